@@ -4,9 +4,8 @@ import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import type { Browser } from 'puppeteer-core';
 
-import { encodeLayers } from '../src/store/runs/layers-codec.ts';
+import { encodeLayers, encodeSamples } from '../src/store/runs/blob-codecs.ts';
 import { keepChecksums } from '../src/store/verify/row-checksums.ts';
-import { encodeSamples } from '../src/store/runs/samples-codec.ts';
 import { CHROMIUM, fileUrl, startChromium } from '../test/support/browser.ts';
 import { makeLargeStore } from './large-store.ts';
 import { bench } from './processes.ts';

@@ -6,7 +6,7 @@ import { readRunFolder } from '../src/artefacts/read/read-run.ts';
 import type { RunRecord } from '../src/records/run.ts';
 import { NO_GIT, type Sweep } from '../src/records/sweep.ts';
 import { openStore } from '../src/store/file/open.ts';
-import { encodeSamples } from '../src/store/runs/samples-codec.ts';
+import { encodeSamples } from '../src/store/runs/blob-codecs.ts';
 import { RunWriter } from '../src/store/runs/save-run.ts';
 import { saveSweep } from '../src/store/sweeps/sweeps.ts';
 import { ROOT } from './processes.ts';

@@ -2,11 +2,10 @@ import { join } from 'node:path';
 
 import Database from 'better-sqlite3';
 
-import { keyedCell } from '../src/records/cell-key.ts';
-import type { KeyedCell } from '../src/records/cell.ts';
+import { keyedCell, type KeyedCell } from '../src/records/cell.ts';
 import { openStore } from '../src/store/file/open.ts';
 import { addChecksumFunction, CHECKSUM_COLUMN, checkedTables, checksumOf } from '../src/store/verify/row-checksums.ts';
-import { encodeSamples } from '../src/store/runs/samples-codec.ts';
+import { encodeSamples } from '../src/store/runs/blob-codecs.ts';
 import { keepChecksums } from '../src/store/verify/row-checksums.ts';
 import { RunWriter } from '../src/store/runs/save-run.ts';
 import { ROOT } from './processes.ts';

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import Database from 'better-sqlite3';
 
 import { openToVerify, verifyBlobs, verifyFile } from '../../src/store/verify/verify-rows.ts';
-import { verifyChecksums } from '../../src/store/verify/verify-checksums.ts';
+import { verifyChecksums } from '../../src/store/verify/verify-values.ts';
 import { ROOT } from '../processes.ts';
 import { answersOf } from './answers.ts';
 

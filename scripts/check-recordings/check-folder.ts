@@ -3,8 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
 import { discoverRuns } from '../../src/artefacts/read/discover.ts';
-import { TRTEXEC } from '../../src/artefacts/read/run-source.ts';
-import type { RunSource } from '../../src/artefacts/read/run-source.ts';
+import { type RunSource, TRTEXEC } from '../../src/artefacts/read/recognise.ts';
 import { checkExpectations, Outcomes } from './expectations.ts';
 import { importFolder } from './import-folder.ts';
 import { problemOf } from './problem-of.ts';

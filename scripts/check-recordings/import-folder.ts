@@ -1,4 +1,4 @@
-import { TRTEXEC } from '../../src/artefacts/read/run-source.ts';
+import { TRTEXEC } from '../../src/artefacts/read/recognise.ts';
 import { importRuns } from '../../src/features/import/import.ts';
 import { isRecord } from '../../src/text/unknown-values.ts';
 import { makeLook } from '../../src/terminal/look.ts';

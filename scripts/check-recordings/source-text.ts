@@ -1,7 +1,7 @@
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 
-import type { RunSource } from '../../src/artefacts/read/run-source.ts';
+import type { RunSource } from '../../src/artefacts/read/recognise.ts';
 import type { ReadRun } from '../../src/artefacts/read/read-run.ts';
 import type { LogStream } from '../../src/records/outcome.ts';
 import { LogFacts, placeOf } from './log-facts.ts';

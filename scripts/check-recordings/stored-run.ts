@@ -6,7 +6,7 @@ import Database from 'better-sqlite3';
 import type { QueryTimes } from '../../src/trtexec/query-times.ts';
 import { REMARKS_FOR_NUMBERS } from '../../src/trtexec/hint-numbers.ts';
 import { isOneOf, isRecord, type UnknownRecord } from '../../src/text/unknown-values.ts';
-import { decodeSamples } from '../../src/store/runs/samples-codec.ts';
+import { decodeSamples } from '../../src/store/runs/blob-codecs.ts';
 import type { Claims } from './claims.ts';
 
 /** One run as it stands in the store, read with plain SQL. */

@@ -1,10 +1,16 @@
 import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { constants, copyFile, mkdir, readdir, rename, rm, rmdir, stat } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 
-import { isTemporary, runOfAttached, temporaryPath } from './layout.ts';
-import { refuseLink } from './own-folder.ts';
+import { type Attachment, attachmentKind, nameProblem } from './attachment.ts';
+import { makeArtefactsFolder, refuseLink } from './folders.ts';
+import { attachedPathOf, isTemporary, runOfAttached, temporaryPath } from './layout.ts';
+import { UsageError } from '../errors.ts';
+import type { StoreDatabase } from '../store/file/open.ts';
+import { attachmentsOf, saveAttachment } from '../store/runs/attachments.ts';
+import { sweepOfRun } from '../store/sweeps/sweeps.ts';
+import { printable } from '../text/printable.ts';
 
 /** The bytes of an attachment as they lie there: unlike the files of a run they are never compressed. */
 export async function digestOfAttached(path: string): Promise<{ sha256: string; bytes: number }> {
@@ -54,7 +60,7 @@ function refuseLinks(path: string): void {
   refuseLink(dirname(path));
 }
 
-export interface FoundAttachment {
+interface FoundAttachment {
   readonly runId: string;
   readonly name: string;
   readonly path: string;
@@ -62,7 +68,7 @@ export interface FoundAttachment {
 }
 
 /** Attachments that lie under a folder of artefacts, or of a sweep of it. */
-export async function attachedUnder(folder: string, depth = 2): Promise<FoundAttachment[]> {
+async function attachedUnder(folder: string, depth = 2): Promise<FoundAttachment[]> {
   const found: FoundAttachment[] = [];
   const entries = await readdir(folder, { withFileTypes: true }).catch(() => []);
   for (const entry of entries) {
@@ -83,4 +89,66 @@ async function filesIn(folder: string, runId: string): Promise<FoundAttachment[]
     found.push({ runId, name: entry.name, path, modifiedAt: (await stat(path)).mtime });
   }
   return found;
+}
+
+interface AttachContext {
+  readonly db: StoreDatabase;
+  readonly artefactsFolder: string;
+  readonly now: () => Date;
+}
+
+/**
+ * Copies a file beside the artefacts of a run and writes it down. The same file again changes nothing.
+ * @throws UsageError when there is another one of its name
+ */
+export async function attachFile(
+  { db, artefactsFolder, now }: AttachContext,
+  runId: string,
+  path: string,
+  name = basename(path),
+): Promise<Attachment> {
+  const problem = nameProblem(name);
+  if (problem !== null) {
+    throw new UsageError(`${printable(name)} cannot be kept under its name (--name): ${problem}`);
+  }
+  const sweepId = sweepOfRun(db, runId);
+  if (sweepId === null) throw new UsageError(`no run ${printable(runId)} in this store`);
+  const digest = await digestOfAttached(path).catch((error: unknown) => {
+    throw new UsageError(`${printable(path)}: no such file, or it cannot be read`, { cause: error });
+  });
+  const known = attachmentsOf(db, runId).find((each) => each.name === name);
+  if (known !== undefined && known.prunedAt === null) {
+    if (known.sha256 === digest.sha256) return known;
+    throw new UsageError(
+      `run ${runId.slice(0, 8)} has another file of the name ${printable(name)}: give this one a name with --name`,
+    );
+  }
+  await makeArtefactsFolder(artefactsFolder);
+  const target = attachedPathOf(artefactsFolder, { sweepId, runId, name });
+  const attachment: Attachment = {
+    runId,
+    name,
+    kind: attachmentKind(name),
+    ...(await copyAttached(path, target)),
+    attachedAt: now().toISOString(),
+    prunedAt: null,
+  };
+  saveAttachment(db, attachment);
+  return attachment;
+}
+
+/** Takes what was attached to runs that are stored here now from a folder of artefacts: a lost store is rebuilt so. */
+export async function takeAttached(
+  { db, artefactsFolder }: Pick<AttachContext, 'db' | 'artefactsFolder'>,
+  folder: string,
+): Promise<number> {
+  let taken = 0;
+  for (const { runId, name, path, modifiedAt } of await attachedUnder(folder)) {
+    if (sweepOfRun(db, runId) === null || nameProblem(name) !== null) continue;
+    if (attachmentsOf(db, runId).some((each) => each.name === name)) continue;
+    const now = (): Date => modifiedAt;
+    await attachFile({ db, artefactsFolder, now }, runId, path, name);
+    taken += 1;
+  }
+  return taken;
 }

@@ -9,7 +9,7 @@ import { UsageError } from '../errors.ts';
 import { printable } from '../text/printable.ts';
 import { plainName, writeAtomically } from './files.ts';
 import { isTemporary, RUN_MANIFEST, temporaryPath } from './layout.ts';
-import { refuseLink } from './own-folder.ts';
+import { refuseLink } from './folders.ts';
 import { folderFiles } from './run-files.ts';
 import { parseRunManifest, RUN_MANIFEST_VERSION, type RunManifest } from './run-manifest.ts';
 

@@ -1,9 +1,13 @@
-import { readdir } from 'node:fs/promises';
+import { createHash } from 'node:crypto';
+import { existsSync } from 'node:fs';
+import { open, readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
-import { TooLargeError } from '../errors.ts';
 import { plainName, readChunks, wholeOf } from './files.ts';
-import { isTemporary } from './layout.ts';
+import { isTemporary, RUN_MANIFEST } from './layout.ts';
+import { parseRunManifest } from './run-manifest.ts';
+import { TooLargeError } from '../errors.ts';
+import type { StoredArtefact } from '../records/run.ts';
 
 /** Content that is read more than once stays in memory while its run is read, up to so much of it. */
 const KEPT_BYTES = 8 << 20;
@@ -115,5 +119,74 @@ export class RunFiles {
   private noted(error: unknown): unknown {
     if (error instanceof TooLargeError) this.tooLarge ??= error;
     return error;
+  }
+}
+
+interface FileProblem {
+  readonly kind: 'missing' | 'damaged';
+  readonly file: string;
+}
+
+/** A log that was imported alone is kept under this name, whatever it was called. */
+const KEPT_LOG = 'stdout.log';
+
+/** What of a run's files is not there, or has not the content that the store knows by its hash. */
+export async function verifyRunFolder(
+  folder: string,
+  stored: readonly StoredArtefact[],
+  isQuick: boolean,
+): Promise<FileProblem[]> {
+  const files = await folderFiles(folder);
+  const [only] = stored;
+  const problems: FileProblem[] = [];
+  for (const artefact of stored) {
+    const file = files.get(artefact.name) ?? (only === artefact ? files.get(KEPT_LOG) : undefined);
+    if (file === undefined) problems.push({ kind: 'missing', file: artefact.name });
+    else if (!isQuick && !(await hasContent(join(folder, file), artefact))) {
+      problems.push({ kind: 'damaged', file });
+    }
+  }
+  if (!existsSync(join(folder, RUN_MANIFEST))) {
+    problems.push({ kind: 'missing', file: RUN_MANIFEST });
+  } else if (!(await isManifest(join(folder, RUN_MANIFEST)))) {
+    problems.push({ kind: 'damaged', file: RUN_MANIFEST });
+  }
+  return problems;
+}
+
+/** A log that came cut off is stored by what could be read of it: an archive that ends early is no damage by itself. */
+async function hasContent(path: string, { sha256, bytes }: StoredArtefact): Promise<boolean> {
+  const hash = createHash('sha256');
+  let read = 0;
+  try {
+    for await (const chunk of readChunks(path)) {
+      hash.update(chunk);
+      read += chunk.length;
+    }
+  } catch {
+    // What was read so far says whether it is as it was.
+  }
+  return read === bytes && hash.digest('hex') === sha256;
+}
+
+async function isManifest(path: string): Promise<boolean> {
+  const text = await readFile(path, 'utf8').catch(() => '');
+  return parseRunManifest(text).kind === 'read';
+}
+
+/** No log of a conversion is longer, unless something is wrong with it. */
+const MAX_BYTES = 8 << 20;
+
+/** The end of a text file; empty when there is none. */
+export async function readTail(path: string): Promise<string> {
+  const file = await open(path).catch(() => null);
+  if (file === null) return '';
+  try {
+    const { size } = await file.stat();
+    const bytes = Math.min(size, MAX_BYTES);
+    const { buffer, bytesRead } = await file.read(Buffer.alloc(bytes), 0, bytes, size - bytes);
+    return buffer.toString('utf8', 0, bytesRead);
+  } finally {
+    await file.close();
   }
 }

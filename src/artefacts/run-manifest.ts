@@ -5,7 +5,7 @@ import { environmentSchema } from '../records/environment.ts';
 import { cellHarnessSchema, TIMERS } from '../records/harness.ts';
 import { isCustomMetric, isMetric } from '../records/metric.ts';
 import { RUN_MARKS } from '../records/run-flag.ts';
-import { PROVENANCES } from '../records/provenance.ts';
+import { PROVENANCES } from '../records/sweep.ts';
 import { timeLimitSchema } from '../records/time-limit.ts';
 import { withoutSecretEnv, withoutSecrets } from '../text/secret-name.ts';
 import { buildSchema, RUN_ROLES, runTrySchema } from '../records/run.ts';

@@ -1,4 +1,4 @@
-import type { SweepEvent } from '../run/sweep-event.ts';
+import type { SweepEvent } from '../run/sweep-context.ts';
 import type { Plan } from '../records/plan.ts';
 import { Progress } from '../terminal/progress.ts';
 import type { Io } from './io.ts';

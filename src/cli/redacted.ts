@@ -3,7 +3,7 @@ import { homedir, hostname, userInfo } from 'node:os';
 
 import { jsonText } from '../text/printable.ts';
 import { type PrivateNames, Redaction } from '../text/redact.ts';
-import { hostNames } from '../store/sweeps/host-names.ts';
+import { hostNames } from '../store/sweeps/environments.ts';
 import { openStoreToRead } from '../store/file/open.ts';
 import type { Io } from './io.ts';
 import { migrationsFolder, storePath } from './store-location.ts';

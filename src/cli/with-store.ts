@@ -37,7 +37,7 @@ export async function usingStore<Result>(
     return await work(store);
   } catch (error) {
     if (!isUnexpected(error) || signal.aborted) throw error;
-    const { damageBehind } = await import('../store/verify/find-damage.ts');
+    const { damageBehind } = await import('../store/verify/verify-values.ts');
     throw (await damageBehind(error, store, signal)) ?? error;
   } finally {
     store.close();

@@ -2,17 +2,18 @@ import { existsSync } from 'node:fs';
 import { mkdir, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
-import { EngineLocks, isNotWritable } from './engine-lock.ts';
-import { engineName, type EngineNote, readEngineNote } from './engine-note.ts';
-import { namesIn } from '../artefacts/names-and-sizes.ts';
-import { EngineUses, removeStaleUses } from './engine-uses.ts';
-import { KnownHashes } from '../artefacts/file-stamp.ts';
 import { sha256OfFile, writeAtomically } from '../artefacts/files.ts';
-import { FrozenEngines } from './frozen-engines.ts';
+import { namesIn } from '../artefacts/folders.ts';
+import { KnownHashes } from '../artefacts/hashes.ts';
+import type { ReadRun } from '../artefacts/read/read-run.ts';
+import { engineName, type EngineNote, FrozenEngines, readEngineNote } from './engine-note.ts';
+import { EngineLocks, EngineUses, isNotWritable, removeStaleUses } from './engine-uses.ts';
 import { TimingCaches } from './timing-caches.ts';
 import { removeEarlierLeftovers } from '../process/earlier-lock.ts';
 import type { LockWait } from '../process/lock.ts';
 import { isProbablyRunning } from '../process/process-identity.ts';
+import { isFine } from '../records/outcome.ts';
+import { formatTensorrtVersion } from '../text/version.ts';
 
 /** A built engine that may be loaded: its bytes are those that were built. */
 export interface CachedEngine {
@@ -22,7 +23,7 @@ export interface CachedEngine {
   readonly note: EngineNote;
 }
 
-export type EngineFinding =
+type EngineFinding =
   | { readonly kind: 'ready'; readonly engine: CachedEngine }
   | { readonly kind: 'absent' }
   /** The file is not what was built: cut short, overwritten, or with flipped bits. */
@@ -198,4 +199,37 @@ export async function fileBytes(path: string): Promise<number | null> {
   } catch {
     return null;
   }
+}
+
+/**
+ * Takes the engine of a finished build into the cache. Everything that its note says stands in `run.json` and in the
+ * log: after a kill the next bench can do it as well.
+ */
+export async function adoptBuilt(cache: EngineCache, { log, manifest, outcome }: ReadRun): Promise<void> {
+  const { build, buildId, engineKey, engineSha256, environment, role } = manifest;
+  if (role !== 'build' || !isFine(outcome)) return;
+  if (engineKey === null || engineSha256 === null || buildId === null) return;
+  await cache.adopt({
+    schemaVersion: 1,
+    engineKey,
+    buildId,
+    sha256: engineSha256,
+    bytes: manifest.engineBytes ?? 0,
+    number: build?.number ?? 1,
+    model: build?.model ?? null,
+    precision: build?.precision ?? null,
+    modelSha256: build?.modelSha256 ?? null,
+    flags: build?.flags ?? [],
+    gpuName: log.device.name ?? environment.gpuName ?? null,
+    computeCapability: log.device.computeCapability ?? environment.computeCapability ?? null,
+    tensorrt: log.tensorrtVersion === null ? null : formatTensorrtVersion(log.tensorrtVersion),
+    tensorrtLibrary: environment.tensorrtLibrary ?? null,
+    driver: environment.driver ?? null,
+    provenance: manifest.provenance,
+    builtAt: manifest.startedAt,
+    buildS: log.build.engineBuiltS,
+    wallS: manifest.wallS,
+    timingCacheSha256: manifest.timingCacheSha256,
+    variant: manifest.variant,
+  });
 }

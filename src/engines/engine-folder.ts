@@ -1,7 +1,7 @@
 import { existsSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 
-import { namesIn, sizeOf } from '../artefacts/names-and-sizes.ts';
+import { namesIn, sizeOf } from '../artefacts/folders.ts';
 import type { EngineFolder, StoredEngine } from '../records/engine.ts';
 import { isRecord } from '../text/unknown-values.ts';
 import type { EngineCache } from './engine-cache.ts';

@@ -1,13 +1,17 @@
 import { readFileSync } from 'node:fs';
+import { rm } from 'node:fs/promises';
+import { join } from 'node:path';
 
 import * as z from 'zod';
 
-import { PROVENANCES } from '../records/provenance.ts';
+import { writeAtomically } from '../artefacts/files.ts';
+import { namesIn } from '../artefacts/folders.ts';
 import { idSchema, type Immutable } from '../records/scalars.ts';
+import { PROVENANCES } from '../records/sweep.ts';
 import { variantRecord } from '../variants/conversion.ts';
 
-const text = z.string().nullable().default(null);
-const amount = z.number().nullable().default(null);
+const textOrUnknown = z.string().nullable().default(null);
+const numberOrUnknown = z.number().nullable().default(null);
 
 /** What lies beside each engine as `KEY.json`: without it the engine is not there. */
 export const engineNoteSchema = z.object({
@@ -19,24 +23,24 @@ export const engineNoteSchema = z.object({
   bytes: z.number().int(),
   /** Which of several builds of the same key, from 1. */
   number: z.number().int().min(1).default(1),
-  model: text,
-  precision: text,
-  modelSha256: text,
+  model: textOrUnknown,
+  precision: textOrUnknown,
+  modelSha256: textOrUnknown,
   flags: z.array(z.string()).default([]),
-  gpuName: text,
-  computeCapability: text,
+  gpuName: textOrUnknown,
+  computeCapability: textOrUnknown,
   /** Version of trtexec, and of the library that it loaded. */
-  tensorrt: text,
-  tensorrtLibrary: text,
-  driver: text,
+  tensorrt: textOrUnknown,
+  tensorrtLibrary: textOrUnknown,
+  driver: textOrUnknown,
   provenance: z.enum(PROVENANCES).nullable().catch(null),
   /** When the process that built it was started. */
-  builtAt: text,
+  builtAt: textOrUnknown,
   /** What trtexec says that the build took, and what its process took. */
-  buildS: amount,
-  wallS: amount,
+  buildS: numberOrUnknown,
+  wallS: numberOrUnknown,
   /** The timing cache that the build began with; null when it began with none. */
-  timingCacheSha256: text,
+  timingCacheSha256: textOrUnknown,
   /** What it was made from, when that was converted. */
   variant: variantRecord.nullable().default(null),
 });
@@ -58,4 +62,69 @@ export const ENGINE_NAME = /^[0-9a-f]{32}(?:-\d+)?$/;
 /** Name of the files of an engine: the first build of a key is named by the key alone. */
 export function engineName(engineKey: string, number: number): string {
   return number === 1 ? engineKey : `${engineKey}-${number}`;
+}
+
+const frozenSchema = z.object({
+  schemaVersion: z.literal(1),
+  /** Of the engine's files. */
+  name: z.string().regex(ENGINE_NAME),
+  buildId: z.string(),
+  sha256: z.string(),
+  since: z.string(),
+});
+
+/** Which engine stands for a build definition, whatever else changes. */
+type FrozenEngine = z.infer<typeof frozenSchema>;
+
+const FROZEN = 'frozen-';
+
+export class FrozenEngines {
+  private readonly folder: string;
+
+  constructor(folder: string) {
+    this.folder = folder;
+  }
+
+  /** @param definition hash of the model's name, its precision and its build flags */
+  find(definition: string): FrozenEngine | null {
+    return readFrozen(this.pathOf(definition));
+  }
+
+  async freeze(definition: string, engine: Omit<FrozenEngine, 'schemaVersion'>): Promise<void> {
+    const text = JSON.stringify({ schemaVersion: 1, ...engine }, null, 1);
+    await writeAtomically(this.pathOf(definition), `${text}\n`);
+  }
+
+  all(): FrozenEngine[] {
+    return this.entries().map(({ frozen }) => frozen);
+  }
+
+  /** From now on nothing is frozen to this engine. */
+  async thaw(name: string): Promise<number> {
+    const found = this.entries().filter(({ frozen }) => frozen.name === name);
+    for (const { path } of found) await rm(path, { force: true });
+    return found.length;
+  }
+
+  private entries(): { readonly path: string; readonly frozen: FrozenEngine }[] {
+    return namesIn(this.folder)
+      .filter((entry) => entry.startsWith(FROZEN) && entry.endsWith('.json'))
+      .flatMap((entry) => {
+        const path = join(this.folder, entry);
+        const frozen = readFrozen(path);
+        return frozen === null ? [] : [{ path, frozen }];
+      });
+  }
+
+  private pathOf(definition: string): string {
+    return join(this.folder, `${FROZEN}${definition}.json`);
+  }
+}
+
+function readFrozen(path: string): FrozenEngine | null {
+  try {
+    return frozenSchema.parse(JSON.parse(readFileSync(path, 'utf8')));
+  } catch {
+    return null;
+  }
 }

@@ -4,9 +4,9 @@ import { join } from 'node:path';
 
 import * as z from 'zod';
 
-import { hashOf } from '../records/cell-key.ts';
+import { hashOf } from '../records/cell.ts';
 import { tryAcquire } from '../process/lock.ts';
-import { namesIn } from '../artefacts/names-and-sizes.ts';
+import { namesIn } from '../artefacts/folders.ts';
 import { sha256OfFile, writeAtomically } from '../artefacts/files.ts';
 
 const machineSchema = z.object({

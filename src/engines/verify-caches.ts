@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
 
-import { namesIn } from '../artefacts/names-and-sizes.ts';
+import { namesIn } from '../artefacts/folders.ts';
 import type { StoreDamage } from '../store/verify/damage.ts';
 import { isRecord } from '../text/unknown-values.ts';
 import { isProbablyRunning } from '../process/process-identity.ts';

@@ -1,8 +1,5 @@
-import type { KeyedCell, Shapes } from '../records/cell.ts';
-import { batchOf } from '../records/cell.ts';
-import { keyedCell } from '../records/cell-key.ts';
+import { batchOf, type KeyedCell, keyedCell, PRECISIONS, type Shapes } from '../records/cell.ts';
 import type { CellHarness } from '../records/harness.ts';
-import { PRECISIONS } from '../records/precision.ts';
 import { isOneOf } from '../text/unknown-values.ts';
 import type { LoneReport, NeededField } from './driver.ts';
 import type { StatedCell } from '../trtexec/cell-of-run.ts';

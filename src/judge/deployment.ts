@@ -1,10 +1,9 @@
 import type { Accuracy } from '../records/accuracy.ts';
 import { canonicalJson } from '../text/canonical-json.ts';
-import { batchOf, itemsPerS, type KeyedCell } from '../records/cell.ts';
+import { batchOf, itemsPerS, type KeyedCell, PRECISIONS } from '../records/cell.ts';
 import { median } from '../statistics/median.ts';
 import type { Outcome } from '../records/outcome.ts';
 import { FLAG_LABELS, isBarred, barredBy, type RunFlag } from '../records/run-flag.ts';
-import { PRECISIONS } from '../records/precision.ts';
 
 interface ChoiceRun {
   readonly cellKey: string;

@@ -1,4 +1,4 @@
-import type { Provenance } from '../records/provenance.ts';
+import type { Provenance } from '../records/sweep.ts';
 import type { JoinedLayer } from './layer-info.ts';
 
 /** The layers of one engine as some run saw them. */

@@ -9,7 +9,7 @@ import type { EnvironmentVariables } from '../process/environment-variables.ts';
 import { holderText } from '../process/lock-holder.ts';
 import { clockRecordName, makeLockFolder } from '../process/lock-folder.ts';
 import { type AskNvidiaSmi, nvidiaSmi } from '../tools/nvidia-smi/nvidia-smi.ts';
-import { ownerState } from '../process/process-owner.ts';
+import { ownerState } from '../process/process-identity.ts';
 import { gpuOf, resetByHand, resetClocks, takeGuard } from './release-clocks.ts';
 
 export interface ClockLock {

@@ -1,7 +1,7 @@
 import { chmodSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 
 import { isRecord } from '../text/unknown-values.ts';
-import { type ProcessOwner, readOwner, thisOwner } from '../process/process-owner.ts';
+import { type ProcessOwner, readOwner, thisOwner } from '../process/process-identity.ts';
 
 /** Who locked the clocks of a GPU: written before they are, so that whatever comes next, somebody can release them. */
 export interface ClockRecord {

@@ -5,7 +5,7 @@ import { removeEarlierLeftovers } from '../process/earlier-lock.ts';
 import { acquire, type Lock, type LockWait } from '../process/lock.ts';
 import { makeLockFolder } from '../process/lock-folder.ts';
 import { endOrphans } from '../process/marked-processes.ts';
-import { thisOwner } from '../process/process-owner.ts';
+import { thisOwner } from '../process/process-identity.ts';
 import type { Invocation, Spawn } from '../process/spawn.ts';
 
 /** The lock of a GPU: what loads it, one process at a time, whoever started it and for whatever store. */

@@ -6,7 +6,7 @@ import type { EnvironmentVariables } from '../process/environment-variables.ts';
 import { type LockAttempt, tryAcquire } from '../process/lock.ts';
 import { clockRecordNames, lockFolder } from '../process/lock-folder.ts';
 import { type AskNvidiaSmi, nvidiaSmi } from '../tools/nvidia-smi/nvidia-smi.ts';
-import { ownerState } from '../process/process-owner.ts';
+import { ownerState } from '../process/process-identity.ts';
 
 /**
  * Gives the clocks back to the driver. What nvidia-smi says against the memory clocks counts only if they were locked.

@@ -1,13 +1,11 @@
 import { basename, dirname, resolve } from 'node:path';
 
-import type { KeyedCell, Shapes } from '../records/cell.ts';
+import { type KeyedCell, keyedCell, PRECISIONS, type Shapes } from '../records/cell.ts';
 import type { SourcePosition } from '../errors.ts';
 import { type CoolDown, readCoolDown } from '../machine/cool-down-policy.ts';
 import type { Matrix, MatrixCell, Placed } from './matrix.ts';
 import { namedWords } from '../records/axis.ts';
-import { PRECISIONS } from '../records/precision.ts';
 import { isOneOf } from '../text/unknown-values.ts';
-import { keyedCell } from '../records/cell-key.ts';
 import { type AxisValue, isDimensionAxis, isOn, type Point, productSize } from './points/axes.ts';
 import { buildShapes, checkLimitNames, type Outside, outsideProfile } from './points/build-shapes.ts';
 import { cellFields, CELL_FIELDS, flagFields } from './cells/cell-fields.ts';

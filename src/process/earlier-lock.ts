@@ -3,8 +3,7 @@ import { join } from 'node:path';
 
 import { isRecord } from '../text/unknown-values.ts';
 import { type LockHolder, readEarlierHolder } from './lock-holder.ts';
-import { isGroupRunning, isProbablyRunning, readIdentity } from './process-identity.ts';
-import { ownerState, readOwner } from './process-owner.ts';
+import { isGroupRunning, isProbablyRunning, ownerState, readIdentity, readOwner } from './process-identity.ts';
 
 // Locks of the release before this one: files that count as long as the process that they name lives. They are
 // honoured for one release, so that an old bench and a new one may share a machine; then this file goes.

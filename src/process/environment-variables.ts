@@ -1,4 +1,59 @@
-import { KNOWN_VARIABLES } from './known-variables.ts';
+import type { RunFlagId } from '../records/run-flag.ts';
+
+/** A variable of the environment that changes what a number means. */
+interface KnownVariable {
+  readonly name: string;
+  /** `switch`: off when it is empty or 0; `set`: on with any value, such as a path. */
+  readonly kind: 'switch' | 'set';
+  /** What is flagged on a run under it, and why. */
+  readonly flags: readonly { readonly id: RunFlagId; readonly because: string }[];
+}
+
+const slows = (name: string, kind: KnownVariable['kind'], because: string): KnownVariable => ({
+  name,
+  kind,
+  flags: [{ id: 'profilingOn', because }],
+});
+
+/**
+ * The first six are of TensorRT-LLM: docs/source/developer-guide/perf-analysis.md of its repository (the part on the
+ * perfect router is of 2025-12-26, pull request 10303). Those of NVIDIA's profilers are what these set in the programs
+ * that they start; GROMACS looks for the same (src/gromacs/gpu_utils/gpu_utils.cpp).
+ */
+export const KNOWN_VARIABLES: readonly KnownVariable[] = [
+  {
+    name: 'ENABLE_PERFECT_ROUTER',
+    kind: 'switch',
+    flags: [
+      { id: 'upperBound', because: 'all experts get the same load, as with no real router' },
+      { id: 'invalidOutput', because: "the router's decisions are thrown away" },
+    ],
+  },
+  slows('TLLM_PROFILE_START_STOP', 'set', 'the profiler is turned on and off within the run'),
+  slows('TLLM_NVTX_DEBUG', 'switch', 'more NVTX ranges are marked'),
+  slows('TLLM_PROFILE_RECORD_GC', 'switch', "each of Python's garbage collections is marked"),
+  slows('TLLM_LLMAPI_ENABLE_NVTX', 'switch', 'the LLM API marks NVTX ranges'),
+  slows('TLLM_TORCH_PROFILE_TRACE', 'set', "PyTorch's profiler writes a trace"),
+  slows('CUDA_LAUNCH_BLOCKING', 'switch', 'the host waits for each kernel'),
+  slows('NSYS_PROFILING_SESSION_ID', 'set', 'it ran under Nsight Systems'),
+  slows('NV_NSIGHT_INJECTION_TRANSPORT_TYPE', 'set', 'it ran under Nsight Compute'),
+  slows('NVPROF_ID', 'set', 'it ran under nvprof'),
+  slows('CUDA_INJECTION64_PATH', 'set', 'a tool sits between the program and CUDA'),
+];
+
+const OFF = new Set(['', '0', 'false', 'off', 'no']);
+
+/** Those that are on in this environment, with their values. */
+export function knownVariablesOn(
+  env: Readonly<Record<string, string | undefined>>,
+): { readonly variable: KnownVariable; readonly value: string }[] {
+  return KNOWN_VARIABLES.flatMap((variable) => {
+    const value = env[variable.name];
+    if (value === undefined || value === '') return [];
+    if (variable.kind === 'switch' && OFF.has(value.toLowerCase())) return [];
+    return [{ variable, value }];
+  });
+}
 
 export type EnvironmentVariables = Readonly<Record<string, string | undefined>>;
 

@@ -2,8 +2,7 @@ import { ftruncateSync, readSync, writeSync } from 'node:fs';
 import { hostname } from 'node:os';
 
 import { isRecord } from '../text/unknown-values.ts';
-import { identityOf, readIdentity } from './process-identity.ts';
-import { ownerState, readOwner, thisOwner } from './process-owner.ts';
+import { identityOf, ownerState, readIdentity, readOwner, thisOwner } from './process-identity.ts';
 
 /** Who has a lock, for a message: whether it is held only the kernel knows. */
 export interface LockHolder {

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { EnvironmentLackingError } from '../errors.ts';
 import { printable } from '../text/printable.ts';
 import { isRecord } from '../text/unknown-values.ts';
-import { ownerState, readOwner, thisOwner } from './process-owner.ts';
+import { ownerState, readOwner, thisOwner } from './process-identity.ts';
 
 const OWNER_FILE = '.owner.json';
 

@@ -1,8 +1,7 @@
 import * as z from 'zod';
 
-import type { Precision, PrecisionRoute } from './precision.ts';
-import type { Provenance } from './provenance.ts';
-import { shapesSchema } from './cell.ts';
+import { type Precision, type PrecisionRoute, shapesSchema } from './cell.ts';
+import type { Provenance } from './sweep.ts';
 import { count, type Immutable, sha256Schema } from './scalars.ts';
 
 /** How far the outputs of a variant are from those of its reference, on the same inputs. Of several outputs the worst. */

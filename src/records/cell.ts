@@ -1,8 +1,37 @@
+import { createHash } from 'node:crypto';
+
 import * as z from 'zod';
 
 import { cellHarnessSchema } from './harness.ts';
-import { PRECISION_ROUTES, PRECISIONS } from './precision.ts';
 import { flagOrNull, type Immutable, textByName } from './scalars.ts';
+import { canonicalJson } from '../text/canonical-json.ts';
+
+export const PRECISIONS = ['fp32', 'tf32', 'fp16', 'bf16', 'int8', 'fp8', 'int4', 'best'] as const;
+
+export type Precision = (typeof PRECISIONS)[number];
+
+/**
+ * How a precision is reached:
+ * - `flag`: a trtexec flag on a weakly typed network (TensorRT up to 10.x),
+ * - `onnx`: an ONNX file that already has it (strongly typed where the version can),
+ * - `autocast`, `modelopt`: the base ONNX converted by ModelOpt,
+ * - `engine`: a built engine was given.
+ */
+export const PRECISION_ROUTES = ['flag', 'onnx', 'autocast', 'modelopt', 'engine'] as const;
+
+export type PrecisionRoute = (typeof PRECISION_ROUTES)[number];
+
+/** TensorRT 11 has no precision flags, so these need no flag at all. fp32 and tf32 are the base model itself. */
+export const DEFAULT_ROUTE: Readonly<Record<Precision, PrecisionRoute>> = {
+  fp32: 'onnx',
+  tf32: 'onnx',
+  fp16: 'autocast',
+  bf16: 'autocast',
+  int8: 'modelopt',
+  fp8: 'modelopt',
+  int4: 'modelopt',
+  best: 'flag',
+};
 
 export const shapesSchema = z.record(z.string(), z.array(z.number().int()));
 
@@ -81,4 +110,17 @@ export function variablesOf(axisFlags: Cell['axisFlags']): Record<string, string
 export function noiseKindOf({ cudaGraph }: Pick<Cell, 'cudaGraph'>): string {
   if (cudaGraph === null) return 'unstated';
   return cudaGraph ? 'graph' : 'noGraph';
+}
+
+const KEY_DIGITS = 32;
+
+/** The cell with its key: the first 128 bits of SHA-256 over its canonical JSON and the key's version. */
+export function keyedCell(cell: Cell): KeyedCell {
+  const identity: Cell = cellSchema.parse(cell);
+  return { ...identity, key: hashOf({ keyVersion: CELL_KEY_VERSION, ...identity }) };
+}
+
+/** 32 hexadecimal digits that depend on the value alone. */
+export function hashOf(value: unknown): string {
+  return createHash('sha256').update(canonicalJson(value)).digest('hex').slice(0, KEY_DIGITS);
 }

@@ -1,7 +1,7 @@
 import * as z from 'zod';
 
 import { metricSchema } from './metric.ts';
-import { PROVENANCES } from './provenance.ts';
+import { PROVENANCES } from './sweep.ts';
 import { idSchema, type Immutable, textOrNull } from './scalars.ts';
 
 /**

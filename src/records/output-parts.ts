@@ -4,11 +4,10 @@ import { cellSchema } from './cell.ts';
 import { methodSchema } from './harness.ts';
 import { timeStatisticsSchema } from './measurement.ts';
 import { evidenceSchema, FAILURE_REASONS, UNFIT_REASONS } from './outcome.ts';
-import { PROVENANCES } from './provenance.ts';
+import { PROVENANCES, sweepSchema } from './sweep.ts';
 import { runFlagSchema } from './run-flag.ts';
 import { RUN_ROLES } from './run.ts';
 import { count, idSchema, type Immutable } from './scalars.ts';
-import { sweepSchema } from './sweep.ts';
 import { telemetrySchema } from './telemetry.ts';
 import { commonShiftSchema } from './verdict.ts';
 

@@ -1,9 +1,8 @@
 import * as z from 'zod';
 
-import { cellSchema, shapesSchema } from './cell.ts';
+import { cellSchema, PRECISIONS, shapesSchema } from './cell.ts';
 import { CONVERTERS } from '../variants/conversion.ts';
 import { MATRIX_DEFAULTS } from '../matrix/schema/defaults.ts';
-import { PRECISIONS } from './precision.ts';
 import { requestedSchema } from '../trtexec/run-facts.ts';
 import { RUN_MARKS } from './run-flag.ts';
 import { type Immutable, textOrNull } from './scalars.ts';

@@ -4,7 +4,7 @@ import type { KeyedCell } from './cell.ts';
 import type { Environment } from './environment.ts';
 import type { HarnessReading } from './harness.ts';
 import { type Outcome, OUTCOME_KINDS } from './outcome.ts';
-import type { Provenance } from './provenance.ts';
+import type { Provenance } from './sweep.ts';
 import type { DerivedValues, ProcessFacts, RunExports } from '../trtexec/run-facts.ts';
 import type { RunFlag } from './run-flag.ts';
 import { type Immutable, textOrNull } from './scalars.ts';

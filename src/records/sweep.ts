@@ -1,7 +1,14 @@
 import * as z from 'zod';
 
-import { PROVENANCES } from './provenance.ts';
 import { flagOrNull, idSchema, type Immutable, numberOrNull, textOrNull } from './scalars.ts';
+
+/**
+ * Where a result comes from. Results of different provenance are never compared or charted together
+ * unless that is asked for by name.
+ */
+export const PROVENANCES = ['measured', 'recorded', 'simulated', 'imported'] as const;
+
+export type Provenance = (typeof PROVENANCES)[number];
 
 export const SWEEP_STATES = ['running', 'finished', 'interrupted'] as const;
 

@@ -12,22 +12,19 @@ import { EnvironmentLackingError, InterruptedError } from '../errors.ts';
 import { printable } from '../text/printable.ts';
 import { outcomeReason } from '../records/outcome.ts';
 import type { RunRecord, RunTry } from '../records/run.ts';
-import { TELEMETRY_FILE } from '../artefacts/telemetry-file.ts';
+import { TELEMETRY_FILE } from '../artefacts/read/read-telemetry.ts';
 import { wholeLimitS, withEngineOf } from '../records/time-limit.ts';
 import { isRecord } from '../text/unknown-values.ts';
 import { PhaseWatch } from '../trtexec/log/phase-watch.ts';
 import { type EnvironmentVariables, storedVariables } from '../process/environment-variables.ts';
 import { markOf } from '../process/marked-processes.ts';
 import { identityOf } from '../process/process-identity.ts';
-import { axisVariables, startOf } from './start.ts';
+import { type Attempt, axisVariables, readReplayReport, REPLAY_REPORT, startOf } from './start.ts';
 import { scrubFolder, scrubText } from '../artefacts/scrub.ts';
-import { recordAttempt } from '../store/runs/attempts.ts';
-import { adoptBuilt } from '../engines/built-engine.ts';
-import { engineBytesOf, refuseFullDisk, requireRoom } from './disk-room.ts';
-import { requireStore } from './lost-store.ts';
+import { recordAttempt } from '../store/runs/runs.ts';
+import { adoptBuilt } from '../engines/engine-cache.ts';
+import { engineBytesOf, refuseFullDisk, requireRoom, requireStore } from './requirements.ts';
 import { outcomeIn, type PassedFailure, passedFailureOf, waitForNextTry } from './retry.ts';
-import type { Attempt } from './planned-attempt.ts';
-import { readReplayReport, REPLAY_REPORT } from './replay-report.ts';
 import type { SweepContext } from './sweep-context.ts';
 
 /** Who is at work in a folder: lets a later bench end what an earlier one left running. */

@@ -1,23 +1,36 @@
-import type { CoolDown } from '../machine/cool-down-policy.ts';
-import { UsageError } from '../errors.ts';
-import { deviceLabel } from '../tools/nvidia-smi/gpu-device.ts';
-import type { NumaWish } from '../machine/numa-policy.ts';
-import { RunWatch } from './run-watch.ts';
-import type { SweepContext } from './sweep-context.ts';
-import { coolDown } from '../machine/cool-down.ts';
-import { askForTemperature } from '../tools/nvidia-smi/nvidia-smi.ts';
-import { GpuLock, lockedSpawn, type Settle, unnamedGpu } from '../machine/gpu-lock.ts';
-import type { LockWait } from '../process/lock.ts';
-import { holderText } from '../process/lock-holder.ts';
-import { makeLockFolder } from '../process/lock-folder.ts';
-import { LoadedLibrary } from '../machine/loaded-library.ts';
-import { bindToNode } from '../machine/numa.ts';
-import type { Invocation, Spawn } from '../process/spawn.ts';
-import type { TrtexecProgram } from '../trtexec/program/trtexec-program.ts';
-import type { Io } from '../cli/io.ts';
-import type { Machine } from '../machine/machine.ts';
+import { availableParallelism } from 'node:os';
 
-export interface LaneWishes {
+import { artefactsFolderOf } from '../artefacts/layout.ts';
+import type { Io } from '../cli/io.ts';
+import { EnvironmentLackingError, UsageError } from '../errors.ts';
+import type { CoolDown } from '../machine/cool-down-policy.ts';
+import { coolDown } from '../machine/cool-down.ts';
+import { GpuLock, lockedSpawn, type Settle, unnamedGpu } from '../machine/gpu-lock.ts';
+import { LoadedLibrary } from '../machine/loaded-library.ts';
+import { type Machine, machineOf, machinesOf } from '../machine/machine.ts';
+import type { NumaWish } from '../machine/numa-policy.ts';
+import { bindToNode } from '../machine/numa.ts';
+import { assignGpus } from '../matrix/plan/assign-gpus.ts';
+import { makeLockFolder } from '../process/lock-folder.ts';
+import { holderText } from '../process/lock-holder.ts';
+import type { LockWait } from '../process/lock.ts';
+import type { Invocation, Spawn } from '../process/spawn.ts';
+import type { Plan } from '../records/plan.ts';
+import type { Sweep } from '../records/sweep.ts';
+import { RunWatch } from './run-watch.ts';
+import type { StoredPlan } from './stored-plan.ts';
+import type { SweepContext } from './sweep-context.ts';
+import type { OpenStore } from '../store/file/open.ts';
+import { RunWriter } from '../store/runs/save-run.ts';
+import { count } from '../terminal/numbers.ts';
+import { printable } from '../text/printable.ts';
+import { deviceLabel } from '../tools/nvidia-smi/gpu-device.ts';
+import { askForTemperature } from '../tools/nvidia-smi/nvidia-smi.ts';
+import type { TrtexecProgram } from '../trtexec/program/trtexec-program.ts';
+import { variantsBeside } from '../variants/converter.ts';
+import type { ConverterPython } from '../variants/variants.ts';
+
+interface LaneWishes {
   /** Whether the machine is watched beside the runs. */
   readonly telemetry: boolean;
   readonly coolDown: CoolDown | null;
@@ -107,4 +120,71 @@ export function refuseOwnDevices(plan: SweepContext['plan']): void {
   const own = [...plan.builds, ...plan.runs].find(({ args }) => numberOfDevice(args) !== null);
   if (own === undefined) return;
   throw new UsageError('--gpus and the flag --device of the matrix exclude each other: take --device out of it');
+}
+
+/** All that no lane and no cache decides. */
+type SweepBeside = Omit<SweepContext, keyof LaneContext | 'cache' | 'mayChangeEngines' | 'onEvent'>;
+
+/** What a sweep works with that writes to this store, and has no runs beyond its plan. */
+export function sweepBeside(
+  store: OpenStore,
+  { plan, sweep }: { readonly plan: Plan; readonly sweep: Sweep },
+  converter: ConverterPython | null,
+  io: Io,
+  onEvent: SweepContext['onEvent'],
+): SweepBeside {
+  return {
+    db: store.db,
+    writer: new RunWriter(store.db),
+    storeFile: store.file,
+    artefactsFolder: artefactsFolderOf(store.path),
+    variants: converter === null ? null : variantsBeside(store.path, converter, io, onEvent),
+    otherModel: null,
+    cpuCount: availableParallelism(),
+    signal: io.signal,
+    now: io.now,
+    sweep,
+    plan,
+    hasMoreRuns: false,
+    againRuns: () => [],
+    moreRuns: () => [],
+  };
+}
+
+/**
+ * The machine as each of its GPUs sees it.
+ * @param gpus as `--gpus` names them; null for the one that a process sees first
+ */
+export async function machinesFor(
+  program: TrtexecProgram,
+  gpus: string | null,
+  io: Io,
+): Promise<[Machine, ...Machine[]]> {
+  if (gpus === null) return [await machineOf(program, io)];
+  if (program.recordings !== null) {
+    throw new UsageError('--gpus and recordings exclude each other: no GPU will run');
+  }
+  const [first, ...others] = await machinesOf(gpus, io);
+  if (first === undefined) throw new EnvironmentLackingError('--gpus: no GPU is visible here');
+  return [first, ...others];
+}
+
+/**
+ * Says which GPU measures which cell.
+ * @param previous UUID by cell key, of cells that were measured before
+ */
+export function shareOut(
+  plan: Plan,
+  machines: readonly Machine[],
+  previous: ReadonlyMap<string, string>,
+  io: Io,
+): StoredPlan['gpus'] {
+  const devices = machines.flatMap(({ device }) => device ?? []);
+  const uuids = devices.map(({ uuid }) => uuid);
+  const cells = assignGpus(plan, uuids, previous);
+  for (const device of devices) {
+    const own = plan.cells.filter(({ cell }) => cells[cell.key] === device.uuid).length;
+    io.err(`${deviceLabel(device)} (${printable(device.name)}): ${count(own, 'cell')}\n`);
+  }
+  return { uuids, cells };
 }

@@ -3,15 +3,14 @@ import { variantNotes } from '../variants/conversion.ts';
 import { median } from '../statistics/median.ts';
 import { gateMetric, type MetricId } from '../records/metric.ts';
 import type { PlannedRun } from '../records/plan.ts';
-import type { ValueBefore } from './sweep-event.ts';
+import type { SweepContext, ValueBefore } from './sweep-context.ts';
 import type { RunRecord } from '../records/run.ts';
 import type { Sweep } from '../records/sweep.ts';
-import { hashOf } from '../records/cell-key.ts';
+import { hashOf } from '../records/cell.ts';
 import { lastMeasuredRuns } from '../store/runs/cell-runs.ts';
 import { attemptRun } from './attempt.ts';
 import type { LoadableEngine } from '../engines/engine-state.ts';
 import { fillRunArgs } from '../engines/engine-state.ts';
-import type { SweepContext } from './sweep-context.ts';
 
 /**
  * Measures one run and stores it.

@@ -11,8 +11,8 @@ import { passingFailure, waitBeforeS } from '../trtexec/passing-failure.ts';
 import type { RunTry } from '../records/run.ts';
 import { parseComputeApps } from '../tools/nvidia-smi/compute-apps.ts';
 import { askForProcesses } from '../tools/nvidia-smi/nvidia-smi.ts';
-import { recordTry } from '../store/runs/attempts.ts';
-import type { Attempt } from './planned-attempt.ts';
+import { recordTry } from '../store/runs/runs.ts';
+import type { Attempt } from './start.ts';
 import type { SweepContext } from './sweep-context.ts';
 
 /** A start that failed by something that can pass, and when the next one may be. */

@@ -2,9 +2,8 @@ import { readFileSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 
-import { makeArtefactsFolder } from '../artefacts/artefacts-folder.ts';
+import { makeArtefactsFolder, namesIn } from '../artefacts/folders.ts';
 import { ATTEMPT_PREFIX, isTemporary, runFolderOf, sweepFolderOf } from '../artefacts/layout.ts';
-import { namesIn } from '../artefacts/names-and-sizes.ts';
 import { toRunRecord } from '../artefacts/read/identify.ts';
 import { readRunFolder } from '../artefacts/read/read-run.ts';
 import { writeSweepManifest } from '../artefacts/sweep-manifest.ts';
@@ -17,11 +16,9 @@ import { savePlannedCells, saveSweep } from '../store/sweeps/sweeps.ts';
 import { sqliteRefusal } from '../store/verify/sqlite-problems.ts';
 import { isRecord } from '../text/unknown-values.ts';
 import { ATTEMPT_FILE, finishRun, hasEnded } from './attempt.ts';
-import { asDiskFull } from './disk-room.ts';
-import { requireStore } from './lost-store.ts';
+import { asDiskFull, requireStore } from './requirements.ts';
 import type { StoredPlan } from './stored-plan.ts';
-import type { SweepContext } from './sweep-context.ts';
-import type { SweepCounts } from './sweep-event.ts';
+import type { SweepContext, SweepCounts } from './sweep-context.ts';
 import { lockSweep, sweepUpLocks } from './sweep-lock.ts';
 import { SweepWork } from './sweep-work.ts';
 

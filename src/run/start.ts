@@ -1,10 +1,31 @@
+import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
-import { PLACEHOLDERS } from '../records/plan.ts';
+import type { RunManifest } from '../artefacts/run-manifest.ts';
 import { definedVariables, type EnvironmentVariables } from '../process/environment-variables.ts';
-import type { Attempt } from './planned-attempt.ts';
-import { REPLAY_REPORT } from './replay-report.ts';
+import { PLACEHOLDERS, type PlannedHarness, type PlannedLimits } from '../records/plan.ts';
 import type { SweepContext } from './sweep-context.ts';
+import { isRecord } from '../text/unknown-values.ts';
+
+/** One process that is to be run, and what its `run.json` will say besides what happened. */
+export interface Attempt {
+  readonly runId: string;
+  /** For a person. */
+  readonly label: string;
+  readonly args: readonly string[];
+  /** The program where it is another than trtexec; its arguments are `args`. */
+  readonly harness: PlannedHarness | null;
+  /** Variables that stand on an axis; null takes one away. */
+  readonly env: Readonly<Record<string, string | null>>;
+  /** For the whole process, where `limits` leave it open. */
+  readonly timeoutS: number;
+  readonly limits: PlannedLimits;
+  /** Counts from 0; recordings of the same cell are answered in turn. */
+  readonly index: number;
+  readonly manifest: Partial<RunManifest>;
+  /** Looks at what the process left, before it is judged. */
+  readonly inspect?: () => Promise<Partial<RunManifest>>;
+}
 
 /** How a process is started. */
 export interface Start {
@@ -63,5 +84,24 @@ function replayVariables({ program }: SweepContext, { index }: Attempt, folder: 
     BENCH_REPLAY_SET: program.recordings.folder,
     BENCH_REPLAY_INDEX: String(index),
     BENCH_REPLAY_REPORT: join(folder, REPLAY_REPORT),
+  };
+}
+
+/** Where a replay says which recording answered. */
+export const REPLAY_REPORT = 'replay.json';
+
+/** What a replay adds to `run.json`: the recording, and the exports that it never had. Nothing for a real trtexec. */
+export async function readReplayReport(folder: string): Promise<Partial<RunManifest>> {
+  let parsed: unknown;
+  try {
+    parsed = JSON.parse(await readFile(join(folder, REPLAY_REPORT), 'utf8'));
+  } catch {
+    return {};
+  }
+  if (!isRecord(parsed)) return {};
+  const { set, id, omitted } = parsed;
+  return {
+    recording: typeof set === 'string' && typeof id === 'string' ? { set, id } : null,
+    omitted: Array.isArray(omitted) ? omitted.filter((name) => typeof name === 'string') : [],
   };
 }

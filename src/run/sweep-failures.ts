@@ -1,10 +1,10 @@
 import type { KeyedCell } from '../records/cell.ts';
 import { cellLabel } from '../text/cell-label.ts';
 import type { Plan } from '../records/plan.ts';
-import { plannedBuildOf } from '../engines/build-runs.ts';
+import { plannedBuildOf } from '../engines/engine-state.ts';
 import { failureOf, type SweepFailure } from '../terminal/failure-section.ts';
 import { findCells } from '../store/cells.ts';
-import { type FailedRun, failedRunsOf } from '../store/runs/failed-runs.ts';
+import { type FailedRun, failedRunsOf } from '../store/runs/runs.ts';
 import type { StoreDatabase } from '../store/file/open.ts';
 
 /**

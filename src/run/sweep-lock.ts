@@ -2,7 +2,7 @@ import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 
 import { sweepFolderOf } from '../artefacts/layout.ts';
-import { refuseLink } from '../artefacts/own-folder.ts';
+import { refuseLink } from '../artefacts/folders.ts';
 import { UsageError } from '../errors.ts';
 import { removeEarlierLeftovers } from '../process/earlier-lock.ts';
 import { lockHolder, tryAcquire } from '../process/lock.ts';

@@ -2,7 +2,7 @@ import { UsageError } from '../errors.ts';
 import { isMetric, isOwnMetric, METRIC_IDS, type MetricId, metricOf } from '../records/metric.ts';
 import { printable } from '../text/printable.ts';
 import { didYouMean } from '../text/nearest.ts';
-import { storedMetrics } from '../store/runs/run-methods.ts';
+import { storedMetrics } from '../store/runs/run-facts.ts';
 import type { StoreDatabase } from '../store/file/open.ts';
 
 /** So many names fit into a line that somebody reads. */

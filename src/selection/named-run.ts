@@ -1,6 +1,6 @@
 import { UsageError } from '../errors.ts';
 import { printable } from '../text/printable.ts';
-import { measuredRunIds } from '../store/builds/build-runs.ts';
+import { measuredRunIds } from '../store/builds/builds.ts';
 import { allCells } from '../store/cells.ts';
 import type { StoreDatabase } from '../store/file/open.ts';
 import { findRunsByPrefix, showRun, type ShownRun } from '../store/runs/show-run.ts';

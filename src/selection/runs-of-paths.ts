@@ -2,11 +2,10 @@ import { existsSync, readdirSync, statSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 
 import { cellOf, roleOf, toRunRecord } from '../artefacts/read/identify.ts';
-import { readLayerFile } from '../artefacts/read/read-layer-file.ts';
+import { readLayerFile, readSource } from '../artefacts/read/read-source.ts';
 import { type LoneReading, NOTHING_STATED } from '../artefacts/read/read-lone.ts';
 import type { ReadRun } from '../artefacts/read/read-run.ts';
-import { readSource } from '../artefacts/read/read-source.ts';
-import { hashOf } from '../records/cell-key.ts';
+import { hashOf } from '../records/cell.ts';
 import { UsageError } from '../errors.ts';
 import { printable } from '../text/printable.ts';
 import { newSweep, type Sweep } from '../records/sweep.ts';

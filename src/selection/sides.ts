@@ -1,7 +1,6 @@
 import { UsageError } from '../errors.ts';
 import { printable } from '../text/printable.ts';
-import type { Provenance } from '../records/provenance.ts';
-import type { GitState, Sweep } from '../records/sweep.ts';
+import type { GitState, Provenance, Sweep } from '../records/sweep.ts';
 import { ciBranch } from '../tools/git/ci-branch.ts';
 import { ancestors, mergeBase, readGitState, resolveRevision } from '../tools/git/git.ts';
 import {

@@ -1,6 +1,33 @@
-import { type KeepRules, LEAST_KEPT_SWEEPS, type PrunableSweep } from './prune-selection.ts';
+import { and, asc, eq, isNotNull } from 'drizzle-orm';
+
 import type { StoreDatabase } from './file/open.ts';
+import { prunedRuns, runs } from './schema.ts';
 import { newestFirstSql } from './sweeps/sweep-order.ts';
+
+/** What may go: a sweep stays when any of these keeps it. */
+export interface KeepRules {
+  /** Sweeps that ended at this instant or later stay; null: age keeps nothing. */
+  readonly endedSince: string | null;
+  /** So many of the newest sweeps of each series stay. */
+  readonly sweepsOfSeries: number;
+  /** Whether layer profiles go as well. */
+  readonly layers: boolean;
+}
+
+/** `bench compare` needs the last two in any case. */
+export const LEAST_KEPT_SWEEPS = 2;
+
+/** What a sweep has that could go. */
+export interface PrunableSweep {
+  readonly sweepId: string;
+  readonly startedAt: string | null;
+  readonly name: string | null;
+  readonly runs: number;
+  readonly sampleBytes: number;
+  readonly layerBytes: number;
+  /** Runs whose folder of artefacts is not pruned yet. */
+  readonly folders: number;
+}
 
 /**
  * Sweeps that no rule keeps and that have something to lose, the oldest first. Those that a baseline or an open finding
@@ -106,4 +133,35 @@ export function vacuum({ $client }: StoreDatabase): void {
 
 function pragmaNumber($client: StoreDatabase['$client'], name: string): number {
   return Number($client.pragma(name, { simple: true }));
+}
+
+interface PrunedRun {
+  readonly prunedAt: string;
+  readonly samples: boolean;
+  readonly layers: boolean;
+  readonly artefacts: boolean;
+}
+
+/** What `bench db prune` took from a run; null when it took nothing. */
+export function prunedFrom(db: StoreDatabase, runId: string): PrunedRun | null {
+  return db.select().from(prunedRuns).where(eq(prunedRuns.runId, runId)).get() ?? null;
+}
+
+export interface RunFolder {
+  readonly runId: string;
+  readonly startedAt: string | null;
+  /** True when its files went on purpose. */
+  readonly isPruned: boolean;
+}
+
+/** The runs of a sweep that have, or had, a folder of artefacts. */
+export function runFoldersOf(db: StoreDatabase, sweepId: string): RunFolder[] {
+  return db
+    .select({ runId: runs.runId, startedAt: runs.startedAt, pruned: prunedRuns.artefacts })
+    .from(runs)
+    .leftJoin(prunedRuns, eq(prunedRuns.runId, runs.runId))
+    .where(and(eq(runs.sweepId, sweepId), isNotNull(runs.artefactFolder)))
+    .orderBy(asc(runs.runId))
+    .all()
+    .map(({ pruned, ...run }) => ({ ...run, isPruned: pruned === true }));
 }

@@ -5,17 +5,23 @@ import * as z from 'zod';
 
 import { ATTACHMENT_KINDS } from '../artefacts/attachment.ts';
 import { type AccuracyInputs, accuracyInputsSchema, type AccuracyRecord } from '../records/accuracy.ts';
-import { type Cell, type CellInputs, cellInputsSchema, type Shapes, shapesSchema } from '../records/cell.ts';
+import {
+  type Cell,
+  type CellInputs,
+  cellInputsSchema,
+  PRECISION_ROUTES,
+  PRECISIONS,
+  type Shapes,
+  shapesSchema,
+} from '../records/cell.ts';
 import { type CellHarness, cellHarnessSchema, PERCENTILE_RULES, TIMERS } from '../records/harness.ts';
 import { percentilesSchema, type TimeStatistics } from '../records/measurement.ts';
 import type { CustomMetricId } from '../records/metric.ts';
 import { OUTCOME_KINDS } from '../records/outcome.ts';
-import { PRECISION_ROUTES, PRECISIONS } from '../records/precision.ts';
-import { PROVENANCES } from '../records/provenance.ts';
+import { PROVENANCES, SWEEP_STATES } from '../records/sweep.ts';
 import { FLAG_EFFECTS, RUN_FLAGS } from '../records/run-flag.ts';
 import { RUN_ROLES } from '../records/run.ts';
 import { textByName } from '../records/scalars.ts';
-import { SWEEP_STATES } from '../records/sweep.ts';
 import { type RunTelemetry, telemetrySchema } from '../records/telemetry.ts';
 import type { Banner } from '../trtexec/log/parsed-log.ts';
 import { json } from './json-column.ts';
@@ -274,7 +280,7 @@ export const runValues = sqliteTable(
   (table) => [primaryKey({ columns: [table.runId, table.metric] })],
 );
 
-/** Every query of a run, exactly: see `samples-codec.ts`. */
+/** Every query of a run, exactly: see `blob-codecs.ts`. */
 export const samples = sqliteTable('samples', {
   runId: text('run_id')
     .primaryKey()
@@ -293,7 +299,7 @@ export const layerProfiles = sqliteTable('layer_profiles', {
   data: blob('data', { mode: 'buffer' }).notNull(),
 });
 
-/** What the GPU and the host did while a run was timed: see `domain/telemetry.ts`. */
+/** What the GPU and the host did while a run was timed: see `records/telemetry.ts`. */
 export const runTelemetry = sqliteTable('run_telemetry', {
   runId: text('run_id')
     .primaryKey()
@@ -315,7 +321,7 @@ export const runTelemetry = sqliteTable('run_telemetry', {
   hostLoad: real('host_load'),
 });
 
-/** What may be wrong with the number of a run, or explains it: see `domain/run-flag.ts`. */
+/** What may be wrong with the number of a run, or explains it: see `records/run-flag.ts`. */
 export const runFlags = sqliteTable(
   'run_flags',
   {
@@ -330,7 +336,7 @@ export const runFlags = sqliteTable(
   (table) => [primaryKey({ columns: [table.runId, table.flag] }), index('run_flags_by_flag').on(table.flag)],
 );
 
-/** Remarks of trtexec by their id, for filters; some for the number in them: see `domain/remark-numbers.ts`. */
+/** Remarks of trtexec by their id, for filters; some for the number in them: see `trtexec/hint-numbers.ts`. */
 export const runHints = sqliteTable(
   'run_hints',
   {
@@ -432,7 +438,7 @@ export const baselines = sqliteTable('baselines', {
     .default(sql`(strftime('%Y-%m-%dT%H:%M:%fZ', 'now'))`),
 });
 
-/** How far a variant's outputs are from its reference's: see `domain/accuracy.ts`. */
+/** How far a variant's outputs are from its reference's: see `records/accuracy.ts`. */
 export const accuracies = sqliteTable(
   'accuracy',
   {

@@ -2,7 +2,7 @@ import { convertedWords } from '../variants/conversion.ts';
 import { metricOf } from '../records/metric.ts';
 import type { Outcome } from '../records/outcome.ts';
 import { printable } from '../text/printable.ts';
-import type { SweepEvent } from '../run/sweep-event.ts';
+import type { SweepEvent } from '../run/sweep-context.ts';
 import type { Plan, PlannedBuild, PlannedRun } from '../records/plan.ts';
 import type { Look } from './look.ts';
 import { count, formatDuration, formatMs, formatNumber, formatPercent } from './numbers.ts';

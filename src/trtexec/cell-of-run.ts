@@ -1,9 +1,15 @@
 import { basename } from 'node:path';
 
-import type { Cell, CellInputs, Shapes } from '../records/cell.ts';
+import {
+  type Cell,
+  type CellInputs,
+  type Precision,
+  type PrecisionRoute,
+  PRECISIONS,
+  type Shapes,
+} from '../records/cell.ts';
 import type { Timer } from '../records/harness.ts';
 import { CELL_FLAGS } from './flags/cell-flags.ts';
-import { type Precision, type PrecisionRoute, PRECISIONS } from '../records/precision.ts';
 import { shapesOf, type TrtexecRun } from './log/parsed-log.ts';
 import { isOneOf } from '../text/unknown-values.ts';
 import { findFlag } from './flags/flag-table.ts';

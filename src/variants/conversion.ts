@@ -1,7 +1,6 @@
 import * as z from 'zod';
 
-import type { Shapes } from '../records/cell.ts';
-import { type Precision, PRECISIONS } from '../records/precision.ts';
+import { type Precision, PRECISIONS, type Shapes } from '../records/cell.ts';
 
 /** The two programs of ModelOpt that make a variant of a base model. */
 export const CONVERTERS = ['autocast', 'modelopt'] as const;

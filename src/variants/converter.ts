@@ -5,7 +5,7 @@ import { EnvironmentLackingError } from '../errors.ts';
 import { MODELOPT_INSTALL, readPythonVersions } from '../tools/modelopt/names.ts';
 import type { Plan } from '../records/plan.ts';
 import { printable } from '../text/printable.ts';
-import type { SweepEvent } from '../run/sweep-event.ts';
+import type { SweepEvent } from '../run/sweep-context.ts';
 import type { ConverterPython, VariantContext } from './variants.ts';
 import { pythonFacts } from '../machine/machine-tools.ts';
 import type { Io } from '../cli/io.ts';

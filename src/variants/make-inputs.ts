@@ -9,7 +9,39 @@ import { InterruptedError, UsageError } from '../errors.ts';
 import { seededRandom } from '../matrix/plan/order.ts';
 import { printable } from '../text/printable.ts';
 import { ELEMENT_CODINGS, type ElementCoding, smallFloatBits } from './element-bits.ts';
-import { type InputRecipe, INPUTS_MANIFEST, type MadeInput, type WantedInput } from './random-inputs.ts';
+
+/** How the values of made inputs are spread. */
+export const DISTRIBUTIONS = ['uniform', 'normal', 'ones', 'zeros'] as const;
+
+export type Distribution = (typeof DISTRIBUTIONS)[number];
+
+/** Whole numbers from the first to the last, both included. */
+export type IntegerRange = readonly [number, number];
+
+/** What the bytes of made inputs follow from; the same gives the same. */
+export interface InputRecipe {
+  readonly distribution: Distribution;
+  readonly seed: number;
+  /** Null: as trtexec itself takes them. */
+  readonly integers: IntegerRange | null;
+}
+
+/** An input that values are made for. */
+export interface WantedInput {
+  readonly name: string;
+  readonly elementType: string;
+  readonly shape: readonly number[];
+}
+
+interface MadeInput extends WantedInput {
+  /** Its name in the folder. */
+  readonly file: string;
+  readonly bytes: number;
+  readonly sha256: string;
+}
+
+/** The file beside them that says how they were made. */
+const INPUTS_MANIFEST = 'inputs.json';
 
 /** Changes when the same recipe gives other bytes. */
 const RECIPE_VERSION = 1;

@@ -2,8 +2,7 @@ import { createReadStream } from 'node:fs';
 import { type FileHandle, open } from 'node:fs/promises';
 import { createInflateRaw } from 'node:zlib';
 
-import { FiniteCheck } from './npy-finite.ts';
-import { headerBytes, itemBytes, readNpyHeader } from './npy-header.ts';
+import { FiniteCheck, headerBytes, itemBytes, readNpyHeader } from './npy.ts';
 
 /** An array of numpy in a file, without its values. */
 export interface ArrayFacts {

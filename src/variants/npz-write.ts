@@ -1,7 +1,7 @@
 import { type FileHandle, open } from 'node:fs/promises';
 import { crc32 } from 'node:zlib';
 
-import { writeNpyHeader } from './npy-header.ts';
+import { writeNpyHeader } from './npy.ts';
 
 /** An array that is about to be written; its values are made when their turn comes. */
 export interface ArrayToWrite {

@@ -1,5 +1,5 @@
 import type { CalibrationInput } from '../tools/modelopt/check-base.ts';
-import { itemBytes, NPY_TYPES } from './npy-header.ts';
+import { itemBytes, NPY_TYPES } from './npy.ts';
 import { seededRandom } from '../matrix/plan/order.ts';
 import type { ArrayToWrite } from './npz-write.ts';
 

@@ -1,4 +1,15 @@
+import { copyFile, mkdir, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+
+import { writeAtomically } from '../artefacts/files.ts';
+import { manifestText } from '../artefacts/keep.ts';
+import { RUN_MANIFEST } from '../artefacts/layout.ts';
+import { emptyManifest, type RunManifest } from '../artefacts/run-manifest.ts';
+import type { Outcome } from '../records/outcome.ts';
+import type { PlannedBuild } from '../records/plan.ts';
+import { attemptFolder, finishRun } from '../run/attempt.ts';
 import type { SweepContext } from '../run/sweep-context.ts';
+import { recordAttempt } from '../store/runs/runs.ts';
 import { problemOf, provideVariant, type VariantState } from './variants.ts';
 
 /** The variants of one sweep: each is asked for once, however many engines need it. */
@@ -35,4 +46,48 @@ export class Variants {
     }
     return state;
   }
+}
+
+/**
+ * Keeps a build whose model could not be made as a failed build, with the log of the conversion: its cells say why they
+ * have no engine, as those of any other build that failed.
+ */
+export async function storeFailedVariant(
+  context: SweepContext,
+  build: PlannedBuild,
+  runId: string,
+  state: Extract<VariantState, { kind: 'failed' }>,
+): Promise<Outcome> {
+  const { onEvent, plan, program, sweep, variants } = context;
+  const folder = attemptFolder(context, runId);
+  await rm(folder, { recursive: true, force: true });
+  await mkdir(folder, { recursive: true });
+  recordAttempt(context.db, sweep.sweepId, runId, context.now().toISOString());
+  if (state.folder !== null) {
+    for (const log of ['stdout.log', 'stderr.log']) {
+      await copyFile(join(state.folder, log), join(folder, log)).catch(() => {});
+    }
+  }
+  const planned = plan.variants.find(({ variantRef }) => variantRef === build.variantRef);
+  const { failure, process } = state;
+  const manifest: RunManifest = {
+    ...emptyManifest(),
+    sweepId: sweep.sweepId,
+    runId,
+    role: 'build',
+    build: { model: build.model, modelSha256: null, flags: [...build.flags] },
+    conversionFailure: failure,
+    argv: [variants?.python.interpreter ?? 'python3', ...(planned?.args ?? [])],
+    environment: context.environment,
+    provenance: program.provenance,
+    exitCode: process?.exitCode ?? null,
+    signal: process?.signal ?? null,
+    timedOut: process?.timedOut ?? false,
+    startedAt: (process?.startedAt ?? context.now()).toISOString(),
+    wallS: process === null ? 0 : Number(process.wallS.toFixed(3)),
+  };
+  await writeAtomically(join(folder, RUN_MANIFEST), manifestText(manifest));
+  const { artefactFolder, outcome } = await finishRun(context, folder, runId);
+  onEvent({ kind: 'buildFailed', build, outcome, folder: artefactFolder, runId });
+  return outcome;
 }

@@ -10,7 +10,7 @@ import { VARIANT_FILE } from '../tools/modelopt/conversion-args.ts';
 import { removeEarlierLeftovers } from '../process/earlier-lock.ts';
 import { isProbablyRunning } from '../process/process-identity.ts';
 import { writeAtomically } from '../artefacts/files.ts';
-import { hashModel } from '../artefacts/model-hash.ts';
+import { hashModel } from '../artefacts/hashes.ts';
 
 /** Why there is no variant: as it is kept beside the log. */
 export const conversionFailureSchema = z.object({

@@ -2,15 +2,14 @@ import { copyFile, mkdir, rm, statfs } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 
 import { sha256OfFile } from '../artefacts/files.ts';
-import { hashModel } from '../artefacts/model-hash.ts';
+import { hashModel } from '../artefacts/hashes.ts';
 import { NumpyFormatError, readArrays } from './npz-read.ts';
 import { writeNpz } from './npz-write.ts';
 import { readOnnxFacts } from '../tools/onnx/onnx-file.ts';
 import { RANDOM_CALIBRATION_VERSION, randomCalibration } from './random-calibration.ts';
-import { readTail } from '../artefacts/read/read-tail.ts';
+import { readTail } from '../artefacts/run-files.ts';
 import type { CachedVariant, ConversionFailure, VariantCache } from './variant-cache.ts';
-import type { Shapes } from '../records/cell.ts';
-import { hashOf } from '../records/cell-key.ts';
+import { hashOf, type Shapes } from '../records/cell.ts';
 import type { CalibrationUsed, ConvertedNodes, VariantRecord } from './conversion.ts';
 import { EnvironmentLackingError, InterruptedError, UsageError } from '../errors.ts';
 import type { OnnxFacts } from '../tools/onnx/facts.ts';

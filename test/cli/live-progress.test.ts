@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 
 import { LiveProgress } from '../../src/cli/live-progress.ts';
 import type { Plan, PlannedRun } from '../../src/records/plan.ts';
-import type { SweepEvent } from '../../src/run/sweep-event.ts';
+import type { SweepEvent } from '../../src/run/sweep-context.ts';
 import { makeLook } from '../../src/terminal/look.ts';
 import { testIo } from '../support/io.ts';
 import { planOfCells } from '../support/plans.ts';

@@ -9,7 +9,7 @@ import { InterruptedError } from '../../src/errors.ts';
 import { GpuLock, lockedSpawn, unnamedGpu } from '../../src/machine/gpu-lock.ts';
 import { tryAcquire } from '../../src/process/lock.ts';
 import type { LockHolder } from '../../src/process/lock-holder.ts';
-import { thisOwner } from '../../src/process/process-owner.ts';
+import { thisOwner } from '../../src/process/process-identity.ts';
 import { ROOT, temporaryFolder } from '../support/bench.ts';
 import { isGone, untilGone } from '../support/processes.ts';
 

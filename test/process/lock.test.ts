@@ -15,8 +15,7 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 
 import { type Lock, lockHolder, tryAcquire } from '../../src/process/lock.ts';
-import { identityOf } from '../../src/process/process-identity.ts';
-import { thisOwner } from '../../src/process/process-owner.ts';
+import { identityOf, thisOwner } from '../../src/process/process-identity.ts';
 import { finished, ROOT, temporaryFolder } from '../support/bench.ts';
 
 const SPANS = 10;

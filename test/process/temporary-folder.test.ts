@@ -3,7 +3,7 @@ import { join } from 'node:path';
 
 import { beforeEach, describe, expect, test, vi } from 'vitest';
 
-import { thisOwner } from '../../src/process/process-owner.ts';
+import { thisOwner } from '../../src/process/process-identity.ts';
 import { inTemporaryFolder } from '../../src/process/temporary-folder.ts';
 import { benchProcess, temporaryFolder } from '../support/bench.ts';
 import { noDiskBecause, smallDisk } from '../support/small-disk.ts';

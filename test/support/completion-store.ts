@@ -1,9 +1,8 @@
 import { join } from 'node:path';
 
 import type { Sweep } from '../../src/records/sweep.ts';
-import { setBaseline } from '../../src/store/sweeps/baselines.ts';
+import { saveSweep, setBaseline } from '../../src/store/sweeps/sweeps.ts';
 import { openStore } from '../../src/store/file/open.ts';
-import { saveSweep } from '../../src/store/sweeps/sweeps.ts';
 import { ROOT } from './bench.ts';
 import { simulatedCells, simulateNights, sweepOfNight } from './simulated-store.ts';
 

@@ -1,7 +1,6 @@
 import type { Deployment } from '../../src/judge/deployment.ts';
-import { keyedCell } from '../../src/records/cell-key.ts';
+import { keyedCell, type KeyedCell } from '../../src/records/cell.ts';
 import type { Accuracy } from '../../src/records/accuracy.ts';
-import type { KeyedCell } from '../../src/records/cell.ts';
 
 export function choiceCell(
   precision: KeyedCell['precision'],

@@ -1,7 +1,6 @@
-import { keyedCell } from '../../src/records/cell-key.ts';
+import { keyedCell, type Precision } from '../../src/records/cell.ts';
 import { cellLabel } from '../../src/text/cell-label.ts';
 import type { Plan, PlannedRun } from '../../src/records/plan.ts';
-import type { Precision } from '../../src/records/precision.ts';
 import { NO_PHASE_LIMITS } from '../../src/records/time-limit.ts';
 
 export interface WantedCell {

@@ -1,4 +1,4 @@
-import { keyedCell } from '../../src/records/cell-key.ts';
+import { keyedCell } from '../../src/records/cell.ts';
 import { UNKNOWN_ENVIRONMENT } from '../../src/records/environment.ts';
 import type { Sweep } from '../../src/records/sweep.ts';
 import type {

@@ -1,7 +1,6 @@
 import { join } from 'node:path';
 
-import { hashOf, keyedCell } from '../../src/records/cell-key.ts';
-import type { KeyedCell } from '../../src/records/cell.ts';
+import { hashOf, keyedCell, type KeyedCell } from '../../src/records/cell.ts';
 import type { RunFlag } from '../../src/records/run-flag.ts';
 import { seededRandom } from '../../src/matrix/plan/order.ts';
 import { openStore } from '../../src/store/file/open.ts';

@@ -3,8 +3,7 @@ import { createHash } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
 
 import { ELEMENT_CODINGS, smallFloatBits } from '../../src/variants/element-bits.ts';
-import { inputBytes } from '../../src/variants/make-inputs.ts';
-import type { Distribution, IntegerRange } from '../../src/variants/random-inputs.ts';
+import { type Distribution, inputBytes, type IntegerRange } from '../../src/variants/make-inputs.ts';
 import { elementsBytes } from '../../src/tools/onnx/facts.ts';
 import { seededRandom } from '../../src/matrix/plan/order.ts';
 

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 
 import { expect, test } from 'vitest';
 
-import { hashModel } from '../../src/artefacts/model-hash.ts';
+import { hashModel } from '../../src/artefacts/hashes.ts';
 import { readOnnxFacts } from '../../src/tools/onnx/onnx-file.ts';
 import { VariantCache } from '../../src/variants/variant-cache.ts';
 import { filesOfCells } from '../../src/features/model/accuracy-pairs.ts';

@@ -7,8 +7,7 @@ import { readArrays } from '../../src/variants/npz-read.ts';
 import { writeNpz } from '../../src/variants/npz-write.ts';
 import { randomCalibration } from '../../src/variants/random-calibration.ts';
 import { sha256OfFile } from '../../src/artefacts/files.ts';
-import { FiniteCheck } from '../../src/variants/npy-finite.ts';
-import { readNpyHeader, writeNpyHeader } from '../../src/variants/npy-header.ts';
+import { FiniteCheck, readNpyHeader, writeNpyHeader } from '../../src/variants/npy.ts';
 import { ROOT, temporaryFolder } from '../support/bench.ts';
 
 /** Written by numpy 2.4.6 with the script beside them. */

@@ -6,8 +6,15 @@ import { headOfFile, plainName, readChunks } from '../files.ts';
 import { ATTEMPT_PREFIX, isTemporary, runOfAttached } from '../layout.ts';
 import { isRunFolder, readBareLog } from './read-run.ts';
 import { foreignArchive } from './recode.ts';
-import { EXPLORER_GRAPH, recogniseLayers, recogniseReport, REPORT_NAME, type SaidOfFiles } from './recognise.ts';
-import { type RunSource, TRTEXEC } from './run-source.ts';
+import {
+  EXPLORER_GRAPH,
+  recogniseLayers,
+  recogniseReport,
+  REPORT_NAME,
+  type RunSource,
+  type SaidOfFiles,
+  TRTEXEC,
+} from './recognise.ts';
 
 /** A file inside a folder is taken for a log when its name says so and trtexec speaks in it. */
 const LOG_NAME = /\.(?:log|txt|out|err)(?:\.\d+)?$/;

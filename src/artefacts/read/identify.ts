@@ -1,10 +1,9 @@
-import type { KeyedCell } from '../../records/cell.ts';
+import { type KeyedCell, keyedCell } from '../../records/cell.ts';
 import { type Environment, UNKNOWN_ENVIRONMENT } from '../../records/environment.ts';
 import { type Outcome, outcomeReason } from '../../records/outcome.ts';
 import type { RunRecord, RunRole, RunTry } from '../../records/run.ts';
 import { formatTensorrtVersion } from '../../text/version.ts';
 import type { TrtexecRun } from '../../trtexec/log/parsed-log.ts';
-import { keyedCell } from '../../records/cell-key.ts';
 import { cellOfRun } from '../../trtexec/cell-of-run.ts';
 import { processFacts, type ReadRun } from './read-run.ts';
 import type { RunManifest } from '../run-manifest.ts';

@@ -1,15 +1,17 @@
 import { basename, dirname } from 'node:path';
 
-import type { QueryTimes } from '../../trtexec/query-times.ts';
-import { type ExportProblem, NO_EXPORTS, type RunExports } from '../../trtexec/run-facts.ts';
-import type { LayerProfile, TrtexecRun } from '../../trtexec/log/parsed-log.ts';
-import { parseLayerInfo } from '../../trtexec/exports/layer-info.ts';
-import { parseProfile } from '../../trtexec/exports/profile.ts';
-import { ProfileReader } from '../../trtexec/exports/profile-reader.ts';
-import { OtherRunError, timesOfRun } from '../../trtexec/exports/times-of-run.ts';
-import { TimesReader } from '../../trtexec/exports/times.ts';
 import type { RunFiles } from '../run-files.ts';
 import type { RunManifest } from '../run-manifest.ts';
+import { parseLayerInfo } from '../../trtexec/exports/layer-info.ts';
+import { ProfileReader } from '../../trtexec/exports/profile-reader.ts';
+import { parseProfile } from '../../trtexec/exports/profile.ts';
+import { OtherRunError, timesOfRun } from '../../trtexec/exports/times-of-run.ts';
+import { TimesReader } from '../../trtexec/exports/times.ts';
+import { parseTraceEvents } from '../../trtexec/exports/trace-events.ts';
+import type { LayerProfile, TrtexecRun } from '../../trtexec/log/parsed-log.ts';
+import { silentRun } from '../../trtexec/log/run-builder.ts';
+import type { QueryTimes } from '../../trtexec/query-times.ts';
+import { type ExportProblem, NO_EXPORTS, type RunExports } from '../../trtexec/run-facts.ts';
 
 const EXPORT_FLAGS = ['--exportTimes', '--exportProfile', '--exportLayerInfo'] as const;
 
@@ -22,7 +24,7 @@ export const USUAL_NAMES: Readonly<Record<ExportFlag, string>> = {
   '--exportLayerInfo': 'layers.json',
 };
 
-export interface ReadExports {
+interface ReadExports {
   readonly exports: RunExports;
   readonly notes: readonly string[];
 }
@@ -129,4 +131,23 @@ async function readTimes(chunks: AsyncIterable<Buffer>): Promise<QueryTimes> {
   const reader = new TimesReader();
   for await (const chunk of chunks) reader.push(chunk);
   return reader.end();
+}
+
+/** Under which names the files lie that say something of layers. */
+export const LAYER_NAMES = { profile: 'profile.json', info: 'layers.json', trace: 'trace.json' } as const;
+
+/** What of an engine's layers lies in a folder without a log. */
+export async function readLoneLayers(files: RunFiles, manifest: RunManifest): Promise<ReadExports> {
+  const { lone } = manifest;
+  if (lone?.kind !== 'layers' || lone.format === 'trtexec') {
+    return readExports(files, manifest, silentRun());
+  }
+  try {
+    const text = (await files.whole(LAYER_NAMES.trace)).toString('utf8');
+    const profile = parseTraceEvents(text, lone.runs ?? 1);
+    return { exports: { ...NO_EXPORTS, profile }, notes: [] };
+  } catch (error) {
+    const problem = error instanceof Error ? error.message : String(error);
+    return { exports: NO_EXPORTS, notes: [`${LAYER_NAMES.trace} is damaged: ${problem}`] };
+  }
 }

@@ -10,7 +10,7 @@ import { plainName, readWhole } from '../files.ts';
 import { readStatedRun, type ReadRun } from './read-run.ts';
 import { RunFiles } from '../run-files.ts';
 import { emptyManifest, type RunManifest } from '../run-manifest.ts';
-import type { RunSource } from './run-source.ts';
+import type { RunSource } from './recognise.ts';
 
 /** What is said of files that lie alone. */
 export interface LoneReading {

@@ -1,19 +1,23 @@
 import { existsSync } from 'node:fs';
-import { basename } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 
+import { plainName, readChunks, readWhole } from '../files.ts';
+import { LAYER_NAMES, readProfile } from './read-exports.ts';
+import { contentOf, type LoneReading, NOTHING_STATED, readKeptFiles, readReportFile, reportCell } from './read-lone.ts';
+import { readBareLog, readExportsAlone, type ReadOptions, type ReadRun, readRunFolder } from './read-run.ts';
+import type { RunSource } from './recognise.ts';
+import type { RunManifest } from '../run-manifest.ts';
 import { UsageError } from '../../errors.ts';
 import { TORCH_CELL } from '../../harnesses/torch-tensorrt/index.ts';
-import { keyedCell } from '../../records/cell-key.ts';
-import { PRECISIONS } from '../../records/precision.ts';
+import type { LayerInfo } from '../../layers/layer-info.ts';
+import { keyedCell, PRECISIONS } from '../../records/cell.ts';
 import { printable } from '../../text/printable.ts';
 import { isOneOf } from '../../text/unknown-values.ts';
 import { type ExplorerMetadata, NOTHING_SAID, parseExplorerMetadata } from '../../trtexec/exports/explorer-metadata.ts';
-import { plainName } from '../files.ts';
-import type { RunManifest } from '../run-manifest.ts';
-import { LAYER_NAMES } from './read-lone-layers.ts';
-import { contentOf, type LoneReading, NOTHING_STATED, readKeptFiles, readReportFile, reportCell } from './read-lone.ts';
-import { readBareLog, type ReadOptions, type ReadRun, readRunFolder } from './read-run.ts';
-import type { RunSource } from './run-source.ts';
+import { ExportFormatError } from '../../trtexec/exports/file-format-error.ts';
+import { parseLayerInfo } from '../../trtexec/exports/layer-info.ts';
+import type { LayerProfile } from '../../trtexec/log/parsed-log.ts';
+import { NO_EXPORTS, type RunExports } from '../../trtexec/run-facts.ts';
 
 /**
  * The runs of one place, of whoever made them.
@@ -145,4 +149,46 @@ async function metadataIn(path: string): Promise<ExplorerMetadata> {
     const reason = error instanceof Error ? error.message : String(error);
     throw new UsageError(`${printable(path)}: ${reason}`, { cause: error });
   }
+}
+
+/** Names under which layer information lies beside a profile. */
+const INFO_NAMES = ['layers.json', 'layers.json.gz', 'layers.json.zst', 'layers.json.br'] as const;
+
+/**
+ * Reads one file of `--exportProfile` or `--exportLayerInfo` by itself; beside a profile also the layer information of
+ * the same folder.
+ * @returns null when it is neither
+ */
+export async function readLayerFile(path: string): Promise<ReadRun | null> {
+  if (!plainName(path).endsWith('.json')) return null;
+  const profile = await profileIn(path);
+  if (profile === null) {
+    const layerInfo = await layerInfoIn(path);
+    return layerInfo === null ? null : alone(path, { layerInfo });
+  }
+  const beside = INFO_NAMES.map((name) => join(dirname(path), name)).find(existsSync);
+  return alone(path, { profile, layerInfo: beside === undefined ? null : await layerInfoIn(beside) });
+}
+
+async function profileIn(path: string): Promise<LayerProfile | null> {
+  try {
+    const profile = await readProfile(readChunks(path), () => readWhole(path));
+    return profile.layers.length === 0 ? null : profile;
+  } catch (error) {
+    if (error instanceof ExportFormatError) return null;
+    throw error;
+  }
+}
+
+async function layerInfoIn(path: string): Promise<LayerInfo | null> {
+  try {
+    return parseLayerInfo((await readWhole(path)).toString('utf8'));
+  } catch (error) {
+    if (error instanceof ExportFormatError) return null;
+    throw error;
+  }
+}
+
+function alone(path: string, exports: Partial<RunExports>): ReadRun {
+  return readExportsAlone(path, { ...NO_EXPORTS, ...exports });
 }

@@ -1,14 +1,29 @@
+import type { RunFiles } from '../run-files.ts';
+import type { RunManifest } from '../run-manifest.ts';
 import type { RunTelemetry } from '../../records/telemetry.ts';
-import { isDmonName, isTelemetryName, TELEMETRY_FILE } from '../telemetry-file.ts';
-import type { TrtexecRun } from '../../trtexec/log/parsed-log.ts';
 import { parseDmon } from '../../tools/nvidia-smi/dmon.ts';
 import { type GpuSamples, samplesOf } from '../../tools/nvidia-smi/gpu-samples.ts';
 import { parseQueryCsv } from '../../tools/nvidia-smi/query-csv.ts';
 import { summariseTelemetry } from '../../tools/nvidia-smi/summarise.ts';
-import type { RunFiles } from '../run-files.ts';
-import type { RunManifest } from '../run-manifest.ts';
+import type { TrtexecRun } from '../../trtexec/log/parsed-log.ts';
 
-export interface ReadTelemetry {
+/** What nvidia-smi printed beside a run of bench. */
+export const TELEMETRY_FILE = 'telemetry.csv';
+
+/** Names under which people keep what they let nvidia-smi print beside a run. */
+const QUERY_NAME = /^nvidia-smi.*\.csv$/;
+const DMON_NAME = /^(?:nvidia-smi-)?dmon.*\.(?:txt|log|csv)$/;
+
+function isDmonName(name: string): boolean {
+  return DMON_NAME.test(name);
+}
+
+/** @param name without the ending of a compression */
+export function isTelemetryName(name: string): boolean {
+  return name === TELEMETRY_FILE || QUERY_NAME.test(name) || isDmonName(name);
+}
+
+interface ReadTelemetry {
   readonly telemetry: RunTelemetry | null;
   readonly notes: readonly string[];
 }

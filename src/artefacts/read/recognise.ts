@@ -2,11 +2,25 @@ import { stat } from 'node:fs/promises';
 import { basename } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 
-import { TooLargeError } from '../../errors.ts';
-import type { CustomMetricId } from '../../records/metric.ts';
-import { DRIVERS } from '../../harnesses/registry.ts';
 import { plainName, readChunks, readWhole } from '../files.ts';
-import { ENGINE_EXPLORER, type RunSource, TRTEXEC } from './run-source.ts';
+import { TooLargeError } from '../../errors.ts';
+import { DRIVERS } from '../../harnesses/registry.ts';
+import type { CustomMetricId } from '../../records/metric.ts';
+
+/** How layers are written where no log lies beside them. */
+const LAYER_FORMATS = ['trtexec', 'trace', 'trt-engine-explorer'] as const;
+
+/** Where runs lie. */
+export type RunSource =
+  | { readonly kind: 'folder'; readonly path: string }
+  | { readonly kind: 'log'; readonly path: string }
+  /** A file with reports of another harness than trtexec. */
+  | { readonly kind: 'report'; readonly path: string; readonly driver: string }
+  | { readonly kind: 'layers'; readonly path: string; readonly format: (typeof LAYER_FORMATS)[number] };
+
+/** What the files that are read are of, where somebody says it: trtexec, a driver, or trt-engine-explorer. */
+export const TRTEXEC = 'trtexec';
+export const ENGINE_EXPLORER = 'trt-engine-explorer';
 
 /** Reports are text files of these endings; what is named itself may have any. */
 export const REPORT_NAME = /\.(?:json|jsonl|csv|txt|log|out|trace)$/;

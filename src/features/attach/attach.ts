@@ -3,7 +3,7 @@ import { basename, resolve } from 'node:path';
 import { artefactsFolderOf } from '../../artefacts/layout.ts';
 import { UsageError } from '../../errors.ts';
 import { EXIT_CODES, type ExitCode } from '../../exit-codes.ts';
-import { attachFile } from '../../artefacts/attach-files.ts';
+import { attachFile } from '../../artefacts/attached.ts';
 import { printable } from '../../text/printable.ts';
 import { formatBytes } from '../../terminal/numbers.ts';
 import type { AttachOutput } from './output.ts';

@@ -1,7 +1,7 @@
 import { copyFile, mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 
-import { hashOf } from '../../records/cell-key.ts';
+import { hashOf } from '../../records/cell.ts';
 import { UsageError } from '../../errors.ts';
 import type { FactorSetting } from '../../matrix/points/factor.ts';
 import type { GitState } from '../../records/sweep.ts';

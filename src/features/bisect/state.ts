@@ -5,7 +5,7 @@ import * as z from 'zod';
 
 import { STEP_VERDICTS } from './step.ts';
 import { writeAtomically } from '../../artefacts/files.ts';
-import { hashOf } from '../../records/cell-key.ts';
+import { hashOf } from '../../records/cell.ts';
 import { isMetric } from '../../records/metric.ts';
 
 const setting = z.object({

@@ -8,7 +8,7 @@ import {
 import { TELLING } from '../../judge/history/settings.ts';
 import { type KeyedCell, variablesOf } from '../../records/cell.ts';
 import { inLabelOrder } from '../../text/cell-label.ts';
-import { knownVariablesOn } from '../../process/known-variables.ts';
+import { knownVariablesOn } from '../../process/environment-variables.ts';
 import { count } from '../../terminal/numbers.ts';
 import { UsageError } from '../../errors.ts';
 import type { Acknowledgement, Finding } from '../../records/finding.ts';

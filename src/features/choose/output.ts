@@ -1,6 +1,6 @@
 import * as z from 'zod';
 
-import { PRECISION_ROUTES, PRECISIONS } from '../../records/precision.ts';
+import { PRECISION_ROUTES, PRECISIONS } from '../../records/cell.ts';
 import { VERDICTS } from '../../records/verdict.ts';
 import { accuracy, count, id, output, type OutputOf, provenance } from '../../records/output-parts.ts';
 

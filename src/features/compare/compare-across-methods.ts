@@ -6,7 +6,7 @@ import type { Method } from '../../records/harness.ts';
 import type { MetricId } from '../../records/metric.ts';
 import type { StoreDatabase } from '../../store/file/open.ts';
 import type { CellRun } from '../../store/runs/cell-runs.ts';
-import { methodOf } from '../../store/runs/run-methods.ts';
+import { methodOf } from '../../store/runs/run-facts.ts';
 import { canonicalJson } from '../../text/canonical-json.ts';
 import { cellLabel } from '../../text/cell-label.ts';
 import { printable } from '../../text/printable.ts';

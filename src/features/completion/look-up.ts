@@ -1,10 +1,10 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-import { namesIn } from '../../artefacts/names-and-sizes.ts';
+import { namesIn } from '../../artefacts/folders.ts';
 import { cellLabel } from '../../text/cell-label.ts';
 import { GENERAL_TOPICS, metricTopics } from '../help/index.ts';
-import { listBaselines } from '../../store/sweeps/baselines.ts';
+import { listBaselines } from '../../store/sweeps/sweeps.ts';
 import { allCells } from '../../store/cells.ts';
 import { findingNames, peekIntoStore, storedBranches } from '../../store/sweeps/completion-names.ts';
 import { listSweeps } from '../../store/sweeps/find-sweeps.ts';

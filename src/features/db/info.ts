@@ -1,15 +1,13 @@
 import { dirname, join } from 'node:path';
 
-import { sizeOf } from '../../artefacts/names-and-sizes.ts';
-import { folderSize } from '../../artefacts/folder-size.ts';
+import { folderSize, sizeOf } from '../../artefacts/folders.ts';
 import { artefactsFolderOf, sweepFolderOf } from '../../artefacts/layout.ts';
 import { EXIT_CODES, type ExitCode } from '../../exit-codes.ts';
-import { LEAST_KEPT_SWEEPS, type PrunableSweep } from '../../store/prune-selection.ts';
+import { freeBytes, LEAST_KEPT_SWEEPS, type PrunableSweep, prunableSweeps } from '../../store/prune.ts';
 import { infoText } from './info-text.ts';
 import type { InfoOutput } from './output.ts';
 import { schemaTag } from '../../store/file/migrations.ts';
 import type { OpenStore } from '../../store/file/open.ts';
-import { freeBytes, prunableSweeps } from '../../store/prune.ts';
 import { storeFacts } from '../../store/store-facts.ts';
 import type { Io } from '../../cli/io.ts';
 import { printResult } from '../../cli/print-result.ts';

@@ -1,21 +1,29 @@
 import { join } from 'node:path';
 
 import { removeAttached } from '../../artefacts/attached.ts';
-import { runFoldersIn } from '../../artefacts/copy-run.ts';
-import { folderSize, removeFolder } from '../../artefacts/folder-size.ts';
+import { runFoldersIn } from '../../artefacts/copy-artefacts.ts';
+import { folderSize, refuseLink, removeFolder } from '../../artefacts/folders.ts';
 import { artefactsFolderOf, attachedPathOf, runFolderOf, sweepFolderOf } from '../../artefacts/layout.ts';
-import { refuseLink } from '../../artefacts/own-folder.ts';
-import { writePrunedNote } from '../../artefacts/pruned-note.ts';
+import { writePrunedNote } from '../../artefacts/sweep-manifest.ts';
 import { UsageError } from '../../errors.ts';
 import { EXIT_CODES, type ExitCode } from '../../exit-codes.ts';
-import { type KeepRules, LEAST_KEPT_SWEEPS, type PrunableSweep } from '../../store/prune-selection.ts';
+import {
+  freeBytes,
+  type KeepRules,
+  LEAST_KEPT_SWEEPS,
+  type PrunableSweep,
+  prunableSweeps,
+  prunedFolders,
+  pruneSweep,
+  runFoldersOf,
+  vacuum,
+  vacuumPays,
+} from '../../store/prune.ts';
 import { sweepLockHolder } from '../../run/sweep-lock.ts';
 import type { PruneOutput } from './output.ts';
 import { type NamesOfSweeps, pruneText } from './prune-text.ts';
 import { attachmentsBefore, markPruned, type PlacedAttachment } from '../../store/runs/attachments.ts';
 import type { OpenStore } from '../../store/file/open.ts';
-import { freeBytes, prunableSweeps, prunedFolders, pruneSweep, vacuum, vacuumPays } from '../../store/prune.ts';
-import { runFoldersOf } from '../../store/runs/pruned-runs.ts';
 import { StoresBeside } from '../../store/file/sibling-stores.ts';
 import { unfinishedSweeps } from '../../store/sweeps/sweeps.ts';
 import { breathe, type Io } from '../../cli/io.ts';

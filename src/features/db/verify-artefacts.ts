@@ -2,11 +2,11 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 
-import { namesIn } from '../../artefacts/names-and-sizes.ts';
+import { namesIn } from '../../artefacts/folders.ts';
 import { digestOfAttached } from '../../artefacts/attached.ts';
 import { attachedFolderOf, ATTEMPT_PREFIX, isTemporary, RUN_MANIFEST, sweepFolderOf } from '../../artefacts/layout.ts';
 import { isId } from '../../records/scalars.ts';
-import { verifyRunFolder } from '../../artefacts/verify-run-folder.ts';
+import { verifyRunFolder } from '../../artefacts/run-files.ts';
 import type { StoreDamage } from '../../store/verify/damage.ts';
 import { isRecord } from '../../text/unknown-values.ts';
 import { isProbablyRunning, readIdentity } from '../../process/process-identity.ts';

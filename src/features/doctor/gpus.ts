@@ -8,7 +8,7 @@ import { readRecord } from '../../machine/clock-records.ts';
 import type { EnvironmentVariables } from '../../process/environment-variables.ts';
 import { numaNodeOf } from '../../machine/host-facts.ts';
 import { clockRecordName, lockFolder } from '../../process/lock-folder.ts';
-import { ownerState } from '../../process/process-owner.ts';
+import { ownerState } from '../../process/process-identity.ts';
 
 /** The GPUs that a process started from here may see, as nvidia-smi reports them. */
 export async function gpusFacts(env: EnvironmentVariables, timeoutMs: number): Promise<GpusFacts> {

@@ -10,7 +10,7 @@ import { printable } from '../../text/printable.ts';
 import type { EngineFolder, KeptEngine, StoredEngine } from '../../records/engine.ts';
 import type { EnginesGcOutput, EnginesOutput } from './output.ts';
 import { enginesText, engineTitle, gcText, shownName } from './text.ts';
-import { unfinishedSweepsByEngine } from '../../store/builds/engine-uses.ts';
+import { unfinishedSweepsByEngine } from '../../store/builds/builds.ts';
 import type { OpenStore } from '../../store/file/open.ts';
 import type { Io } from '../../cli/io.ts';
 import { printResult } from '../../cli/print-result.ts';

@@ -8,7 +8,7 @@ import type { AbOutput } from './output.ts';
 import type { AbDetails } from './text.ts';
 import { type CellRun, cellRunsOf } from '../../store/runs/cell-runs.ts';
 import { findCells } from '../../store/cells.ts';
-import { harnessVersionsOf } from '../../store/runs/run-methods.ts';
+import { harnessVersionsOf } from '../../store/runs/run-facts.ts';
 import type { StoreDatabase } from '../../store/file/open.ts';
 import { metricNamed } from '../../selection/metric-named.ts';
 

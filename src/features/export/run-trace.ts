@@ -6,7 +6,7 @@ import { profiledRun } from '../../selection/profiled-engine.ts';
 import { findCells } from '../../store/cells.ts';
 import type { StoreDatabase } from '../../store/file/open.ts';
 import { layerRunsOfEngine } from '../../store/runs/layer-runs.ts';
-import { prunedFrom } from '../../store/runs/pruned-runs.ts';
+import { prunedFrom } from '../../store/prune.ts';
 import { runSamples, type ShownRun } from '../../store/runs/show-run.ts';
 import { cellLabel } from '../../text/cell-label.ts';
 import { printable } from '../../text/printable.ts';

@@ -2,7 +2,7 @@ import { Option } from '@commander-js/extra-typings';
 import { defineCommand, type OptionsOf, type PlainCommand } from '../../cli/define-command.ts';
 import { instant, notEmpty, noteText, onOrOff, ownMetric, positiveInteger, statedShapes } from '../../cli/options.ts';
 import { TIMERS } from '../../records/harness.ts';
-import { PRECISIONS } from '../../records/precision.ts';
+import { PRECISIONS } from '../../records/cell.ts';
 
 const define = (command: PlainCommand) =>
   command

@@ -7,12 +7,12 @@ import { isInside, RUN_MANIFEST, runFolderOf, SWEEP_MANIFEST } from '../../artef
 import type { LoneReading } from '../../artefacts/read/read-lone.ts';
 import { NOT_UNDERSTOOD, type ReadRun } from '../../artefacts/read/read-run.ts';
 import { readSource } from '../../artefacts/read/read-source.ts';
-import type { RunSource } from '../../artefacts/read/run-source.ts';
+import type { RunSource } from '../../artefacts/read/recognise.ts';
 import { folderFiles } from '../../artefacts/run-files.ts';
 import { readSweepManifest, writeSweepManifest } from '../../artefacts/sweep-manifest.ts';
 import type { Outcome } from '../../records/outcome.ts';
 import { type DateSource, type GitState, newSweep, type Sweep } from '../../records/sweep.ts';
-import { hashOf } from '../../records/cell-key.ts';
+import { hashOf } from '../../records/cell.ts';
 import type { StatedCell } from '../../trtexec/cell-of-run.ts';
 import { otherModel } from '../../matrix/plan/contradicted-cell.ts';
 import type { StoreDatabase } from '../../store/file/open.ts';

@@ -1,18 +1,17 @@
 import { statSync } from 'node:fs';
 
-import { ENGINE_EXPLORER, TRTEXEC } from '../../artefacts/read/run-source.ts';
+import { ENGINE_EXPLORER, type SaidOfFiles, TRTEXEC } from '../../artefacts/read/recognise.ts';
 import { artefactsFolderOf, isInside } from '../../artefacts/layout.ts';
 import type { LoneReading } from '../../artefacts/read/read-lone.ts';
 import { readSource } from '../../artefacts/read/read-source.ts';
-import type { SaidOfFiles } from '../../artefacts/read/recognise.ts';
-import { readPrunedNotes } from '../../artefacts/pruned-note.ts';
+import { readPrunedNotes } from '../../artefacts/sweep-manifest.ts';
 import { UsageError } from '../../errors.ts';
 import { EXIT_CODES, type ExitCode } from '../../exit-codes.ts';
 import type { GitState, Sweep } from '../../records/sweep.ts';
 import { DRIVERS } from '../../harnesses/registry.ts';
 import { didYouMean } from '../../text/nearest.ts';
 import { resolveRevision } from '../../tools/git/git.ts';
-import { takeAttached } from '../../artefacts/attach-files.ts';
+import { takeAttached } from '../../artefacts/attached.ts';
 import {
   GroupImport,
   type ImportContext,

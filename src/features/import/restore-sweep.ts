@@ -3,11 +3,15 @@ import { basename, dirname, join, resolve } from 'node:path';
 
 import { isInside, SWEEP_MANIFEST, sweepManifestPath } from '../../artefacts/layout.ts';
 import { isId } from '../../records/scalars.ts';
-import { isLink } from '../../artefacts/own-folder.ts';
-import { readPrunedNotes } from '../../artefacts/pruned-note.ts';
-import type { RunSource } from '../../artefacts/read/run-source.ts';
-import { readSweepManifest, type SweepManifest, writeSweepManifest } from '../../artefacts/sweep-manifest.ts';
-import { keyedCell } from '../../records/cell-key.ts';
+import { isLink } from '../../artefacts/folders.ts';
+import {
+  readPrunedNotes,
+  readSweepManifest,
+  type SweepManifest,
+  writeSweepManifest,
+} from '../../artefacts/sweep-manifest.ts';
+import type { RunSource } from '../../artefacts/read/recognise.ts';
+import { keyedCell } from '../../records/cell.ts';
 import { UsageError } from '../../errors.ts';
 import { printable } from '../../text/printable.ts';
 import type { Sweep } from '../../records/sweep.ts';

@@ -1,5 +1,5 @@
 import type { OnnxFacts } from '../../tools/onnx/facts.ts';
-import type { Precision } from '../../records/precision.ts';
+import type { Precision } from '../../records/cell.ts';
 
 /** An ONNX file that was found, with what it says of itself. */
 export interface FoundModel {

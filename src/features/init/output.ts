@@ -1,6 +1,6 @@
 import * as z from 'zod';
 
-import { PRECISIONS } from '../../records/precision.ts';
+import { PRECISIONS } from '../../records/cell.ts';
 import { count, output, type OutputOf } from '../../records/output-parts.ts';
 
 const size = z.number().int().min(0);

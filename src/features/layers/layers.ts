@@ -10,7 +10,7 @@ import { layersDiffText } from './diff-text.ts';
 import { layersDiffOutput, layersOutput, rowOutput } from './gathered-layers.ts';
 import { layersText } from './text.ts';
 import type { StoreDatabase } from '../../store/file/open.ts';
-import { telemetryOf } from '../../store/runs/run-telemetry.ts';
+import { telemetryOf } from '../../store/runs/run-facts.ts';
 import { findRunsByPrefix } from '../../store/runs/show-run.ts';
 import { type CellPoint, resolvePoint, resolvePoints } from '../../selection/cell-points.ts';
 import { breathe, type Io } from '../../cli/io.ts';

@@ -1,9 +1,8 @@
 import { resolve } from 'node:path';
 
-import type { Shapes } from '../../records/cell.ts';
+import type { Precision, PrecisionRoute, Shapes } from '../../records/cell.ts';
 import type { MatrixCell } from '../../matrix/matrix.ts';
 import { plannedVariant } from '../../matrix/plan/make-plan.ts';
-import type { Precision, PrecisionRoute } from '../../records/precision.ts';
 import type { VariantCache } from '../../variants/variant-cache.ts';
 import { findMade } from '../../variants/variants.ts';
 

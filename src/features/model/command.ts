@@ -14,9 +14,9 @@ import {
   filterOption,
 } from '../../cli/options.ts';
 import { CALIBRATION_METHODS, CONVERTED_PRECISIONS, HIGH_PRECISIONS } from '../../variants/conversion.ts';
-import { DISTRIBUTIONS } from '../../variants/random-inputs.ts';
+import { DISTRIBUTIONS } from '../../variants/make-inputs.ts';
 import { INPUT_DISTRIBUTIONS, MAX_DROP_DB } from '../../records/accuracy.ts';
-import { PRECISIONS } from '../../records/precision.ts';
+import { PRECISIONS } from '../../records/cell.ts';
 
 const inspectOptions = (command: PlainCommand) => command.arguments('<model>');
 

@@ -2,7 +2,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 import { sha256OfFile } from '../../artefacts/files.ts';
-import { hashModel } from '../../artefacts/model-hash.ts';
+import { hashModel } from '../../artefacts/hashes.ts';
 import { packageFolder } from '../../cli/store-location.ts';
 import { EnvironmentLackingError, UsageError } from '../../errors.ts';
 import type { CustomMetric } from '../../records/accuracy.ts';

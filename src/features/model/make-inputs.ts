@@ -15,8 +15,7 @@ import { shellQuote } from '../../text/shell-quote.ts';
 import { yamlText } from '../../text/yaml-text.ts';
 import { readOnnxFacts } from '../../tools/onnx/onnx-file.ts';
 import { ELEMENT_CODINGS } from '../../variants/element-bits.ts';
-import { makeInputs as writeInputs } from '../../variants/make-inputs.ts';
-import type { InputRecipe, WantedInput } from '../../variants/random-inputs.ts';
+import { type InputRecipe, type WantedInput, makeInputs as writeInputs } from '../../variants/make-inputs.ts';
 import type { MakeInputsOptions } from './command.ts';
 import type { MakeInputsOutput } from './output.ts';
 

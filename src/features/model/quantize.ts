@@ -10,7 +10,7 @@ import { EXIT_CODES, type ExitCode } from '../../exit-codes.ts';
 import { readConversion } from '../../matrix/models/conversions.ts';
 import type { ConversionFile } from '../../matrix/schema/conversion-schema.ts';
 import type { PlannedVariant } from '../../records/plan.ts';
-import type { Precision } from '../../records/precision.ts';
+import type { Precision } from '../../records/cell.ts';
 import { formatDuration } from '../../terminal/numbers.ts';
 import { printable } from '../../text/printable.ts';
 import { planVariant } from '../../tools/modelopt/conversion-args.ts';

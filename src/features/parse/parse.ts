@@ -1,6 +1,6 @@
 import { type ReadOptions, type ReadRun, readBareLog } from '../../artefacts/read/read-run.ts';
 import { readSource } from '../../artefacts/read/read-source.ts';
-import type { RunSource } from '../../artefacts/read/run-source.ts';
+import type { RunSource } from '../../artefacts/read/recognise.ts';
 import { layersOf } from '../../layers/join-layers.ts';
 import { outcomeReason } from '../../records/outcome.ts';
 import { formatTensorrtVersion } from '../../text/version.ts';

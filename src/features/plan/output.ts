@@ -1,6 +1,6 @@
 import * as z from 'zod';
 
-import { PRECISIONS } from '../../records/precision.ts';
+import { PRECISIONS } from '../../records/cell.ts';
 import { cell, count, id, output, type OutputOf, provenance, role } from '../../records/output-parts.ts';
 import { CONVERTERS } from '../../variants/conversion.ts';
 

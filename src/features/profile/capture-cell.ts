@@ -21,10 +21,9 @@ import { engineKeysOf } from '../../store/runs/runs.ts';
 import type { OpenStore } from '../../store/file/open.ts';
 import { converterFor } from '../../variants/converter.ts';
 import type { Io } from '../../cli/io.ts';
-import { type LaneContext, laneOf } from '../../run/lane.ts';
+import { type LaneContext, laneOf, sweepBeside } from '../../run/lane.ts';
 import { LiveProgress } from '../../cli/live-progress.ts';
 import { machineOf } from '../../machine/machine.ts';
-import { sweepBeside } from '../../run/sweep-services.ts';
 import type { CaptureTarget } from './target.ts';
 
 /** A capture gave nothing. */

@@ -4,7 +4,7 @@ import { artefactsFolderOf } from '../../artefacts/layout.ts';
 import { cellLabel } from '../../text/cell-label.ts';
 import { EnvironmentLackingError, UsageError } from '../../errors.ts';
 import { outcomeReason } from '../../records/outcome.ts';
-import { attachFile } from '../../artefacts/attach-files.ts';
+import { attachFile } from '../../artefacts/attached.ts';
 import { captureProblem, type CaptureWish, exportArgs } from '../../tools/nsys/nsys-args.ts';
 import { GUIDE_NSYS, type NsysDialect } from '../../tools/nsys/nsys-dialect.ts';
 import type { Capture } from './capture.ts';

@@ -7,7 +7,7 @@ import { compareReport } from '../compare/index.ts';
 import type { ReportCell } from '../../html/cell-data.ts';
 import type { EnvironmentChange, ReportData } from './page/report-data.ts';
 import { paretoReport } from '../choose/index.ts';
-import { listBaselines } from '../../store/sweeps/baselines.ts';
+import { listBaselines } from '../../store/sweeps/sweeps.ts';
 import { findCells, plannedCells } from '../../store/cells.ts';
 import { findEnvironments } from '../../store/sweeps/environments.ts';
 import { findingsOfCell } from '../../store/sweeps/findings.ts';

@@ -8,7 +8,7 @@ import type { OnnxFacts } from '../../tools/onnx/facts.ts';
 import type { PlannedVariant } from '../../records/plan.ts';
 import type { DrawnInput, HashedFile, ReproModel } from './reproduction.ts';
 import { calibrationInputs } from '../../tools/modelopt/check-base.ts';
-import { NPY_TYPES } from '../../variants/npy-header.ts';
+import { NPY_TYPES } from '../../variants/npy.ts';
 
 /** Whatever else stands in a file that somebody wrote is no hash. */
 export function hashOrNull(text: string | null): string | null {

@@ -16,7 +16,7 @@ import { stringOrNull } from '../../text/unknown-values.ts';
 import { readStoredPlan, type StoredPlan } from '../../run/stored-plan.ts';
 import { foreignWords, type LocalNames, localWords, programPlace } from './words.ts';
 import { isStoredVariable } from '../../process/environment-variables.ts';
-import { buildRunOf } from '../../store/builds/build-runs.ts';
+import { buildRunOf } from '../../store/builds/builds.ts';
 import { findCells } from '../../store/cells.ts';
 import { findBuilds } from '../../store/sweeps/environments.ts';
 import type { OpenStore } from '../../store/file/open.ts';

@@ -1,13 +1,13 @@
-import { hashModel } from '../../artefacts/model-hash.ts';
+import { hashModel } from '../../artefacts/hashes.ts';
 import { sha256OfFile } from '../../artefacts/files.ts';
-import { hashOf } from '../../records/cell-key.ts';
+import { hashOf } from '../../records/cell.ts';
 import type { Environment } from '../../records/environment.ts';
 import { UsageError } from '../../errors.ts';
 import type { Matrix } from '../../matrix/matrix.ts';
 import { printable } from '../../text/printable.ts';
 import type { Sweep } from '../../records/sweep.ts';
 import type { StoredPlan } from '../../run/stored-plan.ts';
-import { builtModelsOf, environmentsOf } from '../../store/sweeps/sweep-machine.ts';
+import { builtModelsOf, environmentsOf } from '../../store/sweeps/environments.ts';
 import type { StoreDatabase } from '../../store/file/open.ts';
 import type { Io } from '../../cli/io.ts';
 import type { Machine } from '../../machine/machine.ts';

@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path';
 import { engineName } from '../../engines/engine-note.ts';
 import type { Plan } from '../../records/plan.ts';
 import { printable } from '../../text/printable.ts';
-import type { Provenance } from '../../records/provenance.ts';
+import type { Provenance } from '../../records/sweep.ts';
 import { fitBudget, type FittedPlan } from '../../matrix/plan/fit-budget.ts';
 import { count, formatDuration } from '../../terminal/numbers.ts';
 import type { OpenStore } from '../../store/file/open.ts';

@@ -6,7 +6,7 @@ import { UsageError } from '../../errors.ts';
 import { EXIT_CODES, type ExitCode } from '../../exit-codes.ts';
 import { jsonText, printable } from '../../text/printable.ts';
 import { QUERY_TIME_COLUMNS, type QueryTimes } from '../../trtexec/query-times.ts';
-import { cellsWithoutEngine, failedBuilds, plannedBuildOf } from '../../engines/build-runs.ts';
+import { cellsWithoutEngine, failedBuilds, plannedBuildOf } from '../../engines/engine-state.ts';
 import { runIdOf } from '../../run/measure-run.ts';
 import { readStoredPlan, type StoredPlan } from '../../run/stored-plan.ts';
 import type { Outcome } from '../../records/outcome.ts';
@@ -19,11 +19,10 @@ import { shownSweepOf, mappedCells } from './swept.ts';
 import type { ShownCell } from './output.ts';
 import { cellRunsOf } from '../../store/runs/cell-runs.ts';
 import { allCells, findCells } from '../../store/cells.ts';
-import { failedAmong } from '../../store/runs/failed-runs.ts';
+import { failedAmong, findOutcome } from '../../store/runs/runs.ts';
 import { plannedSweeps, sweepsNamed } from '../../store/sweeps/find-sweeps.ts';
 import type { StoreDatabase } from '../../store/file/open.ts';
-import { prunedFrom } from '../../store/runs/pruned-runs.ts';
-import { findOutcome } from '../../store/runs/runs.ts';
+import { prunedFrom } from '../../store/prune.ts';
 import {
   findRunsByPrefix,
   type ListedRun as StoredRun,

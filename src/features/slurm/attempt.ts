@@ -7,7 +7,7 @@ import { readNoteText, sha256OfFile, writeAtomically } from '../../artefacts/fil
 import { idSchema } from '../../records/scalars.ts';
 import { RUN_MANIFEST } from '../../artefacts/layout.ts';
 import { type ReadRun, readRunFolder } from '../../artefacts/read/read-run.ts';
-import { hashOf } from '../../records/cell-key.ts';
+import { hashOf } from '../../records/cell.ts';
 import type { RunFolder } from './run-folder.ts';
 
 const measuredRun = z.object({ startedAt: z.string().nullable(), content: idSchema });

@@ -4,7 +4,7 @@ import { dirname, join, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 
 import { artefactsFolderOf, sweepFolderOf } from '../../artefacts/layout.ts';
-import { refuseLink } from '../../artefacts/own-folder.ts';
+import { refuseLink } from '../../artefacts/folders.ts';
 import { InterruptedError, UsageError } from '../../errors.ts';
 import type { ExitCode } from '../../exit-codes.ts';
 import { printable } from '../../text/printable.ts';

@@ -1,10 +1,10 @@
 import { mkdir } from 'node:fs/promises';
 
 import { sweepFolderOf } from '../../artefacts/layout.ts';
-import { refuseLink } from '../../artefacts/own-folder.ts';
+import { refuseLink } from '../../artefacts/folders.ts';
 import { saveState } from '../../run/run-sweep.ts';
 import type { StoreDatabase } from '../../store/file/open.ts';
-import { runFoldersOf } from '../../store/runs/pruned-runs.ts';
+import { runFoldersOf } from '../../store/prune.ts';
 import type { RunWriter } from '../../store/runs/save-run.ts';
 import { findSweep, savePlannedCells } from '../../store/sweeps/sweeps.ts';
 import { finishedShards } from './attempt.ts';

@@ -4,7 +4,7 @@ import { rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join, resolve, sep } from 'node:path';
 
-import { makeArtefactsFolder } from '../../artefacts/artefacts-folder.ts';
+import { makeArtefactsFolder } from '../../artefacts/folders.ts';
 import { artefactsFolderOf } from '../../artefacts/layout.ts';
 import type { ClockWish } from '../../machine/clock-request.ts';
 import type { CoolDown } from '../../machine/cool-down-policy.ts';

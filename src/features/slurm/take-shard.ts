@@ -2,7 +2,7 @@ import { rmSync } from 'node:fs';
 import { mkdir, rename } from 'node:fs/promises';
 import { join } from 'node:path';
 
-import { copyRunFolder, runFoldersIn } from '../../artefacts/copy-run.ts';
+import { copyRunFolder, runFoldersIn } from '../../artefacts/copy-artefacts.ts';
 import { runFolderOf, sweepFolderOf } from '../../artefacts/layout.ts';
 import { toRunRecord } from '../../artefacts/read/identify.ts';
 import type { RunRecord } from '../../records/run.ts';

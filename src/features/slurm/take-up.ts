@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 
-import { copyRunFolder, runFoldersIn } from '../../artefacts/copy-run.ts';
+import { copyRunFolder, runFoldersIn } from '../../artefacts/copy-artefacts.ts';
 import { sweepFolderOf } from '../../artefacts/layout.ts';
 import { type ReadRun, readRunFolder } from '../../artefacts/read/read-run.ts';
 import type { RunManifest } from '../../artefacts/run-manifest.ts';

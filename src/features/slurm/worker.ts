@@ -3,7 +3,7 @@ import { rename, rm } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { join, resolve } from 'node:path';
 
-import { runFoldersIn } from '../../artefacts/copy-run.ts';
+import { runFoldersIn } from '../../artefacts/copy-artefacts.ts';
 import { sweepFolderOf } from '../../artefacts/layout.ts';
 import type { Io } from '../../cli/io.ts';
 import { BenchError, EnvironmentLackingError, InterruptedError, UsageError } from '../../errors.ts';
@@ -12,7 +12,7 @@ import { withLockedClocks } from '../../machine/lock-clocks.ts';
 import { planOfShard } from '../../matrix/plan/shards.ts';
 import type { EnvironmentVariables } from '../../process/environment-variables.ts';
 import { inTemporaryFolder } from '../../process/temporary-folder.ts';
-import { machinesFor } from '../../run/share-out.ts';
+import { machinesFor } from '../../run/lane.ts';
 import { printable } from '../../text/printable.ts';
 import { type MeasuredRun, readAttempt, readContent, type ShardAttempt, writeAttempt } from './attempt.ts';
 import { RunFolder, type RunPlan } from './run-folder.ts';

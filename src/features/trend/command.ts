@@ -2,7 +2,7 @@ import { Option } from '@commander-js/extra-typings';
 import { defineCommand, type OptionsOf, type PlainCommand } from '../../cli/define-command.ts';
 import { filterOption, metricOption, notEmpty, positiveInteger } from '../../cli/options.ts';
 import { TREND_UNITS } from '../../judge/trend.ts';
-import { PROVENANCES } from '../../records/provenance.ts';
+import { PROVENANCES } from '../../records/sweep.ts';
 
 const define = (command: PlainCommand) =>
   command

@@ -2,7 +2,7 @@ import type { TrendUnit } from '../../judge/trend.ts';
 import type { KeyedCell } from '../../records/cell.ts';
 import { metricOf } from '../../records/metric.ts';
 import { printable } from '../../text/printable.ts';
-import type { Provenance } from '../../records/provenance.ts';
+import type { Provenance } from '../../records/sweep.ts';
 import { FLAG_LABELS } from '../../records/run-flag.ts';
 import { captionLines, cellColumns, withCells } from '../../terminal/cell-columns.ts';
 import { renderLineChart, sparkline } from '../../terminal/charts/line-chart.ts';

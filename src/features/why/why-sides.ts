@@ -10,7 +10,7 @@ import type { ExplainedRun } from '../../layers/explained-run.ts';
 import type { ProfiledEngine } from '../../layers/profiled-engine.ts';
 import { findCells } from '../../store/cells.ts';
 import { explainedRuns } from '../../store/runs/explained-runs.ts';
-import { failedRunsOf } from '../../store/runs/failed-runs.ts';
+import { failedRunsOf } from '../../store/runs/runs.ts';
 import { layerRunsOfCell } from '../../store/runs/layer-runs.ts';
 import type { StoreDatabase } from '../../store/file/open.ts';
 import { profiledCell } from '../../selection/profiled-engine.ts';

@@ -1,5 +1,4 @@
-import type { Shapes } from '../../records/cell.ts';
-import { type Precision, PRECISIONS } from '../../records/precision.ts';
+import { type Precision, PRECISIONS, type Shapes } from '../../records/cell.ts';
 
 /** What the comments above a block say of its cell: `# FP8, batch size 256, CUDA graph on`. */
 export function statedIn(comments: readonly string[]): {

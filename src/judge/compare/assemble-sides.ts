@@ -3,7 +3,7 @@ import { lockOf } from '../../machine/clock-request.ts';
 import type { Environment } from '../../records/environment.ts';
 import { gateMetric, isOfBuild, type MetricId, metricOf } from '../../records/metric.ts';
 import { failureSentences, type Outcome } from '../../records/outcome.ts';
-import type { Provenance } from '../../records/provenance.ts';
+import type { Provenance } from '../../records/sweep.ts';
 import { isBarred } from '../../records/run-flag.ts';
 import type { CellComparison, Verdict } from '../../records/verdict.ts';
 import type { TwoSides } from './compare-cells.ts';

@@ -1,5 +1,4 @@
-import { hashOf } from '../../records/cell-key.ts';
-import type { KeyedCell } from '../../records/cell.ts';
+import { hashOf, type KeyedCell } from '../../records/cell.ts';
 import type { Finding, Acknowledgement, FindingState } from '../../records/finding.ts';
 import { type MetricId, metricOf } from '../../records/metric.ts';
 import type { Sweep } from '../../records/sweep.ts';

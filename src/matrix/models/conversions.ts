@@ -5,8 +5,7 @@ import {
   type Converter,
   METHODS_BY_PRECISION,
 } from '../../variants/conversion.ts';
-import type { Shapes } from '../../records/cell.ts';
-import type { Precision } from '../../records/precision.ts';
+import type { Precision, Shapes } from '../../records/cell.ts';
 import type { ConversionFile } from '../schema/conversion-schema.ts';
 
 /** What of the file has no meaning for a program. */

@@ -3,7 +3,7 @@ import { dirname, resolve } from 'node:path';
 import type { SourcePosition } from '../../errors.ts';
 import type { EngineSource, Placed } from '../matrix.ts';
 import { foldedNote } from '../../text/note.ts';
-import { DEFAULT_ROUTE, type Precision } from '../../records/precision.ts';
+import { DEFAULT_ROUTE, type Precision } from '../../records/cell.ts';
 import { type Axes, readAxes, type ShapeSet, shapeSet } from '../points/axes.ts';
 import type { ConversionFile } from '../schema/conversion-schema.ts';
 import { readConversion } from './conversions.ts';

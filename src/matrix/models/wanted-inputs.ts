@@ -1,5 +1,5 @@
 import type { Shapes } from '../../records/cell.ts';
-import type { WantedInput } from '../../variants/random-inputs.ts';
+import type { WantedInput } from '../../variants/make-inputs.ts';
 import { type OnnxTensorInfo, shapeText } from '../../tools/onnx/facts.ts';
 import { printable } from '../../text/printable.ts';
 import { didYouMean } from '../../text/nearest.ts';

@@ -1,5 +1,4 @@
-import { hashOf } from '../../records/cell-key.ts';
-import type { Cell } from '../../records/cell.ts';
+import { type Cell, hashOf } from '../../records/cell.ts';
 
 /**
  * The same for cells that people compare with each other: those that differ in nothing but precision, graph, transfers,

@@ -1,4 +1,4 @@
-import { hashOf } from '../../records/cell-key.ts';
+import { hashOf } from '../../records/cell.ts';
 import type { Plan, PlannedBuild, PlannedCell } from '../../records/plan.ts';
 import type { Shard } from '../../tools/slurm/names.ts';
 import { comparedWith } from './compared-with.ts';

@@ -1,7 +1,5 @@
-import { ENV_AXIS, type Shapes } from '../../records/cell.ts';
-import { keyedCell } from '../../records/cell-key.ts';
+import { ENV_AXIS, keyedCell, PRECISIONS, type Shapes } from '../../records/cell.ts';
 import type { PlannedHarness } from '../../records/plan.ts';
-import { PRECISIONS } from '../../records/precision.ts';
 import { isSecret, SECRETS_ARE_INHERITED } from '../../text/secret-name.ts';
 import { isOneOf, isRecord } from '../../text/unknown-values.ts';
 import type { DrivenCell, Driver } from '../../harnesses/driver.ts';

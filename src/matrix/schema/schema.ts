@@ -10,7 +10,7 @@ import {
   WEIGHTS,
 } from '../../records/axis.ts';
 import { LONGEST_NOTE } from '../../text/note.ts';
-import { PRECISION_ROUTES, PRECISIONS } from '../../records/precision.ts';
+import { PRECISION_ROUTES, PRECISIONS } from '../../records/cell.ts';
 import { DRIVERS } from '../../harnesses/registry.ts';
 import { conversionSchema } from './conversion-schema.ts';
 import { slurmSchema } from './slurm-schema.ts';

@@ -1,8 +1,9 @@
-import { and, desc, eq, isNotNull, sql } from 'drizzle-orm';
+import { and, desc, eq, inArray, isNotNull, ne, or, sql } from 'drizzle-orm';
 
-import { storedFlagsPattern } from '../../trtexec/flags/file-flags.ts';
 import type { StoreDatabase } from '../file/open.ts';
-import { builds } from '../schema.ts';
+import { builds, measurements, runs, sweeps } from '../schema.ts';
+import { newestSweepFirst } from '../sweeps/sweep-order.ts';
+import { storedFlagsPattern } from '../../trtexec/flags/file-flags.ts';
 
 /** Size of the engine that was last built of a model with these flags; null when there was none. */
 export function lastEngineBytes(db: StoreDatabase, model: string, flags: readonly string[]): number | null {
@@ -20,4 +21,67 @@ export function lastEngineBytes(db: StoreDatabase, model: string, flags: readonl
     .limit(1)
     .get();
   return row?.engineBytes ?? null;
+}
+
+/** Sweeps that are not finished, by the keys of the engines that they have run: they will want them again. */
+export function unfinishedSweepsByEngine(db: StoreDatabase): Map<string, string> {
+  const rows = db
+    .selectDistinct({ engineKey: runs.engineKey, sweepId: runs.sweepId })
+    .from(runs)
+    .innerJoin(sweeps, eq(sweeps.sweepId, runs.sweepId))
+    .where(and(ne(sweeps.state, 'finished'), isNotNull(runs.engineKey)))
+    .all();
+  return new Map(rows.map(({ engineKey, sweepId }) => [engineKey ?? '', sweepId]));
+}
+
+/** Stores of before say `measured` of a build. */
+const BUILT = ['built', 'measured'] as const;
+
+/**
+ * The run that built the engine of another one: that very build, else the newest one with the same key; null when
+ * neither is in this store.
+ */
+export function buildRunOf(
+  db: StoreDatabase,
+  runId: string,
+): { readonly runId: string; readonly isSameBuild: boolean } | null {
+  const run = db
+    .select({ buildId: runs.buildId, engineKey: runs.engineKey, provenance: runs.provenance })
+    .from(runs)
+    .where(eq(runs.runId, runId))
+    .get();
+  const { buildId = null, engineKey = null } = run ?? {};
+  if (run === undefined || (buildId === null && engineKey === null)) return null;
+  const isSameBuild = buildId === null ? sql<number>`0` : sql<number>`${runs.buildId} IS ${buildId}`;
+  const found = db
+    .select({ runId: runs.runId, isSameBuild })
+    .from(runs)
+    .where(
+      and(
+        eq(runs.role, 'build'),
+        inArray(runs.outcome, [...BUILT]),
+        eq(runs.provenance, run.provenance),
+        or(
+          buildId === null ? undefined : eq(runs.buildId, buildId),
+          engineKey === null ? undefined : eq(runs.engineKey, engineKey),
+        ),
+      ),
+    )
+    .orderBy(desc(isSameBuild), desc(runs.startedAt), desc(runs.runId))
+    .limit(1)
+    .get();
+  return found === undefined ? null : { runId: found.runId, isSameBuild: found.isSameBuild === 1 };
+}
+
+/** The timed runs of a cell that are measurements, those of the newest sweep first, the fastest of each before others. */
+export function measuredRunIds(db: StoreDatabase, cellKey: string): string[] {
+  return db
+    .select({ runId: runs.runId })
+    .from(runs)
+    .innerJoin(sweeps, eq(sweeps.sweepId, runs.sweepId))
+    .leftJoin(measurements, eq(measurements.runId, runs.runId))
+    .where(and(eq(runs.cellKey, cellKey), eq(runs.role, 'timed'), eq(runs.outcome, 'measured')))
+    .orderBy(newestSweepFirst, desc(measurements.throughputQps))
+    .all()
+    .map(({ runId }) => runId);
 }

@@ -2,7 +2,8 @@ import { and, eq, inArray, isNull, ne } from 'drizzle-orm';
 
 import type { StoreDatabase } from '../file/open.ts';
 import { invocations, runs, sweeps } from '../schema.ts';
-import { statedArguments } from '../stated-arguments.ts';
+import { findFlag } from '../../trtexec/flags/flag-table.ts';
+import type { Banner } from '../../trtexec/log/parsed-log.ts';
 
 /** The value of a flag on a command line; null where it is not given. */
 export function flagValue(argv: readonly string[], flag: string): string | null {
@@ -10,7 +11,7 @@ export function flagValue(argv: readonly string[], flag: string): string | null 
   return argv.find((part) => part.startsWith(prefix))?.slice(prefix.length) ?? null;
 }
 
-export interface LoadedEngine {
+interface LoadedEngine {
   readonly runId: string;
   readonly sweepId: string;
   readonly cellKey: string;
@@ -66,4 +67,29 @@ export function importedBuilds(db: StoreDatabase, sweepIds: readonly string[]): 
     if (own !== undefined) found.set(path, { runId: own.runId, argv: own.argv });
   }
   return found;
+}
+
+/** Beside the sections of the banner. */
+const COMMAND_LINE = 'Command line';
+
+/**
+ * The flags of trtexec on the first line of a log that has no `run.json`, by name: kept with the banner, as the line
+ * joins the arguments without quotes. Flags that no trtexec has are left out: they may be anything.
+ */
+export function commandLineSection(commandLine: string | null): Record<string, Record<string, string>> {
+  const flags = (commandLine ?? '').split(/ (?=--)/).flatMap((part): [string, string][] => {
+    const [, flag = '', value = ''] = /^(--\w+)(?:=(.*))?$/s.exec(part.trim()) ?? [];
+    return findFlag(flag) === undefined ? [] : [[flag, value]];
+  });
+  return flags.length === 0 ? {} : { [COMMAND_LINE]: Object.fromEntries(flags) };
+}
+
+/** The arguments of a stored run: as `run.json` lists them, else the flags of its log's first line. */
+export function statedArguments(row: {
+  readonly argv: readonly string[] | null;
+  readonly banner: Banner;
+}): readonly string[] {
+  if (row.argv !== null) return row.argv;
+  const flags = Object.entries(row.banner[COMMAND_LINE] ?? {});
+  return flags.map(([flag, value]) => (value === '' ? flag : `${flag}=${value}`));
 }

@@ -1,12 +1,11 @@
 import { createHash, type Hash } from 'node:crypto';
-import { closeSync, existsSync, openSync, readFileSync, readSync, rmSync } from 'node:fs';
+import { closeSync, existsSync, linkSync, openSync, readFileSync, readSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 
 import type Database from 'better-sqlite3';
 
-import { isRecord } from '../../text/unknown-values.ts';
 import { openToRead } from './open-to-read.ts';
-import { tryLink } from '../../process/try-link.ts';
+import { isRecord } from '../../text/unknown-values.ts';
 
 interface Migration {
   readonly tag: string;
@@ -116,4 +115,15 @@ function journal(migrationsFolder: string): Migration[] {
 /** Name of the newest migration: that of every store that is open. */
 export function schemaTag(migrationsFolder: string): string {
   return journal(migrationsFolder).at(-1)?.tag ?? '';
+}
+
+/** A second name for a file that is whole: nobody can find it half written. False where something has the name already. */
+function tryLink(from: string, to: string): boolean {
+  try {
+    linkSync(from, to);
+    return true;
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && error.code === 'EEXIST') return false;
+    throw error;
+  }
 }

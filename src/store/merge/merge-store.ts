@@ -3,7 +3,7 @@ import { setImmediate as nextTurn, setTimeout as pause } from 'node:timers/promi
 import type { MergedRows, StoreMerge } from './report.ts';
 import type { StoreDatabase } from '../file/open.ts';
 import { findConflicts } from './conflicts.ts';
-import { refuseNames } from './refuse-names.ts';
+import { refuseNames } from './merged-tables.ts';
 import { addWhatWasTold, takeSweeps, updateSweeps } from './merge-rows.ts';
 
 /** Whole sweeps with so many runs go in one transaction: other writers wait for some two seconds. */

@@ -3,19 +3,15 @@ import { and, eq, inArray, isNotNull, ne, type SQL } from 'drizzle-orm';
 import type { ValuedRun } from '../../judge/value-rule.ts';
 import { byMetric, type CustomMetricId, METRIC_IDS } from '../../records/metric.ts';
 import { isFine, type Outcome } from '../../records/outcome.ts';
-import type { Provenance } from '../../records/provenance.ts';
+import type { Provenance, Sweep } from '../../records/sweep.ts';
 import type { RunFlag } from '../../records/run-flag.ts';
 import type { RunRole } from '../../records/run.ts';
-import type { Sweep } from '../../records/sweep.ts';
-import { equalOrNull } from '../equal-or-null.ts';
-import { failedRunsOf } from './failed-runs.ts';
+import { equalOrNull, newestRunFirst } from '../sweeps/sweep-order.ts';
+import { failedRunsOf, outcomeFrom } from './runs.ts';
 import type { StoreDatabase } from '../file/open.ts';
-import { flagsOf } from './run-flags.ts';
-import { outcomeFrom } from './runs.ts';
-import { isCellAmong } from './metric-runs.ts';
-import { centreValue, hasCentre, printedValue } from './metric-sql.ts';
+import { flagsOf } from './run-facts.ts';
+import { centreValue, hasCentre, isCellAmong, printedValue } from './metric-runs.ts';
 import { measurements, runs, runMethods, runTelemetry, runValues, sweeps } from '../schema.ts';
-import { newestRunFirst } from '../sweeps/sweep-order.ts';
 
 /** One run of a cell, with the value of every metric that it has. */
 export interface CellRun extends ValuedRun {

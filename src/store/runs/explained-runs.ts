@@ -7,13 +7,11 @@ import type { EngineIdentity, ExplainedRun } from '../../layers/explained-run.ts
 import { findFlag } from '../../trtexec/flags/flag-table.ts';
 import { findEnvironments } from '../sweeps/environments.ts';
 import { hintsOf } from './layer-runs.ts';
-import { flagValue, type ImportedBuild, importedBuilds } from '../builds/loaded-engines.ts';
+import { flagValue, type ImportedBuild, importedBuilds, statedArguments } from '../builds/loaded-engines.ts';
 import type { StoreDatabase } from '../file/open.ts';
-import { flagsOf } from './run-flags.ts';
-import { telemetryOf } from './run-telemetry.ts';
+import { flagsOf, telemetryOf } from './run-facts.ts';
 import { outcomeFrom } from './runs.ts';
 import { builds, invocations, measurements, runs, timeStatistics } from '../schema.ts';
-import { statedArguments } from '../stated-arguments.ts';
 
 const gpu = alias(timeStatistics, 'gpu');
 const latency = alias(timeStatistics, 'latency');

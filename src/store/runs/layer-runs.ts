@@ -1,10 +1,10 @@
-import type { Provenance } from '../../records/provenance.ts';
+import type { Provenance } from '../../records/sweep.ts';
 import { and, eq, inArray, notInArray, or, type SQL } from 'drizzle-orm';
 
 import { REMARKS_FOR_NUMBERS } from '../../trtexec/hint-numbers.ts';
 import type { RunRole } from '../../records/run.ts';
 import type { EngineLayer } from '../../layers/layer-info.ts';
-import { decodeLayers } from './layers-codec.ts';
+import { decodeLayers } from './blob-codecs.ts';
 import type { StoreDatabase } from '../file/open.ts';
 import { cells, layerProfiles, runHints, runs, sweeps, timeStatistics } from '../schema.ts';
 import { newestRunFirst } from '../sweeps/sweep-order.ts';

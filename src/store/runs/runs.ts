@@ -1,10 +1,10 @@
-import { and, eq, inArray, isNull, max, ne, or } from 'drizzle-orm';
+import { and, asc, eq, getTableColumns, inArray, isNull, max, ne, or } from 'drizzle-orm';
 
 import { FAILURE_REASONS, type Outcome, UNFIT_REASONS } from '../../records/outcome.ts';
-import type { RunRole } from '../../records/run.ts';
-import { isOneOf } from '../../text/unknown-values.ts';
+import type { RunRole, RunTry } from '../../records/run.ts';
 import type { StoreDatabase } from '../file/open.ts';
-import { runs } from '../schema.ts';
+import { attempts, builds, runEvidence, runs } from '../schema.ts';
+import { isOneOf } from '../../text/unknown-values.ts';
 
 /** The last repeat of a cell in a sweep; 0 when there is none. */
 export function highestRepeat(db: StoreDatabase, sweepId: string, role: RunRole, cellKey: string | null): number {
@@ -90,4 +90,113 @@ export function redateRun(db: StoreDatabase, runId: string, startedAt: string, i
     .where(and(eq(runs.runId, runId), isOther))
     .run();
   return changes > 0;
+}
+
+/** Writes down that a process is about to be started for a run, and returns which start it is, from 1. */
+export function recordAttempt(db: StoreDatabase, sweepId: string, runId: string, startedAt: string): number {
+  return db.transaction(
+    (tx) => {
+      const before = tx
+        .select({ attempt: max(attempts.attempt) })
+        .from(attempts)
+        .where(and(eq(attempts.runId, runId), eq(attempts.sweepId, sweepId)))
+        .get();
+      const attempt = (before?.attempt ?? 0) + 1;
+      tx.insert(attempts).values({ runId, attempt, sweepId, startedAt }).run();
+      return attempt;
+    },
+    { behavior: 'immediate' },
+  );
+}
+
+/** Writes down how a start ended; also of one that this store has not seen, as in an import. */
+export function recordTry(db: Pick<StoreDatabase, 'insert'>, sweepId: string, runId: string, ended: RunTry): void {
+  const { startedAt, endedAt, outcome, reason, evidence } = ended;
+  db.insert(attempts)
+    .values({ ...ended, runId, sweepId })
+    .onConflictDoUpdate({
+      target: [attempts.runId, attempts.attempt],
+      set: { startedAt, endedAt, outcome, reason, evidence },
+    })
+    .run();
+}
+
+/** A start of a run as it is shown; without an end it was cut off. */
+export interface ShownAttempt extends Pick<RunTry, 'attempt' | 'startedAt' | 'reason' | 'evidence'> {
+  readonly endedAt: string | null;
+  readonly outcome: RunTry['outcome'] | null;
+}
+
+export function attemptsOf(db: StoreDatabase, runId: string): ShownAttempt[] {
+  const { sweepId: _sweepId, runId: _runId, ...columns } = getTableColumns(attempts);
+  return db.select(columns).from(attempts).where(eq(attempts.runId, runId)).orderBy(asc(attempts.attempt)).all();
+}
+
+/** A run or build that is no measurement, with the first line that says why. */
+export interface FailedRun {
+  readonly runId: string;
+  readonly cellKey: string | null;
+  readonly role: RunRole;
+  readonly startedAt: string | null;
+  /** Of a build; null where it is not known. */
+  readonly buildModel: string | null;
+  readonly outcome: Outcome;
+}
+
+/** What failed in a sweep or was not fit, builds among it, in the order of their starts. */
+export function failedRunsOf(db: StoreDatabase, sweepId: string): FailedRun[] {
+  return select(db)
+    .where(and(eq(runs.sweepId, sweepId), inArray(runs.outcome, ['unfit', 'failed'])))
+    .orderBy(asc(runs.startedAt), asc(runs.runId))
+    .all()
+    .map(fromRow);
+}
+
+/** The same of these runs, as far as they are no measurements. */
+export function failedAmong(db: StoreDatabase, runIds: readonly string[]): FailedRun[] {
+  return select(db)
+    .where(and(inArray(runs.runId, [...runIds]), inArray(runs.outcome, ['unfit', 'failed'])))
+    .orderBy(asc(runs.startedAt), asc(runs.runId))
+    .all()
+    .map(fromRow);
+}
+
+function select(db: StoreDatabase) {
+  return db
+    .select({
+      runId: runs.runId,
+      cellKey: runs.cellKey,
+      role: runs.role,
+      startedAt: runs.startedAt,
+      outcome: runs.outcome,
+      reason: runs.reason,
+      buildModel: builds.model,
+      stream: runEvidence.stream,
+      line: runEvidence.line,
+      text: runEvidence.text,
+    })
+    .from(runs)
+    .leftJoin(builds, eq(builds.buildId, runs.buildId))
+    .leftJoin(runEvidence, and(eq(runEvidence.runId, runs.runId), eq(runEvidence.position, 0)))
+    .$dynamic();
+}
+
+function fromRow({
+  outcome,
+  reason,
+  stream,
+  line,
+  text,
+  role,
+  buildModel,
+  ...run
+}: ReturnType<ReturnType<typeof select>['all']>[number]): FailedRun {
+  const first = stream === null || line === null || text === null ? [] : [{ stream, line, text }];
+  const stored = outcomeFrom(outcome, reason);
+  return {
+    ...run,
+    role,
+    buildModel: role === 'build' ? buildModel : null,
+    outcome: first.length === 0 ? stored : { ...stored, evidence: first },
+  };
 }

@@ -1,17 +1,18 @@
-import { CELL_KEY_VERSION, type KeyedCell } from '../../records/cell.ts';
-import type { Environment } from '../../records/environment.ts';
+import { eq, getTableColumns, getTableName, sql } from 'drizzle-orm';
+import type { SQLiteColumn, SQLiteTable } from 'drizzle-orm/sqlite-core';
+
 import type { EngineLayer } from '../../layers/layer-info.ts';
+import { CELL_KEY_VERSION, hashOf, type KeyedCell } from '../../records/cell.ts';
+import type { Environment } from '../../records/environment.ts';
 import { TIMED_METRICS, type TimeStatistics } from '../../records/measurement.ts';
-import { remarkNumbers } from '../../trtexec/hint-numbers.ts';
 import { outcomeReason } from '../../records/outcome.ts';
 import type { RunRecord } from '../../records/run.ts';
-import { hashOf } from '../../records/cell-key.ts';
-import { recordTry } from './attempts.ts';
-import { encodeLayers } from './layers-codec.ts';
-import { encodeSamples } from './samples-codec.ts';
+import { commandLineSection } from '../builds/loaded-engines.ts';
 import type { StoreDatabase } from '../file/open.ts';
-import { prepareStatements } from '../file/statements.ts';
-import { commandLineSection } from '../stated-arguments.ts';
+import { encodeLayers, encodeSamples } from './blob-codecs.ts';
+import { recordTry } from './runs.ts';
+import * as schema from '../schema.ts';
+import { remarkNumbers } from '../../trtexec/hint-numbers.ts';
 
 export type Saved = 'stored' | 'already stored';
 
@@ -213,5 +214,60 @@ export class RunWriter {
       layerCount: profile?.layers.length ?? layers.length,
       data: encodeLayers({ profile: profile?.layers ?? null, layers }),
     });
+  }
+}
+
+/** The statements that are run for each run, prepared once. */
+function prepareStatements(db: StoreDatabase) {
+  return {
+    findRun: db
+      .select({ runId: schema.runs.runId })
+      .from(schema.runs)
+      .where(eq(schema.runs.runId, sql.placeholder('runId')))
+      .prepare(),
+    cell: new PreparedInsert(db, schema.cells, 'or ignore'),
+    environment: new PreparedInsert(db, schema.environments, 'or ignore'),
+    invocation: new PreparedInsert(db, schema.invocations, 'or ignore'),
+    build: new PreparedInsert(db, schema.builds, 'or ignore'),
+    run: new PreparedInsert(db, schema.runs),
+    measurement: new PreparedInsert(db, schema.measurements),
+    timeStatistics: new PreparedInsert(db, schema.timeStatistics),
+    method: new PreparedInsert(db, schema.runMethods),
+    value: new PreparedInsert(db, schema.runValues),
+    samples: new PreparedInsert(db, schema.samples),
+    telemetry: new PreparedInsert(db, schema.runTelemetry),
+    flag: new PreparedInsert(db, schema.runFlags),
+    layerProfile: new PreparedInsert(db, schema.layerProfiles),
+    hint: new PreparedInsert(db, schema.runHints),
+    evidence: new PreparedInsert(db, schema.runEvidence),
+    artefact: new PreparedInsert(db, schema.artefacts),
+  };
+}
+
+/**
+ * An insert of a whole row of a drizzle table. drizzle's own prepared insert takes any object and rebuilds its
+ * parameters for each call; this one is typed by the table and costs little more than the statement itself.
+ */
+class PreparedInsert<Table extends SQLiteTable> {
+  private readonly statement: { run(...values: unknown[]): unknown };
+  private readonly columns: readonly [string, Pick<SQLiteColumn, 'notNull' | 'mapToDriverValue'>][];
+
+  constructor(db: StoreDatabase, table: Table, conflict: '' | 'or ignore' = '') {
+    const columns = Object.entries(getTableColumns(table));
+    const names = columns.map(([, column]) => `"${column.name}"`).join(', ');
+    const marks = columns.map(() => '?').join(', ');
+    this.columns = columns;
+    this.statement = db.$client.prepare(
+      `insert ${conflict} into "${getTableName(table)}" (${names}) values (${marks})`,
+    );
+  }
+
+  run(row: Required<Table['$inferInsert']>): void {
+    this.statement.run(
+      ...this.columns.map(([name, column]) => {
+        const value: unknown = Reflect.get(row, name);
+        return value === undefined || (value === null && !column.notNull) ? null : column.mapToDriverValue(value);
+      }),
+    );
   }
 }

@@ -11,17 +11,13 @@ import type { RunTelemetry } from '../../records/telemetry.ts';
 import { isOneOf } from '../../text/unknown-values.ts';
 import type { Attachment } from '../../artefacts/attachment.ts';
 import { attachmentsOf } from './attachments.ts';
-import { attemptsOf, type ShownAttempt } from './attempts.ts';
-import type { Provenance } from '../../records/provenance.ts';
+import { attemptsOf, outcomeFrom, type ShownAttempt } from './runs.ts';
+import type { Provenance } from '../../records/sweep.ts';
 import type { StoreDatabase } from '../file/open.ts';
 import { findCells } from '../cells.ts';
-import { flagsOf } from './run-flags.ts';
+import { flagsOf, methodOf, telemetryOf, valuesOfRun } from './run-facts.ts';
 import { hintsOf } from './layer-runs.ts';
-import { methodOf, valuesOfRun } from './run-methods.ts';
-import { outcomeFrom } from './runs.ts';
-import { decodeLayers, type StoredLayers } from './layers-codec.ts';
-import { decodeSamples } from './samples-codec.ts';
-import { telemetryOf } from './run-telemetry.ts';
+import { decodeLayers, decodeSamples, type StoredLayers } from './blob-codecs.ts';
 import {
   artefacts,
   builds,

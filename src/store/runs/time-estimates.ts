@@ -1,7 +1,7 @@
 import { and, desc, eq, inArray, sql } from 'drizzle-orm';
 
 import { storedFlagsPattern } from '../../trtexec/flags/file-flags.ts';
-import type { Provenance } from '../../records/provenance.ts';
+import type { Provenance } from '../../records/sweep.ts';
 import type { StoreDatabase } from '../file/open.ts';
 import { builds, runs } from '../schema.ts';
 

@@ -1,12 +1,9 @@
 import { and, count, eq, inArray, isNotNull, isNull, lte, ne, or, type SQL, sql } from 'drizzle-orm';
 
-import { AB_BRANCH, BISECT_BRANCH } from '../../records/sweep.ts';
-import type { Provenance } from '../../records/provenance.ts';
-import type { Sweep } from '../../records/sweep.ts';
-import { equalOrNull } from '../equal-or-null.ts';
+import { AB_BRANCH, BISECT_BRANCH, type Provenance, type Sweep } from '../../records/sweep.ts';
+import { equalOrNull, newestSweepFirst, notAfter } from './sweep-order.ts';
 import type { StoreDatabase } from '../file/open.ts';
 import { baselines, runs, sweepCells, sweeps } from '../schema.ts';
-import { newestSweepFirst, notAfter } from './sweep-order.ts';
 import { sweepColumns } from './sweeps.ts';
 
 /** Sweeps that can be compared: what still runs is not. */

@@ -2,7 +2,7 @@ import { index, real, sqliteTable, text } from 'drizzle-orm/sqlite-core';
 
 import { FINDING_STATES } from '../../records/finding.ts';
 import type { MetricId } from '../../records/metric.ts';
-import { PROVENANCES } from '../../records/provenance.ts';
+import { PROVENANCES } from '../../records/sweep.ts';
 import { cells, sweeps } from '../schema.ts';
 
 /** Changes that the nightly gate told, and what became of them. */

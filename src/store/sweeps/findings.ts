@@ -3,7 +3,7 @@ import { and, eq, inArray, like } from 'drizzle-orm';
 import type { Acknowledgement, Finding } from '../../records/finding.ts';
 import type { Sweep } from '../../records/sweep.ts';
 import { acknowledgements, findings } from './findings-schema.ts';
-import { equalOrNull } from '../equal-or-null.ts';
+import { equalOrNull } from './sweep-order.ts';
 import type { StoreDatabase } from '../file/open.ts';
 
 /** The findings of one series of sweeps, in the order of their ids. */

@@ -1,6 +1,6 @@
 import { and, countDistinct, eq, inArray, max, ne, sql } from 'drizzle-orm';
 
-import { type Provenance, PROVENANCES } from '../../records/provenance.ts';
+import { type Provenance, PROVENANCES } from '../../records/sweep.ts';
 import type { StoreDatabase } from '../file/open.ts';
 import { runFlags, runs } from '../schema.ts';
 

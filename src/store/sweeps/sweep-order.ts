@@ -1,4 +1,5 @@
-import { eq, max, type SQL, sql } from 'drizzle-orm';
+import { eq, isNull, max, type SQL, sql } from 'drizzle-orm';
+import type { SQLiteColumn } from 'drizzle-orm/sqlite-core';
 
 import type { StoreDatabase } from '../file/open.ts';
 import { sweepImports } from '../schema.ts';
@@ -56,4 +57,9 @@ export function nextImportTime(db: StoreDatabase, now: Date): string {
 
 export function saveImportTime(db: StoreDatabase, sweepId: string, importedAt: string): void {
   db.insert(sweepImports).values({ sweepId, importedAt }).onConflictDoNothing().run();
+}
+
+/** Equal where null equals null: in SQL itself nothing equals null. */
+export function equalOrNull(column: SQLiteColumn, value: string | null): SQL {
+  return value === null ? isNull(column) : eq(column, value);
 }

@@ -1,10 +1,10 @@
-import { desc, eq, getTableColumns, like, max, min, ne, sql } from 'drizzle-orm';
+import { asc, desc, eq, getTableColumns, like, max, min, ne, sql } from 'drizzle-orm';
 
 import type { KeyedCell } from '../../records/cell.ts';
 import type { Sweep } from '../../records/sweep.ts';
 import type { StoreDatabase } from '../file/open.ts';
 import type { RunWriter } from '../runs/save-run.ts';
-import { runs, sweepCells, sweeps } from '../schema.ts';
+import { baselines, runs, sweepCells, sweeps } from '../schema.ts';
 
 /** Adds a sweep, or brings the one with its id up to date. */
 export function saveSweep(db: StoreDatabase, sweep: Sweep, plan: unknown): void {
@@ -79,3 +79,24 @@ const { plan: _plan, ...columns } = getTableColumns(sweeps);
 
 /** Every column but the plan, which is long. */
 export const sweepColumns = columns;
+
+interface Baseline {
+  readonly name: string;
+  readonly sweepId: string;
+  readonly reason: string | null;
+  readonly createdAt: string;
+}
+
+/** Points a name at a sweep; the name may have pointed at another before. */
+export function setBaseline(db: StoreDatabase, baseline: Baseline): void {
+  db.insert(baselines).values(baseline).onConflictDoUpdate({ target: baselines.name, set: baseline }).run();
+}
+
+export function listBaselines(db: StoreDatabase): Baseline[] {
+  return db.select().from(baselines).orderBy(asc(baselines.name)).all();
+}
+
+/** False when there was none of this name. */
+export function removeBaseline(db: StoreDatabase, name: string): boolean {
+  return db.delete(baselines).where(eq(baselines.name, name)).run().changes > 0;
+}

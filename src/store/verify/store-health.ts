@@ -2,7 +2,7 @@ import { existsSync, statSync } from 'node:fs';
 
 import type Database from 'better-sqlite3';
 
-import { sizeOf } from '../../artefacts/names-and-sizes.ts';
+import { sizeOf } from '../../artefacts/folders.ts';
 import type { StoreHealth } from '../../machine/machine-facts.ts';
 import { isRecord } from '../../text/unknown-values.ts';
 import { appliedMigration, newestMigration } from '../file/migrations.ts';

@@ -1,5 +1,4 @@
-import { batchOf, type Cell } from '../../records/cell.ts';
-import { PRECISIONS } from '../../records/precision.ts';
+import { batchOf, type Cell, PRECISIONS } from '../../records/cell.ts';
 import { printable } from '../../text/printable.ts';
 import { alignPoints } from './align-points.ts';
 import { optionList, precisionText, shapeText, tailOf } from '../cell-columns.ts';

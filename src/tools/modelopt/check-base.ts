@@ -2,7 +2,7 @@ import { fixedSize, type OnnxFacts, type OnnxTensorInfo, shapeText } from '../on
 import type { FailureReason } from '../../records/outcome.ts';
 import type { PlannedVariant } from '../../records/plan.ts';
 import { didYouMean } from '../../text/nearest.ts';
-import { NPY_TYPES } from '../../variants/npy-header.ts';
+import { NPY_TYPES } from '../../variants/npy.ts';
 
 export interface ConversionMistake {
   readonly reason: FailureReason;

@@ -2,7 +2,7 @@ import type { OnnxFacts } from '../onnx/facts.ts';
 import { fixedSize, shapeText } from '../onnx/facts.ts';
 import type { Shapes } from '../../records/cell.ts';
 import { didYouMean } from '../../text/nearest.ts';
-import { NPY_TYPES } from '../../variants/npy-header.ts';
+import { NPY_TYPES } from '../../variants/npy.ts';
 
 /** An array of the calibration data, as far as it is known without its values. */
 export interface CalibrationArray {

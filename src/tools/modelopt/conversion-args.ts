@@ -1,8 +1,6 @@
-import type { Shapes } from '../../records/cell.ts';
-import { hashOf } from '../../records/cell-key.ts';
+import { hashOf, type Precision, type Shapes } from '../../records/cell.ts';
 import type { ConversionOptions, Converter } from '../../variants/conversion.ts';
 import type { PlannedCalibration, PlannedVariant } from '../../records/plan.ts';
-import type { Precision } from '../../records/precision.ts';
 
 /** Names in the private folder in which a variant is made: neither the user's names nor paths reach the command line. */
 export const BASE_FILE = 'model.onnx';

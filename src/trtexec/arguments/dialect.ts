@@ -1,6 +1,5 @@
-import type { Cell, Shapes } from '../../records/cell.ts';
+import type { Cell, Precision, PrecisionRoute, Shapes } from '../../records/cell.ts';
 import { isFlagIn } from '../flags/flag-table.ts';
-import type { Precision, PrecisionRoute } from '../../records/precision.ts';
 import { formatTensorrtVersion, isAtLeast, parseTensorrtVersion, type TensorrtVersion } from '../../text/version.ts';
 
 /** The versions whose command line is known; others are refused before anything is run. */

@@ -1,4 +1,4 @@
-import { knownVariablesOn } from '../../process/known-variables.ts';
+import { knownVariablesOn } from '../../process/environment-variables.ts';
 import type { RunFlag, RunMark } from '../../records/run-flag.ts';
 
 /** What `run.json` says of the circumstances. */

@@ -1,7 +1,7 @@
 import { realpathSync } from 'node:fs';
 import { basename, delimiter, dirname, join } from 'node:path';
 
-import { namesIn } from '../../artefacts/names-and-sizes.ts';
+import { namesIn } from '../../artefacts/folders.ts';
 import { EnvironmentLackingError } from '../../errors.ts';
 import type { LibraryFacts, TrtexecFacts } from '../../machine/machine-facts.ts';
 import type { TensorrtVersion } from '../../text/version.ts';

@@ -1,5 +1,5 @@
 import type { Environment } from '../../records/environment.ts';
-import type { Provenance } from '../../records/provenance.ts';
+import type { Provenance } from '../../records/sweep.ts';
 import type { EnvironmentVariables } from '../../process/environment-variables.ts';
 
 /** What stands behind the interface between plan and run: a real trtexec, or recordings of one. */

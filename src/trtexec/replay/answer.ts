@@ -2,7 +2,7 @@ import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
 import { brotliDecompressSync, gunzipSync, zstdDecompressSync } from 'node:zlib';
 
-import { isTelemetryName } from '../../artefacts/telemetry-file.ts';
+import { isTelemetryName } from '../../artefacts/read/read-telemetry.ts';
 import { isRecord } from '../../text/unknown-values.ts';
 import { flagsOf, meaningOf } from './meaning.ts';
 import { findRecordings, readRecordingSet, type Recording, type RecordingSet } from './recording-set.ts';

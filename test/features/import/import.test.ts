@@ -5,7 +5,7 @@ import { gzipSync, zstdCompressSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
 
 import { TIMED_METRICS } from '../../../src/records/measurement.ts';
-import { decodeSamples } from '../../../src/store/runs/samples-codec.ts';
+import { decodeSamples } from '../../../src/store/runs/blob-codecs.ts';
 import { bench, temporaryFolder } from '../../support/bench.ts';
 import { FIXTURES, readFixture } from '../../support/recordings.ts';
 import { dumpStore, queryStore } from '../../support/store-dump.ts';

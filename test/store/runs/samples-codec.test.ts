@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 
 import type { QueryTimes } from '../../../src/trtexec/query-times.ts';
 import { parseTimes } from '../../../src/trtexec/exports/times.ts';
-import { decodeSamples, encodeSamples } from '../../../src/store/runs/samples-codec.ts';
+import { decodeSamples, encodeSamples } from '../../../src/store/runs/blob-codecs.ts';
 import { readFixture } from '../../support/recordings.ts';
 
 test('a recorded run comes back exactly, at under ten bytes a query', () => {

@@ -1,6 +1,6 @@
 import type { DraftModel, DraftPrecision, FoundModel, SkippedFile } from '../matrix-draft.ts';
 import { opCountsText, type OnnxFacts } from '../../../tools/onnx/facts.ts';
-import type { Precision } from '../../../records/precision.ts';
+import type { Precision } from '../../../records/cell.ts';
 import { canRun, draftPrecisions, ownPrecision, type Possibilities } from './draft-precisions.ts';
 import { draftShapes } from './draft-shapes.ts';
 import { groupModels, type ModelGroup } from './group-models.ts';

@@ -1,7 +1,7 @@
 import { isFlagIn } from '../../../trtexec/flags/flag-table.ts';
 import type { DraftPrecision } from '../matrix-draft.ts';
 import type { OnnxFacts } from '../../../tools/onnx/facts.ts';
-import type { Precision } from '../../../records/precision.ts';
+import type { Precision } from '../../../records/cell.ts';
 import { isAtLeast, type TensorrtVersion } from '../../../text/version.ts';
 
 export interface Possibilities {

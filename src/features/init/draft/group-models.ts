@@ -2,7 +2,7 @@ import { posix } from 'node:path';
 
 import type { FoundModel } from '../matrix-draft.ts';
 import type { OnnxFacts } from '../../../tools/onnx/facts.ts';
-import { type Precision, PRECISIONS } from '../../../records/precision.ts';
+import { type Precision, PRECISIONS } from '../../../records/cell.ts';
 import { isOneOf } from '../../../text/unknown-values.ts';
 
 const { basename, dirname } = posix;

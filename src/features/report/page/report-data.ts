@@ -1,5 +1,5 @@
 import type { Environment } from '../../../records/environment.ts';
-import type { Provenance } from '../../../records/provenance.ts';
+import type { Provenance } from '../../../records/sweep.ts';
 import type { CheckedSweep } from '../../check/index.ts';
 import type { Comparison } from '../../compare/index.ts';
 import type { ParetoOutput } from '../../choose/index.ts';

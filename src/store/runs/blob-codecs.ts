@@ -1,7 +1,9 @@
 import { constants, zstdCompressSync, zstdDecompressSync } from 'node:zlib';
 
-import { QUERY_TIME_COLUMNS, type QueryTimeColumn, type QueryTimes } from '../../trtexec/query-times.ts';
+import type { EngineLayer } from '../../layers/layer-info.ts';
 import { isOneOf, isRecord } from '../../text/unknown-values.ts';
+import type { LayerTime } from '../../trtexec/log/parsed-log.ts';
+import { QUERY_TIME_COLUMNS, type QueryTimeColumn, type QueryTimes } from '../../trtexec/query-times.ts';
 
 /**
  * The samples of a run as one blob, exact to the bit. trtexec prints six significant digits, so a column is nearly
@@ -122,4 +124,19 @@ function readHeader(text: string): { count: number; columns: ColumnHeader[] } {
     };
   });
   return { count: Number(header['count']), columns };
+}
+
+/** What a run says of the engine's layers: times from the profiler, facts from the inspector. */
+export interface StoredLayers {
+  readonly profile: readonly LayerTime[] | null;
+  readonly layers: readonly EngineLayer[];
+}
+
+export function encodeLayers(layers: StoredLayers): Buffer {
+  return zstdCompressSync(JSON.stringify(layers), { params: { [constants.ZSTD_c_compressionLevel]: ZSTD_LEVEL } });
+}
+
+export function decodeLayers(data: Buffer): StoredLayers {
+  const decoded: StoredLayers = JSON.parse(zstdDecompressSync(data).toString('utf8'));
+  return decoded;
 }

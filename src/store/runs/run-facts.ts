@@ -1,11 +1,72 @@
-import { eq } from 'drizzle-orm';
+import { and, countDistinct, eq, inArray, type SQL } from 'drizzle-orm';
 
+import { trtexecMethod } from '../../judge/method.ts';
 import type { Cell } from '../../records/cell.ts';
 import type { HarnessValue, Method } from '../../records/harness.ts';
 import type { CustomMetricId } from '../../records/metric.ts';
-import { trtexecMethod } from '../../judge/method.ts';
+import type { RunFlag, RunFlagId } from '../../records/run-flag.ts';
+import type { RunTelemetry } from '../../records/telemetry.ts';
 import type { StoreDatabase } from '../file/open.ts';
-import { environments, invocations, measurements, runMethods, runs, runValues } from '../schema.ts';
+import {
+  environments,
+  invocations,
+  measurements,
+  runFlags,
+  runMethods,
+  runs,
+  runTelemetry,
+  runValues,
+} from '../schema.ts';
+
+/** Flags by the id of their run, in the order in which they were found; runs without any are absent. */
+export function flagsOf(db: StoreDatabase, whichRuns: SQL | undefined): Map<string, RunFlag[]> {
+  const rows = db
+    .select({
+      runId: runFlags.runId,
+      id: runFlags.flag,
+      effect: runFlags.effect,
+      value: runFlags.value,
+      evidence: runFlags.evidence,
+    })
+    .from(runs)
+    .innerJoin(runFlags, eq(runFlags.runId, runs.runId))
+    .where(whichRuns)
+    .orderBy(runFlags.runId)
+    .all();
+  const byRun = new Map<string, RunFlag[]>();
+  for (const { runId, ...flag } of rows) {
+    const known = byRun.get(runId);
+    if (known === undefined) byRun.set(runId, [flag]);
+    else known.push(flag);
+  }
+  return byRun;
+}
+
+/** How many runs of a sweep have a flag. */
+export function flaggedRuns(db: StoreDatabase, sweepId: string, flag: RunFlagId): number {
+  const row = db
+    .select({ runs: countDistinct(runs.runId) })
+    .from(runs)
+    .innerJoin(runFlags, eq(runFlags.runId, runs.runId))
+    .where(and(eq(runs.sweepId, sweepId), eq(runFlags.flag, flag)))
+    .get();
+  return row?.runs ?? 0;
+}
+
+/** What the machine did during runs, by their ids; runs that nobody watched are absent. */
+export function telemetryOf(db: StoreDatabase, runIds: readonly string[]): Map<string, RunTelemetry> {
+  const rows = db
+    .select()
+    .from(runTelemetry)
+    .where(inArray(runTelemetry.runId, [...runIds]))
+    .all();
+  return new Map(
+    rows.map(({ runId, clockReasons, otherProcesses, ...numbers }) => [
+      runId,
+      { ...numbers, clockReasons, otherProcesses },
+    ]),
+  );
+}
 
 /** How a run was measured; trtexec's method follows from its options. Null for one that is not there, or failed in another harness. */
 export function methodOf(db: StoreDatabase, runId: string, cell: Cell | null): Method | null {

@@ -1,14 +1,16 @@
 import { existsSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 
-import { modelBytes } from '../artefacts/model-hash.ts';
-import { DiskFullError } from '../errors.ts';
-import { printable } from '../text/printable.ts';
+import { modelBytes } from '../artefacts/hashes.ts';
+import { sweepManifestPath } from '../artefacts/layout.ts';
+import { DiskFullError, StoreLostError } from '../errors.ts';
 import { freeBytesOf, fullDisk } from '../process/disk-space.ts';
-import { lastEngineBytes } from '../store/builds/builds.ts';
-import { sqliteRefusal } from '../store/verify/sqlite-problems.ts';
-import type { Attempt } from './planned-attempt.ts';
+import type { Attempt } from './start.ts';
 import type { SweepContext } from './sweep-context.ts';
+import { lastEngineBytes } from '../store/builds/builds.ts';
+import type { StoreLoss } from '../store/file/store-file.ts';
+import { sqliteRefusal } from '../store/verify/sqlite-problems.ts';
+import { printable } from '../text/printable.ts';
 
 const MIB = 1 << 20;
 /** Logs, exports and the store's own growth. */
@@ -47,7 +49,7 @@ export function refuseFullDisk(context: Room, attempt: Attempt): void {
     const full = fullDisk(folder);
     if (full === null) continue;
     throw new DiskFullError(
-      `${printable(folder)}: ${full}: the last run may be cut off and is not stored. ${goOn(context)}`,
+      `${printable(folder)}: ${full}: the last run may be cut off and is not stored. ${resumeAdvice(context)}`,
     );
   }
 }
@@ -61,7 +63,7 @@ export function asDiskFull(context: Room, error: unknown): unknown {
   if (NO_ROOM.has(code)) {
     const where = 'path' in error ? String(error.path) : context.artefactsFolder;
     return new DiskFullError(
-      `${printable(where)}: ${code === 'EDQUOT' ? 'the disk quota is used up' : (fullDisk(dirname(where)) ?? 'no space or no inodes left')}; what was measured is stored. ${goOn(context)}`,
+      `${printable(where)}: ${code === 'EDQUOT' ? 'the disk quota is used up' : (fullDisk(dirname(where)) ?? 'no space or no inodes left')}; what was measured is stored. ${resumeAdvice(context)}`,
       { cause: error },
     );
   }
@@ -70,7 +72,7 @@ export function asDiskFull(context: Room, error: unknown): unknown {
   const full = fullDisk(dirname(store));
   if (full === null && !isFullError(error)) return error;
   return new DiskFullError(
-    `${printable(store)}: cannot grow, ${full ?? 'the disk is full'}; what was measured is stored. ${goOn(context)}`,
+    `${printable(store)}: cannot grow, ${full ?? 'the disk is full'}; what was measured is stored. ${resumeAdvice(context)}`,
     { cause: error },
   );
 }
@@ -84,11 +86,11 @@ async function requireBytes(context: Room, folder: string, needed: number, what:
   const free = await freeBytesOf(folder);
   if (free === null || free >= needed) return;
   throw new DiskFullError(
-    `${printable(folder)}: ${mib(free, Math.floor)} free, about ${mib(needed, Math.ceil)} needed (${what}). ${goOn(context)}`,
+    `${printable(folder)}: ${mib(free, Math.floor)} free, about ${mib(needed, Math.ceil)} needed (${what}). ${resumeAdvice(context)}`,
   );
 }
 
-function goOn({ sweep }: Room): string {
+function resumeAdvice({ sweep }: Room): string {
   return `Make room, then go on with \`bench run --resume ${sweep.sweepId.slice(0, 8)}\``;
 }
 
@@ -115,4 +117,33 @@ export function engineBytesOf({ args }: Attempt): number {
 function flagValue(args: readonly string[], flag: string): string | null {
   const arg = args.find((each) => each.startsWith(`${flag}=`));
   return arg === undefined ? null : arg.slice(flag.length + 1);
+}
+
+/**
+ * Looks whether what is written into the store will be found there. Nothing of a sweep is lost with it: its runs lie in
+ * their folders.
+ * @throws StoreLostError
+ */
+export function requireStore(context: Pick<SweepContext, 'artefactsFolder' | 'db' | 'storeFile' | 'sweep'>): void {
+  const { artefactsFolder, db, storeFile, sweep } = context;
+  const loss = storeFile.loss();
+  if (loss === null) return;
+  if (loss.kind === 'deleted' || loss.kind === 'replaced') storeFile.dropWal();
+  const store = printable(db.$client.name);
+  // The folder itself comes again with the next attempt.
+  if (!existsSync(sweepManifestPath(artefactsFolder, sweep.sweepId))) {
+    throw new StoreLostError(
+      `${store}: ${loss.what} while bench wrote into it, and the artefacts of this sweep are gone, too`,
+    );
+  }
+  const goOn = `\`bench run --resume ${sweep.sweepId.slice(0, 8)}\``;
+  throw new StoreLostError(
+    `${store}: ${loss.what} while bench wrote into it; no run is lost: ${adviceFor(loss, store, printable(artefactsFolder))}, then go on with ${goOn}`,
+  );
+}
+
+function adviceFor({ kind }: StoreLoss, store: string, artefacts: string): string {
+  if (kind === 'forbidden') return `allow it again (chmod u+rw ${store})`;
+  const again = `bring them back with \`bench import ${artefacts} --db ${store}\``;
+  return kind === 'deleted' ? again : `move that file away and ${again}`;
 }

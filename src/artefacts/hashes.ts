@@ -2,6 +2,8 @@ import { createHash } from 'node:crypto';
 import { createReadStream, existsSync, readFileSync, statSync } from 'node:fs';
 import { dirname, join, resolve, sep } from 'node:path';
 
+import { sha256OfFile } from './files.ts';
+
 /** A protobuf string entry `key: "location"`, followed by the tag of its value. */
 const LOCATION = Buffer.from([0x0a, 0x08, ...Buffer.from('location'), 0x12]);
 const LONGEST_NAME = 255;
@@ -65,4 +67,50 @@ function locationsIn(bytes: Buffer): string[] {
 /** External data lie beside the model or below: ONNX allows nothing else. */
 function isBeside(model: string, data: string): boolean {
   return resolve(data).startsWith(dirname(resolve(model)) + sep);
+}
+
+/** What changes when a file is written or replaced. Who sets its times back still changes the last. */
+interface FileStamp {
+  readonly inode: bigint;
+  readonly bytes: bigint;
+  readonly modifiedNs: bigint;
+  readonly changedNs: bigint;
+}
+
+/** Null when there is no such file. */
+function stampOf(path: string): FileStamp | null {
+  const found = statSync(path, { bigint: true, throwIfNoEntry: false });
+  if (found === undefined) return null;
+  return { inode: found.ino, bytes: found.size, modifiedNs: found.mtimeNs, changedNs: found.ctimeNs };
+}
+
+function isSame(a: FileStamp | null, b: FileStamp | null): boolean {
+  return (
+    a !== null &&
+    b !== null &&
+    a.inode === b.inode &&
+    a.bytes === b.bytes &&
+    a.modifiedNs === b.modifiedNs &&
+    a.changedNs === b.changedNs
+  );
+}
+
+/**
+ * Hashes of files, each taken once as long as nobody touches the file: an engine of a gigabyte must not be read for
+ * each of a hundred runs.
+ */
+export class KnownHashes {
+  private readonly known = new Map<string, { readonly stamp: FileStamp; readonly sha256: string }>();
+
+  /** Null when the file cannot be read, or is written while it is. */
+  async sha256Of(path: string): Promise<string | null> {
+    const stamp = stampOf(path);
+    if (stamp === null) return null;
+    const known = this.known.get(path);
+    if (known !== undefined && isSame(known.stamp, stamp)) return known.sha256;
+    const hashed = await sha256OfFile(path).catch(() => null);
+    if (hashed === null || !isSame(stamp, stampOf(path))) return null;
+    this.known.set(path, { stamp, sha256: hashed.sha256 });
+    return hashed.sha256;
+  }
 }

@@ -1,0 +1,81 @@
+import { existsSync, lstatSync, readdirSync, statSync } from 'node:fs';
+import { mkdir, opendir, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+
+import { temporaryPath } from './layout.ts';
+import { StoreError } from '../errors.ts';
+import { printable } from '../text/printable.ts';
+
+/** True for a link itself, wherever it leads. */
+export function isLink(path: string): boolean {
+  return lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() === true;
+}
+
+/**
+ * To be called before anything is written to or removed from a folder below the artefacts.
+ * @throws StoreError when it is a symbolic link: the files would be somebody else's
+ */
+export function refuseLink(folder: string): void {
+  if (!isLink(folder)) return;
+  throw new StoreError(
+    `${printable(folder)}: is a symbolic link, and bench writes and removes only in its own folders; put a folder in its place`,
+  );
+}
+
+/** Makes the folder of artefacts if it is not there; git is told to leave it alone. */
+export async function makeArtefactsFolder(folder: string): Promise<void> {
+  await mkdir(folder, { recursive: true });
+  const ignore = join(folder, '.gitignore');
+  if (!existsSync(ignore)) await writeFile(ignore, '*\n');
+}
+
+interface FolderSize {
+  readonly files: number;
+  readonly bytes: number;
+}
+
+/** Files at any depth and their bytes; none for a folder that is not there. Links are not followed. */
+export async function folderSize(folder: string): Promise<FolderSize> {
+  const total = { files: 0, bytes: 0 };
+  const entries = await opendir(folder).catch(() => null);
+  if (entries === null) return total;
+  for await (const entry of entries) {
+    const path = join(folder, entry.name);
+    if (entry.isDirectory()) {
+      const inner = await folderSize(path);
+      total.files += inner.files;
+      total.bytes += inner.bytes;
+    } else if (entry.isFile()) {
+      total.files += 1;
+      total.bytes += (await stat(path).catch(() => null))?.size ?? 0;
+    }
+  }
+  return total;
+}
+
+/**
+ * Removes a folder: at once from the sight of readers, then from the disk.
+ * @returns what was in it
+ */
+export async function removeFolder(folder: string): Promise<FolderSize> {
+  const size = await folderSize(folder);
+  const away = temporaryPath(folder);
+  await rm(away, { recursive: true, force: true });
+  await rename(folder, away);
+  await rm(away, { recursive: true, force: true });
+  return size;
+}
+
+/** What is in a folder, in order; nothing where it is not there or cannot be read. */
+export function namesIn(folder: string): string[] {
+  try {
+    return readdirSync(folder).toSorted();
+  } catch {
+    return [];
+  }
+}
+
+/** Size of a file; 0 where it is not there. */
+export function sizeOf(path: string): number {
+  return statSync(path, { throwIfNoEntry: false })?.size ?? 0;
+}
