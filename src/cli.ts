@@ -3,7 +3,7 @@ import { Command, CommanderError, type CommandUnknownOpts, Help, type Option } f
 import { COMMON_OPTIONS, type DefinedCommand, defineGroup } from './cli/define-command.ts';
 import { execute } from './cli/execute.ts';
 import type { Io } from './cli/io.ts';
-import { toolVersion } from './cli/tool-version.ts';
+import { toolVersion } from './cli/store-location.ts';
 import { EXIT_CODES, type ExitCode } from './exit-codes.ts';
 import { abCommand } from './features/ab/command.ts';
 import { ackCommand } from './features/ack/command.ts';

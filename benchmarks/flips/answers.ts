@@ -4,13 +4,12 @@ import { dirname } from 'node:path';
 
 import Database from 'better-sqlite3';
 
-import { cells } from '../../src/features/ls/cells.ts';
+import { listCells, listStoredSweeps } from '../../src/features/ls/ls.ts';
 import { check } from '../../src/features/check/check.ts';
 import { compare } from '../../src/features/compare/compare.ts';
 import { DEFAULT_FAIL_ON } from '../../src/cli/fail-on.ts';
 import type { Io } from '../../src/cli/io.ts';
 import { show } from '../../src/features/show/show.ts';
-import { sweeps } from '../../src/features/ls/sweeps.ts';
 import { trend } from '../../src/features/trend/trend.ts';
 import type { ExitCode } from '../../src/exit-codes.ts';
 import { testIo } from '../../test/support/io.ts';
@@ -18,8 +17,8 @@ import { testIo } from '../../test/support/io.ts';
 type Command = (options: { readonly db: string; readonly json: true }, io: Io) => Promise<ExitCode>;
 
 const COMMANDS: Readonly<Record<string, Command>> = {
-  sweeps: (options, io) => sweeps({ ...options, last: 20 }, io),
-  cells,
+  sweeps: (options, io) => listStoredSweeps({ ...options, last: 20 }, io),
+  cells: listCells,
   show: (options, io) => show('latest', options, io),
   compare: (options, io) => compare(undefined, undefined, { ...options, failOn: DEFAULT_FAIL_ON }, io),
   check: (options, io) => check({ ...options, failOn: DEFAULT_FAIL_ON }, io),

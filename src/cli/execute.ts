@@ -1,6 +1,9 @@
-import { type ExitCode } from '../exit-codes.ts';
+import { type ExitCode, EXIT_CODES } from '../exit-codes.ts';
 import { clockRecordNames } from '../process/lock-folder.ts';
 import { type Io, withoutColor } from './io.ts';
+import { BenchError } from '../errors.ts';
+import { printable } from '../text/printable.ts';
+import { sqliteProblem } from '../store/verify/sqlite-problems.ts';
 
 /** What every command takes, as far as it decides how the command is run. */
 export interface CommonOptions {
@@ -26,7 +29,7 @@ export async function execute(
   try {
     return options.redact === true ? await redacted(io, options, start) : await start(io);
   } catch (error) {
-    return (await import('./explain-error.ts')).explain(error, io);
+    return explain(error, io);
   }
 }
 
@@ -38,4 +41,53 @@ async function redacted(io: Io, options: CommonOptions, start: (io: Io) => Promi
   } finally {
     held.flush();
   }
+}
+
+/** Turns whatever a command threw into lines on standard error and an exit code. A stack trace is a defect. */
+export function explain(error: unknown, io: Io): ExitCode {
+  if (error instanceof BenchError) {
+    for (const line of error.lines) io.err(`bench: ${printable(line)}\n`);
+    debug(error, io);
+    return error.exitCode;
+  }
+  if (io.signal.aborted) {
+    io.err('bench: interrupted\n');
+    return EXIT_CODES.interrupted;
+  }
+  const problem = sqliteProblem(error) ?? systemProblem(error);
+  if (problem !== null) {
+    io.err(`bench: ${printable(problem)}\n`);
+    debug(error, io);
+    return EXIT_CODES.environmentLacking;
+  }
+  const text = error instanceof Error ? error.message : String(error);
+  io.err(`bench: this is a defect in bench: ${printable(text)} (set BENCH_DEBUG=1 for the stack)\n`);
+  debug(error, io);
+  return EXIT_CODES.internalError;
+}
+
+const SYSTEM_PROBLEMS: Readonly<Record<string, string>> = {
+  ENOSPC: 'no space or no inodes left; what was measured is stored, `bench run --resume` goes on',
+  EDQUOT: 'the disk quota is used up; what was measured is stored, `bench run --resume` goes on',
+  EACCES: 'permission denied',
+  EPERM: 'operation not permitted',
+  EROFS: 'the file system is read-only',
+  EMFILE: 'too many open files',
+  ENOENT: 'no such file or folder',
+  ENOTDIR: 'a part of this path is no folder',
+  EISDIR: 'is a folder',
+  EIO: 'the disk cannot be read or written (I/O error)',
+  ENAMETOOLONG: 'the name is too long',
+};
+
+/** What the operating system refused, in one line; null for anything else. */
+function systemProblem(error: unknown): string | null {
+  if (!(error instanceof Error) || !('code' in error) || !('syscall' in error)) return null;
+  const code = String(error.code);
+  const where = 'path' in error ? String(error.path) : String(error.syscall);
+  return `${where}: ${SYSTEM_PROBLEMS[code] ?? `${code} (${String(error.syscall)})`}`;
+}
+
+function debug(error: unknown, io: Io): void {
+  if (io.env['BENCH_DEBUG'] && error instanceof Error) io.err(`${error.stack ?? ''}\n`);
 }

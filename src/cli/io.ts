@@ -3,6 +3,7 @@ import { writeSync } from 'node:fs';
 import { EXIT_CODES } from '../exit-codes.ts';
 import type { Spawn } from '../process/spawn.ts';
 import { type Look, makeLook } from '../terminal/look.ts';
+import { jsonText } from '../text/printable.ts';
 
 /** Everything of the process that a command may touch; tests hand over their own. */
 export interface Io {
@@ -127,4 +128,15 @@ export async function breathe({ signal }: Io): Promise<void> {
 
 export function printLines(io: Io, lines: readonly string[]): void {
   if (lines.length > 0) io.out(`${lines.join('\n')}\n`);
+}
+
+/** A command's result: the documented object with `--json`, else the text that renders it. */
+export function printResult<Output>(
+  io: Io,
+  { json = false }: { readonly json?: boolean },
+  output: Output,
+  text: (output: Output, look: Look) => readonly string[],
+): void {
+  if (json) io.out(`${jsonText(output)}\n`);
+  else printLines(io, text(output, io.look));
 }

@@ -1,8 +1,9 @@
-import { existsSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 import type { Io } from './io.ts';
+import { isRecord } from '../text/unknown-values.ts';
 
 export const STORE_NAME = 'bench.sqlite';
 
@@ -26,4 +27,11 @@ export function packageFolder(): string {
 
 export function migrationsFolder(): string {
   return join(packageFolder(), 'migrations');
+}
+
+/** The version in `package.json`, which is the only place that has it. */
+export function toolVersion(): string {
+  const parsed: unknown = JSON.parse(readFileSync(join(packageFolder(), 'package.json'), 'utf8'));
+  const version = isRecord(parsed) ? parsed['version'] : null;
+  return typeof version === 'string' ? version : 'unknown';
 }

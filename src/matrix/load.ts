@@ -1,11 +1,10 @@
 import { dirname, resolve } from 'node:path';
 
 import { MatrixError, type Mistake, UsageError } from '../errors.ts';
-import type { Matrix } from './matrix.ts';
+import type { HashedFiles, Matrix } from './matrix.ts';
 import { expandMatrix } from './expand.ts';
 import { executedCode } from './executed-code.ts';
 import { harnessFiles } from './schema/harness.ts';
-import type { HashedFiles } from './models/hashed-files.ts';
 import { readModels } from './models/models.ts';
 import { MistakeList, sortMistakes } from './yaml/mistake-list.ts';
 import { pointsOf } from './points/points.ts';

@@ -59,6 +59,9 @@ export interface PlacedFile extends Placed<string> {
   readonly bytes: number;
 }
 
+/** Content of the files that cells depend on, by absolute path; one that is not in here could not be read. */
+export type HashedFiles = ReadonlyMap<string, { readonly sha256: string; readonly bytes: number }>;
+
 /** Where the shapes of a cell stand in the matrix file. */
 export interface ShapePlaces {
   readonly whole: SourcePosition;

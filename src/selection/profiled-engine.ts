@@ -2,7 +2,7 @@ import type { KeyedCell } from '../records/cell.ts';
 import { cellLabel } from '../text/cell-label.ts';
 import { median } from '../statistics/median.ts';
 import type { ProfiledEngine } from '../layers/profiled-engine.ts';
-import { joinLayers } from '../layers/join-layers.ts';
+import { joinLayers, layersOf } from '../layers/join-layers.ts';
 import { cellRunsOf } from '../store/runs/cell-runs.ts';
 import { findCells } from '../store/cells.ts';
 import {
@@ -16,6 +16,13 @@ import { importedBuilds, loadedEngines } from '../store/builds/loaded-engines.ts
 import type { StoreDatabase } from '../store/file/open.ts';
 import { enginesOf } from '../store/runs/runs.ts';
 import { runLayers } from '../store/runs/show-run.ts';
+import { cellOf } from '../artefacts/read/identify.ts';
+import { NOTHING_STATED } from '../artefacts/read/read-lone.ts';
+import type { ReadRun } from '../artefacts/read/read-run.ts';
+import { UsageError } from '../errors.ts';
+import { printable } from '../text/printable.ts';
+import type { Io } from '../cli/io.ts';
+import { runsUnder } from './runs-of-paths.ts';
 
 /** The layers that one run saw; null when it says nothing of layers. */
 export function profiledRun(db: StoreDatabase, runId: string, ref: string): ProfiledEngine | null {
@@ -107,7 +114,7 @@ const HINT_NOTES: Readonly<Record<string, string>> = {
 };
 
 /** What trtexec remarked that makes the times of layers less than they seem. */
-export function overlapNotes(hints: readonly string[]): string[] {
+function overlapNotes(hints: readonly string[]): string[] {
   return [...new Set(hints)].flatMap((hint) => HINT_NOTES[hint] ?? []);
 }
 
@@ -118,4 +125,46 @@ function timedMedianMs(db: StoreDatabase, { sweepId, cellKey }: LayerRun): numbe
     (run) => run.cellKey === cellKey && run.role === 'timed' && run.outcome.kind === 'measured',
   );
   return median(timed.flatMap(({ values }) => values.gpuComputeMs ?? []));
+}
+
+/** The layers that lie in a folder or a file; null when nothing there says anything of layers. */
+export async function profiledPath(path: string, io: Io, tracedRuns?: number): Promise<ProfiledEngine | null> {
+  const runs = (await runsUnder(path, io, { ...NOTHING_STATED, runs: tracedRuns ?? null })).flatMap((run) => {
+    const engine = engineOf(run, path);
+    return engine === null ? [] : [engine];
+  });
+  const timed = runs.filter(({ iterations }) => iterations !== null);
+  if (new Set(timed.map((engine) => engine.cellLabel)).size > 1) {
+    throw new UsageError(`${printable(path)} has profiles of several cells: name the folder of one`);
+  }
+  return timed.at(-1) ?? runs.at(-1) ?? null;
+}
+
+/** UTC in ISO 8601, as everywhere else. */
+function instantOf(text: string | null): string | null {
+  const time = text === null ? Number.NaN : Date.parse(text);
+  return Number.isNaN(time) ? null : new Date(time).toISOString();
+}
+
+function engineOf(run: ReadRun, ref: string): ProfiledEngine | null {
+  const { log, exports, manifest, contentId } = run;
+  const layers = layersOf(run);
+  if (layers === null) return null;
+  // Exports without a log say nothing of a cell.
+  const cell = cellOf(run);
+  const totalMs = (exports.profile ?? log.profile)?.totalMs;
+  return {
+    ...(totalMs === undefined ? {} : { totalMs }),
+    ref,
+    runId: manifest.runId ?? contentId,
+    sweepId: manifest.sweepId,
+    cellKey: cell.model === 'unnamed' ? null : cell.key,
+    cellLabel: cell.model === 'unnamed' ? null : cellLabel(cell),
+    provenance: manifest.provenance ?? 'imported',
+    startedAt: instantOf(manifest.startedAt),
+    layers,
+    iterations: (exports.profile ?? log.profile)?.iterations ?? null,
+    gpuComputeMs: log.measurement?.gpuComputeMs.mean ?? null,
+    notes: overlapNotes(log.hints.map(({ id }) => id)),
+  };
 }

@@ -2,7 +2,7 @@ import { type Evidence, outcomeReason, type Outcome } from '../records/outcome.t
 import { printable } from '../text/printable.ts';
 import type { RunRole } from '../records/run.ts';
 import type { Look } from './look.ts';
-import { REASON_TEXT } from './outcome-text.ts';
+import { REASON_TEXT } from './words.ts';
 import { wrapHanging } from './text-width.ts';
 
 /** A run or a build that is no measurement. */

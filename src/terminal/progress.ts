@@ -6,7 +6,7 @@ import type { SweepEvent } from '../run/sweep-context.ts';
 import type { Plan, PlannedBuild, PlannedRun } from '../records/plan.ts';
 import type { Look } from './look.ts';
 import { count, formatDuration, formatMs, formatNumber, formatPercent } from './numbers.ts';
-import { outcomeText } from './outcome-text.ts';
+import { outcomeText } from './words.ts';
 import { truncate } from './text-width.ts';
 
 const MIB = 1 << 20;

@@ -1,6 +1,5 @@
-import { alignPoints } from './charts/align-points.ts';
+import { alignPoints, padEnd, padStart, textWidth, truncate, wrapHanging } from './text-width.ts';
 import type { Look } from './look.ts';
-import { padEnd, padStart, textWidth, truncate, wrapHanging } from './text-width.ts';
 
 export interface Column<Row> {
   readonly header: string;

@@ -1,5 +1,5 @@
 /** All that the pins need of the inside of the program, so that a move of files changes this file alone. */
-import { matrixIdentity } from '../../src/features/run/changed-since.ts';
+import { matrixIdentity } from '../../src/features/run/resume.ts';
 import { hashOf } from '../../src/records/cell.ts';
 import { type Environment, UNKNOWN_ENVIRONMENT } from '../../src/records/environment.ts';
 import type { Matrix } from '../../src/matrix/matrix.ts';

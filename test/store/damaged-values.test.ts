@@ -7,7 +7,7 @@ import { beforeAll, describe, expect, test } from 'vitest';
 import { check } from '../../src/features/check/check.ts';
 import { compare } from '../../src/features/compare/compare.ts';
 import { verify } from '../../src/features/db/verify.ts';
-import { explain } from '../../src/cli/explain-error.ts';
+import { explain } from '../../src/cli/execute.ts';
 import type { Io } from '../../src/cli/io.ts';
 import { noise } from '../../src/features/noise/noise.ts';
 import { report } from '../../src/features/report/report.ts';

@@ -7,8 +7,7 @@ import { attachFile } from '../../artefacts/attached.ts';
 import { printable } from '../../text/printable.ts';
 import { formatBytes } from '../../terminal/numbers.ts';
 import type { AttachOutput } from './output.ts';
-import type { Io } from '../../cli/io.ts';
-import { printResult } from '../../cli/print-result.ts';
+import { type Io, printResult } from '../../cli/io.ts';
 import { namedRun } from '../../selection/named-run.ts';
 import { withStoreToWrite } from '../../cli/with-store.ts';
 

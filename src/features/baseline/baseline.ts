@@ -8,8 +8,7 @@ import { listBaselines, removeBaseline, setBaseline } from '../../store/sweeps/s
 import { cellRunsOf } from '../../store/runs/cell-runs.ts';
 import type { StoreDatabase } from '../../store/file/open.ts';
 import { flaggedRuns } from '../../store/runs/run-facts.ts';
-import type { Io } from '../../cli/io.ts';
-import { printResult } from '../../cli/print-result.ts';
+import { type Io, printResult } from '../../cli/io.ts';
 import type { Look } from '../../terminal/look.ts';
 import type { BaselinesOutput } from './output.ts';
 import { resolveSide } from '../../selection/sides.ts';

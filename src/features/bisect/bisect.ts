@@ -15,8 +15,7 @@ import { searchToTheEnd, type SearchEnd } from './search.ts';
 import { bisectFolderOf, enginesOf, inSession, type Session } from './session.ts';
 import { type BisectRequest, type BisectState, idOfRequest, newestUnfinished, newState, readState } from './state.ts';
 import { taskOf } from './task.ts';
-import type { Io } from '../../cli/io.ts';
-import { printResult } from '../../cli/print-result.ts';
+import { type Io, printResult } from '../../cli/io.ts';
 import { storePath } from '../../cli/store-location.ts';
 import type { BisectOptions } from './command.ts';
 

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 
 import { hashOf } from '../../records/cell.ts';
 import { UsageError } from '../../errors.ts';
-import type { FactorSetting } from '../../matrix/points/factor.ts';
+import type { FactorSetting } from '../../matrix/points/factors.ts';
 import type { GitState } from '../../records/sweep.ts';
 import type { Io } from '../../cli/io.ts';
 import { runCommand } from './external-command.ts';

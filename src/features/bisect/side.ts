@@ -18,7 +18,7 @@ import { withLockedClocks } from '../../machine/lock-clocks.ts';
 import { converterFor } from '../../variants/converter.ts';
 import { laneOf, sweepBeside } from '../../run/lane.ts';
 import { type Machine, machineOf } from '../../machine/machine.ts';
-import { toolVersion } from '../../cli/tool-version.ts';
+import { toolVersion } from '../../cli/store-location.ts';
 import { type OneCell, planOneCell } from './one-cell.ts';
 import { enginesOf, type Session } from './session.ts';
 import { BrokenSubjectError, type OpenedSubject, type Subject } from './subject.ts';

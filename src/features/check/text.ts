@@ -5,7 +5,7 @@ import type { Night } from './night.ts';
 import type { CheckedFinding, CheckedGroup, CheckedSweep } from './output.ts';
 import type { Look } from '../../terminal/look.ts';
 import { count, formatDecibels, formatNumber, formatPercent } from '../../terminal/numbers.ts';
-import { reasonWords } from '../../terminal/outcome-text.ts';
+import { reasonWords } from '../../terminal/words.ts';
 import { describeCommit } from '../show/index.ts';
 import { renderTable } from '../../terminal/table.ts';
 import { truncate, wrapHanging, wrapWords } from '../../terminal/text-width.ts';

@@ -6,7 +6,7 @@ import { renderTable } from '../../terminal/table.ts';
 import { wrapHanging } from '../../terminal/text-width.ts';
 import { deviationText, spreadOf } from '../../terminal/charts/value-spread.ts';
 import type { ComparedCell, Comparison } from './output.ts';
-import { VERDICT_SIGNS, verdictStyle } from '../../terminal/verdict-words.ts';
+import { VERDICT_SIGNS, verdictStyle } from '../../terminal/words.ts';
 import type { JudgedCell } from '../../judge/compare/compare-matrix.ts';
 import type { Side } from '../../selection/sides.ts';
 

@@ -4,17 +4,16 @@ import { printable } from '../../text/printable.ts';
 import type { Sweep } from '../../records/sweep.ts';
 import type { CommonShift, Verdict } from '../../records/verdict.ts';
 import { captionLines, cellColumns } from '../../terminal/cell-columns.ts';
-import { changeMap } from '../../terminal/charts/change-map.ts';
+import { changeMap } from '../../terminal/charts/heat-map.ts';
 import type { Side } from '../../selection/sides.ts';
 import { comparedCellText, type ComparedDetails, type ShownCell } from './cell-text.ts';
 import type { ComparedCell, Comparison } from './output.ts';
 import type { Look } from '../../terminal/look.ts';
 import { count, formatMs, formatNumber, formatPercent, intervalText } from '../../terminal/numbers.ts';
-import { reasonTitle, reasonWords } from '../../terminal/outcome-text.ts';
+import { reasonTitle, reasonWords, VERDICT_SIGNS, verdictStyle } from '../../terminal/words.ts';
 import { describeCommit } from '../show/index.ts';
 import { type Column, renderTable } from '../../terminal/table.ts';
 import { truncate, wrapHanging, wrapWords } from '../../terminal/text-width.ts';
-import { VERDICT_SIGNS, verdictStyle } from '../../terminal/verdict-words.ts';
 
 /** @param asMap the changes by precision and batch instead of a line for each cell */
 export function compareText(comparison: Comparison, details: ComparedDetails, look: Look, asMap = false): string[] {

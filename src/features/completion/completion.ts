@@ -1,4 +1,4 @@
-import type { CommandInfo } from '../../cli/command-info.ts';
+import type { CommandInfo } from '../../cli/command-tree.ts';
 import type { Io } from '../../cli/io.ts';
 import { UsageError } from '../../errors.ts';
 import { EXIT_CODES, type ExitCode } from '../../exit-codes.ts';

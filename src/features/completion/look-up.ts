@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { join, dirname } from 'node:path';
 
 import { namesIn } from '../../artefacts/folders.ts';
 import { cellLabel } from '../../text/cell-label.ts';
@@ -9,11 +9,12 @@ import { allCells } from '../../store/cells.ts';
 import { findingNames, peekIntoStore, storedBranches } from '../../store/sweeps/completion-names.ts';
 import { listSweeps } from '../../store/sweeps/find-sweeps.ts';
 import type { StoreDatabase } from '../../store/file/open.ts';
-import type { CommandInfo } from '../../cli/command-info.ts';
+import type { CommandInfo } from '../../cli/command-tree.ts';
 import type { Io } from '../../cli/io.ts';
 import { packageFolder, storePath } from '../../cli/store-location.ts';
-import type { ValueKind } from './value-kinds.ts';
-import type { Candidate } from './wanted.ts';
+import type { ValueKind, Candidate } from './wanted.ts';
+import { engineLabel } from '../../records/engine.ts';
+import { shownName } from '../engines/index.ts';
 
 const MOST = 200;
 const KEY_LENGTH = 8;
@@ -45,8 +46,7 @@ export async function lookUp(
     case 'finding':
       return stored(findings);
     case 'engine':
-      // What reads their notes is loaded for this alone.
-      return (await import('./engine-names.ts')).engineNames(storePath(db, io));
+      return engines(storePath(db, io));
     case 'recording':
       return folders(join(packageFolder(), 'recordings'));
     case 'schema':
@@ -125,4 +125,19 @@ function folders(folder: string): Candidate[] {
 
 function short(id: string): string {
   return id.slice(0, KEY_LENGTH);
+}
+
+/** Beside a store; none when their folder cannot be read. What reads their notes is loaded for this alone. */
+async function engines(store: string): Promise<Candidate[]> {
+  try {
+    const [{ EngineCache }, { readEngineFolder }] = await Promise.all([
+      import('../../engines/engine-cache.ts'),
+      import('../../engines/engine-folder.ts'),
+    ]);
+    const cache = new EngineCache(join(dirname(store), 'engines'));
+    const found = await readEngineFolder(cache, { hashes: false });
+    return found.engines.map((engine) => ({ value: shownName(engine.name), meaning: engineLabel(engine) }));
+  } catch {
+    return [];
+  }
 }

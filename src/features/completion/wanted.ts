@@ -1,8 +1,7 @@
-import type { CommandInfo, OptionInfo } from '../../cli/command-info.ts';
-import { VALUES_OF_ARGUMENTS, VALUES_OF_OPTIONS, type ValueKind } from './value-kinds.ts';
+import type { CommandInfo, OptionInfo } from '../../cli/command-tree.ts';
 
 /** What may stand at the cursor. */
-export interface Wanted {
+interface Wanted {
   /** Values that the commands themselves know, with what they mean. */
   readonly fixed: readonly Candidate[];
   /** Values that somebody has to look up. */
@@ -112,3 +111,61 @@ function argumentValues({ command, given }: Place, program: CommandInfo): Values
 function commandNames({ commands }: CommandInfo): Candidate[] {
   return commands.map(({ description, name }) => ({ value: name, meaning: description }));
 }
+
+/** Values of command lines that are looked up when somebody presses Tab. */
+const VALUE_KINDS = [
+  'matrix',
+  'cell',
+  'ref',
+  'sweep',
+  'baseline',
+  'branch',
+  'finding',
+  'engine',
+  'recording',
+  'schema',
+  'topic',
+] as const;
+
+export type ValueKind = (typeof VALUE_KINDS)[number];
+
+type Kinds = Readonly<Record<string, readonly ValueKind[]>>;
+
+/** By the name of an argument, or by command and argument where the name alone says too little. Others are files. */
+const VALUES_OF_ARGUMENTS: Kinds = {
+  matrix: ['matrix'],
+  cell: ['cell'],
+  cells: ['cell'],
+  base: ['ref'],
+  head: ['ref'],
+  good: ['ref'],
+  bad: ['ref'],
+  ref: ['ref'],
+  finding: ['finding'],
+  topic: ['topic'],
+  keys: ['engine'],
+  'show what': ['sweep', 'cell'],
+  'layers what': ['cell'],
+  'profile command': [],
+  'export what': ['cell'],
+  'repro what': ['cell'],
+  'model accuracy what': ['matrix'],
+  'ab matrix': ['matrix', 'sweep'],
+  'schema name': ['schema'],
+  'baseline set name': ['baseline'],
+  'baseline show name': ['baseline'],
+  'baseline rm name': ['baseline'],
+};
+
+const VALUES_OF_OPTIONS: Kinds = {
+  '--matrix': ['matrix'],
+  '--cell': ['cell'],
+  '--at': ['ref'],
+  '--against': ['ref'],
+  '--diff': ['ref'],
+  '--as-of': ['sweep'],
+  '--resume': ['sweep'],
+  '--read': ['sweep'],
+  '--branch': ['branch'],
+  '--replay': ['recording'],
+};

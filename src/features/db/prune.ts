@@ -26,8 +26,7 @@ import { attachmentsBefore, markPruned, type PlacedAttachment } from '../../stor
 import type { OpenStore } from '../../store/file/open.ts';
 import { StoresBeside } from '../../store/file/sibling-stores.ts';
 import { unfinishedSweeps } from '../../store/sweeps/sweeps.ts';
-import { breathe, type Io } from '../../cli/io.ts';
-import { printResult } from '../../cli/print-result.ts';
+import { breathe, type Io, printResult } from '../../cli/io.ts';
 import { withStoreToWrite } from '../../cli/with-store.ts';
 import { Ticker } from './ticker.ts';
 import type { PruneOptions } from './command.ts';

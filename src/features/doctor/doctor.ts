@@ -1,5 +1,4 @@
-import type { Io } from '../../cli/io.ts';
-import { printResult } from '../../cli/print-result.ts';
+import { type Io, printResult } from '../../cli/io.ts';
 import { storePath } from '../../cli/store-location.ts';
 import { EXIT_CODES, type ExitCode } from '../../exit-codes.ts';
 import type { Look, Style } from '../../terminal/look.ts';

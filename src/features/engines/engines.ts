@@ -12,11 +12,9 @@ import type { EnginesGcOutput, EnginesOutput } from './output.ts';
 import { enginesText, engineTitle, gcText, shownName } from './text.ts';
 import { unfinishedSweepsByEngine } from '../../store/builds/builds.ts';
 import type { OpenStore } from '../../store/file/open.ts';
-import type { Io } from '../../cli/io.ts';
-import { printResult } from '../../cli/print-result.ts';
+import { type Io, printResult } from '../../cli/io.ts';
 import { withStore } from '../../cli/with-store.ts';
-import type { RemoveOptions } from './command.ts';
-import type { GcOptions } from './command.ts';
+import type { RemoveOptions, GcOptions } from './command.ts';
 
 export interface EnginesOptions {
   readonly json?: boolean;

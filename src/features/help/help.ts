@@ -1,11 +1,10 @@
-import type { CommandInfo } from '../../cli/command-info.ts';
+import type { CommandInfo } from '../../cli/command-tree.ts';
 import { UsageError } from '../../errors.ts';
 import { EXIT_CODES, type ExitCode } from '../../exit-codes.ts';
 import { printable } from '../../text/printable.ts';
 import { didYouMean } from '../../text/nearest.ts';
 import { EXPLAINED_NUMBERS, type ExplainedNumber, metricText } from './metric-texts.ts';
-import { exitCodesPage, metricPage, metricsPage, overviewPage, wordsPage } from './topic-pages.ts';
-import { GENERAL_TOPICS } from './topics.ts';
+import { exitCodesPage, metricPage, metricsPage, overviewPage, wordsPage, GENERAL_TOPICS } from './topic-pages.ts';
 import { type Io, printLines } from '../../cli/io.ts';
 
 /** `bench help [TOPIC]`, for what is no command. */
@@ -31,7 +30,7 @@ export async function help(topic: string | undefined, tree: CommandInfo, io: Io)
 /** The schema is loaded for this page alone. */
 async function matrixPage(io: Io): Promise<string[]> {
   const [{ matrixPage: page }, { matrixJsonSchema }] = await Promise.all([
-    import('./matrix-page.ts'),
+    import('./topic-pages.ts'),
     import('../../matrix/schema/json-schema.ts'),
   ]);
   return page(matrixJsonSchema(), io.look);

@@ -1,2 +1,2 @@
 export { metricText } from './metric-texts.ts';
-export { GENERAL_TOPICS, metricTopics } from './topics.ts';
+export { GENERAL_TOPICS, metricTopics } from './topic-pages.ts';

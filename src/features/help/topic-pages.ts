@@ -1,9 +1,10 @@
-import type { CommandInfo } from '../../cli/command-info.ts';
+import type { CommandInfo } from '../../cli/command-tree.ts';
 import { EXIT_CODES, type ExitCode } from '../../exit-codes.ts';
 import type { Look } from '../../terminal/look.ts';
 import { padEnd, textWidth, wrapWords } from '../../terminal/text-width.ts';
 import { EXPLAINED_NUMBERS, type ExplainedNumber, metricText } from './metric-texts.ts';
-import { GENERAL_TOPICS, metricTopics } from './topics.ts';
+import { isRecord } from '../../text/unknown-values.ts';
+import { MATRIX_DEFAULTS } from '../../matrix/schema/defaults.ts';
 
 /** Longer lines are hard to read on any terminal. */
 const WIDEST = 100;
@@ -71,7 +72,7 @@ export function overviewPage(program: CommandInfo, look: Look): string[] {
 }
 
 /** Names with their texts beside them; below them where the terminal is narrow. */
-export function definitions(rows: readonly (readonly [string, string])[], look: Look, indent = ''): string[] {
+function definitions(rows: readonly (readonly [string, string])[], look: Look, indent = ''): string[] {
   const width = Math.max(...rows.map(([name]) => textWidth(name))) + 2;
   const room = Math.min(look.columns, WIDEST) - width - indent.length;
   if (room < 24) {
@@ -82,7 +83,7 @@ export function definitions(rows: readonly (readonly [string, string])[], look: 
   );
 }
 
-export function paragraph(text: string, { columns }: Look, indent = ''): string[] {
+function paragraph(text: string, { columns }: Look, indent = ''): string[] {
   const width = Math.min(columns, WIDEST) - indent.length;
   return wrapWords(text, width).map((line) => `${indent}${line}`);
 }
@@ -165,3 +166,78 @@ const WORD_TEXTS: readonly (readonly [string, string])[] = [
     'A step of an engine, and several nodes of the ONNX graph that became one. A fusion that is lost is a frequent cause of a slower engine.',
   ],
 ];
+
+const EXAMPLE = [
+  'models:',
+  '  vit:',
+  '    onnx: models/vit.onnx',
+  '    shapes: { input: [batch, 3, 224, 224] }   # a word is an axis',
+  'axes:',
+  '  precision: [fp32, fp16]',
+  '  batch: [1, 8, 32]',
+  'build: { opt: { batch: 8 } }',
+];
+
+/** All that may stand in a matrix, from the schema itself. */
+export function matrixPage(schema: object, look: Look): string[] {
+  const top = new Set(Object.keys(propertiesOf(schema)));
+  return [
+    ...paragraph(
+      `A matrix is a YAML file: models, axes, how engines are built, how cells are measured. Each combination of axis values is a cell, and each cell is measured \`repeats\` times (default: ${MATRIX_DEFAULTS.repeats}).`,
+      look,
+    ),
+    '',
+    ...EXAMPLE.map((line) => `    ${line}`),
+    '',
+    ...definitions(keys(schema, '', top), look),
+    '',
+    ...paragraph(
+      '`bench init` writes one, `bench plan` shows what it means, and `bench schema matrix` prints the schema for editors.',
+      look,
+    ),
+  ];
+}
+
+/**
+ * Dotted names of what is described, down to what stands under a name that a person chooses.
+ * @param top what stands at the top of the file is told there, also where a model may have its own
+ */
+function keys(schema: unknown, path: string, top: ReadonlySet<string>): [string, string][] {
+  const own = Object.entries(propertiesOf(schema)).flatMap(([name, inner]): [string, string][] => {
+    const here = path === '' ? name : `${path}.${name}`;
+    const isTold = path !== '' && top.has(name);
+    return [[here, descriptionOf(inner)], ...(isTold ? [] : keys(inner, here, top))];
+  });
+  const named = isRecord(schema) ? schema['additionalProperties'] : null;
+  const isModel = Object.keys(propertiesOf(named)).length > 0;
+  return [...own, ...(isModel ? keys(named, `${path}.NAME`, top) : [])];
+}
+
+function propertiesOf(schema: unknown): Readonly<Record<string, unknown>> {
+  const properties = isRecord(schema) ? schema['properties'] : null;
+  return isRecord(properties) ? properties : {};
+}
+
+/** Of a list: what its entries are. */
+function descriptionOf(schema: unknown): string {
+  if (!isRecord(schema)) return '';
+  const text = schema['description'];
+  return typeof text === 'string' ? text : descriptionOf(schema['items']);
+}
+
+interface HelpTopic {
+  readonly name: string;
+  readonly description: string;
+}
+
+/** Beside the commands. */
+export const GENERAL_TOPICS: readonly HelpTopic[] = [
+  { name: 'words', description: 'what bench calls things' },
+  { name: 'metrics', description: 'every number, where it comes from and when it deceives' },
+  { name: 'matrix', description: 'all that may stand in a matrix file' },
+  { name: 'exit-codes', description: 'what the exit code says' },
+];
+
+export function metricTopics(): HelpTopic[] {
+  return EXPLAINED_NUMBERS.map((name) => ({ name, description: metricText(name).label }));
+}

@@ -30,11 +30,9 @@ import { openStore, type OpenStore, type StoreDatabase } from '../../store/file/
 import { RunWriter } from '../../store/runs/save-run.ts';
 import { findSweepsByPrefix, sweepOfRun } from '../../store/sweeps/sweeps.ts';
 import { engineNotes } from '../../selection/mixed-engines.ts';
-import type { Io } from '../../cli/io.ts';
-import { printResult } from '../../cli/print-result.ts';
+import { type Io, printResult } from '../../cli/io.ts';
 import { findRuns, nothingIn } from '../../selection/find-runs.ts';
-import { migrationsFolder, storePath } from '../../cli/store-location.ts';
-import { toolVersion } from '../../cli/tool-version.ts';
+import { migrationsFolder, storePath, toolVersion } from '../../cli/store-location.ts';
 import { told, usingStore } from '../../cli/with-store.ts';
 import type { ImportOptions } from './command.ts';
 

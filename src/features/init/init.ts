@@ -1,8 +1,7 @@
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
 
-import type { Io } from '../../cli/io.ts';
-import { printResult } from '../../cli/print-result.ts';
+import { type Io, printResult } from '../../cli/io.ts';
 import { UsageError } from '../../errors.ts';
 import { EXIT_CODES, type ExitCode } from '../../exit-codes.ts';
 import { loadMatrix } from '../../matrix/load.ts';
@@ -12,15 +11,13 @@ import { count } from '../../terminal/numbers.ts';
 import { wrapWords } from '../../terminal/text-width.ts';
 import { printable } from '../../text/printable.ts';
 import { shellLine, shellQuote } from '../../text/shell-quote.ts';
-import { askDraft } from './ask-draft.ts';
+import { askDraft, Questions } from './ask-draft.ts';
 import type { InitOptions } from './command.ts';
-import { draftModels } from './draft/draft-models.ts';
-import { draftText } from './draft/draft-text.ts';
-import { findModels } from './find-models.ts';
-import { lookAround } from './look-around.ts';
+import { draftModels } from './draft-models.ts';
+import { draftText } from './draft-text.ts';
+import { findModels, lookAround } from './look-around.ts';
 import type { DraftModel, MatrixDraft } from './matrix-draft.ts';
 import type { InitOutput } from './output.ts';
-import { Questions } from './questions.ts';
 
 const SCHEMA_NAME = 'matrix.schema.json';
 

@@ -3,7 +3,7 @@ import { layerLabel } from '../../layers/layer-label.ts';
 import { type LayerGroup, sumMs } from '../../layers/summarize-layers.ts';
 import { printable } from '../../text/printable.ts';
 import type { LayersOutput } from './output.ts';
-import { PURPOSE_WORDS } from '../../terminal/layer-words.ts';
+import { PURPOSE_WORDS } from '../../terminal/words.ts';
 import type { Look } from '../../terminal/look.ts';
 import { count, formatMs, formatNumber, formatPercent } from '../../terminal/numbers.ts';
 import { type Column, renderTable } from '../../terminal/table.ts';

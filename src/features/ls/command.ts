@@ -11,7 +11,7 @@ export const sweepsCommand = defineCommand({
   examples: ['bench ls sweeps', 'bench ls sweeps --last 5 --json'],
   outputs: { sweeps: async () => (await import('./output.ts')).sweepsOutput },
   define: sweepsOptions,
-  run: async (_, options, io) => (await import('./sweeps.ts')).sweeps(options, io),
+  run: async (_, options, io) => (await import('./ls.ts')).listStoredSweeps(options, io),
 });
 
 const cellsOptions = (command: PlainCommand) => command.addOption(filterOption());
@@ -24,5 +24,5 @@ export const cellsCommand = defineCommand({
   examples: ['bench ls cells', "bench ls cells --filter 'precision=fp8'"],
   outputs: { cells: async () => (await import('./output.ts')).cellsOutput },
   define: cellsOptions,
-  run: async (_, options, io) => (await import('./cells.ts')).cells(options, io),
+  run: async (_, options, io) => (await import('./ls.ts')).listCells(options, io),
 });

@@ -1,7 +1,6 @@
 import { resolve } from 'node:path';
 
-import type { Io } from '../../cli/io.ts';
-import { printResult } from '../../cli/print-result.ts';
+import { type Io, printResult } from '../../cli/io.ts';
 import { UsageError } from '../../errors.ts';
 import { EXIT_CODES, type ExitCode } from '../../exit-codes.ts';
 import { onnxProblem } from '../../selection/reading-problem.ts';

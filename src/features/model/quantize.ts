@@ -2,8 +2,7 @@ import { copyFile, mkdir, rename } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 
 import { temporaryPath } from '../../artefacts/layout.ts';
-import type { Io } from '../../cli/io.ts';
-import { printResult } from '../../cli/print-result.ts';
+import { type Io, printResult } from '../../cli/io.ts';
 import { storePath } from '../../cli/store-location.ts';
 import { ConversionError, UsageError } from '../../errors.ts';
 import { EXIT_CODES, type ExitCode } from '../../exit-codes.ts';

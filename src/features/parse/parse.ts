@@ -10,8 +10,7 @@ import { EXIT_CODES, type ExitCode } from '../../exit-codes.ts';
 import type { ParseOutput } from './output.ts';
 import { runText } from '../../terminal/run-text.ts';
 import { findRuns, nothingIn } from '../../selection/find-runs.ts';
-import type { Io } from '../../cli/io.ts';
-import { printResult } from '../../cli/print-result.ts';
+import { type Io, printResult } from '../../cli/io.ts';
 import type { ParseOptions } from './command.ts';
 
 /** `bench parse LOG|FOLDER...`: what the parser sees; stores nothing. */

@@ -5,8 +5,7 @@ import { formatMistake, type Mistake } from '../../errors.ts';
 import type { MatrixCell } from '../../matrix/matrix.ts';
 import type { OnnxFacts } from '../../tools/onnx/facts.ts';
 import { printable } from '../../text/printable.ts';
-import { modelMistakes } from '../../matrix/models/check-model.ts';
-import { modelNotes, onnxFilesOf } from '../../matrix/models/model-notes.ts';
+import { modelMistakes, modelNotes, onnxFilesOf } from '../../matrix/models/check-model.ts';
 import { onnxProblem } from '../../selection/reading-problem.ts';
 
 export interface CheckedModels {

@@ -1,12 +1,17 @@
 import { cellLabel } from '../../text/cell-label.ts';
 import { EXIT_CODES, type ExitCode } from '../../exit-codes.ts';
-import { type Plan, PLACEHOLDERS, type PlannedRun } from '../../records/plan.ts';
-import type { Io } from '../../cli/io.ts';
-import { printResult } from '../../cli/print-result.ts';
+import { type Plan, PLACEHOLDERS, type PlannedRun, NO_TENSORRT } from '../../records/plan.ts';
+import { type Io, printResult } from '../../cli/io.ts';
 import type { PlanOptions } from './command.ts';
 import type { PlanOutput } from './output.ts';
 import { prepare, type Prepared } from './prepare.ts';
-import { planText } from './text.ts';
+import { RANDOM_CALIBRATION_NOTE } from '../../variants/conversion.ts';
+import { printable } from '../../text/printable.ts';
+import { captionLines, cellColumns } from '../../terminal/cell-columns.ts';
+import type { Look } from '../../terminal/look.ts';
+import { count, formatDuration } from '../../terminal/numbers.ts';
+import { envText, shellLine } from '../../text/shell-quote.ts';
+import { renderTable } from '../../terminal/table.ts';
 
 /** `bench plan MATRIX`: what `bench run` would do. */
 export async function plan(path: string, options: PlanOptions, io: Io): Promise<ExitCode> {
@@ -92,5 +97,110 @@ function shownArgs(args: readonly string[], buildRef: string, variantRef: string
       .replace(new RegExp(`^--refitFromOnnx=${PLACEHOLDERS.variant}$`), `--refitFromOnnx=${variant}`)
       .replace(new RegExp(`=${PLACEHOLDERS.engine}$`), `=${engine}`)
       .replace(new RegExp(`=${PLACEHOLDERS.timingCache}$`), '=engines/timing.cache'),
+  );
+}
+
+type PlannedCell = PlanOutput['cells'][number];
+type ShownRun = PlanOutput['runs'][number];
+
+/** @param prepared with the dimensions of the cells, which are shown and no part of the output */
+function planText(
+  shown: PlanOutput,
+  { cells, isSeedDrawn }: Pick<Prepared, 'cells' | 'isSeedDrawn'>,
+  look: Look,
+): string[] {
+  const { style } = look;
+  const head = [
+    printable(shown.matrix),
+    shown.tensorrt === NO_TENSORRT
+      ? 'no trtexec'
+      : `TensorRT ${shown.tensorrt}${shown.provenance === 'recorded' ? ' (recorded)' : ''}`,
+    count(shown.cells.length, 'cell'),
+    ...(shown.variants.length === 0 ? [] : [count(shown.variants.length, 'variant')]),
+    count(shown.builds.length, 'engine'),
+    count(shown.runs.length, 'run'),
+    `about ${formatDuration(shown.estimateS)}`,
+  ];
+  const lines = [style.strong(head.join(' · ')), ''];
+  lines.push(...cellTable(shown, cells, look), '');
+  lines.push(...variantLines(shown, look));
+  if (shown.builds.length > 0) lines.push(style.strong('Builds'));
+  for (const build of shown.builds) {
+    lines.push(`  ${style.accent(printable(build.label))}`);
+    lines.push(build.argv === null ? `  given: ${printable(build.enginePath ?? '')}` : `  ${shellLine(build.argv)}`);
+  }
+  if (shown.builds.length > 0) lines.push('');
+  lines.push(style.strong('Runs'));
+  for (const run of firstOfEachCell(shown)) {
+    const label = shown.cells.find(({ key }) => key === run.cellKey)?.label ?? run.cellKey;
+    lines.push(`  ${style.accent(printable(label))}${run.role === 'profile' ? ' (profile)' : ''}`);
+    lines.push(`  ${envText(run.env)}${shellLine(run.argv ?? [])}`);
+  }
+  lines.push('', orderLine(shown, isSeedDrawn));
+  for (const { label, times } of shown.merged) {
+    lines.push(`note: ${printable(label)} is named ${times} times; it is measured as one cell`);
+  }
+  for (const note of shown.notes) lines.push(`note: ${printable(note)}`);
+  return lines;
+}
+
+/** Models that are made first, each in a folder of its own with a copy of its base model. */
+function variantLines({ variants }: PlanOutput, { style }: Look): string[] {
+  if (variants.length === 0) return [];
+  return [
+    style.strong('Variants'),
+    ...variants.flatMap((variant) => [
+      `  ${style.accent(printable(variant.label))}: model.onnx is a copy of ${printable(variant.onnxPath)}${dataText(variant)}`,
+      `  ${shellLine(variant.argv)}`,
+    ]),
+    '',
+  ];
+}
+
+function dataText({ by, calibration }: PlanOutput['variants'][number]): string {
+  if (calibration === null) return '';
+  if (calibration.kind === 'file') return `, calibrated on ${printable(calibration.path)}`;
+  return by === 'modelopt' ? `, ${RANDOM_CALIBRATION_NOTE}` : '';
+}
+
+function cellTable({ cells: shown }: PlanOutput, cells: Prepared['cells'], look: Look): string[] {
+  const dimensions = new Map(cells.map((entry) => [entry.cell.key, entry.dimensions]));
+  // The shape says the batch already.
+  const names = new Set(cells.flatMap((entry) => Object.keys(entry.dimensions)));
+  names.delete('batch');
+  const { columns, caption } = cellColumns(shown, (cell) => cell);
+  const table = renderTable<PlannedCell>(
+    [
+      { header: 'cell', text: ({ key }) => key.slice(0, 8) },
+      ...columns,
+      {
+        header: 'dimensions',
+        text: ({ key }) =>
+          Object.entries(dimensions.get(key) ?? {})
+            .filter(() => names.size > 0)
+            .map(([name, value]) => `${name}=${value}`)
+            .join(' '),
+        dropRank: 1,
+      },
+    ],
+    shown,
+    look,
+  );
+  return [...table, ...captionLines(caption, look)];
+}
+
+/** The order is a shuffle for each round: the first round shows what is meant. */
+function orderLine({ repeats, seed, runs }: PlanOutput, isSeedDrawn: boolean): string {
+  const timed = runs.filter(({ role }) => role === 'timed').length;
+  const profiled = runs.length - timed;
+  const after = profiled === 0 ? '' : `, then ${count(profiled, 'profile run')}`;
+  return `Order: ${count(repeats, 'round')} of ${count(timed / repeats, 'cell')}, each round shuffled (${isSeedDrawn ? 'each sweep draws its own order' : `seed ${seed}`})${after}`;
+}
+
+function firstOfEachCell({ cells, runs }: PlanOutput): ShownRun[] {
+  return cells.flatMap(({ key }) =>
+    (['timed', 'profile'] as const).flatMap(
+      (role) => runs.find((run) => run.cellKey === key && run.role === role) ?? [],
+    ),
   );
 }

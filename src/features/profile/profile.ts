@@ -1,8 +1,7 @@
 import { existsSync } from 'node:fs';
 import { stat } from 'node:fs/promises';
 
-import type { Io } from '../../cli/io.ts';
-import { printResult } from '../../cli/print-result.ts';
+import { type Io, printResult } from '../../cli/io.ts';
 import { migrationsFolder, storePath } from '../../cli/store-location.ts';
 import { told } from '../../cli/with-store.ts';
 import { EnvironmentLackingError, UsageError } from '../../errors.ts';

@@ -6,7 +6,7 @@ import { layerLabel } from '../../layers/layer-label.ts';
 import { sumMs } from '../../layers/summarize-layers.ts';
 import type { KeyedCell } from '../../records/cell.ts';
 import type { ReportLayers, ReportLayersDiff } from '../../html/cell-data.ts';
-import { PURPOSE_WORDS } from '../../terminal/layer-words.ts';
+import { PURPOSE_WORDS } from '../../terminal/words.ts';
 import { CHANGE_WORDS } from '../layers/index.ts';
 import { type LayerRun, layerRunsOfCell } from '../../store/runs/layer-runs.ts';
 import type { StoreDatabase } from '../../store/file/open.ts';

@@ -19,7 +19,7 @@ import { chooseCells } from '../../selection/choose-cells.ts';
 import { breathe, type Io } from '../../cli/io.ts';
 import { metricNamed } from '../../selection/metric-named.ts';
 import { resolveSides, type Side } from '../../selection/sides.ts';
-import { toolVersion } from '../../cli/tool-version.ts';
+import { toolVersion } from '../../cli/store-location.ts';
 import { cellLayers } from './cell-layers.ts';
 import { EnvironmentList, leftOutRuns, nightMarks, reportNights, newestSamples } from './cell-nights.ts';
 

@@ -14,8 +14,15 @@ import { findSweepsByPrefix, planOf, unfinishedSweeps } from '../../store/sweeps
 import type { Io } from '../../cli/io.ts';
 import { readMatrix } from '../plan/index.ts';
 import { chooseProgram, noTrtexec } from '../../cli/program.ts';
+import { hashModel } from '../../artefacts/hashes.ts';
+import { sha256OfFile } from '../../artefacts/files.ts';
+import { hashOf } from '../../records/cell.ts';
+import type { Environment } from '../../records/environment.ts';
+import type { Matrix } from '../../matrix/matrix.ts';
+import { builtModelsOf, environmentsOf } from '../../store/sweeps/environments.ts';
+import type { Machine } from '../../machine/machine.ts';
 
-export interface Resumable {
+interface Resumable {
   readonly sweep: Sweep;
   readonly stored: StoredPlan;
   readonly program: TrtexecProgram;
@@ -70,4 +77,98 @@ function newestUnfinished(db: StoreDatabase, artefactsFolder: string, name: stri
     ({ branch, sweepId }) => branch !== BISECT_BRANCH && sweepLockHolder(artefactsFolder, sweepId) === null,
   );
   return unfinished.find(({ matrix }) => name === null || matrix === name) ?? null;
+}
+
+/** Where something stands in a file is no part of what it means. */
+const PLACES: ReadonlySet<string> = new Set(['at', 'shapesAt', 'precisionAt']);
+
+/** The same for two files that mean the same: comments and the order of keys are not in it. */
+export function matrixIdentity({ cells, profile, repeats }: Matrix): string {
+  const bare = JSON.stringify({ cells, profile, repeats }, (key, value: unknown) =>
+    PLACES.has(key) ? undefined : value,
+  );
+  return hashOf(JSON.parse(bare));
+}
+
+/** What is another than when an interrupted sweep began, each in a few words. */
+export async function changedSince(
+  db: StoreDatabase,
+  { sweep, stored }: { readonly sweep: Sweep; readonly stored: StoredPlan },
+  machines: readonly Machine[],
+  io: Io,
+): Promise<string[]> {
+  return [
+    ...changedMatrix(stored, io),
+    ...(await changedModels(db, sweep, stored)),
+    ...(await changedTrtexec(stored)),
+    ...changedMachine(environmentsOf(db, sweep.sweepId), machines),
+  ];
+}
+
+/** @throws UsageError that names them, unless the user wants to go on all the same */
+export function refuseChanges(sweep: Sweep, changes: readonly string[], anyway: boolean, io: Io) {
+  if (changes.length === 0) return;
+  const what = changes.join('; ');
+  if (!anyway) {
+    throw new UsageError(
+      `sweep ${sweep.sweepId.slice(0, 8)} cannot go on as it began: ${what}. Start a new one, or add --anyway`,
+    );
+  }
+  io.err(`note: going on although ${what}\n`);
+}
+
+function changedMatrix({ matrix }: StoredPlan, io: Io): string[] {
+  if (matrix === null) return [];
+  const name = printable(matrix.file);
+  try {
+    return matrixIdentity(readMatrix(matrix.file, io)) === matrix.identity
+      ? []
+      : [`the matrix ${name} says something else now`];
+  } catch {
+    return [`the matrix ${name} cannot be read any more`];
+  }
+}
+
+async function changedModels(db: StoreDatabase, sweep: Sweep, { plan }: StoredPlan) {
+  const before = builtModelsOf(db, sweep.sweepId);
+  const changes: string[] = [];
+  const seen = new Set<string>();
+  for (const { model, onnxPath, variantRef } of plan.builds) {
+    // Of what was converted the variant is known, which is made anew when its base has changed.
+    if (onnxPath === null || variantRef !== null || seen.has(onnxPath)) continue;
+    seen.add(onnxPath);
+    const hashes = before.get(model);
+    if (hashes === undefined) continue;
+    const now = await hashModel(onnxPath).catch(() => null);
+    if (now === null) changes.push(`the model ${printable(onnxPath)} is not there any more`);
+    else if (!hashes.has(now)) changes.push(`the model ${printable(onnxPath)} has changed`);
+  }
+  return changes;
+}
+
+async function changedTrtexec({ program }: StoredPlan): Promise<string[]> {
+  const { trtexec, trtexecSha256 } = program;
+  if (trtexec === null || trtexecSha256 === null) return [];
+  const now = await sha256OfFile(trtexec).catch(() => null);
+  return now?.sha256 === trtexecSha256 ? [] : [`${printable(trtexec)} is another program now`];
+}
+
+const NAMES = { host: 'the host', driver: 'the driver' } as const satisfies Partial<Record<keyof Environment, string>>;
+
+function changedMachine(before: readonly Partial<Environment>[], machines: readonly Machine[]): string[] {
+  const changes = (['host', 'driver'] as const).flatMap((field) => {
+    const old = distinct(before.map((environment) => environment[field]));
+    const now = distinct(machines.map(({ environment }) => environment[field]));
+    if (old.length === 0 || now.length === 0 || old.some((value) => now.includes(value))) return [];
+    return [`${NAMES[field]} was ${printable(old.join(', '))} and is ${printable(now.join(', '))}`];
+  });
+  const uuids = distinct(machines.map(({ environment }) => environment.gpuUuid));
+  const gone = distinct(before.map(({ gpuUuid }) => gpuUuid)).filter(
+    (uuid) => uuids.length > 0 && !uuids.includes(uuid),
+  );
+  return [...changes, ...gone.map((uuid) => `it ran on ${printable(uuid)}, which is not used now`)];
+}
+
+function distinct(values: readonly (string | null | undefined)[]): string[] {
+  return [...new Set(values.flatMap((value) => value ?? []))];
 }

@@ -15,8 +15,7 @@ import { attachmentsOfCell } from '../../store/runs/attachments.ts';
 import { findCells } from '../../store/cells.ts';
 import type { StoreDatabase } from '../../store/file/open.ts';
 import type { ShownRun } from '../../store/runs/show-run.ts';
-import type { Io } from '../../cli/io.ts';
-import { printResult } from '../../cli/print-result.ts';
+import { type Io, printResult } from '../../cli/io.ts';
 import { namedRun, storedRun } from '../../selection/named-run.ts';
 import { profiledCell, profiledRun } from '../../selection/profiled-engine.ts';
 import { withStore } from '../../cli/with-store.ts';
@@ -24,7 +23,7 @@ import { outcomeReason, type Outcome } from '../../records/outcome.ts';
 import { printable } from '../../text/printable.ts';
 import type { Look } from '../../terminal/look.ts';
 import { formatMs, formatNumber, formatPercent } from '../../terminal/numbers.ts';
-import { REASON_TEXT } from '../../terminal/outcome-text.ts';
+import { REASON_TEXT } from '../../terminal/words.ts';
 import { shellLine } from '../../text/shell-quote.ts';
 import { wrapHanging } from '../../terminal/text-width.ts';
 

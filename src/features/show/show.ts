@@ -35,8 +35,7 @@ import {
 import { findSweepsByPrefix, planOf } from '../../store/sweeps/sweeps.ts';
 import { namedCells } from '../../selection/choose-cells.ts';
 import { engineNote, engineNotes, mixedEngines } from '../../selection/mixed-engines.ts';
-import type { Io } from '../../cli/io.ts';
-import { printResult } from '../../cli/print-result.ts';
+import { type Io, printResult } from '../../cli/io.ts';
 import { metricNamed } from '../../selection/metric-named.ts';
 import { realPrecisions } from '../../selection/actual-precisions.ts';
 import { sweepFailures } from '../../run/sweep-failures.ts';

@@ -8,15 +8,14 @@ import { derivedText, DERIVED_LEGEND, isDerived } from '../../terminal/derived-t
 import { failureSection } from '../../terminal/failure-section.ts';
 import type { ShownSweep } from './output.ts';
 import type { CellSummary } from './swept.ts';
-import { flagLines } from '../../terminal/flag-words.ts';
+import { flagLines, REASON_TEXT } from '../../terminal/words.ts';
 import { graphGainLines } from '../../terminal/graph-gain-text.ts';
 import type { Look, Style } from '../../terminal/look.ts';
 import { count, formatMs, formatNumber, formatPercent } from '../../terminal/numbers.ts';
-import { REASON_TEXT } from '../../terminal/outcome-text.ts';
 import { overlapNote } from '../../terminal/statistics-table.ts';
 import { type Column, renderTable } from '../../terminal/table.ts';
 import { truncate, wrapHanging, wrapWords } from '../../terminal/text-width.ts';
-import { type MappedCell, valueMap } from '../../terminal/charts/value-map.ts';
+import { type MappedCell, valueMap } from '../../terminal/charts/heat-map.ts';
 
 type SweepCell = ShownSweep['cells'][number];
 

@@ -8,7 +8,7 @@ import { UsageError } from '../../errors.ts';
 import { median } from '../../statistics/median.ts';
 import { type MetricId, metricOf } from '../../records/metric.ts';
 import { printable } from '../../text/printable.ts';
-import type { MappedCell } from '../../terminal/charts/value-map.ts';
+import type { MappedCell } from '../../terminal/charts/heat-map.ts';
 import type { CellRun } from '../../store/runs/cell-runs.ts';
 
 export type CellSummary = ReturnType<typeof summarizeCells>[number];

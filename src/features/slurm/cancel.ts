@@ -9,8 +9,7 @@ import { isLiving } from '../../tools/slurm/states.ts';
 import { finishedShards } from './attempt.ts';
 import { RunFolder } from './run-folder.ts';
 import { SlurmClient } from '../../tools/slurm/slurm-client.ts';
-import type { Io } from '../../cli/io.ts';
-import { printResult } from '../../cli/print-result.ts';
+import { type Io, printResult } from '../../cli/io.ts';
 
 export interface CancelOptions {
   readonly json?: boolean;

@@ -25,11 +25,9 @@ import { type Submission, submitCollector, submitOutput, submitShards } from './
 import { type OpenStore, openStore } from '../../store/file/open.ts';
 import { RunWriter } from '../../store/runs/save-run.ts';
 import { gitStateOf } from '../../cli/git-state.ts';
-import type { Io } from '../../cli/io.ts';
-import { printResult } from '../../cli/print-result.ts';
+import { type Io, printResult } from '../../cli/io.ts';
 import { prepare, type Prepared, type PrepareOptions } from '../plan/index.ts';
-import { migrationsFolder, storePath } from '../../cli/store-location.ts';
-import { toolVersion } from '../../cli/tool-version.ts';
+import { migrationsFolder, storePath, toolVersion } from '../../cli/store-location.ts';
 import { collect, type CollectOptions } from './collect-command.ts';
 import { benchProgram, settingsOf, type SettingsOptions, submitContext } from './settings.ts';
 

@@ -1,8 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 
-import type { SlurmSettings } from '../../matrix/schema/slurm-schema.ts';
-import { readSlurmProfile, readSlurmSetting } from '../../matrix/schema/slurm-profile.ts';
+import { type SlurmSettings, readSlurmProfile, readSlurmSetting } from '../../matrix/schema/slurm-schema.ts';
 import type { SlurmClient } from '../../tools/slurm/slurm-client.ts';
 import type { SubmitContext } from './submit.ts';
 import type { Io } from '../../cli/io.ts';

@@ -1,12 +1,19 @@
-import type { Mistake } from '../../errors.ts';
-import { type MatrixCell, onnxOf, type PlacedFile } from '../matrix.ts';
-import { elementsBytes, fixedSize, type OnnxFacts, type OnnxTensorInfo, shapeText } from '../../tools/onnx/facts.ts';
+import { type Mistake, formatMistake } from '../../errors.ts';
+import { type MatrixCell, onnxOf, type PlacedFile, type Placed } from '../matrix.ts';
+import {
+  elementsBytes,
+  fixedSize,
+  type OnnxFacts,
+  type OnnxTensorInfo,
+  shapeText,
+  opCountsText,
+} from '../../tools/onnx/facts.ts';
 import { printable } from '../../text/printable.ts';
 import { sortMistakes } from '../yaml/mistake-list.ts';
 import { nearest } from '../../text/nearest.ts';
 
 /** Facts by the absolute path of the model; a model that could not be read is not in it. */
-export type FactsByModel = ReadonlyMap<string, OnnxFacts>;
+type FactsByModel = ReadonlyMap<string, OnnxFacts>;
 
 const LISTED_NAMES = 8;
 
@@ -22,7 +29,7 @@ export function modelMistakes(cells: readonly MatrixCell[], models: FactsByModel
   return sortMistakes([...shapes, ...limits, ...ofAll(fileMistakes)]);
 }
 
-export function factsOf({ build }: MatrixCell, models: FactsByModel): OnnxFacts | null {
+function factsOf({ build }: MatrixCell, models: FactsByModel): OnnxFacts | null {
   return models.get(onnxOf(build.source)?.value ?? '') ?? null;
 }
 
@@ -157,4 +164,36 @@ function quoted(name: string): string {
 
 function shortShape({ shape }: OnnxTensorInfo): string {
   return shortName(shapeText(shape));
+}
+
+/** What the operators of a model mean for the cells that are to be measured. */
+export function modelNotes(cells: readonly MatrixCell[], models: FactsByModel): string[] {
+  const notes = cells.flatMap((entry) => {
+    const facts = factsOf(entry, models);
+    if (facts === null) return [];
+    const { cell, at } = entry;
+    const { dataDependentOps, controlFlowOps } = facts;
+    const problems = [
+      dataDependentOps.length > 0 && cell.inputs.kind === 'random'
+        ? `${opCountsText(dataDependentOps)}: how much work it is hangs on the values, and random inputs are like no real ones; give real ones (inputs: {INPUT: FILE})`
+        : null,
+      controlFlowOps.length > 0 && cell.cudaGraph
+        ? `${opCountsText(controlFlowOps)}: the host decides in between, so a CUDA graph is not likely to be captured or to help; measure with cudaGraph: off too`
+        : null,
+    ];
+    return problems.flatMap((problem) =>
+      problem === null ? [] : [formatMistake({ at, problem: `model "${cell.model}" has ${problem}` })],
+    );
+  });
+  return [...new Set(notes)];
+}
+
+/** Each ONNX file with the place where it was first named. */
+export function onnxFilesOf(cells: readonly MatrixCell[]): Placed<string>[] {
+  const files = new Map<string, Placed<string>>();
+  for (const { build } of cells) {
+    const onnx = onnxOf(build.source);
+    if (onnx !== null && !files.has(onnx.value)) files.set(onnx.value, onnx);
+  }
+  return [...files.values()];
 }

@@ -1,5 +1,5 @@
+import type { HashedFiles } from '../matrix.ts';
 import type { CellInputs, Shapes } from '../../records/cell.ts';
-import type { HashedFiles } from './hashed-files.ts';
 import type { MatrixModel } from './models.ts';
 import type { MistakeList } from '../yaml/mistake-list.ts';
 

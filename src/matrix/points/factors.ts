@@ -1,21 +1,20 @@
 import { resolve } from 'node:path';
 
 import { MatrixError } from '../../errors.ts';
-import type { FactorSetting } from './factor.ts';
 import { MistakeList, sortMistakes } from '../yaml/mistake-list.ts';
 import { nodeAt, type SourceMap, type SourceNode } from '../yaml/source-node.ts';
 import { didYouMean } from '../../text/nearest.ts';
 import { readYaml } from '../yaml/yaml-source.ts';
 
 /** Something that may make the difference, with what it was and what it is. */
-export interface Factor {
+interface Factor {
   readonly name: string;
   readonly good: FactorSetting;
   readonly bad: FactorSetting;
 }
 
 /** What the table needs of the file system. */
-export interface FactorFiles {
+interface FactorFiles {
   /** The absolute path of its own folder. */
   readonly folder: string;
   readonly isThere: (path: string) => boolean;
@@ -159,4 +158,19 @@ class SettingReader {
     }
     return words;
   }
+}
+
+/** What a factor other than a commit sets on one side; what is not named stays as it is. */
+export interface FactorSetting {
+  readonly trtexec?: string | undefined;
+  readonly replay?: string | undefined;
+  readonly matrix?: string | undefined;
+  /** An ONNX file in place of the matrix's own. */
+  readonly model?: string | undefined;
+  /** The timing cache that the build begins with; null for an empty one. */
+  readonly timingCache?: string | null | undefined;
+  /** Null takes a variable away. */
+  readonly env?: Readonly<Record<string, string | null>> | undefined;
+  /** A command to run before every build and run; no words for none. */
+  readonly before?: readonly string[] | undefined;
 }

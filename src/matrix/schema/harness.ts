@@ -5,7 +5,7 @@ import { isOneOf, isRecord } from '../../text/unknown-values.ts';
 import type { DrivenCell, Driver } from '../../harnesses/driver.ts';
 import { findDriver } from '../../harnesses/registry.ts';
 import { type AxisValue, isDimensionAxis, isOn, type Point } from '../points/axes.ts';
-import type { HashedFiles } from '../models/hashed-files.ts';
+import type { HashedFiles } from '../matrix.ts';
 import type { MistakeList } from '../yaml/mistake-list.ts';
 import type { ModelFile } from './schema.ts';
 import type { SourcePath } from '../yaml/source-node.ts';

@@ -15,8 +15,7 @@ import type {
 } from '../matrix.ts';
 import type { MatrixModel } from '../models/models.ts';
 import type { Point } from '../points/axes.ts';
-import { actsInBuild, actsInRun, flagText, readFlags } from '../points/flags.ts';
-import { pointFlags } from '../points/point-flags.ts';
+import { actsInBuild, actsInRun, flagText, readFlags, pointFlags } from '../points/flags.ts';
 import type { MistakeList } from '../yaml/mistake-list.ts';
 import type { SourcePath } from '../yaml/source-node.ts';
 import { MATRIX_DEFAULTS } from './defaults.ts';

@@ -1,9 +1,12 @@
 import { batchOf, type Cell, PRECISIONS } from '../../records/cell.ts';
 import { printable } from '../../text/printable.ts';
-import { alignPoints } from './align-points.ts';
+import { alignPoints, padEnd, padStart, textWidth, truncate, wrapHanging, wrapWords } from '../text-width.ts';
 import { optionList, precisionText, shapeText, tailOf } from '../cell-columns.ts';
 import type { Look } from '../look.ts';
-import { padEnd, padStart, textWidth, truncate, wrapHanging } from '../text-width.ts';
+import type { Verdict } from '../../records/verdict.ts';
+import { formatPercent, formatNumber } from '../numbers.ts';
+import { VERDICT_SIGNS, verdictStyle } from '../words.ts';
+import { type MetricId, metricOf } from '../../records/metric.ts';
 
 /** One cell on the map: its shade is a picture of its number, and colour only a help. */
 export interface Tile {
@@ -105,4 +108,77 @@ function rowsOfColumns(columns: readonly MapColumn[], room: number): MapColumn[]
     }
   }
   return blocks;
+}
+
+interface ChangedCell {
+  readonly cell: Cell;
+  readonly verdict: Verdict;
+  readonly changePercent: number | null;
+}
+
+/** Changes of this size and more are the darkest. */
+const DARKEST_PERCENT = 20;
+
+/** The changes of all cells by precision and batch: sign and number tell the verdict, the shade its size. */
+export function changeMap(cells: readonly ChangedCell[], look: Look): string[] {
+  const tiles = cells.map(({ cell, verdict, changePercent }) => ({
+    cell,
+    sign: `${VERDICT_SIGNS[verdict]}${isChange(verdict) ? shadeOf(Math.abs(changePercent ?? 0) / DARKEST_PERCENT) : ' '}`,
+    number: formatPercent(changePercent),
+    style: verdictStyle(verdict, look.style),
+  }));
+  const seen = [...new Set(cells.map(({ verdict }) => verdict))];
+  const legend = seen.map((verdict) => `${VERDICT_SIGNS[verdict]} ${verdict}`);
+  if (seen.some(isChange)) legend.push('by less than ░ 5 %, ▒ 10 %, ▓ 15 %, █ more');
+  return [...heatMaps(tiles, look), ...wrapWords(legend.join(', '), look.columns).map(look.style.dim)];
+}
+
+function isChange(verdict: Verdict): boolean {
+  return verdict === 'slower' || verdict === 'faster';
+}
+
+/** A cell with the one number that a map shows of it. */
+export interface MappedCell {
+  readonly cell: Cell;
+  readonly metric: MetricId;
+  /** Median; null without any. */
+  readonly value: number | null;
+}
+
+/** With several streams they overlap. */
+const OVERLAPPING: readonly MetricId[] = ['gpuComputeMs', 'latencyMs', 'p99Ms'];
+
+/** The values of all cells by precision and batch: the darker, the larger. What has another unit has a map of its own. */
+export function valueMap(cells: readonly MappedCell[], look: Look): string[] {
+  const maps = [...Map.groupBy(cells, ({ metric }) => metric)];
+  return maps.flatMap(([metric, own], place) => [...(place === 0 ? [] : ['']), ...mapOf(metric, own, look)]);
+}
+
+function mapOf(metric: MetricId, cells: readonly MappedCell[], look: Look): string[] {
+  const values = cells.flatMap(({ value }) => value ?? []);
+  const [low, high] = [Math.min(...values), Math.max(...values)];
+  // Steps of the same ratio, where there is one.
+  const isRatio = low > 0;
+  const shareOf = (value: number): number => {
+    if (!(high > low)) return 0;
+    return isRatio ? Math.log(value / low) / Math.log(high / low) : (value - low) / (high - low);
+  };
+  const tiles = cells.map(({ cell, value }) => ({
+    cell,
+    sign: value === null ? '✗' : shadeOf(shareOf(value)),
+    number: `${isOverlapping(cell, metric) && value !== null ? '~' : ''}${formatNumber(value)}`,
+    style: value === null ? look.style.bad : look.style.accent,
+  }));
+  const { label, unit } = metricOf(metric);
+  const steps = isRatio ? ', in steps of the same ratio' : '';
+  const ends = `░ from ${formatNumber(low)} to █ ${formatNumber(high)} ${unit}${steps}`;
+  const scale = values.length === 0 ? '' : `: ${high > low ? ends : 'the same everywhere'}`;
+  const lacks = metric === 'gpuComputeMs' ? 'measured run' : 'value';
+  const missing = values.length < cells.length ? `; ✗ without a ${lacks}` : '';
+  const legend = `median ${label}, ${unit}${scale}${missing}`;
+  return [...heatMaps(tiles, look), ...wrapWords(legend, look.columns).map(look.style.dim)];
+}
+
+function isOverlapping({ streams }: Cell, metric: MetricId): boolean {
+  return streams > 1 && OVERLAPPING.includes(metric);
 }

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 
 import { MatrixError } from '../../../src/errors.ts';
-import { readSlurmProfile, readSlurmSetting } from '../../../src/matrix/schema/slurm-profile.ts';
+import { readSlurmProfile, readSlurmSetting } from '../../../src/matrix/schema/slurm-schema.ts';
 import { bench, temporaryFolder } from '../../support/bench.ts';
 import { mistakesIn, oneModel } from '../../support/matrices.ts';
 

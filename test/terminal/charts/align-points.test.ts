@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 
-import { alignPoints } from '../../../src/terminal/charts/align-points.ts';
+import { alignPoints } from '../../../src/terminal/text-width.ts';
 
 test('points and units stand one below the other, whatever the digits', () => {
   const aligned = alignPoints(['0.3583 ms', '12.5 ms', '940 ms', '–', '']);

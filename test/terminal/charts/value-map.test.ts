@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 
 import { makeLook } from '../../../src/terminal/look.ts';
-import { valueMap } from '../../../src/terminal/charts/value-map.ts';
+import { valueMap } from '../../../src/terminal/charts/heat-map.ts';
 import { choiceCell } from '../../support/deployments.ts';
 
 const PLAIN = makeLook(80, false);

@@ -2,7 +2,7 @@ import { cellLabel } from '../../../text/cell-label.ts';
 import { metricOf } from '../../../records/metric.ts';
 import { FLAG_LABELS } from '../../../records/run-flag.ts';
 import { formatNumber, formatPercent } from '../../../terminal/numbers.ts';
-import { VERDICT_SIGNS } from '../../../terminal/verdict-words.ts';
+import { VERDICT_SIGNS } from '../../../terminal/words.ts';
 import type { ReportCell } from '../../../html/cell-data.ts';
 import { type Markup, markup, shortened } from '../../../html/markup.ts';
 import type { ReportData } from './report-data.ts';

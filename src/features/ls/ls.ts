@@ -1,15 +1,74 @@
-import { AB_BRANCH } from '../../records/sweep.ts';
+import { EXIT_CODES, type ExitCode } from '../../exit-codes.ts';
+import { cellLabel } from '../../text/cell-label.ts';
+import type { CellsOutput, SweepsOutput } from './output.ts';
+import { allCells } from '../../store/cells.ts';
+import { cellNumbers, sweepNumbers } from '../../store/sweeps/overview.ts';
+import { chooseCells } from '../../selection/choose-cells.ts';
+import { type Io, printResult } from '../../cli/io.ts';
+import { withStore } from '../../cli/with-store.ts';
+import type { CellsOptions, SweepsOptions } from './command.ts';
+import { artefactsFolderOf } from '../../artefacts/layout.ts';
+import { type Sweep, type SweepState, AB_BRANCH } from '../../records/sweep.ts';
+import { sweepLockHolder } from '../../run/sweep-lock.ts';
+import { countSweeps, listSweeps } from '../../store/sweeps/find-sweeps.ts';
 import { captionLines, cellColumns } from '../../terminal/cell-columns.ts';
 import type { Look } from '../../terminal/look.ts';
 import { renderTable } from '../../terminal/table.ts';
 import { printable } from '../../text/printable.ts';
 import { describeCommit } from '../show/index.ts';
-import type { CellsOutput, SweepsOutput } from './output.ts';
+
+/** `bench ls cells`: the cells that the store knows. */
+export function listCells(options: CellsOptions, io: Io): Promise<ExitCode> {
+  return withStore(options, io, (store) => {
+    const found = chooseCells(allCells(store.db), options.filter);
+    const numbers = cellNumbers(
+      store.db,
+      found.map(({ key }) => key),
+    );
+    const listed = found.map((cell) => ({
+      ...cell,
+      label: cellLabel(cell),
+      ...(numbers.get(cell.key) ?? { measured: 0, sweeps: 0, lastAt: null, provenances: [] }),
+    }));
+    printResult<CellsOutput>(io, options, { schemaVersion: 1, cells: listed }, (output, look) =>
+      cellsText(output, options.filter !== undefined, look),
+    );
+    return EXIT_CODES.fine;
+  });
+}
+
+/** A sweep that nobody measures any more was interrupted, whatever it could still write. */
+function stateOf({ state, sweepId }: Sweep, artefactsFolder: string): SweepState {
+  return state === 'running' && sweepLockHolder(artefactsFolder, sweepId) === null ? 'interrupted' : state;
+}
+
+const NO_RUNS = { cells: 0, runs: 0, measured: 0, builds: 0, built: 0, flagged: 0 };
+
+/** `bench ls sweeps`: what was measured and imported, the newest first. */
+export function listStoredSweeps(options: SweepsOptions, io: Io): Promise<ExitCode> {
+  return withStore(options, io, (store) => {
+    const found = listSweeps(store.db, options.last);
+    const numbers = sweepNumbers(
+      store.db,
+      found.map(({ sweepId }) => sweepId),
+    );
+    const artefacts = artefactsFolderOf(store.path);
+    const listed = found.map((sweep) => ({
+      ...sweep,
+      state: stateOf(sweep, artefacts),
+      ...(numbers.get(sweep.sweepId) ?? NO_RUNS),
+    }));
+    printResult<SweepsOutput>(io, options, { schemaVersion: 1, sweeps: listed }, (output, look) =>
+      sweepsText(output, countSweeps(store.db), look),
+    );
+    return EXIT_CODES.fine;
+  });
+}
 
 type ListedSweep = SweepsOutput['sweeps'][number];
 
 /** @param stored how many there are at all */
-export function sweepsText({ sweeps }: SweepsOutput, stored: number, look: Look): string[] {
+function sweepsText({ sweeps }: SweepsOutput, stored: number, look: Look): string[] {
   if (sweeps.length === 0) return ['no sweep is stored: `bench run` or `bench import` something'];
   const right = 'right' as const;
   const table = renderTable<ListedSweep>(
@@ -54,7 +113,7 @@ function provenanceText({ provenance, recordingSet }: ListedSweep): string {
 }
 
 /** @param isFiltered whether a filter chose among all */
-export function cellsText({ cells }: CellsOutput, isFiltered: boolean, look: Look): string[] {
+function cellsText({ cells }: CellsOutput, isFiltered: boolean, look: Look): string[] {
   if (cells.length === 0) return [`no cell is stored${isFiltered ? ' that the filter lets through' : ''}`];
   const right = 'right' as const;
   const { columns, caption } = cellColumns(cells, (cell) => cell);

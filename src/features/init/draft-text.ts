@@ -1,6 +1,6 @@
-import type { DraftDimension, DraftModel, DraftPrecision, MatrixDraft } from '../matrix-draft.ts';
-import { printable } from '../../../text/printable.ts';
-import { yamlText } from '../../../text/yaml-text.ts';
+import type { DraftDimension, DraftModel, DraftPrecision, MatrixDraft } from './matrix-draft.ts';
+import { printable } from '../../text/printable.ts';
+import { yamlText } from '../../text/yaml-text.ts';
 
 /** A draft as the file that a person goes on with: everything that was guessed says so beside it. */
 export function draftText(draft: MatrixDraft): string {

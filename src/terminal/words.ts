@@ -1,5 +1,10 @@
 import type { FailureReason, Outcome, UnfitReason } from '../records/outcome.ts';
-import type { Style } from './look.ts';
+import type { Style, Look } from './look.ts';
+import { printable } from '../text/printable.ts';
+import { FLAG_LABELS, type RunFlag, type RunFlagId } from '../records/run-flag.ts';
+import { truncate } from './text-width.ts';
+import type { Verdict } from '../records/verdict.ts';
+import type { LayerKind } from '../layers/layer-facts.ts';
 
 /** What each reason means to a person, and what to do about it. */
 export const REASON_TEXT: Readonly<Record<FailureReason | UnfitReason, string>> = {
@@ -84,3 +89,73 @@ export function outcomeText(outcome: Outcome, style: Style): string {
       return style.bad(`failed: ${REASON_TEXT[outcome.reason]} (${outcome.reason})`);
   }
 }
+
+/** What to do about each flag. */
+const ADVICE: Readonly<Record<RunFlagId, string>> = {
+  powerLimited: 'normal for large networks; compare with runs under the same power limit',
+  thermalSlowdown: 'let it cool down, look after the cooling, and run again',
+  hardwareSlowdown: 'look after power supply and cooling, and run again',
+  clockOffLevel: 'run again; lock the clocks with nvidia-smi -lgc where you may',
+  drifting: 'raise warmUpMs until the times stand still',
+  contended: 'end what else uses the GPU, and run again',
+  hostBound: 'keep other work off the CPUs, and run again: the GPU times still count',
+  hostJitter: 'use a CUDA graph: without one, GPU times hold the gaps between launches',
+  hostLoaded: 'keep other work off the CPUs while runs are timed',
+  bimodal: 'look for a clock or a process that comes and goes; run it more often',
+  coarseTimer: 'make runs shorter and repeat them, or use a larger batch',
+  loneOutlier: 'the medians are not touched; look at more runs before a tail is believed',
+  upperBound: 'a limit to compare with, no result: never a baseline, never the best',
+  invalidOutput: 'only its speed counts, and what it gives must not be used',
+  profilingOn: 'unset the variable and run again: times under a profiler are no baseline',
+  debugTensors: 'look at the tensors, and measure without these flags',
+  pcieReduced: 'look at slot, riser and BIOS; copies are slower than they need be',
+};
+
+/** A cell that is bound by its launches every night. */
+const LAUNCH_ADVICE = 'use a CUDA graph or a larger batch';
+
+function adviceOf({ id, effect }: Pick<RunFlag, 'id' | 'effect'>): string {
+  return id === 'hostBound' && effect === 'explained' ? LAUNCH_ADVICE : ADVICE[id];
+}
+
+/** `contended: 9 % of the queries ...`, and below it what to do. */
+export function flagLines(flag: Pick<RunFlag, 'id' | 'effect' | 'evidence'>, look: Look, times = ''): string[] {
+  const { columns, style } = look;
+  const told = flag.effect === 'explained' ? style.dim : flag.effect === 'barred' ? style.bad : style.warn;
+  const text = `  ${FLAG_LABELS[flag.id]}${times}: ${printable(flag.evidence)}`;
+  return [told(truncate(text, columns)), style.dim(truncate(`    → ${adviceOf(flag)}`, columns))];
+}
+
+/** Each verdict has a sign of its own, so that none is told by colour alone. */
+export const VERDICT_SIGNS: Readonly<Record<Verdict, string>> = {
+  slower: '▲',
+  faster: '▼',
+  same: '=',
+  unclear: '?',
+  missing: '∅',
+  failed: '✗',
+  incomparable: '≠',
+};
+
+export function verdictStyle(verdict: Verdict, style: Style): (text: string) => string {
+  switch (verdict) {
+    case 'slower':
+    case 'failed':
+      return style.bad;
+    case 'faster':
+      return style.good;
+    case 'unclear':
+    case 'incomparable':
+      return style.warn;
+    default:
+      return style.dim;
+  }
+}
+
+/** What layers are for, to be read. */
+export const PURPOSE_WORDS: Readonly<Record<LayerKind, string>> = {
+  compute: "the network's own work",
+  reformat: 'copies between formats',
+  cast: 'casts',
+  shape: 'shape work',
+};

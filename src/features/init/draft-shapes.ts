@@ -1,7 +1,7 @@
-import { CELL_FIELDS } from '../../../matrix/cells/cell-fields.ts';
-import { AXIS_NAMES } from '../../../matrix/schema/schema.ts';
-import type { OnnxDimension, OnnxTensorInfo } from '../../../tools/onnx/facts.ts';
-import type { DraftDimension, DraftModel } from '../matrix-draft.ts';
+import { CELL_FIELDS } from '../../matrix/cells/cell-fields.ts';
+import { AXIS_NAMES } from '../../matrix/schema/schema.ts';
+import type { OnnxDimension, OnnxTensorInfo } from '../../tools/onnx/facts.ts';
+import type { DraftDimension, DraftModel } from './matrix-draft.ts';
 
 /** What is proposed for one open dimension. */
 interface SizeGuess {
@@ -75,7 +75,7 @@ function sum(guesses: readonly SizeGuess[]): SizeGuess {
   };
 }
 
-export type DraftShapes = Pick<DraftModel, 'shapes' | 'dimensions'>;
+type DraftShapes = Pick<DraftModel, 'shapes' | 'dimensions'>;
 
 /** Names that mean something else where an axis or a filter stands; a dimension `batch` is the field of that name. */
 const TAKEN = new Set<string>([...AXIS_NAMES, ...CELL_FIELDS, 'model'].filter((name) => name !== 'batch'));

@@ -1,8 +1,8 @@
-import { isFlagIn } from '../../../trtexec/flags/flag-table.ts';
-import type { DraftPrecision } from '../matrix-draft.ts';
-import type { OnnxFacts } from '../../../tools/onnx/facts.ts';
-import type { Precision } from '../../../records/cell.ts';
-import { isAtLeast, type TensorrtVersion } from '../../../text/version.ts';
+import { isFlagIn } from '../../trtexec/flags/flag-table.ts';
+import type { DraftPrecision } from './matrix-draft.ts';
+import type { OnnxFacts } from '../../tools/onnx/facts.ts';
+import type { Precision } from '../../records/cell.ts';
+import { isAtLeast, type TensorrtVersion } from '../../text/version.ts';
 
 export interface Possibilities {
   /** Null when no trtexec says it: then only what every version can do is proposed. */
@@ -11,7 +11,7 @@ export interface Possibilities {
   readonly hasModelopt: boolean;
 }
 
-export interface DraftedPrecisions {
+interface DraftedPrecisions {
   readonly chosen: readonly DraftPrecision[];
   readonly others: readonly DraftPrecision[];
 }
