@@ -45,7 +45,7 @@ export default {
       name: 'judging-knows-no-files',
       severity: 'error',
       from: { path: '^src/judge/' },
-      to: { path: '^src/(?!judge/|statistics/|records/|text/|layers/|machine/clock-request|trtexec/|errors)' },
+      to: { path: '^src/(?!judge/|statistics/|records/|text/|layers/|machine/requests|trtexec/|errors)' },
     },
     {
       name: 'pure-folders-do-no-io',

@@ -1,7 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-import type { QueryTimes } from '../src/trtexec/query-times.ts';
+import type { QueryTimes } from '../src/trtexec/run-facts.ts';
 import { isRecord } from '../src/text/unknown-values.ts';
 import { TimesReader } from '../src/trtexec/exports/times.ts';
 import { readRecorded } from './recordings.ts';

@@ -1,7 +1,7 @@
 import { compareCells } from '../../src/judge/compare/compare-cells.ts';
 import { findChangePoints } from '../../src/judge/history/change-points.ts';
 import type { NightlyValues } from '../../src/judge/history/noise.ts';
-import { runCentre } from '../../src/trtexec/run-centre.ts';
+import { runCentre } from '../../src/trtexec/log/derived.ts';
 import { medianTimesMs, type Side, timedMs } from '../timing.ts';
 import type { LabelledCell, LabelledHistory } from './labelled.ts';
 import { nightlyValues } from './ours.ts';

@@ -3,7 +3,7 @@ import { findChangePoints } from '../../src/judge/history/change-points.ts';
 import { replayNights } from '../../src/judge/history/nightly-alerts.ts';
 import type { NightlyValues } from '../../src/judge/history/noise.ts';
 import type { Verdict } from '../../src/records/verdict.ts';
-import { runCentre } from '../../src/trtexec/run-centre.ts';
+import { runCentre } from '../../src/trtexec/log/derived.ts';
 import type { LabelledCell, LabelledHistory } from './labelled.ts';
 import type { Alarm, NightAlarm } from './score.ts';
 import type { CellVerdict } from './score-cells.ts';

@@ -1,5 +1,4 @@
-import { BenchError } from '../../src/errors.ts';
-import { ExportFormatError } from '../../src/trtexec/exports/file-format-error.ts';
+import { BenchError, ExportFormatError } from '../../src/errors.ts';
 import { OnnxFormatError } from '../../src/tools/onnx/wire-reader.ts';
 import { SeriesFormatError } from '../../src/features/detect/series-file.ts';
 import { mutate, seededRandom } from './mutate.ts';

@@ -1,5 +1,5 @@
 import type { ReadRun } from '../../src/artefacts/read/read-run.ts';
-import type { QueryTimes } from '../../src/trtexec/query-times.ts';
+import type { QueryTimes } from '../../src/trtexec/run-facts.ts';
 import type { Facts } from './facts.ts';
 import { exportName, layerNames, profileRows, type TimesRows, timesRows } from './export-facts.ts';
 import { differs } from './report.ts';

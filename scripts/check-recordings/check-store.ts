@@ -1,6 +1,6 @@
 import type { ReadRun } from '../../src/artefacts/read/read-run.ts';
 import { outcomeReason } from '../../src/records/outcome.ts';
-import { remarkNumbers } from '../../src/trtexec/hint-numbers.ts';
+import { remarkNumbers } from '../../src/trtexec/log/hints.ts';
 import { compareFacts, type Comparison } from './compare-facts.ts';
 import type { Facts } from './facts.ts';
 import { differs } from './report.ts';

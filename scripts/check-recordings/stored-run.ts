@@ -3,8 +3,8 @@ import { zstdDecompressSync } from 'node:zlib';
 
 import Database from 'better-sqlite3';
 
-import type { QueryTimes } from '../../src/trtexec/query-times.ts';
-import { REMARKS_FOR_NUMBERS } from '../../src/trtexec/hint-numbers.ts';
+import type { QueryTimes } from '../../src/trtexec/run-facts.ts';
+import { REMARKS_FOR_NUMBERS } from '../../src/trtexec/log/hints.ts';
 import { isOneOf, isRecord, type UnknownRecord } from '../../src/text/unknown-values.ts';
 import { decodeSamples } from '../../src/store/runs/blob-codecs.ts';
 import type { Claims } from './claims.ts';

@@ -23,7 +23,7 @@ export async function execute(
 ): Promise<ExitCode> {
   const io = options.color === false ? withoutColor(given) : given;
   if (clockRecordNames(io.env).length > 0) {
-    const { releaseLeftClocks } = await import('../machine/release-clocks.ts');
+    const { releaseLeftClocks } = await import('../machine/clock-records.ts');
     releaseLeftClocks(io.env, (line) => io.err(`bench: ${line}\n`));
   }
   try {

@@ -1,8 +1,7 @@
 import { UsageError } from '../errors.ts';
 import { printable } from '../text/printable.ts';
 import type { GitState } from '../records/sweep.ts';
-import { ciBranch } from '../tools/git/ci-branch.ts';
-import { readGitState, resolveRevision } from '../tools/git/git.ts';
+import { ciBranch, readGitState, resolveRevision } from '../tools/git/git.ts';
 import type { Io } from './io.ts';
 
 /**

@@ -2,9 +2,14 @@ import { InvalidArgumentError, Option } from '@commander-js/extra-typings';
 
 import { LAYER_GROUPINGS, type LayerGrouping } from '../layers/layer-info.ts';
 import { DEFAULT_FAIL_ON, FAIL_ON_WORDS } from './fail-on.ts';
-import { type ClockWish, readClockWish } from '../machine/clock-request.ts';
-import { type CoolDown, readCoolDown } from '../machine/cool-down-policy.ts';
-import { type NumaWish, readNumaWish } from '../machine/numa-policy.ts';
+import {
+  type ClockWish,
+  type CoolDown,
+  type NumaWish,
+  readClockWish,
+  readCoolDown,
+  readNumaWish,
+} from '../machine/requests.ts';
 import type { IntegerRange } from '../variants/make-inputs.ts';
 import { type CustomMetricId, isCustomMetric, METRIC_IDS } from '../records/metric.ts';
 import { foldedNote, LONGEST_NOTE } from '../text/note.ts';

@@ -1,12 +1,11 @@
 import { isFlagIn } from '../trtexec/flags/flag-table.ts';
-import { loadingOf } from '../trtexec/engine-version.ts';
+import { askPlanVersion, loadingOf } from '../trtexec/program/probe-trtexec.ts';
 import type { PlannedBuild } from '../records/plan.ts';
 import { UsageError } from '../errors.ts';
 import { printable } from '../text/printable.ts';
 import { parseTensorrtVersion } from '../text/version.ts';
 import { type CachedEngine, fileBytes } from './engine-cache.ts';
 import { definitionOf, engineKeyOf, modelIdentity } from './engine-identity.ts';
-import { askPlanVersion } from '../trtexec/program/plan-version.ts';
 import { type EngineState, lockWait, readyEngine, refusedEngine } from './engine-state.ts';
 import type { SweepContext } from '../run/sweep-context.ts';
 

@@ -3,7 +3,6 @@ import * as z from 'zod';
 import type { Shapes } from '../records/cell.ts';
 import type { CellHarness, HarnessResult } from '../records/harness.ts';
 import type { CustomMetricId, MetricId } from '../records/metric.ts';
-import { pathText } from './path-text.ts';
 
 /** What a driver may ask about the matrix that names it. */
 export interface DriverPlace {
@@ -128,7 +127,7 @@ export function defineDriver<Settings extends z.ZodObject>(parts: DriverParts<Se
       const checked = schema.safeParse(stated);
       if (checked.success) return read(checked.data, left);
       const [issue] = checked.error.issues;
-      const where = pathText(issue?.path ?? []);
+      const where = z.core.toDotPath(issue?.path ?? []);
       return { kind: 'faulty', problem: `settings of ${kind}: ${where}: ${issue?.message ?? ''}` };
     },
   };

@@ -1,8 +1,6 @@
-import type * as z from 'zod';
-
+import * as z from 'zod';
 import { isRecord } from '../text/unknown-values.ts';
 import type { HarnessFiles } from './driver.ts';
-import { pathText } from './path-text.ts';
 
 type Checked<Data> =
   | { readonly kind: 'read'; readonly data: Data }
@@ -39,7 +37,7 @@ export function checkReport<Schema extends z.ZodType>(
   const [issue] = checked.error.issues;
   const path = issue?.path ?? [];
   const isMissing = valueAt(value, path) === undefined;
-  const what = isMissing ? `no field ${pathText(path)}` : `${pathText(path)}: ${issue?.message}`;
+  const what = isMissing ? `no field ${z.core.toDotPath(path)}` : `${z.core.toDotPath(path)}: ${issue?.message}`;
   return { kind: 'faulty', problem: `${name}: ${what}: ${doubt}` };
 }
 

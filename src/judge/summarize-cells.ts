@@ -3,9 +3,8 @@ import { isFine, outcomeReason, type Outcome } from '../records/outcome.ts';
 import type { MetricValues } from '../records/metric.ts';
 import type { RunRole } from '../records/run.ts';
 import type { RunFlag } from '../records/run-flag.ts';
-import type { RealPrecision } from '../layers/real-precision.ts';
+import { precisionShare, type RealPrecision } from '../layers/real-precision.ts';
 import { leftOutFor } from './run-trust.ts';
-import { precisionShare } from '../layers/precision-share.ts';
 import { median } from '../statistics/median.ts';
 
 interface SummarizedRun {

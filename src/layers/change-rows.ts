@@ -1,7 +1,7 @@
 import type { ChangedLayers, LayerChange, LayersDiff } from './diff-layers.ts';
 import type { LayerFacts } from './layer-facts.ts';
 import { kernelName, nodesLabel } from './layer-label.ts';
-import { withoutNumbers } from './origin.ts';
+import { withoutNumbers } from './layer-name.ts';
 import { describeTacticChange } from './tactic.ts';
 
 /** The same change in every block of the network, as one line. */

@@ -1,5 +1,5 @@
 import type { EngineLayer, JoinedLayer, LayerTensor } from './layer-info.ts';
-import type { ParsedRun } from '../trtexec/parsed-run.ts';
+import type { ParsedRun } from '../trtexec/run-facts.ts';
 import type { LayerTime } from '../trtexec/log/parsed-log.ts';
 
 /** The layers of a run; null when it says nothing of them. */

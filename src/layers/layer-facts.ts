@@ -1,6 +1,5 @@
 import type { JoinedLayer } from './layer-info.ts';
-import { isOpaque, originsInName, stableName } from './layer-name.ts';
-import { blockOf, isAddedCast, isQuantizeNode } from './origin.ts';
+import { blockOf, isAddedCast, isOpaque, isQuantizeNode, originsInName, stableName } from './layer-name.ts';
 
 /** What a layer is for. Copies between formats and casts are no work of the network: they are cost of their own. */
 export type LayerKind = 'compute' | 'reformat' | 'cast' | 'shape';

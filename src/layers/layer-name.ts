@@ -48,3 +48,46 @@ function isMadeUp(part: string): boolean {
 export function isOpaque(name: string): boolean {
   return /^\{?ForeignNode\[/.test(stableName(name));
 }
+
+/** Nodes that quantization put around the others: the same network in another precision has others, or none. */
+export function isQuantizeNode(origin: string): boolean {
+  return /(?:Quantize|Dequantize)Linear(?:_\d+)?$/.test(origin);
+}
+
+/** Casts that a precision tool added: they are of the variant, not of the network. */
+export function isAddedCast(origin: string): boolean {
+  return /_cast_to_(?:fp16|bf16|fp32|float16|float)\w*$/i.test(origin);
+}
+
+/** The path of a node as its parts: `/vit/layer.21/attention/query/MatMul` → `vit`, `layer.21`, `attention`, … */
+function scopeParts(origin: string): string[] {
+  const parts: string[] = [];
+  for (const piece of origin.split(/[/.]/)) {
+    if (piece === '') continue;
+    if (/^\d+$/.test(piece) && parts.length > 0) parts.push(`${parts.pop()}.${piece}`);
+    else parts.push(piece);
+  }
+  return parts;
+}
+
+/** The scope of a node down to some depth, without the node itself: `vit/encoder` for 2. */
+export function scopeOf(origin: string, depth: number): string {
+  const parts = scopeParts(origin);
+  return parts.slice(0, Math.max(1, Math.min(depth, parts.length - 1))).join('/');
+}
+
+/**
+ * The block of the network that a node belongs to: its first numbered part and the one after it, such as
+ * `layer.21/attention` or `layer0.0/conv1`; without a number its first part.
+ */
+export function blockOf(origin: string): string {
+  const scope = scopeParts(origin).slice(0, -1);
+  const numbered = scope.findIndex((part) => /\d$/.test(part));
+  if (numbered === -1) return scope[0] ?? origin;
+  return scope.slice(numbered, numbered + 2).join('/');
+}
+
+/** The same for every block: `blocks.3.attn/QK` → `blocks.*.attn/QK`, `layer1.0.conv2` → `layer*.*.conv2`. */
+export function withoutNumbers(name: string): string {
+  return name.replace(/(?<=[a-z])\d+(?=\.\d+(?:[./]|$))/gi, '*').replace(/(?<=[./_])\d+(?=[./_]|$)/g, '*');
+}

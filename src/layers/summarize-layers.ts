@@ -1,6 +1,6 @@
 import type { LayerGrouping } from './layer-info.ts';
 import type { LayerFacts, LayerKind } from './layer-facts.ts';
-import { withoutNumbers, scopeOf } from './origin.ts';
+import { scopeOf, withoutNumbers } from './layer-name.ts';
 import { parseTactic } from './tactic.ts';
 
 export interface LayerGroup {

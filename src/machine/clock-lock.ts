@@ -1,16 +1,24 @@
 import { join } from 'node:path';
-
-import { chooseClocks, type ChosenClocks, type ClockWish, type SupportedClocks } from './clock-request.ts';
 import { EnvironmentLackingError, UsageError } from '../errors.ts';
-import { printable } from '../text/printable.ts';
-import { graphicsClockMhz, type LockableGpu, supportedClocks } from './clock-queries.ts';
-import { type ClockRecord, dropRecord, isGpuUuid, newRecord, readRecord, writeRecord } from './clock-records.ts';
 import type { EnvironmentVariables } from '../process/environment-variables.ts';
-import { holderText } from '../process/lock-holder.ts';
 import { clockRecordName, makeLockFolder } from '../process/lock-folder.ts';
-import { type AskNvidiaSmi, nvidiaSmi } from '../tools/nvidia-smi/nvidia-smi.ts';
+import { holderText } from '../process/lock-holder.ts';
 import { ownerState } from '../process/process-identity.ts';
-import { gpuOf, resetByHand, resetClocks, takeGuard } from './release-clocks.ts';
+import { printable } from '../text/printable.ts';
+import { type AskNvidiaSmi, nvidiaSmi } from '../tools/nvidia-smi/nvidia-smi.ts';
+import {
+  type ClockRecord,
+  dropRecord,
+  gpuOf,
+  isGpuUuid,
+  newRecord,
+  readRecord,
+  resetByHand,
+  resetClocks,
+  takeGuard,
+  writeRecord,
+} from './clock-records.ts';
+import { chooseClocks, type ChosenClocks, type ClockWish, type SupportedClocks } from './requests.ts';
 
 export interface ClockLock {
   /** As it is stored with each run: `locked 1590 MHz`. */
@@ -189,4 +197,38 @@ function lockMemory(
 
 function firstLine(text: string): string {
   return printable(text.split('\n')[0] ?? '');
+}
+
+export interface LockableGpu {
+  readonly gpuUuid: string;
+  readonly gpuName: string;
+}
+
+/** What the GPU can be locked to; empty lists when it does not say so. */
+function supportedClocks(ask: AskNvidiaSmi, gpu: LockableGpu): SupportedClocks {
+  const { text } = ask([
+    '-i',
+    gpu.gpuUuid,
+    '--query-supported-clocks=memory,graphics',
+    '--format=csv,noheader,nounits',
+  ]);
+  return parseSupportedClocks(text);
+}
+
+/** `3201, 1980`, one line a combination; anything else (`[N/A]`, a refusal) lists no clocks. */
+export function parseSupportedClocks(text: string): SupportedClocks {
+  const pairs = [...text.matchAll(/^\s*(\d+)\s*,\s*(\d+)\s*$/gm)].map(([, memory, graphics]): [number, number] => [
+    Number(memory),
+    Number(graphics),
+  ]);
+  const memoryMhz = [...new Set(pairs.map(([memory]) => memory))].toSorted((a, b) => b - a);
+  const ofHighest = pairs.filter(([memory]) => memory === memoryMhz[0]);
+  const graphicsMhz = [...new Set(ofHighest.map(([, graphics]) => graphics))];
+  return { memoryMhz, graphicsMhz: graphicsMhz.toSorted((a, b) => b - a) };
+}
+
+/** Null when the GPU does not tell it. */
+function graphicsClockMhz(ask: AskNvidiaSmi, gpu: LockableGpu): number | null {
+  const { text } = ask(['-i', gpu.gpuUuid, '--query-gpu=clocks.current.graphics', '--format=csv,noheader,nounits']);
+  return /^\d+$/.test(text) ? Number(text) : null;
 }

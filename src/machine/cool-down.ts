@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
-import type { CoolDown } from './cool-down-policy.ts';
+import type { CoolDown } from './requests.ts';
 
 const LOOK_EVERY_MS = 1000;
 /** In a warm room a GPU may never get as cool as was asked for. */

@@ -1,9 +1,9 @@
-import { readFileSync } from 'node:fs';
-import { cpus, hostname, loadavg, release, type } from 'node:os';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { availableParallelism, cpus, hostname, loadavg, release, type } from 'node:os';
 import { basename } from 'node:path';
-
-import type { Environment } from '../records/environment.ts';
 import type { EnvironmentVariables } from '../process/environment-variables.ts';
+import type { Environment } from '../records/environment.ts';
+import type { HostState } from './machine-facts.ts';
 
 /** What the operating system says of the machine. Null where it has no such thing. */
 export function hostFacts(env: EnvironmentVariables): Partial<Environment> {
@@ -51,6 +51,28 @@ export function hostLoad(): number | null {
 function textOf(path: string): string | null {
   try {
     return readFileSync(path, 'utf8').trim() || null;
+  } catch {
+    return null;
+  }
+}
+
+/** How the machine around the GPU is just now. */
+export function hostState(env: EnvironmentVariables): HostState {
+  return {
+    node: process.versions.node,
+    platform: process.platform,
+    cpuCount: availableParallelism(),
+    loadPerCpu: hostLoad(),
+    cpuGovernor: hostFacts(env).cpuGovernor ?? null,
+    numaNodes: numaNodes(),
+    isJetson: existsSync('/etc/nv_tegra_release'),
+  };
+}
+
+function numaNodes(): number | null {
+  try {
+    const names = readdirSync('/sys/devices/system/node');
+    return names.filter((name) => /^node\d+$/.test(name)).length;
   } catch {
     return null;
   }

@@ -1,10 +1,9 @@
-import type { ClockWish } from './clock-request.ts';
+import type { ClockWish } from './requests.ts';
 import { EnvironmentLackingError } from '../errors.ts';
 import type { Plan } from '../records/plan.ts';
 import { printable } from '../text/printable.ts';
 import { firstVisibleGpu } from '../tools/nvidia-smi/gpu-environment.ts';
-import { type ClockLock, lockClocks } from './clock-lock.ts';
-import type { LockableGpu } from './clock-queries.ts';
+import { type ClockLock, type LockableGpu, lockClocks } from './clock-lock.ts';
 import type { TrtexecProgram } from '../trtexec/program/trtexec-program.ts';
 import type { Io } from '../cli/io.ts';
 import { numberOfDevice } from '../run/lane.ts';

@@ -1,8 +1,14 @@
 import type { Environment } from '../records/environment.ts';
 import { EnvironmentLackingError, UsageError } from '../errors.ts';
-import { deviceLabel, type GpuDevice } from '../tools/nvidia-smi/gpu-device.ts';
+import {
+  deviceLabel,
+  devicesNamed,
+  devicesOfReport,
+  type GpuDevice,
+  parseDeviceList,
+  visibleDevices,
+} from '../tools/nvidia-smi/device-list.ts';
 import { printable } from '../text/printable.ts';
-import { devicesNamed, devicesOfReport, parseDeviceList, visibleDevices } from '../tools/nvidia-smi/device-list.ts';
 import { environmentOf, firstVisibleGpu } from '../tools/nvidia-smi/gpu-environment.ts';
 import { type GpuReport, parseGpuReport } from '../tools/nvidia-smi/gpu-report.ts';
 import { askForDevices, askForReport, whyNoReport } from '../tools/nvidia-smi/nvidia-smi.ts';

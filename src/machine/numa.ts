@@ -1,4 +1,4 @@
-import type { NumaWish } from './numa-policy.ts';
+import type { NumaWish } from './requests.ts';
 import { ask } from '../process/ask.ts';
 import type { EnvironmentVariables } from '../process/environment-variables.ts';
 

@@ -2,7 +2,7 @@ import { basename, dirname, resolve } from 'node:path';
 
 import { type KeyedCell, keyedCell, PRECISIONS, type Shapes } from '../records/cell.ts';
 import type { SourcePosition } from '../errors.ts';
-import { type CoolDown, readCoolDown } from '../machine/cool-down-policy.ts';
+import { type CoolDown, readCoolDown } from '../machine/requests.ts';
 import type { HashedFiles, Matrix, MatrixCell, Placed } from './matrix.ts';
 import { namedWords } from '../records/axis.ts';
 import { isOneOf } from '../text/unknown-values.ts';

@@ -1,12 +1,9 @@
 import type { AbExperiment } from '../judge/experiment.ts';
 import type { KeyedCell } from '../records/cell.ts';
 import type { ConversionOptions, Converter } from '../variants/conversion.ts';
-import type { ClockWish } from '../machine/clock-request.ts';
-import type { CoolDown } from '../machine/cool-down-policy.ts';
-import type { NumaWish } from '../machine/numa-policy.ts';
+import type { ClockWish, CoolDown, NumaWish } from '../machine/requests.ts';
 import type { Mistake, SourcePosition } from '../errors.ts';
-import type { PlannedHarness } from '../records/plan.ts';
-import type { Retries } from '../records/plan.ts';
+import type { PlannedHarness, Retries } from '../records/plan.ts';
 import type { FitnessLimits } from '../trtexec/run-facts.ts';
 import type { RunMark } from '../records/run-flag.ts';
 import type { PhaseLimits } from '../records/time-limit.ts';

@@ -1,10 +1,9 @@
 import { writeAtomically } from '../artefacts/files.ts';
 import type { RunManifest } from '../artefacts/run-manifest.ts';
 import type { OtherProcess } from '../records/telemetry.ts';
-import { parseComputeApps } from '../tools/nvidia-smi/compute-apps.ts';
+import { askForProcesses, parseComputeApps } from '../tools/nvidia-smi/nvidia-smi.ts';
 import { instantOrNull } from '../tools/nvidia-smi/values.ts';
 import type { EnvironmentVariables } from '../process/environment-variables.ts';
-import { askForProcesses } from '../tools/nvidia-smi/nvidia-smi.ts';
 import { type GpuSampler, startSampler } from '../machine/gpu-sampler.ts';
 import { hostLoad } from '../machine/host-facts.ts';
 

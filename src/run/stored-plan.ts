@@ -2,9 +2,7 @@ import * as z from 'zod';
 
 import { experimentSchema } from '../judge/experiment.ts';
 import { moreRunsSchema } from '../judge/adaptive-repeats.ts';
-import { clockRequestSchema } from '../machine/clock-request.ts';
-import { coolDownSchema } from '../machine/cool-down-policy.ts';
-import { numaSchema } from '../machine/numa-policy.ts';
+import { clockRequestSchema, coolDownSchema, numaSchema } from '../machine/requests.ts';
 import { planSchema } from '../records/plan.ts';
 import { type Immutable, textByName, textOrNull } from '../records/scalars.ts';
 

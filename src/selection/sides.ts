@@ -1,8 +1,7 @@
 import { UsageError } from '../errors.ts';
 import { printable } from '../text/printable.ts';
 import type { GitState, Provenance, Sweep } from '../records/sweep.ts';
-import { ciBranch } from '../tools/git/ci-branch.ts';
-import { ancestors, mergeBase, readGitState, resolveRevision } from '../tools/git/git.ts';
+import { ancestors, ciBranch, mergeBase, readGitState, resolveRevision } from '../tools/git/git.ts';
 import {
   baselineSweep,
   countEndedSweeps,

@@ -1,6 +1,6 @@
 import type { HarnessReading } from '../records/harness.ts';
 import { metricOf } from '../records/metric.ts';
-import type { ParsedRun } from '../trtexec/parsed-run.ts';
+import type { ParsedRun } from '../trtexec/run-facts.ts';
 import { formatTensorrtVersion } from '../text/version.ts';
 import { flagLines, outcomeText } from './words.ts';
 import type { Look } from './look.ts';

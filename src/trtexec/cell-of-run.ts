@@ -9,10 +9,9 @@ import {
   type Shapes,
 } from '../records/cell.ts';
 import type { Timer } from '../records/harness.ts';
-import { CELL_FLAGS } from './flags/cell-flags.ts';
+import { CELL_FLAGS, findFlag } from './flags/flag-table.ts';
 import { shapesOf, type TrtexecRun } from './log/parsed-log.ts';
 import { isOneOf } from '../text/unknown-values.ts';
-import { findFlag } from './flags/flag-table.ts';
 
 /** What someone else's files state of a cell; the rest is derived. */
 export interface StatedCell {

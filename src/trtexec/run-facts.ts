@@ -1,11 +1,41 @@
 import * as z from 'zod';
-
-import { shapesSchema } from '../records/cell.ts';
-import type { Immutable } from '../records/scalars.ts';
 import type { LayerInfo } from '../layers/layer-info.ts';
-import type { QueryTimes } from './query-times.ts';
+import { shapesSchema } from '../records/cell.ts';
+import type { HarnessReading } from '../records/harness.ts';
+import type { Outcome } from '../records/outcome.ts';
+import type { RunFlag } from '../records/run-flag.ts';
+import type { Immutable } from '../records/scalars.ts';
+import type { RunTelemetry } from '../records/telemetry.ts';
 import type { TimeLimit } from '../records/time-limit.ts';
-import type { LayerProfile } from './log/parsed-log.ts';
+import type { LayerProfile, TrtexecRun } from './log/parsed-log.ts';
+
+/** Columns of `--exportTimes`, under the names that trtexec uses from 8.0 on. All in milliseconds. */
+export const QUERY_TIME_COLUMNS = [
+  'startEnqMs',
+  'endEnqMs',
+  'startH2dMs',
+  'endH2dMs',
+  'startComputeMs',
+  'endComputeMs',
+  'startD2hMs',
+  'endD2hMs',
+  'h2dMs',
+  'computeMs',
+  'd2hMs',
+  'latencyMs',
+] as const;
+
+export type QueryTimeColumn = (typeof QUERY_TIME_COLUMNS)[number];
+
+/**
+ * The times of each query of one run, in the order of the file. Each column has `count` entries; a column that the
+ * file lacks is absent. Start and end stamps carry six significant digits only: take durations from `computeMs` and
+ * `latencyMs`, never from differences of stamps.
+ */
+export interface QueryTimes {
+  readonly count: number;
+  readonly columns: Readonly<Partial<Record<QueryTimeColumn, Float64Array>>>;
+}
 
 /** What the operating system said of a process. Null where nobody watched it (a bare log). */
 export interface ProcessFacts {
@@ -102,4 +132,20 @@ export interface DerivedValues {
   /** Robust centres of the run's own samples: what comparisons use. */
   readonly gpuComputeCentreMs: number | null;
   readonly latencyCentreMs: number | null;
+}
+
+/** A run as the parser sees it, whoever asks: `bench parse`, an import, or a run that just ended. */
+export interface ParsedRun {
+  /** The folder or the log file that it was read from. */
+  readonly path: string;
+  readonly log: TrtexecRun;
+  /** What another harness than trtexec measured; null for trtexec. */
+  readonly harness: HarnessReading | null;
+  readonly exports: RunExports;
+  readonly derived: DerivedValues;
+  readonly flags: readonly RunFlag[];
+  /** Null when nobody watched the machine beside it. */
+  readonly telemetry: RunTelemetry | null;
+  readonly outcome: Outcome;
+  readonly notes: readonly string[];
 }

@@ -20,9 +20,9 @@ import {
   type CalibrationInput,
   calibrationInputs,
   checkBase,
+  checkCalibration,
   type ConversionMistake,
 } from '../tools/modelopt/check-base.ts';
-import { checkCalibration } from '../tools/modelopt/check-calibration.ts';
 import { judgeConversion } from '../tools/modelopt/judge.ts';
 import { BASE_FILE, calibrationFile, VARIANT_FILE } from '../tools/modelopt/conversion-args.ts';
 import type { EnvironmentVariables } from '../process/environment-variables.ts';

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 
 import { beforeAll, describe, expect, test } from 'vitest';
 
-import { ciBranch } from '../../src/tools/git/ci-branch.ts';
+import { ciBranch } from '../../src/tools/git/git.ts';
 import { bench, ROOT, sharedFolder, temporaryFolder } from '../support/bench.ts';
 import { readFixture } from '../support/recordings.ts';
 import { Repository } from '../support/repository.ts';

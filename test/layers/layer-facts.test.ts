@@ -4,14 +4,12 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 
 import { layerFactsOf } from '../../src/layers/layer-facts.ts';
-import { originsInName, stableName } from '../../src/layers/layer-name.ts';
-import { blockOf, scopeOf, withoutNumbers } from '../../src/layers/origin.ts';
+import { blockOf, originsInName, scopeOf, stableName, withoutNumbers } from '../../src/layers/layer-name.ts';
 import { groupLayers, summarizeLayers } from '../../src/layers/summarize-layers.ts';
 import { compareTactics, describeTacticChange, parseTactic } from '../../src/layers/tactic.ts';
 import { parseLayerInfo } from '../../src/trtexec/exports/layer-info.ts';
-import { layersOf } from '../../src/layers/join-layers.ts';
+import { joinLayers, layersOf } from '../../src/layers/join-layers.ts';
 import { NO_EXPORTS } from '../../src/trtexec/run-facts.ts';
-import { joinLayers } from '../../src/layers/join-layers.ts';
 import { recordedLayers } from '../support/recorded-layers.ts';
 import { GUIDE, onlyRun } from '../support/recordings.ts';
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 
-import { precisionShare } from '../../src/layers/precision-share.ts';
+import { precisionShare } from '../../src/layers/real-precision.ts';
 
 const cell = (precision: 'fp8' | 'fp16' | 'fp32') => ({
   model: 'm',

@@ -3,8 +3,8 @@ import { join } from 'node:path';
 
 import { describe, expect, test } from 'vitest';
 
-import { chooseClocks, lockOf, readClockWish } from '../../src/machine/clock-request.ts';
-import { parseSupportedClocks } from '../../src/machine/clock-queries.ts';
+import { chooseClocks, lockOf, readClockWish } from '../../src/machine/requests.ts';
+import { parseSupportedClocks } from '../../src/machine/clock-lock.ts';
 import { ROOT } from '../support/bench.ts';
 
 describe('what a clock wish comes to', () => {

@@ -2,7 +2,7 @@ import { join } from 'node:path';
 
 import { describe, expect, test } from 'vitest';
 
-import { readCoolDown } from '../../src/machine/cool-down-policy.ts';
+import { readCoolDown } from '../../src/machine/requests.ts';
 import { coolDown } from '../../src/machine/cool-down.ts';
 import { askForTemperature } from '../../src/tools/nvidia-smi/nvidia-smi.ts';
 import { bench, temporaryFolder } from '../support/bench.ts';

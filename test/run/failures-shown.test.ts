@@ -2,7 +2,7 @@ import { join } from 'node:path';
 
 import { describe, expect, test } from 'vitest';
 
-import { missingLibrary } from '../../src/trtexec/missing-library.ts';
+import { missingLibrary } from '../../src/trtexec/failures.ts';
 import { bench, temporaryFolder } from '../support/bench.ts';
 import { queryStore } from '../support/store-dump.ts';
 import { batchMatrix, TROUBLED, type Trouble, troubleEnv } from '../support/trouble.ts';

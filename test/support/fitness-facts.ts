@@ -1,5 +1,5 @@
 import type { RunTelemetry } from '../../src/records/telemetry.ts';
-import type { QueryTimes } from '../../src/trtexec/query-times.ts';
+import type { QueryTimes } from '../../src/trtexec/run-facts.ts';
 import type { FitnessFacts } from '../../src/trtexec/fitness/facts.ts';
 import { derive } from '../../src/trtexec/log/derived.ts';
 import { onlyRun } from './recordings.ts';

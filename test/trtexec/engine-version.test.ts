@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 
-import { loadingOf } from '../../src/trtexec/engine-version.ts';
+import { loadingOf } from '../../src/trtexec/program/probe-trtexec.ts';
 
 test.each([
   ['10.6.0.26', '10.6.0', 'loads'],

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 
 import type { FailureReason, Outcome } from '../../src/records/outcome.ts';
-import { passingFailure, waitBeforeS } from '../../src/trtexec/passing-failure.ts';
+import { passingFailure, waitBeforeS } from '../../src/trtexec/failures.ts';
 
 const failed = (reason: FailureReason): Outcome => ({ kind: 'failed', reason, evidence: [] });
 

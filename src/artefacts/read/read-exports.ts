@@ -3,15 +3,12 @@ import { basename, dirname } from 'node:path';
 import type { RunFiles } from '../run-files.ts';
 import type { RunManifest } from '../run-manifest.ts';
 import { parseLayerInfo } from '../../trtexec/exports/layer-info.ts';
-import { ProfileReader } from '../../trtexec/exports/profile-reader.ts';
-import { parseProfile } from '../../trtexec/exports/profile.ts';
-import { OtherRunError, timesOfRun } from '../../trtexec/exports/times-of-run.ts';
-import { TimesReader } from '../../trtexec/exports/times.ts';
+import { parseProfile, ProfileReader } from '../../trtexec/exports/profile.ts';
+import { OtherRunError, timesOfRun, TimesReader } from '../../trtexec/exports/times.ts';
 import { parseTraceEvents } from '../../trtexec/exports/trace-events.ts';
 import type { LayerProfile, TrtexecRun } from '../../trtexec/log/parsed-log.ts';
 import { silentRun } from '../../trtexec/log/run-builder.ts';
-import type { QueryTimes } from '../../trtexec/query-times.ts';
-import { type ExportProblem, NO_EXPORTS, type RunExports } from '../../trtexec/run-facts.ts';
+import { type ExportProblem, NO_EXPORTS, type QueryTimes, type RunExports } from '../../trtexec/run-facts.ts';
 
 const EXPORT_FLAGS = ['--exportTimes', '--exportProfile', '--exportLayerInfo'] as const;
 

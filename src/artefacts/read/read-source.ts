@@ -7,14 +7,13 @@ import { contentOf, type LoneReading, NOTHING_STATED, readKeptFiles, readReportF
 import { readBareLog, readExportsAlone, type ReadOptions, type ReadRun, readRunFolder } from './read-run.ts';
 import type { RunSource } from './recognise.ts';
 import type { RunManifest } from '../run-manifest.ts';
-import { UsageError } from '../../errors.ts';
+import { ExportFormatError, UsageError } from '../../errors.ts';
 import { TORCH_CELL } from '../../harnesses/torch-tensorrt/index.ts';
 import type { LayerInfo } from '../../layers/layer-info.ts';
 import { keyedCell, PRECISIONS } from '../../records/cell.ts';
 import { printable } from '../../text/printable.ts';
 import { isOneOf } from '../../text/unknown-values.ts';
 import { type ExplorerMetadata, NOTHING_SAID, parseExplorerMetadata } from '../../trtexec/exports/explorer-metadata.ts';
-import { ExportFormatError } from '../../trtexec/exports/file-format-error.ts';
 import { parseLayerInfo } from '../../trtexec/exports/layer-info.ts';
 import type { LayerProfile } from '../../trtexec/log/parsed-log.ts';
 import { NO_EXPORTS, type RunExports } from '../../trtexec/run-facts.ts';

@@ -1,9 +1,7 @@
 import type { RunFiles } from '../run-files.ts';
 import type { RunManifest } from '../run-manifest.ts';
 import type { RunTelemetry } from '../../records/telemetry.ts';
-import { parseDmon } from '../../tools/nvidia-smi/dmon.ts';
-import { type GpuSamples, samplesOf } from '../../tools/nvidia-smi/gpu-samples.ts';
-import { parseQueryCsv } from '../../tools/nvidia-smi/query-csv.ts';
+import { type GpuSamples, parseDmon, parseQueryCsv, samplesOf } from '../../tools/nvidia-smi/gpu-samples.ts';
 import { summariseTelemetry } from '../../tools/nvidia-smi/summarise.ts';
 import type { TrtexecRun } from '../../trtexec/log/parsed-log.ts';
 

@@ -4,7 +4,7 @@ import { dirname, join, relative, resolve, sep } from 'node:path';
 
 import { InterruptedError } from '../../errors.ts';
 import { BISECT_BRANCH, type GitState } from '../../records/sweep.ts';
-import { addWorktree, removeWorktree } from '../../tools/git/worktrees.ts';
+import { addWorktree, removeWorktree } from '../../tools/git/git.ts';
 import type { Io } from '../../cli/io.ts';
 import { runCommand } from './external-command.ts';
 import { BrokenSubjectError, type OpenedSubject, type Subject } from './subject.ts';

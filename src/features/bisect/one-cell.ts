@@ -1,9 +1,7 @@
 import type { KeyedCell } from '../../records/cell.ts';
 import { cellLabel } from '../../text/cell-label.ts';
-import type { ClockWish } from '../../machine/clock-request.ts';
-import type { CoolDown } from '../../machine/cool-down-policy.ts';
+import type { ClockWish, CoolDown, NumaWish } from '../../machine/requests.ts';
 import { UsageError } from '../../errors.ts';
-import type { NumaWish } from '../../machine/numa-policy.ts';
 import { type Plan, PLACEHOLDERS, type PlannedBuild, type PlannedRun } from '../../records/plan.ts';
 import { printable } from '../../text/printable.ts';
 import { recordedRuns } from '../../trtexec/replay/check-plan.ts';

@@ -7,9 +7,14 @@ import { factorTestsLeft, searchFactors } from './factor-search.ts';
 import type { Judged } from './step.ts';
 import { UsageError } from '../../errors.ts';
 import { printable } from '../../text/printable.ts';
-import { commitRange, repositoryFolder, subjectOf } from '../../tools/git/commit-range.ts';
-import { contains, readGitState } from '../../tools/git/git.ts';
-import { removeWorktrees } from '../../tools/git/worktrees.ts';
+import {
+  commitRange,
+  contains,
+  readGitState,
+  removeWorktrees,
+  repositoryFolder,
+  subjectOf,
+} from '../../tools/git/git.ts';
 import type { Io } from '../../cli/io.ts';
 import { CommitSubject } from './commit-subject.ts';
 import { FactorSubject, keyOfFactors } from './factor-subject.ts';

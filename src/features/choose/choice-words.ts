@@ -1,4 +1,4 @@
-import { LEAST_PRECISION_SHARE } from '../../layers/precision-share.ts';
+import { LEAST_PRECISION_SHARE } from '../../layers/real-precision.ts';
 import type { Sweep } from '../../records/sweep.ts';
 import { printable } from '../../text/printable.ts';
 import { formatDecibels, formatPercent } from '../../terminal/numbers.ts';

@@ -11,7 +11,7 @@ import type { NightlyValues } from '../../judge/history/noise.ts';
 import type { CellComparison } from '../../records/verdict.ts';
 import { readingProblem } from '../../selection/reading-problem.ts';
 import { printable } from '../../text/printable.ts';
-import { runCentre } from '../../trtexec/run-centre.ts';
+import { runCentre } from '../../trtexec/log/derived.ts';
 import type { DetectOptions } from './command.ts';
 import {
   readSeriesCsv,

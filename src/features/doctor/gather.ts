@@ -9,7 +9,7 @@ import { readGitState } from '../../tools/git/git.ts';
 import { versionInMarkers } from '../../trtexec/log/marker.ts';
 import { ask } from '../../process/ask.ts';
 import { folderFacts } from '../../machine/folder-facts.ts';
-import { hostState } from '../../machine/host-state.ts';
+import { hostState } from '../../machine/host-facts.ts';
 import { packageCuda, pythonFacts } from '../../machine/machine-tools.ts';
 import { trtexecFacts } from '../../trtexec/program/trtexec-facts.ts';
 import { storeHealth } from '../../store/verify/store-health.ts';

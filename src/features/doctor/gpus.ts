@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 
 import type { GpusFacts } from '../../machine/machine-facts.ts';
-import { ExportFormatError } from '../../trtexec/exports/file-format-error.ts';
+import { ExportFormatError } from '../../errors.ts';
 import { type GpuState, parseGpuReport } from '../../tools/nvidia-smi/gpu-report.ts';
 import { ask } from '../../process/ask.ts';
 import { readRecord } from '../../machine/clock-records.ts';

@@ -1,6 +1,5 @@
 import { UsageError } from '../../errors.ts';
-import type { JoinedLayer } from '../../layers/layer-info.ts';
-import type { ProfiledEngine } from '../../layers/profiled-engine.ts';
+import type { JoinedLayer, ProfiledEngine } from '../../layers/layer-info.ts';
 import { storedRun } from '../../selection/named-run.ts';
 import { profiledRun } from '../../selection/profiled-engine.ts';
 import { findCells } from '../../store/cells.ts';

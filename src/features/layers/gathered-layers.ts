@@ -1,4 +1,4 @@
-import type { ProfiledEngine } from '../../layers/profiled-engine.ts';
+import type { ProfiledEngine } from '../../layers/layer-info.ts';
 import type { ChangeRow, ChangeRows } from '../../layers/change-rows.ts';
 import type { LayersDiff } from '../../layers/diff-layers.ts';
 import type { LayerFacts } from '../../layers/layer-facts.ts';

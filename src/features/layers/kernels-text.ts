@@ -1,6 +1,5 @@
-import type { LayerWithKernels } from '../../layers/kernels/join-layers.ts';
+import type { KernelReport, LayerWithKernels, UnattributedReason } from '../../layers/kernels/layer-kernels.ts';
 import { layerLabel } from '../../layers/layer-label.ts';
-import type { KernelReport, UnattributedReason } from '../../layers/kernels/layer-kernels.ts';
 import { printable } from '../../text/printable.ts';
 import type { Look } from '../../terminal/look.ts';
 import { count, formatBytes, formatMs, formatNumber, formatPercent } from '../../terminal/numbers.ts';

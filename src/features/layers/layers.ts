@@ -5,7 +5,7 @@ import { groupLayers, precisionIslands, summarizeLayers } from '../../layers/sum
 import { UsageError } from '../../errors.ts';
 import { EXIT_CODES, type ExitCode } from '../../exit-codes.ts';
 import { printable } from '../../text/printable.ts';
-import type { ProfiledEngine } from '../../layers/profiled-engine.ts';
+import type { ProfiledEngine } from '../../layers/layer-info.ts';
 import { layersDiffText } from './diff-text.ts';
 import { layersDiffOutput, layersOutput, rowOutput } from './gathered-layers.ts';
 import { layersText } from './text.ts';

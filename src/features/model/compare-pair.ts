@@ -4,10 +4,9 @@ import { join } from 'node:path';
 import { sha256OfFile } from '../../artefacts/files.ts';
 import { hashModel } from '../../artefacts/hashes.ts';
 import { packageFolder } from '../../cli/store-location.ts';
-import { EnvironmentLackingError, UsageError } from '../../errors.ts';
+import { EnvironmentLackingError, ExportFormatError, UsageError } from '../../errors.ts';
 import type { CustomMetric } from '../../records/accuracy.ts';
 import { printable } from '../../text/printable.ts';
-import { ExportFormatError } from '../../trtexec/exports/file-format-error.ts';
 import { type ExportedOutput, readExportedOutputs } from '../../trtexec/exports/outputs.ts';
 import {
   type CompareJob,

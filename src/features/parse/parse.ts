@@ -4,7 +4,7 @@ import type { RunSource } from '../../artefacts/read/recognise.ts';
 import { layersOf } from '../../layers/join-layers.ts';
 import { outcomeReason } from '../../records/outcome.ts';
 import { formatTensorrtVersion } from '../../text/version.ts';
-import type { ParsedRun } from '../../trtexec/parsed-run.ts';
+import type { ParsedRun } from '../../trtexec/run-facts.ts';
 import { UsageError } from '../../errors.ts';
 import { EXIT_CODES, type ExitCode } from '../../exit-codes.ts';
 import type { ParseOutput } from './output.ts';

@@ -15,7 +15,7 @@ import { didYouMean } from '../../text/nearest.ts';
 import { printable } from '../../text/printable.ts';
 import { parseTensorrtVersion } from '../../text/version.ts';
 import { layerNcuArgs } from '../../tools/ncu/ncu-args.ts';
-import { askNsys } from '../../tools/nsys/nsys.ts';
+import { askNsys } from '../../tools/nsys/nsys-dialect.ts';
 import { capturedFiles, refuseOverwrite, runNsys } from '../../tools/nsys/run-nsys.ts';
 import { capturedOutput, kernelsIfAny } from '../layers/index.ts';
 import { CaptureError } from './capture-cell.ts';

@@ -1,4 +1,4 @@
-import { lockOf } from '../../machine/clock-request.ts';
+import { lockOf } from '../../machine/requests.ts';
 import type { Look } from '../../terminal/look.ts';
 import { machineLines } from '../../terminal/machine-text.ts';
 import { wrapHanging } from '../../terminal/text-width.ts';

@@ -1,4 +1,4 @@
-import { lockOf } from '../../machine/clock-request.ts';
+import { lockOf } from '../../machine/requests.ts';
 import { printable } from '../../text/printable.ts';
 import type { ReproCommand, ReproFile, Reproduction } from './reproduction.ts';
 import { conversionLines } from './conversion-script.ts';

@@ -4,7 +4,7 @@ import { hostname } from 'node:os';
 import { resolve } from 'node:path';
 
 import { sha256OfFile } from '../../artefacts/files.ts';
-import type { ClockWish } from '../../machine/clock-request.ts';
+import type { ClockWish } from '../../machine/requests.ts';
 import { UsageError } from '../../errors.ts';
 import { EXIT_CODES, type ExitCode } from '../../exit-codes.ts';
 import type { Matrix } from '../../matrix/matrix.ts';

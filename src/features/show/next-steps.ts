@@ -9,7 +9,7 @@ import { parseTensorrtVersion } from '../../text/version.ts';
 import { layerNcuArgs } from '../../tools/ncu/ncu-args.ts';
 import { CAPTURED_QUERIES, captureArgs, shownBuildArgs } from '../../tools/nsys/nsys-args.ts';
 import { GUIDE_NSYS } from '../../tools/nsys/nsys-dialect.ts';
-import { profileArgs, type RunParts, runParts } from '../../trtexec/arguments/run-parts.ts';
+import { profileArgs, type RunParts, runParts } from '../../trtexec/arguments/run-args.ts';
 import type { ExplainOutput, Rung } from './output.ts';
 import { attachmentsOfCell } from '../../store/runs/attachments.ts';
 import { findCells } from '../../store/cells.ts';

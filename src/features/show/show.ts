@@ -1,11 +1,11 @@
 import { disturbedCells } from '../../judge/run-trust.ts';
-import { LEAST_PRECISION_SHARE } from '../../layers/precision-share.ts';
+import { LEAST_PRECISION_SHARE } from '../../layers/real-precision.ts';
 import { summarizeCells } from '../../judge/summarize-cells.ts';
 import type { KeyedCell } from '../../records/cell.ts';
 import { UsageError } from '../../errors.ts';
 import { EXIT_CODES, type ExitCode } from '../../exit-codes.ts';
 import { jsonText, printable } from '../../text/printable.ts';
-import { QUERY_TIME_COLUMNS, type QueryTimes } from '../../trtexec/query-times.ts';
+import { QUERY_TIME_COLUMNS, type QueryTimes } from '../../trtexec/run-facts.ts';
 import { cellsWithoutEngine, failedBuilds, plannedBuildOf } from '../../engines/engine-state.ts';
 import { runIdOf } from '../../run/measure-run.ts';
 import { readStoredPlan, type StoredPlan } from '../../run/stored-plan.ts';

@@ -4,11 +4,10 @@ import { EnvironmentLackingError } from '../../errors.ts';
 import { EXIT_CODES, type ExitCode } from '../../exit-codes.ts';
 import { cancelText } from './text.ts';
 import { readJobs, recordJob, submittedArrays, taskOf } from './jobs.ts';
-import { isUnreachable, lastWords } from '../../tools/slurm/replies.ts';
+import { isUnreachable, lastWords, SlurmClient } from '../../tools/slurm/slurm-client.ts';
 import { isLiving } from '../../tools/slurm/states.ts';
 import { finishedShards } from './attempt.ts';
 import { RunFolder } from './run-folder.ts';
-import { SlurmClient } from '../../tools/slurm/slurm-client.ts';
 import { type Io, printResult } from '../../cli/io.ts';
 
 export interface CancelOptions {

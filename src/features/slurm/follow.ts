@@ -1,9 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
-import { isOver, type ShardStatus } from '../../tools/slurm/names.ts';
+import { isHopeless, isOver, type ShardStatus } from '../../tools/slurm/states.ts';
 import { changeLine, followLines, stateCounts } from './text.ts';
-import { isHopeless } from '../../tools/slurm/states.ts';
-import { rangesOf } from '../../tools/slurm/arrays.ts';
+import { rangesOf } from '../../tools/slurm/sbatch-args.ts';
 import type { ShardWatch } from './shard-status.ts';
 import type { Io } from '../../cli/io.ts';
 

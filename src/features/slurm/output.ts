@@ -1,6 +1,6 @@
 import * as z from 'zod';
 
-import { SHARD_STATES } from '../../tools/slurm/names.ts';
+import { SHARD_STATES } from '../../tools/slurm/states.ts';
 import { count, id, output, type OutputOf } from '../../records/output-parts.ts';
 
 const job = z.strictObject({

@@ -6,11 +6,10 @@ import { join } from 'node:path';
 import * as z from 'zod';
 
 import { writeAtomically } from '../../artefacts/files.ts';
-import { sweepSchema } from '../../records/sweep.ts';
+import { type Sweep, sweepSchema } from '../../records/sweep.ts';
 import { UsageError } from '../../errors.ts';
 import { printable } from '../../text/printable.ts';
-import type { Shard } from '../../tools/slurm/names.ts';
-import type { Sweep } from '../../records/sweep.ts';
+import type { Shard } from '../../tools/slurm/states.ts';
 import { readStoredPlan, type StoredPlan } from '../../run/stored-plan.ts';
 import { type SlurmSettings, slurmSchema } from '../../matrix/schema/slurm-schema.ts';
 import { COLLECT_SCRIPT, TASK_SCRIPT } from '../../tools/slurm/sbatch-args.ts';

@@ -6,9 +6,7 @@ import { dirname, join, resolve, sep } from 'node:path';
 
 import { makeArtefactsFolder } from '../../artefacts/folders.ts';
 import { artefactsFolderOf } from '../../artefacts/layout.ts';
-import type { ClockWish } from '../../machine/clock-request.ts';
-import type { CoolDown } from '../../machine/cool-down-policy.ts';
-import type { NumaWish } from '../../machine/numa-policy.ts';
+import type { ClockWish, CoolDown, NumaWish } from '../../machine/requests.ts';
 import { EnvironmentLackingError, UsageError } from '../../errors.ts';
 import { EXIT_CODES, type ExitCode } from '../../exit-codes.ts';
 import { NO_TENSORRT } from '../../records/plan.ts';

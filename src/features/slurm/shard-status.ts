@@ -2,9 +2,8 @@ import { statSync } from 'node:fs';
 import { open } from 'node:fs/promises';
 
 import { printable } from '../../text/printable.ts';
-import type { ShardStatus } from '../../tools/slurm/names.ts';
+import { isLiving, isUnknownState, reconcileShard, type ShardStatus, signalName } from '../../tools/slurm/states.ts';
 import type { SlurmClient } from '../../tools/slurm/slurm-client.ts';
-import { isLiving, isUnknownState, reconcileShard, signalName } from '../../tools/slurm/states.ts';
 import { askSlurm, type SlurmAnswer } from './ask-slurm.ts';
 import { finishedShards, readAttempt, readAttempts, type ShardAttempt } from './attempt.ts';
 import { cancelledShards, readJobs, type SubmittedArray, submittedArrays, taskOf } from './jobs.ts';

@@ -6,11 +6,9 @@ import type { SlurmSettings } from '../../matrix/schema/slurm-schema.ts';
 import type { EnvironmentVariables } from '../../process/environment-variables.ts';
 import type { SubmitOutput } from './output.ts';
 import { recordJob, type SubmittedArray } from './jobs.ts';
-import { chunkShards } from '../../tools/slurm/arrays.ts';
-import { type JobId, lastWords, parseJobId, refusalOf } from '../../tools/slurm/replies.ts';
-import { collectArgs, sbatchArgs } from '../../tools/slurm/sbatch-args.ts';
+import { chunkShards, collectArgs, sbatchArgs } from '../../tools/slurm/sbatch-args.ts';
+import { type JobId, lastWords, parseJobId, refusalOf, type SlurmClient } from '../../tools/slurm/slurm-client.ts';
 import type { RunFolder, RunPlan } from './run-folder.ts';
-import type { SlurmClient } from '../../tools/slurm/slurm-client.ts';
 
 /** Waits between tries, in seconds: five minutes in all. */
 const BACK_OFF_S = [2, 5, 10, 20, 40, 60, 60, 60, 43];

@@ -1,5 +1,5 @@
 import { printable } from '../../text/printable.ts';
-import { isOver, type Shard, SHARD_STATES, type ShardState, type ShardStatus } from '../../tools/slurm/names.ts';
+import { isOver, type Shard, SHARD_STATES, type ShardState, type ShardStatus } from '../../tools/slurm/states.ts';
 import type { CancelOutput, CollectOutput, SubmitOutput } from './output.ts';
 import type { Look } from '../../terminal/look.ts';
 import { count, formatDuration } from '../../terminal/numbers.ts';

@@ -1,12 +1,17 @@
 import { defineDriver, type DriverPlace, type DriverPlan } from '../driver.ts';
-import { firstOf, identityOfArgs, shortHash } from '../extra-args.ts';
-import { statedIdentity } from '../llm-values.ts';
-import { aiperfArgs, concurrencyOf, isFolder, isStreaming, REPORT_NAME } from './args.ts';
+import { firstOf, identityOfArgs, shortHash, statedIdentity } from '../llm-values.ts';
+import {
+  aiperfArgs,
+  type AiperfSettings,
+  aiperfSettings,
+  concurrencyOf,
+  DEFAULT_ESTIMATE_S,
+  isFolder,
+  isStreaming,
+  REPORT_NAME,
+} from './settings.ts';
 import { limitsOf } from '../started-program.ts';
-import { judgedBy } from './judged-by.ts';
-import { aiperfReports } from './lone-report.ts';
-import { HARNESS_NAME, hasTokens, readAiperf } from './read.ts';
-import { DEFAULT_ESTIMATE_S, type AiperfSettings, aiperfSettings } from './settings.ts';
+import { aiperfReports, HARNESS_NAME, hasTokens, judgedBy, readAiperf } from './report.ts';
 
 /** Any server that speaks OpenAI's protocol, such as trtllm-serve, measured by NVIDIA's AIPerf. */
 export const aiperfDriver = defineDriver({

@@ -1,8 +1,7 @@
 import { customMetric, type CustomMetricId } from '../../records/metric.ts';
 import { defineDriver, type DriverPlan, type DriverPlace } from '../driver.ts';
 import { programOf, startOf } from '../started-program.ts';
-import { loneNumbers } from './lone-numbers.ts';
-import { readCommand } from './read.ts';
+import { loneNumbers, readCommand } from './read.ts';
 import { DEFAULT_ESTIMATE_S, type CommandSettings, commandSettings } from './settings.ts';
 
 /** Any program that prints one JSON object, JSON lines, or numbers that a pattern picks out. */

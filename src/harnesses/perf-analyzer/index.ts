@@ -1,8 +1,131 @@
-import type { HarnessResult } from '../../records/harness.ts';
-import { defineDriver, type DriverPlace, type DriverPlan, type HarnessFiles, type LoneReport } from '../driver.ts';
-import { programOf, startOf } from '../started-program.ts';
-import { P50, readReport } from './report.ts';
-import { DEFAULT_ESTIMATE_S, type PerfAnalyzerSettings, perfAnalyzerSettings } from './settings.ts';
+import { parse } from 'csv-parse/sync';
+import * as z from 'zod';
+import type { HarnessResult, HarnessValue } from '../../records/harness.ts';
+import { customMetric } from '../../records/metric.ts';
+import {
+  defineDriver,
+  type DriverPlace,
+  type DriverPlan,
+  type HarnessFiles,
+  type LoneReport,
+  orAxis,
+} from '../driver.ts';
+import { argumentList, limitSettings, processSettings, programOf, startOf } from '../started-program.ts';
+
+const DEFAULT_ESTIMATE_S = 30;
+
+const perfAnalyzerSettings = z
+  .strictObject({
+    kind: z.literal('perf-analyzer'),
+    program: z.string().min(1).describe('Its name or path. Default: perf_analyzer').optional(),
+    serves: z.string().min(1).describe("The model's name on the server. Default: its name in this file").optional(),
+    concurrency: orAxis(z.number().int().min(1)).describe('Requests under way at the same time: --concurrency-range'),
+    batch: orAxis(z.number().int().min(1)).describe('Samples in a request: -b').optional(),
+    args: argumentList.describe('What else it is told, such as [-u, "localhost:8001", -i, grpc]').optional(),
+    ...processSettings,
+    ...limitSettings(DEFAULT_ESTIMATE_S),
+  })
+  .describe("NVIDIA's perf_analyzer against a server that runs already");
+
+type PerfAnalyzerSettings = z.infer<typeof perfAnalyzerSettings>;
+
+/** What a cell of it is judged by. */
+const P50 = customMetric('latencyP50', 'lower', 'ms');
+
+interface ReportRow {
+  /** What the load was set to: requests under way, or requests a second. */
+  readonly load: { readonly kind: 'concurrency' | 'requestRate'; readonly value: string };
+  readonly result: HarnessResult;
+}
+
+const INFERENCES = 'Inferences/Second';
+const LOADS = { Concurrency: 'concurrency', 'Request Rate': 'requestRate' } as const;
+
+/** Parts of a request that are averages over the requests, in microseconds. */
+const PARTS: Readonly<Record<string, string>> = {
+  'Client Send': 'clientSend',
+  'Network+Server Send/Recv': 'networkAndServer',
+  'Server Queue': 'serverQueue',
+  'Server Compute Input': 'serverComputeInput',
+  'Server Compute Infer': 'serverComputeInfer',
+  'Server Compute Output': 'serverComputeOutput',
+  'Client Recv': 'clientRecv',
+  'Avg latency': 'latencyMean',
+};
+
+/** `-f FILE` of perf_analyzer: a row for each load, times in microseconds. Null when it is no such file. */
+function readReport(text: string): ReportRow[] | null {
+  const [header = [], ...rows] = tableOf(text);
+  const loadColumn = header.findIndex((name) => name in LOADS);
+  const name = header[loadColumn];
+  if ((name !== 'Concurrency' && name !== 'Request Rate') || !header.includes(INFERENCES)) {
+    return null;
+  }
+  return rows.map((row, place) => {
+    const value = row[loadColumn] ?? '';
+    return {
+      load: { kind: LOADS[name], value },
+      result: rowResult(header, row, LOADS[name], value, `line ${place + 2}`),
+    };
+  });
+}
+
+function tableOf(text: string): string[][] {
+  try {
+    const table: string[][] = parse(text, { trim: true, bom: true, skip_empty_lines: true, relax_column_count: true });
+    return table;
+  } catch {
+    return [];
+  }
+}
+
+function rowResult(
+  header: readonly string[],
+  row: readonly string[],
+  kind: ReportRow['load']['kind'],
+  load: string,
+  where: string,
+): HarnessResult {
+  const found = new Map(header.map((name, place) => [name, row[place] ?? '']));
+  const values: HarnessValue[] = [];
+  for (const [name, text] of found) {
+    const metric = metricOf(name);
+    if (metric === null) continue;
+    const number = text === '' ? Number.NaN : Number(text);
+    if (!Number.isFinite(number)) {
+      return { kind: 'faulty', problem: `${where}: ${name} is no number: ${text || 'nothing'}` };
+    }
+    values.push({ metric, value: name === INFERENCES ? number : number / 1000 });
+  }
+  const p50 = values.find(({ metric }) => metric === P50);
+  if (p50 === undefined) return { kind: 'faulty', problem: `${where}: no column "p50 latency"` };
+  if (!(Number(load) > 0)) return { kind: 'faulty', problem: `${where}: ${kind} is ${load}` };
+  return {
+    kind: 'read',
+    reading: {
+      method: {
+        harness: 'perf-analyzer',
+        harnessVersion: null,
+        timer: 'wall',
+        inFlight: kind === 'concurrency' ? Number(load) : null,
+        percentileRule: 'orderStatistic',
+        transfers: null,
+        warmUpRuns: null,
+        timedRuns: null,
+      },
+      // Its file has neither the least nor the largest time.
+      latencyMs: null,
+      values: [p50, ...values.filter((one) => one !== p50)],
+    },
+  };
+}
+
+function metricOf(column: string) {
+  if (column === INFERENCES) return customMetric('inferencesPerS', 'higher', 'infer/s');
+  const percent = /^p(\d+) latency$/.exec(column)?.[1];
+  const part = percent === undefined ? PARTS[column] : `latencyP${percent}`;
+  return part === undefined ? null : customMetric(part, 'lower', 'ms');
+}
 
 /** NVIDIA's perf_analyzer, by the CSV that its `-f` writes. */
 export const perfAnalyzerDriver = defineDriver({

@@ -1,11 +1,22 @@
 import { defineDriver, type DriverPlace, type DriverPlan } from '../driver.ts';
-import { firstOf, identityOfArgs, shortHash } from '../extra-args.ts';
-import { OUTPUT_THROUGHPUT, REQUEST_LATENCY, statedIdentity } from '../llm-values.ts';
+import {
+  firstOf,
+  identityOfArgs,
+  OUTPUT_THROUGHPUT,
+  REQUEST_LATENCY,
+  shortHash,
+  statedIdentity,
+} from '../llm-values.ts';
 import { limitsOf } from '../started-program.ts';
-import { isStreaming, REPORT_NAME, trtllmArgs } from './args.ts';
-import { HARNESS_NAME, readTrtllm } from './read.ts';
-import { trtllmReports } from './lone-report.ts';
-import { DEFAULT_ESTIMATE_S, type TrtllmSettings, trtllmSettings } from './settings.ts';
+import {
+  DEFAULT_ESTIMATE_S,
+  isStreaming,
+  REPORT_NAME,
+  trtllmArgs,
+  type TrtllmSettings,
+  trtllmSettings,
+} from './settings.ts';
+import { HARNESS_NAME, readTrtllm, trtllmReports } from './report.ts';
 
 /** TensorRT-LLM, measured by its own `trtllm-bench`. */
 export const trtllmBenchDriver = defineDriver({

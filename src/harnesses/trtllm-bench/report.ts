@@ -1,4 +1,17 @@
 import * as z from 'zod';
+import type { HarnessReading, HarnessResult } from '../../records/harness.ts';
+import { isRecord } from '../../text/unknown-values.ts';
+import type { HarnessFiles, LoneReport } from '../driver.ts';
+import { checkReport, parsedJson, readReport } from '../json-report.ts';
+import {
+  latencyOf,
+  OUTPUT_THROUGHPUT,
+  REQUEST_LATENCY,
+  REQUEST_THROUGHPUT,
+  timesInMs,
+  tokenRate,
+} from '../llm-values.ts';
+import { isStreaming, REPORT_NAME, type TrtllmSettings } from './settings.ts';
 
 /** In nanoseconds inside of TensorRT-LLM, in milliseconds here: `PercentileStats` of statistics.py. */
 const statistics = z.object({
@@ -16,7 +29,7 @@ const statistics = z.object({
  * NVIDIA/TensorRT-LLM 1.2.0rc3 (commit 0249976). Fields that bench does not use are left out, those that came late are
  * optional.
  */
-export const trtllmReport = z.object({
+const trtllmReport = z.object({
   engine: z.object({
     model: z.string(),
     version: z.string(),
@@ -57,5 +70,130 @@ export const trtllmReport = z.object({
     .optional(),
 });
 
-export type TrtllmReport = z.infer<typeof trtllmReport>;
-export type TrtllmStatistics = z.infer<typeof statistics>;
+type TrtllmReport = z.infer<typeof trtllmReport>;
+type TrtllmStatistics = z.infer<typeof statistics>;
+
+export const HARNESS_NAME = 'trtllm-bench';
+const DOUBT = 'is it a report of trtllm-bench 1.2?';
+/** Of `--warmup` where nobody states it. */
+const DEFAULT_WARM_UP = 2;
+
+/** The numbers of the report that a run left. */
+export function readTrtllm(settings: TrtllmSettings, files: HarnessFiles): HarnessResult {
+  const checked = readReport(trtllmReport, files, REPORT_NAME, DOUBT);
+  if (checked.kind === 'faulty') return checked;
+  const isLatency = settings.mode === 'latency';
+  const hasStreamed = checked.data.streaming_metrics !== undefined;
+  if (!hasStreamed && (isLatency || isStreaming(settings))) {
+    return { kind: 'faulty', problem: `${REPORT_NAME}: no field streaming_metrics: ${DOUBT}` };
+  }
+  const { concurrency, warmup } = settings;
+  return {
+    kind: 'read',
+    reading: readingOf(checked.data, {
+      inFlight: concurrency === undefined ? (isLatency ? 1 : null) : Number(concurrency),
+      warmUpRuns: Number(warmup ?? DEFAULT_WARM_UP),
+    }),
+  };
+}
+
+/** What of a report becomes metrics. */
+function readingOf(
+  report: TrtllmReport,
+  how: { readonly inFlight: number | null; readonly warmUpRuns: number | null },
+): HarnessReading {
+  const { engine, performance, request_info: requests, streaming_metrics: streamed } = report;
+  const latency = performance.request_latency_percentiles_ms;
+  return {
+    method: {
+      harness: HARNESS_NAME,
+      harnessVersion: engine.version,
+      // time.perf_counter_ns around each request: tensorrt_llm/bench/benchmark/utils/asynchronous.py.
+      timer: 'wall',
+      inFlight: how.inFlight,
+      // sorted[int(n * 0.99)] in PercentileStats.from_iterable: tensorrt_llm/bench/dataclasses/statistics.py.
+      percentileRule: 'orderStatistic',
+      transfers: true,
+      warmUpRuns: how.warmUpRuns,
+      timedRuns: requests.num_requests,
+    },
+    latencyMs: latencyOf({ ...named(latency), min: latency.minimum, max: latency.maximum }),
+    values: [
+      { metric: REQUEST_THROUGHPUT, value: performance.request_throughput_req_s },
+      { metric: OUTPUT_THROUGHPUT, value: performance.system_output_throughput_tok_s },
+      ...tokenRate('totalThroughput', performance.system_total_throughput_tok_s),
+      ...tokenRate('outputThroughputPerUser', performance.output_throughput_per_user_tok_s),
+      ...tokenRate('outputThroughputPerGpu', performance.output_throughput_per_gpu_tok_s),
+      { metric: REQUEST_LATENCY, value: performance.avg_request_latency_ms },
+      ...timesInMs('requestLatency', named(latency)).slice(1),
+      ...(streamed === undefined
+        ? []
+        : [
+            ...timesInMs('ttft', { ...named(streamed.ttft_percentiles), mean: streamed.avg_ttft_ms }),
+            ...timesInMs('tpot', { ...named(streamed.tpot_percentiles), mean: streamed.avg_tpot_ms }),
+            ...tokenRate('generationThroughputPerUser', streamed.token_output_speed_tok_s),
+          ]),
+    ],
+  };
+}
+
+function named({ average, p50, p90, p95, p99 }: TrtllmStatistics) {
+  return { mean: average, p50, p90, p95, p99 };
+}
+
+/**
+ * A report alone says neither its mode nor what concurrency or which data set was asked for, only what came of them:
+ * the cell is named by the size of the requests.
+ */
+export function trtllmReports(text: string, fileName: string): LoneReport[] {
+  const value = parsedJson(text);
+  if (!isTrtllmReport(value)) return [];
+  const harness = { name: HARNESS_NAME, timer: 'wall', metric: OUTPUT_THROUGHPUT } as const;
+  const nothing = { model: null, precision: null, shapes: null, cudaGraph: null, startedAt: null };
+  const checked = checkReport(trtllmReport, value, fileName, DOUBT);
+  if (checked.kind === 'faulty') return [{ harness, result: checked, ...nothing, identity: {} }];
+  const report = checked.data;
+  return [
+    {
+      ...nothing,
+      harness,
+      result: { kind: 'read', reading: readingOf(report, { inFlight: null, warmUpRuns: null }) },
+      model: report.engine.model,
+      precision: precisionOf(report.engine),
+      identity: identityOf(report),
+    },
+  ];
+}
+
+/** True for what has its blocks, whole or not: then a missing field is told. */
+function isTrtllmReport(value: unknown): boolean {
+  return (
+    isRecord(value) && ['engine', 'request_info', 'performance', 'world_info'].every((block) => isRecord(value[block]))
+  );
+}
+
+function identityOf({ engine, request_info: info, streaming_metrics, world_info }: TrtllmReport) {
+  const { tp_size: tp = 1, pp_size: pp = 1 } = world_info;
+  return {
+    backend: engine.backend.toLowerCase() === 'trt' ? 'tensorrt' : engine.backend.toLowerCase(),
+    requests: String(info.num_requests),
+    inputTokens: averageText(info.avg_input_length),
+    outputTokens: averageText(info.avg_output_length),
+    ...(streaming_metrics === undefined ? {} : { streaming: '' }),
+    ...(tp === 1 ? {} : { tp: String(tp) }),
+    ...(pp === 1 ? {} : { pp: String(pp) }),
+  };
+}
+
+function averageText(length: number): string {
+  return String(Math.round(length));
+}
+
+const PRECISION_OF_TYPE: Readonly<Record<string, string>> = { float32: 'fp32', float16: 'fp16', bfloat16: 'bf16' };
+
+/** Null for a quantization that bench has no word for. */
+function precisionOf({ dtype, quantization }: TrtllmReport['engine']): string | null {
+  if (quantization === 'FP8') return 'fp8';
+  if (quantization !== null && quantization !== undefined) return null;
+  return PRECISION_OF_TYPE[dtype ?? ''] ?? null;
+}

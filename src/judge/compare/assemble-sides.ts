@@ -1,5 +1,5 @@
 import { type KeyedCell, noiseKindOf } from '../../records/cell.ts';
-import { lockOf } from '../../machine/clock-request.ts';
+import { lockOf } from '../../machine/requests.ts';
 import type { Environment } from '../../records/environment.ts';
 import { gateMetric, isOfBuild, type MetricId, metricOf } from '../../records/metric.ts';
 import { failureSentences, type Outcome } from '../../records/outcome.ts';

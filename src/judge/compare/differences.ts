@@ -1,5 +1,5 @@
 import type { BuildRecord } from '../../records/run.ts';
-import { lockOf } from '../../machine/clock-request.ts';
+import { lockOf } from '../../machine/requests.ts';
 import type { Environment } from '../../records/environment.ts';
 
 export type ComparedBuild = Pick<BuildRecord, 'modelSha256' | 'flags'>;

@@ -1,4 +1,10 @@
-import type { NsysTrace, TracedCall, TracedGraphNode, TracedKernel, TracedRange } from '../../tools/nsys/trace.ts';
+import type {
+  NsysTrace,
+  TracedCall,
+  TracedGraphNode,
+  TracedKernel,
+  TracedRange,
+} from '../../tools/nsys/read-export.ts';
 import type { UnattributedReason } from './layer-kernels.ts';
 
 /** The layer that a kernel works for, or why it is not known. */

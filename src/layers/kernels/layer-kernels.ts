@@ -1,3 +1,5 @@
+import type { LayerFacts } from '../layer-facts.ts';
+
 /** Why the layer of a kernel is not known. */
 export const UNATTRIBUTED = ['graphNode', 'noCall', 'noRange'] as const;
 
@@ -58,4 +60,31 @@ export interface KernelReport {
   }[];
   readonly copies: readonly CopySum[];
   readonly calls: readonly CallSum[];
+}
+
+/** A layer with the kernels that were captured of it; one side may be missing. */
+export interface LayerWithKernels {
+  readonly name: string;
+  /** Null for a range that is no layer of the profile. */
+  readonly layer: LayerFacts | null;
+  /** Null for a layer that launched nothing in the capture. */
+  readonly kernels: LayerKernels | null;
+}
+
+/** By kernel time, then by the profile: what costs most comes first. */
+export function joinKernels(layers: readonly LayerFacts[], { layers: captured }: KernelReport): LayerWithKernels[] {
+  const byName = new Map(captured.map((each) => [each.name, each]));
+  const known = new Set(layers.map(({ name }) => name));
+  const rows = [
+    ...layers.map((layer) => ({ name: layer.name, layer, kernels: byName.get(layer.name) ?? null })),
+    ...captured.filter(({ name }) => !known.has(name)).map((kernels) => ({ name: kernels.name, layer: null, kernels })),
+  ];
+  return rows.toSorted(
+    (a, b) =>
+      perExecution(b.kernels) - perExecution(a.kernels) || (b.layer?.averageMs ?? 0) - (a.layer?.averageMs ?? 0),
+  );
+}
+
+function perExecution(kernels: LayerKernels | null): number {
+  return kernels === null ? 0 : kernels.kernelMs / kernels.executions;
 }

@@ -1,4 +1,4 @@
-import type { NsysTrace, TracedCall, TracedCopy, TracedSpan } from '../../tools/nsys/trace.ts';
+import type { NsysTrace, TracedCall, TracedCopy, TracedSpan } from '../../tools/nsys/read-export.ts';
 import { type AttributedKernel, attributeKernels } from './attribute-kernels.ts';
 import { type CallSum, type CopySum, type KernelReport, type LayerKernels, UNATTRIBUTED } from './layer-kernels.ts';
 

@@ -1,8 +1,7 @@
 import { dirname, resolve } from 'node:path';
 
-import { findFlag, flagNames } from '../../trtexec/flags/flag-table.ts';
+import { findFlag, flagNames, type FlagPhase } from '../../trtexec/flags/flag-table.ts';
 import type { Flags, Placed } from '../matrix.ts';
-import type { FlagPhase } from '../../trtexec/flags/trtexec-flag.ts';
 import type { MistakeList } from '../yaml/mistake-list.ts';
 import type { SourcePath } from '../yaml/source-node.ts';
 import { didYouMean } from '../../text/nearest.ts';

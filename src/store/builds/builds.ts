@@ -3,7 +3,7 @@ import { and, desc, eq, inArray, isNotNull, ne, or, sql } from 'drizzle-orm';
 import type { StoreDatabase } from '../file/open.ts';
 import { builds, measurements, runs, sweeps } from '../schema.ts';
 import { newestSweepFirst } from '../sweeps/sweep-order.ts';
-import { storedFlagsPattern } from '../../trtexec/flags/file-flags.ts';
+import { storedFlagsPattern } from '../../trtexec/flags/flag-table.ts';
 
 /** Size of the engine that was last built of a model with these flags; null when there was none. */
 export function lastEngineBytes(db: StoreDatabase, model: string, flags: readonly string[]): number | null {

@@ -3,7 +3,7 @@ import { constants, zstdCompressSync, zstdDecompressSync } from 'node:zlib';
 import type { EngineLayer } from '../../layers/layer-info.ts';
 import { isOneOf, isRecord } from '../../text/unknown-values.ts';
 import type { LayerTime } from '../../trtexec/log/parsed-log.ts';
-import { QUERY_TIME_COLUMNS, type QueryTimeColumn, type QueryTimes } from '../../trtexec/query-times.ts';
+import { QUERY_TIME_COLUMNS, type QueryTimeColumn, type QueryTimes } from '../../trtexec/run-facts.ts';
 
 /**
  * The samples of a run as one blob, exact to the bit. trtexec prints six significant digits, so a column is nearly

@@ -1,7 +1,7 @@
 import type { Provenance } from '../../records/sweep.ts';
 import { and, eq, inArray, notInArray, or, type SQL } from 'drizzle-orm';
 
-import { REMARKS_FOR_NUMBERS } from '../../trtexec/hint-numbers.ts';
+import { REMARKS_FOR_NUMBERS } from '../../trtexec/log/hints.ts';
 import type { RunRole } from '../../records/run.ts';
 import type { EngineLayer } from '../../layers/layer-info.ts';
 import { decodeLayers } from './blob-codecs.ts';

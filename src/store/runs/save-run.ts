@@ -12,7 +12,7 @@ import type { StoreDatabase } from '../file/open.ts';
 import { encodeLayers, encodeSamples } from './blob-codecs.ts';
 import { recordTry } from './runs.ts';
 import * as schema from '../schema.ts';
-import { remarkNumbers } from '../../trtexec/hint-numbers.ts';
+import { remarkNumbers } from '../../trtexec/log/hints.ts';
 
 export type Saved = 'stored' | 'already stored';
 

@@ -4,7 +4,7 @@ import type { KeyedCell } from '../../records/cell.ts';
 import { TIMED_METRICS, type TimeStatistics } from '../../records/measurement.ts';
 import type { HarnessValue, Method } from '../../records/harness.ts';
 import type { Outcome } from '../../records/outcome.ts';
-import type { QueryTimes } from '../../trtexec/query-times.ts';
+import type { QueryTimes } from '../../trtexec/run-facts.ts';
 import type { RunRole } from '../../records/run.ts';
 import type { RunFlag } from '../../records/run-flag.ts';
 import type { RunTelemetry } from '../../records/telemetry.ts';

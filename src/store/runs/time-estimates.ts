@@ -1,6 +1,6 @@
 import { and, desc, eq, inArray, sql } from 'drizzle-orm';
 
-import { storedFlagsPattern } from '../../trtexec/flags/file-flags.ts';
+import { storedFlagsPattern } from '../../trtexec/flags/flag-table.ts';
 import type { Provenance } from '../../records/sweep.ts';
 import type { StoreDatabase } from '../file/open.ts';
 import { builds, runs } from '../schema.ts';

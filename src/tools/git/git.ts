@@ -1,11 +1,13 @@
-import { type Answer, ask } from '../../process/ask.ts';
+import { readdir, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { type Answer, ask, problemOf } from '../../process/ask.ts';
 import { type GitState, NO_GIT } from '../../records/sweep.ts';
 
 /** Enough history to find the nearest measured ancestor of any commit that somebody still compares with. */
 const MAX_ANCESTORS = 20_000;
 
 /** Asks git a question about the repository that a folder is in. */
-export function askGit(cwd: string, args: readonly string[], timeoutMs = 0): Promise<Answer> {
+function askGit(cwd: string, args: readonly string[], timeoutMs = 0): Promise<Answer> {
   return ask('git', args, { cwd, timeoutMs });
 }
 
@@ -41,7 +43,7 @@ export async function mergeBase(cwd: string, a: string, b: string): Promise<stri
   return (await git(cwd, ['merge-base', '--end-of-options', a, b]))?.trim() ?? null;
 }
 
-export interface GitCommit {
+interface GitCommit {
   readonly commit: string;
   readonly subject: string;
 }
@@ -62,4 +64,86 @@ export async function contains(cwd: string, commit: string, ancestor: string): P
 export async function ancestors(cwd: string, commit: string): Promise<string[]> {
   const out = await git(cwd, ['rev-list', `--max-count=${MAX_ANCESTORS}`, '--end-of-options', commit]);
   return out === null ? [] : out.trim().split('\n');
+}
+
+/**
+ * The branch that a CI job is about, for a job works on a detached head. A job for a tag is of no branch.
+ * @param env of the process: variables of GitHub, GitLab and Jenkins
+ */
+export function ciBranch(env: Readonly<Record<string, string | undefined>>): string | null {
+  const isTag = env['GITHUB_REF_TYPE'] === 'tag' || Boolean(env['CI_COMMIT_TAG']);
+  const names = [
+    // For a pull request the ref name is that of the merge, `12/merge`.
+    env['GITHUB_HEAD_REF'],
+    ...(isTag ? [] : [env['GITHUB_REF_NAME'], env['CI_COMMIT_REF_NAME']]),
+    env['BRANCH_NAME'],
+  ];
+  return names.find((name) => name !== undefined && name !== '') ?? null;
+}
+
+interface RangeCommit {
+  readonly commit: string;
+  readonly parents: readonly string[];
+  /** The first line of its message, as somebody wrote it: not safe to print. */
+  readonly subject: string;
+}
+
+/** The top folder of the repository that a folder is in; null when it is in none. */
+export async function repositoryFolder(cwd: string): Promise<string | null> {
+  const answer = await askGit(cwd, ['rev-parse', '--show-toplevel']);
+  return answer.kind === 'answered' ? answer.text.replace(/\n$/, '') : null;
+}
+
+/**
+ * The commits on every line of history from `good` to `bad`, without `good`, parents before their children. What was
+ * merged from lines that began before `good` is not among them: there the merge itself is what can be tested.
+ */
+export async function commitRange(cwd: string, good: string, bad: string): Promise<RangeCommit[]> {
+  const answer = await askGit(cwd, [
+    '-c',
+    'log.showSignature=false',
+    'log',
+    '--ancestry-path',
+    '--topo-order',
+    '--reverse',
+    '--format=%H%x09%P%x09%s',
+    '--end-of-options',
+    `${good}..${bad}`,
+  ]);
+  const lines = answer.kind === 'answered' ? answer.text.split('\n') : [];
+  return lines.flatMap((line) => {
+    const [commit, parents = '', ...subject] = line.split('\t');
+    if (commit === undefined || commit === '') return [];
+    return [{ commit, parents: parents.split(' ').filter((parent) => parent !== ''), subject: subject.join('\t') }];
+  });
+}
+
+/** The first line of a commit's message. */
+export async function subjectOf(cwd: string, commit: string): Promise<string> {
+  const args = ['-c', 'log.showSignature=false', 'log', '--max-count=1', '--format=%s'];
+  const answer = await askGit(cwd, [...args, '--end-of-options', commit]);
+  return answer.kind === 'answered' ? answer.text.replace(/\n$/, '') : '';
+}
+
+/**
+ * Checks a commit out into a folder of its own; the user's checkout stays as it is. What is in the way is removed.
+ * @returns what git refused, or null
+ */
+export async function addWorktree(repository: string, folder: string, commit: string): Promise<string | null> {
+  await removeWorktree(repository, folder);
+  const answer = await askGit(repository, ['worktree', 'add', '--detach', '--force', folder, commit]);
+  return answer.kind === 'answered' ? null : problemOf('git', answer);
+}
+
+/** Removes a worktree with all that was built in it; it may be gone already. */
+export async function removeWorktree(repository: string, folder: string): Promise<void> {
+  await askGit(repository, ['worktree', 'remove', '--force', '--force', folder]);
+  await rm(folder, { recursive: true, force: true });
+}
+
+/** Every worktree in a folder that holds nothing else. */
+export async function removeWorktrees(repository: string, folder: string): Promise<void> {
+  const names = await readdir(folder).catch((): string[] => []);
+  for (const name of names) await removeWorktree(repository, join(folder, name));
+  await rm(folder, { recursive: true, force: true });
 }

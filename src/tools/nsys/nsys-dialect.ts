@@ -1,3 +1,7 @@
+import { EnvironmentLackingError } from '../../errors.ts';
+import { ask } from '../../process/ask.ts';
+import type { EnvironmentVariables } from '../../process/environment-variables.ts';
+
 /** How one Nsight Systems wants to be asked for what its versions spell in other ways. */
 export interface NsysDialect {
   /** `2024.6.2`; null when it is assumed. */
@@ -40,4 +44,19 @@ function sectionOf(help: string, option: string): string {
   const rest = help.slice(start + option.length);
   const next = /^\s*-{1,2}\w[\w-]*(?:,|=|\s|$)/m.exec(rest);
   return next === null ? rest : rest.slice(0, next.index);
+}
+
+const TIMEOUT_MS = 30_000;
+
+/** What Nsight Systems is here; null when there is none. Nothing is profiled. */
+export async function askNsys(env: EnvironmentVariables): Promise<NsysDialect | null> {
+  const version = await ask('nsys', ['--version'], { env, timeoutMs: TIMEOUT_MS });
+  if (version.kind === 'missing') return null;
+  const help = await ask('nsys', ['profile', '--help'], { env, timeoutMs: TIMEOUT_MS });
+  if (version.kind === 'answered' && help.kind === 'answered') {
+    return nsysDialect(version.text, help.text);
+  }
+  const refused = [version, help].find(({ kind }) => kind !== 'answered');
+  const why = refused?.kind === 'refused' ? refused.problem : 'it gives no answer';
+  throw new EnvironmentLackingError(`nsys does not work: ${why}`);
 }

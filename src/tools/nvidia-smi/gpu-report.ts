@@ -3,7 +3,7 @@ import * as z from 'zod';
 
 import type { ClockReason, OtherProcess } from '../../records/telemetry.ts';
 import { isRecord, type UnknownRecord } from '../../text/unknown-values.ts';
-import { ExportFormatError } from '../../trtexec/exports/file-format-error.ts';
+import { ExportFormatError } from '../../errors.ts';
 import { numberOrNull, reasonsOfFields, switchOrNull, textOrNull } from './values.ts';
 
 /** What `nvidia-smi -q -x` said. Null everywhere: this driver or GPU does not say it. */

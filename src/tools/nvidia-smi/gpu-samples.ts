@@ -1,4 +1,14 @@
-import type { TelemetrySample } from '../../records/telemetry.ts';
+import { ExportFormatError } from '../../errors.ts';
+import type { ClockReason, TelemetrySample } from '../../records/telemetry.ts';
+import {
+  clockReasonOfField,
+  instantOrNull,
+  isReasonMask,
+  numberOrNull,
+  reasonsOfFields,
+  reasonsOfMask,
+  textOrNull,
+} from './values.ts';
 
 /** The samples of one of the GPUs that a file tells of. */
 export interface GpuSamples {
@@ -6,22 +16,6 @@ export interface GpuSamples {
   /** nvidia-smi's own number; null when the file names none. */
   readonly index: number | null;
   readonly samples: readonly TelemetrySample[];
-}
-
-/** One line of a file, with the GPU that it is about. */
-export interface SampledLine {
-  readonly uuid: string | null;
-  readonly index: number | null;
-  readonly sample: TelemetrySample;
-}
-
-export function byGpu(lines: readonly SampledLine[]): GpuSamples[] {
-  const groups = Map.groupBy(lines, ({ uuid, index }) => uuid ?? index);
-  return [...groups.values()].map((group) => ({
-    uuid: group[0]?.uuid ?? null,
-    index: group[0]?.index ?? null,
-    samples: group.map(({ sample }) => sample),
-  }));
 }
 
 /**
@@ -35,4 +29,158 @@ export function samplesOf(gpus: readonly GpuSamples[], uuid: string | null): rea
   const [only, ...others] = gpus;
   if (only === undefined || others.length > 0) return [];
   return isWholeGpu && only.uuid !== null ? [] : only.samples;
+}
+
+/** Names of the columns that count. What was asked for as `clocks.sm` is headed `clocks.current.sm`; the last are dmon's. */
+const COLUMNS = {
+  index: ['index', 'gpu'],
+  uuid: ['uuid', 'gpu_uuid'],
+  smClockMhz: ['clocks.current.sm', 'clocks.sm', 'pclk'],
+  memoryClockMhz: ['clocks.current.memory', 'clocks.mem', 'mclk'],
+  powerW: ['power.draw', 'power.draw.average', 'power.draw.instant', 'pwr'],
+  powerLimitW: ['enforced.power.limit', 'power.limit'],
+  temperatureC: ['temperature.gpu', 'gtemp'],
+  gpuUtilisationPercent: ['utilization.gpu', 'sm'],
+  memoryUsedMib: ['memory.used', 'fb'],
+  pcieGeneration: ['pcie.link.gen.current', 'pcie.link.gen.gpucurrent'],
+  pcieWidth: ['pcie.link.width.current'],
+} as const;
+
+type Row = ReadonlyMap<string, string>;
+
+interface SampleFormat {
+  readonly fieldsOf: (line: string) => string[];
+  /** The names of the columns, where a line is a header. */
+  readonly headerOf: (line: string) => string[] | null;
+  /** No sample, although it has as many fields as the header. */
+  readonly isComment: (line: string) => boolean;
+  readonly instantOf: (row: Row) => string | null;
+  readonly reasonsIn: (row: Row) => ClockReason[] | null;
+  readonly problem: string;
+}
+
+/** Columns in any order, by the names of their header. Other columns and lines that were cut off are passed over. */
+function parseSamples(text: string, format: SampleFormat): GpuSamples[] {
+  let header: readonly string[] | null = null;
+  const rows: Row[] = [];
+  for (const line of text.split('\n')) {
+    const names = format.headerOf(line);
+    if (names !== null) header = names;
+    if (names !== null || header === null || format.isComment(line)) continue;
+    const fields = format.fieldsOf(line);
+    if (fields.length === header.length) rows.push(new Map(header.map((name, place) => [name, fields[place] ?? ''])));
+  }
+  if (header === null) throw new ExportFormatError(format.problem);
+  return [...Map.groupBy(rows, (row) => textIn(row, 'uuid') ?? numberIn(row, 'index')).values()].map((group) => ({
+    uuid: group[0] === undefined ? null : textIn(group[0], 'uuid'),
+    index: group[0] === undefined ? null : numberIn(group[0], 'index'),
+    samples: group.map((row) => ({
+      at: format.instantOf(row),
+      smClockMhz: numberIn(row, 'smClockMhz'),
+      memoryClockMhz: numberIn(row, 'memoryClockMhz'),
+      powerW: numberIn(row, 'powerW'),
+      powerLimitW: numberIn(row, 'powerLimitW'),
+      temperatureC: numberIn(row, 'temperatureC'),
+      gpuUtilisationPercent: numberIn(row, 'gpuUtilisationPercent'),
+      memoryUsedMib: numberIn(row, 'memoryUsedMib'),
+      clockReasons: format.reasonsIn(row),
+      pcieGeneration: numberIn(row, 'pcieGeneration'),
+      pcieWidth: numberIn(row, 'pcieWidth'),
+    })),
+  }));
+}
+
+function textIn(row: Row, column: keyof typeof COLUMNS): string | null {
+  const name = COLUMNS[column].find((candidate) => textOrNull(row.get(candidate)) !== null);
+  return name === undefined ? null : textOrNull(row.get(name));
+}
+
+function numberIn(row: Row, column: keyof typeof COLUMNS): number | null {
+  return numberOrNull(textIn(row, column));
+}
+
+/**
+ * Reads what `nvidia-smi --query-gpu=... --format=csv` printed, once or in a loop.
+ * @throws ExportFormatError when no line is a header of it
+ */
+export function parseQueryCsv(text: string): GpuSamples[] {
+  return parseSamples(text, {
+    // nvidia-smi quotes nothing.
+    fieldsOf: (line) => line.split(',').map((field) => field.trim()),
+    headerOf: (line) => {
+      // `clocks.current.sm [MHz]` without its unit.
+      const names = line.split(',').map((field) =>
+        field
+          .trim()
+          .replace(/\s*\[[^\]]*\]$/, '')
+          .toLowerCase(),
+      );
+      return names.some(isQueryColumn) ? names : null;
+    },
+    isComment: () => false,
+    instantOf: (row) => instantOrNull(textOrNull(row.get('timestamp'))),
+    reasonsIn: queryReasons,
+    problem: 'no header of `nvidia-smi --query-gpu`',
+  });
+}
+
+const DOTTED_OR_ID = new Set(['timestamp', 'index', 'uuid', 'gpu_uuid']);
+const KNOWN: ReadonlySet<string> = new Set(Object.values(COLUMNS).flat());
+
+function isQueryColumn(name: string): boolean {
+  const isKnown = DOTTED_OR_ID.has(name) || (name.includes('.') && KNOWN.has(name));
+  return isKnown || isReasonMask(name) || clockReasonOfField(name) !== null;
+}
+
+/** The mask has all of them; single columns only those that were asked for. */
+function queryReasons(row: Row): ClockReason[] | null {
+  for (const [name, value] of row) {
+    const reasons = isReasonMask(name) ? reasonsOfMask(value) : null;
+    if (reasons !== null) return reasons;
+  }
+  return reasonsOfFields(row);
+}
+
+/**
+ * Reads what `nvidia-smi dmon` printed. Which columns there are is up to its `-s`; the first line with `#` names them,
+ * the second has their units, and both come again after every screenful.
+ * @throws ExportFormatError when no line names columns
+ */
+export function parseDmon(text: string): GpuSamples[] {
+  return parseSamples(text, {
+    fieldsOf: wordsOf,
+    headerOf: (line) => {
+      const names = isDmonComment(line) ? wordsOf(line.replace('#', ' ')) : [];
+      return names.includes('gpu') ? names : null;
+    },
+    isComment: isDmonComment,
+    instantOf: dmonInstant,
+    reasonsIn: dmonReasons,
+    problem: 'no line that names the columns of dmon',
+  });
+}
+
+function wordsOf(line: string): string[] {
+  return line.trim().split(/\s+/);
+}
+
+function isDmonComment(line: string): boolean {
+  return line.trim().startsWith('#');
+}
+
+/** `20261121` and `07:55:17`, with `-o DT`. A time without its date is no instant. */
+function dmonInstant(row: Row): string | null {
+  const [, year, month, day] = /^(\d{4})(\d\d)(\d\d)$/.exec(row.get('Date') ?? '') ?? [];
+  return instantOrNull(`${year}/${month}/${day} ${row.get('Time') ?? ''}`);
+}
+
+/** dmon counts violations: of the power cap in percent of the time, of a thermal limit as yes or no. */
+function dmonReasons(row: Row): ClockReason[] | null {
+  const power = numberOrNull(row.get('pviol'));
+  const thermal = numberOrNull(row.get('tviol'));
+  if (power === null && thermal === null) return null;
+  return [
+    ...((power ?? 0) > 0 ? (['swPowerCap'] as const) : []),
+    ...((thermal ?? 0) > 0 ? (['swThermalSlowdown'] as const) : []),
+  ];
 }

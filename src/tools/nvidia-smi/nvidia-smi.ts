@@ -1,6 +1,8 @@
 import { type Answer, ask, askNow, type NoAnswer, problemOf } from '../../process/ask.ts';
 import type { EnvironmentVariables } from '../../process/environment-variables.ts';
+import type { OtherProcess } from '../../records/telemetry.ts';
 import { printable } from '../../text/printable.ts';
+import { numberOrNull } from './values.ts';
 
 const PROGRAM = 'nvidia-smi';
 
@@ -46,7 +48,7 @@ export function whyNoReport(answer: NoAnswer): string {
   }
 }
 
-export interface SmiResult {
+interface SmiResult {
   /** Null when it was not started, was ended by a signal or gave no answer in time. */
   readonly exitCode: number | null;
   /** Both of its outputs: it complains now on one, now on the other. */
@@ -86,4 +88,17 @@ function resultOf(answer: Answer): SmiResult {
 
 function firstLine(text: string): string {
   return text.trim().split('\n')[0] ?? '';
+}
+
+/** With it the work of every process runs through this one, also that of a run. */
+const MPS_SERVER = /(?:^|\/)nvidia-cuda-mps-server$/;
+
+/** Reads `nvidia-smi --query-compute-apps=pid,used_memory,process_name --format=csv,noheader,nounits`. */
+export function parseComputeApps(text: string): OtherProcess[] {
+  return text.split('\n').flatMap((line) => {
+    const [pid = '', memory, ...name] = line.split(',');
+    if (!/^\d+$/.test(pid.trim())) return [];
+    const process = { pid: Number(pid), name: name.join(',').trim(), memoryMib: numberOrNull(memory) };
+    return MPS_SERVER.test(process.name) ? [] : [process];
+  });
 }

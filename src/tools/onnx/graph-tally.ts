@@ -1,5 +1,4 @@
-import type { OnnxExternalFile, OnnxOpCount, OnnxWeights } from './facts.ts';
-import { elementTypeName } from './element-types.ts';
+import { elementTypeName, type OnnxExternalFile, type OnnxOpCount, type OnnxWeights } from './facts.ts';
 import type { TensorHeader } from './tensor.ts';
 import { OnnxFormatError } from './wire-reader.ts';
 

@@ -1,5 +1,4 @@
-import { elementTypeName } from './element-types.ts';
-import { type OnnxDimension, type OnnxTensorInfo, shapeText } from './facts.ts';
+import { elementTypeName, type OnnxDimension, type OnnxTensorInfo, shapeText } from './facts.ts';
 import type { GraphTally } from './graph-tally.ts';
 import { type QuantizingNode, readNode } from './node.ts';
 import { numberOf, readTensor } from './tensor.ts';

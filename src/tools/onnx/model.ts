@@ -1,5 +1,4 @@
-import type { OnnxModel, OnnxOpCount, OnnxOpset } from './facts.ts';
-import { elementTypeName } from './element-types.ts';
+import { elementTypeName, type OnnxModel, type OnnxOpCount, type OnnxOpset } from './facts.ts';
 import { type GraphFacts, readGraph } from './graph.ts';
 import { GraphTally } from './graph-tally.ts';
 import { readNode, type QuantizingNode } from './node.ts';

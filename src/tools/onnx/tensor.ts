@@ -1,5 +1,4 @@
-import { elementsBytes } from './facts.ts';
-import { elementTypeName } from './element-types.ts';
+import { elementsBytes, elementTypeName } from './facts.ts';
 import { OnnxFormatError, type WireField, type WireReader } from './wire-reader.ts';
 
 /** A TensorProto without its values. */

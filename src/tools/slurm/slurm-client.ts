@@ -1,7 +1,7 @@
 import { EnvironmentLackingError } from '../../errors.ts';
 import { type Answer, ask } from '../../process/ask.ts';
 import { definedVariables, type EnvironmentVariables } from '../../process/environment-variables.ts';
-import { configValue, isUnreachable, lastWords } from './replies.ts';
+import { printable } from '../../text/printable.ts';
 import { parseSacct, parseScontrolJobs, parseSqueue, SACCT_FORMAT, SQUEUE_FORMAT, type TaskRow } from './task-rows.ts';
 
 /** A controller that is away keeps each command waiting for 9 to 18 s. */
@@ -10,10 +10,10 @@ const PATIENCE_MS = 120_000;
 const DEFAULT_MAX_ARRAY = 1001;
 
 /** A controller that is away is a refusal. */
-export type SlurmReply = Extract<Answer, { readonly kind: 'answered' | 'refused' }>;
+type SlurmReply = Extract<Answer, { readonly kind: 'answered' | 'refused' }>;
 
 /** Rows, or that the controller gave no answer: then nothing can be said of any job. */
-export type Rows =
+type Rows =
   | { readonly kind: 'rows'; readonly rows: readonly TaskRow[] }
   | { readonly kind: 'unreachable'; readonly problem: string };
 
@@ -123,4 +123,56 @@ const DROPPED = /^(?:SBATCH|SLURM|SQUEUE|SACCT|SCANCEL|SCONTROL|SINFO|SALLOC|SRU
 function slurmEnvironment(env: EnvironmentVariables): Record<string, string> {
   const kept = Object.entries(definedVariables(env)).filter(([name]) => KEPT.has(name) || !DROPPED.test(name));
   return { ...Object.fromEntries(kept), LC_ALL: 'C' };
+}
+
+export interface JobId {
+  readonly jobId: string;
+  readonly cluster: string | null;
+}
+
+/** What `sbatch --parsable` printed; filters of a site may print above it. Null when no id is there. */
+export function parseJobId(stdout: string): JobId | null {
+  const last = stdout.split('\n').findLast((line) => line.trim() !== '') ?? '';
+  const [, jobId, cluster = null] = /^(\d+)(?:;([\w.-]+))?$/.exec(last.trim()) ?? [];
+  return jobId === undefined ? null : { jobId, cluster };
+}
+
+/** What becomes of a command that Slurm did not take: nothing, or it may do so later. */
+type Refusal = 'final' | 'passing';
+
+const PASSING = [
+  /unable to contact slurm controller/i,
+  /socket timed out/i,
+  /resource temporarily unavailable/i,
+  /QOSMaxSubmit/i,
+  /AssocMaxSubmit/i,
+  /slurm temporarily unable to accept job/i,
+  /connection (?:refused|timed out|reset)/i,
+  /zero bytes were transmitted or received/i,
+  /unable to connect to|communication (?:connection )?failure/i,
+];
+
+export function refusalOf(stderr: string): Refusal {
+  return PASSING.some((pattern) => pattern.test(stderr)) ? 'passing' : 'final';
+}
+
+const UNREACHABLE =
+  /unable to contact slurm controller|socket timed out|zero bytes were transmitted|connection (?:refused|timed out)|unable to connect to slurm/i;
+
+/** The controller gave no answer: then nothing can be said of any job. */
+export function isUnreachable(stderr: string): boolean {
+  return UNREACHABLE.test(stderr);
+}
+
+/** What Slurm said last, in one line without its own name. */
+export function lastWords(stderr: string): string {
+  const lines = stderr.split('\n').map((line) => line.trim());
+  const last = lines.findLast((line) => /error:/.test(line)) ?? lines.findLast(Boolean) ?? '';
+  return printable(last.replace(/^\w+: (?:error: )?/, '')).slice(0, 300);
+}
+
+/** `scontrol show config`, one value. */
+function configValue(text: string, key: string): string | null {
+  const line = text.split('\n').find((entry) => entry.split('=')[0]?.trim() === key);
+  return line === undefined ? null : line.slice(line.indexOf('=') + 1).trim();
 }

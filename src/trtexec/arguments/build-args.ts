@@ -5,8 +5,7 @@ import { type BuildRequest, type Flags, type MatrixCell, onnxOf } from '../../ma
 import { namedAxis, namedWords, profilingVerbosity } from '../../records/axis.ts';
 import { PLACEHOLDERS } from '../../records/plan.ts';
 import type { Dialect } from './dialect.ts';
-import { buildFlags } from './implied-flags.ts';
-import { pluginFlags } from './plugin-flags.ts';
+import { buildFlags, pluginFlags } from './implied-flags.ts';
 
 export interface SpelledArgs {
   /** What decides the engine, without paths. */

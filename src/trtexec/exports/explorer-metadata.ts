@@ -1,7 +1,7 @@
 import * as z from 'zod';
 
 import type { Shapes } from '../../records/cell.ts';
-import { ExportFormatError } from './file-format-error.ts';
+import { ExportFormatError } from '../../errors.ts';
 
 const metadataSchema = z.object({
   inference_options: z.record(z.string(), z.unknown()).default({}),

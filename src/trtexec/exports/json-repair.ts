@@ -1,4 +1,4 @@
-import { ExportFormatError } from './file-format-error.ts';
+import { ExportFormatError } from '../../errors.ts';
 
 // oxlint-disable-next-line no-control-regex -- TensorRT joins names with U+001E and U+001F and does not escape them
 const RAW_CONTROL = /[\u0000-\u0008\u000b\u000c\u000e-\u001f]/g;

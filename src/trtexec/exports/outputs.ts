@@ -1,6 +1,6 @@
 import * as z from 'zod';
 
-import { ExportFormatError } from './file-format-error.ts';
+import { ExportFormatError } from '../../errors.ts';
 
 const exported = z.array(
   z.object({ name: z.string(), dimensions: z.string().regex(/^\d+(?:x\d+)*$/), values: z.array(z.number()) }),

@@ -1,5 +1,5 @@
 import { isRecord } from '../../text/unknown-values.ts';
-import { ExportFormatError } from './file-format-error.ts';
+import { ExportFormatError } from '../../errors.ts';
 
 const OPEN = 0x7b;
 const CLOSE = 0x7d;

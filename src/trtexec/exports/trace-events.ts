@@ -2,7 +2,7 @@ import * as z from 'zod';
 
 import type { LayerProfile } from '../log/parsed-log.ts';
 import { isRecord } from '../../text/unknown-values.ts';
-import { ExportFormatError } from './file-format-error.ts';
+import { ExportFormatError } from '../../errors.ts';
 
 /** An event of an engine trace: `dur` in microseconds, summed over all runs. */
 const eventSchema = z.object({ name: z.string(), ph: z.literal('X'), dur: z.number().min(0) });

@@ -1,5 +1,5 @@
 import type { RunFlag } from '../../records/run-flag.ts';
-import type { QueryTimes } from '../query-times.ts';
+import type { QueryTimes } from '../run-facts.ts';
 import { type ComputeTimes, type FitnessFacts, hasOneStream, percent } from './facts.ts';
 import { isHostStarved } from './host-bound.ts';
 

@@ -1,6 +1,5 @@
 import type { Environment } from '../../records/environment.ts';
-import type { QueryTimes } from '../query-times.ts';
-import type { DerivedValues } from '../run-facts.ts';
+import type { DerivedValues, QueryTimes } from '../run-facts.ts';
 import type { RunTelemetry } from '../../records/telemetry.ts';
 import type { TrtexecRun } from '../log/parsed-log.ts';
 

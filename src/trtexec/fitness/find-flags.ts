@@ -1,12 +1,12 @@
+import { knownVariablesOn } from '../../process/environment-variables.ts';
 import type { HarnessReading } from '../../records/harness.ts';
-import type { RunFlag } from '../../records/run-flag.ts';
+import type { RunFlag, RunMark } from '../../records/run-flag.ts';
 import { median } from '../../statistics/median.ts';
-import { bimodal } from './bimodal.ts';
 import { hardwareSlowdown, powerLimited, thermalSlowdown } from './clocks.ts';
-import { coarseTimer } from './coarse-timer.ts';
 import { contended } from './contended.ts';
 import { at, type ComputeTimes, computeTimesOf, type FitnessFacts, hasOneStream, percent } from './facts.ts';
 import { hostBound } from './host-bound.ts';
+import { bimodal, coarseTimer } from './samples.ts';
 
 /** What is known of a run of another harness, whose times nobody knows one by one. */
 export function findHarnessFlags(facts: FitnessFacts, reading: HarnessReading | null): RunFlag[] {
@@ -150,4 +150,28 @@ function pcieReduced({ telemetry, machine }: FitnessFacts): RunFlag | null {
     value: (width / mostWidth) * 2 ** (generation - mostGeneration),
     evidence: `PCIe ${generation} x${width}, ${mostGeneration} x${mostWidth} is possible`,
   };
+}
+
+/** What `run.json` says of the circumstances. */
+interface MarkedRun {
+  /** Variables that were stored. */
+  readonly env: Readonly<Record<string, string>>;
+  readonly marks: readonly RunMark[];
+}
+
+const LONGEST_VALUE = 60;
+
+/** What makes a run another thing than its cell as it is used: variables that are known for it, and what was said of it. */
+export function marked({ env, marks }: MarkedRun): RunFlag[] {
+  const flags = new Map<RunFlag['id'], string[]>();
+  for (const { variable, value } of knownVariablesOn(env)) {
+    for (const { id, because } of variable.flags) {
+      const setting = `${variable.name}=${value.slice(0, LONGEST_VALUE)}`;
+      flags.set(id, [...(flags.get(id) ?? []), `${setting}: ${because}`]);
+    }
+  }
+  for (const mark of marks) {
+    if (!flags.has(mark)) flags.set(mark, ['its experiment says so']);
+  }
+  return [...flags].map(([id, evidence]) => ({ id, effect: 'barred', value: null, evidence: evidence.join('; ') }));
 }

@@ -1,5 +1,5 @@
 import type { RunFlag } from '../../records/run-flag.ts';
-import type { QueryTimes } from '../query-times.ts';
+import type { QueryTimes } from '../run-facts.ts';
 import { type ComputeTimes, type FitnessFacts, percent } from './facts.ts';
 
 /** Under this share of the time the GPU is idle enough to ask why: of the recorded nights only a cell bound by its copies. */

@@ -1,6 +1,34 @@
 import { compareTensorrtVersions, parseTensorrtVersion, type TensorrtVersion } from '../../text/version.ts';
-import type { FlagPhase, TrtexecFlag } from './trtexec-flag.ts';
 import table from './trtexec-flags.json' with { type: 'json' };
+
+/** In which step of a cell a flag acts. */
+export type FlagPhase = 'build' | 'inference' | 'both' | 'report';
+
+/** One flag of trtexec over its versions. */
+interface TrtexecFlag {
+  readonly flag: string;
+  readonly value: 'none' | 'needed' | 'optional';
+  readonly since: TensorrtVersion;
+  readonly removed: TensorrtVersion | null;
+  readonly phase: FlagPhase;
+  /** Its value is a path: taken from the matrix file's folder. */
+  readonly isPath: boolean;
+  readonly isRepeatable: boolean;
+  readonly note: string;
+}
+
+/** Flags of trtexec that fields of a cell stand for. */
+export const CELL_FLAGS = [
+  '--shapes',
+  '--useCudaGraph',
+  '--noCudaGraph',
+  '--noDataTransfers',
+  '--includeDataTransfers',
+  '--useSpinWait',
+  '--noSpinWait',
+  '--infStreams',
+  '--streams',
+] as const;
 
 /** Several stand under "build" although they act while an engine is loaded and run. */
 const RUN_TIME_FLAGS = new Set([
@@ -107,4 +135,35 @@ const ABSENT_AGAIN: Readonly<Record<string, { readonly major: number; readonly m
 
 function isBetween(value: number, [low, high]: readonly [number, number]): boolean {
   return value >= low && value <= high;
+}
+
+/** The file that a build flag names; null for a flag without one. */
+export function fileOfFlag(flag: string): { readonly name: string; readonly path: string } | null {
+  const equals = flag.indexOf('=');
+  const name = flag.slice(0, equals);
+  return equals === -1 || findFlag(name)?.isPath !== true ? null : { name, path: flag.slice(equals + 1) };
+}
+
+/** A flag as it is stored: what a file held says more than where it lay. */
+export function flagWithHash(name: string, path: string, sha256: string): string {
+  return `${name}=${baseOf(path)}@sha256:${sha256}`;
+}
+
+/** A pattern of SQL's LIKE (escape \) for stored flags that are the same but for folders and content of files. */
+export function storedFlagsPattern(flags: readonly string[]): string {
+  const parts = flags.map((flag) => {
+    const file = fileOfFlag(flag);
+    return file === null
+      ? literally(JSON.stringify(flag))
+      : `"${file.name}=%${literally(JSON.stringify(baseOf(file.path)).slice(1, -1))}%"`;
+  });
+  return `[${parts.join(',')}]`;
+}
+
+function literally(text: string): string {
+  return text.replaceAll(/[\\%_]/g, '\\$&');
+}
+
+function baseOf(path: string): string {
+  return path.slice(path.lastIndexOf('/') + 1);
 }

@@ -1,5 +1,5 @@
 import type { BuildShape, EffectiveOptions, Banner } from './parsed-log.ts';
-import { finiteOrNull } from './numbers.ts';
+import { finiteOrNull } from './printed-values.ts';
 
 /** The banner while it is read: an open map, as keys change their names between versions. */
 export type BannerDraft = Record<string, Record<string, string>>;

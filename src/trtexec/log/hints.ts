@@ -1,6 +1,6 @@
-import type { Hint } from './parsed-log.ts';
-import { finiteOrNull, NUMBER } from './numbers.ts';
 import type { LogMessage } from './log-lines.ts';
+import type { BuildFacts, Hint } from './parsed-log.ts';
+import { finiteOrNull, NUMBER } from './printed-values.ts';
 
 interface HintRule {
   readonly id: string;
@@ -10,7 +10,7 @@ interface HintRule {
 
 /**
  * What trtexec and the TensorRT library remark about a run, 8.0 to 11.x. To add a hint: one line here, one line of a
- * real log in `test/parse/trtexec/hints.test.ts`.
+ * real log in `test/trtexec/log/hints.test.ts`.
  */
 export const HINT_RULES: readonly HintRule[] = [
   { id: 'enqueue_bound', pattern: /Throughput may be bound by Enqueue Time rather than/ },
@@ -72,4 +72,16 @@ export function findHints(message: LogMessage): Hint[] {
   // The generic rule is not said beside the flag's own.
   const specific = hints.filter(({ id }) => id !== 'deprecated_flag');
   return specific.some(({ id }) => id === 'directio' || id === 'sparsity') ? specific : hints;
+}
+
+/** Remarks that every log of their kind has: they are stored for their number, and are no hint to anybody. */
+export const REMARKS_FOR_NUMBERS = ['engine_loaded_s', 'engine_refitted_ms'] as const;
+
+type RemarkForNumber = (typeof REMARKS_FOR_NUMBERS)[number];
+
+export function remarkNumbers({
+  deserializedS,
+  refitMs,
+}: BuildFacts): Readonly<Record<RemarkForNumber, number | null>> {
+  return { engine_loaded_s: deserializedS, engine_refitted_ms: refitMs };
 }

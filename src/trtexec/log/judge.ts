@@ -1,11 +1,11 @@
-import type { Evidence, FailureReason, Outcome } from '../../records/outcome.ts';
-import type { FitnessLimits, ProcessFacts, RequestedOptions, RunExports } from '../run-facts.ts';
-import type { RunRole } from '../../records/run.ts';
+import type { Evidence, FailureReason, Outcome, UnfitReason } from '../../records/outcome.ts';
 import type { RunFlag } from '../../records/run-flag.ts';
-import type { TrtexecRun } from './parsed-log.ts';
-import { disturbed, endedByOthers, failed, said, signalOf, unfitFor } from './ended.ts';
-import { contradictedArgument, differingOption } from './honoured.ts';
+import type { RunRole } from '../../records/run.ts';
+import { CELL_FLAGS } from '../flags/flag-table.ts';
+import type { FitnessLimits, ProcessFacts, RequestedOptions, RunExports } from '../run-facts.ts';
 import { queryCount, startsSlower } from './derived.ts';
+import { disturbed, endedByOthers, failed, said, signalOf, unfitFor } from './ended.ts';
+import type { TrtexecRun } from './parsed-log.ts';
 
 export interface JudgedParts {
   readonly run: TrtexecRun;
@@ -161,4 +161,75 @@ function suspect(run: TrtexecRun): Outcome | null {
   const unloaded = errors.find(({ text }) => /Unable to (?:open|load) library/.test(text));
   if (unloaded !== undefined) return failed('libraryMissing', [unloaded]);
   return errors.length > 0 ? unfitFor('suspectErrors', errors) : null;
+}
+
+interface Difference {
+  readonly reason: UnfitReason;
+  readonly text: string;
+}
+
+/** The first option that was asked for and that trtexec, by its banner, did not use; null when all were. */
+function differingOption(run: TrtexecRun, requested: RequestedOptions, buildOnly: boolean): Difference | null {
+  const { options } = run;
+  const { precisionWord } = requested;
+  if (precisionWord !== undefined && options.precision !== null) {
+    if (!options.precision.includes(precisionWord)) {
+      return {
+        reason: 'precisionIgnored',
+        text: `asked for ${precisionWord}, the banner says "Precision: ${options.precision}"`,
+      };
+    }
+  }
+  if (buildOnly) return null;
+  const pairs = [
+    ['CUDA graph', requested.cudaGraph, options.cudaGraph],
+    ['data transfers', requested.dataTransfers, options.dataTransfers],
+    ['spin wait', requested.spinWait, options.spinWait],
+    ['streams', requested.streams, options.streams],
+  ] as const;
+  for (const [name, asked, used] of pairs) {
+    if (asked !== undefined && used !== null && asked !== used) {
+      return { reason: 'optionsDiffer', text: `asked for ${name}: ${asked}, the banner says ${used}` };
+    }
+  }
+  return differingShape(run, requested);
+}
+
+/** What makes another measurement of it. Values that are paths go by their last part. */
+const MEASURED_FLAGS = ['--loadEngine', ...CELL_FLAGS, '--fp16', '--bf16', '--int8', '--fp8', '--best'];
+
+/** The first flag that the first line of the log and a command line stated beside it do not share, in words. */
+function contradictedArgument({ commandLine }: TrtexecRun, argv: readonly string[] | null): string | null {
+  if (commandLine === null || argv === null) return null;
+  // A script that calls trtexec says nothing of the flags that it gives.
+  if (!argv.some((arg) => /^--(?:loadEngine|onnx)=/.test(arg))) return null;
+  const [stated, printed] = [argv, commandLine.trim().split(/ (?=--)/)];
+  for (const flag of MEASURED_FLAGS) {
+    const [requestedFlag, ran] = [argumentOf(stated, flag), argumentOf(printed, flag)];
+    if (requestedFlag !== ran) {
+      return `run.json says ${requestedFlag ?? `no ${flag}`}, the first line of its log ${ran ?? `no ${flag}`}: it is of another run`;
+    }
+  }
+  return null;
+}
+
+function argumentOf(args: readonly string[], flag: string): string | null {
+  const found = args.find((arg) => arg === flag || arg.startsWith(`${flag}=`))?.trim();
+  return found === undefined || flag !== '--loadEngine'
+    ? (found ?? null)
+    : `${flag}=${found.slice(flag.length + 1).replace(/^.*[/\\]/s, '')}`;
+}
+
+function differingShape(run: TrtexecRun, requested: RequestedOptions): Difference | null {
+  const used = Object.keys(run.options.shapes).length > 0 ? run.options.shapes : run.inputBindings;
+  for (const [input, asked] of Object.entries(requested.shapes ?? {})) {
+    const actual = used[input];
+    if (actual !== undefined && actual.join('x') !== asked.join('x')) {
+      return {
+        reason: 'optionsDiffer',
+        text: `asked for ${input}:${asked.join('x')}, it ran with ${actual.join('x')}`,
+      };
+    }
+  }
+  return null;
 }

@@ -114,7 +114,7 @@ export interface LayerProfile {
 }
 
 export interface Hint extends Evidence {
-  /** An id of `src/parse/trtexec/hints.ts`. */
+  /** An id of `hints.ts`. */
   readonly id: string;
   /** The number that the hint carries, such as the coefficient of variance in percent. */
   readonly value: number | null;

@@ -1,5 +1,5 @@
 import type { LayerProfile, LayerTime } from './parsed-log.ts';
-import { NUMBER, parseStreamNumber } from './numbers.ts';
+import { NUMBER, parseStreamNumber } from './printed-values.ts';
 
 export interface ProfileDraft {
   readonly iterations: number;

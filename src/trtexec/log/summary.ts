@@ -1,6 +1,6 @@
 import type { Measurement, TimedMetric, TimeStatistics } from '../../records/measurement.ts';
 import { isOneOf } from '../../text/unknown-values.ts';
-import { NUMBER, parseStreamNumber } from './numbers.ts';
+import { NUMBER, parseStreamNumber } from './printed-values.ts';
 
 /** The report's figures while they are read. `layout` 7 has headings instead of one line a metric. */
 export interface SummaryDraft {

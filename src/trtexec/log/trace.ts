@@ -1,5 +1,5 @@
 import type { TraceAverages } from './parsed-log.ts';
-import { finiteOrNull, NUMBER, parseStreamNumber } from './numbers.ts';
+import { finiteOrNull, NUMBER, parseStreamNumber } from './printed-values.ts';
 
 /** trtexec before 9.1 prints every group; more than this many are counted but not kept. */
 const MAX_GROUPS = 100_000;

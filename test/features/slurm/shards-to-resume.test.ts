@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 
-import type { ShardStatus } from '../../../src/tools/slurm/names.ts';
+import type { ShardStatus } from '../../../src/tools/slurm/states.ts';
 import { shardsToResume } from '../../../src/features/slurm/resume-run.ts';
 
 const status = (shard: number, state: ShardStatus['state'], reason = ''): ShardStatus => ({

@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
 
-import type { QueryTimes } from '../../../src/trtexec/query-times.ts';
+import type { QueryTimes } from '../../../src/trtexec/run-facts.ts';
 import { parseTimes } from '../../../src/trtexec/exports/times.ts';
 import { decodeSamples, encodeSamples } from '../../../src/store/runs/blob-codecs.ts';
 import { readFixture } from '../../support/recordings.ts';

@@ -6,8 +6,7 @@ import { readArrays } from '../../../src/variants/npz-read.ts';
 import { readOnnxFacts } from '../../../src/tools/onnx/onnx-file.ts';
 import type { OnnxTensorInfo } from '../../../src/tools/onnx/facts.ts';
 import type { PlannedVariant } from '../../../src/records/plan.ts';
-import { calibrationInputs, checkBase } from '../../../src/tools/modelopt/check-base.ts';
-import { checkCalibration } from '../../../src/tools/modelopt/check-calibration.ts';
+import { calibrationInputs, checkBase, checkCalibration } from '../../../src/tools/modelopt/check-base.ts';
 import { ROOT } from '../../support/bench.ts';
 
 const MODELS = join(ROOT, 'test', 'fixtures', 'onnx');

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 
 import { describe, expect, test } from 'vitest';
 
-import { ExportFormatError } from '../../../src/trtexec/exports/file-format-error.ts';
+import { ExportFormatError } from '../../../src/errors.ts';
 import { parseGpuReport } from '../../../src/tools/nvidia-smi/gpu-report.ts';
 
 const FIXTURES = join(import.meta.dirname, '..', '..', 'fixtures', 'nvidia-smi');

@@ -3,11 +3,9 @@ import { join } from 'node:path';
 
 import { describe, expect, test } from 'vitest';
 
-import { ExportFormatError } from '../../../src/trtexec/exports/file-format-error.ts';
-import { parseComputeApps } from '../../../src/tools/nvidia-smi/compute-apps.ts';
-import { parseDmon } from '../../../src/tools/nvidia-smi/dmon.ts';
-import { samplesOf } from '../../../src/tools/nvidia-smi/gpu-samples.ts';
-import { parseQueryCsv } from '../../../src/tools/nvidia-smi/query-csv.ts';
+import { ExportFormatError } from '../../../src/errors.ts';
+import { parseComputeApps } from '../../../src/tools/nvidia-smi/nvidia-smi.ts';
+import { parseDmon, parseQueryCsv, samplesOf } from '../../../src/tools/nvidia-smi/gpu-samples.ts';
 import { SMI_FIXTURES } from '../../support/nvidia-smi.ts';
 
 const read = (name: string): string => readFileSync(join(SMI_FIXTURES, name), 'utf8');

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 
 import type { TelemetrySample } from '../../../src/records/telemetry.ts';
-import { parseQueryCsv } from '../../../src/tools/nvidia-smi/query-csv.ts';
+import { parseQueryCsv } from '../../../src/tools/nvidia-smi/gpu-samples.ts';
 import { summariseTelemetry } from '../../../src/tools/nvidia-smi/summarise.ts';
 import { SUSTAINED } from '../../support/recordings.ts';
 

@@ -1,8 +1,7 @@
 import { describe, expect, test } from 'vitest';
 
-import { arraySpec, chunkShards } from '../../../src/tools/slurm/arrays.ts';
-import { parseJobId, refusalOf } from '../../../src/tools/slurm/replies.ts';
-import { sbatchArgs, TASK_SCRIPT } from '../../../src/tools/slurm/sbatch-args.ts';
+import { arraySpec, chunkShards, sbatchArgs, TASK_SCRIPT } from '../../../src/tools/slurm/sbatch-args.ts';
+import { parseJobId, refusalOf } from '../../../src/tools/slurm/slurm-client.ts';
 import { type LocalShardState, reconcileShard, type SchedulerState } from '../../../src/tools/slurm/states.ts';
 import { parseSacct, parseSqueue, type TaskRow } from '../../../src/tools/slurm/task-rows.ts';
 

@@ -6,7 +6,7 @@ import { describe, expect, test } from 'vitest';
 import { readRunFolder } from '../../../src/artefacts/read/read-run.ts';
 import { outcomeReason } from '../../../src/records/outcome.ts';
 import { DEFAULT_FITNESS_LIMITS, NO_EXPORTS, NOBODY_WATCHED } from '../../../src/trtexec/run-facts.ts';
-import { judgeRun, type JudgedParts } from '../../../src/trtexec/log/judge.ts';
+import { type JudgedParts, judgeRun } from '../../../src/trtexec/log/judge.ts';
 import { H100 } from '../../support/h100.ts';
 import { FIXTURES, GUIDE, onlyRun } from '../../support/recordings.ts';
 

@@ -1,4 +1,4 @@
-import type { QueryTimeColumn, QueryTimes } from '../../../trtexec/query-times.ts';
+import type { QueryTimeColumn, QueryTimes } from '../../../trtexec/run-facts.ts';
 import type { TraceSlice, TraceTrack } from './trace.ts';
 
 interface Kind {

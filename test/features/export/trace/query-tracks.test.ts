@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 
-import type { QueryTimes } from '../../../../src/trtexec/query-times.ts';
+import type { QueryTimes } from '../../../../src/trtexec/run-facts.ts';
 import { printable } from '../../../../src/text/printable.ts';
 import { chromeTrace, type Trace } from '../../../../src/features/export/trace/trace.ts';
 import { perfettoTrace } from '../../../../src/features/export/trace/perfetto-trace.ts';

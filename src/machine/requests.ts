@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import type { Immutable } from '../records/scalars.ts';
 
 /** The clock that the board holds at its power limit, its highest one, or a frequency in MHz. */
 export const clockRequestSchema = z.union([z.enum(['base', 'max']), z.number()]);
@@ -28,7 +29,7 @@ export interface ChosenClocks {
   readonly policy: string;
 }
 
-export type ClockChoice =
+type ClockChoice =
   | { readonly kind: 'chosen'; readonly clocks: ChosenClocks }
   /** The frequency is none of this GPU; what the nearest are. */
   | { readonly kind: 'unsupported'; readonly problem: string }
@@ -63,4 +64,40 @@ export function chooseClocks(wish: ClockWish, supported: SupportedClocks): Clock
 /** The lock that a clock policy names; null for clocks that float, or of which nothing is known. */
 export function lockOf(policy: string | null): string | null {
   return policy?.startsWith('locked') === true ? policy : null;
+}
+
+/** What is waited for before each timed run, so that no run pays for the heat of the one before. */
+export const coolDownSchema = z.discriminatedUnion('kind', [
+  z.object({ kind: z.literal('pause'), seconds: z.number() }),
+  /** Until the GPU is as cool as that, in degrees Celsius. */
+  z.object({ kind: z.literal('temperature'), maxC: z.number() }),
+]);
+
+export type CoolDown = Immutable<z.infer<typeof coolDownSchema>>;
+
+const LOWEST_C = 20;
+const HIGHEST_C = 100;
+const LONGEST_S = 3600;
+
+/** `10s`, `1m` or `45C`; null for anything else. */
+export function readCoolDown(text: string): CoolDown | null {
+  const [, number, unit] = /^(\d+(?:\.\d+)?)\s*(s|m|°?C)$/i.exec(text.trim()) ?? [];
+  if (number === undefined || unit === undefined) return null;
+  const value = Number(number);
+  if (/c$/i.test(unit)) {
+    return value >= LOWEST_C && value <= HIGHEST_C ? { kind: 'temperature', maxC: value } : null;
+  }
+  const seconds = /m/i.test(unit) ? value * 60 : value;
+  return seconds > 0 && seconds <= LONGEST_S ? { kind: 'pause', seconds } : null;
+}
+
+/** Whether a process is bound to the CPUs and the memory of one NUMA node: of its GPU's, or of the one named. */
+export const numaSchema = z.union([z.enum(['auto', 'off']), z.number()]);
+
+export type NumaWish = z.infer<typeof numaSchema>;
+
+/** `auto`, `off`, or the number of a node; null for anything else. */
+export function readNumaWish(text: string): NumaWish | null {
+  if (text === 'auto' || text === 'off') return text;
+  return /^\d{1,3}$/.test(text) ? Number(text) : null;
 }
