@@ -91,11 +91,11 @@ function search(machine: Machine, judge: (commit: number) => StepVerdict): Answe
   for (;;) {
     const state = searchCommits(LINE, judged);
     const culprit = String(machine.culprit);
-    if (state.kind === 'found') return state.commit === culprit ? 'right' : 'wrong';
-    if (state.kind === 'range') return state.commits.includes(culprit) ? 'range' : 'wrong';
-    const commit = Number(state.commit);
+    if (state.kind === 'found') return state.names[0] === culprit ? 'right' : 'wrong';
+    if (state.kind !== 'test') return state.names.includes(culprit) ? 'range' : 'wrong';
+    const commit = Number(state.candidate);
     const verdict = machine.isBroken(commit) ? 'broken' : judge(commit);
-    judged.push({ candidate: state.commit, verdict });
+    judged.push({ candidate: state.candidate, verdict });
   }
 }
 

@@ -8,13 +8,14 @@ import { isMetric, isOfBuild, METRIC_IDS, type MetricId } from '../../records/me
 import { printable } from '../../text/printable.ts';
 import { resolveRevision } from '../../tools/git/git.ts';
 import { readFactors } from '../../matrix/points/factors.ts';
+import { commitTask } from './commits.ts';
+import { factorTask } from './factors.ts';
 import { bisectText } from './text.ts';
 import { Measurements } from './measurements.ts';
 import { reportOf } from './report-of.ts';
 import { searchToTheEnd, type SearchEnd } from './search.ts';
 import { bisectFolderOf, enginesOf, inSession, type Session } from './session.ts';
 import { type BisectRequest, type BisectState, idOfRequest, newestUnfinished, newState, readState } from './state.ts';
-import { taskOf } from './task.ts';
 import { type Io, printResult } from '../../cli/io.ts';
 import { storePath } from '../../cli/store-location.ts';
 import type { BisectOptions } from './command.ts';
@@ -42,7 +43,9 @@ export async function bisect(
 async function search(session: Session, options: BisectOptions, io: Io): Promise<ExitCode> {
   const { request } = session.state();
   const there: Io = { ...io, cwd: request.cwd };
-  const task = await taskOf(request, session.folder, there);
+  const task = await (request.search.kind === 'commits'
+    ? commitTask(request, request.search, session.folder, there)
+    : factorTask(request, request.search, session.folder, there));
   const placed = { ...session, io: there };
   const measurements = new Measurements(placed, task);
   const end = await searchToTheEnd(placed, task, measurements);

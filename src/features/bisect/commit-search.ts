@@ -1,21 +1,16 @@
-import { isHopeless, isSkipped, type Judged } from './step.ts';
-
-export type CommitSearchState =
-  | { readonly kind: 'test'; readonly commit: string }
-  | { readonly kind: 'found'; readonly commit: string }
-  /** Commits that could not be judged stand between the last good and the first bad one: any of these may be it. */
-  | { readonly kind: 'range'; readonly commits: readonly string[] };
+import { isHopeless, isSkipped, type Judged, type NextStep } from './step.ts';
 
 /**
  * Which commit to test next, for whatever is known so far. A good commit clears itself and all its ancestors, a bad
  * one accuses itself and all of its own, so merges are searched like straight lines. One that could not be judged is
  * left out, and a neighbour of it taken; after that the search jumps away, as breakage often lasts for many commits.
+ * Such commits between the last good and the first bad one are left in a range.
  *
  * Without such commits it takes at most ceil(log2 n) tests for n commits, and never more than one and a half more for
  * each of them.
  * @param commits after the good end up to the bad one, which is the last; parents stand before their children
  */
-export function searchCommits(commits: readonly GraphCommit[], judged: readonly Judged[]): CommitSearchState {
+export function searchCommits(commits: readonly GraphCommit[], judged: readonly Judged[]): NextStep<string> {
   const suspects = suspectsOf(commits, judged);
   const tested = new Set(judged.map(({ candidate }) => candidate));
   const worst = suspects.at(-1);
@@ -24,11 +19,10 @@ export function searchCommits(commits: readonly GraphCommit[], judged: readonly 
     suspects.flatMap(({ commit }) => (tested.has(commit) || commit === worst?.commit ? [] : [commit])),
   );
   if (testable.size === 0 || isHopeless(judged)) {
-    const left = suspects.map(({ commit }) => commit);
-    const [only] = left;
-    return left.length === 1 && only !== undefined ? { kind: 'found', commit: only } : { kind: 'range', commits: left };
+    const names = suspects.map(({ commit }) => commit);
+    return { kind: names.length === 1 ? 'found' : 'range', names };
   }
-  return { kind: 'test', commit: choose(suspects, testable, judged) };
+  return { kind: 'test', candidate: choose(suspects, testable, judged) };
 }
 
 /** Tests that are still to come when every commit can be judged. */

@@ -1,4 +1,4 @@
-import { isHopeless, type StepVerdict } from './step.ts';
+import { isHopeless, type NextStep, type StepVerdict } from './step.ts';
 
 /** A configuration that was tested: these factors at their bad value, all others at their good one. */
 export interface JudgedFactors {
@@ -6,61 +6,51 @@ export interface JudgedFactors {
   readonly verdict: StepVerdict;
 }
 
-export type FactorSearchState =
-  | { readonly kind: 'test'; readonly bad: readonly string[] }
-  | { readonly kind: 'found'; readonly factor: string }
-  /** No single one makes the difference: they do so together. */
-  | { readonly kind: 'together'; readonly factors: readonly string[] }
-  /** What could not be told apart. */
-  | { readonly kind: 'range'; readonly factors: readonly string[] };
-
 /**
  * Which factors to switch to bad next: half of the suspects, so that each test clears half of them. What is left over
  * at the end is tested alone, unless it was: a factor that only does harm together with others is not taken for the
  * cause. A half that cannot be judged is answered by other halves, then by single factors.
  */
-export function searchFactors(factors: readonly string[], judged: readonly JudgedFactors[]): FactorSearchState {
-  let suspects = factors;
-  const verdicts = new Map(judged.map(({ bad, verdict }) => [keyOf(bad), verdict]));
-  for (;;) {
-    const [only] = suspects;
-    if (suspects.length <= 1 || only === undefined) {
-      return only === undefined ? { kind: 'range', factors: [] } : lastOf(only, factors, verdicts);
-    }
-    const narrowed = narrow(suspects, verdicts);
-    if (narrowed.kind === 'test' && isHopeless(judged)) return { kind: 'range', factors: suspects };
-    if (narrowed.kind !== 'suspects') return narrowed;
-    suspects = narrowed.factors;
-  }
+export function searchFactors(
+  factors: readonly string[],
+  judged: readonly JudgedFactors[],
+): NextStep<readonly string[]> {
+  const verdicts = verdictsOf(judged);
+  const { next, suspects } = narrowed(factors, verdicts);
+  const [only] = suspects;
+  if (next === null) return only === undefined ? { kind: 'range', names: [] } : lastOf(only, factors, verdicts);
+  return next.kind === 'test' && isHopeless(judged) ? { kind: 'range', names: suspects } : next;
 }
 
 /** Tests that are still to come when every one of them can be judged, and the last one is made alone. */
 export function factorTestsLeft(factors: readonly string[], judged: readonly JudgedFactors[]): number {
-  let suspects = factors;
-  const verdicts = new Map(judged.map(({ bad, verdict }) => [keyOf(bad), verdict]));
-  while (suspects.length > 1) {
-    const narrowed = narrow(suspects, verdicts);
-    if (narrowed.kind !== 'suspects') break;
-    suspects = narrowed.factors;
-  }
+  const { suspects } = narrowed(factors, verdictsOf(judged));
   return Math.ceil(Math.log2(Math.max(1, suspects.length))) + 1;
 }
 
-function narrow(
-  suspects: readonly string[],
-  verdicts: ReadonlyMap<string, StepVerdict>,
-):
-  | { readonly kind: 'suspects'; readonly factors: readonly string[] }
-  | Extract<FactorSearchState, { kind: 'test' | 'range' }> {
-  for (const part of partsOf(suspects)) {
-    const verdict = verdicts.get(keyOf(part));
-    if (verdict === undefined) return { kind: 'test', bad: part };
-    if (verdict === 'bad') return { kind: 'suspects', factors: part };
-    if (verdict === 'good') {
-      return { kind: 'suspects', factors: suspects.filter((factor) => !part.includes(factor)) };
-    }
+type Verdicts = ReadonlyMap<string, StepVerdict>;
+
+function verdictsOf(judged: readonly JudgedFactors[]): Verdicts {
+  return new Map(judged.map(({ bad, verdict }) => [keyOfFactors(bad), verdict]));
+}
+
+/** What is left of the factors, and what comes next when that is more than one. */
+function narrowed(
+  factors: readonly string[],
+  verdicts: Verdicts,
+): { readonly suspects: readonly string[]; readonly next: NextStep<readonly string[]> | null } {
+  let suspects = factors;
+  while (suspects.length > 1) {
+    const decided = partsOf(suspects).find((part) => {
+      const verdict = verdicts.get(keyOfFactors(part));
+      return verdict === undefined || verdict === 'bad' || verdict === 'good';
+    });
+    if (decided === undefined) return { suspects, next: { kind: 'range', names: suspects } };
+    const verdict = verdicts.get(keyOfFactors(decided));
+    if (verdict === undefined) return { suspects, next: { kind: 'test', candidate: decided } };
+    suspects = verdict === 'bad' ? decided : suspects.filter((factor) => !decided.includes(factor));
   }
-  return { kind: 'range', factors: suspects };
+  return { suspects, next: null };
 }
 
 /** Halves, each begun one factor further on, then the factors one by one. */
@@ -72,19 +62,16 @@ function partsOf(suspects: readonly string[]): readonly string[][] {
   return [...halves, ...suspects.map((factor) => [factor])];
 }
 
-function lastOf(
-  factor: string,
-  factors: readonly string[],
-  verdicts: ReadonlyMap<string, StepVerdict>,
-): FactorSearchState {
+function lastOf(factor: string, factors: readonly string[], verdicts: Verdicts): NextStep<readonly string[]> {
   // All of them bad is the bad end, which was measured before anything else.
-  if (factors.length === 1) return { kind: 'found', factor };
-  const verdict = verdicts.get(keyOf([factor]));
-  if (verdict === undefined) return { kind: 'test', bad: [factor] };
-  if (verdict === 'bad') return { kind: 'found', factor };
-  return verdict === 'good' ? { kind: 'together', factors } : { kind: 'range', factors: [factor] };
+  if (factors.length === 1) return { kind: 'found', names: [factor] };
+  const verdict = verdicts.get(keyOfFactors([factor]));
+  if (verdict === undefined) return { kind: 'test', candidate: [factor] };
+  if (verdict === 'bad') return { kind: 'found', names: [factor] };
+  return verdict === 'good' ? { kind: 'together', names: factors } : { kind: 'range', names: [factor] };
 }
 
-function keyOf(factors: readonly string[]): string {
-  return JSON.stringify(factors.toSorted());
+/** The key of a setting: the factors that are at their bad value. */
+export function keyOfFactors(bad: readonly string[]): string {
+  return JSON.stringify(bad.toSorted());
 }

@@ -5,8 +5,7 @@ import { printable } from '../../text/printable.ts';
 import { findCells } from '../../store/cells.ts';
 import type { Session } from './session.ts';
 import { Side } from './side.ts';
-import type { Subject } from './subject.ts';
-import type { Task } from './task.ts';
+import type { Subject, Task } from './subject.ts';
 import { valueRule } from '../../judge/value-rule.ts';
 
 /** All that was measured in one bisection: the two ends, and every candidate. */

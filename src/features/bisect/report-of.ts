@@ -1,4 +1,4 @@
-import { changeFrom } from './judge-ends.ts';
+import { changeFrom } from './turns.ts';
 import type { CellComparison } from '../../records/verdict.ts';
 import { cellLabel } from '../../text/cell-label.ts';
 import { formatPercent } from '../../terminal/numbers.ts';
@@ -8,7 +8,7 @@ import type { BisectOutput } from './output.ts';
 import type { SearchEnd } from './search.ts';
 import type { Session } from './session.ts';
 import type { Side } from './side.ts';
-import type { Task } from './task.ts';
+import type { Task } from './subject.ts';
 
 /** From so much on it is worth a note that the machine moved. */
 const DRIFT_PERCENT = 0.5;

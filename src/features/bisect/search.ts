@@ -1,4 +1,4 @@
-import type { Judged, StepVerdict } from './step.ts';
+import type { Judged, SearchResult, StepVerdict } from './step.ts';
 import { candidateTurn, endsTurn } from './turns.ts';
 import { BenchError, InterruptedError } from '../../errors.ts';
 import { printable } from '../../text/printable.ts';
@@ -7,22 +7,33 @@ import type { Measurements } from './measurements.ts';
 import type { Session } from './session.ts';
 import type { Side } from './side.ts';
 import type { BisectState, StoredStep } from './state.ts';
-import { BrokenSubjectError } from './subject.ts';
-import type { Task, TaskEnd } from './task.ts';
+import { BrokenSubjectError, type Task } from './subject.ts';
 
 type Ends = NonNullable<BisectState['ends']>;
 
 export type SearchEnd =
-  | TaskEnd
+  | SearchResult
   | { readonly kind: 'notSlower' | 'unclear' }
   /** An end cannot be measured: nothing can be said. */
   | { readonly kind: 'failed'; readonly reason: string };
 
+interface Search {
+  readonly session: Session;
+  readonly task: Task;
+  readonly measurements: Measurements;
+}
+
 /** Measures and searches until there is an answer. Everything is stored as it happens. */
 export async function searchToTheEnd(session: Session, task: Task, measurements: Measurements): Promise<SearchEnd> {
-  const search = new Search(session, task, measurements);
+  const search = { session, task, measurements };
   try {
-    return await search.answer();
+    const { verdict } = session.state().ends ?? (await judgeEnds(search));
+    if (verdict !== 'slower') return { kind: verdict };
+    for (;;) {
+      const next = task.next(judgedIn(session));
+      if (next.kind !== 'test') return next;
+      await judge(measurements.sideOf(next.candidate), search);
+    }
   } catch (error) {
     if (!(error instanceof BrokenSubjectError)) throw error;
     return { kind: 'failed', reason: error.message };
@@ -32,113 +43,88 @@ export async function searchToTheEnd(session: Session, task: Task, measurements:
   }
 }
 
-class Search {
-  private readonly session: Session;
-  private readonly task: Task;
-  private readonly measurements: Measurements;
+function judgedIn({ state }: Session): Judged[] {
+  return state().steps.flatMap(({ candidate, verdict }) => (verdict === null ? [] : [{ candidate, verdict }]));
+}
 
-  constructor(session: Session, task: Task, measurements: Measurements) {
-    this.session = session;
-    this.task = task;
-    this.measurements = measurements;
-  }
-
-  async answer(): Promise<SearchEnd> {
-    const { verdict } = this.session.state().ends ?? (await this.judgeEnds());
-    if (verdict !== 'slower') return { kind: verdict };
-    for (;;) {
-      const next = this.task.next(this.judged);
-      if (next.kind !== 'test') return next;
-      await this.judge(this.measurements.sideOf(next.subject));
+async function judgeEnds({ measurements, session, task }: Search): Promise<Ends> {
+  for (;;) {
+    const ends = measurements.ends();
+    const turn = endsTurn(ends);
+    if (turn.kind === 'run') {
+      await measureEnd(turn.side, measurements);
+      continue;
     }
-  }
-
-  private get judged(): Judged[] {
-    return this.session
-      .state()
-      .steps.flatMap(({ candidate, verdict }) => (verdict === null ? [] : [{ candidate, verdict }]));
-  }
-
-  private async judgeEnds(): Promise<Ends> {
-    const { io, save } = this.session;
-    for (;;) {
-      const { good, bad, ...rest } = this.measurements.ends();
-      const turn = endsTurn({ good, bad, ...rest });
-      if (turn.kind === 'run') {
-        await this.measureEnd(turn.side);
-        continue;
-      }
-      const { verdict } = turn;
-      if (verdict === 'broken') {
-        throw new BrokenSubjectError('no run of an end gave a measurement; see bench show latest');
-      }
-      const ends = { verdict, goodRuns: good.values.length, badRuns: bad.values.length };
-      await save({ ends });
-      const tests = count(this.task.tests, 'test');
-      const shown = { slower: `slower; about ${tests} to go`, notSlower: 'not slower', unclear: 'unclear' };
-      io.err(`the bad end is ${shown[verdict]}\n`);
-      return ends;
+    const { verdict } = turn;
+    if (verdict === 'broken') {
+      throw new BrokenSubjectError('no run of an end gave a measurement; see bench show latest');
     }
+    const judged = { verdict, goodRuns: ends.good.values.length, badRuns: ends.bad.values.length };
+    await session.save({ ends: judged });
+    const tests = count(task.testsLeft([]), 'test');
+    const shown = { slower: `slower; about ${tests} to go`, notSlower: 'not slower', unclear: 'unclear' };
+    session.io.err(`the bad end is ${shown[verdict]}\n`);
+    return judged;
   }
+}
 
-  private async judge(side: Side): Promise<void> {
-    const { io, save, state } = this.session;
-    const step = await this.stepOf(side);
-    const judged = await this.verdictOf(side, step);
-    await save({ steps: [...state().steps.slice(0, -1), { ...step, ...judged }] });
-    await side.close();
-    const reason = judged.reason === null ? '' : ` (${printable(judged.reason)})`;
-    const left = this.task.testsLeft(this.judged);
-    const shown = printable(side.subject.label);
-    const rest = left === 0 ? '' : `; about ${left} to go`;
-    io.err(`${judged.verdict}${reason}: ${shown}${rest}\n`);
-  }
+async function judge(side: Side, search: Search): Promise<void> {
+  const { session, task } = search;
+  const step = await stepOf(side, search);
+  const judged = await verdictOf(side, step, search);
+  await session.save({ steps: [...session.state().steps.slice(0, -1), { ...step, ...judged }] });
+  await side.close();
+  const reason = judged.reason === null ? '' : ` (${printable(judged.reason)})`;
+  const left = task.testsLeft(judgedIn(session));
+  const rest = left === 0 ? '' : `; about ${left} to go`;
+  session.io.err(`${judged.verdict}${reason}: ${printable(side.subject.label)}${rest}\n`);
+}
 
-  /** The step that measures a candidate: the one that was broken off, or a new one. */
-  private async stepOf({ subject }: Side): Promise<StoredStep> {
-    const { save, state } = this.session;
-    const { steps } = state();
-    const last = steps.at(-1);
-    if (last?.candidate === subject.key && last.verdict === null) return last;
-    const { good, bad } = this.measurements;
-    const step = {
-      candidate: subject.key,
-      goodBefore: good.runs.length,
-      badBefore: bad.runs.length,
-      verdict: null,
-      reason: null,
-      driftPercent: null,
-    };
-    await save({ steps: [...steps, step] });
-    return step;
-  }
+/** The step that measures a candidate: the one that was broken off, or a new one. */
+async function stepOf({ subject }: Side, { measurements, session }: Search): Promise<StoredStep> {
+  const { steps } = session.state();
+  const last = steps.at(-1);
+  if (last?.candidate === subject.key && last.verdict === null) return last;
+  const step = {
+    candidate: subject.key,
+    goodBefore: measurements.good.runs.length,
+    badBefore: measurements.bad.runs.length,
+    verdict: null,
+    reason: null,
+    driftPercent: null,
+  };
+  await session.save({ steps: [...steps, step] });
+  return step;
+}
 
-  private async verdictOf(side: Side, { goodBefore, badBefore }: StoredStep): Promise<JudgedStep> {
-    for (;;) {
-      const turn = candidateTurn({
-        ...this.measurements.ends(),
-        ...this.measurements.candidate(side),
-        before: { good: goodBefore, bad: badBefore },
-        tests: this.task.tests,
-      });
-      if (turn.kind === 'decided') {
-        const { verdict, driftPercent } = turn;
-        if (verdict === 'broken') return broken('no run of it gave a measurement');
-        return { verdict, reason: null, driftPercent };
-      }
-      // Opened before an end is run for it: a candidate that cannot be built costs no run.
-      const problem = await problemOf(() => side.open());
-      if (problem !== null) return broken(problem);
-      if (turn.side === 'candidate') {
-        const failed = await problemOf(() => this.measurements.measure(side, side.subject.label));
-        if (failed !== null) return broken(failed);
-      } else await this.measureEnd(turn.side);
+async function verdictOf(
+  side: Side,
+  { goodBefore, badBefore }: StoredStep,
+  { measurements, task }: Search,
+): Promise<JudgedStep> {
+  for (;;) {
+    const turn = candidateTurn({
+      ...measurements.ends(),
+      ...measurements.candidate(side),
+      before: { good: goodBefore, bad: badBefore },
+      tests: task.testsLeft([]),
+    });
+    if (turn.kind === 'decided') {
+      const { verdict, driftPercent } = turn;
+      return verdict === 'broken' ? broken('no run of it gave a measurement') : { verdict, reason: null, driftPercent };
     }
+    // Opened before an end is run for it: a candidate that cannot be built costs no run.
+    const problem = await problemOf(() => side.open());
+    if (problem !== null) return broken(problem);
+    if (turn.side === 'candidate') {
+      const failed = await problemOf(() => measurements.measure(side, side.subject.label));
+      if (failed !== null) return broken(failed);
+    } else await measureEnd(turn.side, measurements);
   }
+}
 
-  private measureEnd(end: 'good' | 'bad'): Promise<void> {
-    return this.measurements.measure(this.measurements[end], `${end} end`);
-  }
+function measureEnd(end: 'good' | 'bad', measurements: Measurements): Promise<void> {
+  return measurements.measure(measurements[end], `${end} end`);
 }
 
 type JudgedStep = Pick<StoredStep, 'reason' | 'driftPercent'> & { readonly verdict: StepVerdict };

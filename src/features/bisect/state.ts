@@ -103,23 +103,20 @@ export function newState(request: BisectRequest, startedAt: string): BisectState
 /** What is known of a bisection; null when there is nothing that can be gone on with. */
 export function readState(folder: string, bisectId: string): BisectState | null {
   try {
-    const text = readFileSync(join(folder, bisectId, STATE_FILE), 'utf8');
-    return stateSchema.parse(JSON.parse(text));
+    return stateSchema.parse(JSON.parse(readFileSync(join(folder, bisectId, STATE_FILE), 'utf8')));
   } catch {
     return null;
   }
 }
 
 export async function saveState(folder: string, state: BisectState): Promise<void> {
-  const text = `${JSON.stringify(state, null, 1)}\n`;
-  await writeAtomically(join(folder, state.bisectId, STATE_FILE), text);
+  await writeAtomically(join(folder, state.bisectId, STATE_FILE), `${JSON.stringify(state, null, 1)}\n`);
 }
 
 /** The newest bisection of this store that did not come to its end. */
 export function newestUnfinished(folder: string): BisectState | null {
   if (!existsSync(folder)) return null;
   const states = readdirSync(folder).flatMap((name) => readState(folder, name) ?? []);
-  return (
-    states.filter(({ isFinished }) => !isFinished).toSorted((a, b) => (a.startedAt < b.startedAt ? 1 : -1))[0] ?? null
-  );
+  const unfinished = states.filter(({ isFinished }) => !isFinished);
+  return unfinished.toSorted((a, b) => (a.startedAt < b.startedAt ? 1 : -1))[0] ?? null;
 }

@@ -9,6 +9,16 @@ export interface Judged {
   readonly verdict: StepVerdict;
 }
 
+/** What a search ends with. `names` are commits or factors: the one, or those that it may be. */
+export interface SearchResult {
+  /** `together`: no single factor makes the difference. */
+  readonly kind: 'found' | 'range' | 'together';
+  readonly names: readonly string[];
+}
+
+/** What to do after all that is known so far. */
+export type NextStep<Candidate> = { readonly kind: 'test'; readonly candidate: Candidate } | SearchResult;
+
 export function isSkipped({ verdict }: Judged): boolean {
   return verdict === 'unclear' || verdict === 'broken';
 }

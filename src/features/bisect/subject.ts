@@ -1,5 +1,6 @@
 import type { GitState } from '../../records/sweep.ts';
 import type { Io } from '../../cli/io.ts';
+import type { Judged, NextStep } from './step.ts';
 
 /** What is measured: a commit, or a setting of factors. */
 export interface Subject {
@@ -31,6 +32,25 @@ export interface OpenedSubject {
   readonly hasOwnEngines: (program: string) => boolean;
   /** @throws BrokenSubjectError when the machine cannot be set up */
   readonly beforeRun: () => Promise<void>;
+}
+
+/** What is searched through, whatever it is. */
+export interface Task {
+  readonly good: Subject;
+  readonly bad: Subject;
+  next(judged: readonly Judged[]): NextStep<Subject>;
+  /** Candidates that will still be tested when each can be judged. */
+  testsLeft(judged: readonly Judged[]): number;
+  /** A subject by its key. */
+  subject(key: string): Subject;
+  /** Removes what was made for any of them; what is needed to go on is kept. */
+  close(): Promise<void>;
+  /** The key of the subject that a name of the end stands for. */
+  keyOf(name: string): string;
+  /** The names in a key: the commit, or the factors that are bad. */
+  namesOf(key: string): readonly string[];
+  /** The subject line of a commit. */
+  subjectOf(name: string): string | null;
 }
 
 /** Why a subject cannot be measured, in one line: a result, and no end of the search. */

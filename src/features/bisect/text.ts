@@ -17,46 +17,35 @@ export function bisectText(report: BisectOutput, look: Look): string[] {
   }
   lines.push(...notes.map((note) => `  ${printable(note)}`));
   if (steps.length > 0) lines.push('', ...stepTable(report, look));
-  const facts = [
-    printable(label ?? ''),
-    provenance ?? '',
-    count(steps.length, 'step'),
-    count(runs, 'run'),
-    `bisection ${report.bisectId.slice(0, 8)}`,
-  ].filter((part) => part !== '');
+  const counts = [count(steps.length, 'step'), count(runs, 'run'), `bisection ${report.bisectId.slice(0, 8)}`];
+  const facts = [printable(label ?? ''), provenance ?? '', ...counts].filter((part) => part !== '');
   return [...lines, '', look.style.dim(truncate(facts.join(' · '), look.columns))];
 }
+
+const WORDS = {
+  commits: { found: 'first bad commit', several: 'commits' },
+  factors: { found: 'the factor', several: 'settings' },
+} as const;
 
 function answerText(report: BisectOutput, look: Look): string[] {
   const { causes, change, good, bad, kind, metric, status } = report;
   const { style } = look;
   const [cause] = causes;
+  const evidence = (of: Evidence | null | undefined): string[] => (of ? [fitted(evidenceText(of, metric), look)] : []);
+  const name = cause === undefined ? '' : causeText(cause, kind);
+  const words = WORDS[kind];
   const [from, to] = kind === 'commits' ? [endText(good), endText(bad)] : ['all good', 'all bad'];
   switch (status) {
     case 'found':
-      return [
-        style.strong(
-          truncate(
-            `${kind === 'commits' ? 'first bad commit' : 'the factor'}: ${cause === undefined ? '' : causeText(cause, kind)}`,
-            look.columns,
-          ),
-        ),
-        ...(cause?.evidence ? [fitted(evidenceText(cause.evidence, metric), look)] : []),
-      ];
-    case 'range':
-      return [
-        style.warn(
-          `one of these ${causes.length}, as ${kind === 'commits' ? 'commits' : 'settings'} between could not be judged`,
-        ),
-        ...listed(causes, kind, look),
-      ];
+      return [style.strong(truncate(`${words.found}: ${name}`, look.columns)), ...evidence(cause?.evidence)];
+    case 'range': {
+      const title = `one of these ${causes.length}, as ${words.several} between could not be judged`;
+      return [style.warn(title), ...listed(causes, kind, look)];
+    }
     case 'together':
       return [style.warn('no single factor: only together do they make the difference'), ...listed(causes, kind, look)];
     case 'notSlower':
-      return [
-        style.warn(`${to} is not slower than ${from}: there is nothing to find`),
-        ...(change === null ? [] : [fitted(evidenceText(change, metric), look)]),
-      ];
+      return [style.warn(`${to} is not slower than ${from}: there is nothing to find`), ...evidence(change)];
     case 'unclear':
       return [style.warn(`it is unclear whether ${to} is slower than ${from}; try more --max-runs`)];
     case 'failed':
@@ -96,12 +85,12 @@ function evidenceText(evidence: Evidence, metric: BisectOutput['metric']): strin
 
 function stepTable(report: BisectOutput, look: Look): string[] {
   const { style } = look;
-  return renderTable(
+  const isOfCommits = report.kind === 'commits';
+  return renderTable<BisectOutput['steps'][number]>(
     [
       {
-        header: report.kind === 'commits' ? 'commit' : 'at bad',
-        text: ({ candidate }) =>
-          report.kind === 'commits' ? (candidate[0] ?? '').slice(0, 8) : printable(candidate.join(', ')),
+        header: isOfCommits ? 'commit' : 'at bad',
+        text: ({ candidate }) => (isOfCommits ? (candidate[0] ?? '').slice(0, 8) : printable(candidate.join(', '))),
         minWidth: 8,
       },
       { header: '', text: ({ subject }) => printable(subject ?? ''), minWidth: 10 },
@@ -110,12 +99,7 @@ function stepTable(report: BisectOutput, look: Look): string[] {
         text: ({ evidence }) => (evidence === null ? '' : formatPercent(evidence.changePercent)),
         align: 'right',
       },
-      {
-        header: 'runs',
-        text: ({ evidence }) => (evidence === null ? '' : String(evidence.runs[1])),
-        align: 'right',
-        dropRank: 1,
-      },
+      { header: 'runs', text: ({ evidence }) => String(evidence?.runs[1] ?? ''), align: 'right', dropRank: 1 },
       {
         header: '',
         text: ({ verdict }) => verdict,

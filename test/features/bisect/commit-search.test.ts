@@ -14,8 +14,8 @@ function search(commits: readonly GraphCommit[], judge: (commit: string) => Step
   for (;;) {
     const state = searchCommits(commits, judged);
     if (state.kind !== 'test') return { state, judged };
-    expect(judged.map(({ candidate }) => candidate)).not.toContain(state.commit);
-    judged.push({ candidate: state.commit, verdict: judge(state.commit) });
+    expect(judged.map(({ candidate }) => candidate)).not.toContain(state.candidate);
+    judged.push({ candidate: state.candidate, verdict: judge(state.candidate) });
   }
 }
 
@@ -38,7 +38,7 @@ describe('a straight line of commits', () => {
       const commits = line(length);
       for (let culprit = 0; culprit < length; culprit += 1) {
         const { state, judged } = search(commits, (commit) => (placeOf(commit) >= culprit ? 'bad' : 'good'));
-        expect([length, state]).toEqual([length, { kind: 'found', commit: `c${culprit}` }]);
+        expect([length, state]).toEqual([length, { kind: 'found', names: [`c${culprit}`] }]);
         expect(judged.length).toBeLessThanOrEqual(bound(length));
       }
     }
@@ -62,7 +62,7 @@ describe('a straight line of commits', () => {
             if (lost[place] === true) return 'broken';
             return place >= culprit ? 'bad' : 'good';
           });
-          const left = state.kind === 'range' ? state.commits : [state.commit];
+          const left = state.names;
           expect(left).toContain(`c${culprit}`);
           // All but the last of what is left could not be judged: no commit is listed that could have been cleared.
           for (const commit of left.slice(0, -1)) expect(lost[placeOf(commit)]).toBe(true);
@@ -83,7 +83,7 @@ describe('a straight line of commits', () => {
         const { state, judged } = search(line(200), (commit) =>
           isBroken(placeOf(commit)) ? 'broken' : placeOf(commit) >= culprit ? 'bad' : 'good',
         );
-        expect(state).toEqual({ kind: 'found', commit: `c${culprit}` });
+        expect(state).toEqual({ kind: 'found', names: [`c${culprit}`] });
         return judged.filter(({ verdict }) => verdict === 'broken').length;
       });
     // A search that only tries neighbours needs up to 80.
@@ -96,18 +96,18 @@ describe('a straight line of commits', () => {
       placeOf(commit) < 50 ? 'good' : placeOf(commit) > 150 ? 'bad' : 'unclear',
     );
     expect(judged.length).toBeLessThan(20);
-    const left = state.kind === 'range' ? state.commits : [];
+    const left = state.kind === 'range' ? state.names : [];
     for (let place = 51; place <= 150; place += 1) expect(left).toContain(`c${place}`);
   });
 
   test('a neighbour is tried first, and a broken commit before the culprit leaves both', () => {
     const commits = line(8);
-    expect(searchCommits(commits, [])).toEqual({ kind: 'test', commit: 'c3' });
+    expect(searchCommits(commits, [])).toEqual({ kind: 'test', candidate: 'c3' });
     const broken: Judged = { candidate: 'c3', verdict: 'broken' };
     const next = searchCommits(commits, [broken]);
-    expect(['c2', 'c4']).toContain(next.kind === 'test' ? next.commit : '');
+    expect(['c2', 'c4']).toContain(next.kind === 'test' ? next.candidate : '');
     const { state } = search(commits, (commit) => (commit === 'c3' ? 'broken' : placeOf(commit) >= 4 ? 'bad' : 'good'));
-    expect(state).toEqual({ kind: 'range', commits: ['c3', 'c4'] });
+    expect(state).toEqual({ kind: 'range', names: ['c3', 'c4'] });
   });
 });
 
@@ -140,7 +140,7 @@ describe('history with merges', () => {
         const { state, judged } = search(commits, (commit) =>
           contained(commits, commit).has(culprit) ? 'bad' : 'good',
         );
-        expect(state).toEqual({ kind: 'found', commit: culprit });
+        expect(state).toEqual({ kind: 'found', names: [culprit] });
         expect(judged.length).toBeLessThan(commits.length);
       }),
       { seed: 3, numRuns: 1000 },
@@ -156,7 +156,7 @@ describe('history with merges', () => {
     const commits = [...side('a'), ...side('b'), { commit: 'merge', parents: ['a15', 'b15'] }];
     for (const { commit: culprit } of commits) {
       const { state, judged } = search(commits, (commit) => (contained(commits, commit).has(culprit) ? 'bad' : 'good'));
-      expect(state).toEqual({ kind: 'found', commit: culprit });
+      expect(state).toEqual({ kind: 'found', names: [culprit] });
       expect(judged.length).toBeLessThanOrEqual(6);
     }
   });

@@ -11,9 +11,9 @@ function search(factors: readonly string[], judge: (bad: readonly string[]) => S
   for (;;) {
     const state = searchFactors(factors, judged);
     if (state.kind !== 'test') return { state, judged };
-    expect(judged.map(({ bad }) => bad)).not.toContainEqual(state.bad);
-    expect(state.bad.length).toBeLessThan(factors.length);
-    judged.push({ bad: state.bad, verdict: judge(state.bad) });
+    expect(judged.map(({ bad }) => bad)).not.toContainEqual(state.candidate);
+    expect(state.candidate.length).toBeLessThan(factors.length);
+    judged.push({ bad: state.candidate, verdict: judge(state.candidate) });
   }
 }
 
@@ -22,7 +22,7 @@ describe('factors other than commits', () => {
     for (let count = 1; count <= 33; count += 1) {
       for (const culprit of named(count)) {
         const { state, judged } = search(named(count), (bad) => (bad.includes(culprit) ? 'bad' : 'good'));
-        expect(state).toEqual({ kind: 'found', factor: culprit });
+        expect(state).toEqual({ kind: 'found', names: [culprit] });
         expect(judged.length).toBeLessThanOrEqual(Math.ceil(Math.log2(count)) + 1);
         const alone = judged.some(({ bad }) => bad.length === 1 && bad[0] === culprit);
         expect(alone || count === 1).toBe(true);
@@ -37,13 +37,13 @@ describe('factors other than commits', () => {
       ['f3', 'f4'],
     ] as const) {
       const { state } = search(named(8), (bad) => (bad.includes(a) && bad.includes(b) ? 'bad' : 'good'));
-      expect(state).toEqual({ kind: 'together', factors: named(8) });
+      expect(state).toEqual({ kind: 'together', names: named(8) });
     }
   });
 
   test('one of several that do harm is found', () => {
     const { state } = search(named(9), (bad) => (bad.includes('f2') || bad.includes('f7') ? 'bad' : 'good'));
-    expect(['f2', 'f7']).toContain(state.kind === 'found' ? state.factor : '');
+    expect(['f2', 'f7']).toContain(state.kind === 'found' ? state.names[0] : '');
   });
 
   test('settings that cannot be measured are gone around', () => {
@@ -51,7 +51,7 @@ describe('factors other than commits', () => {
     const { state } = search(named(4), (bad) =>
       bad.includes('f1') && bad.includes('f2') ? 'broken' : bad.includes('f3') ? 'bad' : 'good',
     );
-    expect(state).toEqual({ kind: 'found', factor: 'f3' });
+    expect(state).toEqual({ kind: 'found', names: ['f3'] });
   });
 
   test('whatever cannot be measured, it ends and does not clear the culprit', () => {
@@ -66,8 +66,8 @@ describe('factors other than commits', () => {
           const { state } = search(factors, (bad) =>
             luck(bad) === 0 ? 'unclear' : bad.includes(culprit) ? 'bad' : 'good',
           );
-          if (state.kind === 'found') expect(state.factor).toBe(culprit);
-          else expect(state.factors).toContain(culprit);
+          if (state.kind === 'found') expect(state.names).toEqual([culprit]);
+          else expect(state.names).toContain(culprit);
         },
       ),
       { seed: 5, numRuns: 500 },

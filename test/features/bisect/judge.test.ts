@@ -1,8 +1,7 @@
 import { describe, expect, test } from 'vitest';
 
 import { judgeCandidate } from '../../../src/features/bisect/judge-candidate.ts';
-import { judgeEnds } from '../../../src/features/bisect/judge-ends.ts';
-import { candidateTurn, endsTurn } from '../../../src/features/bisect/turns.ts';
+import { candidateTurn, endsTurn, judgeEnds } from '../../../src/features/bisect/turns.ts';
 import { normals } from '../../support/simulated-store.ts';
 
 /** Runs around a level, the same for the same seed; noise as a share. */
