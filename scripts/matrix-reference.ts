@@ -6,7 +6,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-import { matrixJsonSchema } from '../src/matrix/schema/json-schema.ts';
+import { matrixJsonSchema } from '../src/matrix/schema/schema.ts';
 import { matrixReference } from './matrix-reference/reference.ts';
 
 const path = join('docs', 'matrix-reference.md');

@@ -7,7 +7,7 @@ import type { HashedFiles, Matrix, MatrixCell, Placed } from './matrix.ts';
 import { namedWords } from '../records/axis.ts';
 import { isOneOf } from '../text/unknown-values.ts';
 import { type AxisValue, isDimensionAxis, isOn, type Point, productSize } from './points/axes.ts';
-import { buildShapes, checkLimitNames, type Outside, outsideProfile } from './points/build-shapes.ts';
+import { buildShapes, checkLimitNames, type Outside, outsideProfile, symbolsOf } from './points/shapes.ts';
 import { cellFields, CELL_FIELDS, flagFields } from './cells/cell-fields.ts';
 import { MATRIX_DEFAULTS } from './schema/defaults.ts';
 import { type Filter, readFilter } from './cells/filter-expression.ts';
@@ -16,12 +16,9 @@ import { inputsOf } from './models/input-files.ts';
 import { mergeBuild, readBuild, readMethod } from './schema/settings.ts';
 import { type MatrixModel, reachPrecision, readModels } from './models/models.ts';
 import { axisFlags, isOnDla } from './points/flags.ts';
-import type { MistakeList } from './yaml/mistake-list.ts';
-import { type ModelPoints, pointsOf, type ShapedPoint, templatesOf } from './points/points.ts';
+import type { MistakeList, SourcePath } from './yaml/source-node.ts';
+import { type ModelPoints, pointsOf, type ShapedPoint, shapePlaces, templatesOf } from './points/points.ts';
 import type { MatrixFile } from './schema/schema.ts';
-import { symbolsOf } from './points/shape-template.ts';
-import { shapePlaces } from './points/shape-places.ts';
-import type { SourcePath } from './yaml/source-node.ts';
 
 /** More cells than this are a mistake in the file; nobody measures them in a night. */
 const MAX_CELLS = 20_000;

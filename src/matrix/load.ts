@@ -6,11 +6,10 @@ import { expandMatrix } from './expand.ts';
 import { executedCode } from './executed-code.ts';
 import { harnessFiles } from './schema/harness.ts';
 import { readModels } from './models/models.ts';
-import { MistakeList, sortMistakes } from './yaml/mistake-list.ts';
+import { MistakeList, sortMistakes, mergeNodes, type SourceNode } from './yaml/source-node.ts';
 import { pointsOf } from './points/points.ts';
 import { type MatrixFile, matrixSchema } from './schema/schema.ts';
 import { readSchema } from './yaml/schema-mistakes.ts';
-import { mergeNodes, type SourceNode } from './yaml/source-node.ts';
 import { readYaml } from './yaml/yaml-source.ts';
 
 /** What the matrix needs of the file system. */

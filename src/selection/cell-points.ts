@@ -9,7 +9,7 @@ import type { StoreDatabase } from '../store/file/open.ts';
 import { layerRunsOfCell } from '../store/runs/layer-runs.ts';
 import { cellKeysOf } from '../store/runs/runs.ts';
 import { findRunsByPrefix, showRun } from '../store/runs/show-run.ts';
-import { chooseCells, namedCells } from './choose-cells.ts';
+import { chooseCells, namedCells } from './by-name.ts';
 import type { Io } from '../cli/io.ts';
 import { resolveSide, resolveSides } from './sides.ts';
 

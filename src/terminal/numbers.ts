@@ -1,3 +1,5 @@
+import type { Deployment } from '../judge/deployment.ts';
+
 const NOTHING = '–';
 /** 10 ns: what is finer than that is no property of an inference. */
 const MS_DECIMALS = 5;
@@ -63,3 +65,15 @@ export function formatBytes(bytes: number): string {
 export function formatDecibels(sqnrDb: number | null): string {
   return sqnrDb === null ? 'equal' : `${sqnrDb.toFixed(1)} dB`;
 }
+
+export function isDerived({ throughputFrom }: Pick<Deployment, 'throughputFrom'>): boolean {
+  return throughputFrom === 'medianLatency';
+}
+
+/** The `~` says that nobody counted it. */
+export function derivedText(one: Pick<Deployment, 'throughputFrom'>, value: number | null, digits?: number): string {
+  return `${isDerived(one) ? '~' : ''}${formatNumber(value, digits)}`;
+}
+
+export const DERIVED_LEGEND =
+  '~ the harness counts no throughput: it is what the median latency of one query at a time comes to';

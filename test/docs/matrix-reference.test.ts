@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 
 import { matrixReference } from '../../scripts/matrix-reference/reference.ts';
-import { matrixJsonSchema } from '../../src/matrix/schema/json-schema.ts';
+import { matrixJsonSchema } from '../../src/matrix/schema/schema.ts';
 import { ROOT } from '../support/bench.ts';
 
 const PATH = join(ROOT, 'docs', 'matrix-reference.md');

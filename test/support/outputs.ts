@@ -6,7 +6,7 @@ import {
   quantizeOutput,
 } from '../../src/features/model/output.ts';
 import { ackOutput } from '../../src/features/ack/output.ts';
-import { attachOutput } from '../../src/features/attach/output.ts';
+import { attachOutput } from '../../src/features/show/attach.ts';
 import { baselinesOutput } from '../../src/features/baseline/output.ts';
 import { bisectOutput } from '../../src/features/bisect/output.ts';
 import { checkedSweep } from '../../src/features/check/output.ts';

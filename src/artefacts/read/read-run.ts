@@ -26,7 +26,7 @@ import { derive } from '../../trtexec/log/derived.ts';
 import { judgeRun } from '../../trtexec/log/judge.ts';
 import { silentRun } from '../../trtexec/log/run-builder.ts';
 import { TrtexecLogParser } from '../../trtexec/log/trtexec-log.ts';
-import { contradictedCell } from '../../matrix/plan/contradicted-cell.ts';
+import { contradictedCell } from '../../trtexec/cell-of-run.ts';
 import { plainName, readChunks } from '../files.ts';
 import { type DrivenFiles, readHarness } from './read-harness.ts';
 import { readExports, readLoneLayers, USUAL_NAMES } from './read-exports.ts';

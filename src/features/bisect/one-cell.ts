@@ -6,7 +6,7 @@ import { type Plan, PLACEHOLDERS, type PlannedBuild, type PlannedRun } from '../
 import { printable } from '../../text/printable.ts';
 import { recordedRuns } from '../../trtexec/replay/check-plan.ts';
 import type { TrtexecProgram } from '../../trtexec/program/trtexec-program.ts';
-import { namedCells } from '../../selection/choose-cells.ts';
+import { namedCells } from '../../selection/by-name.ts';
 import { prepare, readMatrix } from '../plan/index.ts';
 import { BrokenSubjectError, type OpenedSubject } from './subject.ts';
 

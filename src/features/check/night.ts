@@ -21,9 +21,8 @@ import { acknowledgementsOf, findingsOf } from '../../store/sweeps/findings.ts';
 import { seriesOf, seriesUntil, sweepsUntil } from '../../store/sweeps/find-sweeps.ts';
 import type { StoreDatabase } from '../../store/file/open.ts';
 import { type CellHistory, cellHistories } from '../../selection/cell-histories.ts';
-import { chooseCells } from '../../selection/choose-cells.ts';
+import { chooseCells, metricNamed } from '../../selection/by-name.ts';
 import type { Io } from '../../cli/io.ts';
-import { metricNamed } from '../../selection/metric-named.ts';
 import { resolveSide, undatedNote } from '../../selection/sides.ts';
 
 /** A sweep with those before it in its series, the oldest first; the last one is tonight's. */

@@ -8,7 +8,7 @@ import { cellRunsOf } from '../../store/runs/cell-runs.ts';
 import { findCells, plannedCells } from '../../store/cells.ts';
 import { findEnvironments } from '../../store/sweeps/environments.ts';
 import type { StoreDatabase } from '../../store/file/open.ts';
-import { chooseCells } from '../../selection/choose-cells.ts';
+import { chooseCells } from '../../selection/by-name.ts';
 import type { DeploymentOutput } from './output.ts';
 import type { Io } from '../../cli/io.ts';
 import { realPrecisions } from '../../selection/actual-precisions.ts';

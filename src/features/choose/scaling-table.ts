@@ -1,9 +1,8 @@
 import type { KeyedCell } from '../../records/cell.ts';
 import { captionLines, cellColumns } from '../../terminal/cell-columns.ts';
-import { derivedText } from '../../terminal/derived-throughput.ts';
+import { derivedText, formatPercent } from '../../terminal/numbers.ts';
 import type { DeploymentOutput, ParetoOutput } from './output.ts';
 import type { Look } from '../../terminal/look.ts';
-import { formatPercent } from '../../terminal/numbers.ts';
 import { renderTable } from '../../terminal/table.ts';
 import { truncate } from '../../terminal/text-width.ts';
 

@@ -4,7 +4,7 @@ import type { Look } from '../../terminal/look.ts';
 import { formatNumber, formatPercent, intervalText } from '../../terminal/numbers.ts';
 import { renderTable } from '../../terminal/table.ts';
 import { wrapHanging } from '../../terminal/text-width.ts';
-import { deviationText, spreadOf } from '../../terminal/charts/value-spread.ts';
+import { deviationText, spreadOf } from '../../terminal/statistics-table.ts';
 import type { ComparedCell, Comparison } from './output.ts';
 import { VERDICT_SIGNS, verdictStyle } from '../../terminal/words.ts';
 import type { JudgedCell } from '../../judge/compare/compare-matrix.ts';

@@ -25,9 +25,8 @@ import { type CellHistory, cellHistories } from '../../selection/cell-histories.
 import { failOn } from '../../cli/fail-on.ts';
 import { type Io, printResult } from '../../cli/io.ts';
 import { isPath, withRunsOf } from '../../selection/runs-of-paths.ts';
-import { metricNamed } from '../../selection/metric-named.ts';
+import { metricNamed, chooseCells } from '../../selection/by-name.ts';
 import { withStore } from '../../cli/with-store.ts';
-import { chooseCells } from '../../selection/choose-cells.ts';
 import type { WhyPoint } from '../why/index.ts';
 import { provenancesOf, resolveSides, type Side } from '../../selection/sides.ts';
 import type { CompareOptions } from './command.ts';

@@ -10,7 +10,7 @@ import { type CellRun, cellRunsOf } from '../../store/runs/cell-runs.ts';
 import { findCells } from '../../store/cells.ts';
 import { harnessVersionsOf } from '../../store/runs/run-facts.ts';
 import type { StoreDatabase } from '../../store/file/open.ts';
-import { metricNamed } from '../../selection/metric-named.ts';
+import { metricNamed } from '../../selection/by-name.ts';
 
 /** What the stored runs of an experiment say. */
 export function abReport(

@@ -3,7 +3,7 @@ import { writeOutput } from '../../cli/output-file.ts';
 import { withStore } from '../../cli/with-store.ts';
 import { UsageError } from '../../errors.ts';
 import { EXIT_CODES, type ExitCode } from '../../exit-codes.ts';
-import { namedRun } from '../../selection/named-run.ts';
+import { namedRun } from '../../selection/by-name.ts';
 import { jsonText, printable } from '../../text/printable.ts';
 import type { ExportOptions } from './command.ts';
 import type { ExportOutput } from './output.ts';

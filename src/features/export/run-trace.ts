@@ -1,6 +1,6 @@
 import { UsageError } from '../../errors.ts';
 import type { JoinedLayer, ProfiledEngine } from '../../layers/layer-info.ts';
-import { storedRun } from '../../selection/named-run.ts';
+import { storedRun } from '../../selection/by-name.ts';
 import { profiledRun } from '../../selection/profiled-engine.ts';
 import { findCells } from '../../store/cells.ts';
 import type { StoreDatabase } from '../../store/file/open.ts';

@@ -31,7 +31,7 @@ export async function help(topic: string | undefined, tree: CommandInfo, io: Io)
 async function matrixPage(io: Io): Promise<string[]> {
   const [{ matrixPage: page }, { matrixJsonSchema }] = await Promise.all([
     import('./topic-pages.ts'),
-    import('../../matrix/schema/json-schema.ts'),
+    import('../../matrix/schema/schema.ts'),
   ]);
   return page(matrixJsonSchema(), io.look);
 }

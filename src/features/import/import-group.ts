@@ -13,8 +13,7 @@ import { readSweepManifest, writeSweepManifest } from '../../artefacts/sweep-man
 import type { Outcome } from '../../records/outcome.ts';
 import { type DateSource, type GitState, newSweep, type Sweep } from '../../records/sweep.ts';
 import { hashOf } from '../../records/cell.ts';
-import type { StatedCell } from '../../trtexec/cell-of-run.ts';
-import { otherModel } from '../../matrix/plan/contradicted-cell.ts';
+import { type StatedCell, otherModel } from '../../trtexec/cell-of-run.ts';
 import type { StoreDatabase } from '../../store/file/open.ts';
 import { otherSweep, restoreSweep } from './restore-sweep.ts';
 import { highestRepeat, redateRun } from '../../store/runs/runs.ts';

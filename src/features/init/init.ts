@@ -5,7 +5,7 @@ import { type Io, printResult } from '../../cli/io.ts';
 import { UsageError } from '../../errors.ts';
 import { EXIT_CODES, type ExitCode } from '../../exit-codes.ts';
 import { loadMatrix } from '../../matrix/load.ts';
-import { matrixJsonSchema } from '../../matrix/schema/json-schema.ts';
+import { matrixJsonSchema } from '../../matrix/schema/schema.ts';
 import type { Look } from '../../terminal/look.ts';
 import { count } from '../../terminal/numbers.ts';
 import { wrapWords } from '../../terminal/text-width.ts';

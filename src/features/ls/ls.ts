@@ -3,7 +3,7 @@ import { cellLabel } from '../../text/cell-label.ts';
 import type { CellsOutput, SweepsOutput } from './output.ts';
 import { allCells } from '../../store/cells.ts';
 import { cellNumbers, sweepNumbers } from '../../store/sweeps/overview.ts';
-import { chooseCells } from '../../selection/choose-cells.ts';
+import { chooseCells } from '../../selection/by-name.ts';
 import { type Io, printResult } from '../../cli/io.ts';
 import { withStore } from '../../cli/with-store.ts';
 import type { CellsOptions, SweepsOptions } from './command.ts';

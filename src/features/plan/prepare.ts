@@ -12,7 +12,7 @@ import { parseTensorrtVersion } from '../../text/version.ts';
 import { filterFields, matches } from '../../matrix/expand.ts';
 import { readFilter } from '../../matrix/cells/filter-expression.ts';
 import { loadMatrix } from '../../matrix/load.ts';
-import { sortMistakes } from '../../matrix/yaml/mistake-list.ts';
+import { sortMistakes } from '../../matrix/yaml/source-node.ts';
 import { versionInMarkers } from '../../trtexec/log/marker.ts';
 import { Dialect } from '../../trtexec/arguments/dialect.ts';
 import { makePlan } from '../../matrix/plan/make-plan.ts';

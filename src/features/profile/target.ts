@@ -15,7 +15,7 @@ import { sweepsOfCell } from '../../store/sweeps/find-sweeps.ts';
 import type { OpenStore, StoreDatabase } from '../../store/file/open.ts';
 import { engineKeysOf } from '../../store/runs/runs.ts';
 import { planOf } from '../../store/sweeps/sweeps.ts';
-import { namedCells } from '../../selection/choose-cells.ts';
+import { namedCells } from '../../selection/by-name.ts';
 import type { Io } from '../../cli/io.ts';
 import { prepare, type Prepared, readMatrix } from '../plan/index.ts';
 

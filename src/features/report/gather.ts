@@ -12,9 +12,8 @@ import { findEnvironments } from '../../store/sweeps/environments.ts';
 import { seriesUntil } from '../../store/sweeps/find-sweeps.ts';
 import type { StoreDatabase } from '../../store/file/open.ts';
 import { cellHistories } from '../../selection/cell-histories.ts';
-import { chooseCells } from '../../selection/choose-cells.ts';
+import { chooseCells, metricNamed } from '../../selection/by-name.ts';
 import type { Io } from '../../cli/io.ts';
-import { metricNamed } from '../../selection/metric-named.ts';
 import { judgeNight, nightAt } from '../check/index.ts';
 import { NotMeasuredError, resolveSide, resolveSides, type Side } from '../../selection/sides.ts';
 

@@ -22,7 +22,7 @@ import { findBuilds } from '../../store/sweeps/environments.ts';
 import type { OpenStore } from '../../store/file/open.ts';
 import { showRun, type ShownRun } from '../../store/runs/show-run.ts';
 import { findSweep, planOf } from '../../store/sweeps/sweeps.ts';
-import { storedRun } from '../../selection/named-run.ts';
+import { storedRun } from '../../selection/by-name.ts';
 import { cachedEngine, drawnInputs, factsOf, hashOrNull, inputFiles, modelOf } from './files.ts';
 import { processOf, type StartedProcess } from './processes.ts';
 

@@ -6,7 +6,7 @@ import { harnessScript } from './harness-script.ts';
 import { outputOf, reproText } from './repro-report.ts';
 import { reproScript } from './script.ts';
 import { type Io, printResult } from '../../cli/io.ts';
-import { namedRun } from '../../selection/named-run.ts';
+import { namedRun } from '../../selection/by-name.ts';
 import { writeOutput } from '../../cli/output-file.ts';
 import { redactionFor } from '../../cli/redacted.ts';
 import { gatherReproduction } from './gather.ts';

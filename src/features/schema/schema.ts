@@ -4,7 +4,7 @@ import type { outputsOf } from '../../cli/define-command.ts';
 import type { Io } from '../../cli/io.ts';
 import { UsageError } from '../../errors.ts';
 import { EXIT_CODES, type ExitCode } from '../../exit-codes.ts';
-import { matrixJsonSchema } from '../../matrix/schema/json-schema.ts';
+import { matrixJsonSchema } from '../../matrix/schema/schema.ts';
 import { didYouMean } from '../../text/nearest.ts';
 import { printable } from '../../text/printable.ts';
 

@@ -10,7 +10,7 @@ import type { Look } from '../../terminal/look.ts';
 import { count, formatMs, formatNumber } from '../../terminal/numbers.ts';
 import { renderTable } from '../../terminal/table.ts';
 import { wrapHanging } from '../../terminal/text-width.ts';
-import { deviationText, spreadOf } from '../../terminal/charts/value-spread.ts';
+import { deviationText, spreadOf } from '../../terminal/statistics-table.ts';
 
 export interface ListedRun extends StoredRun {
   /** Medians; null where nothing was measured. */

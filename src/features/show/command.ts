@@ -34,12 +34,11 @@ export const showCommand = defineCommand({
     'show-cell': async () => (await import('./output.ts')).shownCell,
     'show-run': async () => (await import('./output.ts')).shownRun,
     explain: async () => (await import('./output.ts')).explainOutput,
-    attach: async () => (await import('../attach/index.ts')).attachOutput,
+    attach: async () => (await import('./attach.ts')).attachOutput,
   },
   define,
   run: async ([what], options, io) => {
-    if (options.attach !== undefined)
-      return (await import('../attach/index.ts')).attach(what, options.attach, options, io);
+    if (options.attach !== undefined) return (await import('./attach.ts')).attach(what, options.attach, options, io);
     if (options.name !== undefined) throw new UsageError('--name goes with --attach: add --attach FILE');
     if (options.next === true) return (await import('./next-steps.ts')).explainRun(what, options, io);
     return (await import('./show.ts')).show(what, options, io);

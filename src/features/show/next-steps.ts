@@ -16,7 +16,7 @@ import { findCells } from '../../store/cells.ts';
 import type { StoreDatabase } from '../../store/file/open.ts';
 import type { ShownRun } from '../../store/runs/show-run.ts';
 import { type Io, printResult } from '../../cli/io.ts';
-import { namedRun, storedRun } from '../../selection/named-run.ts';
+import { namedRun, storedRun } from '../../selection/by-name.ts';
 import { profiledCell, profiledRun } from '../../selection/profiled-engine.ts';
 import { withStore } from '../../cli/with-store.ts';
 import { outcomeReason, type Outcome } from '../../records/outcome.ts';

@@ -33,10 +33,9 @@ import {
   type ShownRun,
 } from '../../store/runs/show-run.ts';
 import { findSweepsByPrefix, planOf } from '../../store/sweeps/sweeps.ts';
-import { namedCells } from '../../selection/choose-cells.ts';
+import { namedCells, metricNamed } from '../../selection/by-name.ts';
 import { engineNote, engineNotes, mixedEngines } from '../../selection/mixed-engines.ts';
 import { type Io, printResult } from '../../cli/io.ts';
-import { metricNamed } from '../../selection/metric-named.ts';
 import { realPrecisions } from '../../selection/actual-precisions.ts';
 import { sweepFailures } from '../../run/sweep-failures.ts';
 import { withStore } from '../../cli/with-store.ts';

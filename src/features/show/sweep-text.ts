@@ -4,14 +4,21 @@ import { printable } from '../../text/printable.ts';
 import { FLAG_LABELS, isBarred } from '../../records/run-flag.ts';
 import type { Sweep } from '../../records/sweep.ts';
 import { captionLines, cellColumns, withCells } from '../../terminal/cell-columns.ts';
-import { derivedText, DERIVED_LEGEND, isDerived } from '../../terminal/derived-throughput.ts';
+import {
+  derivedText,
+  DERIVED_LEGEND,
+  isDerived,
+  count,
+  formatMs,
+  formatNumber,
+  formatPercent,
+} from '../../terminal/numbers.ts';
 import { failureSection } from '../../terminal/failure-section.ts';
 import type { ShownSweep } from './output.ts';
 import type { CellSummary } from './swept.ts';
 import { flagLines, REASON_TEXT } from '../../terminal/words.ts';
 import { graphGainLines } from '../../terminal/graph-gain-text.ts';
 import type { Look, Style } from '../../terminal/look.ts';
-import { count, formatMs, formatNumber, formatPercent } from '../../terminal/numbers.ts';
 import { overlapNote } from '../../terminal/statistics-table.ts';
 import { type Column, renderTable } from '../../terminal/table.ts';
 import { truncate, wrapHanging, wrapWords } from '../../terminal/text-width.ts';

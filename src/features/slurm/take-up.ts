@@ -4,7 +4,7 @@ import { copyRunFolder, runFoldersIn } from '../../artefacts/copy-artefacts.ts';
 import { sweepFolderOf } from '../../artefacts/layout.ts';
 import { type ReadRun, readRunFolder } from '../../artefacts/read/read-run.ts';
 import type { RunManifest } from '../../artefacts/run-manifest.ts';
-import { comparedWith } from '../../matrix/plan/compared-with.ts';
+import { comparedWith } from '../../matrix/plan/assign-gpus.ts';
 import type { Environment } from '../../records/environment.ts';
 import type { Plan } from '../../records/plan.ts';
 import { runIdOf } from '../../run/measure-run.ts';

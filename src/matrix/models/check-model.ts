@@ -9,7 +9,7 @@ import {
   opCountsText,
 } from '../../tools/onnx/facts.ts';
 import { printable } from '../../text/printable.ts';
-import { sortMistakes } from '../yaml/mistake-list.ts';
+import { sortMistakes } from '../yaml/source-node.ts';
 import { nearest } from '../../text/nearest.ts';
 
 /** Facts by the absolute path of the model; a model that could not be read is not in it. */

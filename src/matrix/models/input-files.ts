@@ -1,7 +1,7 @@
 import type { HashedFiles } from '../matrix.ts';
 import type { CellInputs, Shapes } from '../../records/cell.ts';
 import type { MatrixModel } from './models.ts';
-import type { MistakeList } from '../yaml/mistake-list.ts';
+import type { MistakeList } from '../yaml/source-node.ts';
 
 /** Bytes that one element may take in TensorRT's types: int4 has half a byte. */
 const ELEMENT_BYTES = [0.5, 1, 2, 4, 8];

@@ -4,13 +4,13 @@ import type { SourcePosition } from '../../errors.ts';
 import type { EngineSource, Placed } from '../matrix.ts';
 import { foldedNote } from '../../text/note.ts';
 import { DEFAULT_ROUTE, type Precision } from '../../records/cell.ts';
-import { type Axes, readAxes, type ShapeSet, shapeSet } from '../points/axes.ts';
+import { type Axes, readAxes, shapeSet } from '../points/axes.ts';
+import type { ShapeSet } from '../points/shapes.ts';
 import type { ConversionFile } from '../schema/conversion-schema.ts';
 import { readConversion } from './conversions.ts';
 import { type ModelHarness, readHarness } from '../schema/harness.ts';
-import type { MistakeList } from '../yaml/mistake-list.ts';
+import type { MistakeList, SourcePath } from '../yaml/source-node.ts';
 import type { BuildFile, MatrixFile, ModelFile, PluginsFile, PrecisionSource } from '../schema/schema.ts';
-import type { SourcePath } from '../yaml/source-node.ts';
 
 /** A model of the file, with the paths made absolute from the file that states them. */
 export interface MatrixModel {

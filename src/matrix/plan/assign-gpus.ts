@@ -1,9 +1,8 @@
-import type { KeyedCell } from '../../records/cell.ts';
+import { type KeyedCell, type Cell, hashOf } from '../../records/cell.ts';
 import type { Plan } from '../../records/plan.ts';
-import { comparedWith } from './compared-with.ts';
 
 /** Cell key to the UUID of the GPU that measures it. */
-export type Assignment = Readonly<Record<string, string>>;
+type Assignment = Readonly<Record<string, string>>;
 
 /**
  * Shares the cells out among GPUs. Cells that people compare with each other stay on one GPU, and each stays where it was
@@ -64,4 +63,12 @@ function secondsByCell({ runs }: Plan): Map<string, number> {
     seconds.set(cellKey, (seconds.get(cellKey) ?? 0) + estimateS);
   }
   return seconds;
+}
+
+/**
+ * The same for cells that people compare with each other: those that differ in nothing but precision, graph, transfers,
+ * spin wait, streams and flags on an axis. They are measured on one GPU.
+ */
+export function comparedWith({ inputs, model, shapes }: Cell): string {
+  return hashOf({ model, shapes, inputs });
 }

@@ -1,7 +1,7 @@
 import { hashOf } from '../../records/cell.ts';
 import type { Plan, PlannedBuild, PlannedCell } from '../../records/plan.ts';
 import type { Shard } from '../../tools/slurm/states.ts';
-import { comparedWith } from './compared-with.ts';
+import { comparedWith } from './assign-gpus.ts';
 
 /** What a build adds to a shard, about: from seconds for a small network to many minutes. */
 const BUILD_ESTIMATE_S = 60;

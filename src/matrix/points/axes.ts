@@ -4,13 +4,9 @@ import { namedAxis } from '../../records/axis.ts';
 import { printable } from '../../text/printable.ts';
 import { isSecret, SECRETS_ARE_INHERITED } from '../../text/secret-name.ts';
 import { MATRIX_DEFAULTS } from '../schema/defaults.ts';
-import type { MistakeList } from '../yaml/mistake-list.ts';
-import { readRange } from './ranges.ts';
+import type { MistakeList, SourcePath } from '../yaml/source-node.ts';
 import { AXIS_NAMES, type AxesFile, type ShapeTemplate } from '../schema/schema.ts';
-import { readTemplate, type TemplateDimension } from './shape-template.ts';
-import type { SourcePath } from '../yaml/source-node.ts';
-
-export type ShapeSet = Readonly<Record<string, readonly TemplateDimension[]>>;
+import { readTemplate, type ShapeSet } from './shapes.ts';
 
 /** A value of an axis; a set of shapes for the axis `shapes`. */
 export type AxisValue =
@@ -162,4 +158,36 @@ export function* product(axes: Axes): Generator<Point> {
 
 export function productSize(axes: Axes): number {
   return [...axes.values()].reduce((size, values) => size * values.length, 1);
+}
+
+/** More values than this are a slip of the pen. */
+const MAX_VALUES = 1000;
+const RANGE = /^(\d+)\.\.(\d+)(?:([*+])(\d+))?$/;
+
+type RangeReading =
+  | { readonly kind: 'values'; readonly values: readonly number[] }
+  | { readonly kind: 'faulty'; readonly problem: string };
+
+/** `1..8`, `0..512+64`, `1..1024*2`: from, to, and the step that is added or multiplied with. */
+export function readRange(text: string): RangeReading {
+  const match = RANGE.exec(text.replaceAll(' ', ''));
+  if (match === null) {
+    return { kind: 'faulty', problem: `"${text}" is neither a number nor a range such as 1..1024*2` };
+  }
+  const from = Number(match[1]);
+  const to = Number(match[2]);
+  const step = Number(match[4] ?? 1);
+  const multiplies = match[3] === '*';
+  if (to < from) return { kind: 'faulty', problem: `"${text}" ends before it begins` };
+  if (step < 1 || (multiplies && (step < 2 || from < 1))) {
+    return { kind: 'faulty', problem: `"${text}" never ends` };
+  }
+  const values: number[] = [];
+  for (let value = from; value <= to; value = multiplies ? value * step : value + step) {
+    values.push(value);
+    if (values.length > MAX_VALUES) {
+      return { kind: 'faulty', problem: `"${text}" has more than ${MAX_VALUES} values` };
+    }
+  }
+  return { kind: 'values', values };
 }

@@ -1,8 +1,7 @@
 import { resolve } from 'node:path';
 
 import { MatrixError } from '../../errors.ts';
-import { MistakeList, sortMistakes } from '../yaml/mistake-list.ts';
-import { nodeAt, type SourceMap, type SourceNode } from '../yaml/source-node.ts';
+import { MistakeList, sortMistakes, nodeAt, type SourceMap, type SourceNode } from '../yaml/source-node.ts';
 import { didYouMean } from '../../text/nearest.ts';
 import { readYaml } from '../yaml/yaml-source.ts';
 

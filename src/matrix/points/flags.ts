@@ -2,8 +2,7 @@ import { dirname, resolve } from 'node:path';
 
 import { findFlag, flagNames, type FlagPhase } from '../../trtexec/flags/flag-table.ts';
 import type { Flags, Placed } from '../matrix.ts';
-import type { MistakeList } from '../yaml/mistake-list.ts';
-import type { SourcePath } from '../yaml/source-node.ts';
+import type { MistakeList, SourcePath } from '../yaml/source-node.ts';
 import { didYouMean } from '../../text/nearest.ts';
 import type { SourcePosition } from '../../errors.ts';
 import { namedAxis } from '../../records/axis.ts';

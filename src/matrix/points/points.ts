@@ -1,27 +1,23 @@
-import { ENV_AXIS, type Shapes } from '../../records/cell.ts';
 import { namedAxis } from '../../records/axis.ts';
+import { ENV_AXIS, type Shapes } from '../../records/cell.ts';
+import { didYouMean } from '../../text/nearest.ts';
+import type { ShapePlaces } from '../matrix.ts';
+import type { MatrixModel } from '../models/models.ts';
+import type { MatrixFile } from '../schema/schema.ts';
+import type { MistakeList, SourcePath } from '../yaml/source-node.ts';
 import {
   type Axes,
   defaultAxes,
   isDimensionAxis,
-  isWord,
   overlayAxes,
   type Point,
   product,
   productSize,
   readAxes,
-  type ShapeSet,
-  shapeSet,
 } from './axes.ts';
-import { actsInRun, flagProblem } from './flags.ts';
-import type { MatrixModel } from '../models/models.ts';
-import type { MistakeList } from '../yaml/mistake-list.ts';
-import { AXIS_NAMES, type MatrixFile } from '../schema/schema.ts';
-import { readRange } from './ranges.ts';
-import { checkTwice } from '../yaml/stated-twice.ts';
-import { fillTemplate, symbolsOf } from './shape-template.ts';
-import type { SourcePath } from '../yaml/source-node.ts';
-import { didYouMean } from '../../text/nearest.ts';
+import { checkNames } from './axis-names.ts';
+import { actsInRun } from './flags.ts';
+import { fillTemplate, type ShapeSet, symbolsOf } from './shapes.ts';
 
 /** One point of the product, with its shapes filled in. */
 export interface ShapedPoint {
@@ -174,67 +170,17 @@ function fillShapes(
   return shapes;
 }
 
-/** Every axis must be known: a word with a meaning, a dimension of some model, or a flag that trtexec has. */
-function checkNames(file: MatrixFile, models: readonly MatrixModel[], list: MistakeList): void {
-  const places: [AxesLike, SourcePath][] = [
-    [file.axes ?? {}, ['axes']],
-    ...models.map((model): [AxesLike, SourcePath] => [file.models[model.name]?.axes ?? {}, [...model.path, 'axes']]),
-    ...(file.include ?? []).map((entry, index): [AxesLike, SourcePath] => [
-      Object.fromEntries(Object.entries(entry).filter(([name]) => name !== 'model')),
-      ['include', index],
-    ]),
-  ];
-  const dimensions = new Set<string>();
-  for (const [axes] of places) {
-    for (const symbol of shapesAxisSymbols(axes)) dimensions.add(symbol);
-  }
-  for (const { shapes } of models) {
-    for (const symbol of symbolsOf(Object.values(shapes ?? {}))) dimensions.add(symbol);
-  }
-  const parameters = models.flatMap(({ harness }) => [...(harness?.parameters ?? [])]);
-  const symbols = new Set([...dimensions, ...parameters]);
-  for (const [axes, path] of places) {
-    checkAxisNames(axes, path, symbols, list);
-    for (const name of Object.keys(axes).filter((axis) => dimensions.has(axis))) {
-      refuseWords(axes[name], [...path, name], list);
-    }
-  }
-  checkTwice(file, models, list);
-}
-
-/** A parameter of a harness may be a word; a dimension is a number. */
-function refuseWords(stated: unknown, path: SourcePath, list: MistakeList): void {
-  const values: readonly unknown[] = Array.isArray(stated) ? stated : [stated];
-  values.forEach((value, index) => {
-    if (typeof value !== 'string' || !isWord(value)) return;
-    const range = readRange(value);
-    const at = Array.isArray(stated) ? [...path, index] : path;
-    if (range.kind === 'faulty') list.add(at, `${String(path.at(-1))}: ${range.problem}`);
+/** Where the shapes of a point were written: by the model or on the axis of whole sets. */
+export function shapePlaces(model: MatrixModel, { template, point }: ShapedPoint, list: MistakeList): ShapePlaces {
+  const axis = point.get('shapes');
+  const path: SourcePath = [...model.path, 'shapes'];
+  const inputs = Object.entries(template ?? {}).map(([input, dimensions]) => {
+    const name = axis?.at ?? list.keyAt([...path, input]);
+    const places = dimensions.map((dimension, place) => {
+      const value = typeof dimension === 'string' ? point.get(dimension)?.at : undefined;
+      return value ?? axis?.at ?? list.at([...path, input, place]);
+    });
+    return [input, { name, dimensions: places }] as const;
   });
-}
-
-type AxesLike = Readonly<Record<string, unknown>>;
-
-function shapesAxisSymbols(axes: AxesLike): Set<string> {
-  const sets: readonly unknown[] = [axes['shapes'] ?? []].flat();
-  return symbolsOf(sets.flatMap((set) => Object.values(shapeSet(set))));
-}
-
-function checkAxisNames(axes: AxesLike, path: SourcePath, symbols: ReadonlySet<string>, list: MistakeList): void {
-  for (const [name, stated] of Object.entries(axes)) {
-    if (name.startsWith('-')) {
-      const values: readonly unknown[] = Array.isArray(stated) ? stated : [stated];
-      values.forEach((value, index) => {
-        const plain = typeof value === 'number' || typeof value === 'boolean' ? value : String(value);
-        const problem = flagProblem(name, plain, 'axis');
-        if (problem !== null && index === 0) list.addAtKey([...path, name], problem);
-      });
-    } else if (isDimensionAxis(name) && !symbols.has(name)) {
-      const allowed = [...AXIS_NAMES, ...symbols];
-      list.addInstead(
-        [...path, name],
-        `axis "${name}" is neither known nor a dimension that any shapes name${didYouMean(name, allowed)}`,
-      );
-    }
-  }
+  return { whole: axis?.at ?? list.at(path), inputs: Object.fromEntries(inputs) };
 }

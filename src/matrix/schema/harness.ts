@@ -6,9 +6,8 @@ import type { DrivenCell, Driver } from '../../harnesses/driver.ts';
 import { findDriver } from '../../harnesses/registry.ts';
 import { type AxisValue, isDimensionAxis, isOn, type Point } from '../points/axes.ts';
 import type { HashedFiles } from '../matrix.ts';
-import type { MistakeList } from '../yaml/mistake-list.ts';
+import type { MistakeList, SourcePath } from '../yaml/source-node.ts';
 import type { ModelFile } from './schema.ts';
-import type { SourcePath } from '../yaml/source-node.ts';
 
 /** A model that another harness than trtexec measures. */
 export interface ModelHarness {

@@ -345,3 +345,8 @@ export type BuildFile = z.infer<typeof build>;
 export type PluginsFile = z.infer<typeof plugins>;
 export type PrecisionSource = z.infer<typeof precisionSource>;
 export type ShapeTemplate = z.infer<typeof shapeTemplate>;
+
+/** JSON Schema (draft 2020-12) of the matrix file: editors complete from it. */
+export function matrixJsonSchema(): z.core.JSONSchema.BaseSchema {
+  return { ...z.toJSONSchema(matrixSchema, { io: 'input' }), title: 'trtbench matrix' };
+}

@@ -16,8 +16,7 @@ import type {
 import type { MatrixModel } from '../models/models.ts';
 import type { Point } from '../points/axes.ts';
 import { actsInBuild, actsInRun, flagText, readFlags, pointFlags } from '../points/flags.ts';
-import type { MistakeList } from '../yaml/mistake-list.ts';
-import type { SourcePath } from '../yaml/source-node.ts';
+import type { MistakeList, SourcePath } from '../yaml/source-node.ts';
 import { MATRIX_DEFAULTS } from './defaults.ts';
 import type { BuildFile, MatrixFile, PluginsFile } from './schema.ts';
 

@@ -6,12 +6,14 @@ import { EXIT_CODES, type ExitCode } from '../../exit-codes.ts';
 import { attachFile } from '../../artefacts/attached.ts';
 import { printable } from '../../text/printable.ts';
 import { formatBytes } from '../../terminal/numbers.ts';
-import type { AttachOutput } from './output.ts';
 import { type Io, printResult } from '../../cli/io.ts';
-import { namedRun } from '../../selection/named-run.ts';
+import { namedRun } from '../../selection/by-name.ts';
 import { withStoreToWrite } from '../../cli/with-store.ts';
+import * as z from 'zod';
+import { attachment } from '../../artefacts/attachment.ts';
+import { id, output, type OutputOf } from '../../records/output-parts.ts';
 
-export interface AttachOptions {
+interface AttachOptions {
   readonly json?: boolean;
   readonly db?: string;
   readonly name?: string;
@@ -43,3 +45,10 @@ function attachText({ runId, attached }: AttachOutput): string[] {
       `run ${runId.slice(0, 8)} has ${printable(name)} (${formatBytes(bytes)}, sha256 ${sha256.slice(0, 12)})`,
   );
 }
+
+export const attachOutput = output('bench show RUN --attach FILE --json', {
+  runId: id,
+  attached: z.array(attachment.omit({ runId: true, prunedAt: true })),
+});
+
+type AttachOutput = OutputOf<typeof attachOutput>;

@@ -1,15 +1,12 @@
 import type { Shapes } from '../../records/cell.ts';
 import type { BuildShapes } from '../matrix.ts';
-import type { ShapeSet } from './axes.ts';
-import type { MistakeList } from '../yaml/mistake-list.ts';
-import type { BuildFile } from '../schema/schema.ts';
-import { fillTemplate, readTemplate } from './shape-template.ts';
-import type { SourcePath } from '../yaml/source-node.ts';
+import type { MistakeList, SourcePath } from '../yaml/source-node.ts';
+import type { BuildFile, ShapeTemplate } from '../schema/schema.ts';
 import { didYouMean } from '../../text/nearest.ts';
 
 type Limit = 'min' | 'opt' | 'max';
 
-export interface ShapeRun {
+interface ShapeRun {
   readonly shapes: Shapes;
   readonly dimensions: Readonly<Record<string, number>>;
 }
@@ -154,4 +151,38 @@ export function outsideProfile(shapes: Shapes, profile: BuildShapes): Outside | 
 
 function text(shape: readonly number[]): string {
   return shape.join('x');
+}
+
+/** A dimension: a number, or the name of an axis. */
+type TemplateDimension = number | string;
+
+export type ShapeSet = Readonly<Record<string, readonly TemplateDimension[]>>;
+
+/** `[batch, 3, 224, 224]`, `8x3x224x224` or a single number as a list of dimensions. */
+export function readTemplate(template: ShapeTemplate): TemplateDimension[] {
+  if (typeof template === 'number') return [template];
+  if (typeof template !== 'string') return [...template];
+  return template.split('x').map((part) => (/^\d+$/.test(part) ? Number(part) : part));
+}
+
+export function symbolsOf(templates: Iterable<readonly TemplateDimension[]>): Set<string> {
+  const symbols = new Set<string>();
+  for (const template of templates) {
+    for (const dimension of template) if (typeof dimension === 'string') symbols.add(dimension);
+  }
+  return symbols;
+}
+
+/** The dimensions with every name replaced; null when a name has no value. */
+export function fillTemplate(
+  template: readonly TemplateDimension[],
+  values: Readonly<Record<string, number>>,
+): number[] | null {
+  const filled: number[] = [];
+  for (const dimension of template) {
+    const value = typeof dimension === 'number' ? dimension : values[dimension];
+    if (value === undefined) return null;
+    filled.push(value);
+  }
+  return filled;
 }

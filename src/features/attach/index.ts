@@ -1,2 +1,0 @@
-export { attachOutput } from './output.ts';
-export { attach } from './attach.ts';
