@@ -1,19 +1,13 @@
+import { type CellRun, isMeasured } from '../records/run.ts';
 import type { Accuracy } from '../records/accuracy.ts';
 import { canonicalJson } from '../text/canonical-json.ts';
 import { batchOf, itemsPerS, type KeyedCell, PRECISIONS } from '../records/cell.ts';
 import { median } from '../statistics/median.ts';
-import type { Outcome } from '../records/outcome.ts';
 import { FLAG_LABELS, isBarred, barredBy, type RunFlag } from '../records/run-flag.ts';
 
-interface ChoiceRun {
-  readonly cellKey: string;
-  readonly role: string;
-  readonly outcome: Outcome;
-  readonly flags: readonly RunFlag[];
-  readonly values: Readonly<Record<ChoiceMetric, number | null>>;
-  /** As in a run of a cell: what follows from the latency where nobody counted a throughput. */
-  readonly derivedQps: number | null;
-}
+type ChoiceRun = Pick<CellRun, 'cellKey' | 'derivedQps' | 'flags' | 'outcome' | 'role'> & {
+  readonly values: Pick<CellRun['values'], ChoiceMetric>;
+};
 
 type ChoiceMetric = 'latencyMs' | 'throughputQps' | 'p99Ms' | 'engineMib' | 'contextMib' | keyof DeploymentCosts;
 
@@ -74,10 +68,7 @@ export function deploymentsOf(
   runs: readonly ChoiceRun[],
   facts: DeploymentFacts,
 ): Deployments {
-  const byCell = Map.groupBy(
-    runs.filter(({ role, outcome }) => role === 'timed' && outcome.kind === 'measured'),
-    ({ cellKey }) => cellKey,
-  );
+  const byCell = Map.groupBy(runs.filter(isMeasured), ({ cellKey }) => cellKey);
   const measured: Deployment[] = [];
   const unmeasured: KeyedCell[] = [];
   const barred: BarredCell[] = [];

@@ -1,11 +1,12 @@
+import type { CellRun } from '../records/run.ts';
 import { meanLog } from '../statistics/mean-log.ts';
 import { estimateNoise, pooledVariance } from './run-noise.ts';
 import { tQuantile } from '../statistics/student-t.ts';
 import type { KeyedCell } from '../records/cell.ts';
 import { gateMetric, type MetricId, metricOf } from '../records/metric.ts';
-import { outcomeReason, type Outcome } from '../records/outcome.ts';
-import { fitSide, type FlaggedRun } from './compare/side-flags.ts';
-import { type ValuedRun, valueRule } from './value-rule.ts';
+import { outcomeReason } from '../records/outcome.ts';
+import { fitSide } from './compare/side-flags.ts';
+import { valueRule } from './value-rule.ts';
 
 /** The runs of one cell as it is (A) and under the switch (B): one positive value a run. */
 export interface AbSides {
@@ -175,11 +176,7 @@ function percentOf(logarithm: number): number {
 }
 
 /** A run of an experiment. */
-interface AbRun extends FlaggedRun, ValuedRun {
-  readonly cellKey: string;
-  readonly role: string;
-  readonly outcome: Outcome;
-}
+type AbRun = Pick<CellRun, 'cellKey' | 'centres' | 'flags' | 'outcome' | 'role' | 'smClockMhz' | 'values'>;
 
 interface AssembledPair {
   readonly sides: AbSides;

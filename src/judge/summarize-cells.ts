@@ -1,21 +1,12 @@
+import { type CellRun, isMeasured } from '../records/run.ts';
 import { itemsPerS, type KeyedCell } from '../records/cell.ts';
 import { isFine, outcomeReason, type Outcome } from '../records/outcome.ts';
-import type { MetricValues } from '../records/metric.ts';
-import type { RunRole } from '../records/run.ts';
 import type { RunFlag } from '../records/run-flag.ts';
 import { precisionShare, type RealPrecision } from '../layers/real-precision.ts';
 import { leftOutFor } from './run-trust.ts';
 import { median } from '../statistics/median.ts';
 
-interface SummarizedRun {
-  readonly cellKey: string;
-  readonly role: RunRole;
-  readonly outcome: Outcome;
-  readonly flags: readonly RunFlag[];
-  readonly values: MetricValues;
-  /** What follows from the latency where nobody counted a throughput. */
-  readonly derivedQps: number | null;
-}
+type SummarizedRun = Pick<CellRun, 'cellKey' | 'derivedQps' | 'flags' | 'outcome' | 'role' | 'values'>;
 
 /** What the runs of each cell amount to, in the order of the cells. */
 export function summarizeCells(
@@ -28,7 +19,7 @@ export function summarizeCells(
   const byCell = Map.groupBy(runs, ({ cellKey }) => cellKey);
   return cells.map((cell) => {
     const all = byCell.get(cell.key) ?? [];
-    const measured = all.filter(({ role, outcome }) => role === 'timed' && outcome.kind === 'measured');
+    const measured = all.filter(isMeasured);
     // With several streams, too: the spread of the GPU's time is what the table shows beside it.
     const metric = cell.harness?.metric ?? 'gpuComputeMs';
     const values = measured.flatMap((run) => run.values[metric] ?? []);

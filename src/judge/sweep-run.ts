@@ -1,14 +1,9 @@
+import type { CellRun } from '../records/run.ts';
 import type { RunFlag } from '../records/run-flag.ts';
 
 /** One measured run, as histories need it. */
-export interface NightRun {
-  readonly cellKey: string;
-  readonly sweepId: string;
-  readonly buildId: string | null;
-  readonly environmentId: string;
+export interface NightRun extends Pick<CellRun, 'buildId' | 'cellKey' | 'environmentId' | 'smClockMhz' | 'sweepId'> {
   /** In the unit of the metric that was asked for. */
   readonly value: number;
-  /** Null when nobody watched the machine. */
-  readonly smClockMhz: number | null;
   readonly flags: readonly Pick<RunFlag, 'id' | 'effect'>[];
 }

@@ -1,4 +1,5 @@
-import type { MetricId, MetricValues } from '../records/metric.ts';
+import type { MetricId } from '../records/metric.ts';
+import type { CellRun } from '../records/run.ts';
 
 /** What is known of one metric of a run: what it printed, and the centre of its samples. */
 export interface MetricValue {
@@ -7,11 +8,7 @@ export interface MetricValue {
 }
 
 /** What is known of all metrics of a run. */
-export interface ValuedRun {
-  readonly values: MetricValues;
-  /** Robust centres of the run's samples, where they were kept. */
-  readonly centres: Readonly<Partial<Record<MetricId, number | null>>>;
-}
+type ValuedRun = Pick<CellRun, 'values' | 'centres'>;
 
 /**
  * Which number of runs counts. Centres of samples are steadier than printed medians and lie below them: what is

@@ -1,7 +1,6 @@
+import type { CellRun } from '../records/run.ts';
 import type { CellInputs } from '../records/cell.ts';
 import type { Environment } from '../records/environment.ts';
-import type { Outcome } from '../records/outcome.ts';
-import type { RunFlag } from '../records/run-flag.ts';
 import type { RunTelemetry } from '../records/telemetry.ts';
 
 /** The engine that a run loaded, as far as anybody stated it. */
@@ -16,10 +15,7 @@ export interface EngineIdentity {
 }
 
 /** One timed run with everything that may explain its number. Null: not known. */
-export interface ExplainedRun {
-  readonly runId: string;
-  readonly sweepId: string;
-  readonly outcome: Outcome;
+export interface ExplainedRun extends Pick<CellRun, 'flags' | 'outcome' | 'runId' | 'sweepId'> {
   readonly gpuComputeMs: number | null;
   readonly gpuComputeMeanMs: number | null;
   readonly latencyMs: number | null;
@@ -32,7 +28,6 @@ export interface ExplainedRun {
   /** Share of the wall time in which the GPU computed; for one stream only. */
   readonly gpuBusy: number | null;
   readonly hints: readonly string[];
-  readonly flags: readonly RunFlag[];
   readonly telemetry: RunTelemetry | null;
   readonly environment: Environment;
   readonly engine: EngineIdentity;

@@ -1,3 +1,4 @@
+import type { MetricId, MetricValues } from './metric.ts';
 import * as z from 'zod';
 
 import type { KeyedCell } from './cell.ts';
@@ -83,4 +84,49 @@ export interface RunRecord {
   readonly artefacts: readonly StoredArtefact[];
   /** Folder of the artefacts, relative to the artefacts folder of the store; null when they were not kept. */
   readonly artefactFolder: string | null;
+}
+
+/** One run of a cell, with the value of every metric that it has. */
+export interface CellRun {
+  readonly runId: string;
+  readonly sweepId: string;
+  readonly cellKey: string;
+  readonly role: RunRole;
+  readonly repeat: number;
+  readonly startedAt: string | null;
+  /** Seconds from the start of the process to its end. */
+  readonly wallS: number | null;
+  /** Queries that were timed. */
+  readonly queries: number | null;
+  readonly commit: string | null;
+  readonly dirty: boolean | null;
+  /** With its first evidence. */
+  readonly outcome: Outcome;
+  readonly buildId: string | null;
+  readonly engineKey: string | null;
+  readonly environmentId: string;
+  /** Null when nobody watched the machine. */
+  readonly smClockMhz: number | null;
+  readonly flags: readonly RunFlag[];
+  /** Median enqueue time over median GPU compute time. */
+  readonly enqueueRatio: number | null;
+  /**
+   * Queries a second that follow from the median latency, where a harness has one query under way at a time and counts
+   * no throughput; null for others.
+   */
+  readonly derivedQps: number | null;
+  readonly values: MetricValues;
+  /** Robust centres of the run's samples, where they were kept. */
+  readonly centres: Readonly<Partial<Record<MetricId, number | null>>>;
+}
+
+/** A timed run that is a measurement. */
+export function isMeasured({
+  role,
+  outcome,
+}: {
+  readonly role: string;
+  readonly outcome: Pick<Outcome, 'kind'>;
+}): boolean {
+  return role === 'timed' && outcome.kind === 'measured';
 }

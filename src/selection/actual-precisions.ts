@@ -1,3 +1,4 @@
+import type { CellRun } from '../records/run.ts';
 import { layerFactsOf } from '../layers/layer-facts.ts';
 import { realPrecision, type RealPrecision } from '../layers/real-precision.ts';
 import type { KeyedCell } from '../records/cell.ts';
@@ -6,11 +7,7 @@ import { type LayerRun, layerRunsOfCell, layerRunsOfEngine, layerRunsOfModel } f
 import type { StoreDatabase } from '../store/file/open.ts';
 import { runLayers } from '../store/runs/show-run.ts';
 
-interface EngineRun {
-  readonly sweepId: string;
-  readonly cellKey: string;
-  readonly buildId: string | null;
-}
+type EngineRun = Pick<CellRun, 'buildId' | 'cellKey'>;
 
 /**
  * What the engines of some cells really compute in, by the key of the cell. Shares of time need a profile of the cell
@@ -21,8 +18,9 @@ export function realPrecisions(
   db: StoreDatabase,
   cells: readonly KeyedCell[],
   runs: readonly EngineRun[],
+  sweepIds: readonly string[],
 ): Map<string, RealPrecision> {
-  const sources = new LayerSources(db, runs);
+  const sources = new LayerSources(db, runs, sweepIds);
   return new Map(
     cells.flatMap((cell): [string, RealPrecision][] => {
       const found = sources.of(cell);
@@ -39,9 +37,9 @@ class LayerSources {
   /** One engine serves many cells. */
   private readonly read = new Map<string, RealPrecision | null>();
 
-  constructor(db: StoreDatabase, runs: readonly EngineRun[]) {
+  constructor(db: StoreDatabase, runs: readonly EngineRun[], sweepIds: readonly string[]) {
     this.db = db;
-    this.sweepIds = [...new Set(runs.map(({ sweepId }) => sweepId))];
+    this.sweepIds = sweepIds;
     this.buildOfCell = new Map(runs.map(({ cellKey, buildId }) => [cellKey, buildId]));
     const builds = [...new Set(runs.flatMap(({ buildId }) => buildId ?? []))];
     this.ofBuild = Map.groupBy(layerRunsOfEngine(db, builds), ({ buildId }) => buildId ?? '');

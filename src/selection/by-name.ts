@@ -1,3 +1,5 @@
+import { findCells, plannedCells } from '../store/cells.ts';
+import { cellKeysOf } from '../store/runs/runs.ts';
 import type { KeyedCell } from '../records/cell.ts';
 import { cellLabel } from '../text/cell-label.ts';
 import { UsageError } from '../errors.ts';
@@ -20,6 +22,16 @@ export function chooseCells(cells: readonly KeyedCell[], expression: string | un
     throw new UsageError(`${printable(expression)}, at character ${reading.offset + 1}: ${reading.problem}`);
   }
   return cells.filter((cell) => reading.filter(cellFields(cell)));
+}
+
+/** The cells that some sweeps set out to measure, or have runs of, as far as a `--filter` keeps them. */
+export function cellsOfSweeps(
+  db: StoreDatabase,
+  sweepIds: readonly string[],
+  expression: string | undefined,
+): KeyedCell[] {
+  const keys = new Set([...plannedCells(db, sweepIds), ...cellKeysOf(db, sweepIds)]);
+  return chooseCells([...findCells(db, [...keys]).values()], expression);
 }
 
 const SHORTEST_KEY = 4;

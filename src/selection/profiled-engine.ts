@@ -1,3 +1,4 @@
+import { isMeasured } from '../records/run.ts';
 import type { KeyedCell } from '../records/cell.ts';
 import { cellLabel } from '../text/cell-label.ts';
 import { median } from '../statistics/median.ts';
@@ -121,9 +122,7 @@ function overlapNotes(hints: readonly string[]): string[] {
 /** Where the profile run has no summary of its own: the timed runs of the same cell and sweep. */
 function timedMedianMs(db: StoreDatabase, { sweepId, cellKey }: LayerRun): number | null {
   if (cellKey === null) return null;
-  const timed = cellRunsOf(db, [sweepId]).filter(
-    (run) => run.cellKey === cellKey && run.role === 'timed' && run.outcome.kind === 'measured',
-  );
+  const timed = cellRunsOf(db, [sweepId], [cellKey]).filter(isMeasured);
   return median(timed.flatMap(({ values }) => values.gpuComputeMs ?? []));
 }
 

@@ -1,3 +1,4 @@
+import { isMeasured } from '../../records/run.ts';
 import { UsageError } from '../../errors.ts';
 import { EXIT_CODES, type ExitCode } from '../../exit-codes.ts';
 import { printable } from '../../text/printable.ts';
@@ -55,7 +56,7 @@ export async function setNamed(
 
 /** Cells whose runs are all barred are no part of a baseline; a sweep of nothing else cannot be one. */
 function refuseBarred(db: StoreDatabase, sweepId: string, io: Io): void {
-  const runs = cellRunsOf(db, [sweepId]).filter(({ role, outcome }) => role === 'timed' && outcome.kind === 'measured');
+  const runs = cellRunsOf(db, [sweepId]).filter(isMeasured);
   const byCell = [...Map.groupBy(runs, ({ cellKey }) => cellKey).values()];
   const barred = byCell.filter((cell) => cell.every(({ flags }) => isBarred(flags)));
   const [first] = barred.flat().flatMap(({ flags }) => barredBy(flags));

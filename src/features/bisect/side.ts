@@ -12,7 +12,8 @@ import { newSweep, type Sweep } from '../../records/sweep.ts';
 import { cellsWithoutEngine } from '../../engines/engine-state.ts';
 import { runSweep, saveState } from '../../run/run-sweep.ts';
 import { readStoredPlan, type StoredPlan } from '../../run/stored-plan.ts';
-import { type CellRun, cellRunsOf } from '../../store/runs/cell-runs.ts';
+import { cellRunsOf } from '../../store/runs/cell-runs.ts';
+import type { CellRun } from '../../records/run.ts';
 import { findSweep, planOf } from '../../store/sweeps/sweeps.ts';
 import { withLockedClocks } from '../../machine/lock-clocks.ts';
 import { converterFor } from '../../variants/converter.ts';
@@ -46,8 +47,8 @@ export class Side {
   /** Its runs of the cell in their order, measured or not. */
   get runs(): CellRun[] {
     const { cellKey } = this.session.state();
-    return cellRunsOf(this.session.store.db, [this.sweepId])
-      .filter((run) => run.role === 'timed' && run.cellKey === cellKey)
+    return cellRunsOf(this.session.store.db, [this.sweepId], cellKey === null ? [] : [cellKey])
+      .filter(({ role }) => role === 'timed')
       .toSorted((a, b) => a.repeat - b.repeat);
   }
 

@@ -1,3 +1,4 @@
+import { cellsOfSweeps } from '../../selection/by-name.ts';
 import {
   type CellNights,
   judgeCell,
@@ -16,12 +17,11 @@ import { failureSentences } from '../../records/outcome.ts';
 import type { Sweep } from '../../records/sweep.ts';
 import { contains } from '../../tools/git/git.ts';
 import { cellRunsOf } from '../../store/runs/cell-runs.ts';
-import { findCells, plannedCells } from '../../store/cells.ts';
 import { acknowledgementsOf, findingsOf } from '../../store/sweeps/findings.ts';
 import { seriesOf, seriesUntil, sweepsUntil } from '../../store/sweeps/find-sweeps.ts';
 import type { StoreDatabase } from '../../store/file/open.ts';
 import { type CellHistory, cellHistories } from '../../selection/cell-histories.ts';
-import { chooseCells, metricNamed } from '../../selection/by-name.ts';
+import { metricNamed } from '../../selection/by-name.ts';
 import type { Io } from '../../cli/io.ts';
 import { resolveSide, undatedNote } from '../../selection/sides.ts';
 
@@ -82,10 +82,11 @@ export async function judgeNight(
   options: { readonly metric?: string; readonly filter?: string },
   io: Io,
 ): Promise<JudgedNight> {
-  const tonight = cellRunsOf(db, [night.sweep.sweepId]);
-  const keys = new Set([...plannedCells(db, [night.sweep.sweepId]), ...tonight.map(({ cellKey }) => cellKey)]);
-  const chosen = inLabelOrder(chooseCells([...findCells(db, [...keys]).values()], options.filter));
+  const { sweepId } = night.sweep;
+  const chosen = inLabelOrder(cellsOfSweeps(db, [sweepId], options.filter));
   const cells = chosen.filter((cell) => !isMeantAsLimit(cell));
+  const keys = cells.map(({ key }) => key);
+  const runs = cellRunsOf(db, [sweepId], keys);
   const histories = cellHistories(db, night.sweeps, cells, metricNamed(db, options.metric));
   const known = knownFindings(db, night);
   const judged: JudgedCell[] = [];
@@ -111,7 +112,7 @@ export async function judgeNight(
   const told = new Set(judged.flatMap((entry) => entry.told.map(({ findingId }) => findingId)));
   return {
     cells: judged,
-    failed: failedTonight(cells, histories, tonight, night),
+    failed: failedTonight(cells, histories, runs, night),
     untold: known.tonight.filter((id) => !told.has(id)),
     endedAcknowledgements: ended.filter((id) => told.has(id)),
     notes: [...limitNotes(chosen.length - cells.length), ...notesOf(histories, night)],

@@ -1,3 +1,4 @@
+import { cellsOfSweeps } from '../../selection/by-name.ts';
 import type { RealPrecision } from '../../layers/real-precision.ts';
 import { type Deployment, type Deployments, deploymentsOf } from '../../judge/deployment.ts';
 import { cellLabel, inLabelOrder } from '../../text/cell-label.ts';
@@ -5,10 +6,8 @@ import { UsageError } from '../../errors.ts';
 import type { Sweep } from '../../records/sweep.ts';
 import { accuracyOfCells } from '../../store/runs/accuracies.ts';
 import { cellRunsOf } from '../../store/runs/cell-runs.ts';
-import { findCells, plannedCells } from '../../store/cells.ts';
 import { findEnvironments } from '../../store/sweeps/environments.ts';
 import type { StoreDatabase } from '../../store/file/open.ts';
-import { chooseCells } from '../../selection/by-name.ts';
 import type { DeploymentOutput } from './output.ts';
 import type { Io } from '../../cli/io.ts';
 import { realPrecisions } from '../../selection/actual-precisions.ts';
@@ -43,19 +42,16 @@ export async function chosenDeployments(
     );
   }
   const sweepIds = [...byId.keys()];
-  const runs = cellRunsOf(db, sweepIds);
-  const keys = new Set([...plannedCells(db, sweepIds), ...runs.map(({ cellKey }) => cellKey)]);
-  const cells = inLabelOrder(chooseCells([...findCells(db, [...keys]).values()], filter));
+  const cells = inLabelOrder(cellsOfSweeps(db, sweepIds, filter));
   if (cells.length === 0) {
     throw new UsageError('no cell of these sweeps passes the filter; see `bench ls cells`');
   }
-  const kept = new Set(cells.map(({ key }) => key));
-  const environments = findEnvironments(db, [
-    ...new Set(runs.filter(({ cellKey }) => kept.has(cellKey)).map((run) => run.environmentId)),
-  ]);
+  const keys = cells.map(({ key }) => key);
+  const runs = cellRunsOf(db, sweepIds, keys);
+  const environments = findEnvironments(db, [...new Set(runs.map((run) => run.environmentId))]);
   const facts = {
     accuracy: accuracyOfCells(db, cells, sweepIds),
-    realPrecisionShare: sharesOf(realPrecisions(db, cells, runs)),
+    realPrecisionShare: sharesOf(realPrecisions(db, cells, runs, sweepIds)),
   };
   const deployments = deploymentsOf(cells, runs, facts);
   return {

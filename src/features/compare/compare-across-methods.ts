@@ -5,7 +5,7 @@ import type { Cell, KeyedCell } from '../../records/cell.ts';
 import type { Method } from '../../records/harness.ts';
 import type { MetricId } from '../../records/metric.ts';
 import type { StoreDatabase } from '../../store/file/open.ts';
-import type { CellRun } from '../../store/runs/cell-runs.ts';
+import type { CellRun } from '../../records/run.ts';
 import { methodOf } from '../../store/runs/run-facts.ts';
 import { canonicalJson } from '../../text/canonical-json.ts';
 import { cellLabel } from '../../text/cell-label.ts';

@@ -1,3 +1,4 @@
+import { cellsOfSweeps } from '../../selection/by-name.ts';
 import { type AssembledCell, assembleSides, isTimed } from '../../judge/compare/assemble-sides.ts';
 import { CLOCK_LEVEL, clockLevelMhz } from '../../judge/run-trust.ts';
 import { compareMatrix, type JudgedCell } from '../../judge/compare/compare-matrix.ts';
@@ -15,8 +16,9 @@ import { readGitState } from '../../tools/git/git.ts';
 import type { ComparedCell, Comparison } from './output.ts';
 import type { Compared } from './cell-text.ts';
 import { compareText } from './text.ts';
-import { type CellRun, cellRunsOf } from '../../store/runs/cell-runs.ts';
-import { findCells, plannedCells } from '../../store/cells.ts';
+import { cellRunsOf } from '../../store/runs/cell-runs.ts';
+import type { CellRun } from '../../records/run.ts';
+import { plannedCells } from '../../store/cells.ts';
 import { findBuilds, findEnvironments } from '../../store/sweeps/environments.ts';
 import { seriesUntil } from '../../store/sweeps/find-sweeps.ts';
 import type { StoreDatabase } from '../../store/file/open.ts';
@@ -25,7 +27,7 @@ import { type CellHistory, cellHistories } from '../../selection/cell-histories.
 import { failOn } from '../../cli/fail-on.ts';
 import { type Io, printResult } from '../../cli/io.ts';
 import { isPath, withRunsOf } from '../../selection/runs-of-paths.ts';
-import { metricNamed, chooseCells } from '../../selection/by-name.ts';
+import { metricNamed } from '../../selection/by-name.ts';
 import { withStore } from '../../cli/with-store.ts';
 import type { WhyPoint } from '../why/index.ts';
 import { provenancesOf, resolveSides, type Side } from '../../selection/sides.ts';
@@ -71,25 +73,13 @@ export async function compareReport(
   sides: { readonly base: Side; readonly head: Side },
   options: Omit<CompareOptions, 'json' | 'db' | 'failOn' | 'map' | 'branch'>,
 ): Promise<Compared> {
-  const baseRuns = cellRunsOf(
-    db,
-    sides.base.sweeps.map(({ sweepId }) => sweepId),
-  );
-  const headRuns = cellRunsOf(
-    db,
-    sides.head.sweeps.map(({ sweepId }) => sweepId),
-  );
-  const base = comparedSide(db, sides.base, baseRuns);
-  const allOfHead = comparedSide(db, sides.head, headRuns);
-  const keys = new Set([
-    ...base.planned,
-    ...allOfHead.planned,
-    ...[...baseRuns, ...headRuns].map(({ cellKey }) => cellKey),
-  ]);
-  const chosen = chooseCells([...findCells(db, [...keys]).values()], options.filter);
+  const sweepIds = [...sides.base.sweeps, ...sides.head.sweeps].map(({ sweepId }) => sweepId);
+  const chosen = cellsOfSweeps(db, sweepIds, options.filter);
   if (chosen.length === 0) {
     throw new UsageError('neither side has a cell that this concerns; see `bench ls sweeps` and `bench ls cells`');
   }
+  const base = comparedSide(db, sides.base, chosen);
+  const allOfHead = comparedSide(db, sides.head, chosen);
   const metric = metricNamed(db, options.metric);
   const paired = options.acrossMethods === true ? acrossMethods(db, chosen, base, allOfHead, metric) : null;
   const cells = paired?.cells ?? chosen;
@@ -102,11 +92,11 @@ export async function compareReport(
     }),
   );
   const past = pastOf(db, cells, sides, metric, kinds);
-  const all = [...baseRuns, ...headRuns];
+  const all = [...base.runs, ...allOfHead.runs];
   const facts = {
     environments: findEnvironments(db, unique(all.map(({ environmentId }) => environmentId))),
     builds: findBuilds(db, unique(all.flatMap(({ buildId }) => buildId ?? []))),
-    clockLevels: clockLevelsOf(baseRuns, past),
+    clockLevels: clockLevelsOf(base.runs, past),
   };
   const across = {
     provenance: options.acrossProvenance === true,
@@ -252,13 +242,12 @@ function pastValuesOf(
   );
 }
 
-function comparedSide(db: StoreDatabase, side: Side, runs: readonly CellRun[]) {
+function comparedSide(db: StoreDatabase, side: Side, cells: readonly KeyedCell[]) {
+  const sweepIds = side.sweeps.map(({ sweepId }) => sweepId);
+  const keys = cells.map(({ key }) => key);
   return {
-    runs,
-    planned: plannedCells(
-      db,
-      side.sweeps.map(({ sweepId }) => sweepId),
-    ),
+    runs: cellRunsOf(db, sweepIds, keys),
+    planned: plannedCells(db, sweepIds),
     provenances: provenancesOf(side),
   };
 }

@@ -1,29 +1,19 @@
+import type { CellRun } from '../../records/run.ts';
 import type { KeyedCell } from '../../records/cell.ts';
 import { cellLabel } from '../../text/cell-label.ts';
 import type { Environment } from '../../records/environment.ts';
 import { median } from '../../statistics/median.ts';
-import { type CustomMetricId, isCustomMetric, type MetricId, type MetricValues } from '../../records/metric.ts';
-import type { Outcome } from '../../records/outcome.ts';
-import { barredBy, FLAG_LABELS, isBarred, type RunFlag } from '../../records/run-flag.ts';
+import { type CustomMetricId, isCustomMetric, type MetricId } from '../../records/metric.ts';
+import { barredBy, FLAG_LABELS, isBarred } from '../../records/run-flag.ts';
 import type { Sweep } from '../../records/sweep.ts';
 import type { ComparedCell } from '../compare/index.ts';
 import type { CommonShift, Verdict } from '../../records/verdict.ts';
 
 /** One run, as files for other tools tell it. */
-export interface ReportedRun {
-  readonly runId: string;
-  readonly sweepId: string;
-  readonly repeat: number;
-  readonly startedAt: string | null;
-  /** Seconds from the start of its process to its end. */
-  readonly wallS: number | null;
-  /** Queries that were timed. */
-  readonly queries: number | null;
-  readonly outcome: Outcome;
-  readonly environmentId: string;
-  readonly flags: readonly RunFlag[];
-  readonly values: MetricValues;
-}
+export type ReportedRun = Pick<
+  CellRun,
+  'environmentId' | 'flags' | 'outcome' | 'queries' | 'repeat' | 'runId' | 'startedAt' | 'sweepId' | 'values' | 'wallS'
+>;
 
 /** What is known of a cell beside its values: against another side, against its history, or nothing. */
 export type CellJudgement =

@@ -1,20 +1,19 @@
+import { type CellRun, isMeasured } from '../../records/run.ts';
 import { machineKey } from '../../judge/compare/differences.ts';
 import type { KeyedCell } from '../../records/cell.ts';
 import type { Environment } from '../../records/environment.ts';
 import { gateMetric, type MetricId } from '../../records/metric.ts';
 import type { Outcome } from '../../records/outcome.ts';
-import { type ValuedRun, valueRule } from '../../judge/value-rule.ts';
+import { valueRule } from '../../judge/value-rule.ts';
 
 /** A stored run, as its noise needs it. */
-export interface NoiseRun extends ValuedRun {
-  readonly cellKey: string;
-  readonly sweepId: string;
-  readonly role: string;
+export interface NoiseRun extends Pick<
+  CellRun,
+  'buildId' | 'cellKey' | 'centres' | 'environmentId' | 'role' | 'sweepId' | 'values'
+> {
   readonly outcome: Pick<Outcome, 'kind'>;
-  readonly buildId: string | null;
   /** The engine file of an imported run; absent where it is not known, or a build is. */
   readonly enginePath?: string;
-  readonly environmentId: string;
 }
 
 /** The runs of one cell in one sweep: the same engine on the same machine. */
@@ -53,7 +52,7 @@ export function cellSeries(
   environments: ReadonlyMap<string, Environment>,
   asked: MetricId | null,
 ): CellSeries[] {
-  const timed = runs.filter(({ role, outcome }) => role === 'timed' && outcome.kind === 'measured');
+  const timed = runs.filter(isMeasured);
   const byCell = Map.groupBy(timed, ({ cellKey }) => cellKey);
   return cells.map((cell) => {
     const metric = gateMetric(asked, cell);

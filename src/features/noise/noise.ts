@@ -1,3 +1,4 @@
+import { cellKeysOf } from '../../store/runs/runs.ts';
 import { type BuildKinds, buildKinds } from '../../layers/same-kernels.ts';
 import { assessNoise } from './assess-noise.ts';
 import { builtCells } from './built-cells.ts';
@@ -10,7 +11,8 @@ import { isMetric, isOfBuild, metricOf } from '../../records/metric.ts';
 import type { NoiseOutput } from './output.ts';
 import { type NoiseDetails, noiseText } from './text.ts';
 import { noiseNotes } from './words.ts';
-import { type CellRun, cellRunsOf } from '../../store/runs/cell-runs.ts';
+import { cellRunsOf } from '../../store/runs/cell-runs.ts';
+import { type CellRun, isMeasured } from '../../records/run.ts';
 import { findCells } from '../../store/cells.ts';
 import { findEnvironments } from '../../store/sweeps/environments.ts';
 import { seriesOf } from '../../store/sweeps/find-sweeps.ts';
@@ -56,15 +58,15 @@ async function assessed(
   const all = seriesOf(db, newest, last).toReversed();
   const allIds = all.map(({ sweepId }) => sweepId);
   const paths = new Map(loadedEngines(db, allIds).map(({ runId, path }) => [runId, path]));
-  const runs = cellRunsOf(db, allIds).map((run) => {
+  const known = inLabelOrder([...findCells(db, [...cellKeysOf(db, allIds)]).values()]);
+  const cells = chooseCells(namedCells(known, names), filter);
+  if (cells.length === 0) throw new UsageError('no cell of these sweeps passes; see `bench ls cells`');
+  const keys = cells.map(({ key }) => key);
+  const runs = cellRunsOf(db, allIds, keys).map((run) => {
     const enginePath = paths.get(run.runId);
     return enginePath === undefined ? run : { ...run, enginePath };
   });
   const sweeps = withoutCopies(all, runs);
-  const keys = new Set(runs.map(({ cellKey }) => cellKey));
-  const known = inLabelOrder([...findCells(db, [...keys]).values()]);
-  const cells = chooseCells(namedCells(known, names), filter);
-  if (cells.length === 0) throw new UsageError('no cell of these sweeps passes; see `bench ls cells`');
   const environments = findEnvironments(db, [...new Set(runs.map(({ environmentId }) => environmentId))]);
   const metric = metricNamed(db, asked);
   const series = cellSeries(cells, sweeps, runs, environments, metric);
@@ -104,7 +106,7 @@ async function assessed(
 
 /** Seconds that the measured timed runs of each cell took, by its key. */
 function wallTimesOf(runs: readonly CellRun[]): Map<string, number[]> {
-  const measured = runs.filter(({ role, outcome }) => role === 'timed' && outcome.kind === 'measured');
+  const measured = runs.filter(isMeasured);
   const byCell = Map.groupBy(measured, ({ cellKey }) => cellKey);
   return new Map(
     [...byCell].map(([key, own]) => [key, own.flatMap(({ wallS }) => ((wallS ?? 0) > 0 ? (wallS ?? []) : []))]),

@@ -11,7 +11,8 @@ import type { Capture } from './capture.ts';
 import { manyQueries, sizeWarning } from './capture-text.ts';
 import { capturedFiles, refuseOverwrite, runNsys } from '../../tools/nsys/run-nsys.ts';
 import type { TrtexecProgram } from '../../trtexec/program/trtexec-program.ts';
-import { cellRunsOf, type CellRun } from '../../store/runs/cell-runs.ts';
+import { cellRunsOf } from '../../store/runs/cell-runs.ts';
+import type { CellRun } from '../../records/run.ts';
 import type { OpenStore } from '../../store/file/open.ts';
 import type { Io } from '../../cli/io.ts';
 import { kernelsIfAny } from '../layers/index.ts';
@@ -73,8 +74,8 @@ const NOTHING = { kind: 'measured', evidence: [] } as const;
 /** Timed runs of the cell in its newest sweep, the newest last. */
 function runsOf({ cell, measured }: CaptureTarget, store: OpenStore | null): CellRun[] {
   if (store === null || measured === null) return [];
-  return cellRunsOf(store.db, [measured.sweep.sweepId])
-    .filter(({ cellKey, role }) => cellKey === cell.key && role === 'timed')
+  return cellRunsOf(store.db, [measured.sweep.sweepId], [cell.key])
+    .filter(({ role }) => role === 'timed')
     .toSorted((a, b) => ((a.startedAt ?? '') < (b.startedAt ?? '') ? -1 : 1));
 }
 

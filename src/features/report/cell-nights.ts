@@ -6,7 +6,8 @@ import { metricOf } from '../../records/metric.ts';
 import type { Sweep } from '../../records/sweep.ts';
 import type { LeftOut, ReportNight, CellSamples } from '../../html/cell-data.ts';
 import { histogramOf, type RunSamples } from '../../html/histogram.ts';
-import { type CellRun, cellRunsOf } from '../../store/runs/cell-runs.ts';
+import { cellRunsOf } from '../../store/runs/cell-runs.ts';
+import { type CellRun, isMeasured } from '../../records/run.ts';
 import type { StoreDatabase } from '../../store/file/open.ts';
 import { runSamples } from '../../store/runs/show-run.ts';
 
@@ -107,9 +108,8 @@ export function newestSamples(
 ): Map<string, CellSamples> {
   const newest = cells.map(({ key, nights }) => ({ key, night: nights.findLastIndex((night) => night !== null) }));
   const wanted = new Set(newest.flatMap(({ night }) => sweepIds[night] ?? []));
-  const runs = cellRunsOf(db, [...wanted]).filter(
-    ({ role, outcome }) => role === 'timed' && outcome.kind === 'measured',
-  );
+  const keys = cells.map(({ key }) => key);
+  const runs = cellRunsOf(db, [...wanted], keys).filter(isMeasured);
   const bySweepAndCell = Map.groupBy(runs, ({ sweepId, cellKey }) => `${sweepId} ${cellKey}`);
   return new Map(
     newest.map(({ key, night }) => {

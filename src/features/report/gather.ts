@@ -1,3 +1,4 @@
+import { cellKeysOf } from '../../store/runs/runs.ts';
 import type { KeyedCell } from '../../records/cell.ts';
 import { inLabelOrder } from '../../text/cell-label.ts';
 import { UsageError } from '../../errors.ts';
@@ -50,9 +51,10 @@ export async function gatherReport(
   const [newest, ...others] = judged.head.sweeps;
   if (newest === undefined) throw new UsageError('there is no sweep to report');
   const sweepIds = judged.head.sweeps.map(({ sweepId }) => sweepId);
-  const runs = cellRunsOf(db, sweepIds).filter(({ role }) => role === 'timed');
-  const keys = new Set([...judged.cells.keys(), ...plannedCells(db, sweepIds), ...runs.map(({ cellKey }) => cellKey)]);
+  const keys = new Set([...judged.cells.keys(), ...plannedCells(db, sweepIds), ...cellKeysOf(db, sweepIds)]);
   const cells = inLabelOrder(chooseCells([...findCells(db, [...keys]).values()], options.filter));
+  const kept = cells.map(({ key }) => key);
+  const runs = cellRunsOf(db, sweepIds, kept).filter(({ role }) => role === 'timed');
   const byCell = Map.groupBy(runs, ({ cellKey }) => cellKey);
   const names = uniqueNames(cells);
   const metric = metricNamed(db, options.metric);

@@ -1,3 +1,4 @@
+import { cellsOfSweeps } from '../../selection/by-name.ts';
 import type { KeyedCell } from '../../records/cell.ts';
 import { inLabelOrder } from '../../text/cell-label.ts';
 import { UsageError } from '../../errors.ts';
@@ -8,14 +9,12 @@ import type { ReportCell } from '../../html/cell-data.ts';
 import type { EnvironmentChange, ReportData } from './page/report-data.ts';
 import { paretoReport } from '../choose/index.ts';
 import { listBaselines } from '../../store/sweeps/sweeps.ts';
-import { findCells, plannedCells } from '../../store/cells.ts';
 import { findEnvironments } from '../../store/sweeps/environments.ts';
 import { findingsOfCell } from '../../store/sweeps/findings.ts';
 import { listSeries, seriesUntil } from '../../store/sweeps/find-sweeps.ts';
 import type { StoreDatabase } from '../../store/file/open.ts';
-import { cellKeysOf } from '../../store/runs/runs.ts';
 import { cellHistories } from '../../selection/cell-histories.ts';
-import { chooseCells, metricNamed } from '../../selection/by-name.ts';
+import { metricNamed } from '../../selection/by-name.ts';
 import { breathe, type Io } from '../../cli/io.ts';
 import { resolveSides, type Side } from '../../selection/sides.ts';
 import { toolVersion } from '../../cli/store-location.ts';
@@ -89,8 +88,7 @@ export async function htmlReportData(
 /** Every cell that some sweep of the series measured, or was to measure. */
 function cellsOf(db: StoreDatabase, sweeps: readonly Sweep[], filter: string | undefined): KeyedCell[] {
   const ids = sweeps.map(({ sweepId }) => sweepId);
-  const keys = new Set([...plannedCells(db, ids), ...cellKeysOf(db, ids)]);
-  const cells = inLabelOrder(chooseCells([...findCells(db, [...keys]).values()], filter));
+  const cells = inLabelOrder(cellsOfSweeps(db, ids, filter));
   if (cells.length === 0) {
     throw new UsageError(
       filter === undefined

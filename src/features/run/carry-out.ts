@@ -191,7 +191,7 @@ function show(
     planned,
     runs,
     cellsWithoutEngine(store.db, sweep, plan),
-    realPrecisions(store.db, planned, runs),
+    realPrecisions(store.db, planned, runs, [sweepId]),
     options.precisionShare ?? LEAST_PRECISION_SHARE,
   );
   const failures = sweepFailures(store.db, sweepId, plan);

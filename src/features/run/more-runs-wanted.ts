@@ -1,3 +1,4 @@
+import { isMeasured } from '../../records/run.ts';
 import type { KeyedCell } from '../../records/cell.ts';
 import { cellLabel, inLabelOrder } from '../../text/cell-label.ts';
 import { UsageError } from '../../errors.ts';
@@ -67,9 +68,7 @@ function measuredCells(db: StoreDatabase, sweeps: readonly Sweep[]): Set<string>
     db,
     sweeps.map(({ sweepId }) => sweepId),
   );
-  return new Set(
-    runs.flatMap(({ role, outcome, cellKey }) => (role === 'timed' && outcome.kind === 'measured' ? [cellKey] : [])),
-  );
+  return new Set(runs.filter(isMeasured).map(({ cellKey }) => cellKey));
 }
 
 const NAMED = 3;

@@ -10,7 +10,8 @@ import { gateMetric, metricOf } from '../../records/metric.ts';
 import type { Plan, PlannedRun } from '../../records/plan.ts';
 import type { Sweep } from '../../records/sweep.ts';
 import { seededRandom, shuffled } from '../../matrix/plan/order.ts';
-import { type CellRun, cellRunsOf } from '../../store/runs/cell-runs.ts';
+import { cellRunsOf } from '../../store/runs/cell-runs.ts';
+import { type CellRun, isMeasured } from '../../records/run.ts';
 import { findSweep } from '../../store/sweeps/sweeps.ts';
 import { seriesOf } from '../../store/sweeps/find-sweeps.ts';
 import type { StoreDatabase } from '../../store/file/open.ts';
@@ -215,8 +216,4 @@ function highestRepeat(runs: readonly CellRun[]): number {
 
 function newestRun(runs: readonly CellRun[]): CellRun | undefined {
   return runs.toSorted((a, b) => a.repeat - b.repeat).at(-1);
-}
-
-function isMeasured({ role, outcome }: CellRun): boolean {
-  return role === 'timed' && outcome.kind === 'measured';
 }

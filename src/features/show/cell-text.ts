@@ -1,3 +1,4 @@
+import { isMeasured } from '../../records/run.ts';
 import type { KeyedCell } from '../../records/cell.ts';
 import { cellLabel } from '../../text/cell-label.ts';
 import { median } from '../../statistics/median.ts';
@@ -68,7 +69,7 @@ function isLost({ outcome }: ListedRun): boolean {
 
 /** What the timed runs of the newest sweep amount to: the middle, the spread, from where to where. */
 function newestLines(runs: readonly ListedRun[], driven: Metric | null, look: Look): string[] {
-  const timed = runs.filter(({ role, outcome }) => role === 'timed' && outcome.kind === 'measured');
+  const timed = runs.filter(isMeasured);
   const newest = timed.filter(({ sweepId }) => sweepId === timed[0]?.sweepId);
   const line = (name: string, values: readonly number[], unit: string): string[] => {
     const middle = median(values);

@@ -91,7 +91,7 @@ function showSweep(db: StoreDatabase, sweep: Sweep, options: ShowOptions, io: Io
     cells,
     runs,
     withoutEngine,
-    realPrecisions(db, cells, runs),
+    realPrecisions(db, cells, runs, [sweep.sweepId]),
     options.precisionShare ?? LEAST_PRECISION_SHARE,
   );
   const mapped = options.map === true ? mappedCells(summaries, runs, metricNamed(db, options.metric)) : null;
@@ -203,9 +203,9 @@ function withFirstLine(db: StoreDatabase, runs: readonly StoredRun[]): StoredRun
 }
 
 /** The runs with what they measured. */
-function withValues(db: StoreDatabase, { harness }: KeyedCell, runs: readonly StoredRun[]): ListedRun[] {
+function withValues(db: StoreDatabase, { key, harness }: KeyedCell, runs: readonly StoredRun[]): ListedRun[] {
   const sweepIds = [...new Set(runs.map(({ sweepId }) => sweepId))];
-  const values = new Map(cellRunsOf(db, sweepIds).map((run) => [run.runId, run.values]));
+  const values = new Map(cellRunsOf(db, sweepIds, [key]).map((run) => [run.runId, run.values]));
   return runs.map((run) => ({
     ...run,
     gpuComputeMs: values.get(run.runId)?.gpuComputeMs ?? null,

@@ -9,7 +9,7 @@ import { median } from '../../statistics/median.ts';
 import { type MetricId, metricOf } from '../../records/metric.ts';
 import { printable } from '../../text/printable.ts';
 import type { MappedCell } from '../../terminal/charts/heat-map.ts';
-import type { CellRun } from '../../store/runs/cell-runs.ts';
+import { type CellRun, isMeasured } from '../../records/run.ts';
 
 export type CellSummary = ReturnType<typeof summarizeCells>[number];
 
@@ -64,7 +64,7 @@ export function mappedCells(
   asked: MetricId | null,
 ): readonly MappedCell[] {
   if (asked === null) return cells;
-  const measured = runs.filter(({ role, outcome }) => role === 'timed' && outcome.kind === 'measured');
+  const measured = runs.filter(isMeasured);
   const byCell = Map.groupBy(measured, ({ cellKey }) => cellKey);
   const mapped = cells.flatMap(({ cell }) => {
     const values = (byCell.get(cell.key) ?? []).flatMap((run) => run.values[asked] ?? []);

@@ -1,3 +1,4 @@
+import type { CellRun } from '../../records/run.ts';
 import { type KeyedCell, noiseKindOf } from '../../records/cell.ts';
 import { lockOf } from '../../machine/requests.ts';
 import type { Environment } from '../../records/environment.ts';
@@ -9,18 +10,23 @@ import type { CellComparison, Verdict } from '../../records/verdict.ts';
 import type { TwoSides } from './compare-cells.ts';
 import { type ComparedBuild, type Across, differencesOf } from './differences.ts';
 import { median } from '../../statistics/median.ts';
-import { enqueueReasons, machineStates, fitSide, type FlaggedRun, flagReasons } from './side-flags.ts';
-import { type ValuedRun, valueRule } from '../value-rule.ts';
+import { enqueueReasons, machineStates, fitSide, flagReasons } from './side-flags.ts';
+import { valueRule } from '../value-rule.ts';
 
 /** A timed run as comparisons need it. */
-export interface ComparedRun extends FlaggedRun, ValuedRun {
-  readonly cellKey: string;
-  readonly role: string;
-  readonly outcome: Outcome;
-  readonly buildId: string | null;
-  readonly environmentId: string;
-  readonly enqueueRatio: number | null;
-}
+type ComparedRun = Pick<
+  CellRun,
+  | 'buildId'
+  | 'cellKey'
+  | 'centres'
+  | 'enqueueRatio'
+  | 'environmentId'
+  | 'flags'
+  | 'outcome'
+  | 'role'
+  | 'smClockMhz'
+  | 'values'
+>;
 
 export interface ComparedSide {
   /** In the order in which they were made. */

@@ -1,13 +1,11 @@
+import type { CellRun } from '../../records/run.ts';
 import { median } from '../../statistics/median.ts';
 import type { MetricId } from '../../records/metric.ts';
 import { FLAG_LABELS, type RunFlag, type RunFlagId } from '../../records/run-flag.ts';
 import { clockOffLevel, doubtOf, leftOutFor } from '../run-trust.ts';
 import { enqueueClass } from '../../trtexec/run-facts.ts';
 
-export interface FlaggedRun {
-  readonly flags: readonly RunFlag[];
-  readonly smClockMhz: number | null;
-}
+export type FlaggedRun = Pick<CellRun, 'flags' | 'smClockMhz'>;
 
 interface FitSide<Run> {
   readonly kept: readonly Run[];

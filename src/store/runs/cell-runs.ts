@@ -1,48 +1,16 @@
+import type { CellRun } from '../../records/run.ts';
 import { and, eq, inArray, isNotNull, ne, type SQL } from 'drizzle-orm';
 
-import type { ValuedRun } from '../../judge/value-rule.ts';
 import { byMetric, type CustomMetricId, METRIC_IDS } from '../../records/metric.ts';
-import { isFine, type Outcome } from '../../records/outcome.ts';
+import { isFine } from '../../records/outcome.ts';
 import type { Provenance, Sweep } from '../../records/sweep.ts';
 import type { RunFlag } from '../../records/run-flag.ts';
-import type { RunRole } from '../../records/run.ts';
 import { equalOrNull, newestRunFirst } from '../sweeps/sweep-order.ts';
 import { failedRunsOf, outcomeFrom } from './runs.ts';
 import type { StoreDatabase } from '../file/open.ts';
 import { flagsOf } from './run-facts.ts';
 import { centreValue, hasCentre, isCellAmong, printedValue } from './metric-runs.ts';
 import { measurements, runs, runMethods, runTelemetry, runValues, sweeps } from '../schema.ts';
-
-/** One run of a cell, with the value of every metric that it has. */
-export interface CellRun extends ValuedRun {
-  readonly runId: string;
-  readonly sweepId: string;
-  readonly cellKey: string;
-  readonly role: RunRole;
-  readonly repeat: number;
-  readonly startedAt: string | null;
-  /** Seconds from the start of the process to its end. */
-  readonly wallS: number | null;
-  /** Queries that were timed. */
-  readonly queries: number | null;
-  readonly commit: string | null;
-  readonly dirty: boolean | null;
-  /** With its first evidence. */
-  readonly outcome: Outcome;
-  readonly buildId: string | null;
-  readonly engineKey: string | null;
-  readonly environmentId: string;
-  /** Null when nobody watched the machine. */
-  readonly smClockMhz: number | null;
-  readonly flags: readonly RunFlag[];
-  /** Median enqueue time over median GPU compute time. */
-  readonly enqueueRatio: number | null;
-  /**
-   * Queries a second that follow from the median latency, where a harness has one query under way at a time and counts
-   * no throughput; null for others.
-   */
-  readonly derivedQps: number | null;
-}
 
 const PRINTED = byMetric(printedValue);
 const CENTRES = Object.fromEntries(METRIC_IDS.filter(hasCentre).map((metric) => [metric, centreValue(metric)]));

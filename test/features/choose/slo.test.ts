@@ -68,7 +68,7 @@ test('only measured timed runs count, by their median; other cells are named', (
     refitMs: null,
     memoryMib: null,
   });
-  const run = (qps: number, role = 'timed') => ({
+  const run = (qps: number, role: 'timed' | 'profile' = 'timed') => ({
     cellKey: cell.key,
     role,
     outcome: { kind: 'measured' as const, evidence: [] },
