@@ -1,157 +1,109 @@
 import { InvalidArgumentError, Option } from '@commander-js/extra-typings';
 
-import { LAYER_GROUPINGS, type LayerGrouping } from '../layers/layer-info.ts';
+import { LAYER_GROUPINGS } from '../layers/layer-info.ts';
 import { DEFAULT_FAIL_ON, FAIL_ON_WORDS } from './fail-on.ts';
-import {
-  type ClockWish,
-  type CoolDown,
-  type NumaWish,
-  readClockWish,
-  readCoolDown,
-  readNumaWish,
-} from '../machine/requests.ts';
+import { readClockWish, readCoolDown, readNumaWish } from '../machine/requests.ts';
 import type { IntegerRange } from '../variants/make-inputs.ts';
 import { type CustomMetricId, isCustomMetric, METRIC_IDS } from '../records/metric.ts';
 import { foldedNote, LONGEST_NOTE } from '../text/note.ts';
+import { readQuantity } from '../text/units.ts';
 import { isOneOf } from '../text/unknown-values.ts';
 import { readInstant } from '../text/utc-instant.ts';
 
-export function positiveInteger(text: string): number {
+/** A parser for commander. @param read gives null for what is wrong @param problem what the argument must be */
+function parser<Value>(read: (text: string) => Value | null, problem: string): (text: string) => Value {
+  return (text) => {
+    const value = read(text);
+    if (value === null) throw new InvalidArgumentError(problem);
+    return value;
+  };
+}
+
+function numberParser(isAllowed: (value: number) => boolean, problem: string): (text: string) => number {
+  return parser((text) => {
+    const value = text.trim() === '' ? Number.NaN : Number(text);
+    return Number.isFinite(value) && isAllowed(value) ? value : null;
+  }, problem);
+}
+
+export const positiveInteger = numberParser(
+  (value) => Number.isInteger(value) && value >= 1,
+  'must be a whole number from 1 on.',
+);
+
+export const wholeNumber = parser((text) => {
   const value = Number(text);
-  if (!Number.isInteger(value) || value < 1) {
-    throw new InvalidArgumentError('must be a whole number from 1 on.');
-  }
-  return value;
-}
+  return /^\d+$/.test(text) && Number.isSafeInteger(value) ? value : null;
+}, 'must be a whole number from 0 on.');
 
-export function wholeNumber(text: string): number {
-  const value = Number(text);
-  if (!/^\d+$/.test(text) || !Number.isSafeInteger(value)) {
-    throw new InvalidArgumentError('must be a whole number from 0 on.');
-  }
-  return value;
-}
+export const numberFromZero = numberParser((value) => value >= 0, 'must be a number from 0 on.');
 
-export function numberFromZero(text: string): number {
-  const value = Number(text);
-  if (text.trim() === '' || !(value >= 0 && Number.isFinite(value))) {
-    throw new InvalidArgumentError('must be a number from 0 on.');
-  }
-  return value;
-}
+export const positiveNumber = numberParser((value) => value > 0, 'must be a number above 0.');
 
-export function portNumber(text: string): number {
-  const value = /^\d{1,5}$/.test(text) ? Number(text) : -1;
-  if (value < 0 || value > 65_535) throw new InvalidArgumentError('must be from 0 to 65535.');
-  return value;
-}
+export const portNumber = parser(
+  (text) => (/^\d{1,5}$/.test(text) && Number(text) <= 65_535 ? Number(text) : null),
+  'must be from 0 to 65535.',
+);
 
-export function positiveNumber(text: string): number {
-  const value = Number(text);
-  if (!(value > 0 && Number.isFinite(value))) {
-    throw new InvalidArgumentError('must be a number above 0.');
-  }
-  return value;
-}
-
-export function positivePercent(text: string): number {
+export const positivePercent = parser((text) => {
   const value = Number(text.replace(/\s*%$/, ''));
-  if (!(value > 0 && value <= 100)) {
-    throw new InvalidArgumentError('must be a percentage above 0, such as 1 or 0.5.');
-  }
-  return value;
-}
+  return value > 0 && value <= 100 ? value : null;
+}, 'must be a percentage above 0, such as 1 or 0.5.');
 
-const UNIT_S = { s: 1, m: 60, h: 3600 } as const;
+const HOUR_S = 3600;
+const DAY_S = 24 * HOUR_S;
+
+function secondsParser(scales: Readonly<Record<string, number>>, problem: string): (text: string) => number {
+  const units = new Map(Object.entries(scales));
+  return parser((text) => readQuantity(text, units) || null, problem);
+}
 
 /** `90s`, `30m`, `1.5h`: in seconds. */
-export function duration(text: string): number {
-  const [, number = '', unit] = /^(\d+(?:\.\d+)?)\s*(s|m|h)$/.exec(text.trim()) ?? [];
-  const seconds = unit === 's' || unit === 'm' || unit === 'h' ? Number(number) * UNIT_S[unit] : 0;
-  if (!(seconds > 0)) throw new InvalidArgumentError('must be a time such as 90s, 30m or 2h.');
-  return seconds;
-}
-
-const AGE_UNIT_S = { h: 3600, d: 86_400, w: 7 * 86_400, y: 365 * 86_400 } as const;
+export const duration = secondsParser({ s: 1, m: 60, h: HOUR_S }, 'must be a time such as 90s, 30m or 2h.');
 
 /** `36h`, `90d`, `12w`, `1y`: in seconds. */
-export function age(text: string): number {
-  const [, number = '', unit] = /^(\d+(?:\.\d+)?)\s*(h|d|w|y)$/.exec(text.trim()) ?? [];
-  const isUnit = unit === 'h' || unit === 'd' || unit === 'w' || unit === 'y';
-  const seconds = isUnit ? Number(number) * AGE_UNIT_S[unit] : 0;
-  if (!(seconds > 0)) throw new InvalidArgumentError('must be an age such as 36h, 90d, 12w or 1y.');
-  return seconds;
-}
+export const age = secondsParser(
+  { h: HOUR_S, d: DAY_S, w: 7 * DAY_S, y: 365 * DAY_S },
+  'must be an age such as 36h, 90d, 12w or 1y.',
+);
 
-const UNIT_BYTES: Readonly<Record<string, number>> = {
-  '': 1,
-  k: 1e3,
-  m: 1e6,
-  g: 1e9,
-  t: 1e12,
-  ki: 2 ** 10,
-  mi: 2 ** 20,
-  gi: 2 ** 30,
-  ti: 2 ** 40,
-};
+const BYTE_UNITS = new Map<string, number>([
+  ['', 1],
+  ...['k', 'm', 'g', 't'].flatMap((prefix, place): [string, number][] => [
+    [prefix, 1000 ** (place + 1)],
+    [`${prefix}i`, 1024 ** (place + 1)],
+  ]),
+]);
 
 /** `20GB`, `512MiB`, `1.5T`: in bytes. */
-export function byteSize(text: string): number {
-  const [, number = '', unit = ''] = /^(\d+(?:\.\d+)?)\s*([kmgt]?i?)b?$/i.exec(text.trim()) ?? [];
-  const scale = UNIT_BYTES[unit.toLowerCase()];
-  if (number === '' || scale === undefined) {
-    throw new InvalidArgumentError('must be a size such as 20GB or 512MiB.');
-  }
-  return Math.round(Number(number) * scale);
-}
+export const byteSize = parser((text) => {
+  const bytes = readQuantity(text.trim().toLowerCase().replace(/b$/, ''), BYTE_UNITS);
+  return bytes === null ? null : Math.round(bytes);
+}, 'must be a size such as 20GB or 512MiB.');
 
-export function clockWish(text: string): ClockWish {
-  const wish = readClockWish(text);
-  if (wish === null) {
-    throw new InvalidArgumentError('must be base, max or a frequency in MHz, such as 1590.');
-  }
-  return wish;
-}
+export const clockWish = parser(readClockWish, 'must be base, max or a frequency in MHz, such as 1590.');
 
-export function coolDownWish(text: string): CoolDown {
-  const wish = readCoolDown(text);
-  if (wish === null) {
-    throw new InvalidArgumentError('must be a time such as 10s, or a temperature such as 45C.');
-  }
-  return wish;
-}
+export const coolDownWish = parser(readCoolDown, 'must be a time such as 10s, or a temperature such as 45C.');
 
-export function numaWish(text: string): NumaWish {
-  const wish = readNumaWish(text);
-  if (wish === null) throw new InvalidArgumentError('must be auto, off or the number of a node.');
-  return wish;
-}
+export const numaWish = parser(readNumaWish, 'must be auto, off or the number of a node.');
 
-export function onOrOff(text: string): boolean {
-  if (text === 'on' || text === 'off') return text === 'on';
-  throw new InvalidArgumentError('must be on or off.');
-}
+export const onOrOff = parser((text) => (text === 'on' || text === 'off' ? text === 'on' : null), 'must be on or off.');
 
 /** `input:8x3x224x224,mask:8x1`, as trtexec takes it. */
-export function statedShapes(text: string): Record<string, number[]> {
+export const statedShapes = parser((text) => {
   const shapes = text.split(',').map((part): [string, number[]] => {
     const [, input = '', dims = ''] = /^(.+):(\d+(?:x\d+)*)$/.exec(part.trim()) ?? [];
-    if (input === '') {
-      throw new InvalidArgumentError('must be such as input:8x3x224x224, several with a comma.');
-    }
     return [input, dims.split('x').map(Number)];
   });
-  return Object.fromEntries(shapes);
-}
+  return shapes.some(([input]) => input === '') ? null : Object.fromEntries(shapes);
+}, 'must be such as input:8x3x224x224, several with a comma.');
 
 /** Whole numbers from the first to the last. */
-export function integerRange(text: string): IntegerRange {
+export const integerRange = parser((text): IntegerRange | null => {
   const [, low, high] = /^(-?\d{1,15})\.\.(-?\d{1,15})$/.exec(text.trim()) ?? [];
-  if (low === undefined || high === undefined || Number(low) > Number(high)) {
-    throw new InvalidArgumentError('must be such as 0..30521, the lower one first.');
-  }
+  if (low === undefined || high === undefined || Number(low) > Number(high)) return null;
   return [Number(low), Number(high)];
-}
+}, 'must be such as 0..30521, the lower one first.');
 
 export function filterOption() {
   return new Option(
@@ -160,11 +112,11 @@ export function filterOption() {
   );
 }
 
-/** @throws InvalidArgumentError for an empty one, as an unset variable of a CI job gives it */
-export function notEmpty(text: string): string {
-  if (text.trim() !== '') return text;
-  throw new InvalidArgumentError('It is empty: is the variable that it is from set?');
-}
+/** Not an empty one, as an unset variable of a CI job gives it. */
+export const notEmpty = parser(
+  (text) => (text.trim() === '' ? null : text),
+  'It is empty: is the variable that it is from set?',
+);
 
 /** Whose series is looked at. */
 export function branchOption() {
@@ -177,15 +129,7 @@ export function branchOption() {
 export function failOnOption() {
   return new Option('--fail-on <list>', `what makes an exit code: ${FAIL_ON_WORDS.join(', ')}`)
     .default(DEFAULT_FAIL_ON, DEFAULT_FAIL_ON.join(','))
-    .argParser((text) => {
-      const words = text.split(',').map((word) => word.trim());
-      return words.map((word) => {
-        if (!isOneOf(FAIL_ON_WORDS, word)) {
-          throw new InvalidArgumentError(`"${word}" is not one of ${FAIL_ON_WORDS.join(', ')}.`);
-        }
-        return word;
-      });
-    });
+    .argParser(listOf(FAIL_ON_WORDS));
 }
 
 export function metricOption(says = 'what is compared; also a number of another harness, by its name') {
@@ -195,14 +139,11 @@ export function metricOption(says = 'what is compared; also a number of another 
   return option;
 }
 
-/** @returns UTC in ISO 8601 */
-export function instant(text: string): string {
-  const found = readInstant(text);
-  if (found !== null) return found;
-  throw new InvalidArgumentError(
-    `It is no date: write 2026-03-01 or 2026-03-01T02:30, in UTC, or with a zone as +01:00.`,
-  );
-}
+/** UTC in ISO 8601. */
+export const instant = parser(
+  readInstant,
+  'It is no date: write 2026-03-01 or 2026-03-01T02:30, in UTC, or with a zone as +01:00.',
+);
 
 /** A number of somebody's own; times tell their unit by the end of the name, and rates (`images_per_s`) do not. */
 export function ownMetric(text: string): CustomMetricId {
@@ -214,21 +155,21 @@ export function ownMetric(text: string): CustomMetricId {
   );
 }
 
-export function noteText(text: string): string {
+export const noteText = parser((text) => {
   const line = foldedNote(text);
-  if (line !== '' && line.length <= LONGEST_NOTE) return line;
-  throw new InvalidArgumentError(`A note has 1 to ${LONGEST_NOTE} characters.`);
-}
+  return line !== '' && line.length <= LONGEST_NOTE ? line : null;
+}, `A note has 1 to ${LONGEST_NOTE} characters.`);
 
-export function layerGroupings(text: string): LayerGrouping[] {
-  return text
-    .split(',')
-    .map((word) => word.trim())
-    .map((word) => {
-      if (isOneOf(LAYER_GROUPINGS, word)) return word;
-      throw new InvalidArgumentError(`"${word}" is not one of ${LAYER_GROUPINGS.join(', ')}.`);
+/** A list with commas, of these words. */
+function listOf<const Word extends string>(allowed: readonly Word[]): (text: string) => Word[] {
+  return (text) =>
+    commaList(text).map((word) => {
+      if (isOneOf(allowed, word)) return word;
+      throw new InvalidArgumentError(`"${word}" is not one of ${allowed.join(', ')}.`);
     });
 }
+
+export const layerGroupings = listOf(LAYER_GROUPINGS);
 
 export function precisionShareOption() {
   return new Option(

@@ -5,31 +5,7 @@ export const SECRETS_ARE_INHERITED =
   'this looks like a secret, and values in a matrix are stored: set it in the environment that bench is started in';
 
 /** Words that make a secret of a variable wherever they stand between its underscores. */
-const SECRET_WORDS = new Set([
-  'auth',
-  'authorization',
-  'bearer',
-  'cookie',
-  'credential',
-  'credentials',
-  'creds',
-  'dsn',
-  'jwt',
-  'pass',
-  'passphrase',
-  'passwd',
-  'password',
-  'pat',
-  'private',
-  'secret',
-  'secrets',
-  'token',
-  'tokens',
-  'webhook',
-  'webhooks',
-  'apikey',
-  'accesskey',
-]);
+const SECRET_WORDS = /^(?:auth|authorization|bearer|cookie|creds|dsn|jwt|pass|pat|private|tokens|webhooks)$/;
 /** The same without underscores: GITHUBTOKEN, DBPASSWORD. */
 const SECRET_PARTS =
   /(?:token|apikey|accesskey|privatekey|secretkey|sshkey|webhook)$|secret|passw|passphrase|credential/;
@@ -54,7 +30,7 @@ export function isSecretName(variable: string): boolean {
   const named = words.filter((word) => word !== 'id' && !/^\d+$/.test(word));
   if (named.length > 1 && /^(?:key|pwd)\d*$/.test(named.at(-1) ?? '')) return true;
   if (ADDRESSES.has(words.at(-1) ?? '') && words.some((word) => SERVERS.test(word))) return true;
-  return words.some((word) => SECRET_WORDS.has(word) || SECRET_PARTS.test(word));
+  return words.some((word) => SECRET_WORDS.test(word) || SECRET_PARTS.test(word));
 }
 
 /** Whether a variable may be stored with its value: neither its name nor an address in it gives a secret away. */

@@ -20,18 +20,18 @@ import { slurmSchema } from './slurm-schema.ts';
  * `docs/`. What zod cannot say (shapes within their limits, flags by version) is checked in `expand.ts` and `plan/`.
  */
 
+const oneOrMore = <Value extends z.ZodType>(value: Value) => z.union([value, z.array(value).min(1)]);
+
+const wholeFrom = (least: number) => z.number().int().min(least);
+
 const onOff = z.union([z.boolean(), z.enum(['on', 'off'])]).describe('on or off');
 
 const seconds = z.number().min(0.1).max(1e6);
 
-const dimension = z.union([z.number().int().min(0), z.string().regex(/^[A-Za-z_]\w*$/)]);
+const dimension = z.union([wholeFrom(0), z.string().regex(/^[A-Za-z_]\w*$/)]);
 
 const shapeTemplate = z
-  .union([
-    z.array(dimension),
-    z.string().regex(/^(?:\d+|[A-Za-wyz_]+)(?:x(?:\d+|[A-Za-wyz_]+))*$/),
-    z.number().int().min(1),
-  ])
+  .union([z.array(dimension), z.string().regex(/^(?:\d+|[A-Za-wyz_]+)(?:x(?:\d+|[A-Za-wyz_]+))*$/), wholeFrom(1)])
   .describe('Dimensions: [batch, 3, 224, 224] or 8x3x224x224. A word is an axis of that name.');
 
 const shapeSet = z.record(z.string(), shapeTemplate).describe('The shape of each input, by input name');
@@ -40,14 +40,13 @@ const note = z
   .string()
   .regex(/\S/, 'say something, or leave it out')
   .max(LONGEST_NOTE)
-  .describe('Where it comes from or what is in it, in your words: kept with every run, no part of a cell')
-  .optional();
+  .describe('Where it comes from or what is in it, in your words: kept with every run, no part of a cell');
 
 const precisionSource = z
   .union([
     z.enum(PRECISION_ROUTES).exclude(['engine']),
-    z.strictObject({ onnx: z.string().min(1).describe('An ONNX file that has this precision'), note }),
-    z.strictObject({ engine: z.string().min(1).describe('A built engine of this precision'), note }),
+    z.strictObject({ onnx: z.string().min(1).describe('An ONNX file that has this precision'), note: note.optional() }),
+    z.strictObject({ engine: z.string().min(1).describe('A built engine of this precision'), note: note.optional() }),
     conversionSchema,
   ])
   .describe(
@@ -57,13 +56,11 @@ const precisionSource = z
 const precisions = z.partialRecord(z.enum(PRECISIONS), precisionSource).describe('How each precision is reached');
 
 const integers = z.union([z.number().int(), z.string(), z.array(z.union([z.number().int(), z.string()])).min(1)]);
-const positives = z.union([z.number().min(0), z.array(z.number().min(0)).min(1)]);
-const switches = z.union([onOff, z.array(onOff).min(1)]);
-const precisionNames = z.union([z.enum(PRECISIONS), z.array(z.enum(PRECISIONS)).min(1)]);
+const positives = oneOrMore(z.number().min(0));
+const switches = oneOrMore(onOff);
+const precisionNames = oneOrMore(z.enum(PRECISIONS));
 const envValue = z.union([z.string(), z.number(), z.boolean(), z.null()]);
 const flagValue = z.union([z.string(), z.number(), z.boolean()]);
-
-const oneOrMore = <Value extends z.ZodType>(value: Value) => z.union([value, z.array(value).min(1)]);
 
 /** Words for flags of trtexec: see `domain/named-axes.ts`. */
 const flagAxes = {
@@ -79,13 +76,13 @@ const flagAxes = {
   allocationStrategy: oneOrMore(z.enum(ALLOCATION_STRATEGIES)).describe(
     'Device memory of the execution context: static (for the largest shapes of all profiles), profile (of this one) or runtime (for the shapes that run). Since 10.0. Default: static',
   ),
-  auxStreams: oneOrMore(z.number().int().min(0).max(1000)).describe(
+  auxStreams: oneOrMore(wholeFrom(0).max(1000)).describe(
     'Auxiliary streams at most, for layers that can run at the same time. Since 8.6. Default: TensorRT decides',
   ),
   sparsity: oneOrMore(z.enum(SPARSITIES)).describe(
     'Kernels for structured sparsity; force prunes the weights. Default: disable',
   ),
-  builderOptimizationLevel: oneOrMore(z.number().int().min(0).max(5)).describe(
+  builderOptimizationLevel: oneOrMore(wholeFrom(0).max(5)).describe(
     'Effort of the builder, 0 to 5, as an axis. Since 8.6',
   ),
   memPoolSize: oneOrMore(z.string()).describe('Memory pools of the builder, such as workspace:512M; whole MiB'),
@@ -105,22 +102,16 @@ const namedAxes = {
   cudaGraph: switches.describe('Launch through a captured CUDA graph. Default: on'),
   dataTransfers: switches.describe('Copy inputs and outputs in the timed part. Default: off'),
   spinWait: switches.describe('Spin instead of blocking while waiting for the GPU. Default: on'),
-  streams: z
-    .union([z.number().int().min(1), z.array(z.number().int().min(1)).min(1)])
-    .describe('Inference streams. Default: 1'),
+  streams: oneOrMore(wholeFrom(1)).describe('Inference streams. Default: 1'),
   warmUpMs: positives.describe('Warm-up as an axis: then it is part of what a cell is'),
   durationS: positives.describe('Duration as an axis: then it is part of what a cell is'),
-  iterations: z
-    .union([z.number().int().min(1), z.array(z.number().int().min(1)).min(1)])
-    .describe('Iterations as an axis: then they are part of what a cell is'),
+  iterations: oneOrMore(wholeFrom(1)).describe('Iterations as an axis: then they are part of what a cell is'),
   env: z
-    .record(z.string().regex(/^[A-Za-z_]\w*$/), z.union([envValue, z.array(envValue).min(1)]))
+    .record(z.string().regex(/^[A-Za-z_]\w*$/), oneOrMore(envValue))
     .describe(
       'Variables of the environment: {NAME: [unset, "1"]}. Values are stored: no place for secrets, which are inherited from the environment of bench',
     ),
-  shapes: z
-    .union([shapeSet, z.array(shapeSet).min(1)])
-    .describe('Whole sets of shapes, where names and sizes change together'),
+  shapes: oneOrMore(shapeSet).describe('Whole sets of shapes, where names and sizes change together'),
   ...flagAxes,
 };
 
@@ -142,85 +133,70 @@ const flags = z
   );
 
 const buildLimits = z
-  .record(z.string(), z.union([z.number().int().min(0), shapeTemplate]))
+  .record(z.string(), z.union([wholeFrom(0), shapeTemplate]))
   .describe('By dimension ({batch: 8}) or by input ({input: 8x3x224x224})');
 
 const build = z
   .strictObject({
-    min: buildLimits.describe('Smallest shapes of the optimization profile').optional(),
-    opt: buildLimits.describe('Shapes that the builder optimizes for').optional(),
-    max: buildLimits.describe('Largest shapes of the optimization profile').optional(),
-    optimizationLevel: z
-      .number()
-      .int()
-      .min(0)
-      .max(5)
-      .describe('Effort of the builder. Default: that of TensorRT')
-      .optional(),
+    min: buildLimits.describe('Smallest shapes of the optimization profile'),
+    opt: buildLimits.describe('Shapes that the builder optimizes for'),
+    max: buildLimits.describe('Largest shapes of the optimization profile'),
+    optimizationLevel: wholeFrom(0).max(5).describe('Effort of the builder. Default: that of TensorRT'),
     memoryPoolsMib: z
       .strictObject({
-        workspace: z.number().int().min(1).optional(),
-        tacticSharedMem: z.number().int().min(1).optional(),
-        dlaSRAM: z.number().int().min(1).optional(),
-        dlaLocalDRAM: z.number().int().min(1).optional(),
-        dlaGlobalDRAM: z.number().int().min(1).optional(),
+        workspace: wholeFrom(1),
+        tacticSharedMem: wholeFrom(1),
+        dlaSRAM: wholeFrom(1),
+        dlaLocalDRAM: wholeFrom(1),
+        dlaGlobalDRAM: wholeFrom(1),
       })
-      .describe('Limits of the builder, in MiB')
-      .optional(),
+      .partial()
+      .describe('Limits of the builder, in MiB'),
     timingCache: z
       .union([z.boolean(), z.string().min(1)])
       .describe(
         'Keep a timing cache beside the store, one for each GPU model and TensorRT; or a file of your own, which is copied and never written. Default: true',
-      )
-      .optional(),
+      ),
     verbose: z
       .boolean()
-      .describe('Every line of the builder in the log of the build, up to its size limit. Default: false')
-      .optional(),
+      .describe('Every line of the builder in the log of the build, up to its size limit. Default: false'),
     engine: z
       .enum(['current', 'frozen'])
       .describe(
         'frozen: the engine that is built first stays for this model, precision and flags, whatever changes else. Default: current',
-      )
-      .optional(),
-    flags: flags.describe('Other build flags').optional(),
-    timeoutS: z.number().min(1).describe('Limit of one build. Default: 3600').optional(),
+      ),
+    flags: flags.describe('Other build flags'),
+    timeoutS: z.number().min(1).describe('Limit of one build. Default: 3600'),
   })
+  .partial()
   .describe('How engines are built. No part of what a cell is: a rebuilt engine is the same cell');
 
 const method = z
   .strictObject({
-    warmUpMs: z.number().min(0).describe('Warm-up of each run. Default: 200').optional(),
-    durationS: z.number().min(0).describe('Timed part of each run, at least. Default: 3').optional(),
-    iterations: z.number().int().min(1).describe('Queries of each run, at least. Default: 10').optional(),
-    percentiles: z
-      .array(z.number().gt(0).max(100))
-      .min(1)
-      .describe('Which ones trtexec prints. Default: 90, 95, 99')
-      .optional(),
-    minQueries: z.number().int().min(1).describe('Fewer timed queries are no measurement. Default: 30').optional(),
-    minWarmUpQueries: z
-      .number()
-      .int()
-      .min(0)
-      .describe('Fewer, and a slower start, are no measurement. Default: 10')
-      .optional(),
-    exportTimes: z.boolean().describe('Keep the time of every query. Default: true').optional(),
-    timeoutS: z.number().min(1).describe('Limit of a whole run. Default: by warm-up and duration').optional(),
-    flags: flags.describe('Other flags of the timed run').optional(),
+    warmUpMs: z.number().min(0).describe('Warm-up of each run. Default: 200'),
+    durationS: z.number().min(0).describe('Timed part of each run, at least. Default: 3'),
+    iterations: wholeFrom(1).describe('Queries of each run, at least. Default: 10'),
+    percentiles: z.array(z.number().gt(0).max(100)).min(1).describe('Which ones trtexec prints. Default: 90, 95, 99'),
+    minQueries: wholeFrom(1).describe('Fewer timed queries are no measurement. Default: 30'),
+    minWarmUpQueries: wholeFrom(0).describe('Fewer, and a slower start, are no measurement. Default: 10'),
+    exportTimes: z.boolean().describe('Keep the time of every query. Default: true'),
+    timeoutS: z.number().min(1).describe('Limit of a whole run. Default: by warm-up and duration'),
+    flags: flags.describe('Other flags of the timed run'),
   })
+  .partial()
   .describe('How a cell is measured. No part of what a cell is');
 
 const libraries = oneOrMore(z.string().min(1));
 
 const plugins = z
   .strictObject({
-    static: libraries.describe('Loaded with trtexec itself').optional(),
-    dynamic: libraries.describe('Loaded into the registry of the builder and of the runtime. Since 8.6').optional(),
-    serialize: libraries
-      .describe('Those of dynamic that the engine carries in itself, for which it is built version-compatible')
-      .optional(),
+    static: libraries.describe('Loaded with trtexec itself'),
+    dynamic: libraries.describe('Loaded into the registry of the builder and of the runtime. Since 8.6'),
+    serialize: libraries.describe(
+      'Those of dynamic that the engine carries in itself, for which it is built version-compatible',
+    ),
   })
+  .partial()
   .describe('Libraries of plugins, relative to this file. Their content is part of what an engine is kept by');
 
 const [firstDriver, ...otherDrivers] = DRIVERS;
@@ -231,111 +207,97 @@ const harness = z
 
 const model = z
   .strictObject({
-    onnx: z.string().min(1).describe('The base model, relative to this file').optional(),
-    engine: z.string().min(1).describe('A built engine: nothing is built').optional(),
-    harness: harness.optional(),
+    onnx: z.string().min(1).describe('The base model, relative to this file'),
+    engine: z.string().min(1).describe('A built engine: nothing is built'),
+    harness: harness,
     note,
     shapes: z
       .union([z.literal('static'), shapeSet])
-      .describe('The run shape of each input; static for a model without dynamic dimensions')
-      .optional(),
+      .describe('The run shape of each input; static for a model without dynamic dimensions'),
     inputs: z
       .record(z.string(), z.string().min(1))
-      .describe('Raw binary files with the values of inputs. Default: random')
-      .optional(),
-    precisions: precisions.optional(),
-    plugins: plugins.optional(),
-    axes: axes.describe('Axes that this model has other values for').optional(),
-    build: build.optional(),
+      .describe('Raw binary files with the values of inputs. Default: random'),
+    precisions: precisions,
+    plugins: plugins,
+    axes: axes.describe('Axes that this model has other values for'),
+    build: build,
   })
+  .partial()
   .describe('A model of the matrix');
 
 const includeEntry = z
-  .object({
-    model: z
-      .union([z.string(), z.array(z.string()).min(1)])
-      .describe('Default: all')
-      .optional(),
-    ...namedAxes,
-  })
+  .object({ model: oneOrMore(z.string()).describe('Default: all'), ...namedAxes })
   .partial()
   .catchall(z.union([integers, flagValue, z.array(flagValue).min(1)]))
   .describe('More cells: the axes named here take these values, the others their own');
 
+const models = z.record(z.string().min(1), model).describe('The models, by name');
+
 export const matrixSchema = z
   .strictObject({
-    name: z.string().min(1).max(100).describe('Default: the file name').optional(),
-    description: z.string().describe('For people').optional(),
-    extends: z.string().min(1).describe('Another matrix, on top of which this one is laid').optional(),
-    trtexec: z.string().min(1).describe('Path of trtexec. Default: $TRTEXEC, else from PATH').optional(),
+    name: z.string().min(1).max(100).describe('Default: the file name'),
+    description: z.string().describe('For people'),
+    extends: z.string().min(1).describe('Another matrix, on top of which this one is laid'),
+    trtexec: z.string().min(1).describe('Path of trtexec. Default: $TRTEXEC, else from PATH'),
     allowUnknownFlags: z
       .boolean()
-      .describe('Pass on flags that bench does not know, if the help of trtexec names them')
-      .optional(),
-    replay: z.string().min(1).describe('Recordings that answer instead of trtexec').optional(),
-    models: z.record(z.string().min(1), model).describe('The models, by name'),
-    precisions: precisions.optional(),
-    plugins: plugins.optional(),
-    axes: axes.optional(),
-    include: z.array(includeEntry).describe('Cells beside the product of the axes').optional(),
-    exclude: z.array(z.string().min(1)).describe('Cells to leave out, such as "precision=fp8 & batch<8"').optional(),
-    build: build.optional(),
-    run: method.optional(),
+      .describe('Pass on flags that bench does not know, if the help of trtexec names them'),
+    replay: z.string().min(1).describe('Recordings that answer instead of trtexec'),
+    models,
+    precisions: precisions,
+    plugins: plugins,
+    axes: axes,
+    include: z.array(includeEntry).describe('Cells beside the product of the axes'),
+    exclude: z.array(z.string().min(1)).describe('Cells to leave out, such as "precision=fp8 & batch<8"'),
+    build: build,
+    run: method,
     timeouts: z
       .strictObject({
-        firstOutputS: seconds.describe('From the start to the first output. Default: 300').optional(),
-        loadS: seconds
-          .describe('From there to the first inference. Default: 300, and 50 more for each GB of the engine')
-          .optional(),
-        timedPartS: seconds
-          .describe('Warm-up and timed part. Default: 120 and five times what they should take')
-          .optional(),
-        endS: seconds.describe('What follows: exports, the second pass of a profile run').optional(),
+        firstOutputS: seconds.describe('From the start to the first output. Default: 300'),
+        loadS: seconds.describe(
+          'From there to the first inference. Default: 300, and 50 more for each GB of the engine',
+        ),
+        timedPartS: seconds.describe('Warm-up and timed part. Default: 120 and five times what they should take'),
+        endS: seconds.describe('What follows: exports, the second pass of a profile run'),
       })
-      .describe('The longest time of each part of a run; timeoutS under run and build limits the whole')
-      .optional(),
+      .partial()
+      .describe('The longest time of each part of a run; timeoutS under run and build limits the whole'),
     retries: z
       .strictObject({
-        times: z.number().int().min(0).max(20).describe('How often at most. Default: 2').optional(),
+        times: wholeFrom(0).max(20).describe('How often at most. Default: 2'),
         waitS: z
           .number()
           .min(0)
           .max(3600)
-          .describe('Before the first; four times as long before each next one. Default: 30')
-          .optional(),
+          .describe('Before the first; four times as long before each next one. Default: 30'),
       })
+      .partial()
       .describe(
         'Once more what failed by something that can pass: a busy GPU, its memory taken by others, a lost device',
-      )
-      .optional(),
-    repeats: z.number().int().min(1).max(1000).describe('Runs of each cell. Default: 3').optional(),
-    builds: z
-      .number()
-      .int()
-      .min(1)
+      ),
+    repeats: wholeFrom(1).max(1000).describe('Runs of each cell. Default: 3'),
+    builds: wholeFrom(1)
       .max(100)
       .describe(
         'Builds of each engine, each run `repeats` times: tells the luck of a build from the noise of runs. Default: 1',
-      )
-      .optional(),
-    profile: z.boolean().describe('One profile run of each cell as well. Default: false').optional(),
-    seed: z.number().int().min(0).describe('Of the order of runs. Default: a new one each time').optional(),
+      ),
+    profile: z.boolean().describe('One profile run of each cell as well. Default: false'),
+    seed: wholeFrom(0).describe('Of the order of runs. Default: a new one each time'),
     lockClocks: z
-      .union([z.enum(['base', 'max']), z.number().int().min(1).max(99_999)])
+      .union([z.enum(['base', 'max']), wholeFrom(1).max(99_999)])
       .describe(
         'Lock the clocks of the GPU while a sweep runs: base, max or a frequency in MHz that it supports; needs permission. Default: leave them as they are',
-      )
-      .optional(),
+      ),
     coolDown: z
       .string()
-      .describe('Before each timed run wait so long (10s), or until the GPU is so cool (45C). Default: do not wait')
-      .optional(),
+      .describe('Before each timed run wait so long (10s), or until the GPU is so cool (45C). Default: do not wait'),
     numa: z
-      .union([z.enum(['auto', 'off']), z.number().int().min(0).max(999)])
-      .describe('Bind runs with numactl to the NUMA node of their GPU (auto), or to this one. Default: off')
-      .optional(),
-    slurm: slurmSchema.optional(),
+      .union([z.enum(['auto', 'off']), wholeFrom(0).max(999)])
+      .describe('Bind runs with numactl to the NUMA node of their GPU (auto), or to this one. Default: off'),
+    slurm: slurmSchema,
   })
+  .partial()
+  .extend({ models })
   .describe('A matrix of TensorRT benchmarks for `bench run`');
 
 export type MatrixFile = z.infer<typeof matrixSchema>;

@@ -11,25 +11,8 @@ const nodes = z.string().regex(/^[\w.,[\]-]+$/);
 const line = z.string().regex(/^[^\u0000-\u001f\u007f]+$/);
 
 /** Options that the executor sets itself, and others that would undo what it does. */
-const OWNED = [
-  'array',
-  'chdir',
-  'clusters',
-  'comment',
-  'dependency',
-  'error',
-  'export',
-  'job-name',
-  'kill-on-invalid-dep',
-  'no-requeue',
-  'open-mode',
-  'output',
-  'parsable',
-  'requeue',
-  'signal',
-  'wait',
-  'wrap',
-];
+const OWNED = `array chdir clusters comment dependency error export job-name kill-on-invalid-dep no-requeue
+  open-mode output parsable requeue signal wait wrap`.split(/\s+/);
 
 /** sbatch takes any beginning of a long option that is clear, and short ones with their value glued on. */
 function isOwnedBySlurmExecutor(arg: string): boolean {
@@ -57,53 +40,43 @@ const container = z
 
 export const slurmSchema = z
   .strictObject({
-    partition: name.optional(),
-    account: name.optional(),
-    qos: name.optional(),
-    reservation: name.optional(),
+    partition: name,
+    account: name,
+    qos: name,
+    reservation: name,
     time: z
       .union([z.number().int().min(1), z.string().regex(/^(?:\d+-)?\d+(?::\d\d){0,2}$/)])
-      .describe('Limit of one shard: minutes, or as sbatch --time takes it')
-      .optional(),
+      .describe('Limit of one shard: minutes, or as sbatch --time takes it'),
     gres: z
       .string()
       .regex(/^[\w.:,/-]+$/)
-      .describe('Such as gpu:1; some sites want gpusPerNode instead')
-      .optional(),
-    gpusPerNode: z.union([z.number().int().min(1), z.string().regex(/^(?:\w+:)?\d+$/)]).optional(),
-    cpusPerTask: z.number().int().min(1).optional(),
+      .describe('Such as gpu:1; some sites want gpusPerNode instead'),
+    gpusPerNode: z.union([z.number().int().min(1), z.string().regex(/^(?:\w+:)?\d+$/)]),
+    cpusPerTask: z.number().int().min(1),
     mem: z
       .string()
       .regex(/^\d+[KMGT]?$/)
-      .describe('Such as 64G')
-      .optional(),
-    constraint: z
-      .string()
-      .regex(/^[\w.:&|!*()[\],=-]+$/)
-      .optional(),
-    nodelist: nodes.optional(),
-    exclude: nodes.optional(),
-    exclusive: z
-      .boolean()
-      .describe('No other job on the node: neighbours share PCIe, CPU and power. Default: true')
-      .optional(),
-    maxParallel: z.number().int().min(1).describe('So many shards at once').optional(),
-    nice: z.number().int().optional(),
-    cluster: name.optional(),
-    container: container.optional(),
+      .describe('Such as 64G'),
+    constraint: z.string().regex(/^[\w.:&|!*()[\],=-]+$/),
+    nodelist: nodes,
+    exclude: nodes,
+    exclusive: z.boolean().describe('No other job on the node: neighbours share PCIe, CPU and power. Default: true'),
+    maxParallel: z.number().int().min(1).describe('So many shards at once'),
+    nice: z.number().int(),
+    cluster: name,
+    container: container,
     env: z
       .array(z.string().regex(/^[A-Za-z_]\w*$/))
-      .describe('Environment variables that the jobs get as well, by name')
-      .optional(),
-    extraArgs: z.array(extraArg).describe('Other options of sbatch, one an entry: --licenses=trt:1').optional(),
-    shardMinutes: z.number().gt(0).describe('What one task measures, about so long. Default: 15').optional(),
-    tasksPerArray: z.number().int().min(1).describe('Of one job array, at most. Default: what Slurm allows').optional(),
+      .describe('Environment variables that the jobs get as well, by name'),
+    extraArgs: z.array(extraArg).describe('Other options of sbatch, one an entry: --licenses=trt:1'),
+    shardMinutes: z.number().gt(0).describe('What one task measures, about so long. Default: 15'),
+    tasksPerArray: z.number().int().min(1).describe('Of one job array, at most. Default: what Slurm allows'),
     cacheFolder: z
       .string()
       .regex(/^\/[^\n]*$/)
-      .describe("Engines and variants, on each node's own disk. Default: below $TMPDIR")
-      .optional(),
+      .describe("Engines and variants, on each node's own disk. Default: below $TMPDIR"),
   })
+  .partial()
   .describe('How `bench run --executor slurm` hands its work to Slurm');
 
 /** `slurm:` of a matrix, a profile file, `--slurm KEY=VALUE`. */
