@@ -10,12 +10,8 @@ import { finishedShards } from './attempt.ts';
 import { RunFolder } from './run-folder.ts';
 import { type Io, printResult } from '../../cli/io.ts';
 
-export interface CancelOptions {
-  readonly json?: boolean;
-}
-
 /** `bench slurm cancel RUN`: ends the tasks of a run that are queued or running. What is done stays. */
-export async function cancel(path: string, options: CancelOptions, io: Io): Promise<ExitCode> {
+export async function cancel(path: string, options: { readonly json?: true }, io: Io): Promise<ExitCode> {
   const folder = new RunFolder(resolve(io.cwd, path));
   const plan = await folder.readPlan();
   const client = new SlurmClient(io.env, io.signal);

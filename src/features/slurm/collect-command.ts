@@ -7,7 +7,6 @@ import { artefactsFolderOf, sweepFolderOf } from '../../artefacts/layout.ts';
 import { refuseLink } from '../../artefacts/folders.ts';
 import { InterruptedError, UsageError } from '../../errors.ts';
 import type { ExitCode } from '../../exit-codes.ts';
-import { printable } from '../../text/printable.ts';
 import { isHopeless, isSettling, type ShardStatus } from '../../tools/slurm/states.ts';
 import { shellQuote } from '../../text/shell-quote.ts';
 import type { CollectOutput } from './output.ts';
@@ -17,42 +16,30 @@ import { holderText } from '../../process/lock-holder.ts';
 import { closeCollectedSweep, collectShards } from './collect.ts';
 import { RunFolder, type RunPlan } from './run-folder.ts';
 import { runIdOf } from '../../run/measure-run.ts';
+import type { CollectOptions } from './command.ts';
 import { ShardWatch } from './shard-status.ts';
-import { SlurmClient } from '../../tools/slurm/slurm-client.ts';
 import { cellRunsOf } from '../../store/runs/cell-runs.ts';
 import type { CellRun } from '../../records/run.ts';
 import { type OpenStore, openStore } from '../../store/file/open.ts';
 import { RunWriter } from '../../store/runs/save-run.ts';
 import { findSweep } from '../../store/sweeps/sweeps.ts';
-import { failOn, type FailOn } from '../../cli/fail-on.ts';
+import { failOn } from '../../cli/fail-on.ts';
 import { type Io, printResult } from '../../cli/io.ts';
 import { migrationsFolder, storePath } from '../../cli/store-location.ts';
 import { usingStore } from '../../cli/with-store.ts';
 import { follow, pendingLine } from './follow.ts';
 
-export interface CollectOptions {
-  readonly json?: boolean;
-  readonly db?: string;
-  readonly wait?: boolean;
-  /** Seconds, all of them. */
-  readonly poll: number;
-  readonly maxPending: number;
-  readonly lostAfter: number;
-  readonly lateFiles: number;
-  readonly failOn?: FailOn;
-}
-
 /** `bench slurm collect RUN`: imports the runs of finished shards into the store. Safe to repeat. */
 export async function collect(path: string, options: CollectOptions, io: Io): Promise<ExitCode> {
   const folder = new RunFolder(resolve(io.cwd, path));
   const plan = await folder.readPlan();
-  const watch = watchOf(folder, plan, options, io);
-  if (options.wait === true) await followOrLeave(watch, folder, plan, options, io);
+  const watch = new ShardWatch(folder, plan, options, io);
+  if (options.wait === true) await followOrLeave(watch, plan, folder.path, options, io);
   const store = openStore(storeOf(plan, options, io), migrationsFolder());
   const work = async (): Promise<ExitCode> => {
     const unlock = await lockCollector(store, plan);
     try {
-      return await collectInto(store, { folder, plan, watch }, options, io);
+      return await collectInto(store, folder, plan, watch, options, io);
     } finally {
       unlock();
     }
@@ -60,33 +47,18 @@ export async function collect(path: string, options: CollectOptions, io: Io): Pr
   return usingStore(store, work, io);
 }
 
-export function watchOf(
-  folder: RunFolder,
-  plan: RunPlan,
-  options: Pick<CollectOptions, 'lostAfter'>,
-  io: Io,
-): ShardWatch {
-  return new ShardWatch(folder, plan, new SlurmClient(io.env, io.signal), {
-    lostAfterS: options.lostAfter,
-    now: io.now,
-    onNote: (text) => io.err(`note: ${printable(text)}\n`),
-  });
-}
-
 async function followOrLeave(
   watch: ShardWatch,
-  folder: RunFolder,
-  plan: RunPlan,
-  options: CollectOptions,
+  { shards }: RunPlan,
+  path: string,
+  { maxPending, poll }: CollectOptions,
   io: Io,
 ): Promise<void> {
-  const { maxPending, poll } = options;
-  const settings = { shards: plan.shards.length, pollS: poll, maxPendingS: maxPending };
   try {
-    await follow(watch, settings, io);
+    await follow(watch, { shards: shards.length, pollS: poll, maxPendingS: maxPending }, io);
   } catch (error) {
     if (!io.signal.aborted) throw error;
-    const run = shellQuote(folder.path);
+    const run = shellQuote(path);
     throw new InterruptedError(
       `no longer followed; the jobs go on: \`bench slurm collect ${run} --wait\` follows them again, \`bench slurm cancel ${run}\` ends them`,
       { cause: error },
@@ -113,23 +85,16 @@ async function lockCollector(store: OpenStore, { sweep }: RunPlan): Promise<() =
   throw new UsageError(`${holderText(attempt.holder)} is collecting this run: wait for it`);
 }
 
-interface CollectedRun {
-  readonly folder: RunFolder;
-  readonly plan: RunPlan;
-  readonly watch: ShardWatch;
-}
-
-async function collectInto(store: OpenStore, run: CollectedRun, options: CollectOptions, io: Io): Promise<ExitCode> {
-  const { folder, plan, watch } = run;
-  const context = {
-    db: store.db,
-    writer: new RunWriter(store.db),
-    artefactsFolder: artefactsFolderOf(store.path),
-    signal: io.signal,
-    onProgress: progressOf(io),
-    onNote: (text: string) => io.err(`note: ${printable(text)}\n`),
-  };
-  const first = await collectShards(folder, plan, context);
+async function collectInto(
+  store: OpenStore,
+  folder: RunFolder,
+  plan: RunPlan,
+  watch: ShardWatch,
+  options: CollectOptions,
+  io: Io,
+): Promise<ExitCode> {
+  const context = { db: store.db, writer: new RunWriter(store.db), artefactsFolder: artefactsFolderOf(store.path) };
+  const first = await collectShards(folder, plan, context, io);
   watch.addDone(first.shards);
   const rounds = [first];
   let statuses = await watch.look();
@@ -140,7 +105,7 @@ async function collectInto(store: OpenStore, run: CollectedRun, options: Collect
     statuses = await watch.look();
   }
   if (statuses.filter(({ state }) => state === 'done').length > first.shards.size) {
-    rounds.push(await collectShards(folder, plan, context));
+    rounds.push(await collectShards(folder, plan, context, io));
   }
   const cellRuns = cellRunsOf(store.db, [plan.sweep.sweepId]);
   statuses = withStoredBefore(statuses, plan, (runId) => context.writer.hasRun(runId));
@@ -196,16 +161,6 @@ function isStuck({ state, reason }: ShardStatus): boolean {
 function lateWaits(totalS: number): number[] {
   const first = Math.min(15, totalS);
   return [first, totalS - first].filter((waitS) => waitS > 0);
-}
-
-function progressOf(io: Io): (done: number, all: number) => void {
-  let shownMs = io.now().getTime();
-  return (done, all) => {
-    const now = io.now().getTime();
-    if (now - shownMs < 2000) return;
-    shownMs = now;
-    io.err(`${done} of ${all} shards\n`);
-  };
 }
 
 /** Cells that the shards which are in should have measured more often. */

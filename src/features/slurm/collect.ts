@@ -3,6 +3,7 @@ import { mkdir } from 'node:fs/promises';
 import { sweepFolderOf } from '../../artefacts/layout.ts';
 import { refuseLink } from '../../artefacts/folders.ts';
 import { saveState } from '../../run/run-sweep.ts';
+import type { Io } from '../../cli/io.ts';
 import type { StoreDatabase } from '../../store/file/open.ts';
 import { runFoldersOf } from '../../store/prune.ts';
 import type { RunWriter } from '../../store/runs/save-run.ts';
@@ -15,9 +16,6 @@ export interface CollectContext {
   readonly db: StoreDatabase;
   readonly writer: RunWriter;
   readonly artefactsFolder: string;
-  readonly signal: AbortSignal;
-  readonly onProgress: (done: number, all: number) => void;
-  readonly onNote: (text: string) => void;
 }
 
 export interface Collected {
@@ -36,8 +34,14 @@ const READ_AHEAD = 8;
 const STORED_AT_ONCE = 64;
 
 /** Imports the runs of every finished shard that the store lacks, whole shards only. Safe to repeat. */
-export async function collectShards(folder: RunFolder, plan: RunPlan, context: CollectContext): Promise<Collected> {
-  const { artefactsFolder, db, signal } = context;
+export async function collectShards(
+  folder: RunFolder,
+  plan: RunPlan,
+  context: CollectContext,
+  io: Io,
+): Promise<Collected> {
+  const { artefactsFolder, db } = context;
+  const onProgress = progressOf(io);
   await openCollectedSweep(plan, context);
   const storedBefore = new Map(
     runFoldersOf(db, plan.sweep.sweepId).map(({ runId, startedAt }): [string, string | null] => [runId, startedAt]),
@@ -71,17 +75,18 @@ export async function collectShards(folder: RunFolder, plan: RunPlan, context: C
   try {
     for (let ahead = 0; ahead < READ_AHEAD; ahead += 1) readAhead();
     for (let next = reading.shift(); next !== undefined; next = reading.shift()) {
-      signal.throwIfAborted();
+      io.signal.throwIfAborted();
       const shard = await next;
       readAhead();
       done += 1;
-      context.onProgress(done, all);
+      onProgress(done, all);
       if (shard.kind === 'refused') {
         refused.push(shard.refusal);
         continue;
       }
       if (shard.isSuperseded) {
-        context.onNote(`shard ${shard.attempt.shard}: another attempt was collected before: the store keeps that one`);
+        const other = 'another attempt was collected before: the store keeps that one';
+        io.err(`note: shard ${shard.attempt.shard}: ${other}\n`);
       }
       group.push(shard);
       if (group.length >= STORED_AT_ONCE) storeGroup();
@@ -91,6 +96,16 @@ export async function collectShards(folder: RunFolder, plan: RunPlan, context: C
     await Promise.allSettled(reading);
   }
   return { shards, stored, alreadyStored, refused, latestEnd };
+}
+
+function progressOf(io: Io): (done: number, all: number) => void {
+  let shownMs = io.now().getTime();
+  return (done, all) => {
+    const now = io.now().getTime();
+    if (now - shownMs < 2000) return;
+    shownMs = now;
+    io.err(`${done} of ${all} shards\n`);
+  };
 }
 
 /** What a kill cuts off here is imported the next time: the shards keep their folders. */
@@ -104,7 +119,7 @@ function storeRuns(shards: Iterable<Extract<TakenShard, { kind: 'taken' }>>, { d
 export async function closeCollectedSweep(
   plan: RunPlan,
   { shards, latestEnd }: Collected,
-  context: Pick<CollectContext, 'artefactsFolder' | 'db'>,
+  context: CollectContext,
 ): Promise<void> {
   const sweep = findSweep(context.db, plan.sweep.sweepId);
   if (sweep === null || sweep.state === 'finished' || shards.size < plan.shards.length) return;
@@ -121,7 +136,7 @@ async function openCollectedSweep(plan: RunPlan, context: CollectContext): Promi
 /** Stores a sweep with all that it is to measure. */
 export async function saveNewSweep(
   { sweep, stored }: RunPlan,
-  { artefactsFolder, db, writer }: Pick<CollectContext, 'artefactsFolder' | 'db' | 'writer'>,
+  { artefactsFolder, db, writer }: CollectContext,
 ): Promise<void> {
   await saveState({ artefactsFolder, db }, stored, sweep);
   const cells = stored.plan.cells.map(({ cell }) => cell);

@@ -1,4 +1,4 @@
-import { defineCommand, type PlainCommand } from '../../cli/define-command.ts';
+import { defineCommand, type OptionsOf, type PlainCommand } from '../../cli/define-command.ts';
 import { failOnOption, wholeNumber } from '../../cli/options.ts';
 import { settingOptions, watchOptions } from '../../cli/sweep-options.ts';
 
@@ -6,6 +6,8 @@ const collectOptions = (command: PlainCommand) =>
   watchOptions(command.arguments('<run>'))
     .option('--wait', 'follow the jobs until all have ended; Ctrl-C leaves them alone')
     .addOption(failOnOption());
+
+export type CollectOptions = OptionsOf<typeof collectOptions>;
 
 export const collectCommand = defineCommand({
   name: 'collect',
@@ -24,6 +26,11 @@ const resumeOptions = (command: PlainCommand) =>
   settingOptions(watchOptions(command.arguments('<run>')))
     .option('--wait', 'follow the jobs, then collect')
     .addOption(failOnOption());
+
+export type ResumeOptions = OptionsOf<typeof resumeOptions>;
+
+/** Settings of Slurm beyond those of the matrix. */
+export type SettingsOptions = Pick<ResumeOptions, 'slurmProfile' | 'slurm'>;
 
 export const resumeCommand = defineCommand({
   name: 'resume',
@@ -51,6 +58,8 @@ const workerOptions = (command: PlainCommand) =>
   command
     .requiredOption('--run <folder>', 'the folder of the run')
     .requiredOption('--shard-offset <n>', 'shard of task 0 of this array', wholeNumber);
+
+export type WorkerOptions = OptionsOf<typeof workerOptions>;
 
 export const workerCommand = defineCommand({
   name: 'worker',

@@ -1,5 +1,4 @@
-import { refuseSlurmOptions } from './refuse.ts';
-import { runOnSlurm } from './run-on-slurm.ts';
+import { refuseSlurmOptions, runOnSlurm } from './run-on-slurm.ts';
 
 export { submitted } from './output.ts';
 

@@ -7,17 +7,16 @@ import { printable } from '../../text/printable.ts';
 import { rangesOf } from '../../tools/slurm/sbatch-args.ts';
 import { isOver, isSettling, type ShardStatus } from '../../tools/slurm/states.ts';
 import { SlurmClient } from '../../tools/slurm/slurm-client.ts';
-import { collect, type CollectOptions, watchOf } from './collect-command.ts';
+import { collect } from './collect-command.ts';
+import type { ResumeOptions } from './command.ts';
 import { RunFolder } from './run-folder.ts';
-import { settingsOf, type SettingsOptions, submitContext } from './settings.ts';
-import { submitOutput, submitShards } from './submit.ts';
+import { ShardWatch } from './shard-status.ts';
+import { settingsOf, submitOutput, submitShards } from './submit.ts';
 import { removeRefused } from './take-shard.ts';
 import { submitText } from './text.ts';
 
-export interface ResumeRunOptions extends CollectOptions, SettingsOptions {}
-
 /** `bench slurm resume RUN`: submits the shards that are not done and not at work once more, into the same folder. */
-export async function resumeRun(path: string, options: ResumeRunOptions, io: Io): Promise<ExitCode> {
+export async function resumeRun(path: string, options: ResumeOptions, io: Io): Promise<ExitCode> {
   const folder = new RunFolder(resolve(io.cwd, path));
   const plan = await folder.readPlan();
   const settings = settingsOf(plan.settings, options, io);
@@ -26,7 +25,7 @@ export async function resumeRun(path: string, options: ResumeRunOptions, io: Io)
     refused.add(shard);
     io.err(`note: shard ${shard}: ${printable(problem)}; it is measured again\n`);
   }
-  const statuses = await watchOf(folder, plan, options, io).look();
+  const statuses = await new ShardWatch(folder, plan, options, io).look();
   if (statuses.some(({ reason, state }) => state === 'running' && /no answer/.test(reason))) {
     throw new EnvironmentLackingError(
       'Slurm gives no answer: which shards are at work is not known; try again when `scontrol ping` says UP',
@@ -41,7 +40,7 @@ export async function resumeRun(path: string, options: ResumeRunOptions, io: Io)
     return options.wait === true ? collect(path, options, io) : EXIT_CODES.fine;
   }
   const client = new SlurmClient(io.env, io.signal);
-  const submission = await submitShards(folder, plan, settings, again, submitContext(client, io));
+  const submission = await submitShards(folder, plan, settings, again, client, io);
   if (options.wait === true) return collect(path, options, io);
   const report = submitOutput(plan, folder, submission, null, again);
   printResult(io, options, report, () => submitText(report, plan.shards));

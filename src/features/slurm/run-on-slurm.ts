@@ -19,19 +19,17 @@ import { saveNewSweep } from './collect.ts';
 import { unfitRunFolder } from '../../tools/slurm/sbatch-args.ts';
 import { RunFolder, type RunPlan } from './run-folder.ts';
 import { SlurmClient } from '../../tools/slurm/slurm-client.ts';
-import { type Submission, submitCollector, submitOutput, submitShards } from './submit.ts';
+import { benchProgram, settingsOf, type Submission, submitCollector, submitOutput, submitShards } from './submit.ts';
 import { type OpenStore, openStore } from '../../store/file/open.ts';
 import { RunWriter } from '../../store/runs/save-run.ts';
 import { gitStateOf } from '../../cli/git-state.ts';
 import { type Io, printResult } from '../../cli/io.ts';
 import { prepare, type Prepared, type PrepareOptions } from '../plan/index.ts';
 import { migrationsFolder, storePath, toolVersion } from '../../cli/store-location.ts';
-import { collect, type CollectOptions } from './collect-command.ts';
-import { benchProgram, settingsOf, type SettingsOptions, submitContext } from './settings.ts';
+import { collect } from './collect-command.ts';
+import type { CollectOptions, SettingsOptions } from './command.ts';
 
-export interface SlurmRunOptions extends PrepareOptions, SettingsOptions, Omit<CollectOptions, 'db' | 'json'> {
-  readonly json?: boolean;
-  readonly db?: string;
+export interface SlurmRunOptions extends PrepareOptions, SettingsOptions, CollectOptions {
   readonly runDir?: string;
   readonly collectJob?: boolean;
   readonly commit?: string;
@@ -170,7 +168,7 @@ function runFolderFor(stated: string | undefined, store: OpenStore, { sweepId }:
 async function submitAll(folder: RunFolder, plan: RunPlan, client: SlurmClient, io: Io): Promise<Submission> {
   const all = plan.shards.map(({ index }) => index);
   try {
-    return await submitShards(folder, plan, plan.settings, all, submitContext(client, io));
+    return await submitShards(folder, plan, plan.settings, all, client, io);
   } catch (error) {
     // Slurm has nothing of it: as if it had never been asked.
     await rm(folder.path, { recursive: true, force: true });
@@ -187,5 +185,30 @@ async function collectAsJob(
   io: Io,
 ): Promise<{ readonly jobId: string; readonly cluster: string | null }> {
   const command = [...benchProgram(), 'slurm', 'collect', folder.path, '--db', store.path];
-  return submitCollector(folder, plan, plan.settings, jobs, command, submitContext(client, io));
+  return submitCollector(folder, plan, plan.settings, jobs, command, client, io);
+}
+
+const ONLY_SLURM = ['slurmProfile', 'slurm', 'runDir', 'wait', 'collectJob'] as const;
+/** They look at results while they come in, which nobody on a node can do, or at GPUs, which Slurm gives. */
+const ONLY_LOCAL = ['untilSure', 'budget', 'confirm', 'resume', 'gpus', 'rebalance'] as const;
+
+/** Options of `bench run` of which each belongs to one executor. */
+type ExecutorOptions = {
+  readonly [Name in (typeof ONLY_SLURM)[number] | (typeof ONLY_LOCAL)[number]]?: unknown;
+} & { readonly executor?: 'local' | 'slurm' };
+
+/** @throws UsageError for options of one executor together with the other */
+export function refuseSlurmOptions(options: ExecutorOptions): void {
+  const isSlurm = options.executor === 'slurm';
+  const wrong = (isSlurm ? ONLY_LOCAL : ONLY_SLURM).find((name) => {
+    const value = options[name];
+    return value !== undefined && value !== false && !(Array.isArray(value) && value.length === 0);
+  });
+  if (wrong === undefined) return;
+  const flag = `--${wrong.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
+  throw new UsageError(
+    isSlurm
+      ? `${flag} does not go with --executor slurm${wrong === 'resume' ? ': write `bench slurm resume RUN`' : ''}`
+      : `${flag} is for --executor slurm`,
+  );
 }

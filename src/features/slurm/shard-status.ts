@@ -1,12 +1,20 @@
 import { statSync } from 'node:fs';
 import { open } from 'node:fs/promises';
 
+import type { Io } from '../../cli/io.ts';
 import { printable } from '../../text/printable.ts';
 import { isLiving, isUnknownState, reconcileShard, type ShardStatus, signalName } from '../../tools/slurm/states.ts';
-import type { SlurmClient } from '../../tools/slurm/slurm-client.ts';
-import { askSlurm, type SlurmAnswer } from './ask-slurm.ts';
-import { finishedShards, readAttempt, readAttempts, type ShardAttempt } from './attempt.ts';
-import { cancelledShards, readJobs, type SubmittedArray, submittedArrays, taskOf } from './jobs.ts';
+import { SlurmClient } from '../../tools/slurm/slurm-client.ts';
+import { finishedShards, readAttempt, readAttempts } from './attempt.ts';
+import {
+  askSlurm,
+  cancelledShards,
+  readJobs,
+  type SlurmAnswer,
+  type SubmittedArray,
+  submittedArrays,
+  taskOf,
+} from './jobs.ts';
 import type { RunFolder, RunPlan } from './run-folder.ts';
 
 const TAIL_BYTES = 4096;
@@ -36,29 +44,25 @@ async function lastLines(path: string): Promise<string[]> {
 /** Without cgroups Slurm says so in the log alone. */
 const OUT_OF_MEMORY = /slurmstepd.*(?:exceeded .*memory limit|oom.kill)/i;
 
-export interface WatchSettings {
-  /** A shard that Slurm has not listed for this long is lost. */
-  readonly lostAfterS: number;
-  readonly now: () => Date;
-  readonly onNote: (text: string) => void;
-}
-
 /** Knows the state of every shard of a run: a finished one is the truth, Slurm only explains one that is missing. */
 export class ShardWatch {
   private readonly folder: RunFolder;
   private readonly plan: RunPlan;
   private readonly client: SlurmClient;
-  private readonly settings: WatchSettings;
+  private readonly io: Io;
+  private readonly lostAfterS: number;
   private readonly done = new Set<number>();
   /** When Slurm last listed a shard as living. */
   private readonly seenMs = new Map<number, number>();
   private readonly noted = new Set<string>();
 
-  constructor(folder: RunFolder, plan: RunPlan, client: SlurmClient, settings: WatchSettings) {
+  /** @param lostAfter a shard that Slurm has not listed for so many seconds is lost */
+  constructor(folder: RunFolder, plan: RunPlan, { lostAfter }: { readonly lostAfter: number }, io: Io) {
     this.folder = folder;
     this.plan = plan;
-    this.client = client;
-    this.settings = settings;
+    this.client = new SlurmClient(io.env, io.signal);
+    this.lostAfterS = lostAfter;
+    this.io = io;
   }
 
   /** Somebody else has read the folders of these shards. */
@@ -87,7 +91,7 @@ export class ShardWatch {
     const answer = await askSlurm(this.client, [...asked], isDone, (text) => this.note(text));
     // A shard that finished while Slurm was asked.
     await this.lookAtFolders();
-    const nowMs = this.settings.now().getTime();
+    const nowMs = this.io.now().getTime();
     const statuses: ShardStatus[] = [];
     for (const { index } of this.plan.shards) {
       statuses.push(await this.statusOf(index, arrays, answer, cancelled.has(index), nowMs));
@@ -106,20 +110,19 @@ export class ShardWatch {
     const task = taskOf(arrays, shard);
     const base = { shard, task: task?.task ?? null, log: task === null ? null : folder.log(task.task), lastLines: [] };
     if (this.done.has(shard)) {
-      const nothing = { node: null, restarts: null, exitCode: null, signal: null };
-      return { ...base, ...nothing, state: 'done', reason: '' };
+      return { ...base, node: null, restarts: null, exitCode: null, signal: null, state: 'done', reason: '' };
     }
     const row = task === null ? null : (answer.rows.get(task.task) ?? null);
     const attempts = await readAttempts(folder, shard);
     const own = attempts.findLast((attempt) => attempt.task === base.task) ?? null;
-    if (row !== null && answer.living.has(row.task) && isLiving(row.state)) {
-      this.seenMs.set(shard, nowMs);
+    if (row !== null && answer.living.has(row.task) && isLiving(row.state)) this.seenMs.set(shard, nowMs);
+    if (row !== null && isUnknownState(row.state)) {
+      this.note(`Slurm says ${printable(row.state)}, which bench does not know: taken as running`);
     }
-    if (row !== null) this.noteUnknown(row.state);
     const { state, reason } = reconcileShard(
       {
         isSubmitted: task !== null,
-        isCancelled: isCancelled,
+        isCancelled,
         isAbandoned: own?.outcome === 'abandoned',
         endedWith: own?.exitCode ?? null,
         lastSeenMs: Math.max(
@@ -134,16 +137,17 @@ export class ShardWatch {
         isPast: row !== null && !answer.living.has(row.task),
         controllerAnswers: answer.isAnswering,
         nowMs,
-        lostAfterMs: this.settings.lostAfterS * 1000,
+        lostAfterMs: this.lostAfterS * 1000,
       },
     );
     const isBad = state === 'failed' || state === 'timeout' || state === 'lost';
     const lines = isBad && base.log !== null ? await lastLines(base.log) : [];
+    const problem = state === 'failed' && own?.problem ? `: ${own.problem}` : '';
     const isMemory = state === 'failed' && lines.some((line) => OUT_OF_MEMORY.test(line));
     return {
       ...base,
       state,
-      reason: isMemory ? 'out of memory' : withProblem(reason, state === 'failed' ? own : null),
+      reason: isMemory ? 'out of memory' : `${reason}${problem}`,
       node: row?.node ?? own?.node ?? null,
       restarts: row?.restarts ?? own?.restart ?? null,
       exitCode: row?.exitCode ?? own?.exitCode ?? null,
@@ -152,21 +156,11 @@ export class ShardWatch {
     };
   }
 
-  private noteUnknown(state: string): void {
-    if (isUnknownState(state)) {
-      this.note(`Slurm says ${printable(state)}, which bench does not know: taken as running`);
-    }
-  }
-
   private note(text: string): void {
     if (this.noted.has(text)) return;
     this.noted.add(text);
-    this.settings.onNote(text);
+    this.io.err(`note: ${printable(text)}\n`);
   }
-}
-
-function withProblem(reason: string, attempt: ShardAttempt | null): string {
-  return attempt?.problem ? `${reason}: ${attempt.problem}` : reason;
 }
 
 /** 0 where it was not written. */

@@ -1,29 +1,21 @@
 import { randomBytes } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 
+import type { Io } from '../../cli/io.ts';
+import { packageFolder } from '../../cli/store-location.ts';
 import { EnvironmentLackingError, UsageError } from '../../errors.ts';
-import type { SlurmSettings } from '../../matrix/schema/slurm-schema.ts';
-import type { EnvironmentVariables } from '../../process/environment-variables.ts';
+import { readSlurmProfile, readSlurmSetting, type SlurmSettings } from '../../matrix/schema/slurm-schema.ts';
+import type { SettingsOptions } from './command.ts';
 import type { SubmitOutput } from './output.ts';
 import { recordJob, type SubmittedArray } from './jobs.ts';
 import { chunkShards, collectArgs, sbatchArgs } from '../../tools/slurm/sbatch-args.ts';
 import { type JobId, lastWords, parseJobId, refusalOf, type SlurmClient } from '../../tools/slurm/slurm-client.ts';
 import type { RunFolder, RunPlan } from './run-folder.ts';
 
-/** Waits between tries, in seconds: five minutes in all. */
+/** Waits between tries, in seconds: Slurm gets five minutes to take a job, and no more. */
 const BACK_OFF_S = [2, 5, 10, 20, 40, 60, 60, 60, 43];
-
-export interface SubmitContext {
-  readonly client: SlurmClient;
-  readonly env: EnvironmentVariables;
-  /** Node and the program itself. */
-  readonly program: readonly string[];
-  readonly now: () => Date;
-  readonly signal: AbortSignal;
-  readonly onNote: (text: string) => void;
-  /** How long a refusal that may pass is waited for, in seconds; at most five minutes. */
-  readonly patienceS: number;
-}
 
 export interface Submission {
   readonly jobs: readonly SubmittedArray[];
@@ -42,15 +34,16 @@ export async function submitShards(
   plan: RunPlan,
   settings: SlurmSettings,
   shards: readonly number[],
-  context: SubmitContext,
+  client: SlurmClient,
+  io: Io,
 ): Promise<Submission> {
   const cluster = settings.cluster ?? null;
-  const allowed = await context.client.maxArraySize(cluster);
+  const allowed = await client.maxArraySize(cluster);
   const maxTasks = Math.min(settings.tasksPerArray ?? allowed, allowed);
   const chunks = chunkShards(shards, maxTasks, settings.maxParallel ?? null);
   const jobs: SubmittedArray[] = [];
   for (const chunk of chunks) {
-    context.signal.throwIfAborted();
+    io.signal.throwIfAborted();
     const token = newToken();
     const argv = sbatchArgs(settings, {
       runFolder: folder.path,
@@ -58,11 +51,11 @@ export async function submitShards(
       token,
       chunk,
       afterJob: chunk.after === null ? null : (jobs[chunk.after]?.jobId ?? null),
-      program: context.program,
-      env: context.env,
+      program: benchProgram(),
+      env: io.env,
     });
-    const taken = await submitOne(argv, token, cluster, context);
-    if (taken.kind === 'refused') {
+    const taken = await submitOne(argv, token, cluster, client, io);
+    if ('problem' in taken) {
       const done = new Set(jobs.flatMap((job) => job.shards));
       const left = shards.filter((shard) => !done.has(shard));
       if (jobs.length > 0) return { jobs, left, problem: taken.problem };
@@ -70,8 +63,8 @@ export async function submitShards(
     }
     const entry: SubmittedArray = {
       kind: 'submitted',
-      at: context.now().toISOString(),
-      ...taken.job,
+      at: io.now().toISOString(),
+      ...taken,
       offset: chunk.offset,
       shards: [...chunk.shards],
     };
@@ -110,7 +103,8 @@ export async function submitCollector(
   settings: SlurmSettings,
   jobs: readonly SubmittedArray[],
   command: readonly string[],
-  context: SubmitContext,
+  client: SlurmClient,
+  io: Io,
 ): Promise<JobId> {
   const token = newToken();
   const argv = collectArgs(settings, {
@@ -119,48 +113,67 @@ export async function submitCollector(
     token,
     after: jobs.map(({ jobId }) => jobId),
     command,
-    env: context.env,
+    env: io.env,
   });
-  const taken = await submitOne(argv, token, settings.cluster ?? null, context);
-  if (taken.kind === 'refused') throw refusalError(taken);
-  recordJob(folder, { kind: 'collector', at: context.now().toISOString(), ...taken.job });
-  return taken.job;
+  const taken = await submitOne(argv, token, settings.cluster ?? null, client, io);
+  if ('problem' in taken) throw refusalError(taken);
+  recordJob(folder, { kind: 'collector', at: io.now().toISOString(), ...taken });
+  return taken;
 }
 
 function newToken(): string {
   return `bench-${randomBytes(8).toString('hex')}`;
 }
 
-type Taken =
-  | { readonly kind: 'taken'; readonly job: JobId }
-  | { readonly kind: 'refused'; readonly isFinal: boolean; readonly problem: string };
+interface Refusal {
+  readonly isFinal: boolean;
+  readonly problem: string;
+}
 
 async function submitOne(
   argv: readonly string[],
   token: string,
   cluster: string | null,
-  context: SubmitContext,
-): Promise<Taken> {
-  const { client, onNote, patienceS, signal } = context;
-  let waitedS = 0;
+  client: SlurmClient,
+  io: Io,
+): Promise<JobId | Refusal> {
   for (let round = 0; ; round += 1) {
     const reply = await client.ask('sbatch', argv);
     const job = reply.kind === 'answered' ? parseJobId(reply.text) : null;
-    if (job !== null) return { kind: 'taken', job };
+    if (job !== null) return job;
     const problem = lastWords(reply.stderr) || 'sbatch printed no job id';
     const found = await client.jobOfToken(token, cluster);
-    if (found !== null) return { kind: 'taken', job: { jobId: found, cluster } };
+    if (found !== null) return { jobId: found, cluster };
     const isFinal = reply.kind === 'refused' && refusalOf(reply.stderr) === 'final';
-    const waitS = BACK_OFF_S[round] ?? Number.POSITIVE_INFINITY;
-    if (isFinal || waitedS + waitS > patienceS) return { kind: 'refused', isFinal, problem };
-    onNote(`Slurm did not take it (${problem}); once more in ${waitS} s`);
-    await sleep(waitS * 1000, undefined, { signal });
-    waitedS += waitS;
+    const waitS = BACK_OFF_S[round];
+    if (isFinal || waitS === undefined) return { isFinal, problem };
+    io.err(`note: Slurm did not take it (${problem}); once more in ${waitS} s\n`);
+    await sleep(waitS * 1000, undefined, { signal: io.signal });
   }
 }
 
-function refusalError({ isFinal, problem }: { isFinal: boolean; problem: string }): Error {
+function refusalError({ isFinal, problem }: Refusal): Error {
   return isFinal
     ? new UsageError(`Slurm refuses: ${problem}; mend slurm: in the matrix, the profile or --slurm, and start again`)
     : new EnvironmentLackingError(`Slurm takes nothing now: ${problem}`);
+}
+
+/** The settings of the matrix or the plan, then the profile, then single settings: the later wins. */
+export function settingsOf(below: SlurmSettings, { slurmProfile, slurm = [] }: SettingsOptions, io: Io): SlurmSettings {
+  const profile =
+    slurmProfile === undefined ? {} : readSlurmProfile(slurmProfile, readOrNull(resolve(io.cwd, slurmProfile)));
+  return Object.assign({}, below, profile, ...slurm.map(readSlurmSetting));
+}
+
+/** Node by its path: the PATH of a compute node may have another one, or none. */
+export function benchProgram(): string[] {
+  return [process.execPath, join(packageFolder(), 'bin', 'bench.js')];
+}
+
+function readOrNull(path: string): string | null {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch {
+    return null;
+  }
 }

@@ -15,14 +15,9 @@ import { inTemporaryFolder } from '../../process/temporary-folder.ts';
 import { machinesFor } from '../../run/lane.ts';
 import { printable } from '../../text/printable.ts';
 import { type MeasuredRun, readAttempt, readContent, type ShardAttempt, writeAttempt } from './attempt.ts';
+import type { WorkerOptions } from './command.ts';
 import { RunFolder, type RunPlan } from './run-folder.ts';
-import { programOfNode, sweepShard } from './shard-sweep.ts';
-import { takeUp } from './take-up.ts';
-
-export interface WorkerOptions {
-  readonly run: string;
-  readonly shardOffset: number;
-}
+import { programOfNode, sweepShard, takeUp } from './shard-sweep.ts';
 
 /** A shard that breaks nodes must not be requeued for ever. */
 const MAX_RESTARTS = 3;
