@@ -42,7 +42,7 @@ export const chooseCommand = defineCommand({
   define,
   run: async (_, options, io) => {
     const { maxLatency, minSqnr } = options;
-    if (maxLatency !== undefined) return (await import('./slo-command.ts')).slo({ ...options, maxLatency }, io);
+    if (maxLatency !== undefined) return (await import('./slo.ts')).slo({ ...options, maxLatency }, io);
     if (minSqnr !== undefined) throw new UsageError('--min-sqnr goes with --max-latency: add --max-latency MS');
     return (await import('./pareto.ts')).pareto(options, io);
   },

@@ -1,14 +1,14 @@
 import type { KeyedCell } from '../../records/cell.ts';
+import { type NamedAxisName, namedWords } from '../../records/axis.ts';
 import { printable } from '../../text/printable.ts';
 import type { Sweep } from '../../records/sweep.ts';
 import { captionLines, cellColumns, withCells } from '../../terminal/cell-columns.ts';
-import { accuracyText, shareText, sweepsLine } from './choice-words.ts';
+import { accuracyText, shareText, sweepsLine } from './deployments.ts';
 import type { ParetoOutput } from './output.ts';
 import { DERIVED_LEGEND, derivedText, isDerived, count, formatMs, formatNumber } from '../../terminal/numbers.ts';
-import { costColumns } from './cost-columns.ts';
 import type { Look } from '../../terminal/look.ts';
 import { renderScatter } from '../../terminal/charts/scatter-chart.ts';
-import { scalingLines } from './scaling-table.ts';
+import { scalingLines } from './scaling.ts';
 import { type Column, renderTable } from '../../terminal/table.ts';
 import { truncate, wrapHanging, wrapWords } from '../../terminal/text-width.ts';
 
@@ -98,6 +98,37 @@ function tableOf(measured: readonly Row[], drawn: ParetoOutput['workloads'], loo
     ...(measured.some(isDerived) ? wrapHanging(DERIVED_LEGEND, look.columns, 2).map(style.dim) : []),
     ...wrapHanging(legend, look.columns, 2).map(style.dim),
   ];
+}
+
+interface CostColumn {
+  readonly header: string;
+  readonly cost: keyof Choice['costs'];
+  /** Axes with which one looks at it. */
+  readonly axes: readonly NamedAxisName[];
+}
+
+const COST_COLUMNS: readonly CostColumn[] = [
+  {
+    header: 'build s',
+    cost: 'buildS',
+    axes: ['builderOptimizationLevel', 'sparsity', 'auxStreams', 'memPoolSize', 'runtime', 'weights', 'weightBudget'],
+  },
+  { header: 'load s', cost: 'loadS', axes: ['loader', 'runtime', 'weights', 'weightBudget'] },
+  { header: 'refit ms', cost: 'refitMs', axes: ['weights'] },
+  { header: 'GPU MiB', cost: 'memoryMib', axes: ['weightBudget', 'allocationStrategy', 'auxStreams', 'memPoolSize'] },
+];
+
+/** What an axis costs is shown next to what it gains; where no cell has such an axis, nobody asks for it. */
+function costColumns(measured: readonly Row[]): Column<Row>[] {
+  const stated = new Set<string>(measured.flatMap(({ cell }) => namedWords(cell.axisFlags).map(({ name }) => name)));
+  return COST_COLUMNS.filter(
+    ({ axes, cost }) => axes.some((axis) => stated.has(axis)) && measured.some(({ costs }) => costs[cost] !== null),
+  ).map(({ cost, header }) => ({
+    header,
+    text: ({ costs }) => (costs[cost] === null ? '' : formatNumber(costs[cost])),
+    align: 'right',
+    dropRank: 4.5,
+  }));
 }
 
 function isFront({ dominatedBy }: Choice): boolean {

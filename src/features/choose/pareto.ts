@@ -1,17 +1,15 @@
 import { type Io, printResult } from '../../cli/io.ts';
 import { withStore } from '../../cli/with-store.ts';
 import { EXIT_CODES, type ExitCode } from '../../exit-codes.ts';
-import { compareCells } from '../../judge/compare/compare-cells.ts';
 import { type Deployment, workloadsOf } from '../../judge/deployment.ts';
-import { batchOf, type KeyedCell } from '../../records/cell.ts';
-import type { CellComparison } from '../../records/verdict.ts';
+import type { KeyedCell } from '../../records/cell.ts';
 import type { StoreDatabase } from '../../store/file/open.ts';
-import { canonicalJson } from '../../text/canonical-json.ts';
 import { cellLabel } from '../../text/cell-label.ts';
 import type { ChooseOptions } from './command.ts';
 import { aboutSweeps, chosenDeployments, type DeploymentOptions, deploymentOutput } from './deployments.ts';
 import type { ParetoOutput } from './output.ts';
 import { paretoText } from './pareto-text.ts';
+import { scalingOf } from './scaling.ts';
 import { type SpeedUp, speedUpsOf, tallyPrecisions } from './speed-ups.ts';
 
 /** `bench choose`: speed, accuracy and memory of every precision and batch beside each other. */
@@ -34,11 +32,7 @@ export async function paretoReport(db: StoreDatabase, options: DeploymentOptions
     ...aboutSweeps(chosen),
     workloads: workloadsOf(measured).map((workload) => workloadOutput(workload, speedUps)),
     precisions: tallyPrecisions(measured, speedUps),
-    scaling: scalingOf(measured).map(({ from, to, ...step }) => ({
-      fromKey: from.cell.key,
-      toKey: to.cell.key,
-      ...step,
-    })),
+    scaling: scalingOf(measured),
     unmeasured: unmeasured.map((cell) => ({ key: cell.key, label: cellLabel(cell) })),
   };
   return { output, details: { sweeps, cells: new Map(measured.map(({ cell }) => [cell.key, cell])) } };
@@ -124,67 +118,4 @@ function accuracyOrder(a: Deployment, b: Deployment): AccuracyOrder {
 
 function samePrecision(a: KeyedCell, b: KeyedCell): boolean {
   return a.precision === b.precision && a.precisionVia === b.precisionVia;
-}
-
-/** From one batch to the next larger one of the same. */
-interface ScalingStep {
-  readonly from: Deployment;
-  readonly to: Deployment;
-  readonly fromBatch: number;
-  readonly toBatch: number;
-  /** Of the samples a second: below 0 a sample takes longer in the larger batch. */
-  readonly itemsPerSChangePercent: number;
-  readonly verdict: CellComparison['verdict'];
-  readonly reasons: readonly string[];
-}
-
-/** What a larger batch gains or loses a sample, in cells that differ in nothing else. */
-function scalingOf(deployments: readonly Deployment[]): ScalingStep[] {
-  const steps = stepsOf(deployments);
-  const { cells } = compareCells(
-    steps.map(({ from, to, fromBatch, toBatch }) => ({
-      cellKey: to.cell.key,
-      base: from.runsQps.map((qps) => qps * fromBatch),
-      head: to.runsQps.map((qps) => qps * toBatch),
-      betterIs: 'higher',
-    })),
-    { sameNight: true },
-  );
-  const judged = new Map(cells.map((comparison) => [comparison.cellKey, comparison]));
-  return steps.map((step) => {
-    const comparison = judged.get(step.to.cell.key);
-    return { ...step, verdict: comparison?.verdict ?? 'unclear', reasons: comparison?.reasons ?? [] };
-  });
-}
-
-function stepsOf(deployments: readonly Deployment[]): Omit<ScalingStep, 'verdict' | 'reasons'>[] {
-  const known = deployments.flatMap((one) => {
-    const batch = batchOf(one.cell.shapes);
-    return batch === null || one.itemsPerS === null ? [] : [{ one, batch, itemsPerS: one.itemsPerS }];
-  });
-  const alike = Map.groupBy(known, ({ one, batch }) => batchTwinKey(one.cell, batch));
-  return [...alike.values()].flatMap((same) => {
-    const sorted = same.toSorted((a, b) => a.batch - b.batch);
-    return sorted.slice(1).flatMap((to, place) => {
-      const from = sorted[place];
-      if (from === undefined) return [];
-      return [
-        {
-          from: from.one,
-          to: to.one,
-          fromBatch: from.batch,
-          toBatch: to.batch,
-          itemsPerSChangePercent: (to.itemsPerS / from.itemsPerS - 1) * 100,
-        },
-      ];
-    });
-  });
-}
-
-/** Cells that differ in nothing but their batch have the same. */
-function batchTwinKey({ key: _key, shapes, axisFlags, ...rest }: KeyedCell, batch: number): string {
-  const samples = Object.entries(shapes).map(([input, dims]) => [input, dims.slice(1)]);
-  // A harness may be told the batch by a parameter of its own.
-  const flags = Object.entries(axisFlags).filter(([name, value]) => name !== 'batch' || value !== String(batch));
-  return canonicalJson({ ...rest, samples, flags });
 }

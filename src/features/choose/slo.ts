@@ -1,11 +1,55 @@
+import { type Io, printResult } from '../../cli/io.ts';
+import { withStore } from '../../cli/with-store.ts';
+import { EXIT_CODES, type ExitCode } from '../../exit-codes.ts';
+import { type Deployment, workloadsOf } from '../../judge/deployment.ts';
 import type { KeyedCell } from '../../records/cell.ts';
-import type { Deployment } from '../../judge/deployment.ts';
+import type { Sweep } from '../../records/sweep.ts';
+import type { Look } from '../../terminal/look.ts';
+import { count, formatMs, formatNumber, formatPercent } from '../../terminal/numbers.ts';
+import { truncate, wrapWords } from '../../terminal/text-width.ts';
+import { printable } from '../../text/printable.ts';
+import type { ChooseOptions } from './command.ts';
+import { aboutSweeps, accuracyText, chosenDeployments, deploymentOutput, sweepsLine } from './deployments.ts';
+import type { SloOutput } from './output.ts';
 
-/** What a deployment has to keep. */
-export interface Slo {
-  readonly maxLatencyMs: number;
-  readonly metric: 'median' | 'p99';
-  readonly minSqnrDb: number | null;
+type Limits = SloOutput['limits'];
+
+type Answer = SloOutput['models'][number];
+
+type Candidate = NonNullable<Answer['winner']>;
+
+/**
+ * `bench choose --max-latency MS`: of each model the deployment with the most throughput within the limits. The exit code
+ * is `incomplete` when a model has none.
+ */
+export function slo(options: ChooseOptions & { readonly maxLatency: number }, io: Io): Promise<ExitCode> {
+  return withStore(options, io, async ({ db }) => {
+    const chosen = await chosenDeployments(db, options, io);
+    const limits = { maxLatencyMs: options.maxLatency, metric: options.metric, minSqnrDb: options.minSqnr ?? null };
+    const answers = workloadsOf(chosen.measured).flatMap((workload) => answerSlo(workload, limits) ?? []);
+    const output: SloOutput = {
+      schemaVersion: 1,
+      ...aboutSweeps(chosen),
+      limits,
+      models: answers.map(({ example, fitting, nearest, candidates }) => ({
+        model: example.model,
+        candidates,
+        fitting: fitting.length,
+        winner: candidateOutput(fitting[0]),
+        runnerUp: candidateOutput(fitting[1]),
+        nearest: candidateOutput(fitting.length === 0 ? (nearest ?? undefined) : undefined),
+      })),
+    };
+    printResult(io, options, output, (_, look) => sloText(output, chosen.sweeps, look));
+    const isAnswered = answers.length > 0 && answers.every(({ fitting }) => fitting.length > 0);
+    return isAnswered ? EXIT_CODES.fine : EXIT_CODES.incomplete;
+  });
+}
+
+function candidateOutput(candidate: SloCandidate | undefined): SloOutput['models'][number]['winner'] {
+  if (candidate === undefined) return null;
+  const { deployment, latencyMs, headRoomPercent, accuracy } = candidate;
+  return { ...deploymentOutput(deployment), limitedMs: latencyMs, headRoomPercent, accuracyLimit: accuracy };
 }
 
 /** How a deployment stands to the limits. */
@@ -15,7 +59,7 @@ export interface SloCandidate {
   readonly latencyMs: number;
   /** Share of the limit that is left: negative by how much it is missed. */
   readonly headRoomPercent: number;
-  readonly accuracy: 'kept' | 'missed' | 'notChecked';
+  readonly accuracy: Candidate['accuracyLimit'];
 }
 
 export interface SloAnswer {
@@ -29,26 +73,26 @@ export interface SloAnswer {
 }
 
 /** The deployments of one workload under limits. Those without a latency are no candidates. */
-export function answerSlo(workload: readonly Deployment[], slo: Slo): SloAnswer | null {
+export function answerSlo(workload: readonly Deployment[], limits: Limits): SloAnswer | null {
   const [example] = workload;
   if (example === undefined) return null;
   const candidates = workload.flatMap((deployment): SloCandidate[] => {
-    const latencyMs = slo.metric === 'p99' ? deployment.p99Ms : deployment.latencyMs;
+    const latencyMs = limits.metric === 'p99' ? deployment.p99Ms : deployment.latencyMs;
     if (latencyMs === null) return [];
     return [
       {
         deployment,
         latencyMs,
-        headRoomPercent: (1 - latencyMs / slo.maxLatencyMs) * 100,
-        accuracy: accuracyUnder(deployment, slo.minSqnrDb),
+        headRoomPercent: (1 - latencyMs / limits.maxLatencyMs) * 100,
+        accuracy: accuracyUnder(deployment, limits.minSqnrDb),
       },
     ];
   });
-  const fits = ({ latencyMs, accuracy }: SloCandidate): boolean => latencyMs <= slo.maxLatencyMs && accuracy === 'kept';
+  const fits = ({ latencyMs, accuracy }: SloCandidate): boolean => latencyMs <= limits.maxLatencyMs && accuracy === 'kept';
   const others = candidates.filter((candidate) => !fits(candidate));
   return {
     example: example.cell,
-    fitting: candidates.filter(fits).toSorted((a, b) => speedOf(b) - speedOf(a)),
+    fitting: candidates.filter(fits).toSorted((a, b) => speedOf(b.deployment) - speedOf(a.deployment)),
     nearest:
       others.toSorted(
         (a, b) => Number(b.accuracy === 'kept') - Number(a.accuracy === 'kept') || a.latencyMs - b.latencyMs,
@@ -57,14 +101,91 @@ export function answerSlo(workload: readonly Deployment[], slo: Slo): SloAnswer 
   };
 }
 
-/** In samples a second; within a workload either all know their batch or queries are what is counted. */
-function speedOf({ deployment }: SloCandidate): number {
-  return deployment.itemsPerS ?? deployment.throughputQps;
-}
-
 function accuracyUnder({ cell, accuracy }: Deployment, minSqnrDb: number | null): SloCandidate['accuracy'] {
   // FP32 is what others are measured against.
   if (minSqnrDb === null || cell.precision === 'fp32') return 'kept';
   if (accuracy === null) return 'notChecked';
   return (accuracy.sqnrDb ?? Infinity) >= minSqnrDb ? 'kept' : 'missed';
+}
+
+function sloText({ notes, limits, models }: SloOutput, sweeps: readonly Sweep[], look: Look): string[] {
+  const { style, columns } = look;
+  return [
+    style.strong(truncate(limitWords(limits), columns)),
+    truncate(sweepsLine(sweeps), columns),
+    ...notes.map((note) => style.warn(truncate(printable(note), columns))),
+    ...models.flatMap((answer) => ['', ...answerLines(answer, limits, look)]),
+    ...(models.length === 0 ? ['nothing was measured in these cells'] : []),
+  ];
+}
+
+function limitWords({ maxLatencyMs, metric, minSqnrDb }: Limits): string {
+  const accuracy = minSqnrDb === null ? '' : `, SQNR at least ${formatNumber(minSqnrDb, 3)} dB`;
+  return `most throughput with ${metricWords(metric)} of at most ${formatMs(maxLatencyMs)}${accuracy}`;
+}
+
+function metricWords(metric: Limits['metric']): string {
+  return metric === 'p99' ? 'a latency p99' : 'a median latency';
+}
+
+function answerLines(answer: Answer, limits: Limits, look: Look): string[] {
+  const { fitting, winner, runnerUp, nearest, candidates } = answer;
+  const model = printable(answer.model);
+  if (winner === null) {
+    const none = `${model}: none of ${count(candidates, 'deployment')} is within the limits`;
+    return [
+      look.style.bad(truncate(none, look.columns)),
+      ...(nearest === null ? [] : wrapped(`nearest: ${words(nearest)}; ${missWords(nearest, limits)}`, look)),
+    ];
+  }
+  const ahead =
+    runnerUp === null ? '' : `, ${formatPercent((speedOf(winner) / speedOf(runnerUp) - 1) * 100)} over the next`;
+  return [
+    look.style.good(truncate(`${model}: ${printable(winner.label)}`, look.columns)),
+    ...wrapped(`${speedWords(winner)}${ahead}`, look),
+    ...wrapped(
+      `${formatMs(winner.limitedMs)}, ${formatPercent(winner.headRoomPercent, false)} below the limit; accuracy: ${accuracyText(winner)}`,
+      look,
+    ),
+    ...(runnerUp === null ? [] : wrapped(`next: ${words(runnerUp)}`, look)),
+    ...wrapped(`${fitting} of ${count(candidates, 'deployment')} fit; ${runsWords(winner)}`, look),
+  ];
+}
+
+function wrapped(text: string, look: Look): string[] {
+  return wrapWords(text, look.columns - 2).map((line) => `  ${line}`);
+}
+
+/** In samples a second; within a workload either all know their batch or queries are what is counted. */
+function speedOf({ itemsPerS, throughputQps }: Pick<Candidate, 'itemsPerS' | 'throughputQps'>): number {
+  return itemsPerS ?? throughputQps;
+}
+
+function speedWords({ itemsPerS, throughputQps }: Candidate): string {
+  const items = itemsPerS === null ? 'items/s unknown: no batch is stated' : `${formatNumber(itemsPerS)} items/s`;
+  return `${items} (${formatNumber(throughputQps)} qps)`;
+}
+
+function words(candidate: Candidate): string {
+  return `${printable(candidate.label)}, ${speedWords(candidate)} at ${formatMs(candidate.limitedMs)}`;
+}
+
+function missWords({ headRoomPercent, accuracy, accuracyLimit, limitedMs }: Candidate, limits: Limits): string {
+  const latency =
+    headRoomPercent < 0
+      ? `${formatMs(limitedMs - limits.maxLatencyMs)} (${formatPercent(-headRoomPercent, false)}) over the limit`
+      : '';
+  const sqnr = accuracy?.sqnrDb ?? null;
+  const lossy =
+    accuracyLimit === 'notChecked'
+      ? 'its accuracy is not checked'
+      : accuracyLimit === 'missed' && sqnr !== null
+        ? `SQNR of ${formatNumber(sqnr, 3)} dB is ${formatNumber((limits.minSqnrDb ?? 0) - sqnr, 2)} dB too low`
+        : '';
+  return [latency, lossy].filter((part) => part !== '').join(', ');
+}
+
+/** One run says nothing of how the next will be. */
+function runsWords({ runs }: Candidate): string {
+  return runs === 1 ? 'a single run: the next may differ' : `medians of ${runs} runs`;
 }

@@ -1,21 +1,14 @@
-import type { CellComparison } from '../../records/verdict.ts';
 import { compareCells } from '../../judge/compare/compare-cells.ts';
 import { type Deployment, precisionTwinKey } from '../../judge/deployment.ts';
+import type { ParetoOutput } from './output.ts';
 
 /** What others are compared with: the first of these that there is. */
 const REFERENCE_PRECISIONS = ['fp16', 'fp32', 'tf32'] as const;
 
-/** Throughput of a deployment beside that of the same in the reference precision. */
-export interface SpeedUp {
+/** Throughput next to that of the same deployment in the reference precision. */
+export type SpeedUp = Omit<NonNullable<ParetoOutput['workloads'][number][number]['speedUp']>, 'referenceKey'> & {
   readonly reference: Deployment;
-  readonly ratio: number;
-  /** 95 %, of the ratio. */
-  readonly interval: readonly [number, number] | null;
-  /** Of the median latency: above 1 it answers sooner. */
-  readonly latencyRatio: number | null;
-  readonly verdict: CellComparison['verdict'];
-  readonly reasons: readonly string[];
-}
+};
 
 /** By the key of the cell; the reference itself has none. */
 export function speedUpsOf(deployments: readonly Deployment[]): Map<string, SpeedUp> {
@@ -63,30 +56,17 @@ function pairsOf(deployments: readonly Deployment[]) {
   });
 }
 
-/** How one precision does beside another, over all pairs of cells that differ in nothing else. */
-export interface PrecisionTally {
-  readonly precision: string;
-  readonly reference: string;
-  readonly pairs: number;
-  /** Pairs with less throughput than the reference, and with more: by their verdict, and without one by their ratio. */
-  readonly slower: number;
-  readonly faster: number;
-  /** Pairs too few runs of which were made for a verdict. */
-  readonly unclear: number;
-  readonly leastRatio: number;
-  readonly mostRatio: number;
-}
-
 function directionOf({ ratio, verdict }: SpeedUp): 'slower' | 'faster' | null {
   if (verdict === 'slower' || verdict === 'faster') return verdict;
   if (verdict === 'same' || ratio === 1) return null;
   return ratio < 1 ? 'slower' : 'faster';
 }
 
+/** How one precision does next to another, over all pairs of cells that differ in nothing else. */
 export function tallyPrecisions(
   deployments: readonly Deployment[],
   speedUps: ReadonlyMap<string, SpeedUp>,
-): PrecisionTally[] {
+): ParetoOutput['precisions'][number][] {
   const found = deployments.flatMap(({ cell }) => {
     const speedUp = speedUps.get(cell.key);
     return speedUp === undefined
@@ -94,18 +74,20 @@ export function tallyPrecisions(
       : [{ precision: cell.precision, reference: speedUp.reference.cell.precision, speedUp }];
   });
   const groups = Map.groupBy(found, ({ precision, reference }) => `${precision} ${reference}`);
-  return [...groups.values()].flatMap((group): PrecisionTally[] => {
+  return [...groups.values()].flatMap((group): ParetoOutput['precisions'][number][] => {
     const [first] = group;
     if (first === undefined) return [];
     const ratios = group.map(({ speedUp }) => speedUp.ratio);
+    const times = (isOne: (speedUp: SpeedUp) => boolean): number =>
+      group.filter(({ speedUp }) => isOne(speedUp)).length;
     return [
       {
         precision: first.precision,
         reference: first.reference,
         pairs: group.length,
-        slower: group.filter(({ speedUp }) => directionOf(speedUp) === 'slower').length,
-        faster: group.filter(({ speedUp }) => directionOf(speedUp) === 'faster').length,
-        unclear: group.filter(({ speedUp }) => speedUp.verdict === 'unclear').length,
+        slower: times((speedUp) => directionOf(speedUp) === 'slower'),
+        faster: times((speedUp) => directionOf(speedUp) === 'faster'),
+        unclear: times(({ verdict }) => verdict === 'unclear'),
         leastRatio: Math.min(...ratios),
         mostRatio: Math.max(...ratios),
       },

@@ -1,0 +1,122 @@
+import { compareCells } from '../../judge/compare/compare-cells.ts';
+import type { Deployment } from '../../judge/deployment.ts';
+import { batchOf, type KeyedCell } from '../../records/cell.ts';
+import { canonicalJson } from '../../text/canonical-json.ts';
+import { captionLines, cellColumns } from '../../terminal/cell-columns.ts';
+import { derivedText, formatPercent } from '../../terminal/numbers.ts';
+import type { DeploymentOutput, ParetoOutput } from './output.ts';
+import type { Look } from '../../terminal/look.ts';
+import { renderTable } from '../../terminal/table.ts';
+import { truncate } from '../../terminal/text-width.ts';
+
+type Step = ParetoOutput['scaling'][number];
+
+/** From one batch to the next larger one of the same. */
+interface ScalingStep extends Pick<Step, 'fromBatch' | 'toBatch' | 'itemsPerSChangePercent'> {
+  readonly from: Deployment;
+  readonly to: Deployment;
+}
+
+/** What a larger batch gains or loses a sample, in cells that differ in nothing else. */
+export function scalingOf(deployments: readonly Deployment[]): Step[] {
+  const steps = stepsOf(deployments);
+  const { cells } = compareCells(
+    steps.map(({ from, to, fromBatch, toBatch }) => ({
+      cellKey: to.cell.key,
+      base: from.runsQps.map((qps) => qps * fromBatch),
+      head: to.runsQps.map((qps) => qps * toBatch),
+      betterIs: 'higher',
+    })),
+    { sameNight: true },
+  );
+  const judged = new Map(cells.map((comparison) => [comparison.cellKey, comparison]));
+  return steps.map(({ from, to, ...step }) => {
+    const { verdict = 'unclear', reasons = [] } = judged.get(to.cell.key) ?? {};
+    return { fromKey: from.cell.key, toKey: to.cell.key, ...step, verdict, reasons };
+  });
+}
+
+function stepsOf(deployments: readonly Deployment[]): ScalingStep[] {
+  const known = deployments.flatMap((one) => {
+    const batch = batchOf(one.cell.shapes);
+    return batch === null || one.itemsPerS === null ? [] : [{ one, batch, itemsPerS: one.itemsPerS }];
+  });
+  const byTwin = Map.groupBy(known, ({ one, batch }) => batchTwinKey(one.cell, batch));
+  return [...byTwin.values()].flatMap((same) => {
+    const sorted = same.toSorted((a, b) => a.batch - b.batch);
+    return sorted.slice(1).flatMap((to, place) => {
+      const from = sorted[place];
+      if (from === undefined) return [];
+      return [
+        {
+          from: from.one,
+          to: to.one,
+          fromBatch: from.batch,
+          toBatch: to.batch,
+          itemsPerSChangePercent: (to.itemsPerS / from.itemsPerS - 1) * 100,
+        },
+      ];
+    });
+  });
+}
+
+/** Cells that differ in nothing but their batch have the same. */
+function batchTwinKey({ key: _key, shapes, axisFlags, ...rest }: KeyedCell, batch: number): string {
+  const samples = Object.entries(shapes).map(([input, dims]) => [input, dims.slice(1)]);
+  // A harness may be told the batch by a parameter of its own.
+  const flags = Object.entries(axisFlags).filter(([name, value]) => name !== 'batch' || value !== String(batch));
+  return canonicalJson({ ...rest, samples, flags });
+}
+
+interface StepRow extends Step {
+  readonly cell: KeyedCell;
+  readonly from: DeploymentOutput;
+  readonly to: DeploymentOutput;
+}
+
+/** Neighbours may differ by little. */
+const DIGITS = 5;
+
+/** Samples a second from each batch to the next. */
+export function scalingLines(
+  { scaling, workloads }: ParetoOutput,
+  cells: ReadonlyMap<string, KeyedCell>,
+  look: Look,
+): string[] {
+  const byKey = new Map(workloads.flat().map((one) => [one.key, one]));
+  const steps = scaling.flatMap((step): StepRow[] => {
+    const [cell, from, to] = [cells.get(step.fromKey), byKey.get(step.fromKey), byKey.get(step.toKey)];
+    return cell === undefined || from === undefined || to === undefined ? [] : [{ ...step, cell, from, to }];
+  });
+  const title = 'items/s from each batch to the next (- a sample takes longer in the larger one)';
+  if (steps.length === 0) return ['', 'no two cells differ in nothing but their batch'];
+  const right = 'right' as const;
+  const { columns, caption } = cellColumns(steps, ({ cell }) => cell);
+  const table = renderTable<StepRow>(
+    [
+      ...columns.filter(({ header }) => header !== 'shape'),
+      { header: 'batch', text: ({ fromBatch, toBatch }) => `${fromBatch} → ${toBatch}` },
+      {
+        header: 'items/s',
+        text: ({ from, to }) =>
+          `${derivedText(from, from.itemsPerS, DIGITS)} → ${derivedText(to, to.itemsPerS, DIGITS)}`,
+        align: right,
+      },
+      { header: 'per item', text: changeText, align: right },
+    ],
+    steps,
+    look,
+  );
+  const isUnclear = steps.some(({ verdict }) => verdict === 'unclear');
+  return [
+    '',
+    truncate(title, look.columns),
+    ...table,
+    ...captionLines(caption, look),
+    ...(isUnclear ? [look.style.dim('? no verdict: too few runs')] : []),
+  ];
+}
+
+function changeText({ itemsPerSChangePercent, verdict }: Step): string {
+  return `${formatPercent(itemsPerSChangePercent)}${verdict === 'unclear' ? '?' : ''}`;
+}
