@@ -88,7 +88,8 @@ export function answerSlo(workload: readonly Deployment[], limits: Limits): SloA
       },
     ];
   });
-  const fits = ({ latencyMs, accuracy }: SloCandidate): boolean => latencyMs <= limits.maxLatencyMs && accuracy === 'kept';
+  const fits = ({ latencyMs, accuracy }: SloCandidate): boolean =>
+    latencyMs <= limits.maxLatencyMs && accuracy === 'kept';
   const others = candidates.filter((candidate) => !fits(candidate));
   return {
     example: example.cell,
