@@ -60,6 +60,16 @@ export interface LoneReport {
   readonly notes?: readonly string[];
 }
 
+/** Of a lone report that says nothing of its cell. */
+export const NOTHING_STATED = {
+  model: null,
+  precision: null,
+  shapes: null,
+  cudaGraph: null,
+  identity: {},
+  startedAt: null,
+} as const satisfies Partial<LoneReport>;
+
 /** What a cell of a harness cannot do without, though its reports may not say it. */
 export type NeededField = 'precision' | 'shapes' | 'cudaGraph';
 
@@ -88,49 +98,61 @@ export interface Driver {
   readonly needs: readonly NeededField[];
 }
 
-interface DriverParts<Settings extends z.ZodObject> {
-  readonly kind: string;
+interface DriverParts<Settings extends z.ZodObject>
+  extends Pick<Driver, 'kind'>, Partial<Pick<Driver, 'reports' | 'mark' | 'needs'>> {
   readonly settings: Settings;
   readonly files?: (settings: z.infer<Settings>) => readonly string[];
   readonly plan: (settings: z.infer<Settings>, place: DriverPlace) => DriverPlan;
   readonly read: (settings: z.infer<Settings>, files: HarnessFiles) => HarnessResult;
   readonly metrics?: (settings: z.infer<Settings>) => readonly MetricId[];
-  readonly reports?: Driver['reports'];
-  readonly mark?: RegExp;
-  readonly needs?: readonly NeededField[];
 }
 
 /** A driver whose functions take its settings checked. */
 export function defineDriver<Settings extends z.ZodObject>(parts: DriverParts<Settings>): Driver {
-  const { kind, settings: schema, files, plan, read, metrics, reports, mark, needs } = parts;
+  const { kind, settings: schema, files, plan, read, metrics } = parts;
+  function checked<Value>(
+    stated: unknown,
+    use: (settings: z.infer<Settings>) => Value,
+    refuse: (path: readonly PropertyKey[], problem: string) => Value,
+  ): Value {
+    const { success, data, error } = schema.safeParse(stated);
+    if (success) return use(data);
+    const [issue] = error.issues;
+    return refuse(issue?.path ?? [], issue?.message ?? 'invalid');
+  }
   return {
-    kind,
-    settings: schema,
-    metrics: (stated) => {
-      const { data } = schema.safeParse(stated);
-      return data === undefined ? null : (metrics?.(data) ?? null);
-    },
-    reports: reports ?? (() => []),
-    mark: mark ?? null,
-    needs: needs ?? [],
-    files: (stated) => {
-      const { data } = schema.safeParse(stated);
-      return data === undefined ? [] : (files?.(data) ?? []);
-    },
-    plan: (stated, place) => {
-      const checked = schema.safeParse(stated);
-      if (checked.success) return plan(checked.data, place);
-      const [issue] = checked.error.issues;
-      return { kind: 'wrong', path: issue?.path ?? [], problem: issue?.message ?? 'invalid' };
-    },
-    read: (stated, left) => {
-      const checked = schema.safeParse(stated);
-      if (checked.success) return read(checked.data, left);
-      const [issue] = checked.error.issues;
-      const where = z.core.toDotPath(issue?.path ?? []);
-      return { kind: 'faulty', problem: `settings of ${kind}: ${where}: ${issue?.message ?? ''}` };
-    },
+    reports: () => [],
+    mark: null,
+    needs: [],
+    ...parts,
+    metrics: (stated) =>
+      checked(
+        stated,
+        (settings) => metrics?.(settings) ?? null,
+        () => null,
+      ),
+    files: (stated) =>
+      checked(
+        stated,
+        (settings) => files?.(settings) ?? [],
+        () => [],
+      ),
+    plan: (stated, place) => checked(stated, (settings) => plan(settings, place), wrong),
+    read: (stated, left) =>
+      checked(
+        stated,
+        (settings) => read(settings, left),
+        (path, problem) => faulty(`settings of ${kind}: ${z.core.toDotPath(path)}: ${problem}`),
+      ),
   };
+}
+
+export function wrong(path: readonly PropertyKey[], problem: string): DriverPlan {
+  return { kind: 'wrong', path, problem };
+}
+
+export function faulty(problem: string): Extract<HarnessResult, { readonly kind: 'faulty' }> {
+  return { kind: 'faulty', problem };
 }
 
 /** A value, or the axis that has it: `"{concurrency}"`. Axes are filled in before the settings are used. */

@@ -1,44 +1,35 @@
-import * as z from 'zod';
-import { isRecord } from '../text/unknown-values.ts';
-import type { HarnessFiles } from './driver.ts';
+import type * as z from 'zod';
+import { core } from 'zod';
+import { faulty, type HarnessFiles } from './driver.ts';
 
-type Checked<Data> =
-  | { readonly kind: 'read'; readonly data: Data }
-  | { readonly kind: 'faulty'; readonly problem: string };
+type Checked<Data> = { readonly kind: 'read'; readonly data: Data } | ReturnType<typeof faulty>;
 
 /**
  * A JSON report that a harness wrote into the folder of its run.
  * @param doubt what to ask when it has not the form of one: `is it a report of …?`
  */
-export function readReport<Schema extends z.ZodType>(
-  schema: Schema,
+export function readReport<Data>(
+  schema: z.ZodType<Data>,
   files: HarnessFiles,
   name: string,
   doubt: string,
-): Checked<z.infer<Schema>> {
+): Checked<Data> {
   const text = files.text(name);
-  if (text === null) return { kind: 'faulty', problem: `${name}: the process wrote none` };
+  if (text === null) return faulty(`${name}: the process wrote none`);
   const value = parsedJson(text);
-  if (value === undefined) {
-    return { kind: 'faulty', problem: `${name}: no JSON, or not all of it: ${doubt}` };
-  }
-  return checkReport(schema, value, name, doubt);
+  return value === undefined
+    ? faulty(`${name}: no JSON, or not all of it: ${doubt}`)
+    : checkReport(schema, value, name, doubt);
 }
 
 /** One line on the first thing that is missing or wrong. */
-export function checkReport<Schema extends z.ZodType>(
-  schema: Schema,
-  value: unknown,
-  name: string,
-  doubt: string,
-): Checked<z.infer<Schema>> {
-  const checked = schema.safeParse(value);
+export function checkReport<Data>(schema: z.ZodType<Data>, value: unknown, name: string, doubt: string): Checked<Data> {
+  const checked = schema.safeParse(value, { reportInput: true });
   if (checked.success) return { kind: 'read', data: checked.data };
   const [issue] = checked.error.issues;
-  const path = issue?.path ?? [];
-  const isMissing = valueAt(value, path) === undefined;
-  const what = isMissing ? `no field ${z.core.toDotPath(path)}` : `${z.core.toDotPath(path)}: ${issue?.message}`;
-  return { kind: 'faulty', problem: `${name}: ${what}: ${doubt}` };
+  const field = core.toDotPath(issue?.path ?? []);
+  const what = issue?.input === undefined ? `no field ${field}` : `${field}: ${issue.message}`;
+  return faulty(`${name}: ${what}: ${doubt}`);
 }
 
 /** Undefined for what is no JSON. */
@@ -48,13 +39,4 @@ export function parsedJson(text: string): unknown {
   } catch {
     return undefined;
   }
-}
-
-function valueAt(value: unknown, path: readonly PropertyKey[]): unknown {
-  let inner = value;
-  for (const step of path) {
-    if (Array.isArray(inner) && typeof step === 'number') inner = inner[step];
-    else inner = isRecord(inner) ? inner[String(step)] : undefined;
-  }
-  return inner;
 }

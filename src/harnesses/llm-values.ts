@@ -1,3 +1,6 @@
+import * as z from 'zod';
+
+import { orAxis } from './driver.ts';
 import type { HarnessValue } from '../records/harness.ts';
 import type { TimeStatistics } from '../records/measurement.ts';
 import { customMetric } from '../records/metric.ts';
@@ -7,6 +10,14 @@ export const OUTPUT_THROUGHPUT = customMetric('outputThroughput', 'higher', 'tok
 export const REQUEST_THROUGHPUT = customMetric('requestThroughput', 'higher', 'req/s');
 export const REQUEST_LATENCY = customMetric('requestLatencyMean', 'lower', 'ms');
 export const TTFT = customMetric('ttftMean', 'lower', 'ms');
+
+/** Whether tokens are sent as they come. */
+export const streamingSetting = orAxis(z.union([z.boolean(), z.enum(['on', 'off'])]));
+
+/** True where the settings ask for it. */
+export function isStreaming({ streaming }: { readonly streaming?: boolean | string | undefined }): boolean {
+  return streaming === true || streaming === 'on';
+}
 
 /** Statistics of one kind of time, in milliseconds. */
 interface Times {
@@ -18,18 +29,11 @@ interface Times {
 }
 
 /** Mean and percentiles as metrics of their own: `ttftMean`, `ttftP50`, … `ttftP99`. */
-export function timesInMs(name: string, times: Times): HarnessValue[] {
-  const of = (suffix: string, value: number): HarnessValue => ({
+export function timesInMs(name: string, { mean, p50, p90, p95, p99 }: Times): HarnessValue[] {
+  return Object.entries({ Mean: mean, P50: p50, P90: p90, P95: p95, P99: p99 }).map(([suffix, value]) => ({
     metric: customMetric(`${name}${suffix}`, 'lower', 'ms'),
     value,
-  });
-  return [
-    of('Mean', times.mean),
-    of('P50', times.p50),
-    of('P90', times.p90),
-    of('P95', times.p95),
-    of('P99', times.p99),
-  ];
+  }));
 }
 
 /** A rate of tokens; none where the report has not got it. */

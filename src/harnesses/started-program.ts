@@ -1,7 +1,16 @@
 import * as z from 'zod';
 
 import { TIMERS } from '../records/harness.ts';
-import { type DrivenCell, orAxis } from './driver.ts';
+import { type DrivenCell, type DriverPlan, orAxis } from './driver.ts';
+
+/** A text that is not empty. */
+export function textSetting(description: string) {
+  return z.string().min(1).describe(description);
+}
+
+export function countSetting(least: number, description: string) {
+  return orAxis(z.number().int().min(least)).describe(description);
+}
 
 /** How long a run may take, and will take where nobody says it. */
 export function limitSettings(defaultEstimateS: number) {
@@ -13,6 +22,10 @@ export function limitSettings(defaultEstimateS: number) {
 
 /** A program with its arguments, or arguments alone. */
 export const argumentList = z.array(z.union([z.string(), z.number()]));
+
+export function runSetting(description: string) {
+  return argumentList.min(1).describe(description);
+}
 
 /** What takes the times, of a harness that may take them either way. */
 export const timerSetting = z
@@ -27,14 +40,17 @@ export const warmUpRunsSetting = z
   .optional();
 
 /** Settings of every harness that starts one program of the user's own. */
-export const processSettings = {
-  version: z.string().max(100).describe('Version of the program, for people: stored with each run').optional(),
-  cwd: z.string().min(1).describe('Where it is started. Default: the folder of this file').optional(),
-  env: z
-    .record(z.string().regex(/^[A-Za-z_]\w*$/), z.union([z.string(), z.number(), z.null()]))
-    .describe('Variables for it, on top of those that bench was started with; null takes one away')
-    .optional(),
-};
+export function programSettings(defaultEstimateS: number) {
+  return {
+    version: z.string().max(100).describe('Version of the program, for people: stored with each run').optional(),
+    cwd: textSetting('Where it is started. Default: the folder of this file').optional(),
+    env: z
+      .record(z.string().regex(/^[A-Za-z_]\w*$/), z.union([z.string(), z.number(), z.null()]))
+      .describe('Variables for it, on top of those that bench was started with; null takes one away')
+      .optional(),
+    ...limitSettings(defaultEstimateS),
+  };
+}
 
 /** The program and its arguments. A name alone is looked up in PATH; anything with a slash is meant from the folder of the file. */
 export function programOf(
@@ -45,13 +61,9 @@ export function programOf(
   return [/[/\\]/.test(program) ? resolve(program) : program, ...args];
 }
 
-/** Variables as a process takes them; null takes one away. */
-function environmentOf(
-  stated: Readonly<Record<string, string | number | null>> | undefined,
-): Record<string, string | null> {
-  return Object.fromEntries(
-    Object.entries(stated ?? {}).map(([variable, value]) => [variable, value === null ? null : String(value)]),
-  );
+/** An option with its value; nothing where none is stated. */
+export function option(flag: string, value: string | number | undefined): string[] {
+  return value === undefined ? [] : [flag, String(value)];
 }
 
 /** How long a run may take and will take, about; of axes only the values are left here. */
@@ -65,18 +77,31 @@ export function limitsOf(
   };
 }
 
-/** Where a program of the user's own is started, with what, and for how long. */
-export function startOf(
+/** The cell of a program of the user's own: what is started, where, with what, and for how long. */
+export function plannedProgram(
   settings: Parameters<typeof limitsOf>[0] & {
     readonly cwd?: string | undefined;
-    readonly env?: Parameters<typeof environmentOf>[0];
+    readonly env?: Readonly<Record<string, string | number | null>> | undefined;
   },
   resolve: (path: string) => string,
   defaultEstimateS: number,
-): Pick<DrivenCell, 'cwd' | 'env' | 'timeoutS' | 'estimateS'> {
+  cell: Pick<DrivenCell, 'harness' | 'resultFiles'> & {
+    readonly run: readonly (string | number)[];
+    readonly identity?: DrivenCell['identity'];
+  },
+): DriverPlan {
+  const { harness, identity = {}, resultFiles, run } = cell;
+  const env = Object.entries(settings.env ?? {}).map(([name, value]) => [name, value === null ? null : String(value)]);
   return {
-    cwd: resolve(settings.cwd ?? '.'),
-    env: environmentOf(settings.env),
-    ...limitsOf(settings, defaultEstimateS),
+    kind: 'planned',
+    cell: {
+      harness,
+      identity,
+      argv: programOf(run, resolve),
+      resultFiles,
+      cwd: resolve(settings.cwd ?? '.'),
+      env: Object.fromEntries(env),
+      ...limitsOf(settings, defaultEstimateS),
+    },
   };
 }

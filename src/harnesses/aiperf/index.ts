@@ -1,5 +1,5 @@
-import { defineDriver, type DriverPlace, type DriverPlan } from '../driver.ts';
-import { firstOf, identityOfArgs, shortHash, statedIdentity } from '../llm-values.ts';
+import { defineDriver, type DriverPlace, type DriverPlan, wrong } from '../driver.ts';
+import { firstOf, identityOfArgs, isStreaming, shortHash, statedIdentity } from '../llm-values.ts';
 import {
   aiperfArgs,
   type AiperfSettings,
@@ -7,7 +7,6 @@ import {
   concurrencyOf,
   DEFAULT_ESTIMATE_S,
   isFolder,
-  isStreaming,
   REPORT_NAME,
 } from './settings.ts';
 import { limitsOf } from '../started-program.ts';
@@ -31,13 +30,11 @@ const OWN_ARGS = ['--url', '-u', '--artifact-dir', '--output-artifact-dir', '--c
 
 function plan(settings: AiperfSettings, { resolve, sha256Of }: DriverPlace): DriverPlan {
   const refused = refusedSetting(settings);
-  if (refused !== null) return { kind: 'wrong', ...refused };
+  if (refused !== null) return refused;
   const hashes: Record<string, string | undefined> = {};
   for (const [name, file] of hashedFiles(settings)) {
     const sha256 = sha256Of(resolve(file));
-    if (sha256 === null) {
-      return { kind: 'wrong', path: [name], problem: `${file}: no such file, or it cannot be read` };
-    }
+    if (sha256 === null) return wrong([name], `${file}: no such file, or it cannot be read`);
     hashes[name] = shortHash(sha256);
   }
   const { inputTokens, outputTokens, tokenizer } = settings;
@@ -84,33 +81,27 @@ function plan(settings: AiperfSettings, { resolve, sha256Of }: DriverPlace): Dri
 }
 
 function hashedFiles({ config, tokenizer }: AiperfSettings): [string, string][] {
-  return [
-    ...(config === undefined ? [] : [['config', config] satisfies [string, string]]),
-    ...(isFolder(tokenizer) ? [['tokenizer', `${tokenizer}/tokenizer.json`] satisfies [string, string]] : []),
+  const files: [string, string | undefined][] = [
+    ['config', config],
+    ['tokenizer', isFolder(tokenizer) ? `${tokenizer}/tokenizer.json` : undefined],
   ];
+  return files.flatMap(([name, file]): [string, string][] => (file === undefined ? [] : [[name, file]]));
 }
 
 const KEY_PLACE =
   'no place for a key: name a variable in a file of AIPerf, config: FILE with api_key: ${OPENAI_API_KEY}';
 
-function refusedSetting({ apiKey, extraArgs = [], url }: AiperfSettings) {
-  if (apiKey !== undefined) {
-    return { path: ['apiKey'], problem: `settings are stored, ${KEY_PLACE}` };
-  }
+function refusedSetting({ apiKey, extraArgs = [], url }: AiperfSettings): DriverPlan | null {
+  if (apiKey !== undefined) return wrong(['apiKey'], `settings are stored, ${KEY_PLACE}`);
   const secret = firstOf(extraArgs, SECRET_ARGS);
-  if (secret !== null) {
-    return { path: ['extraArgs'], problem: `${secret}: command lines are stored, ${KEY_PLACE}` };
-  }
+  if (secret !== null) return wrong(['extraArgs'], `${secret}: command lines are stored, ${KEY_PLACE}`);
   const own = firstOf(extraArgs, OWN_ARGS);
-  if (own !== null) {
-    return { path: ['extraArgs'], problem: `${own}: bench sets it from the settings` };
+  if (own !== null) return wrong(['extraArgs'], `${own}: bench sets it from the settings`);
+  const address = URL.parse(url);
+  if (address === null || !/^https?:/.test(url)) {
+    return wrong(['url'], 'no address of a server: write one such as http://localhost:8000');
   }
-  if (!URL.canParse(url) || !/^https?:/.test(url)) {
-    return { path: ['url'], problem: `no address of a server: write one such as http://localhost:8000` };
-  }
-  const { password, username } = new URL(url);
-  if (password !== '' || username !== '') {
-    return { path: ['url'], problem: 'the address is stored: no place for a name and password' };
-  }
-  return null;
+  return address.password === '' && address.username === ''
+    ? null
+    : wrong(['url'], 'the address is stored: no place for a name and password');
 }

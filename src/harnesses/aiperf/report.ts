@@ -1,10 +1,11 @@
 import * as z from 'zod';
-import type { HarnessReading, HarnessResult } from '../../records/harness.ts';
+import type { HarnessReading, HarnessResult, Method } from '../../records/harness.ts';
 import type { MetricId } from '../../records/metric.ts';
 import { isRecord } from '../../text/unknown-values.ts';
-import type { HarnessFiles, LoneReport } from '../driver.ts';
+import { faulty, type HarnessFiles, type LoneReport, NOTHING_STATED } from '../driver.ts';
 import { checkReport, parsedJson, readReport } from '../json-report.ts';
 import {
+  isStreaming,
   latencyOf,
   OUTPUT_THROUGHPUT,
   REQUEST_LATENCY,
@@ -14,56 +15,28 @@ import {
   tokenRate,
   TTFT,
 } from '../llm-values.ts';
-import { type AiperfSettings, concurrencyOf, isStreaming, REPORT_NAME } from './settings.ts';
+import { type AiperfSettings, concurrencyOf, REPORT_NAME } from './settings.ts';
 
-const unit = (name: string) => z.literal(name);
-const one = (name: string) => z.object({ unit: unit(name), avg: z.number() });
-const spread = (name: string) =>
-  z.object({
-    unit: unit(name),
-    avg: z.number(),
-    min: z.number(),
-    max: z.number(),
-    p50: z.number(),
-    p90: z.number(),
-    p95: z.number(),
-    p99: z.number(),
-  });
+const one = (unit: string) => z.object({ unit: z.literal(unit), avg: z.number() });
+const number = z.number();
+const spread = (unit: string) =>
+  one(unit).extend({ min: number, max: number, p50: number, p90: number, p95: number, p99: number });
+
+const tokens = z.object({ mean: number, stddev: number.optional() });
 
 /** What was asked for, as AIPerf repeats it. */
-const inputConfig = z.object({
-  models: z.object({ items: z.array(z.object({ name: z.string() })) }).optional(),
-  endpoint: z
-    .object({
-      type: z.string().optional(),
-      streaming: z.boolean().optional(),
-      extra: z.record(z.string(), z.unknown()).optional(),
-    })
-    .optional(),
-  datasets: z
-    .array(
-      z.object({
-        random_seed: z.number().optional(),
-        prompts: z
-          .object({
-            isl: z.object({ mean: z.number(), stddev: z.number().optional() }).optional(),
-            osl: z.object({ mean: z.number(), stddev: z.number().optional() }).optional(),
-          })
-          .optional(),
-      }),
-    )
-    .optional(),
-  phases: z
-    .array(
-      z.object({
-        name: z.string().optional(),
-        requests: z.number().optional(),
-        concurrency: z.number().optional(),
-        rate: z.number().optional(),
-      }),
-    )
-    .optional(),
-});
+const inputConfig = z
+  .object({
+    models: z.object({ items: z.array(z.object({ name: z.string() })) }),
+    endpoint: z
+      .object({ type: z.string(), streaming: z.boolean(), extra: z.record(z.string(), z.unknown()) })
+      .partial(),
+    datasets: z.array(
+      z.object({ random_seed: number, prompts: z.object({ isl: tokens, osl: tokens }).partial() }).partial(),
+    ),
+    phases: z.array(z.object({ name: z.string(), requests: number, concurrency: number, rate: number }).partial()),
+  })
+  .partial();
 
 /**
  * `profile_export_aiperf.json` of AIPerf 0.13.0, its schema 1.4: `JsonExportData` in aiperf/common/models/export_models.py.
@@ -119,17 +92,17 @@ export function readAiperf(settings: AiperfSettings, files: HarnessFiles): Harne
   const checked = readReport(aiperfReport, files, REPORT_NAME, DOUBT);
   if (checked.kind === 'faulty') {
     const said = lastError(files.text('stdout.log') ?? '');
-    return said === null ? checked : { kind: 'faulty', problem: `${checked.problem}: ${said}` };
+    return said === null ? checked : faulty(`${checked.problem}: ${said}`);
   }
   const report = checked.data;
   const flaw = flawOf(report);
-  if (flaw !== null) return faulty(flaw);
+  if (flaw !== null) return faulty(`${REPORT_NAME}: ${flaw}`);
   const wanted = [
     ...(hasTokens(settings.endpointType) ? (['output_token_throughput'] as const) : []),
     ...(isStreaming(settings) ? (['time_to_first_token', 'inter_token_latency'] as const) : []),
   ];
   const missing = wanted.find((name) => report[name] === undefined);
-  if (missing !== undefined) return faulty(`no field ${missing}: ${DOUBT}`);
+  if (missing !== undefined) return faulty(`${REPORT_NAME}: no field ${missing}: ${DOUBT}`);
   const concurrency = concurrencyOf(settings);
   return {
     kind: 'read',
@@ -138,10 +111,6 @@ export function readAiperf(settings: AiperfSettings, files: HarnessFiles): Harne
       warmUpRuns: Number(settings.warmup ?? 0),
     }),
   };
-}
-
-function faulty(problem: string): HarnessResult {
-  return { kind: 'faulty', problem: `${REPORT_NAME}: ${problem}` };
 }
 
 /** Why its numbers are none of what was asked for; null for nothing. */
@@ -159,10 +128,7 @@ function flawOf(report: AiperfReport): string | null {
 }
 
 /** What of a report becomes metrics. */
-function readingOf(
-  report: AiperfReport,
-  how: { readonly inFlight: number | null; readonly warmUpRuns: number | null },
-): HarnessReading {
+function readingOf(report: AiperfReport, how: Pick<Method, 'inFlight' | 'warmUpRuns'>): HarnessReading {
   const latency = report.request_latency;
   const { inter_token_latency: itl, time_to_first_token: ttft } = report;
   const output = report.output_token_throughput?.avg;
@@ -212,42 +178,26 @@ function lastError(stdout: string): string | null {
  */
 export function aiperfReports(text: string, fileName: string): LoneReport[] {
   const value = parsedJson(text);
-  if (!isAiperfReport(value)) return [];
-  const nothing = { model: null, precision: null, shapes: null, cudaGraph: null, startedAt: null };
+  if (!isRecord(value) || !('aiperf_version' in value && 'benchmark_id' in value)) return [];
+  const harness = { name: HARNESS_NAME, timer: 'wall', metric: REQUEST_THROUGHPUT } as const;
   const checked = checkReport(aiperfReport, value, fileName, DOUBT);
-  if (checked.kind === 'faulty') {
-    const harness = { name: HARNESS_NAME, timer: 'wall', metric: REQUEST_THROUGHPUT } as const;
-    return [{ ...nothing, harness, result: checked, identity: {} }];
-  }
+  if (checked.kind === 'faulty') return [{ ...NOTHING_STATED, harness, result: checked }];
   const report = checked.data;
   const flaw = flawOf(report);
   const phase = report.input_config?.phases?.find(({ name }) => name === 'profiling');
   const warmUp = report.input_config?.phases?.find(({ name }) => name === 'warmup');
   const warmUpRuns = report.input_config === undefined ? null : (warmUp?.requests ?? 0);
-  return [
-    {
-      ...nothing,
-      harness: {
-        name: HARNESS_NAME,
-        timer: 'wall',
-        metric: judgedBy({
-          hasTokens: report.output_token_throughput !== undefined,
-          isStreaming: report.time_to_first_token !== undefined,
-          hasRate: phase?.rate !== undefined,
-        }),
-      },
-      result:
-        flaw === null
-          ? { kind: 'read', reading: readingOf(report, { inFlight: phase?.concurrency ?? null, warmUpRuns }) }
-          : { kind: 'faulty', problem: `${fileName}: ${flaw}` },
-      model: report.input_config?.models?.items[0]?.name ?? null,
-      identity: identityOf(report),
-    },
-  ];
-}
-
-function isAiperfReport(value: unknown): boolean {
-  return isRecord(value) && 'aiperf_version' in value && 'benchmark_id' in value;
+  const metric = judgedBy({
+    hasTokens: report.output_token_throughput !== undefined,
+    isStreaming: report.time_to_first_token !== undefined,
+    hasRate: phase?.rate !== undefined,
+  });
+  const result: HarnessResult =
+    flaw === null
+      ? { kind: 'read', reading: readingOf(report, { inFlight: phase?.concurrency ?? null, warmUpRuns }) }
+      : faulty(`${fileName}: ${flaw}`);
+  const model = report.input_config?.models?.items[0]?.name ?? null;
+  return [{ ...NOTHING_STATED, harness: { ...harness, metric }, result, model, identity: identityOf(report) }];
 }
 
 function identityOf({ input_config: config }: AiperfReport): Record<string, string> {

@@ -1,6 +1,6 @@
 import { customMetric, type CustomMetricId } from '../../records/metric.ts';
-import { defineDriver, type DriverPlan, type DriverPlace } from '../driver.ts';
-import { programOf, startOf } from '../started-program.ts';
+import { defineDriver, type DriverPlan, type DriverPlace, wrong } from '../driver.ts';
+import { plannedProgram } from '../started-program.ts';
 import { loneNumbers, readCommand } from './read.ts';
 import { DEFAULT_ESTIMATE_S, type CommandSettings, commandSettings } from './settings.ts';
 
@@ -22,25 +22,16 @@ function plan(settings: CommandSettings, { resolve }: DriverPlace): DriverPlan {
     const problem = patternProblem(pattern);
     if (problem !== null) return wrong(['metrics', name, 'pattern'], problem);
   }
-  return {
-    kind: 'planned',
-    cell: {
-      harness: { name: 'command', timer: settings.timer ?? 'unknown', metric },
-      identity: {},
-      argv: programOf(settings.run, resolve),
-      resultFiles: settings.file === undefined ? [] : [settings.file],
-      ...startOf(settings, resolve, DEFAULT_ESTIMATE_S),
-    },
-  };
+  return plannedProgram(settings, resolve, DEFAULT_ESTIMATE_S, {
+    harness: { name: 'command', timer: settings.timer ?? 'unknown', metric },
+    run: settings.run,
+    resultFiles: settings.file === undefined ? [] : [settings.file],
+  });
 }
 
 /** The first one is what the cell is judged by. */
 function metricsOf({ metrics }: CommandSettings): CustomMetricId[] {
   return Object.entries(metrics).map(([name, { better, unit }]) => customMetric(name, better, unit));
-}
-
-function wrong(path: readonly string[], problem: string): DriverPlan {
-  return { kind: 'wrong', path, problem };
 }
 
 function patternProblem(pattern: string): string | null {

@@ -1,9 +1,10 @@
 import { Script } from 'node:vm';
-import type { HarnessResult, HarnessValue } from '../../records/harness.ts';
+import type { HarnessResult, HarnessValue, Method } from '../../records/harness.ts';
 import { customMetric, type CustomMetricId, metricOf } from '../../records/metric.ts';
 import { median } from '../../statistics/median.ts';
 import { isRecord } from '../../text/unknown-values.ts';
-import type { HarnessFiles, LoneReport } from '../driver.ts';
+import { faulty, type HarnessFiles, type LoneReport, NOTHING_STATED } from '../driver.ts';
+import { parsedJson } from '../json-report.ts';
 import type { CommandSettings } from './settings.ts';
 
 type MetricSettings = CommandSettings['metrics'][string];
@@ -14,44 +15,37 @@ export function readCommand(settings: CommandSettings, files: HarnessFiles): Har
   const text = files.text(name);
   if (text === null || text.trim() === '') {
     const shown = settings.file === undefined ? 'standard output' : name;
-    return { kind: 'faulty', problem: `nothing in ${shown}: a number was expected there` };
+    return faulty(`nothing in ${shown}: a number was expected there`);
   }
   const hasPattern = Object.values(settings.metrics).some(({ pattern }) => pattern !== undefined);
   const output = settings.output ?? (hasPattern ? 'text' : 'json');
   const objects = output === 'text' ? [] : objectsIn(text, output === 'jsonl');
-  if (typeof objects === 'string') return { kind: 'faulty', problem: `${name}: ${objects}` };
+  if (typeof objects === 'string') return faulty(`${name}: ${objects}`);
   const values: HarnessValue[] = [];
   for (const [metric, { better, unit, path = metric, pattern }] of Object.entries(settings.metrics)) {
     const found = output === 'text' ? byPattern(text, pattern) : objects.map((object) => at(object, path));
     if (found === null) {
-      const what = `pattern of ${metric} was not done after ${PATTERN_MS / 1000} s: write a simpler one`;
-      return { kind: 'faulty', problem: `${name}: ${what}` };
+      return faulty(`${name}: pattern of ${metric} was not done after ${PATTERN_MS / 1000} s: write a simpler one`);
     }
     const numbers = found.filter((value) => typeof value === 'number');
     const middle = numbers.length === found.length ? median(numbers) : null;
     if (middle === null || !Number.isFinite(middle)) {
       const what = output === 'text' ? `pattern of ${metric} finds no number` : missing(path, found);
-      return { kind: 'faulty', problem: `${name}: ${what}` };
+      return faulty(`${name}: ${what}`);
     }
     values.push({ metric: customMetric(metric, better, unit), value: middle });
   }
-  return {
-    kind: 'read',
-    reading: {
-      method: {
-        harness: 'command',
-        harnessVersion: settings.version ?? null,
-        timer: settings.timer ?? 'unknown',
-        inFlight: settings.inFlight ?? null,
-        percentileRule: 'unknown',
-        transfers: null,
-        warmUpRuns: settings.warmUpRuns ?? null,
-        timedRuns: output === 'jsonl' ? objects.length : null,
-      },
-      latencyMs: null,
-      values,
-    },
+  const method: Method = {
+    harness: 'command',
+    harnessVersion: settings.version ?? null,
+    timer: settings.timer ?? 'unknown',
+    inFlight: settings.inFlight ?? null,
+    percentileRule: 'unknown',
+    transfers: null,
+    warmUpRuns: settings.warmUpRuns ?? null,
+    timedRuns: output === 'jsonl' ? objects.length : null,
   };
+  return { kind: 'read', reading: { method, latencyMs: null, values } };
 }
 
 const PATTERN_MS = 5000;
@@ -87,12 +81,8 @@ function objectsIn(text: string, isLines: boolean): object[] | string {
 }
 
 function parsed(text: string): object | null {
-  try {
-    const value: unknown = JSON.parse(text);
-    return isRecord(value) ? value : null;
-  } catch {
-    return null;
-  }
+  const value = parsedJson(text);
+  return isRecord(value) ? value : null;
 }
 
 /** A field may have dots in its own name. */
@@ -126,34 +116,26 @@ function byPattern(text: string, pattern: MetricSettings['pattern']): number[] |
  * in a JSON object or in each of JSON lines. The median counts.
  */
 export function loneNumbers(text: string, metric: CustomMetricId): LoneReport {
-  return {
-    harness: { name: 'command', timer: 'unknown', metric },
-    result: readNumbers(text, metric),
-    model: null,
-    precision: null,
-    shapes: null,
-    cudaGraph: null,
-    identity: {},
-    startedAt: null,
-  };
+  const harness = { name: 'command', timer: 'unknown', metric } as const;
+  return { ...NOTHING_STATED, harness, result: readNumbers(text, metric) };
 }
 
 function readNumbers(text: string, metric: CustomMetricId): HarnessResult {
   const { betterIs, label, unit } = metricOf(metric);
   const settings = { kind: 'command', run: ['-'], metrics: { [label]: { unit, better: betterIs } } };
   if (/^\s*\{/.test(text)) {
-    return read({ ...settings, kind: 'command', output: isOneObject(text) ? 'json' : 'jsonl' }, text);
+    return read({ ...settings, kind: 'command', output: parsed(text) === null ? 'jsonl' : 'json' }, text);
   }
   const lines = text.split(/\r?\n/).map((line) => line.replace(/#.*/, '').trim().replace(/,$/, ''));
   const numbers: string[] = [];
   for (const [place, line] of lines.entries()) {
     if (line === '' || (numbers.length === 0 && line.replaceAll('"', '') === label)) continue;
     if (!Number.isFinite(Number(line))) {
-      return { kind: 'faulty', problem: `line ${place + 1} is no number: ${JSON.stringify(line).slice(0, 60)}` };
+      return faulty(`line ${place + 1} is no number: ${JSON.stringify(line).slice(0, 60)}`);
     }
     numbers.push(line);
   }
-  if (numbers.length === 0) return { kind: 'faulty', problem: 'no number in it' };
+  if (numbers.length === 0) return faulty('no number in it');
   const objects = numbers.map((number) => JSON.stringify({ [label]: Number(number) })).join('\n');
   return read({ ...settings, kind: 'command', output: 'jsonl' }, objects);
 }
@@ -161,13 +143,4 @@ function readNumbers(text: string, metric: CustomMetricId): HarnessResult {
 function read(settings: CommandSettings, text: string): HarnessResult {
   const result = readCommand(settings, { text: () => text });
   return result.kind === 'read' ? result : { ...result, problem: result.problem.replace(/^stdout\.log: /, '') };
-}
-
-function isOneObject(text: string): boolean {
-  try {
-    JSON.parse(text);
-    return true;
-  } catch {
-    return false;
-  }
 }

@@ -1,7 +1,7 @@
 import * as z from 'zod';
 
 import { DIRECTIONS } from '../../records/metric.ts';
-import { argumentList, limitSettings, processSettings, timerSetting, warmUpRunsSetting } from '../started-program.ts';
+import { programSettings, runSetting, textSetting, timerSetting, warmUpRunsSetting } from '../started-program.ts';
 
 const metric = z
   .strictObject({
@@ -10,16 +10,8 @@ const metric = z
       .regex(/^[^\s:\p{C}]{1,20}$/u)
       .describe('Unit of the number, such as ms or tok/s; without a colon or a space'),
     better: z.enum(DIRECTIONS).describe('Which way is better'),
-    path: z
-      .string()
-      .min(1)
-      .describe('Where the number stands in the JSON: a.b.c. Default: the name of the metric')
-      .optional(),
-    pattern: z
-      .string()
-      .min(1)
-      .describe('For output: text. A regular expression with one group around the number')
-      .optional(),
+    path: textSetting('Where the number stands in the JSON: a.b.c. Default: the name of the metric').optional(),
+    pattern: textSetting('For output: text. A regular expression with one group around the number').optional(),
   })
   .describe('A number that the program prints');
 
@@ -28,11 +20,9 @@ export const DEFAULT_ESTIMATE_S = 10;
 export const commandSettings = z
   .strictObject({
     kind: z.literal('command'),
-    run: argumentList
-      .min(1)
-      .describe(
-        'The program and its arguments; no shell reads them. {batch} stands for an axis, {runFolder} for the folder of the run',
-      ),
+    run: runSetting(
+      'The program and its arguments; no shell reads them. {batch} stands for an axis, {runFolder} for the folder of the run',
+    ),
     output: z
       .enum(['json', 'jsonl', 'text'])
       .describe(
@@ -53,8 +43,7 @@ export const commandSettings = z
     timer: timerSetting.optional(),
     inFlight: z.number().min(1).describe('Queries under way at the same time, where it is known').optional(),
     warmUpRuns: warmUpRunsSetting,
-    ...processSettings,
-    ...limitSettings(DEFAULT_ESTIMATE_S),
+    ...programSettings(DEFAULT_ESTIMATE_S),
   })
   .describe('Any program that prints numbers');
 

@@ -1,27 +1,21 @@
 import * as z from 'zod';
-import type { HarnessResult } from '../../records/harness.ts';
+import type { HarnessResult, HarnessValue, Method } from '../../records/harness.ts';
 import { customMetric, type CustomMetricId } from '../../records/metric.ts';
 import { median } from '../../statistics/median.ts';
-import { defineDriver, type DriverPlace, type DriverPlan, type HarnessFiles } from '../driver.ts';
+import { defineDriver, type DriverPlace, type DriverPlan, faulty, type HarnessFiles } from '../driver.ts';
 import { readReport } from '../json-report.ts';
-import { argumentList, limitSettings, processSettings, programOf, startOf } from '../started-program.ts';
+import { plannedProgram, programSettings, runSetting, textSetting } from '../started-program.ts';
 
 const DEFAULT_ESTIMATE_S = 10;
 
 const googleBenchmarkSettings = z
   .strictObject({
     kind: z.literal('google-benchmark'),
-    run: argumentList
-      .min(1)
-      .describe(
-        'A program linked with google-benchmark, and its arguments; no shell reads them. bench adds --benchmark_out. {batch} stands for an axis',
-      ),
-    benchmark: z
-      .string()
-      .min(1)
-      .describe('The benchmark that the cell is judged by, as the program names it: BM_copy/4096'),
-    ...processSettings,
-    ...limitSettings(DEFAULT_ESTIMATE_S),
+    run: runSetting(
+      'A program linked with google-benchmark, and its arguments; no shell reads them. bench adds --benchmark_out. {batch} stands for an axis',
+    ),
+    benchmark: textSetting('The benchmark that the cell is judged by, as the program names it: BM_copy/4096'),
+    ...programSettings(DEFAULT_ESTIMATE_S),
   })
   .describe('A program of google-benchmark: the time of each of its benchmarks');
 
@@ -39,44 +33,47 @@ const NAME = 'google-benchmark';
 const REPORT = 'benchmark.json';
 
 function plan(settings: GoogleBenchmarkSettings, { resolve }: DriverPlace): DriverPlan {
-  const out = [`--benchmark_out={runFolder}/${REPORT}`, '--benchmark_out_format=json'];
-  return {
-    kind: 'planned',
-    cell: {
-      harness: { name: NAME, timer: 'wall', metric: metricIdOf(settings.benchmark) },
-      identity: {},
-      argv: programOf([...settings.run, ...out], resolve),
-      resultFiles: [REPORT],
-      ...startOf(settings, resolve, DEFAULT_ESTIMATE_S),
-    },
-  };
+  return plannedProgram(settings, resolve, DEFAULT_ESTIMATE_S, {
+    harness: { name: NAME, timer: 'wall', metric: metricIdOf(settings.benchmark) },
+    run: [...settings.run, `--benchmark_out={runFolder}/${REPORT}`, '--benchmark_out_format=json'],
+    resultFiles: [REPORT],
+  });
 }
 
-function read(settings: GoogleBenchmarkSettings, files: HarnessFiles): HarnessResult {
-  const times = readTimes(files, REPORT);
-  if (times.kind === 'faulty') return times;
-  const values = [...times.nsByName].map(([name, value]) => ({ metric: metricIdOf(name), value }));
-  if (!times.nsByName.has(settings.benchmark)) {
-    const names = [...times.nsByName.keys()].slice(0, 5).join(', ');
-    return { kind: 'faulty', problem: `${REPORT}: no benchmark ${settings.benchmark} (it has ${names || 'none'})` };
+function read({ benchmark, version }: GoogleBenchmarkSettings, files: HarnessFiles): HarnessResult {
+  const report = readReport(reportSchema, files, REPORT, 'is it a report of google-benchmark?');
+  if (report.kind === 'faulty') return report;
+  const { benchmarks, context } = report.data;
+  const runs = benchmarks.filter(({ run_type: type }) => type !== 'aggregate');
+  const broken = runs.find(({ error_occurred: hasError }) => hasError === true);
+  if (broken !== undefined) {
+    return faulty(`${REPORT}: ${broken.name}: ${broken.error_message ?? 'an error without a word'}`);
   }
-  return {
-    kind: 'read',
-    reading: {
-      method: {
-        harness: NAME,
-        harnessVersion: settings.version ?? times.libraryVersion,
-        timer: 'wall',
-        inFlight: 1,
-        percentileRule: 'unknown',
-        transfers: null,
-        warmUpRuns: null,
-        timedRuns: null,
-      },
-      latencyMs: null,
-      values,
-    },
+  const byName = Map.groupBy(runs, (run) => run.run_name ?? run.name);
+  const values: HarnessValue[] = [];
+  for (const [name, repetitions] of byName) {
+    const times = repetitions.flatMap(({ real_time: time, time_unit: unit }) =>
+      time === undefined ? [] : [time * NS[unit]],
+    );
+    const value = times.length === repetitions.length ? median(times) : null;
+    if (value === null) return faulty(`${REPORT}: ${name}: no real_time`);
+    values.push({ metric: metricIdOf(name), value });
+  }
+  if (!byName.has(benchmark)) {
+    const names = [...byName.keys()].slice(0, 5).join(', ');
+    return faulty(`${REPORT}: no benchmark ${benchmark} (it has ${names || 'none'})`);
+  }
+  const method: Method = {
+    harness: NAME,
+    harnessVersion: version ?? context?.library_version ?? null,
+    timer: 'wall',
+    inFlight: 1,
+    percentileRule: 'unknown',
+    transfers: null,
+    warmUpRuns: null,
+    timedRuns: null,
   };
+  return { kind: 'read', reading: { method, latencyMs: null, values } };
 }
 
 /** `BM_copy/4096` as `BM_copy.4096:lower:ns`: names of metrics have no slashes. */
@@ -103,35 +100,3 @@ const reportSchema = z.object({
     }),
   ),
 });
-
-type Times =
-  | {
-      readonly kind: 'read';
-      readonly libraryVersion: string | null;
-      /** Median of the repetitions of each benchmark, wall time of one iteration. */
-      readonly nsByName: ReadonlyMap<string, number>;
-    }
-  | { readonly kind: 'faulty'; readonly problem: string };
-
-function readTimes(files: HarnessFiles, name: string): Times {
-  const report = readReport(reportSchema, files, name, 'is it a report of google-benchmark?');
-  if (report.kind === 'faulty') return report;
-  const { benchmarks, context } = report.data;
-  const runs = benchmarks.filter(({ run_type: type }) => type !== 'aggregate');
-  const broken = runs.find(({ error_occurred: hasError }) => hasError === true);
-  if (broken !== undefined) {
-    const said = broken.error_message ?? 'an error without a word';
-    return { kind: 'faulty', problem: `${name}: ${broken.name}: ${said}` };
-  }
-  const byName = Map.groupBy(runs, (run) => run.run_name ?? run.name);
-  const nsByName = new Map<string, number>();
-  for (const [benchmark, repetitions] of byName) {
-    const times = repetitions.flatMap(({ real_time: time, time_unit: unit }) =>
-      time === undefined ? [] : [time * NS[unit]],
-    );
-    const middle = times.length === repetitions.length ? median(times) : null;
-    if (middle === null) return { kind: 'faulty', problem: `${name}: ${benchmark}: no real_time` };
-    nsByName.set(benchmark, middle);
-  }
-  return { kind: 'read', libraryVersion: context?.library_version ?? null, nsByName };
-}

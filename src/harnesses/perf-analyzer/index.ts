@@ -1,29 +1,29 @@
 import { parse } from 'csv-parse/sync';
 import * as z from 'zod';
-import type { HarnessResult, HarnessValue } from '../../records/harness.ts';
+import type { HarnessResult, HarnessValue, Method } from '../../records/harness.ts';
 import { customMetric } from '../../records/metric.ts';
 import {
   defineDriver,
   type DriverPlace,
   type DriverPlan,
+  faulty,
   type HarnessFiles,
   type LoneReport,
-  orAxis,
+  NOTHING_STATED,
 } from '../driver.ts';
-import { argumentList, limitSettings, processSettings, programOf, startOf } from '../started-program.ts';
+import { argumentList, countSetting, plannedProgram, programSettings, textSetting } from '../started-program.ts';
 
 const DEFAULT_ESTIMATE_S = 30;
 
 const perfAnalyzerSettings = z
   .strictObject({
     kind: z.literal('perf-analyzer'),
-    program: z.string().min(1).describe('Its name or path. Default: perf_analyzer').optional(),
-    serves: z.string().min(1).describe("The model's name on the server. Default: its name in this file").optional(),
-    concurrency: orAxis(z.number().int().min(1)).describe('Requests under way at the same time: --concurrency-range'),
-    batch: orAxis(z.number().int().min(1)).describe('Samples in a request: -b').optional(),
+    program: textSetting('Its name or path. Default: perf_analyzer').optional(),
+    serves: textSetting("The model's name on the server. Default: its name in this file").optional(),
+    concurrency: countSetting(1, 'Requests under way at the same time: --concurrency-range'),
+    batch: countSetting(1, 'Samples in a request: -b').optional(),
     args: argumentList.describe('What else it is told, such as [-u, "localhost:8001", -i, grpc]').optional(),
-    ...processSettings,
-    ...limitSettings(DEFAULT_ESTIMATE_S),
+    ...programSettings(DEFAULT_ESTIMATE_S),
   })
   .describe("NVIDIA's perf_analyzer against a server that runs already");
 
@@ -54,19 +54,16 @@ const PARTS: Readonly<Record<string, string>> = {
 };
 
 /** `-f FILE` of perf_analyzer: a row for each load, times in microseconds. Null when it is no such file. */
-function readReport(text: string): ReportRow[] | null {
+function readReport(text: string, harnessVersion: string | null): ReportRow[] | null {
   const [header = [], ...rows] = tableOf(text);
   const loadColumn = header.findIndex((name) => name in LOADS);
   const name = header[loadColumn];
-  if ((name !== 'Concurrency' && name !== 'Request Rate') || !header.includes(INFERENCES)) {
-    return null;
-  }
+  if ((name !== 'Concurrency' && name !== 'Request Rate') || !header.includes(INFERENCES)) return null;
   return rows.map((row, place) => {
-    const value = row[loadColumn] ?? '';
-    return {
-      load: { kind: LOADS[name], value },
-      result: rowResult(header, row, LOADS[name], value, `line ${place + 2}`),
-    };
+    const load = { kind: LOADS[name], value: row[loadColumn] ?? '' };
+    const found = new Map(header.map((column, index) => [column, row[index] ?? '']));
+    const result = rowResult(found, load, harnessVersion);
+    return { load, result: result.kind === 'read' ? result : faulty(`line ${place + 2}: ${result.problem}`) };
   });
 }
 
@@ -80,44 +77,34 @@ function tableOf(text: string): string[][] {
 }
 
 function rowResult(
-  header: readonly string[],
-  row: readonly string[],
-  kind: ReportRow['load']['kind'],
-  load: string,
-  where: string,
+  found: ReadonlyMap<string, string>,
+  { kind, value: load }: ReportRow['load'],
+  harnessVersion: string | null,
 ): HarnessResult {
-  const found = new Map(header.map((name, place) => [name, row[place] ?? '']));
   const values: HarnessValue[] = [];
   for (const [name, text] of found) {
     const metric = metricOf(name);
     if (metric === null) continue;
     const number = text === '' ? Number.NaN : Number(text);
-    if (!Number.isFinite(number)) {
-      return { kind: 'faulty', problem: `${where}: ${name} is no number: ${text || 'nothing'}` };
-    }
+    if (!Number.isFinite(number)) return faulty(`${name} is no number: ${text || 'nothing'}`);
     values.push({ metric, value: name === INFERENCES ? number : number / 1000 });
   }
   const p50 = values.find(({ metric }) => metric === P50);
-  if (p50 === undefined) return { kind: 'faulty', problem: `${where}: no column "p50 latency"` };
-  if (!(Number(load) > 0)) return { kind: 'faulty', problem: `${where}: ${kind} is ${load}` };
-  return {
-    kind: 'read',
-    reading: {
-      method: {
-        harness: 'perf-analyzer',
-        harnessVersion: null,
-        timer: 'wall',
-        inFlight: kind === 'concurrency' ? Number(load) : null,
-        percentileRule: 'orderStatistic',
-        transfers: null,
-        warmUpRuns: null,
-        timedRuns: null,
-      },
-      // Its file has neither the least nor the largest time.
-      latencyMs: null,
-      values: [p50, ...values.filter((one) => one !== p50)],
-    },
+  if (p50 === undefined) return faulty('no column "p50 latency"');
+  if (!(Number(load) > 0)) return faulty(`${kind} is ${load}`);
+  const method: Method = {
+    harness: 'perf-analyzer',
+    harnessVersion,
+    timer: 'wall',
+    inFlight: kind === 'concurrency' ? Number(load) : null,
+    percentileRule: 'orderStatistic',
+    transfers: null,
+    warmUpRuns: null,
+    timedRuns: null,
   };
+  // Its file has neither the least nor the largest time.
+  const latencyMs = null;
+  return { kind: 'read', reading: { method, latencyMs, values: [p50, ...values.filter((one) => one !== p50)] } };
 }
 
 function metricOf(column: string) {
@@ -142,56 +129,31 @@ const REPORT = 'report.csv';
 
 function plan(settings: PerfAnalyzerSettings, { model, resolve }: DriverPlace): DriverPlan {
   const { program = 'perf_analyzer', serves = model, concurrency, batch, args = [] } = settings;
-  return {
-    kind: 'planned',
-    cell: {
-      harness: HARNESS,
-      identity: { concurrency: String(concurrency), ...(batch === undefined ? {} : { batch: String(batch) }) },
-      argv: programOf(
-        [
-          program,
-          '-m',
-          serves,
-          ...(batch === undefined ? [] : ['-b', batch]),
-          `--concurrency-range=${concurrency}:${concurrency}:1`,
-          '-f',
-          `{runFolder}/${REPORT}`,
-          ...args,
-        ],
-        resolve,
-      ),
-      resultFiles: [REPORT],
-      ...startOf(settings, resolve, DEFAULT_ESTIMATE_S),
-    },
-  };
+  const batchArgs = batch === undefined ? [] : ['-b', batch];
+  const range = `--concurrency-range=${concurrency}:${concurrency}:1`;
+  return plannedProgram(settings, resolve, DEFAULT_ESTIMATE_S, {
+    harness: HARNESS,
+    identity: { concurrency: String(concurrency), ...(batch === undefined ? {} : { batch: String(batch) }) },
+    run: [program, '-m', serves, ...batchArgs, range, '-f', `{runFolder}/${REPORT}`, ...args],
+    resultFiles: [REPORT],
+  });
 }
 
 function read({ version }: PerfAnalyzerSettings, files: HarnessFiles): HarnessResult {
   const text = files.text(REPORT);
-  if (text === null) return { kind: 'faulty', problem: `${REPORT} was not written` };
-  const rows = readReport(text);
-  if (rows === null) return { kind: 'faulty', problem: `${REPORT} is no report of perf_analyzer` };
+  if (text === null) return faulty(`${REPORT} was not written`);
+  const rows = readReport(text, version ?? null);
+  if (rows === null) return faulty(`${REPORT} is no report of perf_analyzer`);
   const [row] = rows;
-  if (row === undefined || rows.length > 1) {
-    return { kind: 'faulty', problem: `${REPORT}: ${rows.length} rows instead of one` };
-  }
-  if (row.result.kind === 'faulty') {
-    return { kind: 'faulty', problem: `${REPORT}: ${row.result.problem}` };
-  }
-  const { reading } = row.result;
-  const method = { ...reading.method, harnessVersion: version ?? null };
-  return { kind: 'read', reading: { ...reading, method } };
+  if (row === undefined || rows.length > 1) return faulty(`${REPORT}: ${rows.length} rows instead of one`);
+  return row.result.kind === 'faulty' ? faulty(`${REPORT}: ${row.result.problem}`) : row.result;
 }
 
 function reports(text: string): LoneReport[] {
-  return (readReport(text) ?? []).map(({ load, result }) => ({
+  return (readReport(text, null) ?? []).map(({ load, result }) => ({
+    ...NOTHING_STATED,
     harness: HARNESS,
     result,
-    model: null,
-    precision: null,
-    shapes: null,
-    cudaGraph: null,
     identity: { [load.kind]: load.value },
-    startedAt: null,
   }));
 }

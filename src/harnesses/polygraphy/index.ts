@@ -1,23 +1,28 @@
 import * as z from 'zod';
-import type { HarnessResult } from '../../records/harness.ts';
+import type { HarnessResult, Method } from '../../records/harness.ts';
 import type { TimeStatistics } from '../../records/measurement.ts';
 import { quantileSorted } from '../../statistics/quantile.ts';
-import { defineDriver, type DriverPlace, type DriverPlan, type HarnessFiles, type LoneReport } from '../driver.ts';
-import { argumentList, limitSettings, processSettings, programOf, startOf } from '../started-program.ts';
+import {
+  defineDriver,
+  type DriverPlace,
+  type DriverPlan,
+  faulty,
+  type HarnessFiles,
+  type LoneReport,
+  NOTHING_STATED,
+} from '../driver.ts';
+import { plannedProgram, programSettings, runSetting } from '../started-program.ts';
 
 const DEFAULT_ESTIMATE_S = 60;
 
 const polygraphySettings = z
   .strictObject({
     kind: z.literal('polygraphy'),
-    run: argumentList
-      .min(1)
-      .describe(
-        'polygraphy run and its arguments with --iterations N and --save-outputs {runFolder}/results.json; no shell reads them',
-      ),
+    run: runSetting(
+      'polygraphy run and its arguments with --iterations N and --save-outputs {runFolder}/results.json; no shell reads them',
+    ),
     warmUpRuns: z.number().int().min(0).describe('Runs before the timed ones: what --warm-up was told').optional(),
-    ...processSettings,
-    ...limitSettings(DEFAULT_ESTIMATE_S),
+    ...programSettings(DEFAULT_ESTIMATE_S),
   })
   .describe('polygraphy run, which times one runner on the clock of the host');
 
@@ -35,7 +40,7 @@ interface RunnerResult {
 }
 
 /** The runners of a file; a problem in one line; null when it is something else. */
-function readResults(text: string, warmUpRuns: number | null): RunnerResult[] | string | null {
+function readResults(text: string, how: MeasuredHow): RunnerResult[] | string | null {
   let parsed: unknown;
   try {
     parsed = JSON.parse(text);
@@ -53,29 +58,25 @@ function readResults(text: string, warmUpRuns: number | null): RunnerResult[] | 
     runner,
     result: resultOf(
       iterations.map(({ runtime }) => runtime * 1000),
-      warmUpRuns,
+      how,
     ),
   }));
 }
 
-function resultOf(timesMs: readonly number[], warmUpRuns: number | null): HarnessResult {
-  return {
-    kind: 'read',
-    reading: {
-      method: {
-        harness: 'polygraphy',
-        harnessVersion: null,
-        timer: 'wall',
-        inFlight: 1,
-        percentileRule: 'linear',
-        transfers: null,
-        warmUpRuns,
-        timedRuns: timesMs.length,
-      },
-      latencyMs: statisticsOf(timesMs),
-      values: [],
-    },
+type MeasuredHow = Pick<Method, 'harnessVersion' | 'warmUpRuns'>;
+
+function resultOf(timesMs: readonly number[], { harnessVersion, warmUpRuns }: MeasuredHow): HarnessResult {
+  const method: Method = {
+    harness: 'polygraphy',
+    harnessVersion,
+    timer: 'wall',
+    inFlight: 1,
+    percentileRule: 'linear',
+    transfers: null,
+    warmUpRuns,
+    timedRuns: timesMs.length,
   };
+  return { kind: 'read', reading: { method, latencyMs: statisticsOf(timesMs), values: [] } };
 }
 
 /** Percentiles only where so many times were taken that they are not the largest one. */
@@ -108,49 +109,31 @@ const HARNESS = { name: 'polygraphy', timer: 'wall', metric: 'latencyMs' } as co
 const RESULTS = 'results.json';
 
 function plan(settings: PolygraphySettings, { resolve }: DriverPlace): DriverPlan {
-  return {
-    kind: 'planned',
-    cell: {
-      harness: HARNESS,
-      identity: {},
-      argv: programOf(settings.run, resolve),
-      resultFiles: [RESULTS],
-      ...startOf(settings, resolve, DEFAULT_ESTIMATE_S),
-    },
-  };
+  const cell = { harness: HARNESS, run: settings.run, resultFiles: [RESULTS] };
+  return plannedProgram(settings, resolve, DEFAULT_ESTIMATE_S, cell);
 }
 
-function read(settings: PolygraphySettings, files: HarnessFiles): HarnessResult {
+function read({ version, warmUpRuns }: PolygraphySettings, files: HarnessFiles): HarnessResult {
   const text = files.text(RESULTS);
-  if (text === null) {
-    return { kind: 'faulty', problem: `${RESULTS} was not written: add --save-outputs {runFolder}/${RESULTS}` };
-  }
-  const runners = readResults(text, settings.warmUpRuns ?? null) ?? 'no results of polygraphy';
-  if (typeof runners === 'string') return { kind: 'faulty', problem: `${RESULTS}: ${runners}` };
+  if (text === null) return faulty(`${RESULTS} was not written: add --save-outputs {runFolder}/${RESULTS}`);
+  const how = { harnessVersion: version ?? null, warmUpRuns: warmUpRuns ?? null };
+  const runners = readResults(text, how) ?? 'no results of polygraphy';
+  if (typeof runners === 'string') return faulty(`${RESULTS}: ${runners}`);
   const [only] = runners;
-  if (only === undefined || runners.length > 1) {
-    return { kind: 'faulty', problem: `${RESULTS}: ${runners.length} runners instead of one` };
-  }
-  if (only.result.kind === 'faulty') return only.result;
-  const { reading } = only.result;
-  const method = { ...reading.method, harnessVersion: settings.version ?? null };
-  return { kind: 'read', reading: { ...reading, method } };
+  return only === undefined || runners.length > 1
+    ? faulty(`${RESULTS}: ${runners.length} runners instead of one`)
+    : only.result;
 }
 
 function reports(text: string): LoneReport[] {
-  const runners = readResults(text, null) ?? [];
-  const found =
-    typeof runners === 'string' ? [{ runner: '', result: { kind: 'faulty', problem: runners } as const }] : runners;
+  const runners = readResults(text, { harnessVersion: null, warmUpRuns: null }) ?? [];
+  const found = typeof runners === 'string' ? [{ runner: '', result: faulty(runners) }] : runners;
   return found.map(({ runner, result }) => ({
+    ...NOTHING_STATED,
     harness: HARNESS,
     result,
-    model: null,
-    precision: null,
-    shapes: null,
-    cudaGraph: null,
     // Two runners in one file are two ways to run the model; the one of TensorRT needs no name.
     identity: runner === '' || runner.startsWith('trt-runner') ? {} : { runner: runnerKind(runner) },
-    startedAt: null,
   }));
 }
 

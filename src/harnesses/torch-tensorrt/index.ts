@@ -2,35 +2,32 @@ import * as z from 'zod';
 import { type Precision, PRECISIONS, type Shapes } from '../../records/cell.ts';
 import type { CellHarness, HarnessResult, Method } from '../../records/harness.ts';
 import type { TimeStatistics } from '../../records/measurement.ts';
-import { defineDriver, type DriverPlace, type DriverPlan, type HarnessFiles, type LoneReport } from '../driver.ts';
 import {
-  argumentList,
-  limitSettings,
-  processSettings,
-  programOf,
-  startOf,
-  timerSetting,
-  warmUpRunsSetting,
-} from '../started-program.ts';
+  defineDriver,
+  type DriverPlace,
+  type DriverPlan,
+  faulty,
+  type HarnessFiles,
+  type LoneReport,
+  NOTHING_STATED,
+} from '../driver.ts';
+import { plannedProgram, programSettings, runSetting, timerSetting, warmUpRunsSetting } from '../started-program.ts';
 
 const DEFAULT_ESTIMATE_S = 60;
 
 const torchSettings = z
   .strictObject({
     kind: z.literal('torch-tensorrt'),
-    run: argumentList
-      .min(1)
-      .describe(
-        'The script and its arguments; no shell reads them. It prints a block that begins with "Latency over N runs (ms):". {batch} stands for an axis, {cudaGraph} is on or off, {runFolder} the folder of the run',
-      ),
+    run: runSetting(
+      'The script and its arguments; no shell reads them. It prints a block that begins with "Latency over N runs (ms):". {batch} stands for an axis, {cudaGraph} is on or off, {runFolder} the folder of the run',
+    ),
     timer: timerSetting,
     transfers: z
       .boolean()
       .describe('Whether copies between host and GPU are in the times, where it is known')
       .optional(),
     warmUpRuns: warmUpRunsSetting,
-    ...processSettings,
-    ...limitSettings(DEFAULT_ESTIMATE_S),
+    ...programSettings(DEFAULT_ESTIMATE_S),
   })
   .describe('A Torch-TensorRT script that prints the block of latencies of the benchmarking guide');
 
@@ -157,23 +154,15 @@ const NAME = 'torch-tensorrt';
 export const TORCH_CELL: CellHarness = { name: NAME, timer: 'unknown', metric: 'latencyMs' };
 
 function plan(settings: TorchSettings, { resolve }: DriverPlace): DriverPlan {
-  return {
-    kind: 'planned',
-    cell: {
-      harness: { ...TORCH_CELL, timer: settings.timer },
-      identity: {},
-      argv: programOf(settings.run, resolve),
-      resultFiles: [],
-      ...startOf(settings, resolve, DEFAULT_ESTIMATE_S),
-    },
-  };
+  const harness = { ...TORCH_CELL, timer: settings.timer };
+  return plannedProgram(settings, resolve, DEFAULT_ESTIMATE_S, { harness, run: settings.run, resultFiles: [] });
 }
 
 /** A script may print several blocks while it warms up: the last one is its result. */
 function read(settings: TorchSettings, files: HarnessFiles): HarnessResult {
   const block = latencyBlocks(files.text('stdout.log') ?? '').at(-1);
   if (block === undefined) {
-    return { kind: 'faulty', problem: 'standard output has no block that begins with "Latency over N runs (ms):"' };
+    return faulty('standard output has no block that begins with "Latency over N runs (ms):"');
   }
   const { timer, transfers = null, warmUpRuns = null, version = null } = settings;
   return resultOf(block, { timer, transfers, warmUpRuns, harnessVersion: version });
@@ -181,13 +170,11 @@ function read(settings: TorchSettings, files: HarnessFiles): HarnessResult {
 
 function reports(text: string): LoneReport[] {
   return latencyBlocks(text).map((block) => ({
+    ...NOTHING_STATED,
     harness: TORCH_CELL,
     result: resultOf(block, { timer: 'unknown', transfers: null, warmUpRuns: null, harnessVersion: null }),
-    model: null,
     ...statedIn(block.comments),
     notes: notesIn(block.comments),
-    identity: {},
-    startedAt: null,
   }));
 }
 
@@ -196,13 +183,7 @@ function resultOf(
   { timedRuns, latencyMs }: LatencyBlock,
   how: Pick<Method, 'timer' | 'transfers' | 'warmUpRuns' | 'harnessVersion'>,
 ): HarnessResult {
-  if (typeof latencyMs === 'string') return { kind: 'faulty', problem: latencyMs };
-  return {
-    kind: 'read',
-    reading: {
-      method: { harness: NAME, inFlight: 1, percentileRule: 'linear', timedRuns, ...how },
-      latencyMs,
-      values: [],
-    },
-  };
+  if (typeof latencyMs === 'string') return faulty(latencyMs);
+  const method: Method = { harness: NAME, inFlight: 1, percentileRule: 'linear', timedRuns, ...how };
+  return { kind: 'read', reading: { method, latencyMs, values: [] } };
 }

@@ -1,7 +1,8 @@
-import { defineDriver, type DriverPlace, type DriverPlan } from '../driver.ts';
+import { defineDriver, type DriverPlace, type DriverPlan, wrong } from '../driver.ts';
 import {
   firstOf,
   identityOfArgs,
+  isStreaming,
   OUTPUT_THROUGHPUT,
   REQUEST_LATENCY,
   shortHash,
@@ -9,8 +10,8 @@ import {
 } from '../llm-values.ts';
 import { limitsOf } from '../started-program.ts';
 import {
+  CELL_OPTIONS,
   DEFAULT_ESTIMATE_S,
-  isStreaming,
   REPORT_NAME,
   trtllmArgs,
   type TrtllmSettings,
@@ -34,41 +35,30 @@ const OWN_ARGS = ['--model', '--model_path', '--dataset', '--report_json', '--ba
 
 function plan(settings: TrtllmSettings, { resolve, sha256Of }: DriverPlace): DriverPlan {
   const refused = refusedSetting(settings);
-  if (refused !== null) return wrong(refused.path, refused.problem);
+  if (refused !== null) return refused;
   const { backend = 'pytorch', config, dataset, mode } = settings;
+  const unreadable = 'no such file, or it cannot be read';
   const datasetHash = sha256Of(resolve(dataset));
   if (datasetHash === null) {
-    return wrong(
-      'dataset',
-      `${dataset}: no such file, or it cannot be read; bench can make one: bench model make-dataset ${dataset} --requests 1000 --input-mean 128 --output-mean 128`,
-    );
+    const advice = `bench can make one: bench model make-dataset ${dataset} --requests 1000 --input-mean 128 --output-mean 128`;
+    return wrong(['dataset'], `${dataset}: ${unreadable}; ${advice}`);
   }
   const configHash = config === undefined ? null : sha256Of(resolve(config));
-  if (config !== undefined && configHash === null) {
-    return wrong('config', `${config}: no such file, or it cannot be read`);
-  }
-  const asked = {
+  if (config !== undefined && configHash === null) return wrong(['config'], `${config}: ${unreadable}`);
+  const stated = {
     mode,
     checkpoint: settings.model,
     backend,
     dataset: shortHash(datasetHash),
     streaming: isStreaming(settings) ? '' : undefined,
-    concurrency: settings.concurrency,
-    requests: settings.requests,
-    tp: settings.tp,
-    pp: settings.pp,
-    ep: settings.ep,
-    maxBatchSize: settings.maxBatchSize,
-    maxNumTokens: settings.maxNumTokens,
-    maxSeqLen: settings.maxSeqLen,
-    kvCacheFraction: settings.kvCacheFraction,
+    ...Object.fromEntries(CELL_OPTIONS.map(([name]) => [name, settings[name]])),
     config: configHash === null ? undefined : shortHash(configHash),
   };
   return {
     kind: 'planned',
     cell: {
       harness: { name: HARNESS_NAME, timer: 'wall', metric: mode === 'latency' ? REQUEST_LATENCY : OUTPUT_THROUGHPUT },
-      identity: { ...statedIdentity(asked), ...identityOfArgs(settings.extraArgs ?? []) },
+      identity: { ...statedIdentity(stated), ...identityOfArgs(settings.extraArgs ?? []) },
       argv: trtllmArgs(settings, resolve),
       cwd: null,
       env: {},
@@ -78,30 +68,25 @@ function plan(settings: TrtllmSettings, { resolve, sha256Of }: DriverPlace): Dri
   };
 }
 
-function wrong(path: string, problem: string): DriverPlan {
-  return { kind: 'wrong', path: [path], problem };
-}
-
 /** What trtllm-bench would refuse, or take and not do. */
-function refusedSetting(settings: TrtllmSettings): { path: string; problem: string } | null {
+function refusedSetting(settings: TrtllmSettings): DriverPlan | null {
   const { backend = 'pytorch', engineDir, extraArgs = [], mode } = settings;
   if (mode === 'latency') {
     for (const path of ['streaming', 'maxBatchSize', 'maxNumTokens'] as const) {
       if (settings[path] === undefined) continue;
       const why = path === 'streaming' ? 'it always streams' : 'its batch is 1';
-      return { path, problem: `mode: latency has no ${path}: ${why}` };
+      return wrong([path], `mode: latency has no ${path}: ${why}`);
     }
   }
   if (backend === 'tensorrt' && engineDir === undefined) {
-    return { path: 'backend', problem: 'backend: tensorrt needs engineDir, the built engine' };
+    return wrong(['backend'], 'backend: tensorrt needs engineDir, the built engine');
   }
   if (backend === 'tensorrt' && settings.maxSeqLen !== undefined) {
-    return { path: 'maxSeqLen', problem: 'backend: tensorrt takes maxSeqLen when the engine is built' };
+    return wrong(['maxSeqLen'], 'backend: tensorrt takes maxSeqLen when the engine is built');
   }
   if (backend !== 'tensorrt' && engineDir !== undefined) {
-    return { path: 'engineDir', problem: `engineDir is for backend: tensorrt, not for ${backend}` };
+    return wrong(['engineDir'], `engineDir is for backend: tensorrt, not for ${backend}`);
   }
   const own = firstOf(extraArgs, OWN_ARGS);
-  if (own !== null) return { path: 'extraArgs', problem: `${own}: bench sets it from the settings` };
-  return null;
+  return own === null ? null : wrong(['extraArgs'], `${own}: bench sets it from the settings`);
 }

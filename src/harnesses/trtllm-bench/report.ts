@@ -1,9 +1,10 @@
 import * as z from 'zod';
-import type { HarnessReading, HarnessResult } from '../../records/harness.ts';
+import type { HarnessReading, HarnessResult, Method } from '../../records/harness.ts';
 import { isRecord } from '../../text/unknown-values.ts';
-import type { HarnessFiles, LoneReport } from '../driver.ts';
+import { faulty, type HarnessFiles, type LoneReport, NOTHING_STATED } from '../driver.ts';
 import { checkReport, parsedJson, readReport } from '../json-report.ts';
 import {
+  isStreaming,
   latencyOf,
   OUTPUT_THROUGHPUT,
   REQUEST_LATENCY,
@@ -11,17 +12,18 @@ import {
   timesInMs,
   tokenRate,
 } from '../llm-values.ts';
-import { isStreaming, REPORT_NAME, type TrtllmSettings } from './settings.ts';
+import { REPORT_NAME, type TrtllmSettings } from './settings.ts';
 
 /** In nanoseconds inside of TensorRT-LLM, in milliseconds here: `PercentileStats` of statistics.py. */
+const number = z.number();
 const statistics = z.object({
-  minimum: z.number(),
-  maximum: z.number(),
-  average: z.number(),
-  p50: z.number(),
-  p90: z.number(),
-  p95: z.number(),
-  p99: z.number(),
+  minimum: number,
+  maximum: number,
+  average: number,
+  p50: number,
+  p90: number,
+  p95: number,
+  p99: number,
 });
 
 /**
@@ -39,31 +41,31 @@ const trtllmReport = z.object({
     quantization: z.string().nullish(),
   }),
   world_info: z.object({
-    tp_size: z.number().optional(),
-    pp_size: z.number().optional(),
-    ep_size: z.number().nullish(),
-    world_size: z.number().optional(),
+    tp_size: number.optional(),
+    pp_size: number.optional(),
+    ep_size: number.nullish(),
+    world_size: number.optional(),
   }),
   request_info: z.object({
-    num_requests: z.number(),
-    avg_num_concurrent_requests: z.number(),
-    avg_input_length: z.number(),
-    avg_output_length: z.number(),
+    num_requests: number,
+    avg_num_concurrent_requests: number,
+    avg_input_length: number,
+    avg_output_length: number,
   }),
   performance: z.object({
-    request_throughput_req_s: z.number(),
-    system_output_throughput_tok_s: z.number(),
-    system_total_throughput_tok_s: z.number().optional(),
-    output_throughput_per_user_tok_s: z.number(),
-    output_throughput_per_gpu_tok_s: z.number(),
-    avg_request_latency_ms: z.number(),
+    request_throughput_req_s: number,
+    system_output_throughput_tok_s: number,
+    system_total_throughput_tok_s: number.optional(),
+    output_throughput_per_user_tok_s: number,
+    output_throughput_per_gpu_tok_s: number,
+    avg_request_latency_ms: number,
     request_latency_percentiles_ms: statistics,
   }),
   streaming_metrics: z
     .object({
-      token_output_speed_tok_s: z.number(),
-      avg_ttft_ms: z.number(),
-      avg_tpot_ms: z.number(),
+      token_output_speed_tok_s: number,
+      avg_ttft_ms: number,
+      avg_tpot_ms: number,
       ttft_percentiles: statistics,
       tpot_percentiles: statistics,
     })
@@ -85,7 +87,7 @@ export function readTrtllm(settings: TrtllmSettings, files: HarnessFiles): Harne
   const isLatency = settings.mode === 'latency';
   const hasStreamed = checked.data.streaming_metrics !== undefined;
   if (!hasStreamed && (isLatency || isStreaming(settings))) {
-    return { kind: 'faulty', problem: `${REPORT_NAME}: no field streaming_metrics: ${DOUBT}` };
+    return faulty(`${REPORT_NAME}: no field streaming_metrics: ${DOUBT}`);
   }
   const { concurrency, warmup } = settings;
   return {
@@ -98,10 +100,7 @@ export function readTrtllm(settings: TrtllmSettings, files: HarnessFiles): Harne
 }
 
 /** What of a report becomes metrics. */
-function readingOf(
-  report: TrtllmReport,
-  how: { readonly inFlight: number | null; readonly warmUpRuns: number | null },
-): HarnessReading {
+function readingOf(report: TrtllmReport, how: Pick<Method, 'inFlight' | 'warmUpRuns'>): HarnessReading {
   const { engine, performance, request_info: requests, streaming_metrics: streamed } = report;
   const latency = performance.request_latency_percentiles_ms;
   return {
@@ -147,15 +146,14 @@ function named({ average, p50, p90, p95, p99 }: TrtllmStatistics) {
  */
 export function trtllmReports(text: string, fileName: string): LoneReport[] {
   const value = parsedJson(text);
-  if (!isTrtllmReport(value)) return [];
+  if (!hasBlocks(value)) return [];
   const harness = { name: HARNESS_NAME, timer: 'wall', metric: OUTPUT_THROUGHPUT } as const;
-  const nothing = { model: null, precision: null, shapes: null, cudaGraph: null, startedAt: null };
   const checked = checkReport(trtllmReport, value, fileName, DOUBT);
-  if (checked.kind === 'faulty') return [{ harness, result: checked, ...nothing, identity: {} }];
+  if (checked.kind === 'faulty') return [{ ...NOTHING_STATED, harness, result: checked }];
   const report = checked.data;
   return [
     {
-      ...nothing,
+      ...NOTHING_STATED,
       harness,
       result: { kind: 'read', reading: readingOf(report, { inFlight: null, warmUpRuns: null }) },
       model: report.engine.model,
@@ -165,8 +163,8 @@ export function trtllmReports(text: string, fileName: string): LoneReport[] {
   ];
 }
 
-/** True for what has its blocks, whole or not: then a missing field is told. */
-function isTrtllmReport(value: unknown): boolean {
+/** Whole or not: then it is said which field is missing. */
+function hasBlocks(value: unknown): boolean {
   return (
     isRecord(value) && ['engine', 'request_info', 'performance', 'world_info'].every((block) => isRecord(value[block]))
   );
@@ -177,16 +175,12 @@ function identityOf({ engine, request_info: info, streaming_metrics, world_info 
   return {
     backend: engine.backend.toLowerCase() === 'trt' ? 'tensorrt' : engine.backend.toLowerCase(),
     requests: String(info.num_requests),
-    inputTokens: averageText(info.avg_input_length),
-    outputTokens: averageText(info.avg_output_length),
+    inputTokens: info.avg_input_length.toFixed(0),
+    outputTokens: info.avg_output_length.toFixed(0),
     ...(streaming_metrics === undefined ? {} : { streaming: '' }),
     ...(tp === 1 ? {} : { tp: String(tp) }),
     ...(pp === 1 ? {} : { pp: String(pp) }),
   };
-}
-
-function averageText(length: number): string {
-  return String(Math.round(length));
 }
 
 const PRECISION_OF_TYPE: Readonly<Record<string, string>> = { float32: 'fp32', float16: 'fp16', bfloat16: 'bf16' };
