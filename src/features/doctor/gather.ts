@@ -3,28 +3,33 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 
 import { artefactsFolderOf } from '../../artefacts/layout.ts';
-import type { FolderFacts, MachineFacts } from '../../machine/machine-facts.ts';
+import type { FolderFacts, MachineFacts, GpusFacts } from '../../machine/machine-facts.ts';
 import type { Matrix } from '../../matrix/matrix.ts';
 import { readGitState } from '../../tools/git/git.ts';
 import { versionInMarkers } from '../../trtexec/log/marker.ts';
 import { ask } from '../../process/ask.ts';
 import { folderFacts } from '../../machine/folder-facts.ts';
-import { hostState } from '../../machine/host-facts.ts';
+import { hostState, numaNodeOf } from '../../machine/host-facts.ts';
 import { packageCuda, pythonFacts } from '../../machine/machine-tools.ts';
 import { trtexecFacts } from '../../trtexec/program/trtexec-facts.ts';
 import { storeHealth } from '../../store/verify/store-health.ts';
 import type { Io } from '../../cli/io.ts';
 import { migrationsFolder } from '../../cli/store-location.ts';
-import { gpusFacts } from './gpus.ts';
+import { ExportFormatError } from '../../errors.ts';
+import { type GpuState, parseGpuReport } from '../../tools/nvidia-smi/gpu-report.ts';
+import { readRecord } from '../../machine/clock-records.ts';
+import type { EnvironmentVariables } from '../../process/environment-variables.ts';
+import { clockRecordName, lockFolder } from '../../process/lock-folder.ts';
+import { ownerState } from '../../process/process-identity.ts';
 
 /** How long a tool may take: each of them hangs where a driver, a file server or a licence server does. */
-export interface Patience {
+interface Patience {
   readonly toolMs: number;
   /** trtexec may have to load libraries of gigabytes. */
   readonly trtexecMs: number;
 }
 
-export interface Examined {
+interface Examined {
   readonly storePath: string;
   readonly trtexec: string | undefined;
   /** Null when none was named. */
@@ -97,4 +102,40 @@ async function foldersOf(storePath: string): Promise<FolderFacts[]> {
     facts.push(await folderFacts(holds, path));
   }
   return facts;
+}
+
+/** The GPUs that a process started from here may see, as nvidia-smi reports them. */
+export async function gpusFacts(env: EnvironmentVariables, timeoutMs: number): Promise<GpusFacts> {
+  const answer = await ask('nvidia-smi', ['-q', '-x'], { env, timeoutMs });
+  if (answer.kind !== 'answered') return { kind: 'none', answer };
+  try {
+    const { driver, cuda, gpus } = parseGpuReport(answer.text);
+    const seen = gpus.filter((gpu) => isVisible(gpu, env['CUDA_VISIBLE_DEVICES']));
+    return {
+      kind: 'report',
+      driver,
+      cuda,
+      gpus: seen.map((gpu) => ({ ...gpu, numaNode: numaNodeOf(gpu.busId), clockLock: clockLockOf(gpu.uuid, env) })),
+      hidden: gpus.length - seen.length,
+    };
+  } catch (error) {
+    if (!(error instanceof ExportFormatError)) throw error;
+    return { kind: 'none', answer: { ...answer, kind: 'refused', problem: error.message, exitCode: 0, signal: null } };
+  }
+}
+
+/** CUDA's own order may be another than nvidia-smi's where GPUs of several models are. */
+function isVisible({ index, uuid }: GpuState, visible: string | undefined): boolean {
+  if (visible === undefined) return true;
+  const names = visible.split(',').map((name) => name.trim());
+  // Slices of a GPU are not in the report: it is not known whose they are.
+  if (names.some((name) => name.startsWith('MIG-'))) return true;
+  return names.some((name) => name === String(index) || (name.startsWith('GPU-') && uuid?.startsWith(name) === true));
+}
+
+function clockLockOf(uuid: string | null, env: EnvironmentVariables): string | null {
+  if (uuid === null) return null;
+  const record = readRecord(join(lockFolder(env), clockRecordName(uuid)));
+  if (record === null || ownerState(record.owner) === 'gone') return null;
+  return `${record.policy} by a bench that runs (process ${record.owner.pid})`;
 }

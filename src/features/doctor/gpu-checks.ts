@@ -1,7 +1,64 @@
-import type { DoctorCheck } from './output.ts';
-import type { GpuFacts, MachineFacts } from '../../machine/machine-facts.ts';
+import type { GpuFacts, GpusFacts, MachineFacts } from '../../machine/machine-facts.ts';
 import type { ClockReason } from '../../records/telemetry.ts';
-import { check } from './answer.ts';
+import { checksOf, type Judged, noAnswer } from './checks.ts';
+import type { DoctorCheck } from './output.ts';
+
+/**
+ * The oldest driver for each CUDA major, on Linux: NVIDIA, CUDA Compatibility, "Minor Version Compatibility", table 1.
+ */
+const OLDEST_DRIVER: Readonly<Record<number, number>> = { 11: 450, 12: 525, 13: 580 };
+
+export function driverChecks({ gpus, builtForCuda, host, isReplay }: MachineFacts): DoctorCheck[] {
+  const essential = !isReplay && !host.isJetson;
+  const driver = gpus.kind === 'none' ? null : driverOf(gpus, builtForCuda);
+  return checksOf('GPU', 'gpu', [
+    ['visible', 'visible', { ...visible(gpus, essential ? 'failed' : 'absent'), essential }],
+    ['driver', 'driver', driver === null ? null : { ...driver, essential: essential && builtForCuda !== null }],
+  ]);
+}
+
+function visible(gpus: GpusFacts, lacking: DoctorCheck['state']): Judged {
+  if (gpus.kind === 'none') {
+    const mends = {
+      missing: '# install the NVIDIA driver; in a container: docker run --gpus all …',
+      silent: 'nvidia-smi   # a driver that hangs wants a reboot; dmesg | grep -i nvrm says why',
+      refused: 'nvidia-smi   # is the driver of this kernel loaded? sudo modprobe nvidia',
+    };
+    return { state: lacking, evidence: `nvidia-smi: ${noAnswer(gpus.answer)}`, mend: mends[gpus.answer.kind] };
+  }
+  const { hidden } = gpus;
+  if (gpus.gpus.length > 0) {
+    const names = gpus.gpus.map(({ index, name, uuid }) => `${index}: ${name ?? 'GPU'} ${uuid ?? ''}`);
+    const others = hidden === 0 ? '' : ` (${hidden} more hidden by CUDA_VISIBLE_DEVICES)`;
+    return { state: 'ok', evidence: `${names.join(', ').trim()}${others}` };
+  }
+  return hidden > 0
+    ? { state: lacking, evidence: `CUDA_VISIBLE_DEVICES hides all ${hidden}`, mend: 'unset CUDA_VISIBLE_DEVICES' }
+    : {
+        state: lacking,
+        evidence: 'nvidia-smi sees no GPU',
+        mend: 'lspci | grep -i nvidia   # in a container: docker run --gpus all …',
+      };
+}
+
+function driverOf(
+  { cuda, driver }: Extract<GpusFacts, { kind: 'report' }>,
+  builtForCuda: number | null,
+): Judged | null {
+  if (driver === null) return null;
+  const does = `${driver}${cuda === null ? '' : `, CUDA up to ${cuda}`}`;
+  if (builtForCuda === null) {
+    return { state: 'ok', evidence: `${does}; which CUDA this TensorRT was built for is not known` };
+  }
+  const evidence = `${does}; TensorRT was built for CUDA ${builtForCuda}`;
+  const oldest = OLDEST_DRIVER[builtForCuda];
+  if (oldest === undefined || Number(driver.split('.')[0]) >= oldest) return { state: 'ok', evidence };
+  return {
+    state: 'failed',
+    evidence: `${evidence}, which needs ${oldest} or newer`,
+    mend: `# install an NVIDIA driver of ${oldest} or newer, or a TensorRT for an older CUDA`,
+  };
+}
 
 /** More than this while nothing is measured is somebody else's work. */
 const IDLE_PERCENT = 5;
@@ -9,32 +66,24 @@ const IDLE_PERCENT = 5;
 const IDLE_MIB = 500;
 const NEAR_SLOWDOWN_C = 5;
 
-type Judged = Pick<DoctorCheck, 'state' | 'evidence'> & Partial<Pick<DoctorCheck, 'mend' | 'essential'>>;
-
 /** Everything about one GPU that decides what its numbers are worth. */
 export function gpuChecks({ gpus, host, isReplay }: MachineFacts): DoctorCheck[] {
   if (gpus.kind === 'none') return [];
-  return gpus.gpus.flatMap((gpu) => {
-    const group = `GPU ${gpu.index}`;
-    const one = (id: string, title: string, judged: Judged | null): DoctorCheck[] => {
-      if (judged === null) return [];
-      const { state, evidence, ...more } = judged;
-      return [check(group, `gpu${gpu.index}.${id}`, title, state, evidence, more)];
-    };
-    return [
-      ...one('idle', 'idle', idle(gpu)),
-      ...one('computeMode', 'exclusive', computeMode(gpu, !isReplay)),
-      ...one('persistence', 'persistence', persistence(gpu, host.platform)),
-      ...one('clocks', 'clocks', clocks(gpu)),
-      ...one('slowdown', 'slowdown', slowdown(gpu)),
-      ...one('temperature', 'temperature', temperature(gpu)),
-      ...one('power', 'power limit', powerLimit(gpu)),
-      ...one('ecc', 'ECC', gpu.ecc === null ? null : { state: 'ok', evidence: gpu.ecc }),
-      ...one('mig', 'MIG', mig(gpu)),
-      ...one('pcie', 'PCIe', pcie(gpu)),
-      ...one('driverModel', 'driver model', driverModel(gpu)),
-    ];
-  });
+  return gpus.gpus.flatMap((gpu) =>
+    checksOf(`GPU ${gpu.index}`, `gpu${gpu.index}`, [
+      ['idle', 'idle', idle(gpu)],
+      ['computeMode', 'exclusive', computeMode(gpu, !isReplay)],
+      ['persistence', 'persistence', persistence(gpu, host.platform)],
+      ['clocks', 'clocks', clocks(gpu)],
+      ['slowdown', 'slowdown', slowdown(gpu)],
+      ['temperature', 'temperature', temperature(gpu)],
+      ['power', 'power limit', powerLimit(gpu)],
+      ['ecc', 'ECC', gpu.ecc === null ? null : { state: 'ok', evidence: gpu.ecc }],
+      ['mig', 'MIG', mig(gpu)],
+      ['pcie', 'PCIe', pcie(gpu)],
+      ['driverModel', 'driver model', driverModel(gpu)],
+    ]),
+  );
 }
 
 function smi({ uuid, index }: GpuFacts, what: string): string {

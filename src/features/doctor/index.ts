@@ -1,1 +1,1 @@
-export { gpusFacts } from './gpus.ts';
+export { gpusFacts } from './gather.ts';

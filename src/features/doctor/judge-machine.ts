@@ -1,23 +1,15 @@
-import type { LibraryFacts, MachineFacts, TrtexecFacts } from '../../machine/machine-facts.ts';
+import type { HostState, LibraryFacts, MachineFacts, PythonFacts } from '../../machine/machine-facts.ts';
+import type { Answer } from '../../process/ask.ts';
 import { formatTensorrtVersion, type TensorrtVersion } from '../../text/version.ts';
-import { check } from './answer.ts';
-import { driverChecks } from './driver-checks.ts';
-import { gpuChecks } from './gpu-checks.ts';
-import { hostChecks } from './host-checks.ts';
+import { MODELOPT_INSTALL, readPythonVersions } from '../../tools/modelopt/names.ts';
+import { checksOf, type Judged, noAnswer } from './checks.ts';
+import { driverChecks, gpuChecks } from './gpu-checks.ts';
 import type { DoctorCheck } from './output.ts';
 import { storeChecks } from './store-checks.ts';
-import { toolChecks } from './tool-checks.ts';
 
 /** Every check of a machine, in the order in which a newcomer mends them. */
 export function judgeMachine(facts: MachineFacts): DoctorCheck[] {
-  return [
-    ...trtexecChecks(facts),
-    ...driverChecks(facts),
-    ...gpuChecks(facts),
-    ...hostChecks(facts),
-    ...storeChecks(facts),
-    ...toolChecks(facts),
-  ];
+  return [trtexecChecks, driverChecks, gpuChecks, hostChecks, storeChecks, toolChecks].flatMap((judge) => judge(facts));
 }
 
 /** What keeps this machine from measuring. */
@@ -25,54 +17,143 @@ export function lackingOf(checks: readonly DoctorCheck[]): DoctorCheck[] {
   return checks.filter(({ essential, state }) => essential && state === 'failed');
 }
 
-const GROUP = 'trtexec';
-
 function trtexecChecks({ trtexec, isReplay }: MachineFacts): DoctorCheck[] {
   const essential = !isReplay;
+  const checks = (rows: Parameters<typeof checksOf>[2]) => checksOf('trtexec', 'trtexec', rows);
   if (trtexec.kind === 'missing') {
-    return [
-      check(GROUP, 'trtexec.found', 'found', essential ? 'failed' : 'absent', trtexec.problem, {
-        mend: 'export TRTEXEC=/path/to/trtexec   # it comes with TensorRT: /usr/src/tensorrt/bin in containers and packages',
-        essential,
-      }),
-    ];
+    const mend =
+      'export TRTEXEC=/path/to/trtexec   # it comes with TensorRT: /usr/src/tensorrt/bin in containers and packages';
+    const state = essential ? 'failed' : 'absent';
+    return checks([['found', 'found', { state, evidence: trtexec.problem, mend, essential }]]);
   }
   const { help, library, path } = trtexec;
   const version = help.kind === 'version' ? help.version : null;
-  return [
-    check(GROUP, 'trtexec.found', 'found', 'ok', path, { essential }),
+  const runs: Judged =
     help.kind === 'version'
-      ? check(GROUP, 'trtexec.runs', 'runs', 'ok', `TensorRT ${formatTensorrtVersion(help.version)}`, { essential })
-      : check(GROUP, 'trtexec.runs', 'runs', 'failed', help.problem, {
+      ? { state: 'ok', evidence: `TensorRT ${formatTensorrtVersion(help.version)}` }
+      : {
+          state: 'failed',
+          evidence: help.problem,
           mend: `${path} --help   # see what it says; a library that it lacks belongs on LD_LIBRARY_PATH`,
-          essential,
-        }),
-    libraryCheck(library, version, trtexec, essential),
-  ];
+        };
+  return checks([
+    ['found', 'found', { state: 'ok', evidence: path, essential }],
+    ['runs', 'runs', { ...runs, essential }],
+    ['library', 'library', libraryOf(library, version, path, essential)],
+  ]);
 }
 
-function libraryCheck(
+function libraryOf(
   library: LibraryFacts,
   version: TensorrtVersion | null,
-  trtexec: Extract<TrtexecFacts, { kind: 'found' }>,
+  trtexec: string,
   essential: boolean,
-): DoctorCheck {
-  const id = 'trtexec.library';
-  const title = 'library';
-  if (library.kind === 'unknown') return check(GROUP, id, title, 'advice', library.why);
+): Judged {
+  if (library.kind === 'unknown') return { state: 'advice', evidence: library.why };
   if (library.kind === 'missing') {
     const folder = library.beside ?? '/path/to/TensorRT/lib';
-    return check(GROUP, id, title, 'failed', `the loader does not find ${library.name}`, {
-      mend: `export LD_LIBRARY_PATH=${folder}:$LD_LIBRARY_PATH`,
-      essential,
-    });
+    const mend = `export LD_LIBRARY_PATH=${folder}:$LD_LIBRARY_PATH`;
+    return { state: 'failed', evidence: `the loader does not find ${library.name}`, mend, essential };
   }
-  const seen = library.version === null ? '' : ` (${library.version})`;
-  const evidence = `${library.path}${seen}`;
+  const evidence = `${library.path}${library.version === null ? '' : ` (${library.version})`}`;
   const own = version === null ? null : formatTensorrtVersion(version);
   const isOther = own !== null && library.version !== null && !`${library.version}.`.startsWith(`${own}.`);
-  if (!isOther) return check(GROUP, id, title, 'ok', evidence, { essential });
-  return check(GROUP, id, title, 'warning', `${evidence}, but ${trtexec.path} is of ${own}`, {
+  if (!isOther) return { state: 'ok', evidence, essential };
+  return {
+    state: 'warning',
+    evidence: `${evidence}, but ${trtexec} is of ${own}`,
     mend: `export LD_LIBRARY_PATH=/path/to/TensorRT-${own}/lib:$LD_LIBRARY_PATH`,
-  });
+  };
+}
+
+/** With more than this share of the CPUs at other work, launches are delayed. */
+const BUSY_SHARE = 0.5;
+
+function hostChecks(facts: MachineFacts): DoctorCheck[] {
+  const { host } = facts;
+  return checksOf('host', 'host', [
+    ['node', 'Node', { state: 'ok', evidence: host.node }],
+    ['load', 'CPUs', load(host)],
+    ['governor', 'CPU governor', governor(host)],
+    ['numa', 'NUMA', numa(facts)],
+  ]);
+}
+
+function load({ loadPerCpu, cpuCount }: HostState): Judged | null {
+  if (loadPerCpu === null) return null;
+  const evidence = `load of ${loadPerCpu.toFixed(2)} on each of ${cpuCount} CPUs`;
+  return loadPerCpu > BUSY_SHARE
+    ? { state: 'warning', evidence: `${evidence}: launches may wait`, mend: 'top   # what else runs here?' }
+    : { state: 'ok', evidence };
+}
+
+function governor({ cpuGovernor }: HostState): Judged | null {
+  if (cpuGovernor === null) return null;
+  if (cpuGovernor === 'performance') return { state: 'ok', evidence: cpuGovernor };
+  const mend = 'sudo cpupower frequency-set --governor performance';
+  return { state: 'advice', evidence: `${cpuGovernor}: enqueue times follow the CPU clock`, mend };
+}
+
+function numa({ host, gpus, numactl }: MachineFacts): Judged | null {
+  if (host.numaNodes === null || host.numaNodes < 2 || gpus.kind === 'none') return null;
+  const nodes = gpus.gpus.flatMap(({ index, numaNode }) => (numaNode === null ? [] : [{ index, numaNode }]));
+  const [first] = nodes;
+  if (first === undefined) return null;
+  const where = nodes.map(({ index, numaNode }) => `GPU ${index} on node ${numaNode}`).join(', ');
+  const evidence = `${where} of ${host.numaNodes}`;
+  const command = `numactl --cpunodebind=${first.numaNode} --membind=${first.numaNode} bench run MATRIX`;
+  if (numactl.kind === 'answered') return { state: 'advice', evidence, mend: command };
+  const mend = `sudo apt-get install numactl   # then: ${command}`;
+  return { state: 'advice', evidence: `${evidence}, and numactl is not there`, mend };
+}
+
+/** What some commands need, and measuring does not. */
+function toolChecks(facts: MachineFacts): DoctorCheck[] {
+  return checksOf('tools', 'tools', [
+    ['modelopt', 'ModelOpt', modelopt(facts.python)],
+    ['nsys', 'Nsight Systems', tool(facts.nsys, 'only for profiles: it comes with the CUDA toolkit')],
+    ['slurm', 'Slurm', tool(facts.slurm, 'only on a cluster')],
+    ['git', 'git', tool(facts.git, 'without it results have no commit: install git')],
+    ['repository', 'repository', repositoryOf(facts)],
+  ]);
+}
+
+function tool(answer: Answer, without: string): Judged {
+  if (answer.kind === 'answered') return { state: 'ok', evidence: firstLine(answer.text) };
+  return answer.kind === 'missing'
+    ? { state: 'absent', evidence: `not found; ${without}` }
+    : { state: 'warning', evidence: noAnswer(answer) };
+}
+
+function repositoryOf({ git, repository }: MachineFacts): Judged | null {
+  if (git.kind !== 'answered') return null;
+  if (repository.commit === null) {
+    const mend = '# start bench in the repository whose commits are measured, or name one: --commit REV';
+    return { state: 'advice', evidence: 'this folder is in no git repository: results have no commit', mend };
+  }
+  const changed = repository.dirty === true ? ', with uncommitted changes' : '';
+  return { state: 'ok', evidence: `${repository.commit.slice(0, 8)}${changed}` };
+}
+
+function modelopt({ answer, interpreter, isNamed }: PythonFacts): Judged {
+  const name = isNamed ? `${interpreter} ($BENCH_PYTHON)` : interpreter;
+  const onlyFor = '# only to make FP8, INT8 and INT4 models';
+  if (answer.kind !== 'answered') {
+    const state = answer.kind === 'missing' && !isNamed ? 'absent' : 'warning';
+    const mend = `export BENCH_PYTHON=/path/to/python3   ${onlyFor}`;
+    return { state, evidence: `${name}: ${noAnswer(answer)}`, mend };
+  }
+  const found = readPythonVersions(answer.text);
+  if (found === null) return { state: 'warning', evidence: `${name} answers: ${firstLine(answer.text)}` };
+  const { python, packages } = found;
+  const there = packages.flatMap(([pack, version]) => (version === null ? [] : [`${pack} ${version}`]));
+  const lacking = packages.flatMap(([pack, version]) => (version === null ? [`no ${pack}`] : []));
+  const evidence = `${name} ${python}: ${[...there, ...lacking].join(', ')}`;
+  return lacking.length === 0
+    ? { state: 'ok', evidence }
+    : { state: 'absent', evidence, mend: `${interpreter} ${MODELOPT_INSTALL}   ${onlyFor}` };
+}
+
+function firstLine(text: string): string {
+  return text.trim().split('\n')[0]?.trim() ?? '';
 }

@@ -1,8 +1,7 @@
-import type { DoctorCheck } from './output.ts';
 import type { FolderFacts, MachineFacts, StoreHealth } from '../../machine/machine-facts.ts';
-import { check } from './answer.ts';
+import { type CheckRow, checksOf, type Judged } from './checks.ts';
+import type { DoctorCheck } from './output.ts';
 
-const GROUP = 'store';
 const GIB = 2 ** 30;
 const WARN_BYTES = 10 * GIB;
 const LEAST_BYTES = GIB;
@@ -10,75 +9,53 @@ const LEAST_BYTES = GIB;
 const LONG_WAL_BYTES = GIB;
 
 export function storeChecks({ store, folders }: MachineFacts): DoctorCheck[] {
-  return [databaseCheck(store), ...folders.flatMap((folder, index) => folderChecks(folder, index))];
+  return checksOf('store', 'store', [['database', 'database', database(store)], ...folders.flatMap(folderRows)]);
 }
 
-function databaseCheck(store: StoreHealth): DoctorCheck {
-  const [id, title] = ['store.database', 'database'];
+function database(store: StoreHealth): Judged {
   const rebuild = 'bench import artefacts --db new.sqlite';
-  if (store.kind === 'none') {
-    return check(GROUP, id, title, 'ok', `${store.path} is made by the first bench run`);
-  }
+  const essential = true;
+  if (store.kind === 'none') return { state: 'ok', evidence: `${store.path} is made by the first bench run` };
   if (store.kind === 'refused') {
-    return check(GROUP, id, title, 'failed', `${store.path} ${store.problem}`, {
-      mend: `bench doctor --db FILE   # name the store; if this is a damaged one: ${rebuild}`,
-      essential: true,
-    });
+    const mend = `bench doctor --db FILE   # name the store; if this is a damaged one: ${rebuild}`;
+    return { state: 'failed', evidence: `${store.path} ${store.problem}`, mend, essential };
   }
   if (store.quickCheck !== 'ok') {
-    return check(GROUP, id, title, 'failed', `${store.path}: ${store.quickCheck}`, {
-      mend: `${rebuild}   # keep the file, and rebuild it from the folder beside it`,
-      essential: true,
-    });
+    const mend = `${rebuild}   # keep the file, and rebuild it from the folder beside it`;
+    return { state: 'failed', evidence: `${store.path}: ${store.quickCheck}`, mend, essential };
   }
   const sweeps = store.sweeps === null ? '' : `, ${store.sweeps} ${store.sweeps === 1 ? 'sweep' : 'sweeps'}`;
   const evidence = `${store.path}: ${size(store.bytes)}${sweeps}`;
   if (store.schema === 'newer') {
-    return check(GROUP, id, title, 'failed', `${evidence}, written by a newer bench`, {
-      mend: '# update bench',
-      essential: true,
-    });
+    return { state: 'failed', evidence: `${evidence}, written by a newer bench`, mend: '# update bench', essential };
   }
   if (store.walBytes > LONG_WAL_BYTES) {
-    return check(GROUP, id, title, 'warning', `${evidence}; its log has ${size(store.walBytes)}`, {
-      mend: `lsof ${store.path}   # who keeps it open?`,
-    });
+    const mend = `lsof ${store.path}   # who keeps it open?`;
+    return { state: 'warning', evidence: `${evidence}; its log has ${size(store.walBytes)}`, mend };
   }
   const older = store.schema === 'older' ? '; of an older bench, brought up to date when next used' : '';
-  return check(GROUP, id, title, 'ok', `${evidence}${older}`, { essential: true });
+  return { state: 'ok', evidence: `${evidence}${older}`, essential };
 }
 
-function folderChecks(folder: FolderFacts, index: number): DoctorCheck[] {
-  const { holds, path, freeBytes, isThere, isWritable, networkFileSystem } = folder;
-  const id = `store.folder${index}`;
-  const title = holds;
-  if (!isThere) {
-    return [check(GROUP, id, title, 'failed', `${path} is not there`, { mend: `mkdir -p ${path}`, essential: true })];
-  }
+function folderRows(folder: FolderFacts, index: number): CheckRow[] {
+  const { holds, path, isThere, isWritable, networkFileSystem } = folder;
+  const id = `folder${index}`;
+  const own: CheckRow = [id, holds, { ...space(folder), essential: true }];
+  if (!isThere || !isWritable || networkFileSystem === null) return [own];
+  const mend = 'export BENCH_DB=/a/local/disk/bench.sqlite   # SQLite loses data on network file systems';
+  return [own, [`${id}.network`, holds, { state: 'warning', evidence: `${path} is on ${networkFileSystem}`, mend }]];
+}
+
+function space({ path, freeBytes, isThere, isWritable }: FolderFacts): Judged {
+  if (!isThere) return { state: 'failed', evidence: `${path} is not there`, mend: `mkdir -p ${path}` };
   if (!isWritable) {
-    return [
-      check(GROUP, id, title, 'failed', `${path} may not be written`, {
-        mend: `chmod u+w ${path}   # or another place: --db FILE`,
-        essential: true,
-      }),
-    ];
+    const mend = `chmod u+w ${path}   # or another place: --db FILE`;
+    return { state: 'failed', evidence: `${path} may not be written`, mend };
   }
-  const free = freeBytes === null ? '' : `, ${size(freeBytes)} free`;
-  const evidence = `${path}${free}`;
-  const network =
-    networkFileSystem === null
-      ? []
-      : [
-          check(GROUP, `${id}.network`, title, 'warning', `${path} is on ${networkFileSystem}`, {
-            mend: 'export BENCH_DB=/a/local/disk/bench.sqlite   # SQLite loses data on network file systems',
-          }),
-        ];
-  if (freeBytes !== null && freeBytes < WARN_BYTES) {
-    const state = freeBytes < LEAST_BYTES ? 'failed' : 'warning';
-    const mend = `df -h ${path}   # engines and artefacts grow: free space, or another place with --db FILE`;
-    return [check(GROUP, id, title, state, evidence, { mend, essential: true }), ...network];
-  }
-  return [check(GROUP, id, title, 'ok', evidence, { essential: true }), ...network];
+  const evidence = `${path}${freeBytes === null ? '' : `, ${size(freeBytes)} free`}`;
+  if (freeBytes === null || freeBytes >= WARN_BYTES) return { state: 'ok', evidence };
+  const mend = `df -h ${path}   # engines and artefacts grow: free space, or another place with --db FILE`;
+  return { state: freeBytes < LEAST_BYTES ? 'failed' : 'warning', evidence, mend };
 }
 
 function size(bytes: number): string {
