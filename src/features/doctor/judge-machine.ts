@@ -19,12 +19,11 @@ export function lackingOf(checks: readonly DoctorCheck[]): DoctorCheck[] {
 
 function trtexecChecks({ trtexec, isReplay }: MachineFacts): DoctorCheck[] {
   const essential = !isReplay;
-  const checks = (rows: Parameters<typeof checksOf>[2]) => checksOf('trtexec', 'trtexec', rows);
   if (trtexec.kind === 'missing') {
     const mend =
       'export TRTEXEC=/path/to/trtexec   # it comes with TensorRT: /usr/src/tensorrt/bin in containers and packages';
     const state = essential ? 'failed' : 'absent';
-    return checks([['found', 'found', { state, evidence: trtexec.problem, mend, essential }]]);
+    return checksOf('trtexec', 'trtexec', [['found', 'found', { state, evidence: trtexec.problem, mend, essential }]]);
   }
   const { help, library, path } = trtexec;
   const version = help.kind === 'version' ? help.version : null;
@@ -36,7 +35,7 @@ function trtexecChecks({ trtexec, isReplay }: MachineFacts): DoctorCheck[] {
           evidence: help.problem,
           mend: `${path} --help   # see what it says; a library that it lacks belongs on LD_LIBRARY_PATH`,
         };
-  return checks([
+  return checksOf('trtexec', 'trtexec', [
     ['found', 'found', { state: 'ok', evidence: path, essential }],
     ['runs', 'runs', { ...runs, essential }],
     ['library', 'library', libraryOf(library, version, path, essential)],
