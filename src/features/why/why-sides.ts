@@ -1,3 +1,4 @@
+import { kindOfValues, valueOfKind } from '../../judge/value-rule.ts';
 import { changeRows } from '../../layers/change-rows.ts';
 import { diffLayers } from '../../layers/diff-layers.ts';
 import { layerFactsOf } from '../../layers/layer-facts.ts';
@@ -33,7 +34,7 @@ export interface WhyPoint {
  * @param isStored false for files, which have no cell to be named by
  */
 export function whySides(db: StoreDatabase, base: WhyPoint, head: WhyPoint, isStored = true): WhySides {
-  const [baseRuns, headRuns] = [usableRuns(db, base), usableRuns(db, head)];
+  const [baseRuns = [], headRuns = []] = withValues([usableRuns(db, base), usableRuns(db, head)]);
   const { layers, notes } = layersBetween(db, base, head);
   return {
     base: baseRuns,
@@ -48,8 +49,18 @@ export function whySides(db: StoreDatabase, base: WhyPoint, head: WhyPoint, isSt
   };
 }
 
+type StoredRun = ReturnType<typeof explainedRuns>[number];
+
+/** The GPU times that count are of one kind on both sides, as in a comparison. */
+function withValues(sides: readonly (readonly StoredRun[])[]): ExplainedRun[][] {
+  const kind = kindOfValues(sides.flat().map(({ gpuCompute }) => gpuCompute));
+  return sides.map((runs) =>
+    runs.map(({ gpuCompute, ...run }) => ({ ...run, gpuComputeMs: valueOfKind(gpuCompute, kind) })),
+  );
+}
+
 /** Measured runs; where there are none, those that at least have numbers that do not contradict each other. */
-function usableRuns(db: StoreDatabase, { cell, sweepIds, runId }: WhyPoint): readonly ExplainedRun[] {
+function usableRuns(db: StoreDatabase, { cell, sweepIds, runId }: WhyPoint): StoredRun[] {
   const all = explainedRuns(db, { cellKey: cell.key, inputs: cell.inputs, sweepIds, runId });
   const measured = all.filter(({ outcome }) => outcome.kind === 'measured');
   return measured.length > 0 ? measured : all.filter(({ outcome }) => outcomeReason(outcome) !== 'suspectErrors');

@@ -6,7 +6,7 @@ import { isFine } from '../../records/outcome.ts';
 import type { Provenance, Sweep } from '../../records/sweep.ts';
 import type { RunFlag } from '../../records/run-flag.ts';
 import { equalOrNull, newestRunFirst } from '../sweeps/sweep-order.ts';
-import { failedRunsOf, outcomeFrom } from './runs.ts';
+import { failedAmong, outcomeFrom } from './runs.ts';
 import type { StoreDatabase } from '../file/open.ts';
 import { flagsOf } from './run-facts.ts';
 import { centreValue, hasCentre, isCellAmong, printedValue } from './metric-runs.ts';
@@ -75,10 +75,9 @@ export function cellRunsOf(db: StoreDatabase, sweepIds: readonly string[], cellK
   );
   const rows = select(db).where(which).orderBy(runs.startedAt, runs.repeat, runs.runId).all();
   const complete = completed(db, rows, which);
-  const failing = new Set(complete.filter(({ outcome }) => !isFine(outcome)).map(({ sweepId }) => sweepId));
-  if (failing.size === 0) return complete;
-  const failed = [...failing].flatMap((sweepId) => failedRunsOf(db, sweepId));
-  const outcomes = new Map(failed.map(({ runId, outcome }) => [runId, outcome]));
+  const failing = complete.filter(({ outcome }) => !isFine(outcome)).map(({ runId }) => runId);
+  if (failing.length === 0) return complete;
+  const outcomes = new Map(failedAmong(db, failing).map(({ runId, outcome }) => [runId, outcome]));
   return complete.map((run) => ({ ...run, outcome: outcomes.get(run.runId) ?? run.outcome }));
 }
 

@@ -1,9 +1,9 @@
+import { centreValue, printedValue, statisticOf } from './metric-runs.ts';
 import { and, eq, inArray } from 'drizzle-orm';
-import { alias } from 'drizzle-orm/sqlite-core';
 
 import type { CellInputs } from '../../records/cell.ts';
 import { UNKNOWN_ENVIRONMENT } from '../../records/environment.ts';
-import type { EngineIdentity, ExplainedRun } from '../../layers/explained-run.ts';
+import type { EngineIdentity } from '../../layers/explained-run.ts';
 import { findFlag } from '../../trtexec/flags/flag-table.ts';
 import { findEnvironments } from '../sweeps/environments.ts';
 import { hintsOf } from './layer-runs.ts';
@@ -11,13 +11,7 @@ import { flagValue, type ImportedBuild, importedBuilds, statedArguments } from '
 import type { StoreDatabase } from '../file/open.ts';
 import { flagsOf, telemetryOf } from './run-facts.ts';
 import { outcomeFrom } from './runs.ts';
-import { builds, invocations, measurements, runs, timeStatistics } from '../schema.ts';
-
-const gpu = alias(timeStatistics, 'gpu');
-const latency = alias(timeStatistics, 'latency');
-const enqueue = alias(timeStatistics, 'enqueue');
-const h2d = alias(timeStatistics, 'h2d');
-const d2h = alias(timeStatistics, 'd2h');
+import { builds, invocations, measurements, runs } from '../schema.ts';
 
 export interface ExplainedCell {
   readonly cellKey: string;
@@ -27,8 +21,11 @@ export interface ExplainedCell {
   readonly runId: string | null;
 }
 
-/** The timed runs of a cell with everything that may explain their numbers, the oldest first. */
-export function explainedRuns(db: StoreDatabase, cell: ExplainedCell): ExplainedRun[] {
+/**
+ * The timed runs of a cell with everything that may explain their numbers, the oldest first. Of their
+ * GPU time both numbers: which of them counts follows from the runs of both sides.
+ */
+export function explainedRuns(db: StoreDatabase, cell: ExplainedCell) {
   const rows = db
     .select({
       runId: runs.runId,
@@ -42,26 +39,20 @@ export function explainedRuns(db: StoreDatabase, cell: ExplainedCell): Explained
       banner: invocations.banner,
       modelSha256: builds.modelSha256,
       buildFlags: builds.flags,
-      centreMs: measurements.gpuComputeCentreMs,
+      gpuCompute: { printed: printedValue('gpuComputeMs'), centre: centreValue('gpuComputeMs') },
+      latencyMs: printedValue('latencyMs'),
+      gpuComputeMeanMs: statisticOf('gpuCompute', 'meanMs'),
       throughputQps: measurements.throughputQps,
+      enqueueMs: printedValue('enqueueMs'),
+      h2dMs: statisticOf('h2d', 'medianMs'),
+      d2hMs: statisticOf('d2h', 'medianMs'),
       cvPercent: measurements.cvPercent,
       gpuBusy: measurements.gpuBusy,
-      gpuMs: gpu.medianMs,
-      gpuMeanMs: gpu.meanMs,
-      latencyMs: latency.medianMs,
-      enqueueMs: enqueue.medianMs,
-      h2dMs: h2d.medianMs,
-      d2hMs: d2h.medianMs,
     })
     .from(runs)
     .innerJoin(measurements, eq(measurements.runId, runs.runId))
     .innerJoin(invocations, eq(invocations.invocationId, runs.invocationId))
     .leftJoin(builds, eq(builds.buildId, runs.buildId))
-    .leftJoin(gpu, and(eq(gpu.runId, runs.runId), eq(gpu.metric, 'gpuCompute')))
-    .leftJoin(latency, and(eq(latency.runId, runs.runId), eq(latency.metric, 'latency')))
-    .leftJoin(enqueue, and(eq(enqueue.runId, runs.runId), eq(enqueue.metric, 'enqueue')))
-    .leftJoin(h2d, and(eq(h2d.runId, runs.runId), eq(h2d.metric, 'h2d')))
-    .leftJoin(d2h, and(eq(d2h.runId, runs.runId), eq(d2h.metric, 'd2h')))
     .where(
       and(
         eq(runs.cellKey, cell.cellKey),
@@ -77,38 +68,30 @@ export function explainedRuns(db: StoreDatabase, cell: ExplainedCell): Explained
   const telemetry = telemetryOf(db, ids);
   const environments = findEnvironments(db, [...new Set(rows.map(({ environmentId }) => environmentId))]);
   const built = importedBuilds(db, cell.sweepIds);
-  return rows.map((row) => {
-    const argv = statedArguments(row);
-    const path = flagValue(argv, '--loadEngine') ?? flagValue(argv, '--saveEngine');
-    const engine: EngineIdentity = {
-      buildId: row.buildId,
-      sha256: row.engineSha256,
-      path,
-      modelSha256: row.modelSha256,
-      flags: row.buildFlags === null ? builtFlags(built.get(path ?? '')) : row.buildFlags.toSorted(),
-    };
-    return {
-      runId: row.runId,
-      sweepId: row.sweepId,
-      outcome: outcomeFrom(row.outcome, row.reason),
-      gpuComputeMs: row.centreMs ?? row.gpuMs,
-      gpuComputeMeanMs: row.gpuMeanMs,
-      latencyMs: row.latencyMs,
-      throughputQps: row.throughputQps,
-      enqueueMs: row.enqueueMs,
-      h2dMs: row.h2dMs,
-      d2hMs: row.d2hMs,
-      cvPercent: row.cvPercent,
-      gpuBusy: row.gpuBusy,
-      hints: hints.get(row.runId) ?? [],
-      flags: flags.get(row.runId) ?? [],
-      telemetry: telemetry.get(row.runId) ?? null,
-      environment: environments.get(row.environmentId) ?? UNKNOWN_ENVIRONMENT,
-      engine,
-      runFlags: flagsIn(argv, ['inference', 'both']),
-      inputs: cell.inputs,
-    };
-  });
+  return rows.map(
+    ({ argv, banner, outcome, reason, environmentId, buildId, engineSha256, modelSha256, buildFlags, ...run }) => {
+      const parts = statedArguments({ argv, banner });
+      const path = flagValue(parts, '--loadEngine') ?? flagValue(parts, '--saveEngine');
+      const engine: EngineIdentity = {
+        buildId,
+        sha256: engineSha256,
+        path,
+        modelSha256,
+        flags: buildFlags === null ? builtFlags(built.get(path ?? '')) : buildFlags.toSorted(),
+      };
+      return {
+        ...run,
+        outcome: outcomeFrom(outcome, reason),
+        hints: hints.get(run.runId) ?? [],
+        flags: flags.get(run.runId) ?? [],
+        telemetry: telemetry.get(run.runId) ?? null,
+        environment: environments.get(environmentId) ?? UNKNOWN_ENVIRONMENT,
+        engine,
+        runFlags: flagsIn(parts, ['inference', 'both']),
+        inputs: cell.inputs,
+      };
+    },
+  );
 }
 
 /** Build flags of imported runs: nobody tied them to their engines. */

@@ -100,8 +100,7 @@ export function printedValue(metric: MetricId): SQL<number | null> {
     case 'measurements':
       return sql`${measurements[stored.column]}`;
     case 'timeStatistics':
-      return sql`(select ${timeStatistics[stored.column]} from ${timeStatistics}
-        where ${timeStatistics.runId} = ${runs.runId} and ${timeStatistics.metric} = ${stored.of})`;
+      return statisticOf(stored.of, stored.column);
     case 'builds':
       return sql`(select ${builds[stored.column]} from ${builds} where ${builds.buildId} = ${runs.buildId})`;
     case 'runTelemetry':
@@ -118,6 +117,12 @@ export function printedValue(metric: MetricId): SQL<number | null> {
         from ${builds} join ${accuracies} on ${accuracies.variantSha256} = ${builds.modelSha256}
         where ${builds.buildId} = ${runs.buildId} order by ${accuracies.measuredAt} desc limit 1)`;
   }
+}
+
+/** A number of one line of the performance summary, in such a statement. */
+export function statisticOf(line: string, column: 'meanMs' | 'medianMs' | 'p99Ms'): SQL<number | null> {
+  return sql`(select ${timeStatistics[column]} from ${timeStatistics}
+    where ${timeStatistics.runId} = ${runs.runId} and ${timeStatistics.metric} = ${line})`;
 }
 
 /** The centre of the samples of a run, in such a statement. */

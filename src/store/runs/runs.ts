@@ -1,4 +1,4 @@
-import { and, asc, eq, getTableColumns, inArray, isNull, max, ne, or } from 'drizzle-orm';
+import { and, asc, eq, getTableColumns, inArray, isNull, max, ne, or, type SQL, sql } from 'drizzle-orm';
 
 import { FAILURE_REASONS, type Outcome, UNFIT_REASONS } from '../../records/outcome.ts';
 import type { RunRole, RunTry } from '../../records/run.ts';
@@ -145,23 +145,15 @@ export interface FailedRun {
 
 /** What failed in a sweep or was not fit, builds among it, in the order of their starts. */
 export function failedRunsOf(db: StoreDatabase, sweepId: string): FailedRun[] {
-  return select(db)
-    .where(and(eq(runs.sweepId, sweepId), inArray(runs.outcome, ['unfit', 'failed'])))
-    .orderBy(asc(runs.startedAt), asc(runs.runId))
-    .all()
-    .map(fromRow);
+  return failedWhere(db, eq(runs.sweepId, sweepId));
 }
 
 /** The same of these runs, as far as they are no measurements. */
 export function failedAmong(db: StoreDatabase, runIds: readonly string[]): FailedRun[] {
-  return select(db)
-    .where(and(inArray(runs.runId, [...runIds]), inArray(runs.outcome, ['unfit', 'failed'])))
-    .orderBy(asc(runs.startedAt), asc(runs.runId))
-    .all()
-    .map(fromRow);
+  return failedWhere(db, sql`${runs.runId} in (select value from json_each(${JSON.stringify(runIds)}))`);
 }
 
-function select(db: StoreDatabase) {
+function failedWhere(db: StoreDatabase, which: SQL): FailedRun[] {
   return db
     .select({
       runId: runs.runId,
@@ -170,33 +162,21 @@ function select(db: StoreDatabase) {
       startedAt: runs.startedAt,
       outcome: runs.outcome,
       reason: runs.reason,
-      buildModel: builds.model,
-      stream: runEvidence.stream,
-      line: runEvidence.line,
-      text: runEvidence.text,
+      model: builds.model,
+      first: { stream: runEvidence.stream, line: runEvidence.line, text: runEvidence.text },
     })
     .from(runs)
     .leftJoin(builds, eq(builds.buildId, runs.buildId))
     .leftJoin(runEvidence, and(eq(runEvidence.runId, runs.runId), eq(runEvidence.position, 0)))
-    .$dynamic();
-}
-
-function fromRow({
-  outcome,
-  reason,
-  stream,
-  line,
-  text,
-  role,
-  buildModel,
-  ...run
-}: ReturnType<ReturnType<typeof select>['all']>[number]): FailedRun {
-  const first = stream === null || line === null || text === null ? [] : [{ stream, line, text }];
-  const stored = outcomeFrom(outcome, reason);
-  return {
-    ...run,
-    role,
-    buildModel: role === 'build' ? buildModel : null,
-    outcome: first.length === 0 ? stored : { ...stored, evidence: first },
-  };
+    .where(and(which, inArray(runs.outcome, ['unfit', 'failed'])))
+    .orderBy(asc(runs.startedAt), asc(runs.runId))
+    .all()
+    .map(({ outcome, reason, model, first, ...run }) => {
+      const stored = outcomeFrom(outcome, reason);
+      return {
+        ...run,
+        buildModel: run.role === 'build' ? model : null,
+        outcome: first === null ? stored : { ...stored, evidence: [first] },
+      };
+    });
 }

@@ -15,9 +15,9 @@ export interface SweepNumbers {
   readonly flagged: number;
 }
 
-const isMeasured = sql<number>`sum(${runs.outcome} = 'measured' and ${runs.role} <> 'build')`;
+const measuredRuns = sql<number>`sum(${runs.outcome} = 'measured' and ${runs.role} <> 'build')`;
 /** Stores of before say `measured` of a build. */
-const isBuilt = sql<number>`sum(${runs.outcome} in ('built', 'measured') and ${runs.role} = 'build')`;
+const builtRuns = sql<number>`sum(${runs.outcome} in ('built', 'measured') and ${runs.role} = 'build')`;
 
 /** How many cells and runs each of these sweeps has. */
 export function sweepNumbers(db: StoreDatabase, sweepIds: readonly string[]): Map<string, SweepNumbers> {
@@ -26,9 +26,9 @@ export function sweepNumbers(db: StoreDatabase, sweepIds: readonly string[]): Ma
       sweepId: runs.sweepId,
       cells: countDistinct(runs.cellKey),
       runs: sql<number>`sum(${runs.role} <> 'build')`,
-      measured: isMeasured,
+      measured: measuredRuns,
       builds: sql<number>`sum(${runs.role} = 'build')`,
-      built: isBuilt,
+      built: builtRuns,
     })
     .from(runs)
     .where(inArray(runs.sweepId, [...sweepIds]))
@@ -57,26 +57,25 @@ export interface CellNumbers {
 
 /** How often each of these cells was measured, and when last. */
 export function cellNumbers(db: StoreDatabase, cellKeys: readonly string[]): Map<string, CellNumbers> {
-  const numbers = cellKeys.map((cellKey): [string, CellNumbers] => {
-    const row = db
-      .select({
-        measured: isMeasured,
-        sweeps: countDistinct(runs.sweepId),
-        lastAt: max(runs.startedAt),
-        provenances: sql<string | null>`group_concat(distinct ${runs.provenance})`,
-      })
-      .from(runs)
-      .where(eq(runs.cellKey, cellKey))
-      .get();
-    return [
-      cellKey,
-      {
-        measured: row?.measured ?? 0,
-        sweeps: row?.sweeps ?? 0,
-        lastAt: row?.lastAt ?? null,
-        provenances: PROVENANCES.filter((name) => row?.provenances?.split(',').includes(name)),
-      },
-    ];
-  });
-  return new Map(numbers);
+  const rows = db
+    .select({
+      cellKey: runs.cellKey,
+      measured: measuredRuns,
+      sweeps: countDistinct(runs.sweepId),
+      lastAt: max(runs.startedAt),
+      provenances: sql<string>`group_concat(distinct ${runs.provenance})`,
+    })
+    .from(runs)
+    .where(inArray(runs.cellKey, [...cellKeys]))
+    .groupBy(runs.cellKey)
+    .all();
+  const found = new Map(rows.map(({ cellKey, ...numbers }) => [cellKey, numbers]));
+  return new Map(
+    cellKeys.map((key) => {
+      const { provenances = '', ...numbers } = found.get(key) ?? NO_RUNS;
+      return [key, { ...numbers, provenances: PROVENANCES.filter((name) => provenances.split(',').includes(name)) }];
+    }),
+  );
 }
+
+const NO_RUNS = { measured: 0, sweeps: 0, lastAt: null, provenances: '' };
