@@ -7,7 +7,6 @@ import { outcomeReason } from '../../records/outcome.ts';
 import { attachFile } from '../../artefacts/attached.ts';
 import { captureProblem, type CaptureWish, exportArgs } from '../../tools/nsys/nsys-args.ts';
 import { askNsys, GUIDE_NSYS, type NsysDialect } from '../../tools/nsys/nsys-dialect.ts';
-import type { Capture } from './capture.ts';
 import { manyQueries, sizeWarning } from './capture-text.ts';
 import { capturedFiles, refuseOverwrite, runNsys } from '../../tools/nsys/run-nsys.ts';
 import type { TrtexecProgram } from '../../trtexec/program/trtexec-program.ts';
@@ -15,11 +14,12 @@ import { cellRunsOf } from '../../store/runs/cell-runs.ts';
 import type { CellRun } from '../../records/run.ts';
 import type { OpenStore } from '../../store/file/open.ts';
 import type { Io } from '../../cli/io.ts';
-import { kernelsIfAny } from '../layers/index.ts';
+import { capturedOutput, kernelsIfAny } from '../layers/index.ts';
 import { profiledCell } from '../../selection/profiled-engine.ts';
 import { chooseProgram } from '../../cli/program.ts';
 import { CaptureError, captureCell } from './capture-cell.ts';
 import type { ProfileOptions } from './command.ts';
+import { type Capture, NOT_CAPTURED, type ProfileOutput } from './output.ts';
 import { captureSteps, captureWish } from './steps.ts';
 import { captureTarget, type CaptureTarget, engineInCache } from './target.ts';
 
@@ -48,13 +48,16 @@ export async function captureOfCell(
   if (problem !== null) throw new EnvironmentLackingError(problem);
   const cached = await engineInCache(target, store);
   const base = {
-    cell: { key: target.cell.key, label: cellLabel(target.cell), tensorrt: target.tensorrt },
+    ...NOT_CAPTURED,
+    cell: target.cell.key,
+    label: cellLabel(target.cell),
+    tensorrt: target.tensorrt,
     nsysVersion: dialect.version,
     engine: target.build.enginePath ?? cached?.path ?? null,
     steps: captureSteps(target, wish, dialect, trtexecShown(target, options), cached),
     notes: notesOf(target, wish, found, isIgnored, cached !== null),
   };
-  if (isDryRun) return { ...base, done: null };
+  if (isDryRun) return { output: base, kernels: null };
   if (store === null) {
     throw new UsageError('there is no store here: measure the cell first, with `bench run`');
   }
@@ -62,10 +65,16 @@ export async function captureOfCell(
   const capture = await captureCell(target, wish, dialect, programOf(target, options, io), store, io);
   const done = await finish(target, wish, runs, store, options, io);
   return {
-    ...base,
-    engine: capture.engine.path,
-    notes: [...notesOf(target, wish, found, isIgnored, true), ...capture.notes, ...done.notes],
-    done,
+    output: {
+      ...base,
+      dryRun: false,
+      engine: capture.engine.path,
+      notes: [...notesOf(target, wish, found, isIgnored, true), ...capture.notes, ...done.notes],
+      files: done.files,
+      runId: done.runId,
+      kernels: done.kernels && capturedOutput(done.kernels),
+    },
+    kernels: done.kernels,
   };
 }
 
@@ -79,7 +88,8 @@ function runsOf({ cell, measured }: CaptureTarget, store: OpenStore | null): Cel
     .toSorted((a, b) => ((a.startedAt ?? '') < (b.startedAt ?? '') ? -1 : 1));
 }
 
-function trtexecShown({ measured, prepared }: CaptureTarget, { trtexec }: ProfileOptions): string {
+/** The trtexec of a command line that is only shown. */
+export function trtexecShown({ measured, prepared }: CaptureTarget, { trtexec }: ProfileOptions): string {
   if (trtexec !== undefined) return trtexec;
   if (prepared !== null) return prepared.program?.shownAs ?? 'trtexec';
   return measured?.stored.program.trtexec ?? 'trtexec';
@@ -123,7 +133,7 @@ function notesOf(
   ];
 }
 
-type Finished = NonNullable<Capture['done']> & Pick<Capture, 'notes'>;
+type Finished = Pick<ProfileOutput, 'files' | 'runId' | 'notes'> & Pick<Capture, 'kernels'>;
 
 /** Exports, reads and attaches what was captured. What does not go well is a remark: the report itself is there. */
 async function finish(
@@ -163,7 +173,8 @@ async function finish(
   return { files, runId: isAny && run !== null ? run.runId : null, kernels: read.kernels, notes };
 }
 
-const TOP = 20;
+/** Kernels that are shown. */
+export const TOP = 20;
 
 /** Captures of one run are told apart by when they were taken: `vit_profile-20261121T223344Z.nsys-rep`. */
 function stampedName(path: string, io: Io): string {

@@ -1,5 +1,4 @@
-import type { CaptureStep } from './capture.ts';
-import type { ProfileOutput } from './output.ts';
+import type { CaptureStep, ProfileOutput } from './output.ts';
 import { printable } from '../../text/printable.ts';
 import type { Look } from '../../terminal/look.ts';
 import { count, formatBytes } from '../../terminal/numbers.ts';

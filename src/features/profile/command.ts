@@ -1,7 +1,9 @@
 import { Option } from '@commander-js/extra-typings';
 import { defineCommand, type OptionsOf, type PlainCommand } from '../../cli/define-command.ts';
 import { byteSize, positiveInteger } from '../../cli/options.ts';
-import { CAPTURE_PRESETS } from './capture.ts';
+
+/** Harnesses that are no trtexec, with what their own documentation captures of them. */
+const CAPTURE_PRESETS = ['trtllm'] as const;
 
 const define = (command: PlainCommand) =>
   command

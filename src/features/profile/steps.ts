@@ -1,5 +1,6 @@
 import type { CachedEngine } from '../../engines/engine-cache.ts';
-import type { CaptureStep } from './capture.ts';
+import type { ProfileOptions } from './command.ts';
+import type { CaptureStep } from './output.ts';
 import {
   CAPTURED_DLA_QUERIES,
   CAPTURED_QUERIES,
@@ -11,16 +12,8 @@ import {
 import type { NsysDialect } from '../../tools/nsys/nsys-dialect.ts';
 import type { CaptureTarget } from './target.ts';
 
-export interface WishOptions {
-  readonly output?: string;
-  readonly force?: boolean;
-  readonly gpuMetrics?: boolean;
-  readonly dla?: boolean;
-  readonly iterations?: number;
-}
-
 /** @param hasGraph whether a graph is really launched, which is not the same as asked for */
-export function captureWish({ cell }: CaptureTarget, hasGraph: boolean, options: WishOptions): CaptureWish {
+export function captureWish({ cell }: CaptureTarget, hasGraph: boolean, options: ProfileOptions): CaptureWish {
   const dla = options.dla === true;
   return {
     output: options.output ?? `${fileName(cell.model)}_profile`,

@@ -2,11 +2,10 @@ import { dirname, join } from 'node:path';
 
 import { type CachedEngine, EngineCache } from '../../engines/engine-cache.ts';
 import { engineName } from '../../engines/engine-note.ts';
-import type { CapturedCell } from './capture.ts';
 import type { KeyedCell } from '../../records/cell.ts';
 import { cellLabel } from '../../text/cell-label.ts';
 import { UsageError } from '../../errors.ts';
-import type { Plan } from '../../records/plan.ts';
+import type { Plan, PlannedBuild, PlannedRun } from '../../records/plan.ts';
 import { printable } from '../../text/printable.ts';
 import type { Sweep } from '../../records/sweep.ts';
 import { readStoredPlan, type StoredPlan } from '../../run/stored-plan.ts';
@@ -18,11 +17,14 @@ import { planOf } from '../../store/sweeps/sweeps.ts';
 import { namedCells } from '../../selection/by-name.ts';
 import type { Io } from '../../cli/io.ts';
 import { prepare, type Prepared, readMatrix } from '../plan/index.ts';
+import type { ProfileOptions } from './command.ts';
 
-export interface TargetOptions {
-  readonly matrix?: string;
-  readonly trtexec?: string;
-  readonly tensorrt?: string;
+/** A cell with what builds its engine, and what a timed run of it is called with. */
+interface CapturedCell {
+  readonly cell: KeyedCell;
+  readonly build: PlannedBuild;
+  readonly run: PlannedRun;
+  readonly tensorrt: string;
 }
 
 /** What a capture of a cell rests on. */
@@ -41,7 +43,7 @@ const LISTED = 4;
 export async function captureTarget(
   name: string | undefined,
   store: OpenStore | null,
-  options: TargetOptions,
+  options: ProfileOptions,
   io: Io,
 ): Promise<CaptureTarget> {
   if (options.matrix !== undefined) return ofMatrix(name, options.matrix, store, options, io);
@@ -66,7 +68,7 @@ async function ofMatrix(
   name: string | undefined,
   path: string,
   store: OpenStore | null,
-  { tensorrt, trtexec }: TargetOptions,
+  { tensorrt, trtexec }: ProfileOptions,
   io: Io,
 ): Promise<CaptureTarget> {
   const cells = readMatrix(path, io).cells.map(({ cell }) => cell);
