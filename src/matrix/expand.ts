@@ -1,17 +1,17 @@
 import { basename, dirname, resolve } from 'node:path';
 
-import { type KeyedCell, keyedCell, PRECISIONS, type Shapes } from '../records/cell.ts';
+import { keyedCell, PRECISIONS, type Shapes } from '../records/cell.ts';
 import type { SourcePosition } from '../errors.ts';
 import { type CoolDown, readCoolDown } from '../machine/requests.ts';
-import type { HashedFiles, Matrix, MatrixCell, Placed } from './matrix.ts';
+import type { HashedFiles, Matrix, MatrixCell } from './matrix.ts';
 import { namedWords } from '../records/axis.ts';
 import { isOneOf } from '../text/unknown-values.ts';
-import { type AxisValue, isDimensionAxis, isOn, type Point, productSize } from './points/axes.ts';
+import { isDimensionAxis, isOn, type Point, productSize } from './points/axes.ts';
 import { buildShapes, checkLimitNames, type Outside, outsideProfile, symbolsOf } from './points/shapes.ts';
 import { cellFields, CELL_FIELDS, flagFields } from './cells/cell-fields.ts';
 import { MATRIX_DEFAULTS } from './schema/defaults.ts';
 import { type Filter, readFilter } from './cells/filter-expression.ts';
-import { checkParameters, drivenCell, envFlags, envOf, type ModelHarness } from './schema/harness.ts';
+import { checkParameters, drivenCell, envFlags, envOf, harnessFiles, type ModelHarness } from './schema/harness.ts';
 import { inputsOf } from './models/input-files.ts';
 import { mergeBuild, readBuild, readMethod } from './schema/settings.ts';
 import { type MatrixModel, reachPrecision, readModels } from './models/models.ts';
@@ -30,18 +30,19 @@ const MAX_CELLS = 20_000;
 export function expandMatrix(
   file: MatrixFile,
   fileName: string,
-  hashed: HashedFiles,
+  hashFiles: (paths: readonly string[]) => HashedFiles,
   list: MistakeList,
 ): Omit<Matrix, 'executes'> {
   const models = readModels(file, list);
   const points = pointsOf(file, models, list);
+  const hashed = hashFiles(points.flatMap(filesOf));
   checkBuildNames(file, points, list);
   const size = points.reduce(
     (sum, entry) => sum + entry.blocks.reduce((inner, axes) => inner + productSize(axes), 0),
     0,
   );
   if (size > MAX_CELLS) list.add(['axes'], `${size} cells; at most ${MAX_CELLS} are taken`);
-  const all = size > MAX_CELLS ? [] : points.flatMap((entry) => modelCells(entry, file, hashed, list));
+  const all = size > MAX_CELLS ? [] : points.flatMap((entry) => modelCells(entry, { file, hashed, list }));
   const kept = applyExclude(file, all, list);
   const { cells, merged } = mergeIdentical(kept);
   return {
@@ -68,6 +69,12 @@ export function expandMatrix(
   };
 }
 
+/** The files whose content is part of the cells of a model: absolute paths. */
+function filesOf({ model: { harness, inputFiles, name }, points }: ModelPoints): string[] {
+  const inputs = Object.values(inputFiles).map(({ value }) => value);
+  return harness === null ? inputs : [...inputs, ...harnessFiles(harness, name, points)];
+}
+
 /** A path is meant from the folder of the file that states it. */
 function besideFile(stated: string, path: SourcePath, list: MistakeList): string {
   return resolve(dirname(list.at(path).file), stated);
@@ -78,54 +85,50 @@ function recordingsOf(stated: string, list: MistakeList): string {
   return /^[\w-]+$/.test(stated) ? stated : besideFile(stated, ['replay'], list);
 }
 
-function modelCells(
-  { model, points }: ModelPoints,
-  file: MatrixFile,
-  hashed: HashedFiles,
-  list: MistakeList,
-): MatrixCell[] {
+interface Expansion {
+  readonly file: MatrixFile;
+  readonly hashed: HashedFiles;
+  readonly list: MistakeList;
+}
+
+function modelCells({ model, points }: ModelPoints, all: Expansion): MatrixCell[] {
+  const { file, hashed, list } = all;
+  if (model.harness !== null) return harnessCells(model.harness, model, points, all);
   const runs = points.flatMap(({ shapes, dimensions }) => (shapes === null ? [] : [{ shapes, dimensions }]));
   const build = mergeBuild(file.build, model.build);
   const template = points.find((point) => point.template !== null)?.template ?? null;
   const profile =
-    template === null || model.engine !== null || model.harness !== null || runs.length === 0
+    template === null || model.engine !== null || runs.length === 0
       ? null
       : buildShapes({ template, build, path: limitsPath(file, model), runs }, list);
-  const { harness } = model;
-  if (harness !== null) {
-    const known = new Set(points.flatMap(({ point }) => [...point.keys()]));
-    if (points.length > 0) checkParameters(harness, known, list);
-    return points.flatMap((point) => harnessCell(harness, { model, file, hashed, list }, point));
-  }
-  return points.flatMap((point) => {
-    if (profile !== null && point.shapes !== null) {
-      const outside = outsideProfile(point.shapes, profile);
-      if (outside !== null) {
-        list.addAt(dimensionAt(point, outside) ?? list.keyAt(model.path), `model "${model.name}": ${outside.problem}`);
-        return [];
-      }
+  const files = Object.entries(model.inputFiles).map(([input, { value, at }]) => [
+    input,
+    { value, at, bytes: hashed.get(value)?.bytes ?? 0 },
+  ]);
+  return points.flatMap((shaped) => {
+    const { dimensions, point, shapes } = shaped;
+    const outside = profile === null || shapes === null ? null : outsideProfile(shapes, profile);
+    if (outside !== null) {
+      list.addAt(dimensionAt(shaped, outside) ?? list.keyAt(model.path), `model "${model.name}": ${outside.problem}`);
+      return [];
     }
-    const cell = cellOfPoint(model, point.point, point.shapes ?? {}, hashed, list);
-    if (cell === null) return [];
-    const buildRequest = readBuild(file, model, point.point, cell.source, profile, list);
+    const found = cellOfPoint(model, point, shapes ?? {}, all);
+    if (found === null) return [];
+    const { cell, note, precisionAt, source } = found;
+    const request = readBuild(file, model, point, source, profile, list);
     return [
       {
-        cell: cell.keyed,
+        cell,
         harness: null,
-        env: envOf(point.point),
-        dimensions: point.dimensions,
-        method: readMethod(file, point.point, buildRequest, list),
-        build: buildRequest,
-        shapesAt: shapePlaces(model, point, list),
-        inputFiles: Object.fromEntries(
-          Object.entries(model.inputFiles).map(([input, { value, at }]) => [
-            input,
-            { value, at, bytes: hashed.get(value)?.bytes ?? 0 },
-          ]),
-        ),
+        env: envOf(point),
+        dimensions,
+        method: readMethod(file, point, request, list),
+        build: request,
+        shapesAt: shapePlaces(model, shaped, list),
+        inputFiles: Object.fromEntries(files),
         at: list.keyAt(model.path),
-        precisionAt: cell.precisionAt,
-        notes: [model.note, cell.note].filter((note) => note !== null),
+        precisionAt,
+        notes: [model.note, note].filter((each) => each !== null),
       },
     ];
   });
@@ -137,46 +140,42 @@ function dimensionAt({ template, point }: ShapedPoint, { input, place }: Outside
   return typeof symbol === 'string' ? (point.get(symbol)?.at ?? null) : null;
 }
 
-/** The cell of a point that another harness measures. */
-function harnessCell(
+/** The cells of a model that another harness measures. */
+function harnessCells(
   harness: ModelHarness,
-  {
-    model,
-    file,
-    hashed,
-    list,
-  }: {
-    readonly model: MatrixModel;
-    readonly file: MatrixFile;
-    readonly hashed: HashedFiles;
-    readonly list: MistakeList;
-  },
-  point: ShapedPoint,
+  model: MatrixModel,
+  points: readonly ShapedPoint[],
+  { file, hashed, list }: Expansion,
 ): MatrixCell[] {
-  const symbols = symbolsOf(Object.values(point.template ?? {}));
-  const driven = drivenCell(harness, model.name, point.point, point.shapes ?? {}, symbols, hashed, list);
-  if (driven === null) return [];
-  const build = readBuild(file, model, new Map(), { kind: 'none' }, null, list);
-  const method = readMethod(file, new Map(), { ...build, flags: {} }, list);
-  const { estimateS, timeoutS } = driven.planned;
-  return [
-    {
-      cell: driven.cell,
-      harness: { ...driven.harness, estimateS, timeoutS },
-      env: envOf(point.point),
-      dimensions: point.dimensions,
-      method: { ...method, flags: {} },
-      build: { ...build, flags: {}, isFrozen: false, timingCache: { kind: 'none' } },
-      shapesAt: shapePlaces(model, point, list),
-      inputFiles: {},
-      at: list.keyAt(model.path),
-      precisionAt: point.point.get('precision')?.at ?? list.keyAt(model.path),
-      notes: model.note === null ? [] : [model.note],
-    },
-  ];
+  const known = new Set(points.flatMap(({ point }) => [...point.keys()]));
+  if (points.length > 0) checkParameters(harness, known, list);
+  return points.flatMap((shaped) => {
+    const { dimensions, point, shapes, template } = shaped;
+    const symbols = symbolsOf(Object.values(template ?? {}));
+    const driven = drivenCell(harness, model.name, point, shapes ?? {}, symbols, hashed, list);
+    if (driven === null) return [];
+    const build = readBuild(file, model, new Map(), { kind: 'none' }, null, list);
+    const method = readMethod(file, new Map(), { ...build, flags: {} }, list);
+    const { estimateS, timeoutS } = driven.planned;
+    return [
+      {
+        cell: driven.cell,
+        harness: { ...driven.harness, estimateS, timeoutS },
+        env: envOf(point),
+        dimensions,
+        method: { ...method, flags: {} },
+        build: { ...build, flags: {}, isFrozen: false, timingCache: { kind: 'none' } },
+        shapesAt: shapePlaces(model, shaped, list),
+        inputFiles: {},
+        at: list.keyAt(model.path),
+        precisionAt: point.get('precision')?.at ?? list.keyAt(model.path),
+        notes: model.note === null ? [] : [model.note],
+      },
+    ];
+  });
 }
 
-function cellOfPoint(model: MatrixModel, point: Point, shapes: Shapes, hashed: HashedFiles, list: MistakeList) {
+function cellOfPoint(model: MatrixModel, point: Point, shapes: Shapes, { hashed, list }: Expansion) {
   const stated = point.get('precision');
   const precision = stated?.value.kind === 'word' ? stated.value.word : null;
   if (!isOneOf(PRECISIONS, precision)) return null;
@@ -186,7 +185,8 @@ function cellOfPoint(model: MatrixModel, point: Point, shapes: Shapes, hashed: H
     list.addAt(reached.at ?? precisionAt, reached.problem);
     return null;
   }
-  const keyed: KeyedCell = keyedCell({
+  const streams = point.get('streams')?.value;
+  const cell = keyedCell({
     model: model.name,
     precision: model.engine === null ? precision : 'unstated',
     precisionVia: reached.via,
@@ -194,25 +194,18 @@ function cellOfPoint(model: MatrixModel, point: Point, shapes: Shapes, hashed: H
     // The DLA takes no launches by graph: trtexec 10.10 and newer turns them off there by itself.
     cudaGraph: isOn(point.get('cudaGraph')) && !isOnDla(point),
     dataTransfers: isOn(point.get('dataTransfers')),
-    streams: numberOf(point.get('streams')) ?? 1,
+    streams: streams?.kind === 'number' ? streams.number : 1,
     spinWait: isOn(point.get('spinWait')),
     inputs: inputsOf(model, shapes, hashed, list),
     axisFlags: { ...axisFlags(point), ...envFlags(point) },
   });
-  return { keyed, source: reached.source, note: reached.note, precisionAt };
-}
-
-function numberOf(placed: Placed<AxisValue> | undefined): number | null {
-  return placed?.value.kind === 'number' ? placed.value.number : null;
+  return { cell, source: reached.source, note: reached.note, precisionAt };
 }
 
 function checkBuildNames(file: MatrixFile, entries: readonly ModelPoints[], list: MistakeList): void {
-  const all = namesOf(entries);
-  checkLimitNames(file.build, ['build'], all.dimensions, all.inputs, list);
+  checkLimitNames(file.build, ['build'], namesOf(entries), list);
   for (const entry of entries) {
-    const own = namesOf([entry]);
-    const path = [...entry.model.path, 'build'];
-    checkLimitNames(entry.model.build, path, own.dimensions, own.inputs, list);
+    checkLimitNames(entry.model.build, [...entry.model.path, 'build'], namesOf([entry]), list);
   }
 }
 
@@ -264,15 +257,11 @@ export function matches({ cell, dimensions }: MatrixCell, filter: Filter): boole
 }
 
 function mergeIdentical(all: readonly MatrixCell[]): Pick<Matrix, 'cells' | 'merged'> {
-  const byKey = Map.groupBy(all, ({ cell }) => cell.key);
-  const cells: MatrixCell[] = [];
-  const merged: { key: string; times: number }[] = [];
-  for (const [key, same] of byKey) {
-    const [first] = same;
-    if (first !== undefined) cells.push(first);
-    if (same.length > 1) merged.push({ key, times: same.length });
-  }
-  return { cells, merged };
+  const byKey = [...Map.groupBy(all, ({ cell }) => cell.key)];
+  return {
+    cells: byKey.flatMap(([, same]) => same.slice(0, 1)),
+    merged: byKey.flatMap(([key, { length }]) => (length > 1 ? [{ key, times: length }] : [])),
+  };
 }
 
 /** At more than this the stamps of trtexec, which are float32, are too coarse for short inferences. */

@@ -4,11 +4,8 @@ import { MatrixError, type Mistake, UsageError } from '../errors.ts';
 import type { HashedFiles, Matrix } from './matrix.ts';
 import { expandMatrix } from './expand.ts';
 import { executedCode } from './executed-code.ts';
-import { harnessFiles } from './schema/harness.ts';
-import { readModels } from './models/models.ts';
 import { MistakeList, sortMistakes, mergeNodes, type SourceNode } from './yaml/source-node.ts';
-import { pointsOf } from './points/points.ts';
-import { type MatrixFile, matrixSchema } from './schema/schema.ts';
+import { matrixSchema } from './schema/schema.ts';
 import { readSchema } from './yaml/schema-mistakes.ts';
 import { readYaml } from './yaml/yaml-source.ts';
 
@@ -50,32 +47,13 @@ export function loadMatrix(
   mistakes.push(...formal);
   if (file === null) throw new MatrixError(sortMistakes(mistakes));
   const list = new MistakeList(source);
-  const hashed = files.hashFiles(filesOf(file, new MistakeList(source)));
-  const matrix = expandMatrix(file, shownPath, hashed, list);
+  const matrix = expandMatrix(file, shownPath, files.hashFiles, list);
   mistakes.push(...list.mistakes);
   if (mistakes.length > 0) throw new MatrixError(sortMistakes(mistakes));
   if (matrix.cells.length === 0) {
     throw new MatrixError([{ at: root.at, problem: 'the matrix has no cells' }]);
   }
   return { ...matrix, executes };
-}
-
-/** The files whose content is part of a cell. What is wrong with the axes is told when they are expanded. */
-function filesOf(file: MatrixFile, unheard: MistakeList): string[] {
-  const models = readModels(file, unheard);
-  const driven = models.filter(({ harness }) => harness !== null);
-  return [
-    ...models.flatMap(({ inputFiles }) => Object.values(inputFiles).map(({ value }) => value)),
-    ...pointsOf(file, driven, unheard).flatMap(({ model: { harness, name }, points }) =>
-      harness === null
-        ? []
-        : harnessFiles(
-            harness,
-            name,
-            points.map(({ point }) => point),
-          ),
-    ),
-  ];
 }
 
 /** The file on top of the files that it extends; null when one of them cannot be read as YAML. */

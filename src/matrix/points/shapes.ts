@@ -86,8 +86,7 @@ function limitOf(limit: Limit, input: string, { template, build, runs }: BuildSh
 export function checkLimitNames(
   build: BuildFile | undefined,
   path: SourcePath,
-  dimensions: readonly string[],
-  inputs: readonly string[],
+  { dimensions, inputs }: { readonly dimensions: readonly string[]; readonly inputs: readonly string[] },
   list: MistakeList,
 ): void {
   for (const limit of ['min', 'opt', 'max'] as const) {

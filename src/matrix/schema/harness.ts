@@ -45,9 +45,13 @@ function namesIn(value: unknown): Set<string> {
 }
 
 /** The files whose content the cells of a harness depend on: absolute paths. */
-export function harnessFiles(harness: ModelHarness, model: string, points: readonly Point[]): string[] {
+export function harnessFiles(
+  harness: ModelHarness,
+  model: string,
+  points: readonly { readonly point: Point }[],
+): string[] {
   const { driver, settings, resolve } = harness;
-  const files = points.flatMap((point) => driver.files(filled(settings, parametersOf(harness, model, point))));
+  const files = points.flatMap(({ point }) => driver.files(filled(settings, parametersOf(harness, model, point))));
   return [...new Set(files)].map(resolve);
 }
 
