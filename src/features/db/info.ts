@@ -4,7 +4,6 @@ import { folderSize, sizeOf } from '../../artefacts/folders.ts';
 import { artefactsFolderOf, sweepFolderOf } from '../../artefacts/layout.ts';
 import { EXIT_CODES, type ExitCode } from '../../exit-codes.ts';
 import { freeBytes, LEAST_KEPT_SWEEPS, type PrunableSweep, prunableSweeps } from '../../store/prune.ts';
-import { infoText } from './info-text.ts';
 import type { InfoOutput } from './output.ts';
 import { schemaTag } from '../../store/file/migrations.ts';
 import type { OpenStore } from '../../store/file/open.ts';
@@ -13,6 +12,11 @@ import { type Io, printResult } from '../../cli/io.ts';
 import { migrationsFolder } from '../../cli/store-location.ts';
 import { withStore } from '../../cli/with-store.ts';
 import type { InfoOptions } from './command.ts';
+import { printable } from '../../text/printable.ts';
+import type { Look } from '../../terminal/look.ts';
+import { count, formatBytes } from '../../terminal/numbers.ts';
+import { renderTable } from '../../terminal/table.ts';
+import { padEnd, wrapWords } from '../../terminal/text-width.ts';
 
 /** What `db info` asks of what could go. */
 const PRUNE_DAYS = 90;
@@ -54,4 +58,93 @@ async function sum(sweeps: readonly PrunableSweep[], artefacts: string): Promise
     total.artefactBytes += (await folderSize(sweepFolderOf(artefacts, sweepId))).bytes;
   }
   return total;
+}
+
+const LABEL_WIDTH = 11;
+
+function infoText(output: InfoOutput, look: Look): string[] {
+  const lines = [
+    ['store', `${printable(output.path)}, schema ${output.storeSchema}`],
+    ['size', sizeText(output)],
+    ['beside it', besideText(output)],
+    ['sweeps', sweepsText(output)],
+    ['kept', keptText(output)],
+    ['said', saidText(output)],
+    ['prune', pruneText(output)],
+  ].flatMap(([label = '', text = '']) => labelled(label, text, look));
+  if (output.runs.length === 0) return lines;
+  return [...lines, '', ...runsTable(output, look), '', ...machinesTable(output, look)];
+}
+
+function labelled(label: string, text: string, look: Look): string[] {
+  return wrapWords(text, look.columns - LABEL_WIDTH).map(
+    (line, index) => look.style.dim(padEnd(index === 0 ? label : '', LABEL_WIDTH)) + line,
+  );
+}
+
+function sizeText({ bytes: { file, wal, free } }: InfoOutput): string {
+  const parts = [
+    formatBytes(file),
+    wal > 0 && `${formatBytes(wal)} in the WAL`,
+    free > 0 && `${formatBytes(free)} of it free`,
+  ];
+  return parts.filter((part) => part !== false).join(', ');
+}
+
+function besideText({ bytes: { artefacts, engines, variants } }: InfoOutput): string {
+  const there = Object.entries({ artefacts, engines, variants }).filter(([, bytes]) => bytes > 0);
+  return there.length === 0 ? 'nothing' : there.map(([name, bytes]) => `${name} ${formatBytes(bytes)}`).join(', ');
+}
+
+function sweepsText({ rows, firstAt, lastAt }: InfoOutput): string {
+  const span = firstAt === null ? '' : `, ${firstAt.slice(0, 10)} to ${lastAt?.slice(0, 10)}`;
+  const open = rows.unfinishedSweeps === 0 ? '' : `, ${rows.unfinishedSweeps} not finished`;
+  return `${rows.sweeps}${span}${open}; ${count(rows.cells, 'cell')}, ${count(rows.builds, 'build')}`;
+}
+
+function keptText({ samples, layerProfiles, artefactFiles, rows }: InfoOutput): string {
+  const pruned = rows.prunedRuns === 0 ? '' : `; ${count(rows.prunedRuns, 'run')} pruned`;
+  return `samples of ${count(samples.runs, 'run')} (${formatBytes(samples.bytes)}), layers of ${layerProfiles.runs} (${formatBytes(layerProfiles.bytes)}), ${count(artefactFiles, 'file')} of artefacts${pruned}`;
+}
+
+function saidText({ rows }: InfoOutput): string {
+  return `${count(rows.baselines, 'baseline')}, ${count(rows.openFindings, 'open finding')}, ${count(rows.accuracies, 'accuracy', 'accuracies')}`;
+}
+
+function pruneText({ prunable }: InfoOutput): string {
+  const { days, sweeps, sampleBytes, artefactBytes } = prunable;
+  return sweeps === 0
+    ? `nothing is older than ${days} days and not needed`
+    : `--keep ${days}d would take ${formatBytes(sampleBytes)} of samples and up to ${formatBytes(artefactBytes)} of artefacts from ${count(sweeps, 'sweep')}`;
+}
+
+type RunsRow = InfoOutput['runs'][number];
+
+const OUTCOMES = ['measured', 'built', 'unfit', 'failed'] as const;
+
+function runsTable({ runs }: InfoOutput, look: Look): string[] {
+  const right = 'right' as const;
+  return renderTable<RunsRow>(
+    [
+      { header: 'runs', text: ({ role }) => role },
+      { header: 'provenance', text: ({ provenance }) => provenance },
+      ...OUTCOMES.map((kind) => ({ header: kind, text: (row: RunsRow) => String(row[kind]), align: right })),
+    ],
+    runs,
+    look,
+  );
+}
+
+function machinesTable({ machines }: InfoOutput, look: Look): string[] {
+  const right = 'right' as const;
+  return renderTable<InfoOutput['machines'][number]>(
+    [
+      { header: 'host', text: ({ host }) => printable(host ?? 'unknown'), minWidth: 8 },
+      { header: 'GPU', text: ({ gpu }) => printable(gpu ?? 'unknown'), minWidth: 8 },
+      { header: 'environments', text: (row) => String(row.environments), align: right, dropRank: 1 },
+      { header: 'runs', text: (row) => String(row.runs), align: right },
+    ],
+    machines,
+    look,
+  );
 }

@@ -5,7 +5,6 @@ import { artefactsFolderOf } from '../../artefacts/layout.ts';
 import { EXIT_CODES, type ExitCode } from '../../exit-codes.ts';
 import type { ArtefactMerge, StoreMerge } from '../../store/merge/report.ts';
 import { copyArtefacts } from '../../artefacts/copy-artefacts.ts';
-import { mergeText } from './merge-text.ts';
 import type { MergeOutput } from './output.ts';
 import { mergeStore } from '../../store/merge/merge-store.ts';
 import { openOther, refuseOther } from '../../store/merge/other-store.ts';
@@ -15,6 +14,10 @@ import { migrationsFolder, STORE_NAME, storePath } from '../../cli/store-locatio
 import { told, usingStore } from '../../cli/with-store.ts';
 import { Ticker } from './ticker.ts';
 import type { MergeOptions } from './command.ts';
+import { printable } from '../../text/printable.ts';
+import type { Look } from '../../terminal/look.ts';
+import { count, formatBytes } from '../../terminal/numbers.ts';
+import { wrapWords } from '../../terminal/text-width.ts';
 
 type MergedStore = MergeOutput['stores'][number];
 
@@ -71,4 +74,63 @@ async function artefactsOf(
   const [from, to] = [artefactsFolderOf(otherPath), artefactsFolderOf(path)];
   if (options.artefacts === false || from === to) return null;
   return copyArtefacts(db, merge, from, to, (folders) => ticker.tell(`copying artefacts: ${folders} runs`), io.signal);
+}
+
+function mergeText({ stores }: MergeOutput, look: Look): string[] {
+  return stores.flatMap((store, index) => [
+    ...(index === 0 ? [] : ['']),
+    ...storeLines(store, look).flatMap((line) => wrapWords(line, look.columns)),
+    ...store.conflicts.flatMap((conflict) => conflictLines(conflict, look)),
+  ]);
+}
+
+function storeLines(store: MergedStore, look: Look): string[] {
+  const { added, alreadyThere, artefacts, conflicts, path, updatedSweeps } = store;
+  const news = addedWords(added);
+  const there = `${count(alreadyThere.sweeps, 'sweep')} and ${count(alreadyThere.runs, 'run')} were there already`;
+  const differing = conflicts.reduce((sum, { rows }) => sum + rows, 0);
+  return [
+    `${look.style.strong(printable(path))}: ${news === '' ? 'nothing new' : `${news} came`}${alreadyThere.sweeps + alreadyThere.runs === 0 ? '' : `; ${there}`}`,
+    ...(updatedSweeps === 0 ? [] : [`${count(updatedSweeps, 'sweep')} had come further there: brought up to it`]),
+    ...artefactLines(artefacts),
+    ...(differing === 0
+      ? []
+      : [
+          look.style.warn(
+            `${count(differing, 'row')} ${differing === 1 ? 'differs' : 'differ'} under the same id: what was here is kept`,
+          ),
+        ]),
+  ];
+}
+
+function addedWords(added: MergedStore['added']): string {
+  const words: [number, string, string?][] = [
+    [added.sweeps, 'sweep'],
+    [added.runs, 'run'],
+    [added.cells, 'cell'],
+    [added.baselines, 'baseline'],
+    [added.findings, 'finding'],
+    [added.acknowledgements, 'acceptance'],
+    [added.accuracy, 'accuracy', 'accuracies'],
+  ];
+  return words
+    .filter(([number]) => number > 0)
+    .map(([number, noun, plural]) => count(number, noun, plural))
+    .join(', ');
+}
+
+function artefactLines(artefacts: MergedStore['artefacts']): string[] {
+  if (artefacts === null) return [];
+  const { folders, bytes, missing } = artefacts;
+  return [
+    ...(folders === 0 ? [] : [`artefacts of ${count(folders, 'run')} came, ${formatBytes(bytes)}`]),
+    ...(missing === 0 ? [] : [`${count(missing, 'run')} had no artefacts there either`]),
+  ];
+}
+
+function conflictLines({ table, columns, rows, examples }: MergedStore['conflicts'][number], look: Look): string[] {
+  const what = columns.length === 0 ? 'not here, though their run is' : columns.join(', ');
+  const more = rows > examples.length ? ', …' : '';
+  const text = `  ${table}: ${what} (${rows}: ${examples.map(printable).join(', ')}${more})`;
+  return wrapWords(text, look.columns);
 }

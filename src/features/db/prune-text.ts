@@ -20,15 +20,14 @@ export function pruneText(report: PruneOutput, names: NamesOfSweeps, look: Look)
   }
   const sum = (of: (sweep: PrunedSweep) => number): number => sweeps.reduce((total, sweep) => total + of(sweep), 0);
   const shared = sum((sweep) => sweep.sharedFolders);
+  const layerBytes = sum((sweep) => sweep.layerBytes);
   const parts = [
     `samples ${formatBytes(sum((sweep) => sweep.sampleBytes))}`,
-    ...(sum((sweep) => sweep.layerBytes) > 0 ? [`layers ${formatBytes(sum((sweep) => sweep.layerBytes))}`] : []),
+    ...(layerBytes > 0 ? [`layers ${formatBytes(layerBytes)}`] : []),
     `artefacts ${formatBytes(sum((sweep) => sweep.artefactBytes))}`,
   ];
-  const about = `${count(sweeps.length, 'sweep')}, ${count(
-    sum(({ runs }) => runs),
-    'run',
-  )}: ${parts.join(', ')}`;
+  const runs = sum((sweep) => sweep.runs);
+  const about = `${count(sweeps.length, 'sweep')}, ${count(runs, 'run')}: ${parts.join(', ')}`;
   return [
     ...tableOf(sweeps, names, look),
     '',
@@ -68,20 +67,16 @@ function tableOf(sweeps: readonly PrunedSweep[], names: NamesOfSweeps, look: Loo
       { header: 'started', text: ({ startedAt }) => (startedAt ?? '–').slice(0, 10) },
       { header: 'matrix', text: ({ sweepId }) => printable(names.get(sweepId) ?? ''), minWidth: 8, dropRank: 2 },
       { header: 'runs', text: ({ runs }) => String(runs), align: right, dropRank: 1 },
-      {
-        header: 'samples',
-        text: ({ sampleBytes }) => (sampleBytes === 0 ? '' : formatBytes(sampleBytes)),
-        align: right,
-      },
-      { header: 'layers', text: ({ layerBytes }) => (layerBytes === 0 ? '' : formatBytes(layerBytes)), align: right },
-      {
-        header: 'artefacts',
-        text: ({ artefactBytes }) => (artefactBytes === 0 ? '' : formatBytes(artefactBytes)),
-        align: right,
-      },
+      { header: 'samples', text: ({ sampleBytes }) => bytesText(sampleBytes), align: right },
+      { header: 'layers', text: ({ layerBytes }) => bytesText(layerBytes), align: right },
+      { header: 'artefacts', text: ({ artefactBytes }) => bytesText(artefactBytes), align: right },
     ],
     sweeps.slice(0, SHOWN),
     look,
   );
   return sweeps.length > SHOWN ? [...table, look.style.dim(`… and ${sweeps.length - SHOWN} more`)] : table;
+}
+
+function bytesText(bytes: number): string {
+  return bytes === 0 ? '' : formatBytes(bytes);
 }

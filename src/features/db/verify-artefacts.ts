@@ -67,23 +67,15 @@ async function verifyRun(
   isQuick: boolean,
 ): Promise<StoreDamage[]> {
   if (isPruned) return existsSync(folder) ? [prunedLeft(folder)] : [];
-  if (!existsSync(folder)) {
-    return [
-      {
-        kind: 'artefactMissing',
-        where: folder,
-        what: 'is not there',
-        advice: 'bring it back from a backup; the stored results are whole without it',
-      },
-    ];
-  }
+  const advice = 'bring it back from a backup; the stored results are whole without it';
+  const missing = (where: string): StoreDamage => ({ kind: 'artefactMissing', where, what: 'is not there', advice });
+  if (!existsSync(folder)) return [missing(folder)];
   const problems = await verifyRunFolder(folder, files, isQuick);
-  return problems.map(({ kind, file }) => ({
-    kind: kind === 'missing' ? 'artefactMissing' : 'artefactDamaged',
-    where: join(folder, file),
-    what: kind === 'missing' ? 'is not there' : 'has another content than was stored',
-    advice: 'bring it back from a backup; the stored results are whole without it',
-  }));
+  return problems.map(({ kind, file }): StoreDamage => {
+    const where = join(folder, file);
+    if (kind === 'missing') return missing(where);
+    return { kind: 'artefactDamaged', where, what: 'has another content than was stored', advice };
+  });
 }
 
 async function verifyAttached(
@@ -115,12 +107,8 @@ function strangersIn(folder: string, sweepId: string, known: KnownArtefacts): St
 }
 
 function notStored(where: string): StoreDamage {
-  return {
-    kind: 'notStored',
-    where,
-    what: 'is a run that the store lacks',
-    advice: `\`bench import ${where}\` takes it in`,
-  };
+  const advice = `\`bench import ${where}\` takes it in`;
+  return { kind: 'notStored', where, what: 'is a run that the store lacks', advice };
 }
 
 function cutOffRun(where: string, sweepId: string): StoreDamage {
@@ -128,7 +116,7 @@ function cutOffRun(where: string, sweepId: string): StoreDamage {
   return { kind: 'leftover', where, what: 'a run that was cut off', advice };
 }
 
-function cutOff(where: string): StoreDamage {
+export function cutOff(where: string): StoreDamage {
   return { kind: 'leftover', where, what: 'a copy that was cut off', advice: 'remove it' };
 }
 

@@ -18,7 +18,7 @@ import { printable } from '../../text/printable.ts';
 import type { VerifyOptions } from './command.ts';
 import type { VerifyOutput } from './output.ts';
 import { Ticker } from './ticker.ts';
-import { isDeadTemporary, verifyArtefacts } from './verify-artefacts.ts';
+import { cutOff, isDeadTemporary, verifyArtefacts } from './verify-artefacts.ts';
 
 /** `bench db verify`: looks for damage and changes nothing. */
 export async function verify(options: VerifyOptions, io: Io): Promise<ExitCode> {
@@ -34,20 +34,16 @@ export async function verify(options: VerifyOptions, io: Io): Promise<ExitCode> 
   }
   const { found, runs, sweeps } = looked;
   const isDamaged = !found.every(isHarmless);
-  printResult<VerifyOutput>(
-    io,
-    options,
-    {
-      schemaVersion: 1,
-      path,
-      quick,
-      sweeps,
-      runs,
-      isDamaged,
-      found: found.map(({ kind, where, what, advice }) => ({ kind, where, what, advice })),
-    },
-    verifyText,
-  );
+  const output: VerifyOutput = {
+    schemaVersion: 1,
+    path,
+    quick,
+    sweeps,
+    runs,
+    isDamaged,
+    found: found.map(({ kind, where, what, advice }) => ({ kind, where, what, advice })),
+  };
+  printResult(io, options, output, verifyText);
   return isDamaged ? EXIT_CODES.incomplete : EXIT_CODES.fine;
 }
 
@@ -115,12 +111,7 @@ function leftCopies(folder: string, name: string): StoreDamage[] {
   const base = name.replace(/\.sqlite$/, '');
   return readdirSync(folder)
     .filter((other) => other.startsWith(base) && isDeadTemporary(other))
-    .map((other) => ({
-      kind: 'leftover',
-      where: join(folder, other),
-      what: 'a copy that was cut off',
-      advice: 'remove it',
-    }));
+    .map((other) => cutOff(join(folder, other)));
 }
 
 /** One line for each thing, never cut: paths are to be copied. */

@@ -18,5 +18,5 @@ export const reproCommand = defineCommand({
   define,
   // It hides names itself, in files as well.
   redact: ({ redact, script }) => redact === true && typeof script !== 'string',
-  run: async ([name], options, io) => (await import('./repro.ts')).repro(name, options, io),
+  run: async ([name], options, io) => (await import('./repro.ts')).reproduce(name, options, io),
 });

@@ -14,7 +14,7 @@ import { NO_GIT } from '../../records/sweep.ts';
 import { isSecret } from '../../text/secret-name.ts';
 import { stringOrNull } from '../../text/unknown-values.ts';
 import { readStoredPlan, type StoredPlan } from '../../run/stored-plan.ts';
-import { foreignWords, type LocalNames, localWords, programPlace } from './words.ts';
+import { foreignWords, type LocalNames, localWords, programPlace } from './reproduction.ts';
 import { isStoredVariable } from '../../process/environment-variables.ts';
 import { buildRunOf } from '../../store/builds/builds.ts';
 import { findCells } from '../../store/cells.ts';
@@ -23,8 +23,8 @@ import type { OpenStore } from '../../store/file/open.ts';
 import { showRun, type ShownRun } from '../../store/runs/show-run.ts';
 import { findSweep, planOf } from '../../store/sweeps/sweeps.ts';
 import { storedRun } from '../../selection/by-name.ts';
-import { cachedEngine, drawnInputs, factsOf, hashOrNull, inputFiles, modelOf } from './files.ts';
-import { processOf, type StartedProcess } from './processes.ts';
+import { cachedEngine, drawnInputs, factsOf, hashOrNull, inputFiles, modelOf } from './sources.ts';
+import { processOf, type StartedProcess } from './sources.ts';
 
 /** Everything that it takes to run a stored run again. */
 export async function gatherReproduction(store: OpenStore, runId: string, cwd: string): Promise<Reproduction> {

@@ -6,7 +6,7 @@ import { expect, test } from 'vitest';
 import type { Reproduction } from '../../../src/features/repro/reproduction.ts';
 import { NO_GIT } from '../../../src/records/sweep.ts';
 import { reproScript } from '../../../src/features/repro/script.ts';
-import { localArgv, localWords, programPlace } from '../../../src/features/repro/words.ts';
+import { localArgv, localWords, programPlace } from '../../../src/features/repro/reproduction.ts';
 import { temporaryFolder } from '../../support/bench.ts';
 import { FakeGpu } from '../../support/fake-gpu.ts';
 import { runScript } from '../../support/repro-script.ts';
