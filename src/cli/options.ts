@@ -1,7 +1,6 @@
-import { InvalidArgumentError, Option } from '@commander-js/extra-typings';
+import { InvalidArgumentError, Option, type Command, type OptionValues } from '@commander-js/extra-typings';
 
 import { LAYER_GROUPINGS } from '../layers/layer-info.ts';
-import { DEFAULT_FAIL_ON, FAIL_ON_WORDS } from './fail-on.ts';
 import { readClockWish, readCoolDown, readNumaWish } from '../machine/requests.ts';
 import type { IntegerRange } from '../variants/make-inputs.ts';
 import { type CustomMetricId, isCustomMetric, METRIC_IDS } from '../records/metric.ts';
@@ -9,6 +8,8 @@ import { foldedNote, LONGEST_NOTE } from '../text/note.ts';
 import { readQuantity } from '../text/units.ts';
 import { isOneOf } from '../text/unknown-values.ts';
 import { readInstant } from '../text/utc-instant.ts';
+import { EXIT_CODES, type ExitCode } from '../exit-codes.ts';
+import type { CommonOptions } from './define-command.ts';
 
 /** A parser for commander. @param read gives null for what is wrong @param problem what the argument must be */
 function parser<Value>(read: (text: string) => Value | null, problem: string): (text: string) => Value {
@@ -188,4 +189,54 @@ export function collected(text: string, before: string[] = []): string[] {
 /** A list with commas. */
 export function commaList(text: string): string[] {
   return text.split(',').map((word) => word.trim());
+}
+
+const FAIL_ON_WORDS = ['regression', 'failed', 'unclear'] as const;
+
+type FailOnWord = (typeof FAIL_ON_WORDS)[number];
+
+/** `--fail-on`: which findings make an exit code other than 0. */
+export type FailOn = readonly FailOnWord[];
+
+export const DEFAULT_FAIL_ON: FailOn = ['regression', 'failed'];
+
+/** The exit code of what was found. A regression wins over failed runs. */
+export function failOn(asked: FailOn | undefined, found: Readonly<Record<FailOnWord, boolean>>): ExitCode {
+  const words = asked ?? DEFAULT_FAIL_ON;
+  if (found.regression && words.includes('regression')) return EXIT_CODES.regression;
+  if (found.failed && words.includes('failed')) return EXIT_CODES.incomplete;
+  return found.unclear && words.includes('unclear') ? EXIT_CODES.unclear : EXIT_CODES.fine;
+}
+
+/** What decides a plan, whether it is shown or carried out. */
+export function planOptions<Arguments extends unknown[]>(planning: Command<Arguments, CommonOptions>) {
+  return planning
+    .addOption(filterOption())
+    .option('--repeats <n>', 'runs of each cell', positiveInteger)
+    .option('--builds <n>', 'builds of each engine, each run so often', positiveInteger)
+    .option('--seed <n>', 'of the order of runs (default: a new one for each sweep)', positiveInteger)
+    .option('--profile', 'a profile run of each cell as well')
+    .option('--untrusted', 'refuse a matrix that would start or load something of its own choice')
+    .option('--trtexec <path>', 'the trtexec to use (default: $TRTEXEC, else from PATH)')
+    .option('--replay <set>', 'answer from recordings: the name of a set, or a folder');
+}
+
+/** How the executor hands work to Slurm. */
+export function settingOptions<A extends unknown[], O extends OptionValues>(submitting: Command<A, O>) {
+  return submitting
+    .option('--slurm-profile <file>', 'a YAML file with what stands under slurm: of a matrix')
+    .option('--slurm <key=value>', 'one of these settings, such as partition=gpu; may stand more than once', collected);
+}
+
+function every<Flags extends string>(flags: Flags, about: string, seconds: number, shown: string) {
+  return new Option(flags, about).argParser(duration).default(seconds, shown);
+}
+
+/** How Slurm is asked. */
+export function watchOptions<A extends unknown[], O extends OptionValues>(watching: Command<A, O>) {
+  return watching
+    .addOption(every('--poll <time>', 'Slurm is asked this often, at last', 30, '30s'))
+    .addOption(every('--max-pending <time>', 'tell of shards that wait longer', 86_400, '24h'))
+    .addOption(every('--lost-after <time>', 'a shard that nobody knows is lost after this', 120, '2m'))
+    .addOption(every('--late-files <time>', 'wait so long for the files of jobs that have ended', 75, '75s'));
 }

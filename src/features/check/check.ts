@@ -1,4 +1,4 @@
-import { failOn } from '../../cli/fail-on.ts';
+import { failOn } from '../../cli/options.ts';
 import { type Io, printResult } from '../../cli/io.ts';
 import { withStore } from '../../cli/with-store.ts';
 import type { ExitCode } from '../../exit-codes.ts';

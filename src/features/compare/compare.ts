@@ -1,4 +1,4 @@
-import { cellsOfSweeps } from '../../selection/by-name.ts';
+import { cellsOfSweeps, metricNamed } from '../../selection/by-name.ts';
 import { type AssembledCell, assembleSides, isTimed } from '../../judge/compare/assemble-sides.ts';
 import { CLOCK_LEVEL, clockLevelMhz } from '../../judge/run-trust.ts';
 import { compareMatrix, type JudgedCell } from '../../judge/compare/compare-matrix.ts';
@@ -24,10 +24,9 @@ import { seriesUntil } from '../../store/sweeps/find-sweeps.ts';
 import type { StoreDatabase } from '../../store/file/open.ts';
 import { acrossMethods, pairsOf } from './compare-across-methods.ts';
 import { type CellHistory, cellHistories } from '../../selection/cell-histories.ts';
-import { failOn } from '../../cli/fail-on.ts';
+import { failOn } from '../../cli/options.ts';
 import { type Io, printResult } from '../../cli/io.ts';
 import { isPath, withRunsOf } from '../../selection/runs-of-paths.ts';
-import { metricNamed } from '../../selection/by-name.ts';
 import { withStore } from '../../cli/with-store.ts';
 import type { WhyPoint } from '../why/index.ts';
 import { provenancesOf, resolveSides, type Side } from '../../selection/sides.ts';

@@ -1,5 +1,5 @@
 import { defineCommand, type OptionsOf, type PlainCommand } from '../../cli/define-command.ts';
-import { planOptions } from '../../cli/sweep-options.ts';
+import { planOptions } from '../../cli/options.ts';
 
 const define = (command: PlainCommand) =>
   planOptions(command.arguments('<matrix>')).option('--tensorrt <version>', 'plan for this version, without a trtexec');

@@ -20,24 +20,16 @@ import { checkRecorded } from '../../trtexec/replay/check-plan.ts';
 import type { RecordingSet } from '../../trtexec/replay/recording-set.ts';
 import { probeTrtexec } from '../../trtexec/program/probe-trtexec.ts';
 import type { TrtexecProgram } from '../../trtexec/program/trtexec-program.ts';
+import type { PlanOptions } from './command.ts';
 import { checkModels, NOTHING_CHECKED } from './check-models.ts';
 import type { Io } from '../../cli/io.ts';
 import { chooseProgram, noTrtexec, type ProgramOptions } from '../../cli/program.ts';
 import { readingProblem } from '../../selection/reading-problem.ts';
 
-export interface PrepareOptions extends ProgramOptions {
-  readonly filter?: string;
-  readonly repeats?: number;
-  /** Builds of each engine. */
-  readonly builds?: number;
+export interface PrepareOptions extends Partial<Omit<PlanOptions, 'profile'>>, ProgramOptions {
+  readonly profile?: boolean;
   /** Timing caches that the matrix names are used whatever they were made on. */
   readonly forceCache?: boolean;
-  readonly seed?: number;
-  readonly profile?: boolean;
-  /** The matrix comes from outside: nothing that it names is started or loaded. */
-  readonly untrusted?: boolean;
-  /** Plan for this version, without any trtexec. */
-  readonly tensorrt?: string;
 }
 
 /** A model that is not there is a remark for `plan`, and a mistake for `run`. */

@@ -28,26 +28,16 @@ import { failedRunsOf } from '../../store/runs/runs.ts';
 import type { OpenStore } from '../../store/file/open.ts';
 import { findSweep } from '../../store/sweeps/sweeps.ts';
 import { withLockedClocks } from '../../machine/lock-clocks.ts';
-import { failOn, type FailOn } from '../../cli/fail-on.ts';
+import { failOn } from '../../cli/options.ts';
 import { type Io, printResult } from '../../cli/io.ts';
 import { laneOf, sweepBeside } from '../../run/lane.ts';
 import { LiveProgress } from '../../cli/live-progress.ts';
 import type { Machine } from '../../machine/machine.ts';
 import { runsToMeasureAgain } from '../check/index.ts';
+import type { SweepOptions } from './command.ts';
 import { MoreRuns } from './more-runs.ts';
 import { realPrecisions } from '../../selection/actual-precisions.ts';
 import { sweepFailures } from '../../run/sweep-failures.ts';
-
-export interface CarryOutOptions {
-  readonly json?: boolean;
-  readonly failOn?: FailOn;
-  /** From 0 to 1. */
-  readonly precisionShare?: number;
-  /** False for `--no-telemetry`. */
-  readonly telemetry?: boolean;
-  /** Go on with a sweep although something is another than when it began. */
-  readonly anyway?: boolean;
-}
 
 export interface PreparedSweep {
   readonly sweep: Sweep;
@@ -63,7 +53,7 @@ export interface PreparedSweep {
 export async function carryOut(
   store: OpenStore,
   prepared: PreparedSweep,
-  options: CarryOutOptions,
+  options: SweepOptions,
   io: Io,
 ): Promise<ExitCode> {
   const { machines, program, stored } = prepared;
@@ -79,14 +69,16 @@ export async function carryOut(
 async function doSweep(
   store: OpenStore,
   { sweep, stored, program, converter, machines }: PreparedSweep,
-  options: CarryOutOptions,
+  options: SweepOptions,
   io: Io,
 ): Promise<ExitCode> {
   const telemetry = stored.telemetry && options.telemetry !== false;
   const progress = new LiveProgress(stored.plan, io);
   const artefactsFolder = artefactsFolderOf(store.path);
   const recorded = recordedOf(stored, program);
-  const more = moreRunsOf(store, sweep, stored, recorded, io);
+  const { more: wanted, plan } = stored;
+  const given = { db: store.db, sweep, plan, recorded, now: io.now };
+  const more = wanted === null ? null : new MoreRuns({ ...given, wanted, note: (line) => io.err(`note: ${line}\n`) });
   const againRuns = () => runsToMeasureAgain(store.db, sweep.sweepId, stored.plan, recorded);
   const { coolDown, numa } = stored;
   const shared = {
@@ -146,20 +138,6 @@ function lacksLibrary({ db }: OpenStore, { sweepId }: Sweep, io: Io): boolean {
   return true;
 }
 
-function moreRunsOf(
-  { db }: OpenStore,
-  sweep: Sweep,
-  { more, plan }: StoredPlan,
-  recorded: ((cellKey: string) => number) | null,
-  io: Io,
-): MoreRuns | null {
-  return more === null
-    ? null
-    : new MoreRuns(db, sweep, plan, more, recorded, io.now, (line) => {
-        io.err(`note: ${line}\n`);
-      });
-}
-
 /** How many runs of a cell there can be at all; null for a real trtexec. */
 function recordedOf({ plan }: StoredPlan, { recordings }: TrtexecProgram): ((cellKey: string) => number) | null {
   if (recordings === null) return null;
@@ -175,7 +153,7 @@ function show(
   sweepId: string,
   { experiment, plan }: StoredPlan,
   counts: SweepCounts,
-  options: CarryOutOptions,
+  options: SweepOptions,
   io: Io,
 ): AbVerdict | null {
   const sweep = findSweep(store.db, sweepId);

@@ -11,8 +11,10 @@ import {
   positivePercent,
   precisionShareOption,
   PYTHON_HELP,
+  planOptions,
+  settingOptions,
+  watchOptions,
 } from '../../cli/options.ts';
-import { planOptions, settingOptions, watchOptions } from '../../cli/sweep-options.ts';
 
 const define = (command: PlainCommand) =>
   settingOptions(
@@ -76,6 +78,13 @@ const define = (command: PlainCommand) =>
   );
 
 export type RunOptions = OptionsOf<typeof define>;
+
+/** What a sweep on this machine takes; Slurm is for other machines. */
+export type SweepOptions = Omit<
+  RunOptions,
+  'executor' | 'lateFiles' | 'lostAfter' | 'maxPending' | 'poll' | 'profile' | 'replayTiming'
+> &
+  Partial<Pick<RunOptions, 'replayTiming'>> & { readonly profile?: boolean };
 
 export const runCommand = defineCommand({
   name: 'run',

@@ -23,48 +23,36 @@ const WORTH_TELLING = { percent: 0.8, deviations: 2 };
 /** Rounds of more runs for each suspect of the night. */
 const CONFIRM_ROUNDS = 3;
 
-/**
- * Chooses the next round of runs beyond the plan, from what is stored: after a kill it goes on where it stopped.
- * @param recorded how many runs of a cell there can be at all; null for a real trtexec
- * @param note takes a line for a person
- */
+export interface MoreRunsContext {
+  readonly db: StoreDatabase;
+  readonly sweep: Sweep;
+  readonly plan: Plan;
+  readonly wanted: MoreRunsWanted;
+  /** How many runs of a cell there can be at all; null for a real trtexec. */
+  readonly recorded: ((cellKey: string) => number) | null;
+  readonly now: () => Date;
+  /** Takes a line for a person. */
+  readonly note: (line: string) => void;
+}
+
+/** Chooses the next round of runs beyond the plan, from what is stored: after a kill it goes on where it stopped. */
 export class MoreRuns {
-  private readonly db: StoreDatabase;
-  private readonly sweep: Sweep;
-  private readonly plan: Plan;
-  private readonly wanted: MoreRunsWanted;
-  private readonly recorded: ((cellKey: string) => number) | null;
-  private readonly now: () => Date;
+  private readonly given: MoreRunsContext;
   private readonly startMs: number;
-  private readonly note: (line: string) => void;
   private readonly noted = new Set<string>();
 
-  constructor(
-    db: StoreDatabase,
-    sweep: Sweep,
-    plan: Plan,
-    wanted: MoreRunsWanted,
-    recorded: ((cellKey: string) => number) | null,
-    now: () => Date,
-    note: (line: string) => void,
-  ) {
-    this.note = note;
-    this.db = db;
-    this.sweep = sweep;
-    this.plan = plan;
-    this.wanted = wanted;
-    this.recorded = recorded;
-    this.now = now;
-    this.startMs = now().getTime();
+  constructor(given: MoreRunsContext) {
+    this.given = given;
+    this.startMs = given.now().getTime();
   }
 
   /** Empty when enough is known, or when the time is over. */
   next(): readonly PlannedRun[] {
     const runs = Map.groupBy(
-      cellRunsOf(this.db, [this.sweep.sweepId]).filter(({ role }) => role === 'timed'),
+      cellRunsOf(this.given.db, [this.given.sweep.sweepId]).filter(({ role }) => role === 'timed'),
       ({ cellKey }) => cellKey,
     );
-    const open = this.plan.cells
+    const open = this.given.plan.cells
       .map(({ cell }) => ({ cell, runs: runs.get(cell.key) ?? [] }))
       .filter(({ cell, runs: made }) => this.canGoOn(cell, made));
     const wantedKeys = [...this.suspects(open), ...this.unsure(open, runs)];
@@ -73,21 +61,21 @@ export class MoreRuns {
   }
 
   private canGoOn(cell: KeyedCell, made: readonly CellRun[]): boolean {
-    const limit = Math.min(this.wanted.maxRepeats, this.recorded?.(cell.key) ?? Number.POSITIVE_INFINITY);
+    const limit = Math.min(this.given.wanted.maxRepeats, this.given.recorded?.(cell.key) ?? Number.POSITIVE_INFINITY);
     return made.length > 0 && highestRepeat(made) < limit && newestRun(made)?.outcome.kind === 'measured';
   }
 
   /** Cells whose night is off their history, until each has had its rounds. */
   private suspects(open: readonly OpenCell[]): string[] {
-    if (!this.wanted.confirm) return [];
-    const series = seriesOf(this.db, this.sweep, TELLING.windowNights - 1).filter(
-      ({ sweepId }) => sweepId !== this.sweep.sweepId,
+    if (!this.given.wanted.confirm) return [];
+    const series = seriesOf(this.given.db, this.given.sweep, TELLING.windowNights - 1).filter(
+      ({ sweepId }) => sweepId !== this.given.sweep.sweepId,
     );
-    const sweeps = [...series.toReversed(), findSweep(this.db, this.sweep.sweepId) ?? this.sweep];
-    const rounds = ({ runs }: OpenCell): number => highestRepeat(runs) - this.plan.repeats;
+    const sweeps = [...series.toReversed(), findSweep(this.given.db, this.given.sweep.sweepId) ?? this.given.sweep];
+    const rounds = ({ runs }: OpenCell): number => highestRepeat(runs) - this.given.plan.repeats;
     const candidates = open.filter((entry) => rounds(entry) < CONFIRM_ROUNDS);
     const histories = cellHistories(
-      this.db,
+      this.given.db,
       sweeps,
       candidates.map(({ cell }) => cell),
       null,
@@ -95,13 +83,13 @@ export class MoreRuns {
     return candidates.flatMap((entry, index) => {
       const history = histories[index]?.history;
       // Once begun, all rounds are made: a night must not be judged by the first run that pleases.
-      const isBegun = rounds(entry) > 0 && this.wanted.untilSurePercent === null;
+      const isBegun = rounds(entry) > 0 && this.given.wanted.untilSurePercent === null;
       return isBegun || (history !== undefined && isSuspect(history)) ? [entry.cell.key] : [];
     });
   }
 
   private unsure(open: readonly OpenCell[], runs: ReadonlyMap<string, readonly CellRun[]>): string[] {
-    const { untilSurePercent, budgetS, confirm } = this.wanted;
+    const { untilSurePercent, budgetS, confirm } = this.given.wanted;
     if (untilSurePercent === null && (budgetS === null || confirm)) return [];
     const goal = untilSurePercent === null ? WORTH_TELLING : { percent: untilSurePercent, deviations: 0 };
     const base = this.baseRuns();
@@ -121,7 +109,7 @@ export class MoreRuns {
         runS: this.estimateS(cell.key),
       };
     });
-    const look = 1 + Math.max(0, ...[...runs.values()].map(highestRepeat)) - this.plan.repeats;
+    const look = 1 + Math.max(0, ...[...runs.values()].map(highestRepeat)) - this.given.plan.repeats;
     const { open: repeated, limitedByNights } = cellsToRepeat(growing, look, goal);
     this.noteLimited(open, limitedByNights);
     return [...repeated];
@@ -132,8 +120,8 @@ export class MoreRuns {
     open: readonly OpenCell[],
     base: ReadonlyMap<string, readonly CellRun[]>,
   ): (cellKey: string, values: readonly number[]) => readonly number[] {
-    const compared = new Set([this.sweep.sweepId, ...this.wanted.baseSweepIds]);
-    const sweeps = seriesOf(this.db, this.sweep, PAST_WINDOW_NIGHTS + compared.size)
+    const compared = new Set([this.given.sweep.sweepId, ...this.given.wanted.baseSweepIds]);
+    const sweeps = seriesOf(this.given.db, this.given.sweep, PAST_WINDOW_NIGHTS + compared.size)
       .filter(({ sweepId }) => !compared.has(sweepId))
       .toReversed();
     const kinds = open.map(({ cell, runs }) => {
@@ -141,7 +129,7 @@ export class MoreRuns {
       return [cell.key, valueKind(sides, gateMetric(null, cell))] as const;
     });
     const cells = open.map(({ cell }) => cell);
-    const found = cellHistories(this.db, sweeps, cells, null, 'newest', new Map(kinds));
+    const found = cellHistories(this.given.db, sweeps, cells, null, 'newest', new Map(kinds));
     const histories = new Map(found.map((nights) => [nights.cell.key, nights]));
     return (cellKey, values) => {
       const nights = histories.get(cellKey);
@@ -158,15 +146,15 @@ export class MoreRuns {
     for (const { cell } of fresh) this.noted.add(cell.key);
     const names = fresh.slice(0, NAMED).map(({ cell }) => printable(cellLabel(cell)));
     const more = fresh.length > NAMED ? ` and ${fresh.length - NAMED} more` : '';
-    this.note(
+    this.given.note(
       `nights differ by more than runs can settle in ${count(fresh.length, 'cell')}, not repeated: ${names.join('; ')}${more}`,
     );
   }
 
   /** By cell. */
   private baseRuns(): ReadonlyMap<string, readonly CellRun[]> {
-    const { baseIs, baseSweepIds } = this.wanted;
-    const all = Map.groupBy(cellRunsOf(this.db, baseSweepIds), ({ cellKey }) => cellKey);
+    const { baseIs, baseSweepIds } = this.given.wanted;
+    const all = Map.groupBy(cellRunsOf(this.given.db, baseSweepIds), ({ cellKey }) => cellKey);
     if (baseIs === 'together') return all;
     return new Map(
       [...all].map(([key, runs]) => {
@@ -179,18 +167,18 @@ export class MoreRuns {
   /** Cells that gain most first when time is short; else in an order of its own for each round, as in the plan. */
   private ordered(keys: readonly string[], made: ReadonlyMap<string, readonly CellRun[]>): PlannedRun[] {
     const runs = keys.flatMap((key): PlannedRun[] => {
-      const planned = this.plan.runs.find(({ role, cellKey }) => role === 'timed' && cellKey === key);
+      const planned = this.given.plan.runs.find(({ role, cellKey }) => role === 'timed' && cellKey === key);
       const repeat = highestRepeat(made.get(key) ?? []) + 1;
       return planned === undefined ? [] : [{ ...planned, repeat }];
     });
     const round = Math.max(0, ...runs.map(({ repeat }) => repeat));
-    return this.wanted.budgetS === null ? shuffled(runs, seededRandom(this.plan.seed + round)) : runs;
+    return this.given.wanted.budgetS === null ? shuffled(runs, seededRandom(this.given.plan.seed + round)) : runs;
   }
 
   private withinBudget(runs: readonly PlannedRun[], made: ReadonlyMap<string, readonly CellRun[]>): PlannedRun[] {
-    const { budgetS } = this.wanted;
+    const { budgetS } = this.given.wanted;
     if (budgetS === null || made.size === 0) return [...runs];
-    let leftS = budgetS - (this.now().getTime() - this.startMs) / 1000;
+    let leftS = budgetS - (this.given.now().getTime() - this.startMs) / 1000;
     return runs.filter(({ cellKey }) => {
       leftS -= this.estimateS(cellKey);
       return leftS >= 0;
@@ -198,7 +186,7 @@ export class MoreRuns {
   }
 
   private estimateS(cellKey: string): number {
-    return this.plan.runs.find((run) => run.cellKey === cellKey)?.estimateS ?? 1;
+    return this.given.plan.runs.find((run) => run.cellKey === cellKey)?.estimateS ?? 1;
   }
 }
 

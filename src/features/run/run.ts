@@ -18,23 +18,15 @@ import { lastGpusOf } from '../../store/runs/time-estimates.ts';
 import { carryOut } from './carry-out.ts';
 import { changedSince, matrixIdentity, refuseChanges, resumable } from './resume.ts';
 import { converterFor } from '../../variants/converter.ts';
-import { budgetNote, fittedPlan } from './fit-budget.ts';
+import { budgetNote, fittedPlan, wantedMoreRuns } from './budget.ts';
 import { gitStateOf } from '../../cli/git-state.ts';
 import type { Io } from '../../cli/io.ts';
 import type { Machine } from '../../machine/machine.ts';
 import { machinesFor, refuseOwnDevices, shareOut } from '../../run/lane.ts';
-import { wantedMoreRuns } from './more-runs-wanted.ts';
 import { plan as showPlan, prepare, type Trial } from '../plan/index.ts';
 import { migrationsFolder, storePath, toolVersion } from '../../cli/store-location.ts';
 import { told, usingStore, withStoreToWrite } from '../../cli/with-store.ts';
-import type { RunOptions } from './command.ts';
-
-/** What a sweep on this machine takes; Slurm is for other machines. */
-export type SweepOptions = Omit<
-  RunOptions,
-  'executor' | 'lateFiles' | 'lostAfter' | 'maxPending' | 'poll' | 'profile' | 'replayTiming'
-> &
-  Partial<Pick<RunOptions, 'replayTiming'>> & { readonly profile?: boolean };
+import type { RunOptions, SweepOptions } from './command.ts';
 
 /** Measures a matrix elsewhere than in this process. */
 export interface Executor {

@@ -1,6 +1,5 @@
 import { defineCommand, type OptionsOf, type PlainCommand } from '../../cli/define-command.ts';
-import { failOnOption, wholeNumber } from '../../cli/options.ts';
-import { settingOptions, watchOptions } from '../../cli/sweep-options.ts';
+import { failOnOption, wholeNumber, settingOptions, watchOptions } from '../../cli/options.ts';
 
 const collectOptions = (command: PlainCommand) =>
   watchOptions(command.arguments('<run>'))

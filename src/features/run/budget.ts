@@ -4,23 +4,20 @@ import { cellLabel, inLabelOrder } from '../../text/cell-label.ts';
 import { UsageError } from '../../errors.ts';
 import type { MoreRunsWanted } from '../../judge/adaptive-repeats.ts';
 import { printable } from '../../text/printable.ts';
-import type { Sweep } from '../../records/sweep.ts';
-import { count } from '../../terminal/numbers.ts';
+import type { Sweep, Provenance } from '../../records/sweep.ts';
+import { count, formatDuration } from '../../terminal/numbers.ts';
 import { cellRunsOf } from '../../store/runs/cell-runs.ts';
 import { seriesOf } from '../../store/sweeps/find-sweeps.ts';
-import type { StoreDatabase } from '../../store/file/open.ts';
+import type { StoreDatabase, OpenStore } from '../../store/file/open.ts';
 import type { Io } from '../../cli/io.ts';
+import type { SweepOptions } from './command.ts';
 import { resolveSide } from '../../selection/sides.ts';
-
-export interface MoreRunsOptions {
-  /** Percent. */
-  readonly untilSure?: number;
-  /** Seconds. */
-  readonly budget?: number;
-  readonly confirm?: boolean;
-  readonly maxRepeats: number;
-  readonly against?: string;
-}
+import { existsSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { engineName } from '../../engines/engine-note.ts';
+import type { Plan } from '../../records/plan.ts';
+import { fitBudget, type FittedPlan } from '../../matrix/plan/fit-budget.ts';
+import { lastBuildOf, pastRunsOf } from '../../store/runs/time-estimates.ts';
 
 /** Confirming runs end after so long when no budget says otherwise. */
 const CONFIRM_BUDGET_S = 600;
@@ -30,7 +27,7 @@ export async function wantedMoreRuns(
   db: StoreDatabase,
   sweep: Sweep,
   cells: readonly KeyedCell[],
-  options: MoreRunsOptions,
+  options: SweepOptions,
   io: Io,
 ): Promise<MoreRunsWanted | null> {
   const { untilSure, budget, confirm = false, maxRepeats, against } = options;
@@ -83,4 +80,44 @@ function tellUnknown(db: StoreDatabase, base: readonly Sweep[], cells: readonly 
   io.err(
     `note: --until-sure has nothing to compare ${count(unknown.length, 'cell')} with, so only their own noise counts: ${names.join('; ')}${more}\n`,
   );
+}
+
+/** Leaves out what would not fit into the time, by what earlier nights took. */
+export function fittedPlan(
+  store: OpenStore,
+  plan: Plan,
+  provenance: Provenance,
+  budgetS: number,
+  gpus: number,
+): FittedPlan {
+  const past = pastRunsOf(
+    store.db,
+    plan.cells.map(({ cell }) => cell.key),
+    provenance,
+  );
+  const engines = join(dirname(store.path), 'engines');
+  const buildS = new Map(
+    plan.builds.flatMap((build): [string, number][] => {
+      if (build.enginePath !== null) return [[build.buildRef, 0]];
+      const last = lastBuildOf(store.db, build.model, build.flags);
+      if (last === null) return [];
+      const isThere =
+        last.engineKey !== null && existsSync(join(engines, `${engineName(last.engineKey, build.number)}.plan`));
+      if (isThere) return [[build.buildRef, 0]];
+      return last.wallS === null ? [] : [[build.buildRef, last.wallS]];
+    }),
+  );
+  return fitBudget(plan, budgetS, { ...past, buildS }, gpus);
+}
+
+/** How many are named one by one. */
+const NAMED_CELLS = 6;
+
+/** What a person is told of it; null when everything fits. */
+export function budgetNote({ leftOut, leftOutS, plan }: FittedPlan, budgetS: number): string | null {
+  if (leftOut.length === 0) return null;
+  const names = leftOut.slice(0, NAMED_CELLS).map(({ label }) => printable(label));
+  const more = leftOut.length > NAMED_CELLS ? [`${leftOut.length - NAMED_CELLS} more`] : [];
+  const total = plan.cells.length + leftOut.length;
+  return `the budget of ${formatDuration(budgetS)} leaves out ${leftOut.length} of ${count(total, 'cell')} (about ${formatDuration(leftOutS)}); they come first next time: ${[...names, ...more].join(', ')}`;
 }
