@@ -6,8 +6,7 @@
  *     node benchmarks/bisect.ts [SEARCHES]
  */
 import { searchCommits } from '../src/features/bisect/commit-search.ts';
-import type { Judged, StepVerdict } from '../src/features/bisect/step.ts';
-import { candidateTurn, endsTurn, measured } from '../src/features/bisect/turns.ts';
+import { type Judged, type StepVerdict, candidateTurn, endsTurn, measured } from '../src/features/bisect/turns.ts';
 import { median } from '../src/statistics/median.ts';
 import { seededRandom } from '../src/matrix/plan/order.ts';
 

@@ -12,8 +12,7 @@ import { Dialect } from '../../src/trtexec/arguments/dialect.ts';
 import { makePlan } from '../../src/matrix/plan/make-plan.ts';
 import { planOfShard, shardPlan } from '../../src/matrix/plan/shards.ts';
 import { finishShard } from '../../src/features/slurm/worker.ts';
-import type { ShardAttempt } from '../../src/features/slurm/attempt.ts';
-import { RunFolder, type RunPlan } from '../../src/features/slurm/run-folder.ts';
+import { type ShardAttempt, RunFolder, type RunPlan } from '../../src/features/slurm/run-folder.ts';
 import { matrixFrom } from './matrices.ts';
 
 const RECORDINGS = join(import.meta.dirname, '..', '..', 'recordings', 'night1');

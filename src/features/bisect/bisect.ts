@@ -10,12 +10,21 @@ import { resolveRevision } from '../../tools/git/git.ts';
 import { readFactors } from '../../matrix/points/factors.ts';
 import { commitTask } from './commits.ts';
 import { factorTask } from './factors.ts';
-import { bisectText } from './text.ts';
+import { bisectText, reportOf } from './report.ts';
 import { Measurements } from './measurements.ts';
-import { reportOf } from './report-of.ts';
 import { searchToTheEnd, type SearchEnd } from './search.ts';
-import { bisectFolderOf, enginesOf, inSession, type Session } from './session.ts';
-import { type BisectRequest, type BisectState, idOfRequest, newestUnfinished, newState, readState } from './state.ts';
+import {
+  bisectFolderOf,
+  enginesOf,
+  inSession,
+  type Session,
+  type BisectRequest,
+  type BisectState,
+  idOfRequest,
+  newestUnfinished,
+  newState,
+  readState,
+} from './state.ts';
 import { type Io, printResult } from '../../cli/io.ts';
 import { storePath } from '../../cli/store-location.ts';
 import type { BisectOptions } from './command.ts';

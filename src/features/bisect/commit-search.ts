@@ -1,4 +1,4 @@
-import { isHopeless, isSkipped, type Judged, type NextStep } from './step.ts';
+import { isHopeless, isSkipped, type Judged, type NextStep } from './turns.ts';
 
 /**
  * Which commit to test next, for whatever is known so far. A good commit clears itself and all its ancestors, a bad

@@ -16,9 +16,8 @@ import {
   subjectOf,
 } from '../../tools/git/git.ts';
 import { searchCommits, testsLeft } from './commit-search.ts';
-import { runCommand } from './external-command.ts';
+import { runCommand, BrokenSubjectError, type Subject, type Task } from './subject.ts';
 import type { BisectRequest, CommitRequest } from './state.ts';
-import { BrokenSubjectError, type Subject, type Task } from './subject.ts';
 
 /** The commits between a good and a bad one. */
 export async function commitTask(

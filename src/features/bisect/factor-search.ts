@@ -1,4 +1,4 @@
-import { isHopeless, type NextStep, type StepVerdict } from './step.ts';
+import { isHopeless, type NextStep, type StepVerdict } from './turns.ts';
 
 /** A configuration that was tested: these factors at their bad value, all others at their good one. */
 export interface JudgedFactors {

@@ -7,11 +7,10 @@ import type { FactorSetting } from '../../matrix/points/factors.ts';
 import { hashOf } from '../../records/cell.ts';
 import { BISECT_BRANCH, type GitState } from '../../records/sweep.ts';
 import { readGitState } from '../../tools/git/git.ts';
-import { runCommand } from './external-command.ts';
+import { runCommand, type Subject, type Task } from './subject.ts';
 import { factorTestsLeft, type JudgedFactors, keyOfFactors, searchFactors } from './factor-search.ts';
 import type { BisectRequest, FactorRequest } from './state.ts';
-import type { Judged } from './step.ts';
-import type { Subject, Task } from './subject.ts';
+import type { Judged } from './turns.ts';
 
 /** Everything but commits that may make the difference. */
 export async function factorTask(

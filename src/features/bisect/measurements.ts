@@ -3,7 +3,7 @@ import type { KeyedCell } from '../../records/cell.ts';
 import { gateMetric, type Metric, metricOf } from '../../records/metric.ts';
 import { printable } from '../../text/printable.ts';
 import { findCells } from '../../store/cells.ts';
-import type { Session } from './session.ts';
+import type { Session } from './state.ts';
 import { Side } from './side.ts';
 import type { Subject, Task } from './subject.ts';
 import { valueRule } from '../../judge/value-rule.ts';

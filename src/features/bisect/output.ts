@@ -1,6 +1,6 @@
 import * as z from 'zod';
 
-import { STEP_VERDICTS } from './step.ts';
+import { STEP_VERDICTS } from './turns.ts';
 import { count, id, metric, output, type OutputOf, provenance, unit } from '../../records/output-parts.ts';
 
 const evidence = z

@@ -1,12 +1,10 @@
-import type { Judged, SearchResult, StepVerdict } from './step.ts';
-import { candidateTurn, endsTurn } from './turns.ts';
+import { type Judged, type SearchResult, type StepVerdict, candidateTurn, endsTurn } from './turns.ts';
 import { BenchError, InterruptedError } from '../../errors.ts';
 import { printable } from '../../text/printable.ts';
 import { count } from '../../terminal/numbers.ts';
 import type { Measurements } from './measurements.ts';
-import type { Session } from './session.ts';
+import type { Session, BisectState, StoredStep } from './state.ts';
 import type { Side } from './side.ts';
-import type { BisectState, StoredStep } from './state.ts';
 import { BrokenSubjectError, type Task } from './subject.ts';
 
 type Ends = NonNullable<BisectState['ends']>;

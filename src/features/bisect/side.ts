@@ -21,7 +21,7 @@ import { laneOf, sweepBeside } from '../../run/lane.ts';
 import { type Machine, machineOf } from '../../machine/machine.ts';
 import { toolVersion } from '../../cli/store-location.ts';
 import { type OneCell, planOneCell } from './one-cell.ts';
-import { enginesOf, type Session } from './session.ts';
+import { enginesOf, type Session } from './state.ts';
 import { BrokenSubjectError, type OpenedSubject, type Subject } from './subject.ts';
 
 interface Ready {

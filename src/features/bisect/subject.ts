@@ -1,6 +1,14 @@
+import { readFileSync } from 'node:fs';
+import { mkdir, rm, writeFile } from 'node:fs/promises';
+import { dirname, relative } from 'node:path';
+
 import type { GitState } from '../../records/sweep.ts';
 import type { Io } from '../../cli/io.ts';
-import type { Judged, NextStep } from './step.ts';
+import type { Judged, NextStep } from './turns.ts';
+import { InterruptedError } from '../../errors.ts';
+import { printable } from '../../text/printable.ts';
+import { isRecord } from '../../text/unknown-values.ts';
+import { endOrphan, identityOf, readIdentity } from '../../process/process-identity.ts';
 
 /** What is measured: a commit, or a setting of factors. */
 export interface Subject {
@@ -56,4 +64,51 @@ export interface Task {
 /** Why a subject cannot be measured, in one line: a result, and no end of the search. */
 export class BrokenSubjectError extends Error {
   override readonly name = 'BrokenSubjectError';
+}
+
+/** Set by git for its hooks, where they name another working tree than the one that is meant. */
+const GIT_VARIABLES = ['GIT_DIR', 'GIT_WORK_TREE', 'GIT_INDEX_FILE', 'GIT_PREFIX'];
+
+export interface ExternalCommand {
+  readonly command: readonly string[];
+  readonly cwd: string;
+  /** Its output goes to `LOG.out` and `LOG.err`. */
+  readonly log: string;
+}
+
+/**
+ * Runs somebody's command in its own process group and waits for it, however long it takes.
+ * @throws BrokenSubjectError when it cannot be started or does not end well
+ * @throws InterruptedError on Ctrl-C, after it has been ended
+ */
+export async function runCommand({ command, cwd, log }: ExternalCommand, io: Io): Promise<void> {
+  const [file, ...args] = command;
+  if (file === undefined) return;
+  await mkdir(dirname(log), { recursive: true });
+  const pidFile = `${log}.pid`;
+  endLeftover(pidFile);
+  const env = Object.fromEntries(Object.entries(io.env).filter(([name]) => !GIT_VARIABLES.includes(name)));
+  let noted = Promise.resolve();
+  const paths = { stdoutPath: `${log}.out`, stderrPath: `${log}.err` };
+  const result = await io.spawn({ file, args, cwd, env, ...paths, timeoutMs: 0 }, io.signal, (pid) => {
+    noted = writeFile(pidFile, JSON.stringify(identityOf(pid)));
+  });
+  await noted;
+  await rm(pidFile, { force: true });
+  if (result.cancelled || io.signal.aborted) throw new InterruptedError('interrupted');
+  if (result.exitCode === 0) return;
+  const ended =
+    result.startProblem ?? (result.signal === null ? `exit code ${result.exitCode}` : `ended by ${result.signal}`);
+  throw new BrokenSubjectError(`${printable(file)}: ${ended}; its output is in ${relative(io.cwd, log)}.err`);
+}
+
+/** A command that an earlier bench started and did not live to wait for would work in the same folder. */
+function endLeftover(pidFile: string): void {
+  try {
+    const parsed: unknown = JSON.parse(readFileSync(pidFile, 'utf8'));
+    const identity = isRecord(parsed) ? readIdentity(parsed) : null;
+    if (identity !== null) endOrphan(identity);
+  } catch {
+    // None was left.
+  }
 }

@@ -2,7 +2,6 @@ import { compareCells } from '../../judge/compare/compare-cells.ts';
 import type { CellComparison } from '../../records/verdict.ts';
 import { spentQ } from '../../statistics/multiple-tests.ts';
 import { type EndRuns, judgeCandidate } from './judge-candidate.ts';
-import type { StepVerdict } from './step.ts';
 
 /** The runs of one side in the order in which they were made; null for one that gave no measurement. */
 export interface SideRuns {
@@ -36,7 +35,7 @@ export function endsTurn({ good, bad, betterIs, maxRuns }: TwoEnds): EndsTurn {
   const sides = { good: measured(good), bad: measured(bad), betterIs };
   const { kind, comparison } = judgeEnds(sides);
   if (kind !== 'more') return { kind: 'decided', verdict: kind, comparison };
-  if (isHopeless(good) || isHopeless(bad)) {
+  if (isBroken(good) || isBroken(bad)) {
     return { kind: 'decided', verdict: 'broken', comparison };
   }
   if (good.values.length < maxRuns && good.canRun && bad.canRun) return { kind: 'run', side: 'good' };
@@ -77,7 +76,7 @@ export function candidateTurn(sides: CandidateSides): CandidateTurn {
     tests,
   });
   if (kind !== 'more') return { kind: 'decided', verdict: kind, driftPercent };
-  if (isHopeless(candidate)) return { kind: 'decided', verdict: 'broken', driftPercent };
+  if (isBroken(candidate)) return { kind: 'decided', verdict: 'broken', driftPercent };
   if (candidate.values.length >= maxRuns || !candidate.canRun) {
     return { kind: 'decided', verdict: 'unclear', driftPercent };
   }
@@ -97,7 +96,7 @@ function endRuns(side: SideRuns, before: number): EndRuns {
   return { values: measured(side), inTurn: measured({ values: side.values.slice(before) }).length };
 }
 
-function isHopeless(side: SideRuns): boolean {
+function isBroken(side: SideRuns): boolean {
   return side.values.length >= HOPELESS_RUNS && measured(side).length === 0;
 }
 
@@ -150,4 +149,37 @@ export function changeFrom(
 function worstPercent({ ciPercent }: CellComparison, betterIs: 'lower' | 'higher'): number {
   const [low, high] = ciPercent ?? [-Infinity, Infinity];
   return betterIs === 'lower' ? high : -low;
+}
+
+export const STEP_VERDICTS = ['good', 'bad', 'unclear', 'broken'] as const;
+
+/** What became of one candidate: `unclear` after all the runs it may have, `broken` when it could not be measured. */
+export type StepVerdict = (typeof STEP_VERDICTS)[number];
+
+/** A candidate that was tested, by its id. */
+export interface Judged {
+  readonly candidate: string;
+  readonly verdict: StepVerdict;
+}
+
+/** What a search ends with. `names` are commits or factors: the one, or those that it may be. */
+export interface SearchResult {
+  /** `together`: no single factor makes the difference. */
+  readonly kind: 'found' | 'range' | 'together';
+  readonly names: readonly string[];
+}
+
+/** What to do after all that is known so far. */
+export type NextStep<Candidate> = { readonly kind: 'test'; readonly candidate: Candidate } | SearchResult;
+
+export function isSkipped({ verdict }: Judged): boolean {
+  return verdict === 'unclear' || verdict === 'broken';
+}
+
+/** Unclear candidates in a row after which more of them would only cost runs: the noise is too great. */
+const HOPELESS_IN_ROW = 6;
+
+export function isHopeless(judged: readonly { readonly verdict: StepVerdict }[]): boolean {
+  const last = judged.slice(-HOPELESS_IN_ROW);
+  return last.length === HOPELESS_IN_ROW && last.every(({ verdict }) => verdict === 'unclear');
 }

@@ -1,7 +1,6 @@
 import { rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 
-import { enginesToRemove } from './engines-to-remove.ts';
 import { EngineCache } from '../../engines/engine-cache.ts';
 import { pinEngine, readEngineFolder, unpinEngine } from '../../engines/engine-folder.ts';
 import { UsageError } from '../../errors.ts';
@@ -190,4 +189,44 @@ async function writing<Result>(folder: string, work: () => Promise<Result>): Pro
     if (code === '') throw error;
     throw new UsageError(`${printable(folder)} cannot be changed (${code})`, { cause: error });
   }
+}
+
+interface HeldEngine {
+  readonly engine: StoredEngine;
+  readonly because: string;
+}
+
+interface CleanUp {
+  readonly remove: readonly StoredEngine[];
+  /** Those that would have gone, had nothing held them. */
+  readonly kept: readonly HeldEngine[];
+  readonly bytesBefore: number;
+  readonly bytesAfter: number;
+}
+
+/**
+ * Which engines go so that the others fit: those used longest ago first.
+ * @param engines those used last first
+ * @param otherBytes what lies in the folder beside them and stays
+ * @param reasonToKeep why an engine may not go; null when it may
+ */
+export function enginesToRemove(
+  engines: readonly StoredEngine[],
+  otherBytes: number,
+  maxBytes: number,
+  reasonToKeep: (engine: StoredEngine) => string | null,
+): CleanUp {
+  const bytesBefore = engines.reduce((sum, { bytes }) => sum + bytes, otherBytes);
+  const remove: StoredEngine[] = [];
+  const kept: HeldEngine[] = [];
+  let bytesAfter = bytesBefore;
+  for (const engine of engines.toReversed()) {
+    if (bytesAfter <= maxBytes) break;
+    const because = reasonToKeep(engine);
+    if (because === null) {
+      remove.push(engine);
+      bytesAfter -= engine.bytes;
+    } else kept.push({ engine, because });
+  }
+  return { remove, kept, bytesBefore, bytesAfter };
 }

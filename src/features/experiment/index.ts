@@ -1,3 +1,3 @@
 export { ab } from './output.ts';
 export { abReport } from './report.ts';
-export { abText } from './text.ts';
+export { abText } from './report.ts';

@@ -1,6 +1,6 @@
 import { Option } from '@commander-js/extra-typings';
 import { defineCommand, type OptionsOf, type PlainCommand } from '../../cli/define-command.ts';
-import { EXPORT_FORMATS } from './trace/trace.ts';
+import { EXPORT_FORMATS } from './trace.ts';
 
 const define = (command: PlainCommand) =>
   command

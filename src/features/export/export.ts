@@ -8,8 +8,8 @@ import { jsonText, printable } from '../../text/printable.ts';
 import type { ExportOptions } from './command.ts';
 import type { ExportOutput } from './output.ts';
 import { runTrace } from './run-trace.ts';
-import { perfettoTrace } from './trace/perfetto-trace.ts';
-import { chromeTrace } from './trace/trace.ts';
+import { perfettoTrace } from './perfetto-trace.ts';
+import { chromeTrace } from './trace.ts';
 
 /** `bench export RUN --format chrome-trace|perfetto [--output FILE]` */
 export async function exportRun(name: string, options: ExportOptions, io: Io): Promise<ExitCode> {

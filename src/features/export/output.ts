@@ -1,6 +1,6 @@
 import * as z from 'zod';
 
-import { EXPORT_FORMATS } from './trace/trace.ts';
+import { EXPORT_FORMATS } from './trace.ts';
 import { count, id, output, type OutputOf } from '../../records/output-parts.ts';
 
 export const exported = output('bench export --output FILE --json', {

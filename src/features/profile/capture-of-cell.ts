@@ -20,8 +20,7 @@ import { chooseProgram } from '../../cli/program.ts';
 import { CaptureError, captureCell } from './capture-cell.ts';
 import type { ProfileOptions } from './command.ts';
 import { type Capture, NOT_CAPTURED, type ProfileOutput } from './output.ts';
-import { captureSteps, captureWish } from './steps.ts';
-import { captureTarget, type CaptureTarget, engineInCache } from './target.ts';
+import { captureSteps, captureWish, captureTarget, type CaptureTarget, engineInCache } from './target.ts';
 
 const MANY_QUERIES = 1000;
 

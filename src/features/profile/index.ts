@@ -1,1 +1,1 @@
-export { fileName } from './steps.ts';
+export { fileName } from './target.ts';

@@ -18,8 +18,7 @@ import { captureOfCommand } from './capture-of-command.ts';
 import { captureText } from './capture-text.ts';
 import type { ProfileOptions } from './command.ts';
 import { type Capture, NOT_CAPTURED, type ProfileOutput } from './output.ts';
-import { fileName } from './steps.ts';
-import { captureTarget, type CaptureTarget, engineInCache } from './target.ts';
+import { fileName, captureTarget, type CaptureTarget, engineInCache } from './target.ts';
 
 /** `bench profile CELL --nsys`: a capture of Nsight Systems, its kernels by layer. */
 export async function profile(words: readonly string[], options: ProfileOptions, io: Io): Promise<ExitCode> {

@@ -6,8 +6,7 @@ import { cancelText } from './text.ts';
 import { readJobs, recordJob, submittedArrays, taskOf } from './jobs.ts';
 import { isUnreachable, lastWords, SlurmClient } from '../../tools/slurm/slurm-client.ts';
 import { isLiving } from '../../tools/slurm/states.ts';
-import { finishedShards } from './attempt.ts';
-import { RunFolder } from './run-folder.ts';
+import { finishedShards, RunFolder } from './run-folder.ts';
 import { type Io, printResult } from '../../cli/io.ts';
 
 /** `bench slurm cancel RUN`: ends the tasks of a run that are queued or running. What is done stays. */

@@ -8,8 +8,7 @@ import type { StoreDatabase } from '../../store/file/open.ts';
 import { runFoldersOf } from '../../store/prune.ts';
 import type { RunWriter } from '../../store/runs/save-run.ts';
 import { findSweep, savePlannedCells } from '../../store/sweeps/sweeps.ts';
-import { finishedShards } from './attempt.ts';
-import type { RunFolder, RunPlan } from './run-folder.ts';
+import { finishedShards, type RunFolder, type RunPlan } from './run-folder.ts';
 import { type RefusedShard, takeShard, type TakenShard } from './take-shard.ts';
 
 export interface CollectContext {

@@ -5,7 +5,7 @@ import type { Io } from '../../cli/io.ts';
 import { printable } from '../../text/printable.ts';
 import { isLiving, isUnknownState, reconcileShard, type ShardStatus, signalName } from '../../tools/slurm/states.ts';
 import { SlurmClient } from '../../tools/slurm/slurm-client.ts';
-import { finishedShards, readAttempt, readAttempts } from './attempt.ts';
+import { finishedShards, readAttempt, readAttempts, type RunFolder, type RunPlan } from './run-folder.ts';
 import {
   askSlurm,
   cancelledShards,
@@ -15,7 +15,6 @@ import {
   submittedArrays,
   taskOf,
 } from './jobs.ts';
-import type { RunFolder, RunPlan } from './run-folder.ts';
 
 const TAIL_BYTES = 4096;
 const TAIL_LINES = 3;

@@ -4,10 +4,9 @@ import { type ReadRun, readRunFolder } from '../../artefacts/read/read-run.ts';
 import type { RunManifest } from '../../artefacts/run-manifest.ts';
 import { comparedWith } from '../../matrix/plan/assign-gpus.ts';
 import type { Environment } from '../../records/environment.ts';
-import type { Plan } from '../../records/plan.ts';
+import { type Plan, NO_TENSORRT } from '../../records/plan.ts';
 import { runIdOf } from '../../run/measure-run.ts';
-import { readAttempts, type ShardAttempt } from './attempt.ts';
-import type { RunFolder } from './run-folder.ts';
+import { readAttempts, type ShardAttempt, type RunFolder, type RunPlan } from './run-folder.ts';
 import { lstatSync, mkdirSync } from 'node:fs';
 import { copyFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -20,7 +19,6 @@ import { migrationsFolder, STORE_NAME } from '../../cli/store-location.ts';
 import { EngineCache } from '../../engines/engine-cache.ts';
 import { EnvironmentLackingError } from '../../errors.ts';
 import type { Machine } from '../../machine/machine.ts';
-import { NO_TENSORRT } from '../../records/plan.ts';
 import { laneOf, sweepBeside } from '../../run/lane.ts';
 import { runSweep } from '../../run/run-sweep.ts';
 import type { StoredPlan } from '../../run/stored-plan.ts';
@@ -36,7 +34,6 @@ import { recordedRuns } from '../../trtexec/replay/check-plan.ts';
 import { readRecordingSet } from '../../trtexec/replay/recording-set.ts';
 import { converterFor, variantsBeside } from '../../variants/converter.ts';
 import { runsToMeasureAgain } from '../check/index.ts';
-import type { RunPlan } from './run-folder.ts';
 
 export interface ShardSweep {
   readonly plan: RunPlan;

@@ -6,8 +6,15 @@ import { copyRunFolder, runFoldersIn } from '../../artefacts/copy-artefacts.ts';
 import { runFolderOf, sweepFolderOf } from '../../artefacts/layout.ts';
 import { toRunRecord } from '../../artefacts/read/identify.ts';
 import type { RunRecord } from '../../records/run.ts';
-import { finishedShards, type MeasuredRun, readAttempt, readContent, type ShardAttempt } from './attempt.ts';
-import type { RunFolder, RunPlan } from './run-folder.ts';
+import {
+  finishedShards,
+  type MeasuredRun,
+  readAttempt,
+  readContent,
+  type ShardAttempt,
+  type RunFolder,
+  type RunPlan,
+} from './run-folder.ts';
 
 /** A shard that must not be stored: its folder is not what a task left there. */
 class ShardRefusal extends Error {

@@ -14,9 +14,16 @@ import type { EnvironmentVariables } from '../../process/environment-variables.t
 import { inTemporaryFolder } from '../../process/temporary-folder.ts';
 import { machinesFor } from '../../run/lane.ts';
 import { printable } from '../../text/printable.ts';
-import { type MeasuredRun, readAttempt, readContent, type ShardAttempt, writeAttempt } from './attempt.ts';
+import {
+  type MeasuredRun,
+  readAttempt,
+  readContent,
+  type ShardAttempt,
+  writeAttempt,
+  RunFolder,
+  type RunPlan,
+} from './run-folder.ts';
 import type { WorkerOptions } from './command.ts';
-import { RunFolder, type RunPlan } from './run-folder.ts';
 import { programOfNode, sweepShard, takeUp } from './shard-sweep.ts';
 
 /** A shard that breaks nodes must not be requeued for ever. */

@@ -2,7 +2,7 @@ import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 
 import { type GraphCommit, searchCommits } from '../../../src/features/bisect/commit-search.ts';
-import type { Judged, StepVerdict } from '../../../src/features/bisect/step.ts';
+import type { Judged, StepVerdict } from '../../../src/features/bisect/turns.ts';
 
 function line(length: number): GraphCommit[] {
   return Array.from({ length }, (_, place) => ({ commit: `c${place}`, parents: [`c${place - 1}`] }));

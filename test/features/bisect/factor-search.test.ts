@@ -2,7 +2,7 @@ import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 
 import { type JudgedFactors, searchFactors } from '../../../src/features/bisect/factor-search.ts';
-import type { StepVerdict } from '../../../src/features/bisect/step.ts';
+import type { StepVerdict } from '../../../src/features/bisect/turns.ts';
 
 const named = (count: number): string[] => Array.from({ length: count }, (_, place) => `f${place}`);
 

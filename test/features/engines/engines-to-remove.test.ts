@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 
-import { enginesToRemove } from '../../../src/features/engines/engines-to-remove.ts';
+import { enginesToRemove } from '../../../src/features/engines/engines.ts';
 import type { StoredEngine } from '../../../src/records/engine.ts';
 
 function engine(name: string, bytes: number): StoredEngine {

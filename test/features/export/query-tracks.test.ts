@@ -1,11 +1,11 @@
 import { expect, test } from 'vitest';
 
-import type { QueryTimes } from '../../../../src/trtexec/run-facts.ts';
-import { printable } from '../../../../src/text/printable.ts';
-import { chromeTrace, type Trace } from '../../../../src/features/export/trace/trace.ts';
-import { perfettoTrace } from '../../../../src/features/export/trace/perfetto-trace.ts';
-import { queryTracks, roundingMs } from '../../../../src/features/export/trace/query-tracks.ts';
-import { readPerfetto } from '../../../support/perfetto.ts';
+import type { QueryTimes } from '../../../src/trtexec/run-facts.ts';
+import { printable } from '../../../src/text/printable.ts';
+import { chromeTrace, type Trace } from '../../../src/features/export/trace.ts';
+import { perfettoTrace } from '../../../src/features/export/perfetto-trace.ts';
+import { queryTracks, roundingMs } from '../../../src/features/export/run-trace.ts';
+import { readPerfetto } from '../../support/perfetto.ts';
 
 function times(columns: Readonly<Record<string, readonly number[]>>): QueryTimes {
   const entries = Object.entries(columns).map(([name, values]) => [name, Float64Array.from(values)]);

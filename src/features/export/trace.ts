@@ -1,4 +1,4 @@
-import { jsonLine } from '../../../text/printable.ts';
+import { jsonLine } from '../../text/printable.ts';
 
 /** What `bench export` writes. */
 export const EXPORT_FORMATS = ['chrome-trace', 'perfetto'] as const;
