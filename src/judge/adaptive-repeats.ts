@@ -1,24 +1,17 @@
 import * as z from 'zod';
 
-import type { CellComparison } from '../records/verdict.ts';
-import { compareCells } from './compare/compare-cells.ts';
-import { meanLog } from '../statistics/mean-log.ts';
+import { isCalled } from '../records/verdict.ts';
+import { compareCells, type TwoSides } from './compare/compare-cells.ts';
+import { meanLog } from '../statistics/logarithms.ts';
 import { spentQ } from '../statistics/multiple-tests.ts';
 import { tQuantile } from '../statistics/student-t.ts';
 import { type Immutable, numberOrNull } from '../records/scalars.ts';
 
-/** A cell whose runs are still being made. */
-export interface GrowingCell {
-  readonly cellKey: string;
-  /** Runs to compare with; none when there is nothing to compare with. */
-  readonly base: readonly number[];
-  /** Runs of tonight so far. */
-  readonly head: readonly number[];
-  /** Values of earlier nights at the level of the base, one a night. */
-  readonly past?: readonly number[];
-  /** Cells of one kind scatter in a similar way. */
-  readonly kind?: string;
-  readonly betterIs: 'lower' | 'higher';
+/**
+ * A cell whose runs are still being made: `head` are those of tonight so far, `base` those to compare with, none when
+ * there is nothing to compare with.
+ */
+export interface GrowingCell extends TwoSides {
   /** Time that one more run takes, in seconds. */
   readonly runS: number;
 }
@@ -33,23 +26,18 @@ export interface Goal {
 /** Share of false calls that stopping early may cost, all looks together. */
 const EARLY_Q = 0.01;
 
-interface NextRepeats {
-  /** Keys of the cells that one more run should go to, those that gain most for their time first. */
-  readonly open: readonly string[];
-  /** Keys of the cells that stay open, as nights differ by more than runs can say. */
-  readonly limitedByNights: readonly string[];
-}
-
 /**
  * A cell is done when its change is called at this look, or when the 95 % interval that a comparison gives of its change
  * does not reach the goal any more. Only the first of the two could call more false changes than one look does, so only
  * it spends: 1 % over all looks (alpha spending). The second is a stop for want of prospects, which calls nothing
  * (Lachin 2005). Where nights are the larger part of the error, and alone keep the interval open, runs are of no use.
  * @param look counts from 1: how often the growing runs have been looked at
+ * @returns keys of the cells: `open` are those that one more run should go to, those that gain most for their time first;
+ * `limitedByNights` those that stay open, as nights differ by more than runs can say
  */
-export function cellsToRepeat(cells: readonly GrowingCell[], look: number, goal: Goal): NextRepeats {
+export function cellsToRepeat(cells: readonly GrowingCell[], look: number, goal: Goal) {
   const { cells: compared, noises } = compareCells(cells, { q: spentQ(look, EARLY_Q) });
-  const decided = calledAmong(compared);
+  const decided = new Set(compared.filter(isCalled).map(({ cellKey }) => cellKey));
   const comparisons = new Map(compared.map((comparison) => [comparison.cellKey, comparison]));
   const open: { readonly key: string; readonly gain: number }[] = [];
   const limitedByNights: string[] = [];
@@ -64,7 +52,7 @@ export function cellsToRepeat(cells: readonly GrowingCell[], look: number, goal:
     const errors = tQuantile(0.05, degrees);
     const [low, high] = comparison?.ciPercent ?? [null, null];
     const reach = low === null ? errors * byRuns : Math.max(-Math.log1p(low / 100), Math.log1p(high / 100));
-    const change = cell.base.length === 0 ? 0 : Math.abs(changeOf(cell));
+    const change = cell.base.length === 0 ? 0 : Math.abs(meanLog(cell.head) - meanLog(cell.base));
     const wanted = Math.max(Math.log1p(goal.percent / 100), goal.deviations * Math.sqrt(variance));
     const isJudged = cell.base.length === 0 ? assumed === null : low !== null;
     if (isJudged && reach < wanted) continue;
@@ -78,15 +66,6 @@ export function cellsToRepeat(cells: readonly GrowingCell[], look: number, goal:
     open: open.toSorted((a, b) => b.gain - a.gain || (a.key < b.key ? -1 : 1)).map(({ key }) => key),
     limitedByNights,
   };
-}
-
-function calledAmong(compared: readonly CellComparison[]): Set<string> {
-  const called = compared.filter(({ verdict }) => verdict === 'slower' || verdict === 'faster');
-  return new Set(called.map(({ cellKey }) => cellKey));
-}
-
-function changeOf({ base, head }: GrowingCell): number {
-  return meanLog(head) - meanLog(base);
 }
 
 /** Runs beyond those of the plan: kept with the plan, so that `--resume` goes on with them. */

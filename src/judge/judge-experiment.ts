@@ -1,5 +1,5 @@
+import { percentOfLog, meanLog } from '../statistics/logarithms.ts';
 import type { CellRun } from '../records/run.ts';
-import { meanLog } from '../statistics/mean-log.ts';
 import { estimateNoise, pooledVariance } from './run-noise.ts';
 import { tQuantile } from '../statistics/student-t.ts';
 import type { KeyedCell } from '../records/cell.ts';
@@ -133,8 +133,8 @@ function judge(entries: readonly Evidence[], threshold: number): AbJudgement {
   const moreRepeats = verdict === 'unclear' ? moreFor(entries, Math.abs(gain - threshold)) : null;
   return {
     verdict,
-    gainPercent: percentOf(gain),
-    ciPercent: [percentOf(gain - half), percentOf(gain + half)],
+    gainPercent: percentOfLog(gain),
+    ciPercent: [percentOfLog(gain - half), percentOfLog(gain + half)],
     moreRepeats,
     reasons:
       verdict === 'unclear' && moreRepeats === null
@@ -171,22 +171,11 @@ function moreFor(entries: readonly Evidence[], distance: number): number | null 
   return high;
 }
 
-function percentOf(logarithm: number): number {
-  return Math.expm1(logarithm) * 100;
-}
-
 /** A run of an experiment. */
 type AbRun = Pick<CellRun, 'cellKey' | 'centres' | 'flags' | 'outcome' | 'role' | 'smClockMhz' | 'values'>;
 
-interface AssembledPair {
-  readonly sides: AbSides;
-  readonly metric: MetricId;
-  /** Runs that do not count, and why. */
-  readonly reasons: readonly string[];
-}
-
-/** The runs of A and B of one cell. What bars B from baselines is what the experiment is about. */
-export function abSides(cell: KeyedCell, bKey: string, asked: MetricId | null, runs: readonly AbRun[]): AssembledPair {
+/** The runs of A and B of one cell, and which do not count. What bars B from baselines is what the experiment is about. */
+export function abSides(cell: KeyedCell, bKey: string, asked: MetricId | null, runs: readonly AbRun[]) {
   const metric = gateMetric(asked, cell);
   const [a, b] = [sideOf(cell.key, metric, runs), sideOf(bKey, metric, runs)];
   const valueOf = valueRule([...a.kept, ...b.kept], metric);

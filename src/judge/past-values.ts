@@ -2,7 +2,7 @@ import { median } from '../statistics/median.ts';
 import { findChangePoints } from './history/change-points.ts';
 import type { NightlyValues } from './history/noise.ts';
 import { differences, medianIn, scaleOf } from '../statistics/order-statistics.ts';
-import { meanLog } from '../statistics/mean-log.ts';
+import { meanLog } from '../statistics/logarithms.ts';
 import { LEAST_PAST_NIGHTS } from './run-noise.ts';
 
 /** Nights that are looked at, so that a step among them is seen, and the newest of their level that count. */

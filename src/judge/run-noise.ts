@@ -22,10 +22,11 @@ export interface NoiseEstimate {
   readonly beyond: number;
 }
 
-interface TwoSides {
+/** The runs of one cell on two sides: one positive value a run, as the unit of evidence is the run. */
+export interface NoisySides {
   readonly base: readonly number[];
   readonly head: readonly number[];
-  /** Values of earlier nights at the same level, one a night. */
+  /** Values of earlier nights at the level of the base, one a night: how much nights differ by chance. */
   readonly past?: readonly number[];
   /** Cells of one kind scatter in a similar way: those with a CUDA graph, and those without. */
   readonly kind?: string;
@@ -47,9 +48,9 @@ const ASSUMED_DEGREES = 4;
  * of the other cells, with the weight of its runs. Without repeats it is taken from how much the cells of its kind
  * differ between the sides, generously, as most of them did not change.
  */
-export function estimateNoise(cells: readonly TwoSides[]): NoiseEstimate[] {
+export function estimateNoise(cells: readonly NoisySides[]): NoiseEstimate[] {
   const groups = [...Map.groupBy(cells, ({ kind = '' }) => kind).values()];
-  const estimates = new Map<TwoSides, NoiseEstimate>();
+  const estimates = new Map<NoisySides, NoiseEstimate>();
   const all = fallbackOf(cells);
   for (const group of groups) {
     const own = fallbackOf(group);
@@ -77,7 +78,7 @@ const UNKNOWN: NoiseEstimate = {
 };
 
 /** What a few cells say of another of them; null where they are too few to say it. */
-function fallbackOf(cells: readonly TwoSides[]): {
+function fallbackOf(cells: readonly NoisySides[]): {
   readonly prior: SampleVariance | null;
   readonly unrepeated: NoiseEstimate | null;
 } {
@@ -92,7 +93,7 @@ function fallbackOf(cells: readonly TwoSides[]): {
   };
 }
 
-function noiseOfCell(cell: TwoSides, { prior, unrepeated }: Fallback): NoiseEstimate {
+function noiseOfCell(cell: NoisySides, { prior, unrepeated }: Fallback): NoiseEstimate {
   const own = pooledVariance(cell);
   const settled = settledNights(cell.past ?? []);
   const past = settled.length < LEAST_PAST_NIGHTS ? null : pastVariance(settled);
@@ -137,7 +138,7 @@ function pooled([a, b]: readonly [SampleVariance, SampleVariance], most = Infini
 }
 
 /** Of single runs around the mean of their own side; no degrees of freedom where no side has two. */
-export function pooledVariance({ base, head }: Pick<TwoSides, 'base' | 'head'>): SampleVariance {
+export function pooledVariance({ base, head }: Pick<NoisySides, 'base' | 'head'>): SampleVariance {
   const degrees = Math.max(0, base.length - 1) + Math.max(0, head.length - 1);
   if (degrees === 0) return { variance: 0, degrees: 0 };
   const variance = (squaresAround(base) + squaresAround(head)) / degrees;
@@ -150,13 +151,14 @@ function pastVariance(past: readonly number[]): SampleVariance {
   return { variance: Math.max(squaresAround(past) / past.length, LEAST_VARIANCE), degrees };
 }
 
-function squaresAround(values: readonly number[]): number {
+/** Of the logarithms, around their mean. */
+export function squaresAround(values: readonly number[]): number {
   const logs = values.map(Math.log);
   const mean = logs.reduce((sum, value) => sum + value, 0) / logs.length;
   return logs.reduce((sum, value) => sum + (value - mean) ** 2, 0);
 }
 
-function withoutRepeats(cells: readonly TwoSides[]): NoiseEstimate | null {
+function withoutRepeats(cells: readonly NoisySides[]): NoiseEstimate | null {
   const changes = cells.flatMap(({ base: [before], head: [after] }) =>
     before === undefined || after === undefined ? [] : [Math.log(after) - Math.log(before)],
   );

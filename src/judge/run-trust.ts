@@ -1,7 +1,7 @@
 import type { MetricId } from '../records/metric.ts';
 import type { RunFlag } from '../records/run-flag.ts';
 import { median } from '../statistics/median.ts';
-import type { Outcome } from '../records/outcome.ts';
+import type { CellRun } from '../records/run.ts';
 
 /** Metrics that hold the time of the host: a host without CPUs moves them, and not the GPU's time. */
 const HOST_METRICS: readonly MetricId[] = ['throughputQps', 'enqueueMs', 'p99Ms'];
@@ -14,7 +14,7 @@ export function leftOutFor<Flag extends Pick<RunFlag, 'id' | 'effect'>>(
   flags: readonly Flag[],
   metric: MetricId,
 ): Flag | null {
-  if (isOfEngine(metric)) return null;
+  if (OF_ENGINE.includes(metric)) return null;
   const isStarved = (flag: Flag): boolean => flag.id === 'hostBound' && flag.effect === 'widened';
   return (
     flags.find(
@@ -22,10 +22,6 @@ export function leftOutFor<Flag extends Pick<RunFlag, 'id' | 'effect'>>(
         flag.effect === 'excluded' || flag.effect === 'barred' || (isStarved(flag) && HOST_METRICS.includes(metric)),
     ) ?? null
   );
-}
-
-function isOfEngine(metric: MetricId): boolean {
-  return OF_ENGINE.includes(metric);
 }
 
 /** Flags whose value is the width, in percent, of the band in which the true value may lie. */
@@ -36,7 +32,7 @@ const WIDTHS: readonly RunFlag['id'][] = ['coarseTimer', 'drifting', 'bimodal', 
  * the widest band with the same chance. More runs do not make it smaller, as the next one may be off the same way.
  */
 export function doubtOf(flags: readonly RunFlag[], metric: MetricId): number {
-  if (isOfEngine(metric)) return 0;
+  if (OF_ENGINE.includes(metric)) return 0;
   const widths = flags.map(({ id, effect, value }) => (effect === 'widened' && WIDTHS.includes(id) ? (value ?? 0) : 0));
   return Math.log1p(Math.max(0, ...widths) / 100) / Math.sqrt(12);
 }
@@ -58,7 +54,7 @@ export function clockLevelMhz(clocks: readonly (number | null)[]): number | null
 
 /** A run at another clock than its cell has. Under the power cap a clock wanders, and the cap is what explains it. */
 export function clockOffLevel(
-  run: { readonly smClockMhz: number | null; readonly flags: readonly Pick<RunFlag, 'id'>[] },
+  run: Pick<CellRun, 'smClockMhz'> & { readonly flags: readonly Pick<RunFlag, 'id'>[] },
   levelMhz: number | null,
 ): RunFlag | null {
   const { smClockMhz, flags } = run;
@@ -75,30 +71,16 @@ export function clockOffLevel(
   };
 }
 
-interface RepeatedRun {
-  readonly cellKey: string;
-  readonly role: string;
-  readonly repeat: number;
-  readonly outcome: Outcome;
-}
+type RepeatedRun = Pick<CellRun, 'cellKey' | 'role' | 'repeat' | 'outcome'>;
 
 /** What another run may be spared: the machine was to blame, and may be better by now. */
 const DISTURBANCES: readonly string[] = ['throttled', 'contended'];
-
-interface DisturbedCell {
-  readonly cellKey: string;
-  /** Planned runs that the machine spoilt, and that no run beyond the plan stands in for yet. */
-  readonly missing: number;
-  /** Such runs in whose place another one was measured. */
-  readonly replaced: number;
-  readonly highestRepeat: number;
-}
 
 /**
  * The cells of one sweep with runs that something disturbed.
  * @param repeats of each cell, as planned: runs with a higher number stand in for others
  */
-export function disturbedCells(runs: readonly RepeatedRun[], repeats: number): DisturbedCell[] {
+export function disturbedCells(runs: readonly RepeatedRun[], repeats: number) {
   const timed = runs.filter(({ role }) => role === 'timed');
   return [...Map.groupBy(timed, ({ cellKey }) => cellKey)].flatMap(([cellKey, own]) => {
     const disturbed = own.filter((run) => run.repeat <= repeats && isDisturbed(run)).length;
@@ -108,7 +90,9 @@ export function disturbedCells(runs: readonly RepeatedRun[], repeats: number): D
     return [
       {
         cellKey,
+        /** Planned runs that the machine spoilt, and that no run beyond the plan stands in for yet. */
         missing: Math.max(0, disturbed - beyond.length),
+        /** Such runs in whose place another one was measured. */
         replaced: Math.min(disturbed, measured),
         highestRepeat: Math.max(...own.map(({ repeat }) => repeat)),
       },

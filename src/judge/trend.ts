@@ -2,7 +2,8 @@ import { median } from '../statistics/median.ts';
 import type { Environment } from '../records/environment.ts';
 import type { Finding } from '../records/finding.ts';
 import { environmentDifferences } from './compare/differences.ts';
-import { findChangePoints } from './history/change-points.ts';
+import { percentOfLog } from '../statistics/logarithms.ts';
+import { directionOf, findChangePoints } from './history/change-points.ts';
 import { TELLING } from './history/settings.ts';
 
 export const TREND_UNITS = ['run', 'sweep', 'night', 'commit'] as const;
@@ -24,7 +25,7 @@ interface TrendRun extends TrendSweep {
   readonly value: number;
 }
 
-interface TrendStep {
+export interface TrendStep {
   /** Night, commit, sweep or run: what the label is made from. */
   readonly id: string;
   readonly sweepId: string | null;
@@ -166,6 +167,32 @@ function withMissingNights(steps: readonly TrendStep[]): TrendStep[] {
   return [...steps.filter(({ id }) => id === 'unknown'), ...days];
 }
 
+/** What happened to a cell over the steps: changes of its level, of the machine, and baselines. */
+export function trendMarks(
+  steps: readonly TrendStep[],
+  runs: readonly { readonly sweepId: string; readonly environmentId: string }[],
+  known: {
+    /** Null for steps that are single runs: changes of the level are not looked for. */
+    readonly betterIs: 'lower' | 'higher' | null;
+    readonly environments: ReadonlyMap<string, Environment>;
+    /** Of this cell and metric. */
+    readonly findings: readonly Finding[];
+    readonly baselines: readonly { readonly name: string; readonly sweepId: string }[];
+  },
+): TrendMark[] {
+  const ofSweep = new Map(
+    runs.flatMap(({ sweepId, environmentId }) => {
+      const environment = known.environments.get(environmentId);
+      return environment === undefined ? [] : [[sweepId, environment] as const];
+    }),
+  );
+  return [
+    ...(known.betterIs === null ? [] : changeMarks(steps, known.betterIs, known.findings)),
+    ...environmentMarks(steps, ofSweep),
+    ...baselineMarks(steps, known.baselines),
+  ].toSorted((a, b) => a.step - b.step);
+}
+
 /** Something worth a mark on the time axis of a trend. */
 export interface TrendMark {
   /** Place among the steps. */
@@ -178,23 +205,19 @@ export interface TrendMark {
 }
 
 /** Where the level of a trend changed for good. @param findings of this cell and metric */
-export function changeMarks(
+function changeMarks(
   steps: readonly TrendStep[],
   betterIs: 'lower' | 'higher',
   findings: readonly Finding[],
 ): TrendMark[] {
   const measured = steps.flatMap(({ value }, step) => (value === null ? [] : [{ step, value }]));
-  const unknown = measured.map(() => null);
   const changes = findChangePoints({
     nights: measured.map(({ step }) => step),
     values: Float64Array.from(measured, ({ value }) => value),
-    spread: unknown,
-    count: unknown,
-    clock: unknown,
   });
   return changes.map((change) => {
-    const kind = change.shift > 0 === (betterIs === 'lower') ? 'slower' : 'faster';
-    const percent = Math.expm1(change.shift) * 100;
+    const kind = directionOf(change.shift, betterIs);
+    const percent = percentOfLog(change.shift);
     const size = `${percent > 0 ? '+' : ''}${percent.toFixed(1)} %`;
     const finding = findings.find(
       ({ direction, firstBadSweepId }) =>
@@ -209,10 +232,7 @@ export function changeMarks(
 }
 
 /** Where the machine became another. @param environments by sweep */
-export function environmentMarks(
-  steps: readonly TrendStep[],
-  environments: ReadonlyMap<string, Environment>,
-): TrendMark[] {
+function environmentMarks(steps: readonly TrendStep[], environments: ReadonlyMap<string, Environment>): TrendMark[] {
   const marks: TrendMark[] = [];
   let before: Environment | null = null;
   for (const [step, { sweepId }] of steps.entries()) {
@@ -236,13 +256,16 @@ function isOtherMachine(before: Environment, after: Environment): boolean {
   return before.gpuName !== after.gpuName || majorOf(before) !== majorOf(after);
 }
 
-/** @param names of baselines by the sweep that they are pinned to */
-export function baselineMarks(steps: readonly TrendStep[], names: ReadonlyMap<string, readonly string[]>): TrendMark[] {
+function baselineMarks(
+  steps: readonly TrendStep[],
+  baselines: readonly { readonly name: string; readonly sweepId: string }[],
+): TrendMark[] {
+  const names = Map.groupBy(baselines, ({ sweepId }) => sweepId);
   const seen = new Set<string>();
   return steps.flatMap(({ sweepId }, step): TrendMark[] => {
     const pinned = sweepId === null || seen.has(sweepId) ? undefined : names.get(sweepId);
     if (sweepId === null || pinned === undefined) return [];
     seen.add(sweepId);
-    return [{ step, kind: 'baseline', text: pinned.join(', '), breaksLine: false }];
+    return [{ step, kind: 'baseline', text: pinned.map(({ name }) => name).join(', '), breaksLine: false }];
   });
 }

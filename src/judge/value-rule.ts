@@ -1,5 +1,6 @@
 import type { MetricId } from '../records/metric.ts';
 import type { CellRun } from '../records/run.ts';
+import type { RunFlag } from '../records/run-flag.ts';
 
 /** What is known of one metric of a run: what it printed, and the centre of its samples. */
 export interface MetricValue {
@@ -45,3 +46,10 @@ function isPositive(value: number | null): value is number {
 
 /** Which number of a run counts: the centre of its samples, or what it printed of them. */
 export type ValueKind = 'centre' | 'printed';
+
+/** One measured run, as histories need it. */
+export interface NightRun extends Pick<CellRun, 'buildId' | 'cellKey' | 'environmentId' | 'smClockMhz' | 'sweepId'> {
+  /** In the unit of the metric that was asked for. */
+  readonly value: number;
+  readonly flags: readonly Pick<RunFlag, 'id' | 'effect'>[];
+}

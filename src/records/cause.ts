@@ -1,3 +1,7 @@
+import * as z from 'zod';
+
+import { count, type Immutable } from './scalars.ts';
+
 /** What may have made a number another. */
 export const CAUSE_KINDS = [
   'tactics',
@@ -20,22 +24,26 @@ export const CAUSE_KINDS = [
 
 export type CauseKind = (typeof CAUSE_KINDS)[number];
 
-/** `shown`: the evidence itself shows it; `likely`: it fits in size; `possible`: it changed, and could do it. */
-export type Certainty = 'shown' | 'likely' | 'possible';
-
-export interface Cause {
-  readonly kind: CauseKind;
-  readonly certainty: Certainty;
+export const causeSchema = z.strictObject({
+  kind: z.enum(CAUSE_KINDS),
+  certainty: z
+    .enum(['shown', 'likely', 'possible'])
+    .describe('The evidence shows it, fits in size, or only could do it'),
   /** A few words, for a column of a table. */
-  readonly title: string;
-  readonly evidence: readonly string[];
-  /** Share of the change that the evidence accounts for, in percent; null where it cannot be counted. */
-  readonly explainsPercent: number | null;
+  title: z.string(),
+  evidence: z.array(z.string()),
+  explainsPercent: z.number().nullable().describe('Share of the change; null: cannot be counted'),
   /** What would confirm it, or the command that does. */
-  readonly confirm: string;
-  /** How strongly it is suspected, beside the others: 100 for what is shown and accounts for everything. */
-  readonly rank: number;
-}
+  confirm: z.string(),
+  rank: z.number().describe('How strongly it is suspected, up to 100'),
+});
+
+export type Cause = Immutable<z.infer<typeof causeSchema>>;
+
+/** The likeliest cause in short, as lists of many cells show it. */
+export const firstCauseSchema = causeSchema.pick({ kind: true, certainty: true, title: true, explainsPercent: true });
+
+export type FirstCause = Immutable<z.infer<typeof firstCauseSchema>>;
 
 /** What is asked about: the value that changed. */
 export const EXPLAINED_METRICS = [
@@ -48,52 +56,20 @@ export const EXPLAINED_METRICS = [
 
 export type ExplainedMetric = (typeof EXPLAINED_METRICS)[number];
 
-export interface ValueChange {
-  readonly metric: ExplainedMetric;
-  readonly base: number;
-  readonly head: number;
-  readonly changePercent: number;
-  readonly ciPercent: readonly [number, number] | null;
-  readonly runs: readonly [number, number];
+export const valueChangeSchema = z.strictObject({
+  metric: z.enum(EXPLAINED_METRICS),
+  base: z.number(),
+  head: z.number(),
+  changePercent: z.number(),
+  ciPercent: z.tuple([z.number(), z.number()]).nullable(),
+  runs: z.tuple([count, count]),
   /** Larger than chance makes it. */
-  readonly isReal: boolean;
+  isReal: z.boolean(),
   /** The runs scatter so much that it may be real, or nothing. */
-  readonly isUnclear: boolean;
-  /** The smallest change that would count with these runs, in percent, and what says so. */
-  readonly leastPercent: number;
-  readonly basis: string;
-}
+  isUnclear: z.boolean(),
+  leastPercent: z.number().describe('The smallest change that would be seen'),
+  /** What says so. */
+  basis: z.string(),
+});
 
-export type Explanation =
-  | {
-      /** `unclear`: the change may be chance; the causes are what would explain it. */
-      readonly kind: 'explained' | 'notExplained' | 'unclear';
-      readonly change: ValueChange;
-      readonly changes: readonly ValueChange[];
-      /** The likeliest first; none when nothing explains it. */
-      readonly causes: readonly Cause[];
-      readonly same: readonly string[];
-      readonly unknown: readonly string[];
-      readonly notes: readonly string[];
-    }
-  | {
-      readonly kind: 'noDifference';
-      readonly changes: readonly ValueChange[];
-      /** What did change, without any effect that is seen. */
-      readonly causes: readonly Cause[];
-      readonly same: readonly string[];
-      readonly unknown: readonly string[];
-      readonly notes: readonly string[];
-    };
-
-/** The likeliest cause in short, as lists of many cells show it. */
-export type FirstCause = Pick<Cause, 'kind' | 'certainty' | 'title' | 'explainsPercent'>;
-
-/** Null when there is nothing to explain, or nothing that explains it. */
-export function firstCause(explanation: Explanation | null): FirstCause | null {
-  if (explanation === null || explanation.kind === 'noDifference') return null;
-  const [cause] = explanation.causes;
-  if (cause === undefined) return null;
-  const { kind, certainty, title, explainsPercent } = cause;
-  return { kind, certainty, title, explainsPercent };
-}
+export type ValueChange = Immutable<z.infer<typeof valueChangeSchema>>;

@@ -41,6 +41,11 @@ export const cellComparisonSchema = z.object({
 
 export type CellComparison = Immutable<z.infer<typeof cellComparisonSchema>>;
 
+/** Whether a comparison says that the cell changed. */
+export function isCalled({ verdict }: Pick<CellComparison, 'verdict'>): boolean {
+  return verdict === 'slower' || verdict === 'faster';
+}
+
 /** A change that at least four of five cells share: clocks, driver, or another common cause. */
 export const commonShiftSchema = z.strictObject({
   /** Of the value; where cells of both directions are compared, of those for which less is better. */

@@ -1,9 +1,8 @@
 import { cellNights, type CellNights } from '../judge/gate/judge-cell.ts';
-import { kindOfValues, valueOfKind, type ValueKind } from '../judge/value-rule.ts';
+import { kindOfValues, valueOfKind, type ValueKind, type NightRun } from '../judge/value-rule.ts';
 import { machineKey } from '../judge/compare/differences.ts';
 import type { KeyedCell } from '../records/cell.ts';
 import { gateMetric, type MetricId } from '../records/metric.ts';
-import type { NightRun } from '../judge/sweep-run.ts';
 import type { Sweep } from '../records/sweep.ts';
 import { findEnvironments } from '../store/sweeps/environments.ts';
 import { type MetricRun, metricRuns } from '../store/runs/metric-runs.ts';

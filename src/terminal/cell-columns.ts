@@ -3,7 +3,7 @@ import { harnessWords, optionWords } from '../text/cell-label.ts';
 import { flagWords } from '../records/axis.ts';
 import { printable } from '../text/printable.ts';
 import type { Look } from './look.ts';
-import type { Column } from './table.ts';
+import { type Column, renderTable } from './table.ts';
 import { wrapWords } from './text-width.ts';
 
 export interface CellColumns<Row> {
@@ -54,6 +54,20 @@ export function withCells<Row extends { readonly key: string }>(
     const cell = cells.get(row.key);
     return cell === undefined ? [] : [{ ...row, cell }];
   });
+}
+
+/**
+ * A table of rows about cells: which cell comes first (behind `before`), and below the table what all cells share.
+ * @param all the rows of which some are shown
+ */
+export function cellTable<Row extends { readonly cell: KeyedCell }>(
+  rows: readonly Row[],
+  columns: readonly Column<Row>[],
+  look: Look,
+  { all = rows, before = [] }: { readonly all?: readonly Row[]; readonly before?: readonly Column<Row>[] } = {},
+): string[] {
+  const about = cellColumns(all, ({ cell }) => cell);
+  return [...renderTable([...before, ...about.columns, ...columns], rows, look), ...captionLines(about.caption, look)];
 }
 
 /** The caption below its table; nothing where there is none. */

@@ -79,6 +79,11 @@ function pieces(word: string, width: number): string[] {
   return [...found, piece];
 }
 
+/** What is known, on one line: `recorded · main · sweep 1a2b3c4d`. */
+export function dotted(parts: readonly (string | null)[]): string {
+  return parts.filter(Boolean).join(' · ');
+}
+
 const NUMBER = /^(?<whole>[~>]?[+-]?\d+|–)(?<part>\.\d+)?(?<unit>.*)$/;
 
 /**

@@ -5,9 +5,9 @@ import {
   makeInputsOutput,
   quantizeOutput,
 } from '../../src/features/model/output.ts';
-import { ackOutput } from '../../src/features/ack/output.ts';
+import { ackOutput } from '../../src/features/ack/ack.ts';
 import { attachOutput } from '../../src/features/show/attach.ts';
-import { baselinesOutput } from '../../src/features/baseline/output.ts';
+import { baselinesOutput } from '../../src/features/baseline/baseline.ts';
 import { bisectOutput } from '../../src/features/bisect/output.ts';
 import { checkedSweep } from '../../src/features/check/output.ts';
 import { pareto, slo } from '../../src/features/choose/output.ts';

@@ -1,3 +1,5 @@
+import * as z from 'zod';
+
 import { UsageError } from '../../errors.ts';
 import { EXIT_CODES, type ExitCode } from '../../exit-codes.ts';
 import type { Acknowledgement, Finding } from '../../records/finding.ts';
@@ -5,11 +7,11 @@ import { printable } from '../../text/printable.ts';
 import { readInstant } from '../../text/utc-instant.ts';
 import { resolveRevision } from '../../tools/git/git.ts';
 import { acknowledge, deleteAcknowledgements, findFindingsByPrefix } from '../../store/sweeps/findings.ts';
-import { type StoreDatabase } from '../../store/file/open.ts';
+import type { StoreDatabase } from '../../store/file/open.ts';
 import { type Io, printResult } from '../../cli/io.ts';
-import type { AckOutput } from './output.ts';
 import { withStoreToWrite } from '../../cli/with-store.ts';
 import type { AckOptions } from './command.ts';
+import { id, instant, output, type OutputOf } from '../../records/output-parts.ts';
 
 /** `bench ack FINDING`: that finding may stay, for a time. It silences the finding, not the cell. */
 export async function ack(name: string, options: AckOptions, io: Io): Promise<ExitCode> {
@@ -69,3 +71,13 @@ async function untilOf(until: string | undefined, io: Io): Promise<string | null
   }
   return commit;
 }
+
+export const ackOutput = output('bench ack --json', {
+  findingId: id,
+  reason: z.string(),
+  until: z.string().nullable(),
+  level: z.number(),
+  createdAt: instant,
+});
+
+type AckOutput = OutputOf<typeof ackOutput>;

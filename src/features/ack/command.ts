@@ -17,7 +17,7 @@ export const ackCommand = defineCommand({
     'bench ack 1a2b3c4d --reason "fixed by !412" --until v1.3   # until that commit is measured',
     'bench ack 1a2b3c4d --undo',
   ],
-  outputs: { ack: async () => (await import('./output.ts')).ackOutput },
+  outputs: { ack: async () => (await import('./ack.ts')).ackOutput },
   define,
   run: async ([finding], options, io) => (await import('./ack.ts')).ack(finding, options, io),
 });

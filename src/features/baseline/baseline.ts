@@ -1,3 +1,4 @@
+import * as z from 'zod';
 import { isMeasured } from '../../records/run.ts';
 import { UsageError } from '../../errors.ts';
 import { EXIT_CODES, type ExitCode } from '../../exit-codes.ts';
@@ -11,10 +12,10 @@ import type { StoreDatabase } from '../../store/file/open.ts';
 import { flaggedRuns } from '../../store/runs/run-facts.ts';
 import { type Io, printResult } from '../../cli/io.ts';
 import type { Look } from '../../terminal/look.ts';
-import type { BaselinesOutput } from './output.ts';
 import { resolveSide } from '../../selection/sides.ts';
 import { withStore, withStoreToWrite } from '../../cli/with-store.ts';
 import type { BaselineOptions } from './command.ts';
+import { id, instant, output, type OutputOf } from '../../records/output-parts.ts';
 
 const NAME = /^[\w.+-][\w.+/-]{0,99}$/;
 
@@ -100,3 +101,10 @@ export function removeNamed(name: string, options: BaselineOptions, io: Io): Pro
     return EXIT_CODES.fine;
   });
 }
+
+const baseline = z.strictObject({ name: z.string(), sweepId: id, reason: z.string().nullable(), createdAt: instant });
+export const baselinesOutput = output('bench ls baselines|set|rm --json: those that this is about', {
+  baselines: z.array(baseline),
+});
+
+type BaselinesOutput = OutputOf<typeof baselinesOutput>;

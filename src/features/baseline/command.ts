@@ -16,7 +16,7 @@ export const baselinesCommand = defineCommand({
   name: 'baselines',
   summary: 'list the baselines',
   examples: ['bench ls baselines'],
-  outputs: { baselines: async () => (await import('./output.ts')).baselinesOutput },
+  outputs: { baselines: async () => (await import('./baseline.ts')).baselinesOutput },
   define: (command) => command,
   run: async (_, options, io) => (await import('./baseline.ts')).listAll(options, io),
 });

@@ -1,4 +1,4 @@
-import { meanLog } from '../../statistics/mean-log.ts';
+import { meanLog } from '../../statistics/logarithms.ts';
 
 /** Runs of one end, one positive value a run, in the order in which they were made. */
 export interface EndRuns {

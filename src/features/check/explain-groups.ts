@@ -2,7 +2,7 @@ import { buildDifferences, environmentDifferences } from '../../judge/compare/di
 import type { FindingGroup, LocatedFinding } from '../../judge/gate/group-findings.ts';
 import type { JudgedCell } from '../../judge/gate/judge-cell.ts';
 import type { FirstCause } from '../../records/cause.ts';
-import type { NightRun } from '../../judge/sweep-run.ts';
+import type { NightRun } from '../../judge/value-rule.ts';
 import { metricOf } from '../../records/metric.ts';
 import { cellLabel } from '../../text/cell-label.ts';
 import type { Sweep } from '../../records/sweep.ts';

@@ -1,8 +1,8 @@
 import * as z from 'zod';
 
+import { firstCauseSchema } from '../../records/cause.ts';
 import { findingSchema } from '../../records/finding.ts';
 import { count, id, instant, metric, output, type OutputOf, provenance, unit } from '../../records/output-parts.ts';
-import { firstCause } from '../why/index.ts';
 
 const {
   findingId,
@@ -48,7 +48,7 @@ export const checkedSweep = output('bench check --json', {
         firstBad: nightSweep,
         commits: z.array(z.strictObject({ commit: z.string(), subject: z.string() })),
         changes: z.array(z.string()).describe('Of machine and engines, on the same night'),
-        cause: firstCause.nullable().describe('The likeliest one, in the clearest cell'),
+        cause: firstCauseSchema.nullable().describe('The likeliest one, in the clearest cell'),
         findings: z.array(finding),
       }),
     )

@@ -1,14 +1,13 @@
 import type { KeyedCell } from '../../records/cell.ts';
 import { printable } from '../../text/printable.ts';
-import { captionLines, cellColumns, withCells } from '../../terminal/cell-columns.ts';
+import { cellTable, withCells } from '../../terminal/cell-columns.ts';
 import type { Night } from './night.ts';
 import type { CheckedFinding, CheckedGroup, CheckedSweep } from './output.ts';
 import type { Look } from '../../terminal/look.ts';
 import { count, formatDecibels, formatNumber, formatPercent } from '../../terminal/numbers.ts';
 import { reasonWords } from '../../terminal/words.ts';
 import { describeCommit } from '../show/index.ts';
-import { renderTable } from '../../terminal/table.ts';
-import { truncate, wrapHanging, wrapWords } from '../../terminal/text-width.ts';
+import { dotted, truncate, wrapHanging, wrapWords } from '../../terminal/text-width.ts';
 
 /** What the text shows and `--json` does not print. */
 interface CheckedDetails {
@@ -34,7 +33,7 @@ export function checkText(checked: CheckedSweep, { night, cells }: CheckedDetail
         : `${count(told, 'new finding')} in ${count(groups.length, 'group')}`,
     ),
     ...wrapHanging(
-      [
+      dotted([
         checked.provenance,
         `night of ${dateOf(checked)}`,
         `sweep ${checked.sweepId.slice(0, 8)}`,
@@ -42,9 +41,7 @@ export function checkText(checked: CheckedSweep, { night, cells }: CheckedDetail
         describeCommit(night.sweep),
         count(checked.cells, 'cell'),
         count(checked.nights, 'night'),
-      ]
-        .filter((part) => part !== '')
-        .join(' · '),
+      ]),
       columns,
       2,
     ),
@@ -137,27 +134,31 @@ const SHOWN_FINDINGS = 12;
 type FindingRow = CheckedFinding & { readonly cell: KeyedCell };
 
 function findingTable(findings: readonly FindingRow[], look: Look): string[] {
-  const { columns, caption } = cellColumns(findings, ({ cell }) => cell);
-  const narrow = { ...look, columns: look.columns - 2 };
-  const table = renderTable<FindingRow>(
+  const level = (finding: FindingRow, which: 'before' | 'after') => `${formatNumber(finding[which])} ${finding.unit}`;
+  const table = cellTable<FindingRow>(
+    findings.slice(0, SHOWN_FINDINGS),
     [
-      { header: 'finding', text: ({ id }) => id.slice(0, 8) },
-      ...columns,
-      { header: 'before', text: (row) => levelText(row, 'before'), align: 'right', dropRank: 2 },
-      { header: 'after', text: (row) => levelText(row, 'after'), align: 'right', dropRank: 1 },
+      { header: 'before', text: (row) => level(row, 'before'), align: 'right', dropRank: 2 },
+      { header: 'after', text: (row) => level(row, 'after'), align: 'right', dropRank: 1 },
       { header: 'change', text: ({ changePercent }) => formatPercent(changePercent), align: 'right' },
       { header: 'evidence', text: ({ margin }) => `${formatNumber(margin, 2)}×`, align: 'right', dropRank: 3 },
     ],
-    findings.slice(0, SHOWN_FINDINGS),
-    narrow,
-  ).map((line) => `  ${line}`);
-  table.push(...captionLines(caption, narrow).map((line) => `  ${line}`));
-  const more = findings.length - SHOWN_FINDINGS;
-  return more > 0 ? [...table, look.style.dim(`  and ${more} more: --json has all`)] : table;
+    narrowed(look),
+    { all: findings, before: [{ header: 'finding', text: ({ id }) => id.slice(0, 8) }] },
+  );
+  return [...table, ...moreLine(findings.length - SHOWN_FINDINGS, look)].map(indented);
 }
 
-function levelText(finding: CheckedFinding, which: 'before' | 'after'): string {
-  return `${formatNumber(finding[which])} ${finding.unit}`;
+function narrowed(look: Look): Look {
+  return { ...look, columns: look.columns - 2 };
+}
+
+function indented(line: string): string {
+  return `  ${line}`;
+}
+
+function moreLine(more: number, { style }: Look): string[] {
+  return more > 0 ? [style.dim(`and ${more} more: --json has all`)] : [];
 }
 
 /** The older findings: what became of them, briefly. */
@@ -178,33 +179,25 @@ const SHOWN_OFF = 8;
 /** No finding yet, and no alarm: what to do about it is the last line. */
 function offText(off: readonly OffCell[], look: Look): string[] {
   if (off.length === 0) return [];
-  const { columns, style } = look;
   const sorted = off.toSorted((a, b) => Math.abs(b.changePercent) - Math.abs(a.changePercent));
-  const about = cellColumns(sorted, ({ cell }) => cell);
+  const inner = narrowed(look);
   const right = 'right' as const;
-  const table = renderTable<OffCell>(
+  const table = cellTable<OffCell>(
+    sorted.slice(0, SHOWN_OFF),
     [
-      ...about.columns,
       { header: 'level', text: (row) => `${formatNumber(row.before)} ${row.unit}`, align: right, dropRank: 2 },
       { header: 'now', text: (row) => `${formatNumber(row.now)} ${row.unit}`, align: right },
       { header: 'change', text: (row) => formatPercent(row.changePercent), align: right },
       { header: 'nights', text: ({ nights }) => String(nights), align: right, dropRank: 3 },
       { header: 'runs', text: ({ runs }) => String(runs), align: right, dropRank: 4 },
     ],
-    sorted.slice(0, SHOWN_OFF),
-    { ...look, columns: columns - 2 },
-  ).map((line) => `  ${line}`);
-  const more = sorted.length - SHOWN_OFF;
-  const inner = { ...look, columns: columns - 2 };
+    inner,
+    { all: sorted },
+  );
+  const advice = `to be sure now: bench compare ${sorted[0]?.lastGoodSweepId?.slice(0, 8) ?? 'latest~1'} latest, or run again with --confirm`;
   return [
     '',
-    style.warn(truncate(`off their level tonight, too few nights to tell: ${off.length}`, columns)),
-    ...table,
-    ...captionLines(about.caption, inner).map((line) => `  ${line}`),
-    ...(more > 0 ? [style.dim(`  and ${more} more: --json has all`)] : []),
-    ...wrapWords(
-      `to be sure now: bench compare ${sorted[0]?.lastGoodSweepId?.slice(0, 8) ?? 'latest~1'} latest, or run again with --confirm`,
-      inner.columns,
-    ).map((line) => `  ${line}`),
+    look.style.warn(truncate(`off their level tonight, too few nights to tell: ${off.length}`, look.columns)),
+    ...[...table, ...moreLine(sorted.length - SHOWN_OFF, look), ...wrapWords(advice, inner.columns)].map(indented),
   ];
 }

@@ -10,6 +10,7 @@ import { UsageError } from '../../errors.ts';
 import type { ExitCode } from '../../exit-codes.ts';
 import type { FirstCause } from '../../records/cause.ts';
 import { gateMetric, type MetricId, metricOf } from '../../records/metric.ts';
+import { isCalled } from '../../records/verdict.ts';
 import { cellLabel } from '../../text/cell-label.ts';
 import { count } from '../../terminal/numbers.ts';
 import { readGitState } from '../../tools/git/git.ts';
@@ -17,8 +18,8 @@ import type { ComparedCell, Comparison } from './output.ts';
 import type { Compared } from './cell-text.ts';
 import { compareText } from './text.ts';
 import { cellRunsOf } from '../../store/runs/cell-runs.ts';
-import type { CellRun } from '../../records/run.ts';
 import { plannedCells } from '../../store/cells.ts';
+import type { CellRun } from '../../records/run.ts';
 import { findBuilds, findEnvironments } from '../../store/sweeps/environments.ts';
 import { seriesUntil } from '../../store/sweeps/find-sweeps.ts';
 import type { StoreDatabase } from '../../store/file/open.ts';
@@ -167,9 +168,7 @@ async function causesOf(
   cells: readonly JudgedCell[],
   { base, head }: { readonly base: Side; readonly head: Side },
 ): Promise<ReadonlyMap<JudgedCell, FirstCause | null>> {
-  const changed = cells
-    .filter(({ comparison: { verdict } }) => verdict === 'slower' || verdict === 'faster')
-    .slice(0, EXPLAINED_CELLS);
+  const changed = cells.filter(({ comparison }) => isCalled(comparison)).slice(0, EXPLAINED_CELLS);
   if (changed.length === 0) return new Map();
   // Most comparisons have nothing to explain, and start faster without this.
   const { firstCauseOf } = await import('../why/index.ts');

@@ -1,8 +1,8 @@
 import * as z from 'zod';
 
+import { firstCauseSchema } from '../../records/cause.ts';
 import { commonShift, count, id, metric, output, type OutputOf, provenance, unit } from '../../records/output-parts.ts';
 import { cellComparisonSchema, VERDICTS } from '../../records/verdict.ts';
-import { firstCause } from '../why/index.ts';
 
 const { cellKey: _, ...judged } = cellComparisonSchema.shape;
 
@@ -32,7 +32,7 @@ export const comparison = output('bench compare --json', {
       unit,
       betterIs: z.enum(['lower', 'higher']),
       ...judged,
-      cause: firstCause.nullable().describe('The likeliest cause of a change'),
+      cause: firstCauseSchema.nullable().describe('The likeliest cause of a change'),
     }),
   ),
   counts: z.record(z.enum(VERDICTS), count),

@@ -1,9 +1,8 @@
 import { batchOf, itemsPerS } from '../../records/cell.ts';
 import { type MetricId, metricOf } from '../../records/metric.ts';
 import { printable } from '../../text/printable.ts';
-import type { Sweep } from '../../records/sweep.ts';
 import type { CommonShift, Verdict } from '../../records/verdict.ts';
-import { captionLines, cellColumns } from '../../terminal/cell-columns.ts';
+import { cellTable } from '../../terminal/cell-columns.ts';
 import { changeMap } from '../../terminal/charts/heat-map.ts';
 import type { Side } from '../../selection/sides.ts';
 import { comparedCellText, type ComparedDetails, type ShownCell } from './cell-text.ts';
@@ -12,8 +11,8 @@ import type { Look } from '../../terminal/look.ts';
 import { count, formatMs, formatNumber, formatPercent, intervalText } from '../../terminal/numbers.ts';
 import { reasonTitle, reasonWords, VERDICT_SIGNS, verdictStyle } from '../../terminal/words.ts';
 import { describeCommit } from '../show/index.ts';
-import { type Column, renderTable } from '../../terminal/table.ts';
-import { truncate, wrapHanging, wrapWords } from '../../terminal/text-width.ts';
+import { dotted, truncate, wrapHanging, wrapWords } from '../../terminal/text-width.ts';
+import type { Column } from '../../terminal/table.ts';
 
 /** @param asMap the changes by precision and batch instead of a line for each cell */
 export function compareText(comparison: Comparison, details: ComparedDetails, look: Look, asMap = false): string[] {
@@ -32,10 +31,8 @@ export function compareText(comparison: Comparison, details: ComparedDetails, lo
     ...wrapHanging(sideLine('base', details.sides.base, provenance), columns, 6),
     ...wrapHanging(sideLine('head', details.sides.head, provenance), columns, 6),
   ];
-  for (const { note } of [base, head]) if (note !== null) lines.push(...wrapWords(note, columns).map(style.warn));
-  if (shift !== null) {
-    const text = shiftText(shift);
-    lines.push(...wrapWords(text, columns).map(style.warn));
+  for (const note of [base.note, head.note, shift === null ? null : shiftText(shift)]) {
+    if (note !== null) lines.push(...wrapWords(note, columns).map(style.warn));
   }
   if (shown.length > 0) {
     const [only] = shown;
@@ -82,47 +79,43 @@ function verdictLine(counts: Readonly<Record<Verdict, number>>): string {
 function sideLine(name: string, side: Side, provenance: string): string {
   const [sweep] = side.sweeps;
   const ids = side.sweeps.map(({ sweepId }) => sweepId.slice(0, 8)).join('+');
-  const what = sweep === undefined ? '' : (sweep.matrix ?? sweep.name ?? '');
+  const set = sweep?.recordingSet ?? null;
   const parts = [
     // First, so that a narrow terminal cuts anything but this.
-    recordedAs(sweep) ?? provenance,
+    set === null ? provenance : `recorded (${printable(set)})`,
     printable(side.ref),
     `sweep ${ids}`,
-    printable(what),
+    printable(sweep?.matrix ?? sweep?.name ?? ''),
     sweep === undefined ? '' : describeCommit(sweep),
   ];
-  return `${name}  ${parts.filter((part) => part !== '').join(' · ')}`;
-}
-
-function recordedAs(sweep: Sweep | undefined): string | null {
-  const set = sweep?.recordingSet ?? null;
-  return set === null ? null : `recorded (${printable(set)})`;
+  return `${name}  ${dotted(parts)}`;
 }
 
 function verdictTable(cells: readonly ShownCell[], look: Look): string[] {
   const right = 'right' as const;
   const { style } = look;
   const metrics = new Set(cells.map(({ metric }) => metric));
-  const about = cellColumns(cells, ({ cell }) => cell);
-  const columns: Column<ShownCell>[] = [
-    {
-      header: 'verdict',
-      text: ({ verdict }) => `${VERDICT_SIGNS[verdict]} ${verdict}`,
-      style: ({ verdict }) => verdictStyle(verdict, style),
-    },
-    ...about.columns,
-    { header: 'metric', text: ({ metric }) => (metrics.size > 1 ? metricOf(metric).label : ''), dropRank: 5 },
-    { header: 'base', text: ({ metric, base }) => valueText(metric, base), align: right, dropRank: 6 },
-    { header: 'head', text: ({ metric, head }) => valueText(metric, head), align: right, dropRank: 4 },
-    { header: 'change', text: ({ changePercent }) => formatPercent(changePercent), align: right },
-    { header: 'items/s', text: itemsText, align: right, dropRank: 5 },
-    { header: '95 % interval', text: ({ ciPercent }) => intervalText(ciPercent), align: right, dropRank: 8 },
-    { header: 'could hide', text: mdeText, align: right, dropRank: 3 },
-    { header: 'runs', text: ({ runs }) => runs.join('+'), align: right, dropRank: 7 },
-    { header: '+runs', text: moreText, align: right, dropRank: 2 },
-  ];
-  const table = renderTable(columns, cells, look);
-  return [...table, ...captionLines(about.caption, look)];
+  const verdict: Column<ShownCell> = {
+    header: 'verdict',
+    text: (cell) => `${VERDICT_SIGNS[cell.verdict]} ${cell.verdict}`,
+    style: (cell) => verdictStyle(cell.verdict, style),
+  };
+  return cellTable<ShownCell>(
+    cells,
+    [
+      { header: 'metric', text: ({ metric }) => (metrics.size > 1 ? metricOf(metric).label : ''), dropRank: 5 },
+      { header: 'base', text: ({ metric, base }) => valueText(metric, base), align: right, dropRank: 6 },
+      { header: 'head', text: ({ metric, head }) => valueText(metric, head), align: right, dropRank: 4 },
+      { header: 'change', text: ({ changePercent }) => formatPercent(changePercent), align: right },
+      { header: 'items/s', text: itemsText, align: right, dropRank: 5 },
+      { header: '95 % interval', text: ({ ciPercent }) => intervalText(ciPercent), align: right, dropRank: 8 },
+      { header: 'could hide', text: mdeText, align: right, dropRank: 3 },
+      { header: 'runs', text: ({ runs }) => runs.join('+'), align: right, dropRank: 7 },
+      { header: '+runs', text: moreText, align: right, dropRank: 2 },
+    ],
+    look,
+    { before: [verdict] },
+  );
 }
 
 function valueText(metric: MetricId, value: number | null): string {

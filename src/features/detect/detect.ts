@@ -5,12 +5,12 @@ import type { Io } from '../../cli/io.ts';
 import { UsageError } from '../../errors.ts';
 import { EXIT_CODES, type ExitCode } from '../../exit-codes.ts';
 import { compareCells } from '../../judge/compare/compare-cells.ts';
-import { type ChangePoint, findChangePoints } from '../../judge/history/change-points.ts';
-import { type Alert, replayNights } from '../../judge/history/nightly-alerts.ts';
-import type { NightlyValues } from '../../judge/history/noise.ts';
+import { type ChangePoint, directionOf, findChangePoints } from '../../judge/history/change-points.ts';
+import { replayNights } from '../../judge/history/nightly-alerts.ts';
 import type { CellComparison } from '../../records/verdict.ts';
 import { readingProblem } from '../../selection/reading-problem.ts';
 import { printable } from '../../text/printable.ts';
+import { percentOfLog } from '../../statistics/logarithms.ts';
 import { runCentre } from '../../trtexec/log/derived.ts';
 import type { DetectOptions } from './command.ts';
 import {
@@ -27,7 +27,7 @@ export async function detect(path: string, options: DetectOptions, io: Io): Prom
   const text = await readText(path, io);
   try {
     if (options.ab === true) compareAll(readAbJson(text), options, io);
-    else for (const record of readSeries(path, text)) printSeries(record, options, io);
+    else for (const record of readSeries(path, text)) io.out(`${seriesLine(record, options)}\n`);
   } catch (error) {
     if (!(error instanceof SeriesFormatError)) throw error;
     throw new UsageError(`${printable(path)}:${error.line}:1: ${printable(error.message)}`);
@@ -54,24 +54,34 @@ function readSeries(path: string, text: string): SeriesRecord[] {
   return /^\s*[[{]/.test(text) ? readSeriesJson(text, name) : readSeriesCsv(text, name);
 }
 
-function printSeries(record: SeriesRecord, { better }: DetectOptions, io: Io): void {
-  const history = nightlyValues(record);
-  const changes = findChangePoints(history);
-  const alerts = replayNights(history);
-  io.out(`${seriesLine(record.id, changes, alerts, better)}\n`);
-}
-
-function nightlyValues({ values, spread, count, clock }: SeriesRecord): NightlyValues {
+/**
+ * One history: `alarms` as the whole history shows them, `nightly` as they would have been told night by night with only
+ * the past. `index` is the first night at the new level, `night` the night of telling.
+ */
+function seriesLine({ id, values, spread, count, clock }: SeriesRecord, { better }: DetectOptions): string {
   const nights = values.flatMap((value, night) => (value === null ? [] : [night]));
-  const take = (facts: readonly (number | null)[] | undefined): (number | null)[] =>
-    nights.map((night) => facts?.[night] ?? null);
-  return {
+  const ofNights = (facts: SeriesRecord['clock']) => (facts ? nights.map((night) => facts[night] ?? null) : undefined);
+  const history = {
     nights,
     values: Float64Array.from(nights, (night) => values[night] ?? Number.NaN),
-    spread: take(spread),
-    count: take(count),
-    clock: take(clock),
+    spread: ofNights(spread),
+    count: ofNights(count),
+    clock: ofNights(clock),
   };
+  const told = ({ shift, margin }: ChangePoint) => ({
+    direction: directionOf(shift, better),
+    changePercent: rounded(percentOfLog(shift)),
+    margin: rounded(margin),
+  });
+  return JSON.stringify({
+    id,
+    alarms: findChangePoints(history).map((change) => ({ index: change.night, ...told(change) })),
+    nightly: replayNights(history).map(({ toldOn, change }) => ({
+      night: toldOn,
+      index: change.night,
+      ...told(change),
+    })),
+  });
 }
 
 /** Cells of a matrix are judged together, and printed in the order of the file. */
@@ -89,32 +99,6 @@ function compareAll(records: readonly AbRecord[], { better }: DetectOptions, io:
     );
     for (const cell of cells) io.out(`${comparedLine(cell)}\n`);
   }
-}
-
-type BetterIs = 'lower' | 'higher';
-
-/**
- * One history: `alarms` as the whole history shows them, `nightly` as they would have been told night by night with only
- * the past. `index` is the first night at the new level, `night` the night of telling.
- */
-function seriesLine(id: string, changes: readonly ChangePoint[], alerts: readonly Alert[], better: BetterIs): string {
-  return JSON.stringify({
-    id,
-    alarms: changes.map((change) => ({ index: change.night, ...directionOf(change, better) })),
-    nightly: alerts.map(({ toldOn, change }) => ({
-      night: toldOn,
-      index: change.night,
-      ...directionOf(change, better),
-    })),
-  });
-}
-
-function directionOf({ shift, margin }: ChangePoint, better: BetterIs) {
-  return {
-    direction: shift > 0 === (better === 'lower') ? 'slower' : 'faster',
-    changePercent: rounded(Math.expm1(shift) * 100),
-    margin: rounded(margin),
-  };
 }
 
 function comparedLine(cell: CellComparison): string {

@@ -1,57 +1,34 @@
-import * as z from 'zod';
 import { parse } from 'csv-parse/sync';
+import * as z from 'zod';
 
-/** A history to look for changes in: one value a night, null for a night without one. */
-export interface SeriesRecord {
-  readonly id: string;
-  readonly values: readonly (number | null)[];
-  readonly spread?: readonly (number | null)[];
-  readonly count?: readonly (number | null)[];
-  readonly clock?: readonly (number | null)[];
-}
-
-/** One cell measured on two sides. A run is a list of times, or one number that stands for it. */
-export interface AbRecord {
-  readonly id: string;
-  /** Cells of one matrix are judged together. */
-  readonly matrix: string;
-  readonly a: readonly (readonly number[])[];
-  readonly b: readonly (readonly number[])[];
-  readonly past: readonly number[];
-}
+import type { Immutable } from '../../records/scalars.ts';
 
 const positive = z.number().positive();
 const nights = z.array(positive.nullable());
+/** Null where it is not known. */
 const facts = z.array(z.number().nullable()).nullish();
 
-const seriesSchema = z
-  .object({ id: z.coerce.string(), values: nights, spread: facts, count: facts, clock: facts })
-  .transform(({ id, values, spread, count, clock }): SeriesRecord => ({
-    id,
-    values,
-    ...(spread ? { spread } : {}),
-    ...(count ? { count } : {}),
-    ...(clock ? { clock } : {}),
-  }));
+const seriesSchema = z.object({ id: z.coerce.string(), values: nights, spread: facts, count: facts, clock: facts });
 
-const runs = z.array(z.union([positive, z.array(positive).min(1)])).min(1);
+/** A history to look for changes in: one value a night, null for a night without one. */
+export type SeriesRecord = Immutable<z.infer<typeof seriesSchema>>;
 
+/** A run is a list of times, or one number that stands for it. */
+const run = z.union([positive.transform((value) => [value]), z.array(positive).min(1)]);
+
+/** One cell measured on two sides; the cells of one matrix are judged together. */
 const abSchema = z
   .object({
     id: z.coerce.string().optional(),
     cell: z.coerce.string().optional(),
     matrix: z.coerce.string().default(''),
-    a: runs,
-    b: runs,
+    a: z.array(run).min(1),
+    b: z.array(run).min(1),
     past: z.array(positive).nullish(),
   })
-  .transform(({ id, cell, matrix, a, b, past }): AbRecord => ({
-    id: id ?? cell ?? '',
-    matrix,
-    a: a.map((run) => (typeof run === 'number' ? [run] : run)),
-    b: b.map((run) => (typeof run === 'number' ? [run] : run)),
-    past: past ?? [],
-  }));
+  .transform(({ id, cell, past, ...sides }) => ({ ...sides, id: id ?? cell ?? '', past: past ?? [] }));
+
+export type AbRecord = Immutable<z.infer<typeof abSchema>>;
 
 /** What is wrong with an input, and where: `line` counts from 1. */
 export class SeriesFormatError extends Error {

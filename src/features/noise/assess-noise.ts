@@ -1,8 +1,10 @@
 import { compareCells } from '../../judge/compare/compare-cells.ts';
 import { logsOf, noiseFloor, noiseOf } from '../../judge/history/noise.ts';
+import { squaresAround } from '../../judge/run-noise.ts';
 import { HISTORY } from '../../judge/history/settings.ts';
 import { noiseKindOf } from '../../records/cell.ts';
 import { metricOf } from '../../records/metric.ts';
+import { percentOfLog } from '../../statistics/logarithms.ts';
 import { median } from '../../statistics/median.ts';
 import { cellLabel } from '../../text/cell-label.ts';
 import type { CellSeries, SweepRuns } from './cell-series.ts';
@@ -119,7 +121,7 @@ function presentChanges(series: readonly CellSeries[], scatters: readonly CellSc
 }
 
 function percentOf(sigma: number | null): number | null {
-  return sigma === null ? null : Math.expm1(sigma) * 100;
+  return sigma === null ? null : percentOfLog(sigma);
 }
 
 function summaryOf(cells: readonly NoisyCell[]): Pick<Noise, 'repeats' | 'mdePercent'> {
@@ -148,14 +150,8 @@ function effortOf(cells: readonly NoisyCell[]): Noise['effort'] {
 
 /** Standard deviation of single runs around the mean of their sweep, in logarithms; null without repeats. */
 export function runSigma(sweeps: readonly SweepRuns[]): number | null {
-  let squares = 0;
-  let degrees = 0;
-  for (const { values } of sweeps) {
-    const logs = values.map(Math.log);
-    const mean = logs.reduce((sum, value) => sum + value, 0) / logs.length;
-    squares += logs.reduce((sum, value) => sum + (value - mean) ** 2, 0);
-    degrees += logs.length - 1;
-  }
+  const squares = sweeps.reduce((sum, { values }) => sum + squaresAround(values), 0);
+  const degrees = sweeps.reduce((sum, { values }) => sum + values.length - 1, 0);
   return degrees === 0 ? null : Math.sqrt(squares / degrees);
 }
 

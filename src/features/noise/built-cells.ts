@@ -4,6 +4,7 @@ import type { KeyedCell } from '../../records/cell.ts';
 import { gateMetric, type MetricId, metricOf } from '../../records/metric.ts';
 import { believed } from '../../statistics/multiple-tests.ts';
 import { incompleteBeta } from '../../statistics/special-functions.ts';
+import { percentOfLog } from '../../statistics/logarithms.ts';
 import { cellLabel } from '../../text/cell-label.ts';
 import type { NoiseRun } from './cell-series.ts';
 import type { BuiltCell } from './output.ts';
@@ -160,7 +161,7 @@ function buildsOf(runs: readonly BuiltRun[]): string[] {
 }
 
 function percentOf(variance: number): number {
-  return Math.expm1(Math.sqrt(variance)) * 100;
+  return percentOfLog(Math.sqrt(variance));
 }
 
 function meanOf(values: readonly number[]): number {

@@ -2,6 +2,7 @@ import { compareCells, type TwoSides } from '../../judge/compare/compare-cells.t
 import { binomialInterval } from '../../statistics/student-t.ts';
 import type { NoiseOutput } from './output.ts';
 import { noiseKindOf } from '../../records/cell.ts';
+import { isCalled } from '../../records/verdict.ts';
 import { metricOf } from '../../records/metric.ts';
 import { median } from '../../statistics/median.ts';
 import { PAST_WINDOW_NIGHTS, pastValues } from '../../judge/past-values.ts';
@@ -19,7 +20,7 @@ interface ComparedMatrix {
 export function judgeSame(matrices: readonly SameMatrix[]): ComparedMatrix[] {
   return matrices.map((sides) => {
     const { cells } = compareCells(sides);
-    const called = cells.filter(({ verdict }) => verdict === 'slower' || verdict === 'faster');
+    const called = cells.filter(isCalled);
     return { cells: cells.length, calls: called.length };
   });
 }
@@ -139,13 +140,9 @@ export function pastBefore({ sweeps }: CellSeries, place: number, base: readonly
 
 /** One value a sweep, as the detectors of histories take them. */
 export function nightlyValues(sweeps: readonly SweepRuns[]) {
-  const unknown = sweeps.map(() => null);
   return {
     nights: sweeps.map(({ place }) => place),
     values: Float64Array.from(sweeps, ({ values }) => median(values) ?? Number.NaN),
-    spread: unknown,
-    count: unknown,
-    clock: unknown,
   };
 }
 

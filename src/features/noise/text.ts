@@ -4,12 +4,12 @@ import type { NoiseOutput, NoisyCell, BuiltCell } from './output.ts';
 import type { FalseAlarms } from './false-alarms.ts';
 import { MOST_REPEATS } from './visible-change.ts';
 import { printable } from '../../text/printable.ts';
-import { captionLines, cellColumns, withCells } from '../../terminal/cell-columns.ts';
+import { cellTable, withCells } from '../../terminal/cell-columns.ts';
 import type { Look } from '../../terminal/look.ts';
 import { effortWords, isUnattainable, noiseHeadline, percentRange, percentText } from './words.ts';
 import { count, formatNumber } from '../../terminal/numbers.ts';
 import { renderTable } from '../../terminal/table.ts';
-import { wrapWords } from '../../terminal/text-width.ts';
+import { dotted, wrapWords } from '../../terminal/text-width.ts';
 import type { TwoStates } from './two-states.ts';
 
 const right = 'right' as const;
@@ -35,7 +35,7 @@ export function noiseText(noise: NoiseOutput, details: NoiseDetails, look: Look)
     ...wrapWords(aboutLine(noise, details), columns),
     ...(details.note === null ? [] : wrapWords(details.note, columns).map(style.dim)),
     ...alarmTable(noise.falseAlarms, look),
-    ...cellTable(cells, wantPercent, look),
+    ...noisyTable(cells, wantPercent, look),
     ...stateTable(cells, look),
     ...buildTable(withCells(builds, details.cells), look),
     ...(effort === null ? [] : ['', ...wrapWords(effort, columns)]),
@@ -46,32 +46,25 @@ export function noiseText(noise: NoiseOutput, details: NoiseDetails, look: Look)
 
 function aboutLine({ branch, cells, matrix, provenance, sweeps }: NoiseOutput, { sweep, first }: NoiseDetails): string {
   const [from, to] = [first, sweep].map(({ startedAt }) => startedAt?.slice(0, 10) ?? '');
-  return [
+  return dotted([
     printable(matrix ?? sweep.name ?? ''),
     printable(branch ?? ''),
     provenance,
     count(cells.length, 'cell'),
     count(sweeps, 'sweep'),
     from === to ? (from ?? '') : `${from} to ${to}`,
-  ]
-    .filter((part) => part !== '')
-    .join(' · ');
-}
-
-interface AlarmRow {
-  readonly what: string;
-  readonly alarms: FalseAlarms;
+  ]);
 }
 
 function alarmTable({ halves, neighbours }: NoiseOutput['falseAlarms'], look: Look): string[] {
-  const rows: AlarmRow[] = [
+  const rows = [
     { what: 'within', alarms: halves },
     { what: 'between', alarms: neighbours },
   ].filter(({ alarms }) => alarms.comparisons > 0);
   if (rows.length === 0) return [];
   return [
     '',
-    ...renderTable<AlarmRow>(
+    ...renderTable<(typeof rows)[number]>(
       [
         { header: 'A/A', text: ({ what }) => what },
         { header: 'comparisons', text: ({ alarms }) => String(alarms.comparisons), align: right, dropRank: 2 },
@@ -98,15 +91,14 @@ function shareText(of: FalseAlarms['ofCells']): string {
 const SHOWN_CELLS = 24;
 
 /** The noisiest first; cells of which nothing is known are left out. */
-function cellTable(cells: readonly NoisyRow[], wantPercent: number, look: Look): string[] {
+function noisyTable(cells: readonly NoisyRow[], wantPercent: number, look: Look): string[] {
   const known = cells.filter((cell) => weightOf(cell) >= 0);
   if (known.length === 0) return [];
   const noisiest = known.toSorted((a, b) => weightOf(b) - weightOf(a));
   const shown = noisiest.slice(0, SHOWN_CELLS);
-  const about = cellColumns(shown, ({ cell }) => cell);
-  const table = renderTable<NoisyRow>(
+  const table = cellTable<NoisyRow>(
+    shown,
     [
-      ...about.columns,
       { header: 'runs', text: ({ runs }) => String(runs), align: right, dropRank: 4 },
       { header: 'run ±', text: (row) => percentOrNothing(row.runPercent), align: right, dropRank: 2 },
       { header: 'night ±', text: (row) => percentOrNothing(row.nightPercent), align: right, dropRank: 3 },
@@ -114,16 +106,10 @@ function cellTable(cells: readonly NoisyRow[], wantPercent: number, look: Look):
       { header: 'sees', text: (row) => percentOrNothing(row.mdePercent), align: right },
       { header: `for ${wantPercent} %`, text: (row) => repeatsText(row, wantPercent), align: right, dropRank: 1 },
     ],
-    shown,
     look,
   );
   const more = noisiest.length - shown.length;
-  return [
-    '',
-    ...table,
-    ...captionLines(about.caption, look),
-    ...(more > 0 ? [look.style.dim(`and ${more} quieter: --json has all`)] : []),
-  ];
+  return ['', ...table, ...(more > 0 ? [look.style.dim(`and ${more} quieter: --json has all`)] : [])];
 }
 
 function percentOrNothing(percent: number | null): string {
@@ -146,13 +132,12 @@ type BuiltRow = BuiltCell & { readonly cell: KeyedCell };
 /** How much builds of the same engine differ, next to their runs. */
 function buildTable(built: readonly BuiltRow[], look: Look): string[] {
   if (built.length === 0) return [];
-  const about = cellColumns(built, ({ cell }) => cell);
   return [
     '',
     look.style.strong(`${count(built.length, 'cell')} with several builds of the same engine`),
-    ...renderTable<BuiltRow>(
+    ...cellTable<BuiltRow>(
+      built,
       [
-        ...about.columns,
         { header: 'builds', text: ({ builds }) => String(builds), align: right },
         { header: 'runs', text: ({ runs }) => String(runs), align: right, dropRank: 3 },
         { header: 'build ±', text: ({ buildPercent }) => percentText(buildPercent), align: right },
@@ -161,10 +146,8 @@ function buildTable(built: readonly BuiltRow[], look: Look): string[] {
         { header: 'differ', text: ({ differ }) => (differ ? 'yes' : 'not seen') },
         { header: 'kernels', text: ({ kernels }) => kernelWords(kernels) },
       ],
-      built,
       look,
     ),
-    ...captionLines(about.caption, look),
   ];
 }
 
@@ -191,31 +174,22 @@ function stateTable(cells: readonly NoisyRow[], look: Look): string[] {
     cell.twoStates === null ? [] : [{ ...cell, states: cell.twoStates }],
   );
   if (rows.length === 0) return [];
-  const about = cellColumns(rows, ({ cell }) => cell);
+  const level = ({ unit, states }: StateRow, which: 0 | 1) => `${formatNumber(states.levels[which])} ${unit}`;
+  const share = ({ states }: StateRow, which: 0 | 1) => `${states.sharePercent[which].toFixed(0)} %`;
   return [
     '',
     look.style.strong(`${count(rows.length, 'cell')} in two states`),
-    ...renderTable<StateRow>(
+    ...cellTable<StateRow>(
+      rows,
       [
-        ...about.columns,
-        { header: 'lower', text: (row) => levelText(row, 0), align: right, dropRank: 1 },
-        { header: 'of runs', text: (row) => stateShare(row, 0), align: right, dropRank: 2 },
-        { header: 'upper', text: (row) => levelText(row, 1), align: right, dropRank: 1 },
-        { header: 'of runs', text: (row) => stateShare(row, 1), align: right, dropRank: 2 },
+        { header: 'lower', text: (row) => level(row, 0), align: right, dropRank: 1 },
+        { header: 'of runs', text: (row) => share(row, 0), align: right, dropRank: 2 },
+        { header: 'upper', text: (row) => level(row, 1), align: right, dropRank: 1 },
+        { header: 'of runs', text: (row) => share(row, 1), align: right, dropRank: 2 },
         { header: 'apart', text: ({ states }) => percentText(states.apartPercent), align: right },
         { header: 'visits', text: ({ states }) => states.visits.join(' and '), align: right, dropRank: 3 },
       ],
-      rows,
       look,
     ),
-    ...captionLines(about.caption, look),
   ];
-}
-
-function levelText({ unit, states }: StateRow, which: 0 | 1): string {
-  return `${formatNumber(states.levels[which])} ${unit}`;
-}
-
-function stateShare({ states }: StateRow, which: 0 | 1): string {
-  return `${states.sharePercent[which].toFixed(0)} %`;
 }

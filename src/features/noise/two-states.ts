@@ -1,4 +1,5 @@
 import { at } from '../../statistics/at.ts';
+import { percentOfLog } from '../../statistics/logarithms.ts';
 import { noiseFloor } from '../../judge/history/noise.ts';
 import type { NoisyCell } from './output.ts';
 
@@ -39,7 +40,7 @@ export function findTwoStates(values: readonly number[]): TwoStates | null {
   if (values.length < RULE.leastRuns) return null;
   const sorted = Float64Array.from(values, Math.log).toSorted();
   const sums = sumsOf(sorted);
-  const floor = noiseFloor({ nights: [], values: Float64Array.from(values), spread: [], count: [], clock: [] });
+  const floor = noiseFloor({ nights: [], values: Float64Array.from(values) });
   const least = Math.max(RULE.leastVisits, Math.ceil(RULE.leastShare * sorted.length));
   let cut = cutAt(sorted, sums, least, floor);
   for (let low = least + 1; low <= sorted.length - least; low += 1) {
@@ -113,7 +114,7 @@ function describe({ low, levels }: Cut, runs: number, visits: readonly [number, 
   const share = (100 * low) / runs;
   return {
     levels: [Math.exp(levels[0]), Math.exp(levels[1])],
-    apartPercent: Math.expm1(levels[1] - levels[0]) * 100,
+    apartPercent: percentOfLog(levels[1] - levels[0]),
     sharePercent: [share, 100 - share],
     visits,
   };

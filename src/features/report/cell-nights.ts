@@ -1,42 +1,18 @@
 import type { CellNights } from '../../judge/gate/judge-cell.ts';
-import { baselineMarks, changeMarks, environmentMarks, type TrendMark } from '../../judge/trend.ts';
-import type { Environment } from '../../records/environment.ts';
-import type { Finding } from '../../records/finding.ts';
-import { metricOf } from '../../records/metric.ts';
+import type { TrendStep } from '../../judge/trend.ts';
 import type { Sweep } from '../../records/sweep.ts';
-import type { LeftOut, ReportNight, CellSamples } from '../../html/cell-data.ts';
+import type { CellSamples, LeftOut, ReportCell, ReportNight } from '../../html/cell-data.ts';
 import { histogramOf, type RunSamples } from '../../html/histogram.ts';
 import { cellRunsOf } from '../../store/runs/cell-runs.ts';
 import { type CellRun, isMeasured } from '../../records/run.ts';
 import type { StoreDatabase } from '../../store/file/open.ts';
 import { runSamples } from '../../store/runs/show-run.ts';
 
-/** The environments of a series, each with its place in a list. */
-export class EnvironmentList {
-  readonly environments: Environment[] = [];
-  private readonly places = new Map<string, number>();
-  private readonly known: ReadonlyMap<string, Environment>;
-
-  constructor(known: ReadonlyMap<string, Environment>) {
-    this.known = known;
-  }
-
-  placeOf(id: string): number | null {
-    const place = this.places.get(id);
-    if (place !== undefined) return place;
-    const environment = this.known.get(id);
-    if (environment === undefined) return null;
-    this.places.set(id, this.environments.length);
-    this.environments.push(environment);
-    return this.environments.length - 1;
-  }
-}
-
-/** One entry for each sweep of the series. */
+/** One entry for each sweep of the series. @param environmentIds those of the page, in its order */
 export function reportNights(
   { history, runs }: CellNights,
   sweeps: readonly Sweep[],
-  list: EnvironmentList,
+  environmentIds: readonly string[],
 ): (ReportNight | null)[] {
   const nights: (ReportNight | null)[] = sweeps.map(() => null);
   for (const [place, tonight] of runs.entries()) {
@@ -44,44 +20,24 @@ export function reportNights(
     const value = history.values[place];
     if (night === undefined || value === undefined) continue;
     const values = tonight.map((run) => run.value);
-    const environmentId = tonight.at(-1)?.environmentId;
+    const environment = environmentIds.indexOf(tonight.at(-1)?.environmentId ?? '');
     nights[night] = {
       value,
       least: Math.min(...values),
       most: Math.max(...values),
       runs: tonight.length,
-      environment: environmentId === undefined ? null : list.placeOf(environmentId),
+      environment: environment === -1 ? null : environment,
     };
   }
   return nights;
 }
 
-/** As `bench trend` marks them: changes of the level, of the machine, and baselines. */
-export function nightMarks(
-  { metric, runs }: CellNights,
-  nights: readonly (ReportNight | null)[],
-  sweeps: readonly Sweep[],
-  environments: ReadonlyMap<string, Environment>,
-  findings: readonly Finding[],
-  baselines: ReadonlyMap<string, readonly string[]>,
-): TrendMark[] {
-  const steps = sweeps.map(({ sweepId }, night) => ({
-    id: sweepId,
-    sweepId,
-    value: nights[night]?.value ?? null,
-    runs: nights[night]?.runs ?? 0,
-  }));
-  const ofSweep = new Map(
-    runs.flat().flatMap(({ sweepId, environmentId }) => {
-      const environment = environments.get(environmentId);
-      return environment === undefined ? [] : [[sweepId, environment] as const];
-    }),
-  );
-  return [
-    ...changeMarks(steps, metricOf(metric).betterIs, findings),
-    ...environmentMarks(steps, ofSweep),
-    ...baselineMarks(steps, baselines),
-  ].toSorted((a, b) => a.step - b.step);
+/** The nights as `bench trend` takes them, to mark them. */
+export function nightSteps(nights: readonly (ReportNight | null)[], sweeps: readonly Sweep[]): TrendStep[] {
+  return sweeps.map(({ sweepId }, night) => {
+    const { value = null, runs = 0 } = nights[night] ?? {};
+    return { id: sweepId, sweepId, value, runs };
+  });
 }
 
 /** Runs that were measured and do not count, by night and reason. */
@@ -103,12 +59,15 @@ const SHOWN_RUNS = 6;
 /** The queries of the newest runs of each cell, by its key. */
 export function newestSamples(
   db: StoreDatabase,
-  cells: readonly { readonly key: string; readonly nights: readonly (ReportNight | null)[] }[],
+  cells: readonly Pick<ReportCell, 'cell' | 'nights'>[],
   sweepIds: readonly string[],
 ): Map<string, CellSamples> {
-  const newest = cells.map(({ key, nights }) => ({ key, night: nights.findLastIndex((night) => night !== null) }));
+  const newest = cells.map(({ cell: { key }, nights }) => ({
+    key,
+    night: nights.findLastIndex((night) => night !== null),
+  }));
   const wanted = new Set(newest.flatMap(({ night }) => sweepIds[night] ?? []));
-  const keys = cells.map(({ key }) => key);
+  const keys = cells.map(({ cell }) => cell.key);
   const runs = cellRunsOf(db, [...wanted], keys).filter(isMeasured);
   const bySweepAndCell = Map.groupBy(runs, ({ sweepId, cellKey }) => `${sweepId} ${cellKey}`);
   return new Map(

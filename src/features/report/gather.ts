@@ -4,7 +4,7 @@ import { inLabelOrder } from '../../text/cell-label.ts';
 import { UsageError } from '../../errors.ts';
 import { gateMetric, type MetricId } from '../../records/metric.ts';
 import type { Sweep } from '../../records/sweep.ts';
-import type { CommonShift } from '../../records/verdict.ts';
+import type { ReportOptions } from './command.ts';
 import { shiftText, compareReport } from '../compare/index.ts';
 import { type CellJudgement, type ReportedSweep, uniqueNames } from '../export/index.ts';
 import { cellRunsOf } from '../../store/runs/cell-runs.ts';
@@ -18,24 +18,14 @@ import type { Io } from '../../cli/io.ts';
 import { judgeNight, nightAt } from '../check/index.ts';
 import { NotMeasuredError, resolveSide, resolveSides, type Side } from '../../selection/sides.ts';
 
-export interface GatherOptions {
-  readonly metric?: string;
-  readonly filter?: string;
-  readonly branch?: string;
-  /** Judged by its history, as `bench check` does, and not by another side. */
-  readonly night?: boolean;
-  /** The night that is judged; the newest when it is not given. */
-  readonly asOf?: string;
-}
+export type GatherOptions = Pick<ReportOptions, 'metric' | 'filter' | 'branch' | 'night' | 'asOf'>;
 
 /** What is said of each cell by its key, and of the whole. */
-interface Judgements {
+type Judgements = Pick<ReportedSweep, 'shift' | 'notes'> & {
   readonly cells: ReadonlyMap<string, CellJudgement>;
   readonly head: Side;
   readonly base: Side | null;
-  readonly shift: CommonShift | null;
-  readonly notes: readonly string[];
-}
+};
 
 const RECENT_NIGHTS = 20;
 

@@ -1,7 +1,9 @@
-import { cellsOfSweeps } from '../../selection/by-name.ts';
+import { cellsOfSweeps, metricNamed } from '../../selection/by-name.ts';
 import type { KeyedCell } from '../../records/cell.ts';
 import { inLabelOrder } from '../../text/cell-label.ts';
 import { UsageError } from '../../errors.ts';
+import { trendMarks } from '../../judge/trend.ts';
+import { metricOf } from '../../records/metric.ts';
 import type { Sweep } from '../../records/sweep.ts';
 import { checkReport, judgeNight, type Night, nightAt } from '../check/index.ts';
 import { compareReport } from '../compare/index.ts';
@@ -14,22 +16,14 @@ import { findingsOfCell } from '../../store/sweeps/findings.ts';
 import { listSeries, seriesUntil } from '../../store/sweeps/find-sweeps.ts';
 import type { StoreDatabase } from '../../store/file/open.ts';
 import { cellHistories } from '../../selection/cell-histories.ts';
-import { metricNamed } from '../../selection/by-name.ts';
 import { breathe, type Io } from '../../cli/io.ts';
+import type { ReportOptions } from './command.ts';
 import { resolveSides, type Side } from '../../selection/sides.ts';
 import { toolVersion } from '../../cli/store-location.ts';
 import { cellLayers } from './cell-layers.ts';
-import { EnvironmentList, leftOutRuns, nightMarks, reportNights, newestSamples } from './cell-nights.ts';
+import { leftOutRuns, newestSamples, nightSteps, reportNights } from './cell-nights.ts';
 
-export interface HtmlReportOptions {
-  readonly db?: string;
-  readonly metric?: string;
-  readonly filter?: string;
-  readonly branch?: string;
-  readonly asOf?: string;
-  /** So many sweeps, the newest. */
-  readonly last?: number;
-}
+export type HtmlReportOptions = Pick<ReportOptions, 'db' | 'metric' | 'filter' | 'branch' | 'asOf' | 'last'>;
 
 /** What the page compares; without it the newest sweep with the one before it in its series. */
 export interface PageSides {
@@ -51,28 +45,19 @@ export async function htmlReportData(
   const sides = named === null ? null : await resolveSides(db, named.base, named.head, io);
   const asOf = sides?.head.sweeps[0]?.sweepId;
   const night = await nightAt(db, asOf === undefined ? options : { ...options, asOf }, io);
-  const last = options.last ?? LAST_SWEEPS;
   const found = seriesUntil(db, night.sweep, Number.MAX_SAFE_INTEGER);
-  const sweeps = found.slice(0, last).toReversed();
+  const sweeps = found.slice(0, options.last ?? LAST_SWEEPS).toReversed();
   const cells = cellsOf(db, sweeps, options.filter);
   const judged = await judgeNight(db, night, options, io);
   await breathe(io);
   const check = await checkReport(db, night, judged, io);
   const { reportCells, environments } = await gatherCells(db, cells, sweeps, options, io);
   const { provenance, matrix, branch } = night.sweep;
-  const pinned = baselineNames(db);
+  const pinned = Map.groupBy(listBaselines(db), ({ sweepId }) => sweepId);
   return {
     toolVersion: toolVersion(),
     series: { provenance, matrix, branch, olderSweeps: found.length - sweeps.length },
-    sweeps: sweeps.map(({ sweepId, startedAt, commit, dirty, recordingSet, tensorrt }) => ({
-      sweepId,
-      startedAt,
-      commit,
-      dirty,
-      recordingSet,
-      tensorrt,
-      baselines: pinned.get(sweepId) ?? [],
-    })),
+    sweeps: sweeps.map((sweep) => ({ ...sweep, baselines: (pinned.get(sweep.sweepId) ?? []).map(({ name }) => name) })),
     cells: reportCells,
     environments,
     environmentChanges: environmentChangesOf(reportCells),
@@ -103,41 +88,38 @@ async function gatherCells(
   db: StoreDatabase,
   cells: readonly KeyedCell[],
   sweeps: readonly Sweep[],
-  { metric }: HtmlReportOptions,
+  options: HtmlReportOptions,
   io: Io,
 ) {
   const ids = sweeps.map(({ sweepId }) => sweepId);
-  const histories = cellHistories(db, sweeps, cells, metricNamed(db, metric), 'all');
+  const histories = cellHistories(db, sweeps, cells, metricNamed(db, options.metric), 'all');
   await breathe(io);
   const known = findEnvironments(db, [
     ...new Set(histories.flatMap(({ runs }) => runs.flat().map((run) => run.environmentId))),
   ]);
-  const list = new EnvironmentList(known);
+  const used = histories.flatMap(({ runs }) => runs.flatMap((tonight) => tonight.at(-1)?.environmentId ?? []));
+  const environmentIds = [...new Set(used)].filter((id) => known.has(id));
   const provenance = sweeps.at(-1)?.provenance ?? 'measured';
-  const baselines = baselineNames(db);
+  const baselines = listBaselines(db);
   const told = histories.map((history) => {
-    const { cell } = history;
-    const nights = reportNights(history, sweeps, list);
-    const findings = findingsOfCell(db, { cellKey: cell.key, metric: history.metric, provenance });
-    const marks = nightMarks(history, nights, sweeps, known, findings, baselines);
-    const leftOut = leftOutRuns(history, sweeps);
-    return { cell, key: cell.key, metric: history.metric, nights, marks, leftOut };
+    const { cell, metric } = history;
+    const nights = reportNights(history, sweeps, environmentIds);
+    const findings = findingsOfCell(db, { cellKey: cell.key, metric, provenance });
+    const { betterIs } = metricOf(metric);
+    const steps = nightSteps(nights, sweeps);
+    const marks = trendMarks(steps, history.runs.flat(), { betterIs, environments: known, findings, baselines });
+    return { cell, metric, nights, marks, leftOut: leftOutRuns(history, sweeps) };
   });
   await breathe(io);
   const samples = newestSamples(db, told, ids);
   await breathe(io);
   const layers = cellLayers(db, cells, ids);
-  const reportCells = told.map(({ key, ...cell }): ReportCell => ({
-    ...cell,
-    samples: samples.get(key) ?? { night: null, histogram: null, unreadable: 0 },
-    ...(layers.get(key) ?? { layers: null, diffs: [] }),
+  const reportCells = told.map((one): ReportCell => ({
+    ...one,
+    samples: samples.get(one.cell.key) ?? { night: null, histogram: null, unreadable: 0 },
+    ...(layers.get(one.cell.key) ?? { layers: null, diffs: [] }),
   }));
-  return { reportCells, environments: list.environments };
-}
-
-function baselineNames(db: StoreDatabase): Map<string, string[]> {
-  const bySweep = Map.groupBy(listBaselines(db), ({ sweepId }) => sweepId);
-  return new Map([...bySweep].map(([id, pinned]) => [id, pinned.map(({ name }) => name)]));
+  return { reportCells, environments: environmentIds.flatMap((id) => known.get(id) ?? []) };
 }
 
 /** The same change in many cells, once. */
@@ -154,43 +136,38 @@ function environmentChangesOf(cells: readonly ReportCell[]): EnvironmentChange[]
     .toSorted((a, b) => a.night - b.night || b.cells - a.cells);
 }
 
-function sideOf(sweep: Sweep): Side {
-  return { ref: sweep.sweepId.slice(0, 8), sweeps: [sweep], note: null };
-}
-
 /** The newest sweep and the one before it in the series. */
 function lastTwo(sweeps: readonly Sweep[]): { readonly base: Side; readonly head: Side } | null {
-  const [before, newest] = sweeps.slice(-2);
-  if (before === undefined || newest === undefined) return null;
-  return { base: sideOf(before), head: sideOf(newest) };
+  const [base, head] = sweeps
+    .slice(-2)
+    .map((sweep): Side => ({ ref: sweep.sweepId.slice(0, 8), sweeps: [sweep], note: null }));
+  return base === undefined || head === undefined ? null : { base, head };
 }
 
+/** Null where there is nothing to compare, or no cell of either side passes the filter. */
 async function comparedSides(
   db: StoreDatabase,
   sides: { readonly base: Side; readonly head: Side } | null,
-  { metric, filter }: HtmlReportOptions,
+  options: HtmlReportOptions,
 ): Promise<ReportData['compare']> {
-  if (sides === null) return null;
-  const options = { ...(metric === undefined ? {} : { metric }), ...(filter === undefined ? {} : { filter }) };
-  try {
-    return (await compareReport(db, sides, options)).output;
-  } catch (error) {
-    // Neither of the two has a cell that the filter lets through.
-    if (error instanceof UsageError) return null;
-    throw error;
-  }
+  return sides === null ? null : nullIfRefused(async () => (await compareReport(db, sides, options)).output);
 }
 
+/** Null where no cell of the night has a measurement. */
 async function choiceOf(
   db: StoreDatabase,
   { sweep }: Night,
   { filter }: HtmlReportOptions,
   io: Io,
 ): Promise<ReportData['pareto']> {
+  const options = { at: [sweep.sweepId], ...(filter === undefined ? {} : { filter }) };
+  const output = await nullIfRefused(async () => (await paretoReport(db, options, io)).output);
+  return output === null || output.workloads.length === 0 ? null : output;
+}
+
+async function nullIfRefused<Output>(make: () => Promise<Output>): Promise<Output | null> {
   try {
-    const chosen = filter === undefined ? {} : { filter };
-    const { output } = await paretoReport(db, { at: [sweep.sweepId], ...chosen }, io);
-    return output.workloads.length === 0 ? null : output;
+    return await make();
   } catch (error) {
     if (error instanceof UsageError) return null;
     throw error;

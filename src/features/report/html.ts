@@ -14,12 +14,10 @@ import { writeOutput } from '../../cli/output-file.ts';
 import { redactionFor } from '../../cli/redacted.ts';
 import { packageFolder } from '../../cli/store-location.ts';
 import { withStore } from '../../cli/with-store.ts';
+import type { ReportOptions } from './command.ts';
 import { htmlReportData, type HtmlReportOptions, type PageSides } from './html-data.ts';
 
-export interface ReportHtmlOptions extends HtmlReportOptions {
-  readonly json?: boolean;
-  readonly redact?: boolean;
-}
+type ReportHtmlOptions = HtmlReportOptions & Pick<ReportOptions, 'json' | 'redact'>;
 
 /** `bench report --html [FILE]`: the whole report as one file, or on standard output. */
 export function reportHtml(
@@ -51,8 +49,7 @@ export async function writeHtml(
 ): Promise<{ readonly bytes: number; readonly data: ReportData }> {
   if (file !== null) refuseUnwritable(resolve(io.cwd, file), file);
   const data = await htmlReportData(db, options, io, sides);
-  const shown = options.redact === true ? redacted(data, options, io) : data;
-  const html = reportPage(shown, pageAssets(), null);
+  const html = reportPage(redacted(data, options, io), pageAssets(), null);
   if (file === null) io.out(html);
   else await writeOutput(file, [html], io);
   return { bytes: Buffer.byteLength(html), data };
@@ -65,8 +62,7 @@ export async function liveReport(
   version: string,
   io: Io,
 ): Promise<string> {
-  const data = await htmlReportData(db, options, io);
-  return reportPage(options.redact === true ? redacted(data, options, io) : data, pageAssets(), version);
+  return reportPage(redacted(await htmlReportData(db, options, io), options, io), pageAssets(), version);
 }
 
 /** Said before the work and not after it. */
@@ -94,6 +90,7 @@ export function pageAssets(): PageAssets {
 }
 
 function redacted(data: ReportData, options: ReportHtmlOptions, io: Io): ReportData {
+  if (options.redact !== true) return data;
   const text = JSON.stringify(data);
   const redaction = redactionFor(io, options, text);
   const copy: ReportData = JSON.parse(JSON.stringify(redaction.json(JSON.parse(text))));

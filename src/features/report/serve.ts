@@ -1,4 +1,5 @@
-import { createServer, type Server, type ServerResponse } from 'node:http';
+import { once } from 'node:events';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 
 import { explain } from '../../cli/execute.ts';
 import { type Io, printResult } from '../../cli/io.ts';
@@ -28,15 +29,17 @@ export function serve(options: ServeOptions, io: Io): Promise<ExitCode> {
     await live.page();
     const server = createServer();
     const port = await listening(server, options.port);
-    answerAll(server, port, live, io);
+    const policy = `${pagePolicy(pageAssets(), "'self'")}; frame-ancestors 'none'`;
+    server.on('request', (request, response) => void answer(request, response, { port, policy, live, io }));
     const url = `http://${LOOPBACK}:${port}/`;
     printResult(io, options, { schemaVersion: 1, url }, () => [url]);
     if (isReadOnly) {
       io.err('the store may only be read here: the page may not see what is stored from now on\n');
     }
     io.err('read-only, for this machine alone; Ctrl-C ends it\n');
-    await untilAborted(io.signal);
-    await closed(server);
+    if (!io.signal.aborted) await once(io.signal, 'abort');
+    server.close();
+    server.closeAllConnections();
     return EXIT_CODES.fine;
   });
 }
@@ -57,30 +60,36 @@ function remembered(version: () => string, make: (version: string) => Promise<st
   };
 }
 
-function answerAll(server: Server, port: number, live: LivePage, io: Io): void {
-  const policy = `${pagePolicy(pageAssets(), "'self'")}; frame-ancestors 'none'`;
-  server.on('request', (request, response) => {
-    const { method, url, headers } = request;
-    const route = routeOf({ method, url, host: headers.host }, port);
-    switch (route.kind) {
-      case 'refused':
-        if (route.status === 405) response.setHeader('allow', 'GET, HEAD');
-        return send(response, route.status, 'text/plain', `${route.text}\n`);
-      case 'version':
-        return send(response, 200, 'text/plain', `${live.version()}\n`);
-      case 'page':
-        response.setHeader('content-security-policy', policy);
-        void sendPage(response, live, io);
-    }
-  });
+interface Served {
+  readonly port: number;
+  readonly policy: string;
+  readonly live: LivePage;
+  readonly io: Io;
 }
 
-async function sendPage(response: ServerResponse, live: LivePage, io: Io): Promise<void> {
+/**
+ * A name that a stranger's web page has pointed at this machine is no way in (DNS rebinding), and no path is ever a file.
+ */
+async function answer(request: IncomingMessage, response: ServerResponse, served: Served): Promise<void> {
+  const { live, io, policy, port } = served;
+  const { method, url = '', headers } = request;
+  const refuse = (status: number, why: string): void => send(response, status, 'text/plain', `${why}\n`);
+  if (!hostsOf(port).includes((headers.host ?? '').toLowerCase())) {
+    return refuse(403, `this is only for http://${LOOPBACK}:${port}/`);
+  }
+  if (method !== 'GET' && method !== 'HEAD') {
+    response.setHeader('allow', 'GET, HEAD');
+    return refuse(405, 'read-only: GET and HEAD');
+  }
+  const [path] = url.split('?');
+  if (path === '/version') return send(response, 200, 'text/plain', `${live.version()}\n`);
+  if (path !== '/') return refuse(404, 'nothing here; the report is at /');
+  response.setHeader('content-security-policy', policy);
   try {
     send(response, 200, 'text/html', await live.page());
   } catch (error) {
     explain(error, io);
-    send(response, 500, 'text/plain', 'the report cannot be made; bench serve says why\n');
+    refuse(500, 'the report cannot be made; bench serve says why');
   }
 }
 
@@ -93,69 +102,21 @@ function send(response: ServerResponse, status: number, type: string, text: stri
   response.end(response.req.method === 'HEAD' ? undefined : text);
 }
 
-function listening(server: Server, asked: number): Promise<number> {
-  return new Promise((resolve, reject) => {
-    server.once('error', (error) => {
-      reject(
-        new EnvironmentLackingError(
-          `port ${asked} of ${LOOPBACK} cannot be had (${'code' in error ? String(error.code) : error.message}): --port 0 takes a free one`,
-          { cause: error },
-        ),
-      );
-    });
-    server.listen({ host: LOOPBACK, port: asked, exclusive: true }, () => {
-      const address = server.address();
-      resolve(typeof address === 'object' && address !== null ? address.port : asked);
-    });
-  });
-}
-
-function untilAborted(signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    if (signal.aborted) resolve();
-    else signal.addEventListener('abort', () => resolve(), { once: true });
-  });
-}
-
-function closed(server: Server): Promise<void> {
-  return new Promise((resolve) => {
-    server.close(() => resolve());
-    server.closeAllConnections();
-  });
+async function listening(server: Server, asked: number): Promise<number> {
+  server.listen({ host: LOOPBACK, port: asked, exclusive: true });
+  try {
+    await once(server, 'listening');
+  } catch (error) {
+    const why = error instanceof Error && 'code' in error ? String(error.code) : String(error);
+    const text = `port ${asked} of ${LOOPBACK} cannot be had (${why}): --port 0 takes a free one`;
+    throw new EnvironmentLackingError(text, { cause: error });
+  }
+  const address = server.address();
+  return typeof address === 'object' && address !== null ? address.port : asked;
 }
 
 /** The only address that is listened on: other machines cannot ask. */
 const LOOPBACK = '127.0.0.1';
-
-type Route =
-  | { readonly kind: 'page' | 'version' }
-  | { readonly kind: 'refused'; readonly status: 403 | 404 | 405; readonly text: string };
-
-interface Request {
-  readonly method: string | undefined;
-  /** As it stands in the request line. */
-  readonly url: string | undefined;
-  readonly host: string | undefined;
-}
-
-/**
- * What is asked for. A name that a stranger's web page has pointed at this machine is no way in (DNS rebinding), and
- * no path is ever a file.
- */
-function routeOf({ method, url, host }: Request, port: number): Route {
-  if (!hostsOf(port).includes((host ?? '').toLowerCase())) {
-    return refused(403, `this is only for http://${LOOPBACK}:${port}/`);
-  }
-  if (method !== 'GET' && method !== 'HEAD') return refused(405, 'read-only: GET and HEAD');
-  const [path] = (url ?? '').split('?');
-  if (path === '/') return { kind: 'page' };
-  if (path === '/version') return { kind: 'version' };
-  return refused(404, 'nothing here; the report is at /');
-}
-
-function refused(status: 403 | 404 | 405, text: string): Route {
-  return { kind: 'refused', status, text };
-}
 
 function hostsOf(port: number): string[] {
   const names = [LOOPBACK, 'localhost'];

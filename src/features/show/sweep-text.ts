@@ -3,7 +3,7 @@ import { metricOf } from '../../records/metric.ts';
 import { printable } from '../../text/printable.ts';
 import { FLAG_LABELS, isBarred } from '../../records/run-flag.ts';
 import type { Sweep } from '../../records/sweep.ts';
-import { captionLines, cellColumns, withCells } from '../../terminal/cell-columns.ts';
+import { cellTable, withCells } from '../../terminal/cell-columns.ts';
 import {
   derivedText,
   DERIVED_LEGEND,
@@ -20,8 +20,8 @@ import { flagLines, REASON_TEXT } from '../../terminal/words.ts';
 import { graphGainLines } from '../../terminal/graph-gain-text.ts';
 import type { Look, Style } from '../../terminal/look.ts';
 import { overlapNote } from '../../terminal/statistics-table.ts';
-import { type Column, renderTable } from '../../terminal/table.ts';
-import { truncate, wrapHanging, wrapWords } from '../../terminal/text-width.ts';
+import { dotted, truncate, wrapHanging, wrapWords } from '../../terminal/text-width.ts';
+import type { Column } from '../../terminal/table.ts';
 import { type MappedCell, valueMap } from '../../terminal/charts/heat-map.ts';
 
 type SweepCell = ShownSweep['cells'][number];
@@ -64,7 +64,7 @@ function cellTables(cells: readonly CellRow[], look: Look): string[] {
   const driven = cells.filter(({ cell }) => cell.harness !== undefined);
   const own = cells.filter(({ cell }) => cell.harness === undefined);
   return [
-    ...(own.length > 0 ? cellTable(own, look) : []),
+    ...(own.length > 0 ? trtexecTable(own, look) : []),
     ...(own.length > 0 && driven.length > 0 ? [''] : []),
     ...(driven.length > 0 ? harnessTable(driven, look) : []),
   ];
@@ -73,17 +73,16 @@ function cellTables(cells: readonly CellRow[], look: Look): string[] {
 function harnessTable(cells: readonly CellRow[], look: Look): string[] {
   const { style } = look;
   const right = 'right' as const;
-  const { columns, caption } = cellColumns(cells, ({ cell }) => cell);
-  const table = renderTable<CellRow>(
+  const table = cellTable<CellRow>(
+    cells,
     [
-      ...columns,
       { header: 'metric', text: ({ metric }) => metricOf(metric).label, minWidth: 8 },
       {
         header: 'median',
-        text: ({ metric, value }) => (value === null ? '–' : `${formatNumber(value)} ${metricOf(metric).unit}`),
+        text: ({ metric, value }) => dash(value, (known) => `${formatNumber(known)} ${metricOf(metric).unit}`),
         align: right,
       },
-      { header: 'spread', text: (row) => spreadText(row), align: right, dropRank: 1 },
+      { header: 'spread', text: spreadText, align: right, dropRank: 1 },
       {
         header: 'items/s',
         text: (row) => (row.itemsPerS === null ? '' : derivedText(row, row.itemsPerS)),
@@ -93,12 +92,11 @@ function harnessTable(cells: readonly CellRow[], look: Look): string[] {
       { header: 'runs', text: ({ measured }) => String(measured), align: right, dropRank: 2 },
       ...remarkColumns(style),
     ],
-    cells,
     look,
   );
   const isMarked = cells.some((row) => row.itemsPerS !== null && isDerived(row));
   const legend = isMarked ? wrapHanging(DERIVED_LEGEND, look.columns, 2).map(style.dim) : [];
-  return [...table, ...captionLines(caption, look), ...legend];
+  return [...table, ...legend];
 }
 
 /** Gone before any number. */
@@ -118,18 +116,17 @@ function remarkColumns(style: Style): Column<CellRow>[] {
   ];
 }
 
-function cellTable(cells: readonly CellRow[], look: Look): string[] {
+function trtexecTable(cells: readonly CellRow[], look: Look): string[] {
   const { style } = look;
   const right = 'right' as const;
-  const { columns, caption } = cellColumns(cells, ({ cell }) => cell);
   const hasBatches = cells.some(({ itemsPerS, throughputQps }) => itemsPerS !== throughputQps);
   const streams = Math.max(1, ...cells.map(({ cell }) => cell.streams));
-  const table = renderTable<CellRow>(
+  const table = cellTable<CellRow>(
+    cells,
     [
-      ...columns,
       ...shareColumns(cells, style),
       { header: 'GPU median', text: (row) => timeText(row, row.gpuComputeMs), align: right },
-      { header: 'spread', text: (row) => spreadText(row), align: right, dropRank: 2 },
+      { header: 'spread', text: spreadText, align: right, dropRank: 2 },
       { header: 'runs/s', text: (row) => dash(row.throughputQps, formatNumber), align: right, dropRank: 1 },
       {
         header: 'items/s',
@@ -141,10 +138,8 @@ function cellTable(cells: readonly CellRow[], look: Look): string[] {
       { header: 'runs', text: ({ measured }) => String(measured), align: right, dropRank: 4 },
       ...remarkColumns(style),
     ],
-    cells,
     look,
   );
-  table.push(...captionLines(caption, look));
   const share = commonShare(cells);
   if (share !== null) {
     const text = `  really ${share}, in each of ${count(cells.filter(tells).length, 'cell')}`;
@@ -170,14 +165,12 @@ function failedText({ counts: { failed, unfit, skipped }, failures }: ShownSweep
 /** `sweep 1a2b3c4d · quickstart · recorded (night1) · main 1234abcd+dirty`. */
 function describeSweep(sweep: ShownSweep): string {
   const { sweepId, matrix, name, provenance, recordingSet } = sweep;
-  return [
+  return dotted([
     `sweep ${sweepId.slice(0, 8)}`,
     printable(matrix ?? name ?? ''),
     recordingSet === null ? provenance : `${provenance} (${printable(recordingSet)})`,
     describeCommit(sweep),
-  ]
-    .filter((part) => part !== '')
-    .join(' · ');
+  ]);
 }
 
 export function describeCommit({ branch, commit, dirty }: Pick<Sweep, 'branch' | 'commit' | 'dirty'>): string {

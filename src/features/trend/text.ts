@@ -4,12 +4,11 @@ import { metricOf } from '../../records/metric.ts';
 import { printable } from '../../text/printable.ts';
 import type { Provenance } from '../../records/sweep.ts';
 import { FLAG_LABELS } from '../../records/run-flag.ts';
-import { captionLines, cellColumns, withCells } from '../../terminal/cell-columns.ts';
+import { cellTable, withCells } from '../../terminal/cell-columns.ts';
 import { renderLineChart, sparkline } from '../../terminal/charts/line-chart.ts';
 import type { TrendOutput, TrendSeries } from './output.ts';
 import type { Look } from '../../terminal/look.ts';
 import { formatNumber, formatPercent } from '../../terminal/numbers.ts';
-import { renderTable } from '../../terminal/table.ts';
 import { truncate, wrapHanging } from '../../terminal/text-width.ts';
 
 /** What the text shows and `--json` does not print. */
@@ -86,14 +85,21 @@ function markLines({ points, by, marks }: TrendSeries, { style, columns }: Look)
   });
 }
 
-/** `first 0.4119, last 0.4774 ms: +15.9 %`. */
-function changeLine(points: readonly Point[], unit: string): string {
+/** The first and the last value; null where nothing was measured. */
+function endsOf(points: readonly Point[]) {
   const values = points.flatMap(({ value }) => value ?? []);
   const [first] = values;
   const last = values.at(-1);
-  if (first === undefined || last === undefined) return '';
-  const change = formatPercent((last / first - 1) * 100);
-  return `first ${formatNumber(first)}, last ${formatNumber(last)} ${unit}: ${change}`;
+  if (first === undefined || last === undefined) return null;
+  return { first, last, change: formatPercent((last / first - 1) * 100) };
+}
+
+/** `first 0.4119, last 0.4774 ms: +15.9 %`. */
+function changeLine(points: readonly Point[], unit: string): string {
+  const ends = endsOf(points);
+  return ends === null
+    ? ''
+    : `first ${formatNumber(ends.first)}, last ${formatNumber(ends.last)} ${unit}: ${ends.change}`;
 }
 
 const MARKS = 'abcdefghijklmnopqrstuvwxyz';
@@ -138,10 +144,6 @@ function barePoint(id: string): Point {
   return { id, sweepId: null, value: null, runs: 0 };
 }
 
-function valuesOf({ points }: TrendSeries): number[] {
-  return points.flatMap(({ value }) => value ?? []);
-}
-
 function sparkTable(
   { cells: all, provenance }: TrendOutput,
   cells: ReadonlyMap<string, KeyedCell>,
@@ -150,24 +152,14 @@ function sparkTable(
   const series = withCells(all, cells);
   const right = 'right' as const;
   const title = `${series.length} cells · by ${series[0]?.by ?? 'run'} · ${provenance}`;
-  const { columns, caption } = cellColumns(series, ({ cell }) => cell);
-  const table = renderTable<TrendSeries & { readonly cell: KeyedCell }>(
+  const table = cellTable<TrendSeries & { readonly cell: KeyedCell }>(
+    series,
     [
-      ...columns,
       { header: 'flags', text: barredText, style: () => look.style.bad, minWidth: 10 },
-      { header: 'first', text: (row) => formatNumber(valuesOf(row)[0] ?? null), align: right, dropRank: 2 },
-      { header: 'last', text: (row) => formatNumber(valuesOf(row).at(-1) ?? null), align: right, dropRank: 1 },
+      { header: 'first', text: (row) => formatNumber(endsOf(row.points)?.first ?? null), align: right, dropRank: 2 },
+      { header: 'last', text: (row) => formatNumber(endsOf(row.points)?.last ?? null), align: right, dropRank: 1 },
       { header: '', text: ({ unit }) => unit, dropRank: 3 },
-      {
-        header: 'change',
-        text: (row) => {
-          const values = valuesOf(row);
-          const [first] = values;
-          const last = values.at(-1);
-          return first === undefined || last === undefined ? '' : formatPercent((last / first - 1) * 100);
-        },
-        align: right,
-      },
+      { header: 'change', text: (row) => endsOf(row.points)?.change ?? '', align: right },
       {
         header: 'trend',
         text: ({ points }) =>
@@ -179,10 +171,8 @@ function sparkTable(
         dropRank: 4,
       },
     ],
-    series,
     look,
   );
-  table.push(...captionLines(caption, look));
   return [look.style.strong(truncate(title, look.columns)), ...table];
 }
 

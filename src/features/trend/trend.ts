@@ -1,15 +1,8 @@
-import {
-  chooseUnit,
-  trendSteps,
-  baselineMarks,
-  changeMarks,
-  environmentMarks,
-  type TrendMark,
-} from '../../judge/trend.ts';
+import { chooseUnit, trendMarks, trendSteps } from '../../judge/trend.ts';
 import { valueRule } from '../../judge/value-rule.ts';
 import { UsageError } from '../../errors.ts';
 import { EXIT_CODES, type ExitCode } from '../../exit-codes.ts';
-import { gateMetric, type MetricId, metricOf } from '../../records/metric.ts';
+import { gateMetric, metricOf } from '../../records/metric.ts';
 import type { KeyedCell } from '../../records/cell.ts';
 import { cellLabel } from '../../text/cell-label.ts';
 import { type Provenance, PROVENANCES } from '../../records/sweep.ts';
@@ -18,7 +11,6 @@ import type { TrendOutput, TrendSeries } from './output.ts';
 import { trendText } from './text.ts';
 import { listBaselines } from '../../store/sweeps/sweeps.ts';
 import { lastMeasuredRuns } from '../../store/runs/cell-runs.ts';
-import type { CellRun } from '../../records/run.ts';
 import { allCells } from '../../store/cells.ts';
 import { findEnvironments } from '../../store/sweeps/environments.ts';
 import { findingsOfCell } from '../../store/sweeps/findings.ts';
@@ -91,37 +83,13 @@ function seriesOf(
   const planned = plannedSweeps(db, cell.key, provenance, last, branch);
   const points = trendSteps(runs, planned, step, last);
   const barred = barredBy(runs.at(-1)?.flags ?? []).map(({ id }) => id);
-  const marks = marksOf(db, cell, metric, provenance, points, runs).filter(
+  const { unit, betterIs } = metricOf(metric);
+  const marks = trendMarks(points, runs, {
+    betterIs: step === 'run' ? null : betterIs,
+    environments: findEnvironments(db, [...new Set(runs.map(({ environmentId }) => environmentId))]),
+    findings: findingsOfCell(db, { cellKey: cell.key, metric, provenance }),
     // A baseline leaves such cells out.
-    ({ kind }) => kind !== 'baseline' || barred.length === 0,
-  );
-  const { unit } = metricOf(metric);
+    baselines: barred.length === 0 ? listBaselines(db) : [],
+  });
   return { key: cell.key, label: cellLabel(cell), metric, unit, by: step, points, marks, barred };
-}
-
-/** What happened on the way: changes of the level (of steps that are more than single runs), machine, baselines. */
-function marksOf(
-  db: StoreDatabase,
-  { key }: KeyedCell,
-  metric: MetricId,
-  provenance: Provenance,
-  steps: TrendSeries['points'],
-  runs: readonly CellRun[],
-): TrendMark[] {
-  const environments = findEnvironments(db, [...new Set(runs.map(({ environmentId }) => environmentId))]);
-  const ofSweep = new Map(
-    runs.flatMap(({ sweepId, environmentId }) => {
-      const environment = environments.get(environmentId);
-      return environment === undefined ? [] : [[sweepId, environment] as const];
-    }),
-  );
-  const pinned = Map.groupBy(listBaselines(db), ({ sweepId }) => sweepId);
-  const names = new Map([...pinned].map(([sweepId, baselines]) => [sweepId, baselines.map(({ name }) => name)]));
-  const findings = findingsOfCell(db, { cellKey: key, metric, provenance });
-  const isByRun = steps.some(({ id }) => runs.some(({ runId }) => runId === id));
-  return [
-    ...(isByRun ? [] : changeMarks(steps, metricOf(metric).betterIs, findings)),
-    ...environmentMarks(steps, ofSweep),
-    ...baselineMarks(steps, names),
-  ].toSorted((a, b) => a.step - b.step);
 }

@@ -1,5 +1,6 @@
 import { environmentDifferences, buildDifferences } from '../../judge/compare/differences.ts';
 import type { Cause } from '../../records/cause.ts';
+import { cause } from './causes.ts';
 import { type CauseDetector, diffCommand, newest, type WhySides } from './context.ts';
 import type { EngineIdentity, ExplainedRun } from '../../layers/explained-run.ts';
 
@@ -11,25 +12,15 @@ export const changedConditions: CauseDetector = ({ sides }) => {
   const [was, is] = [newest(sides.base), newest(sides.head)];
   if (was === null || is === null) return [];
   const causes: Cause[] = [];
-  const possible = (
-    kind: Cause['kind'],
-    title: string,
-    evidence: readonly string[],
-    confirm: string,
-    rank: number,
-  ): void => {
-    causes.push({ kind, certainty: 'possible', title, evidence, explainsPercent: null, confirm, rank });
-  };
   const { isSameCell } = sides;
   const inputs = isSameCell ? buildInputChanges(was, is) : [];
-  const model = inputs.find((change) => change === 'the model changed');
-  if (model !== undefined) {
-    possible(
-      'model',
-      'the model is another file',
-      ['its content hash differs'],
-      'run the old model with the new build, or bench bisect --factors',
-      62,
+  if (inputs.includes('the model changed')) {
+    causes.push(
+      cause('model', null, {
+        title: 'the model is another file',
+        evidence: ['its content hash differs'],
+        confirm: 'run the old model with the new build, or bench bisect --factors',
+      }),
     );
   }
   const options = inputs.filter((change) => change.startsWith('build:'));
@@ -39,44 +30,34 @@ export const changedConditions: CauseDetector = ({ sides }) => {
   }
   if (options.length > 0) {
     const title = `options changed: ${options.join('; ')}`;
-    possible('options', title, [], 'run once with the old options', 58);
+    causes.push(cause('options', null, { title, confirm: 'run once with the old options' }));
   }
   if (isSameCell && JSON.stringify(was.inputs) !== JSON.stringify(is.inputs)) {
-    possible('inputs', 'the input data are others', [], 'run with the old input files', 55);
+    const title = 'the input data are others';
+    causes.push(cause('inputs', null, { title, confirm: 'run with the old input files' }));
   }
   if (!isSameCell) {
-    possible(
-      'options',
-      `the cells differ by intent: ${sides.cellDifference}`,
-      [],
-      `${diffCommand(sides.names)} shows what that did to the engine`,
-      40,
-    );
+    const title = `the cells differ by intent: ${sides.cellDifference}`;
+    const confirm = `${diffCommand(sides.names)} shows what that did to the engine`;
+    causes.push(cause('cellsDiffer', null, { title, confirm }));
   }
   const machine = environmentDifferences(was.environment, is.environment);
   if (machine.length > 0) {
-    const rank = machine.some((change) => change.startsWith('GPU ')) ? 66 : 52;
-    possible(
-      'environment',
-      `environment: ${machine.join('; ')}`,
-      machine.length > 1 ? machine : [],
-      'run the same engine on the old machine or driver, or bench bisect --factors',
-      rank,
+    causes.push(
+      cause(machine.some((change) => change.startsWith('GPU ')) ? 'gpu' : 'environment', null, {
+        title: `environment: ${machine.join('; ')}`,
+        evidence: machine.length > 1 ? machine : [],
+        confirm: 'run the same engine on the old machine or driver, or bench bisect --factors',
+      }),
     );
   }
   if (isSameCell && inputs.length === 0 && sameEngine(was.engine, is.engine) === false) {
     const isKnown = was.engine.flags !== null && is.engine.flags !== null;
-    possible(
-      'engineBuild',
-      isKnown ? 'the engine was rebuilt from the same inputs' : 'the engine is another one',
-      [
-        isKnown
-          ? 'the builder may choose other kernels each time (build luck)'
-          : 'what it was built from is not known on both sides',
-      ],
-      'run the old engine beside the new one; measure build luck with several builds',
-      45,
-    );
+    const [title, why] = isKnown
+      ? ['the engine was rebuilt from the same inputs', 'the builder may choose other kernels each time (build luck)']
+      : ['the engine is another one', 'what it was built from is not known on both sides'];
+    const confirm = 'run the old engine beside the new one; measure build luck with several builds';
+    causes.push(cause('engineBuild', null, { title, evidence: [why], confirm }));
   }
   return causes;
 };

@@ -121,6 +121,21 @@ export function medianOf(runs: readonly ExplainedRun[], value: (run: ExplainedRu
   return median(runs.flatMap((run) => value(run) ?? []));
 }
 
+/** Median of what was watched beside the runs that know it. */
+export function watchedMedian(
+  runs: readonly ExplainedRun[],
+  field:
+    | 'smClockMhz'
+    | 'memoryClockMhz'
+    | 'temperatureMaxC'
+    | 'powerLimitW'
+    | 'hostLoad'
+    | 'pcieGeneration'
+    | 'pcieWidth',
+): number | null {
+  return medianOf(runs, ({ telemetry }) => telemetry?.[field] ?? null);
+}
+
 /** Share of the runs, from 0 to 1. */
 export function shareOf(runs: readonly ExplainedRun[], holds: (run: ExplainedRun) => boolean): number {
   return runs.length === 0 ? 0 : runs.filter(holds).length / runs.length;

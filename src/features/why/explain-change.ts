@@ -1,12 +1,13 @@
-import type { Cause, Explanation, ValueChange } from '../../records/cause.ts';
+import type { Explanation } from './output.ts';
+import type { Cause, ValueChange } from '../../records/cause.ts';
 import { changedConditions, sameEngine } from './changed-conditions.ts';
-import { type CauseDetector, contextOf, medianOf, newest, type WhySides } from './context.ts';
+import { type CauseDetector, contextOf, newest, type WhyContext, type WhySides, watchedMedian } from './context.ts';
 import { enqueueCauses, graphCauses, transferCauses } from './host-causes.ts';
 import { layerCauses } from './layer-causes.ts';
 import { clockCauses, contentionCauses, hostBoundCauses } from './machine-causes.ts';
 import { valueChanges } from './value-changes.ts';
 
-/** To add a cause: its detector here, its kind in `domain/cause.ts`. */
+/** To add a cause: its detector here, its rank in `causes.ts`, its kind in `records/cause.ts`. */
 const DETECTORS: readonly CauseDetector[] = [
   graphCauses,
   contentionCauses,
@@ -36,22 +37,29 @@ export function explainChange(
 ): Explanation | null {
   const changes = valueChanges(sides.base, sides.head, sides.cudaGraph);
   const asked = metric === null ? changes : changes.filter((change) => change.metric === metric);
-  if (asked.length === 0) return null;
-  const known = { changes, same: sameThings(sides), unknown: unknownThings(sides), notes: sides.notes };
+  const [first] = asked;
+  if (first === undefined) return null;
   const real = asked.filter((change) => change.isReal || isKnownReal);
   const subject = subjectOf(metric === null ? real : real.slice(0, 1));
   const doubtful = subject ?? subjectOf(asked.filter(({ isUnclear }) => isUnclear));
-  if (doubtful === null) {
-    const [first] = asked;
-    const causes = first === undefined ? [] : [...changedConditions(contextOf(sides, first))];
-    return { kind: 'noDifference', causes, ...known };
-  }
-  const context = contextOf(sides, doubtful);
-  const causes = mechanismFirst(DETECTORS.flatMap((detect) => detect(context)))
+  const causes =
+    doubtful === null ? changedConditions(contextOf(sides, first)) : rankedCauses(contextOf(sides, doubtful));
+  const explained = causes.length > 0 ? 'explained' : 'notExplained';
+  return {
+    outcome: doubtful === null ? 'noDifference' : subject === null ? 'unclear' : explained,
+    metric: doubtful?.metric ?? null,
+    changes,
+    causes,
+    same: sameThings(sides),
+    unknown: unknownThings(sides),
+    notes: sides.notes,
+  };
+}
+
+function rankedCauses(context: WhyContext): Cause[] {
+  return mechanismFirst(DETECTORS.flatMap((detect) => detect(context)))
     .filter(({ kind, rank }) => rank >= (LAYER_KINDS.has(kind) ? LEAST_LAYERS_RANK : LEAST_RANK))
     .toSorted((a, b) => b.rank - a.rank);
-  const explained = causes.length > 0 ? 'explained' : 'notExplained';
-  return { kind: subject === null ? 'unclear' : explained, change: doubtful, causes, ...known };
 }
 
 /** Another value must have changed by so much more than the GPU's own time to be the thing to explain. */
@@ -99,22 +107,16 @@ const MOST_PERCENT = 50;
 function sameThings({ base, head }: WhySides): string[] {
   const [was, is] = [newest(base), newest(head)];
   if (was === null || is === null) return [];
-  const same: string[] = [];
-  const fields = [
-    ['driver', 'driver'],
-    ['TensorRT', 'tensorrt'],
-    ['GPU', 'gpuUuid'],
-  ] as const;
-  for (const [name, field] of fields) {
-    const value = was.environment[field];
-    if (value !== null && value === is.environment[field]) {
-      same.push(field === 'gpuUuid' ? 'the same GPU' : `${name} ${value}`);
-    }
-  }
-  if (sameEngine(was.engine, is.engine) === true) same.push('the same engine');
-  const [a, b] = [base, head].map((runs) => medianOf(runs, ({ telemetry }) => telemetry?.smClockMhz ?? null));
-  if (a !== null && a !== undefined && a === b) same.push(`SM clock ${a} MHz`);
-  return same;
+  const [a, b] = [watchedMedian(base, 'smClockMhz'), watchedMedian(head, 'smClockMhz')];
+  const kept = (field: 'driver' | 'tensorrt' | 'gpuUuid') =>
+    was.environment[field] !== null && was.environment[field] === is.environment[field];
+  return [
+    ...(kept('driver') ? [`driver ${was.environment.driver}`] : []),
+    ...(kept('tensorrt') ? [`TensorRT ${was.environment.tensorrt}`] : []),
+    ...(kept('gpuUuid') ? ['the same GPU'] : []),
+    ...(sameEngine(was.engine, is.engine) === true ? ['the same engine'] : []),
+    ...(a !== null && a === b ? [`SM clock ${a} MHz`] : []),
+  ];
 }
 
 /** From here on layers say too little. */

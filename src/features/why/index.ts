@@ -1,3 +1,2 @@
-export { firstCause } from './output.ts';
 export type { WhyPoint } from './why-sides.ts';
 export { firstCauseOf } from './why-sides.ts';

@@ -1,11 +1,15 @@
-import type { Cause, CauseKind } from '../../records/cause.ts';
+import type { Cause } from '../../records/cause.ts';
 import type { ChangeRow } from '../../layers/change-rows.ts';
 import type { LayerChange } from '../../layers/diff-layers.ts';
 import { kernelName } from '../../layers/layer-label.ts';
+import { count } from '../../terminal/numbers.ts';
+import { cause, seenInOtherCell } from './causes.ts';
 import { type CauseDetector, diffCommand, round, type WhyContext } from './context.ts';
 import { engineRoot } from './changed-conditions.ts';
 
-const KINDS: readonly (readonly [CauseKind | 'newLayers', readonly LayerChange[]])[] = [
+type LayerKind = 'fusion' | 'precision' | 'tactics';
+
+const KINDS: readonly (readonly [LayerKind | 'newLayers', readonly LayerChange[]])[] = [
   ['fusion', ['split', 'merged', 'regrouped']],
   ['newLayers', ['new', 'gone']],
   ['precision', ['precision']],
@@ -43,26 +47,10 @@ export const layerCauses: CauseDetector = (context) => {
     const ofQuery = layers.otherCell === null && context.gpuGrewMs > 0 ? amount(group) / context.gpuGrewMs : 1;
     const share = Math.min(ofProfile, ofQuery) * context.gpuPart;
     const kind = group.kind === 'newLayers' ? 'fusion' : group.kind;
-    const cause = causeOf(context, kind, group.rows, Math.min(100, share * 100));
-    return layers.otherCell === null ? cause : ofOtherCell(cause, layers.otherCell);
+    const found = causeOf(context, kind, group.rows, Math.min(100, share * 100));
+    return layers.otherCell === null ? found : seenInOtherCell(found, layers.otherCell);
   });
 };
-
-/** Below options that are known to have changed (58), above an engine of which no more is known than that (45). */
-const OTHER_CELL_RANK = 46;
-
-/** Another batch of the same network may do as well, or not: its profile shows nothing of this one. */
-function ofOtherCell(cause: Cause, otherCell: string): Cause {
-  return {
-    ...cause,
-    certainty: 'possible',
-    title: `${cause.title} (by the profile of ${otherCell})`,
-    evidence: [`this cell has no profile on both sides: seen in ${otherCell}`, ...cause.evidence],
-    explainsPercent: null,
-    confirm: 'bench run --profile, which profiles this cell too',
-    rank: OTHER_CELL_RANK + cause.rank / 10,
-  };
-}
 
 /** Of the whole change of the profile. */
 const LEAST_NET_SHARE = 0.1;
@@ -71,9 +59,7 @@ function sumOf(rows: readonly ChangeRow[], sign: number): number {
   return rows.reduce((total, { deltaMs }) => total + sign * deltaMs, 0);
 }
 
-function causeOf(context: WhyContext, kind: CauseKind, rows: readonly ChangeRow[], explainsPercent: number): Cause {
-  const { names } = context.sides;
-  const layers = rows.reduce((sum, { headLayers }) => sum + headLayers, 0);
+function causeOf(context: WhyContext, kind: LayerKind, rows: readonly ChangeRow[], explainsPercent: number): Cause {
   const root = engineRoot(context.sides);
   const largest = Math.abs(rows[0]?.deltaMs ?? 0);
   const listed = rows
@@ -81,34 +67,22 @@ function causeOf(context: WhyContext, kind: CauseKind, rows: readonly ChangeRow[
     .filter(({ deltaMs }) => Math.abs(deltaMs) >= LISTED_SHARE * largest)
     .map(rowLine);
   const more = rows.length - listed.length;
-  return {
-    kind,
-    certainty: 'shown',
-    title: titleOf(kind, rows, layers),
+  return cause(kind, explainsPercent, {
+    title: titleOf(kind, rows),
     evidence: [...(root === null ? [] : [root]), ...listed, ...(more > 0 ? [`and ${more} more`] : [])],
-    explainsPercent,
-    confirm: diffCommand(names),
-    rank: 0.95 * explainsPercent,
-  };
+    confirm: diffCommand(context.sides.names),
+  });
 }
 
-function titleOf(kind: CauseKind, rows: readonly ChangeRow[], layers: number): string {
+function titleOf(kind: LayerKind, rows: readonly ChangeRow[]): string {
   const [first] = rows;
   if (first === undefined) return kind;
-  const where = `${layers} ${layers === 1 ? 'layer' : 'layers'}`;
-  switch (kind) {
-    case 'fusion':
-      return fusionTitle(first);
-    case 'precision':
-      return `other precision in ${where}: ${shortLabel(first)}`;
-    default:
-      return `other tactics in ${where}: ${shortLabel(first)}`;
-  }
-}
-
-/** Where the largest part is: `blocks.*.mlp.fc1`. */
-function shortLabel({ label }: ChangeRow): string {
-  return short(label.split(' + ')[0]?.split(':')[0] ?? label);
+  if (kind === 'fusion') return fusionTitle(first);
+  const layers = rows.reduce((sum, { headLayers }) => sum + headLayers, 0);
+  const what = kind === 'precision' ? 'other precision' : 'other tactics';
+  // Where the largest part is: `blocks.*.mlp.fc1`.
+  const where = short(first.label.split(' + ')[0]?.split(':')[0] ?? first.label);
+  return `${what} in ${count(layers, 'layer')}: ${where}`;
 }
 
 function fusionTitle({ change, parts, label }: ChangeRow): string {

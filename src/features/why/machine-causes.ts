@@ -1,4 +1,5 @@
 import type { Cause } from '../../records/cause.ts';
+import { cause } from './causes.ts';
 import type { ExplainedRun } from '../../layers/explained-run.ts';
 import type { ClockReason } from '../../records/telemetry.ts';
 import {
@@ -14,6 +15,7 @@ import {
   newest,
   reasonShare,
   shareOf,
+  watchedMedian,
 } from './context.ts';
 
 /** A clock that differs by less moves no number that anybody would ask about. */
@@ -24,35 +26,29 @@ const REASON_SHARE = 0.25;
 /** Clocks, and what held them down: power, heat, or nothing that is known. */
 export const clockCauses: CauseDetector = (context) => {
   const { fast, slow, sides } = context;
-  const sm = factorOf(context, ({ telemetry }) => telemetry?.smClockMhz ?? null);
-  const memory = factorOf(context, ({ telemetry }) => telemetry?.memoryClockMhz ?? null);
+  const sm = factorOf(context, 'smClockMhz');
+  const memory = factorOf(context, 'memoryClockMhz');
   const causes: Cause[] = [];
   if (sm !== null && sm.factor >= CLOCK_FACTOR) causes.push(smClockCause(context, sm));
-  else if (sm === null) causes.push(...alikeCause(context));
+  else if (sm === null) causes.push(...unrecordedClockCause(context));
   if (memory !== null && memory.factor >= CLOCK_FACTOR) {
-    const explains = gpuShare(context, memory.factor);
-    causes.push({
-      kind: 'clocks',
-      certainty: 'likely',
-      title: `memory clock ${arrow(context, memory.fast, memory.slow, 'MHz')}`,
-      evidence: [`what waits for memory takes ${round((memory.factor - 1) * 100, 3)} % longer`],
-      explainsPercent: explains,
-      confirm: 'nvidia-smi -q -d CLOCK; lock it: nvidia-smi -lmc',
-      rank: 0.9 * explains,
-    });
+    causes.push(
+      cause('memoryClock', gpuShare(context, memory.factor), {
+        title: `memory clock ${arrow(context, memory.fast, memory.slow, 'MHz')}`,
+        evidence: [`what waits for memory takes ${round((memory.factor - 1) * 100, 3)} % longer`],
+        confirm: 'nvidia-smi -q -d CLOCK; lock it: nvidia-smi -lmc',
+      }),
+    );
   }
-  const limits = [newest(fast), newest(slow)].map((run) => run?.environment.powerLimitW ?? null);
-  const [high = null, low = null] = limits;
+  const [high = null, low = null] = [fast, slow].map((runs) => newest(runs)?.environment.powerLimitW ?? null);
   if (causes.length === 0 && high !== null && low !== null && low < high && sides.cudaGraph) {
-    causes.push({
-      kind: 'powerLimit',
-      certainty: 'possible',
-      title: `power limit ${arrow(context, high, low, 'W')}`,
-      evidence: ['no clock was recorded beside the runs'],
-      explainsPercent: null,
-      confirm: `nvidia-smi -pl ${high}, and measure again`,
-      rank: 48,
-    });
+    causes.push(
+      cause('lowerPowerLimit', null, {
+        title: `power limit ${arrow(context, high, low, 'W')}`,
+        evidence: ['no clock was recorded beside the runs'],
+        confirm: `nvidia-smi -pl ${high}, and measure again`,
+      }),
+    );
   }
   return causes;
 };
@@ -63,8 +59,8 @@ interface Factor {
   readonly factor: number;
 }
 
-function factorOf({ fast, slow }: WhyContext, value: Parameters<typeof medianOf>[1]): Factor | null {
-  const [high, low] = [medianOf(fast, value), medianOf(slow, value)];
+function factorOf({ fast, slow }: WhyContext, clock: 'smClockMhz' | 'memoryClockMhz'): Factor | null {
+  const [high, low] = [watchedMedian(fast, clock), watchedMedian(slow, clock)];
   return high === null || low === null || low <= 0 ? null : { fast: high, slow: low, factor: high / low };
 }
 
@@ -76,15 +72,11 @@ function smClockCause(context: WhyContext, { fast, slow, factor }: Factor): Caus
   const clock = `SM clock ${arrow(context, fast, slow, 'MHz')}`;
   const evidence = [
     `${clock} would make what computes ${round((factor - 1) * 100, 3)} % slower`,
-    ...layersAlike(context),
+    ...evenLayers(context),
   ];
-  const heat = more(context, THERMAL);
-  const temperature = medianOf(context.slow, ({ telemetry }) => telemetry?.temperatureMaxC ?? null);
-  const base = { certainty: 'shown' as const, explainsPercent: explains, rank: 0.97 * explains };
-  if (heat !== null || context.slow.some((run) => hasFlag(run, 'thermalSlowdown'))) {
-    return {
-      ...base,
-      kind: 'thermal',
+  if (heldMore(context, THERMAL) || context.slow.some((run) => hasFlag(run, 'thermalSlowdown'))) {
+    const temperature = watchedMedian(context.slow, 'temperatureMaxC');
+    return cause('thermal', explains, {
       title: `too hot: ${clock}`,
       evidence: [
         ...evidence,
@@ -92,22 +84,15 @@ function smClockCause(context: WhyContext, { fast, slow, factor }: Factor): Caus
         ...(temperature === null ? [] : [`up to ${temperature} °C`]),
       ],
       confirm: 'let it cool down and measure again; look at fans, airflow and neighbours',
-    };
+    });
   }
-  const power = more(context, ['swPowerCap']);
-  const limits = [context.fast, context.slow].map(
-    (runs) =>
-      medianOf(runs, ({ telemetry }) => telemetry?.powerLimitW ?? null) ??
-      newest(runs)?.environment.powerLimitW ??
-      null,
+  const [high = null, low = null] = [context.fast, context.slow].map(
+    (runs) => watchedMedian(runs, 'powerLimitW') ?? newest(runs)?.environment.powerLimitW ?? null,
   );
-  const [high = null, low = null] = limits;
   const limitFell = high !== null && low !== null && low < high;
   const capShare = reasonShare(context.slow, ['swPowerCap']);
-  if (power !== null || limitFell || (capShare !== null && capShare >= 0.5)) {
-    return {
-      ...base,
-      kind: 'powerLimit',
+  if (heldMore(context, ['swPowerCap']) || limitFell || (capShare !== null && capShare >= 0.5)) {
+    return cause('powerCap', explains, {
       title: `power limit: ${clock}`,
       evidence: [
         ...evidence,
@@ -118,16 +103,14 @@ function smClockCause(context: WhyContext, { fast, slow, factor }: Factor): Caus
         ...evidenceOf(context.slow, 'powerLimited'),
       ],
       confirm: 'nvidia-smi -q -d POWER,PERFORMANCE; compare with locked clocks (--lock-clocks base)',
-    };
+    });
   }
-  const board = more(context, BOARD);
-  return {
-    ...base,
-    kind: 'clocks',
+  const board = heldMore(context, BOARD) ? ['the board slowed the clock down (hardware slowdown)'] : [];
+  return cause('smClock', explains, {
     title: clock,
-    evidence: board === null ? evidence : [...evidence, 'the board slowed the clock down (hardware slowdown)'],
+    evidence: [...evidence, ...board],
     confirm: 'measure again with locked clocks: bench run --lock-clocks base',
-  };
+  });
 }
 
 /** A clock explains no more than what the GPU's own time did. */
@@ -135,13 +118,13 @@ function gpuShare(context: WhyContext, factor: number): number {
   return Math.min(shareOfSlowdown(context, factor), context.gpuPart * 100);
 }
 
-/** The share of samples of the slow side when a reason held there visibly more often; else null. */
-function more({ fast, slow }: WhyContext, reasons: readonly ClockReason[]): number | null {
+/** Whether a reason held the clock down in visibly more samples of the slow side. */
+function heldMore({ fast, slow }: WhyContext, reasons: readonly ClockReason[]): boolean {
   const [before, after] = [reasonShare(fast, reasons), reasonShare(slow, reasons)];
-  return after !== null && after - (before ?? 0) >= REASON_SHARE ? after : null;
+  return after !== null && after - (before ?? 0) >= REASON_SHARE;
 }
 
-function layersAlike({ sides }: WhyContext): string[] {
+function evenLayers({ sides }: WhyContext): string[] {
   const common = sides.layers?.diff.commonPercent ?? null;
   return common === null || Math.abs(common) < 1
     ? []
@@ -149,22 +132,18 @@ function layersAlike({ sides }: WhyContext): string[] {
 }
 
 /** Without a recorded clock, layers that all got slower by the same tell of one. */
-function alikeCause(context: WhyContext): Cause[] {
+function unrecordedClockCause(context: WhyContext): Cause[] {
   const common = context.sides.layers?.diff.commonPercent ?? null;
   if (common === null || Math.abs(common) < 2) return [];
   const factor = 1 + (context.headIsSlow ? common : -common / (1 + common / 100)) / 100;
   const explains = gpuShare(context, factor);
   if (explains < 30) return [];
   return [
-    {
-      kind: 'clocks',
-      certainty: 'possible',
+    cause('unrecordedClock', explains, {
       title: `every layer changed by ${round(common, 3)} %: maybe a clock, which nobody recorded`,
       evidence: ['layers that kept their kernels all changed by the same; no clock was recorded'],
-      explainsPercent: explains,
       confirm: 'measure again with telemetry, or with locked clocks: bench run --lock-clocks base',
-      rank: 0.9 * explains,
-    },
+    }),
   ];
 }
 
@@ -182,19 +161,15 @@ export const contentionCauses: CauseDetector = (context) => {
   const names = [...new Set(others.map(({ name, pid }) => `${name} (pid ${pid})`))].slice(0, 3);
   const cv = medianOf(slow, ({ cvPercent }) => cvPercent);
   return [
-    {
-      kind: 'contention',
-      certainty: isShown ? 'shown' : 'likely',
+    cause(isShown ? 'contention' : 'otherProcess', isShown ? 100 : null, {
       title: `${names[0] ?? 'another process'} used the GPU${context.headIsSlow ? '' : ' before'}`,
       evidence: [
         ...evidenceOf(slow, 'contended'),
         ...(names.length > 0 ? [`on the GPU beside it: ${names.join(', ')}`] : []),
         ...(cv === null ? [] : [`the times of the queries vary by ${round(cv, 3)} % (CV)`]),
       ],
-      explainsPercent: isShown ? 100 : null,
       confirm: 'nvidia-smi --query-compute-apps=pid,name --format=csv, then measure on an idle GPU',
-      rank: isShown ? 99 : 72,
-    },
+    }),
   ];
 };
 
@@ -208,12 +183,9 @@ export const hostBoundCauses: CauseDetector = (context) => {
   const [before, after] = [medianOf(fast, busyShare), medianOf(slow, busyShare)];
   if (before === null || after === null || before - after < BUSY_FELL) return [];
   if (copiesSetThePace(slow)) return [];
-  const explains = shareOfSlowdown(context, before / after);
-  const load = medianOf(slow, ({ telemetry }) => telemetry?.hostLoad ?? null);
+  const load = watchedMedian(slow, 'hostLoad');
   return [
-    {
-      kind: 'hostBound',
-      certainty: 'shown',
+    cause('hostBound', shareOfSlowdown(context, before / after), {
       title: `the GPU ${context.headIsSlow ? 'waited' : 'no longer waits'} for the host: busy ${arrow(context, percent(before), percent(after))}`,
       evidence: [
         'the GPU took as long for each query as before; the time between them grew',
@@ -221,10 +193,8 @@ export const hostBoundCauses: CauseDetector = (context) => {
         ...evidenceOf(slow, 'hostLoaded'),
         ...(load === null ? [] : [`load of the host: ${round(load, 3)} for each CPU`]),
       ],
-      explainsPercent: explains,
       confirm: 'look at what else ran on the host; keep its CPUs free, or pin the run to some',
-      rank: 0.98 * explains,
-    },
+    }),
   ];
 };
 

@@ -4,7 +4,7 @@ import type { WhyOutput } from './output.ts';
 import type { Look } from '../../terminal/look.ts';
 import { formatMs, formatNumber, formatPercent, intervalText } from '../../terminal/numbers.ts';
 import { type Column, renderTable } from '../../terminal/table.ts';
-import { truncate, wrapHanging, wrapWords } from '../../terminal/text-width.ts';
+import { dotted, truncate, wrapHanging, wrapWords } from '../../terminal/text-width.ts';
 
 type Change = WhyOutput['changes'][number];
 
@@ -66,7 +66,7 @@ function sideLine(name: string, side: WhyOutput['base'], other: WhyOutput['base'
   const ids = side.sweepIds.map((id) => id.slice(0, 8)).join('+');
   const parts = [side.provenance.join(', '), printable(side.ref), ids === '' ? '' : `sweep ${ids}`];
   if (side.key !== other.key) parts.push(printable(side.label));
-  return `${name}  ${parts.filter((part) => part !== '').join(' · ')}`;
+  return `${name}  ${dotted(parts)}`;
 }
 
 /** What became of each value: the one that is explained stands out, one that chance may have changed steps back. */

@@ -1,7 +1,8 @@
 import { type ExplainedMetric, EXPLAINED_METRICS, type ValueChange } from '../../records/cause.ts';
+import { isCalled } from '../../records/verdict.ts';
 import type { ExplainedRun } from '../../layers/explained-run.ts';
 import { compareCells } from '../../judge/compare/compare-cells.ts';
-import { meanLog } from '../../statistics/mean-log.ts';
+import { meanLog, percentOfLog } from '../../statistics/logarithms.ts';
 
 /**
  * By how much single runs of one cell differ from night to night without any cause, in percent: the worst of 42 cells
@@ -48,16 +49,15 @@ function changeOf(
     metric,
     base: Math.exp(meanLog(base)),
     head: Math.exp(meanLog(head)),
-    changePercent: Math.expm1(meanLog(head) - meanLog(base)) * 100,
+    changePercent: percentOfLog(meanLog(head) - meanLog(base)),
     runs: [base.length, head.length] as const,
   };
   const size = Math.abs(common.changePercent);
   if (Math.min(base.length, head.length) >= 2) {
     const betterIs = metric === 'throughputQps' ? 'higher' : 'lower';
     const [compared] = compareCells([{ cellKey: metric, base, head, betterIs }]).cells;
-    const isCalled = compared?.verdict === 'slower' || compared?.verdict === 'faster';
     const floor = Math.max(LEAST_PERCENT, WILD_PERCENT[metric] ?? 0);
-    const isReal = isCalled && size >= floor;
+    const isReal = compared !== undefined && isCalled(compared) && size >= floor;
     const hidden = Math.max(floor, compared?.mdePercent ?? 0);
     return {
       ...common,

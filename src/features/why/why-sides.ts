@@ -16,7 +16,7 @@ import { layerRunsOfCell } from '../../store/runs/layer-runs.ts';
 import type { StoreDatabase } from '../../store/file/open.ts';
 import { profiledCell } from '../../selection/profiled-engine.ts';
 import { explainChange } from './explain-change.ts';
-import { EXPLAINED_METRICS, type FirstCause, firstCause } from '../../records/cause.ts';
+import { EXPLAINED_METRICS, type FirstCause } from '../../records/cause.ts';
 import type { MetricId } from '../../records/metric.ts';
 import { isOneOf } from '../../text/unknown-values.ts';
 
@@ -170,5 +170,9 @@ function haveSameShapes(db: StoreDatabase, a: ProfiledEngine, b: ProfiledEngine)
  */
 export function firstCauseOf(db: StoreDatabase, base: WhyPoint, head: WhyPoint, metric: MetricId): FirstCause | null {
   if (!isOneOf(EXPLAINED_METRICS, metric)) return null;
-  return firstCause(explainChange(whySides(db, base, head), metric, true));
+  const explanation = explainChange(whySides(db, base, head), metric, true);
+  const [cause] = explanation === null || explanation.outcome === 'noDifference' ? [] : explanation.causes;
+  if (cause === undefined) return null;
+  const { kind, certainty, title, explainsPercent } = cause;
+  return { kind, certainty, title, explainsPercent };
 }

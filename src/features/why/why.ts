@@ -73,19 +73,7 @@ async function explain(
       `${where}: no timed run of this cell there has a number to compare; profiles alone: bench layers --diff`,
     );
   }
-  const { kind, changes, causes, same, unknown, notes } = explanation;
-  return {
-    schemaVersion: 1,
-    base: sideOutput(base),
-    head: sideOutput(head),
-    outcome: kind,
-    metric: kind === 'noDifference' ? null : explanation.change.metric,
-    changes,
-    causes,
-    same,
-    unknown,
-    notes,
-  };
+  return { schemaVersion: 1, base: sideOutput(base), head: sideOutput(head), ...explanation };
 }
 
 function pointOf({ cell, sweeps, runId, ref }: CellPoint, path?: string) {

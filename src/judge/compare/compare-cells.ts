@@ -2,22 +2,16 @@ import type { CellComparison, CommonShift, Verdict } from '../../records/verdict
 import { believed } from '../../statistics/multiple-tests.ts';
 import { commonShift, isNearShift, sharesShift } from './common-shift.ts';
 import { callLimit, detectableErrors, varianceReserve } from '../detectable-effect.ts';
-import { meanLog } from '../../statistics/mean-log.ts';
+import { meanLog, percentOfLog } from '../../statistics/logarithms.ts';
 import { nightVariance, pastNightVariance } from '../sweep-noise.ts';
-import { estimateNoise, type NoiseEstimate } from '../run-noise.ts';
+import { estimateNoise, type NoiseEstimate, type NoisySides } from '../run-noise.ts';
 import { tQuantile, twoSidedP } from '../../statistics/student-t.ts';
 
-/** The runs of one cell on two sides: one positive value a run, as the unit of evidence is the run. */
-export interface TwoSides {
+/** Two sides of a cell that are compared. */
+export interface TwoSides extends NoisySides {
   readonly cellKey: string;
-  readonly base: readonly number[];
-  readonly head: readonly number[];
-  /** Values of earlier nights at the level of the base, one a night: how much nights differ by chance. */
-  readonly past?: readonly number[];
   /** What no number of runs takes away from the error of the difference, as a standard deviation in logarithms. */
   readonly doubt?: number;
-  /** Cells of one kind scatter in a similar way: those with a CUDA graph, and those without. */
-  readonly kind?: string;
   readonly betterIs: 'lower' | 'higher';
 }
 
@@ -192,18 +186,14 @@ function signed({ betterIs }: TwoSides, difference: number): number {
 }
 
 function isLarge(change: number): boolean {
-  return Math.abs(percentOf(change)) >= COMPARISON.leastPercent;
-}
-
-function percentOf(logarithm: number): number {
-  return Math.expm1(logarithm) * 100;
+  return Math.abs(percentOfLog(change)) >= COMPARISON.leastPercent;
 }
 
 function describeShift(shift: number, evidence: readonly Evidence[], sharing: number): CommonShift {
   const isTime = evidence.some(({ cell }) => cell.betterIs === 'lower');
   const change = isTime ? shift : -shift;
   return {
-    percent: percentOf(change),
+    percent: percentOfLog(change),
     cells: evidence.length,
     sharing,
     verdict: isLarge(change) ? (shift > 0 ? 'slower' : 'faster') : null,
@@ -227,15 +217,15 @@ function judge(entry: Evidence, isCalled: boolean, calls: Calls): CellComparison
     verdict,
     base: Math.exp(meanLog(cell.base)),
     head: Math.exp(meanLog(cell.head)),
-    changePercent: percentOf(change),
-    ciPercent: hasVerdict ? [percentOf(change - reach), percentOf(change + reach)] : null,
-    mdePercent: percentOf(mde),
+    changePercent: percentOfLog(change),
+    ciPercent: hasVerdict ? [percentOfLog(change - reach), percentOfLog(change + reach)] : null,
+    mdePercent: percentOfLog(mde),
     runs: [cell.base.length, cell.head.length],
     moreRunsNeeded: more,
     noise: {
       from: noise.from,
-      runPercent: percentOf(Math.sqrt(noise.variance)),
-      nightPercent: percentOf(Math.sqrt(nights)),
+      runPercent: percentOfLog(Math.sqrt(noise.variance)),
+      nightPercent: percentOfLog(Math.sqrt(nights)),
       nights: noise.nights,
       nightsLeftOut: noise.nightsLeftOut,
     },
@@ -256,7 +246,7 @@ function detectableChange(error: number, degrees: number, { limitAt }: Calls): n
 function verdictOf(entry: Evidence, isCalled: boolean, isSure: boolean, mde: number): Verdict {
   if (isUnjudged(entry)) return 'unclear';
   if (isCalled) return entry.difference > 0 ? 'slower' : 'faster';
-  return !isSure && percentOf(mde) <= COMPARISON.samePercent ? 'same' : 'unclear';
+  return !isSure && percentOfLog(mde) <= COMPARISON.samePercent ? 'same' : 'unclear';
 }
 
 /** One run a side says nothing of its own noise: whatever the numbers, there is no verdict. */
@@ -314,11 +304,11 @@ function unclearReasons(
   const isSmall = isSeen && !isLarge(signed(cell, difference));
   if (isSmall) reasons.push('smallChange');
   else if (isSeen) reasons.push(tested > 1 ? 'notSureAmongMany' : 'notSureEnough');
-  const isSettled = isSmall && percentOf(mde) <= COMPARISON.samePercent;
+  const isSettled = isSmall && percentOfLog(mde) <= COMPARISON.samePercent;
   if (more === null && !isSettled) {
     reasons.push(nights > (cell.doubt ?? 0) ** 2 ? 'nightsDiffer' : 'runsInDoubt');
   }
-  return [...reasons, `could hide a change of up to ${percentOf(mde).toFixed(1)} %`];
+  return [...reasons, `could hide a change of up to ${percentOfLog(mde).toFixed(1)} %`];
 }
 
 function shiftReasons(entry: Evidence, isSure: boolean, shift: number | null): string[] {

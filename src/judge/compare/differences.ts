@@ -4,36 +4,50 @@ import type { Environment } from '../../records/environment.ts';
 
 export type ComparedBuild = Pick<BuildRecord, 'modelSha256' | 'flags'>;
 
-const NAMED_FIELDS = [
-  ['clocks', 'clockPolicy', ''],
-  ['TensorRT', 'tensorrt', ''],
-  ['TensorRT library', 'tensorrtLibrary', ''],
+/** The fields of an environment with their names and units, in the order in which a machine is described. */
+export const ENVIRONMENT_FIELDS = [
+  ['gpuName', 'GPU', ''],
+  ['gpuUuid', 'GPU UUID', ''],
+  ['computeCapability', 'compute capability', ''],
+  ['gpuMemoryMib', 'GPU memory', ' MiB'],
   ['driver', 'driver', ''],
-  ['CUDA', 'cuda', ''],
+  ['cuda', 'CUDA', ''],
+  ['tensorrt', 'TensorRT', ''],
+  ['tensorrtLibrary', 'TensorRT library', ''],
+  ['clockPolicy', 'clocks', ''],
+  ['maxSmClockMhz', 'highest SM clock', ' MHz'],
+  ['powerLimitW', 'power limit', ' W'],
+  ['ecc', 'ECC', ''],
+  ['mig', 'MIG', ''],
+  ['persistence', 'persistence mode', ''],
+  ['computeMode', 'compute mode', ''],
+  ['driverModel', 'driver model', ''],
+  ['vbios', 'VBIOS', ''],
+  ['pcieMax', 'PCIe', ''],
   ['host', 'host', ''],
-  ['GPU', 'gpuName', ''],
-  ['GPU', 'gpuUuid', ''],
-  ['highest SM clock', 'maxSmClockMhz', ' MHz'],
-  ['power limit', 'powerLimitW', ' W'],
-  ['ECC', 'ecc', ''],
-  ['MIG', 'mig', ''],
-  ['persistence mode', 'persistence', ''],
-  ['compute mode', 'computeMode', ''],
-  ['driver model', 'driverModel', ''],
-  ['VBIOS', 'vbios', ''],
-  ['PCIe', 'pcieMax', ''],
-  ['CPU', 'cpu', ''],
-  ['CPU governor', 'cpuGovernor', ''],
-  ['NUMA node of the GPU', 'numaNode', ''],
-  ['OS', 'os', ''],
+  ['cpu', 'CPU', ''],
+  ['cpuGovernor', 'CPU governor', ''],
+  ['numaNode', 'NUMA node of the GPU', ''],
+  ['os', 'OS', ''],
   ['container', 'container', ''],
-] as const satisfies readonly (readonly [string, keyof Environment, string])[];
+] as const satisfies readonly (readonly [keyof Environment, string, string])[];
+
+/** Named first among differences: they matter most. What follows from the GPU's name is not named. */
+const FIRST: readonly string[] = ['clockPolicy', 'tensorrt', 'tensorrtLibrary', 'driver', 'cuda', 'host'];
+const OF_GPU_NAME: readonly string[] = ['computeCapability', 'gpuMemoryMib'];
+const DIFFERING_FIELDS = ENVIRONMENT_FIELDS.filter(([field]) => !OF_GPU_NAME.includes(field)).toSorted(
+  ([a], [b]) => rankOf(a) - rankOf(b),
+);
+
+function rankOf(field: string): number {
+  return FIRST.includes(field) ? FIRST.indexOf(field) : FIRST.length;
+}
 
 /** What of the machine is known to be another, in words: `driver 580.1 → 580.2`. */
 export function environmentDifferences(before: Environment, after: Environment): string[] {
-  return NAMED_FIELDS.flatMap(([name, field, unit]) =>
+  return DIFFERING_FIELDS.flatMap(([field, name, unit]) =>
     before[field] !== after[field] && before[field] !== null && after[field] !== null
-      ? [`${name} ${before[field]}${unit} → ${after[field]}${unit}`]
+      ? [`${field === 'gpuUuid' ? 'GPU' : name} ${before[field]}${unit} → ${after[field]}${unit}`]
       : [],
   );
 }

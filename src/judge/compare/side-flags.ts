@@ -7,20 +7,17 @@ import { enqueueClass } from '../../trtexec/run-facts.ts';
 
 export type FlaggedRun = Pick<CellRun, 'flags' | 'smClockMhz'>;
 
-interface FitSide<Run> {
-  readonly kept: readonly Run[];
-  /** Why runs are left out, each with its evidence; the same text once. */
-  readonly leftOut: readonly string[];
-  /** Of the typical run that is kept, as a standard deviation in logarithms. */
-  readonly doubt: number;
-}
-
-/** Leaves out the runs of one side that say nothing of this metric. @param all its timed runs, measured or not */
+/**
+ * Leaves out the runs of one side that say nothing of this metric.
+ * @param all its timed runs, measured or not
+ * @returns why runs are left out, each with its evidence, the same text once; and the doubt of the typical run that is
+ * kept, as a standard deviation in logarithms
+ */
 export function fitSide<Run extends FlaggedRun & { readonly outcome: { readonly kind: string } }>(
   all: readonly Run[],
   metric: MetricId,
   levelMhz: number | null,
-): FitSide<Run> {
+) {
   const kept: Run[] = [];
   const leftOut: RunFlag[] = [];
   for (const run of all) {
@@ -46,7 +43,7 @@ export function flagReasons(base: readonly FlaggedRun[], head: readonly FlaggedR
   const ids = new Set([...inBase.keys(), ...inHead.keys()]);
   return [...ids].flatMap((id) => {
     const [a, b] = [inBase.get(id), inHead.get(id)];
-    const isDoubted = a?.effect === 'widened' || b?.effect === 'widened';
+    const isDoubted = a?.isDoubted === true || b?.isDoubted === true;
     const label = isDoubted ? `${FLAG_LABELS[id]}, trusted less` : FLAG_LABELS[id];
     if (a !== undefined && b !== undefined) return isDoubted ? [`${label} on both sides`] : [];
     const [side, runs, found] = a === undefined ? ['head', head, b] : ['base', base, a];
@@ -54,19 +51,18 @@ export function flagReasons(base: readonly FlaggedRun[], head: readonly FlaggedR
   });
 }
 
-interface CountedFlag {
-  readonly times: number;
-  readonly effect: RunFlag['effect'];
-}
-
-function countFlags(runs: readonly FlaggedRun[]): Map<RunFlagId, CountedFlag> {
-  const counted = new Map<RunFlagId, CountedFlag>();
-  for (const { id, effect } of runs.flatMap(({ flags }) => flags)) {
-    const known = counted.get(id);
-    const isDoubted = known?.effect === 'widened';
-    counted.set(id, { times: (known?.times ?? 0) + 1, effect: isDoubted ? 'widened' : effect });
-  }
-  return counted;
+/** How many runs have each flag, and whether any of them is doubted for it. */
+function countFlags(runs: readonly FlaggedRun[]) {
+  const byId = Map.groupBy(
+    runs.flatMap(({ flags }) => flags),
+    ({ id }) => id,
+  );
+  return new Map(
+    [...byId].map(([id, same]) => [
+      id,
+      { times: same.length, isDoubted: same.some(({ effect }) => effect === 'widened') },
+    ]),
+  );
 }
 
 /** What a machine does to all of its cells. */
@@ -103,12 +99,11 @@ function clockOf(runs: readonly FlaggedRun[]): number | null {
   return median(runs.flatMap(({ smClockMhz }) => smClockMhz ?? []));
 }
 
-interface EnqueuedRun {
-  readonly enqueueRatio: number | null;
-}
-
 /** A cell that came to be bound by its launches, or is not any more: worth telling even where its time did not move. */
-export function enqueueReasons(base: readonly EnqueuedRun[], head: readonly EnqueuedRun[]): string[] {
+export function enqueueReasons(
+  base: readonly Pick<CellRun, 'enqueueRatio'>[],
+  head: readonly Pick<CellRun, 'enqueueRatio'>[],
+): string[] {
   const [before, after] = [ratioOf(base), ratioOf(head)];
   if (before === null || after === null) return [];
   const [was, is] = [enqueueClass(before), enqueueClass(after)];
@@ -117,6 +112,6 @@ export function enqueueReasons(base: readonly EnqueuedRun[], head: readonly Enqu
   return [`${is === 'bound' ? 'now' : 'no longer'} bound by enqueue: ${numbers}`];
 }
 
-function ratioOf(runs: readonly EnqueuedRun[]): number | null {
+function ratioOf(runs: readonly Pick<CellRun, 'enqueueRatio'>[]): number | null {
   return median(runs.flatMap(({ enqueueRatio }) => enqueueRatio ?? []));
 }

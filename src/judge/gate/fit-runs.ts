@@ -1,6 +1,6 @@
 import { median } from '../../statistics/median.ts';
 import type { MetricId } from '../../records/metric.ts';
-import type { NightRun } from '../sweep-run.ts';
+import type { NightRun } from '../value-rule.ts';
 import { barredBy, FLAG_LABELS } from '../../records/run-flag.ts';
 import type { Sweep } from '../../records/sweep.ts';
 import { CLOCK_LEVEL, clockLevelMhz, clockOffLevel, leftOutFor } from '../run-trust.ts';

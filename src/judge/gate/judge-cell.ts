@@ -2,12 +2,13 @@ import { hashOf, type KeyedCell } from '../../records/cell.ts';
 import type { Finding, Acknowledgement, FindingState } from '../../records/finding.ts';
 import { type MetricId, metricOf } from '../../records/metric.ts';
 import type { Sweep } from '../../records/sweep.ts';
+import { percentOfLog } from '../../statistics/logarithms.ts';
 import { median } from '../../statistics/median.ts';
-import { type ChangePoint, findChangePoints } from '../history/change-points.ts';
+import { type ChangePoint, directionOf, findChangePoints } from '../history/change-points.ts';
 import { type Memory, NOTHING_TOLD, tellNight, untilNight } from '../history/nightly-alerts.ts';
 import type { NightlyValues } from '../history/noise.ts';
 import { TELLING, HISTORY } from '../history/settings.ts';
-import type { NightRun } from '../sweep-run.ts';
+import type { NightRun } from '../value-rule.ts';
 import { clockOf, fitRuns, type LeftOutRun } from './fit-runs.ts';
 import { type OffTonight, offTonight } from './suspects.ts';
 
@@ -30,24 +31,19 @@ export function cellNights(
   runs: readonly NightRun[],
 ): CellNights {
   const { byNight, leftOut } = fitRuns(sweeps, runs, metric);
-  const nights: number[] = [];
-  const values: number[] = [];
-  const clock: (number | null)[] = [];
-  const kept: (readonly NightRun[])[] = [];
-  for (const [night, tonight] of byNight.entries()) {
-    const value = median(tonight.map((run) => run.value));
-    if (value === null) continue;
-    nights.push(night);
-    values.push(value);
-    clock.push(clockOf(tonight));
-    kept.push(tonight);
-  }
-  const unknown = nights.map(() => null);
+  const measured = byNight.flatMap((kept, night) => {
+    const value = median(kept.map((run) => run.value));
+    return value === null ? [] : [{ night, value, kept }];
+  });
   return {
     cell,
     metric,
-    history: { nights, values: Float64Array.from(values), spread: unknown, count: unknown, clock },
-    runs: kept,
+    history: {
+      nights: measured.map(({ night }) => night),
+      values: Float64Array.from(measured, ({ value }) => value),
+      clock: measured.map(({ kept }) => clockOf(kept)),
+    },
+    runs: measured.map(({ kept }) => kept),
     leftOut,
   };
 }
@@ -101,14 +97,12 @@ function asFinding(change: ChangePoint, { cell, metric, history }: CellNights, s
   const lastGood = sweeps[history.nights[change.index - 1] ?? -1];
   if (tonight === undefined || firstBad === undefined) throw new Error('a change outside the window');
   const { branch, matrix, provenance } = tonight;
-  const isWorse = change.shift > 0 === (metricOf(metric).betterIs === 'lower');
-  const direction = isWorse ? 'slower' : 'faster';
+  const direction = directionOf(change.shift, metricOf(metric).betterIs);
   const about = { cellKey: cell.key, metric, provenance, branch, matrix, direction };
   return {
     ...about,
-    direction,
     findingId: hashOf({ finding: { ...about, firstBadSweepId: firstBad.sweepId } }),
-    changePercent: Math.expm1(change.shift) * 100,
+    changePercent: percentOfLog(change.shift),
     margin: change.margin,
     before: Math.exp(change.before),
     after: Math.exp(change.after),
@@ -119,22 +113,17 @@ function asFinding(change: ChangePoint, { cell, metric, history }: CellNights, s
   };
 }
 
-interface Tonight {
-  /** Every change that the history shows, told or not. */
-  readonly changes: readonly ChangePoint[];
-  /** Those to be told tonight. */
-  readonly news: readonly ChangePoint[];
-}
-
 /**
  * What the newest night of a history says. How often a place was seen before follows from the nights themselves, so
  * that nothing but the told places has to be remembered.
  * @param toldNights places of changes that were told on earlier nights
  */
-function judgeTonight(history: NightlyValues, toldNights: readonly number[]): Tonight {
+function judgeTonight(history: NightlyValues, toldNights: readonly number[]) {
   const nights = history.values.length;
   let memory: Memory = { ...NOTHING_TOLD, told: toldNights };
+  /** Every change that the history shows, told or not. */
   let changes: readonly ChangePoint[] = [];
+  /** Those to be told tonight. */
   let news: readonly ChangePoint[] = [];
   const first = Math.max(TELLING.firstNight, nights - TELLING.oldLooks + 1);
   for (let night = first; night <= nights; night += 1) {

@@ -1,6 +1,8 @@
 import type { Finding } from '../../records/finding.ts';
 import { metricOf } from '../../records/metric.ts';
 import type { Sweep } from '../../records/sweep.ts';
+import { percentOfLog } from '../../statistics/logarithms.ts';
+import { directionOf } from '../history/change-points.ts';
 import { replayNights } from '../history/nightly-alerts.ts';
 import { TELLING } from '../history/settings.ts';
 import type { CellNights } from './judge-cell.ts';
@@ -27,8 +29,7 @@ export function rejudgeCell(
   const placeOf = new Map(sweeps.map(({ sweepId }, night) => [sweepId, night]));
   const open = [...then];
   const today = replayNights(history).map(({ toldOn, change }): Rejudged => {
-    const isWorse = change.shift > 0 === (metricOf(metric).betterIs === 'lower');
-    const direction = isWorse ? 'slower' : 'faster';
+    const direction = directionOf(change.shift, metricOf(metric).betterIs);
     const same = open.findIndex(
       (finding) =>
         finding.direction === direction &&
@@ -39,7 +40,7 @@ export function rejudgeCell(
       cellKey: cell.key,
       direction,
       night: change.night,
-      changePercent: Math.expm1(change.shift) * 100,
+      changePercent: percentOfLog(change.shift),
       toldToday: toldOn,
       toldThen: found === undefined ? null : (placeOf.get(found.toldSweepId) ?? null),
     };

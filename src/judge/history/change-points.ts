@@ -34,6 +34,11 @@ export function findChangePoints(history: NightlyValues): ChangePoint[] {
   }));
 }
 
+/** What a change of a value means, by its sign. */
+export function directionOf(change: number, betterIs: 'lower' | 'higher'): 'slower' | 'faster' {
+  return change > 0 === (betterIs === 'lower') ? 'slower' : 'faster';
+}
+
 /** The values since the last change of level. */
 export function newestLevel(history: NightlyValues): number[] {
   const last = findChangePoints(history).at(-1);

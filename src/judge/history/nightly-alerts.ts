@@ -72,8 +72,8 @@ export function untilNight(history: NightlyValues, nights: number): NightlyValue
   return {
     nights: history.nights.slice(from, nights),
     values: history.values.subarray(from, nights),
-    spread: history.spread.slice(from, nights),
-    count: history.count.slice(from, nights),
-    clock: history.clock.slice(from, nights),
+    spread: history.spread?.slice(from, nights),
+    count: history.count?.slice(from, nights),
+    clock: history.clock?.slice(from, nights),
   };
 }

@@ -2,6 +2,9 @@ import { at } from '../../statistics/at.ts';
 import { differences, medianIn, middleOf, scaleOf } from '../../statistics/order-statistics.ts';
 import { HISTORY } from './settings.ts';
 
+/** Null where it is not known; undefined: of no night. */
+type KnownNumbers = readonly (number | null)[] | undefined;
+
 /** A nightly history of one cell. Every array has one entry for each measured night. */
 export interface NightlyValues {
   /** Which night each measured one is: nights without a measurement count. Ascending. */
@@ -9,15 +12,15 @@ export interface NightlyValues {
   /** Positive, in any unit. */
   readonly values: Float64Array;
   /** Relative spread of the single queries inside the run; null or 0 where it is not known. */
-  readonly spread: readonly (number | null)[];
+  readonly spread?: KnownNumbers;
   /** Queries of the run. */
-  readonly count: readonly (number | null)[];
-  /** Mean SM clock in MHz; null where it is not known. */
-  readonly clock: readonly (number | null)[];
+  readonly count?: KnownNumbers;
+  /** Mean SM clock in MHz. */
+  readonly clock?: KnownNumbers;
 }
 
 /** The least that two nights can differ by chance: the timer's step, and what the queries of one run leave open. */
-export function noiseFloor({ values, spread, count }: NightlyValues): number {
+export function noiseFloor({ values, spread = [], count = [] }: NightlyValues): number {
   const sorted = values.toSorted();
   let distinct = 1;
   let step = Number.POSITIVE_INFINITY;
@@ -45,7 +48,7 @@ export function noiseFloor({ values, spread, count }: NightlyValues): number {
  * Logarithms of the values; as cycles of the clock where that takes away much of what nights differ by. Memory-bound
  * cells do not follow the clock: the data decide.
  */
-export function logsOf({ values, clock }: NightlyValues): Float64Array {
+export function logsOf({ values, clock = [] }: NightlyValues): Float64Array {
   const logs = values.map(Math.log);
   const clocks = knownClocks(clock);
   if (clocks === null) return logs;

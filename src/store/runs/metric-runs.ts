@@ -1,7 +1,6 @@
 import { and, eq, isNotNull, ne, or, type SQL, sql } from 'drizzle-orm';
 
-import type { NightRun } from '../../judge/sweep-run.ts';
-import type { MetricValue } from '../../judge/value-rule.ts';
+import type { NightRun, MetricValue } from '../../judge/value-rule.ts';
 import { isOwnMetric, metricDefinition, type MetricId } from '../../records/metric.ts';
 import type { StoreDatabase } from '../file/open.ts';
 import {

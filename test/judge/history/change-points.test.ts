@@ -74,8 +74,8 @@ describe('properties', () => {
   test('a clock that does not move is as good as none', () => {
     fc.assert(
       fc.property(anyHistory, fc.integer({ min: 300, max: 3000 }), (history, mhz) => {
-        const without = { ...history, clock: history.clock.map(() => null) };
-        const steady = { ...history, clock: history.clock.map(() => mhz) };
+        const without = { ...history, clock: (history.clock ?? []).map(() => null) };
+        const steady = { ...history, clock: (history.clock ?? []).map(() => mhz) };
         expect(findChangePoints(steady)).toEqual(findChangePoints(without));
       }),
     );

@@ -7,7 +7,7 @@ import { resolvePoints } from '../../../src/selection/cell-points.ts';
 import type { Io } from '../../../src/cli/io.ts';
 import { withRunsOf } from '../../../src/selection/runs-of-paths.ts';
 import { whySides } from '../../../src/features/why/why-sides.ts';
-import type { Explanation } from '../../../src/records/cause.ts';
+import type { Explanation } from '../../../src/features/why/output.ts';
 import { makeCases, type Truth, type WhyCase, writeCase } from './cases.ts';
 
 export interface ScoredCase {
@@ -50,7 +50,7 @@ async function scoreCase(one: WhyCase, folder: string, io: Io): Promise<ScoredCa
 
 function saidOf(explanation: Explanation | null): string {
   if (explanation === null) return 'no answer';
-  if (explanation.kind !== 'explained') return explanation.kind;
+  if (explanation.outcome !== 'explained') return explanation.outcome;
   return explanation.causes[0]?.kind ?? 'no cause';
 }
 

@@ -3,7 +3,7 @@ import { metricOf } from '../../../records/metric.ts';
 import { printable } from '../../../text/printable.ts';
 import type { CellSamples, ReportCell, ReportLayers, ReportLayersDiff } from '../../../html/cell-data.ts';
 import { decimalsFor, numberColumn, runLengths, TextTable } from '../../../html/columns.ts';
-import { environmentText } from './environment-text.ts';
+import { environmentText } from './environment-view.ts';
 import type { PageCell, PageData, PageDiff, PageLayers, PagePoint, PageWorkload } from '../../../html/page-types.ts';
 import type { ReportData } from './report-data.ts';
 

@@ -1,5 +1,5 @@
 import type { Environment } from '../../../records/environment.ts';
-import type { Provenance } from '../../../records/sweep.ts';
+import type { Sweep } from '../../../records/sweep.ts';
 import type { CheckedSweep } from '../../check/index.ts';
 import type { Comparison } from '../../compare/index.ts';
 import type { ParetoOutput } from '../../choose/index.ts';
@@ -11,7 +11,8 @@ import type { ReportCell } from '../../../html/cell-data.ts';
  */
 export interface ReportData {
   readonly toolVersion: string;
-  readonly series: ReportSeries;
+  /** And how many of its sweeps are older than those of the report. */
+  readonly series: Series & { readonly olderSweeps: number };
   /** The oldest first: night `n` of every cell is the n-th of them. */
   readonly sweeps: readonly ReportSweep[];
   readonly cells: readonly ReportCell[];
@@ -24,34 +25,15 @@ export interface ReportData {
   /** Null when no cell of the newest sweep has a measurement. */
   readonly pareto: ParetoOutput | null;
   /** What else the store has: never mixed with this. */
-  readonly others: readonly OtherSeries[];
+  readonly others: readonly (Series & { readonly sweeps: number })[];
 }
 
-export interface ReportSeries {
-  readonly provenance: Provenance;
-  readonly matrix: string | null;
-  readonly branch: string | null;
-  /** Older sweeps of the series that are not in the report. */
-  readonly olderSweeps: number;
-}
+type Series = Pick<Sweep, 'provenance' | 'matrix' | 'branch'>;
 
-export interface OtherSeries {
-  readonly provenance: Provenance;
-  readonly matrix: string | null;
-  readonly branch: string | null;
-  readonly sweeps: number;
-}
-
-export interface ReportSweep {
-  readonly sweepId: string;
-  readonly startedAt: string | null;
-  readonly commit: string | null;
-  readonly dirty: boolean | null;
-  readonly recordingSet: string | null;
-  readonly tensorrt: string | null;
+type ReportSweep = Pick<Sweep, 'sweepId' | 'startedAt' | 'commit' | 'dirty' | 'recordingSet'> & {
   /** Names of baselines that point at it. */
   readonly baselines: readonly string[];
-}
+};
 
 export interface EnvironmentChange {
   /** Place among the sweeps. */

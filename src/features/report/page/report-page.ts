@@ -5,7 +5,7 @@ import { isOwnMetric } from '../../../records/metric.ts';
 import { count } from '../../../terminal/numbers.ts';
 import { metricText } from '../../help/index.ts';
 import { cellsView } from './cells-view.ts';
-import { environmentFields, environmentText } from './environment-text.ts';
+import { environmentText, environmentView } from './environment-view.ts';
 import { findingsView } from './findings-view.ts';
 import { matrixView } from './matrix-view.ts';
 import { pageDataOf } from './page-data.ts';
@@ -122,42 +122,4 @@ function contents({ cells }: ReportData): string[] {
     const { label, says } = metricText(id);
     return `${label}: ${says.split(/(?<=\.) /, 1)[0] ?? ''}`;
   });
-}
-
-/** What the numbers were measured on, and what of it changed on which night. */
-function environmentView({ environments, environmentChanges, sweeps, cells }: ReportData): Markup {
-  const newest = environments.at(-1);
-  const dateOf = (night: number): string => sweeps[night]?.startedAt?.slice(0, 10) ?? 'unknown';
-  return markup`
-<section id="environment" aria-labelledby="environment-title">
-<h2 id="environment-title">Environment</h2>
-${
-  environmentChanges.length === 0
-    ? markup`<p>Nothing that is known of the machine changed over these nights.</p>`
-    : markup`<div class="wide" tabindex="0" role="region" aria-label="Changes of the environment"><table><caption>What changed</caption>
-<thead><tr><th scope="col">night</th><th scope="col">sweep</th><th scope="col">change</th><th scope="col" class="number">cells</th></tr></thead>
-<tbody>${environmentChanges.map(
-        ({
-          night,
-          text,
-          breaksLine,
-          cells: number,
-        }) => markup`<tr><th scope="row">${dateOf(night)}</th><td><code>${sweeps[night]?.sweepId.slice(0, 8) ?? ''}</code></td><td>${shortened(text, 600)}${breaksLine ? markup` <b>(another machine: no continuation)</b>` : null}</td><td class="number">${number} of ${cells.length}</td></tr>
-`,
-      )}</tbody></table></div>`
-}
-${
-  newest === undefined
-    ? markup`<p class="note">No run says what it was measured on.</p>`
-    : markup`<div class="columns">${environments.map((environment, place) => environmentTable(environmentFields(environment), environments.length === 1 ? 'What is known of the machine' : `Machine ${place + 1} of ${environments.length}`))}</div>`
-}
-</section>`;
-}
-
-function environmentTable(fields: readonly (readonly [string, string])[], caption: string): Markup {
-  if (fields.length === 0) return markup`<p class="note">${caption}: nothing is known of it.</p>`;
-  return markup`<table class="facts"><caption>${caption}</caption><tbody>${fields.map(
-    ([name, value]) => markup`<tr><th scope="row">${name}</th><td>${shortened(value)}</td></tr>
-`,
-  )}</tbody></table>`;
 }

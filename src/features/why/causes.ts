@@ -1,0 +1,62 @@
+import type { Cause } from '../../records/cause.ts';
+
+/**
+ * Every cause that is named, with its rank: for each percent of the change that it accounts for, or the whole rank of one
+ * of which that cannot be counted. What accounts for most of a change ranks above what only changed; the latter are
+ * ranked by how often such a change is the cause.
+ */
+const CAUSES = {
+  graphNotCaptured: ['graphNotCaptured', 'shown', 1],
+  contention: ['contention', 'shown', 0.99],
+  hostBound: ['hostBound', 'shown', 0.98],
+  thermal: ['thermal', 'shown', 0.97],
+  powerCap: ['powerLimit', 'shown', 0.97],
+  smClock: ['clocks', 'shown', 0.97],
+  transfers: ['transfers', 'shown', 0.96],
+  tactics: ['tactics', 'shown', 0.95],
+  fusion: ['fusion', 'shown', 0.95],
+  precision: ['precision', 'shown', 0.95],
+  enqueueBound: ['enqueueBound', 'shown', 0.94],
+  nearEnqueueBound: ['enqueueBound', 'likely', 0.94],
+  memoryClock: ['clocks', 'likely', 0.9],
+  unrecordedClock: ['clocks', 'possible', 0.9],
+  otherProcess: ['contention', 'likely', 72],
+  gpu: ['environment', 'possible', 66],
+  model: ['model', 'possible', 62],
+  options: ['options', 'possible', 58],
+  inputs: ['inputs', 'possible', 55],
+  environment: ['environment', 'possible', 52],
+  lowerPowerLimit: ['powerLimit', 'possible', 48],
+  engineBuild: ['engineBuild', 'possible', 45],
+  cellsDiffer: ['options', 'possible', 40],
+} as const satisfies Readonly<Record<string, readonly [Cause['kind'], Cause['certainty'], number]>>;
+
+/** Above an engine of which no more is known than that it was built again, below options that changed. */
+const OTHER_CELL_RANK = CAUSES.engineBuild[2] + 1;
+
+interface CauseText {
+  readonly title: string;
+  readonly evidence?: readonly string[];
+  /** What would confirm it. */
+  readonly confirm: string;
+}
+
+/** @param explainsPercent share of the change that it accounts for; null where that cannot be counted */
+export function cause(name: keyof typeof CAUSES, explainsPercent: number | null, text: CauseText): Cause {
+  const [kind, certainty, rank] = CAUSES[name];
+  const { title, evidence = [], confirm } = text;
+  return { kind, certainty, title, evidence, explainsPercent, confirm, rank: rank * (explainsPercent ?? 1) };
+}
+
+/** Another batch of the same network may do as well, or not: its profile shows nothing of this one. */
+export function seenInOtherCell(seen: Cause, otherCell: string): Cause {
+  return {
+    ...seen,
+    certainty: 'possible',
+    title: `${seen.title} (by the profile of ${otherCell})`,
+    evidence: [`this cell has no profile on both sides: seen in ${otherCell}`, ...seen.evidence],
+    explainsPercent: null,
+    confirm: 'bench run --profile, which profiles this cell too',
+    rank: OTHER_CELL_RANK + seen.rank / 10,
+  };
+}
