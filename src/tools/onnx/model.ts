@@ -1,9 +1,7 @@
 import { elementTypeName, type OnnxModel, type OnnxOpCount, type OnnxOpset } from './facts.ts';
-import { type GraphFacts, readGraph } from './graph.ts';
+import { type GraphFacts, type QuantizingNode, readGraph, readNode } from './graph.ts';
 import { GraphTally } from './graph-tally.ts';
-import { readNode, type QuantizingNode } from './node.ts';
-import { numberOf } from './tensor.ts';
-import { type ByteSource, OnnxFormatError, type WireField, WireReader } from './wire-reader.ts';
+import { type ByteSource, numberOf, OnnxFormatError, type WireField, WireReader } from './wire-reader.ts';
 
 /** Their output shape hangs on values: TensorRT has to wait for it, and random inputs give any. */
 const DATA_DEPENDENT = new Set(['NonZero', 'NonMaxSuppression', 'Unique', 'Compress']);
@@ -25,35 +23,29 @@ export function readModel(source: ByteSource): OnnxModel {
   const opsets: OnnxOpset[] = [];
   const functions: FunctionFacts[] = [];
   const producer = ['', ''];
+  const graphs: GraphFacts[] = [];
   let irVersion = 0;
-  let graph: GraphFacts | null = null;
-  for (const field of wire.fields(0, source.size)) {
-    switch (field.number) {
-      case 1:
-        irVersion = numberOf(field);
-        break;
-      case 2:
-      case 3:
-        producer[field.number - 2] = wire.text(field);
-        break;
-      case 7:
-        graph = readGraph(wire, field, tally);
-        break;
-      case 8: {
+  wire.read(
+    { number: 0, kind: 'bytes', start: 0, end: source.size },
+    {
+      1: (field) => (irVersion = numberOf(field)),
+      2: (field) => (producer[0] = wire.text(field)),
+      3: (field) => (producer[1] = wire.text(field)),
+      7: (field) => graphs.push(readGraph(wire, field, tally)),
+      8: (field) => {
         const opset = readOpset(wire, field);
         tally.keep(opset.domain);
         opsets.push(opset);
-        break;
-      }
-      case 25: {
+      },
+      25: (field) => {
         const own = readFunction(wire, field, tally);
         tally.keep(own.name);
         functions.push(own);
-        break;
-      }
-    }
-  }
-  if (graph === null) throw new OnnxFormatError('no ONNX model: it has no graph');
+      },
+    },
+  );
+  const graph = graphs.at(-1);
+  if (graph === undefined) throw new OnnxFormatError('no ONNX model: it has no graph');
   const ops = tally.opCounts();
   const defined = new Set(functions.map(({ domain, name }) => `${domain}\0${name}`));
   const quantizing = [...graph.quantizing, ...functions.flatMap((own) => own.quantizing)];
@@ -105,11 +97,7 @@ function quantizedTypes(quantizing: readonly QuantizingNode[], tally: GraphTally
 function readOpset(wire: WireReader, message: WireField): OnnxOpset {
   let domain = '';
   let version = 0;
-  const fields = message.kind === 'bytes' ? wire.fields(message.start, message.end) : [];
-  for (const field of fields) {
-    if (field.number === 1) domain = wire.text(field);
-    else if (field.number === 2) version = numberOf(field);
-  }
+  wire.read(message, { 1: (field) => (domain = wire.text(field)), 2: (field) => (version = numberOf(field)) });
   return { domain: domain === 'ai.onnx' ? '' : domain, version };
 }
 
@@ -126,15 +114,14 @@ function readFunction(wire: WireReader, message: WireField, tally: GraphTally): 
   let name = '';
   let nodes = 0;
   const quantizing: QuantizingNode[] = [];
-  const fields = message.kind === 'bytes' ? wire.fields(message.start, message.end) : [];
-  for (const field of fields) {
-    if (field.number === 1) name = wire.text(field);
-    else if (field.number === 10) domain = wire.text(field);
-    else if (field.number === 7) {
-      const node = readNode(wire, field, tally, readGraph);
+  wire.read(message, {
+    1: (field) => (name = wire.text(field)),
+    7: (field) => {
+      const node = readNode(wire, field, tally);
       nodes += 1 + node.nestedNodes;
       for (const inner of node.quantizing) quantizing.push(inner);
-    }
-  }
+    },
+    10: (field) => (domain = wire.text(field)),
+  });
   return { domain, name, nodes, quantizing };
 }

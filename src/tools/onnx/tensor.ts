@@ -1,5 +1,5 @@
 import { elementsBytes, elementTypeName } from './facts.ts';
-import { OnnxFormatError, type WireField, type WireReader } from './wire-reader.ts';
+import { numberOf, OnnxFormatError, type WireField, type WireReader } from './wire-reader.ts';
 
 /** A TensorProto without its values. */
 export interface TensorHeader {
@@ -20,31 +20,18 @@ export function readTensor(wire: WireReader, message: WireField): TensorHeader {
   let isExternal = false;
   const dims: number[] = [];
   const entries = new Map<string, string>();
-  if (message.kind === 'bytes') {
-    for (const field of wire.fields(message.start, message.end)) {
-      switch (field.number) {
-        case 1:
-          dims.push(...wire.numbers(field));
-          break;
-        case 2:
-          dataType = numberOf(field);
-          break;
-        case 6:
-        case 9:
-          payloadBytes += field.kind === 'bytes' ? field.end - field.start : 0;
-          break;
-        case 8:
-          name = wire.text(field);
-          break;
-        case 13:
-          readEntry(wire, field, entries);
-          break;
-        case 14:
-          isExternal = numberOf(field) === 1;
-          break;
-      }
-    }
-  }
+  const addPayload = (field: WireField): void => {
+    payloadBytes += field.kind === 'bytes' ? field.end - field.start : 0;
+  };
+  wire.read(message, {
+    1: (field) => dims.push(...wire.numbers(field)),
+    2: (field) => (dataType = numberOf(field)),
+    6: addPayload,
+    8: (field) => (name = wire.text(field)),
+    9: addPayload,
+    13: (field) => readEntry(wire, field, entries),
+    14: (field) => (isExternal = numberOf(field) === 1),
+  });
   const elements = dims.reduce((product, size) => product * Math.max(0, size), 1);
   const bytes = elementsBytes(elementTypeName(dataType), elements) ?? payloadBytes;
   if (!(bytes <= Number.MAX_SAFE_INTEGER)) {
@@ -57,19 +44,11 @@ export function readTensor(wire: WireReader, message: WireField): TensorHeader {
   return { name, dataType, bytes, external: { location, end: offset + length } };
 }
 
-export function numberOf(field: WireField): number {
-  return field.kind === 'number' ? field.value : 0;
-}
-
 /** A StringStringEntryProto. */
 function readEntry(wire: WireReader, message: WireField, entries: Map<string, string>): void {
-  if (message.kind !== 'bytes') return;
   let key = '';
   let value = '';
-  for (const field of wire.fields(message.start, message.end)) {
-    if (field.number === 1) key = wire.text(field);
-    else if (field.number === 2) value = wire.text(field);
-  }
+  wire.read(message, { 1: (field) => (key = wire.text(field)), 2: (field) => (value = wire.text(field)) });
   if (EXTERNAL_KEYS.has(key)) entries.set(key, value);
 }
 

@@ -64,6 +64,12 @@ export class WireReader {
     this.depth -= 1;
   }
 
+  /** Hands each field of a message to what reads its number; others are passed over. */
+  read(message: WireField, readers: Readonly<Record<number, (field: WireField) => void>>): void {
+    if (message.kind !== 'bytes') return;
+    for (const field of this.fields(message.start, message.end)) readers[field.number]?.(field);
+  }
+
   /** @throws OnnxFormatError for a text longer than any name */
   text(field: WireField): string {
     if (field.kind !== 'bytes') return '';
@@ -153,4 +159,8 @@ export class WireReader {
 
 function cutOff(end: number): OnnxFormatError {
   return new OnnxFormatError(`byte ${end}: a field goes on after the end of what holds it`);
+}
+
+export function numberOf(field: WireField): number {
+  return field.kind === 'number' ? field.value : 0;
 }
