@@ -1,7 +1,5 @@
 import { access, constants, statfs } from 'node:fs/promises';
 
-import type { FolderFacts } from './machine-facts.ts';
-
 /** File systems of the network, by the number that `statfs` gives (linux/magic.h; Lustre, GPFS, BeeGFS: coreutils). */
 const NETWORK: ReadonlyMap<number, string> = new Map([
   [0x6969, 'NFS'],
@@ -16,7 +14,10 @@ const NETWORK: ReadonlyMap<number, string> = new Map([
   [0x19830326, 'BeeGFS'],
 ]);
 
-export async function folderFacts(holds: string, path: string): Promise<FolderFacts> {
+export type FolderFacts = Readonly<Awaited<ReturnType<typeof folderFacts>>>;
+
+/** @param holds what is kept there */
+export async function folderFacts(holds: string, path: string) {
   const isWritable = await access(path, constants.W_OK).then(
     () => true,
     () => false,
@@ -27,7 +28,9 @@ export async function folderFacts(holds: string, path: string): Promise<FolderFa
     path,
     isThere: system !== null || isWritable,
     isWritable,
+    /** Null when it could not be asked. */
     freeBytes: system === null ? null : system.bavail * system.bsize,
+    /** Name of the file system when it is one of the network. */
     networkFileSystem: system === null ? null : (NETWORK.get(system.type >>> 0) ?? null),
   };
 }

@@ -3,7 +3,6 @@ import { availableParallelism, cpus, hostname, loadavg, release, type } from 'no
 import { basename } from 'node:path';
 import type { EnvironmentVariables } from '../process/environment-variables.ts';
 import type { Environment } from '../records/environment.ts';
-import type { HostState } from './machine-facts.ts';
 
 /** What the operating system says of the machine. Null where it has no such thing. */
 export function hostFacts(env: EnvironmentVariables): Partial<Environment> {
@@ -56,15 +55,19 @@ function textOf(path: string): string | null {
   }
 }
 
+export type HostState = Readonly<ReturnType<typeof hostState>>;
+
 /** How the machine around the GPU is just now. */
-export function hostState(env: EnvironmentVariables): HostState {
+export function hostState(env: EnvironmentVariables) {
+  const platform: string = process.platform;
   return {
     node: process.versions.node,
-    platform: process.platform,
+    platform,
     cpuCount: availableParallelism(),
     loadPerCpu: hostLoad(),
     cpuGovernor: hostFacts(env).cpuGovernor ?? null,
     numaNodes: numaNodes(),
+    /** Its nvidia-smi says little, or is not there. */
     isJetson: existsSync('/etc/nv_tegra_release'),
   };
 }

@@ -1,58 +1,13 @@
 import type { Answer, NoAnswer } from '../process/ask.ts';
-import type { ClockReason } from '../records/telemetry.ts';
-import type { TensorrtVersion } from '../text/version.ts';
+import type { TrtexecFacts } from '../trtexec/program/trtexec-facts.ts';
+import type { FolderFacts } from './folder-facts.ts';
+import type { HostState } from './host-facts.ts';
+import type { PythonFacts } from './machine-tools.ts';
+import type { GpuState } from '../tools/nvidia-smi/gpu-report.ts';
 
-export type TrtexecFacts =
-  | { readonly kind: 'missing'; readonly problem: string }
-  | {
-      readonly kind: 'found';
-      readonly path: string;
-      readonly help:
-        | { readonly kind: 'version'; readonly version: TensorrtVersion }
-        | { readonly kind: 'failed'; readonly problem: string };
-      readonly library: LibraryFacts;
-    };
-
-/** The TensorRT library that trtexec will load, as far as that can be said without running it. */
-export type LibraryFacts =
-  | {
-      readonly kind: 'found';
-      readonly path: string;
-      /** From the name of the file: `10.6.0`. */
-      readonly version: string | null;
-    }
-  | {
-      readonly kind: 'missing';
-      /** `libnvinfer.so.10`. */
-      readonly name: string;
-      /** A folder beside trtexec has it, but the loader does not look there. */
-      readonly beside: string | null;
-    }
-  | { readonly kind: 'unknown'; readonly why: string };
-
-export interface GpuFacts {
-  readonly index: number;
-  readonly name: string | null;
-  readonly uuid: string | null;
-  readonly ecc: 'on' | 'off' | null;
-  readonly mig: 'on' | 'off' | null;
-  readonly persistence: 'on' | 'off' | null;
-  readonly computeMode: string | null;
-  readonly driverModel: string | null;
-  readonly clocks: { readonly smMhz: number | null; readonly maxSmMhz: number | null };
-  readonly power: { readonly limitW: number | null; readonly defaultLimitW: number | null };
-  readonly temperatureC: number | null;
-  readonly slowdownTemperatureC: number | null;
-  readonly pcie: {
-    readonly generation: number | null;
-    readonly width: number | null;
-    readonly maxGeneration: number | null;
-    readonly maxWidth: number | null;
-  };
-  readonly gpuUtilisationPercent: number | null;
-  readonly memoryUsedMib: number | null;
-  readonly clockReasons: readonly ClockReason[] | null;
-  readonly processes: readonly { readonly pid: number; readonly name: string; readonly memoryMib: number | null }[];
+/** What the checks read of a GPU. */
+export interface GpuFacts extends Omit<GpuState, 'busId' | 'clocks' | 'memoryTotalMib' | 'vbios'> {
+  readonly clocks: Pick<GpuState['clocks'], 'smMhz' | 'maxSmMhz'>;
   /** NUMA node that it hangs on. */
   readonly numaNode: number | null;
   /** The bench that holds its clocks now: `locked 1590 MHz by process 12`. */
@@ -71,18 +26,6 @@ export type GpusFacts =
     }
   | { readonly kind: 'none'; readonly answer: NoAnswer };
 
-export interface FolderFacts {
-  /** What is kept there. */
-  readonly holds: string;
-  readonly path: string;
-  readonly isThere: boolean;
-  readonly isWritable: boolean;
-  /** Null when it could not be asked. */
-  readonly freeBytes: number | null;
-  /** Name of the file system when it is one of the network. */
-  readonly networkFileSystem: string | null;
-}
-
 export type StoreHealth =
   | { readonly kind: 'none'; readonly path: string }
   | { readonly kind: 'refused'; readonly path: string; readonly problem: string }
@@ -96,25 +39,6 @@ export type StoreHealth =
       readonly quickCheck: string;
       readonly schema: 'current' | 'older' | 'newer';
     };
-
-export interface HostState {
-  readonly node: string;
-  readonly platform: string;
-  readonly cpuCount: number;
-  /** Load average of one minute for each CPU; null on Windows, which has none. */
-  readonly loadPerCpu: number | null;
-  readonly cpuGovernor: string | null;
-  readonly numaNodes: number | null;
-  /** A Jetson: its nvidia-smi says little, or is not there. */
-  readonly isJetson: boolean;
-}
-
-export interface PythonFacts {
-  readonly interpreter: string;
-  /** `$BENCH_PYTHON` named it. */
-  readonly isNamed: boolean;
-  readonly answer: Answer;
-}
 
 export interface MachineFacts {
   /** Recordings answer for the matrix that was named: neither trtexec nor a GPU is needed. */

@@ -1,7 +1,13 @@
-import type { PythonFacts } from './machine-facts.ts';
 import { MODELOPT_PACKAGES } from '../tools/modelopt/names.ts';
-import { ask } from '../process/ask.ts';
+import { type Answer, ask } from '../process/ask.ts';
 import type { EnvironmentVariables } from '../process/environment-variables.ts';
+
+export interface PythonFacts {
+  readonly interpreter: string;
+  /** `$BENCH_PYTHON` named it. */
+  readonly isNamed: boolean;
+  readonly answer: Answer;
+}
 
 /** Asks for versions without importing anything: an import of ModelOpt takes seconds. */
 const PYTHON_VERSIONS = `

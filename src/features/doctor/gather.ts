@@ -3,12 +3,12 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 
 import { artefactsFolderOf } from '../../artefacts/layout.ts';
-import type { FolderFacts, MachineFacts, GpusFacts } from '../../machine/machine-facts.ts';
+import { type FolderFacts, folderFacts } from '../../machine/folder-facts.ts';
+import type { MachineFacts, GpusFacts } from '../../machine/machine-facts.ts';
 import type { Matrix } from '../../matrix/matrix.ts';
 import { readGitState } from '../../tools/git/git.ts';
 import { versionInMarkers } from '../../trtexec/log/marker.ts';
 import { ask } from '../../process/ask.ts';
-import { folderFacts } from '../../machine/folder-facts.ts';
 import { hostState, numaNodeOf } from '../../machine/host-facts.ts';
 import { packageCuda, pythonFacts } from '../../machine/machine-tools.ts';
 import { trtexecFacts } from '../../trtexec/program/trtexec-facts.ts';

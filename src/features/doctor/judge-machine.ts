@@ -1,4 +1,7 @@
-import type { HostState, LibraryFacts, MachineFacts, PythonFacts } from '../../machine/machine-facts.ts';
+import type { HostState } from '../../machine/host-facts.ts';
+import type { LibraryFacts } from '../../trtexec/program/trtexec-facts.ts';
+import type { MachineFacts } from '../../machine/machine-facts.ts';
+import type { PythonFacts } from '../../machine/machine-tools.ts';
 import type { Answer } from '../../process/ask.ts';
 import { formatTensorrtVersion, type TensorrtVersion } from '../../text/version.ts';
 import { MODELOPT_INSTALL, readPythonVersions } from '../../tools/modelopt/names.ts';

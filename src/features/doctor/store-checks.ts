@@ -1,4 +1,5 @@
-import type { FolderFacts, MachineFacts, StoreHealth } from '../../machine/machine-facts.ts';
+import type { FolderFacts } from '../../machine/folder-facts.ts';
+import type { MachineFacts, StoreHealth } from '../../machine/machine-facts.ts';
 import { type CheckRow, checksOf, type Judged } from './checks.ts';
 import type { DoctorCheck } from './output.ts';
 

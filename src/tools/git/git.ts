@@ -48,10 +48,15 @@ interface GitCommit {
   readonly subject: string;
 }
 
+/** What `git log` prints of each commit; nothing when git does not know them. */
+async function log(cwd: string, args: readonly string[], revisions: string): Promise<string[]> {
+  const out = await git(cwd, ['-c', 'log.showSignature=false', 'log', ...args, '--end-of-options', revisions]);
+  return (out ?? '').split('\n').filter((line) => line !== '');
+}
+
 /** The commits after `from` up to `to`, newest first, at most `limit` of them; empty when git knows neither. */
 export async function commitsBetween(cwd: string, from: string, to: string, limit: number): Promise<GitCommit[]> {
-  const out = await git(cwd, ['log', `--max-count=${limit}`, '--format=%H %s', '--end-of-options', `${from}..${to}`]);
-  const lines = (out ?? '').split('\n').filter((line) => line !== '');
+  const lines = await log(cwd, [`--max-count=${limit}`, '--format=%H %s'], `${from}..${to}`);
   return lines.map((line) => ({ commit: line.slice(0, 40), subject: line.slice(41) }));
 }
 
@@ -90,8 +95,7 @@ interface RangeCommit {
 
 /** The top folder of the repository that a folder is in; null when it is in none. */
 export async function repositoryFolder(cwd: string): Promise<string | null> {
-  const answer = await askGit(cwd, ['rev-parse', '--show-toplevel']);
-  return answer.kind === 'answered' ? answer.text.replace(/\n$/, '') : null;
+  return (await git(cwd, ['rev-parse', '--show-toplevel']))?.replace(/\n$/, '') ?? null;
 }
 
 /**
@@ -99,30 +103,17 @@ export async function repositoryFolder(cwd: string): Promise<string | null> {
  * merged from lines that began before `good` is not among them: there the merge itself is what can be tested.
  */
 export async function commitRange(cwd: string, good: string, bad: string): Promise<RangeCommit[]> {
-  const answer = await askGit(cwd, [
-    '-c',
-    'log.showSignature=false',
-    'log',
-    '--ancestry-path',
-    '--topo-order',
-    '--reverse',
-    '--format=%H%x09%P%x09%s',
-    '--end-of-options',
-    `${good}..${bad}`,
-  ]);
-  const lines = answer.kind === 'answered' ? answer.text.split('\n') : [];
-  return lines.flatMap((line) => {
-    const [commit, parents = '', ...subject] = line.split('\t');
-    if (commit === undefined || commit === '') return [];
-    return [{ commit, parents: parents.split(' ').filter((parent) => parent !== ''), subject: subject.join('\t') }];
+  const args = ['--ancestry-path', '--topo-order', '--reverse', '--format=%H%x09%P%x09%s'];
+  const lines = await log(cwd, args, `${good}..${bad}`);
+  return lines.map((line) => {
+    const [commit = '', parents = '', ...subject] = line.split('\t');
+    return { commit, parents: parents.split(' ').filter((parent) => parent !== ''), subject: subject.join('\t') };
   });
 }
 
 /** The first line of a commit's message. */
 export async function subjectOf(cwd: string, commit: string): Promise<string> {
-  const args = ['-c', 'log.showSignature=false', 'log', '--max-count=1', '--format=%s'];
-  const answer = await askGit(cwd, [...args, '--end-of-options', commit]);
-  return answer.kind === 'answered' ? answer.text.replace(/\n$/, '') : '';
+  return (await log(cwd, ['--max-count=1', '--format=%s'], commit))[0] ?? '';
 }
 
 /**

@@ -16,9 +16,10 @@ export interface ConversionFacts {
 
 export interface FailureRule {
   readonly id: string;
-  readonly reason: FailureReason;
+  /** Else `conversionFailed`. */
+  readonly reason?: FailureReason;
   /** True when it is the machine that lacks something. */
-  readonly lacks?: true;
+  readonly lacks?: boolean;
   /** Of the end of standard error; the logs of standard output stand before it. */
   readonly pattern: RegExp;
   readonly problem: (match: RegExpExecArray, facts: ConversionFacts) => string;
@@ -33,14 +34,12 @@ const group = (match: RegExpExecArray, name: string): string => match.groups?.[n
 export const FAILURE_RULES: readonly FailureRule[] = [
   {
     id: 'notInstalled',
-    reason: 'conversionFailed',
     lacks: true,
     pattern: /No module named '?modelopt\b/,
     problem: (_, { interpreter }) => `ModelOpt is not installed in ${interpreter}: ${interpreter} ${MODELOPT_INSTALL}`,
   },
   {
     id: 'dependencyMissing',
-    reason: 'conversionFailed',
     lacks: true,
     pattern: /^(?:\w+: )?(?<what>[^\n]+)\nPlease install optional ``\[onnx\]`` dependencies\.\s*$/m,
     problem: (match, { interpreter }) =>
@@ -48,7 +47,6 @@ export const FAILURE_RULES: readonly FailureRule[] = [
   },
   {
     id: 'packageMissing',
-    reason: 'conversionFailed',
     lacks: true,
     pattern: /ModuleNotFoundError: No module named '(?<what>[^']+)'/,
     problem: (match, { interpreter, precision }) =>
@@ -56,21 +54,18 @@ export const FAILURE_RULES: readonly FailureRule[] = [
   },
   {
     id: 'modeUnsupported',
-    reason: 'conversionFailed',
     pattern: /error: argument (?<option>\S+): invalid choice: '(?<value>[^']*)' \((?<choices>choose from [^)]*)\)/,
     problem: (match, { modelopt }) =>
       `ModelOpt ${modelopt ?? ''} does not take ${group(match, 'value')} for ${group(match, 'option')} (${group(match, 'choices')})`,
   },
   {
     id: 'flagUnknown',
-    reason: 'conversionFailed',
     pattern: /error: unrecognized arguments: (?<what>.+)/,
     problem: (match, { interpreter, modelopt }) =>
       `ModelOpt ${modelopt ?? 'of this version'} does not know ${group(match, 'what')}: bench knows 0.47.0 (${interpreter} ${MODELOPT_INSTALL})`,
   },
   {
     id: 'argumentMissing',
-    reason: 'conversionFailed',
     pattern: /error: the following arguments are required: (?<what>.+)/,
     problem: (match, { modelopt }) =>
       `ModelOpt ${modelopt ?? 'of this version'} wants ${group(match, 'what')} as well: bench knows 0.47.0`,
@@ -83,7 +78,6 @@ export const FAILURE_RULES: readonly FailureRule[] = [
   },
   {
     id: 'calibrationMissing',
-    reason: 'conversionFailed',
     pattern: /\[Errno 2\] No such file or directory: '(?<what>[^']*\.np[yz])'/,
     problem: (match) => `the calibration data ${group(match, 'what')} are not there`,
   },
@@ -129,19 +123,16 @@ export const FAILURE_RULES: readonly FailureRule[] = [
   },
   {
     id: 'calibrationNames',
-    reason: 'conversionFailed',
     pattern: /assert input_name in calibration_data\n[^A-Z]*AssertionError\s*$/,
     problem: () => 'the calibration data lack an input of the model: give one array for each input',
   },
   {
     id: 'extension',
-    reason: 'conversionFailed',
     pattern: /assert onnx_path\.endswith[^\n]*\n[^A-Z]*AssertionError\s*$/,
     problem: (_, { model }) => `${model}: ModelOpt takes only files that end in .onnx or .pb`,
   },
   {
     id: 'calibrationShape',
-    reason: 'conversionFailed',
     pattern:
       /Got invalid dimensions for input: (?<input>.+?) for the following indices\n(?<which>(?: *index: \d+ Got: -?\d+ Expected: -?\d+\n)+)/,
     problem: (match) => {
@@ -152,39 +143,33 @@ export const FAILURE_RULES: readonly FailureRule[] = [
   },
   {
     id: 'calibrationType',
-    reason: 'conversionFailed',
     pattern: /Unexpected input data type\. Actual: \(tensor\((?<got>\w+)\)\) ?, expected: \(tensor\((?<wanted>\w+)\)\)/,
     problem: (match) =>
       `the calibration data are ${group(match, 'got')}, and the model takes ${group(match, 'wanted')}: save them with that type`,
   },
   {
     id: 'calibrationPickled',
-    reason: 'conversionFailed',
     pattern: /Calibration data file contains pickled objects/,
     problem: () => 'the calibration data hold Python objects: save plain arrays of numbers',
   },
   {
     id: 'calibrationTooFew',
-    reason: 'conversionFailed',
     pattern: /number sections must be larger than 0\./,
     problem: () =>
       'the calibration data have fewer samples than one step takes: give at least the first dimension of calibration.shapes (or of build.opt)',
   },
   {
     id: 'calibrationNotFinite',
-    reason: 'conversionFailed',
     pattern: /Too many bins for data range/,
     problem: () => 'values of the calibration are not finite, or all the same: look for NaN and infinity in the data',
   },
   {
     id: 'calibrationShapesMalformed',
-    reason: 'conversionFailed',
     pattern: /in parse_shapes_spec\n[\s\S]*not enough values to unpack/,
     problem: () => 'the calibration shapes are malformed: write input:8x3x224x224',
   },
   {
     id: 'opTypeUnsupported',
-    reason: 'conversionFailed',
     pattern: /Unsupported op types in (?<mode>\w+) mode: '?\{(?<what>[^}]*)\}'?/,
     problem: (match) =>
       `${group(match, 'mode')} cannot quantize the operator ${group(match, 'what')}: names are spelt as in the model, such as Conv, Gemm, MatMul`,
@@ -207,14 +192,12 @@ export const FAILURE_RULES: readonly FailureRule[] = [
   },
   {
     id: 'pluginsNeedTensorrt',
-    reason: 'conversionFailed',
     lacks: true,
     pattern: /Could not find `TensorrtExecutionProvider`/,
     problem: () => 'plugins need onnxruntime-gpu and TensorRT, and this Python has neither',
   },
   {
     id: 'autotuneNeedsTensorrt',
-    reason: 'conversionFailed',
     lacks: true,
     pattern: /Failed to initialize TensorRT benchmark/,
     problem: () => "autotune needs a GPU and TensorRT's Python package",

@@ -1,8 +1,8 @@
 import type { ConvertedNodes } from '../../variants/conversion.ts';
-import type { Evidence, FailureReason, LogStream } from '../../records/outcome.ts';
+import type { Evidence, FailureReason } from '../../records/outcome.ts';
 import { printable } from '../../text/printable.ts';
 import type { ProcessFacts } from '../../trtexec/run-facts.ts';
-import { type ConversionFacts, FAILURE_RULES, type FailureRule } from './failure-rules.ts';
+import { type ConversionFacts, FAILURE_RULES } from './failure-rules.ts';
 
 export type ConversionResult =
   | { readonly kind: 'made'; readonly converted: ConvertedNodes }
@@ -35,38 +35,36 @@ export function judgeConversion(
   facts: ConversionFacts,
 ): ConversionResult {
   const ended = endedByOthers(process);
-  if (ended !== null) return failed(ended.reason, ended.problem, log);
+  if (ended !== null) return failed(log, ended);
   return process.exitCode === 0 ? judgeDone(log, facts) : judgeFailed(log, facts);
 }
 
-const TOTAL = /Total number of quantized nodes: (\d+)/;
+const QUANTIZED = /Total number of quantized nodes: (\d+)/;
 const ALL_NODES = /Total number of nodes: (\d+)/;
 const CONVERTED = /Converted (\d+)\/(\d+) nodes/;
 const ALREADY = /Model already has QDQ nodes, skipping quantization/;
 
-function judgeDone({ stdout, stderr }: ConversionLog, facts: ConversionFacts): ConversionResult {
-  const { by, model, precision } = facts;
-  const log = { stdout, stderr };
-  if (ALREADY.test(stdout)) {
+function judgeDone(log: ConversionLog, facts: ConversionFacts): ConversionResult {
+  const { by, model, modelopt, precision } = facts;
+  const isCast = by === 'autocast';
+  if (ALREADY.test(log.stdout)) {
     const problem = `${model} is quantized already, nothing was done: make ${precision} from the model before that, or name it as it is (precisions: {${precision}: {onnx: FILE}})`;
-    return failed('modelInvalid', problem, log, ALREADY, 'alreadyQuantized');
+    return failed(log, { rule: 'alreadyQuantized', reason: 'modelInvalid', problem, words: ALREADY });
   }
-  const match = last(stdout, by === 'autocast' ? CONVERTED : TOTAL);
+  const pattern = isCast ? CONVERTED : QUANTIZED;
+  const match = last(log.stdout, pattern);
   if (match === null) {
-    const what = by === 'autocast' ? 'converted' : 'quantized';
-    const problem = `the log does not say how many nodes were ${what}: bench knows ModelOpt 0.47.0, this is ${facts.modelopt ?? 'unknown'}`;
-    return failed('conversionFailed', problem, log);
+    const what = isCast ? 'converted' : 'quantized';
+    const problem = `the log does not say how many nodes were ${what}: bench knows ModelOpt 0.47.0, this is ${modelopt ?? 'unknown'}`;
+    return failed(log, { problem });
   }
   const nodes = Number(match[1]);
-  const of = by === 'autocast' ? Number(match[2]) : numberIn(stdout, ALL_NODES);
-  if (nodes > 0) return { kind: 'made', converted: { nodes, of } };
-  return by === 'autocast'
-    ? failed('nothingConverted', nothingCast(facts), log, CONVERTED, 'nothingConverted')
-    : failed('nothingConverted', nothingQuantized(facts), log, TOTAL, 'nothingConverted');
-}
-
-function nothingCast({ model, precision }: ConversionFacts): string {
-  return `AutoCast converted no node of ${model}: it would not be ${precision}`;
+  const all = isCast ? match[2] : last(log.stdout, ALL_NODES)?.[1];
+  if (nodes > 0) return { kind: 'made', converted: { nodes, of: all === undefined ? null : Number(all) } };
+  const problem = isCast
+    ? `AutoCast converted no node of ${model}: it would not be ${precision}`
+    : nothingQuantized(facts);
+  return failed(log, { rule: 'nothingConverted', reason: 'nothingConverted', problem, words: pattern });
 }
 
 /** Seen with 0.47.0: why it leaves out every layer of a small model. */
@@ -77,77 +75,50 @@ function nothingQuantized({ model, precision }: ConversionFacts): string {
 function judgeFailed(log: ConversionLog, facts: ConversionFacts): ConversionResult {
   // A traceback ends standard error; what led to it stands in the log before.
   const text = `${log.stdout}\n${log.stderr}`;
-  for (const rule of FAILURE_RULES) {
-    const match = rule.pattern.exec(text);
-    if (match !== null) return failedBy(rule, match, log, facts);
+  for (const { id, reason, lacks, pattern, problem } of FAILURE_RULES) {
+    const match = pattern.exec(text);
+    if (match === null) continue;
+    const words = match[0].trimEnd().split('\n').at(-1)?.trim() || null;
+    return failed(log, { rule: id, reason, lacks, problem: problem(match, facts), words });
   }
   const words = lastLine(log.stderr) ?? lastLine(log.stdout);
-  return failed('conversionFailed', words === null ? 'it said nothing' : `it ended with: ${words}`, log);
+  return failed(log, { problem: words === null ? 'it said nothing' : `it ended with: ${words}` });
 }
 
-function failedBy(
-  rule: FailureRule,
-  match: RegExpExecArray,
-  log: ConversionLog,
-  facts: ConversionFacts,
-): ConversionResult {
-  const problem = oneLine(rule.problem(match, facts));
-  const lines = match[0].trimEnd().split('\n');
-  const words = lines.at(-1)?.trim() ?? '';
-  return {
-    kind: 'failed',
-    rule: rule.id,
-    reason: rule.reason,
-    problem,
-    lacks: rule.lacks === true,
-    evidence: [said(problem), ...lineOf(log, (line) => words !== '' && line.includes(words))],
-  };
-}
-
-function endedByOthers({
-  exitCode,
-  signal,
-  timedOut,
-}: Omit<ProcessFacts, 'cancelled' | 'limit'>): { reason: FailureReason; problem: string } | null {
-  if (timedOut) {
-    return { reason: 'timeout', problem: 'ended by the time limit: timeoutS of the precision' };
-  }
+function endedByOthers({ exitCode, signal, timedOut }: Omit<ProcessFacts, 'cancelled' | 'limit'>): Failure | null {
+  if (timedOut) return { reason: 'timeout', problem: 'ended by the time limit: timeoutS of the precision' };
   const name = signal ?? (exitCode === 137 ? 'SIGKILL' : null);
   if (name === null) return null;
-  const problem = name === 'SIGKILL' ? 'killed, as when memory runs out' : `ended by the signal ${name}`;
-  return { reason: 'killed', problem };
-}
-
-function failed(
-  reason: FailureReason,
-  problem: string,
-  log: ConversionLog,
-  pattern: RegExp | null = null,
-  rule: string | null = null,
-): ConversionResult {
-  const evidence = pattern === null ? [] : lineOf(log, (line) => pattern.test(line));
   return {
-    kind: 'failed',
-    rule,
-    reason,
-    problem: oneLine(problem),
-    lacks: false,
-    evidence: [said(oneLine(problem)), ...evidence],
+    reason: 'killed',
+    problem: name === 'SIGKILL' ? 'killed, as when memory runs out' : `ended by the signal ${name}`,
   };
 }
 
-/** A statement that no line of the log says. */
-function said(text: string): Evidence {
-  return { stream: 'stderr', line: 0, text };
+interface Failure {
+  readonly rule?: string;
+  readonly reason?: FailureReason | undefined;
+  readonly lacks?: boolean | undefined;
+  readonly problem: string;
+  /** By which the line of the log is found that says it. */
+  readonly words?: RegExp | string | null;
 }
 
-function lineOf(log: ConversionLog, isIt: (line: string) => boolean): Evidence[] {
-  for (const stream of ['stderr', 'stdout'] as const satisfies readonly LogStream[]) {
+function failed(log: ConversionLog, failure: Failure): ConversionResult {
+  const { rule = null, reason = 'conversionFailed', lacks = false, words = null } = failure;
+  const problem = oneLine(failure.problem);
+  // A statement that no line of the log says.
+  const evidence: Evidence[] = [{ stream: 'stderr', line: 0, text: problem }];
+  if (words !== null) evidence.push(...lineWith(log, words));
+  return { kind: 'failed', rule, reason, problem, lacks, evidence };
+}
+
+function lineWith(log: ConversionLog, words: RegExp | string): Evidence[] {
+  for (const stream of ['stderr', 'stdout'] as const) {
     const lines = log[stream].split('\n');
-    const index = lines.findLastIndex(isIt);
-    if (index !== -1) {
-      return [{ stream, line: index + 1, text: printable((lines[index] ?? '').trim()).slice(0, MAX_TEXT) }];
-    }
+    const index = lines.findLastIndex((line) => (typeof words === 'string' ? line.includes(words) : words.test(line)));
+    const text = printable(lines[index]?.trim() ?? '').slice(0, MAX_TEXT);
+    if (index !== -1) return [{ stream, line: index + 1, text }];
   }
   return [];
 }
@@ -156,16 +127,8 @@ function last(text: string, pattern: RegExp): RegExpExecArray | null {
   return [...text.matchAll(new RegExp(pattern, 'g'))].at(-1) ?? null;
 }
 
-function numberIn(text: string, pattern: RegExp): number | null {
-  const match = last(text, pattern);
-  return match === null ? null : Number(match[1]);
-}
-
 function lastLine(text: string): string | null {
-  const line = text
-    .split('\n')
-    .map((part) => part.trim())
-    .findLast((part) => part !== '');
+  const line = text.split('\n').findLast((part) => part.trim() !== '');
   return line === undefined ? null : oneLine(line);
 }
 

@@ -1,77 +1,15 @@
 import { XMLParser } from 'fast-xml-parser';
 import * as z from 'zod';
 
+import type { Immutable } from '../../records/scalars.ts';
 import type { ClockReason, OtherProcess } from '../../records/telemetry.ts';
 import { isRecord, type UnknownRecord } from '../../text/unknown-values.ts';
 import { ExportFormatError } from '../../errors.ts';
 import { numberOrNull, reasonsOfFields, switchOrNull, textOrNull } from './values.ts';
 
 /** What `nvidia-smi -q -x` said. Null everywhere: this driver or GPU does not say it. */
-export interface GpuReport {
-  readonly driver: string | null;
-  /** The newest CUDA that the driver can do, not the one that a program uses. */
-  readonly cuda: string | null;
-  /** In nvidia-smi's order, by PCI bus. */
-  readonly gpus: readonly GpuState[];
-}
-
-export interface GpuState {
-  /** Place in the report: nvidia-smi's own number, when no GPU was left out. */
-  readonly index: number;
-  readonly name: string | null;
-  readonly uuid: string | null;
-  readonly serial: string | null;
-  /** As nvidia-smi writes it: `00000000:00:06.0`. */
-  readonly busId: string | null;
-  readonly vbios: string | null;
-  readonly ecc: 'on' | 'off' | null;
-  readonly mig: 'on' | 'off' | null;
-  readonly persistence: 'on' | 'off' | null;
-  /** `Default`, `Exclusive_Process`, `Prohibited`. */
-  readonly computeMode: string | null;
-  /** Windows only. */
-  readonly driverModel: string | null;
-  readonly performanceState: string | null;
-  readonly clocks: GpuClocks;
-  readonly powerW: number | null;
-  readonly power: PowerLimits;
-  readonly temperatureC: number | null;
-  /** Where the hardware slows down. Hopper tells only its distance: then the sum, within a degree. */
-  readonly slowdownTemperatureC: number | null;
-  readonly pcie: PcieLink;
-  readonly gpuUtilisationPercent: number | null;
-  readonly memoryTotalMib: number | null;
-  readonly memoryUsedMib: number | null;
-  readonly clockReasons: readonly ClockReason[] | null;
-  readonly processes: readonly OtherProcess[];
-}
-
-export interface GpuClocks {
-  readonly smMhz: number | null;
-  readonly memoryMhz: number | null;
-  readonly maxSmMhz: number | null;
-  readonly maxMemoryMhz: number | null;
-  /** What applications may ask for, and what it is when nobody has changed it. */
-  readonly applicationsSmMhz: number | null;
-  readonly defaultApplicationsSmMhz: number | null;
-  /** Every graphics clock that can be locked, the highest first. */
-  readonly supportedSmMhz: readonly number[];
-}
-
-export interface PowerLimits {
-  readonly limitW: number | null;
-  readonly defaultLimitW: number | null;
-  readonly minLimitW: number | null;
-  readonly maxLimitW: number | null;
-}
-
-/** The maximum is that of GPU and slot together. */
-export interface PcieLink {
-  readonly generation: number | null;
-  readonly width: number | null;
-  readonly maxGeneration: number | null;
-  readonly maxWidth: number | null;
-}
+export type GpuReport = Immutable<ReturnType<typeof parseGpuReport>>;
+export type GpuState = GpuReport['gpus'][number];
 
 /** Every value stays text: `NVIDIA 1e3` is no number. The library bounds what entities can grow to. */
 const parser = new XMLParser({
@@ -97,11 +35,17 @@ const logSchema = z.object({
  * Reads `nvidia-smi -q -x` of any driver.
  * @throws ExportFormatError when it is something else, such as the line of an nvidia-smi that found no driver
  */
-export function parseGpuReport(xml: string): GpuReport {
+export function parseGpuReport(xml: string) {
   const log = logSchema.safeParse(parsedXml(xml));
   if (!log.success) throw new ExportFormatError('no report of `nvidia-smi -q -x`');
   const { driver_version, cuda_version, gpu } = log.data.nvidia_smi_log;
-  return { driver: textOrNull(driver_version), cuda: textOrNull(cuda_version), gpus: gpu.map(gpuState) };
+  return {
+    driver: textOrNull(driver_version),
+    /** The newest CUDA that the driver can do, not the one that a program uses. */
+    cuda: textOrNull(cuda_version),
+    /** In nvidia-smi's order, by PCI bus. */
+    gpus: gpu.map(gpuState),
+  };
 }
 
 function parsedXml(xml: string): unknown {
@@ -113,26 +57,41 @@ function parsedXml(xml: string): unknown {
   }
 }
 
-function gpuState(gpu: UnknownRecord, index: number): GpuState {
+function gpuState(gpu: UnknownRecord, index: number) {
   const text = (...path: string[]): string | null => textOrNull(textAt(gpu, path));
   const number = (...path: string[]): number | null => numberOrNull(textAt(gpu, path));
   return {
+    /** Place in the report: nvidia-smi's own number, when no GPU was left out. */
     index,
     name: text('product_name'),
     uuid: text('uuid'),
-    serial: text('serial'),
+    /** As nvidia-smi writes it: `00000000:00:06.0`. */
     busId: text('pci', 'pci_bus_id') ?? text('@id'),
     vbios: text('vbios_version'),
     ecc: switchOrNull(text('ecc_mode', 'current_ecc')),
     mig: switchOrNull(text('mig_mode', 'current_mig')),
     persistence: switchOrNull(text('persistence_mode')),
+    /** `Default`, `Exclusive_Process`, `Prohibited`. */
     computeMode: text('compute_mode'),
+    /** Windows only. */
     driverModel: text('driver_model', 'current_dm'),
-    performanceState: text('performance_state'),
-    clocks: clocksOf(gpu, number),
-    ...powerOf(number),
+    clocks: {
+      smMhz: number('clocks', 'sm_clock'),
+      maxSmMhz: number('max_clocks', 'sm_clock'),
+      /** What applications may ask for, and what it is when nobody has changed it. */
+      applicationsSmMhz: number('applications_clocks', 'graphics_clock'),
+      defaultApplicationsSmMhz: number('default_applications_clocks', 'graphics_clock'),
+      /** Every graphics clock that can be locked, the highest first. */
+      supportedSmMhz: supportedClocks(gpu),
+    },
+    power: {
+      limitW: powerLimit(number, 'current_power_limit', 'enforced_power_limit', 'power_limit'),
+      defaultLimitW: powerLimit(number, 'default_power_limit'),
+    },
     temperatureC: number('temperature', 'gpu_temp'),
+    /** Where the hardware slows down. Hopper tells only its distance: then the sum, within a degree. */
     slowdownTemperatureC: slowdownTemperature(number),
+    /** The maximum is that of GPU and slot together. */
     pcie: {
       generation: number(...LINK, 'pcie_gen', 'current_link_gen'),
       width: number(...LINK, 'link_widths', 'current_link_width'),
@@ -151,18 +110,6 @@ const LINK = ['pci', 'pci_gpu_link_info'] as const;
 
 type NumberAt = (...path: string[]) => number | null;
 
-function clocksOf(gpu: UnknownRecord, number: NumberAt): GpuClocks {
-  return {
-    smMhz: number('clocks', 'sm_clock'),
-    memoryMhz: number('clocks', 'mem_clock'),
-    maxSmMhz: number('max_clocks', 'sm_clock'),
-    maxMemoryMhz: number('max_clocks', 'mem_clock'),
-    applicationsSmMhz: number('applications_clocks', 'graphics_clock'),
-    defaultApplicationsSmMhz: number('default_applications_clocks', 'graphics_clock'),
-    supportedSmMhz: supportedClocks(gpu),
-  };
-}
-
 function supportedClocks(gpu: UnknownRecord): number[] {
   const clocks = childrenAt(gpu, ['supported_clocks', 'supported_mem_clock']).flatMap((memory) =>
     isRecord(memory) ? childrenAt(memory, ['supported_graphics_clock']) : [],
@@ -172,25 +119,10 @@ function supportedClocks(gpu: UnknownRecord): number[] {
 }
 
 /** Driver 530 split the readings of the GPU from those of the module; 535 renamed the limits. */
-function powerOf(number: NumberAt): Pick<GpuState, 'powerW' | 'power'> {
-  const first = (...names: string[]): number | null => {
-    for (const group of ['gpu_power_readings', 'power_readings']) {
-      for (const name of names) {
-        const value = number(group, name);
-        if (value !== null) return value;
-      }
-    }
-    return null;
-  };
-  return {
-    powerW: first('average_power_draw', 'power_draw', 'instant_power_draw'),
-    power: {
-      limitW: first('current_power_limit', 'enforced_power_limit', 'power_limit'),
-      defaultLimitW: first('default_power_limit'),
-      minLimitW: first('min_power_limit'),
-      maxLimitW: first('max_power_limit'),
-    },
-  };
+function powerLimit(number: NumberAt, ...names: readonly string[]): number | null {
+  const groups = ['gpu_power_readings', 'power_readings'];
+  const limits = groups.flatMap((group) => names.map((name) => number(group, name)));
+  return limits.find((limit) => limit !== null) ?? null;
 }
 
 function slowdownTemperature(number: NumberAt): number | null {

@@ -3,13 +3,40 @@ import { basename, delimiter, dirname, join } from 'node:path';
 
 import { namesIn } from '../../artefacts/folders.ts';
 import { EnvironmentLackingError } from '../../errors.ts';
-import type { LibraryFacts, TrtexecFacts } from '../../machine/machine-facts.ts';
 import type { TensorrtVersion } from '../../text/version.ts';
 import { ask } from '../../process/ask.ts';
 import type { EnvironmentVariables } from '../../process/environment-variables.ts';
 import { findTrtexec } from './find-trtexec.ts';
 import { probeTrtexec } from './probe-trtexec.ts';
 import { spawnProcess } from '../../process/spawn.ts';
+
+export type TrtexecFacts =
+  | { readonly kind: 'missing'; readonly problem: string }
+  | {
+      readonly kind: 'found';
+      readonly path: string;
+      readonly help:
+        | { readonly kind: 'version'; readonly version: TensorrtVersion }
+        | { readonly kind: 'failed'; readonly problem: string };
+      readonly library: LibraryFacts;
+    };
+
+/** The TensorRT library that trtexec will load, as far as that can be said without running it. */
+export type LibraryFacts =
+  | {
+      readonly kind: 'found';
+      readonly path: string;
+      /** From the name of the file: `10.6.0`. */
+      readonly version: string | null;
+    }
+  | {
+      readonly kind: 'missing';
+      /** `libnvinfer.so.10`. */
+      readonly name: string;
+      /** A folder beside trtexec has it, but the loader does not look there. */
+      readonly beside: string | null;
+    }
+  | { readonly kind: 'unknown'; readonly why: string };
 
 interface Asked {
   readonly flag: string | undefined;

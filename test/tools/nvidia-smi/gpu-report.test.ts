@@ -25,7 +25,6 @@ describe('nvidia-smi -q -x', () => {
       index: 0,
       name: 'NVIDIA H200',
       uuid: 'GPU-00000000-0000-0000-0000-000000000000',
-      serial: '1000000000000',
       busId: '00000000:00:06.0',
       vbios: '96.00.A5.00.1A',
       ecc: 'on',
@@ -33,17 +32,8 @@ describe('nvidia-smi -q -x', () => {
       persistence: 'on',
       computeMode: 'Default',
       driverModel: null,
-      performanceState: 'P0',
-      clocks: {
-        smMhz: 345,
-        memoryMhz: 3201,
-        maxSmMhz: 1980,
-        maxMemoryMhz: 3201,
-        applicationsSmMhz: 1980,
-        defaultApplicationsSmMhz: 1980,
-      },
-      powerW: 78.13,
-      power: { limitW: 700, defaultLimitW: 700, minLimitW: 200, maxLimitW: 700 },
+      clocks: { smMhz: 345, maxSmMhz: 1980, applicationsSmMhz: 1980, defaultApplicationsSmMhz: 1980 },
+      power: { limitW: 700, defaultLimitW: 700 },
       temperatureC: 36,
       // 36 °C now, 52 °C left, slowdown 2 °C beyond that.
       slowdownTemperatureC: 90,
@@ -75,7 +65,6 @@ describe('nvidia-smi -q -x', () => {
     expect(report.cuda).toBeNull();
     expect(report.gpus[0]).toMatchObject({
       clockReasons: ['swPowerCap', 'hwPowerBrake'],
-      powerW: 61.2,
       power: { limitW: 65, defaultLimitW: null },
       slowdownTemperatureC: 93,
     });
