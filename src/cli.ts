@@ -57,7 +57,6 @@ const slurmCommands = defineGroup({
   commands: [collectCommand, resumeCommand, cancelCommand, workerCommand],
 });
 
-/** All commands, as `bench help` lists them. */
 const GROUPS: readonly (readonly [heading: string, ...commands: DefinedCommand[]])[] = [
   [
     'Measure:',
@@ -79,7 +78,6 @@ const GROUPS: readonly (readonly [heading: string, ...commands: DefinedCommand[]
   ['Plumbing:', detectCommand, schemaCommand, completionCommand, helpCommand],
 ];
 
-/** What `bench` alone shows. */
 const FIRST_SCREEN = ['init', 'doctor', 'plan', 'run', 'compare', 'check', 'why', 'trend', 'report'];
 
 /** What somebody means who types a name of another tool, or one that a command had. */

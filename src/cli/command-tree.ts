@@ -49,7 +49,6 @@ function examplesOf(command: CommandUnknownOpts): string[] {
   return after.split('\n').flatMap((line) => /^\s+\$ (.*)$/.exec(line)?.[1] ?? []);
 }
 
-/** What `--help` prints. */
 export function helpText(command: CommandUnknownOpts): string {
   const before = command.configureOutput();
   let text = '';
@@ -72,7 +71,6 @@ export function commandNamed(program: CommandUnknownOpts, words: readonly string
 
 /** A command line as data: help, manual and completion are made from it. */
 export interface CommandInfo {
-  /** All of its words: `bench baseline set`. */
   readonly path: string;
   readonly name: string;
   /** The heading under which `bench help` lists it. */

@@ -6,7 +6,6 @@ import type { ExitCode } from '../exit-codes.ts';
 import type { Execute } from './execute.ts';
 import type { Io } from './io.ts';
 
-/** What every command takes. */
 export type CommonOptions = {
   readonly json?: true;
   readonly db?: string;
@@ -14,7 +13,6 @@ export type CommonOptions = {
   readonly redact?: true;
 };
 
-/** A command to which arguments and options of its own are added. */
 export type PlainCommand = Command<[], CommonOptions>;
 
 /** The values of a command's options, from the function that declares them. */
@@ -42,7 +40,6 @@ interface Definition<Arguments extends unknown[], Options extends OptionValues> 
   readonly summary: string;
   /** Command lines that a user would type; a comment may follow. */
   readonly examples: readonly string[];
-  /** Text behind the examples. */
   readonly notes?: string;
   /** The options that most people need: the others are shown by `--help --all`. */
   readonly mainOptions?: readonly string[];
@@ -57,7 +54,6 @@ interface Definition<Arguments extends unknown[], Options extends OptionValues> 
   readonly run: (args: Arguments, options: Options, io: Io, program: CommandUnknownOpts) => Promise<ExitCode>;
 }
 
-/** A command with the options that every command has. */
 export function defineCommand<Arguments extends unknown[], Options extends CommonOptions & OptionValues>(
   definition: Definition<Arguments, Options>,
 ): DefinedCommand {

@@ -12,7 +12,6 @@ export interface CommonOptions {
   readonly redact?: boolean;
 }
 
-/** Runs a command; its exit code is that of the command line. */
 export type Execute = (options: CommonOptions, start: (io: Io) => Promise<ExitCode>) => Promise<void>;
 
 /** Runs a command and turns what it throws into lines and an exit code. */
@@ -33,7 +32,6 @@ export async function execute(
   }
 }
 
-/** What was printed before something went wrong is printed as well. */
 async function redacted(io: Io, options: CommonOptions, start: (io: Io) => Promise<ExitCode>): Promise<ExitCode> {
   const held = (await import('./redacted.ts')).redacted(io, options);
   try {
@@ -80,7 +78,6 @@ const SYSTEM_PROBLEMS: Readonly<Record<string, string>> = {
   ENAMETOOLONG: 'the name is too long',
 };
 
-/** What the operating system refused, in one line; null for anything else. */
 function systemProblem(error: unknown): string | null {
   if (!(error instanceof Error) || !('code' in error) || !('syscall' in error)) return null;
   const code = String(error.code);

@@ -10,9 +10,7 @@ export interface Io {
   readonly cwd: string;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly now: () => Date;
-  /** Results. */
   readonly out: (text: string) => void;
-  /** Progress and warnings. */
   readonly err: (text: string) => void;
   readonly stdin: AsyncIterable<Buffer>;
   /** Standard error is a terminal on which lines may be redrawn. */
@@ -109,7 +107,6 @@ function wantsColour(env: Io['env'], isTty: boolean): boolean {
   return isTty && env['TERM'] !== 'dumb';
 }
 
-/** The same without color: `--no-color`. */
 export function withoutColor(io: Io): Io {
   return { ...io, look: makeLook(io.look.columns, false), errLook: makeLook(io.errLook.columns, false) };
 }

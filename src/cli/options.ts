@@ -99,7 +99,6 @@ export const statedShapes = parser((text) => {
   return shapes.some(([input]) => input === '') ? null : Object.fromEntries(shapes);
 }, 'must be such as input:8x3x224x224, several with a comma.');
 
-/** Whole numbers from the first to the last. */
 export const integerRange = parser((text): IntegerRange | null => {
   const [, low, high] = /^(-?\d{1,15})\.\.(-?\d{1,15})$/.exec(text.trim()) ?? [];
   if (low === undefined || high === undefined || Number(low) > Number(high)) return null;
@@ -140,7 +139,6 @@ export function metricOption(says = 'what is compared; also a number of another 
   return option;
 }
 
-/** UTC in ISO 8601. */
 export const instant = parser(
   readInstant,
   'It is no date: write 2026-03-01 or 2026-03-01T02:30, in UTC, or with a zone as +01:00.',
@@ -161,7 +159,6 @@ export const noteText = parser((text) => {
   return line !== '' && line.length <= LONGEST_NOTE ? line : null;
 }, `A note has 1 to ${LONGEST_NOTE} characters.`);
 
-/** A list with commas, of these words. */
 function listOf<const Word extends string>(allowed: readonly Word[]): (text: string) => Word[] {
   return (text) =>
     commaList(text).map((word) => {
@@ -186,7 +183,6 @@ export function collected(text: string, before: string[] = []): string[] {
   return [...before, text];
 }
 
-/** A list with commas. */
 export function commaList(text: string): string[] {
   return text.split(',').map((word) => word.trim());
 }
@@ -232,7 +228,6 @@ function every<Flags extends string>(flags: Flags, about: string, seconds: numbe
   return new Option(flags, about).argParser(duration).default(seconds, shown);
 }
 
-/** How Slurm is asked. */
 export function watchOptions<A extends unknown[], O extends OptionValues>(watching: Command<A, O>) {
   return watching
     .addOption(every('--poll <time>', 'Slurm is asked this often, at last', 30, '30s'))

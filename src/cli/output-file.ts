@@ -10,7 +10,6 @@ interface Place {
   /** What is opened; another path than `target` is renamed to it at the end. */
   readonly path: string;
   readonly target: string;
-  /** Of the file that is replaced; null where there is none. */
   readonly kept: number | null;
 }
 

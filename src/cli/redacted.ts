@@ -11,7 +11,6 @@ import { migrationsFolder, storePath } from './store-location.ts';
 export interface RedactedOutput {
   /** The same, but that results are held back. */
   readonly io: Io;
-  /** Prints them, redacted. */
   readonly flush: () => void;
 }
 
@@ -61,7 +60,6 @@ function privateNames(io: Io, db: string | undefined): PrivateNames {
   };
 }
 
-/** A container may run under a number that has no name. */
 function accountName(): string | null {
   try {
     return userInfo().username;

@@ -13,7 +13,6 @@ export interface ExecutedCode {
 interface Rule {
   /** Steps from the top of a matrix; `*` is any name, `**` at the beginning any way down. */
   readonly path: readonly string[];
-  /** Of the last key. */
   readonly key: RegExp;
   readonly what: string;
 }
@@ -80,7 +79,6 @@ function isAt(pattern: readonly string[], path: readonly string[]): boolean {
 
 const MOST_SHOWN = 80;
 
-/** The program or the library, as it stands there. */
 function nameOf(node: SourceNode): string | null {
   const said = texts(node.kind === 'map' ? (node.entries.get('run')?.node ?? node) : node).join(' ');
   if (said === '') return null;

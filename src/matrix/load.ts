@@ -9,14 +9,12 @@ import { matrixSchema } from './schema/schema.ts';
 import { readSchema } from './yaml/schema-mistakes.ts';
 import { readYaml } from './yaml/yaml-source.ts';
 
-/** What the matrix needs of the file system. */
 export interface MatrixFiles {
   /**
    * The text of a matrix file; null when it cannot be read.
    * @throws UsageError for what is no file of text, or too large for a matrix; without the path
    */
   readonly readText: (path: string) => string | null;
-  /** Content of the files with real inputs. */
   readonly hashFiles: (paths: readonly string[]) => HashedFiles;
 }
 

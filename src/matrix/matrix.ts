@@ -33,7 +33,6 @@ export interface RunMethod extends FitnessLimits {
   readonly flags: Flags;
 }
 
-/** What an engine is made from. */
 export type EngineSource =
   /** Another harness brings its own. */
   | { readonly kind: 'none' }
@@ -51,7 +50,6 @@ export function onnxOf(source: EngineSource): Placed<string> | null {
   return 'onnx' in source ? source.onnx : null;
 }
 
-/** A file that was there when the matrix was read. */
 export interface PlacedFile extends Placed<string> {
   readonly bytes: number;
 }
@@ -59,7 +57,6 @@ export interface PlacedFile extends Placed<string> {
 /** Content of the files that cells depend on, by absolute path; one that is not in here could not be read. */
 export type HashedFiles = ReadonlyMap<string, { readonly sha256: string; readonly bytes: number }>;
 
-/** Where the shapes of a cell stand in the matrix file. */
 export interface ShapePlaces {
   readonly whole: SourcePosition;
   /** By input: its name, and each dimension, which may stand on an axis. */
@@ -79,13 +76,11 @@ export type TimingCacheChoice =
 export interface Plugins {
   readonly static: readonly Placed<string>[];
   readonly dynamic: readonly Placed<string>[];
-  /** Some of `dynamic`. */
   readonly serialize: readonly Placed<string>[];
 }
 
 export interface BuildRequest {
   readonly source: EngineSource;
-  /** Null for a model whose shapes are static. */
   readonly shapes: BuildShapes | null;
   readonly timingCache: TimingCacheChoice;
   /** The engine that was built first stays, whatever else changes. */
@@ -99,7 +94,6 @@ export interface BuildRequest {
 }
 
 export interface MatrixHarness extends PlannedHarness {
-  /** Null for the default. */
   readonly timeoutS: number | null;
   readonly estimateS: number;
 }
@@ -113,7 +107,6 @@ export interface ExperimentSide {
 /** One cell with all that is needed to measure it. */
 export interface MatrixCell {
   readonly cell: KeyedCell;
-  /** Null where trtexec measures. */
   readonly harness: MatrixHarness | null;
   /** Variables that stand on an axis; null takes one away. */
   readonly env: Readonly<Record<string, string | null>>;
@@ -121,17 +114,12 @@ export interface MatrixCell {
   readonly dimensions: Readonly<Record<string, number>>;
   readonly method: RunMethod;
   readonly build: BuildRequest;
-  /** Where its shapes were written. */
   readonly shapesAt: ShapePlaces;
-  /** Input name to file, for real inputs. */
   readonly inputFiles: Readonly<Record<string, PlacedFile>>;
-  /** Where the model stands in the file. */
   readonly at: SourcePosition;
-  /** Where its precision was asked for. */
   readonly precisionAt: SourcePosition;
   /** What people say of its model: kept with its runs, no part of what it is. */
   readonly notes: readonly string[];
-  /** Absent where no A/B experiment is made. */
   readonly side?: ExperimentSide;
 }
 
@@ -143,7 +131,6 @@ export interface Matrix {
   readonly replay: string | null;
   readonly trtexec: string | null;
   readonly repeats: number;
-  /** Builds of each engine. */
   readonly builds: number;
   readonly profile: boolean;
   readonly seed: number | null;
@@ -154,14 +141,11 @@ export interface Matrix {
   /** Null: nothing is waited for before a timed run. */
   readonly coolDown: CoolDown | null;
   readonly numa: NumaWish;
-  /** How the work is handed to Slurm, if it is. */
   readonly slurm: SlurmSettings;
   readonly cells: readonly MatrixCell[];
   /** Points that turned out to be a cell that was there already. */
   readonly merged: readonly { readonly key: string; readonly times: number }[];
-  /** Remarks that are no mistakes. */
   readonly notes: readonly string[];
-  /** What it would have started or loaded: where, and what. */
   readonly executes: readonly Mistake[];
 }
 

@@ -14,7 +14,6 @@ import { findRunsByPrefix, showRun, type ShownRun } from '../store/runs/show-run
 import { isMetric, isOwnMetric, METRIC_IDS, type MetricId, metricOf } from '../records/metric.ts';
 import { storedMetrics } from '../store/runs/run-facts.ts';
 
-/** The cells that a `--filter` keeps. */
 export function chooseCells(cells: readonly KeyedCell[], expression: string | undefined): KeyedCell[] {
   if (expression === undefined) return [...cells];
   const reading = readFilter(expression, [...CELL_FIELDS, ...flagFields(cells)]);
@@ -62,7 +61,6 @@ function cellsOfName(cells: readonly KeyedCell[], name: string): KeyedCell[] {
   );
 }
 
-/** @throws UsageError when there is none of that id */
 export function storedRun(db: StoreDatabase, runId: string): ShownRun {
   const run = showRun(db, runId);
   if (run === null) throw new UsageError(`no run ${printable(runId)} in this store`);
@@ -98,7 +96,6 @@ export function namedRun(db: StoreDatabase, name: string): string {
   return fastest;
 }
 
-/** So many names fit into a line that somebody reads. */
 const SHOWN = 10;
 
 /**

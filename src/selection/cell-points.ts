@@ -15,7 +15,6 @@ import { resolveSide, resolveSides } from './sides.ts';
 
 /** One cell in some sweeps, or one run of it: a side of a question about a change. */
 export interface CellPoint {
-  /** As it was asked for. */
   readonly ref: string;
   readonly cell: KeyedCell;
   readonly sweeps: readonly Sweep[];

@@ -21,7 +21,6 @@ export function nothingStored(db: StoreDatabase, branch: string | null = null): 
   );
 }
 
-/** More names than these nobody reads. */
 const MOST_NAMES = 8;
 
 function otherBranches(db: StoreDatabase, branch: string | null): string {

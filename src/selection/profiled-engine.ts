@@ -139,7 +139,6 @@ export async function profiledPath(path: string, io: Io, tracedRuns?: number): P
   return timed.at(-1) ?? runs.at(-1) ?? null;
 }
 
-/** UTC in ISO 8601, as everywhere else. */
 function instantOf(text: string | null): string | null {
   const time = text === null ? Number.NaN : Date.parse(text);
   return Number.isNaN(time) ? null : new Date(time).toISOString();

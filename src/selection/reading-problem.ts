@@ -1,7 +1,6 @@
 import { printable } from '../text/printable.ts';
 import { OnnxFormatError } from '../tools/onnx/wire-reader.ts';
 
-/** What keeps a file or folder from being read, in words. */
 export function readingProblem(error: unknown): string {
   const code = error instanceof Error && 'code' in error ? error.code : null;
   switch (code) {
@@ -16,7 +15,6 @@ export function readingProblem(error: unknown): string {
   }
 }
 
-/** The same of an ONNX file. */
 export function onnxProblem(error: unknown): string {
   return error instanceof OnnxFormatError ? `not readable as ONNX: ${error.message}` : readingProblem(error);
 }

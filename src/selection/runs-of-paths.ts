@@ -169,7 +169,6 @@ function saveRuns(writer: RunWriter, { sweepId }: Sweep, runs: readonly ReadRun[
 /** What one of two files is told, because only the other says it. */
 interface Borrowed {
   readonly stated: StatedCell;
-  /** In a line, for whoever reads the comparison. */
   readonly note: string;
 }
 
@@ -204,7 +203,6 @@ function hasNoShapes({ shapes }: KeyedCell): boolean {
   return Object.keys(shapes).length === 0;
 }
 
-/** The value that all have; null where they differ. */
 function only<Value>(values: readonly Value[]): Value | null {
   const [first] = values;
   return first !== undefined && new Set(values).size === 1 ? first : null;

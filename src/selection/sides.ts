@@ -20,7 +20,6 @@ import { nothingStored } from './nothing-stored.ts';
 
 /** One side of a comparison: sweeps whose runs count together. */
 export interface Side {
-  /** As it was asked for. */
   readonly ref: string;
   readonly sweeps: readonly Sweep[];
   /** What was chosen in place of what was asked for; null when it was there. */

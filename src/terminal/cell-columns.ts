@@ -45,7 +45,6 @@ export function cellColumns<Row>(rows: readonly Row[], cellOf: (row: Row) => Key
   };
 }
 
-/** Rows of an output, each with the cell that it names. */
 export function withCells<Row extends { readonly key: string }>(
   rows: readonly Row[],
   cells: ReadonlyMap<string, KeyedCell>,
@@ -70,7 +69,6 @@ export function cellTable<Row extends { readonly cell: KeyedCell }>(
   return [...renderTable([...before, ...about.columns, ...columns], rows, look), ...captionLines(about.caption, look)];
 }
 
-/** The caption below its table; nothing where there is none. */
 export function captionLines(caption: string | null, { columns, style }: Look): string[] {
   return caption === null ? [] : wrapWords(caption, columns).map(style.dim);
 }

@@ -5,7 +5,6 @@ import type { Look } from './look.ts';
 import { REASON_TEXT } from './words.ts';
 import { wrapHanging } from './text-width.ts';
 
-/** A run or a build that is no measurement. */
 export interface SweepFailure {
   readonly runId: string;
   readonly role: RunRole;

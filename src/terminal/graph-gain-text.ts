@@ -10,7 +10,6 @@ interface GainRow extends GraphCell {
   readonly measured: number;
 }
 
-/** More than these are no overview. */
 const MOST_LINES = 6;
 
 /** What CUDA graphs gain, where a sweep has cells both ways. */

@@ -38,7 +38,6 @@ export function intervalText(percents: readonly [number, number] | null): string
   return `${from?.replace(/ %$/, '')} … ${to}`;
 }
 
-/** `1 run`, `2 runs`. */
 export function count(number: number, noun: string, plural = `${noun}s`): string {
   return `${number} ${number === 1 ? noun : plural}`;
 }

@@ -22,7 +22,6 @@ export class Progress {
   private done = 0;
   private kept = 0;
   private bad = 0;
-  /** What each GPU does now. */
   private readonly current = new Map<string | null, string>();
   private last = '';
   private readonly startMs: number;

@@ -95,7 +95,6 @@ interface ValueSpread {
   readonly runs: number;
 }
 
-/** Null without any value. */
 export function spreadOf(values: readonly number[]): ValueSpread | null {
   if (values.length === 0) return null;
   const mean = values.reduce((sum, value) => sum + value, 0) / values.length;

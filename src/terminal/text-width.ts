@@ -8,7 +8,6 @@ import stringWidth from 'string-width';
 const NARROW =
   /^[\u0020-\u007e\u00a1-\u00a8\u00aa-\u00ac\u00af-\u02ff\u0391-\u03ff\u0410-\u044f\u2010-\u2015\u2018-\u201f\u2020-\u2027\u2190-\u2193\u2200-\u22ff\u2500-\u259f\u25b2\u25bc\u2717]*$/;
 
-/** Columns that the text takes on a terminal. */
 export function textWidth(text: string): number {
   return NARROW.test(text) ? text.length : stringWidth(text);
 }

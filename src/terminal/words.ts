@@ -50,7 +50,6 @@ export const REASON_TEXT: Readonly<Record<FailureReason | UnfitReason, string>> 
   debugTensors: 'debug tensors were marked',
 };
 
-/** What comparisons say of a verdict. */
 const COMPARISON_REASONS = {
   commonShift: 'it moved with a shift that nearly all cells share',
   unlikeShift: 'it moved otherwise than the shift that nearly all other cells share',
@@ -90,7 +89,6 @@ export function outcomeText(outcome: Outcome, style: Style): string {
   }
 }
 
-/** What to do about each flag. */
 const ADVICE: Readonly<Record<RunFlagId, string>> = {
   powerLimited: 'normal for large networks; compare with runs under the same power limit',
   thermalSlowdown: 'let it cool down, look after the cooling, and run again',
@@ -152,7 +150,6 @@ export function verdictStyle(verdict: Verdict, style: Style): (text: string) => 
   }
 }
 
-/** What layers are for, to be read. */
 export const PURPOSE_WORDS: Readonly<Record<LayerKind, string>> = {
   compute: "the network's own work",
   reformat: 'copies between formats',

@@ -1,4 +1,3 @@
-/** Letters of a note at most. */
 export const LONGEST_NOTE = 500;
 
 /** In one line, however it was folded. */

@@ -25,7 +25,6 @@ export function jsonText(value: unknown): string {
   return escapedJson(JSON.stringify(value, null, 1));
 }
 
-/** The same on one line. */
 export function jsonLine(value: unknown): string {
   return escapedJson(JSON.stringify(value));
 }

@@ -96,7 +96,6 @@ function escaped(name: string): string {
   return name.replace(/[$()*+./?[\\\]^{|}]/g, '\\$&');
 }
 
-/** Fewer letters tell nothing. */
 const TELLING_LETTERS = 3;
 
 /** A narrow terminal cuts names: `gpu-node-0…`. */

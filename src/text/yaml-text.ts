@@ -1,6 +1,5 @@
 import { printable } from './printable.ts';
 
-/** Plain words that YAML does not read as a text. */
 const NOT_TEXT = /^(?:true|false|null|yes|no|on|off|y|n)$/i;
 
 /** A name or a path as YAML reads it back, on one line: plain where that is safe, else in double quotes. */

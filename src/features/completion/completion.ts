@@ -65,9 +65,7 @@ async function candidates(tree: CommandInfo, words: readonly string[], typed: st
 
 /** The word in which the cursor is, at its end. */
 interface TypedWord {
-  /** As the program would get it. */
   readonly text: string;
-  /** The quote that is open at the cursor. */
   readonly quote: '"' | "'" | null;
   /** How much of the text stands before the place from which the shell replaces. */
   readonly kept: number;

@@ -1,6 +1,5 @@
 import type { CommandInfo, OptionInfo } from '../../cli/command-tree.ts';
 
-/** What may stand at the cursor. */
 interface Wanted {
   /** Values that the commands themselves know, with what they mean. */
   readonly fixed: readonly Candidate[];
@@ -8,7 +7,6 @@ interface Wanted {
   readonly kinds: readonly ValueKind[];
   /** What stands before each value in the same word: `--metric=`. */
   readonly prefix: string;
-  /** The store that the line names. */
   readonly db: string | undefined;
 }
 
@@ -50,7 +48,6 @@ interface Place {
   readonly given: number;
   /** The option of which a value may come next. */
   readonly open: OptionInfo | null;
-  /** It has one already. */
   readonly isFilled: boolean;
   /** Behind `--` all are arguments. */
   readonly isPast: boolean;
@@ -112,7 +109,6 @@ function commandNames({ commands }: CommandInfo): Candidate[] {
   return commands.map(({ description, name }) => ({ value: name, meaning: description }));
 }
 
-/** Values of command lines that are looked up when somebody presses Tab. */
 const VALUE_KINDS = [
   'matrix',
   'cell',

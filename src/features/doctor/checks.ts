@@ -15,7 +15,6 @@ export function checksOf(group: string, prefix: string, rows: readonly CheckRow[
   });
 }
 
-/** What a tool said when it gave no answer, in words. */
 export function noAnswer(answer: NoAnswer): string {
   switch (answer.kind) {
     case 'missing':

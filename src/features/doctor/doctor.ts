@@ -104,7 +104,6 @@ function stateStyle(state: CheckState, style: Style): (text: string) => string {
   }
 }
 
-/** Only the signs that stand there. */
 function legend(checks: readonly DoctorCheck[]): string {
   const states = new Set(checks.map(({ state }) => state));
   return (['ok', 'advice', 'warning', 'failed', 'absent'] as const)

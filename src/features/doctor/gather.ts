@@ -32,7 +32,6 @@ interface Patience {
 interface Examined {
   readonly storePath: string;
   readonly trtexec: string | undefined;
-  /** Null when none was named. */
   readonly matrix: Matrix | null;
 }
 

@@ -15,7 +15,6 @@ export function judgeMachine(facts: MachineFacts): DoctorCheck[] {
   return [trtexecChecks, driverChecks, gpuChecks, hostChecks, storeChecks, toolChecks].flatMap((judge) => judge(facts));
 }
 
-/** What keeps this machine from measuring. */
 export function lackingOf(checks: readonly DoctorCheck[]): DoctorCheck[] {
   return checks.filter(({ essential, state }) => essential && state === 'failed');
 }

@@ -5,7 +5,6 @@ export interface MetricText extends MetricHelp {
   readonly unit: string;
 }
 
-/** Numbers that bench shows, but does not compare by. */
 const SHOWN_ONLY = [
   'h2dMs',
   'd2hMs',

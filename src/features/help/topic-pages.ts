@@ -46,7 +46,6 @@ export function metricPage(id: ExplainedNumber, look: Look): string[] {
   ];
 }
 
-/** The commands and topics that there is help for. */
 export function overviewPage(program: CommandInfo, look: Look): string[] {
   const groups = Map.groupBy(program.commands, ({ group }) => group);
   const topics = GENERAL_TOPICS.map((each): [string, string] => [each.name, each.description]);
@@ -88,7 +87,6 @@ function paragraph(text: string, { columns }: Look, indent = ''): string[] {
   return wrapWords(text, width).map((line) => `${indent}${line}`);
 }
 
-/** What each code tells the caller. */
 const EXIT_CODE_TEXTS: readonly (readonly [ExitCode, string])[] = [
   [EXIT_CODES.fine, 'Fine: nothing got slower, or nothing was asked that could fail.'],
   [EXIT_CODES.regression, 'A regression: something got slower. It wins over 4.'],
@@ -106,7 +104,6 @@ const EXIT_CODE_TEXTS: readonly (readonly [ExitCode, string])[] = [
   [EXIT_CODES.interrupted, 'Interrupted; what was measured is kept, and `bench run --resume` goes on.'],
 ];
 
-/** The words that bench uses, with what they mean here. */
 const WORD_TEXTS: readonly (readonly [string, string])[] = [
   [
     'cell',
@@ -178,7 +175,6 @@ const EXAMPLE = [
   'build: { opt: { batch: 8 } }',
 ];
 
-/** All that may stand in a matrix, from the schema itself. */
 export function matrixPage(schema: object, look: Look): string[] {
   const top = new Set(Object.keys(propertiesOf(schema)));
   return [
@@ -230,7 +226,6 @@ interface HelpTopic {
   readonly description: string;
 }
 
-/** Beside the commands. */
 export const GENERAL_TOPICS: readonly HelpTopic[] = [
   { name: 'words', description: 'what bench calls things' },
   { name: 'metrics', description: 'every number, where it comes from and when it deceives' },

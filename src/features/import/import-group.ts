@@ -32,7 +32,6 @@ export interface ImportContext {
   readonly date: string | null;
   /** What the user says of all these runs, for what they do not say themselves. */
   readonly lone: LoneReading;
-  /** What people say of all these runs. */
   readonly note: string | null;
   /** The sweep that the runs go into where they state none; null for one of their own. */
   readonly into: Sweep | null;
@@ -236,7 +235,6 @@ export class GroupImport {
     return true;
   }
 
-  /** Repeats of a cell count in the order of their files. */
   private nextRepeat(run: ReadRun, sweepId: string): number {
     const cellKey = roleOf(run) === 'build' ? null : cellOf(run).key;
     const key = `${sweepId} ${roleOf(run)} ${cellKey}`;
@@ -279,7 +277,6 @@ export class GroupImport {
   }
 }
 
-/** A sweep of which no run was taken yet. */
 export function emptySweep(sweep: Sweep): ImportedSweep {
   const outcomes = { measured: 0, built: 0, unfit: 0, failed: 0 };
   return { sweep, stored: 0, alreadyStored: 0, noted: 0, outcomes, datesFrom: [], redated: 0 };
@@ -323,7 +320,6 @@ function withDate(run: DatedRun, date: string | null): DatedRun {
   return { ...run, manifest: { ...run.manifest, startedAt: date }, isDatedByUser: true };
 }
 
-/** Source path to the name under which it is kept. */
 async function filesOf(run: ReadRun): Promise<ReadonlyMap<string, string>> {
   if (run.sources !== undefined) return run.sources;
   const [only] = run.artefacts;

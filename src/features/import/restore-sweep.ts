@@ -30,7 +30,6 @@ export interface RestoreContext {
 
 export interface FoundSweep {
   readonly manifest: SweepManifest;
-  /** The folder that `sweep.json` lies in. */
   readonly path: string;
 }
 
@@ -106,7 +105,6 @@ function isSameSweep(a: Sweep, b: Sweep): boolean {
   return settledOf(a) === settledOf(b);
 }
 
-/** What is settled when a sweep begins. */
 function settledOf(sweep: Sweep): string {
   const { source, matrix, provenance, startedAt, commit, seed, host, toolVersion } = sweep;
   return JSON.stringify([source, matrix, provenance, startedAt, commit, seed, host, toolVersion]);

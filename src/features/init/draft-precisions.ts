@@ -7,7 +7,6 @@ import { isAtLeast, type TensorrtVersion } from '../../text/version.ts';
 export interface Possibilities {
   /** Null when no trtexec says it: then only what every version can do is proposed. */
   readonly version: TensorrtVersion | null;
-  /** A Python with ModelOpt is there. */
   readonly hasModelopt: boolean;
 }
 

@@ -3,7 +3,6 @@ import { AXIS_NAMES } from '../../matrix/schema/schema.ts';
 import type { OnnxDimension, OnnxTensorInfo } from '../../tools/onnx/facts.ts';
 import type { DraftDimension, DraftModel } from './matrix-draft.ts';
 
-/** What is proposed for one open dimension. */
 interface SizeGuess {
   readonly values: readonly number[];
   readonly min: number;
@@ -63,7 +62,6 @@ function byName(name: string): SizeGuess {
   return RULES.find((rule) => rule.name.test(name))?.guess ?? UNKNOWN;
 }
 
-/** `past + seq` has the size of both. */
 function sum(guesses: readonly SizeGuess[]): SizeGuess {
   const total = (of: (guess: SizeGuess) => number): number => guesses.reduce((all, guess) => all + of(guess), 0);
   return {

@@ -23,7 +23,6 @@ interface Surroundings {
   /** Absolute, when a flag named it: it would not be found without being named. */
   readonly statedTrtexec: string | null;
   readonly gpus: readonly string[];
-  /** Lines for the head of the matrix. */
   readonly found: readonly string[];
   readonly lacking: readonly string[];
 }
@@ -81,7 +80,6 @@ export async function lookAround(stated: string | undefined, io: Io): Promise<Su
 interface FoundModels {
   readonly models: readonly FoundModel[];
   readonly skipped: readonly SkippedFile[];
-  /** What was not looked at; null when everything was. */
   readonly note: string | null;
 }
 

@@ -1,7 +1,6 @@
 import type { OnnxFacts } from '../../tools/onnx/facts.ts';
 import type { Precision } from '../../records/cell.ts';
 
-/** An ONNX file that was found, with what it says of itself. */
 export interface FoundModel {
   /** Relative to the folder of the matrix, with slashes. */
   readonly path: string;
@@ -16,7 +15,6 @@ export interface SkippedFile {
 
 /** A dimension that the models leave open, with what is proposed for it. */
 export interface DraftDimension {
-  /** The axis that stands for it. */
   readonly name: string;
   readonly values: readonly number[];
   readonly min: number;
@@ -44,11 +42,8 @@ export interface DraftModel {
   /** Run shapes by input; null for a model without open dimensions. */
   readonly shapes: Readonly<Record<string, readonly (number | string)[]>> | null;
   readonly dimensions: readonly DraftDimension[];
-  /** Those that the matrix will measure. */
   readonly precisions: readonly DraftPrecision[];
-  /** Others that would work here. */
   readonly others: readonly DraftPrecision[];
-  /** Remarks for the file, in whole lines. */
   readonly remarks: readonly string[];
   /** False where a graph would not be captured. */
   readonly cudaGraph: boolean;

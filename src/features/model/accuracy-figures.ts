@@ -1,6 +1,5 @@
 import type { Accuracy, CustomMetric } from '../../records/accuracy.ts';
 
-/** How far one output of a variant is from that of its reference. */
 type Figures = Omit<Accuracy, 'samples' | 'custom'>;
 
 /**

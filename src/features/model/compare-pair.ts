@@ -30,7 +30,6 @@ export interface ComparisonSettings extends Omit<CompareJob, 'reference' | 'vari
 
 type Comparison = Pick<ComparedRow, 'referenceSha256' | 'variantSha256' | 'inputs' | 'versions' | 'accuracy'>;
 
-/** Why a pair could not be compared. */
 interface Failure {
   readonly problem: string;
 }
@@ -122,7 +121,6 @@ export async function compareExports(pair: AccuracyPair): Promise<Comparison> {
   };
 }
 
-/** Names and dimensions. */
 function shapesOf(outputs: readonly ExportedOutput[]): string {
   const shapes = outputs.map(({ name, dimensions }) => `${name} ${dimensions.join('x')}`);
   return shapes.toSorted().join(', ');

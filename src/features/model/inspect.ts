@@ -34,7 +34,6 @@ async function readModelFile(file: string, io: Io): Promise<OnnxFacts> {
 /** The serialized size that protobuf cannot go beyond. */
 const PROTOBUF_LIMIT_BYTES = 2 ** 31;
 
-/** What of a model makes a benchmark fail or mislead. */
 function inspectWarnings(facts: OnnxFacts): string[] {
   const { dataDependentOps, controlFlowOps, customOps, externalFiles, fileBytes } = facts;
   return [
@@ -59,7 +58,6 @@ function inspectWarnings(facts: OnnxFacts): string[] {
 }
 
 interface SuggestedShapes {
-  /** What may stand after `shapes:` of a model in a matrix. */
   readonly shapes: string;
   /** `--shapes=…` with 1 for each dynamic dimension, as a shell reads it; null when trtexec takes none. */
   readonly trtexecFlag: string | null;

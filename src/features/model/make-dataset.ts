@@ -13,7 +13,6 @@ import { printable } from '../../text/printable.ts';
 import type { MakeDatasetOptions } from './command.ts';
 import type { MakeDatasetOutput } from './output.ts';
 
-/** So much text is written at once. */
 const CHUNK_CHARACTERS = 1 << 20;
 
 /** `bench model make-dataset FILE`: requests of random tokens, for trtllm-bench. */

@@ -9,9 +9,7 @@ import { modelMistakes, modelNotes, onnxFilesOf } from '../../matrix/models/chec
 import { onnxProblem } from '../../selection/reading-problem.ts';
 
 export interface CheckedModels {
-  /** Names and shapes that the models have not. */
   readonly mistakes: readonly Mistake[];
-  /** Files with weights that are not there, or not whole. */
   readonly lacking: readonly Mistake[];
   readonly notes: readonly string[];
 }

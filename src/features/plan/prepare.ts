@@ -28,7 +28,6 @@ import { readingProblem } from '../../selection/reading-problem.ts';
 
 export interface PrepareOptions extends Partial<Omit<PlanOptions, 'profile'>>, ProgramOptions {
   readonly profile?: boolean;
-  /** Timing caches that the matrix names are used whatever they were made on. */
   readonly forceCache?: boolean;
 }
 

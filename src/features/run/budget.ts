@@ -110,7 +110,6 @@ export function fittedPlan(
   return fitBudget(plan, budgetS, { ...past, buildS }, gpus);
 }
 
-/** How many are named one by one. */
 const NAMED_CELLS = 6;
 
 /** What a person is told of it; null when everything fits. */

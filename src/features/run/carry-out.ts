@@ -43,9 +43,7 @@ export interface PreparedSweep {
   readonly sweep: Sweep;
   readonly stored: StoredPlan;
   readonly program: TrtexecProgram;
-  /** Null when there is nothing to convert. */
   readonly converter: ConverterPython | null;
-  /** One for each GPU, at least one. */
   readonly machines: readonly [Machine, ...Machine[]];
 }
 

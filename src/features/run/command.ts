@@ -79,7 +79,6 @@ const define = (command: PlainCommand) =>
 
 export type RunOptions = OptionsOf<typeof define>;
 
-/** What a sweep on this machine takes; Slurm is for other machines. */
 export type SweepOptions = Omit<
   RunOptions,
   'executor' | 'lateFiles' | 'lostAfter' | 'maxPending' | 'poll' | 'profile' | 'replayTiming'

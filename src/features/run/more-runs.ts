@@ -31,7 +31,6 @@ export interface MoreRunsContext {
   /** How many runs of a cell there can be at all; null for a real trtexec. */
   readonly recorded: ((cellKey: string) => number) | null;
   readonly now: () => Date;
-  /** Takes a line for a person. */
   readonly note: (line: string) => void;
 }
 
@@ -151,7 +150,6 @@ export class MoreRuns {
     );
   }
 
-  /** By cell. */
   private baseRuns(): ReadonlyMap<string, readonly CellRun[]> {
     const { baseIs, baseSweepIds } = this.given.wanted;
     const all = Map.groupBy(cellRunsOf(this.given.db, baseSweepIds), ({ cellKey }) => cellKey);
@@ -190,7 +188,6 @@ export class MoreRuns {
   }
 }
 
-/** Cells that a note names. */
 const NAMED = 3;
 
 interface OpenCell {

@@ -28,7 +28,6 @@ import { migrationsFolder, storePath, toolVersion } from '../../cli/store-locati
 import { told, usingStore, withStoreToWrite } from '../../cli/with-store.ts';
 import type { RunOptions, SweepOptions } from './command.ts';
 
-/** Measures a matrix elsewhere than in this process. */
 export interface Executor {
   /** @throws UsageError for options of one executor together with another */
   refuseOptions(options: RunOptions): void;
@@ -50,7 +49,6 @@ export async function run(path: string | undefined, options: RunOptions, io: Io,
     : resumeSweep(path, options.resume, options, io);
 }
 
-/** A sweep goes on as it was planned. */
 function refuseWithResume(options: RunOptions): void {
   if (options.resume === undefined) return;
   const planned = [
@@ -165,7 +163,6 @@ export async function startSweep(
   return usingStore(store, work, io);
 }
 
-/** Null when no GPUs were named. */
 function sharedOut(
   store: OpenStore,
   plan: Plan,
@@ -178,7 +175,6 @@ function sharedOut(
   return shareOut(plan, machines, rebalance === true ? new Map() : lastGpusOf(store.db, keys), io);
 }
 
-/** The plan, without what does not fit into `--budget`. */
 function withinBudget(
   store: OpenStore,
   plan: Plan,
@@ -225,7 +221,6 @@ async function resumeSweep(
   });
 }
 
-/** The flag wins over the matrix. */
 function wantedLock(matrix: Matrix, program: TrtexecProgram, options: SweepOptions, io: Io): ClockWish | null {
   const wish = options.lockClocks ?? matrix.lockClocks;
   if (wish === null || program.recordings === null) return wish;

@@ -188,7 +188,6 @@ function isOrdered(actual: number, operator: '<' | '<=' | '>' | '>=', value: num
   }
 }
 
-/** Fields that are on or off. */
 const SWITCHES = ['cudaGraph', 'dataTransfers', 'spinWait'];
 const TRUE_WORDS = ['on', 'true', 'yes', '1'];
 const SWITCH_WORDS = [...TRUE_WORDS, 'off', 'false', 'no', '0'];

@@ -12,7 +12,6 @@ import { printable } from '../../text/printable.ts';
 import { sortMistakes } from '../yaml/source-node.ts';
 import { nearest } from '../../text/nearest.ts';
 
-/** Facts by the absolute path of the model; a model that could not be read is not in it. */
 type FactsByModel = ReadonlyMap<string, OnnxFacts>;
 
 const LISTED_NAMES = 8;

@@ -89,7 +89,6 @@ function readShapes(stated: ConversionFile): { shapes: Shapes } | { problem: str
   return { shapes };
 }
 
-/** `8x3x224x224`; null when it is not that. */
 function parseDimensions(text: string): number[] | null {
   if (!/^[1-9]\d*(?:x[1-9]\d*)*$/.test(text.trim())) return null;
   return text.trim().split('x').map(Number);

@@ -18,7 +18,6 @@ export interface MatrixModel {
   readonly path: SourcePath;
   readonly onnx: Placed<string> | null;
   readonly engine: Placed<string> | null;
-  /** Null where trtexec measures. */
   readonly harness: ModelHarness | null;
   /** Null for `static`; undefined when the file states no shapes. */
   readonly shapes: ShapeSet | null | undefined;
@@ -28,7 +27,6 @@ export interface MatrixModel {
   readonly plugins: PluginsFile | undefined;
   readonly build: BuildFile;
   readonly precisions: ReadonlyMap<string, Placed<PrecisionSource>>;
-  /** What people say of it. */
   readonly note: string | null;
 }
 
@@ -101,7 +99,6 @@ function noteOf({ note }: { readonly note?: string | undefined }): string | null
 export interface Reached {
   readonly via: 'flag' | 'onnx' | 'autocast' | 'modelopt' | 'engine';
   readonly source: EngineSource;
-  /** What people say of the file. */
   readonly note: string | null;
 }
 

@@ -13,10 +13,8 @@ export interface TimeEstimates {
 
 export interface FittedPlan {
   readonly plan: Plan;
-  /** Seconds that it is expected to take. */
   readonly expectedS: number;
   readonly leftOut: readonly PlannedCell[];
-  /** Seconds that those would have taken besides. */
   readonly leftOutS: number;
 }
 

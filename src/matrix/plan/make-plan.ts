@@ -16,10 +16,8 @@ export interface PlanOptions {
   readonly seed: number;
   /** Runs of each cell, with each of its builds. */
   readonly repeats: number;
-  /** Builds of each engine. */
   readonly builds: number;
   readonly profile: boolean;
-  /** Timing caches that the matrix names are used whatever they were made on. */
   readonly forcesTimingCaches: boolean;
 }
 

@@ -10,7 +10,6 @@ export function seededRandom(seed: number): () => number {
   };
 }
 
-/** Fisher and Yates's shuffle of a copy. */
 export function shuffled<Item>(items: readonly Item[], random: () => number): Item[] {
   const copy = [...items];
   for (let last = copy.length - 1; last > 0; last -= 1) {

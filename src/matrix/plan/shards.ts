@@ -75,7 +75,6 @@ export function planOfShard(plan: Plan, shard: Shard): Plan {
   };
 }
 
-/** The engine of one shard. */
 function refOf(buildRef: string, shard: number): string {
   return hashOf({ buildRef, shard });
 }

@@ -32,5 +32,4 @@ export function runLimits(method: RunMethod, role: PlannedRun['role']): PlannedL
   };
 }
 
-/** Flags that make queries wait. */
 const PAUSES = ['--sleepTime', '--idleTime'];

@@ -160,7 +160,6 @@ export function productSize(axes: Axes): number {
   return [...axes.values()].reduce((size, values) => size * values.length, 1);
 }
 
-/** More values than this are a slip of the pen. */
 const MAX_VALUES = 1000;
 const RANGE = /^(\d+)\.\.(\d+)(?:([*+])(\d+))?$/;
 

@@ -12,9 +12,7 @@ interface Factor {
   readonly bad: FactorSetting;
 }
 
-/** What the table needs of the file system. */
 interface FactorFiles {
-  /** The absolute path of its own folder. */
   readonly folder: string;
   readonly isThere: (path: string) => boolean;
 }
@@ -164,7 +162,6 @@ export interface FactorSetting {
   readonly trtexec?: string | undefined;
   readonly replay?: string | undefined;
   readonly matrix?: string | undefined;
-  /** An ONNX file in place of the matrix's own. */
   readonly model?: string | undefined;
   /** The timing cache that the build begins with; null for an empty one. */
   readonly timingCache?: string | null | undefined;

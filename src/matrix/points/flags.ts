@@ -146,7 +146,6 @@ export function actsInRun(flag: string): boolean {
   return findFlag(flag)?.phase !== 'build';
 }
 
-/** A flag that stands on an axis, by itself or by the word for it. */
 interface PointFlag {
   readonly flag: string;
   /** `''` for a flag without a value. */
@@ -173,7 +172,6 @@ export function axisFlags(point: Point): Record<string, string> {
   return flags;
 }
 
-/** The flags of a point, in the order of its axes. */
 export function pointFlags(point: Point): PointFlag[] {
   return [...point].flatMap(([name, placed]) => flagsOfAxis(name, placed));
 }

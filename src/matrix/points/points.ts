@@ -19,11 +19,9 @@ import { checkNames } from './axis-names.ts';
 import { actsInRun } from './flags.ts';
 import { fillTemplate, type ShapeSet, symbolsOf } from './shapes.ts';
 
-/** One point of the product, with its shapes filled in. */
 export interface ShapedPoint {
   readonly point: Point;
   readonly template: ShapeSet | null;
-  /** Null for a model whose shapes are static. */
   readonly shapes: Shapes | null;
   readonly dimensions: Readonly<Record<string, number>>;
 }
@@ -37,7 +35,6 @@ export interface ModelPoints {
 
 const MAX_POINTS = 20_000;
 
-/** Crosses the axes of each model. */
 export function pointsOf(file: MatrixFile, models: readonly MatrixModel[], list: MistakeList): ModelPoints[] {
   const shared = overlayAxes(defaultAxes(list), readAxes(file.axes, ['axes'], list));
   const includes = (file.include ?? []).map((entry, index) => {

@@ -110,7 +110,6 @@ function statedLimits(limits: MatrixFile['timeouts']): Partial<PhaseLimits> {
   return Object.fromEntries(Object.entries(limits ?? {}).filter(([, value]) => value !== undefined));
 }
 
-/** The flags of this point's axes that act in one of the phases. */
 function flagsOfPoint(point: Point, acts: (flag: string) => boolean): Flags {
   return Object.fromEntries(
     pointFlags(point)

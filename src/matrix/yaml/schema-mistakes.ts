@@ -141,7 +141,6 @@ function expectation(issue: $ZodIssue): string {
   }
 }
 
-/** The keys that the schema takes at a path. */
 function allowedKeys(schema: unknown, path: SourcePath): string[] {
   return keysOf(path.reduce((above, step) => childOf(above, String(step)), schema));
 }
@@ -151,7 +150,6 @@ function keysOf(schema: unknown): string[] {
   return shape === null ? optionsOf(schema).flatMap(keysOf) : Object.keys(shape);
 }
 
-/** The alternatives of a union. */
 function optionsOf(schema: unknown): readonly unknown[] {
   const definition = definitionOf(unwrap(schema));
   const options = definition?.['type'] === 'union' ? definition['options'] : null;

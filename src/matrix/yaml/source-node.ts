@@ -32,7 +32,6 @@ export function emptyMap(at: SourcePosition): SourceMap {
   return { kind: 'map', at, entries: new Map() };
 }
 
-/** The plain value. */
 export function toValue(node: SourceNode): unknown {
   switch (node.kind) {
     case 'scalar':
@@ -170,7 +169,6 @@ function isUnder(path: SourcePath | null, above: SourcePath): boolean {
   return path !== null && above.every((step, index) => path[index] === step);
 }
 
-/** In the order of files and lines, each once. */
 export function sortMistakes(mistakes: readonly Mistake[]): Mistake[] {
   const seen = new Set<string>();
   return mistakes

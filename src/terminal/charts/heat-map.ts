@@ -141,7 +141,6 @@ function isChange(verdict: Verdict): boolean {
 export interface MappedCell {
   readonly cell: Cell;
   readonly metric: MetricId;
-  /** Median; null without any. */
   readonly value: number | null;
 }
 

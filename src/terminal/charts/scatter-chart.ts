@@ -4,7 +4,6 @@ import { padStart, textWidth } from '../text-width.ts';
 export interface ScatterPoint {
   readonly x: number;
   readonly y: number;
-  /** One character. */
   readonly mark: string;
   readonly style: (text: string) => string;
 }
