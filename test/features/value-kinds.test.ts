@@ -146,6 +146,17 @@ describe('centres of samples and printed medians in one cell', () => {
     expect(unprinted).toMatchObject({ verdict: 'slower', runs: [3, 3] });
   });
 
+  test('why: a side with samples and one without are explained by what both print', async () => {
+    const db = switchedStore();
+    const key = CELLS[0]?.key.slice(0, 8) ?? '';
+    const sides = [`latest~${NIGHTS - SWITCHED}`, `latest~${NIGHTS - SWITCHED - 1}`];
+    const { stdout } = await bench(['why', key, ...sides, '--json', '--db', db]);
+    const { changes }: { changes: { metric: string; base: number; head: number }[] } = JSON.parse(stdout);
+    const gpu = changes.find(({ metric }) => metric === 'gpuComputeMs');
+    expect(gpu?.base).toBeGreaterThan(0.497);
+    expect(gpu?.head).toBeGreaterThan(0.497);
+  });
+
   test('the rule for one cell', () => {
     const sampled = { values: { ...NO_VALUES, gpuComputeMs: 2 }, centres: { gpuComputeMs: 1.9 } };
     const bare = { values: { ...NO_VALUES, gpuComputeMs: 2.1 }, centres: {} };
