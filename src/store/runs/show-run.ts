@@ -2,17 +2,11 @@ import { asc, desc, eq, getTableColumns, like } from 'drizzle-orm';
 
 import type { KeyedCell } from '../../records/cell.ts';
 import { TIMED_METRICS, type TimeStatistics } from '../../records/measurement.ts';
-import type { HarnessValue, Method } from '../../records/harness.ts';
 import type { Outcome } from '../../records/outcome.ts';
 import type { QueryTimes } from '../../trtexec/run-facts.ts';
-import type { RunRole } from '../../records/run.ts';
-import type { RunFlag } from '../../records/run-flag.ts';
-import type { RunTelemetry } from '../../records/telemetry.ts';
 import { isOneOf } from '../../text/unknown-values.ts';
-import type { Attachment } from '../../artefacts/attachment.ts';
 import { attachmentsOf } from './attachments.ts';
-import { attemptsOf, outcomeFrom, type ShownAttempt } from './runs.ts';
-import type { Provenance } from '../../records/sweep.ts';
+import { attemptsOf, outcomeFrom } from './runs.ts';
 import type { StoreDatabase } from '../file/open.ts';
 import { findCells } from '../cells.ts';
 import { flagsOf, methodOf, telemetryOf, valuesOfRun } from './run-facts.ts';
@@ -32,44 +26,7 @@ import {
 } from '../schema.ts';
 
 /** Everything that is stored of one run, but its samples. */
-export interface ShownRun {
-  readonly runId: string;
-  readonly sweepId: string;
-  readonly cellKey: string | null;
-  readonly role: RunRole;
-  readonly repeat: number;
-  readonly provenance: Provenance;
-  readonly outcome: Outcome;
-  readonly startedAt: string | null;
-  readonly wallS: number | null;
-  readonly exitCode: number | null;
-  readonly signal: string | null;
-  readonly timedOut: boolean;
-  readonly argv: readonly string[] | null;
-  readonly env: Readonly<Record<string, string>>;
-  readonly environment: Readonly<Record<string, string | number | null>>;
-  readonly buildId: string | null;
-  /** Name of the model that was built, where the run is a build or its build is known. */
-  readonly buildModel: string | null;
-  readonly engineSha256: string | null;
-  readonly measurement: Readonly<Record<string, number | null>> | null;
-  readonly statistics: Readonly<Record<string, TimeStatistics>>;
-  /** The numbers of another harness than trtexec. */
-  readonly values: readonly HarnessValue[];
-  /** How it was measured; null for a run that measures nothing. */
-  readonly method: Method | null;
-  /** Null when nobody watched the machine. */
-  readonly telemetry: RunTelemetry | null;
-  readonly flags: readonly RunFlag[];
-  readonly hints: readonly string[];
-  readonly notes: readonly string[];
-  /** Every start of it. */
-  readonly attempts: readonly ShownAttempt[];
-  readonly artefacts: readonly { readonly name: string; readonly sha256: string; readonly bytes: number }[];
-  readonly artefactFolder: string | null;
-  /** What people put beside it. */
-  readonly attachments: readonly Omit<Attachment, 'runId'>[];
-}
+export type ShownRun = NonNullable<ReturnType<typeof showRun>>;
 
 /** Ids of runs that begin so, at most a few. */
 export function findRunsByPrefix(db: StoreDatabase, prefix: string): string[] {
@@ -83,35 +40,22 @@ export function findRunsByPrefix(db: StoreDatabase, prefix: string): string[] {
     .map(({ runId }) => runId);
 }
 
-export interface ListedRun {
-  readonly runId: string;
-  readonly sweepId: string;
-  readonly role: RunRole;
-  readonly repeat: number;
-  readonly startedAt: string | null;
-  readonly outcome: Outcome;
-}
-
 /** The last runs of a cell, the newest first. */
-export function runsOfCell(db: StoreDatabase, cellKey: string, limit: number): ListedRun[] {
+export function runsOfCell(db: StoreDatabase, cellKey: string, limit: number) {
+  const { runId, sweepId, role, repeat, startedAt, outcome, reason } = runs;
   return db
-    .select()
+    .select({ runId, sweepId, role, repeat, startedAt, outcome, reason })
     .from(runs)
     .where(eq(runs.cellKey, cellKey))
     .orderBy(desc(runs.startedAt), desc(runs.repeat))
     .limit(limit)
     .all()
-    .map(({ runId, sweepId, role, repeat, startedAt, outcome, reason }) => ({
-      runId,
-      sweepId,
-      role,
-      repeat,
-      startedAt,
-      outcome: outcomeFrom(outcome, reason),
-    }));
+    .map(({ outcome: kind, reason: why, ...run }) => ({ ...run, outcome: outcomeFrom(kind, why) }));
 }
 
-export function showRun(db: StoreDatabase, runId: string): ShownRun | null {
+export type ListedRun = ReturnType<typeof runsOfCell>[number];
+
+export function showRun(db: StoreDatabase, runId: string) {
   const row = db
     .select()
     .from(runs)
@@ -122,7 +66,8 @@ export function showRun(db: StoreDatabase, runId: string): ShownRun | null {
   if (row === undefined) return null;
   const { runs: run, invocations: invocation, environments: environmentRow } = row;
   const { environmentId: _, ...environment } = environmentRow;
-  const { runId: _runId, ...measurementColumns } = getTableColumns(measurements);
+  const { runId: _ofRun, ...measurementColumns } = getTableColumns(measurements);
+  const { runId: _ofFile, ...artefactColumns } = getTableColumns(artefacts);
   const measured = db.select(measurementColumns).from(measurements).where(eq(measurements.runId, runId)).get();
   return {
     runId,
@@ -152,11 +97,7 @@ export function showRun(db: StoreDatabase, runId: string): ShownRun | null {
     hints: hintsOf(db, [runId]).get(runId) ?? [],
     notes: run.notes,
     attempts: attemptsOf(db, runId),
-    artefacts: db
-      .select({ name: artefacts.name, sha256: artefacts.sha256, bytes: artefacts.bytes })
-      .from(artefacts)
-      .where(eq(artefacts.runId, runId))
-      .all(),
+    artefacts: db.select(artefactColumns).from(artefacts).where(eq(artefacts.runId, runId)).all(),
     artefactFolder: run.artefactFolder,
     attachments: attachmentsOf(db, runId).map(({ runId: _of, ...attachment }) => attachment),
   };
@@ -199,21 +140,12 @@ function statisticsOf(db: StoreDatabase, runId: string): Record<string, TimeStat
     const metric = `${row.metric}Ms`;
     if (!isOneOf(TIMED_METRICS, metric)) return [];
     const columns = { '90': row.p90Ms, '95': row.p95Ms, '99': row.p99Ms };
-    const percentiles = Object.entries({ ...row.otherPercentiles, ...columns });
-    return [
-      [
-        metric,
-        {
-          min: row.minMs,
-          max: row.maxMs,
-          mean: row.meanMs,
-          median: row.medianMs,
-          percentiles: Object.fromEntries(
-            percentiles.flatMap(([percent, value]) => (value === null ? [] : [[percent, value]])),
-          ),
-        },
-      ],
-    ];
+    const percentiles = Object.fromEntries(
+      Object.entries({ ...row.otherPercentiles, ...columns }).flatMap(([percent, value]) =>
+        value === null ? [] : [[percent, value]],
+      ),
+    );
+    return [[metric, { min: row.minMs, max: row.maxMs, mean: row.meanMs, median: row.medianMs, percentiles }]];
   });
   return Object.fromEntries(entries);
 }
