@@ -60,7 +60,7 @@ bench(['trend', 'model=vit_small & precision=fp16 & batch<=8 & cudaGraph=on', '-
 say(`
 ${bold('Next')}
   alias bench='node ${join(ROOT, 'bin', 'bench.js')}'; cd ${FOLDER}
-  bench ls cells                                 what is in the store
+  bench ls cells                              what is in the store
   bench show latest                           a sweep, a run or a cell in full
   bench trend 'model=vit_base & batch=8'      any cells over time
   bench plan ../matrices/nightly.yaml --tensorrt 10.6
