@@ -1,3 +1,5 @@
+import asciichart from 'asciichart';
+
 import type { Look } from '../look.ts';
 import { padEnd, padStart, textWidth } from '../text-width.ts';
 
@@ -26,7 +28,10 @@ export interface LineChart {
 const LEAST_RANGE = 0.01;
 const MAX_STEP_COLUMNS = 8;
 
-/** Lines over time, drawn as asciichart draws them, but for gaps. */
+/**
+ * Lines over time, drawn by asciichart. It knows no gaps, so each unbroken piece is drawn by itself on the same scale
+ * and put in its place.
+ */
 export function renderLineChart(chart: LineChart): string[] {
   const { series, labels, format, look } = chart;
   const finite = series.flatMap(({ values }) => values.filter((value) => value !== null));
@@ -75,34 +80,37 @@ function range(values: readonly number[]): { low: number; high: number } {
 }
 
 function drawAll(chart: LineChart, plan: ColumnPlan, low: number, high: number): string[][] {
-  const ratio = high === low ? 1 : chart.height / (high - low);
-  const rowOf = (value: number): number => Math.round(high * ratio) - Math.round(value * ratio);
-  const canvas = Array.from({ length: rowOf(low) + 1 }, () => Array.from({ length: plan.width }, () => ' '));
+  let canvas: string[][] = [];
   const marks = new Map<number, string>();
   for (const { values, style, mark } of chart.series) {
-    let before: number | null = null;
-    let end: number | null = null;
-    for (const [column, value] of toColumns(values, plan).entries()) {
-      const to = value === null ? null : rowOf(value);
-      if (to !== null) {
-        for (const [row, character] of strokes(before ?? to, to)) canvas[row]?.splice(column, 1, style(character));
+    const drawn = pieces(toColumns(values, plan));
+    for (const piece of drawn) {
+      const rows = drawPiece(piece.values, low, high, chart.height);
+      if (canvas.length === 0) {
+        canvas = rows.map(() => Array.from({ length: plan.width }, () => ' '));
       }
-      before = to;
-      end = to ?? end;
+      rows.forEach((row, y) => {
+        [...row].forEach((character, x) => {
+          const target = canvas[y];
+          if (target !== undefined && character !== ' ') target[piece.start + x] = style(character);
+        });
+      });
     }
-    if (mark !== undefined && end !== null) marks.set(end, (marks.get(end) ?? '') + style(mark));
+    const end = drawn.at(-1);
+    if (mark !== undefined && end !== undefined) {
+      const row = rowOf(end.values.at(-1) ?? low, low, high, canvas.length);
+      marks.set(row, (marks.get(row) ?? '') + style(mark));
+    }
   }
   for (const [row, text] of marks) canvas[row]?.push(` ${text}`);
   return canvas;
 }
 
-/** What one column has in each row, where a line comes from one row and leads to another; rows count from the top. */
-function strokes(from: number, to: number): [row: number, character: string][] {
-  if (from === to) return [[to, '─']];
-  const falls = to > from;
-  const [upper, lower] = falls ? [from, to] : [to, from];
-  const between = Array.from({ length: lower - upper - 1 }, (_, place): [number, string] => [upper + 1 + place, '│']);
-  return [[from, falls ? '╮' : '╯'], ...between, [to, falls ? '╰' : '╭']];
+/** The row in which asciichart draws a value, counted from the top. */
+function rowOf(value: number, low: number, high: number, rows: number): number {
+  if (rows < 2 || high === low) return 0;
+  const ratio = (rows - 1) / (high - low);
+  return rows - 1 - (Math.round(value * ratio) - Math.round(low * ratio));
 }
 
 /** One value a column: a step is as wide as it may be, or shares its column and gives its part of the mean. */
@@ -120,6 +128,24 @@ function toColumns(values: readonly (number | null)[], plan: ColumnPlan): (numbe
     }
   });
   return sums.map(({ sum, count }) => (count === 0 ? null : sum / count));
+}
+
+function pieces(columns: readonly (number | null)[]): { start: number; values: number[] }[] {
+  const found: { start: number; values: number[] }[] = [];
+  columns.forEach((value, column) => {
+    if (value === null) return;
+    const open = found.at(-1);
+    if (open !== undefined && open.start + open.values.length === column) open.values.push(value);
+    else found.push({ start: column, values: [value] });
+  });
+  return found;
+}
+
+/** asciichart puts its own axis into the first column; the first value is doubled to have a column of its own. */
+function drawPiece(values: readonly number[], low: number, high: number, height: number): string[] {
+  const [first = 0] = values;
+  const drawn = asciichart.plot([[first, ...values]], { min: low, max: high, height, offset: 1, format: () => ' ' });
+  return drawn.split('\n').map((line) => line.slice(1));
 }
 
 const LABEL_GAP = 2;
