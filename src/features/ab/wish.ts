@@ -65,7 +65,6 @@ function readVariable(text: string): [string, string] {
   return [name, value];
 }
 
-/** An experiment that people know by its name. */
 export interface NamedExperiment {
   readonly name: string;
   readonly variables: Readonly<Record<string, string>>;

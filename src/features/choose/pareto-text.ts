@@ -18,7 +18,6 @@ interface ParetoDetails {
   /** Those with a measurement, by their keys. */
   readonly cells: ReadonlyMap<string, KeyedCell>;
   readonly chart: boolean;
-  /** Whether the table of batches is printed. */
   readonly showsScaling: boolean;
 }
 
@@ -103,7 +102,6 @@ function tableOf(measured: readonly Row[], drawn: ParetoOutput['workloads'], loo
 interface CostColumn {
   readonly header: string;
   readonly cost: keyof Choice['costs'];
-  /** Axes with which one looks at it. */
   readonly axes: readonly NamedAxisName[];
 }
 

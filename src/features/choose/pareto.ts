@@ -12,7 +12,6 @@ import { paretoText } from './pareto-text.ts';
 import { scalingOf } from './scaling.ts';
 import { type SpeedUp, speedUpsOf, tallyPrecisions } from './speed-ups.ts';
 
-/** `bench choose`: speed, accuracy and memory of every precision and batch beside each other. */
 export function pareto(options: ChooseOptions, io: Io): Promise<ExitCode> {
   return withStore(options, io, async ({ db }) => {
     const { output, details } = await paretoReport(db, options, io);
@@ -22,7 +21,6 @@ export function pareto(options: ChooseOptions, io: Io): Promise<ExitCode> {
   });
 }
 
-/** What `bench choose` prints of some sweeps. */
 export async function paretoReport(db: StoreDatabase, options: DeploymentOptions, io: Io) {
   const chosen = await chosenDeployments(db, options, io);
   const { measured, sweeps, unmeasured } = chosen;

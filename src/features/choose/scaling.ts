@@ -11,7 +11,6 @@ import { truncate } from '../../terminal/text-width.ts';
 
 type Step = ParetoOutput['scaling'][number];
 
-/** From one batch to the next larger one of the same. */
 interface ScalingStep extends Pick<Step, 'fromBatch' | 'toBatch' | 'itemsPerSChangePercent'> {
   readonly from: Deployment;
   readonly to: Deployment;

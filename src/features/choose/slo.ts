@@ -55,7 +55,6 @@ function candidateOutput(candidate: SloCandidate | undefined): SloOutput['models
 /** How a deployment stands to the limits. */
 export interface SloCandidate {
   readonly deployment: Deployment;
-  /** In the metric of the limit. */
   readonly latencyMs: number;
   /** Share of the limit that is left: negative by how much it is missed. */
   readonly headRoomPercent: number;

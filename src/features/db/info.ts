@@ -22,7 +22,6 @@ import { padEnd, wrapWords } from '../../terminal/text-width.ts';
 const PRUNE_DAYS = 90;
 const DAY_MS = 86_400_000;
 
-/** `bench db info`: what is in the store, and how large it is. */
 export function info(options: InfoOptions, io: Io): Promise<ExitCode> {
   return withStore(options, io, async (store) => {
     printResult(io, options, await infoOf(store, io), infoText);

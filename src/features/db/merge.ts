@@ -21,7 +21,6 @@ import { wrapWords } from '../../terminal/text-width.ts';
 
 type MergedStore = MergeOutput['stores'][number];
 
-/** `bench db merge OTHER...`: brings what other stores have into this one. */
 export async function mergeStores(others: readonly string[], options: MergeOptions, io: Io): Promise<ExitCode> {
   const ownPath = storePath(options.db, io);
   const stores: MergedStore[] = [];

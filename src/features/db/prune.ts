@@ -31,7 +31,6 @@ import { withStoreToWrite } from '../../cli/with-store.ts';
 import { Ticker } from './ticker.ts';
 import type { PruneOptions } from './command.ts';
 
-/** `bench db prune`: takes samples and artefacts of old sweeps away. */
 export function prune(options: PruneOptions, io: Io): Promise<ExitCode> {
   const rules = rulesOf(options, io);
   return withStoreToWrite(options, io, async (store) => {

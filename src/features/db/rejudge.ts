@@ -63,7 +63,6 @@ async function rejudged(
 /** What the ids of the output mean. */
 interface RejudgedNames {
   readonly cells: ReadonlyMap<string, KeyedCell>;
-  /** When each sweep began. */
   readonly startedAt: ReadonlyMap<string, string | null>;
 }
 

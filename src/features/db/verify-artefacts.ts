@@ -14,10 +14,8 @@ import type { AttachedFile, RunFiles } from '../../store/verify/verify-runs.ts';
 import { ATTEMPT_FILE } from '../../run/attempt.ts';
 import { sweepLockHolder } from '../../run/sweep-lock.ts';
 
-/** What the store knows of the folder of artefacts. */
 export interface KnownArtefacts {
   readonly sweepIds: ReadonlySet<string>;
-  /** By run id. */
   runsOf(sweepId: string): ReadonlyMap<string, RunFiles>;
   attachedOf(sweepId: string): readonly AttachedFile[];
   /** True for a run that is stored, also in another sweep or in another store of the same folder. */

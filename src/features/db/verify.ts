@@ -20,7 +20,6 @@ import type { VerifyOutput } from './output.ts';
 import { Ticker } from './ticker.ts';
 import { cutOff, isDeadTemporary, verifyArtefacts } from './verify-artefacts.ts';
 
-/** `bench db verify`: looks for damage and changes nothing. */
 export async function verify(options: VerifyOptions, io: Io): Promise<ExitCode> {
   const path = storePath(options.db, io);
   if (!existsSync(path)) throw new StoreError(`${path}: no such store`);

@@ -24,7 +24,6 @@ function enginesCache({ path }: Pick<OpenStore, 'path'>): EngineCache {
   return new EngineCache(join(dirname(path), 'engines'));
 }
 
-/** `bench ls engines`: what is kept, those used last first. */
 export function listEngines(options: EnginesOptions, io: Io): Promise<ExitCode> {
   return withStore(options, io, async (store) => {
     const found = await readEngineFolder(enginesCache(store), { hashes: false });
@@ -33,7 +32,6 @@ export function listEngines(options: EnginesOptions, io: Io): Promise<ExitCode> 
   });
 }
 
-/** `bench engines verify [KEY...]`: reads every byte of them. */
 export function verifyEngines(keys: readonly string[], options: EnginesOptions, io: Io): Promise<ExitCode> {
   return withStore(options, io, async (store) => {
     const found = await readEngineFolder(enginesCache(store), { hashes: true });
@@ -43,7 +41,6 @@ export function verifyEngines(keys: readonly string[], options: EnginesOptions, 
   });
 }
 
-/** `bench engines pin|unpin KEY...` */
 export function pinEngines(
   keys: readonly string[],
   isPinned: boolean,

@@ -19,7 +19,6 @@ import { count, formatNumber, formatPercent, intervalText } from '../../terminal
 import { type Column, renderTable } from '../../terminal/table.ts';
 import { wrapHanging } from '../../terminal/text-width.ts';
 
-/** What the stored runs of an experiment say. */
 export function abReport(
   db: StoreDatabase,
   sweep: Sweep,
@@ -94,7 +93,6 @@ function distinct(runs: readonly CellRun[]): RunFlag[] {
 
 /** What the text shows and `--json` does not print. */
 export interface AbDetails {
-  /** Those of A, by their keys. */
   readonly cells: ReadonlyMap<string, KeyedCell>;
   /** What bars the runs of B from baselines. */
   readonly marks: readonly RunFlag[];

@@ -17,7 +17,6 @@ export type ReportedRun = Pick<
 
 /** What is known of a cell beside its values: against another side, against its history, or nothing. */
 export type CellJudgement =
-  /** It was measured, and compared with nothing. */
   | { readonly kind: 'values' }
   | ({ readonly kind: 'compared' } & Pick<
       ComparedCell,
@@ -38,7 +37,6 @@ export interface ReportedCell {
   readonly cell: KeyedCell;
   /** Label of the cell; with the start of its key where another one has the same. Not safe to print. */
   readonly name: string;
-  /** What it is judged by. */
   readonly metric: MetricId;
   /** Timed runs, in the order in which they were made. */
   readonly runs: readonly ReportedRun[];
@@ -57,7 +55,6 @@ export interface ReportedSweep {
   readonly baseSweep: Sweep | null;
   /** A change that nearly all cells share. */
   readonly shift: CommonShift | null;
-  /** What a person should know of the comparison. */
   readonly notes: readonly string[];
   readonly cells: readonly ReportedCell[];
   readonly environments: ReadonlyMap<string, Environment>;

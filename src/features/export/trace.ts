@@ -1,6 +1,5 @@
 import { jsonLine } from '../../text/printable.ts';
 
-/** What `bench export` writes. */
 export const EXPORT_FORMATS = ['chrome-trace', 'perfetto'] as const;
 
 /** A piece of time on a track, in milliseconds from the beginning of the trace. */

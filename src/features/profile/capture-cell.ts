@@ -25,7 +25,6 @@ import { LiveProgress } from '../../cli/live-progress.ts';
 import { machineOf } from '../../machine/machine.ts';
 import type { CaptureTarget } from './target.ts';
 
-/** A capture gave nothing. */
 export class CaptureError extends BenchError {
   override readonly name = 'CaptureError';
   readonly exitCode = EXIT_CODES.incomplete;
@@ -44,7 +43,6 @@ export class CaptureError extends BenchError {
 export interface CellCapture {
   readonly engine: LoadableEngine;
   readonly lane: LaneContext;
-  /** What is to be known of the engine. */
   readonly notes: readonly string[];
 }
 

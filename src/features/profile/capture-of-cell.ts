@@ -28,7 +28,6 @@ const MANY_QUERIES = 1000;
 export const NO_NSYS =
   "nsys is not on PATH: it comes with the CUDA toolkit, in NVIDIA's containers, or as the package nsight-systems-cli; --dry-run shows the commands without it";
 
-/** Captures a cell, or shows how it would be. */
 export async function captureOfCell(
   name: string | undefined,
   store: OpenStore | null,
@@ -172,7 +171,6 @@ async function finish(
   return { files, runId: isAny && run !== null ? run.runId : null, kernels: read.kernels, notes };
 }
 
-/** Kernels that are shown. */
 export const TOP = 20;
 
 /** Captures of one run are told apart by when they were taken: `vit_profile-20261121T223344Z.nsys-rep`. */

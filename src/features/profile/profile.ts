@@ -20,7 +20,6 @@ import type { ProfileOptions } from './command.ts';
 import { type Capture, NOT_CAPTURED, type ProfileOutput } from './output.ts';
 import { fileName, captureTarget, type CaptureTarget, engineInCache } from './target.ts';
 
-/** `bench profile CELL --nsys`: a capture of Nsight Systems, its kernels by layer. */
 export async function profile(words: readonly string[], options: ProfileOptions, io: Io): Promise<ExitCode> {
   refuseMixed(words, options);
   const { kernels, output } = await capture(words, options, io);

@@ -49,7 +49,6 @@ export interface CaptureTarget extends CapturedCell {
 const SEARCHED_SWEEPS = 20;
 const LISTED = 4;
 
-/** The cell of the matrix that was named, else of the store. */
 export async function captureTarget(
   name: string | undefined,
   store: OpenStore | null,

@@ -151,7 +151,6 @@ function plannedRunOf(plan: StoredPlan | null, { cellKey, repeat, role }: ShownR
   return ofCell.find((run) => run.repeat === repeat) ?? ofCell[0] ?? null;
 }
 
-/** The engine that a run built or loaded. */
 function plannedBuildOf(
   plan: StoredPlan | null,
   { argv, cellKey, role }: ShownRun,
@@ -182,7 +181,6 @@ async function conversionOf({ builder, cwd, own, plan, plannedBuild }: Known): P
   return { record, basePath: onnxPath, args, calibration, drawn: drawnInputs(variant, facts) };
 }
 
-/** The model that the engine was built from, or that was converted to it. */
 async function modelFor(
   { builder, cwd, db, own, plannedBuild }: Known,
   conversion: ReproConversion | null,

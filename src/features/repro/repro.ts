@@ -20,7 +20,6 @@ import { convertedWords } from '../../variants/conversion.ts';
 import type { ReproOutput } from './output.ts';
 import { localArgv } from './reproduction.ts';
 
-/** `bench repro RUN`: what it takes to run a stored run again without bench. */
 export async function reproduce(name: string, options: ReproOptions, io: Io): Promise<ExitCode> {
   const { json, script } = options;
   const file = script === undefined || script === true || script === '-' ? null : script;
@@ -72,7 +71,6 @@ function scriptOf(found: Reproduction): string {
   return harnessScript(found, start);
 }
 
-/** @param script the file that was written; null without one */
 function outputOf(repro: Reproduction, script: string | null): ReproOutput {
   const { build, conversion, run, ...rest } = repro;
   return {

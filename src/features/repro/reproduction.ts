@@ -7,7 +7,6 @@ export const REPRO_FILES = ['trtexec', 'model', 'variant', 'engine', 'timingCach
 
 export type ReproFile = (typeof REPRO_FILES)[number];
 
-/** One argument of a command line that is to be repeated. */
 export type ReproWord =
   | { readonly kind: 'text'; readonly text: string }
   | {
@@ -60,7 +59,6 @@ const VARIANT = 'variant/variant.onnx';
 const EXPORT = /^(--export(?:Times|Output|Profile|LayerInfo)=)(.*)$/s;
 
 export interface LocalNames {
-  /** The model was made from another one. */
   readonly isVariant: boolean;
   /** The engine is a file of the user's own. */
   readonly isGiven: boolean;
@@ -114,7 +112,6 @@ export function programPlace(argv: readonly string[]): number {
   return argv[0] === 'numactl' ? option - 1 : 0;
 }
 
-/** The command line for the current folder. */
 export function localArgv(words: readonly ReproWord[]): string[] {
   return words.map((word) => (word.kind === 'text' ? word.text : word.head + word.name));
 }

@@ -61,7 +61,6 @@ const HASHES = [
   'fi',
 ];
 
-/** What it repeats, as comments. */
 export function titleLines({ git, label, provenance, role, runId, source, startedAt, toolVersion }: Reproduction) {
   const commit =
     git.commit === null ? 'no commit known' : `commit ${git.commit}${git.dirty === true ? ', not clean' : ''}`;
@@ -230,7 +229,6 @@ export function settingLines(variables: Readonly<Record<string, string | null>>)
   );
 }
 
-/** One argument a line. */
 function commandLines({ words }: ReproCommand): string[] {
   return argumentLines(
     words.map((word) =>

@@ -20,7 +20,6 @@ export function hashOrNull(text: string | null): string | null {
   return text !== null && /^[0-9a-f]{64}$/.test(text) ? text : null;
 }
 
-/** What a model says of itself, as far as it is here. */
 export async function factsOf(path: string, cwd: string): Promise<OnnxFacts | null> {
   return readOnnxFacts(resolve(cwd, path)).catch(() => null);
 }
@@ -131,7 +130,6 @@ async function readFirst(folder: string): Promise<ReadRun | null> {
   }
 }
 
-/** UTC in ISO 8601, as everywhere else. */
 function instantOf(text: string | null): string | null {
   const time = text === null ? Number.NaN : Date.parse(text);
   return Number.isNaN(time) ? null : new Date(time).toISOString();

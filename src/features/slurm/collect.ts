@@ -18,7 +18,6 @@ export interface CollectContext {
 }
 
 export interface Collected {
-  /** Finished shards that are in the store. */
   readonly shards: ReadonlySet<number>;
   readonly stored: number;
   readonly alreadyStored: number;
@@ -114,7 +113,6 @@ function storeRuns(shards: Iterable<Extract<TakenShard, { kind: 'taken' }>>, { d
   db.transaction(() => records.forEach((record) => writer.saveRun(record)), { behavior: 'immediate' });
 }
 
-/** The sweep is finished when every shard is in. */
 export async function closeCollectedSweep(
   plan: RunPlan,
   { shards, latestEnd }: Collected,

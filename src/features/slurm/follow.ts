@@ -17,7 +17,6 @@ export interface FollowSettings {
   readonly shards: number;
   /** Slurm is asked this often, at last. */
   readonly pollS: number;
-  /** Shards that wait longer are reported. */
   readonly maxPendingS: number;
 }
 

@@ -64,7 +64,6 @@ const DAY_MS = 86_400_000;
 
 export interface SlurmAnswer {
   readonly rows: ReadonlyMap<string, TaskRow>;
-  /** Tasks that squeue lists. */
   readonly living: ReadonlySet<string>;
   readonly isAnswering: boolean;
 }

@@ -25,7 +25,6 @@ export interface RunPlan {
   readonly stored: StoredPlan;
   readonly shards: readonly Shard[];
   readonly settings: SlurmSettings;
-  /** The store that the sweep was written into. */
   readonly storePath: string;
   /** Of the whole file: each attempt states the plan that it belongs to. */
   readonly sha256: string;
@@ -140,7 +139,6 @@ const attemptSchema = z.object({
   signal: z.string().nullable(),
   exitCode: z.number().int().nullable(),
   problem: z.string().nullable(),
-  /** Runs copied from an earlier attempt. */
   takenUp: z.number().int(),
   /** What a finished shard consists of: every run, with a hash of its files. */
   runs: z.record(idSchema, measuredRun),
@@ -173,7 +171,6 @@ export async function readAttempts(folder: RunFolder, shard: number): Promise<Sh
     .toSorted((a, b) => Number(a.jobId) - Number(b.jobId) || a.restart - b.restart);
 }
 
-/** The shards that have the folder of a finished attempt. */
 export async function finishedShards({ shards }: RunFolder): Promise<Set<number>> {
   // A network file system keeps old listings: listing the folder again brings the new one.
   const entries = await readdir(shards, { withFileTypes: true }).catch(() => []);

@@ -38,7 +38,6 @@ export interface SlurmRunOptions extends PrepareOptions, SettingsOptions, Collec
   readonly coolDown?: CoolDown;
   readonly numa?: NumaWish;
   readonly python?: string;
-  /** False for `--no-telemetry`. */
   readonly telemetry?: boolean;
 }
 
@@ -197,7 +196,6 @@ type ExecutorOptions = {
   readonly [Name in (typeof ONLY_SLURM)[number] | (typeof ONLY_LOCAL)[number]]?: unknown;
 } & { readonly executor?: 'local' | 'slurm' };
 
-/** @throws UsageError for options of one executor together with the other */
 export function refuseSlurmOptions(options: ExecutorOptions): void {
   const isSlurm = options.executor === 'slurm';
   const wrong = (isSlurm ? ONLY_LOCAL : ONLY_SLURM).find((name) => {

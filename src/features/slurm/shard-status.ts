@@ -51,7 +51,6 @@ export class ShardWatch {
   private readonly io: Io;
   private readonly lostAfterS: number;
   private readonly done = new Set<number>();
-  /** When Slurm last listed a shard as living. */
   private readonly seenMs = new Map<number, number>();
   private readonly noted = new Set<string>();
 

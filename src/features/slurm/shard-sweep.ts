@@ -37,13 +37,11 @@ import { runsToMeasureAgain } from '../check/index.ts';
 
 export interface ShardSweep {
   readonly plan: RunPlan;
-  /** The plan's part for this shard. */
   readonly stored: StoredPlan;
   readonly program: TrtexecProgram;
   readonly machine: Machine;
   /** Folder of the attempt, in that of the run. */
   readonly work: string;
-  /** A folder on the node. */
   readonly local: string;
 }
 

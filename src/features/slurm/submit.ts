@@ -19,7 +19,6 @@ const BACK_OFF_S = [2, 5, 10, 20, 40, 60, 60, 60, 43];
 
 export interface Submission {
   readonly jobs: readonly SubmittedArray[];
-  /** Slurm would not take these now. */
   readonly left: readonly number[];
   readonly problem: string | null;
 }

@@ -127,7 +127,6 @@ function rank({ state }: ShardStatus): number {
   return state === 'queued' || state === 'planned' ? 2 : 0;
 }
 
-/** What a follower sees: the counts, and the shards at work. */
 export function followLines(statuses: readonly ShardStatus[], rows: number, look: Look): string[] {
   const shown = statuses
     .filter(({ state }) => state !== 'done')
