@@ -1,18 +1,9 @@
 import type { AbExperiment } from '../../judge/experiment.ts';
 import { UsageError } from '../../errors.ts';
 import { printable } from '../../text/printable.ts';
+import type { AbOptions } from './command.ts';
 import type { RunMark } from '../../records/run-flag.ts';
 import { isSecret } from '../../text/secret-name.ts';
-
-export interface WishOptions {
-  readonly env?: readonly string[];
-  readonly experiment?: string;
-  readonly significant?: number;
-  readonly metric?: string;
-  readonly name?: string;
-  readonly upperBound?: boolean;
-  readonly invalidOutput?: boolean;
-}
 
 /** What is to be tried out, before it is known on which cells. */
 export interface AbWish extends Omit<AbExperiment, 'pairs' | 'before'> {
@@ -24,7 +15,7 @@ const SIGNIFICANT_PERCENT = 10;
 const NAME = /^[^\p{C}]{1,100}$/u;
 
 /** @throws UsageError when nothing is to be set, or something that cannot be */
-export function readWish(options: WishOptions): AbWish {
+export function readWish(options: AbOptions): AbWish {
   const preset = NAMED_EXPERIMENTS.find(({ name }) => name === options.experiment) ?? null;
   const stated = Object.fromEntries((options.env ?? []).map(readVariable));
   const variables = { ...preset?.variables, ...stated };
@@ -36,11 +27,9 @@ export function readWish(options: WishOptions): AbWish {
   const settings = Object.entries(variables).map(([name, value]) => `${name}=${value}`);
   const name = options.name ?? preset?.name ?? settings.join(' ').slice(0, 100);
   if (!NAME.test(name)) throw new UsageError('--name: write 1 to 100 characters that can be printed');
-  const marks = new Set<RunMark>([
-    ...(preset?.marks ?? []),
-    ...(options.upperBound === true ? (['upperBound'] as const) : []),
-    ...(options.invalidOutput === true ? (['invalidOutput'] as const) : []),
-  ]);
+  const marks = new Set<RunMark>(preset?.marks);
+  if (options.upperBound === true) marks.add('upperBound');
+  if (options.invalidOutput === true) marks.add('invalidOutput');
   return {
     name,
     variables,

@@ -168,7 +168,7 @@ function tableOf(cells: readonly AbRow[], look: Look): string[] {
     },
     { header: 'A', text: (row) => valueText(row, row.a), align: right, dropRank: 2 },
     { header: 'B', text: (row) => valueText(row, row.b), align: right, dropRank: 2 },
-    { header: 'B is better by', short: 'gain', text: ({ gainPercent }) => gainText(gainPercent), align: right },
+    { header: 'B is better by', short: 'gain', text: ({ gainPercent }) => formatPercent(gainPercent), align: right },
     { header: '95 % interval', text: ({ ciPercent }) => intervalText(ciPercent), align: right, dropRank: 1 },
     { header: 'runs', text: ({ runs }) => runs.join('/'), align: right, dropRank: 3 },
     { header: 'verdict', text: verdictText, style: ({ verdict }) => styleOf(verdict, look.style) },
@@ -180,10 +180,6 @@ function valueText({ unit }: AbRow, value: number | null): string {
   return value === null ? '–' : `${formatNumber(value)} ${printable(unit)}`;
 }
 
-function gainText(gainPercent: number | null): string {
-  return formatPercent(gainPercent);
-}
-
 function verdictText({ ciPercent, moreRepeats, verdict }: Judgement): string {
   switch (verdict) {
     case 'significant':
@@ -191,14 +187,10 @@ function verdictText({ ciPercent, moreRepeats, verdict }: Judgement): string {
     case 'notABottleneck':
       return ciPercent !== null && ciPercent[1] < 0 ? 'not a bottleneck: B is worse' : 'not a bottleneck';
     case 'unclear':
-      return moreRepeats === null ? 'unclear' : `unclear, ${moreText(moreRepeats)}`;
+      return moreRepeats === null ? 'unclear' : `unclear, ${count(moreRepeats, 'more repeat')} a side would settle it`;
     case 'failed':
       return 'no result';
   }
-}
-
-function moreText(moreRepeats: number): string {
-  return `${count(moreRepeats, 'more repeat')} a side would settle it`;
 }
 
 function styleOf(verdict: AbVerdict, style: Style): (text: string) => string {
@@ -212,22 +204,23 @@ function styleOf(verdict: AbVerdict, style: Style): (text: string) => string {
   }
 }
 
+const COUNTED: readonly (readonly [AbVerdict, string])[] = [
+  ['significant', 'significant'],
+  ['notABottleneck', 'no bottleneck'],
+  ['unclear', 'unclear'],
+  ['failed', 'without a result'],
+];
+
 function overallText({ cells, overall }: AbOutput): string {
   const counted = cells.filter(({ verdict }) => verdict !== 'failed').length;
   const size =
     overall.ciPercent === null
       ? ''
-      : ` (${gainText(overall.gainPercent)}, 95 % interval ${intervalText(overall.ciPercent)})`;
+      : ` (${formatPercent(overall.gainPercent)}, 95 % interval ${intervalText(overall.ciPercent)})`;
   if (cells.length === 1) return `${verdictText(overall)}${size}`;
-  const of = (verdict: AbVerdict, words: string): string => {
+  const each = COUNTED.flatMap(([verdict, words]) => {
     const number = cells.filter((cell) => cell.verdict === verdict).length;
-    return number === 0 ? '' : `${number} ${words}`;
-  };
-  const each = [
-    of('significant', 'significant'),
-    of('notABottleneck', 'no bottleneck'),
-    of('unclear', 'unclear'),
-    of('failed', 'without a result'),
-  ].filter((part) => part !== '');
+    return number === 0 ? [] : [`${number} ${words}`];
+  });
   return `${verdictText(overall)}${size} in the mean of ${count(counted, 'cell')}: ${each.join(', ')}`;
 }

@@ -35,14 +35,27 @@ export async function worker(options: WorkerOptions, io: Io): Promise<ExitCode> 
   // Slurm starts a job whose folder is missing in /tmp.
   const plan = await folder.readPlan();
   const identity = taskIdentity(io.env);
-  if (identity?.arrayIndex === undefined || identity.arrayIndex === null) {
+  if (identity === null) {
     throw new UsageError(
       'bench slurm worker runs inside a job array of Slurm: `bench run MATRIX --executor slurm` submits it',
     );
   }
   const shard = options.shardOffset + identity.arrayIndex;
   if (plan.shards[shard] === undefined) throw new UsageError(`shard ${shard}: the plan has ${plan.shards.length}`);
-  const attempt = newAttempt(plan, shard, identity, io);
+  const attempt: ShardAttempt = {
+    schemaVersion: 1,
+    planSha256: plan.sha256,
+    shard,
+    ...identity.attempt,
+    startedAt: io.now().toISOString(),
+    endedAt: null,
+    outcome: 'working',
+    signal: null,
+    exitCode: null,
+    problem: null,
+    takenUp: 0,
+    runs: {},
+  };
   try {
     await measureOnce(folder, plan, attempt, io);
     return EXIT_CODES.fine;
@@ -62,26 +75,6 @@ export async function worker(options: WorkerOptions, io: Io): Promise<ExitCode> 
       { cause: error },
     );
   }
-}
-
-function newAttempt(plan: RunPlan, shard: number, { jobId, node, restart, task }: TaskIdentity, io: Io): ShardAttempt {
-  return {
-    schemaVersion: 1,
-    planSha256: plan.sha256,
-    shard,
-    jobId,
-    restart,
-    task,
-    node,
-    startedAt: io.now().toISOString(),
-    endedAt: null,
-    outcome: 'working',
-    signal: null,
-    exitCode: null,
-    problem: null,
-    takenUp: 0,
-    runs: {},
-  };
 }
 
 async function measureOnce(folder: RunFolder, plan: RunPlan, attempt: ShardAttempt, io: Io): Promise<void> {
@@ -128,31 +121,15 @@ function ended(attempt: ShardAttempt, io: Io, how: Partial<ShardAttempt>): Shard
   return { ...attempt, exitCode: EXIT_CODES.fine, endedAt: io.now().toISOString(), ...how };
 }
 
-/** Which attempt this process is, by what Slurm says in its environment. */
-interface TaskIdentity {
-  readonly jobId: string;
-  readonly restart: number;
-  readonly arrayIndex: number | null;
-  /** `8_3`; null outside an array. */
-  readonly task: string | null;
-  readonly node: string;
-}
-
-/** Null outside a job. */
-function taskIdentity(env: EnvironmentVariables): TaskIdentity | null {
-  const jobId = env['SLURM_JOB_ID'] ?? '';
-  if (!/^\d+$/.test(jobId)) return null;
-  const array = env['SLURM_ARRAY_JOB_ID'] ?? '';
-  const index = env['SLURM_ARRAY_TASK_ID'] ?? '';
-  // The first attempt has no such variable.
-  const restart = Number(env['SLURM_RESTART_COUNT'] ?? 0);
-  return {
-    jobId,
-    restart: Number.isInteger(restart) && restart >= 0 ? restart : 0,
-    arrayIndex: /^\d+$/.test(index) ? Number(index) : null,
-    task: /^\d+$/.test(array) && /^\d+$/.test(index) ? `${array}_${index}` : null,
-    node: env['SLURMD_NODENAME'] || hostname(),
-  };
+/** Which attempt this process is, by what Slurm says in its environment; null outside a job array. */
+function taskIdentity(env: EnvironmentVariables) {
+  const number = (name: string): string | undefined => /^\d+$/.exec(env[name] ?? '')?.[0];
+  const [jobId, array, index] = ['SLURM_JOB_ID', 'SLURM_ARRAY_JOB_ID', 'SLURM_ARRAY_TASK_ID'].map(number);
+  if (jobId === undefined || index === undefined) return null;
+  const task = array === undefined ? null : `${array}_${index}`;
+  // The first attempt has no count.
+  const restart = Number(number('SLURM_RESTART_COUNT') ?? 0);
+  return { arrayIndex: Number(index), attempt: { jobId, restart, task, node: env['SLURMD_NODENAME'] || hostname() } };
 }
 
 /**
