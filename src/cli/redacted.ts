@@ -8,14 +8,8 @@ import { openStoreToRead } from '../store/file/open.ts';
 import type { Io } from './io.ts';
 import { migrationsFolder, storePath } from './store-location.ts';
 
-export interface RedactedOutput {
-  /** The same, but that results are held back. */
-  readonly io: Io;
-  readonly flush: () => void;
-}
-
 /** Holds back what a command prints as its result, until all of it is there to be redacted. */
-export function redacted(io: Io, options: { readonly db?: string }): RedactedOutput {
+export function redacted(io: Io, options: { readonly db?: string }) {
   let held = '';
   const flush = (): void => {
     if (held === '') return;
@@ -23,7 +17,7 @@ export function redacted(io: Io, options: { readonly db?: string }): RedactedOut
     io.out(redactedJson(held, redaction) ?? redaction.text(held));
     held = '';
   };
-  return { io: { ...io, out: (text) => (held += text) }, flush };
+  return { io: { ...io, out: (text: string) => (held += text) }, flush };
 }
 
 /** What hides the names of this machine, and of all machines that the store knows. @param output all that will be printed */

@@ -98,12 +98,6 @@ export interface MatrixHarness extends PlannedHarness {
   readonly estimateS: number;
 }
 
-/** A cell of an A/B experiment: A and B of the same pair are measured one right after the other. */
-export interface ExperimentSide {
-  readonly pair: string;
-  readonly marks: readonly RunMark[];
-}
-
 /** One cell with all that is needed to measure it. */
 export interface MatrixCell {
   readonly cell: KeyedCell;
@@ -120,7 +114,8 @@ export interface MatrixCell {
   readonly precisionAt: SourcePosition;
   /** What people say of its model: kept with its runs, no part of what it is. */
   readonly notes: readonly string[];
-  readonly side?: ExperimentSide;
+  /** Of an A/B experiment: A and B of the same pair are measured one right after the other. */
+  readonly side?: { readonly pair: string; readonly marks: readonly RunMark[] };
 }
 
 export interface Matrix {

@@ -15,7 +15,6 @@ import { saveSweep } from '../store/sweeps/sweeps.ts';
 import { breathe, type Io } from '../cli/io.ts';
 import { findRuns, nothingIn } from './find-runs.ts';
 import { migrationsFolder, toolVersion } from '../cli/store-location.ts';
-import type { StatedCell } from '../trtexec/cell-of-run.ts';
 
 /** Files that a folder of a run holds, maybe compressed. */
 const RUN_FILES = /^(?:run\.json|stdout\.log|profile\.json|layers\.json)(?:\.(?:gz|zst|br))?$/;
@@ -166,22 +165,11 @@ function saveRuns(writer: RunWriter, { sweepId }: Sweep, runs: readonly ReadRun[
   });
 }
 
-/** What one of two files is told, because only the other says it. */
-interface Borrowed {
-  readonly stated: StatedCell;
-  readonly note: string;
-}
-
 /**
  * Reports that lie alone say little of their cells. Of two that are compared, one is taken to be of the precision and the
  * shapes that the other states; null where there is nothing to take over.
  */
-function borrowedFor(
-  name: string,
-  runs: readonly ReadRun[],
-  otherName: string,
-  others: readonly ReadRun[],
-): Borrowed | null {
+function borrowedFor(name: string, runs: readonly ReadRun[], otherName: string, others: readonly ReadRun[]) {
   if (![...runs, ...others].every(({ manifest }) => manifest.lone?.kind === 'report')) return null;
   const [own, other] = [runs.map(cellOf), others.map(cellOf)];
   const precision = own.every(isUnstated) ? only(other.map((cell) => cell.precision)) : null;

@@ -6,17 +6,11 @@ import type { Look } from './look.ts';
 import { type Column, renderTable } from './table.ts';
 import { wrapWords } from './text-width.ts';
 
-export interface CellColumns<Row> {
-  readonly columns: Column<Row>[];
-  /** What all cells share and no column repeats; null when there is nothing. */
-  readonly caption: string | null;
-}
-
 /**
  * The columns that say which cell a row is about; the same in every table. What is the same in all rows is said once,
  * above, so that the columns have room for what differs.
  */
-export function cellColumns<Row>(rows: readonly Row[], cellOf: (row: Row) => KeyedCell): CellColumns<Row> {
+export function cellColumns<Row>(rows: readonly Row[], cellOf: (row: Row) => KeyedCell) {
   const cells = rows.map(cellOf);
   const words = cells.map((cell) => new Set(optionList(cell)));
   const common = [...(words[0] ?? [])].filter((word) => words.every((set) => set.has(word)));

@@ -71,17 +71,11 @@ interface TypedWord {
   readonly kept: number;
 }
 
-interface TypedLine {
-  readonly words: readonly string[];
-  /** Null when it is written in a way that nothing can be put behind it. */
-  readonly current: TypedWord | null;
-}
-
 /**
  * Splits what was typed so far as bash does, as far as no variable or command in it would have to be evaluated.
  * @param breaks `$COMP_WORDBREAKS`: bash replaces from behind the last of these
  */
-export function readTypedLine(line: string, breaks: string): TypedLine {
+export function readTypedLine(line: string, breaks: string) {
   const words: string[] = [];
   let word = new WordReader(breaks);
   for (const character of line) {

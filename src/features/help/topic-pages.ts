@@ -221,18 +221,13 @@ function descriptionOf(schema: unknown): string {
   return typeof text === 'string' ? text : descriptionOf(schema['items']);
 }
 
-interface HelpTopic {
-  readonly name: string;
-  readonly description: string;
-}
-
-export const GENERAL_TOPICS: readonly HelpTopic[] = [
+export const GENERAL_TOPICS = [
   { name: 'words', description: 'what bench calls things' },
   { name: 'metrics', description: 'every number, where it comes from and when it deceives' },
   { name: 'matrix', description: 'all that may stand in a matrix file' },
   { name: 'exit-codes', description: 'what the exit code says' },
 ];
 
-export function metricTopics(): HelpTopic[] {
+export function metricTopics() {
   return EXPLAINED_NUMBERS.map((name) => ({ name, description: metricText(name).label }));
 }

@@ -6,13 +6,8 @@ import { draftShapes } from './draft-shapes.ts';
 import { posix } from 'node:path';
 import { isOneOf } from '../../text/unknown-values.ts';
 
-interface DraftedModels {
-  readonly models: readonly DraftModel[];
-  readonly skipped: readonly SkippedFile[];
-}
-
 /** What a matrix can say of the ONNX files that were found, on a machine that can do so much. */
-export function draftModels(found: readonly FoundModel[], possibilities: Possibilities): DraftedModels {
+export function draftModels(found: readonly FoundModel[], possibilities: Possibilities) {
   const models: DraftModel[] = [];
   const skipped: SkippedFile[] = [];
   for (const group of groupModels(found)) {

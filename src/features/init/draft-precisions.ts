@@ -10,11 +10,6 @@ export interface Possibilities {
   readonly hasModelopt: boolean;
 }
 
-interface DraftedPrecisions {
-  readonly chosen: readonly DraftPrecision[];
-  readonly others: readonly DraftPrecision[];
-}
-
 /** The precision that a model is in by itself, or why it has none that trtexec knows. */
 export function ownPrecision(facts: OnnxFacts): Precision | null {
   const [quantized] = facts.quantizedTypes;
@@ -42,7 +37,7 @@ export function canRun(precision: Precision, version: TensorrtVersion | null): b
 }
 
 /** The base model as it is, and what can be made of it here. */
-export function draftPrecisions(own: Precision, { version, hasModelopt }: Possibilities): DraftedPrecisions {
+export function draftPrecisions(own: Precision, { version, hasModelopt }: Possibilities) {
   const self: DraftPrecision = { precision: own, source: { kind: 'word', word: 'onnx' }, why: 'the model as it is' };
   if (own !== 'fp32') return { chosen: [self], others: [] };
   const made = (['fp16', 'bf16', 'int8', 'fp8', 'int4'] as const)

@@ -77,12 +77,6 @@ export async function lookAround(stated: string | undefined, io: Io): Promise<Su
   };
 }
 
-interface FoundModels {
-  readonly models: readonly FoundModel[];
-  readonly skipped: readonly SkippedFile[];
-  readonly note: string | null;
-}
-
 /** More models than this, which nobody named, are a collection and not a matrix. */
 const MAX_FOUND = 24;
 
@@ -91,7 +85,7 @@ const MAX_FOUND = 24;
  * @param matrixFolder the folder of the matrix: paths are stated from there
  * @throws UsageError when there is none
  */
-export async function findModels(places: readonly string[], matrixFolder: string, io: Io): Promise<FoundModels> {
+export async function findModels(places: readonly string[], matrixFolder: string, io: Io) {
   const asked = places.length === 0 ? ['.'] : places;
   const searched = asked.map((place) => searchedIn(place, io));
   const files = [...new Set(searched.flatMap((each) => each.files))];

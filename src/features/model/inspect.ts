@@ -57,14 +57,8 @@ function inspectWarnings(facts: OnnxFacts): string[] {
   ];
 }
 
-interface SuggestedShapes {
-  readonly shapes: string;
-  /** `--shapes=…` with 1 for each dynamic dimension, as a shell reads it; null when trtexec takes none. */
-  readonly trtexecFlag: string | null;
-}
-
 /** Shapes for the inputs with dynamic dimensions; only they need any. */
-function suggestedShapes({ inputs }: OnnxFacts): SuggestedShapes {
+function suggestedShapes({ inputs }: OnnxFacts) {
   const dynamic = inputs.flatMap(({ name, shape }) =>
     shape === null || shape.every((dimension) => typeof dimension === 'number') ? [] : [{ name, shape }],
   );

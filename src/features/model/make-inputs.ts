@@ -44,14 +44,14 @@ async function inputsOf(model: string, shapes: Shapes, io: Io): Promise<readonly
     throw new UsageError(`${printable(model)}: ${onnxProblem(error)}`, { cause: error });
   });
   const wanted = wantedInputs(facts.inputs, shapes, Object.keys(ELEMENT_CODINGS));
-  if (wanted.kind === 'problem') throw new UsageError(`${printable(model)}: ${wanted.problem}`);
-  const named = wanted.inputs.find(({ name }) => name.includes(','));
+  if (typeof wanted === 'string') throw new UsageError(`${printable(model)}: ${wanted}`);
+  const named = wanted.find(({ name }) => name.includes(','));
   if (named !== undefined) {
     throw new UsageError(
       `${printable(model)}: trtexec cannot be told of an input with a comma in its name (${printable(named.name)})`,
     );
   }
-  return wanted.inputs;
+  return wanted;
 }
 
 /** A number that a type cannot hold would be another one in the file. */

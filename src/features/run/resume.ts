@@ -6,7 +6,6 @@ import { printable } from '../../text/printable.ts';
 import { BISECT_BRANCH, type Sweep } from '../../records/sweep.ts';
 import { readStoredPlan, type StoredPlan } from '../../run/stored-plan.ts';
 import { shellQuote } from '../../text/shell-quote.ts';
-import type { TrtexecProgram } from '../../trtexec/program/trtexec-program.ts';
 import { sweepLockHolder } from '../../run/sweep-lock.ts';
 import { artefactsFolderOf } from '../../artefacts/layout.ts';
 import type { OpenStore, StoreDatabase } from '../../store/file/open.ts';
@@ -22,22 +21,11 @@ import type { Matrix } from '../../matrix/matrix.ts';
 import { builtModelsOf, environmentsOf } from '../../store/sweeps/environments.ts';
 import type { Machine } from '../../machine/machine.ts';
 
-interface Resumable {
-  readonly sweep: Sweep;
-  readonly stored: StoredPlan;
-  readonly program: TrtexecProgram;
-}
-
 /**
  * The sweep to go on with: the one that was named, else the newest that did not finish (of this matrix, if one was
  * given). Null when every sweep is finished.
  */
-export function resumable(
-  { db, path }: OpenStore,
-  matrixPath: string | undefined,
-  asked: string | true,
-  io: Io,
-): Resumable | null {
+export function resumable({ db, path }: OpenStore, matrixPath: string | undefined, asked: string | true, io: Io) {
   const matrix = matrixPath === undefined ? null : readMatrix(matrixPath, io).name;
   const sweep = asked === true ? newestUnfinished(db, artefactsFolderOf(path), matrix) : namedSweep(db, asked);
   if (sweep === null) return null;

@@ -4,44 +4,32 @@ import { type OnnxTensorInfo, shapeText } from '../../tools/onnx/facts.ts';
 import { printable } from '../../text/printable.ts';
 import { didYouMean } from '../../text/nearest.ts';
 
-export type WantedInputs =
-  | { readonly kind: 'inputs'; readonly inputs: readonly WantedInput[] }
-  | { readonly kind: 'problem'; readonly problem: string };
-
-/** The inputs of a model with whole shapes: those that are stated, where the model leaves any open. */
+/** The inputs with whole shapes: the stated ones, where the model leaves any open; a text says what is wrong. */
 export function wantedInputs(
   inputs: readonly OnnxTensorInfo[],
   stated: Shapes,
   types: readonly string[],
-): WantedInputs {
+): readonly WantedInput[] | string {
   const names = inputs.map(({ name }) => name);
   const unknown = Object.keys(stated).find((name) => !names.includes(name));
   if (unknown !== undefined) {
     const listed = names.map((name) => printable(name)).join(', ');
-    return problem(
-      `the model has no input ${printable(unknown)} (it has ${listed || 'none'})${printable(didYouMean(unknown, names))}`,
-    );
+    return `the model has no input ${printable(unknown)} (it has ${listed || 'none'})${printable(didYouMean(unknown, names))}`;
   }
   const wanted: WantedInput[] = [];
   const open: string[] = [];
   for (const input of inputs) {
     const read = wholeShape(input, stated[input.name]);
-    if (typeof read === 'string') return problem(read);
+    if (typeof read === 'string') return read;
     if (!types.includes(input.elementType)) {
-      return problem(
-        `input ${printable(input.name)} is ${input.elementType}, which TensorRT takes at no input (it takes ${types.join(', ')})`,
-      );
+      return `input ${printable(input.name)} is ${input.elementType}, which TensorRT takes at no input (it takes ${types.join(', ')})`;
     }
     if (read === null) open.push(example(input));
     else wanted.push({ name: input.name, elementType: input.elementType, shape: read });
   }
-  if (open.length === 0) return { kind: 'inputs', inputs: wanted };
+  if (open.length === 0) return wanted;
   const all = [...wanted.flatMap(({ name, shape }) => (name in stated ? [`${name}:${shape.join('x')}`] : [])), ...open];
-  return problem(`the model leaves sizes open: add --shapes ${printable(all.join(','))}`);
-}
-
-function problem(text: string): WantedInputs {
-  return { kind: 'problem', problem: text };
+  return `the model leaves sizes open: add --shapes ${printable(all.join(','))}`;
 }
 
 /** Null where a size is open; a text says what is wrong. */

@@ -6,12 +6,6 @@ import { comparedWith } from './assign-gpus.ts';
 /** What a build adds to a shard, about: from seconds for a small network to many minutes. */
 const BUILD_ESTIMATE_S = 60;
 
-export interface ShardedPlan {
-  /** The plan with an engine of its own for each shard: tasks on different machines build for themselves. */
-  readonly plan: Plan;
-  readonly shards: readonly Shard[];
-}
-
 interface Group {
   readonly cells: readonly PlannedCell[];
   readonly runsS: number;
@@ -23,7 +17,7 @@ interface Group {
  * @param shardS what a shard takes, about
  * @param buildsTakeTime false for recordings
  */
-export function shardPlan(plan: Plan, shardS: number, buildsTakeTime: boolean): ShardedPlan {
+export function shardPlan(plan: Plan, shardS: number, buildsTakeTime: boolean) {
   const packed = packGroups(groupsOf(plan), shardS, buildsTakeTime ? BUILD_ESTIMATE_S : 0);
   const shards: Shard[] = packed.map(({ groups, estimateS }, index) => ({
     index,

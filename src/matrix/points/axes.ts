@@ -80,10 +80,10 @@ function axisValues(name: string, value: unknown, path: SourcePath, list: Mistak
   }
   if (typeof value === 'number') return [{ kind: 'number', number: value }];
   const range = readRange(String(value));
-  if (range.kind === 'values') return range.values.map((number) => ({ kind: 'number', number }));
+  if (typeof range !== 'string') return range.map((number) => ({ kind: 'number', number }));
   // A harness may take words; where a dimension is meant, `points.ts` says that it needs a number.
   if (isWord(String(value))) return [{ kind: 'word', word: String(value) }];
-  list.add(path, `${name}: ${range.problem}`);
+  list.add(path, `${name}: ${range}`);
   return [];
 }
 
@@ -163,30 +163,26 @@ export function productSize(axes: Axes): number {
 const MAX_VALUES = 1000;
 const RANGE = /^(\d+)\.\.(\d+)(?:([*+])(\d+))?$/;
 
-type RangeReading =
-  | { readonly kind: 'values'; readonly values: readonly number[] }
-  | { readonly kind: 'faulty'; readonly problem: string };
-
-/** `1..8`, `0..512+64`, `1..1024*2`: from, to, and the step that is added or multiplied with. */
-export function readRange(text: string): RangeReading {
+/** `1..8`, `0..512+64`, `1..1024*2`: from, to, and the step that is added or multiplied with; a text says what is wrong. */
+export function readRange(text: string): number[] | string {
   const match = RANGE.exec(text.replaceAll(' ', ''));
   if (match === null) {
-    return { kind: 'faulty', problem: `"${text}" is neither a number nor a range such as 1..1024*2` };
+    return `"${text}" is neither a number nor a range such as 1..1024*2`;
   }
   const from = Number(match[1]);
   const to = Number(match[2]);
   const step = Number(match[4] ?? 1);
   const multiplies = match[3] === '*';
-  if (to < from) return { kind: 'faulty', problem: `"${text}" ends before it begins` };
+  if (to < from) return `"${text}" ends before it begins`;
   if (step < 1 || (multiplies && (step < 2 || from < 1))) {
-    return { kind: 'faulty', problem: `"${text}" never ends` };
+    return `"${text}" never ends`;
   }
   const values: number[] = [];
   for (let value = from; value <= to; value = multiplies ? value * step : value + step) {
     values.push(value);
     if (values.length > MAX_VALUES) {
-      return { kind: 'faulty', problem: `"${text}" has more than ${MAX_VALUES} values` };
+      return `"${text}" has more than ${MAX_VALUES} values`;
     }
   }
-  return { kind: 'values', values };
+  return values;
 }

@@ -50,7 +50,7 @@ function refuseWords(stated: unknown, path: SourcePath, list: MistakeList): void
     if (typeof value !== 'string' || !isWord(value)) return;
     const range = readRange(value);
     const at = Array.isArray(stated) ? [...path, index] : path;
-    if (range.kind === 'faulty') list.add(at, `${String(path.at(-1))}: ${range.problem}`);
+    if (typeof range === 'string') list.add(at, `${String(path.at(-1))}: ${range}`);
   });
 }
 

@@ -6,18 +6,13 @@ import { didYouMean } from '../../text/nearest.ts';
 
 type Limit = 'min' | 'opt' | 'max';
 
-interface ShapeRun {
-  readonly shapes: Shapes;
-  readonly dimensions: Readonly<Record<string, number>>;
-}
-
 interface BuildShapesInput {
   readonly template: ShapeSet;
   readonly build: BuildFile;
   /** Where a limit that is missing would stand. */
   readonly path: SourcePath;
   /** Every run shape of the model in the whole matrix: a filter must not change the engine. */
-  readonly runs: readonly ShapeRun[];
+  readonly runs: readonly { readonly shapes: Shapes; readonly dimensions: Readonly<Record<string, number>> }[];
 }
 
 /**

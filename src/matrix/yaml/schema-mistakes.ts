@@ -14,14 +14,6 @@ import {
 } from './source-node.ts';
 import { didYouMean } from '../../text/nearest.ts';
 
-export interface SchemaReading<File> {
-  /** What is well formed; null when nothing is. */
-  readonly file: File | null;
-  /** The source without the parts that are not. */
-  readonly source: SourceNode;
-  readonly mistakes: readonly Mistake[];
-}
-
 /** Each round removes what the last one found; more than a few mean that nothing sensible is left. */
 const MAX_ROUNDS = 10;
 
@@ -29,7 +21,7 @@ const MAX_ROUNDS = 10;
  * Checks the form of a file, of a matrix mostly, and finds every mistake at once: the faulty parts are taken out and the rest is checked
  * again, so that one wrong word does not hide another, nor the mistakes of meaning that are looked for afterwards.
  */
-export function readSchema<File>(root: SourceNode, schema: z.ZodType<File>): SchemaReading<File> {
+export function readSchema<File>(root: SourceNode, schema: z.ZodType<File>) {
   const mistakes: Mistake[] = [];
   let source = root;
   for (let round = 0; round < MAX_ROUNDS; round += 1) {

@@ -7,13 +7,8 @@ import { emptyMap, type SourceEntry, type SourceNode } from './source-node.ts';
 const MAX_NODES = 100_000;
 const MAX_DEPTH = 100;
 
-export interface YamlReading {
-  readonly root: SourceNode;
-  readonly mistakes: readonly Mistake[];
-}
-
 /** YAML 1.2 text as nodes that know their places, with every syntax error. */
-export function readYaml(file: string, text: string): YamlReading {
+export function readYaml(file: string, text: string) {
   const lineCounter = new LineCounter();
   const document = parseDocument(text, { lineCounter, prettyErrors: false, merge: true });
   const mistakes = [...document.errors, ...document.warnings].map(({ pos, message }) => ({
