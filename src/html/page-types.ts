@@ -1,6 +1,70 @@
-import type { TrendMark } from '../judge/trend.ts';
-import type { CellSamples, LeftOut, ReportLayers, ReportLayersDiff } from './cell-data.ts';
-import type { NumberColumn, RunLengths } from './columns.ts';
+import type { SampleHistogram } from './histogram.ts';
+
+/** Over the runs of one night, in the unit of the metric. */
+export interface ReportNight {
+  readonly value: number;
+  readonly least: number;
+  readonly most: number;
+  readonly runs: number;
+  /** Place among the environments; null when that is not known. */
+  readonly environment: number | null;
+}
+
+export interface LeftOut {
+  readonly night: number;
+  readonly reason: string;
+  readonly runs: number;
+}
+
+export interface CellSamples {
+  /** The night whose runs these are; null when the cell was never measured. */
+  readonly night: number | null;
+  /** Null when no run of that night kept its samples. */
+  readonly histogram: SampleHistogram | null;
+  /** Runs whose samples cannot be read. */
+  readonly unreadable: number;
+}
+
+export interface ReportLayers {
+  readonly runId: string;
+  readonly night: number | null;
+  /** Queries that the profiler saw; null when only names and kernels are known. */
+  readonly iterations: number | null;
+  readonly totalMs: number;
+  readonly layers: readonly ReportLayer[];
+  /** Those that are too small to be drawn one by one. */
+  readonly rest: { readonly layers: number; readonly ms: number };
+  readonly notes: readonly string[];
+}
+
+interface ReportLayer {
+  readonly label: string;
+  readonly block: string;
+  readonly purpose: string;
+  readonly type: string;
+  readonly precision: string;
+  readonly tactic: string;
+  readonly ms: number;
+}
+
+export interface ReportLayersDiff {
+  /** What stands against what, in words. */
+  readonly title: string;
+  readonly baseMs: number;
+  readonly headMs: number;
+  readonly rows: readonly ReportLayerChange[];
+  readonly moreRows: number;
+  readonly moreMs: number;
+}
+
+interface ReportLayerChange {
+  readonly change: string;
+  readonly label: string;
+  readonly detail: string;
+  readonly layers: readonly [number, number];
+  readonly baseMs: number;
+  readonly headMs: number;
+}
 
 /** What the script of the page draws from: the same as `ReportData`, in columns, with texts that are safe to show. */
 export interface PageData {
@@ -13,7 +77,7 @@ export interface PageData {
 }
 
 /** One entry for each sweep, the oldest first. */
-export interface PageSweeps {
+interface PageSweeps {
   readonly ids: readonly string[];
   /** `2026-03-04 02:00`, or nothing where no time is known. */
   readonly starts: readonly string[];
@@ -27,25 +91,28 @@ export interface PageCell {
   readonly metric: string;
   readonly unit: string;
   readonly betterIs: 'lower' | 'higher';
-  readonly values: NumberColumn;
-  /** How far the least and the most of the runs lie from the value; same decimals, never negative. */
-  readonly below: readonly (number | null)[];
-  readonly above: readonly (number | null)[];
-  readonly runs: RunLengths;
-  readonly environments: RunLengths;
-  readonly marks: readonly TrendMark[];
+  readonly nights: readonly (PageNight | null)[];
+  readonly marks: readonly PageMark[];
   readonly leftOut: readonly LeftOut[];
   readonly samples: CellSamples;
   readonly layers: PageLayers | null;
   readonly diffs: readonly PageDiff[];
 }
 
+/** What became of the line at a night: the place of it, and what is said. */
+interface PageMark {
+  readonly step: number;
+  readonly kind: 'slower' | 'faster' | 'environment' | 'baseline';
+  readonly text: string;
+  readonly breaksLine: boolean;
+}
+
+/** A year of cells has tens of thousands of them: fields without their names. */
+export type PageNight = readonly [value: number, least: number, most: number, runs: number, environment: number | null];
+
 /** Texts are places in `texts`. */
-export interface PageLayers extends Pick<
-  ReportLayers,
-  'runId' | 'night' | 'iterations' | 'totalMs' | 'rest' | 'notes'
-> {
-  readonly ms: NumberColumn;
+export interface PageLayers extends Omit<ReportLayers, 'layers'> {
+  readonly ms: readonly number[];
   readonly labels: readonly number[];
   readonly blocks: readonly number[];
   readonly purposes: readonly number[];
@@ -54,13 +121,13 @@ export interface PageLayers extends Pick<
   readonly tactics: readonly number[];
 }
 
-export interface PageDiff extends Pick<ReportLayersDiff, 'title' | 'baseMs' | 'headMs' | 'moreRows' | 'moreMs'> {
+export interface PageDiff extends Omit<ReportLayersDiff, 'rows'> {
   readonly changes: readonly number[];
   readonly labels: readonly number[];
   readonly details: readonly number[];
   readonly layers: readonly (readonly [number, number])[];
-  readonly base: NumberColumn;
-  readonly head: NumberColumn;
+  readonly base: readonly number[];
+  readonly head: readonly number[];
 }
 
 export interface PageWorkload {

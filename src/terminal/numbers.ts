@@ -1,5 +1,3 @@
-import type { Deployment } from '../judge/deployment.ts';
-
 const NOTHING = '–';
 /** 10 ns: what is finer than that is no property of an inference. */
 const MS_DECIMALS = 5;
@@ -65,12 +63,16 @@ export function formatDecibels(sqnrDb: number | null): string {
   return sqnrDb === null ? 'equal' : `${sqnrDb.toFixed(1)} dB`;
 }
 
-export function isDerived({ throughputFrom }: Pick<Deployment, 'throughputFrom'>): boolean {
+interface Throughput {
+  readonly throughputFrom: string | null;
+}
+
+export function isDerived({ throughputFrom }: Throughput): boolean {
   return throughputFrom === 'medianLatency';
 }
 
 /** The `~` says that nobody counted it. */
-export function derivedText(one: Pick<Deployment, 'throughputFrom'>, value: number | null, digits?: number): string {
+export function derivedText(one: Throughput, value: number | null, digits?: number): string {
   return `${isDerived(one) ? '~' : ''}${formatNumber(value, digits)}`;
 }
 

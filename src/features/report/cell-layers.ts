@@ -5,7 +5,7 @@ import { type LayerFacts, layerFactsOf } from '../../layers/layer-facts.ts';
 import { layerLabel } from '../../layers/layer-label.ts';
 import { sumMs } from '../../layers/summarize-layers.ts';
 import type { KeyedCell } from '../../records/cell.ts';
-import type { ReportLayers, ReportLayersDiff } from '../../html/cell-data.ts';
+import type { ReportLayers, ReportLayersDiff } from '../../html/page-types.ts';
 import { PURPOSE_WORDS } from '../../terminal/words.ts';
 import { CHANGE_WORDS } from '../layers/index.ts';
 import { type LayerRun, layerRunsOfCell } from '../../store/runs/layer-runs.ts';

@@ -1,7 +1,8 @@
 import type { CellNights } from '../../judge/gate/judge-cell.ts';
 import type { TrendStep } from '../../judge/trend.ts';
 import type { Sweep } from '../../records/sweep.ts';
-import type { CellSamples, LeftOut, ReportCell, ReportNight } from '../../html/cell-data.ts';
+import type { CellSamples, LeftOut, ReportNight } from '../../html/page-types.ts';
+import type { ReportCell } from './page/report-data.ts';
 import { histogramOf, type RunSamples } from '../../html/histogram.ts';
 import { cellRunsOf } from '../../store/runs/cell-runs.ts';
 import { type CellRun, isMeasured } from '../../records/run.ts';

@@ -1,6 +1,4 @@
-import { columnValues, fromRunLengths } from '../columns.ts';
-import type { ReportNight } from '../cell-data.ts';
-import type { PageCell, PageData } from '../page-types.ts';
+import type { PageCell, PageData, PageNight, ReportNight } from '../page-types.ts';
 import { byId } from './dom.ts';
 
 export function readPageData(): PageData {
@@ -11,28 +9,13 @@ export function readPageData(): PageData {
 const known = new WeakMap<PageCell, readonly (ReportNight | null)[]>();
 
 export function nightsOf(cell: PageCell): readonly (ReportNight | null)[] {
-  const found = known.get(cell) ?? decode(cell);
+  const found = known.get(cell) ?? cell.nights.map((night) => (night === null ? null : nightFrom(night)));
   known.set(cell, found);
   return found;
 }
 
-function decode(cell: PageCell): (ReportNight | null)[] {
-  const { decimals } = cell.values;
-  const below = columnValues({ decimals, integers: cell.below });
-  const above = columnValues({ decimals, integers: cell.above });
-  const runs = fromRunLengths(cell.runs);
-  const environments = fromRunLengths(cell.environments);
-  return columnValues(cell.values).map((value, night) =>
-    value === null
-      ? null
-      : {
-          value,
-          least: value - (below[night] ?? 0),
-          most: value + (above[night] ?? 0),
-          runs: runs[night] ?? 0,
-          environment: environments[night] ?? null,
-        },
-  );
+function nightFrom([value, least, most, runs, environment]: PageNight): ReportNight {
+  return { value, least, most, runs, environment };
 }
 
 export function nightName({ sweeps }: PageData, night: number): string {

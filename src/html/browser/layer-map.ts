@@ -1,4 +1,3 @@
-import { columnValues } from '../columns.ts';
 import type { PageData, PageLayers } from '../page-types.ts';
 import { formatMs, formatNumber, formatPercent } from '../../terminal/numbers.ts';
 import { element, svg } from './dom.ts';
@@ -18,7 +17,7 @@ export type Colouring = 'precision' | 'type' | 'block' | 'purpose';
 /** The layers as areas, by their share of the time. */
 export function layerMap(data: PageData, layers: PageLayers, by: Colouring): HTMLElement {
   const { texts } = data;
-  const ms = columnValues(layers.ms).map((value) => value ?? 0);
+  const { ms } = layers;
   const column = { precision: layers.precisions, type: layers.types, block: layers.blocks, purpose: layers.purposes }[
     by
   ];

@@ -1,5 +1,4 @@
 import { formatMs, formatNumber, formatPercent } from '../../terminal/numbers.ts';
-import { columnValues } from '../columns.ts';
 import type { PageCell, PageData, PageDiff, PageLayers } from '../page-types.ts';
 import { nightName } from './data.ts';
 import { element, picker, svg, tableBehind, textTable } from './dom.ts';
@@ -48,14 +47,14 @@ function summary({ iterations, totalMs, runId, rest }: PageLayers, night: string
 function layerTable(data: PageData, layers: PageLayers): HTMLElement {
   const { texts } = data;
   const text = (column: readonly number[], place: number): string => texts[column[place] ?? -1] ?? '';
-  const rows = columnValues(layers.ms).map((ms, place) => [
+  const rows = layers.ms.map((ms, place) => [
     text(layers.labels, place),
     text(layers.purposes, place),
     text(layers.types, place),
     text(layers.precisions, place),
     text(layers.tactics, place),
     formatMs(ms),
-    layers.totalMs > 0 ? formatPercent(((ms ?? 0) / layers.totalMs) * 100, false) : '–',
+    layers.totalMs > 0 ? formatPercent((ms / layers.totalMs) * 100, false) : '–',
   ]);
   if (layers.rest.layers > 0) {
     rows.push([`${layers.rest.layers} smaller layers`, '', '', '', '', formatMs(layers.rest.ms), '']);
@@ -104,9 +103,8 @@ function layerDiff(data: PageData, diffs: readonly PageDiff[]): HTMLElement {
 }
 
 function diffTable({ texts }: PageData, diff: PageDiff): HTMLElement {
-  const base = columnValues(diff.base);
-  const head = columnValues(diff.head);
-  const deltas = base.map((value, place) => (head[place] ?? 0) - (value ?? 0));
+  const { base, head } = diff;
+  const deltas = base.map((ms, place) => (head[place] ?? 0) - ms);
   const most = Math.max(1e-9, ...deltas.map(Math.abs));
   const rows = deltas.map((delta, place) => [
     texts[diff.labels[place] ?? -1] ?? '',

@@ -1,10 +1,9 @@
 import { cellLabel } from '../../../text/cell-label.ts';
 import { metricOf } from '../../../records/metric.ts';
 import { formatNumber, formatPercent } from '../../../terminal/numbers.ts';
-import type { ReportCell } from '../../../html/cell-data.ts';
+import type { ReportCell, ReportData } from './report-data.ts';
 import { cellWords } from './cells-view.ts';
 import { type Markup, markup, shortened } from '../../../html/markup.ts';
-import type { ReportData } from './report-data.ts';
 
 type Change = { readonly percent: number; readonly isSlower: boolean; readonly words: string };
 

@@ -1,11 +1,22 @@
 import { cellLabel } from '../../../text/cell-label.ts';
 import { metricOf } from '../../../records/metric.ts';
 import { printable } from '../../../text/printable.ts';
-import type { CellSamples, ReportCell, ReportLayers, ReportLayersDiff } from '../../../html/cell-data.ts';
-import { decimalsFor, numberColumn, runLengths, TextTable } from '../../../html/columns.ts';
+import type {
+  CellSamples,
+  PageCell,
+  PageData,
+  PageDiff,
+  PageLayers,
+  PageNight,
+  PagePoint,
+  PageWorkload,
+  ReportLayers,
+  ReportLayersDiff,
+  ReportNight,
+} from '../../../html/page-types.ts';
+import type { ReportCell, ReportData } from './report-data.ts';
+import { TextTable } from '../../../html/text-table.ts';
 import { environmentText } from './environment-view.ts';
-import type { PageCell, PageData, PageDiff, PageLayers, PagePoint, PageWorkload } from '../../../html/page-types.ts';
-import type { ReportData } from './report-data.ts';
 
 export function pageDataOf(data: ReportData): PageData {
   const texts = new TextTable();
@@ -30,24 +41,13 @@ export function pageDataOf(data: ReportData): PageData {
 function pageCell(report: ReportCell, texts: TextTable): PageCell {
   const { cell, metric, nights, marks, leftOut, samples } = report;
   const { label, unit, betterIs } = metricOf(metric);
-  const values = nights.map((night) => night?.value ?? null);
-  const decimals = decimalsFor(values);
-  const offsets = (of: (night: { value: number; least: number; most: number }) => number) =>
-    numberColumn(
-      nights.map((night) => (night === null ? null : Math.max(0, of(night)))),
-      decimals,
-    ).integers;
   return {
     key: cell.key,
     label: printable(cellLabel(cell)),
     metric: label,
     unit,
     betterIs,
-    values: numberColumn(values, decimals),
-    below: offsets(({ value, least }) => value - least),
-    above: offsets(({ value, most }) => most - value),
-    runs: runLengths(nights.map((night) => night?.runs ?? 0)),
-    environments: runLengths(nights.map((night) => night?.environment ?? null)),
+    nights: nights.map((night) => (night === null ? null : pageNight(night))),
     marks: marks.map((mark) => ({ ...mark, text: printable(mark.text) })),
     leftOut: leftOut.map((entry) => ({ ...entry, reason: printable(entry.reason) })),
     samples: rounded(samples),
@@ -56,10 +56,15 @@ function pageCell(report: ReportCell, texts: TextTable): PageCell {
   };
 }
 
-const STATISTIC_DIGITS = 6;
+function pageNight({ value, least, most, runs, environment }: ReportNight): PageNight {
+  return [round(value), round(least), round(most), runs, environment];
+}
+
+/** More digits than a chart or a table shows. */
+const DIGITS = 6;
 
 function round(value: number): number {
-  return Number(value.toPrecision(STATISTIC_DIGITS));
+  return Number(value.toPrecision(DIGITS));
 }
 
 function rounded(samples: CellSamples): CellSamples {
@@ -85,17 +90,14 @@ function rounded(samples: CellSamples): CellSamples {
 const LONGEST_LABEL = 160;
 
 function pageLayers(report: ReportLayers, texts: TextTable): PageLayers {
-  const { runId, night, iterations, totalMs, layers, rest, notes } = report;
+  const { layers, ...facts } = report;
   const column = (of: (layer: (typeof layers)[number]) => string): number[] =>
     layers.map((layer) => placeOf(texts, of(layer)));
   return {
-    runId: runId.slice(0, 8),
-    night,
-    iterations,
-    totalMs,
-    rest,
-    notes: notes.map(printable),
-    ms: numberColumn(layers.map(({ ms }) => ms)),
+    ...facts,
+    runId: facts.runId.slice(0, 8),
+    notes: facts.notes.map(printable),
+    ms: layers.map(({ ms }) => round(ms)),
     labels: column(({ label }) => label),
     blocks: column(({ block }) => block),
     purposes: column(({ purpose }) => purpose),
@@ -106,19 +108,16 @@ function pageLayers(report: ReportLayers, texts: TextTable): PageLayers {
 }
 
 function pageDiff(report: ReportLayersDiff, texts: TextTable): PageDiff {
-  const { title, baseMs, headMs, rows, moreRows, moreMs } = report;
+  const { rows, ...facts } = report;
   return {
-    title: printable(title),
-    baseMs,
-    headMs,
-    moreRows,
-    moreMs,
+    ...facts,
+    title: printable(facts.title),
     changes: rows.map(({ change }) => placeOf(texts, change)),
     labels: rows.map(({ label }) => placeOf(texts, label)),
     details: rows.map(({ detail }) => placeOf(texts, detail)),
     layers: rows.map(({ layers }) => layers),
-    base: numberColumn(rows.map((row) => row.baseMs)),
-    head: numberColumn(rows.map((row) => row.headMs)),
+    base: rows.map((row) => round(row.baseMs)),
+    head: rows.map((row) => round(row.headMs)),
   };
 }
 

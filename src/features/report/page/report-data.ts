@@ -3,7 +3,24 @@ import type { Sweep } from '../../../records/sweep.ts';
 import type { CheckedSweep } from '../../check/index.ts';
 import type { Comparison } from '../../compare/index.ts';
 import type { ParetoOutput } from '../../choose/index.ts';
-import type { ReportCell } from '../../../html/cell-data.ts';
+import type { CellSamples, LeftOut, ReportLayers, ReportLayersDiff, ReportNight } from '../../../html/page-types.ts';
+import type { TrendMark } from '../../../judge/trend.ts';
+import type { KeyedCell } from '../../../records/cell.ts';
+import type { MetricId } from '../../../records/metric.ts';
+
+/** All that the report says of one cell. */
+export interface ReportCell {
+  readonly cell: KeyedCell;
+  readonly metric: MetricId;
+  /** One entry for each sweep; null where nothing was measured that counts. */
+  readonly nights: readonly (ReportNight | null)[];
+  readonly marks: readonly TrendMark[];
+  readonly leftOut: readonly LeftOut[];
+  readonly samples: CellSamples;
+  /** Null when no profile of the cell is in the series. */
+  readonly layers: ReportLayers | null;
+  readonly diffs: readonly ReportLayersDiff[];
+}
 
 /**
  * Everything that the HTML report says, as values that JSON can carry. It is of one series: sweeps of one matrix,
