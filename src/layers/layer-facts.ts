@@ -1,29 +1,34 @@
+import * as z from 'zod';
+
+import { count, type Immutable, textOrNull } from '../records/scalars.ts';
 import type { JoinedLayer } from './layer-info.ts';
 import { blockOf, isAddedCast, isOpaque, isQuantizeNode, originsInName, stableName } from './layer-name.ts';
 
 /** What a layer is for. Copies between formats and casts are no work of the network: they are cost of their own. */
-export type LayerKind = 'compute' | 'reformat' | 'cast' | 'shape';
+const LAYER_KINDS = ['compute', 'reformat', 'cast', 'shape'] as const;
+
+export type LayerKind = (typeof LAYER_KINDS)[number];
 
 /** An engine layer as tables and differences see it. */
-export interface LayerFacts {
-  readonly index: number;
-  readonly name: string;
-  /** The same in every build of the network, as far as names go. */
-  readonly stableName: string;
-  readonly kind: LayerKind;
-  readonly type: string | null;
-  readonly tactic: string | null;
-  readonly precisionIn: string | null;
-  readonly precisionOut: string | null;
-  /** ONNX nodes, as the inspector says; where it says none, those in the name. */
-  readonly origins: readonly string[];
-  /** Those that the network has in every precision. */
-  readonly nodes: readonly string[];
-  readonly block: string | null;
-  readonly isOpaque: boolean;
+export const layerFactsSchema = z.strictObject({
+  index: count,
+  name: z.string(),
+  stableName: z.string().describe('The same in every build'),
+  kind: z.enum(LAYER_KINDS),
+  type: textOrNull,
+  tactic: textOrNull,
+  precisionIn: textOrNull,
+  precisionOut: textOrNull,
+  /** As the inspector says; where it says none, those in the name. */
+  origins: z.array(z.string()).describe('The ONNX nodes that it came from'),
+  nodes: z.array(z.string()).describe('The same without Q/DQ nodes and added casts'),
+  block: textOrNull,
+  isOpaque: z.boolean(),
   /** Time of one query, with the profiler attached; 0 without a profile. */
-  readonly averageMs: number;
-}
+  averageMs: z.number(),
+});
+
+export type LayerFacts = Immutable<z.infer<typeof layerFactsSchema>>;
 
 type Told = Pick<LayerFacts, 'stableName' | 'kind' | 'origins' | 'nodes' | 'block' | 'isOpaque'>;
 

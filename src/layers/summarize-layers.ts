@@ -1,3 +1,6 @@
+import * as z from 'zod';
+
+import { count, type Immutable, numberOrNull } from '../records/scalars.ts';
 import type { LayerGrouping } from './layer-info.ts';
 import type { LayerFacts, LayerKind } from './layer-facts.ts';
 import { scopeOf, withoutNumbers } from './layer-name.ts';
@@ -42,22 +45,26 @@ function wordOf(layer: LayerFacts, grouping: LayerGrouping, depth: number): stri
   }
 }
 
+const timeShare = z.number().min(0).max(1);
+
 /** What the layers of an engine say together. Times are those of one query, with the profiler attached. */
-export interface LayersSummary {
-  readonly layers: number;
-  readonly totalMs: number;
+export const layersSummarySchema = z.strictObject({
+  layers: count,
+  totalMs: z.number(),
   /** Time in copies between formats, casts and shape work: cost of their own. */
-  readonly overheadMs: Readonly<Record<Exclude<LayerKind, 'compute'>, number>>;
-  /** Share of the time in layers of which nothing within can be seen. */
-  readonly opaqueShare: number;
-  /** Share of the time by the type that layers take in. */
-  readonly precisionShares: readonly { readonly precision: string; readonly share: number }[];
-  /** Share of the time in kernels that were written for an older GPU architecture than the newest in use. */
-  readonly olderKernelShare: number;
-  readonly newestArchitecture: number | null;
+  overheadMs: z.strictObject({ reformat: z.number(), cast: z.number(), shape: z.number() }),
+  /** Of the time, in layers of which nothing within can be seen. */
+  opaqueShare: timeShare,
+  /** Of the time, by the type that layers take in. */
+  precisionShares: z.array(z.strictObject({ precision: z.string(), share: timeShare })),
+  /** Of the time, in kernels that were written for an older GPU architecture than the newest in use. */
+  olderKernelShare: timeShare,
+  newestArchitecture: numberOrNull,
   /** Host time that the launches alone take without a CUDA graph, at least and at most: 5 to 15 µs each. */
-  readonly launchFloorMs: readonly [number, number];
-}
+  launchFloorMs: z.tuple([z.number(), z.number()]),
+});
+
+export type LayersSummary = Immutable<z.infer<typeof layersSummarySchema>>;
 
 /** TensorRT's guide: a launch takes 5 to 15 µs of the host. */
 const LAUNCH_MS = [0.005, 0.015] as const;

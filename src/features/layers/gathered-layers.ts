@@ -5,19 +5,15 @@ import type { LayerFacts } from '../../layers/layer-facts.ts';
 import { type LayerGroup, type LayersSummary, sumMs } from '../../layers/summarize-layers.ts';
 import type { LayersDiffOutput, LayersOutput } from './output.ts';
 
-interface ChosenLayers {
-  readonly summary: LayersSummary;
-  /** In the order that was requested. */
-  readonly layers: readonly LayerFacts[];
-  /** Null when each layer has a line of its own. */
-  readonly groups: readonly LayerGroup[] | null;
-  /** One line for all of the chosen ones. */
-  readonly isSummedUp: boolean;
-}
-
+/**
+ * @param layers the chosen ones, in the order that was requested
+ * @param groups null when each layer has a line of its own; `isSummedUp`: one line for all of the chosen ones
+ */
 export function layersOutput(
   engine: ProfiledEngine,
-  { summary, layers, groups, isSummedUp }: ChosenLayers,
+  summary: LayersSummary,
+  layers: readonly LayerFacts[],
+  { groups, isSummedUp }: { readonly groups: readonly LayerGroup[] | null; readonly isSummedUp: boolean },
 ): LayersOutput {
   return {
     schemaVersion: 1,

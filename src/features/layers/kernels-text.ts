@@ -34,22 +34,14 @@ export function kernelsText(all: KernelsReport, look: Look): string[] {
     '',
     ...kernelTable(all, look),
     '',
-    ...[...timelineLines(report), ...unattributedLines(report)].flatMap((line) => wrapHanging(line, columns, 4)),
+    ...timelineLines(report).flatMap((line) => wrapHanging(line, columns, 4)),
   ];
 }
 
-interface Row {
-  readonly kernelMs: number | null;
-  readonly profileMs: number | null;
-  readonly kernels: number | null;
-  readonly launches: number | null;
-  readonly gapMs: number | null;
-  readonly layer: string;
-  readonly kernel: string;
-}
+type Row = ReturnType<typeof rowOf>;
 
 /** Of one query: sums over the capture say little, as they depend on how many there were. */
-function rowOf({ name, layer, kernels }: LayerWithKernels): Row {
+function rowOf({ name, layer, kernels }: LayerWithKernels) {
   const each = (sum: number): number | null => (kernels === null ? null : sum / kernels.executions);
   return {
     kernelMs: each(kernels?.kernelMs ?? 0),
@@ -116,7 +108,7 @@ function formatCount(value: number | null): string {
 
 const SHOWN_CALLS = 4;
 
-function timelineLines({ busyMs, spanMs, gaps, copies, calls }: KernelReport): string[] {
+function timelineLines({ busyMs, spanMs, gaps, copies, calls, unattributed }: KernelReport): string[] {
   const share = spanMs === 0 ? '' : ` (${formatPercent((busyMs / spanMs) * 100, false)})`;
   const copied = copies.map(
     ({ kind, count: times, bytes, ms }) => `${printable(kind)} ${times}×, ${formatBytes(bytes)}, ${formatMs(ms)}`,
@@ -128,6 +120,10 @@ function timelineLines({ busyMs, spanMs, gaps, copies, calls }: KernelReport): s
     `GPU      at work ${formatMs(busyMs)} of ${formatMs(spanMs)}${share}; idle within queries ${formatMs(gaps.withinQueriesMs)}, between them ${formatMs(gaps.betweenQueriesMs)}, before copies ${formatMs(gaps.beforeCopiesMs)}`,
     `copies   ${copied.join('; ') || 'none'}`,
     `calls    ${called.join('; ')}${calls.length > SHOWN_CALLS ? `; and ${calls.length - SHOWN_CALLS} more` : ''}`,
+    ...unattributed.map(
+      ({ reason, kernels, kernelMs }) =>
+        `not of any layer: ${count(kernels, 'kernel')}, ${formatMs(kernelMs)}, ${REASONS[reason]}`,
+    ),
   ];
 }
 
@@ -136,10 +132,3 @@ const REASONS: Readonly<Record<UnattributedReason, string>> = {
   noCall: 'whose launching call is not in the capture',
   noRange: 'that were launched outside of any layer',
 };
-
-function unattributedLines({ unattributed }: KernelReport): string[] {
-  return unattributed.map(
-    ({ reason, kernels, kernelMs }) =>
-      `not of any layer: ${count(kernels, 'kernel')}, ${formatMs(kernelMs)}, ${REASONS[reason]}`,
-  );
-}

@@ -15,6 +15,7 @@ import { resolvePoint } from '../../selection/cell-points.ts';
 import { type Io, printResult } from '../../cli/io.ts';
 import { profiledCell, profiledPath } from '../../selection/profiled-engine.ts';
 import { isPath } from '../../selection/runs-of-paths.ts';
+import type { LayersOptions } from './command.ts';
 import { selectLayers } from './select-layers.ts';
 import { withStore } from '../../cli/with-store.ts';
 import { sumKernels } from '../../layers/kernels/sum-kernels.ts';
@@ -22,15 +23,7 @@ import { layerFactsOf } from '../../layers/layer-facts.ts';
 import type { Captured, LayersKernelsOutput } from './output.ts';
 import { readNsysExport } from '../../tools/nsys/read-export.ts';
 
-interface KernelsOptions {
-  readonly json?: boolean;
-  readonly db?: string;
-  readonly at?: string;
-  readonly select?: string;
-  readonly regex?: boolean;
-  readonly top: number;
-  readonly all?: boolean;
-}
+type KernelsOptions = Pick<LayersOptions, 'json' | 'db' | 'at' | 'select' | 'regex' | 'top' | 'all'>;
 
 interface Asked {
   readonly file: string;
@@ -58,7 +51,9 @@ export async function showKernels(
     throw new UsageError(`--select ${printable(options.select ?? '')}: none of the ${report.rows.length} layers`);
   }
   const shown = { ...report, rows };
-  printResult(io, options, kernelsOutput(shown), (_, look) => kernelsText(shown, look));
+  const { notes } = report;
+  const output: LayersKernelsOutput = { schemaVersion: 1, label, file: path, notes, ...capturedOutput(shown) };
+  printResult(io, options, output, (_, look) => kernelsText(shown, look));
   return EXIT_CODES.fine;
 }
 
@@ -153,27 +148,18 @@ function kernelsOfFile(
   };
 }
 
+const NOTHING_LAUNCHED = { name: '', executions: 0, kernels: 0, kernelMs: 0, launches: 0, gapMs: 0, kernelNames: [] };
+
 export function capturedOutput({ rows, report }: KernelsReport): Captured {
   const { layers: _layers, product, schema, ...sums } = report;
   return {
     ...sums,
     nsysVersion: product,
     exportSchema: schema,
-    layers: rows.map(({ name, layer, kernels }) => ({
-      name,
-      index: layer?.index ?? null,
-      profileMs: layer === null || layer.averageMs === 0 ? null : layer.averageMs,
-      executions: kernels?.executions ?? 0,
-      kernels: kernels?.kernels ?? 0,
-      kernelMs: kernels?.kernelMs ?? 0,
-      launches: kernels?.launches ?? 0,
-      gapMs: kernels?.gapMs ?? 0,
-      kernelNames: kernels?.kernelNames ?? [],
-    })),
+    layers: rows.map(({ name, layer, kernels }) => {
+      const { name: _name, ...work } = kernels ?? NOTHING_LAUNCHED;
+      const profileMs = layer === null || layer.averageMs === 0 ? null : layer.averageMs;
+      return { name, index: layer?.index ?? null, profileMs, ...work };
+    }),
   };
-}
-
-function kernelsOutput(report: KernelsReport): LayersKernelsOutput {
-  const { label, file, notes } = report;
-  return { schemaVersion: 1, label, file, notes, ...capturedOutput(report) };
 }

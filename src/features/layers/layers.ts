@@ -20,8 +20,6 @@ import { selectLayers } from './select-layers.ts';
 import { withStore } from '../../cli/with-store.ts';
 import type { LayersOptions } from './command.ts';
 
-export type LayerOrder = 'time' | 'index' | 'name';
-
 /** `bench layers CELL|RUN|PATH [--diff A B]`: where the time of an engine goes; what became of its layers. */
 export async function layers(name: string | undefined, options: LayersOptions, io: Io): Promise<ExitCode> {
   if (options.regex === true && options.select === undefined) {
@@ -62,26 +60,20 @@ async function showLayers(name: string | undefined, options: LayersOptions, io: 
   if (found.layers.length === 0) throw new UsageError(`${printable(name)}: it lists no layers`);
   await breathe(io);
   const all = layerFactsOf(found.layers);
-  const chosen = inOrder(selectLayers(all, options.select, options.regex === true), options.sort);
+  const chosen = selectLayers(all, options.select, options.regex === true).toSorted(ORDERS[options.sort]);
   if (chosen.length === 0) {
     const how = options.regex === true ? '' : ', * for any text';
     throw new UsageError(
       `--select ${printable(options.select ?? '')}: none of the ${all.length} layers; it is looked for in names, ONNX nodes, types and tactics${how}`,
     );
   }
-  const output = layersOutput(found, {
-    summary: summarizeLayers(all, found.totalMs),
-    layers: chosen,
+  const output = layersOutput(found, summarizeLayers(all, found.totalMs), chosen, {
     groups: options.groupBy === undefined ? null : groupLayers(chosen, options.groupBy, options.depth),
     isSummedUp: options.agg === true,
   });
-  const details = { islands: precisionIslands(all), top: topOf(options) };
+  const details = { islands: precisionIslands(all), top: options.all === true ? Infinity : options.top };
   printResult(io, options, output, (_, look) => layersText(output, details, look));
   return EXIT_CODES.fine;
-}
-
-function topOf({ all, top }: LayersOptions): number {
-  return all === true ? Infinity : top;
 }
 
 const SHORTEST_ID = 4;
@@ -111,7 +103,7 @@ async function showDiff(
   const rows = changeRows(diff);
   const output = layersDiffOutput(base, head, diff, rows);
   const opened = options.all === true ? rows.rows.map((row) => withParts(row, output.deltaMs !== null)) : null;
-  const details = { opened, top: topOf(options), smClockMhz };
+  const details = { opened, top: options.all === true ? Infinity : options.top, smClockMhz };
   printResult(io, options, output, (_, look) => layersDiffText(output, details, look));
   return EXIT_CODES.fine;
 }
@@ -145,13 +137,8 @@ function required(engine: ProfiledEngine | null, ref: string): ProfiledEngine {
   );
 }
 
-function inOrder(chosen: readonly LayerFacts[], order: LayerOrder): LayerFacts[] {
-  switch (order) {
-    case 'time':
-      return chosen.toSorted((a, b) => b.averageMs - a.averageMs || a.index - b.index);
-    case 'index':
-      return chosen.toSorted((a, b) => a.index - b.index);
-    case 'name':
-      return chosen.toSorted((a, b) => (a.name < b.name ? -1 : 1));
-  }
-}
+const ORDERS = {
+  time: (a: LayerFacts, b: LayerFacts) => b.averageMs - a.averageMs || a.index - b.index,
+  index: (a: LayerFacts, b: LayerFacts) => a.index - b.index,
+  name: (a: LayerFacts, b: LayerFacts) => (a.name < b.name ? -1 : 1),
+} as const;

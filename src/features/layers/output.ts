@@ -1,7 +1,9 @@
 import * as z from 'zod';
 
+import { layerFactsSchema } from '../../layers/layer-facts.ts';
+import { layersSummarySchema } from '../../layers/summarize-layers.ts';
 import { LAYER_CHANGES } from '../../layers/diff-layers.ts';
-import { UNATTRIBUTED } from '../../layers/kernels/layer-kernels.ts';
+import { gpuWorkSchema, layerKernelsSchema, restOfWorkSchema } from '../../layers/kernels/layer-kernels.ts';
 import { count, id, instant, output, type OutputOf, provenance } from '../../records/output-parts.ts';
 
 const engine = {
@@ -15,39 +17,11 @@ const engine = {
   gpuComputeMs: z.number().nullable().describe('Without the profiler'),
   notes: z.array(z.string()),
 };
-const kind = z.enum(['compute', 'reformat', 'cast', 'shape']);
-const share = z.number().min(0).max(1);
-
 export const layers = output('bench layers --json', {
   ...engine,
   totalMs: z.number().nullable().describe('Sum over all layers, with the profiler attached'),
-  summary: z.strictObject({
-    layers: count,
-    totalMs: z.number(),
-    overheadMs: z.strictObject({ reformat: z.number(), cast: z.number(), shape: z.number() }),
-    opaqueShare: share,
-    precisionShares: z.array(z.strictObject({ precision: z.string(), share })),
-    olderKernelShare: share,
-    newestArchitecture: z.number().nullable(),
-    launchFloorMs: z.tuple([z.number(), z.number()]),
-  }),
-  layers: z.array(
-    z.strictObject({
-      index: count,
-      name: z.string(),
-      stableName: z.string().describe('The same in every build'),
-      kind,
-      type: z.string().nullable(),
-      tactic: z.string().nullable(),
-      precisionIn: z.string().nullable(),
-      precisionOut: z.string().nullable(),
-      origins: z.array(z.string()).describe('The ONNX nodes that it came from'),
-      nodes: z.array(z.string()).describe('The same without Q/DQ nodes and added casts'),
-      block: z.string().nullable(),
-      isOpaque: z.boolean(),
-      averageMs: z.number(),
-    }),
-  ),
+  summary: layersSummarySchema,
+  layers: z.array(layerFactsSchema),
   aggregate: z
     .strictObject({
       layers: count,
@@ -77,9 +51,8 @@ export type LayersOutput = OutputOf<typeof layers>;
 
 const milliseconds = z.number().nullable().describe('Null without a profile on both sides');
 const side = z.strictObject({ ...engine, layers: count, totalMs: milliseconds });
-const change = z.enum(LAYER_CHANGES);
 const row = z.strictObject({
-  change,
+  change: z.enum(LAYER_CHANGES),
   label: z.string(),
   detail: z.string().nullable(),
   isCause: z.boolean().describe('Kernels changed, and moved more time than equal ones do by chance'),
@@ -113,36 +86,20 @@ export const layersDiff = output('bench layers --diff --json', {
 
 export type LayersDiffOutput = OutputOf<typeof layersDiff>;
 
-const sumMs = z.number().min(0);
-
 /** The counts of a capture, layer by layer. */
 export const captured = z.strictObject({
   nsysVersion: z.string().nullable(),
   exportSchema: z.string().nullable(),
-  queries: count.describe('Calls of the engine, and launches of a graph of it'),
-  kernels: count,
-  kernelMs: sumMs.describe('Sum over all kernels'),
-  busyMs: sumMs.describe('How long any kernel or copy was on the GPU'),
-  spanMs: sumMs.describe('From the first of them to the end of the last'),
-  gaps: z.strictObject({ withinQueriesMs: sumMs, betweenQueriesMs: sumMs, beforeCopiesMs: sumMs }),
+  ...gpuWorkSchema.shape,
   layers: z.array(
     z.strictObject({
       name: z.string(),
       index: count.nullable().describe('Null for a range that is no layer of the profile'),
-      profileMs: sumMs.nullable().describe('Mean of one query by the profile'),
-      executions: count.describe('How often it ran: the sums are over all of these'),
-      kernels: count,
-      kernelMs: sumMs,
-      launches: count.describe('Calls that launched them; none of a CUDA graph'),
-      gapMs: sumMs.describe('The GPU had nothing to do just before, within a query'),
-      kernelNames: z.array(z.string()),
+      profileMs: z.number().min(0).nullable().describe('Mean of one query by the profile'),
+      ...layerKernelsSchema.shape,
     }),
   ),
-  unattributed: z
-    .array(z.strictObject({ reason: z.enum(UNATTRIBUTED), kernels: count, kernelMs: sumMs }))
-    .describe('Kernels of no layer'),
-  copies: z.array(z.strictObject({ kind: z.string(), count, bytes: count, ms: sumMs })),
-  calls: z.array(z.strictObject({ name: z.string(), count, ms: sumMs, maxMs: sumMs })),
+  ...restOfWorkSchema.shape,
 });
 
 export type Captured = OutputOf<typeof captured>;

@@ -23,10 +23,12 @@ export function layersText(report: LayersOutput, { islands, top }: LayersDetails
   const { summary, groups, layers, aggregate, totalMs } = report;
   const { style, columns } = look;
   const time = totalMs === null ? '' : `, ${formatMs(totalMs)} a query`;
+  const profile =
+    report.iterations === null ? 'no profile: names and kernels only' : `mean of ${report.iterations} profiled queries`;
   return [
-    ...wrapHanging(titleOf(report), columns, 2).map(style.strong),
+    ...wrapHanging(`layers of ${printable(report.label ?? report.ref)}`, columns, 2).map(style.strong),
     ...wrapHanging(
-      `${count(summary.layers, 'layer')}${time} · ${report.provenance}, run ${report.runId.slice(0, 8)}${profileWords(report)}`,
+      `${count(summary.layers, 'layer')}${time} · ${report.provenance}, run ${report.runId.slice(0, 8)}, ${profile}`,
       columns,
       2,
     ),
@@ -57,14 +59,6 @@ function tableOf(report: LayersOutput, top: number, look: Look): string[] {
   return groupTable([{ key, ...aggregate }], report, top, look);
 }
 
-function titleOf({ label, ref }: LayersOutput): string {
-  return `layers of ${printable(label ?? ref)}`;
-}
-
-function profileWords({ iterations }: LayersOutput): string {
-  return iterations === null ? ', no profile: names and kernels only' : `, mean of ${iterations} profiled queries`;
-}
-
 function selectionLine({ layers, summary, totalMs }: LayersOutput): string {
   const share = totalMs === null ? '' : `, ${formatMs(sumMs(layers))} (${sharePercent(sumMs(layers), summary)})`;
   return `${count(layers.length, 'layer')} of ${summary.layers} chosen${share}`;
@@ -88,75 +82,41 @@ function details(layer: LayerFacts, look: Look): string[] {
   ];
 }
 
-interface LayerRow {
-  readonly ms: number;
-  readonly upTo: number | null;
-  readonly type: string;
-  readonly precision: string;
-  readonly layer: string;
-  readonly tactic: string;
-  readonly name: string;
-}
-
 function layerTable({ layers, summary, totalMs }: LayersOutput, top: number, look: Look): string[] {
-  const shown = layers.slice(0, top);
   const rest = layers.slice(top);
   let sum = 0;
-  const rows = shown.map((layer): LayerRow => {
+  const rows = layers.slice(0, top).map((layer) => {
     sum += layer.averageMs;
-    return {
-      ms: layer.averageMs,
-      upTo: sum,
-      type: printable(layer.type ?? ''),
-      precision: precisionText(layer),
-      layer: printable(layerLabel(layer)),
-      tactic: printable(layer.tactic ?? ''),
-      name: printable(layer.name),
-    };
+    return { layer, ms: layer.averageMs, upTo: sum, label: printable(layerLabel(layer)) };
   });
-  if (rest.length > 0) {
-    const more = { type: '', precision: '', tactic: '', name: '' };
-    const left = sumMs(rest);
-    rows.push({ ...more, ms: left, upTo: sum + left, layer: `${rest.length} more (--top, --all)` });
-  }
-  const times: Column<LayerRow>[] = [
+  type Row = Omit<(typeof rows)[number], 'layer'> & { readonly layer: LayerFacts | null };
+  const left = sumMs(rest);
+  const more = { layer: null, ms: left, upTo: sum + left, label: `${rest.length} more (--top, --all)` };
+  const times: Column<Row>[] = [
     { header: 'mean', text: ({ ms }) => formatMs(ms), align: 'right' },
     { header: 'share', text: ({ ms }) => sharePercent(ms, summary), align: 'right' },
-    {
-      header: 'so far',
-      text: ({ upTo }) => (upTo === null ? '' : sharePercent(upTo, summary)),
-      align: 'right',
-      dropRank: 4,
-    },
+    { header: 'so far', text: ({ upTo }) => sharePercent(upTo, summary), align: 'right', dropRank: 4 },
   ];
-  return renderTable<LayerRow>(
+  return renderTable<Row>(
     [
       ...(totalMs === null ? [] : times),
-      { header: 'type', text: ({ type }) => type, dropRank: 3 },
-      { header: 'in → out', text: ({ precision }) => precision, dropRank: 2 },
-      { header: 'ONNX nodes, or name', text: ({ layer }) => layer, minWidth: 26 },
-      { header: 'engine layer', text: ({ name }) => name, minWidth: 16, dropRank: 5 },
-      { header: 'tactic', text: ({ tactic }) => tactic, minWidth: 16, dropRank: 6 },
+      { header: 'type', text: ({ layer }) => printable(layer?.type ?? ''), dropRank: 3 },
+      { header: 'in → out', text: ({ layer }) => precisionText(layer), dropRank: 2 },
+      { header: 'ONNX nodes, or name', text: ({ label }) => label, minWidth: 26 },
+      { header: 'engine layer', text: ({ layer }) => printable(layer?.name ?? ''), minWidth: 16, dropRank: 5 },
+      { header: 'tactic', text: ({ layer }) => printable(layer?.tactic ?? ''), minWidth: 16, dropRank: 6 },
     ],
-    rows,
+    rest.length === 0 ? rows : [...rows, more],
     look,
   );
 }
 
-function precisionText({ precisionIn, precisionOut }: LayerFacts): string {
-  if (precisionIn === null && precisionOut === null) return '';
-  if (precisionIn === precisionOut) return precisionIn ?? '';
-  return `${precisionIn ?? '?'} → ${precisionOut ?? '?'}`;
+function precisionText(layer: LayerFacts | null): string {
+  const [from, to] = [layer?.precisionIn ?? null, layer?.precisionOut ?? null];
+  return from === to ? (from ?? '') : `${from ?? '?'} → ${to ?? '?'}`;
 }
 
-interface GroupRow {
-  readonly key: string;
-  readonly layers: number;
-  readonly totalMs: number | null;
-  readonly minMs: number | null;
-  readonly meanMs: number | null;
-  readonly maxMs: number | null;
-}
+type GroupRow = Omit<NonNullable<LayersOutput['aggregate']>, 'sharePercent'> & { readonly key: string };
 
 function groupTable(
   groups: readonly GroupRow[],
@@ -210,30 +170,31 @@ function sharePercent(value: number, { totalMs }: Summary): string {
   return totalMs > 0 ? formatPercent((value / totalMs) * 100, false) : '–';
 }
 
+function percent(share: number): string {
+  return formatPercent(share * 100, false);
+}
+
 function summaryLines(report: LayersOutput, islands: readonly LayerGroup[]): string[] {
   const { summary } = report;
   const lines: string[] = [];
   if (report.totalMs !== null) {
     const named = (['reformat', 'cast', 'shape'] as const).flatMap((kind) => {
       const ms = summary.overheadMs[kind];
-      const share = sharePercent(ms, summary);
-      return ms > 0 ? [`${PURPOSE_WORDS[kind]} ${formatMs(ms)} (${share})`] : [];
+      return ms > 0 ? [`${PURPOSE_WORDS[kind]} ${formatMs(ms)} (${sharePercent(ms, summary)})`] : [];
     });
     if (named.length > 0) lines.push(`beside ${PURPOSE_WORDS.compute}: ${named.join(', ')}`);
-    const shares = summary.precisionShares.map(
-      ({ precision, share }) => `${precision} ${formatPercent(share * 100, false)}`,
-    );
+    const shares = summary.precisionShares.map(({ precision, share }) => `${precision} ${percent(share)}`);
     lines.push(`time by the type taken in: ${shares.join(', ')}`);
     lines.push(...islandLines(islands, summary), ...overheadLines(report));
   }
   if (summary.opaqueShare > 0.5) {
     lines.push(
-      `${formatPercent(summary.opaqueShare * 100, false)} of the time is in regions that show nothing of themselves: Nsight Systems sees the kernels within`,
+      `${percent(summary.opaqueShare)} of the time is in regions that show nothing of themselves: Nsight Systems sees the kernels within`,
     );
   }
   if (summary.olderKernelShare > 0) {
     lines.push(
-      `${formatPercent(summary.olderKernelShare * 100, false)} of the time is in kernels for GPUs older than sm${summary.newestArchitecture}`,
+      `${percent(summary.olderKernelShare)} of the time is in kernels for GPUs older than sm${summary.newestArchitecture}`,
     );
   }
   return lines;

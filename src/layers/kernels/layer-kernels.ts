@@ -1,3 +1,6 @@
+import * as z from 'zod';
+
+import { count, type Immutable } from '../../records/scalars.ts';
 import type { LayerFacts } from '../layer-facts.ts';
 
 /** Why the layer of a kernel is not known. */
@@ -5,62 +8,54 @@ export const UNATTRIBUTED = ['graphNode', 'noCall', 'noRange'] as const;
 
 export type UnattributedReason = (typeof UNATTRIBUTED)[number];
 
+const sumMs = z.number().min(0);
+
 /** The kernels of one layer over a whole capture. */
-export interface LayerKernels {
-  readonly name: string;
-  /** How often the layer ran: times of one query are sums over this. */
-  readonly executions: number;
-  readonly kernels: number;
-  readonly kernelMs: number;
-  /** Calls that launched them one by one; those of a graph are launched together and count for no layer. */
-  readonly launches: number;
-  /** How long the GPU had nothing to do just before these kernels, within a query. */
-  readonly gapMs: number;
-  readonly kernelNames: readonly string[];
-}
+export const layerKernelsSchema = z.strictObject({
+  executions: count.describe('How often it ran: the sums are over all of these'),
+  kernels: count,
+  kernelMs: sumMs,
+  /** Those of a graph are launched together and count for no layer. */
+  launches: count.describe('Calls that launched them; none of a CUDA graph'),
+  gapMs: sumMs.describe('The GPU had nothing to do just before, within a query'),
+  kernelNames: z.array(z.string()),
+});
 
-export interface CopySum {
-  readonly kind: string;
-  readonly count: number;
-  readonly bytes: number;
-  readonly ms: number;
-}
+export type LayerKernels = { readonly name: string } & Immutable<z.infer<typeof layerKernelsSchema>>;
 
-export interface CallSum {
-  readonly name: string;
-  readonly count: number;
-  readonly ms: number;
-  readonly maxMs: number;
-}
+/** What a capture says of the work on the GPU. */
+export const gpuWorkSchema = z.strictObject({
+  queries: count.describe('Calls of the engine, and launches of a graph of it'),
+  kernels: count,
+  kernelMs: sumMs.describe('Sum over all kernels'),
+  /** Less than the sum where they overlap. */
+  busyMs: sumMs.describe('How long any kernel or copy was on the GPU'),
+  spanMs: sumMs.describe('From the first of them to the end of the last'),
+  gaps: z.strictObject({ withinQueriesMs: sumMs, betweenQueriesMs: sumMs, beforeCopiesMs: sumMs }),
+});
 
-/** What a capture says of the work on the GPU and of its launching. */
-export interface KernelReport {
-  readonly product: string | null;
-  readonly schema: string | null;
-  /** Calls of the engine, and launches of a graph of it. */
-  readonly queries: number;
-  readonly kernels: number;
-  /** Sum over all kernels. */
-  readonly kernelMs: number;
-  /** How long any kernel or copy was on the GPU: less than the sum where they overlap. */
-  readonly busyMs: number;
-  /** From the first of them to the end of the last. */
-  readonly spanMs: number;
-  readonly gaps: {
-    readonly withinQueriesMs: number;
-    readonly betweenQueriesMs: number;
-    readonly beforeCopiesMs: number;
+/** What is of no layer. */
+export const restOfWorkSchema = z.strictObject({
+  unattributed: z
+    .array(z.strictObject({ reason: z.enum(UNATTRIBUTED), kernels: count, kernelMs: sumMs }))
+    .describe('Kernels of no layer'),
+  copies: z.array(z.strictObject({ kind: z.string(), count, bytes: count, ms: sumMs })),
+  calls: z.array(z.strictObject({ name: z.string(), count, ms: sumMs, maxMs: sumMs })),
+});
+
+type RestOfWork = Immutable<z.infer<typeof restOfWorkSchema>>;
+
+export type CopySum = RestOfWork['copies'][number];
+
+export type CallSum = RestOfWork['calls'][number];
+
+/** What a capture says of the work on the GPU and of its launching; layers with the longest first. */
+export type KernelReport = Immutable<z.infer<typeof gpuWorkSchema>> &
+  RestOfWork & {
+    readonly product: string | null;
+    readonly schema: string | null;
+    readonly layers: readonly LayerKernels[];
   };
-  /** The longest first. */
-  readonly layers: readonly LayerKernels[];
-  readonly unattributed: readonly {
-    readonly reason: UnattributedReason;
-    readonly kernels: number;
-    readonly kernelMs: number;
-  }[];
-  readonly copies: readonly CopySum[];
-  readonly calls: readonly CallSum[];
-}
 
 /** A layer with the kernels that were captured of it; one side may be missing. */
 export interface LayerWithKernels {
