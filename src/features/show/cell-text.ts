@@ -57,50 +57,32 @@ export function cellRunsText(cell: KeyedCell, runs: readonly ListedRun[], look: 
       look,
     ),
     ...failureSection(
-      runs.filter(isLost).map((run) => failureOf({ ...run, label: cellLabel(cell) })),
+      runs.filter(({ outcome }) => !isFine(outcome)).map((run) => failureOf({ ...run, label: cellLabel(cell) })),
       look,
     ),
   ];
-}
-
-function isLost({ outcome }: ListedRun): boolean {
-  return !isFine(outcome);
 }
 
 /** What the timed runs of the newest sweep amount to: the middle, the spread, from where to where. */
 function newestLines(runs: readonly ListedRun[], driven: Metric | null, look: Look): string[] {
   const timed = runs.filter(isMeasured);
   const newest = timed.filter(({ sweepId }) => sweepId === timed[0]?.sweepId);
-  const line = (name: string, values: readonly number[], unit: string): string[] => {
+  const rows = [
+    { name: driven?.label ?? '', unit: driven?.unit ?? '', valueOf: ({ value }: ListedRun) => value },
+    { name: 'GPU median', unit: 'ms', valueOf: ({ gpuComputeMs }: ListedRun) => gpuComputeMs },
+    { name: 'throughput', unit: 'runs/s', valueOf: ({ throughputQps }: ListedRun) => throughputQps },
+  ];
+  return rows.flatMap(({ name, unit, valueOf }) => {
+    const values = newest.flatMap((run) => valueOf(run) ?? []);
     const middle = median(values);
     const spread = spreadOf(values);
     if (middle === null || spread === null) return [];
     const number = formatNumber(middle);
-    const range = `${formatNumber(spread.least)} … ${formatNumber(spread.most)}`;
-    const parts = [
-      `${number} ${unit} ${deviationText(spread.deviation, middle, number)}`.trim(),
-      spread.runs > 1 ? `range ${range}` : '',
-      `${count(spread.runs, 'run')}`,
-    ].filter((part) => part !== '');
-    return wrapHanging(`  ${name.padEnd(NAME_WIDTH)} ${parts.join(', ')}`, look.columns, NAME_WIDTH + 3);
-  };
-  return [
-    ...line(
-      driven?.label ?? '',
-      newest.flatMap(({ value }) => value ?? []),
-      driven?.unit ?? '',
-    ),
-    ...line(
-      'GPU median',
-      newest.flatMap(({ gpuComputeMs }) => gpuComputeMs ?? []),
-      'ms',
-    ),
-    ...line(
-      'throughput',
-      newest.flatMap(({ throughputQps }) => throughputQps ?? []),
-      'runs/s',
-    ),
-  ];
+    const range = `range ${formatNumber(spread.least)} … ${formatNumber(spread.most)}, `;
+    const text = `${number} ${unit} ${deviationText(spread.deviation, middle, number)}`.trim();
+    const line = `  ${name.padEnd(NAME_WIDTH)} ${text}, ${spread.runs > 1 ? range : ''}${count(spread.runs, 'run')}`;
+    return wrapHanging(line, look.columns, NAME_WIDTH + 3);
+  });
 }
 
 const NAME_WIDTH = 10;

@@ -10,6 +10,7 @@ import { layerNcuArgs } from '../../tools/ncu/ncu-args.ts';
 import { CAPTURED_QUERIES, captureArgs, shownBuildArgs } from '../../tools/nsys/nsys-args.ts';
 import { GUIDE_NSYS } from '../../tools/nsys/nsys-dialect.ts';
 import { profileArgs, type RunParts, runParts } from '../../trtexec/arguments/run-args.ts';
+import type { ShowOptions } from './command.ts';
 import type { ExplainOutput, Rung } from './output.ts';
 import { attachmentsOfCell } from '../../store/runs/attachments.ts';
 import { findCells } from '../../store/cells.ts';
@@ -19,7 +20,7 @@ import { type Io, printResult } from '../../cli/io.ts';
 import { namedRun, storedRun } from '../../selection/by-name.ts';
 import { profiledCell, profiledRun } from '../../selection/profiled-engine.ts';
 import { withStore } from '../../cli/with-store.ts';
-import { outcomeReason, type Outcome } from '../../records/outcome.ts';
+import { outcomeReason } from '../../records/outcome.ts';
 import { printable } from '../../text/printable.ts';
 import type { Look } from '../../terminal/look.ts';
 import { formatMs, formatNumber, formatPercent } from '../../terminal/numbers.ts';
@@ -27,13 +28,8 @@ import { REASON_TEXT } from '../../terminal/words.ts';
 import { shellLine } from '../../text/shell-quote.ts';
 import { wrapHanging } from '../../terminal/text-width.ts';
 
-interface ExplainOptions {
-  readonly json?: boolean;
-  readonly db?: string;
-}
-
 /** `bench show RUN|CELL --next`: what a run says of itself, and the profiler to take next. */
-export async function explainRun(name: string, options: ExplainOptions, io: Io): Promise<ExitCode> {
+export async function explainRun(name: string, options: Pick<ShowOptions, 'json' | 'db'>, io: Io): Promise<ExitCode> {
   return withStore(options, io, ({ db }) => {
     printResult(io, options, explainedRun(db, storedRun(db, namedRun(db, name))), explainText);
     return EXIT_CODES.fine;
@@ -41,55 +37,37 @@ export async function explainRun(name: string, options: ExplainOptions, io: Io):
 }
 
 function explainedRun(db: StoreDatabase, run: ShownRun): ExplainOutput {
-  const { cellKey, environment, measurement, provenance, runId, sweepId } = run;
+  const { cellKey, environment, provenance, runId, sweepId } = run;
   const cell = cellKey === null ? null : (findCells(db, [cellKey]).get(cellKey) ?? null);
   const engine =
     profiledRun(db, runId, runId) ?? (cell === null ? null : profiledCell(db, cell, [sweepId], runId, true));
   const isProfiled = engine !== null && engine.iterations !== null;
   const layers = isProfiled ? layerFactsOf(engine.layers) : [];
   const [hottest] = layers.toSorted((a, b) => b.averageMs - a.averageMs);
-  const ratio = measurement?.['enqueueRatio'] ?? null;
-  const findings = findingsOf({
-    outcome: run.outcome,
-    gpuComputeMs: run.statistics['gpuComputeMs']?.median ?? null,
-    enqueue: ratio === null ? null : { ratio, class: enqueueClass(ratio) },
-    hasGraph: cell?.cudaGraph ?? null,
-    summary: layers.length === 0 ? null : summarizeLayers(layers),
-    hottest: hottest ?? null,
-  });
   const parts = run.argv === null ? null : runParts(run.argv);
-  const captures = cellKey === null ? [] : attachmentsOfCell(db, cellKey, 'nsysExport', null);
-  const is11 = (parseTensorrtVersion(String(environment['tensorrt'] ?? ''))?.major ?? 0) >= 11;
-  const asked = {
-    cell,
-    hottest: hottest ?? null,
-    isCaptured: captures.length > 0,
-    is11,
-    isOurs: provenance === 'measured',
-    // The engine of a recording only stands for one.
-    parts: parts !== null && provenance === 'recorded' ? { ...parts, engine: null } : parts,
-  };
   const isUnmeasured = run.outcome.kind === 'failed' || run.role === 'build' || cell?.harness !== undefined;
-  const ladder = isUnmeasured ? [] : ladderOf(asked);
+  const ladder = isUnmeasured
+    ? []
+    : ladderOf(cell, {
+        hottest: hottest ?? null,
+        isCaptured: cellKey !== null && attachmentsOfCell(db, cellKey, 'nsysExport', null).length > 0,
+        is11: (parseTensorrtVersion(String(environment['tensorrt'] ?? ''))?.major ?? 0) >= 11,
+        isOurs: provenance === 'measured',
+        // The engine of a recording only stands for one.
+        parts: parts !== null && provenance === 'recorded' ? { ...parts, engine: null } : parts,
+      });
   return {
     schemaVersion: 1,
     runId,
     label: cell === null ? null : cellLabel(cell),
     provenance,
-    findings,
+    findings: findingsOf(run, cell, layers.length === 0 ? null : summarizeLayers(layers), hottest),
     next: ladder.find(({ state }) => state === 'next') ?? null,
     ladder,
   };
 }
 
-/** Variables that stand on an axis of the cell, set by a program, so that a command line stays a list of arguments. */
-function settingWords(cell: KeyedCell | null): string[] {
-  const set = Object.entries(variablesOf(cell?.axisFlags ?? {})).map(([name, value]) => `${name}=${value}`);
-  return set.length === 0 ? [] : ['env', ...set];
-}
-
-interface Asked {
-  readonly cell: KeyedCell | null;
+interface Known {
   readonly hottest: LayerFacts | null;
   readonly isCaptured: boolean;
   readonly is11: boolean;
@@ -98,13 +76,15 @@ interface Asked {
   readonly parts: RunParts | null;
 }
 
-function ladderOf({ cell, hottest, is11, isCaptured, isOurs, parts }: Asked): Rung[] {
+function ladderOf(cell: KeyedCell | null, { hottest, is11, isCaptured, isOurs, parts }: Known): Rung[] {
   const key = cell?.key.slice(0, 8) ?? null;
   const model = fileName(cell?.model ?? 'model');
   const engine = parts?.engine ?? `${model}.plan`;
   const buildArgs = parts?.buildArgs ?? null;
   const builds = parts === null || buildArgs === null ? [] : [[parts.program, ...shownBuildArgs(buildArgs, engine)]];
-  const set = settingWords(cell);
+  // Variables on an axis of the cell are set by a program, so that a command line stays a list of arguments.
+  const variables = Object.entries(variablesOf(cell?.axisFlags ?? {})).map(([name, value]) => `${name}=${value}`);
+  const set = variables.length === 0 ? [] : ['env', ...variables];
   const lines = (line: (own: RunParts) => readonly string[]): (readonly string[])[] =>
     parts === null ? [] : [...builds, [...set, ...line(parts)]];
   const wish = {
@@ -115,6 +95,7 @@ function ladderOf({ cell, hottest, is11, isCaptured, isOurs, parts }: Asked): Ru
     dla: false,
     iterations: CAPTURED_QUERIES,
   };
+  const nsys = isOurs && key !== null ? ['bench', 'profile', key, '--nsys'] : null;
   const isNext = hottest === null ? 'trtexec' : isCaptured ? 'ncu' : 'nsys';
   const stateOf = (tool: Rung['tool'], isDone: boolean): Rung['state'] =>
     tool === isNext ? 'next' : isDone ? 'done' : 'later';
@@ -133,14 +114,7 @@ function ladderOf({ cell, hottest, is11, isCaptured, isOurs, parts }: Asked): Ru
       tool: 'nsys',
       state: stateOf('nsys', isCaptured),
       says: 'whether the GPU waits: launches, gaps, copies, the host',
-      bench:
-        key === null
-          ? null
-          : isCaptured
-            ? ['bench', 'layers', key, '--kernels']
-            : isOurs
-              ? ['bench', 'profile', key, '--nsys']
-              : null,
+      bench: key === null ? null : isCaptured ? ['bench', 'layers', key, '--kernels'] : nsys,
       commands: lines(({ program, runArgs }) => ['nsys', ...captureArgs(wish, GUIDE_NSYS, [program], runArgs, engine)]),
     },
     {
@@ -159,43 +133,34 @@ function ladderOf({ cell, hottest, is11, isCaptured, isOurs, parts }: Asked): Ru
   ];
 }
 
-interface RunSays {
-  readonly outcome: Outcome;
-  readonly gpuComputeMs: number | null;
-  readonly enqueue: { readonly ratio: number; readonly class: EnqueueClass } | null;
-  /** Null when nothing says. */
-  readonly hasGraph: boolean | null;
-  /** Null without a layer profile. */
-  readonly summary: LayersSummary | null;
-  readonly hottest: LayerFacts | null;
-}
-
 const ENQUEUE: Readonly<Record<EnqueueClass, string>> = {
   free: 'the host keeps well ahead of the GPU',
   near: 'the host is near to holding the GPU up',
   bound: 'the host holds the GPU up: a CUDA graph or a larger batch helps',
 };
 
-/** What a run says of itself, in sentences. */
-function findingsOf(said: RunSays): string[] {
-  const { enqueue, gpuComputeMs, hasGraph, hottest, outcome, summary } = said;
+/** What a run says of itself, in sentences. @param summary of its layers; null without a profile */
+function findingsOf(
+  { measurement, outcome, statistics }: ShownRun,
+  cell: KeyedCell | null,
+  summary: LayersSummary | null,
+  hottest: LayerFacts | undefined,
+): string[] {
   const reason = outcomeReason(outcome);
-  const floor = summary === null || hasGraph === true ? null : summary.launchFloorMs;
+  const gpuComputeMs = statistics['gpuComputeMs']?.median ?? null;
+  const ratio = measurement?.['enqueueRatio'] ?? null;
+  const [least = 0, most = 0] = summary?.launchFloorMs ?? [];
   return [
-    ...(reason === null ? [] : [`${REASON_TEXT[reason]} (${reason})`]),
-    ...(gpuComputeMs === null ? [] : [`GPU compute ${formatMs(gpuComputeMs)} (median)`]),
-    ...(enqueue === null ? [] : [`enqueue takes ${formatNumber(enqueue.ratio, 2)} of that: ${ENQUEUE[enqueue.class]}`]),
-    ...(floor === null
-      ? []
-      : [
-          `launching ${summary?.layers ?? 0} layers takes ${formatNumber(floor[0], 2)} to ${formatNumber(floor[1], 2)} ms of the host`,
-        ]),
-    ...(hottest === null || summary === null
-      ? []
-      : [
-          `the layer that takes longest has ${formatMs(hottest.averageMs)}, ${formatPercent((hottest.averageMs / summary.totalMs) * 100, false)} of all layers: ${hottest.name}`,
-        ]),
-  ];
+    reason === null ? null : `${REASON_TEXT[reason]} (${reason})`,
+    gpuComputeMs === null ? null : `GPU compute ${formatMs(gpuComputeMs)} (median)`,
+    ratio === null ? null : `enqueue takes ${formatNumber(ratio, 2)} of that: ${ENQUEUE[enqueueClass(ratio)]}`,
+    summary === null || cell?.cudaGraph === true
+      ? null
+      : `launching ${summary.layers} layers takes ${formatNumber(least, 2)} to ${formatNumber(most, 2)} ms of the host`,
+    hottest === undefined || summary === null
+      ? null
+      : `the layer that takes longest has ${formatMs(hottest.averageMs)}, ${formatPercent((hottest.averageMs / summary.totalMs) * 100, false)} of all layers: ${hottest.name}`,
+  ].filter((sentence) => sentence !== null);
 }
 
 const TOOL_NAMES: Readonly<Record<Rung['tool'], string>> = {
@@ -207,15 +172,17 @@ const TOOL_NAMES: Readonly<Record<Rung['tool'], string>> = {
 function explainText(explained: ExplainOutput, look: Look): string[] {
   const { findings, label, ladder, next, provenance, runId } = explained;
   const { columns, style } = look;
+  const title = `${printable(label ?? 'run')} · run ${runId.slice(0, 8)}, ${provenance}`;
+  const line = next?.bench ?? next?.commands.at(-1);
+  const how = line === undefined ? 'with the engine of this run; how it was called is not known' : shellLine(line);
   return [
-    ...wrapHanging(`${printable(label ?? 'run')} · run ${runId.slice(0, 8)}, ${provenance}`, columns, 2).map(
-      style.strong,
-    ),
+    ...wrapHanging(title, columns, 2).map(style.strong),
     ...findings.flatMap((finding) => wrapHanging(`  ${printable(finding)}`, columns, 4)),
     ...ladder.flatMap((rung) => ['', ...rungLines(rung, look)]),
-    ...(next === null
-      ? ['', 'no next step: there is nothing of trtexec to profile; `bench show` has the log']
-      : ['', `${style.strong('next step')}: ${TOOL_NAMES[next.tool]}, ${nextLine(next)}`]),
+    '',
+    next === null
+      ? 'no next step: there is nothing of trtexec to profile; `bench show` has the log'
+      : `${style.strong('next step')}: ${TOOL_NAMES[next.tool]}, ${how}`,
   ];
 }
 
@@ -228,9 +195,4 @@ function rungLines({ tool, state, says, commands }: Rung, { columns, style }: Lo
     // On one line whatever the width: they are copied.
     ...commands.map((argv) => `    ${shellLine(argv)}`),
   ];
-}
-
-function nextLine({ bench, commands }: Rung): string {
-  const line = bench ?? commands.at(-1);
-  return line === undefined ? 'with the engine of this run; how it was called is not known' : shellLine(line);
 }

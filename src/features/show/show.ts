@@ -81,7 +81,8 @@ function showSweep(db: StoreDatabase, sweep: Sweep, options: ShowOptions, io: Io
   const disturbed = stored === null ? [] : disturbedCells(runs, stored.plan.repeats);
   const replaced = disturbed.reduce((sum, cell) => sum + cell.replaced, 0);
   const failures = sweepFailures(db, sweep.sweepId, stored?.plan ?? null);
-  const tally = { ...NONE, replaced, skipped: stored === null ? 0 : skippedRuns(db, sweep, stored) };
+  const skipped = stored === null ? 0 : skippedRuns(db, sweep, stored);
+  const tally = { measured: 0, unfit: 0, failed: 0, skipped, kept: 0, replaced };
   // Builds are no runs of a cell.
   const builds = failures.filter(({ role }) => role === 'build');
   for (const { kind } of [...runs.map(({ outcome }) => outcome), ...builds]) {
@@ -99,8 +100,6 @@ function showSweep(db: StoreDatabase, sweep: Sweep, options: ShowOptions, io: Io
   const output = shownSweepOf(sweep, tally, summaries, failures);
   printResult(io, options, output, (_, look) => sweepText(output, summaries, look, mapped));
 }
-
-const NONE = { measured: 0, unfit: 0, failed: 0, skipped: 0, kept: 0, replaced: 0 };
 
 /** Planned runs that were never started, as their engine could not be built. */
 function skippedRuns(db: StoreDatabase, sweep: Sweep, { plan }: StoredPlan): number {

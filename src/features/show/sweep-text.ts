@@ -107,12 +107,19 @@ function remarkColumns(style: Style): Column<CellRow>[] {
     {
       header: 'flags',
       text: flagsText,
-      style: ({ flags }) => (isBarred(flags) ? style.bad : flags.some(isDoubt) ? style.warn : style.dim),
+      style: ({ flags }) =>
+        isBarred(flags) ? style.bad : flags.some(({ effect }) => effect !== 'explained') ? style.warn : style.dim,
       minWidth: 10,
       // Each flag stands below the table with its numbers; the numbers of the cells stand nowhere else.
       dropRank: FLAGS_RANK,
     },
-    { header: '', text: othersText, style: (row) => othersStyle(row, style), minWidth: 10 },
+    {
+      header: '',
+      text: othersText,
+      style: ({ others, noEngine }) =>
+        noEngine !== null || others.some(({ kind }) => kind === 'failed') ? style.bad : style.warn,
+      minWidth: 10,
+    },
   ];
 }
 
@@ -193,9 +200,8 @@ function spreadText({ spreadPercent }: SweepCell): string {
 }
 
 function othersText({ others, noEngine }: SweepCell): string {
-  const missing = noEngine === null ? [] : [`no engine: ${REASON_TEXT[noEngine]}`];
   return [
-    ...missing,
+    ...(noEngine === null ? [] : [`no engine: ${REASON_TEXT[noEngine]}`]),
     ...others.map(
       ({ role, kind, reason, times }) =>
         `${times}× ${role === 'timed' ? '' : `${role} `}${kind}: ${reason === null ? kind : REASON_TEXT[reason]}`,
@@ -210,10 +216,6 @@ function flagsText({ flags, measured }: SweepCell): string {
     .toSorted((a, b) => Number(b.effect === 'barred') - Number(a.effect === 'barred'))
     .map(({ id, times }) => (times === measured ? FLAG_LABELS[id] : `${times}× ${FLAG_LABELS[id]}`))
     .join(', ');
-}
-
-function isDoubt({ effect }: SweepCell['flags'][number]): boolean {
-  return effect !== 'explained';
 }
 
 const QUANTIZED = ['fp8', 'int8', 'int4'];
@@ -265,8 +267,4 @@ function flagSection(cells: readonly SweepCell[], look: Look): string[] {
     const times = runs === 1 ? '' : ` (${runs} runs, one of them)`;
     return first === undefined ? [] : flagLines(first, look, times);
   });
-}
-
-function othersStyle({ others, noEngine }: SweepCell, style: Style): (text: string) => string {
-  return noEngine !== null || others.some(({ kind }) => kind === 'failed') ? style.bad : style.warn;
 }

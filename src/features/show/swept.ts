@@ -20,11 +20,19 @@ export function shownSweepOf(
   cells: readonly CellSummary[],
   failures: ShownSweep['failures'],
 ): ShownSweep {
+  const gains = graphGains(cells);
   return {
     schemaVersion: 1,
     ...sweep,
     counts,
-    graphGains: graphGainsOf(cells),
+    graphGains: gains && {
+      medianPercent: gains.medianPercent,
+      pairs: gains.pairs.map(({ without, with: graph, ...numbers }) => ({
+        withoutKey: without.cell.key,
+        withKey: graph.cell.key,
+        ...numbers,
+      })),
+    },
     failures,
     cells: cells.map(({ cell, others, noEngine, runsQps: _runs, ...numbers }) => ({
       key: cell.key,
@@ -37,19 +45,6 @@ export function shownSweepOf(
         reason: outcomeReason(outcome),
         times,
       })),
-    })),
-  };
-}
-
-function graphGainsOf(cells: readonly CellSummary[]): ShownSweep['graphGains'] {
-  const gains = graphGains(cells);
-  if (gains === null) return null;
-  return {
-    medianPercent: gains.medianPercent,
-    pairs: gains.pairs.map(({ without, with: graph, ...numbers }) => ({
-      withoutKey: without.cell.key,
-      withKey: graph.cell.key,
-      ...numbers,
     })),
   };
 }
