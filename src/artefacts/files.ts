@@ -174,14 +174,16 @@ export async function readWhole(path: string, signal?: AbortSignal): Promise<Buf
  */
 export async function wholeOf(chunks: AsyncIterable<Buffer>, path: string): Promise<Buffer> {
   const copies: Buffer[] = [];
-  let bytes = 0;
-  let values = 0;
+  let [bytes, counted, values] = [0, 0, 0];
   for await (const chunk of chunks) {
     bytes += chunk.length;
     if (bytes > MAX_DOCUMENT_BYTES) throw tooLarge(path, `holds more than ${mib(MAX_DOCUMENT_BYTES)}`);
-    values += valuesIn(chunk);
-    if (values > MAX_VALUES) throw tooLarge(path, `holds more than ${MAX_VALUES} values`);
     copies.push(Buffer.from(chunk));
+    // Fewer bytes than that cannot hold too many, and most files have few.
+    if (bytes <= MAX_VALUES) continue;
+    for (const copy of copies.slice(counted)) values += valuesIn(copy);
+    counted = copies.length;
+    if (values > MAX_VALUES) throw tooLarge(path, `holds more than ${MAX_VALUES} values`);
   }
   const [only] = copies;
   return copies.length === 1 && only !== undefined ? only : Buffer.concat(copies);

@@ -4,7 +4,7 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 
 import * as z from 'zod';
-import { writeAtomically, readNoteText, sha256OfFile } from '../../artefacts/files.ts';
+import { writeAtomically, readNoteText, sha256OfFileSync } from '../../artefacts/files.ts';
 import { type Sweep, sweepSchema } from '../../records/sweep.ts';
 import { UsageError } from '../../errors.ts';
 import { printable } from '../../text/printable.ts';
@@ -183,7 +183,7 @@ export async function readContent(runFolder: string): Promise<{ readonly read: R
   const [read] = await readRunFolder(runFolder, { isForeign: true });
   // Without an id it has no readable `run.json`, or something else in its place.
   if (read === undefined || read.manifest.runId === null) throw new Error(`${runFolder}: no run of bench`);
-  const manifest = await sha256OfFile(join(runFolder, RUN_MANIFEST));
+  const manifest = sha256OfFileSync(join(runFolder, RUN_MANIFEST));
   const content = hashOf({ run: read.contentId, manifest: manifest.sha256 });
   return { read, run: { startedAt: read.manifest.startedAt, content } };
 }
