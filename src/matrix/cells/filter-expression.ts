@@ -171,22 +171,16 @@ function compare(field: string, operator: (typeof COMPARISONS)[number], values: 
   if (operator === '!=') return (fields) => !values.some((value) => isEqual(fields.get(field), value));
   return (fields) => {
     const actual = Number(fields.get(field));
-    return values.some((value) => isOrdered(actual, operator, Number(value)));
+    return values.some((value) => ORDERS[operator](actual, Number(value)));
   };
 }
 
-function isOrdered(actual: number, operator: '<' | '<=' | '>' | '>=', value: number): boolean {
-  switch (operator) {
-    case '<':
-      return actual < value;
-    case '<=':
-      return actual <= value;
-    case '>':
-      return actual > value;
-    case '>=':
-      return actual >= value;
-  }
-}
+const ORDERS = {
+  '<': (actual: number, value: number) => actual < value,
+  '<=': (actual: number, value: number) => actual <= value,
+  '>': (actual: number, value: number) => actual > value,
+  '>=': (actual: number, value: number) => actual >= value,
+};
 
 const SWITCHES = ['cudaGraph', 'dataTransfers', 'spinWait'];
 const TRUE_WORDS = ['on', 'true', 'yes', '1'];

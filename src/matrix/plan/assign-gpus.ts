@@ -57,12 +57,25 @@ function leastLoaded(loads: ReadonlyMap<string, number>): string {
   return first[0];
 }
 
-function secondsByCell({ runs }: Plan): Map<string, number> {
+/** @param known seconds of one timed run where something is known, else as the plan estimates it */
+export function secondsByCell({ runs }: Plan, known?: ReadonlyMap<string, number>): Map<string, number> {
   const seconds = new Map<string, number>();
   for (const { cellKey, estimateS } of runs) {
-    seconds.set(cellKey, (seconds.get(cellKey) ?? 0) + estimateS);
+    seconds.set(cellKey, (seconds.get(cellKey) ?? 0) + (known?.get(cellKey) ?? estimateS));
   }
   return seconds;
+}
+
+/** The part of a plan that is about some of its cells. */
+export function planOfCells(plan: Plan, keys: ReadonlySet<string>): Plan {
+  const cells = plan.cells.filter(({ cell }) => keys.has(cell.key));
+  const runs = plan.runs.filter(({ cellKey }) => keys.has(cellKey));
+  // Where builds are measured, a cell has several.
+  const refs = new Set([...cells, ...runs].map(({ buildRef }) => buildRef));
+  const builds = plan.builds.filter(({ buildRef }) => refs.has(buildRef));
+  const variantRefs = new Set(builds.map(({ variantRef }) => variantRef));
+  const variants = plan.variants.filter(({ variantRef }) => variantRefs.has(variantRef));
+  return { ...plan, cells, runs, builds, variants };
 }
 
 /**

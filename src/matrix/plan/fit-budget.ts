@@ -1,5 +1,5 @@
 import type { Plan, PlannedCell } from '../../records/plan.ts';
-import { comparedTogether } from './assign-gpus.ts';
+import { comparedTogether, planOfCells, secondsByCell } from './assign-gpus.ts';
 
 /** What earlier nights say of the time that a plan will take. */
 export interface TimeEstimates {
@@ -32,10 +32,7 @@ export function fitBudget(
   { buildS, measuredAt, runS }: TimeEstimates,
   gpus: number,
 ): FittedPlan {
-  const runsS = new Map<string, number>();
-  for (const { cellKey, estimateS } of plan.runs) {
-    runsS.set(cellKey, (runsS.get(cellKey) ?? 0) + (runS.get(cellKey) ?? estimateS));
-  }
+  const runsS = secondsByCell(plan, runS);
   const built = new Set<string>();
   const buildsOf = Map.groupBy(plan.runs, ({ cellKey }) => cellKey);
   /** Several where builds are measured. */
@@ -63,7 +60,7 @@ export function fitBudget(
     expectedS += cost;
   }
   return {
-    plan: only(plan, kept),
+    plan: planOfCells(plan, kept),
     expectedS: expectedS / gpus,
     leftOut: plan.cells.filter(({ cell }) => !kept.has(cell.key)),
     leftOutS: leftOutS / gpus,
@@ -86,20 +83,4 @@ function longestAgoFirst(cells: readonly PlannedCell[], measuredAt: ReadonlyMap<
 function inTurn(a: string, b: string): number {
   if (a === b) return 0;
   return a < b ? -1 : 1;
-}
-
-function only(plan: Plan, kept: ReadonlySet<string>): Plan {
-  const cells = plan.cells.filter(({ cell }) => kept.has(cell.key));
-  const buildRefs = new Set(cells.map(({ buildRef }) => buildRef));
-  const runs = plan.runs.filter(({ cellKey }) => kept.has(cellKey));
-  for (const { buildRef } of runs) buildRefs.add(buildRef);
-  const builds = plan.builds.filter(({ buildRef }) => buildRefs.has(buildRef));
-  const variantRefs = new Set(builds.map(({ variantRef }) => variantRef));
-  return {
-    ...plan,
-    cells,
-    runs,
-    builds,
-    variants: plan.variants.filter(({ variantRef }) => variantRefs.has(variantRef)),
-  };
 }

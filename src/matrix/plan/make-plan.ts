@@ -166,70 +166,58 @@ function plannedBuild(
   };
 }
 
-/** A run of another program: nothing is built for it. */
-function harnessRun(
-  { cell, env, method, notes, side }: MatrixCell,
-  { timeoutS, estimateS, ...harness }: MatrixHarness,
-  repeat: number,
-): PlannedRun {
-  const wholeS = timeoutS ?? method.timeoutS ?? HARNESS_TIMEOUT_S;
-  return {
-    role: 'timed',
-    cellKey: cell.key,
-    buildRef: '',
-    harness,
-    env,
-    marks: side?.marks ?? [],
-    repeat,
-    args: harness.argv.slice(1),
-    timeoutS: wholeS,
-    limits: { ...NO_PHASE_LIMITS, wholeS },
-    requested: requestedBy(cell),
-    minQueries: 1,
-    minWarmUpQueries: 0,
-    estimateS,
-    notes,
-  };
-}
-
-/** Only cells of excerpts, which nobody plans, leave options open. */
-function requestedBy({ cudaGraph, dataTransfers, spinWait, streams, shapes }: MatrixCell['cell']) {
-  return {
+/** What a run of any program has. Only cells of excerpts, which nobody plans, leave options open. */
+function commonOf({ cell, env, notes, side }: MatrixCell, repeat: number) {
+  const { key, cudaGraph, dataTransfers, spinWait, streams, shapes } = cell;
+  const requested = {
     cudaGraph: cudaGraph === true,
     dataTransfers: dataTransfers === true,
     spinWait: spinWait === true,
     streams,
     shapes,
   };
+  return { cellKey: key, env, marks: side?.marks ?? [], repeat, requested, notes };
+}
+
+/** A run of another program: nothing is built for it. */
+function harnessRun(entry: MatrixCell, { timeoutS, estimateS, ...harness }: MatrixHarness, repeat: number): PlannedRun {
+  const wholeS = timeoutS ?? entry.method.timeoutS ?? HARNESS_TIMEOUT_S;
+  return {
+    ...commonOf(entry, repeat),
+    role: 'timed',
+    buildRef: '',
+    harness,
+    args: harness.argv.slice(1),
+    timeoutS: wholeS,
+    limits: { ...NO_PHASE_LIMITS, wholeS },
+    minQueries: 1,
+    minWarmUpQueries: 0,
+    estimateS,
+  };
 }
 
 function plannedRun(
-  { cell, env, method, notes, side }: MatrixCell,
+  entry: MatrixCell,
   buildRef: string,
   role: PlannedRun['role'],
   repeat: number,
   args: readonly string[],
 ): PlannedRun {
-  const requested = requestedBy(cell);
+  const { method } = entry;
   const once = method.warmUpMs / 1000 + method.durationS;
   const timedPartS = role === 'profile' ? 2 * once : once;
   const limits = runLimits(method, role);
   return {
+    ...commonOf(entry, repeat),
     role,
-    cellKey: cell.key,
     buildRef,
     harness: null,
-    env,
-    marks: side?.marks ?? [],
-    repeat,
     args,
     timeoutS: method.timeoutS ?? wholeLimitS(limits) ?? 300 + 5 * timedPartS,
     limits,
-    requested,
     minQueries: role === 'timed' ? method.minQueries : 1,
     minWarmUpQueries: role === 'timed' ? method.minWarmUpQueries : 0,
     estimateS: timedPartS + OVERHEAD_S,
-    notes,
   };
 }
 

@@ -1,7 +1,7 @@
 import { hashOf } from '../../records/cell.ts';
-import type { Plan, PlannedBuild, PlannedCell } from '../../records/plan.ts';
+import type { Plan, PlannedCell } from '../../records/plan.ts';
 import type { Shard } from '../../tools/slurm/states.ts';
-import { comparedWith } from './assign-gpus.ts';
+import { comparedWith, planOfCells, secondsByCell } from './assign-gpus.ts';
 
 /** What a build adds to a shard, about: from seconds for a small network to many minutes. */
 const BUILD_ESTIMATE_S = 60;
@@ -28,12 +28,9 @@ export function shardPlan(plan: Plan, shardS: number, buildsTakeTime: boolean) {
     shards.flatMap(({ cellKeys, index }) => cellKeys.map((key): [string, number] => [key, index])),
   );
   const ownRef = (buildRef: string, key: string): string => refOf(buildRef, shardOf.get(key) ?? 0);
-  const builds = shards.flatMap((shard): PlannedBuild[] => {
-    const refs = buildRefsOf(plan, shard);
-    return plan.builds
-      .filter(({ buildRef }) => refs.has(buildRef))
-      .map((build) => ({ ...build, buildRef: refOf(build.buildRef, shard.index) }));
-  });
+  const builds = shards.flatMap(({ cellKeys, index }) =>
+    planOfCells(plan, new Set(cellKeys)).builds.map((build) => ({ ...build, buildRef: refOf(build.buildRef, index) })),
+  );
   return {
     shards,
     plan: {
@@ -49,24 +46,11 @@ export function shardPlan(plan: Plan, shardS: number, buildsTakeTime: boolean) {
  * The part of a sharded plan that is one shard. Group by group, each in the rounds of the plan: cells that are compared
  * stay interleaved, and what an attempt leaves when it is cut short is mostly whole cells.
  */
-export function planOfShard(plan: Plan, shard: Shard): Plan {
-  const keys = new Set(shard.cellKeys);
-  const refs = buildRefsOf(plan, shard);
-  const cells = plan.cells.filter(({ cell }) => keys.has(cell.key));
-  const builds = plan.builds.filter(({ buildRef }) => refs.has(buildRef));
-  const variants = new Set(builds.map(({ variantRef }) => variantRef));
-  const groupOf = new Map(cells.map(({ cell }) => [cell.key, comparedWith(cell)]));
-  const runsOf = Map.groupBy(
-    plan.runs.filter(({ cellKey }) => keys.has(cellKey)),
-    ({ cellKey }) => groupOf.get(cellKey) ?? '',
-  );
-  return {
-    ...plan,
-    cells,
-    builds,
-    variants: plan.variants.filter(({ variantRef }) => variants.has(variantRef)),
-    runs: [...runsOf.values()].flat(),
-  };
+export function planOfShard(plan: Plan, { cellKeys }: Shard): Plan {
+  const part = planOfCells(plan, new Set(cellKeys));
+  const groupOf = new Map(part.cells.map(({ cell }) => [cell.key, comparedWith(cell)]));
+  const runsOf = Map.groupBy(part.runs, ({ cellKey }) => groupOf.get(cellKey) ?? '');
+  return { ...part, runs: [...runsOf.values()].flat() };
 }
 
 function refOf(buildRef: string, shard: number): string {
@@ -74,10 +58,7 @@ function refOf(buildRef: string, shard: number): string {
 }
 
 function groupsOf(plan: Plan): Group[] {
-  const runS = new Map<string, number>();
-  for (const { cellKey, estimateS } of plan.runs) {
-    runS.set(cellKey, (runS.get(cellKey) ?? 0) + estimateS);
-  }
+  const runS = secondsByCell(plan);
   const groups = Map.groupBy(plan.cells, ({ cell }) => comparedWith(cell));
   return [...groups.values()].map((cells) => ({
     cells,
@@ -111,12 +92,4 @@ function pack(groups: readonly Group[], buildS: number): Packed {
 
 function enginesOf({ cells }: Group): string {
   return [...new Set(cells.map(({ buildRef }) => buildRef))].toSorted().join(' ');
-}
-
-/** Of cells and of their runs: where builds are measured, a cell has several. */
-function buildRefsOf(plan: Plan, { cellKeys }: Shard): Set<string> {
-  const keys = new Set(cellKeys);
-  const ofCells = plan.cells.filter(({ cell }) => keys.has(cell.key));
-  const ofRuns = plan.runs.filter(({ cellKey }) => keys.has(cellKey));
-  return new Set([...ofCells, ...ofRuns].map(({ buildRef }) => buildRef));
 }

@@ -115,11 +115,6 @@ export function defaultAxes(list: MistakeList): Axes {
   ]);
 }
 
-/** `over` replaces axes of the same name; new ones come last. */
-export function overlayAxes(base: Axes, over: Axes): Axes {
-  return new Map([...base, ...over]);
-}
-
 /** True for a name that is neither an axis of its own nor a flag: a dimension that `shapes` must name. */
 export function isDimensionAxis(name: string): boolean {
   return !AXIS_NAMES.includes(name) && !name.startsWith('-') && !name.startsWith(ENV_AXIS);
@@ -133,27 +128,12 @@ export function isOn(placed: Placed<AxisValue> | undefined): boolean {
 }
 
 /** The product of axes: the last one changes fastest, as the digits of a counter. */
-export function* product(axes: Axes): Generator<Point> {
-  const names = [...axes.keys()];
-  const lists = [...axes.values()];
-  if (lists.some((values) => values.length === 0)) return;
-  const digits = lists.map(() => 0);
-  for (;;) {
-    const point = new Map<string, Placed<AxisValue>>();
-    names.forEach((name, index) => {
-      const value = lists[index]?.[digits[index] ?? 0];
-      if (value !== undefined) point.set(name, value);
-    });
-    yield point;
-    let place = lists.length - 1;
-    while (place >= 0) {
-      digits[place] = (digits[place] ?? 0) + 1;
-      if ((digits[place] ?? 0) < (lists[place]?.length ?? 0)) break;
-      digits[place] = 0;
-      place -= 1;
-    }
-    if (place < 0) return;
+export function product(axes: Axes): Point[] {
+  let points: Point[] = [new Map()];
+  for (const [name, values] of axes) {
+    points = points.flatMap((point) => values.map((value) => new Map([...point, [name, value]])));
   }
+  return points;
 }
 
 export function productSize(axes: Axes): number {

@@ -5,16 +5,7 @@ import type { ShapePlaces } from '../matrix.ts';
 import type { MatrixModel } from '../models/models.ts';
 import type { MatrixFile } from '../schema/schema.ts';
 import type { MistakeList, SourcePath } from '../yaml/source-node.ts';
-import {
-  type Axes,
-  defaultAxes,
-  isDimensionAxis,
-  overlayAxes,
-  type Point,
-  product,
-  productSize,
-  readAxes,
-} from './axes.ts';
+import { type Axes, defaultAxes, isDimensionAxis, type Point, product, productSize, readAxes } from './axes.ts';
 import { checkNames } from './axis-names.ts';
 import { actsInRun } from './flags.ts';
 import { fillTemplate, type ShapeSet, symbolsOf } from './shapes.ts';
@@ -36,7 +27,7 @@ export interface ModelPoints {
 const MAX_POINTS = 20_000;
 
 export function pointsOf(file: MatrixFile, models: readonly MatrixModel[], list: MistakeList): ModelPoints[] {
-  const shared = overlayAxes(defaultAxes(list), readAxes(file.axes, ['axes'], list));
+  const shared = new Map([...defaultAxes(list), ...readAxes(file.axes, ['axes'], list)]);
   const includes = (file.include ?? []).map((entry, index) => {
     const { model, ...axes } = entry;
     const path: SourcePath = ['include', index];
@@ -51,10 +42,10 @@ export function pointsOf(file: MatrixFile, models: readonly MatrixModel[], list:
   });
   checkNames(file, models, list);
   return models.map((model) => {
-    const base = overlayAxes(shared, model.axes);
+    const base = new Map([...shared, ...model.axes]);
     const more = includes
       .filter(({ named }) => named === null || named.includes(model.name))
-      .map(({ axes }) => overlayAxes(base, axes));
+      .map(({ axes }) => new Map([...base, ...axes]));
     const blocks = [base, ...more].map((axes) => relevantAxes(model, axes));
     const isSmall = blocks.reduce((sum, axes) => sum + productSize(axes), 0) <= MAX_POINTS;
     const points = isSmall ? blocks.flatMap((axes) => shapedPoints(model, axes, list)) : [];
@@ -113,7 +104,7 @@ function shapedPoints(model: MatrixModel, axes: Axes, list: MistakeList): Shaped
     );
     return [];
   }
-  return [...product(axes)].flatMap((point): ShapedPoint[] => {
+  return product(axes).flatMap((point): ShapedPoint[] => {
     const chosen = point.get('shapes')?.value;
     const template = chosen?.kind === 'shapes' ? chosen.shapes : (model.shapes ?? null);
     if (template === null) return [{ point, template: null, shapes: null, dimensions: {} }];
