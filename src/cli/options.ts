@@ -1,7 +1,7 @@
 import { InvalidArgumentError, Option, type Command, type OptionValues } from '@commander-js/extra-typings';
 
 import { LAYER_GROUPINGS } from '../layers/layer-info.ts';
-import { readClockWish, readCoolDown, readNumaWish } from '../machine/requests.ts';
+import { readClockRequest, readCoolDown, readNumaPolicy } from '../machine/requests.ts';
 import type { IntegerRange } from '../variants/make-inputs.ts';
 import { type CustomMetricId, isCustomMetric, METRIC_IDS } from '../records/metric.ts';
 import { foldedNote, LONGEST_NOTE } from '../text/note.ts';
@@ -82,11 +82,11 @@ export const byteSize = parser((text) => {
   return bytes === null ? null : Math.round(bytes);
 }, 'must be a size such as 20GB or 512MiB.');
 
-export const clockWish = parser(readClockWish, 'must be base, max or a frequency in MHz, such as 1590.');
+export const clockRequest = parser(readClockRequest, 'must be base, max or a frequency in MHz, such as 1590.');
 
-export const coolDownWish = parser(readCoolDown, 'must be a time such as 10s, or a temperature such as 45C.');
+export const coolDownRequest = parser(readCoolDown, 'must be a time such as 10s, or a temperature such as 45C.');
 
-export const numaWish = parser(readNumaWish, 'must be auto, off or the number of a node.');
+export const numaPolicy = parser(readNumaPolicy, 'must be auto, off or the number of a node.');
 
 export const onOrOff = parser((text) => (text === 'on' || text === 'off' ? text === 'on' : null), 'must be on or off.');
 

@@ -18,7 +18,7 @@ import {
   takeGuard,
   writeRecord,
 } from './clock-records.ts';
-import { chooseClocks, type ChosenClocks, type ClockWish, type SupportedClocks } from './requests.ts';
+import { chooseClocks, type ChosenClocks, type ClockRequest, type SupportedClocks } from './requests.ts';
 
 export interface ClockLock {
   /** As it is stored with each run: `locked 1590 MHz`. */
@@ -42,7 +42,7 @@ interface Surroundings {
  * @throws UsageError for a frequency that the GPU does not have
  * @throws EnvironmentLackingError without permission, when another bench has locked them, or when they do not hold
  */
-export function lockClocks(gpu: LockableGpu, wish: ClockWish, around: Surroundings): ClockLock {
+export function lockClocks(gpu: LockableGpu, request: ClockRequest, around: Surroundings): ClockLock {
   if (!isGpuUuid(gpu.gpuUuid)) {
     throw new EnvironmentLackingError(
       `clocks of ${printable(gpu.gpuUuid)} cannot be locked: that is no UUID of a whole GPU`,
@@ -50,7 +50,7 @@ export function lockClocks(gpu: LockableGpu, wish: ClockWish, around: Surroundin
   }
   const ask = nvidiaSmi(around.env);
   refuseWithoutPersistence(ask, gpu);
-  const clocks = chosenClocks(gpu, wish, supportedClocks(ask, gpu));
+  const clocks = chosenClocks(gpu, request, supportedClocks(ask, gpu));
   const path = join(makeLockFolder(around.env), clockRecordName(gpu.gpuUuid));
   claim(path, newRecord({ ...gpu, policy: clocks.policy }, around.now()));
   let isMemoryLocked = false;
@@ -95,8 +95,8 @@ function refuseWithoutPersistence(ask: AskNvidiaSmi, gpu: LockableGpu): void {
   }
 }
 
-function chosenClocks(gpu: LockableGpu, wish: ClockWish, supported: SupportedClocks): ChosenClocks {
-  const choice = chooseClocks(wish, supported);
+function chosenClocks(gpu: LockableGpu, request: ClockRequest, supported: SupportedClocks): ChosenClocks {
+  const choice = chooseClocks(request, supported);
   switch (choice.kind) {
     case 'chosen':
       return choice.clocks;

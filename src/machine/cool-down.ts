@@ -17,13 +17,13 @@ export interface CooledGpu {
  * @param sleepMs is a test's own clock
  */
 export async function coolDown(
-  wish: CoolDown,
+  request: CoolDown,
   { onNote, temperatureC }: CooledGpu,
   signal: AbortSignal,
   sleepMs: (ms: number) => Promise<unknown> = (ms) => sleep(ms, undefined, { signal }),
 ): Promise<void> {
-  if (wish.kind === 'pause') {
-    await sleepMs(wish.seconds * 1000);
+  if (request.kind === 'pause') {
+    await sleepMs(request.seconds * 1000);
     return;
   }
   for (let waitedMs = 0; ; waitedMs += LOOK_EVERY_MS) {
@@ -32,7 +32,7 @@ export async function coolDown(
       onNote('nvidia-smi tells no temperature: nothing is waited for before runs');
       return;
     }
-    if (celsius <= wish.maxC) return;
+    if (celsius <= request.maxC) return;
     if (waitedMs >= LONGEST_MS) {
       onNote(`the GPU is still at ${celsius} °C after ${LONGEST_MS / 60_000} min: measured all the same`);
       return;

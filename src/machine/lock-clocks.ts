@@ -1,4 +1,4 @@
-import type { ClockWish } from './requests.ts';
+import type { ClockRequest } from './requests.ts';
 import { EnvironmentLackingError } from '../errors.ts';
 import type { Plan } from '../records/plan.ts';
 import { printable } from '../text/printable.ts';
@@ -13,9 +13,9 @@ type Machines = readonly [Machine, ...Machine[]];
 
 export interface WantedLock {
   /** Null when none was asked for. */
-  readonly wish: ClockWish | null;
+  readonly request: ClockRequest | null;
   /** Where a run is one of many, only what goes wrong is told. */
-  readonly isTold: boolean;
+  readonly isVerbose: boolean;
 }
 
 /**
@@ -24,22 +24,22 @@ export interface WantedLock {
  * @param work is given them as they are then: with the clock policy that its runs are stored with
  */
 export async function withLockedClocks<Result>(
-  { wish, isTold }: WantedLock,
+  { request, isVerbose }: WantedLock,
   machines: Machines,
   plan: Plan,
   program: TrtexecProgram,
   io: Io,
   work: (machines: Machines) => Promise<Result>,
 ): Promise<Result> {
-  if (wish === null || program.recordings !== null) return work(machines);
+  if (request === null || program.recordings !== null) return work(machines);
   const gpus = chosenGpus(machines) ?? (await gpusOf(plan, io));
   const locks: ClockLock[] = [];
   const warn = (line: string): void => io.err(`${line}\n`);
-  const around = { env: io.env, now: io.now, warn, say: isTold ? warn : () => {} };
+  const around = { env: io.env, now: io.now, warn, say: isVerbose ? warn : () => {} };
   try {
     for (const gpu of gpus) {
       io.signal.throwIfAborted();
-      locks.push(lockClocks(gpu, wish, around));
+      locks.push(lockClocks(gpu, request, around));
     }
     const clockPolicy = [...new Set(locks.map(({ policy }) => policy))].join(', ');
     const withPolicy = (machine: Machine): Machine => ({

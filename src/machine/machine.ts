@@ -52,15 +52,15 @@ export async function machineOf(program: TrtexecProgram, io: Io): Promise<Machin
 
 /**
  * One machine for each GPU that `--gpus` names.
- * @param wish `all`, or numbers of nvidia-smi and UUIDs with commas between them
+ * @param requested `all`, or numbers of nvidia-smi and UUIDs with commas between them
  */
-export async function machinesOf(wish: string, io: Io): Promise<Machine[]> {
+export async function machinesOf(requested: string, io: Io): Promise<Machine[]> {
   const report = await reportOf(io);
   if (typeof report === 'string') {
     throw new EnvironmentLackingError(`--gpus needs nvidia-smi, which gave no answer (${printable(report)})`);
   }
   const all = visibleDevices(await devicesOf(report, io), io.env['CUDA_VISIBLE_DEVICES']);
-  const chosen = wish === 'all' ? all : wish.split(',').flatMap((name) => named(all, name.trim()));
+  const chosen = requested === 'all' ? all : requested.split(',').flatMap((name) => named(all, name.trim()));
   if (chosen.length === 0) throw new EnvironmentLackingError('--gpus: no GPU is visible here');
   const once = [...new Map(chosen.map((device) => [device.uuid, device])).values()];
   return once.map((device) => machineWith(report, device, { visible: [device], isChosen: true }, io));

@@ -1,4 +1,4 @@
-import type { NumaWish } from './requests.ts';
+import type { NumaPolicy } from './requests.ts';
 import { ask } from '../process/ask.ts';
 import type { EnvironmentVariables } from '../process/environment-variables.ts';
 
@@ -14,11 +14,11 @@ const ANSWER_MS = 5_000;
 
 /** @param gpuNode node that the GPU hangs on; null where there is but one */
 export async function bindToNode(
-  wish: NumaWish,
+  policy: NumaPolicy,
   gpuNode: number | null,
   env: EnvironmentVariables,
 ): Promise<NumaBinding> {
-  const node = wish === 'auto' ? gpuNode : wish === 'off' ? null : wish;
+  const node = policy === 'auto' ? gpuNode : policy === 'off' ? null : policy;
   if (node === null) return UNBOUND;
   const answer = await ask('numactl', ['--hardware'], { env, timeoutMs: ANSWER_MS });
   if (answer.kind !== 'answered') {

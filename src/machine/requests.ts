@@ -4,10 +4,10 @@ import type { Immutable } from '../records/scalars.ts';
 /** The clock that the board holds at its power limit, its highest one, or a frequency in MHz. */
 export const clockRequestSchema = z.union([z.enum(['base', 'max']), z.number()]);
 
-export type ClockWish = z.infer<typeof clockRequestSchema>;
+export type ClockRequest = z.infer<typeof clockRequestSchema>;
 
 /** `base`, `max`, `1590` or `1590 MHz`; null for anything else. */
-export function readClockWish(text: string): ClockWish | null {
+export function readClockRequest(text: string): ClockRequest | null {
   if (text === 'base' || text === 'max') return text;
   const mhz = Number(/^(\d{1,5})\s*(?:MHz)?$/i.exec(text.trim())?.[1] ?? 0);
   return mhz > 0 ? mhz : null;
@@ -40,9 +40,9 @@ type ClockChoice =
  * The clocks to ask nvidia-smi for. `base` is NVML's limit `tdp`: only the driver knows its frequency, and the default
  * applications clock is another one on newer boards (on an H200 it is the highest).
  */
-export function chooseClocks(wish: ClockWish, supported: SupportedClocks): ClockChoice {
+export function chooseClocks(request: ClockRequest, supported: SupportedClocks): ClockChoice {
   const memoryMhz = supported.memoryMhz[0] ?? null;
-  if (wish === 'base') {
+  if (request === 'base') {
     const clocks = { bounds: 'tdp,tdp', limitMhz: null, memoryMhz, policy: 'locked base' };
     return { kind: 'chosen', clocks };
   }
@@ -50,7 +50,7 @@ export function chooseClocks(wish: ClockWish, supported: SupportedClocks): Clock
   const [highest] = all;
   const lowest = all.at(-1);
   if (highest === undefined || lowest === undefined) return { kind: 'notListed' };
-  const mhz = wish === 'max' ? highest : wish;
+  const mhz = request === 'max' ? highest : request;
   if (!all.includes(mhz)) {
     const near = [all.findLast((clock) => clock > mhz), all.find((clock) => clock < mhz)];
     const nearest = near.filter((clock) => clock !== undefined).join(' and ');
@@ -94,10 +94,10 @@ export function readCoolDown(text: string): CoolDown | null {
 /** Whether a process is bound to the CPUs and the memory of one NUMA node: of its GPU's, or of the one named. */
 export const numaSchema = z.union([z.enum(['auto', 'off']), z.number()]);
 
-export type NumaWish = z.infer<typeof numaSchema>;
+export type NumaPolicy = z.infer<typeof numaSchema>;
 
 /** `auto`, `off`, or the number of a node; null for anything else. */
-export function readNumaWish(text: string): NumaWish | null {
+export function readNumaPolicy(text: string): NumaPolicy | null {
   if (text === 'auto' || text === 'off') return text;
   return /^\d{1,3}$/.test(text) ? Number(text) : null;
 }

@@ -287,7 +287,7 @@ function dlaNotes(cells: readonly MatrixCell[]): string[] {
 
 function coolDownOf({ coolDown }: MatrixFile, list: MistakeList): CoolDown | null {
   if (coolDown === undefined) return null;
-  const wish = readCoolDown(coolDown);
-  if (wish === null) list.add(['coolDown'], 'write a time such as 10s, or a temperature such as 45C');
-  return wish;
+  const request = readCoolDown(coolDown);
+  if (request === null) list.add(['coolDown'], 'write a time such as 10s, or a temperature such as 45C');
+  return request;
 }

@@ -1,7 +1,7 @@
 import type { AbExperiment } from '../judge/experiment.ts';
 import type { KeyedCell } from '../records/cell.ts';
 import type { ConversionOptions, Converter } from '../variants/conversion.ts';
-import type { ClockWish, CoolDown, NumaWish } from '../machine/requests.ts';
+import type { ClockRequest, CoolDown, NumaPolicy } from '../machine/requests.ts';
 import type { Mistake, SourcePosition } from '../errors.ts';
 import type { PlannedHarness, Retries } from '../records/plan.ts';
 import type { FitnessLimits } from '../trtexec/run-facts.ts';
@@ -130,12 +130,12 @@ export interface Matrix {
   readonly profile: boolean;
   readonly seed: number | null;
   /** Null: clocks are left as they are. */
-  readonly lockClocks: ClockWish | null;
+  readonly lockClocks: ClockRequest | null;
   /** Of what can pass by itself. */
   readonly retries: Retries;
   /** Null: nothing is waited for before a timed run. */
   readonly coolDown: CoolDown | null;
-  readonly numa: NumaWish;
+  readonly numa: NumaPolicy;
   readonly slurm: SlurmSettings;
   readonly cells: readonly MatrixCell[];
   /** Points that turned out to be a cell that was there already. */

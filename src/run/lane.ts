@@ -3,7 +3,7 @@ import { availableParallelism } from 'node:os';
 import { artefactsFolderOf } from '../artefacts/layout.ts';
 import type { Io } from '../cli/io.ts';
 import { EnvironmentLackingError, UsageError } from '../errors.ts';
-import type { CoolDown, NumaWish } from '../machine/requests.ts';
+import type { CoolDown, NumaPolicy } from '../machine/requests.ts';
 import { coolDown } from '../machine/cool-down.ts';
 import { GpuLock, lockedSpawn, type Settle, unnamedGpu } from '../machine/gpu-lock.ts';
 import { LoadedLibrary } from '../machine/loaded-library.ts';
@@ -29,11 +29,11 @@ import type { TrtexecProgram } from '../trtexec/program/trtexec-program.ts';
 import { variantsBeside } from '../variants/converter.ts';
 import type { ConverterPython } from '../variants/variants.ts';
 
-interface LaneWishes {
+interface WorkerSettings {
   /** Whether the machine is watched beside the runs. */
   readonly telemetry: boolean;
   readonly coolDown: CoolDown | null;
-  readonly numa: NumaWish;
+  readonly numa: NumaPolicy;
 }
 
 export type LaneContext = Pick<SweepContext, 'environment' | 'gpu' | 'library' | 'program' | 'spawn' | 'watch'>;
@@ -42,7 +42,7 @@ export type LaneContext = Pick<SweepContext, 'environment' | 'gpu' | 'library' |
 export async function laneOf(
   machine: Machine,
   program: TrtexecProgram,
-  wishes: LaneWishes,
+  settings: WorkerSettings,
   io: Io,
   onNote: (note: string) => void,
 ): Promise<LaneContext> {
@@ -51,16 +51,16 @@ export async function laneOf(
     const nothing = { gpu: null, library: null, watch: null };
     return { ...nothing, environment, program, spawn: io.spawn };
   }
-  const binding = await bindToNode(wishes.numa, environment.numaNode ?? null, io.env);
+  const binding = await bindToNode(settings.numa, environment.numaNode ?? null, io.env);
   if (binding.note !== null) onNote(binding.note);
   const env = machine.isChosen && device !== null ? { ...program.env, CUDA_VISIBLE_DEVICES: device.uuid } : program.env;
   return {
     environment,
     gpu: device === null ? null : { label: deviceLabel(device), uuid: device.uuid },
     library: new LoadedLibrary(),
-    watch: wishes.telemetry ? watchOf(machine, env, io, onNote) : null,
+    watch: settings.telemetry ? watchOf(machine, env, io, onNote) : null,
     program: { ...program, env, wrapper: binding.prefix },
-    spawn: spawnOn(machine, wishes.coolDown, io, onNote),
+    spawn: spawnOn(machine, settings.coolDown, io, onNote),
   };
 }
 
@@ -77,7 +77,7 @@ function watchOf(
 }
 
 /** Nothing is started while another process has the GPU. */
-function spawnOn({ device, visible }: Machine, wish: CoolDown | null, io: Io, onNote: (note: string) => void): Spawn {
+function spawnOn({ device, visible }: Machine, request: CoolDown | null, io: Io, onNote: (note: string) => void): Spawn {
   // Said before anything is measured.
   makeLockFolder(io.env);
   const locks = new Map<string, GpuLock>();
@@ -96,7 +96,7 @@ function spawnOn({ device, visible }: Machine, wish: CoolDown | null, io: Io, on
   const temperatureC = async () => (board === null ? null : askForTemperature(board, io.env));
   const cooled = { temperatureC, onNote };
   const settle: Settle = async ({ isTimed }, signal) => {
-    if (wish !== null && isTimed) await coolDown(wish, cooled, signal);
+    if (request !== null && isTimed) await coolDown(request, cooled, signal);
   };
   let isTold = false;
   const onWait: LockWait['onWait'] = (holder) => {

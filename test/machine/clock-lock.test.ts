@@ -74,9 +74,9 @@ describe('bench run --lock-clocks', () => {
   test.each([
     ['base', 'tdp,tdp', 'locked base'],
     ['max', '1980,1980', 'locked 1980 MHz'],
-  ])('%s', async (wish, bounds, policy) => {
+  ])('%s', async (request, bounds, policy) => {
     const machine = new Machine();
-    const { code } = await machine.run(['--lock-clocks', wish]);
+    const { code } = await machine.run(['--lock-clocks', request]);
     expect([code, machine.gpu.changes[0]]).toEqual([0, `-lgc ${bounds}`]);
     expect(machine.policies()).toEqual([policy]);
   });
@@ -111,9 +111,9 @@ describe('bench run --lock-clocks', () => {
     [3, '1590', 'Setting locked GPU clocks is not supported', { unsupported: true }],
     [3, '1590', 'and they are at 1980 MHz', { ignoresLock: true }],
     [3, '1590', 'persistence mode is off; switch it on with `sudo nvidia-smi', { persistence: 'Disabled' }],
-  ])('exit code %i for %s: %s', async (code, wish, message, misbehaviour) => {
+  ])('exit code %i for %s: %s', async (code, request, message, misbehaviour) => {
     const machine = new Machine();
-    const refused = await machine.run(['--lock-clocks', wish], misbehaviour);
+    const refused = await machine.run(['--lock-clocks', request], misbehaviour);
     const said = refused.stderr.split('\n').filter((line) => line.startsWith('bench: '));
     expect([refused.code, said]).toEqual([code, [expect.stringContaining(message)]]);
     expect(refused.stdout).toBe('');

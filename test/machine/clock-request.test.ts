@@ -3,11 +3,11 @@ import { join } from 'node:path';
 
 import { describe, expect, test } from 'vitest';
 
-import { chooseClocks, lockOf, readClockWish } from '../../src/machine/requests.ts';
+import { chooseClocks, lockOf, readClockRequest } from '../../src/machine/requests.ts';
 import { parseSupportedClocks } from '../../src/machine/clock-lock.ts';
 import { ROOT } from '../support/bench.ts';
 
-describe('what a clock wish comes to', () => {
+describe('what a clock request comes to', () => {
   const supported = { memoryMhz: [3201], graphicsMhz: [1980, 1965, 1605, 1590, 345] };
 
   test.each([
@@ -21,16 +21,16 @@ describe('what a clock wish comes to', () => {
     ['1.5', null],
     ['1590,1590', null],
     ['', null],
-  ])('%j', (text, wish) => {
-    expect(readClockWish(text)).toBe(wish);
+  ])('%j', (text, request) => {
+    expect(readClockRequest(text)).toBe(request);
   });
 
   test.each([
     ['base', { bounds: 'tdp,tdp', limitMhz: null, memoryMhz: 3201, policy: 'locked base' }],
     ['max', { bounds: '1980,1980', limitMhz: 1980, memoryMhz: 3201, policy: 'locked 1980 MHz' }],
     [1590, { bounds: '1590,1590', limitMhz: 1590, memoryMhz: 3201, policy: 'locked 1590 MHz' }],
-  ] as const)('%s', (wish, clocks) => {
-    expect(chooseClocks(wish, supported)).toEqual({ kind: 'chosen', clocks });
+  ] as const)('%s', (request, clocks) => {
+    expect(chooseClocks(request, supported)).toEqual({ kind: 'chosen', clocks });
   });
 
   test.each([

@@ -21,7 +21,7 @@ import { printable } from '../../text/printable.ts';
 import { abReport, abText } from '../experiment/index.ts';
 import { startSweep } from '../run/index.ts';
 import type { AbOptions } from './command.ts';
-import { type AbWish, readWish } from './wish.ts';
+import { type ExperimentRequest, readExperiment } from './request.ts';
 
 /** `bench ab MATRIX --env NAME=VALUE`: every cell as it is and with the variable set, turn by turn. */
 export async function ab(what: string | undefined, options: AbOptions, io: Io): Promise<ExitCode> {
@@ -35,11 +35,11 @@ export async function ab(what: string | undefined, options: AbOptions, io: Io): 
   if (what === undefined) {
     throw new UsageError('which matrix? Write `bench ab MATRIX --env NAME=VALUE`, or `bench ab SWEEP`');
   }
-  const wish = readWish(options);
+  const request = readExperiment(options);
   const planned = { ...options, builds: 1, profile: false, maxRepeats: options.repeats };
   return startSweep(what, planned, io, (cells) => {
-    checkAskedMetric(wish.metric, cells);
-    return twoSided(cells, wish, io.env);
+    checkAskedMetric(request.metric, cells);
+    return twoSided(cells, request, io.env);
   });
 }
 
@@ -103,18 +103,18 @@ function checkAskedMetric(name: string | null, cells: readonly MatrixCell[]): vo
  * @param env what bench was started in
  * @throws UsageError where A would not differ from B, or where nobody could say what A is
  */
-function twoSided(cells: readonly MatrixCell[], wish: AbWish, env: EnvironmentVariables): TwoSidedCells {
-  const { isForTrtexec, ...experiment } = wish;
+function twoSided(cells: readonly MatrixCell[], request: ExperimentRequest, env: EnvironmentVariables): TwoSidedCells {
+  const { isForTrtexec, ...experiment } = request;
   const before = Object.fromEntries(
-    Object.entries(wish.variables).map(([name, value]) => [name, valuesBefore(cells, name, value, env)]),
+    Object.entries(request.variables).map(([name, value]) => [name, valuesBefore(cells, name, value, env)]),
   );
   const pairs = cells.map((a) => {
     if (a.harness === null && !isForTrtexec) {
       throw new UsageError(
-        `${printable(cellLabel(a.cell))} is measured by trtexec, which does not know ${Object.keys(wish.variables).join(', ')}: leave it out with --filter`,
+        `${printable(cellLabel(a.cell))} is measured by trtexec, which does not know ${Object.keys(request.variables).join(', ')}: leave it out with --filter`,
       );
     }
-    return { a, b: sideB(a, wish) };
+    return { a, b: sideB(a, request) };
   });
   return {
     cells: pairs.flatMap(({ a, b }) => [{ ...a, side: { pair: a.cell.key, marks: [] } }, b]),
@@ -122,7 +122,7 @@ function twoSided(cells: readonly MatrixCell[], wish: AbWish, env: EnvironmentVa
   };
 }
 
-function sideB(a: MatrixCell, { marks, variables }: AbWish): MatrixCell {
+function sideB(a: MatrixCell, { marks, variables }: ExperimentRequest): MatrixCell {
   const onAxes = Object.entries(variables).map(([name, value]) => [`${ENV_AXIS}${name}`, value]);
   return {
     ...a,

@@ -1,6 +1,6 @@
 import type { KeyedCell } from '../../records/cell.ts';
 import { cellLabel } from '../../text/cell-label.ts';
-import type { ClockWish, CoolDown, NumaWish } from '../../machine/requests.ts';
+import type { ClockRequest, CoolDown, NumaPolicy } from '../../machine/requests.ts';
 import { UsageError } from '../../errors.ts';
 import { type Plan, PLACEHOLDERS, type PlannedBuild, type PlannedRun } from '../../records/plan.ts';
 import { printable } from '../../text/printable.ts';
@@ -14,9 +14,9 @@ import { BrokenSubjectError, type OpenedSubject } from './subject.ts';
 export interface OneCell {
   readonly cell: KeyedCell;
   readonly program: TrtexecProgram;
-  readonly lockClocks: ClockWish | null;
+  readonly lockClocks: ClockRequest | null;
   readonly coolDown: CoolDown | null;
-  readonly numa: NumaWish;
+  readonly numa: NumaPolicy;
   /** So many runs there are at most; infinite for a real trtexec. */
   readonly capacity: number;
   /** The plan of its first so many runs. */

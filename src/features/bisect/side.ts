@@ -116,7 +116,7 @@ export class Side {
       mayChangeEngines: false,
       onEvent: () => {},
     };
-    const lock = { wish: one.lockClocks, isTold: false };
+    const lock = { request: one.lockClocks, isVerbose: false };
     const { skipped } = await withLockedClocks(lock, [machine], plan, program, opened.io, async ([locked]) => {
       const { coolDown, numa } = one;
       const lane = await laneOf(locked, program, { telemetry, coolDown, numa }, opened.io, tell);

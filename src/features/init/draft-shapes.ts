@@ -131,8 +131,8 @@ class AxisNames {
     return [...this.#byOrigin.values()];
   }
 
-  #free(wish: string): string {
-    const word = wish.replaceAll(/\W+/g, '_').replace(/^(?=\d)/, '_');
+  #free(wanted: string): string {
+    const word = wanted.replaceAll(/\W+/g, '_').replace(/^(?=\d)/, '_');
     const base = /[A-Za-z]/.test(word) ? word : `dim${this.#used.size}`;
     const plain = TAKEN.has(base) ? `${base}_dim` : base;
     let name = plain;

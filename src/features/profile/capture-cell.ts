@@ -11,7 +11,7 @@ import { overlay } from '../../run/start.ts';
 import type { SweepContext } from '../../run/sweep-context.ts';
 import { lockSweep } from '../../run/sweep-lock.ts';
 import { Variants } from '../../variants/sweep-variants.ts';
-import { captureArgs, type CaptureWish } from '../../tools/nsys/nsys-args.ts';
+import { captureArgs, type CaptureRequest } from '../../tools/nsys/nsys-args.ts';
 import type { NsysDialect } from '../../tools/nsys/nsys-dialect.ts';
 import { outcomeText } from '../../terminal/words.ts';
 import { runNsys } from '../../tools/nsys/run-nsys.ts';
@@ -52,7 +52,7 @@ export interface CellCapture {
  */
 export async function captureCell(
   target: CaptureTarget,
-  wish: CaptureWish,
+  request: CaptureRequest,
   dialect: NsysDialect,
   program: TrtexecProgram,
   store: OpenStore,
@@ -73,8 +73,8 @@ export async function captureCell(
     const machine = await machineOf(program, io);
     const note = (text: string): void => onEvent({ kind: 'note', text });
     if (machine.note !== null) note(machine.note);
-    const wishes = { telemetry: false, coolDown: null, numa: 'off' } as const;
-    const lane = await laneOf(machine, program, wishes, io, note);
+    const settings = { telemetry: false, coolDown: null, numa: 'off' } as const;
+    const lane = await laneOf(machine, program, settings, io, note);
     const own = plan.variants.filter(({ variantRef }) => variantRef === target.build.variantRef);
     const converter = await converterFor({ variants: own }, null, io);
     const context: SweepContext = {
@@ -89,9 +89,9 @@ export async function captureCell(
       throw new CaptureError(`no engine to capture: ${outcomeText(state.outcome, io.errLook.style)}`, []);
     }
     const { engine } = state;
-    io.err(`capturing ${wish.iterations} queries of ${printable(target.build.label)}\n`);
+    io.err(`capturing ${request.iterations} queries of ${printable(target.build.label)}\n`);
     const args = captureArgs(
-      wish,
+      request,
       dialect,
       [program.file, ...program.prefixArgs],
       fillRunArgs(target.run.args, engine),
@@ -100,7 +100,7 @@ export async function captureCell(
     const failure = await runNsys(
       { spawn: lane.spawn, env: { ...lane.program.env, ...overlay(target.run.env) }, cwd: io.cwd, signal: io.signal },
       args,
-      `${wish.output}.nsys-rep`,
+      `${request.output}.nsys-rep`,
     );
     if (failure !== null) {
       throw new CaptureError(`nsys captured nothing: ${failure.exit}`, failure.lastWords);

@@ -5,7 +5,7 @@ import { cellLabel } from '../../text/cell-label.ts';
 import { EnvironmentLackingError, UsageError } from '../../errors.ts';
 import { outcomeReason } from '../../records/outcome.ts';
 import { attachFile } from '../../artefacts/attached.ts';
-import { captureProblem, type CaptureWish, exportArgs } from '../../tools/nsys/nsys-args.ts';
+import { captureProblem, type CaptureRequest, exportArgs } from '../../tools/nsys/nsys-args.ts';
 import { askNsys, GUIDE_NSYS, type NsysDialect } from '../../tools/nsys/nsys-dialect.ts';
 import { manyQueries, sizeWarning } from './capture-text.ts';
 import { capturedFiles, refuseOverwrite, runNsys } from '../../tools/nsys/run-nsys.ts';
@@ -20,7 +20,7 @@ import { chooseProgram } from '../../cli/program.ts';
 import { CaptureError, captureCell } from './capture-cell.ts';
 import type { ProfileOptions } from './command.ts';
 import { type Capture, NOT_CAPTURED, type ProfileOutput } from './output.ts';
-import { captureSteps, captureWish, captureTarget, type CaptureTarget, engineInCache } from './target.ts';
+import { captureSteps, captureRequest, captureTarget, type CaptureTarget, engineInCache } from './target.ts';
 
 const MANY_QUERIES = 1000;
 
@@ -41,8 +41,8 @@ export async function captureOfCell(
   const dialect = found ?? GUIDE_NSYS;
   const runs = runsOf(target, store);
   const isIgnored = outcomeReason(runs.at(-1)?.outcome ?? NOTHING) === 'graphNotCaptured';
-  const wish = captureWish(target, target.cell.cudaGraph === true && !isIgnored, options);
-  const problem = captureProblem(wish, dialect);
+  const request = captureRequest(target, target.cell.cudaGraph === true && !isIgnored, options);
+  const problem = captureProblem(request, dialect);
   if (problem !== null) throw new EnvironmentLackingError(problem);
   const cached = await engineInCache(target, store);
   const base = {
@@ -52,22 +52,22 @@ export async function captureOfCell(
     tensorrt: target.tensorrt,
     nsysVersion: dialect.version,
     engine: target.build.enginePath ?? cached?.path ?? null,
-    steps: captureSteps(target, wish, dialect, trtexecShown(target, options), cached),
-    notes: notesOf(target, wish, found, isIgnored, cached !== null),
+    steps: captureSteps(target, request, dialect, trtexecShown(target, options), cached),
+    notes: notesOf(target, request, found, isIgnored, cached !== null),
   };
   if (isDryRun) return { output: base, kernels: null };
   if (store === null) {
     throw new UsageError('there is no store here: measure the cell first, with `bench run`');
   }
-  refuseOverwrite(io.cwd, wish.output, wish.replaces);
-  const capture = await captureCell(target, wish, dialect, programOf(target, options, io), store, io);
-  const done = await finish(target, wish, runs, store, options, io);
+  refuseOverwrite(io.cwd, request.output, request.replaces);
+  const capture = await captureCell(target, request, dialect, programOf(target, options, io), store, io);
+  const done = await finish(target, request, runs, store, options, io);
   return {
     output: {
       ...base,
       dryRun: false,
       engine: capture.engine.path,
-      notes: [...notesOf(target, wish, found, isIgnored, true), ...capture.notes, ...done.notes],
+      notes: [...notesOf(target, request, found, isIgnored, true), ...capture.notes, ...done.notes],
       files: done.files,
       runId: done.runId,
       kernels: done.kernels && capturedOutput(done.kernels),
@@ -112,7 +112,7 @@ function programOf({ measured, prepared }: CaptureTarget, { trtexec }: ProfileOp
 
 function notesOf(
   { build, cell, measured, prepared }: CaptureTarget,
-  wish: CaptureWish,
+  request: CaptureRequest,
   found: NsysDialect | null,
   isGraphIgnored: boolean,
   isCached: boolean,
@@ -125,7 +125,7 @@ function notesOf(
     ...(cell.cudaGraph && isGraphIgnored
       ? ['the newest run of this cell captured no graph: its kernels are launched one by one']
       : []),
-    ...(wish.iterations > MANY_QUERIES ? [manyQueries(wish.iterations)] : []),
+    ...(request.iterations > MANY_QUERIES ? [manyQueries(request.iterations)] : []),
     ...(isBuilt ? ['bench builds into its own cache, with a timing cache: the name of the engine stands for it'] : []),
     ...(isBuilt && build.variantRef !== null ? ['variant.onnx stands for the model that is converted before'] : []),
   ];
@@ -136,20 +136,20 @@ type Finished = Pick<ProfileOutput, 'files' | 'runId' | 'notes'> & Pick<Capture,
 /** Exports, reads and attaches what was captured. What does not go well is a remark: the report itself is there. */
 async function finish(
   { cell, measured }: CaptureTarget,
-  wish: CaptureWish,
+  request: CaptureRequest,
   runs: readonly CellRun[],
   { db, path }: OpenStore,
   { maxSize }: ProfileOptions,
   io: Io,
 ): Promise<Finished> {
-  const { report, sqlite } = capturedFiles(io.cwd, wish.output);
+  const { report, sqlite } = capturedFiles(io.cwd, request.output);
   const { size } = await stat(report);
   if (size > maxSize) {
     const files = [{ path: report, bytes: size, attached: false }];
     return { files, runId: null, kernels: null, notes: [sizeWarning(report, size, maxSize)] };
   }
   const context = { spawn: io.spawn, env: io.env, cwd: io.cwd, signal: io.signal };
-  const failure = await runNsys(context, exportArgs(wish.output), sqlite);
+  const failure = await runNsys(context, exportArgs(request.output), sqlite);
   if (failure !== null) {
     throw new CaptureError(`${report} is there, but nsys did not export it: ${failure.exit}`, failure.lastWords);
   }

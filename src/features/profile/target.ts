@@ -23,7 +23,7 @@ import {
   CAPTURED_DLA_QUERIES,
   CAPTURED_QUERIES,
   captureArgs,
-  type CaptureWish,
+  type CaptureRequest,
   exportArgs,
   shownBuildArgs,
 } from '../../tools/nsys/nsys-args.ts';
@@ -151,7 +151,7 @@ export async function engineInCache(
 }
 
 /** @param hasGraph whether a graph is really launched, which is not the same as asked for */
-export function captureWish({ cell }: CaptureTarget, hasGraph: boolean, options: ProfileOptions): CaptureWish {
+export function captureRequest({ cell }: CaptureTarget, hasGraph: boolean, options: ProfileOptions): CaptureRequest {
   const dla = options.dla === true;
   return {
     output: options.output ?? `${fileName(cell.model)}_profile`,
@@ -171,7 +171,7 @@ export function fileName(name: string): string {
 /** What will be done, in its order. The engine that is there is not built. */
 export function captureSteps(
   { build, cell, run }: CaptureTarget,
-  wish: CaptureWish,
+  request: CaptureRequest,
   dialect: NsysDialect,
   trtexec: string,
   cached: CachedEngine | null,
@@ -182,7 +182,7 @@ export function captureSteps(
   const variables = {};
   return [
     ...(isBuilt ? [] : [{ kind: 'build' as const, variables, argv: [trtexec, ...shownBuildArgs(build.args, stand)] }]),
-    { kind: 'capture', variables: run.env, argv: ['nsys', ...captureArgs(wish, dialect, [trtexec], run.args, engine)] },
-    { kind: 'export', variables, argv: ['nsys', ...exportArgs(wish.output)] },
+    { kind: 'capture', variables: run.env, argv: ['nsys', ...captureArgs(request, dialect, [trtexec], run.args, engine)] },
+    { kind: 'export', variables, argv: ['nsys', ...exportArgs(request.output)] },
   ];
 }

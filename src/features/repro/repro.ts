@@ -165,8 +165,8 @@ function clockText({ clockPolicy }: ReproOutput): string {
   if (lock === null) return `${clockPolicy}: nothing to set`;
   const bounds = clockBounds(lock);
   if (bounds === null) return lock;
-  const wish = bounds === 'tdp,tdp' ? 'base' : (bounds.split(',')[0] ?? '');
-  return `${lock}: sudo nvidia-smi -i 0 -lgc ${bounds}, and -rgc behind it (bench run --lock-clocks ${wish})`;
+  const clocks = bounds === 'tdp,tdp' ? 'base' : (bounds.split(',')[0] ?? '');
+  return `${lock}: sudo nvidia-smi -i 0 -lgc ${bounds}, and -rgc behind it (bench run --lock-clocks ${clocks})`;
 }
 
 function variableLines({ axisEnv, env, start, withheld }: ReproOutput, look: Look): string[] {

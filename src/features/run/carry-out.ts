@@ -58,7 +58,7 @@ export async function carryOut(
   for (const note of new Set(machines.map((machine) => machine.note))) {
     if (note !== null) io.err(`note: ${note}\n`);
   }
-  const lock = { wish: stored.lockClocks, isTold: true };
+  const lock = { request: stored.lockClocks, isVerbose: true };
   return withLockedClocks(lock, machines, stored.plan, program, io, (locked) =>
     doSweep(store, { ...prepared, machines: locked }, options, io),
   );

@@ -1,12 +1,12 @@
 import { Option } from '@commander-js/extra-typings';
 import { defineCommand, type OptionsOf, type PlainCommand } from '../../cli/define-command.ts';
 import {
-  clockWish,
-  coolDownWish,
+  clockRequest,
+  coolDownRequest,
   duration,
   failOnOption,
   notEmpty,
-  numaWish,
+  numaPolicy,
   positiveInteger,
   positivePercent,
   precisionShareOption,
@@ -55,14 +55,14 @@ const define = (command: PlainCommand) =>
         .option(
           '--lock-clocks <clock>',
           'lock the clocks of the GPU for the sweep: base, max or MHz; needs permission',
-          clockWish,
+          clockRequest,
         )
         .option(
           '--cool-down <wish>',
           'before each timed run wait so long (10s), or until it is so cool (45C)',
-          coolDownWish,
+          coolDownRequest,
         )
-        .option('--numa <node>', "bind runs to their GPU's NUMA node: auto, off or a number", numaWish)
+        .option('--numa <node>', "bind runs to their GPU's NUMA node: auto, off or a number", numaPolicy)
         .option('--no-telemetry', 'no nvidia-smi beside the runs: no clocks, power, temperatures')
         .optionsGroup('Slurm:')
         .addOption(

@@ -4,7 +4,7 @@ import { hostname } from 'node:os';
 import { resolve } from 'node:path';
 
 import { sha256OfFile } from '../../artefacts/files.ts';
-import type { ClockWish } from '../../machine/requests.ts';
+import type { ClockRequest } from '../../machine/requests.ts';
 import { UsageError } from '../../errors.ts';
 import { EXIT_CODES, type ExitCode } from '../../exit-codes.ts';
 import type { Matrix } from '../../matrix/matrix.ts';
@@ -207,8 +207,8 @@ async function resumeSweep(
       return EXIT_CODES.fine;
     }
     const { plan, program, gpus } = found.stored;
-    const wish = options.gpus ?? gpus?.uuids.join(',') ?? null;
-    const machines = await machinesFor(found.program, wish, io);
+    const requested = options.gpus ?? gpus?.uuids.join(',') ?? null;
+    const machines = await machinesFor(found.program, requested, io);
     const changes = await changedSince(store.db, found, machines, io);
     refuseChanges(found.sweep, changes, options.anyway === true, io);
     const stored =
@@ -221,9 +221,9 @@ async function resumeSweep(
   });
 }
 
-function wantedLock(matrix: Matrix, program: TrtexecProgram, options: SweepOptions, io: Io): ClockWish | null {
-  const wish = options.lockClocks ?? matrix.lockClocks;
-  if (wish === null || program.recordings === null) return wish;
+function wantedLock(matrix: Matrix, program: TrtexecProgram, options: SweepOptions, io: Io): ClockRequest | null {
+  const requested = options.lockClocks ?? matrix.lockClocks;
+  if (requested === null || program.recordings === null) return requested;
   if (options.lockClocks !== undefined) {
     throw new UsageError('--lock-clocks and recordings exclude each other: no GPU will run');
   }

@@ -87,7 +87,7 @@ function ladderOf(cell: KeyedCell | null, { hottest, is11, isCaptured, isOurs, p
   const set = variables.length === 0 ? [] : ['env', ...variables];
   const lines = (line: (own: RunParts) => readonly string[]): (readonly string[])[] =>
     parts === null ? [] : [...builds, [...set, ...line(parts)]];
-  const wish = {
+  const request = {
     output: `${model}_profile`,
     replaces: false,
     hasGraph: cell?.cudaGraph ?? false,
@@ -115,7 +115,7 @@ function ladderOf(cell: KeyedCell | null, { hottest, is11, isCaptured, isOurs, p
       state: stateOf('nsys', isCaptured),
       says: 'whether the GPU waits: launches, gaps, copies, the host',
       bench: key === null ? null : isCaptured ? ['bench', 'layers', key, '--kernels'] : nsys,
-      commands: lines(({ program, runArgs }) => ['nsys', ...captureArgs(wish, GUIDE_NSYS, [program], runArgs, engine)]),
+      commands: lines(({ program, runArgs }) => ['nsys', ...captureArgs(request, GUIDE_NSYS, [program], runArgs, engine)]),
     },
     {
       tool: 'ncu',

@@ -6,7 +6,7 @@ import { dirname, join, resolve, sep } from 'node:path';
 
 import { makeArtefactsFolder } from '../../artefacts/folders.ts';
 import { artefactsFolderOf } from '../../artefacts/layout.ts';
-import type { ClockWish, CoolDown, NumaWish } from '../../machine/requests.ts';
+import type { ClockRequest, CoolDown, NumaPolicy } from '../../machine/requests.ts';
 import { EnvironmentLackingError, UsageError } from '../../errors.ts';
 import { EXIT_CODES, type ExitCode } from '../../exit-codes.ts';
 import { NO_TENSORRT } from '../../records/plan.ts';
@@ -34,9 +34,9 @@ export interface SlurmRunOptions extends PrepareOptions, SettingsOptions, Collec
   readonly collectJob?: boolean;
   readonly commit?: string;
   readonly branch?: string;
-  readonly lockClocks?: ClockWish;
+  readonly lockClocks?: ClockRequest;
   readonly coolDown?: CoolDown;
-  readonly numa?: NumaWish;
+  readonly numa?: NumaPolicy;
   readonly python?: string;
   readonly telemetry?: boolean;
 }

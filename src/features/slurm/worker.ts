@@ -107,7 +107,7 @@ async function measure(folder: RunFolder, plan: RunPlan, attempt: ShardAttempt, 
   const onNote = (text: string): void => io.err(`${text}\n`);
   const { environment } = machines[0];
   const takenUp = await takeUp(folder, attempt, plan.sweep.sweepId, stored.plan, environment, onNote);
-  const lock = { wish: stored.lockClocks, isTold: true };
+  const lock = { request: stored.lockClocks, isVerbose: true };
   const work = folder.attempt(attempt);
   await inTemporaryFolder('worker', (local) =>
     withLockedClocks(lock, machines, stored.plan, program, io, ([machine]) =>

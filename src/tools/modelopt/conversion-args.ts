@@ -16,7 +16,7 @@ export interface WantedVariant {
   readonly shapes: Shapes;
 }
 
-/** How a variant is made, with the exact command line. The same wish gives the same plan. */
+/** How a variant is made, with the exact command line. The same request gives the same plan. */
 export function planVariant(wanted: WantedVariant): PlannedVariant {
   const { by, label, onnxPath, options, precision } = wanted;
   const calibration = plannedCalibration(wanted);

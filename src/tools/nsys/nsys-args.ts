@@ -2,7 +2,7 @@ import { PLACEHOLDERS } from '../../records/plan.ts';
 import type { NsysDialect } from './nsys-dialect.ts';
 
 /** What is captured of a cell, and how. */
-export interface CaptureWish {
+export interface CaptureRequest {
   /** Name of the report without its ending. */
   readonly output: string;
   readonly replaces: boolean;
@@ -19,7 +19,7 @@ export const CAPTURED_DLA_QUERIES = 20;
 
 /** Why this Nsight Systems cannot take a capture; null when it can. */
 export function captureProblem(
-  { dla, gpuMetrics }: Pick<CaptureWish, 'dla' | 'gpuMetrics'>,
+  { dla, gpuMetrics }: Pick<CaptureRequest, 'dla' | 'gpuMetrics'>,
   { accelerators, gpuMetrics: option, version }: NsysDialect,
 ): string | null {
   const which = `Nsight Systems ${version ?? ''}`.trim();
@@ -38,28 +38,28 @@ export function captureProblem(
  * @param runArgs of a timed run of the cell, from the plan
  */
 export function captureArgs(
-  wish: CaptureWish,
+  request: CaptureRequest,
   dialect: NsysDialect,
   program: readonly string[],
   runArgs: readonly string[],
   engine: string,
 ): string[] {
-  const output = ['-o', wish.output, ...(wish.replaces ? ['-f', 'true'] : [])];
-  const trace = wish.dla
+  const output = ['-o', request.output, ...(request.replaces ? ['-f', 'true'] : [])];
+  const trace = request.dla
     ? dlaTrace(dialect)
-    : ['--capture-range', 'cudaProfilerApi', ...(wish.hasGraph ? ['--cuda-graph-trace=node'] : [])];
-  const metrics = wish.gpuMetrics && dialect.gpuMetrics !== null ? [dialect.gpuMetrics, 'all'] : [];
+    : ['--capture-range', 'cudaProfilerApi', ...(request.hasGraph ? ['--cuda-graph-trace=node'] : [])];
+  const metrics = request.gpuMetrics && dialect.gpuMetrics !== null ? [dialect.gpuMetrics, 'all'] : [];
   return [
     'profile',
     ...output,
     ...trace,
     ...metrics,
     ...program,
-    ...(wish.dla ? [] : ['--profilingVerbosity=detailed']),
+    ...(request.dla ? [] : ['--profilingVerbosity=detailed']),
     `--loadEngine=${engine}`,
     '--warmUp=0',
     '--duration=0',
-    `--iterations=${wish.iterations}`,
+    `--iterations=${request.iterations}`,
     ...ownArgs(runArgs),
   ];
 }

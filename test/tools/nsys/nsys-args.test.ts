@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 
 import { layerNcuArgs } from '../../../src/tools/ncu/ncu-args.ts';
-import { captureArgs, captureProblem, type CaptureWish, shownBuildArgs } from '../../../src/tools/nsys/nsys-args.ts';
+import { captureArgs, captureProblem, type CaptureRequest, shownBuildArgs } from '../../../src/tools/nsys/nsys-args.ts';
 import { GUIDE_NSYS, nsysDialect } from '../../../src/tools/nsys/nsys-dialect.ts';
 import { readWindow, trtllmArgs, trtllmVariables } from '../../../src/harnesses/trtllm-bench/capture.ts';
 import { captureText } from '../../../src/features/profile/capture-text.ts';
@@ -19,7 +19,7 @@ function guide(row: string): string {
   return line.slice(`| ${row} | `.length, -' |'.length);
 }
 
-const FOO: CaptureWish = {
+const FOO: CaptureRequest = {
   output: 'foo_profile',
   replaces: false,
   hasGraph: false,
@@ -37,8 +37,8 @@ const RUN = [
   '--exportTimes=times.json',
 ];
 
-function captureLine(wish: Partial<CaptureWish> = {}, dialect = GUIDE_NSYS): string {
-  return ['nsys', ...captureArgs({ ...FOO, ...wish }, dialect, ['trtexec'], RUN, 'foo.plan')].join(' ');
+function captureLine(request: Partial<CaptureRequest> = {}, dialect = GUIDE_NSYS): string {
+  return ['nsys', ...captureArgs({ ...FOO, ...request }, dialect, ['trtexec'], RUN, 'foo.plan')].join(' ');
 }
 
 describe('the commands of the guide, to the character', () => {

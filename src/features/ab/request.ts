@@ -6,7 +6,7 @@ import type { RunMark } from '../../records/run-flag.ts';
 import { isSecret } from '../../text/secret-name.ts';
 
 /** What is to be tried out, before it is known on which cells. */
-export interface AbWish extends Omit<AbExperiment, 'pairs' | 'before'> {
+export interface ExperimentRequest extends Omit<AbExperiment, 'pairs' | 'before'> {
   /** False where trtexec reads none of the variables. */
   readonly isForTrtexec: boolean;
 }
@@ -15,7 +15,7 @@ const SIGNIFICANT_PERCENT = 10;
 const NAME = /^[^\p{C}]{1,100}$/u;
 
 /** @throws UsageError when nothing is to be set, or something that cannot be */
-export function readWish(options: AbOptions): AbWish {
+export function readExperiment(options: AbOptions): ExperimentRequest {
   const preset = NAMED_EXPERIMENTS.find(({ name }) => name === options.experiment) ?? null;
   const stated = Object.fromEntries((options.env ?? []).map(readVariable));
   const variables = { ...preset?.variables, ...stated };
