@@ -6,7 +6,7 @@ import { firstVisibleGpu } from '../tools/nvidia-smi/gpu-environment.ts';
 import { type ClockLock, type LockableGpu, lockClocks } from './clock-lock.ts';
 import type { TrtexecProgram } from '../trtexec/program/trtexec-program.ts';
 import type { Io } from '../cli/io.ts';
-import { numberOfDevice } from '../run/lane.ts';
+import { numberOfDevice } from '../run/gpu-worker.ts';
 import { type Machine, reportOf } from './machine.ts';
 
 type Machines = readonly [Machine, ...Machine[]];

@@ -25,36 +25,36 @@ import { SweepWork } from './sweep-work.ts';
 /**
  * Does what a plan says, skipping what is stored already. Each result is stored the moment it is there, and a cell
  * that fails stops no other.
- * @param lanes one for each GPU; the first speaks for the sweep where it makes no difference
+ * @param workers one for each GPU; the first speaks for the sweep where it makes no difference
  * @throws InterruptedError on Ctrl-C, after the running processes have been ended
  * @throws DiskFullError when there is no room for more
  * @throws StoreLostError when the store was deleted, replaced or damaged meanwhile
  * @throws UsageError when another process measures the same sweep
  */
 export async function runSweep(
-  lanes: readonly [SweepContext, ...SweepContext[]],
+  workers: readonly [SweepContext, ...SweepContext[]],
   stored: StoredPlan,
 ): Promise<SweepCounts> {
-  const [{ artefactsFolder, sweep }] = lanes;
+  const [{ artefactsFolder, sweep }] = workers;
   const unlock = lockSweep(artefactsFolder, sweep.sweepId);
   try {
-    return await doPlan(lanes, stored);
+    return await doPlan(workers, stored);
   } catch (error) {
-    const problem = asDiskFull(lanes[0], error);
-    if (!(problem instanceof BenchError) && sqliteRefusal(error) !== null) requireStore(lanes[0]);
+    const problem = asDiskFull(workers[0], error);
+    if (!(problem instanceof BenchError) && sqliteRefusal(error) !== null) requireStore(workers[0]);
     throw problem;
   } finally {
-    for (const { watch } of lanes) watch?.stop();
-    lanes[0].cache.uses.release();
+    for (const { watch } of workers) watch?.stop();
+    workers[0].cache.uses.release();
     unlock();
   }
 }
 
-async function doPlan(lanes: readonly [SweepContext, ...SweepContext[]], stored: StoredPlan): Promise<SweepCounts> {
-  const [first] = lanes;
+async function doPlan(workers: readonly [SweepContext, ...SweepContext[]], stored: StoredPlan): Promise<SweepCounts> {
+  const [first] = workers;
   await openSweep(first, stored);
   await recoverSweep(first);
-  const work = new SweepWork(lanes, stored.gpus?.cells ?? {});
+  const work = new SweepWork(workers, stored.gpus?.cells ?? {});
   await work.begin(first.plan.runs);
   const again = first.againRuns();
   if (again.length > 0) {

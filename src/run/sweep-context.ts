@@ -15,7 +15,7 @@ import type { ConvertedNodes } from '../variants/conversion.ts';
 import type { VariantContext } from '../variants/variants.ts';
 
 /** A GPU as a sweep knows it. */
-interface LaneGpu {
+interface WorkerGpu {
   /** `GPU 2`. */
   readonly label: string;
   readonly uuid: string;
@@ -33,8 +33,8 @@ export interface SweepContext {
   readonly variants: VariantContext | null;
   readonly program: TrtexecProgram;
   /** Null for recordings, and where nothing says which it is. */
-  readonly gpu: LaneGpu | null;
-  /** Model of this GPU where it is another than that of the first lane: then its engines are others, too. */
+  readonly gpu: WorkerGpu | null;
+  /** Model of this GPU where it is another than that of the first worker: then its engines are others, too. */
   readonly otherModel: string | null;
   /** A resumed sweep may go on with other engines than it began with. */
   readonly mayChangeEngines: boolean;

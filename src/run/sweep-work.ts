@@ -17,26 +17,26 @@ const CPUS_BESIDE_A_BUILD = 8;
 /** The runs of a sweep, carried out on one or more GPUs at the same time: on each of them one after the other. */
 export class SweepWork {
   readonly counts: MutableCounts;
-  private readonly lanes: readonly SweepContext[];
+  private readonly workers: readonly SweepContext[];
   private readonly queues: RunQueues;
   private readonly engines: EnginePool;
   private readonly failure = new AbortController();
 
-  /** @param gpuOfCell UUID by cell key; a cell that is not in it goes to the first lane */
-  constructor(lanes: readonly [SweepContext, ...SweepContext[]], gpuOfCell: Readonly<Record<string, string>>) {
-    const [first] = lanes;
-    const places = new Map(lanes.map(({ gpu }, lane) => [gpu?.uuid, lane]));
+  /** @param gpuOfCell UUID by cell key; a cell that is not in it goes to the first worker */
+  constructor(workers: readonly [SweepContext, ...SweepContext[]], gpuOfCell: Readonly<Record<string, string>>) {
+    const [first] = workers;
+    const places = new Map(workers.map(({ gpu }, worker) => [gpu?.uuid, worker]));
     this.counts = { measured: 0, unfit: 0, failed: 0, skipped: 0, kept: 0, replaced: 0 };
-    this.queues = new RunQueues(lanes.length, (cellKey) => places.get(gpuOfCell[cellKey]) ?? 0);
+    this.queues = new RunQueues(workers.length, (cellKey) => places.get(gpuOfCell[cellKey]) ?? 0);
     // What goes wrong on one GPU ends the work on the others, and is told.
     const signal = AbortSignal.any([first.signal, this.failure.signal]);
-    this.lanes = lanes.map((lane) => ({ ...lane, signal }));
-    this.engines = new EnginePool(this.lanes[0] ?? first, () => (this.counts.failed += 1));
+    this.workers = workers.map((worker) => ({ ...worker, signal }));
+    this.engines = new EnginePool(this.workers[0] ?? first, () => (this.counts.failed += 1));
   }
 
   /** The engines that the plan needs, then its runs. */
   async begin(runs: readonly PlannedRun[]): Promise<void> {
-    const { hasMoreRuns, sweep, writer } = this.lanes[0] ?? {};
+    const { hasMoreRuns, sweep, writer } = this.workers[0] ?? {};
     const isWanted = (run: PlannedRun): boolean =>
       hasMoreRuns === true || writer?.hasRun(runIdOf(sweep?.sweepId ?? '', run)) !== true;
     await this.do(runs, isWanted);
@@ -52,14 +52,14 @@ export class SweepWork {
   /** @param needsEngine for which of the runs engines are made ready before any of them starts */
   async do(runs: readonly PlannedRun[], needsEngine: (run: PlannedRun) => boolean = () => false): Promise<void> {
     this.queues.add(runs);
-    await this.together((lane, place) => this.provideEngines(lane, place, needsEngine));
-    // The lanes that have ended begin again when another one's runs were moved to them.
-    while (!this.queues.isEmpty) await this.together((lane, place) => this.drain(lane, place));
+    await this.together((worker, place) => this.provideEngines(worker, place, needsEngine));
+    // The workers that have ended begin again when another one's runs were moved to them.
+    while (!this.queues.isEmpty) await this.together((worker, place) => this.drain(worker, place));
   }
 
-  /** The builds that this lane needs and nobody has begun; with CPUs enough, its runs do not wait for the others' builds. */
+  /** The builds that this worker needs and nobody has begun; with CPUs enough, its runs do not wait for the others' builds. */
   private async provideEngines(
-    lane: SweepContext,
+    worker: SweepContext,
     place: number,
     needsEngine: (run: PlannedRun) => boolean,
   ): Promise<void> {
@@ -69,47 +69,47 @@ export class SweepWork {
         .filter(needsEngine)
         .map(({ buildRef }) => buildRef),
     );
-    const inOrder = lane.plan.builds.map(({ buildRef }) => buildRef);
+    const inOrder = worker.plan.builds.map(({ buildRef }) => buildRef);
     await this.engines.fill(
-      lane,
+      worker,
       inOrder.filter((buildRef) => needed.has(buildRef)),
     );
-    const isRoomy = lane.cpuCount >= CPUS_BESIDE_A_BUILD * this.lanes.length;
-    if (isRoomy) await this.drain(lane, place);
+    const isRoomy = worker.cpuCount >= CPUS_BESIDE_A_BUILD * this.workers.length;
+    if (isRoomy) await this.drain(worker, place);
   }
 
-  private async drain(lane: SweepContext, place: number): Promise<void> {
+  private async drain(worker: SweepContext, place: number): Promise<void> {
     const failed: PlannedRun[] = [];
     for (let run = this.queues.next(place); run !== undefined; run = this.queues.next(place)) {
-      const record = await this.measure(lane, run);
+      const record = await this.measure(worker, run);
       if (record === null) continue;
       if (!GPU_FAILURES.includes(outcomeReason(record.outcome))) failed.length = 0;
       else failed.push(run);
-      if (failed.length >= FAILURES_TO_CLOSE && this.queues.openLanes > 1) {
-        this.close(lane, place, failed);
+      if (failed.length >= FAILURES_TO_CLOSE && this.queues.openWorkers > 1) {
+        this.close(worker, place, failed);
         return;
       }
     }
   }
 
   /** @returns null when nothing was run */
-  private async measure(lane: SweepContext, run: PlannedRun): Promise<RunRecord | null> {
-    lane.signal.throwIfAborted();
-    const runId = runIdOf(lane.sweep.sweepId, run);
-    if (lane.writer.hasRun(runId)) {
+  private async measure(worker: SweepContext, run: PlannedRun): Promise<RunRecord | null> {
+    worker.signal.throwIfAborted();
+    const runId = runIdOf(worker.sweep.sweepId, run);
+    if (worker.writer.hasRun(runId)) {
       this.counts.kept += 1;
-      lane.onEvent({ kind: 'runKept', run });
+      worker.onEvent({ kind: 'runKept', run });
       return null;
     }
-    if (run.harness !== null) return this.counted(await measureRun(lane, run, runId, null));
-    const engine = await this.engines.engine(lane, run.buildRef);
+    if (run.harness !== null) return this.counted(await measureRun(worker, run, runId, null));
+    const engine = await this.engines.engine(worker, run.buildRef);
     if (engine?.kind !== 'ready') {
       this.counts.skipped += 1;
-      lane.onEvent({ kind: 'runSkipped', run });
+      worker.onEvent({ kind: 'runSkipped', run });
       return null;
     }
-    const record = this.counted(await measureRun(lane, run, runId, engine.engine));
-    await this.engines.afterRun(lane, run.buildRef, engine, record.outcome);
+    const record = this.counted(await measureRun(worker, run, runId, engine.engine));
+    await this.engines.afterRun(worker, run.buildRef, engine, record.outcome);
     return record;
   }
 
@@ -120,11 +120,11 @@ export class SweepWork {
   }
 
   /** Takes a GPU out: its runs, and once more those that failed on it, go to the others. */
-  private close(lane: SweepContext, place: number, failed: readonly PlannedRun[]): void {
-    const again = failed.map((run) => ({ ...run, repeat: this.nextRepeat(lane, run) }));
+  private close(worker: SweepContext, place: number, failed: readonly PlannedRun[]): void {
+    const again = failed.map((run) => ({ ...run, repeat: this.nextRepeat(worker, run) }));
     const moved = this.queues.close(place, again);
     this.counts.replaced += again.length;
-    lane.onEvent({ kind: 'gpuTakenOut', failures: failed.length, failed: again, moved });
+    worker.onEvent({ kind: 'gpuTakenOut', failures: failed.length, failed: again, moved });
   }
 
   private nextRepeat({ db, plan, sweep }: SweepContext, { cellKey, role }: PlannedRun): number {
@@ -133,11 +133,11 @@ export class SweepWork {
     return 1 + Math.max(stored, ...planned.map(({ repeat }) => repeat));
   }
 
-  private async together(work: (lane: SweepContext, place: number) => Promise<void>): Promise<void> {
+  private async together(work: (worker: SweepContext, place: number) => Promise<void>): Promise<void> {
     await Promise.allSettled(
-      this.lanes.map(async (lane, place) => {
+      this.workers.map(async (worker, place) => {
         try {
-          await work(lane, place);
+          await work(worker, place);
         } catch (error) {
           this.failure.abort(error);
           throw error;
@@ -146,62 +146,62 @@ export class SweepWork {
     );
     // The one that came first is the cause of the others.
     if (this.failure.signal.aborted) throw this.failure.signal.reason;
-    this.lanes[0]?.signal.throwIfAborted();
+    this.workers[0]?.signal.throwIfAborted();
   }
 }
 
-/** The runs that wait for each of several lanes. */
+/** The runs that wait for each of several workers. */
 class RunQueues {
   private readonly queues: PlannedRun[][];
-  private readonly laneOf: (cellKey: string) => number;
+  private readonly workerOf: (cellKey: string) => number;
   private readonly closed = new Set<number>();
 
-  /** @param laneOf place of the lane that measures a cell */
-  constructor(lanes: number, laneOf: (cellKey: string) => number) {
-    this.queues = Array.from({ length: lanes }, () => []);
-    this.laneOf = laneOf;
+  /** @param workerOf place of the worker that measures a cell */
+  constructor(workers: number, workerOf: (cellKey: string) => number) {
+    this.queues = Array.from({ length: workers }, () => []);
+    this.workerOf = workerOf;
   }
 
   get isEmpty(): boolean {
     return this.queues.every((queue) => queue.length === 0);
   }
 
-  get openLanes(): number {
+  get openWorkers(): number {
     return this.queues.length - this.closed.size;
   }
 
-  waiting(lane: number): readonly PlannedRun[] {
-    return this.queues[lane] ?? [];
+  waiting(worker: number): readonly PlannedRun[] {
+    return this.queues[worker] ?? [];
   }
 
   add(runs: readonly PlannedRun[]): void {
     const moved = new Map<string, number>();
     for (const run of runs) {
-      const own = this.laneOf(run.cellKey);
-      // All runs of a cell go to one lane.
-      const lane = this.closed.has(own) ? (moved.get(run.cellKey) ?? this.shortest()) : own;
-      moved.set(run.cellKey, lane);
-      this.queues[lane]?.push(run);
+      const own = this.workerOf(run.cellKey);
+      // All runs of a cell go to one worker.
+      const worker = this.closed.has(own) ? (moved.get(run.cellKey) ?? this.shortest()) : own;
+      moved.set(run.cellKey, worker);
+      this.queues[worker]?.push(run);
     }
   }
 
-  next(lane: number): PlannedRun | undefined {
-    return this.queues[lane]?.shift();
+  next(worker: number): PlannedRun | undefined {
+    return this.queues[worker]?.shift();
   }
 
-  /** A lane takes no more runs: what waits for it goes to the others. */
-  close(lane: number, again: readonly PlannedRun[]): readonly PlannedRun[] {
-    const left = [...(this.queues[lane] ?? []), ...again];
-    this.queues[lane] = [];
-    this.closed.add(lane);
+  /** A worker takes no more runs: what waits for it goes to the others. */
+  close(worker: number, again: readonly PlannedRun[]): readonly PlannedRun[] {
+    const left = [...(this.queues[worker] ?? []), ...again];
+    this.queues[worker] = [];
+    this.closed.add(worker);
     this.add(left);
     return left;
   }
 
   private shortest(): number {
-    const open = this.queues.map((queue, lane) => ({ lane, seconds: secondsOf(queue) }));
-    const [first] = open.filter(({ lane }) => !this.closed.has(lane)).toSorted((a, b) => a.seconds - b.seconds);
-    return first?.lane ?? 0;
+    const open = this.queues.map((queue, worker) => ({ worker, seconds: secondsOf(queue) }));
+    const [first] = open.filter(({ worker }) => !this.closed.has(worker)).toSorted((a, b) => a.seconds - b.seconds);
+    return first?.worker ?? 0;
   }
 }
 

@@ -21,7 +21,7 @@ export class Variants {
     this.context = context;
   }
 
-  /** Several lanes may ask at the same time: it is made for the first of them. */
+  /** Several workers may ask at the same time: it is made for the first of them. */
   provide(variantRef: string): Promise<VariantState> {
     const known = this.states.get(variantRef) ?? this.make(variantRef);
     // Whoever waits for it sees the error; it must not end the program before.

@@ -94,9 +94,9 @@ function percentiles(values, scale) {
 
 const MS = 1e-6;
 const concurrency = Number(asked['--concurrency'] ?? (mode === 'latency' ? 1 : -1));
-const lanes = concurrency > 0 ? concurrency : requests.length;
+const workers = concurrency > 0 ? concurrency : requests.length;
 const latencies = requests.map(({ latencyNs }) => latencyNs);
-const totalNs = sum(latencies) / lanes;
+const totalNs = sum(latencies) / workers;
 const outputTokens = sum(requests.map(({ output }) => output));
 const inputTokens = sum(requests.map(({ input }) => input));
 const tp = Number(asked['--tp'] ?? 1);
@@ -129,7 +129,7 @@ const report = {
   },
   request_info: {
     num_requests: requests.length,
-    avg_num_concurrent_requests: lanes,
+    avg_num_concurrent_requests: workers,
     avg_input_length: inputTokens / requests.length,
     avg_output_length: outputTokens / requests.length,
   },

@@ -17,7 +17,7 @@ import type { CellRun } from '../../records/run.ts';
 import { findSweep, planOf } from '../../store/sweeps/sweeps.ts';
 import { withLockedClocks } from '../../machine/lock-clocks.ts';
 import { converterFor } from '../../variants/converter.ts';
-import { laneOf, sweepBeside } from '../../run/lane.ts';
+import { openGpuWorker, sweepServices } from '../../run/gpu-worker.ts';
 import { type Machine, machineOf } from '../../machine/machine.ts';
 import { toolVersion } from '../../cli/store-location.ts';
 import { type OneCell, planOneCell } from './one-cell.ts';
@@ -109,7 +109,7 @@ export class Side {
     };
     const sweep = this.sweepOf(one);
     const shared = {
-      ...sweepBeside(store, { plan, sweep }, converter, io, (event) => {
+      ...sweepServices(store, { plan, sweep }, converter, io, (event) => {
         if (event.kind === 'note') tell(event.text);
       }),
       cache: new EngineCache(this.enginesFolder(opened, one)),
@@ -119,8 +119,8 @@ export class Side {
     const lock = { request: one.lockClocks, isVerbose: false };
     const { skipped } = await withLockedClocks(lock, [machine], plan, program, opened.io, async ([locked]) => {
       const { coolDown, numa } = one;
-      const lane = await laneOf(locked, program, { telemetry, coolDown, numa }, opened.io, tell);
-      return runSweep([{ ...shared, ...lane }], stored);
+      const worker = await openGpuWorker(locked, program, { telemetry, coolDown, numa }, opened.io, tell);
+      return runSweep([{ ...shared, ...worker }], stored);
     });
     if (skipped === 0) return true;
     const [outcome] = cellsWithoutEngine(store.db, sweep, plan).values();

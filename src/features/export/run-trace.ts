@@ -198,20 +198,20 @@ function laidSpans({ duration }: Kind, { columns, count }: QueryTimes): Spans | 
 
 function tracksOf(name: string, { endMs, startMs }: Spans): TraceTrack[] {
   const order = Uint32Array.from(startMs.keys()).toSorted((a, b) => (startMs[a] ?? 0) - (startMs[b] ?? 0));
-  const lanes: number[][] = [];
+  const tracks: number[][] = [];
   for (const query of order) {
     const from = startMs[query] ?? 0;
-    const lane = lanes.find((queries) => {
+    const track = tracks.find((queries) => {
       const last = queries.at(-1);
       return last === undefined || (endMs[last] ?? 0) <= from + roundingMs(from);
     });
-    const last = lane?.at(-1);
+    const last = track?.at(-1);
     // Stamps are rounded, durations are not: what they disagree in is no overlap.
     if (last !== undefined) endMs[last] = Math.min(endMs[last] ?? from, from);
-    if (lane === undefined) lanes.push([query]);
-    else lane.push(query);
+    if (track === undefined) tracks.push([query]);
+    else track.push(query);
   }
-  return lanes.map((queries, place) => ({
+  return tracks.map((queries, place) => ({
     name: place === 0 ? name : `${name} (${place + 1})`,
     count: queries.length,
     slices: function* slices(): Iterable<TraceSlice> {

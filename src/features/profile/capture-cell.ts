@@ -20,7 +20,7 @@ import { engineKeysOf } from '../../store/runs/runs.ts';
 import type { OpenStore } from '../../store/file/open.ts';
 import { converterFor } from '../../variants/converter.ts';
 import type { Io } from '../../cli/io.ts';
-import { type LaneContext, laneOf, sweepBeside } from '../../run/lane.ts';
+import { type WorkerContext, openGpuWorker, sweepServices } from '../../run/gpu-worker.ts';
 import { LiveProgress } from '../../cli/live-progress.ts';
 import { machineOf } from '../../machine/machine.ts';
 import type { CaptureTarget } from './target.ts';
@@ -42,7 +42,7 @@ export class CaptureError extends BenchError {
 
 export interface CellCapture {
   readonly engine: LoadableEngine;
-  readonly lane: LaneContext;
+  readonly worker: WorkerContext;
   readonly notes: readonly string[];
 }
 
@@ -74,12 +74,12 @@ export async function captureCell(
     const note = (text: string): void => onEvent({ kind: 'note', text });
     if (machine.note !== null) note(machine.note);
     const settings = { telemetry: false, coolDown: null, numa: 'off' } as const;
-    const lane = await laneOf(machine, program, settings, io, note);
+    const worker = await openGpuWorker(machine, program, settings, io, note);
     const own = plan.variants.filter(({ variantRef }) => variantRef === target.build.variantRef);
     const converter = await converterFor({ variants: own }, null, io);
     const context: SweepContext = {
-      ...sweepBeside(store, { plan, sweep }, converter, io, onEvent),
-      ...lane,
+      ...sweepServices(store, { plan, sweep }, converter, io, onEvent),
+      ...worker,
       cache,
       mayChangeEngines: true,
       onEvent,
@@ -98,7 +98,7 @@ export async function captureCell(
       engine.path,
     );
     const failure = await runNsys(
-      { spawn: lane.spawn, env: { ...lane.program.env, ...overlay(target.run.env) }, cwd: io.cwd, signal: io.signal },
+      { spawn: worker.spawn, env: { ...worker.program.env, ...overlay(target.run.env) }, cwd: io.cwd, signal: io.signal },
       args,
       `${request.output}.nsys-rep`,
     );
@@ -110,7 +110,7 @@ export async function captureCell(
     const id = sweep.sweepId.slice(0, 8);
     return {
       engine,
-      lane,
+      worker,
       notes: isOther ? [`the model, its build or the machine is another than in sweep ${id}: so is the engine`] : [],
     };
   } finally {

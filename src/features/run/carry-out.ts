@@ -30,7 +30,7 @@ import { findSweep } from '../../store/sweeps/sweeps.ts';
 import { withLockedClocks } from '../../machine/lock-clocks.ts';
 import { failOn } from '../../cli/options.ts';
 import { type Io, printResult } from '../../cli/io.ts';
-import { laneOf, sweepBeside } from '../../run/lane.ts';
+import { openGpuWorker, sweepServices } from '../../run/gpu-worker.ts';
 import { LiveProgress } from '../../cli/live-progress.ts';
 import type { Machine } from '../../machine/machine.ts';
 import { runsToMeasureAgain } from '../check/index.ts';
@@ -80,7 +80,7 @@ async function doSweep(
   const againRuns = () => runsToMeasureAgain(store.db, sweep.sweepId, stored.plan, recorded);
   const { coolDown, numa } = stored;
   const shared = {
-    ...sweepBeside(store, { plan: stored.plan, sweep }, converter, io, (event) => progress.take(event)),
+    ...sweepServices(store, { plan: stored.plan, sweep }, converter, io, (event) => progress.take(event)),
     cache: new EngineCache(join(dirname(store.path), 'engines')),
     // On several models of GPU the runs of one build have several engines.
     mayChangeEngines: options.anyway === true || new Set(machines.map(engineKind)).size > 1,
@@ -88,22 +88,22 @@ async function doSweep(
     againRuns,
     moreRuns: () => more?.next() ?? [],
   };
-  const laneFor = async (machine: Machine): Promise<SweepContext> => {
+  const workerFor = async (machine: Machine): Promise<SweepContext> => {
     const { device } = machine;
     const label = machines.length === 1 || device === null ? null : deviceLabel(device);
     const onEvent: SweepContext['onEvent'] = (event) => progress.take(event, label);
     const note = (text: string): void => onEvent({ kind: 'note', text });
-    const lane = await laneOf(machine, program, { telemetry, coolDown, numa }, io, note);
+    const worker = await openGpuWorker(machine, program, { telemetry, coolDown, numa }, io, note);
     const kind = engineKind(machine);
     const otherModel = kind === engineKind(machines[0]) ? null : kind;
-    return { ...shared, ...lane, otherModel, onEvent };
+    return { ...shared, ...worker, otherModel, onEvent };
   };
   let counts: SweepCounts;
   try {
     const [first, ...others] = machines;
-    const lanes: [SweepContext, ...SweepContext[]] = [await laneFor(first)];
-    for (const machine of others) lanes.push(await laneFor(machine));
-    counts = await runSweep(lanes, stored);
+    const workers: [SweepContext, ...SweepContext[]] = [await workerFor(first)];
+    for (const machine of others) workers.push(await workerFor(machine));
+    counts = await runSweep(workers, stored);
   } catch (error) {
     progress.end();
     if (!io.signal.aborted) throw error;

@@ -22,7 +22,7 @@ import { budgetNote, fittedPlan, wantedMoreRuns } from './budget.ts';
 import { gitStateOf } from '../../cli/git-state.ts';
 import type { Io } from '../../cli/io.ts';
 import type { Machine } from '../../machine/machine.ts';
-import { machinesFor, refuseOwnDevices, shareOut } from '../../run/lane.ts';
+import { machinesFor, refuseOwnDevices, shareOut } from '../../run/gpu-worker.ts';
 import { plan as showPlan, prepare, type Trial } from '../plan/index.ts';
 import { migrationsFolder, storePath, toolVersion } from '../../cli/store-location.ts';
 import { told, usingStore, withStoreToWrite } from '../../cli/with-store.ts';

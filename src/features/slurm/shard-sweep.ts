@@ -19,7 +19,7 @@ import { migrationsFolder, STORE_NAME } from '../../cli/store-location.ts';
 import { EngineCache } from '../../engines/engine-cache.ts';
 import { EnvironmentLackingError } from '../../errors.ts';
 import type { Machine } from '../../machine/machine.ts';
-import { laneOf, sweepBeside } from '../../run/lane.ts';
+import { openGpuWorker, sweepServices } from '../../run/gpu-worker.ts';
 import { runSweep } from '../../run/run-sweep.ts';
 import type { StoredPlan } from '../../run/stored-plan.ts';
 import type { SweepContext } from '../../run/sweep-context.ts';
@@ -58,10 +58,10 @@ export async function sweepShard({ plan, stored, program, machine, work, local }
   // SQLite over a network file system is not sound: it is copied there when it is closed.
   const store = openStore(join(local, STORE_NAME), migrationsFolder());
   try {
-    const lane = await laneOf(machine, program, stored, io, (text) => onEvent({ kind: 'note', text }));
+    const worker = await openGpuWorker(machine, program, stored, io, (text) => onEvent({ kind: 'note', text }));
     const context: SweepContext = {
-      ...sweepBeside(store, { plan: stored.plan, sweep }, null, io, onEvent),
-      ...lane,
+      ...sweepServices(store, { plan: stored.plan, sweep }, null, io, onEvent),
+      ...worker,
       artefactsFolder: join(work, 'artefacts'),
       cache: new EngineCache(join(cache, 'engines')),
       variants: converter === null ? null : variantsBeside(join(cache, 'store'), converter, io, onEvent),

@@ -12,7 +12,7 @@ import { withLockedClocks } from '../../machine/lock-clocks.ts';
 import { planOfShard } from '../../matrix/plan/shards.ts';
 import type { EnvironmentVariables } from '../../process/environment-variables.ts';
 import { inTemporaryFolder } from '../../process/temporary-folder.ts';
-import { machinesFor } from '../../run/lane.ts';
+import { machinesFor } from '../../run/gpu-worker.ts';
 import { printable } from '../../text/printable.ts';
 import {
   type MeasuredRun,

@@ -187,12 +187,12 @@ interface ArrayChunk {
  */
 export function chunkShards(shards: readonly number[], maxTasks: number, maxParallel: number | null): ArrayChunk[] {
   const groups = [...Map.groupBy(shards, (shard) => Math.floor(shard / maxTasks)).entries()];
-  const lanes = maxParallel === null ? groups.length : Math.min(maxParallel, groups.length);
+  const chains = maxParallel === null ? groups.length : Math.min(maxParallel, groups.length);
   return groups.map(([number, members], place) => ({
     offset: number * maxTasks,
     shards: members,
-    parallel: maxParallel === null ? null : shareOf(maxParallel, lanes, place % lanes),
-    after: place < lanes ? null : place - lanes,
+    parallel: maxParallel === null ? null : shareOf(maxParallel, chains, place % chains),
+    after: place < chains ? null : place - chains,
   }));
 }
 

@@ -36,16 +36,16 @@ interface WorkerSettings {
   readonly numa: NumaPolicy;
 }
 
-export type LaneContext = Pick<SweepContext, 'environment' | 'gpu' | 'library' | 'program' | 'spawn' | 'watch'>;
+export type WorkerContext = Pick<SweepContext, 'environment' | 'gpu' | 'library' | 'program' | 'spawn' | 'watch'>;
 
 /** How the processes on one GPU are started, and what watches them. Recordings use no GPU. */
-export async function laneOf(
+export async function openGpuWorker(
   machine: Machine,
   program: TrtexecProgram,
   settings: WorkerSettings,
   io: Io,
   onNote: (note: string) => void,
-): Promise<LaneContext> {
+): Promise<WorkerContext> {
   const { device, environment } = machine;
   if (program.recordings !== null) {
     const nothing = { gpu: null, library: null, watch: null };
@@ -98,10 +98,10 @@ function spawnOn({ device, visible }: Machine, request: CoolDown | null, io: Io,
   const settle: Settle = async ({ isTimed }, signal) => {
     if (request !== null && isTimed) await coolDown(request, cooled, signal);
   };
-  let isTold = false;
+  let hasWarned = false;
   const onWait: LockWait['onWait'] = (holder) => {
-    if (isTold) return;
-    isTold = true;
+    if (hasWarned) return;
+    hasWarned = true;
     const which = device === null ? 'the GPU' : deviceLabel(device);
     onNote(`${which} is in use by ${holderText(holder)}: runs wait for their turn`);
   };
@@ -121,17 +121,17 @@ export function refuseOwnDevices(plan: SweepContext['plan']): void {
   throw new UsageError('--gpus and the flag --device of the matrix exclude each other: take --device out of it');
 }
 
-/** All that no lane and no cache decides. */
-type SweepBeside = Omit<SweepContext, keyof LaneContext | 'cache' | 'mayChangeEngines' | 'onEvent'>;
+/** What neither a worker nor a cache decides. */
+type SweepServices = Omit<SweepContext, keyof WorkerContext | 'cache' | 'mayChangeEngines' | 'onEvent'>;
 
 /** What a sweep works with that writes to this store, and has no runs beyond its plan. */
-export function sweepBeside(
+export function sweepServices(
   store: OpenStore,
   { plan, sweep }: { readonly plan: Plan; readonly sweep: Sweep },
   converter: ConverterPython | null,
   io: Io,
   onEvent: SweepContext['onEvent'],
-): SweepBeside {
+): SweepServices {
   return {
     db: store.db,
     writer: new RunWriter(store.db),
