@@ -30,7 +30,7 @@ const looseCellSchema = z.object({
   shapes: shapesSchema.optional(),
 });
 
-const loneSchema = z.discriminatedUnion('kind', [
+const standaloneSchema = z.discriminatedUnion('kind', [
   z.object({
     kind: z.literal('report'),
     driver: z.string(),
@@ -84,7 +84,7 @@ const runManifestSchema = z.object({
     .nullable()
     .default(null),
   /** A report or an export that lay alone, without the folder of its run; what is not in it was said at its import. */
-  lone: loneSchema.nullable().default(null),
+  lone: standaloneSchema.nullable().default(null),
   // What is no id here says nothing of builds and engines.
   buildId: idSchema.nullable().default(null).catch(null),
   engineKey: idSchema.nullable().default(null).catch(null),

@@ -1,11 +1,11 @@
 import { batchOf, type KeyedCell, keyedCell, PRECISIONS, type Shapes } from '../records/cell.ts';
 import type { CellHarness } from '../records/harness.ts';
 import { isOneOf } from '../text/unknown-values.ts';
-import type { LoneReport, NeededField } from './driver.ts';
+import type { StandaloneReport, NeededField } from './driver.ts';
 import type { StatedCell } from '../trtexec/cell-of-run.ts';
 
 /** What a report says of its cell; null where it does not say it. */
-export type ReportedCell = Pick<LoneReport, 'harness' | 'model' | 'precision' | 'shapes' | 'cudaGraph' | 'identity'> & {
+export type ReportedCell = Pick<StandaloneReport, 'harness' | 'model' | 'precision' | 'shapes' | 'cudaGraph' | 'identity'> & {
   readonly transfers: boolean | null;
 };
 

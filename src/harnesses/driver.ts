@@ -46,7 +46,7 @@ export type DriverPlan =
   | { readonly kind: 'wrong'; readonly path: readonly PropertyKey[]; readonly problem: string };
 
 /** A report that lies alone, with what it says of its cell; null where it does not say it. */
-export interface LoneReport {
+export interface StandaloneReport {
   readonly harness: CellHarness;
   readonly result: HarnessResult;
   readonly model: string | null;
@@ -60,7 +60,7 @@ export interface LoneReport {
   readonly notes?: readonly string[];
 }
 
-/** Of a lone report that says nothing of its cell. */
+/** Of a standalone report that says nothing of its cell. */
 export const NOTHING_STATED = {
   model: null,
   precision: null,
@@ -68,7 +68,7 @@ export const NOTHING_STATED = {
   cudaGraph: null,
   identity: {},
   startedAt: null,
-} as const satisfies Partial<LoneReport>;
+} as const satisfies Partial<StandaloneReport>;
 
 /** What a cell of a harness cannot do without, though its reports may not say it. */
 export type NeededField = 'precision' | 'shapes' | 'cudaGraph';
@@ -91,10 +91,10 @@ export interface Driver {
    * For `bench import`: what a file says that is a report of this harness; none when it is something else.
    * @param metric which number it is, where that was said
    */
-  readonly reports: (text: string, fileName: string, metric?: CustomMetricId | null) => readonly LoneReport[];
+  readonly reports: (text: string, fileName: string, metric?: CustomMetricId | null) => readonly StandaloneReport[];
   /** Stands in the first MiB of each report: other files are not read whole. Null: nothing does. */
   readonly mark: RegExp | null;
-  /** What somebody has to say of a lone report that does not say it itself; the model always. */
+  /** What somebody has to say of a standalone report that does not say it itself; the model always. */
   readonly needs: readonly NeededField[];
 }
 

@@ -184,7 +184,7 @@ const MOST_VISITS = 2;
 const MOST_SHARE = 0.25;
 
 /**
- * The nights without those on which something went wrong once: lone wild nights, or a few of them in a row. Levels to
+ * The nights without those on which something went wrong once: single wild nights, or a few of them in a row. Levels to
  * which a cell goes again and again stay, as they are how it scatters.
  * @param past one positive value a night, the oldest first
  */

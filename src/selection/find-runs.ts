@@ -1,5 +1,5 @@
 import { discoverRuns } from '../artefacts/read/discover.ts';
-import type { SaidOfFiles } from '../artefacts/read/recognise.ts';
+import type { ImportHints } from '../artefacts/read/recognise.ts';
 import { UsageError } from '../errors.ts';
 import { printable } from '../text/printable.ts';
 import { count } from '../terminal/numbers.ts';
@@ -18,7 +18,7 @@ const MOST_NAMED = 5;
 export async function findRuns(
   path: string,
   io: Pick<Io, 'err' | 'signal'>,
-  said?: SaidOfFiles,
+  said?: ImportHints,
 ): ReturnType<typeof discoverRuns> {
   if (path === '') throw new UsageError('which file or folder? Its name is empty');
   const links: string[] = [];

@@ -3,7 +3,7 @@ import { join, resolve } from 'node:path';
 
 import { cellOf, roleOf, toRunRecord } from '../artefacts/read/identify.ts';
 import { readLayerFile, readSource } from '../artefacts/read/read-source.ts';
-import { type LoneReading, NOTHING_STATED } from '../artefacts/read/read-lone.ts';
+import { type StandaloneReading, NOTHING_STATED } from '../artefacts/read/read-standalone.ts';
 import type { ReadRun } from '../artefacts/read/read-run.ts';
 import { hashOf, type KeyedCell, type Shapes } from '../records/cell.ts';
 import { UsageError } from '../errors.ts';
@@ -88,10 +88,10 @@ function otherModels(base: readonly ReadRun[], head: readonly ReadRun[]): string
   if (was.size === 0 || is.size === 0) return null;
   const common = new Set([...was].filter((model) => is.has(model)));
   if (common.size > 0) {
-    const lone = [...was, ...is].filter((model) => !common.has(model));
-    return lone.length === 0
+    const unshared = [...was, ...is].filter((model) => !common.has(model));
+    return unshared.length === 0
       ? null
-      : `on one side only: ${lone.map(printable).join(', ')}; what both have: --filter 'model=${[...common].map(printable).join()}'`;
+      : `on one side only: ${unshared.map(printable).join(', ')}; what both have: --filter 'model=${[...common].map(printable).join()}'`;
   }
   const named = [was, is].map((models) => [...models].map(printable).join(', '));
   return `no model is on both sides: ${named.join(' against ')}; a log's model is called as its engine or ONNX file, where nothing else names it: \`bench import\` each with the same --model and a --sweep of its own, and compare the sweeps`;
@@ -110,9 +110,9 @@ async function likeOther(side: PathRuns, other: PathRuns, io: Io): Promise<PathR
 
 /**
  * Every run in a folder, a log, a report, or a file of layers.
- * @param lone what is said of files that lie alone
+ * @param standalone hints about files that are in no run folder
  */
-export async function runsUnder(named: string, io: Io, lone: LoneReading = NOTHING_STATED): Promise<ReadRun[]> {
+export async function runsUnder(named: string, io: Io, standalone: StandaloneReading = NOTHING_STATED): Promise<ReadRun[]> {
   const path = resolve(io.cwd, named);
   const sources = await findRuns(path, io);
   const mayBeExport =
@@ -122,7 +122,7 @@ export async function runsUnder(named: string, io: Io, lone: LoneReading = NOTHI
   const runs: ReadRun[] = [];
   for (const source of sources) {
     io.signal.throwIfAborted();
-    runs.push(...(await readSource(source, lone, { signal: io.signal })));
+    runs.push(...(await readSource(source, standalone, { signal: io.signal })));
   }
   // A folder may hold the exports alone.
   if (runs.length === 0 && statSync(path).isDirectory()) {

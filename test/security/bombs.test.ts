@@ -8,7 +8,7 @@ import { describe, expect, test } from 'vitest';
 import { discoverRuns } from '../../src/artefacts/read/discover.ts';
 import { readChunks } from '../../src/artefacts/files.ts';
 import { readProfile } from '../../src/artefacts/read/read-exports.ts';
-import { NOTHING_STATED } from '../../src/artefacts/read/read-lone.ts';
+import { NOTHING_STATED } from '../../src/artefacts/read/read-standalone.ts';
 import { readSource } from '../../src/artefacts/read/read-source.ts';
 import { findRuns } from '../../src/selection/find-runs.ts';
 import { readCommand } from '../../src/harnesses/command/read.ts';
@@ -197,11 +197,11 @@ test('a signal ends the search for what a large document is, and its reading', a
   writeFileSync(path, `[${' '.repeat(2 * MIB)}`);
   const report = { kind: 'report' as const, path, driver: 'google-benchmark' };
   const layers = { kind: 'layers' as const, path, format: 'trtexec' as const };
-  const lone = { ...NOTHING_STATED, stated: { model: 'm' } };
+  const standalone = { ...NOTHING_STATED, stated: { model: 'm' } };
   for (const work of [
     (signal: AbortSignal) => discoverRuns(path, undefined, { signal }),
-    (signal: AbortSignal) => readSource(report, lone, { signal }),
-    (signal: AbortSignal) => readSource(layers, lone, { signal }),
+    (signal: AbortSignal) => readSource(report, standalone, { signal }),
+    (signal: AbortSignal) => readSource(layers, standalone, { signal }),
   ]) {
     const abort = new AbortController();
     const working = work(abort.signal);

@@ -12,7 +12,7 @@ import {
   recogniseReport,
   REPORT_NAME,
   type RunSource,
-  type SaidOfFiles,
+  type ImportHints,
   TRTEXEC,
 } from './recognise.ts';
 
@@ -43,7 +43,7 @@ export interface OnTheWay {
  */
 export async function discoverRuns(
   path: string,
-  said: SaidOfFiles = { as: null, metric: null },
+  said: ImportHints = { as: null, metric: null },
   onTheWay: OnTheWay = {},
 ): Promise<RunSource[]> {
   const { as } = said;
@@ -60,7 +60,7 @@ export async function discoverRuns(
   return isTrtexec && (await readBareLog(path)).length > 0 ? [{ kind: 'log', path }] : [];
 }
 
-async function discoverFolder(folder: string, said: SaidOfFiles, onTheWay: OnTheWay): Promise<RunSource[]> {
+async function discoverFolder(folder: string, said: ImportHints, onTheWay: OnTheWay): Promise<RunSource[]> {
   const isRun = await isRunFolder(folder);
   const entries = await readdir(folder, { withFileTypes: true });
   const found: RunSource[] = isRun ? [{ kind: 'folder', path: folder }] : [];
@@ -113,7 +113,7 @@ async function isGarbage(path: string, { damaged }: OnTheWay): Promise<boolean> 
 async function discoverFile(
   path: string,
   name: string,
-  said: SaidOfFiles,
+  said: ImportHints,
   { signal }: OnTheWay,
 ): Promise<RunSource | null> {
   const { as } = said;

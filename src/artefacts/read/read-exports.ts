@@ -91,7 +91,7 @@ function askedPath(flag: ExportFlag, { argv }: RunManifest, log: TrtexecRun): st
 /**
  * Whether a file that lacks was left out of this copy. trtexec writes nothing, and says nothing, where it may not write:
  * into a device, or a folder that nobody made. A folder below another one (`runs/7/times.json`) was made for the run by
- * whoever started it, so the file was there. A lone log, without a `run.json`, says nothing of the files beside it.
+ * whoever started it, so the file was there. A standalone log, without a `run.json`, says nothing of the files beside it.
  */
 function isOmitted(asked: string, name: string, { argv, omitted }: RunManifest): boolean {
   if (omitted.includes(name)) return true;
@@ -134,14 +134,14 @@ async function readTimes(chunks: AsyncIterable<Buffer>): Promise<QueryTimes> {
 export const LAYER_NAMES = { profile: 'profile.json', info: 'layers.json', trace: 'trace.json' } as const;
 
 /** What of an engine's layers lies in a folder without a log. */
-export async function readLoneLayers(files: RunFiles, manifest: RunManifest): Promise<ReadExports> {
-  const { lone } = manifest;
-  if (lone?.kind !== 'layers' || lone.format === 'trtexec') {
+export async function readStandaloneLayers(files: RunFiles, manifest: RunManifest): Promise<ReadExports> {
+  const { lone: standalone } = manifest;
+  if (standalone?.kind !== 'layers' || standalone.format === 'trtexec') {
     return readExports(files, manifest, silentRun());
   }
   try {
     const text = (await files.whole(LAYER_NAMES.trace)).toString('utf8');
-    const profile = parseTraceEvents(text, lone.runs ?? 1);
+    const profile = parseTraceEvents(text, standalone.runs ?? 1);
     return { exports: { ...NO_EXPORTS, profile }, notes: [] };
   } catch (error) {
     const problem = error instanceof Error ? error.message : String(error);

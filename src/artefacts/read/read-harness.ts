@@ -15,8 +15,8 @@ const MAX_BYTES = 64 << 20;
 const MAX_EVIDENCE_CHARACTERS = 500;
 
 /** What the driver of a run sees in its files; null for a run of trtexec. */
-export async function readHarness(files: RunFiles, { harness, lone }: RunManifest): Promise<DrivenFiles | null> {
-  if (lone?.kind === 'report') return { result: await readLone(files, lone), lastError: null };
+export async function readHarness(files: RunFiles, { harness, lone: standalone }: RunManifest): Promise<DrivenFiles | null> {
+  if (standalone?.kind === 'report') return { result: await readStandalone(files, standalone), lastError: null };
   if (harness === null) return null;
   const texts = new Map<string, string>();
   for (const name of files.names) texts.set(name, await tailOf(files, name));
@@ -29,20 +29,20 @@ export async function readHarness(files: RunFiles, { harness, lone }: RunManifes
   return { result, lastError: lastLineOf(texts.get('stderr.log') ?? '') };
 }
 
-type LoneReport = Extract<RunManifest['lone'], { kind: 'report' }>;
+type StandaloneReport = Extract<RunManifest['lone'], { kind: 'report' }>;
 
 /** One report of a file that lay alone. What takes the times may have been said by somebody. */
-async function readLone(files: RunFiles, lone: LoneReport): Promise<HarnessResult> {
-  const driver = findDriver(lone.driver);
-  if (driver === null) return { kind: 'faulty', problem: `this bench has no driver ${lone.driver}` };
-  const reports = driver.reports(await tailOf(files, lone.name), lone.file, lone.metric);
-  const result = reports[lone.index]?.result;
+async function readStandalone(files: RunFiles, standalone: StandaloneReport): Promise<HarnessResult> {
+  const driver = findDriver(standalone.driver);
+  if (driver === null) return { kind: 'faulty', problem: `this bench has no driver ${standalone.driver}` };
+  const reports = driver.reports(await tailOf(files, standalone.name), standalone.file, standalone.metric);
+  const result = reports[standalone.index]?.result;
   if (result === undefined) {
-    return { kind: 'faulty', problem: `${lone.name} has no report ${lone.index + 1} any more` };
+    return { kind: 'faulty', problem: `${standalone.name} has no report ${standalone.index + 1} any more` };
   }
   if (result.kind === 'faulty') return result;
   const { reading } = result;
-  return { kind: 'read', reading: { ...reading, method: { ...reading.method, timer: lone.timer } } };
+  return { kind: 'read', reading: { ...reading, method: { ...reading.method, timer: standalone.timer } } };
 }
 
 async function tailOf(files: RunFiles, name: string): Promise<string> {

@@ -29,7 +29,7 @@ import { TrtexecLogParser } from '../../trtexec/log/trtexec-log.ts';
 import { contradictedCell } from '../../trtexec/cell-of-run.ts';
 import { plainName, readChunks } from '../files.ts';
 import { type DrivenFiles, readHarness } from './read-harness.ts';
-import { readExports, readLoneLayers, USUAL_NAMES } from './read-exports.ts';
+import { readExports, readStandaloneLayers, USUAL_NAMES } from './read-exports.ts';
 import { RUN_MANIFEST } from '../layout.ts';
 import { folderFiles, RunFiles } from '../run-files.ts';
 import { emptyManifest, type ManifestReading, parseRunManifest, type RunManifest } from '../run-manifest.ts';
@@ -200,7 +200,7 @@ async function harnessRun(
 async function layersRun(files: RunFiles, manifest: RunManifest, notes: readonly string[]): Promise<ReadRun> {
   const { artefacts, problems } = await hashAll(files);
   const log = silentRun();
-  const read = await readLoneLayers(files, manifest);
+  const read = await readStandaloneLayers(files, manifest);
   const [problem] = read.notes;
   const outcome: Outcome =
     read.exports.profile === null && read.exports.layerInfo === null
@@ -400,8 +400,8 @@ function contentId(manifest: RunManifest, artefacts: readonly StoredArtefact[], 
 }
 
 /** Of bare numbers only what somebody says of them tells one run from another. */
-function saidOf({ cell, lone }: RunManifest): unknown[] {
-  return lone?.kind === 'report' && lone.metric !== null ? [lone.metric, lone.timer, cell] : [];
+function saidOf({ cell, lone: standalone }: RunManifest): unknown[] {
+  return standalone?.kind === 'report' && standalone.metric !== null ? [standalone.metric, standalone.timer, cell] : [];
 }
 
 /** True when the path is a folder that holds one run. */

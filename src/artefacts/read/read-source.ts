@@ -3,7 +3,7 @@ import { basename, dirname, join } from 'node:path';
 
 import { plainName, readChunks, readWhole } from '../files.ts';
 import { LAYER_NAMES, readProfile } from './read-exports.ts';
-import { contentOf, type LoneReading, NOTHING_STATED, readKeptFiles, readReportFile, reportCell } from './read-lone.ts';
+import { contentOf, type StandaloneReading, NOTHING_STATED, readKeptFiles, readReportFile, reportCell } from './read-standalone.ts';
 import { readBareLog, readExportsAlone, type ReadOptions, type ReadRun, readRunFolder } from './read-run.ts';
 import type { RunSource } from './recognise.ts';
 import type { RunManifest } from '../run-manifest.ts';
@@ -13,7 +13,7 @@ import type { LayerInfo } from '../../layers/layer-info.ts';
 import { keyedCell, PRECISIONS } from '../../records/cell.ts';
 import { printable } from '../../text/printable.ts';
 import { isOneOf } from '../../text/unknown-values.ts';
-import { type ExplorerMetadata, NOTHING_SAID, parseExplorerMetadata } from '../../trtexec/exports/explorer-metadata.ts';
+import { type ExplorerMetadata, NO_METADATA, parseExplorerMetadata } from '../../trtexec/exports/explorer-metadata.ts';
 import { parseLayerInfo } from '../../trtexec/exports/layer-info.ts';
 import type { LayerProfile } from '../../trtexec/log/parsed-log.ts';
 import { NO_EXPORTS, type RunExports } from '../../trtexec/run-facts.ts';
@@ -25,24 +25,24 @@ import { NO_EXPORTS, type RunExports } from '../../trtexec/run-facts.ts';
  */
 export async function readSource(
   source: RunSource,
-  lone: LoneReading = NOTHING_STATED,
+  standalone: StandaloneReading = NOTHING_STATED,
   options: Omit<ReadOptions, 'isForeign'> = {},
 ): Promise<ReadRun[]> {
-  const runs = await runsOf(source, lone, { ...options, isForeign: true });
+  const runs = await runsOf(source, standalone, { ...options, isForeign: true });
   options.signal?.throwIfAborted();
   return runs;
 }
 
-function runsOf(source: RunSource, lone: LoneReading, options: ReadOptions): Promise<ReadRun[]> {
+function runsOf(source: RunSource, standalone: StandaloneReading, options: ReadOptions): Promise<ReadRun[]> {
   switch (source.kind) {
     case 'folder':
       return readRunFolder(source.path, options);
     case 'log':
       return readBareLog(source.path, options);
     case 'report':
-      return readReportFile(source, lone, options.signal);
+      return readReportFile(source, standalone, options.signal);
     case 'layers':
-      return readLayersFile(source, lone, options.signal);
+      return readLayersFile(source, standalone, options.signal);
   }
 }
 
@@ -53,7 +53,7 @@ type LayersSource = Extract<RunSource, { kind: 'layers' }>;
  * trt-engine-explorer.
  * @throws UsageError when the file is damaged, or something is not known
  */
-async function readLayersFile(source: LayersSource, reading: LoneReading, signal?: AbortSignal): Promise<ReadRun[]> {
+async function readLayersFile(source: LayersSource, reading: StandaloneReading, signal?: AbortSignal): Promise<ReadRun[]> {
   const { path, format } = source;
   if (format === 'trt-engine-explorer') return [await readExplorerFiles(path, reading)];
   const isTrace = format === 'trace';
@@ -66,12 +66,12 @@ async function readLayersFile(source: LayersSource, reading: LoneReading, signal
   const name = isTrace ? LAYER_NAMES.trace : layersNameOf(bytes);
   const isTorch = isTrace || reading.as === TORCH_CELL.name;
   const cell = isTorch ? torchCell(path, reading) : trtexecCell(path, reading);
-  const lone = {
+  const standalone = {
     kind: 'layers' as const,
     format: isTrace ? ('trace' as const) : ('trtexec' as const),
     runs: isTrace ? reading.runs : null,
   };
-  const stated = { role: 'profile' as const, cell, lone };
+  const stated = { role: 'profile' as const, cell, lone: standalone };
   return [await readKeptFiles(path, stated, new Map([[path, name]]), bytes)];
 }
 
@@ -80,7 +80,7 @@ function layersNameOf(bytes: Buffer): string {
   return bytes.includes('"averageMs"') ? LAYER_NAMES.profile : LAYER_NAMES.info;
 }
 
-function torchCell(path: string, reading: LoneReading): RunManifest['cell'] {
+function torchCell(path: string, reading: StandaloneReading): RunManifest['cell'] {
   const report = {
     harness: TORCH_CELL,
     model: null,
@@ -93,7 +93,7 @@ function torchCell(path: string, reading: LoneReading): RunManifest['cell'] {
   return reportCell(path, report, reading, ['precision', 'shapes', 'cudaGraph']);
 }
 
-function trtexecCell(path: string, { stated, isStrict }: LoneReading): RunManifest['cell'] {
+function trtexecCell(path: string, { stated, isStrict }: StandaloneReading): RunManifest['cell'] {
   if (stated.model === undefined && isStrict) {
     throw new UsageError(`${printable(path)}: does not say its model; add --model NAME`);
   }
@@ -110,11 +110,11 @@ const ENDINGS = /(?:\.(?:onnx|engine|plan|trt))+$/;
  * @param path of the graph
  * @throws UsageError when one of them is damaged
  */
-async function readExplorerFiles(path: string, { stated }: LoneReading): Promise<ReadRun> {
+async function readExplorerFiles(path: string, { stated }: StandaloneReading): Promise<ReadRun> {
   const stem = plainName(path).replace(/\.graph\.json$/, '');
   const profile = besides(stem, ['.profile.json']);
   const metadataPath = besides(stem, ['.profile.metadata.json', '.metadata.json']);
-  const said = metadataPath === null ? NOTHING_SAID : await metadataIn(metadataPath);
+  const said = metadataPath === null ? NO_METADATA : await metadataIn(metadataPath);
   const cell = keyedCell({
     model: stated.model ?? basename(stem).replace(ENDINGS, ''),
     precision: isOneOf(PRECISIONS, stated.precision) ? stated.precision : 'unstated',
@@ -131,8 +131,8 @@ async function readExplorerFiles(path: string, { stated }: LoneReading): Promise
   if (profile !== null) sources.set(profile, LAYER_NAMES.profile);
   if (metadataPath !== null) sources.set(metadataPath, 'metadata.json');
   const environment = said.gpuName === null ? {} : { gpuName: said.gpuName };
-  const lone = { kind: 'layers' as const, format: 'trtexec' as const, runs: null };
-  return readKeptFiles(path, { role: 'profile', cell, lone, environment }, sources);
+  const standalone = { kind: 'layers' as const, format: 'trtexec' as const, runs: null };
+  return readKeptFiles(path, { role: 'profile', cell, lone: standalone, environment }, sources);
 }
 
 function besides(stem: string, endings: readonly string[]): string | null {

@@ -35,7 +35,7 @@ const LAYER_OWNERS = [TRTEXEC, ENGINE_EXPLORER, 'torch-tensorrt'];
 const TRACE = /"ph"\s*:\s*"X"/;
 
 /** What somebody says of files before they are looked at. */
-export interface SaidOfFiles {
+export interface ImportHints {
   /** Whose they are. */
   readonly as: string | null;
   /** Which number is in them. */
@@ -48,7 +48,7 @@ export interface SaidOfFiles {
  */
 export async function recogniseReport(
   path: string,
-  { as, metric }: SaidOfFiles,
+  { as, metric }: ImportHints,
   signal?: AbortSignal,
 ): Promise<RunSource | null> {
   if (as === TRTEXEC || as === ENGINE_EXPLORER) return null;

@@ -4,7 +4,7 @@ import { plainName } from '../../artefacts/files.ts';
 import { cellOf, roleOf, startOf, statedStart, toRunRecord } from '../../artefacts/read/identify.ts';
 import { keepRun, redateKept, refuseOther } from '../../artefacts/keep.ts';
 import { isInside, RUN_MANIFEST, runFolderOf, SWEEP_MANIFEST } from '../../artefacts/layout.ts';
-import type { LoneReading } from '../../artefacts/read/read-lone.ts';
+import type { StandaloneReading } from '../../artefacts/read/read-standalone.ts';
 import { NOT_UNDERSTOOD, type ReadRun } from '../../artefacts/read/read-run.ts';
 import { readSource } from '../../artefacts/read/read-source.ts';
 import type { RunSource } from '../../artefacts/read/recognise.ts';
@@ -31,7 +31,7 @@ export interface ImportContext {
   /** When the runs began, for those whose `run.json` does not say it; UTC in ISO 8601. */
   readonly date: string | null;
   /** What the user says of all these runs, for what they do not say themselves. */
-  readonly lone: LoneReading;
+  readonly standalone: StandaloneReading;
   readonly note: string | null;
   /** The sweep that the runs go into where they state none; null for one of their own. */
   readonly into: Sweep | null;
@@ -113,15 +113,15 @@ export class GroupImport {
   }
 
   private async read(source: RunSource): Promise<DatedRun[]> {
-    const { date, into, lone, note, onNote, signal } = this.context;
-    const runs = await readSource(source, lone, { signal });
+    const { date, into, standalone, note, onNote, signal } = this.context;
+    const runs = await readSource(source, standalone, { signal });
     for (const { path, notes } of runs) {
       const problem = notes.find((text) => text.startsWith(NOT_UNDERSTOOD));
       if (problem !== undefined) onNote(`${path}: ${problem}; the files beside it count alone`);
     }
     for (const run of runs) this.noteOtherModel(run);
     const name = into?.name ?? this.name;
-    return runs.map((run) => withDate(withNote(inSweep(withStatedCell(run, lone.stated), name), note), date));
+    return runs.map((run) => withDate(withNote(inSweep(withStatedCell(run, standalone.stated), name), note), date));
   }
 
   /** Once for each pair of names; runs of bench itself have names that a matrix gave them. */
@@ -297,8 +297,8 @@ function logIndexOf({ index, manifest }: ReadRun): number | null {
 
 /** The same bare number of another night is another run. */
 function inSweep(run: ReadRun, name: string): ReadRun {
-  const { lone } = run.manifest;
-  const isBare = lone?.kind === 'report' && lone.metric !== null;
+  const { lone: standalone } = run.manifest;
+  const isBare = standalone?.kind === 'report' && standalone.metric !== null;
   return isBare ? { ...run, contentId: hashOf({ run: run.contentId, sweep: name }) } : run;
 }
 

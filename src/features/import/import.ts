@@ -1,8 +1,8 @@
 import { statSync } from 'node:fs';
 
-import { ENGINE_EXPLORER, type SaidOfFiles, TRTEXEC } from '../../artefacts/read/recognise.ts';
+import { ENGINE_EXPLORER, type ImportHints, TRTEXEC } from '../../artefacts/read/recognise.ts';
 import { artefactsFolderOf, isInside } from '../../artefacts/layout.ts';
-import type { LoneReading } from '../../artefacts/read/read-lone.ts';
+import type { StandaloneReading } from '../../artefacts/read/read-standalone.ts';
 import { readSource } from '../../artefacts/read/read-source.ts';
 import { readPrunedNotes } from '../../artefacts/sweep-manifest.ts';
 import { UsageError } from '../../errors.ts';
@@ -62,8 +62,8 @@ export async function importRuns(paths: readonly string[], options: ImportOption
     }
     sources.push(...nameSources(path, found));
   }
-  const lone = loneOf(options, said);
-  await checkLone(sources, lone, io);
+  const standalone = standaloneOf(options, said);
+  await checkStandalone(sources, standalone, io);
   const git = await gitOf(options, io);
   const store = told(openStore(storePath(options.db, io), migrationsFolder()), io);
   const imported: ImportedSweep[] = [];
@@ -76,7 +76,7 @@ export async function importRuns(paths: readonly string[], options: ImportOption
       git,
       now: io.now,
       date: dateOf(options, io),
-      lone,
+      standalone,
       note: options.note ?? null,
       into: options.into === undefined ? null : importedSweep(store.db, options.into),
       onNote: (text: string) => io.err(`note: ${printable(text)}\n`),
@@ -180,7 +180,7 @@ function checkOwner(as: string | undefined): void {
 const OWN_NUMBERS = 'command';
 
 /** @throws UsageError where it is not said which number there is, or nobody needs to say it */
-function saidOf({ as, metric }: ImportOptions): SaidOfFiles {
+function saidOf({ as, metric }: ImportOptions): ImportHints {
   if (metric !== undefined && as !== undefined && as !== OWN_NUMBERS) {
     throw new UsageError(
       `--metric says which number there is in files of your own: reports of ${printable(as)} say it themselves`,
@@ -192,16 +192,16 @@ function saidOf({ as, metric }: ImportOptions): SaidOfFiles {
   return { as: metric === undefined ? (as ?? null) : OWN_NUMBERS, metric: metric ?? null };
 }
 
-function loneOf({ model, precision, shapes, cudaGraph, timer, runs }: ImportOptions, said: SaidOfFiles): LoneReading {
+function standaloneOf({ model, precision, shapes, cudaGraph, timer, runs }: ImportOptions, said: ImportHints): StandaloneReading {
   const stated = { model, precision, shapes, cudaGraph, timer };
   return { stated, isStrict: true, runs: runs ?? null, ...said };
 }
 
 /** Before anything is stored: a mistake in one of many files leaves the store as it was. */
-async function checkLone(sources: readonly NamedSource[], lone: LoneReading, io: Io): Promise<void> {
+async function checkStandalone(sources: readonly NamedSource[], standalone: StandaloneReading, io: Io): Promise<void> {
   for (const { source } of sources) {
     io.signal.throwIfAborted();
-    if (source.kind === 'report' || source.kind === 'layers') await readSource(source, lone, { signal: io.signal });
+    if (source.kind === 'report' || source.kind === 'layers') await readSource(source, standalone, { signal: io.signal });
   }
 }
 

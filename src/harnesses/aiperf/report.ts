@@ -2,7 +2,7 @@ import * as z from 'zod';
 import type { HarnessReading, HarnessResult, Method } from '../../records/harness.ts';
 import type { MetricId } from '../../records/metric.ts';
 import { isRecord } from '../../text/unknown-values.ts';
-import { faulty, type HarnessFiles, type LoneReport, NOTHING_STATED } from '../driver.ts';
+import { faulty, type HarnessFiles, type StandaloneReport, NOTHING_STATED } from '../driver.ts';
 import { checkReport, parsedJson, readReport } from '../json-report.ts';
 import {
   isStreaming,
@@ -176,7 +176,7 @@ function lastError(stdout: string): string | null {
  * AIPerf repeats in its report what it was asked for: nearly the cell of a matrix.
  * When it started stands there in the time of its host, without the zone: it is not taken.
  */
-export function aiperfReports(text: string, fileName: string): LoneReport[] {
+export function aiperfReports(text: string, fileName: string): StandaloneReport[] {
   const value = parsedJson(text);
   if (!isRecord(value) || !('aiperf_version' in value && 'benchmark_id' in value)) return [];
   const harness = { name: HARNESS_NAME, timer: 'wall', metric: REQUEST_THROUGHPUT } as const;

@@ -1,7 +1,7 @@
 import { customMetric, type CustomMetricId } from '../../records/metric.ts';
 import { defineDriver, type DriverPlan, type DriverPlace, wrong } from '../driver.ts';
 import { plannedProgram } from '../started-program.ts';
-import { loneNumbers, readCommand } from './read.ts';
+import { standaloneNumbers, readCommand } from './read.ts';
 import { DEFAULT_ESTIMATE_S, type CommandSettings, commandSettings } from './settings.ts';
 
 /** Any program that prints one JSON object, JSON lines, or numbers that a pattern picks out. */
@@ -11,7 +11,7 @@ export const commandDriver = defineDriver({
   plan,
   read: readCommand,
   metrics: metricsOf,
-  reports: (text, _, metric = null) => (metric === null ? [] : [loneNumbers(text, metric)]),
+  reports: (text, _, metric = null) => (metric === null ? [] : [standaloneNumbers(text, metric)]),
 });
 
 function plan(settings: CommandSettings, { resolve }: DriverPlace): DriverPlan {

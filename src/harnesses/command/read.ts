@@ -3,7 +3,7 @@ import type { HarnessResult, HarnessValue, Method } from '../../records/harness.
 import { customMetric, type CustomMetricId, metricOf } from '../../records/metric.ts';
 import { median } from '../../statistics/median.ts';
 import { isRecord } from '../../text/unknown-values.ts';
-import { faulty, type HarnessFiles, type LoneReport, NOTHING_STATED } from '../driver.ts';
+import { faulty, type HarnessFiles, type StandaloneReport, NOTHING_STATED } from '../driver.ts';
 import { parsedJson } from '../json-report.ts';
 import type { CommandSettings } from './settings.ts';
 
@@ -115,7 +115,7 @@ function byPattern(text: string, pattern: MetricSettings['pattern']): number[] |
  * Numbers that somebody else took, such as the end-to-end times of an application: one a line, or the field of that name
  * in a JSON object or in each of JSON lines. The median counts.
  */
-export function loneNumbers(text: string, metric: CustomMetricId): LoneReport {
+export function standaloneNumbers(text: string, metric: CustomMetricId): StandaloneReport {
   const harness = { name: 'command', timer: 'unknown', metric } as const;
   return { ...NOTHING_STATED, harness, result: readNumbers(text, metric) };
 }

@@ -8,7 +8,7 @@ import {
   type DriverPlan,
   faulty,
   type HarnessFiles,
-  type LoneReport,
+  type StandaloneReport,
   NOTHING_STATED,
 } from '../driver.ts';
 import { argumentList, countSetting, plannedProgram, programSettings, textSetting } from '../started-program.ts';
@@ -149,7 +149,7 @@ function read({ version }: PerfAnalyzerSettings, files: HarnessFiles): HarnessRe
   return row.result.kind === 'faulty' ? faulty(`${REPORT}: ${row.result.problem}`) : row.result;
 }
 
-function reports(text: string): LoneReport[] {
+function reports(text: string): StandaloneReport[] {
   return (readReport(text, null) ?? []).map(({ load, result }) => ({
     ...NOTHING_STATED,
     harness: HARNESS,

@@ -8,7 +8,7 @@ import {
   type DriverPlan,
   faulty,
   type HarnessFiles,
-  type LoneReport,
+  type StandaloneReport,
   NOTHING_STATED,
 } from '../driver.ts';
 import { plannedProgram, programSettings, runSetting } from '../started-program.ts';
@@ -125,7 +125,7 @@ function read({ version, warmUpRuns }: PolygraphySettings, files: HarnessFiles):
     : only.result;
 }
 
-function reports(text: string): LoneReport[] {
+function reports(text: string): StandaloneReport[] {
   const runners = readResults(text, { harnessVersion: null, warmUpRuns: null }) ?? [];
   const found = typeof runners === 'string' ? [{ runner: '', result: faulty(runners) }] : runners;
   return found.map(({ runner, result }) => ({

@@ -8,7 +8,7 @@ import {
   type DriverPlan,
   faulty,
   type HarnessFiles,
-  type LoneReport,
+  type StandaloneReport,
   NOTHING_STATED,
 } from '../driver.ts';
 import { plannedProgram, programSettings, runSetting, timerSetting, warmUpRunsSetting } from '../started-program.ts';
@@ -168,7 +168,7 @@ function read(settings: TorchSettings, files: HarnessFiles): HarnessResult {
   return resultOf(block, { timer, transfers, warmUpRuns, harnessVersion: version });
 }
 
-function reports(text: string): LoneReport[] {
+function reports(text: string): StandaloneReport[] {
   return latencyBlocks(text).map((block) => ({
     ...NOTHING_STATED,
     harness: TORCH_CELL,

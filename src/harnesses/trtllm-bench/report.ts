@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import type { HarnessReading, HarnessResult, Method } from '../../records/harness.ts';
 import { isRecord } from '../../text/unknown-values.ts';
-import { faulty, type HarnessFiles, type LoneReport, NOTHING_STATED } from '../driver.ts';
+import { faulty, type HarnessFiles, type StandaloneReport, NOTHING_STATED } from '../driver.ts';
 import { checkReport, parsedJson, readReport } from '../json-report.ts';
 import {
   isStreaming,
@@ -144,7 +144,7 @@ function named({ average, p50, p90, p95, p99 }: TrtllmStatistics) {
  * A report alone says neither its mode nor what concurrency or which data set was asked for, only what came of them:
  * the cell is named by the size of the requests.
  */
-export function trtllmReports(text: string, fileName: string): LoneReport[] {
+export function trtllmReports(text: string, fileName: string): StandaloneReport[] {
   const value = parsedJson(text);
   if (!hasBlocks(value)) return [];
   const harness = { name: HARNESS_NAME, timer: 'wall', metric: OUTPUT_THROUGHPUT } as const;

@@ -22,7 +22,7 @@ export interface ChangePoint {
 /**
  * The places where the level of a history changed for good.
  *
- * In logarithms, as cycles where the clock explains the nights: noise from differences of neighbours, lone outliers
+ * In logarithms, as cycles where the clock explains the nights: noise from differences of neighbours, single outliers
  * clipped, exact least-squares levels, boundaries without enough margin joined, known states taken out. The same
  * nights give the same answer.
  */

@@ -82,7 +82,7 @@ function rangeOf(values: Float64Array): number {
 }
 
 export interface SeriesNoise {
-  /** Lone outliers are moved to within a few deviations of their neighbours. */
+  /** Single outliers are moved to within a few deviations of their neighbours. */
   readonly clipped: Float64Array;
   /** Standard deviation of one night, in logarithms. */
   readonly sigma: number;
@@ -99,7 +99,7 @@ export function noiseOf(logs: Float64Array, floor: number): SeriesNoise {
   return { clipped, sigma, slowFactor: Math.max(1, ...slow) };
 }
 
-/** Hampel's filter: lone outliers vanish, a level that lasts stays. */
+/** Hampel's filter: single outliers vanish, a level that lasts stays. */
 function clip(logs: Float64Array, sigma: number): Float64Array {
   const { clip: limit, clipHalf } = HISTORY;
   const window = new Float64Array(2 * clipHalf + 1);

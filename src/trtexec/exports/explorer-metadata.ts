@@ -18,7 +18,7 @@ export interface ExplorerMetadata {
   readonly gpuName: string | null;
 }
 
-export const NOTHING_SAID: ExplorerMetadata = {
+export const NO_METADATA: ExplorerMetadata = {
   shapes: null,
   cudaGraph: null,
   dataTransfers: null,

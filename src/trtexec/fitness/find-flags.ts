@@ -13,7 +13,7 @@ export function findHarnessFlags(facts: FitnessFacts, reading: HarnessReading | 
   return [
     thermalSlowdown(facts),
     hardwareSlowdown(facts),
-    reading === null ? null : loneOutlier(reading),
+    reading === null ? null : singleOutlier(reading),
     powerLimited(facts),
     hostLoaded(facts),
     pcieReduced(facts),
@@ -75,7 +75,7 @@ const RULE = {
 } as const;
 
 /** One query took far longer than all others, of which only the summary is known. */
-export function loneOutlier({ latencyMs, method }: HarnessReading): RunFlag | null {
+export function singleOutlier({ latencyMs, method }: HarnessReading): RunFlag | null {
   const p99 = latencyMs?.percentiles['99'];
   const { timedRuns } = method;
   if (latencyMs === null || p99 === undefined || timedRuns === null) return null;

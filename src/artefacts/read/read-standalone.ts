@@ -13,7 +13,7 @@ import { emptyManifest, type RunManifest } from '../run-manifest.ts';
 import type { RunSource } from './recognise.ts';
 
 /** What is said of files that lie alone. */
-export interface LoneReading {
+export interface StandaloneReading {
   /** What the user says of all of them, for what they do not say themselves. */
   readonly stated: StatedCell;
   /** False where what nobody said is left open, as nothing is stored. */
@@ -26,7 +26,7 @@ export interface LoneReading {
   readonly metric: CustomMetricId | null;
 }
 
-export const NOTHING_STATED: LoneReading = { stated: {}, isStrict: false, runs: null, as: null, metric: null };
+export const NOTHING_STATED: StandaloneReading = { stated: {}, isStrict: false, runs: null, as: null, metric: null };
 
 const OPTIONS = {
   model: '--model NAME',
@@ -48,7 +48,7 @@ const FIELD_WORDS = {
  */
 export async function readReportFile(
   { path, driver: kind }: Extract<RunSource, { kind: 'report' }>,
-  reading: LoneReading,
+  reading: StandaloneReading,
   signal?: AbortSignal,
 ): Promise<ReadRun[]> {
   const driver = findDriver(kind);
@@ -63,7 +63,7 @@ export async function readReportFile(
     if (result.kind === 'faulty') throw new UsageError(`${printable(path)}: ${result.problem}`);
     const { transfers, timer } = result.reading.method;
     const cell = reportCell(path, { ...report, transfers }, reading, driver.needs);
-    const lone = {
+    const standalone = {
       kind: 'report' as const,
       driver: kind,
       name,
@@ -72,7 +72,7 @@ export async function readReportFile(
       timer: harnessOf({ ...harness, timer }, reading.stated).timer,
       metric: reading.metric,
     };
-    const stated = { role: 'timed' as const, cell, startedAt, lone, notes: [...notes] };
+    const stated = { role: 'timed' as const, cell, startedAt, lone: standalone, notes: [...notes] };
     runs.push(await readKeptFiles(path, stated, new Map([[path, name]]), bytes));
   }
   return runs;
@@ -118,7 +118,7 @@ export async function contentOf(path: string, signal?: AbortSignal): Promise<Buf
 export function reportCell(
   path: string,
   report: ReportedCell,
-  { stated, isStrict }: LoneReading,
+  { stated, isStrict }: StandaloneReading,
   needs: Parameters<typeof cellOfReport>[2],
 ) {
   const found = isStrict

@@ -4,12 +4,12 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 
 import { torchTensorrtDriver } from '../../../src/harnesses/torch-tensorrt/index.ts';
-import { loneOutlier } from '../../../src/trtexec/fitness/find-flags.ts';
+import { singleOutlier } from '../../../src/trtexec/fitness/find-flags.ts';
 import { GUIDE } from '../../support/recordings.ts';
 
 function flagOf(text: string) {
   const result = torchTensorrtDriver.reports(text, 'out.txt')[0]?.result;
-  return result?.kind === 'read' ? loneOutlier(result.reading) : null;
+  return result?.kind === 'read' ? singleOutlier(result.reading) : null;
 }
 
 const listing = (name: string): string => readFileSync(join(GUIDE, name), 'utf8');
