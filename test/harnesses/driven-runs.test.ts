@@ -13,7 +13,7 @@ function script(folder: string, name: string, body: string): void {
   chmodSync(path, 0o755);
 }
 
-test('a Torch-TensorRT script in a matrix: the same cell as its lone report', async () => {
+test('a Torch-TensorRT script in a matrix: the same cell as its standalone report', async () => {
   const folder = temporaryFolder();
   const listing = join(GUIDE, 'listing-16-torch-fp16-b256.txt');
   const text = JSON.stringify(readFileSync(listing, 'utf8'));
@@ -35,8 +35,8 @@ repeats: 2
   const db = join(folder, 'bench.sqlite');
   const ran = await bench(['run', 'torch.yaml', '--db', db], { cwd: folder });
   expect([ran.code, ran.stdout]).toEqual([0, expect.stringContaining('2 measured runs')]);
-  const standalone = ['--model', 'vit', '--shapes', 'input:1x3x224x224', '--cuda-graph', 'off'];
-  const taken = await bench(['import', listing, ...standalone, '--timer', 'wall', '--db', db]);
+  const statedOptions = ['--model', 'vit', '--shapes', 'input:1x3x224x224', '--cuda-graph', 'off'];
+  const taken = await bench(['import', listing, ...statedOptions, '--timer', 'wall', '--db', db]);
   expect([taken.code, taken.stderr]).toEqual([0, '']);
   expect(queryStore(db, 'SELECT model, precision, shapes FROM cells')).toEqual([
     { model: 'vit', precision: 'fp16', shapes: '{"input":[256,3,224,224]}' },

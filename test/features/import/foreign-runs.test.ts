@@ -141,7 +141,7 @@ describe('exports that lack', () => {
     },
   );
 
-  test('a lone log in a folder says the same as the log by itself', async () => {
+  test('a standalone log in a folder says the same as the log by itself', async () => {
     const folder = join(temporaryFolder(), '01-opt32x');
     mkdirSync(folder);
     const log = readFixture('formats/percentiles-odd/stdout.log.br');

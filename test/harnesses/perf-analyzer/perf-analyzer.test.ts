@@ -50,7 +50,7 @@ test.each([
   expect(read(csv)).toEqual({ kind: 'faulty', problem });
 });
 
-test('each row of a lone report is a cell of its own', () => {
+test('each row of a standalone report is a cell of its own', () => {
   const reports = perfAnalyzerDriver.reports(`${HEADER}\n${ONE}\n${FOUR}\n`, 'perf.csv');
   expect(reports.map(({ identity }) => identity)).toEqual([{ concurrency: '1' }, { concurrency: '4' }]);
 });

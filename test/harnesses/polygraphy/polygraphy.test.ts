@@ -52,7 +52,7 @@ test('an iteration without a time is named', () => {
   });
 });
 
-test('each runner of a lone file is a cell of its own', () => {
+test('each runner of a standalone file is a cell of its own', () => {
   const json = results([TRT, [0.1]], ['onnxrt-runner-N1-11/21/26-10:02:12', [0.2]]);
   const reports = polygraphyDriver.reports(json, 'out.json');
   expect(reports.map(({ identity }) => identity)).toEqual([{}, { runner: 'onnxrt-runner' }]);

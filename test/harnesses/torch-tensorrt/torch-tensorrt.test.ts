@@ -75,7 +75,7 @@ describe('the block of latencies of a Torch-TensorRT harness', () => {
   });
 });
 
-describe('lone files of it', () => {
+describe('standalone files of it', () => {
   test('comments above a block say precision and batch', () => {
     const [report] = torchTensorrtDriver.reports(FP16, 'out.txt');
     expect(report).toMatchObject({
