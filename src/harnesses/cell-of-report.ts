@@ -5,9 +5,10 @@ import type { StandaloneReport, NeededField } from './driver.ts';
 import type { StatedCell } from '../trtexec/cell-of-run.ts';
 
 /** What a report says of its cell; null where it does not say it. */
-export type ReportedCell = Pick<StandaloneReport, 'harness' | 'model' | 'precision' | 'shapes' | 'cudaGraph' | 'identity'> & {
-  readonly transfers: boolean | null;
-};
+export type ReportedCell = Pick<
+  StandaloneReport,
+  'harness' | 'model' | 'precision' | 'shapes' | 'cudaGraph' | 'identity'
+> & { readonly transfers: boolean | null };
 
 export type ReportCell =
   | { readonly kind: 'complete'; readonly cell: KeyedCell }

@@ -77,7 +77,12 @@ function watchOf(
 }
 
 /** Nothing is started while another process has the GPU. */
-function spawnOn({ device, visible }: Machine, request: CoolDown | null, io: Io, onNote: (note: string) => void): Spawn {
+function spawnOn(
+  { device, visible }: Machine,
+  request: CoolDown | null,
+  io: Io,
+  onNote: (note: string) => void,
+): Spawn {
   // Said before anything is measured.
   makeLockFolder(io.env);
   const locks = new Map<string, GpuLock>();

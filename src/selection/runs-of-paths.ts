@@ -112,7 +112,11 @@ async function likeOther(side: PathRuns, other: PathRuns, io: Io): Promise<PathR
  * Every run in a folder, a log, a report, or a file of layers.
  * @param standalone hints about files that are in no run folder
  */
-export async function runsUnder(named: string, io: Io, standalone: StandaloneReading = NOTHING_STATED): Promise<ReadRun[]> {
+export async function runsUnder(
+  named: string,
+  io: Io,
+  standalone: StandaloneReading = NOTHING_STATED,
+): Promise<ReadRun[]> {
   const path = resolve(io.cwd, named);
   const sources = await findRuns(path, io);
   const mayBeExport =

@@ -15,7 +15,10 @@ const MAX_BYTES = 64 << 20;
 const MAX_EVIDENCE_CHARACTERS = 500;
 
 /** What the driver of a run sees in its files; null for a run of trtexec. */
-export async function readHarness(files: RunFiles, { harness, lone: standalone }: RunManifest): Promise<DrivenFiles | null> {
+export async function readHarness(
+  files: RunFiles,
+  { harness, lone: standalone }: RunManifest,
+): Promise<DrivenFiles | null> {
   if (standalone?.kind === 'report') return { result: await readStandalone(files, standalone), lastError: null };
   if (harness === null) return null;
   const texts = new Map<string, string>();

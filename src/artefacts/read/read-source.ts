@@ -3,7 +3,14 @@ import { basename, dirname, join } from 'node:path';
 
 import { plainName, readChunks, readWhole } from '../files.ts';
 import { LAYER_NAMES, readProfile } from './read-exports.ts';
-import { contentOf, type StandaloneReading, NOTHING_STATED, readKeptFiles, readReportFile, reportCell } from './read-standalone.ts';
+import {
+  contentOf,
+  type StandaloneReading,
+  NOTHING_STATED,
+  readKeptFiles,
+  readReportFile,
+  reportCell,
+} from './read-standalone.ts';
 import { readBareLog, readExportsAlone, type ReadOptions, type ReadRun, readRunFolder } from './read-run.ts';
 import type { RunSource } from './recognise.ts';
 import type { RunManifest } from '../run-manifest.ts';
@@ -53,7 +60,11 @@ type LayersSource = Extract<RunSource, { kind: 'layers' }>;
  * trt-engine-explorer.
  * @throws UsageError when the file is damaged, or something is not known
  */
-async function readLayersFile(source: LayersSource, reading: StandaloneReading, signal?: AbortSignal): Promise<ReadRun[]> {
+async function readLayersFile(
+  source: LayersSource,
+  reading: StandaloneReading,
+  signal?: AbortSignal,
+): Promise<ReadRun[]> {
   const { path, format } = source;
   if (format === 'trt-engine-explorer') return [await readExplorerFiles(path, reading)];
   const isTrace = format === 'trace';

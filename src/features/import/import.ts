@@ -192,7 +192,10 @@ function saidOf({ as, metric }: ImportOptions): ImportHints {
   return { as: metric === undefined ? (as ?? null) : OWN_NUMBERS, metric: metric ?? null };
 }
 
-function standaloneOf({ model, precision, shapes, cudaGraph, timer, runs }: ImportOptions, said: ImportHints): StandaloneReading {
+function standaloneOf(
+  { model, precision, shapes, cudaGraph, timer, runs }: ImportOptions,
+  said: ImportHints,
+): StandaloneReading {
   const stated = { model, precision, shapes, cudaGraph, timer };
   return { stated, isStrict: true, runs: runs ?? null, ...said };
 }
@@ -201,7 +204,8 @@ function standaloneOf({ model, precision, shapes, cudaGraph, timer, runs }: Impo
 async function checkStandalone(sources: readonly NamedSource[], standalone: StandaloneReading, io: Io): Promise<void> {
   for (const { source } of sources) {
     io.signal.throwIfAborted();
-    if (source.kind === 'report' || source.kind === 'layers') await readSource(source, standalone, { signal: io.signal });
+    if (source.kind === 'report' || source.kind === 'layers')
+      await readSource(source, standalone, { signal: io.signal });
   }
 }
 

@@ -98,7 +98,12 @@ export async function captureCell(
       engine.path,
     );
     const failure = await runNsys(
-      { spawn: worker.spawn, env: { ...worker.program.env, ...overlay(target.run.env) }, cwd: io.cwd, signal: io.signal },
+      {
+        spawn: worker.spawn,
+        env: { ...worker.program.env, ...overlay(target.run.env) },
+        cwd: io.cwd,
+        signal: io.signal,
+      },
       args,
       `${request.output}.nsys-rep`,
     );

@@ -182,7 +182,11 @@ export function captureSteps(
   const variables = {};
   return [
     ...(isBuilt ? [] : [{ kind: 'build' as const, variables, argv: [trtexec, ...shownBuildArgs(build.args, stand)] }]),
-    { kind: 'capture', variables: run.env, argv: ['nsys', ...captureArgs(request, dialect, [trtexec], run.args, engine)] },
+    {
+      kind: 'capture',
+      variables: run.env,
+      argv: ['nsys', ...captureArgs(request, dialect, [trtexec], run.args, engine)],
+    },
     { kind: 'export', variables, argv: ['nsys', ...exportArgs(request.output)] },
   ];
 }

@@ -115,7 +115,10 @@ function ladderOf(cell: KeyedCell | null, { hottest, is11, isCaptured, isOurs, p
       state: stateOf('nsys', isCaptured),
       says: 'whether the GPU waits: launches, gaps, copies, the host',
       bench: key === null ? null : isCaptured ? ['bench', 'layers', key, '--kernels'] : nsys,
-      commands: lines(({ program, runArgs }) => ['nsys', ...captureArgs(request, GUIDE_NSYS, [program], runArgs, engine)]),
+      commands: lines(({ program, runArgs }) => [
+        'nsys',
+        ...captureArgs(request, GUIDE_NSYS, [program], runArgs, engine),
+      ]),
     },
     {
       tool: 'ncu',
