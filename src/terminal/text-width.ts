@@ -64,6 +64,13 @@ export function wrapHanging(text: string, width: number, indent: number): string
   return [lead + first, ...more.map((line) => ' '.repeat(indent) + line)];
 }
 
+/** A label, and the text behind it, below which its other lines are set in. */
+export function labelled(label: string, text: string, columns: number): string[] {
+  const width = textWidth(label);
+  const [first = '', ...more] = wrapWords(text, columns - width);
+  return [`${label}${first}`, ...more.map((line) => ' '.repeat(width) + line)];
+}
+
 function pieces(word: string, width: number): string[] {
   if (textWidth(word) <= width) return [word];
   const found: string[] = [];

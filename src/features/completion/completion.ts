@@ -71,67 +71,58 @@ interface TypedWord {
   readonly kept: number;
 }
 
+/** It, while it is read. */
+interface OpenWord {
+  text: string;
+  quote: '"' | "'" | null;
+  kept: number;
+  isStarted: boolean;
+  isEscaped: boolean;
+  /** A quote stands elsewhere than at the very beginning, or was closed. */
+  isMixed: boolean;
+}
+
 /**
- * Splits what was typed so far as bash does, as far as no variable or command in it would have to be evaluated.
+ * Splits what was typed so far as bash does, as far as no variable or command in it would have to be evaluated. The word
+ * at the cursor is null when it is written in a way that nothing can be put behind it.
  * @param breaks `$COMP_WORDBREAKS`: bash replaces from behind the last of these
  */
 export function readTypedLine(line: string, breaks: string) {
   const words: string[] = [];
-  let word = new WordReader(breaks);
+  let word = newWord();
   for (const character of line) {
-    if (word.isBetween && /\s/.test(character)) {
+    if (word.quote === null && !word.isEscaped && /\s/.test(character)) {
       if (word.isStarted) words.push(word.text);
-      word = new WordReader(breaks);
-    } else word.take(character);
+      word = newWord();
+    } else {
+      take(word, character, breaks);
+      word.isStarted = true;
+    }
   }
-  return { words, current: word.typed() };
+  const { text, quote, kept } = word;
+  return { words, current: word.isMixed || word.isEscaped ? null : { text, quote, kept } };
 }
 
-class WordReader {
-  text = '';
-  isStarted = false;
-  readonly #breaks: string;
-  #quote: '"' | "'" | null = null;
-  #isEscaped = false;
-  #kept = 0;
-  /** A quote that stands elsewhere than at the very beginning, or was closed. */
-  #isMixed = false;
+function newWord(): OpenWord {
+  return { text: '', quote: null, kept: 0, isStarted: false, isEscaped: false, isMixed: false };
+}
 
-  constructor(breaks: string) {
-    this.#breaks = breaks;
-  }
-
-  /** A blank here ends the word. */
-  get isBetween(): boolean {
-    return this.#quote === null && !this.#isEscaped;
-  }
-
-  take(character: string): void {
-    if (this.#isEscaped) this.#takeEscaped(character);
-    else if (character === '\\' && this.#quote !== "'") this.#isEscaped = true;
-    else if (character === this.#quote) {
-      this.#quote = null;
-      this.#isMixed = true;
-    } else if (this.#quote === null && (character === '"' || character === "'")) {
-      if (this.isStarted) this.#isMixed = true;
-      this.#quote = character;
-    } else {
-      this.text += character;
-      if (this.#quote === null && this.#breaks.includes(character)) this.#kept = this.text.length;
-    }
-    this.isStarted = true;
-  }
-
-  /** Inside of double quotes a backslash stays before anything but these. */
-  #takeEscaped(character: string): void {
-    this.#isEscaped = false;
-    const stays = this.#quote === '"' && !/["$`\\\n]/.test(character);
-    this.text += stays ? `\\${character}` : character;
-  }
-
-  typed(): TypedWord | null {
-    if (this.#isMixed || this.#isEscaped) return null;
-    return { text: this.text, quote: this.#quote, kept: this.#kept };
+function take(word: OpenWord, character: string, breaks: string): void {
+  const { quote } = word;
+  if (word.isEscaped) {
+    word.isEscaped = false;
+    // Inside of double quotes a backslash stays before anything but these.
+    word.text += quote === '"' && !/["$`\\\n]/.test(character) ? `\\${character}` : character;
+  } else if (character === '\\' && quote !== "'") word.isEscaped = true;
+  else if (character === quote) {
+    word.quote = null;
+    word.isMixed = true;
+  } else if (quote === null && (character === '"' || character === "'")) {
+    word.isMixed ||= word.isStarted;
+    word.quote = character;
+  } else {
+    word.text += character;
+    if (quote === null && breaks.includes(character)) word.kept = word.text.length;
   }
 }
 

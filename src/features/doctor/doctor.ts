@@ -3,7 +3,7 @@ import { storePath } from '../../cli/store-location.ts';
 import { EXIT_CODES, type ExitCode } from '../../exit-codes.ts';
 import type { Look, Style } from '../../terminal/look.ts';
 import { count } from '../../terminal/numbers.ts';
-import { padEnd, textWidth, wrapWords } from '../../terminal/text-width.ts';
+import { labelled, padEnd, textWidth, wrapWords } from '../../terminal/text-width.ts';
 import { printable } from '../../text/printable.ts';
 import { readMatrix } from '../plan/index.ts';
 import type { DoctorOptions } from './command.ts';
@@ -29,6 +29,7 @@ export async function doctor(options: DoctorOptions, io: Io): Promise<ExitCode> 
 type CheckState = DoctorCheck['state'];
 
 const SIGNS: Readonly<Record<CheckState, string>> = { ok: '✓', advice: '○', warning: '!', failed: '✗', absent: '–' };
+const CHECK_STATES = ['ok', 'advice', 'warning', 'failed', 'absent'] as const;
 const WORDS: Readonly<Record<CheckState, string>> = {
   ok: 'fine',
   advice: 'could be steadier',
@@ -70,11 +71,9 @@ function summary(checks: readonly DoctorCheck[], isReplay: boolean, { style, col
 
 function checkLines({ title, state, evidence, mend }: DoctorCheck, width: number, look: Look): string[] {
   const { style, columns } = look;
-  const paint = stateStyle(state, style);
   const label = `${SIGNS[state]} ${padEnd(title, width)}  `;
-  const indent = ' '.repeat(textWidth(label));
-  const [first = '', ...more] = wrapWords(printable(evidence), columns - indent.length);
-  const lines = [`${paint(label)}${first}`, ...more.map((line) => indent + line)];
+  const [first = '', ...more] = labelled(label, printable(evidence), columns);
+  const lines = [`${stateStyle(state, style)(label)}${first.slice(label.length)}`, ...more];
   if (mend === null || state === 'ok') return lines;
   const [command = '', remark = ''] = printable(mend).split(REMARK);
   const told = remark === '' ? [] : wrapWords(remark, columns - 4);
@@ -89,25 +88,11 @@ function checkLines({ title, state, evidence, mend }: DoctorCheck, width: number
 /** What follows it is a comment for the shell. */
 const REMARK = /(?:^|\s+)# /;
 
-function stateStyle(state: CheckState, style: Style): (text: string) => string {
-  switch (state) {
-    case 'ok':
-      return style.good;
-    case 'failed':
-      return style.bad;
-    case 'warning':
-      return style.warn;
-    case 'advice':
-      return style.accent;
-    case 'absent':
-      return style.dim;
-  }
+function stateStyle(state: CheckState, { accent, bad, dim, good, warn }: Style): (text: string) => string {
+  return { ok: good, failed: bad, warning: warn, advice: accent, absent: dim }[state];
 }
 
 function legend(checks: readonly DoctorCheck[]): string {
-  const states = new Set(checks.map(({ state }) => state));
-  return (['ok', 'advice', 'warning', 'failed', 'absent'] as const)
-    .filter((state) => states.has(state))
-    .map((state) => `${SIGNS[state]} ${WORDS[state]}`)
-    .join(' · ');
+  const shown = CHECK_STATES.filter((state) => checks.some((check) => check.state === state));
+  return shown.map((state) => `${SIGNS[state]} ${WORDS[state]}`).join(' · ');
 }

@@ -58,37 +58,22 @@ function fileOf(precision: Precision, { path }: FoundModel): DraftPrecision {
 
 function remarksOn(facts: OnnxFacts): string[] {
   const { controlFlowOps, customOps, dataDependentOps, externalFiles, inputs } = facts;
-  const lists = inputs.filter(
-    ({ elementType, shape }) => /^int(?:32|64)$/.test(elementType) && (shape?.length ?? 2) <= 1,
-  );
-  const indices = inputs.filter(
-    ({ elementType, shape }) => /^int(?:32|64)$/.test(elementType) && (shape?.length ?? 0) > 1,
-  );
+  const integers = inputs.filter(({ elementType }) => /^int(?:32|64)$/.test(elementType));
+  const [lists = '', indices = ''] = [
+    integers.filter(({ shape }) => (shape?.length ?? 2) <= 1),
+    integers.filter(({ shape }) => (shape?.length ?? 0) > 1),
+  ].map((tensors) => tensors.map(({ name }) => name).join(', '));
   const lost = externalFiles.filter(({ problem }) => problem !== null);
   return [
-    ...(controlFlowOps.length === 0
-      ? []
-      : [`${opCountsText(controlFlowOps)}: the host decides in between, so no CUDA graph`]),
-    ...(dataDependentOps.length === 0
-      ? []
-      : [
-          `${opCountsText(dataDependentOps)}: how much work it is hangs on the values; give real inputs: {INPUT: FILE}`,
-        ]),
-    ...(customOps.length === 0
-      ? []
-      : [`${opCountsText(customOps)}: needs a plugin, build: {flags: {--dynamicPlugins: [FILE]}}`]),
-    ...(lists.length === 0
-      ? []
-      : [
-          `${lists.map(({ name }) => name).join(', ')}: if its values are a shape, write them here as if they were its dimensions`,
-        ]),
-    ...(indices.length === 0
-      ? []
-      : [
-          `${indices.map(({ name }) => name).join(', ')}: random integers are from -128 to 127; if these are indices, give real ones, inputs: {INPUT: FILE}`,
-        ]),
+    controlFlowOps.length > 0 && `${opCountsText(controlFlowOps)}: the host decides in between, so no CUDA graph`,
+    dataDependentOps.length > 0 &&
+      `${opCountsText(dataDependentOps)}: how much work it is hangs on the values; give real inputs: {INPUT: FILE}`,
+    customOps.length > 0 && `${opCountsText(customOps)}: needs a plugin, build: {flags: {--dynamicPlugins: [FILE]}}`,
+    lists !== '' && `${lists}: if its values are a shape, write them here as if they were its dimensions`,
+    indices !== '' &&
+      `${indices}: random integers are from -128 to 127; if these are indices, give real ones, inputs: {INPUT: FILE}`,
     ...lost.map(({ location, problem }) => `data file ${location}: ${problem}`),
-  ];
+  ].filter((remark) => remark !== false);
 }
 
 const { basename, dirname } = posix;

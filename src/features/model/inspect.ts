@@ -13,7 +13,7 @@ import type { InspectOutput } from './output.ts';
 import type { Look } from '../../terminal/look.ts';
 import { count, formatBytes } from '../../terminal/numbers.ts';
 import { renderTable } from '../../terminal/table.ts';
-import { wrapWords } from '../../terminal/text-width.ts';
+import { labelled } from '../../terminal/text-width.ts';
 
 /** `bench model inspect MODEL.onnx`: what the model takes and gives, and what stands in it. */
 export async function inspect(file: string, options: InspectOptions, io: Io): Promise<ExitCode> {
@@ -37,24 +37,15 @@ const PROTOBUF_LIMIT_BYTES = 2 ** 31;
 function inspectWarnings(facts: OnnxFacts): string[] {
   const { dataDependentOps, controlFlowOps, customOps, externalFiles, fileBytes } = facts;
   return [
-    ...(dataDependentOps.length > 0
-      ? [
-          `${opCountsText(dataDependentOps)}: how much work it is hangs on the values; random inputs mislead, give real ones (inputs: {INPUT: FILE} in a matrix)`,
-        ]
-      : []),
-    ...(controlFlowOps.length > 0
-      ? [
-          `${opCountsText(controlFlowOps)}: the host decides in between; a CUDA graph is not likely to be captured or to help`,
-        ]
-      : []),
-    ...(customOps.length > 0 ? [`${opCountsText(customOps)}: not of ONNX; TensorRT needs plugins for that`] : []),
-    ...externalFiles.flatMap(({ location, problem }) =>
-      problem === null ? [] : [`weights in ${location}: ${problem}`],
-    ),
-    ...(fileBytes >= PROTOBUF_LIMIT_BYTES
-      ? ['2 GiB or more: protobuf reads no such file; keep the weights in a file of their own']
-      : []),
-  ];
+    dataDependentOps.length > 0 &&
+      `${opCountsText(dataDependentOps)}: how much work it is hangs on the values; random inputs mislead, give real ones (inputs: {INPUT: FILE} in a matrix)`,
+    controlFlowOps.length > 0 &&
+      `${opCountsText(controlFlowOps)}: the host decides in between; a CUDA graph is not likely to be captured or to help`,
+    customOps.length > 0 && `${opCountsText(customOps)}: not of ONNX; TensorRT needs plugins for that`,
+    ...externalFiles.map(({ location, problem }) => problem !== null && `weights in ${location}: ${problem}`),
+    fileBytes >= PROTOBUF_LIMIT_BYTES &&
+      '2 GiB or more: protobuf reads no such file; keep the weights in a file of their own',
+  ].filter((warning) => warning !== false);
 }
 
 /** Shapes for the inputs with dynamic dimensions; only they need any. */
@@ -104,19 +95,14 @@ function inspectText(facts: InspectOutput, look: Look): string[] {
     '',
     ...tensorTable(facts, look),
     '',
-    ...factLines(facts).flatMap(([name, text]) => {
-      const label = `${name.padEnd(13)} `;
-      const [first = '', ...more] = wrapWords(printable(text), columns - label.length);
-      return [`${label}${first}`, ...more.map((line) => ' '.repeat(label.length) + line)];
-    }),
+    ...factLines(facts).flatMap(([name, text]) => labelled(`${name.padEnd(13)} `, printable(text), columns)),
     '',
     // Whole, however long: they are there to be copied.
     ...suggestion.map((line) => style.accent(printable(line))),
-    ...facts.warnings.flatMap((warning, index) => {
-      const [first = '', ...more] = wrapWords(printable(warning), columns - 2);
-      const lines = [`! ${first}`, ...more.map((line) => `  ${line}`)];
-      return [...(index === 0 ? [''] : []), ...lines.map(style.warn)];
-    }),
+    ...facts.warnings.flatMap((warning, index) => [
+      ...(index === 0 ? [''] : []),
+      ...labelled('! ', printable(warning), columns).map(style.warn),
+    ]),
   ];
 }
 
