@@ -101,3 +101,13 @@ export class MatrixError extends BenchError {
 export class ExportFormatError extends Error {
   override readonly name = 'ExportFormatError';
 }
+
+/** The code of an error of the system or of SQLite, such as `ENOENT`; empty for any other. */
+export function errorCode(error: unknown): string {
+  return error instanceof Error && 'code' in error ? String(error.code) : '';
+}
+
+/** What an error says; anything else that was thrown, as text. */
+export function errorText(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

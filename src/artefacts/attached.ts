@@ -4,7 +4,7 @@ import { constants, copyFile, mkdir, readdir, rename, rm, rmdir, stat } from 'no
 import { basename, dirname, join } from 'node:path';
 
 import { type Attachment, attachmentKind, nameProblem } from './attachment.ts';
-import { makeArtefactsFolder, refuseLink } from './folders.ts';
+import { makeOwnFolder, refuseLink } from './folders.ts';
 import { attachedPathOf, isTemporary, runOfAttached, temporaryPath } from './layout.ts';
 import { UsageError } from '../errors.ts';
 import type { StoreDatabase } from '../store/file/open.ts';
@@ -123,7 +123,7 @@ export async function attachFile(
       `run ${runId.slice(0, 8)} has another file of the name ${printable(name)}: give this one a name with --name`,
     );
   }
-  await makeArtefactsFolder(artefactsFolder);
+  await makeOwnFolder(artefactsFolder);
   const target = attachedPathOf(artefactsFolder, { sweepId, runId, name });
   const attachment: Attachment = {
     runId,

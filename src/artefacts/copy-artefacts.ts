@@ -14,14 +14,15 @@ import { dirname, join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 
 import { copyAttached } from './attached.ts';
-import { isLink, makeArtefactsFolder, refuseLink } from './folders.ts';
+import { isLink, makeOwnFolder, refuseLink } from './folders.ts';
 import { attachedPathOf, isTemporary, runFolderOf, sweepFolderOf, sweepManifestPath, temporaryPath } from './layout.ts';
 import { writePrunedNote, writeSweepManifest } from './sweep-manifest.ts';
+import { errorCode } from '../errors.ts';
 import { isId } from '../records/scalars.ts';
 import type { StoreDatabase } from '../store/file/open.ts';
 import type { ArtefactMerge, StoreMerge } from '../store/merge/report.ts';
-import { keptAttachments } from '../store/runs/attachments.ts';
 import { runFoldersOf } from '../store/prune.ts';
+import { keptAttachments } from '../store/runs/attachments.ts';
 import { importTimeOf } from '../store/sweeps/sweep-order.ts';
 import { findSweep, planOf } from '../store/sweeps/sweeps.ts';
 
@@ -46,7 +47,7 @@ export async function copyArtefacts(
     const found = wanted.filter(({ runId }) => there.has(runId) && isId(runId));
     copied.missing += wanted.length - found.length;
     if (found.length > 0) {
-      await makeArtefactsFolder(to);
+      await makeOwnFolder(to);
       refuseLink(sweepFolderOf(to, sweepId));
       await mkdir(sweepFolderOf(to, sweepId), { recursive: true });
     }
@@ -133,14 +134,13 @@ export function copyRunFolder(source: string, target: string): number {
 }
 
 /** Another file system, one that knows no links, or a file of which there are too many. */
-const NO_LINK: readonly unknown[] = ['EXDEV', 'EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'EMLINK', 'EACCES'];
+const NO_LINK = ['EXDEV', 'EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'EMLINK', 'EACCES'];
 
 function linkOrCopy(source: string, target: string): void {
   try {
     linkSync(source, target);
   } catch (error) {
-    const code = error instanceof Error && 'code' in error ? error.code : null;
-    if (!NO_LINK.includes(code)) throw error;
+    if (!NO_LINK.includes(errorCode(error))) throw error;
     copyFileSync(source, target);
   }
 }

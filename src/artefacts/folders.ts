@@ -1,6 +1,8 @@
-import { existsSync, lstatSync, readdirSync, statSync } from 'node:fs';
+import { existsSync, lstatSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { mkdir, opendir, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+
+import type * as z from 'zod';
 
 import { temporaryPath } from './layout.ts';
 import { StoreError } from '../errors.ts';
@@ -22,8 +24,17 @@ export function refuseLink(folder: string): void {
   );
 }
 
-/** Makes the folder of artefacts if it is not there; git is told to leave it alone. */
-export async function makeArtefactsFolder(folder: string): Promise<void> {
+/** A small file of JSON; null when it is not there, is cut off, or is not as the schema says. */
+export function readJson<Value>(path: string, schema: z.ZodType<Value>): Value | null {
+  try {
+    return schema.parse(JSON.parse(readFileSync(path, 'utf8')));
+  } catch {
+    return null;
+  }
+}
+
+/** Makes a folder of bench's own if it is not there; git is told to leave it alone. */
+export async function makeOwnFolder(folder: string): Promise<void> {
   await mkdir(folder, { recursive: true });
   const ignore = join(folder, '.gitignore');
   if (!existsSync(ignore)) await writeFile(ignore, '*\n');

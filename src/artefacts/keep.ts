@@ -5,7 +5,7 @@ import { pipeline } from 'node:stream/promises';
 import { constants, createZstdCompress, zstdCompressSync } from 'node:zlib';
 import { stat } from 'node:fs/promises';
 
-import { UsageError } from '../errors.ts';
+import { UsageError, errorCode } from '../errors.ts';
 import { printable } from '../text/printable.ts';
 import { plainName, writeAtomically } from './files.ts';
 import { isTemporary, RUN_MANIFEST, temporaryPath } from './layout.ts';
@@ -66,8 +66,7 @@ export async function keepRun(
     await rename(temporary, target);
   } catch (error) {
     await rm(temporary, { recursive: true, force: true });
-    const code = error instanceof Error && 'code' in error ? error.code : null;
-    if (code !== 'ENOTEMPTY' && code !== 'EEXIST') throw error;
+    if (!['ENOTEMPTY', 'EEXIST'].includes(errorCode(error))) throw error;
     if (!existsSync(join(target, RUN_MANIFEST))) throw error;
     await refuseOther(target, manifest);
   }

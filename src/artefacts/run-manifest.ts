@@ -1,18 +1,19 @@
 import * as z from 'zod';
 
+import { errorText } from '../errors.ts';
 import { cellSchema, shapesSchema } from '../records/cell.ts';
 import { environmentSchema } from '../records/environment.ts';
 import { cellHarnessSchema, TIMERS } from '../records/harness.ts';
 import { isCustomMetric, isMetric } from '../records/metric.ts';
 import { RUN_MARKS } from '../records/run-flag.ts';
-import { PROVENANCES } from '../records/sweep.ts';
-import { timeLimitSchema } from '../records/time-limit.ts';
-import { withoutSecretEnv, withoutSecrets } from '../text/secret-name.ts';
 import { buildSchema, RUN_ROLES, runTrySchema } from '../records/run.ts';
 import { idSchema, type Immutable } from '../records/scalars.ts';
+import { PROVENANCES } from '../records/sweep.ts';
 import { otherProcessSchema } from '../records/telemetry.ts';
-import { variantRecord } from '../variants/conversion.ts';
+import { timeLimitSchema } from '../records/time-limit.ts';
+import { withoutSecretEnv, withoutSecrets } from '../text/secret-name.ts';
 import { requestedSchema } from '../trtexec/run-facts.ts';
+import { variantRecord } from '../variants/conversion.ts';
 import { conversionFailureSchema } from '../variants/variant-cache.ts';
 
 export const RUN_MANIFEST_VERSION = 1;
@@ -166,7 +167,7 @@ export function parseRunManifest(text: string): ManifestReading {
   try {
     parsed = JSON.parse(text);
   } catch (error) {
-    return { kind: 'faulty', problem: `not JSON (${error instanceof Error ? error.message : error})` };
+    return { kind: 'faulty', problem: `not JSON (${errorText(error)})` };
   }
   const isOurs = typeof parsed === 'object' && parsed !== null && 'schemaVersion' in parsed;
   const result = (isOurs ? runManifestSchema : recorderManifestSchema).safeParse(parsed);

@@ -1,7 +1,7 @@
 import { type ExitCode, EXIT_CODES } from '../exit-codes.ts';
 import { clockRecordNames } from '../process/lock-folder.ts';
 import { type Io, withoutColor } from './io.ts';
-import { BenchError } from '../errors.ts';
+import { BenchError, errorText } from '../errors.ts';
 import { printable } from '../text/printable.ts';
 import { sqliteProblem } from '../store/verify/sqlite-problems.ts';
 
@@ -58,7 +58,7 @@ export function explain(error: unknown, io: Io): ExitCode {
     debug(error, io);
     return EXIT_CODES.environmentLacking;
   }
-  const text = error instanceof Error ? error.message : String(error);
+  const text = errorText(error);
   io.err(`bench: this is a defect in bench: ${printable(text)} (set BENCH_DEBUG=1 for the stack)\n`);
   debug(error, io);
   return EXIT_CODES.internalError;

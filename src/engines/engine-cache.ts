@@ -1,9 +1,9 @@
 import { existsSync } from 'node:fs';
-import { mkdir, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { rename, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 
 import { sha256OfFile, writeAtomically } from '../artefacts/files.ts';
-import { namesIn } from '../artefacts/folders.ts';
+import { namesIn, makeOwnFolder } from '../artefacts/folders.ts';
 import { KnownHashes } from '../artefacts/hashes.ts';
 import type { ReadRun } from '../artefacts/read/read-run.ts';
 import { engineName, type EngineNote, FrozenEngines, readEngineNote } from './engine-note.ts';
@@ -11,7 +11,7 @@ import { EngineLocks, EngineUses, isNotWritable, removeStaleUses } from './engin
 import { TimingCaches } from './timing-caches.ts';
 import { removeEarlierLeftovers } from '../process/earlier-lock.ts';
 import type { LockWait } from '../process/lock.ts';
-import { isProbablyRunning } from '../process/process-identity.ts';
+import { isPidRunning } from '../process/process-identity.ts';
 import { isFine } from '../records/outcome.ts';
 import { formatTensorrtVersion } from '../text/version.ts';
 
@@ -168,16 +168,12 @@ export class EngineCache {
 
   /** In containers the same number is soon another process: a build holds its lock as well. */
   private isAtWork(name: string, pid: number): boolean {
-    return (
-      isProbablyRunning({ pid, startTicks: null, bootId: null }) && (pid !== process.pid || this.locks.isHeld(name))
-    );
+    return isPidRunning(pid) && (pid !== process.pid || this.locks.isHeld(name));
   }
 
   async prepare(): Promise<void> {
     try {
-      await mkdir(this.folder, { recursive: true });
-      const ignore = join(this.folder, '.gitignore');
-      if (!existsSync(ignore)) await writeFile(ignore, '*\n');
+      await makeOwnFolder(this.folder);
     } catch (error) {
       if (!isNotWritable(error)) throw error;
     }

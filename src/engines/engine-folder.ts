@@ -1,13 +1,14 @@
-import { existsSync, readFileSync, rmSync } from 'node:fs';
+import { existsSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 
-import { namesIn, sizeOf } from '../artefacts/folders.ts';
-import type { EngineFolder, StoredEngine } from '../records/engine.ts';
-import { isRecord } from '../text/unknown-values.ts';
+import * as z from 'zod';
+
+import { writeAtomically } from '../artefacts/files.ts';
+import { namesIn, readJson, sizeOf } from '../artefacts/folders.ts';
 import type { EngineCache } from './engine-cache.ts';
 import { ENGINE_NAME, type EngineNote, readEngineNote } from './engine-note.ts';
 import { usersOf } from './engine-uses.ts';
-import { writeAtomically } from '../artefacts/files.ts';
+import type { EngineFolder, StoredEngine } from '../records/engine.ts';
 
 const PIN = '.pin';
 
@@ -98,12 +99,8 @@ export function unpinEngine(folder: string, name: string): void {
   rmSync(join(folder, name + PIN), { force: true });
 }
 
+const pinSchema = z.object({ pinnedAt: z.string() });
+
 function pinnedAt(folder: string, name: string): string | null {
-  try {
-    const parsed: unknown = JSON.parse(readFileSync(join(folder, name + PIN), 'utf8'));
-    const at = isRecord(parsed) ? parsed['pinnedAt'] : null;
-    return typeof at === 'string' ? at : null;
-  } catch {
-    return null;
-  }
+  return readJson(join(folder, name + PIN), pinSchema)?.pinnedAt ?? null;
 }

@@ -1,11 +1,10 @@
-import { readFileSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 
 import * as z from 'zod';
 
 import { writeAtomically } from '../artefacts/files.ts';
-import { namesIn } from '../artefacts/folders.ts';
+import { namesIn, readJson } from '../artefacts/folders.ts';
 import { idSchema, type Immutable } from '../records/scalars.ts';
 import { PROVENANCES } from '../records/sweep.ts';
 import { variantRecord } from '../variants/conversion.ts';
@@ -49,11 +48,7 @@ export type EngineNote = Immutable<z.infer<typeof engineNoteSchema>>;
 
 /** The note of an engine; null when there is none that can be read. */
 export function readEngineNote(path: string): EngineNote | null {
-  try {
-    return engineNoteSchema.parse(JSON.parse(readFileSync(path, 'utf8')));
-  } catch {
-    return null;
-  }
+  return readJson(path, engineNoteSchema);
 }
 
 /** Of the files of an engine: its key, and which of several builds it is. */
@@ -87,7 +82,7 @@ export class FrozenEngines {
 
   /** @param definition hash of the model's name, its precision and its build flags */
   find(definition: string): FrozenEngine | null {
-    return readFrozen(this.pathOf(definition));
+    return readJson(this.pathOf(definition), frozenSchema);
   }
 
   async freeze(definition: string, engine: Omit<FrozenEngine, 'schemaVersion'>): Promise<void> {
@@ -111,20 +106,12 @@ export class FrozenEngines {
       .filter((entry) => entry.startsWith(FROZEN) && entry.endsWith('.json'))
       .flatMap((entry) => {
         const path = join(this.folder, entry);
-        const frozen = readFrozen(path);
+        const frozen = readJson(path, frozenSchema);
         return frozen === null ? [] : [{ path, frozen }];
       });
   }
 
   private pathOf(definition: string): string {
     return join(this.folder, `${FROZEN}${definition}.json`);
-  }
-}
-
-function readFrozen(path: string): FrozenEngine | null {
-  try {
-    return frozenSchema.parse(JSON.parse(readFileSync(path, 'utf8')));
-  } catch {
-    return null;
   }
 }

@@ -1,10 +1,10 @@
-import { readFileSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs';
+import { rmSync, statSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-import { namesIn } from '../artefacts/folders.ts';
+import { namesIn, readJson } from '../artefacts/folders.ts';
+import { errorCode } from '../errors.ts';
 import { acquire, type Lock, lockHolder, type LockWait, tryAcquire } from '../process/lock.ts';
-import { identityOf, isProbablyRunning, readIdentity } from '../process/process-identity.ts';
-import { isRecord } from '../text/unknown-values.ts';
+import { identityOf, identitySchema, isProbablyRunning } from '../process/process-identity.ts';
 
 const LOCK = '.lock';
 
@@ -70,7 +70,7 @@ export class EngineLocks {
   }
 }
 
-const NOT_WRITABLE: readonly unknown[] = ['EACCES', 'EPERM', 'EROFS'];
+const NOT_WRITABLE = ['EACCES', 'EPERM', 'EROFS'];
 
 /** Null where nothing can be written. */
 async function acquireOrNull(path: string, waiting: LockWait): Promise<Lock | null> {
@@ -83,7 +83,7 @@ async function acquireOrNull(path: string, waiting: LockWait): Promise<Lock | nu
 }
 
 export function isNotWritable(error: unknown): boolean {
-  return error instanceof Error && 'code' in error && NOT_WRITABLE.includes(error.code);
+  return NOT_WRITABLE.includes(errorCode(error));
 }
 
 const USE = '.use-';
@@ -146,13 +146,8 @@ export function removeStaleUses(folder: string): void {
 }
 
 function liveProcess(path: string): number | null {
-  try {
-    const parsed: unknown = JSON.parse(readFileSync(path, 'utf8'));
-    const identity = isRecord(parsed) ? readIdentity(parsed) : null;
-    return identity !== null && isProbablyRunning(identity) ? identity.pid : null;
-  } catch {
-    return null;
-  }
+  const identity = readJson(path, identitySchema);
+  return identity !== null && isProbablyRunning(identity) ? identity.pid : null;
 }
 
 function remark(work: () => void): void {

@@ -1,4 +1,4 @@
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { copyFile, open, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 
@@ -6,7 +6,7 @@ import * as z from 'zod';
 
 import { hashOf } from '../records/cell.ts';
 import { tryAcquire } from '../process/lock.ts';
-import { namesIn } from '../artefacts/folders.ts';
+import { namesIn, readJson } from '../artefacts/folders.ts';
 import { sha256OfFile, writeAtomically } from '../artefacts/files.ts';
 
 const machineSchema = z.object({
@@ -52,7 +52,7 @@ export class TimingCaches {
 
   async copyFor(timedOn: TimedOn, to: string): Promise<TimingCopy> {
     const name = nameOf(timedOn);
-    const note = readTimingNote(this.notePath(name));
+    const note = readJson(this.notePath(name), noteSchema);
     await rm(to, { force: true });
     try {
       await copyFile(this.pathOf(name), to);
@@ -77,7 +77,7 @@ export class TimingCaches {
     if (attempt.kind !== 'taken') return;
     try {
       const mine = await sha256OfFile(copy.path);
-      const shared = readTimingNote(this.notePath(name));
+      const shared = readJson(this.notePath(name), noteSchema);
       const isLarger = shared === null || mine.bytes >= shared.bytes;
       const isWhole = shared !== null && (await this.isWhole(name, shared));
       if (mine.bytes === 0 || (isWhole && shared.sha256 !== copy.sha256 && !isLarger)) return;
@@ -92,10 +92,12 @@ export class TimingCaches {
 
   /** What is known of a file: by the note beside it, or because it is one of these. Null: nothing. */
   async noteOf(path: string, sha256: string): Promise<TimingCacheNote | null> {
-    const beside = [`${path}.json`, path.replace(/\.cache$/, '.json')].flatMap((file) => readTimingNote(file) ?? []);
+    const beside = [`${path}.json`, path.replace(/\.cache$/, '.json')].flatMap(
+      (file) => readJson(file, noteSchema) ?? [],
+    );
     const ours = namesIn(this.folder)
       .filter((entry) => entry.startsWith('timing-') && entry.endsWith('.json'))
-      .flatMap((entry) => readTimingNote(join(this.folder, entry)) ?? []);
+      .flatMap((entry) => readJson(join(this.folder, entry), noteSchema) ?? []);
     return [...beside, ...ours].find((note) => note.sha256 === sha256) ?? null;
   }
 
@@ -120,14 +122,6 @@ function nameOf(timedOn: TimedOn): string {
 
 function isSameLibrary(a: TimedOn, b: TimedOn): boolean {
   return a.tensorrtLibrary === null || b.tensorrtLibrary === null || a.tensorrtLibrary === b.tensorrtLibrary;
-}
-
-function readTimingNote(path: string): TimingCacheNote | null {
-  try {
-    return noteSchema.parse(JSON.parse(readFileSync(path, 'utf8')));
-  } catch {
-    return null;
-  }
 }
 
 async function syncFile(path: string): Promise<void> {

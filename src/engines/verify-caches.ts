@@ -1,30 +1,12 @@
-import { readFileSync } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
 
-import { namesIn } from '../artefacts/folders.ts';
-import type { StoreDamage } from '../store/verify/damage.ts';
-import { isRecord } from '../text/unknown-values.ts';
-import { isProbablyRunning } from '../process/process-identity.ts';
 import { sha256OfFile } from '../artefacts/files.ts';
+import { namesIn } from '../artefacts/folders.ts';
+import { type EngineNote, readEngineNote } from './engine-note.ts';
+import { isPidRunning } from '../process/process-identity.ts';
+import type { StoreDamage } from '../store/verify/damage.ts';
 import { VariantCache } from '../variants/variant-cache.ts';
-
-interface EngineNote {
-  readonly sha256: string;
-  readonly bytes: number;
-}
-
-/** The note that lies beside each engine; null when there is none that can be read. */
-function readEngineNote(folder: string, engineKey: string): EngineNote | null {
-  try {
-    const note: unknown = JSON.parse(readFileSync(join(folder, `${engineKey}.json`), 'utf8'));
-    const sha256 = isRecord(note) ? note['sha256'] : null;
-    const bytes = isRecord(note) ? note['bytes'] : null;
-    return typeof sha256 === 'string' && typeof bytes === 'number' ? { sha256, bytes } : null;
-  } catch {
-    return null;
-  }
-}
 
 /** Built engines: each with its note, and with the bytes that the note states. What is wrong is built again anyway. */
 export async function verifyEngines(folder: string, isQuick: boolean, signal: AbortSignal): Promise<StoreDamage[]> {
@@ -34,9 +16,9 @@ export async function verifyEngines(folder: string, isQuick: boolean, signal: Ab
     const path = join(folder, name);
     const building = /\.building-(\d+)/.exec(name)?.[1];
     if (building !== undefined) {
-      if (!runs(Number(building))) found.push(leftover(path, 'a build that was cut off'));
+      if (!isPidRunning(Number(building))) found.push(leftover(path, 'a build that was cut off'));
     } else if (name.endsWith('.plan')) {
-      const note = readEngineNote(folder, name.slice(0, -'.plan'.length));
+      const note = readEngineNote(path.replace(/\.plan$/, '.json'));
       if (note === null) {
         // A kill between the engine and its note: the next build of it finds the file by its hash.
         found.push(leftover(path, 'an engine without its note'));
@@ -66,7 +48,7 @@ export async function verifyVariants(folder: string, signal: AbortSignal): Promi
     const path = join(folder, name);
     const making = /^\.making-.*-(\d+)$/.exec(name)?.[1];
     if (making !== undefined) {
-      if (!runs(Number(making))) found.push(leftover(path, 'a conversion that was cut off'));
+      if (!isPidRunning(Number(making))) found.push(leftover(path, 'a conversion that was cut off'));
     } else if (/^[0-9a-f]+$/.test(name) && (await cache.find(name)) === null) {
       found.push({
         kind: 'variant',
@@ -81,8 +63,4 @@ export async function verifyVariants(folder: string, signal: AbortSignal): Promi
 
 function leftover(path: string, what: string): StoreDamage {
   return { kind: 'leftover', where: path, what, advice: 'the next `bench run` takes care of it' };
-}
-
-function runs(pid: number): boolean {
-  return isProbablyRunning({ pid, startTicks: null, bootId: null });
 }

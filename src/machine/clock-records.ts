@@ -1,9 +1,11 @@
 import { chmodSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+
+import { errorText } from '../errors.ts';
 import type { EnvironmentVariables } from '../process/environment-variables.ts';
 import { clockRecordNames, lockFolder } from '../process/lock-folder.ts';
 import { type LockAttempt, tryAcquire } from '../process/lock.ts';
-import { ownerState, type ProcessOwner, readOwner, thisOwner } from '../process/process-identity.ts';
+import { ownerSchema, ownerState, type ProcessOwner, thisOwner } from '../process/process-identity.ts';
 import { printable } from '../text/printable.ts';
 import { isRecord } from '../text/unknown-values.ts';
 import { type AskNvidiaSmi, nvidiaSmi } from '../tools/nvidia-smi/nvidia-smi.ts';
@@ -48,7 +50,7 @@ export function readRecord(path: string): ClockRecord | null {
 }
 
 function recordFrom(parsed: Readonly<Record<string, unknown>>): ClockRecord | null {
-  const owner = readOwner(parsed);
+  const owner = ownerSchema.safeParse(parsed).data ?? null;
   const { gpuUuid, gpuName, policy, lockedAt } = parsed;
   if (
     owner === null ||
@@ -102,7 +104,7 @@ export function releaseLeftClocks(env: EnvironmentVariables, say: (line: string)
     try {
       releaseRecord(path, ask, say);
     } catch (error) {
-      const why = error instanceof Error ? error.message : String(error);
+      const why = errorText(error);
       if (record !== null) say(stillLocked(record, path, why));
     }
   }

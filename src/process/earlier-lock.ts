@@ -1,9 +1,9 @@
-import { readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { readFileSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 
-import { isRecord } from '../text/unknown-values.ts';
+import { namesIn } from '../artefacts/folders.ts';
 import { type LockHolder, readEarlierHolder } from './lock-holder.ts';
-import { isGroupRunning, isProbablyRunning, ownerState, readIdentity, readOwner } from './process-identity.ts';
+import { isGroupRunning, isPidRunning, ownerState } from './process-identity.ts';
 
 // Locks of the release before this one: files that count as long as the process that they name lives. They are
 // honoured for one release, so that an old bench and a new one may share a machine; then this file goes.
@@ -24,15 +24,13 @@ export function earlierHolder(path: string): LockHolder | null {
 
 function holderIn(path: string): LockHolder | null {
   try {
-    const parsed = readEarlierHolder(readFileSync(path, 'utf8'));
-    const owner = parsed === null ? null : readOwner(parsed);
-    if (parsed === null || owner === null) return null;
-    const { host, pid } = owner;
+    const owner = readEarlierHolder(readFileSync(path, 'utf8'));
+    if (owner === null) return null;
+    const { host, pid, started } = owner;
     const state = ownerState(owner);
     // A time that lies ahead was written by no clock that could be trusted.
     const isBeating = Math.abs(Date.now() - statSync(path).mtimeMs) < SILENT_MS;
     if (state === 'running' || (state === 'unseen' && isBeating)) return { pid, host, isGone: false };
-    const started = isRecord(parsed['started']) ? readIdentity(parsed['started']) : null;
     const isLeft = state === 'gone' && started !== null && isGroupRunning(started);
     return isLeft ? { pid: started.pid, host, isGone: true } : null;
   } catch {
@@ -52,7 +50,7 @@ export function removeEarlierLeftovers(folder: string, start: string): void {
     if (!name.startsWith(start) || leftover === null) continue;
     const path = join(folder, name);
     const pid = Number.parseInt(leftover[1] ?? '', 10);
-    const isBeingWritten = pid > 0 && isProbablyRunning({ pid, startTicks: null, bootId: null });
+    const isBeingWritten = pid > 0 && isPidRunning(pid);
     if (!isBeingWritten && holderIn(path) === null) removeIfAllowed(path);
   }
 }
@@ -62,13 +60,5 @@ function removeIfAllowed(path: string): void {
     rmSync(path, { force: true });
   } catch {
     // Another user's, in a folder that all share.
-  }
-}
-
-function namesIn(folder: string): string[] {
-  try {
-    return readdirSync(folder);
-  } catch {
-    return [];
   }
 }

@@ -2,7 +2,7 @@ import { accessSync, chmodSync, constants, existsSync, mkdirSync, readdirSync } 
 import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 
-import { EnvironmentLackingError } from '../errors.ts';
+import { EnvironmentLackingError, errorText } from '../errors.ts';
 import { printable } from '../text/printable.ts';
 import type { EnvironmentVariables } from './environment-variables.ts';
 
@@ -22,7 +22,7 @@ export function makeLockFolder(env: EnvironmentVariables): string {
     accessSync(folder, constants.W_OK | constants.X_OK);
   } catch (error) {
     throw new EnvironmentLackingError(
-      `${printable(folder)}: locks cannot be kept there (${error instanceof Error ? error.message : error}): set BENCH_LOCK_DIR to a folder that may be written`,
+      `${printable(folder)}: locks cannot be kept there (${errorText(error)}): set BENCH_LOCK_DIR to a folder that may be written`,
       { cause: error },
     );
   }

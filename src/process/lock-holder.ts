@@ -1,8 +1,9 @@
 import { ftruncateSync, readSync, writeSync } from 'node:fs';
 import { hostname } from 'node:os';
 
-import { isRecord } from '../text/unknown-values.ts';
-import { identityOf, ownerState, readIdentity, readOwner, thisOwner } from './process-identity.ts';
+import * as z from 'zod';
+
+import { identityOf, identitySchema, ownerSchema, ownerState, thisOwner } from './process-identity.ts';
 
 /** Who has a lock, for a message: whether it is held only the kernel knows. */
 export interface LockHolder {
@@ -46,20 +47,18 @@ function writeText(descriptor: number, text: string): void {
 }
 
 export function readHolder(descriptor: number): LockHolder {
-  const parsed = parsedOrNull(readText(descriptor));
-  if (!isRecord(parsed) || parsed['lock'] !== KERNEL) return UNKNOWN_HOLDER;
-  const owner = readOwner(parsed);
-  if (owner === null) return UNKNOWN_HOLDER;
-  if (ownerState(owner) !== 'gone') return { pid: owner.pid, host: owner.host, isGone: false };
-  const { started } = parsed;
-  const left = isRecord(started) ? readIdentity(started) : null;
-  return { pid: left?.pid ?? null, host: owner.host, isGone: true };
+  const owner = noteIn(readText(descriptor));
+  if (owner?.lock !== KERNEL) return UNKNOWN_HOLDER;
+  const { host, pid, started } = owner;
+  return ownerState(owner) === 'gone'
+    ? { pid: started?.pid ?? null, host, isGone: true }
+    : { pid, host, isGone: false };
 }
 
 /** What an earlier release wrote into the file of a lock; null for anything else. */
-export function readEarlierHolder(text: string): Readonly<Record<string, unknown>> | null {
-  const parsed = parsedOrNull(text);
-  return isRecord(parsed) && parsed['lock'] === undefined ? parsed : null;
+export function readEarlierHolder(text: string): LockNote | null {
+  const note = noteIn(text);
+  return note?.lock === undefined ? note : null;
 }
 
 function readText(descriptor: number): string {
@@ -71,9 +70,17 @@ function readText(descriptor: number): string {
   }
 }
 
-function parsedOrNull(text: string): unknown {
+const noteSchema = ownerSchema.extend({
+  lock: z.unknown().optional(),
+  /** What was started under the lock. */
+  started: identitySchema.nullable().catch(null),
+});
+
+type LockNote = z.infer<typeof noteSchema>;
+
+function noteIn(text: string): LockNote | null {
   try {
-    return JSON.parse(text);
+    return noteSchema.parse(JSON.parse(text));
   } catch {
     return null;
   }

@@ -2,7 +2,7 @@ import { accessSync, closeSync, constants, fchmodSync, fstatSync, openSync, rmSy
 import { dirname } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 
-import { EnvironmentLackingError, InterruptedError } from '../errors.ts';
+import { EnvironmentLackingError, InterruptedError, errorCode } from '../errors.ts';
 import { printable } from '../text/printable.ts';
 import { askNow } from './ask.ts';
 import { earlierHolder } from './earlier-lock.ts';
@@ -160,7 +160,7 @@ function openLockFile(path: string, { isShared = false, makeFolder }: LockOption
       return regular(openSync(path, constants.O_RDWR | SAFELY), path);
     } catch (error) {
       problem = error;
-      const code = codeOf(error);
+      const code = errorCode(error);
       if (code === 'EACCES' && isWritable(dirname(path))) return openToRead(path);
       if (code === 'EISDIR' || code === 'ELOOP' || code === 'ENXIO') throw notALock(path, error);
       if (code !== 'ENOENT') throw error;
@@ -171,7 +171,7 @@ function openLockFile(path: string, { isShared = false, makeFolder }: LockOption
       return descriptor;
     } catch (error) {
       problem = error;
-      const code = codeOf(error);
+      const code = errorCode(error);
       if (code === 'ENOENT' && makeFolder !== undefined) makeFolder();
       else if (code !== 'EEXIST') throw error;
     }
@@ -266,8 +266,4 @@ function removeIfAllowed(path: string): void {
   } catch {
     // In a folder that all share only its owner may.
   }
-}
-
-function codeOf(error: unknown): unknown {
-  return error instanceof Error && 'code' in error ? error.code : null;
 }

@@ -1,6 +1,6 @@
-import { readFileSync, readlinkSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 
-import { identityOf, processNumbers } from './process-identity.ts';
+import { identityOf, processNumbers, currentPidNamespace } from './process-identity.ts';
 
 /**
  * The environment variable by which everything that a run started is found again, also what left its process group by
@@ -17,7 +17,7 @@ export interface MarkedProcess {
 /** A mark for one run of this process. */
 export function markOf(sweepId: string, runId: string): string {
   const { pid, startTicks } = identityOf(process.pid);
-  return [sweepId, runId, pid, startTicks ?? '', pidNamespace() ?? ''].join('/');
+  return [sweepId, runId, pid, startTicks ?? '', currentPidNamespace() ?? ''].join('/');
 }
 
 /** Every process of this user that carries a mark. None where there is no /proc. */
@@ -49,7 +49,7 @@ export function endMarked(isChosen: (mark: string) => boolean): number {
 /** True when the bench that made this mark is gone; not for one of another container, which cannot be seen from here. */
 function isOrphanMark(mark: string): boolean {
   const [, , pid = '', startTicks = '', namespace = ''] = mark.split('/');
-  if (!/^\d+$/.test(pid) || startTicks === '' || namespace !== pidNamespace()) return false;
+  if (!/^\d+$/.test(pid) || startTicks === '' || namespace !== currentPidNamespace()) return false;
   return identityOf(Number(pid)).startTicks !== startTicks;
 }
 
@@ -83,12 +83,4 @@ function markIn(environ: string): string | null {
   const value = environ.slice(start + MARK_VARIABLE.length + 1);
   const end = value.indexOf('\0');
   return end === -1 ? value : value.slice(0, end);
-}
-
-function pidNamespace(): string | null {
-  try {
-    return readlinkSync('/proc/self/ns/pid');
-  } catch {
-    return null;
-  }
 }

@@ -1,13 +1,21 @@
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
 import { hostname } from 'node:os';
 
+import * as z from 'zod';
+
+import { errorCode } from '../errors.ts';
+
+const knownOrNull = z.string().nullable().catch(null);
+
 /** Tells one process from another that later got the same number. */
-export interface ProcessIdentity {
-  readonly pid: number;
+export const identitySchema = z.object({
+  pid: z.number().int().positive(),
   /** Clock ticks after boot at which it started (`/proc/PID/stat`, field 22); null where there is no /proc. */
-  readonly startTicks: string | null;
-  readonly bootId: string | null;
-}
+  startTicks: knownOrNull,
+  bootId: knownOrNull,
+});
+
+export type ProcessIdentity = Readonly<z.infer<typeof identitySchema>>;
 
 export function identityOf(pid: number): ProcessIdentity {
   return { pid, startTicks: startTicksOf(pid), bootId: currentBootId() };
@@ -26,8 +34,13 @@ export function isProbablyRunning(identity: ProcessIdentity): boolean {
     process.kill(identity.pid, 0);
     return true;
   } catch (error) {
-    return error instanceof Error && 'code' in error && error.code === 'EPERM';
+    return errorCode(error) === 'EPERM';
   }
+}
+
+/** The same of a process of which only the number is known. */
+export function isPidRunning(pid: number): boolean {
+  return isProbablyRunning({ pid, startTicks: null, bootId: null });
 }
 
 /** True while the first process of a group, or any other of it, runs. Without /proc nobody can say so: then it is false. */
@@ -46,17 +59,6 @@ export function processNumbers(): number[] {
   } catch {
     return [];
   }
-}
-
-/** An identity as it was written to a file; null when it is none. */
-export function readIdentity(parsed: Readonly<Record<string, unknown>>): ProcessIdentity | null {
-  const { pid, startTicks, bootId } = parsed;
-  if (typeof pid !== 'number' || !Number.isInteger(pid) || pid <= 0) return null;
-  return {
-    pid,
-    startTicks: typeof startTicks === 'string' ? startTicks : null,
-    bootId: typeof bootId === 'string' ? bootId : null,
-  };
 }
 
 /** Ends a process that an earlier bench started and did not live to wait for, with its whole group. */
@@ -97,22 +99,16 @@ function currentBootId(): string | null {
 }
 
 /** A process and where its number means something: another machine or container may see the same files. */
-export interface ProcessOwner extends ProcessIdentity {
-  readonly host: string;
+export const ownerSchema = identitySchema.extend({
+  host: z.string(),
   /** Process numbers mean something only within it; null where the system has none. */
-  readonly pidNamespace: string | null;
-}
+  pidNamespace: knownOrNull,
+});
+
+export type ProcessOwner = Readonly<z.infer<typeof ownerSchema>>;
 
 export function thisOwner(): ProcessOwner {
   return { ...identityOf(process.pid), host: hostname(), pidNamespace: currentPidNamespace() };
-}
-
-/** An owner as it was written to a file; null when it is none. */
-export function readOwner(parsed: Readonly<Record<string, unknown>>): ProcessOwner | null {
-  const identity = readIdentity(parsed);
-  const { host, pidNamespace } = parsed;
-  if (identity === null || typeof host !== 'string') return null;
-  return { ...identity, host, pidNamespace: typeof pidNamespace === 'string' ? pidNamespace : null };
 }
 
 /** Whether that process is at work, is gone, or cannot be seen from here. */
@@ -123,7 +119,7 @@ export function ownerState(owner: ProcessOwner): 'running' | 'gone' | 'unseen' {
   return isProbablyRunning(owner) ? 'running' : 'gone';
 }
 
-function currentPidNamespace(): string | null {
+export function currentPidNamespace(): string | null {
   try {
     return readlinkSync('/proc/self/ns/pid');
   } catch {

@@ -1,12 +1,12 @@
-import { lstatSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { lstatSync, readdirSync, writeFileSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-import { EnvironmentLackingError } from '../errors.ts';
+import { readJson } from '../artefacts/folders.ts';
+import { EnvironmentLackingError, errorCode } from '../errors.ts';
+import { ownerSchema, ownerState, thisOwner } from './process-identity.ts';
 import { printable } from '../text/printable.ts';
-import { isRecord } from '../text/unknown-values.ts';
-import { ownerState, readOwner, thisOwner } from './process-identity.ts';
 
 const OWNER_FILE = '.owner.json';
 
@@ -53,8 +53,7 @@ async function made(start: string): Promise<string> {
     return folder;
   } catch (error) {
     if (folder !== null) await rm(folder, { recursive: true, force: true });
-    const code = error instanceof Error && 'code' in error ? String(error.code) : '';
-    const problem = temporaryFolderProblem(code);
+    const problem = temporaryFolderProblem(errorCode(error));
     throw problem === null ? error : new EnvironmentLackingError(problem, { cause: error });
   }
 }
@@ -74,11 +73,6 @@ function isOwnFolder(path: string): boolean {
 }
 
 function isLeft(folder: string): boolean {
-  try {
-    const parsed: unknown = JSON.parse(readFileSync(join(folder, OWNER_FILE), 'utf8'));
-    const owner = isRecord(parsed) ? readOwner(parsed) : null;
-    return owner !== null && ownerState(owner) === 'gone';
-  } catch {
-    return false;
-  }
+  const owner = readJson(join(folder, OWNER_FILE), ownerSchema);
+  return owner !== null && ownerState(owner) === 'gone';
 }

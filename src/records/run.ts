@@ -1,16 +1,16 @@
-import type { MetricId, MetricValues } from './metric.ts';
 import * as z from 'zod';
 
 import type { KeyedCell } from './cell.ts';
 import type { Environment } from './environment.ts';
 import type { HarnessReading } from './harness.ts';
+import type { MetricId, MetricValues } from './metric.ts';
 import { type Outcome, OUTCOME_KINDS } from './outcome.ts';
-import type { Provenance } from './sweep.ts';
-import type { DerivedValues, ProcessFacts, RunExports } from '../trtexec/run-facts.ts';
 import type { RunFlag } from './run-flag.ts';
 import { type Immutable, textOrNull } from './scalars.ts';
+import type { Provenance } from './sweep.ts';
 import type { RunTelemetry } from './telemetry.ts';
 import type { TrtexecRun } from '../trtexec/log/parsed-log.ts';
+import type { DerivedValues, ProcessFacts, RunExports } from '../trtexec/run-facts.ts';
 
 /** What a process was started for. */
 export const RUN_ROLES = ['build', 'timed', 'profile'] as const;

@@ -1,31 +1,33 @@
-import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import { mkdir, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 
-import { toRunRecord } from '../artefacts/read/identify.ts';
+import * as z from 'zod';
+
+import { writeAtomically } from '../artefacts/files.ts';
+import { readJson } from '../artefacts/folders.ts';
 import { compressFolder, manifestText } from '../artefacts/keep.ts';
 import { ATTEMPT_PREFIX, RUN_MANIFEST, runFolderOf, sweepFolderOf } from '../artefacts/layout.ts';
+import { toRunRecord } from '../artefacts/read/identify.ts';
 import { readRunFolder } from '../artefacts/read/read-run.ts';
-import { emptyManifest, type RunManifest } from '../artefacts/run-manifest.ts';
-import { writeAtomically } from '../artefacts/files.ts';
-import { EnvironmentLackingError, InterruptedError } from '../errors.ts';
-import { printable } from '../text/printable.ts';
-import { outcomeReason } from '../records/outcome.ts';
-import type { RunRecord, RunTry } from '../records/run.ts';
 import { TELEMETRY_FILE } from '../artefacts/read/read-telemetry.ts';
-import { wholeLimitS, withEngineOf } from '../records/time-limit.ts';
-import { isRecord } from '../text/unknown-values.ts';
-import { PhaseWatch } from '../trtexec/log/phase-watch.ts';
+import { emptyManifest, type RunManifest } from '../artefacts/run-manifest.ts';
+import { scrubFolder, scrubText } from '../artefacts/scrub.ts';
+import { adoptBuilt } from '../engines/engine-cache.ts';
+import { EnvironmentLackingError, InterruptedError } from '../errors.ts';
 import { type EnvironmentVariables, storedVariables } from '../process/environment-variables.ts';
 import { markOf } from '../process/marked-processes.ts';
 import { identityOf } from '../process/process-identity.ts';
-import { type Attempt, axisVariables, readReplayReport, REPLAY_REPORT, startOf } from './start.ts';
-import { scrubFolder, scrubText } from '../artefacts/scrub.ts';
-import { recordAttempt } from '../store/runs/runs.ts';
-import { adoptBuilt } from '../engines/engine-cache.ts';
+import { outcomeReason } from '../records/outcome.ts';
+import type { RunRecord, RunTry } from '../records/run.ts';
+import { wholeLimitS, withEngineOf } from '../records/time-limit.ts';
 import { engineBytesOf, refuseFullDisk, requireRoom, requireStore } from './requirements.ts';
 import { outcomeIn, type PassedFailure, passedFailureOf, waitForNextTry } from './retry.ts';
+import { type Attempt, axisVariables, readReplayReport, REPLAY_REPORT, startOf } from './start.ts';
 import type { SweepContext } from './sweep-context.ts';
+import { recordAttempt } from '../store/runs/runs.ts';
+import { printable } from '../text/printable.ts';
+import { PhaseWatch } from '../trtexec/log/phase-watch.ts';
 
 /** Who is at work in a folder: lets a later bench end what an earlier one left running. */
 export const ATTEMPT_FILE = 'attempt.json';
@@ -131,7 +133,7 @@ async function startOnce(context: SweepContext, attempt: Attempt, folder: string
     wallS: Number(result.wallS.toFixed(3)),
     ...attempt.manifest,
     ...(await attempt.inspect?.()),
-    ...(await readReplayReport(folder)),
+    ...readReplayReport(folder),
   };
 }
 
@@ -188,11 +190,5 @@ export function attemptFolder({ artefactsFolder, sweep }: SweepContext, runId: s
 
 /** True when the process of this folder has ended and was written down. */
 export function hasEnded(folder: string): boolean {
-  const path = join(folder, RUN_MANIFEST);
-  if (!existsSync(path)) return false;
-  try {
-    return isRecord(JSON.parse(readFileSync(path, 'utf8')));
-  } catch {
-    return false;
-  }
+  return readJson(join(folder, RUN_MANIFEST), z.looseObject({})) !== null;
 }

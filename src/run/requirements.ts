@@ -3,7 +3,7 @@ import { dirname } from 'node:path';
 
 import { modelBytes } from '../artefacts/hashes.ts';
 import { sweepManifestPath } from '../artefacts/layout.ts';
-import { DiskFullError, StoreLostError } from '../errors.ts';
+import { DiskFullError, StoreLostError, errorCode } from '../errors.ts';
 import { freeBytesOf, fullDisk } from '../process/disk-space.ts';
 import type { Attempt } from './start.ts';
 import type { SweepContext } from './sweep-context.ts';
@@ -59,7 +59,7 @@ const NO_ROOM = new Set(['ENOSPC', 'EDQUOT']);
 /** What a full disk did to this program's own writing, as one line that says how to go on; other errors as they are. */
 export function asDiskFull(context: Room, error: unknown): unknown {
   if (!(error instanceof Error) || error instanceof DiskFullError) return error;
-  const code = 'code' in error ? String(error.code) : '';
+  const code = errorCode(error);
   if (NO_ROOM.has(code)) {
     const where = 'path' in error ? String(error.path) : context.artefactsFolder;
     return new DiskFullError(
@@ -78,8 +78,7 @@ export function asDiskFull(context: Room, error: unknown): unknown {
 }
 
 function isFullError(error: Error): boolean {
-  const codes = [error, error.cause].map((each) => (each instanceof Error && 'code' in each ? each.code : null));
-  return codes.includes('SQLITE_FULL');
+  return [error, error.cause].some((each) => errorCode(each) === 'SQLITE_FULL');
 }
 
 async function requireBytes(context: Room, folder: string, needed: number, what: string): Promise<void> {

@@ -1,20 +1,18 @@
-import { readFileSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 
-import { makeArtefactsFolder, namesIn } from '../artefacts/folders.ts';
+import { makeOwnFolder, namesIn, readJson } from '../artefacts/folders.ts';
 import { ATTEMPT_PREFIX, isTemporary, runFolderOf, sweepFolderOf } from '../artefacts/layout.ts';
 import { toRunRecord } from '../artefacts/read/identify.ts';
 import { readRunFolder } from '../artefacts/read/read-run.ts';
 import { writeSweepManifest } from '../artefacts/sweep-manifest.ts';
 import { BenchError } from '../errors.ts';
 import { endOrphans } from '../process/marked-processes.ts';
-import { endOrphan, type ProcessIdentity, readIdentity } from '../process/process-identity.ts';
+import { endOrphan, identitySchema } from '../process/process-identity.ts';
 import { isId } from '../records/scalars.ts';
 import type { Sweep } from '../records/sweep.ts';
 import { savePlannedCells, saveSweep } from '../store/sweeps/sweeps.ts';
 import { sqliteRefusal } from '../store/verify/sqlite-problems.ts';
-import { isRecord } from '../text/unknown-values.ts';
 import { ATTEMPT_FILE, finishRun, hasEnded } from './attempt.ts';
 import { asDiskFull, requireStore } from './requirements.ts';
 import type { StoredPlan } from './stored-plan.ts';
@@ -71,7 +69,7 @@ async function doPlan(workers: readonly [SweepContext, ...SweepContext[]], store
 
 async function openSweep(context: SweepContext, stored: StoredPlan): Promise<void> {
   const { artefactsFolder, db, plan, sweep, writer } = context;
-  await makeArtefactsFolder(artefactsFolder);
+  await makeOwnFolder(artefactsFolder);
   await saveState(context, stored, { ...sweep, state: 'running' });
   const cells = plan.cells.map(({ cell }) => cell);
   savePlannedCells({ db, writer }, sweep.sweepId, cells, plan.repeats);
@@ -115,7 +113,7 @@ async function recoverAttempt(context: SweepContext, folder: string, runId: stri
     await finishRun(context, folder, runId);
     return;
   }
-  const orphan = attemptOf(folder);
+  const orphan = readJson(join(folder, ATTEMPT_FILE), identitySchema);
   if (orphan !== null) endOrphan(orphan);
   await rm(folder, { recursive: true, force: true });
 }
@@ -128,13 +126,4 @@ async function storeFinished(context: SweepContext, runId: string): Promise<void
   const artefactFolder = `${sweep.sweepId}/${runId}`;
   const repeat = read.manifest.repeat ?? 1;
   writer.saveRun(toRunRecord(read, { runId, sweepId: sweep.sweepId, repeat, artefactFolder }));
-}
-
-function attemptOf(folder: string): ProcessIdentity | null {
-  try {
-    const parsed: unknown = JSON.parse(readFileSync(join(folder, ATTEMPT_FILE), 'utf8'));
-    return isRecord(parsed) ? readIdentity(parsed) : null;
-  } catch {
-    return null;
-  }
 }

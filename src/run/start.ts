@@ -1,11 +1,12 @@
-import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
+import * as z from 'zod';
+
+import { readJson } from '../artefacts/folders.ts';
 import type { RunManifest } from '../artefacts/run-manifest.ts';
 import { definedVariables, type EnvironmentVariables } from '../process/environment-variables.ts';
 import { PLACEHOLDERS, type PlannedHarness, type PlannedLimits } from '../records/plan.ts';
 import type { SweepContext } from './sweep-context.ts';
-import { isRecord } from '../text/unknown-values.ts';
 
 /** One process that is to be run, and what its `run.json` will say besides what happened. */
 export interface Attempt {
@@ -90,18 +91,16 @@ function replayVariables({ program }: SweepContext, { index }: Attempt, folder: 
 /** Where a replay says which recording answered. */
 export const REPLAY_REPORT = 'replay.json';
 
+const replaySchema = z.object({
+  set: z.string().nullable().catch(null),
+  id: z.string().nullable().catch(null),
+  omitted: z.array(z.string()).catch([]),
+});
+
 /** What a replay adds to `run.json`: the recording, and the exports that it never had. Nothing for a real trtexec. */
-export async function readReplayReport(folder: string): Promise<Partial<RunManifest>> {
-  let parsed: unknown;
-  try {
-    parsed = JSON.parse(await readFile(join(folder, REPLAY_REPORT), 'utf8'));
-  } catch {
-    return {};
-  }
-  if (!isRecord(parsed)) return {};
-  const { set, id, omitted } = parsed;
-  return {
-    recording: typeof set === 'string' && typeof id === 'string' ? { set, id } : null,
-    omitted: Array.isArray(omitted) ? omitted.filter((name) => typeof name === 'string') : [],
-  };
+export function readReplayReport(folder: string): Partial<RunManifest> {
+  const report = readJson(join(folder, REPLAY_REPORT), replaySchema);
+  if (report === null) return {};
+  const { set, id, omitted } = report;
+  return { recording: set === null || id === null ? null : { set, id }, omitted };
 }

@@ -1,16 +1,17 @@
-import { existsSync, readFileSync, statSync } from 'node:fs';
+import { statSync } from 'node:fs';
 import { mkdir, readdir, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
 import * as z from 'zod';
 
-import { type VariantRecord, variantRecord } from './conversion.ts';
+import { writeAtomically } from '../artefacts/files.ts';
+import { makeOwnFolder, readJson } from '../artefacts/folders.ts';
+import { hashModel } from '../artefacts/hashes.ts';
+import { removeEarlierLeftovers } from '../process/earlier-lock.ts';
+import { isPidRunning } from '../process/process-identity.ts';
 import { evidenceSchema, FAILURE_REASONS } from '../records/outcome.ts';
 import { VARIANT_FILE } from '../tools/modelopt/conversion-args.ts';
-import { removeEarlierLeftovers } from '../process/earlier-lock.ts';
-import { isProbablyRunning } from '../process/process-identity.ts';
-import { writeAtomically } from '../artefacts/files.ts';
-import { hashModel } from '../artefacts/hashes.ts';
+import { type VariantRecord, variantRecord } from './conversion.ts';
 
 /** Why there is no variant: as it is kept beside the log. */
 export const conversionFailureSchema = z.object({
@@ -79,7 +80,7 @@ export class VariantCache {
 
   /** A fresh folder in which a variant is made: no reader ever looks there. */
   async workFolder(key: string): Promise<string> {
-    await this.prepare();
+    await makeOwnFolder(this.folder);
     const folder = join(this.folder, `${MAKING}${key}-${process.pid}`);
     await rm(folder, { recursive: true, force: true });
     await mkdir(folder);
@@ -118,7 +119,7 @@ export class VariantCache {
   }
 
   async lockPath(key: string): Promise<string> {
-    await this.prepare();
+    await makeOwnFolder(this.folder);
     return join(this.folder, `${key}.lock`);
   }
 
@@ -129,15 +130,9 @@ export class VariantCache {
     for (const name of names) {
       const pid = new RegExp(`^\\${MAKING}.*-(\\d+)$`).exec(name)?.[1];
       if (pid === undefined) continue;
-      if (isProbablyRunning({ pid: Number(pid), startTicks: null, bootId: null })) continue;
+      if (isPidRunning(Number(pid))) continue;
       await rm(join(this.folder, name), { recursive: true, force: true });
     }
-  }
-
-  private async prepare(): Promise<void> {
-    await mkdir(this.folder, { recursive: true });
-    const ignore = join(this.folder, '.gitignore');
-    if (!existsSync(ignore)) await writeFile(ignore, '*\n');
   }
 }
 
@@ -145,13 +140,5 @@ async function keepOnly(folder: string, names: readonly string[]): Promise<void>
   const kept = new Set(names);
   for (const name of await readdir(folder)) {
     if (!kept.has(name)) await rm(join(folder, name), { recursive: true, force: true });
-  }
-}
-
-function readJson<Value>(path: string, schema: z.ZodType<Value>): Value | null {
-  try {
-    return schema.parse(JSON.parse(readFileSync(path, 'utf8')));
-  } catch {
-    return null;
   }
 }

@@ -2,6 +2,7 @@ import { basename, dirname } from 'node:path';
 
 import type { RunFiles } from '../run-files.ts';
 import type { RunManifest } from '../run-manifest.ts';
+import { errorText } from '../../errors.ts';
 import { parseLayerInfo } from '../../trtexec/exports/layer-info.ts';
 import { parseProfile, ProfileReader } from '../../trtexec/exports/profile.ts';
 import { OtherRunError, timesOfRun, TimesReader } from '../../trtexec/exports/times.ts';
@@ -61,7 +62,7 @@ export async function readExports(files: RunFiles, manifest: RunManifest, log: T
 }
 
 function problemOf(name: string, error: unknown): string {
-  const reason = error instanceof Error ? error.message : String(error);
+  const reason = errorText(error);
   return error instanceof OtherRunError ? `${name} is of another run: ${reason}` : `${name} is damaged: ${reason}`;
 }
 
@@ -144,7 +145,7 @@ export async function readStandaloneLayers(files: RunFiles, manifest: RunManifes
     const profile = parseTraceEvents(text, standalone.runs ?? 1);
     return { exports: { ...NO_EXPORTS, profile }, notes: [] };
   } catch (error) {
-    const problem = error instanceof Error ? error.message : String(error);
+    const problem = errorText(error);
     return { exports: NO_EXPORTS, notes: [`${LAYER_NAMES.trace} is damaged: ${problem}`] };
   }
 }

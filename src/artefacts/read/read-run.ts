@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { stat } from 'node:fs/promises';
 import { basename } from 'node:path';
 
-import { TooLargeError } from '../../errors.ts';
+import { TooLargeError, errorText } from '../../errors.ts';
 import { isFine, type LogStream, type Outcome } from '../../records/outcome.ts';
 import {
   DEFAULT_FITNESS_LIMITS,
@@ -292,7 +292,7 @@ async function readManifestFile(files: RunFiles): Promise<ManifestReading> {
   try {
     return parseRunManifest((await files.whole(RUN_MANIFEST)).toString('utf8'));
   } catch (error) {
-    return { kind: 'faulty', problem: error instanceof Error ? error.message : String(error) };
+    return { kind: 'faulty', problem: errorText(error) };
   }
 }
 
@@ -317,7 +317,7 @@ async function feed(chunks: AsyncIterable<Buffer>, take: (chunk: Buffer) => void
       take(chunk);
     }
   } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error);
+    const reason = errorText(error);
     if (error instanceof TooLargeError) tooLarge = error;
     problem = `can be read only up to byte ${bytes}: ${reason}`;
   }

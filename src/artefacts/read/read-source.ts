@@ -14,7 +14,7 @@ import {
 import { readBareLog, readExportsAlone, type ReadOptions, type ReadRun, readRunFolder } from './read-run.ts';
 import type { RunSource } from './recognise.ts';
 import type { RunManifest } from '../run-manifest.ts';
-import { ExportFormatError, UsageError } from '../../errors.ts';
+import { ExportFormatError, UsageError, errorText } from '../../errors.ts';
 import { TORCH_CELL } from '../../harnesses/torch-tensorrt/index.ts';
 import type { LayerInfo } from '../../layers/layer-info.ts';
 import { keyedCell, PRECISIONS } from '../../records/cell.ts';
@@ -156,7 +156,7 @@ async function metadataIn(path: string): Promise<ExplorerMetadata> {
   try {
     return parseExplorerMetadata(text);
   } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error);
+    const reason = errorText(error);
     throw new UsageError(`${printable(path)}: ${reason}`, { cause: error });
   }
 }

@@ -1,6 +1,6 @@
 import { basename, dirname, extname } from 'node:path';
 
-import { TooLargeError, UsageError } from '../../errors.ts';
+import { TooLargeError, UsageError, errorText } from '../../errors.ts';
 import type { CustomMetricId } from '../../records/metric.ts';
 import { printable } from '../../text/printable.ts';
 import { findDriver } from '../../harnesses/registry.ts';
@@ -109,7 +109,7 @@ export async function contentOf(path: string, signal?: AbortSignal): Promise<Buf
   } catch (error) {
     signal?.throwIfAborted();
     if (error instanceof TooLargeError) throw error;
-    const reason = error instanceof Error ? error.message : String(error);
+    const reason = errorText(error);
     throw new UsageError(`${printable(path)}: cannot be read to its end: ${reason}`);
   }
 }

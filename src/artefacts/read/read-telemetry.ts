@@ -1,3 +1,4 @@
+import { errorText } from '../../errors.ts';
 import type { RunFiles } from '../run-files.ts';
 import type { RunManifest } from '../run-manifest.ts';
 import type { RunTelemetry } from '../../records/telemetry.ts';
@@ -43,7 +44,7 @@ export async function readTelemetry(
       const text = (await files.whole(name)).toString('utf8');
       gpus = isDmonName(name) ? parseDmon(text) : parseQueryCsv(text);
     } catch (error) {
-      notes.push(`${name} is damaged: ${error instanceof Error ? error.message : String(error)}`);
+      notes.push(`${name} is damaged: ${errorText(error)}`);
     }
   }
   const samples = samplesOf(gpus, device.uuid);

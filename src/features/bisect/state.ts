@@ -1,19 +1,21 @@
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
-import { join, dirname } from 'node:path';
+import { existsSync, readdirSync } from 'node:fs';
 import { mkdir, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
 
 import * as z from 'zod';
-import { STEP_VERDICTS } from './turns.ts';
+
 import { writeAtomically } from '../../artefacts/files.ts';
-import { hashOf } from '../../records/cell.ts';
-import { isMetric } from '../../records/metric.ts';
-import { UsageError } from '../../errors.ts';
-import { holderText } from '../../process/lock-holder.ts';
-import { sweepLockHolder, lockSweep } from '../../run/sweep-lock.ts';
-import { type OpenStore, openStore } from '../../store/file/open.ts';
+import { readJson } from '../../artefacts/folders.ts';
 import type { Io } from '../../cli/io.ts';
 import { migrationsFolder } from '../../cli/store-location.ts';
 import { told, usingStore } from '../../cli/with-store.ts';
+import { UsageError } from '../../errors.ts';
+import { STEP_VERDICTS } from './turns.ts';
+import { holderText } from '../../process/lock-holder.ts';
+import { hashOf } from '../../records/cell.ts';
+import { isMetric } from '../../records/metric.ts';
+import { lockSweep, sweepLockHolder } from '../../run/sweep-lock.ts';
+import { type OpenStore, openStore } from '../../store/file/open.ts';
 
 const setting = z.object({
   trtexec: z.string().optional(),
@@ -109,14 +111,10 @@ export function newState(request: BisectRequest, startedAt: string): BisectState
 
 /** What is known of a bisection; null when there is nothing that can be gone on with. */
 export function readState(folder: string, bisectId: string): BisectState | null {
-  try {
-    return stateSchema.parse(JSON.parse(readFileSync(join(folder, bisectId, STATE_FILE), 'utf8')));
-  } catch {
-    return null;
-  }
+  return readJson(join(folder, bisectId, STATE_FILE), stateSchema);
 }
 
-export async function saveState(folder: string, state: BisectState): Promise<void> {
+async function saveState(folder: string, state: BisectState): Promise<void> {
   await writeAtomically(join(folder, state.bisectId, STATE_FILE), `${JSON.stringify(state, null, 1)}\n`);
 }
 

@@ -1,14 +1,13 @@
-import { readFileSync } from 'node:fs';
 import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { dirname, relative } from 'node:path';
 
-import type { GitState } from '../../records/sweep.ts';
+import { readJson } from '../../artefacts/folders.ts';
 import type { Io } from '../../cli/io.ts';
-import type { Judged, NextStep } from './turns.ts';
 import { InterruptedError } from '../../errors.ts';
+import type { Judged, NextStep } from './turns.ts';
+import { endOrphan, identityOf, identitySchema } from '../../process/process-identity.ts';
+import type { GitState } from '../../records/sweep.ts';
 import { printable } from '../../text/printable.ts';
-import { isRecord } from '../../text/unknown-values.ts';
-import { endOrphan, identityOf, readIdentity } from '../../process/process-identity.ts';
 
 /** What is measured: a commit, or a setting of factors. */
 export interface Subject {
@@ -104,11 +103,6 @@ export async function runCommand({ command, cwd, log }: ExternalCommand, io: Io)
 
 /** A command that an earlier bench started and did not live to wait for would work in the same folder. */
 function endLeftover(pidFile: string): void {
-  try {
-    const parsed: unknown = JSON.parse(readFileSync(pidFile, 'utf8'));
-    const identity = isRecord(parsed) ? readIdentity(parsed) : null;
-    if (identity !== null) endOrphan(identity);
-  } catch {
-    // None was left.
-  }
+  const identity = readJson(pidFile, identitySchema);
+  if (identity !== null) endOrphan(identity);
 }

@@ -1,15 +1,14 @@
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 
-import { namesIn } from '../../artefacts/folders.ts';
+import { namesIn, readJson } from '../../artefacts/folders.ts';
 import { digestOfAttached } from '../../artefacts/attached.ts';
 import { attachedFolderOf, ATTEMPT_PREFIX, isTemporary, RUN_MANIFEST, sweepFolderOf } from '../../artefacts/layout.ts';
 import { isId } from '../../records/scalars.ts';
 import { verifyRunFolder } from '../../artefacts/run-files.ts';
 import type { StoreDamage } from '../../store/verify/damage.ts';
-import { isRecord } from '../../text/unknown-values.ts';
-import { isProbablyRunning, readIdentity } from '../../process/process-identity.ts';
+import { isProbablyRunning, identitySchema, isPidRunning } from '../../process/process-identity.ts';
 import type { AttachedFile, RunFiles } from '../../store/verify/verify-runs.ts';
 import { ATTEMPT_FILE } from '../../run/attempt.ts';
 import { sweepLockHolder } from '../../run/sweep-lock.ts';
@@ -124,18 +123,13 @@ function prunedLeft(where: string): StoreDamage {
 }
 
 function isAtWork(folder: string): boolean {
-  try {
-    const parsed: unknown = JSON.parse(readFileSync(join(folder, ATTEMPT_FILE), 'utf8'));
-    const identity = isRecord(parsed) ? readIdentity(parsed) : null;
-    return identity !== null && isProbablyRunning(identity);
-  } catch {
-    return false;
-  }
+  const identity = readJson(join(folder, ATTEMPT_FILE), identitySchema);
+  return identity !== null && isProbablyRunning(identity);
 }
 
 /** True for what a process that is gone was writing. */
 export function isDeadTemporary(name: string): boolean {
   if (!isTemporary(name)) return false;
   const pid = Number(/\d+$/.exec(name)?.[0]);
-  return !isProbablyRunning({ pid, startTicks: null, bootId: null });
+  return !isPidRunning(pid);
 }

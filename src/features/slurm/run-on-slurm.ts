@@ -4,7 +4,7 @@ import { rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join, resolve, sep } from 'node:path';
 
-import { makeArtefactsFolder } from '../../artefacts/folders.ts';
+import { makeOwnFolder } from '../../artefacts/folders.ts';
 import { artefactsFolderOf } from '../../artefacts/layout.ts';
 import type { ClockRequest, CoolDown, NumaPolicy } from '../../machine/requests.ts';
 import { EnvironmentLackingError, UsageError } from '../../errors.ts';
@@ -82,7 +82,7 @@ export async function runOnSlurm(path: string, options: SlurmRunOptions, io: Io)
     const runPlan = await folder.readPlan();
     const submission = await submitAll(folder, runPlan, client, io);
     const artefactsFolder = artefactsFolderOf(store.path);
-    await makeArtefactsFolder(artefactsFolder);
+    await makeOwnFolder(artefactsFolder);
     await saveNewSweep(runPlan, { artefactsFolder, db: store.db, writer: new RunWriter(store.db) });
     const collector =
       options.collectJob === true ? await collectAsJob(folder, runPlan, submission, store, client, io) : null;

@@ -6,7 +6,7 @@ import { join, resolve } from 'node:path';
 import { runFoldersIn } from '../../artefacts/copy-artefacts.ts';
 import { sweepFolderOf } from '../../artefacts/layout.ts';
 import type { Io } from '../../cli/io.ts';
-import { BenchError, EnvironmentLackingError, InterruptedError, UsageError } from '../../errors.ts';
+import { BenchError, EnvironmentLackingError, InterruptedError, UsageError, errorText } from '../../errors.ts';
 import { EXIT_CODES, type ExitCode } from '../../exit-codes.ts';
 import { withLockedClocks } from '../../machine/lock-clocks.ts';
 import { planOfShard } from '../../matrix/plan/shards.ts';
@@ -89,7 +89,7 @@ async function measureOnce(folder: RunFolder, plan: RunPlan, attempt: ShardAttem
   }
   await writeAttempt(folder, attempt).catch((error: unknown) => {
     throw new EnvironmentLackingError(
-      `${printable(folder.path)}: cannot be written to (${error instanceof Error ? error.message : error}): is it on a file system that this node can write to?`,
+      `${printable(folder.path)}: cannot be written to (${errorText(error)}): is it on a file system that this node can write to?`,
     );
   });
   const takenUp = await measure(folder, plan, attempt, io);

@@ -1,3 +1,4 @@
+import { errorText } from '../../errors.ts';
 import { customMetric, type CustomMetricId } from '../../records/metric.ts';
 import { defineDriver, type DriverPlan, type DriverPlace, wrong } from '../driver.ts';
 import { plannedProgram } from '../started-program.ts';
@@ -39,6 +40,6 @@ function patternProblem(pattern: string): string | null {
     const groups = (new RegExp(`${pattern}|`).exec('')?.length ?? 0) - 1;
     return groups === 1 ? null : `one group around the number is needed, this has ${groups}`;
   } catch (error) {
-    return error instanceof Error ? error.message : String(error);
+    return errorText(error);
   }
 }

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 
 import type Database from 'better-sqlite3';
 
+import { errorCode } from '../../errors.ts';
 import { openToRead } from './open-to-read.ts';
 import { isRecord } from '../../text/unknown-values.ts';
 
@@ -123,7 +124,7 @@ function tryLink(from: string, to: string): boolean {
     linkSync(from, to);
     return true;
   } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === 'EEXIST') return false;
+    if (errorCode(error) === 'EEXIST') return false;
     throw error;
   }
 }

@@ -16,7 +16,7 @@ import { dirname, join } from 'node:path';
 
 import Database from 'better-sqlite3';
 
-import { StoreAccessError } from '../../errors.ts';
+import { StoreAccessError, errorCode } from '../../errors.ts';
 
 const BUSY_TIMEOUT_MS = 30_000;
 const COPY_TRIES = 5;
@@ -78,7 +78,7 @@ function checked(client: Database.Database): Database.Database {
 
 /** SQLite has to make a file before it can read a store, or to finish what a killed process began. */
 function needsWriting(error: unknown): boolean {
-  const code = error instanceof Error && 'code' in error ? String(error.code) : '';
+  const code = errorCode(error);
   return code === 'SQLITE_CANTOPEN' || code.startsWith('SQLITE_READONLY');
 }
 
@@ -137,7 +137,7 @@ function temporaryFolder(): string {
 }
 
 function noCopy(where: string, error: unknown): StoreAccessError {
-  const why = error instanceof Error && 'code' in error ? String(error.code) : String(error);
+  const why = errorCode(error) || String(error);
   return new StoreAccessError(
     `a store that may only be read is read from a copy, and ${where} takes none (${why}): set TMPDIR to a folder with room`,
     { cause: error },

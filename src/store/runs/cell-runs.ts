@@ -1,16 +1,16 @@
-import type { CellRun } from '../../records/run.ts';
 import { and, eq, inArray, isNotNull, ne, type SQL } from 'drizzle-orm';
 
 import { byMetric, type CustomMetricId, METRIC_IDS } from '../../records/metric.ts';
 import { isFine } from '../../records/outcome.ts';
-import type { Provenance, Sweep } from '../../records/sweep.ts';
 import type { RunFlag } from '../../records/run-flag.ts';
-import { equalOrNull, newestRunFirst } from '../sweeps/sweep-order.ts';
-import { failedAmong, outcomeFrom } from './runs.ts';
+import type { CellRun } from '../../records/run.ts';
+import type { Provenance, Sweep } from '../../records/sweep.ts';
 import type { StoreDatabase } from '../file/open.ts';
-import { flagsOf } from './run-facts.ts';
 import { centreValue, hasCentre, isCellAmong, printedValue } from './metric-runs.ts';
-import { measurements, runs, runMethods, runTelemetry, runValues, sweeps } from '../schema.ts';
+import { flagsOf } from './run-facts.ts';
+import { failedAmong, outcomeFrom } from './runs.ts';
+import { measurements, runMethods, runs, runTelemetry, runValues, sweeps } from '../schema.ts';
+import { equalOrNull, newestRunFirst } from '../sweeps/sweep-order.ts';
 
 const PRINTED = byMetric(printedValue);
 const CENTRES = Object.fromEntries(METRIC_IDS.filter(hasCentre).map((metric) => [metric, centreValue(metric)]));

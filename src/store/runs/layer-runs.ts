@@ -1,13 +1,13 @@
-import type { Provenance } from '../../records/sweep.ts';
 import { and, eq, inArray, notInArray, or, type SQL } from 'drizzle-orm';
 
-import { REMARKS_FOR_NUMBERS } from '../../trtexec/log/hints.ts';
-import type { RunRole } from '../../records/run.ts';
 import type { EngineLayer } from '../../layers/layer-info.ts';
-import { decodeLayers } from './blob-codecs.ts';
+import type { RunRole } from '../../records/run.ts';
+import type { Provenance } from '../../records/sweep.ts';
 import type { StoreDatabase } from '../file/open.ts';
+import { decodeLayers } from './blob-codecs.ts';
 import { cells, layerProfiles, runHints, runs, sweeps, timeStatistics } from '../schema.ts';
 import { newestRunFirst } from '../sweeps/sweep-order.ts';
+import { REMARKS_FOR_NUMBERS } from '../../trtexec/log/hints.ts';
 
 /** A run that says something of an engine's layers. */
 export interface LayerRun {

@@ -1,3 +1,4 @@
+import { errorCode } from '../../errors.ts';
 const PROBLEMS: Readonly<Record<string, string>> = {
   SQLITE_NOTADB: 'is not a SQLite file; give another with --db',
   SQLITE_CANTOPEN: 'cannot be opened; does its folder exist, and may you write there?',
@@ -37,6 +38,6 @@ function messageOf(error: Error): string {
 }
 
 function sqliteCode(error: unknown): string | null {
-  const code = error instanceof Error && 'code' in error ? error.code : null;
-  return typeof code === 'string' && code.startsWith('SQLITE_') ? code : null;
+  const code = errorCode(error);
+  return code.startsWith('SQLITE_') ? code : null;
 }

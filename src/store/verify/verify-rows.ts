@@ -4,7 +4,7 @@ import Database from 'better-sqlite3';
 import { drizzle } from 'drizzle-orm/better-sqlite3';
 import { migrate } from 'drizzle-orm/better-sqlite3/migrator';
 
-import { BenchError, StoreError } from '../../errors.ts';
+import { BenchError, StoreError, errorCode, errorText } from '../../errors.ts';
 import { appliedMigration, newestMigration } from '../file/migrations.ts';
 import { openToRead } from '../file/open-to-read.ts';
 import { refuseForeign } from '../file/open.ts';
@@ -196,13 +196,13 @@ export function guarded(path: string, look: () => StoreDamage[]): StoreDamage[] 
     return look();
   } catch (error) {
     if (!isDamage(error)) throw error;
-    const what = error instanceof Error ? error.message : String(error);
+    const what = errorText(error);
     return [{ kind: 'file', where: path, what, advice: RESTORE }];
   }
 }
 
 function isDamage(error: unknown): boolean {
-  const code = error instanceof Error && 'code' in error ? String(error.code) : '';
+  const code = errorCode(error);
   return /^SQLITE_(?:CORRUPT|NOTADB|ERROR|IOERR_SHORT_READ)/.test(code) && code !== 'SQLITE_NOTADB';
 }
 

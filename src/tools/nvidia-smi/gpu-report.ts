@@ -4,7 +4,7 @@ import * as z from 'zod';
 import type { Immutable } from '../../records/scalars.ts';
 import type { ClockReason, OtherProcess } from '../../records/telemetry.ts';
 import { isRecord, type UnknownRecord } from '../../text/unknown-values.ts';
-import { ExportFormatError } from '../../errors.ts';
+import { ExportFormatError, errorText } from '../../errors.ts';
 import { numberOrNull, reasonsOfFields, switchOrNull, textOrNull } from './values.ts';
 
 /** What `nvidia-smi -q -x` said. Null everywhere: this driver or GPU does not say it. */
@@ -52,7 +52,7 @@ function parsedXml(xml: string): unknown {
   try {
     return parser.parse(xml);
   } catch (error) {
-    const problem = error instanceof Error ? error.message : String(error);
+    const problem = errorText(error);
     throw new ExportFormatError(`no XML: ${problem}`, { cause: error });
   }
 }
