@@ -8,7 +8,7 @@ import type { FitnessLimits } from '../trtexec/run-facts.ts';
 import type { RunMark } from '../records/run-flag.ts';
 import type { PhaseLimits } from '../records/time-limit.ts';
 import type { SlurmSettings } from './schema/slurm-schema.ts';
-import type { BuildShape } from '../trtexec/log/parsed-log.ts';
+import type { BuildShape } from '../trtexec/log/banner.ts';
 
 /** A value of the matrix file with the place where it was written. */
 export interface Placed<Value> {

@@ -23,7 +23,7 @@ import { FLAG_EFFECTS, RUN_FLAGS } from '../records/run-flag.ts';
 import { RUN_ROLES } from '../records/run.ts';
 import { textByName } from '../records/scalars.ts';
 import { type RunTelemetry, telemetrySchema } from '../records/telemetry.ts';
-import type { Banner } from '../trtexec/log/parsed-log.ts';
+import type { Banner } from '../trtexec/log/banner.ts';
 import { json } from './json-column.ts';
 
 /**

@@ -9,7 +9,7 @@ import {
   type Shapes,
 } from '../records/cell.ts';
 import type { Timer } from '../records/harness.ts';
-import { CELL_FLAGS, findFlag } from './flags/flag-table.ts';
+import { CELL_FLAGS, findFlag, flagsOf } from './flags/flag-table.ts';
 import { shapesOf, type TrtexecRun } from './log/parsed-log.ts';
 import { isOneOf } from '../text/unknown-values.ts';
 
@@ -30,7 +30,7 @@ export interface StatedCell {
  * @param argv the command line, when it is known as a list
  */
 export function cellOfRun(stated: StatedCell, argv: readonly string[] | null, log: TrtexecRun): Cell {
-  const flags = flagsOf(argv, log);
+  const flags = statedFlags(argv, log);
   const { options } = log;
   // Without marker and command line a flag that is not there was not left out: it is not known.
   const isExcerpt = argv === null && !log.startedByMarker;
@@ -69,16 +69,9 @@ function shapesOr(log: TrtexecRun, stated: Shapes = {}): Shapes {
 type Flags = ReadonlyMap<string, string>;
 
 /** trtexec joins its command line without quotes: split only where a flag begins. */
-function flagsOf(argv: readonly string[] | null, log: TrtexecRun): Flags {
+function statedFlags(argv: readonly string[] | null, log: TrtexecRun): Flags {
   const parts = argv ?? (log.commandLine ?? '').split(/ (?=--)/);
-  const flags = new Map<string, string>();
-  for (const part of parts) {
-    if (!part.startsWith('--')) continue;
-    const equals = part.indexOf('=');
-    if (equals === -1) flags.set(part, '');
-    else flags.set(part.slice(0, equals), part.slice(equals + 1));
-  }
-  return flags;
+  return flagsOf(parts.filter((part) => part.startsWith('--')));
 }
 
 function requested(flags: Flags, on: string, off: string, byDefault: boolean): boolean {

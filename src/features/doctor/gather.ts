@@ -7,7 +7,6 @@ import { type FolderFacts, folderFacts } from '../../machine/folder-facts.ts';
 import type { MachineFacts, GpusFacts } from '../../machine/machine-facts.ts';
 import type { Matrix } from '../../matrix/matrix.ts';
 import { readGitState } from '../../tools/git/git.ts';
-import { versionInMarkers } from '../../trtexec/log/marker.ts';
 import { ask } from '../../process/ask.ts';
 import { hostState, numaNodeOf } from '../../machine/host-facts.ts';
 import { packageCuda, pythonFacts } from '../../machine/machine-tools.ts';
@@ -44,15 +43,7 @@ export async function gatherFacts(
   const { cwd, env, signal } = io;
   const asked = { env, timeoutMs: toolMs };
   const [found, gpus, python, nsys, slurm, numactl, git, repository, folders] = await Promise.all([
-    trtexecFacts({
-      flag: named,
-      matrix: matrix?.trtexec ?? null,
-      env,
-      cwd,
-      signal,
-      timeoutMs: trtexecMs,
-      readVersion: versionInMarkers,
-    }),
+    trtexecFacts({ flag: named, matrix: matrix?.trtexec ?? null, env, cwd, signal, timeoutMs: trtexecMs }),
     gpusFacts(env, toolMs),
     pythonFacts(env, toolMs),
     ask('nsys', ['--version'], asked),

@@ -3,7 +3,6 @@ import { resolve, relative, sep } from 'node:path';
 import { readPythonVersions } from '../../tools/modelopt/names.ts';
 import { formatTensorrtVersion } from '../../text/version.ts';
 import type { Possibilities } from './draft-precisions.ts';
-import { versionInMarkers } from '../../trtexec/log/marker.ts';
 import { Dialect } from '../../trtexec/arguments/dialect.ts';
 import { pythonFacts } from '../../machine/machine-tools.ts';
 import { trtexecFacts } from '../../trtexec/program/trtexec-facts.ts';
@@ -33,15 +32,7 @@ const PATIENCE = { toolMs: 10_000, trtexecMs: 30_000 };
 export async function lookAround(stated: string | undefined, io: Io): Promise<Surroundings> {
   const { cwd, env, signal } = io;
   const [{ trtexec }, gpus, python] = await Promise.all([
-    trtexecFacts({
-      flag: stated,
-      matrix: null,
-      env,
-      cwd,
-      signal,
-      timeoutMs: PATIENCE.trtexecMs,
-      readVersion: versionInMarkers,
-    }),
+    trtexecFacts({ flag: stated, matrix: null, env, cwd, signal, timeoutMs: PATIENCE.trtexecMs }),
     gpusFacts(env, PATIENCE.toolMs),
     pythonFacts(env, PATIENCE.toolMs),
   ]);

@@ -13,7 +13,6 @@ import { filterFields, matches } from '../../matrix/expand.ts';
 import { readFilter } from '../../matrix/cells/filter-expression.ts';
 import { loadMatrix } from '../../matrix/load.ts';
 import { sortMistakes } from '../../matrix/yaml/source-node.ts';
-import { versionInMarkers } from '../../trtexec/log/marker.ts';
 import { Dialect } from '../../trtexec/arguments/dialect.ts';
 import { makePlan } from '../../matrix/plan/make-plan.ts';
 import { checkRecorded } from '../../trtexec/replay/check-plan.ts';
@@ -148,7 +147,7 @@ async function chooseDialect(options: PrepareOptions, matrix: Matrix, io: Io) {
     if (version === null) throw new UsageError(`${set.folder}: its manifest names no version`);
     return { dialect: new Dialect(version), program, set, helpFlags: null };
   }
-  const { version, flags } = await probeTrtexec(program, io.spawn, io.signal, versionInMarkers);
+  const { version, flags } = await probeTrtexec(program, io.spawn, io.signal);
   return { dialect: new Dialect(version), program, set, helpFlags: flags };
 }
 

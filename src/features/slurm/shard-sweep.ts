@@ -27,7 +27,6 @@ import { openStore } from '../../store/file/open.ts';
 import { printable } from '../../text/printable.ts';
 import { formatTensorrtVersion } from '../../text/version.ts';
 import { Dialect } from '../../trtexec/arguments/dialect.ts';
-import { versionInMarkers } from '../../trtexec/log/marker.ts';
 import { probeTrtexec } from '../../trtexec/program/probe-trtexec.ts';
 import type { TrtexecProgram } from '../../trtexec/program/trtexec-program.ts';
 import { recordedRuns } from '../../trtexec/replay/check-plan.ts';
@@ -88,7 +87,7 @@ export async function programOfNode(
   const options = replayFolder === null ? named(trtexec) : { replay: replayFolder };
   const { program } = chooseProgram(options, { replay: null, trtexec: null }, io);
   if (replayFolder !== null) return program;
-  const { version } = await probeTrtexec(program, io.spawn, io.signal, versionInMarkers);
+  const { version } = await probeTrtexec(program, io.spawn, io.signal);
   const here = new Dialect(version).name;
   if (here !== plan.tensorrt) {
     throw new EnvironmentLackingError(

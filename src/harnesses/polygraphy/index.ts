@@ -11,6 +11,7 @@ import {
   type StandaloneReport,
   NOTHING_STATED,
 } from '../driver.ts';
+import { parsedJson } from '../json-report.ts';
 import { plannedProgram, programSettings, runSetting } from '../started-program.ts';
 
 const DEFAULT_ESTIMATE_S = 60;
@@ -41,12 +42,8 @@ interface RunnerResult {
 
 /** The runners of a file; a problem in one line; null when it is something else. */
 function readResults(text: string, how: MeasuredHow): RunnerResult[] | string | null {
-  let parsed: unknown;
-  try {
-    parsed = JSON.parse(text);
-  } catch {
-    return 'not JSON: is it cut off?';
-  }
+  const parsed = parsedJson(text);
+  if (parsed === undefined) return 'not JSON: is it cut off?';
   const { success, data, error } = resultsSchema.safeParse(parsed);
   if (!success) {
     const [issue] = error.issues;

@@ -3,7 +3,7 @@ import { and, eq, inArray, isNull, ne } from 'drizzle-orm';
 import type { StoreDatabase } from '../file/open.ts';
 import { invocations, runs, sweeps } from '../schema.ts';
 import { findFlag } from '../../trtexec/flags/flag-table.ts';
-import type { Banner } from '../../trtexec/log/parsed-log.ts';
+import type { Banner } from '../../trtexec/log/banner.ts';
 
 /** The value of a flag on a command line; null where it is not given. */
 export function flagValue(argv: readonly string[], flag: string): string | null {

@@ -2,7 +2,7 @@ import type { Mistake } from '../../errors.ts';
 import type { MatrixCell } from '../../matrix/matrix.ts';
 import type { KeyedCell } from '../../records/cell.ts';
 import { PLACEHOLDERS } from '../../records/plan.ts';
-import { findFlag } from '../flags/flag-table.ts';
+import { findFlag, splitFlag } from '../flags/flag-table.ts';
 import { LAYERS_FILE, spellFlags, verbosityArgs } from './build-args.ts';
 import type { Dialect } from './dialect.ts';
 import { pluginFlags, runFlags } from './implied-flags.ts';
@@ -84,8 +84,7 @@ export function runParts(argv: readonly string[]): RunParts | null {
 }
 
 function isBuild(arg: string): boolean {
-  const [name = ''] = arg.split('=', 1);
-  return findFlag(name)?.phase === 'build';
+  return findFlag(splitFlag(arg)[0])?.phase === 'build';
 }
 
 /** What a layer profile of a loaded engine is taken with. */

@@ -2,6 +2,7 @@ import * as z from 'zod';
 
 import type { Shapes } from '../../records/cell.ts';
 import { ExportFormatError } from '../../errors.ts';
+import { parseJson } from './json-repair.ts';
 
 const metadataSchema = z.object({
   inference_options: z.record(z.string(), z.unknown()).default({}),
@@ -32,12 +33,7 @@ export const NO_METADATA: ExplorerMetadata = {
  * @throws ExportFormatError when it is no such file
  */
 export function parseExplorerMetadata(text: string): ExplorerMetadata {
-  let parsed: unknown;
-  try {
-    parsed = JSON.parse(text);
-  } catch (error) {
-    throw new ExportFormatError('not JSON: is it cut off?', { cause: error });
-  }
+  const parsed = parseJson(text);
   const { success, data } = metadataSchema.safeParse(parsed);
   if (!success) throw new ExportFormatError('no "inference_options": not of trt-engine-explorer');
   const options = data.inference_options;

@@ -8,6 +8,15 @@ const BARE_NUMBER = /(:\s*)-?(?:nan|inf)(?=\s*[,}\]])/gi;
 const BEFORE_STRING = /^(?:.*?"[^"]+"\s*:\s*"|[{\s,]*"(?:Layers|Bindings)"\s*:\s*\["|\s*,?\s*")/;
 const AFTER_STRING = /^"[\s,}\]]*$/;
 
+/** @throws ExportFormatError with the problem, for what is no JSON */
+export function parseJson(text: string, problem = 'not JSON: is it cut off?'): unknown {
+  try {
+    return JSON.parse(text);
+  } catch (error) {
+    throw new ExportFormatError(problem, { cause: error });
+  }
+}
+
 /**
  * Parses JSON that TensorRT wrote without escaping its names. Tried in turn: as it is, with control characters and
  * bare `nan` mended, and with the quotes and backslashes inside each line's string escaped.
@@ -29,11 +38,7 @@ export function parseTensorrtJson(marked: string): unknown {
   } catch {
     // Mended further below.
   }
-  try {
-    return JSON.parse(mended.split('\n').map(escapeStringLine).join('\n'));
-  } catch (error) {
-    throw new ExportFormatError('not JSON, and not to be mended', { cause: error });
-  }
+  return parseJson(mended.split('\n').map(escapeStringLine).join('\n'), 'not JSON, and not to be mended');
 }
 
 function escapeStringLine(line: string): string {

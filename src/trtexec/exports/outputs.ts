@@ -1,6 +1,7 @@
 import * as z from 'zod';
 
 import { ExportFormatError } from '../../errors.ts';
+import { parseJson } from './json-repair.ts';
 
 const exported = z.array(
   z.object({ name: z.string(), dimensions: z.string().regex(/^\d+(?:x\d+)*$/), values: z.array(z.number()) }),
@@ -15,15 +16,10 @@ export interface ExportedOutput {
 
 /** @throws ExportFormatError for anything else; not finite values are no JSON, so trtexec's file is none then */
 export function readExportedOutputs(text: string): ExportedOutput[] {
-  let parsed: unknown;
-  try {
-    parsed = JSON.parse(text);
-  } catch (error) {
-    throw new ExportFormatError(
-      'not JSON: trtexec writes values that are not finite, and final shapes of data-dependent outputs, into it as they are',
-      { cause: error },
-    );
-  }
+  const parsed = parseJson(
+    text,
+    'not JSON: trtexec writes values that are not finite, and final shapes of data-dependent outputs, into it as they are',
+  );
   const read = exported.safeParse(parsed);
   if (!read.success) throw new ExportFormatError('not what trtexec --exportOutput writes');
   return read.data.map(({ name, dimensions, values }) => {

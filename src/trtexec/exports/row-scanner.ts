@@ -1,5 +1,6 @@
 import { isRecord } from '../../text/unknown-values.ts';
 import { ExportFormatError } from '../../errors.ts';
+import { parseJson } from './json-repair.ts';
 
 const OPEN = 0x7b;
 const CLOSE = 0x7d;
@@ -164,12 +165,7 @@ function skipLiteral(bytes: Buffer, at: number, literal: Buffer): number {
 /** One flat object of numbers. trtexec writes `nan` and `inf` as C++ does, which JSON does not know. */
 function readRow(text: string): Record<string, number> {
   const repaired = text.replace(/:\s*-?(?:nan|inf)\b/gi, ': null');
-  let parsed: unknown;
-  try {
-    parsed = JSON.parse(repaired);
-  } catch (error) {
-    throw new ExportFormatError(`not JSON: ${text.slice(0, 60)}`, { cause: error });
-  }
+  const parsed = parseJson(repaired, `not JSON: ${text.slice(0, 60)}`);
   const row: Record<string, number> = {};
   if (!isRecord(parsed)) throw new ExportFormatError(`no object: ${text.slice(0, 60)}`);
   for (const [name, value] of Object.entries(parsed)) {

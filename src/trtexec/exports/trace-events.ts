@@ -3,6 +3,7 @@ import * as z from 'zod';
 import type { LayerProfile } from '../log/parsed-log.ts';
 import { isRecord } from '../../text/unknown-values.ts';
 import { ExportFormatError } from '../../errors.ts';
+import { parseJson } from './json-repair.ts';
 
 /** An event of an engine trace: `dur` in microseconds, summed over all runs. */
 const eventSchema = z.object({ name: z.string(), ph: z.literal('X'), dur: z.number().min(0) });
@@ -38,12 +39,7 @@ export function parseTraceEvents(text: string, runs: number): LayerProfile {
 
 /** A list, a list under `traceEvents`, or one event alone. Marks and counters are no layers. */
 function eventsOf(text: string): readonly unknown[] {
-  let parsed: unknown;
-  try {
-    parsed = JSON.parse(text);
-  } catch (error) {
-    throw new ExportFormatError('not JSON: is it cut off?', { cause: error });
-  }
+  const parsed = parseJson(text);
   const inner: unknown = isRecord(parsed) ? (parsed['traceEvents'] ?? [parsed]) : parsed;
   if (!Array.isArray(inner)) throw new ExportFormatError('no list of trace events');
   return inner.filter((event) => isRecord(event) && event['ph'] === 'X');

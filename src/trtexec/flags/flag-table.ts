@@ -137,11 +137,26 @@ function isBetween(value: number, [low, high]: readonly [number, number]): boole
   return value >= low && value <= high;
 }
 
+/** `--flag=value` in its parts; null for a flag without a value. */
+export function splitFlag(arg: string): readonly [flag: string, value: string | null] {
+  const equals = arg.indexOf('=');
+  return equals === -1 ? [arg, null] : [arg.slice(0, equals), arg.slice(equals + 1)];
+}
+
+/** The values of a command line by their flags; the empty text for a flag without one. */
+export function flagsOf(args: readonly string[]): Map<string, string> {
+  return new Map(
+    args.map((arg) => {
+      const [flag, value] = splitFlag(arg);
+      return [flag, value ?? ''];
+    }),
+  );
+}
+
 /** The file that a build flag names; null for a flag without one. */
 export function fileOfFlag(flag: string): { readonly name: string; readonly path: string } | null {
-  const equals = flag.indexOf('=');
-  const name = flag.slice(0, equals);
-  return equals === -1 || findFlag(name)?.isPath !== true ? null : { name, path: flag.slice(equals + 1) };
+  const [name, path] = splitFlag(flag);
+  return path === null || findFlag(name)?.isPath !== true ? null : { name, path };
 }
 
 /** A flag as it is stored: what a file held says more than where it lay. */

@@ -1,5 +1,17 @@
-import type { BuildShape, EffectiveOptions, Banner } from './parsed-log.ts';
+import type { Immutable } from '../../records/scalars.ts';
 import { finiteOrNull } from './printed-values.ts';
+
+/** trtexec's options banner as printed: section name, then key, then value. What was really used. */
+export type Banner = Readonly<Record<string, Readonly<Record<string, string>>>>;
+
+/** The banner's lines that this program understands, by meaning instead of by version. Null: not printed. */
+export type EffectiveOptions = Immutable<ReturnType<typeof effectiveOptions>>;
+
+export interface BuildShape {
+  readonly min: readonly number[];
+  readonly opt: readonly number[];
+  readonly max: readonly number[];
+}
 
 /** The banner while it is read: an open map, as keys change their names between versions. */
 export type BannerDraft = Record<string, Record<string, string>>;
@@ -17,7 +29,7 @@ export function readBannerLine(draft: BannerDraft, section: string, text: string
 }
 
 /** Reads the banner by meaning: the same fields for every version from 7.x to 11.x. */
-export function effectiveOptions(banner: Banner): EffectiveOptions {
+export function effectiveOptions(banner: Banner) {
   const model = banner['Model Options'] ?? {};
   const build = banner['Build Options'] ?? {};
   const inference = banner['Inference Options'] ?? {};
@@ -28,6 +40,7 @@ export function effectiveOptions(banner: Banner): EffectiveOptions {
     onnx: named(model['Model']),
     loadEngine: named(build['Load engine']),
     saveEngine: named(build['Save engine']),
+    /** As printed: `FP32+FP16`, `Strongly Typed`. Absent when an engine was loaded (10.0 and newer). */
     precision: named(build['Precision']),
     // Up to 8.0 it stands among the inference options.
     skipInference: enabled(build['Skip inference'] ?? build['Build only'] ?? inference['Skip inference']),
@@ -47,6 +60,7 @@ export function effectiveOptions(banner: Banner): EffectiveOptions {
     dataTransfers: enabled(inference['Data transfers']),
     spinWait: enabled(inference['Spin-wait']),
     multithreading: enabled(inference['Multithreading']),
+    /** The request, not the outcome: see `CudaGraphFacts`. */
     cudaGraph: enabled(inference['CUDA Graph']),
     separateProfiling: enabled(inference['Separate profiling']),
     averageRuns: finiteOrNull(reporting['Averages']?.split(' ')[0]),

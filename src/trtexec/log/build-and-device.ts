@@ -1,9 +1,22 @@
-import type { BuildFacts, DeviceFacts } from './parsed-log.ts';
 import { finiteOrNull, NUMBER } from './printed-values.ts';
 
-type BuildDraft = { -readonly [Key in keyof BuildFacts]: BuildFacts[Key] };
+/** What a process printed of its engine; null where it did not. */
+export interface BuildFacts {
+  engineBuiltS: number | null;
+  /** Size of the engine that this process made. */
+  createdEngineMib: number | null;
+  /** Size of the engine that this process loaded; whole MiB as the library prints it. */
+  loadedEngineMib: number | null;
+  deserializedS: number | null;
+  parsedModelS: number | null;
+  contextMemoryMib: number | null;
+  /** Mean of ten refits with the weights that the engine was built of; `--timeRefit`. */
+  refitMs: number | null;
+  inferenceSkipped: boolean;
+  inferenceStarted: boolean;
+}
 
-export function emptyBuild(): BuildDraft {
+export function emptyBuild(): BuildFacts {
   return {
     engineBuiltS: null,
     createdEngineMib: null,
@@ -39,7 +52,7 @@ const BUILD_LINES: readonly { readonly fact: NumericFact; readonly pattern: RegE
 ];
 
 /** Takes one `[I]` line outside the banner and the report. */
-export function readBuildLine(draft: BuildDraft, text: string): void {
+export function readBuildLine(draft: BuildFacts, text: string): void {
   if (text.startsWith('Starting inference')) draft.inferenceStarted = true;
   else if (text.startsWith('Skipped inference phase since')) draft.inferenceSkipped = true;
   else {
@@ -53,9 +66,32 @@ export function readBuildLine(draft: BuildDraft, text: string): void {
   }
 }
 
-type DeviceDraft = { -readonly [Key in keyof DeviceFacts]: DeviceFacts[Key] };
+/** Lines of the device block that are taken as they are. Clock lines changed their name in 8.6. */
+const TEXT_LINES = {
+  'Selected Device': 'name',
+  'Selected Device UUID': 'uuid',
+  'Compute Capability': 'computeCapability',
+} as const;
 
-export function emptyDevice(): DeviceDraft {
+/** Lines of which the first number counts. */
+const NUMBER_LINES = {
+  'Selected Device ID': 'id',
+  SMs: 'sms',
+  'Device Global Memory': 'globalMemoryMib',
+  'Device Memory': 'globalMemoryMib',
+  'Shared Memory per SM': 'sharedMemoryPerSmKib',
+  'Memory Bus Width': 'memoryBusWidthBits',
+  'Application Compute Clock Rate': 'applicationComputeClockGhz',
+  'Compute Clock Rate': 'applicationComputeClockGhz',
+  'Application Memory Clock Rate': 'applicationMemoryClockGhz',
+  'Memory Clock Rate': 'applicationMemoryClockGhz',
+} as const;
+
+/** The device block. Clock rates are nominal and are never treated as measured. */
+export type DeviceFacts = Record<(typeof TEXT_LINES)[keyof typeof TEXT_LINES], string | null> &
+  Record<(typeof NUMBER_LINES)[keyof typeof NUMBER_LINES], number | null> & { ecc: boolean | null };
+
+export function emptyDevice(): DeviceFacts {
   return {
     name: null,
     id: null,
@@ -71,49 +107,19 @@ export function emptyDevice(): DeviceDraft {
   };
 }
 
-/** Takes one line of the `=== Device Information ===` block; false when it is none of its lines. Clock lines changed their name in 8.6. */
-export function readDeviceLine(draft: DeviceDraft, text: string): boolean {
-  const colon = text.indexOf(': ');
-  if (colon === -1) return false;
-  const value = text.slice(colon + 2).trim();
-  const first = finiteOrNull(value.split(' ')[0]);
-  switch (text.slice(0, colon).trim()) {
-    case 'Selected Device':
-      draft.name = value;
-      break;
-    case 'Selected Device ID':
-      draft.id = first;
-      break;
-    case 'Selected Device UUID':
-      draft.uuid = value;
-      break;
-    case 'Compute Capability':
-      draft.computeCapability = value;
-      break;
-    case 'SMs':
-      draft.sms = first;
-      break;
-    case 'Device Global Memory':
-    case 'Device Memory':
-      draft.globalMemoryMib = first;
-      break;
-    case 'Shared Memory per SM':
-      draft.sharedMemoryPerSmKib = first;
-      break;
-    case 'Memory Bus Width':
-      draft.memoryBusWidthBits = first;
-      draft.ecc = value.includes('ECC enabled') ? true : value.includes('ECC disabled') ? false : null;
-      break;
-    case 'Application Compute Clock Rate':
-    case 'Compute Clock Rate':
-      draft.applicationComputeClockGhz = first;
-      break;
-    case 'Application Memory Clock Rate':
-    case 'Memory Clock Rate':
-      draft.applicationMemoryClockGhz = first;
-      break;
-    default:
-      return false;
+/** Takes one line of the `=== Device Information ===` block; false when it is none of its lines. */
+export function readDeviceLine(draft: DeviceFacts, text: string): boolean {
+  const [, name, value = ''] = /^(.+?): (.*)$/.exec(text) ?? [];
+  const key = name?.trim();
+  if (hasKey(TEXT_LINES, key)) draft[TEXT_LINES[key]] = value.trim();
+  else if (hasKey(NUMBER_LINES, key)) draft[NUMBER_LINES[key]] = finiteOrNull(value.trim().split(' ')[0]);
+  else return false;
+  if (key === 'Memory Bus Width') {
+    draft.ecc = value.includes('ECC enabled') ? true : value.includes('ECC disabled') ? false : null;
   }
   return true;
+}
+
+function hasKey<Table extends object>(table: Table, key: PropertyKey | undefined): key is keyof Table {
+  return key !== undefined && Object.hasOwn(table, key);
 }

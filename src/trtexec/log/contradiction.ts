@@ -1,8 +1,7 @@
 import type { TimedMetric, TimeStatistics } from '../../records/measurement.ts';
 import type { TensorrtVersion } from '../../text/version.ts';
 import type { TraceAverages } from './parsed-log.ts';
-import type { SummaryDraft } from './summary.ts';
-import { finishStatistics } from './summary.ts';
+import { finishStatistics, METRIC_NAMES, type SummaryDraft, TIMED_METRICS } from './summary.ts';
 
 /** What one log says of the same queries, in several places. */
 export interface LoggedNumbers {
@@ -16,14 +15,6 @@ export interface LoggedNumbers {
 
 type Statistics = Readonly<Partial<Record<TimedMetric, TimeStatistics>>>;
 
-const NAMES: Readonly<Record<TimedMetric, string>> = {
-  latencyMs: 'Latency',
-  enqueueMs: 'Enqueue Time',
-  h2dMs: 'H2D Latency',
-  gpuComputeMs: 'GPU Compute Time',
-  d2hMs: 'D2H Latency',
-};
-const METRICS = ['latencyMs', 'enqueueMs', 'h2dMs', 'gpuComputeMs', 'd2hMs'] as const;
 const STATISTICS = ['min', 'max', 'mean', 'median'] as const;
 
 /** Relative: six digits are printed of each number. */
@@ -57,7 +48,7 @@ function toleranceOf({ queries, draft }: LoggedNumbers): number {
 
 function statisticsOf({ metrics }: SummaryDraft): Statistics {
   return Object.fromEntries(
-    METRICS.flatMap((metric) => {
+    TIMED_METRICS.flatMap((metric) => {
       const finished = finishStatistics(metrics[metric]);
       return finished === null ? [] : [[metric, finished]];
     }),
@@ -69,10 +60,10 @@ const COMPLETE_SINCE = 8;
 
 function lackingLine({ draft, version }: LoggedNumbers, found: Statistics): string | null {
   if ((version?.major ?? 0) < COMPLETE_SINCE) return null;
-  const lacking = METRICS.find((metric) => (found[metric]?.mean ?? null) === null);
-  if (lacking !== undefined) return `its summary has no complete line "${NAMES[lacking]}"`;
+  const lacking = TIMED_METRICS.find((metric) => (found[metric]?.mean ?? null) === null);
+  if (lacking !== undefined) return `its summary has no complete line "${METRIC_NAMES[lacking]}"`;
   if (draft.gpuTotalS === undefined) return 'its summary has no "Total GPU Compute Time"';
-  const printed = METRICS.map((metric) => Object.keys(found[metric]?.percentiles ?? {}).join(', '));
+  const printed = TIMED_METRICS.map((metric) => Object.keys(found[metric]?.percentiles ?? {}).join(', '));
   const other = printed.findIndex((list) => list !== printed[0]);
   if (other !== -1) return `its lines have other percentiles: ${printed[0]} and ${printed[other]}`;
   return null;
@@ -82,7 +73,7 @@ function lackingLine({ draft, version }: LoggedNumbers, found: Statistics): stri
 const UPPER_PERCENT = 75;
 
 function disorder(found: Statistics): string | null {
-  for (const metric of METRICS) {
+  for (const metric of TIMED_METRICS) {
     const one = found[metric];
     if (one === undefined) continue;
     const { min, max, mean, median, percentiles } = one;
@@ -110,8 +101,8 @@ function disorder(found: Statistics): string | null {
       const [low, high] = [chain[wrong - 1], chain[wrong]];
       if (high === undefined) continue;
       return low === undefined
-        ? `the ${high.name} of ${NAMES[metric]} is ${high.value} ms`
-        : `the ${low.name} of ${NAMES[metric]} is ${low.value} ms, its ${high.name} ${high.value} ms`;
+        ? `the ${high.name} of ${METRIC_NAMES[metric]} is ${high.value} ms`
+        : `the ${low.name} of ${METRIC_NAMES[metric]} is ${low.value} ms, its ${high.name} ${high.value} ms`;
     }
   }
   return null;
@@ -191,7 +182,7 @@ function wrongTrace(logged: LoggedNumbers, found: Statistics): string | null {
       (value) => value < one.min * (1 - PRINTED) - PRINTED_MS || value > one.max * (1 + PRINTED) + PRINTED_MS,
     );
     if (odd !== undefined) {
-      return `a line of the trace gives ${odd} ms for ${NAMES[metric]}, the summary ${one.min} to ${one.max} ms`;
+      return `a line of the trace gives ${odd} ms for ${METRIC_NAMES[metric]}, the summary ${one.min} to ${one.max} ms`;
     }
     const rest = queries === null ? -1 : queries - groups.length * trace.groupSize;
     if (rest < 0 || queries === null || one.mean === null) continue;
@@ -201,12 +192,12 @@ function wrongTrace(logged: LoggedNumbers, found: Statistics): string | null {
       queries * one.mean * (1 + tolerance) - sum - (rest - 1) * one.min,
     );
     if (one.max > outlier * (1 + PRINTED) + trace.groupSize * PRINTED_MS) {
-      return `the max of ${NAMES[metric]} is ${one.max} ms; with the lines of the trace it is ${Number(outlier.toPrecision(4))} ms at most`;
+      return `the max of ${METRIC_NAMES[metric]} is ${one.max} ms; with the lines of the trace it is ${Number(outlier.toPrecision(4))} ms at most`;
     }
     const low = (sum + rest * one.min) / queries;
     const high = (sum + rest * one.max) / queries;
     if (one.mean < low * (1 - tolerance) - PRINTED_MS || one.mean > high * (1 + tolerance) + PRINTED_MS) {
-      return `the mean of ${NAMES[metric]}, ${one.mean} ms, is not that of the trace (${Number(low.toPrecision(4))} to ${Number(high.toPrecision(4))} ms)`;
+      return `the mean of ${METRIC_NAMES[metric]}, ${one.mean} ms, is not that of the trace (${Number(low.toPrecision(4))} to ${Number(high.toPrecision(4))} ms)`;
     }
   }
   return null;

@@ -1,5 +1,6 @@
 import type { LogMessage } from './log-lines.ts';
-import type { BuildFacts, Hint } from './parsed-log.ts';
+import type { BuildFacts } from './build-and-device.ts';
+import type { Hint } from './parsed-log.ts';
 import { finiteOrNull, NUMBER } from './printed-values.ts';
 
 interface HintRule {

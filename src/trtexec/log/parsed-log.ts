@@ -3,79 +3,8 @@ import type { Shapes } from '../../records/cell.ts';
 import type { Measurement } from '../../records/measurement.ts';
 import type { Evidence, FailureReason } from '../../records/outcome.ts';
 import type { TensorrtVersion } from '../../text/version.ts';
-
-/** trtexec's options banner as printed: section name, then key, then value. What was really used. */
-export type Banner = Readonly<Record<string, Readonly<Record<string, string>>>>;
-
-/** The banner's lines that this program understands, by meaning instead of by version. Null: not printed. */
-export interface EffectiveOptions {
-  readonly onnx: string | null;
-  readonly loadEngine: string | null;
-  readonly saveEngine: string | null;
-  /** As printed: `FP32+FP16`, `Strongly Typed`. Absent when an engine was loaded (10.0 and newer). */
-  readonly precision: string | null;
-  readonly skipInference: boolean | null;
-  readonly profilingVerbosity: number | null;
-  readonly builderOptimizationLevel: number | null;
-  readonly buildShapes: Readonly<Record<string, BuildShape>>;
-  readonly shapes: Readonly<Record<string, readonly number[]>>;
-  readonly iterations: number | null;
-  readonly durationS: number | null;
-  readonly warmUpMs: number | null;
-  readonly sleepMs: number | null;
-  readonly idleMs: number | null;
-  readonly streams: number | null;
-  readonly exposeDma: boolean | null;
-  readonly dataTransfers: boolean | null;
-  readonly spinWait: boolean | null;
-  readonly multithreading: boolean | null;
-  /** The request, not the outcome: see `CudaGraphFacts`. */
-  readonly cudaGraph: boolean | null;
-  readonly separateProfiling: boolean | null;
-  readonly averageRuns: number | null;
-  readonly percentiles: readonly number[];
-  readonly profile: boolean | null;
-  readonly exportTimes: string | null;
-  readonly exportProfile: string | null;
-  readonly exportOutput: string | null;
-  readonly deviceId: number | null;
-}
-
-export interface BuildShape {
-  readonly min: readonly number[];
-  readonly opt: readonly number[];
-  readonly max: readonly number[];
-}
-
-/** The device block. Clock rates are nominal and are never treated as measured. */
-export interface DeviceFacts {
-  readonly name: string | null;
-  readonly id: number | null;
-  readonly uuid: string | null;
-  readonly computeCapability: string | null;
-  readonly sms: number | null;
-  readonly globalMemoryMib: number | null;
-  readonly sharedMemoryPerSmKib: number | null;
-  readonly memoryBusWidthBits: number | null;
-  readonly ecc: boolean | null;
-  readonly applicationComputeClockGhz: number | null;
-  readonly applicationMemoryClockGhz: number | null;
-}
-
-export interface BuildFacts {
-  readonly engineBuiltS: number | null;
-  /** Size of the engine that this process made. */
-  readonly createdEngineMib: number | null;
-  /** Size of the engine that this process loaded; whole MiB as the library prints it. */
-  readonly loadedEngineMib: number | null;
-  readonly deserializedS: number | null;
-  readonly parsedModelS: number | null;
-  readonly contextMemoryMib: number | null;
-  /** Mean of ten refits with the weights that the engine was built of; `--timeRefit`. */
-  readonly refitMs: number | null;
-  readonly inferenceSkipped: boolean;
-  readonly inferenceStarted: boolean;
-}
+import type { Banner, EffectiveOptions } from './banner.ts';
+import type { BuildFacts, DeviceFacts } from './build-and-device.ts';
 
 export interface CudaGraphFacts {
   readonly capturesStarted: number;
@@ -142,8 +71,8 @@ export interface TrtexecRun {
   readonly omittedBytes: number;
   readonly banner: Banner;
   readonly options: EffectiveOptions;
-  readonly device: DeviceFacts;
-  readonly build: BuildFacts;
+  readonly device: Readonly<DeviceFacts>;
+  readonly build: Readonly<BuildFacts>;
   /** Shapes that the inputs really had, as the bindings say. */
   readonly inputBindings: Readonly<Record<string, readonly number[]>>;
   readonly cudaGraph: CudaGraphFacts;

@@ -4,16 +4,17 @@ import { NUMBER, parseStreamNumber } from './printed-values.ts';
 export interface ProfileDraft {
   readonly iterations: number;
   /** Null until the column heading was seen. */
-  layout: 'name-last' | 'name-first-median' | 'name-first' | null;
+  layout: RegExp | null;
   readonly layers: LayerTime[];
   /** Of the last row, which is no layer; null before it. */
   total: Omit<LayerTime, 'index'> | null;
 }
 
 const HEADING = /^=== Profile \((\d+) iterations ?\) ===/;
-const NAME_LAST = new RegExp(`^ *(${NUMBER}) +(${NUMBER}) +(${NUMBER}) +(${NUMBER}) {3}(.*)$`);
-const NAME_FIRST_MEDIAN = new RegExp(`^ *(.*?) +(${NUMBER}) +(${NUMBER}) +(${NUMBER}) +(${NUMBER})$`);
-const NAME_FIRST = new RegExp(`^ *(.*?) +(${NUMBER}) +(${NUMBER}) +(${NUMBER})$`);
+const numbers = (...names: readonly string[]): string => names.map((name) => `(?<${name}>${NUMBER})`).join(' +');
+const NAME_LAST = new RegExp(`^ *${numbers('time', 'average', 'median', 'percentage')} {3}(?<name>.*)$`);
+const NAME_FIRST_MEDIAN = new RegExp(`^ *(?<name>.*?) +${numbers('time', 'average', 'median', 'percentage')}$`);
+const NAME_FIRST = new RegExp(`^ *(?<name>.*?) +${numbers('time', 'average', 'percentage')}$`);
 
 /** Starts a table at its heading; null for any other text. */
 export function startProfileTable(text: string): ProfileDraft | null {
@@ -39,38 +40,22 @@ export function readProfileLine(draft: ProfileDraft, text: string): boolean {
   return true;
 }
 
-function layoutOf(heading: string): ProfileDraft['layout'] {
+function layoutOf(heading: string): RegExp | null {
   if (!heading.includes('Layer')) return null;
-  if (/Layer\s*$/.test(heading)) return 'name-last';
-  return heading.includes('Median') ? 'name-first-median' : 'name-first';
+  if (/Layer\s*$/.test(heading)) return NAME_LAST;
+  return heading.includes('Median') ? NAME_FIRST_MEDIAN : NAME_FIRST;
 }
 
-function rowOf(layout: NonNullable<ProfileDraft['layout']>, text: string): Omit<LayerTime, 'index'> | null {
-  if (layout === 'name-last') {
-    const match = NAME_LAST.exec(text);
-    return match === null ? null : rowFrom(match[5], match[1], match[2], match[3], match[4]);
-  }
-  if (layout === 'name-first-median') {
-    const match = NAME_FIRST_MEDIAN.exec(text);
-    return match === null ? null : rowFrom(match[1], match[2], match[3], match[4], match[5]);
-  }
-  const match = NAME_FIRST.exec(text);
-  return match === null ? null : rowFrom(match[1], match[2], match[3], undefined, match[4]);
-}
-
-function rowFrom(
-  name: string | undefined,
-  time: string | undefined,
-  average: string | undefined,
-  median: string | undefined,
-  percentage: string | undefined,
-): Omit<LayerTime, 'index'> {
+function rowOf(layout: RegExp, text: string): Omit<LayerTime, 'index'> | null {
+  const groups = layout.exec(text)?.groups;
+  if (groups === undefined) return null;
+  const number = (name: string): number => parseStreamNumber(groups[name] ?? '');
   return {
-    name: name ?? '',
-    timeMs: parseStreamNumber(time ?? ''),
-    averageMs: parseStreamNumber(average ?? ''),
-    medianMs: median === undefined ? null : parseStreamNumber(median),
-    percentage: parseStreamNumber(percentage ?? ''),
+    name: groups['name'] ?? '',
+    timeMs: number('time'),
+    averageMs: number('average'),
+    medianMs: groups['median'] === undefined ? null : number('median'),
+    percentage: number('percentage'),
   };
 }
 

@@ -2,8 +2,14 @@ import { omittedBytesIn } from '../../text/omitted-output.ts';
 import type { Evidence } from '../../records/outcome.ts';
 import { parseTensorrtVersion, type TensorrtVersion } from '../../text/version.ts';
 import { LayerTextReader } from '../exports/layer-info.ts';
-import type { EffectiveOptions, Hint, TraceAverages, TrtexecRun } from './parsed-log.ts';
-import { type BannerDraft, effectiveOptions, parseDimensions, readBannerLine } from './banner.ts';
+import type { Hint, TraceAverages, TrtexecRun } from './parsed-log.ts';
+import {
+  type BannerDraft,
+  type EffectiveOptions,
+  effectiveOptions,
+  parseDimensions,
+  readBannerLine,
+} from './banner.ts';
 import { emptyBuild, emptyDevice, readBuildLine, readDeviceLine } from './build-and-device.ts';
 import { emptyFailures, finishFailures, readFailureLine } from './failure-rules.ts';
 import { contradictionIn } from './contradiction.ts';

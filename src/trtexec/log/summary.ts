@@ -26,19 +26,25 @@ export function emptySummary(): SummaryDraft {
   return { metrics: {} };
 }
 
-const METRIC_LINES: readonly { readonly start: string; readonly metric: TimedMetric }[] = [
-  { start: 'Latency: ', metric: 'latencyMs' },
-  { start: 'Enqueue Time: ', metric: 'enqueueMs' },
-  { start: 'H2D Latency: ', metric: 'h2dMs' },
-  { start: 'GPU Compute Time: ', metric: 'gpuComputeMs' },
-  { start: 'D2H Latency: ', metric: 'd2hMs' },
-];
+/** What the line of a metric begins with. */
+export const METRIC_NAMES: Readonly<Record<TimedMetric, string>> = {
+  latencyMs: 'Latency',
+  enqueueMs: 'Enqueue Time',
+  h2dMs: 'H2D Latency',
+  gpuComputeMs: 'GPU Compute Time',
+  d2hMs: 'D2H Latency',
+};
+
+export const TIMED_METRICS = ['latencyMs', 'enqueueMs', 'h2dMs', 'gpuComputeMs', 'd2hMs'] as const;
 
 const FIELD = new RegExp(`(min|max|mean|median) = (${NUMBER}) ms`, 'g');
 const PERCENTILE = new RegExp(`percentile\\((${NUMBER})%\\) = (${NUMBER}) ms`, 'g');
-const THROUGHPUT = new RegExp(`^[Tt]hroughput: (${NUMBER}) qps`);
-const HOST_WALLTIME = new RegExp(`^(?:Total Host Walltime|walltime): (${NUMBER}) s`);
-const GPU_TOTAL = new RegExp(`^(?:Total GPU Compute Time|total compute time): (${NUMBER}) s`);
+const TOTALS = [
+  ['throughputQps', new RegExp(`^[Tt]hroughput: (${NUMBER}) qps`)],
+  ['hostWalltimeS', new RegExp(`^(?:Total Host Walltime|walltime): (${NUMBER}) s`)],
+  ['gpuTotalS', new RegExp(`^(?:Total GPU Compute Time|total compute time): (${NUMBER}) s`)],
+] as const;
+
 const HEADINGS_7: Readonly<Record<string, TimedMetric>> = {
   'Host Latency': 'latencyMs',
   'Host latency': 'latencyMs',
@@ -50,13 +56,10 @@ const BARE_PERCENTILE = new RegExp(`^percentile: (${NUMBER}) ms at (${NUMBER})%`
 
 /** Takes one line of a performance report, of any version from 7.0 to 11.x; false when it is none of its lines. */
 export function readSummaryLine(draft: SummaryDraft, text: string): boolean {
-  for (const { start, metric } of METRIC_LINES) {
-    if (text.startsWith(start)) {
-      draft.metrics[metric] = statisticsOfLine(text);
-      return true;
-    }
-  }
-  return readTotals(draft, text) || readLayout7(draft, text);
+  const metric = TIMED_METRICS.find((each) => text.startsWith(`${METRIC_NAMES[each]}: `));
+  if (metric === undefined) return readTotal(draft, text) || readLayout7(draft, text);
+  draft.metrics[metric] = statisticsOfLine(text);
+  return true;
 }
 
 function statisticsOfLine(text: string): StatisticsDraft {
@@ -77,15 +80,14 @@ function printedNumber(text: string): number {
   return NO_STREAM_NUMBER.test(text) ? Number.NaN : parseStreamNumber(text);
 }
 
-function readTotals(draft: SummaryDraft, text: string): boolean {
-  const throughput = THROUGHPUT.exec(text);
-  const host = throughput === null ? HOST_WALLTIME.exec(text) : null;
-  const gpu = throughput === null && host === null ? GPU_TOTAL.exec(text) : null;
-  if (throughput !== null) draft.throughputQps = parseStreamNumber(throughput[1] ?? '');
-  else if (host !== null) draft.hostWalltimeS = parseStreamNumber(host[1] ?? '');
-  else if (gpu !== null) draft.gpuTotalS = parseStreamNumber(gpu[1] ?? '');
-  else return false;
-  return true;
+function readTotal(draft: SummaryDraft, text: string): boolean {
+  for (const [total, pattern] of TOTALS) {
+    const value = pattern.exec(text)?.[1];
+    if (value === undefined) continue;
+    draft[total] = parseStreamNumber(value);
+    return true;
+  }
+  return false;
 }
 
 function readLayout7(draft: SummaryDraft, text: string): boolean {

@@ -4,28 +4,16 @@ import { finiteOrNull, NUMBER, parseStreamNumber } from './printed-values.ts';
 /** trtexec before 9.1 prints every group; more than this many are counted but not kept. */
 const MAX_GROUPS = 100_000;
 
-export interface TraceDraft {
+interface TraceDraft {
   warmUpQueries: number | null;
   queries: number | null;
   walltimeS: number | null;
-  groupSize: number;
-  gpuMs: number[];
-  hostMs: number[];
-  enqueueMs: number[];
-  omittedQueries: number;
+  readonly averages: { -readonly [Key in keyof TraceAverages]: TraceAverages[Key] extends number ? number : number[] };
 }
 
 export function emptyTrace(): TraceDraft {
-  return {
-    warmUpQueries: null,
-    queries: null,
-    walltimeS: null,
-    groupSize: 0,
-    gpuMs: [],
-    hostMs: [],
-    enqueueMs: [],
-    omittedQueries: 0,
-  };
+  const averages = { groupSize: 0, gpuMs: [], hostMs: [], enqueueMs: [], omittedQueries: 0 };
+  return { warmUpQueries: null, queries: null, walltimeS: null, averages };
 }
 
 const AVERAGE = new RegExp(
@@ -38,7 +26,7 @@ const OMITTED = /^\.\.\. Omitting (\d+) lines/;
 /** Takes one line between `Starting inference` and the summary; false when it is none of the trace. */
 export function readTraceLine(draft: TraceDraft, text: string): boolean {
   if (text.startsWith('Average on ')) {
-    readAverage(draft, text);
+    readAverage(draft.averages, text);
     return true;
   }
   const warmUp = WARM_UP.exec(text);
@@ -54,11 +42,11 @@ export function readTraceLine(draft: TraceDraft, text: string): boolean {
   }
   const omitted = OMITTED.exec(text);
   if (omitted === null) return false;
-  draft.omittedQueries = Number(omitted[1]);
+  draft.averages.omittedQueries = Number(omitted[1]);
   return true;
 }
 
-function readAverage(draft: TraceDraft, text: string): void {
+function readAverage(draft: TraceDraft['averages'], text: string): void {
   const match = AVERAGE.exec(text);
   if (match === null || draft.gpuMs.length >= MAX_GROUPS) return;
   draft.groupSize = Number(match[1]);
@@ -67,8 +55,6 @@ function readAverage(draft: TraceDraft, text: string): void {
   if (match[4] !== undefined) draft.enqueueMs.push(parseStreamNumber(match[4]));
 }
 
-export function finishTrace(draft: TraceDraft): TraceAverages | null {
-  if (draft.gpuMs.length === 0) return null;
-  const { groupSize, gpuMs, hostMs, enqueueMs, omittedQueries } = draft;
-  return { groupSize, gpuMs, hostMs, enqueueMs, omittedQueries };
+export function finishTrace({ averages }: TraceDraft): TraceAverages | null {
+  return averages.gpuMs.length === 0 ? null : averages;
 }

@@ -7,6 +7,7 @@ import { inTemporaryFolder, temporaryFolderProblem } from '../../process/tempora
 import { printable } from '../../text/printable.ts';
 import { compareTensorrtVersions, parseTensorrtVersion, type TensorrtVersion } from '../../text/version.ts';
 import { missingLibrary, missingLibraryText } from '../failures.ts';
+import { versionInMarkers } from '../log/marker.ts';
 import type { TrtexecProgram } from './trtexec-program.ts';
 
 interface ProbedTrtexec {
@@ -15,59 +16,50 @@ interface ProbedTrtexec {
   readonly flags: ReadonlySet<string>;
 }
 
-const PROBE_TIMEOUT_MS = 60_000;
+const TIMEOUT_MS = 60_000;
+
+/** Asks trtexec something that needs no GPU, and reads what it printed. */
+function ask<Value>(
+  program: TrtexecProgram,
+  spawn: Spawn,
+  signal: AbortSignal,
+  args: readonly string[],
+  read: (printed: { startProblem: string | null; stdout: string; stderr: string; folder: string }) => Value,
+): Promise<Value> {
+  return inTemporaryFolder('probe', async (folder) => {
+    const { file, env, prefixArgs } = program;
+    const [stdoutPath, stderrPath] = [join(folder, 'stdout.log'), join(folder, 'stderr.log')];
+    const invocation = { file, env, cwd: folder, stdoutPath, stderrPath, timeoutMs: TIMEOUT_MS };
+    const { startProblem } = await spawn({ ...invocation, args: [...prefixArgs, ...args] }, signal, () => {});
+    signal.throwIfAborted();
+    const text = (path: string): string => (startProblem === null ? readFileSync(path, 'utf8') : '');
+    return read({ startProblem, stdout: text(stdoutPath), stderr: text(stderrPath), folder });
+  });
+}
 
 /**
  * Asks trtexec for its help: the marker above it has the version. No GPU is touched.
  * @throws EnvironmentLackingError when it cannot be started or is no trtexec
  */
-export async function probeTrtexec(
-  program: TrtexecProgram,
-  spawn: Spawn,
-  signal: AbortSignal,
-  readVersion: (help: string) => TensorrtVersion | null,
-): Promise<ProbedTrtexec> {
-  return inTemporaryFolder('probe', async (folder) => {
-    const stdoutPath = join(folder, 'stdout.log');
-    const stderrPath = join(folder, 'stderr.log');
-    const result = await spawn(
-      {
-        file: program.file,
-        args: [...program.prefixArgs, '--help'],
-        cwd: folder,
-        env: program.env,
-        stdoutPath,
-        stderrPath,
-        timeoutMs: PROBE_TIMEOUT_MS,
-      },
-      signal,
-      () => {},
+export async function probeTrtexec(program: TrtexecProgram, spawn: Spawn, signal: AbortSignal): Promise<ProbedTrtexec> {
+  const name = printable(program.shownAs);
+  return ask(program, spawn, signal, ['--help'], ({ startProblem, stdout, stderr, folder }) => {
+    if (startProblem !== null) throw new EnvironmentLackingError(`${name}: ${startProblem}`);
+    const version = versionInMarkers(stdout);
+    if (version !== null) return { version, flags: new Set(stdout.match(/--[A-Za-z]\w*/g)) };
+    // What it printed was cut off: that says nothing of it.
+    const noRoom = fullDisk(folder) !== null ? temporaryFolderProblem('ENOSPC') : null;
+    if (noRoom !== null) throw new EnvironmentLackingError(noRoom);
+    const said = stderr.trim().split('\n').at(-1) ?? '';
+    const last = said === '' ? '' : `; it said: ${printable(said).slice(0, 200)}`;
+    const library = missingLibrary([{ stream: 'stderr', line: 0, text: said }]);
+    throw new EnvironmentLackingError(
+      library === null
+        ? `${name} --help shows no TensorRT version of 8.0 or newer: is it trtexec?${last}`
+        : `${name}: ${printable(missingLibraryText(library))}`,
     );
-    signal.throwIfAborted();
-    if (result.startProblem !== null) {
-      throw new EnvironmentLackingError(`${printable(program.shownAs)}: ${result.startProblem}`);
-    }
-    const text = readFileSync(stdoutPath, 'utf8');
-    const version = readVersion(text);
-    if (version === null) {
-      // What it printed was cut off: that says nothing of it.
-      const noRoom = fullDisk(folder) !== null ? temporaryFolderProblem('ENOSPC') : null;
-      if (noRoom !== null) throw new EnvironmentLackingError(noRoom);
-      const said = readFileSync(stderrPath, 'utf8').trim().split('\n').at(-1) ?? '';
-      const last = said === '' ? '' : `; it said: ${printable(said).slice(0, 200)}`;
-      const library = missingLibrary([{ stream: 'stderr', line: 0, text: said }]);
-      if (library !== null) {
-        throw new EnvironmentLackingError(`${printable(program.shownAs)}: ${printable(missingLibraryText(library))}`);
-      }
-      throw new EnvironmentLackingError(
-        `${printable(program.shownAs)} --help shows no TensorRT version of 8.0 or newer: is it trtexec?${last}`,
-      );
-    }
-    return { version, flags: new Set(text.match(/--[A-Za-z]\w*/g)) };
   });
 }
-
-const TIMEOUT_MS = 60_000;
 
 const CREATED_WITH = /Plan was created with TensorRT version (\d+(?:\.\d+)+)/;
 
@@ -81,26 +73,8 @@ export async function askPlanVersion(
   signal: AbortSignal,
   enginePath: string,
 ): Promise<string | null> {
-  return inTemporaryFolder('probe', async (folder) => {
-    const stdoutPath = join(folder, 'stdout.log');
-    const args = [...program.prefixArgs, `--loadEngine=${enginePath}`, '--getPlanVersionOnly'];
-    const result = await spawn(
-      {
-        file: program.file,
-        args,
-        cwd: folder,
-        env: program.env,
-        stdoutPath,
-        stderrPath: join(folder, 'stderr.log'),
-        timeoutMs: TIMEOUT_MS,
-      },
-      signal,
-      () => {},
-    );
-    signal.throwIfAborted();
-    if (result.startProblem !== null) return null;
-    return CREATED_WITH.exec(readFileSync(stdoutPath, 'utf8'))?.[1] ?? null;
-  });
+  const args = [`--loadEngine=${enginePath}`, '--getPlanVersionOnly'];
+  return ask(program, spawn, signal, args, ({ stdout }) => CREATED_WITH.exec(stdout)?.[1] ?? null);
 }
 
 /**

@@ -45,7 +45,6 @@ interface Asked {
   readonly cwd: string;
   readonly signal: AbortSignal;
   readonly timeoutMs: number;
-  readonly readVersion: (help: string) => TensorrtVersion | null;
 }
 
 export interface TrtexecFindings {
@@ -79,12 +78,12 @@ export async function trtexecFacts(asked: Asked): Promise<TrtexecFindings> {
 
 type Help = Extract<TrtexecFacts, { kind: 'found' }>['help'];
 
-async function helpOf(path: string, { env, signal, timeoutMs, readVersion }: Asked): Promise<Help> {
+async function helpOf(path: string, { env, signal, timeoutMs }: Asked): Promise<Help> {
   const program = { file: path, prefixArgs: [], env, shownAs: path, provenance: 'measured' as const, recordings: null };
   const inTime = AbortSignal.timeout(timeoutMs);
   try {
     const both = AbortSignal.any([signal, inTime]);
-    const { version } = await probeTrtexec(program, spawnProcess, both, readVersion);
+    const { version } = await probeTrtexec(program, spawnProcess, both);
     return { kind: 'version', version };
   } catch (error) {
     signal.throwIfAborted();

@@ -4,7 +4,8 @@ import { brotliDecompressSync, gunzipSync, zstdDecompressSync } from 'node:zlib'
 
 import { isTelemetryName } from '../../artefacts/read/read-telemetry.ts';
 import { isRecord } from '../../text/unknown-values.ts';
-import { flagsOf, meaningOf } from './meaning.ts';
+import { flagsOf } from '../flags/flag-table.ts';
+import { meaningOf } from './meaning.ts';
 import { findRecordings, readRecordingSet, type Recording, type RecordingSet } from './recording-set.ts';
 
 export interface ReplaySettings {

@@ -1,4 +1,5 @@
 import { basename } from 'node:path';
+import { flagsOf } from '../flags/flag-table.ts';
 
 /** What a trtexec command line asks for, without paths and without how long and where to: the words of 10.x. */
 export type Meaning = BuildMeaning | RunMeaning;
@@ -52,15 +53,6 @@ const IRRELEVANT = new Set([
   '--useSpinWait',
   '--infStreams',
 ]);
-
-export function flagsOf(args: readonly string[]): Map<string, string> {
-  return new Map(
-    args.map((arg) => {
-      const equals = arg.indexOf('=');
-      return equals === -1 ? [arg, ''] : [arg.slice(0, equals), arg.slice(equals + 1)];
-    }),
-  );
-}
 
 /** Null for a command line that neither builds nor loads, such as `--help`. */
 export function meaningOf(args: readonly string[]): Meaning | null {
