@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { toDotPath } from 'zod/v4/core';
 
 import type { Shapes } from '../records/cell.ts';
 import type { CellHarness, HarnessResult } from '../records/harness.ts';
@@ -142,7 +143,7 @@ export function defineDriver<Settings extends z.ZodObject>(parts: DriverParts<Se
       checked(
         stated,
         (settings) => read(settings, left),
-        (path, problem) => faulty(`settings of ${kind}: ${z.core.toDotPath(path)}: ${problem}`),
+        (path, problem) => faulty(`settings of ${kind}: ${toDotPath(path)}: ${problem}`),
       ),
   };
 }

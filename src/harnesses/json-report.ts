@@ -1,5 +1,5 @@
 import type * as z from 'zod';
-import { core } from 'zod';
+import { toDotPath } from 'zod/v4/core';
 import { faulty, type HarnessFiles } from './driver.ts';
 
 type Checked<Data> = { readonly kind: 'read'; readonly data: Data } | ReturnType<typeof faulty>;
@@ -27,7 +27,7 @@ export function checkReport<Data>(schema: z.ZodType<Data>, value: unknown, name:
   const checked = schema.safeParse(value, { reportInput: true });
   if (checked.success) return { kind: 'read', data: checked.data };
   const [issue] = checked.error.issues;
-  const field = core.toDotPath(issue?.path ?? []);
+  const field = toDotPath(issue?.path ?? []);
   const what = issue?.input === undefined ? `no field ${field}` : `${field}: ${issue.message}`;
   return faulty(`${name}: ${what}: ${doubt}`);
 }

@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { toDotPath } from 'zod/v4/core';
 import type { HarnessResult, Method } from '../../records/harness.ts';
 import type { TimeStatistics } from '../../records/measurement.ts';
 import { quantileSorted } from '../../statistics/quantile.ts';
@@ -49,7 +50,7 @@ function readResults(text: string, how: MeasuredHow): RunnerResult[] | string | 
     const [issue] = error.issues;
     return issue?.path.length === 0 || issue?.path[0] !== 'lst' || issue.path.length === 1
       ? null
-      : `${z.core.toDotPath(issue.path)}: ${issue.message}`;
+      : `${toDotPath(issue.path)}: ${issue.message}`;
   }
   return data.lst.map(([runner, iterations]) => ({
     runner,
