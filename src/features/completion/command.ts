@@ -1,7 +1,6 @@
 import { join } from 'node:path';
 
 import { Option } from '@commander-js/extra-typings';
-import { commandTree } from '../../cli/command-tree.ts';
 import { defineCommand } from '../../cli/define-command.ts';
 import { packageFolder } from '../../cli/store-location.ts';
 import { isOneOf } from '../../text/unknown-values.ts';
@@ -25,7 +24,7 @@ export const completionCommand = defineCommand({
   run: async ([shell, words], { complete }, io, program) => {
     const completion = await import('./completion.ts');
     if (complete === true && isOneOf(SHELLS, shell)) {
-      return completion.complete(commandTree(program), shell, words, io);
+      return completion.complete(program, shell, words, io);
     }
     return completion.completion(shell, [process.execPath, join(packageFolder(), 'bin', 'bench.js')], io);
   },

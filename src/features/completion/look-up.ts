@@ -9,7 +9,8 @@ import { allCells } from '../../store/cells.ts';
 import { findingNames, peekIntoStore, storedBranches } from '../../store/sweeps/completion-names.ts';
 import { listSweeps } from '../../store/sweeps/find-sweeps.ts';
 import type { StoreDatabase } from '../../store/file/open.ts';
-import type { CommandInfo } from '../../cli/command-tree.ts';
+import type { CommandUnknownOpts } from '@commander-js/extra-typings';
+import { outputsOf } from '../../cli/define-command.ts';
 import type { Io } from '../../cli/io.ts';
 import { packageFolder, storePath } from '../../cli/store-location.ts';
 import type { ValueKind, Candidate } from './wanted.ts';
@@ -25,7 +26,7 @@ export async function lookUp(
   kind: ValueKind,
   typed: string,
   db: string | undefined,
-  { outputs }: Pick<CommandInfo, 'outputs'>,
+  program: CommandUnknownOpts,
   io: Io,
 ): Promise<readonly Candidate[]> {
   const stored = (read: (store: StoreDatabase) => Candidate[]): Candidate[] =>
@@ -50,7 +51,7 @@ export async function lookUp(
     case 'recording':
       return folders(join(packageFolder(), 'recordings'));
     case 'schema':
-      return ['matrix', ...outputs].map((value) => ({ value, meaning: '' }));
+      return ['matrix', ...Object.keys(outputsOf(program))].map((value) => ({ value, meaning: '' }));
     case 'topic':
       return [...GENERAL_TOPICS, ...metricTopics()].map(({ description, name }) => ({
         value: name,

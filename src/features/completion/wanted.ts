@@ -1,4 +1,6 @@
-import type { CommandInfo, OptionInfo } from '../../cli/command-tree.ts';
+import type { CommandUnknownOpts, Option } from '@commander-js/extra-typings';
+
+import { commandsOf, optionName, optionsOf } from '../../cli/command-tree.ts';
 
 interface Wanted {
   /** Values that the commands themselves know, with what they mean. */
@@ -20,22 +22,25 @@ export interface Candidate {
  * @param words those before the cursor, without the program's name
  * @param current the word at the cursor, as far as it is typed
  */
-export function wantedAfter(program: CommandInfo, words: readonly string[], current: string): Wanted {
+export function wantedAfter(program: CommandUnknownOpts, words: readonly string[], current: string): Wanted {
   const place = walk(program, words);
   const nothing = { fixed: [], kinds: [], prefix: '', db: place.db };
   const [, name, assigned] = /^(--[^=]+)=(.*)$/s.exec(current) ?? [];
   if (place.isPast) return { ...nothing, ...argumentValues(place, program) };
   if (name !== undefined && assigned !== undefined) {
-    const option = place.command.options.find((each) => each.name === name);
+    const option = optionsOf(place.command).find((each) => optionName(each) === name);
     return option === undefined ? nothing : { ...nothing, ...optionValues(option), prefix: `${name}=` };
   }
   if (place.open !== null && !(current.startsWith('-') && place.isFilled)) {
     const values = optionValues(place.open);
-    const isNeeded = place.open.takesValue === 'yes' && !place.isFilled;
+    const isNeeded = place.open.required && !place.isFilled;
     if (isNeeded || values.fixed.length + values.kinds.length > 0) return { ...nothing, ...values };
   }
   if (current.startsWith('-')) {
-    const fixed = place.command.options.map(({ description, name: value }) => ({ value, meaning: description }));
+    const fixed = optionsOf(place.command).map((option) => ({
+      value: optionName(option),
+      meaning: option.description,
+    }));
     return { ...nothing, fixed };
   }
   const { fixed, kinds } = argumentValues(place, program);
@@ -43,70 +48,76 @@ export function wantedAfter(program: CommandInfo, words: readonly string[], curr
 }
 
 interface Place {
-  readonly command: CommandInfo;
+  readonly command: CommandUnknownOpts;
+  /** Its words, behind the name of the program. */
+  readonly path: readonly string[];
   /** Arguments that stand there already. */
   readonly given: number;
   /** The option of which a value may come next. */
-  readonly open: OptionInfo | null;
+  readonly open: Option | null;
   readonly isFilled: boolean;
   /** Behind `--` all are arguments. */
   readonly isPast: boolean;
   readonly db: string | undefined;
 }
 
-function walk(program: CommandInfo, words: readonly string[]): Place {
+function walk(program: CommandUnknownOpts, words: readonly string[]): Place {
   let command = program;
+  const path: string[] = [];
   let given = 0;
-  let open: OptionInfo | null = null;
+  let open: Option | null = null;
   let isFilled = false;
   let isPast = false;
   let db: string | undefined;
   for (const word of words) {
-    const inner: CommandInfo | undefined =
-      given === 0 && !isPast ? command.commands.find(({ name }) => name === word) : undefined;
+    const inner: CommandUnknownOpts | undefined =
+      given === 0 && !isPast ? commandsOf(command).find((each) => each.name() === word) : undefined;
     if (isPast) given += 1;
     else if (word === '--') isPast = true;
     else if (word.startsWith('-') && word !== '-') {
       const [name = '', value] = word.split('=', 2);
       if (name === '--db') db = value;
-      const option = command.options.find((each) => each.name === name);
-      open = option === undefined || option.takesValue === 'no' || word.includes('=') ? null : option;
+      const option = optionsOf(command).find((each) => optionName(each) === name);
+      open = option === undefined || !(option.required || option.optional) || word.includes('=') ? null : option;
       isFilled = false;
-    } else if (open !== null && (!isFilled || open.isVariadic)) {
-      if (open.name === '--db') db = word;
+    } else if (open !== null && (!isFilled || open.variadic)) {
+      if (optionName(open) === '--db') db = word;
       isFilled = true;
-      if (!open.isVariadic) open = null;
+      if (!open.variadic) open = null;
     } else if (inner !== undefined) {
       command = inner;
+      path.push(word);
       open = null;
     } else {
       given += 1;
       open = null;
     }
   }
-  return { command, given, open, isFilled, isPast, db };
+  return { command, path, given, open, isFilled, isPast, db };
 }
 
 type Values = Pick<Wanted, 'fixed' | 'kinds'>;
 
-function optionValues({ choices, name }: OptionInfo): Values {
-  return { fixed: choices.map((value) => ({ value, meaning: '' })), kinds: VALUES_OF_OPTIONS[name] ?? [] };
+function optionValues(option: Option): Values {
+  return { fixed: statedValues(option.argChoices), kinds: VALUES_OF_OPTIONS[optionName(option)] ?? [] };
 }
 
-function argumentValues({ command, given }: Place, program: CommandInfo): Values {
-  const last = command.arguments.at(-1);
-  const argument = command.arguments[given] ?? (last?.isVariadic === true ? last : undefined);
+function statedValues(choices: readonly string[] = []): Candidate[] {
+  return choices.map((value) => ({ value, meaning: '' }));
+}
+
+function argumentValues({ command, given, path }: Place, program: CommandUnknownOpts): Values {
+  const last = command.registeredArguments.at(-1);
+  const argument = command.registeredArguments[given] ?? (last?.variadic === true ? last : undefined);
   if (argument === undefined) return { fixed: [], kinds: [] };
-  const words = command.path.slice(program.path.length + 1);
-  const { name, choices } = argument;
-  const kinds = VALUES_OF_ARGUMENTS[`${words} ${name}`] ?? VALUES_OF_ARGUMENTS[name] ?? [];
+  const name = argument.name();
+  const kinds = VALUES_OF_ARGUMENTS[[...path, name].join(' ')] ?? VALUES_OF_ARGUMENTS[name] ?? [];
   const commands = kinds.includes('topic') && given === 0 ? commandNames(program) : [];
-  const stated = choices.map((value) => ({ value, meaning: '' }));
-  return { fixed: [...commands, ...stated], kinds };
+  return { fixed: [...commands, ...statedValues(argument.argChoices)], kinds };
 }
 
-function commandNames({ commands }: CommandInfo): Candidate[] {
-  return commands.map(({ description, name }) => ({ value: name, meaning: description }));
+function commandNames(command: CommandUnknownOpts): Candidate[] {
+  return commandsOf(command).map((each) => ({ value: each.name(), meaning: each.description() }));
 }
 
 const VALUE_KINDS = [

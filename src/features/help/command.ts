@@ -1,4 +1,4 @@
-import { commandNamed, commandTree, helpText } from '../../cli/command-tree.ts';
+import { commandNamed, helpText } from '../../cli/command-tree.ts';
 import { defineCommand } from '../../cli/define-command.ts';
 import { EXIT_CODES } from '../../exit-codes.ts';
 
@@ -17,7 +17,7 @@ export const helpCommand = defineCommand({
     const command = commandNamed(program, topic);
     if (command === null) {
       const text = topic.length === 0 ? undefined : topic.join(' ');
-      return (await import('./help.ts')).help(text, commandTree(program), io);
+      return (await import('./help.ts')).help(text, program, io);
     }
     io.out(helpText(command));
     return EXIT_CODES.fine;

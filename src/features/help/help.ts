@@ -1,4 +1,6 @@
-import type { CommandInfo } from '../../cli/command-tree.ts';
+import type { CommandUnknownOpts } from '@commander-js/extra-typings';
+
+import { commandsOf } from '../../cli/command-tree.ts';
 import { UsageError } from '../../errors.ts';
 import { EXIT_CODES, type ExitCode } from '../../exit-codes.ts';
 import { printable } from '../../text/printable.ts';
@@ -8,9 +10,9 @@ import { exitCodesPage, metricPage, metricsPage, overviewPage, wordsPage, GENERA
 import { type Io, printLines } from '../../cli/io.ts';
 
 /** `bench help [TOPIC]`, for what is no command. */
-export async function help(topic: string | undefined, tree: CommandInfo, io: Io): Promise<ExitCode> {
+export async function help(topic: string | undefined, program: CommandUnknownOpts, io: Io): Promise<ExitCode> {
   const number = numberNamed(topic ?? '');
-  if (topic === undefined) printLines(io, overviewPage(tree, io.look));
+  if (topic === undefined) printLines(io, overviewPage(program, io.look));
   else if (topic === 'words') printLines(io, wordsPage(io.look));
   else if (topic === 'metrics') printLines(io, metricsPage(io.look));
   else if (topic === 'exit-codes') printLines(io, exitCodesPage(io.look));
@@ -18,7 +20,7 @@ export async function help(topic: string | undefined, tree: CommandInfo, io: Io)
   else if (number !== undefined) printLines(io, metricPage(number, io.look));
   else {
     const known = [
-      ...tree.commands.map(({ name }) => name),
+      ...commandsOf(program).map((command) => command.name()),
       ...GENERAL_TOPICS.map(({ name }) => name),
       ...EXPLAINED_NUMBERS,
     ];

@@ -1,4 +1,6 @@
-import type { CommandInfo } from '../../cli/command-tree.ts';
+import type { CommandUnknownOpts } from '@commander-js/extra-typings';
+
+import { commandsOf } from '../../cli/command-tree.ts';
 import { EXIT_CODES, type ExitCode } from '../../exit-codes.ts';
 import type { Look } from '../../terminal/look.ts';
 import { padEnd, textWidth, wrapWords } from '../../terminal/text-width.ts';
@@ -46,15 +48,15 @@ export function metricPage(id: ExplainedNumber, look: Look): string[] {
   ];
 }
 
-export function overviewPage(program: CommandInfo, look: Look): string[] {
-  const groups = Map.groupBy(program.commands, ({ group }) => group);
+export function overviewPage(program: CommandUnknownOpts, look: Look): string[] {
+  const groups = Map.groupBy(commandsOf(program), (command) => command.helpGroup().replace(/:$/, ''));
   const topics = GENERAL_TOPICS.map((each): [string, string] => [each.name, each.description]);
   const numbers = metricTopics().map(({ name }) => name);
   return [
     ...[...groups].flatMap(([group, commands]) => [
       look.style.strong(group),
       ...definitions(
-        commands.map(({ name, description }) => [name, description]),
+        commands.map((command) => [command.name(), command.description()]),
         look,
         '  ',
       ),
