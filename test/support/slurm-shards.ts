@@ -112,7 +112,7 @@ async function finishOne(folder: RunFolder, plan: RunPlan, shard: Shard, hasSamp
     writeRun(run, RECORDED_RUN, { role: 'timed', repeat: 1, cell, omitted: hasSamples ? [] : [SAMPLES] });
     if (!hasSamples) rmSync(join(run, `${SAMPLES}.br`));
   }
-  await finishShard(folder, sweepId, attempt);
+  await finishShard(plan, attempt);
 }
 
 function writeRun(target: string, recorded: string, about: Partial<RunManifest>): void {

@@ -114,10 +114,6 @@ export function readState(folder: string, bisectId: string): BisectState | null 
   return readJson(join(folder, bisectId, STATE_FILE), stateSchema);
 }
 
-async function saveState(folder: string, state: BisectState): Promise<void> {
-  await writeAtomically(join(folder, state.bisectId, STATE_FILE), `${JSON.stringify(state, null, 1)}\n`);
-}
-
 /** The newest bisection of this store that did not come to its end. */
 export function newestUnfinished(folder: string): BisectState | null {
   if (!existsSync(folder)) return null;
@@ -171,7 +167,7 @@ export async function inSession<Result>(
   let state = first;
   const save = async (change: Partial<BisectState>): Promise<void> => {
     state = { ...state, ...change };
-    await saveState(all, state);
+    await writeAtomically(join(all, state.bisectId, STATE_FILE), `${JSON.stringify(state, null, 1)}\n`);
   };
   const begun = async (): Promise<Result> => {
     await save({});

@@ -11,8 +11,8 @@ import { type Io, printResult } from '../../cli/io.ts';
 
 /** `bench slurm cancel RUN`: ends the tasks of a run that are queued or running. What is done stays. */
 export async function cancel(path: string, options: { readonly json?: true }, io: Io): Promise<ExitCode> {
-  const folder = new RunFolder(resolve(io.cwd, path));
-  const plan = await folder.readPlan();
+  const plan = await new RunFolder(resolve(io.cwd, path)).readPlan();
+  const { folder } = plan;
   const client = new SlurmClient(io.env, io.signal);
   const entries = readJobs(folder);
   const done = await finishedShards(folder);

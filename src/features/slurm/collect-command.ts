@@ -31,15 +31,14 @@ import { follow, pendingLine } from './follow.ts';
 
 /** `bench slurm collect RUN`: imports the runs of finished shards into the store. Safe to repeat. */
 export async function collect(path: string, options: CollectOptions, io: Io): Promise<ExitCode> {
-  const folder = new RunFolder(resolve(io.cwd, path));
-  const plan = await folder.readPlan();
-  const watch = new ShardWatch(folder, plan, options, io);
-  if (options.wait === true) await followOrLeave(watch, plan, folder.path, options, io);
+  const plan = await new RunFolder(resolve(io.cwd, path)).readPlan();
+  const watch = new ShardWatch(plan, options, io);
+  if (options.wait === true) await followOrLeave(watch, plan, options, io);
   const store = openStore(storeOf(plan, options, io), migrationsFolder());
   const work = async (): Promise<ExitCode> => {
     const unlock = await lockCollector(store, plan);
     try {
-      return await collectInto(store, folder, plan, watch, options, io);
+      return await collectInto(store, plan, watch, options, io);
     } finally {
       unlock();
     }
@@ -49,8 +48,7 @@ export async function collect(path: string, options: CollectOptions, io: Io): Pr
 
 async function followOrLeave(
   watch: ShardWatch,
-  { shards }: RunPlan,
-  path: string,
+  { folder, shards }: RunPlan,
   { maxPending, poll }: CollectOptions,
   io: Io,
 ): Promise<void> {
@@ -58,7 +56,7 @@ async function followOrLeave(
     await follow(watch, { shards: shards.length, pollS: poll, maxPendingS: maxPending }, io);
   } catch (error) {
     if (!io.signal.aborted) throw error;
-    const run = shellQuote(path);
+    const run = shellQuote(folder.path);
     throw new InterruptedError(
       `no longer followed; the jobs go on: \`bench slurm collect ${run} --wait\` follows them again, \`bench slurm cancel ${run}\` ends them`,
       { cause: error },
@@ -87,14 +85,13 @@ async function lockCollector(store: OpenStore, { sweep }: RunPlan): Promise<() =
 
 async function collectInto(
   store: OpenStore,
-  folder: RunFolder,
   plan: RunPlan,
   watch: ShardWatch,
   options: CollectOptions,
   io: Io,
 ): Promise<ExitCode> {
   const context = { db: store.db, writer: new RunWriter(store.db), artefactsFolder: artefactsFolderOf(store.path) };
-  const first = await collectShards(folder, plan, context, io);
+  const first = await collectShards(plan, context, io);
   watch.addDone(first.shards);
   const rounds = [first];
   let statuses = await watch.look();
@@ -105,7 +102,7 @@ async function collectInto(
     statuses = await watch.look();
   }
   if (statuses.filter(({ state }) => state === 'done').length > first.shards.size) {
-    rounds.push(await collectShards(folder, plan, context, io));
+    rounds.push(await collectShards(plan, context, io));
   }
   const cellRuns = cellRunsOf(store.db, [plan.sweep.sweepId]);
   statuses = withStoredBefore(statuses, plan, (runId) => context.writer.hasRun(runId));
@@ -117,7 +114,7 @@ async function collectInto(
   const report: CollectOutput = {
     schemaVersion: 1,
     sweepId: plan.sweep.sweepId,
-    runFolder: folder.path,
+    runFolder: plan.folder.path,
     isFinished: findSweep(store.db, plan.sweep.sweepId)?.state === 'finished',
     stored: rounds.reduce((sum, round) => sum + round.stored, 0),
     alreadyStored: first.alreadyStored,

@@ -8,7 +8,7 @@ import type { StoreDatabase } from '../../store/file/open.ts';
 import { runFoldersOf } from '../../store/prune.ts';
 import type { RunWriter } from '../../store/runs/save-run.ts';
 import { findSweep, savePlannedCells } from '../../store/sweeps/sweeps.ts';
-import { finishedShards, type RunFolder, type RunPlan } from './run-folder.ts';
+import { finishedShards, type RunPlan } from './run-folder.ts';
 import { type RefusedShard, takeShard, type TakenShard } from './take-shard.ts';
 
 export interface CollectContext {
@@ -32,12 +32,7 @@ const READ_AHEAD = 8;
 const STORED_AT_ONCE = 64;
 
 /** Imports the runs of every finished shard that the store lacks, whole shards only. Safe to repeat. */
-export async function collectShards(
-  folder: RunFolder,
-  plan: RunPlan,
-  context: CollectContext,
-  io: Io,
-): Promise<Collected> {
+export async function collectShards(plan: RunPlan, context: CollectContext, io: Io): Promise<Collected> {
   const { artefactsFolder, db } = context;
   const onProgress = progressOf(io);
   await openCollectedSweep(plan, context);
@@ -48,13 +43,13 @@ export async function collectShards(
   const shards = new Set<number>();
   let [stored, alreadyStored, done] = [0, 0, 0];
   let latestEnd: string | null = null;
-  const waiting = [...(await finishedShards(folder))].toSorted((a, b) => a - b);
+  const waiting = [...(await finishedShards(plan.folder))].toSorted((a, b) => a - b);
   const all = waiting.length;
   const reading: Promise<TakenShard>[] = [];
   const readAhead = (): void => {
     const shard = waiting.shift();
     if (shard === undefined) return;
-    const taken = takeShard(folder, plan, shard, artefactsFolder, storedBefore);
+    const taken = takeShard(plan, shard, artefactsFolder, storedBefore);
     // An error is thrown when its turn comes.
     taken.catch(() => {});
     reading.push(taken);

@@ -17,15 +17,14 @@ import { submitText } from './text.ts';
 
 /** `bench slurm resume RUN`: submits the shards that are not done and not at work once more, into the same folder. */
 export async function resumeRun(path: string, options: ResumeOptions, io: Io): Promise<ExitCode> {
-  const folder = new RunFolder(resolve(io.cwd, path));
-  const plan = await folder.readPlan();
+  const plan = await new RunFolder(resolve(io.cwd, path)).readPlan();
   const settings = settingsOf(plan.settings, options, io);
   const refused = new Set<number>();
-  for (const { shard, problem } of await removeRefused(folder, plan, io.now())) {
+  for (const { shard, problem } of await removeRefused(plan, io.now())) {
     refused.add(shard);
     io.err(`note: shard ${shard}: ${printable(problem)}; it is measured again\n`);
   }
-  const statuses = await new ShardWatch(folder, plan, options, io).look();
+  const statuses = await new ShardWatch(plan, options, io).look();
   if (statuses.some(({ reason, state }) => state === 'running' && /no answer/.test(reason))) {
     throw new EnvironmentLackingError(
       'Slurm gives no answer: which shards are at work is not known; try again when `scontrol ping` says UP',
@@ -40,9 +39,9 @@ export async function resumeRun(path: string, options: ResumeOptions, io: Io): P
     return options.wait === true ? collect(path, options, io) : EXIT_CODES.fine;
   }
   const client = new SlurmClient(io.env, io.signal);
-  const submission = await submitShards(folder, plan, settings, again, client, io);
+  const submission = await submitShards(plan, settings, again, client, io);
   if (options.wait === true) return collect(path, options, io);
-  const report = submitOutput(plan, folder, submission, null, again);
+  const report = submitOutput(plan, submission, null, again);
   printResult(io, options, report, () => submitText(report, plan.shards));
   return submission.left.length === 0 ? EXIT_CODES.fine : EXIT_CODES.incomplete;
 }

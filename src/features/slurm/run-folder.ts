@@ -21,6 +21,7 @@ const RUN_PLAN_VERSION = 2;
 
 /** `plan.json`: all that a task needs. Written before anything is submitted, never changed. */
 export interface RunPlan {
+  readonly folder: RunFolder;
   readonly sweep: Sweep;
   readonly stored: StoredPlan;
   readonly shards: readonly Shard[];
@@ -86,7 +87,7 @@ export class RunFolder {
     return join(this.path, 'log', `${task}.out`);
   }
 
-  async create(plan: Omit<RunPlan, 'sha256'>): Promise<void> {
+  async create(plan: Omit<RunPlan, 'folder' | 'sha256'>): Promise<void> {
     // Slurm makes no folder for a log: without it a task fails before it begins, and says nothing.
     for (const name of ['shards', 'attempts', 'log']) await mkdir(join(this.path, name), { recursive: true });
     await writeFile(join(this.path, '.gitignore'), '*\n');
@@ -104,7 +105,7 @@ export class RunFolder {
       const { schemaVersion: _, stored: storedText, ...parsed } = runPlanSchema.parse(JSON.parse(text));
       const stored = readStoredPlan(JSON.stringify(storedText));
       if (stored === null) throw new Error('no plan of this version');
-      return { ...parsed, stored, sha256: createHash('sha256').update(text).digest('hex') };
+      return { ...parsed, folder: this, stored, sha256: createHash('sha256').update(text).digest('hex') };
     } catch (error) {
       throw new UsageError(`${printable(this.planPath)}: is damaged, or was written by another version of bench`, {
         cause: error,

@@ -80,13 +80,12 @@ export async function runOnSlurm(path: string, options: SlurmRunOptions, io: Io)
     };
     await folder.create({ sweep, stored, shards, settings, storePath: store.path });
     const runPlan = await folder.readPlan();
-    const submission = await submitAll(folder, runPlan, client, io);
+    const submission = await submitAll(runPlan, client, io);
     const artefactsFolder = artefactsFolderOf(store.path);
     await makeOwnFolder(artefactsFolder);
     await saveNewSweep(runPlan, { artefactsFolder, db: store.db, writer: new RunWriter(store.db) });
-    const collector =
-      options.collectJob === true ? await collectAsJob(folder, runPlan, submission, store, client, io) : null;
-    const report = submitOutput(runPlan, folder, submission, collector);
+    const collector = options.collectJob === true ? await collectAsJob(runPlan, submission, store, client, io) : null;
+    const report = submitOutput(runPlan, submission, collector);
     if (options.wait !== true) {
       printResult(io, options, report, () => submitText(report, shards));
       return submission.left.length === 0 ? EXIT_CODES.fine : EXIT_CODES.incomplete;
@@ -164,27 +163,26 @@ function runFolderFor(stated: string | undefined, store: OpenStore, { sweepId }:
   return new RunFolder(path);
 }
 
-async function submitAll(folder: RunFolder, plan: RunPlan, client: SlurmClient, io: Io): Promise<Submission> {
+async function submitAll(plan: RunPlan, client: SlurmClient, io: Io): Promise<Submission> {
   const all = plan.shards.map(({ index }) => index);
   try {
-    return await submitShards(folder, plan, plan.settings, all, client, io);
+    return await submitShards(plan, plan.settings, all, client, io);
   } catch (error) {
     // Slurm has nothing of it: as if it had never been asked.
-    await rm(folder.path, { recursive: true, force: true });
+    await rm(plan.folder.path, { recursive: true, force: true });
     throw error;
   }
 }
 
 async function collectAsJob(
-  folder: RunFolder,
   plan: RunPlan,
   { jobs }: Submission,
   store: OpenStore,
   client: SlurmClient,
   io: Io,
 ): Promise<{ readonly jobId: string; readonly cluster: string | null }> {
-  const command = [...benchProgram(), 'slurm', 'collect', folder.path, '--db', store.path];
-  return submitCollector(folder, plan, plan.settings, jobs, command, client, io);
+  const command = [...benchProgram(), 'slurm', 'collect', plan.folder.path, '--db', store.path];
+  return submitCollector(plan, jobs, command, client, io);
 }
 
 const ONLY_SLURM = ['slurmProfile', 'slurm', 'runDir', 'wait', 'collectJob'] as const;

@@ -55,8 +55,8 @@ export class ShardWatch {
   private readonly noted = new Set<string>();
 
   /** @param lostAfter a shard that Slurm has not listed for so many seconds is lost */
-  constructor(folder: RunFolder, plan: RunPlan, { lostAfter }: { readonly lostAfter: number }, io: Io) {
-    this.folder = folder;
+  constructor(plan: RunPlan, { lostAfter }: { readonly lostAfter: number }, io: Io) {
+    this.folder = plan.folder;
     this.plan = plan;
     this.client = new SlurmClient(io.env, io.signal);
     this.lostAfterS = lostAfter;

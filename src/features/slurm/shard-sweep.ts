@@ -6,7 +6,7 @@ import { comparedWith } from '../../matrix/plan/assign-gpus.ts';
 import type { Environment } from '../../records/environment.ts';
 import { type Plan, NO_TENSORRT } from '../../records/plan.ts';
 import { runIdOf } from '../../run/measure-run.ts';
-import { readAttempts, type ShardAttempt, type RunFolder, type RunPlan } from './run-folder.ts';
+import { readAttempts, type ShardAttempt, type RunPlan } from './run-folder.ts';
 import { lstatSync, mkdirSync } from 'node:fs';
 import { copyFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -136,12 +136,11 @@ function nodeCache(stated: string | null, otherwise: string): string {
  * @returns the number of runs
  */
 export async function takeUp(
-  folder: RunFolder,
+  { folder, sweep: { sweepId } }: RunPlan,
   own: ShardAttempt,
-  sweepId: string,
   part: Plan,
   environment: Partial<Environment>,
-  onNote: (text: string) => void,
+  io: Io,
 ): Promise<number> {
   const artefactsOf = (attempt: ShardAttempt): string =>
     sweepFolderOf(join(folder.attempt(attempt), 'artefacts'), sweepId);
@@ -159,7 +158,7 @@ export async function takeUp(
       copyRunFolder(path, join(artefactsOf(own), manifest.runId ?? ''));
     }
     if (kept.length === 0) continue;
-    onNote(`${kept.length} runs are taken over from an earlier attempt on ${earlier.node}`);
+    io.err(`${kept.length} runs are taken over from an earlier attempt on ${earlier.node}\n`);
     return kept.length;
   }
   return 0;

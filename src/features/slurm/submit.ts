@@ -12,7 +12,7 @@ import type { SubmitOutput } from './output.ts';
 import { recordJob, type SubmittedArray } from './jobs.ts';
 import { chunkShards, collectArgs, sbatchArgs } from '../../tools/slurm/sbatch-args.ts';
 import { type JobId, lastWords, parseJobId, refusalOf, type SlurmClient } from '../../tools/slurm/slurm-client.ts';
-import type { RunFolder, RunPlan } from './run-folder.ts';
+import type { RunPlan } from './run-folder.ts';
 
 /** Waits between tries, in seconds: Slurm gets five minutes to take a job, and no more. */
 const BACK_OFF_S = [2, 5, 10, 20, 40, 60, 60, 60, 43];
@@ -29,7 +29,6 @@ export interface Submission {
  * @throws UsageError when Slurm refuses the first of them for good
  */
 export async function submitShards(
-  folder: RunFolder,
   plan: RunPlan,
   settings: SlurmSettings,
   shards: readonly number[],
@@ -45,7 +44,7 @@ export async function submitShards(
     io.signal.throwIfAborted();
     const token = newToken();
     const argv = sbatchArgs(settings, {
-      runFolder: folder.path,
+      runFolder: plan.folder.path,
       name: `bench-${plan.sweep.matrix ?? 'sweep'}-${plan.sweep.sweepId.slice(0, 8)}`,
       token,
       chunk,
@@ -67,7 +66,7 @@ export async function submitShards(
       offset: chunk.offset,
       shards: [...chunk.shards],
     };
-    recordJob(folder, entry);
+    recordJob(plan.folder, entry);
     jobs.push(entry);
   }
   return { jobs, left: [], problem: null };
@@ -75,8 +74,7 @@ export async function submitShards(
 
 /** @param submitted the shards that were to be submitted; all of the run where it is not stated */
 export function submitOutput(
-  { sweep, shards }: RunPlan,
-  { path }: RunFolder,
+  { folder, sweep, shards }: RunPlan,
   { jobs, left, problem }: Submission,
   collector: JobId | null,
   submitted: readonly number[] = shards.map(({ index }) => index),
@@ -84,7 +82,7 @@ export function submitOutput(
   return {
     schemaVersion: 1,
     sweepId: sweep.sweepId,
-    runFolder: path,
+    runFolder: folder.path,
     cells: submitted.reduce((sum, shard) => sum + (shards[shard]?.cellKeys.length ?? 0), 0),
     shards: shards.length,
     estimateS: Math.max(0, ...shards.map(({ estimateS }) => estimateS)),
@@ -97,9 +95,7 @@ export function submitOutput(
 
 /** Submits the collector as a job after the others. It compares shards with the plan: that it was started proves nothing. */
 export async function submitCollector(
-  folder: RunFolder,
-  plan: RunPlan,
-  settings: SlurmSettings,
+  { folder, settings, sweep }: RunPlan,
   jobs: readonly SubmittedArray[],
   command: readonly string[],
   client: SlurmClient,
@@ -108,7 +104,7 @@ export async function submitCollector(
   const token = newToken();
   const argv = collectArgs(settings, {
     runFolder: folder.path,
-    name: `bench-${plan.sweep.sweepId.slice(0, 8)}`,
+    name: `bench-${sweep.sweepId.slice(0, 8)}`,
     token,
     after: jobs.map(({ jobId }) => jobId),
     command,

@@ -12,7 +12,6 @@ import {
   readAttempt,
   readContent,
   type ShardAttempt,
-  type RunFolder,
   type RunPlan,
 } from './run-folder.ts';
 
@@ -43,24 +42,23 @@ export type TakenShard =
  * @param stored ids of the runs in the store, with their start
  */
 export async function takeShard(
-  folder: RunFolder,
   plan: RunPlan,
   shard: number,
   artefactsFolder: string,
   stored: ReadonlyMap<string, string | null>,
 ): Promise<TakenShard> {
   try {
-    const attempt = await finishedAttempt(folder, plan, shard);
+    const attempt = await finishedAttempt(plan, shard);
     // Ids of runs follow from the plan: no cell gets times of two attempts.
     const isOther = ([runId, run]: [string, MeasuredRun]): boolean =>
       stored.has(runId) && stored.get(runId) !== run.startedAt;
     if (Object.entries(attempt.runs).some(isOther)) return { kind: 'taken', attempt, records: [], isSuperseded: true };
-    const records = await shardRuns(folder, plan, attempt, (runId) => !stored.has(runId));
+    const records = await shardRuns(plan, attempt, (runId) => !stored.has(runId));
     for (const { runId } of records) {
       const target = runFolderOf(artefactsFolder, plan.sweep.sweepId, runId);
       // Left where a kill came between the copy and the store.
       rmSync(target, { recursive: true, force: true });
-      copyRunFolder(join(shardSweepFolder(folder, plan, shard), runId), target);
+      copyRunFolder(join(shardSweepFolder(plan, shard), runId), target);
     }
     return { kind: 'taken', attempt, records, isSuperseded: false };
   } catch (error) {
@@ -70,11 +68,12 @@ export async function takeShard(
 }
 
 /** Takes away the folders of shards that no collector would store, so that the shards can be measured again. */
-export async function removeRefused(folder: RunFolder, plan: RunPlan, now: Date): Promise<RefusedShard[]> {
+export async function removeRefused(plan: RunPlan, now: Date): Promise<RefusedShard[]> {
+  const { folder } = plan;
   const refused: RefusedShard[] = [];
   for (const shard of await finishedShards(folder)) {
     try {
-      await shardRuns(folder, plan, await finishedAttempt(folder, plan, shard), () => true);
+      await shardRuns(plan, await finishedAttempt(plan, shard), () => true);
     } catch (error) {
       if (!(error instanceof ShardRefusal)) throw error;
       refused.push({ shard, problem: error.message });
@@ -86,8 +85,8 @@ export async function removeRefused(folder: RunFolder, plan: RunPlan, now: Date)
 }
 
 /** @throws ShardRefusal when the folder of a shard is of something else */
-async function finishedAttempt(folder: RunFolder, plan: RunPlan, shard: number): Promise<ShardAttempt> {
-  const attempt = await readAttempt(folder.shard(shard));
+async function finishedAttempt(plan: RunPlan, shard: number): Promise<ShardAttempt> {
+  const attempt = await readAttempt(plan.folder.shard(shard));
   if (attempt === null) throw new ShardRefusal('its attempt.json is missing or damaged');
   if (attempt.planSha256 !== plan.sha256) throw new ShardRefusal('belongs to another plan');
   if (attempt.shard !== shard || plan.shards[shard] === undefined) {
@@ -99,14 +98,13 @@ async function finishedAttempt(folder: RunFolder, plan: RunPlan, shard: number):
 
 /** @throws ShardRefusal when a run is not as its task left it, or of another shard */
 async function shardRuns(
-  folder: RunFolder,
   plan: RunPlan,
   { runs, shard }: ShardAttempt,
   isWanted: (runId: string) => boolean,
 ): Promise<RunRecord[]> {
   const { sweepId } = plan.sweep;
   const keys = new Set(plan.shards[shard]?.cellKeys);
-  const sweepFolder = shardSweepFolder(folder, plan, shard);
+  const sweepFolder = shardSweepFolder(plan, shard);
   const present = runFoldersIn(sweepFolder);
   const records: RunRecord[] = [];
   for (const [runId, stated] of Object.entries(runs)) {
@@ -128,6 +126,6 @@ async function shardRuns(
   return records;
 }
 
-function shardSweepFolder(folder: RunFolder, { sweep }: RunPlan, shard: number): string {
+function shardSweepFolder({ folder, sweep }: RunPlan, shard: number): string {
   return sweepFolderOf(join(folder.shard(shard), 'artefacts'), sweep.sweepId);
 }

@@ -31,9 +31,8 @@ const MAX_RESTARTS = 3;
 
 /** `bench slurm worker`: measures one shard, inside a Slurm job. Leaves the folder of a finished shard, or none. */
 export async function worker(options: WorkerOptions, io: Io): Promise<ExitCode> {
-  const folder = new RunFolder(resolve(io.cwd, options.run));
   // Slurm starts a job whose folder is missing in /tmp.
-  const plan = await folder.readPlan();
+  const plan = await new RunFolder(resolve(io.cwd, options.run)).readPlan();
   const identity = taskIdentity(io.env);
   if (identity === null) {
     throw new UsageError(
@@ -57,7 +56,7 @@ export async function worker(options: WorkerOptions, io: Io): Promise<ExitCode> 
     runs: {},
   };
   try {
-    await measureOnce(folder, plan, attempt, io);
+    await measureOnce(plan, attempt, io);
     return EXIT_CODES.fine;
   } catch (error) {
     const isInterrupted = error instanceof InterruptedError || io.signal.aborted;
@@ -68,7 +67,7 @@ export async function worker(options: WorkerOptions, io: Io): Promise<ExitCode> 
       signal: io.signal.aborted ? String(io.signal.reason) : null,
       problem: error instanceof Error ? printable(error.message.split('\n')[0] ?? '') : null,
     };
-    await writeAttempt(folder, ended(attempt, io, how)).catch(() => {});
+    await writeAttempt(plan.folder, ended(attempt, io, how)).catch(() => {});
     if (!isInterrupted) throw error;
     throw new InterruptedError(
       `interrupted (${String(io.signal.reason)}); what was measured is kept for the next attempt`,
@@ -77,7 +76,8 @@ export async function worker(options: WorkerOptions, io: Io): Promise<ExitCode> 
   }
 }
 
-async function measureOnce(folder: RunFolder, plan: RunPlan, attempt: ShardAttempt, io: Io): Promise<void> {
+async function measureOnce(plan: RunPlan, attempt: ShardAttempt, io: Io): Promise<void> {
+  const { folder } = plan;
   const name = `shard ${attempt.shard}`;
   if ((await readAttempt(folder.shard(attempt.shard))) !== null) {
     io.err(`${name}: another attempt has finished it already\n`);
@@ -92,23 +92,22 @@ async function measureOnce(folder: RunFolder, plan: RunPlan, attempt: ShardAttem
       `${printable(folder.path)}: cannot be written to (${errorText(error)}): is it on a file system that this node can write to?`,
     );
   });
-  const takenUp = await measure(folder, plan, attempt, io);
-  const isFirst = await finishShard(folder, plan.sweep.sweepId, ended(attempt, io, { takenUp }));
+  const takenUp = await measure(plan, attempt, io);
+  const isFirst = await finishShard(plan, ended(attempt, io, { takenUp }));
   if (!isFirst) io.err(`${name}: another attempt was faster, and that one counts\n`);
 }
 
 /** @returns how many runs were copied from an earlier attempt */
-async function measure(folder: RunFolder, plan: RunPlan, attempt: ShardAttempt, io: Io): Promise<number> {
+async function measure(plan: RunPlan, attempt: ShardAttempt, io: Io): Promise<number> {
   const shard = plan.shards[attempt.shard];
   if (shard === undefined) return 0;
   const program = await programOfNode(plan.stored, attempt.node, io);
   const machines = await machinesFor(program, null, io);
   const stored = { ...plan.stored, plan: planOfShard(plan.stored.plan, shard) };
-  const onNote = (text: string): void => io.err(`${text}\n`);
   const { environment } = machines[0];
-  const takenUp = await takeUp(folder, attempt, plan.sweep.sweepId, stored.plan, environment, onNote);
+  const takenUp = await takeUp(plan, attempt, stored.plan, environment, io);
   const lock = { request: stored.lockClocks, isVerbose: true };
-  const work = folder.attempt(attempt);
+  const work = plan.folder.attempt(attempt);
   await inTemporaryFolder('worker', (local) =>
     withLockedClocks(lock, machines, stored.plan, program, io, ([machine]) =>
       sweepShard({ plan, stored, program, machine, work, local }, io),
@@ -138,10 +137,10 @@ function taskIdentity(env: EnvironmentVariables) {
  * @param attempt as it ended
  * @returns false when another attempt was done first
  */
-export async function finishShard(folder: RunFolder, sweepId: string, attempt: ShardAttempt): Promise<boolean> {
+export async function finishShard({ folder, sweep }: RunPlan, attempt: ShardAttempt): Promise<boolean> {
   const work = folder.attempt(attempt);
   const artefacts = join(work, 'artefacts');
-  const sweepFolder = sweepFolderOf(artefacts, sweepId);
+  const sweepFolder = sweepFolderOf(artefacts, sweep.sweepId);
   const runs: Record<string, MeasuredRun> = {};
   for (const runId of runFoldersIn(sweepFolder)) runs[runId] = (await readContent(join(sweepFolder, runId))).run;
   await writeAttempt(folder, { ...attempt, outcome: 'done', runs });
