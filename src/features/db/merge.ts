@@ -3,10 +3,9 @@ import { join, resolve } from 'node:path';
 
 import { artefactsFolderOf } from '../../artefacts/layout.ts';
 import { EXIT_CODES, type ExitCode } from '../../exit-codes.ts';
-import type { ArtefactMerge, StoreMerge } from '../../store/merge/report.ts';
 import { copyArtefacts } from '../../artefacts/copy-artefacts.ts';
 import type { MergeOutput } from './output.ts';
-import { mergeStore } from '../../store/merge/merge-store.ts';
+import { type MergeProgress, mergeStore } from '../../store/merge/merge-store.ts';
 import { openOther, refuseOther } from '../../store/merge/other-store.ts';
 import { openStore, type OpenStore } from '../../store/file/open.ts';
 import { type Io, printResult } from '../../cli/io.ts';
@@ -47,32 +46,18 @@ async function mergeOne(store: OpenStore, path: string, options: MergeOptions, i
   const other = openOther(path, store.path, migrationsFolder());
   const ticker = new Ticker(io);
   try {
-    const merge = await mergeStore(
-      store.db,
-      other.readable,
-      ({ runs, of }) => ticker.tell(`merging: ${runs} of ${of} runs`),
-      io.signal,
-    );
+    const onMerged = ({ runs, of }: MergeProgress): void => ticker.tell(`merging: ${runs} of ${of} runs`);
+    const merge = await mergeStore(store.db, other.readable, onMerged, io.signal);
     const { added, alreadyThere, conflicts, updatedSweepIds } = merge;
-    const artefacts = await artefactsOf(store, path, merge, ticker, options, io);
+    const [from, to] = [artefactsFolderOf(path), artefactsFolderOf(store.path)];
+    const onCopied = (folders: number): void => ticker.tell(`copying artefacts: ${folders} runs`);
+    const areCopied = options.artefacts !== false && from !== to;
+    const artefacts = areCopied ? await copyArtefacts(store.db, merge, from, to, onCopied, io.signal) : null;
     return { path, added, alreadyThere, updatedSweeps: updatedSweepIds.length, conflicts, artefacts };
   } finally {
     ticker.end();
     other.close();
   }
-}
-
-async function artefactsOf(
-  { db, path }: OpenStore,
-  otherPath: string,
-  merge: StoreMerge,
-  ticker: Ticker,
-  options: MergeOptions,
-  io: Io,
-): Promise<ArtefactMerge | null> {
-  const [from, to] = [artefactsFolderOf(otherPath), artefactsFolderOf(path)];
-  if (options.artefacts === false || from === to) return null;
-  return copyArtefacts(db, merge, from, to, (folders) => ticker.tell(`copying artefacts: ${folders} runs`), io.signal);
 }
 
 function mergeText({ stores }: MergeOutput, look: Look): string[] {

@@ -23,7 +23,7 @@ import { sweepLockHolder } from '../../run/sweep-lock.ts';
 import type { PruneOutput } from './output.ts';
 import { type NamesOfSweeps, pruneText } from './prune-text.ts';
 import { attachmentsBefore, markPruned, type PlacedAttachment } from '../../store/runs/attachments.ts';
-import type { OpenStore } from '../../store/file/open.ts';
+import type { StoreDatabase } from '../../store/file/open.ts';
 import { StoresBeside } from '../../store/file/sibling-stores.ts';
 import { unfinishedSweeps } from '../../store/sweeps/sweeps.ts';
 import { breathe, type Io, printResult } from '../../cli/io.ts';
@@ -33,11 +33,12 @@ import type { PruneOptions } from './command.ts';
 
 export function prune(options: PruneOptions, io: Io): Promise<ExitCode> {
   const rules = rulesOf(options, io);
-  return withStoreToWrite(options, io, async (store) => {
-    const beside = new StoresBeside(store.path);
+  return withStoreToWrite(options, io, async ({ db, path }) => {
+    const beside = new StoresBeside(path);
     const ticker = new Ticker(io);
+    const pruning = { db, artefacts: artefactsFolderOf(path), beside, isDryRun: options.dryRun === true, io };
     try {
-      const { output, names } = await pruneAll(store, beside, rules, options, ticker, io);
+      const { output, names } = await pruneAll(pruning, rules, options, ticker);
       ticker.end();
       printResult(io, options, output, (pruned, look) => pruneText(pruned, names, look));
       return EXIT_CODES.fine;
@@ -46,6 +47,14 @@ export function prune(options: PruneOptions, io: Io): Promise<ExitCode> {
       beside.close();
     }
   });
+}
+
+interface Pruning {
+  readonly db: StoreDatabase;
+  readonly artefacts: string;
+  readonly beside: StoresBeside;
+  readonly isDryRun: boolean;
+  readonly io: Io;
 }
 
 /** Null when only attachments go. */
@@ -66,42 +75,34 @@ function rulesOf({ attachmentsOlderThan, keep, keepSweeps, layers }: PruneOption
 }
 
 async function pruneAll(
-  store: OpenStore,
-  beside: StoresBeside,
+  pruning: Pruning,
   rules: KeepRules | null,
   options: PruneOptions,
   ticker: Ticker,
-  io: Io,
 ): Promise<{ output: PruneOutput; names: NamesOfSweeps }> {
-  const artefacts = artefactsFolderOf(store.path);
-  const dryRun = options.dryRun === true;
-  const chosen = rules === null ? [] : prunableSweeps(store.db, rules);
+  const { artefacts, db, io, isDryRun } = pruning;
+  const chosen = rules === null ? [] : prunableSweeps(db, rules);
   const sweeps: PruneOutput['sweeps'][number][] = [];
   let measuredNow = 0;
   for (const sweep of chosen) {
     await breathe(io);
     ticker.tell(`pruning: ${sweeps.length} of ${chosen.length} sweeps`);
     if (sweepLockHolder(artefacts, sweep.sweepId) !== null) measuredNow += 1;
-    else if (rules !== null) {
-      sweeps.push(await pruneOne(store, beside, artefacts, sweep, rules, dryRun, io));
-    }
+    else if (rules !== null) sweeps.push(await pruneOne(pruning, sweep, rules));
   }
-  const attachments = await pruneAttachments(store, beside, options, io);
-  if (!dryRun) await removeLeftFolders(store, artefacts);
-  const vacuumed = !dryRun && (options.vacuum === true || pays(store, artefacts));
-  if (vacuumed) vacuum(store.db);
-  const gone = sweeps.filter(
-    ({ sampleBytes, layerBytes, artefactBytes }) => sampleBytes + layerBytes + artefactBytes > 0,
-  );
+  const attachments = await pruneAttachments(pruning, options.attachmentsOlderThan);
+  if (!isDryRun) await removeLeftFolders(db, artefacts);
+  const vacuumed = !isDryRun && (options.vacuum === true || pays(db, artefacts));
+  if (vacuumed) vacuum(db);
   return {
     output: {
       schemaVersion: 1,
-      dryRun,
-      sweeps: gone,
+      dryRun: isDryRun,
+      sweeps: sweeps.filter((sweep) => sweep.sampleBytes + sweep.layerBytes + sweep.artefactBytes > 0),
       attachments: attachments.map(({ runId, name, bytes, attachedAt }) => ({ runId, name, bytes, attachedAt })),
       measuredNow,
       vacuumed,
-      freeBytes: freeBytes(store.db),
+      freeBytes: freeBytes(db),
     },
     names: new Map(chosen.map(({ sweepId, name }) => [sweepId, name])),
   };
@@ -109,52 +110,41 @@ async function pruneAll(
 
 /** Captures are large, and each is worth less the older it gets: they go by their own age, and only when that is said. */
 async function pruneAttachments(
-  { db, path }: OpenStore,
-  beside: StoresBeside,
-  { attachmentsOlderThan, dryRun }: PruneOptions,
-  io: Io,
+  { artefacts, beside, db, io, isDryRun }: Pruning,
+  olderThanS: number | undefined,
 ): Promise<PlacedAttachment[]> {
-  if (attachmentsOlderThan === undefined) return [];
-  const beforeMs = io.now().getTime() - attachmentsOlderThan * 1000;
-  const old = attachmentsBefore(db, new Date(Math.max(0, beforeMs)).toISOString());
-  const own = old.filter(({ runId, sweepId }) => !beside.runsOf(sweepId).has(runId));
-  if (dryRun === true) return own;
+  if (olderThanS === undefined) return [];
+  const before = new Date(Math.max(0, io.now().getTime() - olderThanS * 1000)).toISOString();
+  const own = attachmentsBefore(db, before).filter(({ runId, sweepId }) => !beside.runsOf(sweepId).has(runId));
+  if (isDryRun) return own;
   for (const each of own) {
     await breathe(io);
-    const file = attachedPathOf(artefactsFolderOf(path), each);
     markPruned(db, each, io.now().toISOString());
-    await removeAttached(file);
+    await removeAttached(attachedPathOf(artefacts, each));
   }
   return own;
 }
 
 /** Whoever measures now must not wait for a file to be written anew. */
-function pays({ db }: OpenStore, artefacts: string): boolean {
+function pays(db: StoreDatabase, artefacts: string): boolean {
   const isMeasuring = unfinishedSweeps(db).some(({ sweepId }) => sweepLockHolder(artefacts, sweepId) !== null);
   return !isMeasuring && vacuumPays(db);
 }
 
 async function pruneOne(
-  { db }: OpenStore,
-  beside: StoresBeside,
-  artefacts: string,
-  sweep: PrunableSweep,
+  { artefacts, beside, db, io, isDryRun }: Pruning,
+  { sweepId, startedAt, runs, sampleBytes, layerBytes }: PrunableSweep,
   rules: KeepRules,
-  isDryRun: boolean,
-  io: Io,
 ): Promise<PruneOutput['sweeps'][number]> {
-  const { sweepId, startedAt, runs, sampleBytes, layerBytes } = sweep;
   const folder = sweepFolderOf(artefacts, sweepId);
-  if (!isDryRun) refuseLink(folder);
   const own = runFoldersOf(db, sweepId).map(({ runId }) => runId);
   const known = beside.runsOf(sweepId);
   const shared = new Set(own.filter((runId) => known.has(runId)));
   if (!isDryRun) {
+    refuseLink(folder);
     pruneSweep(db, sweepId, rules, shared, io.now().toISOString());
     const gone = runFoldersOf(db, sweepId).filter(({ isPruned }) => isPruned);
-    if (gone.length > 0) {
-      await writePrunedNote(folder, { sweepId, runIds: gone.map(({ runId }) => runId) });
-    }
+    if (gone.length > 0) await writePrunedNote(folder, { sweepId, runIds: gone.map(({ runId }) => runId) });
   }
   let artefactBytes = 0;
   const there = runFoldersIn(folder);
@@ -166,7 +156,7 @@ async function pruneOne(
 }
 
 /** What a kill left of an earlier prune. */
-async function removeLeftFolders({ db }: OpenStore, artefacts: string): Promise<void> {
+async function removeLeftFolders(db: StoreDatabase, artefacts: string): Promise<void> {
   for (const [sweepId, runIds] of prunedFolders(db)) {
     const there = runFoldersIn(sweepFolderOf(artefacts, sweepId));
     for (const runId of runIds.filter((id) => there.has(id))) {
