@@ -32,6 +32,52 @@ export function byId(id: string): HTMLElement | null {
   return document.getElementById(id);
 }
 
+/** A few words in the place of a picture. */
+export function note(text: string): HTMLElement {
+  return element('p', { class: 'note' }, text);
+}
+
+/** A picture in which keys and the pointer move; `kind` and `label` are for those who do not see it. */
+export function pictureStage(kind: string, label: string, ...children: readonly Child[]): HTMLElement {
+  const role = { role: 'application', 'aria-roledescription': kind, 'aria-label': label };
+  return element('div', { class: 'stage', tabindex: 0, ...role }, ...children);
+}
+
+/** A line of a picture, upright or level as its ends say. */
+export function svgLine(name: string, [x1, y1]: Place, [x2, y2]: Place): SVGLineElement {
+  return svg('line', { class: name, x1, x2, y1, y2 });
+}
+
+type Place = readonly [x: number, y: number];
+
+export function axisText(text: string, [x, y]: Place, anchor: 'start' | 'middle' | 'end' = 'start'): SVGTextElement {
+  return svg('text', { class: 'axis', x, y, 'text-anchor': anchor === 'start' ? null : anchor }, text);
+}
+
+/** Colours and what they are for. */
+export function colourKey(names: Iterable<readonly [name: string, kind: string | number]>, more: string | null = null) {
+  const swatches = [...names].flatMap(([name, kind]) => [
+    element('i', { class: `swatch kind-${kind}` }),
+    element('span', {}, `${name} `),
+  ]);
+  return element('p', { class: 'key' }, ...swatches, more);
+}
+
+/** A choice of one of some things, and the picture of what was chosen; the first is drawn at once. */
+export function pickedPicture(
+  label: string,
+  names: readonly string[],
+  draw: (place: number) => Element | null,
+): readonly [HTMLElement, HTMLElement] {
+  const place = element('div');
+  const show = (chosen: number): void => {
+    const picture = draw(chosen);
+    place.replaceChildren(...(picture === null ? [] : [picture]));
+  };
+  show(0);
+  return [picker(label, names, 0, show), place];
+}
+
 /** A table of texts; the first column names its row. */
 export function textTable(
   caption: string,
@@ -40,6 +86,15 @@ export function textTable(
   numbersFrom: number,
 ): HTMLElement {
   const kind = (column: number): Attributes => (column >= numbersFrom ? { class: 'number' } : {});
+  const heads = headers.map((header, column) => element('th', { scope: 'col', ...kind(column) }, header));
+  const body = rows.map(([first = '', ...cells]) =>
+    element(
+      'tr',
+      {},
+      element('th', { scope: 'row' }, first),
+      ...cells.map((cell, place) => element('td', kind(place + 1), cell)),
+    ),
+  );
   return element(
     'div',
     { class: 'wide', tabindex: 0, role: 'region', 'aria-label': caption },
@@ -47,24 +102,8 @@ export function textTable(
       'table',
       {},
       element('caption', {}, caption),
-      element(
-        'thead',
-        {},
-        element('tr', {}, ...headers.map((header, column) => element('th', { scope: 'col', ...kind(column) }, header))),
-      ),
-      element(
-        'tbody',
-        {},
-        ...rows.map((row) =>
-          element(
-            'tr',
-            {},
-            ...row.map((cell, column) =>
-              column === 0 ? element('th', { scope: 'row' }, cell) : element('td', kind(column), cell),
-            ),
-          ),
-        ),
-      ),
+      element('thead', {}, element('tr', {}, ...heads)),
+      element('tbody', {}, ...body),
     ),
   );
 }

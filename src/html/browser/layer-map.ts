@@ -1,6 +1,6 @@
 import type { PageData, PageLayers } from '../page-types.ts';
 import { formatMs, formatNumber, formatPercent } from '../../terminal/numbers.ts';
-import { element, svg } from './dom.ts';
+import { colourKey, element, pictureStage, svg } from './dom.ts';
 import { clamp } from './scale.ts';
 import { hideTip, say, showTip } from './tip.ts';
 import { nestedTreeMap, type Tile } from './tree-map.ts';
@@ -12,15 +12,13 @@ const LETTER = 7.4;
 const LEAST_LETTERS = 5;
 const KINDS = 8;
 
-export type Colouring = 'precision' | 'type' | 'block' | 'purpose';
-
-/** The layers as areas, by their share of the time. */
-export function layerMap(data: PageData, layers: PageLayers, by: Colouring): HTMLElement {
+/**
+ * The layers as areas, by their share of the time.
+ * @param column what they are coloured by: places of texts
+ */
+export function layerMap(data: PageData, layers: PageLayers, column: readonly number[]): HTMLElement {
   const { texts } = data;
   const { ms } = layers;
-  const column = { precision: layers.precisions, type: layers.types, block: layers.blocks, purpose: layers.purposes }[
-    by
-  ];
   const names = ms.map((_, place) => texts[column[place] ?? -1] || 'not known');
   const kinds = kindsOf(names, ms);
   const labels = ms.map((_, place) => texts[layers.labels[place] ?? -1] ?? '');
@@ -53,15 +51,9 @@ export function layerMap(data: PageData, layers: PageLayers, by: Colouring): HTM
     frame: groupFrame(name, frame, own[0]?.y ?? frame.y),
   }));
   const tiles = drawn.flatMap((group) => group.tiles);
-  const stage = element(
-    'div',
-    {
-      class: 'stage',
-      tabindex: 0,
-      role: 'application',
-      'aria-roledescription': 'tree map',
-      'aria-label': 'Layers by their share of the time. Arrow keys move block by block; the table below has the same.',
-    },
+  const stage = pictureStage(
+    'tree map',
+    'Layers by their share of the time. Arrow keys move block by block; the table below has the same.',
     svg(
       'svg',
       { class: 'tree-map', viewBox: `0 0 ${WIDTH} ${HEIGHT}`, 'aria-hidden': 'true', focusable: 'false' },
@@ -69,7 +61,7 @@ export function layerMap(data: PageData, layers: PageLayers, by: Colouring): HTM
     ),
   );
   listen(stage, tiles, linesOf);
-  return element('div', {}, stage, legend(kinds));
+  return element('div', {}, stage, colourKey(kinds));
 }
 
 /** `blocks.3` of `blocks.3/attn`: what repeats in a network. */
@@ -131,17 +123,6 @@ function kindsOf(names: readonly string[], ms: readonly number[]): Map<string, s
   for (const [place, name] of names.entries()) sums.set(name, (sums.get(name) ?? 0) + (ms[place] ?? 0));
   const sorted = [...sums].toSorted((a, b) => b[1] - a[1]).slice(0, KINDS);
   return new Map(sorted.map(([name], place) => [name, String(place)]));
-}
-
-function legend(kinds: ReadonlyMap<string, string>): HTMLElement {
-  return element(
-    'p',
-    { class: 'key' },
-    ...[...kinds].flatMap(([name, kind]) => [
-      element('i', { class: `swatch kind-${kind}` }),
-      element('span', {}, `${name} `),
-    ]),
-  );
 }
 
 function shareText(ms: number, { totalMs }: PageLayers): string {

@@ -1,37 +1,26 @@
 import { formatMs, formatNumber, formatPercent } from '../../terminal/numbers.ts';
 import type { PageCell, PageData, PageDiff, PageLayers } from '../page-types.ts';
 import { nightName } from './data.ts';
-import { element, picker, svg, tableBehind, textTable } from './dom.ts';
+import { element, note, pickedPicture, svg, svgLine, tableBehind, textTable } from './dom.ts';
 import { layerMap } from './layer-map.ts';
 
 /** Where the time of the engine goes, and what became of its layers. */
-export function layersView(data: PageData, cell: PageCell): HTMLElement {
-  const { layers, diffs } = cell;
+export function layersView(data: PageData, { diffs, layers }: PageCell): HTMLElement {
   const title = element('h3', {}, 'Layers');
   if (layers === null) {
-    return element(
-      'section',
-      {},
-      title,
-      element('p', { class: 'note' }, 'No profile of this cell is stored: bench run --profile takes one.'),
-    );
+    return element('section', {}, title, note('No profile of this cell is stored: bench run --profile takes one.'));
   }
   const night = layers.night === null ? 'an unknown night' : nightName(data, layers.night);
-  const stage = element('div');
-  const by = ['precision', 'type', 'block', 'purpose'] as const;
-  const draw = (place: number): void => {
-    stage.replaceChildren(layerMap(data, layers, by[place] ?? 'precision'));
-  };
-  draw(0);
+  const columns = [layers.precisions, layers.types, layers.blocks, layers.purposes];
+  const names = ['precision taken in', 'type', 'block', 'what it is for'];
+  const draw = (place: number): Element => layerMap(data, layers, columns[place] ?? layers.precisions);
   return element(
     'section',
     {},
     title,
     element('p', {}, summary(layers, night)),
-    ...layers.notes.map((note) => element('p', { class: 'note' }, note)),
-    ...(layers.iterations === null
-      ? []
-      : [picker('Colour by', ['precision taken in', 'type', 'block', 'what it is for'], 0, draw), stage]),
+    ...layers.notes.map(note),
+    ...(layers.iterations === null ? [] : pickedPicture('Colour by', names, draw)),
     tableBehind('The layers as a table', () => layerTable(data, layers)),
     layerDiff(data, diffs),
   );
@@ -69,36 +58,18 @@ function layerTable(data: PageData, layers: PageLayers): HTMLElement {
 
 /** What became of the layers between two profiles. */
 function layerDiff(data: PageData, diffs: readonly PageDiff[]): HTMLElement {
-  const title = element('h4', {}, 'What became of the layers');
-  if (diffs.length === 0) {
-    return element(
-      'div',
-      {},
-      title,
-      element(
-        'p',
-        { class: 'note' },
-        'There is no second profile to compare with: neither an earlier one of this cell nor one of its reference precision.',
-      ),
-    );
-  }
-  const stage = element('div');
-  const draw = (place: number): void => {
+  const titles = diffs.map((diff) => diff.title);
+  const draw = (place: number): Element | null => {
     const diff = diffs[place];
-    stage.replaceChildren(...(diff === undefined ? [] : [diffTable(data, diff)]));
+    return diff === undefined ? null : diffTable(data, diff);
   };
-  draw(0);
+  const nothing =
+    'There is no second profile to compare with: neither an earlier one of this cell nor one of its reference precision.';
   return element(
     'div',
     {},
-    title,
-    picker(
-      'This profile',
-      diffs.map((diff) => diff.title),
-      0,
-      draw,
-    ),
-    stage,
+    element('h4', {}, 'What became of the layers'),
+    ...(diffs.length === 0 ? [note(nothing)] : pickedPicture('This profile', titles, draw)),
   );
 }
 
@@ -134,7 +105,7 @@ function bar(share: number): SVGElement {
   return svg(
     'svg',
     { class: 'delta', width: 84, height: 14, viewBox: '0 0 84 14', 'aria-hidden': 'true' },
-    svg('line', { class: 'grid', x1: 42, x2: 42, y1: 0, y2: 14 }),
+    svgLine('grid', [42, 0], [42, 14]),
     svg('rect', { class: share > 0 ? 'worse' : 'better', x: share > 0 ? 42 : 42 - width, y: 3, width, height: 8 }),
   );
 }

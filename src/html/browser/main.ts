@@ -1,6 +1,6 @@
 import type { PageCell } from '../page-types.ts';
 import { readPageData } from './data.ts';
-import { byId, element, picker } from './dom.ts';
+import { byId, element, note, picker } from './dom.ts';
 import { listenToFilter } from './filter.ts';
 import { layersView } from './layers-view.ts';
 import { watchStore } from './live.ts';
@@ -27,9 +27,7 @@ function showCell(place: Place, isAsked: boolean): void {
   const cell = asked ?? data.cells[0];
   if (place.cell !== null && asked === undefined) {
     shown = null;
-    view.replaceChildren(
-      element('p', { class: 'note' }, `No cell ${place.cell} is in this report; the table has all that are.`),
-    );
+    view.replaceChildren(note(`No cell ${place.cell} is in this report; the table has all that are.`));
   } else if (cell !== undefined && hashOf(cell, place) !== shown) {
     shown = hashOf(cell, place);
     view.replaceChildren(...cellNodes(cell, place));
@@ -79,7 +77,7 @@ const map = byId('night-map');
 if (map !== null) {
   map.append(
     data.sweeps.ids.length < LEAST_MAP_NIGHTS
-      ? element('p', { class: 'note' }, 'There is only one night so far.')
+      ? note('There is only one night so far.')
       : new NightMap(data, openCell).node,
   );
 }

@@ -1,7 +1,7 @@
 import type { PageCell, PageData } from '../page-types.ts';
 import { formatPercent } from '../../terminal/numbers.ts';
 import { nightsOf } from './data.ts';
-import { element } from './dom.ts';
+import { element, pictureStage } from './dom.ts';
 import { clamp } from './scale.ts';
 import { hideTip, say, showTip } from './tip.ts';
 import { nightLines } from './trend-words.ts';
@@ -25,15 +25,9 @@ export class NightMap {
     this.data = data;
     this.medians = data.cells.map(medianOf);
     this.night = data.sweeps.ids.length - 1;
-    this.node = element(
-      'div',
-      {
-        class: 'stage',
-        tabindex: 0,
-        role: 'application',
-        'aria-roledescription': 'heat map',
-        'aria-label': `${data.cells.length} cells by ${data.sweeps.ids.length} nights. Arrow keys move, Enter opens the cell. The table of cells has the same values.`,
-      },
+    this.node = pictureStage(
+      'heat map',
+      `${data.cells.length} cells by ${data.sweeps.ids.length} nights. Arrow keys move, Enter opens the cell. The table of cells has the same values.`,
       this.canvas,
     );
     const openCurrent = (): void => {

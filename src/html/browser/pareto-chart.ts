@@ -1,6 +1,6 @@
 import type { PageData, PagePoint, PageWorkload } from '../page-types.ts';
 import { formatMs, formatNumber } from '../../terminal/numbers.ts';
-import { element, picker, svg } from './dom.ts';
+import { axisText, colourKey, element, note, pickedPicture, svg, svgLine } from './dom.ts';
 import { linear, padded, type Scale, ticks } from './scale.ts';
 import { hideTip, showTip } from './tip.ts';
 
@@ -13,37 +13,20 @@ const LEAST_POINTS = 2;
 /** Throughput against latency on logarithmic scales; each point is a link to its cell. */
 export function paretoChart({ workloads }: PageData): HTMLElement {
   const drawn = workloads.filter(({ points }) => points.length >= LEAST_POINTS);
-  if (drawn.length === 0) {
-    return element('p', { class: 'note' }, 'Too few cells for a picture: the table has them.');
-  }
-  const stage = element('div');
-  const draw = (place: number): void => {
+  if (drawn.length === 0) return note('Too few cells for a picture: the table has them.');
+  const models = drawn.map(({ model }) => model.slice(0, 80));
+  const draw = (place: number): Element | null => {
     const workload = drawn[place];
-    stage.replaceChildren(...(workload === undefined ? [] : [chart(workload)]));
+    return workload === undefined ? null : chart(workload);
   };
-  draw(0);
-  return element(
-    'div',
-    {},
-    picker(
-      'Model',
-      drawn.map(({ model }) => model.slice(0, 80)),
-      0,
-      draw,
-    ),
-    stage,
-  );
+  return element('div', {}, ...pickedPicture('Model', models, draw));
 }
 
 function chart({ points }: PageWorkload): HTMLElement {
-  const x = logarithmic(
-    points.map(({ latencyMs }) => latencyMs),
-    [LEFT, WIDTH - 16],
-  );
-  const y = logarithmic(
-    points.map(({ itemsPerS }) => itemsPerS),
-    [HEIGHT - BOTTOM, 12],
-  );
+  const latencies = points.map(({ latencyMs }) => latencyMs);
+  const x = logarithmic(latencies, [LEFT, WIDTH - 16]);
+  const rates = points.map(({ itemsPerS }) => itemsPerS);
+  const y = logarithmic(rates, [HEIGHT - BOTTOM, 12]);
   const precisions = [...new Set(points.map(({ precision }) => precision))];
   const front = points.filter(({ isFront }) => isFront).toSorted((a, b) => a.latencyMs - b.latencyMs);
   const path = front
@@ -57,24 +40,12 @@ function chart({ points }: PageWorkload): HTMLElement {
       role: 'group',
       'aria-label': 'Items per second against the median latency; each point is a link to its cell',
     },
-    ...axes(points, x, y),
+    ...axes(latencies, rates, x, y),
     svg('path', { class: 'front', d: path }),
     ...points.map((point) => dot(point, precisions.indexOf(point.precision), x, y)),
   );
-  return element(
-    'div',
-    {},
-    picture,
-    element(
-      'p',
-      { class: 'key' },
-      ...precisions.flatMap((precision, place) => [
-        element('i', { class: `swatch kind-${place % 8}` }),
-        element('span', {}, `${precision} `),
-      ]),
-      'filled: on the front',
-    ),
-  );
+  const kinds = precisions.map((precision, place) => [precision, place % 8] as const);
+  return element('div', {}, picture, colourKey(kinds, 'filled: on the front'));
 }
 
 function logarithmic(values: readonly number[], pixels: readonly [number, number]): Scale {
@@ -82,19 +53,18 @@ function logarithmic(values: readonly number[], pixels: readonly [number, number
   return { at: (value) => scale.at(Math.log(value)), back: (pixel) => Math.exp(scale.back(pixel)) };
 }
 
-function axes(points: readonly PagePoint[], x: Scale, y: Scale): SVGElement[] {
-  const [xs, ys] = [points.map((point) => point.latencyMs), points.map((point) => point.itemsPerS)];
+function axes(xs: readonly number[], ys: readonly number[], x: Scale, y: Scale): SVGElement[] {
   return [
     ...roundNumbers(xs).flatMap((value) => [
-      svg('line', { class: 'grid', x1: x.at(value), x2: x.at(value), y1: 12, y2: HEIGHT - BOTTOM }),
-      svg('text', { class: 'axis', x: x.at(value), y: HEIGHT - BOTTOM + 16, 'text-anchor': 'middle' }, String(value)),
+      svgLine('grid', [x.at(value), 12], [x.at(value), HEIGHT - BOTTOM]),
+      axisText(String(value), [x.at(value), HEIGHT - BOTTOM + 16], 'middle'),
     ]),
     ...roundNumbers(ys).flatMap((value) => [
-      svg('line', { class: 'grid', x1: LEFT, x2: WIDTH - 16, y1: y.at(value), y2: y.at(value) }),
-      svg('text', { class: 'axis', x: LEFT - 6, y: y.at(value) + 4, 'text-anchor': 'end' }, String(value)),
+      svgLine('grid', [LEFT, y.at(value)], [WIDTH - 16, y.at(value)]),
+      axisText(String(value), [LEFT - 6, y.at(value) + 4], 'end'),
     ]),
-    svg('text', { class: 'axis', x: (LEFT + WIDTH) / 2, y: HEIGHT - 6, 'text-anchor': 'middle' }, 'median latency, ms'),
-    svg('text', { class: 'axis', x: LEFT + 6, y: 22 }, 'items/s'),
+    axisText('median latency, ms', [(LEFT + WIDTH) / 2, HEIGHT - 6], 'middle'),
+    axisText('items/s', [LEFT + 6, 22]),
   ];
 }
 

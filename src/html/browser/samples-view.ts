@@ -1,7 +1,7 @@
 import type { PageCell, PageData } from '../page-types.ts';
 import { formatNumber } from '../../terminal/numbers.ts';
 import { nightName } from './data.ts';
-import { element, svg, tableBehind, textTable } from './dom.ts';
+import { axisText, element, note, svg, svgLine, tableBehind, textTable } from './dom.ts';
 import { ticks } from './scale.ts';
 
 const WIDTH = 720;
@@ -13,14 +13,11 @@ const AXIS = 22;
 export function samplesView(data: PageData, cell: PageCell): HTMLElement {
   const { histogram, night, unreadable } = cell.samples;
   const title = element('h3', {}, 'Distribution of the queries');
-  const lost =
-    unreadable === 0
-      ? []
-      : [element('p', { class: 'note' }, `The samples of ${unreadable} of these runs cannot be read.`)];
+  const lost = unreadable === 0 ? [] : [note(`The samples of ${unreadable} of these runs cannot be read.`)];
   if (histogram === null) {
     const why =
       night === null ? 'This cell was never measured.' : `The runs of ${nightName(data, night)} kept no samples.`;
-    return element('section', {}, title, element('p', { class: 'note' }, why), ...lost);
+    return element('section', {}, title, note(why), ...lost);
   }
   const { what, fromMs, binMs, runs } = histogram;
   const height = runs.length * STRIP + AXIS;
@@ -29,32 +26,23 @@ export function samplesView(data: PageData, cell: PageCell): HTMLElement {
   const most = Math.max(1, ...runs.flatMap(({ counts }) => counts));
   const strips = runs.flatMap(({ runId, counts, statistics }, place) => {
     const floor = (place + 1) * STRIP - 4;
-    const bars = counts.map((count, bin) =>
-      count === 0
-        ? null
-        : svg('rect', {
-            class: 'bar',
-            x: x(fromMs + bin * binMs),
-            width: Math.max(1, (WIDTH - LEFT - 8) / bins - 1),
-            y: floor - (count / most) * (STRIP - 10),
-            height: (count / most) * (STRIP - 10),
-          }),
-    );
+    const bars = counts.flatMap((count, bin) => {
+      const high = (count / most) * (STRIP - 10);
+      const width = Math.max(1, (WIDTH - LEFT - 8) / bins - 1);
+      return count === 0
+        ? []
+        : svg('rect', { class: 'bar', x: x(fromMs + bin * binMs), y: floor - high, width, height: high });
+    });
+    const median = x(statistics.median);
     return [
-      svg('text', { class: 'axis', x: 0, y: floor - 12 }, `run ${runId}`),
-      svg('line', { class: 'grid', x1: LEFT, x2: WIDTH - 8, y1: floor, y2: floor }),
-      ...bars.filter((bar) => bar !== null),
-      svg('line', {
-        class: 'cursor',
-        x1: x(statistics.median),
-        x2: x(statistics.median),
-        y1: floor - STRIP + 8,
-        y2: floor,
-      }),
+      axisText(`run ${runId}`, [0, floor - 12]),
+      svgLine('grid', [LEFT, floor], [WIDTH - 8, floor]),
+      ...bars,
+      svgLine('cursor', [median, floor - STRIP + 8], [median, floor]),
     ];
   });
   const labels = ticks(fromMs, fromMs + bins * binMs, 5).map((ms) =>
-    svg('text', { class: 'axis', x: x(ms), y: height - 4, 'text-anchor': 'middle' }, formatNumber(ms)),
+    axisText(formatNumber(ms), [x(ms), height - 4], 'middle'),
   );
   const queries = runs.reduce((sum, run) => sum + run.queries, 0);
   return element(

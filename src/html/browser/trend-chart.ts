@@ -1,6 +1,6 @@
 import type { PageCell, PageData } from '../page-types.ts';
 import { nightName, nightsOf } from './data.ts';
-import { element, svg, tableBehind } from './dom.ts';
+import { element, pictureStage, svg, svgLine, tableBehind } from './dom.ts';
 import { clamp } from './scale.ts';
 import { hideTip, say, showTip } from './tip.ts';
 import { drawTrend, type TrendDrawing } from './trend-drawing.ts';
@@ -43,13 +43,10 @@ export class TrendChart {
     this.from = clamp(start.from ?? 0, 0, this.last);
     this.to = clamp(start.to ?? this.last, this.from, this.last);
     this.cursor = this.to;
-    this.stage = element('div', {
-      class: 'stage',
-      tabindex: 0,
-      role: 'application',
-      'aria-roledescription': 'chart',
-      'aria-label': `${cell.metric} of ${cell.label} by night. Arrow keys move, plus and minus zoom, 0 shows all nights.`,
-    });
+    this.stage = pictureStage(
+      'chart',
+      `${cell.metric} of ${cell.label} by night. Arrow keys move, plus and minus zoom, 0 shows all nights.`,
+    );
     this.range = element('span', { class: 'range' });
     this.node = element(
       'div',
@@ -184,7 +181,7 @@ export class TrendChart {
     this.clearCursor();
     const at = this.drawing?.x.at(night) ?? 0;
     const found = nightsOf(this.cell)[night] ?? null;
-    this.drawing?.picture.append(svg('line', { class: 'cursor', x1: at, x2: at, y1: 20, y2: HEIGHT - 26 }));
+    this.drawing?.picture.append(svgLine('cursor', [at, 20], [at, HEIGHT - 26]));
     if (found !== null) {
       const cy = this.drawing?.y.at(found.value) ?? 0;
       this.drawing?.picture.append(svg('circle', { class: 'cursor', cx: at, cy, r: 4.5 }));

@@ -1,7 +1,7 @@
-import type { PageCell, PageData } from '../page-types.ts';
+import type { PageCell, PageData, ReportNight } from '../page-types.ts';
 import { formatNumber } from '../../terminal/numbers.ts';
 import { nightsOf } from './data.ts';
-import { svg } from './dom.ts';
+import { axisText, svg, svgLine } from './dom.ts';
 import { linear, padded, type Scale, ticks } from './scale.ts';
 
 export interface TrendFrame {
@@ -79,17 +79,17 @@ function levelLines(cell: PageCell, { from, to }: TrendFrame, x: Scale, y: Scale
     const middle = sorted[sorted.length >> 1];
     if (middle === undefined || a > b) return [];
     const at = y.at(middle);
-    return [svg('line', { class: 'level', x1: x.at(a - 0.5), x2: x.at(b + 0.5), y1: at, y2: at })];
+    return [svgLine('level', [x.at(a - 0.5), at], [x.at(b + 0.5), at])];
   });
 }
 
-type Piece = readonly { night: number; value: number; least: number; most: number }[];
+type Piece = (ReportNight & { night: number })[];
 
 /** Nights without a gap between them, and on one machine. */
 function pieces(cell: PageCell, { from, to }: TrendFrame): Piece[] {
   const nights = nightsOf(cell);
   const breaks = new Set(cell.marks.filter((mark) => mark.breaksLine).map(({ step }) => step));
-  const found: { night: number; value: number; least: number; most: number }[][] = [];
+  const found: Piece[] = [];
   let isOpen = false;
   // One beyond each end, so that the line leaves the picture.
   for (let night = Math.max(0, from - 1); night <= Math.min(nights.length - 1, to + 1); night += 1) {
@@ -122,8 +122,8 @@ function grid(
   [least, most]: readonly [number, number],
 ): SVGElement[] {
   const lines = ticks(least, most, 5).flatMap((value) => [
-    svg('line', { class: 'grid', x1: LEFT, x2: width - RIGHT, y1: y.at(value), y2: y.at(value) }),
-    svg('text', { class: 'axis', x: LEFT - 6, y: y.at(value) + 4, 'text-anchor': 'end' }, formatNumber(value)),
+    svgLine('grid', [LEFT, y.at(value)], [width - RIGHT, y.at(value)]),
+    axisText(formatNumber(value), [LEFT - 6, y.at(value) + 4], 'end'),
   ]);
   const days = new Set(data.sweeps.starts.slice(from, to + 1).map((start) => start.slice(0, 10)));
   const dates = ticks(from, to, Math.max(2, Math.floor(width / 130)))
@@ -132,11 +132,7 @@ function grid(
       const start = data.sweeps.starts[night] ?? '';
       const text =
         (days.size === 1 ? start.slice(11) : start.slice(0, 10)) || (data.sweeps.ids[night]?.slice(0, 8) ?? '');
-      return svg(
-        'text',
-        { class: 'axis', x: clampText(x.at(night), width), y: height - 8, 'text-anchor': 'middle' },
-        text,
-      );
+      return axisText(text, [clampText(x.at(night), width), height - 8], 'middle');
     });
   return [...lines, ...dates];
 }
@@ -156,27 +152,13 @@ function markLines(cell: PageCell, frame: TrendFrame, x: Scale, y: Scale): SVGEl
     const value = nights[step]?.value;
     const level =
       kind === 'baseline' && value !== undefined
-        ? [
-            svg('line', {
-              class: 'level baseline',
-              x1: Math.max(LEFT, x.at(step)),
-              x2: width - RIGHT,
-              y1: y.at(value),
-              y2: y.at(value),
-            }),
-          ]
+        ? [svgLine('level baseline', [Math.max(LEFT, x.at(step)), y.at(value)], [width - RIGHT, y.at(value)])]
         : [];
     if (step < from || step > to) return step < from ? level : [];
     const at = x.at(step) - (kind === 'baseline' ? 0 : 0.5 * (x.at(1) - x.at(0)));
     return [
       ...level,
-      svg('line', {
-        class: `mark ${kind}${breaksLine ? ' breaks' : ''}`,
-        x1: at,
-        x2: at,
-        y1: TOP - 6,
-        y2: height - BOTTOM,
-      }),
+      svgLine(`mark ${kind}${breaksLine ? ' breaks' : ''}`, [at, TOP - 6], [at, height - BOTTOM]),
       svg('text', { class: `sign ${kind}`, x: at, y: TOP - 10, 'text-anchor': 'middle' }, SIGNS[kind]),
     ];
   });

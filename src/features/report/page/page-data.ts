@@ -1,6 +1,3 @@
-import { cellLabel } from '../../../text/cell-label.ts';
-import { metricOf } from '../../../records/metric.ts';
-import { printable } from '../../../text/printable.ts';
 import type {
   CellSamples,
   PageCell,
@@ -14,9 +11,11 @@ import type {
   ReportLayersDiff,
   ReportNight,
 } from '../../../html/page-types.ts';
-import type { ReportCell, ReportData } from './report-data.ts';
-import { TextTable } from '../../../html/text-table.ts';
+import { metricOf } from '../../../records/metric.ts';
+import { cellLabel } from '../../../text/cell-label.ts';
+import { printable } from '../../../text/printable.ts';
 import { environmentText } from './environment-view.ts';
+import type { ReportCell, ReportData } from './report-data.ts';
 
 export function pageDataOf(data: ReportData): PageData {
   const texts = new TextTable();
@@ -137,4 +136,18 @@ function workloadsOf({ pareto }: ReportData): PageWorkload[] {
     const [first] = workload;
     return points.length === 0 ? [] : [{ model: printable(first?.model ?? ''), points }];
   });
+}
+
+/** Texts that repeat, once each. */
+export class TextTable {
+  readonly texts: string[] = [];
+  private readonly places = new Map<string, number>();
+
+  placeOf(text: string): number {
+    const known = this.places.get(text);
+    if (known !== undefined) return known;
+    this.places.set(text, this.texts.length);
+    this.texts.push(text);
+    return this.texts.length - 1;
+  }
 }

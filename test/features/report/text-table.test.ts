@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 
-import { TextTable } from '../../src/html/text-table.ts';
+import { TextTable } from '../../../src/features/report/page/page-data.ts';
 
 test('a text that repeats is kept once', () => {
   const table = new TextTable();
