@@ -63,11 +63,11 @@ export async function compareDetectors(options: ComparisonOptions): Promise<Comp
   const nightly = options.peerNights ? await peerNightAlarms(python, histories) : null;
   const verdicts = await peerVerdicts(python, cells);
   const detectors = [...whole.answers].map(([name, answers]): DetectorRow => {
-    const told = nightly?.get(name) ?? null;
+    const reported = nightly?.get(name) ?? null;
     return {
       name,
       whole: scoreHistories(histories, answers),
-      nightly: told === null ? null : scoreNights(histories, told),
+      nightly: reported === null ? null : scoreNights(histories, reported),
       msPerHistory: whole.timesMs.get(name) ?? Number.NaN,
     };
   });

@@ -36,8 +36,8 @@ export function ourNightAlarms(histories: readonly LabelledHistory[]): Map<strin
   return new Map(
     histories.map((history) => [
       history.id,
-      replayNights(nightlyValues(history)).map(({ toldOn, change }) => ({
-        night: toldOn,
+      replayNights(nightlyValues(history)).map(({ reportedOn, change }) => ({
+        night: reportedOn,
         index: change.night,
         sign: change.shift > 0 ? 1 : -1,
       })),

@@ -59,8 +59,8 @@ export function scoreNights(
   return score(
     truths.map((truth) => {
       const from = firstQuestion(truth);
-      const told = (answers.get(truth.id) ?? []).filter(({ night }) => night >= from);
-      return { truth, alarms: told.toSorted((a, b) => a.night - b.night) };
+      const reported = (answers.get(truth.id) ?? []).filter(({ night }) => night >= from);
+      return { truth, alarms: reported.toSorted((a, b) => a.night - b.night) };
     }),
   );
 }
@@ -70,14 +70,14 @@ export function firstTellings(
   truth: LabelledHistory,
   asked: readonly { readonly night: number; readonly alarms: readonly Alarm[] }[],
 ): NightAlarm[] {
-  const told: number[] = [];
+  const reported: number[] = [];
   const news: NightAlarm[] = [];
   for (const { night, alarms } of asked.toSorted((a, b) => a.night - b.night)) {
     if (night < firstQuestion(truth)) continue;
     for (const alarm of alarms) {
-      const isOld = told.some((place) => Math.abs(alarm.index - place) <= TOLERANCE);
+      const isOld = reported.some((place) => Math.abs(alarm.index - place) <= TOLERANCE);
       if (!isOld) news.push({ ...alarm, night });
-      told.push(alarm.index);
+      reported.push(alarm.index);
     }
   }
   return news;

@@ -12,7 +12,7 @@ type Work<Result> = (store: OpenStore) => Result | Promise<Result>;
  * @throws StoreError when there is none, or it cannot be read
  */
 export function withStore<Result>(options: { readonly db?: string }, io: Io, work: Work<Result>): Promise<Result> {
-  return usingStore(told(openStoreToRead(storePath(options.db, io), migrationsFolder()), io), work, io);
+  return usingStore(warnIfMigrated(openStoreToRead(storePath(options.db, io), migrationsFolder()), io), work, io);
 }
 
 /** The same for work that writes. @throws StoreError when the store may only be read, before anything is done */
@@ -21,7 +21,7 @@ export function withStoreToWrite<Result>(
   io: Io,
   work: Work<Result>,
 ): Promise<Result> {
-  return usingStore(told(openExistingStore(storePath(options.db, io), migrationsFolder()), io), work, io);
+  return usingStore(warnIfMigrated(openExistingStore(storePath(options.db, io), migrationsFolder()), io), work, io);
 }
 
 /**
@@ -51,7 +51,7 @@ function isUnexpected(error: unknown): boolean {
 }
 
 /** A store that was just opened; says so where it had to be brought up to date. */
-export function told(store: OpenStore, io: Io): OpenStore {
+export function warnIfMigrated(store: OpenStore, io: Io): OpenStore {
   if (store.copyBefore !== null) {
     io.err(`note: the store was brought up to date; as it was before it lies in ${printable(store.copyBefore)}\n`);
   }

@@ -2,7 +2,7 @@ import type { HarnessResult } from '../records/harness.ts';
 import type { Evidence, Outcome } from '../records/outcome.ts';
 import type { ProcessFacts } from '../trtexec/run-facts.ts';
 import type { RunFlag } from '../records/run-flag.ts';
-import { disturbed, endedByOthers, failed, said, signalOf } from '../trtexec/log/ended.ts';
+import { disturbed, endedByOthers, failed, syntheticEvidence, signalOf } from '../trtexec/log/ended.ts';
 
 /**
  * What a finished process of another harness is: a bad exit code is a failure whatever it printed.
@@ -17,7 +17,7 @@ export function judgeHarness(
   return (
     endedByOthers(process) ??
     exitedBadly(process, lastError, result) ??
-    (result.kind === 'faulty' ? failed('incomplete', said(result.problem)) : null) ??
+    (result.kind === 'faulty' ? failed('incomplete', syntheticEvidence(result.problem)) : null) ??
     disturbed(flags) ?? { kind: 'measured', evidence: [] }
   );
 }
@@ -30,8 +30,8 @@ function exitedBadly(process: ProcessFacts, lastError: Evidence | null, result: 
   const how = signal === null ? `exit code ${process.exitCode}` : `crashed by ${signal}`;
   if (lastError === null) {
     const why = result.kind === 'faulty' ? result.problem : 'no word on standard error';
-    return failed('unknown', said(`${how}: ${why}`));
+    return failed('unknown', syntheticEvidence(`${how}: ${why}`));
   }
   const reason = OUT_OF_MEMORY.test(lastError.text) ? 'outOfMemory' : 'unknown';
-  return failed(reason, [lastError, ...said(how)]);
+  return failed(reason, [lastError, ...syntheticEvidence(how)]);
 }

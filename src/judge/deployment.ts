@@ -3,7 +3,7 @@ import type { Accuracy } from '../records/accuracy.ts';
 import { canonicalJson } from '../text/canonical-json.ts';
 import { batchOf, itemsPerS, type KeyedCell, PRECISIONS } from '../records/cell.ts';
 import { median } from '../statistics/median.ts';
-import { FLAG_LABELS, isBarred, barredBy, type RunFlag } from '../records/run-flag.ts';
+import { FLAG_LABELS, isIneligible, ineligibleFlags, type RunFlag } from '../records/run-flag.ts';
 
 type ChoiceRun = Pick<CellRun, 'cellKey' | 'derivedQps' | 'flags' | 'outcome' | 'role'> & {
   readonly values: Pick<CellRun['values'], ChoiceMetric>;
@@ -48,7 +48,7 @@ export interface DeploymentFacts {
   readonly realPrecisionShare: ReadonlyMap<string, Readonly<Record<string, number>>>;
 }
 
-export interface BarredCell {
+export interface IneligibleCell {
   readonly cell: KeyedCell;
   /** `upper bound, invalid output`. */
   readonly because: string;
@@ -59,7 +59,7 @@ export interface Deployments {
   /** Cells without a run that is a measurement. */
   readonly unmeasured: readonly KeyedCell[];
   /** Cells that are never a choice, each with why. */
-  readonly barred: readonly BarredCell[];
+  readonly ineligible: readonly IneligibleCell[];
 }
 
 /** Precisions of one batch stand side by side. */
@@ -71,12 +71,12 @@ export function deploymentsOf(
   const byCell = Map.groupBy(runs.filter(isMeasured), ({ cellKey }) => cellKey);
   const measured: Deployment[] = [];
   const unmeasured: KeyedCell[] = [];
-  const barred: BarredCell[] = [];
+  const ineligible: IneligibleCell[] = [];
   for (const cell of cells) {
     const all = byCell.get(cell.key) ?? [];
-    const own = all.filter(({ flags }) => !isBarred(flags));
+    const own = all.filter(({ flags }) => !isIneligible(flags));
     if (own.length === 0 && all.length > 0) {
-      barred.push({ cell, because: barredWords(all.flatMap(({ flags }) => flags)) });
+      ineligible.push({ cell, because: ineligibleText(all.flatMap(({ flags }) => flags)) });
       continue;
     }
     const of = (metric: ChoiceMetric): number | null => median(own.flatMap(({ values }) => values[metric] ?? []));
@@ -103,11 +103,11 @@ export function deploymentsOf(
       realPrecisionShare: facts.realPrecisionShare.get(cell.key) ?? null,
     });
   }
-  return { measured: measured.toSorted(byChoice), unmeasured, barred };
+  return { measured: measured.toSorted(byChoice), unmeasured, ineligible };
 }
 
-function barredWords(flags: readonly RunFlag[]): string {
-  return [...new Set(barredBy(flags).map(({ id }) => FLAG_LABELS[id]))].join(', ');
+function ineligibleText(flags: readonly RunFlag[]): string {
+  return [...new Set(ineligibleFlags(flags).map(({ id }) => FLAG_LABELS[id]))].join(', ');
 }
 
 /** By workload, batch, all else but the precision, precision. */

@@ -4,7 +4,7 @@ import type { Finding } from '../records/finding.ts';
 import { environmentDifferences } from './compare/differences.ts';
 import { percentOfLog } from '../statistics/logarithms.ts';
 import { directionOf, findChangePoints } from './history/change-points.ts';
-import { TELLING } from './history/settings.ts';
+import { ALERTING } from './history/settings.ts';
 
 export const TREND_UNITS = ['run', 'sweep', 'night', 'commit'] as const;
 
@@ -223,11 +223,11 @@ function changeMarks(
       ({ direction, firstBadSweepId }) =>
         direction === kind &&
         steps.some(
-          ({ sweepId }, step) => sweepId === firstBadSweepId && Math.abs(step - change.night) <= TELLING.sameNights,
+          ({ sweepId }, step) => sweepId === firstBadSweepId && Math.abs(step - change.night) <= ALERTING.sameNights,
         ),
     );
-    const told = finding === undefined ? '' : `, finding ${finding.findingId.slice(0, 8)}: ${finding.state}`;
-    return { step: change.night, kind, text: `${size}${told}`, breaksLine: false };
+    const note = finding === undefined ? '' : `, finding ${finding.findingId.slice(0, 8)}: ${finding.state}`;
+    return { step: change.night, kind, text: `${size}${note}`, breaksLine: false };
   });
 }
 

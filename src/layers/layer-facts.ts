@@ -30,19 +30,19 @@ export const layerFactsSchema = z.strictObject({
 
 export type LayerFacts = Immutable<z.infer<typeof layerFactsSchema>>;
 
-type Told = Pick<LayerFacts, 'stableName' | 'kind' | 'origins' | 'nodes' | 'block' | 'isOpaque'>;
+type LayerNames = Pick<LayerFacts, 'stableName' | 'kind' | 'origins' | 'nodes' | 'block' | 'isOpaque'>;
 
 /** What tables and differences need of each layer. Names that repeat are taken apart once. */
 export function layerFactsOf(layers: readonly JoinedLayer[]): LayerFacts[] {
-  const byName = new Map<string, Told>();
+  const byName = new Map<string, LayerNames>();
   // Where the inspector tells any origin, a layer without one has none: its name is made up.
   const areNamesNodes = layers.every(({ origins }) => origins.length === 0);
   return layers.map((layer) => {
     const isInspected = layer.type !== null || layer.origins.length > 0;
-    const told = (isInspected ? undefined : byName.get(layer.name)) ?? toldBy(layer, areNamesNodes);
-    if (!isInspected) byName.set(layer.name, told);
+    const names = (isInspected ? undefined : byName.get(layer.name)) ?? namesOf(layer, areNamesNodes);
+    if (!isInspected) byName.set(layer.name, names);
     const { index, name, type, tactic, precisionIn, precisionOut } = layer;
-    const { stableName: stable, kind, origins, nodes, block, isOpaque: opaque } = told;
+    const { stableName: stable, kind, origins, nodes, block, isOpaque: opaque } = names;
     return {
       index,
       name,
@@ -61,7 +61,7 @@ export function layerFactsOf(layers: readonly JoinedLayer[]): LayerFacts[] {
   });
 }
 
-function toldBy(layer: JoinedLayer, isNameNode: boolean): Told {
+function namesOf(layer: JoinedLayer, isNameNode: boolean): LayerNames {
   const { name } = layer;
   const kind = kindOf(layer);
   const named = isNameNode ? originsInName(name) : [];

@@ -164,8 +164,8 @@ function lockGraphics(
   }
   if (problem !== null || !IS_SET.test(text)) {
     const kind = exitCode === null ? 'perhapsChanged' : 'unchanged';
-    const said = problem ?? `nvidia-smi says: ${firstLine(text)}`;
-    return { kind, problem: `clocks of ${gpuOf(gpu)} could not be locked: ${said}` };
+    const reason = problem ?? `nvidia-smi says: ${firstLine(text)}`;
+    return { kind, problem: `clocks of ${gpuOf(gpu)} could not be locked: ${reason}` };
   }
   if (limitMhz === null) return null;
   let nowMhz: number | null = null;
@@ -190,8 +190,8 @@ function lockMemory(
   if (memoryMhz === null) return false;
   const { problem, text } = ask(['-i', gpu.gpuUuid, '-lmc', `${memoryMhz},${memoryMhz}`]);
   if (problem === null && IS_SET.test(text)) return true;
-  const said = problem ?? `nvidia-smi says: ${firstLine(text)}`;
-  say(`note: memory clocks of ${gpuOf(gpu)} stay as they are: ${said}`);
+  const reason = problem ?? `nvidia-smi says: ${firstLine(text)}`;
+  say(`note: memory clocks of ${gpuOf(gpu)} stay as they are: ${reason}`);
   return false;
 }
 

@@ -80,9 +80,9 @@ function isAt(pattern: readonly string[], path: readonly string[]): boolean {
 const MOST_SHOWN = 80;
 
 function nameOf(node: SourceNode): string | null {
-  const said = texts(node.kind === 'map' ? (node.entries.get('run')?.node ?? node) : node).join(' ');
-  if (said === '') return null;
-  return said.length > MOST_SHOWN ? `${said.slice(0, MOST_SHOWN)}…` : said;
+  const command = texts(node.kind === 'map' ? (node.entries.get('run')?.node ?? node) : node).join(' ');
+  if (command === '') return null;
+  return command.length > MOST_SHOWN ? `${command.slice(0, MOST_SHOWN)}…` : command;
 }
 
 function texts(node: SourceNode): string[] {

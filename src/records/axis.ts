@@ -135,8 +135,8 @@ export function namedWords(flags: AxisFlags): { name: string; word: string }[] {
 /** What the flags of a cell are called in a label: the words of named axes, and the other flags as they are. */
 export function flagWords(flags: AxisFlags): string[] {
   const named = namedWords(flags);
-  const told = new Set(named.flatMap(({ name }) => BY_NAME.get(name)?.flags ?? []));
-  const others = Object.entries(flags).filter(([flag]) => !told.has(flag));
+  const known = new Set(named.flatMap(({ name }) => BY_NAME.get(name)?.flags ?? []));
+  const others = Object.entries(flags).filter(([flag]) => !known.has(flag));
   return [
     ...named.map(({ name, word }) => `${name}=${word}`),
     ...others.map(([flag, value]) => (value === '' ? flag : `${flag}=${value}`)),

@@ -88,10 +88,10 @@ export const runFlagSchema = z.object({
 export type RunFlag = Immutable<z.infer<typeof runFlagSchema>>;
 
 /** Why a run is never a baseline and never the best; none for most. */
-export function barredBy<Flag extends Pick<RunFlag, 'effect'>>(flags: readonly Flag[]): Flag[] {
+export function ineligibleFlags<Flag extends Pick<RunFlag, 'effect'>>(flags: readonly Flag[]): Flag[] {
   return flags.filter(({ effect }) => effect === 'barred');
 }
 
-export function isBarred(flags: readonly Pick<RunFlag, 'effect'>[]): boolean {
+export function isIneligible(flags: readonly Pick<RunFlag, 'effect'>[]): boolean {
   return flags.some(({ effect }) => effect === 'barred');
 }

@@ -52,8 +52,8 @@ export function timeLimitText({ phase, of, limitS, inPhaseS, lastLine }: TimeLim
     of === 'phase'
       ? `the limit of ${limit} for this part`
       : `the limit of ${limit} for the whole, ${Number(inPhaseS.toFixed(1))} s of it there`;
-  const said = lastLine === null ? 'it had printed nothing' : `its last line: ${printable(lastLine)}`;
-  return `ended ${phase} by ${which}; ${said}`;
+  const lastWords = lastLine === null ? 'it had printed nothing' : `its last line: ${printable(lastLine)}`;
+  return `ended ${phase} by ${which}; ${lastWords}`;
 }
 
 /** An engine of many gigabytes may come from a network disk at about this speed. */

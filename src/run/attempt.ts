@@ -54,12 +54,12 @@ export async function attemptRun(context: SweepContext, attempt: Attempt): Promi
       const started = await startOnce(context, attempt, folder);
       refuseFullDisk(context, attempt);
       const manifest = { ...started, attempt: number, tries: [...tries] };
-      const said = isWell(manifest) ? null : await outcomeIn(folder);
+      const lastOutcome = isWell(manifest) ? null : await outcomeIn(folder);
       // On a disk of ours the next run would fail as well; on another one this one alone did.
-      if (said !== null && outcomeReason(said.outcome) === 'diskFull') {
+      if (lastOutcome !== null && outcomeReason(lastOutcome.outcome) === 'diskFull') {
         await requireRoom(context, attempt);
       }
-      const passed = said === null ? null : await passedFailureOf(context, manifest, said);
+      const passed = lastOutcome === null ? null : await passedFailureOf(context, manifest, lastOutcome);
       if (passed === null || passed.waitS === null) {
         const note = noteOf(manifest, before, passed);
         await writeAtomically(

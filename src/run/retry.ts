@@ -39,20 +39,20 @@ export async function outcomeIn(
 export async function passedFailureOf(
   context: SweepContext,
   manifest: RunManifest,
-  said: Awaited<ReturnType<typeof outcomeIn>>,
+  lastOutcome: Awaited<ReturnType<typeof outcomeIn>>,
 ): Promise<PassedFailure | null> {
   const { exitCode, signal, timedOut, attempt, startedAt, wallS } = manifest;
   if (timedOut || (exitCode === 0 && signal === null)) return null;
   const besideOthers =
-    said.outcome.kind === 'failed' && said.outcome.reason === 'outOfMemory'
+    lastOutcome.outcome.kind === 'failed' && lastOutcome.outcome.reason === 'outOfMemory'
       ? await othersOnGpu(context, manifest)
       : false;
-  const passing = passingFailure(said.outcome, said.lines, besideOthers);
+  const passing = passingFailure(lastOutcome.outcome, lastOutcome.lines, besideOthers);
   if (passing === null || attempt === null || startedAt === null) return null;
   const retry = manifest.tries.length + 1;
   const endedAt = new Date(Date.parse(startedAt) + (wallS ?? 0) * 1000).toISOString();
   return {
-    ended: tryOf(said.outcome, attempt, startedAt, endedAt),
+    ended: tryOf(lastOutcome.outcome, attempt, startedAt, endedAt),
     what: passing.what,
     retry,
     waitS: waitBeforeS(context.plan.retries, retry, passing.isOverAtOnce),

@@ -18,13 +18,13 @@ const MOST_NAMED = 5;
 export async function findRuns(
   path: string,
   io: Pick<Io, 'err' | 'signal'>,
-  said?: ImportHints,
+  hints?: ImportHints,
 ): ReturnType<typeof discoverRuns> {
   if (path === '') throw new UsageError('which file or folder? Its name is empty');
   const links: string[] = [];
   const archives: string[] = [];
   try {
-    const found = await discoverRuns(path, said, {
+    const found = await discoverRuns(path, hints, {
       signal: io.signal,
       link: (link) => links.push(link),
       damaged: (file) => archives.push(`${printable(file)}: damaged archive: nothing in it can be read`),

@@ -177,12 +177,12 @@ function borrowedFor(name: string, runs: readonly ReadRun[], otherName: string, 
   if (![...runs, ...others].every(({ manifest }) => manifest.lone?.kind === 'report')) return null;
   const [own, other] = [runs.map(cellOf), others.map(cellOf)];
   const precision = own.every(isUnstated) ? only(other.map((cell) => cell.precision)) : null;
-  const isTold = precision !== null && precision !== 'unstated';
+  const hasPrecision = precision !== null && precision !== 'unstated';
   const shapes = own.every(hasNoShapes) ? onlyShapes(other) : null;
-  const words = [isTold ? ['precision'] : [], shapes === null ? [] : ['shapes']].flat();
+  const words = [hasPrecision ? ['precision'] : [], shapes === null ? [] : ['shapes']].flat();
   if (words.length === 0) return null;
   return {
-    stated: { ...(isTold ? { precision } : {}), ...(shapes === null ? {} : { shapes }) },
+    stated: { ...(hasPrecision ? { precision } : {}), ...(shapes === null ? {} : { shapes }) },
     note: `${printable(name)} does not say its ${words.join(' and ')}: taken as in ${printable(otherName)}`,
   };
 }

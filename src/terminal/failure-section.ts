@@ -36,8 +36,8 @@ const LONGEST_LINES = 2;
 /** Each kind of failure once: what failed, the line of the log that says why, and the command that shows more. */
 export function failureSection(failures: readonly SweepFailure[], look: Look): string[] {
   const { style, columns } = look;
-  const told = failures.filter(({ reason }) => !FLAGGED.includes(reason));
-  const byReason = Map.groupBy(told, ({ role, kind, reason, evidence }) =>
+  const shown = failures.filter(({ reason }) => !FLAGGED.includes(reason));
+  const byReason = Map.groupBy(shown, ({ role, kind, reason, evidence }) =>
     [role, kind, reason, evidence?.text].join('\0'),
   );
   const groups = [...byReason.values()];

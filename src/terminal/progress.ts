@@ -102,9 +102,9 @@ export class Progress {
 
   /** With the first line that says why, and the command that shows more. */
   private failureText({ outcome, runId }: { outcome: Outcome; runId: string | null }): string {
-    const [said] = outcome.evidence;
+    const [firstEvidence] = outcome.evidence;
     const where = runId === null ? '' : ` · bench show ${runId.slice(0, 8)}`;
-    const why = said === undefined ? '' : ` · ${truncate(printable(said.text), LONGEST_EVIDENCE)}`;
+    const why = firstEvidence === undefined ? '' : ` · ${truncate(printable(firstEvidence.text), LONGEST_EVIDENCE)}`;
     return `${outcomeText(outcome, this.look.style)}${why}${where}`;
   }
 

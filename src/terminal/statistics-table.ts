@@ -65,8 +65,8 @@ export function statisticsTable(shown: ShownStatistics, look: Look): string[] {
     itemsPerS === null || itemsPerS === shown.throughputQps ? '' : `${formatNumber(itemsPerS)} items/s`,
     queries === null ? '' : count(queries, 'query', 'queries'),
   ];
-  const told = rates.filter((part) => part !== '').join(' · ');
-  const lines = told === '' ? [] : [`  ${told}`];
+  const rateText = rates.filter((part) => part !== '').join(' · ');
+  const lines = rateText === '' ? [] : [`  ${rateText}`];
   lines.push(...renderTable(columns, rows, look));
   if (overlap) lines.push(look.style.dim(`  ${overlapNote(streams)}`));
   return lines;

@@ -69,10 +69,10 @@ function areAlike<Row>(
       .filter(({ column }) => column.isIdentity === true)
       .map(({ column, width }) => truncate(column.text(row), width))
       .join('\0');
-    const told = telling.map((column) => column.text(row)).join('\0');
+    const cells = telling.map((column) => column.text(row)).join('\0');
     const before = seen.get(reads);
-    seen.set(reads, told);
-    return before !== undefined && before !== told;
+    seen.set(reads, cells);
+    return before !== undefined && before !== cells;
   });
 }
 

@@ -119,9 +119,9 @@ function adviceOf({ id, effect }: Pick<RunFlag, 'id' | 'effect'>): string {
 /** `contended: 9 % of the queries ...`, and below it what to do. */
 export function flagLines(flag: Pick<RunFlag, 'id' | 'effect' | 'evidence'>, look: Look, times = ''): string[] {
   const { columns, style } = look;
-  const told = flag.effect === 'explained' ? style.dim : flag.effect === 'barred' ? style.bad : style.warn;
+  const color = flag.effect === 'explained' ? style.dim : flag.effect === 'barred' ? style.bad : style.warn;
   const text = `  ${FLAG_LABELS[flag.id]}${times}: ${printable(flag.evidence)}`;
-  return [told(truncate(text, columns)), style.dim(truncate(`    → ${adviceOf(flag)}`, columns))];
+  return [color(truncate(text, columns)), style.dim(truncate(`    → ${adviceOf(flag)}`, columns))];
 }
 
 /** Each verdict has a sign of its own, so that none is told by colour alone. */

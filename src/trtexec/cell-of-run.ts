@@ -141,16 +141,16 @@ function identityFlags(flags: Flags): Record<string, string> {
   return Object.fromEntries(kept);
 }
 
-type SaidCell = Partial<Pick<Cell, 'cudaGraph' | 'dataTransfers' | 'spinWait' | 'streams'>> &
+type ClaimedCell = Partial<Pick<Cell, 'cudaGraph' | 'dataTransfers' | 'spinWait' | 'streams'>> &
   Pick<StatedCell, 'shapes'>;
 
 /**
  * The first thing that `run.json` says of its cell and that its log says otherwise, in words; null when there is none.
  * What one of them leaves open contradicts nothing.
  */
-export function contradictedCell(stated: SaidCell, log: TrtexecRun): string | null {
+export function contradictedCell(stated: ClaimedCell, log: TrtexecRun): string | null {
   const ran = cellOfRun({}, null, log);
-  const pairs: readonly (readonly [name: string, said: Said, ran: Said])[] = [
+  const pairs: readonly (readonly [name: string, claimed: ClaimedValue, ran: ClaimedValue])[] = [
     ...Object.entries(stated.shapes ?? {}).map(
       ([input, shape]) => [input, shape.join('x'), ran.shapes[input]?.join('x')] as const,
     ),
@@ -160,19 +160,19 @@ export function contradictedCell(stated: SaidCell, log: TrtexecRun): string | nu
     // An excerpt without its options says nothing of streams.
     ['streams', stated.streams, log.startedByMarker ? ran.streams : log.options.streams],
   ];
-  for (const [name, said, used] of pairs) {
-    if (said === undefined || said === null || used === undefined || used === null) continue;
-    if (said !== used) {
-      return `the cell in run.json says ${name}: ${wordOf(said)}, its log ${wordOf(used)}: it is of another run`;
+  for (const [name, claimed, used] of pairs) {
+    if (claimed === undefined || claimed === null || used === undefined || used === null) continue;
+    if (claimed !== used) {
+      return `the cell in run.json says ${name}: ${wordOf(claimed)}, its log ${wordOf(used)}: it is of another run`;
     }
   }
   return null;
 }
 
-type Said = boolean | number | string | null | undefined;
+type ClaimedValue = boolean | number | string | null | undefined;
 
-function wordOf(said: boolean | number | string): string {
-  return typeof said === 'boolean' ? (said ? 'on' : 'off') : String(said);
+function wordOf(claimed: boolean | number | string): string {
+  return typeof claimed === 'boolean' ? (claimed ? 'on' : 'off') : String(claimed);
 }
 
 /** Ids of engines that bench made. */
@@ -184,9 +184,9 @@ const ID = /^[0-9a-f]{32}$/;
  */
 export function otherModel({ model }: Pick<StatedCell, 'model'>, log: TrtexecRun): string | null {
   const loaded = log.options.loadEngine ?? log.options.onnx;
-  const [said, ran] = [plainWord(model ?? ''), plainWord(cellOfRun({}, null, log).model)];
-  if (loaded === null || said === '' || ID.test(ran)) return null;
-  if (said.includes(ran) || ran.includes(said)) return null;
+  const [claimed, ran] = [plainWord(model ?? ''), plainWord(cellOfRun({}, null, log).model)];
+  if (loaded === null || claimed === '' || ID.test(ran)) return null;
+  if (claimed.includes(ran) || ran.includes(claimed)) return null;
   return `the cell in run.json says model ${model}, its log loads ${loaded}: it may be of another run`;
 }
 

@@ -121,8 +121,8 @@ describe('any command beside trtexec', () => {
     const { code } = await bench(['run', 'm.yaml'], { cwd });
     expect(code).toBe(4);
     const { cells } = await json(['show', 'latest'], cwd);
-    const told = cells.map(({ label, others }: { label: string; others: object[] }) => [label.split(' ')[2], others]);
-    expect(Object.fromEntries(told)).toEqual({
+    const reported = cells.map(({ label, others }: { label: string; others: object[] }) => [label.split(' ')[2], others]);
+    expect(Object.fromEntries(reported)).toEqual({
       'mode=ok': [],
       'mode=fail': [{ role: 'timed', kind: 'failed', reason: 'outOfMemory', times: 1 }],
       'mode=empty': [{ role: 'timed', kind: 'failed', reason: 'incomplete', times: 1 }],

@@ -179,9 +179,9 @@ describe('one GPU', () => {
     mkdirSync(other);
     const waiter = startBench([...args, join(other, 'bench.sqlite')], { env });
     const waited = finished(waiter);
-    let told = '';
-    waiter.stderr?.on('data', (chunk: Buffer) => (told += chunk.toString()));
-    while (!told.includes('runs wait for their turn')) await sleep(20);
+    let reported = '';
+    waiter.stderr?.on('data', (chunk: Buffer) => (reported += chunk.toString()));
+    while (!reported.includes('runs wait for their turn')) await sleep(20);
     waiter.kill('SIGINT');
     const { code } = await waited;
     expect(code).toBe(130);

@@ -110,11 +110,11 @@ describe('not tried again', { timeout: 180_000 }, () => {
     const env = troubleEnv(folder, [{ when: '--loadEngine', does: 'busy', times: 1 }]);
     const child = startBench(['run', matrix, '--trtexec', TROUBLED, '--db', db], { env });
     const ended = finished(child);
-    let told = '';
+    let reported = '';
     let isStopped = false;
     child.stderr?.on('data', (chunk: Buffer) => {
-      told += chunk.toString();
-      if (isStopped || !told.includes('tried again in 3600 s')) return;
+      reported += chunk.toString();
+      if (isStopped || !reported.includes('tried again in 3600 s')) return;
       // Once: a second one while it ends would end it otherwise.
       isStopped = true;
       child.kill('SIGINT');

@@ -70,8 +70,8 @@ describeWithModelopt('the three tiny models in five precisions, by the real Mode
       ['mlp int8 1x64 graph', 'nothingConverted'],
     ]);
     expect(cells).toHaveLength(15);
-    const told = first.stderr.split('\n').filter((line) => line.startsWith('variant '));
-    expect(told.map((line) => line.replace(/made in [^,]+/, 'made').slice(0, 62))).toEqual([
+    const reported = first.stderr.split('\n').filter((line) => line.startsWith('variant '));
+    expect(reported.map((line) => line.replace(/made in [^,]+/, 'made').slice(0, 62))).toEqual([
       'variant mlp fp16: made, 5 of 5 nodes converted',
       'variant mlp bf16: made, 5 of 5 nodes converted',
       `variant mlp fp8: ModelOpt quantized no node of ${folder}`.slice(0, 62),
@@ -88,9 +88,9 @@ describeWithModelopt('the three tiny models in five precisions, by the real Mode
   });
 
   test('the second sweep makes none of it again', () => {
-    const told = second.stderr.split('\n').filter((line) => line.startsWith('variant '));
-    expect(told).toHaveLength(12);
-    expect(told.filter((line) => line.includes('made'))).toEqual([]);
+    const reported = second.stderr.split('\n').filter((line) => line.startsWith('variant '));
+    expect(reported).toHaveLength(12);
+    expect(reported.filter((line) => line.includes('made'))).toEqual([]);
     expect(second.stderr).not.toContain('built ');
   });
 

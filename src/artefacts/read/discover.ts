@@ -43,24 +43,24 @@ export interface OnTheWay {
  */
 export async function discoverRuns(
   path: string,
-  said: ImportHints = { as: null, metric: null },
+  hints: ImportHints = { as: null, metric: null },
   onTheWay: OnTheWay = {},
 ): Promise<RunSource[]> {
-  const { as } = said;
+  const { as } = hints;
   const info = await stat(path);
-  if (info.isDirectory()) return discoverFolder(path, said, onTheWay);
+  if (info.isDirectory()) return discoverFolder(path, hints, onTheWay);
   // A pipe can be read only once.
   if (!info.isFile()) return [{ kind: 'log', path }];
   if ((await isForeign(path, onTheWay)) || (await isGarbage(path, onTheWay))) return [];
   const isTrtexec = as === null || as === TRTEXEC;
   if (isTrtexec && (await speaksTrtexec(path))) return [{ kind: 'log', path }];
   const { signal } = onTheWay;
-  const found = (await recogniseReport(path, said, signal)) ?? (await recogniseLayers(path, as, signal));
+  const found = (await recogniseReport(path, hints, signal)) ?? (await recogniseLayers(path, as, signal));
   if (found !== null) return [found];
   return isTrtexec && (await readBareLog(path)).length > 0 ? [{ kind: 'log', path }] : [];
 }
 
-async function discoverFolder(folder: string, said: ImportHints, onTheWay: OnTheWay): Promise<RunSource[]> {
+async function discoverFolder(folder: string, hints: ImportHints, onTheWay: OnTheWay): Promise<RunSource[]> {
   const isRun = await isRunFolder(folder);
   const entries = await readdir(folder, { withFileTypes: true });
   const found: RunSource[] = isRun ? [{ kind: 'folder', path: folder }] : [];
@@ -70,11 +70,11 @@ async function discoverFolder(folder: string, said: ImportHints, onTheWay: OnThe
     if (isTemporary(entry.name) || entry.name.startsWith(ATTEMPT_PREFIX)) continue;
     // What somebody attached to a run is none of its own.
     if (runOfAttached(entry.name) !== null) continue;
-    if (entry.isDirectory()) found.push(...(await discoverFolder(path, said, onTheWay)));
+    if (entry.isDirectory()) found.push(...(await discoverFolder(path, hints, onTheWay)));
     else if (entry.isSymbolicLink()) onTheWay.link?.(path);
     else if (FOREIGN_NAME.test(entry.name) && (await isForeign(path, onTheWay))) continue;
     else if (!isRun && entry.isFile() && !(await isGarbage(path, onTheWay))) {
-      const source = await discoverFile(path, plainName(entry.name), said, onTheWay);
+      const source = await discoverFile(path, plainName(entry.name), hints, onTheWay);
       if (source !== null) found.push(source);
     }
   }
@@ -113,15 +113,15 @@ async function isGarbage(path: string, { damaged }: OnTheWay): Promise<boolean> 
 async function discoverFile(
   path: string,
   name: string,
-  said: ImportHints,
+  hints: ImportHints,
   { signal }: OnTheWay,
 ): Promise<RunSource | null> {
-  const { as } = said;
+  const { as } = hints;
   if (as === null || as === TRTEXEC) {
     const isLog = LOG_NAME.test(name) ? await speaksTrtexec(path) : NO_ENDING.test(name) && (await looksLikeLog(path));
     if (isLog) return { kind: 'log', path };
   }
-  const report = REPORT_NAME.test(name) ? await recogniseReport(path, said, signal) : null;
+  const report = REPORT_NAME.test(name) ? await recogniseReport(path, hints, signal) : null;
   if (report !== null) return report;
   return EXPLORER_GRAPH.test(name) || (as !== null && as !== TRTEXEC) ? recogniseLayers(path, as, signal) : null;
 }

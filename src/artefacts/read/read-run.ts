@@ -20,7 +20,7 @@ import type { StoredArtefact } from '../../records/run.ts';
 import { isTelemetryName, readTelemetry } from './read-telemetry.ts';
 import type { TrtexecRun } from '../../trtexec/log/parsed-log.ts';
 import { findFlags, findHarnessFlags, marked } from '../../trtexec/fitness/find-flags.ts';
-import { failed, said, unfitFor } from '../../trtexec/log/ended.ts';
+import { failed, syntheticEvidence, unfitFor } from '../../trtexec/log/ended.ts';
 import { judgeHarness } from '../../harnesses/judge-harness.ts';
 import { derive } from '../../trtexec/log/derived.ts';
 import { judgeRun } from '../../trtexec/log/judge.ts';
@@ -146,14 +146,14 @@ export async function readStatedRun(
 function ofItsCell(run: ReadRun): ReadRun {
   const { cell } = run.manifest;
   const text = cell === null || !isFine(run.outcome) ? null : contradictedCell(cell, run.log);
-  return text === null ? run : { ...run, outcome: unfitFor('optionsDiffer', said(text)) };
+  return text === null ? run : { ...run, outcome: unfitFor('optionsDiffer', syntheticEvidence(text)) };
 }
 
 /** A program in the place of trtexec that starts it more than once: nobody can tell whose numbers and exports count. */
 function ofSeveral(run: ReadRun, processes: number): ReadRun {
   if (!isFine(run.outcome)) return run;
   const text = `trtexec ran ${processes} times in one process: whose numbers these are cannot be told`;
-  return { ...run, outcome: unfitFor('suspectErrors', said(text)) };
+  return { ...run, outcome: unfitFor('suspectErrors', syntheticEvidence(text)) };
 }
 
 function exportsOfSeveral(files: RunFiles, runs: number): string[] {
@@ -204,7 +204,7 @@ async function layersRun(files: RunFiles, manifest: RunManifest, notes: readonly
   const [problem] = read.notes;
   const outcome: Outcome =
     read.exports.profile === null && read.exports.layerInfo === null
-      ? failed('incomplete', said(problem ?? 'no layers in it'))
+      ? failed('incomplete', syntheticEvidence(problem ?? 'no layers in it'))
       : { kind: 'measured', evidence: [] };
   return {
     path: files.folder,
@@ -394,13 +394,13 @@ function defined(value: object): object {
 
 function contentId(manifest: RunManifest, artefacts: readonly StoredArtefact[], index: number): string {
   const hash = createHash('sha256');
-  hash.update(JSON.stringify([manifest.argv, manifest.startedAt, index, ...saidOf(manifest)]));
+  hash.update(JSON.stringify([manifest.argv, manifest.startedAt, index, ...statedKeys(manifest)]));
   for (const { name, sha256 } of artefacts) hash.update(`\0${name}\0${sha256}`);
   return hash.digest('hex').slice(0, 32);
 }
 
 /** Of bare numbers only what somebody says of them tells one run from another. */
-function saidOf({ cell, lone: standalone }: RunManifest): unknown[] {
+function statedKeys({ cell, lone: standalone }: RunManifest): unknown[] {
   return standalone?.kind === 'report' && standalone.metric !== null ? [standalone.metric, standalone.timer, cell] : [];
 }
 

@@ -125,23 +125,23 @@ async function readExplorerFiles(path: string, { stated }: StandaloneReading): P
   const stem = plainName(path).replace(/\.graph\.json$/, '');
   const profile = besides(stem, ['.profile.json']);
   const metadataPath = besides(stem, ['.profile.metadata.json', '.metadata.json']);
-  const said = metadataPath === null ? NO_METADATA : await metadataIn(metadataPath);
+  const metadata = metadataPath === null ? NO_METADATA : await metadataIn(metadataPath);
   const cell = keyedCell({
     model: stated.model ?? basename(stem).replace(ENDINGS, ''),
     precision: isOneOf(PRECISIONS, stated.precision) ? stated.precision : 'unstated',
     precisionVia: 'engine',
-    shapes: said.shapes ?? stated.shapes ?? {},
-    cudaGraph: said.cudaGraph ?? stated.cudaGraph ?? false,
-    dataTransfers: said.dataTransfers ?? false,
-    streams: said.streams ?? 1,
-    spinWait: said.spinWait ?? false,
+    shapes: metadata.shapes ?? stated.shapes ?? {},
+    cudaGraph: metadata.cudaGraph ?? stated.cudaGraph ?? false,
+    dataTransfers: metadata.dataTransfers ?? false,
+    streams: metadata.streams ?? 1,
+    spinWait: metadata.spinWait ?? false,
     inputs: { kind: 'random' },
     axisFlags: {},
   });
   const sources = new Map<string, string>([[path, LAYER_NAMES.info]]);
   if (profile !== null) sources.set(profile, LAYER_NAMES.profile);
   if (metadataPath !== null) sources.set(metadataPath, 'metadata.json');
-  const environment = said.gpuName === null ? {} : { gpuName: said.gpuName };
+  const environment = metadata.gpuName === null ? {} : { gpuName: metadata.gpuName };
   const standalone = { kind: 'layers' as const, format: 'trtexec' as const, runs: null };
   return readKeptFiles(path, { role: 'profile', cell, lone: standalone, environment }, sources);
 }

@@ -87,10 +87,10 @@ function checkAskedMetric(name: string | null, cells: readonly MatrixCell[]): vo
   const labels = new Set<string>();
   for (const { cell, harness } of cells) {
     if (harness === null) continue;
-    const told = findDriver(harness.driver)?.metrics(harness.settings) ?? null;
-    const ids = [...(cell.harness === undefined ? [] : [cell.harness.metric]), ...(told ?? [])];
+    const knownIds = findDriver(harness.driver)?.metrics(harness.settings) ?? null;
+    const ids = [...(cell.harness === undefined ? [] : [cell.harness.metric]), ...(knownIds ?? [])];
     for (const id of ids) if (!isOwnMetric(id)) labels.add(metricOf(id).label);
-    if (told === null || labels.has(name)) return;
+    if (knownIds === null || labels.has(name)) return;
   }
   const own = [...labels];
   const [start, end] = own.length === 0 ? ['not', ''] : ['neither', ` nor a number of the harness (${own.join(', ')})`];

@@ -3,7 +3,7 @@ import { isMeasured } from '../../records/run.ts';
 import { UsageError } from '../../errors.ts';
 import { EXIT_CODES, type ExitCode } from '../../exit-codes.ts';
 import { printable } from '../../text/printable.ts';
-import { barredBy, FLAG_LABELS, isBarred } from '../../records/run-flag.ts';
+import { ineligibleFlags, FLAG_LABELS, isIneligible } from '../../records/run-flag.ts';
 import { count } from '../../terminal/numbers.ts';
 import { renderTable } from '../../terminal/table.ts';
 import { listBaselines, removeBaseline, setBaseline } from '../../store/sweeps/sweeps.ts';
@@ -40,7 +40,7 @@ export async function setNamed(
       );
     }
     if (head.note !== null) io.err(`note: ${head.note}\n`);
-    refuseBarred(store.db, sweep.sweepId, io);
+    refuseIneligible(store.db, sweep.sweepId, io);
     const baseline = {
       name,
       sweepId: sweep.sweepId,
@@ -56,17 +56,17 @@ export async function setNamed(
 }
 
 /** Cells whose runs are all barred are no part of a baseline; a sweep of nothing else cannot be one. */
-function refuseBarred(db: StoreDatabase, sweepId: string, io: Io): void {
+function refuseIneligible(db: StoreDatabase, sweepId: string, io: Io): void {
   const runs = cellRunsOf(db, [sweepId]).filter(isMeasured);
   const byCell = [...Map.groupBy(runs, ({ cellKey }) => cellKey).values()];
-  const barred = byCell.filter((cell) => cell.every(({ flags }) => isBarred(flags)));
-  const [first] = barred.flat().flatMap(({ flags }) => barredBy(flags));
+  const ineligible = byCell.filter((cell) => cell.every(({ flags }) => isIneligible(flags)));
+  const [first] = ineligible.flat().flatMap(({ flags }) => ineligibleFlags(flags));
   if (first === undefined) return;
   const why = `${FLAG_LABELS[first.id]}: ${printable(first.evidence)}`;
-  if (barred.length === byCell.length) {
+  if (ineligible.length === byCell.length) {
     throw new UsageError(`sweep ${sweepId.slice(0, 8)} cannot be a baseline: ${why}`);
   }
-  const them = count(barred.length, 'cell is', 'cells are');
+  const them = count(ineligible.length, 'cell is', 'cells are');
   io.err(`note: ${them} no part of the baseline, ${why}\n`);
 }
 

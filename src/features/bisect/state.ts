@@ -8,7 +8,7 @@ import { writeAtomically } from '../../artefacts/files.ts';
 import { readJson } from '../../artefacts/folders.ts';
 import type { Io } from '../../cli/io.ts';
 import { migrationsFolder } from '../../cli/store-location.ts';
-import { told, usingStore } from '../../cli/with-store.ts';
+import { warnIfMigrated, usingStore } from '../../cli/with-store.ts';
 import { UsageError } from '../../errors.ts';
 import { STEP_VERDICTS } from './turns.ts';
 import { holderText } from '../../process/lock-holder.ts';
@@ -163,7 +163,7 @@ export async function inSession<Result>(
   const holder = sweepLockHolder(all, first.bisectId);
   if (holder !== null) throw new UsageError(`${holderText(holder)} works on this bisection already`);
   const unlock = lockSweep(all, first.bisectId);
-  const store = told(openStore(path, migrationsFolder()), io);
+  const store = warnIfMigrated(openStore(path, migrationsFolder()), io);
   let state = first;
   const save = async (change: Partial<BisectState>): Promise<void> => {
     state = { ...state, ...change };

@@ -25,14 +25,14 @@ export async function check(options: CheckOptions, io: Io): Promise<ExitCode> {
     const { db } = store;
     const night = await nightAt(db, options, io);
     const judged = await judgeNight(db, night, options, io);
-    const told = judged.cells.flatMap((entry) => entry.told);
+    const reported = judged.cells.flatMap((entry) => entry.reported);
     // Looking back at an old night, at some cells or at another metric changes nothing.
     if (options.asOf === undefined && options.filter === undefined && options.metric === undefined) {
       if (store.isReadOnly) {
         io.err('note: the store may only be read here: what this check says was not recorded\n');
       } else {
         const earlier = judged.cells.flatMap((entry) => entry.earlier);
-        saveFindings(db, [...earlier, ...told], judged.untold);
+        saveFindings(db, [...earlier, ...reported], judged.retracted);
         deleteAcknowledgements(db, judged.endedAcknowledgements);
       }
     }
@@ -40,7 +40,7 @@ export async function check(options: CheckOptions, io: Io): Promise<ExitCode> {
     const cells = new Map(judged.cells.map(({ nights: { cell } }) => [cell.key, cell]));
     printResult(io, options, checked, (_, look) => checkText(checked, { night, cells }, look));
     return failOn(options.failOn, {
-      regression: told.some(({ direction }) => direction === 'slower') || checked.accuracy.length > 0,
+      regression: reported.some(({ direction }) => direction === 'slower') || checked.accuracy.length > 0,
       failed: judged.failed.length > 0,
       unclear: false,
     });
@@ -50,7 +50,7 @@ export async function check(options: CheckOptions, io: Io): Promise<ExitCode> {
 /** What `bench check` prints of a night; stores nothing. */
 export async function checkReport(db: StoreDatabase, night: Night, judged: JudgedNight, io: Io): Promise<CheckedSweep> {
   const cells = judged.cells.map(({ nights }) => nights.cell);
-  const told = judged.cells.flatMap((entry) => located(entry, entry.told, night));
+  const reported = judged.cells.flatMap((entry) => located(entry, entry.reported, night));
   const { sweepId, startedAt, commit, branch, matrix, provenance } = night.sweep;
   return {
     schemaVersion: 1,
@@ -62,7 +62,7 @@ export async function checkReport(db: StoreDatabase, night: Night, judged: Judge
     provenance,
     nights: night.sweeps.length,
     cells: cells.length,
-    groups: await explainGroups(db, groupFindings(told, cells), judged.cells, io),
+    groups: await explainGroups(db, groupFindings(reported, cells), judged.cells, io),
     earlier: judged.cells.flatMap((entry) => located(entry, entry.earlier, night)).map(findingOutput),
     failed: judged.failed.map(({ cell, reasons }) => ({ key: cell.key, label: cellLabel(cell), reasons })),
     off: judged.cells.flatMap((entry) => offOutput(entry, night)),
@@ -96,22 +96,22 @@ function accuracyDrops(
   { sweep, sweeps }: Night,
   cells: readonly KeyedCell[],
 ): CheckedSweep['accuracy'] {
-  const tonight = recordsByCell(db, [sweep.sweepId]);
-  if (tonight.size === 0) return [];
+  const current = recordsByCell(db, [sweep.sweepId]);
+  if (current.size === 0) return [];
   for (const { sweepId } of sweeps.toReversed()) {
     if (sweepId === sweep.sweepId) continue;
     const before = recordsByCell(db, [sweepId]);
-    if (before.size > 0) return dropsBetween(cells, before, tonight);
+    if (before.size > 0) return dropsBetween(cells, before, current);
   }
   return [];
 }
 
 type RecordsByCell = ReadonlyMap<string, readonly AccuracyRecord[]>;
 
-function dropsBetween(cells: readonly KeyedCell[], before: RecordsByCell, tonight: RecordsByCell) {
+function dropsBetween(cells: readonly KeyedCell[], before: RecordsByCell, current: RecordsByCell) {
   const fallen = new Map<string, CheckedSweep['accuracy'][number]>();
   for (const cell of cells) {
-    const found = dropOf(before.get(cell.key) ?? [], tonight.get(cell.key) ?? []);
+    const found = dropOf(before.get(cell.key) ?? [], current.get(cell.key) ?? []);
     if (found === null) continue;
     const { now, before: was, dropDb } = found;
     fallen.set(now.accuracyId, {
@@ -129,9 +129,9 @@ function dropsBetween(cells: readonly KeyedCell[], before: RecordsByCell, tonigh
 /** Of the newest two on the same inputs. */
 function dropOf(
   before: readonly AccuracyRecord[],
-  tonight: readonly AccuracyRecord[],
+  current: readonly AccuracyRecord[],
 ): (AccuracyDrop & { readonly now: AccuracyRecord }) | null {
-  for (const now of tonight) {
+  for (const now of current) {
     const was = before.find((other) => sameAccuracyHistory(other, now));
     if (was === undefined) continue;
     const drop = accuracyDrop(now, was, MAX_DROP_DB);

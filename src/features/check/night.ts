@@ -3,10 +3,10 @@ import {
   type CellNights,
   judgeCell,
   type JudgedCell,
-  levelTonight,
+  currentLevel,
   isWorseThanAccepted,
 } from '../../judge/gate/judge-cell.ts';
-import { TELLING } from '../../judge/history/settings.ts';
+import { ALERTING } from '../../judge/history/settings.ts';
 import { type KeyedCell, variablesOf } from '../../records/cell.ts';
 import { inLabelOrder } from '../../text/cell-label.ts';
 import { knownVariablesOn } from '../../process/environment-variables.ts';
@@ -42,7 +42,7 @@ export interface JudgedNight {
   readonly cells: readonly JudgedCell[];
   readonly failed: readonly FailedCell[];
   /** Findings that an earlier look at this same night told, and this one does not. */
-  readonly untold: readonly string[];
+  readonly retracted: readonly string[];
   /** Findings that were accepted until now. */
   readonly endedAcknowledgements: readonly string[];
   readonly notes: readonly string[];
@@ -57,7 +57,7 @@ export async function nightAt(
   const isDate = asOf !== undefined && /^\d{4}-\d\d-\d\d$/.test(asOf);
   const side = await resolveSide(db, asOf === undefined || isDate ? 'latest' : asOf, io, { branch });
   const [newest] = side.sweeps;
-  const { windowNights } = TELLING;
+  const { windowNights } = ALERTING;
   const found =
     newest === undefined
       ? []
@@ -96,7 +96,7 @@ export async function judgeNight(
       ({ cellKey, metric }) => cellKey === nights.cell.key && metric === nights.metric,
     );
     const first = judgeCell(nights, night.sweeps, earlier);
-    const level = levelTonight(nights, first.changes);
+    const level = currentLevel(nights, first.changes);
     const back = await endedAmong(earlier, known.acknowledgements, level, night.sweep, io);
     ended.push(...back);
     const result =
@@ -109,12 +109,12 @@ export async function judgeNight(
           );
     judged.push({ ...result, earlier: result.earlier.map((f) => accepted(f, known, ended)) });
   }
-  const told = new Set(judged.flatMap((entry) => entry.told.map(({ findingId }) => findingId)));
+  const reported = new Set(judged.flatMap((entry) => entry.reported.map(({ findingId }) => findingId)));
   return {
     cells: judged,
-    failed: failedTonight(cells, histories, runs, night),
-    untold: known.tonight.filter((id) => !told.has(id)),
-    endedAcknowledgements: ended.filter((id) => told.has(id)),
+    failed: failedLatest(cells, histories, runs, night),
+    retracted: known.latest.filter((id) => !reported.has(id)),
+    endedAcknowledgements: ended.filter((id) => reported.has(id)),
     notes: [...limitNotes(chosen.length - cells.length), ...notesOf(histories, night)],
   };
 }
@@ -134,7 +134,7 @@ interface KnownFindings {
   /** Told before tonight. */
   readonly earlier: readonly Finding[];
   /** Ids of those told on an earlier look at this same night. */
-  readonly tonight: readonly string[];
+  readonly latest: readonly string[];
   readonly acknowledgements: ReadonlyMap<string, Acknowledgement>;
 }
 
@@ -144,7 +144,7 @@ function knownFindings(db: StoreDatabase, { sweep }: Night): KnownFindings {
   const known = sweepsUntil(db, ids, sweep);
   return {
     earlier: stored.filter(({ toldSweepId }) => toldSweepId !== sweep.sweepId && known.has(toldSweepId)),
-    tonight: stored.filter(({ toldSweepId }) => toldSweepId === sweep.sweepId).map(({ findingId }) => findingId),
+    latest: stored.filter(({ toldSweepId }) => toldSweepId === sweep.sweepId).map(({ findingId }) => findingId),
     acknowledgements: acknowledgementsOf(
       db,
       stored.map(({ findingId }) => findingId),
@@ -184,13 +184,13 @@ function accepted(finding: Finding, known: KnownFindings, ended: readonly string
   return isAccepted ? { ...finding, state: 'accepted' } : finding;
 }
 
-function failedTonight(
+function failedLatest(
   cells: readonly KeyedCell[],
   histories: readonly CellNights[],
-  tonight: ReturnType<typeof cellRunsOf>,
+  latest: ReturnType<typeof cellRunsOf>,
   { sweeps }: Night,
 ): FailedCell[] {
-  const runs = Map.groupBy(tonight, ({ cellKey }) => cellKey);
+  const runs = Map.groupBy(latest, ({ cellKey }) => cellKey);
   const sweepId = sweeps.at(-1)?.sweepId;
   return cells.flatMap((cell, index) => {
     if (histories[index]?.history.nights.at(-1) === sweeps.length - 1) return [];
@@ -205,9 +205,9 @@ function notesOf(histories: readonly CellHistory[], { sweeps }: Night): string[]
   const undated = undatedNote(sweeps);
   const longest = Math.max(0, ...histories.map(({ history }) => history.nights.length));
   const notes = undated === null ? [] : [undated];
-  if (longest < TELLING.firstNight) {
+  if (longest < ALERTING.firstNight) {
     notes.push(
-      `${longest} of ${TELLING.firstNight} nights: before that a history does not know its own noise, and nothing is told; until then use bench compare`,
+      `${longest} of ${ALERTING.firstNight} nights: before that a history does not know its own noise, and nothing is told; until then use bench compare`,
     );
   }
   const elsewhere = Math.max(0, ...histories.map((cell) => cell.nightsOfOtherMachine));

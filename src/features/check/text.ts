@@ -25,12 +25,12 @@ export function checkText(checked: CheckedSweep, { night, cells }: CheckedDetail
   const { groups, failed, off, accuracy, earlier } = checked;
   const notes = checked.notes.slice(night.note === null ? 0 : 1);
   const { style, columns } = look;
-  const told = groups.flatMap(({ findings }) => findings).length;
+  const reported = groups.flatMap(({ findings }) => findings).length;
   const lines = [
     style.strong(
-      told === 0
+      reported === 0
         ? quietTitle(accuracy.length, off.length)
-        : `${count(told, 'new finding')} in ${count(groups.length, 'group')}`,
+        : `${count(reported, 'new finding')} in ${count(groups.length, 'group')}`,
     ),
     ...wrapHanging(
       dotted([

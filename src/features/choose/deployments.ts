@@ -60,7 +60,7 @@ export async function chosenDeployments(
     ...deployments,
     sweeps,
     notes: [
-      ...deployments.barred.map(({ cell, because }) => `never a choice: ${cellLabel(cell)}: ${because}`),
+      ...deployments.ineligible.map(({ cell, because }) => `never a choice: ${cellLabel(cell)}: ${because}`),
       ...sides.flatMap(({ note }) => note ?? []),
       ...mixedNotes('GPU models', [...environments.values()], ({ gpuName }) => gpuName),
       ...mixedNotes('TensorRT versions', [...environments.values()], ({ tensorrt }) => tensorrt),

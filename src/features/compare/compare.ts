@@ -47,17 +47,17 @@ export async function compare(
         base: { ref: base, sweeps: a === undefined ? [] : [a], note: baseNote },
         head: { ref: head, sweeps: b === undefined ? [] : [b], note: headNote },
       };
-      return told(await compareReport(db, sides, options), options, io);
+      return printReport(await compareReport(db, sides, options), options, io);
     });
   }
   const git = readGitState(io.cwd);
   return withStore(options, io, async (store) => {
     const sides = await resolveSides(store.db, base, head, io, { git, branch: options.branch });
-    return told(await compareReport(store.db, sides, options), options, io);
+    return printReport(await compareReport(store.db, sides, options), options, io);
   });
 }
 
-function told({ output, details }: Compared, options: CompareOptions, io: Io): ExitCode {
+function printReport({ output, details }: Compared, options: CompareOptions, io: Io): ExitCode {
   printResult(io, options, output, (_, look) => compareText(output, details, look, options.map === true));
   const { counts, shift } = output;
   return failOn(options.failOn, {

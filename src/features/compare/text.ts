@@ -194,13 +194,13 @@ const DETAIL = /(?<=contended|left out[^:]*|clock [^:]*): /;
 
 /** What stands behind the verdicts, each reason once with the number of cells that have it. */
 function reasonLines(cells: readonly ShownCell[], { style, columns }: Look): string[] {
-  const told = cells.flatMap(({ reasons, cause }) =>
+  const reasoned = cells.flatMap(({ reasons, cause }) =>
     reasons
       .filter((reason) => !reason.startsWith('could hide'))
       // What is named as the cause is not said again.
       .filter((reason) => cause === null || !cause.title.endsWith(reason)),
   );
-  const alike = Map.groupBy(told, (reason) => reasonTitle(reason) ?? headOf(reason));
+  const alike = Map.groupBy(reasoned, (reason) => reasonTitle(reason) ?? headOf(reason));
   const lines = [...alike.values()].map((reasons) => {
     const [first = ''] = reasons;
     const same = reasons.every((reason) => reason === first);

@@ -68,7 +68,7 @@ function infoText(output: InfoOutput, look: Look): string[] {
     ['beside it', besideText(output)],
     ['sweeps', sweepsText(output)],
     ['kept', keptText(output)],
-    ['said', saidText(output)],
+    ['said', annotationsText(output)],
     ['prune', pruneText(output)],
   ].flatMap(([label = '', text = '']) => labelled(label, text, look));
   if (output.runs.length === 0) return lines;
@@ -106,7 +106,7 @@ function keptText({ samples, layerProfiles, artefactFiles, rows }: InfoOutput): 
   return `samples of ${count(samples.runs, 'run')} (${formatBytes(samples.bytes)}), layers of ${layerProfiles.runs} (${formatBytes(layerProfiles.bytes)}), ${count(artefactFiles, 'file')} of artefacts${pruned}`;
 }
 
-function saidText({ rows }: InfoOutput): string {
+function annotationsText({ rows }: InfoOutput): string {
   return `${count(rows.baselines, 'baseline')}, ${count(rows.openFindings, 'open finding')}, ${count(rows.accuracies, 'accuracy', 'accuracies')}`;
 }
 

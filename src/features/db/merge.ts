@@ -10,7 +10,7 @@ import { openOther, refuseOther } from '../../store/merge/other-store.ts';
 import { openStore, type OpenStore } from '../../store/file/open.ts';
 import { type Io, printResult } from '../../cli/io.ts';
 import { migrationsFolder, STORE_NAME, storePath } from '../../cli/store-location.ts';
-import { told, usingStore } from '../../cli/with-store.ts';
+import { warnIfMigrated, usingStore } from '../../cli/with-store.ts';
 import { Ticker } from './ticker.ts';
 import type { MergeOptions } from './command.ts';
 import { printable } from '../../text/printable.ts';
@@ -26,7 +26,7 @@ export async function mergeStores(others: readonly string[], options: MergeOptio
   const paths = others.map((other) => storeIn(resolve(io.cwd, other)));
   // Before a store is made here: a mistyped name is no reason for an empty one.
   for (const path of paths) refuseOther(path, ownPath, migrationsFolder());
-  const store = told(openStore(ownPath, migrationsFolder()), io);
+  const store = warnIfMigrated(openStore(ownPath, migrationsFolder()), io);
   const work = async (): Promise<void> => {
     for (const path of paths) stores.push(await mergeOne(store, path, options, io));
   };

@@ -47,8 +47,8 @@ async function rejudged(
       direction: entry.direction,
       changePercent: entry.changePercent,
       firstBadSweepId: sweepId(entry.night),
-      toldTodaySweepId: sweepId(entry.toldToday),
-      toldThenSweepId: sweepId(entry.toldThen),
+      toldTodaySweepId: sweepId(entry.reportedToday),
+      toldThenSweepId: sweepId(entry.reportedThen),
     }));
   });
   return {

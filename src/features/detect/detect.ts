@@ -68,18 +68,18 @@ function seriesLine({ id, values, spread, count, clock }: SeriesRecord, { better
     count: ofNights(count),
     clock: ofNights(clock),
   };
-  const told = ({ shift, margin }: ChangePoint) => ({
+  const reported = ({ shift, margin }: ChangePoint) => ({
     direction: directionOf(shift, better),
     changePercent: rounded(percentOfLog(shift)),
     margin: rounded(margin),
   });
   return JSON.stringify({
     id,
-    alarms: findChangePoints(history).map((change) => ({ index: change.night, ...told(change) })),
-    nightly: replayNights(history).map(({ toldOn, change }) => ({
-      night: toldOn,
+    alarms: findChangePoints(history).map((change) => ({ index: change.night, ...reported(change) })),
+    nightly: replayNights(history).map(({ reportedOn, change }) => ({
+      night: reportedOn,
       index: change.night,
-      ...told(change),
+      ...reported(change),
     })),
   });
 }

@@ -76,13 +76,13 @@ function checkLines({ title, state, evidence, mend }: DoctorCheck, width: number
   const lines = [`${stateStyle(state, style)(label)}${first.slice(label.length)}`, ...more];
   if (mend === null || state === 'ok') return lines;
   const [command = '', remark = ''] = printable(mend).split(REMARK);
-  const told = remark === '' ? [] : wrapWords(remark, columns - 4);
+  const remarkLines = remark === '' ? [] : wrapWords(remark, columns - 4);
   if (command === '') {
-    const [start = '', ...rest] = told;
+    const [start = '', ...rest] = remarkLines;
     return [...lines, `  ${style.accent('→')} ${start}`, ...rest.map((line) => `    ${line}`)];
   }
   // The command whole, however long: it is there to be copied.
-  return [...lines, `  ${style.accent(`→ ${command}`)}`, ...told.map((line) => style.dim(`    ${line}`))];
+  return [...lines, `  ${style.accent(`→ ${command}`)}`, ...remarkLines.map((line) => style.dim(`    ${line}`))];
 }
 
 /** What follows it is a comment for the shell. */

@@ -2,7 +2,7 @@ import { judgeExperiment, abSides } from '../../judge/judge-experiment.ts';
 import type { AbExperiment } from '../../judge/experiment.ts';
 import { metricOf } from '../../records/metric.ts';
 import { cellLabel } from '../../text/cell-label.ts';
-import { barredBy, FLAG_LABELS, type RunFlag } from '../../records/run-flag.ts';
+import { ineligibleFlags, FLAG_LABELS, type RunFlag } from '../../records/run-flag.ts';
 import type { Sweep } from '../../records/sweep.ts';
 import type { AbOutput } from './output.ts';
 import { cellRunsOf } from '../../store/runs/cell-runs.ts';
@@ -87,7 +87,7 @@ function notesOf({ before }: AbExperiment, marksOfA: readonly RunFlag[], version
 
 /** Each kind of flag that bars runs, with the evidence of the first. */
 function distinct(runs: readonly CellRun[]): RunFlag[] {
-  const flags = runs.flatMap((run) => barredBy(run.flags));
+  const flags = runs.flatMap((run) => ineligibleFlags(run.flags));
   return [...new Map(flags.toReversed().map((flag) => [flag.id, flag])).values()].toReversed();
 }
 

@@ -4,7 +4,7 @@ import { cellLabel } from '../../text/cell-label.ts';
 import type { Environment } from '../../records/environment.ts';
 import { median } from '../../statistics/median.ts';
 import { type CustomMetricId, isCustomMetric, type MetricId } from '../../records/metric.ts';
-import { barredBy, FLAG_LABELS, isBarred } from '../../records/run-flag.ts';
+import { ineligibleFlags, FLAG_LABELS, isIneligible } from '../../records/run-flag.ts';
 import type { Sweep } from '../../records/sweep.ts';
 import type { ComparedCell } from '../compare/index.ts';
 import type { CommonShift, Verdict } from '../../records/verdict.ts';
@@ -78,13 +78,13 @@ export function measuredRuns({ runs }: ReportedCell): ReportedRun[] {
 
 /** Why its values are never a baseline and never the best: `upper bound, invalid output`; empty for most cells. */
 export function marksOf({ runs }: Pick<ReportedCell, 'runs'>): string {
-  const ids = runs.flatMap(({ flags }) => barredBy(flags).map(({ id }) => FLAG_LABELS[id]));
+  const ids = runs.flatMap(({ flags }) => ineligibleFlags(flags).map(({ id }) => FLAG_LABELS[id]));
   return [...new Set(ids)].join(', ');
 }
 
 /** For tools that keep histories of their own: without the cells that are never a baseline. */
-export function withoutBarred(report: ReportedSweep): ReportedSweep {
-  const cells = report.cells.map((cell) => ({ ...cell, runs: cell.runs.filter(({ flags }) => !isBarred(flags)) }));
+export function withoutIneligible(report: ReportedSweep): ReportedSweep {
+  const cells = report.cells.map((cell) => ({ ...cell, runs: cell.runs.filter(({ flags }) => !isIneligible(flags)) }));
   return { ...report, cells };
 }
 

@@ -203,8 +203,8 @@ export function matrixPage(schema: object, look: Look): string[] {
 function keys(schema: unknown, path: string, top: ReadonlySet<string>): [string, string][] {
   const own = Object.entries(propertiesOf(schema)).flatMap(([name, inner]): [string, string][] => {
     const here = path === '' ? name : `${path}.${name}`;
-    const isTold = path !== '' && top.has(name);
-    return [[here, descriptionOf(inner)], ...(isTold ? [] : keys(inner, here, top))];
+    const isDescribedAtTop = path !== '' && top.has(name);
+    return [[here, descriptionOf(inner)], ...(isDescribedAtTop ? [] : keys(inner, here, top))];
   });
   const named = isRecord(schema) ? schema['additionalProperties'] : null;
   const isModel = Object.keys(propertiesOf(named)).length > 0;

@@ -33,7 +33,7 @@ import { engineNotes } from '../../selection/mixed-engines.ts';
 import { type Io, printResult } from '../../cli/io.ts';
 import { findRuns, nothingIn } from '../../selection/find-runs.ts';
 import { migrationsFolder, storePath, toolVersion } from '../../cli/store-location.ts';
-import { told, usingStore } from '../../cli/with-store.ts';
+import { warnIfMigrated, usingStore } from '../../cli/with-store.ts';
 import type { ImportOptions } from './command.ts';
 
 /**
@@ -48,24 +48,24 @@ export async function importRuns(paths: readonly string[], options: ImportOption
     throw new UsageError('--sweep names a new sweep, --into one that is there: give one of them');
   }
   checkOwner(options.as);
-  const said = saidOf(options);
+  const hints = hintsOf(options);
   for (const path of paths) {
-    const all = await findRuns(path, io, said);
+    const all = await findRuns(path, io, hints);
     const found = withoutOwnArtefacts(path, all, artefactsFolder);
     const planned = withoutOwnArtefacts(path, await findSweepFolders(path, all), artefactsFolder);
     sweeps.push(...planned);
     if (found.length === 0 && planned.length === 0) {
-      throw new UsageError((await prunedWords(path)) ?? nothingOf(path, said.as));
+      throw new UsageError((await prunedWords(path)) ?? nothingOf(path, hints.as));
     }
     if (found.some((source) => source.kind === 'log' && !statSync(source.path).isFile())) {
       throw new UsageError(`${printable(path)}: can be read only once; save it to a file first`);
     }
     sources.push(...nameSources(path, found));
   }
-  const standalone = standaloneOf(options, said);
+  const standalone = standaloneOf(options, hints);
   await checkStandalone(sources, standalone, io);
   const git = await gitOf(options, io);
-  const store = told(openStore(storePath(options.db, io), migrationsFolder()), io);
+  const store = warnIfMigrated(openStore(storePath(options.db, io), migrationsFolder()), io);
   const imported: ImportedSweep[] = [];
   const work = async (): Promise<void> => {
     const context: ImportContext = {
@@ -180,7 +180,7 @@ function checkOwner(as: string | undefined): void {
 const OWN_NUMBERS = 'command';
 
 /** @throws UsageError where it is not said which number there is, or nobody needs to say it */
-function saidOf({ as, metric }: ImportOptions): ImportHints {
+function hintsOf({ as, metric }: ImportOptions): ImportHints {
   if (metric !== undefined && as !== undefined && as !== OWN_NUMBERS) {
     throw new UsageError(
       `--metric says which number there is in files of your own: reports of ${printable(as)} say it themselves`,
@@ -194,10 +194,10 @@ function saidOf({ as, metric }: ImportOptions): ImportHints {
 
 function standaloneOf(
   { model, precision, shapes, cudaGraph, timer, runs }: ImportOptions,
-  said: ImportHints,
+  hints: ImportHints,
 ): StandaloneReading {
   const stated = { model, precision, shapes, cudaGraph, timer };
-  return { stated, isStrict: true, runs: runs ?? null, ...said };
+  return { stated, isStrict: true, runs: runs ?? null, ...hints };
 }
 
 /** Before anything is stored: a mistake in one of many files leaves the store as it was. */

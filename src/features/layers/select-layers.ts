@@ -62,8 +62,8 @@ function sourceOf(pattern: string): string {
   try {
     return new RegExp(pattern, 'iu').source;
   } catch (error) {
-    const said = error instanceof Error ? error.message.replace(/^.*: /s, '') : '';
-    throw new UsageError(`--select ${printable(pattern)}: no regular expression: ${printable(said)}`, { cause: error });
+    const reason = error instanceof Error ? error.message.replace(/^.*: /s, '') : '';
+    throw new UsageError(`--select ${printable(pattern)}: no regular expression: ${printable(reason)}`, { cause: error });
   }
 }
 

@@ -18,7 +18,7 @@ import { type AccuracyPair, filesOfCells, type MatrixPairs, pairsOfMatrix } from
 import { type Io, printResult } from '../../cli/io.ts';
 import { filterCells, readMatrix } from '../plan/index.ts';
 import { migrationsFolder, storePath } from '../../cli/store-location.ts';
-import { told, usingStore } from '../../cli/with-store.ts';
+import { warnIfMigrated, usingStore } from '../../cli/with-store.ts';
 import type { AccuracyOptions } from './command.ts';
 
 /**
@@ -145,7 +145,7 @@ async function keep(
   { db, maxDrop }: AccuracyOptions,
   io: Io,
 ): Promise<AccuracyRow[]> {
-  const store = told(openStore(storePath(db, io), migrationsFolder()), io);
+  const store = warnIfMigrated(openStore(storePath(db, io), migrationsFolder()), io);
   const work = (): AccuracyRow[] => {
     const sweepId = matrix === null ? null : (newestOfMatrix(store.db, matrix)?.sweepId ?? null);
     return compared.map((row) => {

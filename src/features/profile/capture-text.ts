@@ -10,12 +10,12 @@ import { wrapHanging } from '../../terminal/text-width.ts';
 export function captureText(report: ProfileOutput, kernels: KernelsReport | null, look: Look): string[] {
   const { cell, dryRun, engine, files, label, notes, runId, steps, tensorrt } = report;
   const { columns, style } = look;
-  const told = notes.flatMap((note) => wrapHanging(`note: ${printable(note)}`, columns, 2).map(style.warn));
+  const shown = notes.flatMap((note) => wrapHanging(`note: ${printable(note)}`, columns, 2).map(style.warn));
   if (!dryRun) {
     const again = cell === null ? '' : `; see it again with \`bench layers ${cell.slice(0, 8)} --kernels\``;
     return [
       ...(kernels === null ? [] : [...kernelsText(kernels, look), '']),
-      ...told,
+      ...shown,
       ...files.map(fileLine),
       ...(runId === null ? [] : [style.dim(`attached to run ${runId.slice(0, 8)}${again}`)]),
     ];
@@ -23,7 +23,7 @@ export function captureText(report: ProfileOutput, kernels: KernelsReport | null
   const title = label === null ? 'capture of a command' : `capture of ${label}, TensorRT ${tensorrt}`;
   return [
     ...wrapHanging(printable(title), columns, 2).map(style.strong),
-    ...told,
+    ...shown,
     ...(engine === null ? [] : [`engine: there, ${printable(engine)}`]),
     ...steps.flatMap((step) => ['', style.accent(WORDS[step.kind]), stepLine(step)]),
   ];

@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 
 import { type Io, printResult } from '../../cli/io.ts';
 import { migrationsFolder, storePath } from '../../cli/store-location.ts';
-import { told } from '../../cli/with-store.ts';
+import { warnIfMigrated } from '../../cli/with-store.ts';
 import { UsageError } from '../../errors.ts';
 import { EXIT_CODES, type ExitCode } from '../../exit-codes.ts';
 import { layerFactsOf } from '../../layers/layer-facts.ts';
@@ -43,7 +43,7 @@ async function capture(words: readonly string[], options: ProfileOptions, io: Io
 function storeOf(options: ProfileOptions, io: Io): OpenStore | null {
   const path = storePath(options.db, io);
   if (!existsSync(path) && options.matrix !== undefined) return null;
-  return told(openExistingStore(path, migrationsFolder()), io);
+  return warnIfMigrated(openExistingStore(path, migrationsFolder()), io);
 }
 
 function refuseMixed(words: readonly string[], options: ProfileOptions): void {

@@ -16,17 +16,17 @@ export function reportNights(
   environmentIds: readonly string[],
 ): (ReportNight | null)[] {
   const nights: (ReportNight | null)[] = sweeps.map(() => null);
-  for (const [place, tonight] of runs.entries()) {
+  for (const [place, current] of runs.entries()) {
     const night = history.nights[place];
     const value = history.values[place];
     if (night === undefined || value === undefined) continue;
-    const values = tonight.map((run) => run.value);
-    const environment = environmentIds.indexOf(tonight.at(-1)?.environmentId ?? '');
+    const values = current.map((run) => run.value);
+    const environment = environmentIds.indexOf(current.at(-1)?.environmentId ?? '');
     nights[night] = {
       value,
       least: Math.min(...values),
       most: Math.max(...values),
-      runs: tonight.length,
+      runs: current.length,
       environment: environment === -1 ? null : environment,
     };
   }

@@ -125,8 +125,8 @@ async function byHistory(db: StoreDatabase, options: GatherOptions, io: Io): Pro
   const night = await nightAt(db, options, io);
   const judged = await judgeNight(db, night, options, io);
   const failed = new Map(judged.failed.map(({ cell, reasons }) => [cell.key, reasons]));
-  const cells = judged.cells.map(({ earlier, nights, told }): [string, CellJudgement] => {
-    const [finding = null] = told;
+  const cells = judged.cells.map(({ earlier, nights, reported }): [string, CellJudgement] => {
+    const [finding = null] = reported;
     const reasons = [
       ...(failed.get(nights.cell.key) ?? []),
       ...earlier

@@ -96,11 +96,11 @@ async function gatherCells(
   const known = findEnvironments(db, [
     ...new Set(histories.flatMap(({ runs }) => runs.flat().map((run) => run.environmentId))),
   ]);
-  const used = histories.flatMap(({ runs }) => runs.flatMap((tonight) => tonight.at(-1)?.environmentId ?? []));
+  const used = histories.flatMap(({ runs }) => runs.flatMap((latest) => latest.at(-1)?.environmentId ?? []));
   const environmentIds = [...new Set(used)].filter((id) => known.has(id));
   const provenance = sweeps.at(-1)?.provenance ?? 'measured';
   const baselines = listBaselines(db);
-  const told = histories.map((history) => {
+  const drawn = histories.map((history) => {
     const { cell, metric } = history;
     const nights = reportNights(history, sweeps, environmentIds);
     const findings = findingsOfCell(db, { cellKey: cell.key, metric, provenance });
@@ -110,10 +110,10 @@ async function gatherCells(
     return { cell, metric, nights, marks, leftOut: leftOutRuns(history, sweeps) };
   });
   await breathe(io);
-  const samples = newestSamples(db, told, ids);
+  const samples = newestSamples(db, drawn, ids);
   await breathe(io);
   const layers = cellLayers(db, cells, ids);
-  const reportCells = told.map((one): ReportCell => ({
+  const reportCells = drawn.map((one): ReportCell => ({
     ...one,
     samples: samples.get(one.cell.key) ?? { night: null, histogram: null, unreadable: 0 },
     ...(layers.get(one.cell.key) ?? { layers: null, diffs: [] }),

@@ -13,7 +13,7 @@ import {
   openMetricsText,
   type ReportedSweep,
   statusOf,
-  withoutBarred,
+  withoutIneligible,
 } from '../export/index.ts';
 import { redactionFor } from '../../cli/redacted.ts';
 import { failOn } from '../../cli/options.ts';
@@ -30,9 +30,9 @@ const FORMATS = {
   md: markdownText,
   junit: junitXml,
   csv: csvText,
-  openmetrics: (gathered: ReportedSweep) => openMetricsText(withoutBarred(gathered)),
-  bmf: (gathered: ReportedSweep) => `${jsonText(bencherJson(withoutBarred(gathered)))}\n`,
-  googleBenchmark: (gathered: ReportedSweep) => `${jsonText(googleBenchmarkJson(withoutBarred(gathered)))}\n`,
+  openmetrics: (gathered: ReportedSweep) => openMetricsText(withoutIneligible(gathered)),
+  bmf: (gathered: ReportedSweep) => `${jsonText(bencherJson(withoutIneligible(gathered)))}\n`,
+  googleBenchmark: (gathered: ReportedSweep) => `${jsonText(googleBenchmarkJson(withoutIneligible(gathered)))}\n`,
 } as const;
 
 type Format = keyof typeof FORMATS;

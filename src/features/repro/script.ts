@@ -64,11 +64,11 @@ const HASHES = [
 export function titleLines({ git, label, provenance, role, runId, source, startedAt, toolVersion }: Reproduction) {
   const commit =
     git.commit === null ? 'no commit known' : `commit ${git.commit}${git.dirty === true ? ', not clean' : ''}`;
-  const said = source === 'recorder' ? ', as its recorder ran it' : '';
+  const provenanceText = source === 'recorder' ? ', as its recorder ran it' : '';
   return [
     '#!/bin/sh',
     `# ${printable(label)}`,
-    `# ${role} run ${printable(runId)}, ${printable(provenance)}${said}, ${printable(startedAt ?? 'at an unknown time')}`,
+    `# ${role} run ${printable(runId)}, ${printable(provenance)}${provenanceText}, ${printable(startedAt ?? 'at an unknown time')}`,
     `# ${printable(commit)}; written by bench ${printable(toolVersion)}`,
     '#',
   ];

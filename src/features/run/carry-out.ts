@@ -114,13 +114,13 @@ async function doSweep(
     throw new InterruptedError(`interrupted; what was measured is stored: ${left}`, { cause: error });
   }
   progress.end();
-  const said = show(store, sweep.sweepId, stored, counts, options, io);
+  const shown = show(store, sweep.sweepId, stored, counts, options, io);
   if (counts.measured + counts.kept + counts.unfit === 0 && lacksLibrary(store, sweep, io)) {
     return EXIT_CODES.environmentLacking;
   }
   return failOn(options.failOn, {
     regression: false,
-    unclear: said === 'unclear',
+    unclear: shown === 'unclear',
     failed: counts.failed + counts.unfit - counts.replaced + counts.skipped > 0,
   });
 }

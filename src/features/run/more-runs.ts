@@ -15,7 +15,7 @@ import { type CellRun, isMeasured } from '../../records/run.ts';
 import { findSweep } from '../../store/sweeps/sweeps.ts';
 import { seriesOf } from '../../store/sweeps/find-sweeps.ts';
 import type { StoreDatabase } from '../../store/file/open.ts';
-import { TELLING } from '../../judge/history/settings.ts';
+import { ALERTING } from '../../judge/history/settings.ts';
 import { cellHistories } from '../../selection/cell-histories.ts';
 
 /** With a budget alone: what a night should be able to tell of a cell, by the noise of that cell. */
@@ -67,7 +67,7 @@ export class MoreRuns {
   /** Cells whose night is off their history, until each has had its rounds. */
   private suspects(open: readonly OpenCell[]): string[] {
     if (!this.given.wanted.confirm) return [];
-    const series = seriesOf(this.given.db, this.given.sweep, TELLING.windowNights - 1).filter(
+    const series = seriesOf(this.given.db, this.given.sweep, ALERTING.windowNights - 1).filter(
       ({ sweepId }) => sweepId !== this.given.sweep.sweepId,
     );
     const sweeps = [...series.toReversed(), findSweep(this.given.db, this.given.sweep.sweepId) ?? this.given.sweep];

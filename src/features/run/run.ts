@@ -25,7 +25,7 @@ import type { Machine } from '../../machine/machine.ts';
 import { machinesFor, refuseOwnDevices, shareOut } from '../../run/gpu-worker.ts';
 import { plan as showPlan, prepare, type Trial } from '../plan/index.ts';
 import { migrationsFolder, storePath, toolVersion } from '../../cli/store-location.ts';
-import { told, usingStore, withStoreToWrite } from '../../cli/with-store.ts';
+import { warnIfMigrated, usingStore, withStoreToWrite } from '../../cli/with-store.ts';
 import type { RunOptions, SweepOptions } from './command.ts';
 
 export interface Executor {
@@ -131,7 +131,7 @@ export async function startSweep(
     tensorrt: made.plan.tensorrt === NO_TENSORRT ? null : made.plan.tensorrt,
     host: program.recordings === null ? hostname() : null,
   });
-  const store = told(openStore(storePath(options.db, io), migrationsFolder()), io);
+  const store = warnIfMigrated(openStore(storePath(options.db, io), migrationsFolder()), io);
   const work = async (): Promise<ExitCode> => {
     const plan = withinBudget(store, made.plan, sweep, machines.length, options, io);
     const stored: StoredPlan = {

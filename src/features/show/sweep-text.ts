@@ -1,7 +1,7 @@
 import type { KeyedCell } from '../../records/cell.ts';
 import { metricOf } from '../../records/metric.ts';
 import { printable } from '../../text/printable.ts';
-import { FLAG_LABELS, isBarred } from '../../records/run-flag.ts';
+import { FLAG_LABELS, isIneligible } from '../../records/run-flag.ts';
 import type { Sweep } from '../../records/sweep.ts';
 import { cellTable, withCells } from '../../terminal/cell-columns.ts';
 import {
@@ -108,7 +108,7 @@ function remarkColumns(style: Style): Column<CellRow>[] {
       header: 'flags',
       text: flagsText,
       style: ({ flags }) =>
-        isBarred(flags) ? style.bad : flags.some(({ effect }) => effect !== 'explained') ? style.warn : style.dim,
+        isIneligible(flags) ? style.bad : flags.some(({ effect }) => effect !== 'explained') ? style.warn : style.dim,
       minWidth: 10,
       // Each flag stands below the table with its numbers; the numbers of the cells stand nowhere else.
       dropRank: FLAGS_RANK,

@@ -58,8 +58,8 @@ export function shownRunText(run: DescribedRun, look: Look): string[] {
       ? [`           in artefacts/${run.sweepId}/${run.runId}.attached`]
       : []),
   ];
-  const said = lines.filter((line) => line !== '');
-  return run.argv === null ? said : [...said, '', shellLine(run.argv)];
+  const nonEmpty = lines.filter((line) => line !== '');
+  return run.argv === null ? nonEmpty : [...nonEmpty, '', shellLine(run.argv)];
 }
 
 function attachedText({ name, bytes, sha256, attachedAt, prunedAt }: ShownRun['attachments'][number]): string {
@@ -86,8 +86,8 @@ function field(name: string, text: string, { columns }: Look): string[] {
 function methodText(method: Method | null): string {
   if (method === null) return '';
   const { harness = '', ...facts } = methodWords(method);
-  const told = Object.entries(facts).map(([name, text]) => (name === 'timer' ? text : `${name} ${text}`));
-  return [harness, ...told].join(', ');
+  const factTexts = Object.entries(facts).map(([name, text]) => (name === 'timer' ? text : `${name} ${text}`));
+  return [harness, ...factTexts].join(', ');
 }
 
 function valueLines(values: readonly HarnessValue[], look: Look): string[] {

@@ -37,14 +37,14 @@ export function trendText(output: TrendOutput, { cells, height, together }: Tren
   ]);
 }
 
-function barredText({ barred }: Pick<TrendSeries, 'barred'>): string {
+function ineligibleText({ barred }: Pick<TrendSeries, 'barred'>): string {
   return barred.length === 0 ? '' : `✗ ${barred.map((id) => FLAG_LABELS[id]).join(', ')}`;
 }
 
 function chartOf(series: TrendSeries, provenance: Provenance, height: number, look: Look): string[] {
   const { metric, unit, by, points, marks } = series;
   const { label } = metricOf(metric);
-  const warning = barredText(series);
+  const warning = ineligibleText(series);
   const title = `${printable(series.label)} · ${label}, ${unit} · by ${by} · ${provenance}${warning === '' ? '' : ` · ${warning}`}`;
   const chart = renderLineChart({
     series: brokenLine(points, marks).map((values) => ({ values, style: look.style.accent })),
@@ -155,7 +155,7 @@ function sparkTable(
   const table = cellTable<TrendSeries & { readonly cell: KeyedCell }>(
     series,
     [
-      { header: 'flags', text: barredText, style: () => look.style.bad, minWidth: 10 },
+      { header: 'flags', text: ineligibleText, style: () => look.style.bad, minWidth: 10 },
       { header: 'first', text: (row) => formatNumber(endsOf(row.points)?.first ?? null), align: right, dropRank: 2 },
       { header: 'last', text: (row) => formatNumber(endsOf(row.points)?.last ?? null), align: right, dropRank: 1 },
       { header: '', text: ({ unit }) => unit, dropRank: 3 },

@@ -6,7 +6,7 @@ import { gateMetric, metricOf } from '../../records/metric.ts';
 import type { KeyedCell } from '../../records/cell.ts';
 import { cellLabel } from '../../text/cell-label.ts';
 import { type Provenance, PROVENANCES } from '../../records/sweep.ts';
-import { barredBy } from '../../records/run-flag.ts';
+import { ineligibleFlags } from '../../records/run-flag.ts';
 import type { TrendOutput, TrendSeries } from './output.ts';
 import { trendText } from './text.ts';
 import { listBaselines } from '../../store/sweeps/sweeps.ts';
@@ -82,14 +82,14 @@ function seriesOf(
   const step = by ?? (together === true ? 'sweep' : chooseUnit(runs));
   const planned = plannedSweeps(db, cell.key, provenance, last, branch);
   const points = trendSteps(runs, planned, step, last);
-  const barred = barredBy(runs.at(-1)?.flags ?? []).map(({ id }) => id);
+  const ineligible = ineligibleFlags(runs.at(-1)?.flags ?? []).map(({ id }) => id);
   const { unit, betterIs } = metricOf(metric);
   const marks = trendMarks(points, runs, {
     betterIs: step === 'run' ? null : betterIs,
     environments: findEnvironments(db, [...new Set(runs.map(({ environmentId }) => environmentId))]),
     findings: findingsOfCell(db, { cellKey: cell.key, metric, provenance }),
     // A baseline leaves such cells out.
-    baselines: barred.length === 0 ? listBaselines(db) : [],
+    baselines: ineligible.length === 0 ? listBaselines(db) : [],
   });
-  return { key: cell.key, label: cellLabel(cell), metric, unit, by: step, points, marks, barred };
+  return { key: cell.key, label: cellLabel(cell), metric, unit, by: step, points, marks, barred: ineligible };
 }

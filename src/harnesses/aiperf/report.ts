@@ -91,8 +91,8 @@ export function hasTokens(endpointType: string | undefined): boolean {
 export function readAiperf(settings: AiperfSettings, files: HarnessFiles): HarnessResult {
   const checked = readReport(aiperfReport, files, REPORT_NAME, DOUBT);
   if (checked.kind === 'faulty') {
-    const said = lastError(files.text('stdout.log') ?? '');
-    return said === null ? checked : faulty(`${checked.problem}: ${said}`);
+    const error = lastError(files.text('stdout.log') ?? '');
+    return error === null ? checked : faulty(`${checked.problem}: ${error}`);
   }
   const report = checked.data;
   const flaw = flawOf(report);

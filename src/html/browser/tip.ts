@@ -23,6 +23,6 @@ export function hideTip(): void {
 
 /** For those who do not see the charts. */
 export function say(lines: readonly string[]): void {
-  const said = byId('said');
-  if (said !== null) said.textContent = lines.join(', ');
+  const status = byId('said');
+  if (status !== null) status.textContent = lines.join(', ');
 }

@@ -5,7 +5,7 @@ import type { Environment } from '../../records/environment.ts';
 import { gateMetric, isOfBuild, type MetricId, metricOf } from '../../records/metric.ts';
 import { failureSentences, type Outcome } from '../../records/outcome.ts';
 import type { Provenance } from '../../records/sweep.ts';
-import { isBarred } from '../../records/run-flag.ts';
+import { isIneligible } from '../../records/run-flag.ts';
 import type { CellComparison, Verdict } from '../../records/verdict.ts';
 import type { TwoSides } from './compare-cells.ts';
 import { type ComparedBuild, type Across, differencesOf } from './differences.ts';
@@ -100,7 +100,7 @@ export function assembleSides(
     }
     if (a.values.length === 0 || b.values.length === 0) {
       const why = [...failureReasons('base', a), ...failureReasons('head', b)];
-      return settle(a.isBarred || b.isBarred ? 'incomparable' : 'failed', why);
+      return settle(a.isIneligible || b.isIneligible ? 'incomparable' : 'failed', why);
     }
     if (provenance !== null) return settle('incomparable', [provenance]);
     if (problem !== null) return settle('incomparable', [problem]);
@@ -128,7 +128,7 @@ export function assembleSides(
 interface CellSide {
   readonly isPlanned: boolean;
   /** It was measured, but only as something else than the cell is as it is used. */
-  readonly isBarred: boolean;
+  readonly isIneligible: boolean;
   /** Those that count. */
   readonly runs: readonly ComparedRun[];
   readonly values: readonly number[];
@@ -159,7 +159,7 @@ function sideOf(
   const left = kept.length - alike.length;
   return {
     isPlanned: side.planned.has(cell.key) || runs.length > 0,
-    isBarred: kept.length === 0 && timed.some(({ flags }) => isBarred(flags)),
+    isIneligible: kept.length === 0 && timed.some(({ flags }) => isIneligible(flags)),
     runs: units,
     values: units.flatMap((run) => valueOf(run) ?? []),
     environment: newest === undefined ? null : (facts.environments.get(newest.environmentId) ?? null),

@@ -1,7 +1,7 @@
 import { median } from '../../statistics/median.ts';
 import type { MetricId } from '../../records/metric.ts';
 import type { NightRun } from '../value-rule.ts';
-import { barredBy, FLAG_LABELS } from '../../records/run-flag.ts';
+import { ineligibleFlags, FLAG_LABELS } from '../../records/run-flag.ts';
 import type { Sweep } from '../../records/sweep.ts';
 import { CLOCK_LEVEL, clockLevelMhz, clockOffLevel, leftOutFor } from '../run-trust.ts';
 
@@ -22,7 +22,7 @@ export function fitRuns(sweeps: readonly Sweep[], runs: readonly NightRun[], met
   const isFit = ({ sweepId, flags }: NightRun): boolean => {
     const flag = leftOutFor(flags, metric);
     if (flag !== null) {
-      const why = flag.effect === 'barred' ? barredBy(flags) : [flag];
+      const why = flag.effect === 'barred' ? ineligibleFlags(flags) : [flag];
       leftOut.push({ sweepId, reason: why.map(({ id }) => FLAG_LABELS[id]).join(', ') });
     }
     return flag === null;
@@ -38,8 +38,8 @@ function atTheirClock(
 ): readonly (readonly NightRun[])[] {
   let least = Number.POSITIVE_INFINITY;
   let most = 0;
-  for (const tonight of nights) {
-    for (const { smClockMhz } of tonight) {
+  for (const latest of nights) {
+    for (const { smClockMhz } of latest) {
       least = Math.min(least, smClockMhz ?? least);
       most = Math.max(most, smClockMhz ?? most);
     }
@@ -47,17 +47,17 @@ function atTheirClock(
   // Nearly always: nobody can be off any level.
   if (most - least <= CLOCK_LEVEL.off * least) return nights;
   const clocks = nights.map(clockOf);
-  return nights.map((tonight, night) => atItsClock(tonight, clockLevelMhz(clocksBeside(clocks, night)), leftOut));
+  return nights.map((latest, night) => atItsClock(latest, clockLevelMhz(clocksBeside(clocks, night)), leftOut));
 }
 
 /** Null unless every run of the night knows it. */
-export function clockOf(tonight: readonly NightRun[]): number | null {
-  if (tonight.some(({ smClockMhz }) => smClockMhz === null)) return null;
-  return median(tonight.flatMap(({ smClockMhz }) => smClockMhz ?? []));
+export function clockOf(latest: readonly NightRun[]): number | null {
+  if (latest.some(({ smClockMhz }) => smClockMhz === null)) return null;
+  return median(latest.flatMap(({ smClockMhz }) => smClockMhz ?? []));
 }
 
-function atItsClock(tonight: readonly NightRun[], levelMhz: number | null, leftOut: LeftOutRun[]): readonly NightRun[] {
-  return tonight.filter((run) => {
+function atItsClock(latest: readonly NightRun[], levelMhz: number | null, leftOut: LeftOutRun[]): readonly NightRun[] {
+  return latest.filter((run) => {
     const off = clockOffLevel(run, levelMhz);
     if (off !== null) leftOut.push({ sweepId: run.sweepId, reason: off.evidence });
     return off === null;
@@ -73,8 +73,8 @@ function clocksBeside(clocks: readonly (number | null)[], night: number): (numbe
 }
 
 /** Runs that are trusted less count only where there are no others that night. */
-function undoubted(tonight: readonly NightRun[]): readonly NightRun[] {
-  if (tonight.length === 1) return tonight;
-  const trusted = tonight.filter(({ flags }) => flags.every(({ effect }) => effect !== 'widened'));
-  return trusted.length === 0 ? tonight : trusted;
+function undoubted(latest: readonly NightRun[]): readonly NightRun[] {
+  if (latest.length === 1) return latest;
+  const trusted = latest.filter(({ flags }) => flags.every(({ effect }) => effect !== 'widened'));
+  return trusted.length === 0 ? latest : trusted;
 }

@@ -5,12 +5,12 @@ import type { Sweep } from '../../records/sweep.ts';
 import { percentOfLog } from '../../statistics/logarithms.ts';
 import { median } from '../../statistics/median.ts';
 import { type ChangePoint, directionOf, findChangePoints } from '../history/change-points.ts';
-import { type Memory, NOTHING_TOLD, tellNight, untilNight } from '../history/nightly-alerts.ts';
+import { type Memory, NO_ALERTS, updateAlerts, untilNight } from '../history/nightly-alerts.ts';
 import type { NightlyValues } from '../history/noise.ts';
-import { TELLING, HISTORY } from '../history/settings.ts';
+import { ALERTING, HISTORY } from '../history/settings.ts';
 import type { NightRun } from '../value-rule.ts';
 import { clockOf, fitRuns, type LeftOutRun } from './fit-runs.ts';
-import { type OffTonight, offTonight } from './suspects.ts';
+import { type Deviation, latestDeviation } from './suspects.ts';
 
 /** One cell's nights among the sweeps of a series. */
 export interface CellNights {
@@ -51,12 +51,12 @@ export function cellNights(
 export interface JudgedCell {
   readonly nights: CellNights;
   /** Told tonight. */
-  readonly told: readonly Finding[];
+  readonly reported: readonly Finding[];
   /** Told on earlier nights, with what tonight says of them. */
   readonly earlier: readonly Finding[];
   readonly changes: readonly ChangePoint[];
   /** Off its level tonight, and not told: null when it is not, or when tonight has no value. */
-  readonly off: OffTonight | null;
+  readonly off: Deviation | null;
 }
 
 /**
@@ -67,14 +67,14 @@ export interface JudgedCell {
 export function judgeCell(nights: CellNights, sweeps: readonly Sweep[], earlier: readonly Finding[]): JudgedCell {
   const places = new Map(sweeps.map(({ sweepId }, night) => [sweepId, night]));
   const placeOf = (finding: Finding): number => places.get(finding.firstBadSweepId) ?? -1;
-  const { changes, news } = judgeTonight(nights.history, earlier.map(placeOf));
-  const level = Math.log(levelTonight(nights, changes));
+  const { changes, news } = judgeLatest(nights.history, earlier.map(placeOf));
+  const level = Math.log(currentLevel(nights, changes));
   const isMeasured = nights.history.nights.at(-1) === sweeps.length - 1;
   return {
     nights,
     changes,
-    off: isMeasured && news.length === 0 ? offTonight(nights.history) : null,
-    told: news.map((change) => asFinding(change, nights, sweeps)),
+    off: isMeasured && news.length === 0 ? latestDeviation(nights.history) : null,
+    reported: news.map((change) => asFinding(change, nights, sweeps)),
     earlier: earlier.map((finding) => {
       const night = placeOf(finding);
       if (night < 0) return finding;
@@ -86,17 +86,17 @@ export function judgeCell(nights: CellNights, sweeps: readonly Sweep[], earlier:
 }
 
 /** In the unit of the metric. */
-export function levelTonight({ history }: CellNights, changes: readonly ChangePoint[]): number {
+export function currentLevel({ history }: CellNights, changes: readonly ChangePoint[]): number {
   const newest = changes.at(-1);
   return newest === undefined ? (median([...history.values]) ?? Number.NaN) : Math.exp(newest.after);
 }
 
 function asFinding(change: ChangePoint, { cell, metric, history }: CellNights, sweeps: readonly Sweep[]): Finding {
-  const tonight = sweeps.at(-1);
+  const latest = sweeps.at(-1);
   const firstBad = sweeps[change.night];
   const lastGood = sweeps[history.nights[change.index - 1] ?? -1];
-  if (tonight === undefined || firstBad === undefined) throw new Error('a change outside the window');
-  const { branch, matrix, provenance } = tonight;
+  if (latest === undefined || firstBad === undefined) throw new Error('a change outside the window');
+  const { branch, matrix, provenance } = latest;
   const direction = directionOf(change.shift, metricOf(metric).betterIs);
   const about = { cellKey: cell.key, metric, provenance, branch, matrix, direction };
   return {
@@ -108,7 +108,7 @@ function asFinding(change: ChangePoint, { cell, metric, history }: CellNights, s
     after: Math.exp(change.after),
     lastGoodSweepId: lastGood?.sweepId ?? null,
     firstBadSweepId: firstBad.sweepId,
-    toldSweepId: tonight.sweepId,
+    toldSweepId: latest.sweepId,
     state: 'new',
   };
 }
@@ -118,20 +118,20 @@ function asFinding(change: ChangePoint, { cell, metric, history }: CellNights, s
  * that nothing but the told places has to be remembered.
  * @param toldNights places of changes that were told on earlier nights
  */
-function judgeTonight(history: NightlyValues, toldNights: readonly number[]) {
+function judgeLatest(history: NightlyValues, reportedNights: readonly number[]) {
   const nights = history.values.length;
-  let memory: Memory = { ...NOTHING_TOLD, told: toldNights };
+  let memory: Memory = { ...NO_ALERTS, reported: reportedNights };
   /** Every change that the history shows, told or not. */
   let changes: readonly ChangePoint[] = [];
   /** Those to be told tonight. */
   let news: readonly ChangePoint[] = [];
-  const first = Math.max(TELLING.firstNight, nights - TELLING.oldLooks + 1);
+  const first = Math.max(ALERTING.firstNight, nights - ALERTING.oldLooks + 1);
   for (let night = first; night <= nights; night += 1) {
     const past = untilNight(history, night);
     changes = findChangePoints(past);
-    const told = tellNight(memory, changes, past.values.length);
-    memory = { told: toldNights, seen: told.memory.seen };
-    news = told.news;
+    const reported = updateAlerts(memory, changes, past.values.length);
+    memory = { reported: reportedNights, seen: reported.memory.seen };
+    news = reported.news;
   }
   return { changes, news };
 }
@@ -144,11 +144,11 @@ interface EarlierChange {
 }
 
 /** What later nights say of a change that was told earlier. @param level of the newest nights */
-function followFinding(told: EarlierChange, changes: readonly ChangePoint[], level: number): FindingState {
-  const isBack = Math.abs(level - told.before) < HISTORY.backShare * Math.abs(told.shift);
+function followFinding(reported: EarlierChange, changes: readonly ChangePoint[], level: number): FindingState {
+  const isBack = Math.abs(level - reported.before) < HISTORY.backShare * Math.abs(reported.shift);
   const isSeen = changes.some(
     (change) =>
-      Math.abs(change.night - told.night) <= TELLING.sameNights && Math.sign(change.shift) === Math.sign(told.shift),
+      Math.abs(change.night - reported.night) <= ALERTING.sameNights && Math.sign(change.shift) === Math.sign(reported.shift),
   );
   if (!isSeen) return 'withdrawn';
   return isBack ? 'recovered' : 'open';

@@ -4,7 +4,7 @@ import type { Sweep } from '../../records/sweep.ts';
 import { percentOfLog } from '../../statistics/logarithms.ts';
 import { directionOf } from '../history/change-points.ts';
 import { replayNights } from '../history/nightly-alerts.ts';
-import { TELLING } from '../history/settings.ts';
+import { ALERTING } from '../history/settings.ts';
 import type { CellNights } from './judge-cell.ts';
 
 /** A change as today's rules tell it, as it was told then, or both. Nights are places among the sweeps. */
@@ -15,9 +15,9 @@ export interface Rejudged {
   readonly night: number;
   readonly changePercent: number;
   /** Null: today's rules do not tell it. */
-  readonly toldToday: number | null;
+  readonly reportedToday: number | null;
   /** Null: it was not told then. */
-  readonly toldThen: number | null;
+  readonly reportedThen: number | null;
 }
 
 /** Lives through the nights of one cell again, and lays what is told beside what was told. @param then of this cell */
@@ -28,12 +28,12 @@ export function rejudgeCell(
 ): Rejudged[] {
   const placeOf = new Map(sweeps.map(({ sweepId }, night) => [sweepId, night]));
   const open = [...then];
-  const today = replayNights(history).map(({ toldOn, change }): Rejudged => {
+  const today = replayNights(history).map(({ reportedOn, change }): Rejudged => {
     const direction = directionOf(change.shift, metricOf(metric).betterIs);
     const same = open.findIndex(
       (finding) =>
         finding.direction === direction &&
-        Math.abs((placeOf.get(finding.firstBadSweepId) ?? Number.NaN) - change.night) <= TELLING.sameNights,
+        Math.abs((placeOf.get(finding.firstBadSweepId) ?? Number.NaN) - change.night) <= ALERTING.sameNights,
     );
     const [found] = same === -1 ? [] : open.splice(same, 1);
     return {
@@ -41,8 +41,8 @@ export function rejudgeCell(
       direction,
       night: change.night,
       changePercent: percentOfLog(change.shift),
-      toldToday: toldOn,
-      toldThen: found === undefined ? null : (placeOf.get(found.toldSweepId) ?? null),
+      reportedToday: reportedOn,
+      reportedThen: found === undefined ? null : (placeOf.get(found.toldSweepId) ?? null),
     };
   });
   const onlyThen = open.map((finding): Rejudged => ({
@@ -50,8 +50,8 @@ export function rejudgeCell(
     direction: finding.direction,
     night: placeOf.get(finding.firstBadSweepId) ?? 0,
     changePercent: finding.changePercent,
-    toldToday: null,
-    toldThen: placeOf.get(finding.toldSweepId) ?? null,
+    reportedToday: null,
+    reportedThen: placeOf.get(finding.toldSweepId) ?? null,
   }));
   return [...today, ...onlyThen].toSorted((a, b) => a.night - b.night);
 }

@@ -3,7 +3,7 @@ import { newestLevel } from '../history/change-points.ts';
 import { untilNight } from '../history/nightly-alerts.ts';
 import { logsOf, type NightlyValues, noiseFloor, noiseOf } from '../history/noise.ts';
 import { medianIn } from '../../statistics/order-statistics.ts';
-import { HISTORY, TELLING } from '../history/settings.ts';
+import { HISTORY, ALERTING } from '../history/settings.ts';
 
 /** A night so far off its level is worth a second look before anyone is alarmed. */
 const SUSPECT_DEVIATIONS = 3;
@@ -21,7 +21,7 @@ export function isSuspect(history: NightlyValues): boolean {
 }
 
 /** The newest nights of a cell lie far off its level, and are too few to be a level of their own. */
-export interface OffTonight {
+export interface Deviation {
   /** So many nights running, the newest included. */
   readonly nights: number;
   /** The level before, and the median of those nights, in the unit of the metric. */
@@ -36,10 +36,10 @@ export interface OffTonight {
 const OFF_DEVIATIONS = 5;
 
 /** What a person may want to see before the gate tells it; null when the newest night is where others were before. */
-export function offTonight(history: NightlyValues): OffTonight | null {
+export function latestDeviation(history: NightlyValues): Deviation | null {
   const total = history.values.length;
   for (let nights = HISTORY.leastLevel; nights >= 1; nights -= 1) {
-    if (total - nights < TELLING.firstNight) continue;
+    if (total - nights < ALERTING.firstNight) continue;
     const past = untilNight(history, total - nights);
     const newest = history.values.subarray(total - nights);
     // A state that it was in before is no news; and most nights are told apart by that alone.

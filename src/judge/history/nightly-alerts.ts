@@ -1,23 +1,23 @@
 import { type ChangePoint, findChangePoints } from './change-points.ts';
 import type { NightlyValues } from './noise.ts';
-import { TELLING } from './settings.ts';
+import { ALERTING } from './settings.ts';
 
 /** A change that was told. */
 export interface Alert {
   /** The night on which it was told. */
-  readonly toldOn: number;
+  readonly reportedOn: number;
   readonly change: ChangePoint;
 }
 
 /** What a nightly gate remembers of one history. */
 export interface Memory {
   /** Places that were told already. */
-  readonly told: readonly number[];
+  readonly reported: readonly number[];
   /** Places seen on the last night, and on how many nights running. */
   readonly seen: readonly { readonly night: number; readonly looks: number }[];
 }
 
-export const NOTHING_TOLD: Memory = { told: [], seen: [] };
+export const NO_ALERTS: Memory = { reported: [], seen: [] };
 
 /**
  * One night of the gate. A clear new change is told at once, a weaker one on the second night running, and a place that
@@ -25,50 +25,50 @@ export const NOTHING_TOLD: Memory = { told: [], seen: [] };
  * @param changes as the history shows them tonight
  * @param nights that the changes were found in, tonight's included
  */
-export function tellNight(
+export function updateAlerts(
   memory: Memory,
   changes: readonly ChangePoint[],
   nights: number,
 ): { readonly memory: Memory; readonly news: readonly ChangePoint[] } {
-  const told = [...memory.told];
+  const reported = [...memory.reported];
   const seen: { night: number; looks: number }[] = [];
   const news: ChangePoint[] = [];
   for (const change of changes) {
-    const margin = change.margin / (1 + TELLING.shortNights / nights);
+    const margin = change.margin / (1 + ALERTING.shortNights / nights);
     if (margin < 1) continue;
     const before = memory.seen
-      .filter(({ night }) => Math.abs(night - change.night) <= TELLING.moveNights)
+      .filter(({ night }) => Math.abs(night - change.night) <= ALERTING.moveNights)
       .map(({ looks }) => looks);
     const looks = 1 + Math.max(0, ...before);
     seen.push({ night: change.night, looks });
-    if (told.some((night) => Math.abs(night - change.night) <= TELLING.sameNights)) continue;
+    if (reported.some((night) => Math.abs(night - change.night) <= ALERTING.sameNights)) continue;
     const age = nights - change.index;
-    const isFresh = age <= TELLING.freshNights;
-    const isClear = margin >= TELLING.atOnce || looks >= TELLING.looks;
-    if (looks < TELLING.oldLooks && !(isFresh && isClear)) continue;
-    told.push(change.night);
+    const isFresh = age <= ALERTING.freshNights;
+    const isClear = margin >= ALERTING.atOnce || looks >= ALERTING.looks;
+    if (looks < ALERTING.oldLooks && !(isFresh && isClear)) continue;
+    reported.push(change.night);
     news.push(change);
   }
-  return { memory: { told, seen }, news };
+  return { memory: { reported, seen }, news };
 }
 
 /** The whole history as the gate would have lived through it. */
 export function replayNights(history: NightlyValues): Alert[] {
   const alerts: Alert[] = [];
-  let memory = NOTHING_TOLD;
-  for (let nights = TELLING.firstNight; nights <= history.values.length; nights += 1) {
+  let memory = NO_ALERTS;
+  for (let nights = ALERTING.firstNight; nights <= history.values.length; nights += 1) {
     const past = untilNight(history, nights);
-    const told = tellNight(memory, findChangePoints(past), past.values.length);
-    memory = told.memory;
-    const toldOn = history.nights[nights - 1] ?? nights - 1;
-    alerts.push(...told.news.map((change) => ({ toldOn, change })));
+    const reported = updateAlerts(memory, findChangePoints(past), past.values.length);
+    memory = reported.memory;
+    const reportedOn = history.nights[nights - 1] ?? nights - 1;
+    alerts.push(...reported.news.map((change) => ({ reportedOn, change })));
   }
   return alerts;
 }
 
 /** Only the past, and not more of it than says something of the last night. @param nights measured ones */
 export function untilNight(history: NightlyValues, nights: number): NightlyValues {
-  const from = Math.max(0, nights - TELLING.windowNights);
+  const from = Math.max(0, nights - ALERTING.windowNights);
   return {
     nights: history.nights.slice(from, nights),
     values: history.values.subarray(from, nights),

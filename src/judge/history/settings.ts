@@ -51,7 +51,7 @@ export const HISTORY = {
 } as const;
 
 /** When a change in a growing history is told. */
-export const TELLING = {
+export const ALERTING = {
   /** So many nights are looked at: older ones say nothing of tonight, and the level before the newest change is in them. */
   windowNights: 240,
   /** The first night on which anything may be told. */

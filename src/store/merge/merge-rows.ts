@@ -7,7 +7,7 @@ import { MERGED_TABLES, shapeOf } from './merged-tables.ts';
  * Copies some sweeps of the attached store with everything of theirs that is not here yet.
  * @throws StoreError when they refer to something that the other store lacks
  */
-export function takeSweeps(db: StoreDatabase, sweepIds: readonly string[], added: Map<string, number>): void {
+export function copySweeps(db: StoreDatabase, sweepIds: readonly string[], added: Map<string, number>): void {
   const { $client } = db;
   $client.exec('DELETE FROM taken_sweeps; DELETE FROM taken_runs');
   $client.prepare('INSERT INTO taken_sweeps SELECT value FROM json_each(?)').run(JSON.stringify(sweepIds));
@@ -59,7 +59,7 @@ function sweepIsHere(column: string): string {
 }
 
 /** What people and the gate said: where there is something under the same name or id, it stays. */
-export function addWhatWasTold(db: StoreDatabase, added: Map<string, number>): void {
+export function mergeAnnotations(db: StoreDatabase, added: Map<string, number>): void {
   insert(db, 'accuracy', 'other.accuracy o', added, {
     '"sweep_id"': `(SELECT s.sweep_id FROM main.sweeps s WHERE s.sweep_id = o.sweep_id)`,
     [`"${CHECKSUM_COLUMN}"`]: 'NULL',

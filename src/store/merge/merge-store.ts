@@ -4,7 +4,7 @@ import type { MergedRows, StoreMerge } from './report.ts';
 import type { StoreDatabase } from '../file/open.ts';
 import { findConflicts } from './conflicts.ts';
 import { refuseNames } from './merged-tables.ts';
-import { addWhatWasTold, takeSweeps, updateSweeps } from './merge-rows.ts';
+import { mergeAnnotations, copySweeps, updateSweeps } from './merge-rows.ts';
 
 /** Whole sweeps with so many runs go in one transaction: other writers wait for some two seconds. */
 const RUNS_AT_ONCE = 50_000;
@@ -74,14 +74,14 @@ async function mergeAttached(
     await (runs > 0 ? pause(PAUSE_MS) : nextTurn());
     signal.throwIfAborted();
     const sweepIds = batch.map(({ sweepId }) => sweepId);
-    inTransaction(db, () => takeSweeps(db, sweepIds, added));
+    inTransaction(db, () => copySweeps(db, sweepIds, added));
     runs += batch.reduce((sum, { newRuns }) => sum + newRuns, 0);
     onProgress({ runs, of });
   }
   await nextTurn();
   signal.throwIfAborted();
   const updatedSweepIds = inTransaction(db, () => {
-    addWhatWasTold(db, added);
+    mergeAnnotations(db, added);
     return updateSweeps(db);
   });
   const common: unknown = db.$client.prepare('SELECT count(*) FROM common_runs').pluck().get();

@@ -28,7 +28,7 @@ export const MERGED_TABLES = {
     'artefacts',
     'pruned_runs',
   ],
-  told: ['accuracy', 'attachments', 'baselines', 'findings', 'acknowledgements'],
+  reported: ['accuracy', 'attachments', 'baselines', 'findings', 'acknowledgements'],
 } as const;
 
 interface TableShape {
@@ -49,7 +49,7 @@ export function shapeOf({ $client }: StoreDatabase, table: string): TableShape {
 }
 
 /** Rows of a run are taken by its id: that of `runs` says for all of them. */
-const CHECKED_TABLES = [...MERGED_TABLES.shared, ...MERGED_TABLES.sweep, 'runs', ...MERGED_TABLES.told];
+const CHECKED_TABLES = [...MERGED_TABLES.shared, ...MERGED_TABLES.sweep, 'runs', ...MERGED_TABLES.reported];
 /** Ids go into paths, and are printed. */
 const ID_COLUMN = /_(?:id|key)"$/;
 

@@ -12,7 +12,7 @@ export function unfitFor(reason: UnfitReason, evidence: readonly Evidence[]): Ou
 }
 
 /** A statement that no line of the log says: what the operating system or the file system said. */
-export function said(text: string): Evidence[] {
+export function syntheticEvidence(text: string): Evidence[] {
   return [{ stream: 'stdout', line: 0, text }];
 }
 
@@ -20,17 +20,17 @@ export function said(text: string): Evidence[] {
 export function endedByOthers(process: ProcessFacts): Outcome | null {
   if (process.timedOut) {
     const { limit } = process;
-    return failed('timeout', said(limit === null ? 'ended by the time limit' : timeLimitText(limit)));
+    return failed('timeout', syntheticEvidence(limit === null ? 'ended by the time limit' : timeLimitText(limit)));
   }
-  if (process.cancelled) return failed('cancelled', said('ended by Ctrl-C'));
+  if (process.cancelled) return failed('cancelled', syntheticEvidence('ended by Ctrl-C'));
   switch (signalOf(process)) {
     case 'SIGINT':
-      return failed('cancelled', said('ended by SIGINT'));
+      return failed('cancelled', syntheticEvidence('ended by SIGINT'));
     case 'SIGKILL':
     case 'SIGTERM':
     case 'SIGHUP':
     case 'SIGXCPU':
-      return failed('killed', said(`ended by ${signalOf(process)}`));
+      return failed('killed', syntheticEvidence(`ended by ${signalOf(process)}`));
     default:
       return null;
   }
@@ -64,5 +64,5 @@ function reasonOf(flag: RunFlagId): UnfitReason {
 export function disturbed(flags: readonly RunFlag[]): Outcome | null {
   const flag = flags.find(({ effect }) => effect === 'excluded');
   if (flag === undefined) return null;
-  return unfitFor(reasonOf(flag.id), said(flag.evidence));
+  return unfitFor(reasonOf(flag.id), syntheticEvidence(flag.evidence));
 }

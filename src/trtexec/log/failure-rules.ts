@@ -84,7 +84,7 @@ const FAILURE_RULES: readonly FailureRule[] = [
 ];
 
 /** Cheap test before the rules for lines without a prefix: help texts and layer dumps are thousands of lines. */
-const TELLING = /fail|error|exception|could not|cannot|not found|unable|abort|terminate|no space|out of memory/i;
+const ALERTING = /fail|error|exception|could not|cannot|not found|unable|abort|terminate|no space|out of memory/i;
 
 /** Kept lines of one run are limited: a failing loop may print the same error for hours. */
 const MAX_KEPT = 100;
@@ -102,7 +102,7 @@ export function emptyFailures(): FailureDraft {
 /** Looks for a cause in one message; keeps the first line of each and some more. */
 export function readFailureLine(draft: FailureDraft, message: LogMessage): void {
   const { severity, stream, line, text } = message;
-  if (severity === 'W' || (severity === null && !TELLING.test(text))) return;
+  if (severity === 'W' || (severity === null && !ALERTING.test(text))) return;
   if (severity === 'I' && !text.startsWith('Cannot find ')) return;
   const rank = FAILURE_RULES.findIndex(({ pattern }) => pattern.test(text));
   const rule = FAILURE_RULES[rank];

@@ -4,7 +4,7 @@ import type { RunRole } from '../../records/run.ts';
 import { CELL_FLAGS } from '../flags/flag-table.ts';
 import type { FitnessLimits, ProcessFacts, RequestedOptions, RunExports } from '../run-facts.ts';
 import { queryCount, startsSlower } from './derived.ts';
-import { disturbed, endedByOthers, failed, said, signalOf, unfitFor } from './ended.ts';
+import { disturbed, endedByOthers, failed, syntheticEvidence, signalOf, unfitFor } from './ended.ts';
 import type { TrtexecRun } from './parsed-log.ts';
 
 export interface JudgedParts {
@@ -37,7 +37,7 @@ export function judgeRun(parts: JudgedParts): Outcome {
 
 /** Processes that print at the same time also run at the same time. */
 function overlap({ run }: JudgedParts): Outcome | null {
-  return run.overlaps ? unfitFor('contended', said('another trtexec wrote to this log at the same time')) : null;
+  return run.overlaps ? unfitFor('contended', syntheticEvidence('another trtexec wrote to this log at the same time')) : null;
 }
 
 function failure(parts: JudgedParts): Outcome | null {
@@ -49,12 +49,12 @@ function failure(parts: JudgedParts): Outcome | null {
     if (run.measurement !== null && accuracyFailed(run)) return null;
     if (cause !== null) return failed(cause, evidence);
     const signal = signalOf(process);
-    if (signal !== null) return failed('unknown', said(`crashed by ${signal}`));
+    if (signal !== null) return failed('unknown', syntheticEvidence(`crashed by ${signal}`));
     if (run.helpPrinted) return failed('flagInvalid', run.errors.slice(0, 1));
-    return failed('unknown', run.errors.length > 0 ? run.errors : said(exitText(process)));
+    return failed('unknown', run.errors.length > 0 ? run.errors : syntheticEvidence(exitText(process)));
   }
   if (run.helpPrinted && run.measurement === null) {
-    return failed('incomplete', said('only the help was printed: this was not a run'));
+    return failed('incomplete', syntheticEvidence('only the help was printed: this was not a run'));
   }
   return silentBuildFailure(parts) ?? unfinished(parts, cause, evidence);
 }
@@ -72,7 +72,7 @@ function accuracyFailed(run: TrtexecRun): boolean {
 function silentBuildFailure({ run, exports }: JudgedParts): Outcome | null {
   const empty = run.build.createdEngineMib === 0 || exports.engineBytes === 0;
   if (!empty || run.measurement !== null) return null;
-  const size = said(exports.engineBytes === 0 ? 'the engine file has 0 bytes' : 'Created engine with size: 0 MiB');
+  const size = syntheticEvidence(exports.engineBytes === 0 ? 'the engine file has 0 bytes' : 'Created engine with size: 0 MiB');
   return run.errors.length > 0
     ? failed('buildFailedSilently', [...run.errors, ...size])
     : unfitFor('engineEmpty', size);
@@ -89,7 +89,7 @@ function unfinished(
       !run.startedByMarker && (run.measurement !== null || run.profile !== null || run.layerInfo !== null);
     if (excerpt) return null;
     return cause === null
-      ? failed('incomplete', said('the log ends without PASSED or FAILED'))
+      ? failed('incomplete', syntheticEvidence('the log ends without PASSED or FAILED'))
       : failed(cause, evidence);
   }
   // TensorRT 7 passes although its inference failed.
@@ -115,7 +115,7 @@ function unfit(parts: JudgedParts): Outcome | null {
   const timed = run.measurement !== null;
   const buildOnly = isBuildOnly(parts);
   if (!timed && !buildOnly) {
-    return unfitFor('summaryHidden', said('the run passed without a performance summary'));
+    return unfitFor('summaryHidden', syntheticEvidence('the run passed without a performance summary'));
   }
   const graph = hinted(run, 'graph_fail', 'graph_dla', 'graph_profiler');
   if (graph.length > 0) return unfitFor('graphNotCaptured', graph);
@@ -124,13 +124,13 @@ function unfit(parts: JudgedParts): Outcome | null {
   const ignored = hinted(run, 'strong_ignored');
   if (ignored.length > 0) return unfitFor('precisionIgnored', ignored);
   const differing = differingOption(run, parts.requested, buildOnly);
-  if (differing !== null) return unfitFor(differing.reason, said(differing.text));
+  if (differing !== null) return unfitFor(differing.reason, syntheticEvidence(differing.text));
   const contradicted = contradictedArgument(run, parts.statedArgv ?? null);
-  if (contradicted !== null) return unfitFor('optionsDiffer', said(contradicted));
+  if (contradicted !== null) return unfitFor('optionsDiffer', syntheticEvidence(contradicted));
   if (exports.missing.length > 0) {
     return unfitFor(
       'exportMissing',
-      exports.missing.flatMap(({ flag, problem }) => said(`${flag}: ${problem}`)),
+      exports.missing.flatMap(({ flag, problem }) => syntheticEvidence(`${flag}: ${problem}`)),
     );
   }
   return (timed ? tooShort(parts) : null) ?? suspect(run) ?? disturbed(parts.flags);
@@ -140,19 +140,19 @@ function tooShort({ run, exports, limits }: JudgedParts): Outcome | null {
   const queries = queryCount(run);
   if (queries !== null && queries < limits.minQueries) {
     const text = `${queries} queries were timed, at least ${limits.minQueries} are needed: raise durationS or iterations`;
-    return unfitFor('tooFewQueries', said(text));
+    return unfitFor('tooFewQueries', syntheticEvidence(text));
   }
   const { warmUpQueries } = run;
   if (warmUpQueries === null || warmUpQueries >= limits.minWarmUpQueries) return null;
   // A slow model has few warm-up queries and may be warm all the same: its first timed queries tell.
   if (exports.times !== null && warmUpQueries > 0 && !startsSlower(exports.times)) return null;
   const text = `${warmUpQueries} warm-up queries, at least ${limits.minWarmUpQueries} are needed: raise warmUpMs`;
-  return unfitFor('notWarmedUp', said(text));
+  return unfitFor('notWarmedUp', syntheticEvidence(text));
 }
 
 /** Numbers that contradict each other, or `[E]` in a run that passed, are not normal. An unusable timing cache is: the build goes on without it. */
 function suspect(run: TrtexecRun): Outcome | null {
-  if (run.contradiction !== null) return unfitFor('suspectErrors', said(run.contradiction));
+  if (run.contradiction !== null) return unfitFor('suspectErrors', syntheticEvidence(run.contradiction));
   const cacheFailed = run.hints.some(({ id }) => id === 'cache_fail');
   const errors = run.errors.filter(
     ({ text }) => !(cacheFailed && /timing cache|magicTagRead|stdArchiveReader/i.test(text)),

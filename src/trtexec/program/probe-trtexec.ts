@@ -50,9 +50,9 @@ export async function probeTrtexec(program: TrtexecProgram, spawn: Spawn, signal
     // What it printed was cut off: that says nothing of it.
     const noRoom = fullDisk(folder) !== null ? temporaryFolderProblem('ENOSPC') : null;
     if (noRoom !== null) throw new EnvironmentLackingError(noRoom);
-    const said = stderr.trim().split('\n').at(-1) ?? '';
-    const last = said === '' ? '' : `; it said: ${printable(said).slice(0, 200)}`;
-    const library = missingLibrary([{ stream: 'stderr', line: 0, text: said }]);
+    const stderrText = stderr.trim().split('\n').at(-1) ?? '';
+    const last = stderrText === '' ? '' : `; it said: ${printable(stderrText).slice(0, 200)}`;
+    const library = missingLibrary([{ stream: 'stderr', line: 0, text: stderrText }]);
     throw new EnvironmentLackingError(
       library === null
         ? `${name} --help shows no TensorRT version of 8.0 or newer: is it trtexec?${last}`

@@ -85,14 +85,14 @@ class Nights {
 
   /** Checks every night from `from` on; what was told on which. */
   async live(from: number, to: number): Promise<{ night: number; found: Checked }[]> {
-    const told: { night: number; found: Checked }[] = [];
+    const reported: { night: number; found: Checked }[] = [];
     if (this.count < from) this.add(from - this.count);
     for (let night = from; night < to; night += 1) {
       this.add(1);
       const { json } = await this.check();
-      if (json.groups.length > 0) told.push({ night, found: json });
+      if (json.groups.length > 0) reported.push({ night, found: json });
     }
-    return told;
+    return reported;
   }
 }
 
@@ -139,8 +139,8 @@ describe('bench check', () => {
 
   test('a step is told once, within three nights, as one group with what its cells share', async () => {
     const nights = new Nights(STEP);
-    const told = await nights.live(39, 50);
-    const groups = told.flatMap(({ found }) => found.groups);
+    const reported = await nights.live(39, 50);
+    const groups = reported.flatMap(({ found }) => found.groups);
     const findings = groups.flatMap((group) => group.findings);
     expect(findings.map(({ label }) => label).toSorted()).toEqual([
       'vit fp8 2x3x224x224 graph',
@@ -154,7 +154,7 @@ describe('bench check', () => {
       expect(finding.changePercent).toBeLessThan(7);
       expect(finding.firstBadSweepId).toBe(sweepOfNight(40));
     }
-    expect(Math.max(...told.map(({ night }) => night))).toBeLessThanOrEqual(43);
+    expect(Math.max(...reported.map(({ night }) => night))).toBeLessThanOrEqual(43);
     for (const group of groups) {
       expect(group.shared).toContain('fp8');
       expect(group.lastGood?.sweepId).toBe(sweepOfNight(39));
@@ -293,18 +293,18 @@ describe('bench ack', () => {
     expect(printed).toContain(`is accepted until ${nightDate(50)}`);
     const accepted = await nights.check();
     expect(accepted.json.earlier).toMatchObject([{ id, state: 'accepted' }]);
-    const told = await nights.live(46, 56);
-    expect(told.map(({ night }) => night)).toEqual([51]);
-    expect(told[0]?.found.groups[0]?.findings).toMatchObject([{ id, state: 'new' }]);
+    const reported = await nights.live(46, 56);
+    expect(reported.map(({ night }) => night)).toEqual([51]);
+    expect(reported[0]?.found.groups[0]?.findings).toMatchObject([{ id, state: 'new' }]);
     expect((await nights.check()).json.earlier).toMatchObject([{ id, state: 'open' }]);
   }, 60_000);
 
   test('comes back when it gets worse', async () => {
     const { nights, id } = await withFindings();
     await nights.run('ack', id, '--reason', 'known');
-    const told = await nights.live(65, 80);
-    expect(told.length).toBeGreaterThan(0);
-    expect(told.every(({ night }) => night >= 70)).toBe(true);
+    const reported = await nights.live(65, 80);
+    expect(reported.length).toBeGreaterThan(0);
+    expect(reported.every(({ night }) => night >= 70)).toBe(true);
   }, 60_000);
 
   test('can be taken back, and wants a reason', async () => {

@@ -6,7 +6,7 @@ import { makeLook } from '../../../src/terminal/look.ts';
 import { cellLabel } from '../../../src/text/cell-label.ts';
 import { choiceCell } from '../../support/deployments.ts';
 
-function told(
+function reported(
   comparison: Partial<ShownCell>,
   metric: 'gpuComputeMs' | 'throughputQps' | 'engineMib' = 'gpuComputeMs',
 ): string[] {
@@ -40,7 +40,7 @@ function told(
 
 describe('one compared cell', () => {
   test('verdict, both sides with spread and range, the ratio with its interval', () => {
-    expect(told({})).toEqual([
+    expect(reported({})).toEqual([
       '▲ slower: vit fp16 8x3x224x224 graph transfers, GPU compute time +25.0 % (+24.0 … +26.0 %, 95 %)',
       '          ms  ± deviation        least … most     runs',
       'base  0.4000  ± 0.0020 (0.50 %)  0.3980 … 0.4020     3',
@@ -51,22 +51,22 @@ describe('one compared cell', () => {
   });
 
   test('a fall of the time makes head the faster one, with the interval turned round', () => {
-    const lines = told({ verdict: 'faster', changePercent: -20, ciPercent: [-25, -15] });
+    const lines = reported({ verdict: 'faster', changePercent: -20, ciPercent: [-25, -15] });
     expect(lines).toContain('head is 1.250 times faster than base (1.176 to 1.333, 95 %)');
   });
 
   test('of throughput more is better', () => {
-    const lines = told({ verdict: 'faster', changePercent: 150, ciPercent: null }, 'throughputQps');
+    const lines = reported({ verdict: 'faster', changePercent: 150, ciPercent: null }, 'throughputQps');
     expect(lines).toContain('head is 2.50 times faster than base');
   });
 
   test('an engine is not fast but large', () => {
-    const lines = told({ changePercent: 10, ciPercent: null }, 'engineMib');
+    const lines = reported({ changePercent: 10, ciPercent: null }, 'engineMib');
     expect(lines).toContain('head has 1.100 times the engine size of base');
   });
 
   test('without a verdict nobody is called faster', () => {
-    const lines = told({ verdict: 'unclear', changePercent: 1, ciPercent: [-1, 3], moreRunsNeeded: 7 });
+    const lines = reported({ verdict: 'unclear', changePercent: 1, ciPercent: [-1, 3], moreRunsNeeded: 7 });
     expect(lines).toContain('head is 1.010 times base (0.990 to 1.030, 95 %)');
     expect(lines).toContain('about 7 more runs a side would settle it');
     expect(lines.join(' ')).not.toContain('faster');

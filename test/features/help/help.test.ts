@@ -175,7 +175,7 @@ function filesIn(folder: string): string[] {
 
 test('the README says of exit codes what bench says', async () => {
   const readme = readFileSync(join(ROOT, 'README.md'), 'utf8');
-  const told = [...readme.matchAll(/^\| (\d+) \|/gm)].map(([, code]) => Number(code));
+  const reported = [...readme.matchAll(/^\| (\d+) \|/gm)].map(([, code]) => Number(code));
   const codes = Object.values(EXIT_CODES).filter((code) => code !== EXIT_CODES.internalError);
-  expect(told).toEqual(codes);
+  expect(reported).toEqual(codes);
 });

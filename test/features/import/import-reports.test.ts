@@ -162,14 +162,14 @@ describe("the guide's Torch-TensorRT listings", () => {
       'in flight: 2 against 1',
       'percentiles: one of the times against between two of the times',
     ]);
-    const told = cells.map(({ base, changePercent, head, metric, verdict }: ComparedJson) => [
+    const reported = cells.map(({ base, changePercent, head, metric, verdict }: ComparedJson) => [
       metric,
       base.toFixed(2),
       head.toFixed(2),
       changePercent.toFixed(1),
       verdict,
     ]);
-    expect(told.toSorted()).toEqual([
+    expect(reported.toSorted()).toEqual([
       ['latencyMs', '28.90', '31.11', '7.6', 'unclear'],
       ['latencyMs', '51.98', '54.18', '4.2', 'unclear'],
     ]);

@@ -99,8 +99,8 @@ const ANSWERS: readonly (readonly string[])[] = [
 ];
 
 async function answers(db: string): Promise<unknown[]> {
-  const told = await Promise.all(ANSWERS.map((args) => bench([...args, '--db', db])));
-  return told.map(({ code, stdout, stderr }, index) => ({
+  const reported = await Promise.all(ANSWERS.map((args) => bench([...args, '--db', db])));
+  return reported.map(({ code, stdout, stderr }, index) => ({
     args: ANSWERS[index],
     code,
     stdout: stdout.replaceAll(db, 'DB'),

@@ -64,10 +64,10 @@ describe('inputs of the matrix that the models have not', () => {
     lines.splice(1, 0, '  gone: {onnx: gone.onnx, shapes: {input: [batch, 3]}}');
     const cwd = folderWith(lines);
     const { code, stderr } = await bench(['run', 'm.yaml', '--trtexec', STUB], { cwd });
-    const told = stderr.trimEnd().split('\n');
+    const reported = stderr.trimEnd().split('\n');
     expect(code).toBe(2);
-    expect(told[0]).toBe(`bench: m.yaml:2:16: ${join(cwd, 'gone.onnx')}: no such file`);
-    expect(told).toHaveLength(MISTAKES.length + 1);
+    expect(reported[0]).toBe(`bench: m.yaml:2:16: ${join(cwd, 'gone.onnx')}: no such file`);
+    expect(reported).toHaveLength(MISTAKES.length + 1);
     expect(existsSync(join(cwd, 'bench.sqlite'))).toBe(false);
   });
 

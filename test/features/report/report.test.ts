@@ -95,7 +95,7 @@ test('--night says what bench check says of that night, and stores nothing', asy
     repeats: 2,
     value: (cell, night) => (cell === 0 && night >= 40 ? 1.1 : 1) * (1 + 1e-3 * normal()),
   });
-  const told: string[] = [];
+  const messages: string[] = [];
   for (const night of [41, 42, 43]) {
     const date = nightDate(night);
     const reported = await bench(['report', '--night', '--as-of', date, '--junit', '--db', db]);
@@ -103,9 +103,9 @@ test('--night says what bench check says of that night, and stores nothing', asy
     expect(reported.code).toBe(checked.code);
     const findings = JSON.parse(checked.stdout).groups.length;
     expect(reported.stdout).toContain(`tests="2" failures="${findings}" errors="0"`);
-    told.push(...(reported.stdout.match(/message="slower: [^"]*"/g) ?? []));
+    messages.push(...(reported.stdout.match(/message="slower: [^"]*"/g) ?? []));
   }
-  expect(told).toEqual([expect.stringMatching(/^message="slower: GPU compute time \+(9|10)\.\d %/)]);
+  expect(messages).toEqual([expect.stringMatching(/^message="slower: GPU compute time \+(9|10)\.\d %/)]);
   expect(queryStore(db, 'SELECT count(*) AS findings FROM findings')).toEqual([{ findings: 0 }]);
 });
 

@@ -316,8 +316,8 @@ repeats: 1
     expect(done.stderr).not.toContain('stays');
     const seen = readFileSync(join(cwd, 'seen'), 'utf8').trim().split('\n');
     expect(seen.at(-1)).toBe(`${out}/x|/data|${out}|none|none|1`);
-    const told = runScript(join(cwd, 's.sh'), elsewhere, { ...env, HF_TOKEN: 'own' });
-    expect(told.stderr).not.toContain('HF_TOKEN');
+    const reported = runScript(join(cwd, 's.sh'), elsewhere, { ...env, HF_TOKEN: 'own' });
+    expect(reported.stderr).not.toContain('HF_TOKEN');
   }
 }, 60_000);
 

@@ -22,11 +22,11 @@ describeWithSlurm('a real Slurm that loses its controller', () => {
       await until(() => run.isWaiting(0) && run.isWaiting(1));
       const follower = run.startCollect('--wait', '--json', '--lost-after', '1s');
       const ended = finished(follower);
-      let told = '';
-      follower.stderr?.on('data', (text: Buffer) => (told += text.toString()));
-      await until(() => told.includes('2 running'));
+      let reported = '';
+      follower.stderr?.on('data', (text: Buffer) => (reported += text.toString()));
+      await until(() => reported.includes('2 running'));
       await cluster.happen('ctld-stop');
-      await until(() => told.includes('Slurm gives no answer'));
+      await until(() => reported.includes('Slurm gives no answer'));
       // Each of them waits for an answer.
       const asking = [run.collected('--lost-after', '1s'), run.bench(['slurm', 'cancel', run.path])] as const;
       const [meanwhile, cancelled] = await Promise.all(asking);

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 
-import { offTonight } from '../../../src/judge/gate/suspects.ts';
+import { latestDeviation } from '../../../src/judge/gate/suspects.ts';
 import { plainHistory } from '../../support/plain-history.ts';
 import { normals } from '../../support/simulated-store.ts';
 
@@ -19,7 +19,7 @@ test.each([
   ['up, then down: only the last', [...QUIET, 2.2, 1.8], { nights: 1, changePercent: -10 }],
   ['a history that is too short', [...QUIET.slice(0, 19), 2.2], null],
 ])('%s', (_, values, expected) => {
-  const off = offTonight(plainHistory(values));
+  const off = latestDeviation(plainHistory(values));
   if (expected === null) expect(off).toBeNull();
   else {
     expect(off?.nights).toBe(expected.nights);

@@ -103,9 +103,9 @@ describe('steps', () => {
     const delays = Array.from({ length: 60 }, (_, seed) => {
       const at = 40 + (seed % 40);
       const values = noise(seed, 90, 0.01).map((value, night) => (night < at ? value : value * 1.1));
-      const told = replayNights(plainHistory(values)).filter(({ change }) => Math.abs(change.night - at) <= 3);
-      expect(told).toHaveLength(1);
-      return (told[0]?.toldOn ?? 0) - at;
+      const reported = replayNights(plainHistory(values)).filter(({ change }) => Math.abs(change.night - at) <= 3);
+      expect(reported).toHaveLength(1);
+      return (reported[0]?.reportedOn ?? 0) - at;
     });
     expect(Math.max(...delays)).toBeLessThanOrEqual(4);
     expect(delays.filter((delay) => delay > 3).length).toBeLessThanOrEqual(3);

@@ -58,7 +58,7 @@ describe('night by night', () => {
     (id, history) => {
       const alerts = replayNights(nightlyValues(history));
       const wanted = theirs.get(id) ?? [];
-      expect(alerts.map(({ toldOn }) => toldOn)).toEqual(wanted.map(({ night }) => night));
+      expect(alerts.map(({ reportedOn }) => reportedOn)).toEqual(wanted.map(({ night }) => night));
       const ours = placesOf(alerts.map(({ change }) => change));
       expect(ours).toEqual(close(wanted));
     },

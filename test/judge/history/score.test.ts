@@ -126,18 +126,18 @@ describe('matching', () => {
 });
 
 describe('night by night', () => {
-  const told = (truth: LabelledHistory, ...nights: readonly (readonly [number, number])[]) =>
+  const reported = (truth: LabelledHistory, ...nights: readonly (readonly [number, number])[]) =>
     scoreNights([truth], new Map([['h', nights.map(([night, index]) => ({ night, index, sign: 1 as const }))]]));
 
   test('right only on or after the true night, the earliest telling first', () => {
-    expect(told(history(step(50)), [49, 50])).toMatchObject({ hit: 0, wrong: 1, missed: 1 });
-    expect(told(history(step(50)), [50, 50])).toMatchObject({ hit: 1, delayMedian: 0 });
-    expect(told(history(step(50)), [60, 50], [55, 52])).toMatchObject({ hit: 1, wrong: 1, delayMedian: 5 });
+    expect(reported(history(step(50)), [49, 50])).toMatchObject({ hit: 0, wrong: 1, missed: 1 });
+    expect(reported(history(step(50)), [50, 50])).toMatchObject({ hit: 1, delayMedian: 0 });
+    expect(reported(history(step(50)), [60, 50], [55, 52])).toMatchObject({ hit: 1, wrong: 1, delayMedian: 5 });
   });
 
   test('nothing counts before the 20th measured night', () => {
-    expect(told(history(), [19, 15])).toMatchObject({ wrong: 0 });
-    expect(told(history(), [20, 15])).toMatchObject({ wrong: 1 });
+    expect(reported(history(), [19, 15])).toMatchObject({ wrong: 0 });
+    expect(reported(history(), [20, 15])).toMatchObject({ wrong: 1 });
   });
 
   test('answers to prefixes: the first telling of each place', () => {

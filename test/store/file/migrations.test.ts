@@ -126,8 +126,8 @@ describe('a store of a newer bench, and a database of another program', () => {
       ] as const) {
         if (command.includes(newer) && db === newer) continue;
         const { code, stdout, stderr } = await bench([...command, '--db', db]);
-        const told = command.includes(newer) ? 'newer bench' : `${db}: ${message}\n`;
-        expect([command, code, stdout, stderr]).toEqual([command, 2, '', expect.stringContaining(told)]);
+        const reported = command.includes(newer) ? 'newer bench' : `${db}: ${message}\n`;
+        expect([command, code, stdout, stderr]).toEqual([command, 2, '', expect.stringContaining(reported)]);
       }
     }
     expect(readFileSync(foreign).equals(before)).toBe(true);

@@ -154,9 +154,9 @@ describe('a shard that is not done', () => {
   });
 
   test('that was asked to end may come back: a preempted task is not listed for a moment', () => {
-    const told = { ...own, endedWith: 130 };
-    expect(reconcileShard(told, { ...asked, nowMs: 60_000 }).state).toBe('running');
-    expect(reconcileShard(told, asked)).toEqual({ state: 'failed', reason: 'exit code 130: asked to end' });
+    const reported = { ...own, endedWith: 130 };
+    expect(reconcileShard(reported, { ...asked, nowMs: 60_000 }).state).toBe('running');
+    expect(reconcileShard(reported, asked)).toEqual({ state: 'failed', reason: 'exit code 130: asked to end' });
   });
 });
 

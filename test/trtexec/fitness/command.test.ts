@@ -126,27 +126,27 @@ describe('bench check', () => {
 
   /** Nights from 30 on on which something was told, and on which cells had no run that counts. */
   async function lived({ db, folder }: { db: string; folder: string }) {
-    const told: number[] = [];
+    const reported: number[] = [];
     const without: number[] = [];
     for (let night = 30; night < 42; night += 1) {
       const args = ['check', '--as-of', sweepOfNight(night), '--json', '--db', db];
       const { stdout } = await bench(args, { cwd: folder });
       const { groups, failed }: Checked = JSON.parse(stdout);
-      if (groups.length > 0) told.push(night);
+      if (groups.length > 0) reported.push(night);
       if (failed.length > 0) without.push(night);
     }
-    return { told, without };
+    return { reported, without };
   }
 
   test('a clock that came to stay becomes the level, and explains the times', async () => {
-    const { told, without } = await lived(store({ ...slower, clock }));
+    const { reported, without } = await lived(store({ ...slower, clock }));
     // The first nights might be a state that passes.
-    expect({ told, without }).toEqual({ told: [], without: [30, 31, 32] });
+    expect({ reported, without }).toEqual({ reported: [], without: [30, 31, 32] });
   }, 30_000);
 
   test('the same times of a machine that nobody watched are a change', async () => {
-    const { told, without } = await lived(store(slower));
-    expect(told[0]).toBe(32);
+    const { reported, without } = await lived(store(slower));
+    expect(reported[0]).toBe(32);
     expect(without).toEqual([]);
   }, 30_000);
 

@@ -50,21 +50,21 @@ function cellRow(
   const night = nights[newest] ?? null;
   const date = sweeps[newest]?.startedAt?.slice(0, 10) ?? (newest < 0 ? 'never' : 'unknown');
   const isOld = newest >= 0 && newest < sweeps.length - 1;
-  const barred = [...new Set(leftOut.map(({ reason }) => reason))].filter(isBarredReason);
+  const ineligible = [...new Set(leftOut.map(({ reason }) => reason))].filter(isIneligibleReason);
   const value =
     night === null
-      ? markup`–${barred.map((reason) => markup` <span class="finding slower">✗ ${reason}</span>`)}`
+      ? markup`–${ineligible.map((reason) => markup` <span class="finding slower">✗ ${reason}</span>`)}`
       : `${formatNumber(night.value)} ${metricOf(metric).unit}`;
   const isChanged = findings.length > 0 || compared?.verdict === 'slower' || compared?.verdict === 'faster';
   return markup`<tr data-key="${cell.key}" data-changed="${isChanged ? 'yes' : 'no'}"><th scope="row"><a href="#cell=${cell.key}" title="${shortened(cellLabel(cell), 300)}"><code>${cell.key.slice(0, 8)}</code></a></th>${words.map((word) => markup`<td>${shortened(word)}</td>`)}<td class="number">${value}</td><td${ageAttributes(isOld)}>${date}</td><td>${sparkline(nights.map((one) => one?.value ?? null))}</td>${comparedCell(compared)}<td>${findings.map(findingText)}</td></tr>
 `;
 }
 
-const BARRED_LABELS = [FLAG_LABELS.upperBound, FLAG_LABELS.invalidOutput, FLAG_LABELS.profilingOn];
+const INELIGIBLE_LABELS = [FLAG_LABELS.upperBound, FLAG_LABELS.invalidOutput, FLAG_LABELS.profilingOn];
 
 /** What was measured is no value of the cell as it is used. */
-function isBarredReason(reason: string): boolean {
-  return BARRED_LABELS.some((label) => reason.split(', ').includes(label));
+function isIneligibleReason(reason: string): boolean {
+  return INELIGIBLE_LABELS.some((label) => reason.split(', ').includes(label));
 }
 
 /** A value of another night than the newest. */

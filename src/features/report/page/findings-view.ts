@@ -13,19 +13,19 @@ const SHOWN_COMMITS = 10;
 /** What the nightly gate says of the newest night; the same words as `bench check`. */
 export function findingsView({ check, compare, sweeps }: ReportData): Markup {
   const { groups, earlier, failed, accuracy, notes } = check;
-  const told = groups.flatMap(({ findings }) => findings).length;
+  const reported = groups.flatMap(({ findings }) => findings).length;
   const open = earlier.filter(({ state }) => state === 'open').length;
   return markup`
 <section id="overview" aria-labelledby="overview-title">
 <h2 id="overview-title">Findings</h2>
 <ul class="tiles">
-${tile('new', told, told > 0 ? 'bad' : '')}
+${tile('new', reported, reported > 0 ? 'bad' : '')}
 ${tile('told before, still open', open, open > 0 ? 'warn' : '')}
 ${tile('cells without a result tonight', failed.length, failed.length > 0 ? 'bad' : '')}
 ${tile('cells tonight', check.cells, '')}
 ${tile('sweeps', sweeps.length, '')}
 </ul>
-<p>${told === 0 ? 'The newest night tells nothing new.' : `${count(told, 'new finding')} in ${count(groups.length, 'group')}.`} ${compareLine(compare)}</p>
+<p>${reported === 0 ? 'The newest night tells nothing new.' : `${count(reported, 'new finding')} in ${count(groups.length, 'group')}.`} ${compareLine(compare)}</p>
 ${groups.map(groupView)}
 ${accuracy.length === 0 ? null : markup`<h3>Accuracy fell</h3><ul>${accuracy.map((fallen) => markup`<li>${shortened(fallen.model)} ${fallen.precision}: ${formatDecibels(fallen.before)} → ${formatDecibels(fallen.after)} SQNR, ${count(fallen.keys.length, 'cell')}</li>`)}</ul>`}
 ${earlierView(earlier)}

@@ -43,7 +43,7 @@ export function matrixView(data: ReportData): Markup {
 
 /** Of a change that the gate has told, where there is one: it lasts. Else that against the sweep before. */
 function changesByCell({ compare, check }: ReportData): Map<string, Change> {
-  const told = [...check.earlier, ...check.groups.flatMap(({ findings }) => findings)].filter(
+  const reported = [...check.earlier, ...check.groups.flatMap(({ findings }) => findings)].filter(
     ({ state }) => state === 'new' || state === 'open',
   );
   const against = (compare?.cells ?? []).flatMap(({ key, changePercent, betterIs, verdict }): [string, Change][] => {
@@ -53,7 +53,7 @@ function changesByCell({ compare, check }: ReportData): Map<string, Change> {
   });
   return new Map([
     ...against,
-    ...told.map(({ key, changePercent, direction, state }): [string, Change] => [
+    ...reported.map(({ key, changePercent, direction, state }): [string, Change] => [
       key,
       {
         percent: changePercent,
