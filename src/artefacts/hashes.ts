@@ -25,7 +25,7 @@ export async function hashModel(path: string): Promise<string> {
   }
   for (const name of [...locations].toSorted()) {
     const data = join(dirname(path), name);
-    if (!isBeside(path, data) || !existsSync(data)) continue;
+    if (!isExternalDataOf(path, data) || !existsSync(data)) continue;
     hash.update(`\0${name}\0`);
     for await (const chunk of readBytes(data)) hash.update(chunk);
   }
@@ -39,10 +39,10 @@ const SEARCHED_BYTES = 64 << 20;
 export function modelBytes(path: string): number {
   const { size } = statSync(path);
   if (size > SEARCHED_BYTES) return size;
-  const beside = new Set(locationsIn(readFileSync(path)));
-  return [...beside].reduce((sum, name) => {
+  const locations = new Set(locationsIn(readFileSync(path)));
+  return [...locations].reduce((sum, name) => {
     const data = join(dirname(path), name);
-    const found = isBeside(path, data) ? statSync(data, { throwIfNoEntry: false }) : undefined;
+    const found = isExternalDataOf(path, data) ? statSync(data, { throwIfNoEntry: false }) : undefined;
     return sum + (found?.size ?? 0);
   }, size);
 }
@@ -65,7 +65,7 @@ function locationsIn(bytes: Buffer): string[] {
 }
 
 /** External data lie beside the model or below: ONNX allows nothing else. */
-function isBeside(model: string, data: string): boolean {
+function isExternalDataOf(model: string, data: string): boolean {
   return resolve(data).startsWith(dirname(resolve(model)) + sep);
 }
 

@@ -29,9 +29,9 @@ export async function writeOutput(
     throw cannotWrite(file, error);
   };
   const { path, target, kept } = await placeOf(resolve(io.cwd, file)).catch(fail);
-  const isBeside = path !== target;
-  if (isBeside) await rm(path, { force: true }).catch(fail);
-  const handle = await open(path, isBeside ? 'wx' : 'w', mode).catch(fail);
+  const isTemporary = path !== target;
+  if (isTemporary) await rm(path, { force: true }).catch(fail);
+  const handle = await open(path, isTemporary ? 'wx' : 'w', mode).catch(fail);
   let bytes = 0;
   let isWhole = false;
   try {
@@ -42,13 +42,13 @@ export async function writeOutput(
       await handle.writeFile(data).catch(fail);
       bytes += data.length;
     }
-    if (isBeside) await handle.sync().catch(fail);
+    if (isTemporary) await handle.sync().catch(fail);
     isWhole = true;
   } finally {
     await handle.close();
-    if (!isWhole && isBeside) await rm(path, { force: true });
+    if (!isWhole && isTemporary) await rm(path, { force: true });
   }
-  if (isBeside) {
+  if (isTemporary) {
     await rename(path, target).catch(async (error: unknown) => {
       await rm(path, { force: true });
       fail(error);

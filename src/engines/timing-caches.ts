@@ -92,13 +92,13 @@ export class TimingCaches {
 
   /** What is known of a file: by the note beside it, or because it is one of these. Null: nothing. */
   async noteOf(path: string, sha256: string): Promise<TimingCacheNote | null> {
-    const beside = [`${path}.json`, path.replace(/\.cache$/, '.json')].flatMap(
+    const notes = [`${path}.json`, path.replace(/\.cache$/, '.json')].flatMap(
       (file) => readJson(file, noteSchema) ?? [],
     );
     const ours = namesIn(this.folder)
       .filter((entry) => entry.startsWith('timing-') && entry.endsWith('.json'))
       .flatMap((entry) => readJson(join(this.folder, entry), noteSchema) ?? []);
-    return [...beside, ...ours].find((note) => note.sha256 === sha256) ?? null;
+    return [...notes, ...ours].find((note) => note.sha256 === sha256) ?? null;
   }
 
   private async isWhole(name: string, note: TimingCacheNote): Promise<boolean> {

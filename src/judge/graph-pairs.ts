@@ -34,8 +34,8 @@ export interface GraphGains<Row extends GraphCell> {
  * the limit without one.
  */
 export function graphGains<Row extends GraphCell>(cells: readonly Row[]): GraphGains<Row> | null {
-  const alike = Map.groupBy(cells, ({ cell }) => twinKey(cell));
-  const twins = [...alike.values()].flatMap((same) => {
+  const byTwinKey = Map.groupBy(cells, ({ cell }) => twinKey(cell));
+  const twins = [...byTwinKey.values()].flatMap((same) => {
     const off = same.find(({ cell }) => cell.cudaGraph === false);
     const on = same.find(({ cell }) => cell.cudaGraph === true);
     return off === undefined || on === undefined ? [] : [{ off, on }];

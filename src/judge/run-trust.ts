@@ -43,7 +43,7 @@ export const CLOCK_LEVEL = {
   /** A clock this far off is another state of the GPU: clocks wander by one or two steps of 15 MHz. */
   off: 0.04,
   /** Nights on either side that say what the level of a night is: a clock that came to stay becomes the level. */
-  nightsBeside: 5,
+  neighborNights: 5,
 } as const;
 
 /** The SM clock at which a cell runs, in MHz; null when too few of its runs know it. */

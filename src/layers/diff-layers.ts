@@ -80,9 +80,9 @@ function changeOf({ base, head }: LayerMatch): LayerChange {
 const LEAST_MS = 0.003;
 const LEAST_LAYERS = 8;
 /** A clock moves all layers alike: so many of them within this of the median, or this share of the shift. */
-const ALIKE_LAYERS = 0.75;
-const ALIKE = 0.03;
-const ALIKE_SHARE = 0.4;
+const UNIFORM_LAYERS = 0.75;
+const UNIFORM = 0.03;
+const UNIFORM_SHARE = 0.4;
 
 function commonPercent(parts: readonly ChangedLayers[]): number | null {
   const ratios = parts
@@ -91,9 +91,9 @@ function commonPercent(parts: readonly ChangedLayers[]): number | null {
     .toSorted((a, b) => a - b);
   if (ratios.length < LEAST_LAYERS) return null;
   const middle = ratios[Math.floor(ratios.length / 2)] ?? 1;
-  const tolerance = Math.max(ALIKE, ALIKE_SHARE * Math.abs(Math.log(middle)));
-  const alike = ratios.filter((ratio) => Math.abs(Math.log(ratio / middle)) <= tolerance);
-  return alike.length >= ALIKE_LAYERS * ratios.length ? (middle - 1) * 100 : null;
+  const tolerance = Math.max(UNIFORM, UNIFORM_SHARE * Math.abs(Math.log(middle)));
+  const uniform = ratios.filter((ratio) => Math.abs(Math.log(ratio / middle)) <= tolerance);
+  return uniform.length >= UNIFORM_LAYERS * ratios.length ? (middle - 1) * 100 : null;
 }
 
 /** Of the one-to-one matches, those outside the longest run that kept its order. */

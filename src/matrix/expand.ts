@@ -50,7 +50,7 @@ export function expandMatrix(
     file: fileName,
     allowsUnknownFlags: file.allowUnknownFlags ?? false,
     replay: file.replay === undefined ? null : recordingsOf(file.replay, list),
-    trtexec: file.trtexec === undefined ? null : besideFile(file.trtexec, ['trtexec'], list),
+    trtexec: file.trtexec === undefined ? null : resolveFile(file.trtexec, ['trtexec'], list),
     repeats: file.repeats ?? MATRIX_DEFAULTS.repeats,
     builds: file.builds ?? MATRIX_DEFAULTS.builds,
     profile: file.profile ?? MATRIX_DEFAULTS.profile,
@@ -76,13 +76,13 @@ function filesOf({ model: { harness, inputFiles, name }, points }: ModelPoints):
 }
 
 /** A path is meant from the folder of the file that states it. */
-function besideFile(stated: string, path: SourcePath, list: MistakeList): string {
+function resolveFile(stated: string, path: SourcePath, list: MistakeList): string {
   return resolve(dirname(list.at(path).file), stated);
 }
 
 /** The name of a set that comes with bench, or a folder. */
 function recordingsOf(stated: string, list: MistakeList): string {
-  return /^[\w-]+$/.test(stated) ? stated : besideFile(stated, ['replay'], list);
+  return /^[\w-]+$/.test(stated) ? stated : resolveFile(stated, ['replay'], list);
 }
 
 interface Expansion {

@@ -26,7 +26,7 @@ import { printable } from '../text/printable.ts';
 import { deviceLabel } from '../tools/nvidia-smi/device-list.ts';
 import { askForTemperature } from '../tools/nvidia-smi/nvidia-smi.ts';
 import type { TrtexecProgram } from '../trtexec/program/trtexec-program.ts';
-import { variantsBeside } from '../variants/converter.ts';
+import { variantsForStore } from '../variants/converter.ts';
 import type { ConverterPython } from '../variants/variants.ts';
 
 interface WorkerSettings {
@@ -142,7 +142,7 @@ export function sweepServices(
     writer: new RunWriter(store.db),
     storeFile: store.file,
     artefactsFolder: artefactsFolderOf(store.path),
-    variants: converter === null ? null : variantsBeside(store.path, converter, io, onEvent),
+    variants: converter === null ? null : variantsForStore(store.path, converter, io, onEvent),
     otherModel: null,
     cpuCount: availableParallelism(),
     signal: io.signal,

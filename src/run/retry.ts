@@ -43,11 +43,11 @@ export async function passedFailureOf(
 ): Promise<PassedFailure | null> {
   const { exitCode, signal, timedOut, attempt, startedAt, wallS } = manifest;
   if (timedOut || (exitCode === 0 && signal === null)) return null;
-  const besideOthers =
+  const sharesGpu =
     lastOutcome.outcome.kind === 'failed' && lastOutcome.outcome.reason === 'outOfMemory'
       ? await othersOnGpu(context, manifest)
       : false;
-  const passing = passingFailure(lastOutcome.outcome, lastOutcome.lines, besideOthers);
+  const passing = passingFailure(lastOutcome.outcome, lastOutcome.lines, sharesGpu);
   if (passing === null || attempt === null || startedAt === null) return null;
   const retry = manifest.tries.length + 1;
   const endedAt = new Date(Date.parse(startedAt) + (wallS ?? 0) * 1000).toISOString();

@@ -12,7 +12,7 @@ type MutableCounts = { -readonly [Kind in keyof SweepCounts]: number };
 const FAILURES_TO_CLOSE = 3;
 const GPU_FAILURES: readonly (string | null)[] = ['cudaError', 'noGpu', 'deviceInvalid'];
 /** A build that has fewer CPUs for itself slows the host side of what is timed beside it. */
-const CPUS_BESIDE_A_BUILD = 8;
+const CPUS_FOR_BUILD_AND_RUN = 8;
 
 /** The runs of a sweep, carried out on one or more GPUs at the same time: on each of them one after the other. */
 export class SweepWork {
@@ -74,7 +74,7 @@ export class SweepWork {
       worker,
       inOrder.filter((buildRef) => needed.has(buildRef)),
     );
-    const isRoomy = worker.cpuCount >= CPUS_BESIDE_A_BUILD * this.workers.length;
+    const isRoomy = worker.cpuCount >= CPUS_FOR_BUILD_AND_RUN * this.workers.length;
     if (isRoomy) await this.drain(worker, place);
   }
 

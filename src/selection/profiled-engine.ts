@@ -55,15 +55,15 @@ export function profiledCell(
     const note = `no profile there: this one is of the same engine, in sweep ${sameEngine.sweepId.slice(0, 8)}${label === null ? '' : ` (${label})`}`;
     return profiledFrom(db, sameEngine, ref, [note]);
   }
-  const [alike] = layerRunsOfModel(db, cell.model, cell.precision, sweepIds);
-  const built = (alike?.iterations ?? null) === null ? builtLayers(db, cell, sweepIds) : null;
+  const [similar] = layerRunsOfModel(db, cell.model, cell.precision, sweepIds);
+  const built = (similar?.iterations ?? null) === null ? builtLayers(db, cell, sweepIds) : null;
   if (built !== null) {
     const note = 'no profile there: these are the layers of the build that saved its engine file, without times';
     return profiledFrom(db, built, ref, built.iterations === null ? [note] : []);
   }
-  if (alike === undefined) return anywhere ? profiledElsewhere(db, cell, ref) : null;
-  return profiledFrom(db, alike, ref, [
-    `no profile of this cell there: this one is of ${labelOf(db, alike) ?? 'another cell'}`,
+  if (similar === undefined) return anywhere ? profiledElsewhere(db, cell, ref) : null;
+  return profiledFrom(db, similar, ref, [
+    `no profile of this cell there: this one is of ${labelOf(db, similar) ?? 'another cell'}`,
   ]);
 }
 

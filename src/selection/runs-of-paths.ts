@@ -49,7 +49,7 @@ export async function withRunsOf<Result>(
   try {
     const writer = new RunWriter(store.db);
     const sweeps: Sweep[] = [];
-    const sides = await alikeRuns(paths, io);
+    const sides = await comparableRuns(paths, io);
     for (const [place, { path, runs }] of sides.entries()) {
       await breathe(io);
       const sweep = sweepOf(path, place, runs);
@@ -72,14 +72,14 @@ interface PathRuns {
   readonly note: string | null;
 }
 
-async function alikeRuns(paths: readonly string[], io: Io): Promise<readonly PathRuns[]> {
+async function comparableRuns(paths: readonly string[], io: Io): Promise<readonly PathRuns[]> {
   const sides: PathRuns[] = [];
   for (const path of paths) sides.push({ path, runs: await runsUnder(path, io), note: null });
   const [a, b] = sides;
   if (a === undefined || b === undefined || sides.length > 2) return sides;
-  const alike = [await likeOther(a, b, io), await likeOther(b, a, io)] as const;
-  const note = otherModels(alike[0].runs, alike[1].runs);
-  return note === null ? alike : alike.map((side, place) => (place === 0 ? { ...side, note } : side));
+  const aligned = [await likeOther(a, b, io), await likeOther(b, a, io)] as const;
+  const note = otherModels(aligned[0].runs, aligned[1].runs);
+  return note === null ? aligned : aligned.map((side, place) => (place === 0 ? { ...side, note } : side));
 }
 
 /** What of two paths cannot be compared, as a model is in one of them only; null where all are in both. */

@@ -51,7 +51,7 @@ export async function resolveSides(
 ): Promise<{ base: Side; head: Side }> {
   refuseUnknownBranch(db, options);
   const resolver = new SideResolver(db, io, options);
-  const sides = await alike(resolver, await sidesOf(resolver, base, head));
+  const sides = await alignMatrices(resolver, await sidesOf(resolver, base, head));
   refuseSharedSweep(sides);
   return withNotes(sides);
 }
@@ -101,12 +101,12 @@ async function sidesOf(
  * A revision, `latest` or a branch may stand for sweeps of several matrices: where the newest of both sides are not of
  * the same, one side takes the other's.
  */
-async function alike(
+async function alignMatrices(
   resolver: SideResolver,
   sides: { readonly base: Side; readonly head: Side },
 ): Promise<{ base: Side; head: Side }> {
   const [base, head] = [sides.base.sweeps[0], sides.head.sweeps[0]];
-  if (base === undefined || head === undefined || isAlike(base, head)) return { ...sides };
+  if (base === undefined || head === undefined || isComparable(base, head)) return { ...sides };
   const otherBase = await resolver.sideLike(sides.base, head);
   if (otherBase !== null) return { base: otherBase, head: sides.head };
   const otherHead = await resolver.sideLike(sides.head, base);
@@ -118,7 +118,7 @@ async function alike(
   return { base: sides.base, head: { ...sides.head, note: notes.join('; ') } };
 }
 
-function isAlike(a: Sweep, b: Sweep): boolean {
+function isComparable(a: Sweep, b: Sweep): boolean {
   return a.matrix === b.matrix && a.provenance === b.provenance;
 }
 
@@ -166,7 +166,7 @@ class SideResolver {
       throw error;
     });
     if (found === null) return null;
-    const isOther = found.sweeps.every((sweep) => isAlike(sweep, like) && sweep.sweepId !== like.sweepId);
+    const isOther = found.sweeps.every((sweep) => isComparable(sweep, like) && sweep.sweepId !== like.sweepId);
     return isOther && found.sweeps.length > 0 ? found : null;
   }
 
@@ -299,7 +299,7 @@ class SideResolver {
  * from a changed tree are not the commit's, unless there are no others.
  */
 function together(sweeps: readonly Sweep[], like: Sweep | null): Sweep[] {
-  const wanted = like === null ? [] : sweeps.filter((sweep) => isAlike(sweep, like));
+  const wanted = like === null ? [] : sweeps.filter((sweep) => isComparable(sweep, like));
   const all = wanted.length > 0 ? wanted : sweeps;
   const clean = all.filter(({ dirty }) => dirty !== true);
   const candidates = clean.length > 0 ? clean : all;

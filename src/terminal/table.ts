@@ -15,7 +15,7 @@ export interface Column<Row> {
   /** Says what a row is about: two rows must not have the same texts in all of these. */
   readonly isIdentity?: true;
   /** Shown only where the identities of two rows, cut as they are, would read the same. */
-  readonly onlyIfAlike?: true;
+  readonly onlyIfAmbiguous?: true;
 }
 
 const GAP = '  ';
@@ -50,18 +50,18 @@ export function renderTable<Row>(columns: readonly Column<Row>[], rows: readonly
 }
 
 function layOut<Row>(columns: readonly Column<Row>[], rows: readonly Row[], available: number): LaidColumn<Row>[] {
-  const usual = columns.filter(({ onlyIfAlike }) => onlyIfAlike !== true);
+  const usual = columns.filter(({ onlyIfAmbiguous }) => onlyIfAmbiguous !== true);
   const laid = fit(usual, rows, available).map(shortened);
-  return areAlike(columns, laid, rows) ? fit(columns, rows, available).map(shortened) : laid;
+  return areAmbiguous(columns, laid, rows) ? fit(columns, rows, available).map(shortened) : laid;
 }
 
 /** True when two rows that something tells apart read the same in the columns that say what they are about. */
-function areAlike<Row>(
+function areAmbiguous<Row>(
   columns: readonly Column<Row>[],
   laid: readonly LaidColumn<Row>[],
   rows: readonly Row[],
 ): boolean {
-  const telling = columns.filter(({ onlyIfAlike }) => onlyIfAlike === true);
+  const telling = columns.filter(({ onlyIfAmbiguous }) => onlyIfAmbiguous === true);
   if (telling.length === 0) return false;
   const seen = new Map<string, string>();
   return rows.some((row) => {
@@ -79,7 +79,7 @@ function areAlike<Row>(
 function leftOut<Row>(columns: readonly Column<Row>[], laid: readonly LaidColumn<Row>[]): string[] {
   const shown = new Set(laid.map(({ column }) => column));
   return columns
-    .filter((column) => !shown.has(column) && column.onlyIfAlike !== true && column.header !== '')
+    .filter((column) => !shown.has(column) && column.onlyIfAmbiguous !== true && column.header !== '')
     .map(({ header }) => header);
 }
 

@@ -29,7 +29,7 @@ interface PassingFailure {
   readonly what: string;
   readonly pattern: RegExp;
   /** Only where something else held memory of the GPU: alone on it a run needs more than there is, night after night. */
-  readonly onlyBesideOthers?: true;
+  readonly onlyOnSharedGpu?: true;
   /** It is over as soon as the process is: nothing is gained by waiting. */
   readonly isOverAtOnce?: true;
 }
@@ -67,7 +67,7 @@ const PASSING_FAILURES: readonly PassingFailure[] = [
   },
   {
     what: 'memory of the GPU was taken by others',
-    onlyBesideOthers: true,
+    onlyOnSharedGpu: true,
     pattern:
       /out of memory|OutOfMemory|cudaErrorMemoryAllocation|amount of GPU memory \(\d+ bytes\) could not be allocated|Cuda failure: 2\s*$/i,
   },
@@ -96,11 +96,11 @@ interface Passing {
  * What it was that can pass; null when trying again changes nothing.
  * @param lines of the log that speak of errors, whatever its outcome rests on
  */
-export function passingFailure(outcome: Outcome, lines: readonly string[], besideOthers: boolean): Passing | null {
+export function passingFailure(outcome: Outcome, lines: readonly string[], sharesGpu: boolean): Passing | null {
   if (outcome.kind !== 'failed' || !MAY_PASS.includes(outcome.reason)) return null;
   const found = PASSING_FAILURES.find(
-    ({ pattern, onlyBesideOthers }) =>
-      (besideOthers || onlyBesideOthers !== true) && lines.some((line) => pattern.test(line)),
+    ({ pattern, onlyOnSharedGpu }) =>
+      (sharesGpu || onlyOnSharedGpu !== true) && lines.some((line) => pattern.test(line)),
   );
   return found === undefined ? null : { what: found.what, isOverAtOnce: found.isOverAtOnce === true };
 }

@@ -60,7 +60,7 @@ export async function findConverter(stated: string | null, io: Io): Promise<Conv
 }
 
 /** Makes variants beside a store. */
-export function variantsBeside(
+export function variantsForStore(
   storePath: string,
   python: ConverterPython,
   io: Io,

@@ -111,11 +111,11 @@ describe('what the variances of cells say of another', () => {
   };
 
   test('much where they are alike, little where they differ by factors', () => {
-    const alike = variancePrior(sampled(Array.from({ length: 60 }, () => 0.003)));
+    const similar = variancePrior(sampled(Array.from({ length: 60 }, () => 0.003)));
     const apart = variancePrior(sampled(Array.from({ length: 60 }, (_, i) => 0.001 * 20 ** (i / 59))));
-    expect(alike?.degrees).toBeGreaterThan(8);
+    expect(similar?.degrees).toBeGreaterThan(8);
     expect(apart?.degrees).toBeLessThan(3);
-    expect(Math.sqrt(alike?.variance ?? 0)).toBeCloseTo(0.003, 3);
+    expect(Math.sqrt(similar?.variance ?? 0)).toBeCloseTo(0.003, 3);
   });
 
   test('nothing from fewer than three', () => {

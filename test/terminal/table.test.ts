@@ -103,7 +103,7 @@ describe('a narrow terminal', () => {
     readonly qps: string;
   }
   const columns: Column<Cell>[] = [
-    { header: 'cell', text: ({ key }) => key, onlyIfAlike: true },
+    { header: 'cell', text: ({ key }) => key, onlyIfAmbiguous: true },
     { header: 'options', text: ({ name }) => name, minWidth: 8, isIdentity: true },
     { header: 'median', text: ({ ms }) => ms },
     { header: 'runs/s', text: ({ qps }) => qps, dropRank: 2 },

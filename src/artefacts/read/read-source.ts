@@ -176,8 +176,8 @@ export async function readLayerFile(path: string): Promise<ReadRun | null> {
     const layerInfo = await layerInfoIn(path);
     return layerInfo === null ? null : alone(path, { layerInfo });
   }
-  const beside = INFO_NAMES.map((name) => join(dirname(path), name)).find(existsSync);
-  return alone(path, { profile, layerInfo: beside === undefined ? null : await layerInfoIn(beside) });
+  const infoPath = INFO_NAMES.map((name) => join(dirname(path), name)).find(existsSync);
+  return alone(path, { profile, layerInfo: infoPath === undefined ? null : await layerInfoIn(infoPath) });
 }
 
 async function profileIn(path: string): Promise<LayerProfile | null> {

@@ -47,12 +47,12 @@ export function speedUpsOf(deployments: readonly Deployment[]): Map<string, Spee
 
 function pairsOf(deployments: readonly Deployment[]) {
   const twins = Map.groupBy(deployments, ({ cell }) => precisionTwinKey(cell));
-  return [...twins.values()].flatMap((alike) => {
+  return [...twins.values()].flatMap((group) => {
     const reference = REFERENCE_PRECISIONS.map((precision) =>
-      alike.find(({ cell }) => cell.precision === precision),
+      group.find(({ cell }) => cell.precision === precision),
     ).find((found) => found !== undefined);
     if (reference === undefined) return [];
-    return alike.filter((one) => one !== reference).map((one) => ({ one, reference }));
+    return group.filter((one) => one !== reference).map((one) => ({ one, reference }));
   });
 }
 

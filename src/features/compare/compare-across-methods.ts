@@ -129,14 +129,14 @@ function asksTheSame(a: Cell, b: Cell): boolean {
 }
 
 function likeness(a: Cell, b: Cell): number {
-  const alike = [
+  const matches = [
     a.cudaGraph === b.cudaGraph,
     a.dataTransfers === b.dataTransfers,
     a.streams === b.streams,
     canonicalJson(a.inputs) === canonicalJson(b.inputs),
     canonicalJson(a.axisFlags) === canonicalJson(b.axisFlags),
   ];
-  return alike.filter(Boolean).length;
+  return matches.filter(Boolean).length;
 }
 
 /** What both of two methods give: the metric of two harnesses that share it, else the median of the latency. */

@@ -204,7 +204,7 @@ function clockLevelsOf(baseRuns: readonly CellRun[], past: readonly CellHistory[
   const before = new Map(past.map(({ cell, history }) => [cell.key, history.clock]));
   const byCell = Map.groupBy(baseRuns, ({ cellKey }) => cellKey);
   const levels = [...byCell].flatMap(([key, runs]): [string, number][] => {
-    const nights = (before.get(key) ?? []).slice(-CLOCK_LEVEL.nightsBeside);
+    const nights = (before.get(key) ?? []).slice(-CLOCK_LEVEL.neighborNights);
     const level = clockLevelMhz([...nights, ...runs.map(({ smClockMhz }) => smClockMhz)]);
     return level === null ? [] : [[key, level]];
   });

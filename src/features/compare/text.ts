@@ -147,12 +147,12 @@ const MAX_CAUSE_LINES = 6;
 function causeLines(cells: readonly ShownCell[], { columns, style }: Look): string[] {
   const found = cells.filter(({ cause }) => cause !== null);
   const byTitle = Map.groupBy(found, ({ cause }) => cause?.title ?? '');
-  const lines = [...byTitle].map(([title, alike]) => {
-    const [first] = alike;
+  const lines = [...byTitle].map(([title, group]) => {
+    const [first] = group;
     const share = first?.cause?.explainsPercent ?? null;
-    const size = share === null || alike.length > 1 ? '' : `, ${formatPercent(share, false)} of the change`;
+    const size = share === null || group.length > 1 ? '' : `, ${formatPercent(share, false)} of the change`;
     const cell = first?.label ?? '';
-    const where = alike.length === 1 ? cell : `${cell} and ${alike.length - 1} more`;
+    const where = group.length === 1 ? cell : `${cell} and ${group.length - 1} more`;
     const text = `  ${printable(title)} (${first?.cause?.certainty ?? ''}${size}): ${printable(where)}`;
     return wrapHanging(text, columns, 4);
   });
@@ -200,8 +200,8 @@ function reasonLines(cells: readonly ShownCell[], { style, columns }: Look): str
       // What is named as the cause is not said again.
       .filter((reason) => cause === null || !cause.title.endsWith(reason)),
   );
-  const alike = Map.groupBy(reasoned, (reason) => reasonTitle(reason) ?? headOf(reason));
-  const lines = [...alike.values()].map((reasons) => {
+  const group = Map.groupBy(reasoned, (reason) => reasonTitle(reason) ?? headOf(reason));
+  const lines = [...group.values()].map((reasons) => {
     const [first = ''] = reasons;
     const same = reasons.every((reason) => reason === first);
     const isFailure = reasonTitle(first) !== null;

@@ -65,7 +65,7 @@ function infoText(output: InfoOutput, look: Look): string[] {
   const lines = [
     ['store', `${printable(output.path)}, schema ${output.storeSchema}`],
     ['size', sizeText(output)],
-    ['beside it', besideText(output)],
+    ['beside it', siblingsText(output)],
     ['sweeps', sweepsText(output)],
     ['kept', keptText(output)],
     ['said', annotationsText(output)],
@@ -90,7 +90,7 @@ function sizeText({ bytes: { file, wal, free } }: InfoOutput): string {
   return parts.filter((part) => part !== false).join(', ');
 }
 
-function besideText({ bytes: { artefacts, engines, variants } }: InfoOutput): string {
+function siblingsText({ bytes: { artefacts, engines, variants } }: InfoOutput): string {
   const there = Object.entries({ artefacts, engines, variants }).filter(([, bytes]) => bytes > 0);
   return there.length === 0 ? 'nothing' : there.map(([name, bytes]) => `${name} ${formatBytes(bytes)}`).join(', ');
 }

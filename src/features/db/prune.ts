@@ -24,7 +24,7 @@ import type { PruneOutput } from './output.ts';
 import { type NamesOfSweeps, pruneText } from './prune-text.ts';
 import { attachmentsBefore, markPruned, type PlacedAttachment } from '../../store/runs/attachments.ts';
 import type { StoreDatabase } from '../../store/file/open.ts';
-import { StoresBeside } from '../../store/file/sibling-stores.ts';
+import { SiblingStores } from '../../store/file/sibling-stores.ts';
 import { unfinishedSweeps } from '../../store/sweeps/sweeps.ts';
 import { breathe, type Io, printResult } from '../../cli/io.ts';
 import { withStoreToWrite } from '../../cli/with-store.ts';
@@ -34,9 +34,9 @@ import type { PruneOptions } from './command.ts';
 export function prune(options: PruneOptions, io: Io): Promise<ExitCode> {
   const rules = rulesOf(options, io);
   return withStoreToWrite(options, io, async ({ db, path }) => {
-    const beside = new StoresBeside(path);
+    const siblings = new SiblingStores(path);
     const ticker = new Ticker(io);
-    const pruning = { db, artefacts: artefactsFolderOf(path), beside, isDryRun: options.dryRun === true, io };
+    const pruning = { db, artefacts: artefactsFolderOf(path), siblings, isDryRun: options.dryRun === true, io };
     try {
       const { output, names } = await pruneAll(pruning, rules, options, ticker);
       ticker.end();
@@ -44,7 +44,7 @@ export function prune(options: PruneOptions, io: Io): Promise<ExitCode> {
       return EXIT_CODES.fine;
     } finally {
       ticker.end();
-      beside.close();
+      siblings.close();
     }
   });
 }
@@ -52,7 +52,7 @@ export function prune(options: PruneOptions, io: Io): Promise<ExitCode> {
 interface Pruning {
   readonly db: StoreDatabase;
   readonly artefacts: string;
-  readonly beside: StoresBeside;
+  readonly siblings: SiblingStores;
   readonly isDryRun: boolean;
   readonly io: Io;
 }
@@ -110,12 +110,12 @@ async function pruneAll(
 
 /** Captures are large, and each is worth less the older it gets: they go by their own age, and only when that is said. */
 async function pruneAttachments(
-  { artefacts, beside, db, io, isDryRun }: Pruning,
+  { artefacts, siblings, db, io, isDryRun }: Pruning,
   olderThanS: number | undefined,
 ): Promise<PlacedAttachment[]> {
   if (olderThanS === undefined) return [];
   const before = new Date(Math.max(0, io.now().getTime() - olderThanS * 1000)).toISOString();
-  const own = attachmentsBefore(db, before).filter(({ runId, sweepId }) => !beside.runsOf(sweepId).has(runId));
+  const own = attachmentsBefore(db, before).filter(({ runId, sweepId }) => !siblings.runsOf(sweepId).has(runId));
   if (isDryRun) return own;
   for (const each of own) {
     await breathe(io);
@@ -132,13 +132,13 @@ function pays(db: StoreDatabase, artefacts: string): boolean {
 }
 
 async function pruneOne(
-  { artefacts, beside, db, io, isDryRun }: Pruning,
+  { artefacts, siblings, db, io, isDryRun }: Pruning,
   { sweepId, startedAt, runs, sampleBytes, layerBytes }: PrunableSweep,
   rules: KeepRules,
 ): Promise<PruneOutput['sweeps'][number]> {
   const folder = sweepFolderOf(artefacts, sweepId);
   const own = runFoldersOf(db, sweepId).map(({ runId }) => runId);
-  const known = beside.runsOf(sweepId);
+  const known = siblings.runsOf(sweepId);
   const shared = new Set(own.filter((runId) => known.has(runId)));
   if (!isDryRun) {
     refuseLink(folder);

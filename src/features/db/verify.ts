@@ -7,7 +7,7 @@ import { migrationsFolder, storePath } from '../../cli/store-location.ts';
 import { verifyEngines, verifyVariants } from '../../engines/verify-caches.ts';
 import { StoreError } from '../../errors.ts';
 import { EXIT_CODES, type ExitCode } from '../../exit-codes.ts';
-import { StoresBeside } from '../../store/file/sibling-stores.ts';
+import { SiblingStores } from '../../store/file/sibling-stores.ts';
 import { isHarmless, type StoreDamage } from '../../store/verify/damage.ts';
 import { verifyChecksums, verifyValues } from '../../store/verify/verify-values.ts';
 import { openToVerify, type VerifiedStore, verifyBlobs, verifyFile } from '../../store/verify/verify-rows.ts';
@@ -60,14 +60,14 @@ async function lookAt(path: string, isQuick: boolean, ticker: Ticker, io: Io): P
       : await verifyBlobs(opened, path, (runs) => ticker.tell(`decoding: ${runs} runs`), io.signal);
     const values = isQuick ? [] : await verifyValues(opened.client, path, io.signal);
     const rows = isQuick ? [] : await verifyChecksums(opened, path, (done) => ticker.tell(`rows: ${done}`), io.signal);
-    const beside = await verifyBeside(opened, path, isQuick, ticker, io);
-    return { ...opened.counts(), found: [...file, ...values, ...rows, ...blobs, ...beside] };
+    const inFolder = await verifyFolder(opened, path, isQuick, ticker, io);
+    return { ...opened.counts(), found: [...file, ...values, ...rows, ...blobs, ...inFolder] };
   } finally {
     opened.close();
   }
 }
 
-async function verifyBeside(
+async function verifyFolder(
   store: VerifiedStore,
   path: string,
   isQuick: boolean,
@@ -75,7 +75,7 @@ async function verifyBeside(
   io: Io,
 ): Promise<StoreDamage[]> {
   const folder = dirname(path);
-  const others = new StoresBeside(path);
+  const others = new SiblingStores(path);
   try {
     const artefactsFolder = artefactsFolderOf(path);
     const artefacts = existsSync(artefactsFolder)

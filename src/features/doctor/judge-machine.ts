@@ -52,7 +52,7 @@ function libraryOf(
 ): Judged {
   if (library.kind === 'unknown') return { state: 'advice', evidence: library.why };
   if (library.kind === 'missing') {
-    const folder = library.beside ?? '/path/to/TensorRT/lib';
+    const folder = library.nearby ?? '/path/to/TensorRT/lib';
     const mend = `export LD_LIBRARY_PATH=${folder}:$LD_LIBRARY_PATH`;
     return { state: 'failed', evidence: `the loader does not find ${library.name}`, mend, essential };
   }

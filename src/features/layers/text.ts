@@ -217,7 +217,7 @@ function islandLines(islands: readonly LayerGroup[], summary: Summary): string[]
 }
 
 /** A sum this close to the time without the profiler needs no remark. */
-const ALIKE = 0.02;
+const EQUAL_WITHIN = 0.02;
 
 function overheadLines({ gpuComputeMs, summary }: LayersOutput): string[] {
   const { totalMs, launchFloorMs } = summary;
@@ -225,7 +225,7 @@ function overheadLines({ gpuComputeMs, summary }: LayersOutput): string[] {
   const over = totalMs / gpuComputeMs - 1;
   const line = `sum of layers ${formatMs(totalMs)}, GPU compute time without the profiler ${formatMs(gpuComputeMs)}: ${formatPercent(over * 100)}`;
   const floor = `launches alone take ${formatNumber(launchFloorMs[0], 2)} to ${formatNumber(launchFloorMs[1], 2)} ms of the host without a CUDA graph`;
-  if (Math.abs(over) <= ALIKE) return [line, floor];
+  if (Math.abs(over) <= EQUAL_WITHIN) return [line, floor];
   const why =
     over > 0
       ? 'the profiler waits after each layer; shares hold, times are not for gating'

@@ -20,7 +20,7 @@ import {
   type Converter,
   variantNotes,
 } from '../../variants/conversion.ts';
-import { findConverter, variantsBeside } from '../../variants/converter.ts';
+import { findConverter, variantsForStore } from '../../variants/converter.ts';
 import { problemOf, provideVariant } from '../../variants/variants.ts';
 import type { QuantizeOptions } from './command.ts';
 import type { QuantizeOutput } from './output.ts';
@@ -31,7 +31,7 @@ export async function quantize(model: string, options: QuantizeOptions, io: Io):
   const output = options.output === undefined ? null : resolve(io.cwd, options.output);
   if (output === variant.onnxPath) throw new UsageError('--output is the model itself');
   const python = await findConverter(options.python ?? null, io);
-  const context = variantsBeside(storePath(options.db, io), python, io, (event) => {
+  const context = variantsForStore(storePath(options.db, io), python, io, (event) => {
     if (event.kind === 'note') io.err(`note: ${printable(event.text)}\n`);
     if (event.kind === 'variantStarted') {
       io.err(`converting ${printable(event.variant.label)} to ${options.precision}\n`);

@@ -69,10 +69,10 @@ export function cellSeries(
         const last = there.at(-1);
         if (last === undefined || machineOf(last, environments) !== machine) return [];
         const origin = originOf(last, sweep, environments);
-        const alike = there.filter(
+        const comparable = there.filter(
           (run) => run.enginePath === last.enginePath && originOf(run, sweep, environments) === origin,
         );
-        const values = alike.flatMap((run) => valueOf(run) ?? []);
+        const values = comparable.flatMap((run) => valueOf(run) ?? []);
         return [{ place, values, origin }];
       }),
     };

@@ -46,8 +46,8 @@ export function cellLayers(
       const [newest, before] = profiles.get(cell.key) ?? [];
       if (newest === undefined) return [cell.key, { layers: null, diffs: [] }];
       const night = places.get(newest.run.sweepId) ?? null;
-      const alike = twins.get(precisionTwinKey(cell)) ?? [];
-      const reference = REFERENCES.flatMap((name) => alike.find(({ precision }) => precision === name) ?? [])[0];
+      const siblings = twins.get(precisionTwinKey(cell)) ?? [];
+      const reference = REFERENCES.flatMap((name) => siblings.find(({ precision }) => precision === name) ?? [])[0];
       const [twin] = reference === undefined || reference === cell ? [] : (profiles.get(reference.key) ?? []);
       const earlier = `its profile of ${dayOf(before?.run)}`;
       return [

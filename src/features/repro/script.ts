@@ -132,7 +132,7 @@ function modelLines({ build, conversion, model, run }: Reproduction): string[] {
   if (sha256 === null) {
     return [readable, "say 'note: the hash of the model that was measured is not known'"];
   }
-  const beside = (external ?? []).flatMap((name) => [
+  const externalData = (external ?? []).flatMap((name) => [
     // As bench hashes a model: the file, then each name between zero bytes with its data.
     `  printf '\\0%s\\0' ${shQuote(name)}`,
     `  cat <"$(dirname -- "$MODEL")"/${shQuote(name)}`,
@@ -143,7 +143,7 @@ function modelLines({ build, conversion, model, run }: Reproduction): string[] {
     `wanted_sha256=${shQuote(sha256)}`,
     'model_sha256=$({',
     '  cat <"$MODEL"',
-    ...beside,
+    ...externalData,
     '} | sha256)',
     'if [ "$model_sha256" != "$wanted_sha256" ]; then',
     `  [ "\${ANY_MODEL:-0}" = 1 ] || die 2 "$MODEL is not the model that was measured: SHA-256 $model_sha256 instead of $wanted_sha256${hint}; ANY_MODEL=1 takes it"`,

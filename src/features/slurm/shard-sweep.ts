@@ -31,7 +31,7 @@ import { probeTrtexec } from '../../trtexec/program/probe-trtexec.ts';
 import type { TrtexecProgram } from '../../trtexec/program/trtexec-program.ts';
 import { recordedRuns } from '../../trtexec/replay/check-plan.ts';
 import { readRecordingSet } from '../../trtexec/replay/recording-set.ts';
-import { converterFor, variantsBeside } from '../../variants/converter.ts';
+import { converterFor, variantsForStore } from '../../variants/converter.ts';
 import { runsToMeasureAgain } from '../check/index.ts';
 
 export interface ShardSweep {
@@ -63,7 +63,7 @@ export async function sweepShard({ plan, stored, program, machine, work, local }
       ...worker,
       artefactsFolder: join(work, 'artefacts'),
       cache: new EngineCache(join(cache, 'engines')),
-      variants: converter === null ? null : variantsBeside(join(cache, 'store'), converter, io, onEvent),
+      variants: converter === null ? null : variantsForStore(join(cache, 'store'), converter, io, onEvent),
       mayChangeEngines: false,
       againRuns: () => runsToMeasureAgain(store.db, sweep.sweepId, stored.plan, recorded),
       onEvent,

@@ -153,10 +153,10 @@ function sideOf(
   const timed = runs.filter(isTimed);
   const { kept, leftOut, doubt } = fitSide(timed, metric, facts.clockLevels.get(cell.key) ?? null);
   const newest = kept.at(-1);
-  const alike = kept.filter((run) => newest !== undefined && belongTogether(run, newest, facts));
-  const valued = alike.filter((run) => valueOf(run) !== null);
+  const comparable = kept.filter((run) => newest !== undefined && belongTogether(run, newest, facts));
+  const valued = comparable.filter((run) => valueOf(run) !== null);
   const units = isOfBuild(metric) ? onePerBuild(valued) : valued;
-  const left = kept.length - alike.length;
+  const left = kept.length - comparable.length;
   return {
     isPlanned: side.planned.has(cell.key) || runs.length > 0,
     isIneligible: kept.length === 0 && timed.some(({ flags }) => isIneligible(flags)),

@@ -47,7 +47,7 @@ function atTheirClock(
   // Nearly always: nobody can be off any level.
   if (most - least <= CLOCK_LEVEL.off * least) return nights;
   const clocks = nights.map(clockOf);
-  return nights.map((latest, night) => atItsClock(latest, clockLevelMhz(clocksBeside(clocks, night)), leftOut));
+  return nights.map((latest, night) => atItsClock(latest, clockLevelMhz(neighborClocks(clocks, night)), leftOut));
 }
 
 /** Null unless every run of the night knows it. */
@@ -64,11 +64,11 @@ function atItsClock(latest: readonly NightRun[], levelMhz: number | null, leftOu
   });
 }
 
-function clocksBeside(clocks: readonly (number | null)[], night: number): (number | null)[] {
-  const { nightsBeside } = CLOCK_LEVEL;
+function neighborClocks(clocks: readonly (number | null)[], night: number): (number | null)[] {
+  const { neighborNights } = CLOCK_LEVEL;
   return [
-    ...clocks.slice(Math.max(0, night - nightsBeside), night),
-    ...clocks.slice(night + 1, night + 1 + nightsBeside),
+    ...clocks.slice(Math.max(0, night - neighborNights), night),
+    ...clocks.slice(night + 1, night + 1 + neighborNights),
   ];
 }
 

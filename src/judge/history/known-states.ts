@@ -26,8 +26,8 @@ function isKnownState({ levels, series }: Levels, index: number): boolean {
   if (isBack && nights < burstNights) return true;
   if (nights > stateNights || Math.abs(shift) < stateDeviations * series.sigma) return false;
   if (!isBack && after !== undefined) return false;
-  const alike = Math.max(HISTORY.alikeShare * Math.abs(shift), series.sigma);
-  const { visits, longest } = visitsElsewhere(levels, series.logs, index, shift, alike);
+  const tolerance = Math.max(HISTORY.similarShare * Math.abs(shift), series.sigma);
+  const { visits, longest } = visitsElsewhere(levels, series.logs, index, shift, tolerance);
   return visits >= stateVisits && (isBack || nights <= Math.max(burstNights, stayFactor * longest));
 }
 
@@ -37,7 +37,7 @@ function visitsElsewhere(
   logs: Float64Array,
   except: number,
   shift: number,
-  alike: number,
+  tolerance: number,
 ): { visits: number; longest: number } {
   let visits = 0;
   let longest = 0;
@@ -45,12 +45,12 @@ function visitsElsewhere(
     if (index === except) continue;
     let stay = 0;
     for (let night = level.from; night < level.to; night += 1) {
-      const isThere = Math.abs(at(logs, night) - (level.median + shift)) <= alike;
+      const isThere = Math.abs(at(logs, night) - (level.median + shift)) <= tolerance;
       stay = isThere ? stay + 1 : 0;
       if (stay === 1) visits += 1;
       longest = Math.max(longest, stay);
     }
-    if (isAlikeExcursion(levels, index, shift, alike)) {
+    if (isSimilarExcursion(levels, index, shift, tolerance)) {
       visits += 1;
       longest = Math.max(longest, level.to - level.from);
     }
@@ -59,11 +59,11 @@ function visitsElsewhere(
 }
 
 /** Another level that goes off by the same shift and comes back. */
-function isAlikeExcursion(levels: readonly Level[], index: number, shift: number, alike: number): boolean {
+function isSimilarExcursion(levels: readonly Level[], index: number, shift: number, tolerance: number): boolean {
   const [before, level, after] = [levels[index - 1], levels[index], levels[index + 1]];
   if (before === undefined || level === undefined || after === undefined) return false;
   return (
-    Math.abs(level.median - before.median - shift) <= alike &&
+    Math.abs(level.median - before.median - shift) <= tolerance &&
     Math.abs(after.median - before.median) < HISTORY.backShare * Math.abs(shift)
   );
 }

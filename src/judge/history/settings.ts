@@ -42,7 +42,7 @@ export const HISTORY = {
   /** Back: within this share of the shift. */
   backShare: 0.35,
   /** Alike: offsets within this share of the shift, or one deviation. */
-  alikeShare: 0.25,
+  similarShare: 0.25,
   /** A newest level is a known state as long as it is no older than so many times the longest stay. */
   stayFactor: 1.5,
   /** Clock: worth a try when it moves by so much, kept when it takes away so much of the night-to-night changes. */

@@ -42,7 +42,7 @@ function readModel(name: string, model: ModelFile, file: MatrixFile, list: Mista
     return { value: resolve(dirname(position.file), stated), at: position };
   };
   const inputs = Object.entries(model.inputs ?? {});
-  refuseBesideHarness(model, path, list);
+  refuseWithHarness(model, path, list);
   return {
     name,
     path,
@@ -73,7 +73,7 @@ function readModel(name: string, model: ModelFile, file: MatrixFile, list: Mista
   };
 }
 
-function refuseBesideHarness(model: ModelFile, path: SourcePath, list: MistakeList): void {
+function refuseWithHarness(model: ModelFile, path: SourcePath, list: MistakeList): void {
   if (model.harness === undefined) return;
   for (const name of ['onnx', 'engine', 'precisions', 'inputs', 'build'] as const) {
     if (model[name] === undefined) continue;

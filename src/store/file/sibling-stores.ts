@@ -7,7 +7,7 @@ import { appliedMigration } from './migrations.ts';
 import { openToRead } from './open-to-read.ts';
 
 /** Several stores in one folder share the folder of artefacts beside them. Backups are none of them. */
-export class StoresBeside {
+export class SiblingStores {
   private readonly clients: Database.Database[] = [];
 
   constructor(path: string) {

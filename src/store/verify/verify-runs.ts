@@ -1,6 +1,6 @@
 import type Database from 'better-sqlite3';
 
-import type { StoresBeside } from '../file/sibling-stores.ts';
+import type { SiblingStores } from '../file/sibling-stores.ts';
 import type { VerifiedStore } from './verify-rows.ts';
 
 /** A run with what the store says of its files. */
@@ -18,7 +18,7 @@ export interface AttachedFile {
 }
 
 /** What a store, and others of the same folder, know of the artefacts beside them. */
-export function knownRuns({ client }: VerifiedStore, beside: StoresBeside) {
+export function knownRuns({ client }: VerifiedStore, siblings: SiblingStores) {
   const states = new Map(
     client.prepare<[], [sweepId: string, state: string]>('SELECT sweep_id, state FROM sweeps').raw().all(),
   );
@@ -27,9 +27,9 @@ export function knownRuns({ client }: VerifiedStore, beside: StoresBeside) {
     sweepIds: new Set(states.keys()),
     runsOf: (sweepId: string) => runFilesOf(client, sweepId),
     attachedOf: (sweepId: string) => attachedOf(client, sweepId),
-    knows: (sweepId: string, runId: string) => find.get(runId) !== undefined || beside.runsOf(sweepId).has(runId),
+    knows: (sweepId: string, runId: string) => find.get(runId) !== undefined || siblings.runsOf(sweepId).has(runId),
     isUnfinished: (sweepId: string) =>
-      states.has(sweepId) ? states.get(sweepId) !== 'finished' : beside.hasSweep(sweepId),
+      states.has(sweepId) ? states.get(sweepId) !== 'finished' : siblings.hasSweep(sweepId),
   };
 }
 

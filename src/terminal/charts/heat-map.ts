@@ -34,10 +34,10 @@ export function heatMaps(tiles: readonly Tile[], look: Look): string[] {
   const maps = Map.groupBy(tiles, ({ cell }) => titleOf(cell));
   const collator = new Intl.Collator('en', { numeric: true });
   const sorted = [...maps].toSorted(([a], [b]) => collator.compare(a, b));
-  return sorted.flatMap(([title, alike], place) => [
+  return sorted.flatMap(([title, group], place) => [
     ...(place === 0 ? [] : ['']),
     ...wrapHanging(title, look.columns, 2).map(look.style.strong),
-    ...heatMap(alike, look),
+    ...heatMap(group, look),
   ]);
 }
 
@@ -65,8 +65,8 @@ function heatMap(tiles: readonly Tile[], look: Look): string[] {
   const sorted = tiles.toSorted((a, b) => (batchOf(a.cell.shapes) ?? 0) - (batchOf(b.cell.shapes) ?? 0));
   const byColumn = Map.groupBy(sorted, ({ cell }) => shapeText(cell, tailOf(cell) || null));
   const rowWidth = Math.max(...rows.map(textWidth));
-  const columns = [...byColumn].map(([header, alike]): MapColumn => {
-    const found = rows.map((row) => alike.find(({ cell }) => precisionText(cell) === row) ?? null);
+  const columns = [...byColumn].map(([header, group]): MapColumn => {
+    const found = rows.map((row) => group.find(({ cell }) => precisionText(cell) === row) ?? null);
     const numbers = alignPoints(found.map((tile) => tile?.number ?? ''));
     const widest = Math.max(...numbers.map(textWidth));
     const texts = found.map((tile, place) =>

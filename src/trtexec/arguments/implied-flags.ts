@@ -118,10 +118,10 @@ export function pluginFlags(
     mistakes.push({ at: fixed[0].at, problem });
   }
   // What the engine carries in itself must not be loaded beside it.
-  const beside = dynamic.filter(({ value }) => !serialize.some((own) => own.value === value));
+  const dynamicOnly = dynamic.filter(({ value }) => !serialize.some((own) => own.value === value));
   return [
     ...spell(dialect.has('--staticPlugins') ? '--staticPlugins' : '--plugins', fixed),
-    ...spell('--dynamicPlugins', phase === 'build' ? dynamic : beside),
+    ...spell('--dynamicPlugins', phase === 'build' ? dynamic : dynamicOnly),
     ...(phase === 'build' ? spell('--setPluginsToSerialize', serialize) : []),
   ];
 }

@@ -34,7 +34,7 @@ export type LibraryFacts =
       /** `libnvinfer.so.10`. */
       readonly name: string;
       /** A folder beside trtexec has it, but the loader does not look there. */
-      readonly beside: string | null;
+      readonly nearby: string | null;
     }
   | { readonly kind: 'unknown'; readonly why: string };
 
@@ -148,8 +148,8 @@ function found(path: string): LibraryFacts {
 function missing(name: string, trtexec: string): LibraryFacts {
   const folder = dirname(realpathSync(trtexec));
   const near = [folder, join(folder, '..', 'lib'), join(folder, '..', '..', 'lib')];
-  const beside = near.find((place) => namesIn(place).includes(name)) ?? null;
-  return { kind: 'missing', name, beside: beside === null ? null : realpathSync(beside) };
+  const nearby = near.find((place) => namesIn(place).includes(name)) ?? null;
+  return { kind: 'missing', name, nearby: nearby === null ? null : realpathSync(nearby) };
 }
 
 function isThere(path: string): boolean {

@@ -200,7 +200,7 @@ describe('of trtexec, its library and the driver', () => {
       'library missing, and found beside it',
       found === null
         ? {}
-        : { trtexec: { ...found, library: { kind: 'missing', name: 'libnvinfer.so.10', beside: '/opt/lib' } } },
+        : { trtexec: { ...found, library: { kind: 'missing', name: 'libnvinfer.so.10', nearby: '/opt/lib' } } },
       ['trtexec.library failed'],
       'export LD_LIBRARY_PATH=/opt/lib:$LD_LIBRARY_PATH',
     ],

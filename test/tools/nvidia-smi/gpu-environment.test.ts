@@ -57,7 +57,7 @@ describe('the GPU that a process sees first', () => {
     `<gpu id="0"><product_name>${name}</product_name><uuid>${uuid}</uuid></gpu>`;
   const report = (...gpus: string[]) => parseGpuReport(`<nvidia_smi_log>${gpus.join('')}</nvidia_smi_log>`).gpus;
   const different = report(gpu('NVIDIA A', 'GPU-aaa'), gpu('NVIDIA B', 'GPU-bbb'));
-  const alike = report(gpu('NVIDIA A', 'GPU-aaa'), gpu('NVIDIA A', 'GPU-bbb'));
+  const similar = report(gpu('NVIDIA A', 'GPU-aaa'), gpu('NVIDIA A', 'GPU-bbb'));
 
   test.each([
     [different, { CUDA_VISIBLE_DEVICES: 'GPU-bbb' }, 'GPU-bbb'],
@@ -65,11 +65,11 @@ describe('the GPU that a process sees first', () => {
     // CUDA counts the fastest first: of two kinds nobody knows which that is.
     [different, { CUDA_VISIBLE_DEVICES: '1' }, undefined],
     [different, {}, undefined],
-    [alike, { CUDA_VISIBLE_DEVICES: '1' }, 'GPU-bbb'],
-    [alike, {}, 'GPU-aaa'],
-    [alike, { CUDA_VISIBLE_DEVICES: 'MIG-1' }, undefined],
-    [alike, { CUDA_VISIBLE_DEVICES: '' }, undefined],
-    [alike, { CUDA_VISIBLE_DEVICES: '7' }, undefined],
+    [similar, { CUDA_VISIBLE_DEVICES: '1' }, 'GPU-bbb'],
+    [similar, {}, 'GPU-aaa'],
+    [similar, { CUDA_VISIBLE_DEVICES: 'MIG-1' }, undefined],
+    [similar, { CUDA_VISIBLE_DEVICES: '' }, undefined],
+    [similar, { CUDA_VISIBLE_DEVICES: '7' }, undefined],
   ])('%#: %j', (gpus, env, uuid) => {
     expect(firstVisibleGpu(gpus, env)?.uuid).toBe(uuid);
   });

@@ -100,7 +100,7 @@ interface CellWords {
 export function cellWords(cells: readonly KeyedCell[]): CellWords {
   const { columns: all, caption } = cellColumns(cells, (cell) => cell);
   // The page has the key of each cell anyway.
-  const columns = all.filter(({ onlyIfAlike }) => onlyIfAlike !== true);
+  const columns = all.filter(({ onlyIfAmbiguous }) => onlyIfAmbiguous !== true);
   return {
     headers: columns.map(({ header }) => header),
     caption,
