@@ -121,7 +121,10 @@ describe('any command beside trtexec', () => {
     const { code } = await bench(['run', 'm.yaml'], { cwd });
     expect(code).toBe(4);
     const { cells } = await json(['show', 'latest'], cwd);
-    const reported = cells.map(({ label, others }: { label: string; others: object[] }) => [label.split(' ')[2], others]);
+    const reported = cells.map(({ label, others }: { label: string; others: object[] }) => [
+      label.split(' ')[2],
+      others,
+    ]);
     expect(Object.fromEntries(reported)).toEqual({
       'mode=ok': [],
       'mode=fail': [{ role: 'timed', kind: 'failed', reason: 'outOfMemory', times: 1 }],

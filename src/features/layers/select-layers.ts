@@ -63,7 +63,9 @@ function sourceOf(pattern: string): string {
     return new RegExp(pattern, 'iu').source;
   } catch (error) {
     const reason = error instanceof Error ? error.message.replace(/^.*: /s, '') : '';
-    throw new UsageError(`--select ${printable(pattern)}: no regular expression: ${printable(reason)}`, { cause: error });
+    throw new UsageError(`--select ${printable(pattern)}: no regular expression: ${printable(reason)}`, {
+      cause: error,
+    });
   }
 }
 

@@ -148,7 +148,8 @@ function followFinding(reported: EarlierChange, changes: readonly ChangePoint[],
   const isBack = Math.abs(level - reported.before) < HISTORY.backShare * Math.abs(reported.shift);
   const isSeen = changes.some(
     (change) =>
-      Math.abs(change.night - reported.night) <= ALERTING.sameNights && Math.sign(change.shift) === Math.sign(reported.shift),
+      Math.abs(change.night - reported.night) <= ALERTING.sameNights &&
+      Math.sign(change.shift) === Math.sign(reported.shift),
   );
   if (!isSeen) return 'withdrawn';
   return isBack ? 'recovered' : 'open';

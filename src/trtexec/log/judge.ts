@@ -37,7 +37,9 @@ export function judgeRun(parts: JudgedParts): Outcome {
 
 /** Processes that print at the same time also run at the same time. */
 function overlap({ run }: JudgedParts): Outcome | null {
-  return run.overlaps ? unfitFor('contended', syntheticEvidence('another trtexec wrote to this log at the same time')) : null;
+  return run.overlaps
+    ? unfitFor('contended', syntheticEvidence('another trtexec wrote to this log at the same time'))
+    : null;
 }
 
 function failure(parts: JudgedParts): Outcome | null {
@@ -72,7 +74,9 @@ function accuracyFailed(run: TrtexecRun): boolean {
 function silentBuildFailure({ run, exports }: JudgedParts): Outcome | null {
   const empty = run.build.createdEngineMib === 0 || exports.engineBytes === 0;
   if (!empty || run.measurement !== null) return null;
-  const size = syntheticEvidence(exports.engineBytes === 0 ? 'the engine file has 0 bytes' : 'Created engine with size: 0 MiB');
+  const size = syntheticEvidence(
+    exports.engineBytes === 0 ? 'the engine file has 0 bytes' : 'Created engine with size: 0 MiB',
+  );
   return run.errors.length > 0
     ? failed('buildFailedSilently', [...run.errors, ...size])
     : unfitFor('engineEmpty', size);
