@@ -1,5 +1,5 @@
 import { main } from './cli.ts';
-import { outliveOutput, processIo } from './cli/io.ts';
+import { ignoreEpipe, processIo } from './cli/io.ts';
 
-outliveOutput();
+ignoreEpipe();
 process.exitCode = await main(process.argv.slice(2), processIo());

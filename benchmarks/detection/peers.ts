@@ -73,8 +73,8 @@ export async function peerNightAlarms(
   python: string,
   histories: readonly LabelledHistory[],
 ): Promise<Answers<readonly NightAlarm[]>> {
-  const asked = histories.map((history) => ({ ...withoutLabels(history), asked: questionNights(history) }));
-  const lines = await ask(python, 'nightly', asked, nightSchema);
+  const requested = histories.map((history) => ({ ...withoutLabels(history), requested: questionNights(history) }));
+  const lines = await ask(python, 'nightly', requested, nightSchema);
   return byPeer(lines, (answers) => {
     const byId = Map.groupBy(answers, ({ id }) => id);
     return new Map(histories.map((history) => [history.id, firstTellings(history, byId.get(history.id) ?? [])]));

@@ -68,11 +68,11 @@ export function scoreNights(
 /** Of a detector without a memory, asked every night with only the past: the first telling of each place. */
 export function firstTellings(
   truth: LabelledHistory,
-  asked: readonly { readonly night: number; readonly alarms: readonly Alarm[] }[],
+  requested: readonly { readonly night: number; readonly alarms: readonly Alarm[] }[],
 ): NightAlarm[] {
   const reported: number[] = [];
   const news: NightAlarm[] = [];
-  for (const { night, alarms } of asked.toSorted((a, b) => a.night - b.night)) {
+  for (const { night, alarms } of requested.toSorted((a, b) => a.night - b.night)) {
     if (night < firstQuestion(truth)) continue;
     for (const alarm of alarms) {
       const isOld = reported.some((place) => Math.abs(alarm.index - place) <= TOLERANCE);

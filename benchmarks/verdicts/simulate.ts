@@ -210,14 +210,14 @@ export function settledByRuns(count: number, matrices: number, seed: number): nu
       betterIs: 'lower',
     }));
     const before = compareCells(sides).cells;
-    const asked = before.map(({ moreRunsNeeded }) => moreRunsNeeded ?? 0);
+    const requested = before.map(({ moreRunsNeeded }) => moreRunsNeeded ?? 0);
     const more = sides.map((cell, place) => ({
       ...cell,
-      base: [...cell.base, ...runs(asked[place] ?? 0, 0, sigmas[place] ?? 0, random)],
-      head: [...cell.head, ...runs(asked[place] ?? 0, 0, sigmas[place] ?? 0, random)],
+      base: [...cell.base, ...runs(requested[place] ?? 0, 0, sigmas[place] ?? 0, random)],
+      head: [...cell.head, ...runs(requested[place] ?? 0, 0, sigmas[place] ?? 0, random)],
     }));
     for (const [place, { verdict }] of compareCells(more).cells.entries()) {
-      if (before[place]?.verdict !== 'unclear' || asked[place] === 0) continue;
+      if (before[place]?.verdict !== 'unclear' || requested[place] === 0) continue;
       unclear += 1;
       settled += verdict === 'unclear' ? 0 : 1;
     }

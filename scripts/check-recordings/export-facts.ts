@@ -101,6 +101,6 @@ function parsedJson(text: string): unknown {
  * @param runJson text of `run.json`, null when there is none
  */
 export function exportName(flag: string, runJson: string | null, usual: string): string {
-  const asked = new RegExp(`"${flag}=((?:[^"\\\\]|\\\\.)*)"`).exec(runJson ?? '')?.[1];
-  return asked === undefined ? usual : basename(asked);
+  const requested = new RegExp(`"${flag}=((?:[^"\\\\]|\\\\.)*)"`).exec(runJson ?? '')?.[1];
+  return requested === undefined ? usual : basename(requested);
 }

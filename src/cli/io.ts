@@ -36,7 +36,7 @@ const SAME_SIGNAL_MS = 1000;
  * is no fault. Results that could not be written for another reason (a full disk, a terminal that is gone) are: one line
  * on standard error says so, and the exit code is 3 where it would have been 0.
  */
-export function outliveOutput(): void {
+export function ignoreEpipe(): void {
   let problem: string | null = null;
   process.stdout.on('error', (error) => {
     if (!('code' in error) || error.code !== 'EPIPE') problem ??= error.message;
@@ -118,7 +118,7 @@ function columnsOf(columns: number | undefined, env: Io['env']): number {
 }
 
 /** Between two long calculations: lets Ctrl-C through. @throws when it was pressed */
-export async function breathe({ signal }: Io): Promise<void> {
+export async function yieldToEventLoop({ signal }: Io): Promise<void> {
   await new Promise((resolve) => setImmediate(resolve));
   signal.throwIfAborted();
 }

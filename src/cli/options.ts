@@ -197,8 +197,8 @@ export type FailOn = readonly FailOnWord[];
 export const DEFAULT_FAIL_ON: FailOn = ['regression', 'failed'];
 
 /** The exit code of what was found. A regression wins over failed runs. */
-export function failOn(asked: FailOn | undefined, found: Readonly<Record<FailOnWord, boolean>>): ExitCode {
-  const words = asked ?? DEFAULT_FAIL_ON;
+export function failOn(requested: FailOn | undefined, found: Readonly<Record<FailOnWord, boolean>>): ExitCode {
+  const words = requested ?? DEFAULT_FAIL_ON;
   if (found.regression && words.includes('regression')) return EXIT_CODES.regression;
   if (found.failed && words.includes('failed')) return EXIT_CODES.incomplete;
   return found.unclear && words.includes('unclear') ? EXIT_CODES.unclear : EXIT_CODES.fine;

@@ -4,7 +4,7 @@ import { resolve } from 'node:path';
 import { temporaryPath } from '../artefacts/layout.ts';
 import { EnvironmentLackingError } from '../errors.ts';
 import { printable } from '../text/printable.ts';
-import { breathe, type Io } from './io.ts';
+import { yieldToEventLoop, type Io } from './io.ts';
 
 interface Place {
   /** What is opened; another path than `target` is renamed to it at the end. */
@@ -37,7 +37,7 @@ export async function writeOutput(
   try {
     if (kept !== null) await handle.chmod(kept).catch(fail);
     for (const chunk of chunks) {
-      await breathe(io);
+      await yieldToEventLoop(io);
       const data = typeof chunk === 'string' ? Buffer.from(chunk) : chunk;
       await handle.writeFile(data).catch(fail);
       bytes += data.length;

@@ -12,24 +12,24 @@ export function readReport<Data>(
   schema: z.ZodType<Data>,
   files: HarnessFiles,
   name: string,
-  doubt: string,
+  hint: string,
 ): Checked<Data> {
   const text = files.text(name);
   if (text === null) return faulty(`${name}: the process wrote none`);
   const value = parsedJson(text);
   return value === undefined
-    ? faulty(`${name}: no JSON, or not all of it: ${doubt}`)
-    : checkReport(schema, value, name, doubt);
+    ? faulty(`${name}: no JSON, or not all of it: ${hint}`)
+    : checkReport(schema, value, name, hint);
 }
 
 /** One line on the first thing that is missing or wrong. */
-export function checkReport<Data>(schema: z.ZodType<Data>, value: unknown, name: string, doubt: string): Checked<Data> {
+export function checkReport<Data>(schema: z.ZodType<Data>, value: unknown, name: string, hint: string): Checked<Data> {
   const checked = schema.safeParse(value, { reportInput: true });
   if (checked.success) return { kind: 'read', data: checked.data };
   const [issue] = checked.error.issues;
   const field = toDotPath(issue?.path ?? []);
   const what = issue?.input === undefined ? `no field ${field}` : `${field}: ${issue.message}`;
-  return faulty(`${name}: ${what}: ${doubt}`);
+  return faulty(`${name}: ${what}: ${hint}`);
 }
 
 /** Undefined for what is no JSON. */

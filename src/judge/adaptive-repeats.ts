@@ -3,7 +3,7 @@ import * as z from 'zod';
 import { isCalled } from '../records/verdict.ts';
 import { compareCells, type TwoSides } from './compare/compare-cells.ts';
 import { meanLog } from '../statistics/logarithms.ts';
-import { spentQ } from '../statistics/multiple-tests.ts';
+import { alphaSpent } from '../statistics/multiple-tests.ts';
 import { tQuantile } from '../statistics/student-t.ts';
 import { type Immutable, numberOrNull } from '../records/scalars.ts';
 
@@ -36,7 +36,7 @@ const EARLY_Q = 0.01;
  * `limitedByNights` those that stay open, as nights differ by more than runs can say
  */
 export function cellsToRepeat(cells: readonly GrowingCell[], look: number, goal: Goal) {
-  const { cells: compared, noises } = compareCells(cells, { q: spentQ(look, EARLY_Q) });
+  const { cells: compared, noises } = compareCells(cells, { q: alphaSpent(look, EARLY_Q) });
   const decided = new Set(compared.filter(isCalled).map(({ cellKey }) => cellKey));
   const comparisons = new Map(compared.map((comparison) => [comparison.cellKey, comparison]));
   const open: { readonly key: string; readonly gain: number }[] = [];

@@ -15,7 +15,7 @@ export interface AbSides {
   readonly b: readonly number[];
   readonly betterIs: 'lower' | 'higher';
   /** What no number of runs takes away from the error of the difference, as a standard deviation in logarithms. */
-  readonly doubt: number;
+  readonly systematicError: number;
 }
 
 export const AB_VERDICTS = ['significant', 'notABottleneck', 'unclear', 'failed'] as const;
@@ -60,7 +60,7 @@ interface Evidence {
   readonly variance: number;
   readonly degrees: number;
   readonly runs: readonly [number, number];
-  readonly doubt: number;
+  readonly systematicError: number;
   readonly reasons: readonly string[];
 }
 
@@ -97,7 +97,7 @@ function centre(values: readonly number[]): number | null {
 function evidenceOf(cells: readonly AbSides[]): Evidence[] {
   const sides = cells.map(({ a, b }) => ({ base: a, head: b }));
   const estimates = estimateNoise(sides);
-  return cells.map(({ a, b, betterIs, doubt }, at) => {
+  return cells.map(({ a, b, betterIs, systematicError }, at) => {
     const own = pooledVariance({ base: a, head: b });
     const estimate = estimates[at] ?? { ...own, assumed: null };
     const isModerated = cells.length >= CELLS_FOR_NOISE || own.degrees === 0;
@@ -108,7 +108,7 @@ function evidenceOf(cells: readonly AbSides[]): Evidence[] {
       variance,
       degrees,
       runs: [a.length, b.length],
-      doubt,
+      systematicError,
       reasons: [
         ...(Math.min(a.length, b.length) < 2 ? ['one run a side is never a verdict'] : []),
         ...(estimate.assumed === null ? [] : [estimate.assumed]),
@@ -152,8 +152,8 @@ function halfWidth(entries: readonly Evidence[], more: number): number {
   const square = parts.reduce((sum, part) => sum + part.square, 0);
   const weights = parts.reduce((sum, part) => sum + part.square ** 2 / part.degrees, 0);
   const degrees = weights > 0 ? square ** 2 / weights : Number.MAX_SAFE_INTEGER;
-  const doubt = Math.hypot(...entries.map((entry) => entry.doubt));
-  const error = Math.max(Math.sqrt(square), doubt) / entries.length;
+  const systematicError = Math.hypot(...entries.map((entry) => entry.systematicError));
+  const error = Math.max(Math.sqrt(square), systematicError) / entries.length;
   return tQuantile(1 - CONFIDENCE, degrees) * error;
 }
 
@@ -175,8 +175,8 @@ function moreFor(entries: readonly Evidence[], distance: number): number | null 
 type AbRun = Pick<CellRun, 'cellKey' | 'centres' | 'flags' | 'outcome' | 'role' | 'smClockMhz' | 'values'>;
 
 /** The runs of A and B of one cell, and which do not count. What bars B from baselines is what the experiment is about. */
-export function abSides(cell: KeyedCell, bKey: string, asked: MetricId | null, runs: readonly AbRun[]) {
-  const metric = gateMetric(asked, cell);
+export function abSides(cell: KeyedCell, bKey: string, requested: MetricId | null, runs: readonly AbRun[]) {
+  const metric = gateMetric(requested, cell);
   const [a, b] = [sideOf(cell.key, metric, runs), sideOf(bKey, metric, runs)];
   const valueOf = valueRule([...a.kept, ...b.kept], metric);
   const valuesOf = (kept: readonly AbRun[]): number[] => kept.flatMap((run) => valueOf(run) ?? []);
@@ -186,7 +186,7 @@ export function abSides(cell: KeyedCell, bKey: string, asked: MetricId | null, r
       a: valuesOf(a.kept),
       b: valuesOf(b.kept),
       betterIs: metricOf(metric).betterIs,
-      doubt: Math.hypot(a.doubt, b.doubt),
+      systematicError: Math.hypot(a.systematicError, b.systematicError),
     },
     metric,
     reasons: [...a.problems.map((problem) => `A: ${problem}`), ...b.problems.map((problem) => `B: ${problem}`)],
@@ -197,9 +197,9 @@ function sideOf(cellKey: string, metric: MetricId, runs: readonly AbRun[]) {
   const timed = runs
     .filter((run) => run.cellKey === cellKey && run.role === 'timed')
     .map((run) => ({ ...run, flags: run.flags.filter(({ effect }) => effect !== 'barred') }));
-  const { doubt, kept, leftOut } = fitSide(timed, metric, null);
+  const { systematicError, kept, leftOut } = fitSide(timed, metric, null);
   const others = timed.filter(({ outcome }) => outcome.kind !== 'measured');
   const why = new Set(others.map(({ outcome }) => outcomeReason(outcome) ?? outcome.kind));
   const lost = others.length === 0 ? [] : [`${others.length} of ${timed.length} runs: ${[...why].join(', ')}`];
-  return { doubt, kept, problems: [...leftOut, ...(timed.length === 0 ? ['no run'] : lost)] };
+  return { systematicError, kept, problems: [...leftOut, ...(timed.length === 0 ? ['no run'] : lost)] };
 }

@@ -31,7 +31,7 @@ const WIDTHS: readonly RunFlag['id'][] = ['coarseTimer', 'drifting', 'bimodal', 
  * How far the value of a run may be off for what is flagged, as a standard deviation in logarithms: anywhere within
  * the widest band with the same chance. More runs do not make it smaller, as the next one may be off the same way.
  */
-export function doubtOf(flags: readonly RunFlag[], metric: MetricId): number {
+export function systematicErrorOf(flags: readonly RunFlag[], metric: MetricId): number {
   if (OF_ENGINE.includes(metric)) return 0;
   const widths = flags.map(({ id, effect, value }) => (effect === 'widened' && WIDTHS.includes(id) ? (value ?? 0) : 0));
   return Math.log1p(Math.max(0, ...widths) / 100) / Math.sqrt(12);

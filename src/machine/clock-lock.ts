@@ -27,7 +27,7 @@ export interface ClockLock {
   readonly release: () => void;
 }
 
-interface Surroundings {
+interface ClockLockContext {
   readonly env: EnvironmentVariables;
   readonly now: () => Date;
   /** What was done. */
@@ -42,7 +42,7 @@ interface Surroundings {
  * @throws UsageError for a frequency that the GPU does not have
  * @throws EnvironmentLackingError without permission, when another bench has locked them, or when they do not hold
  */
-export function lockClocks(gpu: LockableGpu, request: ClockRequest, around: Surroundings): ClockLock {
+export function lockClocks(gpu: LockableGpu, request: ClockRequest, around: ClockLockContext): ClockLock {
   if (!isGpuUuid(gpu.gpuUuid)) {
     throw new EnvironmentLackingError(
       `clocks of ${printable(gpu.gpuUuid)} cannot be locked: that is no UUID of a whole GPU`,

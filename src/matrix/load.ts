@@ -61,18 +61,18 @@ function readLayers(
   mistakes: Mistake[],
   above: readonly { readonly path: string; readonly at: Mistake['at'] }[],
 ): SourceNode | null {
-  const askedAt = above.at(-1)?.at ?? { file: path, line: 1, column: 1 };
+  const requestedAt = above.at(-1)?.at ?? { file: path, line: 1, column: 1 };
   let text: string | null;
   try {
     text = files.readText(path);
   } catch (error) {
     if (!(error instanceof UsageError)) throw error;
     const whose = above.length === 0 ? '' : `extends: ${path}: `;
-    mistakes.push({ at: askedAt, problem: `${whose}${error.message}` });
+    mistakes.push({ at: requestedAt, problem: `${whose}${error.message}` });
     return null;
   }
   if (text === null) {
-    mistakes.push({ at: askedAt, problem: above.length === 0 ? 'no such file' : `extends: ${path}: no such file` });
+    mistakes.push({ at: requestedAt, problem: above.length === 0 ? 'no such file' : `extends: ${path}: no such file` });
     return null;
   }
   const { root, mistakes: syntax } = readYaml(path, text);

@@ -296,8 +296,8 @@ export function metricOf(id: MetricId): Metric {
 
 /** With several streams latencies overlap and only throughput says anything. */
 export function gateMetric(
-  asked: MetricId | null,
+  requested: MetricId | null,
   cell: { readonly streams: number; readonly harness?: { readonly metric: MetricId } },
 ): MetricId {
-  return asked ?? cell.harness?.metric ?? (cell.streams > 1 ? 'throughputQps' : 'gpuComputeMs');
+  return requested ?? cell.harness?.metric ?? (cell.streams > 1 ? 'throughputQps' : 'gpuComputeMs');
 }

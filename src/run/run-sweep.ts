@@ -36,7 +36,7 @@ export async function runSweep(
   const [{ artefactsFolder, sweep }] = workers;
   const unlock = lockSweep(artefactsFolder, sweep.sweepId);
   try {
-    return await doPlan(workers, stored);
+    return await executeRuns(workers, stored);
   } catch (error) {
     const problem = asDiskFull(workers[0], error);
     if (!(problem instanceof BenchError) && sqliteRefusal(error) !== null) requireStore(workers[0]);
@@ -48,7 +48,7 @@ export async function runSweep(
   }
 }
 
-async function doPlan(workers: readonly [SweepContext, ...SweepContext[]], stored: StoredPlan): Promise<SweepCounts> {
+async function executeRuns(workers: readonly [SweepContext, ...SweepContext[]], stored: StoredPlan): Promise<SweepCounts> {
   const [first] = workers;
   await openSweep(first, stored);
   await recoverSweep(first);

@@ -25,12 +25,12 @@ export function cellHistories(
   db: StoreDatabase,
   sweeps: readonly Sweep[],
   cells: readonly KeyedCell[],
-  asked: MetricId | null,
+  requested: MetricId | null,
   machines: 'newest' | 'all' = 'newest',
   kinds?: ReadonlyMap<string, ValueKind>,
 ): CellHistory[] {
   const ids = sweeps.map(({ sweepId }) => sweepId);
-  const byMetric = [...Map.groupBy(cells, (cell) => gateMetric(asked, cell))];
+  const byMetric = [...Map.groupBy(cells, (cell) => gateMetric(requested, cell))];
   const measured = byMetric.flatMap(([metric, own]) =>
     metricRuns(
       db,
@@ -45,7 +45,7 @@ export function cellHistories(
     const { counted, otherKind } = ofOneKind(ofCell.get(cell.key) ?? [], kinds?.get(cell.key));
     const kept = machines === 'all' ? counted : sameMachine(counted, ids);
     return {
-      ...cellNights(cell, gateMetric(asked, cell), sweeps, kept),
+      ...cellNights(cell, gateMetric(requested, cell), sweeps, kept),
       nightsOfOtherKind: otherKind.size,
       nightsOfOtherMachine: sweepsOf(counted).size - sweepsOf(kept).size,
     };

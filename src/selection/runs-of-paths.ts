@@ -12,7 +12,7 @@ import { newSweep, type Sweep } from '../records/sweep.ts';
 import { type OpenStore, openStore } from '../store/file/open.ts';
 import { RunWriter } from '../store/runs/save-run.ts';
 import { saveSweep } from '../store/sweeps/sweeps.ts';
-import { breathe, type Io } from '../cli/io.ts';
+import { yieldToEventLoop, type Io } from '../cli/io.ts';
 import { findRuns, nothingIn } from './find-runs.ts';
 import { migrationsFolder, toolVersion } from '../cli/store-location.ts';
 
@@ -51,13 +51,13 @@ export async function withRunsOf<Result>(
     const sweeps: Sweep[] = [];
     const sides = await comparableRuns(paths, io);
     for (const [place, { path, runs }] of sides.entries()) {
-      await breathe(io);
+      await yieldToEventLoop(io);
       const sweep = sweepOf(path, place, runs);
       saveSweep(store.db, sweep, null);
       saveRuns(writer, sweep, runs);
       sweeps.push(sweep);
     }
-    await breathe(io);
+    await yieldToEventLoop(io);
     const notes = sides.map(({ note }) => note);
     return await work(store, sweeps, notes);
   } finally {

@@ -3,7 +3,7 @@
  * Hochberg 1995).
  * @returns the positions of the believed p values
  */
-export function believed(pValues: readonly number[], q: number): Set<number> {
+export function rejectedByBenjaminiHochberg(pValues: readonly number[], q: number): Set<number> {
   const order = pValues.map((p, index) => ({ p, index })).toSorted((a, b) => a.p - b.p);
   const last = order.findLastIndex(({ p }, rank) => p <= (q * (rank + 1)) / order.length);
   return new Set(order.slice(0, last + 1).map(({ index }) => index));
@@ -15,6 +15,6 @@ export function believed(pValues: readonly number[], q: number): Set<number> {
  * false ones (alpha spending, Lan and DeMets 1983, with the union bound: 1/(1*2) + 1/(2*3) + ... = 1).
  * @param look counts from 1
  */
-export function spentQ(look: number, total = 0.03): number {
+export function alphaSpent(look: number, total = 0.03): number {
   return total / (look * (look + 1));
 }

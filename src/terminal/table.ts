@@ -61,15 +61,15 @@ function areAmbiguous<Row>(
   laid: readonly LaidColumn<Row>[],
   rows: readonly Row[],
 ): boolean {
-  const telling = columns.filter(({ onlyIfAmbiguous }) => onlyIfAmbiguous === true);
-  if (telling.length === 0) return false;
+  const visible = columns.filter(({ onlyIfAmbiguous }) => onlyIfAmbiguous === true);
+  if (visible.length === 0) return false;
   const seen = new Map<string, string>();
   return rows.some((row) => {
     const reads = laid
       .filter(({ column }) => column.isIdentity === true)
       .map(({ column, width }) => truncate(column.text(row), width))
       .join('\0');
-    const cells = telling.map((column) => column.text(row)).join('\0');
+    const cells = visible.map((column) => column.text(row)).join('\0');
     const before = seen.get(reads);
     seen.set(reads, cells);
     return before !== undefined && before !== cells;

@@ -48,7 +48,7 @@ export interface ProcessFacts {
   readonly cancelled: boolean;
 }
 
-export const NOBODY_WATCHED: ProcessFacts = {
+export const UNKNOWN_PROCESS: ProcessFacts = {
   exitCode: null,
   signal: null,
   timedOut: false,

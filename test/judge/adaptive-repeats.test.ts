@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 
 import { cellsToRepeat, type GrowingCell } from '../../src/judge/adaptive-repeats.ts';
 import { compareCells } from '../../src/judge/compare/compare-cells.ts';
-import { spentQ } from '../../src/statistics/multiple-tests.ts';
+import { alphaSpent } from '../../src/statistics/multiple-tests.ts';
 import { normals } from '../support/simulated-store.ts';
 
 function cell(cellKey: string, base: readonly number[], head: readonly number[]): GrowingCell {
@@ -90,7 +90,7 @@ test('the shares of all looks together are the whole', () => {
   fc.assert(
     fc.property(fc.integer({ min: 1, max: 500 }), (looks) => {
       let sum = 0;
-      for (let look = 1; look <= looks; look += 1) sum += spentQ(look);
+      for (let look = 1; look <= looks; look += 1) sum += alphaSpent(look);
       expect(sum).toBeCloseTo(0.03 * (1 - 1 / (looks + 1)), 12);
     }),
   );

@@ -6,7 +6,7 @@ import { seededRandom } from '../../src/matrix/plan/order.ts';
 const A = [99.2, 101.1, 100.3, 98.9, 100.6];
 
 function sides(a: readonly number[], b: readonly number[], more: Partial<AbSides> = {}): AbSides {
-  return { cellKey: 'one', a, b, betterIs: 'higher', doubt: 0, ...more };
+  return { cellKey: 'one', a, b, betterIs: 'higher', systematicError: 0, ...more };
 }
 
 // scipy 1.15.3: r = scipy.stats.ttest_ind(np.log(b), np.log(a)); np.expm1(r.confidence_interval(0.95)) * 100
@@ -60,7 +60,7 @@ describe('what is unclear', () => {
       moreRepeats: null,
       reasons: ['more repeats like these do not settle it'],
     });
-    const doubted = sides(A, [112.4, 111.1, 112.9, 110.8, 113.0], { doubt: 0.02 });
+    const doubted = sides(A, [112.4, 111.1, 112.9, 110.8, 113.0], { systematicError: 0.02 });
     expect(judgeExperiment([doubted], 10).overall).toMatchObject({ verdict: 'unclear', moreRepeats: null });
   });
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 
-import { clockLevelMhz, clockOffLevel, doubtOf, leftOutFor } from '../../src/judge/run-trust.ts';
+import { clockLevelMhz, clockOffLevel, systematicErrorOf, leftOutFor } from '../../src/judge/run-trust.ts';
 import { compareCells } from '../../src/judge/compare/compare-cells.ts';
 import { enqueueReasons, fitSide, flagReasons } from '../../src/judge/compare/side-flags.ts';
 import type { RunFlag } from '../../src/records/run-flag.ts';
@@ -56,10 +56,10 @@ describe('the clock of a cell', () => {
 
 test('a band of 1 % is an error of 1 % over the root of 12, of the widest band', () => {
   const flags = [flag('coarseTimer', 'widened', 1), flag('bimodal', 'widened', 0.4)];
-  expect(doubtOf(flags, 'gpuComputeMs')).toBeCloseTo(0.00287, 5);
-  expect(doubtOf(flags, 'engineMib')).toBe(0);
+  expect(systematicErrorOf(flags, 'gpuComputeMs')).toBeCloseTo(0.00287, 5);
+  expect(systematicErrorOf(flags, 'engineMib')).toBe(0);
   // Its value is how busy the GPU was, not a width.
-  expect(doubtOf([STARVED], 'gpuComputeMs')).toBe(0);
+  expect(systematicErrorOf([STARVED], 'gpuComputeMs')).toBe(0);
 });
 
 describe('one side', () => {
@@ -102,11 +102,11 @@ test('doubt widens the interval and is not repeated away', () => {
   const others = Array.from({ length: 6 }, (_, index) => ({ ...sides, cellKey: `other ${index}`, head: sides.base }));
   const [sure] = compareCells([sides, ...others]).cells;
   expect(sure?.verdict).toBe('slower');
-  const [unsure] = compareCells([{ ...sides, doubt: 0.01 }, ...others]).cells;
+  const [unsure] = compareCells([{ ...sides, systematicError: 0.01 }, ...others]).cells;
   expect(unsure).toMatchObject({ verdict: 'unclear', moreRunsNeeded: null });
   expect(unsure?.mdePercent).toBeCloseTo(4.71, 1);
   expect(unsure?.reasons[0]).toBe('runsInDoubt');
-  const [none] = compareCells([{ ...sides, doubt: 0 }, ...others]).cells;
+  const [none] = compareCells([{ ...sides, systematicError: 0 }, ...others]).cells;
   expect(none).toEqual(sure);
 });
 

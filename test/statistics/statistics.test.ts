@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 
-import { believed } from '../../src/statistics/multiple-tests.ts';
+import { rejectedByBenjaminiHochberg } from '../../src/statistics/multiple-tests.ts';
 import { mannWhitneyP } from '../../src/statistics/mann-whitney.ts';
 import { median } from '../../src/statistics/median.ts';
 import { quantileSorted } from '../../src/statistics/quantile.ts';
@@ -87,11 +87,11 @@ test('numpy.quantile([3.1, 2.2, 9.7, 4.4, 5.0, 1.2, 8.8], p)', () => {
 test('Benjamini and Hochberg, as scipy.stats.false_discovery_control(p) <= q', () => {
   // The example of the paper's tables: adjusted values .015, .06, .126 (three times), .15 and more.
   const p = [0.001, 0.008, 0.039, 0.041, 0.042, 0.06, 0.074, 0.205, 0.212, 0.216, 0.222, 0.251, 0.269, 0.275, 0.34];
-  expect([...believed(p, 0.05)]).toEqual([0]);
-  expect([...believed(p, 0.06)]).toEqual([0, 1]);
-  expect([...believed(p, 0.126)]).toEqual([0, 1, 2, 3, 4]);
-  expect([...believed(p, 0.01)]).toEqual([]);
-  expect([...believed([], 0.05)]).toEqual([]);
+  expect([...rejectedByBenjaminiHochberg(p, 0.05)]).toEqual([0]);
+  expect([...rejectedByBenjaminiHochberg(p, 0.06)]).toEqual([0, 1]);
+  expect([...rejectedByBenjaminiHochberg(p, 0.126)]).toEqual([0, 1, 2, 3, 4]);
+  expect([...rejectedByBenjaminiHochberg(p, 0.01)]).toEqual([]);
+  expect([...rejectedByBenjaminiHochberg([], 0.05)]).toEqual([]);
 });
 
 test('median of none, of odd and of even', () => {

@@ -3,7 +3,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 
 import * as z from 'zod';
 
-const asked = z.object({
+const requested = z.object({
   max_completion_tokens: z.number().optional(),
   max_tokens: z.number().optional(),
   stream: z.boolean().optional(),
@@ -55,7 +55,7 @@ async function answer(
   response: ServerResponse,
   { firstTokenMs, tokenMs }: Timing,
 ): Promise<void> {
-  const body = asked.parse(JSON.parse(await textOf(request)));
+  const body = requested.parse(JSON.parse(await textOf(request)));
   const tokens = body.max_completion_tokens ?? body.max_tokens ?? 8;
   const usage = { prompt_tokens: 16, completion_tokens: tokens, total_tokens: 16 + tokens };
   const head = { id: 'chatcmpl-1', created: 1_790_000_000, model: 'tiny' };

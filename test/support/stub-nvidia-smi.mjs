@@ -72,8 +72,8 @@ if (fails !== undefined) {
 } else if (line === '-L') {
   process.stdout.write(list);
 } else if (line.includes('--query-gpu=temperature.gpu') && temperatures !== undefined) {
-  const asked = readFileSync(STUB_SMI_JOURNAL, 'utf8').split('--query-gpu=temperature.gpu').length - 2;
-  process.stdout.write(`${temperatures[Math.min(asked, temperatures.length - 1)]}\n`);
+  const requested = readFileSync(STUB_SMI_JOURNAL, 'utf8').split('--query-gpu=temperature.gpu').length - 2;
+  process.stdout.write(`${temperatures[Math.min(requested, temperatures.length - 1)]}\n`);
 } else if (line === '-q -x') {
   process.stdout.write(readFileSync(report));
 } else if (line.includes('--query-compute-apps')) {

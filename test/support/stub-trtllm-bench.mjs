@@ -59,7 +59,7 @@ const top = takeOptions(TOP);
 if (top['--model'] === undefined) refuse("Missing option '--model' / '-m'.");
 const mode = args.shift();
 if (OPTIONS[mode] === undefined) refuse(`No such command '${mode}'.`);
-const asked = takeOptions(OPTIONS[mode]);
+const requested = takeOptions(OPTIONS[mode]);
 if (args.length > 0) refuse(`Got unexpected extra argument (${args[0]})`);
 
 process.stdout.write(`[TensorRT-LLM][INFO] stub of trtllm-bench, mode ${mode}\n`);
@@ -68,8 +68,8 @@ if (process.env.STUB_FAIL !== undefined) {
   process.exit(1);
 }
 
-const cap = Number(asked['--num_requests'] ?? 0);
-const lines = readFileSync(asked['--dataset'], 'utf8').trimEnd().split('\n').map(JSON.parse);
+const cap = Number(requested['--num_requests'] ?? 0);
+const lines = readFileSync(requested['--dataset'], 'utf8').trimEnd().split('\n').map(JSON.parse);
 const requests = (cap > 0 ? lines.slice(0, cap) : lines).map((line, place) => {
   const ttftNs = 20e6 + 1e6 * (place % 7);
   const tpotNs = 5e6 + 0.1e6 * (place % 5);
@@ -93,22 +93,22 @@ function percentiles(values, scale) {
 }
 
 const MS = 1e-6;
-const concurrency = Number(asked['--concurrency'] ?? (mode === 'latency' ? 1 : -1));
+const concurrency = Number(requested['--concurrency'] ?? (mode === 'latency' ? 1 : -1));
 const workers = concurrency > 0 ? concurrency : requests.length;
 const latencies = requests.map(({ latencyNs }) => latencyNs);
 const totalNs = sum(latencies) / workers;
 const outputTokens = sum(requests.map(({ output }) => output));
 const inputTokens = sum(requests.map(({ input }) => input));
-const tp = Number(asked['--tp'] ?? 1);
-const pp = Number(asked['--pp'] ?? 1);
-const backend = asked['--backend'] ?? 'pytorch';
+const tp = Number(requested['--tp'] ?? 1);
+const pp = Number(requested['--pp'] ?? 1);
+const backend = requested['--backend'] ?? 'pytorch';
 const generated = requests.map(({ tpotNs }) => 1 / tpotNs);
 
 const report = {
   engine: {
     model: top['--model'],
     model_path: top['--model_path'] ?? 'None',
-    engine_dir: asked['--engine_dir'] ?? 'None',
+    engine_dir: requested['--engine_dir'] ?? 'None',
     version: '1.2.0rc3',
     backend: backend === 'tensorrt' ? 'TRT' : 'Pytorch',
     dtype: 'bfloat16',
@@ -144,7 +144,7 @@ const report = {
     output_throughput_per_gpu_tok_s: ((outputTokens / totalNs) * 1e9) / (tp * pp),
     request_latency_percentiles_ms: percentiles(latencies, MS),
   },
-  ...(mode === 'latency' || asked['--streaming'] === true
+  ...(mode === 'latency' || requested['--streaming'] === true
     ? {
         streaming_metrics: {
           token_output_speed_tok_s: (sum(generated) / generated.length) * 1e9,
@@ -162,10 +162,10 @@ const report = {
         },
       }
     : {}),
-  dataset: { num_requests: requests.length, dataset_path: asked['--dataset'] },
+  dataset: { num_requests: requests.length, dataset_path: requested['--dataset'] },
 };
 
 const left = (process.env.STUB_WITHOUT ?? '').split('.');
 const block = left.slice(0, -1).reduce((value, step) => value?.[step], report);
 if (block !== undefined) delete block[left.at(-1)];
-writeFileSync(asked['--report_json'], `${JSON.stringify(report, null, 4)}\n`);
+writeFileSync(requested['--report_json'], `${JSON.stringify(report, null, 4)}\n`);

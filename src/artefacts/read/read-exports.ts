@@ -34,14 +34,14 @@ export async function readExports(files: RunFiles, manifest: RunManifest, log: T
   const notes: string[] = [];
   const read: Partial<RunExports>[] = [];
   for (const flag of EXPORT_FLAGS) {
-    const asked = askedPath(flag, manifest, log);
-    const name = asked === null ? USUAL_NAMES[flag] : basename(asked);
+    const requested = requestedPath(flag, manifest, log);
+    const name = requested === null ? USUAL_NAMES[flag] : basename(requested);
     if (!files.has(name)) {
-      if (asked === null) continue;
-      if (isOmitted(asked, name, manifest)) {
+      if (requested === null) continue;
+      if (isOmitted(requested, name, manifest)) {
         omitted.push(name);
         notes.push(`${name} is not in this copy of the run`);
-      } else missing.push({ flag, problem: `${asked} was not written` });
+      } else missing.push({ flag, problem: `${requested} was not written` });
       continue;
     }
     try {
@@ -49,7 +49,7 @@ export async function readExports(files: RunFiles, manifest: RunManifest, log: T
     } catch (error) {
       const problem = problemOf(name, error);
       // Without the times that it was asked for a run is not what was asked; all else is beside the measurement.
-      if (flag === '--exportTimes' && asked !== null) missing.push({ flag, problem });
+      if (flag === '--exportTimes' && requested !== null) missing.push({ flag, problem });
       else notes.push(`${problem}; it is left out`);
     }
   }
@@ -80,7 +80,7 @@ function otherEngine({ profile, layerInfo }: RunExports): string | null {
     : `the profile is of another engine: the layer information has ${known} of its ${timed} layers; its times are left out`;
 }
 
-function askedPath(flag: ExportFlag, { argv }: RunManifest, log: TrtexecRun): string | null {
+function requestedPath(flag: ExportFlag, { argv }: RunManifest, log: TrtexecRun): string | null {
   const prefix = `${flag}=`;
   if (argv !== null) {
     return argv.find((part) => part.startsWith(prefix))?.slice(prefix.length) ?? null;
@@ -94,9 +94,9 @@ function askedPath(flag: ExportFlag, { argv }: RunManifest, log: TrtexecRun): st
  * into a device, or a folder that nobody made. A folder below another one (`runs/7/times.json`) was made for the run by
  * whoever started it, so the file was there. A standalone log, without a `run.json`, says nothing of the files beside it.
  */
-function isOmitted(asked: string, name: string, { argv, omitted }: RunManifest): boolean {
+function isOmitted(requested: string, name: string, { argv, omitted }: RunManifest): boolean {
   if (omitted.includes(name)) return true;
-  const folder = dirname(asked);
+  const folder = dirname(requested);
   if (folder === '.' || folder.startsWith('/dev')) return false;
   return argv === null || dirname(folder) !== '.';
 }

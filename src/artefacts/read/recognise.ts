@@ -54,15 +54,15 @@ export async function recogniseReport(
   if (as === TRTEXEC || as === ENGINE_EXPLORER) return null;
   const head = await headOf(path, signal);
   if (head === null) return null;
-  const asked = DRIVERS.filter(({ kind, mark }) => {
+  const candidates = DRIVERS.filter(({ kind, mark }) => {
     if (as !== null && as !== kind) return false;
     return mark === null ? as !== null || mayReport(head) : mark.test(head.text);
   });
-  if (asked.length === 0) return null;
+  if (candidates.length === 0) return null;
   const text = head.isWhole ? head.text : await textOf(path, signal);
   if (text === null) return null;
   const name = plainName(basename(path));
-  for (const { kind, reports } of asked) {
+  for (const { kind, reports } of candidates) {
     // Each parses all of it, and a signal is heard of only between two turns.
     await nextTurn();
     signal?.throwIfAborted();

@@ -38,7 +38,7 @@ export async function ab(what: string | undefined, options: AbOptions, io: Io): 
   const request = readExperiment(options);
   const planned = { ...options, builds: 1, profile: false, maxRepeats: options.repeats };
   return startSweep(what, planned, io, (cells) => {
-    checkAskedMetric(request.metric, cells);
+    checkRequestedMetric(request.metric, cells);
     return twoSided(cells, request, io.env);
   });
 }
@@ -82,7 +82,7 @@ function sweepOf(db: StoreDatabase, ref: string): Sweep {
  * measures, nothing is refused.
  * @throws UsageError which names those that there will be
  */
-function checkAskedMetric(name: string | null, cells: readonly MatrixCell[]): void {
+function checkRequestedMetric(name: string | null, cells: readonly MatrixCell[]): void {
   if (name === null || isMetric(name)) return;
   const labels = new Set<string>();
   for (const { cell, harness } of cells) {

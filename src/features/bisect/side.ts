@@ -88,7 +88,7 @@ export class Side {
     const plan = one.planOf(runs.length + 1);
     const { program } = one;
     const converter = await converterFor(plan, null, opened.io);
-    const tell = (text: string): void => io.err(`note: ${printable(text)}\n`);
+    const note = (text: string): void => io.err(`note: ${printable(text)}\n`);
     const stored: StoredPlan = {
       plan,
       program: {
@@ -110,7 +110,7 @@ export class Side {
     const sweep = this.sweepOf(one);
     const shared = {
       ...sweepServices(store, { plan, sweep }, converter, io, (event) => {
-        if (event.kind === 'note') tell(event.text);
+        if (event.kind === 'note') note(event.text);
       }),
       cache: new EngineCache(this.enginesFolder(opened, one)),
       mayChangeEngines: false,
@@ -119,7 +119,7 @@ export class Side {
     const lock = { request: one.lockClocks, isVerbose: false };
     const { skipped } = await withLockedClocks(lock, [machine], plan, program, opened.io, async ([locked]) => {
       const { coolDown, numa } = one;
-      const worker = await openGpuWorker(locked, program, { telemetry, coolDown, numa }, opened.io, tell);
+      const worker = await openGpuWorker(locked, program, { telemetry, coolDown, numa }, opened.io, note);
       return runSweep([{ ...shared, ...worker }], stored);
     });
     if (skipped === 0) return true;

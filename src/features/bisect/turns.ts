@@ -1,6 +1,6 @@
 import { compareCells } from '../../judge/compare/compare-cells.ts';
 import type { CellComparison } from '../../records/verdict.ts';
-import { spentQ } from '../../statistics/multiple-tests.ts';
+import { alphaSpent } from '../../statistics/multiple-tests.ts';
 import { type EndRuns, judgeCandidate } from './judge-candidate.ts';
 
 /** The runs of one side in the order in which they were made; null for one that gave no measurement. */
@@ -124,7 +124,7 @@ const LEAST_PERCENT = 1;
  */
 export function judgeEnds(ends: Ends): EndsDecision {
   const runs = Math.min(ends.good.length, ends.bad.length);
-  const comparison = changeFrom(ends.good, ends.bad, ends.betterIs, spentQ(Math.max(1, runs - LEAST_END_RUNS + 1)));
+  const comparison = changeFrom(ends.good, ends.bad, ends.betterIs, alphaSpent(Math.max(1, runs - LEAST_END_RUNS + 1)));
   if (comparison === null || runs < LEAST_END_RUNS) return { kind: 'more', comparison };
   const { verdict, changePercent, mdePercent } = comparison;
   if (verdict === 'faster') return { kind: 'notSlower', comparison };

@@ -200,9 +200,9 @@ function tallyLines(tally: ParetoOutput['precisions'][number], look: Look): stri
   const how = isSame ? `as fast as ${b}` : `${isSlower ? 'slower' : 'faster'} than ${b}`;
   const times = isSame ? same : Math.max(slower, faster);
   const what = `${a} is ${how} in ${times} of ${count(pairs, 'pair')}: ${range} the throughput`;
-  const doubt =
+  const caveat =
     unclear === 0 ? '' : unclear === pairs ? ' (no verdict: too few runs)' : ` (${unclear} without a verdict)`;
-  return wrapWords(`${what}${doubt}`, look.columns).map(
+  return wrapWords(`${what}${caveat}`, look.columns).map(
     isSame ? (line) => line : isSlower ? look.style.bad : look.style.good,
   );
 }

@@ -28,11 +28,11 @@ export function acrossMethods(
   cells: readonly KeyedCell[],
   base: RunSide,
   head: RunSide,
-  asked: MetricId | null,
+  requested: MetricId | null,
 ): Paired {
-  if (asked !== null && TAIL_METRICS.includes(asked)) {
+  if (requested !== null && TAIL_METRICS.includes(requested)) {
     throw new UsageError(
-      `--metric ${asked}: the tails of two methods are never compared, as their percentiles follow different rules`,
+      `--metric ${requested}: the tails of two methods are never compared, as their percentiles follow different rules`,
     );
   }
   const pairs = pairsOf(cells, base, head);
@@ -44,7 +44,7 @@ export function acrossMethods(
       runs: head.runs.map((run) => ({ ...run, cellKey: baseKeys.get(run.cellKey) ?? run.cellKey })),
       planned: new Set([...head.planned].map((key) => baseKeys.get(key) ?? key)),
     },
-    metrics: new Map(pairs.map((pair) => [pair.base.key, asked ?? sharedMetric(pair)])),
+    metrics: new Map(pairs.map((pair) => [pair.base.key, requested ?? sharedMetric(pair)])),
     differences: unique(pairs.flatMap((pair) => differencesOf(db, pair, base, head))),
   };
 }

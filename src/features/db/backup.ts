@@ -52,7 +52,7 @@ async function copyTo({ db }: OpenStore, target: string, force: boolean, io: Io)
   const ticker = new Ticker(io);
   await makeFolder(dirname(target));
   try {
-    const copied = await backupStore(db, temporary, (percent) => ticker.tell(`copying: ${percent} %`), io.signal);
+    const copied = await backupStore(db, temporary, (percent) => ticker.report(`copying: ${percent} %`), io.signal);
     if (copied.quickCheck !== 'ok') {
       throw new StoreError(
         `the copy is damaged as the store is (${printable(copied.quickCheck)}): see \`bench db verify\``,

@@ -46,11 +46,11 @@ async function mergeOne(store: OpenStore, path: string, options: MergeOptions, i
   const other = openOther(path, store.path, migrationsFolder());
   const ticker = new Ticker(io);
   try {
-    const onMerged = ({ runs, of }: MergeProgress): void => ticker.tell(`merging: ${runs} of ${of} runs`);
+    const onMerged = ({ runs, of }: MergeProgress): void => ticker.report(`merging: ${runs} of ${of} runs`);
     const merge = await mergeStore(store.db, other.readable, onMerged, io.signal);
     const { added, alreadyThere, conflicts, updatedSweepIds } = merge;
     const [from, to] = [artefactsFolderOf(path), artefactsFolderOf(store.path)];
-    const onCopied = (folders: number): void => ticker.tell(`copying artefacts: ${folders} runs`);
+    const onCopied = (folders: number): void => ticker.report(`copying artefacts: ${folders} runs`);
     const areCopied = options.artefacts !== false && from !== to;
     const artefacts = areCopied ? await copyArtefacts(store.db, merge, from, to, onCopied, io.signal) : null;
     return { path, added, alreadyThere, updatedSweeps: updatedSweepIds.length, conflicts, artefacts };

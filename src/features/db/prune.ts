@@ -26,7 +26,7 @@ import { attachmentsBefore, markPruned, type PlacedAttachment } from '../../stor
 import type { StoreDatabase } from '../../store/file/open.ts';
 import { SiblingStores } from '../../store/file/sibling-stores.ts';
 import { unfinishedSweeps } from '../../store/sweeps/sweeps.ts';
-import { breathe, type Io, printResult } from '../../cli/io.ts';
+import { yieldToEventLoop, type Io, printResult } from '../../cli/io.ts';
 import { withStoreToWrite } from '../../cli/with-store.ts';
 import { Ticker } from './ticker.ts';
 import type { PruneOptions } from './command.ts';
@@ -85,8 +85,8 @@ async function pruneAll(
   const sweeps: PruneOutput['sweeps'][number][] = [];
   let measuredNow = 0;
   for (const sweep of chosen) {
-    await breathe(io);
-    ticker.tell(`pruning: ${sweeps.length} of ${chosen.length} sweeps`);
+    await yieldToEventLoop(io);
+    ticker.report(`pruning: ${sweeps.length} of ${chosen.length} sweeps`);
     if (sweepLockHolder(artefacts, sweep.sweepId) !== null) measuredNow += 1;
     else if (rules !== null) sweeps.push(await pruneOne(pruning, sweep, rules));
   }
@@ -118,7 +118,7 @@ async function pruneAttachments(
   const own = attachmentsBefore(db, before).filter(({ runId, sweepId }) => !siblings.runsOf(sweepId).has(runId));
   if (isDryRun) return own;
   for (const each of own) {
-    await breathe(io);
+    await yieldToEventLoop(io);
     markPruned(db, each, io.now().toISOString());
     await removeAttached(attachedPathOf(artefacts, each));
   }

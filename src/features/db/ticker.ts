@@ -16,7 +16,7 @@ export class Ticker {
     this.nextMs = io.now().getTime() + (io.isInteractive ? SILENT_MS : LINE_EVERY_MS);
   }
 
-  tell(text: string): void {
+  report(text: string): void {
     const nowMs = this.io.now().getTime();
     if (nowMs < this.nextMs) return;
     this.nextMs = nowMs + (this.io.isInteractive ? LIVE_EVERY_MS : LINE_EVERY_MS);

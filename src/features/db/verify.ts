@@ -57,9 +57,9 @@ async function lookAt(path: string, isQuick: boolean, ticker: Ticker, io: Io): P
     if (file.some(({ kind }) => kind !== 'foreignKey')) return { runs: 0, sweeps: 0, found: file };
     const blobs = isQuick
       ? []
-      : await verifyBlobs(opened, path, (runs) => ticker.tell(`decoding: ${runs} runs`), io.signal);
+      : await verifyBlobs(opened, path, (runs) => ticker.report(`decoding: ${runs} runs`), io.signal);
     const values = isQuick ? [] : await verifyValues(opened.client, path, io.signal);
-    const rows = isQuick ? [] : await verifyChecksums(opened, path, (done) => ticker.tell(`rows: ${done}`), io.signal);
+    const rows = isQuick ? [] : await verifyChecksums(opened, path, (done) => ticker.report(`rows: ${done}`), io.signal);
     const inFolder = await verifyFolder(opened, path, isQuick, ticker, io);
     return { ...opened.counts(), found: [...file, ...values, ...rows, ...blobs, ...inFolder] };
   } finally {
@@ -81,11 +81,11 @@ async function verifyFolder(
     const artefacts = existsSync(artefactsFolder)
       ? await verifyArtefacts(artefactsFolder, knownRuns(store, others), {
           isQuick,
-          onProgress: (runs) => ticker.tell(`artefacts: ${runs} runs`),
+          onProgress: (runs) => ticker.report(`artefacts: ${runs} runs`),
           signal: io.signal,
         })
       : noArtefacts(artefactsFolder, store);
-    ticker.tell('engines and variants');
+    ticker.report('engines and variants');
     return [
       ...artefacts,
       ...(await verifyEngines(join(folder, 'engines'), isQuick, io.signal)),

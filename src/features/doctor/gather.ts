@@ -41,15 +41,15 @@ export async function gatherFacts(
   io: Io,
 ): Promise<MachineFacts> {
   const { cwd, env, signal } = io;
-  const asked = { env, timeoutMs: toolMs };
+  const options = { env, timeoutMs: toolMs };
   const [found, gpus, python, nsys, slurm, numactl, git, repository, folders] = await Promise.all([
     trtexecFacts({ flag: named, matrix: matrix?.trtexec ?? null, env, cwd, signal, timeoutMs: trtexecMs }),
     gpusFacts(env, toolMs),
     pythonFacts(env, toolMs),
-    ask('nsys', ['--version'], asked),
-    ask('sbatch', ['--version'], asked),
-    ask('numactl', ['--hardware'], asked),
-    ask('git', ['--version'], asked),
+    ask('nsys', ['--version'], options),
+    ask('sbatch', ['--version'], options),
+    ask('numactl', ['--hardware'], options),
+    ask('git', ['--version'], options),
     readGitState(cwd, toolMs),
     foldersOf(storePath),
   ]);

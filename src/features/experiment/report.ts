@@ -29,10 +29,10 @@ export function abReport(
     db,
     experiment.pairs.map(({ a }) => a),
   );
-  const asked = metricNamed(db, experiment.metric ?? undefined);
+  const requested = metricNamed(db, experiment.metric ?? undefined);
   const pairs = experiment.pairs.flatMap(({ a, b }) => {
     const cell = cells.get(a);
-    return cell === undefined ? [] : [{ cell, b, ...abSides(cell, b, asked, runs) }];
+    return cell === undefined ? [] : [{ cell, b, ...abSides(cell, b, requested, runs) }];
   });
   const judged = judgeExperiment(
     pairs.map(({ sides }) => sides),

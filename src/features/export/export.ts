@@ -1,4 +1,4 @@
-import { breathe, type Io } from '../../cli/io.ts';
+import { yieldToEventLoop, type Io } from '../../cli/io.ts';
 import { writeOutput } from '../../cli/output-file.ts';
 import { withStore } from '../../cli/with-store.ts';
 import { UsageError } from '../../errors.ts';
@@ -27,14 +27,14 @@ export async function exportRun(name: string, options: ExportOptions, io: Io): P
   return withStore(options, io, async (store) => {
     const { notes, runId, slices, trace } = runTrace(store.db, namedRun(store.db, name));
     const chunks = format === 'perfetto' ? perfettoTrace(trace) : chromeTrace(trace);
-    const tell = (): void => {
+    const onProgress = (): void => {
       for (const note of notes) io.err(`note: ${printable(note)}\n`);
     };
     if (file === null) {
-      tell();
+      onProgress();
       for (const chunk of chunks) {
         io.out(chunk.toString());
-        await breathe(io);
+        await yieldToEventLoop(io);
       }
       return EXIT_CODES.fine;
     }
@@ -42,7 +42,7 @@ export async function exportRun(name: string, options: ExportOptions, io: Io): P
     const written: ExportOutput = { schemaVersion: 1, runId, format, file, bytes, slices, notes };
     if (json === true) io.out(`${jsonText(written)}\n`);
     else {
-      tell();
+      onProgress();
       io.err(`wrote ${printable(file)}\n`);
     }
     return EXIT_CODES.fine;

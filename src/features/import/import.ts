@@ -90,13 +90,13 @@ export async function importRuns(paths: readonly string[], options: ImportOption
     imported.push(...(await restoreOthers(context, sweeps, imported)));
     for (const path of paths) {
       await takeAttached({ db: store.db, artefactsFolder }, path);
-      await tellPruned(path, store, io);
+      await reportPruned(path, store, io);
     }
-    tellMixed(imported, options.sweep, store, io);
+    reportMixed(imported, options.sweep, store, io);
   };
   await usingStore(store, work, io);
-  if (options.note !== undefined) tellNoted(imported, io);
-  tellDates(imported, options, io);
+  if (options.note !== undefined) reportNoted(imported, io);
+  reportDates(imported, options, io);
   const redated = imported.filter((entry) => entry.redated > 0).length;
   printResult<ImportOutput>(io, options, { schemaVersion: 1, sweeps: imported.map(outputOf) }, (output, look) =>
     importText(output, store.path, redated, look),
@@ -111,7 +111,7 @@ function outputOf(imported: ImportedSweep): ImportOutput['sweeps'][number] {
 }
 
 /** What came together that does not belong together, or stayed where it was. */
-function tellMixed(imported: readonly ImportedSweep[], name: string | undefined, { db }: OpenStore, io: Io): void {
+function reportMixed(imported: readonly ImportedSweep[], name: string | undefined, { db }: OpenStore, io: Io): void {
   for (const { sweep, stored, alreadyStored } of imported) {
     if (stored > 0) for (const note of engineNotes(db, sweep.sweepId)) io.err(`note: ${note}\n`);
     if (name === undefined || sweep.name === name || alreadyStored === 0) continue;
@@ -138,7 +138,7 @@ async function restoreOthers(
   return others;
 }
 
-function tellNoted(imported: readonly ImportedSweep[], io: Io): void {
+function reportNoted(imported: readonly ImportedSweep[], io: Io): void {
   const sum = (of: (sweep: ImportedSweep) => number): number => imported.reduce((total, sweep) => total + of(sweep), 0);
   const all = sum(({ alreadyStored, stored }) => stored + alreadyStored);
   const without = all - sum(({ noted }) => noted);
@@ -160,7 +160,7 @@ function dateOf({ date }: ImportOptions, io: Io): string | null {
 }
 
 /** A date that was given and does not count, and sweeps that have none. */
-function tellDates(imported: readonly ImportedSweep[], { date }: ImportOptions, io: Io): void {
+function reportDates(imported: readonly ImportedSweep[], { date }: ImportOptions, io: Io): void {
   const stated = imported.filter(({ datesFrom }) => datesFrom.includes('runJson'));
   if (date !== undefined && stated.length > 0) {
     io.err(
@@ -230,7 +230,7 @@ async function prunedWords(path: string): Promise<string | null> {
 }
 
 /** Runs that were pruned cannot be rebuilt from artefacts: without a word they would seem never to have been. */
-async function tellPruned(path: string, { db }: OpenStore, io: Io): Promise<void> {
+async function reportPruned(path: string, { db }: OpenStore, io: Io): Promise<void> {
   for (const { sweepId, runIds } of await readPrunedNotes(path)) {
     const lacking = runIds.filter((runId) => sweepOfRun(db, runId) === null).length;
     if (lacking === 0) continue;

@@ -8,10 +8,10 @@ import type { Io } from '../../cli/io.ts';
 /** What a machine cannot know: which models matter, in which precisions and at which sizes. */
 export async function askDraft(models: readonly DraftModel[], questions: Questions): Promise<DraftModel[]> {
   const chosen = models.length === 1 ? [...models] : await askModels(models, questions);
-  const asked: DraftModel[] = [];
+  const answered: DraftModel[] = [];
   const sizes = new Map<string, DraftDimension>();
-  for (const model of chosen) asked.push(await askModel(model, sizes, questions));
-  return asked;
+  for (const model of chosen) answered.push(await askModel(model, sizes, questions));
+  return answered;
 }
 
 async function askModels(models: readonly DraftModel[], questions: Questions): Promise<DraftModel[]> {

@@ -37,8 +37,8 @@ function draftModel({ name, base, variants }: ModelGroup, possibilities: Possibi
   const isThere = new Set<Precision>(files.map(({ precision }) => precision));
   const precisions = [...bySelf.chosen.filter(({ precision }) => !isThere.has(precision)), ...files];
   if (precisions.length === 0) {
-    const asked = [...(own === null ? [] : [own]), ...variants.map(([precision]) => precision)];
-    return { path, problem: `this version of TensorRT cannot run ${asked.join(', ')}` };
+    const needed = [...(own === null ? [] : [own]), ...variants.map(([precision]) => precision)];
+    return { path, problem: `this version of TensorRT cannot run ${needed.join(', ')}` };
   }
   return {
     name,

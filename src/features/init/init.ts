@@ -37,7 +37,7 @@ export async function init(places: readonly string[], options: InitOptions, io: 
     );
   }
   const isAsking = io.canAsk && options.yes !== true && options.json !== true;
-  const models = isAsking ? await asked(drafted.models, io) : drafted.models;
+  const models = isAsking ? await askModels(drafted.models, io) : drafted.models;
   const text = draftText({
     schema: `./${SCHEMA_NAME}`,
     found: [...here.found, `Run it: ${shellLine(['bench', 'run', options.output])}`],
@@ -87,7 +87,7 @@ function thereAlready(output: string): UsageError {
   return new UsageError(`${printable(output)} is there already: --force replaces it, --output FILE writes another`);
 }
 
-async function asked(models: readonly DraftModel[], io: Io): Promise<DraftModel[]> {
+async function askModels(models: readonly DraftModel[], io: Io): Promise<DraftModel[]> {
   const questions = new Questions(io);
   try {
     return await askDraft(models, questions);

@@ -16,7 +16,7 @@ import type { FoundModel, SkippedFile } from './matrix-draft.ts';
 import { printable } from '../../text/printable.ts';
 import { onnxProblem, readingProblem } from '../../selection/reading-problem.ts';
 
-interface Surroundings {
+interface MachineFacts {
   readonly possibilities: Possibilities;
   readonly trtexec: { readonly path: string; readonly version: string | null } | null;
   /** Absolute, when a flag named it: it would not be found without being named. */
@@ -29,7 +29,7 @@ interface Surroundings {
 const PATIENCE = { toolMs: 10_000, trtexecMs: 30_000 };
 
 /** What of this machine decides what a matrix may ask for. */
-export async function lookAround(stated: string | undefined, io: Io): Promise<Surroundings> {
+export async function lookAround(stated: string | undefined, io: Io): Promise<MachineFacts> {
   const { cwd, env, signal } = io;
   const [{ trtexec }, gpus, python] = await Promise.all([
     trtexecFacts({ flag: stated, matrix: null, env, cwd, signal, timeoutMs: PATIENCE.trtexecMs }),
@@ -77,12 +77,12 @@ const MAX_FOUND = 24;
  * @throws UsageError when there is none
  */
 export async function findModels(places: readonly string[], matrixFolder: string, io: Io) {
-  const asked = places.length === 0 ? ['.'] : places;
-  const searched = asked.map((place) => searchedIn(place, io));
+  const folders = places.length === 0 ? ['.'] : places;
+  const searched = folders.map((place) => searchedIn(place, io));
   const files = [...new Set(searched.flatMap((each) => each.files))];
   const named = files.filter((file) => searched.some((each) => each.isFile && each.files[0] === file));
   const chosen = files.filter((file, place) => place < MAX_FOUND || named.includes(file));
-  const where = asked.map((place) => printable(place)).join(', ');
+  const where = folders.map((place) => printable(place)).join(', ');
   if (files.length === 0) {
     throw new UsageError(
       `no ONNX file in ${where === '.' ? 'this folder or below it' : where}: name one, bench init MODEL.onnx`,

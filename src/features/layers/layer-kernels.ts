@@ -25,7 +25,7 @@ import { readNsysExport } from '../../tools/nsys/read-export.ts';
 
 type KernelsOptions = Pick<LayersOptions, 'json' | 'db' | 'at' | 'select' | 'regex' | 'top' | 'all'>;
 
-interface Asked {
+interface RequestedCapture {
   readonly file: string;
   readonly label: string | null;
   readonly engine: ProfiledEngine | null;
@@ -43,7 +43,7 @@ export async function showKernels(
   const isCell = isName && !/[./]/.test(kernels);
   const name = isCell ? kernels : named;
   const file = isCell || kernels === true ? null : resolve(io.cwd, kernels);
-  const { file: path, label, engine } = await asked(name, file, options, io);
+  const { file: path, label, engine } = await requestedCapture(name, file, options, io);
   const top = options.all === true ? Infinity : options.top;
   const report = kernelsOfFile(path, { engine, label, top });
   const rows = selectLayers(report.rows.map(selectable), options.select, options.regex === true).map(({ row }) => row);
@@ -69,7 +69,7 @@ function selectable(row: LayerWithKernels) {
   };
 }
 
-async function asked(name: string | undefined, file: string | null, options: KernelsOptions, io: Io): Promise<Asked> {
+async function requestedCapture(name: string | undefined, file: string | null, options: KernelsOptions, io: Io): Promise<RequestedCapture> {
   if (name === undefined) {
     if (file !== null) return { file, label: null, engine: null };
     throw new UsageError('of what? bench layers CELL --kernels, or bench layers --kernels FILE.sqlite');

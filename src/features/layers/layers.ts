@@ -13,7 +13,7 @@ import type { StoreDatabase } from '../../store/file/open.ts';
 import { telemetryOf } from '../../store/runs/run-facts.ts';
 import { findRunsByPrefix } from '../../store/runs/show-run.ts';
 import { type CellPoint, resolvePoint, resolvePoints } from '../../selection/cell-points.ts';
-import { breathe, type Io, printResult } from '../../cli/io.ts';
+import { yieldToEventLoop, type Io, printResult } from '../../cli/io.ts';
 import { profiledCell, profiledRun, profiledPath } from '../../selection/profiled-engine.ts';
 import { isPath } from '../../selection/runs-of-paths.ts';
 import { selectLayers } from './select-layers.ts';
@@ -58,7 +58,7 @@ async function showLayers(name: string | undefined, options: LayersOptions, io: 
       });
   const found = required(engine, name);
   if (found.layers.length === 0) throw new UsageError(`${printable(name)}: it lists no layers`);
-  await breathe(io);
+  await yieldToEventLoop(io);
   const all = layerFactsOf(found.layers);
   const chosen = selectLayers(all, options.select, options.regex === true).toSorted(ORDERS[options.sort]);
   if (chosen.length === 0) {
@@ -95,11 +95,11 @@ async function showDiff(
         return found;
       });
   const [base, head] = [required(sides[0] ?? null, refs[0]), required(sides[1] ?? null, refs[1])];
-  await breathe(io);
+  await yieldToEventLoop(io);
   const facts = [layerFactsOf(base.layers), layerFactsOf(head.layers)] as const;
-  await breathe(io);
+  await yieldToEventLoop(io);
   const diff = diffLayers(...facts);
-  await breathe(io);
+  await yieldToEventLoop(io);
   const rows = changeRows(diff);
   const output = layersDiffOutput(base, head, diff, rows);
   const opened = options.all === true ? rows.rows.map((row) => withParts(row, output.deltaMs !== null)) : null;

@@ -31,30 +31,30 @@ export async function accuracy(
   options: AccuracyOptions,
   io: Io,
 ): Promise<ExitCode> {
-  const asked = await askedFor(first, words, options, io);
-  if (asked.metricCommand.length > 0 && !asked.metricCommand.some((word) => word.includes('{model}'))) {
+  const requested = await requestedPairs(first, words, options, io);
+  if (requested.metricCommand.length > 0 && !requested.metricCommand.some((word) => word.includes('{model}'))) {
     throw new UsageError('the metric command needs {model} where the path of the ONNX file goes');
   }
-  const settings = settingsOf(asked.metricCommand, options, io);
+  const settings = settingsOf(requested.metricCommand, options, io);
   const compared: Compared[] = [];
-  for (const pair of asked.pairs) {
+  for (const pair of requested.pairs) {
     io.signal.throwIfAborted();
     compared.push({
       pair,
       found: isExport(pair.reference) ? await compareExports(pair) : await comparePair(pair, settings),
     });
   }
-  for (const { found } of asked.matrix === null ? compared : []) {
+  for (const { found } of requested.matrix === null ? compared : []) {
     if ('problem' in found) throw new UsageError(found.problem);
   }
   const rows = compared.some(({ pair }) => pair.precision !== null)
-    ? await keep(compared, asked.matrix, options, io)
+    ? await keep(compared, requested.matrix, options, io)
     : compared.map((row) => rowOutput(row, false, null));
   const output: AccuracyOutput = {
     schemaVersion: 1,
     maxDropDb: options.maxDrop,
     comparisons: rows,
-    notes: asked.notes,
+    notes: requested.notes,
   };
   printResult(io, options, output, accuracyText);
   if (rows.some((row) => row.kind === 'compared' && row.before?.isRegression === true)) return EXIT_CODES.regression;
@@ -66,13 +66,13 @@ interface Compared {
   readonly found: Awaited<ReturnType<typeof comparePair>>;
 }
 
-interface Asked extends MatrixPairs {
+interface RequestedPairs extends MatrixPairs {
   /** The name of the matrix; null for two files. */
   readonly matrix: string | null;
   readonly metricCommand: readonly string[];
 }
 
-async function askedFor(first: string, words: readonly string[], options: AccuracyOptions, io: Io): Promise<Asked> {
+async function requestedPairs(first: string, words: readonly string[], options: AccuracyOptions, io: Io): Promise<RequestedPairs> {
   if (/\.ya?ml$/i.test(first)) {
     const matrix = readMatrix(first, io);
     const cells = filterCells(matrix, options.filter);

@@ -2,7 +2,7 @@ import { valueRule } from '../../judge/value-rule.ts';
 import type { BuildKinds } from '../../layers/same-kernels.ts';
 import type { KeyedCell } from '../../records/cell.ts';
 import { gateMetric, type MetricId, metricOf } from '../../records/metric.ts';
-import { believed } from '../../statistics/multiple-tests.ts';
+import { rejectedByBenjaminiHochberg } from '../../statistics/multiple-tests.ts';
 import { incompleteBeta } from '../../statistics/special-functions.ts';
 import { percentOfLog } from '../../statistics/logarithms.ts';
 import { cellLabel } from '../../text/cell-label.ts';
@@ -25,17 +25,17 @@ const FALSE_SHARE = 0.05;
 export function builtCells(
   cells: readonly KeyedCell[],
   runs: readonly BuiltNoiseRun[],
-  asked: MetricId | null,
+  requested: MetricId | null,
   kindsOf: (buildIds: readonly string[]) => BuildKinds | null,
 ): BuiltCell[] {
   const byCell = Map.groupBy(runs, ({ cellKey }) => cellKey);
   const found = cells.flatMap((cell) => {
-    const metric = gateMetric(asked, cell);
+    const metric = gateMetric(requested, cell);
     const luck = luckOf(byCell.get(cell.key) ?? [], metric);
     return luck === null ? [] : [{ cell, metric, luck }];
   });
   const pValues = found.map(({ luck }) => luck.pValue);
-  const differing = believed(pValues, FALSE_SHARE);
+  const differing = rejectedByBenjaminiHochberg(pValues, FALSE_SHARE);
   return found.map(({ cell, metric, luck }, place) => ({
     key: cell.key,
     label: cellLabel(cell),

@@ -50,12 +50,12 @@ export function cellSeries(
   sweeps: readonly SeriesSweep[],
   runs: readonly NoiseRun[],
   environments: ReadonlyMap<string, Environment>,
-  asked: MetricId | null,
+  requested: MetricId | null,
 ): CellSeries[] {
   const timed = runs.filter(isMeasured);
   const byCell = Map.groupBy(timed, ({ cellKey }) => cellKey);
   return cells.map((cell) => {
-    const metric = gateMetric(asked, cell);
+    const metric = gateMetric(requested, cell);
     const own = (byCell.get(cell.key) ?? []).filter((run) => (run.values[metric] ?? 0) > 0);
     const bySweep = Map.groupBy(own, ({ sweepId }) => sweepId);
     const newest = sweeps.findLast(({ sweepId }) => bySweep.has(sweepId))?.sweepId ?? '';

@@ -49,7 +49,7 @@ export async function noise(names: readonly string[], options: NoiseOptions, io:
 async function assessed(
   db: StoreDatabase,
   names: readonly string[],
-  { metric: asked, branch, filter, last, want }: NoiseOptions,
+  { metric: requested, branch, filter, last, want }: NoiseOptions,
   io: Io,
 ): Promise<{ readonly output: NoiseOutput; readonly details: NoiseDetails }> {
   const side = await resolveSide(db, 'latest', io, { branch });
@@ -68,7 +68,7 @@ async function assessed(
   });
   const sweeps = withoutCopies(all, runs);
   const environments = findEnvironments(db, [...new Set(runs.map(({ environmentId }) => environmentId))]);
-  const metric = metricNamed(db, asked);
+  const metric = metricNamed(db, requested);
   const series = cellSeries(cells, sweeps, runs, environments, metric);
   const kept = new Set(sweeps.map(({ sweepId }) => sweepId));
   const own = runs.filter(({ sweepId }) => kept.has(sweepId));

@@ -36,7 +36,7 @@ export function visibleChanges(cells: readonly CellScatter[], runs: number): num
           head: side,
           past,
           // Two equal sides show no nights: what is known of them is said.
-          doubt: nights === 0 ? 0 : Math.hypot(sigma * Math.sqrt(2 / runs), nights),
+          systematicError: nights === 0 ? 0 : Math.hypot(sigma * Math.sqrt(2 / runs), nights),
           betterIs: 'lower',
           ...(kind === undefined ? {} : { kind }),
         };

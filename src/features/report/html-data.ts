@@ -15,7 +15,7 @@ import { findingsOfCell } from '../../store/sweeps/findings.ts';
 import { listSeries, seriesUntil } from '../../store/sweeps/find-sweeps.ts';
 import type { StoreDatabase } from '../../store/file/open.ts';
 import { cellHistories } from '../../selection/cell-histories.ts';
-import { breathe, type Io } from '../../cli/io.ts';
+import { yieldToEventLoop, type Io } from '../../cli/io.ts';
 import type { ReportOptions } from './command.ts';
 import { resolveSides, type Side } from '../../selection/sides.ts';
 import { toolVersion } from '../../cli/store-location.ts';
@@ -48,7 +48,7 @@ export async function htmlReportData(
   const sweeps = found.slice(0, options.last ?? LAST_SWEEPS).toReversed();
   const cells = cellsOf(db, sweeps, options.filter);
   const judged = await judgeNight(db, night, options, io);
-  await breathe(io);
+  await yieldToEventLoop(io);
   const check = await checkReport(db, night, judged, io);
   const { reportCells, environments } = await gatherCells(db, cells, sweeps, options, io);
   const { provenance, matrix, branch } = night.sweep;
@@ -92,7 +92,7 @@ async function gatherCells(
 ) {
   const ids = sweeps.map(({ sweepId }) => sweepId);
   const histories = cellHistories(db, sweeps, cells, metricNamed(db, options.metric), 'all');
-  await breathe(io);
+  await yieldToEventLoop(io);
   const known = findEnvironments(db, [
     ...new Set(histories.flatMap(({ runs }) => runs.flat().map((run) => run.environmentId))),
   ]);
@@ -109,9 +109,9 @@ async function gatherCells(
     const marks = trendMarks(steps, history.runs.flat(), { betterIs, environments: known, findings, baselines });
     return { cell, metric, nights, marks, leftOut: leftOutRuns(history, sweeps) };
   });
-  await breathe(io);
+  await yieldToEventLoop(io);
   const samples = newestSamples(db, drawn, ids);
-  await breathe(io);
+  await yieldToEventLoop(io);
   const layers = cellLayers(db, cells, ids);
   const reportCells = drawn.map((one): ReportCell => ({
     ...one,

@@ -69,7 +69,7 @@ export async function report(
         files.push({ format, file });
       } else io.out(text);
     }
-    if (options.github === true) tellGithub(gathered, hide, io);
+    if (options.github === true) reportToGithub(gathered, hide, io);
     const counts = countsOf(gathered);
     if (options.json === true) io.out(`${jsonText(reportOutput(gathered, files, counts))}\n`);
     else for (const { file } of files) io.err(`wrote ${printable(file)}\n`);
@@ -105,7 +105,7 @@ function refuseUnclear(formats: readonly Format[], base: string | undefined, opt
   }
 }
 
-function tellGithub(gathered: ReportedSweep, hide: (text: string) => string, io: Io): void {
+function reportToGithub(gathered: ReportedSweep, hide: (text: string) => string, io: Io): void {
   const summary = io.env['GITHUB_STEP_SUMMARY'];
   if (summary) {
     try {

@@ -102,17 +102,17 @@ function send(response: ServerResponse, status: number, type: string, text: stri
   response.end(response.req.method === 'HEAD' ? undefined : text);
 }
 
-async function listening(server: Server, asked: number): Promise<number> {
-  server.listen({ host: LOOPBACK, port: asked, exclusive: true });
+async function listening(server: Server, requested: number): Promise<number> {
+  server.listen({ host: LOOPBACK, port: requested, exclusive: true });
   try {
     await once(server, 'listening');
   } catch (error) {
     const why = error instanceof Error && 'code' in error ? String(error.code) : String(error);
-    const text = `port ${asked} of ${LOOPBACK} cannot be had (${why}): --port 0 takes a free one`;
+    const text = `port ${requested} of ${LOOPBACK} cannot be had (${why}): --port 0 takes a free one`;
     throw new EnvironmentLackingError(text, { cause: error });
   }
   const address = server.address();
-  return typeof address === 'object' && address !== null ? address.port : asked;
+  return typeof address === 'object' && address !== null ? address.port : requested;
 }
 
 /** The only address that is listened on: other machines cannot ask. */

@@ -37,7 +37,7 @@ export async function wantedMoreRuns(
   }
   const named = against === undefined ? null : (await resolveSide(db, against, io)).sweeps;
   const base = named ?? newestOfEach(db, sweep, cells);
-  if (untilSure !== undefined) tellUnknown(db, base, cells, io);
+  if (untilSure !== undefined) reportUnknown(db, base, cells, io);
   return {
     untilSurePercent: untilSure ?? null,
     budgetS: budget ?? (confirm && untilSure === undefined ? CONFIRM_BUDGET_S : null),
@@ -71,7 +71,7 @@ function measuredCells(db: StoreDatabase, sweeps: readonly Sweep[]): Set<string>
 const NAMED = 3;
 
 /** Says of which cells no change can be judged. */
-function tellUnknown(db: StoreDatabase, base: readonly Sweep[], cells: readonly KeyedCell[], io: Io): void {
+function reportUnknown(db: StoreDatabase, base: readonly Sweep[], cells: readonly KeyedCell[], io: Io): void {
   const measured = measuredCells(db, base);
   const unknown = inLabelOrder(cells.filter(({ key }) => !measured.has(key)));
   if (unknown.length === 0) return;

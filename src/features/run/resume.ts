@@ -25,9 +25,9 @@ import type { Machine } from '../../machine/machine.ts';
  * The sweep to go on with: the one that was named, else the newest that did not finish (of this matrix, if one was
  * given). Null when every sweep is finished.
  */
-export function resumable({ db, path }: OpenStore, matrixPath: string | undefined, asked: string | true, io: Io) {
+export function resumable({ db, path }: OpenStore, matrixPath: string | undefined, requested: string | true, io: Io) {
   const matrix = matrixPath === undefined ? null : readMatrix(matrixPath, io).name;
-  const sweep = asked === true ? newestUnfinished(db, artefactsFolderOf(path), matrix) : namedSweep(db, asked);
+  const sweep = requested === true ? newestUnfinished(db, artefactsFolderOf(path), matrix) : namedSweep(db, requested);
   if (sweep === null) return null;
   const stored = readStoredPlan(planOf(db, sweep.sweepId));
   if (stored === null) {

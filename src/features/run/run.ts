@@ -15,7 +15,7 @@ import type { StoredPlan } from '../../run/stored-plan.ts';
 import type { TrtexecProgram } from '../../trtexec/program/trtexec-program.ts';
 import { type OpenStore, openStore } from '../../store/file/open.ts';
 import { lastGpusOf } from '../../store/runs/time-estimates.ts';
-import { carryOut } from './carry-out.ts';
+import { executePlan } from './execute-plan.ts';
 import { changedSince, matrixIdentity, refuseChanges, resumable } from './resume.ts';
 import { converterFor } from '../../variants/converter.ts';
 import { budgetNote, fittedPlan, wantedMoreRuns } from './budget.ts';
@@ -158,7 +158,7 @@ export async function startSweep(
       slurmRun: null,
       experiment,
     };
-    return await carryOut(store, { sweep, stored, program, converter, machines }, options, io);
+    return await executePlan(store, { sweep, stored, program, converter, machines }, options, io);
   };
   return usingStore(store, work, io);
 }
@@ -196,12 +196,12 @@ async function trtexecHash({ file }: TrtexecProgram): Promise<string | null> {
 
 async function resumeSweep(
   path: string | undefined,
-  asked: string | true,
+  unfinished: string | true,
   options: SweepOptions,
   io: Io,
 ): Promise<ExitCode> {
   return withStoreToWrite(options, io, async (store) => {
-    const found = resumable(store, path, asked, io);
+    const found = resumable(store, path, unfinished, io);
     if (found === null) {
       io.err('nothing to resume: no sweep was interrupted\n');
       return EXIT_CODES.fine;
@@ -217,7 +217,7 @@ async function resumeSweep(
         : { ...found.stored, gpus: shareOut(plan, machines, new Map(Object.entries(gpus?.cells ?? {})), io) };
     io.err(`resuming sweep ${found.sweep.sweepId.slice(0, 8)}\n`);
     const converter = await converterFor(plan, options.python ?? program.python, io);
-    return await carryOut(store, { ...found, stored, converter, machines }, options, io);
+    return await executePlan(store, { ...found, stored, converter, machines }, options, io);
   });
 }
 

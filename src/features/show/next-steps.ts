@@ -11,7 +11,7 @@ import { CAPTURED_QUERIES, captureArgs, shownBuildArgs } from '../../tools/nsys/
 import { GUIDE_NSYS } from '../../tools/nsys/nsys-dialect.ts';
 import { profileArgs, type RunParts, runParts } from '../../trtexec/arguments/run-args.ts';
 import type { ShowOptions } from './command.ts';
-import type { ExplainOutput, Rung } from './output.ts';
+import type { ExplainOutput, ProfilerStep } from './output.ts';
 import { attachmentsOfCell } from '../../store/runs/attachments.ts';
 import { findCells } from '../../store/cells.ts';
 import type { StoreDatabase } from '../../store/file/open.ts';
@@ -76,7 +76,7 @@ interface Known {
   readonly parts: RunParts | null;
 }
 
-function ladderOf(cell: KeyedCell | null, { hottest, is11, isCaptured, isOurs, parts }: Known): Rung[] {
+function ladderOf(cell: KeyedCell | null, { hottest, is11, isCaptured, isOurs, parts }: Known): ProfilerStep[] {
   const key = cell?.key.slice(0, 8) ?? null;
   const model = fileName(cell?.model ?? 'model');
   const engine = parts?.engine ?? `${model}.plan`;
@@ -97,7 +97,7 @@ function ladderOf(cell: KeyedCell | null, { hottest, is11, isCaptured, isOurs, p
   };
   const nsys = isOurs && key !== null ? ['bench', 'profile', key, '--nsys'] : null;
   const isNext = hottest === null ? 'trtexec' : isCaptured ? 'ncu' : 'nsys';
-  const stateOf = (tool: Rung['tool'], isDone: boolean): Rung['state'] =>
+  const stateOf = (tool: ProfilerStep['tool'], isDone: boolean): ProfilerStep['state'] =>
     tool === isNext ? 'next' : isDone ? 'done' : 'later';
   return [
     {
@@ -166,7 +166,7 @@ function findingsOf(
   ].filter((sentence) => sentence !== null);
 }
 
-const TOOL_NAMES: Readonly<Record<Rung['tool'], string>> = {
+const TOOL_NAMES: Readonly<Record<ProfilerStep['tool'], string>> = {
   trtexec: 'trtexec',
   nsys: 'Nsight Systems',
   ncu: 'Nsight Compute',
@@ -181,7 +181,7 @@ function explainText(explained: ExplainOutput, look: Look): string[] {
   return [
     ...wrapHanging(title, columns, 2).map(style.strong),
     ...findings.flatMap((finding) => wrapHanging(`  ${printable(finding)}`, columns, 4)),
-    ...ladder.flatMap((rung) => ['', ...rungLines(rung, look)]),
+    ...ladder.flatMap((step) => ['', ...stepLines(step, look)]),
     '',
     next === null
       ? 'no next step: there is nothing of trtexec to profile; `bench show` has the log'
@@ -189,7 +189,7 @@ function explainText(explained: ExplainOutput, look: Look): string[] {
   ];
 }
 
-function rungLines({ tool, state, says, commands }: Rung, { columns, style }: Look): string[] {
+function stepLines({ tool, state, says, commands }: ProfilerStep, { columns, style }: Look): string[] {
   const mark = { done: '✓', next: '→', later: ' ' }[state];
   return [
     ...wrapHanging(`${mark} ${TOOL_NAMES[tool]}: ${says}`, columns, 4).map((line) =>

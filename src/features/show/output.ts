@@ -171,7 +171,7 @@ export type ShownRun = OutputOf<typeof shownRun>;
 const argv = z.array(z.string());
 
 /** What one tool would say of a run, and how to ask it: from the coarse tool to the fine one. */
-const rung = z.strictObject({
+const profilerStep = z.strictObject({
   tool: z.enum(['trtexec', 'nsys', 'ncu']),
   state: z.enum(['done', 'next', 'later']),
   says: z.string(),
@@ -184,9 +184,9 @@ export const explainOutput = output('bench show --next --json', {
   label: z.string().nullable(),
   provenance,
   findings: z.array(z.string()),
-  next: rung.nullable(),
-  ladder: z.array(rung),
+  next: profilerStep.nullable(),
+  ladder: z.array(profilerStep),
 });
 
 export type ExplainOutput = OutputOf<typeof explainOutput>;
-export type Rung = ExplainOutput['ladder'][number];
+export type ProfilerStep = ExplainOutput['ladder'][number];

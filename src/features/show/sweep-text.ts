@@ -149,7 +149,7 @@ function trtexecTable(cells: readonly CellRow[], look: Look): string[] {
   );
   const share = commonShare(cells);
   if (share !== null) {
-    const text = `  really ${share}, in each of ${count(cells.filter(tells).length, 'cell')}`;
+    const text = `  really ${share}, in each of ${count(cells.filter(hasShare).length, 'cell')}`;
     table.push(style.dim(truncate(text, look.columns)));
   }
   if (streams > 1) table.push(...wrapWords(overlapNote(streams), look.columns).map(style.dim));
@@ -221,25 +221,25 @@ function flagsText({ flags, measured }: SweepCell): string {
 const QUANTIZED = ['fp8', 'int8', 'int4'];
 
 /** Only where it is in doubt: a quantized cell says how much of it is. */
-function tells({ precisionShare }: SweepCell): boolean {
+function hasShare({ precisionShare }: SweepCell): boolean {
   return precisionShare !== null && (QUANTIZED.includes(precisionShare.asked) || !precisionShare.isReal);
 }
 
 /** What all cells that tell say alike, and none of them in doubt; null where they differ. */
 function commonShare(cells: readonly SweepCell[]): string | null {
-  const telling = cells.filter(tells);
-  const texts = new Set(telling.map(({ precisionShare }) => shareText(precisionShare)));
+  const sharing = cells.filter(hasShare);
+  const texts = new Set(sharing.map(({ precisionShare }) => shareText(precisionShare)));
   const [text] = texts;
-  const isReal = telling.every(({ precisionShare }) => precisionShare?.isReal === true);
-  return telling.length > 1 && texts.size === 1 && isReal ? (text ?? null) : null;
+  const isReal = sharing.every(({ precisionShare }) => precisionShare?.isReal === true);
+  return sharing.length > 1 && texts.size === 1 && isReal ? (text ?? null) : null;
 }
 
 function shareColumns(cells: readonly SweepCell[], style: Style): Column<CellRow>[] {
-  if (!cells.some(tells) || commonShare(cells) !== null) return [];
+  if (!cells.some(hasShare) || commonShare(cells) !== null) return [];
   return [
     {
       header: 'really',
-      text: (row) => (tells(row) ? shareText(row.precisionShare) : ''),
+      text: (row) => (hasShare(row) ? shareText(row.precisionShare) : ''),
       style: ({ precisionShare }) => (precisionShare?.isReal === false ? style.bad : style.dim),
     },
   ];

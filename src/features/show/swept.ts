@@ -56,18 +56,18 @@ export function shownSweepOf(
 export function mappedCells(
   cells: readonly CellSummary[],
   runs: readonly CellRun[],
-  asked: MetricId | null,
+  requested: MetricId | null,
 ): readonly MappedCell[] {
-  if (asked === null) return cells;
+  if (requested === null) return cells;
   const measured = runs.filter(isMeasured);
   const byCell = Map.groupBy(measured, ({ cellKey }) => cellKey);
   const mapped = cells.flatMap(({ cell }) => {
-    const values = (byCell.get(cell.key) ?? []).flatMap((run) => run.values[asked] ?? []);
+    const values = (byCell.get(cell.key) ?? []).flatMap((run) => run.values[requested] ?? []);
     // A harness has its own numbers: where another one is asked for it says nothing.
-    return values.length === 0 && cell.harness !== undefined && cell.harness.metric !== asked
+    return values.length === 0 && cell.harness !== undefined && cell.harness.metric !== requested
       ? []
-      : [{ cell, metric: asked, value: median(values) }];
+      : [{ cell, metric: requested, value: median(values) }];
   });
   if (mapped.length > 0) return mapped;
-  throw new UsageError(`--metric ${printable(metricOf(asked).label)}: no cell of this sweep has it`);
+  throw new UsageError(`--metric ${printable(metricOf(requested).label)}: no cell of this sweep has it`);
 }

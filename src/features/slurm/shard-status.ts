@@ -84,9 +84,9 @@ export class ShardWatch {
     const arrays = submittedArrays(entries);
     const cancelled = cancelledShards(entries);
     const missing = this.plan.shards.filter(({ index }) => !this.done.has(index));
-    const asked = new Set(missing.flatMap(({ index }) => taskOf(arrays, index)?.array ?? []));
+    const arrayIds = new Set(missing.flatMap(({ index }) => taskOf(arrays, index)?.array ?? []));
     const isDone = (shard: number): boolean => this.done.has(shard);
-    const answer = await askSlurm(this.client, [...asked], isDone, (text) => this.note(text));
+    const answer = await askSlurm(this.client, [...arrayIds], isDone, (text) => this.note(text));
     // A shard that finished while Slurm was asked.
     await this.lookAtFolders();
     const nowMs = this.io.now().getTime();

@@ -55,24 +55,24 @@ function measuredSeries(
   newest: Provenance,
   options: TrendOptions,
 ): TrendOutput {
-  const { provenance: asked } = options;
-  const candidates = asked === undefined ? new Set([newest, ...PROVENANCES]) : [asked];
+  const { provenance: requested } = options;
+  const candidates = requested === undefined ? new Set([newest, ...PROVENANCES]) : [requested];
   for (const provenance of candidates) {
     const series = cells
       .map((cell) => seriesOf(db, cell, provenance, options))
       .filter(({ points }) => points.length > 0);
     if (series.length > 0) return { schemaVersion: 1, provenance, cells: series };
   }
-  throw new UsageError(`no ${asked === undefined ? '' : `${asked} `}run of these cells is stored`);
+  throw new UsageError(`no ${requested === undefined ? '' : `${requested} `}run of these cells is stored`);
 }
 
 function seriesOf(
   db: StoreDatabase,
   cell: KeyedCell,
   provenance: Provenance,
-  { metric: asked, branch, by, last, together }: TrendOptions,
+  { metric: requested, branch, by, last, together }: TrendOptions,
 ): TrendSeries {
-  const metric = gateMetric(metricNamed(db, asked), cell);
+  const metric = gateMetric(metricNamed(db, requested), cell);
   const measured = lastMeasuredRuns(db, cell.key, provenance, last * RUNS_PER_STEP, { branch });
   const valueOf = valueRule(measured, metric);
   const runs = measured.flatMap((run) => {

@@ -36,12 +36,12 @@ export function explainChange(
   isKnownReal = false,
 ): Explanation | null {
   const changes = valueChanges(sides.base, sides.head, sides.cudaGraph);
-  const asked = metric === null ? changes : changes.filter((change) => change.metric === metric);
-  const [first] = asked;
+  const metricChanges = metric === null ? changes : changes.filter((change) => change.metric === metric);
+  const [first] = metricChanges;
   if (first === undefined) return null;
-  const real = asked.filter((change) => change.isReal || isKnownReal);
+  const real = metricChanges.filter((change) => change.isReal || isKnownReal);
   const subject = subjectOf(metric === null ? real : real.slice(0, 1));
-  const doubtful = subject ?? subjectOf(asked.filter(({ isUnclear }) => isUnclear));
+  const doubtful = subject ?? subjectOf(metricChanges.filter(({ isUnclear }) => isUnclear));
   const causes =
     doubtful === null ? changedConditions(contextOf(sides, first)) : rankedCauses(contextOf(sides, doubtful));
   const explained = causes.length > 0 ? 'explained' : 'notExplained';

@@ -84,7 +84,7 @@ function changeTable(explained: WhyOutput, look: Look): string[] {
     { header: '95 % interval', text: ({ ciPercent }) => intervalText(ciPercent), align: right, dropRank: 2 },
     { header: 'base', text: ({ metric, base }) => valueText(metric, base), dropRank: 1 },
     { header: 'head', text: ({ metric, head }) => valueText(metric, head), dropRank: 1 },
-    { header: '', text: doubtText, dropRank: 3 },
+    { header: '', text: certaintyText, dropRank: 3 },
   ];
   const styled = columns.map((column) => ({ ...column, style: paint }));
   return renderTable(styled, explained.changes, look);
@@ -95,7 +95,7 @@ function valueText(metric: ExplainedMetric, value: number): string {
 }
 
 /** With a change that may be none: what would have been seen. */
-function doubtText({ isReal, isUnclear, leastPercent }: Change): string {
+function certaintyText({ isReal, isUnclear, leastPercent }: Change): string {
   if (isReal) return '';
   const hidden = formatNumber(leastPercent, 2);
   return `${isUnclear ? 'may be chance' : 'chance'}: only ${hidden} % would show`;

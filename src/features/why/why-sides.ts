@@ -89,8 +89,8 @@ export function unmeasuredReasons(db: StoreDatabase, { cell, sweepIds, runId }: 
 
 /** What is flagged on the runs that are looked at, each once: it may explain a change, or hide one. */
 function flagNotes(side: string, runs: readonly ExplainedRun[]): string[] {
-  const doubts = runs.flatMap(({ flags }) => flags.filter(({ effect }) => effect !== 'explained'));
-  const byFlag = Map.groupBy(doubts, ({ id }) => id);
+  const warnings = runs.flatMap(({ flags }) => flags.filter(({ effect }) => effect !== 'explained'));
+  const byFlag = Map.groupBy(warnings, ({ id }) => id);
   return [...byFlag.values()].map(
     (same) => `${side}, ${same.length} of ${runs.length} runs: ${same[0]?.evidence ?? ''}`,
   );

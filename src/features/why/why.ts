@@ -8,7 +8,7 @@ import type { WhyOutput } from './output.ts';
 import { whyText } from './text.ts';
 import type { StoreDatabase } from '../../store/file/open.ts';
 import { type CellPoint, resolvePoints } from '../../selection/cell-points.ts';
-import { breathe, type Io, printResult } from '../../cli/io.ts';
+import { yieldToEventLoop, type Io, printResult } from '../../cli/io.ts';
 import { isPath, withRunsOf } from '../../selection/runs-of-paths.ts';
 import { refuseSharedSweep } from '../../selection/sides.ts';
 import { unmeasuredReasons, whySides } from './why-sides.ts';
@@ -55,10 +55,10 @@ async function explain(
   if (base.cell.key === head.cell.key && base.runId === head.runId) {
     refuseSharedSweep({ base, head });
   }
-  await breathe(io);
+  await yieldToEventLoop(io);
   const points = [pointOf(base, paths?.[0]), pointOf(head, paths?.[1])] as const;
   const sides = whySides(db, ...points, paths === null);
-  await breathe(io);
+  await yieldToEventLoop(io);
   const explanation = explainChange(sides, metric ?? null);
   if (explanation === null) {
     for (const [side, at] of [['base', 0] as const, ['head', 1] as const]) {

@@ -69,17 +69,17 @@ const aiperfReport = z.object({
 type AiperfReport = z.infer<typeof aiperfReport>;
 
 /** At a given rate the throughput is what was asked for, and the latency tells. */
-export function judgedBy(asked: {
+export function judgedBy(requested: {
   readonly hasTokens: boolean;
   readonly isStreaming: boolean;
   readonly hasRate: boolean;
 }): MetricId {
-  if (asked.hasRate) return asked.isStreaming ? TTFT : REQUEST_LATENCY;
-  return asked.hasTokens ? OUTPUT_THROUGHPUT : REQUEST_THROUGHPUT;
+  if (requested.hasRate) return requested.isStreaming ? TTFT : REQUEST_LATENCY;
+  return requested.hasTokens ? OUTPUT_THROUGHPUT : REQUEST_THROUGHPUT;
 }
 
 export const HARNESS_NAME = 'aiperf';
-const DOUBT = 'is it a report of AIPerf 0.13?';
+const HINT = 'is it a report of AIPerf 0.13?';
 /** Endpoints that answer with tokens. */
 const TOKEN_ENDPOINTS = ['chat', 'completions'];
 
@@ -89,7 +89,7 @@ export function hasTokens(endpointType: string | undefined): boolean {
 
 /** The numbers of the report that a run left. */
 export function readAiperf(settings: AiperfSettings, files: HarnessFiles): HarnessResult {
-  const checked = readReport(aiperfReport, files, REPORT_NAME, DOUBT);
+  const checked = readReport(aiperfReport, files, REPORT_NAME, HINT);
   if (checked.kind === 'faulty') {
     const error = lastError(files.text('stdout.log') ?? '');
     return error === null ? checked : faulty(`${checked.problem}: ${error}`);
@@ -102,7 +102,7 @@ export function readAiperf(settings: AiperfSettings, files: HarnessFiles): Harne
     ...(isStreaming(settings) ? (['time_to_first_token', 'inter_token_latency'] as const) : []),
   ];
   const missing = wanted.find((name) => report[name] === undefined);
-  if (missing !== undefined) return faulty(`${REPORT_NAME}: no field ${missing}: ${DOUBT}`);
+  if (missing !== undefined) return faulty(`${REPORT_NAME}: no field ${missing}: ${HINT}`);
   const concurrency = concurrencyOf(settings);
   return {
     kind: 'read',
@@ -180,7 +180,7 @@ export function aiperfReports(text: string, fileName: string): StandaloneReport[
   const value = parsedJson(text);
   if (!isRecord(value) || !('aiperf_version' in value && 'benchmark_id' in value)) return [];
   const harness = { name: HARNESS_NAME, timer: 'wall', metric: REQUEST_THROUGHPUT } as const;
-  const checked = checkReport(aiperfReport, value, fileName, DOUBT);
+  const checked = checkReport(aiperfReport, value, fileName, HINT);
   if (checked.kind === 'faulty') return [{ ...NOTHING_STATED, harness, result: checked }];
   const report = checked.data;
   const flaw = flawOf(report);

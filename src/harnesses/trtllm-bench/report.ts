@@ -76,18 +76,18 @@ type TrtllmReport = z.infer<typeof trtllmReport>;
 type TrtllmStatistics = z.infer<typeof statistics>;
 
 export const HARNESS_NAME = 'trtllm-bench';
-const DOUBT = 'is it a report of trtllm-bench 1.2?';
+const HINT = 'is it a report of trtllm-bench 1.2?';
 /** Of `--warmup` where nobody states it. */
 const DEFAULT_WARM_UP = 2;
 
 /** The numbers of the report that a run left. */
 export function readTrtllm(settings: TrtllmSettings, files: HarnessFiles): HarnessResult {
-  const checked = readReport(trtllmReport, files, REPORT_NAME, DOUBT);
+  const checked = readReport(trtllmReport, files, REPORT_NAME, HINT);
   if (checked.kind === 'faulty') return checked;
   const isLatency = settings.mode === 'latency';
   const hasStreamed = checked.data.streaming_metrics !== undefined;
   if (!hasStreamed && (isLatency || isStreaming(settings))) {
-    return faulty(`${REPORT_NAME}: no field streaming_metrics: ${DOUBT}`);
+    return faulty(`${REPORT_NAME}: no field streaming_metrics: ${HINT}`);
   }
   const { concurrency, warmup } = settings;
   return {
@@ -148,7 +148,7 @@ export function trtllmReports(text: string, fileName: string): StandaloneReport[
   const value = parsedJson(text);
   if (!hasBlocks(value)) return [];
   const harness = { name: HARNESS_NAME, timer: 'wall', metric: OUTPUT_THROUGHPUT } as const;
-  const checked = checkReport(trtllmReport, value, fileName, DOUBT);
+  const checked = checkReport(trtllmReport, value, fileName, HINT);
   if (checked.kind === 'faulty') return [{ ...NOTHING_STATED, harness, result: checked }];
   const report = checked.data;
   return [

@@ -20,19 +20,19 @@ function cellOf({ cell }: Place): PageCell | undefined {
   return cell === null ? undefined : data.cells.find(({ key }) => key.startsWith(cell));
 }
 
-function showCell(place: Place, isAsked: boolean): void {
+function showCell(place: Place, isRequested: boolean): void {
   const view = byId('cell-view');
   if (view === null) return;
-  const asked = cellOf(place);
-  const cell = asked ?? data.cells[0];
-  if (place.cell !== null && asked === undefined) {
+  const requestedCell = cellOf(place);
+  const cell = requestedCell ?? data.cells[0];
+  if (place.cell !== null && requestedCell === undefined) {
     shown = null;
     view.replaceChildren(note(`No cell ${place.cell} is in this report; the table has all that are.`));
   } else if (cell !== undefined && hashOf(cell, place) !== shown) {
     shown = hashOf(cell, place);
     view.replaceChildren(...cellNodes(cell, place));
   }
-  if (isAsked && place.cell !== null) byId('cell')?.scrollIntoView();
+  if (isRequested && place.cell !== null) byId('cell')?.scrollIntoView();
 }
 
 function hashOf(cell: PageCell, { from, to }: Place): string {
@@ -65,8 +65,8 @@ function cellNodes(cell: PageCell, place: Place): HTMLElement[] {
   ];
 }
 
-function follow(isAsked: boolean): void {
-  showCell(readPlace(location.hash), isAsked);
+function follow(isRequested: boolean): void {
+  showCell(readPlace(location.hash), isRequested);
 }
 
 function openCell({ key }: PageCell): void {

@@ -64,7 +64,7 @@ export function assembleSides(
   cells: readonly KeyedCell[],
   base: ComparedSide,
   head: ComparedSide,
-  asked: MetricId | null,
+  requested: MetricId | null,
   across: Across,
   facts: Facts,
   metrics: ReadonlyMap<string, MetricId> = new Map(),
@@ -73,7 +73,7 @@ export function assembleSides(
   const headRuns = Map.groupBy(head.runs, ({ cellKey }) => cellKey);
   const provenance = provenanceProblem(base, head, across);
   return cells.map((cell) => {
-    const metric = metrics.get(cell.key) ?? gateMetric(asked, cell);
+    const metric = metrics.get(cell.key) ?? gateMetric(requested, cell);
     const ofBase = baseRuns.get(cell.key) ?? [];
     const ofHead = headRuns.get(cell.key) ?? [];
     const valueOf = valueRule([...ofBase, ...ofHead].filter(isTimed), metric);
@@ -109,7 +109,7 @@ export function assembleSides(
       base: a.values,
       head: b.values,
       betterIs: metricOf(metric).betterIs,
-      doubt: Math.hypot(a.doubt, b.doubt),
+      systematicError: Math.hypot(a.systematicError, b.systematicError),
       kind: noiseKindOf(cell),
     };
     const flagged = [...flagReasons(a.runs, b.runs), ...enqueueReasons(a.runs, b.runs)];
@@ -138,7 +138,7 @@ interface CellSide {
   /** Some runs were timed with the profiler attached. */
   readonly isProfiled: boolean;
   /** As a standard deviation in logarithms. */
-  readonly doubt: number;
+  readonly systematicError: number;
   readonly notes: readonly string[];
 }
 
@@ -151,7 +151,7 @@ function sideOf(
   facts: Facts,
 ): CellSide {
   const timed = runs.filter(isTimed);
-  const { kept, leftOut, doubt } = fitSide(timed, metric, facts.clockLevels.get(cell.key) ?? null);
+  const { kept, leftOut, systematicError } = fitSide(timed, metric, facts.clockLevels.get(cell.key) ?? null);
   const newest = kept.at(-1);
   const comparable = kept.filter((run) => newest !== undefined && belongTogether(run, newest, facts));
   const valued = comparable.filter((run) => valueOf(run) !== null);
@@ -166,7 +166,7 @@ function sideOf(
     build: buildOf(newest, facts),
     others: timed.map(({ outcome }) => outcome).filter(({ kind }) => kind !== 'measured'),
     isProfiled: runs.some(({ role }) => role === 'profile'),
-    doubt,
+    systematicError,
     notes: [...leftOut, ...(left === 0 ? [] : [`${left} runs with another build or environment left out`])],
   };
 }

@@ -1,5 +1,5 @@
 import type { CellComparison, CommonShift, Verdict } from '../../records/verdict.ts';
-import { believed } from '../../statistics/multiple-tests.ts';
+import { rejectedByBenjaminiHochberg } from '../../statistics/multiple-tests.ts';
 import { commonShift, isNearShift, sharesShift } from './common-shift.ts';
 import { callLimit, detectableErrors, varianceReserve } from '../detectable-effect.ts';
 import { meanLog, percentOfLog } from '../../statistics/logarithms.ts';
@@ -11,7 +11,7 @@ import { tQuantile, twoSidedP } from '../../statistics/student-t.ts';
 export interface TwoSides extends NoisySides {
   readonly cellKey: string;
   /** What no number of runs takes away from the error of the difference, as a standard deviation in logarithms. */
-  readonly doubt?: number;
+  readonly systematicError?: number;
   readonly betterIs: 'lower' | 'higher';
 }
 
@@ -111,14 +111,14 @@ interface Calls {
 }
 
 function evidenceOf(cell: TwoSides, noise: NoiseEstimate): Evidence {
-  const { base, head, doubt = 0, betterIs } = cell;
+  const { base, head, systematicError = 0, betterIs } = cell;
   const byRuns = noise.variance * perRun(cell);
   const change = meanLog(head) - meanLog(base);
   return {
     cell,
     cellKey: cell.cellKey,
     difference: betterIs === 'lower' ? change : -change,
-    error: Math.max(Math.sqrt(byRuns), doubt),
+    error: Math.max(Math.sqrt(byRuns), systematicError),
     degrees: noise.degrees,
     nights: 0,
     noise,
@@ -171,7 +171,7 @@ function isCallable({ cell, difference }: Evidence): boolean {
 /** Keys of the cells whose change is called. */
 function calledAmong(evidence: readonly Evidence[], q: number): ReadonlySet<string> {
   const tested = evidence.filter(isTestable);
-  const positions = believed(
+  const positions = rejectedByBenjaminiHochberg(
     tested.map((entry) =>
       // What is never called must not make room for others, however sure it is.
       isCallable(entry) ? twoSidedP(Math.abs(entry.difference) / entry.error, entry.degrees) : NEVER_SURE,
@@ -273,7 +273,7 @@ function moreRuns(entry: Evidence, mde: number, isSure: boolean, calls: Calls): 
   const own = cell.base.length + cell.head.length - 2;
   const variance = noise.variance * varianceReserve(noise.degrees);
   const isEnough = (runs: number): boolean => {
-    const error = Math.max(Math.sqrt((2 * variance) / runs), cell.doubt ?? 0);
+    const error = Math.max(Math.sqrt((2 * variance) / runs), cell.systematicError ?? 0);
     const degrees = noise.degrees + 2 * (runs - 1) - own;
     return detectableChange(Math.hypot(error, Math.sqrt(nights)), degrees, calls) <= wanted;
   };
@@ -306,7 +306,7 @@ function unclearReasons(
   else if (isSeen) reasons.push(tested > 1 ? 'notSureAmongMany' : 'notSureEnough');
   const isSettled = isSmall && percentOfLog(mde) <= COMPARISON.samePercent;
   if (more === null && !isSettled) {
-    reasons.push(nights > (cell.doubt ?? 0) ** 2 ? 'nightsDiffer' : 'runsInDoubt');
+    reasons.push(nights > (cell.systematicError ?? 0) ** 2 ? 'nightsDiffer' : 'runsInDoubt');
   }
   return [...reasons, `could hide a change of up to ${percentOfLog(mde).toFixed(1)} %`];
 }

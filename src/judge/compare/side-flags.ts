@@ -2,7 +2,7 @@ import type { CellRun } from '../../records/run.ts';
 import { median } from '../../statistics/median.ts';
 import type { MetricId } from '../../records/metric.ts';
 import { FLAG_LABELS, type RunFlag, type RunFlagId } from '../../records/run-flag.ts';
-import { clockOffLevel, doubtOf, leftOutFor } from '../run-trust.ts';
+import { clockOffLevel, systematicErrorOf, leftOutFor } from '../run-trust.ts';
 import { enqueueClass } from '../../trtexec/run-facts.ts';
 
 export type FlaggedRun = Pick<CellRun, 'flags' | 'smClockMhz'>;
@@ -26,8 +26,8 @@ export function fitSide<Run extends FlaggedRun & { readonly outcome: { readonly 
     if (flag !== null) leftOut.push(flag);
     else if (run.outcome.kind === 'measured') kept.push(run);
   }
-  const doubts = kept.map(({ flags }) => doubtOf(flags, metric));
-  return { kept, leftOut: leftOutTexts(leftOut, all.length), doubt: median(doubts) ?? 0 };
+  const systematicErrors = kept.map(({ flags }) => systematicErrorOf(flags, metric));
+  return { kept, leftOut: leftOutTexts(leftOut, all.length), systematicError: median(systematicErrors) ?? 0 };
 }
 
 /** One line for each kind of flag, with the evidence of the first run that has it. */

@@ -29,7 +29,7 @@ export function fitRuns(sweeps: readonly Sweep[], runs: readonly NightRun[], met
   };
   const bySweep = Map.groupBy(runs.filter(isFit), ({ sweepId }) => sweepId);
   const nights = sweeps.map(({ sweepId }) => bySweep.get(sweepId) ?? []);
-  return { byNight: atTheirClock(nights, leftOut).map(undoubted), leftOut };
+  return { byNight: atTheirClock(nights, leftOut).map(trustedRuns), leftOut };
 }
 
 function atTheirClock(
@@ -73,7 +73,7 @@ function neighborClocks(clocks: readonly (number | null)[], night: number): (num
 }
 
 /** Runs that are trusted less count only where there are no others that night. */
-function undoubted(latest: readonly NightRun[]): readonly NightRun[] {
+function trustedRuns(latest: readonly NightRun[]): readonly NightRun[] {
   if (latest.length === 1) return latest;
   const trusted = latest.filter(({ flags }) => flags.every(({ effect }) => effect !== 'widened'));
   return trusted.length === 0 ? latest : trusted;

@@ -22,8 +22,8 @@ async function git(cwd: string, args: readonly string[], timeoutMs = 0): Promise
  * @param timeoutMs after which there is no answer; 0: however long it takes
  */
 export async function readGitState(cwd: string, timeoutMs = 0): Promise<GitState> {
-  const asked = ['status', '--porcelain=v2', '--branch', '--untracked-files=no'];
-  const status = await git(cwd, asked, timeoutMs);
+  const args = ['status', '--porcelain=v2', '--branch', '--untracked-files=no'];
+  const status = await git(cwd, args, timeoutMs);
   if (status === null) return NO_GIT;
   const oid = /^# branch\.oid ([0-9a-f]+)$/m.exec(status)?.[1] ?? null;
   const head = /^# branch\.head (.*)$/m.exec(status)?.[1] ?? null;

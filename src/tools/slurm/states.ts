@@ -121,7 +121,7 @@ function concludeMissing(local: LocalShardState, scheduler: SchedulerState): Con
   if (!scheduler.controllerAnswers) return { state: 'running', reason: 'Slurm gives no answer' };
   if (local.isCancelled) return { state: 'cancelled', reason: '' };
   // A preempted task ends so before Slurm lists it again.
-  const mayComeBack = local.endedWith === ASKED_TO_END && !isWaitOver(local, scheduler);
+  const mayComeBack = local.endedWith === INTERRUPTED && !isWaitOver(local, scheduler);
   if (local.endedWith !== null && local.endedWith !== 0 && !mayComeBack) {
     return { state: 'failed', reason: failureText(null, local) };
   }
@@ -150,11 +150,11 @@ function failureText(row: TaskRow | null, { endedWith }: LocalShardState): strin
 }
 
 /** As after Ctrl-C: the signal that comes before a limit or a preemption. */
-const ASKED_TO_END = 130;
+const INTERRUPTED = 130;
 
 const CODE_TEXT: Readonly<Record<number, string>> = {
   3: 'exit code 3: the node lacks something',
-  [ASKED_TO_END]: 'exit code 130: asked to end',
+  [INTERRUPTED]: 'exit code 130: asked to end',
 };
 
 const SIGNALS: Readonly<Record<number, string>> = {

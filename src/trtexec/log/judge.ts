@@ -191,9 +191,9 @@ function differingOption(run: TrtexecRun, requested: RequestedOptions, buildOnly
     ['spin wait', requested.spinWait, options.spinWait],
     ['streams', requested.streams, options.streams],
   ] as const;
-  for (const [name, asked, used] of pairs) {
-    if (asked !== undefined && used !== null && asked !== used) {
-      return { reason: 'optionsDiffer', text: `asked for ${name}: ${asked}, the banner says ${used}` };
+  for (const [name, expected, used] of pairs) {
+    if (expected !== undefined && used !== null && expected !== used) {
+      return { reason: 'optionsDiffer', text: `asked for ${name}: ${expected}, the banner says ${used}` };
     }
   }
   return differingShape(run, requested);
@@ -226,12 +226,12 @@ function argumentOf(args: readonly string[], flag: string): string | null {
 
 function differingShape(run: TrtexecRun, requested: RequestedOptions): Difference | null {
   const used = Object.keys(run.options.shapes).length > 0 ? run.options.shapes : run.inputBindings;
-  for (const [input, asked] of Object.entries(requested.shapes ?? {})) {
+  for (const [input, expected] of Object.entries(requested.shapes ?? {})) {
     const actual = used[input];
-    if (actual !== undefined && actual.join('x') !== asked.join('x')) {
+    if (actual !== undefined && actual.join('x') !== expected.join('x')) {
       return {
         reason: 'optionsDiffer',
-        text: `asked for ${input}:${asked.join('x')}, it ran with ${actual.join('x')}`,
+        text: `asked for ${input}:${expected.join('x')}, it ran with ${actual.join('x')}`,
       };
     }
   }

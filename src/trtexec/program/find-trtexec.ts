@@ -13,7 +13,7 @@ const USUAL_PLACES = [
   '/workspace/tensorrt/bin/trtexec',
 ];
 
-interface Asked {
+interface TrtexecLookup {
   /** `--trtexec`. */
   readonly flag: string | undefined;
   /** `trtexec:` of the matrix, as an absolute path. */
@@ -26,7 +26,7 @@ interface Asked {
  * The trtexec to use: the one that was named, else `$TRTEXEC`, else the first on PATH, else a usual place.
  * @throws EnvironmentLackingError with every place that was looked at
  */
-export function findTrtexec({ flag, matrix, env, cwd }: Asked): string {
+export function findTrtexec({ flag, matrix, env, cwd }: TrtexecLookup): string {
   const named: [string, string | undefined | null][] = [
     ['--trtexec', flag],
     ['trtexec of the matrix', matrix],

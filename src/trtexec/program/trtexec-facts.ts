@@ -38,7 +38,7 @@ export type LibraryFacts =
     }
   | { readonly kind: 'unknown'; readonly why: string };
 
-interface Asked {
+interface TrtexecLookup {
   readonly flag: string | undefined;
   readonly matrix: string | null;
   readonly env: EnvironmentVariables;
@@ -54,31 +54,31 @@ export interface TrtexecFindings {
 }
 
 /** Where trtexec is, whether it runs, and which library it will load. No GPU is touched. */
-export async function trtexecFacts(asked: Asked): Promise<TrtexecFindings> {
+export async function trtexecFacts(lookup: TrtexecLookup): Promise<TrtexecFindings> {
   let path: string;
   try {
-    path = findTrtexec(asked);
+    path = findTrtexec(lookup);
   } catch (error) {
     if (!(error instanceof EnvironmentLackingError)) throw error;
     return { trtexec: { kind: 'missing', problem: error.message }, linkedCuda: null };
   }
   const [help, linked] = await Promise.all([
-    helpOf(path, asked),
-    ask('ldd', [path], { env: asked.env, timeoutMs: asked.timeoutMs }),
+    helpOf(path, lookup),
+    ask('ldd', [path], { env: lookup.env, timeoutMs: lookup.timeoutMs }),
   ]);
   const links = linked.kind === 'answered' ? linked.text : '';
   const isScript = linked.kind === 'refused' && /not a dynamic executable/.test(linked.problem);
   const version = help.kind === 'version' ? help.version : null;
   const library: LibraryFacts = isScript
     ? { kind: 'unknown', why: 'it is a script, or linked statically: what it loads shows in its log' }
-    : await libraryOf(path, links, version, asked);
+    : await libraryOf(path, links, version, lookup);
   const cuda = /libcudart\.so\.(\d+)/.exec(links)?.[1];
   return { trtexec: { kind: 'found', path, help, library }, linkedCuda: cuda === undefined ? null : Number(cuda) };
 }
 
 type Help = Extract<TrtexecFacts, { kind: 'found' }>['help'];
 
-async function helpOf(path: string, { env, signal, timeoutMs }: Asked): Promise<Help> {
+async function helpOf(path: string, { env, signal, timeoutMs }: TrtexecLookup): Promise<Help> {
   const program = { file: path, prefixArgs: [], env, shownAs: path, provenance: 'measured' as const, recordings: null };
   const inTime = AbortSignal.timeout(timeoutMs);
   try {
@@ -103,7 +103,7 @@ async function libraryOf(
   trtexec: string,
   links: string,
   version: TensorrtVersion | null,
-  asked: Asked,
+  lookup: TrtexecLookup,
 ): Promise<LibraryFacts> {
   const linked = /^\s*(libnvinfer\.so\S*) => (.+?)(?: \(0x[0-9a-f]+\))?$/m.exec(links);
   if (linked !== null) {
@@ -117,10 +117,10 @@ async function libraryOf(
     return { kind: 'unknown', why: 'which library it loads is not known: its version is not' };
   }
   const name = `libnvinfer.so.${version.major}`;
-  const folders = (asked.env['LD_LIBRARY_PATH'] ?? '').split(delimiter).filter(Boolean);
+  const folders = (lookup.env['LD_LIBRARY_PATH'] ?? '').split(delimiter).filter(Boolean);
   const onPath = folders.map((folder) => join(folder, name)).find(isThere);
   if (onPath !== undefined) return found(onPath);
-  const cache = await askLdconfig(asked);
+  const cache = await askLdconfig(lookup);
   if (cache === null) {
     return { kind: 'unknown', why: `${name} is not in LD_LIBRARY_PATH, and ldconfig gave no answer` };
   }
@@ -129,7 +129,7 @@ async function libraryOf(
 }
 
 /** Names and paths in the loader's cache; null when it cannot be asked. */
-async function askLdconfig({ env, timeoutMs }: Asked): Promise<[string, string][] | null> {
+async function askLdconfig({ env, timeoutMs }: TrtexecLookup): Promise<[string, string][] | null> {
   // It stands where only root has it on PATH.
   const path = [env['PATH'] ?? '', '/usr/sbin', '/sbin'].join(delimiter);
   const answer = await ask('ldconfig', ['-p'], { env: { ...env, PATH: path }, timeoutMs });

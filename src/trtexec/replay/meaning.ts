@@ -89,9 +89,9 @@ function sortedShapes(shapes = ''): string {
 }
 
 /** The fields in which two meanings differ, each in words: `cudaGraph: true instead of false`. */
-export function differences(asked: Meaning, recorded: Meaning): string[] {
+export function differences(requested: Meaning, recorded: Meaning): string[] {
   const other = new Map<string, unknown>(Object.entries(recorded));
-  return Object.entries(asked)
+  return Object.entries(requested)
     .filter(([field, value]) => JSON.stringify(value) !== JSON.stringify(other.get(field)))
     .map(([field]) => `${field}: ${shown(other.get(field))}`);
 }

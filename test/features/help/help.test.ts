@@ -123,8 +123,8 @@ describe('numbers', () => {
     ['latency', 'latencyMs'],
     ['H2D Latency', 'h2dMs'],
     ['throughput', 'throughputQps'],
-  ])('%s is %s', async (asked, id) => {
-    expect(await helpOn(...asked.split(' '))).toContain(`${id}: `);
+  ])('%s is %s', async (requested, id) => {
+    expect(await helpOn(...requested.split(' '))).toContain(`${id}: `);
   });
 });
 

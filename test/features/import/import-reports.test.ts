@@ -154,8 +154,8 @@ describe("the guide's Torch-TensorRT listings", () => {
     }
     const plain = await bench(['compare', 'trtexec', 'torch', '--json', '--db', store]);
     expect(JSON.parse(plain.stdout)).toMatchObject({ counts: { missing: 4, slower: 0, unclear: 0 }, otherMethods: 2 });
-    const asked = ['compare', 'trtexec', 'torch', '--across-methods', '--db', store];
-    const { across, cells } = JSON.parse((await bench([...asked, '--json'])).stdout);
+    const requested = ['compare', 'trtexec', 'torch', '--across-methods', '--db', store];
+    const { across, cells } = JSON.parse((await bench([...requested, '--json'])).stdout);
     expect(across.slice(0, 4)).toEqual([
       'harness: trtexec against torch-tensorrt',
       expect.stringMatching(/^timer: CUDA events against /),
@@ -173,7 +173,7 @@ describe("the guide's Torch-TensorRT listings", () => {
       ['latencyMs', '28.90', '31.11', '7.6', 'unclear'],
       ['latencyMs', '51.98', '54.18', '4.2', 'unclear'],
     ]);
-    const text = (await bench(asked)).stdout;
+    const text = (await bench(requested)).stdout;
     expect(text.indexOf('compared all the same: harness')).toBe(0);
   });
 

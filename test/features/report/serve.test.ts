@@ -46,14 +46,14 @@ describe('bench serve', () => {
 
   function ask(path: string, method = 'GET', host = `127.0.0.1:${port}`): Promise<Answer> {
     return new Promise((resolve, reject) => {
-      const asked = request({ host: '127.0.0.1', port, path, method, headers: { host } });
-      asked.on('error', reject);
-      asked.on('response', (response) => {
+      const requested = request({ host: '127.0.0.1', port, path, method, headers: { host } });
+      requested.on('error', reject);
+      requested.on('response', (response) => {
         let body = '';
         response.on('data', (chunk: Buffer) => (body += chunk.toString()));
         response.on('end', () => resolve({ status: response.statusCode ?? 0, headers: response.headers, body }));
       });
-      asked.end();
+      requested.end();
     });
   }
 

@@ -141,13 +141,13 @@ describe('night by night', () => {
   });
 
   test('answers to prefixes: the first telling of each place', () => {
-    const asked = [
+    const requested = [
       { night: 42, alarms: up(33, 20) },
       { night: 40, alarms: up(30) },
       { night: 19, alarms: up(10) },
       { night: 41, alarms: up(31) },
     ];
-    expect(firstTellings(history(), asked)).toEqual([
+    expect(firstTellings(history(), requested)).toEqual([
       { night: 40, index: 30, sign: 1 },
       { night: 42, index: 20, sign: 1 },
     ]);

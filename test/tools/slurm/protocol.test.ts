@@ -99,7 +99,7 @@ describe('a shard that is not done', () => {
     endedWith: null,
     lastSeenMs: 0,
   };
-  const asked: SchedulerState = {
+  const requested: SchedulerState = {
     row: null,
     isPast: false,
     controllerAnswers: true,
@@ -133,30 +133,30 @@ describe('a shard that is not done', () => {
     ['COMPLETED', { controllerAnswers: false }, 'running'],
     ['SOMETHING_NEW', {}, 'running'],
   ])('that Slurm calls %s (%j) is %s', (state, more, concluded) => {
-    expect(reconcileShard(own, { ...asked, ...more, row: row(state) }).state).toBe(concluded);
+    expect(reconcileShard(own, { ...requested, ...more, row: row(state) }).state).toBe(concluded);
   });
 
   test('failed with a code, by a signal, or because its log could not be written', () => {
     const reason = (more: Partial<TaskRow>): string =>
-      reconcileShard(own, { ...asked, row: row('FAILED', more) }).reason;
+      reconcileShard(own, { ...requested, row: row('FAILED', more) }).reason;
     expect(reason({ exitCode: 42 })).toBe('exit code 42');
     expect(reason({ exitCode: 0, signal: 9 })).toBe('ended by SIGKILL');
     expect(reason({ exitCode: 0, signal: 53 })).toBe('its log could not be written on the node');
   });
 
   test('that nobody knows is lost after a while, and only when the controller answers', () => {
-    expect(reconcileShard(own, asked).state).toBe('lost');
-    expect(reconcileShard(own, { ...asked, nowMs: 60_000 }).state).toBe('running');
-    expect(reconcileShard(own, { ...asked, controllerAnswers: false }).state).toBe('running');
-    expect(reconcileShard({ ...own, isCancelled: true }, asked).state).toBe('cancelled');
-    expect(reconcileShard({ ...own, endedWith: 3 }, asked).state).toBe('failed');
-    expect(reconcileShard({ ...own, endedWith: 3 }, { ...asked, nowMs: 60_000 }).state).toBe('failed');
+    expect(reconcileShard(own, requested).state).toBe('lost');
+    expect(reconcileShard(own, { ...requested, nowMs: 60_000 }).state).toBe('running');
+    expect(reconcileShard(own, { ...requested, controllerAnswers: false }).state).toBe('running');
+    expect(reconcileShard({ ...own, isCancelled: true }, requested).state).toBe('cancelled');
+    expect(reconcileShard({ ...own, endedWith: 3 }, requested).state).toBe('failed');
+    expect(reconcileShard({ ...own, endedWith: 3 }, { ...requested, nowMs: 60_000 }).state).toBe('failed');
   });
 
   test('that was asked to end may come back: a preempted task is not listed for a moment', () => {
     const reported = { ...own, endedWith: 130 };
-    expect(reconcileShard(reported, { ...asked, nowMs: 60_000 }).state).toBe('running');
-    expect(reconcileShard(reported, asked)).toEqual({ state: 'failed', reason: 'exit code 130: asked to end' });
+    expect(reconcileShard(reported, { ...requested, nowMs: 60_000 }).state).toBe('running');
+    expect(reconcileShard(reported, requested)).toEqual({ state: 'failed', reason: 'exit code 130: asked to end' });
   });
 });
 

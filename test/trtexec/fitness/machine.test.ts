@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 
-import { DEFAULT_FITNESS_LIMITS, NO_EXPORTS, NOBODY_WATCHED } from '../../../src/trtexec/run-facts.ts';
+import { DEFAULT_FITNESS_LIMITS, NO_EXPORTS, UNKNOWN_PROCESS } from '../../../src/trtexec/run-facts.ts';
 import type { RunTelemetry } from '../../../src/records/telemetry.ts';
 import { findFlags } from '../../../src/trtexec/fitness/find-flags.ts';
 import { judgeRun } from '../../../src/trtexec/log/judge.ts';
@@ -11,7 +11,7 @@ function judged(telemetry: Partial<RunTelemetry>, machine = {}) {
   const flags = findFlags(facts);
   const outcome = judgeRun({
     run: facts.log,
-    process: NOBODY_WATCHED,
+    process: UNKNOWN_PROCESS,
     exports: NO_EXPORTS,
     requested: {},
     limits: DEFAULT_FITNESS_LIMITS,

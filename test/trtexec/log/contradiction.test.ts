@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 
-import { DEFAULT_FITNESS_LIMITS, NO_EXPORTS, NOBODY_WATCHED } from '../../../src/trtexec/run-facts.ts';
+import { DEFAULT_FITNESS_LIMITS, NO_EXPORTS, UNKNOWN_PROCESS } from '../../../src/trtexec/run-facts.ts';
 import { judgeRun } from '../../../src/trtexec/log/judge.ts';
 import { parseTrtexecLog } from '../../../src/trtexec/log/trtexec-log.ts';
 import { readFixture } from '../../support/recordings.ts';
@@ -12,7 +12,7 @@ function judged(log: string) {
   const [run] = runs;
   if (run === undefined || runs.length !== 1) throw new Error('not one run');
   const limits = DEFAULT_FITNESS_LIMITS;
-  const outcome = judgeRun({ run, process: NOBODY_WATCHED, exports: NO_EXPORTS, requested: {}, limits, flags: [] });
+  const outcome = judgeRun({ run, process: UNKNOWN_PROCESS, exports: NO_EXPORTS, requested: {}, limits, flags: [] });
   return { outcome, measurement: run.measurement };
 }
 

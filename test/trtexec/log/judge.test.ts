@@ -5,7 +5,7 @@ import { describe, expect, test } from 'vitest';
 
 import { readRunFolder } from '../../../src/artefacts/read/read-run.ts';
 import { outcomeReason } from '../../../src/records/outcome.ts';
-import { DEFAULT_FITNESS_LIMITS, NO_EXPORTS, NOBODY_WATCHED } from '../../../src/trtexec/run-facts.ts';
+import { DEFAULT_FITNESS_LIMITS, NO_EXPORTS, UNKNOWN_PROCESS } from '../../../src/trtexec/run-facts.ts';
 import { type JudgedParts, judgeRun } from '../../../src/trtexec/log/judge.ts';
 import { H100 } from '../../support/h100.ts';
 import { FIXTURES, GUIDE, onlyRun } from '../../support/recordings.ts';
@@ -49,7 +49,7 @@ test('of a cell, a run that only built is none', async () => {
   const [read] = await readRunFolder(join(FIXTURES, 'formats/build-resnet-tiny'));
   if (read === undefined) throw new Error('no run');
   const { log } = read;
-  const parts = { run: log, process: NOBODY_WATCHED, exports: NO_EXPORTS, requested: {}, flags: [] };
+  const parts = { run: log, process: UNKNOWN_PROCESS, exports: NO_EXPORTS, requested: {}, flags: [] };
   const outcomeOf = (role: 'build' | 'timed') => judgeRun({ ...parts, limits: DEFAULT_FITNESS_LIMITS, role });
   expect([outcomeOf('build'), outcomeOf('timed')]).toMatchObject([
     { kind: 'built' },
@@ -64,7 +64,7 @@ const MARKER = 'TensorRT.trtexec [TensorRT v101300] [b1] # trtexec --onnx=a.onnx
 function judge(log: string, parts: Partial<JudgedParts> = {}): string {
   const outcome = judgeRun({
     run: onlyRun(log),
-    process: NOBODY_WATCHED,
+    process: UNKNOWN_PROCESS,
     exports: NO_EXPORTS,
     requested: {},
     limits: DEFAULT_FITNESS_LIMITS,
@@ -102,7 +102,7 @@ test('a build that failed without a word: exit 0, PASSED, 0 MiB', () => {
     `${P} [I] Engine built in 3.5 sec.`,
     `${P} [I] Skipped inference phase since --skipInference is added.`,
   );
-  const exited = { ...NOBODY_WATCHED, exitCode: 0 };
+  const exited = { ...UNKNOWN_PROCESS, exitCode: 0 };
   expect(judge(log, { process: exited })).toBe('failed:buildFailedSilently');
   const quiet = log.replace(`${P} [E] Error[2]: no tactic\n`, '');
   expect(judge(quiet, { process: exited })).toBe('unfit:engineEmpty');
@@ -155,7 +155,7 @@ test('errors in a run that passed are suspect, but not those about an unusable t
 
 test('who ended it: time limit, Ctrl-C, another process, a crash', () => {
   const log = `&&&& RUNNING ${MARKER}\n`;
-  const process = (facts: Partial<typeof NOBODY_WATCHED>) => ({ process: { ...NOBODY_WATCHED, ...facts } });
+  const process = (facts: Partial<typeof UNKNOWN_PROCESS>) => ({ process: { ...UNKNOWN_PROCESS, ...facts } });
   expect(judge(log, process({ timedOut: true, signal: 'SIGKILL' }))).toBe('failed:timeout');
   expect(judge(log, process({ cancelled: true, signal: 'SIGTERM' }))).toBe('failed:cancelled');
   expect(judge(log, process({ exitCode: 130 }))).toBe('failed:cancelled');
@@ -170,7 +170,7 @@ test('an accuracy threshold that was missed keeps the numbers (11.1)', () => {
     `${P} [E] Accuracy validation FAILED: one or more tensors exceeded the threshold.`,
     `&&&& FAILED ${MARKER}`,
   ].join('\n');
-  expect(judge(log, { process: { ...NOBODY_WATCHED, exitCode: 1 } })).toBe('unfit:suspectErrors');
+  expect(judge(log, { process: { ...UNKNOWN_PROCESS, exitCode: 1 } })).toBe('unfit:suspectErrors');
 });
 
 /** Recorded by bench itself on an H100; what each is stands in the README of the recordings. */
@@ -199,5 +199,5 @@ test('a missing plugin is found on a line without a prefix, too', () => {
     '[11/22/2026-12:29:57] [E] Failed to parse onnx file',
     `&&&& FAILED ${marker}`,
   ].join('\n');
-  expect(judge(log, { process: { ...NOBODY_WATCHED, exitCode: 1 } })).toBe('failed:operatorUnsupported');
+  expect(judge(log, { process: { ...UNKNOWN_PROCESS, exitCode: 1 } })).toBe('failed:operatorUnsupported');
 });

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 
-import { DEFAULT_FITNESS_LIMITS, NO_EXPORTS, NOBODY_WATCHED } from '../../../src/trtexec/run-facts.ts';
+import { DEFAULT_FITNESS_LIMITS, NO_EXPORTS, UNKNOWN_PROCESS } from '../../../src/trtexec/run-facts.ts';
 import type { TrtexecRun } from '../../../src/trtexec/log/parsed-log.ts';
 import { judgeRun } from '../../../src/trtexec/log/judge.ts';
 import { parseTrtexecLog } from '../../../src/trtexec/log/trtexec-log.ts';
@@ -14,7 +14,7 @@ const ENDLESS = readFixture('failures/endless-timeout/stdout.log.br').toString()
 function outcome(run: TrtexecRun): string {
   const { kind } = judgeRun({
     run,
-    process: NOBODY_WATCHED,
+    process: UNKNOWN_PROCESS,
     exports: NO_EXPORTS,
     requested: {},
     limits: DEFAULT_FITNESS_LIMITS,

@@ -54,9 +54,9 @@ describe('a command line by its meaning', () => {
   });
 
   test('differences are named with what was recorded', () => {
-    const asked = meaningOf([...RUN, '--useCudaGraph']);
+    const requested = meaningOf([...RUN, '--useCudaGraph']);
     const recorded = meaningOf([...RUN, '--noDataTransfers']);
-    expect(asked && recorded && differences(asked, recorded)).toEqual(['cudaGraph: false', 'dataTransfers: false']);
+    expect(requested && recorded && differences(requested, recorded)).toEqual(['cudaGraph: false', 'dataTransfers: false']);
   });
 });
 

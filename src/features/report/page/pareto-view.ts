@@ -30,8 +30,8 @@ function tallies({ precisions }: Pareto): Markup {
       const same = pairs - slower - faster;
       const isSame = same >= Math.max(slower, faster);
       const how = isSame ? 'as fast as' : isSlower ? 'slower than' : 'faster than';
-      const doubt = unclear === 0 ? '' : `; ${unclear} without a verdict: too few runs`;
-      return markup`<li class="${isSame ? 'same' : isSlower ? 'slower' : 'faster'}">${precision.toUpperCase()} is ${how} ${reference.toUpperCase()} in ${isSame ? same : Math.max(slower, faster)} of ${pairs} pairs: ${leastRatio.toFixed(2)} to ${mostRatio.toFixed(2)} times the throughput${doubt}</li>`;
+      const caveat = unclear === 0 ? '' : `; ${unclear} without a verdict: too few runs`;
+      return markup`<li class="${isSame ? 'same' : isSlower ? 'slower' : 'faster'}">${precision.toUpperCase()} is ${how} ${reference.toUpperCase()} in ${isSame ? same : Math.max(slower, faster)} of ${pairs} pairs: ${leastRatio.toFixed(2)} to ${mostRatio.toFixed(2)} times the throughput${caveat}</li>`;
     },
   )}</ul>`;
 }

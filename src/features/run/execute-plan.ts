@@ -48,7 +48,7 @@ export interface PreparedSweep {
 }
 
 /** Measures what a plan says, on each GPU at the same time, and shows what came of it. */
-export async function carryOut(
+export async function executePlan(
   store: OpenStore,
   prepared: PreparedSweep,
   options: SweepOptions,
