@@ -47,7 +47,9 @@ export function latencyOf(times: Times & { readonly min: number; readonly max: n
 }
 
 /** What was asked for, as parts of a cell; what nobody stated is none. */
-export function statedIdentity(requested: Readonly<Record<string, string | number | undefined>>): Record<string, string> {
+export function statedIdentity(
+  requested: Readonly<Record<string, string | number | undefined>>,
+): Record<string, string> {
   return Object.fromEntries(
     Object.entries(requested).flatMap(([name, value]) => (value === undefined ? [] : [[name, String(value)]])),
   );

@@ -48,7 +48,10 @@ export async function runSweep(
   }
 }
 
-async function executeRuns(workers: readonly [SweepContext, ...SweepContext[]], stored: StoredPlan): Promise<SweepCounts> {
+async function executeRuns(
+  workers: readonly [SweepContext, ...SweepContext[]],
+  stored: StoredPlan,
+): Promise<SweepCounts> {
   const [first] = workers;
   await openSweep(first, stored);
   await recoverSweep(first);

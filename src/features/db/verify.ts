@@ -59,7 +59,9 @@ async function lookAt(path: string, isQuick: boolean, ticker: Ticker, io: Io): P
       ? []
       : await verifyBlobs(opened, path, (runs) => ticker.report(`decoding: ${runs} runs`), io.signal);
     const values = isQuick ? [] : await verifyValues(opened.client, path, io.signal);
-    const rows = isQuick ? [] : await verifyChecksums(opened, path, (done) => ticker.report(`rows: ${done}`), io.signal);
+    const rows = isQuick
+      ? []
+      : await verifyChecksums(opened, path, (done) => ticker.report(`rows: ${done}`), io.signal);
     const inFolder = await verifyFolder(opened, path, isQuick, ticker, io);
     return { ...opened.counts(), found: [...file, ...values, ...rows, ...blobs, ...inFolder] };
   } finally {

@@ -69,7 +69,12 @@ function selectable(row: LayerWithKernels) {
   };
 }
 
-async function requestedCapture(name: string | undefined, file: string | null, options: KernelsOptions, io: Io): Promise<RequestedCapture> {
+async function requestedCapture(
+  name: string | undefined,
+  file: string | null,
+  options: KernelsOptions,
+  io: Io,
+): Promise<RequestedCapture> {
   if (name === undefined) {
     if (file !== null) return { file, label: null, engine: null };
     throw new UsageError('of what? bench layers CELL --kernels, or bench layers --kernels FILE.sqlite');

@@ -72,7 +72,12 @@ interface RequestedPairs extends MatrixPairs {
   readonly metricCommand: readonly string[];
 }
 
-async function requestedPairs(first: string, words: readonly string[], options: AccuracyOptions, io: Io): Promise<RequestedPairs> {
+async function requestedPairs(
+  first: string,
+  words: readonly string[],
+  options: AccuracyOptions,
+  io: Io,
+): Promise<RequestedPairs> {
   if (/\.ya?ml$/i.test(first)) {
     const matrix = readMatrix(first, io);
     const cells = filterCells(matrix, options.filter);

@@ -56,7 +56,10 @@ describe('a command line by its meaning', () => {
   test('differences are named with what was recorded', () => {
     const requested = meaningOf([...RUN, '--useCudaGraph']);
     const recorded = meaningOf([...RUN, '--noDataTransfers']);
-    expect(requested && recorded && differences(requested, recorded)).toEqual(['cudaGraph: false', 'dataTransfers: false']);
+    expect(requested && recorded && differences(requested, recorded)).toEqual([
+      'cudaGraph: false',
+      'dataTransfers: false',
+    ]);
   });
 });
 
