@@ -14,7 +14,6 @@ export const TTFT = customMetric('ttftMean', 'lower', 'ms');
 /** Whether tokens are sent as they come. */
 export const streamingSetting = orAxis(z.union([z.boolean(), z.enum(['on', 'off'])]));
 
-/** True where the settings ask for it. */
 export function isStreaming({ streaming }: { readonly streaming?: boolean | string | undefined }): boolean {
   return streaming === true || streaming === 'on';
 }

@@ -61,7 +61,6 @@ export function programOf(
   return [/[/\\]/.test(program) ? resolve(program) : program, ...args];
 }
 
-/** An option with its value; nothing where none is stated. */
 export function option(flag: string, value: string | number | undefined): string[] {
   return value === undefined ? [] : [flag, String(value)];
 }

@@ -21,7 +21,6 @@ export interface CellSamples {
   readonly night: number | null;
   /** Null when no run of that night kept its samples. */
   readonly histogram: SampleHistogram | null;
-  /** Runs whose samples cannot be read. */
   readonly unreadable: number;
 }
 

@@ -3,7 +3,6 @@ import { type LayerMatch, matchLayers } from './match-layers.ts';
 import { sumMs } from './summarize-layers.ts';
 import { compareTactics } from './tactic.ts';
 
-/** What became of the layers of a match. */
 export const LAYER_CHANGES = [
   'same',
   'unknown',

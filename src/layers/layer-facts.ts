@@ -9,7 +9,6 @@ const LAYER_KINDS = ['compute', 'reformat', 'cast', 'shape'] as const;
 
 export type LayerKind = (typeof LAYER_KINDS)[number];
 
-/** An engine layer as tables and differences see it. */
 export const layerFactsSchema = z.strictObject({
   index: count,
   name: z.string(),

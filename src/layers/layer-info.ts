@@ -47,7 +47,6 @@ export interface JoinedLayer {
   readonly origins: readonly string[];
 }
 
-/** By what layers are summed up. */
 export const LAYER_GROUPINGS = ['type', 'precision', 'block', 'scope', 'kind', 'node'] as const;
 
 export type LayerGrouping = (typeof LAYER_GROUPINGS)[number];
@@ -61,7 +60,6 @@ export interface ProfiledEngine {
   readonly sweepId: string | null;
   /** Of the cell that the profile was taken of; null for files, and for builds, which belong to no single cell. */
   readonly cellKey: string | null;
-  /** Label of that cell. */
   readonly cellLabel: string | null;
   readonly provenance: Provenance;
   readonly startedAt: string | null;

@@ -2,7 +2,6 @@ import type { EngineLayer } from './layer-info.ts';
 import { stableName } from './layer-name.ts';
 import { parseTactic } from './tactic.ts';
 
-/** What several builds of the same engine are made of. */
 export interface BuildKinds {
   /** Sorts of builds: those of one sort have the same layers with the same kernels. */
   readonly kinds: number;
@@ -30,7 +29,6 @@ function hasKernel({ tactic }: EngineLayer): boolean {
   return tactic !== null && tactic !== '';
 }
 
-/** How two builds of the same engine differ in what they are made of. */
 export interface KernelDifference {
   readonly layers: readonly [number, number];
   /** Layers of the same place with another kernel; null when the layers themselves are others. */

@@ -26,7 +26,6 @@ export class GpuLock {
     this.onNote = onNote;
   }
 
-  /** Waits until the GPU is free. */
   take(wait: LockWait): Promise<Lock> {
     return acquire(this.path, wait, {
       isShared: true,

@@ -31,7 +31,6 @@ const NOT_A_FIELD = /Field "([^"]+)" is not a valid field/;
 const INTERVAL_S = 1;
 const FIRST_LINE_MS = 10_000;
 
-/** One nvidia-smi that prints a line a second, for as long as it is wanted. */
 export interface GpuSampler {
   /** The names of the columns, as it printed them. */
   readonly header: string;

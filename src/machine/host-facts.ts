@@ -57,7 +57,6 @@ function textOf(path: string): string | null {
 
 export type HostState = Readonly<ReturnType<typeof hostState>>;
 
-/** How the machine around the GPU is just now. */
 export function hostState(env: EnvironmentVariables) {
   const platform: string = process.platform;
   return {

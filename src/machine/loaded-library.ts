@@ -22,7 +22,6 @@ export class LoadedLibrary {
     return this.found;
   }
 
-  /** To be called when a process has started. */
   watch(pid: number): void {
     if (this.found !== null) return;
     this.timers = LOOK_AFTER_MS.map((ms) => setTimeout(() => this.look(pid), ms).unref());

@@ -60,7 +60,6 @@ function chosenGpus(machines: Machines): LockableGpu[] | null {
     : null;
 }
 
-/** The GPUs that the processes of a plan will use. */
 async function gpusOf(plan: Plan, io: Io): Promise<LockableGpu[]> {
   const report = await reportOf(io);
   if (typeof report === 'string') {
@@ -81,7 +80,6 @@ async function gpusOf(plan: Plan, io: Io): Promise<LockableGpu[]> {
   return [...new Map(found.map((gpu) => [gpu.gpuUuid, gpu])).values()];
 }
 
-/** Numbers of the devices as CUDA counts them. */
 function devicesOf({ builds, runs }: Plan): number[] {
   return [...new Set([...builds, ...runs].map(({ args }) => numberOfDevice(args) ?? 0))];
 }

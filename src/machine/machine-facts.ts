@@ -5,10 +5,8 @@ import type { HostState } from './host-facts.ts';
 import type { PythonFacts } from './machine-tools.ts';
 import type { GpuState } from '../tools/nvidia-smi/gpu-report.ts';
 
-/** What the checks read of a GPU. */
 export interface GpuFacts extends Omit<GpuState, 'busId' | 'clocks' | 'memoryTotalMib' | 'vbios'> {
   readonly clocks: Pick<GpuState['clocks'], 'smMhz' | 'maxSmMhz'>;
-  /** NUMA node that it hangs on. */
   readonly numaNode: number | null;
   /** The bench that holds its clocks now: `locked 1590 MHz by process 12`. */
   readonly clockLock: string | null;

@@ -1,21 +1,48 @@
 import { printable } from './printable.ts';
 
-const PLAIN = /^[\w@%+=:,./~^-]+$/;
+const PLAIN = /^[\w@%+=:,./^-][\w@%+=:,./~^-]*$/;
 
 /**
- * One argument as a POSIX shell reads it back. What a terminal would act on is written in bash's `$'…'`, so that
- * none of it is printed raw.
+ * One argument for any POSIX shell: line ends stay as they are, any other character that a terminal would act on is
+ * made by `printf`. A script with it can be read and printed without harm.
  */
-export function shellQuote(argument: string): string {
-  if (PLAIN.test(argument)) return argument;
-  if (printable(argument) === argument) return `'${argument.replaceAll("'", String.raw`'\''`)}'`;
-  return `$'${Array.from(argument, escapeCharacter).join('')}'`;
+export function scriptQuote(text: string): string {
+  if (PLAIN.test(text)) return text;
+  if (text === '') return "''";
+  return parts(text)
+    .map((part) => (isSafe(part) ? `'${part.replaceAll("'", String.raw`'\''`)}'` : `"$(printf '${octal(part)}')"`))
+    .join('');
 }
 
-function escapeCharacter(character: string): string {
-  if (character === '\\' || character === "'") return `\\${character}`;
-  if (printable(character) === character) return character;
-  return [...Buffer.from(character)].map((byte) => `\\x${byte.toString(16).padStart(2, '0')}`).join('');
+/** The same on one line: an argument with line ends is written in bash's `$'…'`. */
+export function shellQuote(argument: string): string {
+  if (!argument.includes('\n')) return scriptQuote(argument);
+  const escaped = Array.from(argument, (character) => {
+    if (character === '\\' || character === "'") return `\\${character}`;
+    if (printable(character) === character) return character;
+    return [...Buffer.from(character)].map((byte) => `\\x${byte.toString(16).padStart(2, '0')}`).join('');
+  });
+  return `$'${escaped.join('')}'`;
+}
+
+/** Text in turns of what may be shown and what may not. */
+function parts(text: string): string[] {
+  const found: string[] = [];
+  for (const character of text) {
+    const last = found.at(-1);
+    if (last !== undefined && isSafe(last) === isSafe(character)) {
+      found[found.length - 1] = last + character;
+    } else found.push(character);
+  }
+  return found;
+}
+
+function isSafe(text: string): boolean {
+  return text.split('\n').every((line) => printable(line) === line);
+}
+
+function octal(text: string): string {
+  return [...Buffer.from(text)].map((byte) => `\\${byte.toString(8).padStart(3, '0')}`).join('');
 }
 
 /** A command line that can be copied into a shell. It is for people: nothing here is ever given to one. */
@@ -30,4 +57,9 @@ export function envText(env: Readonly<Record<string, string | null>>): string {
   const gone = entries.flatMap(([name, value]) => (value === null ? ['-u', name] : []));
   if (gone.length > 0) return `env ${[...gone, ...set].join(' ')} `;
   return set.map((each) => `${each} `).join('');
+}
+
+/** A variable of a script with a value of its own; what is set from outside stays. */
+export function defaultOf(variable: string, value: string): string {
+  return `[ -n "\${${variable}-}" ] || ${variable}=${scriptQuote(value)}`;
 }

@@ -20,7 +20,6 @@ export function missingLibrary(evidence: readonly Evidence[]): string | null {
   return null;
 }
 
-/** Which one, and what to do. */
 export function missingLibraryText(name: string): string {
   return `${name} could not be loaded: put its folder on LD_LIBRARY_PATH; \`bench doctor\` looks for it and prints the line`;
 }

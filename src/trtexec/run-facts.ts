@@ -62,7 +62,6 @@ export interface ExportProblem {
   readonly problem: string;
 }
 
-/** The files that a run left beside its log. */
 export interface RunExports {
   readonly times: QueryTimes | null;
   readonly profile: LayerProfile | null;

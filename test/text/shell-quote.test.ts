@@ -4,7 +4,7 @@ import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
 
 import { printable } from '../../src/text/printable.ts';
-import { shellLine, shellQuote } from '../../src/text/shell-quote.ts';
+import { scriptQuote, shellLine, shellQuote } from '../../src/text/shell-quote.ts';
 
 test.each([
   ['--shapes=input:8x3x224x224', '--shapes=input:8x3x224x224'],
@@ -12,9 +12,11 @@ test.each([
   ["it's", String.raw`'it'\''s'`],
   ['$(id); `id`', "'$(id); `id`'"],
   ['', "''"],
-  ['right\u202eleft', String.raw`$'right\xe2\x80\xaeleft'`],
+  ['~', "'~'"],
+  ['HEAD~1', 'HEAD~1'],
+  ['right\u202eleft', String.raw`'right'"$(printf '\342\200\256')"'left'`],
   ['a\nb\u001b[31m', String.raw`$'a\x0ab\x1b[31m'`],
-])('%j as %s', (argument, expected) => {
+])('%j on one line as %s', (argument, expected) => {
   expect(shellQuote(argument)).toBe(expected);
 });
 
@@ -27,6 +29,37 @@ test('bash reads back exactly what was meant, and nothing raw is printed', () =>
       const line = shellLine(list);
       expect(printable(line)).toBe(line);
       const out = execFileSync('bash', ['--norc', '-c', `printf '%s\\0' ${line}`], {
+        env: { LC_ALL: 'C.UTF-8', PATH: process.env['PATH'] },
+      });
+      expect(out.toString().split('\0').slice(0, -1)).toEqual(list);
+    }),
+    { numRuns: 60 },
+  );
+});
+
+test.each([
+  ['--shapes=input:8x3x224x224', '--shapes=input:8x3x224x224'],
+  ['two words', `'two words'`],
+  ["it's", String.raw`'it'\''s'`],
+  ['$(id); `id`', "'$(id); `id`'"],
+  ['~', "'~'"],
+  ['', "''"],
+  ['a\nb', "'a\nb'"],
+  ['a\u001b[31m', String.raw`'a'"$(printf '\033')"'[31m'`],
+])('%j in a script as %s', (argument, expected) => {
+  expect(scriptQuote(argument)).toBe(expected);
+});
+
+test.each(['sh', 'bash'])('%s reads back exactly what was meant, and nothing raw is in it', (shell) => {
+  const argument = fc
+    .string({ unit: 'binary', maxLength: 30 })
+    .filter((text) => !text.includes('\0') && text.isWellFormed());
+  fc.assert(
+    fc.property(fc.array(argument, { minLength: 1, maxLength: 4 }), (list) => {
+      const line = list.map(scriptQuote).join(' ');
+      for (const part of line.split('\n')) expect(printable(part)).toBe(part);
+      const norc = shell === 'bash' ? ['--norc'] : [];
+      const out = execFileSync(shell, [...norc, '-c', `printf '%s\\0' ${line}`], {
         env: { LC_ALL: 'C.UTF-8', PATH: process.env['PATH'] },
       });
       expect(out.toString().split('\0').slice(0, -1)).toEqual(list);

@@ -1,5 +1,5 @@
 import { printable } from '../../text/printable.ts';
-import { defaultOf, shQuote } from '../../text/sh-quote.ts';
+import { defaultOf, scriptQuote } from '../../text/shell-quote.ts';
 import { BASE_FILE, calibrationFile, VARIANT_FILE } from '../../tools/modelopt/conversion-args.ts';
 import type { ReproConversion, Reproduction } from './reproduction.ts';
 
@@ -13,7 +13,7 @@ export function conversionLines({ conversion, model }: Reproduction): string[] {
     record === null
       ? []
       : [
-          `if [ "$(sha256 <"$VARIANT")" != ${shQuote(record.sha256)} ]; then`,
+          `if [ "$(sha256 <"$VARIANT")" != ${scriptQuote(record.sha256)} ]; then`,
           "  say 'note: this variant has other bytes than the one that was measured'",
           'fi',
         ];
@@ -32,13 +32,13 @@ export function conversionLines({ conversion, model }: Reproduction): string[] {
     `  mkdir -p ${FOLDER}`,
     `  cp -- "$MODEL" ${FOLDER}/${BASE_FILE}`,
     ...(model?.external ?? []).flatMap((name) => [
-      `  mkdir -p "$(dirname -- ${shQuote(`${FOLDER}/${name}`)})"`,
-      `  cp -- "$(dirname -- "$MODEL")"/${shQuote(name)} ${shQuote(`${FOLDER}/${name}`)}`,
+      `  mkdir -p "$(dirname -- ${scriptQuote(`${FOLDER}/${name}`)})"`,
+      `  cp -- "$(dirname -- "$MODEL")"/${scriptQuote(name)} ${scriptQuote(`${FOLDER}/${name}`)}`,
     ]),
     ...calibrationLines(conversion).map((line) => `  ${line}`),
     '  (',
     `    cd ${FOLDER}`,
-    `    "$PYTHON" ${args.map(shQuote).join(' ')}`,
+    `    "$PYTHON" ${args.map(scriptQuote).join(' ')}`,
     '  )',
     'fi',
     ...check,
@@ -54,11 +54,11 @@ function pythonLines({ record }: ReproConversion): string[] {
     '  /*) ;;',
     '  */*) PYTHON=$PWD/$PYTHON ;;',
     'esac',
-    `modelopt=$("$PYTHON" -c 'import importlib.metadata as m; print(m.version("nvidia-modelopt"))' 2>/dev/null) || die 3 ${shQuote(`this Python has no ModelOpt: pip install 'nvidia-modelopt[onnx]${version === null ? '' : `==${printable(version)}`}', or name another one, PYTHON=/path/to/python`)}`,
+    `modelopt=$("$PYTHON" -c 'import importlib.metadata as m; print(m.version("nvidia-modelopt"))' 2>/dev/null) || die 3 ${scriptQuote(`this Python has no ModelOpt: pip install 'nvidia-modelopt[onnx]${version === null ? '' : `==${printable(version)}`}', or name another one, PYTHON=/path/to/python`)}`,
     ...(version === null
       ? []
       : [
-          `[ "$modelopt" = ${shQuote(version)} ] || say ${shQuote(`note: another ModelOpt than ${printable(version)}, which made the measured variant`)}`,
+          `[ "$modelopt" = ${scriptQuote(version)} ] || say ${scriptQuote(`note: another ModelOpt than ${printable(version)}, which made the measured variant`)}`,
         ]),
   ];
 }
@@ -71,13 +71,13 @@ function calibrationLines({ calibration, drawn, record }: ReproConversion): stri
     sha256 === null
       ? []
       : [
-          `[ "$(sha256 <${target})" = ${shQuote(sha256)} ] || say 'note: other calibration data than those of the measured variant'`,
+          `[ "$(sha256 <${target})" = ${scriptQuote(sha256)} ] || say 'note: other calibration data than those of the measured variant'`,
         ];
   if (calibration.kind === 'random' && drawn !== null) {
     const inputs = JSON.stringify(drawn);
     const { samples, seed } = calibration;
     return [
-      `"$PYTHON" - ${seed} ${samples} ${shQuote(inputs)} ${target} <<'END_OF_PYTHON'\n${DRAW_CALIBRATION}END_OF_PYTHON`,
+      `"$PYTHON" - ${seed} ${samples} ${scriptQuote(inputs)} ${target} <<'END_OF_PYTHON'\n${DRAW_CALIBRATION}END_OF_PYTHON`,
       ...check,
     ];
   }
@@ -87,7 +87,7 @@ function calibrationLines({ calibration, drawn, record }: ReproConversion): stri
       : 'the calibration data were drawn for the inputs of the model, which was not there when this script was written';
   return [
     ...(calibration.kind === 'file' ? [defaultOf('CALIBRATION', calibration.path)] : []),
-    `[ -r "\${CALIBRATION-}" ] || die 2 ${shQuote(`${why}: name them, CALIBRATION=/path/to/${calibrationFile(calibration)}`)}`,
+    `[ -r "\${CALIBRATION-}" ] || die 2 ${scriptQuote(`${why}: name them, CALIBRATION=/path/to/${calibrationFile(calibration)}`)}`,
     `cp -- "$CALIBRATION" ${target}`,
     ...check,
   ];

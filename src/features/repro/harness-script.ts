@@ -9,7 +9,7 @@ import {
   settingLines,
   titleLines,
 } from './script.ts';
-import { defaultOf, shQuote } from '../../text/sh-quote.ts';
+import { defaultOf, scriptQuote } from '../../text/shell-quote.ts';
 
 const RUN_FOLDER = 'repro-run';
 /** A variable that no matrix is likely to set. */
@@ -22,12 +22,12 @@ export function harnessScript(repro: Reproduction, start: ReproStart): string {
   const inner = [
     ...withheld.map(
       (name) =>
-        `[ "\${${name}+set}" = set ] || say ${shQuote(`note: the matrix sets ${name}; its value is not written here`)}`,
+        `[ "\${${name}+set}" = set ] || say ${scriptQuote(`note: the matrix sets ${name}; its value is not written here`)}`,
     ),
     ...settingLines({ ...env, ...repro.axisEnv }),
     `BENCH_RUN_FOLDER=$${FOLDER}`,
     'export BENCH_RUN_FOLDER',
-    `command -v ${shQuote(program)} >/dev/null 2>&1 || die 3 ${shQuote(`${program}: no such program here`)}`,
+    `command -v ${scriptQuote(program)} >/dev/null 2>&1 || die 3 ${scriptQuote(`${program}: no such program here`)}`,
     ...argumentLines(argv.map(quoted)),
   ];
   return scriptText([
@@ -56,6 +56,6 @@ export function harnessScript(repro: Reproduction, start: ReproStart): string {
 /** The folder of the run, wherever it stands in an argument, is that of this run. */
 function quoted(argument: string): string {
   const parts = argument.split(PLACEHOLDERS.runFolder);
-  if (parts.length === 1) return shQuote(argument);
-  return parts.map((part) => (part === '' ? '' : shQuote(part))).join(`"$${FOLDER}"`);
+  if (parts.length === 1) return scriptQuote(argument);
+  return parts.map((part) => (part === '' ? '' : scriptQuote(part))).join(`"$${FOLDER}"`);
 }

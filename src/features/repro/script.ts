@@ -2,7 +2,7 @@ import { lockOf } from '../../machine/requests.ts';
 import { printable } from '../../text/printable.ts';
 import type { ReproCommand, ReproFile, Reproduction } from './reproduction.ts';
 import { conversionLines } from './conversion-script.ts';
-import { defaultOf, shQuote } from '../../text/sh-quote.ts';
+import { defaultOf, scriptQuote } from '../../text/shell-quote.ts';
 
 /** Variables of the script by what they name; each can be set from outside. */
 const VARIABLES: Readonly<Record<ReproFile, string>> = {
@@ -95,7 +95,7 @@ function variableLines({ build, conversion, run, model }: Reproduction): string[
 function programLines({ trtexec }: Reproduction): string[] {
   if (trtexec === null || trtexec.sha256 === null) return [];
   return [
-    `if [ "$(sha256 <"$(command -v "$TRTEXEC")")" != ${shQuote(trtexec.sha256)} ]; then`,
+    `if [ "$(sha256 <"$(command -v "$TRTEXEC")")" != ${scriptQuote(trtexec.sha256)} ]; then`,
     "  say 'note: this trtexec has other bytes than the one that was measured'",
     'fi',
   ];
@@ -104,9 +104,9 @@ function programLines({ trtexec }: Reproduction): string[] {
 export function environmentLines({ env }: Reproduction): string[] {
   return Object.entries(env).flatMap(([name, value]) => [
     `if [ "\${${name}+set}" = set ]; then`,
-    `  [ "$${name}" = ${shQuote(value)} ] || say ${shQuote(`note: ${name} is set to something else here, and stays`)}`,
+    `  [ "$${name}" = ${scriptQuote(value)} ] || say ${scriptQuote(`note: ${name} is set to something else here, and stays`)}`,
     'else',
-    `  ${name}=${shQuote(value)}`,
+    `  ${name}=${scriptQuote(value)}`,
     `  export ${name}`,
     'fi',
   ]);
@@ -114,12 +114,12 @@ export function environmentLines({ env }: Reproduction): string[] {
 
 function inputLines({ inputs }: Reproduction): string[] {
   return inputs.flatMap(({ path, sha256 }) => {
-    const file = shQuote(path);
-    const missing = shQuote(`${printable(path)}: no such input, or it cannot be read`);
+    const file = scriptQuote(path);
+    const missing = scriptQuote(`${printable(path)}: no such input, or it cannot be read`);
     const readable = `[ -r ${file} ] || die 2 ${missing}`;
     if (sha256 === null) return [readable];
-    const other = shQuote(`${printable(path)}: not the input that was measured (other SHA-256)`);
-    return [readable, `[ "$(sha256 <${file})" = ${shQuote(sha256)} ] || die 2 ${other}`];
+    const other = scriptQuote(`${printable(path)}: not the input that was measured (other SHA-256)`);
+    return [readable, `[ "$(sha256 <${file})" = ${scriptQuote(sha256)} ] || die 2 ${other}`];
   });
 }
 
@@ -134,13 +134,13 @@ function modelLines({ build, conversion, model, run }: Reproduction): string[] {
   }
   const externalData = (external ?? []).flatMap((name) => [
     // As bench hashes a model: the file, then each name between zero bytes with its data.
-    `  printf '\\0%s\\0' ${shQuote(name)}`,
-    `  cat <"$(dirname -- "$MODEL")"/${shQuote(name)}`,
+    `  printf '\\0%s\\0' ${scriptQuote(name)}`,
+    `  cat <"$(dirname -- "$MODEL")"/${scriptQuote(name)}`,
   ]);
   const hint = external === null ? ' (if it has external data, its hash cannot be checked here)' : '';
   return [
     readable,
-    `wanted_sha256=${shQuote(sha256)}`,
+    `wanted_sha256=${scriptQuote(sha256)}`,
     'model_sha256=$({',
     '  cat <"$MODEL"',
     ...externalData,
@@ -157,11 +157,11 @@ export function clockLines(policy: string | null): string[] {
   if (lock === null) {
     const why = policy === null ? 'nobody knows how they were' : 'they floated in the run';
     return [
-      `[ "\${LOCK_CLOCKS:-0}" != 1 ] || die 2 ${shQuote(`LOCK_CLOCKS: the clocks cannot be locked as they were, ${why}`)}`,
+      `[ "\${LOCK_CLOCKS:-0}" != 1 ] || die 2 ${scriptQuote(`LOCK_CLOCKS: the clocks cannot be locked as they were, ${why}`)}`,
     ];
   }
   const bounds = clockBounds(lock);
-  if (bounds === null) return [`say ${shQuote(`note: clocks were ${printable(lock)}`)}`];
+  if (bounds === null) return [`say ${scriptQuote(`note: clocks were ${printable(lock)}`)}`];
   return [
     'if [ "${LOCK_CLOCKS:-0}" = 1 ]; then',
     '  GPU=${GPU:-0}',
@@ -177,7 +177,7 @@ export function clockLines(policy: string | null): string[] {
     '    *) die 3 "LOCK_CLOCKS: $locked" ;;',
     '  esac',
     'else',
-    `  say ${shQuote(`note: the clocks were ${printable(lock)}: LOCK_CLOCKS=1 locks them so`)}`,
+    `  say ${scriptQuote(`note: the clocks were ${printable(lock)}: LOCK_CLOCKS=1 locks them so`)}`,
     'fi',
   ];
 }
@@ -199,7 +199,7 @@ function buildLines(repro: Reproduction): string[] {
   if (engine.sha256 === null || role === 'build') return unlessSkipped(lines, repro);
   return [
     ...unlessSkipped(lines, repro),
-    `if [ "$(sha256 <"$ENGINE")" != ${shQuote(engine.sha256)} ]; then`,
+    `if [ "$(sha256 <"$ENGINE")" != ${scriptQuote(engine.sha256)} ]; then`,
     "  say 'note: not the very engine that was measured: kernels may differ by the luck of the build'",
     'fi',
   ];
@@ -216,7 +216,7 @@ function runLines(run: ReproCommand, { axisEnv, engine }: Reproduction): string[
     engine.isGiven && engine.sha256 !== null
       ? [
           `[ -r "$ENGINE" ] || die 2 'no such engine, or it cannot be read: name it, ENGINE=/path/to/engine.plan'`,
-          `[ "$(sha256 <"$ENGINE")" = ${shQuote(engine.sha256)} ] || [ "\${ANY_MODEL:-0}" = 1 ] || die 2 'not the engine that was measured (other SHA-256); ANY_MODEL=1 takes it'`,
+          `[ "$(sha256 <"$ENGINE")" = ${scriptQuote(engine.sha256)} ] || [ "\${ANY_MODEL:-0}" = 1 ] || die 2 'not the engine that was measured (other SHA-256); ANY_MODEL=1 takes it'`,
         ]
       : [];
   return [...given, ...settingLines(axisEnv), ...commandLines(run)];
@@ -225,14 +225,16 @@ function runLines(run: ReproCommand, { axisEnv, engine }: Reproduction): string[
 /** What the matrix sets counts, whatever is set outside. */
 export function settingLines(variables: Readonly<Record<string, string | null>>): string[] {
   return Object.entries(variables).flatMap(([name, value]) =>
-    value === null ? [`unset ${name}`] : [`${name}=${shQuote(value)}`, `export ${name}`],
+    value === null ? [`unset ${name}`] : [`${name}=${scriptQuote(value)}`, `export ${name}`],
   );
 }
 
 function commandLines({ words }: ReproCommand): string[] {
   return argumentLines(
     words.map((word) =>
-      word.kind === 'text' ? shQuote(word.text) : `${shQuote(word.head).replace(/^''$/, '')}"$${VARIABLES[word.file]}"`,
+      word.kind === 'text'
+        ? scriptQuote(word.text)
+        : `${scriptQuote(word.head).replace(/^''$/, '')}"$${VARIABLES[word.file]}"`,
     ),
   );
 }

@@ -80,14 +80,12 @@ export function judgedBy(requested: {
 
 export const HARNESS_NAME = 'aiperf';
 const HINT = 'is it a report of AIPerf 0.13?';
-/** Endpoints that answer with tokens. */
 const TOKEN_ENDPOINTS = ['chat', 'completions'];
 
 export function hasTokens(endpointType: string | undefined): boolean {
   return TOKEN_ENDPOINTS.includes(endpointType ?? 'chat');
 }
 
-/** The numbers of the report that a run left. */
 export function readAiperf(settings: AiperfSettings, files: HarnessFiles): HarnessResult {
   const checked = readReport(aiperfReport, files, REPORT_NAME, HINT);
   if (checked.kind === 'faulty') {
@@ -127,7 +125,6 @@ function flawOf(report: AiperfReport): string | null {
   return report.is_complete === false ? 'not complete: some records are missing' : null;
 }
 
-/** What of a report becomes metrics. */
 function readingOf(report: AiperfReport, how: Pick<Method, 'inFlight' | 'warmUpRuns'>): HarnessReading {
   const latency = report.request_latency;
   const { inter_token_latency: itl, time_to_first_token: ttft } = report;

@@ -9,7 +9,6 @@ import type { CommandSettings } from './settings.ts';
 
 type MetricSettings = CommandSettings['metrics'][string];
 
-/** The numbers that a program printed, by the settings that name them. */
 export function readCommand(settings: CommandSettings, files: HarnessFiles): HarnessResult {
   const name = settings.file ?? 'stdout.log';
   const text = files.text(name);

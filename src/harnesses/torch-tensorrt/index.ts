@@ -50,7 +50,6 @@ const COMMENT = /^\s*#\s*(.*)$/;
 /** What the harness prints; each is needed. */
 const ROWS = ['Mean', 'Median', 'Min', 'Max', 'P90', 'P95', 'P99'] as const;
 
-/** Every block in an output, in its order. */
 function latencyBlocks(text: string): LatencyBlock[] {
   const lines = text.split(/\r?\n/);
   return lines.flatMap((line, place) => {

@@ -80,7 +80,6 @@ const HINT = 'is it a report of trtllm-bench 1.2?';
 /** Of `--warmup` where nobody states it. */
 const DEFAULT_WARM_UP = 2;
 
-/** The numbers of the report that a run left. */
 export function readTrtllm(settings: TrtllmSettings, files: HarnessFiles): HarnessResult {
   const checked = readReport(trtllmReport, files, REPORT_NAME, HINT);
   if (checked.kind === 'faulty') return checked;
@@ -99,7 +98,6 @@ export function readTrtllm(settings: TrtllmSettings, files: HarnessFiles): Harne
   };
 }
 
-/** What of a report becomes metrics. */
 function readingOf(report: TrtllmReport, how: Pick<Method, 'inFlight' | 'warmUpRuns'>): HarnessReading {
   const { engine, performance, request_info: requests, streaming_metrics: streamed } = report;
   const latency = performance.request_latency_percentiles_ms;

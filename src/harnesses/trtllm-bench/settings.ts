@@ -53,7 +53,6 @@ export const trtllmSettings = z
 
 export type TrtllmSettings = z.infer<typeof trtllmSettings>;
 
-/** In the folder of the run. */
 export const REPORT_NAME = 'report.json';
 
 /** Settings that are options of the subcommand and part of the cell, in the order of both. */

@@ -32,7 +32,6 @@ export function byId(id: string): HTMLElement | null {
   return document.getElementById(id);
 }
 
-/** A few words in the place of a picture. */
 export function note(text: string): HTMLElement {
   return element('p', { class: 'note' }, text);
 }
@@ -54,7 +53,6 @@ export function axisText(text: string, [x, y]: Place, anchor: 'start' | 'middle'
   return svg('text', { class: 'axis', x, y, 'text-anchor': anchor === 'start' ? null : anchor }, text);
 }
 
-/** Colours and what they are for. */
 export function colourKey(names: Iterable<readonly [name: string, kind: string | number]>, more: string | null = null) {
   const swatches = [...names].flatMap(([name, kind]) => [
     element('i', { class: `swatch kind-${kind}` }),

@@ -4,7 +4,6 @@ import { nightName } from './data.ts';
 import { element, note, pickedPicture, svg, svgLine, tableBehind, textTable } from './dom.ts';
 import { layerMap } from './layer-map.ts';
 
-/** Where the time of the engine goes, and what became of its layers. */
 export function layersView(data: PageData, { diffs, layers }: PageCell): HTMLElement {
   const title = element('h3', {}, 'Layers');
   if (layers === null) {
@@ -56,7 +55,6 @@ function layerTable(data: PageData, layers: PageLayers): HTMLElement {
   );
 }
 
-/** What became of the layers between two profiles. */
 function layerDiff(data: PageData, diffs: readonly PageDiff[]): HTMLElement {
   const titles = diffs.map((diff) => diff.title);
   const draw = (place: number): Element | null => {

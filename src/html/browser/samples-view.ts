@@ -9,7 +9,6 @@ const STRIP = 46;
 const LEFT = 84;
 const AXIS = 22;
 
-/** How the single queries of the newest runs are spread. */
 export function samplesView(data: PageData, cell: PageCell): HTMLElement {
   const { histogram, night, unreadable } = cell.samples;
   const title = element('h3', {}, 'Distribution of the queries');

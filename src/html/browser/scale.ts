@@ -24,7 +24,6 @@ export function ticks(from: number, to: number, about: number): number[] {
   return found;
 }
 
-/** Some values with room around them. */
 export function padded(values: readonly number[], share: number): [number, number] {
   const least = values.reduce((found, value) => Math.min(found, value), Infinity);
   const most = values.reduce((found, value) => Math.max(found, value), -Infinity);

@@ -1,4 +1,3 @@
-/** A rectangle for something of a size. */
 export interface Tile {
   readonly place: number;
   readonly x: number;
@@ -57,7 +56,6 @@ function sum(areas: readonly number[], from: number, to: number): number {
   return total;
 }
 
-/** A group of rectangles, with its own name above them. */
 export interface TileGroup {
   readonly name: string;
   readonly frame: Tile;

@@ -10,7 +10,6 @@ const MARK_WORDS = {
   baseline: 'baseline',
 } as const;
 
-/** All that is known of one night of a cell, line by line. */
 export function nightLines(data: PageData, cell: PageCell, night: number): string[] {
   const found = nightsOf(cell)[night] ?? null;
   const commit = data.sweeps.commits[night] ?? '';
@@ -33,7 +32,6 @@ export function nightLines(data: PageData, cell: PageCell, night: number): strin
   ];
 }
 
-/** The nights of a cell with all that is known of them. */
 export function nightTable(data: PageData, cell: PageCell): HTMLElement {
   const rows = nightsOf(cell).map((found, night) => {
     const [, , ...rest] = nightLines(data, cell, night);

@@ -7,7 +7,6 @@ import type {
 } from '../../tools/nsys/read-export.ts';
 import type { UnattributedReason } from './layer-kernels.ts';
 
-/** The layer that a kernel works for, or why it is not known. */
 export type KernelOwner =
   | { readonly kind: 'layer'; readonly layer: string; readonly execution: string | OpenRange }
   | { readonly kind: 'unknown'; readonly reason: UnattributedReason };
@@ -118,7 +117,6 @@ function queryIn(range: OpenRange | null, nowNs: number): OpenRange | null {
   return outermost;
 }
 
-/** A range with the one around it. */
 interface OpenRange {
   readonly name: string;
   readonly endNs: number;

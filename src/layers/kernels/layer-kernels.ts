@@ -3,14 +3,12 @@ import * as z from 'zod';
 import { count, type Immutable } from '../../records/scalars.ts';
 import type { LayerFacts } from '../layer-facts.ts';
 
-/** Why the layer of a kernel is not known. */
 export const UNATTRIBUTED = ['graphNode', 'noCall', 'noRange'] as const;
 
 export type UnattributedReason = (typeof UNATTRIBUTED)[number];
 
 const sumMs = z.number().min(0);
 
-/** The kernels of one layer over a whole capture. */
 export const layerKernelsSchema = z.strictObject({
   executions: count.describe('How often it ran: the sums are over all of these'),
   kernels: count,
@@ -34,7 +32,6 @@ export const gpuWorkSchema = z.strictObject({
   gaps: z.strictObject({ withinQueriesMs: sumMs, betweenQueriesMs: sumMs, beforeCopiesMs: sumMs }),
 });
 
-/** What is of no layer. */
 export const restOfWorkSchema = z.strictObject({
   unattributed: z
     .array(z.strictObject({ reason: z.enum(UNATTRIBUTED), kernels: count, kernelMs: sumMs }))

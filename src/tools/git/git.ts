@@ -6,7 +6,6 @@ import { type GitState, NO_GIT } from '../../records/sweep.ts';
 /** Enough history to find the nearest measured ancestor of any commit that somebody still compares with. */
 const MAX_ANCESTORS = 20_000;
 
-/** Asks git a question about the repository that a folder is in. */
 function askGit(cwd: string, args: readonly string[], timeoutMs = 0): Promise<Answer> {
   return ask('git', args, { cwd, timeoutMs });
 }
@@ -38,7 +37,6 @@ export async function resolveRevision(cwd: string, revision: string): Promise<st
   return out?.trim() ?? null;
 }
 
-/** The commit at which two lines of history parted. */
 export async function mergeBase(cwd: string, a: string, b: string): Promise<string | null> {
   return (await git(cwd, ['merge-base', '--end-of-options', a, b]))?.trim() ?? null;
 }

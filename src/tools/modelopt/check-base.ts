@@ -10,7 +10,6 @@ export interface ConversionMistake {
   readonly problem: string;
 }
 
-/** The shape of one calibration step of an input. */
 export interface CalibrationInput {
   readonly name: string;
   readonly elementType: string;
@@ -52,7 +51,6 @@ export function checkBase(facts: OnnxFacts, variant: PlannedVariant, model: stri
   return null;
 }
 
-/** What each input is calibrated with, or why that cannot be said. */
 export function calibrationInputs(
   facts: OnnxFacts,
   variant: PlannedVariant,

@@ -2,11 +2,9 @@ import type { Converter } from '../../variants/conversion.ts';
 import type { FailureReason } from '../../records/outcome.ts';
 import { MODELOPT_INSTALL } from './names.ts';
 
-/** What a message may say besides the log. */
 export interface ConversionFacts {
   readonly by: Converter;
   readonly precision: string;
-  /** The Python that was asked. */
   readonly interpreter: string;
   /** Version of nvidia-modelopt; null when nobody asked. */
   readonly modelopt: string | null;

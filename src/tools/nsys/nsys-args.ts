@@ -1,7 +1,6 @@
 import { PLACEHOLDERS } from '../../records/plan.ts';
 import type { NsysDialect } from './nsys-dialect.ts';
 
-/** What is captured of a cell, and how. */
 export interface CaptureRequest {
   /** Name of the report without its ending. */
   readonly output: string;
@@ -85,7 +84,6 @@ export function ownArgs(runArgs: readonly string[]): string[] {
     .map((arg) => arg.replace(new RegExp(`=${PLACEHOLDERS.variant}$`), '=variant.onnx'));
 }
 
-/** Makes SQLite of a report. */
 export function exportArgs(output: string): string[] {
   return ['export', '--type', 'sqlite', '--force-overwrite', 'true', '-o', `${output}.sqlite`, `${output}.nsys-rep`];
 }

@@ -43,7 +43,6 @@ export function parseDeviceList(text: string): GpuDevice[] {
   return devices;
 }
 
-/** The whole GPUs of a report. */
 export function devicesOfReport({ gpus }: GpuReport): GpuDevice[] {
   return gpus.flatMap(({ index, name, uuid }) =>
     uuid === null ? [] : [{ uuid, name: name ?? 'GPU', index, boardUuid: uuid }],

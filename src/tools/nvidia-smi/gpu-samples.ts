@@ -10,7 +10,6 @@ import {
   textOrNull,
 } from './values.ts';
 
-/** The samples of one of the GPUs that a file tells of. */
 export interface GpuSamples {
   readonly uuid: string | null;
   /** nvidia-smi's own number; null when the file names none. */

@@ -15,7 +15,6 @@ export function askForReport(env: EnvironmentVariables): Promise<Answer> {
   return ask(PROGRAM, ['-q', '-x'], { env, timeoutMs: REPORT_TIMEOUT_MS });
 }
 
-/** GPUs and their MIG devices with their UUIDs, a line each. */
 export function askForDevices(env: EnvironmentVariables): Promise<Answer> {
   return ask(PROGRAM, ['-L'], { env, timeoutMs: REPORT_TIMEOUT_MS });
 }

@@ -6,7 +6,6 @@ import { OnnxFormatError } from './wire-reader.ts';
 const MAX_KEPT_CHARACTERS = 1 << 26;
 const MAX_KEPT_NAMES = 1_000_000;
 
-/** What is counted over all graphs of a model. */
 export class GraphTally {
   private readonly ops = new Map<string, OnnxOpCount>();
   private readonly byType = new Map<number, { tensors: number; bytes: number }>();

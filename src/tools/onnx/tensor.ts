@@ -12,7 +12,6 @@ export interface TensorHeader {
 
 const EXTERNAL_KEYS = new Set(['location', 'offset', 'length']);
 
-/** Reads what describes a tensor and jumps over its values. */
 export function readTensor(wire: WireReader, message: WireField): TensorHeader {
   let name = '';
   let dataType = 0;

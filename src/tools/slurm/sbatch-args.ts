@@ -50,7 +50,6 @@ interface TaskSubmission {
   readonly env: Readonly<Record<string, string | undefined>>;
 }
 
-/** The arguments of sbatch for one array. */
 export function sbatchArgs(settings: SlurmSettings, task: TaskSubmission): string[] {
   const { container } = settings;
   return [

@@ -14,7 +14,6 @@ export interface SpelledArgs {
   readonly mistakes: readonly Mistake[];
 }
 
-/** File of the layers that a build or a profile run exports into its folder. */
 export const LAYERS_FILE = 'layers.json';
 
 /** The command line that builds an engine and nothing else; empty when the engine was given. */

@@ -78,7 +78,6 @@ export class Dialect {
     return list;
   }
 
-  /** The flags that make a build have a precision. */
   precision(precision: Precision, via: PrecisionRoute): Spelling {
     switch (via) {
       case 'engine':

@@ -87,7 +87,6 @@ function isBuild(arg: string): boolean {
   return findFlag(splitFlag(arg)[0])?.phase === 'build';
 }
 
-/** What a layer profile of a loaded engine is taken with. */
 export function profileArgs(timedArgs: readonly string[], engine: string, separate: readonly string[]): string[] {
   const own = timedArgs.filter(
     (arg) => !/^--(?:loadEngine|export\w+|dumpProfile|separateProfileRun|profilingVerbosity)(?:=|$)/.test(arg),

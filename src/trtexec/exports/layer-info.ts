@@ -74,7 +74,6 @@ function tensors(value: unknown): LayerTensor[] {
   return Array.isArray(value) ? value.filter(isRecord).map(layerTensor) : [];
 }
 
-/** A tensor by the inspector's names, in either schema. */
 function layerTensor(entry: UnknownRecord): LayerTensor {
   const both = textOf(entry['Format/Datatype']);
   const dimensions: unknown = entry['Dimensions'];

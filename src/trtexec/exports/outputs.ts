@@ -7,7 +7,6 @@ const exported = z.array(
   z.object({ name: z.string(), dimensions: z.string().regex(/^\d+(?:x\d+)*$/), values: z.array(z.number()) }),
 );
 
-/** One output of an engine, as `--exportOutput` wrote it. */
 export interface ExportedOutput {
   readonly name: string;
   readonly dimensions: readonly number[];

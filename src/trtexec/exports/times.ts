@@ -21,7 +21,6 @@ export class TimesReader {
   }
 }
 
-/** Convenience for a file that is already in memory. */
 export function parseTimes(bytes: Buffer): QueryTimes {
   const reader = new TimesReader();
   reader.push(bytes);
@@ -65,7 +64,6 @@ function isColumn(name: string, known: ReadonlySet<string>): name is QueryTimeCo
   return known.has(name);
 }
 
-/** What a log says of the queries whose times were exported. */
 interface LoggedQueries {
   /** Of the timing trace. */
   readonly queries: number | null;

@@ -13,7 +13,6 @@ const HOT_C = 83;
 /** and a clock this far below another one is a step: clocks wander by one or two steps of 15 MHz. */
 const CLOCK_STEP = 0.93;
 
-/** The software power cap held the clock down. */
 export function powerLimited({ telemetry, machine }: FitnessFacts): RunFlag | null {
   if (telemetry === null) return null;
   const limitW = telemetry.powerLimitW ?? machine.powerLimitW ?? null;
@@ -31,7 +30,6 @@ export function powerLimited({ telemetry, machine }: FitnessFacts): RunFlag | nu
   };
 }
 
-/** The GPU was too hot. */
 export function thermalSlowdown(facts: FitnessFacts): RunFlag | null {
   const { telemetry } = facts;
   if (telemetry === null) return null;

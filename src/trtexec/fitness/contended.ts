@@ -131,7 +131,6 @@ const SLOW = 1.5;
 /** An enqueue is slow when it takes so many times its own median. */
 const SLOW_ENQUEUE = 1.3;
 
-/** The queries of one run that took far longer than undisturbed ones. */
 interface SlowQueries {
   /** Share of all queries, from 0 to 1. */
   readonly share: number;

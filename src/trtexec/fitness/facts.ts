@@ -3,7 +3,6 @@ import type { DerivedValues, QueryTimes } from '../run-facts.ts';
 import type { RunTelemetry } from '../../records/telemetry.ts';
 import type { TrtexecRun } from '../log/parsed-log.ts';
 
-/** What is known of a finished run when its fitness is judged. */
 export interface FitnessFacts {
   readonly log: TrtexecRun;
   readonly derived: DerivedValues;

@@ -96,7 +96,6 @@ const LEAST_CHANGE = 0.07;
 /** ... and in deviations of the queries within the quarters. */
 const LEAST_DEVIATIONS = 3;
 
-/** The times of the queries went on changing over the run. */
 function drifting({ inOrder }: ComputeTimes): RunFlag | null {
   const quarter = inOrder.length >> 2;
   const first = inOrder.slice(0, quarter).toSorted();
@@ -123,7 +122,6 @@ function deviationOf(sorted: Float64Array, middle: number): number {
 /** Load for each CPU from which runnable processes wait for one. */
 const LOADED = 1;
 
-/** Other work kept the host's CPUs busy. */
 function hostLoaded({ telemetry }: FitnessFacts): RunFlag | null {
   const load = telemetry?.hostLoad ?? null;
   if (load === null || load < LOADED) return null;
@@ -135,7 +133,6 @@ function hostLoaded({ telemetry }: FitnessFacts): RunFlag | null {
   };
 }
 
-/** The PCIe link ran below what card and slot can do. */
 function pcieReduced({ telemetry, machine }: FitnessFacts): RunFlag | null {
   const most = /^(\d+) x(\d+)$/.exec(machine.pcieMax ?? '');
   const generation = telemetry?.pcieGeneration ?? null;
@@ -152,9 +149,7 @@ function pcieReduced({ telemetry, machine }: FitnessFacts): RunFlag | null {
   };
 }
 
-/** What `run.json` says of the circumstances. */
 interface MarkedRun {
-  /** Variables that were stored. */
   readonly env: Readonly<Record<string, string>>;
   readonly marks: readonly RunMark[];
 }

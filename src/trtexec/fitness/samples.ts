@@ -76,7 +76,6 @@ const LAST_QUERIES = 256;
 /** On a grid times come back: more distinct ones among them are no grid. */
 const DISTINCT_SHARE = 0.5;
 
-/** The steps of the timer are visible in the times of the queries. */
 export function coarseTimer(facts: FitnessFacts, compute: ComputeTimes | null): RunFlag | null {
   const seen = compute === null ? stepByLength(facts) : stepSeen(compute);
   const medianMs = compute?.medianMs ?? facts.log.measurement?.gpuComputeMs.median ?? 0;

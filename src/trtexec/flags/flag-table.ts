@@ -1,10 +1,8 @@
 import { compareTensorrtVersions, parseTensorrtVersion, type TensorrtVersion } from '../../text/version.ts';
 import table from './trtexec-flags.json' with { type: 'json' };
 
-/** In which step of a cell a flag acts. */
 export type FlagPhase = 'build' | 'inference' | 'both' | 'report';
 
-/** One flag of trtexec over its versions. */
 interface TrtexecFlag {
   readonly flag: string;
   readonly value: 'none' | 'needed' | 'optional';
@@ -64,7 +62,6 @@ const BOTH_PHASES_FLAGS = new Set([
   '--profilingVerbosity',
 ]);
 
-/** Their value is a file or a folder. */
 const PATH_FLAGS = new Set([
   '--plugins',
   '--staticPlugins',

@@ -3,7 +3,6 @@ import type { TensorrtVersion } from '../../text/version.ts';
 import type { TraceAverages } from './parsed-log.ts';
 import { finishStatistics, METRIC_NAMES, type SummaryDraft, TIMED_METRICS } from './summary.ts';
 
-/** What one log says of the same queries, in several places. */
 export interface LoggedNumbers {
   readonly draft: SummaryDraft;
   /** Of the timing trace; null where it was not printed. */

@@ -15,9 +15,7 @@ export interface JudgedParts {
   /** The command line as somebody else's `run.json` lists it; null where there is none. */
   readonly statedArgv?: readonly string[] | null;
   readonly limits: FitnessLimits;
-  /** Null where nobody said it. */
   readonly role?: RunRole | null;
-  /** What samples and telemetry say of its fitness. */
   readonly flags: readonly RunFlag[];
 }
 

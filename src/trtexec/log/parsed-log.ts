@@ -19,7 +19,6 @@ export interface TraceAverages {
   readonly hostMs: readonly number[];
   /** Empty for TensorRT 7.0, which does not print it. */
   readonly enqueueMs: readonly number[];
-  /** Queries that trtexec left out of the printed trace. */
   readonly omittedQueries: number;
 }
 
@@ -53,7 +52,6 @@ export interface FailureEvidence extends Evidence {
   readonly reason: FailureReason;
 }
 
-/** Everything one trtexec process said. */
 export interface TrtexecRun {
   /** The text behind `#` in the marker: joined without quotes by trtexec, so never to be split again. */
   readonly commandLine: string | null;
@@ -84,7 +82,6 @@ export interface TrtexecRun {
   /** Two numbers of this run that cannot both be right, in words; null when there are none. */
   readonly contradiction: string | null;
   readonly profile: LayerProfile | null;
-  /** What `--dumpLayerInfo` printed. */
   readonly layerInfo: LayerInfo | null;
   readonly hints: readonly Hint[];
   /** Lines that name a cause of failure, the most telling one first. */

@@ -32,7 +32,6 @@ export class PhaseWatch {
     this.wholeS = wholeS;
   }
 
-  /** Takes what was printed since the last call. */
   read(text: string, stream: 'stdout' | 'stderr', elapsedS: number): void {
     if (text === '') return;
     if (this.phase === 'before its first output') this.enter('while setting up', elapsedS);

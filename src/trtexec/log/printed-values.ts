@@ -10,7 +10,6 @@ export function parseStreamNumber(text: string): number {
   return Number(text);
 }
 
-/** A finite number, or null. */
 export function finiteOrNull(text: string | undefined): number | null {
   if (text === undefined || text.trim() === '') return null;
   const value = parseStreamNumber(text.trim());

@@ -41,7 +41,6 @@ export class RunBuilder {
   firstTime: string | null = null;
   /** True when trtexec itself spoke: a marker, its logger, or the loader about it. */
   speaks = false;
-  /** True when another process wrote to the same log at the same time. */
   overlaps = false;
   /** It has said something else than warnings and errors. */
   private informs = false;
@@ -58,7 +57,6 @@ export class RunBuilder {
   private helpPrinted = false;
   private omittedBytes = 0;
   private section: string | null = null;
-  /** Of the banner. */
   private readonly sections = new Set<string>();
   private readonly banner: BannerDraft = Object.create(null);
   private readonly inputBindings: Record<string, number[]> = Object.create(null);
@@ -108,7 +106,6 @@ export class RunBuilder {
     this.speaks = true;
   }
 
-  /** True when `marker` can be the end of this run. */
   awaits({ commandLine }: Marker): boolean {
     if (this.closingMarker !== null) return false;
     return this.startMarker === null || this.startMarker.commandLine === commandLine;

@@ -12,7 +12,6 @@ import type { TrtexecProgram } from './trtexec-program.ts';
 
 interface ProbedTrtexec {
   readonly version: TensorrtVersion;
-  /** Every flag that its own help names. */
   readonly flags: ReadonlySet<string>;
 }
 

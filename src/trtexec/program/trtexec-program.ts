@@ -5,7 +5,6 @@ import type { EnvironmentVariables } from '../../process/environment-variables.t
 /** What stands behind the interface between plan and run: a real trtexec, or recordings of one. */
 export interface TrtexecProgram {
   readonly file: string;
-  /** Before trtexec's own arguments. */
   readonly prefixArgs: readonly string[];
   readonly env: EnvironmentVariables;
   /** What starts it, such as `numactl` with its arguments; it stands before everything else. */
@@ -16,7 +15,6 @@ export interface TrtexecProgram {
   readonly recordings: RecordedMachine | null;
 }
 
-/** What recordings say of the machine that they were made on. */
 export interface RecordedMachine {
   readonly set: string;
   readonly folder: string;

@@ -9,7 +9,6 @@ import { meaningOf } from './meaning.ts';
 import { findRecordings, readRecordingSet, type Recording, type RecordingSet } from './recording-set.ts';
 
 export interface ReplaySettings {
-  /** Folder of the recording set. */
   readonly folder: string;
   /** Where trtexec would run: what its command line names may be relative. */
   readonly cwd: string;
@@ -24,7 +23,6 @@ export interface Answer {
   readonly stderr: Buffer;
   readonly exitCode: number;
   readonly signal: NodeJS.Signals | null;
-  /** How long the recorded process took. */
   readonly wallS: number;
 }
 

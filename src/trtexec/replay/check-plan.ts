@@ -47,7 +47,6 @@ export function recordedRuns(set: RecordingSet, plan: Plan, cellKey: string): nu
 }
 
 interface CheckedBuild {
-  /** Name of the recorded build; null when there is none. */
   readonly build: string | null;
   readonly problem: string | null;
 }

@@ -6,7 +6,6 @@ export type Meaning = BuildMeaning | RunMeaning;
 
 export interface BuildMeaning {
   readonly kind: 'build';
-  /** Name of the ONNX file, without its folder. */
   readonly onnx: string;
   readonly minShapes: string;
   readonly optShapes: string;
