@@ -1,10 +1,8 @@
-import { sql } from 'drizzle-orm';
 import { blob, customType, index, integer, primaryKey, real, sqliteTable, text } from 'drizzle-orm/sqlite-core';
 
 import * as z from 'zod';
 
 import { ATTACHMENT_KINDS } from '../artefacts/attachment.ts';
-import { type AccuracyInputs, accuracyInputsSchema, type AccuracyRecord } from '../records/accuracy.ts';
 import {
   type Cell,
   type CellInputs,
@@ -61,14 +59,24 @@ export const sweeps = sqliteTable(
   ],
 );
 
+/** Of a row that goes with its sweep. */
+export const ofSweep = () =>
+  text('sweep_id')
+    .notNull()
+    .references(() => sweeps.sweepId, { onDelete: 'cascade' });
+
+/** Of a row that goes with its run. */
+const ofRun = () =>
+  text('run_id')
+    .notNull()
+    .references(() => runs.runId, { onDelete: 'cascade' });
+
 /**
  * When a sweep was imported: the order of those that have no date. Strictly increasing within a store. A table of its
  * own, for a column behind `plan` is slow to read.
  */
 export const sweepImports = sqliteTable('sweep_imports', {
-  sweepId: text('sweep_id')
-    .primaryKey()
-    .references(() => sweeps.sweepId, { onDelete: 'cascade' }),
+  sweepId: ofSweep().primaryKey(),
   importedAt: text('imported_at').notNull(),
 });
 
@@ -133,9 +141,7 @@ export const cells = sqliteTable('cells', {
 export const sweepCells = sqliteTable(
   'sweep_cells',
   {
-    sweepId: text('sweep_id')
-      .notNull()
-      .references(() => sweeps.sweepId, { onDelete: 'cascade' }),
+    sweepId: ofSweep(),
     cellKey: text('cell_key')
       .notNull()
       .references(() => cells.cellKey),
@@ -178,9 +184,7 @@ export const runs = sqliteTable(
   'runs',
   {
     runId: text('run_id').primaryKey(),
-    sweepId: text('sweep_id')
-      .notNull()
-      .references(() => sweeps.sweepId, { onDelete: 'cascade' }),
+    sweepId: ofSweep(),
     role: text('role', { enum: RUN_ROLES }).notNull(),
     cellKey: text('cell_key').references(() => cells.cellKey),
     repeat: integer('repeat').notNull(),
@@ -213,9 +217,7 @@ export const runs = sqliteTable(
 );
 
 export const measurements = sqliteTable('measurements', {
-  runId: text('run_id')
-    .primaryKey()
-    .references(() => runs.runId, { onDelete: 'cascade' }),
+  runId: ofRun().primaryKey(),
   throughputQps: real('throughput_qps').notNull(),
   hostWalltimeS: real('host_walltime_s').notNull(),
   gpuTotalS: real('gpu_total_s'),
@@ -234,9 +236,7 @@ export const measurements = sqliteTable('measurements', {
 export const timeStatistics = sqliteTable(
   'time_statistics',
   {
-    runId: text('run_id')
-      .notNull()
-      .references(() => runs.runId, { onDelete: 'cascade' }),
+    runId: ofRun(),
     metric: text('metric').notNull(),
     minMs: real('min_ms').notNull(),
     maxMs: real('max_ms').notNull(),
@@ -253,9 +253,7 @@ export const timeStatistics = sqliteTable(
 
 /** How a run of another harness than trtexec was measured; trtexec's own method follows from its options. */
 export const runMethods = sqliteTable('run_methods', {
-  runId: text('run_id')
-    .primaryKey()
-    .references(() => runs.runId, { onDelete: 'cascade' }),
+  runId: ofRun().primaryKey(),
   harness: text('harness').notNull(),
   harnessVersion: text('harness_version'),
   timer: text('timer', { enum: TIMERS }).notNull(),
@@ -270,9 +268,7 @@ export const runMethods = sqliteTable('run_methods', {
 export const runValues = sqliteTable(
   'run_values',
   {
-    runId: text('run_id')
-      .notNull()
-      .references(() => runs.runId, { onDelete: 'cascade' }),
+    runId: ofRun(),
     metric: text('metric').$type<CustomMetricId>().notNull(),
     position: integer('position').notNull(),
     value: real('value').notNull(),
@@ -282,18 +278,14 @@ export const runValues = sqliteTable(
 
 /** Every query of a run, exactly: see `blob-codecs.ts`. */
 export const samples = sqliteTable('samples', {
-  runId: text('run_id')
-    .primaryKey()
-    .references(() => runs.runId, { onDelete: 'cascade' }),
+  runId: ofRun().primaryKey(),
   count: integer('count').notNull(),
   data: blob('data', { mode: 'buffer' }).notNull(),
 });
 
 /** Times of the engine's layers, from a profile run: JSON, compressed with zstd. */
 export const layerProfiles = sqliteTable('layer_profiles', {
-  runId: text('run_id')
-    .primaryKey()
-    .references(() => runs.runId, { onDelete: 'cascade' }),
+  runId: ofRun().primaryKey(),
   iterations: integer('iterations'),
   layerCount: integer('layer_count').notNull(),
   data: blob('data', { mode: 'buffer' }).notNull(),
@@ -301,9 +293,7 @@ export const layerProfiles = sqliteTable('layer_profiles', {
 
 /** What the GPU and the host did while a run was timed: see `records/telemetry.ts`. */
 export const runTelemetry = sqliteTable('run_telemetry', {
-  runId: text('run_id')
-    .primaryKey()
-    .references(() => runs.runId, { onDelete: 'cascade' }),
+  runId: ofRun().primaryKey(),
   samples: integer('samples').notNull(),
   smClockMhz: real('sm_clock_mhz'),
   smClockMinMhz: real('sm_clock_min_mhz'),
@@ -325,9 +315,7 @@ export const runTelemetry = sqliteTable('run_telemetry', {
 export const runFlags = sqliteTable(
   'run_flags',
   {
-    runId: text('run_id')
-      .notNull()
-      .references(() => runs.runId, { onDelete: 'cascade' }),
+    runId: ofRun(),
     flag: text('flag', { enum: RUN_FLAGS }).notNull(),
     effect: text('effect', { enum: FLAG_EFFECTS }).notNull(),
     value: real('value'),
@@ -339,13 +327,7 @@ export const runFlags = sqliteTable(
 /** Remarks of trtexec by their id, for filters; some for the number in them: see `trtexec/hint-numbers.ts`. */
 export const runHints = sqliteTable(
   'run_hints',
-  {
-    runId: text('run_id')
-      .notNull()
-      .references(() => runs.runId, { onDelete: 'cascade' }),
-    hint: text('hint').notNull(),
-    value: real('value'),
-  },
+  { runId: ofRun(), hint: text('hint').notNull(), value: real('value') },
   (table) => [primaryKey({ columns: [table.runId, table.hint] }), index('run_hints_by_hint').on(table.hint)],
 );
 
@@ -353,9 +335,7 @@ export const runHints = sqliteTable(
 export const runEvidence = sqliteTable(
   'run_evidence',
   {
-    runId: text('run_id')
-      .notNull()
-      .references(() => runs.runId, { onDelete: 'cascade' }),
+    runId: ofRun(),
     position: integer('position').notNull(),
     stream: text('stream', { enum: ['stdout', 'stderr'] }).notNull(),
     line: integer('line').notNull(),
@@ -366,14 +346,7 @@ export const runEvidence = sqliteTable(
 
 export const artefacts = sqliteTable(
   'artefacts',
-  {
-    runId: text('run_id')
-      .notNull()
-      .references(() => runs.runId, { onDelete: 'cascade' }),
-    name: text('name').notNull(),
-    sha256: text('sha256').notNull(),
-    bytes: integer('bytes').notNull(),
-  },
+  { runId: ofRun(), name: text('name').notNull(), sha256: text('sha256').notNull(), bytes: integer('bytes').notNull() },
   (table) => [primaryKey({ columns: [table.runId, table.name] })],
 );
 
@@ -381,9 +354,7 @@ export const artefacts = sqliteTable(
 export const attachments = sqliteTable(
   'attachments',
   {
-    runId: text('run_id')
-      .notNull()
-      .references(() => runs.runId, { onDelete: 'cascade' }),
+    runId: ofRun(),
     name: text('name').notNull(),
     kind: text('kind', { enum: ATTACHMENT_KINDS }).notNull(),
     sha256: text('sha256').notNull(),
@@ -397,9 +368,7 @@ export const attachments = sqliteTable(
 
 /** What `bench db prune` took from a run; its summaries stay. */
 export const prunedRuns = sqliteTable('pruned_runs', {
-  runId: text('run_id')
-    .primaryKey()
-    .references(() => runs.runId, { onDelete: 'cascade' }),
+  runId: ofRun().primaryKey(),
   prunedAt: text('pruned_at').notNull(),
   /** True when the run had them, and they went. */
   samples: integer('samples', { mode: 'boolean' }).notNull(),
@@ -413,9 +382,7 @@ export const attempts = sqliteTable(
   {
     runId: text('run_id').notNull(),
     attempt: integer('attempt').notNull(),
-    sweepId: text('sweep_id')
-      .notNull()
-      .references(() => sweeps.sweepId, { onDelete: 'cascade' }),
+    sweepId: ofSweep(),
     startedAt: text('started_at').notNull(),
     /** Null for one that was cut off. */
     endedAt: text('ended_at'),
@@ -425,50 +392,4 @@ export const attempts = sqliteTable(
     evidence: text('evidence'),
   },
   (table) => [primaryKey({ columns: [table.runId, table.attempt] })],
-);
-
-export const baselines = sqliteTable('baselines', {
-  name: text('name').primaryKey(),
-  sweepId: text('sweep_id')
-    .notNull()
-    .references(() => sweeps.sweepId, { onDelete: 'cascade' }),
-  reason: text('reason'),
-  createdAt: text('created_at')
-    .notNull()
-    .default(sql`(strftime('%Y-%m-%dT%H:%M:%fZ', 'now'))`),
-});
-
-/** How far a variant's outputs are from its reference's: see `records/accuracy.ts`. */
-export const accuracies = sqliteTable(
-  'accuracy',
-  {
-    accuracyId: text('accuracy_id').primaryKey(),
-    sweepId: text('sweep_id').references(() => sweeps.sweepId, { onDelete: 'set null' }),
-    model: text('model').notNull(),
-    precision: text('precision', { enum: PRECISIONS }).notNull(),
-    precisionVia: text('precision_via', { enum: PRECISION_ROUTES }).notNull(),
-    referenceSha256: text('reference_sha256').notNull(),
-    variantSha256: text('variant_sha256').notNull(),
-    inputs: json<AccuracyInputs>('inputs', accuracyInputsSchema, 'inputs of a model').notNull(),
-    samples: integer('samples').notNull(),
-    /** Null when no value differs. */
-    sqnrDb: real('sqnr_db'),
-    relativeError: real('relative_error').notNull(),
-    cosineMin: real('cosine_min').notNull(),
-    cosineMean: real('cosine_mean').notNull(),
-    maxAbsError: real('max_abs_error').notNull(),
-    top1Same: integer('top1_same'),
-    top1Of: integer('top1_of'),
-    customName: text('custom_name'),
-    customVariant: real('custom_variant'),
-    customReference: real('custom_reference'),
-    /** Of Python, numpy and onnxruntime. */
-    versions: json<AccuracyRecord['versions']>('versions', textByName, 'versions').notNull(),
-    provenance: text('provenance', { enum: PROVENANCES }).notNull(),
-    measuredAt: text('measured_at').notNull(),
-  },
-  (table) => [
-    index('accuracy_by_variant').on(table.variantSha256, table.measuredAt),
-    index('accuracy_by_model').on(table.model, table.precision, table.measuredAt),
-  ],
 );

@@ -3,7 +3,8 @@ import { and, desc, eq, inArray, isNull } from 'drizzle-orm';
 import type { Accuracy, AccuracyRecord } from '../../records/accuracy.ts';
 import type { KeyedCell } from '../../records/cell.ts';
 import type { StoreDatabase } from '../file/open.ts';
-import { accuracies, builds, runs } from '../schema.ts';
+import { builds, runs } from '../schema.ts';
+import { accuracies } from '../annotations-schema.ts';
 
 export function saveAccuracy(db: StoreDatabase, record: AccuracyRecord): void {
   const { accuracy, ...about } = record;

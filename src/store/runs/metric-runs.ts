@@ -3,17 +3,8 @@ import { and, eq, isNotNull, ne, or, type SQL, sql } from 'drizzle-orm';
 import type { NightRun, MetricValue } from '../../judge/value-rule.ts';
 import { isOwnMetric, metricDefinition, type MetricId } from '../../records/metric.ts';
 import type { StoreDatabase } from '../file/open.ts';
-import {
-  accuracies,
-  builds,
-  measurements,
-  runFlags,
-  runHints,
-  runs,
-  runTelemetry,
-  runValues,
-  timeStatistics,
-} from '../schema.ts';
+import { builds, measurements, runFlags, runHints, runs, runTelemetry, runValues, timeStatistics } from '../schema.ts';
+import { accuracies } from '../annotations-schema.ts';
 
 /** A measured run with what is known of one metric. */
 export interface MetricRun extends Omit<NightRun, 'value'>, MetricValue {}

@@ -4,7 +4,7 @@ import Database from 'better-sqlite3';
 import { desc, isNotNull, sql } from 'drizzle-orm';
 import { drizzle } from 'drizzle-orm/better-sqlite3';
 
-import { findings } from './findings-schema.ts';
+import { findings } from '../annotations-schema.ts';
 import type { StoreDatabase } from '../file/open.ts';
 import * as schema from '../schema.ts';
 import { sweepTimeSql } from './sweep-order.ts';

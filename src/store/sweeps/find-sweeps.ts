@@ -3,7 +3,8 @@ import { and, count, eq, inArray, isNotNull, isNull, lte, ne, or, type SQL, sql 
 import { AB_BRANCH, BISECT_BRANCH, type Provenance, type Sweep } from '../../records/sweep.ts';
 import { equalOrNull, newestSweepFirst, notAfter } from './sweep-order.ts';
 import type { StoreDatabase } from '../file/open.ts';
-import { baselines, runs, sweepCells, sweeps } from '../schema.ts';
+import { runs, sweepCells, sweeps } from '../schema.ts';
+import { baselines } from '../annotations-schema.ts';
 import { sweepColumns } from './sweeps.ts';
 
 /** Sweeps that can be compared: what still runs is not. */

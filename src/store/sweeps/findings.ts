@@ -2,7 +2,7 @@ import { and, eq, inArray, like } from 'drizzle-orm';
 
 import type { Acknowledgement, Finding } from '../../records/finding.ts';
 import type { Sweep } from '../../records/sweep.ts';
-import { acknowledgements, findings } from './findings-schema.ts';
+import { acknowledgements, findings } from '../annotations-schema.ts';
 import { equalOrNull } from './sweep-order.ts';
 import type { StoreDatabase } from '../file/open.ts';
 

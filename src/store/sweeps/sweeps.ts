@@ -4,7 +4,8 @@ import type { KeyedCell } from '../../records/cell.ts';
 import type { Sweep } from '../../records/sweep.ts';
 import type { StoreDatabase } from '../file/open.ts';
 import type { RunWriter } from '../runs/save-run.ts';
-import { baselines, runs, sweepCells, sweeps } from '../schema.ts';
+import { runs, sweepCells, sweeps } from '../schema.ts';
+import { baselines } from '../annotations-schema.ts';
 
 /** Adds a sweep, or brings the one with its id up to date. */
 export function saveSweep(db: StoreDatabase, sweep: Sweep, plan: unknown): void {

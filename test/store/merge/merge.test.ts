@@ -6,7 +6,7 @@ import { getTableName, is } from 'drizzle-orm';
 import { SQLiteTable } from 'drizzle-orm/sqlite-core';
 import { describe, expect, test } from 'vitest';
 
-import * as findingTables from '../../../src/store/sweeps/findings-schema.ts';
+import * as findingTables from '../../../src/store/annotations-schema.ts';
 import { MERGED_TABLES } from '../../../src/store/merge/merged-tables.ts';
 import * as tables from '../../../src/store/schema.ts';
 import { bench, ROOT, temporaryFolder } from '../../support/bench.ts';

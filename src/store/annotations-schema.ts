@@ -1,0 +1,95 @@
+import { sql } from 'drizzle-orm';
+import { index, integer, real, sqliteTable, text } from 'drizzle-orm/sqlite-core';
+
+import { type AccuracyInputs, accuracyInputsSchema, type AccuracyRecord } from '../records/accuracy.ts';
+import { PRECISION_ROUTES, PRECISIONS } from '../records/cell.ts';
+import { FINDING_STATES } from '../records/finding.ts';
+import type { MetricId } from '../records/metric.ts';
+import { textByName } from '../records/scalars.ts';
+import { PROVENANCES } from '../records/sweep.ts';
+import { json } from './json-column.ts';
+import { cells, ofSweep, sweeps } from './schema.ts';
+
+/** Changes that the nightly gate told, and what became of them. */
+export const findings = sqliteTable(
+  'findings',
+  {
+    findingId: text('finding_id').primaryKey(),
+    cellKey: text('cell_key')
+      .notNull()
+      .references(() => cells.cellKey),
+    metric: text('metric').$type<MetricId>().notNull(),
+    provenance: text('provenance', { enum: PROVENANCES }).notNull(),
+    branch: text('git_branch'),
+    matrix: text('matrix'),
+    direction: text('direction', { enum: ['slower', 'faster'] }).notNull(),
+    changePercent: real('change_percent').notNull(),
+    margin: real('margin').notNull(),
+    before: real('before_value').notNull(),
+    after: real('after_value').notNull(),
+    lastGoodSweepId: text('last_good_sweep_id'),
+    firstBadSweepId: text('first_bad_sweep_id')
+      .notNull()
+      .references(() => sweeps.sweepId, { onDelete: 'cascade' }),
+    toldSweepId: text('told_sweep_id')
+      .notNull()
+      .references(() => sweeps.sweepId, { onDelete: 'cascade' }),
+    state: text('state', { enum: FINDING_STATES }).notNull(),
+  },
+  (table) => [index('findings_by_matrix').on(table.matrix, table.branch), index('findings_by_cell').on(table.cellKey)],
+);
+
+/** Findings that somebody accepted, until when and why. */
+export const acknowledgements = sqliteTable('acknowledgements', {
+  findingId: text('finding_id')
+    .primaryKey()
+    .references(() => findings.findingId, { onDelete: 'cascade' }),
+  reason: text('reason').notNull(),
+  until: text('until'),
+  level: real('level').notNull(),
+  createdAt: text('created_at').notNull(),
+});
+
+export const baselines = sqliteTable('baselines', {
+  name: text('name').primaryKey(),
+  sweepId: ofSweep(),
+  reason: text('reason'),
+  createdAt: text('created_at')
+    .notNull()
+    .default(sql`(strftime('%Y-%m-%dT%H:%M:%fZ', 'now'))`),
+});
+
+/** How far a variant's outputs are from its reference's: see `records/accuracy.ts`. */
+export const accuracies = sqliteTable(
+  'accuracy',
+  {
+    accuracyId: text('accuracy_id').primaryKey(),
+    sweepId: text('sweep_id').references(() => sweeps.sweepId, { onDelete: 'set null' }),
+    model: text('model').notNull(),
+    precision: text('precision', { enum: PRECISIONS }).notNull(),
+    precisionVia: text('precision_via', { enum: PRECISION_ROUTES }).notNull(),
+    referenceSha256: text('reference_sha256').notNull(),
+    variantSha256: text('variant_sha256').notNull(),
+    inputs: json<AccuracyInputs>('inputs', accuracyInputsSchema, 'inputs of a model').notNull(),
+    samples: integer('samples').notNull(),
+    /** Null when no value differs. */
+    sqnrDb: real('sqnr_db'),
+    relativeError: real('relative_error').notNull(),
+    cosineMin: real('cosine_min').notNull(),
+    cosineMean: real('cosine_mean').notNull(),
+    maxAbsError: real('max_abs_error').notNull(),
+    top1Same: integer('top1_same'),
+    top1Of: integer('top1_of'),
+    customName: text('custom_name'),
+    customVariant: real('custom_variant'),
+    customReference: real('custom_reference'),
+    /** Of Python, numpy and onnxruntime. */
+    versions: json<AccuracyRecord['versions']>('versions', textByName, 'versions').notNull(),
+    provenance: text('provenance', { enum: PROVENANCES }).notNull(),
+    measuredAt: text('measured_at').notNull(),
+  },
+  (table) => [
+    index('accuracy_by_variant').on(table.variantSha256, table.measuredAt),
+    index('accuracy_by_model').on(table.model, table.precision, table.measuredAt),
+  ],
+);
