@@ -2,15 +2,12 @@ import * as z from 'zod';
 
 import type { KeyedCell } from './cell.ts';
 import type { Environment } from './environment.ts';
-import type { HarnessReading } from './harness.ts';
 import type { MetricId, MetricValues } from './metric.ts';
 import { type Outcome, OUTCOME_KINDS } from './outcome.ts';
 import type { RunFlag } from './run-flag.ts';
 import { type Immutable, textOrNull } from './scalars.ts';
 import type { Provenance } from './sweep.ts';
-import type { RunTelemetry } from './telemetry.ts';
-import type { TrtexecRun } from '../trtexec/log/parsed-log.ts';
-import type { DerivedValues, ProcessFacts, RunExports } from '../trtexec/run-facts.ts';
+import type { ProcessFacts, ParsedRun } from '../trtexec/run-facts.ts';
 
 /** What a process was started for. */
 export const RUN_ROLES = ['build', 'timed', 'profile'] as const;
@@ -49,38 +46,22 @@ export const runTrySchema = z.object({
 export type RunTry = Immutable<z.infer<typeof runTrySchema>>;
 
 /** One trtexec process with everything that is known of it: what the store takes in, whoever started it. */
-export interface RunRecord {
-  readonly runId: string;
-  readonly sweepId: string;
-  readonly role: RunRole;
+export interface RunRecord
+  extends
+    Omit<ParsedRun, 'path'>,
+    Pick<CellRun, 'buildId' | 'engineKey' | 'repeat' | 'role' | 'runId' | 'startedAt' | 'sweepId' | 'wallS'> {
   /** Null for a build, which belongs to no single cell. */
   readonly cell: KeyedCell | null;
-  /** Counts from 1 within its cell and sweep. */
-  readonly repeat: number;
   /** What was built, for a run that built it. */
   readonly build: BuildRecord | null;
-  readonly buildId: string | null;
-  readonly engineKey: string | null;
   readonly engineSha256: string | null;
   readonly provenance: Provenance;
   readonly environment: Environment;
   readonly argv: readonly string[] | null;
   readonly env: Readonly<Record<string, string>>;
-  readonly startedAt: string | null;
-  readonly wallS: number | null;
   readonly process: ProcessFacts;
-  readonly log: TrtexecRun;
-  /** What another harness than trtexec measured; null for trtexec. */
-  readonly harness: HarnessReading | null;
-  readonly exports: RunExports;
-  readonly derived: DerivedValues;
-  /** Null when nobody watched the machine. */
-  readonly telemetry: RunTelemetry | null;
-  readonly flags: readonly RunFlag[];
-  readonly outcome: Outcome;
   /** Its starts that came to an end, in their order; none where nobody counted. */
   readonly tries: readonly RunTry[];
-  readonly notes: readonly string[];
   readonly artefacts: readonly StoredArtefact[];
   /** Folder of the artefacts, relative to the artefacts folder of the store; null when they were not kept. */
   readonly artefactFolder: string | null;
@@ -92,6 +73,7 @@ export interface CellRun {
   readonly sweepId: string;
   readonly cellKey: string;
   readonly role: RunRole;
+  /** Counts from 1 within its cell and sweep. */
   readonly repeat: number;
   readonly startedAt: string | null;
   /** Seconds from the start of the process to its end. */

@@ -8,42 +8,30 @@ import { cellOfRun } from '../../trtexec/cell-of-run.ts';
 import { processFacts, type ReadRun } from './read-run.ts';
 import type { RunManifest } from '../run-manifest.ts';
 
-export interface Identity {
-  readonly runId: string;
-  readonly sweepId: string;
-  readonly repeat: number;
-  readonly artefactFolder: string | null;
-}
+type Identity = Pick<RunRecord, 'artefactFolder' | 'repeat' | 'runId' | 'sweepId'>;
 
 /** Makes a run that was read from disk into what the store takes in. */
 export function toRunRecord(read: ReadRun, identity: Identity): RunRecord {
-  const { manifest, log, harness, exports, derived, telemetry, flags, outcome, notes, artefacts } = read;
-  const role = manifest.role ?? roleOf(read);
+  const { path: _path, index: _index, contentId: _contentId, sources: _sources, manifest, ...measured } = read;
+  const { argv, build, buildId, engineKey, engineSha256, env, wallS } = manifest;
+  const role = roleOf(read);
   return {
     ...identity,
+    ...measured,
     role,
     cell: role === 'build' ? null : cellOf(read),
-    build: manifest.build,
-    buildId: manifest.buildId,
-    engineKey: manifest.engineKey,
-    engineSha256: manifest.engineSha256,
+    build,
+    buildId,
+    engineKey,
+    engineSha256,
     provenance: manifest.provenance ?? 'imported',
     environment: environmentOf(read),
-    argv: manifest.argv,
-    env: manifest.env,
+    argv,
+    env,
     startedAt: startOf(read),
-    wallS: manifest.wallS,
+    wallS,
     process: processFacts(manifest),
-    log,
-    harness,
-    exports,
-    derived,
-    telemetry,
-    flags,
-    outcome,
     tries: triesOf(read),
-    notes,
-    artefacts,
   };
 }
 

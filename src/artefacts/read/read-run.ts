@@ -6,15 +6,12 @@ import { TooLargeError, errorText } from '../../errors.ts';
 import { isFine, type LogStream, type Outcome } from '../../records/outcome.ts';
 import {
   DEFAULT_FITNESS_LIMITS,
-  type DerivedValues,
   type FitnessLimits,
   NO_EXPORTS,
   type ProcessFacts,
-  type RequestedOptions,
   type RunExports,
+  type ParsedRun,
 } from '../../trtexec/run-facts.ts';
-import type { HarnessReading } from '../../records/harness.ts';
-import type { RunFlag } from '../../records/run-flag.ts';
 import type { RunTelemetry } from '../../records/telemetry.ts';
 import type { StoredArtefact } from '../../records/run.ts';
 import { isTelemetryName, readTelemetry } from './read-telemetry.ts';
@@ -32,25 +29,13 @@ import { type DrivenFiles, readHarness } from './read-harness.ts';
 import { readExports, readStandaloneLayers, USUAL_NAMES } from './read-exports.ts';
 import { RUN_MANIFEST } from '../layout.ts';
 import { folderFiles, RunFiles } from '../run-files.ts';
-import { emptyManifest, type ManifestReading, parseRunManifest, type RunManifest } from '../run-manifest.ts';
+import { emptyManifest, parseRunManifest, type RunManifest } from '../run-manifest.ts';
 
 /** One run as it was read from disk, before it has an identity in a store. */
-export interface ReadRun {
-  /** The folder, or the log file, that it was read from. */
-  readonly path: string;
+export interface ReadRun extends ParsedRun {
   /** Position among the runs of the same log, from 0. */
   readonly index: number;
   readonly manifest: RunManifest;
-  readonly log: TrtexecRun;
-  /** What another harness than trtexec measured; null for trtexec. */
-  readonly harness: HarnessReading | null;
-  readonly exports: RunExports;
-  readonly derived: DerivedValues;
-  /** Null when nobody watched the machine beside the run. */
-  readonly telemetry: RunTelemetry | null;
-  readonly flags: readonly RunFlag[];
-  readonly outcome: Outcome;
-  readonly notes: readonly string[];
   readonly artefacts: readonly StoredArtefact[];
   /** The same for the same bytes, wherever they lie. */
   readonly contentId: string;
@@ -94,30 +79,16 @@ export async function readStatedRun(
   notes: string[] = [],
   options: ReadOptions = {},
 ): Promise<ReadRun[]> {
-  const { folder } = files;
   if (manifest.lone?.kind === 'layers') return [await layersRun(files, manifest, notes)];
   const driven = await readHarness(files, manifest);
   if (driven !== null) {
     return [await harnessRun(files, manifest, driven, notes)];
   }
   const parser = new TrtexecLogParser();
-  const artefacts: StoredArtefact[] = [];
-  const streams = logStreams(files);
-  for (const [name, stream] of streams) {
-    if (!files.has(name)) continue;
-    const fed = await feed(files.chunks(name), (chunk) => parser.push(chunk, stream));
-    artefacts.push({ name, sha256: fed.sha256, bytes: fed.bytes });
-    if (fed.problem !== null) notes.push(`${files.real(name)} ${fed.problem}`);
-  }
+  const { artefacts, problems } = await hashAll(files, logStreams(files), parser);
+  notes.push(...problems);
   const { runs, processes } = parser.end();
   const logs = runs.length > 0 ? runs : [silentRun()];
-  for (const name of files.names) {
-    if (streams.has(name) || OWN_FILES.has(name)) continue;
-    const { sha256, bytes, problem } = await feed(files.chunks(name));
-    artefacts.push({ name, sha256, bytes });
-    if (problem !== null) notes.push(`${files.real(name)} ${problem}`);
-  }
-  artefacts.sort(byName);
   const alone = logs.length === 1;
   const judgedLogs = await Promise.all(
     logs.map(async (log, index) => {
@@ -125,7 +96,7 @@ export async function readStatedRun(
         ? await readExports(files, manifest, log)
         : { exports: NO_EXPORTS, notes: exportsOfSeveral(files, logs.length) };
       const watched = alone ? await readTelemetry(files, manifest, log) : { telemetry: null, notes: [] };
-      return judged(folder, index, manifest, log, read.exports, watched.telemetry, options, artefacts, [
+      return judged(files.folder, index, manifest, log, read.exports, watched.telemetry, options, artefacts, [
         ...notes,
         ...read.notes,
         ...watched.notes,
@@ -224,21 +195,26 @@ async function layersRun(files: RunFiles, manifest: RunManifest, notes: readonly
   };
 }
 
-/** Everything that the process left, by name. */
-async function hashAll(files: RunFiles): Promise<{ artefacts: StoredArtefact[]; problems: string[] }> {
+/** Everything that the process left, by name. @param streams files of a log, which is parsed in this order */
+async function hashAll(
+  files: RunFiles,
+  streams: ReadonlyMap<string, LogStream> = new Map(),
+  parser: TrtexecLogParser | null = null,
+): Promise<{ artefacts: StoredArtefact[]; problems: string[] }> {
+  const logs = [...streams.keys()].filter((name) => files.has(name));
+  const others = files.names.filter((name) => !streams.has(name) && !OWN_FILES.has(name));
   const artefacts: StoredArtefact[] = [];
   const problems: string[] = [];
-  for (const name of files.names) {
-    if (OWN_FILES.has(name)) continue;
-    const { sha256, bytes, problem } = await feed(files.chunks(name));
+  for (const name of [...logs, ...others]) {
+    const stream = streams.get(name);
+    const take = (chunk: Buffer): void => {
+      if (stream !== undefined) parser?.push(chunk, stream);
+    };
+    const { sha256, bytes, problem } = await feed(files.chunks(name), take);
     artefacts.push({ name, sha256, bytes });
     if (problem !== null) problems.push(`${files.real(name)} ${problem}`);
   }
-  return { artefacts: artefacts.toSorted(byName), problems };
-}
-
-function byName(a: StoredArtefact, b: StoredArtefact): number {
-  return a.name < b.name ? -1 : 1;
+  return { artefacts: artefacts.toSorted((a, b) => (a.name < b.name ? -1 : 1)), problems };
 }
 
 /**
@@ -282,18 +258,13 @@ function logStreams(files: RunFiles): ReadonlyMap<string, LogStream> {
 
 async function readManifest(files: RunFiles): Promise<{ manifest: RunManifest; notes: string[] }> {
   if (!files.has(RUN_MANIFEST)) return { manifest: emptyManifest(), notes: [] };
-  const reading = await readManifestFile(files);
+  const reading = await files
+    .whole(RUN_MANIFEST)
+    .then((bytes) => parseRunManifest(bytes.toString('utf8')))
+    .catch((error: unknown) => ({ kind: 'faulty' as const, problem: errorText(error) }));
   return reading.kind === 'read'
     ? { manifest: reading.manifest, notes: [] }
     : { manifest: emptyManifest(), notes: [`${NOT_UNDERSTOOD}: ${reading.problem}`] };
-}
-
-async function readManifestFile(files: RunFiles): Promise<ManifestReading> {
-  try {
-    return parseRunManifest((await files.whole(RUN_MANIFEST)).toString('utf8'));
-  } catch (error) {
-    return { kind: 'faulty', problem: errorText(error) };
-  }
 }
 
 interface Fed {
@@ -348,7 +319,7 @@ function judged(
           run: log,
           process: processFacts(manifest),
           exports,
-          requested: requestedOptions(manifest),
+          requested: defined(manifest.requested),
           // What bench starts itself is checked against its plan.
           statedArgv: Object.keys(manifest.requested).length === 0 ? manifest.argv : null,
           limits: { ...DEFAULT_FITNESS_LIMITS, ...defined(manifest.limits), ...options.limits },
@@ -380,10 +351,6 @@ function omittedNote(bytes: number): string {
 export function processFacts(manifest: RunManifest): ProcessFacts {
   const { exitCode, signal, timedOut, limit, cancelled } = manifest;
   return { exitCode, signal, timedOut, limit, cancelled };
-}
-
-function requestedOptions(manifest: RunManifest): RequestedOptions {
-  return defined(manifest.requested);
 }
 
 /** The same object without the keys whose value is undefined. */
