@@ -135,27 +135,13 @@ function pragmaNumber($client: StoreDatabase['$client'], name: string): number {
   return Number($client.pragma(name, { simple: true }));
 }
 
-interface PrunedRun {
-  readonly prunedAt: string;
-  readonly samples: boolean;
-  readonly layers: boolean;
-  readonly artefacts: boolean;
-}
-
 /** What `bench db prune` took from a run; null when it took nothing. */
-export function prunedFrom(db: StoreDatabase, runId: string): PrunedRun | null {
+export function prunedFrom(db: StoreDatabase, runId: string): typeof prunedRuns.$inferSelect | null {
   return db.select().from(prunedRuns).where(eq(prunedRuns.runId, runId)).get() ?? null;
 }
 
-export interface RunFolder {
-  readonly runId: string;
-  readonly startedAt: string | null;
-  /** True when its files went on purpose. */
-  readonly isPruned: boolean;
-}
-
-/** The runs of a sweep that have, or had, a folder of artefacts. */
-export function runFoldersOf(db: StoreDatabase, sweepId: string): RunFolder[] {
+/** The runs of a sweep that have, or had, a folder of artefacts; `isPruned` where its files went on purpose. */
+export function runFoldersOf(db: StoreDatabase, sweepId: string) {
   return db
     .select({ runId: runs.runId, startedAt: runs.startedAt, pruned: prunedRuns.artefacts })
     .from(runs)

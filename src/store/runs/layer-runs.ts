@@ -1,8 +1,6 @@
 import { and, eq, inArray, notInArray, or, type SQL } from 'drizzle-orm';
 
 import type { EngineLayer } from '../../layers/layer-info.ts';
-import type { RunRole } from '../../records/run.ts';
-import type { Provenance } from '../../records/sweep.ts';
 import type { StoreDatabase } from '../file/open.ts';
 import { decodeLayers } from './blob-codecs.ts';
 import { cells, layerProfiles, runHints, runs, sweeps, timeStatistics } from '../schema.ts';
@@ -10,23 +8,10 @@ import { newestRunFirst } from '../sweeps/sweep-order.ts';
 import { REMARKS_FOR_NUMBERS } from '../../trtexec/log/hints.ts';
 
 /** A run that says something of an engine's layers. */
-export interface LayerRun {
-  readonly runId: string;
-  readonly sweepId: string;
-  readonly cellKey: string | null;
-  readonly role: RunRole;
-  readonly startedAt: string | null;
-  readonly provenance: Provenance;
-  readonly buildId: string | null;
-  /** Queries that the profiler saw; null when only names and kernels are known. */
-  readonly iterations: number | null;
-  /** Of the run's own timed part, without the profiler. */
-  readonly gpuComputeMeanMs: number | null;
-  readonly hints: readonly string[];
-}
+export type LayerRun = ReturnType<typeof select>[number];
 
 /** Newest first, those with times before those without. */
-function select(db: StoreDatabase, where: SQL | undefined): LayerRun[] {
+function select(db: StoreDatabase, where: SQL | undefined) {
   const rows = db
     .select({
       runId: runs.runId,
@@ -36,7 +21,9 @@ function select(db: StoreDatabase, where: SQL | undefined): LayerRun[] {
       startedAt: runs.startedAt,
       provenance: runs.provenance,
       buildId: runs.buildId,
+      /** Queries that the profiler saw; null when only names and kernels are known. */
       iterations: layerProfiles.iterations,
+      /** Of the run's own timed part, without the profiler. */
       gpuComputeMeanMs: timeStatistics.meanMs,
     })
     .from(layerProfiles)

@@ -121,27 +121,14 @@ export function recordTry(db: Pick<StoreDatabase, 'insert'>, sweepId: string, ru
     .run();
 }
 
-/** A start of a run as it is shown; without an end it was cut off. */
-export interface ShownAttempt extends Pick<RunTry, 'attempt' | 'startedAt' | 'reason' | 'evidence'> {
-  readonly endedAt: string | null;
-  readonly outcome: RunTry['outcome'] | null;
-}
-
-export function attemptsOf(db: StoreDatabase, runId: string): ShownAttempt[] {
+/** The starts of a run; one without an end was cut off. */
+export function attemptsOf(db: StoreDatabase, runId: string) {
   const { sweepId: _sweepId, runId: _runId, ...columns } = getTableColumns(attempts);
   return db.select(columns).from(attempts).where(eq(attempts.runId, runId)).orderBy(asc(attempts.attempt)).all();
 }
 
 /** A run or build that is no measurement, with the first line that says why. */
-export interface FailedRun {
-  readonly runId: string;
-  readonly cellKey: string | null;
-  readonly role: RunRole;
-  readonly startedAt: string | null;
-  /** Of a build; null where it is not known. */
-  readonly buildModel: string | null;
-  readonly outcome: Outcome;
-}
+export type FailedRun = ReturnType<typeof failedWhere>[number];
 
 /** What failed in a sweep or was not fit, builds among it, in the order of their starts. */
 export function failedRunsOf(db: StoreDatabase, sweepId: string): FailedRun[] {
@@ -153,7 +140,7 @@ export function failedAmong(db: StoreDatabase, runIds: readonly string[]): Faile
   return failedWhere(db, sql`${runs.runId} in (select value from json_each(${JSON.stringify(runIds)}))`);
 }
 
-function failedWhere(db: StoreDatabase, which: SQL): FailedRun[] {
+function failedWhere(db: StoreDatabase, which: SQL) {
   return db
     .select({
       runId: runs.runId,
@@ -175,6 +162,7 @@ function failedWhere(db: StoreDatabase, which: SQL): FailedRun[] {
       const stored = outcomeFrom(outcome, reason);
       return {
         ...run,
+        /** Of a build; null where it is not known. */
         buildModel: run.role === 'build' ? model : null,
         outcome: first === null ? stored : { ...stored, evidence: [first] },
       };

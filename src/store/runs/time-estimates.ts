@@ -5,10 +5,30 @@ import type { Provenance } from '../../records/sweep.ts';
 import type { StoreDatabase } from '../file/open.ts';
 import { builds, runs } from '../schema.ts';
 
-interface RunRow {
+interface LastRun {
   readonly cellKey: string;
+  /** Mean seconds of a timed run's process in that sweep. */
   readonly wallS: number | null;
   readonly startedAt: string | null;
+  readonly gpuUuid: string | null;
+}
+
+/** The last measured run of each cell: the index leads to it, however many there are. */
+function lastRuns({ $client }: StoreDatabase, cellKeys: readonly string[], provenance: Provenance): LastRun[] {
+  const statement = $client.prepare<[string, Provenance], LastRun>(`
+    select k.value as cellKey,
+           (select avg(w.wall_s) from runs w
+            where w.sweep_id = last.sweep_id and w.cell_key = k.value and w.role = 'timed'
+              and w.outcome = 'measured' and w.wall_s > 0) as wallS,
+           last.started_at as startedAt, e.gpu_uuid as gpuUuid
+    from json_each(?) as k
+    join runs last on last.run_id = (
+      select r.run_id from runs r indexed by runs_by_cell
+      where r.cell_key = k.value and r.role = 'timed' and r.outcome = 'measured'
+        and r.provenance = ?
+      order by r.started_at desc limit 1)
+    join environments e on e.environment_id = last.environment_id`);
+  return statement.all(JSON.stringify(cellKeys), provenance);
 }
 
 export interface PastRuns {
@@ -20,32 +40,15 @@ export interface PastRuns {
 
 /** How long the measured runs of some cells took, and when they were. */
 export function pastRunsOf(db: StoreDatabase, cellKeys: readonly string[], provenance: Provenance): PastRuns {
-  const statement = db.$client.prepare<[string, Provenance], RunRow>(`
-    select k.value as cellKey,
-           (select avg(w.wall_s) from runs w
-            where w.sweep_id = last.sweep_id and w.cell_key = k.value and w.role = 'timed'
-              and w.outcome = 'measured' and w.wall_s > 0) as wallS,
-           last.started_at as startedAt
-    from json_each(?) as k
-    join runs last on last.run_id = (
-      select r.run_id from runs r indexed by runs_by_cell
-      where r.cell_key = k.value and r.role = 'timed' and r.outcome = 'measured'
-        and r.provenance = ?
-      order by r.started_at desc limit 1)`);
-  const rows = statement.all(JSON.stringify(cellKeys), provenance);
+  const rows = lastRuns(db, cellKeys, provenance);
   return {
     runS: new Map(rows.flatMap(({ cellKey, wallS }) => (wallS === null ? [] : [[cellKey, wallS]]))),
     measuredAt: new Map(rows.flatMap(({ cellKey, startedAt }) => (startedAt === null ? [] : [[cellKey, startedAt]]))),
   };
 }
 
-export interface PastBuild {
-  readonly engineKey: string | null;
-  readonly wallS: number | null;
-}
-
 /** The last build of a model with some flags; null when there was none. */
-export function lastBuildOf(db: StoreDatabase, model: string, flags: readonly string[]): PastBuild | null {
+export function lastBuildOf(db: StoreDatabase, model: string, flags: readonly string[]) {
   const row = db
     .select({ engineKey: builds.engineKey, wallS: runs.wallS })
     .from(builds)
@@ -64,22 +67,8 @@ export function lastBuildOf(db: StoreDatabase, model: string, flags: readonly st
   return row ?? null;
 }
 
-interface GpuRow {
-  readonly cellKey: string;
-  readonly gpuUuid: string;
-}
-
 /** The GPU on which each cell was measured last, by cell key; only those of which it is known. */
 export function lastGpusOf(db: StoreDatabase, cellKeys: readonly string[]): Map<string, string> {
-  const statement = db.$client.prepare<[string], GpuRow>(`
-    select k.value as cellKey, e.gpu_uuid as gpuUuid
-    from json_each(?) as k
-    join runs last on last.run_id = (
-      select r.run_id from runs r indexed by runs_by_cell
-      where r.cell_key = k.value and r.role = 'timed' and r.outcome = 'measured'
-        and r.provenance = 'measured'
-      order by r.started_at desc limit 1)
-    join environments e on e.environment_id = last.environment_id
-    where e.gpu_uuid is not null`);
-  return new Map(statement.all(JSON.stringify(cellKeys)).map(({ cellKey, gpuUuid }) => [cellKey, gpuUuid]));
+  const rows = lastRuns(db, cellKeys, 'measured');
+  return new Map(rows.flatMap(({ cellKey, gpuUuid }) => (gpuUuid === null ? [] : [[cellKey, gpuUuid]])));
 }

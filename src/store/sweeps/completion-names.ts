@@ -43,15 +43,8 @@ export function storedBranches(db: StoreDatabase): string[] {
   return rows.flatMap((row) => row.branch ?? []);
 }
 
-export interface FindingName {
-  readonly findingId: string;
-  readonly cellKey: string;
-  readonly direction: 'slower' | 'faster';
-  readonly changePercent: number;
-}
-
 /** Those that somebody may accept. */
-export function findingNames(db: StoreDatabase, limit: number): FindingName[] {
+export function findingNames(db: StoreDatabase, limit: number) {
   const { cellKey, changePercent, direction, findingId } = findings;
   return db
     .select({ findingId, cellKey, direction, changePercent })

@@ -1,4 +1,4 @@
-import { and, count, eq, inArray, isNotNull, isNull, lte, ne, or, type SQL, sql } from 'drizzle-orm';
+import { and, count, eq, inArray, isNotNull, isNull, lte, ne, or, type SQL } from 'drizzle-orm';
 
 import { AB_BRANCH, BISECT_BRANCH, type Provenance, type Sweep } from '../../records/sweep.ts';
 import { equalOrNull, newestSweepFirst, notAfter } from './sweep-order.ts';
@@ -167,11 +167,5 @@ export function baselineSweep(db: StoreDatabase, name: string): string | null {
 }
 
 export function countEndedSweeps(db: StoreDatabase): number {
-  return (
-    db
-      .select({ count: sql<number>`count(*)` })
-      .from(sweeps)
-      .where(ended)
-      .get()?.count ?? 0
-  );
+  return db.select({ sweeps: count() }).from(sweeps).where(ended).get()?.sweeps ?? 0;
 }

@@ -1,26 +1,18 @@
 import { and, countDistinct, eq, inArray, max, ne, sql } from 'drizzle-orm';
 
-import { type Provenance, PROVENANCES } from '../../records/sweep.ts';
+import { PROVENANCES } from '../../records/sweep.ts';
 import type { StoreDatabase } from '../file/open.ts';
 import { runFlags, runs } from '../schema.ts';
-
-export interface SweepNumbers {
-  readonly cells: number;
-  /** Without builds. */
-  readonly runs: number;
-  readonly measured: number;
-  readonly builds: number;
-  readonly built: number;
-  /** Runs that are left out or trusted less for what is flagged. */
-  readonly flagged: number;
-}
 
 const measuredRuns = sql<number>`sum(${runs.outcome} = 'measured' and ${runs.role} <> 'build')`;
 /** Stores of before say `measured` of a build. */
 const builtRuns = sql<number>`sum(${runs.outcome} in ('built', 'measured') and ${runs.role} = 'build')`;
 
-/** How many cells and runs each of these sweeps has. */
-export function sweepNumbers(db: StoreDatabase, sweepIds: readonly string[]): Map<string, SweepNumbers> {
+/**
+ * How many cells, runs (without builds) and builds each of these sweeps has. Flagged are runs that are left out or trusted
+ * less.
+ */
+export function sweepNumbers(db: StoreDatabase, sweepIds: readonly string[]) {
   const rows = db
     .select({
       sweepId: runs.sweepId,
@@ -47,16 +39,8 @@ export function sweepNumbers(db: StoreDatabase, sweepIds: readonly string[]): Ma
   );
 }
 
-export interface CellNumbers {
-  readonly measured: number;
-  readonly sweeps: number;
-  readonly lastAt: string | null;
-  /** Kinds of results that there are of it. */
-  readonly provenances: readonly Provenance[];
-}
-
-/** How often each of these cells was measured, and when last. */
-export function cellNumbers(db: StoreDatabase, cellKeys: readonly string[]): Map<string, CellNumbers> {
+/** How often each of these cells was measured, when last, and which kinds of results there are of it. */
+export function cellNumbers(db: StoreDatabase, cellKeys: readonly string[]) {
   const rows = db
     .select({
       cellKey: runs.cellKey,

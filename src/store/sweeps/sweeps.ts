@@ -81,12 +81,7 @@ const { plan: _plan, ...columns } = getTableColumns(sweeps);
 /** Every column but the plan, which is long. */
 export const sweepColumns = columns;
 
-interface Baseline {
-  readonly name: string;
-  readonly sweepId: string;
-  readonly reason: string | null;
-  readonly createdAt: string;
-}
+type Baseline = typeof baselines.$inferSelect;
 
 /** Points a name at a sweep; the name may have pointed at another before. */
 export function setBaseline(db: StoreDatabase, baseline: Baseline): void {

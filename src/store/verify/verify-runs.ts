@@ -1,21 +1,18 @@
 import type Database from 'better-sqlite3';
 
 import type { SiblingStores } from '../file/sibling-stores.ts';
+import type { Attachment } from '../../artefacts/attachment.ts';
+import type { StoredArtefact } from '../../records/run.ts';
 import type { VerifiedStore } from './verify-rows.ts';
 
 /** A run with what the store says of its files. */
 export interface RunFiles {
   readonly runId: string;
   readonly isPruned: boolean;
-  readonly files: readonly { readonly name: string; readonly sha256: string; readonly bytes: number }[];
+  readonly files: readonly StoredArtefact[];
 }
 
-export interface AttachedFile {
-  readonly runId: string;
-  readonly name: string;
-  readonly sha256: string;
-  readonly bytes: number;
-}
+export type AttachedFile = Pick<Attachment, 'bytes' | 'name' | 'runId' | 'sha256'>;
 
 /** What a store, and others of the same folder, know of the artefacts beside them. */
 export function knownRuns({ client }: VerifiedStore, siblings: SiblingStores) {
