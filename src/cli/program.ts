@@ -34,15 +34,12 @@ export function chooseProgram(
   const replay = options.replay ?? (options.trtexec === undefined ? matrix.replay : null);
   if (replay !== null) return replayProgram(findSet(replay, io), options, io);
   const path = findTrtexec({ flag: options.trtexec, matrix: matrix.trtexec, env: io.env, cwd: io.cwd });
-  return {
-    program: { file: path, prefixArgs: [], env: io.env, shownAs: path, provenance: 'measured', recordings: null },
-    set: null,
-  };
+  return { program: { ...noTrtexec(io), file: path, shownAs: path }, set: null };
 }
 
 /** For a matrix of other harnesses alone: no trtexec is looked for. */
-export function noTrtexec(io: Io): TrtexecProgram {
-  return { file: 'trtexec', prefixArgs: [], env: io.env, shownAs: 'trtexec', provenance: 'measured', recordings: null };
+export function noTrtexec({ env }: Io): TrtexecProgram {
+  return { file: 'trtexec', prefixArgs: [], env, shownAs: 'trtexec', provenance: 'measured', recordings: null };
 }
 
 /** A set that comes with bench, by its name; or any folder with a manifest. */

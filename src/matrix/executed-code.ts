@@ -1,14 +1,6 @@
-import type { SourcePosition } from '../errors.ts';
+import type { Mistake } from '../errors.ts';
 import { printable } from '../text/printable.ts';
 import type { SourceNode } from './yaml/source-node.ts';
-
-/** Something in a matrix that starts or loads what the matrix names. */
-export interface ExecutedCode {
-  readonly at: SourcePosition;
-  /** Such as `plugins` or `models.vit.harness`. */
-  readonly key: string;
-  readonly what: string;
-}
 
 interface Rule {
   /** Steps from the top of a matrix; `*` is any name, `**` at the beginning any way down. */
@@ -48,11 +40,11 @@ export const CODE_RULES: readonly Rule[] = [
 ];
 
 /** What a matrix would have started or loaded, after all that it extends is laid below it. */
-export function executedCode(root: SourceNode): ExecutedCode[] {
+export function executedCode(root: SourceNode): Mistake[] {
   return [...codeUnder(root, [])];
 }
 
-function* codeUnder(node: SourceNode, path: readonly string[]): Generator<ExecutedCode> {
+function* codeUnder(node: SourceNode, path: readonly string[]): Generator<Mistake> {
   if (node.kind === 'list') {
     for (const [index, item] of node.items.entries()) yield* codeUnder(item, [...path, String(index)]);
   }
@@ -64,7 +56,7 @@ function* codeUnder(node: SourceNode, path: readonly string[]): Generator<Execut
     else {
       const named = nameOf(entry.node);
       const shown = named === null ? '' : ` (${printable(named)})`;
-      yield { at: entry.keyAt, key: [...path, key].join('.'), what: `${rule.what}${shown}` };
+      yield { at: entry.keyAt, problem: `${[...path, key].join('.')}: ${rule.what}${shown}` };
     }
   }
 }

@@ -36,7 +36,7 @@ export function loadMatrix(
   const mistakes: Mistake[] = [];
   const root = readLayers(shownPath, files, mistakes, []);
   if (root === null) throw new MatrixError(sortMistakes(mistakes));
-  const executes = executedCode(root).map(({ at, key, what }) => ({ at, problem: `${key}: ${what}` }));
+  const executes = executedCode(root);
   if (isUntrusted && executes.length > 0) {
     const refused = executes.map(({ at, problem }) => ({ at, problem: `${problem}: refused by --untrusted` }));
     throw new MatrixError(sortMistakes(refused));

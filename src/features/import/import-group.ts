@@ -14,20 +14,14 @@ import type { Outcome } from '../../records/outcome.ts';
 import { type DateSource, type GitState, newSweep, type Sweep } from '../../records/sweep.ts';
 import { hashOf } from '../../records/cell.ts';
 import { type StatedCell, otherModel } from '../../trtexec/cell-of-run.ts';
-import type { StoreDatabase } from '../../store/file/open.ts';
-import { otherSweep, restoreSweep } from './restore-sweep.ts';
+import { otherSweep, type RestoreContext, restoreSweep } from './restore-sweep.ts';
 import { highestRepeat, redateRun } from '../../store/runs/runs.ts';
-import type { RunWriter } from '../../store/runs/save-run.ts';
 import { importTimeOf } from '../../store/sweeps/sweep-order.ts';
 import { findSweep, saveSweep, sweepOfRun, sweepSpan } from '../../store/sweeps/sweeps.ts';
 
-export interface ImportContext {
-  readonly db: StoreDatabase;
-  readonly writer: RunWriter;
-  readonly artefactsFolder: string;
+export interface ImportContext extends RestoreContext {
   readonly toolVersion: string;
   readonly git: GitState | null;
-  readonly now: () => Date;
   /** When the runs began, for those whose `run.json` does not say it; UTC in ISO 8601. */
   readonly date: string | null;
   /** What the user says of all these runs, for what they do not say themselves. */
@@ -42,14 +36,14 @@ export interface ImportContext {
 
 export interface ImportedSweep {
   readonly sweep: Sweep;
-  readonly stored: number;
-  readonly alreadyStored: number;
+  stored: number;
+  alreadyStored: number;
   /** Of the stored ones, those that took what somebody said of all. */
-  readonly noted: number;
-  readonly outcomes: Readonly<Record<Outcome['kind'], number>>;
-  readonly datesFrom: readonly DateSource[];
+  noted: number;
+  readonly outcomes: Record<Outcome['kind'], number>;
+  readonly datesFrom: DateSource[];
   /** Of those that were stored already, the ones whose date is another now. */
-  readonly redated: number;
+  redated: number;
 }
 
 export interface NamedSource {
@@ -244,24 +238,15 @@ export class GroupImport {
   }
 
   private count(sweepId: string, run: DatedRun, isNew: boolean, isRedated: boolean): void {
-    const { manifest, outcome } = run;
-    const { kind } = outcome;
-    const dateSource = isNew || isRedated ? dateSourceOf(run) : null;
-    const isNoted = isNew && this.context.note !== null && manifest.runId === null;
     const entry = this.sweeps.get(sweepId);
     if (entry === undefined) return;
-    this.sweeps.set(sweepId, {
-      ...entry,
-      stored: entry.stored + (isNew ? 1 : 0),
-      alreadyStored: entry.alreadyStored + (isNew ? 0 : 1),
-      noted: entry.noted + (isNoted ? 1 : 0),
-      outcomes: { ...entry.outcomes, [kind]: entry.outcomes[kind] + 1 },
-      datesFrom:
-        dateSource === null || entry.datesFrom.includes(dateSource)
-          ? entry.datesFrom
-          : [...entry.datesFrom, dateSource],
-      redated: entry.redated + (isRedated ? 1 : 0),
-    });
+    const dateSource = isNew || isRedated ? dateSourceOf(run) : null;
+    if (dateSource !== null && !entry.datesFrom.includes(dateSource)) entry.datesFrom.push(dateSource);
+    if (isNew) entry.stored += 1;
+    else entry.alreadyStored += 1;
+    if (isNew && this.context.note !== null && run.manifest.runId === null) entry.noted += 1;
+    if (isRedated) entry.redated += 1;
+    entry.outcomes[run.outcome.kind] += 1;
   }
 
   /** The time that an imported sweep spans follows from its runs. */

@@ -55,7 +55,10 @@ export async function importRuns(paths: readonly string[], options: ImportOption
     const planned = withoutOwnArtefacts(path, await findSweepFolders(path, all), artefactsFolder);
     sweeps.push(...planned);
     if (found.length === 0 && planned.length === 0) {
-      throw new UsageError((await prunedWords(path)) ?? nothingOf(path, hints.as));
+      throw new UsageError(
+        (await prunedWords(path)) ??
+          (hints.as === null ? nothingIn(path) : `${printable(path)}: nothing of ${hints.as} in it`),
+      );
     }
     if (found.some((source) => source.kind === 'log' && !statSync(source.path).isFile())) {
       throw new UsageError(`${printable(path)}: can be read only once; save it to a file first`);
@@ -67,6 +70,7 @@ export async function importRuns(paths: readonly string[], options: ImportOption
   const git = await gitOf(options, io);
   const store = warnIfMigrated(openStore(storePath(options.db, io), migrationsFolder()), io);
   const imported: ImportedSweep[] = [];
+  const note = (text: string): void => io.err(`note: ${text}\n`);
   const work = async (): Promise<void> => {
     const context: ImportContext = {
       db: store.db,
@@ -79,7 +83,7 @@ export async function importRuns(paths: readonly string[], options: ImportOption
       standalone,
       note: options.note ?? null,
       into: options.into === undefined ? null : importedSweep(store.db, options.into),
-      onNote: (text: string) => io.err(`note: ${printable(text)}\n`),
+      onNote: (text: string) => note(printable(text)),
       signal: io.signal,
     };
     const groups = Map.groupBy(sources, ({ sweepName }) => options.into ?? options.sweep ?? sweepName);
@@ -90,13 +94,12 @@ export async function importRuns(paths: readonly string[], options: ImportOption
     imported.push(...(await restoreOthers(context, sweeps, imported)));
     for (const path of paths) {
       await takeAttached({ db: store.db, artefactsFolder }, path);
-      await reportPruned(path, store, io);
+      (await prunedNotes(path, store)).forEach(note);
     }
-    reportMixed(imported, options.sweep, store, io);
+    mixedNotes(imported, options.sweep, store).forEach(note);
   };
   await usingStore(store, work, io);
-  if (options.note !== undefined) reportNoted(imported, io);
-  reportDates(imported, options, io);
+  optionNotes(imported, options).forEach(note);
   const redated = imported.filter((entry) => entry.redated > 0).length;
   printResult<ImportOutput>(io, options, { schemaVersion: 1, sweeps: imported.map(outputOf) }, (output, look) =>
     importText(output, store.path, redated, look),
@@ -111,14 +114,13 @@ function outputOf(imported: ImportedSweep): ImportOutput['sweeps'][number] {
 }
 
 /** What came together that does not belong together, or stayed where it was. */
-function reportMixed(imported: readonly ImportedSweep[], name: string | undefined, { db }: OpenStore, io: Io): void {
-  for (const { sweep, stored, alreadyStored } of imported) {
-    if (stored > 0) for (const note of engineNotes(db, sweep.sweepId)) io.err(`note: ${note}\n`);
-    if (name === undefined || sweep.name === name || alreadyStored === 0) continue;
-    io.err(
-      `note: ${count(alreadyStored, 'run')} of these are in sweep ${sweep.sweepId.slice(0, 8)} (${printable(sweep.name ?? 'no name')}) already, and stay there\n`,
-    );
-  }
+function mixedNotes(imported: readonly ImportedSweep[], name: string | undefined, { db }: OpenStore): string[] {
+  return imported.flatMap(({ sweep, stored, alreadyStored }) => {
+    const notes = stored > 0 ? engineNotes(db, sweep.sweepId) : [];
+    if (name === undefined || sweep.name === name || alreadyStored === 0) return notes;
+    const other = `${sweep.sweepId.slice(0, 8)} (${printable(sweep.name ?? 'no name')})`;
+    return [...notes, `${count(alreadyStored, 'run')} of these are in sweep ${other} already, and stay there`];
+  });
 }
 
 /** Sweeps that came to no run: each of their cells was planned, and is missing. */
@@ -138,14 +140,19 @@ async function restoreOthers(
   return others;
 }
 
-function reportNoted(imported: readonly ImportedSweep[], io: Io): void {
-  const sum = (of: (sweep: ImportedSweep) => number): number => imported.reduce((total, sweep) => total + of(sweep), 0);
-  const all = sum(({ alreadyStored, stored }) => stored + alreadyStored);
-  const without = all - sum(({ noted }) => noted);
-  if (without === 0) return;
-  io.err(
-    `note: --note does not stand with ${count(without, 'run')} of ${all}: stored already, or a run of bench itself\n`,
-  );
+/** Options that do not count for all runs. */
+function optionNotes(imported: readonly ImportedSweep[], { date, note }: ImportOptions): string[] {
+  const runs = imported.reduce((sum, { alreadyStored, stored }) => sum + stored + alreadyStored, 0);
+  const without = runs - imported.reduce((sum, { noted }) => sum + noted, 0);
+  const dated = imported.filter(({ datesFrom }) => datesFrom.includes('runJson')).length;
+  return [
+    note !== undefined &&
+      without > 0 &&
+      `--note does not stand with ${count(without, 'run')} of ${runs}: stored already, or a run of bench itself`,
+    date !== undefined &&
+      dated > 0 &&
+      `--date does not count for runs whose run.json says when they began (${count(dated, 'sweep')})`,
+  ].filter((text) => text !== false);
 }
 
 /** Clocks of two machines and time zones differ by less. */
@@ -157,16 +164,6 @@ function dateOf({ date }: ImportOptions, io: Io): string | null {
     throw new UsageError(`--date ${date.slice(0, 10)}: that day is still to come`);
   }
   return date ?? null;
-}
-
-/** A date that was given and does not count, and sweeps that have none. */
-function reportDates(imported: readonly ImportedSweep[], { date }: ImportOptions, io: Io): void {
-  const stated = imported.filter(({ datesFrom }) => datesFrom.includes('runJson'));
-  if (date !== undefined && stated.length > 0) {
-    io.err(
-      `note: --date does not count for runs whose run.json says when they began (${count(stated.length, 'sweep')})\n`,
-    );
-  }
 }
 
 /** @throws UsageError when nobody is called so */
@@ -209,10 +206,6 @@ async function checkStandalone(sources: readonly NamedSource[], standalone: Stan
   }
 }
 
-function nothingOf(path: string, as: string | null): string {
-  return as === null ? nothingIn(path) : `${printable(path)}: nothing of ${as} in it`;
-}
-
 /** @throws UsageError when there is no such import */
 function importedSweep(db: StoreDatabase, name: string): Sweep {
   const found = [...sweepsNamed(db, name), ...findSweepsByPrefix(db, name)];
@@ -230,14 +223,12 @@ async function prunedWords(path: string): Promise<string | null> {
 }
 
 /** Runs that were pruned cannot be rebuilt from artefacts: without a word they would seem never to have been. */
-async function reportPruned(path: string, { db }: OpenStore, io: Io): Promise<void> {
-  for (const { sweepId, runIds } of await readPrunedNotes(path)) {
+async function prunedNotes(path: string, { db }: OpenStore): Promise<string[]> {
+  return (await readPrunedNotes(path)).flatMap(({ sweepId, runIds }) => {
     const lacking = runIds.filter((runId) => sweepOfRun(db, runId) === null).length;
-    if (lacking === 0) continue;
-    io.err(
-      `note: the artefacts of ${count(lacking, 'run')} of sweep ${sweepId.slice(0, 8)} were pruned: they are only in the store that they were in\n`,
-    );
-  }
+    const which = `${count(lacking, 'run')} of sweep ${sweepId.slice(0, 8)}`;
+    return lacking === 0 ? [] : [`the artefacts of ${which} were pruned: they are only in the store that they were in`];
+  });
 }
 
 /** Somewhere above the store its own artefacts are no news; naming them rebuilds the store. */

@@ -3,34 +3,18 @@ import { AXIS_NAMES } from '../../matrix/schema/schema.ts';
 import type { OnnxDimension, OnnxTensorInfo } from '../../tools/onnx/facts.ts';
 import type { DraftDimension, DraftModel } from './matrix-draft.ts';
 
-interface SizeGuess {
-  readonly values: readonly number[];
-  readonly min: number;
-  readonly opt: number;
-  readonly max: number;
-  readonly why: string;
-}
+type SizeGuess = Omit<DraftDimension, 'name'>;
 
 interface Rule {
   readonly name: RegExp;
   readonly guess: SizeGuess;
 }
 
-const one = (value: number, min: number, max: number, why: string): SizeGuess => ({
-  values: [value],
-  min,
-  opt: value,
-  max,
-  why,
-});
+function one(opt: number, min: number, max: number, why: string): SizeGuess {
+  return { values: [opt], min, opt, max, why };
+}
 
-const BATCH: SizeGuess = {
-  values: [1, 8, 32],
-  min: 1,
-  opt: 8,
-  max: 32,
-  why: 'a batch: three sizes, tuned for the middle one',
-};
+const BATCH: SizeGuess = { ...one(8, 1, 32, 'a batch: three sizes, tuned for the middle one'), values: [1, 8, 32] };
 
 /** Tried in this order on the name of a dimension, in small letters. */
 const RULES: readonly Rule[] = [
@@ -64,13 +48,8 @@ function byName(name: string): SizeGuess {
 
 function sum(guesses: readonly SizeGuess[]): SizeGuess {
   const total = (of: (guess: SizeGuess) => number): number => guesses.reduce((all, guess) => all + of(guess), 0);
-  return {
-    values: [total(({ opt }) => opt)],
-    min: total(({ min }) => min),
-    opt: total(({ opt }) => opt),
-    max: total(({ max }) => max),
-    why: 'the sum of the others in its name',
-  };
+  const [opt, min, max] = [total((each) => each.opt), total((each) => each.min), total((each) => each.max)];
+  return one(opt, min, max, 'the sum of the others in its name');
 }
 
 type DraftShapes = Pick<DraftModel, 'shapes' | 'dimensions'>;

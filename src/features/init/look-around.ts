@@ -2,7 +2,6 @@ import { resolve, relative, sep } from 'node:path';
 
 import { readPythonVersions } from '../../tools/modelopt/names.ts';
 import { formatTensorrtVersion } from '../../text/version.ts';
-import type { Possibilities } from './draft-precisions.ts';
 import { Dialect } from '../../trtexec/arguments/dialect.ts';
 import { pythonFacts } from '../../machine/machine-tools.ts';
 import { trtexecFacts } from '../../trtexec/program/trtexec-facts.ts';
@@ -16,20 +15,10 @@ import type { FoundModel, SkippedFile } from './matrix-draft.ts';
 import { printable } from '../../text/printable.ts';
 import { onnxProblem, readingProblem } from '../../selection/reading-problem.ts';
 
-interface MachineFacts {
-  readonly possibilities: Possibilities;
-  readonly trtexec: { readonly path: string; readonly version: string | null } | null;
-  /** Absolute, when a flag named it: it would not be found without being named. */
-  readonly statedTrtexec: string | null;
-  readonly gpus: readonly string[];
-  readonly found: readonly string[];
-  readonly lacking: readonly string[];
-}
-
 const PATIENCE = { toolMs: 10_000, trtexecMs: 30_000 };
 
 /** What of this machine decides what a matrix may ask for. */
-export async function lookAround(stated: string | undefined, io: Io): Promise<MachineFacts> {
+export async function lookAround(stated: string | undefined, io: Io) {
   const { cwd, env, signal } = io;
   const [{ trtexec }, gpus, python] = await Promise.all([
     trtexecFacts({ flag: stated, matrix: null, env, cwd, signal, timeoutMs: PATIENCE.trtexecMs }),
@@ -52,6 +41,7 @@ export async function lookAround(stated: string | undefined, io: Io): Promise<Ma
     possibilities: { version, hasModelopt: modelopt !== null },
     trtexec:
       trtexec.kind === 'missing' ? null : { path: trtexec.path, version: version && formatTensorrtVersion(version) },
+    // Absolute, when a flag named it: it would not be found without being named.
     statedTrtexec: stated === undefined || trtexec.kind === 'missing' ? null : resolve(cwd, stated),
     gpus: names,
     found: [

@@ -1,4 +1,5 @@
 import type { OnnxFacts } from '../../tools/onnx/facts.ts';
+import type { InitOutput } from './output.ts';
 import type { Precision } from '../../records/cell.ts';
 
 export interface FoundModel {
@@ -8,21 +9,10 @@ export interface FoundModel {
 }
 
 /** Something that was found and cannot stand in a matrix. */
-export interface SkippedFile {
-  readonly path: string;
-  readonly problem: string;
-}
+export type SkippedFile = InitOutput['skipped'][number];
 
 /** A dimension that the models leave open, with what is proposed for it. */
-export interface DraftDimension {
-  readonly name: string;
-  readonly values: readonly number[];
-  readonly min: number;
-  readonly opt: number;
-  readonly max: number;
-  /** Where the guess comes from, in a few words; null when a person said it. */
-  readonly why: string | null;
-}
+export type DraftDimension = InitOutput['models'][number]['dimensions'][number];
 
 export interface DraftPrecision {
   readonly precision: Precision;
