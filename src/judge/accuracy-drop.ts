@@ -1,28 +1,15 @@
-import type { Accuracy, AccuracyRecord } from '../records/accuracy.ts';
+import type { AccuracyRecord } from '../records/accuracy.ts';
 import { canonicalJson } from '../text/canonical-json.ts';
 
-/** By so much an accuracy is worse than the one before; negative when it is better. */
-export interface AccuracyDrop {
-  readonly before: AccuracyRecord;
-  readonly dropDb: number;
-  readonly isRegression: boolean;
-}
+export type AccuracyDrop = NonNullable<ReturnType<typeof accuracyDrop>>;
 
-/** The same model on the same inputs gives the same outputs: no runs, no noise, only a limit of what is accepted. */
-export function accuracyDrop(
-  now: Pick<AccuracyRecord, 'accuracy'>,
-  before: AccuracyRecord | null,
-  maxDropDb: number,
-): AccuracyDrop | null {
+/** The same model on the same inputs gives the same outputs: no runs, no noise, only a limit of what is accepted. Negative when it is better. */
+export function accuracyDrop(now: Pick<AccuracyRecord, 'accuracy'>, before: AccuracyRecord | null, maxDropDb: number) {
   if (before === null) return null;
-  const dropDb = difference(before.accuracy, now.accuracy);
+  // Outputs without any difference are above every ratio.
+  const [was, is] = [before.accuracy.sqnrDb ?? Infinity, now.accuracy.sqnrDb ?? Infinity];
+  const dropDb = was === is ? 0 : was - is;
   return { before, dropDb, isRegression: dropDb > maxDropDb };
-}
-
-/** Outputs without any difference are above every ratio. */
-function difference(before: Accuracy, now: Accuracy): number {
-  if (before.sqnrDb === null && now.sqnrDb === null) return 0;
-  return (before.sqnrDb ?? Infinity) - (now.sqnrDb ?? Infinity);
 }
 
 type Comparable = Pick<AccuracyRecord, 'model' | 'precision' | 'inputs' | 'accuracy'>;

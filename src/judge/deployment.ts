@@ -3,7 +3,7 @@ import type { Accuracy } from '../records/accuracy.ts';
 import { canonicalJson } from '../text/canonical-json.ts';
 import { batchOf, itemsPerS, type KeyedCell, PRECISIONS } from '../records/cell.ts';
 import { median } from '../statistics/median.ts';
-import { FLAG_LABELS, isIneligible, ineligibleFlags, type RunFlag } from '../records/run-flag.ts';
+import { FLAG_LABELS, isIneligible, ineligibleFlags } from '../records/run-flag.ts';
 
 type ChoiceRun = Pick<CellRun, 'cellKey' | 'derivedQps' | 'flags' | 'outcome' | 'role'> & {
   readonly values: Pick<CellRun['values'], ChoiceMetric>;
@@ -48,35 +48,23 @@ export interface DeploymentFacts {
   readonly realPrecisionShare: ReadonlyMap<string, Readonly<Record<string, number>>>;
 }
 
-export interface IneligibleCell {
-  readonly cell: KeyedCell;
-  /** `upper bound, invalid output`. */
-  readonly because: string;
-}
+export type Deployments = ReturnType<typeof deploymentsOf>;
 
-export interface Deployments {
-  readonly measured: readonly Deployment[];
-  /** Cells without a run that is a measurement. */
-  readonly unmeasured: readonly KeyedCell[];
-  /** Cells that are never a choice, each with why. */
-  readonly ineligible: readonly IneligibleCell[];
-}
-
-/** Precisions of one batch stand side by side. */
-export function deploymentsOf(
-  cells: readonly KeyedCell[],
-  runs: readonly ChoiceRun[],
-  facts: DeploymentFacts,
-): Deployments {
+/**
+ * Precisions of one batch follow each other.
+ * @returns `unmeasured`: cells without a run that is a measurement; `ineligible`: cells that are never a choice, with why
+ */
+export function deploymentsOf(cells: readonly KeyedCell[], runs: readonly ChoiceRun[], facts: DeploymentFacts) {
   const byCell = Map.groupBy(runs.filter(isMeasured), ({ cellKey }) => cellKey);
   const measured: Deployment[] = [];
   const unmeasured: KeyedCell[] = [];
-  const ineligible: IneligibleCell[] = [];
+  const ineligible: { readonly cell: KeyedCell; readonly because: string }[] = [];
   for (const cell of cells) {
     const all = byCell.get(cell.key) ?? [];
     const own = all.filter(({ flags }) => !isIneligible(flags));
     if (own.length === 0 && all.length > 0) {
-      ineligible.push({ cell, because: ineligibleText(all.flatMap(({ flags }) => flags)) });
+      const labels = ineligibleFlags(all.flatMap(({ flags }) => flags)).map(({ id }) => FLAG_LABELS[id]);
+      ineligible.push({ cell, because: [...new Set(labels)].join(', ') });
       continue;
     }
     const of = (metric: ChoiceMetric): number | null => median(own.flatMap(({ values }) => values[metric] ?? []));
@@ -104,10 +92,6 @@ export function deploymentsOf(
     });
   }
   return { measured: measured.toSorted(byChoice), unmeasured, ineligible };
-}
-
-function ineligibleText(flags: readonly RunFlag[]): string {
-  return [...new Set(ineligibleFlags(flags).map(({ id }) => FLAG_LABELS[id]))].join(', ');
 }
 
 /** By workload, batch, all else but the precision, precision. */

@@ -23,17 +23,11 @@ export interface GraphPair<Row extends GraphCell> {
   readonly reasons: readonly string[];
 }
 
-export interface GraphGains<Row extends GraphCell> {
-  /** The largest gain first. */
-  readonly pairs: readonly GraphPair<Row>[];
-  readonly medianPercent: number;
-}
-
 /**
  * What CUDA graphs gain, from cells that differ in nothing else: a large gain means that launching, not computing, is
- * the limit without one.
+ * the limit without one. The largest gain comes first.
  */
-export function graphGains<Row extends GraphCell>(cells: readonly Row[]): GraphGains<Row> | null {
+export function graphGains<Row extends GraphCell>(cells: readonly Row[]) {
   const byTwinKey = Map.groupBy(cells, ({ cell }) => twinKey(cell));
   const twins = [...byTwinKey.values()].flatMap((same) => {
     const off = same.find(({ cell }) => cell.cudaGraph === false);

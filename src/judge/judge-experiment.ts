@@ -34,20 +34,6 @@ interface AbJudgement {
   readonly reasons: readonly string[];
 }
 
-interface AbCellJudgement extends AbJudgement {
-  readonly cellKey: string;
-  /** Centres over the runs, in the unit of the metric; null without any. */
-  readonly a: number | null;
-  readonly b: number | null;
-  readonly runs: readonly [number, number];
-}
-
-interface JudgedExperiment {
-  readonly cells: readonly AbCellJudgement[];
-  /** The mean over the cells that were measured. */
-  readonly overall: AbJudgement;
-}
-
 const CONFIDENCE = 0.95;
 /** From so many cells on the noise of each is steadied by that of all. */
 const CELLS_FOR_NOISE = 5;
@@ -69,21 +55,23 @@ interface Evidence {
  * is Student's t on the logarithms of the runs; with many cells their noise is moderated, as in `compareCells`. The
  * means of several cells are taken together by Welch and Satterthwaite.
  */
-export function judgeExperiment(cells: readonly AbSides[], significantPercent: number): JudgedExperiment {
+export function judgeExperiment(cells: readonly AbSides[], significantPercent: number) {
   const threshold = Math.log1p(significantPercent / 100);
   const measured = cells.filter(({ a, b }) => a.length > 0 && b.length > 0);
   const evidence = new Map(evidenceOf(measured).map((entry, at) => [measured[at], entry]));
   return {
-    cells: cells.map((cell): AbCellJudgement => {
+    cells: cells.map((cell) => {
       const entry = evidence.get(cell);
       return {
         cellKey: cell.cellKey,
+        /** Centres over the runs, in the unit of the metric; null without any. */
         a: centre(cell.a),
         b: centre(cell.b),
-        runs: [cell.a.length, cell.b.length],
+        runs: [cell.a.length, cell.b.length] as const,
         ...(entry === undefined ? NOTHING : judge([entry], threshold)),
       };
     }),
+    /** The mean over the cells that were measured. */
     overall: evidence.size === 0 ? NOTHING : judge([...evidence.values()], threshold),
   };
 }

@@ -78,18 +78,13 @@ const UNKNOWN: NoiseEstimate = {
 };
 
 /** What a few cells say of another of them; null where they are too few to say it. */
-function fallbackOf(cells: readonly NoisySides[]): {
-  readonly prior: SampleVariance | null;
-  readonly unrepeated: NoiseEstimate | null;
-} {
+function fallbackOf(cells: readonly NoisySides[]) {
   const repeated = cells.map(pooledVariance).filter(({ degrees }) => degrees > 0);
   const typical = typicalVariance(repeated);
+  const fromOthers = { assumed: 'noise taken from the other cells', from: 'otherCells' } as const;
   return {
     prior: variancePrior(repeated),
-    unrepeated:
-      typical === null
-        ? withoutRepeats(cells)
-        : { ...UNKNOWN, variance: typical, assumed: 'noise taken from the other cells', from: 'otherCells' },
+    unrepeated: typical === null ? withoutRepeats(cells) : { ...UNKNOWN, ...fromOthers, variance: typical },
   };
 }
 

@@ -1,3 +1,7 @@
+import * as z from 'zod';
+
+import { count, idSchema, type Immutable } from '../records/scalars.ts';
+import type { Sweep } from '../records/sweep.ts';
 import { median } from '../statistics/median.ts';
 import type { Environment } from '../records/environment.ts';
 import type { Finding } from '../records/finding.ts';
@@ -12,27 +16,23 @@ export const TREND_UNITS = ['run', 'sweep', 'night', 'commit'] as const;
 export type TrendUnit = (typeof TREND_UNITS)[number];
 
 /** A sweep in which the cell was to be measured, whether it was or not. */
-interface TrendSweep {
-  readonly sweepId: string;
-  /** UTC in ISO 8601; null for logs that do not say it. */
-  readonly startedAt: string | null;
-  readonly commit: string | null;
-  readonly dirty: boolean | null;
-}
+type TrendSweep = Pick<Sweep, 'sweepId' | 'startedAt' | 'commit' | 'dirty'>;
 
 interface TrendRun extends TrendSweep {
   readonly runId: string;
   readonly value: number;
 }
 
-export interface TrendStep {
+export const trendStepSchema = z.strictObject({
   /** Night, commit, sweep or run: what the label is made from. */
-  readonly id: string;
-  readonly sweepId: string | null;
-  /** Median of the runs of this step; null where nothing was measured. */
-  readonly value: number | null;
-  readonly runs: number;
-}
+  id: z.string(),
+  sweepId: idSchema.nullable(),
+  /** Median of the runs of this step. */
+  value: z.number().nullable().describe('Null for a night without results'),
+  runs: count,
+});
+
+export type TrendStep = Immutable<z.infer<typeof trendStepSchema>>;
 
 const ENOUGH_SWEEPS = 8;
 const ENOUGH_NIGHTS = 3;
@@ -58,24 +58,15 @@ export function trendSteps(
 ): TrendStep[] {
   const entries = withGaps(runs, planned);
   if (unit === 'run') {
-    const steps = entries.map(({ runId, sweepId, value }) => ({
-      id: runId ?? sweepId,
-      sweepId,
-      value,
-      runs: value === null ? 0 : 1,
-    }));
-    return steps.slice(-last);
+    return entries
+      .map(({ runId, sweepId, value }) => ({ id: runId ?? sweepId, sweepId, value, runs: value === null ? 0 : 1 }))
+      .slice(-last);
   }
   const starts = sweepStarts(entries);
   const groups = Map.groupBy(entries, (entry) => idOf(entry, unit, starts));
   const steps = [...groups].map(([id, group]): TrendStep => {
     const values = group.flatMap(({ value }) => value ?? []);
-    return {
-      id,
-      sweepId: group[0]?.sweepId ?? null,
-      value: values.length === 0 ? null : median(values),
-      runs: values.length,
-    };
+    return { id, sweepId: group[0]?.sweepId ?? null, value: median(values), runs: values.length };
   });
   return (unit === 'night' ? withMissingNights(steps) : steps).slice(-last);
 }
@@ -152,8 +143,8 @@ const MAX_DAYS = 4000;
 function withMissingNights(steps: readonly TrendStep[]): TrendStep[] {
   const byNight = new Map(steps.map((step) => [step.id, step]));
   const dated = steps
-    .filter(({ id }) => id !== 'unknown')
     .map(({ id }) => id)
+    .filter((id) => id !== 'unknown')
     .toSorted();
   const [first] = dated;
   const last = dated.at(-1);
@@ -194,15 +185,16 @@ export function trendMarks(
 }
 
 /** Something worth a mark on the time axis of a trend. */
-export interface TrendMark {
-  /** Place among the steps. */
-  readonly step: number;
-  readonly kind: 'slower' | 'faster' | 'environment' | 'baseline';
+export const trendMarkSchema = z.strictObject({
+  step: count.describe('Place among the points, from 0'),
+  kind: z.enum(['slower', 'faster', 'environment', 'baseline']),
   /** What changed, or the name of the baseline; the finding that was told of a change. */
-  readonly text: string;
+  text: z.string(),
   /** Another GPU model or TensorRT major: what follows is no continuation of the line. */
-  readonly breaksLine: boolean;
-}
+  breaksLine: z.boolean(),
+});
+
+export type TrendMark = Immutable<z.infer<typeof trendMarkSchema>>;
 
 /** Where the level of a trend changed for good. @param findings of this cell and metric */
 function changeMarks(

@@ -4,13 +4,6 @@ interface Change {
   readonly error: number;
 }
 
-/** What cells scatter by beyond their errors, squared, when one group did not change and the other changed one way. */
-export interface TwoGroups {
-  readonly variance: number;
-  /** By how much likelier this is than one group around its mean, as a natural logarithm. */
-  readonly gain: number;
-}
-
 /** The likelihood hardly moves after so many rounds. */
 const ROUNDS = 20;
 /** Neither group is ever quite empty, so that a cell can come back to it. */
@@ -19,8 +12,10 @@ const LEAST_SHARE = 0.02;
 /**
  * Two groups of cells, one around 0 and one around a change of its own, fitted by expectation and maximization
  * (Dempster, Laird and Rubin 1977).
+ * @returns what cells scatter by beyond their errors, squared; and by how much likelier this is than one group around its
+ * mean, as a natural logarithm
  */
-export function twoGroups(changes: readonly Change[]): TwoGroups {
+export function twoGroups(changes: readonly Change[]) {
   const count = changes.length;
   const mean = averageOf(changes, ({ difference }) => difference);
   const square = averageOf(changes, ({ difference }) => (difference - mean) ** 2);

@@ -1,4 +1,4 @@
-import type { TrendUnit } from '../../judge/trend.ts';
+import type { TrendMark, TrendStep, TrendUnit } from '../../judge/trend.ts';
 import type { KeyedCell } from '../../records/cell.ts';
 import { metricOf } from '../../records/metric.ts';
 import { printable } from '../../text/printable.ts';
@@ -19,10 +19,6 @@ interface TrendDetails {
   readonly together: boolean;
   readonly height: number;
 }
-
-type Point = TrendSeries['points'][number];
-
-type Mark = TrendSeries['marks'][number];
 
 /** So many cells get a chart each; more become a line each. */
 const MAX_CHARTS = 4;
@@ -65,7 +61,7 @@ function chartOf(series: TrendSeries, provenance: Provenance, height: number, lo
 }
 
 /** One line for each machine: a piece has no values where another has. */
-function brokenLine(points: readonly Point[], marks: readonly Mark[]): (number | null)[][] {
+function brokenLine(points: readonly TrendStep[], marks: readonly TrendMark[]): (number | null)[][] {
   const breaks = marks.filter(({ breaksLine }) => breaksLine).map(({ step }) => step);
   const edges = [0, ...breaks, points.length];
   return edges
@@ -73,7 +69,12 @@ function brokenLine(points: readonly Point[], marks: readonly Mark[]): (number |
     .map((end, piece) => points.map(({ value }, step) => (step >= (edges[piece] ?? 0) && step < end ? value : null)));
 }
 
-const SIGNS: Readonly<Record<Mark['kind'], string>> = { slower: '▲', faster: '▼', environment: '┼', baseline: '┴' };
+const SIGNS: Readonly<Record<TrendMark['kind'], string>> = {
+  slower: '▲',
+  faster: '▼',
+  environment: '┼',
+  baseline: '┴',
+};
 
 function markLines({ points, by, marks }: TrendSeries, { style, columns }: Look): string[] {
   const labels = pointLabels(points, by);
@@ -86,7 +87,7 @@ function markLines({ points, by, marks }: TrendSeries, { style, columns }: Look)
 }
 
 /** The first and the last value; null where nothing was measured. */
-function endsOf(points: readonly Point[]) {
+function endsOf(points: readonly TrendStep[]) {
   const values = points.flatMap(({ value }) => value ?? []);
   const [first] = values;
   const last = values.at(-1);
@@ -95,7 +96,7 @@ function endsOf(points: readonly Point[]) {
 }
 
 /** `first 0.4119, last 0.4774 ms: +15.9 %`. */
-function changeLine(points: readonly Point[], unit: string): string {
+function changeLine(points: readonly TrendStep[], unit: string): string {
   const ends = endsOf(points);
   return ends === null
     ? ''
@@ -140,7 +141,7 @@ function togetherText({ cells: series, provenance }: TrendOutput, height: number
   return [style.strong(truncate(title, look.columns)), ...chart, ...legend];
 }
 
-function barePoint(id: string): Point {
+function barePoint(id: string): TrendStep {
   return { id, sweepId: null, value: null, runs: 0 };
 }
 
@@ -178,7 +179,7 @@ function sparkTable(
 
 const SHORT_ID = 8;
 
-function pointLabels(points: readonly Point[], by: TrendUnit): string[] {
+function pointLabels(points: readonly TrendStep[], by: TrendUnit): string[] {
   switch (by) {
     case 'night':
       return points.map(({ id }) => id.slice(5));
@@ -191,7 +192,7 @@ function pointLabels(points: readonly Point[], by: TrendUnit): string[] {
 }
 
 /** Where a new sweep begins; for whole nights and commits every label is tried instead. */
-function ticksOf(points: readonly Point[], by: TrendUnit): Set<number> {
+function ticksOf(points: readonly TrendStep[], by: TrendUnit): Set<number> {
   if (by !== 'run') return new Set();
   const starts = points.flatMap(({ sweepId }, step) => (sweepId === points[step - 1]?.sweepId ? [] : [step]));
   return new Set(starts);

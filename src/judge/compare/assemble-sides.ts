@@ -3,7 +3,7 @@ import { type KeyedCell, noiseKindOf } from '../../records/cell.ts';
 import { lockOf } from '../../machine/requests.ts';
 import type { Environment } from '../../records/environment.ts';
 import { gateMetric, isOfBuild, type MetricId, metricOf } from '../../records/metric.ts';
-import { failureSentences, type Outcome } from '../../records/outcome.ts';
+import { failureSentences } from '../../records/outcome.ts';
 import type { Provenance } from '../../records/sweep.ts';
 import { isIneligible } from '../../records/run-flag.ts';
 import type { CellComparison, Verdict } from '../../records/verdict.ts';
@@ -125,22 +125,7 @@ export function assembleSides(
   });
 }
 
-interface CellSide {
-  readonly isPlanned: boolean;
-  /** It was measured, but only as something else than the cell is as it is used. */
-  readonly isIneligible: boolean;
-  /** Those that count. */
-  readonly runs: readonly ComparedRun[];
-  readonly values: readonly number[];
-  readonly environment: Environment | null;
-  readonly build: ComparedBuild | null;
-  readonly others: readonly Outcome[];
-  /** Some runs were timed with the profiler attached. */
-  readonly isProfiled: boolean;
-  /** As a standard deviation in logarithms. */
-  readonly systematicError: number;
-  readonly notes: readonly string[];
-}
+type CellSide = ReturnType<typeof sideOf>;
 
 function sideOf(
   cell: KeyedCell,
@@ -149,22 +134,26 @@ function sideOf(
   metric: MetricId,
   valueOf: (run: ComparedRun) => number | null,
   facts: Facts,
-): CellSide {
+) {
   const timed = runs.filter(isTimed);
   const { kept, leftOut, systematicError } = fitSide(timed, metric, facts.clockLevels.get(cell.key) ?? null);
   const newest = kept.at(-1);
   const comparable = kept.filter((run) => newest !== undefined && belongTogether(run, newest, facts));
   const valued = comparable.filter((run) => valueOf(run) !== null);
-  const units = isOfBuild(metric) ? onePerBuild(valued) : valued;
+  const byBuild = Map.groupBy(valued, ({ buildId }) => buildId);
+  const units = isOfBuild(metric) ? [...byBuild.values()].flatMap(([first]) => first ?? []) : valued;
   const left = kept.length - comparable.length;
   return {
     isPlanned: side.planned.has(cell.key) || runs.length > 0,
+    /** It was measured, but only as something else than the cell is as it is used. */
     isIneligible: kept.length === 0 && timed.some(({ flags }) => isIneligible(flags)),
+    /** Those that count. */
     runs: units,
     values: units.flatMap((run) => valueOf(run) ?? []),
     environment: newest === undefined ? null : (facts.environments.get(newest.environmentId) ?? null),
     build: buildOf(newest, facts),
     others: timed.map(({ outcome }) => outcome).filter(({ kind }) => kind !== 'measured'),
+    /** Some runs were timed with the profiler attached. */
     isProfiled: runs.some(({ role }) => role === 'profile'),
     systematicError,
     notes: [...leftOut, ...(left === 0 ? [] : [`${left} runs with another build or environment left out`])],
@@ -194,10 +183,6 @@ function belongTogether(run: ComparedRun, newest: ComparedRun, facts: Facts): bo
     buildA?.modelSha256 === buildB?.modelSha256 &&
     JSON.stringify(buildA?.flags) === JSON.stringify(buildB?.flags)
   );
-}
-
-function onePerBuild(runs: readonly ComparedRun[]): ComparedRun[] {
-  return [...Map.groupBy(runs, ({ buildId }) => buildId).values()].flatMap(([first]) => first ?? []);
 }
 
 function provenanceProblem(base: ComparedSide, head: ComparedSide, across: Across): string | null {

@@ -29,20 +29,11 @@ const COMPARISON = {
   mostRuns: 10_000,
 } as const;
 
-export interface CompareSettings {
+interface CompareSettings {
   /** Share of false ones among the changes that are called. */
   readonly q?: number | undefined;
   /** True for two sides of one sweep: no night lies between them, and what all cells share is the answer. */
   readonly sameNight?: boolean;
-}
-
-export interface MatrixComparison {
-  readonly cells: readonly CellComparison[];
-  readonly shift: CommonShift | null;
-  /** Keys of the cells that share the shift. */
-  readonly sharing: ReadonlySet<string>;
-  /** How single runs of each cell scatter, by its key: also of cells with runs on one side only. */
-  readonly noises: ReadonlyMap<string, NoiseEstimate>;
 }
 
 interface Evidence {
@@ -61,11 +52,13 @@ interface Evidence {
  * Compares the two sides of many cells at once: the noise of each is steadied by that of all, what nights differ by is
  * read from all, and the share of false calls is held over the whole matrix. A verdict is of the change as it is; one
  * that nearly all cells share is named beside. No random numbers: the same runs give the same verdicts.
+ * @returns `sharing`: keys of the cells that share the shift; `noises`: how single runs of each cell scatter, by its key,
+ * also of cells with runs on one side only
  */
 export function compareCells(
   cells: readonly TwoSides[],
   { q = COMPARISON.q, sameNight = false }: CompareSettings = {},
-): MatrixComparison {
+) {
   const estimates = estimateNoise(cells);
   const byRuns = cells.flatMap((cell, index) => {
     const noise = estimates[index];
@@ -140,17 +133,15 @@ function withNights(evidence: readonly Evidence[], q: number): readonly Evidence
   let called = calledAmong(seen, q);
   for (let look = 0; look < LOOKS; look += 1) {
     const nights = nightVariance(young ?? [], called);
-    seen = evidence.map((entry) => widened(entry, entry.noise.nights > 0 ? past : nights));
+    seen = evidence.map((entry) => {
+      const differing = entry.noise.nights > 0 ? past : nights;
+      return { ...entry, nights: differing, error: Math.hypot(entry.error, Math.sqrt(differing)) };
+    });
     const now = calledAmong(seen, q);
     if (now.size === called.size) break;
     called = now;
   }
   return seen;
-}
-
-function widened(entry: Evidence, nights: number): Evidence {
-  const error = Math.hypot(entry.error, Math.sqrt(nights));
-  return { ...entry, nights, error };
 }
 
 /** The variance of a difference of two sides in units of that of a run. */
@@ -164,17 +155,15 @@ function isTestable({ noise }: Evidence): boolean {
 
 const NEVER_SURE = 1;
 
-function isCallable({ cell, difference }: Evidence): boolean {
-  return !hasSingleRun(cell) && isLarge(signed(cell, difference));
-}
-
 /** Keys of the cells whose change is called. */
 function calledAmong(evidence: readonly Evidence[], q: number): ReadonlySet<string> {
   const tested = evidence.filter(isTestable);
   const positions = rejectedByBenjaminiHochberg(
-    tested.map((entry) =>
+    tested.map(({ cell, difference, error, degrees }) =>
       // What is never called must not make room for others, however sure it is.
-      isCallable(entry) ? twoSidedP(Math.abs(entry.difference) / entry.error, entry.degrees) : NEVER_SURE,
+      !hasSingleRun(cell) && isLarge(signed(cell, difference))
+        ? twoSidedP(Math.abs(difference) / error, degrees)
+        : NEVER_SURE,
     ),
     q,
   );

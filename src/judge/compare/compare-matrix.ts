@@ -1,4 +1,4 @@
-import type { CellComparison, CommonShift, Verdict } from '../../records/verdict.ts';
+import type { CellComparison, Verdict } from '../../records/verdict.ts';
 import type { AssembledCell } from './assemble-sides.ts';
 import { compareCells } from './compare-cells.ts';
 
@@ -8,24 +8,17 @@ export interface JudgedCell extends Pick<AssembledCell, 'cell' | 'metric'> {
   readonly values: readonly [readonly number[], readonly number[]] | null;
 }
 
-export interface JudgedMatrix {
-  readonly cells: readonly JudgedCell[];
-  readonly shift: CommonShift | null;
-  readonly counts: Readonly<Record<Verdict, number>>;
-  /** Differences in spite of which cells were compared, as that was asked for by name. */
-  readonly across: readonly string[];
-}
-
 /**
  * Judges all cells together: noise, shift and the share of false calls belong to the matrix, not to a cell.
  * @param past values of earlier nights, one a night, by the key of the cell
  * @param q share of false ones among the changes that are called
+ * @returns `across`: differences in spite of which cells were compared, as that was asked for by name
  */
 export function compareMatrix(
   assembled: readonly AssembledCell[],
   past: ReadonlyMap<string, readonly number[]> = new Map(),
   q?: number,
-): JudgedMatrix {
+) {
   const sides = assembled.flatMap((entry) =>
     entry.sides === null ? [] : [{ ...entry.sides, past: past.get(entry.sides.cellKey) ?? [] }],
   );
@@ -43,10 +36,12 @@ export function compareMatrix(
       },
     ];
   });
+  const counts = { slower: 0, faster: 0, same: 0, unclear: 0, missing: 0, failed: 0, incomparable: 0 };
+  for (const { comparison } of judged) counts[comparison.verdict] += 1;
   return {
     cells: judged.toSorted(byWeight),
     shift: shift === null ? null : { ...shift, recorded: recordedCauses(assembled, sharing) },
-    counts: countVerdicts(judged),
+    counts,
     across: [...new Set(assembled.flatMap((cell) => cell.across))],
   };
 }
@@ -57,11 +52,11 @@ const SHARED_SHARE = 0.8;
 /** What of the machine is recorded to be another in the cells that share the shift. */
 function recordedCauses(assembled: readonly AssembledCell[], sharing: ReadonlySet<string>): string[] {
   const shared = assembled.filter(({ cell }) => sharing.has(cell.key));
-  const all = new Set(shared.flatMap(({ machine }) => machine));
-  return [...all].filter((cause) => {
-    const having = shared.filter(({ machine }) => machine.includes(cause));
-    return having.length >= SHARED_SHARE * shared.length;
-  });
+  const byCause = Map.groupBy(
+    shared.flatMap(({ machine }) => [...new Set(machine)]),
+    (cause) => cause,
+  );
+  return [...byCause].filter(([, having]) => having.length >= SHARED_SHARE * shared.length).map(([cause]) => cause);
 }
 
 /** What a reader looks for first: changes by their size, then what is not known, then the rest. */
@@ -72,9 +67,3 @@ function byWeight(a: JudgedCell, b: JudgedCell): number {
 }
 
 const ORDER: readonly Verdict[] = ['slower', 'failed', 'faster', 'unclear', 'incomparable', 'same', 'missing'];
-
-function countVerdicts(cells: readonly JudgedCell[]): Record<Verdict, number> {
-  const counts = { slower: 0, faster: 0, same: 0, unclear: 0, missing: 0, failed: 0, incomparable: 0 };
-  for (const { comparison } of cells) counts[comparison.verdict] += 1;
-  return counts;
-}

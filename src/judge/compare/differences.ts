@@ -52,13 +52,6 @@ export function environmentDifferences(before: Environment, after: Environment):
   );
 }
 
-/** Clocks that are locked here and not there, or at another frequency; null when there is no such difference. */
-function lockDifference(before: Environment, after: Environment): string | null {
-  return lockOf(before.clockPolicy) === lockOf(after.clockPolicy)
-    ? null
-    : `clocks ${before.clockPolicy ?? 'unknown'} → ${after.clockPolicy ?? 'unknown'}`;
-}
-
 /** What of the engine's making is another. */
 export function buildDifferences(a: ComparedBuild | null, b: ComparedBuild | null): string[] {
   if (a === null || b === null) return [];
@@ -87,17 +80,8 @@ interface MadeOn {
   readonly build: ComparedBuild | null;
 }
 
-interface Differences {
-  /** Of the machine: hardware, clocks, driver and libraries. */
-  readonly machine: readonly string[];
-  /** Of the engine's making. */
-  readonly build: readonly string[];
-  readonly problem: string | null;
-  readonly overridden: readonly string[];
-}
-
-/** What differs between two sides of a cell, and whether that keeps them from being compared. */
-export function differencesOf(a: MadeOn, b: MadeOn, across: Across): Differences {
+/** What differs between two sides of a cell, of the machine and of the engine's making, and what keeps them from being compared. */
+export function differencesOf(a: MadeOn, b: MadeOn, across: Across) {
   const [before, after] = [a.environment, b.environment];
   const found = before === null || after === null ? [] : obstacles(before, after);
   const open = found.find(({ name }) => !across[name]);
@@ -125,8 +109,10 @@ function obstacles(before: Environment, after: Environment): Obstacle[] {
   if (majorOf(before.tensorrt) !== majorOf(after.tensorrt)) {
     found.push({ name: 'tensorrt', text: `TensorRT ${before.tensorrt ?? 'unknown'} → ${after.tensorrt ?? 'unknown'}` });
   }
-  const clocks = lockDifference(before, after);
-  if (clocks !== null) found.push({ name: 'clocks', text: clocks });
+  if (lockOf(before.clockPolicy) !== lockOf(after.clockPolicy)) {
+    const text = `clocks ${before.clockPolicy ?? 'unknown'} → ${after.clockPolicy ?? 'unknown'}`;
+    found.push({ name: 'clocks', text });
+  }
   return found;
 }
 

@@ -10,14 +10,8 @@ export interface LeftOutRun {
   readonly reason: string;
 }
 
-export interface FitRuns {
-  /** One entry for each sweep; empty for a night without a run that counts. */
-  readonly byNight: readonly (readonly NightRun[])[];
-  readonly leftOut: readonly LeftOutRun[];
-}
-
-/** The runs of each night that count: what is flagged as excluded, or ran at another clock, does not. */
-export function fitRuns(sweeps: readonly Sweep[], runs: readonly NightRun[], metric: MetricId): FitRuns {
+/** The runs of each night that count: what is flagged as excluded, or ran at another clock, does not. One entry for each sweep. */
+export function fitRuns(sweeps: readonly Sweep[], runs: readonly NightRun[], metric: MetricId) {
   const leftOut: LeftOutRun[] = [];
   const isFit = ({ sweepId, flags }: NightRun): boolean => {
     const flag = leftOutFor(flags, metric);

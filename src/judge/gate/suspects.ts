@@ -20,23 +20,18 @@ export function isSuspect(history: NightlyValues): boolean {
   return off > Math.max(SUSPECT_DEVIATIONS * sigma, HISTORY.leastChange);
 }
 
-/** The newest nights of a cell lie far off its level, and are too few to be a level of their own. */
-export interface Deviation {
-  /** So many nights running, the newest included. */
-  readonly nights: number;
-  /** The level before, and the median of those nights, in the unit of the metric. */
-  readonly before: number;
-  readonly now: number;
-  readonly changePercent: number;
-  /** The least of those nights' distances from the level, in standard deviations of a night. */
-  readonly deviations: number;
-}
-
 /** So far off that one of a hundred cells on a hundred quiet nights is not. */
 const OFF_DEVIATIONS = 5;
 
-/** What a person may want to see before the gate tells it; null when the newest night is where others were before. */
-export function latestDeviation(history: NightlyValues): Deviation | null {
+export type Deviation = NonNullable<ReturnType<typeof latestDeviation>>;
+
+/**
+ * The newest nights of a cell, where they lie far off its level and are too few to be a level of their own: what a person
+ * may want to see before the gate tells it. Null when the newest night is where others were before.
+ * @returns how many nights running; the level before and the median of those nights, in the unit of the metric; and the
+ * least of their distances from the level, in standard deviations of a night
+ */
+export function latestDeviation(history: NightlyValues) {
   const total = history.values.length;
   for (let nights = HISTORY.leastLevel; nights >= 1; nights -= 1) {
     if (total - nights < ALERTING.firstNight) continue;

@@ -2,13 +2,6 @@ import { type ChangePoint, findChangePoints } from './change-points.ts';
 import type { NightlyValues } from './noise.ts';
 import { ALERTING } from './settings.ts';
 
-/** A change that was told. */
-export interface Alert {
-  /** The night on which it was told. */
-  readonly reportedOn: number;
-  readonly change: ChangePoint;
-}
-
 /** What a nightly gate remembers of one history. */
 export interface Memory {
   /** Places that were told already. */
@@ -52,9 +45,9 @@ export function updateAlerts(
   return { memory: { reported, seen }, news };
 }
 
-/** The whole history as the gate would have lived through it. */
-export function replayNights(history: NightlyValues): Alert[] {
-  const alerts: Alert[] = [];
+/** The whole history as the gate would have lived through it: changes, and the night on which each was told. */
+export function replayNights(history: NightlyValues) {
+  const alerts: { readonly reportedOn: number; readonly change: ChangePoint }[] = [];
   let memory = NO_ALERTS;
   for (let nights = ALERTING.firstNight; nights <= history.values.length; nights += 1) {
     const past = untilNight(history, nights);

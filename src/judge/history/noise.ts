@@ -81,16 +81,12 @@ function rangeOf(values: Float64Array): number {
   return most - least;
 }
 
-export interface SeriesNoise {
-  /** Single outliers are moved to within a few deviations of their neighbours. */
-  readonly clipped: Float64Array;
-  /** Standard deviation of one night, in logarithms. */
-  readonly sigma: number;
-  /** At least 1: by how much nights further apart differ more than neighbours do (drift, waves, autocorrelation). */
-  readonly slowFactor: number;
-}
-
-export function noiseOf(logs: Float64Array, floor: number): SeriesNoise {
+/**
+ * @returns `clipped`: single outliers are moved to within a few deviations of their neighbours; `sigma`: standard deviation
+ * of one night, in logarithms; `slowFactor`: at least 1, by how much nights further apart differ more than neighbours do
+ * (drift, waves, autocorrelation)
+ */
+export function noiseOf(logs: Float64Array, floor: number) {
   const raw = differences(logs, 1);
   const clipped = clip(logs, Math.max(scaleOf(raw, 0.5), 0.75 * scaleOf(raw, 0.75), floor));
   const neighbours = differences(clipped, 1);
