@@ -21,9 +21,7 @@ import type { NoiseOutput, NoisyCell } from './output.ts';
 import { findTwoStates } from './two-states.ts';
 import { attainableChanges, type CellScatter, repeatsFor, visibleChanges } from './visible-change.ts';
 
-export type Noise = Pick<NoiseOutput, 'repeats' | 'mdePercent' | 'falseAlarms' | 'effort' | 'cells'>;
-
-type Effort = Noise['effort']['now'];
+type Noise = Pick<NoiseOutput, 'repeats' | 'mdePercent' | 'falseAlarms' | 'effort' | 'cells'>;
 
 /**
  * How far the machine and the matrix can be trusted.
@@ -38,7 +36,12 @@ export function assessNoise(
 ): Noise {
   const same = neighbouringSweeps(series, sweeps);
   const nights = nightsBetween(same);
-  const scatters = series.flatMap((one) => scatterOf(one, nights.get(one.cell.key) ?? 0));
+  const scatters = series.flatMap((one): CellScatter[] => {
+    const sigma = runSigma(one.sweeps);
+    const past = pastBefore(one, Number.POSITIVE_INFINITY, one.sweeps.at(-1)?.values ?? []);
+    const { key } = one.cell;
+    return sigma === null ? [] : [{ key, sigma, past, nights: nights.get(key) ?? 0, kind: noiseKindOf(one.cell) }];
+  });
   const visible = presentChanges(series, scatters);
   const wanted = new Map(repeatsFor(scatters, wantPercent).map((repeats, index) => [scatters[index]?.key, repeats]));
   const attainable = new Map(attainableChanges(scatters).map((percent, index) => [scatters[index]?.key, percent]));
@@ -55,8 +58,8 @@ export function assessNoise(
       runs: values.length,
       sweeps: one.sweeps.length,
       repeats: repeatsOf(one),
-      runPercent: percentOf(run),
-      nightPercent: percentOf(night),
+      runPercent: run === null ? null : percentOfLog(run),
+      nightPercent: night === null ? null : percentOfLog(night),
       larger: largerSource(run, night, one.sweeps.length, typicalRepeats),
       mdePercent: visible.get(one.cell.key) ?? null,
       repeatsWanted: wanted.get(one.cell.key) ?? null,
@@ -97,13 +100,6 @@ function nightsBetween(same: readonly SameMatrix[]): Map<string, number> {
   );
 }
 
-function scatterOf(series: CellSeries, nights: number): CellScatter[] {
-  const sigma = runSigma(series.sweeps);
-  const newest = series.sweeps.at(-1)?.values ?? [];
-  const past = pastBefore(series, Number.POSITIVE_INFINITY, newest);
-  return sigma === null ? [] : [{ key: series.cell.key, sigma, past, nights, kind: noiseKindOf(series.cell) }];
-}
-
 /** At the repeats that each cell has now, by its key; cells without repeats never get a verdict. */
 function presentChanges(series: readonly CellSeries[], scatters: readonly CellScatter[]): Map<string, number> {
   const found = new Map<string, number>();
@@ -120,10 +116,6 @@ function presentChanges(series: readonly CellSeries[], scatters: readonly CellSc
   return found;
 }
 
-function percentOf(sigma: number | null): number | null {
-  return sigma === null ? null : percentOfLog(sigma);
-}
-
 function summaryOf(cells: readonly NoisyCell[]): Pick<Noise, 'repeats' | 'mdePercent'> {
   const known = cells.filter(({ mdePercent }) => mdePercent !== null);
   const percents = known.flatMap(({ mdePercent }) => mdePercent ?? []);
@@ -136,7 +128,7 @@ function summaryOf(cells: readonly NoisyCell[]): Pick<Noise, 'repeats' | 'mdePer
 
 function effortOf(cells: readonly NoisyCell[]): Noise['effort'] {
   const counted = cells.filter(({ repeatsWanted }) => repeatsWanted !== null);
-  const sum = (runsOf: (cell: NoisyCell) => number): Effort => {
+  const sum = (runsOf: (cell: NoisyCell) => number) => {
     const runs = counted.reduce((total, cell) => total + runsOf(cell), 0);
     const seconds = counted.reduce((total, cell) => total + runsOf(cell) * (cell.wallS ?? NaN), 0);
     return { runs, gpuMinutes: Number.isNaN(seconds) ? null : seconds / 60 };

@@ -36,25 +36,26 @@ export function builtCells(
   });
   const pValues = found.map(({ luck }) => luck.pValue);
   const differing = rejectedByBenjaminiHochberg(pValues, FALSE_SHARE);
-  return found.map(({ cell, metric, luck }, place) => ({
-    key: cell.key,
-    label: cellLabel(cell),
-    metric,
-    unit: metricOf(metric).unit,
-    builds: luck.buildIds.length,
-    runs: luck.runs,
-    buildPercent: luck.betweenPercent,
-    runPercent: luck.withinPercent,
-    pValue: luck.pValue,
-    differ: differing.has(place),
-    kernels: kernelsOf(kindsOf(luck.buildIds)),
-  }));
-}
-
-function kernelsOf(kinds: BuildKinds | null): BuiltCell['kernels'] {
-  if (kinds === null) return null;
-  const { layers, most } = kinds;
-  return { kinds: kinds.kinds, layers, otherKernels: most === null ? 0 : most.otherKernels };
+  return found.map(({ cell, metric, luck }, place) => {
+    const kinds = kindsOf(luck.buildIds);
+    return {
+      key: cell.key,
+      label: cellLabel(cell),
+      metric,
+      unit: metricOf(metric).unit,
+      builds: luck.buildIds.length,
+      runs: luck.runs,
+      buildPercent: luck.betweenPercent,
+      runPercent: luck.withinPercent,
+      pValue: luck.pValue,
+      differ: differing.has(place),
+      kernels: kinds && {
+        kinds: kinds.kinds,
+        layers: kinds.layers,
+        otherKernels: kinds.most === null ? 0 : kinds.most.otherKernels,
+      },
+    };
+  });
 }
 
 /** Of the newest engine that has several builds. */
@@ -83,27 +84,18 @@ export interface BuiltRun {
   readonly value: number;
 }
 
-/** How much of the scatter is the luck of the build, and how much is that of runs. */
-interface BuildLuck {
-  /** Those that ran side by side. */
-  readonly buildIds: readonly string[];
-  readonly runs: number;
-  /** Standard deviation of builds beyond what their runs explain; 0 when the runs explain all of it. */
-  readonly betweenPercent: number;
-  /** Standard deviation of the runs of one build. */
-  readonly withinPercent: number;
-  /** Chance of builds that differ so much, if they were all alike (F test). */
-  readonly pValue: number;
-}
+type BuildLuck = NonNullable<ReturnType<typeof buildLuck>>;
 
 /**
  * Splits the variance of a cell in two by a one-way random-effects model in logarithms (method of moments; Searle,
  * Casella, McCulloch 1992, 3.6). Several sweeps of the same builds count together, each by its own level. Only sweeps
  * with the builds of the newest one that has several are used: builds that never ran side by side tell nights apart.
  * @param runs the oldest first
- * @returns null without two builds that ran side by side, or without a second run of any
+ * @returns `betweenPercent`: standard deviation of builds beyond what their runs explain, 0 when these explain all of it;
+ * `withinPercent`: that of the runs of one build; `pValue`: chance of builds that differ so much, if they were all equal
+ * (F test). Null without two builds that ran side by side, or without a second run of any.
  */
-export function buildLuck(runs: readonly BuiltRun[]): BuildLuck | null {
+export function buildLuck(runs: readonly BuiltRun[]) {
   const sweeps = [...Map.groupBy(runs, ({ sweepId }) => sweepId).values()];
   const newest = sweeps.findLast((own) => buildsOf(own).length > 1);
   if (newest === undefined) return null;
@@ -121,7 +113,7 @@ export function buildLuck(runs: readonly BuiltRun[]): BuildLuck | null {
   return found === null ? null : { buildIds, ...found };
 }
 
-function split(groups: readonly (readonly number[])[], sweeps: number): Omit<BuildLuck, 'buildIds'> | null {
+function split(groups: readonly (readonly number[])[], sweeps: number) {
   const all = groups.flat();
   const freeBetween = groups.length - 1;
   // Each further sweep has a level of its own.
@@ -140,20 +132,15 @@ function split(groups: readonly (readonly number[])[], sweeps: number): Omit<Bui
   const squares = groups.reduce((sum, group) => sum + group.length ** 2, 0);
   const runsPerBuild = (all.length - squares / all.length) / freeBetween;
   const variance = Math.max(0, (betweenSquare - withinSquare) / runsPerBuild);
+  // Where the F distribution is cut: what lies above is its upper tail.
+  const denominator = freeWithin * withinSquare;
+  const x = denominator / (denominator + freeBetween * betweenSquare);
   return {
     runs: all.length,
     betweenPercent: percentOf(variance),
     withinPercent: percentOf(withinSquare),
-    pValue: upperTail(betweenSquare, withinSquare, freeBetween, freeWithin),
+    pValue: betweenSquare === 0 ? 1 : incompleteBeta(freeWithin / 2, freeBetween / 2, x),
   };
-}
-
-/** Of the F distribution. */
-function upperTail(betweenSquare: number, withinSquare: number, freeBetween: number, freeWithin: number): number {
-  if (betweenSquare === 0) return 1;
-  const denominator = freeWithin * withinSquare;
-  const x = denominator / (denominator + freeBetween * betweenSquare);
-  return incompleteBeta(freeWithin / 2, freeBetween / 2, x);
 }
 
 function buildsOf(runs: readonly BuiltRun[]): string[] {

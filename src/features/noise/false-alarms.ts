@@ -11,17 +11,14 @@ import type { CellSeries, SweepRuns } from './cell-series.ts';
 /** What became of comparisons in which nothing had changed. */
 export type FalseAlarms = NoiseOutput['falseAlarms']['all'];
 
-interface ComparedMatrix {
-  readonly cells: number;
-  readonly calls: number;
-}
+/** How many cells were compared, and how many of them were called changed. */
+type ComparedMatrix = Pick<FalseAlarms, 'cells' | 'calls'>;
 
 /** Judges each matrix as `bench compare` does. */
 export function judgeSame(matrices: readonly SameMatrix[]): ComparedMatrix[] {
   return matrices.map((sides) => {
     const { cells } = compareCells(sides);
-    const called = cells.filter(isCalled);
-    return { cells: cells.length, calls: called.length };
+    return { cells: cells.length, calls: cells.filter(isCalled).length };
   });
 }
 
@@ -146,9 +143,6 @@ export function nightlyValues(sweeps: readonly SweepRuns[]) {
   };
 }
 
-/** For each run, in the order in which they were made, whether it goes to the second half. */
-type Split = readonly boolean[];
-
 /**
  * The first three Walsh patterns: every second run, pairs of runs, and A B B A. Among four, eight or twelve runs they are
  * orthogonal, so that for normal noise the differences between the halves are independent of each other.
@@ -165,8 +159,11 @@ const LEAST_HALVED_RUNS = 4;
 /** How many different ways of halving there are, at most. */
 export const SPLITS = PATTERNS.length;
 
-/** The n-th way of halving `runs` runs; null when there are too few, or when its halves differ by more than one run. */
-export function balancedSplit(runs: number, n: number): Split | null {
+/**
+ * The n-th way of halving runs: for each, in the order in which they were made, whether it goes to the second half. Null
+ * when there are too few, or when the halves differ by more than one run.
+ */
+export function balancedSplit(runs: number, n: number): readonly boolean[] | null {
   const pattern = PATTERNS[n];
   if (pattern === undefined || runs < LEAST_HALVED_RUNS) return null;
   const split = Array.from({ length: runs }, (_, run) => pattern(run));

@@ -54,14 +54,10 @@ export function effortWords({ cells: all, effort, wantPercent }: NoiseOutput): s
   const minutes =
     now.gpuMinutes === null || wanted.gpuMinutes === null
       ? ''
-      : `, ${durationText(wanted.gpuMinutes)} of GPU time instead of ${durationText(now.gpuMinutes)}`;
+      : `, ${formatDuration(60 * wanted.gpuMinutes)} of GPU time instead of ${formatDuration(60 * now.gpuMinutes)}`;
   const where = cells === all.length ? 'every cell' : `${cells} of ${all.length} cells`;
   if (wanted.runs === now.runs) return `to see ${wantPercent} % in ${where}: the present repeats are enough`;
   return `to see ${wantPercent} % in ${where}: ${count(wanted.runs, 'run')} a sweep instead of ${now.runs}${minutes}`;
-}
-
-function durationText(minutes: number): string {
-  return formatDuration(60 * minutes);
 }
 
 /** Whether no number of runs shows a change of so many percent. */
@@ -93,55 +89,48 @@ const PROMISED_PERCENT = 3;
  * @param copies sweeps that were left out because they hold the same runs as an earlier one
  */
 export function noiseNotes(noise: Omit<NoiseOutput, 'notes'>, copies: number): string[] {
-  const notes: string[] = [];
-  const { builds, cells, effort, falseAlarms, provenance, wantPercent } = noise;
-  const { comparisons, ofComparisons } = falseAlarms.all;
-  const promise = worseAlarms(falseAlarms).alarms.ofComparisons;
-  if (copies > 0) {
-    notes.push(`${count(copies, 'sweep')} with the same recorded runs as an earlier one left out`);
-  }
-  if (ofComparisons === null) {
-    notes.push(
-      'for A/A comparisons: at least 4 repeats in a sweep, or two neighbouring sweeps of the same engines with 2 each (`repeats:` in the matrix, `bench run --repeats`)',
-    );
-  } else if (promise !== null && promise.ciPercent[0] > PROMISED_PERCENT) {
-    notes.push(`more false alarms than the ${PROMISED_PERCENT} % of matrices that are promised`);
-  } else if (comparisons < ENOUGH_COMPARISONS) {
-    notes.push(
-      `too little data: ${count(comparisons, 'comparison')} cannot rule out alarms in up to ${percentText(ofComparisons.ciPercent[1])} of matrices; more sweeps say more`,
-    );
-  }
+  const { builds, cells, effort, provenance, wantPercent } = noise;
   const single = cells.filter(({ repeats }) => repeats < 2).length;
-  if (single > 0) notes.push(`${count(single, 'cell')} with fewer than two runs in the newest sweep`);
   const never = cells.filter((cell) => isUnattainable(cell, wantPercent));
-  if (never.length > 0) notes.push(unattainableText(never, wantPercent));
   const beyond = cells.filter(
     (cell) => cell.runPercent !== null && cell.repeatsWanted === null && !isUnattainable(cell, wantPercent),
-  );
-  if (beyond.length > 0) {
-    notes.push(
-      `${count(beyond.length, 'cell')} would need more than ${MOST_REPEATS} runs a sweep to see ${wantPercent} %`,
-    );
-  }
+  ).length;
   const restless = cells.filter(({ larger }) => larger === 'nights').length;
-  if (restless > 0) {
-    notes.push(
-      `${count(restless, 'cell')} of ${cells.length}: nights differ by more than the runs in them, so more repeats will not help much there`,
-    );
-  }
-  if (cells.every(({ nightPercent }) => nightPercent === null)) {
-    notes.push('from 8 sweeps on it can be said how far nights scatter');
-  }
   const lucky = builds.filter(({ differ }) => differ).length;
-  if (lucky > 0) {
-    notes.push(
-      `${lucky} of ${count(builds.length, 'cell')}: builds of the same engine differ by more than their runs; \`engine: frozen\` keeps one build, \`builds:\` measures several`,
-    );
+  return [
+    copies === 0 ? null : `${count(copies, 'sweep')} with the same recorded runs as an earlier one left out`,
+    alarmNote(noise.falseAlarms),
+    single === 0 ? null : `${count(single, 'cell')} with fewer than two runs in the newest sweep`,
+    never.length === 0 ? null : unattainableText(never, wantPercent),
+    beyond === 0
+      ? null
+      : `${count(beyond, 'cell')} would need more than ${MOST_REPEATS} runs a sweep to see ${wantPercent} %`,
+    restless === 0
+      ? null
+      : `${count(restless, 'cell')} of ${cells.length}: nights differ by more than the runs in them, so more repeats will not help much there`,
+    cells.some(({ nightPercent }) => nightPercent !== null)
+      ? null
+      : 'from 8 sweeps on it can be said how far nights scatter',
+    lucky === 0
+      ? null
+      : `${lucky} of ${count(builds.length, 'cell')}: builds of the same engine differ by more than their runs; \`engine: frozen\` keeps one build, \`builds:\` measures several`,
+    provenance === 'recorded' ? 'recorded runs: how long they took on the GPU is not known here' : null,
+    provenance !== 'recorded' && effort.cells > 0 && effort.now.gpuMinutes === null
+      ? 'how long some runs took is not stored'
+      : null,
+  ].filter((note) => note !== null);
+}
+
+function alarmNote(falseAlarms: NoiseOutput['falseAlarms']): string | null {
+  const { comparisons, ofComparisons } = falseAlarms.all;
+  if (ofComparisons === null) {
+    return 'for A/A comparisons: at least 4 repeats in a sweep, or two neighbouring sweeps of the same engines with 2 each (`repeats:` in the matrix, `bench run --repeats`)';
   }
-  if (provenance === 'recorded') {
-    notes.push('recorded runs: how long they took on the GPU is not known here');
-  } else if (effort.cells > 0 && effort.now.gpuMinutes === null) {
-    notes.push('how long some runs took is not stored');
+  const promise = worseAlarms(falseAlarms).alarms.ofComparisons;
+  if (promise !== null && promise.ciPercent[0] > PROMISED_PERCENT) {
+    return `more false alarms than the ${PROMISED_PERCENT} % of matrices that are promised`;
   }
-  return notes;
+  return comparisons >= ENOUGH_COMPARISONS
+    ? null
+    : `too little data: ${count(comparisons, 'comparison')} cannot rule out alarms in up to ${percentText(ofComparisons.ciPercent[1])} of matrices; more sweeps say more`;
 }
