@@ -1,18 +1,11 @@
 import { cellsOfSweeps } from '../../selection/by-name.ts';
-import {
-  type CellNights,
-  judgeCell,
-  type JudgedCell,
-  currentLevel,
-  isWorseThanAccepted,
-} from '../../judge/gate/judge-cell.ts';
+import { type Accepted, type CellNights, judgeAccepted } from '../../judge/gate/judge-cell.ts';
 import { ALERTING } from '../../judge/history/settings.ts';
 import { type KeyedCell, variablesOf } from '../../records/cell.ts';
 import { inLabelOrder } from '../../text/cell-label.ts';
 import { knownVariablesOn } from '../../process/environment-variables.ts';
 import { count } from '../../terminal/numbers.ts';
 import { UsageError } from '../../errors.ts';
-import type { Acknowledgement, Finding } from '../../records/finding.ts';
 import { failureSentences } from '../../records/outcome.ts';
 import type { Sweep } from '../../records/sweep.ts';
 import { contains } from '../../tools/git/git.ts';
@@ -33,20 +26,7 @@ export interface Night {
   readonly note: string | null;
 }
 
-export interface FailedCell {
-  readonly cell: KeyedCell;
-  readonly reasons: readonly string[];
-}
-
-export interface JudgedNight {
-  readonly cells: readonly JudgedCell[];
-  readonly failed: readonly FailedCell[];
-  /** Findings that an earlier look at this same night told, and this one does not. */
-  readonly retracted: readonly string[];
-  /** Findings that were accepted until now. */
-  readonly endedAcknowledgements: readonly string[];
-  readonly notes: readonly string[];
-}
+export type JudgedNight = Awaited<ReturnType<typeof judgeNight>>;
 
 /** @param asOf a date, or what `compare` takes; the newest sweep when it is not given */
 export async function nightAt(
@@ -81,95 +61,49 @@ export async function judgeNight(
   night: Night,
   options: { readonly metric?: string; readonly filter?: string },
   io: Io,
-): Promise<JudgedNight> {
+) {
   const { sweepId } = night.sweep;
   const chosen = inLabelOrder(cellsOfSweeps(db, [sweepId], options.filter));
-  const cells = chosen.filter((cell) => !isMeantAsLimit(cell));
+  // Nobody uses cells that are barred by a variable on an axis of theirs: they have no history to keep.
+  const cells = chosen.filter(({ axisFlags }) => knownVariablesOn(variablesOf(axisFlags)).length === 0);
   const keys = cells.map(({ key }) => key);
   const runs = cellRunsOf(db, [sweepId], keys);
   const histories = cellHistories(db, night.sweeps, cells, metricNamed(db, options.metric));
-  const known = knownFindings(db, night);
-  const judged: JudgedCell[] = [];
-  const ended: string[] = [];
-  for (const nights of histories) {
-    const earlier = known.earlier.filter(
-      ({ cellKey, metric }) => cellKey === nights.cell.key && metric === nights.metric,
-    );
-    const first = judgeCell(nights, night.sweeps, earlier);
-    const level = currentLevel(nights, first.changes);
-    const back = await endedAmong(earlier, known.acknowledgements, level, night.sweep, io);
-    ended.push(...back);
-    const result =
-      back.length === 0
-        ? first
-        : judgeCell(
-            nights,
-            night.sweeps,
-            earlier.filter(({ findingId }) => !back.includes(findingId)),
-          );
-    judged.push({ ...result, earlier: result.earlier.map((f) => accepted(f, known, ended)) });
-  }
+  const known = await knownFindings(db, night, io);
+  const judged = histories.map((nights) => {
+    const { cell, metric } = nights;
+    const earlier = known.earlier.filter((finding) => finding.cellKey === cell.key && finding.metric === metric);
+    return judgeAccepted(nights, night.sweeps, earlier, known.accepted);
+  });
   const reported = new Set(judged.flatMap((entry) => entry.reported.map(({ findingId }) => findingId)));
+  const limits = chosen.length - cells.length;
+  const limitNote = `${count(limits, 'cell')} under a profiling switch or as an upper bound: never judged`;
   return {
     cells: judged,
     failed: failedLatest(cells, histories, runs, night),
+    /** Findings that an earlier look at this same night reported, and this one does not. */
     retracted: known.latest.filter((id) => !reported.has(id)),
-    endedAcknowledgements: ended.filter((id) => reported.has(id)),
-    notes: [...limitNotes(chosen.length - cells.length), ...notesOf(histories, night)],
+    /** Findings that were accepted until now. */
+    endedAcknowledgements: judged.flatMap(({ ended }) => ended).filter((id) => reported.has(id)),
+    notes: [...(limits === 0 ? [] : [limitNote]), ...notesOf(histories, night)],
   };
 }
 
-/** Cells that are barred by a variable on an axis of theirs: nobody uses them so, and they have no history to keep. */
-function isMeantAsLimit({ axisFlags }: KeyedCell): boolean {
-  return knownVariablesOn(variablesOf(axisFlags)).length > 0;
-}
-
-function limitNotes(cells: number): string[] {
-  if (cells === 0) return [];
-  const what = `${count(cells, 'cell')} under a profiling switch or as an upper bound`;
-  return [`${what}: never judged`];
-}
-
-interface KnownFindings {
-  /** Told before tonight. */
-  readonly earlier: readonly Finding[];
-  /** Ids of those told on an earlier look at this same night. */
-  readonly latest: readonly string[];
-  readonly acknowledgements: ReadonlyMap<string, Acknowledgement>;
-}
-
-function knownFindings(db: StoreDatabase, { sweep }: Night): KnownFindings {
+async function knownFindings(db: StoreDatabase, { sweep }: Night, io: Io) {
   const stored = findingsOf(db, sweep);
-  const ids = [...new Set(stored.map(({ toldSweepId }) => toldSweepId))];
-  const known = sweepsUntil(db, ids, sweep);
-  return {
-    earlier: stored.filter(({ toldSweepId }) => toldSweepId !== sweep.sweepId && known.has(toldSweepId)),
-    latest: stored.filter(({ toldSweepId }) => toldSweepId === sweep.sweepId).map(({ findingId }) => findingId),
-    acknowledgements: acknowledgementsOf(
-      db,
-      stored.map(({ findingId }) => findingId),
-    ),
-  };
-}
-
-/** Accepted findings that are back: the time is over, or the level is much worse than what was accepted. */
-async function endedAmong(
-  findings: readonly Finding[],
-  acknowledgements: ReadonlyMap<string, Acknowledgement>,
-  level: number,
-  sweep: Sweep,
-  io: Io,
-): Promise<string[]> {
-  const ended: string[] = [];
-  for (const finding of findings) {
-    const acknowledgement = acknowledgements.get(finding.findingId);
-    if (acknowledgement === undefined) continue;
-    const isOver = await hasPassed(acknowledgement.until, sweep, io);
-    if (isOver || isWorseThanAccepted(finding, acknowledgement, level)) {
-      ended.push(finding.findingId);
-    }
+  const known = sweepsUntil(db, [...new Set(stored.map(({ toldSweepId }) => toldSweepId))], sweep);
+  const ids = stored.map(({ findingId }) => findingId);
+  const accepted = new Map<string, Accepted>();
+  for (const [findingId, { level, until }] of acknowledgementsOf(db, ids)) {
+    accepted.set(findingId, { level, isOver: await hasPassed(until, sweep, io) });
   }
-  return ended;
+  return {
+    /** Told before tonight. */
+    earlier: stored.filter(({ toldSweepId }) => toldSweepId !== sweep.sweepId && known.has(toldSweepId)),
+    /** Ids of those told on an earlier look at this same night. */
+    latest: stored.filter(({ toldSweepId }) => toldSweepId === sweep.sweepId).map(({ findingId }) => findingId),
+    accepted,
+  };
 }
 
 async function hasPassed(until: string | null, sweep: Sweep, io: Io): Promise<boolean> {
@@ -178,18 +112,12 @@ async function hasPassed(until: string | null, sweep: Sweep, io: Io): Promise<bo
   return sweep.commit !== null && (await contains(io.cwd, sweep.commit, until));
 }
 
-function accepted(finding: Finding, known: KnownFindings, ended: readonly string[]): Finding {
-  const isAccepted =
-    finding.state === 'open' && known.acknowledgements.has(finding.findingId) && !ended.includes(finding.findingId);
-  return isAccepted ? { ...finding, state: 'accepted' } : finding;
-}
-
 function failedLatest(
   cells: readonly KeyedCell[],
   histories: readonly CellNights[],
   latest: ReturnType<typeof cellRunsOf>,
   { sweeps }: Night,
-): FailedCell[] {
+) {
   const runs = Map.groupBy(latest, ({ cellKey }) => cellKey);
   const sweepId = sweeps.at(-1)?.sweepId;
   return cells.flatMap((cell, index) => {

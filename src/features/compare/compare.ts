@@ -129,12 +129,8 @@ export async function compareReport(
 }
 
 function sideOutput({ sweeps, note }: Side): Comparison['base'] {
-  return {
-    sweepIds: sweeps.map(({ sweepId }) => sweepId),
-    commit: sweeps[0]?.commit ?? null,
-    dirty: sweeps[0]?.dirty ?? null,
-    note,
-  };
+  const [{ commit = null, dirty = null } = {}] = sweeps;
+  return { sweepIds: sweeps.map(({ sweepId }) => sweepId), commit, dirty, note };
 }
 
 /** @param notes by the key of a cell */
@@ -144,18 +140,16 @@ function cellOutput(
   causes: ReadonlyMap<JudgedCell, FirstCause | null>,
 ): ComparedCell {
   const { cell, metric, comparison } = entry;
-  const { cellKey, verdict, reasons, ...numbers } = comparison;
+  const { cellKey: key, reasons, ...numbers } = comparison;
   const { unit, betterIs } = metricOf(metric);
-  const note = notes.get(cellKey);
   return {
-    key: cellKey,
+    key,
     label: cellLabel(cell),
     metric,
     unit,
     betterIs,
-    verdict,
     ...numbers,
-    reasons: note === undefined ? reasons : [...reasons, note],
+    reasons: [...reasons, ...[notes.get(key) ?? []].flat()],
     cause: causes.get(entry) ?? null,
   };
 }

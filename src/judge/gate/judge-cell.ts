@@ -1,5 +1,5 @@
 import { hashOf, type KeyedCell } from '../../records/cell.ts';
-import type { Finding, Acknowledgement, FindingState } from '../../records/finding.ts';
+import type { Finding, FindingState } from '../../records/finding.ts';
 import { type MetricId, metricOf } from '../../records/metric.ts';
 import type { Sweep } from '../../records/sweep.ts';
 import { percentOfLog } from '../../statistics/logarithms.ts';
@@ -85,8 +85,44 @@ export function judgeCell(nights: CellNights, sweeps: readonly Sweep[], earlier:
   };
 }
 
+/** Somebody said that a finding may stay, for a time that may be over by now. */
+export interface Accepted {
+  /** The level when it was accepted, in the unit of the metric. */
+  readonly level: number;
+  readonly isOver: boolean;
+}
+
+/**
+ * The same with what was accepted: it is told again when its time is over, or when the level is much worse than what was
+ * accepted.
+ * @param accepted by the id of the finding
+ * @returns `ended`: ids of the findings that are accepted no longer
+ */
+export function judgeAccepted(
+  nights: CellNights,
+  sweeps: readonly Sweep[],
+  earlier: readonly Finding[],
+  accepted: ReadonlyMap<string, Accepted>,
+) {
+  const first = judgeCell(nights, sweeps, earlier);
+  const level = currentLevel(nights, first.changes);
+  const isStill = (finding: Finding): boolean => {
+    const term = accepted.get(finding.findingId);
+    return term === undefined || !(term.isOver || isWorseThanAccepted(finding, term, level));
+  };
+  const ended = earlier.filter((finding) => !isStill(finding)).map(({ findingId }) => findingId);
+  const result = ended.length === 0 ? first : judgeCell(nights, sweeps, earlier.filter(isStill));
+  return {
+    ...result,
+    ended,
+    earlier: result.earlier.map((finding): Finding =>
+      finding.state === 'open' && accepted.has(finding.findingId) ? { ...finding, state: 'accepted' } : finding,
+    ),
+  };
+}
+
 /** In the unit of the metric. */
-export function currentLevel({ history }: CellNights, changes: readonly ChangePoint[]): number {
+function currentLevel({ history }: CellNights, changes: readonly ChangePoint[]): number {
   const newest = changes.at(-1);
   return newest === undefined ? (median([...history.values]) ?? Number.NaN) : Math.exp(newest.after);
 }
@@ -160,9 +196,9 @@ const WORSE_SHARE = 0.25;
 const WORSE_LEAST = 0.01;
 
 /** True when tonight's level lies well beyond the one that somebody accepted. @param level in the unit of the metric */
-export function isWorseThanAccepted(
+function isWorseThanAccepted(
   { before, after }: Pick<Finding, 'before' | 'after'>,
-  acknowledgement: Pick<Acknowledgement, 'level'>,
+  acknowledgement: Pick<Accepted, 'level'>,
   level: number,
 ): boolean {
   const accepted = Math.log(after / before);
