@@ -1,5 +1,6 @@
 import type { Cause, ValueChange } from '../../records/cause.ts';
 import type { ExplainedRun } from '../../layers/explained-run.ts';
+import { shellLine } from '../../text/shell-quote.ts';
 import { median } from '../../statistics/median.ts';
 import type { RunFlagId } from '../../records/run-flag.ts';
 import type { ClockReason } from '../../records/telemetry.ts';
@@ -28,37 +29,27 @@ export function contextOf(sides: WhySides, change: ValueChange): WhyContext {
   const ratio = change.metric === 'throughputQps' ? change.base / change.head : change.head / change.base;
   const headIsSlow = ratio >= 1;
   const slowdown = Math.abs(Math.log(ratio));
-  return {
-    ...gpuGrowth(sides, change, headIsSlow, slowdown),
-    sides,
-    change,
-    slow: headIsSlow ? sides.head : sides.base,
-    fast: headIsSlow ? sides.base : sides.head,
-    headIsSlow,
-    slowdown,
-  };
+  const [slow, fast] = headIsSlow ? [sides.head, sides.base] : [sides.base, sides.head];
+  return { ...gpuGrowth(slow, fast, change, slowdown), sides, change, slow, fast, headIsSlow, slowdown };
 }
 
 function gpuGrowth(
-  { base, head }: WhySides,
+  slow: readonly ExplainedRun[],
+  fast: readonly ExplainedRun[],
   { metric }: ValueChange,
-  headIsSlow: boolean,
   slowdown: number,
 ): Pick<WhyContext, 'gpuGrewMs' | 'gpuPart'> {
   const value = metric === 'gpuComputeMeanMs' ? 'gpuComputeMeanMs' : 'gpuComputeMs';
-  const [was, is] = [base, head].map((runs) => medianOf(runs, (run) => run[value]));
-  if (was === null || was === undefined || is === null || is === undefined || was <= 0) {
-    return { gpuGrewMs: 0, gpuPart: 1 };
-  }
-  const gpuGrewMs = Math.max(0, headIsSlow ? is - was : was - is);
+  const [before, after] = [medianOf(fast, (run) => run[value]), medianOf(slow, (run) => run[value])];
+  if (before === null || after === null || before <= 0) return { gpuGrewMs: 0, gpuPart: 1 };
+  const gpuGrewMs = Math.max(0, after - before);
   if (metric === 'gpuComputeMs' || metric === 'gpuComputeMeanMs') return { gpuGrewMs, gpuPart: 1 };
-  const grew = Math.log(headIsSlow ? is / was : was / is);
   if (metric !== 'latencyMs') {
-    return { gpuGrewMs, gpuPart: Math.max(0, Math.min(1, grew / slowdown)) };
+    return { gpuGrewMs, gpuPart: Math.max(0, Math.min(1, Math.log(after / before) / slowdown)) };
   }
   // A latency is the sum of copies and compute.
-  const latency = [base, head].map((runs) => medianOf(runs, (run) => run.latencyMs) ?? 0);
-  const whole = Math.abs((latency[1] ?? 0) - (latency[0] ?? 0));
+  const latency = (runs: readonly ExplainedRun[]) => medianOf(runs, (run) => run.latencyMs) ?? 0;
+  const whole = Math.abs(latency(slow) - latency(fast));
   return { gpuGrewMs, gpuPart: whole > 0 ? Math.min(1, gpuGrewMs / whole) : 0 };
 }
 
@@ -78,14 +69,9 @@ export function round(value: number, digits = 4): string {
   return String(Number(value.toPrecision(digits)));
 }
 
-function quoted(word: string): string {
-  return /^[\w./~:=@^-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
-}
-
 /** The command that shows the layers of both sides. */
 export function diffCommand({ cell, base, head }: WhySides['names']): string {
-  const words = [cell, '--diff', base, head].filter((word) => word !== '');
-  return ['bench layers', ...words.map(quoted)].join(' ');
+  return shellLine(['bench', 'layers', cell, '--diff', base, head].filter((word) => word !== ''));
 }
 
 export interface WhyLayers {

@@ -19,9 +19,10 @@ const METRIC_WORDS: Readonly<Record<ExplainedMetric, string>> = {
 export function whyText(explained: WhyOutput, look: Look): string[] {
   const { base, head, same, unknown, notes } = explained;
   const { style, columns } = look;
+  const of = printable(base.label);
   const lines = [
     ...wrapWords(headline(explained), columns).map((line) => style.strong(line)),
-    ...wrapWords(aboutText(explained), columns),
+    ...wrapWords(base.key === head.key ? of : `${of} → ${printable(head.label)}`, columns),
     ...wrapHanging(sideLine('base', base, head), columns, 6),
     ...wrapHanging(sideLine('head', head, base), columns, 6),
     ...[base, head].flatMap(({ note }) => (note === null ? [] : [style.warn(truncate(printable(note), columns))])),
@@ -55,11 +56,6 @@ function headline(explained: WhyOutput): string {
 /** None where nothing differs beyond noise. */
 function explainedChange({ changes, metric }: WhyOutput): Change | undefined {
   return changes.find((change) => change.metric === metric);
-}
-
-function aboutText({ base, head }: WhyOutput): string {
-  const of = printable(base.label);
-  return base.key === head.key ? of : `${of} → ${printable(head.label)}`;
 }
 
 function sideLine(name: string, side: WhyOutput['base'], other: WhyOutput['base']): string {
@@ -104,6 +100,7 @@ function certaintyText({ isReal, isUnclear, leastPercent }: Change): string {
 function answerLines(explained: WhyOutput, look: Look): string[] {
   const { style, columns } = look;
   const causes = explained.causes.flatMap((cause, place) => causeLines(cause, place + 1, look));
+  const warn = (text: string) => wrapWords(text, columns).map(style.warn);
   switch (explained.outcome) {
     case 'noDifference': {
       const [first] = explained.changes;
@@ -113,28 +110,24 @@ function answerLines(explained: WhyOutput, look: Look): string[] {
       );
       return [...wrapWords(text, columns), ...changed];
     }
-    case 'notExplained':
+    case 'notExplained': {
+      const help =
+        explained.unknown.length === 0
+          ? 'measure both sides again, alternating: bench compare names what chance does'
+          : `it would help to know: ${printable(explained.unknown.join('; '))}`;
       return [
-        ...wrapWords('not explained: nothing that is known differs between the two sides', columns).map(style.warn),
-        ...wrapWords(whatWouldHelp(explained.unknown), columns).map(style.dim),
+        ...warn('not explained: nothing that is known differs between the two sides'),
+        ...wrapWords(help, columns).map(style.dim),
       ];
-    case 'unclear':
-      return [
-        ...wrapWords(
-          `unclear: ${explainedChange(explained)?.basis ?? ''} scatter too much; more of them would tell. ${causes.length > 0 ? 'What would explain it:' : ''}`.trim(),
-          columns,
-        ).map(style.warn),
-        ...causes,
-      ];
+    }
+    case 'unclear': {
+      const basis = explainedChange(explained)?.basis ?? '';
+      const more = causes.length > 0 ? ' What would explain it:' : '';
+      return [...warn(`unclear: ${basis} scatter too much; more of them would tell.${more}`), ...causes];
+    }
     case 'explained':
       return causes;
   }
-}
-
-function whatWouldHelp(unknown: readonly string[]): string {
-  return unknown.length === 0
-    ? 'measure both sides again, alternating: bench compare names what chance does'
-    : `it would help to know: ${printable(unknown.join('; '))}`;
 }
 
 function causeLines(cause: WhyOutput['causes'][number], place: number, { style, columns }: Look): string[] {

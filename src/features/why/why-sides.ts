@@ -3,7 +3,7 @@ import { changeRows } from '../../layers/change-rows.ts';
 import { diffLayers } from '../../layers/diff-layers.ts';
 import { layerFactsOf } from '../../layers/layer-facts.ts';
 import { summarizeLayers } from '../../layers/summarize-layers.ts';
-import type { WhyLayers, WhySides } from './context.ts';
+import type { WhySides } from './context.ts';
 import type { KeyedCell } from '../../records/cell.ts';
 import { cellDifference } from '../../text/cell-label.ts';
 import { failureSentences, outcomeReason } from '../../records/outcome.ts';
@@ -66,16 +66,18 @@ function usableRuns(db: StoreDatabase, { cell, sweepIds, runId }: WhyPoint): Sto
   return measured.length > 0 ? measured : all.filter(({ outcome }) => outcomeReason(outcome) !== 'suspectErrors');
 }
 
-/** Whether its runs are measurements, and what is flagged on them, each thing once. */
+/** Whether its runs are measurements, and what is flagged on them, each thing once: it may explain a change, or hide one. */
 function runNotes(db: StoreDatabase, side: string, point: WhyPoint, runs: readonly ExplainedRun[]): string[] {
   const isValid = runs.length === 0 || runs.some(({ outcome }) => outcome.kind === 'measured');
-  if (isValid) return flagNotes(side, runs);
-  const reasons = unmeasuredReasons(db, point);
-  const flagged = runs.map((run) => ({
-    ...run,
-    flags: run.flags.filter(({ evidence }) => !reasons.includes(evidence)),
-  }));
-  return [`${side} has no valid run: ${reasons}`, ...flagNotes(side, flagged)];
+  const reasons = isValid ? '' : unmeasuredReasons(db, point);
+  const doubts = runs
+    .flatMap(({ flags }) => flags)
+    .filter(({ effect, evidence }) => effect !== 'explained' && (isValid || !reasons.includes(evidence)));
+  const byFlag = [...Map.groupBy(doubts, ({ id }) => id).values()];
+  return [
+    ...(isValid ? [] : [`${side} has no valid run: ${reasons}`]),
+    ...byFlag.map((same) => `${side}, ${same.length} of ${runs.length} runs: ${same[0]?.evidence ?? ''}`),
+  ];
 }
 
 /** Why the timed runs of a cell are no measurements, each reason once with its first evidence; empty where there are none. */
@@ -85,15 +87,6 @@ export function unmeasuredReasons(db: StoreDatabase, { cell, sweepIds, runId }: 
     .filter(({ cellKey, role }) => cellKey === cell.key && role === 'timed')
     .filter((run) => runId === null || run.runId === runId);
   return failureSentences(own.map(({ outcome }) => outcome)).join('; ');
-}
-
-/** What is flagged on the runs that are looked at, each once: it may explain a change, or hide one. */
-function flagNotes(side: string, runs: readonly ExplainedRun[]): string[] {
-  const warnings = runs.flatMap(({ flags }) => flags.filter(({ effect }) => effect !== 'explained'));
-  const byFlag = Map.groupBy(warnings, ({ id }) => id);
-  return [...byFlag.values()].map(
-    (same) => `${side}, ${same.length} of ${runs.length} runs: ${same[0]?.evidence ?? ''}`,
-  );
 }
 
 /** Says of each side without a profile of its own whether one was made, and what became of it. */
@@ -125,11 +118,7 @@ function failedProfile(db: StoreDatabase, { cell, sweepIds }: WhyPoint): string 
   return `${failureSentences([outcome]).join('')}; bench show ${runId.slice(0, 8)}`;
 }
 
-function layersBetween(
-  db: StoreDatabase,
-  base: WhyPoint,
-  head: WhyPoint,
-): { layers: WhyLayers | null; notes: string[] } {
+function layersBetween(db: StoreDatabase, base: WhyPoint, head: WhyPoint): Pick<WhySides, 'layers' | 'notes'> {
   const isSameCell = base.cell.key === head.cell.key;
   const before = profiledCell(db, base.cell, base.sweepIds, base.name, !isSameCell);
   const after = profiledCell(db, head.cell, head.sweepIds, head.name, !isSameCell);
