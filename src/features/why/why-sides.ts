@@ -70,10 +70,10 @@ function usableRuns(db: StoreDatabase, { cell, sweepIds, runId }: WhyPoint): Sto
 function runNotes(db: StoreDatabase, side: string, point: WhyPoint, runs: readonly ExplainedRun[]): string[] {
   const isValid = runs.length === 0 || runs.some(({ outcome }) => outcome.kind === 'measured');
   const reasons = isValid ? '' : unmeasuredReasons(db, point);
-  const doubts = runs
+  const warnings = runs
     .flatMap(({ flags }) => flags)
     .filter(({ effect, evidence }) => effect !== 'explained' && (isValid || !reasons.includes(evidence)));
-  const byFlag = [...Map.groupBy(doubts, ({ id }) => id).values()];
+  const byFlag = [...Map.groupBy(warnings, ({ id }) => id).values()];
   return [
     ...(isValid ? [] : [`${side} has no valid run: ${reasons}`]),
     ...byFlag.map((same) => `${side}, ${same.length} of ${runs.length} runs: ${same[0]?.evidence ?? ''}`),
