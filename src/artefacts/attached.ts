@@ -1,11 +1,11 @@
-import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
-import { constants, copyFile, mkdir, readdir, rename, rm, rmdir, stat } from 'node:fs/promises';
+import { constants, copyFile, mkdir, readdir, rm, rmdir, stat } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 
 import { type Attachment, attachmentKind, nameProblem } from './attachment.ts';
-import { makeOwnFolder, refuseLink } from './folders.ts';
-import { attachedPathOf, isTemporary, runOfAttached, temporaryPath } from './layout.ts';
+import { type Digest, digestOf } from './files.ts';
+import { makeOwnFolder, putInPlace, refuseLink } from './folders.ts';
+import { attachedPathOf, isTemporary, runOfAttached } from './layout.ts';
 import { UsageError } from '../errors.ts';
 import type { StoreDatabase } from '../store/file/open.ts';
 import { attachmentsOf, saveAttachment } from '../store/runs/attachments.ts';
@@ -13,15 +13,8 @@ import { sweepOfRun } from '../store/sweeps/sweeps.ts';
 import { printable } from '../text/printable.ts';
 
 /** The bytes of an attachment as they lie there: unlike the files of a run they are never compressed. */
-export async function digestOfAttached(path: string): Promise<{ sha256: string; bytes: number }> {
-  const hash = createHash('sha256');
-  let bytes = 0;
-  const stream: AsyncIterable<Buffer> = createReadStream(path);
-  for await (const chunk of stream) {
-    hash.update(chunk);
-    bytes += chunk.length;
-  }
-  return { sha256: hash.digest('hex'), bytes };
+export function digestOfAttached(path: string): Promise<Digest> {
+  return digestOf(createReadStream(path));
 }
 
 /**
@@ -31,17 +24,11 @@ export async function digestOfAttached(path: string): Promise<{ sha256: string; 
 export async function copyAttached(source: string, target: string): Promise<{ sha256: string; bytes: number }> {
   refuseLinks(target);
   await mkdir(dirname(target), { recursive: true });
-  const temporary = temporaryPath(target);
-  try {
+  return putInPlace(target, async (temporary) => {
     // On file systems that can, the copy takes no room.
     await copyFile(source, temporary, constants.COPYFILE_FICLONE);
-    const digest = await digestOfAttached(temporary);
-    await rename(temporary, target);
-    return digest;
-  } catch (error) {
-    await rm(temporary, { force: true });
-    throw error;
-  }
+    return digestOfAttached(temporary);
+  });
 }
 
 /**

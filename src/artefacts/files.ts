@@ -200,14 +200,24 @@ function valuesIn(chunk: Buffer): number {
   return count;
 }
 
-export async function sha256OfFile(path: string): Promise<{ sha256: string; bytes: number }> {
+export interface Digest {
+  readonly sha256: string;
+  readonly bytes: number;
+}
+
+export async function digestOf(chunks: AsyncIterable<Buffer>): Promise<Digest> {
   const hash = createHash('sha256');
   let bytes = 0;
-  for await (const chunk of readChunks(path)) {
+  for await (const chunk of chunks) {
     hash.update(chunk);
     bytes += chunk.length;
   }
   return { sha256: hash.digest('hex'), bytes };
+}
+
+/** Of what is in a file once it is unpacked. */
+export function sha256OfFile(path: string): Promise<Digest> {
+  return digestOf(readChunks(path));
 }
 
 const MAX_NOTE_BYTES = 64 << 20;

@@ -33,6 +33,23 @@ export function readJson<Value>(path: string, schema: z.ZodType<Value>): Value |
   }
 }
 
+/** Makes a file or a folder under another name, and gives it its own when it is whole: it appears so or not at all. */
+export async function putInPlace<Result>(
+  target: string,
+  make: (temporary: string) => Promise<Result> | Result,
+): Promise<Result> {
+  const temporary = temporaryPath(target);
+  await rm(temporary, { recursive: true, force: true });
+  try {
+    const result = await make(temporary);
+    await rename(temporary, target);
+    return result;
+  } catch (error) {
+    await rm(temporary, { recursive: true, force: true });
+    throw error;
+  }
+}
+
 /** Makes a folder of bench's own if it is not there; git is told to leave it alone. */
 export async function makeOwnFolder(folder: string): Promise<void> {
   await mkdir(folder, { recursive: true });

@@ -1,4 +1,4 @@
-import { copyFile, mkdir, readdir, readFile, rename, rm, unlink, writeFile } from 'node:fs/promises';
+import { copyFile, mkdir, readdir, readFile, unlink, writeFile } from 'node:fs/promises';
 import { createReadStream, createWriteStream, existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
@@ -8,8 +8,8 @@ import { stat } from 'node:fs/promises';
 import { UsageError, errorCode } from '../errors.ts';
 import { printable } from '../text/printable.ts';
 import { plainName, writeAtomically } from './files.ts';
-import { isTemporary, RUN_MANIFEST, temporaryPath } from './layout.ts';
-import { refuseLink } from './folders.ts';
+import { isTemporary, RUN_MANIFEST } from './layout.ts';
+import { refuseLink, putInPlace } from './folders.ts';
 import { folderFiles } from './run-files.ts';
 import { parseRunManifest, RUN_MANIFEST_VERSION, type RunManifest } from './run-manifest.ts';
 
@@ -52,20 +52,17 @@ export async function keepRun(
   manifest: RunManifest,
 ): Promise<void> {
   refuseLink(dirname(target));
-  const temporary = temporaryPath(target);
-  await rm(temporary, { recursive: true, force: true });
-  await mkdir(temporary, { recursive: true });
-  for (const [source, name] of files) {
-    const path = join(temporary, name);
-    if (plainName(source) === source) await compressTo(source, `${path}.zst`);
-    else await copyFile(source, path + source.slice(plainName(source).length));
-  }
-  const text = manifestText(manifest);
-  await writeFile(join(temporary, RUN_MANIFEST), text);
   try {
-    await rename(temporary, target);
+    await putInPlace(target, async (temporary) => {
+      await mkdir(temporary, { recursive: true });
+      for (const [source, name] of files) {
+        const path = join(temporary, name);
+        if (plainName(source) === source) await compressTo(source, `${path}.zst`);
+        else await copyFile(source, path + source.slice(plainName(source).length));
+      }
+      await writeFile(join(temporary, RUN_MANIFEST), manifestText(manifest));
+    });
   } catch (error) {
-    await rm(temporary, { recursive: true, force: true });
     if (!['ENOTEMPTY', 'EEXIST'].includes(errorCode(error))) throw error;
     if (!existsSync(join(target, RUN_MANIFEST))) throw error;
     await refuseOther(target, manifest);
@@ -104,12 +101,9 @@ export async function redateKept(folder: string, startedAt: string): Promise<voi
 }
 
 async function compressTo(source: string, target: string): Promise<void> {
-  const temporary = temporaryPath(target);
   const { size } = await stat(source);
-  if (size <= IN_MEMORY_BYTES) {
-    await writeFile(temporary, zstdCompressSync(await readFile(source), ZSTD));
-  } else {
-    await pipeline(createReadStream(source), createZstdCompress(ZSTD), createWriteStream(temporary));
-  }
-  await rename(temporary, target);
+  await putInPlace(target, async (temporary) => {
+    if (size <= IN_MEMORY_BYTES) await writeFile(temporary, zstdCompressSync(await readFile(source), ZSTD));
+    else await pipeline(createReadStream(source), createZstdCompress(ZSTD), createWriteStream(temporary));
+  });
 }

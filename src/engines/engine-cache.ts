@@ -6,7 +6,7 @@ import { sha256OfFile, writeAtomically } from '../artefacts/files.ts';
 import { namesIn, makeOwnFolder } from '../artefacts/folders.ts';
 import { KnownHashes } from '../artefacts/hashes.ts';
 import type { ReadRun } from '../artefacts/read/read-run.ts';
-import { engineName, type EngineNote, FrozenEngines, readEngineNote } from './engine-note.ts';
+import { engineName, type EngineNote, FrozenEngines, readEngineNote, engineNoteSchema } from './engine-note.ts';
 import { EngineLocks, EngineUses, isNotWritable, removeStaleUses } from './engine-uses.ts';
 import { TimingCaches } from './timing-caches.ts';
 import { removeEarlierLeftovers } from '../process/earlier-lock.ts';
@@ -205,27 +205,18 @@ export async function adoptBuilt(cache: EngineCache, { log, manifest, outcome }:
   const { build, buildId, engineKey, engineSha256, environment, role } = manifest;
   if (role !== 'build' || !isFine(outcome)) return;
   if (engineKey === null || engineSha256 === null || buildId === null) return;
-  await cache.adopt({
+  const note = engineNoteSchema.parse({
+    ...environment,
+    ...manifest,
+    ...build,
     schemaVersion: 1,
-    engineKey,
-    buildId,
     sha256: engineSha256,
     bytes: manifest.engineBytes ?? 0,
-    number: build?.number ?? 1,
-    model: build?.model ?? null,
-    precision: build?.precision ?? null,
-    modelSha256: build?.modelSha256 ?? null,
-    flags: build?.flags ?? [],
-    gpuName: log.device.name ?? environment.gpuName ?? null,
-    computeCapability: log.device.computeCapability ?? environment.computeCapability ?? null,
+    gpuName: log.device.name ?? environment.gpuName,
+    computeCapability: log.device.computeCapability ?? environment.computeCapability,
     tensorrt: log.tensorrtVersion === null ? null : formatTensorrtVersion(log.tensorrtVersion),
-    tensorrtLibrary: environment.tensorrtLibrary ?? null,
-    driver: environment.driver ?? null,
-    provenance: manifest.provenance,
     builtAt: manifest.startedAt,
     buildS: log.build.engineBuiltS,
-    wallS: manifest.wallS,
-    timingCacheSha256: manifest.timingCacheSha256,
-    variant: manifest.variant,
   });
+  await cache.adopt(note);
 }

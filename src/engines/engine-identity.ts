@@ -1,7 +1,7 @@
 import { sha256OfFile } from '../artefacts/files.ts';
 import { hashModel } from '../artefacts/hashes.ts';
 import type { TimedOn } from './timing-caches.ts';
-import { hashOf } from '../records/cell.ts';
+import { hashOf } from '../text/canonical-json.ts';
 import { lockOf } from '../machine/requests.ts';
 import type { Environment } from '../records/environment.ts';
 import { UsageError } from '../errors.ts';

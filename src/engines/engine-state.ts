@@ -1,7 +1,7 @@
 import type { CachedEngine } from './engine-cache.ts';
 import { holderText } from '../process/lock-holder.ts';
 import type { LockWait } from '../process/lock.ts';
-import { hashOf } from '../records/cell.ts';
+import { hashOf } from '../text/canonical-json.ts';
 import { type FailureReason, isFine, type Outcome } from '../records/outcome.ts';
 import { PLACEHOLDERS, type PlannedBuild } from '../records/plan.ts';
 import type { SweepContext } from '../run/sweep-context.ts';

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 
 import * as z from 'zod';
 
-import { hashOf } from '../records/cell.ts';
+import { hashOf } from '../text/canonical-json.ts';
 import { tryAcquire } from '../process/lock.ts';
 import { namesIn, readJson } from '../artefacts/folders.ts';
 import { sha256OfFile, writeAtomically } from '../artefacts/files.ts';

@@ -1,10 +1,8 @@
-import { createHash } from 'node:crypto';
-
 import * as z from 'zod';
 
 import { cellHarnessSchema } from './harness.ts';
 import { flagOrNull, type Immutable, textByName } from './scalars.ts';
-import { canonicalJson } from '../text/canonical-json.ts';
+import { hashOf } from '../text/canonical-json.ts';
 
 export const PRECISIONS = ['fp32', 'tf32', 'fp16', 'bf16', 'int8', 'fp8', 'int4', 'best'] as const;
 
@@ -112,15 +110,8 @@ export function noiseKindOf({ cudaGraph }: Pick<Cell, 'cudaGraph'>): string {
   return cudaGraph ? 'graph' : 'noGraph';
 }
 
-const KEY_DIGITS = 32;
-
 /** The cell with its key: the first 128 bits of SHA-256 over its canonical JSON and the key's version. */
 export function keyedCell(cell: Cell): KeyedCell {
   const identity: Cell = cellSchema.parse(cell);
   return { ...identity, key: hashOf({ keyVersion: CELL_KEY_VERSION, ...identity }) };
-}
-
-/** 32 hexadecimal digits that depend on the value alone. */
-export function hashOf(value: unknown): string {
-  return createHash('sha256').update(canonicalJson(value)).digest('hex').slice(0, KEY_DIGITS);
 }

@@ -6,7 +6,7 @@ import type { PlannedRun } from '../records/plan.ts';
 import type { SweepContext, ValueBefore } from './sweep-context.ts';
 import type { RunRecord } from '../records/run.ts';
 import type { Sweep } from '../records/sweep.ts';
-import { hashOf } from '../records/cell.ts';
+import { hashOf } from '../text/canonical-json.ts';
 import { lastMeasuredRuns } from '../store/runs/cell-runs.ts';
 import { attemptRun } from './attempt.ts';
 import type { LoadableEngine } from '../engines/engine-state.ts';

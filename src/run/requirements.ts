@@ -3,7 +3,7 @@ import { dirname } from 'node:path';
 
 import { modelBytes } from '../artefacts/hashes.ts';
 import { sweepManifestPath } from '../artefacts/layout.ts';
-import { DiskFullError, StoreLostError, errorCode } from '../errors.ts';
+import { DiskFullError, errorCode, StoreLostError } from '../errors.ts';
 import { freeBytesOf, fullDisk } from '../process/disk-space.ts';
 import type { Attempt } from './start.ts';
 import type { SweepContext } from './sweep-context.ts';
@@ -11,6 +11,7 @@ import { lastEngineBytes } from '../store/builds/builds.ts';
 import type { StoreLoss } from '../store/file/store-file.ts';
 import { sqliteRefusal } from '../store/verify/sqlite-problems.ts';
 import { printable } from '../text/printable.ts';
+import { flagValue } from '../trtexec/flags/flag-table.ts';
 
 const MIB = 1 << 20;
 /** Logs, exports and the store's own growth. */
@@ -110,12 +111,6 @@ function engineEstimate({ db }: Room, { args, manifest }: Attempt): number {
 export function engineBytesOf({ args }: Attempt): number {
   const path = flagValue(args, '--loadEngine');
   return path === null ? 0 : (statSync(path, { throwIfNoEntry: false })?.size ?? 0);
-}
-
-/** The value of `--flag=value` in a command line; null without that flag. */
-function flagValue(args: readonly string[], flag: string): string | null {
-  const arg = args.find((each) => each.startsWith(`${flag}=`));
-  return arg === undefined ? null : arg.slice(flag.length + 1);
 }
 
 /**

@@ -1,3 +1,5 @@
+import { createHash } from 'node:crypto';
+
 /** JSON with the keys of every object sorted: equal values give equal text, however they were written down. */
 export function canonicalJson(value: unknown): string {
   return JSON.stringify(value, (_key, inner: unknown) =>
@@ -5,4 +7,11 @@ export function canonicalJson(value: unknown): string {
       ? Object.fromEntries(Object.entries(inner).toSorted(([a], [b]) => (a < b ? -1 : 1)))
       : inner,
   );
+}
+
+const ID_DIGITS = 32;
+
+/** 32 hexadecimal digits that depend on the value alone. */
+export function hashOf(value: unknown): string {
+  return createHash('sha256').update(canonicalJson(value)).digest('hex').slice(0, ID_DIGITS);
 }

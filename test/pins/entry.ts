@@ -1,6 +1,6 @@
 /** All that the pins need of the inside of the program, so that a move of files changes this file alone. */
 import { matrixIdentity } from '../../src/features/run/resume.ts';
-import { hashOf } from '../../src/records/cell.ts';
+import { hashOf } from '../../src/text/canonical-json.ts';
 import { type Environment, UNKNOWN_ENVIRONMENT } from '../../src/records/environment.ts';
 import type { Matrix } from '../../src/matrix/matrix.ts';
 import type { Plan, PlannedBuild } from '../../src/records/plan.ts';

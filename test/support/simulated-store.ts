@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 
-import { hashOf, keyedCell, type KeyedCell } from '../../src/records/cell.ts';
+import { keyedCell, type KeyedCell } from '../../src/records/cell.ts';
+import { hashOf } from '../../src/text/canonical-json.ts';
 import type { RunFlag } from '../../src/records/run-flag.ts';
 import { seededRandom } from '../../src/matrix/plan/order.ts';
 import { openStore } from '../../src/store/file/open.ts';

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 
 import { manifestText } from '../../src/artefacts/keep.ts';
 import { emptyManifest, type RunManifest } from '../../src/artefacts/run-manifest.ts';
-import { hashOf } from '../../src/records/cell.ts';
+import { hashOf } from '../../src/text/canonical-json.ts';
 import type { Shard } from '../../src/tools/slurm/states.ts';
 import { NO_GIT, type Sweep } from '../../src/records/sweep.ts';
 import { runIdOf } from '../../src/run/measure-run.ts';

@@ -1,6 +1,6 @@
 import Database from 'better-sqlite3';
 
-import { hashOf } from '../../src/records/cell.ts';
+import { hashOf } from '../../src/text/canonical-json.ts';
 import { openToRead } from '../../src/store/file/open-to-read.ts';
 
 /** What a store says of its runs, without ids, times of day and attempt records: the same for the same results. */

@@ -7,6 +7,7 @@ import { parseLayerInfo } from '../../trtexec/exports/layer-info.ts';
 import { parseProfile, ProfileReader } from '../../trtexec/exports/profile.ts';
 import { OtherRunError, timesOfRun, TimesReader } from '../../trtexec/exports/times.ts';
 import { parseTraceEvents } from '../../trtexec/exports/trace-events.ts';
+import { flagValue } from '../../trtexec/flags/flag-table.ts';
 import type { LayerProfile, TrtexecRun } from '../../trtexec/log/parsed-log.ts';
 import { silentRun } from '../../trtexec/log/run-builder.ts';
 import { type ExportProblem, NO_EXPORTS, type QueryTimes, type RunExports } from '../../trtexec/run-facts.ts';
@@ -81,10 +82,7 @@ function otherEngine({ profile, layerInfo }: RunExports): string | null {
 }
 
 function requestedPath(flag: ExportFlag, { argv }: RunManifest, log: TrtexecRun): string | null {
-  const prefix = `${flag}=`;
-  if (argv !== null) {
-    return argv.find((part) => part.startsWith(prefix))?.slice(prefix.length) ?? null;
-  }
+  if (argv !== null) return flagValue(argv, flag);
   if (flag === '--exportTimes') return log.options.exportTimes;
   return flag === '--exportProfile' ? log.options.exportProfile : null;
 }

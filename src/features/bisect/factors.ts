@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path';
 import type { Io } from '../../cli/io.ts';
 import { UsageError } from '../../errors.ts';
 import type { FactorSetting } from '../../matrix/points/factors.ts';
-import { hashOf } from '../../records/cell.ts';
+import { hashOf } from '../../text/canonical-json.ts';
 import { BISECT_BRANCH, type GitState } from '../../records/sweep.ts';
 import { readGitState } from '../../tools/git/git.ts';
 import { runCommand, type Subject, type Task } from './subject.ts';

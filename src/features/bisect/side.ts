@@ -5,7 +5,7 @@ import { rm } from 'node:fs/promises';
 import type { SideRuns } from './turns.ts';
 import { EngineCache } from '../../engines/engine-cache.ts';
 import { artefactsFolderOf } from '../../artefacts/layout.ts';
-import { hashOf } from '../../records/cell.ts';
+import { hashOf } from '../../text/canonical-json.ts';
 import { outcomeReason } from '../../records/outcome.ts';
 import { printable } from '../../text/printable.ts';
 import { newSweep, type Sweep } from '../../records/sweep.ts';

@@ -12,7 +12,7 @@ import { warnIfMigrated, usingStore } from '../../cli/with-store.ts';
 import { UsageError } from '../../errors.ts';
 import { STEP_VERDICTS } from './turns.ts';
 import { holderText } from '../../process/lock-holder.ts';
-import { hashOf } from '../../records/cell.ts';
+import { hashOf } from '../../text/canonical-json.ts';
 import { isMetric } from '../../records/metric.ts';
 import { lockSweep, sweepLockHolder } from '../../run/sweep-lock.ts';
 import { type OpenStore, openStore } from '../../store/file/open.ts';

@@ -12,7 +12,7 @@ import { folderFiles } from '../../artefacts/run-files.ts';
 import { readSweepManifest, writeSweepManifest } from '../../artefacts/sweep-manifest.ts';
 import type { Outcome } from '../../records/outcome.ts';
 import { type DateSource, type GitState, newSweep, type Sweep } from '../../records/sweep.ts';
-import { hashOf } from '../../records/cell.ts';
+import { hashOf } from '../../text/canonical-json.ts';
 import { type StatedCell, otherModel } from '../../trtexec/cell-of-run.ts';
 import { otherSweep, type RestoreContext, restoreSweep } from './restore-sweep.ts';
 import { highestRepeat, redateRun } from '../../store/runs/runs.ts';

@@ -4,7 +4,7 @@ import { basename, dirname, join, resolve } from 'node:path';
 import { VariantCache } from '../../variants/variant-cache.ts';
 import { type AccuracyDrop, accuracyDrop, sameAccuracyHistory } from '../../judge/accuracy-drop.ts';
 import type { AccuracyRecord } from '../../records/accuracy.ts';
-import { hashOf } from '../../records/cell.ts';
+import { hashOf } from '../../text/canonical-json.ts';
 import { UsageError } from '../../errors.ts';
 import { EXIT_CODES, type ExitCode } from '../../exit-codes.ts';
 import { printable } from '../../text/printable.ts';

@@ -15,7 +15,7 @@ import { readMatrix } from '../plan/index.ts';
 import { chooseProgram, noTrtexec } from '../../cli/program.ts';
 import { hashModel } from '../../artefacts/hashes.ts';
 import { sha256OfFile } from '../../artefacts/files.ts';
-import { hashOf } from '../../records/cell.ts';
+import { hashOf } from '../../text/canonical-json.ts';
 import type { Environment } from '../../records/environment.ts';
 import type { Matrix } from '../../matrix/matrix.ts';
 import { builtModelsOf, environmentsOf } from '../../store/sweeps/environments.ts';

@@ -1,21 +1,22 @@
 import { createHash } from 'node:crypto';
-import { mkdir, readFile, writeFile, readdir } from 'node:fs/promises';
 import { existsSync } from 'node:fs';
+import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
 import * as z from 'zod';
-import { writeAtomically, readNoteText, sha256OfFileSync } from '../../artefacts/files.ts';
-import { type Sweep, sweepSchema } from '../../records/sweep.ts';
-import { UsageError } from '../../errors.ts';
-import { printable } from '../../text/printable.ts';
-import type { Shard } from '../../tools/slurm/states.ts';
-import { readStoredPlan, type StoredPlan } from '../../run/stored-plan.ts';
-import { type SlurmSettings, slurmSchema } from '../../matrix/schema/slurm-schema.ts';
-import { COLLECT_SCRIPT, TASK_SCRIPT } from '../../tools/slurm/sbatch-args.ts';
-import { idSchema } from '../../records/scalars.ts';
+
+import { readNoteText, sha256OfFileSync, writeAtomically } from '../../artefacts/files.ts';
 import { RUN_MANIFEST } from '../../artefacts/layout.ts';
 import { type ReadRun, readRunFolder } from '../../artefacts/read/read-run.ts';
-import { hashOf } from '../../records/cell.ts';
+import { UsageError } from '../../errors.ts';
+import { slurmSchema, type SlurmSettings } from '../../matrix/schema/slurm-schema.ts';
+import { idSchema } from '../../records/scalars.ts';
+import { type Sweep, sweepSchema } from '../../records/sweep.ts';
+import { readStoredPlan, type StoredPlan } from '../../run/stored-plan.ts';
+import { hashOf } from '../../text/canonical-json.ts';
+import { printable } from '../../text/printable.ts';
+import { COLLECT_SCRIPT, TASK_SCRIPT } from '../../tools/slurm/sbatch-args.ts';
+import type { Shard } from '../../tools/slurm/states.ts';
 
 const RUN_PLAN_VERSION = 2;
 

@@ -1,4 +1,5 @@
-import { hashOf, type KeyedCell } from '../../records/cell.ts';
+import type { KeyedCell } from '../../records/cell.ts';
+import { hashOf } from '../../text/canonical-json.ts';
 import type { Finding, FindingState } from '../../records/finding.ts';
 import { type MetricId, metricOf } from '../../records/metric.ts';
 import type { Sweep } from '../../records/sweep.ts';

@@ -1,4 +1,5 @@
-import { type KeyedCell, type Cell, hashOf } from '../../records/cell.ts';
+import type { KeyedCell, Cell } from '../../records/cell.ts';
+import { hashOf } from '../../text/canonical-json.ts';
 import type { Plan } from '../../records/plan.ts';
 
 /** Cell key to the UUID of the GPU that measures it. */

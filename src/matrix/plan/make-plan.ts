@@ -4,7 +4,7 @@ import { type Matrix, type MatrixCell, type MatrixHarness, onnxOf } from '../mat
 import type { Plan, PlannedBuild, PlannedCell, PlannedRun, PlannedVariant } from '../../records/plan.ts';
 import { profilingVerbosity } from '../../records/axis.ts';
 import { buildArgs, type SpelledArgs } from '../../trtexec/arguments/build-args.ts';
-import { hashOf } from '../../records/cell.ts';
+import { hashOf } from '../../text/canonical-json.ts';
 import { planVariant } from '../../tools/modelopt/conversion-args.ts';
 import type { Dialect } from '../../trtexec/arguments/dialect.ts';
 import { NO_PHASE_LIMITS, wholeLimitS } from '../../records/time-limit.ts';

@@ -1,4 +1,4 @@
-import { hashOf } from '../../records/cell.ts';
+import { hashOf } from '../../text/canonical-json.ts';
 import type { Plan, PlannedCell } from '../../records/plan.ts';
 import type { Shard } from '../../tools/slurm/states.ts';
 import { comparedWith, planOfCells, secondsByCell } from './assign-gpus.ts';

@@ -2,14 +2,8 @@ import { and, eq, inArray, isNull, ne } from 'drizzle-orm';
 
 import type { StoreDatabase } from '../file/open.ts';
 import { invocations, runs, sweeps } from '../schema.ts';
-import { findFlag } from '../../trtexec/flags/flag-table.ts';
+import { findFlag, flagValue } from '../../trtexec/flags/flag-table.ts';
 import type { Banner } from '../../trtexec/log/banner.ts';
-
-/** The value of a flag on a command line; null where it is not given. */
-export function flagValue(argv: readonly string[], flag: string): string | null {
-  const prefix = `${flag}=`;
-  return argv.find((part) => part.startsWith(prefix))?.slice(prefix.length) ?? null;
-}
 
 interface LoadedEngine {
   readonly runId: string;

@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn, setTimeout as pause } from 'node:timers/promises';
 
-import type { MergedRows, StoreMerge } from './report.ts';
+import { type StoreMerge, mergedRows } from './report.ts';
 import type { StoreDatabase } from '../file/open.ts';
 import { findConflicts } from './conflicts.ts';
 import { refuseNames } from './merged-tables.ts';
@@ -84,9 +84,10 @@ async function mergeAttached(
     mergeAnnotations(db, added);
     return updateSweeps(db);
   });
+  const tables = Object.keys(mergedRows.shape);
   const common: unknown = db.$client.prepare('SELECT count(*) FROM common_runs').pluck().get();
   return {
-    added: mergedRows(added),
+    added: mergedRows.parse(Object.fromEntries(tables.map((table) => [table, added.get(table) ?? 0]))),
     alreadyThere: { sweeps: sweeps.filter(({ isHere }) => isHere === 1).length, runs: Number(common) },
     sweepIds: sweeps.map(({ sweepId }) => sweepId),
     updatedSweepIds,
@@ -139,19 +140,4 @@ function inTransaction<Result>({ $client }: StoreDatabase, work: () => Result): 
     if ($client.inTransaction) $client.exec('ROLLBACK');
     throw error;
   }
-}
-
-function mergedRows(added: ReadonlyMap<string, number>): MergedRows {
-  const of = (table: string): number => added.get(table) ?? 0;
-  return {
-    sweeps: of('sweeps'),
-    runs: of('runs'),
-    cells: of('cells'),
-    environments: of('environments'),
-    builds: of('builds'),
-    accuracy: of('accuracy'),
-    baselines: of('baselines'),
-    findings: of('findings'),
-    acknowledgements: of('acknowledgements'),
-  };
 }

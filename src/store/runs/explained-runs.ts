@@ -3,7 +3,7 @@ import { and, eq, inArray } from 'drizzle-orm';
 import type { EngineIdentity } from '../../layers/explained-run.ts';
 import type { CellInputs } from '../../records/cell.ts';
 import { UNKNOWN_ENVIRONMENT } from '../../records/environment.ts';
-import { flagValue, type ImportedBuild, importedBuilds, statedArguments } from '../builds/loaded-engines.ts';
+import { type ImportedBuild, importedBuilds, statedArguments } from '../builds/loaded-engines.ts';
 import type { StoreDatabase } from '../file/open.ts';
 import { hintsOf } from './layer-runs.ts';
 import { centreValue, printedValue, statisticOf } from './metric-runs.ts';
@@ -11,7 +11,7 @@ import { flagsOf, telemetryOf } from './run-facts.ts';
 import { outcomeFrom } from './runs.ts';
 import { builds, invocations, measurements, runs } from '../schema.ts';
 import { findEnvironments } from '../sweeps/environments.ts';
-import { findFlag } from '../../trtexec/flags/flag-table.ts';
+import { findFlag, flagValue } from '../../trtexec/flags/flag-table.ts';
 
 export interface ExplainedCell {
   readonly cellKey: string;

@@ -2,7 +2,8 @@ import { eq, getTableColumns, getTableName, sql } from 'drizzle-orm';
 import type { SQLiteTable } from 'drizzle-orm/sqlite-core';
 
 import type { EngineLayer } from '../../layers/layer-info.ts';
-import { CELL_KEY_VERSION, hashOf, type KeyedCell } from '../../records/cell.ts';
+import { CELL_KEY_VERSION, type KeyedCell } from '../../records/cell.ts';
+import { hashOf } from '../../text/canonical-json.ts';
 import { TIMED_METRICS, type TimeStatistics } from '../../records/measurement.ts';
 import { outcomeReason } from '../../records/outcome.ts';
 import type { RunRecord } from '../../records/run.ts';

@@ -1,4 +1,5 @@
-import { hashOf, type Precision, type Shapes } from '../../records/cell.ts';
+import type { Precision, Shapes } from '../../records/cell.ts';
+import { hashOf } from '../../text/canonical-json.ts';
 import type { ConversionOptions, Converter } from '../../variants/conversion.ts';
 import type { PlannedCalibration, PlannedVariant } from '../../records/plan.ts';
 

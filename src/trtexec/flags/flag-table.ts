@@ -179,3 +179,9 @@ function literally(text: string): string {
 function baseOf(path: string): string {
   return path.slice(path.lastIndexOf('/') + 1);
 }
+
+/** The value of a flag on a command line; null where it is not given. */
+export function flagValue(argv: readonly string[], flag: string): string | null {
+  const prefix = `${flag}=`;
+  return argv.find((part) => part.startsWith(prefix))?.slice(prefix.length) ?? null;
+}

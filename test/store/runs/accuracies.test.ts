@@ -5,7 +5,7 @@ import { beforeAll, describe, expect, test } from 'vitest';
 
 import { hashModel } from '../../../src/artefacts/hashes.ts';
 import type { AccuracyRecord } from '../../../src/records/accuracy.ts';
-import { hashOf } from '../../../src/records/cell.ts';
+import { hashOf } from '../../../src/text/canonical-json.ts';
 import { accuracyHistory, saveAccuracy } from '../../../src/store/runs/accuracies.ts';
 import { openStore } from '../../../src/store/file/open.ts';
 import { OUTPUTS } from '../../support/outputs.ts';
