@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { EnvironmentLackingError, UsageError } from '../errors.ts';
+import { EnvironmentLackingError } from '../errors.ts';
 import type { EnvironmentVariables } from '../process/environment-variables.ts';
 import { clockRecordName, makeLockFolder } from '../process/lock-folder.ts';
 import { holderText } from '../process/lock-holder.ts';
@@ -50,7 +50,7 @@ export function lockClocks(gpu: LockableGpu, request: ClockRequest, around: Cloc
   }
   const ask = nvidiaSmi(around.env);
   refuseWithoutPersistence(ask, gpu);
-  const clocks = chosenClocks(gpu, request, supportedClocks(ask, gpu));
+  const clocks = chooseClocks(request, supportedClocks(ask, gpu), gpuOf(gpu));
   const path = join(makeLockFolder(around.env), clockRecordName(gpu.gpuUuid));
   claim(path, newRecord({ ...gpu, policy: clocks.policy }, around.now()));
   let isMemoryLocked = false;
@@ -92,20 +92,6 @@ function refuseWithoutPersistence(ask: AskNvidiaSmi, gpu: LockableGpu): void {
     throw new EnvironmentLackingError(
       `clocks of ${gpuOf(gpu)} would not stay locked: its persistence mode is off; switch it on with \`sudo nvidia-smi -i ${gpu.gpuUuid} -pm 1\``,
     );
-  }
-}
-
-function chosenClocks(gpu: LockableGpu, request: ClockRequest, supported: SupportedClocks): ChosenClocks {
-  const choice = chooseClocks(request, supported);
-  switch (choice.kind) {
-    case 'chosen':
-      return choice.clocks;
-    case 'unsupported':
-      throw new UsageError(`clocks of ${gpuOf(gpu)}: ${choice.problem}`);
-    case 'notListed':
-      throw new EnvironmentLackingError(
-        `clocks of ${gpuOf(gpu)} cannot be checked: nvidia-smi lists none that it supports`,
-      );
   }
 }
 

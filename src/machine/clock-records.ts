@@ -1,24 +1,27 @@
-import { chmodSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
+import { chmodSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
+import * as z from 'zod';
+
+import { readJson } from '../artefacts/folders.ts';
 import { errorText } from '../errors.ts';
 import type { EnvironmentVariables } from '../process/environment-variables.ts';
 import { clockRecordNames, lockFolder } from '../process/lock-folder.ts';
 import { type LockAttempt, tryAcquire } from '../process/lock.ts';
-import { ownerSchema, ownerState, type ProcessOwner, thisOwner } from '../process/process-identity.ts';
+import { ownerSchema, ownerState, thisOwner } from '../process/process-identity.ts';
+import type { Immutable } from '../records/scalars.ts';
 import { printable } from '../text/printable.ts';
-import { isRecord } from '../text/unknown-values.ts';
 import { type AskNvidiaSmi, nvidiaSmi } from '../tools/nvidia-smi/nvidia-smi.ts';
 
+const GPU_UUID = /^GPU-[\w-]{1,64}$/;
+
+/** As it is written: with the owner among the other fields. */
+const recordSchema = ownerSchema
+  .extend({ gpuUuid: z.string().regex(GPU_UUID), gpuName: z.string(), policy: z.string(), lockedAt: z.string() })
+  .transform(({ gpuUuid, gpuName, policy, lockedAt, ...owner }) => ({ gpuUuid, gpuName, policy, lockedAt, owner }));
+
 /** Who locked the clocks of a GPU: written before they are, so that whatever comes next, somebody can release them. */
-export interface ClockRecord {
-  readonly gpuUuid: string;
-  readonly gpuName: string;
-  /** `locked 1590 MHz`. */
-  readonly policy: string;
-  readonly lockedAt: string;
-  readonly owner: ProcessOwner;
-}
+export type ClockRecord = Immutable<z.infer<typeof recordSchema>>;
 
 /** Anybody may release the clocks of a bench that is gone, and say so in its record. */
 const SHARED_MODE = 0o666;
@@ -41,33 +44,12 @@ export function writeRecord(path: string, { owner, ...record }: ClockRecord): vo
 
 /** Null when there is none, or when it was emptied or cut off: then nothing had been locked yet. */
 export function readRecord(path: string): ClockRecord | null {
-  try {
-    const parsed: unknown = JSON.parse(readFileSync(path, 'utf8'));
-    return isRecord(parsed) ? recordFrom(parsed) : null;
-  } catch {
-    return null;
-  }
-}
-
-function recordFrom(parsed: Readonly<Record<string, unknown>>): ClockRecord | null {
-  const owner = ownerSchema.safeParse(parsed).data ?? null;
-  const { gpuUuid, gpuName, policy, lockedAt } = parsed;
-  if (
-    owner === null ||
-    typeof gpuUuid !== 'string' ||
-    !isGpuUuid(gpuUuid) ||
-    typeof gpuName !== 'string' ||
-    typeof policy !== 'string' ||
-    typeof lockedAt !== 'string'
-  ) {
-    return null;
-  }
-  return { owner, gpuUuid, gpuName, policy, lockedAt };
+  return readJson(path, recordSchema);
 }
 
 /** It becomes an argument of nvidia-smi and the name of a file. */
 export function isGpuUuid(text: string): boolean {
-  return /^GPU-[\w-]{1,64}$/.test(text);
+  return GPU_UUID.test(text);
 }
 
 /** Removes the record, or empties it where it is somebody else's. */

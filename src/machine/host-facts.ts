@@ -47,7 +47,8 @@ export function hostLoad(): number | null {
   return Number((minute / count).toFixed(3));
 }
 
-function textOf(path: string): string | null {
+/** Null for a file that is not there, cannot be read or is empty. */
+export function textOf(path: string): string | null {
   try {
     return readFileSync(path, 'utf8').trim() || null;
   } catch {

@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { textOf } from './host-facts.ts';
 
 /** The loader is done within milliseconds; `--useRuntime` loads later, and a cold network disk later still. */
 const LOOK_AFTER_MS = [250, 1_000, 4_000] as const;
@@ -34,7 +34,7 @@ export class LoadedLibrary {
 
   private look(pid: number): void {
     for (const each of this.found === null ? processTree(pid) : []) {
-      this.found ??= libraryVersion(textOf(`/proc/${each}/maps`));
+      this.found ??= libraryVersion(textOf(`/proc/${each}/maps`) ?? '');
     }
   }
 }
@@ -42,14 +42,6 @@ export class LoadedLibrary {
 /** trtexec may have been started by a script. */
 function processTree(pid: number, depth = 3): number[] {
   if (depth === 0) return [];
-  const children = textOf(`/proc/${pid}/task/${pid}/children`).trim().split(/\s+/).filter(Boolean);
+  const children = textOf(`/proc/${pid}/task/${pid}/children`)?.split(/\s+/) ?? [];
   return [pid, ...children.flatMap((child) => processTree(Number(child), depth - 1))];
-}
-
-function textOf(path: string): string {
-  try {
-    return readFileSync(path, 'utf8');
-  } catch {
-    return '';
-  }
 }

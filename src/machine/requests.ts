@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { EnvironmentLackingError, UsageError } from '../errors.ts';
 import type { Immutable } from '../records/scalars.ts';
 
 /** The clock that the board holds at its power limit, its highest one, or a frequency in MHz. */
@@ -29,36 +30,31 @@ export interface ChosenClocks {
   readonly policy: string;
 }
 
-type ClockChoice =
-  | { readonly kind: 'chosen'; readonly clocks: ChosenClocks }
-  /** The frequency is none of this GPU; what the nearest are. */
-  | { readonly kind: 'unsupported'; readonly problem: string }
-  /** The driver lists no clocks, so that nothing can be checked. */
-  | { readonly kind: 'notListed' };
-
 /**
  * The clocks to ask nvidia-smi for. `base` is NVML's limit `tdp`: only the driver knows its frequency, and the default
  * applications clock is another one on newer boards (on an H200 it is the highest).
+ * @param which GPU, in messages
+ * @throws UsageError for a frequency that the GPU does not have
+ * @throws EnvironmentLackingError when the driver lists no clocks, so that nothing can be checked
  */
-export function chooseClocks(request: ClockRequest, supported: SupportedClocks): ClockChoice {
+export function chooseClocks(request: ClockRequest, supported: SupportedClocks, which: string): ChosenClocks {
   const memoryMhz = supported.memoryMhz[0] ?? null;
-  if (request === 'base') {
-    const clocks = { bounds: 'tdp,tdp', limitMhz: null, memoryMhz, policy: 'locked base' };
-    return { kind: 'chosen', clocks };
-  }
+  if (request === 'base') return { bounds: 'tdp,tdp', limitMhz: null, memoryMhz, policy: 'locked base' };
   const all = supported.graphicsMhz;
   const [highest] = all;
   const lowest = all.at(-1);
-  if (highest === undefined || lowest === undefined) return { kind: 'notListed' };
+  if (highest === undefined || lowest === undefined) {
+    throw new EnvironmentLackingError(`clocks of ${which} cannot be checked: nvidia-smi lists none that it supports`);
+  }
   const mhz = request === 'max' ? highest : request;
   if (!all.includes(mhz)) {
     const near = [all.findLast((clock) => clock > mhz), all.find((clock) => clock < mhz)];
     const nearest = near.filter((clock) => clock !== undefined).join(' and ');
-    const problem = `${mhz} MHz is none of its clocks: the nearest are ${nearest} MHz (it has ${lowest} to ${highest} MHz)`;
-    return { kind: 'unsupported', problem };
+    throw new UsageError(
+      `clocks of ${which}: ${mhz} MHz is none of its clocks: the nearest are ${nearest} MHz (it has ${lowest} to ${highest} MHz)`,
+    );
   }
-  const clocks = { bounds: `${mhz},${mhz}`, limitMhz: mhz, memoryMhz, policy: `locked ${mhz} MHz` };
-  return { kind: 'chosen', clocks };
+  return { bounds: `${mhz},${mhz}`, limitMhz: mhz, memoryMhz, policy: `locked ${mhz} MHz` };
 }
 
 /** The lock that a clock policy names; null for clocks that float, or of which nothing is known. */

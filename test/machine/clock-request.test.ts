@@ -30,7 +30,7 @@ describe('what a clock request comes to', () => {
     ['max', { bounds: '1980,1980', limitMhz: 1980, memoryMhz: 3201, policy: 'locked 1980 MHz' }],
     [1590, { bounds: '1590,1590', limitMhz: 1590, memoryMhz: 3201, policy: 'locked 1590 MHz' }],
   ] as const)('%s', (request, clocks) => {
-    expect(chooseClocks(request, supported)).toEqual({ kind: 'chosen', clocks });
+    expect(chooseClocks(request, supported, 'GPU 0')).toEqual(clocks);
   });
 
   test.each([
@@ -38,17 +38,16 @@ describe('what a clock request comes to', () => {
     [2000, '1980'],
     [100, '345'],
   ])('%i MHz is none: the nearest are said', (mhz, nearest) => {
-    expect(chooseClocks(mhz, supported)).toEqual({
-      kind: 'unsupported',
-      problem: `${mhz} MHz is none of its clocks: the nearest are ${nearest} MHz (it has 345 to 1980 MHz)`,
-    });
+    expect(() => chooseClocks(mhz, supported, 'GPU 0')).toThrow(
+      `clocks of GPU 0: ${mhz} MHz is none of its clocks: the nearest are ${nearest} MHz (it has 345 to 1980 MHz)`,
+    );
   });
 
   test('without a list only base can be asked for', () => {
     const none = { memoryMhz: [], graphicsMhz: [] };
-    expect(chooseClocks('max', none)).toEqual({ kind: 'notListed' });
-    expect(chooseClocks(1590, none)).toEqual({ kind: 'notListed' });
-    expect(chooseClocks('base', none)).toMatchObject({ clocks: { memoryMhz: null } });
+    expect(() => chooseClocks('max', none, 'GPU 0')).toThrow('cannot be checked');
+    expect(() => chooseClocks(1590, none, 'GPU 0')).toThrow('cannot be checked');
+    expect(chooseClocks('base', none, 'GPU 0')).toMatchObject({ memoryMhz: null });
   });
 
   test('the list of an H200, and of a board with two memory clocks', () => {

@@ -3,7 +3,7 @@ import type { FailureReason } from '../../records/outcome.ts';
 import type { PlannedVariant } from '../../records/plan.ts';
 import { didYouMean } from '../../text/nearest.ts';
 import { NPY_TYPES } from '../../variants/npy.ts';
-import { fixedSize, type OnnxFacts, type OnnxTensorInfo, shapeText } from '../onnx/facts.ts';
+import { fixedSize, type OnnxFacts, type OnnxTensorInfo, shapeFits, shapeText } from '../onnx/facts.ts';
 
 export interface ConversionMistake {
   readonly reason: FailureReason;
@@ -73,14 +73,7 @@ export function calibrationInputs(
 /** The stated shape if it fits the model, else the model's own; in words what is wrong. */
 function shapeOf({ name, shape }: OnnxTensorInfo, stated: readonly number[] | null): readonly number[] | string {
   if (stated !== null) {
-    const fits =
-      shape === null ||
-      (shape.length === stated.length &&
-        shape.every((dimension, place) => {
-          const size = fixedSize(dimension);
-          return size === null || size === stated[place];
-        }));
-    return fits ? stated : `input "${name}" is ${shapeText(shape)}, not ${stated.join('x')}`;
+    return shapeFits(shape, stated) ? stated : `input "${name}" is ${shapeText(shape)}, not ${stated.join('x')}`;
   }
   if (shape === null) return `input "${name}" states no shape: ${askForShapes(name, null)}`;
   // A batch of 1 is what ModelOpt takes as well; for other dimensions 1 would be an image of one pixel.
@@ -157,18 +150,9 @@ function typeProblem({ descr, notFinite }: CalibrationArray, elementType: string
 }
 
 /** The first dimension counts samples, whatever the model says of it. */
-function shapeProblem({ shape }: CalibrationArray, wanted: CalibrationWanted): string | null {
-  if (wanted === null) return null;
-  const fits =
-    shape.length === wanted.length &&
-    wanted.every((dimension, place) => {
-      const size = fixedSize(dimension);
-      return place === 0 || size === null || size === shape[place];
-    });
-  return fits ? null : `it is ${shapeText(shape)}, and the model takes ${shapeText(wanted)}`;
+function shapeProblem({ shape }: CalibrationArray, wanted: OnnxTensorInfo['shape']): string | null {
+  return shapeFits(wanted, shape, 1) ? null : `it is ${shapeText(shape)}, and the model takes ${shapeText(wanted)}`;
 }
-
-type CalibrationWanted = OnnxFacts['inputs'][number]['shape'];
 
 function stepProblem({ shape }: CalibrationArray, step: readonly number[] | null): string | null {
   const samples = shape[0] ?? 0;

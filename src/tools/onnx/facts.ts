@@ -70,6 +70,15 @@ export function fixedSize(dimension: OnnxDimension | undefined): number | null {
   return typeof dimension === 'number' ? dimension : null;
 }
 
+/** Whether sizes are those of a model's shape. @param from the first dimension that counts */
+export function shapeFits(shape: readonly OnnxDimension[] | null, sizes: readonly number[], from = 0): boolean {
+  return (
+    shape === null ||
+    (shape.length === sizes.length &&
+      shape.every((dimension, place) => place < from || [null, sizes[place]].includes(fixedSize(dimension))))
+  );
+}
+
 /** `[batch, 3, 224, 224]`; `?` for a dimension without a name. */
 export function shapeText(shape: readonly OnnxDimension[] | null): string {
   return shape === null ? 'unknown' : `[${shape.map((dimension) => dimension ?? '?').join(', ')}]`;

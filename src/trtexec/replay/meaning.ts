@@ -1,28 +1,9 @@
 import { basename } from 'node:path';
+import type { Immutable } from '../../records/scalars.ts';
 import { flagsOf } from '../flags/flag-table.ts';
 
 /** What a trtexec command line asks for, without paths and without how long and where to: the words of 10.x. */
-export type Meaning = BuildMeaning | RunMeaning;
-
-export interface BuildMeaning {
-  readonly kind: 'build';
-  readonly onnx: string;
-  readonly minShapes: string;
-  readonly optShapes: string;
-  readonly maxShapes: string;
-  /** Every other flag that decides the engine, in order of their names. */
-  readonly flags: readonly string[];
-}
-
-export interface RunMeaning {
-  readonly kind: 'timed' | 'profile';
-  readonly shapes: string;
-  readonly cudaGraph: boolean;
-  readonly dataTransfers: boolean;
-  readonly spinWait: boolean;
-  readonly streams: number;
-  readonly flags: readonly string[];
-}
+export type Meaning = Immutable<NonNullable<ReturnType<typeof meaningOf>>>;
 
 /** Flags that say how long, how much to print and where to; a recording answers whatever they say. */
 const IRRELEVANT = new Set([
@@ -54,8 +35,9 @@ const IRRELEVANT = new Set([
 ]);
 
 /** Null for a command line that neither builds nor loads, such as `--help`. */
-export function meaningOf(args: readonly string[]): Meaning | null {
+export function meaningOf(args: readonly string[]) {
   const flags = flagsOf(args);
+  // Every other flag that decides what is built or measured, in order of their names.
   const others = [...flags]
     .filter(([flag]) => !IRRELEVANT.has(flag))
     .map(([flag, value]) => (value === '' ? flag : `${flag}=${value}`))
@@ -63,7 +45,7 @@ export function meaningOf(args: readonly string[]): Meaning | null {
   const onnx = flags.get('--onnx');
   if (onnx !== undefined) {
     return {
-      kind: 'build',
+      kind: 'build' as const,
       onnx: basename(onnx),
       minShapes: sortedShapes(flags.get('--minShapes')),
       optShapes: sortedShapes(flags.get('--optShapes')),
@@ -73,7 +55,7 @@ export function meaningOf(args: readonly string[]): Meaning | null {
   }
   if (!flags.has('--loadEngine')) return null;
   return {
-    kind: flags.has('--exportProfile') ? 'profile' : 'timed',
+    kind: flags.has('--exportProfile') ? ('profile' as const) : ('timed' as const),
     shapes: sortedShapes(flags.get('--shapes')),
     cudaGraph: flags.has('--useCudaGraph'),
     dataTransfers: !flags.has('--noDataTransfers'),
