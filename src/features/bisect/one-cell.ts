@@ -1,6 +1,6 @@
 import type { KeyedCell } from '../../records/cell.ts';
 import { cellLabel } from '../../text/cell-label.ts';
-import type { ClockRequest, CoolDown, NumaPolicy } from '../../machine/requests.ts';
+import type { Matrix } from '../../matrix/matrix.ts';
 import { UsageError } from '../../errors.ts';
 import { type Plan, PLACEHOLDERS, type PlannedBuild, type PlannedRun } from '../../records/plan.ts';
 import { printable } from '../../text/printable.ts';
@@ -11,12 +11,9 @@ import { prepare, readMatrix } from '../plan/index.ts';
 import { BrokenSubjectError, type OpenedSubject } from './subject.ts';
 
 /** How one subject measures the cell. */
-export interface OneCell {
+export interface OneCell extends Pick<Matrix, 'lockClocks' | 'coolDown' | 'numa'> {
   readonly cell: KeyedCell;
   readonly program: TrtexecProgram;
-  readonly lockClocks: ClockRequest | null;
-  readonly coolDown: CoolDown | null;
-  readonly numa: NumaPolicy;
   /** So many runs there are at most; infinite for a real trtexec. */
   readonly capacity: number;
   /** The plan of its first so many runs. */
@@ -50,6 +47,7 @@ export async function planOneCell(opened: OpenedSubject, named: string | null, k
     io,
   );
   const { plan, program, set } = prepared;
+  const { lockClocks, coolDown, numa } = prepared.matrix;
   if (program === null) throw new BrokenSubjectError('there is no trtexec');
   const builds = plan.builds.map((build) => withOwnFiles(build, opened));
   const variants = plan.variants.map((variant) => ({ ...variant, onnxPath: opened.model ?? variant.onnxPath }));
@@ -57,9 +55,9 @@ export async function planOneCell(opened: OpenedSubject, named: string | null, k
   return {
     cell,
     program,
-    lockClocks: prepared.matrix.lockClocks,
-    coolDown: prepared.matrix.coolDown,
-    numa: prepared.matrix.numa,
+    lockClocks,
+    coolDown,
+    numa,
     capacity: set === null ? Infinity : recordedRuns(set, plan, cell.key),
     planOf: (runs) => ({ ...plan, variants, builds, repeats: runs, runs: repeated(template, runs) }),
   };

@@ -118,8 +118,7 @@ export class Side {
     };
     const lock = { request: one.lockClocks, isVerbose: false };
     const { skipped } = await withLockedClocks(lock, [machine], plan, program, opened.io, async ([locked]) => {
-      const { coolDown, numa } = one;
-      const worker = await openGpuWorker(locked, program, { telemetry, coolDown, numa }, opened.io, note);
+      const worker = await openGpuWorker(locked, program, stored, opened.io, note);
       return runSweep([{ ...shared, ...worker }], stored);
     });
     if (skipped === 0) return true;
