@@ -7,7 +7,7 @@ import { planSchema } from '../records/plan.ts';
 import { type Immutable, textByName, textOrNull } from '../records/scalars.ts';
 
 /** What a sweep set out to do, as it is kept with it: `--resume` goes on with this. Defaults are what older ones meant. */
-const storedPlanSchema = z.object({
+export const storedPlanSchema = z.object({
   plan: planSchema,
   program: z.object({
     trtexec: textOrNull,

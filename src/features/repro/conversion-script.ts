@@ -5,18 +5,17 @@ import type { ReproConversion, Reproduction } from './reproduction.ts';
 
 const FOLDER = 'variant';
 
+/** Lines that say so when a file has another hash. @param file as the shell is to read it, quoted */
+export function noteUnlessHash(file: string, sha256: string, note: string): string[] {
+  return [`if [ "$(sha256 <${file})" != ${scriptQuote(sha256)} ]; then`, `  say ${scriptQuote(note)}`, 'fi'];
+}
+
 /** Lines that make the model of the engine from its base, as bench does: in a folder with a copy of its own. */
 export function conversionLines({ conversion, model }: Reproduction): string[] {
   if (conversion === null) return [];
   const { args, record } = conversion;
-  const check =
-    record === null
-      ? []
-      : [
-          `if [ "$(sha256 <"$VARIANT")" != ${scriptQuote(record.sha256)} ]; then`,
-          "  say 'note: this variant has other bytes than the one that was measured'",
-          'fi',
-        ];
+  const other = 'note: this variant has other bytes than the one that was measured';
+  const check = record === null ? [] : noteUnlessHash('"$VARIANT"', record.sha256, other);
   if (args === null) {
     return [
       `[ -r "\${VARIANT-}" ] || die 2 'how the model was converted is not known: name the result, VARIANT=/path/to/variant.onnx'`,

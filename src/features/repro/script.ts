@@ -1,7 +1,7 @@
 import { lockOf } from '../../machine/requests.ts';
 import { printable } from '../../text/printable.ts';
 import type { ReproCommand, ReproFile, Reproduction } from './reproduction.ts';
-import { conversionLines } from './conversion-script.ts';
+import { conversionLines, noteUnlessHash } from './conversion-script.ts';
 import { defaultOf, scriptQuote } from '../../text/shell-quote.ts';
 
 /** Variables of the script by what they name; each can be set from outside. */
@@ -94,11 +94,8 @@ function variableLines({ build, conversion, run, model }: Reproduction): string[
 
 function programLines({ trtexec }: Reproduction): string[] {
   if (trtexec === null || trtexec.sha256 === null) return [];
-  return [
-    `if [ "$(sha256 <"$(command -v "$TRTEXEC")")" != ${scriptQuote(trtexec.sha256)} ]; then`,
-    "  say 'note: this trtexec has other bytes than the one that was measured'",
-    'fi',
-  ];
+  const other = 'note: this trtexec has other bytes than the one that was measured';
+  return noteUnlessHash('"$(command -v "$TRTEXEC")"', trtexec.sha256, other);
 }
 
 export function environmentLines({ env }: Reproduction): string[] {
@@ -189,6 +186,8 @@ export function clockBounds(lock: string): string | null {
   return mhz === undefined ? null : `${mhz},${mhz}`;
 }
 
+const OTHER_ENGINE = 'note: not the very engine that was measured: kernels may differ by the luck of the build';
+
 /** The engine, from the model that was checked, converted where it was. */
 function buildLines(repro: Reproduction): string[] {
   const { build, engine, role } = repro;
@@ -197,12 +196,7 @@ function buildLines(repro: Reproduction): string[] {
   const cacheNote = `[ ! -e "$TIMING_CACHE" ] || say "note: the timing cache $TIMING_CACHE is there and is used: remove it to build from nothing"`;
   const lines = [...conversionLines(repro), ...(hasTimingCache ? [cacheNote] : []), ...commandLines(build)];
   if (engine.sha256 === null || role === 'build') return unlessSkipped(lines, repro);
-  return [
-    ...unlessSkipped(lines, repro),
-    `if [ "$(sha256 <"$ENGINE")" != ${scriptQuote(engine.sha256)} ]; then`,
-    "  say 'note: not the very engine that was measured: kernels may differ by the luck of the build'",
-    'fi',
-  ];
+  return [...unlessSkipped(lines, repro), ...noteUnlessHash('"$ENGINE"', engine.sha256, OTHER_ENGINE)];
 }
 
 /** Where there is a build of its own, it can be left out with all that it needs. */

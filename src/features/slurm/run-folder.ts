@@ -9,56 +9,46 @@ import { readNoteText, sha256OfFileSync, writeAtomically } from '../../artefacts
 import { RUN_MANIFEST } from '../../artefacts/layout.ts';
 import { type ReadRun, readRunFolder } from '../../artefacts/read/read-run.ts';
 import { UsageError } from '../../errors.ts';
-import { slurmSchema, type SlurmSettings } from '../../matrix/schema/slurm-schema.ts';
-import { idSchema } from '../../records/scalars.ts';
-import { type Sweep, sweepSchema } from '../../records/sweep.ts';
-import { readStoredPlan, type StoredPlan } from '../../run/stored-plan.ts';
+import { slurmSchema } from '../../matrix/schema/slurm-schema.ts';
+import { idSchema, type Immutable } from '../../records/scalars.ts';
+import { sweepSchema } from '../../records/sweep.ts';
+import { storedPlanSchema } from '../../run/stored-plan.ts';
 import { hashOf } from '../../text/canonical-json.ts';
 import { printable } from '../../text/printable.ts';
 import { COLLECT_SCRIPT, TASK_SCRIPT } from '../../tools/slurm/sbatch-args.ts';
-import type { Shard } from '../../tools/slurm/states.ts';
 
 const RUN_PLAN_VERSION = 2;
 
 /** `plan.json`: all that a task needs. Written before anything is submitted, never changed. */
-export interface RunPlan {
-  readonly folder: RunFolder;
-  readonly sweep: Sweep;
-  readonly stored: StoredPlan;
-  readonly shards: readonly Shard[];
-  readonly settings: SlurmSettings;
-  readonly storePath: string;
-  /** Of the whole file: each attempt states the plan that it belongs to. */
-  readonly sha256: string;
-}
-
 const runPlanSchema = z.object({
   schemaVersion: z.literal(RUN_PLAN_VERSION),
   sweep: sweepSchema,
-  stored: z.unknown(),
+  stored: storedPlanSchema,
   shards: z.array(z.object({ index: z.number().int().min(0), cellKeys: z.array(z.string()), estimateS: z.number() })),
   settings: slurmSchema,
   storePath: z.string(),
 });
 
+type WrittenPlan = Immutable<Omit<z.infer<typeof runPlanSchema>, 'schemaVersion'>>;
+
+export interface RunPlan extends WrittenPlan {
+  readonly folder: RunFolder;
+  /** Of the whole file: each attempt states the plan that it belongs to. */
+  readonly sha256: string;
+}
+
 /** The layout of the folder of a run. Names are numbers and ids only. */
 export class RunFolder {
   readonly path: string;
+  readonly planPath: string;
+  readonly jobsPath: string;
+  readonly shards: string;
 
   constructor(path: string) {
     this.path = path;
-  }
-
-  get planPath(): string {
-    return join(this.path, 'plan.json');
-  }
-
-  get jobsPath(): string {
-    return join(this.path, 'jobs.jsonl');
-  }
-
-  get shards(): string {
-    return join(this.path, 'shards');
+    this.planPath = join(path, 'plan.json');
+    this.jobsPath = join(path, 'jobs.jsonl');
+    this.shards = join(path, 'shards');
   }
 
   /** The folder of the attempt that finished a shard: with a store and artefacts of its own. */
@@ -71,15 +61,7 @@ export class RunFolder {
   }
 
   /** Where one task works. The first to finish a shard has its folder renamed to that of the shard. */
-  attempt({
-    shard,
-    jobId,
-    restart,
-  }: {
-    readonly shard: number;
-    readonly jobId: string;
-    readonly restart: number;
-  }): string {
+  attempt({ shard, jobId, restart }: Pick<ShardAttempt, 'shard' | 'jobId' | 'restart'>): string {
     return join(this.attempts(shard), `${jobId}.${restart}`);
   }
 
@@ -88,7 +70,7 @@ export class RunFolder {
     return join(this.path, 'log', `${task}.out`);
   }
 
-  async create(plan: Omit<RunPlan, 'folder' | 'sha256'>): Promise<void> {
+  async create(plan: WrittenPlan): Promise<void> {
     // Slurm makes no folder for a log: without it a task fails before it begins, and says nothing.
     for (const name of ['shards', 'attempts', 'log']) await mkdir(join(this.path, name), { recursive: true });
     await writeFile(join(this.path, '.gitignore'), '*\n');
@@ -103,10 +85,8 @@ export class RunFolder {
     const text = await readFile(this.planPath, 'utf8').catch(() => null);
     if (text === null) throw new UsageError(this.missingText());
     try {
-      const { schemaVersion: _, stored: storedText, ...parsed } = runPlanSchema.parse(JSON.parse(text));
-      const stored = readStoredPlan(JSON.stringify(storedText));
-      if (stored === null) throw new Error('no plan of this version');
-      return { ...parsed, folder: this, stored, sha256: createHash('sha256').update(text).digest('hex') };
+      const { schemaVersion: _, ...plan } = runPlanSchema.parse(JSON.parse(text));
+      return { ...plan, folder: this, sha256: createHash('sha256').update(text).digest('hex') };
     } catch (error) {
       throw new UsageError(`${printable(this.planPath)}: is damaged, or was written by another version of bench`, {
         cause: error,

@@ -1,4 +1,6 @@
 import * as z from 'zod';
+
+import type { Immutable } from '../../records/scalars.ts';
 import { MatrixError } from '../../errors.ts';
 import { readSchema } from '../yaml/schema-mistakes.ts';
 import type { SourceEntry } from '../yaml/source-node.ts';
@@ -80,7 +82,7 @@ export const slurmSchema = z
   .describe('How `bench run --executor slurm` hands its work to Slurm');
 
 /** `slurm:` of a matrix, a profile file, `--slurm KEY=VALUE`. */
-export type SlurmSettings = Readonly<z.infer<typeof slurmSchema>>;
+export type SlurmSettings = Immutable<z.infer<typeof slurmSchema>>;
 
 /**
  * A profile: what stands under `slurm:` in a matrix, as a file of its own.
