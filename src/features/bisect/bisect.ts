@@ -134,7 +134,7 @@ async function commitSearch(
   }
   const goodCommit = await revision(good, io);
   const badCommit = await revision(bad, io);
-  return { kind: 'commits', good: goodCommit, bad: badCommit, goodRef: good, badRef: bad, command: [...command] };
+  return { kind: 'commits', good: goodCommit, bad: badCommit, goodRef: good, badRef: bad, command };
 }
 
 async function revision(ref: string, io: Io): Promise<string> {

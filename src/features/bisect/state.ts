@@ -13,19 +13,11 @@ import { UsageError } from '../../errors.ts';
 import { STEP_VERDICTS } from './turns.ts';
 import { holderText } from '../../process/lock-holder.ts';
 import { hashOf } from '../../text/canonical-json.ts';
+import { factorSchema } from '../../matrix/points/factors.ts';
 import { isMetric } from '../../records/metric.ts';
+import type { Immutable } from '../../records/scalars.ts';
 import { lockSweep, sweepLockHolder } from '../../run/sweep-lock.ts';
 import { type OpenStore, openStore } from '../../store/file/open.ts';
-
-const setting = z.object({
-  trtexec: z.string().optional(),
-  replay: z.string().optional(),
-  matrix: z.string().optional(),
-  model: z.string().optional(),
-  timingCache: z.string().nullable().optional(),
-  env: z.record(z.string(), z.string().nullable()).optional(),
-  before: z.array(z.string()).readonly().optional(),
-});
 
 /** What was asked for. The same request goes on where it was left. */
 const requestSchema = z.object({
@@ -45,11 +37,7 @@ const requestSchema = z.object({
       badRef: z.string(),
       command: z.array(z.string()),
     }),
-    z.object({
-      kind: z.literal('factors'),
-      file: z.string(),
-      factors: z.array(z.object({ name: z.string(), good: setting, bad: setting })),
-    }),
+    z.object({ kind: z.literal('factors'), file: z.string(), factors: z.array(factorSchema) }),
   ]),
 });
 
@@ -81,11 +69,11 @@ const stateSchema = z.object({
   isFinished: z.boolean(),
 });
 
-export type BisectRequest = z.infer<typeof requestSchema>;
+export type BisectRequest = Immutable<z.infer<typeof requestSchema>>;
 export type CommitRequest = Extract<BisectRequest['search'], { kind: 'commits' }>;
 export type FactorRequest = Extract<BisectRequest['search'], { kind: 'factors' }>;
-export type StoredStep = z.infer<typeof stepSchema>;
-export type BisectState = z.infer<typeof stateSchema>;
+export type StoredStep = Immutable<z.infer<typeof stepSchema>>;
+export type BisectState = Immutable<z.infer<typeof stateSchema>>;
 
 const STATE_FILE = 'state.json';
 

@@ -1,16 +1,34 @@
 import { resolve } from 'node:path';
 
+import * as z from 'zod';
+
 import { MatrixError } from '../../errors.ts';
+import { type Immutable, textOrNull } from '../../records/scalars.ts';
 import { MistakeList, sortMistakes, nodeAt, type SourceMap, type SourceNode } from '../yaml/source-node.ts';
 import { didYouMean } from '../../text/nearest.ts';
 import { readYaml } from '../yaml/yaml-source.ts';
 
+/** What a factor other than a commit sets on one side; what is not named stays as it is. */
+const factorSettingSchema = z.object({
+  trtexec: z.string().optional(),
+  replay: z.string().optional(),
+  matrix: z.string().optional(),
+  /** An ONNX file in place of the matrix's own. */
+  model: z.string().optional(),
+  /** The timing cache that the build begins with; null for an empty one. */
+  timingCache: textOrNull.optional(),
+  /** Null takes a variable away. */
+  env: z.record(z.string(), textOrNull).optional(),
+  /** A command to run before every build and run; no words for none. */
+  before: z.array(z.string()).optional(),
+});
+
+export type FactorSetting = Immutable<z.infer<typeof factorSettingSchema>>;
+
 /** Something that may make the difference, with what it was and what it is. */
-interface Factor {
-  readonly name: string;
-  readonly good: FactorSetting;
-  readonly bad: FactorSetting;
-}
+export const factorSchema = z.object({ name: z.string(), good: factorSettingSchema, bad: factorSettingSchema });
+
+type Factor = Immutable<z.infer<typeof factorSchema>>;
 
 interface FactorFiles {
   readonly folder: string;
@@ -155,18 +173,4 @@ class SettingReader {
     }
     return words;
   }
-}
-
-/** What a factor other than a commit sets on one side; what is not named stays as it is. */
-export interface FactorSetting {
-  readonly trtexec?: string | undefined;
-  readonly replay?: string | undefined;
-  readonly matrix?: string | undefined;
-  readonly model?: string | undefined;
-  /** The timing cache that the build begins with; null for an empty one. */
-  readonly timingCache?: string | null | undefined;
-  /** Null takes a variable away. */
-  readonly env?: Readonly<Record<string, string | null>> | undefined;
-  /** A command to run before every build and run; no words for none. */
-  readonly before?: readonly string[] | undefined;
 }
