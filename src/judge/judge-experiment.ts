@@ -162,7 +162,9 @@ function moreFor(entries: readonly Evidence[], distance: number): number | null 
 /** A run of an experiment. */
 type AbRun = Pick<CellRun, 'cellKey' | 'centres' | 'flags' | 'outcome' | 'role' | 'smClockMhz' | 'values'>;
 
-/** The runs of A and B of one cell, and which do not count. What bars B from baselines is what the experiment is about. */
+/**
+ * The runs of A and B of one cell, and which do not count. What bars B from baselines is what the experiment is about.
+ */
 export function abSides(cell: KeyedCell, bKey: string, requested: MetricId | null, runs: readonly AbRun[]) {
   const metric = gateMetric(requested, cell);
   const [a, b] = [sideOf(cell.key, metric, runs), sideOf(bKey, metric, runs)];

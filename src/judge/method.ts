@@ -5,7 +5,8 @@ import type { Method, PercentileRule, Timer } from '../records/harness.ts';
 const QUERIES_AHEAD = 2;
 
 /**
- * How trtexec measures (sampleInference.cpp and sampleReporting.cpp of NVIDIA/TensorRT): times by CUDA events, percentiles read
+ * How trtexec measures (sampleInference.cpp and sampleReporting.cpp of NVIDIA/TensorRT): times by CUDA events,
+ * percentiles read
  * off the sorted times, one query enqueued ahead unless `--exposeDMA` takes that away.
  */
 export function trtexecMethod(

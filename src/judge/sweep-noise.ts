@@ -64,7 +64,10 @@ export function nightVariance(cells: readonly Difference[], called: ReadonlySet<
   return limited(Math.min(variance, varianceInGroups(quietest(cells))));
 }
 
-/** What cells scatter by within those that did not change and those that did; infinite where these are not likelier than one group. */
+/**
+ * What cells scatter by within those that did not change and those that did; infinite where these are not likelier than
+ * one group.
+ */
 function varianceInGroups(cells: readonly Difference[]): number {
   if (!isOneWay(cells)) return Infinity;
   const { variance, gain } = twoGroups(cells);
@@ -81,7 +84,10 @@ export interface PastDifference extends Difference {
   readonly beyond: number;
 }
 
-/** What nights differ by beyond the errors of cells with a history, squared: the middle one, so that no wild past counts. */
+/**
+ * What nights differ by beyond the errors of cells with a history, squared: the middle one, so that no wild past
+ * counts.
+ */
 export function pastNightVariance(cells: readonly PastDifference[]): number {
   if (cells.length < NIGHTS.leastWithPast) return 0;
   return limited(median(quietest(cells).map(({ beyond }) => beyond)) ?? 0);

@@ -150,7 +150,9 @@ function tacticChange({ base, head }: ChangedLayers): string {
 const MOST_OF_ROW = 0.75;
 const NAMED = 2;
 
-/** What became of the kernels that the change rests on, those that cost most first: how many layers, and how much of it. */
+/**
+ * What became of the kernels that the change rests on, those that cost most first: how many layers, and how much of it.
+ */
 function costliest(parts: readonly ChangedLayers[], textOf: (part: ChangedLayers) => string): string | null {
   const whole = sumOf(parts);
   const groups = [...Map.groupBy(parts, textOf)]

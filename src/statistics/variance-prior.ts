@@ -19,7 +19,8 @@ const BELIEF = { degrees: 2, spread: 1.5 } as const;
 
 /**
  * What the variances of all cells say of the variance of one of them before it is measured: the typical one, with the
- * degrees of freedom of an inverse chi-square under which they are likeliest (moderated variance: Smyth 2004, whose closed
+ * degrees of freedom of an inverse chi-square under which they are likeliest (moderated variance: Smyth 2004, whose
+ * closed
  * form does not bear few or wild cells). Null for fewer than three.
  */
 export function variancePrior(samples: readonly SampleVariance[]): SampleVariance | null {

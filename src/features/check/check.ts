@@ -2,10 +2,9 @@ import { failOn } from '../../cli/options.ts';
 import { type Io, printResult } from '../../cli/io.ts';
 import { withStore } from '../../cli/with-store.ts';
 import type { ExitCode } from '../../exit-codes.ts';
-import { type AccuracyDrop, accuracyDrop, sameAccuracyHistory } from '../../judge/accuracy-drop.ts';
+import { regressionAmong } from '../../judge/accuracy-drop.ts';
 import { groupFindings, type LocatedFinding } from '../../judge/gate/group-findings.ts';
 import type { JudgedCell } from '../../judge/gate/judge-cell.ts';
-import { type AccuracyRecord, MAX_DROP_DB } from '../../records/accuracy.ts';
 import type { KeyedCell } from '../../records/cell.ts';
 import type { Finding } from '../../records/finding.ts';
 import { metricOf } from '../../records/metric.ts';
@@ -14,7 +13,7 @@ import { recordsByCell } from '../../store/runs/accuracies.ts';
 import { deleteAcknowledgements, saveFindings } from '../../store/sweeps/findings.ts';
 import { cellLabel } from '../../text/cell-label.ts';
 import type { CheckOptions } from './command.ts';
-import { explainGroups, findingOutput } from './explain-groups.ts';
+import { explainGroup, findingOutput } from './explain-groups.ts';
 import { type JudgedNight, judgeNight, type Night, nightAt } from './night.ts';
 import type { CheckedSweep } from './output.ts';
 import { checkText } from './text.ts';
@@ -62,7 +61,7 @@ export async function checkReport(db: StoreDatabase, night: Night, judged: Judge
     provenance,
     nights: night.sweeps.length,
     cells: cells.length,
-    groups: await explainGroups(db, groupFindings(reported, cells), judged.cells, io),
+    groups: await Promise.all(groupFindings(reported, cells).map((group) => explainGroup(db, group, judged.cells, io))),
     earlier: judged.cells.flatMap((entry) => located(entry, entry.earlier, night)).map(findingOutput),
     failed: judged.failed.map(({ cell, reasons }) => ({ key: cell.key, label: cellLabel(cell), reasons })),
     off: judged.cells.flatMap((entry) => offOutput(entry, night)),
@@ -106,36 +105,23 @@ function accuracyDrops(
   return [];
 }
 
-type RecordsByCell = ReadonlyMap<string, readonly AccuracyRecord[]>;
-
 function dropsBetween(cells: readonly KeyedCell[], before: RecordsByCell, current: RecordsByCell) {
-  const fallen = new Map<string, CheckedSweep['accuracy'][number]>();
-  for (const cell of cells) {
-    const found = dropOf(before.get(cell.key) ?? [], current.get(cell.key) ?? []);
-    if (found === null) continue;
-    const { now, before: was, dropDb } = found;
-    fallen.set(now.accuracyId, {
-      model: now.model,
-      precision: now.precision,
-      before: was.accuracy.sqnrDb,
-      after: now.accuracy.sqnrDb,
-      dropDb: Number.isFinite(dropDb) ? dropDb : null,
-      keys: [...(fallen.get(now.accuracyId)?.keys ?? []), cell.key],
-    });
-  }
-  return [...fallen.values()];
+  const drops = cells.flatMap(({ key }) => {
+    const drop = regressionAmong(before.get(key) ?? [], current.get(key) ?? []);
+    return drop === null ? [] : [{ ...drop, key }];
+  });
+  return [...Map.groupBy(drops, ({ now }) => now.accuracyId).values()].flatMap((same) =>
+    same
+      .slice(-1)
+      .map(({ now, before: was, dropDb }) => ({
+        model: now.model,
+        precision: now.precision,
+        before: was.accuracy.sqnrDb,
+        after: now.accuracy.sqnrDb,
+        dropDb: Number.isFinite(dropDb) ? dropDb : null,
+        keys: same.map(({ key }) => key),
+      })),
+  );
 }
 
-/** Of the newest two on the same inputs. */
-function dropOf(
-  before: readonly AccuracyRecord[],
-  current: readonly AccuracyRecord[],
-): (AccuracyDrop & { readonly now: AccuracyRecord }) | null {
-  for (const now of current) {
-    const was = before.find((other) => sameAccuracyHistory(other, now));
-    if (was === undefined) continue;
-    const drop = accuracyDrop(now, was, MAX_DROP_DB);
-    return drop?.isRegression === true ? { ...drop, now } : null;
-  }
-  return null;
-}
+type RecordsByCell = ReturnType<typeof recordsByCell>;

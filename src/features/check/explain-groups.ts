@@ -15,42 +15,32 @@ import type { Io } from '../../cli/io.ts';
 
 const LISTED_COMMITS = 50;
 
-/** Each group with what lies between its last good and its first bad night. */
-export async function explainGroups(
-  db: StoreDatabase,
-  groups: readonly FindingGroup[],
-  cells: readonly JudgedCell[],
-  io: Io,
-): Promise<CheckedGroup[]> {
-  return Promise.all(groups.map((group) => explain(db, group, cells, io)));
-}
-
-async function explain(
+/** A group with what lies between its last good and its first bad night. */
+export async function explainGroup(
   db: StoreDatabase,
   group: FindingGroup,
   cells: readonly JudgedCell[],
   io: Io,
 ): Promise<CheckedGroup> {
-  const [first] = group.findings;
-  const ids = [first?.finding.lastGoodSweepId, first?.finding.firstBadSweepId];
-  const sweeps = sweepsById(
-    db,
-    ids.flatMap((id) => id ?? []),
-  );
-  const lastGood = sweeps.find(({ sweepId }) => sweepId === ids[0]) ?? null;
-  const firstBad = sweeps.find(({ sweepId }) => sweepId === ids[1]) ?? null;
+  const { direction, findings, shared } = group;
+  const [first] = findings;
+  const ids = [first?.finding.lastGoodSweepId ?? [], first?.finding.firstBadSweepId ?? []].flat();
+  const sweeps = sweepsById(db, ids);
+  const sweepNamed = (id: string | null | undefined): Sweep | null =>
+    sweeps.find(({ sweepId }) => sweepId === id) ?? null;
+  const lastGood = sweepNamed(first?.finding.lastGoodSweepId);
+  const firstBad = sweepNamed(first?.finding.firstBadSweepId);
   const [from, to] = [lastGood?.commit ?? null, firstBad?.commit ?? null];
-  const commits =
-    from === null || to === null || from === to ? [] : await commitsBetween(io.cwd, from, to, LISTED_COMMITS);
+  const isBetween = from !== null && to !== null && from !== to;
   return {
-    direction: group.direction,
-    shared: group.shared,
+    direction,
+    shared,
     lastGood: sweepOutput(lastGood),
     firstBad: sweepOutput(firstBad),
-    commits,
+    commits: isBetween ? await commitsBetween(io.cwd, from, to, LISTED_COMMITS) : [],
     changes: changesOf(db, group, cells),
     cause: lastGood === null || firstBad === null ? null : await causeOf(db, group, lastGood, firstBad),
-    findings: group.findings.map(findingOutput),
+    findings: findings.map(findingOutput),
   };
 }
 

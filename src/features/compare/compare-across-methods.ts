@@ -2,7 +2,6 @@ import { UsageError } from '../../errors.ts';
 import type { ComparedSide } from '../../judge/compare/assemble-sides.ts';
 import { methodWords } from '../../judge/method.ts';
 import type { Cell, KeyedCell } from '../../records/cell.ts';
-import type { Method } from '../../records/harness.ts';
 import type { MetricId } from '../../records/metric.ts';
 import type { StoreDatabase } from '../../store/file/open.ts';
 import type { CellRun } from '../../records/run.ts';
@@ -45,7 +44,7 @@ export function acrossMethods(
       planned: new Set([...head.planned].map((key) => baseKeys.get(key) ?? key)),
     },
     metrics: new Map(pairs.map((pair) => [pair.base.key, requested ?? sharedMetric(pair)])),
-    differences: unique(pairs.flatMap((pair) => differencesOf(db, pair, base, head))),
+    differences: [...new Set(pairs.flatMap((pair) => differencesOf(db, pair, base, head)))],
   };
 }
 
@@ -61,33 +60,24 @@ export function pairsOf(cells: readonly KeyedCell[], base: ComparedSide, head: C
 function differencesOf(db: StoreDatabase, pair: MethodPair, base: RunSide, head: RunSide): string[] {
   const [a, b] = [methodWordsOf(db, pair.base, base), methodWordsOf(db, pair.head, head)];
   const differing = Object.keys(a).filter((name) => a[name] !== b[name]);
-  const options = optionWordsOf(pair);
+  // What else is said of one of them and not of the other, such as a CUDA graph.
+  const [was, is] = [bareLabel(pair.base), bareLabel(pair.head)];
   return [
     ...differing.map((name) => `${name}: ${a[name] ?? ''} against ${b[name] ?? ''}`),
-    ...(options === null ? [] : [options]),
+    ...(was === is ? [] : [`cells: ${printable(was)} against ${printable(is)}`]),
   ];
 }
 
 function methodWordsOf(db: StoreDatabase, cell: KeyedCell, { runs }: RunSide): Readonly<Record<string, string>> {
   const newest = runs.findLast(({ cellKey, role }) => cellKey === cell.key && role === 'timed');
-  const method: Method | null = newest === undefined ? null : methodOf(db, newest.runId, cell);
+  const method = newest === undefined ? null : methodOf(db, newest.runId, cell);
   return method === null ? {} : methodWords(method);
-}
-
-/** What else is said of one of them and not of the other, such as a CUDA graph. */
-function optionWordsOf({ base, head }: MethodPair): string | null {
-  const [a, b] = [bareLabel(base), bareLabel(head)];
-  return a === b ? null : `cells: ${printable(a)} against ${printable(b)}`;
 }
 
 /** Without what the two methods differ in anyway. */
 function bareLabel(cell: KeyedCell): string {
   const { harness: _, ...bare } = cell;
   return cellLabel({ ...bare, precisionVia: 'onnx' });
-}
-
-function unique(texts: readonly string[]): string[] {
-  return [...new Set(texts)];
 }
 
 /** The same question, asked by two harnesses. */

@@ -91,7 +91,8 @@ const FACT_COLUMNS = ['spread', 'count', 'clock'] as const;
 type Row = Readonly<Record<string, string>>;
 
 /**
- * CSV, with or without a header, comments with `#`. A row is a night, in order; an empty field or NaN is a night without a value. Every
+ * CSV, with or without a header, comments with `#`. A row is a night, in order; an empty field or NaN is a night
+ * without a value. Every
  * column of numbers is a history of its own; with a column `id` (or series, cell, name ...) the rows of each id are.
  * @param fallbackId of a history when nothing names it
  * @throws SeriesFormatError

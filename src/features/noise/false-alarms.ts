@@ -61,7 +61,9 @@ function clustering(compared: readonly ComparedMatrix[], calls: number, of: numb
   return Math.max(1, clustered / ((share * (1 - share)) / of));
 }
 
-/** Cells whose two sides are the same engine on the same machine: every change that is called in them is a false alarm. */
+/**
+ * Cells whose two sides are the same engine on the same machine: every change that is called in them is a false alarm.
+ */
 export type SameMatrix = readonly TwoSides[];
 
 /** Each sweep against itself: its repeats in two halves, in up to three ways. */

@@ -68,7 +68,8 @@ const LEAST_REPEATS = 3;
 export const MOST_REPEATS = 100;
 
 /**
- * The smallest change of each cell that any number of runs would show, nine times in ten, in percent: runs are taken to have
+ * The smallest change of each cell that any number of runs would show, nine times in ten, in percent: runs are taken to
+ * have
  * no noise of their own, and what nights differ by stays. More than what is never called.
  */
 export function attainableChanges(cells: readonly CellScatter[]): number[] {

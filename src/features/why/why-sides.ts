@@ -66,7 +66,10 @@ function usableRuns(db: StoreDatabase, { cell, sweepIds, runId }: WhyPoint): Sto
   return measured.length > 0 ? measured : all.filter(({ outcome }) => outcomeReason(outcome) !== 'suspectErrors');
 }
 
-/** Whether its runs are measurements, and what is flagged on them, each thing once: it may explain a change, or hide one. */
+/**
+ * Whether its runs are measurements, and what is flagged on them, each thing once: it may explain a change, or hide
+ * one.
+ */
 function runNotes(db: StoreDatabase, side: string, point: WhyPoint, runs: readonly ExplainedRun[]): string[] {
   const isValid = runs.length === 0 || runs.some(({ outcome }) => outcome.kind === 'measured');
   const reasons = isValid ? '' : unmeasuredReasons(db, point);
@@ -80,7 +83,10 @@ function runNotes(db: StoreDatabase, side: string, point: WhyPoint, runs: readon
   ];
 }
 
-/** Why the timed runs of a cell are no measurements, each reason once with its first evidence; empty where there are none. */
+/**
+ * Why the timed runs of a cell are no measurements, each reason once with its first evidence; empty where there are
+ * none.
+ */
 export function unmeasuredReasons(db: StoreDatabase, { cell, sweepIds, runId }: WhyPoint): string {
   const own = sweepIds
     .flatMap((sweepId) => failedRunsOf(db, sweepId))

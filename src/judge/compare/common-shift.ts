@@ -17,7 +17,8 @@ interface Change {
 }
 
 /**
- * The change, in logarithms, that nearly all cells share; null where there is none. A change in half of the cells is none:
+ * The change, in logarithms, that nearly all cells share; null where there is none. A change in half of the cells is
+ * none:
  * taken for one, it would make the other half look changed.
  */
 export function commonShift(changes: readonly Change[]): number | null {

@@ -121,7 +121,10 @@ function evidenceOf(cell: TwoSides, noise: NoiseEstimate): Evidence {
 /** Looks at the cells that are not called, until the same ones are left; a few times are enough. */
 const LOOKS = 4;
 
-/** With what nights differ by: the earlier nights of a cell say it, and in cells without such the differences of all of them. */
+/**
+ * With what nights differ by: the earlier nights of a cell say it, and in cells without such the differences of all of
+ * them.
+ */
 function withNights(evidence: readonly Evidence[], q: number): readonly Evidence[] {
   const [old, young] = [true, false].map((hasPast) =>
     evidence.filter((entry) => isTestable(entry) && entry.noise.nights > 0 === hasPast),

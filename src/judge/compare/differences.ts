@@ -80,7 +80,10 @@ interface MadeOn {
   readonly build: ComparedBuild | null;
 }
 
-/** What differs between two sides of a cell, of the machine and of the engine's making, and what keeps them from being compared. */
+/**
+ * What differs between two sides of a cell, of the machine and of the engine's making, and what keeps them from being
+ * compared.
+ */
 export function differencesOf(a: MadeOn, b: MadeOn, across: Across) {
   const [before, after] = [a.environment, b.environment];
   const found = before === null || after === null ? [] : obstacles(before, after);

@@ -10,7 +10,10 @@ export interface LeftOutRun {
   readonly reason: string;
 }
 
-/** The runs of each night that count: what is flagged as excluded, or ran at another clock, does not. One entry for each sweep. */
+/**
+ * The runs of each night that count: what is flagged as excluded, or ran at another clock, does not. One entry for each
+ * sweep.
+ */
 export function fitRuns(sweeps: readonly Sweep[], runs: readonly NightRun[], metric: MetricId) {
   const leftOut: LeftOutRun[] = [];
   const isFit = ({ sweepId, flags }: NightRun): boolean => {

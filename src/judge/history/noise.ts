@@ -82,7 +82,8 @@ function rangeOf(values: Float64Array): number {
 }
 
 /**
- * @returns `clipped`: single outliers are moved to within a few deviations of their neighbours; `sigma`: standard deviation
+ * @returns `clipped`: single outliers are moved to within a few deviations of their neighbours; `sigma`: standard
+ * deviation
  * of one night, in logarithms; `slowFactor`: at least 1, by how much nights further apart differ more than neighbours do
  * (drift, waves, autocorrelation)
  */

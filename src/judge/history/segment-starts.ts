@@ -2,7 +2,8 @@ import { at } from '../../statistics/at.ts';
 
 /**
  * Where the last level may begin, side by side in typed arrays: the innermost loops of the detector run over them. A cut
- * that ends at `t` and whose last level begins at a start costs `cost - (sum at t - sum)² / (t - place)`, and the squares.
+ * that ends at `t` and whose last level begins at a start costs `cost - (sum at t - sum)² / (t - place)`, and the
+ * squares.
  */
 export class SegmentStarts {
   /** Of the least cost asked for last. */

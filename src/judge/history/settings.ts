@@ -1,5 +1,6 @@
 /**
- * The numbers of the history detector. They were tuned on simulated histories (see benchmarks/detection/README.md); a change of any of
+ * The numbers of the history detector. They were tuned on simulated histories (see benchmarks/detection/README.md); a
+ * change of any of
  * them is a change of the detector, to be scored anew.
  */
 export const HISTORY = {
@@ -52,7 +53,9 @@ export const HISTORY = {
 
 /** When a change in a growing history is told. */
 export const ALERTING = {
-  /** So many nights are looked at: older ones say nothing of tonight, and the level before the newest change is in them. */
+  /**
+   * So many nights are looked at: older ones say nothing of tonight, and the level before the newest change is in them.
+   */
   windowNights: 240,
   /** The first night on which anything may be told. */
   firstNight: 20,
