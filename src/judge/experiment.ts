@@ -2,6 +2,15 @@ import * as z from 'zod';
 
 import { RUN_MARKS } from '../records/run-flag.ts';
 import { type Immutable, textByName, textOrNull } from '../records/scalars.ts';
+import { percentOfLog, meanLog } from '../statistics/logarithms.ts';
+import type { CellRun } from '../records/run.ts';
+import { estimateNoise, pooledVariance } from './run-noise.ts';
+import { tQuantile } from '../statistics/student-t.ts';
+import type { KeyedCell } from '../records/cell.ts';
+import { gateMetric, type MetricId, metricOf } from '../records/metric.ts';
+import { outcomeReason } from '../records/outcome.ts';
+import { fitSide } from './compare/side-flags.ts';
+import { valueRule } from './value-rule.ts';
 
 /** What two sides of every cell are measured for: A as it is, B with variables of the environment set. */
 export const experimentSchema = z.object({
@@ -23,3 +32,189 @@ export const experimentSchema = z.object({
 });
 
 export type AbExperiment = Immutable<z.infer<typeof experimentSchema>>;
+
+/** The runs of one cell as it is (A) and under the switch (B): one positive value a run. */
+export interface AbSides {
+  readonly cellKey: string;
+  readonly a: readonly number[];
+  readonly b: readonly number[];
+  readonly betterIs: 'lower' | 'higher';
+  /** What no number of runs takes away from the error of the difference, as a standard deviation in logarithms. */
+  readonly systematicError: number;
+}
+
+export const AB_VERDICTS = ['significant', 'notABottleneck', 'unclear', 'failed'] as const;
+
+export type AbVerdict = (typeof AB_VERDICTS)[number];
+
+/** How much better B is than A, and what that says against the threshold. */
+interface AbJudgement {
+  readonly verdict: AbVerdict;
+  /** B's speed over A's, less one: +12 is 12 % more queries a second, or times that are 1.12 times shorter. */
+  readonly gainPercent: number | null;
+  /** 95 % interval. */
+  readonly ciPercent: readonly [number, number] | null;
+  /** More repeats of each side that would settle it; null when it is settled, or when no number of repeats would. */
+  readonly moreRepeats: number | null;
+  readonly reasons: readonly string[];
+}
+
+const CONFIDENCE = 0.95;
+/** From so many cells on the noise of each is steadied by that of all. */
+const CELLS_FOR_NOISE = 5;
+/** More is no answer. */
+const MOST_REPEATS = 10_000;
+
+interface Evidence {
+  /** In logarithms, positive where B is better. */
+  readonly gain: number;
+  readonly variance: number;
+  readonly degrees: number;
+  readonly runs: readonly [number, number];
+  readonly systematicError: number;
+  readonly reasons: readonly string[];
+}
+
+/**
+ * Judges an experiment: whether B is better by more than the threshold, by less, or whether that is open. The interval
+ * is Student's t on the logarithms of the runs; with many cells their noise is moderated, as in `compareCells`. The
+ * means of several cells are taken together by Welch and Satterthwaite.
+ */
+export function judgeExperiment(cells: readonly AbSides[], significantPercent: number) {
+  const threshold = Math.log1p(significantPercent / 100);
+  const measured = cells.filter(({ a, b }) => a.length > 0 && b.length > 0);
+  const evidence = new Map(evidenceOf(measured).map((entry, at) => [measured[at], entry]));
+  return {
+    cells: cells.map((cell) => {
+      const entry = evidence.get(cell);
+      return {
+        cellKey: cell.cellKey,
+        /** Centres over the runs, in the unit of the metric; null without any. */
+        a: centre(cell.a),
+        b: centre(cell.b),
+        runs: [cell.a.length, cell.b.length] as const,
+        ...(entry === undefined ? NOTHING : judge([entry], threshold)),
+      };
+    }),
+    /** The mean over the cells that were measured. */
+    overall: evidence.size === 0 ? NOTHING : judge([...evidence.values()], threshold),
+  };
+}
+
+const NOTHING: AbJudgement = { verdict: 'failed', gainPercent: null, ciPercent: null, moreRepeats: null, reasons: [] };
+
+function centre(values: readonly number[]): number | null {
+  return values.length === 0 ? null : Math.exp(meanLog(values));
+}
+
+function evidenceOf(cells: readonly AbSides[]): Evidence[] {
+  const sides = cells.map(({ a, b }) => ({ base: a, head: b }));
+  const estimates = estimateNoise(sides);
+  return cells.map(({ a, b, betterIs, systematicError }, at) => {
+    const own = pooledVariance({ base: a, head: b });
+    const estimate = estimates[at] ?? { ...own, assumed: null };
+    const isModerated = cells.length >= CELLS_FOR_NOISE || own.degrees === 0;
+    const { variance, degrees } = isModerated ? estimate : own;
+    const difference = meanLog(b) - meanLog(a);
+    return {
+      gain: betterIs === 'higher' ? difference : -difference,
+      variance,
+      degrees,
+      runs: [a.length, b.length],
+      systematicError,
+      reasons: [
+        ...(Math.min(a.length, b.length) < 2 ? ['one run a side is never a verdict'] : []),
+        ...(estimate.assumed === null ? [] : [estimate.assumed]),
+      ],
+    };
+  });
+}
+
+/** The mean of one or more cells. */
+function judge(entries: readonly Evidence[], threshold: number): AbJudgement {
+  const gain = entries.reduce((sum, entry) => sum + entry.gain, 0) / entries.length;
+  const half = halfWidth(entries, 0);
+  const reasons = [...new Set(entries.flatMap((entry) => entry.reasons))];
+  const verdict =
+    reasons.length > 0
+      ? 'unclear'
+      : gain - half > threshold
+        ? 'significant'
+        : gain + half < threshold
+          ? 'notABottleneck'
+          : 'unclear';
+  const moreRepeats = verdict === 'unclear' ? moreFor(entries, Math.abs(gain - threshold)) : null;
+  return {
+    verdict,
+    gainPercent: percentOfLog(gain),
+    ciPercent: [percentOfLog(gain - half), percentOfLog(gain + half)],
+    moreRepeats,
+    reasons:
+      verdict === 'unclear' && moreRepeats === null
+        ? [...reasons, 'more repeats like these do not settle it']
+        : reasons,
+  };
+}
+
+/** Half of the interval, were there so many more repeats of each side. */
+function halfWidth(entries: readonly Evidence[], more: number): number {
+  const parts = entries.map(({ variance, degrees, runs: [a, b] }) => ({
+    square: variance * (1 / (a + more) + 1 / (b + more)),
+    degrees: degrees + 2 * more,
+  }));
+  const square = parts.reduce((sum, part) => sum + part.square, 0);
+  const weights = parts.reduce((sum, part) => sum + part.square ** 2 / part.degrees, 0);
+  const degrees = weights > 0 ? square ** 2 / weights : Number.MAX_SAFE_INTEGER;
+  const systematicError = Math.hypot(...entries.map((entry) => entry.systematicError));
+  const error = Math.max(Math.sqrt(square), systematicError) / entries.length;
+  return tQuantile(1 - CONFIDENCE, degrees) * error;
+}
+
+/** The least number of repeats that leaves the threshold outside, should the size stay what it is. */
+function moreFor(entries: readonly Evidence[], distance: number): number | null {
+  const least = Math.max(0, 2 - Math.min(...entries.flatMap(({ runs }) => runs)));
+  if (halfWidth(entries, MOST_REPEATS) >= distance) return null;
+  let low = Math.max(1, least) - 1;
+  let high = MOST_REPEATS;
+  while (high - low > 1) {
+    const middle = Math.floor((low + high) / 2);
+    if (halfWidth(entries, middle) < distance) high = middle;
+    else low = middle;
+  }
+  return high;
+}
+
+/** A run of an experiment. */
+type AbRun = Pick<CellRun, 'cellKey' | 'centres' | 'flags' | 'outcome' | 'role' | 'smClockMhz' | 'values'>;
+
+/**
+ * The runs of A and B of one cell, and which do not count. What bars B from baselines is what the experiment is about.
+ */
+export function abSides(cell: KeyedCell, bKey: string, requested: MetricId | null, runs: readonly AbRun[]) {
+  const metric = gateMetric(requested, cell);
+  const [a, b] = [sideOf(cell.key, metric, runs), sideOf(bKey, metric, runs)];
+  const valueOf = valueRule([...a.kept, ...b.kept], metric);
+  const valuesOf = (kept: readonly AbRun[]): number[] => kept.flatMap((run) => valueOf(run) ?? []);
+  return {
+    sides: {
+      cellKey: cell.key,
+      a: valuesOf(a.kept),
+      b: valuesOf(b.kept),
+      betterIs: metricOf(metric).betterIs,
+      systematicError: Math.hypot(a.systematicError, b.systematicError),
+    },
+    metric,
+    reasons: [...a.problems.map((problem) => `A: ${problem}`), ...b.problems.map((problem) => `B: ${problem}`)],
+  };
+}
+
+function sideOf(cellKey: string, metric: MetricId, runs: readonly AbRun[]) {
+  const timed = runs
+    .filter((run) => run.cellKey === cellKey && run.role === 'timed')
+    .map((run) => ({ ...run, flags: run.flags.filter(({ effect }) => effect !== 'barred') }));
+  const { systematicError, kept, leftOut } = fitSide(timed, metric, null);
+  const others = timed.filter(({ outcome }) => outcome.kind !== 'measured');
+  const why = new Set(others.map(({ outcome }) => outcomeReason(outcome) ?? outcome.kind));
+  const lost = others.length === 0 ? [] : [`${others.length} of ${timed.length} runs: ${[...why].join(', ')}`];
+  return { systematicError, kept, problems: [...leftOut, ...(timed.length === 0 ? ['no run'] : lost)] };
+}

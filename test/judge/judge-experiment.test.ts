@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 
-import { type AbSides, judgeExperiment } from '../../src/judge/judge-experiment.ts';
+import { type AbSides, judgeExperiment } from '../../src/judge/experiment.ts';
 import { seededRandom } from '../../src/matrix/plan/order.ts';
 
 const A = [99.2, 101.1, 100.3, 98.9, 100.6];

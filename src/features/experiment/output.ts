@@ -1,6 +1,6 @@
 import * as z from 'zod';
 
-import { AB_VERDICTS } from '../../judge/judge-experiment.ts';
+import { AB_VERDICTS } from '../../judge/experiment.ts';
 import { RUN_FLAGS } from '../../records/run-flag.ts';
 import { SWEEP_STATES } from '../../records/sweep.ts';
 import { count, id, metric, output, type OutputOf, provenance, unit } from '../../records/output-parts.ts';

@@ -1,5 +1,4 @@
-import { judgeExperiment, abSides } from '../../judge/judge-experiment.ts';
-import type { AbExperiment } from '../../judge/experiment.ts';
+import { judgeExperiment, abSides, type AbExperiment } from '../../judge/experiment.ts';
 import { metricOf } from '../../records/metric.ts';
 import { cellLabel } from '../../text/cell-label.ts';
 import { ineligibleFlags, FLAG_LABELS, type RunFlag } from '../../records/run-flag.ts';

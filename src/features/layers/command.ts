@@ -43,5 +43,5 @@ export const layersCommand = defineCommand({
     'layers-kernels': async () => (await import('./output.ts')).layersKernels,
   },
   define,
-  run: async ([what], options, io) => (await import('./layers.ts')).layers(what, options, io),
+  run: async ([what], options, io) => (await import('./layers.ts')).listLayers(what, options, io),
 });

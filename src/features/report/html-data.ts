@@ -7,7 +7,7 @@ import { metricOf } from '../../records/metric.ts';
 import type { Sweep } from '../../records/sweep.ts';
 import { checkReport, judgeNight, type Night, nightAt } from '../check/index.ts';
 import { compareReport } from '../compare/index.ts';
-import type { EnvironmentChange, ReportCell, ReportData } from './page/report-data.ts';
+import type { EnvironmentChange, ReportCell, ReportData } from './page/page-data.ts';
 import { paretoReport } from '../choose/index.ts';
 import { listBaselines } from '../../store/sweeps/sweeps.ts';
 import { findEnvironments } from '../../store/sweeps/environments.ts';
@@ -19,8 +19,7 @@ import { yieldToEventLoop, type Io } from '../../cli/io.ts';
 import type { ReportOptions } from './command.ts';
 import { resolveSides, type Side } from '../../selection/sides.ts';
 import { toolVersion } from '../../cli/store-location.ts';
-import { cellLayers } from './cell-layers.ts';
-import { leftOutRuns, newestSamples, nightSteps, reportNights } from './cell-nights.ts';
+import { cellLayers, leftOutRuns, newestSamples, nightSteps, reportNights } from './cells.ts';
 
 export type HtmlReportOptions = Pick<ReportOptions, 'db' | 'metric' | 'filter' | 'branch' | 'asOf' | 'last'>;
 

@@ -1,7 +1,7 @@
 import { dirname, join } from 'node:path';
 
 import { artefactsFolderOf } from '../../artefacts/layout.ts';
-import type { AbVerdict } from '../../judge/judge-experiment.ts';
+import type { AbVerdict } from '../../judge/experiment.ts';
 import { EngineCache } from '../../engines/engine-cache.ts';
 import { LEAST_PRECISION_SHARE } from '../../layers/real-precision.ts';
 import { summarizeCells } from '../../judge/summarize-cells.ts';

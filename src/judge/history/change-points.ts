@@ -1,7 +1,6 @@
 import { at } from '../../statistics/at.ts';
 import { medianIn } from '../../statistics/order-statistics.ts';
-import { findKnownState } from './known-states.ts';
-import { Levels } from './levels.ts';
+import { findKnownState, Levels } from './levels.ts';
 import { logsOf, type NightlyValues, noiseFloor, noiseOf } from './noise.ts';
 import { SegmentStarts } from './segment-starts.ts';
 import { HISTORY } from './settings.ts';

@@ -3,7 +3,7 @@ import { metricOf } from '../../../records/metric.ts';
 import { FLAG_LABELS } from '../../../records/run-flag.ts';
 import { formatNumber, formatPercent } from '../../../terminal/numbers.ts';
 import { VERDICT_SIGNS } from '../../../terminal/words.ts';
-import type { ReportCell, ReportData } from './report-data.ts';
+import type { ReportCell, ReportData } from './page-data.ts';
 import { type Markup, markup, shortened } from '../../../html/markup.ts';
 import { sparkline } from '../../../html/sparkline.ts';
 import type { KeyedCell } from '../../../records/cell.ts';

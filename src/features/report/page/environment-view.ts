@@ -1,22 +1,7 @@
 import { type Markup, markup, shortened } from '../../../html/markup.ts';
 import { ENVIRONMENT_FIELDS } from '../../../judge/compare/differences.ts';
-import { dotted } from '../../../terminal/text-width.ts';
 import type { Environment } from '../../../records/environment.ts';
-import type { ReportData } from './report-data.ts';
-
-/** What people tell machines apart by, in one line. */
-export function environmentText(environment: Environment): string {
-  const { gpuName, driver, cuda, tensorrt, clockPolicy, host } = environment;
-  const text = dotted([
-    gpuName,
-    driver === null ? null : `driver ${driver}`,
-    cuda === null ? null : `CUDA ${cuda}`,
-    tensorrt === null ? null : `TensorRT ${tensorrt}`,
-    clockPolicy === null ? null : `clocks ${clockPolicy}`,
-    host === null ? null : `host ${host}`,
-  ]);
-  return text === '' ? 'nothing is known of it' : text;
-}
+import type { ReportData } from './page-data.ts';
 
 /** What the numbers were measured on, and what of it changed on which night. */
 export function environmentView({ environments, environmentChanges, sweeps, cells }: ReportData): Markup {

@@ -1,7 +1,7 @@
 import { shiftText } from '../../compare/index.ts';
 import { count, formatDecibels, formatNumber, formatPercent } from '../../../terminal/numbers.ts';
 import { type Markup, markup, shortened } from '../../../html/markup.ts';
-import type { ReportData } from './report-data.ts';
+import type { ReportData } from './page-data.ts';
 
 type Check = ReportData['check'];
 type Group = Check['groups'][number];

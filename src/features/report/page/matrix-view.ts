@@ -1,7 +1,7 @@
 import { cellLabel } from '../../../text/cell-label.ts';
 import { metricOf } from '../../../records/metric.ts';
 import { formatNumber, formatPercent } from '../../../terminal/numbers.ts';
-import type { ReportCell, ReportData } from './report-data.ts';
+import type { ReportCell, ReportData } from './page-data.ts';
 import { cellWords } from './cells-view.ts';
 import { type Markup, markup, shortened } from '../../../html/markup.ts';
 

@@ -5,12 +5,11 @@ import { isOwnMetric } from '../../../records/metric.ts';
 import { count } from '../../../terminal/numbers.ts';
 import { metricText } from '../../help/index.ts';
 import { cellsView } from './cells-view.ts';
-import { environmentText, environmentView } from './environment-view.ts';
+import { environmentView } from './environment-view.ts';
 import { findingsView } from './findings-view.ts';
 import { matrixView } from './matrix-view.ts';
-import { pageDataOf } from './page-data.ts';
+import { environmentText, pageDataOf, type ReportData } from './page-data.ts';
 import { paretoView } from './pareto-view.ts';
-import type { ReportData } from './report-data.ts';
 
 /** The page's own script and style, as the build made them. */
 export interface PageAssets {
