@@ -76,11 +76,11 @@ const FAR_MORE_LOG = 0.03;
 function subjectOf(changes: readonly ValueChange[]): ValueChange | null {
   const [first, ...others] = changes.length === 1 ? changes : changes.filter(({ metric }) => metric !== 'enqueueMs');
   if (first === undefined) return null;
-  const isFarMore = (other: ValueChange): boolean => size(other) > FAR_MORE * size(first) + FAR_MORE_LOG;
+  const isFarMore = (other: ValueChange): boolean => logSize(other) > FAR_MORE * logSize(first) + FAR_MORE_LOG;
   return others.find(isFarMore) ?? first;
 }
 
-function size({ changePercent }: ValueChange): number {
+function logSize({ changePercent }: ValueChange): number {
   return Math.abs(Math.log1p(changePercent / 100));
 }
 
