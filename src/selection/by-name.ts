@@ -1,14 +1,12 @@
-import { findCells, plannedCells } from '../store/cells.ts';
+import { findCells, plannedCells, allCells } from '../store/cells.ts';
 import { cellKeysOf } from '../store/runs/runs.ts';
 import type { KeyedCell } from '../records/cell.ts';
 import { cellLabel } from '../text/cell-label.ts';
 import { UsageError } from '../errors.ts';
 import { printable } from '../text/printable.ts';
-import { cellFields, CELL_FIELDS, flagFields } from '../matrix/cells/cell-fields.ts';
-import { readFilter } from '../matrix/cells/filter-expression.ts';
+import { cellFields, CELL_FIELDS, flagFields, readFilter } from '../matrix/filter.ts';
 import { didYouMean } from '../text/nearest.ts';
 import { measuredRunIds } from '../store/builds/builds.ts';
-import { allCells } from '../store/cells.ts';
 import type { StoreDatabase } from '../store/file/open.ts';
 import { findRunsByPrefix, showRun, type ShownRun } from '../store/runs/show-run.ts';
 import { isMetric, isOwnMetric, METRIC_IDS, type MetricId, metricOf } from '../records/metric.ts';

@@ -5,8 +5,8 @@ import { printable } from '../../text/printable.ts';
 import { isSecret, SECRETS_ARE_INHERITED } from '../../text/secret-name.ts';
 import { MATRIX_DEFAULTS } from '../schema/defaults.ts';
 import type { MistakeList, SourcePath } from '../yaml/source-node.ts';
-import { AXIS_NAMES, type AxesFile, type ShapeTemplate } from '../schema/schema.ts';
-import { readTemplate, type ShapeSet } from './shapes.ts';
+import { AXIS_NAMES, type AxesFile } from '../schema/schema.ts';
+import { isObject, shapeSet, type ShapeSet } from './shapes.ts';
 
 /** A value of an axis; a set of shapes for the axis `shapes`. */
 export type AxisValue =
@@ -85,21 +85,6 @@ function axisValues(name: string, value: unknown, path: SourcePath, list: Mistak
   if (isWord(String(value))) return [{ kind: 'word', word: String(value) }];
   list.add(path, `${name}: ${range}`);
   return [];
-}
-
-export function shapeSet(value: unknown): ShapeSet {
-  const templates = Object.entries(isObject(value) ? value : {});
-  return Object.fromEntries(
-    templates.map(([input, template]) => [input, isTemplate(template) ? readTemplate(template) : []]),
-  );
-}
-
-function isObject(value: unknown): value is object {
-  return typeof value === 'object' && value !== null;
-}
-
-function isTemplate(value: unknown): value is ShapeTemplate {
-  return typeof value === 'string' || typeof value === 'number' || Array.isArray(value);
 }
 
 /** Axes whose values are always stated, if only by default. */

@@ -3,9 +3,9 @@ import type { MatrixModel } from '../models/models.ts';
 import type { MistakeList, SourcePath } from '../yaml/source-node.ts';
 import { AXIS_NAMES, type MatrixFile } from '../schema/schema.ts';
 import { didYouMean } from '../../text/nearest.ts';
-import { isDimensionAxis, isWord, readRange, shapeSet } from './axes.ts';
+import { isDimensionAxis, isWord, readRange } from './axes.ts';
 import { flagProblem } from './flags.ts';
-import { symbolsOf } from './shapes.ts';
+import { shapeSet, symbolsOf } from './shapes.ts';
 
 type Stated = Readonly<Record<string, unknown>>;
 type Place = readonly [Stated | undefined, SourcePath];

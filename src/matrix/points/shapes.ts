@@ -152,8 +152,23 @@ type TemplateDimension = number | string;
 
 export type ShapeSet = Readonly<Record<string, readonly TemplateDimension[]>>;
 
+export function shapeSet(value: unknown): ShapeSet {
+  const templates = Object.entries(isObject(value) ? value : {});
+  return Object.fromEntries(
+    templates.map(([input, template]) => [input, isTemplate(template) ? readTemplate(template) : []]),
+  );
+}
+
+export function isObject(value: unknown): value is object {
+  return typeof value === 'object' && value !== null;
+}
+
+function isTemplate(value: unknown): value is ShapeTemplate {
+  return typeof value === 'string' || typeof value === 'number' || Array.isArray(value);
+}
+
 /** `[batch, 3, 224, 224]`, `8x3x224x224` or a single number as a list of dimensions. */
-export function readTemplate(template: ShapeTemplate): TemplateDimension[] {
+function readTemplate(template: ShapeTemplate): TemplateDimension[] {
   if (typeof template === 'number') return [template];
   if (typeof template !== 'string') return [...template];
   return template.split('x').map((part) => (/^\d+$/.test(part) ? Number(part) : part));

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 
-import { type CellFields, readFilter } from '../../../src/matrix/cells/filter-expression.ts';
+import { type CellFields, readFilter } from '../../../src/matrix/filter.ts';
 
 const KNOWN = ['model', 'precision', 'batch', 'cudaGraph', '--maxAuxStreams'];
 const CELL: CellFields = new Map<string, string | number | boolean>([

@@ -1,4 +1,6 @@
-import { didYouMean } from '../../text/nearest.ts';
+import { didYouMean } from '../text/nearest.ts';
+import { type Cell, batchOf } from '../records/cell.ts';
+import { NAMED_AXES, type NamedAxis, namedWords } from '../records/axis.ts';
 
 /**
  * The one small language in which cells are chosen: `--filter`, `exclude`, and cells named on a command line.
@@ -14,8 +16,8 @@ export type Filter = (fields: CellFields) => boolean;
 
 export type CellFields = ReadonlyMap<string, string | number | boolean>;
 
-export type FilterReading =
-  | { readonly kind: 'filter'; readonly filter: Filter; readonly fields: ReadonlySet<string> }
+type FilterReading =
+  | { readonly kind: 'filter'; readonly filter: Filter }
   /** `offset` counts characters of the expression from 0. */
   | { readonly kind: 'faulty'; readonly offset: number; readonly problem: string };
 
@@ -41,8 +43,7 @@ class FilterFault extends Error {
 export function readFilter(expression: string, known: readonly string[]): FilterReading {
   try {
     const parser = new FilterParser(tokenize(expression), known);
-    const filter = parser.whole();
-    return { kind: 'filter', filter, fields: parser.used };
+    return { kind: 'filter', filter: parser.whole() };
   } catch (error) {
     if (!(error instanceof FilterFault)) throw error;
     return { kind: 'faulty', offset: error.offset, problem: error.message };
@@ -69,7 +70,6 @@ function tokenize(expression: string): Token[] {
 }
 
 class FilterParser {
-  readonly used = new Set<string>();
   private readonly tokens: readonly Token[];
   private readonly known: readonly string[];
   private at = 0;
@@ -122,7 +122,6 @@ class FilterParser {
       const hint = didYouMean(field.text, this.known) || ` (known: ${this.known.join(', ')})`;
       throw new FilterFault(`unknown field "${field.text}"${hint}`, field.offset);
     }
-    this.used.add(field.text);
     const operator = this.next();
     const comparison = COMPARISONS.find((word) => word === operator.text);
     if (operator.kind !== 'operator' || comparison === undefined) {
@@ -197,4 +196,66 @@ function isEqual(actual: string | number | boolean | undefined, value: string): 
 
 function escapePattern(text: string): string {
   return text.replace(/[.*+?^${}()|[\]\\]/g, String.raw`\$&`);
+}
+
+/** Fields that every cell has, in the matrix and in the store. */
+export const CELL_FIELDS = [
+  'model',
+  'precision',
+  'via',
+  'batch',
+  'shape',
+  'cudaGraph',
+  'dataTransfers',
+  'streams',
+  'spinWait',
+  'key',
+] as const;
+
+/** What filters compare with. `dimensions` are the matrix's own names of dimensions, where they are known. */
+export function cellFields(
+  cell: Cell & { readonly key?: string },
+  dimensions: Readonly<Record<string, number>> = {},
+): CellFields {
+  const fields = new Map<string, string | number | boolean>([
+    ['model', cell.model],
+    ['precision', cell.precision],
+    ['via', cell.precisionVia],
+    [
+      'shape',
+      Object.values(cell.shapes)
+        .map((shape) => shape.join('x'))
+        .join(','),
+    ],
+    ['streams', cell.streams],
+  ]);
+  for (const option of ['cudaGraph', 'dataTransfers', 'spinWait'] as const) {
+    const isOn = cell[option];
+    if (isOn !== null) fields.set(option, isOn);
+  }
+  if (cell.key !== undefined) fields.set('key', cell.key);
+  const batch = batchOf(cell.shapes);
+  if (batch !== null) fields.set('batch', batch);
+  for (const [name, value] of Object.entries(dimensions)) fields.set(name, value);
+  for (const [name, { byDefault }] of Object.entries<NamedAxis>(NAMED_AXES)) {
+    if (byDefault !== null) fields.set(name, byDefault);
+  }
+  for (const { name, word } of namedWords(cell.axisFlags)) fields.set(name, numberOrText(word));
+  for (const [flag, value] of Object.entries(cell.axisFlags)) {
+    fields.set(flag, value === '' ? true : numberOrText(value));
+  }
+  return fields;
+}
+
+/** Fields of the flags that stand on an axis of some of the cells, by flag and by word. */
+export function flagFields(cells: readonly Pick<Cell, 'axisFlags'>[]): string[] {
+  const names = cells.flatMap(({ axisFlags }) => [
+    ...namedWords(axisFlags).map(({ name }) => name),
+    ...Object.keys(axisFlags),
+  ]);
+  return [...new Set(names)];
+}
+
+function numberOrText(value: string): number | string {
+  return value.trim() !== '' && Number.isFinite(Number(value)) ? Number(value) : value;
 }
