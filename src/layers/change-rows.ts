@@ -1,5 +1,5 @@
 import type { ChangedLayers, LayerChange, LayersDiff } from './diff-layers.ts';
-import type { LayerFacts } from './layer-facts.ts';
+import { knownNodes, type LayerFacts } from './layer-facts.ts';
 import { kernelName, nodesLabel } from './layer-label.ts';
 import { withoutNumbers } from './layer-name.ts';
 import { describeTacticChange } from './tactic.ts';
@@ -58,18 +58,16 @@ function isLoose({ change, base, head }: ChangedLayers): boolean {
 }
 
 function rowKey(part: ChangedLayers): string {
-  return `${part.change}\0${patternsOf(part.base).join('\0')}\0\0${patternsOf(part.head).join('\0')}`;
+  return `${part.change}\0${namesOf(part.base, true).join('\0')}\0\0${namesOf(part.head, true).join('\0')}`;
 }
 
-function patternsOf(layers: readonly LayerFacts[]): string[] {
-  return [
-    ...new Set(
-      layers.flatMap(({ nodes, origins, stableName }) => {
-        const known = nodes.length > 0 ? nodes : origins;
-        return known.length > 0 ? known.map(withoutNumbers) : [withoutNumbers(stableName)];
-      }),
-    ),
-  ].toSorted();
+/** What some layers are called, each once; as a pattern it is the same for every block. */
+function namesOf(layers: readonly LayerFacts[], isPattern: boolean): string[] {
+  const names = layers.flatMap((layer) => {
+    const known = knownNodes(layer);
+    return known.length > 0 ? known : [isPattern ? layer.stableName : layer.name];
+  });
+  return [...new Set(isPattern ? names.map(withoutNumbers) : names)].toSorted();
 }
 
 /** Each part of a row as a row of its own, the largest first: its nodes have their numbers. */
@@ -84,15 +82,7 @@ function labelOf(parts: readonly ChangedLayers[]): string {
   const [first] = parts;
   if (first === undefined) return '';
   const layers = first.base.length > 0 ? first.base : first.head;
-  return nodesLabel(parts.length > 1 ? patternsOf(layers) : namesOf(layers));
-}
-
-function namesOf(layers: readonly LayerFacts[]): string[] {
-  const names = layers.flatMap(({ nodes, origins, name }) => {
-    const known = nodes.length > 0 ? nodes : origins;
-    return known.length > 0 ? known : [name];
-  });
-  return [...new Set(names)].toSorted();
+  return nodesLabel(namesOf(layers, parts.length > 1));
 }
 
 function rowOf(parts: readonly ChangedLayers[], scatter: number): ChangeRow {

@@ -73,7 +73,7 @@ function namesOf(layer: JoinedLayer, isNameNode: boolean): LayerNames {
     kind,
     origins,
     nodes,
-    block: mostFrequent((nodes.length > 0 ? nodes : origins).map(blockOf)),
+    block: mostFrequent(knownNodes({ nodes, origins }).map(blockOf)),
     isOpaque: isOpaque(name),
   };
 }
@@ -97,4 +97,9 @@ function mostFrequent(values: readonly string[]): string | null {
     if (best === null || times > (counts.get(best) ?? 0)) best = value;
   }
   return best;
+}
+
+/** What a layer is known by: the nodes that the network has in every precision, else whatever it came from. */
+export function knownNodes({ nodes, origins }: Pick<LayerFacts, 'nodes' | 'origins'>): readonly string[] {
+  return nodes.length > 0 ? nodes : origins;
 }

@@ -1,4 +1,4 @@
-import type { LayerFacts } from './layer-facts.ts';
+import { knownNodes, type LayerFacts } from './layer-facts.ts';
 import { originsInName } from './layer-name.ts';
 
 /** Nodes with their common scope once: `blocks.3.attn: AV, QK`. */
@@ -14,9 +14,9 @@ export function nodesLabel(nodes: readonly string[]): string {
 }
 
 /** What people call a layer: its ONNX nodes; where there are none, its name without what differs from build to build. */
-export function layerLabel({ nodes, origins, stableName }: LayerFacts): string {
-  const known = nodes.length > 0 ? nodes : origins;
-  return known.length > 0 ? nodesLabel(known) : stableName;
+export function layerLabel(layer: LayerFacts): string {
+  const known = knownNodes(layer);
+  return known.length > 0 ? nodesLabel(known) : layer.stableName;
 }
 
 /** Its own name where TensorRT made one up (`_gemm_mha_v2`), else the last part of the node. */

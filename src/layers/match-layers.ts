@@ -1,4 +1,4 @@
-import type { LayerFacts } from './layer-facts.ts';
+import { knownNodes, type LayerFacts } from './layer-facts.ts';
 import { isAddedCast } from './layer-name.ts';
 
 /** Layers of two engines that do the same work of the network; either side may be empty. */
@@ -65,8 +65,8 @@ function isOneSided({ base, head }: LayerMatch): boolean {
   return (base.length === 0 || head.length === 0) && [...base, ...head].some(({ kind }) => kind === 'compute');
 }
 
-function nodesKey({ nodes, origins }: LayerFacts): string {
-  return (nodes.length > 0 ? nodes : origins).toSorted().join('\0');
+function nodesKey(layer: LayerFacts): string {
+  return knownNodes(layer).toSorted().join('\0');
 }
 
 /**
@@ -179,7 +179,7 @@ interface NodeOwners {
 function nodeOwners(layers: readonly LayerFacts[]): NodeOwners {
   const byNode = new Map<string, LayerFacts>();
   for (const layer of layers) {
-    for (const node of nodesOf(layer)) {
+    for (const node of knownNodes(layer)) {
       const owner = byNode.get(node);
       if (owner === undefined || ownsRather(layer, owner, node)) byNode.set(node, layer);
     }
@@ -188,21 +188,17 @@ function nodeOwners(layers: readonly LayerFacts[]): NodeOwners {
   const helpers = new Map<LayerFacts, LayerFacts>();
   for (const layer of layers) {
     if (owners.has(layer)) continue;
-    const [first] = nodesOf(layer);
+    const [first] = knownNodes(layer);
     const owner = first === undefined ? undefined : byNode.get(first);
     if (owner !== undefined) helpers.set(layer, owner);
   }
   return { byNode, helpers };
 }
 
-function nodesOf({ nodes, origins }: LayerFacts): readonly string[] {
-  return nodes.length > 0 ? nodes : origins;
-}
-
 function ownsRather(layer: LayerFacts, owner: LayerFacts, node: string): boolean {
   const [a, b] = [isNamedAfter(layer, node), isNamedAfter(owner, node)];
   if (a !== b) return a;
-  const [fewer, more] = [nodesOf(layer).length, nodesOf(owner).length];
+  const [fewer, more] = [knownNodes(layer).length, knownNodes(owner).length];
   return fewer === more ? layer.averageMs > owner.averageMs : fewer < more;
 }
 

@@ -2,7 +2,7 @@ import * as z from 'zod';
 
 import { count, type Immutable, numberOrNull } from '../records/scalars.ts';
 import type { LayerGrouping } from './layer-info.ts';
-import type { LayerFacts, LayerKind } from './layer-facts.ts';
+import { knownNodes, type LayerFacts, type LayerKind } from './layer-facts.ts';
 import { scopeOf, withoutNumbers } from './layer-name.ts';
 import { parseTactic } from './tactic.ts';
 
@@ -28,7 +28,7 @@ export function groupLayers(
 }
 
 function wordOf(layer: LayerFacts, grouping: LayerGrouping, depth: number): string {
-  const [node] = layer.nodes.length > 0 ? layer.nodes : layer.origins;
+  const [node] = knownNodes(layer);
   switch (grouping) {
     case 'type':
       return layer.type ?? 'unknown type';

@@ -17,14 +17,14 @@ const cell = (precision: 'fp8' | 'fp16' | 'fp32') => ({
 const real = { timeShares: { fp8: 0.3, fp16: 0.7 }, layerShares: { fp8: 0.6, fp16: 0.4 } };
 
 test('a cell that spends less than the least share in its precision is not really it', () => {
-  const requested = { requested: 'fp8', timeShare: 0.3, layerShare: 0.6 };
+  const requested = { asked: 'fp8', timeShare: 0.3, layerShare: 0.6 };
   expect(precisionShare(cell('fp8'), real, 0.5)).toEqual({ ...requested, isReal: false });
   expect(precisionShare(cell('fp8'), real, 0.3)).toEqual({ ...requested, isReal: true });
 });
 
 test('without a profile the layers count', () => {
   expect(precisionShare(cell('fp8'), { ...real, timeShares: {} }, 0.5)).toEqual({
-    requested: 'fp8',
+    asked: 'fp8',
     timeShare: null,
     layerShare: 0.6,
     isReal: true,

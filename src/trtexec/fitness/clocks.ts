@@ -22,12 +22,8 @@ export function powerLimited({ telemetry, machine }: FitnessFacts): RunFlag | nu
   if (share < CAPPED_SHARE && (knowsReasons(telemetry) || !atCap)) return null;
   const power = powerW === null ? [] : [`${whole(powerW)}${limitW === null ? '' : ` of ${whole(limitW)}`} W`];
   const reason = share > 0 ? [`software power cap in ${percent(share)} of ${telemetry.samples} samples`] : [];
-  return {
-    id: 'powerLimited',
-    effect: 'explained',
-    value: share > 0 ? share : null,
-    evidence: [...reason, ...power, clockText(telemetry)].filter((part) => part !== '').join(', '),
-  };
+  const evidence = [...reason, ...power, clockText(telemetry)].filter((part) => part !== '').join(', ');
+  return { id: 'powerLimited', effect: 'explained', value: share > 0 ? share : null, evidence };
 }
 
 export function thermalSlowdown(facts: FitnessFacts): RunFlag | null {

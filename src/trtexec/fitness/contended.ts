@@ -83,12 +83,8 @@ function byProcesses(facts: FitnessFacts, compute: ComputeTimes | null): RunFlag
     compute === null || !hasOneStream(facts)
       ? 'what it did to the times is not known'
       : `the mean is ${percent(slowQueriesOf(compute).meanRatio - 1)} over the undisturbed time`;
-  return {
-    id: 'contended',
-    effect: 'explained',
-    value: null,
-    evidence: `another process on the GPU: ${namesOf(others)}; ${effect}`,
-  };
+  const evidence = `another process on the GPU: ${namesOf(others)}; ${effect}`;
+  return { id: 'contended', effect: 'explained', value: null, evidence };
 }
 
 function exceeds({ share, meanRatio }: SlowQueries, limits: Limits): boolean {

@@ -55,14 +55,9 @@ const FLAGS =
  */
 function debugTensors({ log }: FitnessFacts): RunFlag | null {
   const found = [...new Set((log.commandLine ?? '').match(FLAGS) ?? [])];
-  return found.length === 0
-    ? null
-    : {
-        id: 'debugTensors',
-        effect: 'excluded',
-        value: null,
-        evidence: `${found.join(' ')}: layers around marked tensors are not fused, saved ones are copied out while it runs`,
-      };
+  if (found.length === 0) return null;
+  const evidence = `${found.join(' ')}: layers around marked tensors are not fused, saved ones are copied out while it runs`;
+  return { id: 'debugTensors', effect: 'excluded', value: null, evidence };
 }
 
 const RULE = {
@@ -83,12 +78,8 @@ export function singleOutlier({ latencyMs, method }: HarnessReading): RunFlag | 
   const beyond = latencyMs.max - p99;
   const tail = p99 - latencyMs.median;
   if (beyond < RULE.leastBeyond * p99 || beyond < RULE.leastTails * tail) return null;
-  return {
-    id: 'loneOutlier',
-    effect: 'explained',
-    value: (beyond / p99) * 100,
-    evidence: `the largest of ${timedRuns} times, ${latencyMs.max} ms, is ${percent(beyond / p99)} over p99, ${p99} ms`,
-  };
+  const evidence = `the largest of ${timedRuns} times, ${latencyMs.max} ms, is ${percent(beyond / p99)} over p99, ${p99} ms`;
+  return { id: 'loneOutlier', effect: 'explained', value: (beyond / p99) * 100, evidence };
 }
 
 /** Change from the first to the last quarter. The power-limited cells, whose clock falls in the first second, have up to 3.5 %. */
@@ -106,12 +97,8 @@ function drifting({ inOrder }: ComputeTimes): RunFlag | null {
   const deviation = Math.max(deviationOf(first, before), deviationOf(last, after));
   if (Math.abs(after - before) < LEAST_DEVIATIONS * deviation) return null;
   const size = Math.abs(change * 100).toFixed(1);
-  return {
-    id: 'drifting',
-    effect: 'widened',
-    value: Math.abs(change) * 100,
-    evidence: `the last quarter of the queries is ${size} % ${change > 0 ? 'slower' : 'faster'} than the first`,
-  };
+  const evidence = `the last quarter of the queries is ${size} % ${change > 0 ? 'slower' : 'faster'} than the first`;
+  return { id: 'drifting', effect: 'widened', value: Math.abs(change) * 100, evidence };
 }
 
 /** By the median absolute deviation. */
@@ -125,12 +112,8 @@ const LOADED = 1;
 function hostLoaded({ telemetry }: FitnessFacts): RunFlag | null {
   const load = telemetry?.hostLoad ?? null;
   if (load === null || load < LOADED) return null;
-  return {
-    id: 'hostLoaded',
-    effect: 'explained',
-    value: load,
-    evidence: `load average of ${load.toFixed(1)} for each CPU`,
-  };
+  const evidence = `load average of ${load.toFixed(1)} for each CPU`;
+  return { id: 'hostLoaded', effect: 'explained', value: load, evidence };
 }
 
 function pcieReduced({ telemetry, machine }: FitnessFacts): RunFlag | null {
@@ -140,12 +123,13 @@ function pcieReduced({ telemetry, machine }: FitnessFacts): RunFlag | null {
   if (most === null || generation === null || width === null) return null;
   const [mostGeneration, mostWidth] = [Number(most[1]), Number(most[2])];
   if (generation >= mostGeneration && width >= mostWidth) return null;
+  const evidence = `PCIe ${generation} x${width}, ${mostGeneration} x${mostWidth} is possible`;
+  // A generation has twice the rate of the one before.
   return {
     id: 'pcieReduced',
     effect: 'explained',
-    // A generation has twice the rate of the one before.
     value: (width / mostWidth) * 2 ** (generation - mostGeneration),
-    evidence: `PCIe ${generation} x${width}, ${mostGeneration} x${mostWidth} is possible`,
+    evidence,
   };
 }
 

@@ -29,12 +29,8 @@ export function bimodal({ sorted }: ComputeTimes): RunFlag | null {
     apart >= RULE.leastApart &&
     upper - lower >= RULE.deviations * deviation;
   if (!isClear) return null;
-  return {
-    id: 'bimodal',
-    effect: 'widened',
-    value: apart * 100,
-    evidence: `two levels of GPU time: ${lower.toPrecision(4)} ms in ${percent(share)} of the queries, ${upper.toPrecision(4)} ms in the others`,
-  };
+  const evidence = `two levels of GPU time: ${lower.toPrecision(4)} ms in ${percent(share)} of the queries, ${upper.toPrecision(4)} ms in the others`;
+  return { id: 'bimodal', effect: 'widened', value: apart * 100, evidence };
 }
 
 interface Cut {
@@ -82,12 +78,8 @@ export function coarseTimer(facts: FitnessFacts, compute: ComputeTimes | null): 
   if (seen === null || medianMs <= 0) return null;
   const stepPercent = (seen / medianMs) * 100;
   if (stepPercent < VISIBLE_PERCENT) return null;
-  return {
-    id: 'coarseTimer',
-    effect: 'widened',
-    value: stepPercent,
-    evidence: `the timer's step of ${Number((seen * 1000).toPrecision(3))} µs is ${stepPercent.toFixed(2)} % of the median`,
-  };
+  const evidence = `the timer's step of ${Number((seen * 1000).toPrecision(3))} µs is ${stepPercent.toFixed(2)} % of the median`;
+  return { id: 'coarseTimer', effect: 'widened', value: stepPercent, evidence };
 }
 
 function stepSeen({ inOrder, medianMs }: ComputeTimes): number | null {
