@@ -2,70 +2,58 @@ import * as z from 'zod';
 
 import { type Immutable, numberOrNull } from './scalars.ts';
 
-/** What may be wrong with the number of a run that did run, or explains it. */
-export const RUN_FLAGS = [
+/**
+ * What may be wrong with the number of a run that did run, or explains it, as it is called in a table and among the
+ * reasons of a verdict.
+ */
+export const FLAG_LABELS = {
   /** The software power cap held the clock down: large networks run so every night. */
-  'powerLimited',
+  powerLimited: 'power-limited',
   /** The GPU was too hot, or the board slowed it down. */
-  'thermalSlowdown',
-  'hardwareSlowdown',
+  thermalSlowdown: 'thermal slowdown',
+  hardwareSlowdown: 'hardware slowdown',
   /** The SM clock is not the one that this cell has on other nights. */
-  'clockOffLevel',
+  clockOffLevel: 'clock off its level',
   /** The times of the queries still change over the run. */
-  'drifting',
+  drifting: 'drifting',
   /** Something else used the GPU. */
-  'contended',
+  contended: 'contended',
   /** The GPU waited for the host: throughput says nothing of the engine. */
-  'hostBound',
+  hostBound: 'host-bound',
   /** The host took long for some launches, and the times of the GPU hold that. */
-  'hostJitter',
+  hostJitter: 'host jitter',
   /** Other work kept the host's CPUs busy. */
-  'hostLoaded',
+  hostLoaded: 'host loaded',
   /** The times of the queries have two levels. */
-  'bimodal',
+  bimodal: 'two levels',
   /** The timer's steps are visible in the times: float32 events, six printed digits. */
-  'coarseTimer',
+  coarseTimer: 'coarse timer',
   /** One query took far longer than all others. */
-  'loneOutlier',
+  loneOutlier: 'lone outlier',
   /** Tensors were marked to be looked at: layers are not fused around them, and they are copied out. */
-  'debugTensors',
+  debugTensors: 'debug tensors',
   /** The PCIe link was slower than the card and slot can do. */
-  'pcieReduced',
+  pcieReduced: 'PCIe reduced',
   /** Something was idealized: as fast as it could be at best, not as it is. */
-  'upperBound',
+  upperBound: 'upper bound',
   /** What it computed is wrong: only its speed means anything. */
-  'invalidOutput',
+  invalidOutput: 'invalid output',
   /** A profiler or a debugging switch slowed it down. */
-  'profilingOn',
-] as const;
+  profilingOn: 'profiling on',
+} satisfies Readonly<Record<string, string>>;
 
-export type RunFlagId = (typeof RUN_FLAGS)[number];
+export type RunFlagId = keyof typeof FLAG_LABELS;
+
+function isRunFlag(id: string): id is RunFlagId {
+  return Object.hasOwn(FLAG_LABELS, id);
+}
+
+export const RUN_FLAGS = Object.keys(FLAG_LABELS).filter(isRunFlag);
 
 /** What an experiment may say of its own runs. */
 export const RUN_MARKS = ['upperBound', 'invalidOutput'] as const satisfies readonly RunFlagId[];
 
 export type RunMark = (typeof RUN_MARKS)[number];
-
-/** In a table, and among the reasons of a verdict. */
-export const FLAG_LABELS: Readonly<Record<RunFlagId, string>> = {
-  powerLimited: 'power-limited',
-  thermalSlowdown: 'thermal slowdown',
-  hardwareSlowdown: 'hardware slowdown',
-  clockOffLevel: 'clock off its level',
-  drifting: 'drifting',
-  contended: 'contended',
-  hostBound: 'host-bound',
-  hostJitter: 'host jitter',
-  hostLoaded: 'host loaded',
-  bimodal: 'two levels',
-  coarseTimer: 'coarse timer',
-  loneOutlier: 'lone outlier',
-  debugTensors: 'debug tensors',
-  pcieReduced: 'PCIe reduced',
-  upperBound: 'upper bound',
-  invalidOutput: 'invalid output',
-  profilingOn: 'profiling on',
-};
 
 /**
  * What analysis does with a flag: leaves the run out, trusts it less, or only names it as an explanation. A run that is

@@ -17,7 +17,7 @@ import { percentilesSchema, type TimeStatistics } from '../records/measurement.t
 import type { CustomMetricId } from '../records/metric.ts';
 import { OUTCOME_KINDS } from '../records/outcome.ts';
 import { PROVENANCES, SWEEP_STATES } from '../records/sweep.ts';
-import { FLAG_EFFECTS, RUN_FLAGS } from '../records/run-flag.ts';
+import { FLAG_EFFECTS, type RunFlagId } from '../records/run-flag.ts';
 import { RUN_ROLES } from '../records/run.ts';
 import { textByName } from '../records/scalars.ts';
 import { type RunTelemetry, telemetrySchema } from '../records/telemetry.ts';
@@ -316,7 +316,7 @@ export const runFlags = sqliteTable(
   'run_flags',
   {
     runId: ofRun(),
-    flag: text('flag', { enum: RUN_FLAGS }).notNull(),
+    flag: text('flag').$type<RunFlagId>().notNull(),
     effect: text('effect', { enum: FLAG_EFFECTS }).notNull(),
     value: real('value'),
     evidence: text('evidence').notNull(),

@@ -71,40 +71,31 @@ async function writeAll(file: FileHandle, bytes: Buffer): Promise<void> {
   }
 }
 
-function localHeader({ name, crc, bytes }: Entry): Buffer {
-  const head = Buffer.alloc(30);
-  head.writeUInt32LE(0x0403_4b50, 0);
-  head.writeUInt16LE(VERSION, 4);
-  head.writeUInt16LE(UTF8_NAMES, 6);
-  head.writeUInt16LE(DOS_DATE, 12);
-  head.writeUInt32LE(crc, 14);
-  head.writeUInt32LE(bytes, 18);
-  head.writeUInt32LE(bytes, 22);
-  head.writeUInt16LE(name.length, 26);
-  return Buffer.concat([head, name]);
+/** Numbers in little-endian order, each in two or four bytes. */
+function packed(...fields: readonly (readonly [bytes: 2 | 4, value: number])[]): Buffer {
+  const buffer = Buffer.alloc(fields.reduce((sum, [bytes]) => sum + bytes, 0));
+  let at = 0;
+  for (const [bytes, value] of fields) at = buffer.writeUIntLE(value, at, bytes);
+  return buffer;
 }
 
-function centralHeader({ name, crc, bytes, at }: Entry): Buffer {
-  const head = Buffer.alloc(46);
-  head.writeUInt32LE(0x0201_4b50, 0);
-  head.writeUInt16LE(VERSION, 4);
-  head.writeUInt16LE(VERSION, 6);
-  head.writeUInt16LE(UTF8_NAMES, 8);
-  head.writeUInt16LE(DOS_DATE, 14);
-  head.writeUInt32LE(crc, 16);
-  head.writeUInt32LE(bytes, 20);
-  head.writeUInt32LE(bytes, 24);
-  head.writeUInt16LE(name.length, 28);
-  head.writeUInt32LE(at, 42);
-  return Buffer.concat([head, name]);
+/** What both headers of a file say: flags, method, time, date, checksum, sizes, lengths of its name and of extra fields. */
+function factsOf({ name, crc, bytes }: Entry): Buffer {
+  const flags = packed([2, VERSION], [2, UTF8_NAMES], [2, 0], [2, 0], [2, DOS_DATE]);
+  return Buffer.concat([flags, packed([4, crc], [4, bytes], [4, bytes], [2, name.length], [2, 0])]);
+}
+
+function localHeader(entry: Entry): Buffer {
+  return Buffer.concat([packed([4, 0x0403_4b50]), factsOf(entry), entry.name]);
+}
+
+function centralHeader(entry: Entry): Buffer {
+  const start = packed([4, 0x0201_4b50], [2, VERSION]);
+  // No comment, the first disk, no attributes.
+  const end = packed([2, 0], [2, 0], [2, 0], [4, 0], [4, entry.at]);
+  return Buffer.concat([start, factsOf(entry), end, entry.name]);
 }
 
 function endOfDirectory(entries: number, bytes: number, at: number): Buffer {
-  const end = Buffer.alloc(22);
-  end.writeUInt32LE(0x0605_4b50, 0);
-  end.writeUInt16LE(entries, 8);
-  end.writeUInt16LE(entries, 10);
-  end.writeUInt32LE(bytes, 12);
-  end.writeUInt32LE(at, 16);
-  return end;
+  return packed([4, 0x0605_4b50], [2, 0], [2, 0], [2, entries], [2, entries], [4, bytes], [4, at], [2, 0]);
 }

@@ -5,18 +5,17 @@ import { builds, measurements, runs, sweeps } from '../schema.ts';
 import { newestSweepFirst } from '../sweeps/sweep-order.ts';
 import { storedFlagsPattern } from '../../trtexec/flags/flag-table.ts';
 
+/** Builds of a model with some flags, whatever the content of the files that these name. */
+export function isBuildOf(model: string, flags: readonly string[]) {
+  return and(eq(builds.model, model), sql`${builds.flags} like ${storedFlagsPattern(flags)} escape '\\'`);
+}
+
 /** Size of the engine that was last built of a model with these flags; null when there was none. */
 export function lastEngineBytes(db: StoreDatabase, model: string, flags: readonly string[]): number | null {
   const row = db
     .select({ engineBytes: builds.engineBytes })
     .from(builds)
-    .where(
-      and(
-        eq(builds.model, model),
-        sql`${builds.flags} like ${storedFlagsPattern(flags)} escape '\\'`,
-        isNotNull(builds.engineBytes),
-      ),
-    )
+    .where(and(isBuildOf(model, flags), isNotNull(builds.engineBytes)))
     .orderBy(desc(sql`rowid`))
     .limit(1)
     .get();

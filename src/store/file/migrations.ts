@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import type Database from 'better-sqlite3';
 
 import { errorCode } from '../../errors.ts';
-import { openToRead } from './open-to-read.ts';
+import { readFrom } from './open-to-read.ts';
 import { isRecord } from '../../text/unknown-values.ts';
 
 interface Migration {
@@ -46,7 +46,7 @@ export function copyBeforeMigration(client: Database.Database, path: string, mig
   try {
     client.prepare('VACUUM INTO ?').run(temporary);
     // Meanwhile another process may have done it all.
-    return migrationOf(temporary) === applied ? settle(temporary, path, first.tag) : null;
+    return readFrom(temporary, appliedMigration) === applied ? settle(temporary, path, first.tag) : null;
   } finally {
     rmSync(temporary, { force: true });
   }
@@ -80,15 +80,6 @@ function digestOf(path: string): string {
     }
   } finally {
     closeSync(file);
-  }
-}
-
-function migrationOf(path: string): number {
-  const copy = openToRead(path);
-  try {
-    return appliedMigration(copy);
-  } finally {
-    copy.close();
   }
 }
 

@@ -65,6 +65,20 @@ export function openToRead(
   }
 }
 
+/** Reads something of a database, which is closed afterwards. */
+export function readFrom<Result>(
+  path: string,
+  read: (client: Database.Database) => Result,
+  timeoutMs: number = BUSY_TIMEOUT_MS,
+): Result {
+  const client = openToRead(path, timeoutMs);
+  try {
+    return read(client);
+  } finally {
+    client.close();
+  }
+}
+
 function checked(client: Database.Database): Database.Database {
   try {
     client.pragma('query_only = ON');

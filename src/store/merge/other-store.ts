@@ -4,7 +4,7 @@ import { basename, join } from 'node:path';
 import { temporaryPath } from '../../artefacts/layout.ts';
 import { BenchError, StoreError, UsageError } from '../../errors.ts';
 import { appliedMigration, newestMigration } from '../file/migrations.ts';
-import { mayWriteStore, openToRead } from '../file/open-to-read.ts';
+import { mayWriteStore, readFrom } from '../file/open-to-read.ts';
 import { openStore, refuseForeign } from '../file/open.ts';
 import { sqliteRefusal } from '../verify/sqlite-problems.ts';
 
@@ -63,15 +63,12 @@ function inOneLine<Result>(path: string, work: () => Result): Result {
 
 /** False for an older one. */
 function isCurrent(path: string, migrationsFolder: string): boolean {
-  const client = openToRead(path);
-  try {
+  return readFrom(path, (client) => {
     refuseForeign(client, path, migrationsFolder);
     const applied = appliedMigration(client);
     if (applied === 0) throw new StoreError(`${path}: is empty, not a store of bench`);
     return applied === newestMigration(migrationsFolder);
-  } finally {
-    client.close();
-  }
+  });
 }
 
 function copyOf(path: string, ownPath: string, migrationsFolder: string): OtherStore {
@@ -91,14 +88,11 @@ function copyOf(path: string, ownPath: string, migrationsFolder: string): OtherS
 }
 
 function copyStore(path: string, copy: string): void {
-  const client = openToRead(path);
-  try {
+  readFrom(path, (client) => {
     // Else it refuses to write the copy too.
     client.pragma('query_only = OFF');
     client.prepare('VACUUM INTO ?').run(copy);
-  } finally {
-    client.close();
-  }
+  });
 }
 
 function isSameFile(a: string, b: string): boolean {

@@ -1,7 +1,7 @@
-import { and, desc, eq, inArray, sql } from 'drizzle-orm';
+import { and, desc, eq, inArray } from 'drizzle-orm';
 
-import { storedFlagsPattern } from '../../trtexec/flags/flag-table.ts';
 import type { Provenance } from '../../records/sweep.ts';
+import { isBuildOf } from '../builds/builds.ts';
 import type { StoreDatabase } from '../file/open.ts';
 import { builds, runs } from '../schema.ts';
 
@@ -53,14 +53,7 @@ export function lastBuildOf(db: StoreDatabase, model: string, flags: readonly st
     .select({ engineKey: builds.engineKey, wallS: runs.wallS })
     .from(builds)
     .innerJoin(runs, eq(runs.buildId, builds.buildId))
-    .where(
-      and(
-        eq(builds.model, model),
-        sql`${builds.flags} like ${storedFlagsPattern(flags)} escape '\\'`,
-        eq(runs.role, 'build'),
-        inArray(runs.outcome, ['built', 'measured']),
-      ),
-    )
+    .where(and(isBuildOf(model, flags), eq(runs.role, 'build'), inArray(runs.outcome, ['built', 'measured'])))
     .orderBy(desc(runs.startedAt))
     .limit(1)
     .get();

@@ -1,4 +1,4 @@
-import { and, eq, inArray, like } from 'drizzle-orm';
+import { and, eq, inArray, like, type SQL } from 'drizzle-orm';
 
 import type { Acknowledgement, Finding } from '../../records/finding.ts';
 import type { Sweep } from '../../records/sweep.ts';
@@ -7,41 +7,25 @@ import { equalOrNull } from './sweep-order.ts';
 import type { StoreDatabase } from '../file/open.ts';
 
 /** The findings of one series of sweeps, in the order of their ids. */
-export function findingsOf(
-  db: StoreDatabase,
-  { branch, matrix, provenance }: Pick<Sweep, 'branch' | 'matrix' | 'provenance'>,
-): Finding[] {
-  return db
-    .select()
-    .from(findings)
-    .where(
-      and(
-        equalOrNull(findings.branch, branch),
-        equalOrNull(findings.matrix, matrix),
-        eq(findings.provenance, provenance),
-      ),
-    )
-    .orderBy(findings.findingId)
-    .all();
+export function findingsOf(db: StoreDatabase, series: Pick<Sweep, 'branch' | 'matrix' | 'provenance'>): Finding[] {
+  const { branch, matrix, provenance } = findings;
+  return inOrder(
+    db,
+    and(equalOrNull(branch, series.branch), equalOrNull(matrix, series.matrix), eq(provenance, series.provenance)),
+  );
 }
 
-/** Everything that was told of one cell in one kind of results. */
+/** Everything that was reported of one cell in one kind of results. */
 export function findingsOfCell(
   db: StoreDatabase,
   about: Pick<Finding, 'cellKey' | 'metric' | 'provenance'>,
 ): Finding[] {
-  return db
-    .select()
-    .from(findings)
-    .where(
-      and(
-        eq(findings.cellKey, about.cellKey),
-        eq(findings.metric, about.metric),
-        eq(findings.provenance, about.provenance),
-      ),
-    )
-    .orderBy(findings.findingId)
-    .all();
+  const { cellKey, metric, provenance } = findings;
+  return inOrder(db, and(eq(cellKey, about.cellKey), eq(metric, about.metric), eq(provenance, about.provenance)));
+}
+
+function inOrder(db: StoreDatabase, which: SQL | undefined): Finding[] {
+  return db.select().from(findings).where(which).orderBy(findings.findingId).all();
 }
 
 export function findFindingsByPrefix(db: StoreDatabase, prefix: string): Finding[] {
