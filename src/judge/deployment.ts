@@ -1,5 +1,8 @@
+import * as z from 'zod';
+
 import { type CellRun, isMeasured } from '../records/run.ts';
-import type { Accuracy } from '../records/accuracy.ts';
+import { type Accuracy, accuracySchema } from '../records/accuracy.ts';
+import { type Immutable, numberOrNull } from '../records/scalars.ts';
 import { canonicalJson } from '../text/canonical-json.ts';
 import { batchOf, itemsPerS, type KeyedCell, PRECISIONS } from '../records/cell.ts';
 import { median } from '../statistics/median.ts';
@@ -11,35 +14,40 @@ type ChoiceRun = Pick<CellRun, 'cellKey' | 'derivedQps' | 'flags' | 'outcome' | 
 
 type ChoiceMetric = 'latencyMs' | 'throughputQps' | 'p99Ms' | 'engineMib' | 'contextMib' | keyof DeploymentCosts;
 
-/** What it takes beside running: null where no log said it. */
-export interface DeploymentCosts {
-  readonly buildS: number | null;
-  readonly loadS: number | null;
-  readonly refitMs: number | null;
-  readonly memoryMib: number | null;
-}
+const costsSchema = z.strictObject({
+  buildS: numberOrNull,
+  loadS: numberOrNull,
+  refitMs: numberOrNull,
+  memoryMib: numberOrNull.describe('Of the whole GPU, sampled'),
+});
 
-export type ThroughputFrom = 'counted' | 'medianLatency';
+type DeploymentCosts = z.infer<typeof costsSchema>;
 
-/** One way to run a model, with all that speaks for and against it. Numbers are medians over its measured runs. */
-export interface Deployment {
+/** All that speaks for and against a way to run a model. Numbers are medians over its measured runs. */
+export const deploymentSchema = z.strictObject({
+  throughputQps: z.number(),
+  throughputFrom: z
+    .enum(['counted', 'medianLatency'])
+    .describe('medianLatency: one query at a time, of a harness that counts no throughput'),
+  itemsPerS: numberOrNull.describe('Null where no batch is known'),
+  latencyMs: numberOrNull.describe('Median'),
+  p99Ms: numberOrNull,
+  engineMib: numberOrNull,
+  contextMib: numberOrNull,
+  costs: costsSchema.describe('What it takes beside running'),
+  /** Null when nobody has checked it. */
+  accuracy: accuracySchema.nullable(),
+  realPrecisionShare: z
+    .record(z.string(), z.number().min(0).max(1))
+    .nullable()
+    .describe('Share of the time of all layers by the precision they really have'),
+});
+
+/** One way to run a model. */
+export interface Deployment extends Immutable<z.infer<typeof deploymentSchema>> {
   readonly cell: KeyedCell;
   /** Throughput of each measured run. */
   readonly runsQps: readonly number[];
-  readonly throughputQps: number;
-  /** Where the harness counts none, it follows from the median latency of one query at a time. */
-  readonly throughputFrom: ThroughputFrom;
-  /** Samples a second; null where the batch is not known. */
-  readonly itemsPerS: number | null;
-  readonly latencyMs: number | null;
-  readonly p99Ms: number | null;
-  readonly engineMib: number | null;
-  readonly contextMib: number | null;
-  readonly costs: DeploymentCosts;
-  /** Null when nobody has checked it. */
-  readonly accuracy: Accuracy | null;
-  /** Share of the time that layers of each precision take, by precision; null without a profile. */
-  readonly realPrecisionShare: Readonly<Record<string, number>> | null;
 }
 
 /** What is known of a cell beside its runs. */

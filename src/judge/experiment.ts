@@ -1,7 +1,7 @@
 import * as z from 'zod';
 
 import { RUN_MARKS } from '../records/run-flag.ts';
-import { type Immutable, textByName, textOrNull } from '../records/scalars.ts';
+import { count, type Immutable, numberOrNull, textByName, textOrNull } from '../records/scalars.ts';
 import { percentOfLog, meanLog } from '../statistics/logarithms.ts';
 import type { CellRun } from '../records/run.ts';
 import { estimateNoise, pooledVariance } from './run-noise.ts';
@@ -43,21 +43,24 @@ export interface AbSides {
   readonly systematicError: number;
 }
 
-export const AB_VERDICTS = ['significant', 'notABottleneck', 'unclear', 'failed'] as const;
+const AB_VERDICTS = ['significant', 'notABottleneck', 'unclear', 'failed'] as const;
 
 export type AbVerdict = (typeof AB_VERDICTS)[number];
 
 /** How much better B is than A, and what that says against the threshold. */
-interface AbJudgement {
-  readonly verdict: AbVerdict;
-  /** B's speed over A's, less one: +12 is 12 % more queries a second, or times that are 1.12 times shorter. */
-  readonly gainPercent: number | null;
-  /** 95 % interval. */
-  readonly ciPercent: readonly [number, number] | null;
-  /** More repeats of each side that would settle it; null when it is settled, or when no number of repeats would. */
-  readonly moreRepeats: number | null;
-  readonly reasons: readonly string[];
-}
+export const abJudgementSchema = z.strictObject({
+  verdict: z
+    .enum(AB_VERDICTS)
+    .describe('significant: the whole interval is above the threshold; notABottleneck: below it'),
+  gainPercent: numberOrNull.describe("B's speed over A's, less one: of times it is A over B, so that more is better"),
+  ciPercent: z.tuple([z.number(), z.number()]).nullable().describe('95 % interval'),
+  moreRepeats: count
+    .nullable()
+    .describe('More repeats of each side that would settle what is unclear; null: none would'),
+  reasons: z.array(z.string()),
+});
+
+type AbJudgement = Immutable<z.infer<typeof abJudgementSchema>>;
 
 const CONFIDENCE = 0.95;
 /** From so many cells on the noise of each is steadied by that of all. */

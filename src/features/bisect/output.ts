@@ -1,17 +1,12 @@
 import * as z from 'zod';
 
+import { cellComparisonSchema } from '../../records/verdict.ts';
 import { STEP_VERDICTS } from './turns.ts';
 import { count, id, metric, output, type OutputOf, provenance, unit } from '../../records/output-parts.ts';
 
-const evidence = z
-  .strictObject({
-    base: z.number().nullable().describe('Level of the good end'),
-    head: z.number().nullable(),
-    changePercent: z.number().nullable().describe('Raw change of the value'),
-    ciPercent: z.tuple([z.number(), z.number()]).nullable().describe('95 % interval'),
-    mdePercent: z.number().nullable().describe('The smallest change that would have been seen'),
-    runs: z.tuple([count, count]),
-  })
+const evidence = cellComparisonSchema
+  .pick({ base: true, head: true, changePercent: true, ciPercent: true, mdePercent: true, runs: true })
+  .strict()
   .nullable();
 
 const end = z.strictObject({

@@ -1,10 +1,9 @@
 import * as z from 'zod';
 
 import { PRECISION_ROUTES, PRECISIONS } from '../../records/cell.ts';
+import { deploymentSchema } from '../../judge/deployment.ts';
 import { VERDICTS } from '../../records/verdict.ts';
-import { accuracy, count, id, output, type OutputOf, provenance } from '../../records/output-parts.ts';
-
-const share = z.number().min(0).max(1);
+import { count, id, output, type OutputOf, provenance } from '../../records/output-parts.ts';
 
 const deployment = z.strictObject({
   key: id,
@@ -13,29 +12,8 @@ const deployment = z.strictObject({
   precision: z.enum([...PRECISIONS, 'unstated']),
   precisionVia: z.enum(PRECISION_ROUTES),
   runs: count,
-  throughputQps: z.number(),
-  throughputFrom: z
-    .enum(['counted', 'medianLatency'])
-    .describe('medianLatency: one query at a time, of a harness that counts no throughput'),
-  itemsPerS: z.number().nullable().describe('Null where no batch is known'),
-  latencyMs: z.number().nullable().describe('Median'),
-  p99Ms: z.number().nullable(),
-  engineMib: z.number().nullable(),
-  contextMib: z.number().nullable(),
-  costs: z
-    .strictObject({
-      buildS: z.number().nullable(),
-      loadS: z.number().nullable(),
-      refitMs: z.number().nullable(),
-      memoryMib: z.number().nullable().describe('Of the whole GPU, sampled'),
-    })
-    .describe('What it takes beside running'),
-  accuracy: accuracy.nullable(),
+  ...deploymentSchema.shape,
   accuracyState: z.enum(['checked', 'reference', 'notChecked']),
-  realPrecisionShare: z
-    .record(z.string(), share)
-    .nullable()
-    .describe('Share of the time of all layers by the precision they really have'),
 });
 
 export type DeploymentOutput = OutputOf<typeof deployment>;

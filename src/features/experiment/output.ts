@@ -1,24 +1,9 @@
 import * as z from 'zod';
 
-import { AB_VERDICTS } from '../../judge/experiment.ts';
+import { abJudgementSchema } from '../../judge/experiment.ts';
 import { RUN_FLAGS } from '../../records/run-flag.ts';
 import { SWEEP_STATES } from '../../records/sweep.ts';
 import { count, id, metric, output, type OutputOf, provenance, unit } from '../../records/output-parts.ts';
-
-const judgement = {
-  verdict: z
-    .enum(AB_VERDICTS)
-    .describe('significant: the whole interval is above the threshold; notABottleneck: below it'),
-  gainPercent: z
-    .number()
-    .nullable()
-    .describe("B's speed over A's, less one: of times it is A over B, so that more is better"),
-  ciPercent: z.tuple([z.number(), z.number()]).nullable().describe('95 % interval'),
-  moreRepeats: count
-    .nullable()
-    .describe('More repeats of each side that would settle what is unclear; null: none would'),
-  reasons: z.array(z.string()),
-};
 
 export const ab = output('bench ab --json', {
   sweepId: id,
@@ -45,10 +30,10 @@ export const ab = output('bench ab --json', {
       a: z.number().nullable().describe('Centre over its runs'),
       b: z.number().nullable(),
       runs: z.tuple([count, count]),
-      ...judgement,
+      ...abJudgementSchema.shape,
     }),
   ),
-  overall: z.strictObject(judgement).describe('The mean of all cells'),
+  overall: abJudgementSchema.describe('The mean of all cells'),
   notes: z.array(z.string()),
 });
 

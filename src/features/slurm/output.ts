@@ -1,6 +1,6 @@
 import * as z from 'zod';
 
-import { SHARD_STATES } from '../../tools/slurm/states.ts';
+import { SHARD_STATES, shardStatusSchema } from '../../tools/slurm/states.ts';
 import { count, id, output, type OutputOf } from '../../records/output-parts.ts';
 
 const job = z.strictObject({
@@ -31,20 +31,7 @@ export const collected = output('bench slurm collect --json, and every --wait --
     .array(z.strictObject({ shard: count, problem: z.string() }))
     .describe('Shards whose files are not what their task left'),
   counts: z.record(z.enum(SHARD_STATES), count),
-  shards: z.array(
-    z.strictObject({
-      shard: count,
-      state: z.enum(SHARD_STATES),
-      reason: z.string(),
-      task: z.string().nullable().describe('As Slurm names it: 8_3'),
-      node: z.string().nullable(),
-      restarts: count.nullable(),
-      exitCode: z.number().int().nullable(),
-      signal: z.string().nullable(),
-      log: z.string().nullable(),
-      lastLines: z.array(z.string()).describe('The end of the log, for what went wrong'),
-    }),
-  ),
+  shards: z.array(shardStatusSchema),
 });
 
 export const cancelled = output('bench slurm cancel --json', {

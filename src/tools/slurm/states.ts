@@ -1,3 +1,6 @@
+import * as z from 'zod';
+
+import { count, type Immutable, textOrNull } from '../../records/scalars.ts';
 import type { TaskRow } from './task-rows.ts';
 
 /** What one task does: cells that are compared with each other are in the same one. */
@@ -12,20 +15,22 @@ export const SHARD_STATES = ['planned', 'queued', 'running', 'done', 'failed', '
 export type ShardState = (typeof SHARD_STATES)[number];
 
 /** What is known of one shard, and why. */
-export interface ShardStatus {
-  readonly shard: number;
-  readonly state: ShardState;
+export const shardStatusSchema = z.strictObject({
+  shard: count,
+  state: z.enum(SHARD_STATES),
   /** In a few words; empty for what needs none. */
-  readonly reason: string;
-  /** `123_4`, as Slurm names the task; null before it was submitted. */
-  readonly task: string | null;
-  readonly node: string | null;
-  readonly restarts: number | null;
-  readonly exitCode: number | null;
-  readonly signal: string | null;
-  readonly log: string | null;
-  readonly lastLines: readonly string[];
-}
+  reason: z.string(),
+  /** Null before it was submitted. */
+  task: textOrNull.describe('As Slurm names it: 8_3'),
+  node: textOrNull,
+  restarts: count.nullable(),
+  exitCode: z.number().int().nullable(),
+  signal: textOrNull,
+  log: textOrNull,
+  lastLines: z.array(z.string()).describe('The end of the log, for what went wrong'),
+});
+
+export type ShardStatus = Immutable<z.infer<typeof shardStatusSchema>>;
 
 /** Nothing more will come of these by itself. */
 export function isOver({ state }: Pick<ShardStatus, 'state'>): boolean {
