@@ -8,7 +8,6 @@ import type { Io } from '../../src/cli/io.ts';
 import { loadMatrix } from '../../src/matrix/load.ts';
 import { parseLayerInfo } from '../../src/trtexec/exports/layer-info.ts';
 import { parseProfile, ProfileReader } from '../../src/trtexec/exports/profile.ts';
-import { parseTimes } from '../../src/trtexec/exports/times.ts';
 import { parseGpuReport } from '../../src/tools/nvidia-smi/gpu-report.ts';
 import { parseQueryCsv } from '../../src/tools/nvidia-smi/gpu-samples.ts';
 import { readModel } from '../../src/tools/onnx/model.ts';
@@ -16,6 +15,7 @@ import { readSeriesCsv } from '../../src/features/detect/series-file.ts';
 import { isRecord } from '../../src/text/unknown-values.ts';
 import { makeLook } from '../../src/terminal/look.ts';
 import type { Mutant } from './mutate.ts';
+import { parseTimes } from '../../test/support/whole-files.ts';
 
 /** One kind of input, with what reads it. */
 export interface Target {

@@ -1,31 +1,8 @@
+import type { Immutable } from '../records/scalars.ts';
 import { quantileSorted, trtexecPercentile } from '../statistics/quantile.ts';
 
 /** The queries of some runs of one cell, counted in bins that all of them share. */
-export interface SampleHistogram {
-  /** What the samples are: `GPU compute time` or `latency`. */
-  readonly what: string;
-  readonly fromMs: number;
-  readonly binMs: number;
-  readonly runs: readonly RunHistogram[];
-}
-
-export interface RunHistogram {
-  readonly runId: string;
-  readonly queries: number;
-  readonly counts: readonly number[];
-  /** Queries that took longer than the last bin reaches. */
-  readonly beyond: number;
-  readonly statistics: SampleStatistics;
-}
-
-/** Percentiles by trtexec's rule: those of its summary, which the other numbers of the page are. */
-export interface SampleStatistics {
-  readonly min: number;
-  readonly median: number;
-  readonly p90: number;
-  readonly p99: number;
-  readonly max: number;
-}
+export type SampleHistogram = Immutable<NonNullable<ReturnType<typeof histogramOf>>>;
 
 export interface RunSamples {
   readonly runId: string;
@@ -38,8 +15,11 @@ const BINS = 48;
 const REACH_QUANTILE = 0.995;
 const REACH_BINS = 2;
 
-/** @returns null when no run has a sample */
-export function histogramOf(what: string, runs: readonly RunSamples[]): SampleHistogram | null {
+/**
+ * @param what the samples are: `GPU compute time` or `latency`
+ * @returns null when no run has a sample
+ */
+export function histogramOf(what: string, runs: readonly RunSamples[]) {
   const sorted = runs
     .filter(({ values }) => values.length > 0)
     .map(({ runId, values }) => ({ runId, sorted: [...values].toSorted((a, b) => a - b) }));
@@ -51,7 +31,7 @@ export function histogramOf(what: string, runs: readonly RunSamples[]): SampleHi
   return { what, fromMs, binMs, runs: sorted.map((run) => countRun(run.runId, run.sorted, fromMs, binMs)) };
 }
 
-function countRun(runId: string, sorted: readonly number[], fromMs: number, binMs: number): RunHistogram {
+function countRun(runId: string, sorted: readonly number[], fromMs: number, binMs: number) {
   const counts = Array.from({ length: BINS }, () => 0);
   let beyond = 0;
   for (const value of sorted) {
@@ -64,7 +44,9 @@ function countRun(runId: string, sorted: readonly number[], fromMs: number, binM
     runId,
     queries: sorted.length,
     counts,
+    /** Queries that took longer than the last bin reaches. */
     beyond,
+    /** Percentiles by trtexec's rule: those of its summary, which the other numbers of the page are. */
     statistics: {
       min: sorted[0] ?? Number.NaN,
       median: quantileSorted(sorted, 0.5),

@@ -4,20 +4,17 @@ import { sumMs } from './summarize-layers.ts';
 import { parseTactic } from './tactic.ts';
 
 /** In which types an engine really computes: shares from 0 to 1 by `fp32 fp16 bf16 fp8 int8 …`. */
-export interface RealPrecision {
-  /** Of the time in layers that compute; empty without a profile. */
-  readonly timeShares: Readonly<Record<string, number>>;
-  /** Of the number of layers that compute. */
-  readonly layerShares: Readonly<Record<string, number>>;
-}
+export type RealPrecision = ReturnType<typeof realPrecision>;
 
 /** Copies, casts and shape work compute nothing, and are left out. */
-export function realPrecision(layers: readonly LayerFacts[]): RealPrecision {
+export function realPrecision(layers: readonly LayerFacts[]) {
   const computing = layers.filter(({ kind }) => kind === 'compute');
   const byType = Map.groupBy(computing, computedIn);
   const totalMs = sumMs(computing);
   return {
+    /** Of the time in layers that compute; empty without a profile. */
     timeShares: totalMs > 0 ? sharesOf(byType, (members) => sumMs(members) / totalMs) : {},
+    /** Of the number of layers that compute. */
     layerShares: sharesOf(byType, (members) => members.length / computing.length),
   };
 }
@@ -49,25 +46,18 @@ function computedIn({ tactic, precisionIn }: LayerFacts): string {
   return precisionIn ?? 'unknown';
 }
 
-/** How much of an engine computes in the precision that its cell is named after. */
-interface PrecisionShare {
-  readonly asked: Cell['precision'];
-  /** Of the time in layers that compute, from 0 to 1; null without a profile. */
-  readonly timeShare: number | null;
-  /** Of the layers that compute. */
-  readonly layerShare: number;
-  /** False below the least share: the cell is not really what its name says. */
-  readonly isReal: boolean;
-}
-
 /** Precisions that a network has only where a tool or the builder put them. */
 const LOWERED: readonly Cell['precision'][] = ['fp16', 'bf16', 'fp8', 'int8', 'int4'];
 
 /** Half of the time: the FP8 and INT8 networks of the recordings have 61 to 94 %. */
 export const LEAST_PRECISION_SHARE = 0.5;
 
-/** @returns null for precisions that every network has, and where the engine does not tell its types */
-export function precisionShare({ precision }: Cell, real: RealPrecision | null, least: number): PrecisionShare | null {
+/**
+ * How much of an engine computes in the precision that its cell is named after.
+ * @param least share of the time, or of the layers without a profile, from which the cell is what its name says
+ * @returns null for precisions that every network has, and where the engine does not tell its types
+ */
+export function precisionShare({ precision }: Cell, real: RealPrecision | null, least: number) {
   if (real === null || !LOWERED.includes(precision)) return null;
   const { timeShares, layerShares } = real;
   const knowsTypes = Object.keys(layerShares).some((type) => type !== 'unknown');

@@ -1,18 +1,5 @@
 /** What the name of a kernel tells of it; null where it does not. */
-export interface Tactic {
-  /** Without the hash of a generated kernel. */
-  readonly name: string;
-  /** Hash of a generated kernel: differs from build to build, and by itself proves nothing. */
-  readonly hash: string | null;
-  /** Compute capability that the kernel was written for: `90` of `sm90_xmma_gemm_…`. */
-  readonly architecture: number | null;
-  /** Types of operands, accumulator and output: `f16f16_f16f32_f32`. */
-  readonly types: string | null;
-  readonly tile: string | null;
-  readonly stages: number | null;
-}
-
-export function parseTactic(text: string): Tactic {
+export function parseTactic(text: string) {
   const hashed = /^(.*?)_?(0x[0-9a-f]{8,})(_\w+)?$/i.exec(text);
   const name = hashed === null ? text : `${hashed[1]}${hashed[3] ?? ''}`;
   const match = (pattern: RegExp): string | null => pattern.exec(name)?.[1] ?? null;
@@ -21,9 +8,12 @@ export function parseTactic(text: string): Tactic {
     return found === null ? null : Number(found);
   };
   return {
+    /** Without the hash of a generated kernel, which differs from build to build and by itself proves nothing. */
     name: name === '' ? text : name,
     hash: hashed?.[2] ?? null,
+    /** Compute capability that the kernel was written for: `90` of `sm90_xmma_gemm_…`. */
     architecture: number(/^sm(\d{2,3})_/),
+    /** Of operands, accumulator and output: `f16f16_f16f32_f32`. */
     types: match(
       /_((?:(?:e4m3|e5m2|bf16|tf32|f16|f32|i8|i32|s8|u8)+)(?:_(?:e4m3|e5m2|bf16|tf32|f16|f32|i8|i32|s8|u8)+)*)_/,
     ),

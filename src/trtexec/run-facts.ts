@@ -48,14 +48,6 @@ export interface ProcessFacts {
   readonly cancelled: boolean;
 }
 
-export const UNKNOWN_PROCESS: ProcessFacts = {
-  exitCode: null,
-  signal: null,
-  timedOut: false,
-  limit: null,
-  cancelled: false,
-};
-
 export interface ExportProblem {
   /** The flag that asked for the file, such as `--exportTimes`. */
   readonly flag: string;

@@ -2,9 +2,9 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { brotliDecompressSync } from 'node:zlib';
 
-import { parseTrtexecLog } from '../../src/trtexec/log/trtexec-log.ts';
 import type { TrtexecRun } from '../../src/trtexec/log/parsed-log.ts';
 import { ROOT } from './bench.ts';
+import { parseTrtexecLog } from './whole-files.ts';
 
 /** trtexec 10.6.0 on an H200; see docs/store.md. */
 export const FIXTURES = join(ROOT, 'test', 'fixtures', 'trtexec');

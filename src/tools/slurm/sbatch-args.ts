@@ -1,4 +1,5 @@
 import type { SlurmSettings } from '../../matrix/schema/slurm-schema.ts';
+import type { Immutable } from '../../records/scalars.ts';
 
 /**
  * Fixed text without any value: directives and shells have their own quoting, an argument list has none. `exec` makes
@@ -170,27 +171,22 @@ export function unfitRunFolder(path: string): string | null {
 }
 
 /** One job array: tasks are counted from 0 in each, the offset makes shards of them. */
-interface ArrayChunk {
-  readonly offset: number;
-  readonly shards: readonly number[];
-  /** Limit of its tasks at once; null for none. */
-  readonly parallel: number | null;
-  /** The chunk, by its place, that must end before this one starts; null for none. */
-  readonly after: number | null;
-}
+type ArrayChunk = Immutable<ReturnType<typeof chunkShards>[number]>;
 
 /**
  * Cuts shards into arrays that Slurm takes. A limit of tasks at once holds within one array only, so it is shared out;
  * where there are more arrays than that, some wait for others.
  * @param maxTasks of one array: its indices go from 0 to one less
  */
-export function chunkShards(shards: readonly number[], maxTasks: number, maxParallel: number | null): ArrayChunk[] {
+export function chunkShards(shards: readonly number[], maxTasks: number, maxParallel: number | null) {
   const groups = [...Map.groupBy(shards, (shard) => Math.floor(shard / maxTasks)).entries()];
   const chains = maxParallel === null ? groups.length : Math.min(maxParallel, groups.length);
   return groups.map(([number, members], place) => ({
     offset: number * maxTasks,
     shards: members,
+    /** Limit of its tasks at once; null for none. */
     parallel: maxParallel === null ? null : shareOf(maxParallel, chains, place % chains),
+    /** The chunk, by its place, that must end before this one starts; null for none. */
     after: place < chains ? null : place - chains,
   }));
 }

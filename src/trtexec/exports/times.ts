@@ -21,12 +21,6 @@ export class TimesReader {
   }
 }
 
-export function parseTimes(bytes: Buffer): QueryTimes {
-  const reader = new TimesReader();
-  reader.push(bytes);
-  return reader.end();
-}
-
 /** TensorRT 7 said In and Out for what is H2d and D2h since 8.0. */
 const NAMES_7: Readonly<Record<string, QueryTimeColumn>> = {
   startInMs: 'startH2dMs',

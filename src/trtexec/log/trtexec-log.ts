@@ -130,9 +130,3 @@ function sortableTime(time: string): string {
 }
 
 /** Convenience for whole logs that are already in memory. */
-export function parseTrtexecLog(stdout: Buffer | string, stderr: Buffer | string = ''): TrtexecLog {
-  const parser = new TrtexecLogParser();
-  parser.push(Buffer.from(stdout), 'stdout');
-  parser.push(Buffer.from(stderr), 'stderr');
-  return parser.end();
-}

@@ -2,9 +2,9 @@ import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
 
 import type { QueryTimes } from '../../../src/trtexec/run-facts.ts';
-import { parseTimes } from '../../../src/trtexec/exports/times.ts';
 import { decodeSamples, encodeSamples } from '../../../src/store/runs/blob-codecs.ts';
 import { readFixture } from '../../support/recordings.ts';
+import { parseTimes } from '../../support/whole-files.ts';
 
 test('a recorded run comes back exactly, at under ten bytes a query', () => {
   const times = parseTimes(readFixture('formats/enqueue-bound/times.json.br'));

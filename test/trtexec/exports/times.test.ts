@@ -1,8 +1,9 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 
-import { parseTimes, TimesReader } from '../../../src/trtexec/exports/times.ts';
+import { TimesReader } from '../../../src/trtexec/exports/times.ts';
 import { readFixture } from '../../support/recordings.ts';
+import { parseTimes } from '../../support/whole-files.ts';
 
 const ROW_KEYS = ['startEnqMs', 'endEnqMs', 'h2dMs', 'computeMs', 'd2hMs', 'latencyMs'];
 

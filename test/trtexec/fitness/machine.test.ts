@@ -1,10 +1,11 @@
 import { describe, expect, test } from 'vitest';
 
-import { DEFAULT_FITNESS_LIMITS, NO_EXPORTS, UNKNOWN_PROCESS } from '../../../src/trtexec/run-facts.ts';
+import { DEFAULT_FITNESS_LIMITS, NO_EXPORTS } from '../../../src/trtexec/run-facts.ts';
 import type { RunTelemetry } from '../../../src/records/telemetry.ts';
 import { findFlags } from '../../../src/trtexec/fitness/find-flags.ts';
 import { judgeRun } from '../../../src/trtexec/log/judge.ts';
 import { factsOf, NO_TELEMETRY, syntheticLog } from '../../support/fitness-facts.ts';
+import { UNKNOWN_PROCESS } from '../../support/whole-files.ts';
 
 function judged(telemetry: Partial<RunTelemetry>, machine = {}) {
   const facts = factsOf(syntheticLog(), null, { telemetry: { ...NO_TELEMETRY, ...telemetry }, machine });

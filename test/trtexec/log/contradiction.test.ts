@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
 
-import { DEFAULT_FITNESS_LIMITS, NO_EXPORTS, UNKNOWN_PROCESS } from '../../../src/trtexec/run-facts.ts';
+import { DEFAULT_FITNESS_LIMITS, NO_EXPORTS } from '../../../src/trtexec/run-facts.ts';
 import { judgeRun } from '../../../src/trtexec/log/judge.ts';
-import { parseTrtexecLog } from '../../../src/trtexec/log/trtexec-log.ts';
 import { readFixture } from '../../support/recordings.ts';
+import { UNKNOWN_PROCESS, parseTrtexecLog } from '../../support/whole-files.ts';
 
 const LOG = readFixture('nights/1/resnet_small.fp16.b8.graph1/stdout.log.br').toString('latin1');
 

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
 
 import type { TrtexecRun } from '../../../src/trtexec/log/parsed-log.ts';
-import { parseTrtexecLog } from '../../../src/trtexec/log/trtexec-log.ts';
 import { onlyRun, readFixture } from '../../support/recordings.ts';
+import { parseTrtexecLog } from '../../support/whole-files.ts';
 
 const LOG = readFixture('nights/1/resnet_small.fp16.b8.graph1/stdout.log.br').toString();
 const OTHER = readFixture('formats/default-run/stdout.log.br').toString();

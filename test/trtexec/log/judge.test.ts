@@ -5,10 +5,11 @@ import { describe, expect, test } from 'vitest';
 
 import { readRunFolder } from '../../../src/artefacts/read/read-run.ts';
 import { outcomeReason } from '../../../src/records/outcome.ts';
-import { DEFAULT_FITNESS_LIMITS, NO_EXPORTS, UNKNOWN_PROCESS } from '../../../src/trtexec/run-facts.ts';
+import { DEFAULT_FITNESS_LIMITS, NO_EXPORTS } from '../../../src/trtexec/run-facts.ts';
 import { type JudgedParts, judgeRun } from '../../../src/trtexec/log/judge.ts';
 import { H100 } from '../../support/h100.ts';
 import { FIXTURES, GUIDE, onlyRun } from '../../support/recordings.ts';
+import { UNKNOWN_PROCESS } from '../../support/whole-files.ts';
 
 const EXPECTED = readFileSync(join(FIXTURES, 'failures', 'expected.tsv'), 'utf8')
   .trim()

@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest';
 
-import { DEFAULT_FITNESS_LIMITS, NO_EXPORTS, UNKNOWN_PROCESS } from '../../../src/trtexec/run-facts.ts';
+import { DEFAULT_FITNESS_LIMITS, NO_EXPORTS } from '../../../src/trtexec/run-facts.ts';
 import type { TrtexecRun } from '../../../src/trtexec/log/parsed-log.ts';
 import { judgeRun } from '../../../src/trtexec/log/judge.ts';
-import { parseTrtexecLog } from '../../../src/trtexec/log/trtexec-log.ts';
 import { onlyRun, readFixture } from '../../support/recordings.ts';
+import { UNKNOWN_PROCESS, parseTrtexecLog } from '../../support/whole-files.ts';
 
 const WHOLE = readFixture('formats/default-run/stdout.log.br').toString();
 const OTHER = readFixture('formats/no-transfers/stdout.log.br').toString();

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 
-import { parseTrtexecLog } from '../../../src/trtexec/log/trtexec-log.ts';
 import { readFixture, recordedRun } from '../../support/recordings.ts';
+import { parseTrtexecLog } from '../../support/whole-files.ts';
 
 test('banner, device and engine lines of a run from a loaded engine', () => {
   const run = recordedRun('formats/enqueue-bound');
