@@ -1,4 +1,4 @@
-import { type Metric, type MetricId, metricOf } from '../../records/metric.ts';
+import { type Metric, metricOf } from '../../records/metric.ts';
 import { printable } from '../../text/printable.ts';
 import type { Look } from '../../terminal/look.ts';
 import { formatNumber, formatPercent, intervalText } from '../../terminal/numbers.ts';
@@ -45,11 +45,12 @@ function sideTable({ metric, base, head, values }: ShownCell, look: Look): strin
   const rows = sides.flatMap(({ value, ...side }): SideRow[] => (value === null ? [] : [{ ...side, value }]));
   if (rows.length === 0) return [];
   const right = 'right' as const;
+  const { unit } = metricOf(metric);
   return renderTable<SideRow>(
     [
       { header: '', text: ({ name }) => name },
       {
-        header: unitOf(metric),
+        header: unit === 'qps' ? 'runs/s' : unit,
         text: ({ value }) => formatNumber(value),
         style: () => look.style.strong,
         align: right,
@@ -74,11 +75,6 @@ function sideTable({ metric, base, head, values }: ShownCell, look: Look): strin
     rows,
     look,
   );
-}
-
-function unitOf(metric: MetricId): string {
-  const { unit } = metricOf(metric);
-  return unit === 'qps' ? 'runs/s' : unit;
 }
 
 /** `base is 1.158 times faster than head (1.155 to 1.160, 95 %)`; without a verdict only the ratio. */

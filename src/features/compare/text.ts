@@ -111,7 +111,12 @@ function verdictTable(cells: readonly ShownCell[], look: Look): string[] {
       { header: '95 % interval', text: ({ ciPercent }) => intervalText(ciPercent), align: right, dropRank: 8 },
       { header: 'could hide', text: mdeText, align: right, dropRank: 3 },
       { header: 'runs', text: ({ runs }) => runs.join('+'), align: right, dropRank: 7 },
-      { header: '+runs', text: moreText, align: right, dropRank: 2 },
+      {
+        header: '+runs',
+        text: ({ moreRunsNeeded: more }) => (more === null ? '' : `+${more}`),
+        align: right,
+        dropRank: 2,
+      },
     ],
     look,
     { before: [verdict] },
@@ -135,10 +140,6 @@ function itemsText({ cell, metric, base, head }: ShownCell): string {
 
 function mdeText({ mdePercent }: ComparedCell): string {
   return mdePercent === null ? '' : formatPercent(mdePercent, false);
-}
-
-function moreText({ moreRunsNeeded }: ComparedCell): string {
-  return moreRunsNeeded === null ? '' : `+${moreRunsNeeded}`;
 }
 
 const MAX_CAUSE_LINES = 6;

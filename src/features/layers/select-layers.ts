@@ -50,7 +50,8 @@ function matchingLayers<Layer extends Selectable>(layers: readonly Layer[], patt
     const found: readonly unknown[] = Array.isArray(answers) ? answers : [];
     return layers.filter((_, place) => found[place] === true);
   } catch (error) {
-    if (!isTimeout(error)) throw error;
+    // It comes from the other context, whose errors are none of this one.
+    if (!isRecord(error) || error['code'] !== 'ERR_SCRIPT_EXECUTION_TIMEOUT') throw error;
     throw new UsageError(
       `--select ${shown}: not done after ${PATIENCE_MS / 1000} s: repetitions inside repetitions, as in (a+)+, take for ever`,
       { cause: error },
@@ -67,9 +68,4 @@ function sourceOf(pattern: string): string {
       cause: error,
     });
   }
-}
-
-/** It comes from the other context, whose errors are none of this one. */
-function isTimeout(error: unknown): boolean {
-  return isRecord(error) && error['code'] === 'ERR_SCRIPT_EXECUTION_TIMEOUT';
 }

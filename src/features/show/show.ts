@@ -5,7 +5,7 @@ import type { KeyedCell } from '../../records/cell.ts';
 import { UsageError } from '../../errors.ts';
 import { EXIT_CODES, type ExitCode } from '../../exit-codes.ts';
 import { jsonText, printable } from '../../text/printable.ts';
-import { QUERY_TIME_COLUMNS, type QueryTimes } from '../../trtexec/run-facts.ts';
+import { QUERY_TIME_COLUMNS } from '../../trtexec/run-facts.ts';
 import { cellsWithoutEngine, failedBuilds, plannedBuildOf } from '../../engines/engine-state.ts';
 import { runIdOf } from '../../run/measure-run.ts';
 import { readStoredPlan, type StoredPlan } from '../../run/stored-plan.ts';
@@ -147,12 +147,10 @@ function printSamples(db: StoreDatabase, run: ShownRun, options: ShowOptions, io
     io.out(`${jsonText({ schemaVersion: 1, runId: run.runId, ...Object.fromEntries(columns) })}\n`);
     return;
   }
-  const rows = Array.from({ length: samples.count }, (_, row) => rowOf(samples, names, row));
+  const rows = Array.from({ length: samples.count }, (_, row) =>
+    names.map((name) => String(samples.columns[name]?.[row])).join(','),
+  );
   io.out(`${[names.join(','), ...rows].join('\n')}\n`);
-}
-
-function rowOf(samples: QueryTimes, names: readonly (typeof QUERY_TIME_COLUMNS)[number][], row: number): string {
-  return names.map((name) => String(samples.columns[name]?.[row])).join(',');
 }
 
 function showCell(db: StoreDatabase, name: string, options: ShowOptions, io: Io): void {

@@ -125,7 +125,10 @@ function togetherText({ cells: series, provenance }: TrendOutput, height: number
   const [points = []] = series.map((entry) => entry.points);
   const chart = renderLineChart({
     series: lines,
-    labels: pointLabels(points.length === ids.length ? points : ids.map(barePoint), by),
+    labels: pointLabels(
+      points.length === ids.length ? points : ids.map((id) => ({ id, sweepId: null, value: null, runs: 0 })),
+      by,
+    ),
     ticks: ticksOf(points, by),
     signs: new Map(),
     format: (value) => formatPercent(value),
@@ -139,10 +142,6 @@ function togetherText({ cells: series, provenance }: TrendOutput, height: number
   );
   const title = `change from each cell's first value · by ${by} · ${provenance}`;
   return [style.strong(truncate(title, look.columns)), ...chart, ...legend];
-}
-
-function barePoint(id: string): TrendStep {
-  return { id, sweepId: null, value: null, runs: 0 };
 }
 
 function sparkTable(

@@ -44,29 +44,22 @@ function atTheirClock(
   // Nearly always: nobody can be off any level.
   if (most - least <= CLOCK_LEVEL.off * least) return nights;
   const clocks = nights.map(clockOf);
-  return nights.map((latest, night) => atItsClock(latest, clockLevelMhz(neighborClocks(clocks, night)), leftOut));
+  const { neighborNights: near } = CLOCK_LEVEL;
+  return nights.map((latest, night) => {
+    const neighbors = [...clocks.slice(Math.max(0, night - near), night), ...clocks.slice(night + 1, night + 1 + near)];
+    const level = clockLevelMhz(neighbors);
+    return latest.filter((run) => {
+      const off = clockOffLevel(run, level);
+      if (off !== null) leftOut.push({ sweepId: run.sweepId, reason: off.evidence });
+      return off === null;
+    });
+  });
 }
 
 /** Null unless every run of the night knows it. */
 export function clockOf(latest: readonly NightRun[]): number | null {
   if (latest.some(({ smClockMhz }) => smClockMhz === null)) return null;
   return median(latest.flatMap(({ smClockMhz }) => smClockMhz ?? []));
-}
-
-function atItsClock(latest: readonly NightRun[], levelMhz: number | null, leftOut: LeftOutRun[]): readonly NightRun[] {
-  return latest.filter((run) => {
-    const off = clockOffLevel(run, levelMhz);
-    if (off !== null) leftOut.push({ sweepId: run.sweepId, reason: off.evidence });
-    return off === null;
-  });
-}
-
-function neighborClocks(clocks: readonly (number | null)[], night: number): (number | null)[] {
-  const { neighborNights } = CLOCK_LEVEL;
-  return [
-    ...clocks.slice(Math.max(0, night - neighborNights), night),
-    ...clocks.slice(night + 1, night + 1 + neighborNights),
-  ];
 }
 
 /** Runs that are trusted less count only where there are no others that night. */

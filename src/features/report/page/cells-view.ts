@@ -50,13 +50,14 @@ function cellRow(
   const night = nights[newest] ?? null;
   const date = sweeps[newest]?.startedAt?.slice(0, 10) ?? (newest < 0 ? 'never' : 'unknown');
   const isOld = newest >= 0 && newest < sweeps.length - 1;
+  const age = isOld ? markup` class="old" title="not of the newest night"` : null;
   const ineligible = [...new Set(leftOut.map(({ reason }) => reason))].filter(isIneligibleReason);
   const value =
     night === null
       ? markup`–${ineligible.map((reason) => markup` <span class="finding slower">✗ ${reason}</span>`)}`
       : `${formatNumber(night.value)} ${metricOf(metric).unit}`;
   const isChanged = findings.length > 0 || compared?.verdict === 'slower' || compared?.verdict === 'faster';
-  return markup`<tr data-key="${cell.key}" data-changed="${isChanged ? 'yes' : 'no'}"><th scope="row"><a href="#cell=${cell.key}" title="${shortened(cellLabel(cell), 300)}"><code>${cell.key.slice(0, 8)}</code></a></th>${words.map((word) => markup`<td>${shortened(word)}</td>`)}<td class="number">${value}</td><td${ageAttributes(isOld)}>${date}</td><td>${sparkline(nights.map((one) => one?.value ?? null))}</td>${comparedCell(compared)}<td>${findings.map(findingText)}</td></tr>
+  return markup`<tr data-key="${cell.key}" data-changed="${isChanged ? 'yes' : 'no'}"><th scope="row"><a href="#cell=${cell.key}" title="${shortened(cellLabel(cell), 300)}"><code>${cell.key.slice(0, 8)}</code></a></th>${words.map((word) => markup`<td>${shortened(word)}</td>`)}<td class="number">${value}</td><td${age}>${date}</td><td>${sparkline(nights.map((one) => one?.value ?? null))}</td>${comparedCell(compared)}<td>${findings.map(findingText)}</td></tr>
 `;
 }
 
@@ -65,11 +66,6 @@ const INELIGIBLE_LABELS = [FLAG_LABELS.upperBound, FLAG_LABELS.invalidOutput, FL
 /** What was measured is no value of the cell as it is used. */
 function isIneligibleReason(reason: string): boolean {
   return INELIGIBLE_LABELS.some((label) => reason.split(', ').includes(label));
-}
-
-/** A value of another night than the newest. */
-function ageAttributes(isOld: boolean): Markup {
-  return isOld ? markup` class="old" title="not of the newest night"` : markup``;
 }
 
 function comparedCell(compared: Compared | undefined): Markup {

@@ -28,7 +28,7 @@ ${tile('sweeps', sweeps.length, '')}
 <p>${reported === 0 ? 'The newest night tells nothing new.' : `${count(reported, 'new finding')} in ${count(groups.length, 'group')}.`} ${compareLine(compare)}</p>
 ${groups.map(groupView)}
 ${accuracy.length === 0 ? null : markup`<h3>Accuracy fell</h3><ul>${accuracy.map((fallen) => markup`<li>${shortened(fallen.model)} ${fallen.precision}: ${formatDecibels(fallen.before)} → ${formatDecibels(fallen.after)} SQNR, ${count(fallen.keys.length, 'cell')}</li>`)}</ul>`}
-${earlierView(earlier)}
+${earlier.length === 0 ? null : markup`<h3>Told before</h3>${findingTable(earlier, 'Findings that were told before')}`}
 ${failed.length === 0 ? null : markup`<h3>Without a result tonight</h3><ul>${failed.map(({ key, label, reasons }) => markup`<li>${cellLink(key, label)}: ${shortened(reasons.join(', '), 400)}</li>`)}</ul>`}
 ${notes.map((note) => markup`<p class="note">${note}</p>`)}
 </section>`;
@@ -87,11 +87,6 @@ function findingRow(finding: Finding): Markup {
   const { id, key, label, unit, before, after, changePercent, margin, state } = finding;
   return markup`<tr><td><code>${id.slice(0, 8)}</code></td><th scope="row">${cellLink(key, label)}</th><td class="number">${formatNumber(before)} ${unit}</td><td class="number">${formatNumber(after)} ${unit}</td><td class="number ${finding.direction}">${formatPercent(changePercent)}</td><td class="number">${formatNumber(margin, 2)}×</td><td>${state}</td></tr>
 `;
-}
-
-function earlierView(earlier: readonly Finding[]): Markup | null {
-  if (earlier.length === 0) return null;
-  return markup`<h3>Told before</h3>${findingTable(earlier, 'Findings that were told before')}`;
 }
 
 /** A link that can be shared: it opens the report at the cell. */
