@@ -2,6 +2,7 @@ import * as z from 'zod';
 
 import { cellSchema } from './cell.ts';
 import { methodSchema } from './harness.ts';
+import { metricSchema } from './metric.ts';
 import { timeStatisticsSchema } from './measurement.ts';
 import { evidenceSchema, FAILURE_REASONS, UNFIT_REASONS } from './outcome.ts';
 import { PROVENANCES, sweepSchema } from './sweep.ts';
@@ -17,9 +18,12 @@ export { accuracySchema as accuracy } from './accuracy.ts';
 export { count, idSchema as id } from './scalars.ts';
 export const instant = z.iso.datetime({ precision: 3 }).describe('UTC, ISO 8601');
 export const provenance = z.enum(PROVENANCES);
-export { metricSchema as metric } from './metric.ts';
+export { metricSchema as metric };
 export const role = z.enum(RUN_ROLES);
 export const unit = z.string().describe('ms, qps, s, MiB or %; of another harness what its matrix says');
+
+/** Which cell a row is about, and by which metric. */
+export const aboutCell = { key: idSchema, label: z.string(), metric: metricSchema, unit };
 
 export const cell = z.strictObject({
   key: idSchema.describe('The same cell has the same key on every night and machine'),

@@ -1,5 +1,6 @@
 import type { Cell, KeyedCell } from '../records/cell.ts';
 import { flagWords } from '../records/axis.ts';
+import { type MetricId, metricOf } from '../records/metric.ts';
 
 /**
  * A cell in one line of words, the same wherever it is shown: `vit_small fp16 8x3x224x224 graph`. What is on by
@@ -29,6 +30,11 @@ export function inLabelOrder(cells: readonly KeyedCell[]): KeyedCell[] {
     .map((cell) => ({ cell, label: cellLabel(cell) }))
     .toSorted((a, b) => collator.compare(a.label, b.label) || (a.cell.key < b.cell.key ? -1 : 1))
     .map(({ cell }) => cell);
+}
+
+/** Which cell a row of an output is about, and by which metric. */
+export function aboutCell(cell: KeyedCell, metric: MetricId) {
+  return { key: cell.key, label: cellLabel(cell), metric, unit: metricOf(metric).unit };
 }
 
 /** What of graph, transfers, spin wait, streams and inputs is worth a word. */

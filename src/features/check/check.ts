@@ -11,7 +11,7 @@ import { metricOf } from '../../records/metric.ts';
 import type { StoreDatabase } from '../../store/file/open.ts';
 import { recordsByCell } from '../../store/runs/accuracies.ts';
 import { deleteAcknowledgements, saveFindings } from '../../store/sweeps/findings.ts';
-import { cellLabel } from '../../text/cell-label.ts';
+import { aboutCell, cellLabel } from '../../text/cell-label.ts';
 import type { CheckOptions } from './command.ts';
 import { type JudgedNight, judgeNight, type Night, nightAt } from './night.ts';
 import type { CheckedSweep, CheckedFinding, CheckedGroup } from './output.ts';
@@ -80,8 +80,7 @@ function offOutput({ nights: { cell, metric, runs, history }, off }: JudgedCell,
   if (off === null) return [];
   const lastGood = history.nights[history.nights.length - 1 - off.nights];
   const sweepId = lastGood === undefined ? undefined : sweeps[lastGood]?.sweepId;
-  const about = { key: cell.key, label: cellLabel(cell), metric, unit: metricOf(metric).unit };
-  return [{ ...about, ...off, runs: runs.at(-1)?.length ?? 0, lastGoodSweepId: sweepId ?? null }];
+  return [{ ...aboutCell(cell, metric), ...off, runs: runs.at(-1)?.length ?? 0, lastGoodSweepId: sweepId ?? null }];
 }
 
 function located({ nights }: JudgedCell, findings: readonly Finding[], { sweeps }: Night): LocatedFinding[] {

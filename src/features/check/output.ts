@@ -2,7 +2,7 @@ import * as z from 'zod';
 
 import { firstCauseSchema } from '../../records/cause.ts';
 import { findingSchema } from '../../records/finding.ts';
-import { count, id, instant, metric, output, type OutputOf, provenance, unit } from '../../records/output-parts.ts';
+import { aboutCell, count, id, instant, output, type OutputOf, provenance, unit } from '../../records/output-parts.ts';
 
 const {
   findingId,
@@ -58,10 +58,7 @@ export const checkedSweep = output('bench check --json', {
   off: z
     .array(
       z.strictObject({
-        key: id,
-        label: z.string(),
-        metric,
-        unit,
+        ...aboutCell,
         nights: count.describe('So many nights running, the newest included'),
         before: z.number(),
         now: z.number(),

@@ -11,7 +11,7 @@ import type { ExitCode } from '../../exit-codes.ts';
 import type { FirstCause } from '../../records/cause.ts';
 import { gateMetric, type MetricId, metricOf } from '../../records/metric.ts';
 import { isCalled } from '../../records/verdict.ts';
-import { cellLabel } from '../../text/cell-label.ts';
+import { aboutCell } from '../../text/cell-label.ts';
 import { count } from '../../terminal/numbers.ts';
 import { readGitState } from '../../tools/git/git.ts';
 import type { ComparedCell, Comparison } from './output.ts';
@@ -141,13 +141,9 @@ function cellOutput(
 ): ComparedCell {
   const { cell, metric, comparison } = entry;
   const { cellKey: key, reasons, ...numbers } = comparison;
-  const { unit, betterIs } = metricOf(metric);
   return {
-    key,
-    label: cellLabel(cell),
-    metric,
-    unit,
-    betterIs,
+    ...aboutCell(cell, metric),
+    betterIs: metricOf(metric).betterIs,
     ...numbers,
     reasons: [...reasons, ...[notes.get(key) ?? []].flat()],
     cause: causes.get(entry) ?? null,

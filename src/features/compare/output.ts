@@ -1,7 +1,7 @@
 import * as z from 'zod';
 
 import { firstCauseSchema } from '../../records/cause.ts';
-import { commonShift, count, id, metric, output, type OutputOf, provenance, unit } from '../../records/output-parts.ts';
+import { aboutCell, commonShift, count, id, output, type OutputOf, provenance } from '../../records/output-parts.ts';
 import { cellComparisonSchema, VERDICTS } from '../../records/verdict.ts';
 
 const { cellKey: _, ...judged } = cellComparisonSchema.shape;
@@ -26,10 +26,7 @@ export const comparison = output('bench compare --json', {
   ),
   cells: z.array(
     z.strictObject({
-      key: id,
-      label: z.string(),
-      metric,
-      unit,
+      ...aboutCell,
       betterIs: z.enum(['lower', 'higher']),
       ...judged,
       cause: firstCauseSchema.nullable().describe('The likeliest cause of a change'),

@@ -3,10 +3,9 @@ import { logsOf, noiseFloor, noiseOf } from '../../judge/history/noise.ts';
 import { squaresAround } from '../../judge/run-noise.ts';
 import { HISTORY } from '../../judge/history/settings.ts';
 import { noiseKindOf } from '../../records/cell.ts';
-import { metricOf } from '../../records/metric.ts';
 import { percentOfLog } from '../../statistics/logarithms.ts';
 import { median } from '../../statistics/median.ts';
-import { cellLabel } from '../../text/cell-label.ts';
+import { aboutCell } from '../../text/cell-label.ts';
 import type { CellSeries, SweepRuns } from './cell-series.ts';
 import {
   countFalseAlarms,
@@ -51,10 +50,7 @@ export function assessNoise(
     const values = one.sweeps.flatMap((sweep) => sweep.values);
     const typicalRepeats = median(one.sweeps.map((sweep) => sweep.values.length)) ?? 0;
     return {
-      key: one.cell.key,
-      label: cellLabel(one.cell),
-      metric: one.metric,
-      unit: metricOf(one.metric).unit,
+      ...aboutCell(one.cell, one.metric),
       runs: values.length,
       sweeps: one.sweeps.length,
       repeats: repeatsOf(one),

@@ -1,11 +1,11 @@
 import { valueRule } from '../../judge/value-rule.ts';
 import type { BuildKinds } from '../../layers/same-kernels.ts';
 import type { KeyedCell } from '../../records/cell.ts';
-import { gateMetric, type MetricId, metricOf } from '../../records/metric.ts';
+import { gateMetric, type MetricId } from '../../records/metric.ts';
 import { rejectedByBenjaminiHochberg } from '../../statistics/multiple-tests.ts';
 import { incompleteBeta } from '../../statistics/special-functions.ts';
 import { percentOfLog } from '../../statistics/logarithms.ts';
-import { cellLabel } from '../../text/cell-label.ts';
+import { aboutCell } from '../../text/cell-label.ts';
 import type { NoiseRun } from './cell-series.ts';
 import type { BuiltCell } from './output.ts';
 
@@ -39,10 +39,7 @@ export function builtCells(
   return found.map(({ cell, metric, luck }, place) => {
     const kinds = kindsOf(luck.buildIds);
     return {
-      key: cell.key,
-      label: cellLabel(cell),
-      metric,
-      unit: metricOf(metric).unit,
+      ...aboutCell(cell, metric),
       builds: luck.buildIds.length,
       runs: luck.runs,
       buildPercent: luck.betweenPercent,

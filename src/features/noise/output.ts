@@ -1,6 +1,6 @@
 import * as z from 'zod';
 
-import { count, id, metric, output, type OutputOf, provenance, unit } from '../../records/output-parts.ts';
+import { aboutCell, count, id, output, type OutputOf, provenance } from '../../records/output-parts.ts';
 
 const percent = z.number().min(0);
 const share = z.strictObject({ percent, ciPercent: z.tuple([percent, percent]).describe('95 % interval') }).nullable();
@@ -39,10 +39,7 @@ export const noise = output('bench noise --json', {
     .describe('Of one sweep, in the cells of which repeatsWanted is known'),
   cells: z.array(
     z.strictObject({
-      key: id,
-      label: z.string(),
-      metric,
-      unit,
+      ...aboutCell,
       runs: count,
       sweeps: count,
       repeats: count.describe('In the newest sweep'),
@@ -69,10 +66,7 @@ export const noise = output('bench noise --json', {
   builds: z
     .array(
       z.strictObject({
-        key: id,
-        label: z.string(),
-        metric,
-        unit,
+        ...aboutCell,
         builds: count.describe('Of the same engine, that ran side by side'),
         runs: count,
         buildPercent: percent.describe('Standard deviation of builds beyond what their runs explain'),

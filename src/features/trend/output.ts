@@ -1,17 +1,14 @@
 import * as z from 'zod';
 
 import { TREND_UNITS, trendMarkSchema, trendStepSchema } from '../../judge/trend.ts';
-import { id, metric, output, type OutputOf, provenance, unit } from '../../records/output-parts.ts';
+import { aboutCell, output, type OutputOf, provenance } from '../../records/output-parts.ts';
 import { RUN_FLAGS } from '../../records/run-flag.ts';
 
 export const trend = output('bench trend --json', {
   provenance,
   cells: z.array(
     z.strictObject({
-      key: id,
-      label: z.string(),
-      metric,
-      unit,
+      ...aboutCell,
       by: z.enum(TREND_UNITS),
       points: z.array(trendStepSchema),
       marks: z.array(trendMarkSchema),

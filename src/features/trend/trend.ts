@@ -4,7 +4,7 @@ import { UsageError } from '../../errors.ts';
 import { EXIT_CODES, type ExitCode } from '../../exit-codes.ts';
 import { gateMetric, metricOf } from '../../records/metric.ts';
 import type { KeyedCell } from '../../records/cell.ts';
-import { cellLabel } from '../../text/cell-label.ts';
+import { aboutCell } from '../../text/cell-label.ts';
 import { type Provenance, PROVENANCES } from '../../records/sweep.ts';
 import { ineligibleFlags } from '../../records/run-flag.ts';
 import type { TrendOutput, TrendSeries } from './output.ts';
@@ -83,7 +83,7 @@ function seriesOf(
   const planned = plannedSweeps(db, cell.key, provenance, last, branch);
   const points = trendSteps(runs, planned, step, last);
   const ineligible = ineligibleFlags(runs.at(-1)?.flags ?? []).map(({ id }) => id);
-  const { unit, betterIs } = metricOf(metric);
+  const { betterIs } = metricOf(metric);
   const marks = trendMarks(points, runs, {
     betterIs: step === 'run' ? null : betterIs,
     environments: findEnvironments(db, [...new Set(runs.map(({ environmentId }) => environmentId))]),
@@ -91,5 +91,5 @@ function seriesOf(
     // A baseline leaves such cells out.
     baselines: ineligible.length === 0 ? listBaselines(db) : [],
   });
-  return { key: cell.key, label: cellLabel(cell), metric, unit, by: step, points, marks, barred: ineligible };
+  return { ...aboutCell(cell, metric), by: step, points, marks, barred: ineligible };
 }
