@@ -6,7 +6,7 @@ import { type Io, printResult } from '../../cli/io.ts';
 import { cannotWrite, writeOutput } from '../../cli/output-file.ts';
 import { UsageError } from '../../errors.ts';
 import { EXIT_CODES, type ExitCode } from '../../exit-codes.ts';
-import { tokenDataset, type TokenDatasetOptions } from '../../harnesses/trtllm-bench/token-dataset.ts';
+import { tokenDataset } from '../../harnesses/trtllm-bench/token-dataset.ts';
 import type { Look } from '../../terminal/look.ts';
 import { count, formatBytes } from '../../terminal/numbers.ts';
 import { printable } from '../../text/printable.ts';
@@ -22,26 +22,11 @@ export async function makeDataset(file: string, options: MakeDatasetOptions, io:
     throw new UsageError(`${printable(file)} is there already: --force replaces it`);
   }
   const { requests, seed, vocabSize } = options;
-  const wanted: TokenDatasetOptions = {
-    requests,
-    input: { mean: options.inputMean, stdev: options.inputStdev },
-    output: { mean: options.outputMean, stdev: options.outputStdev },
-    vocabSize,
-    seed,
-  };
-  const { sha256, bytes } = await write(file, tokenDataset(wanted), io);
-  const { input: inputTokens, output: outputTokens } = wanted;
-  const made: MakeDatasetOutput = {
-    schemaVersion: 1,
-    file,
-    sha256,
-    bytes,
-    requests,
-    inputTokens,
-    outputTokens,
-    vocabSize,
-    seed,
-  };
+  const inputTokens = { mean: options.inputMean, stdev: options.inputStdev };
+  const outputTokens = { mean: options.outputMean, stdev: options.outputStdev };
+  const lines = tokenDataset({ requests, input: inputTokens, output: outputTokens, vocabSize, seed });
+  const written = await write(file, lines, io);
+  const made = { schemaVersion: 1, file, ...written, requests, inputTokens, outputTokens, vocabSize, seed } as const;
   printResult(io, options, made, datasetText);
   return EXIT_CODES.fine;
 }

@@ -81,27 +81,22 @@ function plannedVariant(model: string, options: QuantizeOptions, io: Io): Planne
 }
 
 /** The options of the command line as a matrix would state them: both have the same mistakes. */
-function statedOptions(by: Converter, options: QuantizeOptions): ConversionFile {
-  const { calibration, calibrationShapes, method, samples, seed } = options;
-  const { attention, dqOnly, exclude, excludeOpTypes, highPrecision, opset, opTypes } = options;
+function statedOptions(via: Converter, options: QuantizeOptions): ConversionFile {
+  const { attention, calibration, calibrationShapes, dqOnly, exclude, excludeOpTypes, highPrecision } = options;
+  const { keepIoTypes, method, opset, opTypes, samples, seed, timeout } = options;
+  const shapes = calibrationShapes === undefined ? undefined : readShapes(calibrationShapes);
   return {
-    via: by,
-    ...(highPrecision === undefined ? {} : { highPrecision }),
-    ...(exclude === undefined ? {} : { exclude }),
-    ...(excludeOpTypes === undefined ? {} : { excludeOpTypes }),
-    ...(opTypes === undefined ? {} : { opTypes }),
-    ...(opset === undefined ? {} : { opset }),
-    ...(dqOnly === undefined ? {} : { dqOnly }),
-    ...(attention === false ? { quantizeAttention: false } : {}),
-    ...(options.keepIoTypes === false ? { keepIoTypes: false } : {}),
-    ...(options.timeout === undefined ? {} : { timeoutS: options.timeout }),
-    calibration: {
-      ...(calibration === undefined ? {} : { data: calibration }),
-      ...(method === undefined ? {} : { method }),
-      ...(samples === undefined ? {} : { samples }),
-      ...(seed === undefined ? {} : { seed }),
-      ...(calibrationShapes === undefined ? {} : { shapes: readShapes(calibrationShapes) }),
-    },
+    via,
+    highPrecision,
+    exclude,
+    excludeOpTypes,
+    opTypes,
+    opset,
+    dqOnly,
+    quantizeAttention: attention === false ? false : undefined,
+    keepIoTypes: keepIoTypes === false ? false : undefined,
+    timeoutS: timeout,
+    calibration: { data: calibration, method, samples, seed, shapes },
   };
 }
 

@@ -49,32 +49,14 @@ export async function run(path: string | undefined, options: RunOptions, io: Io,
     : resumeSweep(path, options.resume, options, io);
 }
 
+/** What is decided when a sweep is planned. */
+const PLANNED =
+  /^(?:filter|repeats|builds|forceCache|seed|profile|trtexec|replay|untilSure|budget|confirm|against|commit|branch|lockClocks|rebalance|coolDown|numa|dryRun|untrusted)$/;
+
 function refuseWithResume(options: RunOptions): void {
   if (options.resume === undefined) return;
-  const planned = [
-    'filter',
-    'repeats',
-    'builds',
-    'forceCache',
-    'seed',
-    'profile',
-    'trtexec',
-    'replay',
-    'untilSure',
-    'budget',
-    'confirm',
-    'against',
-    'commit',
-    'branch',
-    'lockClocks',
-    'rebalance',
-    'coolDown',
-    'numa',
-    'dryRun',
-    'untrusted',
-    ...(options.anyway === true ? [] : (['gpus'] as const)),
-  ] as const;
-  const stated = planned.find((name) => options[name] !== undefined);
+  const isRefused = (name: string): boolean => PLANNED.test(name) || (name === 'gpus' && options.anyway !== true);
+  const stated = Object.entries(options).find(([name, value]) => isRefused(name) && value !== undefined)?.[0];
   if (stated === undefined) return;
   const flag = stated.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
   throw new UsageError(`--${flag} does not go with --resume: a sweep goes on as it was planned`);

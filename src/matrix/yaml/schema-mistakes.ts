@@ -1,4 +1,4 @@
-import type * as z from 'zod';
+import * as z from 'zod';
 import type { $ZodIssue } from 'zod/v4/core';
 
 import type { Mistake } from '../../errors.ts';
@@ -72,7 +72,7 @@ function depthOf(faults: readonly Fault[]): number {
   return Math.max(0, ...faults.map(({ path }) => path.length));
 }
 
-function problemOf({ path, issue, key }: Fault, source: SourceNode, schema: unknown): string {
+function problemOf({ path, issue, key }: Fault, source: SourceNode, schema: Schema): string {
   const name = path.filter((step) => typeof step === 'string').join('.') || 'the matrix';
   const node = nodeAt(source, path);
   const shown = node?.kind === 'scalar' ? JSON.stringify(node.value) : `a ${node?.kind ?? 'gap'}`;
@@ -133,52 +133,28 @@ function expectation(issue: $ZodIssue): string {
   }
 }
 
-function allowedKeys(schema: unknown, path: SourcePath): string[] {
-  return keysOf(path.reduce((above, step) => childOf(above, String(step)), schema));
+function allowedKeys(schema: Schema, path: SourcePath): string[] {
+  return keysOf(path.reduce<Schema | null>((above, step) => childOf(above, String(step)), schema));
 }
 
-function keysOf(schema: unknown): string[] {
-  const shape = shapeOf(schema);
-  return shape === null ? optionsOf(schema).flatMap(keysOf) : Object.keys(shape);
+type Schema = z.core.$ZodType;
+
+function keysOf(schema: Schema | null): string[] {
+  if (schema instanceof z.ZodOptional) return keysOf(schema.unwrap());
+  if (schema instanceof z.ZodUnion) return schema.options.flatMap(keysOf);
+  return schema instanceof z.ZodObject ? Object.keys(schema.shape) : [];
 }
 
-function optionsOf(schema: unknown): readonly unknown[] {
-  const definition = definitionOf(unwrap(schema));
-  const options = definition?.['type'] === 'union' ? definition['options'] : null;
-  return Array.isArray(options) ? options : [];
-}
-
-function unwrap(schema: unknown): unknown {
-  const definition = definitionOf(schema);
-  return definition?.['type'] === 'optional' ? unwrap(definition['innerType']) : schema;
-}
-
-function definitionOf(schema: unknown): Readonly<Record<string, unknown>> | null {
-  if (typeof schema !== 'object' || schema === null || !('def' in schema)) return null;
-  const { def } = schema;
-  return typeof def === 'object' && def !== null ? { ...def } : null;
-}
-
-function shapeOf(schema: unknown): Readonly<Record<string, unknown>> | null {
-  const shape = definitionOf(unwrap(schema))?.['shape'];
-  return typeof shape === 'object' && shape !== null ? { ...shape } : null;
-}
-
-/** What a key may hold that a map does not name; null when it takes no other. */
-function othersOf(catchall: unknown): unknown {
-  return definitionOf(catchall)?.['type'] === 'never' ? null : (catchall ?? null);
-}
-
-function childOf(schema: unknown, step: string): unknown {
-  const definition = definitionOf(unwrap(schema));
-  if (definition === null) return null;
-  const shape = shapeOf(schema);
-  if (shape !== null) return shape[step] ?? othersOf(definition['catchall']);
-  if (definition['type'] === 'record') return definition['valueType'];
-  if (definition['type'] === 'array') return definition['element'];
-  for (const option of optionsOf(schema)) {
-    const child = childOf(option, step);
-    if (child !== null) return child;
+/** What may stand at a key, or in a list; null where the schema takes nothing there. */
+function childOf(schema: Schema | null, step: string): Schema | null {
+  if (schema instanceof z.ZodOptional) return childOf(schema.unwrap(), step);
+  if (schema instanceof z.ZodRecord) return schema.valueType;
+  if (schema instanceof z.ZodArray) return schema.element;
+  if (schema instanceof z.ZodUnion) {
+    const children = schema.options.map((option) => childOf(option, step));
+    return children.find((child) => child !== null) ?? null;
   }
-  return null;
+  if (!(schema instanceof z.ZodObject)) return null;
+  const { catchall } = schema.def;
+  return schema.shape[step] ?? (catchall === undefined || catchall instanceof z.ZodNever ? null : catchall);
 }
