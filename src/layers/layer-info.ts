@@ -1,3 +1,4 @@
+import type { layer, OutputOf } from '../records/output-parts.ts';
 import type { Provenance } from '../records/sweep.ts';
 
 /** A tensor at the border of an engine layer; both schemas of TensorRT's inspector give this. */
@@ -31,21 +32,7 @@ export interface LayerInfo {
 }
 
 /** One engine layer with what the profile and the inspector say of it. Times are null without a profile. */
-export interface JoinedLayer {
-  readonly index: number;
-  readonly name: string;
-  readonly timeMs: number | null;
-  /** Time of one query. */
-  readonly averageMs: number | null;
-  readonly medianMs: number | null;
-  readonly percentage: number | null;
-  readonly type: string | null;
-  readonly tactic: string | null;
-  /** Type of the first tensor that is neither an index nor a shape; null where the inspector names none. */
-  readonly precisionIn: string | null;
-  readonly precisionOut: string | null;
-  readonly origins: readonly string[];
-}
+export type JoinedLayer = OutputOf<typeof layer>;
 
 export const LAYER_GROUPINGS = ['type', 'precision', 'block', 'scope', 'kind', 'node'] as const;
 

@@ -54,11 +54,13 @@ export const layer = z.strictObject({
   index: count,
   name: z.string(),
   timeMs: z.number().nullable(),
+  /** Of one query. */
   averageMs: z.number().nullable(),
   medianMs: z.number().nullable(),
   percentage: z.number().nullable(),
   type: z.string().nullable(),
   tactic: z.string().nullable(),
+  /** Type of the first tensor that is neither an index nor a shape; null where the inspector names none. */
   precisionIn: z.string().nullable(),
   precisionOut: z.string().nullable(),
   origins: z.array(z.string()).describe('The ONNX nodes that it came from'),
