@@ -134,6 +134,13 @@ function exportsOfSeveral(files: RunFiles, runs: number): string[] {
     : [`${found.join(', ')} left out: ${runs} runs are in this log, and which of them wrote it is not said`];
 }
 
+/** What a run without a log of trtexec begins with. */
+function unjudged({ folder: path }: RunFiles, manifest: RunManifest) {
+  const log = silentRun();
+  const nothing = { harness: null, exports: NO_EXPORTS, telemetry: null, flags: [] };
+  return { ...nothing, path, index: 0, manifest, log, derived: derive(log, null) };
+}
+
 /** A run of another harness: its driver reads what it left. */
 async function harnessRun(
   files: RunFiles,
@@ -142,8 +149,8 @@ async function harnessRun(
   notes: readonly string[],
 ): Promise<ReadRun> {
   const { artefacts, problems } = await hashAll(files);
-  const log = silentRun();
-  const derived = derive(log, null);
+  const run = unjudged(files, manifest);
+  const { log, derived } = run;
   const watched = await readTelemetry(files, manifest, log);
   const { telemetry } = watched;
   const machine = defined(manifest.environment);
@@ -151,13 +158,8 @@ async function harnessRun(
   const facts = { log, derived, times: null, telemetry, machine };
   const flags = [...marked(manifest), ...findHarnessFlags(facts, reading)];
   return {
-    path: files.folder,
-    index: 0,
-    manifest,
-    log,
+    ...run,
     harness: reading,
-    exports: NO_EXPORTS,
-    derived,
     telemetry,
     flags,
     outcome: judgeHarness(result, processFacts(manifest), lastError, flags),
@@ -170,7 +172,6 @@ async function harnessRun(
 /** Layers that lay without a log: what they are of was said when they were imported. */
 async function layersRun(files: RunFiles, manifest: RunManifest, notes: readonly string[]): Promise<ReadRun> {
   const { artefacts, problems } = await hashAll(files);
-  const log = silentRun();
   const read = await readStandaloneLayers(files, manifest);
   const [problem] = read.notes;
   const outcome: Outcome =
@@ -178,15 +179,8 @@ async function layersRun(files: RunFiles, manifest: RunManifest, notes: readonly
       ? failed('incomplete', syntheticEvidence(problem ?? 'no layers in it'))
       : { kind: 'measured', evidence: [] };
   return {
-    path: files.folder,
-    index: 0,
-    manifest,
-    log,
-    harness: null,
+    ...unjudged(files, manifest),
     exports: read.exports,
-    derived: derive(log, null),
-    telemetry: null,
-    flags: [],
     outcome,
     notes: [...manifest.notes, ...notes, ...problems, ...read.notes],
     artefacts,

@@ -1,7 +1,8 @@
 import { constants, zstdCompressSync, zstdDecompressSync } from 'node:zlib';
 
+import * as z from 'zod';
+
 import type { EngineLayer } from '../../layers/layer-info.ts';
-import { isOneOf, isRecord } from '../../text/unknown-values.ts';
 import type { LayerTime } from '../../trtexec/log/parsed-log.ts';
 import { QUERY_TIME_COLUMNS, type QueryTimeColumn, type QueryTimes } from '../../trtexec/run-facts.ts';
 
@@ -12,22 +13,25 @@ import { QUERY_TIME_COLUMNS, type QueryTimeColumn, type QueryTimes } from '../..
  *
  * Layout before compression: length of the header (uint32, little endian), header (JSON), columns one after the other.
  */
-interface ColumnHeader {
-  readonly name: QueryTimeColumn;
+const columnSchema = z.object({
+  name: z.enum(QUERY_TIME_COLUMNS),
   /** `float64`, or integers of which each stands for `integer / 10 ** decimals`. */
-  readonly decimals: number | 'float64';
+  decimals: z.union([z.number(), z.literal('float64')]),
   /** True when each integer but the first is the difference to the one before. */
-  readonly differences: boolean;
-}
+  differences: z.boolean(),
+});
 
 const FORMAT = 1;
+
+const headerSchema = z.object({ format: z.literal(FORMAT), count: z.number(), columns: z.array(columnSchema) });
+
 const MAX_DECIMALS = 12;
 const MAX_INT32 = 2 ** 31 - 1;
 const ZSTD_LEVEL = 6;
 const HEADER_LENGTH_BYTES = 4;
 
 export function encodeSamples(times: QueryTimes): Buffer {
-  const headers: ColumnHeader[] = [];
+  const headers: z.infer<typeof columnSchema>[] = [];
   const parts: Buffer[] = [];
   for (const name of QUERY_TIME_COLUMNS) {
     const values = times.columns[name];
@@ -54,7 +58,9 @@ export function encodeSamples(times: QueryTimes): Buffer {
 export function decodeSamples(blob: Buffer): QueryTimes {
   const bytes = zstdDecompressSync(blob);
   const headerEnd = HEADER_LENGTH_BYTES + bytes.readUInt32LE();
-  const { count, columns: headers } = readHeader(bytes.toString('utf8', HEADER_LENGTH_BYTES, headerEnd));
+  const { count, columns: headers } = headerSchema.parse(
+    JSON.parse(bytes.toString('utf8', HEADER_LENGTH_BYTES, headerEnd)),
+  );
   const columns: Partial<Record<QueryTimeColumn, Float64Array>> = {};
   let at = headerEnd;
   for (const { name, decimals, differences } of headers) {
@@ -106,24 +112,6 @@ function scaled(values: Float64Array, decimals: number, differences: boolean): I
 
 function bytesOf(array: Int32Array | Float64Array): Buffer {
   return Buffer.from(array.buffer, array.byteOffset, array.byteLength);
-}
-
-function readHeader(text: string): { count: number; columns: ColumnHeader[] } {
-  const header: unknown = JSON.parse(text);
-  if (!isRecord(header) || header['format'] !== FORMAT || !Array.isArray(header['columns'])) {
-    throw new TypeError('samples in a format that this version does not know');
-  }
-  const columns = header['columns'].map((column: unknown): ColumnHeader => {
-    const name = isRecord(column) ? column['name'] : null;
-    const decimals = isRecord(column) ? column['decimals'] : null;
-    if (!isRecord(column) || !isOneOf(QUERY_TIME_COLUMNS, name)) throw new TypeError('bad column');
-    return {
-      name,
-      decimals: typeof decimals === 'number' ? decimals : 'float64',
-      differences: column['differences'] === true,
-    };
-  });
-  return { count: Number(header['count']), columns };
 }
 
 /** What a run says of the engine's layers: times from the profiler, facts from the inspector. */

@@ -13,18 +13,13 @@ import type { StoreDamage } from './damage.ts';
 import { addChecksumFunction, checkedTables, CHECKSUM_COLUMN, checksumOf, isChecked } from './row-checksums.ts';
 import { sqliteRefusal } from './sqlite-problems.ts';
 
-const RESTORE = 'keep the file; restore a backup, or make a new store with `bench import artefacts/`';
+export const RESTORE = 'keep the file; restore a backup, or make a new store with `bench import artefacts/`';
 const RESTORE_RUN = 'restore it from a backup of the store, or import its artefacts into a new one';
 /** One read holds up to so many blobs, and the log of writers back for no longer than that takes. */
 const BLOBS_AT_ONCE = 200;
 
 /** A store that is looked at and not changed: neither is it made, nor brought up to date. */
-export interface VerifiedStore {
-  readonly kind: 'opened';
-  readonly client: Database.Database;
-  counts(): { sweeps: number; runs: number };
-  close(): void;
-}
+export type VerifiedStore = ReturnType<typeof verified>;
 
 export function openToVerify(path: string, migrationsFolder: string): VerifiedStore | StoreDamage {
   let client: Database.Database | null = null;
@@ -45,13 +40,15 @@ export function openToVerify(path: string, migrationsFolder: string): VerifiedSt
   }
 }
 
-function verified(client: Database.Database): VerifiedStore {
+function verified(client: Database.Database) {
   const count = (table: string): number => Number(client.prepare(`SELECT count(*) FROM ${table}`).pluck().get());
   return {
-    kind: 'opened',
+    kind: 'opened' as const,
     client,
     counts: () => ({ sweeps: count('sweeps'), runs: count('runs') }),
-    close: () => client.close(),
+    close: (): void => {
+      client.close();
+    },
   };
 }
 
@@ -160,12 +157,9 @@ async function verifyTable(
   for (;;) {
     await nextTurn();
     signal.throwIfAborted();
-    let rows: BlobRow[];
-    try {
-      rows = statement.all(last);
-    } catch (error) {
-      return [...damages, ...guarded(path, () => rethrow(error))];
-    }
+    let rows: BlobRow[] = [];
+    const refused = guarded(path, () => ((rows = statement.all(last)), []));
+    if (refused.length > 0) return [...damages, ...refused];
     for (const { runId, count: stated, data, isChanged } of rows) {
       if (isChanged === 0 && isFine(() => isWhole(data, stated))) continue;
       const what = `the ${kind} of the run are damaged`;
@@ -184,10 +178,6 @@ function isFine(check: () => boolean): boolean {
   } catch {
     return false;
   }
-}
-
-function rethrow(error: unknown): never {
-  throw error;
 }
 
 /** A page that cannot be read ends a look: that is a finding as well. */

@@ -6,7 +6,7 @@ import { StoreError } from '../../errors.ts';
 import type { OpenStore } from '../file/open.ts';
 import type { StoreDamage } from './damage.ts';
 import { addChecksumFunction, type CheckedTable, checkedTables, CHECKSUM_COLUMN, checksumOf } from './row-checksums.ts';
-import { guarded, type VerifiedStore, verifyBlobs } from './verify-rows.ts';
+import { guarded, type VerifiedStore, verifyBlobs, RESTORE } from './verify-rows.ts';
 import { printable } from '../../text/printable.ts';
 
 /** What `typeof` may say of a value, by the type that the column was made with. */
@@ -79,8 +79,7 @@ function wrongIn(client: Database.Database, table: string, columns: readonly Col
     if (rows === 0) return [];
     const where = `${table}.${column.column}`;
     const what = `${rows} ${rows === 1 ? 'value is' : 'values are'} not ${wanted(column)}`;
-    const advice = 'keep the file; restore a backup, or make a new store with `bench import artefacts/`';
-    return [{ kind: 'row' as const, where, what, advice }];
+    return [{ kind: 'row' as const, where, what, advice: RESTORE }];
   });
 }
 
@@ -159,7 +158,7 @@ function damageOf(table: string, keys: readonly string[]): StoreDamage {
     kind: 'row',
     where: table,
     what: `${keys.length} ${keys.length === 1 ? 'row is' : 'rows are'} not as bench wrote ${keys.length === 1 ? 'it' : 'them'} (${named}${more})`,
-    advice: 'keep the file; restore a backup, or make a new store with `bench import artefacts/`',
+    advice: RESTORE,
   };
 }
 
