@@ -90,6 +90,7 @@ export function fuzzTargets(root: string): Target[] {
       ),
       read: ({ bytes }) =>
         loadMatrix('fuzz.yaml', {
+          cwd: '/',
           readText: (path) => (path === 'fuzz.yaml' ? bytes.toString('utf8') : null),
           hashFiles: () => new Map(),
         }),

@@ -1,4 +1,4 @@
-import { basename, dirname, resolve } from 'node:path';
+import { basename } from 'node:path';
 
 import { keyedCell, PRECISIONS, type Shapes } from '../records/cell.ts';
 import type { SourcePosition } from '../errors.ts';
@@ -49,7 +49,7 @@ export function expandMatrix(
     file: fileName,
     allowsUnknownFlags: file.allowUnknownFlags ?? false,
     replay: file.replay === undefined ? null : recordingsOf(file.replay, list),
-    trtexec: file.trtexec === undefined ? null : resolveFile(file.trtexec, ['trtexec'], list),
+    trtexec: file.trtexec === undefined ? null : list.pathFrom(list.at(['trtexec']), file.trtexec),
     repeats: file.repeats ?? MATRIX_DEFAULTS.repeats,
     builds: file.builds ?? MATRIX_DEFAULTS.builds,
     profile: file.profile ?? MATRIX_DEFAULTS.profile,
@@ -74,14 +74,9 @@ function filesOf({ model: { harness, inputFiles, name }, points }: ModelPoints):
   return harness === null ? inputs : [...inputs, ...harnessFiles(harness, name, points)];
 }
 
-/** A path is meant from the folder of the file that states it. */
-function resolveFile(stated: string, path: SourcePath, list: MistakeList): string {
-  return resolve(dirname(list.at(path).file), stated);
-}
-
 /** The name of a set that comes with bench, or a folder. */
 function recordingsOf(stated: string, list: MistakeList): string {
-  return /^[\w-]+$/.test(stated) ? stated : resolveFile(stated, ['replay'], list);
+  return /^[\w-]+$/.test(stated) ? stated : list.pathFrom(list.at(['replay']), stated);
 }
 
 interface Expansion {
@@ -178,7 +173,7 @@ function cellOfPoint(model: MatrixModel, point: Point, shapes: Shapes, { hashed,
   const stated = point.get('precision');
   const precision = stated?.value.kind === 'word' ? stated.value.word : null;
   if (!isOneOf(PRECISIONS, precision)) return null;
-  const reached = reachPrecision(model, precision);
+  const reached = reachPrecision(model, precision, list);
   const precisionAt = stated?.at ?? list.at(model.path);
   if ('problem' in reached) {
     list.addAt(reached.at ?? precisionAt, reached.problem);

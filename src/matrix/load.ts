@@ -10,6 +10,8 @@ import { readSchema } from './yaml/schema-mistakes.ts';
 import { readYaml } from './yaml/yaml-source.ts';
 
 export interface MatrixFiles {
+  /** What relative paths of matrix files are relative to. */
+  readonly cwd: string;
   /**
    * The text of a matrix file; null when it cannot be read.
    * @throws UsageError for what is no file of text, or too large for a matrix; without the path
@@ -44,7 +46,7 @@ export function loadMatrix(
   const { file, source, mistakes: formal } = readSchema(root, matrixSchema);
   mistakes.push(...formal);
   if (file === null) throw new MatrixError(sortMistakes(mistakes));
-  const list = new MistakeList(source);
+  const list = new MistakeList(source, files.cwd);
   const matrix = expandMatrix(file, shownPath, files.hashFiles, list);
   mistakes.push(...list.mistakes);
   if (mistakes.length > 0) throw new MatrixError(sortMistakes(mistakes));
@@ -90,9 +92,9 @@ function readLayers(
   }
   const stated = root.entries.get('extends')?.node;
   if (stated?.kind !== 'scalar' || typeof stated.value !== 'string') return root;
-  const below = resolve(dirname(path), stated.value);
+  const below = resolve(files.cwd, dirname(path), stated.value);
   const chain = [...above, { path, at: stated.at }];
-  if (chain.length > MAX_EXTENDS || chain.some((layer) => resolve(layer.path) === below)) {
+  if (chain.length > MAX_EXTENDS || chain.some((layer) => resolve(files.cwd, layer.path) === below)) {
     mistakes.push({ at: stated.at, problem: `extends: ${stated.value} extends this file again` });
     return null;
   }

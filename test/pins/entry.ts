@@ -14,6 +14,7 @@ import { dialect } from '../support/plan-for.ts';
 /** References and identities hold absolute paths of models: here this is where a matrix lies. */
 const matrixOf = (text: string): Matrix =>
   loadMatrix('/pins/m.yaml', {
+    cwd: '/',
     readText: (path) => (path === '/pins/m.yaml' ? text : null),
     hashFiles: () => new Map(),
   });

@@ -62,9 +62,13 @@ export async function bench(args: readonly string[], options: BenchOptions = {})
   return { code, signal: null, stdout, stderr };
 }
 
-/** Matrices and imported folders with a relative path are looked for from the folder of the process, whatever `Io.cwd` is. */
-function namesRelativeFile(args: readonly string[], { cwd = ROOT }: BenchOptions): boolean {
-  return cwd !== process.cwd() && args.some((arg) => arg !== '' && !isAbsolute(arg) && existsSync(join(cwd, arg)));
+/** Commands whose files are all found from `Io.cwd`. */
+const BY_IO = ['ab', 'plan', 'run'];
+
+/** Imported folders with a relative path are looked for from the folder of the process, whatever `Io.cwd` is. */
+function namesRelativeFile([command = '', ...args]: readonly string[], { cwd = ROOT }: BenchOptions): boolean {
+  if (cwd === process.cwd() || BY_IO.includes(command)) return false;
+  return args.some((arg) => arg !== '' && !isAbsolute(arg) && existsSync(join(cwd, arg)));
 }
 
 /** The environment that `bench` finds: that of the tests, but for what would make it depend on who runs them. */

@@ -1,6 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
-import { dirname, resolve } from 'node:path';
+import { resolve } from 'node:path';
 
 import { InterruptedError, UsageError } from '../../errors.ts';
 import { EXIT_CODES, type ExitCode } from '../../exit-codes.ts';
@@ -148,7 +148,7 @@ function factorSearch(good: string | undefined, file: string, io: Io): BisectReq
     throw new UsageError('--factors takes no commits and no command: a command to run stands in the table as before:');
   }
   const path = resolve(io.cwd, file);
-  const files = { folder: dirname(path), isThere: existsSync };
+  const files = { cwd: io.cwd, isThere: existsSync };
   return { kind: 'factors', file, factors: readFactors(file, readText(path, file), files) };
 }
 

@@ -45,7 +45,11 @@ export async function init(places: readonly string[], options: InitOptions, io: 
     models,
     skipped,
   } satisfies MatrixDraft);
-  const matrix = loadMatrix(path, { readText: (file) => (file === path ? text : null), hashFiles: () => new Map() });
+  const matrix = loadMatrix(path, {
+    cwd: io.cwd,
+    readText: (file) => (file === path ? text : null),
+    hashFiles: () => new Map(),
+  });
   write(path, text, options);
   const written: InitOutput = {
     schemaVersion: 1,

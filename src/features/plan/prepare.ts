@@ -61,6 +61,7 @@ export function readMatrix(path: string, io: Io, isUntrusted = false): Matrix {
   return loadMatrix(
     path,
     {
+      cwd: io.cwd,
       readText: (file) => readMatrixFile(resolve(io.cwd, file)),
       hashFiles: (files) => new Map(files.flatMap((file) => hashedOrNothing(file))),
     },

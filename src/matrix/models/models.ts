@@ -1,5 +1,3 @@
-import { dirname, resolve } from 'node:path';
-
 import type { SourcePosition } from '../../errors.ts';
 import type { EngineSource, Placed } from '../matrix.ts';
 import { foldedNote } from '../../text/note.ts';
@@ -39,7 +37,7 @@ function readModel(name: string, model: ModelFile, file: MatrixFile, list: Mista
   if (name !== name.trim()) list.addAtKey(path, `model "${name}": a name has no space around it`);
   const fileAt = (at: SourcePath, stated: string): Placed<string> => {
     const position = list.at(at);
-    return { value: resolve(dirname(position.file), stated), at: position };
+    return { value: list.pathFrom(position, stated), at: position };
   };
   const inputs = Object.entries(model.inputs ?? {});
   refuseWithHarness(model, path, list);
@@ -49,7 +47,7 @@ function readModel(name: string, model: ModelFile, file: MatrixFile, list: Mista
     onnx: model.onnx === undefined ? null : fileAt([...path, 'onnx'], model.onnx),
     engine: model.engine === undefined ? null : fileAt([...path, 'engine'], model.engine),
     harness: readHarness(model.harness, [...path, 'harness'], (stated) =>
-      resolve(dirname(list.at([...path, 'harness']).file), stated),
+      list.pathFrom(list.at([...path, 'harness']), stated),
     ),
     shapes:
       model.shapes === 'static'
@@ -109,7 +107,7 @@ export interface Unreachable {
 }
 
 /** How a precision of a model is reached, or what is missing for it. */
-export function reachPrecision(model: MatrixModel, precision: Precision): Reached | Unreachable {
+export function reachPrecision(model: MatrixModel, precision: Precision, list: MistakeList): Reached | Unreachable {
   if (model.engine !== null) {
     return { via: 'engine', source: { kind: 'engine', engine: model.engine }, note: null };
   }
@@ -117,16 +115,16 @@ export function reachPrecision(model: MatrixModel, precision: Precision): Reache
   const route = stated?.value ?? DEFAULT_ROUTE[precision];
   if (typeof route === 'object') {
     const at = stated?.at ?? { file: '', line: 0, column: 0 };
-    if ('via' in route) return reachByConversion(model, precision, route, at);
+    if ('via' in route) return reachByConversion(model, precision, route, at, list);
     const text = 'onnx' in route ? route.onnx : route.engine;
-    const placed = { value: resolve(dirname(at.file), text), at };
+    const placed = { value: list.pathFrom(at, text), at };
     const note = noteOf(route);
     return 'onnx' in route
       ? { via: 'onnx', source: { kind: 'onnx', onnx: placed }, note }
       : { via: 'engine', source: { kind: 'engine', engine: placed }, note };
   }
   if (route === 'autocast' || route === 'modelopt') {
-    return reachByConversion(model, precision, { via: route }, stated?.at ?? null);
+    return reachByConversion(model, precision, { via: route }, stated?.at ?? null, list);
   }
   const { onnx } = model;
   if (onnx === null) return nothingFor(model, precision);
@@ -138,10 +136,10 @@ function reachByConversion(
   precision: Precision,
   stated: ConversionFile,
   at: SourcePosition | null,
+  list: MistakeList,
 ): Reached | Unreachable {
   if (model.onnx === null) return nothingFor(model, precision);
-  const folder = dirname(at?.file ?? '');
-  const options = readConversion(precision, stated, (path) => resolve(folder, path));
+  const options = readConversion(precision, stated, (path) => list.pathFrom(at ?? { file: '' }, path));
   if ('problem' in options) return { ...options, at };
   const { via } = stated;
   return { via, source: { kind: 'converted', by: via, onnx: model.onnx, options }, note: null };

@@ -1,5 +1,3 @@
-import { resolve } from 'node:path';
-
 import * as z from 'zod';
 
 import { MatrixError } from '../../errors.ts';
@@ -31,7 +29,7 @@ export const factorSchema = z.object({ name: z.string(), good: factorSettingSche
 type Factor = Immutable<z.infer<typeof factorSchema>>;
 
 interface FactorFiles {
-  readonly folder: string;
+  readonly cwd: string;
   readonly isThere: (path: string) => boolean;
 }
 
@@ -49,7 +47,7 @@ const NOTHING: FactorSetting = {};
 export function readFactors(file: string, text: string, files: FactorFiles): Factor[] {
   const { root, mistakes: syntax } = readYaml(file, text);
   if (syntax.length > 0) throw new MatrixError(sortMistakes(syntax));
-  const list = new MistakeList(root);
+  const list = new MistakeList(root, files.cwd);
   const table = nodeAt(root, ['factors']);
   const factors: Factor[] = [];
   if (root.kind !== 'map' || table?.kind !== 'map' || table.entries.size === 0) {
@@ -144,7 +142,7 @@ class SettingReader {
       return NOTHING;
     }
     if (kind === 'replay') return { replay: node.value };
-    const path = resolve(this.files.folder, node.value);
+    const path = this.list.pathFrom(node.at, node.value);
     if (!this.files.isThere(path)) this.list.add(at, `${shown}: ${node.value}: no such file`);
     return { [kind]: path };
   }

@@ -1,5 +1,3 @@
-import { dirname, resolve } from 'node:path';
-
 import { findFlag, flagNames, type FlagPhase } from '../../trtexec/flags/flag-table.ts';
 import type { Flags, Placed } from '../matrix.ts';
 import type { MistakeList, SourcePath } from '../yaml/source-node.ts';
@@ -79,15 +77,15 @@ export function readFlags(
     else if (value !== false) {
       const at = list.keyAt(source);
       const texts = [value].flat().map((text) => (text === true ? '' : String(text)));
-      flags[flag] = { value: texts.map((text) => flagText(flag, text, at.file)), at };
+      flags[flag] = { value: texts.map((text) => flagText(flag, text, at, list)), at };
     }
   }
   return flags;
 }
 
-/** A path is meant from the folder of the file that states it: trtexec runs elsewhere. */
-export function flagText(flag: string, text: string, file: string): string {
-  return findFlag(flag)?.isPath === true ? resolve(dirname(file), text) : text;
+/** Paths are made absolute: trtexec runs elsewhere. */
+export function flagText(flag: string, text: string, at: SourcePosition, list: MistakeList): string {
+  return findFlag(flag)?.isPath === true ? list.pathFrom(at, text) : text;
 }
 
 /** What is wrong with a flag whatever the version of trtexec; null when nothing is. */

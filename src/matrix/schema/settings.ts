@@ -1,5 +1,3 @@
-import { dirname, resolve } from 'node:path';
-
 import { NO_PHASE_LIMITS, type PhaseLimits } from '../../records/time-limit.ts';
 import { printable } from '../../text/printable.ts';
 import { findFlag } from '../../trtexec/flags/flag-table.ts';
@@ -57,14 +55,13 @@ export function readBuild(
       ...limitFlags(file, model, build, list),
       ...readFlags(file.build?.flags, ['build', 'flags'], 'build', allowsUnknown, list),
       ...readFlags(model.build.flags, ownPath, 'build', allowsUnknown, list),
-      ...flagsOfPoint(point, actsInBuild),
+      ...flagsOfPoint(point, actsInBuild, list),
     },
     timeoutS: build.timeoutS ?? MATRIX_DEFAULTS.buildTimeoutS,
     firstOutputS: file.timeouts?.firstOutputS ?? null,
   };
 }
 
-/** A path is meant from the folder of the file that states it. */
 function timingCacheOf(
   file: MatrixFile,
   model: MatrixModel,
@@ -76,7 +73,7 @@ function timingCacheOf(
   }
   const isOwn = model.build.timingCache !== undefined || file.build?.timingCache === undefined;
   const at = list.at(isOwn ? [...model.path, 'build', 'timingCache'] : ['build', 'timingCache']);
-  return { kind: 'file', file: { value: resolve(dirname(at.file), stated), at } };
+  return { kind: 'file', file: { value: list.pathFrom(at, stated), at } };
 }
 
 /** @param build of the same cell: some of its flags must be there again when the engine is loaded */
@@ -101,7 +98,7 @@ export function readMethod(file: MatrixFile, point: Point, build: BuildRequest, 
     flags: {
       ...Object.fromEntries(again),
       ...readFlags(run.flags, ['run', 'flags'], 'run', allowsUnknown, list),
-      ...flagsOfPoint(point, actsInRun),
+      ...flagsOfPoint(point, actsInRun, list),
     },
   };
 }
@@ -110,11 +107,11 @@ function statedLimits(limits: MatrixFile['timeouts']): Partial<PhaseLimits> {
   return Object.fromEntries(Object.entries(limits ?? {}).filter(([, value]) => value !== undefined));
 }
 
-function flagsOfPoint(point: Point, acts: (flag: string) => boolean): Flags {
+function flagsOfPoint(point: Point, acts: (flag: string) => boolean, list: MistakeList): Flags {
   return Object.fromEntries(
     pointFlags(point)
       .filter(({ flag }) => acts(flag))
-      .map(({ at, flag, value }) => [flag, { value: [flagText(flag, value, at.file)], at }]),
+      .map(({ at, flag, value }) => [flag, { value: [flagText(flag, value, at, list)], at }]),
   );
 }
 
@@ -130,7 +127,7 @@ function placedPlugins(stated: PluginsFile | undefined, path: SourcePath, list: 
     const each = stated?.[kind] ?? [];
     const libraries = [each].flat().map((library, index) => {
       const at = list.at(Array.isArray(each) ? [...path, kind, index] : [...path, kind]);
-      return { value: resolve(dirname(at.file), library), at };
+      return { value: list.pathFrom(at, library), at };
     });
     for (const [index, library] of libraries.entries()) {
       if (libraries.findIndex(({ value }) => value === library.value) < index) {

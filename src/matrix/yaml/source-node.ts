@@ -1,3 +1,5 @@
+import { dirname, resolve } from 'node:path';
+
 import type { SourcePosition, Mistake } from '../../errors.ts';
 
 /** A value of a matrix file that knows where it stands: after `extends`, parts come from several files. */
@@ -128,9 +130,17 @@ export function mergeNodes(base: SourceNode, over: SourceNode): SourceNode {
 export class MistakeList {
   private readonly found: { readonly path: SourcePath | null; readonly mistake: Mistake }[] = [];
   private readonly source: SourceNode;
+  private readonly cwd: string;
 
-  constructor(source: SourceNode) {
+  /** @param cwd where the files of `source` are named from */
+  constructor(source: SourceNode, cwd: string) {
     this.source = source;
+    this.cwd = cwd;
+  }
+
+  /** The absolute path of a file that is stated at a place: relative to the file that states it. */
+  pathFrom({ file }: Pick<SourcePosition, 'file'>, stated: string): string {
+    return resolve(this.cwd, dirname(file), stated);
   }
 
   at(path: SourcePath): SourcePosition {
