@@ -16,15 +16,8 @@ export function layersOf({ log, exports }: Pick<ParsedRun, 'log' | 'exports'>): 
  */
 export function joinLayers(profile: readonly LayerTime[] | null, layers: readonly EngineLayer[]): JoinedLayer[] {
   if (profile === null) {
-    return layers.map((layer) => ({
-      index: layer.index,
-      name: layer.name,
-      timeMs: null,
-      averageMs: null,
-      medianMs: null,
-      percentage: null,
-      ...inspected(layer),
-    }));
+    const untimed = { timeMs: null, averageMs: null, medianMs: null, percentage: null };
+    return layers.map((layer) => ({ index: layer.index, name: layer.name, ...untimed, ...inspected(layer) }));
   }
   const byName = Map.groupBy(layers, ({ name }) => name);
   const seen = new Map<string, number>();
@@ -35,9 +28,7 @@ export function joinLayers(profile: readonly LayerTime[] | null, layers: readonl
   });
 }
 
-type Inspected = Pick<JoinedLayer, 'type' | 'tactic' | 'precisionIn' | 'precisionOut' | 'origins'>;
-
-function inspected(layer: EngineLayer | undefined): Inspected {
+function inspected(layer: EngineLayer | undefined) {
   return {
     type: layer?.type ?? null,
     tactic: layer?.tactic ?? null,

@@ -2,16 +2,10 @@ import type { EngineLayer } from './layer-info.ts';
 import { stableName } from './layer-name.ts';
 import { parseTactic } from './tactic.ts';
 
-export interface BuildKinds {
-  /** Sorts of builds: those of one sort have the same layers with the same kernels. */
-  readonly kinds: number;
-  readonly layers: number;
-  /** Between the first build and the one that differs most from it; null when all are alike. */
-  readonly most: KernelDifference | null;
-}
+export type BuildKinds = NonNullable<ReturnType<typeof buildKinds>>;
 
 /** @returns null unless of every build it is known which kernels it has: names alone prove nothing */
-export function buildKinds(builds: readonly (readonly EngineLayer[] | null)[]): BuildKinds | null {
+export function buildKinds(builds: readonly (readonly EngineLayer[] | null)[]) {
   const known = builds.flatMap((layers) => (layers?.some(hasKernel) === true ? [layers] : []));
   const [first] = known;
   if (first === undefined || known.length < builds.length) return null;
@@ -22,6 +16,7 @@ export function buildKinds(builds: readonly (readonly EngineLayer[] | null)[]): 
   const [most = null] = kinds
     .flatMap((kind) => kernelDifference(first, kind) ?? [])
     .toSorted((a, b) => (b.otherKernels ?? Infinity) - (a.otherKernels ?? Infinity));
+  // `most` is between the first build and the one that differs most from it; null when all are of one kind.
   return { kinds: kinds.length, layers: first.length, most };
 }
 

@@ -21,7 +21,7 @@ export function readModel(source: ByteSource): OnnxModel {
   const wire = new WireReader(source);
   const tally = new GraphTally();
   const opsets: OnnxOpset[] = [];
-  const functions: FunctionFacts[] = [];
+  const functions: ReturnType<typeof readFunction>[] = [];
   const producer = ['', ''];
   const graphs: GraphFacts[] = [];
   let irVersion = 0;
@@ -101,15 +101,8 @@ function readOpset(wire: WireReader, message: WireField): OnnxOpset {
   return { domain: domain === 'ai.onnx' ? '' : domain, version };
 }
 
-interface FunctionFacts {
-  readonly domain: string;
-  readonly name: string;
-  readonly nodes: number;
-  readonly quantizing: readonly QuantizingNode[];
-}
-
 /** A FunctionProto: an operator that the model itself defines. */
-function readFunction(wire: WireReader, message: WireField, tally: GraphTally): FunctionFacts {
+function readFunction(wire: WireReader, message: WireField, tally: GraphTally) {
   let domain = '';
   let name = '';
   let nodes = 0;

@@ -2,17 +2,11 @@ import { elementsBytes, elementTypeName } from './facts.ts';
 import { numberOf, OnnxFormatError, type WireField, type WireReader } from './wire-reader.ts';
 
 /** A TensorProto without its values. */
-export interface TensorHeader {
-  readonly name: string;
-  readonly dataType: number;
-  readonly bytes: number;
-  /** Where its values are, when they are in a file of their own. */
-  readonly external: { readonly location: string; readonly end: number } | null;
-}
+export type TensorHeader = ReturnType<typeof readTensor>;
 
 const EXTERNAL_KEYS = new Set(['location', 'offset', 'length']);
 
-export function readTensor(wire: WireReader, message: WireField): TensorHeader {
+export function readTensor(wire: WireReader, message: WireField) {
   let name = '';
   let dataType = 0;
   let payloadBytes = 0;
@@ -40,6 +34,7 @@ export function readTensor(wire: WireReader, message: WireField): TensorHeader {
   const offset = wholeNumber(entries.get('offset')) ?? 0;
   const length = wholeNumber(entries.get('length')) ?? bytes;
   const location = entries.get('location') ?? '';
+  // Its values are in a file of their own.
   return { name, dataType, bytes, external: { location, end: offset + length } };
 }
 

@@ -54,18 +54,18 @@ function profileExports(cell: KeyedCell, dialect: Dialect): string[] {
   ];
 }
 
-/** The command line of a stored run, taken apart, so that the same engine can be looked at by other means. */
 export interface RunParts {
-  /** trtexec, without what started it. */
   readonly program: string;
-  /** Null when the run built its engine itself, or that of another folder is not named. */
   readonly engine: string | null;
-  /** The flags that built an engine; null when the run loaded one. */
   readonly buildArgs: readonly string[] | null;
   readonly runArgs: readonly string[];
 }
 
-/** @param argv the whole command line; flags of trtexec stand behind its name */
+/**
+ * The command line of a stored run, taken apart, so that the same engine can be looked at by other means: `engine` is
+ * null when the run built it itself, `buildArgs` when it loaded one.
+ * @param argv the whole command line; flags of trtexec stand behind its name
+ */
 export function runParts(argv: readonly string[]): RunParts | null {
   const at = argv.findLastIndex((arg) => !arg.startsWith('-'));
   const program = argv[at];

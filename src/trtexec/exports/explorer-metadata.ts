@@ -10,14 +10,7 @@ const metadataSchema = z.object({
 });
 
 /** What trt-engine-explorer took out of trtexec's log; null where it is not said. */
-export interface ExplorerMetadata {
-  readonly shapes: Shapes | null;
-  readonly cudaGraph: boolean | null;
-  readonly dataTransfers: boolean | null;
-  readonly spinWait: boolean | null;
-  readonly streams: number | null;
-  readonly gpuName: string | null;
-}
+export type ExplorerMetadata = ReturnType<typeof parseExplorerMetadata>;
 
 export const NO_METADATA: ExplorerMetadata = {
   shapes: null,
@@ -32,9 +25,8 @@ export const NO_METADATA: ExplorerMetadata = {
  * Reads `*.profile.metadata.json` of trt-engine-explorer.
  * @throws ExportFormatError when it is no such file
  */
-export function parseExplorerMetadata(text: string): ExplorerMetadata {
-  const parsed = parseJson(text);
-  const { success, data } = metadataSchema.safeParse(parsed);
+export function parseExplorerMetadata(text: string) {
+  const { success, data } = metadataSchema.safeParse(parseJson(text));
   if (!success) throw new ExportFormatError('no "inference_options": not of trt-engine-explorer');
   const options = data.inference_options;
   const gpuName = data.device_information['Selected Device'];

@@ -42,20 +42,13 @@ export function isHostStarved(facts: FitnessFacts, compute: ComputeTimes | null)
   return enqueue !== null && (enqueue.mean ?? 0) > ENQUEUE_TAIL * enqueue.median;
 }
 
-function stallsOf({ times }: FitnessFacts, compute: ComputeTimes | null): HostStalls | null {
+function stallsOf({ times }: FitnessFacts, compute: ComputeTimes | null) {
   return times === null || compute === null ? null : hostStallsOf(times, compute.medianMs);
 }
 
 /** Pauses and copies that do not overlap were asked for. */
 function idlesByIntent({ log: { options } }: FitnessFacts): boolean {
   return (options.sleepMs ?? 0) > 0 || (options.idleMs ?? 0) > 0 || options.exposeDma === true;
-}
-
-/** How long the GPU stood still between queries, in one run with one stream. */
-interface HostStalls {
-  /** Share of the time from the first query to the end of the last one, from 0 to 1. */
-  readonly share: number;
-  readonly count: number;
 }
 
 /**
@@ -65,8 +58,11 @@ interface HostStalls {
 const USUAL_GAPS = 4;
 const OF_A_QUERY = 0.25;
 
-/** Null where the stamps of the queries are not known. */
-function hostStallsOf({ columns, count }: QueryTimes, medianMs: number): HostStalls | null {
+/**
+ * How long the GPU stood still between queries, in one run with one stream, as a share of the time from the first query
+ * to the end of the last one. Null where the stamps of the queries are not known.
+ */
+function hostStallsOf({ columns, count }: QueryTimes, medianMs: number) {
   const { startComputeMs: starts, endComputeMs: ends } = columns;
   if (starts === undefined || ends === undefined || count < 2) return null;
   const gaps = new Float64Array(count - 1);

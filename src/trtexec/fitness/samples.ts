@@ -33,16 +33,8 @@ export function bimodal({ sorted }: ComputeTimes): RunFlag | null {
   return { id: 'bimodal', effect: 'widened', value: apart * 100, evidence };
 }
 
-interface Cut {
-  /** Values on the lower side. */
-  readonly low: number;
-  readonly lower: number;
-  readonly upper: number;
-  /** Within the two sides. */
-  readonly deviation: number;
-}
-
-function cut(values: Float64Array): Cut {
+/** How many values are on the lower side, the means of both sides, and the deviation within them. */
+function cut(values: Float64Array) {
   const [origin = 0] = values;
   let sum = 0;
   let squares = 0;
