@@ -5,7 +5,7 @@ import { sha256OfFile } from '../artefacts/files.ts';
 import type { RunManifest } from '../artefacts/run-manifest.ts';
 import { UsageError } from '../errors.ts';
 import { isFine } from '../records/outcome.ts';
-import { PLACEHOLDERS, type PlannedBuild } from '../records/plan.ts';
+import type { PlannedBuild } from '../records/plan.ts';
 import { attemptRun } from '../run/attempt.ts';
 import type { SweepContext } from '../run/sweep-context.ts';
 import { printable } from '../text/printable.ts';
@@ -14,7 +14,7 @@ import type { VariantState } from '../variants/variants.ts';
 import { fileBytes, TIMING } from './engine-cache.ts';
 import { storedFlags, timedOn } from './engine-identity.ts';
 import { engineName } from './engine-note.ts';
-import { type EngineState, readyEngine } from './engine-state.ts';
+import { type EngineState, readyEngine, filledArgs } from './engine-state.ts';
 import type { TimedOn, TimingCopy } from './timing-caches.ts';
 
 export interface EngineToBuild {
@@ -41,7 +41,7 @@ export async function buildEngine(
     const { outcome, log, exports, artefactFolder } = await attemptRun(context, {
       runId,
       label: build.label,
-      args: fillBuildArgs(build.args, temporary, timingPath, variant?.path ?? null),
+      args: filledArgs(build.args, { engine: temporary, timingCache: timingPath, variant: variant?.path ?? null }),
       harness: null,
       env: {},
       timeoutS: build.timeoutS,
@@ -87,17 +87,6 @@ export async function buildEngine(
     // TensorRT locks the file by one beside it, and leaves that.
     await rm(`${timingPath}.lock`, { force: true });
   }
-}
-
-function fillBuildArgs(args: readonly string[], engine: string, timingCache: string, variant: string | null): string[] {
-  return args.map((arg) => {
-    if (variant !== null && arg === `--onnx=${PLACEHOLDERS.variant}`) return `--onnx=${variant}`;
-    if (arg === `--saveEngine=${PLACEHOLDERS.engine}`) return `--saveEngine=${engine}`;
-    if (arg === `--timingCacheFile=${PLACEHOLDERS.timingCache}`) {
-      return `--timingCacheFile=${timingCache}`;
-    }
-    return arg;
-  });
 }
 
 interface BuildTiming extends TimingCopy {

@@ -49,16 +49,26 @@ export function refusedEngine(
   return { kind: 'failed', outcome };
 }
 
-/** The command line of a run, with the engine that it loads. */
-export function fillRunArgs(
+/** The flags that bench fills in itself; what a user's own flag says stays as it is. */
+const FILLED = {
+  '--onnx': 'variant',
+  '--refitFromOnnx': 'variant',
+  '--saveEngine': 'engine',
+  '--loadEngine': 'engine',
+  '--timingCacheFile': 'timingCache',
+} as const;
+
+/** A planned command line with its paths; a placeholder without one stays. */
+export function filledArgs(
   args: readonly string[],
-  { path, variantPath }: Pick<LoadableEngine, 'path' | 'variantPath'>,
+  paths: Partial<Record<(typeof FILLED)[keyof typeof FILLED], string | null>>,
 ): string[] {
+  const filled = new Map(
+    Object.entries(FILLED).map(([flag, name]) => [`${flag}=${PLACEHOLDERS[name]}`, [flag, paths[name]] as const]),
+  );
   return args.map((arg) => {
-    if (arg === `--loadEngine=${PLACEHOLDERS.engine}`) return `--loadEngine=${path}`;
-    return arg === `--refitFromOnnx=${PLACEHOLDERS.variant}` && variantPath !== null
-      ? `--refitFromOnnx=${variantPath}`
-      : arg;
+    const [flag, path = null] = filled.get(arg) ?? [];
+    return path === null ? arg : `${flag}=${path}`;
   });
 }
 

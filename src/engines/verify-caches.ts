@@ -9,30 +9,18 @@ import type { StoreDamage } from '../store/verify/damage.ts';
 import { VariantCache } from '../variants/variant-cache.ts';
 
 /** Built engines: each with its note, and with the bytes that the note states. What is wrong is built again anyway. */
-export async function verifyEngines(folder: string, isQuick: boolean, signal: AbortSignal): Promise<StoreDamage[]> {
-  const found: StoreDamage[] = [];
-  for (const name of namesIn(folder)) {
-    signal.throwIfAborted();
-    const path = join(folder, name);
+export function verifyEngines(folder: string, isQuick: boolean, signal: AbortSignal): Promise<StoreDamage[]> {
+  return damagesIn(folder, signal, async (name, path) => {
     const building = /\.building-(\d+)/.exec(name)?.[1];
-    if (building !== undefined) {
-      if (!isPidRunning(Number(building))) found.push(leftover(path, 'a build that was cut off'));
-    } else if (name.endsWith('.plan')) {
-      const note = readEngineNote(path.replace(/\.plan$/, '.json'));
-      if (note === null) {
-        // A kill between the engine and its note: the next build of it finds the file by its hash.
-        found.push(leftover(path, 'an engine without its note'));
-      } else if (!(await isAsNoted(path, note, isQuick))) {
-        found.push({
-          kind: 'engine',
-          where: path,
-          what: 'has other bytes than were built',
-          advice: 'remove it: it is never loaded, and built again when it is needed',
-        });
-      }
-    }
-  }
-  return found;
+    if (building !== undefined) return leftover(path, 'a build that was cut off', building);
+    if (!name.endsWith('.plan')) return null;
+    const note = readEngineNote(path.replace(/\.plan$/, '.json'));
+    // A kill between the engine and its note: the next build of it finds the file by its hash.
+    if (note === null) return leftover(path, 'an engine without its note');
+    if (await isAsNoted(path, note, isQuick)) return null;
+    const advice = 'remove it: it is never loaded, and built again when it is needed';
+    return { kind: 'engine', where: path, what: 'has other bytes than were built', advice };
+  });
 }
 
 async function isAsNoted(path: string, note: EngineNote, isQuick: boolean): Promise<boolean> {
@@ -40,27 +28,33 @@ async function isAsNoted(path: string, note: EngineNote, isQuick: boolean): Prom
   return isQuick || (await sha256OfFile(path)).sha256 === note.sha256;
 }
 
-export async function verifyVariants(folder: string, signal: AbortSignal): Promise<StoreDamage[]> {
+export function verifyVariants(folder: string, signal: AbortSignal): Promise<StoreDamage[]> {
   const cache = new VariantCache(folder);
+  return damagesIn(folder, signal, async (name, path) => {
+    const making = /^\.making-.*-(\d+)$/.exec(name)?.[1];
+    if (making !== undefined) return leftover(path, 'a conversion that was cut off', making);
+    if (!/^[0-9a-f]+$/.test(name) || (await cache.find(name)) !== null) return null;
+    const advice = 'remove it: it is never used, and made again when it is needed';
+    return { kind: 'variant', where: path, what: 'has another content than was made', advice };
+  });
+}
+
+async function damagesIn(
+  folder: string,
+  signal: AbortSignal,
+  look: (name: string, path: string) => Promise<StoreDamage | null>,
+): Promise<StoreDamage[]> {
   const found: StoreDamage[] = [];
   for (const name of namesIn(folder)) {
     signal.throwIfAborted();
-    const path = join(folder, name);
-    const making = /^\.making-.*-(\d+)$/.exec(name)?.[1];
-    if (making !== undefined) {
-      if (!isPidRunning(Number(making))) found.push(leftover(path, 'a conversion that was cut off'));
-    } else if (/^[0-9a-f]+$/.test(name) && (await cache.find(name)) === null) {
-      found.push({
-        kind: 'variant',
-        where: path,
-        what: 'has another content than was made',
-        advice: 'remove it: it is never used, and made again when it is needed',
-      });
-    }
+    const damage = await look(name, join(folder, name));
+    if (damage !== null) found.push(damage);
   }
   return found;
 }
 
-function leftover(path: string, what: string): StoreDamage {
+/** @param pid of the process that works on it, if it still runs; then it is none */
+function leftover(path: string, what: string, pid?: string): StoreDamage | null {
+  if (pid !== undefined && isPidRunning(Number(pid))) return null;
   return { kind: 'leftover', where: path, what, advice: 'the next `bench run` takes care of it' };
 }

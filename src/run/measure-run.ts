@@ -10,7 +10,7 @@ import { hashOf } from '../text/canonical-json.ts';
 import { lastMeasuredRuns } from '../store/runs/cell-runs.ts';
 import { attemptRun } from './attempt.ts';
 import type { LoadableEngine } from '../engines/engine-state.ts';
-import { fillRunArgs } from '../engines/engine-state.ts';
+import { filledArgs } from '../engines/engine-state.ts';
 
 /**
  * Measures one run and stores it.
@@ -32,7 +32,7 @@ export async function measureRun(
   const record = await attemptRun(context, {
     runId,
     label: plannedCell?.label ?? run.cellKey,
-    args: engine === null ? run.args : fillRunArgs(run.args, engine),
+    args: engine === null ? run.args : filledArgs(run.args, { engine: engine.path, variant: engine.variantPath }),
     harness: run.harness,
     env: run.env,
     timeoutS: run.timeoutS,

@@ -28,18 +28,12 @@ export interface StandaloneReading {
 
 export const NOTHING_STATED: StandaloneReading = { stated: {}, isStrict: false, runs: null, as: null, metric: null };
 
-const OPTIONS = {
-  model: '--model NAME',
-  precision: '--precision NAME',
-  shapes: '--shapes input:8x3x224x224',
-  cudaGraph: '--cuda-graph on|off',
-} as const;
-
-const FIELD_WORDS = {
-  model: 'its model',
-  precision: 'its precision',
-  shapes: 'its shapes',
-  cudaGraph: 'whether it used a CUDA graph',
+/** What a file may not say of its cell, and the option that says it. */
+const FIELDS = {
+  model: { words: 'its model', option: '--model NAME' },
+  precision: { words: 'its precision', option: '--precision NAME' },
+  shapes: { words: 'its shapes', option: '--shapes input:8x3x224x224' },
+  cudaGraph: { words: 'whether it used a CUDA graph', option: '--cuda-graph on|off' },
 } as const;
 
 /**
@@ -125,7 +119,7 @@ export function reportCell(
     ? cellOfReport(report, stated, needs)
     : cellOfReport(report, { model: 'unnamed', ...stated }, []);
   if (found.kind === 'complete') return found.cell;
-  const words = found.fields.map((field) => FIELD_WORDS[field]).join(', nor ');
-  const options = found.fields.map((field) => OPTIONS[field]).join(' ');
+  const words = found.fields.map((field) => FIELDS[field].words).join(', nor ');
+  const options = found.fields.map((field) => FIELDS[field].option).join(' ');
   throw new UsageError(`${printable(path)}: does not say ${words}; add ${options}`);
 }

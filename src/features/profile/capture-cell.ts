@@ -5,7 +5,7 @@ import { artefactsFolderOf } from '../../artefacts/layout.ts';
 import { BenchError, UsageError } from '../../errors.ts';
 import { EXIT_CODES } from '../../exit-codes.ts';
 import { printable } from '../../text/printable.ts';
-import { type LoadableEngine, fillRunArgs } from '../../engines/engine-state.ts';
+import { type LoadableEngine, filledArgs } from '../../engines/engine-state.ts';
 import { provideEngine } from '../../engines/provide-engine.ts';
 import { overlay } from '../../run/start.ts';
 import type { SweepContext } from '../../run/sweep-context.ts';
@@ -94,7 +94,7 @@ export async function captureCell(
       request,
       dialect,
       [program.file, ...program.prefixArgs],
-      fillRunArgs(target.run.args, engine),
+      filledArgs(target.run.args, { engine: engine.path, variant: engine.variantPath }),
       engine.path,
     );
     const failure = await runNsys(
