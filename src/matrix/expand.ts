@@ -7,7 +7,7 @@ import type { HashedFiles, Matrix, MatrixCell } from './matrix.ts';
 import { namedWords } from '../records/axis.ts';
 import { isOneOf } from '../text/unknown-values.ts';
 import { isDimensionAxis, isOn, type Point, productSize } from './points/axes.ts';
-import { buildShapes, checkLimitNames, type Outside, outsideProfile, symbolsOf } from './points/shapes.ts';
+import { buildShapes, checkLimitNames, type Outside, outsideProfile } from './points/shapes.ts';
 import { cellFields, CELL_FIELDS, flagFields, type Filter, readFilter } from './filter.ts';
 import { MATRIX_DEFAULTS } from './schema/defaults.ts';
 import { checkParameters, drivenCell, envFlags, envOf, harnessFiles, type ModelHarness } from './schema/harness.ts';
@@ -144,17 +144,14 @@ function harnessCells(
   const known = new Set(points.flatMap(({ point }) => [...point.keys()]));
   if (points.length > 0) checkParameters(harness, known, list);
   return points.flatMap((shaped) => {
-    const { dimensions, point, shapes, template } = shaped;
-    const symbols = symbolsOf(Object.values(template ?? {}));
-    const driven = drivenCell(harness, model.name, point, shapes ?? {}, symbols, hashed, list);
+    const { dimensions, point } = shaped;
+    const driven = drivenCell(harness, model.name, shaped, hashed, list);
     if (driven === null) return [];
     const build = readBuild(file, model, new Map(), { kind: 'none' }, null, list);
     const method = readMethod(file, new Map(), { ...build, flags: {} }, list);
-    const { estimateS, timeoutS } = driven.planned;
     return [
       {
-        cell: driven.cell,
-        harness: { ...driven.harness, estimateS, timeoutS },
+        ...driven,
         env: envOf(point),
         dimensions,
         method: { ...method, flags: {} },

@@ -29,6 +29,11 @@ export interface Side {
 /** A commit of which nothing is stored, nor of any before it. */
 export class NotMeasuredError extends UsageError {}
 
+interface Sides {
+  readonly base: Side;
+  readonly head: Side;
+}
+
 export interface SideOptions {
   /** May have been asked before the store was opened: its answer takes as long as that does. */
   readonly git?: Promise<GitState>;
@@ -48,7 +53,7 @@ export async function resolveSides(
   head: string | undefined,
   io: Io,
   options: SideOptions = {},
-): Promise<{ base: Side; head: Side }> {
+): Promise<Sides> {
   refuseUnknownBranch(db, options);
   const resolver = new SideResolver(db, io, options);
   const sides = await alignMatrices(resolver, await sidesOf(resolver, base, head));
@@ -66,7 +71,7 @@ export function refuseSharedSweep(sides: { readonly base: Omit<Side, 'ref'>; rea
   );
 }
 
-function withNotes(sides: { base: Side; head: Side }): { base: Side; head: Side } {
+function withNotes(sides: Sides): Sides {
   const note = undatedNote([...sides.base.sweeps, ...sides.head.sweeps]);
   const notes = [...new Set([sides.head.note, note])].filter((text) => text !== null);
   // What is true of both is said once.
@@ -82,36 +87,28 @@ export function undatedNote(sweeps: readonly Sweep[]): string | null {
   return `${which} no date: their order is that of their import; bench import --date says when they were made`;
 }
 
-async function sidesOf(
-  resolver: SideResolver,
-  base: string | undefined,
-  head: string | undefined,
-): Promise<{ base: Side; head: Side }> {
-  if (base === undefined) {
-    return { base: await resolver.side('latest~1'), head: await resolver.side('latest') };
-  }
+async function sidesOf(resolver: SideResolver, base?: string, head?: string): Promise<Sides> {
+  if (base === undefined) return { base: await resolver.side('latest~1'), head: await resolver.side('latest') };
   const range = head === undefined ? splitRange(base) : null;
   if (range !== null) return resolver.range(range.from, range.to, range.symmetric);
-  const baseSide = await resolver.side(base);
-  const headSide = head === undefined ? await resolver.defaultHead() : await resolver.side(head);
-  return { base: baseSide, head: headSide };
+  return {
+    base: await resolver.side(base),
+    head: await (head === undefined ? resolver.defaultHead() : resolver.side(head)),
+  };
 }
 
 /**
  * A revision, `latest` or a branch may stand for sweeps of several matrices: where the newest of both sides are not of
  * the same, one side takes the other's.
  */
-async function alignMatrices(
-  resolver: SideResolver,
-  sides: { readonly base: Side; readonly head: Side },
-): Promise<{ base: Side; head: Side }> {
+async function alignMatrices(resolver: SideResolver, sides: Sides): Promise<Sides> {
   const [base, head] = [sides.base.sweeps[0], sides.head.sweeps[0]];
-  if (base === undefined || head === undefined || isComparable(base, head)) return { ...sides };
+  if (base === undefined || head === undefined || isComparable(base, head)) return sides;
   const otherBase = await resolver.sideLike(sides.base, head);
   if (otherBase !== null) return { base: otherBase, head: sides.head };
   const otherHead = await resolver.sideLike(sides.head, base);
   if (otherHead !== null) return { base: sides.base, head: otherHead };
-  if (base.matrix === head.matrix) return { ...sides };
+  if (base.matrix === head.matrix) return sides;
   const names = [base, head].map(({ matrix, name }) => printable(matrix ?? name ?? 'no matrix'));
   const note = `two matrices, ${names.join(' and ')}: only cells that both have are compared`;
   const notes = [sides.head.note, note].filter((text) => text !== null);

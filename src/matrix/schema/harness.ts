@@ -1,11 +1,11 @@
 import { ENV_AXIS, keyedCell, PRECISIONS, type Shapes } from '../../records/cell.ts';
-import type { PlannedHarness } from '../../records/plan.ts';
 import { isSecret, SECRETS_ARE_INHERITED } from '../../text/secret-name.ts';
 import { isOneOf, isRecord } from '../../text/unknown-values.ts';
-import type { DrivenCell, Driver } from '../../harnesses/driver.ts';
+import type { Driver } from '../../harnesses/driver.ts';
 import { findDriver } from '../../harnesses/registry.ts';
 import { type AxisValue, isDimensionAxis, isOn, type Point } from '../points/axes.ts';
 import type { HashedFiles } from '../matrix.ts';
+import { type ShapeSet, symbolsOf } from '../points/shapes.ts';
 import type { MistakeList, SourcePath } from '../yaml/source-node.ts';
 import type { ModelFile } from './schema.ts';
 
@@ -50,8 +50,8 @@ export function harnessFiles(
   model: string,
   points: readonly { readonly point: Point }[],
 ): string[] {
-  const { driver, settings, resolve } = harness;
-  const files = points.flatMap(({ point }) => driver.files(filled(settings, parametersOf(harness, model, point))));
+  const { driver, parameters, settings, resolve } = harness;
+  const files = points.flatMap(({ point }) => driver.files(filled(settings, parametersOf(parameters, model, point))));
   return [...new Set(files)].map(resolve);
 }
 
@@ -63,79 +63,65 @@ export function checkParameters(harness: ModelHarness, known: ReadonlySet<string
   }
 }
 
+interface DrivenPoint {
+  readonly point: Point;
+  readonly shapes: Shapes | null;
+  readonly template: ShapeSet | null;
+}
+
 /** One cell of a harness; null when something about it is wrong, which is then in the list. */
 export function drivenCell(
-  harness: ModelHarness,
+  { driver, parameters: named, path, resolve, settings: stated }: ModelHarness,
   model: string,
-  point: Point,
-  shapes: Shapes,
-  symbols: ReadonlySet<string>,
+  { point, shapes, template }: DrivenPoint,
   hashed: HashedFiles,
   list: MistakeList,
 ) {
-  const parameters = parametersOf(harness, model, point);
-  const settings = filled(harness.settings, parameters);
-  const planned = harness.driver.plan(settings, {
-    model,
-    parameters,
-    resolve: harness.resolve,
-    sha256Of: (path) => hashed.get(path)?.sha256 ?? null,
-  });
+  const parameters = parametersOf(named, model, point);
+  const settings = filled(stated, parameters);
+  const sha256Of = (file: string): string | null => hashed.get(file)?.sha256 ?? null;
+  const planned = driver.plan(settings, { model, parameters, resolve, sha256Of });
   if (planned.kind === 'wrong') {
-    list.add([...harness.path, ...planned.path], planned.problem);
+    list.add([...path, ...planned.path], planned.problem);
     return null;
   }
-  for (const [name, value] of Object.entries(planned.cell.env)) {
-    if (value === null || !isSecret(name, value)) continue;
-    list.addAtKey([...harness.path, 'env', name], `${name}: ${SECRETS_ARE_INHERITED}`);
+  const { harness, identity, ...started } = planned.cell;
+  const secret = Object.entries(started.env).find(([name, value]) => value !== null && isSecret(name, value))?.[0];
+  if (secret !== undefined) {
+    list.addAtKey([...path, 'env', secret], `${secret}: ${SECRETS_ARE_INHERITED}`);
     return null;
   }
-  const stated = point.get('precision')?.value;
-  const precision = stated?.kind === 'word' ? stated.word : null;
+  const precision = point.get('precision')?.value;
+  const word = precision?.kind === 'word' ? precision.word : null;
+  const symbols = symbolsOf(Object.values(template ?? {}));
+  // What is not said elsewhere in the cell.
+  const own = Object.entries(parameters)
+    .filter(([name]) => isDimensionAxis(name) && name !== 'model' && !symbols.has(name))
+    .map(([name, value]) => [name, String(value)]);
   const cell = keyedCell({
     model,
-    precision: isOneOf(PRECISIONS, precision) ? precision : 'unstated',
+    precision: isOneOf(PRECISIONS, word) ? word : 'unstated',
     precisionVia: 'engine',
-    shapes,
+    shapes: shapes ?? {},
     cudaGraph: isOn(point.get('cudaGraph')),
     dataTransfers: isOn(point.get('dataTransfers')),
     streams: 1,
     spinWait: true,
     inputs: { kind: 'random' },
-    axisFlags: { ...envFlags(point), ...planned.cell.identity, ...ownParameters(parameters, symbols) },
-    harness: planned.cell.harness,
+    axisFlags: { ...envFlags(point), ...identity, ...Object.fromEntries(own) },
+    harness,
   });
-  return { cell, planned: planned.cell, harness: plannedHarness(harness, settings, planned.cell) };
+  return { cell, harness: { driver: driver.kind, settings, ...started } };
 }
 
 /** What the settings may name, with its values at this point. */
-function parametersOf(harness: ModelHarness, model: string, point: Point): Record<string, string | number> {
+function parametersOf(named: ReadonlySet<string>, model: string, point: Point): Record<string, string | number> {
   const parameters: Record<string, string | number> = { model };
   for (const [name, { value }] of point) {
     const plain = plainValue(value);
-    if (plain !== null && harness.parameters.has(name)) parameters[name] = plain;
+    if (plain !== null && named.has(name)) parameters[name] = plain;
   }
   return parameters;
-}
-
-function plannedHarness(
-  { driver }: ModelHarness,
-  settings: unknown,
-  { argv, cwd, env, resultFiles }: DrivenCell,
-): PlannedHarness {
-  return { driver: driver.kind, settings, argv, cwd, env, resultFiles };
-}
-
-/** What is not said elsewhere in the cell. */
-function ownParameters(
-  parameters: Readonly<Record<string, string | number>>,
-  symbols: ReadonlySet<string>,
-): Record<string, string> {
-  return Object.fromEntries(
-    Object.entries(parameters)
-      .filter(([name]) => isDimensionAxis(name) && name !== 'model' && !symbols.has(name))
-      .map(([name, value]) => [name, String(value)]),
-  );
 }
 
 /** Variables of the environment that this point sets; one that is not set is the same as no axis. */
