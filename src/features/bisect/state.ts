@@ -1,11 +1,10 @@
 import { existsSync, readdirSync } from 'node:fs';
-import { mkdir, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 
 import * as z from 'zod';
 
 import { writeAtomically } from '../../artefacts/files.ts';
-import { readJson } from '../../artefacts/folders.ts';
+import { makeOwnFolder, readJson } from '../../artefacts/folders.ts';
 import type { Io } from '../../cli/io.ts';
 import { migrationsFolder } from '../../cli/store-location.ts';
 import { warnIfMigrated, usingStore } from '../../cli/with-store.ts';
@@ -145,9 +144,7 @@ export async function inSession<Result>(
   work: (session: Session) => Promise<Result>,
 ): Promise<Result> {
   const all = bisectFolderOf(path);
-  await mkdir(all, { recursive: true });
-  const ignore = join(all, '.gitignore');
-  if (!existsSync(ignore)) await writeFile(ignore, '*\n');
+  await makeOwnFolder(all);
   const holder = sweepLockHolder(all, first.bisectId);
   if (holder !== null) throw new UsageError(`${holderText(holder)} works on this bisection already`);
   const unlock = lockSweep(all, first.bisectId);

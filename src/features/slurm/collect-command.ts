@@ -1,10 +1,10 @@
 import { existsSync } from 'node:fs';
-import { mkdir, writeFile } from 'node:fs/promises';
+import { mkdir } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 
 import { artefactsFolderOf, sweepFolderOf } from '../../artefacts/layout.ts';
-import { refuseLink } from '../../artefacts/folders.ts';
+import { makeOwnFolder, refuseLink } from '../../artefacts/folders.ts';
 import { InterruptedError, UsageError } from '../../errors.ts';
 import type { ExitCode } from '../../exit-codes.ts';
 import { isHopeless, isSettling, type ShardStatus } from '../../tools/slurm/states.ts';
@@ -75,9 +75,8 @@ async function lockCollector(store: OpenStore, { sweep }: RunPlan): Promise<() =
   const artefacts = artefactsFolderOf(store.path);
   const sweepFolder = sweepFolderOf(artefacts, sweep.sweepId);
   refuseLink(sweepFolder);
+  await makeOwnFolder(artefacts);
   await mkdir(sweepFolder, { recursive: true });
-  const ignore = join(artefacts, '.gitignore');
-  if (!existsSync(ignore)) await writeFile(ignore, '*\n');
   const attempt = tryAcquire(join(sweepFolder, '.collect.lock'));
   if (attempt.kind === 'taken') return () => attempt.lock.release();
   throw new UsageError(`${holderText(attempt.holder)} is collecting this run: wait for it`);

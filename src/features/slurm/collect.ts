@@ -1,7 +1,3 @@
-import { mkdir } from 'node:fs/promises';
-
-import { sweepFolderOf } from '../../artefacts/layout.ts';
-import { refuseLink } from '../../artefacts/folders.ts';
 import { saveState } from '../../run/run-sweep.ts';
 import type { Io } from '../../cli/io.ts';
 import type { StoreDatabase } from '../../store/file/open.ts';
@@ -35,7 +31,7 @@ const STORED_AT_ONCE = 64;
 export async function collectShards(plan: RunPlan, context: CollectContext, io: Io): Promise<Collected> {
   const { artefactsFolder, db } = context;
   const onProgress = progressOf(io);
-  await openCollectedSweep(plan, context);
+  if (findSweep(db, plan.sweep.sweepId) === null) await saveNewSweep(plan, context);
   const storedBefore = new Map(
     runFoldersOf(db, plan.sweep.sweepId).map(({ runId, startedAt }): [string, string | null] => [runId, startedAt]),
   );
@@ -116,13 +112,6 @@ export async function closeCollectedSweep(
   const sweep = findSweep(context.db, plan.sweep.sweepId);
   if (sweep === null || sweep.state === 'finished' || shards.size < plan.shards.length) return;
   await saveState(context, plan.stored, { ...sweep, state: 'finished', finishedAt: latestEnd });
-}
-
-async function openCollectedSweep(plan: RunPlan, context: CollectContext): Promise<void> {
-  const folder = sweepFolderOf(context.artefactsFolder, plan.sweep.sweepId);
-  refuseLink(folder);
-  await mkdir(folder, { recursive: true });
-  if (findSweep(context.db, plan.sweep.sweepId) === null) await saveNewSweep(plan, context);
 }
 
 /** Stores a sweep with all that it is to measure. */
