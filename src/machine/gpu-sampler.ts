@@ -31,14 +31,9 @@ const NOT_A_FIELD = /Field "([^"]+)" is not a valid field/;
 const INTERVAL_S = 1;
 const FIRST_LINE_MS = 10_000;
 
-export interface GpuSampler {
+export interface GpuSampler extends Pick<PrintedLines, 'take' | 'hasEnded' | 'stop'> {
   /** The names of the columns, as it printed them. */
   readonly header: string;
-  /** Complete lines that came since the last time. */
-  readonly take: () => readonly string[];
-  readonly hasEnded: () => boolean;
-  /** Ends it with all that it started. Can be done twice. */
-  readonly stop: () => void;
 }
 
 export type SamplerStart =

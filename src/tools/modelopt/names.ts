@@ -1,4 +1,4 @@
-import { isRecord } from '../../text/unknown-values.ts';
+import * as z from 'zod';
 
 /** What is to be installed so that variants can be made, behind the interpreter's name. */
 export const MODELOPT_INSTALL = '-m pip install "nvidia-modelopt[onnx]==0.47.0"';
@@ -16,24 +16,16 @@ export const MODELOPT_PACKAGES: Readonly<Record<string, readonly string[]>> = {
   numpy: ['numpy'],
 };
 
-export interface PythonVersions {
-  readonly python: string;
-  /** By package; null for one that is not installed. */
-  readonly packages: readonly (readonly [string, string | null])[];
-}
+const versionsSchema = z.object({
+  python: z.string(),
+  packages: z.record(z.string(), z.string().nullable().catch(null)),
+});
 
-/** What the Python program in `run/machine-tools.ts` prints; null when it is something else. */
-export function readPythonVersions(text: string): PythonVersions | null {
+/** What the Python program in `machine/machine-tools.ts` prints; null when it is something else. */
+export function readPythonVersions(text: string) {
   try {
-    const parsed: unknown = JSON.parse(text);
-    if (!isRecord(parsed) || typeof parsed['python'] !== 'string') return null;
-    const { packages, python } = parsed;
-    if (!isRecord(packages)) return null;
-    const list = Object.entries(packages).map(([name, version]): [string, string | null] => [
-      name,
-      typeof version === 'string' ? version : null,
-    ]);
-    return { python, packages: list };
+    const { python, packages } = versionsSchema.parse(JSON.parse(text));
+    return { python, packages: Object.entries(packages) };
   } catch {
     return null;
   }

@@ -38,12 +38,7 @@ export function parseSacct(text: string): TaskRow[] {
 export function parseScontrolJobs(text: string): TaskRow[] {
   return text.split('\n').flatMap((line) => {
     const fields = new Map(
-      line
-        .split(' ')
-        .map((part): [string, string] => [
-          part.slice(0, Math.max(0, part.indexOf('='))),
-          part.slice(part.indexOf('=') + 1),
-        ]),
+      [...line.matchAll(/(?<=^| )([^ =]*)=([^ ]*)/g)].map(([, name, value = '']) => [name, value]),
     );
     const [job, index] = [fields.get('ArrayJobId'), fields.get('ArrayTaskId')];
     const state = fields.get('JobState');

@@ -1,20 +1,17 @@
 import * as z from 'zod';
 
 import { ExportFormatError } from '../../errors.ts';
+import type { Immutable } from '../../records/scalars.ts';
 import { parseJson } from './json-repair.ts';
 
 const exported = z.array(
   z.object({ name: z.string(), dimensions: z.string().regex(/^\d+(?:x\d+)*$/), values: z.array(z.number()) }),
 );
 
-export interface ExportedOutput {
-  readonly name: string;
-  readonly dimensions: readonly number[];
-  readonly values: readonly number[];
-}
+export type ExportedOutput = Immutable<ReturnType<typeof readExportedOutputs>[number]>;
 
 /** @throws ExportFormatError for anything else; not finite values are no JSON, so trtexec's file is none then */
-export function readExportedOutputs(text: string): ExportedOutput[] {
+export function readExportedOutputs(text: string) {
   const parsed = parseJson(
     text,
     'not JSON: trtexec writes values that are not finite, and final shapes of data-dependent outputs, into it as they are',

@@ -33,7 +33,7 @@ const NOT_RECORDED = 2;
 export function answer(args: readonly string[], settings: ReplaySettings): Answer {
   const set = readRecordingSet(settings.folder);
   const meaning = meaningOf(args);
-  if (meaning === null) return replayed(set, { folder: 'help', build: '', meaning: HELP, omitted: [] });
+  if (meaning === null) return replayed(set, 'help');
   const flags = flagsOf(args);
   const build = meaning.kind === 'build' ? null : loadedBuild(flags.get('--loadEngine') ?? '', set, settings.cwd);
   if (build !== null && 'problem' in build) return refusal(build.problem);
@@ -46,7 +46,7 @@ export function answer(args: readonly string[], settings: ReplaySettings): Answe
     );
   }
   writeExports(set, recording, flags, settings.cwd);
-  const given = replayed(set, recording);
+  const given = replayed(set, recording.folder);
   if (settings.reportPath !== null) {
     const report = { set: set.name, id: recording.folder, omitted: recording.omitted };
     writeFileSync(settings.reportPath, `${JSON.stringify(report)}\n`);
@@ -54,16 +54,6 @@ export function answer(args: readonly string[], settings: ReplaySettings): Answe
   }
   return given;
 }
-
-const HELP = {
-  kind: 'timed',
-  shapes: '',
-  cudaGraph: false,
-  dataTransfers: false,
-  spinWait: false,
-  streams: 1,
-  flags: [],
-} as const;
 
 function refusal(problem: string): Answer {
   return {
@@ -99,7 +89,7 @@ const EXPORTS: Readonly<Record<string, string>> = {
 function writeExports(set: RecordingSet, recording: Recording, flags: ReadonlyMap<string, string>, cwd: string): void {
   for (const [flag, name] of Object.entries(EXPORTS)) {
     const target = flags.get(flag);
-    const content = target === undefined ? null : readRecorded(set, recording, name);
+    const content = target === undefined ? null : readRecorded(set, recording.folder, name);
     if (target !== undefined && content !== null) writeFileSync(resolve(cwd, target), content);
   }
   const engine = flags.get('--saveEngine');
@@ -112,17 +102,17 @@ function writeExports(set: RecordingSet, recording: Recording, flags: ReadonlyMa
 function writeTelemetry(set: RecordingSet, recording: Recording, folder: string): void {
   const entries = readdirSync(join(set.folder, recording.folder));
   for (const name of entries.map((entry) => entry.replace(/\.(?:br|gz|zst)$/, ''))) {
-    const content = isTelemetryName(name) ? readRecorded(set, recording, name) : null;
+    const content = isTelemetryName(name) ? readRecorded(set, recording.folder, name) : null;
     if (content !== null) writeFileSync(join(folder, name), content);
   }
 }
 
-function replayed(set: RecordingSet, recording: Recording): Answer {
-  const parsed: unknown = JSON.parse(readRecorded(set, recording, 'run.json')?.toString() ?? '{}');
+function replayed(set: RecordingSet, folder: string): Answer {
+  const parsed: unknown = JSON.parse(readRecorded(set, folder, 'run.json')?.toString() ?? '{}');
   const facts = isRecord(parsed) ? parsed : {};
   return {
-    stdout: readRecorded(set, recording, 'stdout.log') ?? Buffer.alloc(0),
-    stderr: readRecorded(set, recording, 'stderr.log') ?? Buffer.alloc(0),
+    stdout: readRecorded(set, folder, 'stdout.log') ?? Buffer.alloc(0),
+    stderr: readRecorded(set, folder, 'stderr.log') ?? Buffer.alloc(0),
     exitCode: Number(facts['exit_code'] ?? facts['exitCode'] ?? 0),
     signal: signalOf(facts['signal']),
     wallS: Number(facts['wall_s'] ?? facts['wallS'] ?? 0),
@@ -134,8 +124,8 @@ function signalOf(value: unknown): NodeJS.Signals | null {
 }
 
 /** The bytes of a recorded file, whatever it was compressed with; null when it was not kept. */
-function readRecorded(set: RecordingSet, recording: Recording, name: string): Buffer | null {
-  const folder = join(set.folder, recording.folder);
+function readRecorded(set: RecordingSet, recording: string, name: string): Buffer | null {
+  const folder = join(set.folder, recording);
   const file = readdirSync(folder).find((entry) => entry === name || entry.startsWith(`${name}.`));
   if (file === undefined) return null;
   const bytes = readFileSync(join(folder, basename(file)));
