@@ -145,6 +145,7 @@ const CHECKS = [
   ['format', 'oxfmt', ['--check', 'src', 'bin', 'scripts', 'test', 'benchmarks']],
   ['unused code', 'knip', ['--no-progress']],
   ['module borders', 'dependency-cruiser', ['--config', '.dependency-cruiser.mjs', 'src'], 'depcruise'],
+  ['words', 'scripts/check-words.mjs', []],
 ];
 
 /**
@@ -158,7 +159,7 @@ async function check(node) {
 }
 
 function checkOne(node, what, name, args, binary) {
-  const entry = binary === undefined ? bin(name) : join('node_modules', '.bin', binary);
+  const entry = entryOf(name, binary);
   const start = Date.now();
   return new Promise((resolve) => {
     const options = { encoding: 'utf8', env: environment(node), maxBuffer: 64 << 20 };
@@ -169,6 +170,12 @@ function checkOne(node, what, name, args, binary) {
       resolve(error === null);
     });
   });
+}
+
+/** A script of the project, or the program of a package. */
+function entryOf(name, binary) {
+  if (name.startsWith('scripts/')) return name;
+  return binary === undefined ? bin(name) : join('node_modules', '.bin', binary);
 }
 
 function resolveBin(path) {
