@@ -1,4 +1,4 @@
-// Bundles src/ into dist/, and the script and style of the HTML report beside it: one file would load everything for `--help`, so each command is a chunk of its own.
+// Bundles src/ into dist/, and the script and style of the HTML report next to it: one file would load everything for `--help`, so each command is a chunk of its own.
 import { rmSync } from 'node:fs';
 import { build } from 'esbuild';
 

@@ -134,7 +134,7 @@ export async function main(argv: readonly string[], io: Io): Promise<ExitCode> {
 
 function makeProgram(io: Io): Command {
   return new Command('bench')
-    .description('TensorRT benchmarks that tell what got slower, by how much, and how sure that is.')
+    .description('TensorRT benchmarks: what got slower, by how much, and how sure that is.')
     .configureOutput({
       writeOut: io.out,
       writeErr: io.err,

@@ -5,7 +5,7 @@ import type { FailureReason } from './records/outcome.ts';
 export abstract class BenchError extends Error {
   abstract readonly exitCode: ExitCode;
 
-  /** Each line stands alone: what is wrong, where, and what to do. */
+  /** Each line is complete in itself: what is wrong, where, and what to do. */
   get lines(): readonly string[] {
     return [this.message];
   }

@@ -1,4 +1,4 @@
-/** What `bench` tells its caller. The table stands in the README and in `bench --help`. */
+/** What `bench` tells its caller. The table is in the README and in `bench --help`. */
 export const EXIT_CODES = {
   fine: 0,
   regression: 1,

@@ -8,7 +8,7 @@ import { differs } from './report.ts';
 import type { RunFacts } from './run-facts.ts';
 import { quotesOf } from './source-text.ts';
 
-/** So many `[E]` lines and remarks of one run are kept by the program. */
+/** This many `[E]` lines and remarks of one run are kept by the program. */
 const KEPT = 100;
 
 /** The parser's result of one run against the text of its log. */

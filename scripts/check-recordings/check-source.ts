@@ -14,7 +14,7 @@ import { filesOf, type LogFile, logsOf, readFacts, type SourceFiles } from './so
 import type { StoreReader } from './stored-run.ts';
 import { readText } from './text-lines.ts';
 
-/** So many differences of one run are printed: one misread table would be thousands of lines. */
+/** This many differences of one run are printed: one misread table would be thousands of lines. */
 const MAX_DIFFERENCES = 20;
 
 /** Checks one source after the other; what is found goes to the report. */
@@ -83,7 +83,7 @@ export class SourceCheck {
   ): Promise<void> {
     const place = logs[0]?.path ?? run.path;
     if (text.overlaps) {
-      for (const what of overlapProblems(run)) this.report.add(place, text.firstLine, what);
+      for (const problem of overlapProblems(run)) this.report.add(place, text.firstLine, problem);
       return;
     }
     const manifest = files.get('run.json');
@@ -99,8 +99,8 @@ export class SourceCheck {
       for (const { path, what } of exports.problems) this.report.add(path, 1, what);
     }
     this.take(place, text.firstLine, compareRun(run, facts, computeMs));
-    for (const what of outcomeProblems(run, text, runJson)) {
-      this.report.add(place, text.firstLine, what);
+    for (const problem of outcomeProblems(run, text, runJson)) {
+      this.report.add(place, text.firstLine, problem);
     }
     if (this.store === null) return;
     if (stored === null) {
@@ -112,7 +112,7 @@ export class SourceCheck {
     // Of several copies of a run, the first is stored.
     if (this.seen.has(run.contentId)) return;
     this.seen.add(run.contentId);
-    for (const what of storedDifferences(stored, run)) this.report.add(place, text.firstLine, what);
+    for (const problem of storedDifferences(stored, run)) this.report.add(place, text.firstLine, problem);
   }
 
   private take(

@@ -29,7 +29,7 @@ export function compareFacts(facts: Facts, claims: Claims, claimant = 'the parse
     if (facts.has(key)) continue;
     differences.push({
       line: null,
-      what: differs(`${key}, of ${claimant}, stands nowhere in the log`, undefined, claimed),
+      what: differs(`${key}, of ${claimant}, is nowhere in the log`, undefined, claimed),
     });
   }
   return { numbers, differences };

@@ -2,7 +2,7 @@ import type { DerivedValues } from '../../src/trtexec/run-facts.ts';
 import type { Facts } from './facts.ts';
 import { differs } from './report.ts';
 
-/** Of one part in so many: sums are taken in another order here. */
+/** Of one part in this many: sums are taken in another order here. */
 const PRECISION = 1e-9;
 
 /**

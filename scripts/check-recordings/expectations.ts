@@ -25,8 +25,8 @@ export class Outcomes {
 }
 
 /**
- * Checks every `expected.tsv` below a folder: name of a run beside the file, a tab, and the outcomes that it may have,
- * separated by bars. `-` stands for any outcome, as the log alone cannot tell; it must be there all the same.
+ * Checks every `expected.tsv` below a folder: name of a run next to the file, a tab, and the outcomes that it may have,
+ * separated by bars. `-` represents any outcome, as the log alone cannot tell; it must be there anyway.
  */
 export async function checkExpectations(folder: string, outcomes: Outcomes, report: Report): Promise<void> {
   const entries = await readdir(folder, { withFileTypes: true });

@@ -1,4 +1,4 @@
-/** What a text says: a figure or word as it stands there, and where. */
+/** What a text says: a figure or word as it is there, and where. */
 export interface Fact {
   readonly text: string;
   readonly line: number;

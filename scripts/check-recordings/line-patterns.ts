@@ -1,5 +1,5 @@
 /**
- * Lines of trtexec that carry figures, as whole lines of text. Numbers are taken as whatever stands in their place: a
+ * Lines of trtexec that carry figures, as whole lines of text. Numbers are taken as whatever is in their place: a
  * format that the program's own parser does not know must show up here as a difference.
  */
 export interface LinePattern {

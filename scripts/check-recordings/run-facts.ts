@@ -18,7 +18,7 @@ export class RunFacts {
   /** True when trtexec's logger spoke in it. */
   speaks: boolean;
   closing: string | null = null;
-  /** True when another process wrote to the log at the same time: whose a line is cannot be told. */
+  /** True when another process wrote to the log at the same time: which process wrote a line is unknown. */
   overlaps = false;
   private readonly command: string | null;
   private readonly facts: Facts = new Map();

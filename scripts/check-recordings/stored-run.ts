@@ -9,7 +9,7 @@ import { isOneOf, isRecord, type UnknownRecord } from '../../src/text/unknown-va
 import { decodeSamples } from '../../src/store/runs/blob-codecs.ts';
 import type { Claims } from './claims.ts';
 
-/** One run as it stands in the store, read with plain SQL. */
+/** One run as it is in the store, read with plain SQL. */
 export interface StoredRun {
   readonly row: UnknownRecord;
   /** Of its measurement and its banner, under the keys of `RunFacts`. */

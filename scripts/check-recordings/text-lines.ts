@@ -6,7 +6,7 @@ import { Writable } from 'node:stream';
 
 export interface TextReading {
   readonly bytes: number;
-  /** False when the file is damaged: what stands before the damage was read. */
+  /** False when the file is damaged: what is before the damage was read. */
   readonly whole: boolean;
 }
 

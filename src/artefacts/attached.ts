@@ -85,7 +85,7 @@ interface AttachContext {
 }
 
 /**
- * Copies a file beside the artefacts of a run and writes it down. The same file again changes nothing.
+ * Copies a file into the artefacts of a run and writes it down. The same file again changes nothing.
  * @throws UsageError when there is another one of its name
  */
 export async function attachFile(

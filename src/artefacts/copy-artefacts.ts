@@ -27,7 +27,7 @@ import { importTimeOf } from '../store/sweeps/sweep-order.ts';
 import { findSweep, planOf } from '../store/sweeps/sweeps.ts';
 
 /**
- * Brings the artefacts of merged sweeps from beside the other store to beside this one. Folders that are here stay; a
+ * Copies the artefacts of merged sweeps from the other store to this one. Folders that are here stay; a
  * kill at any moment leaves whole folders, and doing it again brings the others.
  */
 export async function copyArtefacts(

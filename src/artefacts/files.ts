@@ -18,7 +18,7 @@ import { recoded } from './read/recode.ts';
 
 const STREAM_BYTES = 1 << 16;
 const READ_BYTES = 1 << 18;
-/** Compressed files up to this size, of up to so many bytes, are unpacked at once: a stream takes five times as long. */
+/** Compressed files up to this size, of up to this many bytes, are unpacked at once: a stream takes five times as long. */
 const SMALL_BYTES = 1 << 16;
 const SMALL_UNPACKED_BYTES = 1 << 20;
 /** No file of a run unpacks to more: one that does was made to fill a disk or a memory. */
@@ -122,7 +122,7 @@ async function* readPlain(path: string): AsyncGenerator<Buffer> {
       if (bytesRead === 0) return;
       [filling, filled] = [filled, filling];
       reading = file.read(filling);
-      // What goes wrong is told when the chunk is asked for; nobody may ask.
+      // What goes wrong is reported when the chunk is asked for; nobody may ask.
       reading.catch(() => {});
       yield filled.subarray(0, bytesRead);
     }
@@ -241,7 +241,7 @@ export function sha256OfFileSync(path: string): { sha256: string; bytes: number 
   return { sha256: createHash('sha256').update(bytes).digest('hex'), bytes: bytes.length };
 }
 
-/** Writes beside the target and renames: a reader sees the old file or the whole new one, also after a crash. */
+/** Writes next to the target and renames: a reader sees the old file or the whole new one, also after a crash. */
 export async function writeAtomically(path: string, data: string | Buffer): Promise<void> {
   await mkdir(dirname(path), { recursive: true });
   const temporary = temporaryPath(path);

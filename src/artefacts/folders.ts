@@ -50,7 +50,7 @@ export async function putInPlace<Result>(
   }
 }
 
-/** Makes a folder of bench's own if it is not there; git is told to leave it alone. */
+/** Makes a folder of bench's own if it is not there; git ignores it. */
 export async function makeOwnFolder(folder: string): Promise<void> {
   await mkdir(folder, { recursive: true });
   const ignore = join(folder, '.gitignore');

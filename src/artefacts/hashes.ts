@@ -64,7 +64,7 @@ function locationsIn(bytes: Buffer): string[] {
   return names;
 }
 
-/** External data lie beside the model or below: ONNX allows nothing else. */
+/** External data lie next to the model or below: ONNX allows nothing else. */
 function isExternalDataOf(model: string, data: string): boolean {
   return resolve(data).startsWith(dirname(resolve(model)) + sep);
 }

@@ -5,7 +5,7 @@ import { StoreError } from '../errors.ts';
 import { isId } from '../records/scalars.ts';
 import { printable } from '../text/printable.ts';
 
-/** Everything that processes print and write lies beside the store, so that the store can be rebuilt from it. */
+/** Everything that processes print and write lies next to the store, so that the store can be rebuilt from it. */
 export function artefactsFolderOf(storePath: string): string {
   return join(dirname(storePath), 'artefacts');
 }
@@ -27,7 +27,7 @@ export function sweepManifestPath(artefactsFolder: string, sweepId: string): str
   return join(sweepFolderOf(artefactsFolder, sweepId), SWEEP_MANIFEST);
 }
 
-/** Beside the run's own files, which it left itself: what people attached to it. */
+/** Next to the run's own files, which it left itself: what people attached to it. */
 export function attachedFolderOf(artefactsFolder: string, sweepId: string, runId: string): string {
   return runFolderOf(artefactsFolder, sweepId, runId) + ATTACHED;
 }

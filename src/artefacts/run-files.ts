@@ -130,7 +130,7 @@ interface FileProblem {
 /** A log that was imported alone is kept under this name, whatever it was called. */
 const KEPT_LOG = 'stdout.log';
 
-/** What of a run's files is not there, or has not the content that the store knows by its hash. */
+/** Which files of a run are missing, or have not the content that the store knows by its hash. */
 export async function verifyRunFolder(
   folder: string,
   stored: readonly StoredArtefact[],

@@ -53,7 +53,7 @@ const standaloneSchema = z.discriminatedUnion('kind', [
   }),
 ]);
 
-/** `run.json` as this program writes it beside the files of each run. */
+/** `run.json` as this program writes it next to the files of each run. */
 const runManifestSchema = z.object({
   schemaVersion: z.literal(RUN_MANIFEST_VERSION),
   sweepId: idSchema.nullable().default(null),
@@ -110,7 +110,7 @@ const runManifestSchema = z.object({
   cancelled: z.boolean().default(false),
   startedAt: z.string().nullable().default(null),
   wallS: z.number().nullable().default(null),
-  /** What of the machine only the moment of the run knew; its samples lie in `telemetry.csv`. Null: nobody watched. */
+  /** Facts of the machine that only the moment of the run knew; its samples lie in `telemetry.csv`. Null: nobody watched. */
   watched: z
     .object({ hostLoad: z.number().nullable().default(null), otherProcesses: z.array(otherProcessSchema).default([]) })
     .nullable()

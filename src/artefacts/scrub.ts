@@ -10,7 +10,7 @@ import { temporaryPath } from './layout.ts';
 const LEAST_SECRET = 6;
 /** Longer ones are no secrets: a certificate has 8 KiB. */
 const MOST_SECRET = 1 << 16;
-/** What a switch is set to stands in any log, and is no secret. */
+/** What a switch is set to is in any log, and is no secret. */
 const WORDS = /^(?:default|disabled|enabled|optional|required|tensorrt|trtexec)$/i;
 const CHUNK_BYTES = 1 << 18;
 

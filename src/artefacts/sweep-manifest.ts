@@ -40,7 +40,7 @@ export async function writeSweepManifest(
   await writeAtomically(sweepManifestPath(artefactsFolder, sweep.sweepId), `${JSON.stringify(content, null, 1)}\n`);
 }
 
-/** Null when there is none, or when it is damaged: the runs are there all the same. */
+/** Null when there is none, or when it is damaged: the runs are there anyway. */
 export async function readSweepManifest(path: string): Promise<SweepManifest | null> {
   const text = await readNoteText(path);
   if (text === null) return null;

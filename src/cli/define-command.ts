@@ -78,7 +78,7 @@ export function defineCommand<Arguments extends unknown[], Options extends Commo
 function showFirst(command: CommandUnknownOpts, names: readonly string[]): void {
   command
     .optionsGroup('Options:')
-    .option('--all', 'with --help: the other options as well')
+    .option('--all', 'with --help: show all options')
     .configureHelp({
       ...command.configureHelp(),
       visibleOptions(shown) {
@@ -115,9 +115,9 @@ function newCommand(name: string, isPlain: boolean): PlainCommand {
     .addOption(
       new Option('--db <file>', 'the store (default: $BENCH_DB, else bench.sqlite found upwards)').hideHelp(isPlain),
     )
-    .addOption(new Option('--no-color', 'no colour').hideHelp(isPlain))
+    .addOption(new Option('--no-color', 'no color').hideHelp(isPlain))
     .addOption(
-      new Option('--redact', 'other names for hosts, users, homes and GPUs in what is printed').hideHelp(isPlain),
+      new Option('--redact', 'mask the names of hosts, users, home folders and GPUs in the output').hideHelp(isPlain),
     )
     .optionsGroup('Options:');
 }

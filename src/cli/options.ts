@@ -108,7 +108,7 @@ export const integerRange = parser((text): IntegerRange | null => {
 export function filterOption() {
   return new Option(
     '--filter <expression>',
-    'only these cells: FIELD = != < <= > >= VALUE, joined with & | ! ( ), * in a value stands for any text',
+    'only these cells: FIELD = != < <= > >= VALUE, joined with & | ! ( ), * in a value matches any text',
   );
 }
 
@@ -120,19 +120,18 @@ export const notEmpty = parser(
 
 /** Whose series is looked at. */
 export function branchOption() {
-  return new Option(
-    '--branch <name>',
-    'the sweeps of this branch (default: the one checked out, or that the CI job is about)',
-  ).argParser(notEmpty);
+  return new Option('--branch <name>', 'only sweeps of this branch (default: checked out, or of the CI job)').argParser(
+    notEmpty,
+  );
 }
 
 export function failOnOption() {
-  return new Option('--fail-on <list>', `what makes an exit code: ${FAIL_ON_WORDS.join(', ')}`)
+  return new Option('--fail-on <list>', `what makes a nonzero exit code: ${FAIL_ON_WORDS.join(', ')}`)
     .default(DEFAULT_FAIL_ON, DEFAULT_FAIL_ON.join(','))
     .argParser(listOf(FAIL_ON_WORDS));
 }
 
-export function metricOption(says = 'what is compared; also a number of another harness, by its name') {
+export function metricOption(says = 'the metric to compare; of other harnesses by its name') {
   const option = new Option('--metric <name>', `${says} (default: gpuComputeMs, for another harness its first)`);
   // For the help and for Tab; which others there are only the store knows.
   option.argChoices = [...METRIC_IDS];
@@ -172,7 +171,7 @@ export const layerGroupings = listOf(LAYER_GROUPINGS);
 export function precisionShareOption() {
   return new Option(
     '--precision-share <percent>',
-    'a cell is really fp8 from so much of its time on (default: 50)',
+    'minimum share of time in fp8 to count as fp8 (default: 50)',
   ).argParser((text) => positivePercent(text) / 100);
 }
 
@@ -209,10 +208,10 @@ export function planOptions<Arguments extends unknown[]>(planning: Command<Argum
   return planning
     .addOption(filterOption())
     .option('--repeats <n>', 'runs of each cell', positiveInteger)
-    .option('--builds <n>', 'builds of each engine, each run so often', positiveInteger)
-    .option('--seed <n>', 'of the order of runs (default: a new one for each sweep)', positiveInteger)
-    .option('--profile', 'a profile run of each cell as well')
-    .option('--untrusted', 'refuse a matrix that would start or load something of its own choice')
+    .option('--builds <n>', 'build each engine N times, and run each build --repeats times', positiveInteger)
+    .option('--seed <n>', 'seed of the order of runs (default: a new one for each sweep)', positiveInteger)
+    .option('--profile', 'also profile each cell once')
+    .option('--untrusted', 'refuse a matrix that names programs or libraries to start or load')
     .option('--trtexec <path>', 'the trtexec to use (default: $TRTEXEC, else from PATH)')
     .option('--replay <set>', 'answer from recordings: the name of a set, or a folder');
 }
@@ -220,8 +219,8 @@ export function planOptions<Arguments extends unknown[]>(planning: Command<Argum
 /** How the executor hands work to Slurm. */
 export function settingOptions<A extends unknown[], O extends OptionValues>(submitting: Command<A, O>) {
   return submitting
-    .option('--slurm-profile <file>', 'a YAML file with what stands under slurm: of a matrix')
-    .option('--slurm <key=value>', 'one of these settings, such as partition=gpu; may stand more than once', collected);
+    .option('--slurm-profile <file>', 'a YAML file with the keys of slurm: in a matrix')
+    .option('--slurm <key=value>', 'one of these settings, such as partition=gpu; repeatable', collected);
 }
 
 function every<Flags extends string>(flags: Flags, about: string, seconds: number, shown: string) {
@@ -230,8 +229,10 @@ function every<Flags extends string>(flags: Flags, about: string, seconds: numbe
 
 export function watchOptions<A extends unknown[], O extends OptionValues>(watching: Command<A, O>) {
   return watching
-    .addOption(every('--poll <time>', 'Slurm is asked this often, at last', 30, '30s'))
-    .addOption(every('--max-pending <time>', 'tell of shards that wait longer', 86_400, '24h'))
-    .addOption(every('--lost-after <time>', 'a shard that nobody knows is lost after this', 120, '2m'))
-    .addOption(every('--late-files <time>', 'wait so long for the files of jobs that have ended', 75, '75s'));
+    .addOption(every('--poll <time>', 'how often to poll Slurm', 30, '30s'))
+    .addOption(every('--max-pending <time>', 'report shards that are pending for longer', 86_400, '24h'))
+    .addOption(
+      every('--lost-after <time>', 'treat a shard as lost if Slurm has not reported it for this long', 120, '2m'),
+    )
+    .addOption(every('--late-files <time>', 'how long to wait for files of finished jobs', 75, '75s'));
 }

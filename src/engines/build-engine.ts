@@ -84,7 +84,7 @@ export async function buildEngine(
   } finally {
     await rm(temporary, { force: true });
     await rm(timingPath, { force: true });
-    // TensorRT locks the file by one beside it, and leaves that.
+    // TensorRT locks the file by one next to it, and leaves that.
     await rm(`${timingPath}.lock`, { force: true });
   }
 }
@@ -97,7 +97,7 @@ interface BuildTiming extends TimingCopy {
 
 /**
  * The timing cache that a build writes into: a copy, so that no two write the same file and a given one stays as it
- * is. Several builds of one engine begin empty, each for itself: with a common cache they would all choose alike.
+ * is. Several builds of one engine begin empty, each for itself: with a common cache they would all choose the same.
  */
 async function timingFor(context: SweepContext, build: PlannedBuild, to: string): Promise<BuildTiming> {
   if (build.timingCachePath !== null) return givenTiming(context, build, build.timingCachePath, to);
@@ -109,7 +109,7 @@ async function timingFor(context: SweepContext, build: PlannedBuild, to: string)
   return { ...copy, isShared: true, notes: [] };
 }
 
-/** The file itself tells nothing that bench could read: what is known of it stands in the note beside it. */
+/** The file itself tells nothing that bench could read: what is known of it is in the note next to it. */
 async function givenTiming(context: SweepContext, build: PlannedBuild, from: string, to: string): Promise<BuildTiming> {
   const shown = printable(from);
   const { cache, onEvent, program } = context;
@@ -129,10 +129,10 @@ async function givenTiming(context: SweepContext, build: PlannedBuild, from: str
   if (differing.length === 0) return { ...given, notes: [] };
   const what = `timing cache made on another machine: ${differing.join(', ')}`;
   if (build.forcesTimingCache) {
-    onEvent({ kind: 'note', text: `${build.label}: ${what}; used all the same` });
+    onEvent({ kind: 'note', text: `${build.label}: ${what}; used anyway` });
     return { ...given, notes: [`forced ${what}`] };
   }
-  throw new UsageError(`${shown} is a ${printable(what)}: leave it out, or use it all the same with --force-cache`);
+  throw new UsageError(`${shown} is a ${printable(what)}: leave it out, or use it anyway with --force-cache`);
 }
 
 const NAMES = {

@@ -36,7 +36,7 @@ export const TIMING = '.timing';
 const CHANGED = '.changed';
 
 /**
- * Engines beside the store, named by everything that decides them: `KEY.plan` with its note `KEY.json`. One with
+ * Engines next to the store, named by everything that decides them: `KEY.plan` with its note `KEY.json`. One with
  * flipped bytes can run and report numbers, so its hash is checked before each use.
  */
 export class EngineCache {
@@ -57,7 +57,7 @@ export class EngineCache {
 
   /**
    * Everything that looks at or makes an engine of this name happens in here, one at a time over all processes.
-   * @param work is told whether the folder cannot be written
+   * @param work is passed whether the folder cannot be written
    */
   async hold<Result>(name: string, waiting: LockWait, work: (isReadOnly: boolean) => Promise<Result>): Promise<Result> {
     await this.prepare();
@@ -198,7 +198,7 @@ export async function fileBytes(path: string): Promise<number | null> {
 }
 
 /**
- * Takes the engine of a finished build into the cache. Everything that its note says stands in `run.json` and in the
+ * Takes the engine of a finished build into the cache. Everything that its note says is in `run.json` and in the
  * log: after a kill the next bench can do it as well.
  */
 export async function adoptBuilt(cache: EngineCache, { log, manifest, outcome }: ReadRun): Promise<void> {

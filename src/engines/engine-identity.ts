@@ -10,7 +10,7 @@ import type { PlannedBuild } from '../records/plan.ts';
 import { printable } from '../text/printable.ts';
 import type { SweepContext } from '../run/sweep-context.ts';
 
-/** Of a sweep, what an engine depends on beside its build and its model. */
+/** Of a sweep, what an engine depends on besides its build and its model. */
 interface EngineConditions {
   readonly environment: Partial<Environment>;
   readonly plan: Pick<SweepContext['plan'], 'tensorrt'>;
@@ -19,7 +19,7 @@ interface EngineConditions {
 
 /**
  * Everything that decides an engine, apart from the luck of the build. The library that trtexec loads is known only
- * when it has run: it stands in the engine's note and is compared before use. What the timing cache holds is luck, too.
+ * when it has run: it is in the engine's note and is compared before use. What the timing cache holds is luck, too.
  */
 export async function engineKeyOf(
   context: EngineConditions,
@@ -36,7 +36,7 @@ export async function engineKeyOf(
   });
 }
 
-/** What a frozen engine stands for: it stays when model, driver or TensorRT change. */
+/** What a frozen engine represents: it stays when model, driver or TensorRT change. */
 export function definitionOf(context: SweepContext, build: PlannedBuild): string {
   const { flags, model, precision } = build;
   return hashOf({ model, precision, flags, ...gpuIdentity(context) });
@@ -70,7 +70,7 @@ export function timedOn({ environment, library, plan }: SweepContext): TimedOn {
   };
 }
 
-/** The content of the model; for recordings, what their manifest says stands for it. */
+/** The content of the model; for recordings, what their manifest says represents it. */
 export async function modelIdentity({ program }: SweepContext, build: PlannedBuild): Promise<string> {
   const path = build.onnxPath ?? '';
   if (program.recordings !== null) return `recorded ${build.model} ${build.precision}`;

@@ -12,7 +12,7 @@ import { variantRecord } from '../variants/conversion.ts';
 const textOrUnknown = z.string().nullable().default(null);
 const numberOrUnknown = z.number().nullable().default(null);
 
-/** What lies beside each engine as `KEY.json`: without it the engine is not there. */
+/** What lies next to each engine as `KEY.json`: without it the engine is not there. */
 export const engineNoteSchema = z.object({
   schemaVersion: z.literal(1),
   engineKey: idSchema,
@@ -68,7 +68,7 @@ const frozenSchema = z.object({
   since: z.string(),
 });
 
-/** Which engine stands for a build definition, whatever else changes. */
+/** Which engine represents a build definition, whatever else changes. */
 type FrozenEngine = z.infer<typeof frozenSchema>;
 
 const FROZEN = 'frozen-';

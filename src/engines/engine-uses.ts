@@ -19,7 +19,7 @@ export class EngineLocks {
   }
 
   /**
-   * @param work is told whether nothing can be written: then there is no lock, and nobody who could write
+   * @param work is passed whether nothing can be written: then there is no lock, and nobody who could write
    * @throws InterruptedError when the wait is broken off
    */
   hold<Result>(name: string, waiting: LockWait, work: (isReadOnly: boolean) => Promise<Result>): Promise<Result> {
@@ -90,7 +90,7 @@ const USE = '.use-';
 const USED = '.used';
 
 /**
- * Who works with an engine now, and when it was last worked with: empty files beside it, so that nothing is rewritten
+ * Who works with an engine now, and when it was last worked with: empty files next to it, so that nothing is rewritten
  * for it. A mark whose process is gone counts for nothing.
  */
 export class EngineUses {

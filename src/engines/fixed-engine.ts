@@ -65,7 +65,7 @@ export async function frozenEngine(context: SweepContext, build: PlannedBuild): 
   return readyEngine(engine, engine.note.variant, [`frozen engine, since ${frozen.since}`]);
 }
 
-/** From now on this engine stands for the build. */
+/** From now on this engine represents the build. */
 export async function freeze(context: SweepContext, build: PlannedBuild, { name, note }: CachedEngine): Promise<void> {
   const { cache, now, onEvent } = context;
   const { buildId, sha256 } = note;

@@ -95,7 +95,7 @@ async function intactEngine(
 /**
  * What becomes of an engine of the cache after a run of it. One that trtexec could not load, though its bytes are those
  * that were built, is moved aside: the next sweep builds it anew, and the other runs of this one, which would fail
- * alike, are left out. A given or a frozen engine stays where it is.
+ * equal, are left out. A given or a frozen engine stays where it is.
  */
 async function engineAfterRun(
   { cache, onEvent, plan, program }: SweepContext,

@@ -90,7 +90,7 @@ export class TimingCaches {
     }
   }
 
-  /** What is known of a file: by the note beside it, or because it is one of these. Null: nothing. */
+  /** What is known of a file: by the note next to it, or because it is one of these. Null: nothing. */
   async noteOf(path: string, sha256: string): Promise<TimingCacheNote | null> {
     const notes = [`${path}.json`, path.replace(/\.cache$/, '.json')].flatMap(
       (file) => readJson(file, noteSchema) ?? [],

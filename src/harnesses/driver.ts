@@ -16,18 +16,18 @@ export interface DriverPlace {
   readonly sha256Of: (path: string) => string | null;
 }
 
-/** One cell of a harness: how it is started, and what of it is part of the cell. */
+/** One cell of a harness: how it is started, and which part belongs to the cell. */
 export interface DrivenCell {
   readonly harness: CellHarness;
-  /** What of the settings is part of the cell beside its axes, such as the hash of a data set. */
+  /** The settings that are part of the cell besides its axes, such as the hash of a data set. */
   readonly identity: Readonly<Record<string, string>>;
-  /** The program and its arguments; `{runFolder}` stands for the folder of the run. */
+  /** The program and its arguments; `{runFolder}` represents the folder of the run. */
   readonly argv: readonly [string, ...string[]];
   /** Where it is started; null for the folder of the run. */
   readonly cwd: string | null;
   /** On top of the environment that bench was started in; null takes a variable away. */
   readonly env: Readonly<Record<string, string | null>>;
-  /** Files in the folder of the run that `read` wants beside what was printed. */
+  /** Files in the folder of the run that `read` needs besides what was printed. */
   readonly resultFiles: readonly string[];
   /** Limit of the whole process; null for the default. */
   readonly timeoutS: number | null;
@@ -57,7 +57,7 @@ export interface StandaloneReport {
   /** As in `DrivenCell`. */
   readonly identity: Readonly<Record<string, string>>;
   readonly startedAt: string | null;
-  /** What else stands there for people. */
+  /** What else is there for people. */
   readonly notes?: readonly string[];
 }
 
@@ -78,7 +78,7 @@ export type NeededField = 'precision' | 'shapes' | 'cudaGraph';
 export interface Driver {
   /** `harness: {kind: NAME}` in the matrix. */
   readonly kind: string;
-  /** What stands beside `kind`. Texts may name axes: `"{batch}"`. */
+  /** What is next to `kind`. Texts may name axes: `"{batch}"`. */
   readonly settings: z.ZodObject;
   /** Paths whose content is asked for: hashed before `plan` is called. */
   readonly files: (settings: unknown) => readonly string[];
@@ -86,14 +86,14 @@ export interface Driver {
   readonly plan: (settings: unknown, place: DriverPlace) => DriverPlan;
   /** @param settings the same as for `plan` */
   readonly read: (settings: unknown, files: HarnessFiles) => HarnessResult;
-  /** What it will measure beside latencies; null where only its reports tell. */
+  /** What it will measure besides latencies; null where only its reports tell. */
   readonly metrics: (settings: unknown) => readonly MetricId[] | null;
   /**
    * For `bench import`: what a file says that is a report of this harness; none when it is something else.
    * @param metric which number it is, where that was said
    */
   readonly reports: (text: string, fileName: string, metric?: CustomMetricId | null) => readonly StandaloneReport[];
-  /** Stands in the first MiB of each report: other files are not read whole. Null: nothing does. */
+  /** Text in the first MiB of each report: other files are not read whole. Null: nothing does. */
   readonly mark: RegExp | null;
   /** What somebody has to say of a standalone report that does not say it itself; the model always. */
   readonly needs: readonly NeededField[];

@@ -74,12 +74,12 @@ export function identityOfArgs(args: readonly string[]): Record<string, string> 
   return identity;
 }
 
-/** Of these arguments the first that stands there; a value may be joined to it. */
+/** Of these arguments the first that is there; a value may be joined to it. */
 export function firstOf(args: readonly string[], refused: readonly string[]): string | null {
   return args.map((arg) => arg.replace(/=.*$/, '')).find((arg) => refused.includes(arg)) ?? null;
 }
 
-/** So many digits of a hash tell the files of one project apart. */
+/** This many digits of a hash tell the files of one project apart. */
 const HASH_DIGITS = 12;
 
 /** Part of a cell: the content of a file, not where it lies. */

@@ -47,7 +47,7 @@ interface ReportLayer {
 }
 
 export interface ReportLayersDiff {
-  /** What stands against what, in words. */
+  /** What is against what, in words. */
   readonly title: string;
   readonly baseMs: number;
   readonly headMs: number;

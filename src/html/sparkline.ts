@@ -5,7 +5,7 @@ const HEIGHT = 24;
 const MARGIN = 2;
 const POINTS = 60;
 
-/** The values of some nights as a thin line; what it says stands in the columns beside it. Gaps stay gaps. */
+/** The values of some nights as a thin line; what it says is in the columns next to it. Gaps stay gaps. */
 export function sparkline(values: readonly (number | null)[]): Markup {
   const thinned = thin(values, POINTS);
   const known = thinned.filter((value) => value !== null);
@@ -27,7 +27,7 @@ function round(value: number): number {
   return Math.round(value * 10) / 10;
 }
 
-/** At most so many values: of each stretch the one that lies furthest from the one before, so that peaks stay. */
+/** At most this many values: of each stretch the one that lies furthest from the one before, so that peaks stay. */
 function thin(values: readonly (number | null)[], most: number): (number | null)[] {
   if (values.length <= most) return [...values];
   const size = values.length / most;

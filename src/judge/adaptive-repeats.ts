@@ -8,7 +8,7 @@ import { tQuantile } from '../statistics/student-t.ts';
 import { type Immutable, numberOrNull } from '../records/scalars.ts';
 
 /**
- * A cell whose runs are still being made: `head` are those of tonight so far, `base` those to compare with, none when
+ * A cell whose runs are still being made: `head` are those of the newest sweep so far, `base` those to compare with, none when
  * there is nothing to compare with.
  */
 export interface GrowingCell extends TwoSides {
@@ -19,7 +19,7 @@ export interface GrowingCell extends TwoSides {
 /** A change that must not stay hidden. */
 export interface Goal {
   readonly percent: number;
-  /** In a noisy cell so many deviations of a single run, where that is more; 0: the same for every cell. */
+  /** In a noisy cell this many deviations of a single run, where that is more; 0: the same for every cell. */
   readonly deviations: number;
 }
 

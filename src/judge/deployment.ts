@@ -34,7 +34,7 @@ export const deploymentSchema = z.strictObject({
   p99Ms: numberOrNull,
   engineMib: numberOrNull,
   contextMib: numberOrNull,
-  costs: costsSchema.describe('What it takes beside running'),
+  costs: costsSchema.describe('What it takes besides running'),
   /** Null when nobody has checked it. */
   accuracy: accuracySchema.nullable(),
   realPrecisionShare: z
@@ -50,7 +50,7 @@ export interface Deployment extends Immutable<z.infer<typeof deploymentSchema>> 
   readonly runsQps: readonly number[];
 }
 
-/** What is known of a cell beside its runs. */
+/** What is known of a cell besides its runs. */
 export interface DeploymentFacts {
   readonly accuracy: ReadonlyMap<string, Accuracy>;
   readonly realPrecisionShare: ReadonlyMap<string, Readonly<Record<string, number>>>;

@@ -63,7 +63,7 @@ export const abJudgementSchema = z.strictObject({
 type AbJudgement = Immutable<z.infer<typeof abJudgementSchema>>;
 
 const CONFIDENCE = 0.95;
-/** From so many cells on the noise of each is steadied by that of all. */
+/** From this many cells on the noise of each is steadied by that of all. */
 const CELLS_FOR_NOISE = 5;
 /** More is no answer. */
 const MOST_REPEATS = 10_000;
@@ -159,7 +159,7 @@ function judge(entries: readonly Evidence[], threshold: number): AbJudgement {
   };
 }
 
-/** Half of the interval, were there so many more repeats of each side. */
+/** Half of the interval, were there this many more repeats of each side. */
 function halfWidth(entries: readonly Evidence[], more: number): number {
   const parts = entries.map(({ variance, degrees, runs: [a, b] }) => ({
     square: variance * (1 / (a + more) + 1 / (b + more)),

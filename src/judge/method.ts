@@ -1,7 +1,7 @@
 import type { Cell } from '../records/cell.ts';
 import type { Method, PercentileRule, Timer } from '../records/harness.ts';
 
-/** So many queries of each stream trtexec keeps under way: one runs, the next is enqueued already. */
+/** This many queries of each stream trtexec keeps under way: one runs, the next is enqueued already. */
 const QUERIES_AHEAD = 2;
 
 /**
@@ -39,7 +39,7 @@ const RULE_WORDS: Readonly<Record<PercentileRule, string>> = {
   unknown: 'rule not known',
 };
 
-/** Each fact of a method in words, one a line; those of two methods stand beside each other in the same order. */
+/** Each fact of a method in words, one a line; those of two methods are side by side in the same order. */
 export function methodWords(method: Method): Readonly<Record<string, string>> {
   const { harness, harnessVersion, inFlight, transfers, warmUpRuns } = method;
   return {

@@ -8,7 +8,7 @@ import { LEAST_PAST_NIGHTS } from './run-noise.ts';
 /** Nights that are looked at, so that a step among them is seen, and the newest of their level that count. */
 export const PAST_WINDOW_NIGHTS = 40;
 const PAST_NIGHTS = 24;
-/** A level is that of the base within so many deviations of a night, or where they are closer than this. */
+/** A level is that of the base within this many deviations of a night, or where they are closer than this. */
 const SAME_LEVEL = { deviations: 4, least: 0.005 } as const;
 
 /**

@@ -35,7 +35,7 @@ export interface NoisySides {
 export const LEAST_PAST_NIGHTS = 8;
 /** Runs that are equal to the last digit still have the resolution of the timer between them. */
 const LEAST_VARIANCE = 1e-12;
-/** From so many cells of a kind on they say how cells of that kind scatter. */
+/** From this many cells of a kind on they say how cells of that kind scatter. */
 const CELLS_FOR_NOISE = 5;
 /** Without repeats, history or other cells: between the steadiest and the wildest cells of the recorded nights. */
 const ASSUMED_SIGMA = 0.01;
@@ -110,7 +110,7 @@ function noiseOfCell(cell: NoisySides, { prior, unrepeated }: Fallback): NoiseEs
 /** The median of three to ten runs scatters by so much more than their mean, as a share of the variance. */
 const MEDIAN_EXCESS = 0.4;
 
-/** From so many times the typical variance on a cell is of another sort, and the others say less of it. */
+/** From this many times the typical variance on a cell is of another sort, and the others say less of it. */
 const WILD_RATIO = 2;
 
 /** Noise drawn towards what others of its kind say of it. */
@@ -171,7 +171,7 @@ function withoutRepeats(cells: readonly NoisySides[]): NoiseEstimate | null {
   };
 }
 
-/** So many deviations off, and no less than this in logarithms, a night is an outlier. */
+/** This many deviations off, and no less than this in logarithms, a night is an outlier. */
 const OUTLIER = { deviations: 4, least: 0.003 } as const;
 /** A level that a cell went to more often is one of its states, and part of its noise. */
 const MOST_VISITS = 2;

@@ -90,7 +90,7 @@ export function disturbedCells(runs: readonly RepeatedRun[], repeats: number) {
     return [
       {
         cellKey,
-        /** Planned runs that the machine spoilt, and that no run beyond the plan stands in for yet. */
+        /** Planned runs that the machine spoilt, and that no run beyond the plan replaces yet. */
         missing: Math.max(0, disturbed - beyond.length),
         /** Such runs in whose place another one was measured. */
         replaced: Math.min(disturbed, measured),

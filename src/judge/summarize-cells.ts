@@ -20,7 +20,7 @@ export function summarizeCells(
   return cells.map((cell) => {
     const all = byCell.get(cell.key) ?? [];
     const measured = all.filter(isMeasured);
-    // With several streams, too: the spread of the GPU's time is what the table shows beside it.
+    // With several streams, too: the spread of the GPU's time is what the table shows next to it.
     const metric = cell.harness?.metric ?? 'gpuComputeMs';
     const values = measured.flatMap((run) => run.values[metric] ?? []);
     const low = Math.min(...values);

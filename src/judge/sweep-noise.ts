@@ -13,23 +13,23 @@ export interface Difference {
 }
 
 const NIGHTS = {
-  /** From so many cells on their differences say how much two nights differ, */
+  /** From this many cells on their differences say how much two nights differ, */
   leastCells: 20,
-  /** and so many of them must be left without those that changed. */
+  /** and this many of them must be left without those that changed. */
   leastUnchanged: 8,
   /** Cells that are called changed, unless they are more than this: then the nights make them look so, */
   changedShare: 0.25,
-  /** but not where so many of them went the same way, as nights move cells to both sides. */
+  /** but not where this many of them went the same way, as nights move cells to both sides. */
   oneWay: 0.9,
-  /** A mean difference of so many of its errors is no chance: cells changed, or nights differ in what all share; */
+  /** A mean difference of this many of its errors is no chance: cells changed, or nights differ in what all share; */
   oneWayErrors: 3,
   /** the former where two groups are so much likelier than one (natural logarithm). */
   leastGain: 1,
-  /** So many cells with a history say by how much their nights differ. */
+  /** This many cells with a history say by how much their nights differ. */
   leastWithPast: 5,
-  /** Cells with up to so many times the error of the quietest quarter: the others hide what nights do. */
+  /** Cells with up to this many times the error of the quietest quarter: the others hide what nights do. */
   quietRatio: 2,
-  /** Each cell is held against so many others: all pairs of a large matrix would say no more. */
+  /** Each cell is held against this many others: all pairs of a large matrix would say no more. */
   mostPartners: 40,
   /** Two nights of one machine never differ by more, in logarithms; cells that do were changed. */
   mostError: 0.01,

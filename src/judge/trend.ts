@@ -188,7 +188,7 @@ export function trendMarks(
 export const trendMarkSchema = z.strictObject({
   step: count.describe('Place among the points, from 0'),
   kind: z.enum(['slower', 'faster', 'environment', 'baseline']),
-  /** What changed, or the name of the baseline; the finding that was told of a change. */
+  /** What changed, or the name of the baseline; the finding that was reported of a change. */
   text: z.string(),
   /** Another GPU model or TensorRT major: what follows is no continuation of the line. */
   breaksLine: z.boolean(),

@@ -24,9 +24,9 @@ export interface ChangeRow {
 export interface ChangeRows {
   /** What changed, the largest contribution first. */
   readonly rows: readonly ChangeRow[];
-  /** Layers whose kernels nobody named, on one side at least: what they do cannot be told from their times. */
+  /** Layers whose kernels nobody named, on one side at least: their times do not tell what they do. */
   readonly unknown: ChangeRow | null;
-  /** Layers with the same kernel on both sides: the profiler's scatter, or what moves all layers alike. */
+  /** Layers with the same kernel on both sides: the profiler's scatter, or what moves all layers by the same factor. */
   readonly unchanged: ChangeRow | null;
   /** Layers that only one side has and no ONNX node ties to any other: what cannot be attributed. */
   readonly unattributed: ChangeRow | null;
@@ -169,7 +169,7 @@ const LEAST_MS = 0.003;
 const LEAST_LAYERS = 8;
 /** Where too few layers kept their kernels to say: equal layers of the recordings differ by 1 to 2 %. */
 const USUAL_SCATTER = 0.02;
-/** So many standard deviations are no chance, */
+/** This many standard deviations are no chance, */
 const DEVIATIONS = 4;
 /** nor is so much of a layer's own time, whatever the scatter. */
 const LEAST_SHARE = 0.01;

@@ -33,7 +33,7 @@ export interface LayersDiff {
   readonly deltaMs: number;
   /** Every layer of both sides is in exactly one of them, so that their deltas add up to the whole. */
   readonly parts: readonly ChangedLayers[];
-  /** Median change in percent of the layers that kept their kernels, if they changed alike, as by a clock; else null. */
+  /** Median change in percent of the layers that kept their kernels, if they changed by the same factor, as by a clock; else null. */
   readonly commonPercent: number | null;
 }
 
@@ -78,7 +78,7 @@ function changeOf({ base, head }: LayerMatch): LayerChange {
 /** Below this a layer is a launch and little else: its time says nothing of clocks. */
 const LEAST_MS = 0.003;
 const LEAST_LAYERS = 8;
-/** A clock moves all layers alike: so many of them within this of the median, or this share of the shift. */
+/** A clock moves all layers by the same factor: this many of them within this of the median, or this share of the shift. */
 const UNIFORM_LAYERS = 0.75;
 const UNIFORM = 0.03;
 const UNIFORM_SHARE = 0.4;

@@ -12,7 +12,7 @@ export interface LayerMatch {
  * each build, and one build fuses what another leaves apart. Each layer is in exactly one match.
  */
 export function matchLayers(base: readonly LayerFacts[], ofHead: readonly LayerFacts[]): LayerMatch[] {
-  // A layer is told by its identity, and the same object may have been handed in on both sides.
+  // A layer is recognized by its identity, and the same object may have been handed in on both sides.
   const head = ofHead.map((layer) => ({ ...layer }));
   const groups = groupByNodes(base, head).flatMap(splitGroup);
   const known = new Set(groups.flatMap(({ base: a, head: b }) => [...a, ...b]));
@@ -57,7 +57,7 @@ function splitGroup(group: LayerMatch): LayerMatch[] {
     rest = found.rest;
   }
   if (rest.base.length + rest.head.length === 0) return pairs;
-  // Layers that only one side has beside such pairs were split off, or fused in: that is one change, not two.
+  // Layers that only one side has next to such pairs were split off, or fused in: that is one change, not two.
   return isOneSided(rest) ? [group] : [...pairs, rest];
 }
 
@@ -101,7 +101,7 @@ function matchByPlace(
   ];
 }
 
-/** A cast is called by the node that a tool added, or by nothing: what it stands before tells it. */
+/** A cast is called by the node that a tool added, or by nothing: what comes after it tells it. */
 function isCast({ kind, origins }: LayerFacts): boolean {
   return kind === 'cast' || (origins.length > 0 && origins.every(isAddedCast));
 }

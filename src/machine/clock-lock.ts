@@ -130,7 +130,7 @@ const NO_PERMISSION = 4;
 const LOOKS = 5;
 
 interface LockRefusal {
-  /** Whether nvidia-smi may have changed the clocks all the same. */
+  /** Whether nvidia-smi may have changed the clocks anyway. */
   readonly kind: 'unchanged' | 'perhapsChanged';
   readonly problem: string;
 }

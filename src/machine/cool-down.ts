@@ -34,7 +34,7 @@ export async function coolDown(
     }
     if (celsius <= request.maxC) return;
     if (waitedMs >= LONGEST_MS) {
-      onNote(`the GPU is still at ${celsius} °C after ${LONGEST_MS / 60_000} min: measured all the same`);
+      onNote(`the GPU is still at ${celsius} °C after ${LONGEST_MS / 60_000} min: measured anyway`);
       return;
     }
     await sleepMs(LOOK_EVERY_MS);

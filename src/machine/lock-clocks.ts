@@ -14,7 +14,7 @@ type Machines = readonly [Machine, ...Machine[]];
 export interface WantedLock {
   /** Null when none was asked for. */
   readonly request: ClockRequest | null;
-  /** Where a run is one of many, only what goes wrong is told. */
+  /** Where a run is one of many, only what goes wrong is reported. */
   readonly isVerbose: boolean;
 }
 

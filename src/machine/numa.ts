@@ -3,7 +3,7 @@ import { ask } from '../process/ask.ts';
 import type { EnvironmentVariables } from '../process/environment-variables.ts';
 
 export interface NumaBinding {
-  /** What stands before a command line; empty when nothing is bound. */
+  /** What is before a command line; empty when nothing is bound. */
   readonly prefix: readonly string[];
   /** What a person should know; null when there is nothing. */
   readonly note: string | null;

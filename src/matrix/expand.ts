@@ -23,8 +23,8 @@ import type { MatrixFile } from './schema/schema.ts';
 const MAX_CELLS = 20_000;
 
 /**
- * Turns a checked file into its cells. Mistakes of meaning go to the list; what is free of them is expanded all the
- * same, so that all of them are found at once.
+ * Turns a checked file into its cells. Mistakes of meaning go to the list; what is free of them is expanded anyway,
+ * so that all of them are found at once.
  */
 export function expandMatrix(
   file: MatrixFile,

@@ -10,7 +10,7 @@ import { NAMED_AXES, type NamedAxis, namedWords } from '../records/axis.ts';
  *     unary      = "!" unary | "(" expression ")" | comparison
  *     comparison = field ( "=" | "!=" | "<" | "<=" | ">" | ">=" ) value { "," value }
  *
- * A value may be quoted; `*` in it stands for any text. `a=1,2` is true for either, `a!=1,2` for neither.
+ * A value may be quoted; `*` in it matches any text. `a=1,2` is true for either, `a!=1,2` for neither.
  */
 export type Filter = (fields: CellFields) => boolean;
 

@@ -69,7 +69,7 @@ export type BuildShapes = Readonly<Record<string, BuildShape>>;
 
 /** Where a build finds the times of tactics that were tried before. */
 export type TimingCacheChoice =
-  /** One beside the store, for each GPU model and version. */
+  /** One next to the store, for each GPU model and version. */
   { readonly kind: 'shared' } | { readonly kind: 'none' } | { readonly kind: 'file'; readonly file: Placed<string> };
 
 /** Libraries by how they are loaded; absolute paths. */

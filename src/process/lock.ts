@@ -179,7 +179,7 @@ function openLockFile(path: string, { isShared = false, makeFolder }: LockOption
   throw problem;
 }
 
-/** A file of another user that only he may write can be locked all the same. */
+/** A file of another user that only he may write can be locked anyway. */
 function openToRead(path: string): number {
   try {
     return regular(openSync(path, constants.O_RDONLY | SAFELY), path);

@@ -36,7 +36,7 @@ export const shapesSchema = z.record(z.string(), z.array(z.number().int()));
 /** Dimensions by input name. Empty for a model whose shapes are static and were not stated. */
 export type Shapes = Immutable<z.infer<typeof shapesSchema>>;
 
-/** What stands at the inputs: trtexec's own uniform random values, or files told apart by their content. */
+/** What is at the inputs: trtexec's own uniform random values, or files distinguished by their content. */
 export const cellInputsSchema = z.discriminatedUnion('kind', [
   z.object({ kind: z.literal('random') }),
   z.object({ kind: z.literal('files'), sha256ByInput: textByName }),
@@ -62,7 +62,7 @@ export const cellSchema = z.object({
   spinWait: flagOrNull,
   inputs: cellInputsSchema,
   /**
-   * What else stands on an axis, with its value: flags (`''` for one without a value), variables of the environment
+   * What else is on an axis, with its value: flags (`''` for one without a value), variables of the environment
    * (`env.NAME`), parameters of a harness.
    */
   axisFlags: textByName,
@@ -92,7 +92,7 @@ export function itemsPerS(shapes: Shapes, throughputQps: number | null): number 
   return batch === null || throughputQps === null ? null : batch * throughputQps;
 }
 
-/** Before the name of a variable that stands on an axis. */
+/** Before the name of a variable that is on an axis. */
 export const ENV_AXIS = 'env.';
 
 /** Variables of the environment that the cell sets. */

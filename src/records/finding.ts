@@ -5,7 +5,7 @@ import { PROVENANCES } from './sweep.ts';
 import { idSchema, type Immutable, textOrNull } from './scalars.ts';
 
 /**
- * What becomes of a change that was told: `new` on the night of telling, `open` while later nights confirm it,
+ * What becomes of a change that was reported: `new` on the night of its report, `open` while later nights confirm it,
  * `withdrawn` when they do not, `recovered` when the old level is back, `accepted` while somebody says that it may stay.
  */
 export const FINDING_STATES = ['new', 'open', 'withdrawn', 'recovered', 'accepted'] as const;

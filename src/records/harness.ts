@@ -17,7 +17,7 @@ export const PERCENTILE_RULES = ['orderStatistic', 'linear', 'unknown'] as const
 
 export type PercentileRule = (typeof PERCENTILE_RULES)[number];
 
-/** What of the way of measuring is part of a cell, where that is not trtexec: another timer is another history. */
+/** The part of the method that belongs to a cell, where that is not trtexec: another timer is another history. */
 export const cellHarnessSchema = z.object({
   name: z.string(),
   timer: z.enum(TIMERS),

@@ -194,7 +194,7 @@ const METRICS = {
       source: 'Engine deserialized in … sec.',
       says: 'How long TensorRT took to make an engine of the file: reading it where trtexec streams it, and copying weights to the GPU.',
       caveats:
-        'By default 11.x reads the whole file before this clock starts, the asynchronous loader reads while it runs: beside each other they do not tell which is done sooner. A file that was just read is in the memory of the host, and loads faster than after a restart. Refitting stripped weights is not in it.',
+        'By default 11.x reads the whole file before this clock starts, the asynchronous loader reads while it runs: the two numbers do not tell which is done sooner. A file that was just read is in the memory of the host, and loads faster than after a restart. Refitting stripped weights is not in it.',
     },
   },
   refitMs: {

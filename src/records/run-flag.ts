@@ -29,7 +29,7 @@ export const FLAG_LABELS = {
   /** The timer's steps are visible in the times: float32 events, six printed digits. */
   coarseTimer: 'coarse timer',
   /** One query took far longer than all others. */
-  loneOutlier: 'lone outlier',
+  loneOutlier: 'single outlier',
   /** Tensors were marked to be looked at: layers are not fused around them, and they are copied out. */
   debugTensors: 'debug tensors',
   /** The PCIe link was slower than the card and slot can do. */
@@ -57,7 +57,7 @@ export type RunMark = (typeof RUN_MARKS)[number];
 
 /**
  * What analysis does with a flag: leaves the run out, trusts it less, or only names it as an explanation. A run that is
- * barred is a measurement, but of something else than the cell is as it is used: never a baseline, never the best.
+ * 'barred' is a measurement, but of something else than the cell is as it is used: never a baseline, never the best.
  */
 export const FLAG_EFFECTS = ['excluded', 'barred', 'widened', 'explained'] as const;
 

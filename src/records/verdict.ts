@@ -58,7 +58,7 @@ export const commonShiftSchema = z.strictObject({
     .describe('Null for a shift under 0.5 %; a slower one is a regression by itself'),
   recorded: z
     .array(z.string())
-    .describe('What of clocks, power, heat, driver and machine is recorded to differ in the cells that share it'),
+    .describe('Recorded differences of clocks, power, heat, driver and machine in the cells that share it'),
 });
 
 export type CommonShift = Immutable<z.infer<typeof commonShiftSchema>>;

@@ -30,7 +30,7 @@ import { variantsForStore } from '../variants/converter.ts';
 import type { ConverterPython } from '../variants/variants.ts';
 
 interface WorkerSettings {
-  /** Whether the machine is watched beside the runs. */
+  /** Whether the machine is watched during the runs. */
   readonly telemetry: boolean;
   readonly coolDown: CoolDown | null;
   readonly numa: NumaPolicy;

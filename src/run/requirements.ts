@@ -16,7 +16,7 @@ import { flagValue } from '../trtexec/flags/flag-table.ts';
 const MIB = 1 << 20;
 /** Logs, exports and the store's own growth. */
 const RUN_BYTES = 16 * MIB;
-/** Beside the engine: its log, the timing cache, layer information. */
+/** Next to the engine: its log, the timing cache, layer information. */
 const BUILD_BYTES = 32 * MIB;
 /** Weights in other precisions, copies for several tactics: an engine can be larger than its model. */
 const ENGINE_TO_MODEL = 1.5;

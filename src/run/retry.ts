@@ -59,7 +59,7 @@ export async function passedFailureOf(
   };
 }
 
-/** Keeps the logs of a start beside those of the next one, and waits. @throws InterruptedError on Ctrl-C */
+/** Keeps the logs of a start next to those of the next one, and waits. @throws InterruptedError on Ctrl-C */
 export async function waitForNextTry(
   { db, onEvent, plan, signal, sweep }: SweepContext,
   { label, runId }: Attempt,

@@ -20,7 +20,7 @@ export interface WatchedMachine {
 }
 
 /**
- * Watches the machine beside the runs of one sweep: one nvidia-smi for all of them, whose lines are cut into the runs
+ * Watches the machine during the runs of one sweep: one nvidia-smi for all of them, whose lines are cut into the runs
  * by their time. It starts before the first run, and everything else is asked between runs.
  */
 export class RunWatch {

@@ -49,7 +49,7 @@ export interface SweepContext {
   readonly environment: Partial<Environment>;
   /** Looks which TensorRT library trtexec loads; null where no trtexec runs, as with recordings. */
   readonly library: LoadedLibrary | null;
-  /** Watches the machine beside each run; null when nobody shall. */
+  /** Watches the machine during each run; null when nobody shall. */
   readonly watch: RunWatch | null;
   /** True when runs beyond the plan may follow: every engine will be needed. */
   readonly hasMoreRuns: boolean;

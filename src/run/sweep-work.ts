@@ -11,7 +11,7 @@ type MutableCounts = { -readonly [Kind in keyof SweepCounts]: number };
 /** Failures one after the other on one GPU, all of them its own: it will hardly get better by itself. */
 const FAILURES_TO_CLOSE = 3;
 const GPU_FAILURES: readonly (string | null)[] = ['cudaError', 'noGpu', 'deviceInvalid'];
-/** A build that has fewer CPUs for itself slows the host side of what is timed beside it. */
+/** A build that has fewer CPUs for itself slows the host side of what is timed next to it. */
 const CPUS_FOR_BUILD_AND_RUN = 8;
 
 /** The runs of a sweep, carried out on one or more GPUs at the same time: on each of them one after the other. */
@@ -28,7 +28,7 @@ export class SweepWork {
     const places = new Map(workers.map(({ gpu }, worker) => [gpu?.uuid, worker]));
     this.counts = { measured: 0, unfit: 0, failed: 0, skipped: 0, kept: 0, replaced: 0 };
     this.queues = new RunQueues(workers.length, (cellKey) => places.get(gpuOfCell[cellKey]) ?? 0);
-    // What goes wrong on one GPU ends the work on the others, and is told.
+    // What goes wrong on one GPU ends the work on the others, and is reported.
     const signal = AbortSignal.any([first.signal, this.failure.signal]);
     this.workers = workers.map((worker) => ({ ...worker, signal }));
     this.engines = new EnginePool(this.workers[0] ?? first, () => (this.counts.failed += 1));

@@ -83,7 +83,7 @@ async function comparableRuns(paths: readonly string[], io: Io): Promise<readonl
   return note === null ? aligned : aligned.map((side, place) => (place === 0 ? { ...side, note } : side));
 }
 
-/** What of two paths cannot be compared, as a model is in one of them only; null where all are in both. */
+/** Which parts of two paths cannot be compared, as a model is in one of them only; null where all are in both. */
 function otherModels(base: readonly ReadRun[], head: readonly ReadRun[]): string | null {
   const [was, is] = [modelsOf(base), modelsOf(head)];
   if (was.size === 0 || is.size === 0) return null;

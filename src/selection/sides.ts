@@ -215,7 +215,7 @@ class SideResolver {
     return { ref, sweeps: [chosen], note };
   }
 
-  /** Without a branch, as on a detached head or beside a copied store, the newest sweep says which series it is. */
+  /** Without a branch, as on a detached head or with a copied store, the newest sweep says which series it is. */
   private async newestOfSeries(): Promise<{ newest: Sweep; note: string | null }> {
     const branch = this.branch ?? (await this.git).branch ?? ciBranch(this.io.env);
     if (branch === null) {

@@ -4,7 +4,7 @@ interface Change {
   readonly error: number;
 }
 
-/** The likelihood hardly moves after so many rounds. */
+/** The likelihood hardly moves after this many rounds. */
 const ROUNDS = 20;
 /** Neither group is ever quite empty, so that a cell can come back to it. */
 const LEAST_SHARE = 0.02;

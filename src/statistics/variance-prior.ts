@@ -9,7 +9,7 @@ export interface SampleVariance {
 
 /** Fewer variances say nothing of how variances differ. */
 const LEAST_CELLS = 3;
-/** Degrees of freedom that a prior may have, from cells that differ by factors to cells that are all the same. */
+/** Degrees of freedom that a prior may have, from cells that differ by factors to cells that are all equal. */
 const DEGREES = [0.5, 0.75, 1, 1.5, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64] as const;
 /**
  * What is believed of those degrees before anything is seen, on a logarithmic scale: recorded matrices have cells with

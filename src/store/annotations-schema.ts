@@ -10,7 +10,7 @@ import { PROVENANCES } from '../records/sweep.ts';
 import { json } from './json-column.ts';
 import { cells, ofSweep, sweeps } from './schema.ts';
 
-/** Changes that the nightly gate told, and what became of them. */
+/** Changes that the nightly gate reported, and what became of them. */
 export const findings = sqliteTable(
   'findings',
   {

@@ -8,7 +8,7 @@ import { newestFirstSql } from './sweeps/sweep-order.ts';
 export interface KeepRules {
   /** Sweeps that ended at this instant or later stay; null: age keeps nothing. */
   readonly endedSince: string | null;
-  /** So many of the newest sweeps of each series stay. */
+  /** This many of the newest sweeps of each series stay. */
   readonly sweepsOfSeries: number;
   /** Whether layer profiles go as well. */
   readonly layers: boolean;

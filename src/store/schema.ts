@@ -350,7 +350,7 @@ export const artefacts = sqliteTable(
   (table) => [primaryKey({ columns: [table.runId, table.name] })],
 );
 
-/** Files that people put beside a run, such as captures of Nsight Systems. No statistic looks at them. */
+/** Files that people attached to a run, such as captures of Nsight Systems. No statistic looks at them. */
 export const attachments = sqliteTable(
   'attachments',
   {

@@ -27,10 +27,10 @@ export function failureOf(run: {
   return { runId, role, label, kind, reason: outcomeReason(outcome), evidence: outcome.evidence[0] ?? null };
 }
 
-/** What the machine did to a run stands among the flags, with its numbers. */
+/** What the machine did to a run is among the flags, with its numbers. */
 const FLAGGED: readonly (string | null)[] = ['contended', 'throttled', 'debugTensors'];
 const LISTED = 6;
-/** Of the many that fail alike one is named. */
+/** Of many equal failures one is named. */
 const LONGEST_LINES = 2;
 
 /** Each kind of failure once: what failed, the line of the log that says why, and the command that shows more. */

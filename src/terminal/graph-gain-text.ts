@@ -23,16 +23,16 @@ export function graphGainLines(cells: readonly GainRow[], { columns, style }: Lo
   if (counted !== null && most !== undefined) {
     const typical =
       counted.pairs.length > 1
-        ? `${formatPercent(counted.medianPercent)} runs/s in the middle of ${count(counted.pairs.length, 'pair')}, most `
+        ? `${formatPercent(counted.medianPercent)} queries/s in the middle of ${count(counted.pairs.length, 'pair')}, most `
         : '';
     texts.unshift(
-      `  a CUDA graph gains ${typical}${formatPercent(most.gainPercent)} runs/s: ${printable(cellLabel(most.with.cell))}`,
+      `  a CUDA graph gains ${typical}${formatPercent(most.gainPercent)} queries/s: ${printable(cellLabel(most.with.cell))}`,
     );
   }
   return texts.flatMap((text) => wrapHanging(text, columns, 4)).map(style.dim);
 }
 
-/** Where only latencies are known each pair is told, with how sure that is. */
+/** Where only latencies are known each pair is reported, with how sure that is. */
 function latencyText({ without, with: graph, latencyChangePercent, verdict }: GraphPair<GainRow>): string {
   const change = `${formatPercent(latencyChangePercent)} (${formatMs(without.latencyMs)} → ${formatMs(graph.latencyMs)})`;
   const isSingle = without.measured === 1 && graph.measured === 1;

@@ -23,7 +23,7 @@ const SETTINGS: readonly (readonly [field: string, text: (value: string) => stri
   ['container', (value) => `image ${value}`],
 ];
 
-/** What a run depends on and what was seen beside it: lines of `bench show RUN`. */
+/** What a run depends on and what was seen during it: lines of `bench show RUN`. */
 export function machineLines(environment: Facts, telemetry: RunTelemetry | null, look: Look): string[] {
   return [
     ...parts('machine', identity(environment), look),
@@ -63,7 +63,7 @@ const REASON_WORDS: Readonly<Record<ClockReason, string>> = {
   displayClocks: 'display clocks',
 };
 
-/** What was seen beside a run: none when nothing was. */
+/** What was seen during a run: none when nothing was. */
 export function telemetryLines(telemetry: RunTelemetry, look: Look): string[] {
   const { clockReasons, hostLoad, otherProcesses } = telemetry;
   const reasons = CLOCK_REASONS.flatMap((reason) => {

@@ -191,5 +191,5 @@ function resultText(event: Extract<SweepEvent, { kind: 'runDone' }>): string {
     const { label, unit } = metricOf(reading.metric);
     return `${label} ${formatNumber(reading.value)} ${unit}${change}`;
   }
-  return `${formatMs(gpuComputeMs)} GPU, ${formatNumber(throughputQps)} runs/s${change}`;
+  return `${formatMs(gpuComputeMs)} GPU, ${formatNumber(throughputQps)} queries/s${change}`;
 }

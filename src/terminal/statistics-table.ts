@@ -61,7 +61,7 @@ export function statisticsTable(shown: ShownStatistics, look: Look): string[] {
     ),
   ];
   const rates = [
-    shown.throughputQps === null ? '' : look.style.strong(`${formatNumber(shown.throughputQps)} runs/s`),
+    shown.throughputQps === null ? '' : look.style.strong(`${formatNumber(shown.throughputQps)} queries/s`),
     itemsPerS === null || itemsPerS === shown.throughputQps ? '' : `${formatNumber(itemsPerS)} items/s`,
     queries === null ? '' : count(queries, 'query', 'queries'),
   ];
@@ -107,7 +107,7 @@ export function spreadOf(values: readonly number[]): ValueSpread | null {
   };
 }
 
-/** `± 0.0007`: no more decimals than the value beside it has. */
+/** `± 0.0007`: no more decimals than the value next to it has. */
 export function deviationText(deviation: number | null, value: number, formatted: string): string {
   if (deviation === null) return '';
   const decimals = (/\.(\d+)/.exec(formatted)?.[1] ?? '').length;

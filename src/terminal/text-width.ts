@@ -57,7 +57,7 @@ export function wrapWords(text: string, width: number): string[] {
   return [...lines, line];
 }
 
-/** The same, with what follows the first line set in by so many columns. */
+/** The same, with what follows the first line set in by this many columns. */
 export function wrapHanging(text: string, width: number, indent: number): string[] {
   const lead = /^ */.exec(text)?.[0] ?? '';
   const [first = '', ...more] = wrapWords(text.slice(lead.length), width - Math.max(indent, lead.length));

@@ -54,7 +54,7 @@ const COMPARISON_REASONS = {
   commonShift: 'it moved with a shift that nearly all cells share',
   unlikeShift: 'it moved otherwise than the shift that nearly all other cells share',
   smallChange: 'a change under 0.5 % that is there, and is never called',
-  notSureAmongMany: 'a change that would be sure in one cell, and is not among so many',
+  notSureAmongMany: 'a change that would be sure in one cell, and is not among this many',
   notSureEnough: 'a change that its 95 % interval shows, but not sure enough to be called',
   nightsDiffer: 'more runs do not settle it: nights differ by more than the runs explain',
   runsInDoubt: 'more runs like these do not settle it: the runs themselves are in doubt',
@@ -124,7 +124,7 @@ export function flagLines(flag: Pick<RunFlag, 'id' | 'effect' | 'evidence'>, loo
   return [color(truncate(text, columns)), style.dim(truncate(`    → ${adviceOf(flag)}`, columns))];
 }
 
-/** Each verdict has a sign of its own, so that none is told by colour alone. */
+/** Each verdict has a sign of its own, so that none is recognized by color alone. */
 export const VERDICT_SIGNS: Readonly<Record<Verdict, string>> = {
   slower: '▲',
   faster: '▼',

@@ -37,7 +37,7 @@ export function aboutCell(cell: KeyedCell, metric: MetricId) {
   return { key: cell.key, label: cellLabel(cell), metric, unit: metricOf(metric).unit };
 }
 
-/** What of graph, transfers, spin wait, streams and inputs is worth a word. */
+/** Those of graph, transfers, spin wait, streams and inputs that are worth a word. */
 export function optionWords(cell: Cell): string[] {
   return [
     graphWords(cell),

@@ -1,6 +1,6 @@
 const OMITTED = /^\[bench\] at least (\d+) bytes were left out here$/;
 
-/** Stands in a log in place of its middle. The number is the least: what a writer adds while it is cut is not counted. */
+/** Is in a log in place of its middle. The number is the least: what a writer adds while it is cut is not counted. */
 export function omittedLine(bytes: number): string {
   return `[bench] at least ${bytes} bytes were left out here`;
 }

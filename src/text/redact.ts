@@ -1,7 +1,7 @@
 import { printable } from './printable.ts';
 import { isRecord } from './unknown-values.ts';
 
-/** Names that must not leave the house. Serial numbers and ids of GPUs are told by their form. */
+/** Names that must not leave the house. Serial numbers and ids of GPUs are recognized by their form. */
 export interface PrivateNames {
   readonly hosts: readonly string[];
   readonly users: readonly string[];
@@ -23,12 +23,12 @@ const OWN_WORDS =
 
 /**
  * Puts other names in place of private ones in what a command prints, the same for the same within one output: what
- * differs still differs. A short name is masked wherever it stands as a word of its own, however much that garbles.
+ * differs still differs. A short name is masked wherever it is a word of its own, however much that garbles.
  */
 export class Redaction {
   private readonly pattern: RegExp;
   private readonly home: string | null;
-  /** By name in lower case, as hosts are not told apart by case: what it is, and the whole name that it stands for. */
+  /** By name in lower case, as hosts are not distinguished by case: what it is, and the whole name that it represents. */
   private readonly known = new Map<string, { kind: 'host' | 'user'; whole: string }>();
   private readonly pseudonyms = new Map<string, string>();
   private readonly counts = new Map<string, number>();
@@ -38,7 +38,7 @@ export class Redaction {
     this.home = home !== null && home.length > 1 ? home : null;
     const homes = [...output.matchAll(HOME)].flatMap(([, name]) => name ?? []);
     for (const name of [...users, ...homes]) this.know(name, 'user');
-    // Whole names first: the first part of one stands for it, but in an address.
+    // Whole names first: the first part of one represents it, but in an address.
     for (const name of hosts.toSorted((a, b) => b.length - a.length)) {
       this.know(name, 'host');
       const [label = ''] = name.split('.');

@@ -85,7 +85,7 @@ function modelName(flags: Flags, { options }: TrtexecRun): string {
   return name === '' ? 'unnamed' : name;
 }
 
-/** In the order of meaning: with `--best` others are implied; fp8 and int4 stand beside fp16. */
+/** In the order of meaning: with `--best` others are implied; fp8 and int4 come with fp16. */
 const PRECISION_FLAGS: readonly Precision[] = ['best', 'int4', 'fp8', 'int8', 'bf16', 'fp16'];
 
 function precisionOf(stated: StatedCell, flags: Flags): { precision: Cell['precision']; precisionVia: PrecisionRoute } {

@@ -135,7 +135,7 @@ export interface ParsedRun {
   readonly exports: RunExports;
   readonly derived: DerivedValues;
   readonly flags: readonly RunFlag[];
-  /** Null when nobody watched the machine beside it. */
+  /** Null when nobody watched the machine during the run. */
   readonly telemetry: RunTelemetry | null;
   readonly outcome: Outcome;
   readonly notes: readonly string[];

@@ -59,7 +59,7 @@ export async function findConverter(stated: string | null, io: Io): Promise<Conv
   return { interpreter, python: found.python, packages };
 }
 
-/** Makes variants beside a store. */
+/** Makes variants next to a store. */
 export function variantsForStore(
   storePath: string,
   python: ConverterPython,

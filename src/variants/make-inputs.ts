@@ -40,7 +40,7 @@ interface MadeInput extends WantedInput {
   readonly sha256: string;
 }
 
-/** The file beside them that says how they were made. */
+/** The file next to them that says how they were made. */
 const INPUTS_MANIFEST = 'inputs.json';
 
 /** Changes when the same recipe gives other bytes. */
@@ -109,7 +109,7 @@ async function writeParts(path: string, parts: Iterable<Buffer>, signal: AbortSi
   return { bytes, sha256: hash.digest('hex') };
 }
 
-/** trtexec takes no path with a comma or a colon in it; names that become alike are told apart by a hash. */
+/** trtexec takes no path with a comma or a colon in it; names that become equal are distinguished by a hash. */
 function fileName(name: string, elementType: string): string {
   const plain = name.replaceAll(/[^\w.-]/g, '_').replace(/^\.+/, '_');
   const hash = createHash('sha256').update(name).digest('hex').slice(0, 8);
@@ -122,7 +122,7 @@ const PART_ELEMENTS = 1 << 16;
 
 /**
  * The bytes of an input, part by part: row by row, the lowest byte first, of four-bit values the first one in the lower
- * half. An input's values follow from its name, the seed and the recipe: another input beside it changes nothing.
+ * half. An input's values follow from its name, the seed and the recipe: other inputs change nothing.
  * @throws RangeError for a type without a coding
  */
 export function* inputBytes(input: WantedInput, recipe: InputRecipe): Generator<Buffer> {

@@ -1,4 +1,4 @@
-/** numpy's array format (numpy.lib.format), versions 1 to 3: what stands before the values. */
+/** numpy's array format (numpy.lib.format), versions 1 to 3: what is before the values. */
 interface NpyHeader {
   /** As numpy writes it, such as `<f4`. */
   readonly descr: string;

@@ -13,7 +13,7 @@ import { evidenceSchema, FAILURE_REASONS } from '../records/outcome.ts';
 import { VARIANT_FILE } from '../tools/modelopt/conversion-args.ts';
 import { type VariantRecord, variantRecord } from './conversion.ts';
 
-/** Why there is no variant: as it is kept beside the log. */
+/** Why there is no variant: as it is stored with the log. */
 export const conversionFailureSchema = z.object({
   reason: z.enum(FAILURE_REASONS),
   evidence: z.array(evidenceSchema).min(1),
@@ -34,7 +34,7 @@ const MAKING = '.making-';
 const LOGS: readonly string[] = ['stdout.log', 'stderr.log'];
 
 /**
- * Variants beside the store, each in a folder that is named by everything that decides it: the model with its external
+ * Variants next to the store, each in a folder that is named by everything that decides it: the model with its external
  * data, a note of what it is, and the log of how it was made.
  */
 export class VariantCache {

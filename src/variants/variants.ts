@@ -31,7 +31,7 @@ import { acquire } from '../process/lock.ts';
 import { holderText } from '../process/lock-holder.ts';
 import type { ProcessResult, Spawn } from '../process/spawn.ts';
 
-/** The user's Python, and what of it decides the bytes of a variant. */
+/** The user's Python, and the versions that decide the bytes of a variant. */
 export interface ConverterPython {
   readonly interpreter: string;
   readonly python: string;

@@ -66,7 +66,7 @@ describe('on a terminal', () => {
     expect(screen).toEqual([
       '▸ vit fp16 8x3 graph',
       expect.stringMatching(/^█{12}░{12} 1\/2 · /),
-      'last: vit fp16 1x3 graph: 0.5000 ms GPU, 2000 runs/s',
+      'last: vit fp16 1x3 graph: 0.5000 ms GPU, 2000 queries/s',
       '',
     ]);
     expect(screen.filter((line) => stringWidth(line) >= COLUMNS)).toEqual([]);
@@ -92,5 +92,5 @@ test('in a pipe each result is a line, and nothing is redrawn', () => {
   progress.take({ kind: 'runStarted', run: FIRST });
   progress.take(done(FIRST, true));
   progress.end();
-  expect(writes).toEqual(['[1/2] vit fp16 1x3 graph: 0.5000 ms GPU, 2000 runs/s\n']);
+  expect(writes).toEqual(['[1/2] vit fp16 1x3 graph: 0.5000 ms GPU, 2000 queries/s\n']);
 });

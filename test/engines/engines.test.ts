@@ -298,7 +298,7 @@ describe('a timing cache', () => {
     const refused = await bench(args, { env });
     expect([refused.code, startsWith(journal, '--saveEngine')]).toEqual([2, 1]);
     expect(refused.stderr).toContain(
-      'timing cache made on another machine: GPU NVIDIA L4, here NVIDIA H200: leave it out, or use it all the same with --force-cache',
+      'timing cache made on another machine: GPU NVIDIA L4, here NVIDIA H200: leave it out, or use it anyway with --force-cache',
     );
     const forced = await bench([...args, '--force-cache'], { env });
     expect([forced.code, startsWith(journal, '--saveEngine')]).toEqual([0, 2]);

@@ -95,7 +95,7 @@ export const BROKEN_MATRICES: readonly BrokenMatrix[] = [
   broken(
     'an input name with a comma',
     "models:\n  vit: {onnx: a.onnx, shapes: {'a,b': [1, 3]}}\n",
-    'm.yaml:2:3: input "a,b": trtexec cannot be told of a name with a comma in it',
+    'm.yaml:2:3: input "a,b": trtexec does not support a name with a comma in it',
   ),
   broken(
     'a precision without a file',

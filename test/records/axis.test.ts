@@ -312,7 +312,7 @@ describe('plugins', () => {
         oneModel('axes: {precision: fp16, batch: 8}', 'plugins: {dynamic: [a.so, ./a.so], serialize: [b.so]}'),
       ),
     ).toEqual([
-      `m.yaml:7:27: plugins.dynamic: ${folder}/a.so stands there twice`,
+      `m.yaml:7:27: plugins.dynamic: ${folder}/a.so is listed twice`,
       `m.yaml:7:48: plugins.serialize: ${folder}/b.so is not among plugins.dynamic: the builder must load what the engine is to carry`,
     ]);
     expect(problems('10.6', withAxis('runtime: [full, lean]', 'plugins: {static: [a.so]}'))).toEqual([

@@ -140,6 +140,6 @@ describe('damage is found, named, and told by the exit code', () => {
     const { code, stdout } = await bench(['db', 'verify', '--db', copy]);
     expect(code).toBe(0);
     expect(stdout).toMatch(/^no damage: /);
-    expect(stdout).toContain('no artefacts lie beside this store');
+    expect(stdout).toContain('no artefacts lie next to this store');
   });
 });

@@ -109,7 +109,7 @@ async function isGarbage(path: string, { damaged }: OnTheWay): Promise<boolean> 
   }
 }
 
-/** Layers alone are taken from a folder only where it was said whose they are: they may belong to a log beside them. */
+/** Layers alone are taken from a folder only where it was said whose they are: they may belong to a log next to them. */
 async function discoverFile(
   path: string,
   name: string,

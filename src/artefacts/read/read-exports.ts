@@ -49,7 +49,7 @@ export async function readExports(files: RunFiles, manifest: RunManifest, log: T
       read.push(await readOne(flag, files, name, log));
     } catch (error) {
       const problem = problemOf(name, error);
-      // Without the times that it was asked for a run is not what was asked; all else is beside the measurement.
+      // Without the times that it was asked for a run is not what was asked; nothing else is part of the measurement.
       if (flag === '--exportTimes' && requested !== null) missing.push({ flag, problem });
       else notes.push(`${problem}; it is left out`);
     }
@@ -70,7 +70,7 @@ function problemOf(name: string, error: unknown): string {
 /** Both list the layers of one engine by the same names; some that took no time may lack in a printed excerpt. */
 const LEAST_KNOWN = 0.5;
 
-/** Why the times of layers cannot be those of the layers beside them; null when they can. */
+/** Why the times of layers cannot be those of the layers next to them; null when they can. */
 function otherEngine({ profile, layerInfo }: RunExports): string | null {
   if (profile === null || layerInfo === null || layerInfo.layers.length === 0) return null;
   const names = new Set(layerInfo.layers.map(({ name }) => name));
@@ -90,7 +90,7 @@ function requestedPath(flag: ExportFlag, { argv }: RunManifest, log: TrtexecRun)
 /**
  * Whether a file that lacks was left out of this copy. trtexec writes nothing, and says nothing, where it may not write:
  * into a device, or a folder that nobody made. A folder below another one (`runs/7/times.json`) was made for the run by
- * whoever started it, so the file was there. A standalone log, without a `run.json`, says nothing of the files beside it.
+ * whoever started it, so the file was there. A standalone log, without a `run.json`, says nothing of the files next to it.
  */
 function isOmitted(requested: string, name: string, { argv, omitted }: RunManifest): boolean {
   if (omitted.includes(name)) return true;
@@ -132,7 +132,7 @@ async function readTimes(chunks: AsyncIterable<Buffer>): Promise<QueryTimes> {
 /** Under which names the files lie that say something of layers. */
 export const LAYER_NAMES = { profile: 'profile.json', info: 'layers.json', trace: 'trace.json' } as const;
 
-/** What of an engine's layers lies in a folder without a log. */
+/** The layers of an engine in a folder without a log. */
 export async function readStandaloneLayers(files: RunFiles, manifest: RunManifest): Promise<ReadExports> {
   const { lone: standalone } = manifest;
   if (standalone?.kind !== 'layers' || standalone.format === 'trtexec') {

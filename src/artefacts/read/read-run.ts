@@ -123,7 +123,7 @@ function ofItsCell(run: ReadRun): ReadRun {
 /** A program in the place of trtexec that starts it more than once: nobody can tell whose numbers and exports count. */
 function ofSeveral(run: ReadRun, processes: number): ReadRun {
   if (!isFine(run.outcome)) return run;
-  const text = `trtexec ran ${processes} times in one process: whose numbers these are cannot be told`;
+  const text = `trtexec ran ${processes} times in one process: whose numbers these are is unknown`;
   return { ...run, outcome: unfitFor('suspectErrors', syntheticEvidence(text)) };
 }
 

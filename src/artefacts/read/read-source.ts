@@ -116,7 +116,7 @@ function trtexecCell(path: string, { stated, isStrict }: StandaloneReading): Run
 const ENDINGS = /(?:\.(?:onnx|engine|plan|trt))+$/;
 
 /**
- * Reads what trt-engine-explorer left of one engine: `X.graph.json`, and beside it `X.profile.json` and
+ * Reads what trt-engine-explorer left of one engine: `X.graph.json`, and next to it `X.profile.json` and
  * `X.profile.metadata.json`.
  * @param path of the graph
  * @throws UsageError when one of them is damaged
@@ -161,11 +161,11 @@ async function metadataIn(path: string): Promise<ExplorerMetadata> {
   }
 }
 
-/** Names under which layer information lies beside a profile. */
+/** Names under which layer information lies next to a profile. */
 const INFO_NAMES = ['layers.json', 'layers.json.gz', 'layers.json.zst', 'layers.json.br'] as const;
 
 /**
- * Reads one file of `--exportProfile` or `--exportLayerInfo` by itself; beside a profile also the layer information of
+ * Reads one file of `--exportProfile` or `--exportLayerInfo` by itself; next to a profile also the layer information of
  * the same folder.
  * @returns null when it is neither
  */

@@ -6,10 +6,10 @@ import { type GpuSamples, parseDmon, parseQueryCsv, samplesOf } from '../../tool
 import { summariseTelemetry } from '../../tools/nvidia-smi/summarise.ts';
 import type { TrtexecRun } from '../../trtexec/log/parsed-log.ts';
 
-/** What nvidia-smi printed beside a run of bench. */
+/** What nvidia-smi printed during a run of bench. */
 export const TELEMETRY_FILE = 'telemetry.csv';
 
-/** Names under which people keep what they let nvidia-smi print beside a run. */
+/** Names under which people keep what nvidia-smi printed during a run. */
 const QUERY_NAME = /^nvidia-smi.*\.csv$/;
 const DMON_NAME = /^(?:nvidia-smi-)?dmon.*\.(?:txt|log|csv)$/;
 
@@ -28,7 +28,7 @@ interface ReadTelemetry {
 }
 
 /**
- * What was watched beside a run: bench's own samples, else those that somebody else's nvidia-smi left in the folder.
+ * What was watched during a run: bench's own samples, else those that somebody else's nvidia-smi left in the folder.
  */
 export async function readTelemetry(
   files: RunFiles,

@@ -7,7 +7,7 @@ import { TooLargeError } from '../../errors.ts';
 import { DRIVERS } from '../../harnesses/registry.ts';
 import type { CustomMetricId } from '../../records/metric.ts';
 
-/** How layers are written where no log lies beside them. */
+/** How layers are written where no log lies next to them. */
 const LAYER_FORMATS = ['trtexec', 'trace', 'trt-engine-explorer'] as const;
 
 /** Where runs lie. */
@@ -27,7 +27,7 @@ export const REPORT_NAME = /\.(?:json|jsonl|csv|txt|log|out|trace)$/;
 const HEAD_BYTES = 1 << 20;
 const UNMARKED_BYTES = 4 << 20;
 
-/** A file of trt-engine-explorer: `resnet.onnx.engine.graph.json`, with others of that name beside it. */
+/** A file of trt-engine-explorer: `resnet.onnx.engine.graph.json`, with others of that name next to it. */
 export const EXPLORER_GRAPH = /\.graph\.json$/;
 const LAYERS = /"LayerType"\s*:|"Layers"\s*:\s*\[|"averageMs"\s*:/;
 /** Whose layers can lie alone. */

@@ -142,7 +142,7 @@ function valuesBefore(
   const values = cells.map(({ cell, env: onAxis, harness }) => {
     if (typeof onAxis[name] === 'string') {
       throw new UsageError(
-        `${printable(cellLabel(cell))}: ${name} stands on an axis of the matrix already: take it away there, or leave such cells out with --filter`,
+        `${printable(cellLabel(cell))}: ${name} is on an axis of the matrix already: take it away there, or leave such cells out with --filter`,
       );
     }
     const stated = [onAxis, harness?.env ?? {}].find((own) => name in own);

@@ -55,7 +55,7 @@ export async function setNamed(
   });
 }
 
-/** Cells whose runs are all barred are no part of a baseline; a sweep of nothing else cannot be one. */
+/** Cells whose runs are all ineligible are no part of a baseline; a sweep of nothing else cannot be one. */
 function refuseIneligible(db: StoreDatabase, sweepId: string, io: Io): void {
   const runs = cellRunsOf(db, [sweepId]).filter(isMeasured);
   const byCell = [...Map.groupBy(runs, ({ cellKey }) => cellKey).values()];

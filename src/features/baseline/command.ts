@@ -6,7 +6,7 @@ export type BaselineOptions = OptionsOf<typeof setOptions>;
 
 const setCommand = defineCommand({
   name: 'set',
-  summary: 'pin a name to a sweep (default: the newest)',
+  summary: 'name a sweep as a baseline (default: the newest)',
   examples: ['bench baseline set v1.2'],
   define: setOptions,
   run: async ([name, ref], options, io) => (await import('./baseline.ts')).setNamed(name, ref, options, io),
@@ -23,7 +23,7 @@ export const baselinesCommand = defineCommand({
 
 const showCommand = defineCommand({
   name: 'show',
-  summary: 'the sweep that a name is pinned to',
+  summary: 'show the sweep of a baseline',
   examples: ['bench baseline show v1.2'],
   define: (command) => command.arguments('<name>'),
   run: async ([name], options, io) => (await import('../show/index.ts')).show(`baseline:${name}`, options, io),
@@ -31,7 +31,7 @@ const showCommand = defineCommand({
 
 const rmCommand = defineCommand({
   name: 'rm',
-  summary: 'forget a name; its sweep is kept',
+  summary: 'delete a baseline; its sweep is kept',
   examples: ['bench baseline rm v1.2'],
   define: (command) => command.arguments('<name>'),
   run: async ([name], options, io) => (await import('./baseline.ts')).removeNamed(name, options, io),
@@ -39,7 +39,7 @@ const rmCommand = defineCommand({
 
 export const baselineCommands = defineGroup({
   name: 'baseline',
-  summary: 'named sweeps to compare with: bench compare baseline:NAME',
+  summary: 'manage baselines: named sweeps to compare with',
   examples: [
     'bench baseline set v1.2',
     'bench baseline set release HEAD~3 --reason "as shipped"',

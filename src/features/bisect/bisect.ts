@@ -145,7 +145,7 @@ async function revision(ref: string, io: Io): Promise<string> {
 
 function factorSearch(good: string | undefined, file: string, io: Io): BisectRequest['search'] {
   if (good !== undefined) {
-    throw new UsageError('--factors takes no commits and no command: a command to run stands in the table as before:');
+    throw new UsageError('--factors takes no commits and no command: a command to run is in the table as before:');
   }
   const path = resolve(io.cwd, file);
   const files = { cwd: io.cwd, isThere: existsSync };

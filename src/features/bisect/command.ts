@@ -4,22 +4,22 @@ import { metricOption, positiveInteger } from '../../cli/options.ts';
 const define = (command: PlainCommand) =>
   command
     .arguments('[good] [bad] [command...]')
-    .option('--matrix <file>', 'the matrix; one of the repository is taken as each commit has it')
-    .option('--cell <cell>', 'its one cell: key, label, model or expression')
-    .option('--factors <file>', 'a table of other things than commits, each with good and bad')
+    .option('--matrix <file>', 'the matrix; inside the repository, that of each commit')
+    .option('--cell <cell>', 'the cell: key, label, model or expression')
+    .option('--factors <file>', 'a table of factors other than commits, each with a good and a bad value')
     .addOption(metricOption())
-    .option('--trtexec <path>', 'the trtexec to use; one of the repository as each commit has it')
+    .option('--trtexec <path>', 'the trtexec to use; inside the repository, that of each commit')
     .option('--replay <set>', 'answer from recordings: the name of a set, or a folder')
     .option('--max-runs <n>', 'runs of one commit, at most', positiveInteger, 30)
-    .option('--no-telemetry', 'no nvidia-smi beside the runs')
-    .option('--resume', 'go on with the newest one that was interrupted')
-    .option('--restart', 'measure again what was decided earlier');
+    .option('--no-telemetry', 'do not run nvidia-smi during the runs')
+    .option('--resume', 'continue the newest interrupted search')
+    .option('--restart', 'measure decided candidates again');
 
 export type BisectOptions = OptionsOf<typeof define>;
 
 export const bisectCommand = defineCommand({
   name: 'bisect',
-  summary: 'the commit, or the factor, from which on a cell is slower: as many runs as the noise needs',
+  summary: 'find the commit (or factor) that made a cell slower',
   examples: [
     'bench bisect v1.2 HEAD --matrix nightly.yaml --cell "model=vit & batch=8" -- make -j8 engine',
     'bench bisect --factors factors.yaml --matrix nightly.yaml --cell 1a2b3c4d',

@@ -13,7 +13,7 @@ export interface CandidateRuns {
   readonly candidate: readonly number[];
   /** Runs of the candidates before: they say how much runs scatter. */
   readonly others: readonly (readonly number[])[];
-  /** So many candidates share the wrong answers that the search may give. */
+  /** This many candidates share the wrong answers that the search may give. */
   readonly tests: number;
 }
 

@@ -59,7 +59,7 @@ export class Measurements {
     };
   }
 
-  /** The runs of a candidate, and those of the candidates beside it. */
+  /** The runs of a candidate, and those of its neighbors. */
   candidate(side: Side) {
     const value = this.reader();
     const others = [...this.sides.values()].filter(

@@ -14,9 +14,9 @@ import { BrokenSubjectError, type OpenedSubject } from './subject.ts';
 export interface OneCell extends Pick<Matrix, 'lockClocks' | 'coolDown' | 'numa'> {
   readonly cell: KeyedCell;
   readonly program: TrtexecProgram;
-  /** So many runs there are at most; infinite for a real trtexec. */
+  /** Maximum number of runs; infinite for a real trtexec. */
   readonly capacity: number;
-  /** The plan of its first so many runs. */
+  /** The plan of its first runs, this many. */
   readonly planOf: (runs: number) => Plan;
 }
 

@@ -113,9 +113,9 @@ export function newestUnfinished(folder: string): BisectState | null {
 export interface Session {
   readonly store: OpenStore;
   readonly io: Io;
-  /** Whether the machine is watched beside the runs. */
+  /** Whether the machine is watched during the runs. */
   readonly telemetry: boolean;
-  /** Its own folder, beside the store: state, logs, worktrees, engines of its own. */
+  /** Its own folder, next to the store: state, logs, worktrees, engines of its own. */
   readonly folder: string;
   /** As it is on disk, too. */
   readonly state: () => BisectState;

@@ -52,7 +52,7 @@ export interface Task {
   subject(key: string): Subject;
   /** Removes what was made for any of them; what is needed to go on is kept. */
   close(): Promise<void>;
-  /** The key of the subject that a name of the end stands for. */
+  /** The key of the subject that a name of the end represents. */
   keyOf(name: string): string;
   /** The names in a key: the commit, or the factors that are bad. */
   namesOf(key: string): readonly string[];

@@ -113,7 +113,7 @@ interface EndsDecision {
   readonly comparison: CellComparison | null;
 }
 
-/** From so many runs a side the variance of one cell alone keeps the promise of `spentQ` (3.0 % in 20,000 trials). */
+/** From this many runs a side the variance of one cell alone keeps the promise of `spentQ` (3.0 % in 20,000 trials). */
 const LEAST_END_RUNS = 4;
 /** Smaller changes are not worth a search. */
 const LEAST_PERCENT = 1;

@@ -92,8 +92,8 @@ function located({ nights }: JudgedCell, findings: readonly Finding[], { sweeps 
 }
 
 /**
- * Accuracies of tonight's files beside those of the last night on which there were any: a model is as accurate on every
- * run, so one night is enough, and a fall is told on the night on which its file came.
+ * Accuracies of the newest sweep's files next to those of the last night on which there were any: a model is as accurate on every
+ * run, so one night is enough, and a fall is reported on the night on which its file came.
  */
 function accuracyDrops(
   db: StoreDatabase,

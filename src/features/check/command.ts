@@ -6,17 +6,17 @@ const define = (command: PlainCommand) =>
     .addOption(metricOption())
     .addOption(filterOption())
     .addOption(branchOption())
-    .option('--as-of <night>', 'a date, a sweep, a commit: look at that night instead')
+    .option('--as-of <night>', 'judge an earlier sweep: a date, a sweep or a commit')
     .addOption(failOnOption());
 
 export type CheckOptions = OptionsOf<typeof define>;
 
 export const checkCommand = defineCommand({
   name: 'check',
-  summary: 'the nightly gate: what the newest night says of all histories',
+  summary: 'the nightly gate: judge the newest sweep by its history',
   examples: [
     'bench check                       # exit code 1 when something got slower',
-    'bench check --as-of 2026-03-04    # as it would be told that night; stores nothing',
+    'bench check --as-of 2026-03-04    # as it would have been reported that night; stores nothing',
   ],
   outputs: { check: async () => (await import('./output.ts')).checkedSweep },
   define,

@@ -18,7 +18,7 @@ import { metricNamed } from '../../selection/by-name.ts';
 import type { Io } from '../../cli/io.ts';
 import { resolveSide, undatedNote } from '../../selection/sides.ts';
 
-/** A sweep with those before it in its series, the oldest first; the last one is tonight's. */
+/** A sweep with those before it in its series, the oldest first; the last one is the newest. */
 export interface Night {
   readonly sweep: Sweep;
   readonly sweeps: readonly Sweep[];
@@ -64,7 +64,7 @@ export async function judgeNight(
 ) {
   const { sweepId } = night.sweep;
   const chosen = inLabelOrder(cellsOfSweeps(db, [sweepId], options.filter));
-  // Nobody uses cells that are barred by a variable on an axis of theirs: they have no history to keep.
+  // Cells that are ineligible because of a variable on an axis have no history to keep.
   const cells = chosen.filter(({ axisFlags }) => knownVariablesOn(variablesOf(axisFlags)).length === 0);
   const keys = cells.map(({ key }) => key);
   const runs = cellRunsOf(db, [sweepId], keys);
@@ -98,9 +98,9 @@ async function knownFindings(db: StoreDatabase, { sweep }: Night, io: Io) {
     accepted.set(findingId, { level, isOver: await hasPassed(until, sweep, io) });
   }
   return {
-    /** Told before tonight. */
+    /** Reported before the newest sweep. */
     earlier: stored.filter(({ toldSweepId }) => toldSweepId !== sweep.sweepId && known.has(toldSweepId)),
-    /** Ids of those told on an earlier look at this same night. */
+    /** Ids of those reported on an earlier look at this same night. */
     latest: stored.filter(({ toldSweepId }) => toldSweepId === sweep.sweepId).map(({ findingId }) => findingId),
     accepted,
   };
@@ -135,7 +135,7 @@ function notesOf(histories: readonly CellHistory[], { sweeps }: Night): string[]
   const notes = undated === null ? [] : [undated];
   if (longest < ALERTING.firstNight) {
     notes.push(
-      `${longest} of ${ALERTING.firstNight} nights: before that a history does not know its own noise, and nothing is told; until then use bench compare`,
+      `${longest} of ${ALERTING.firstNight} nights: before that a history does not know its own noise, and nothing is reported; until then use bench compare`,
     );
   }
   const elsewhere = Math.max(0, ...histories.map((cell) => cell.nightsOfOtherMachine));

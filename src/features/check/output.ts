@@ -52,23 +52,23 @@ export const checkedSweep = output('bench check --json', {
         findings: z.array(finding),
       }),
     )
-    .describe('Told tonight'),
-  earlier: z.array(finding).describe('Told on earlier nights'),
+    .describe('Reported in the newest sweep'),
+  earlier: z.array(finding).describe('Reported on earlier nights'),
   failed: z.array(z.strictObject({ key: id, label: z.string(), reasons: z.array(z.string()) })),
   off: z
     .array(
       z.strictObject({
         ...aboutCell,
-        nights: count.describe('So many nights running, the newest included'),
+        nights: count.describe('Number of consecutive nights, the newest included'),
         before: z.number(),
         now: z.number(),
         changePercent: z.number(),
         deviations: z.number(),
-        runs: count.describe('Of tonight'),
+        runs: count.describe('Of the newest sweep'),
         lastGoodSweepId: id.nullable().describe('The newest sweep at the level before'),
       }),
     )
-    .describe('Far off their level tonight, and not told yet: no alarm'),
+    .describe('Far outside their expected range, and not reported yet: no alarm'),
   accuracy: z
     .array(
       z.strictObject({

@@ -53,7 +53,7 @@ export function checkText(checked: CheckedSweep, { night, cells }: CheckedDetail
   }
   lines.push(...offText(withCells(off, cells), look), ...earlierText(earlier, look));
   if (failed.length > 0) {
-    lines.push('', style.bad(`${count(failed.length, 'cell')} without a result tonight`));
+    lines.push('', style.bad(`${count(failed.length, 'cell')} without a result in the newest sweep`));
     for (const { label, reasons } of failed) {
       const why = reasons.map(reasonWords).join('; ');
       lines.push(...wrapHanging(`  ${printable(label)}: ${why}`, columns, 4));
@@ -67,7 +67,7 @@ export function checkText(checked: CheckedSweep, { night, cells }: CheckedDetail
 
 function quietTitle(accuracyFalls: number, off: number): string {
   if (accuracyFalls > 0) return 'no time is new; an accuracy fell';
-  return off === 0 ? 'nothing new' : `nothing told; ${count(off, 'cell')} off the level tonight`;
+  return off === 0 ? 'nothing new' : `no new findings; ${count(off, 'cell')} outside the expected range`;
 }
 
 function dateOf(sweep: Pick<CheckedSweep, 'startedAt'> | null): string {
@@ -164,7 +164,7 @@ function moreLine(more: number, { style }: Look): string[] {
 /** The older findings: what became of them, briefly. */
 function earlierText(earlier: readonly CheckedFinding[], { style, columns }: Look): string[] {
   if (earlier.length === 0) return [];
-  const lines = ['', style.strong('told before')];
+  const lines = ['', style.strong('reported before')];
   for (const { changePercent, id, label, state } of earlier) {
     const text = `  ${state.padEnd(9)} ${id.slice(0, 8)}  ${printable(label)} ${formatPercent(changePercent)}`;
     lines.push(truncate(state === 'open' ? text : style.dim(text), columns));
@@ -197,7 +197,7 @@ function offText(off: readonly OffCell[], look: Look): string[] {
   const advice = `to be sure now: bench compare ${sorted[0]?.lastGoodSweepId?.slice(0, 8) ?? 'latest~1'} latest, or run again with --confirm`;
   return [
     '',
-    look.style.warn(truncate(`off their level tonight, too few nights to tell: ${off.length}`, look.columns)),
+    look.style.warn(truncate(`outside their expected range, too few nights to report: ${off.length}`, look.columns)),
     ...[...table, ...moreLine(sorted.length - SHOWN_OFF, look), ...wrapWords(advice, inner.columns)].map(indented),
   ];
 }

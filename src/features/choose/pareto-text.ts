@@ -73,7 +73,7 @@ function tableOf(measured: readonly Row[], drawn: ParetoOutput['workloads'], loo
       text: (one) => (one.itemsPerS === null ? '–' : derivedText(one, one.itemsPerS)),
       align: right,
     },
-    { header: 'runs/s', text: (one) => derivedText(one, one.throughputQps), align: right, dropRank: 7 },
+    { header: 'qps', text: (one) => derivedText(one, one.throughputQps), align: right, dropRank: 7 },
     { header: 'speed-up', text: ({ speedUp }) => speedUpText(speedUp), align: right },
     { header: '95 % interval', text: ({ speedUp }) => intervalText(speedUp), align: right, dropRank: 8 },
     { header: 'median', text: ({ latencyMs }) => formatMs(latencyMs), align: right, dropRank: 1 },
@@ -82,7 +82,7 @@ function tableOf(measured: readonly Row[], drawn: ParetoOutput['workloads'], loo
     { header: 'engine MiB', text: ({ engineMib }) => amount(engineMib), align: right, dropRank: 4 },
     { header: 'context MiB', text: ({ contextMib }) => amount(contextMib), align: right, dropRank: 5 },
     ...costColumns(measured),
-    { header: 'really', text: shareText, align: right, dropRank: 3 },
+    { header: 'actual precision', short: 'actual', text: shareText, align: right, minWidth: 10, dropRank: 3 },
     { header: 'runs', text: ({ runs }) => String(runs), align: right, dropRank: 6 },
   ];
   const styled = columns.map((column) => ({ ...column, style: whole }));

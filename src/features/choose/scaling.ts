@@ -62,7 +62,7 @@ function stepsOf(deployments: readonly Deployment[]): ScalingStep[] {
 /** Cells that differ in nothing but their batch have the same. */
 function batchTwinKey({ key: _key, shapes, axisFlags, ...rest }: KeyedCell, batch: number): string {
   const samples = Object.entries(shapes).map(([input, dims]) => [input, dims.slice(1)]);
-  // A harness may be told the batch by a parameter of its own.
+  // A harness may be given the batch by a parameter of its own.
   const flags = Object.entries(axisFlags).filter(([name, value]) => name !== 'batch' || value !== String(batch));
   return canonicalJson({ ...rest, samples, flags });
 }

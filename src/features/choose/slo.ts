@@ -52,7 +52,7 @@ function candidateOutput(candidate: SloCandidate | undefined): SloOutput['models
   return { ...deploymentOutput(deployment), limitedMs: latencyMs, headRoomPercent, accuracyLimit: accuracy };
 }
 
-/** How a deployment stands to the limits. */
+/** How a deployment compares to the limits. */
 export interface SloCandidate {
   readonly deployment: Deployment;
   readonly latencyMs: number;

@@ -10,7 +10,7 @@ import { VERDICT_SIGNS, verdictStyle } from '../../terminal/words.ts';
 import type { JudgedCell } from '../../judge/compare/compare-matrix.ts';
 import type { Side } from '../../selection/sides.ts';
 
-/** One cell that stands alone: its verdict, both sides below each other, and how many times as fast one of them is. */
+/** A single cell: its verdict, both sides below each other, and how many times as fast one of them is. */
 export function comparedCellText(compared: ShownCell, look: Look): string[] {
   const { label: name, metric, verdict, changePercent, ciPercent, mdePercent, moreRunsNeeded } = compared;
   const { label } = metricOf(metric);
@@ -50,7 +50,7 @@ function sideTable({ metric, base, head, values }: ShownCell, look: Look): strin
     [
       { header: '', text: ({ name }) => name },
       {
-        header: unit === 'qps' ? 'runs/s' : unit,
+        header: unit === 'qps' ? 'queries/s' : unit,
         text: ({ value }) => formatNumber(value),
         style: () => look.style.strong,
         align: right,

@@ -8,18 +8,18 @@ const define = (command: PlainCommand) =>
     .addOption(filterOption())
     .addOption(branchOption())
     .addOption(failOnOption())
-    .option('--map', 'the changes as a map of precision and batch')
-    .option('--across-provenance', 'compare recorded with measured results all the same')
-    .option('--across-gpu', 'compare results of different GPU models all the same')
-    .option('--across-tensorrt', 'compare results of different TensorRT majors all the same')
-    .option('--across-methods', 'compare medians of different harnesses all the same')
-    .option('--across-clocks', 'compare results of locked and other clocks all the same');
+    .option('--map', 'show show show the changes as a map of precision and batch')
+    .option('--across-provenance', 'compare even if one side is recorded and the other measured')
+    .option('--across-gpu', 'compare even if the GPU models differ')
+    .option('--across-tensorrt', 'compare even if the TensorRT major versions differ')
+    .option('--across-methods', 'compare medians even if the harnesses differ')
+    .option('--across-clocks', 'compare even if only one side had locked clocks');
 
 export type CompareOptions = OptionsOf<typeof define>;
 
 export const compareCommand = defineCommand({
   name: 'compare',
-  summary: 'what got slower between two commits, sweeps or baselines',
+  summary: 'show show show what got slower between two commits, sweeps or baselines',
   examples: [
     'bench compare                      # the last two sweeps of this branch',
     'bench compare HEAD~1               # this commit against the one before',

@@ -150,7 +150,7 @@ function cellOutput(
   };
 }
 
-/** So many changed cells, the largest first, are explained: more than anybody reads. */
+/** This many changed cells, the largest first, are explained: more than anybody reads. */
 const EXPLAINED_CELLS = 24;
 
 async function causesOf(

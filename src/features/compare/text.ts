@@ -24,9 +24,7 @@ export function compareText(comparison: Comparison, details: ComparedDetails, lo
   });
   const provenance = [comparison.provenance].flat().join(', ');
   const lines = [
-    ...across.flatMap((difference) =>
-      wrapWords(`compared all the same: ${printable(difference)}`, columns).map(style.warn),
-    ),
+    ...across.flatMap((difference) => wrapWords(`compared anyway: ${printable(difference)}`, columns).map(style.warn)),
     style.strong(verdictLine(counts)),
     ...wrapHanging(sideLine('base', details.sides.base, provenance), columns, 6),
     ...wrapHanging(sideLine('head', details.sides.head, provenance), columns, 6),
@@ -109,7 +107,7 @@ function verdictTable(cells: readonly ShownCell[], look: Look): string[] {
       { header: 'change', text: ({ changePercent }) => formatPercent(changePercent), align: right },
       { header: 'items/s', text: itemsText, align: right, dropRank: 5 },
       { header: '95 % interval', text: ({ ciPercent }) => intervalText(ciPercent), align: right, dropRank: 8 },
-      { header: 'could hide', text: mdeText, align: right, dropRank: 3 },
+      { header: 'detectable', text: mdeText, align: right, dropRank: 3 },
       { header: 'runs', text: ({ runs }) => runs.join('+'), align: right, dropRank: 7 },
       {
         header: '+runs',
@@ -127,7 +125,7 @@ function valueText(metric: MetricId, value: number | null): string {
   if (value === null) return '–';
   const { unit } = metricOf(metric);
   if (unit === 'ms') return formatMs(value);
-  return `${formatNumber(value)} ${unit === 'qps' ? 'runs/s' : unit}`;
+  return `${formatNumber(value)} ${unit}`;
 }
 
 /** Samples a second and how many times as many, where a query is more than one. */
@@ -193,7 +191,7 @@ const MAX_REASON_LINES = 8;
 /** What comes behind it is each cell's own: numbers of its runs. */
 const DETAIL = /(?<=contended|left out[^:]*|clock [^:]*): /;
 
-/** What stands behind the verdicts, each reason once with the number of cells that have it. */
+/** What is behind the verdicts, each reason once with the number of cells that have it. */
 function reasonLines(cells: readonly ShownCell[], { style, columns }: Look): string[] {
   const reasoned = cells.flatMap(({ reasons, cause }) =>
     reasons

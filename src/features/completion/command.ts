@@ -8,7 +8,7 @@ import { SHELLS } from './scripts.ts';
 
 export const completionCommand = defineCommand({
   name: 'completion',
-  summary: 'a script that completes command lines of bench: bash, zsh or fish',
+  summary: 'print a completion script for bash, zsh or fish',
   examples: [
     'eval "$(bench completion bash)"            # in ~/.bashrc',
     'eval "$(bench completion zsh)"             # in ~/.zshrc',
@@ -20,7 +20,7 @@ export const completionCommand = defineCommand({
       .argument('<shell>', SHELLS.join(', '))
       .argument('[words...]', 'for the scripts themselves')
       .usage('<shell>')
-      .addOption(new Option('--complete', 'what may stand at the cursor').hideHelp()),
+      .addOption(new Option('--complete', 'candidates at the cursor').hideHelp()),
   run: async ([shell, words], { complete }, io, program) => {
     const completion = await import('./completion.ts');
     if (complete === true && isOneOf(SHELLS, shell)) {

@@ -25,7 +25,7 @@ export function completion(shell: string, program: readonly string[], io: Io): P
 }
 
 /**
- * `bench completion --complete SHELL -- …`: what may stand at the cursor, one a line. The script asks it: from bash
+ * `bench completion --complete SHELL -- …`: candidates at the cursor, one a line. The script asks it: from bash
  * it gets the line and its word breaks, from the others the words.
  */
 export async function complete(program: Program, shell: Shell, words: readonly string[], io: Io): Promise<ExitCode> {
@@ -67,7 +67,7 @@ async function candidates(program: Program, words: readonly string[], typed: str
 interface TypedWord {
   readonly text: string;
   readonly quote: '"' | "'" | null;
-  /** How much of the text stands before the place from which the shell replaces. */
+  /** How much of the text is before the place from which the shell replaces. */
   readonly kept: number;
 }
 
@@ -78,7 +78,7 @@ interface OpenWord {
   kept: number;
   isStarted: boolean;
   isEscaped: boolean;
-  /** A quote stands elsewhere than at the very beginning, or was closed. */
+  /** A quote that is elsewhere than at the very beginning, or was closed. */
   isMixed: boolean;
 }
 

@@ -128,7 +128,7 @@ function short(id: string): string {
   return id.slice(0, KEY_LENGTH);
 }
 
-/** Beside a store; none when their folder cannot be read. What reads their notes is loaded for this alone. */
+/** Next to a store; none when their folder cannot be read. What reads their notes is loaded for this alone. */
 async function engines(store: string): Promise<Candidate[]> {
   try {
     const [{ EngineCache }, { readEngineFolder }] = await Promise.all([

@@ -7,7 +7,7 @@ interface Wanted {
   readonly fixed: readonly Candidate[];
   /** Values that somebody has to look up. */
   readonly kinds: readonly ValueKind[];
-  /** What stands before each value in the same word: `--metric=`. */
+  /** What is before each value in the same word: `--metric=`. */
   readonly prefix: string;
   readonly db: string | undefined;
 }

@@ -7,20 +7,20 @@ export type InfoOptions = OptionsOf<typeof infoOptions>;
 
 const infoCommand = defineCommand({
   name: 'info',
-  summary: 'what is in the store, how large it is, and what could go',
+  summary: 'show the contents and size of the store, and what could be pruned',
   examples: ['bench db info', 'bench db info --json'],
   outputs: { 'db-info': async () => (await import('./output.ts')).infoOutput },
   define: infoOptions,
   run: async (_, options, io) => (await import('./info.ts')).info(options, io),
 });
 
-const verifyOptions = (command: PlainCommand) => command.option('--quick', 'nothing is hashed or decoded');
+const verifyOptions = (command: PlainCommand) => command.option('--quick', 'do not hash or decode anything');
 
 export type VerifyOptions = OptionsOf<typeof verifyOptions>;
 
 const verifyCommand = defineCommand({
   name: 'verify',
-  summary: 'looks for damage: in the file, in its rows, in artefacts and engines',
+  summary: 'check the store, artefacts and engines for damage',
   examples: ['bench db verify', 'bench db verify --quick    # without reading artefacts and engines'],
   notes: 'Exit code 4 when something is damaged or missing.',
   outputs: { 'db-verify': async () => (await import('./output.ts')).verifyOutput },
@@ -29,13 +29,13 @@ const verifyCommand = defineCommand({
 });
 
 const backupOptions = (command: PlainCommand) =>
-  command.arguments('[file]').option('--force', 'in place of a file that is there');
+  command.arguments('[file]').option('--force', 'overwrite an existing file');
 
 export type BackupOptions = OptionsOf<typeof backupOptions>;
 
 const backupCommand = defineCommand({
   name: 'backup',
-  summary: 'copies the store while others may write to it',
+  summary: 'copy the store; others may write to it meanwhile',
   examples: ['bench db backup', 'bench db backup /backups/bench.sqlite --force'],
   notes: 'To restore it, copy it to where the store was.',
   outputs: { 'db-backup': async () => (await import('./output.ts')).backupOutput },
@@ -44,13 +44,13 @@ const backupCommand = defineCommand({
 });
 
 const mergeOptions = (command: PlainCommand) =>
-  command.arguments('<others...>').option('--no-artefacts', 'only the stores, not the artefacts beside them');
+  command.arguments('<others...>').option('--no-artefacts', 'merge only the stores, not their artefacts');
 
 export type MergeOptions = OptionsOf<typeof mergeOptions>;
 
 const mergeCommand = defineCommand({
   name: 'merge',
-  summary: 'brings what other stores have into this one',
+  summary: 'merge other stores into this one',
   examples: ['bench db merge ../gpu2/bench.sqlite', 'bench db merge a.sqlite b.sqlite --db all.sqlite'],
   notes: 'Doing it again adds what is new. Exit code 4 when rows differ under the same id; those that are here stay.',
   outputs: { 'db-merge': async () => (await import('./output.ts')).mergeOutput },
@@ -60,22 +60,18 @@ const mergeCommand = defineCommand({
 
 const pruneOptions = (command: PlainCommand) =>
   command
-    .option('--keep <age>', 'what is younger stays: 36h, 90d, 12w, 1y', age)
-    .option('--keep-sweeps <n>', 'the newest n sweeps of each matrix and branch stay', positiveInteger)
-    .option('--layers', 'layer profiles go as well')
-    .option(
-      '--attachments-older-than <age>',
-      'files that were attached to runs before that go, with whatever else',
-      age,
-    )
-    .option('--vacuum', 'give the space back to the disk, however little it is')
-    .option('--dry-run', 'only show what would go');
+    .option('--keep <age>', 'keep sweeps younger than this: 36h, 90d, 12w, 1y', age)
+    .option('--keep-sweeps <n>', 'keep the newest N sweeps of each matrix and branch', positiveInteger)
+    .option('--layers', 'also delete layer profiles')
+    .option('--attachments-older-than <age>', 'also delete files that were attached before that', age)
+    .option('--vacuum', 'return free space to the disk, however little')
+    .option('--dry-run', 'only show what would be deleted');
 
 export type PruneOptions = OptionsOf<typeof pruneOptions>;
 
 const pruneCommand = defineCommand({
   name: 'prune',
-  summary: 'takes samples and artefacts of old sweeps away; summaries stay',
+  summary: 'delete samples and artefacts of old sweeps; summaries stay',
   examples: [
     'bench db prune --keep 90d --dry-run',
     'bench db prune --keep 90d --keep-sweeps 30',
@@ -92,13 +88,13 @@ const rejudgeOptions = (command: PlainCommand) =>
   command
     .addOption(metricOption())
     .addOption(filterOption())
-    .option('--last <n>', 'so many nights', positiveInteger, 1000);
+    .option('--last <n>', 'use the newest N sweeps', positiveInteger, 1000);
 
 export type RejudgeOptions = OptionsOf<typeof rejudgeOptions>;
 
 const rejudgeCommand = defineCommand({
   name: 'rejudge',
-  summary: "what today's rules would have told on the stored nights, beside what was told",
+  summary: "apply today's rules to the stored sweeps, next to what was reported",
   examples: ['bench db rejudge', "bench db rejudge --filter 'precision=fp8' --json"],
   outputs: { rejudge: async () => (await import('./output.ts')).rejudgeOutput },
   define: rejudgeOptions,
@@ -107,7 +103,7 @@ const rejudgeCommand = defineCommand({
 
 export const dbCommands = defineGroup({
   name: 'db',
-  summary: 'care of the store',
+  summary: 'inspect, verify, back up, merge and prune the store',
   examples: [
     'bench db info',
     'bench db verify',

@@ -65,7 +65,7 @@ function infoText(output: InfoOutput, look: Look): string[] {
   const lines = [
     ['store', `${printable(output.path)}, schema ${output.storeSchema}`],
     ['size', sizeText(output)],
-    ['beside it', siblingsText(output)],
+    ['next to it', siblingsText(output)],
     ['sweeps', sweepsText(output)],
     ['kept', keptText(output)],
     ['said', annotationsText(output)],

@@ -36,7 +36,7 @@ export async function mergeStores(others: readonly string[], options: MergeOptio
   return differs ? EXIT_CODES.incomplete : EXIT_CODES.fine;
 }
 
-/** A folder stands for the store in it. */
+/** A folder represents the store in it. */
 function storeIn(path: string): string {
   const isFolder = statSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
   return isFolder ? join(path, STORE_NAME) : path;

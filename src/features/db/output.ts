@@ -82,7 +82,7 @@ export const rejudgeOutput = output('bench db rejudge --json', {
       changePercent: z.number(),
       firstBadSweepId: id.nullable(),
       toldTodaySweepId: id.nullable().describe("Null: today's rules do not tell it"),
-      toldThenSweepId: id.nullable().describe('Null: it was not told then'),
+      toldThenSweepId: id.nullable().describe('Null: it was not reported then'),
     }),
   ),
 });

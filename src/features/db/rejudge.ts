@@ -19,7 +19,7 @@ import { cellLabel } from '../../text/cell-label.ts';
 import type { RejudgeOptions } from './command.ts';
 import type { RejudgeOutput } from './output.ts';
 
-/** `bench db rejudge`: what today's rules would have told on the stored nights, beside what was told. Stores nothing. */
+/** `bench db rejudge`: apply today's rules to the stored sweeps, next to what was reported. Stores nothing. */
 export async function rejudge(options: RejudgeOptions, io: Io): Promise<ExitCode> {
   return withStoreToWrite(options, io, async (store) => {
     const { output, names } = await rejudged(store.db, options, io);
@@ -74,7 +74,7 @@ function rejudgeText({ nights, changes }: RejudgeOutput, names: RejudgedNames, l
   const head = look.style.strong(
     differing.length === 0
       ? `${count(nights, 'night')}: today's rules tell the same ${count(same, 'change')}`
-      : `${count(nights, 'night')}: ${count(same, 'change')} told alike, ${onlyToday} only by today's rules, ${onlyThen} only then, ${differing.length - onlyToday - onlyThen} on another night`,
+      : `${count(nights, 'night')}: ${count(same, 'change')} reported by both, ${onlyToday} only by today's rules, ${onlyThen} only then, ${differing.length - onlyToday - onlyThen} on another night`,
   );
   if (differing.length === 0) return [head];
   const date = (sweepId: string | null): string =>
@@ -89,8 +89,8 @@ function rejudgeText({ nights, changes }: RejudgeOutput, names: RejudgedNames, l
       ...about.columns,
       { header: 'change', text: (row) => formatPercent(row.changePercent), align: 'right' },
       { header: 'since', text: ({ firstBadSweepId }) => date(firstBadSweepId), dropRank: 1 },
-      { header: "told by today's rules", text: ({ toldTodaySweepId }) => date(toldTodaySweepId) },
-      { header: 'told then', text: ({ toldThenSweepId }) => date(toldThenSweepId) },
+      { header: "reported by today's rules", text: ({ toldTodaySweepId }) => date(toldTodaySweepId) },
+      { header: 'reported then', text: ({ toldThenSweepId }) => date(toldThenSweepId) },
     ],
     rows,
     look,

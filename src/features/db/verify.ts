@@ -102,12 +102,12 @@ async function verifyFolder(
 /** A backup, or a store that was merged without them. */
 function noArtefacts(folder: string, store: VerifiedStore): StoreDamage[] {
   if (!hasArtefacts(store)) return [];
-  const what = 'no artefacts lie beside this store: logs and exports of its runs were not checked';
+  const what = 'no artefacts lie next to this store: logs and exports of its runs were not checked';
   const advice = 'if they should be there, bring the folder back; all that bench shows is in the store';
   return [{ kind: 'noArtefacts', where: folder, what, advice }];
 }
 
-/** What a backup, a merge or a migration was writing beside the store when it was killed. */
+/** What a backup, a merge or a migration was writing next to the store when it was killed. */
 function leftCopies(folder: string, name: string): StoreDamage[] {
   const base = name.replace(/\.sqlite$/, '');
   return readdirSync(folder)

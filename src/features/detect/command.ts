@@ -4,14 +4,14 @@ import { defineCommand, type OptionsOf, type PlainCommand } from '../../cli/defi
 const define = (command: PlainCommand) =>
   command
     .arguments('<file>')
-    .option('--ab', 'two sides of each cell instead of histories')
-    .addOption(new Option('--better <which>', 'which way is better').choices(['lower', 'higher']).default('lower'));
+    .option('--ab', 'the file has the file has the file has two sides of each cell instead of histories')
+    .addOption(new Option('--better <which>', 'the better direction').choices(['lower', 'higher']).default('lower'));
 
 export type DetectOptions = OptionsOf<typeof define>;
 
 export const detectCommand = defineCommand({
   name: 'detect',
-  summary: 'the change-point detector on any series, without a store: JSON lines out',
+  summary: 'run the change-point detector on any series and print JSON lines',
   examples: [
     'bench detect nights.csv                # date,value: each column of numbers is a history',
     'bench detect histories.jsonl           # {"id", "values": [1.02, null, 1.01, ...]}',

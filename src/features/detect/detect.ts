@@ -48,14 +48,14 @@ async function readText(path: string, io: Io): Promise<string> {
   }
 }
 
-/** By what stands in the file, not by its name: JSON begins with a bracket. */
+/** By what is in the file, not by its name: JSON begins with a bracket. */
 function readSeries(path: string, text: string): SeriesRecord[] {
   const name = path === '-' ? 'series' : basename(path).replace(/\.\w+$/, '');
   return /^\s*[[{]/.test(text) ? readSeriesJson(text, name) : readSeriesCsv(text, name);
 }
 
 /**
- * One history: `alarms` as the whole history shows them, `nightly` as they would have been told night by night with only
+ * One history: `alarms` as the whole history shows them, `nightly` as they would have been reported night by night with only
  * the past. `index` is the first night at the new level, `night` the night of telling.
  */
 function seriesLine({ id, values, spread, count, clock }: SeriesRecord, { better }: DetectOptions): string {

@@ -13,7 +13,7 @@ const seriesSchema = z.object({ id: z.coerce.string(), values: nights, spread: f
 /** A history to look for changes in: one value a night, null for a night without one. */
 export type SeriesRecord = Immutable<z.infer<typeof seriesSchema>>;
 
-/** A run is a list of times, or one number that stands for it. */
+/** A run is a list of times, or one number that represents it. */
 const run = z.union([positive.transform((value) => [value]), z.array(positive).min(1)]);
 
 /** One cell measured on two sides; the cells of one matrix are judged together. */
@@ -85,7 +85,7 @@ function checked<Record>(record: unknown, schema: z.ZodType<Record>, line: numbe
 
 const ID_COLUMN = /^(?:id|series|cell|name|benchmark|test)$/i;
 const TIME_COLUMN = /^(?:time|timestamp|date|night|index|commit|sha|revision|build|run)$/i;
-/** Columns that belong to the value beside them. */
+/** Columns that belong to the value next to them. */
 const FACT_COLUMNS = ['spread', 'count', 'clock'] as const;
 
 type Row = Readonly<Record<string, string>>;

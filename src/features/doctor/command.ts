@@ -2,14 +2,14 @@ import { defineCommand, type OptionsOf, type PlainCommand } from '../../cli/defi
 
 const define = (command: PlainCommand) =>
   command
-    .option('--matrix <file>', 'a matrix: the trtexec that it names, or none if it replays')
-    .option('--trtexec <path>', 'the trtexec to look at (default: $TRTEXEC, else from PATH)');
+    .option('--matrix <file>', 'check the trtexec that this matrix names (none if it replays)')
+    .option('--trtexec <path>', 'the trtexec to check (default: $TRTEXEC, else from PATH)');
 
 export type DoctorOptions = OptionsOf<typeof define>;
 
 export const doctorCommand = defineCommand({
   name: 'doctor',
-  summary: 'what of this machine keeps bench from measuring, or spoils numbers',
+  summary: 'check that this machine can measure reliably',
   examples: ['bench doctor', 'bench doctor --matrix matrices/nightly.yaml --json'],
   outputs: { doctor: async () => (await import('./output.ts')).doctorOutput },
   define,

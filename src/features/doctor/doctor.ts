@@ -13,7 +13,7 @@ import type { DoctorCheck, DoctorOutput } from './output.ts';
 
 const PATIENCE = { toolMs: 10_000, trtexecMs: 30_000 };
 
-/** `bench doctor`: what of this machine keeps bench from measuring, or makes its numbers worth less. */
+/** `bench doctor`: checks that this machine can measure reliably. */
 export async function doctor(options: DoctorOptions, io: Io): Promise<ExitCode> {
   const matrix = options.matrix === undefined ? null : readMatrix(options.matrix, io);
   const examined = { storePath: storePath(options.db, io), trtexec: options.trtexec, matrix };

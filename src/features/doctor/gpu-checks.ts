@@ -208,7 +208,7 @@ function mig(gpu: GpuFacts): Judged | null {
   if (gpu.mig === 'off') return { state: 'ok', evidence: 'off' };
   return {
     state: 'warning',
-    evidence: 'on: what is measured is a slice, beside whatever runs in the others',
+    evidence: 'on: what is measured is a slice, shared with whatever runs in the others',
     mend: smi(gpu, '-mig 0'),
   };
 }

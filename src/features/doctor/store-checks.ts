@@ -22,7 +22,7 @@ function database(store: StoreHealth): Judged {
     return { state: 'failed', evidence: `${store.path} ${store.problem}`, mend, essential };
   }
   if (store.quickCheck !== 'ok') {
-    const mend = `${rebuild}   # keep the file, and rebuild it from the folder beside it`;
+    const mend = `${rebuild}   # keep the file, and rebuild it from the folder next to it`;
     return { state: 'failed', evidence: `${store.path}: ${store.quickCheck}`, mend, essential };
   }
   const sweeps = store.sweeps === null ? '' : `, ${store.sweeps} ${store.sweeps === 1 ? 'sweep' : 'sweeps'}`;

@@ -3,7 +3,7 @@ import { byteSize } from '../../cli/options.ts';
 
 export const cachedEnginesCommand = defineCommand({
   name: 'engines',
-  summary: 'what is kept, those used last first',
+  summary: 'list the cached engines, most recently used first',
   examples: ['bench ls engines', 'bench ls engines --json | jq .engines[].bytes'],
   outputs: { engines: async () => (await import('./output.ts')).enginesOutput },
   define: (command) => command,
@@ -12,7 +12,7 @@ export const cachedEnginesCommand = defineCommand({
 
 const verifyCommand = defineCommand({
   name: 'verify',
-  summary: 'reads every byte: are they those that were built?',
+  summary: 'verify that cached engines are unchanged',
   examples: ['bench engines verify            # exit code 4 when one is not', 'bench engines verify 1a2b3c4d'],
   define: (command) => command.arguments('[keys...]'),
   run: async ([keys], options, io) => (await import('./engines.ts')).verifyEngines(keys, options, io),
@@ -20,7 +20,7 @@ const verifyCommand = defineCommand({
 
 const pinCommand = defineCommand({
   name: 'pin',
-  summary: 'gc leaves them alone',
+  summary: 'protect engines from gc',
   examples: ['bench engines pin 1a2b3c4d'],
   define: (command) => command.arguments('<keys...>'),
   run: async ([keys], options, io) => (await import('./engines.ts')).pinEngines(keys, true, options, io),
@@ -28,19 +28,20 @@ const pinCommand = defineCommand({
 
 const unpinCommand = defineCommand({
   name: 'unpin',
-  summary: 'gc may remove them again',
+  summary: 'let gc remove engines again',
   examples: ['bench engines unpin 1a2b3c4d'],
   define: (command) => command.arguments('<keys...>'),
   run: async ([keys], options, io) => (await import('./engines.ts')).pinEngines(keys, false, options, io),
 });
 
-const rmOptions = (command: PlainCommand) => command.arguments('<keys...>').option('--force', 'pinned ones as well');
+const rmOptions = (command: PlainCommand) =>
+  command.arguments('<keys...>').option('--force', 'also remove pinned engines');
 
 export type RemoveOptions = OptionsOf<typeof rmOptions>;
 
 const rmCommand = defineCommand({
   name: 'rm',
-  summary: 'remove them, and let go of what was frozen to them',
+  summary: 'remove engines and unfreeze their cells',
   examples: [
     'bench engines rm 1a2b3c4d       # all builds of this key',
     'bench engines rm 1a2b3c4d-2     # the second build only',
@@ -52,13 +53,13 @@ const rmCommand = defineCommand({
 const gcOptions = (command: PlainCommand) =>
   command
     .requiredOption('--max-size <size>', 'such as 20GB or 512MiB', byteSize)
-    .option('--dry-run', 'only say what would be removed');
+    .option('--dry-run', 'only show what would be removed');
 
 export type GcOptions = OptionsOf<typeof gcOptions>;
 
 const gcCommand = defineCommand({
   name: 'gc',
-  summary: 'remove those used longest ago until the others fit',
+  summary: 'remove least recently used engines until the rest fit',
   examples: ['bench engines gc --max-size 20GB --dry-run', 'bench engines gc --max-size 500MB'],
   outputs: { 'engines-gc': async () => (await import('./output.ts')).enginesGcOutput },
   define: gcOptions,
@@ -67,7 +68,7 @@ const gcCommand = defineCommand({
 
 export const enginesCommands = defineGroup({
   name: 'engines',
-  summary: 'the built engines that are kept beside the store',
+  summary: 'manage the cache of built engines',
   examples: ['bench ls engines', 'bench engines pin 1a2b3c4d', 'bench engines gc --max-size 20GB --dry-run'],
   commands: [verifyCommand, pinCommand, unpinCommand, rmCommand, gcCommand],
 });

@@ -204,7 +204,7 @@ interface CleanUp {
 /**
  * Which engines go so that the others fit: those used longest ago first.
  * @param engines those used last first
- * @param otherBytes what lies in the folder beside them and stays
+ * @param otherBytes what lies in the folder next to them and stays
  * @param reasonToKeep why an engine may not go; null when it may
  */
 export function enginesToRemove(

@@ -193,7 +193,7 @@ function markdown(text: string): string {
 }
 
 const BLOCKS = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'] as const;
-/** So many values, the newest. */
+/** This many values, the newest. */
 const LENGTH = 20;
 /** Of the level: a smaller range is no change that anybody should see. */
 const LEAST_RANGE = 0.05;

@@ -88,7 +88,7 @@ export function openMetricsText(report: ReportedSweep): string {
   return lines.join('\n');
 }
 
-/** What other harnesses measured, each in its own unit: one family, told apart by labels. */
+/** What other harnesses measured, each in its own unit: one family, distinguished by labels. */
 function harnessLines(report: ReportedSweep): string[] {
   const name = 'trtbench_harness_value';
   const samples = report.cells.flatMap((cell) =>

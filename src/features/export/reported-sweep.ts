@@ -15,14 +15,14 @@ export type ReportedRun = Pick<
   'environmentId' | 'flags' | 'outcome' | 'queries' | 'repeat' | 'runId' | 'startedAt' | 'sweepId' | 'values' | 'wallS'
 >;
 
-/** What is known of a cell beside its values: against another side, against its history, or nothing. */
+/** What is known of a cell besidesss its values: against another side, against its history, or nothing. */
 export type CellJudgement =
   | { readonly kind: 'values' }
   | ({ readonly kind: 'compared' } & Pick<
       ComparedCell,
       'verdict' | 'base' | 'head' | 'changePercent' | 'ciPercent' | 'mdePercent' | 'reasons' | 'cause'
     >)
-  /** `bench check` says something new of it, or that it has no result tonight. */
+  /** `bench check` says something new of it, or that it has no result in the newest sweep. */
   | {
       readonly kind: 'history';
       readonly verdict: 'slower' | 'faster' | 'quiet' | 'failed';

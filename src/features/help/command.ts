@@ -4,11 +4,11 @@ import { EXIT_CODES } from '../../exit-codes.ts';
 
 export const helpCommand = defineCommand({
   name: 'help',
-  summary: 'help on a command, a number, or the words that bench uses',
+  summary: 'help on a command, a metric or a term',
   examples: [
-    'bench help                # what there is help on',
+    'bench help                # all commands and topics',
     'bench help compare',
-    'bench help p99Ms          # what a number says, and when it deceives',
+    'bench help p99Ms          # what a metric means, and its caveats',
     'bench help exit-codes',
   ],
   isPlain: true,

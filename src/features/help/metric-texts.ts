@@ -57,7 +57,7 @@ const SHOWN: Readonly<Record<(typeof SHOWN_ONLY)[number], MetricText>> = {
     label: 'percentiles',
     unit: 'ms',
     source: 'percentile(90%) = … ms, percentile(95%) = …, percentile(99%) = …',
-    says: 'Of every line of times: the value that so many of 100 queries do not exceed. Which ones stands under run: {percentiles: […]} of a matrix.',
+    says: 'Of every line of times: the value that this many of 100 queries do not exceed. Select them with run: {percentiles: […]} of a matrix.',
     caveats:
       'They are taken from the sorted times without interpolation. Of few queries they are just the maximum: p90 of up to 9, p95 of up to 19, p99 of up to 100. TensorRT before 8.5 prints only one.',
   },
@@ -83,7 +83,7 @@ const SHOWN: Readonly<Record<(typeof SHOWN_ONLY)[number], MetricText>> = {
     source: 'Total GPU Compute Time over Total Host Walltime',
     says: 'The part of the time in which a query ran. Below 95 % something else was the limit: copies, the host, or pauses that were asked for.',
     caveats:
-      'Only with one stream. Gaps between the kernels of one query count as busy, so a GPU that waits for its host may look busy: look at the enqueue ratio beside it.',
+      'Only with one stream. Gaps between the kernels of one query count as busy, so a GPU that waits for its host may look busy: look at the enqueue ratio next to it.',
   },
 };
 

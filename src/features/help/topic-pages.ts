@@ -21,7 +21,7 @@ export function exitCodesPage(look: Look): string[] {
     ...definitions(rows, look),
     '',
     ...paragraph(
-      '--fail-on LIST says what makes an exit code, of regression, failed and unclear; the default is regression,failed.',
+      '--fail-on LIST selects what makes a nonzero exit code, of regression, failed and unclear; the default is regression,failed.',
       look,
     ),
   ];
@@ -44,7 +44,7 @@ export function metricPage(id: ExplainedNumber, look: Look): string[] {
     '',
     ...paragraph(`From: ${source}`, look),
     '',
-    ...paragraph(`What makes it lie: ${caveats}`, look),
+    ...paragraph(`Caveats: ${caveats}`, look),
   ];
 }
 
@@ -72,7 +72,7 @@ export function overviewPage(program: CommandUnknownOpts, look: Look): string[] 
   ];
 }
 
-/** Names with their texts beside them; below them where the terminal is narrow. */
+/** Names with their texts next to them; below them where the terminal is narrow. */
 function definitions(rows: readonly (readonly [string, string])[], look: Look, indent = ''): string[] {
   const width = Math.max(...rows.map(([name]) => textWidth(name))) + 2;
   const room = Math.min(look.columns, WIDEST) - width - indent.length;
@@ -90,7 +90,7 @@ function paragraph(text: string, { columns }: Look, indent = ''): string[] {
 }
 
 const EXIT_CODE_TEXTS: readonly (readonly [ExitCode, string])[] = [
-  [EXIT_CODES.fine, 'Fine: nothing got slower, or nothing was asked that could fail.'],
+  [EXIT_CODES.fine, 'Fine: nothing got slower, or there was nothing to judge.'],
   [EXIT_CODES.regression, 'A regression: something got slower. It wins over 4.'],
   [EXIT_CODES.wrongUse, 'Wrong use or bad input: the line on standard error says what and where.'],
   [
@@ -99,17 +99,17 @@ const EXIT_CODE_TEXTS: readonly (readonly [ExitCode, string])[] = [
   ],
   [
     EXIT_CODES.incomplete,
-    'Some runs failed, so the answer is not complete. Also: nothing is within the limits of `bench choose`, a store or an engine is not as it was left (`bench db verify`, `bench engines verify`), stores contradict each other (`bench db merge`).',
+    'Some runs failed, so the answer is not complete. Also: nothing is within the limits of `bench choose`, a store or an engine is damaged (`bench db verify`, `bench engines verify`), stores contradict each other (`bench db merge`).',
   ],
   [EXIT_CODES.unclear, 'Unclear, with --fail-on unclear: more runs would be needed.'],
-  [EXIT_CODES.internalError, 'A defect in bench itself; BENCH_DEBUG=1 shows the stack.'],
+  [EXIT_CODES.internalError, 'An internal error in bench; BENCH_DEBUG=1 shows the stack.'],
   [EXIT_CODES.interrupted, 'Interrupted; what was measured is kept, and `bench run --resume` goes on.'],
 ];
 
 const WORD_TEXTS: readonly (readonly [string, string])[] = [
   [
     'cell',
-    'One point of a matrix: a model in a precision, with its shapes, CUDA graph, transfers, streams, spin wait, inputs, and every flag that stands on an axis. A cell keeps its history when its engine is built anew or its model is exported again.',
+    'One point of a matrix: a model in a precision, with its shapes, CUDA graph, transfers, streams, spin wait, inputs, and every flag on an axis. A cell keeps its history when its engine is rebuilt or its model is exported again.',
   ],
   [
     'run',
@@ -125,35 +125,35 @@ const WORD_TEXTS: readonly (readonly [string, string])[] = [
     'engine',
     'A built plan file. It is built once for all runs of a cell, and kept for the next sweep as long as model, flags, TensorRT, GPU and driver are the same.',
   ],
-  ['build', 'One making of an engine. Two builds of the same engine may choose other tactics, and differ in speed.'],
+  ['build', 'One building of an engine. Two builds of the same engine may choose other tactics, and differ in speed.'],
   [
     'variant',
     'An ONNX file of another precision, made from the base model by ModelOpt: AutoCast for FP16 and BF16, quantization for FP8, INT8 and INT4.',
   ],
   [
     'provenance',
-    'Where results come from: measured (here), recorded (answered from recordings), simulated, imported. Results of different provenance are never compared or charted together unless that is asked for by name.',
+    'Where results come from: measured (here), recorded (answered from recordings), simulated, imported. Results of different provenance are never compared or charted together unless requested by name.',
   ],
   [
     'measured, unfit, failed',
-    'What a run can turn out to be. Unfit: it printed numbers, but not of what was asked for, as with a graph that was not captured. Failed: no numbers. Both are kept with their reason and the lines of the log.',
+    'The outcome of a run. Unfit: it printed numbers, but not of what was requested, as with a graph that was not captured. Failed: no numbers. Both are kept with their reason and the lines of the log.',
   ],
   [
     'verdict',
-    'What a comparison says of a cell: slower, faster, same, unclear (with how much it could hide, and how many runs would settle it), missing, failed, or incomparable.',
+    'What a comparison says of a cell: slower, faster, same, unclear (with the detectable effect, and how many runs would settle it), missing, failed, or incomparable.',
   ],
   ['base, head', 'The two sides of a comparison: before and after.'],
   ['baseline', 'A name for a sweep, such as a release: bench compare baseline:v1.2.'],
   [
     'finding',
-    'A lasting change of a cell that `bench check` tells, once, on the night on which it is sure. `bench ack` accepts it.',
+    'A lasting change of a cell. `bench check` reports it once, as soon as it is certain. `bench ack` accepts it.',
   ],
   [
     'environment',
-    'The machine as far as it decides numbers: GPU, driver, CUDA, TensorRT, clocks, host. A change of it is named beside what changed with it.',
+    'The machine as far as it decides numbers: GPU, driver, CUDA, TensorRT, clocks, host. A change of it is named with what changed at the same time.',
   ],
   [
-    'could hide',
+    'detectable',
     'The smallest change that would have been found nine times in ten. A verdict without it would be worth little.',
   ],
   [
@@ -197,8 +197,8 @@ export function matrixPage(schema: object, look: Look): string[] {
 }
 
 /**
- * Dotted names of what is described, down to what stands under a name that a person chooses.
- * @param top what stands at the top of the file is told there, also where a model may have its own
+ * Dotted names of what is described, down to what is under a name that a person chooses.
+ * @param top what is at the top of the file is described there, also where a model may have its own
  */
 function keys(schema: unknown, path: string, top: ReadonlySet<string>): [string, string][] {
   const own = Object.entries(propertiesOf(schema)).flatMap(([name, inner]): [string, string][] => {
@@ -224,10 +224,10 @@ function descriptionOf(schema: unknown): string {
 }
 
 export const GENERAL_TOPICS = [
-  { name: 'words', description: 'what bench calls things' },
-  { name: 'metrics', description: 'every number, where it comes from and when it deceives' },
-  { name: 'matrix', description: 'all that may stand in a matrix file' },
-  { name: 'exit-codes', description: 'what the exit code says' },
+  { name: 'words', description: 'glossary' },
+  { name: 'metrics', description: 'every metric, where it comes from, and its caveats' },
+  { name: 'matrix', description: 'every key of a matrix file' },
+  { name: 'exit-codes', description: 'meaning of the exit codes' },
 ];
 
 export function metricTopics() {

@@ -7,42 +7,42 @@ import { PRECISIONS } from '../../records/cell.ts';
 const define = (command: PlainCommand) =>
   command
     .arguments('<paths...>')
-    .option('--sweep <name>', 'all of it is one sweep of this name (default: one for each folder)')
+    .option('--sweep <name>', 'import everything as one sweep of this name (default: one sweep per folder)')
     .option('--commit <rev>', 'the commit that was measured', notEmpty)
     .option('--branch <name>', 'its branch', notEmpty)
-    .option('--date <when>', 'when they were made, in UTC (default: as run.json or the lines say)', instant)
-    .option('--model <name>', 'the model, for files that do not say it')
-    .addOption(new Option('--precision <name>', 'the precision, for files that do not say it').choices(PRECISIONS))
-    .option('--shapes <spec>', 'the shapes, such as input:8x3x224x224, for logs that do not say them', statedShapes)
-    .option('--as <harness>', 'whose files they are, such as trtexec (default: by their content)')
+    .option('--date <when>', 'when the runs were made, in UTC (default: from run.json or the log)', instant)
+    .option('--model <name>', 'the model, for files that do not state it')
+    .addOption(new Option('--precision <name>', 'the precision, for files that do not state it').choices(PRECISIONS))
+    .option('--shapes <spec>', 'the shapes, such as input:8x3x224x224, for logs that do not state them', statedShapes)
+    .option('--as <harness>', 'the harness that wrote the files, such as trtexec (default: by content)')
     .option('--cuda-graph <on|off>', 'whether a CUDA graph was used, for reports', onOrOff)
     .addOption(
-      new Option('--timer <timer>', 'what took the times, for reports that do not say it').choices(
+      new Option('--timer <timer>', 'the timer, for reports that do not state it').choices(
         TIMERS.filter((timer) => timer !== 'unknown'),
       ),
     )
-    .option('--runs <n>', 'over how many runs the times of a Torch-TensorRT trace are summed', positiveInteger)
+    .option('--runs <n>', 'number of runs that a Torch-TensorRT trace sums up', positiveInteger)
     .option(
       '--metric <name:lower|higher:unit>',
-      'take in numbers of your own, one a line or a field of JSON; e2e_ms stands for e2e_ms:lower:ms',
+      'import your own numbers, one per line or a JSON field; e2e_ms means e2e_ms:lower:ms',
       ownMetric,
     )
-    .option('--note <text>', 'what there is to say of all of them; bench show tells it', noteText)
+    .option('--note <text>', 'a note on these runs, shown by bench show', noteText)
     .option('--into <sweep>', 'add to this import, by name or id, instead of a new sweep');
 
 export type ImportOptions = OptionsOf<typeof define>;
 
 export const importCommand = defineCommand({
   name: 'import',
-  summary: 'take logs, exports and reports of any run into the store',
+  summary: 'import logs, exports and reports of runs made elsewhere',
   examples: [
     'bench import logs/2026-11-20/',
     'bench import --sweep v1.2 --commit v1.2 results/*.log',
-    'bench import old.log --date 2026-03-01   # where nothing else says when',
+    'bench import old.log --date 2026-03-01   # if the log has no date',
     'bench import fp8.log --model vit --precision fp8 --shapes input:8x3x224x224',
     'bench import torch-fp16.txt --model vit --precision fp16 --shapes input:128x3x224x224 --cuda-graph off',
     'bench import engine.trace --runs 100 --model vit --precision fp8 --shapes input:128 --cuda-graph off',
-    'bench import perf.csv --model vit --into v1.2   # beside what is in that import already',
+    'bench import perf.csv --model vit --into v1.2   # adds to an existing import',
     'bench import e2e.txt --metric e2e_ms --model vit --precision fp16 --shapes input:8x3x224x224   # one number a line',
     'bench import artefacts/   # rebuilds a lost store',
   ],

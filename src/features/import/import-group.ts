@@ -70,7 +70,7 @@ interface DatedRun extends ReadRun {
   readonly isDatedByUser?: boolean;
 }
 
-/** So many runs are looked at before the sweep of a group is settled. */
+/** This many runs are looked at before the sweep of a group is settled. */
 const PEEKED_RUNS = 200;
 
 /** Imports the runs of one group; what is stored already is left as it is. */
@@ -111,7 +111,7 @@ export class GroupImport {
     const runs = await readSource(source, standalone, { signal });
     for (const { path, notes } of runs) {
       const problem = notes.find((text) => text.startsWith(NOT_UNDERSTOOD));
-      if (problem !== undefined) onNote(`${path}: ${problem}; the files beside it count alone`);
+      if (problem !== undefined) onNote(`${path}: ${problem}; the files next to it count alone`);
     }
     for (const run of runs) this.noteOtherModel(run);
     const name = into?.name ?? this.name;
@@ -181,7 +181,7 @@ export class GroupImport {
     const stated = manifest?.sweep.sweepId === sweepId ? manifest : null;
     const sweep = opened?.sweep ?? findSweep(db, sweepId) ?? this.newSweep(sweepId, run);
     if (joins && stated === null && sweep.source === 'run') {
-      throw otherSweep(run.path, sweep, 'there is no sweep.json beside it');
+      throw otherSweep(run.path, sweep, 'there is no sweep.json next to it');
     }
     const found = { manifest: stated ?? { sweep, plan: null, importedAt: null }, path: folder };
     const restored = await restoreSweep(this.context, found);

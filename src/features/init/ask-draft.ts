@@ -100,7 +100,7 @@ export class Questions {
 
   constructor(io: Io) {
     this.#io = io;
-    // Ctrl-C while it waits: without this the process would wait for the next line all the same.
+    // Ctrl-C while it waits: without this the process would wait for the next line anyway.
     if (io.stdin instanceof Readable) addAbortSignal(io.signal, io.stdin);
     this.#chunks = io.stdin[Symbol.asyncIterator]();
   }

@@ -4,15 +4,15 @@ const define = (command: PlainCommand) =>
   command
     .arguments('[places...]')
     .option('--output <file>', 'the matrix to write', 'matrix.yaml')
-    .option('--force', 'replace it when it is there already')
-    .option('--yes', 'ask nothing; without a terminal nothing is asked either')
+    .option('--force', 'overwrite an existing file')
+    .option('--yes', 'do not ask questions (the default without a terminal)')
     .option('--trtexec <path>', 'the trtexec to use (default: $TRTEXEC, else from PATH)');
 
 export type InitOptions = OptionsOf<typeof define>;
 
 export const initCommand = defineCommand({
   name: 'init',
-  summary: 'write a matrix for the ONNX files, the trtexec and the GPUs that are here',
+  summary: 'write a first matrix for the ONNX models, trtexec and GPUs found here',
   examples: [
     'bench init                              # the models in this folder and below it',
     'bench init models/vit.onnx --output matrices/vit.yaml',

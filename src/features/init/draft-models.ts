@@ -30,7 +30,7 @@ function draftModel({ name, base, variants }: ModelGroup, possibilities: Possibi
   );
   const own = base === null ? null : ownPrecision(base.facts);
   if (base !== null && own === null && files.length === 0) {
-    return { path, problem: 'it is quantized to a type that no precision of a matrix stands for' };
+    return { path, problem: 'it is quantized to a type that no precision of a matrix represents' };
   }
   const bySelf =
     own === null || !canRun(own, version) ? { chosen: [], others: [] } : draftPrecisions(own, possibilities);

@@ -54,7 +54,7 @@ function sum(guesses: readonly SizeGuess[]): SizeGuess {
 
 type DraftShapes = Pick<DraftModel, 'shapes' | 'dimensions'>;
 
-/** Names that mean something else where an axis or a filter stands; a dimension `batch` is the field of that name. */
+/** Names that mean something else where an axis or a filter is; a dimension `batch` is the field of that name. */
 const TAKEN = new Set<string>([...AXIS_NAMES, ...CELL_FIELDS, 'model'].filter((name) => name !== 'batch'));
 
 /** Shapes for the inputs that leave dimensions open, and sizes for these; or why there are none. */
@@ -68,7 +68,7 @@ export function draftShapes(inputs: readonly OnnxTensorInfo[]): DraftShapes | st
     if (shape === null) return `it does not say how many dimensions input ${name} has`;
     if (shape.every((dimension) => typeof dimension === 'number')) continue;
     if (/[,'\s]/.test(name)) {
-      return `trtexec cannot be told of input ${name}: it has a comma, a quote or a space in its name`;
+      return `trtexec does not support input ${name}: it has a comma, a quote or a space in its name`;
     }
     open.push({ input: name, shape });
   }

@@ -2,7 +2,7 @@ import type { DraftDimension, DraftModel, DraftPrecision, MatrixDraft } from './
 import { printable } from '../../text/printable.ts';
 import { yamlText } from '../../text/yaml-text.ts';
 
-/** A draft as the file that a person goes on with: everything that was guessed says so beside it. */
+/** A draft as the file that a person goes on with: everything that was guessed says so next to it. */
 export function draftText(draft: MatrixDraft): string {
   const lines = [
     `# yaml-language-server: $schema=${draft.schema}`,

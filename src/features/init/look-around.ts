@@ -17,7 +17,7 @@ import { onnxProblem, readingProblem } from '../../selection/reading-problem.ts'
 
 const PATIENCE = { toolMs: 10_000, trtexecMs: 30_000 };
 
-/** What of this machine decides what a matrix may ask for. */
+/** Facts of this machine that decide what a matrix may request. */
 export async function lookAround(stated: string | undefined, io: Io) {
   const { cwd, env, signal } = io;
   const [{ trtexec }, gpus, python] = await Promise.all([

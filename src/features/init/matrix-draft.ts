@@ -16,7 +16,7 @@ export type DraftDimension = InitOutput['models'][number]['dimensions'][number];
 
 export interface DraftPrecision {
   readonly precision: Precision;
-  /** What stands behind its name in the file: a word, or an ONNX file that has it. */
+  /** What is behind its name in the file: a word, or an ONNX file that has it. */
   readonly source:
     | { readonly kind: 'word'; readonly word: 'onnx' | 'flag' | 'autocast' | 'modelopt' }
     | { readonly kind: 'file'; readonly path: string };

@@ -6,31 +6,31 @@ import { LAYER_GROUPINGS } from '../../layers/layer-info.ts';
 const define = (command: PlainCommand) =>
   command
     .arguments('[what]')
-    .option('--diff <sides...>', 'two sides: commits, sweeps, runs, expressions or folders')
-    .option('--at <ref>', 'as it was in this sweep, commit or baseline')
+    .option('--diff <sides...>', 'compare two sides: commits, sweeps, runs, expressions or folders')
+    .option('--at <ref>', 'use this sweep, commit or baseline')
     .addOption(new Option('--sort <order>', 'order of the layers').choices(['time', 'index', 'name']).default('time'))
-    .option('--select <text>', 'only layers with this in name, ONNX node, type or tactic; * is any')
+    .option('--select <text>', 'only layers whose name, ONNX node, type or tactic contains this; * matches any text')
     .option('--regex', '--select is a regular expression')
-    .option('--agg', 'one line for all that is chosen: count, total, share, least, mean, largest')
+    .option('--agg', 'one line for all selected layers: count, total, share, min, mean, max')
     .addOption(new Option('--group-by <list>', `sum up by: ${LAYER_GROUPINGS.join(', ')}`).argParser(layerGroupings))
-    .option('--runs <n>', 'over how many runs the times of a trace are summed', positiveInteger)
-    .option('--depth <n>', 'parts of the path that make a scope', positiveInteger, 2)
-    .option('--top <n>', 'so many lines', positiveInteger, 20)
-    .option('--all', 'every line')
+    .option('--runs <n>', 'number of runs that a trace sums up', positiveInteger)
+    .option('--depth <n>', 'number of path parts in a scope', positiveInteger, 2)
+    .option('--top <n>', 'number of lines', positiveInteger, 20)
+    .option('--all', 'show all lines')
     .option(
       '--kernels [file]',
-      'kernels, launches and gaps of each layer, from a capture of Nsight Systems: attached, or this SQLite export',
+      'kernels, launches and gaps of each layer, from a capture of Nsight Systems: the attached one, or this SQLite export',
     );
 
 export type LayersOptions = OptionsOf<typeof define>;
 
 export const layersCommand = defineCommand({
   name: 'layers',
-  summary: 'where the time of an engine goes, layer by layer; --diff: what became of its layers',
+  summary: 'show the time of each layer of an engine; --diff compares two engines',
   examples: [
     "bench layers 'model=vit & batch=8'            # the newest profile of a cell",
     'bench layers 1a2b3c4d --group-by block        # of a run, summed by block of the network',
-    "bench layers vit --select 'attn.*Softmax' --regex --agg   # what they take together",
+    "bench layers vit --select 'attn.*Softmax' --regex --agg   # their total",
     'bench layers vit --diff latest~1 latest       # matched by ONNX nodes, through other fusions',
     'bench layers "model=vit & batch=8" --diff precision=fp16 precision=fp8',
     'bench layers --diff runs/before runs/after    # two folders with profile.json, layers.json',

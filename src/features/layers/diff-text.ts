@@ -158,7 +158,7 @@ const CLOCK_MOVED = 0.01;
 /** A clock is the cause only where it was seen to move, and that way. */
 function clockText(commonPercent: number, [was, is]: readonly [number | null, number | null]): string {
   if (was === null || is === null || was <= 0) {
-    return 'a clock or the scatter of the profiler; no clock was recorded beside both profiles';
+    return 'a clock or the scatter of the profiler; no clock was recorded during both profiles';
   }
   const moved = is / was - 1;
   return Math.abs(moved) >= CLOCK_MOVED && moved * commonPercent < 0

@@ -15,7 +15,7 @@ export interface KernelsReport {
   readonly rows: readonly LayerWithKernels[];
   readonly report: KernelReport;
   readonly notes: readonly string[];
-  /** So many lines; the rest is summed up. */
+  /** This many lines; the rest is summed up. */
   readonly top: number;
 }
 

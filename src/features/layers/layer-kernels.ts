@@ -31,7 +31,7 @@ interface RequestedCapture {
   readonly engine: ProfiledEngine | null;
 }
 
-/** `bench layers CELL --kernels [FILE]`: a capture beside the profile, layer by layer. */
+/** `bench layers CELL --kernels [FILE]`: a capture next to the profile, layer by layer. */
 export async function showKernels(
   named: string | undefined,
   kernels: string | true,

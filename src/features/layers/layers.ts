@@ -140,7 +140,7 @@ function ofPoint(
 function required(engine: ProfiledEngine | null, ref: string): ProfiledEngine {
   if (engine !== null) return engine;
   throw new UsageError(
-    `${printable(ref)}: no layers are known; \`bench run --profile\` takes them, beside the timed runs`,
+    `${printable(ref)}: no layers are known; \`bench run --profile\` takes them, in addition to the timed runs`,
   );
 }
 

@@ -182,7 +182,7 @@ function summaryLines(report: LayersOutput, islands: readonly LayerGroup[]): str
       const ms = summary.overheadMs[kind];
       return ms > 0 ? [`${PURPOSE_WORDS[kind]} ${formatMs(ms)} (${sharePercent(ms, summary)})`] : [];
     });
-    if (named.length > 0) lines.push(`beside ${PURPOSE_WORDS.compute}: ${named.join(', ')}`);
+    if (named.length > 0) lines.push(`besides ${PURPOSE_WORDS.compute}: ${named.join(', ')}`);
     const shares = summary.precisionShares.map(({ precision, share }) => `${precision} ${percent(share)}`);
     lines.push(`time by the type taken in: ${shares.join(', ')}`);
     lines.push(...islandLines(islands, summary), ...overheadLines(report));

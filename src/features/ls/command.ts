@@ -1,13 +1,13 @@
 import { defineCommand, type OptionsOf, type PlainCommand } from '../../cli/define-command.ts';
 import { filterOption, positiveInteger } from '../../cli/options.ts';
 
-const sweepsOptions = (command: PlainCommand) => command.option('--last <n>', 'so many', positiveInteger, 20);
+const sweepsOptions = (command: PlainCommand) => command.option('--last <n>', 'show the newest N', positiveInteger, 20);
 
 export type SweepsOptions = OptionsOf<typeof sweepsOptions>;
 
 export const sweepsCommand = defineCommand({
   name: 'sweeps',
-  summary: 'the sweeps in the store, the newest first',
+  summary: 'list the sweeps, newest first',
   examples: ['bench ls sweeps', 'bench ls sweeps --last 5 --json'],
   outputs: { sweeps: async () => (await import('./output.ts')).sweepsOutput },
   define: sweepsOptions,
@@ -20,7 +20,7 @@ export type CellsOptions = OptionsOf<typeof cellsOptions>;
 
 export const cellsCommand = defineCommand({
   name: 'cells',
-  summary: 'the cells in the store',
+  summary: 'list the cells',
   examples: ['bench ls cells', "bench ls cells --filter 'precision=fp8'"],
   outputs: { cells: async () => (await import('./output.ts')).cellsOutput },
   define: cellsOptions,

@@ -45,7 +45,7 @@ export async function filesOfCells(cells: readonly MatrixCell[], cache: VariantC
 
 const REFERENCES: readonly Precision[] = ['fp32', 'tf32', 'fp16'];
 
-/** Each model's variants beside its reference: the base model or its FP32 file, without one that of FP16. */
+/** Each model's variants next to its reference: the base model or its FP32 file, without one that of FP16. */
 export function pairsOfMatrix(cells: readonly MatrixCell[], cwd: string, fileOf: VariantFile): MatrixPairs {
   const pairs = new Map<string, AccuracyPair>();
   const notes = new Set<string>();

@@ -24,7 +24,7 @@ export type InspectOptions = OptionsOf<typeof inspectOptions>;
 
 const inspectCommand = defineCommand({
   name: 'inspect',
-  summary: 'what an ONNX model takes and gives, and what stands in it',
+  summary: 'show the inputs, outputs and operators of an ONNX model',
   examples: [
     'bench model inspect models/vit.onnx      # reads no weights: any size takes milliseconds',
     'bench model inspect models/vit.onnx --json | jq .inputs',
@@ -52,7 +52,7 @@ const quantizeOptions = (command: PlainCommand) =>
     .addOption(
       new Option('--high-precision <name>', 'of what is not quantized (default: fp16)').choices(HIGH_PRECISIONS),
     )
-    .option('--exclude <pattern>', 'nodes to leave as they are; may stand more than once', collected)
+    .option('--exclude <pattern>', 'nodes to leave as they are; repeatable', collected)
     .option('--exclude-op-types <list>', 'operators to leave as they are: Softmax,Add', commaList)
     .option('--op-types <list>', 'quantize only these operators: MatMul,Conv', commaList)
     .option('--opset <n>', 'of the variant', positiveInteger)
@@ -67,7 +67,7 @@ export type QuantizeOptions = OptionsOf<typeof quantizeOptions>;
 
 const quantizeCommand = defineCommand({
   name: 'quantize',
-  summary: 'make an FP16, BF16, FP8, INT8 or INT4 variant of an ONNX model, as a sweep would',
+  summary: 'make an FP16, BF16, FP8, INT8 or INT4 variant of an ONNX model',
   examples: [
     'bench model quantize models/vit.onnx --precision fp8 --calibration-shapes input:8x3x224x224',
     'bench model quantize vit.onnx --precision int8 --calibration calib.npz --output vit_int8.onnx',
@@ -81,9 +81,9 @@ const quantizeCommand = defineCommand({
 const makeInputsOptions = (command: PlainCommand) =>
   command
     .arguments('<model>')
-    .option('--shapes <list>', 'sizes that the model leaves open, such as input:8x3x224x224', statedShapes)
+    .option('--shapes <list>', 'sizes of dynamic dimensions, such as input:8x3x224x224', statedShapes)
     .addOption(
-      new Option('--dist <name>', 'how values are spread: floats from -1 to 1, or with deviation 1')
+      new Option('--dist <name>', 'distribution of the values: floats from -1 to 1, or with deviation 1')
         .choices(DISTRIBUTIONS)
         .default('uniform'),
     )
@@ -93,13 +93,13 @@ const makeInputsOptions = (command: PlainCommand) =>
       'range of whole numbers, such as 0..30521 for tokens (default: -128..127, or what the type holds)',
       integerRange,
     )
-    .option('--output <folder>', 'where they go (default: MODEL-inputs, in this folder)');
+    .option('--output <folder>', 'output folder (default: MODEL-inputs)');
 
 export type MakeInputsOptions = OptionsOf<typeof makeInputsOptions>;
 
 const makeInputsCommand = defineCommand({
   name: 'make-inputs',
-  summary: 'raw files with values for the inputs of an ONNX model, the same bytes each time',
+  summary: 'write reproducible input files for an ONNX model',
   examples: [
     'bench model make-inputs models/vit.onnx --shapes input:8x3x224x224',
     'bench model make-inputs bert.onnx --shapes input_ids:8x128 --integers 0..30521 --output tokens',
@@ -113,20 +113,20 @@ const makeInputsCommand = defineCommand({
 const makeDatasetOptions = (command: PlainCommand) =>
   command
     .arguments('<file>')
-    .requiredOption('--requests <n>', 'how many', positiveInteger)
+    .requiredOption('--requests <n>', 'number of requests', positiveInteger)
     .requiredOption('--input-mean <tokens>', 'mean length of a prompt', positiveNumber)
     .option('--input-stdev <tokens>', 'its standard deviation', numberFromZero, 0)
-    .requiredOption('--output-mean <tokens>', 'mean of the tokens that are asked for', positiveNumber)
+    .requiredOption('--output-mean <tokens>', 'mean number of requested tokens', positiveNumber)
     .option('--output-stdev <tokens>', 'its standard deviation', numberFromZero, 0)
-    .option('--vocab-size <n>', 'ids of tokens are below this', positiveInteger, 32_000)
-    .option('--seed <n>', 'another seed is another file', wholeNumber, 1)
-    .option('--force', 'replace the file when it is there already');
+    .option('--vocab-size <n>', 'token ids are below this', positiveInteger, 32_000)
+    .option('--seed <n>', 'seed of the random numbers', wholeNumber, 1)
+    .option('--force', 'overwrite an existing file');
 
 export type MakeDatasetOptions = OptionsOf<typeof makeDatasetOptions>;
 
 const makeDatasetCommand = defineCommand({
   name: 'make-dataset',
-  summary: 'write requests of random tokens for trtllm-bench: the same options give the same file',
+  summary: 'write a reproducible data set of random-token requests for trtllm-bench',
   examples: [
     'bench model make-dataset sets/128-128.jsonl --requests 1000 --input-mean 128 --output-mean 128',
     'bench model make-dataset chat.jsonl --requests 500 --input-mean 800 --input-stdev 200 --output-mean 150 --output-stdev 40 --seed 7',
@@ -140,13 +140,13 @@ const accuracyOptions = (command: PlainCommand) =>
   command
     .arguments('<what> [words...]')
     .option('--data <file>', 'an npz with an array for each input, or an npy (default: random values)')
-    .option('--samples <n>', 'so many (default: 64, or all of the file)', positiveInteger)
+    .option('--samples <n>', 'number of samples (default: 64, or all of the file)', positiveInteger)
     .option('--seed <n>', 'of the random values', positiveInteger, 1)
     .addOption(
       new Option('--distribution <which>', 'of the random values').choices(INPUT_DISTRIBUTIONS).default('normal'),
     )
-    .option('--batch <n>', 'samples at once, where the model leaves it open', positiveInteger, 8)
-    .option('--shapes <spec>', 'of dimensions that the model leaves open', statedShapes)
+    .option('--batch <n>', 'batch size, if the model has a dynamic one', positiveInteger, 8)
+    .option('--shapes <spec>', 'sizes of dynamic dimensions', statedShapes)
     .option('--python <path>', 'a Python with numpy and onnxruntime (default: $BENCH_PYTHON, else python3)')
     .option('--timeout <time>', 'of one comparison', duration, 3600)
     .option('--model <name>', 'store the comparison of two files under this name')
@@ -154,7 +154,7 @@ const accuracyOptions = (command: PlainCommand) =>
     .addOption(filterOption())
     .option(
       '--max-drop <db>',
-      'a larger fall of the SQNR since the last time is a regression',
+      'a larger drop of the SQNR since the last comparison is a regression',
       positiveNumber,
       MAX_DROP_DB,
     );
@@ -163,7 +163,7 @@ export type AccuracyOptions = OptionsOf<typeof accuracyOptions>;
 
 const accuracyCommand = defineCommand({
   name: 'accuracy',
-  summary: 'how far the outputs of a variant are from those of its reference, by onnxruntime',
+  summary: 'compare the outputs of a variant with those of its reference (onnxruntime)',
   examples: [
     'bench model accuracy matrices/nightly.yaml            # every precision with an ONNX file; stored',
     'bench model accuracy vit_fp32.onnx vit_fp8.onnx --samples 64 --seed 1',

@@ -15,7 +15,7 @@ import { count, formatBytes } from '../../terminal/numbers.ts';
 import { renderTable } from '../../terminal/table.ts';
 import { labelled } from '../../terminal/text-width.ts';
 
-/** `bench model inspect MODEL.onnx`: what the model takes and gives, and what stands in it. */
+/** `bench model inspect MODEL.onnx`: what the model takes and gives, and what is in it. */
 export async function inspect(file: string, options: InspectOptions, io: Io): Promise<ExitCode> {
   const facts = await readModelFile(file, io);
   const [suggested, warnings] = [suggestedShapes(facts), inspectWarnings(facts)];

@@ -27,7 +27,7 @@ export async function makeInputs(model: string, options: MakeInputsOptions, io: 
   const stated = options.output ?? `${basename(model).replace(/\.onnx$/, '')}-inputs`;
   const folder = resolve(io.cwd, stated);
   if (/[,:]/.test(folder)) {
-    throw new UsageError(`${printable(folder)}: trtexec cannot be told of a path with , or :: take another --output`);
+    throw new UsageError(`${printable(folder)}: trtexec does not support a path with , or :: take another --output`);
   }
   const made = await writeInputs(folder, basename(model), inputs, recipe, io.signal).catch((error: unknown) => {
     if (error instanceof BenchError) throw error;
@@ -48,7 +48,7 @@ async function inputsOf(model: string, shapes: Shapes, io: Io): Promise<readonly
   const named = wanted.find(({ name }) => name.includes(','));
   if (named !== undefined) {
     throw new UsageError(
-      `${printable(model)}: trtexec cannot be told of an input with a comma in its name (${printable(named.name)})`,
+      `${printable(model)}: trtexec does not support an input with a comma in its name (${printable(named.name)})`,
     );
   }
   return wanted;

@@ -82,7 +82,7 @@ function repeatsOf({ sweeps }: CellSeries): number {
   return sweeps.at(-1)?.values.length ?? 0;
 }
 
-/** So many of the newest pairs of sweeps say what two of them differ by. */
+/** This many of the newest pairs of sweeps say what two of them differ by. */
 const NIGHT_PAIRS = 5;
 
 /** What comparisons of sweeps without a change take two nights to differ by, in logarithms, by the key of the cell. */
@@ -152,7 +152,7 @@ export function nightSigma(sweeps: readonly SweepRuns[]): number | null {
 
 /**
  * Where the scatter of nights comes from: `nights` when it is clearly more than half not that of the runs in them, so
- * that more repeats would not help much. Few nights must differ by more: of machines whose nights are all alike, one in
+ * that more repeats would not help much. Few nights must differ by more: of machines whose nights are all equal, one in
  * twenty is taken for another (by simulation). Null when either is not known.
  * @param nights how many
  * @param repeats runs a night

@@ -7,17 +7,17 @@ const define = (command: PlainCommand) =>
     .addOption(metricOption())
     .addOption(filterOption())
     .addOption(branchOption())
-    .option('--last <n>', 'so many sweeps, the newest', positiveInteger, 60)
-    .option('--want <percent>', 'a change that should be seen', Number, 2);
+    .option('--last <n>', 'use the newest N sweeps', positiveInteger, 60)
+    .option('--want <percent>', 'the change that should be detectable', Number, 2);
 
 export type NoiseOptions = OptionsOf<typeof define>;
 
 export const noiseCommand = defineCommand({
   name: 'noise',
-  summary: 'how far this machine and this matrix can be trusted',
+  summary: 'noise floor, false alarms and detectable effects of this machine',
   examples: [
-    'bench noise                        # measured false alarms, and the smallest change seen',
-    'bench noise --want 1               # repeats that a change of 1 % takes, and GPU minutes',
+    'bench noise                        # measured false alarms and detectable effects',
+    'bench noise --want 1               # repeats and GPU minutes needed to detect 1 %',
     "bench noise 'model=vit* & batch=8' --metric throughputQps",
   ],
   outputs: { noise: async () => (await import('./output.ts')).noise },

@@ -25,7 +25,7 @@ import { withStore } from '../../cli/with-store.ts';
 import { resolveSide } from '../../selection/sides.ts';
 import type { NoiseOptions } from './command.ts';
 
-/** `bench noise [CELL...]`: how far this machine and this matrix can be trusted. */
+/** `bench noise [CELL...]`: noise floor, false alarms and detectable effects of this machine. */
 export async function noise(names: readonly string[], options: NoiseOptions, io: Io): Promise<ExitCode> {
   const { metric, want } = options;
   if (metric !== undefined && isMetric(metric) && isOfBuild(metric)) {

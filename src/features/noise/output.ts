@@ -71,7 +71,7 @@ export const noise = output('bench noise --json', {
         runs: count,
         buildPercent: percent.describe('Standard deviation of builds beyond what their runs explain'),
         runPercent: percent.describe('Standard deviation of the runs of one build'),
-        pValue: z.number().describe('Chance of builds that differ so much, were they all alike'),
+        pValue: z.number().describe('Chance of builds that differ this much if they were all equal'),
         differ: z.boolean().describe('Whether to believe it, over all these cells'),
         kernels: z
           .strictObject({

@@ -9,15 +9,15 @@ export type TwoStates = NonNullable<NoisyCell['twoStates']>;
 /** Tuned by simulation: of cells without states one in a thousand is taken for one, at most a few where runs are few. */
 const RULE = {
   leastRuns: 12,
-  /** Either level has at least so many of the runs, and was come to so often. */
+  /** Either level has at least this many of the runs, and was come to so often. */
   leastShare: 0.2,
   leastVisits: 3,
-  /** Distance of the levels in standard deviations within them: so many, and more where the cell jumped rarely. */
+  /** Distance of the levels in standard deviations within them: this many, and more where the cell jumped rarely. */
   apart: 4,
   apartForVisits: 25,
   /** The empty stretch between them, in the same. */
   gap: 1,
-  /** Of the runs, so many at either end say nothing of the spread: outliers. */
+  /** Of the runs, this many at either end say nothing of the spread: outliers. */
   outliers: 0.05,
   leastPercent: 0.5,
 } as const;

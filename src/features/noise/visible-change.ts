@@ -18,9 +18,9 @@ export interface CellScatter {
 export const LEAST_CALLED_PERCENT = 0.5;
 
 /**
- * The smallest change of each cell that two sweeps with so many runs of it would show, nine times in ten, in percent:
+ * The smallest change of each cell that two sweeps with this many runs of it would show, nine times in ten, in percent:
  * what a comparison says of runs that scatter just so. Samples scatter more or less than what they are drawn from, and
- * how much they do so says how far cells can be told apart: so each cell is taken once from each fifth of its samples.
+ * how much they do so says how far cells can be distinguished: so each cell is taken once from each fifth of its samples.
  * @param runs a side, at least 2
  */
 export function visibleChanges(cells: readonly CellScatter[], runs: number): number[] {

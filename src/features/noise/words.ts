@@ -60,7 +60,7 @@ export function effortWords({ cells: all, effort, wantPercent }: NoiseOutput): s
   return `to see ${wantPercent} % in ${where}: ${count(wanted.runs, 'run')} a sweep instead of ${now.runs}${minutes}`;
 }
 
-/** Whether no number of runs shows a change of so many percent. */
+/** Whether no number of runs shows a change of this many percent. */
 export function isUnattainable({ repeatsWanted, attainablePercent }: NoisyCell, wantPercent: number): boolean {
   return repeatsWanted === null && (attainablePercent ?? 0) > wantPercent;
 }

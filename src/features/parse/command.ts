@@ -4,13 +4,13 @@ import { positiveInteger } from '../../cli/options.ts';
 const define = (command: PlainCommand) =>
   command
     .arguments('<paths...>')
-    .option('--min-queries <n>', 'fewer timed queries are no measurement (default: 30)', positiveInteger);
+    .option('--min-queries <n>', 'minimum number of timed queries for a valid run (default: 30)', positiveInteger);
 
 export type ParseOptions = OptionsOf<typeof define>;
 
 export const parseCommand = defineCommand({
   name: 'parse',
-  summary: 'what the parser sees in a trtexec log or a run folder; stores nothing',
+  summary: 'parse a trtexec log or a run folder, and store nothing',
   examples: [
     'bench parse trtexec.log',
     'bench parse results/ --json | jq .runs[].throughputQps',

@@ -87,7 +87,7 @@ function runArgv(run: PlannedRun, trtexec: string): string[] {
   return run.harness === null ? [trtexec, ...shownArgs(run.args, run.buildRef)] : [...run.harness.argv];
 }
 
-/** Names under which a person could keep the files; a sweep keeps them beside the store. */
+/** Names under which a person could keep the files; a sweep keeps them next to the store. */
 function shownArgs(args: readonly string[], buildRef: string, variantRef: string | null = null): string[] {
   const variant = `variants/${variantRef?.slice(0, 8) ?? ''}/variant.onnx`;
   const engine = `engines/${buildRef.slice(0, 8)}.plan`;

@@ -61,7 +61,7 @@ export async function captureCell(
   const { cell, measured, plan } = target;
   if (measured === null) {
     throw new UsageError(
-      'this cell was never measured here: measure it first, so that the capture has something to stand beside (bench run MATRIX --filter ...)',
+      'this cell was never measured here: measure it first; a capture is attached to a measured run (bench run MATRIX --filter ...)',
     );
   }
   const { sweep } = measured;

@@ -126,8 +126,8 @@ function notesOf(
       ? ['the newest run of this cell captured no graph: its kernels are launched one by one']
       : []),
     ...(request.iterations > MANY_QUERIES ? [manyQueries(request.iterations)] : []),
-    ...(isBuilt ? ['bench builds into its own cache, with a timing cache: the name of the engine stands for it'] : []),
-    ...(isBuilt && build.variantRef !== null ? ['variant.onnx stands for the model that is converted before'] : []),
+    ...(isBuilt ? ['bench builds into its own cache, with a timing cache: the name of the engine represents it'] : []),
+    ...(isBuilt && build.variantRef !== null ? ['variant.onnx represents the model that is converted before'] : []),
   ];
 }
 
@@ -173,7 +173,7 @@ async function finish(
 
 export const TOP = 20;
 
-/** Captures of one run are told apart by when they were taken: `vit_profile-20261121T223344Z.nsys-rep`. */
+/** Captures of one run are distinguished by when they were taken: `vit_profile-20261121T223344Z.nsys-rep`. */
 function stampedName(path: string, io: Io): string {
   const [, base = '', ending = ''] = /([^/]*?)(\.[^./]+)$/.exec(path) ?? [];
   const stamp = io

@@ -44,7 +44,7 @@ function stepLine({ variables, argv }: CaptureStep): string {
   return `${envText(variables)}${tracedLine(argv)}`;
 }
 
-/** A list of what is traced with a dash in it stands in quotes, as in TensorRT-LLM's own documentation. */
+/** A list of what is traced with a dash in it is in quotes, as in TensorRT-LLM's own documentation. */
 function tracedLine(argv: readonly string[]): string {
   const at = argv.indexOf('-t') + 1;
   const traced = argv[at] ?? '';

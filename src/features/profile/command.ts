@@ -16,19 +16,19 @@ const define = (command: PlainCommand) =>
     .option('--dry-run', 'only show the commands')
     .option('--matrix <file>', 'a cell of this matrix instead of one in the store')
     .option('--iterations <n>', 'queries to capture, exactly (default: 50)', positiveInteger)
-    .option('--gpu-metrics', 'clocks, DRAM and tensor cores over time as well; may need root')
-    .option('--dla', 'trace DLA cores instead (20 queries), on boards that have them')
-    .option('--output <name>', 'of the report, without ending (default: MODEL_profile)')
-    .option('--force', 'replace a report of that name')
+    .option('--gpu-metrics', 'also sample clocks, DRAM and tensor cores; may need root')
+    .option('--dla', 'trace DLA cores instead (20 queries)')
+    .option('--output <name>', 'name of the report, without extension (default: MODEL_profile)')
+    .option('--force', 'overwrite an existing report')
     .addOption(
-      new Option('--max-size <size>', 'a larger report is neither read nor attached')
+      new Option('--max-size <size>', 'maximum size of a report that is read and attached')
         .argParser(byteSize)
         .default(512 * 2 ** 20, '512MiB'),
     )
     .option('--trtexec <path>', 'the trtexec to use (default: the one of the sweep or the matrix)')
-    .option('--tensorrt <version>', 'with --matrix and --dry-run: for this version, without trtexec')
+    .option('--tensorrt <version>', 'with --matrix and --dry-run: plan for this version, without trtexec')
     .addOption(
-      new Option('--preset <name>', 'capture the command behind -- as its own guide does').choices(CAPTURE_PRESETS),
+      new Option('--preset <name>', 'capture the command after -- as its own guide does').choices(CAPTURE_PRESETS),
     )
     .option('--window <a-b>', 'with --preset trtllm: the iterations to capture');
 
@@ -36,7 +36,7 @@ export type ProfileOptions = OptionsOf<typeof define>;
 
 export const profileCommand = defineCommand({
   name: 'profile',
-  summary: 'capture a cell with Nsight Systems: kernels by layer, gaps, copies, calls',
+  summary: 'capture a cell with Nsight Systems: kernels by layer, gaps, copies, API calls',
   examples: [
     "bench profile 'model=vit & batch=8' --nsys             # builds what is not in the cache",
     'bench profile 1a2b3c4d --nsys --dry-run                # only the commands; needs no nsys',
@@ -45,7 +45,7 @@ export const profileCommand = defineCommand({
     'bench profile --nsys --preset trtllm --window 100-150 -- trtllm-bench --model M throughput',
   ],
   notes:
-    'The capture is attached to the newest run of the cell; no statistic sees it. bench layers CELL --kernels shows it again.',
+    'The capture is attached to the newest run of the cell; it does not affect statistics. bench layers CELL --kernels shows it again.',
   outputs: { profile: async () => (await import('./output.ts')).profileOutput },
   define,
   run: async ([cell, words], options, io) =>

@@ -138,7 +138,7 @@ export async function engineInCache(
   store: OpenStore | null,
 ): Promise<CachedEngine | null> {
   if (store === null || measured === null) return null;
-  // That of a recording only stands for one.
+  // That of a recording only represents one.
   if (measured.sweep.provenance !== 'measured') return null;
   const isSame = measured.stored.plan.builds.some(({ buildRef }) => buildRef === build.buildRef);
   if (!isSame) return null;
@@ -163,7 +163,7 @@ export function captureRequest({ cell }: CaptureTarget, hasGraph: boolean, optio
   };
 }
 
-/** A model's name as the name of a file that no shell has to be told of. */
+/** A model's name as the name of a file that needs no quotes in a shell. */
 export function fileName(name: string): string {
   return name.replace(/[^\w.-]/g, '_').replace(/^[.-]+/, '_') || 'model';
 }

@@ -100,7 +100,7 @@ function samplesOf(db: StoreDatabase, runs: readonly CellRun[], night: number | 
       if (columns?.computeMs !== undefined) compute.push({ runId, values: columns.computeMs });
       if (columns?.latencyMs !== undefined) latency.push({ runId, values: columns.latencyMs });
     } catch {
-      // A blob that was not written by this program, or was damaged: the rest of the report stands.
+      // A blob that was not written by this program, or was damaged: the rest of the report is valid.
       unreadable += 1;
     }
   }
@@ -108,7 +108,7 @@ function samplesOf(db: StoreDatabase, runs: readonly CellRun[], night: number | 
   return { night, histogram, unreadable };
 }
 
-/** So many of a cell are drawn, and of all cells together; the smaller ones are drawn as one. */
+/** This many of a cell are drawn, and of all cells together; the smaller ones are drawn as one. */
 const DRAWN_LAYERS = 240;
 const ALL_LAYERS = 12_000;
 const LEAST_LAYERS = 40;

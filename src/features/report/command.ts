@@ -15,13 +15,13 @@ function historyOptions<Arguments extends unknown[]>(command: Command<Arguments,
     .addOption(metricOption())
     .addOption(filterOption())
     .addOption(branchOption())
-    .option('--last <n>', 'of the page: so many sweeps, the newest (default: 400)', positiveInteger);
+    .option('--last <n>', 'use the newest N sweeps for the page (default: 400)', positiveInteger);
 }
 
 const reportOptions = (command: PlainCommand) =>
   historyOptions(command.arguments('[base] [head]'))
-    .option('--as-of <night>', 'with --html and --night: a date, a sweep, a commit')
-    .option('--night', 'judged by the history, as bench check does, not against another side')
+    .option('--as-of <night>', 'with --html and --night: judge an earlier sweep (date, sweep or commit)')
+    .option('--night', 'judge by the history, as bench check does, instead of comparing two sides')
     .addOption(failOnOption())
     .optionsGroup('Formats, each to a file or to standard output:')
     .option('--html [file]', 'the whole report as one page: findings, trends, layers, samples')
@@ -37,7 +37,7 @@ export type ReportOptions = OptionsOf<typeof reportOptions>;
 
 export const reportCommand = defineCommand({
   name: 'report',
-  summary: 'files for people and for other tools: pull requests, CI, dashboards, spreadsheets',
+  summary: 'write reports: HTML, Markdown, JUnit, CSV, OpenMetrics and others',
   examples: [
     'bench report --html report.html                  # one file that works offline',
     "bench report --html vit.html --filter 'model=vit*' --last 90",
@@ -63,7 +63,7 @@ export type ServeOptions = OptionsOf<typeof serveOptions>;
 
 export const serveCommand = defineCommand({
   name: 'serve',
-  summary: 'the HTML report live from the store, for this machine only',
+  summary: 'serve the live HTML report on this machine',
   examples: ['bench serve                 # http://127.0.0.1:8737/', 'bench serve --port 0        # any free port'],
   outputs: { serve: async () => (await import('./output.ts')).serve },
   define: serveOptions,

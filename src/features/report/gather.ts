@@ -131,7 +131,7 @@ async function byHistory(db: StoreDatabase, options: GatherOptions, io: Io): Pro
       ...(failed.get(nights.cell.key) ?? []),
       ...earlier
         .filter(({ state }) => state === 'open')
-        .map(({ changePercent }) => `told before: ${changePercent.toFixed(1)} %`),
+        .map(({ changePercent }) => `reported before: ${changePercent.toFixed(1)} %`),
     ];
     const status = failed.has(nights.cell.key) ? 'failed' : 'quiet';
     return [

@@ -80,7 +80,7 @@ function refuseUnwritable(path: string, named: string): void {
   }
 }
 
-/** The script and the style of the page, which the build lays beside the program. */
+/** The script and the style of the page, which the build lays next to the program. */
 export function pageAssets(): PageAssets {
   const folder = join(packageFolder(), 'dist');
   return {

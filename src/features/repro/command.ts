@@ -7,9 +7,9 @@ export type ReproOptions = OptionsOf<typeof define>;
 
 export const reproCommand = defineCommand({
   name: 'repro',
-  summary: 'what it takes to run one run again, without bench',
+  summary: 'print a standalone script that reproduces a run',
   examples: [
-    'bench repro 1a2b3c4d                      # commands, hashes, machine, clocks, what nobody knows',
+    'bench repro 1a2b3c4d                      # commands, hashes, machine, clocks, unknowns',
     "bench repro 'model=vit & batch=8'          # the fastest run of a cell in its newest sweep",
     'bench repro 1a2b3c4d --script repro.sh    # a shell script that needs no bench',
     'TRTEXEC=/opt/trt/bin/trtexec MODEL=vit.onnx sh repro.sh',

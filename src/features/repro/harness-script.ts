@@ -53,7 +53,7 @@ export function harnessScript(repro: Reproduction, start: ReproStart): string {
   ]);
 }
 
-/** The folder of the run, wherever it stands in an argument, is that of this run. */
+/** The folder of the run, wherever it is in an argument, is that of this run. */
 function quoted(argument: string): string {
   const parts = argument.split(PLACEHOLDERS.runFolder);
   if (parts.length === 1) return scriptQuote(argument);

@@ -24,7 +24,7 @@ export const reproOutput = output('bench repro --json', {
   harness: z.string().nullable().describe('Null where trtexec measured'),
   start: z
     .strictObject({
-      argv: z.array(z.string()).describe('{runFolder} stands for the folder of the run'),
+      argv: z.array(z.string()).describe('{runFolder} is replaced by the folder of the run'),
       cwd: z.string().nullable().describe('Where it was started; null for the folder of the run'),
       env: z.record(z.string(), z.string().nullable()).describe('Set by the matrix, or taken away'),
       withheld: z.array(z.string()).describe('Set by the matrix to what may be a secret'),

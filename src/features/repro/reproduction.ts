@@ -12,7 +12,7 @@ export type ReproWord =
   | {
       readonly kind: 'file';
       readonly file: ReproFile;
-      /** What stands before it in the argument: `--loadEngine=`. */
+      /** What is before it in the argument: `--loadEngine=`. */
       readonly head: string;
       /** A name that works from the current folder. */
       readonly name: string;

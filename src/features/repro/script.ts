@@ -84,7 +84,7 @@ const TRTEXEC_HELP = [
 
 function variableLines({ build, conversion, run, model }: Reproduction): string[] {
   const names = new Map<ReproFile, string>([['trtexec', 'trtexec']]);
-  // What a variant is made of stands in no command line of trtexec.
+  // What a variant is made of is in no command line of trtexec.
   if (conversion !== null && model !== null) names.set('model', model.path);
   for (const word of [...(build?.words ?? []), ...(run?.words ?? [])]) {
     if (word.kind === 'file' && word.file !== 'variant' && !names.has(word.file)) names.set(word.file, word.name);

@@ -15,7 +15,7 @@ import type { StoredPlan } from '../../run/stored-plan.ts';
 import type { ShownRun } from '../../store/runs/show-run.ts';
 import { packageFolder } from '../../cli/store-location.ts';
 
-/** Whatever else stands in a file that somebody wrote is no hash. */
+/** Whatever else is in a file that somebody wrote is no hash. */
 export function hashOrNull(text: string | null): string | null {
   return text !== null && /^[0-9a-f]{64}$/.test(text) ? text : null;
 }
@@ -55,7 +55,7 @@ export function inputFiles(inputs: CellInputs | null, argv: readonly string[]): 
   });
 }
 
-/** Where the cache beside a store has an engine with these bytes; null when it has not. */
+/** Where the cache next to a store has an engine with these bytes; null when it has not. */
 export async function cachedEngine(storePath: string, sha256: string | null): Promise<string | null> {
   if (sha256 === null) return null;
   const cache = new EngineCache(join(dirname(storePath), 'engines'));

@@ -112,7 +112,7 @@ export function fittedPlan(
 
 const NAMED_CELLS = 6;
 
-/** What a person is told of it; null when everything fits. */
+/** The note for the user; null when everything fits. */
 export function budgetNote({ leftOut, leftOutS, plan }: FittedPlan, budgetS: number): string | null {
   if (leftOut.length === 0) return null;
   const names = leftOut.slice(0, NAMED_CELLS).map(({ label }) => printable(label));

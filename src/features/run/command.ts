@@ -21,59 +21,62 @@ const define = (command: PlainCommand) =>
     watchOptions(
       planOptions(command.arguments('[matrix]'))
         .addOption(
-          new Option('--replay-timing <how>', 'whether a recording takes as long as it took')
+          new Option('--replay-timing <how>', 'duration of replayed runs')
             .choices(['instant', 'original'])
             .default('instant'),
         )
         .option('--python <path>', PYTHON_HELP)
-        .option('--force-cache', 'use a timing cache of the matrix even when it is of another GPU')
-        .option('--dry-run', 'show the plan and do nothing')
+        .option('--force-cache', 'use the timing cache of the matrix even if it was made on another GPU')
+        .option('--dry-run', 'show the plan, run nothing')
         .option('--commit <rev>', 'the commit that is measured (default: HEAD)', notEmpty)
-        .option('--branch <name>', 'its branch (default: checked out, or of the CI job)', notEmpty)
+        .option('--branch <name>', 'the branch that is measured (default: checked out, or of the CI job)', notEmpty)
         .addOption(precisionShareOption())
         .addOption(failOnOption())
         .optionsGroup('How much is measured:')
         .option(
           '--until-sure <percent>',
-          'repeat the cells in which a change of so much could still hide, and stop those that are decided',
+          'repeat cells until a change of this size would be detected; stop cells that are decided',
           positivePercent,
         )
         .option(
           '--budget <time>',
-          'such as 30m: what does not fit is left out and comes first next time; what is left of it goes to repeats',
+          'time limit such as 30m: cells that do not fit come first next time; spare time goes to repeats',
           duration,
         )
-        .option('--confirm', 'repeat the cells that are off their history before anyone is alarmed')
-        .option('--against <ref>', 'what --until-sure compares with (default: the sweep before)')
+        .option('--confirm', 'repeat cells that are off their history before they are reported')
+        .option('--against <ref>', 'what --until-sure compares with (default: the previous sweep)')
         .option('--max-repeats <n>', 'runs of a cell, at most', positiveInteger, 20)
         .optionsGroup('After an interruption:')
-        .option('--resume [sweep]', 'go on with a sweep that was interrupted')
-        .option('--anyway', 'resume although matrix, model, trtexec or machine changed in between')
+        .option('--resume [sweep]', 'continue an interrupted sweep')
+        .option('--anyway', 'resume even if the matrix, model, trtexec or machine has changed')
         .optionsGroup('GPUs:')
-        .option('--gpus <list>', 'measure on these at the same time: 0,2, UUIDs, MIG devices, or all')
-        .option('--rebalance', 'share the cells out anew, not each to the GPU that had it before')
+        .option('--gpus <list>', 'measure on several GPUs at once: 0,2, UUIDs, MIG devices, or all')
+        .option('--rebalance', 'redistribute the cells instead of keeping each on its previous GPU')
         .option(
           '--lock-clocks <clock>',
           'lock the clocks of the GPU for the sweep: base, max or MHz; needs permission',
           clockRequest,
         )
         .option(
-          '--cool-down <wish>',
-          'before each timed run wait so long (10s), or until it is so cool (45C)',
+          '--cool-down <time|temperature>',
+          'before each timed run wait for this time (10s) or temperature (45C)',
           coolDownRequest,
         )
         .option('--numa <node>', "bind runs to their GPU's NUMA node: auto, off or a number", numaPolicy)
-        .option('--no-telemetry', 'no nvidia-smi beside the runs: no clocks, power, temperatures')
+        .option('--no-telemetry', 'do not run nvidia-smi during the runs: no clocks, power, temperatures')
         .optionsGroup('Slurm:')
         .addOption(
-          new Option('--executor <name>', 'this machine, or jobs of Slurm')
+          new Option('--executor <name>', 'run on this machine or as Slurm jobs')
             .choices(['local', 'slurm'])
             .default('local'),
         )
-        .option('--tensorrt <version>', 'where only the nodes have trtexec: its version')
-        .option('--run-dir <folder>', 'of the run, where every node sees it (default: bench-slurm/… beside the store)')
+        .option('--tensorrt <version>', 'version of TensorRT, if only the nodes have trtexec')
+        .option(
+          '--run-dir <folder>',
+          'folder of the run, visible on every node (default: bench-slurm/… next to the store)',
+        )
         .option('--wait', 'follow the jobs, then collect')
-        .option('--collect-job', 'a job behind the others collects'),
+        .option('--collect-job', 'submit one more job that collects the results'),
     ),
   );
 

@@ -67,7 +67,7 @@ function newestUnfinished(db: StoreDatabase, artefactsFolder: string, name: stri
   return unfinished.find(({ matrix }) => name === null || matrix === name) ?? null;
 }
 
-/** Where something stands in a file is no part of what it means. */
+/** Where something is in a file is no part of what it means. */
 const PLACES: ReadonlySet<string> = new Set(['at', 'shapesAt', 'precisionAt']);
 
 /** The same for two files that mean the same: comments and the order of keys are not in it. */
@@ -93,7 +93,7 @@ export async function changedSince(
   ];
 }
 
-/** @throws UsageError that names them, unless the user wants to go on all the same */
+/** @throws UsageError that names them, unless the user wants to go on anyway */
 export function refuseChanges(sweep: Sweep, changes: readonly string[], anyway: boolean, io: Io) {
   if (changes.length === 0) return;
   const what = changes.join('; ');

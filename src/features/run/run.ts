@@ -93,7 +93,7 @@ export async function startSweep(
     throw new UsageError('A and B are measured on the same GPU: name one of them, as in --gpus 0');
   }
   if (options.gpus !== undefined) refuseOwnDevices(made.plan);
-  // Told before there is a store: without its Python nothing of the sweep can be made.
+  // Reported before there is a store: without its Python nothing of the sweep can be made.
   const converter = await converterFor(made.plan, options.python ?? null, io);
   const git = await gitStateOf(options, io);
   const hasTrtexec = program.recordings === null && made.plan.tensorrt !== NO_TENSORRT;

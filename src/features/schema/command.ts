@@ -2,7 +2,7 @@ import { defineCommand, outputsOf } from '../../cli/define-command.ts';
 
 export const schemaCommand = defineCommand({
   name: 'schema',
-  summary: 'JSON Schema of the matrix file (for editors), or of what --json prints',
+  summary: 'print the JSON Schema of the matrix file or of a --json output',
   examples: [
     'bench schema matrix > matrix.schema.json',
     'bench schema compare     # what `bench compare --json` prints',

@@ -19,7 +19,7 @@ interface AttachOptions {
   readonly name?: string;
 }
 
-/** `bench show RUN --attach FILE...`: keeps files beside a run, by their hash. */
+/** `bench show RUN --attach FILE...`: attaches files to a run, by their hash. */
 export async function attach(run: string, files: readonly string[], options: AttachOptions, io: Io): Promise<ExitCode> {
   if (options.name !== undefined && files.length > 1) {
     throw new UsageError('--name is the name of one file: attach them one by one');

@@ -46,7 +46,7 @@ export function cellRunsText(cell: KeyedCell, runs: readonly ListedRun[], look: 
           align: 'right',
         },
         {
-          header: 'runs/s',
+          header: 'qps',
           text: ({ throughputQps }) => (throughputQps === null ? '' : formatNumber(throughputQps)),
           align: 'right',
           dropRank: 1,
@@ -70,7 +70,7 @@ function newestLines(runs: readonly ListedRun[], driven: Metric | null, look: Lo
   const rows = [
     { name: driven?.label ?? '', unit: driven?.unit ?? '', valueOf: ({ value }: ListedRun) => value },
     { name: 'GPU median', unit: 'ms', valueOf: ({ gpuComputeMs }: ListedRun) => gpuComputeMs },
-    { name: 'throughput', unit: 'runs/s', valueOf: ({ throughputQps }: ListedRun) => throughputQps },
+    { name: 'throughput', unit: 'queries/s', valueOf: ({ throughputQps }: ListedRun) => throughputQps },
   ];
   return rows.flatMap(({ name, unit, valueOf }) => {
     const values = newest.flatMap((run) => valueOf(run) ?? []);

@@ -5,26 +5,26 @@ import { metricOption, precisionShareOption } from '../../cli/options.ts';
 const define = (command: PlainCommand) =>
   command
     .arguments('<what>')
-    .option('--samples', 'the times of every query of a run, as CSV')
-    .option('--map', 'of a sweep: its values as a map of precision and batch')
-    .addOption(metricOption('what the map shows'))
+    .option('--samples', 'print the times of every query of a run as CSV')
+    .option('--map', 'show a sweep as a map of precision and batch')
+    .addOption(metricOption('metric of the map'))
     .addOption(precisionShareOption())
-    .option('--next', 'of a run, or of the fastest run of a cell: what it says, and which profiler to use next')
-    .option('--attach <files...>', 'keep these files with a run, by their hash')
-    .option('--name <name>', 'with --attach: keep the file under this name');
+    .option('--next', 'show what limits a run (or the fastest run of a cell) and which profiler to use next')
+    .option('--attach <files...>', 'attach these files to a run')
+    .option('--name <name>', 'with --attach: store the file under this name');
 
 export type ShowOptions = OptionsOf<typeof define>;
 
 export const showCommand = defineCommand({
   name: 'show',
-  summary: 'what is stored of a run, a sweep or a cell',
+  summary: 'show a stored run, sweep or cell',
   examples: [
     'bench show latest                # the newest sweep',
     'bench show 1a2b3c4d              # the start of an id, or of a key',
     'bench show latest --map          # its times by precision and batch',
     'bench show latest --map --metric throughputQps',
     'bench show 1a2b3c4d --samples > queries.csv',
-    'bench show 1a2b3c4d --next       # what the run says, and which profiler to use next',
+    'bench show 1a2b3c4d --next       # what limits it, and which profiler to use next',
     'bench show 1a2b3c4d --attach vit.nsys-rep vit.sqlite',
     'bench show 1a2b3c4d --attach notes.txt --name why-it-was-slow.txt',
   ],

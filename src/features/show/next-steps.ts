@@ -53,7 +53,7 @@ function explainedRun(db: StoreDatabase, run: ShownRun): ExplainOutput {
         isCaptured: cellKey !== null && attachmentsOfCell(db, cellKey, 'nsysExport', null).length > 0,
         is11: (parseTensorrtVersion(String(environment['tensorrt'] ?? ''))?.major ?? 0) >= 11,
         isOurs: provenance === 'measured',
-        // The engine of a recording only stands for one.
+        // The engine of a recording only represents one.
         parts: parts !== null && provenance === 'recorded' ? { ...parts, engine: null } : parts,
       });
   return {

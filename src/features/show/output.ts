@@ -160,7 +160,7 @@ export const shownRun = output('bench show RUN --json', {
     .describe('Every start of it'),
   artefacts: z.array(z.strictObject({ name: z.string(), sha256: z.string(), bytes: count })),
   artefactFolder: z.string().nullable(),
-  attachments: z.array(attachment.omit({ runId: true })).describe('Files that people put beside it'),
+  attachments: z.array(attachment.omit({ runId: true })).describe('Files that people attached to it'),
   layers: z.array(layer).nullable(),
 });
 

@@ -110,7 +110,7 @@ function remarkColumns(style: Style): Column<CellRow>[] {
       style: ({ flags }) =>
         isIneligible(flags) ? style.bad : flags.some(({ effect }) => effect !== 'explained') ? style.warn : style.dim,
       minWidth: 10,
-      // Each flag stands below the table with its numbers; the numbers of the cells stand nowhere else.
+      // Each flag is below the table with its numbers; the numbers of the cells are nowhere else.
       dropRank: FLAGS_RANK,
     },
     {
@@ -134,7 +134,7 @@ function trtexecTable(cells: readonly CellRow[], look: Look): string[] {
       ...shareColumns(cells, style),
       { header: 'GPU median', text: (row) => timeText(row, row.gpuComputeMs), align: right },
       { header: 'spread', text: spreadText, align: right, dropRank: 2 },
-      { header: 'runs/s', text: (row) => dash(row.throughputQps, formatNumber), align: right, dropRank: 1 },
+      { header: 'qps', text: (row) => dash(row.throughputQps, formatNumber), align: right, dropRank: 1 },
       {
         header: 'items/s',
         text: (row) => (hasBatches ? dash(row.itemsPerS, formatNumber) : ''),
@@ -149,7 +149,7 @@ function trtexecTable(cells: readonly CellRow[], look: Look): string[] {
   );
   const share = commonShare(cells);
   if (share !== null) {
-    const text = `  really ${share}, in each of ${count(cells.filter(hasShare).length, 'cell')}`;
+    const text = `  actual precision ${share}, in each of ${count(cells.filter(hasShare).length, 'cell')}`;
     table.push(style.dim(truncate(text, look.columns)));
   }
   if (streams > 1) table.push(...wrapWords(overlapNote(streams), look.columns).map(style.dim));
@@ -209,7 +209,7 @@ function othersText({ others, noEngine }: SweepCell): string {
   ].join('; ');
 }
 
-/** Those of runs that count: what made a run unfit stands in the next column. */
+/** Those of runs that count: what made a run unfit is in the next column. */
 function flagsText({ flags, measured }: SweepCell): string {
   return flags
     .filter(({ effect }) => effect !== 'excluded')
@@ -225,7 +225,7 @@ function hasShare({ precisionShare }: SweepCell): boolean {
   return precisionShare !== null && (QUANTIZED.includes(precisionShare.asked) || !precisionShare.isReal);
 }
 
-/** What all cells that tell say alike, and none of them in doubt; null where they differ. */
+/** What all cells that have a share agree on, and none of them in doubt; null where they differ. */
 function commonShare(cells: readonly SweepCell[]): string | null {
   const sharing = cells.filter(hasShare);
   const texts = new Set(sharing.map(({ precisionShare }) => shareText(precisionShare)));
@@ -238,7 +238,7 @@ function shareColumns(cells: readonly SweepCell[], style: Style): Column<CellRow
   if (!cells.some(hasShare) || commonShare(cells) !== null) return [];
   return [
     {
-      header: 'really',
+      header: 'actual precision',
       text: (row) => (hasShare(row) ? shareText(row.precisionShare) : ''),
       style: ({ precisionShare }) => (precisionShare?.isReal === false ? style.bad : style.dim),
     },
@@ -252,7 +252,7 @@ function shareText(share: SweepCell['precisionShare']): string {
     timeShare === null
       ? `${formatPercent(layerShare * 100, false)} of layers`
       : `${formatPercent(timeShare * 100, false)} of time`;
-  return isReal ? `${asked} ${size}` : `✗ not really ${asked}: ${size}`;
+  return isReal ? `${asked} ${size}` : `✗ not ${asked}: ${size}`;
 }
 
 /** One flag of each kind, with its evidence and what to do. */

@@ -3,14 +3,14 @@ import { failOnOption, wholeNumber, settingOptions, watchOptions } from '../../c
 
 const collectOptions = (command: PlainCommand) =>
   watchOptions(command.arguments('<run>'))
-    .option('--wait', 'follow the jobs until all have ended; Ctrl-C leaves them alone')
+    .option('--wait', 'follow the jobs until all have ended; Ctrl-C does not cancel them')
     .addOption(failOnOption());
 
 export type CollectOptions = OptionsOf<typeof collectOptions>;
 
 export const collectCommand = defineCommand({
   name: 'collect',
-  summary: 'take what Slurm jobs have measured into the store; as often as one likes',
+  summary: 'import results of finished Slurm jobs (safe to repeat)',
   examples: [
     'bench slurm collect bench-slurm/1a2b3c4d',
     'bench slurm collect bench-slurm/1a2b3c4d --wait && bench check',
@@ -33,7 +33,7 @@ export type SettingsOptions = Pick<ResumeOptions, 'slurmProfile' | 'slurm'>;
 
 export const resumeCommand = defineCommand({
   name: 'resume',
-  summary: 'send the shards that have no result and are not at work to Slurm once more',
+  summary: 'resubmit shards that have no result and are not running',
   examples: [
     'bench slurm resume bench-slurm/1a2b3c4d',
     'bench slurm resume bench-slurm/1a2b3c4d --slurm time=60 --wait',
@@ -46,7 +46,7 @@ const cancelOptions = (command: PlainCommand) => command.arguments('<run>');
 
 export const cancelCommand = defineCommand({
   name: 'cancel',
-  summary: 'end the Slurm jobs of a run; what is done stays',
+  summary: 'cancel the Slurm jobs of a run; finished shards are kept',
   examples: ['bench slurm cancel bench-slurm/1a2b3c4d'],
   outputs: { cancel: async () => (await import('./output.ts')).cancelled },
   define: cancelOptions,

@@ -15,7 +15,7 @@ const MAX_ROWS = 12;
 
 export interface FollowSettings {
   readonly shards: number;
-  /** Slurm is asked this often, at last. */
+  /** How often Slurm is polled. */
   readonly pollS: number;
   readonly maxPendingS: number;
 }

@@ -54,7 +54,7 @@ export class ShardWatch {
   private readonly seenMs = new Map<number, number>();
   private readonly noted = new Set<string>();
 
-  /** @param lostAfter a shard that Slurm has not listed for so many seconds is lost */
+  /** @param lostAfter a shard that Slurm has not listed for this many seconds is lost */
   constructor(plan: RunPlan, { lostAfter }: { readonly lostAfter: number }, io: Io) {
     this.folder = plan.folder;
     this.plan = plan;

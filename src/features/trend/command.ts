@@ -9,9 +9,9 @@ const define = (command: PlainCommand) =>
     .arguments('[cells...]')
     .addOption(metricOption())
     .addOption(
-      new Option('--by <unit>', 'a step of the time axis (default: by how much there is)').choices(TREND_UNITS),
+      new Option('--by <unit>', 'step of the time axis (default: by the number of sweeps)').choices(TREND_UNITS),
     )
-    .option('--last <n>', 'so many steps', positiveInteger, 90)
+    .option('--last <n>', 'show the newest N steps', positiveInteger, 90)
     .option('--height <n>', 'lines of a chart', positiveInteger, 10)
     .addOption(filterOption())
     .option('--branch <name>', 'only sweeps of this branch (default: all)', notEmpty)
@@ -20,13 +20,13 @@ const define = (command: PlainCommand) =>
         PROVENANCES,
       ),
     )
-    .option('--together', "all cells in one chart, as change from each cell's first value");
+    .option('--together', 'draw all cells in one chart, as change from their first values');
 
 export type TrendOptions = OptionsOf<typeof define>;
 
 export const trendCommand = defineCommand({
   name: 'trend',
-  summary: 'values of cells over nights, commits, sweeps or runs',
+  summary: 'chart values of cells over time, commits, sweeps or runs',
   examples: [
     'bench trend',
     'bench trend vit_small --metric throughputQps',

@@ -20,7 +20,7 @@ interface TrendDetails {
   readonly height: number;
 }
 
-/** So many cells get a chart each; more become a line each. */
+/** This many cells get a chart each; more become a line each. */
 const MAX_CHARTS = 4;
 const SPARK_WIDTH = 32;
 

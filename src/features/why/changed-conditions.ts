@@ -56,7 +56,7 @@ export const changedConditions: CauseDetector = ({ sides }) => {
     const [title, why] = isKnown
       ? ['the engine was rebuilt from the same inputs', 'the builder may choose other kernels each time (build luck)']
       : ['the engine is another one', 'what it was built from is not known on both sides'];
-    const confirm = 'run the old engine beside the new one; measure build luck with several builds';
+    const confirm = 'run the old engine and the new one; measure build luck with several builds';
     causes.push(cause('engineBuild', null, { title, evidence: [why], confirm }));
   }
   return causes;
@@ -70,12 +70,12 @@ function without(flags: readonly string[], others: readonly string[]): string[] 
 export function sameEngine(a: EngineIdentity, b: EngineIdentity): boolean | null {
   if (a.sha256 !== null && b.sha256 !== null) return a.sha256 === b.sha256;
   if (a.buildId !== null && b.buildId !== null) return a.buildId === b.buildId;
-  // Two machines may name different engines alike; one that is named otherwise is another.
+  // Two machines may give different engines the same name; one that is named otherwise is another.
   if (a.path !== null && b.path !== null && a.path !== b.path) return false;
   return null;
 }
 
-/** What of the engine's making is another, from base to head; none when its inputs are the same, as far as known. */
+/** Differences between the builds of the engines, from base to head; none when its inputs are the same, as far as known. */
 function buildInputChanges(base: ExplainedRun, head: ExplainedRun): string[] {
   const [a, b] = [base.engine, head.engine];
   const changes = buildDifferences(

@@ -15,7 +15,7 @@ export type WhyOptions = OptionsOf<typeof define>;
 
 export const whyCommand = defineCommand({
   name: 'why',
-  summary: 'the likeliest causes of a change, ranked, with their evidence',
+  summary: 'rank the likely causes of a change, with evidence',
   examples: [
     "bench why 'model=vit & batch=8 & cudaGraph=on'      # between the last two sweeps",
     'bench why 1a2b3c4d HEAD~1 HEAD --metric latencyMs',

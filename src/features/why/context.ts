@@ -8,7 +8,7 @@ import { outcomeReason } from '../../records/outcome.ts';
 import type { LayersDiff } from '../../layers/diff-layers.ts';
 import type { ChangeRows } from '../../layers/change-rows.ts';
 
-/** A change with its two sides told by which of them is slower: what explains slower explains faster the other way. */
+/** A change with its two sides ordered by which of them is slower: what explains slower explains faster the other way. */
 export interface WhyContext {
   readonly sides: WhySides;
   readonly change: ValueChange;
@@ -107,7 +107,7 @@ export function medianOf(runs: readonly ExplainedRun[], value: (run: ExplainedRu
   return median(runs.flatMap((run) => value(run) ?? []));
 }
 
-/** Median of what was watched beside the runs that know it. */
+/** Median of what was watched during the runs that know it. */
 export function watchedMedian(
   runs: readonly ExplainedRun[],
   field:
@@ -151,7 +151,7 @@ export function evidenceOf(runs: readonly ExplainedRun[], flag: RunFlagId): stri
   ].slice(0, 2);
 }
 
-/** The newest run of a side stands for what does not differ between its runs. */
+/** The newest run of a side represents what does not differ between its runs. */
 export function newest(runs: readonly ExplainedRun[]): ExplainedRun | null {
   return runs.at(-1) ?? null;
 }

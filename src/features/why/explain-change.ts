@@ -24,7 +24,7 @@ const DETECTORS: readonly CauseDetector[] = [
 
 /** Below this a cause is not worth naming. */
 const LEAST_RANK = 12;
-/** Layers moved by more than their own noise: each kind of change is named that is seen beside a larger one. */
+/** Layers moved by more than their own noise: each kind of change is named that is seen in addition to a larger one. */
 const LEAST_LAYERS_RANK = 2;
 
 /**
@@ -90,7 +90,7 @@ const ENGINE_KINDS = new Set(['model', 'options', 'engineBuild']);
 
 /**
  * Layers that account for most of a change name what made the engine another in their own evidence: a rebuilt engine is
- * then no cause beside them, and options or model stand behind them.
+ * then not causes of their own: options or model are behind them.
  */
 function mechanismFirst(causes: readonly Cause[]): Cause[] {
   const ofLayers = causes.filter(({ kind }) => LAYER_KINDS.has(kind));
@@ -128,7 +128,7 @@ const MOST_OPAQUE = 0.5;
 function unknownThings({ base, head, layers, missingProfiles }: WhySides): string[] {
   const all = [...base, ...head];
   const unknown: string[] = [];
-  if (all.some(({ telemetry }) => telemetry === null)) unknown.push('clocks and power beside the runs');
+  if (all.some(({ telemetry }) => telemetry === null)) unknown.push('clocks and power during the runs');
   const [was, is] = [newest(base), newest(head)];
   const engines = was === null || is === null ? null : sameEngine(was.engine, is.engine);
   // Of one and the same engine layers would say little; but who asked for a profile wants to know of its loss.

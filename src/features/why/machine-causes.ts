@@ -45,7 +45,7 @@ export const clockCauses: CauseDetector = (context) => {
     causes.push(
       cause('lowerPowerLimit', null, {
         title: `power limit ${arrow(context, high, low, 'W')}`,
-        evidence: ['no clock was recorded beside the runs'],
+        evidence: ['no clock was recorded during the runs'],
         confirm: `nvidia-smi -pl ${high}, and measure again`,
       }),
     );
@@ -165,7 +165,7 @@ export const contentionCauses: CauseDetector = (context) => {
       title: `${names[0] ?? 'another process'} used the GPU${context.headIsSlow ? '' : ' before'}`,
       evidence: [
         ...evidenceOf(slow, 'contended'),
-        ...(names.length > 0 ? [`on the GPU beside it: ${names.join(', ')}`] : []),
+        ...(names.length > 0 ? [`on the same GPU: ${names.join(', ')}`] : []),
         ...(cv === null ? [] : [`the times of the queries vary by ${round(cv, 3)} % (CV)`]),
       ],
       confirm: 'nvidia-smi --query-compute-apps=pid,name --format=csv, then measure on an idle GPU',
@@ -198,7 +198,7 @@ export const hostBoundCauses: CauseDetector = (context) => {
   ];
 };
 
-/** Share of the time in which the GPU computed; only one stream lets it be told. */
+/** Share of the time in which the GPU computed; known only with one stream. */
 function busyShare({ gpuBusy, throughputQps, gpuComputeMeanMs }: ExplainedRun): number | null {
   if (gpuBusy === null || throughputQps === null || gpuComputeMeanMs === null) return gpuBusy;
   return Math.min(1, (throughputQps * gpuComputeMeanMs) / 1000);

@@ -65,7 +65,7 @@ function sideLine(name: string, side: WhyOutput['base'], other: WhyOutput['base'
   return `${name}  ${dotted(parts)}`;
 }
 
-/** What became of each value: the one that is explained stands out, one that chance may have changed steps back. */
+/** What became of each value: the one that is explained is highlighted, one that chance may have changed steps back. */
 function changeTable(explained: WhyOutput, look: Look): string[] {
   const { style } = look;
   const right = 'right' as const;
@@ -87,7 +87,7 @@ function changeTable(explained: WhyOutput, look: Look): string[] {
 }
 
 function valueText(metric: ExplainedMetric, value: number): string {
-  return metric === 'throughputQps' ? `${formatNumber(value)} runs/s` : formatMs(value);
+  return metric === 'throughputQps' ? `${formatNumber(value)} qps` : formatMs(value);
 }
 
 /** With a change that may be none: what would have been seen. */

@@ -171,7 +171,7 @@ function lastError(stdout: string): string | null {
 
 /**
  * AIPerf repeats in its report what it was asked for: nearly the cell of a matrix.
- * When it started stands there in the time of its host, without the zone: it is not taken.
+ * When it started is there in the time of its host, without the zone: it is not taken.
  */
 export function aiperfReports(text: string, fileName: string): StandaloneReport[] {
   const value = parsedJson(text);

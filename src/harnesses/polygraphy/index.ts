@@ -23,7 +23,7 @@ const polygraphySettings = z
     run: runSetting(
       'polygraphy run and its arguments with --iterations N and --save-outputs {runFolder}/results.json; no shell reads them',
     ),
-    warmUpRuns: z.number().int().min(0).describe('Runs before the timed ones: what --warm-up was told').optional(),
+    warmUpRuns: z.number().int().min(0).describe('Runs before the timed ones: the value of --warm-up').optional(),
     ...programSettings(DEFAULT_ESTIMATE_S),
   })
   .describe('polygraphy run, which times one runner on the clock of the host');
@@ -77,7 +77,7 @@ function resultOf(timesMs: readonly number[], { harnessVersion, warmUpRuns }: Me
   return { kind: 'read', reading: { method, latencyMs: statisticsOf(timesMs), values: [] } };
 }
 
-/** Percentiles only where so many times were taken that they are not the largest one. */
+/** Percentiles only where this many times were taken that they are not the largest one. */
 function statisticsOf(timesMs: readonly number[]): TimeStatistics {
   const sorted = timesMs.toSorted((a, b) => a - b);
   const percents = [90, 95, 99].filter((percent) => sorted.length >= 100 / (100 - percent));

@@ -20,7 +20,7 @@ export function trtllmVariables({ from, to }: ProfilingWindow): Record<string, s
 
 /**
  * The command line behind `nsys` for a harness of TensorRT-LLM: only the window is captured, with the garbage collector
- * and the interpreter's lock beside it.
+ * and the interpreter's lock next to it.
  */
 export function trtllmArgs(output: string, command: readonly string[]): string[] {
   const variables = [

@@ -12,7 +12,7 @@ export function linear([from, to]: readonly [number, number], [start, end]: read
   };
 }
 
-/** Round numbers that divide a range into about so many steps. */
+/** Round numbers that divide a range into about this many steps. */
 export function ticks(from: number, to: number, about: number): number[] {
   const span = to - from;
   if (!(span > 0)) return [from];

@@ -2,7 +2,7 @@ import { byId, element } from './dom.ts';
 
 const MARGIN = 14;
 
-/** Lines beside the pointer, or beside a place on the page. */
+/** Lines next to the pointer, or next to a place on the page. */
 export function showTip(lines: readonly string[], x: number, y: number): void {
   const tip = byId('tip');
   if (tip === null) return;

@@ -50,7 +50,7 @@ export interface AssembledCell {
   readonly sides: TwoSides | null;
   readonly settled: CellComparison | null;
   readonly reasons: readonly string[];
-  /** What of clocks, power, heat, driver and machine is recorded to be another on the two sides. */
+  /** Recorded differences of clocks, power, heat, driver and machine between the two sides. */
   readonly machine: readonly string[];
   /** Differences that make it incomparable, had they not been asked for by name. */
   readonly across: readonly string[];
@@ -189,7 +189,7 @@ function provenanceProblem(base: ComparedSide, head: ComparedSide, across: Acros
   const a = [...base.provenances].toSorted().join(', ');
   const b = [...head.provenances].toSorted().join(', ');
   if (a === b || across.provenance) return null;
-  return `base is ${a}, head is ${b}: compare them all the same with --across-provenance`;
+  return `base is ${a}, head is ${b}: compare them anyway with --across-provenance`;
 }
 
 function failureReasons(name: string, side: CellSide): string[] {

@@ -3,11 +3,11 @@ import { median } from '../../statistics/median.ts';
 const SHIFT = {
   /** Fewer cells share nothing. */
   leastCells: 10,
-  /** Believed from so many of its own errors on, */
+  /** Believed from this many of its own errors on, */
   errors: 3,
   /** where such a share of the cells */
   share: 0.8,
-  /** lies within so many of their errors of it. */
+  /** lies within this many of their errors of it. */
   nearErrors: 2.5,
 } as const;
 

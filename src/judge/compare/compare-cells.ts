@@ -51,7 +51,7 @@ interface Evidence {
 /**
  * Compares the two sides of many cells at once: the noise of each is steadied by that of all, what nights differ by is
  * read from all, and the share of false calls is held over the whole matrix. A verdict is of the change as it is; one
- * that nearly all cells share is named beside. No random numbers: the same runs give the same verdicts.
+ * that nearly all cells share is named as well. No random numbers: the same runs give the same verdicts.
  * @returns `sharing`: keys of the cells that share the shift; `noises`: how single runs of each cell scatter, by its key,
  * also of cells with runs on one side only
  */
@@ -99,7 +99,7 @@ interface Calls {
   readonly shift: number | null;
   /** Cells among which the share of false calls is held. */
   readonly tested: number;
-  /** The t value with so many degrees of freedom from which one more cell would be called. */
+  /** The t value with this many degrees of freedom from which one more cell would be called. */
   readonly limitAt: (degrees: number) => number;
 }
 

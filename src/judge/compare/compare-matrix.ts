@@ -46,10 +46,10 @@ export function compareMatrix(
   };
 }
 
-/** What so many of the cells that share a shift have may be why they do. */
+/** What this many of the cells that share a shift have may be why they do. */
 const SHARED_SHARE = 0.8;
 
-/** What of the machine is recorded to be another in the cells that share the shift. */
+/** Recorded differences of the machine in the cells that share the shift. */
 function recordedCauses(assembled: readonly AssembledCell[], sharing: ReadonlySet<string>): string[] {
   const shared = assembled.filter(({ cell }) => sharing.has(cell.key));
   const byCause = Map.groupBy(

@@ -43,7 +43,7 @@ function rankOf(field: string): number {
   return FIRST.includes(field) ? FIRST.indexOf(field) : FIRST.length;
 }
 
-/** What of the machine is known to be another, in words: `driver 580.1 → 580.2`. */
+/** Known differences of the machine, in words: `driver 580.1 → 580.2`. */
 export function environmentDifferences(before: Environment, after: Environment): string[] {
   return DIFFERING_FIELDS.flatMap(([field, name, unit]) =>
     before[field] !== after[field] && before[field] !== null && after[field] !== null
@@ -52,7 +52,7 @@ export function environmentDifferences(before: Environment, after: Environment):
   );
 }
 
-/** What of the engine's making is another. */
+/** Differences between the builds of the engines. */
 export function buildDifferences(a: ComparedBuild | null, b: ComparedBuild | null): string[] {
   if (a === null || b === null) return [];
   const reasons: string[] = [];
@@ -93,7 +93,7 @@ export function differencesOf(a: MadeOn, b: MadeOn, across: Across) {
   return {
     machine: [...new Set([...overridden, ...others])],
     build: buildDifferences(a.build, b.build),
-    problem: open === undefined ? null : `${open.text}: compare them all the same with --across-${open.name}`,
+    problem: open === undefined ? null : `${open.text}: compare them anyway with --across-${open.name}`,
     overridden,
   };
 }

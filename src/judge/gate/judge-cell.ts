@@ -51,19 +51,19 @@ export function cellNights(
 
 export interface JudgedCell {
   readonly nights: CellNights;
-  /** Told tonight. */
+  /** Reported in the newest sweep. */
   readonly reported: readonly Finding[];
-  /** Told on earlier nights, with what tonight says of them. */
+  /** Reported on earlier nights, with what the newest sweep says of them. */
   readonly earlier: readonly Finding[];
   readonly changes: readonly ChangePoint[];
-  /** Off its level tonight, and not told: null when it is not, or when tonight has no value. */
+  /** Off its level in the newest sweep, and not reported: null when it is not, or when the newest sweep has no value. */
   readonly off: Deviation | null;
 }
 
 /**
- * Judges one cell tonight.
- * @param sweeps the window, the oldest first; the last one is tonight's
- * @param earlier findings of this cell that were told before tonight and are still known
+ * Judges one cell of the newest sweep.
+ * @param sweeps the window, the oldest first; the last one is the newest
+ * @param earlier findings of this cell that were reported before the newest sweep and are still known
  */
 export function judgeCell(nights: CellNights, sweeps: readonly Sweep[], earlier: readonly Finding[]): JudgedCell {
   const places = new Map(sweeps.map(({ sweepId }, night) => [sweepId, night]));
@@ -94,7 +94,7 @@ export interface Accepted {
 }
 
 /**
- * The same with what was accepted: it is told again when its time is over, or when the level is much worse than what was
+ * The same with what was accepted: it is reported again when its time is over, or when the level is much worse than what was
  * accepted.
  * @param accepted by the id of the finding
  * @returns `ended`: ids of the findings that are accepted no longer
@@ -152,15 +152,15 @@ function asFinding(change: ChangePoint, { cell, metric, history }: CellNights, s
 
 /**
  * What the newest night of a history says. How often a place was seen before follows from the nights themselves, so
- * that nothing but the told places has to be remembered.
- * @param toldNights places of changes that were told on earlier nights
+ * that nothing but the reported places has to be remembered.
+ * @param reportedNights places of changes that were reported on earlier nights
  */
 function judgeLatest(history: NightlyValues, reportedNights: readonly number[]) {
   const nights = history.values.length;
   let memory: Memory = { ...NO_ALERTS, reported: reportedNights };
-  /** Every change that the history shows, told or not. */
+  /** Every change that the history shows, reported or not. */
   let changes: readonly ChangePoint[] = [];
-  /** Those to be told tonight. */
+  /** Those to be reported in the newest sweep. */
   let news: readonly ChangePoint[] = [];
   const first = Math.max(ALERTING.firstNight, nights - ALERTING.oldLooks + 1);
   for (let night = first; night <= nights; night += 1) {
@@ -173,14 +173,14 @@ function judgeLatest(history: NightlyValues, reportedNights: readonly number[]) 
   return { changes, news };
 }
 
-/** A change told earlier, in the logarithms and nights of today's history. */
+/** A change reported earlier, in the logarithms and nights of today's history. */
 interface EarlierChange {
   readonly night: number;
   readonly before: number;
   readonly shift: number;
 }
 
-/** What later nights say of a change that was told earlier. @param level of the newest nights */
+/** What later nights say of a change that was reported earlier. @param level of the newest nights */
 function followFinding(reported: EarlierChange, changes: readonly ChangePoint[], level: number): FindingState {
   const isBack = Math.abs(level - reported.before) < HISTORY.backShare * Math.abs(reported.shift);
   const isSeen = changes.some(
@@ -196,7 +196,7 @@ function followFinding(reported: EarlierChange, changes: readonly ChangePoint[],
 const WORSE_SHARE = 0.25;
 const WORSE_LEAST = 0.01;
 
-/** True when tonight's level lies well beyond the one that somebody accepted. @param level in the unit of the metric */
+/** True when the newest sweep's level lies well beyond the one that somebody accepted. @param level in the unit of the metric */
 function isWorseThanAccepted(
   { before, after }: Pick<Finding, 'before' | 'after'>,
   acknowledgement: Pick<Accepted, 'level'>,

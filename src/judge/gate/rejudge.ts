@@ -7,7 +7,7 @@ import { replayNights } from '../history/nightly-alerts.ts';
 import { ALERTING } from '../history/settings.ts';
 import type { CellNights } from './judge-cell.ts';
 
-/** A change as today's rules tell it, as it was told then, or both. Nights are places among the sweeps. */
+/** A change as today's rules tell it, as it was reported then, or both. Nights are places among the sweeps. */
 export interface Rejudged {
   readonly cellKey: string;
   readonly direction: Finding['direction'];
@@ -16,11 +16,11 @@ export interface Rejudged {
   readonly changePercent: number;
   /** Null: today's rules do not tell it. */
   readonly reportedToday: number | null;
-  /** Null: it was not told then. */
+  /** Null: it was not reported then. */
   readonly reportedThen: number | null;
 }
 
-/** Lives through the nights of one cell again, and lays what is told beside what was told. @param then of this cell */
+/** Lives through the nights of one cell again, and compares what is reported with what was reported. @param then of this cell */
 export function rejudgeCell(
   { cell, metric, history }: CellNights,
   sweeps: readonly Sweep[],

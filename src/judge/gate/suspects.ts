@@ -37,7 +37,7 @@ export function latestDeviation(history: NightlyValues) {
     if (total - nights < ALERTING.firstNight) continue;
     const past = untilNight(history, total - nights);
     const newest = history.values.subarray(total - nights);
-    // A state that it was in before is no news; and most nights are told apart by that alone.
+    // A state that it was in before is no news; and most nights are distinguished by that alone.
     const isUp = Math.min(...newest) > Math.max(...past.values);
     if (!isUp && Math.max(...newest) >= Math.min(...past.values)) continue;
     const { level, sigma } = levelOf(past);

@@ -108,7 +108,7 @@ function lastLevels(z: Float64Array, penalty: number, shortest: number): Float64
 
 /**
  * Nothing prunes a series without changes, and 5000 nights would cost 12 million steps. So of the starts that lie far
- * back only the cheapest of each block stays: a change as old as that is told apart from its neighbours by then.
+ * back only the cheapest of each block stays: a change as old as that is distinguished from its neighbours by then.
  */
 const FAR_NIGHTS = 256;
 const BLOCK = 64;

@@ -4,7 +4,7 @@ import { ALERTING } from './settings.ts';
 
 /** What a nightly gate remembers of one history. */
 export interface Memory {
-  /** Places that were told already. */
+  /** Places that were reported already. */
   readonly reported: readonly number[];
   /** Places seen on the last night, and on how many nights running. */
   readonly seen: readonly { readonly night: number; readonly looks: number }[];
@@ -13,10 +13,10 @@ export interface Memory {
 export const NO_ALERTS: Memory = { reported: [], seen: [] };
 
 /**
- * One night of the gate. A clear new change is told at once, a weaker one on the second night running, and a place that
+ * One night of the gate. A clear new change is reported at once, a weaker one on the second night running, and a place that
  * is old already only when it stays: a verdict about the past that flips back is a state, not news.
- * @param changes as the history shows them tonight
- * @param nights that the changes were found in, tonight's included
+ * @param changes as the history shows them in the newest sweep
+ * @param nights that the changes were found in, the newest sweep's included
  */
 export function updateAlerts(
   memory: Memory,
@@ -45,7 +45,7 @@ export function updateAlerts(
   return { memory: { reported, seen }, news };
 }
 
-/** The whole history as the gate would have lived through it: changes, and the night on which each was told. */
+/** The whole history as the gate would have lived through it: changes, and the night on which each was reported. */
 export function replayNights(history: NightlyValues) {
   const alerts: { readonly reportedOn: number; readonly change: ChangePoint }[] = [];
   let memory = NO_ALERTS;

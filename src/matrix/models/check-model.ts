@@ -129,7 +129,7 @@ function unknownInput(model: string, name: string, inputs: readonly OnnxTensorIn
   return `model "${model}" has no input "${name}" (it has ${listed || 'none'}${more})${meant}`;
 }
 
-/** A star stands for any text in the names that trtexec takes, once in each. */
+/** A star matches any text in the names that trtexec takes, once in each. */
 function isMeant(stated: string, { name }: OnnxTensorInfo): boolean {
   const star = stated.indexOf('*');
   if (star === -1 || stated === name) return stated === name;
@@ -141,7 +141,7 @@ function isDynamic({ shape }: OnnxTensorInfo): boolean {
   return shape === null || shape.some((dimension) => typeof dimension !== 'number');
 }
 
-/** What trtexec is told of a shape tensor are its values, not its dimensions; only a build finds out which it is. */
+/** What trtexec is given of a shape tensor are its values, not its dimensions; only a build finds out which it is. */
 function mayBeShapeTensor({ elementType, shape }: OnnxTensorInfo): boolean {
   return /^int(?:32|64)$/.test(elementType) && shape !== null && shape.length <= 1;
 }

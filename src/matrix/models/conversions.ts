@@ -8,7 +8,7 @@ import {
 import type { Precision, Shapes } from '../../records/cell.ts';
 import type { ConversionFile } from '../schema/conversion-schema.ts';
 
-/** What of the file has no meaning for a program. */
+/** The parts of the file without a meaning for a program. */
 const ONLY_MODELOPT = ['highPrecision', 'opTypes', 'dqOnly', 'quantizeAttention'] as const;
 
 /**

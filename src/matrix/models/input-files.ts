@@ -13,7 +13,7 @@ export function inputsOf(model: MatrixModel, shapes: Shapes, hashed: HashedFiles
   const sha256ByInput: Record<string, string> = {};
   for (const [input, { value: path, at }] of files) {
     if (/[,:]/.test(path)) {
-      list.addAt(at, `inputs.${input}: ${path}: trtexec cannot be told of a path with , or :`);
+      list.addAt(at, `inputs.${input}: ${path}: trtexec does not support a path with , or :`);
     }
     const file = hashed.get(path);
     if (file === undefined) {

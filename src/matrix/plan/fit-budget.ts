@@ -23,8 +23,8 @@ const UNKNOWN_BUILD_S = 60;
 
 /**
  * Leaves out whole cells until a plan fits into a time. Those that were measured longest ago, or never, come first: what
- * is left out tonight is measured tomorrow. One cell is always kept.
- * @param gpus so many measure at the same time
+ * is left out today is measured tomorrow. One cell is always kept.
+ * @param gpus number of GPUs that measure at the same time
  */
 export function fitBudget(
   plan: Plan,

@@ -21,7 +21,7 @@ export interface PlanOptions {
   readonly forcesTimingCaches: boolean;
 }
 
-/** trtexec needs about so long beside warm-up and duration (H200, 10.6: 0.4 to 0.7 s). */
+/** trtexec needs about this long besides warm-up and duration (H200, 10.6: 0.4 to 0.7 s). */
 const OVERHEAD_S = 0.7;
 /** Nothing is known of how long another program should take. */
 const HARNESS_TIMEOUT_S = 3600;
@@ -221,7 +221,7 @@ function plannedRun(
   };
 }
 
-/** What is said of several values on one line is said once, where the first of them stands. */
+/** What is said of several values on one line is said once, where the first of them is. */
 function unique(mistakes: readonly Mistake[]): Mistake[] {
   const seen = new Map<string, Mistake>();
   for (const mistake of mistakes) {

@@ -14,7 +14,7 @@ const TIMED_PART_S = 120;
 const END_S = 120;
 /** A slow model takes longer than it should: the least number of iterations counts too. */
 const SLACK = 5;
-/** trtexec's own: so many iterations hardly ever take longer than the duration. */
+/** trtexec's own: this many iterations hardly ever take longer than the duration. */
 const USUAL_ITERATIONS = 10;
 
 /** What the parts of a run may take. The timed part is known from warm-up and duration, unless something else decides. */

@@ -40,7 +40,7 @@ export function readAxes(axes: AxesFile | undefined, path: SourcePath, list: Mis
   return read;
 }
 
-/** True for what a harness may be told, and no number or range is. */
+/** True for what a harness may be given, and no number or range is. */
 export function isWord(text: string): boolean {
   return /^[A-Za-z][\w./+-]*$/.test(text);
 }

@@ -40,7 +40,7 @@ const NOTHING: FactorSetting = {};
 
 /**
  * Reads a table of factors: `factors: {NAME: {trtexec: {good: PATH, bad: PATH}, env: {good: {A: x}, bad: {}}}}`. What
- * stands under one name is switched together. Paths are from the file's own folder.
+ * is under one name is switched together. Paths are from the file's own folder.
  * @param file its path as the user gave it: mistakes are shown with it
  * @throws MatrixError with every mistake that was found
  */
@@ -78,10 +78,10 @@ function addConflicts(factors: readonly Factor[], list: MistakeList): void {
   for (const { name, good, bad } of factors) {
     const variables = [good.env, bad.env].flatMap((env) => Object.keys(env ?? {}));
     const kinds = Object.keys({ ...good, ...bad }).filter((kind) => kind !== 'env' && kind !== 'before');
-    for (const what of new Set([...kinds, ...variables.map((variable) => `env.${variable}`)])) {
-      const earlier = switchedBy.get(what);
-      if (earlier === undefined) switchedBy.set(what, name);
-      else list.addAtKey(['factors', name], `${name}: ${what} is switched by ${earlier} already`);
+    for (const axis of new Set([...kinds, ...variables.map((variable) => `env.${variable}`)])) {
+      const earlier = switchedBy.get(axis);
+      if (earlier === undefined) switchedBy.set(axis, name);
+      else list.addAtKey(['factors', name], `${name}: ${axis} is switched by ${earlier} already`);
     }
   }
 }

@@ -158,7 +158,7 @@ const METHOD_FLAGS: Readonly<Record<string, string>> = {
   iterations: '--iterations',
 };
 
-/** What stands on an axis is part of the cell; a flag that is off is the same as no flag. */
+/** What is on an axis is part of the cell; a flag that is off is the same as no flag. */
 export function axisFlags(point: Point): Record<string, string> {
   const flags: Record<string, string> = {};
   for (const [name, placed] of point) {

@@ -133,7 +133,7 @@ function fillShapes(
   const shapes: Record<string, number[]> = {};
   for (const [input, dims] of Object.entries(template)) {
     if (input.includes(',') || input === '') {
-      list.addAtKey(model.path, `input "${input}": trtexec cannot be told of a name with a comma in it`);
+      list.addAtKey(model.path, `input "${input}": trtexec does not support a name with a comma in it`);
       return null;
     }
     const filled = fillTemplate(dims, dimensions);

@@ -3,7 +3,7 @@ import type { Precision } from '../../records/cell.ts';
 /**
  * Every value that a matrix may leave out, in one place. Graph, transfers and spin wait are what trtexec does by
  * itself from 11.0 on, so that the same matrix measures the same on every version. Warm-up, duration and iterations
- * are trtexec's own; they are written into each command line all the same.
+ * are trtexec's own; they are written into each command line anyway.
  */
 export const MATRIX_DEFAULTS = {
   precision: ['fp32'] satisfies readonly Precision[],

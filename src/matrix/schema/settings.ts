@@ -131,7 +131,7 @@ function placedPlugins(stated: PluginsFile | undefined, path: SourcePath, list: 
     });
     for (const [index, library] of libraries.entries()) {
       if (libraries.findIndex(({ value }) => value === library.value) < index) {
-        list.addAt(library.at, `plugins.${kind}: ${printable(library.value)} stands there twice`);
+        list.addAt(library.at, `plugins.${kind}: ${printable(library.value)} is listed twice`);
       }
     }
     return libraries;

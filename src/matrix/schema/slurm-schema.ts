@@ -63,7 +63,7 @@ export const slurmSchema = z
     nodelist: nodes,
     exclude: nodes,
     exclusive: z.boolean().describe('No other job on the node: neighbours share PCIe, CPU and power. Default: true'),
-    maxParallel: z.number().int().min(1).describe('So many shards at once'),
+    maxParallel: z.number().int().min(1).describe('Maximum number of shards at once'),
     nice: z.number().int(),
     cluster: name,
     container: container,
@@ -85,7 +85,7 @@ export const slurmSchema = z
 export type SlurmSettings = Immutable<z.infer<typeof slurmSchema>>;
 
 /**
- * A profile: what stands under `slurm:` in a matrix, as a file of its own.
+ * A profile: what is under `slurm:` in a matrix, as a file of its own.
  * @throws MatrixError with every mistake that was found
  */
 export function readSlurmProfile(path: string, text: string | null): SlurmSettings {

@@ -2,7 +2,7 @@ import { dirname, resolve } from 'node:path';
 
 import type { SourcePosition, Mistake } from '../../errors.ts';
 
-/** A value of a matrix file that knows where it stands: after `extends`, parts come from several files. */
+/** A value of a matrix file that knows where it is: after `extends`, parts come from several files. */
 export type SourceNode = SourceMap | SourceList | SourceScalar;
 
 export interface SourceMap {
@@ -99,7 +99,7 @@ export function nodeAt(root: SourceNode, path: SourcePath): SourceNode | null {
   return node ?? null;
 }
 
-/** Where the value at a path stands; for a path that leads nowhere, where the last part of it that exists stands. */
+/** Where the value at a path is; for a path that leads nowhere, where the last part of it that exists is. */
 export function positionAt(root: SourceNode, path: SourcePath): SourcePosition {
   for (let length = path.length; length >= 0; length -= 1) {
     const node = nodeAt(root, path.slice(0, length));
@@ -108,7 +108,7 @@ export function positionAt(root: SourceNode, path: SourcePath): SourcePosition {
   return root.at;
 }
 
-/** Where the key at a path stands; for an element of a list, the element. */
+/** Where the key at a path is; for an element of a list, the element. */
 export function keyPositionAt(root: SourceNode, path: SourcePath): SourcePosition {
   const parent = nodeAt(root, path.slice(0, -1));
   const entry = parent?.kind === 'map' ? parent.entries.get(String(path.at(-1))) : undefined;
@@ -163,7 +163,7 @@ export class MistakeList {
     this.found.push({ path: null, mistake: { at, problem } });
   }
 
-  /** When the key itself is wrong, what was wrong with its values is beside the point. */
+  /** When the key itself is wrong, what was wrong with its values is irrelevant. */
   addInstead(path: SourcePath, problem: string): void {
     const under = this.found.filter((entry) => !isUnder(entry.path, path));
     this.found.splice(0, this.found.length, ...under);

@@ -63,7 +63,7 @@ export function importedBuilds(db: StoreDatabase, sweepIds: readonly string[]): 
   return found;
 }
 
-/** Beside the sections of the banner. */
+/** Besides the sections of the banner. */
 const COMMAND_LINE = 'Command line';
 
 /**

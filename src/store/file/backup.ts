@@ -41,7 +41,7 @@ export async function backupStore(
 function look(path: string): CopiedStore {
   const copy = new Database(path);
   try {
-    // One file that can be copied about: without a WAL beside it.
+    // One file that can be copied about: without a WAL next to it.
     copy.pragma('journal_mode = DELETE');
     const quickCheck = String(copy.pragma('quick_check(1)', { simple: true }));
     const runs: unknown = copy.prepare('SELECT count(*) FROM runs').pluck().get();

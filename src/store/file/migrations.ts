@@ -31,7 +31,7 @@ export function isOfAnotherProgram(client: Database.Database): boolean {
 }
 
 /**
- * Copies a store as it is before its first pending migration, beside it. Two processes may come to this at once: they
+ * Copies a store as it is before its first pending migration, next to it. Two processes may come to this at once: they
  * leave one copy, and one that lies there from another time stays.
  * @returns the copy; null when there is nothing to lose: no rows, or migrations that leave every row as it is
  */

@@ -23,7 +23,7 @@ const COPY_TRIES = 5;
 /** A copy of a file that may only be read takes that over. */
 const OWN_FILE_MODE = 0o600;
 
-/** Whether this process may change a store: its file, what lies beside it, and the folder, where SQLite makes files. */
+/** Whether this process may change a store: its file, what lies next to it, and the folder, where SQLite makes files. */
 export function mayWriteStore(path: string): boolean {
   // Another process may close the store meanwhile, and take away what SQLite had put next to it: absence is looked at last.
   const files = [path, `${path}-wal`, `${path}-shm`];
@@ -45,7 +45,7 @@ function isAllowed(path: string, mode: number): boolean {
 /**
  * Opens a database that is only read, without making one or bringing it up to date. Not as a read-only connection where
  * that can be helped: such a one leaves the files of the WAL behind. One that may not be written is read where it lies as
- * long as SQLite need not make a file beside it (whoever owns the store could not write to that file), else from a copy.
+ * long as SQLite need not make a file next to it (whoever owns the store could not write to that file), else from a copy.
  * @throws StoreAccessError when no copy can be made
  */
 export function openToRead(

@@ -6,7 +6,7 @@ import type Database from 'better-sqlite3';
 import { appliedMigration } from './migrations.ts';
 import { openToRead } from './open-to-read.ts';
 
-/** Several stores in one folder share the folder of artefacts beside them. Backups are none of them. */
+/** Several stores in one folder share the folder of artefacts next to them. Backups are none of them. */
 export class SiblingStores {
   private readonly clients: Database.Database[] = [];
 

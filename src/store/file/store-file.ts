@@ -109,7 +109,7 @@ function mayOwner(path: string): boolean {
   return (mode & OWNER_MAY) === OWNER_MAY;
 }
 
-/** 1 stands for 65536, which two bytes cannot say. */
+/** 1 represents 65536, which two bytes cannot say. */
 function pageSizeIn(header: Buffer): number {
   const stated = header.readUInt16BE(PAGE_SIZE_AT);
   return stated === 1 ? 1 << 16 : stated;

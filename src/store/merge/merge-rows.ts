@@ -27,7 +27,7 @@ export function copySweeps(db: StoreDatabase, sweepIds: readonly string[], added
   refuseBroken(db);
 }
 
-/** What rows of a sweep or of a run refer to beside that sweep or run: column, and the table that has it as its key. */
+/** What rows of a sweep or of a run refer to besides that sweep or run: column, and the table that has it as its key. */
 const REFERENCES = [
   ['taken_runs', 'runs', 'cell_key', 'cells'],
   ['taken_runs', 'runs', 'environment_id', 'environments'],

@@ -6,7 +6,7 @@ import { findConflicts } from './conflicts.ts';
 import { refuseNames } from './merged-tables.ts';
 import { mergeAnnotations, copySweeps, updateSweeps } from './merge-rows.ts';
 
-/** Whole sweeps with so many runs go in one transaction: other writers wait for some two seconds. */
+/** Whole sweeps with this many runs go in one transaction: other writers wait for some two seconds. */
 const RUNS_AT_ONCE = 50_000;
 /** SQLite looks at a lock every 100 ms; without a pause between transactions others might never get it. */
 const PAUSE_MS = 110;

@@ -8,7 +8,7 @@ import { printable } from '../../text/printable.ts';
  * - `shared`: rows that many runs use, under a hash of their content
  * - `sweep`: rows of a sweep
  * - `run`: rows of a run, the one that the others refer to first
- * - `told`: what people and the nightly gate said, on top of results
+ * - `annotations`: what people and the nightly gate said, on top of results
  */
 export const MERGED_TABLES = {
   shared: ['environments', 'cells', 'invocations', 'builds'],
@@ -28,7 +28,7 @@ export const MERGED_TABLES = {
     'artefacts',
     'pruned_runs',
   ],
-  reported: ['accuracy', 'attachments', 'baselines', 'findings', 'acknowledgements'],
+  annotations: ['accuracy', 'attachments', 'baselines', 'findings', 'acknowledgements'],
 } as const;
 
 interface TableShape {
@@ -49,7 +49,7 @@ export function shapeOf({ $client }: StoreDatabase, table: string): TableShape {
 }
 
 /** Rows of a run are taken by its id: that of `runs` says for all of them. */
-const CHECKED_TABLES = [...MERGED_TABLES.shared, ...MERGED_TABLES.sweep, 'runs', ...MERGED_TABLES.reported];
+const CHECKED_TABLES = [...MERGED_TABLES.shared, ...MERGED_TABLES.sweep, 'runs', ...MERGED_TABLES.annotations];
 /** Ids go into paths, and are printed. */
 const ID_COLUMN = /_(?:id|key)"$/;
 

@@ -39,7 +39,7 @@ function refuseUnreadable(path: string): void {
 }
 
 /**
- * Makes another store readable without writing to it. Copies are made beside the store that it is merged into, where
+ * Makes another store readable without writing to it. Copies are made next to the store that it is merged into, where
  * there should be room.
  */
 export function openOther(path: string, ownPath: string, migrationsFolder: string): OtherStore {

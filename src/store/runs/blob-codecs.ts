@@ -15,7 +15,7 @@ import { QUERY_TIME_COLUMNS, type QueryTimeColumn, type QueryTimes } from '../..
  */
 const columnSchema = z.object({
   name: z.enum(QUERY_TIME_COLUMNS),
-  /** `float64`, or integers of which each stands for `integer / 10 ** decimals`. */
+  /** `float64`, or integers of which each represents `integer / 10 ** decimals`. */
   decimals: z.union([z.number(), z.literal('float64')]),
   /** True when each integer but the first is the difference to the one before. */
   differences: z.boolean(),

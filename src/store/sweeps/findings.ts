@@ -38,7 +38,7 @@ export function findFindingsByPrefix(db: StoreDatabase, prefix: string): Finding
     .all();
 }
 
-/** Stores what the gate says tonight, in one transaction: new ones and the states of those that were there. */
+/** Stores what the gate says in the newest sweep, in one transaction: new ones and the states of those that were there. */
 export function saveFindings(db: StoreDatabase, rows: readonly Finding[], obsolete: readonly string[]): void {
   db.transaction(
     (tx) => {

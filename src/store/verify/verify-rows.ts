@@ -15,7 +15,7 @@ import { sqliteRefusal } from './sqlite-problems.ts';
 
 export const RESTORE = 'keep the file; restore a backup, or make a new store with `bench import artefacts/`';
 const RESTORE_RUN = 'restore it from a backup of the store, or import its artefacts into a new one';
-/** One read holds up to so many blobs, and the log of writers back for no longer than that takes. */
+/** One read holds up to this many blobs, and the log of writers back for no longer than that takes. */
 const BLOBS_AT_ONCE = 200;
 
 /** A store that is looked at and not changed: neither is it made, nor brought up to date. */

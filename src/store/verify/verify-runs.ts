@@ -14,7 +14,7 @@ export interface RunFiles {
 
 export type AttachedFile = Pick<Attachment, 'bytes' | 'name' | 'runId' | 'sha256'>;
 
-/** What a store, and others of the same folder, know of the artefacts beside them. */
+/** What a store, and others of the same folder, know of the artefacts next to them. */
 export function knownRuns({ client }: VerifiedStore, siblings: SiblingStores) {
   const states = new Map(
     client.prepare<[], [sweepId: string, state: string]>('SELECT sweep_id, state FROM sweeps').raw().all(),

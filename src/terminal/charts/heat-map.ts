@@ -28,7 +28,7 @@ export function shadeOf(share: number): string {
 
 /**
  * Maps of cells by precision (down) and batch (across), one for each model and way to run it. Batches that do not fit
- * beside each other follow below.
+ * side by side follow below.
  */
 export function heatMaps(tiles: readonly Tile[], look: Look): string[] {
   const maps = Map.groupBy(tiles, ({ cell }) => titleOf(cell));
@@ -92,7 +92,7 @@ function heatMap(tiles: readonly Tile[], look: Look): string[] {
   ]);
 }
 
-/** As many columns beside each other as there is room for. */
+/** As many columns side by side as there is room for. */
 function rowsOfColumns(columns: readonly MapColumn[], room: number): MapColumn[][] {
   const blocks: MapColumn[][] = [];
   let used = Infinity;

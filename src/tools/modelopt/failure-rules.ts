@@ -159,7 +159,7 @@ export const FAILURE_RULES: readonly FailureRule[] = [
   {
     id: 'calibrationNotFinite',
     pattern: /Too many bins for data range/,
-    problem: () => 'values of the calibration are not finite, or all the same: look for NaN and infinity in the data',
+    problem: () => 'values of the calibration are not finite, or all equal: look for NaN and infinity in the data',
   },
   {
     id: 'calibrationShapesMalformed',

@@ -73,7 +73,7 @@ function nothingQuantized({ model, precision }: ConversionFacts): string {
 }
 
 function judgeFailed(log: ConversionLog, facts: ConversionFacts): ConversionResult {
-  // A traceback ends standard error; what led to it stands in the log before.
+  // A traceback ends standard error; what led to it is in the log before.
   const text = `${log.stdout}\n${log.stderr}`;
   for (const { id, reason, lacks, pattern, problem } of FAILURE_RULES) {
     const match = pattern.exec(text);

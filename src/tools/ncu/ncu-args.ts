@@ -2,7 +2,7 @@ import { ownArgs } from '../nsys/nsys-args.ts';
 
 /**
  * Characters that Nsight Compute takes for itself in the name of a range: its command line guide, "NVTX Filtering".
- * ncu 2025.3.1 on an H200 found ranges of such names so, and no other; a backslash stands for itself there.
+ * ncu 2025.3.1 on an H200 found ranges of such names so, and no other; a backslash represents itself there.
  */
 const QUANTIFIERS = /[@,[\]/*+]/g;
 

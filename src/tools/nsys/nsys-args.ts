@@ -33,7 +33,7 @@ export function captureProblem(
 /**
  * The command line of a capture behind `nsys`, as TensorRT's guide writes it: trtexec brackets its timed queries with
  * the profiler interface of CUDA, so that neither loading nor set-up is captured.
- * @param program trtexec with what stands before its arguments
+ * @param program trtexec with what is before its arguments
  * @param runArgs of a timed run of the cell, from the plan
  */
 export function captureArgs(
@@ -77,7 +77,7 @@ function dlaTrace({ accelerators }: NsysDialect): string[] {
 const NOT_CAPTURED =
   /^--(?:loadEngine|warmUp|duration|iterations|percentile|profilingVerbosity|export\w+|dumpProfile|separateProfileRun)(?:=|$)|^--(?:infStreams|streams)=1$/;
 
-/** What of a timed run's command line makes the cell what it is. */
+/** The arguments of a timed run that make the cell what it is. */
 export function ownArgs(runArgs: readonly string[]): string[] {
   return runArgs
     .filter((arg) => !NOT_CAPTURED.test(arg))

@@ -6,7 +6,7 @@ import type { EnvironmentVariables } from '../../process/environment-variables.t
 export interface NsysDialect {
   /** `2024.6.2`; null when it is assumed. */
   readonly version: string | null;
-  /** `--gpu-metrics-devices` in newer ones, beside which the older name was given up. */
+  /** `--gpu-metrics-devices` in newer ones, where the older name was given up. */
   readonly gpuMetrics: '--gpu-metrics-device' | '--gpu-metrics-devices' | null;
   /** What traces DLA: `nvmedia` until 2022 or so, `tegra-accelerators` later; null where it cannot. */
   readonly accelerators: 'nvmedia' | 'tegra-accelerators' | null;

@@ -18,7 +18,7 @@ export interface TracedSpan {
   readonly endNs: number;
 }
 
-/** A thread, and a process, are told apart by what stands for them in the export: text, as they have 64 bits. */
+/** A thread, and a process, are distinguished by what represents them in the export: text, as they have 64 bits. */
 export interface TracedKernel extends TracedSpan {
   readonly device: number;
   readonly name: string;

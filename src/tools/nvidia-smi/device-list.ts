@@ -12,7 +12,7 @@ export interface GpuDevice {
   readonly boardUuid: string;
 }
 
-/** As short as it can be told: `GPU 2`, or `GPU 2 MIG-1a2b3c4d`. */
+/** As short as possible: `GPU 2`, or `GPU 2 MIG-1a2b3c4d`. */
 export function deviceLabel({ boardUuid, index, uuid }: GpuDevice): string {
   return uuid === boardUuid ? `GPU ${index}` : `GPU ${index} ${uuid.slice(0, 12)}`;
 }

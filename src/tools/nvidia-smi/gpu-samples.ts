@@ -19,7 +19,7 @@ export interface GpuSamples {
 
 /**
  * The samples of the GPU that a run used. A MIG device has an id of its own, and samples are of the whole GPU: with one
- * GPU there is no doubt. None when it is not told which of several it was, or that it was another one.
+ * GPU there is no doubt. None when it is unknown which of several it was, or that it was another one.
  */
 export function samplesOf(gpus: readonly GpuSamples[], uuid: string | null): readonly TelemetrySample[] {
   const isWholeGpu = uuid?.startsWith('GPU-') === true;

@@ -1,7 +1,7 @@
 import { median } from '../../statistics/median.ts';
 import { CLOCK_REASONS, type OtherProcess, type RunTelemetry, type TelemetrySample } from '../../records/telemetry.ts';
 
-/** What only the moment of a run knows, beside the samples. */
+/** What only the moment of a run knows, besides the samples. */
 export interface HostMoment {
   readonly otherProcesses: readonly OtherProcess[];
   readonly hostLoad: number | null;

@@ -84,7 +84,7 @@ export function shapeText(shape: readonly OnnxDimension[] | null): string {
   return shape === null ? 'unknown' : `[${shape.map((dimension) => dimension ?? '?').join(', ')}]`;
 }
 
-/** Bytes of so many elements, whole ones, as four-bit types are packed; null for types without a size of their own. */
+/** Bytes of this many elements, whole ones, as four-bit types are packed; null for types without a size of their own. */
 export function elementsBytes(elementType: string, elements: number): number | null {
   const bits = /^(?:u?int|b?float|complex)(\d+)/.exec(elementType)?.[1];
   if (elementType === 'bool') return elements;

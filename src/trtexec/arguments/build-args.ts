@@ -42,12 +42,12 @@ export function buildArgs(entry: MatrixCell, dialect: Dialect): SpelledArgs {
   return { flags, args, mistakes };
 }
 
-/** Detailed, so that layers have their kernels; another verbosity stands among the flags of the cell. */
+/** Detailed, so that layers have their kernels; another verbosity is among the flags of the cell. */
 export function verbosityArgs({ axisFlags }: KeyedCell): string[] {
   return profilingVerbosity(axisFlags) === 'detailed' ? ['--profilingVerbosity=detailed'] : [];
 }
 
-/** Only a build can time it, with the network beside the engine. */
+/** Only a build can time it, with the network in addition to the engine. */
 function timesRefit({ build, cell }: MatrixCell, dialect: Dialect): boolean {
   const isRefittable = '--stripWeights' in cell.axisFlags && '--refit' in cell.axisFlags;
   return isRefittable && !('--timeRefit' in build.flags) && dialect.has('--timeRefit');

@@ -54,7 +54,7 @@ export class Dialect {
     return isNew ? 'tacticSharedMem: it is there since 10.0' : null;
   }
 
-  /** Whether layers can be told to shrink with the shapes that run: a preview feature of 10.10. */
+  /** Whether layers can be made to shrink with the shapes that run: a preview feature of 10.10. */
   get resizesActivations(): boolean {
     return isAtLeast(this.version, '10.10');
   }
@@ -145,10 +145,10 @@ export class Dialect {
     const parts: string[] = [];
     for (const [input, dimensions] of Object.entries(shapes)) {
       if (/[,'\s]/.test(input)) {
-        return impossible(`input "${input}": trtexec cannot be told of a name with a comma, a quote or a space`);
+        return impossible(`input "${input}": trtexec does not support a name with a comma, a quote or a space`);
       }
       if (dimensions.length === 0 && !isAtLeast(this.version, '10.0')) {
-        return impossible(`input "${input}" is a scalar: trtexec ${this.name} cannot be told of it`);
+        return impossible(`input "${input}" is a scalar: trtexec ${this.name} does not support it`);
       }
       parts.push(`${input}:${dimensions.join('x')}`);
     }

@@ -6,7 +6,7 @@ import type { Dialect } from './dialect.ts';
 
 type Entry = readonly [flag: string, Placed<readonly string[]>];
 
-/** What the flags on the axes of a cell need beside them in a build, where this version has it. */
+/** What the flags on the axes of a cell need besides them in a build, where this version has it. */
 export function buildFlags(entry: MatrixCell, dialect: Dialect): Flags {
   const { build, method } = entry;
   return withMore(build.flags, [
@@ -36,7 +36,7 @@ function withMore(stated: Flags, more: readonly Entry[]): Flags {
   return { ...stated, ...Object.fromEntries(more) };
 }
 
-/** An engine for the smaller runtimes, or with plugins in itself; the full runtime must be told so, too. */
+/** An engine for the smaller runtimes, or with plugins in itself; the full runtime must be given that flag, too. */
 function versionCompatible({ build, method }: MatrixCell, dialect: Dialect): Entry[] {
   if ('--vc' in build.flags || '--versionCompatible' in build.flags) return [];
   if (!dialect.has('--versionCompatible')) return [];
@@ -117,7 +117,7 @@ export function pluginFlags(
     const problem = `plugins.static need the full runtime, and there are cells with runtime: ${runtime}: use plugins.dynamic`;
     mistakes.push({ at: fixed[0].at, problem });
   }
-  // What the engine carries in itself must not be loaded beside it.
+  // What the engine carries in itself must not be loaded as well.
   const dynamicOnly = dynamic.filter(({ value }) => !serialize.some((own) => own.value === value));
   return [
     ...spell(dialect.has('--staticPlugins') ? '--staticPlugins' : '--plugins', fixed),

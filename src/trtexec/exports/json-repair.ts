@@ -2,9 +2,9 @@ import { ExportFormatError } from '../../errors.ts';
 
 // oxlint-disable-next-line no-control-regex -- TensorRT joins names with U+001E and U+001F and does not escape them
 const RAW_CONTROL = /[\u0000-\u0008\u000b\u000c\u000e-\u001f]/g;
-/** `nan` and `inf` as C++ prints them, where a value stands. */
+/** `nan` and `inf` as C++ prints them, where a value is. */
 const BARE_NUMBER = /(:\s*)-?(?:nan|inf)(?=\s*[,}\]])/gi;
-/** What stands before the last string of a line, with its first quote; behind its last one there is punctuation. */
+/** What is before the last string of a line, with its first quote; behind its last one there is punctuation. */
 const BEFORE_STRING = /^(?:.*?"[^"]+"\s*:\s*"|[{\s,]*"(?:Layers|Bindings)"\s*:\s*\["|\s*,?\s*")/;
 const AFTER_STRING = /^"[\s,}\]]*$/;
 

@@ -85,7 +85,7 @@ function layerTensor(entry: UnknownRecord): LayerTensor {
   };
 }
 
-/** In the order of trial: `FP16` also stands in "Channel major FP16 format where channel % 8 == 0". */
+/** In the order of trial: `FP16` also is in "Channel major FP16 format where channel % 8 == 0". */
 const TYPE_WORDS: readonly (readonly [RegExp, string])[] = [
   [/\bBF(?:loat)?16\b/i, 'bf16'],
   [/\bHalf\b|\bFP16\b/i, 'fp16'],
@@ -149,7 +149,7 @@ function isDetailed(line: string): boolean {
   return line.startsWith('Name: ') && line.includes(', LayerType: ');
 }
 
-/** `Name: a, LayerType: gemm, Inputs: [ { Name: x, … }], …`: the fields are told by their names, as values hold commas. */
+/** `Name: a, LayerType: gemm, Inputs: [ { Name: x, … }], …`: the fields are recognized by their names, as values hold commas. */
 function layerOfLine(line: string, index: number): EngineLayer {
   if (!isDetailed(line)) {
     return { index, name: line, type: null, tactic: null, inputs: [], outputs: [], origins: [] };

@@ -65,7 +65,7 @@ interface LoggedQueries {
   readonly measurement: Measurement | null;
 }
 
-/** A file that lies beside a log and tells of other queries, or of another engine. */
+/** A file that lies next to a log and tells of other queries, or of another engine. */
 export class OtherRunError extends Error {
   override readonly name = 'OtherRunError';
 }

@@ -45,7 +45,7 @@ export function hardwareSlowdown({ telemetry }: FitnessFacts): RunFlag | null {
   if (telemetry === null) return null;
   const brake = longest(telemetry, ['hwPowerBrake']);
   if (brake > 0) return slowdown('hardwareSlowdown', brake, 'power brake', telemetry, '');
-  // The general bit is set beside the thermal one too.
+  // The general bit is set together with the thermal one, too.
   const isThermal = longest(telemetry, ['hwThermalSlowdown', 'swThermalSlowdown']) > 0;
   const share = isThermal ? 0 : longest(telemetry, ['hwSlowdown']);
   return share > 0 ? slowdown('hardwareSlowdown', share, 'hardware slowdown', telemetry, '') : null;

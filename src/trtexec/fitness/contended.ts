@@ -50,12 +50,12 @@ function isHostsOwn(facts: FitnessFacts, compute: ComputeTimes): boolean {
   return slow !== null && !exceeds(slow, SEEN);
 }
 
-/** With a CUDA graph a query is one launch; beside another process its turns may hold up the enqueues too. */
+/** With a CUDA graph a query is one launch; with another process on the GPU its turns may hold up the enqueues too. */
 function mayHoldLaunches(facts: FitnessFacts): boolean {
   return facts.log.options.cudaGraph !== true && othersOf(facts).length === 0;
 }
 
-/** Without the single queries only what is beyond doubt: the fastest one stands for those that were undisturbed. */
+/** Without the single queries only what is beyond doubt: the fastest one represents those that were undisturbed. */
 function bySummary(facts: FitnessFacts, compute: ComputeTimes | null): RunFlag | null {
   const times = facts.log.measurement?.gpuComputeMs;
   const mean = times?.mean ?? null;
@@ -122,9 +122,9 @@ function shortMs(value: number): string {
   return String(Number(value.toPrecision(3)));
 }
 
-/** A query is slow when it takes so many times the undisturbed time. */
+/** A query is slow when it takes this many times the undisturbed time. */
 const SLOW = 1.5;
-/** An enqueue is slow when it takes so many times its own median. */
+/** An enqueue is slow when it takes this many times its own median. */
 const SLOW_ENQUEUE = 1.3;
 
 interface SlowQueries {

@@ -52,7 +52,7 @@ function idlesByIntent({ log: { options } }: FitnessFacts): boolean {
 }
 
 /**
- * A gap is a stall when it is so many times the usual gap, and such a share of a query: gaps of the same length after
+ * A gap is a stall when it is this many times the usual gap, and such a share of a query: gaps of the same length after
  * every query belong to the cell (a small network whose launches or wake-ups take as long as itself).
  */
 const USUAL_GAPS = 4;

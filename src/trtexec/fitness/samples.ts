@@ -3,9 +3,9 @@ import { type ComputeTimes, type FitnessFacts, percent } from './facts.ts';
 
 const RULE = {
   leastQueries: 100,
-  /** At either end so many of the queries are outliers. */
+  /** At either end this many of the queries are outliers. */
   trimmed: 0.01,
-  /** Either level has at least so many of the others. */
+  /** Either level has at least this many of the others. */
   leastShare: 0.1,
   /** Distance of the levels, of the lower one: the power-limited cells wander by 4 %. */
   leastApart: 0.08,
@@ -57,7 +57,7 @@ function cut(values: Float64Array) {
   return { low, lower: lower + origin, upper: upper + origin, deviation: Math.sqrt(Math.max(0, within) / n) };
 }
 
-/** Step over median from which the timer is told: half of it is what a single time may be off. */
+/** Step over median from which the timer is recognized: half of it is what a single time may be off. */
 const VISIBLE_PERCENT = 0.2;
 /** The timer gets coarser as a run goes on: its last queries say how coarse it became. */
 const LAST_QUERIES = 256;

@@ -43,7 +43,7 @@ const RUN_TIME_FLAGS = new Set([
 const BUILD_TIME_FLAGS = new Set(['--timeRefit']);
 
 /**
- * They must be there when the engine is built and again when it is loaded; an engine with marked tensors is told
+ * They must be there when the engine is built and again when it is loaded; an engine with marked tensors is given
  * again, so that the runs of it show what it is.
  */
 const BOTH_PHASES_FLAGS = new Set([
@@ -117,7 +117,7 @@ export function findFlag(flag: string): TrtexecFlag | undefined {
 export function isFlagIn(flag: string, version: TensorrtVersion): boolean {
   const known = FLAGS.get(flag);
   if (known === undefined) return false;
-  // A release is in the table by its tag; 8.6.1 stands for 8.6 as users write it.
+  // A release is in the table by its tag; 8.6.1 represents 8.6 as users write it.
   const since = { ...known.since, patch: 0 };
   if (compareTensorrtVersions(version, since) < 0) return false;
   if (known.removed !== null && compareTensorrtVersions(version, known.removed) >= 0) return false;

@@ -42,7 +42,7 @@ export function effectiveOptions(banner: Banner) {
     saveEngine: named(build['Save engine']),
     /** As printed: `FP32+FP16`, `Strongly Typed`. Absent when an engine was loaded (10.0 and newer). */
     precision: named(build['Precision']),
-    // Up to 8.0 it stands among the inference options.
+    // Up to 8.0 it is among the inference options.
     skipInference: enabled(build['Skip inference'] ?? build['Build only'] ?? inference['Skip inference']),
     profilingVerbosity: finiteOrNull(
       build['Profiling verbosity'] ?? inference['NVTX verbosity'] ?? build['NVTX verbosity'],

@@ -60,7 +60,7 @@ function reasonOf(flag: RunFlagId): UnfitReason {
   return flag === 'contended' || flag === 'debugTensors' ? flag : 'throttled';
 }
 
-/** What the machine, or what it was told to do beside, did to the run, where that is beyond doubt. */
+/** What the machine, or what it had to do at the same time, did to the run, where that is beyond doubt. */
 export function disturbed(flags: readonly RunFlag[]): Outcome | null {
   const flag = flags.find(({ effect }) => effect === 'excluded');
   if (flag === undefined) return null;

@@ -70,7 +70,7 @@ export function findHints(message: LogMessage): Hint[] {
     if (match === null || hints.some((hint) => hint.id === id)) continue;
     hints.push({ id, stream, line, text: text.trim(), value: finiteOrNull(match[1]) });
   }
-  // The generic rule is not said beside the flag's own.
+  // The generic rule is not given in addition to the flag's own.
   const specific = hints.filter(({ id }) => id !== 'deprecated_flag');
   return specific.some(({ id }) => id === 'directio' || id === 'sparsity') ? specific : hints;
 }

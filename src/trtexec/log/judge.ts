@@ -146,7 +146,7 @@ function tooShort({ run, exports, limits }: JudgedParts): Outcome | null {
   }
   const { warmUpQueries } = run;
   if (warmUpQueries === null || warmUpQueries >= limits.minWarmUpQueries) return null;
-  // A slow model has few warm-up queries and may be warm all the same: its first timed queries tell.
+  // A slow model has few warm-up queries and may be warm anyway: its first timed queries tell.
   if (exports.times !== null && warmUpQueries > 0 && !startsSlower(exports.times)) return null;
   const text = `${warmUpQueries} warm-up queries, at least ${limits.minWarmUpQueries} are needed: raise warmUpMs`;
   return unfitFor('notWarmedUp', syntheticEvidence(text));
@@ -200,7 +200,7 @@ function differingOption(run: TrtexecRun, requested: RequestedOptions, buildOnly
 /** What makes another measurement of it. Values that are paths go by their last part. */
 const MEASURED_FLAGS = ['--loadEngine', ...CELL_FLAGS, '--fp16', '--bf16', '--int8', '--fp8', '--best'];
 
-/** The first flag that the first line of the log and a command line stated beside it do not share, in words. */
+/** The first flag that the first line of the log and a command line stated with it do not share, in words. */
 function contradictedArgument({ commandLine }: TrtexecRun, argv: readonly string[] | null): string | null {
   if (commandLine === null || argv === null) return null;
   // A script that calls trtexec says nothing of the flags that it gives.

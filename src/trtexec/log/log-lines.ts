@@ -21,7 +21,7 @@ export interface LogMessage {
 
 /** Longer lines are cut here: tensor dumps and tactic lists may be many megabytes long. */
 const MAX_LINE_BYTES = 1 << 20;
-/** So many bytes become one short-lived string: larger ones leave the young generation, and are slower. */
+/** This many bytes become one short-lived string: larger ones leave the young generation, and are slower. */
 const SLICE_BYTES = 1 << 16;
 const PREFIX_LENGTH = '[MM/DD/YYYY-HH:MM:SS] [S]'.length;
 const LIBRARY_MARK_LENGTH = ' [TRT] '.length;

@@ -62,7 +62,7 @@ export interface TrtexecRun {
   readonly startedByMarker: boolean;
   /** Stamp of its first line, `YYYY-MM-DDTHH:MM:SS`: local time of that machine, without a zone. Null: no valid one. */
   readonly startedAtLocal: string | null;
-  /** True when another trtexec wrote to the same log at the same time: no number can be told apart. */
+  /** True when another trtexec wrote to the same log at the same time: no number can be attributed. */
   readonly overlaps: boolean;
   readonly helpPrinted: boolean;
   /** Bytes that were cut out of the middle of a log that was too long, at least; 0 for a whole log. */

@@ -24,7 +24,7 @@ export function startProfileTable(text: string): ProfileDraft | null {
 }
 
 /**
- * Takes one line of the printed table. The layout is told by the column heading: name last from 8.6.1 on, name first
+ * Takes one line of the printed table. The layout is recognized by the column heading: name last from 8.6.1 on, name first
  * with a median (8.4, 8.5) or without (up to 8.2). False when the table is over.
  */
 export function readProfileLine(draft: ProfileDraft, text: string): boolean {

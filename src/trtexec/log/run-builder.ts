@@ -31,9 +31,9 @@ const OPTION_SECTIONS = new Set([
 ]);
 const INPUT_BINDING = /^Input binding for (.*) with dimensions (\S*) is created/;
 const MAX_ERRORS = 100;
-/** What the library writes as an error, told without the severity. */
+/** What the library writes as an error, without the severity. */
 const STRIPPED_ERROR = /^(?:Error\[\d+\]: |\d+: \[)|: Error Code \d+: /;
-/** Of each kind so many are kept: a verbose build repeats some of them thousands of times. */
+/** Of each kind this many are kept: a verbose build repeats some of them thousands of times. */
 const MAX_HINTS_OF_A_KIND = 20;
 
 /** Gathers the messages of one trtexec process; `finish` gives what they say. */
@@ -162,7 +162,7 @@ export class RunBuilder {
     if (message.text.includes('.cache.lock')) this.keepHints(message);
   }
 
-  /** The headings of a help text are those of the banner: only what stands under them tells the two apart. */
+  /** The headings of a help text are those of the banner: only what is under them tells the two apart. */
   private isStrippedAt(text: string): boolean {
     if (this.isStripped) return true;
     if (this.awaitsOptions && /^(?:Format|Model): /.test(text)) {
@@ -315,7 +315,7 @@ export class RunBuilder {
       traceWalltimeS: this.trace.walltimeS,
       traceAverages,
       measurement:
-        // Whose numbers they are cannot be told.
+        // Whose numbers they are is unknown.
         this.measured === null || this.overlaps ? null : finishSummary(this.measured.draft, this.trace.queries),
       contradiction: this.contradiction(traceAverages),
       profile: finishProfile(this.profile),

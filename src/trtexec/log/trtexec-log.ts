@@ -6,7 +6,7 @@ import { RunBuilder } from './run-builder.ts';
 
 /**
  * Reads what trtexec printed, 7.x to 11.x, in constant memory. Push the bytes of stdout first, then those of stderr;
- * a log in which both were merged is pushed as stdout. Several runs in one log are told apart by their markers.
+ * a log in which both were merged is pushed as stdout. Several runs in one log are distinguished by their markers.
  */
 export class TrtexecLogParser {
   private readonly builders: RunBuilder[] = [];

@@ -33,7 +33,7 @@ export type LibraryFacts =
       readonly kind: 'missing';
       /** `libnvinfer.so.10`. */
       readonly name: string;
-      /** A folder beside trtexec has it, but the loader does not look there. */
+      /** A folder next to trtexec has it, but the loader does not look there. */
       readonly nearby: string | null;
     }
   | { readonly kind: 'unknown'; readonly why: string };
@@ -130,7 +130,7 @@ async function libraryOf(
 
 /** Names and paths in the loader's cache; null when it cannot be asked. */
 async function askLdconfig({ env, timeoutMs }: TrtexecLookup): Promise<[string, string][] | null> {
-  // It stands where only root has it on PATH.
+  // It is where only root has it on PATH.
   const path = [env['PATH'] ?? '', '/usr/sbin', '/sbin'].join(delimiter);
   const answer = await ask('ldconfig', ['-p'], { env: { ...env, PATH: path }, timeoutMs });
   if (answer.kind !== 'answered') return null;

@@ -2,12 +2,12 @@ import type { Environment } from '../../records/environment.ts';
 import type { Provenance } from '../../records/sweep.ts';
 import type { EnvironmentVariables } from '../../process/environment-variables.ts';
 
-/** What stands behind the interface between plan and run: a real trtexec, or recordings of one. */
+/** What is behind the interface between plan and run: a real trtexec, or recordings of one. */
 export interface TrtexecProgram {
   readonly file: string;
   readonly prefixArgs: readonly string[];
   readonly env: EnvironmentVariables;
-  /** What starts it, such as `numactl` with its arguments; it stands before everything else. */
+  /** What starts it, such as `numactl` with its arguments; it is before everything else. */
   readonly wrapper?: readonly string[];
   /** How it is named to people and in stored command lines. */
   readonly shownAs: string;

@@ -141,7 +141,7 @@ export function engineToken(pool: string, build: string): string {
   return `${JSON.stringify({ [MARK]: 1, pool, build })}\n`;
 }
 
-/** The build that a token stands for; null for any other file. */
+/** The build that a token represents; null for any other file. */
 export function readEngineToken(text: string): { pool: string; build: string } | null {
   let parsed: unknown;
   try {

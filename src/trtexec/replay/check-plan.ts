@@ -7,7 +7,7 @@ import { didYouMean } from '../../text/nearest.ts';
 import { meaningOf } from './meaning.ts';
 import { findRecordings, type RecordingSet } from './recording-set.ts';
 
-/** What of a plan was never recorded, each with what is nearest to it; and inputs that the recorded model has not. */
+/** The parts of a plan that were never recorded, each with what is nearest to it; and inputs that the recorded model has not. */
 export function checkRecorded(set: RecordingSet, plan: Plan, cells: readonly MatrixCell[]): Mistake[] {
   const entries = new Map(cells.map((entry) => [entry.cell.key, entry]));
   const builds = new Map(plan.builds.map((build) => [build.buildRef, checkBuild(set, build)]));

@@ -20,11 +20,11 @@ export interface Recording {
 export interface RecordedModel {
   /** By input name; -1 for a dynamic dimension. */
   readonly inputs: Readonly<Record<string, readonly number[]>>;
-  /** The ONNX files from which its engines were built, by file name: what stands for their content. */
+  /** The ONNX files from which its engines were built, by file name: what represents their content. */
   readonly onnx: Readonly<Record<string, { readonly precision: string; readonly identity: string }>>;
 }
 
-/** A named set of recordings: `manifest.json` and the folders beside it. */
+/** A named set of recordings: `manifest.json` and the folders next to it. */
 export interface RecordingSet {
   readonly name: string;
   readonly folder: string;

@@ -184,7 +184,7 @@ describe('refusals', () => {
     );
     const other = fakeHarnessMatrix(temporaryFolder(), 112, ['axes: {env: {ENABLE_PERFECT_ROUTER: [unset, "1"]}}']);
     const onAxis = await bench(['ab', other, ...PERFECT, '--db', db]);
-    expect(onAxis.stderr).toContain('ENABLE_PERFECT_ROUTER stands on an axis of the matrix already');
+    expect(onAxis.stderr).toContain('ENABLE_PERFECT_ROUTER is on an axis of the matrix already');
     const stub = stubMatrix(temporaryFolder());
     const trtexec = await bench(['ab', stub, ...PERFECT, '--trtexec', STUB, '--db', db]);
     expect(trtexec.stderr).toContain(

@@ -129,7 +129,7 @@ describe('bench check', () => {
       expect(json.off[0]?.changePercent).toBeLessThan(22);
     }
     const { stdout } = await nights.run('check');
-    expect(stdout).toContain('nothing told; 1 cell off the level tonight');
+    expect(stdout).toContain('no new findings; 1 cell outside the expected range');
     // The newest sweep before the three that are off.
     expect(stdout).toContain(`bench compare ${sweepOfNight(39).slice(0, 8)} latest`);
     nights.add(1);
@@ -348,6 +348,6 @@ test("bench db rejudge: today's rules beside what was told", async () => {
     expect(toldTodaySweepId < sweepOfNight(45)).toBe(true);
   }
   const text = await late.run('db', 'rejudge');
-  expect(text.stdout).toContain('0 changes told alike');
+  expect(text.stdout).toContain('0 changes reported by both');
   expect(text.stdout).toContain('3 on another night');
 }, 60_000);

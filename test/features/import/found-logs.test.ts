@@ -55,7 +55,7 @@ test('a damaged archive of an export is named in the notes, and everything else 
   const { code, stderr } = await bench(['import', folder, '--db', db]);
   expect(code).toBe(0);
   expect(stderr).toBe(
-    `note: ${join(folder, 'no-manifest')}: run.json was not understood: unexpected end of file; the files beside it count alone\n`,
+    `note: ${join(folder, 'no-manifest')}: run.json was not understood: unexpected end of file; the files next to it count alone\n`,
   );
   expect(queryStore(db, 'SELECT outcome, reason FROM runs ORDER BY outcome, reason')).toEqual([
     { outcome: 'measured', reason: null },

@@ -56,7 +56,7 @@ test.each([
     [1980, 1900],
     'the clock, not the engine: SM clock 1980 → 1900 MHz',
   ],
-  ['without telemetry nobody knows', 0.986, [null, 1980], 'no clock was recorded beside both profiles'],
+  ['without telemetry nobody knows', 0.986, [null, 1980], 'no clock was recorded during both profiles'],
 ] as const)('%s', (_, factor, clocks, text) => {
   expect(said(factor, clocks)).toContain(text);
 });

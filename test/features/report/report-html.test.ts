@@ -153,7 +153,7 @@ describe('bench report --html', () => {
     expect(code).toBe(0);
     const overview = sectionOf(stdout, 'overview');
     expect(overview).toContain('There is no sweep before this one to compare it with.');
-    expect(overview).toContain('Without a result tonight');
+    expect(overview).toContain('Without a result in the newest sweep');
     expect(sectionOf(stdout, 'pareto')).toContain('No cell of the newest sweep has a measurement');
     expect(sectionOf(stdout, 'environment')).toContain('No run says what it was measured on.');
   });

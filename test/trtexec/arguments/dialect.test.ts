@@ -112,7 +112,7 @@ test('several inputs, colons in names, scalars', () => {
     '--shapes=Input:0:1x3,mask:1',
   );
   expect(planFor('10.6', text('{s: []}')).runs[0]?.args).toContain('--shapes=s:');
-  expect(problems('8.6', text('{s: []}'))[0]).toContain('is a scalar: trtexec 8.6.0 cannot be told of it');
+  expect(problems('8.6', text('{s: []}'))[0]).toContain('is a scalar: trtexec 8.6.0 does not support it');
   expect(problems('10.6', text(`{"it's": [1]}`))[0]).toContain('with a comma, a quote or a space');
 });
 

@@ -3,7 +3,7 @@ import { ENVIRONMENT_FIELDS } from '../../../judge/compare/differences.ts';
 import type { Environment } from '../../../records/environment.ts';
 import type { ReportData } from './page-data.ts';
 
-/** What the numbers were measured on, and what of it changed on which night. */
+/** What the numbers were measured on, and what changed on which night. */
 export function environmentView({ environments, environmentChanges, sweeps, cells }: ReportData): Markup {
   const newest = environments.at(-1);
   const dateOf = (night: number): string => sweeps[night]?.startedAt?.slice(0, 10) ?? 'unknown';

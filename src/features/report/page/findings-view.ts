@@ -20,16 +20,16 @@ export function findingsView({ check, compare, sweeps }: ReportData): Markup {
 <h2 id="overview-title">Findings</h2>
 <ul class="tiles">
 ${tile('new', reported, reported > 0 ? 'bad' : '')}
-${tile('told before, still open', open, open > 0 ? 'warn' : '')}
-${tile('cells without a result tonight', failed.length, failed.length > 0 ? 'bad' : '')}
-${tile('cells tonight', check.cells, '')}
+${tile('reported before, still open', open, open > 0 ? 'warn' : '')}
+${tile('cells without a result in the newest sweep', failed.length, failed.length > 0 ? 'bad' : '')}
+${tile('cells in the newest sweep', check.cells, '')}
 ${tile('sweeps', sweeps.length, '')}
 </ul>
 <p>${reported === 0 ? 'The newest night tells nothing new.' : `${count(reported, 'new finding')} in ${count(groups.length, 'group')}.`} ${compareLine(compare)}</p>
 ${groups.map(groupView)}
 ${accuracy.length === 0 ? null : markup`<h3>Accuracy fell</h3><ul>${accuracy.map((fallen) => markup`<li>${shortened(fallen.model)} ${fallen.precision}: ${formatDecibels(fallen.before)} → ${formatDecibels(fallen.after)} SQNR, ${count(fallen.keys.length, 'cell')}</li>`)}</ul>`}
-${earlier.length === 0 ? null : markup`<h3>Told before</h3>${findingTable(earlier, 'Findings that were told before')}`}
-${failed.length === 0 ? null : markup`<h3>Without a result tonight</h3><ul>${failed.map(({ key, label, reasons }) => markup`<li>${cellLink(key, label)}: ${shortened(reasons.join(', '), 400)}</li>`)}</ul>`}
+${earlier.length === 0 ? null : markup`<h3>Reported before</h3>${findingTable(earlier, 'Findings that were reported before')}`}
+${failed.length === 0 ? null : markup`<h3>Without a result in the newest sweep</h3><ul>${failed.map(({ key, label, reasons }) => markup`<li>${cellLink(key, label)}: ${shortened(reasons.join(', '), 400)}</li>`)}</ul>`}
 ${notes.map((note) => markup`<p class="note">${note}</p>`)}
 </section>`;
 }

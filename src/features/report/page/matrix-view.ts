@@ -41,7 +41,7 @@ export function matrixView(data: ReportData): Markup {
 </section>`;
 }
 
-/** Of a change that the gate has told, where there is one: it lasts. Else that against the sweep before. */
+/** Of a change that the gate has reported, where there is one: it lasts. Else that against the sweep before. */
 function changesByCell({ compare, check }: ReportData): Map<string, Change> {
   const reported = [...check.earlier, ...check.groups.flatMap(({ findings }) => findings)].filter(
     ({ state }) => state === 'new' || state === 'open',

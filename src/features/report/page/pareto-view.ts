@@ -39,7 +39,7 @@ function tallies({ precisions }: Pareto): Markup {
 function workloadTable(workload: readonly Choice[]): Markup {
   const model = shortened(workload[0]?.model ?? '');
   return markup`<div class="wide" tabindex="0" role="region" aria-label="${model}"><table><caption>${model}: on the front (*) are those that no other one beats in something while being worse in nothing</caption>
-<thead><tr><th scope="col">front</th><th scope="col">cell</th><th scope="col" class="number">items/s</th><th scope="col" class="number">speed-up</th><th scope="col" class="number">95 % interval</th><th scope="col" class="number">latency, median</th><th scope="col" class="number">p99</th><th scope="col">accuracy</th><th scope="col" class="number">engine MiB</th><th scope="col">really</th><th scope="col" class="number">runs</th></tr></thead>
+<thead><tr><th scope="col">front</th><th scope="col">cell</th><th scope="col" class="number">items/s</th><th scope="col" class="number">speed-up</th><th scope="col" class="number">95 % interval</th><th scope="col" class="number">latency, median</th><th scope="col" class="number">p99</th><th scope="col">accuracy</th><th scope="col" class="number">engine MiB</th><th scope="col">actual precision</th><th scope="col" class="number">runs</th></tr></thead>
 <tbody>${workload.map(choiceRow)}</tbody></table></div>`;
 }
 
