@@ -103,7 +103,6 @@ const MEANT: ReadonlyMap<string, string> = new Map([
   ['sweeps', 'ls sweeps'],
 ]);
 
-/** Help is no wider, however wide the terminal is. */
 const HELP_COLUMNS = 80;
 
 /** What a command line does, with nothing of the process but `io`. @param argv without Node and the program's file */

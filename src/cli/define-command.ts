@@ -20,15 +20,12 @@ export type OptionsOf<Define> = Define extends (command: PlainCommand) => Comman
   ? Readonly<Omit<Options, 'color'>>
   : never;
 
-/** Adds a command to the program, or to a group of commands. */
 export type DefinedCommand = (parent: CommandUnknownOpts, execute: Execute) => void;
 
-/** What `--json` prints, by the names that `bench schema` knows it by. */
 type Outputs = Readonly<Record<string, () => Promise<z.ZodType>>>;
 
 const OUTPUTS = new WeakMap<CommandUnknownOpts, Outputs>();
 
-/** What the commands of a program print with `--json`. */
 export function outputsOf(command: CommandUnknownOpts): Outputs {
   return Object.assign({}, OUTPUTS.get(command), ...command.commands.map(outputsOf));
 }
@@ -97,7 +94,6 @@ interface Group {
   readonly commands: readonly DefinedCommand[];
 }
 
-/** Commands under one word, such as `bench db`. */
 export function defineGroup({ commands, examples, name, summary }: Group): DefinedCommand {
   return (parent, execute) => {
     const group = new Command(name).description(summary).copyInheritedSettings(parent);

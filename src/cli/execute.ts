@@ -14,7 +14,6 @@ export interface CommonOptions {
 
 export type Execute = (options: CommonOptions, start: (io: Io) => Promise<ExitCode>) => Promise<void>;
 
-/** Runs a command and turns what it throws into lines and an exit code. */
 export async function execute(
   options: CommonOptions,
   given: Io,

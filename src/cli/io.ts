@@ -15,11 +15,9 @@ export interface Io {
   readonly stdin: AsyncIterable<Buffer>;
   /** Standard error is a terminal on which lines may be redrawn. */
   readonly isInteractive: boolean;
-  /** A person is there who can answer a question. */
   readonly canAsk: boolean;
   readonly look: Look;
   readonly errLook: Look;
-  /** Starts the processes that measure, convert or profile. */
   readonly spawn: Spawn;
   /** Aborted by Ctrl-C and by signals that ask for the end. */
   readonly signal: AbortSignal;

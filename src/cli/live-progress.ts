@@ -5,7 +5,6 @@ import type { Io } from './io.ts';
 
 const REDRAW_MS = 1000;
 
-/** Shows a sweep on standard error: redrawn lines on a terminal, plain lines elsewhere. */
 export class LiveProgress {
   private readonly io: Io;
   private readonly progress: Progress;

@@ -118,7 +118,6 @@ export const notEmpty = parser(
   'It is empty: is the variable that it is from set?',
 );
 
-/** Whose series is looked at. */
 export function branchOption() {
   return new Option('--branch <name>', 'only sweeps of this branch (default: checked out, or of the CI job)').argParser(
     notEmpty,
@@ -177,7 +176,6 @@ export function precisionShareOption() {
 
 export const PYTHON_HELP = 'the Python with ModelOpt that makes variants (default: $BENCH_PYTHON, python3)';
 
-/** An option that may be given more than once. */
 export function collected(text: string, before: string[] = []): string[] {
   return [...before, text];
 }
@@ -203,7 +201,6 @@ export function failOn(requested: FailOn | undefined, found: Readonly<Record<Fai
   return found.unclear && words.includes('unclear') ? EXIT_CODES.unclear : EXIT_CODES.fine;
 }
 
-/** What decides a plan, whether it is shown or carried out. */
 export function planOptions<Arguments extends unknown[]>(planning: Command<Arguments, CommonOptions>) {
   return planning
     .addOption(filterOption())
@@ -216,7 +213,6 @@ export function planOptions<Arguments extends unknown[]>(planning: Command<Argum
     .option('--replay <set>', 'answer from recordings: the name of a set, or a folder');
 }
 
-/** How the executor hands work to Slurm. */
 export function settingOptions<A extends unknown[], O extends OptionValues>(submitting: Command<A, O>) {
   return submitting
     .option('--slurm-profile <file>', 'a YAML file with the keys of slurm: in a matrix')

@@ -37,7 +37,6 @@ export function chooseProgram(
   return { program: { ...noTrtexec(io), file: path, shownAs: path }, set: null };
 }
 
-/** For a matrix of other harnesses alone: no trtexec is looked for. */
 export function noTrtexec({ env }: Io): TrtexecProgram {
   return { file: 'trtexec', prefixArgs: [], env, shownAs: 'trtexec', provenance: 'measured', recordings: null };
 }

@@ -25,7 +25,6 @@ export function redactionFor(io: Io, options: { readonly db?: string }, output: 
   return new Redaction(privateNames(io, options.db), output);
 }
 
-/** One JSON document, or one in each line; null when it is neither. */
 function redactedJson(text: string, redaction: Redaction): string | null {
   const whole = parsed([text]);
   if (whole !== null) return `${jsonText(redaction.json(whole[0]))}\n`;
@@ -43,7 +42,6 @@ function parsed(texts: readonly string[]): unknown[] | null {
   }
 }
 
-/** Of this machine, and of all machines that the store knows. */
 function privateNames(io: Io, db: string | undefined): PrivateNames {
   const { HOME, LOGNAME, SUDO_USER, USER, USERNAME } = io.env;
   const users = [accountName(), LOGNAME, SUDO_USER, USER, USERNAME];

@@ -68,13 +68,11 @@ export function expandMatrix(
   };
 }
 
-/** The files whose content is part of the cells of a model: absolute paths. */
 function filesOf({ model: { harness, inputFiles, name }, points }: ModelPoints): string[] {
   const inputs = Object.values(inputFiles).map(({ value }) => value);
   return harness === null ? inputs : [...inputs, ...harnessFiles(harness, name, points)];
 }
 
-/** The name of a set that comes with bench, or a folder. */
 function recordingsOf(stated: string, list: MistakeList): string {
   return /^[\w-]+$/.test(stated) ? stated : list.pathFrom(list.at(['replay']), stated);
 }
@@ -134,7 +132,6 @@ function dimensionAt({ template, point }: ShapedPoint, { input, place }: Outside
   return typeof symbol === 'string' ? (point.get(symbol)?.at ?? null) : null;
 }
 
-/** The cells of a model that another harness measures. */
 function harnessCells(
   harness: ModelHarness,
   model: MatrixModel,

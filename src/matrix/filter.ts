@@ -198,7 +198,6 @@ function escapePattern(text: string): string {
   return text.replace(/[.*+?^${}()|[\]\\]/g, String.raw`\$&`);
 }
 
-/** Fields that every cell has, in the matrix and in the store. */
 export const CELL_FIELDS = [
   'model',
   'precision',
@@ -247,7 +246,6 @@ export function cellFields(
   return fields;
 }
 
-/** Fields of the flags that stand on an axis of some of the cells, by flag and by word. */
 export function flagFields(cells: readonly Pick<Cell, 'axisFlags'>[]): string[] {
   const names = cells.flatMap(({ axisFlags }) => [
     ...namedWords(axisFlags).map(({ name }) => name),

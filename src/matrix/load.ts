@@ -56,7 +56,6 @@ export function loadMatrix(
   return { ...matrix, executes };
 }
 
-/** The file on top of the files that it extends; null when one of them cannot be read as YAML. */
 function readLayers(
   path: string,
   files: MatrixFiles,

@@ -10,7 +10,6 @@ import type { PhaseLimits } from '../records/time-limit.ts';
 import type { SlurmSettings } from './schema/slurm-schema.ts';
 import type { BuildShape } from '../trtexec/log/banner.ts';
 
-/** A value of the matrix file with the place where it was written. */
 export interface Placed<Value> {
   readonly value: Value;
   readonly at: SourcePosition;
@@ -45,7 +44,6 @@ export type EngineSource =
       readonly options: ConversionOptions;
     };
 
-/** The ONNX file of a source; null where no engine is built from one. */
 export function onnxOf(source: EngineSource): Placed<string> | null {
   return 'onnx' in source ? source.onnx : null;
 }
@@ -67,12 +65,10 @@ export interface ShapePlaces {
 
 export type BuildShapes = Readonly<Record<string, BuildShape>>;
 
-/** Where a build finds the times of tactics that were tried before. */
 export type TimingCacheChoice =
   /** One next to the store, for each GPU model and version. */
   { readonly kind: 'shared' } | { readonly kind: 'none' } | { readonly kind: 'file'; readonly file: Placed<string> };
 
-/** Libraries by how they are loaded; absolute paths. */
 export interface Plugins {
   readonly static: readonly Placed<string>[];
   readonly dynamic: readonly Placed<string>[];
@@ -98,7 +94,6 @@ export interface MatrixHarness extends PlannedHarness {
   readonly estimateS: number;
 }
 
-/** One cell with all that is needed to measure it. */
 export interface MatrixCell {
   readonly cell: KeyedCell;
   readonly harness: MatrixHarness | null;

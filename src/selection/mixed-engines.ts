@@ -15,7 +15,6 @@ export interface MixedEngines {
   readonly paths: readonly string[];
 }
 
-/** The cells of some sweeps whose imported runs loaded different engine files in one sweep. */
 export function mixedEngines(db: StoreDatabase, sweepIds: readonly string[]): MixedEngines[] {
   const loaded = loadedEngines(db, sweepIds);
   const cells = findCells(db, [...new Set(loaded.map(({ cellKey }) => cellKey))]);
@@ -30,7 +29,6 @@ export function mixedEngines(db: StoreDatabase, sweepIds: readonly string[]): Mi
   });
 }
 
-/** One line for each cell of an imported sweep whose runs loaded different engine files. */
 export function engineNotes(db: StoreDatabase, sweepId: string): string[] {
   return mixedEngines(db, [sweepId]).map(engineNote);
 }

@@ -25,7 +25,6 @@ import { printable } from '../text/printable.ts';
 import type { Io } from '../cli/io.ts';
 import { runsUnder } from './runs-of-paths.ts';
 
-/** The layers that one run saw; null when it says nothing of layers. */
 export function profiledRun(db: StoreDatabase, runId: string, ref: string): ProfiledEngine | null {
   const run = layerRun(db, runId);
   return run === null ? null : profiledFrom(db, run, ref, []);
@@ -126,7 +125,6 @@ function timedMedianMs(db: StoreDatabase, { sweepId, cellKey }: LayerRun): numbe
   return median(timed.flatMap(({ values }) => values.gpuComputeMs ?? []));
 }
 
-/** The layers that lie in a folder or a file; null when nothing there says anything of layers. */
 export async function profiledPath(path: string, io: Io, tracedRuns?: number): Promise<ProfiledEngine | null> {
   const runs = (await runsUnder(path, io, { ...NOTHING_STATED, runs: tracedRuns ?? null })).flatMap((run) => {
     const engine = engineOf(run, path);

@@ -17,7 +17,6 @@ import { yieldToEventLoop, type Io } from '../cli/io.ts';
 import { findRuns, nothingIn } from './find-runs.ts';
 import { migrationsFolder, toolVersion } from '../cli/store-location.ts';
 
-/** Files that a folder of a run holds, maybe compressed. */
 const RUN_FILES = /^(?:run\.json|stdout\.log|profile\.json|layers\.json)(?:\.(?:gz|zst|br))?$/;
 
 /**
@@ -69,7 +68,6 @@ export async function withRunsOf<Result>(
 interface PathRuns {
   readonly path: string;
   readonly runs: readonly ReadRun[];
-  /** What was taken from the other of two paths; null for nothing. */
   readonly note: string | null;
 }
 

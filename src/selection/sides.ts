@@ -18,7 +18,6 @@ import { findSweepsByPrefix } from '../store/sweeps/sweeps.ts';
 import type { Io } from '../cli/io.ts';
 import { nothingStored } from './nothing-stored.ts';
 
-/** One side of a comparison: sweeps whose runs count together. */
 export interface Side {
   readonly ref: string;
   readonly sweeps: readonly Sweep[];
@@ -126,7 +125,6 @@ function refuseUnknownBranch(db: StoreDatabase, { branch }: SideOptions): void {
   }
 }
 
-/** One side by itself, as `show` and `baseline set` name it. */
 export function resolveSide(db: StoreDatabase, ref: string, io: Io, options: SideOptions = {}): Promise<Side> {
   refuseUnknownBranch(db, options);
   return new SideResolver(db, io, options).side(ref);

@@ -8,11 +8,9 @@ import { wrapHanging } from './text-width.ts';
 export interface SweepFailure {
   readonly runId: string;
   readonly role: RunRole;
-  /** Of its cell, or of what was built. */
   readonly label: string;
   readonly kind: 'unfit' | 'failed';
   readonly reason: ReturnType<typeof outcomeReason>;
-  /** The first line that says why. */
   readonly evidence: Evidence | null;
 }
 

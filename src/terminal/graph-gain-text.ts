@@ -12,7 +12,6 @@ interface GainRow extends GraphCell {
 
 const MOST_LINES = 6;
 
-/** What CUDA graphs gain, where a sweep has cells both ways. */
 export function graphGainLines(cells: readonly GainRow[], { columns, style }: Look): string[] {
   const counted = graphGains(cells.filter(({ throughputFrom }) => throughputFrom === 'counted'));
   const timed = graphGains(cells.filter(({ throughputFrom }) => throughputFrom !== 'counted'));

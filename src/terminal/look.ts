@@ -1,6 +1,5 @@
 import picocolors from 'picocolors';
 
-/** How text may look where it goes: width in columns, and whether colour is wanted. */
 export interface Look {
   readonly columns: number;
   readonly style: Style;

@@ -13,7 +13,6 @@ const MIB = 1 << 20;
 const BAR_WIDTH = 24;
 const LONGEST_EVIDENCE = 160;
 
-/** What a sweep looks like while it runs: lines that stay, and a few that are redrawn on a terminal. */
 export class Progress {
   private readonly plan: Plan;
   private readonly look: Look;
@@ -100,7 +99,6 @@ export class Progress {
     }
   }
 
-  /** With the first line that says why, and the command that shows more. */
   private failureText({ outcome, runId }: { outcome: Outcome; runId: string | null }): string {
     const [firstEvidence] = outcome.evidence;
     const where = runId === null ? '' : ` · bench show ${runId.slice(0, 8)}`;
@@ -127,7 +125,6 @@ export class Progress {
     }
   }
 
-  /** The lines that are redrawn: what runs now, how far it is, the last result. */
   live(nowMs: number): string[] {
     const { style, columns } = this.look;
     const share = this.total === 0 ? 1 : this.done / this.total;
@@ -146,7 +143,6 @@ export class Progress {
       .map((line, index) => (index < now.length ? style.strong : style.dim)(truncate(line, columns - 1)));
   }
 
-  /** The line that stays when all is over. */
   end(nowMs: number): string {
     const bad = this.bad === 0 ? '' : ` · ${this.bad} failed`;
     const elapsed = formatDuration((nowMs - this.startMs) / 1000);

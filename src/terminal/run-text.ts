@@ -69,7 +69,6 @@ function numbers({ log, derived, harness }: ParsedRun, look: Look): string[] {
   );
 }
 
-/** What another harness than trtexec measured, and how. */
 function harnessLines({ method, latencyMs, values }: HarnessReading, look: Look): string[] {
   const { harness, harnessVersion, timer, timedRuns } = method;
   const how = [
@@ -102,7 +101,6 @@ function busyText({ gpuBusy, idleGapMs, transferBound }: ParsedRun['derived']): 
 
 const SHOWN_LAYERS = 8;
 
-/** The layers that take longest, and what is left of the rest; times are means per query. */
 export function layersTable(layers: readonly JoinedLayer[], look: Look): string[] {
   const timed = layers.filter(({ averageMs }) => averageMs !== null);
   if (timed.length === 0) return [];

@@ -29,7 +29,6 @@ interface Row {
   readonly statistics: TimeStatistics;
 }
 
-/** The numbers of one run: throughput first, then a line for each part of the time. */
 export function statisticsTable(shown: ShownStatistics, look: Look): string[] {
   const { queries, statistics, streams, itemsPerS } = shown;
   const overlap = streams > 1;
@@ -77,7 +76,6 @@ export function overlapNote(streams: number): string {
   return `~ ${streams} streams overlap: their times say little, throughput is what counts`;
 }
 
-/** Statistics by the names under which a store keeps them. */
 export function statisticsOf(stored: Readonly<Record<string, TimeStatistics>>): ShownStatistics['statistics'] {
   const statistics: Partial<Record<TimedMetric, TimeStatistics>> = {};
   for (const [name, value] of Object.entries(stored)) {

@@ -112,7 +112,6 @@ function pointed<Row>(column: Column<Row>, rows: readonly Row[]): Column<Row> {
 interface LaidColumn<Row> {
   readonly column: Column<Row>;
   readonly width: number;
-  /** Width of the widest text, without the header. */
   readonly content: number;
 }
 

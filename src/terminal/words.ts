@@ -6,7 +6,6 @@ import { truncate } from './text-width.ts';
 import type { Verdict } from '../records/verdict.ts';
 import type { LayerKind } from '../layers/layer-facts.ts';
 
-/** What each reason means to a person, and what to do about it. */
 export const REASON_TEXT: Readonly<Record<FailureReason | UnfitReason, string>> = {
   modelMissing: 'the model file is not there',
   modelInvalid: 'the model is no valid ONNX file',

@@ -59,7 +59,6 @@ export function harnessWords({ harness }: Cell): string {
   return harness.timer === 'unknown' ? `by ${harness.name}` : `by ${harness.name}/${harness.timer}`;
 }
 
-/** What two cells differ in, word by word of their labels: `no-graph → graph`; empty when they are the same. */
 export function cellDifference(a: Cell, b: Cell): string {
   const [was, is] = [cellLabel(a).split(' '), cellLabel(b).split(' ')];
   const gone = was.filter((word) => !is.includes(word)).join(' ');

@@ -1,4 +1,3 @@
-/** The word that was probably meant, among those that are allowed; null when none is near. */
 export function nearest(word: string, allowed: readonly string[]): string | null {
   let best: string | null = null;
   // A third of the letters may be wrong, and at least one.

@@ -5,7 +5,6 @@ export function omittedLine(bytes: number): string {
   return `[bench] at least ${bytes} bytes were left out here`;
 }
 
-/** How many bytes a line of a log says were left out; null when it is another line. */
 export function omittedBytesIn(line: string): number | null {
   const bytes = OMITTED.exec(line)?.[1];
   return bytes === undefined ? null : Number(bytes);

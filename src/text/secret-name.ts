@@ -44,7 +44,6 @@ export function secretsIn(variable: string, value: string): string[] {
   return [...(isSecretName(variable) ? [value] : []), ...(password === undefined ? [] : [password])];
 }
 
-/** A value of JSON in which no map called `env` has a secret. */
 export function withoutSecretEnv(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(withoutSecretEnv);
   if (!isRecord(value)) return value;
@@ -56,7 +55,6 @@ export function withoutSecretEnv(value: unknown): unknown {
   );
 }
 
-/** Variables without those that must not be stored. */
 export function withoutSecrets<Value>(variables: Readonly<Record<string, Value>>): Record<string, Value> {
   return Object.fromEntries(
     Object.entries(variables).filter(([name, value]) => value === null || !isSecret(name, String(value))),

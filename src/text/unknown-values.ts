@@ -10,7 +10,6 @@ export function stringOrNull(value: unknown): string | null {
   return typeof value === 'string' ? value : null;
 }
 
-/** True for a member of a closed list, such as the words of a union type. */
 export function isOneOf<const Word extends string>(words: readonly Word[], value: unknown): value is Word {
   return words.some((word) => word === value);
 }

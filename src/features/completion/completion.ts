@@ -46,7 +46,6 @@ async function forBash(program: Program, [line = '', breaks = '']: readonly stri
     .flatMap(({ value }) => insertable(value, current) ?? []);
 }
 
-/** zsh and fish match and quote by themselves. */
 async function forWords(program: Program, words: readonly string[], io: Io): Promise<string[]> {
   const found = await candidates(program, words.slice(1, -1), words.at(-1) ?? '', io);
   return found.map(({ meaning, value }) => (meaning === '' ? value : `${value}\t${printable(meaning)}`));

@@ -21,7 +21,6 @@ const MOST = 200;
 const KEY_LENGTH = 8;
 const SHORTEST_KEY = 2;
 
-/** Every value of a kind that fits to what is typed; nothing when it cannot be found out. */
 export async function lookUp(
   kind: ValueKind,
   typed: string,

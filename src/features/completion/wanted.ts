@@ -3,9 +3,7 @@ import type { CommandUnknownOpts, Option } from '@commander-js/extra-typings';
 import { commandsOf, optionName, optionsOf } from '../../cli/command-tree.ts';
 
 interface Wanted {
-  /** Values that the commands themselves know, with what they mean. */
   readonly fixed: readonly Candidate[];
-  /** Values that somebody has to look up. */
   readonly kinds: readonly ValueKind[];
   /** What is before each value in the same word: `--metric=`. */
   readonly prefix: string;
@@ -51,9 +49,7 @@ interface Place {
   readonly command: CommandUnknownOpts;
   /** Its words, behind the name of the program. */
   readonly path: readonly string[];
-  /** Arguments that stand there already. */
   readonly given: number;
-  /** The option of which a value may come next. */
   readonly open: Option | null;
   readonly isFilled: boolean;
   /** Behind `--` all are arguments. */

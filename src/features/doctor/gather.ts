@@ -34,7 +34,6 @@ interface Examined {
   readonly matrix: Matrix | null;
 }
 
-/** Looks at everything that measuring needs, all at once, and changes nothing. */
 export async function gatherFacts(
   { matrix, storePath, trtexec: named }: Examined,
   { toolMs, trtexecMs }: Patience,
@@ -72,7 +71,6 @@ export async function gatherFacts(
   };
 }
 
-/** The folders that grow while bench measures: one for each disk. */
 async function foldersOf(storePath: string): Promise<FolderFacts[]> {
   const folder = dirname(storePath);
   const places: [string, string][] = [

@@ -66,7 +66,6 @@ const IDLE_PERCENT = 5;
 const IDLE_MIB = 500;
 const NEAR_SLOWDOWN_C = 5;
 
-/** Everything about one GPU that decides what its numbers are worth. */
 export function gpuChecks({ gpus, host, isReplay }: MachineFacts): DoctorCheck[] {
   if (gpus.kind === 'none') return [];
   return gpus.gpus.flatMap((gpu) =>

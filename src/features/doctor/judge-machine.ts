@@ -108,7 +108,6 @@ function numa({ host, gpus, numactl }: MachineFacts): Judged | null {
   return { state: 'advice', evidence: `${evidence}, and numactl is not there`, mend };
 }
 
-/** What some commands need, and measuring does not. */
 function toolChecks(facts: MachineFacts): DoctorCheck[] {
   return checksOf('tools', 'tools', [
     ['modelopt', 'ModelOpt', modelopt(facts.python)],

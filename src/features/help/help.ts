@@ -9,7 +9,6 @@ import { EXPLAINED_NUMBERS, type ExplainedNumber, metricText } from './metric-te
 import { exitCodesPage, metricPage, metricsPage, overviewPage, wordsPage, GENERAL_TOPICS } from './topic-pages.ts';
 import { type Io, printLines } from '../../cli/io.ts';
 
-/** `bench help [TOPIC]`, for what is no command. */
 export async function help(topic: string | undefined, program: CommandUnknownOpts, io: Io): Promise<ExitCode> {
   const number = numberNamed(topic ?? '');
   if (topic === undefined) printLines(io, overviewPage(program, io.look));
@@ -29,7 +28,6 @@ export async function help(topic: string | undefined, program: CommandUnknownOpt
   return EXIT_CODES.fine;
 }
 
-/** The schema is loaded for this page alone. */
 async function matrixPage(io: Io): Promise<string[]> {
   const [{ matrixPage: page }, { matrixJsonSchema }] = await Promise.all([
     import('./topic-pages.ts'),

@@ -8,7 +8,6 @@ import { EXPLAINED_NUMBERS, type ExplainedNumber, metricText } from './metric-te
 import { isRecord } from '../../text/unknown-values.ts';
 import { MATRIX_DEFAULTS } from '../../matrix/schema/defaults.ts';
 
-/** Longer lines are hard to read on any terminal. */
 const WIDEST = 100;
 
 export function wordsPage(look: Look): string[] {
@@ -216,7 +215,6 @@ function propertiesOf(schema: unknown): Readonly<Record<string, unknown>> {
   return isRecord(properties) ? properties : {};
 }
 
-/** Of a list: what its entries are. */
 function descriptionOf(schema: unknown): string {
   if (!isRecord(schema)) return '';
   const text = schema['description'];

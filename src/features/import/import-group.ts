@@ -73,7 +73,6 @@ interface DatedRun extends ReadRun {
 /** This many runs are looked at before the sweep of a group is settled. */
 const PEEKED_RUNS = 200;
 
-/** Imports the runs of one group; what is stored already is left as it is. */
 export class GroupImport {
   private readonly context: ImportContext;
   private readonly name: string;

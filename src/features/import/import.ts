@@ -140,7 +140,6 @@ async function restoreOthers(
   return others;
 }
 
-/** Options that do not count for all runs. */
 function optionNotes(imported: readonly ImportedSweep[], { date, note }: ImportOptions): string[] {
   const runs = imported.reduce((sum, { alreadyStored, stored }) => sum + stored + alreadyStored, 0);
   const without = runs - imported.reduce((sum, { noted }) => sum + noted, 0);
@@ -158,7 +157,6 @@ function optionNotes(imported: readonly ImportedSweep[], { date, note }: ImportO
 /** Clocks of two machines and time zones differ by less. */
 const AHEAD_MS = 86_400_000;
 
-/** @throws UsageError for a date to come */
 function dateOf({ date }: ImportOptions, io: Io): string | null {
   if (date !== undefined && Date.parse(date) > io.now().getTime() + AHEAD_MS) {
     throw new UsageError(`--date ${date.slice(0, 10)}: that day is still to come`);
@@ -166,7 +164,6 @@ function dateOf({ date }: ImportOptions, io: Io): string | null {
   return date ?? null;
 }
 
-/** @throws UsageError when nobody is called so */
 function checkOwner(as: string | undefined): void {
   const owners = [TRTEXEC, ENGINE_EXPLORER, ...DRIVERS.map(({ kind }) => kind)];
   if (as === undefined || owners.includes(as)) return;
@@ -206,7 +203,6 @@ async function checkStandalone(sources: readonly NamedSource[], standalone: Stan
   }
 }
 
-/** @throws UsageError when there is no such import */
 function importedSweep(db: StoreDatabase, name: string): Sweep {
   const found = [...sweepsNamed(db, name), ...findSweepsByPrefix(db, name)];
   const sweep = found.find(({ source }) => source === 'import');

@@ -10,7 +10,6 @@ type ImportedSweep = ImportOutput['sweeps'][number];
 
 const DATE_WORDS: Readonly<Record<DateSource, string>> = { runJson: 'run.json', logStamps: 'log', option: '--date' };
 
-/** @param redated sweeps whose date was corrected */
 export function importText({ sweeps }: ImportOutput, storePath: string, redated: number, look: Look): string[] {
   const stored = sweeps.reduce((sum, entry) => sum + entry.stored, 0);
   const already = sweeps.reduce((sum, entry) => sum + entry.alreadyStored, 0);

@@ -5,7 +5,6 @@ import { Readable, addAbortSignal } from 'node:stream';
 import { InterruptedError } from '../../errors.ts';
 import type { Io } from '../../cli/io.ts';
 
-/** What a machine cannot know: which models matter, in which precisions and at which sizes. */
 export async function askDraft(models: readonly DraftModel[], questions: Questions): Promise<DraftModel[]> {
   const chosen = models.length === 1 ? [...models] : await askModels(models, questions);
   const answered: DraftModel[] = [];

@@ -6,7 +6,6 @@ import { draftShapes } from './draft-shapes.ts';
 import { posix } from 'node:path';
 import { isOneOf } from '../../text/unknown-values.ts';
 
-/** What a matrix can say of the ONNX files that were found, on a machine that can do so much. */
 export function draftModels(found: readonly FoundModel[], possibilities: Possibilities) {
   const models: DraftModel[] = [];
   const skipped: SkippedFile[] = [];
@@ -78,7 +77,6 @@ function remarksOn(facts: OnnxFacts): string[] {
 
 const { basename, dirname } = posix;
 
-/** Files of one model: the base, and others that are named for their precision. */
 interface ModelGroup {
   readonly name: string;
   readonly base: FoundModel | null;

@@ -29,14 +29,12 @@ export function ownPrecision(facts: OnnxFacts): Precision | null {
   return most?.elementType === 'bfloat16' ? 'bf16' : 'fp32';
 }
 
-/** Whether trtexec of this version can run a model that is in this precision. */
 export function canRun(precision: Precision, version: TensorrtVersion | null): boolean {
   if (version === null || precision === 'fp32' || precision === 'tf32') return true;
   // From 11 on there are no flags: the model alone says it.
   return version.major >= 11 || isFlagIn(`--${precision}`, version);
 }
 
-/** The base model as it is, and what can be made of it here. */
 export function draftPrecisions(own: Precision, { version, hasModelopt }: Possibilities) {
   const self: DraftPrecision = { precision: own, source: { kind: 'word', word: 'onnx' }, why: 'the model as it is' };
   if (own !== 'fp32') return { chosen: [self], others: [] };

@@ -8,10 +8,8 @@ export interface FoundModel {
   readonly facts: OnnxFacts;
 }
 
-/** Something that was found and cannot stand in a matrix. */
 export type SkippedFile = InitOutput['skipped'][number];
 
-/** A dimension that the models leave open, with what is proposed for it. */
 export type DraftDimension = InitOutput['models'][number]['dimensions'][number];
 
 export interface DraftPrecision {
@@ -40,9 +38,7 @@ export interface DraftModel {
 }
 
 export interface MatrixDraft {
-  /** The schema that editors complete from, from the matrix's folder. */
   readonly schema: string;
-  /** What was found on this machine: lines of the head comment. */
   readonly found: readonly string[];
   /** Named by a flag: written into the file; null when it is found without being named. */
   readonly trtexec: string | null;

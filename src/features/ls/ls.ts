@@ -67,7 +67,6 @@ export function listStoredSweeps(options: SweepsOptions, io: Io): Promise<ExitCo
 
 type ListedSweep = SweepsOutput['sweeps'][number];
 
-/** @param stored how many there are at all */
 function sweepsText({ sweeps }: SweepsOutput, stored: number, look: Look): string[] {
   if (sweeps.length === 0) return ['no sweep is stored: `bench run` or `bench import` something'];
   const right = 'right' as const;
@@ -112,7 +111,6 @@ function provenanceText({ provenance, recordingSet }: ListedSweep): string {
   return recordingSet === null ? provenance : `${provenance} (${printable(recordingSet)})`;
 }
 
-/** @param isFiltered whether a filter chose among all */
 function cellsText({ cells }: CellsOutput, isFiltered: boolean, look: Look): string[] {
   if (cells.length === 0) return [`no cell is stored${isFiltered ? ' that the filter lets through' : ''}`];
   const right = 'right' as const;

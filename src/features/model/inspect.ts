@@ -31,7 +31,6 @@ async function readModelFile(file: string, io: Io): Promise<OnnxFacts> {
   }
 }
 
-/** The serialized size that protobuf cannot go beyond. */
 const PROTOBUF_LIMIT_BYTES = 2 ** 31;
 
 function inspectWarnings(facts: OnnxFacts): string[] {
@@ -48,7 +47,6 @@ function inspectWarnings(facts: OnnxFacts): string[] {
   ].filter((warning) => warning !== false);
 }
 
-/** Shapes for the inputs with dynamic dimensions; only they need any. */
 function suggestedShapes({ inputs }: OnnxFacts) {
   const dynamic = inputs.flatMap(({ name, shape }) =>
     shape === null || shape.every((dimension) => typeof dimension === 'number') ? [] : [{ name, shape }],

@@ -31,7 +31,6 @@ export async function makeDataset(file: string, options: MakeDatasetOptions, io:
   return EXIT_CODES.fine;
 }
 
-/** The file is there whole or not at all. */
 async function write(file: string, lines: Iterable<string>, io: Io) {
   const folder = dirname(resolve(io.cwd, file));
   try {

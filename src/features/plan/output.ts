@@ -6,7 +6,6 @@ import { CONVERTERS } from '../../variants/conversion.ts';
 
 const shapes = z.record(z.string(), z.array(z.number()).readonly());
 
-/** A model that is made before the engines that need it. */
 const plannedVariant = z.strictObject({
   variantRef: id,
   label: z.string(),

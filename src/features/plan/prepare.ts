@@ -72,7 +72,6 @@ export function readMatrix(path: string, io: Io, isUntrusted = false): Matrix {
 /** Nothing is spelled where trtexec measures nothing. */
 const NEWEST = { major: 11, minor: 0, patch: 0 };
 
-/** Everything between a matrix file and a plan: what `plan` shows and `run` does. */
 export async function prepare(
   path: string,
   options: PrepareOptions,
@@ -152,7 +151,6 @@ async function chooseDialect(options: PrepareOptions, matrix: Matrix, io: Io) {
   return { dialect: new Dialect(version), program, set, helpFlags: flags };
 }
 
-/** Flags that only this trtexec could know, and does not. */
 function flagsNotIn(helpFlags: ReadonlySet<string>, cells: readonly MatrixCell[]): Mistake[] {
   const stated = cells.flatMap(({ build, method }) => [
     ...Object.entries(build.flags),

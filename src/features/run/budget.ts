@@ -70,7 +70,6 @@ function measuredCells(db: StoreDatabase, sweeps: readonly Sweep[]): Set<string>
 
 const NAMED = 3;
 
-/** Says of which cells no change can be judged. */
 function reportUnknown(db: StoreDatabase, base: readonly Sweep[], cells: readonly KeyedCell[], io: Io): void {
   const measured = measuredCells(db, base);
   const unknown = inLabelOrder(cells.filter(({ key }) => !measured.has(key)));
@@ -82,7 +81,6 @@ function reportUnknown(db: StoreDatabase, base: readonly Sweep[], cells: readonl
   );
 }
 
-/** Leaves out what would not fit into the time, by what earlier nights took. */
 export function fittedPlan(
   store: OpenStore,
   plan: Plan,

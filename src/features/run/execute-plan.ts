@@ -47,7 +47,6 @@ export interface PreparedSweep {
   readonly machines: readonly [Machine, ...Machine[]];
 }
 
-/** Measures what a plan says, on each GPU at the same time, and shows what came of it. */
 export async function executePlan(
   store: OpenStore,
   prepared: PreparedSweep,

@@ -20,7 +20,6 @@ import { cellHistories } from '../../selection/cell-histories.ts';
 
 /** With a budget alone: what a night should be able to tell of a cell, by the noise of that cell. */
 const WORTH_TELLING = { percent: 0.8, deviations: 2 };
-/** Rounds of more runs for each suspect of the night. */
 const CONFIRM_ROUNDS = 3;
 
 export interface MoreRunsContext {
@@ -114,7 +113,6 @@ export class MoreRuns {
     return [...repeated];
   }
 
-  /** What the nights before the base say of a cell, as a comparison takes it. */
   private pastOf(
     open: readonly OpenCell[],
     base: ReadonlyMap<string, readonly CellRun[]>,
@@ -138,7 +136,6 @@ export class MoreRuns {
     };
   }
 
-  /** Says once of each cell that its night is what leaves it open. */
   private noteLimited(open: readonly OpenCell[], keys: readonly string[]): void {
     const fresh = open.filter(({ cell }) => keys.includes(cell.key) && !this.noted.has(cell.key));
     if (fresh.length === 0) return;

@@ -78,7 +78,6 @@ export function matrixIdentity({ cells, profile, repeats }: Matrix): string {
   return hashOf(JSON.parse(bare));
 }
 
-/** What is another than when an interrupted sweep began, each in a few words. */
 export async function changedSince(
   db: StoreDatabase,
   { sweep, stored }: { readonly sweep: Sweep; readonly stored: StoredPlan },

@@ -165,7 +165,6 @@ function shortShape({ shape }: OnnxTensorInfo): string {
   return shortName(shapeText(shape));
 }
 
-/** What the operators of a model mean for the cells that are to be measured. */
 export function modelNotes(cells: readonly MatrixCell[], models: FactsByModel): string[] {
   const notes = cells.flatMap((entry) => {
     const facts = factsOf(entry, models);
@@ -187,7 +186,6 @@ export function modelNotes(cells: readonly MatrixCell[], models: FactsByModel): 
   return [...new Set(notes)];
 }
 
-/** Each ONNX file with the place where it was first named. */
 export function onnxFilesOf(cells: readonly MatrixCell[]): Placed<string>[] {
   const files = new Map<string, Placed<string>>();
   for (const { build } of cells) {

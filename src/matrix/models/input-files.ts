@@ -6,7 +6,6 @@ import type { MistakeList } from '../yaml/source-node.ts';
 /** Bytes that one element may take in TensorRT's types: int4 has half a byte. */
 const ELEMENT_BYTES = [0.5, 1, 2, 4, 8];
 
-/** Real inputs are part of what a cell is, by their content. */
 export function inputsOf(model: MatrixModel, shapes: Shapes, hashed: HashedFiles, list: MistakeList): CellInputs {
   const files = Object.entries(model.inputFiles);
   if (files.length === 0) return { kind: 'random' };

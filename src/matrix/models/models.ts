@@ -10,7 +10,6 @@ import { type ModelHarness, readHarness } from '../schema/harness.ts';
 import type { MistakeList, SourcePath } from '../yaml/source-node.ts';
 import type { BuildFile, MatrixFile, ModelFile, PluginsFile, PrecisionSource } from '../schema/schema.ts';
 
-/** A model of the file, with the paths made absolute from the file that states them. */
 export interface MatrixModel {
   readonly name: string;
   readonly path: SourcePath;
@@ -106,7 +105,6 @@ export interface Unreachable {
   readonly at: SourcePosition | null;
 }
 
-/** How a precision of a model is reached, or what is missing for it. */
 export function reachPrecision(model: MatrixModel, precision: Precision, list: MistakeList): Reached | Unreachable {
   if (model.engine !== null) {
     return { via: 'engine', source: { kind: 'engine', engine: model.engine }, note: null };

@@ -2,7 +2,6 @@ import type { KeyedCell, Cell } from '../../records/cell.ts';
 import { hashOf } from '../../text/canonical-json.ts';
 import type { Plan } from '../../records/plan.ts';
 
-/** Cell key to the UUID of the GPU that measures it. */
 type Assignment = Readonly<Record<string, string>>;
 
 /**
@@ -40,7 +39,6 @@ export function comparedTogether(cells: readonly KeyedCell[]): (readonly KeyedCe
   return [...Map.groupBy(cells, comparedWith).values()];
 }
 
-/** Where most cells of a group were; the first of equals. */
 function homeOf(
   group: readonly KeyedCell[],
   gpus: readonly string[],

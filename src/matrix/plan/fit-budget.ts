@@ -1,7 +1,6 @@
 import type { Plan, PlannedCell } from '../../records/plan.ts';
 import { comparedTogether, planOfCells, secondsByCell } from './assign-gpus.ts';
 
-/** What earlier nights say of the time that a plan will take. */
 export interface TimeEstimates {
   /** Seconds of one timed run, from start to end of its process, by cell key. */
   readonly runS: ReadonlyMap<string, number>;

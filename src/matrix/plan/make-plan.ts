@@ -23,7 +23,6 @@ export interface PlanOptions {
 
 /** trtexec needs about this long besides warm-up and duration (H200, 10.6: 0.4 to 0.7 s). */
 const OVERHEAD_S = 0.7;
-/** Nothing is known of how long another program should take. */
 const HARNESS_TIMEOUT_S = 3600;
 
 /**
@@ -105,7 +104,6 @@ function pairOf({ entry, number }: { readonly entry: MatrixCell; readonly number
   return entry.side === undefined ? null : `${number} ${entry.side.pair}`;
 }
 
-/** How the model of a cell is made; null when it is given. */
 export function plannedVariant({ cell, build }: Pick<MatrixCell, 'build' | 'cell'>): PlannedVariant | null {
   const { shapes, source } = build;
   if (source.kind !== 'converted' || cell.precision === 'unstated') return null;
@@ -179,7 +177,6 @@ function commonOf({ cell, env, notes, side }: MatrixCell, repeat: number) {
   return { cellKey: key, env, marks: side?.marks ?? [], repeat, requested, notes };
 }
 
-/** A run of another program: nothing is built for it. */
 function harnessRun(entry: MatrixCell, { timeoutS, estimateS, ...harness }: MatrixHarness, repeat: number): PlannedRun {
   const wholeS = timeoutS ?? entry.method.timeoutS ?? HARNESS_TIMEOUT_S;
   return {

@@ -8,7 +8,6 @@ import type { MistakeList, SourcePath } from '../yaml/source-node.ts';
 import { AXIS_NAMES, type AxesFile } from '../schema/schema.ts';
 import { isObject, shapeSet, type ShapeSet } from './shapes.ts';
 
-/** A value of an axis; a set of shapes for the axis `shapes`. */
 export type AxisValue =
   | { readonly kind: 'word'; readonly word: string }
   | { readonly kind: 'number'; readonly number: number }
@@ -87,7 +86,6 @@ function axisValues(name: string, value: unknown, path: SourcePath, list: Mistak
   return [];
 }
 
-/** Axes whose values are always stated, if only by default. */
 export function defaultAxes(list: MistakeList): Axes {
   const at = list.at([]);
   const one = (value: AxisValue): readonly Placed<AxisValue>[] => [{ value, at }];

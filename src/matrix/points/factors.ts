@@ -23,7 +23,6 @@ const factorSettingSchema = z.object({
 
 export type FactorSetting = Immutable<z.infer<typeof factorSettingSchema>>;
 
-/** Something that may make the difference, with what it was and what it is. */
 export const factorSchema = z.object({ name: z.string(), good: factorSettingSchema, bad: factorSettingSchema });
 
 type Factor = Immutable<z.infer<typeof factorSchema>>;

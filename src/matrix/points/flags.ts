@@ -88,7 +88,6 @@ export function flagText(flag: string, text: string, at: SourcePosition, list: M
   return findFlag(flag)?.isPath === true ? list.pathFrom(at, text) : text;
 }
 
-/** What is wrong with a flag whatever the version of trtexec; null when nothing is. */
 export function flagProblem(flag: string, value: FlagValue | readonly string[], place: Place): string | null {
   const mistaken = MISTAKEN_FLAGS[flag];
   if (mistaken !== undefined) return `${flag}: ${mistaken}`;
@@ -133,7 +132,6 @@ function phaseProblem(flag: string, phase: FlagPhase, place: Place): string | nu
   return null;
 }
 
-/** The flags of an axis go where they act. */
 export function actsInBuild(flag: string): boolean {
   const phase = findFlag(flag)?.phase;
   return phase === 'build' || phase === 'both';

@@ -158,7 +158,6 @@ function fillShapes(
   return shapes;
 }
 
-/** Where the shapes of a point were written: by the model or on the axis of whole sets. */
 export function shapePlaces(model: MatrixModel, { template, point }: ShapedPoint, list: MistakeList): ShapePlaces {
   const axis = point.get('shapes');
   const path: SourcePath = [...model.path, 'shapes'];

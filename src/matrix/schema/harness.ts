@@ -9,7 +9,6 @@ import { type ShapeSet, symbolsOf } from '../points/shapes.ts';
 import type { MistakeList, SourcePath } from '../yaml/source-node.ts';
 import type { ModelFile } from './schema.ts';
 
-/** A model that another harness than trtexec measures. */
 export interface ModelHarness {
   readonly driver: Driver;
   /** As they stand in the file, with the names of axes in them. */
@@ -44,7 +43,6 @@ function namesIn(value: unknown): Set<string> {
   return new Set(inner.flatMap((each) => [...namesIn(each)]));
 }
 
-/** The files whose content the cells of a harness depend on: absolute paths. */
 export function harnessFiles(
   harness: ModelHarness,
   model: string,
@@ -55,7 +53,6 @@ export function harnessFiles(
   return [...new Set(files)].map(resolve);
 }
 
-/** Everything that the settings name but no axis has. */
 export function checkParameters(harness: ModelHarness, known: ReadonlySet<string>, list: MistakeList): void {
   for (const name of harness.parameters) {
     if (name === 'model' || known.has(name)) continue;
@@ -114,7 +111,6 @@ export function drivenCell(
   return { cell, harness: { driver: driver.kind, settings, ...started } };
 }
 
-/** What the settings may name, with its values at this point. */
 function parametersOf(named: ReadonlySet<string>, model: string, point: Point): Record<string, string | number> {
   const parameters: Record<string, string | number> = { model };
   for (const [name, { value }] of point) {

@@ -115,7 +115,6 @@ function flagsOfPoint(point: Point, acts: (flag: string) => boolean, list: Mista
   );
 }
 
-/** The plugins of a model: its own where it states any, else those for all. */
 function readPlugins(file: MatrixFile, model: MatrixModel, list: MistakeList): Plugins {
   return model.plugins === undefined
     ? placedPlugins(file.plugins, ['plugins'], list)

@@ -105,7 +105,6 @@ function guessOf(text: string, words: readonly string[]): string {
   return meant !== undefined && words.includes(meant) ? `; did you mean "${meant}"?` : didYouMean(text, words);
 }
 
-/** Every word that some alternative of the issue would take. */
 function allowedWords(issue: $ZodIssue): string[] {
   if (issue.code === 'invalid_value') return issue.values.map(String);
   if (issue.code !== 'invalid_union') return [];

@@ -88,7 +88,6 @@ export function pathText(path: SourcePath): string {
   return JSON.stringify(path.map(String));
 }
 
-/** The node at a path; null where the path leads nowhere. */
 export function nodeAt(root: SourceNode, path: SourcePath): SourceNode | null {
   let node: SourceNode | undefined = root;
   for (const step of path) {
@@ -126,7 +125,6 @@ export function mergeNodes(base: SourceNode, over: SourceNode): SourceNode {
   return { kind: 'map', at: over.at, entries };
 }
 
-/** Gathers mistakes of one matrix by the path of what is wrong. */
 export class MistakeList {
   private readonly found: { readonly path: SourcePath | null; readonly mistake: Mistake }[] = [];
   private readonly source: SourceNode;

@@ -7,7 +7,6 @@ import { emptyMap, type SourceEntry, type SourceNode } from './source-node.ts';
 const MAX_NODES = 100_000;
 const MAX_DEPTH = 100;
 
-/** YAML 1.2 text as nodes that know their places, with every syntax error. */
 export function readYaml(file: string, text: string) {
   const lineCounter = new LineCounter();
   const document = parseDocument(text, { lineCounter, prettyErrors: false, merge: true });

@@ -11,7 +11,6 @@ import { type MetricId, metricOf } from '../../records/metric.ts';
 /** One cell on the map: its shade is a picture of its number, and colour only a help. */
 export interface Tile {
   readonly cell: Cell;
-  /** A sign of one column, or a shade from `shadeOf`. */
   readonly sign: string;
   readonly number: string;
   readonly style: (text: string) => string;
@@ -137,7 +136,6 @@ function isChange(verdict: Verdict): boolean {
   return verdict === 'slower' || verdict === 'faster';
 }
 
-/** A cell with the one number that a map shows of it. */
 export interface MappedCell {
   readonly cell: Cell;
   readonly metric: MetricId;

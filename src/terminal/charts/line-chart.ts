@@ -13,7 +13,6 @@ export interface ChartSeries {
 export interface LineChart {
   /** All of the same length: one value a step, null for a gap. */
   readonly series: readonly ChartSeries[];
-  /** One label a step; as many as fit are printed. */
   readonly labels: readonly string[];
   /** Steps at which the axis gets a tick, such as the first run of each sweep. */
   readonly ticks: ReadonlySet<number>;
@@ -174,7 +173,6 @@ function labelledSteps({ labels, ticks }: LineChart): number[] {
 
 const SPARKS = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
 
-/** One line of eighths; a gap is a space. */
 export function sparkline(values: readonly (number | null)[], width: number): string {
   const finite = values.filter((value) => value !== null);
   if (finite.length === 0) return '';
