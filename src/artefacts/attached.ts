@@ -41,7 +41,6 @@ export async function removeAttached(path: string): Promise<void> {
   await rmdir(dirname(path)).catch(() => {});
 }
 
-/** The folder of attachments, and that of the sweep. */
 function refuseLinks(path: string): void {
   refuseLink(dirname(dirname(path)));
   refuseLink(dirname(path));

@@ -131,7 +131,6 @@ async function* readPlain(path: string): AsyncGenerator<Buffer> {
   }
 }
 
-/** Null when it is not small. */
 async function readSmall(path: string): Promise<Buffer | null> {
   const file = await open(path);
   try {

@@ -77,7 +77,6 @@ interface FileStamp {
   readonly changedNs: bigint;
 }
 
-/** Null when there is no such file. */
 function stampOf(path: string): FileStamp | null {
   const found = statSync(path, { bigint: true, throwIfNoEntry: false });
   if (found === undefined) return null;

@@ -71,7 +71,6 @@ export class RunFiles {
     return this.files.has(name);
   }
 
-  /** The name under which a file lies there. */
   real(name: string): string {
     return this.files.get(name) ?? name;
   }

@@ -34,7 +34,6 @@ export async function scrubFolder(
   }
 }
 
-/** The same for a text. */
 export function scrubText(text: string, env: Variables): string {
   return without(text, secretsOf(env));
 }

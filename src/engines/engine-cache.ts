@@ -188,7 +188,6 @@ export class EngineCache {
   }
 }
 
-/** Size of a file in bytes; null when there is none. */
 export async function fileBytes(path: string): Promise<number | null> {
   try {
     return (await stat(path)).size;

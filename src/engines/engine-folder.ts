@@ -85,7 +85,6 @@ function isLoose(entry: string, known: ReadonlySet<string>, cache: EngineCache):
   return name !== entry && ENGINE_NAME.test(name) && !known.has(name) && !cache.isHeld(name);
 }
 
-/** When it was last of use to anybody. */
 function timeOf({ lastUsedAt, builtAt }: StoredEngine): number {
   return Date.parse(lastUsedAt ?? builtAt ?? '1970-01-01T00:00:00Z');
 }

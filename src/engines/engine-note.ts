@@ -46,7 +46,6 @@ export const engineNoteSchema = z.object({
 
 export type EngineNote = Immutable<z.infer<typeof engineNoteSchema>>;
 
-/** The note of an engine; null when there is none that can be read. */
 export function readEngineNote(path: string): EngineNote | null {
   return readJson(path, engineNoteSchema);
 }
@@ -61,7 +60,6 @@ export function engineName(engineKey: string, number: number): string {
 
 const frozenSchema = z.object({
   schemaVersion: z.literal(1),
-  /** Of the engine's files. */
   name: z.string().regex(ENGINE_NAME),
   buildId: z.string(),
   sha256: z.string(),

@@ -72,7 +72,6 @@ export function filledArgs(
   });
 }
 
-/** Waits for another process that is at work with the same engine, and says so. */
 export function lockWait({ onEvent, signal }: Pick<SweepContext, 'onEvent' | 'signal'>, build: PlannedBuild): LockWait {
   return {
     signal,

@@ -137,7 +137,6 @@ export function usersOf(folder: string, name: string, names: readonly string[]):
     .flatMap((entry) => liveProcess(join(folder, entry)) ?? []);
 }
 
-/** Removes marks whose processes are gone. */
 export function removeStaleUses(folder: string): void {
   for (const entry of namesIn(folder)) {
     const path = join(folder, entry);

@@ -3,15 +3,9 @@ import { execFile, spawnSync } from 'node:child_process';
 import { printable } from '../text/printable.ts';
 import { definedVariables, type EnvironmentVariables } from './environment-variables.ts';
 
-/** What a program answered to a question. */
 export type Answer = { readonly kind: 'answered'; readonly text: string; readonly stderr: string } | NoAnswer;
 
-export type NoAnswer =
-  /** There is no such program. */
-  | { readonly kind: 'missing' }
-  /** It gave no answer in time. */
-  | { readonly kind: 'silent'; readonly afterS: number }
-  | Refusal;
+export type NoAnswer = { readonly kind: 'missing' } | { readonly kind: 'silent'; readonly afterS: number } | Refusal;
 
 /** It failed, was ended by a signal or could not be started. */
 export interface Refusal {
@@ -87,7 +81,6 @@ export function askNow(file: string, args: readonly string[], options: AskNowOpt
   return { kind: 'refused', problem, exitCode: done.status, signal: done.signal, text, stderr };
 }
 
-/** Why there is no answer, in a few words. */
 export function problemOf(file: string, answer: NoAnswer): string {
   switch (answer.kind) {
     case 'missing':

@@ -13,7 +13,6 @@ const SILENT_MS = 90_000;
 /** Where the file itself was another user's, the next name was used. */
 const ENDINGS = ['', '.2', '.3', '.4'];
 
-/** The earlier bench that holds a lock; null for none. */
 export function earlierHolder(path: string): LockHolder | null {
   for (const ending of ENDINGS) {
     const holder = holderIn(path + ending);

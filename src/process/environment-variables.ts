@@ -57,7 +57,6 @@ export function knownVariablesOn(
 
 export type EnvironmentVariables = Readonly<Record<string, string | undefined>>;
 
-/** Without those that are not set. */
 export function definedVariables(env: EnvironmentVariables): Record<string, string> {
   return Object.fromEntries(Object.entries(env).filter((entry): entry is [string, string] => entry[1] !== undefined));
 }

@@ -14,7 +14,6 @@ export interface MarkedProcess {
   readonly mark: string;
 }
 
-/** A mark for one run of this process. */
 export function markOf(sweepId: string, runId: string): string {
   const { pid, startTicks } = identityOf(process.pid);
   return [sweepId, runId, pid, startTicks ?? '', currentPidNamespace() ?? ''].join('/');

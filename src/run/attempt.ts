@@ -79,7 +79,6 @@ export async function attemptRun(context: SweepContext, attempt: Attempt): Promi
   }
   return finishRun(context, folder, attempt.runId);
 }
-/** Runs the process once, and gives what `run.json` will say of it. */
 async function startOnce(context: SweepContext, attempt: Attempt, folder: string): Promise<RunManifest> {
   const { library, program, signal, sweep } = context;
   const watch = attempt.manifest.role === 'build' ? null : context.watch;
@@ -188,7 +187,6 @@ export function attemptFolder({ artefactsFolder, sweep }: SweepContext, runId: s
   return join(sweepFolderOf(artefactsFolder, sweep.sweepId), ATTEMPT_PREFIX + runId);
 }
 
-/** True when the process of this folder has ended and was written down. */
 export function hasEnded(folder: string): boolean {
   return readJson(join(folder, RUN_MANIFEST), z.looseObject({})) !== null;
 }

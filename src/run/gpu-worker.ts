@@ -30,7 +30,6 @@ import { variantsForStore } from '../variants/converter.ts';
 import type { ConverterPython } from '../variants/variants.ts';
 
 interface WorkerSettings {
-  /** Whether the machine is watched during the runs. */
   readonly telemetry: boolean;
   readonly coolDown: CoolDown | null;
   readonly numa: NumaPolicy;
@@ -76,7 +75,6 @@ function watchOf(
   return new RunWatch({ env, ...ofWhole, hasSmi, signal, onNote });
 }
 
-/** Nothing is started while another process has the GPU. */
 function spawnOn(
   { device, visible }: Machine,
   request: CoolDown | null,
@@ -113,7 +111,6 @@ function spawnOn(
   return lockedSpawn(io.spawn, lockOf, onWait, settle);
 }
 
-/** What `--device=N` of a command line says; null without it. */
 export function numberOfDevice(args: readonly string[]): number | null {
   const flag = args.find((arg) => /^--device=\d+$/.test(arg));
   return flag === undefined ? null : Number(flag.slice('--device='.length));

@@ -107,7 +107,6 @@ function engineEstimate({ db }: Room, { args, manifest }: Attempt): number {
   return onnx === null || !existsSync(onnx) ? 0 : ENGINE_TO_MODEL * modelBytes(onnx);
 }
 
-/** Size of the engine that a run loads; 0 when it loads none. */
 export function engineBytesOf({ args }: Attempt): number {
   const path = flagValue(args, '--loadEngine');
   return path === null ? 0 : (statSync(path, { throwIfNoEntry: false })?.size ?? 0);

@@ -17,7 +17,6 @@ import type { SweepContext } from './sweep-context.ts';
 /** A start that failed by something that can pass, and when the next one may be. */
 export interface PassedFailure {
   readonly ended: RunTry;
-  /** In a few words. */
   readonly what: string;
   /** Number of the next start but the first. */
   readonly retry: number;
@@ -35,7 +34,6 @@ export async function outcomeIn(
   return { outcome: read.outcome, lines: [...failures, ...errors].map(({ text }) => text) };
 }
 
-/** Looks whether the failure of a process can pass; null when it is what it is. */
 export async function passedFailureOf(
   context: SweepContext,
   manifest: RunManifest,

@@ -28,7 +28,6 @@ export interface Attempt {
   readonly inspect?: () => Promise<Partial<RunManifest>>;
 }
 
-/** How a process is started. */
 export interface Start {
   readonly file: string;
   readonly args: readonly string[];

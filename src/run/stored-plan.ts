@@ -19,7 +19,6 @@ export const storedPlanSchema = z.object({
   }),
   /** The file that the plan was made of, and what it meant; null when nobody looks at it again. */
   matrix: z.object({ file: z.string(), identity: z.string() }).nullable().default(null),
-  /** Whether the machine is watched during the runs. */
   telemetry: z.boolean().default(true),
   /** Null when the plan is all there is to do. */
   more: moreRunsSchema.nullable().default(null),
@@ -40,7 +39,6 @@ export const storedPlanSchema = z.object({
 
 export type StoredPlan = Immutable<z.infer<typeof storedPlanSchema>>;
 
-/** The plan as it was stored; null when it is not one of this version. */
 export function readStoredPlan(text: string | null): StoredPlan | null {
   if (text === null) return null;
   try {

@@ -14,7 +14,6 @@ import type { TrtexecProgram } from '../trtexec/program/trtexec-program.ts';
 import type { ConvertedNodes } from '../variants/conversion.ts';
 import type { VariantContext } from '../variants/variants.ts';
 
-/** A GPU as a sweep knows it. */
 interface WorkerGpu {
   /** `GPU 2`. */
   readonly label: string;
@@ -25,7 +24,6 @@ interface WorkerGpu {
 export interface SweepContext {
   readonly db: StoreDatabase;
   readonly writer: RunWriter;
-  /** Tells whether the store is still there. */
   readonly storeFile: StoreFile;
   readonly artefactsFolder: string;
   readonly cache: EngineCache;
@@ -38,7 +36,6 @@ export interface SweepContext {
   readonly otherModel: string | null;
   /** A resumed sweep may go on with other engines than it began with. */
   readonly mayChangeEngines: boolean;
-  /** CPUs of the machine. */
   readonly cpuCount: number;
   readonly spawn: Spawn;
   readonly signal: AbortSignal;

@@ -32,7 +32,6 @@ export function sweepUpLocks(artefactsFolder: string, sweepId: string): void {
   removeEarlierLeftovers(join(artefactsFolder, sweepId), `${LOCK_FILE}.`);
 }
 
-/** The process that measures a sweep now; null when there is none. */
 export function sweepLockHolder(artefactsFolder: string, sweepId: string): LockHolder | null {
   return lockHolder(join(sweepFolderOf(artefactsFolder, sweepId), LOCK_FILE));
 }

@@ -42,7 +42,6 @@ export class SweepWork {
     await this.do(runs, isWanted);
   }
 
-  /** Runs in place of spoilt ones. */
   async replace(runs: readonly PlannedRun[]): Promise<void> {
     const before = this.counts.measured;
     await this.do(runs);
@@ -150,7 +149,6 @@ export class SweepWork {
   }
 }
 
-/** The runs that wait for each of several workers. */
 class RunQueues {
   private readonly queues: PlannedRun[][];
   private readonly workerOf: (cellKey: string) => number;

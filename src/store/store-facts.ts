@@ -5,7 +5,6 @@ import type { StoreDatabase } from './file/open.ts';
 
 const kept = z.strictObject({ runs: count, bytes: count });
 
-/** What is in a store, in numbers. */
 export const factsOfStore = z.strictObject({
   rows: z.strictObject({
     sweeps: count,

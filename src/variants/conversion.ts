@@ -99,7 +99,6 @@ export function convertedWords(by: Converter, { nodes, of }: ConvertedNodes): st
     : `${nodes} quantized node${nodes === 1 ? '' : 's'}`;
 }
 
-/** What the notes of a run say of its variant. */
 export function variantNotes(variant: VariantRecord): string[] {
   const { by, precision, converted, calibration, packages, sha256 } = variant;
   const tool = by === 'autocast' ? 'AutoCast' : 'ModelOpt';

@@ -12,7 +12,6 @@ import type { Io } from '../cli/io.ts';
 
 const PATIENCE_MS = 30_000;
 
-/** The Python that a plan needs for its variants; null when it has none. */
 export async function converterFor(
   { variants }: Pick<Plan, 'variants'>,
   stated: string | null,
@@ -59,7 +58,6 @@ export async function findConverter(stated: string | null, io: Io): Promise<Conv
   return { interpreter, python: found.python, packages };
 }
 
-/** Makes variants next to a store. */
 export function variantsForStore(
   storePath: string,
   python: ConverterPython,

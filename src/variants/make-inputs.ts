@@ -10,7 +10,6 @@ import { seededRandom } from '../matrix/plan/order.ts';
 import { printable } from '../text/printable.ts';
 import { ELEMENT_CODINGS, type ElementCoding, smallFloatBits } from './element-bits.ts';
 
-/** How the values of made inputs are spread. */
 export const DISTRIBUTIONS = ['uniform', 'normal', 'ones', 'zeros'] as const;
 
 export type Distribution = (typeof DISTRIBUTIONS)[number];
@@ -26,7 +25,6 @@ export interface InputRecipe {
   readonly integers: IntegerRange | null;
 }
 
-/** An input that values are made for. */
 export interface WantedInput {
   readonly name: string;
   readonly elementType: string;
@@ -34,7 +32,6 @@ export interface WantedInput {
 }
 
 interface MadeInput extends WantedInput {
-  /** Its name in the folder. */
   readonly file: string;
   readonly bytes: number;
   readonly sha256: string;

@@ -105,7 +105,6 @@ export class FiniteCheck {
     if ((((high << 8) | low) & exponent) === exponent) this.found += 1;
   }
 
-  /** Values that are infinite or not a number. */
   get notFinite(): number {
     return this.found;
   }

@@ -10,7 +10,6 @@ export interface ArrayFacts {
   readonly name: string;
   readonly descr: string;
   readonly shape: readonly number[];
-  /** Values that are infinite or not a number. */
   readonly notFinite: number;
 }
 

@@ -335,7 +335,6 @@ function failureOf(reason: FailureReason, problem: string): ConversionFailure {
   return { reason, evidence: [{ stream: 'stderr', line: 0, text: problem }] };
 }
 
-/** The line for a person. */
 export function problemOf({ evidence }: ConversionFailure): string {
   return evidence[0]?.text ?? '';
 }

@@ -10,7 +10,6 @@ import type { RunManifest } from '../run-manifest.ts';
 
 type Identity = Pick<RunRecord, 'artefactFolder' | 'repeat' | 'runId' | 'sweepId'>;
 
-/** Makes a run that was read from disk into what the store takes in. */
 export function toRunRecord(read: ReadRun, identity: Identity): RunRecord {
   const { path: _path, index: _index, contentId: _contentId, sources: _sources, manifest, ...measured } = read;
   const { argv, build, buildId, engineKey, engineSha256, env, wallS } = manifest;

@@ -28,7 +28,6 @@ interface ReadExports {
   readonly notes: readonly string[];
 }
 
-/** Reads the files that a run exported into its folder. */
 export async function readExports(files: RunFiles, manifest: RunManifest, log: TrtexecRun): Promise<ReadExports> {
   const missing: ExportProblem[] = [];
   const omitted: string[] = [];
@@ -129,7 +128,6 @@ async function readTimes(chunks: AsyncIterable<Buffer>): Promise<QueryTimes> {
   return reader.end();
 }
 
-/** Under which names the files lie that say something of layers. */
 export const LAYER_NAMES = { profile: 'profile.json', info: 'layers.json', trace: 'trace.json' } as const;
 
 /** The layers of an engine in a folder without a log. */

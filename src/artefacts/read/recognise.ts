@@ -10,7 +10,6 @@ import type { CustomMetricId } from '../../records/metric.ts';
 /** How layers are written where no log lies next to them. */
 const LAYER_FORMATS = ['trtexec', 'trace', 'trt-engine-explorer'] as const;
 
-/** Where runs lie. */
 export type RunSource =
   | { readonly kind: 'folder'; readonly path: string }
   | { readonly kind: 'log'; readonly path: string }
@@ -101,11 +100,9 @@ function mayReport({ text, bytes }: Head): boolean {
 interface Head {
   readonly text: string;
   readonly isWhole: boolean;
-  /** As it lies there. */
   readonly bytes: number;
 }
 
-/** Null when nothing can be read. */
 async function headOf(path: string, signal: AbortSignal | undefined): Promise<Head | null> {
   const copies: Buffer[] = [];
   let bytes = 0;

@@ -10,7 +10,6 @@ export function isBuildOf(model: string, flags: readonly string[]) {
   return and(eq(builds.model, model), sql`${builds.flags} like ${storedFlagsPattern(flags)} escape '\\'`);
 }
 
-/** Size of the engine that was last built of a model with these flags; null when there was none. */
 export function lastEngineBytes(db: StoreDatabase, model: string, flags: readonly string[]): number | null {
   const row = db
     .select({ engineBytes: builds.engineBytes })

@@ -62,7 +62,6 @@ export function openStore(
   }
 }
 
-/** Opens a store that must exist. */
 export function openExistingStore(path: string, migrationsFolder: string): OpenStore {
   refuseMissing(path);
   return openStore(path, migrationsFolder);

@@ -8,7 +8,6 @@ import { mayWriteStore, readFrom } from '../file/open-to-read.ts';
 import { openStore, refuseForeign } from '../file/open.ts';
 import { sqliteRefusal } from '../verify/sqlite-problems.ts';
 
-/** Another store, ready to be read. */
 export interface OtherStore {
   /** Itself, or a copy of it that was brought up to date. */
   readonly readable: string;

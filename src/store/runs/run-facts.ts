@@ -42,7 +42,6 @@ export function flagsOf(db: StoreDatabase, whichRuns: SQL | undefined): Map<stri
   return byRun;
 }
 
-/** How many runs of a sweep have a flag. */
 export function flaggedRuns(db: StoreDatabase, sweepId: string, flag: RunFlagId): number {
   const row = db
     .select({ runs: countDistinct(runs.runId) })
@@ -110,7 +109,6 @@ export function harnessVersionsOf(
     .all();
 }
 
-/** Every metric of other harnesses that the store has a number of. */
 export function storedMetrics(db: StoreDatabase): CustomMetricId[] {
   return db
     .selectDistinct({ metric: runValues.metric })

@@ -66,7 +66,6 @@ export function enginesOf(db: StoreDatabase, sweepIds: readonly string[], cellKe
   return rows.flatMap(({ sha256, buildId }) => [sha256, buildId].filter((id) => id !== null));
 }
 
-/** The cells of which some sweeps have a run. */
 export function cellKeysOf(db: StoreDatabase, sweepIds: readonly string[]): Set<string> {
   const rows = db
     .selectDistinct({ cellKey: runs.cellKey })

@@ -28,7 +28,6 @@ import {
 /** Everything that is stored of one run, but its samples. */
 export type ShownRun = NonNullable<ReturnType<typeof showRun>>;
 
-/** Ids of runs that begin so, at most a few. */
 export function findRunsByPrefix(db: StoreDatabase, prefix: string): string[] {
   if (!/^[0-9a-f]{1,32}$/.test(prefix)) return [];
   return db
@@ -40,7 +39,6 @@ export function findRunsByPrefix(db: StoreDatabase, prefix: string): string[] {
     .map(({ runId }) => runId);
 }
 
-/** The last runs of a cell, the newest first. */
 export function runsOfCell(db: StoreDatabase, cellKey: string, limit: number) {
   const { runId, sweepId, role, repeat, startedAt, outcome, reason } = runs;
   return db
@@ -112,13 +110,11 @@ function cellOf(db: StoreDatabase, key: string | null): KeyedCell | null {
   return key === null ? null : (findCells(db, [key]).get(key) ?? null);
 }
 
-/** What a run says of the engine's layers; null when it says nothing. */
 export function runLayers(db: StoreDatabase, runId: string): StoredLayers | null {
   const row = db.select().from(layerProfiles).where(eq(layerProfiles.runId, runId)).get();
   return row === undefined ? null : decodeLayers(row.data);
 }
 
-/** The times of every query of a run; null when they were not kept. */
 export function runSamples(db: StoreDatabase, runId: string): QueryTimes | null {
   const row = db.select().from(samples).where(eq(samples.runId, runId)).get();
   return row === undefined ? null : decodeSamples(row.data);

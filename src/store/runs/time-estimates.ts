@@ -47,7 +47,6 @@ export function pastRunsOf(db: StoreDatabase, cellKeys: readonly string[], prove
   };
 }
 
-/** The last build of a model with some flags; null when there was none. */
 export function lastBuildOf(db: StoreDatabase, model: string, flags: readonly string[]) {
   const row = db
     .select({ engineKey: builds.engineKey, wallS: runs.wallS })

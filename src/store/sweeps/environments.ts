@@ -46,7 +46,6 @@ export function builtModelsOf(db: StoreDatabase, sweepId: string): Map<string, S
   return new Map([...byModel].map(([model, own]) => [model, new Set(own.flatMap(({ sha256 }) => sha256 ?? []))]));
 }
 
-/** Every machine that something in the store was measured on. */
 export function hostNames(db: StoreDatabase): string[] {
   const rows = [
     ...db.selectDistinct({ host: environments.host }).from(environments).where(isNotNull(environments.host)).all(),

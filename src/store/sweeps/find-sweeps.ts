@@ -82,7 +82,6 @@ export function sweepsById(db: StoreDatabase, sweepIds: readonly string[]): Swee
   return select(db, inArray(sweeps.sweepId, [...sweepIds]), sweepIds.length);
 }
 
-/** Every commit that some sweep measured. */
 export function measuredCommits(db: StoreDatabase): Set<string> {
   const rows = db
     .selectDistinct({ commit: sweeps.commit })
@@ -101,12 +100,10 @@ export function countSweeps(db: StoreDatabase): number {
   return db.select({ sweeps: count() }).from(sweeps).get()?.sweeps ?? 0;
 }
 
-/** The newest finished sweep of a matrix, by its name. */
 export function newestOfMatrix(db: StoreDatabase, matrix: string): Sweep | null {
   return select(db, and(eq(sweeps.state, 'finished'), eq(sweeps.matrix, matrix)), 1)[0] ?? null;
 }
 
-/** The provenance of the newest results; null for an empty store. */
 export function newestProvenance(db: StoreDatabase): Provenance | null {
   return select(db, undefined, 1)[0]?.provenance ?? null;
 }

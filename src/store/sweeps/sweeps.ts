@@ -38,7 +38,6 @@ export function findSweep(db: StoreDatabase, sweepId: string): Sweep | null {
   return db.select(sweepColumns).from(sweeps).where(eq(sweeps.sweepId, sweepId)).get() ?? null;
 }
 
-/** Sweeps whose id begins so. */
 export function findSweepsByPrefix(db: StoreDatabase, prefix: string): Sweep[] {
   if (!/^[0-9a-f]{1,32}$/.test(prefix)) return [];
   return db
@@ -53,13 +52,11 @@ export function unfinishedSweeps(db: StoreDatabase): Sweep[] {
   return db.select(sweepColumns).from(sweeps).where(ne(sweeps.state, 'finished')).orderBy(desc(sweeps.startedAt)).all();
 }
 
-/** The stored plan as text; null when the sweep has none. */
 export function planOf(db: StoreDatabase, sweepId: string): string | null {
   const row = db.select({ plan: sweeps.plan }).from(sweeps).where(eq(sweeps.sweepId, sweepId)).get();
   return row?.plan ?? null;
 }
 
-/** The sweep that a run belongs to, if the run is stored. */
 export function sweepOfRun(db: StoreDatabase, runId: string): string | null {
   const row = db.select({ sweepId: runs.sweepId }).from(runs).where(eq(runs.runId, runId)).get();
   return row?.sweepId ?? null;
@@ -83,7 +80,6 @@ export const sweepColumns = columns;
 
 type Baseline = typeof baselines.$inferSelect;
 
-/** Points a name at a sweep; the name may have pointed at another before. */
 export function setBaseline(db: StoreDatabase, baseline: Baseline): void {
   db.insert(baselines).values(baseline).onConflictDoUpdate({ target: baselines.name, set: baseline }).run();
 }

@@ -30,7 +30,6 @@ export function knownRuns({ client }: VerifiedStore, siblings: SiblingStores) {
   };
 }
 
-/** Whether any run left files that the store knows of. */
 export function hasArtefacts({ client }: VerifiedStore): boolean {
   return client.prepare('SELECT 1 FROM artefacts LIMIT 1').get() !== undefined;
 }
