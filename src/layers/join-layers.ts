@@ -1,4 +1,5 @@
-import type { EngineLayer, JoinedLayer, LayerTensor } from './layer-info.ts';
+import type { EngineLayer, LayerTensor } from './layer-info.ts';
+import type { JoinedLayer } from './profiled-engine.ts';
 import type { ParsedRun } from '../trtexec/run-facts.ts';
 import type { LayerTime } from '../trtexec/log/parsed-log.ts';
 

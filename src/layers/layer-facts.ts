@@ -1,7 +1,7 @@
 import * as z from 'zod';
 
 import { count, type Immutable, textOrNull } from '../records/scalars.ts';
-import type { JoinedLayer } from './layer-info.ts';
+import type { JoinedLayer } from './profiled-engine.ts';
 import { blockOf, isAddedCast, isOpaque, isQuantizeNode, originsInName, stableName } from './layer-name.ts';
 
 /** What a layer is for. Copies between formats and casts are no work of the network: they are cost of their own. */

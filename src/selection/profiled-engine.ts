@@ -2,7 +2,7 @@ import { isMeasured } from '../records/run.ts';
 import type { KeyedCell } from '../records/cell.ts';
 import { cellLabel } from '../text/cell-label.ts';
 import { median } from '../statistics/median.ts';
-import type { ProfiledEngine } from '../layers/layer-info.ts';
+import type { ProfiledEngine } from '../layers/profiled-engine.ts';
 import { joinLayers, layersOf } from '../layers/join-layers.ts';
 import { cellRunsOf } from '../store/runs/cell-runs.ts';
 import { findCells } from '../store/cells.ts';

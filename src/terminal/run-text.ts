@@ -10,7 +10,7 @@ import { printable } from '../text/printable.ts';
 import { telemetryLines } from './machine-text.ts';
 import { statisticsTable } from './statistics-table.ts';
 import { truncate } from './text-width.ts';
-import type { JoinedLayer } from '../layers/layer-info.ts';
+import type { JoinedLayer } from '../layers/profiled-engine.ts';
 import { renderTable } from './table.ts';
 
 const MAX_EVIDENCE_LINES = 5;

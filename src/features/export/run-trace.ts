@@ -1,5 +1,5 @@
 import { UsageError } from '../../errors.ts';
-import type { JoinedLayer, ProfiledEngine } from '../../layers/layer-info.ts';
+import type { JoinedLayer, ProfiledEngine } from '../../layers/profiled-engine.ts';
 import { storedRun } from '../../selection/by-name.ts';
 import { profiledRun } from '../../selection/profiled-engine.ts';
 import { findCells } from '../../store/cells.ts';

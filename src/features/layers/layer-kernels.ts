@@ -7,7 +7,7 @@ import { cellLabel } from '../../text/cell-label.ts';
 import { UsageError } from '../../errors.ts';
 import { EXIT_CODES, type ExitCode } from '../../exit-codes.ts';
 import { printable } from '../../text/printable.ts';
-import type { ProfiledEngine } from '../../layers/layer-info.ts';
+import type { ProfiledEngine } from '../../layers/profiled-engine.ts';
 import { type KernelsReport, kernelsText } from './kernels-text.ts';
 import { attachmentsOfCell } from '../../store/runs/attachments.ts';
 import type { OpenStore } from '../../store/file/open.ts';

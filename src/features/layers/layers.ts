@@ -12,7 +12,7 @@ import {
 import { UsageError } from '../../errors.ts';
 import { EXIT_CODES, type ExitCode } from '../../exit-codes.ts';
 import { printable } from '../../text/printable.ts';
-import type { ProfiledEngine } from '../../layers/layer-info.ts';
+import type { ProfiledEngine } from '../../layers/profiled-engine.ts';
 import { layersDiffText } from './diff-text.ts';
 import { layersText } from './text.ts';
 import type { StoreDatabase } from '../../store/file/open.ts';

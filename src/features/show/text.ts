@@ -6,7 +6,7 @@ import { metricOf } from '../../records/metric.ts';
 import { printable } from '../../text/printable.ts';
 import type { ShownRun as StoredRun } from '../../store/runs/show-run.ts';
 import type { ShownRun } from './output.ts';
-import type { JoinedLayer } from '../../layers/layer-info.ts';
+import type { JoinedLayer } from '../../layers/profiled-engine.ts';
 import { flagLines, outcomeText } from '../../terminal/words.ts';
 import type { Look } from '../../terminal/look.ts';
 import { layersTable } from '../../terminal/run-text.ts';

@@ -8,7 +8,7 @@ import type { KeyedCell } from '../../records/cell.ts';
 import { cellDifference } from '../../text/cell-label.ts';
 import { failureSentences, outcomeReason } from '../../records/outcome.ts';
 import type { ExplainedRun } from '../../layers/explained-run.ts';
-import type { ProfiledEngine } from '../../layers/layer-info.ts';
+import type { ProfiledEngine } from '../../layers/profiled-engine.ts';
 import { findCells } from '../../store/cells.ts';
 import { explainedRuns } from '../../store/runs/explained-runs.ts';
 import { failedRunsOf } from '../../store/runs/runs.ts';

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 
 import { changeRows } from '../../../src/layers/change-rows.ts';
 import { diffLayers } from '../../../src/layers/diff-layers.ts';
-import type { ProfiledEngine } from '../../../src/layers/layer-info.ts';
+import type { ProfiledEngine } from '../../../src/layers/profiled-engine.ts';
 import { layersDiffOutput } from '../../../src/features/layers/layers.ts';
 import { layersDiffText } from '../../../src/features/layers/diff-text.ts';
 import { makeLook } from '../../../src/terminal/look.ts';
