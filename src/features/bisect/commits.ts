@@ -1,7 +1,8 @@
 import { existsSync, realpathSync } from 'node:fs';
 import { copyFile, mkdir } from 'node:fs/promises';
-import { dirname, join, relative, resolve, sep } from 'node:path';
+import { dirname, join, relative, resolve } from 'node:path';
 
+import { isInside } from '../../artefacts/layout.ts';
 import type { Io } from '../../cli/io.ts';
 import { InterruptedError, UsageError } from '../../errors.ts';
 import { BISECT_BRANCH } from '../../records/sweep.ts';
@@ -122,10 +123,6 @@ function commitSubject(commit: string, subject: string, source: CommitSource, io
     },
     close: () => removeWorktree(repository, worktree),
   };
-}
-
-function isInside(folder: string, path: string): boolean {
-  return path === folder || path.startsWith(folder + sep);
 }
 
 /** The path without symbolic links in its folders; the file itself need not be there. */

@@ -2,10 +2,10 @@ import { randomBytes } from 'node:crypto';
 import { existsSync, readdirSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { dirname, join, resolve, sep } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
 
 import { makeOwnFolder } from '../../artefacts/folders.ts';
-import { artefactsFolderOf } from '../../artefacts/layout.ts';
+import { artefactsFolderOf, isInside } from '../../artefacts/layout.ts';
 import type { ClockRequest, CoolDown, NumaPolicy } from '../../machine/requests.ts';
 import { EnvironmentLackingError, UsageError } from '../../errors.ts';
 import { EXIT_CODES, type ExitCode } from '../../exit-codes.ts';
@@ -157,7 +157,7 @@ function runFolderFor(stated: string | undefined, store: OpenStore, { sweepId }:
   if (existsSync(path) && readdirSync(path).length > 0) {
     throw new UsageError(`${printable(path)}: is not empty; name another --run-dir`);
   }
-  if (`${path}${sep}`.startsWith(`${tmpdir()}${sep}`)) {
+  if (isInside(tmpdir(), path)) {
     io.err(`note: ${printable(path)} is in the temporary folder of this machine: the nodes must see the same folder\n`);
   }
   return new RunFolder(path);
