@@ -1,5 +1,5 @@
 import { cellsOfSweeps } from '../../selection/by-name.ts';
-import { type Accepted, type CellNights, judgeAccepted } from '../../judge/gate/judge-cell.ts';
+import { type Accepted, type CellNights, judgeCell } from '../../judge/gate/judge-cell.ts';
 import { ALERTING } from '../../judge/history/settings.ts';
 import { type KeyedCell, variablesOf } from '../../records/cell.ts';
 import { inLabelOrder } from '../../text/cell-label.ts';
@@ -73,7 +73,7 @@ export async function judgeNight(
   const judged = histories.map((nights) => {
     const { cell, metric } = nights;
     const earlier = known.earlier.filter((finding) => finding.cellKey === cell.key && finding.metric === metric);
-    return judgeAccepted(nights, night.sweeps, earlier, known.accepted);
+    return judgeCell(nights, night.sweeps, earlier, known.accepted);
   });
   const reported = new Set(judged.flatMap((entry) => entry.reported.map(({ findingId }) => findingId)));
   const limits = chosen.length - cells.length;

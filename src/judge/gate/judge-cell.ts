@@ -11,7 +11,7 @@ import type { NightlyValues } from '../history/noise.ts';
 import { ALERTING, HISTORY } from '../history/settings.ts';
 import type { NightRun } from '../value-rule.ts';
 import { clockOf, fitRuns, type LeftOutRun } from './fit-runs.ts';
-import { type Deviation, latestDeviation } from './suspects.ts';
+import { latestDeviation } from './suspects.ts';
 
 /** One cell's nights among the sweeps of a series. */
 export interface CellNights {
@@ -49,42 +49,7 @@ export function cellNights(
   };
 }
 
-export interface JudgedCell {
-  readonly nights: CellNights;
-  /** Reported in the newest sweep. */
-  readonly reported: readonly Finding[];
-  /** Reported on earlier nights, with what the newest sweep says of them. */
-  readonly earlier: readonly Finding[];
-  readonly changes: readonly ChangePoint[];
-  /** Off its level in the newest sweep, and not reported: null when it is not, or when the newest sweep has no value. */
-  readonly off: Deviation | null;
-}
-
-/**
- * Judges one cell of the newest sweep.
- * @param sweeps the window, the oldest first; the last one is the newest
- * @param earlier findings of this cell that were reported before the newest sweep and are still known
- */
-export function judgeCell(nights: CellNights, sweeps: readonly Sweep[], earlier: readonly Finding[]): JudgedCell {
-  const places = new Map(sweeps.map(({ sweepId }, night) => [sweepId, night]));
-  const placeOf = (finding: Finding): number => places.get(finding.firstBadSweepId) ?? -1;
-  const { changes, news } = judgeLatest(nights.history, earlier.map(placeOf));
-  const level = Math.log(currentLevel(nights, changes));
-  const isMeasured = nights.history.nights.at(-1) === sweeps.length - 1;
-  return {
-    nights,
-    changes,
-    off: isMeasured && news.length === 0 ? latestDeviation(nights.history) : null,
-    reported: news.map((change) => asFinding(change, nights, sweeps)),
-    earlier: earlier.map((finding) => {
-      const night = placeOf(finding);
-      if (night < 0) return finding;
-      const before = Math.log(finding.before);
-      const shift = Math.log(finding.after) - before;
-      return { ...finding, state: followFinding({ night, before, shift }, changes, level) };
-    }),
-  };
-}
+export type JudgedCell = ReturnType<typeof judgeCell>;
 
 /** Somebody said that a finding may stay, for a time that may be over by now. */
 export interface Accepted {
@@ -94,31 +59,43 @@ export interface Accepted {
 }
 
 /**
- * The same with what was accepted: it is reported again when its time is over, or when the level is much worse than what was
- * accepted.
- * @param accepted by the id of the finding
- * @returns `ended`: ids of the findings that are accepted no longer
+ * Judges one cell on the latest night.
+ * @param sweeps the window, the oldest first
+ * @param earlier findings of this cell that were reported on earlier nights and are still known
+ * @param accepted those of them that somebody accepted, by their ids: one is reported again when its time is over, or when
+ * the level is much worse than what was accepted
  */
-export function judgeAccepted(
+export function judgeCell(
   nights: CellNights,
   sweeps: readonly Sweep[],
   earlier: readonly Finding[],
   accepted: ReadonlyMap<string, Accepted>,
 ) {
-  const first = judgeCell(nights, sweeps, earlier);
-  const level = currentLevel(nights, first.changes);
-  const isStill = (finding: Finding): boolean => {
+  const places = new Map(sweeps.map(({ sweepId }, night) => [sweepId, night]));
+  const placeOf = (finding: Finding): number => places.get(finding.firstBadSweepId) ?? -1;
+  const first = judgeLatest(nights.history, earlier.map(placeOf));
+  const { changes } = first;
+  const level = currentLevel(nights, changes);
+  const isKnown = (finding: Finding): boolean => {
     const term = accepted.get(finding.findingId);
     return term === undefined || !(term.isOver || isWorseThanAccepted(finding, term, level));
   };
-  const ended = earlier.filter((finding) => !isStill(finding)).map(({ findingId }) => findingId);
-  const result = ended.length === 0 ? first : judgeCell(nights, sweeps, earlier.filter(isStill));
+  const known = earlier.filter(isKnown);
+  const { news } = known.length === earlier.length ? first : judgeLatest(nights.history, known.map(placeOf));
+  const isMeasured = nights.history.nights.at(-1) === sweeps.length - 1;
   return {
-    ...result,
-    ended,
-    earlier: result.earlier.map((finding): Finding =>
-      finding.state === 'open' && accepted.has(finding.findingId) ? { ...finding, state: 'accepted' } : finding,
-    ),
+    nights,
+    /** Far off its level, and not reported: null when it is not, or when the latest night has no value. */
+    off: isMeasured && news.length === 0 ? latestDeviation(nights.history) : null,
+    reported: news.map((change) => asFinding(change, nights, sweeps)),
+    /** With what the latest night says of them. */
+    earlier: known.map((finding): Finding => {
+      const night = placeOf(finding);
+      const state = night < 0 ? finding.state : stateOf(finding, night, changes, level);
+      return { ...finding, state: state === 'open' && accepted.has(finding.findingId) ? 'accepted' : state };
+    }),
+    /** Ids of the findings that are accepted no longer. */
+    ended: earlier.filter((finding) => !isKnown(finding)).map(({ findingId }) => findingId),
   };
 }
 
@@ -173,23 +150,20 @@ function judgeLatest(history: NightlyValues, reportedNights: readonly number[]) 
   return { changes, news };
 }
 
-/** A change reported earlier, in the logarithms and nights of today's history. */
-interface EarlierChange {
-  readonly night: number;
-  readonly before: number;
-  readonly shift: number;
-}
-
-/** What later nights say of a change that was reported earlier. @param level of the newest nights */
-function followFinding(reported: EarlierChange, changes: readonly ChangePoint[], level: number): FindingState {
-  const isBack = Math.abs(level - reported.before) < HISTORY.backShare * Math.abs(reported.shift);
+/** What later nights say of a finding. @param level of the newest nights, in the unit of the metric */
+function stateOf(
+  { before, after }: Finding,
+  night: number,
+  changes: readonly ChangePoint[],
+  level: number,
+): FindingState {
+  const from = Math.log(before);
+  const shift = Math.log(after) - from;
   const isSeen = changes.some(
-    (change) =>
-      Math.abs(change.night - reported.night) <= ALERTING.sameNights &&
-      Math.sign(change.shift) === Math.sign(reported.shift),
+    (change) => Math.abs(change.night - night) <= ALERTING.sameNights && Math.sign(change.shift) === Math.sign(shift),
   );
   if (!isSeen) return 'withdrawn';
-  return isBack ? 'recovered' : 'open';
+  return Math.abs(Math.log(level) - from) < HISTORY.backShare * Math.abs(shift) ? 'recovered' : 'open';
 }
 
 /** Worse by this share of the accepted change, and by so much in all, is not what was accepted. */
