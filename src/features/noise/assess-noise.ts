@@ -20,7 +20,7 @@ import type { NoiseOutput, NoisyCell } from './output.ts';
 import { findTwoStates } from './two-states.ts';
 import { attainableChanges, type CellScatter, repeatsFor, visibleChanges } from './visible-change.ts';
 
-type Noise = Pick<NoiseOutput, 'repeats' | 'mdePercent' | 'falseAlarms' | 'effort' | 'cells'>;
+type Noise = Pick<NoiseOutput, 'repeats' | 'mdePercent' | 'falseAlarms' | 'wantPercent' | 'effort' | 'cells'>;
 
 /**
  * How far the machine and the matrix can be trusted.
@@ -67,14 +67,15 @@ export function assessNoise(
   const halves = judgeSame(halvesOfSweeps(series, sweeps));
   const neighbours = judgeSame(same);
   return {
-    cells,
     ...summaryOf(cells),
     falseAlarms: {
       all: countFalseAlarms([...halves, ...neighbours]),
       halves: countFalseAlarms(halves),
       neighbours: countFalseAlarms(neighbours),
     },
+    wantPercent,
     effort: effortOf(cells),
+    cells,
   };
 }
 

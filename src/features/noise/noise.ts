@@ -75,13 +75,6 @@ async function assessed(
   // A recording is answered in a moment, whatever its run had taken.
   const wallTimesS = newest.provenance === 'recorded' ? new Map<string, number[]>() : wallTimesOf(own);
   const first = sweeps[0] ?? newest;
-  const {
-    repeats,
-    mdePercent,
-    falseAlarms,
-    effort,
-    cells: noisy,
-  } = assessNoise(series, sweeps.length, want, wallTimesS);
   const output = {
     schemaVersion: 1,
     sweepId: newest.sweepId,
@@ -90,12 +83,7 @@ async function assessed(
     matrix: newest.matrix,
     provenance: newest.provenance,
     sweeps: sweeps.length,
-    repeats,
-    mdePercent,
-    falseAlarms,
-    wantPercent: want,
-    effort,
-    cells: noisy,
+    ...assessNoise(series, sweeps.length, want, wallTimesS),
     builds: builtCells(cells, own, metric, kindsIn(db)),
   } as const;
   return {

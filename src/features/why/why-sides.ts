@@ -97,18 +97,15 @@ export function unmeasuredReasons(db: StoreDatabase, { cell, sweepIds, runId }: 
 
 /** Says of each side without a profile of its own whether one was made, and what became of it. */
 function missingProfiles(db: StoreDatabase, base: WhyPoint, head: WhyPoint): WhySides['missingProfiles'] {
-  const lacking = [['base', base] as const, ['head', head] as const].flatMap(([side, point]) => {
-    const failed = failedProfile(db, point);
-    return failed === 'measured' ? [] : [{ side, failed }];
-  });
-  if (lacking.length === 2 && lacking.every(({ failed }) => failed === null)) {
+  const sides = [['base', failedProfile(db, base)] as const, ['head', failedProfile(db, head)] as const];
+  const lacking = sides.filter(([, failed]) => failed !== 'measured');
+  if (lacking.length === 2 && lacking.every(([, failed]) => failed === null)) {
     return [{ text: 'layer profiles of both sides (bench run --profile)', hasFailed: false }];
   }
-  return lacking.map(({ side, failed }) =>
-    failed === null
-      ? { text: `a layer profile of ${side} (bench run --profile)`, hasFailed: false }
-      : { text: `a layer profile of ${side}: its profile run failed (${failed})`, hasFailed: true },
-  );
+  return lacking.map(([side, failed]) => {
+    const why = failed === null ? ' (bench run --profile)' : `: its profile run failed (${failed})`;
+    return { text: `a layer profile of ${side}${why}`, hasFailed: failed !== null };
+  });
 }
 
 /** Why the profile run of a cell failed; null where there was none. */

@@ -23,8 +23,6 @@ export function isSuspect(history: NightlyValues): boolean {
 /** So far off that one of a hundred cells on a hundred quiet nights is not. */
 const OFF_DEVIATIONS = 5;
 
-export type Deviation = NonNullable<ReturnType<typeof latestDeviation>>;
-
 /**
  * The newest nights of a cell, where they lie far off its level and are too few to be a level of their own: what a person
  * may want to see before the gate tells it. Null when the newest night is where others were before.
