@@ -91,7 +91,7 @@ export async function compareReport(
       return [cell.key, valueKind(timed.get(cell.key) ?? [], compared)];
     }),
   );
-  const past = pastOf(db, cells, sides, metric, kinds);
+  const past = new Map(pastOf(db, cells, sides, metric, kinds).map((history) => [history.cell.key, history]));
   const all = [...base.runs, ...allOfHead.runs];
   const facts = {
     environments: findEnvironments(db, unique(all.map(({ environmentId }) => environmentId))),
@@ -109,7 +109,6 @@ export async function compareReport(
   const provenances = unique([...provenancesOf(sides.base), ...provenancesOf(sides.head)]);
   const [provenance] = provenances;
   const causes = await causesOf(db, judged.cells, sides);
-  const notes = pastNotes(past);
   return {
     output: {
       schemaVersion: 1,
@@ -121,7 +120,7 @@ export async function compareReport(
       shift: judged.shift,
       across: [...(paired?.differences ?? []), ...judged.across],
       otherMethods: paired === null ? pairsOf(chosen, base, allOfHead).length : 0,
-      cells: judged.cells.map((entry) => cellOutput(entry, notes, causes)),
+      cells: judged.cells.map((entry) => cellOutput(entry, past.get(entry.cell.key), causes.get(entry) ?? null)),
       counts: judged.counts,
     },
     details: { sides, cells: new Map(judged.cells.map((entry) => [entry.cell.key, entry])) },
@@ -133,20 +132,21 @@ function sideOutput({ sweeps, note }: Side): Comparison['base'] {
   return { sweepIds: sweeps.map(({ sweepId }) => sweepId), commit, dirty, note };
 }
 
-/** @param notes by the key of a cell */
 function cellOutput(
-  entry: JudgedCell,
-  notes: ReadonlyMap<string, string>,
-  causes: ReadonlyMap<JudgedCell, FirstCause | null>,
+  { cell, metric, comparison }: JudgedCell,
+  past: CellHistory | undefined,
+  cause: FirstCause | null,
 ): ComparedCell {
-  const { cell, metric, comparison } = entry;
-  const { cellKey: key, reasons, ...numbers } = comparison;
+  const { cellKey: _, reasons, ...numbers } = comparison;
+  const otherKind = past?.nightsOfOtherKind ?? 0;
+  // Its noise lacks nights, as they have no numbers of the kind that its sides have.
+  const note = `${count(otherKind, 'earlier night')} without samples left out, as base and head have them`;
   return {
     ...aboutCell(cell, metric),
     betterIs: metricOf(metric).betterIs,
     ...numbers,
-    reasons: [...reasons, ...[notes.get(key) ?? []].flat()],
-    cause: causes.get(entry) ?? null,
+    reasons: otherKind === 0 ? reasons : [...reasons, note],
+    cause,
   };
 }
 
@@ -189,44 +189,28 @@ function pastOf(
   return sweeps.length < LEAST_PAST_NIGHTS ? [] : cellHistories(db, sweeps, cells, metric, 'newest', kinds);
 }
 
+/** By the keys of cells. */
+type Past = ReadonlyMap<string, CellHistory>;
+
 /** The clock of each cell by its key: that of the base and of the nights just before it. */
-function clockLevelsOf(baseRuns: readonly CellRun[], past: readonly CellHistory[]): Map<string, number> {
-  const before = new Map(past.map(({ cell, history }) => [cell.key, history.clock]));
+function clockLevelsOf(baseRuns: readonly CellRun[], past: Past): Map<string, number> {
   const byCell = Map.groupBy(baseRuns, ({ cellKey }) => cellKey);
   const levels = [...byCell].flatMap(([key, runs]): [string, number][] => {
-    const nights = (before.get(key) ?? []).slice(-CLOCK_LEVEL.neighborNights);
+    const nights = (past.get(key)?.history.clock ?? []).slice(-CLOCK_LEVEL.neighborNights);
     const level = clockLevelMhz([...nights, ...runs.map(({ smClockMhz }) => smClockMhz)]);
     return level === null ? [] : [[key, level]];
   });
   return new Map(levels);
 }
 
-/** By the key of a cell: that its noise lacks nights, as they have no numbers of the kind that its sides have. */
-function pastNotes(past: readonly CellHistory[]): Map<string, string> {
-  const lacking = past.filter(({ nightsOfOtherKind }) => nightsOfOtherKind > 0);
-  return new Map(
-    lacking.map(({ cell, nightsOfOtherKind }) => [
-      cell.key,
-      `${count(nightsOfOtherKind, 'earlier night')} without samples left out, as base and head have them`,
-    ]),
-  );
-}
-
 /** What earlier nights say of how much the nights of a cell differ by chance; by its key. */
-function pastValuesOf(
-  past: readonly CellHistory[],
-  assembled: readonly AssembledCell[],
-): Map<string, readonly number[]> {
-  const bases = new Map(assembled.map(({ cell, sides }) => [cell.key, sides?.base ?? []]));
+function pastValuesOf(past: Past, assembled: readonly AssembledCell[]): Map<string, readonly number[]> {
   return new Map(
-    past.map(({ cell, history, runs }) => [
-      cell.key,
-      pastValues(
-        history,
-        runs.map(({ length }) => length),
-        bases.get(cell.key) ?? [],
-      ),
-    ]),
+    assembled.flatMap(({ cell, sides }): [string, readonly number[]][] => {
+      const own = past.get(cell.key);
+      const runs = own?.runs.map(({ length }) => length) ?? [];
+      return own === undefined ? [] : [[cell.key, pastValues(own.history, runs, sides?.base ?? [])]];
+    }),
   );
 }
 
