@@ -160,39 +160,27 @@ function layersOutput(
   layers: readonly LayerFacts[],
   { groups, isSummedUp }: { readonly groups: readonly LayerGroup[] | null; readonly isSummedUp: boolean },
 ): LayersOutput {
+  const totalMs = sumMs(layers);
+  const sharePercent = summary.totalMs > 0 ? (totalMs / summary.totalMs) * 100 : null;
+  const together = hasTimes(engine) ? { totalMs, sharePercent, ...spread(layers) } : NO_TIMES;
   return {
     schemaVersion: 1,
     ...engineOutput(engine),
     totalMs: hasTimes(engine) ? summary.totalMs : null,
     summary,
     layers,
-    aggregate: isSummedUp ? aggregateOf(engine, summary, layers) : null,
+    aggregate: isSummedUp ? { layers: layers.length, ...together } : null,
     groups:
-      groups?.map(({ key, layers: members, totalMs }) => ({
+      groups?.map(({ key, layers: members, totalMs: ofGroup }) => ({
         key,
         layers: members.map(({ index }) => index),
-        totalMs,
+        totalMs: ofGroup,
         ...spread(members),
       })) ?? null,
   };
 }
 
-function aggregateOf(
-  engine: ProfiledEngine,
-  summary: LayersSummary,
-  layers: readonly LayerFacts[],
-): LayersOutput['aggregate'] {
-  const totalMs = sumMs(layers);
-  if (!hasTimes(engine)) {
-    return { layers: layers.length, totalMs: null, sharePercent: null, minMs: null, meanMs: null, maxMs: null };
-  }
-  return {
-    layers: layers.length,
-    totalMs,
-    sharePercent: summary.totalMs > 0 ? (totalMs / summary.totalMs) * 100 : null,
-    ...spread(layers),
-  };
-}
+const NO_TIMES = { totalMs: null, sharePercent: null, minMs: null, meanMs: null, maxMs: null };
 
 function spread(layers: readonly LayerFacts[]) {
   const times = layers.map(({ averageMs }) => averageMs);
@@ -227,9 +215,9 @@ export function layersDiffOutput(
     deltaMs: timed ? diff.deltaMs : null,
     commonPercent: diff.commonPercent,
     rows: rows.map((row) => rowOutput(row, timed)),
-    unknown: unknown === null ? null : rowOutput(unknown, timed),
-    unchanged: unchanged === null ? null : rowOutput(unchanged, timed),
-    unattributed: unattributed === null ? null : rowOutput(unattributed, timed),
+    unknown: unknown && rowOutput(unknown, timed),
+    unchanged: unchanged && rowOutput(unchanged, timed),
+    unattributed: unattributed && rowOutput(unattributed, timed),
   };
 }
 
