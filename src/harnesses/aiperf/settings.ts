@@ -37,7 +37,10 @@ export const aiperfSettings = z
     config: textSetting(
       "AIPerf's own YAML; settings here stand above it, its content is part of the cell. The place for a key: api_key: ${OPENAI_API_KEY}",
     ).optional(),
-    apiKey: z.unknown().describe('Refused: settings are stored. A key is in a variable that config: names').optional(),
+    apiKey: z
+      .unknown()
+      .describe('Refused: settings are stored. A key stands in a variable that config: names')
+      .optional(),
     extraArgs: z.array(z.string()).describe('More arguments of aiperf profile; they are part of the cell').optional(),
     ...limitSettings(DEFAULT_ESTIMATE_S),
   })
