@@ -25,7 +25,7 @@ ${tile('cells without a result in the newest sweep', failed.length, failed.lengt
 ${tile('cells in the newest sweep', check.cells, '')}
 ${tile('sweeps', sweeps.length, '')}
 </ul>
-<p>${reported === 0 ? 'The newest night tells nothing new.' : `${count(reported, 'new finding')} in ${count(groups.length, 'group')}.`} ${compareLine(compare)}</p>
+<p>${reported === 0 ? 'No new findings in the newest sweep.' : `${count(reported, 'new finding')} in ${count(groups.length, 'group')}.`} ${compareLine(compare)}</p>
 ${groups.map(groupView)}
 ${accuracy.length === 0 ? null : markup`<h3>Accuracy fell</h3><ul>${accuracy.map((fallen) => markup`<li>${shortened(fallen.model)} ${fallen.precision}: ${formatDecibels(fallen.before)} → ${formatDecibels(fallen.after)} SQNR, ${count(fallen.keys.length, 'cell')}</li>`)}</ul>`}
 ${earlier.length === 0 ? null : markup`<h3>Reported before</h3>${findingTable(earlier, 'Findings that were reported before')}`}
