@@ -36,11 +36,6 @@ const KEPT = [
   /loneOutlier/g,
   // an effect of flags in stores, and a key of the output of `trend`
   /(?<=['`(])barred(?=['`)])|(?<=[{,] )barred(?=:| })|(?<=^ *)barred(?=: z)|barred(?=\.(?:length|map))/gm,
-  // texts in outputs that test/pins holds: `bench schema matrix`, `bench check --json` and `bench why --json`
-  /\{(?:batch|name)\} stands for an axis|Where the number stands in the JSON|A key stands in a variable/g,
-  /What else it is told, such as|what --warm-up was told|nothing is told; until then use/g,
-  /Keep a timing cache beside the store|Beside the names here: any|Cells beside the product of/g,
-  /So many shards at once|clocks and power beside the runs/g,
 ];
 
 function filesIn(path) {

@@ -135,7 +135,7 @@ function notesOf(histories: readonly CellHistory[], { sweeps }: Night): string[]
   const notes = undated === null ? [] : [undated];
   if (longest < ALERTING.firstNight) {
     notes.push(
-      `${longest} of ${ALERTING.firstNight} nights: before that a history does not know its own noise, and nothing is told; until then use bench compare`,
+      `${longest} of ${ALERTING.firstNight} nights: before that a history does not know its own noise, and nothing is reported; until then use bench compare`,
     );
   }
   const elsewhere = Math.max(0, ...histories.map((cell) => cell.nightsOfOtherMachine));

@@ -128,7 +128,7 @@ const MOST_OPAQUE = 0.5;
 function unknownThings({ base, head, layers, missingProfiles }: WhySides): string[] {
   const all = [...base, ...head];
   const unknown: string[] = [];
-  if (all.some(({ telemetry }) => telemetry === null)) unknown.push('clocks and power beside the runs');
+  if (all.some(({ telemetry }) => telemetry === null)) unknown.push('clocks and power during the runs');
   const [was, is] = [newest(base), newest(head)];
   const engines = was === null || is === null ? null : sameEngine(was.engine, is.engine);
   // Of one and the same engine layers would say little; but who asked for a profile wants to know of its loss.

@@ -39,7 +39,7 @@ export const aiperfSettings = z
     ).optional(),
     apiKey: z
       .unknown()
-      .describe('Refused: settings are stored. A key stands in a variable that config: names')
+      .describe('Refused: settings are stored. A key is in a variable that config: names')
       .optional(),
     extraArgs: z.array(z.string()).describe('More arguments of aiperf profile; they are part of the cell').optional(),
     ...limitSettings(DEFAULT_ESTIMATE_S),

@@ -10,7 +10,7 @@ const metric = z
       .regex(/^[^\s:\p{C}]{1,20}$/u)
       .describe('Unit of the number, such as ms or tok/s; without a colon or a space'),
     better: z.enum(DIRECTIONS).describe('Which way is better'),
-    path: textSetting('Where the number stands in the JSON: a.b.c. Default: the name of the metric').optional(),
+    path: textSetting('Where the number is in the JSON: a.b.c. Default: the name of the metric').optional(),
     pattern: textSetting('For output: text. A regular expression with one group around the number').optional(),
   })
   .describe('A number that the program prints');
@@ -21,7 +21,7 @@ export const commandSettings = z
   .strictObject({
     kind: z.literal('command'),
     run: runSetting(
-      'The program and its arguments; no shell reads them. {batch} stands for an axis, {runFolder} for the folder of the run',
+      'The program and its arguments; no shell reads them. {batch} is replaced by the value of an axis, {runFolder} by the folder of the run',
     ),
     output: z
       .enum(['json', 'jsonl', 'text'])

@@ -12,7 +12,7 @@ const googleBenchmarkSettings = z
   .strictObject({
     kind: z.literal('google-benchmark'),
     run: runSetting(
-      'A program linked with google-benchmark, and its arguments; no shell reads them. bench adds --benchmark_out. {batch} stands for an axis',
+      'A program linked with google-benchmark, and its arguments; no shell reads them. bench adds --benchmark_out. {batch} is replaced by the value of an axis',
     ),
     benchmark: textSetting('The benchmark that the cell is judged by, as the program names it: BM_copy/4096'),
     ...programSettings(DEFAULT_ESTIMATE_S),

@@ -22,7 +22,7 @@ const perfAnalyzerSettings = z
     serves: textSetting("The model's name on the server. Default: its name in this file").optional(),
     concurrency: countSetting(1, 'Requests under way at the same time: --concurrency-range'),
     batch: countSetting(1, 'Samples in a request: -b').optional(),
-    args: argumentList.describe('What else it is told, such as [-u, "localhost:8001", -i, grpc]').optional(),
+    args: argumentList.describe('More arguments, such as [-u, "localhost:8001", -i, grpc]').optional(),
     ...programSettings(DEFAULT_ESTIMATE_S),
   })
   .describe("NVIDIA's perf_analyzer against a server that runs already");

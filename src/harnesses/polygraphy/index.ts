@@ -23,7 +23,7 @@ const polygraphySettings = z
     run: runSetting(
       'polygraphy run and its arguments with --iterations N and --save-outputs {runFolder}/results.json; no shell reads them',
     ),
-    warmUpRuns: z.number().int().min(0).describe('Runs before the timed ones: what --warm-up was told').optional(),
+    warmUpRuns: z.number().int().min(0).describe('Runs before the timed ones: the value of --warm-up').optional(),
     ...programSettings(DEFAULT_ESTIMATE_S),
   })
   .describe('polygraphy run, which times one runner on the clock of the host');

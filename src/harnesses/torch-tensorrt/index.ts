@@ -19,7 +19,7 @@ const torchSettings = z
   .strictObject({
     kind: z.literal('torch-tensorrt'),
     run: runSetting(
-      'The script and its arguments; no shell reads them. It prints a block that begins with "Latency over N runs (ms):". {batch} stands for an axis, {cudaGraph} is on or off, {runFolder} the folder of the run',
+      'The script and its arguments; no shell reads them. It prints a block that begins with "Latency over N runs (ms):". {batch} is replaced by the value of an axis, {cudaGraph} is on or off, {runFolder} the folder of the run',
     ),
     timer: timerSetting,
     transfers: z

@@ -25,7 +25,7 @@ export const trtllmSettings = z
     backend: orAxis(z.enum(BACKENDS)).describe('What runs the model. Default: pytorch').optional(),
     engineDir: textSetting('Folder of the built engine, for backend: tensorrt').optional(),
     dataset: textSetting(
-      'JSON lines of requests, as bench model make-dataset writes them; its content is part of the cell. {name} stands for an axis',
+      'JSON lines of requests, as bench model make-dataset writes them; its content is part of the cell. {name} is replaced by the value of an axis',
     ),
     requests: countSetting(1, 'Only the first requests of the data set').optional(),
     warmup: countSetting(0, 'Requests before the timed ones. Default of trtllm-bench: 2').optional(),

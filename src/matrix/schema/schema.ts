@@ -123,7 +123,7 @@ const axes = z
   .partial()
   .catchall(z.union([integers, flagValue, z.array(flagValue).min(1)]))
   .describe(
-    'Each axis is a list of values; the matrix is their product. Beside the names here: any dimension that `shapes` names (values, or ranges such as 1..1024*2) and any trtexec flag ("--avgTiming": [4, 8])',
+    'Each axis is a list of values; the matrix is their product. Besides the names here: any dimension that `shapes` names (values, or ranges such as 1..1024*2) and any trtexec flag ("--avgTiming": [4, 8])',
   );
 
 const flags = z
@@ -155,7 +155,7 @@ const build = z
     timingCache: z
       .union([z.boolean(), z.string().min(1)])
       .describe(
-        'Keep a timing cache beside the store, one for each GPU model and TensorRT; or a file of your own, which is copied and never written. Default: true',
+        'Keep a timing cache next to the store, one for each GPU model and TensorRT; or a file of your own, which is copied and never written. Default: true',
       ),
     verbose: z
       .boolean()
@@ -247,7 +247,7 @@ export const matrixSchema = z
     precisions: precisions,
     plugins: plugins,
     axes: axes,
-    include: z.array(includeEntry).describe('Cells beside the product of the axes'),
+    include: z.array(includeEntry).describe('Cells in addition to the product of the axes'),
     exclude: z.array(z.string().min(1)).describe('Cells to leave out, such as "precision=fp8 & batch<8"'),
     build: build,
     run: method,

@@ -63,7 +63,7 @@ export const slurmSchema = z
     nodelist: nodes,
     exclude: nodes,
     exclusive: z.boolean().describe('No other job on the node: neighbours share PCIe, CPU and power. Default: true'),
-    maxParallel: z.number().int().min(1).describe('So many shards at once'),
+    maxParallel: z.number().int().min(1).describe('Maximum number of shards at once'),
     nice: z.number().int(),
     cluster: name,
     container: container,
