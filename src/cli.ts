@@ -80,7 +80,7 @@ const GROUPS: readonly (readonly [heading: string, ...commands: DefinedCommand[]
 
 const FIRST_SCREEN = ['init', 'doctor', 'plan', 'run', 'compare', 'check', 'why', 'trend', 'report'];
 
-/** What somebody means who types a name of another tool, or one that a command had. */
+/** Suggestions for names of other tools, and for former names. */
 const MEANT: ReadonlyMap<string, string> = new Map([
   ['accuracy', 'model accuracy'],
   ['attach', 'show RUN --attach FILE'],
@@ -105,7 +105,7 @@ const MEANT: ReadonlyMap<string, string> = new Map([
 
 const HELP_COLUMNS = 80;
 
-/** What a command line does, with nothing of the process but `io`. @param argv without Node and the program's file */
+/** @param argv without Node and the script */
 export async function main(argv: readonly string[], io: Io): Promise<ExitCode> {
   let exitCode: ExitCode = EXIT_CODES.fine;
   const program = makeProgram(io);
@@ -125,7 +125,6 @@ export async function main(argv: readonly string[], io: Io): Promise<ExitCode> {
     await program.parseAsync(argv, { from: 'user' });
   } catch (error) {
     if (!(error instanceof CommanderError)) throw error;
-    // commander has printed its line; help and version are no faults.
     return error.exitCode === 0 ? EXIT_CODES.fine : EXIT_CODES.wrongUse;
   }
   return exitCode;
@@ -156,7 +155,7 @@ bench init writes a first matrix; bench help lists all commands and topics: word
     );
 }
 
-/** What commander says of a wrong command line, as one line in this program's words. */
+/** Rewords a usage error of commander as one line. */
 function wrongUseLine(text: string): string {
   const [, what = text, hint] = /^error: (.*?)(?:\n\(Did you mean (.*)\?\))?\n*$/s.exec(text) ?? [];
   const meant = MEANT.get(/^unknown command '(.*)'$/.exec(what)?.[1] ?? '') ?? hint ?? choiceMeant(what);
@@ -164,27 +163,25 @@ function wrongUseLine(text: string): string {
   return `bench: ${printable(what).replace(/\.$/, '')}${suggestion} (--help shows what there is)\n`;
 }
 
-/** commander lists what is allowed, but not which of it was meant. */
+/** The allowed choice nearest to the one typed. */
 function choiceMeant(what: string): string | null {
   const [, word = '', allowed = ''] = /argument '(.*)' is invalid\. Allowed choices are (.*)\.$/s.exec(what) ?? [];
   return word === '' ? null : nearest(word, allowed.split(', '));
 }
 
-/** Of the program the commands that most people need; of a group all. */
 function firstScreen(this: Help, command: CommandUnknownOpts): CommandUnknownOpts[] {
   const visible = Help.prototype.visibleCommands.call(this, command);
   if (command.parent !== null) return visible;
   return FIRST_SCREEN.flatMap((name) => visible.find((each) => each.name() === name) ?? []);
 }
 
-/** What every command has comes behind what is its own. */
+/** Puts the common options last. */
 function commonLast<Item extends Command | Option>(
   this: Help,
   unsorted: Item[],
   visible: Item[],
   groupOf: (item: Item) => string,
 ): Map<string, Item[]> {
-  // The first screen is one list.
   const isFirst = visible.length === FIRST_SCREEN.length && visible.every((item) => FIRST_SCREEN.includes(item.name()));
   const groups = [...Help.prototype.groupItems(unsorted, visible, isFirst ? () => 'Commands:' : groupOf)];
   return new Map([
@@ -193,7 +190,6 @@ function commonLast<Item extends Command | Option>(
   ]);
 }
 
-/** Every command has options: to say so of each says nothing. */
 function withoutOptions(command: Command): string {
   return Help.prototype.subcommandTerm(command).replace(' [options]', '');
 }

@@ -1,7 +1,7 @@
 import { EXIT_CODES, type ExitCode } from './exit-codes.ts';
 import type { FailureReason } from './records/outcome.ts';
 
-/** A fault that a person can act on: printed as its lines, without a stack. */
+/** An error that a user can act on: printed as its lines, without a stack. */
 export abstract class BenchError extends Error {
   abstract readonly exitCode: ExitCode;
 
@@ -11,13 +11,12 @@ export abstract class BenchError extends Error {
   }
 }
 
-/** A wrong flag, argument, reference or file given on the command line. */
 export class UsageError extends BenchError {
   override readonly name = 'UsageError';
   readonly exitCode = EXIT_CODES.wrongUse;
 }
 
-/** A file is larger than anything that bench reads ever is: it would fill the memory, or take hours. */
+/** A file larger than any real one: reading it would fill the memory, or take hours. */
 export class TooLargeError extends UsageError {}
 
 /** Something the work needs is not on this machine: trtexec, a GPU, a newer Node. */
@@ -26,28 +25,26 @@ export class EnvironmentLackingError extends BenchError {
   readonly exitCode = EXIT_CODES.environmentLacking;
 }
 
-/** A disk has no room for what comes next: nothing that was measured is lost, and the work can go on later. */
+/** Nothing measured is lost; the work can be resumed. */
 export class DiskFullError extends EnvironmentLackingError {}
 
-/** The file of the store went away or was changed by others while a sweep wrote into it. */
+/** The store file was removed or replaced while a sweep wrote to it. */
 export class StoreLostError extends EnvironmentLackingError {}
 
-/** The store cannot be opened, read or written. */
 export class StoreError extends BenchError {
   override readonly name: string = 'StoreError';
   readonly exitCode: ExitCode = EXIT_CODES.wrongUse;
 }
 
-/** This process may not read or write the store, or the disk does not let it. */
+/** Permissions or the disk refuse access to the store. */
 export class StoreAccessError extends StoreError {
   override readonly name = 'StoreAccessError';
   override readonly exitCode = EXIT_CODES.environmentLacking;
 }
 
-/** Reasons that have nothing to do with what was asked: the same may work another time. */
+/** Transient: the same conversion may succeed later. */
 const MISHAPS: readonly FailureReason[] = ['timeout', 'killed', 'outOfMemory', 'diskFull'];
 
-/** A variant could not be made. */
 export class ConversionError extends BenchError {
   override readonly name = 'ConversionError';
   readonly exitCode: ExitCode;
@@ -58,13 +55,13 @@ export class ConversionError extends BenchError {
   }
 }
 
-/** Ctrl-C, or a signal that asks the program to end. */
+/** Ctrl-C, or a termination signal. */
 export class InterruptedError extends BenchError {
   override readonly name = 'InterruptedError';
   readonly exitCode = EXIT_CODES.interrupted;
 }
 
-/** A place in a file, counted from 1, as editors count. */
+/** 1-based, as editors count. */
 export interface SourcePosition {
   readonly file: string;
   readonly line: number;
@@ -81,7 +78,7 @@ export function formatMistake({ at, problem }: Mistake): string {
   return `${at.file}:${at.line}:${at.column}: ${problem}`;
 }
 
-/** Every mistake that was found in a matrix, in the order of the files. */
+/** Every mistake found in a matrix, in file order. */
 export class MatrixError extends BenchError {
   override readonly name = 'MatrixError';
   readonly exitCode = EXIT_CODES.wrongUse;
@@ -97,7 +94,7 @@ export class MatrixError extends BenchError {
   }
 }
 
-/** A file that trtexec exported is not in a format that is known. The caller names the file. */
+/** The caller names the file. */
 export class ExportFormatError extends Error {
   override readonly name = 'ExportFormatError';
 }

@@ -12,29 +12,26 @@ import { attachmentsOf, saveAttachment } from '../store/runs/attachments.ts';
 import { sweepOfRun } from '../store/sweeps/sweeps.ts';
 import { printable } from '../text/printable.ts';
 
-/** The bytes of an attachment as they lie there: unlike the files of a run they are never compressed. */
+/** Hash of the stored bytes: attachments, unlike the files of a run, are never compressed. */
 export function digestOfAttached(path: string): Promise<Digest> {
   return digestOf(createReadStream(path));
 }
 
 /**
- * Copies a file to its place, where it appears whole or not at all; and says what came.
- * @throws StoreError where a folder on the way to it is a link
+ * Copies a file atomically; returns its hash and size.
+ * @throws StoreError if a parent folder is a symbolic link
  */
 export async function copyAttached(source: string, target: string): Promise<{ sha256: string; bytes: number }> {
   refuseLinks(target);
   await mkdir(dirname(target), { recursive: true });
   return putInPlace(target, async (temporary) => {
-    // On file systems that can, the copy takes no room.
+    // Copy-on-write where the file system supports it.
     await copyFile(source, temporary, constants.COPYFILE_FICLONE);
     return digestOfAttached(temporary);
   });
 }
 
-/**
- * Takes one away, and its folder when it was the last.
- * @throws StoreError where a folder on the way to it is a link
- */
+/** @throws StoreError if a parent folder is a symbolic link */
 export async function removeAttached(path: string): Promise<void> {
   refuseLinks(path);
   await rm(path, { force: true });
@@ -53,7 +50,6 @@ interface FoundAttachment {
   readonly modifiedAt: Date;
 }
 
-/** Attachments that lie under a folder of artefacts, or of a sweep of it. */
 async function attachedUnder(folder: string, depth = 2): Promise<FoundAttachment[]> {
   const found: FoundAttachment[] = [];
   const entries = await readdir(folder, { withFileTypes: true }).catch(() => []);
@@ -123,7 +119,7 @@ export async function attachFile(
   return attachment;
 }
 
-/** Takes what was attached to runs that are stored here now from a folder of artefacts: a lost store is rebuilt so. */
+/** Imports attachments of runs that are already in the store; used when a lost store is rebuilt. */
 export async function takeAttached(
   { db, artefactsFolder }: Pick<AttachContext, 'db' | 'artefactsFolder'>,
   folder: string,

@@ -2,7 +2,6 @@ import * as z from 'zod';
 
 import { count, id, instant } from '../records/output-parts.ts';
 
-/** What a file is, by the ending of its name. */
 export const ATTACHMENT_KINDS = ['nsysReport', 'nsysExport', 'ncuReport', 'json', 'text', 'other'] as const;
 
 type AttachmentKind = (typeof ATTACHMENT_KINDS)[number];
@@ -38,10 +37,8 @@ export function attachmentKind(name: string): AttachmentKind {
   return KIND_OF_ENDING[ending] ?? 'other';
 }
 
-/** Longer names do not fit into every file system. */
 const MOST_NAME_BYTES = 200;
 
-/** Why a file cannot be kept under a name; null when it can. */
 export function nameProblem(name: string): string | null {
   if (!/^[\w@%+=,~()-][\w@%+=,~() .-]*$/u.test(name)) {
     return 'write letters, digits and - _ . + = , @ % ~ ( ) or blanks';

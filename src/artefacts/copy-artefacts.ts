@@ -67,7 +67,6 @@ export async function copyArtefacts(
   return copied;
 }
 
-/** Files that were attached to runs of a sweep there, and are not here yet. */
 async function copyAttachments(db: StoreDatabase, sweepId: string, from: string, to: string): Promise<number> {
   let copied = 0;
   for (const { runId, name } of keptAttachments(db, [sweepId])) {
@@ -79,7 +78,7 @@ async function copyAttachments(db: StoreDatabase, sweepId: string, from: string,
   return copied;
 }
 
-/** What lies behind a link is none of the other store's. */
+/** A file behind a link does not belong to the other store. */
 function isOwnFile(path: string): boolean {
   if (isLink(dirname(dirname(path))) || isLink(dirname(path))) return false;
   return lstatSync(path, { throwIfNoEntry: false })?.isFile() === true;
@@ -97,7 +96,6 @@ async function writeManifests(db: StoreDatabase, sweepId: string, to: string): P
   await writePrunedNote(sweepFolderOf(to, sweepId), { sweepId, runIds: gone.map(({ runId }) => runId) });
 }
 
-/** The folders of runs that lie in the folder of a sweep; links are none of them. */
 export function runFoldersIn(sweepFolder: string): Set<string> {
   try {
     if (isLink(sweepFolder)) return new Set();
@@ -109,8 +107,7 @@ export function runFoldersIn(sweepFolder: string): Set<string> {
 }
 
 /**
- * Copies the folder of a finished run: hard links where both lie on one file system, for what is in it never changes.
- * It appears whole or not at all.
+ * Atomic; uses hard links on the same file system, as its contents never change.
  * @returns the bytes of its files
  */
 export function copyRunFolder(source: string, target: string): number {
@@ -133,7 +130,7 @@ export function copyRunFolder(source: string, target: string): number {
   }
 }
 
-/** Another file system, one that knows no links, or a file of which there are too many. */
+/** Another file system, no support for hard links, or too many links to a file. */
 const NO_LINK = ['EXDEV', 'EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'EMLINK', 'EACCES'];
 
 function linkOrCopy(source: string, target: string): void {

@@ -21,9 +21,8 @@ const READ_BYTES = 1 << 18;
 /** Compressed files up to this size, of up to this many bytes, are unpacked at once: a stream takes five times as long. */
 const SMALL_BYTES = 1 << 16;
 const SMALL_UNPACKED_BYTES = 1 << 20;
-/** No file of a run unpacks to more: one that does was made to fill a disk or a memory. */
+/** Upper limit for an unpacked file; anything larger is a decompression bomb. */
 const MAX_UNPACKED_BYTES = 4 * 2 ** 30;
-/** Text that is read as a whole, and the values that may be in it. */
 const MAX_DOCUMENT_BYTES = 256 << 20;
 const MAX_VALUES = 16_000_000;
 const COMPRESSED = /\.(gz|zst|br)$/;
@@ -34,10 +33,11 @@ export function plainName(name: string): string {
 }
 
 /**
- * The bytes of a file, decompressed by its ending or its first bytes, as UTF-8. A chunk is good only until the next one is asked for.
- * @param packed what lies there, if it was read before
- * @param signal ends the reading between two chunks
- * @throws TooLargeError when more comes of an archive, or of a device, than of anything real
+ * The bytes of a file, decompressed by its ending or its first bytes, as UTF-8. A chunk is valid only until the next is
+ * requested.
+ * @param packed stored bytes, if already read
+ * @param signal checked between chunks
+ * @throws TooLargeError when an archive or a device yields more than any real file
  * @throws when the file cannot be read or its compressed data are damaged
  */
 export async function* readChunks(
@@ -58,7 +58,6 @@ export async function* readChunks(
   }
 }
 
-/** A file that is this long as it lies there is no archive. */
 async function isPlainFile(path: string, bytes: number): Promise<boolean> {
   const info = await stat(path);
   return info.isFile() && info.size >= bytes;
@@ -69,7 +68,7 @@ async function* plain(path: string, packed: Buffer | null): AsyncGenerator<Buffe
   else yield packed;
 }
 
-/** The first bytes of a file as they lie there; none when it cannot be read. */
+/** The first stored bytes of a file; empty if it cannot be read. */
 export async function headOfFile(path: string): Promise<Buffer> {
   const buffer = Buffer.alloc(16);
   try {
@@ -105,15 +104,12 @@ async function* unpacked(path: string, packed: Buffer | null, format: string): A
   yield* file.pipe(decompress);
 }
 
-/**
- * Fills one of two buffers while the other is worked on. A stream would take a fresh one for each chunk: for a large
- * log that is gigabytes of memory touched once, which takes longer than to parse it.
- */
+/** Two alternating buffers: a stream would allocate one per chunk, which takes longer than parsing. */
 async function* readPlain(path: string): AsyncGenerator<Buffer> {
   const file = await open(path);
   try {
     const { size } = await file.stat();
-    // A pipe states no size.
+    // A pipe has no size.
     const bytes = size === 0 ? READ_BYTES : Math.min(size, READ_BYTES);
     let [filling, filled] = [Buffer.allocUnsafe(bytes), Buffer.allocUnsafe(bytes)];
     let reading = file.read(filling);
@@ -143,7 +139,7 @@ async function readSmall(path: string): Promise<Buffer | null> {
   }
 }
 
-/** Null when a stream has to do it: it is not that small, or damaged, and then the part before the damage counts. */
+/** Null if a stream has to do it: too large, or damaged (the part before the damage counts). */
 function unpackSmall(packed: Buffer | null, format: string): Buffer | null {
   if (packed === null) return null;
   const limits = { chunkSize: STREAM_BYTES, maxOutputLength: SMALL_UNPACKED_BYTES };
@@ -168,7 +164,7 @@ export async function readWhole(path: string, signal?: AbortSignal): Promise<Buf
 }
 
 /**
- * @param path of what is read, for the message
+ * @param path for the message
  * @throws TooLargeError when it cannot be parsed in any memory
  */
 export async function wholeOf(chunks: AsyncIterable<Buffer>, path: string): Promise<Buffer> {
@@ -192,7 +188,7 @@ const COMMA = 0x2c;
 const LIST = 0x5b;
 const MAP = 0x7b;
 
-/** At least as many as a parser of JSON would make of it. */
+/** An upper bound for the number of values that a JSON parser creates. */
 function valuesIn(chunk: Buffer): number {
   let count = 0;
   for (const byte of chunk) if (byte === COMMA || byte === LIST || byte === MAP) count += 1;
@@ -221,7 +217,7 @@ export function sha256OfFile(path: string): Promise<Digest> {
 
 const MAX_NOTE_BYTES = 64 << 20;
 
-/** A small file of text; null for what is none, for a link, and for anything that is no file. */
+/** A small text file; null if it is missing, a link, or not a regular file. */
 export async function readNoteText(path: string): Promise<string | null> {
   const { O_RDONLY, O_NOFOLLOW, O_NONBLOCK } = constants;
   const file = await open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK).catch(() => null);
@@ -234,7 +230,6 @@ export async function readNoteText(path: string): Promise<string | null> {
   }
 }
 
-/** For small files of which the hash is part of an identity. */
 export function sha256OfFileSync(path: string): { sha256: string; bytes: number } {
   const bytes = readFileSync(path);
   return { sha256: createHash('sha256').update(bytes).digest('hex'), bytes: bytes.length };
@@ -244,7 +239,7 @@ export function sha256OfFileSync(path: string): { sha256: string; bytes: number 
 export async function writeAtomically(path: string, data: string | Buffer): Promise<void> {
   await mkdir(dirname(path), { recursive: true });
   const temporary = temporaryPath(path);
-  // Its name can be foreseen: a link that somebody put there is not written through.
+  // The name is predictable: do not write through a link placed there.
   const { O_WRONLY, O_CREAT, O_TRUNC, O_NOFOLLOW } = constants;
   const file = await open(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW, 0o666);
   try {

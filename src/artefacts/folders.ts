@@ -8,15 +8,11 @@ import { temporaryPath } from './layout.ts';
 import { StoreError } from '../errors.ts';
 import { printable } from '../text/printable.ts';
 
-/** True for a link itself, wherever it leads. */
 export function isLink(path: string): boolean {
   return lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() === true;
 }
 
-/**
- * To be called before anything is written to or removed from a folder below the artefacts.
- * @throws StoreError when it is a symbolic link: the files would be somebody else's
- */
+/** @throws StoreError if it is a symbolic link; call before writing to or removing from an artefacts folder */
 export function refuseLink(folder: string): void {
   if (!isLink(folder)) return;
   throw new StoreError(
@@ -62,7 +58,7 @@ interface FolderSize {
   readonly bytes: number;
 }
 
-/** Files at any depth and their bytes; none for a folder that is not there. Links are not followed. */
+/** Files at any depth and their bytes; 0 if the folder does not exist. Links are not followed. */
 export async function folderSize(folder: string): Promise<FolderSize> {
   const total = { files: 0, bytes: 0 };
   const entries = await opendir(folder).catch(() => null);
@@ -82,7 +78,7 @@ export async function folderSize(folder: string): Promise<FolderSize> {
 }
 
 /**
- * Removes a folder: at once from the sight of readers, then from the disk.
+ * Removes a folder: hidden from readers at once, then deleted.
  * @returns what was in it
  */
 export async function removeFolder(folder: string): Promise<FolderSize> {
@@ -94,7 +90,7 @@ export async function removeFolder(folder: string): Promise<FolderSize> {
   return size;
 }
 
-/** What is in a folder, in order; nothing where it is not there or cannot be read. */
+/** Sorted entries of a folder; empty if it cannot be read. */
 export function namesIn(folder: string): string[] {
   try {
     return readdirSync(folder).toSorted();
@@ -103,7 +99,6 @@ export function namesIn(folder: string): string[] {
   }
 }
 
-/** Size of a file; 0 where it is not there. */
 export function sizeOf(path: string): number {
   return statSync(path, { throwIfNoEntry: false })?.size ?? 0;
 }

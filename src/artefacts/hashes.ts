@@ -9,8 +9,7 @@ const LOCATION = Buffer.from([0x0a, 0x08, ...Buffer.from('location'), 0x12]);
 const LONGEST_NAME = 255;
 
 /**
- * SHA-256 over an ONNX file and the files with external data that it names. Names are found by the bytes of their
- * entry, so that a model of any size is read once and never held in memory.
+ * SHA-256 over an ONNX file and its external data, found in the raw bytes: no model is held in memory.
  * @throws when the model cannot be read
  */
 export async function hashModel(path: string): Promise<string> {
@@ -32,10 +31,9 @@ export async function hashModel(path: string): Promise<string> {
   return hash.digest('hex');
 }
 
-/** A larger file holds its weights itself, and need not be searched for the names of others. */
+/** A larger file contains its weights, and is not searched for external data. */
 const SEARCHED_BYTES = 64 << 20;
 
-/** Bytes of an ONNX file and the files with external data that it names. */
 export function modelBytes(path: string): number {
   const { size } = statSync(path);
   if (size > SEARCHED_BYTES) return size;
@@ -69,7 +67,7 @@ function isExternalDataOf(model: string, data: string): boolean {
   return resolve(data).startsWith(dirname(resolve(model)) + sep);
 }
 
-/** What changes when a file is written or replaced. Who sets its times back still changes the last. */
+/** Changes when a file is written or replaced. Resetting its times still changes ctime. */
 interface FileStamp {
   readonly inode: bigint;
   readonly bytes: bigint;
@@ -94,14 +92,11 @@ function isSame(a: FileStamp | null, b: FileStamp | null): boolean {
   );
 }
 
-/**
- * Hashes of files, each taken once as long as nobody touches the file: an engine of a gigabyte must not be read for
- * each of a hundred runs.
- */
+/** Hashes by unchanged file: a gigabyte engine must not be read for each of a hundred runs. */
 export class KnownHashes {
   private readonly known = new Map<string, { readonly stamp: FileStamp; readonly sha256: string }>();
 
-  /** Null when the file cannot be read, or is written while it is. */
+  /** Null if the file cannot be read, or changes while it is read. */
   async sha256Of(path: string): Promise<string | null> {
     const stamp = stampOf(path);
     if (stamp === null) return null;

@@ -14,7 +14,6 @@ import { folderFiles } from './run-files.ts';
 import { parseRunManifest, RUN_MANIFEST_VERSION, type RunManifest } from './run-manifest.ts';
 
 const ZSTD = { params: { [constants.ZSTD_c_compressionLevel]: 3 } };
-/** Larger files are compressed as a stream. */
 const IN_MEMORY_BYTES = 8 << 20;
 
 export function manifestText(manifest: RunManifest): string {
@@ -27,7 +26,7 @@ function isEmpty(value: unknown): boolean {
   return typeof value === 'object' && Object.keys(value).length === 0;
 }
 
-/** Compresses every file of a finished run in place; `run.json` stays readable. Doing it twice changes nothing. */
+/** Compresses every file of a finished run in place except `run.json`. Idempotent. */
 export async function compressFolder(folder: string): Promise<void> {
   for (const name of await readdir(folder)) {
     if (isTemporary(name)) await unlink(join(folder, name));
@@ -41,10 +40,10 @@ export async function compressFolder(folder: string): Promise<void> {
 }
 
 /**
- * Copies the files of a run from elsewhere into the artefacts, compressed, with `run.json` in this program's form.
- * The folder appears whole or not at all.
+ * Copies the files of a run into the artefacts, compressed, with a normalized `run.json`. The folder appears
+ * atomically.
  * @param files target name by source path
- * @throws UsageError when another run has its place: most names are hashes of the content, but a run may state its own
+ * @throws UsageError if another run has this id: most ids are content hashes, but a run may state its own
  */
 export async function keepRun(
   target: string,
@@ -69,10 +68,7 @@ export async function keepRun(
   }
 }
 
-/**
- * Looks whether the place of a run is free, or is its own.
- * @throws UsageError when another run lies there
- */
+/** @throws UsageError if another run is stored in this folder */
 export async function refuseOther(target: string, manifest: RunManifest): Promise<void> {
   const there = await readFile(join(target, RUN_MANIFEST), 'utf8').catch(() => null);
   if (there === null || startOf(there) === startOf(manifestText(manifest))) return;
@@ -82,7 +78,6 @@ export async function refuseOther(target: string, manifest: RunManifest): Promis
   );
 }
 
-/** What tells one start of a process from another. */
 function startOf(text: string): string | null {
   const reading = parseRunManifest(text);
   if (reading.kind === 'faulty') return null;
@@ -90,7 +85,6 @@ function startOf(text: string): string | null {
   return JSON.stringify([argv, startedAt, exitCode, wallS, logIndex]);
 }
 
-/** Says in the `run.json` of a kept run when it began; nothing where the artefacts of the run are gone. */
 export async function redateKept(folder: string, startedAt: string): Promise<void> {
   for (const own of [dirname(folder), folder]) refuseLink(own);
   const path = join(folder, RUN_MANIFEST);

@@ -11,14 +11,14 @@ export function artefactsFolderOf(storePath: string): string {
 }
 
 /**
- * Names are ids only: nothing from a model, a branch or a file becomes part of a path.
- * @throws StoreError for anything that is no id
+ * Only ids become part of a path, never a model, branch or file name.
+ * @throws StoreError for anything else
  */
 export function sweepFolderOf(artefactsFolder: string, sweepId: string): string {
   return join(artefactsFolder, checkedId(sweepId));
 }
 
-/** @throws StoreError for anything that is no id */
+/** @throws StoreError if an id is invalid */
 export function runFolderOf(artefactsFolder: string, sweepId: string, runId: string): string {
   return join(sweepFolderOf(artefactsFolder, sweepId), checkedId(runId));
 }
@@ -32,10 +32,7 @@ export function attachedFolderOf(artefactsFolder: string, sweepId: string, runId
   return runFolderOf(artefactsFolder, sweepId, runId) + ATTACHED;
 }
 
-/**
- * A file that was attached to a run.
- * @throws StoreError for a name that is no plain file name
- */
+/** @throws StoreError if the name is not a plain file name */
 export function attachedPathOf(
   artefactsFolder: string,
   { sweepId, runId, name }: { readonly sweepId: string; readonly runId: string; readonly name: string },
@@ -45,7 +42,6 @@ export function attachedPathOf(
   return join(attachedFolderOf(artefactsFolder, sweepId, runId), name);
 }
 
-/** The run of a folder of attachments, by its name; null for any other folder. */
 export function runOfAttached(name: string): string | null {
   const runId = name.slice(0, -ATTACHED.length);
   return name.endsWith(ATTACHED) && isId(runId) ? runId : null;
@@ -56,10 +52,9 @@ const ATTACHED = '.attached';
 export const SWEEP_MANIFEST = 'sweep.json';
 export const RUN_MANIFEST = 'run.json';
 
-/** A run that is not finished works in a folder of this beginning. */
 export const ATTEMPT_PREFIX = '.attempt-';
 
-/** Where a file or folder is written before it is renamed to its name; a kill can leave it behind. */
+/** Written here first, then renamed; a kill can leave it behind. */
 export function temporaryPath(path: string): string {
   return `${path}.tmp-${process.pid}`;
 }
@@ -68,7 +63,6 @@ export function isTemporary(name: string): boolean {
   return /\.tmp-\d+$/.test(name);
 }
 
-/** Whether a path lies in a folder, or is it. */
 export function isInside(folder: string, path: string): boolean {
   return `${resolve(path)}${sep}`.startsWith(`${resolve(folder)}${sep}`);
 }

@@ -9,11 +9,11 @@ import { parseRunManifest } from './run-manifest.ts';
 import { TooLargeError } from '../errors.ts';
 import type { StoredArtefact } from '../records/run.ts';
 
-/** Content that is read more than once stays in memory while its run is read, up to so much of it. */
+/** Limits for content that stays in memory while its run is read, as it is read more than once. */
 const KEPT_BYTES = 8 << 20;
 const KEPT_FILE_BYTES = 1 << 20;
 
-/** Real file names by plain name. When a file lies there twice, the uncompressed one counts. */
+/** Real file names by plain name. The uncompressed file wins over a compressed one. */
 export async function folderFiles(folder: string): Promise<Map<string, string>> {
   const files = new Map<string, string>();
   for (const entry of await readdir(folder, { withFileTypes: true })) {
@@ -28,16 +28,14 @@ function addName(files: Map<string, string>, real: string): void {
   if (!files.has(name) || name === real) files.set(name, real);
 }
 
-/** The files in the folder of a run, each by the name that it has without compression. */
+/** Files of a run folder, by their names without compression. */
 export class RunFiles {
   readonly folder: string;
-  /** Real file names by plain name. */
   private readonly files: ReadonlyMap<string, string>;
   private readonly packed: ReadonlyMap<string, Buffer | null>;
   private readonly kept = new Map<string, Buffer>();
   private room = KEPT_BYTES;
   private readonly signal: AbortSignal | undefined;
-  /** The first file of which only the beginning was read, as nothing real is that large. */
   tooLarge: TooLargeError | null = null;
 
   private constructor(
@@ -56,7 +54,7 @@ export class RunFiles {
     return new RunFiles(folder, await folderFiles(folder), new Map(), signal);
   }
 
-  /** @param read all the files in the folder, by real name, with what lies there where that was read before */
+  /** @param read all files of the folder by real name, with their stored bytes if already read */
   static read(folder: string, read: ReadonlyMap<string, Buffer | null>): RunFiles {
     const files = new Map<string, string>();
     for (const name of read.keys()) addName(files, name);
@@ -126,7 +124,6 @@ interface FileProblem {
   readonly file: string;
 }
 
-/** A log that was imported alone is kept under this name, whatever it was called. */
 const KEPT_LOG = 'stdout.log';
 
 /** Which files of a run are missing, or have not the content that the store knows by its hash. */
@@ -153,7 +150,7 @@ export async function verifyRunFolder(
   return problems;
 }
 
-/** A log that came cut off is stored by what could be read of it: an archive that ends early is no damage by itself. */
+/** A truncated log is stored by the hash of its readable part: an early end is not damage by itself. */
 async function hasContent(path: string, { sha256, bytes }: StoredArtefact): Promise<boolean> {
   const hash = createHash('sha256');
   let read = 0;
@@ -163,7 +160,7 @@ async function hasContent(path: string, { sha256, bytes }: StoredArtefact): Prom
       read += chunk.length;
     }
   } catch {
-    // What was read so far says whether it is as it was.
+    // The hash of what was read decides.
   }
   return read === bytes && hash.digest('hex') === sha256;
 }
@@ -173,10 +170,9 @@ async function isManifest(path: string): Promise<boolean> {
   return parseRunManifest(text).kind === 'read';
 }
 
-/** No log of a conversion is longer, unless something is wrong with it. */
+/** Conversion logs are shorter, unless something is wrong. */
 const MAX_BYTES = 8 << 20;
 
-/** The end of a text file; empty when there is none. */
 export async function readTail(path: string): Promise<string> {
   const file = await open(path).catch(() => null);
   if (file === null) return '';

@@ -18,13 +18,12 @@ import { conversionFailureSchema } from '../variants/variant-cache.ts';
 
 export const RUN_MANIFEST_VERSION = 1;
 
-/** A cell as it is written to files. */
 const cell = cellSchema.extend({
   key: z.string().optional(),
   harness: cellHarnessSchema.extend({ metric: z.string().refine(isMetric) }).exactOptional(),
 });
 
-/** What a recorder states of the cell: its own words, completed from the command line and the log. */
+/** The cell as a recorder states it, completed from the command line and the log. */
 const looseCellSchema = z.object({
   model: z.string().optional(),
   precision: z.string().optional(),
@@ -35,20 +34,17 @@ const standaloneSchema = z.discriminatedUnion('kind', [
   z.object({
     kind: z.literal('report'),
     driver: z.string(),
-    /** Under which name it is kept, and which one it had. */
     name: z.string().regex(/^[\w-][\w.-]*$/),
     file: z.string(),
-    /** Which of the reports in the file, from 0. */
     index: z.number().int().min(0),
     timer: z.enum(TIMERS),
-    /** Which number it is, where only somebody said that. */
+    /** The metric, where only the user stated it. */
     metric: z.string().refine(isCustomMetric).nullable().default(null),
   }),
   z.object({
     kind: z.literal('layers'),
-    /** The names of trtexec's exports, or of a trace of Torch-TensorRT. */
     format: z.enum(['trtexec', 'trace']),
-    /** Over which the times of a trace are summed. */
+    /** Number of runs that the times of a trace are summed over. */
     runs: z.number().int().min(1).nullable(),
   }),
 ]);
@@ -59,7 +55,7 @@ const runManifestSchema = z.object({
   sweepId: idSchema.nullable().default(null),
   runId: idSchema.nullable().default(null),
   role: z.enum(RUN_ROLES).nullable().default(null),
-  /** Which of the runs in the log this folder is about, from 0; null when there is but one. */
+  /** Index of the run in a log with several runs; null if there is only one. */
   logIndex: z.number().int().min(0).nullable().default(null),
   repeat: z.number().int().min(1).nullable().default(null),
   cell: z.union([cell, looseCellSchema]).nullable().default(null),
@@ -73,26 +69,25 @@ const runManifestSchema = z.object({
     })
     .nullable()
     .default(null),
-  /** The timing cache that a build began with; null when it began with none. */
+  /** The timing cache at the start of the build; null if it was empty. */
   timingCacheSha256: z.string().nullable().default(null),
-  /** What the engine was made from, when bench made it; null for a model that was given. */
+  /** Null for a model that bench did not convert. */
   variant: variantRecord.nullable().default(null),
-  /** Why the model of a build could not be made: then nothing was built. */
+  /** Why the model could not be converted; then nothing was built. */
   conversionFailure: conversionFailureSchema.nullable().default(null),
-  /** The harness that measured, as its driver understands it; null for trtexec. */
+  /** The harness in the form its driver reads; null for trtexec. */
   harness: z
     .object({ driver: z.string(), settings: z.unknown().transform(withoutSecretEnv) })
     .nullable()
     .default(null),
-  /** A report or an export that lay alone, without the folder of its run; what is not in it was said at its import. */
+  /** For a standalone report or export: what the user stated at import. */
   lone: standaloneSchema.nullable().default(null),
-  // What is no id here says nothing of builds and engines.
+  // Invalid ids are dropped.
   buildId: idSchema.nullable().default(null).catch(null),
   engineKey: idSchema.nullable().default(null).catch(null),
   engineSha256: z.string().nullable().default(null),
   engineBytes: z.number().int().nullable().default(null),
   argv: z.array(z.string()).nullable().default(null),
-  /** What the experiment that it is part of says of it. */
   marks: z.array(z.enum(RUN_MARKS)).default([]),
   env: z.record(z.string(), z.string()).default({}).transform(withoutSecrets),
   environment: environmentSchema.partial().default({}),
@@ -101,11 +96,9 @@ const runManifestSchema = z.object({
   exitCode: z.number().int().nullable().default(null),
   signal: z.string().nullable().default(null),
   timedOut: z.boolean().default(false),
-  /** What it was doing when a time limit ended it. */
   limit: timeLimitSchema.nullable().default(null),
-  /** Which start of this run it was, from 1; those that were cut off count. Null: nobody counted. */
+  /** Attempt number, from 1, counting interrupted ones. Null: unknown. */
   attempt: z.number().int().min(1).nullable().default(null),
-  /** Starts of this run before the one that it tells of. */
   tries: z.array(runTrySchema).default([]),
   cancelled: z.boolean().default(false),
   startedAt: z.string().nullable().default(null),
@@ -115,7 +108,7 @@ const runManifestSchema = z.object({
     .object({ hostLoad: z.number().nullable().default(null), otherProcesses: z.array(otherProcessSchema).default([]) })
     .nullable()
     .default(null),
-  /** Exports that whoever made this copy left out on purpose. */
+  /** Exports that were left out of this copy on purpose. */
   omitted: z.array(z.string()).default([]),
   notes: z.array(z.string()).default([]),
 });
@@ -124,7 +117,7 @@ export type RunManifest = Immutable<z.infer<typeof runManifestSchema>>;
 
 /**
  * The snake_case form of a recorder script: `{argv, env, exit_code, signal, timed_out, wall_s, started, merged, note,
- * cell}`. Only recordings are written so, hence their provenance unless they state another.
+ * cell}`. Provenance is `recorded` unless stated otherwise.
  */
 const recorderManifestSchema = z
   .object({
@@ -161,7 +154,6 @@ export type ManifestReading =
   | { readonly kind: 'read'; readonly manifest: RunManifest }
   | { readonly kind: 'faulty'; readonly problem: string };
 
-/** Reads either form of `run.json`. */
 export function parseRunManifest(text: string): ManifestReading {
   let parsed: unknown;
   try {

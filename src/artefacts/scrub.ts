@@ -6,9 +6,9 @@ import { pipeline } from 'node:stream/promises';
 import { secretsIn } from '../text/secret-name.ts';
 import { temporaryPath } from './layout.ts';
 
-/** Shorter values are words that stand anywhere. */
+/** Shorter values occur as ordinary words. */
 const LEAST_SECRET = 6;
-/** Longer ones are no secrets: a certificate has 8 KiB. */
+/** Longer values are not secrets: a certificate has 8 KiB. */
 const MOST_SECRET = 1 << 16;
 /** What a switch is set to is in any log, and is no secret. */
 const WORDS = /^(?:default|disabled|enabled|optional|required|tensorrt|trtexec)$/i;
@@ -17,9 +17,9 @@ const CHUNK_BYTES = 1 << 18;
 type Variables = Readonly<Record<string, string | undefined>>;
 
 /**
- * Takes the values of variables that look like secrets out of what a program left in a folder and below it: a harness,
- * or a script around trtexec, may print its whole environment, and what it printed is kept.
- * @param isScrubbed by the name of a file: what cannot hold any is not looked through
+ * Removes values of secret-looking environment variables from the files in a folder, recursively: a harness or a script
+ * around trtexec may print its environment.
+ * @param isScrubbed false for file names that cannot contain secrets
  */
 export async function scrubFolder(
   folder: string,
@@ -38,7 +38,7 @@ export function scrubText(text: string, env: Variables): string {
   return without(text, secretsOf(env));
 }
 
-/** The longest first: one may be part of another. */
+/** Longest first: one may be part of another. */
 function secretsOf(env: Variables): string[] {
   const found = Object.entries(env)
     .flatMap(([name, value = '']) => secretsIn(name, value))
@@ -47,7 +47,7 @@ function secretsOf(env: Variables): string[] {
 }
 
 async function scrubFile(path: string, secrets: readonly string[]): Promise<void> {
-  // One character a byte: whatever else is in the file stays as it is.
+  // latin1: one character per byte keeps binary content unchanged.
   const bytes = secrets.map((secret) => Buffer.from(secret).toString('latin1'));
   if (!(await holdsAny(path, bytes))) return;
   const temporary = temporaryPath(path);
@@ -72,7 +72,6 @@ function without(text: string, secrets: readonly string[]): string {
   return secrets.reduce((rest, secret) => rest.replaceAll(secret, '***'), text);
 }
 
-/** A file in pieces that no secret is cut by. */
 async function* pieces(path: string, secrets: readonly string[]): AsyncGenerator<string> {
   for await (const { text, isLast, take } of windows(path, secrets)) {
     if (isLast) {
@@ -81,7 +80,7 @@ async function* pieces(path: string, secrets: readonly string[]): AsyncGenerator
     }
     const longest = secrets[0]?.length ?? 0;
     let end = Math.max(0, text.length - longest);
-    // A secret over the cut goes into this piece as a whole.
+    // Move the boundary behind a secret that crosses it.
     for (let moved = true; moved;) {
       moved = false;
       for (const secret of secrets) {
@@ -100,11 +99,11 @@ async function* pieces(path: string, secrets: readonly string[]): AsyncGenerator
 interface Window {
   readonly text: string;
   readonly isLast: boolean;
-  /** Says how much of the text is done with; the rest begins the next window. */
+  /** Marks this much of the text as processed; the next window starts after it. */
   readonly take: (length: number) => void;
 }
 
-/** Where nobody takes anything, as much as the longest secret is looked at twice. */
+/** Unless more is taken, windows overlap by the length of the longest secret. */
 async function* windows(path: string, secrets: readonly string[]): AsyncGenerator<Window> {
   const longest = secrets[0]?.length ?? 0;
   let rest = '';

@@ -21,11 +21,11 @@ const sweepManifestSchema = sweepSchema.extend({
 export interface SweepManifest {
   readonly sweep: Sweep;
   readonly plan: unknown;
-  /** When it was imported, which is the order of sweeps without a date; null for one that was run. */
+  /** Import time, which orders sweeps without a date; null for a sweep that bench ran. */
   readonly importedAt: string | null;
 }
 
-/** `sweep.json`: what the store knows of a sweep, so that it can be restored from the artefacts alone. */
+/** `sweep.json`: the store's record of a sweep, to restore it from the artefacts. */
 export async function writeSweepManifest(
   artefactsFolder: string,
   { sweep, plan, importedAt }: SweepManifest,
@@ -62,13 +62,12 @@ const prunedNoteSchema = z.object({
 
 type PrunedNote = z.infer<typeof prunedNoteSchema>;
 
-/** Says in the folder of a sweep which of its runs were here: a store that is rebuilt from artefacts lacks them. */
+/** Records in a sweep's folder which runs were pruned: a store rebuilt from artefacts lacks them. */
 export async function writePrunedNote(sweepFolder: string, note: Omit<PrunedNote, 'schemaVersion'>): Promise<void> {
   refuseLink(sweepFolder);
   await writeAtomically(join(sweepFolder, PRUNED_NOTE), `${JSON.stringify({ schemaVersion: 1, ...note }, null, 1)}\n`);
 }
 
-/** The notes in a folder of artefacts, or of one sweep. */
 export async function readPrunedNotes(folder: string): Promise<PrunedNote[]> {
   const names = await readdir(folder).catch((): string[] => []);
   const sweeps = names.filter(isId).map((name) => join(folder, name));

@@ -23,7 +23,7 @@ export function helpText(command: CommandUnknownOpts): string {
   return text;
 }
 
-/** `baseline set` as a command; null when the words are no command. */
+/** Finds `baseline set`; null where the words are not a command. */
 export function commandNamed(program: CommandUnknownOpts, words: readonly string[]): CommandUnknownOpts | null {
   let command = program;
   for (const word of words) {

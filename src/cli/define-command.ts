@@ -15,7 +15,6 @@ export type CommonOptions = {
 
 export type PlainCommand = Command<[], CommonOptions>;
 
-/** The values of a command's options, from the function that declares them. */
 export type OptionsOf<Define> = Define extends (command: PlainCommand) => Command<infer _Arguments, infer Options>
   ? Readonly<Omit<Options, 'color'>>
   : never;
@@ -35,18 +34,18 @@ export const COMMON_OPTIONS = 'In every command:';
 interface Definition<Arguments extends unknown[], Options extends OptionValues> {
   readonly name: string;
   readonly summary: string;
-  /** Command lines that a user would type; a comment may follow. */
+  /** Command lines, optionally with a comment. */
   readonly examples: readonly string[];
   readonly notes?: string;
-  /** The options that most people need: the others are shown by `--help --all`. */
+  /** Shown without `--help --all`. */
   readonly mainOptions?: readonly string[];
   readonly isHidden?: true;
-  /** The options of every command are not shown: it uses no store and its output has one form. */
+  /** Hides the common options: the command uses no store and has one form of output. */
   readonly isPlain?: true;
-  /** Whether names are hidden in what is printed (default: as `--redact` says); a command that writes files does it itself. */
+  /** Whether printed names are hidden (default: `--redact`). Commands that write files redact by themselves. */
   readonly redact?: (options: Options) => boolean;
   readonly outputs?: Outputs;
-  /** Arguments and options: they give `run` its types. */
+  /** Declares arguments and options; `run` takes its types from it. */
   readonly define: (command: PlainCommand) => Command<Arguments, Options>;
   readonly run: (args: Arguments, options: Options, io: Io, program: CommandUnknownOpts) => Promise<ExitCode>;
 }
@@ -71,7 +70,7 @@ export function defineCommand<Arguments extends unknown[], Options extends Commo
   };
 }
 
-/** Shows other options than these, and those of every command, for `--help --all` alone. */
+/** Leaves other options to `--help --all`. */
 function showFirst(command: CommandUnknownOpts, names: readonly string[]): void {
   command
     .optionsGroup('Options:')
@@ -103,7 +102,6 @@ export function defineGroup({ commands, examples, name, summary }: Group): Defin
   };
 }
 
-/** @param isPlain the options of every command are not shown */
 function newCommand(name: string, isPlain: boolean): PlainCommand {
   return new Command(name)
     .optionsGroup(COMMON_OPTIONS)

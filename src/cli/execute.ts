@@ -5,7 +5,6 @@ import { BenchError, errorText } from '../errors.ts';
 import { printable } from '../text/printable.ts';
 import { sqliteProblem } from '../store/verify/sqlite-problems.ts';
 
-/** What every command takes, as far as it decides how the command is run. */
 export interface CommonOptions {
   readonly color?: boolean;
   readonly db?: string;
@@ -40,7 +39,7 @@ async function redacted(io: Io, options: CommonOptions, start: (io: Io) => Promi
   }
 }
 
-/** Turns whatever a command threw into lines on standard error and an exit code. A stack trace is a defect. */
+/** Prints an error as lines on standard error. A stack trace is a defect. */
 export function explain(error: unknown, io: Io): ExitCode {
   if (error instanceof BenchError) {
     for (const line of error.lines) io.err(`bench: ${printable(line)}\n`);

@@ -5,8 +5,8 @@ import { ciBranch, readGitState, resolveRevision } from '../tools/git/git.ts';
 import type { Io } from './io.ts';
 
 /**
- * The commit that a sweep is of: the one checked out, unless another was named.
- * @throws UsageError when the named one is not in the repository, or outside of any cannot be one
+ * The checked-out commit, or the one named.
+ * @throws UsageError when it is not in the repository, or there is none
  */
 export async function gitStateOf(
   options: { readonly commit?: string; readonly branch?: string },

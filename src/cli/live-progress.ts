@@ -17,16 +17,16 @@ export class LiveProgress {
     this.timer = io.isInteractive ? setInterval(() => this.redraw(null), REDRAW_MS).unref() : null;
   }
 
-  /** @param gpu on which it happened; null where there is but one */
+  /** @param gpu null where there is only one */
   take(event: SweepEvent, gpu: string | null = null): void {
     const line = this.progress.take(event, gpu);
     if (this.io.isInteractive) {
-      // On a terminal only what went wrong stays above; the table at the end has the rest.
+      // On a terminal only failures stay above; the final table has the rest.
       this.redraw(isTrouble(event) ? line : null);
     } else if (line !== null) this.io.err(`${line}\n`);
   }
 
-  /** Puts one line that stays in the place of those that are redrawn: the summary follows. */
+  /** Replaces the redrawn lines by one that stays. */
   end(): void {
     if (this.timer !== null) clearInterval(this.timer);
     if (this.io.isInteractive && this.drawn > 0) {
@@ -42,7 +42,6 @@ export class LiveProgress {
     this.drawn = lines.length;
   }
 
-  /** One write for erasing and drawing, so that nothing flickers. */
   private eraser(): string {
     return this.drawn === 0 ? '' : `\u001b[${this.drawn}A\u001b[0J`;
   }

@@ -11,7 +11,7 @@ import { readInstant } from '../text/utc-instant.ts';
 import { EXIT_CODES, type ExitCode } from '../exit-codes.ts';
 import type { CommonOptions } from './define-command.ts';
 
-/** A parser for commander. @param read gives null for what is wrong @param problem what the argument must be */
+/** @param read returns null for invalid text */
 function parser<Value>(read: (text: string) => Value | null, problem: string): (text: string) => Value {
   return (text) => {
     const value = read(text);
@@ -112,7 +112,7 @@ export function filterOption() {
   );
 }
 
-/** Not an empty one, as an unset variable of a CI job gives it. */
+/** Rejects an empty value, as an unset CI variable gives it. */
 export const notEmpty = parser(
   (text) => (text.trim() === '' ? null : text),
   'It is empty: is the variable that it is from set?',
@@ -132,7 +132,7 @@ export function failOnOption() {
 
 export function metricOption(says = 'the metric to compare; of other harnesses by its name') {
   const option = new Option('--metric <name>', `${says} (default: gpuComputeMs, for another harness its first)`);
-  // For the help and for Tab; which others there are only the store knows.
+  // For help and completion; the store may have others.
   option.argChoices = [...METRIC_IDS];
   return option;
 }
@@ -142,7 +142,7 @@ export const instant = parser(
   'It is no date: write 2026-03-01 or 2026-03-01T02:30, in UTC, or with a zone as +01:00.',
 );
 
-/** A number of somebody's own; times tell their unit by the end of the name, and rates (`images_per_s`) do not. */
+/** A custom metric. A suffix gives the unit of a time; rates (`images_per_s`) have none. */
 export function ownMetric(text: string): CustomMetricId {
   const unit = /^[A-Za-z][\w.-]*(?<!per)_(ms|us|ns|s)$/.exec(text)?.[1];
   const id = unit === undefined ? text : `${text}:lower:${unit}`;
@@ -188,12 +188,12 @@ const FAIL_ON_WORDS = ['regression', 'failed', 'unclear'] as const;
 
 type FailOnWord = (typeof FAIL_ON_WORDS)[number];
 
-/** `--fail-on`: which findings make an exit code other than 0. */
+/** `--fail-on`: findings that set the exit code. */
 export type FailOn = readonly FailOnWord[];
 
 export const DEFAULT_FAIL_ON: FailOn = ['regression', 'failed'];
 
-/** The exit code of what was found. A regression wins over failed runs. */
+/** A regression takes precedence over failed runs. */
 export function failOn(requested: FailOn | undefined, found: Readonly<Record<FailOnWord, boolean>>): ExitCode {
   const words = requested ?? DEFAULT_FAIL_ON;
   if (found.regression && words.includes('regression')) return EXIT_CODES.regression;

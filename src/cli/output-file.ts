@@ -7,16 +7,16 @@ import { printable } from '../text/printable.ts';
 import { yieldToEventLoop, type Io } from './io.ts';
 
 interface Place {
-  /** What is opened; another path than `target` is renamed to it at the end. */
+  /** Renamed to `target` at the end where the two differ. */
   readonly path: string;
   readonly target: string;
   readonly kept: number | null;
 }
 
 /**
- * Writes what is made piece by piece: the old file stays until the new one is whole, and keeps its permissions. A link
- * is followed; a pipe or a device is written to, never replaced.
- * @returns the bytes that were written
+ * Writes a file atomically: the old one stays until the new one is complete, and keeps its mode. Links are followed;
+ * pipes and devices are written to.
+ * @returns bytes written
  * @throws EnvironmentLackingError when the file cannot be written
  */
 export async function writeOutput(
@@ -64,7 +64,6 @@ async function placeOf(path: string): Promise<Place> {
   );
   if (!isThere) return { path: temporaryPath(path), target: path, kept: null };
   const info = await stat(path).catch(() => null);
-  // A link that leads nowhere yet is followed when it is opened.
   if (info?.isFile() !== true) return { path, target: path, kept: null };
   await access(path, constants.W_OK);
   const target = await realpath(path);

@@ -22,7 +22,7 @@ export interface ChosenProgram {
   readonly set: RecordingSet | null;
 }
 
-/** A real trtexec, unless recordings were asked for by a flag or by the matrix: never silently. */
+/** Recordings are used only when a flag or the matrix requests them. */
 export function chooseProgram(
   options: ProgramOptions,
   matrix: Pick<Matrix, 'replay' | 'trtexec'>,
@@ -41,7 +41,7 @@ export function noTrtexec({ env }: Io): TrtexecProgram {
   return { file: 'trtexec', prefixArgs: [], env, shownAs: 'trtexec', provenance: 'measured', recordings: null };
 }
 
-/** A set that comes with bench, by its name; or any folder with a manifest. */
+/** A bundled set by name, or any folder with a manifest. */
 function findSet(name: string, io: Io): RecordingSet {
   const shipped = join(packageFolder(), 'recordings');
   if (/^[\w.-]+$/.test(name) && existsSync(join(shipped, name, 'manifest.json'))) {

@@ -8,7 +8,7 @@ import { openStoreToRead } from '../store/file/open.ts';
 import type { Io } from './io.ts';
 import { migrationsFolder, storePath } from './store-location.ts';
 
-/** Holds back what a command prints as its result, until all of it is there to be redacted. */
+/** Buffers the output of a command until all of it can be redacted. */
 export function redacted(io: Io, options: { readonly db?: string }) {
   let held = '';
   const flush = (): void => {
@@ -20,7 +20,7 @@ export function redacted(io: Io, options: { readonly db?: string }) {
   return { io: { ...io, out: (text: string) => (held += text) }, flush };
 }
 
-/** What hides the names of this machine, and of all machines that the store knows. @param output all that will be printed */
+/** @param output all that will be printed */
 export function redactionFor(io: Io, options: { readonly db?: string }, output: string): Redaction {
   return new Redaction(privateNames(io, options.db), output);
 }

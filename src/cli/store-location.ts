@@ -18,7 +18,7 @@ export function storePath(stated: string | undefined, io: Io): string {
   }
 }
 
-/** The package's own folder: one above `dist/` in a bundle, found by its `package.json` when run from the sources. */
+/** The package's folder: above `dist/` in a bundle, found by its `package.json` when run from the sources. */
 export function packageFolder(): string {
   let folder = dirname(fileURLToPath(import.meta.url));
   while (!existsSync(join(folder, 'package.json'))) folder = dirname(folder);
@@ -29,7 +29,6 @@ export function migrationsFolder(): string {
   return join(packageFolder(), 'migrations');
 }
 
-/** The version in `package.json`, which is the only place that has it. */
 export function toolVersion(): string {
   const parsed: unknown = JSON.parse(readFileSync(join(packageFolder(), 'package.json'), 'utf8'));
   const version = isRecord(parsed) ? parsed['version'] : null;

@@ -8,14 +8,17 @@ import { migrationsFolder, storePath } from './store-location.ts';
 type Work<Result> = (store: OpenStore) => Result | Promise<Result>;
 
 /**
- * Does some work with the store that was named or found, which must exist and need not be writable, and closes it.
+ * Opens an existing store, which may be read-only, for `work`.
  * @throws StoreError when there is none, or it cannot be read
  */
 export function withStore<Result>(options: { readonly db?: string }, io: Io, work: Work<Result>): Promise<Result> {
   return usingStore(warnIfMigrated(openStoreToRead(storePath(options.db, io), migrationsFolder()), io), work, io);
 }
 
-/** The same for work that writes. @throws StoreError when the store may only be read, before anything is done */
+/**
+ * Opens a store for work that writes.
+ * @throws StoreError when it is read-only, before anything is done
+ */
 export function withStoreToWrite<Result>(
   options: { readonly db?: string },
   io: Io,
@@ -25,8 +28,8 @@ export function withStoreToWrite<Result>(
 }
 
 /**
- * Does some work with an open store and closes it.
- * @throws StoreError where what stopped the work is that the store is damaged
+ * Runs `work` and closes the store.
+ * @throws StoreError when the store's damage stopped the work
  */
 export async function usingStore<Result>(
   store: OpenStore,
@@ -44,13 +47,13 @@ export async function usingStore<Result>(
   }
 }
 
-/** What is in a store comes from outside: a defect of bench, or something that bench never writes. */
+/** An error that is neither ours nor SQLite's may come from damaged values in the store. */
 function isUnexpected(error: unknown): boolean {
   if (error instanceof BenchError || sqliteProblem(error) !== null) return false;
   return !(error instanceof Error && 'syscall' in error);
 }
 
-/** A store that was just opened; says so where it had to be brought up to date. */
+/** Prints a line if opening the store migrated it. */
 export function warnIfMigrated(store: OpenStore, io: Io): OpenStore {
   if (store.copyBefore !== null) {
     io.err(`note: the store was brought up to date; as it was before it lies in ${printable(store.copyBefore)}\n`);

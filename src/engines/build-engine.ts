@@ -24,7 +24,7 @@ export interface EngineToBuild {
   readonly variant: Extract<VariantState, { kind: 'ready' }> | null;
 }
 
-/** Builds an engine and takes it into the cache. To be called only by whoever holds its name there. */
+/** Builds an engine and adds it to the cache. The caller must hold the lock on its name. */
 export async function buildEngine(
   context: SweepContext,
   build: PlannedBuild,
@@ -90,7 +90,7 @@ export async function buildEngine(
 }
 
 interface BuildTiming extends TimingCopy {
-  /** Whether what the build learns is of use to other builds. */
+  /** Whether other builds can use what this build learns. */
   readonly isShared: boolean;
   readonly notes: readonly string[];
 }
@@ -147,7 +147,7 @@ const NAMES = {
 
 const FIELDS = ['gpuName', 'computeCapability', 'tensorrt', 'tensorrtLibrary', 'cudaMajor', 'lockedClocks'] as const;
 
-/** What is known on both sides and differs; a newer driver alone keeps nothing from being used. */
+/** Fields known on both sides that differ; a newer driver alone does not prevent use. */
 function differences(a: TimedOn, b: TimedOn): string[] {
   return FIELDS.flatMap((field) =>
     a[field] !== null && b[field] !== null && a[field] !== b[field]

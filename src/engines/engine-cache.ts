@@ -15,9 +15,8 @@ import { isPidRunning } from '../process/process-identity.ts';
 import { isFine } from '../records/outcome.ts';
 import { formatTensorrtVersion } from '../text/version.ts';
 
-/** A built engine that may be loaded: its bytes are those that were built. */
 export interface CachedEngine {
-  /** Of its files; two builds of one key have two. */
+  /** File name stem; two builds of one key have two. */
   readonly name: string;
   readonly path: string;
   readonly note: EngineNote;
@@ -26,13 +25,11 @@ export interface CachedEngine {
 type EngineFinding =
   | { readonly kind: 'ready'; readonly engine: CachedEngine }
   | { readonly kind: 'absent' }
-  /** The file is not what was built: cut short, overwritten, or with flipped bits. */
   | { readonly kind: 'changed'; readonly note: EngineNote };
 
 const BUILDING = '.building-';
-/** Ending of a timing cache that belongs to a build in progress. */
+/** Extension of the timing cache of a build in progress. */
 export const TIMING = '.timing';
-/** Ending of an engine that was moved out of the way because its bytes had changed. */
 const CHANGED = '.changed';
 
 /**
@@ -64,7 +61,7 @@ export class EngineCache {
     return this.locks.hold(name, waiting, work);
   }
 
-  /** From now on, and until `uses.release()`, nobody takes this engine away. */
+  /** Keeps this engine from being removed until `uses.release()`. */
   async use(name: string, now: Date): Promise<void> {
     await this.prepare();
     this.uses.mark(name, now);
@@ -74,7 +71,7 @@ export class EngineCache {
     return this.locks.isHeld(name);
   }
 
-  /** Does something with an engine if nobody else is at work with it now: null when somebody is. */
+  /** Null if another process holds the lock. */
   tryHold<Result>(name: string, work: () => Promise<Result>): Promise<Result | null> {
     return this.locks.tryHold(name, work);
   }
@@ -88,12 +85,10 @@ export class EngineCache {
     return { kind: 'ready', engine: { name, path, note } };
   }
 
-  /** As cheap as a look at the file, as long as nobody touched it since this process hashed it. */
   async sha256Of(path: string): Promise<string | null> {
     return this.hashes.sha256Of(path);
   }
 
-  /** Moves an engine that is not what was built out of the way, for whoever wants to know what happened to it. */
   async setAside(name: string): Promise<string> {
     const aside = this.pathOf(name) + CHANGED;
     await rm(this.notePath(name), { force: true });
@@ -101,7 +96,6 @@ export class EngineCache {
     return aside;
   }
 
-  /** Where a build writes: no reader ever looks there. */
   async temporaryPath(name: string): Promise<string> {
     await this.prepare();
     const path = join(this.folder, `${name}${BUILDING}${process.pid}`);
@@ -109,15 +103,12 @@ export class EngineCache {
     return path;
   }
 
-  /**
-   * Puts a finished engine in its place. Its note is written last: without it the engine is not there. After a kill
-   * between build and adoption the next bench finds the file by its hash, unless another one builds the same by then.
-   */
+  /** The note is written last: without it the engine does not exist, and the next bench finds the file by its hash. */
   async adopt(note: EngineNote): Promise<CachedEngine | null> {
     const name = engineName(note.engineKey, note.number);
     return this.locks.tryHold(name, async () => {
       const found = await this.find(name);
-      // Somebody else was faster: his runs have begun with it.
+      // Another process was faster, and its runs have begun with its engine.
       if (found.kind === 'ready' && found.engine.note.buildId !== note.buildId) return null;
       return this.putInPlace(name, note);
     });
@@ -143,10 +134,10 @@ export class EngineCache {
       .map((entry) => join(this.folder, entry));
   }
 
-  /** Removes an engine; null when somebody builds it or looks at it just now. */
+  /** Null if the engine is being built or used. */
   async remove(name: string): Promise<true | null> {
     return this.locks.tryHold(name, async (): Promise<true> => {
-      // Without its note it is gone, whatever happens next.
+      // Note first: without it the engine does not exist, even if the rest fails.
       await rm(this.notePath(name), { force: true });
       for (const ending of ['.plan', `.plan${CHANGED}`, '.used', '.pin']) {
         await rm(join(this.folder, name + ending), { force: true });
@@ -155,7 +146,7 @@ export class EngineCache {
     });
   }
 
-  /** Removes what builds left behind that nobody waits for any more. */
+  /** Removes leftovers of builds whose process is gone. */
   async sweepUp(): Promise<void> {
     removeStaleUses(this.folder);
     removeEarlierLeftovers(this.folder, '');
@@ -166,7 +157,7 @@ export class EngineCache {
     }
   }
 
-  /** In containers the same number is soon another process: a build holds its lock as well. */
+  /** In containers process ids are soon reused: a build holds its lock as well. */
   private isAtWork(name: string, pid: number): boolean {
     return isPidRunning(pid) && (pid !== process.pid || this.locks.isHeld(name));
   }

@@ -12,7 +12,6 @@ import type { EngineFolder, StoredEngine } from '../records/engine.ts';
 
 const PIN = '.pin';
 
-/** Everything that lies in the folder of a cache, those used last first. */
 export async function readEngineFolder(
   cache: EngineCache,
   { hashes }: { readonly hashes: boolean },
@@ -78,7 +77,7 @@ function quickState(path: string, note: EngineNote): StoredEngine['state'] {
   return sizeOf(path) === note.bytes ? 'unchecked' : 'changed';
 }
 
-/** An engine that was moved aside, and one whose note was never written; not one that is about to get it. */
+/** An engine set aside, or one without a note that is not being built. */
 function isLoose(entry: string, known: ReadonlySet<string>, cache: EngineCache): boolean {
   if (entry.endsWith('.plan.changed')) return true;
   const name = entry.replace(/\.plan$/, '');

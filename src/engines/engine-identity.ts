@@ -42,14 +42,14 @@ export function definitionOf(context: SweepContext, build: PlannedBuild): string
   return hashOf({ model, precision, flags, ...gpuIdentity(context) });
 }
 
-/** An engine is of one GPU model; a part of a GPU is one of its own. */
+/** An engine is specific to a GPU model; a MIG partition counts as its own. */
 function gpuIdentity({ environment, program }: EngineConditions) {
   const { computeCapability, gpuMemoryMib, gpuName, host, mig } = environment;
   const isWhole = gpuName !== undefined && gpuName !== null && mig !== 'on';
   return {
     gpu: gpuName ?? null,
     computeCapability: computeCapability ?? null,
-    // A machine that does not tell its GPU, or only a part of it, shares engines with nobody.
+    // Without a known GPU, or with part of one, engines are not shared between machines.
     part: isWhole
       ? null
       : { host: host ?? null, memoryMib: gpuMemoryMib ?? null, visible: program.env['CUDA_VISIBLE_DEVICES'] ?? null },
@@ -57,7 +57,6 @@ function gpuIdentity({ environment, program }: EngineConditions) {
   };
 }
 
-/** What the times of a timing cache depend on. */
 export function timedOn({ environment, library, plan }: SweepContext): TimedOn {
   return {
     gpuName: environment.gpuName ?? null,
@@ -79,17 +78,16 @@ export async function modelIdentity({ program }: SweepContext, build: PlannedBui
   });
 }
 
-/** Plugins and other files that flags name count by their content: the same one may lie elsewhere. */
+/** Files named by flags, such as plugins, count by content: the path may differ. */
 function flagsByContent(build: PlannedBuild): Promise<string[]> {
   return mapFiles(build, ({ name }, sha256) => `${name}=sha256:${sha256}`);
 }
 
-/** The flags of a build as they are stored: with the content of the files that they name. */
+/** Build flags for the store, with hashes of the files they name. */
 export function storedFlags(build: PlannedBuild): Promise<string[]> {
   return mapFiles(build, ({ name, path }, sha256) => flagWithHash(name, path, sha256));
 }
 
-/** A file that cannot be read stays as it was stated. */
 function mapFiles(
   { flags }: PlannedBuild,
   shown: (file: { readonly name: string; readonly path: string }, sha256: string) => string,

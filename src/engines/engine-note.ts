@@ -16,7 +16,6 @@ const numberOrUnknown = z.number().nullable().default(null);
 export const engineNoteSchema = z.object({
   schemaVersion: z.literal(1),
   engineKey: idSchema,
-  /** Tells two builds of the same key apart. */
   buildId: idSchema,
   sha256: z.string(),
   bytes: z.number().int(),
@@ -28,19 +27,17 @@ export const engineNoteSchema = z.object({
   flags: z.array(z.string()).default([]),
   gpuName: textOrUnknown,
   computeCapability: textOrUnknown,
-  /** Version of trtexec, and of the library that it loaded. */
+  /** Versions of trtexec, and of the library that it loaded. */
   tensorrt: textOrUnknown,
   tensorrtLibrary: textOrUnknown,
   driver: textOrUnknown,
   provenance: z.enum(PROVENANCES).nullable().catch(null),
-  /** When the process that built it was started. */
   builtAt: textOrUnknown,
-  /** What trtexec says that the build took, and what its process took. */
+  /** Build time as printed by trtexec, and wall time of the process. */
   buildS: numberOrUnknown,
   wallS: numberOrUnknown,
-  /** The timing cache that the build began with; null when it began with none. */
+  /** The timing cache at the start of the build; null if it was empty. */
   timingCacheSha256: textOrUnknown,
-  /** What it was made from, when that was converted. */
   variant: variantRecord.nullable().default(null),
 });
 
@@ -50,10 +47,9 @@ export function readEngineNote(path: string): EngineNote | null {
   return readJson(path, engineNoteSchema);
 }
 
-/** Of the files of an engine: its key, and which of several builds it is. */
+/** Key, and the build number if not 1. */
 export const ENGINE_NAME = /^[0-9a-f]{32}(?:-\d+)?$/;
 
-/** Name of the files of an engine: the first build of a key is named by the key alone. */
 export function engineName(engineKey: string, number: number): string {
   return number === 1 ? engineKey : `${engineKey}-${number}`;
 }
@@ -92,7 +88,6 @@ export class FrozenEngines {
     return this.entries().map(({ frozen }) => frozen);
   }
 
-  /** From now on nothing is frozen to this engine. */
   async thaw(name: string): Promise<number> {
     const found = this.entries().filter(({ frozen }) => frozen.name === name);
     for (const { path } of found) await rm(path, { force: true });

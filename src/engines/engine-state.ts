@@ -8,7 +8,6 @@ import type { SweepContext } from '../run/sweep-context.ts';
 import { findOutcome } from '../store/runs/runs.ts';
 import type { VariantRecord } from '../variants/conversion.ts';
 
-/** An engine that the runs of a sweep may load, or why there is none. */
 export type EngineState =
   | { readonly kind: 'ready'; readonly engine: LoadableEngine }
   | { readonly kind: 'failed'; readonly outcome: Outcome };
@@ -18,11 +17,8 @@ export interface LoadableEngine {
   readonly sha256: string;
   readonly engineKey: string | null;
   readonly buildId: string | null;
-  /** What it was made from, when that was converted. */
   readonly variant: VariantRecord | null;
-  /** The file of that variant, where it is at hand. */
   readonly variantPath: string | null;
-  /** What each of its runs should say of it. */
   readonly notes: readonly string[];
 }
 
@@ -36,7 +32,7 @@ export function readyEngine(
   return { kind: 'ready', engine: { path, sha256, engineKey, buildId, variant, variantPath, notes } };
 }
 
-/** Refused before anything was run: the runs of its cells are skipped, others go on. */
+/** Rejected before anything ran: the runs of its cells are skipped, others go on. */
 export function refusedEngine(
   { onEvent }: SweepContext,
   build: PlannedBuild,
@@ -82,7 +78,7 @@ export function lockWait({ onEvent, signal }: Pick<SweepContext, 'onEvent' | 'si
   };
 }
 
-/** Why each cell of a sweep has no engine, by its key; only those of which every build failed. */
+/** Failures by cell key, for cells of which every build failed. */
 export function cellsWithoutEngine(
   db: SweepContext['db'],
   sweep: SweepContext['sweep'],
@@ -105,7 +101,6 @@ interface FailedBuild {
   readonly outcome: Outcome;
 }
 
-/** The builds of a sweep that failed, by their `buildRef`. */
 export function failedBuilds(
   db: SweepContext['db'],
   sweep: SweepContext['sweep'],
@@ -119,10 +114,9 @@ export function failedBuilds(
   );
 }
 
-/** A build is made anew only when its engine is gone: few are. */
+/** Rebuilds happen only when an engine is gone, so there are few. */
 const MOST_BUILDS = 20;
 
-/** Which build of a plan a stored run is; null when it is none of them. */
 export function plannedBuildOf({ builds }: SweepContext['plan'], sweepId: string, runId: string): PlannedBuild | null {
   const numbers = Array.from({ length: MOST_BUILDS }, (_, index) => index + 1);
   return (
@@ -135,7 +129,7 @@ function buildRunId(sweepId: string, buildRef: string, number: number, otherMode
   return hashOf({ sweepId, buildRef, number, ...(otherModel === null ? {} : { otherModel }) });
 }
 
-/** The id that the build's run gets; when the sweep was interrupted, what became of the build before. */
+/** The run id for the build; in a resumed sweep also the outcome of the earlier build. */
 export function earlierBuild(
   { db, otherModel, sweep }: Pick<SweepContext, 'db' | 'otherModel' | 'sweep'>,
   build: PlannedBuild,
@@ -144,7 +138,7 @@ export function earlierBuild(
     const runId = buildRunId(sweep.sweepId, build.buildRef, number, otherModel);
     const outcome = findOutcome(db, runId);
     if (outcome === null) return { runId, failed: null };
-    // It was built, but its engine is not there any more: it is built again under the next number.
+    // Built, but the engine is gone: build again under the next number.
     if (!isFine(outcome)) return { runId, failed: outcome };
   }
 }

@@ -8,7 +8,7 @@ import { identityOf, identitySchema, isProbablyRunning } from '../process/proces
 
 const LOCK = '.lock';
 
-/** One worker at a time for each name, over all processes and within this one. */
+/** A lock for each name, across processes and within this one. */
 export class EngineLocks {
   private readonly folder: string;
   private readonly queues = new Map<string, Promise<void>>();
@@ -33,7 +33,7 @@ export class EngineLocks {
     return mine;
   }
 
-  /** Does it now, or not at all: null when another has the lock. */
+  /** Null if the lock is taken. */
   async tryHold<Result>(name: string, work: () => Promise<Result>): Promise<Result | null> {
     if (this.held.has(name)) return work();
     const attempt = tryAcquire(this.pathOf(name));
@@ -72,7 +72,6 @@ export class EngineLocks {
 
 const NOT_WRITABLE = ['EACCES', 'EPERM', 'EROFS'];
 
-/** Null where nothing can be written. */
 async function acquireOrNull(path: string, waiting: LockWait): Promise<Lock | null> {
   try {
     return await acquire(path, waiting);
@@ -101,11 +100,11 @@ export class EngineUses {
     this.folder = folder;
   }
 
-  /** To be called before the engine is looked at: it is not taken away any more then. */
+  /** Call before looking at the engine: from then on it is not removed. */
   mark(name: string, now: Date): void {
     if (this.mine.has(name)) return;
     this.mine.add(name);
-    // In a folder that cannot be written nobody takes anything away either.
+    // In a read-only folder engines are not removed either.
     remark(() => writeFileSync(this.markPath(name), JSON.stringify(identityOf(process.pid))));
     remark(() => {
       const path = join(this.folder, `${name}${USED}`);
@@ -114,7 +113,6 @@ export class EngineUses {
     });
   }
 
-  /** To be called when this process needs none of them any more. */
   release(): void {
     for (const name of this.mine) remark(() => rmSync(this.markPath(name), { force: true }));
     this.mine.clear();
@@ -130,7 +128,6 @@ export class EngineUses {
   }
 }
 
-/** The processes that work with an engine, by the names in its folder. */
 export function usersOf(folder: string, name: string, names: readonly string[]): number[] {
   return names
     .filter((entry) => entry.startsWith(`${name}${USE}`))
@@ -153,6 +150,6 @@ function remark(work: () => void): void {
   try {
     work();
   } catch {
-    // Nothing depends on it.
+    // Best effort.
   }
 }

@@ -9,9 +9,9 @@ import { definitionOf, engineKeyOf, modelIdentity } from './engine-identity.ts';
 import { type EngineState, lockWait, readyEngine, refusedEngine } from './engine-state.ts';
 import type { SweepContext } from '../run/sweep-context.ts';
 
-// Engines that are taken as they are, and never built for a sweep: given files, and what a build is frozen to.
+// Engines that are never built for a sweep: given files, and frozen engines.
 
-/** An engine that the matrix names: taken as it is, if this TensorRT can load it at all. */
+/** An engine file named in the matrix: used unchanged, if this TensorRT can load it. */
 export async function givenEngine(context: SweepContext, build: PlannedBuild, path: string): Promise<EngineState> {
   const { cache, onEvent } = context;
   const sha256 = await cache.sha256Of(path);
@@ -31,10 +31,7 @@ export async function givenEngine(context: SweepContext, build: PlannedBuild, pa
   };
 }
 
-/**
- * The engine that a build is frozen to; null when none is yet. A frozen engine that is lost or does not load any more
- * is never replaced unasked: what it was there for would be gone without a word.
- */
+/** Null if none. A frozen engine that is lost or no longer loads is never replaced silently. */
 export async function frozenEngine(context: SweepContext, build: PlannedBuild): Promise<EngineState | null> {
   const { cache, now, onEvent } = context;
   const frozen = cache.frozen.find(definitionOf(context, build));
@@ -80,7 +77,6 @@ function isSameTensorrt({ library, plan }: SweepContext, { note }: CachedEngine)
   return note.tensorrt === plan.tensorrt && isSameLibrary;
 }
 
-/** A variant would have to be made first to say so. */
 async function wouldBeOther(context: SweepContext, build: PlannedBuild, { note }: CachedEngine): Promise<boolean> {
   if (build.variantRef !== null) return false;
   const key = await engineKeyOf(context, build, await modelIdentity(context, build));
@@ -91,10 +87,7 @@ function dayOf(instant: string): string {
   return instant.slice(0, 10);
 }
 
-/**
- * Why an engine cannot be loaded, by the version that built it; null when nothing says so. Costs one short process,
- * where a run that fails to load costs as many as there are runs.
- */
+/** Why an engine cannot be loaded, or null if unknown: one short process instead of failing every run. */
 async function loadProblem(
   { library, onEvent, plan, program, signal, spawn }: SweepContext,
   path: string,

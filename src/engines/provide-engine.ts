@@ -12,10 +12,7 @@ import { engineKeysOf } from '../store/runs/runs.ts';
 import { printable } from '../text/printable.ts';
 import { storeFailedVariant, Variants } from '../variants/sweep-variants.ts';
 
-/**
- * The engines of a sweep: each is provided once for each model of GPU, by whichever worker comes first, and all workers
- * with such a GPU load it.
- */
+/** Engines of a sweep: each is provided once per GPU model, by the first worker, and shared by the others. */
 export class EnginePool {
   private readonly builds: ReadonlyMap<string, PlannedBuild>;
   private readonly variants: Variants;
@@ -28,7 +25,6 @@ export class EnginePool {
     this.onFailure = onFailure;
   }
 
-  /** Provides what nobody has begun yet of some builds, one after the other. */
   async fill(context: SweepContext, buildRefs: readonly string[]): Promise<void> {
     for (const buildRef of buildRefs) {
       context.signal.throwIfAborted();
@@ -36,7 +32,7 @@ export class EnginePool {
     }
   }
 
-  /** When it is there, looked at once more; null for a reference that is in no plan. */
+  /** Waits for the engine and checks it again; null for an unknown reference. */
   async engine(context: SweepContext, buildRef: string): Promise<EngineState | null> {
     const build = this.builds.get(buildRef);
     if (build === undefined) return null;
@@ -46,13 +42,12 @@ export class EnginePool {
       known === undefined
         ? this.provide(context, build)
         : known.then((state) => intactEngine(context, build, state, this.variants));
-    // Whoever waits for it sees the error; it must not end the program before.
+    // Waiters see the error; without this it would end the program first.
     providing.catch(() => {});
     this.states.set(name, providing);
     return providing;
   }
 
-  /** A run of an engine says whether it can be loaded. */
   async afterRun(
     context: SweepContext,
     buildRef: string,
@@ -74,10 +69,7 @@ function nameOf({ otherModel }: SweepContext, buildRef: string): string {
   return `${buildRef} ${otherModel ?? ''}`;
 }
 
-/**
- * The engine of a run, looked at once more just before it is used. One whose bytes have changed since is built anew;
- * a given one is not used any more.
- */
+/** Checks an engine again just before use. If its bytes changed, it is rebuilt; a given one is rejected. */
 async function intactEngine(
   context: SweepContext,
   build: PlannedBuild,
@@ -118,7 +110,7 @@ async function engineAfterRun(
   return { kind: 'failed', outcome };
 }
 
-/** Finds or builds the engine of a planned build. A failed build is a result: its cells have no runs, others go on. */
+/** Finds or builds the engine. A failed build is a result: its cells are skipped, others go on. */
 export async function provideEngine(
   context: SweepContext,
   build: PlannedBuild,
@@ -131,7 +123,7 @@ export async function provideEngine(
     return frozen;
   }
   const earlier = earlierBuild(context, build);
-  // What failed is not tried again by the same sweep, neither the conversion nor the build.
+  // Failed conversions and builds are not retried in the same sweep.
   if (build.variantRef !== null && earlier.failed !== null) {
     return { kind: 'failed', outcome: earlier.failed };
   }
@@ -154,7 +146,7 @@ export async function provideEngine(
       return readyEngine(cached, variant?.record ?? null, [], variant?.path ?? null);
     }
     refuseOtherEngine(context, build, engineKey);
-    // Once more: somebody may have built it, and failed, while this one waited.
+    // Check again: it may have been built, or have failed, during the wait.
     const { failed, runId } = earlierBuild(context, build);
     if (failed !== null) return { kind: 'failed', outcome: failed };
     if (isReadOnly) throw readOnlyProblem(cache.folder, build);
@@ -171,7 +163,7 @@ function readOnlyProblem(folder: string, build: PlannedBuild): UsageError {
   );
 }
 
-/** What is in the cache and may be loaded; what may not is moved out of the way, with a word about it. */
+/** A cached engine that may be loaded; others are set aside with a warning. */
 async function usableEngine(
   { cache, library, onEvent }: SweepContext,
   build: PlannedBuild,
@@ -198,7 +190,7 @@ async function usableEngine(
   return found.engine;
 }
 
-/** A resumed sweep must not mix runs of two engines: what the model was when it began is what it measures. */
+/** A resumed sweep must not mix runs of two engines: it measures the model as it was at its start. */
 function refuseOtherEngine(
   { db, mayChangeEngines, plan, sweep }: SweepContext,
   build: PlannedBuild,

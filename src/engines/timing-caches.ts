@@ -16,11 +16,10 @@ const machineSchema = z.object({
   tensorrtLibrary: z.string().nullable(),
   driverMajor: z.string().nullable(),
   cudaMajor: z.string().nullable(),
-  /** A frequency at which clocks were locked; null when they floated. */
+  /** The locked frequency; null for floating clocks. */
   lockedClocks: z.string().nullable(),
 });
 
-/** What the times in a timing cache were measured on: on anything else they say nothing. */
 export type TimedOn = z.infer<typeof machineSchema>;
 
 const noteSchema = z.object({
@@ -32,17 +31,13 @@ const noteSchema = z.object({
 
 export type TimingCacheNote = z.infer<typeof noteSchema>;
 
-/** A copy of the shared cache for one build. */
 export interface TimingCopy {
   readonly path: string;
-  /** Of the shared cache that it began as; null when it begins empty. */
+  /** Hash of the shared cache it was copied from; null if it begins empty. */
   readonly sha256: string | null;
 }
 
-/**
- * One timing cache for each GPU model and version. A build writes into a copy of its own; the copy takes the place of
- * the shared one when the build has succeeded, in one rename. Its note says what it was measured on.
- */
+/** One timing cache per GPU model and version. A build writes a copy, which replaces it by a rename on success. */
 export class TimingCaches {
   private readonly folder: string;
 
@@ -61,19 +56,19 @@ export class TimingCaches {
         return { path: to, sha256 };
       }
     } catch {
-      // None yet.
+      // There is none yet.
     }
-    // Half of a cache, or one of another library, would only make TensorRT complain.
+    // TensorRT warns about a truncated cache, or one of another library.
     await rm(to, { force: true });
     return { path: to, sha256: null };
   }
 
-  /** Takes in what a successful build has learned. When two learned at the same time the larger cache stays. */
+  /** Replaces the shared cache after a successful build. Of two concurrent ones the larger stays. */
   async takeIn(timedOn: TimedOn, copy: TimingCopy): Promise<void> {
     if (!existsSync(copy.path)) return;
     const name = nameOf(timedOn);
     const attempt = tryAcquire(join(this.folder, `timing-${name}.lock`));
-    // Somebody else takes his in this very moment: nothing but time is lost.
+    // Another process is replacing it: only time is lost.
     if (attempt.kind !== 'taken') return;
     try {
       const mine = await sha256OfFile(copy.path);
@@ -115,7 +110,7 @@ export class TimingCaches {
   }
 }
 
-/** The library is known only once a process has loaded it: it is compared, and is no part of the name. */
+/** The library is unknown until a process has loaded it: compared, but not part of the name. */
 function nameOf(timedOn: TimedOn): string {
   return hashOf({ ...timedOn, tensorrtLibrary: null });
 }

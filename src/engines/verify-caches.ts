@@ -8,14 +8,14 @@ import { isPidRunning } from '../process/process-identity.ts';
 import type { StoreDamage } from '../store/verify/damage.ts';
 import { VariantCache } from '../variants/variant-cache.ts';
 
-/** Built engines: each with its note, and with the bytes that the note states. What is wrong is built again anyway. */
+/** Checks that each engine has a note and the bytes that it states. Damaged ones are rebuilt anyway. */
 export function verifyEngines(folder: string, isQuick: boolean, signal: AbortSignal): Promise<StoreDamage[]> {
   return damagesIn(folder, signal, async (name, path) => {
     const building = /\.building-(\d+)/.exec(name)?.[1];
     if (building !== undefined) return leftover(path, 'a build that was cut off', building);
     if (!name.endsWith('.plan')) return null;
     const note = readEngineNote(path.replace(/\.plan$/, '.json'));
-    // A kill between the engine and its note: the next build of it finds the file by its hash.
+    // Killed between engine and note: the next build finds the file by its hash.
     if (note === null) return leftover(path, 'an engine without its note');
     if (await isAsNoted(path, note, isQuick)) return null;
     const advice = 'remove it: it is never loaded, and built again when it is needed';

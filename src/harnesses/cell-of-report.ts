@@ -4,7 +4,7 @@ import { isOneOf } from '../text/unknown-values.ts';
 import type { StandaloneReport, NeededField } from './driver.ts';
 import type { StatedCell } from '../trtexec/cell-of-run.ts';
 
-/** What a report says of its cell; null where it does not say it. */
+/** The cell as a report states it; null where it does not. */
 export type ReportedCell = Pick<
   StandaloneReport,
   'harness' | 'model' | 'precision' | 'shapes' | 'cudaGraph' | 'identity'
@@ -12,13 +12,9 @@ export type ReportedCell = Pick<
 
 export type ReportCell =
   | { readonly kind: 'complete'; readonly cell: KeyedCell }
-  /** What neither the report nor anybody said. */
   | { readonly kind: 'lacking'; readonly fields: readonly ('model' | NeededField)[] };
 
-/**
- * The cell of a report that lay alone, the same as if bench had started its harness. What the report says goes before
- * what somebody says of all that were given.
- */
+/** The cell of a standalone report. What the report states takes precedence over the user's statement. */
 export function cellOfReport(report: ReportedCell, stated: StatedCell, needs: readonly NeededField[]): ReportCell {
   const known = {
     model: report.model ?? stated.model,
@@ -47,12 +43,12 @@ export function cellOfReport(report: ReportedCell, stated: StatedCell, needs: re
   };
 }
 
-/** A timer that the report does not know may have been said. */
+/** The user may state a timer that the report does not. */
 export function harnessOf(harness: CellHarness, { timer }: StatedCell): CellHarness {
   return harness.timer === 'unknown' && timer !== undefined ? { ...harness, timer } : harness;
 }
 
-/** A report may say no more than its batch: the sample's own shape is then as it was stated. */
+/** A report may state only its batch; the remaining dimensions are then the stated ones. */
 function shapesOf(own: Shapes | null, stated: Shapes | undefined): Shapes | undefined {
   const batch = own === null ? null : batchOf(own);
   const isBatchOnly = own !== null && Object.values(own).every((dims) => dims.length === 1);

@@ -5,14 +5,13 @@ import type { Shapes } from '../records/cell.ts';
 import type { CellHarness, HarnessResult } from '../records/harness.ts';
 import type { CustomMetricId, MetricId } from '../records/metric.ts';
 
-/** What a driver may ask about the matrix that names it. */
 export interface DriverPlace {
   readonly model: string;
   /** Axes and dimensions of this point by name, such as the batch. */
   readonly parameters: Readonly<Record<string, string | number>>;
-  /** A path as it was written, made absolute from the file that states it. */
+  /** Resolves a path against the folder of the file that states it. */
   readonly resolve: (path: string) => string;
-  /** SHA-256 of a file's content; null when it cannot be read. The path is absolute. */
+  /** SHA-256 of a file's content; null if it cannot be read. The path is absolute. */
   readonly sha256Of: (path: string) => string | null;
 }
 
@@ -23,30 +22,26 @@ export interface DrivenCell {
   readonly identity: Readonly<Record<string, string>>;
   /** The program and its arguments; `{runFolder}` represents the folder of the run. */
   readonly argv: readonly [string, ...string[]];
-  /** Where it is started; null for the folder of the run. */
+  /** Null for the run folder. */
   readonly cwd: string | null;
-  /** On top of the environment that bench was started in; null takes a variable away. */
+  /** Merged into the environment of bench; null removes a variable. */
   readonly env: Readonly<Record<string, string | null>>;
   /** Files in the folder of the run that `read` needs besides what was printed. */
   readonly resultFiles: readonly string[];
-  /** Limit of the whole process; null for the default. */
+  /** Limit for the whole process; null for the default. */
   readonly timeoutS: number | null;
-  /** What one run will take, about. */
   readonly estimateS: number;
 }
 
-/** What a process left: `stdout.log`, `stderr.log` and its result files, as text. */
+/** Output of a process as text: `stdout.log`, `stderr.log` and its result files. */
 export interface HarnessFiles {
-  /** Null when there is none. */
   readonly text: (name: string) => string | null;
 }
 
 export type DriverPlan =
   | { readonly kind: 'planned'; readonly cell: DrivenCell }
-  /** Where in the settings, and what. */
   | { readonly kind: 'wrong'; readonly path: readonly PropertyKey[]; readonly problem: string };
 
-/** A report that lies alone, with what it says of its cell; null where it does not say it. */
 export interface StandaloneReport {
   readonly harness: CellHarness;
   readonly result: HarnessResult;
@@ -54,7 +49,6 @@ export interface StandaloneReport {
   readonly precision: string | null;
   readonly shapes: Shapes | null;
   readonly cudaGraph: boolean | null;
-  /** As in `DrivenCell`. */
   readonly identity: Readonly<Record<string, string>>;
   readonly startedAt: string | null;
   /** What else is there for people. */
@@ -71,27 +65,22 @@ export const NOTHING_STATED = {
   startedAt: null,
 } as const satisfies Partial<StandaloneReport>;
 
-/** What a cell of a harness cannot do without, though its reports may not say it. */
 export type NeededField = 'precision' | 'shapes' | 'cudaGraph';
 
-/** A harness other than trtexec. Everything in a driver is pure: bench starts the process and reads its files. */
+/** A harness other than trtexec. Drivers are pure: bench starts the process and reads its files. */
 export interface Driver {
   /** `harness: {kind: NAME}` in the matrix. */
   readonly kind: string;
   /** What is next to `kind`. Texts may name axes: `"{batch}"`. */
   readonly settings: z.ZodObject;
-  /** Paths whose content is asked for: hashed before `plan` is called. */
+  /** Paths of files that are hashed before `plan` is called. */
   readonly files: (settings: unknown) => readonly string[];
   /** @param settings with the axes filled in */
   readonly plan: (settings: unknown, place: DriverPlace) => DriverPlan;
-  /** @param settings the same as for `plan` */
   readonly read: (settings: unknown, files: HarnessFiles) => HarnessResult;
   /** What it will measure besides latencies; null where only its reports tell. */
   readonly metrics: (settings: unknown) => readonly MetricId[] | null;
-  /**
-   * For `bench import`: what a file says that is a report of this harness; none when it is something else.
-   * @param metric which number it is, where that was said
-   */
+  /** For `bench import`: the reports in a file, or none. `metric` is the stated one, if any. */
   readonly reports: (text: string, fileName: string, metric?: CustomMetricId | null) => readonly StandaloneReport[];
   /** Text in the first MiB of each report: other files are not read whole. Null: nothing does. */
   readonly mark: RegExp | null;
@@ -108,7 +97,6 @@ interface DriverParts<Settings extends z.ZodObject>
   readonly metrics?: (settings: z.infer<Settings>) => readonly MetricId[];
 }
 
-/** A driver whose functions take its settings checked. */
 export function defineDriver<Settings extends z.ZodObject>(parts: DriverParts<Settings>): Driver {
   const { kind, settings: schema, files, plan, read, metrics } = parts;
   function checked<Value>(
@@ -156,7 +144,7 @@ export function faulty(problem: string): Extract<HarnessResult, { readonly kind:
   return { kind: 'faulty', problem };
 }
 
-/** A value, or the axis that has it: `"{concurrency}"`. Axes are filled in before the settings are used. */
+/** A value, or the axis that supplies it: `"{concurrency}"`. Axes are filled in before use. */
 export function orAxis<Schema extends z.ZodType>(schema: Schema) {
   return z.union([schema, z.string().regex(/^\{[A-Za-z_]\w*\}$/)]);
 }

@@ -5,8 +5,8 @@ import { faulty, type HarnessFiles } from './driver.ts';
 type Checked<Data> = { readonly kind: 'read'; readonly data: Data } | ReturnType<typeof faulty>;
 
 /**
- * A JSON report that a harness wrote into the folder of its run.
- * @param doubt what to ask when it has not the form of one: `is it a report of …?`
+ * Reads the JSON report in a run folder.
+ * @param doubt question for a wrong form: `is it a report of …?`
  */
 export function readReport<Data>(
   schema: z.ZodType<Data>,
@@ -22,7 +22,6 @@ export function readReport<Data>(
     : checkReport(schema, value, name, hint);
 }
 
-/** One line on the first thing that is missing or wrong. */
 export function checkReport<Data>(schema: z.ZodType<Data>, value: unknown, name: string, hint: string): Checked<Data> {
   const checked = schema.safeParse(value, { reportInput: true });
   if (checked.success) return { kind: 'read', data: checked.data };
@@ -32,7 +31,7 @@ export function checkReport<Data>(schema: z.ZodType<Data>, value: unknown, name:
   return faulty(`${name}: ${what}: ${hint}`);
 }
 
-/** Undefined for what is no JSON. */
+/** Undefined if it is not JSON. */
 export function parsedJson(text: string): unknown {
   try {
     return JSON.parse(text);

@@ -4,10 +4,7 @@ import type { ProcessFacts } from '../trtexec/run-facts.ts';
 import type { RunFlag } from '../records/run-flag.ts';
 import { disturbed, endedByOthers, failed, syntheticEvidence, signalOf } from '../trtexec/log/ended.ts';
 
-/**
- * What a finished process of another harness is: a bad exit code is a failure whatever it printed.
- * @param lastError the last line on standard error
- */
+/** A bad exit code is a failure whatever was printed. `lastError` is the last line on standard error. */
 export function judgeHarness(
   result: HarnessResult,
   process: ProcessFacts,

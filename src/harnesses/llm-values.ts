@@ -5,7 +5,7 @@ import type { HarnessValue } from '../records/harness.ts';
 import type { TimeStatistics } from '../records/measurement.ts';
 import { customMetric } from '../records/metric.ts';
 
-/** What harnesses of language models measure; the same name has the same meaning in each of them. */
+/** Metrics of language model harnesses; one name has one meaning in all of them. */
 export const OUTPUT_THROUGHPUT = customMetric('outputThroughput', 'higher', 'tok/s');
 export const REQUEST_THROUGHPUT = customMetric('requestThroughput', 'higher', 'req/s');
 export const REQUEST_LATENCY = customMetric('requestLatencyMean', 'lower', 'ms');
@@ -18,7 +18,7 @@ export function isStreaming({ streaming }: { readonly streaming?: boolean | stri
   return streaming === true || streaming === 'on';
 }
 
-/** Statistics of one kind of time, in milliseconds. */
+/** Statistics of one time, in milliseconds. */
 interface Times {
   readonly mean: number;
   readonly p50: number;
@@ -27,7 +27,7 @@ interface Times {
   readonly p99: number;
 }
 
-/** Mean and percentiles as metrics of their own: `ttftMean`, `ttftP50`, … `ttftP99`. */
+/** Mean and percentiles as separate metrics: `ttftMean`, `ttftP50`, … `ttftP99`. */
 export function timesInMs(name: string, { mean, p50, p90, p95, p99 }: Times): HarnessValue[] {
   return Object.entries({ Mean: mean, P50: p50, P90: p90, P95: p95, P99: p99 }).map(([suffix, value]) => ({
     metric: customMetric(`${name}${suffix}`, 'lower', 'ms'),
@@ -35,7 +35,6 @@ export function timesInMs(name: string, { mean, p50, p90, p95, p99 }: Times): Ha
   }));
 }
 
-/** A rate of tokens; none where the report has not got it. */
 export function tokenRate(name: string, value: number | undefined): HarnessValue[] {
   return value === undefined ? [] : [{ metric: customMetric(name, 'higher', 'tok/s'), value }];
 }
@@ -45,7 +44,7 @@ export function latencyOf(times: Times & { readonly min: number; readonly max: n
   return { min, max, mean, median: p50, percentiles: { '90': p90, '95': p95, '99': p99 } } satisfies TimeStatistics;
 }
 
-/** What was asked for, as parts of a cell; what nobody stated is none. */
+/** Requested settings as parts of a cell; unset ones are omitted. */
 export function statedIdentity(
   requested: Readonly<Record<string, string | number | undefined>>,
 ): Record<string, string> {
@@ -54,9 +53,7 @@ export function statedIdentity(
   );
 }
 
-/**
- * Arguments beyond those that bench knows, as parts of a cell: `['--tp', '2', '--quiet']` as `--tp=2` and `--quiet`.
- */
+/** Arguments unknown to bench, as parts of a cell: `['--tp', '2', '--quiet']` as `--tp=2` and `--quiet`. */
 export function identityOfArgs(args: readonly string[]): Record<string, string> {
   const identity: Record<string, string> = {};
   let last: string | null = null;
@@ -82,7 +79,7 @@ export function firstOf(args: readonly string[], refused: readonly string[]): st
 /** This many digits of a hash tell the files of one project apart. */
 const HASH_DIGITS = 12;
 
-/** Part of a cell: the content of a file, not where it lies. */
+/** As part of a cell a file counts by content, not by path. */
 export function shortHash(sha256: string): string {
   return sha256.slice(0, HASH_DIGITS);
 }

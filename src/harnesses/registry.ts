@@ -7,7 +7,7 @@ import { polygraphyDriver } from './polygraphy/index.ts';
 import { torchTensorrtDriver } from './torch-tensorrt/index.ts';
 import { trtllmBenchDriver } from './trtllm-bench/index.ts';
 
-/** To add a driver: its folder, and one line here. */
+/** To add a driver, add its folder and one line here. */
 export const DRIVERS: readonly [Driver, ...Driver[]] = [
   commandDriver,
   torchTensorrtDriver,

@@ -12,7 +12,6 @@ export function countSetting(least: number, description: string) {
   return orAxis(z.number().int().min(least)).describe(description);
 }
 
-/** How long a run may take, and will take where nobody says it. */
 export function limitSettings(defaultEstimateS: number) {
   return {
     timeoutS: orAxis(z.number().min(1)).describe('Limit of one run. Default: 3600').optional(),
@@ -20,14 +19,12 @@ export function limitSettings(defaultEstimateS: number) {
   };
 }
 
-/** A program with its arguments, or arguments alone. */
 export const argumentList = z.array(z.union([z.string(), z.number()]));
 
 export function runSetting(description: string) {
   return argumentList.min(1).describe(description);
 }
 
-/** What takes the times, of a harness that may take them either way. */
 export const timerSetting = z
   .enum(TIMERS)
   .describe('What takes the times: wall, or cudaEvent. Another timer is another history');
@@ -39,7 +36,6 @@ export const warmUpRunsSetting = z
   .describe('Runs before the timed ones, where it is known')
   .optional();
 
-/** Settings of every harness that starts one program of the user's own. */
 export function programSettings(defaultEstimateS: number) {
   return {
     version: z.string().max(100).describe('Version of the program, for people: stored with each run').optional(),
@@ -52,7 +48,7 @@ export function programSettings(defaultEstimateS: number) {
   };
 }
 
-/** The program and its arguments. A name alone is looked up in PATH; anything with a slash is meant from the folder of the file. */
+/** A bare name is looked up in PATH; a path is relative to the folder of the file. */
 export function programOf(
   run: readonly (string | number)[],
   resolve: (path: string) => string,
@@ -65,7 +61,6 @@ export function option(flag: string, value: string | number | undefined): string
   return value === undefined ? [] : [flag, String(value)];
 }
 
-/** How long a run may take and will take, about; of axes only the values are left here. */
 export function limitsOf(
   stated: { readonly timeoutS?: number | string | undefined; readonly estimateS?: number | string | undefined },
   defaultEstimateS: number,

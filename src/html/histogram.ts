@@ -1,17 +1,15 @@
 import type { Immutable } from '../records/scalars.ts';
 import { quantileSorted, trtexecPercentile } from '../statistics/quantile.ts';
 
-/** The queries of some runs of one cell, counted in bins that all of them share. */
 export type SampleHistogram = Immutable<NonNullable<ReturnType<typeof histogramOf>>>;
 
 export interface RunSamples {
   readonly runId: string;
-  /** Milliseconds. */
   readonly values: Float64Array;
 }
 
 const BINS = 48;
-/** The bins reach so far beyond this quantile; a single stray query must not squeeze the others into one bin. */
+/** The bins extend to this multiple of the quantile: one outlier must not squeeze the others into one bin. */
 const REACH_QUANTILE = 0.995;
 const REACH_BINS = 2;
 
@@ -44,9 +42,9 @@ function countRun(runId: string, sorted: readonly number[], fromMs: number, binM
     runId,
     queries: sorted.length,
     counts,
-    /** Queries that took longer than the last bin reaches. */
+    /** Queries above the last bin. */
     beyond,
-    /** Percentiles by trtexec's rule: those of its summary, which the other numbers of the page are. */
+    /** Percentiles by trtexec's rule, to match the other numbers of the page. */
     statistics: {
       min: sorted[0] ?? Number.NaN,
       median: quantileSorted(sorted, 0.5),

@@ -1,12 +1,12 @@
 import type { SampleHistogram } from './histogram.ts';
 
-/** Over the runs of one night, in the unit of the metric. */
+/** Over the runs of one sweep, in the unit of the metric. */
 export interface ReportNight {
   readonly value: number;
   readonly least: number;
   readonly most: number;
   readonly runs: number;
-  /** Place among the environments; null when that is not known. */
+  /** Index of the environment; null if unknown. */
   readonly environment: number | null;
 }
 
@@ -17,9 +17,9 @@ export interface LeftOut {
 }
 
 export interface CellSamples {
-  /** The night whose runs these are; null when the cell was never measured. */
+  /** Index of the sweep of these runs; null if the cell was never measured. */
   readonly night: number | null;
-  /** Null when no run of that night kept its samples. */
+  /** Null if no run of that sweep has samples. */
   readonly histogram: SampleHistogram | null;
   readonly unreadable: number;
 }
@@ -27,11 +27,10 @@ export interface CellSamples {
 export interface ReportLayers {
   readonly runId: string;
   readonly night: number | null;
-  /** Queries that the profiler saw; null when only names and kernels are known. */
+  /** Profiled queries; null when only names and kernels are known. */
   readonly iterations: number | null;
   readonly totalMs: number;
   readonly layers: readonly ReportLayer[];
-  /** Those that are too small to be drawn one by one. */
   readonly rest: { readonly layers: number; readonly ms: number };
   readonly notes: readonly string[];
 }
@@ -65,7 +64,7 @@ interface ReportLayerChange {
   readonly headMs: number;
 }
 
-/** What the script of the page draws from: the same as `ReportData`, in columns, with texts that are safe to show. */
+/** Data for the page's script: `ReportData` in columns, with escaped texts. */
 export interface PageData {
   readonly provenance: string;
   readonly sweeps: PageSweeps;
@@ -75,10 +74,10 @@ export interface PageData {
   readonly workloads: readonly PageWorkload[];
 }
 
-/** One entry for each sweep, the oldest first. */
+/** One entry per sweep, the oldest first. */
 interface PageSweeps {
   readonly ids: readonly string[];
-  /** `2026-03-04 02:00`, or nothing where no time is known. */
+  /** `2026-03-04 02:00`, or empty if the time is unknown. */
   readonly starts: readonly string[];
   readonly commits: readonly string[];
   readonly baselines: readonly (readonly string[])[];
@@ -109,7 +108,7 @@ interface PageMark {
 /** A year of cells has tens of thousands of them: fields without their names. */
 export type PageNight = readonly [value: number, least: number, most: number, runs: number, environment: number | null];
 
-/** Texts are places in `texts`. */
+/** Texts are indices into `texts`. */
 export interface PageLayers extends Omit<ReportLayers, 'layers'> {
   readonly ms: readonly number[];
   readonly labels: readonly number[];

@@ -9,7 +9,7 @@ export type AccuracyDrop = NonNullable<ReturnType<typeof accuracyDrop>>;
  */
 export function accuracyDrop(now: Pick<AccuracyRecord, 'accuracy'>, before: AccuracyRecord | null, maxDropDb: number) {
   if (before === null) return null;
-  // Outputs without any difference are above every ratio.
+  // Identical outputs exceed every ratio.
   const [was, is] = [before.accuracy.sqnrDb ?? Infinity, now.accuracy.sqnrDb ?? Infinity];
   const dropDb = was === is ? 0 : was - is;
   return { before, dropDb, isRegression: dropDb > maxDropDb };
@@ -28,7 +28,7 @@ export function regressionAmong(before: readonly AccuracyRecord[], current: read
 
 type Comparable = Pick<AccuracyRecord, 'model' | 'precision' | 'inputs' | 'accuracy'>;
 
-/** Accuracies of one model and precision on the same inputs: those that make a history. */
+/** Same model, precision and inputs: comparable over time. */
 export function sameAccuracyHistory(a: Comparable, b: Comparable): boolean {
   return identity(a) === identity(b);
 }

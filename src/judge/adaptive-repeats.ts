@@ -12,18 +12,18 @@ import { type Immutable, numberOrNull } from '../records/scalars.ts';
  * there is nothing to compare with.
  */
 export interface GrowingCell extends TwoSides {
-  /** Time that one more run takes, in seconds. */
+  /** Wall time of another run, seconds. */
   readonly runS: number;
 }
 
-/** A change that must not stay hidden. */
+/** The detectable effect aimed at. */
 export interface Goal {
   readonly percent: number;
   /** In a noisy cell this many deviations of a single run, where that is more; 0: the same for every cell. */
   readonly deviations: number;
 }
 
-/** Share of false calls that stopping early may cost, all looks together. */
+/** Share of false reports that stopping early may cost, over all looks. */
 const EARLY_Q = 0.01;
 
 /**
@@ -45,7 +45,7 @@ export function cellsToRepeat(cells: readonly GrowingCell[], look: number, goal:
     if (decided.has(cell.cellKey)) continue;
     const { variance = 0, assumed = null, degrees = 1 } = noises.get(cell.cellKey) ?? {};
     const comparison = comparisons.get(cell.cellKey);
-    // Without a base: against another night with as many runs.
+    // Without a base: against a sweep with as many runs.
     const others = cell.base.length === 0 ? cell.head.length : cell.base.length;
     const byRuns = Math.sqrt(variance * (1 / cell.head.length + 1 / others));
     const nights = Math.log1p((comparison?.noise?.nightPercent ?? 0) / 100);
@@ -68,19 +68,19 @@ export function cellsToRepeat(cells: readonly GrowingCell[], look: number, goal:
   };
 }
 
-/** Runs beyond those of the plan: kept with the plan, so that `--resume` goes on with them. */
+/** Runs beyond the plan: stored with it, so that `--resume` continues them. */
 export const moreRunsSchema = z.object({
-  /** Until a change of this many percent would be seen in each cell, or is; null: not requested. */
+  /** Until a change of this percentage is detectable or reported in each cell; null: not requested. */
   untilSurePercent: numberOrNull,
-  /** Longest time for the whole sweep, in seconds; null: none. */
+  /** Time limit of the whole sweep, seconds; null: none. */
   budgetS: numberOrNull,
-  /** Run the cells again whose sweep lies off their history. */
+  /** Repeat the cells that are off their level. */
   confirm: z.boolean(),
-  /** Runs of a cell, at most. */
+  /** Maximum runs of a cell. */
   maxRepeats: z.number(),
-  /** Sweeps to compare with, the newest first. */
+  /** Sweeps to compare with, newest first. */
   baseSweepIds: z.array(z.string()),
-  /** Whether their runs count together, or of each cell those of the newest one that has it. */
+  /** Whether their runs are pooled, or each cell uses the newest one that has it. */
   baseIs: z.enum(['together', 'newestOfCell']).default('together'),
 });
 

@@ -35,7 +35,7 @@ export const deploymentSchema = z.strictObject({
   engineMib: numberOrNull,
   contextMib: numberOrNull,
   costs: costsSchema.describe('What it takes besides running'),
-  /** Null when nobody has checked it. */
+  /** Null when unchecked. */
   accuracy: accuracySchema.nullable(),
   realPrecisionShare: z
     .record(z.string(), z.number().min(0).max(1))
@@ -46,7 +46,7 @@ export const deploymentSchema = z.strictObject({
 /** One way to run a model. */
 export interface Deployment extends Immutable<z.infer<typeof deploymentSchema>> {
   readonly cell: KeyedCell;
-  /** Throughput of each measured run. */
+  /** Of each measured run. */
   readonly runsQps: readonly number[];
 }
 
@@ -102,7 +102,7 @@ export function deploymentsOf(cells: readonly KeyedCell[], runs: readonly Choice
   return { measured: measured.toSorted(byChoice), unmeasured, ineligible };
 }
 
-/** By workload, batch, all else but the precision, precision. */
+/** By workload, batch, other options, then precision. */
 function byChoice({ cell: a }: Deployment, { cell: b }: Deployment): number {
   return (
     compareTexts(workloadKey(a), workloadKey(b)) ||
@@ -122,8 +122,8 @@ function precisionPlace({ precision }: KeyedCell): number {
 }
 
 /**
- * Deployments among which one can choose: of one model and sample shape, measured in the same way. Batch, precision,
- * CUDA graph, streams and flags are the choice; harness, transfers, spin wait and inputs are how it was measured.
+ * Groups of comparable deployments: one model and item shape, measured by the same method. Batch, precision, CUDA
+ * graph, streams and flags are the choice; harness, transfers, spin wait and inputs are the method.
  */
 export function workloadsOf(deployments: readonly Deployment[]): Deployment[][] {
   return [...Map.groupBy(deployments, ({ cell }) => workloadKey(cell)).values()];
@@ -138,7 +138,7 @@ function workloadKey(cell: KeyedCell): string {
   return canonicalJson([model, sample, dataTransfers, spinWait, inputs.kind, harness]);
 }
 
-/** Cells that differ in nothing but their precision have the same. */
+/** Equal for cells that differ only in precision. */
 export function precisionTwinKey(cell: KeyedCell): string {
   const { key: _key, precision: _precision, precisionVia: _via, ...rest } = cell;
   return canonicalJson(rest);

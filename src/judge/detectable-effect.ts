@@ -1,13 +1,12 @@
 import { tQuantile } from '../statistics/student-t.ts';
 
-/** 90 % of a normal lie below. */
+/** 90 % quantile of a normal. */
 const POWER_ERRORS = 1.2816;
 
 /**
- * The smallest true change that is found nine times in ten, in errors of the difference: the limit that a t value must
- * pass, and as much more as the difference and its estimated error scatter (the noncentral t, within 3 % of it from six
- * degrees of freedom on).
- * @param limit t value from which a change is called
+ * Detectable effect at a power of 90 %, in standard errors of the difference: the critical t value plus the scatter of
+ * difference and error (noncentral t; within 3 % from six degrees of freedom on).
+ * @param limit critical t value
  * @param degrees of freedom of the error
  */
 export function detectableErrors(limit: number, degrees: number): number {
@@ -15,12 +14,12 @@ export function detectableErrors(limit: number, degrees: number): number {
   return limit + Math.sqrt(POWER_ERRORS ** 2 + scatter);
 }
 
-/** The t value from which the next cell is called when `called` of `cells` are (Benjamini and Hochberg 1995). */
+/** Critical t value of the next cell when `called` of `cells` are reported (Benjamini and Hochberg 1995). */
 export function callLimit(q: number, called: number, cells: number, degrees: number): number {
   return tQuantile((q * Math.min(called + 1, cells)) / cells, degrees);
 }
 
-/** By how much the true variance may exceed its estimate: it does so in one case of five (Wilson and Hilferty 1931). */
+/** Factor by which the true variance exceeds its estimate in one case of five (Wilson and Hilferty 1931). */
 export function varianceReserve(degrees: number): number {
   const part = 2 / (9 * degrees);
   return 1 / Math.max(0.1, 1 - part - 0.8416 * Math.sqrt(part)) ** 3;

@@ -12,34 +12,31 @@ import { outcomeReason } from '../records/outcome.ts';
 import { fitSide } from './compare/side-flags.ts';
 import { valueRule } from './value-rule.ts';
 
-/** What two sides of every cell are measured for: A as it is, B with variables of the environment set. */
+/** A is the cell as it is, B has environment variables set. */
 export const experimentSchema = z.object({
   name: z.string(),
-  /** Set in B. */
   variables: textByName,
-  /** What each of them is in A: null where it is not set. */
+  /** Values in A; null where unset. */
   before: z.record(z.string(), z.array(textOrNull)),
-  /** B has to be better by more than this for a bottleneck. */
+  /** Percent by which B must be better to indicate a bottleneck. */
   significantPercent: z.number(),
-  /** As it was named, which only the store understands; null: what each cell is judged by. */
+  /** As requested; null: each cell's own metric. */
   metric: textOrNull,
   /** Of the runs of B. */
   marks: z.array(z.enum(RUN_MARKS)),
-  /** Keys of the cells. */
   pairs: z.array(z.object({ a: z.string(), b: z.string() })),
-  /** What a person should know when reading it. */
   notes: z.array(z.string()),
 });
 
 export type AbExperiment = Immutable<z.infer<typeof experimentSchema>>;
 
-/** The runs of one cell as it is (A) and under the switch (B): one positive value a run. */
+/** Runs of one cell as it is (A) and with the change (B): one positive value each. */
 export interface AbSides {
   readonly cellKey: string;
   readonly a: readonly number[];
   readonly b: readonly number[];
   readonly betterIs: 'lower' | 'higher';
-  /** What no number of runs takes away from the error of the difference, as a standard deviation in logarithms. */
+  /** Error of the difference that more runs do not reduce: standard deviation, log scale. */
   readonly systematicError: number;
 }
 
@@ -47,7 +44,7 @@ const AB_VERDICTS = ['significant', 'notABottleneck', 'unclear', 'failed'] as co
 
 export type AbVerdict = (typeof AB_VERDICTS)[number];
 
-/** How much better B is than A, and what that says against the threshold. */
+/** How much better B is than A, judged against the threshold. */
 export const abJudgementSchema = z.strictObject({
   verdict: z
     .enum(AB_VERDICTS)
@@ -65,11 +62,10 @@ type AbJudgement = Immutable<z.infer<typeof abJudgementSchema>>;
 const CONFIDENCE = 0.95;
 /** From this many cells on the noise of each is steadied by that of all. */
 const CELLS_FOR_NOISE = 5;
-/** More is no answer. */
 const MOST_REPEATS = 10_000;
 
 interface Evidence {
-  /** In logarithms, positive where B is better. */
+  /** Log scale, positive where B is better. */
   readonly gain: number;
   readonly variance: number;
   readonly degrees: number;
@@ -79,9 +75,8 @@ interface Evidence {
 }
 
 /**
- * Judges an experiment: whether B is better by more than the threshold, by less, or whether that is open. The interval
- * is Student's t on the logarithms of the runs; with many cells their noise is moderated, as in `compareCells`. The
- * means of several cells are taken together by Welch and Satterthwaite.
+ * Whether B is better by more than the threshold, by less, or open. The interval is Student's t on logs of runs, with
+ * noise moderated over many cells as in `compareCells`. Means of several cells are combined by Welch and Satterthwaite.
  */
 export function judgeExperiment(cells: readonly AbSides[], significantPercent: number) {
   const threshold = Math.log1p(significantPercent / 100);
@@ -92,14 +87,14 @@ export function judgeExperiment(cells: readonly AbSides[], significantPercent: n
       const entry = evidence.get(cell);
       return {
         cellKey: cell.cellKey,
-        /** Centres over the runs, in the unit of the metric; null without any. */
+        /** Centers over runs, in the unit of the metric. */
         a: centre(cell.a),
         b: centre(cell.b),
         runs: [cell.a.length, cell.b.length] as const,
         ...(entry === undefined ? NOTHING : judge([entry], threshold)),
       };
     }),
-    /** The mean over the cells that were measured. */
+    /** Mean over measured cells. */
     overall: evidence.size === 0 ? NOTHING : judge([...evidence.values()], threshold),
   };
 }
@@ -133,7 +128,6 @@ function evidenceOf(cells: readonly AbSides[]): Evidence[] {
   });
 }
 
-/** The mean of one or more cells. */
 function judge(entries: readonly Evidence[], threshold: number): AbJudgement {
   const gain = entries.reduce((sum, entry) => sum + entry.gain, 0) / entries.length;
   const half = halfWidth(entries, 0);
@@ -173,7 +167,7 @@ function halfWidth(entries: readonly Evidence[], more: number): number {
   return tQuantile(1 - CONFIDENCE, degrees) * error;
 }
 
-/** The least number of repeats that leaves the threshold outside, should the size stay what it is. */
+/** Least number of repeats that excludes the threshold at the present effect. */
 function moreFor(entries: readonly Evidence[], distance: number): number | null {
   const least = Math.max(0, 2 - Math.min(...entries.flatMap(({ runs }) => runs)));
   if (halfWidth(entries, MOST_REPEATS) >= distance) return null;
@@ -187,7 +181,6 @@ function moreFor(entries: readonly Evidence[], distance: number): number | null 
   return high;
 }
 
-/** A run of an experiment. */
 type AbRun = Pick<CellRun, 'cellKey' | 'centres' | 'flags' | 'outcome' | 'role' | 'smClockMhz' | 'values'>;
 
 /**

@@ -11,13 +11,13 @@ export interface GraphCell {
   readonly latencyMs: number | null;
 }
 
-/** The same cell with a CUDA graph and without. */
+/** The same cell with and without a CUDA graph. */
 export interface GraphPair<Row extends GraphCell> {
   readonly without: Row;
   readonly with: Row;
-  /** More queries a second with the graph, in percent. */
+  /** Throughput with the graph relative to without, percent. */
   readonly gainPercent: number;
-  /** Of the median latency: below 0 it answers sooner with the graph. */
+  /** Of the median latency: below 0 it is shorter with the graph. */
   readonly latencyChangePercent: number | null;
   readonly verdict: CellComparison['verdict'];
   readonly reasons: readonly string[];

@@ -5,9 +5,8 @@ import type { Method, PercentileRule, Timer } from '../records/harness.ts';
 const QUERIES_AHEAD = 2;
 
 /**
- * How trtexec measures (sampleInference.cpp and sampleReporting.cpp of NVIDIA/TensorRT): times by CUDA events,
- * percentiles read
- * off the sorted times, one query enqueued ahead unless `--exposeDMA` takes that away.
+ * How trtexec measures (sampleInference.cpp and sampleReporting.cpp of NVIDIA/TensorRT): CUDA events, percentiles from
+ * sorted times, one query enqueued ahead unless `--exposeDMA` is set.
  */
 export function trtexecMethod(
   cell: Pick<Cell, 'dataTransfers' | 'streams'> | null,

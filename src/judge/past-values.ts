@@ -5,19 +5,19 @@ import { differences, medianIn, scaleOf } from '../statistics/order-statistics.t
 import { meanLog } from '../statistics/logarithms.ts';
 import { LEAST_PAST_NIGHTS } from './run-noise.ts';
 
-/** Nights that are looked at, so that a step among them is seen, and the newest of their level that count. */
+/** Sweeps searched for steps, and the newest of their level that count. */
 export const PAST_WINDOW_NIGHTS = 40;
 const PAST_NIGHTS = 24;
 /** A level is that of the base within this many deviations of a night, or where they are closer than this. */
 const SAME_LEVEL = { deviations: 4, least: 0.005 } as const;
 
 /**
- * Earlier nights of a cell as the prior of a comparison: what nights differ by bounds how well two nights can be
- * compared, however many runs each has. A night's value is the middle of several runs, while the prior is one of
- * single runs, to be divided by their number again: so its deviations are those of a run that makes such nights.
- * @param runsANight runs behind each value of the history
- * @param base runs of the base: only nights at their level count
- * @returns one value a night, the oldest first; none when they are too few to say anything
+ * Earlier sweeps of a cell as the prior of a comparison: sweep-to-sweep scatter limits a comparison whatever the number
+ * of runs. A sweep's value is the center of several runs, while the prior is one of single runs, which is divided by
+ * their number again: deviations are scaled to those of a run.
+ * @param runsANight runs per value of the history
+ * @param base only sweeps at the level of these runs count
+ * @returns one value per sweep, oldest first; empty when there are too few
  */
 export function pastValues(history: NightlyValues, runsANight: readonly number[], base: readonly number[]): number[] {
   if (base.length === 0) return [];
@@ -33,14 +33,14 @@ export function pastValues(history: NightlyValues, runsANight: readonly number[]
   return logs.map((value) => Math.exp(centre + widened * (value - centre)));
 }
 
-/** The nights of each level in turn, in logarithms. */
+/** Logs of each level in turn. */
 function levelsOf(history: NightlyValues): Float64Array[] {
   const logs = history.values.map(Math.log);
   const starts = [0, ...findChangePoints(history).map(({ index }) => index)];
   return starts.map((from, place) => logs.subarray(from, starts[place + 1]));
 }
 
-/** @param fewer by how much more the mean of the base scatters than a night, as it has fewer runs */
+/** @param fewer excess standard error of the base's mean, which has fewer runs */
 function isLevelOf(nights: Float64Array, base: number, fewer: number): boolean {
   const centre = medianIn(nights, 0, nights.length);
   const apart = nights.map((value) => Math.abs(value - centre));

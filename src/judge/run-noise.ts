@@ -4,49 +4,48 @@ import type { NoiseSource } from '../records/verdict.ts';
 import { type SampleVariance, typicalVariance, variancePrior } from '../statistics/variance-prior.ts';
 import { differences, medianIn, scaleOf } from '../statistics/order-statistics.ts';
 
-/** How much single runs of one cell scatter, in squared logarithms. */
+/** Variance of single runs, log scale. */
 export interface NoiseEstimate {
   readonly variance: number;
-  /** Of a Student's t of differences in units of it. */
+  /** Of Student's t. */
   readonly degrees: number;
-  /** Where the number comes from when the cell's own runs cannot say it; null when they can. */
+  /** Source of a variance that is not the cell's own; else null. */
   readonly assumed: string | null;
   readonly from: NoiseSource;
-  /** Earlier nights that count, and those that were left out as outliers. */
+  /** Earlier sweeps that count, and those left out as outliers. */
   readonly nights: number;
   readonly nightsLeftOut: number;
   /**
-   * By how much the variance of a run that makes such nights is more than `variance`, which the past only has a part in;
-   * less than 0 where nights differ less. 0 without a past.
+   * Excess variance of a run implied by past sweeps over `variance`; negative where sweeps differ less, 0 without a
+   * past.
    */
   readonly beyond: number;
 }
 
-/** The runs of one cell on two sides: one positive value a run, as the unit of evidence is the run. */
+/** One positive value per run, the unit of evidence. */
 export interface NoisySides {
   readonly base: readonly number[];
   readonly head: readonly number[];
-  /** Values of earlier nights at the level of the base, one a night: how much nights differ by chance. */
+  /** Values of earlier sweeps at the level of the base, for the sweep effect. */
   readonly past?: readonly number[];
-  /** Cells of one kind scatter in a similar way: those with a CUDA graph, and those without. */
+  /** Cells of one kind have similar noise: with a CUDA graph, and without. */
   readonly kind?: string;
 }
 
 export const LEAST_PAST_NIGHTS = 8;
-/** Runs that are equal to the last digit still have the resolution of the timer between them. */
+/** Equal values still differ by the resolution of the timer. */
 const LEAST_VARIANCE = 1e-12;
 /** From this many cells of a kind on they say how cells of that kind scatter. */
 const CELLS_FOR_NOISE = 5;
-/** Without repeats, history or other cells: between the steadiest and the wildest cells of the recorded nights. */
+/** Without repeats, history or other cells: between the quietest and the noisiest cells of the recorded sweeps. */
 const ASSUMED_SIGMA = 0.01;
-/** Degrees of freedom of a noise that is not the cell's own. */
+/** For noise that is not the cell's own. */
 const ASSUMED_DEGREES = 4;
 
 /**
- * The run-to-run noise of each cell. With repeats the variance of a cell is drawn towards what the others of its kind
- * say of it, so that three runs are worth more than three; where its own earlier nights are known, they take the place
- * of the other cells, with the weight of its runs. Without repeats it is taken from how much the cells of its kind
- * differ between the sides, generously, as most of them did not change.
+ * Run-to-run noise of each cell. With repeats a cell's variance is shrunk towards that of its kind; known earlier
+ * sweeps of the cell take the place of the other cells. Without repeats it is estimated, generously, from the
+ * differences between the sides over cells of its kind, most of which did not change.
  */
 export function estimateNoise(cells: readonly NoisySides[]): NoiseEstimate[] {
   const groups = [...Map.groupBy(cells, ({ kind = '' }) => kind).values()];
@@ -61,7 +60,7 @@ export function estimateNoise(cells: readonly NoisySides[]): NoiseEstimate[] {
 }
 
 interface Fallback {
-  /** What the variances of the cells with repeats say of any of them. */
+  /** Prior from the cells with repeats. */
   readonly prior: SampleVariance | null;
   /** For a cell without repeats. */
   readonly unrepeated: NoiseEstimate;
@@ -77,7 +76,7 @@ const UNKNOWN: NoiseEstimate = {
   beyond: 0,
 };
 
-/** What a few cells say of another of them; null where they are too few to say it. */
+/** Noise of a cell by others; null where they are too few. */
 function fallbackOf(cells: readonly NoisySides[]) {
   const repeated = cells.map(pooledVariance).filter(({ degrees }) => degrees > 0);
   const typical = typicalVariance(repeated);
@@ -107,22 +106,18 @@ function noiseOfCell(cell: NoisySides, { prior, unrepeated }: Fallback): NoiseEs
   return { ...noise, ...known, beyond, from: 'runsAndNights' };
 }
 
-/** The median of three to ten runs scatters by so much more than their mean, as a share of the variance. */
+/** Excess variance of the median of three to ten runs over their mean, as a share. */
 const MEDIAN_EXCESS = 0.4;
 
 /** From this many times the typical variance on a cell is of another sort, and the others say less of it. */
 const WILD_RATIO = 2;
 
-/** Noise drawn towards what others of its kind say of it. */
 function moderated(own: SampleVariance, prior: SampleVariance): SampleVariance {
   const share = Math.min(1, (WILD_RATIO * prior.variance) / own.variance);
   return pooled([own, { ...prior, degrees: prior.degrees * share }]);
 }
 
-/**
- * The mean of two variances, each with the weight of its degrees of freedom, the second at most with `most`; the degrees
- * are those of a chi-square that scatters as much (Satterthwaite 1946).
- */
+/** Weighted by degrees of freedom, the second limited to `most`; degrees by Satterthwaite 1946. */
 function pooled([a, b]: readonly [SampleVariance, SampleVariance], most = Infinity): SampleVariance {
   const weight = Math.min(b.degrees, most);
   const sum = a.degrees + weight;
@@ -132,7 +127,7 @@ function pooled([a, b]: readonly [SampleVariance, SampleVariance], most = Infini
   };
 }
 
-/** Of single runs around the mean of their own side; no degrees of freedom where no side has two. */
+/** Within sides; no degrees of freedom where no side has two runs. */
 export function pooledVariance({ base, head }: Pick<NoisySides, 'base' | 'head'>): SampleVariance {
   const degrees = Math.max(0, base.length - 1) + Math.max(0, head.length - 1);
   if (degrees === 0) return { variance: 0, degrees: 0 };
@@ -140,7 +135,6 @@ export function pooledVariance({ base, head }: Pick<NoisySides, 'base' | 'head'>
   return { variance: Math.max(variance, LEAST_VARIANCE), degrees };
 }
 
-/** How nights differ, around their mean. */
 function pastVariance(past: readonly number[]): SampleVariance {
   const degrees = past.length - 1;
   return { variance: Math.max(squaresAround(past) / past.length, LEAST_VARIANCE), degrees };
@@ -173,9 +167,9 @@ function withoutRepeats(cells: readonly NoisySides[]): NoiseEstimate | null {
 
 /** This many deviations off, and no less than this in logarithms, a night is an outlier. */
 const OUTLIER = { deviations: 4, least: 0.003 } as const;
-/** A level that a cell went to more often is one of its states, and part of its noise. */
+/** A level visited more often is a state of the cell, part of its noise. */
 const MOST_VISITS = 2;
-/** So large a share of nights off is no exception any more. */
+/** A larger share of sweeps is no exception. */
 const MOST_SHARE = 0.25;
 
 /**

@@ -3,13 +3,13 @@ import type { RunFlag } from '../records/run-flag.ts';
 import { median } from '../statistics/median.ts';
 import type { CellRun } from '../records/run.ts';
 
-/** Metrics that hold the time of the host: a host without CPUs moves them, and not the GPU's time. */
+/** Metrics with host time: a busy host changes them, but not GPU time. */
 const HOST_METRICS: readonly MetricId[] = ['throughputQps', 'enqueueMs', 'p99Ms'];
 
-/** Sizes and times of building and loading say nothing of the hour of the run. */
+/** Sizes and times of building and loading do not depend on the machine's state during the run. */
 const OF_ENGINE: readonly MetricId[] = ['buildS', 'engineMib', 'contextMib', 'loadS', 'refitMs'];
 
-/** The flag for which a run is left out where this metric is asked for; null when the run counts. */
+/** The flag that excludes a run for this metric; null when the run counts. */
 export function leftOutFor<Flag extends Pick<RunFlag, 'id' | 'effect'>>(
   flags: readonly Flag[],
   metric: MetricId,
@@ -24,12 +24,12 @@ export function leftOutFor<Flag extends Pick<RunFlag, 'id' | 'effect'>>(
   );
 }
 
-/** Flags whose value is the width, in percent, of the band in which the true value may lie. */
+/** Flags whose value is the width, in percent, of the band around the true value. */
 const WIDTHS: readonly RunFlag['id'][] = ['coarseTimer', 'drifting', 'bimodal', 'contended'];
 
 /**
- * How far the value of a run may be off for what is flagged, as a standard deviation in logarithms: anywhere within
- * the widest band with the same chance. More runs do not make it smaller, as the next one may be off the same way.
+ * Possible error of a flagged run: standard deviation, log scale, of a uniform distribution over the widest band. More
+ * runs do not reduce it: the next may be off the same way.
  */
 export function systematicErrorOf(flags: readonly RunFlag[], metric: MetricId): number {
   if (OF_ENGINE.includes(metric)) return 0;
@@ -38,21 +38,21 @@ export function systematicErrorOf(flags: readonly RunFlag[], metric: MetricId): 
 }
 
 export const CLOCK_LEVEL = {
-  /** Fewer known clocks are no level. */
+  /** Clocks needed for a level. */
   leastKnown: 3,
-  /** A clock this far off is another state of the GPU: clocks wander by one or two steps of 15 MHz. */
+  /** Relative distance that is another state of the GPU: clocks wander by one or two steps of 15 MHz. */
   off: 0.04,
-  /** Nights on either side that say what the level of a night is: a clock that came to stay becomes the level. */
+  /** Sweeps on either side that define the level: a lasting clock becomes the level. */
   neighborNights: 5,
 } as const;
 
-/** The SM clock at which a cell runs, in MHz; null when too few of its runs know it. */
+/** MHz; null when too few runs know their clock. */
 export function clockLevelMhz(clocks: readonly (number | null)[]): number | null {
   const known = clocks.filter((clock) => clock !== null);
   return known.length < CLOCK_LEVEL.leastKnown ? null : median(known);
 }
 
-/** A run at another clock than its cell has. Under the power cap a clock wanders, and the cap is what explains it. */
+/** A run at another clock than its cell's. Under a power cap the clock wanders, and the cap explains it. */
 export function clockOffLevel(
   run: Pick<CellRun, 'smClockMhz'> & { readonly flags: readonly Pick<RunFlag, 'id'>[] },
   levelMhz: number | null,
@@ -73,12 +73,12 @@ export function clockOffLevel(
 
 type RepeatedRun = Pick<CellRun, 'cellKey' | 'role' | 'repeat' | 'outcome'>;
 
-/** What another run may be spared: the machine was to blame, and may be better by now. */
+/** Disturbances by the machine, which another run may not have. */
 const DISTURBANCES: readonly string[] = ['throttled', 'contended'];
 
 /**
- * The cells of one sweep with runs that something disturbed.
- * @param repeats of each cell, as planned: runs with a higher number stand in for others
+ * Cells of a sweep with disturbed runs.
+ * @param repeats planned per cell: higher numbers are replacements
  */
 export function disturbedCells(runs: readonly RepeatedRun[], repeats: number) {
   const timed = runs.filter(({ role }) => role === 'timed');
@@ -92,7 +92,7 @@ export function disturbedCells(runs: readonly RepeatedRun[], repeats: number) {
         cellKey,
         /** Planned runs that the machine spoilt, and that no run beyond the plan replaces yet. */
         missing: Math.max(0, disturbed - beyond.length),
-        /** Such runs in whose place another one was measured. */
+        /** Disturbed runs with a replacement. */
         replaced: Math.min(disturbed, measured),
         highestRepeat: Math.max(...own.map(({ repeat }) => repeat)),
       },

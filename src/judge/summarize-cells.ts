@@ -8,7 +8,7 @@ import { median } from '../statistics/median.ts';
 
 type SummarizedRun = Pick<CellRun, 'cellKey' | 'derivedQps' | 'flags' | 'outcome' | 'role' | 'values'>;
 
-/** What the runs of each cell amount to, in the order of the cells. */
+/** In the order of the cells. */
 export function summarizeCells(
   cells: readonly KeyedCell[],
   runs: readonly SummarizedRun[],
@@ -39,7 +39,7 @@ export function summarizeCells(
       latencyMs: median(measured.flatMap((run) => run.values.latencyMs ?? [])),
       throughputQps,
       throughputFrom: isDerived ? ('medianLatency' as const) : ('counted' as const),
-      // As in a comparison: a host without CPUs says nothing of what a graph gains.
+      // As in comparisons: a host-bound run does not show the gain of a graph.
       runsQps: counted.length > 0 ? trustedQps : trusted.flatMap(({ derivedQps }) => derivedQps ?? []),
       itemsPerS: itemsPerS(cell.shapes, throughputQps),
       p99Ms: median(measured.flatMap((run) => run.values.p99Ms ?? [])),
@@ -52,7 +52,7 @@ export function summarizeCells(
   });
 }
 
-/** How many runs have each flag, with what it rests on in the first of them. */
+/** Runs per flag, with the first one's evidence. */
 function countFlags(flags: readonly RunFlag[]) {
   const byKind = Map.groupBy(flags, ({ id, effect }) => `${id} ${effect}`);
   return [...byKind.values()].flatMap((same) => {

@@ -12,10 +12,9 @@ import { ALERTING } from './history/settings.ts';
 
 export const TREND_UNITS = ['run', 'sweep', 'night', 'commit'] as const;
 
-/** What one step of the time axis is. */
 export type TrendUnit = (typeof TREND_UNITS)[number];
 
-/** A sweep in which the cell was to be measured, whether it was or not. */
+/** A sweep that planned the cell, measured or not. */
 type TrendSweep = Pick<Sweep, 'sweepId' | 'startedAt' | 'commit' | 'dirty'>;
 
 interface TrendRun extends TrendSweep {
@@ -24,7 +23,7 @@ interface TrendRun extends TrendSweep {
 }
 
 export const trendStepSchema = z.strictObject({
-  /** Night, commit, sweep or run: what the label is made from. */
+  /** Date, commit, sweep or run: source of the label. */
   id: z.string(),
   sweepId: idSchema.nullable(),
   /** Median of the runs of this step. */
@@ -37,7 +36,7 @@ export type TrendStep = Immutable<z.infer<typeof trendStepSchema>>;
 const ENOUGH_SWEEPS = 8;
 const ENOUGH_NIGHTS = 3;
 
-/** Nights when there are enough of them, else sweeps, else single runs. */
+/** Days when there are enough, else sweeps, else runs. */
 export function chooseUnit(runs: readonly TrendRun[]): TrendUnit {
   const sweeps = new Set(runs.map(({ sweepId }) => sweepId));
   const starts = sweepStarts(runs);
@@ -47,8 +46,8 @@ export function chooseUnit(runs: readonly TrendRun[]): TrendUnit {
 }
 
 /**
- * @param runs of one cell, the oldest first
- * @param planned sweeps in which the cell was to be measured: those without a result are gaps
+ * @param runs of one cell, oldest first
+ * @param planned sweeps that planned the cell: those without a result are gaps
  */
 export function trendSteps(
   runs: readonly TrendRun[],
@@ -76,7 +75,7 @@ interface TrendEntry extends TrendSweep {
   readonly value: number | null;
 }
 
-/** The runs, and in their places in time the sweeps that have none. */
+/** Inserts planned sweeps without a run, by time. */
 function withGaps(runs: readonly TrendRun[], planned: readonly TrendSweep[]): TrendEntry[] {
   const measured = new Set(runs.map(({ sweepId }) => sweepId));
   const first = runs.find(({ startedAt }) => startedAt !== null)?.startedAt ?? null;
@@ -86,7 +85,7 @@ function withGaps(runs: readonly TrendRun[], planned: readonly TrendSweep[]): Tr
   );
   const entries: TrendEntry[] = [...runs];
   for (const gap of gaps.toSorted((a, b) => compareTimes(a.startedAt, b.startedAt))) {
-    // What has no time stays where it is in the order of the store.
+    // Without a time, the store's order is kept.
     const next = entries.findIndex(({ startedAt }) => startedAt !== null && compareTimes(startedAt, gap.startedAt) > 0);
     const place = next === -1 ? entries.length : next;
     entries.splice(place, 0, { ...gap, runId: null, value: null });
@@ -111,7 +110,7 @@ function idOf(run: TrendSweep, unit: Exclude<TrendUnit, 'run'>, starts: SweepSta
   }
 }
 
-/** When the first run of each sweep began. */
+/** Start of each sweep's first run. */
 type SweepStarts = ReadonlyMap<string, string>;
 
 function sweepStarts(runs: readonly TrendSweep[]): SweepStarts {
@@ -125,10 +124,10 @@ function sweepStarts(runs: readonly TrendSweep[]): SweepStarts {
   return starts;
 }
 
-/** Longer than this no night is: what was imported in one go may span months. */
+/** Longest span of a sweep counted as one day: imports may span months. */
 const LONGEST_NIGHT_MS = 36 * 3_600_000;
 
-/** The date in UTC on which the sweep began: a sweep over midnight is one night. Without any times all share one. */
+/** UTC date of the sweep's start, so that a sweep over midnight is one step. Without any times all share one. */
 function nightOf({ startedAt, sweepId }: TrendSweep, starts: SweepStarts): string {
   const start = starts.get(sweepId);
   if (start === undefined) return 'unknown';
@@ -139,7 +138,7 @@ function nightOf({ startedAt, sweepId }: TrendSweep, starts: SweepStarts): strin
 const DAY_MS = 86_400_000;
 const MAX_DAYS = 4000;
 
-/** A night without results is a gap and not a shorter way. */
+/** A day without results is a gap. */
 function withMissingNights(steps: readonly TrendStep[]): TrendStep[] {
   const byNight = new Map(steps.map((step) => [step.id, step]));
   const dated = steps
@@ -184,19 +183,22 @@ export function trendMarks(
   ].toSorted((a, b) => a.step - b.step);
 }
 
-/** Something worth a mark on the time axis of a trend. */
+/** A mark on the time axis. */
 export const trendMarkSchema = z.strictObject({
   step: count.describe('Place among the points, from 0'),
   kind: z.enum(['slower', 'faster', 'environment', 'baseline']),
   /** What changed, or the name of the baseline; the finding that was reported of a change. */
   text: z.string(),
-  /** Another GPU model or TensorRT major: what follows is no continuation of the line. */
+  /** Another GPU model or TensorRT major: the line ends. */
   breaksLine: z.boolean(),
 });
 
 export type TrendMark = Immutable<z.infer<typeof trendMarkSchema>>;
 
-/** Where the level of a trend changed for good. @param findings of this cell and metric */
+/**
+ * Permanent changes of level.
+ * @param findings of this cell and metric
+ */
 function changeMarks(
   steps: readonly TrendStep[],
   betterIs: 'lower' | 'higher',
@@ -223,7 +225,7 @@ function changeMarks(
   });
 }
 
-/** Where the machine became another. @param environments by sweep */
+/** @param environments by sweep */
 function environmentMarks(steps: readonly TrendStep[], environments: ReadonlyMap<string, Environment>): TrendMark[] {
   const marks: TrendMark[] = [];
   let before: Environment | null = null;

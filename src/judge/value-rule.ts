@@ -2,35 +2,35 @@ import type { MetricId } from '../records/metric.ts';
 import type { CellRun } from '../records/run.ts';
 import type { RunFlag } from '../records/run-flag.ts';
 
-/** What is known of one metric of a run: what it printed, and the centre of its samples. */
+/** A metric of a run: the printed value, and the center of its samples. */
 export interface MetricValue {
   readonly printed: number | null;
   readonly centre: number | null;
 }
 
-/** What is known of all metrics of a run. */
+/** All metrics of a run. */
 type ValuedRun = Pick<CellRun, 'values' | 'centres'>;
 
 /**
- * Which number of runs counts. Centres of samples are steadier than printed medians and lie below them: what is
- * compared is of one kind, centres only where every run with a value has one. Numbers that are not above 0 are none.
- * @param values of one cell, on all sides of what is compared
+ * Which value of runs counts. Centers of samples are steadier than printed medians and lie below them: only one kind is
+ * compared, centers only where every run with a value has one. Values must be above 0.
+ * @param values of one cell, on all compared sides
  */
 export function kindOfValues(values: readonly MetricValue[]): ValueKind {
   return values.every(({ centre, printed }) => isPositive(centre) || !isPositive(printed)) ? 'centre' : 'printed';
 }
 
-/** @returns null for a run that has no number of that kind */
+/** @returns null for a run without such a value */
 export function valueOfKind(value: MetricValue, kind: ValueKind): number | null {
   return isPositive(value[kind]) ? value[kind] : null;
 }
 
-/** The same for runs with all their metrics. */
+/** For runs with all metrics. */
 export function valueKind(runs: readonly ValuedRun[], metric: MetricId): ValueKind {
   return kindOfValues(runs.map((run) => valueIn(run, metric)));
 }
 
-/** @returns the number of that kind that a run has; null for one without */
+/** @returns null for a run without such a value */
 export function valueRule(runs: readonly ValuedRun[], metric: MetricId): (run: ValuedRun) => number | null {
   const kind = valueKind(runs, metric);
   return (run) => valueOfKind(valueIn(run, metric), kind);
@@ -44,12 +44,11 @@ function isPositive(value: number | null): value is number {
   return value !== null && value > 0;
 }
 
-/** Which number of a run counts: the centre of its samples, or what it printed of them. */
+/** The center of a run's samples, or the printed statistic. */
 export type ValueKind = 'centre' | 'printed';
 
-/** One measured run, as histories need it. */
 export interface NightRun extends Pick<CellRun, 'buildId' | 'cellKey' | 'environmentId' | 'smClockMhz' | 'sweepId'> {
-  /** In the unit of the metric that was asked for. */
+  /** In the unit of the metric. */
   readonly value: number;
   readonly flags: readonly Pick<RunFlag, 'id' | 'effect'>[];
 }

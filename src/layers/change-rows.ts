@@ -4,10 +4,9 @@ import { kernelName, nodesLabel } from './layer-label.ts';
 import { withoutNumbers } from './layer-name.ts';
 import { describeTacticChange } from './tactic.ts';
 
-/** The same change in every block of the network, as one line. */
 export interface ChangeRow {
   readonly change: LayerChange;
-  /** ONNX nodes with `*` for the numbers of blocks: `blocks.*.attn: AV, QK, Scale, Softmax`. */
+  /** ONNX nodes with `*` for block numbers: `blocks.*.attn: AV, QK, Scale, Softmax`. */
   readonly label: string;
   readonly parts: readonly ChangedLayers[];
   readonly baseLayers: number;
@@ -15,24 +14,24 @@ export interface ChangeRow {
   readonly baseMs: number;
   readonly headMs: number;
   readonly deltaMs: number;
-  /** What became of the kernels, in a few words; null where nothing is to be said. */
+  /** How the kernels changed; null if there is nothing to report. */
   readonly detail: string | null;
-  /** A change of kernels that moved more time than equal kernels do by chance. Only these are causes. */
+  /** The kernels changed, and more time moved than equal kernels vary by chance. Only these are causes. */
   readonly isCause: boolean;
 }
 
 export interface ChangeRows {
-  /** What changed, the largest contribution first. */
+  /** Largest contribution first. */
   readonly rows: readonly ChangeRow[];
   /** Layers whose kernels nobody named, on one side at least: their times do not tell what they do. */
   readonly unknown: ChangeRow | null;
   /** Layers with the same kernel on both sides: the profiler's scatter, or what moves all layers by the same factor. */
   readonly unchanged: ChangeRow | null;
-  /** Layers that only one side has and no ONNX node ties to any other: what cannot be attributed. */
+  /** Layers on one side only that no ONNX node links to others: not attributable. */
   readonly unattributed: ChangeRow | null;
 }
 
-/** Groups the parts of a difference by what they are in every block. The rows still add up to the whole. */
+/** Groups the parts of a difference across blocks. The rows still add up to the total. */
 export function changeRows(diff: LayersDiff): ChangeRows {
   const scatter = relativeScatter(diff.parts);
   const unchanged = diff.parts.filter(({ change }) => change === 'same');
@@ -49,7 +48,6 @@ export function changeRows(diff: LayersDiff): ChangeRows {
   };
 }
 
-/** Only one side has it, and no ONNX node ties it to anything. */
 function isLoose({ change, base, head }: ChangedLayers): boolean {
   return (
     (change === 'new' || change === 'gone') &&
@@ -70,14 +68,13 @@ function namesOf(layers: readonly LayerFacts[], isPattern: boolean): string[] {
   return [...new Set(isPattern ? names.map(withoutNumbers) : names)].toSorted();
 }
 
-/** Each part of a row as a row of its own, the largest first: its nodes have their numbers. */
 export function partRows({ parts }: ChangeRow): ChangeRow[] {
   return parts
     .map((part) => rowOf([part], USUAL_SCATTER))
     .toSorted((a, b) => Math.abs(b.deltaMs) - Math.abs(a.deltaMs));
 }
 
-/** The nodes of one part as they are called; of many parts what they have in common. */
+/** The node names of a single part; for several, what they have in common. */
 function labelOf(parts: readonly ChangedLayers[]): string {
   const [first] = parts;
   if (first === undefined) return '';
@@ -136,13 +133,11 @@ function tacticChange({ base, head }: ChangedLayers): string {
   return describeTacticChange(base[0]?.tactic ?? '', head[0]?.tactic ?? '');
 }
 
-/** Kernels that account for so much of a row say enough of it. */
+/** Kernels with this share of a row describe it. */
 const MOST_OF_ROW = 0.75;
 const NAMED = 2;
 
-/**
- * What became of the kernels that the change rests on, those that cost most first: how many layers, and how much of it.
- */
+/** The kernel changes that cost most: number of layers, and share of the row. */
 function costliest(parts: readonly ChangedLayers[], textOf: (part: ChangedLayers) => string): string | null {
   const whole = sumOf(parts);
   const groups = [...Map.groupBy(parts, textOf)]
@@ -153,7 +148,7 @@ function costliest(parts: readonly ChangedLayers[], textOf: (part: ChangedLayers
   const named = groups.slice(0, first.share >= MOST_OF_ROW ? 1 : NAMED);
   return named
     .map(({ text, layers, share }) => {
-      // Without times, or where the parts cancel out, shares say nothing.
+      // Without times, or if the parts cancel out, shares mean nothing.
       const part = share > 0 && share <= 1 ? `, ${Math.round(share * 100)} % of it` : '';
       return `${text} (${layers} of ${parts.length}${part})`;
     })
@@ -164,17 +159,17 @@ function sumOf(parts: readonly ChangedLayers[]): number {
   return parts.reduce((sum, { deltaMs }) => sum + deltaMs, 0);
 }
 
-/** Layers as short as a launch move by a step of the timer. */
+/** Layers as short as a launch vary by one timer step. */
 const LEAST_MS = 0.003;
 const LEAST_LAYERS = 8;
-/** Where too few layers kept their kernels to say: equal layers of the recordings differ by 1 to 2 %. */
+/** Default if too few layers kept their kernels: equal layers of the recordings differ by 1 to 2 %. */
 const USUAL_SCATTER = 0.02;
 /** This many standard deviations are no chance, */
 const DEVIATIONS = 4;
-/** nor is so much of a layer's own time, whatever the scatter. */
+/** and at least this share of the layer's own time. */
 const LEAST_SHARE = 0.01;
 
-/** Standard deviation of the change of equal layers, relative, from the median of its size. */
+/** Relative standard deviation of equal layers, from the median absolute change. */
 function relativeScatter(parts: readonly ChangedLayers[]): number {
   const sizes = parts
     .filter(({ change, baseMs, headMs }) => change === 'same' && baseMs > LEAST_MS && headMs > 0)

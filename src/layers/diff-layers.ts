@@ -23,7 +23,6 @@ export interface ChangedLayers extends LayerMatch {
   readonly baseMs: number;
   readonly headMs: number;
   readonly deltaMs: number;
-  /** The layer runs at another place among those that kept their order. */
   readonly moved: boolean;
 }
 
@@ -31,13 +30,13 @@ export interface LayersDiff {
   readonly baseMs: number;
   readonly headMs: number;
   readonly deltaMs: number;
-  /** Every layer of both sides is in exactly one of them, so that their deltas add up to the whole. */
+  /** Every layer of both sides is in exactly one part: the deltas add up to the total. */
   readonly parts: readonly ChangedLayers[];
   /** Median change in percent of the layers that kept their kernels, if they changed by the same factor, as by a clock; else null. */
   readonly commonPercent: number | null;
 }
 
-/** Brings the layers of two engines face to face. Times are those of one query, with the profiler attached. */
+/** Pairs the layers of two engines. Times are per query, with the profiler attached. */
 export function diffLayers(base: readonly LayerFacts[], head: readonly LayerFacts[]): LayersDiff {
   const matches = matchLayers(base, head);
   const moved = movedMatches(matches);
@@ -65,7 +64,7 @@ function changeOf({ base, head }: LayerMatch): LayerChange {
   if (base.length > 1 && head.length > 1) return 'regrouped';
   if (head.length > 1) return 'split';
   if (base.length > 1) return 'merged';
-  // Names only: nobody said which kernels ran.
+  // Names only: the kernels are unknown.
   if (was.type === null || is.type === null) return 'unknown';
   if (was.precisionIn !== is.precisionIn && was.precisionIn !== null && is.precisionIn !== null) {
     return 'precision';
@@ -75,7 +74,7 @@ function changeOf({ base, head }: LayerMatch): LayerChange {
   return tactics === 'other hash' ? 'otherHash' : 'tactic';
 }
 
-/** Below this a layer is a launch and little else: its time says nothing of clocks. */
+/** Shorter layers are dominated by the launch: their time does not show a clock change. */
 const LEAST_MS = 0.003;
 const LEAST_LAYERS = 8;
 /** A clock moves all layers by the same factor: this many of them within this of the median, or this share of the shift. */
@@ -95,7 +94,6 @@ function commonPercent(parts: readonly ChangedLayers[]): number | null {
   return uniform.length >= UNIFORM_LAYERS * ratios.length ? (middle - 1) * 100 : null;
 }
 
-/** Of the one-to-one matches, those outside the longest run that kept its order. */
 function movedMatches(matches: readonly LayerMatch[]): Set<LayerMatch> {
   const pairs = matches
     .filter(({ base, head }) => base.length === 1 && head.length === 1)
@@ -104,7 +102,7 @@ function movedMatches(matches: readonly LayerMatch[]): Set<LayerMatch> {
   return new Set(pairs.filter((_, place) => !kept.has(place)));
 }
 
-/** Places of a longest strictly increasing subsequence (Fredman 1975: patience sorting). */
+/** Indices of a longest strictly increasing subsequence (Fredman 1975: patience sorting). */
 function longestIncreasing(values: readonly number[]): Set<number> {
   const tops: number[] = [];
   const before: (number | undefined)[] = [];

@@ -3,7 +3,7 @@ import type { JoinedLayer } from './profiled-engine.ts';
 import type { ParsedRun } from '../trtexec/run-facts.ts';
 import type { LayerTime } from '../trtexec/log/parsed-log.ts';
 
-/** The layers of a run; null when it says nothing of them. */
+/** Null if the run has no layer data. */
 export function layersOf({ log, exports }: Pick<ParsedRun, 'log' | 'exports'>): JoinedLayer[] | null {
   const profile = exports.profile ?? log.profile;
   const info = exports.layerInfo ?? log.layerInfo;
@@ -11,10 +11,7 @@ export function layersOf({ log, exports }: Pick<ParsedRun, 'log' | 'exports'>): 
   return joinLayers(profile?.layers ?? null, info?.layers ?? []);
 }
 
-/**
- * Joins the two exports. Names repeat, so the n-th layer of a name in the profile is the n-th of that name in the
- * layer information.
- */
+/** Names repeat: the n-th of a name in the profile is the n-th of that name in the layer information. */
 export function joinLayers(profile: readonly LayerTime[] | null, layers: readonly EngineLayer[]): JoinedLayer[] {
   if (profile === null) {
     const untimed = { timeMs: null, averageMs: null, medianMs: null, percentage: null };
@@ -39,7 +36,7 @@ function inspected(layer: EngineLayer | undefined) {
   };
 }
 
-/** Types of indices and shapes, which say nothing of the precision that a layer computes in. */
+/** Types of indices and shapes: not the precision that a layer computes in. */
 const INDEX_TYPES = new Set(['int64', 'int32', 'bool']);
 
 function precisionOf(tensors: readonly LayerTensor[]): string | null {

@@ -4,7 +4,7 @@ import { count, type Immutable, textOrNull } from '../records/scalars.ts';
 import type { JoinedLayer } from './profiled-engine.ts';
 import { blockOf, isAddedCast, isOpaque, isQuantizeNode, originsInName, stableName } from './layer-name.ts';
 
-/** What a layer is for. Copies between formats and casts are no work of the network: they are cost of their own. */
+/** Purpose of a layer. Format copies and casts are overhead, not work of the network. */
 const LAYER_KINDS = ['compute', 'reformat', 'cast', 'shape'] as const;
 
 export type LayerKind = (typeof LAYER_KINDS)[number];
@@ -31,10 +31,9 @@ export type LayerFacts = Immutable<z.infer<typeof layerFactsSchema>>;
 
 type LayerNames = Pick<LayerFacts, 'stableName' | 'kind' | 'origins' | 'nodes' | 'block' | 'isOpaque'>;
 
-/** What tables and differences need of each layer. Names that repeat are taken apart once. */
 export function layerFactsOf(layers: readonly JoinedLayer[]): LayerFacts[] {
   const byName = new Map<string, LayerNames>();
-  // Where the inspector tells any origin, a layer without one has none: its name is made up.
+  // If the inspector states origins at all, a layer without one has none: its name is made up.
   const areNamesNodes = layers.every(({ origins }) => origins.length === 0);
   return layers.map((layer) => {
     const isInspected = layer.type !== null || layer.origins.length > 0;
@@ -65,7 +64,7 @@ function namesOf(layer: JoinedLayer, isNameNode: boolean): LayerNames {
   const kind = kindOf(layer);
   const named = isNameNode ? originsInName(name) : [];
   const stated = layer.origins.length > 0 ? layer.origins : named;
-  // A copy is named after the layer that it is made for; it is not that layer.
+  // A copy is named after the layer it is made for, but is not that layer.
   const origins = kind === 'reformat' && layer.origins.length === 0 ? [] : stated;
   const nodes = origins.filter((origin) => !isQuantizeNode(origin) && !isAddedCast(origin));
   return {
@@ -88,7 +87,6 @@ function kindOf({ name, type }: JoinedLayer): LayerKind {
   return 'compute';
 }
 
-/** The first of the most frequent; null of none. */
 function mostFrequent(values: readonly string[]): string | null {
   const counts = new Map<string, number>();
   for (const value of values) counts.set(value, (counts.get(value) ?? 0) + 1);

@@ -1,18 +1,18 @@
-/** A tensor at the border of an engine layer; both schemas of TensorRT's inspector give this. */
+/** An input or output tensor of an engine layer, from either inspector schema. */
 export interface LayerTensor {
   readonly name: string;
-  /** -1 for a dimension that is dynamic. */
+  /** -1 for a dynamic dimension. */
   readonly dimensions: readonly number[];
   /** `fp32 fp16 bf16 fp8 fp4 int64 int32 int8 int4 uint8 bool`, or what the inspector printed. */
   readonly type: string | null;
-  /** Memory layout in the inspector's words; null where it printed the type alone. */
+  /** Memory layout in the inspector's words; null if it printed only the type. */
   readonly format: string | null;
 }
 
 export interface EngineLayer {
   readonly index: number;
   readonly name: string;
-  /** The inspector's `LayerType`; null when the engine was built with names only. */
+  /** The inspector's `LayerType`; null if the engine was built with names only. */
   readonly type: string | null;
   readonly tactic: string | null;
   readonly inputs: readonly LayerTensor[];
@@ -21,7 +21,7 @@ export interface EngineLayer {
   readonly origins: readonly string[];
 }
 
-/** `--exportLayerInfo`. `names` when the engine was not built with `--profilingVerbosity=detailed`. */
+/** `--exportLayerInfo`. `names` if the engine was not built with `--profilingVerbosity=detailed`. */
 export interface LayerInfo {
   readonly detail: 'names' | 'detailed';
   readonly layers: readonly EngineLayer[];

@@ -13,13 +13,13 @@ export function nodesLabel(nodes: readonly string[]): string {
     .join(' + ');
 }
 
-/** What people call a layer: its ONNX nodes; where there are none, its name without what differs from build to build. */
+/** Display name: the ONNX nodes, or else the name without the parts that differ between builds. */
 export function layerLabel(layer: LayerFacts): string {
   const known = knownNodes(layer);
   return known.length > 0 ? nodesLabel(known) : layer.stableName;
 }
 
-/** Its own name where TensorRT made one up (`_gemm_mha_v2`), else the last part of the node. */
+/** The layer's own name if TensorRT made it up (`_gemm_mha_v2`), else the last part of the node. */
 export function kernelName({ name, stableName }: LayerFacts): string {
   const [node] = originsInName(name);
   return node === undefined ? stableName : (node.split('/').at(-1) ?? node);

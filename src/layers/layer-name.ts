@@ -1,14 +1,13 @@
 /**
- * Names of engine layers carry numbers that differ from build to build: `__mye58075+__mye58063_myl3_4`,
- * `_gemm_mha_v2_myl0_153`, `cast_hvar^80753i64_myl3_6`. The same name in two builds of one network is the name
- * without them.
+ * Layer names contain numbers that differ between builds: `__mye58075+__mye58063_myl3_4`, `_gemm_mha_v2_myl0_153`,
+ * `cast_hvar^80753i64_myl3_6`. Without them they are comparable.
  */
 export function stableName(name: string): string {
   return (
     doubledKey(name)
       .replace(/ \[profile \d+\]$/, '')
       .replace(/_myl\d+(?:_\d+)?(?=\+|$)/g, '')
-      // A copy is made for a region; how far the region reaches is of the build.
+      // A copy is made for a region, whose end differs between builds.
       .replace(/^(Reformatting CopyNode .*)\{ForeignNode\[.*$/, '$1{ForeignNode}')
       .replace(/__mye\d+(?:_\d+)?/g, '__mye#')
       .replace(/__myln_k_arg__\w+/g, '__myln_k_arg#')
@@ -23,10 +22,7 @@ function doubledKey(name: string): string {
   return name.replace(/^Name: /, '');
 }
 
-/**
- * The ONNX nodes that a name itself tells: `a + b`, `a+b`, `{ForeignNode[a...b]}` (only its ends), `PWN(a, b)`. None for
- * names that TensorRT made up.
- */
+/** ONNX nodes in a name: `a + b`, `a+b`, `{ForeignNode[a...b]}` (only its ends), `PWN(a, b)`. May be empty. */
 export function originsInName(name: string): string[] {
   const bare = stableName(name);
   const foreign = /\{?ForeignNode\[(.*?)\.\.\.(.*?)\]\}?/.exec(bare);
@@ -44,17 +40,17 @@ function isMadeUp(part: string): boolean {
   return /^(?:__my|_gemm_mha|cast_hvar|__tran|\{|\(Unnamed)/.test(part);
 }
 
-/** One engine layer for a whole region, of which nothing within can be seen. */
+/** One engine layer for a whole region, whose content is not visible. */
 export function isOpaque(name: string): boolean {
   return /^\{?ForeignNode\[/.test(stableName(name));
 }
 
-/** Nodes that quantization put around the others: the same network in another precision has others, or none. */
+/** Added by quantization: they differ between the precisions of a network. */
 export function isQuantizeNode(origin: string): boolean {
   return /(?:Quantize|Dequantize)Linear(?:_\d+)?$/.test(origin);
 }
 
-/** Casts that a precision tool added: they are of the variant, not of the network. */
+/** Casts added by a precision tool: part of the variant, not of the network. */
 export function isAddedCast(origin: string): boolean {
   return /_cast_to_(?:fp16|bf16|fp32|float16|float)\w*$/i.test(origin);
 }
@@ -70,16 +66,13 @@ function scopeParts(origin: string): string[] {
   return parts;
 }
 
-/** The scope of a node down to some depth, without the node itself: `vit/encoder` for 2. */
+/** The scope of a node to some depth, without the node itself: `vit/encoder` for 2. */
 export function scopeOf(origin: string, depth: number): string {
   const parts = scopeParts(origin);
   return parts.slice(0, Math.max(1, Math.min(depth, parts.length - 1))).join('/');
 }
 
-/**
- * The block of the network that a node belongs to: its first numbered part and the one after it, such as
- * `layer.21/attention` or `layer0.0/conv1`; without a number its first part.
- */
+/** First numbered part of the path and the next, as `layer.21/attention` or `layer0.0/conv1`, else the first part. */
 export function blockOf(origin: string): string {
   const scope = scopeParts(origin).slice(0, -1);
   const numbered = scope.findIndex((part) => /\d$/.test(part));
@@ -87,7 +80,7 @@ export function blockOf(origin: string): string {
   return scope.slice(numbered, numbered + 2).join('/');
 }
 
-/** The same for every block: `blocks.3.attn/QK` → `blocks.*.attn/QK`, `layer1.0.conv2` → `layer*.*.conv2`. */
+/** Equal for every block: `blocks.3.attn/QK` → `blocks.*.attn/QK`, `layer1.0.conv2` → `layer*.*.conv2`. */
 export function withoutNumbers(name: string): string {
   return name.replace(/(?<=[a-z])\d+(?=\.\d+(?:[./]|$))/gi, '*').replace(/(?<=[./_])\d+(?=[./_]|$)/g, '*');
 }

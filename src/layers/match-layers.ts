@@ -7,10 +7,7 @@ export interface LayerMatch {
   readonly head: readonly LayerFacts[];
 }
 
-/**
- * Finds which layers of two engines do the same work, by the ONNX nodes that they came from: names are made up anew in
- * each build, and one build fuses what another leaves apart. Each layer is in exactly one match.
- */
+/** Matches layers by ONNX nodes, as each build makes up names and fuses anew. Each is in exactly one match. */
 export function matchLayers(base: readonly LayerFacts[], ofHead: readonly LayerFacts[]): LayerMatch[] {
   // A layer is recognized by its identity, and the same object may have been handed in on both sides.
   const head = ofHead.map((layer) => ({ ...layer }));
@@ -20,7 +17,7 @@ export function matchLayers(base: readonly LayerFacts[], ofHead: readonly LayerF
   return [...groups, ...matchByPlace(rest(base), rest(head), groups, base, head)];
 }
 
-/** Layers of both sides that own a node in common, directly or through others. */
+/** Layers of both sides that are linked by common nodes, directly or through others. */
 function groupByNodes(base: readonly LayerFacts[], head: readonly LayerFacts[]): LayerMatch[] {
   const links = new Links<LayerFacts>();
   const baseOwners = nodeOwners(base);
@@ -29,7 +26,7 @@ function groupByNodes(base: readonly LayerFacts[], head: readonly LayerFacts[]):
     const other = headOwners.byNode.get(node);
     if (other !== undefined) links.join(owner, other);
   }
-  // A layer that owns nothing helps the one that owns its nodes: the copy before a product, one half of a norm.
+  // A layer that owns no node helps the owner of its nodes: the copy before a product, half of a norm.
   for (const [helper, owner] of [...baseOwners.helpers, ...headOwners.helpers]) {
     links.join(helper, owner);
   }
@@ -42,7 +39,7 @@ function groupByNodes(base: readonly LayerFacts[], head: readonly LayerFacts[]):
     }));
 }
 
-/** Takes pairs out of a group that are plainly the same layer; what is left was fused in another way. */
+/** Extracts pairs of obviously equal layers; the rest was fused differently. */
 function splitGroup(group: LayerMatch): LayerMatch[] {
   if (group.base.length <= 1 && group.head.length <= 1) return [group];
   const keys: readonly ((layer: LayerFacts) => string)[] = [
@@ -69,10 +66,7 @@ function nodesKey(layer: LayerFacts): string {
   return knownNodes(layer).toSorted().join('\0');
 }
 
-/**
- * Layers without any origin (reshapes, casts of shapes, copies): the same name before the same neighbour, then the
- * same name at all, in the order of the engine.
- */
+/** For layers without an origin: same name before the same neighbor, then anywhere, in engine order. */
 function matchByPlace(
   base: readonly LayerFacts[],
   head: readonly LayerFacts[],
@@ -138,7 +132,7 @@ function byIndex(a: LayerFacts, b: LayerFacts): number {
   return a.index - b.index;
 }
 
-/** Disjoint sets: who belongs together after some were joined. */
+/** Disjoint sets (union-find). */
 class Links<Member> {
   private readonly parents = new Map<Member, Member>();
 
@@ -165,16 +159,16 @@ class Links<Member> {
 }
 
 interface NodeOwners {
-  /** The one layer of an engine that mainly does the work of a node. */
+  /** The layer that does most of a node's work. */
   readonly byNode: ReadonlyMap<string, LayerFacts>;
-  /** Layers that own nothing, with the owner of the nodes that they were made from. */
+  /** Layers that own no node, with the owner of their nodes. */
   readonly helpers: ReadonlyMap<LayerFacts, LayerFacts>;
 }
 
 /**
- * Names one layer for each ONNX node of an engine. TensorRT lists a node under every layer that has a part of it: half
- * of a norm, a copy of its operand. The owner is the layer that is named after it, else the one made from the fewest
- * nodes, else the one that takes longest.
+ * Assigns each ONNX node to one layer. TensorRT lists a node under every layer with a part of it: half of a norm, a
+ * copy of its operand. The owner is the layer named after it, else the one made from the fewest nodes, else the one
+ * that takes longest.
  */
 function nodeOwners(layers: readonly LayerFacts[]): NodeOwners {
   const byNode = new Map<string, LayerFacts>();

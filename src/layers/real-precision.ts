@@ -3,18 +3,18 @@ import type { LayerFacts } from './layer-facts.ts';
 import { sumMs } from './summarize-layers.ts';
 import { parseTactic } from './tactic.ts';
 
-/** In which types an engine really computes: shares from 0 to 1 by `fp32 fp16 bf16 fp8 int8 …`. */
+/** Types that an engine computes in: shares from 0 to 1 by `fp32 fp16 bf16 fp8 int8 …`. */
 export type RealPrecision = ReturnType<typeof realPrecision>;
 
-/** Copies, casts and shape work compute nothing, and are left out. */
+/** Copies, casts and shape work are left out. */
 export function realPrecision(layers: readonly LayerFacts[]) {
   const computing = layers.filter(({ kind }) => kind === 'compute');
   const byType = Map.groupBy(computing, computedIn);
   const totalMs = sumMs(computing);
   return {
-    /** Of the time in layers that compute; empty without a profile. */
+    /** Of the time in compute layers; empty without a profile. */
     timeShares: totalMs > 0 ? sharesOf(byType, (members) => sumMs(members) / totalMs) : {},
-    /** Of the number of layers that compute. */
+    /** Of the number of compute layers. */
     layerShares: sharesOf(byType, (members) => members.length / computing.length),
   };
 }
@@ -37,7 +37,7 @@ const OPERAND_TYPES: Readonly<Record<string, string>> = {
   f32: 'fp32',
 };
 
-/** A matrix product says it in the name of its kernel; other layers by what they take in. */
+/** For matrix products from the kernel name; for other layers from the input type. */
 function computedIn({ tactic, precisionIn }: LayerFacts): string {
   const types = tactic === null ? null : parseTactic(tactic).types;
   const operand = types === null ? null : (/^(e4m3|e5m2|bf16|tf32|f16|f32|i8|s8)/.exec(types)?.[1] ?? null);
@@ -46,7 +46,7 @@ function computedIn({ tactic, precisionIn }: LayerFacts): string {
   return precisionIn ?? 'unknown';
 }
 
-/** Precisions that a network has only where a tool or the builder put them. */
+/** Precisions that occur only where a tool or the builder chose them. */
 const LOWERED: readonly Cell['precision'][] = ['fp16', 'bf16', 'fp8', 'int8', 'int4'];
 
 /** Half of the time: the FP8 and INT8 networks of the recordings have 61 to 94 %. */

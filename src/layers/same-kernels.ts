@@ -4,7 +4,7 @@ import { parseTactic } from './tactic.ts';
 
 export type BuildKinds = NonNullable<ReturnType<typeof buildKinds>>;
 
-/** @returns null unless of every build it is known which kernels it has: names alone prove nothing */
+/** @returns null unless the kernels of every build are known: names alone prove nothing */
 export function buildKinds(builds: readonly (readonly EngineLayer[] | null)[]) {
   const known = builds.flatMap((layers) => (layers?.some(hasKernel) === true ? [layers] : []));
   const [first] = known;
@@ -26,14 +26,11 @@ function hasKernel({ tactic }: EngineLayer): boolean {
 
 export interface KernelDifference {
   readonly layers: readonly [number, number];
-  /** Layers of the same place with another kernel; null when the layers themselves are others. */
+  /** Layers in the same position with another kernel; null if the layers themselves differ. */
   readonly otherKernels: number | null;
 }
 
-/**
- * Null when both have the same layers with the same kernels. Numbers in names, and hashes of generated kernels, differ
- * from build to build and prove nothing.
- */
+/** Null if equal. Numbers in names and hashes of generated kernels differ between builds and prove nothing. */
 export function kernelDifference(a: readonly EngineLayer[], b: readonly EngineLayer[]): KernelDifference | null {
   const layers = [a.length, b.length] as const;
   const isAligned =

@@ -13,7 +13,7 @@ export interface LayerGroup {
 }
 
 /**
- * Layers that have the same words in each of the groupings, the longest first.
+ * Groups layers by all of the groupings, the longest first.
  * @param depth of `scope`, in parts of the path
  */
 export function groupLayers(
@@ -47,11 +47,10 @@ function wordOf(layer: LayerFacts, grouping: LayerGrouping, depth: number): stri
 
 const timeShare = z.number().min(0).max(1);
 
-/** What the layers of an engine say together. Times are those of one query, with the profiler attached. */
+/** Totals over the layers of an engine. Times are per query, with the profiler attached. */
 export const layersSummarySchema = z.strictObject({
   layers: count,
   totalMs: z.number(),
-  /** Time in copies between formats, casts and shape work: cost of their own. */
   overheadMs: z.strictObject({ reformat: z.number(), cast: z.number(), shape: z.number() }),
   /** Of the time, in layers of which nothing within can be seen. */
   opaqueShare: timeShare,
@@ -60,7 +59,7 @@ export const layersSummarySchema = z.strictObject({
   /** Of the time, in kernels that were written for an older GPU architecture than the newest in use. */
   olderKernelShare: timeShare,
   newestArchitecture: numberOrNull,
-  /** Host time that the launches alone take without a CUDA graph, at least and at most: 5 to 15 µs each. */
+  /** Minimum and maximum host time of the launches without a CUDA graph: 5 to 15 µs each. */
   launchFloorMs: z.tuple([z.number(), z.number()]),
 });
 
@@ -69,7 +68,7 @@ export type LayersSummary = Immutable<z.infer<typeof layersSummarySchema>>;
 /** TensorRT's guide: a launch takes 5 to 15 µs of the host. */
 const LAUNCH_MS = [0.005, 0.015] as const;
 
-/** @param totalMs of all layers, where not all of them are listed */
+/** @param totalMs of all layers, if not all of them are listed */
 export function summarizeLayers(layers: readonly LayerFacts[], totalMs = sumMs(layers)): LayersSummary {
   const share = (chosen: (layer: LayerFacts) => boolean): number =>
     totalMs > 0 ? sumMs(layers.filter(chosen)) / totalMs : 0;
@@ -97,10 +96,9 @@ export function summarizeLayers(layers: readonly LayerFacts[], totalMs = sumMs(l
   };
 }
 
-/** Of the time in all layers. */
 const ISLAND_SHARE = 0.02;
 
-/** Kinds of layers that compute in 16 bits or more and take a share worth a look: in a quantized network, islands. */
+/** Groups that compute in 16 bits or more with a notable share of the time: islands in a quantized network. */
 export function precisionIslands(layers: readonly LayerFacts[]): LayerGroup[] {
   const wide = layers.filter(
     ({ kind, precisionIn }) => kind === 'compute' && /^(?:fp|bf|tf)(?:16|32)$/.test(precisionIn ?? ''),

@@ -1,4 +1,4 @@
-/** What the name of a kernel tells of it; null where it does not. */
+/** Parts of a kernel name; null where it lacks them. */
 export function parseTactic(text: string) {
   const hashed = /^(.*?)_?(0x[0-9a-f]{8,})(_\w+)?$/i.exec(text);
   const name = hashed === null ? text : `${hashed[1]}${hashed[3] ?? ''}`;
@@ -11,7 +11,7 @@ export function parseTactic(text: string) {
     /** Without the hash of a generated kernel, which differs from build to build and by itself proves nothing. */
     name: name === '' ? text : name,
     hash: hashed?.[2] ?? null,
-    /** Compute capability that the kernel was written for: `90` of `sm90_xmma_gemm_…`. */
+    /** Compute capability of the kernel: `90` of `sm90_xmma_gemm_…`. */
     architecture: number(/^sm(\d{2,3})_/),
     /** Of operands, accumulator and output: `f16f16_f16f32_f32`. */
     types: match(
@@ -22,7 +22,6 @@ export function parseTactic(text: string) {
   };
 }
 
-/** How two tactics of the same nodes differ. */
 export type TacticChange = 'same' | 'other hash' | 'other kernel';
 
 export function compareTactics(a: string | null, b: string | null): TacticChange {
@@ -32,7 +31,7 @@ export function compareTactics(a: string | null, b: string | null): TacticChange
   return was.hash === is.hash ? 'same' : 'other hash';
 }
 
-/** In a few words: `tile 64x64x64 → 256x64x32, stages 4 → 3`. */
+/** Such as `tile 64x64x64 → 256x64x32, stages 4 → 3`. */
 export function describeTacticChange(a: string, b: string): string {
   const [was, is] = [parseTactic(a), parseTactic(b)];
   if (was.name === is.name) return 'another generated kernel of the same kind';
@@ -48,7 +47,6 @@ export function describeTacticChange(a: string, b: string): string {
   return differingWords(was.name, is.name);
 }
 
-/** Long kernel names that differ in few of their words: only those. */
 function differingWords(a: string, b: string): string {
   const [before, after] = [a.split('_'), b.split('_')];
   const gone = before.filter((word) => !after.includes(word));

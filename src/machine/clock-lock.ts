@@ -21,24 +21,22 @@ import {
 import { chooseClocks, type ChosenClocks, type ClockRequest, type SupportedClocks } from './requests.ts';
 
 export interface ClockLock {
-  /** As it is stored with each run: `locked 1590 MHz`. */
+  /** As stored with each run: `locked 1590 MHz`. */
   readonly policy: string;
-  /** Gives the clocks back to the driver; the second time it does nothing. */
+  /** Resets the clocks; idempotent. */
   readonly release: () => void;
 }
 
 interface ClockLockContext {
   readonly env: EnvironmentVariables;
   readonly now: () => Date;
-  /** What was done. */
   readonly say: (line: string) => void;
-  /** What somebody has to act on. */
   readonly warn: (line: string) => void;
 }
 
 /**
- * Locks the clocks of a GPU through nvidia-smi, until they are released or this process ends. Before anything is
- * changed a record is written: a later bench releases what this one does not live to release.
+ * Locks the clocks of a GPU through nvidia-smi until they are released or this process ends. A record is written first:
+ * if this process is killed, a later bench releases them.
  * @throws UsageError for a frequency that the GPU does not have
  * @throws EnvironmentLackingError without permission, when another bench has locked them, or when they do not hold
  */
@@ -68,7 +66,7 @@ export function lockClocks(gpu: LockableGpu, request: ClockRequest, around: Cloc
       );
     }
   };
-  // A second Ctrl-C and an unexpected error end the process here and now.
+  // A second Ctrl-C and an unexpected error exit immediately.
   process.on('exit', release);
   const refusal = lockGraphics(ask, gpu, clocks);
   if (refusal !== null) {
@@ -84,7 +82,7 @@ export function lockClocks(gpu: LockableGpu, request: ClockRequest, around: Cloc
   return { policy: clocks.policy, release };
 }
 
-/** Without it the driver forgets the lock with the end of each process that uses the GPU. */
+/** Without persistence mode the driver forgets the lock when a process that uses the GPU ends. */
 function refuseWithoutPersistence(ask: AskNvidiaSmi, gpu: LockableGpu): void {
   const { problem, text } = ask(['-i', gpu.gpuUuid, '--query-gpu=persistence_mode', '--format=csv,noheader']);
   if (problem !== null) throw new EnvironmentLackingError(`clocks cannot be locked: ${problem}`);
@@ -95,7 +93,6 @@ function refuseWithoutPersistence(ask: AskNvidiaSmi, gpu: LockableGpu): void {
   }
 }
 
-/** Writes down that this process has the clocks of the GPU. */
 function claim(path: string, record: ClockRecord): void {
   const guard = takeGuard(path);
   if (guard.kind !== 'taken') {
@@ -103,7 +100,7 @@ function claim(path: string, record: ClockRecord): void {
   }
   try {
     const other = readRecord(path);
-    // What a dead bench left is locked anew at once, and released with that.
+    // A lock left by a dead bench is replaced, and released with the new one.
     if (other !== null && ownerState(other.owner) !== 'gone') throw heldBy(other, path);
     writeRecord(path, record);
   } finally {
@@ -123,7 +120,7 @@ function heldBy(other: ClockRecord, path: string): EnvironmentLackingError {
   );
 }
 
-/** nvidia-smi ends with 0 also for a GPU that cannot do it: only its own words say that the clocks are set. */
+/** nvidia-smi exits with 0 even for a GPU that cannot do it: only its output confirms that the clocks are set. */
 const IS_SET = /clocks set to/i;
 const NEEDS_RIGHTS = /permission/i;
 const NO_PERMISSION = 4;
@@ -135,7 +132,7 @@ interface LockRefusal {
   readonly problem: string;
 }
 
-/** Null when the clocks are locked. */
+/** Null if the clocks are locked. */
 function lockGraphics(
   ask: AskNvidiaSmi,
   gpu: LockableGpu,
@@ -155,7 +152,7 @@ function lockGraphics(
   }
   if (limitMhz === null) return null;
   let nowMhz: number | null = null;
-  // The change takes a moment, in which the old clock may still be read.
+  // The change takes a moment; until then the old clock may be read.
   for (let look = 0; look < LOOKS; look += 1) {
     nowMhz = graphicsClockMhz(ask, gpu);
     if (nowMhz === null || nowMhz <= limitMhz) return null;
@@ -166,7 +163,7 @@ function lockGraphics(
   };
 }
 
-/** Many boards have only one memory clock under load, or cannot lock it: that is said, and no fault. */
+/** Many boards have only one memory clock under load, or cannot lock it: reported, but no error. */
 function lockMemory(
   ask: AskNvidiaSmi,
   gpu: LockableGpu,
@@ -190,7 +187,7 @@ export interface LockableGpu {
   readonly gpuName: string;
 }
 
-/** What the GPU can be locked to; empty lists when it does not say so. */
+/** Empty lists if the GPU does not report them. */
 function supportedClocks(ask: AskNvidiaSmi, gpu: LockableGpu): SupportedClocks {
   const { text } = ask([
     '-i',
@@ -201,7 +198,7 @@ function supportedClocks(ask: AskNvidiaSmi, gpu: LockableGpu): SupportedClocks {
   return parseSupportedClocks(text);
 }
 
-/** `3201, 1980`, one line a combination; anything else (`[N/A]`, a refusal) lists no clocks. */
+/** `3201, 1980`, one combination per line; anything else (`[N/A]`, an error) lists no clocks. */
 export function parseSupportedClocks(text: string): SupportedClocks {
   const pairs = [...text.matchAll(/^\s*(\d+)\s*,\s*(\d+)\s*$/gm)].map(([, memory, graphics]): [number, number] => [
     Number(memory),
@@ -213,7 +210,7 @@ export function parseSupportedClocks(text: string): SupportedClocks {
   return { memoryMhz, graphicsMhz: graphicsMhz.toSorted((a, b) => b - a) };
 }
 
-/** Null when the GPU does not tell it. */
+/** Null if the GPU does not report it. */
 function graphicsClockMhz(ask: AskNvidiaSmi, gpu: LockableGpu): number | null {
   const { text } = ask(['-i', gpu.gpuUuid, '--query-gpu=clocks.current.graphics', '--format=csv,noheader,nounits']);
   return /^\d+$/.test(text) ? Number(text) : null;

@@ -20,10 +20,10 @@ const recordSchema = ownerSchema
   .extend({ gpuUuid: z.string().regex(GPU_UUID), gpuName: z.string(), policy: z.string(), lockedAt: z.string() })
   .transform(({ gpuUuid, gpuName, policy, lockedAt, ...owner }) => ({ gpuUuid, gpuName, policy, lockedAt, owner }));
 
-/** Who locked the clocks of a GPU: written before they are, so that whatever comes next, somebody can release them. */
+/** Who locked the clocks of a GPU: written before locking, so that they can always be released. */
 export type ClockRecord = Immutable<z.infer<typeof recordSchema>>;
 
-/** Anybody may release the clocks of a bench that is gone, and say so in its record. */
+/** Every user may release the clocks of a dead bench, and update its record. */
 const SHARED_MODE = 0o666;
 
 export function newRecord(gpu: Pick<ClockRecord, 'gpuUuid' | 'gpuName' | 'policy'>, lockedAt: Date): ClockRecord {
@@ -33,7 +33,7 @@ export function newRecord(gpu: Pick<ClockRecord, 'gpuUuid' | 'gpuName' | 'policy
 export function writeRecord(path: string, { owner, ...record }: ClockRecord): void {
   const text = `${JSON.stringify({ schemaVersion: 1, ...record, ...owner }, null, 1)}\n`;
   try {
-    // Without O_CREAT, which the kernel refuses for somebody else's file in a folder that all share.
+    // Without O_CREAT, which the kernel refuses for another user's file in a sticky folder.
     writeFileSync(path, text, { flag: 'r+' });
     truncateSync(path, Buffer.byteLength(text));
   } catch {
@@ -42,17 +42,17 @@ export function writeRecord(path: string, { owner, ...record }: ClockRecord): vo
   }
 }
 
-/** Null when there is none, or when it was emptied or cut off: then nothing had been locked yet. */
+/** Null if missing, emptied or truncated: then nothing was locked yet. */
 export function readRecord(path: string): ClockRecord | null {
   return readJson(path, recordSchema);
 }
 
-/** It becomes an argument of nvidia-smi and the name of a file. */
+/** The UUID becomes an argument of nvidia-smi and a file name. */
 export function isGpuUuid(text: string): boolean {
   return GPU_UUID.test(text);
 }
 
-/** Removes the record, or empties it where it is somebody else's. */
+/** Removes the record, or empties another user's. */
 export function dropRecord(path: string): void {
   try {
     rmSync(path, { force: true });
@@ -61,22 +61,18 @@ export function dropRecord(path: string): void {
   }
 }
 
-/**
- * Gives the clocks back to the driver. What nvidia-smi says against the memory clocks counts only if they were locked.
- * @returns why that failed; null when it did not
- */
+/** Returns why it failed, or null. Errors for the memory clocks count only if they were locked. */
 export function resetClocks(ask: AskNvidiaSmi, gpuUuid: string, isMemoryLocked: boolean): string | null {
   const graphics = ask(['-i', gpuUuid, '-rgc']).problem;
   const memory = ask(['-i', gpuUuid, '-rmc']).problem;
   return graphics ?? (isMemoryLocked ? memory : null);
 }
 
-/** What to type where bench could not release them. */
 export function resetByHand(gpuUuid: string): string {
   return `sudo nvidia-smi -i ${gpuUuid} -rgc; sudo nvidia-smi -i ${gpuUuid} -rmc`;
 }
 
-/** Releases what an earlier bench had locked and did not live to release. Never throws: the command goes on. */
+/** Releases clocks left locked by a killed bench. Never throws: the command goes on. */
 export function releaseLeftClocks(env: EnvironmentVariables, say: (line: string) => void): void {
   const ask = nvidiaSmi(env);
   for (const name of clockRecordNames(env)) {
@@ -92,7 +88,7 @@ export function releaseLeftClocks(env: EnvironmentVariables, say: (line: string)
   }
 }
 
-/** Only one process may release: another could lock the GPU anew in between. */
+/** Under a lock: another process could lock the GPU anew in between. */
 function releaseRecord(path: string, ask: AskNvidiaSmi, say: (line: string) => void): void {
   const guard = takeGuard(path);
   if (guard.kind !== 'taken') return;
@@ -103,7 +99,7 @@ function releaseRecord(path: string, ask: AskNvidiaSmi, say: (line: string) => v
       return;
     }
     if (ownerState(record.owner) !== 'gone') return;
-    // Whether the memory clocks had been locked, it did not live to write down.
+    // A killed bench may not have recorded whether it locked the memory clocks.
     const problem = resetClocks(ask, record.gpuUuid, false);
     if (problem !== null) {
       say(stillLocked(record, path, problem));

@@ -3,18 +3,18 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { CoolDown } from './requests.ts';
 
 const LOOK_EVERY_MS = 1000;
-/** In a warm room a GPU may never get as cool as was asked for. */
+/** In a warm room a GPU may never reach the requested temperature. */
 const LONGEST_MS = 300_000;
 
 export interface CooledGpu {
-  /** In degrees Celsius; null when nobody tells it. */
+  /** In degrees Celsius; null if unknown. */
   readonly temperatureC: () => Promise<number | null>;
   readonly onNote: (note: string) => void;
 }
 
 /**
- * Waits before a timed run, no longer than five minutes.
- * @param sleepMs is a test's own clock
+ * Waits before a timed run, at most five minutes.
+ * @param sleepMs replaces the clock in tests
  */
 export async function coolDown(
   request: CoolDown,

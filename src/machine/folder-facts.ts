@@ -1,6 +1,6 @@
 import { access, constants, statfs } from 'node:fs/promises';
 
-/** File systems of the network, by the number that `statfs` gives (linux/magic.h; Lustre, GPFS, BeeGFS: coreutils). */
+/** Network file systems by the type number from `statfs` (linux/magic.h; Lustre, GPFS, BeeGFS: coreutils). */
 const NETWORK: ReadonlyMap<number, string> = new Map([
   [0x6969, 'NFS'],
   [0x517b, 'SMB'],
@@ -28,9 +28,9 @@ export async function folderFacts(holds: string, path: string) {
     path,
     isThere: system !== null || isWritable,
     isWritable,
-    /** Null when it could not be asked. */
+    /** Null if unknown. */
     freeBytes: system === null ? null : system.bavail * system.bsize,
-    /** Name of the file system when it is one of the network. */
+    /** Name of the file system if it is a network one. */
     networkFileSystem: system === null ? null : (NETWORK.get(system.type >>> 0) ?? null),
   };
 }

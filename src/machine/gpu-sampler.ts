@@ -1,10 +1,7 @@
 import type { EnvironmentVariables } from '../process/environment-variables.ts';
 import { PrintedLines } from '../process/printed-lines.ts';
 
-/**
- * What is asked once a second. `nvidia-smi --help-query-gpu` of driver 580 knows all of them; before 535 the reasons
- * have their older name.
- */
+/** `nvidia-smi --help-query-gpu` of driver 580 lists all; before 535 the reasons have their older name. */
 const FIELDS = [
   'timestamp',
   'index',
@@ -27,23 +24,22 @@ const OLDER_NAMES: Readonly<Record<string, string>> = {
 
 const NOT_A_FIELD = /Field "([^"]+)" is not a valid field/;
 
-/** Never faster: each sample makes the driver do work on the GPU that is being timed. */
+/** Never faster: each sample causes work on the GPU that is being timed. */
 const INTERVAL_S = 1;
 const FIRST_LINE_MS = 10_000;
 
 export interface GpuSampler extends Pick<PrintedLines, 'take' | 'hasEnded' | 'stop'> {
-  /** The names of the columns, as it printed them. */
   readonly header: string;
 }
 
 export type SamplerStart =
   | { readonly kind: 'sampling'; readonly sampler: GpuSampler }
-  /** `reason` is what nvidia-smi said, or a few words of this program. */
+  /** `reason` is nvidia-smi's message, or bench's own. */
   | { readonly kind: 'none'; readonly reason: string };
 
 /**
- * Starts it and waits for its first line, so that starting it disturbs no run. Its timestamps are in UTC. A field that
- * this driver does not know is asked for by its older name, or left out.
+ * Starts nvidia-smi and waits for its first line, so that its start disturbs no run. Timestamps are UTC. A field
+ * unknown to this driver is queried by its older name, or left out.
  * @param gpuUuid null for all GPUs of the machine
  */
 export async function startSampler(
@@ -52,7 +48,7 @@ export async function startSampler(
   signal: AbortSignal,
   firstLineMs = FIRST_LINE_MS,
 ): Promise<SamplerStart> {
-  // What comes too late to wait for is the same as Ctrl-C: nobody waits any longer.
+  // A timeout is handled like Ctrl-C.
   const waiting = AbortSignal.any([signal, AbortSignal.timeout(firstLineMs)]);
   let fields: readonly string[] = FIELDS;
   for (;;) {

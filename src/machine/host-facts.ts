@@ -4,7 +4,7 @@ import { basename } from 'node:path';
 import type { EnvironmentVariables } from '../process/environment-variables.ts';
 import type { Environment } from '../records/environment.ts';
 
-/** What the operating system says of the machine. Null where it has no such thing. */
+/** Facts from the operating system. Null where it has no such thing. */
 export function hostFacts(env: EnvironmentVariables): Partial<Environment> {
   return {
     host: hostname(),
@@ -15,10 +15,7 @@ export function hostFacts(env: EnvironmentVariables): Partial<Environment> {
   };
 }
 
-/**
- * The NUMA node that a GPU hangs on; null where there is but one.
- * @param busId as nvidia-smi writes it: `00000000:17:00.0`
- */
+/** The GPU's NUMA node; null if there is only one. `busId` as in nvidia-smi: `00000000:17:00.0`. */
 export function numaNodeOf(busId: string | null): number | null {
   const [, domain, place] = /^(?:0000)?([\da-f]{4}):([\da-f:.]+)$/i.exec(busId ?? '') ?? [];
   if (domain === undefined || place === undefined) return null;
@@ -28,8 +25,8 @@ export function numaNodeOf(busId: string | null): number | null {
 }
 
 /**
- * A container does not know the image that it was made of, unless somebody tells it: Podman in a file, Apptainer in
- * a variable, others when asked to (`-e CONTAINER_IMAGE=...`).
+ * A container knows its image only if the runtime states it: Podman in a file, Apptainer in a variable, others on
+ * request (`-e CONTAINER_IMAGE=...`).
  * @param containerenv content of /run/.containerenv
  */
 export function containerImage(env: EnvironmentVariables, containerenv: string | null): string | null {
@@ -39,7 +36,7 @@ export function containerImage(env: EnvironmentVariables, containerenv: string |
   return file ? basename(file) : null;
 }
 
-/** Load average of one minute for each CPU; null on Windows, which has none. */
+/** One-minute load average per CPU; null on Windows, which has none. */
 export function hostLoad(): number | null {
   const [minute] = loadavg();
   const count = cpus().length;

@@ -1,19 +1,16 @@
 import { textOf } from './host-facts.ts';
 
-/** The loader is done within milliseconds; `--useRuntime` loads later, and a cold network disk later still. */
+/** The loader takes milliseconds; `--useRuntime` loads later, and from a cold network disk later still. */
 const LOOK_AFTER_MS = [250, 1_000, 4_000] as const;
 
 const MAPPED_LIBRARY = /\/libnvinfer(?:_lean|_dispatch)?\.so\.(\d+(?:\.\d+)*)(?: \(deleted\))?$/m;
 
-/** Version in the name of the TensorRT library that a process has mapped: links are resolved there already. */
+/** Version in the file name of the mapped TensorRT library; the kernel has resolved symbolic links. */
 export function libraryVersion(maps: string): string | null {
   return MAPPED_LIBRARY.exec(maps)?.[1] ?? null;
 }
 
-/**
- * Finds out which TensorRT library a trtexec really loads, by a look into /proc while it runs. Once known it is not
- * looked for again: all processes of a sweep are the same program. Null for ever where there is no /proc.
- */
+/** From /proc while trtexec runs; null without /proc. Looked up once: all runs use the same program. */
 export class LoadedLibrary {
   private found: string | null = null;
   private timers: readonly NodeJS.Timeout[] = [];
@@ -27,7 +24,7 @@ export class LoadedLibrary {
     this.timers = LOOK_AFTER_MS.map((ms) => setTimeout(() => this.look(pid), ms).unref());
   }
 
-  /** To be called when it has ended: its number may be another's soon. */
+  /** Call when it has ended: its id may be reused soon. */
   stop(): void {
     for (const timer of this.timers) clearTimeout(timer);
   }

@@ -12,17 +12,13 @@ import { type Machine, reportOf } from './machine.ts';
 type Machines = readonly [Machine, ...Machine[]];
 
 export interface WantedLock {
-  /** Null when none was asked for. */
+  /** Null if not requested. */
   readonly request: ClockRequest | null;
   /** Where a run is one of many, only what goes wrong is reported. */
   readonly isVerbose: boolean;
 }
 
-/**
- * Does some work with the clocks of the plan's GPUs locked, and releases them whatever becomes of it.
- * @param machines one for each GPU
- * @param work is given them as they are then: with the clock policy that its runs are stored with
- */
+/** Runs `work` with locked clocks, and always releases them. It gets the machines with their clock policy. */
 export async function withLockedClocks<Result>(
   { request, isVerbose }: WantedLock,
   machines: Machines,
@@ -53,7 +49,7 @@ export async function withLockedClocks<Result>(
   }
 }
 
-/** Those that were named; null when none were. */
+/** Null if no GPUs were named. */
 function chosenGpus(machines: Machines): LockableGpu[] | null {
   return machines[0].isChosen
     ? machines.flatMap(({ device }) => (device === null ? [] : [{ gpuUuid: device.uuid, gpuName: device.name }]))

@@ -16,7 +16,7 @@ export type GpusFacts =
   | {
       readonly kind: 'report';
       readonly driver: string | null;
-      /** The newest CUDA that the driver can do. */
+      /** The newest CUDA version that the driver supports. */
       readonly cuda: string | null;
       readonly gpus: readonly GpuFacts[];
       /** GPUs that `CUDA_VISIBLE_DEVICES` hides. */
@@ -33,16 +33,16 @@ export type StoreHealth =
       readonly bytes: number;
       readonly walBytes: number;
       readonly sweeps: number | null;
-      /** `ok`, or the first thing that SQLite finds wrong. */
+      /** `ok`, or SQLite's first error. */
       readonly quickCheck: string;
       readonly schema: 'current' | 'older' | 'newer';
     };
 
 export interface MachineFacts {
-  /** Recordings answer for the matrix that was named: neither trtexec nor a GPU is needed. */
+  /** The matrix is replayed from recordings: neither trtexec nor a GPU is needed. */
   readonly isReplay: boolean;
   readonly trtexec: TrtexecFacts;
-  /** Major version of CUDA that TensorRT was built for; null when nothing says it. */
+  /** Major CUDA version that TensorRT was built for; null if unknown. */
   readonly builtForCuda: number | null;
   readonly gpus: GpusFacts;
   readonly folders: readonly FolderFacts[];

@@ -9,7 +9,7 @@ export interface PythonFacts {
   readonly answer: Answer;
 }
 
-/** Asks for versions without importing anything: an import of ModelOpt takes seconds. */
+/** Queries versions without importing anything: an import of ModelOpt takes seconds. */
 const PYTHON_VERSIONS = `
 import json, platform, sys
 from importlib import metadata
@@ -26,7 +26,7 @@ print(json.dumps({
 }))
 `;
 
-/** @param stated the one that was named; null for `$BENCH_PYTHON`, else the first `python3` on PATH */
+/** @param stated the named interpreter; null for `$BENCH_PYTHON`, else the first `python3` on PATH */
 export async function pythonFacts(
   env: EnvironmentVariables,
   timeoutMs: number,
@@ -40,7 +40,7 @@ export async function pythonFacts(
   return { interpreter, isNamed, answer };
 }
 
-/** The CUDA that the package of TensorRT was built for: `10.6.0.26-1+cuda12.6`. Debian's packages alone say it. */
+/** The CUDA version of the TensorRT package: `10.6.0.26-1+cuda12.6`. Only Debian packages state it. */
 export async function packageCuda(major: number, env: EnvironmentVariables, timeoutMs: number): Promise<number | null> {
   const args = ['--show', '--showformat=${Version}', `libnvinfer${major}`];
   const answer = await ask('dpkg-query', args, { env, timeoutMs });

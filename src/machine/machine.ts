@@ -16,22 +16,21 @@ import { hostFacts, numaNodeOf } from './host-facts.ts';
 import type { TrtexecProgram } from '../trtexec/program/trtexec-program.ts';
 import type { Io } from '../cli/io.ts';
 
-/** A machine as the processes on one of its GPUs see it. */
 export interface Machine {
   readonly environment: Partial<Environment>;
-  /** What is missing, for a person; null when nothing is. */
+  /** What is missing, for the user; null if nothing is. */
   readonly note: string | null;
-  /** Whether nvidia-smi answers on this machine: else there is nothing to watch a run with. */
+  /** False: runs cannot be monitored. */
   readonly hasSmi: boolean;
-  /** What its processes will use; null when nothing says which, and for recordings. */
+  /** The device of its processes; null if unknown, and for recordings. */
   readonly device: GpuDevice | null;
-  /** Every device that they may see, in CUDA's order; of these `--device=N` counts. */
+  /** The visible devices in CUDA's order, which `--device=N` indexes. */
   readonly visible: readonly GpuDevice[];
-  /** It was asked for: no other is shown to its processes. */
+  /** Requested by the user: its processes see no other. */
   readonly isChosen: boolean;
 }
 
-/** What is known of the machine before anything runs. Recordings say it of the machine that they were made on. */
+/** Facts known before anything runs. Recordings state those of the machine they were made on. */
 export async function machineOf(program: TrtexecProgram, io: Io): Promise<Machine> {
   const nothing = { device: null, visible: [], isChosen: false };
   if (program.recordings !== null) {
@@ -84,14 +83,14 @@ function machineWith(
   const environment = {
     ...hostFacts(io.env),
     ...environmentOf(report, gpu),
-    // The memory of the whole GPU is not what a part of it has.
+    // A MIG partition has only part of the GPU's memory.
     ...(isDivided ? { gpuName: device.name, gpuUuid: device.uuid, gpuMemoryMib: null } : {}),
     numaNode: numaNodeOf(gpu?.busId ?? null),
   };
   return { ...rest, environment, device, note: null, hasSmi: true };
 }
 
-/** MIG devices stand only in the list, which is asked for where there may be some. */
+/** MIG devices appear only in the list, which is queried only if there may be some. */
 async function devicesOf(report: GpuReport, { env }: Io): Promise<GpuDevice[]> {
   const isDivided = report.gpus.some(({ mig }) => mig === 'on');
   const answer = isDivided ? await askForDevices(env) : null;
@@ -99,7 +98,6 @@ async function devicesOf(report: GpuReport, { env }: Io): Promise<GpuDevice[]> {
   return listed.length > 0 ? listed : devicesOfReport(report);
 }
 
-/** The report, or in a few words why there is none. */
 export async function reportOf(io: Io): Promise<GpuReport | string> {
   const answer = await askForReport(io.env);
   if (answer.kind !== 'answered') return whyNoReport(answer);

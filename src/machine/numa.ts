@@ -5,14 +5,13 @@ import type { EnvironmentVariables } from '../process/environment-variables.ts';
 export interface NumaBinding {
   /** What is before a command line; empty when nothing is bound. */
   readonly prefix: readonly string[];
-  /** What a person should know; null when there is nothing. */
   readonly note: string | null;
 }
 
 const UNBOUND: NumaBinding = { prefix: [], note: null };
 const ANSWER_MS = 5_000;
 
-/** @param gpuNode node that the GPU hangs on; null where there is but one */
+/** @param gpuNode node that the GPU is attached to; null if there is only one */
 export async function bindToNode(
   policy: NumaPolicy,
   gpuNode: number | null,

@@ -14,7 +14,7 @@ export function readClockRequest(text: string): ClockRequest | null {
   return mhz > 0 ? mhz : null;
 }
 
-/** Frequencies in MHz that go with the highest memory clock, the highest first; empty when the driver lists none. */
+/** Frequencies in MHz at the highest memory clock, descending; empty if the driver lists none. */
 export interface SupportedClocks {
   readonly graphicsMhz: readonly number[];
   readonly memoryMhz: readonly number[];
@@ -23,10 +23,9 @@ export interface SupportedClocks {
 export interface ChosenClocks {
   /** Lower and upper bound for `nvidia-smi -lgc`. */
   readonly bounds: string;
-  /** What the SM clock must not go above; null for `base`, of which nvidia-smi tells no number. */
+  /** Upper limit for the SM clock; null for `base`, whose frequency nvidia-smi does not report. */
   readonly limitMhz: number | null;
   readonly memoryMhz: number | null;
-  /** What is stored as the clock policy of each run. */
   readonly policy: string;
 }
 
@@ -57,15 +56,15 @@ export function chooseClocks(request: ClockRequest, supported: SupportedClocks, 
   return { bounds: `${mhz},${mhz}`, limitMhz: mhz, memoryMhz, policy: `locked ${mhz} MHz` };
 }
 
-/** The lock that a clock policy names; null for clocks that float, or of which nothing is known. */
+/** The lock that a clock policy names; null for floating or unknown clocks. */
 export function lockOf(policy: string | null): string | null {
   return policy?.startsWith('locked') === true ? policy : null;
 }
 
-/** What is waited for before each timed run, so that no run pays for the heat of the one before. */
+/** Wait before each timed run, so that the previous one does not heat it up. */
 export const coolDownSchema = z.discriminatedUnion('kind', [
   z.object({ kind: z.literal('pause'), seconds: z.number() }),
-  /** Until the GPU is as cool as that, in degrees Celsius. */
+  /** Until the GPU is this cool, in degrees Celsius. */
   z.object({ kind: z.literal('temperature'), maxC: z.number() }),
 ]);
 
@@ -87,7 +86,7 @@ export function readCoolDown(text: string): CoolDown | null {
   return seconds > 0 && seconds <= LONGEST_S ? { kind: 'pause', seconds } : null;
 }
 
-/** Whether a process is bound to the CPUs and the memory of one NUMA node: of its GPU's, or of the one named. */
+/** Whether a process is bound to the CPUs and memory of one NUMA node: the GPU's, or a named one. */
 export const numaSchema = z.union([z.enum(['auto', 'off']), z.number()]);
 
 export type NumaPolicy = z.infer<typeof numaSchema>;

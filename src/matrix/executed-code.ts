@@ -3,13 +3,13 @@ import { printable } from '../text/printable.ts';
 import type { SourceNode } from './yaml/source-node.ts';
 
 interface Rule {
-  /** Steps from the top of a matrix; `*` is any name, `**` at the beginning any way down. */
+  /** From the top of a matrix; `*` is any name, a leading `**` any path. */
   readonly path: readonly string[];
   readonly key: RegExp;
   readonly what: string;
 }
 
-/** All that makes a matrix a program; `bench run --untrusted` refuses each of it. */
+/** Everything in a matrix that executes code; refused by `bench run --untrusted`. */
 export const CODE_RULES: readonly Rule[] = [
   { path: [], key: /^trtexec$/, what: 'is started in place of trtexec, also by bench plan' },
   { path: [], key: /^allowUnknownFlags$/, what: 'passes on flags of which bench does not know what they load' },
@@ -39,7 +39,7 @@ export const CODE_RULES: readonly Rule[] = [
   { path: ['include', '*'], key: /^env$/, what: 'sets variables, such as LD_PRELOAD' },
 ];
 
-/** What a matrix would have started or loaded, after all that it extends is laid below it. */
+/** What a matrix would start or load, including what it extends. */
 export function executedCode(root: SourceNode): Mistake[] {
   return [...codeUnder(root, [])];
 }

@@ -19,7 +19,7 @@ import type { MistakeList, SourcePath } from './yaml/source-node.ts';
 import { type ModelPoints, pointsOf, type ShapedPoint, shapePlaces, templatesOf } from './points/points.ts';
 import type { MatrixFile } from './schema/schema.ts';
 
-/** More cells than this are a mistake in the file; nobody measures them in a night. */
+/** More cells are a mistake in the file. */
 const MAX_CELLS = 20_000;
 
 /**
@@ -126,7 +126,7 @@ function modelCells({ model, points }: ModelPoints, all: Expansion): MatrixCell[
   });
 }
 
-/** Where the value of a dimension was written, when it comes from an axis. */
+/** Position of a dimension's value on an axis. */
 function dimensionAt({ template, point }: ShapedPoint, { input, place }: Outside): SourcePosition | null {
   const symbol = template?.[input]?.[place ?? -1];
   return typeof symbol === 'string' ? (point.get(symbol)?.at ?? null) : null;
@@ -179,7 +179,7 @@ function cellOfPoint(model: MatrixModel, point: Point, shapes: Shapes, { hashed,
     precision: model.engine === null ? precision : 'unstated',
     precisionVia: reached.via,
     shapes,
-    // The DLA takes no launches by graph: trtexec 10.10 and newer turns them off there by itself.
+    // The DLA takes no launches by graph: trtexec 10.10 and newer disables them.
     cudaGraph: isOn(point.get('cudaGraph')) && !isOnDla(point),
     dataTransfers: isOn(point.get('dataTransfers')),
     streams: streams?.kind === 'number' ? streams.number : 1,
@@ -208,13 +208,13 @@ function hasLimits(build: MatrixFile['build']): boolean {
   return build?.min !== undefined || build?.opt !== undefined || build?.max !== undefined;
 }
 
-/** Where the limits of a model's profile are stated, or would be. */
+/** Position of a profile's limits. */
 function limitsPath(file: MatrixFile, model: MatrixModel): SourcePath {
   if (hasLimits(model.build)) return [...model.path, 'build'];
   return hasLimits(file.build) ? ['build'] : model.path;
 }
 
-/** A rule that takes no cell away is a slip: the cell that it means is still there. */
+/** A rule that excludes nothing is a mistake. */
 function applyExclude(file: MatrixFile, cells: readonly MatrixCell[], list: MistakeList): MatrixCell[] {
   const known = filterFields(cells);
   let kept = [...cells];
@@ -252,7 +252,7 @@ function mergeIdentical(all: readonly MatrixCell[]): Pick<Matrix, 'cells' | 'mer
   };
 }
 
-/** At more than this the stamps of trtexec, which are float32, are too coarse for short inferences. */
+/** Above this, trtexec's float32 stamps are too coarse for short inferences. */
 const LONG_DURATION_S = 8;
 
 function notesOf(file: MatrixFile): string[] {
@@ -264,7 +264,7 @@ function notesOf(file: MatrixFile): string[] {
     : [];
 }
 
-/** What was asked for by default, or by an axis of its own, is not done there: nobody should look for it. */
+/** Defaults that a DLA does not support. */
 function dlaNotes(cells: readonly MatrixCell[]): string[] {
   const devices = cells.flatMap(({ cell }) =>
     namedWords(cell.axisFlags).flatMap(({ name, word }) => (name === 'device' ? [word] : [])),

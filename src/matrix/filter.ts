@@ -18,7 +18,7 @@ export type CellFields = ReadonlyMap<string, string | number | boolean>;
 
 type FilterReading =
   | { readonly kind: 'filter'; readonly filter: Filter }
-  /** `offset` counts characters of the expression from 0. */
+  /** `offset` in characters, 0-based. */
   | { readonly kind: 'faulty'; readonly offset: number; readonly problem: string };
 
 interface Token {
@@ -39,7 +39,7 @@ class FilterFault extends Error {
   }
 }
 
-/** @param known every field that a cell may have; a comparison with another one is a fault */
+/** @param known all fields; a comparison with another is a fault */
 export function readFilter(expression: string, known: readonly string[]): FilterReading {
   try {
     const parser = new FilterParser(tokenize(expression), known);
@@ -211,7 +211,7 @@ export const CELL_FIELDS = [
   'key',
 ] as const;
 
-/** What filters compare with. `dimensions` are the matrix's own names of dimensions, where they are known. */
+/** @param dimensions the matrix's named dimensions, where known */
 export function cellFields(
   cell: Cell & { readonly key?: string },
   dimensions: Readonly<Record<string, number>> = {},

@@ -13,8 +13,8 @@ export interface MatrixFiles {
   /** What relative paths of matrix files are relative to. */
   readonly cwd: string;
   /**
-   * The text of a matrix file; null when it cannot be read.
-   * @throws UsageError for what is no file of text, or too large for a matrix; without the path
+   * Null when it cannot be read.
+   * @throws UsageError for no text file, or one too large for a matrix; without the path
    */
   readonly readText: (path: string) => string | null;
   readonly hashFiles: (paths: readonly string[]) => HashedFiles;
@@ -27,8 +27,8 @@ const NO_MATRIX = 'is this a matrix? For a model: `bench init FILE`; for a log: 
 
 /**
  * Reads, checks and expands a matrix.
- * @param shownPath the path as the user gave it: mistakes are shown with it
- * @throws MatrixError with every mistake that was found, or with all that an untrusted one would execute
+ * @param shownPath as the user wrote it, for messages
+ * @throws MatrixError with every mistake, or everything that an untrusted matrix would execute
  */
 export function loadMatrix(
   shownPath: string,
@@ -102,7 +102,7 @@ function readLayers(
   return base === null ? null : mergeNodes(base, root);
 }
 
-/** A file that is no YAML at all has a mistake on each of its lines. */
+/** A file that is not YAML has a mistake on every line. */
 function withoutFlood(syntax: readonly Mistake[]): readonly Mistake[] {
   const next = syntax[MAX_SYNTAX_MISTAKES];
   if (next === undefined || syntax.length === MAX_SYNTAX_MISTAKES + 1) return syntax;
@@ -113,7 +113,7 @@ function withoutFlood(syntax: readonly Mistake[]): readonly Mistake[] {
   ];
 }
 
-/** The extended file's path, shown from the same place as the extending file's. */
+/** Shown relative to where the extending file is shown from. */
 function relativeTo(path: string, stated: string): string {
   if (stated.startsWith('/')) return stated;
   const folder = dirname(path);

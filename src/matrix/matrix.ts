@@ -15,25 +15,25 @@ export interface Placed<Value> {
   readonly at: SourcePosition;
 }
 
-/** The values of each flag, almost always one; `''` for a flag without a value. Paths are absolute. */
+/** Values per flag, mostly one; `''` for a flag without a value. Paths are absolute. */
 export type Flags = Readonly<Record<string, Placed<readonly string[]>>>;
 
-/** How a cell is measured: no part of what it is. */
+/** How a cell is measured; not part of its identity. */
 export interface RunMethod extends FitnessLimits {
   readonly warmUpMs: number;
   readonly durationS: number;
   readonly iterations: number;
   readonly percentiles: readonly number[];
   readonly exportTimes: boolean;
-  /** Null: what its parts may take together. */
+  /** Null: the sum of its parts' limits. */
   readonly timeoutS: number | null;
-  /** As stated; null where the default is taken. */
+  /** As stated; null where the default applies. */
   readonly limits: PhaseLimits;
   readonly flags: Flags;
 }
 
 export type EngineSource =
-  /** Another harness brings its own. */
+  /** Other harnesses bring their own. */
   | { readonly kind: 'none' }
   | { readonly kind: 'onnx'; readonly onnx: Placed<string> }
   | { readonly kind: 'engine'; readonly engine: Placed<string> }
@@ -52,12 +52,12 @@ export interface PlacedFile extends Placed<string> {
   readonly bytes: number;
 }
 
-/** Content of the files that cells depend on, by absolute path; one that is not in here could not be read. */
+/** Hashes of files that cells depend on, by absolute path; unreadable ones are absent. */
 export type HashedFiles = ReadonlyMap<string, { readonly sha256: string; readonly bytes: number }>;
 
 export interface ShapePlaces {
   readonly whole: SourcePosition;
-  /** By input: its name, and each dimension, which may stand on an axis. */
+  /** By input: its name, and each dimension, which may be on an axis. */
   readonly inputs: Readonly<
     Record<string, { readonly name: SourcePosition; readonly dimensions: readonly SourcePosition[] }>
   >;
@@ -79,9 +79,9 @@ export interface BuildRequest {
   readonly source: EngineSource;
   readonly shapes: BuildShapes | null;
   readonly timingCache: TimingCacheChoice;
-  /** The engine that was built first stays, whatever else changes. */
+  /** The first engine is kept, whatever else changes. */
   readonly isFrozen: boolean;
-  /** Every line of the builder goes to the log; no part of what the engine is. */
+  /** Verbose builder log; not part of the engine's identity. */
   readonly isVerbose: boolean;
   readonly plugins: Plugins;
   readonly flags: Flags;
@@ -97,9 +97,9 @@ export interface MatrixHarness extends PlannedHarness {
 export interface MatrixCell {
   readonly cell: KeyedCell;
   readonly harness: MatrixHarness | null;
-  /** Variables that stand on an axis; null takes one away. */
+  /** Axis variables; null unsets one. */
   readonly env: Readonly<Record<string, string | null>>;
-  /** Values of the dimensions that `shapes` names, such as the batch. */
+  /** Values of named dimensions, such as the batch. */
   readonly dimensions: Readonly<Record<string, number>>;
   readonly method: RunMethod;
   readonly build: BuildRequest;
@@ -107,7 +107,7 @@ export interface MatrixCell {
   readonly inputFiles: Readonly<Record<string, PlacedFile>>;
   readonly at: SourcePosition;
   readonly precisionAt: SourcePosition;
-  /** What people say of its model: kept with its runs, no part of what it is. */
+  /** Notes on its model: stored with runs, not part of identity. */
   readonly notes: readonly string[];
   /** Of an A/B experiment: A and B of the same pair are measured one right after the other. */
   readonly side?: { readonly pair: string; readonly marks: readonly RunMark[] };
@@ -116,7 +116,7 @@ export interface MatrixCell {
 export interface Matrix {
   readonly name: string;
   readonly file: string;
-  /** Flags that bench does not know are passed on, if trtexec's own help names them. */
+  /** Unknown flags are passed on if trtexec's own help lists them. */
   readonly allowsUnknownFlags: boolean;
   readonly replay: string | null;
   readonly trtexec: string | null;
@@ -124,22 +124,22 @@ export interface Matrix {
   readonly builds: number;
   readonly profile: boolean;
   readonly seed: number | null;
-  /** Null: clocks are left as they are. */
+  /** Null: clocks are left alone. */
   readonly lockClocks: ClockRequest | null;
-  /** Of what can pass by itself. */
+  /** Of transient failures. */
   readonly retries: Retries;
-  /** Null: nothing is waited for before a timed run. */
+  /** Null: no wait before timed runs. */
   readonly coolDown: CoolDown | null;
   readonly numa: NumaPolicy;
   readonly slurm: SlurmSettings;
   readonly cells: readonly MatrixCell[];
-  /** Points that turned out to be a cell that was there already. */
+  /** Points that are equal to an earlier cell. */
   readonly merged: readonly { readonly key: string; readonly times: number }[];
   readonly notes: readonly string[];
   readonly executes: readonly Mistake[];
 }
 
-/** Every cell twice: A as it is, and B with the variables set. */
+/** Every cell as A, and as B with the variables set. */
 export interface TwoSidedCells {
   readonly cells: readonly MatrixCell[];
   readonly experiment: AbExperiment;

@@ -7,36 +7,33 @@ export type Answer = { readonly kind: 'answered'; readonly text: string; readonl
 
 export type NoAnswer = { readonly kind: 'missing' } | { readonly kind: 'silent'; readonly afterS: number } | Refusal;
 
-/** It failed, was ended by a signal or could not be started. */
+/** It failed, was ended by a signal, or could not be started. */
 export interface Refusal {
   readonly kind: 'refused';
   /** The last line that it printed, or why it could not be started. */
   readonly problem: string;
-  /** Null when there is none: see `signal`. */
+  /** Null if there is none: see `signal`. */
   readonly exitCode: number | null;
-  /** What ended it from outside; null for nothing. */
+  /** The signal that ended it; null if none did. */
   readonly signal: string | null;
   readonly text: string;
   readonly stderr: string;
 }
 
 export interface AskOptions {
-  /** That of this process when it is not stated. */
+  /** Default: the environment of this process. */
   readonly env?: EnvironmentVariables;
   readonly cwd?: string;
-  /** 0: however long it takes. */
+  /** 0: no limit. */
   readonly timeoutMs?: number;
-  /** Breaks the question off: the program is ended, and the answer is a refusal. */
+  /** Ends the program; the answer is then a refusal. */
   readonly signal?: AbortSignal;
 }
 
 const MAX_OUTPUT_BYTES = 256 << 20;
 const MAX_PROBLEM = 300;
 
-/**
- * Asks a program one question and waits for the answer: an argument list, never a shell line. Never throws. Not by
- * execa, which takes longer to load than most answers take.
- */
+/** An argument list, never a shell line. Never throws. Without execa, which loads longer than most answers take. */
 export function ask(file: string, args: readonly string[], options: AskOptions = {}): Promise<Answer> {
   const { cwd, signal, timeoutMs = 0 } = options;
   return new Promise((resolve) => {
@@ -51,7 +48,7 @@ export function ask(file: string, args: readonly string[], options: AskOptions =
         resolve({ kind: 'refused', problem, exitCode, signal: error.signal ?? null, text, stderr });
       }
     });
-    // A program that reads from a terminal would wait for it.
+    // A program that reads from a terminal would wait for input.
     child.stdin?.end();
   });
 }
@@ -59,11 +56,11 @@ export function ask(file: string, args: readonly string[], options: AskOptions =
 export interface AskNowOptions {
   readonly env?: EnvironmentVariables;
   readonly timeoutMs?: number;
-  /** A descriptor of this process that the program gets as its number 3. */
+  /** A descriptor of this process, passed to the program as number 3. */
   readonly descriptor?: number;
 }
 
-/** As `ask`, but waited for on the spot: also while this process ends. */
+/** Synchronous `ask`, usable while this process exits. */
 export function askNow(file: string, args: readonly string[], options: AskNowOptions = {}): Answer {
   const { descriptor, timeoutMs = 0 } = options;
   const done = spawnSync(file, [...args], {
@@ -71,7 +68,7 @@ export function askNow(file: string, args: readonly string[], options: AskNowOpt
     encoding: 'utf8',
     stdio: ['ignore', 'pipe', 'pipe', ...(descriptor === undefined ? [] : [descriptor])],
   });
-  // Null when it could not be started.
+  // Null if it could not be started.
   const [text, stderr] = [done.stdout ?? '', done.stderr ?? ''];
   if (done.status === 0) return { kind: 'answered', text, stderr };
   const code = done.error !== undefined && 'code' in done.error ? done.error.code : null;

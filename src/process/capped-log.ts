@@ -2,31 +2,29 @@ import { closeSync, fstatSync, ftruncateSync, openSync, readSync, renameSync, rm
 
 import { omittedLine } from '../text/omitted-output.ts';
 
-/** So much of a log is kept whole; of a longer one half of it from its beginning and half from its end. */
+/** A longer log keeps the first and the last half of this. */
 const LOG_CAP_BYTES = 64 << 20;
 
 const COPY_BYTES = 1 << 20;
-/** What is stopped still ends a write that it had begun; something else that writes must not be followed for ever. */
+/** A stopped process still completes a write in progress; another writer must not be followed forever. */
 const MAX_COPY_ROUNDS = 3;
-/** A line that is cut through is left out as a whole, unless it is longer. */
+/** A line cut by the boundary is dropped, unless it is longer than this. */
 const LINE_SEARCH_BYTES = 1 << 16;
-/** What is shown of new output at once. */
 const READ_BYTES = 1 << 18;
 
-/** Stops the process that writes a log, so that nothing is lost that it writes while the log is cut. */
+/** Stops the process that writes a log, so that nothing is lost while the log is cut. */
 export interface WriterPause {
   stop(): void;
   goOn(): void;
 }
 
 /**
- * A log that a process writes by itself, straight into the file: what it printed is there whatever happens to this
- * program, and nothing passes through it while something is timed. A pipe would be lost with its reader, a limit of
- * the file's size (RLIMIT_FSIZE) would kill the process, and node cannot punch holes. So the file is opened for
- * appending, where each write goes to the end wherever that is, and its middle is taken away from time to time: while
- * the process is stopped for a moment, the last bytes are copied to a second file and the log is cut back to its head.
- * In between it grows by what the process writes from one look to the next. Only a finished log is put together; one
- * that is cut off by a SIGKILL belongs to a run that is done again anyway.
+ * A log that a process writes directly to the file: its output survives whatever happens to bench, and does not pass
+ * through bench while something is timed. (A pipe is lost with its reader, RLIMIT_FSIZE kills the process, and node
+ * cannot punch holes.) The file is opened for appending; from time to time its middle is removed: with the process
+ * briefly stopped, the last bytes are copied to a second file and the log is truncated to its head. Between two looks
+ * it grows by what the process writes. Only a finished log is put together; one cut off by a SIGKILL belongs to a run
+ * that is repeated anyway.
  */
 export class CappedLog {
   readonly fd: number;
@@ -35,10 +33,10 @@ export class CappedLog {
   private readonly headBytes: number;
   private readonly tailBytes: number;
   private readonly pause: WriterPause;
-  /** Where the head ends once something was left out; null before. */
+  /** End of the head once something was omitted; null before. */
   private headEnd: number | null = null;
   private tailSize = 0;
-  /** Between head and tail, and between tail and what was written while it was copied. */
+  /** Bytes omitted between head and tail, and between the tail and what was written while it was copied. */
   private omitted = 0;
   private omittedAfterTail = 0;
   private seen = 0;
@@ -49,12 +47,12 @@ export class CappedLog {
     this.tailPath = `${path}.tail`;
     this.headBytes = Math.floor(capBytes / 2);
     this.tailBytes = capBytes - this.headBytes;
-    // An earlier file must not be appended to.
+    // Truncate an existing file instead of appending to it.
     closeSync(openSync(path, 'w'));
     this.fd = openSync(path, 'a+');
   }
 
-  /** What was printed since the last call, at most its last 256 KiB; cuts the file when it has grown too long. */
+  /** Output since the last call, at most its last 256 KiB; truncates a log that has grown too long. */
   take(): { readonly text: string; readonly newBytes: number } {
     const { size } = fstatSync(this.fd);
     const newBytes = Math.max(0, size - this.seen);
@@ -64,7 +62,6 @@ export class CappedLog {
     return { text, newBytes };
   }
 
-  /** Puts head and tail together when the process has ended. */
   finish(): void {
     try {
       this.cutIfLong(fstatSync(this.fd).size);
@@ -94,7 +91,7 @@ export class CappedLog {
     this.headEnd ??= this.lineEndBefore(this.headBytes);
     const from = size - this.tailBytes;
     const to = this.copyTail(from);
-    // The tail before was written earlier than all that the file held beyond its head: it is in the middle now.
+    // The old tail is older than everything the file has after its head: it is now in the middle.
     this.omitted += this.tailSize + this.omittedAfterTail + (from - this.headEnd);
     this.tailSize = to - from;
     this.omittedAfterTail = fstatSync(this.fd).size - to;
@@ -103,8 +100,8 @@ export class CappedLog {
   }
 
   /**
-   * Copies all from a place on, with what is written meanwhile: its last lines may be the summary.
-   * @returns the end of what was copied; on a full disk the place itself, as what is cut away makes room
+   * Copies everything from an offset, including what is written meanwhile, as its last lines may be the summary.
+   * @returns the end of the copied part; on a full disk the offset itself, as truncation makes room
    */
   private copyTail(from: number): number {
     try {
@@ -133,9 +130,9 @@ export class CappedLog {
     const output = openSync(target, 'w');
     try {
       copyBytes(this.fd, output, 0, headEnd);
-      // In a head of one endless line the remark must still begin a line.
+      // The omission note must begin a line even if the head is one endless line.
       if (this.textBefore(headEnd, 1) !== '\n') writeSync(output, '\n');
-      // Of the last bytes those in the file are the newest.
+      // The newest of the last bytes are those in the file.
       const restFrom = Math.max(headEnd, size - this.tailBytes);
       const fromTail = Math.min(this.tailSize, this.tailBytes - (size - restFrom));
       if (fromTail > 0) {
@@ -161,7 +158,7 @@ export class CappedLog {
     rmSync(this.tailPath, { force: true });
   }
 
-  /** The end of the last whole line before a place; the place itself when the line is too long. */
+  /** End of the last whole line before an offset; the offset itself if the line is too long. */
   private lineEndBefore(place: number): number {
     const bytes = Math.min(place, LINE_SEARCH_BYTES);
     const buffer = Buffer.alloc(bytes);
@@ -173,7 +170,7 @@ export class CappedLog {
 
 const NEWLINE = 0x0a;
 
-/** The start of the first whole line from a place on; the place itself when none begins soon. */
+/** Start of the first whole line at or after an offset; the offset itself if none begins soon. */
 function nextLine(fd: number, place: number, end: number): number {
   const buffer = Buffer.alloc(Math.min(LINE_SEARCH_BYTES, end - place));
   const read = readSync(fd, buffer, 0, buffer.length, place);
@@ -191,7 +188,7 @@ function copyBytes(from: number, to: number, start: number, end: number): void {
   }
 }
 
-/** A write may take less than it was given: on a disk that gets full. */
+/** A write may be partial when the disk fills up. */
 function writeAll(fd: number, bytes: Buffer): void {
   for (let written = 0; written < bytes.length;) {
     written += writeSync(fd, bytes, written);

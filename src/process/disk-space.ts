@@ -2,18 +2,18 @@ import { existsSync, statfsSync } from 'node:fs';
 import { statfs } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 
-/** What a user may still write to the disk of a folder, which need not be there yet; null where nothing tells. */
+/** Space available to the user on the disk of a folder, which need not exist yet; null if unknown. */
 export async function freeBytesOf(folder: string): Promise<number | null> {
   const path = existingParent(resolve(folder));
   const system = await statfs(path).catch(() => null);
-  // Some network and overlay file systems say 0 blocks of everything.
+  // Some network and overlay file systems report 0 for all blocks.
   return system === null || system.blocks === 0 ? null : system.bavail * system.bsize;
 }
 
-/** With less than this left, what was written last may have been cut off. */
+/** With less left, the last writes may be truncated. */
 const FULL_BYTES = 2 << 20;
 
-/** Why nothing more can be written to the disk of a folder; null while there is room. */
+/** Why the disk of a folder is full; null while there is room. */
 export function fullDisk(folder: string): string | null {
   try {
     const { blocks, bavail, bsize, files, ffree } = statfsSync(folder);

@@ -5,12 +5,12 @@ import { namesIn } from '../artefacts/folders.ts';
 import { type LockHolder, readEarlierHolder } from './lock-holder.ts';
 import { isGroupRunning, isPidRunning, ownerState } from './process-identity.ts';
 
-// Locks of the release before this one: files that count as long as the process that they name lives. They are
-// honoured for one release, so that an old bench and a new one may share a machine; then this file goes.
+// Locks of the previous release: files that are valid while the process they name lives. Honored for one release, so
+// that an old and a new bench may share a machine; then this file is removed.
 
-/** A holder that cannot be seen from here touched its file every 20 s. */
+/** A holder on another host or in another container touched its file every 20 s. */
 const SILENT_MS = 90_000;
-/** Where the file itself was another user's, the next name was used. */
+/** If the file was another user's, the next name was used. */
 const ENDINGS = ['', '.2', '.3', '.4'];
 
 export function earlierHolder(path: string): LockHolder | null {
@@ -27,7 +27,7 @@ function holderIn(path: string): LockHolder | null {
     if (owner === null) return null;
     const { host, pid, started } = owner;
     const state = ownerState(owner);
-    // A time that lies ahead was written by no clock that could be trusted.
+    // A time in the future comes from an unreliable clock.
     const isBeating = Math.abs(Date.now() - statSync(path).mtimeMs) < SILENT_MS;
     if (state === 'running' || (state === 'unseen' && isBeating)) return { pid, host, isGone: false };
     const isLeft = state === 'gone' && started !== null && isGroupRunning(started);
@@ -39,10 +39,7 @@ function holderIn(path: string): LockHolder | null {
 
 const LEFTOVER = /\.lock(?:\.[234])?(?:\.after-\w+)*(?:\.after-\w+|\.(\d+-[0-9a-f]+|\d{2,}))$/;
 
-/**
- * Removes what earlier benches left in a folder that were killed while they took a lock.
- * @param start of the names of the locks
- */
+/** Removes files of benches that were killed while taking a lock. `start` is the prefix of lock names. */
 export function removeEarlierLeftovers(folder: string, start: string): void {
   for (const name of namesIn(folder)) {
     const leftover = LEFTOVER.exec(name);
@@ -58,6 +55,6 @@ function removeIfAllowed(path: string): void {
   try {
     rmSync(path, { force: true });
   } catch {
-    // Another user's, in a folder that all share.
+    // Another user's file in a sticky folder.
   }
 }

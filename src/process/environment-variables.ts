@@ -1,11 +1,10 @@
 import type { RunFlagId } from '../records/run-flag.ts';
 
-/** A variable of the environment that changes what a number means. */
+/** An environment variable that changes what a number means. */
 interface KnownVariable {
   readonly name: string;
-  /** `switch`: off when it is empty or 0; `set`: on with any value, such as a path. */
+  /** `switch`: off if empty or 0; `set`: on with any value, such as a path. */
   readonly kind: 'switch' | 'set';
-  /** What is flagged on a run under it, and why. */
   readonly flags: readonly { readonly id: RunFlagId; readonly because: string }[];
 }
 
@@ -16,9 +15,9 @@ const slows = (name: string, kind: KnownVariable['kind'], because: string): Know
 });
 
 /**
- * The first six are of TensorRT-LLM: docs/source/developer-guide/perf-analysis.md of its repository (the part on the
- * perfect router is of 2025-12-26, pull request 10303). Those of NVIDIA's profilers are what these set in the programs
- * that they start; GROMACS looks for the same (src/gromacs/gpu_utils/gpu_utils.cpp).
+ * The first six are from TensorRT-LLM: docs/source/developer-guide/perf-analysis.md of its repository (the part on the
+ * perfect router is of 2025-12-26, pull request 10303). NVIDIA's profilers set theirs in the programs that they start;
+ * GROMACS checks the same ones (src/gromacs/gpu_utils/gpu_utils.cpp).
  */
 export const KNOWN_VARIABLES: readonly KnownVariable[] = [
   {
@@ -43,7 +42,6 @@ export const KNOWN_VARIABLES: readonly KnownVariable[] = [
 
 const OFF = new Set(['', '0', 'false', 'off', 'no']);
 
-/** Those that are on in this environment, with their values. */
 export function knownVariablesOn(
   env: Readonly<Record<string, string | undefined>>,
 ): { readonly variable: KnownVariable; readonly value: string }[] {
@@ -61,7 +59,7 @@ export function definedVariables(env: EnvironmentVariables): Record<string, stri
   return Object.fromEntries(Object.entries(env).filter((entry): entry is [string, string] => entry[1] !== undefined));
 }
 
-/** What changes a measurement and holds no secret: only these are stored. */
+/** Only variables that affect measurements and hold no secret are stored. */
 const STORED = [
   'CUDA_VISIBLE_DEVICES',
   'CUDA_DEVICE_ORDER',
@@ -78,7 +76,6 @@ const STORED = [
   ...KNOWN_VARIABLES.map(({ name }) => name),
 ];
 
-/** True for a variable that holds no secret on any machine, whoever stored it. */
 export function isStoredVariable(name: string): boolean {
   return STORED.includes(name);
 }

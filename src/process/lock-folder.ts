@@ -6,15 +6,15 @@ import { EnvironmentLackingError, errorText } from '../errors.ts';
 import { printable } from '../text/printable.ts';
 import type { EnvironmentVariables } from './environment-variables.ts';
 
-/** Where locks are kept that hold across processes, users and stores: `$BENCH_LOCK_DIR`, else one for the machine. */
+/** Folder of locks that hold across processes, users and stores: `$BENCH_LOCK_DIR`, else one per machine. */
 export function lockFolder(env: EnvironmentVariables): string {
   return env['BENCH_LOCK_DIR'] || join(tmpdir(), 'trtbench-locks');
 }
 
-/** Everybody may put a lock there, and take away only his own. */
+/** Sticky: every user may add a lock, and remove only their own. */
 const SHARED_MODE = 0o1777;
 
-/** @throws EnvironmentLackingError when there is none and it cannot be made, or nothing can be written there */
+/** @throws EnvironmentLackingError if the folder cannot be created or written */
 export function makeLockFolder(env: EnvironmentVariables): string {
   const folder = resolve(lockFolder(env));
   try {
@@ -29,19 +29,19 @@ export function makeLockFolder(env: EnvironmentVariables): string {
   try {
     chmodSync(folder, SHARED_MODE);
   } catch {
-    // Somebody else made it.
+    // `mkdirSync` with `recursive` never returns where the kernel forbids folders, as in /proc.
   }
   return folder;
 }
 
-/** `mkdirSync` with `recursive` does not end where the kernel lets nobody make folders, as in /proc. */
+/** Records of locked clocks. Every command looks, so this must be cheap. */
 function makeFolder(folder: string): void {
   if (existsSync(folder)) return;
   makeFolder(dirname(folder));
   try {
     mkdirSync(folder);
   } catch (error) {
-    // Another bench was faster.
+    // Records of locked clocks. Every command looks, so this must be cheap.
     if (!existsSync(folder)) throw error;
   }
 }
@@ -52,7 +52,6 @@ export function clockRecordName(gpuUuid: string): string {
   return `clocks-${gpuUuid}.json`;
 }
 
-/** Files that say that somebody locked clocks. Every command looks, so this must cost next to nothing. */
 export function clockRecordNames(env: EnvironmentVariables): string[] {
   try {
     return readdirSync(lockFolder(env)).filter((name) => CLOCK_RECORD.test(name));

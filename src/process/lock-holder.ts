@@ -5,28 +5,28 @@ import * as z from 'zod';
 
 import { identityOf, identitySchema, ownerSchema, ownerState, thisOwner } from './process-identity.ts';
 
-/** Who has a lock, for a message: whether it is held only the kernel knows. */
+/** The holder of a lock, for messages: only the kernel knows whether it is held. */
 export interface LockHolder {
-  /** Null when the file does not say so. */
+  /** Null if the file does not state it. */
   readonly pid: number | null;
   readonly host: string | null;
-  /** The process that took it has ended; what it had started goes on. */
+  /** The process that took it has ended; its child processes still run. */
   readonly isGone: boolean;
 }
 
 export const UNKNOWN_HOLDER: LockHolder = { pid: null, host: null, isGone: false };
 
-/** Marks the file of a lock that the kernel holds. Earlier releases wrote the same without it, and nothing else held theirs. */
+/** Marks a lock held by the kernel. Earlier releases wrote the file without it, and used no kernel lock. */
 const KERNEL = 'flock';
 const MAX_BYTES = 4096;
 
-/** `process 12`, with its host when that is another one. */
+/** `process 12`, with its host if that differs. */
 export function holderText({ host, pid }: LockHolder): string {
   if (pid === null) return 'another process';
   return host === null || host === hostname() ? `process ${pid}` : `process ${pid} on ${host}`;
 }
 
-/** @param started the process that was started under the lock; null for none yet */
+/** @param started the process that was started under the lock; null if none yet */
 export function writeHolder(descriptor: number, started: number | null): void {
   const holder = { ...thisOwner(), lock: KERNEL, ...(started === null ? {} : { started: identityOf(started) }) };
   writeText(descriptor, `${JSON.stringify(holder)}\n`);
@@ -36,13 +36,13 @@ export function clearHolder(descriptor: number): void {
   writeText(descriptor, '');
 }
 
-/** It is a remark only: it may be missing on a full disk, and in the file of another user. */
+/** For information only: may be missing on a full disk, or in another user's file. */
 function writeText(descriptor: number, text: string): void {
   try {
     ftruncateSync(descriptor, 0);
     writeSync(descriptor, text, 0);
   } catch {
-    // Nothing depends on it.
+    // Best effort.
   }
 }
 
@@ -55,7 +55,7 @@ export function readHolder(descriptor: number): LockHolder {
     : { pid, host, isGone: false };
 }
 
-/** What an earlier release wrote into the file of a lock; null for anything else. */
+/** The holder in a lock file of an earlier release; null for anything else. */
 export function readEarlierHolder(text: string): LockNote | null {
   const note = noteIn(text);
   return note?.lock === undefined ? note : null;

@@ -9,17 +9,17 @@ import { earlierHolder } from './earlier-lock.ts';
 import { clearHolder, type LockHolder, readHolder, UNKNOWN_HOLDER, writeHolder } from './lock-holder.ts';
 
 export interface LockOptions {
-  /** The folder is for all users: then so is the file. */
+  /** The folder is for all users, so the file is, too. */
   readonly isShared?: boolean;
-  /** Makes the folder of the lock again when somebody has removed it; without it that is an error. */
+  /** Recreates a removed lock folder; without it that is an error. */
   readonly makeFolder?: () => void;
-  /** Ends what a bench left running that was killed while it had the lock. */
+  /** Ends processes left by a bench that was killed while holding the lock. */
   readonly endLeft?: () => void;
 }
 
 export interface LockWait {
   readonly signal: AbortSignal;
-  /** Called once, when it takes longer than a moment. */
+  /** Called once, if the wait takes longer than a moment. */
   readonly onWait: (holder: LockHolder) => void;
 }
 
@@ -28,40 +28,39 @@ export type LockAttempt =
   | { readonly kind: 'held'; readonly holder: LockHolder };
 
 const MAX_TRIES = 20;
-/** Whoever looks whether a lock is held has it for a moment, too. */
+/** Probing whether a lock is held takes it for a moment, too. */
 const LOOKS = 10;
 
 /**
- * A lock on a file (`flock`), held by the kernel for this process and for those that are given its descriptor: free when
- * the last of them is gone, however it ended. So it holds between all processes of a machine, in whatever container,
- * that see the same file. What is written in the file is for messages only.
+ * A file lock (`flock`), held by the kernel for this process and for those that inherit its descriptor: released when
+ * the last of them ends, in any way. It works between all processes of a machine, in any container, that see the same
+ * file. The file's content is for messages only.
  */
 export class Lock {
-  /** For a process that is started under the lock: it holds it as well, as long as it lives. */
+  /** For a process started under the lock: it holds the lock as well, while it lives. */
   readonly descriptor: number;
   private readonly path: string;
   private isHeld = true;
   private isGiven = false;
 
-  /** @param descriptor of the file, locked already */
+  /** @param descriptor of the file, already locked */
   constructor(path: string, descriptor: number) {
     this.path = path;
     this.descriptor = descriptor;
     writeHolder(descriptor, null);
   }
 
-  /** False when the file was removed meanwhile, alone or with its folder: others do not see this lock any more. */
+  /** False if the file was removed meanwhile, alone or with its folder: others no longer see this lock. */
   isInPlace(): boolean {
     return isFileAt(this.path, this.descriptor);
   }
 
-  /** To be called when a process has been given the descriptor. */
   noteStarted(pid: number): void {
     this.isGiven = true;
     writeHolder(this.descriptor, pid);
   }
 
-  /** The second time it does nothing. */
+  /** Idempotent. */
   release(): void {
     if (!this.isHeld) return;
     this.isHeld = false;
@@ -72,17 +71,14 @@ export class Lock {
   }
 }
 
-/**
- * Takes a lock, or says who has it. Its folder must be there.
- * @throws EnvironmentLackingError when nothing can be locked there
- */
+/** @throws EnvironmentLackingError if locking fails there; its folder must exist */
 export function tryAcquire(path: string, options: LockOptions = {}): LockAttempt {
   for (let tries = 1; tries <= MAX_TRIES; tries += 1) {
     const descriptor = openLockFile(path, options);
     let isTaken = false;
     try {
       if (flock('exclusive', descriptor, path)) {
-        // Its last holder may have removed it before it was locked here.
+        // The last holder may have removed the file before it was locked here.
         if (!isFileAt(path, descriptor)) continue;
         const earlier = earlierHolder(path);
         if (earlier !== null) return { kind: 'held', holder: earlier };
@@ -103,9 +99,8 @@ const FIRST_WAIT_MS = 20;
 const LONGEST_WAIT_MS = 500;
 
 /**
- * Waits for a lock.
- * @throws InterruptedError when the wait is broken off
- * @throws EnvironmentLackingError when nothing can be locked there
+ * @throws InterruptedError when the wait is aborted
+ * @throws EnvironmentLackingError if locking fails there
  */
 export async function acquire(path: string, wait: LockWait, options: LockOptions = {}): Promise<Lock> {
   let waitMs = FIRST_WAIT_MS;
@@ -117,10 +112,10 @@ export async function acquire(path: string, wait: LockWait, options: LockOptions
     const { holder } = attempt;
     if (holder.isGone && holder.pid !== endedOf) {
       endedOf = holder.pid;
-      // What is another user's has to end by itself.
+      // Another user's processes must end by themselves.
       options.endLeft?.();
     }
-    // Not all at the same moment.
+    // Jitter: waiters should not all retry at once.
     await sleep(waitMs * (0.5 + Math.random()), undefined, { signal: wait.signal }).catch(() => {});
     if (waitMs === LONGEST_WAIT_MS) continue;
     waitMs = Math.min(LONGEST_WAIT_MS, waitMs * 1.5);
@@ -128,7 +123,7 @@ export async function acquire(path: string, wait: LockWait, options: LockOptions
   }
 }
 
-/** Who has a lock now; null when nobody has it. Changes nothing. */
+/** The current holder of a lock; null if it is free. Changes nothing. */
 export function lockHolder(path: string): LockHolder | null {
   let descriptor: number;
   try {
@@ -140,7 +135,7 @@ export function lockHolder(path: string): LockHolder | null {
     const earlier = earlierHolder(path);
     return earlier ?? (flock('shared', descriptor, path) ? null : readHolder(descriptor));
   } catch (error) {
-    // Nobody can know: then what the file says has to do.
+    // It cannot be determined: use what the file states.
     if (error instanceof EnvironmentLackingError) return readHolder(descriptor);
     throw error;
   } finally {
@@ -148,7 +143,7 @@ export function lockHolder(path: string): LockHolder | null {
   }
 }
 
-/** No link of somebody else's in a shared folder is followed, and no pipe is waited for. */
+/** In a shared folder, do not follow another user's link or block on a pipe. */
 const SAFELY = constants.O_NOFOLLOW | constants.O_NONBLOCK;
 const SHARED_MODE = 0o666;
 
@@ -156,7 +151,7 @@ function openLockFile(path: string, { isShared = false, makeFolder }: LockOption
   let problem: unknown;
   for (let tries = 0; tries < MAX_TRIES; tries += 1) {
     try {
-      // Without O_CREAT, which the kernel refuses for another user's file in a folder that all share.
+      // Without O_CREAT, which the kernel refuses for another user's file in a sticky folder.
       return regular(openSync(path, constants.O_RDWR | SAFELY), path);
     } catch (error) {
       problem = error;
@@ -208,14 +203,14 @@ function isWritable(folder: string): boolean {
 }
 
 const FLAGS = { exclusive: '-x', shared: '-s' } as const;
-/** What util-linux and busybox end with when another process has the lock. */
+/** Exit code of util-linux and busybox if another process has the lock. */
 const IS_HELD = 1;
 const TRIES_AFTER_SIGNAL = 3;
 
 /**
- * Node has no flock. The program locks the open file that it inherits, and which this process shares with it: so the lock
- * stays when the program has ended. SQLite's locks and those of fcntl belong to one process, and no child inherits them.
- * @returns false when another process has it
+ * Node has no flock. The program locks the inherited open file description, which this process shares: so the lock
+ * persists when the program ends. SQLite's and fcntl locks belong to one process and are not inherited.
+ * @returns false if another process has it
  */
 function flock(kind: keyof typeof FLAGS, descriptor: number, path: string): boolean {
   const env = { PATH: [process.env['PATH'] ?? '', '/usr/bin', '/bin'].join(':') };
@@ -245,7 +240,7 @@ function isFileAt(path: string, descriptor: number): boolean {
   return found?.dev === dev && found.ino === ino;
 }
 
-/** A process that was given the lock may not have ended yet: then whoever comes next must find the same file. */
+/** A process that inherited the lock may still run: the next one must find the same file. */
 function removeIfFree(path: string): void {
   let descriptor: number;
   try {
@@ -264,6 +259,6 @@ function removeIfAllowed(path: string): void {
   try {
     rmSync(path, { force: true });
   } catch {
-    // In a folder that all share only its owner may.
+    // In a sticky folder only the owner may.
   }
 }

@@ -3,9 +3,9 @@ import { readFileSync } from 'node:fs';
 import { identityOf, processNumbers, currentPidNamespace } from './process-identity.ts';
 
 /**
- * The environment variable by which everything that a run started is found again, also what left its process group by
- * setsid or whose parent is gone: it is inherited, and /proc shows it. Only a process that clears its environment and
- * leaves the group as well escapes. It says which bench is the owner, so that no other bench's work is touched.
+ * Environment variable that identifies everything a run started, including processes that left its process group by
+ * setsid or were orphaned: it is inherited, and visible in /proc. Only a process that clears its environment and leaves
+ * the group escapes. It names the owning bench, so that no other bench's processes are ended.
  */
 export const MARK_VARIABLE = 'BENCH_ATTEMPT';
 
@@ -19,7 +19,7 @@ export function markOf(sweepId: string, runId: string): string {
   return [sweepId, runId, pid, startTicks ?? '', currentPidNamespace() ?? ''].join('/');
 }
 
-/** Every process of this user that carries a mark. None where there is no /proc. */
+/** All processes of this user with a mark. Empty without /proc. */
 function markedProcesses(): MarkedProcess[] {
   return processNumbers().flatMap((pid) => {
     const mark = pid === process.pid ? null : markIn(environOf(pid));
@@ -27,15 +27,14 @@ function markedProcesses(): MarkedProcess[] {
   });
 }
 
-/** More than enough for what starts new processes while its own are ended. */
+/** Ample for a program that starts new processes while its own are ended. */
 const MAX_ROUNDS = 20;
 
-/** Ends every process with a mark that is chosen; returns how many there were. */
 export function endMarked(isChosen: (mark: string) => boolean): number {
   const ended = new Set<number>();
   for (let round = 0; round < MAX_ROUNDS; round += 1) {
     const found = markedProcesses().filter(({ mark }) => isChosen(mark));
-    // One that the kernel has not taken away yet is no reason to wait.
+    // Do not wait for one that the kernel has not removed yet.
     if (found.every(({ pid }) => ended.has(pid))) return ended.size;
     for (const { pid } of found) {
       endProcess(pid);
@@ -45,14 +44,14 @@ export function endMarked(isChosen: (mark: string) => boolean): number {
   return ended.size;
 }
 
-/** True when the bench that made this mark is gone; not for one of another container, which cannot be seen from here. */
+/** True if the bench with this mark is gone; false for another container, which is not visible from here. */
 function isOrphanMark(mark: string): boolean {
   const [, , pid = '', startTicks = '', namespace = ''] = mark.split('/');
   if (!/^\d+$/.test(pid) || startTicks === '' || namespace !== currentPidNamespace()) return false;
   return identityOf(Number(pid)).startTicks !== startTicks;
 }
 
-/** Ends whatever a bench that was killed has left running, in whatever sweep or store, and says so. */
+/** Ends processes left by a killed bench, of any sweep or store, and reports it. */
 export function endOrphans(onNote: (text: string) => void): void {
   const ended = endMarked(isOrphanMark);
   if (ended === 0) return;
@@ -63,11 +62,11 @@ function endProcess(pid: number): void {
   try {
     process.kill(pid, 'SIGKILL');
   } catch {
-    // It has ended by itself.
+    // It has ended.
   }
 }
 
-/** Empty for a process of another user, one of the kernel, and one that has ended. */
+/** Empty for a process of another user or of the kernel, and for one that has ended. */
 function environOf(pid: number): string {
   try {
     return readFileSync(`/proc/${pid}/environ`, 'latin1');

@@ -2,11 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 
 import { definedVariables, type EnvironmentVariables } from './environment-variables.ts';
 
-/**
- * A program that prints lines for as long as it is wanted. It has a process group of its own: Ctrl-C in a terminal is
- * for this program to hand on. Its output is a pipe, so that it ends by itself at its next line when this program was
- * killed.
- */
+/** Has its own process group: this program forwards Ctrl-C. Its output is a pipe, which ends it after a kill. */
 export class PrintedLines {
   private readonly child: ChildProcess;
   private lines: string[] = [];
@@ -20,11 +16,11 @@ export class PrintedLines {
       stdio: ['ignore', 'pipe', 'ignore'],
     });
     this.child.on('exit', () => (this.isOver = true));
-    // One that cannot be ended must not keep this program from ending.
+    // A child that cannot be ended must not keep this program alive.
     this.child.unref();
   }
 
-  /** The first line; null when none comes before it ends, or before the signal. */
+  /** The first line; null if it ends or the signal aborts before. */
   async first(signal: AbortSignal): Promise<string | null> {
     await new Promise<void>((resolve) => {
       const settle = (): void => resolve();
@@ -40,7 +36,7 @@ export class PrintedLines {
     return this.lines.shift() ?? null;
   }
 
-  /** Complete lines that came since the last time; empty ones are left out. */
+  /** Complete lines since the last call, without empty ones. */
   take(): readonly string[] {
     const taken = this.lines;
     this.lines = [];
@@ -51,7 +47,7 @@ export class PrintedLines {
     return this.isOver;
   }
 
-  /** Ends it at once with all that it started. Can be done twice. */
+  /** Kills it and its child processes; idempotent. */
   stop(): void {
     this.child.stdout?.destroy();
     try {

@@ -7,10 +7,10 @@ import { errorCode } from '../errors.ts';
 
 const knownOrNull = z.string().nullable().catch(null);
 
-/** Tells one process from another that later got the same number. */
+/** Distinguishes a process from a later one with the same id. */
 export const identitySchema = z.object({
   pid: z.number().int().positive(),
-  /** Clock ticks after boot at which it started (`/proc/PID/stat`, field 22); null where there is no /proc. */
+  /** Start time in clock ticks after boot (`/proc/PID/stat`, field 22); null without /proc. */
   startTicks: knownOrNull,
   bootId: knownOrNull,
 });
@@ -21,13 +21,13 @@ export function identityOf(pid: number): ProcessIdentity {
   return { pid, startTicks: startTicksOf(pid), bootId: currentBootId() };
 }
 
-/** True when that very process still runs. Without /proc nobody can say so, and the answer is no. */
+/** False without /proc, where it cannot be determined. */
 function isStillRunning(identity: ProcessIdentity): boolean {
   if (identity.startTicks === null || identity.bootId !== currentBootId()) return false;
   return startTicksOf(identity.pid) === identity.startTicks;
 }
 
-/** As `isStillRunning`, but where there is no /proc any process of that number counts: right for locks. */
+/** As `isStillRunning`, but without /proc any process with that id counts: right for locks. */
 export function isProbablyRunning(identity: ProcessIdentity): boolean {
   if (identity.startTicks !== null) return isStillRunning(identity);
   try {
@@ -43,16 +43,16 @@ export function isPidRunning(pid: number): boolean {
   return isProbablyRunning({ pid, startTicks: null, bootId: null });
 }
 
-/** True while the first process of a group, or any other of it, runs. Without /proc nobody can say so: then it is false. */
+/** True while any process of the group runs. False without /proc, where it cannot be determined. */
 export function isGroupRunning(leader: ProcessIdentity): boolean {
   if (leader.startTicks === null || leader.bootId !== currentBootId()) return false;
   const now = statOf(leader.pid);
-  // Its number is given to no other process while anything of the group is left.
+  // The id is not reused while the group has processes.
   if (now !== null) return now.startTicks === leader.startTicks;
   return processNumbers().some((pid) => statOf(pid)?.group === leader.pid);
 }
 
-/** Of all processes that can be seen; none where there is no /proc. */
+/** All visible processes; empty without /proc. */
 export function processNumbers(): number[] {
   try {
     return readdirSync('/proc').flatMap((name) => (/^\d+$/.test(name) ? [Number(name)] : []));
@@ -61,7 +61,7 @@ export function processNumbers(): number[] {
   }
 }
 
-/** Ends a process that an earlier bench started and did not live to wait for, with its whole group. */
+/** Ends a process left by a killed bench, with its group. */
 export function endOrphan(identity: ProcessIdentity): boolean {
   if (!isStillRunning(identity)) return false;
   try {
@@ -76,11 +76,11 @@ function startTicksOf(pid: number): string | null {
   return statOf(pid)?.startTicks ?? null;
 }
 
-/** Null for a process that has ended, also when nobody has waited for it yet (a zombie). */
+/** Null for a process that has ended, including a zombie. */
 function statOf(pid: number): { readonly group: number; readonly startTicks: string } | null {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
-    // The name in parentheses may hold anything: count from behind it.
+    // The name in parentheses may contain anything: count from behind it.
     const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
     const startTicks = fields[19];
     if (fields[0] === 'Z' || fields[0] === 'X' || startTicks === undefined) return null;
@@ -98,10 +98,10 @@ function currentBootId(): string | null {
   }
 }
 
-/** A process and where its number means something: another machine or container may see the same files. */
+/** A process, and where its id is valid: other machines or containers may see the same files. */
 export const ownerSchema = identitySchema.extend({
   host: z.string(),
-  /** Process numbers mean something only within it; null where the system has none. */
+  /** Process ids are valid only within it; null if the system has none. */
   pidNamespace: knownOrNull,
 });
 
@@ -111,7 +111,6 @@ export function thisOwner(): ProcessOwner {
   return { ...identityOf(process.pid), host: hostname(), pidNamespace: currentPidNamespace() };
 }
 
-/** Whether that process is at work, is gone, or cannot be seen from here. */
 export function ownerState(owner: ProcessOwner): 'running' | 'gone' | 'unseen' {
   const here = thisOwner();
   if (owner.bootId !== here.bootId) return owner.host === here.host ? 'gone' : 'unseen';

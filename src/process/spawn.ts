@@ -9,7 +9,7 @@ import { definedVariables, type EnvironmentVariables } from './environment-varia
 import { endMarked, MARK_VARIABLE } from './marked-processes.ts';
 import type { TimeLimit } from '../records/time-limit.ts';
 
-/** Who follows what a process prints, and says when it has taken too long: see `PhaseWatch`. Seconds since its start. */
+/** Decides when a limit is exceeded: see `PhaseWatch`. Times in seconds since the start. */
 interface OutputReader {
   read(text: string, stream: 'stdout' | 'stderr', elapsedS: number): void;
   passed(elapsedS: number): TimeLimit | null;
@@ -17,14 +17,11 @@ interface OutputReader {
 
 const LOOK_MS = 1000;
 const FIRST_LOOK_MS = 100;
-/** A process that prints this much between two looks is looked at more often. */
+/** With this much output between two looks, look more often. */
 const FAST_BYTES = 4 << 20;
 const FAST_LOOK_MS = 50;
 
-/**
- * Looks at the logs of a running process once a second: two `fstat` and a read of what is new. That is all this
- * program does while something is timed.
- */
+/** Once a second two `fstat` calls and a read of new output: all that bench does while something is timed. */
 class OutputWatch {
   private readonly stdout: CappedLog;
   private readonly stderr: CappedLog;
@@ -58,7 +55,7 @@ class OutputWatch {
     const limit = this.reader?.passed(elapsedS) ?? null;
     if (limit !== null) this.onLimit(limit);
     const isFast = stdout.newBytes + stderr.newBytes > FAST_BYTES;
-    // After a limit the process has some seconds to end itself, and may go on printing.
+    // After a limit the process has some seconds to end, and may keep printing.
     this.timer = setTimeout(() => this.look(), isFast ? FAST_LOOK_MS : LOOK_MS);
   }
 }
@@ -73,27 +70,26 @@ export interface Invocation {
   readonly stderrPath: string;
   /** For the whole process; 0 for no limit. */
   readonly timeoutMs: number;
-  /** Follows the output and may end the process by a limit of its own. */
   readonly reader?: OutputReader;
-  /** Of either log; a longer one loses its middle. */
+  /** For each log; a longer one loses its middle. */
   readonly logCapBytes?: number;
-  /** Given to the process as a variable, by which all that it started is found and ended: see `marked-processes.ts`. */
+  /** Environment variable that identifies all processes it starts: see `marked-processes.ts`. */
   readonly mark?: string;
-  /** Descriptor of a lock that it holds as well, as its number 3: see `lock.ts`. */
+  /** Descriptor of a lock that it inherits as number 3: see `lock.ts`. */
   readonly lock?: number;
-  /** What it does is measured: nothing may disturb it. */
+  /** It is being measured: nothing may disturb it. */
   readonly isTimed?: boolean;
 }
 
 export interface ProcessResult {
-  /** Null when it could not be started or was ended by a signal. */
+  /** Null if it could not be started or was ended by a signal. */
   readonly exitCode: number | null;
   readonly signal: string | null;
   readonly timedOut: boolean;
-  /** Which limit of the invocation's reader ended it; null for none. */
+  /** The reader's limit that ended it; null if none. */
   readonly limit: TimeLimit | null;
   readonly cancelled: boolean;
-  /** Why it could not be started; null when it was. */
+  /** Why it could not be started; null if it was. */
   readonly startProblem: string | null;
   readonly startedAt: Date;
   readonly wallS: number;
@@ -105,13 +101,10 @@ export type Spawn = (
   onStart: (pid: number) => void,
 ) => Promise<ProcessResult>;
 
-/** Between the polite signal and the other one. */
+/** Between SIGTERM and SIGKILL. */
 const FORCE_KILL_AFTER_MS = 5_000;
 
-/**
- * Starts the process in a group of its own, so that it can be ended with all that it started, and lets it write
- * straight into files: nothing is lost when this program is killed.
- */
+/** In its own group, so that all its processes can be ended; writes directly to files, which survive a kill. */
 export const spawnProcess: Spawn = async (invocation, signal, onStart) => {
   const { lock, mark } = invocation;
   let group: number | undefined;
@@ -148,7 +141,7 @@ export const spawnProcess: Spawn = async (invocation, signal, onStart) => {
     if (group !== undefined) onStart(group);
     const result = await subprocess;
     const wallS = (performance.now() - start) / 1000;
-    // What the process itself left running must not load the machine under the next one.
+    // Processes left behind must not load the machine during the next one.
     signalGroup(group, 'SIGKILL');
     group = undefined;
     if (mark !== undefined) endMarked((found) => found === mark);
@@ -178,20 +171,17 @@ export const spawnProcess: Spawn = async (invocation, signal, onStart) => {
 const OUTSIDE_SIGNALS = ['SIGHUP', 'SIGINT', 'SIGKILL', 'SIGTERM'] as const;
 const SIGNAL_TO_TREE_MS = 2_000;
 
-/** By a signal that people and schedulers send; a shell around the program says 128 and its number. */
+/** By a signal from users or schedulers; a shell around the program exits with 128 plus its number. */
 function isEndedFromOutside({ exitCode, signal }: EndedProcess): boolean {
   return OUTSIDE_SIGNALS.some((name) => signal === name || exitCode === 128 + system.signals[name]);
 }
 
-/**
- * A signal to a whole tree of processes (systemd, scancel, `kill` of a group) may end the process a moment before it
- * reaches this one: then it was interrupted, and did not fail.
- */
+/** systemd, scancel or `kill` of a group may end the process before bench: it was interrupted, and did not fail. */
 async function signalToTree(signal: AbortSignal): Promise<void> {
   await sleep(SIGNAL_TO_TREE_MS, undefined, { signal }).catch(() => {});
 }
 
-/** A stream with a descriptor is handed to the process as it is: the bytes do not pass through this program. */
+/** A stream with a descriptor is passed to the process directly: the bytes do not go through bench. */
 function streamOf(fd: number, path: string): WriteStream {
   return createWriteStream(path, { fd, autoClose: false });
 }

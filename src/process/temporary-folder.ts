@@ -11,10 +11,9 @@ import { printable } from '../text/printable.ts';
 const OWNER_FILE = '.owner.json';
 
 /**
- * Does something in a folder of the system's temporary folder that is gone afterwards. Those of processes that were
- * killed are removed first.
+ * Runs a function with a temporary folder that is removed afterwards. Folders of killed processes are removed first.
  * @param kind part of its name
- * @throws EnvironmentLackingError when nothing can be written there
+ * @throws EnvironmentLackingError if nothing can be written there
  */
 export async function inTemporaryFolder<Result>(
   kind: 'accuracy' | 'nsys' | 'probe' | 'worker',
@@ -28,7 +27,7 @@ export async function inTemporaryFolder<Result>(
   }
 }
 
-/** What keeps anything from being written to the system's temporary folder, as one line; null for another error. */
+/** Why the system's temporary folder cannot be written; null for another error. */
 export function temporaryFolderProblem(code: string): string | null {
   const what = PROBLEMS[code];
   return what === undefined ? null : `${printable(tmpdir())}: ${what}`;
@@ -58,7 +57,7 @@ async function made(start: string): Promise<string> {
   }
 }
 
-/** Only this user's own: another one could put something else in their place meanwhile. */
+/** Only this user's: another user's could be replaced meanwhile. */
 async function removeLeft(start: string): Promise<void> {
   for (const name of readdirSync(tmpdir())) {
     const path = join(tmpdir(), name);

@@ -4,7 +4,7 @@ import { type Precision, type PrecisionRoute, shapesSchema } from './cell.ts';
 import type { Provenance } from './sweep.ts';
 import { count, type Immutable, sha256Schema } from './scalars.ts';
 
-/** How far the outputs of a variant are from those of its reference, on the same inputs. Of several outputs the worst. */
+/** Output error of a variant against its reference, on the same inputs; the worst of several outputs. */
 export const accuracySchema = z.strictObject({
   sqnrDb: z.number().nullable().describe('Of the worst output; null when no value differs'),
   relativeError: z.number().describe('Power of the noise over that of the signal, its root'),
@@ -27,31 +27,31 @@ export const INPUT_DISTRIBUTIONS = ['normal', 'uniform'] as const;
 
 export type InputDistribution = (typeof INPUT_DISTRIBUTIONS)[number];
 
-/** What both models were given. Accuracies on other inputs do not compare. */
+/** Inputs of both models. Accuracies on different inputs are not comparable. */
 export const accuracyInputsSchema = z.discriminatedUnion('kind', [
   z.strictObject({
     kind: z.literal('random'),
     seed: count,
     distribution: z.enum(INPUT_DISTRIBUTIONS),
-    /** Of dimensions that the model leaves open. */
+    /** For open dimensions. */
     shapes: shapesSchema,
   }),
   z.strictObject({ kind: z.literal('file'), sha256: sha256Schema }),
-  /** Whatever the engines were given whose outputs were exported. */
+  /** Unknown inputs of the engines whose outputs were exported. */
   z.strictObject({ kind: z.literal('exported') }),
 ]);
 
 export type AccuracyInputs = Immutable<z.infer<typeof accuracyInputsSchema>>;
 
-/** A comparison as it is kept. What it says holds for every engine that is built from the variant's file. */
+/** A stored comparison. It holds for every engine built from the variant's file. */
 export interface AccuracyRecord {
   readonly accuracyId: string;
-  /** The newest sweep of the matrix when it was compared; null without one. */
+  /** The newest sweep of the matrix at the time of the comparison; null without one. */
   readonly sweepId: string | null;
   readonly model: string;
   readonly precision: Precision;
   readonly precisionVia: PrecisionRoute;
-  /** Each with its external data. */
+  /** Hashes include external data. */
   readonly referenceSha256: string;
   readonly variantSha256: string;
   readonly inputs: AccuracyInputs;
@@ -59,9 +59,8 @@ export interface AccuracyRecord {
   /** Of Python, numpy and onnxruntime. */
   readonly versions: Readonly<Record<string, string>>;
   readonly provenance: Provenance;
-  /** UTC in ISO 8601. */
   readonly measuredAt: string;
 }
 
-/** A larger fall of the SQNR is a regression. There is no noise in it: this is what is accepted, in dB. */
+/** A larger drop of the SQNR is a regression. There is no noise: this is a tolerance in dB. */
 export const MAX_DROP_DB = 1;

@@ -1,19 +1,17 @@
 import { isOneOf } from '../text/unknown-values.ts';
 
-/** Flags of trtexec with their values, as a cell has them; `''` for a flag without a value. */
+/** Flags of trtexec with their values, as in a cell; `''` for a flag without a value. */
 export type AxisFlags = Readonly<Record<string, string>>;
 
-/** A word of the matrix for flags of trtexec. A cell keeps the flags, whoever wrote them; people read the word. */
+/** A matrix key that represents trtexec flags. A cell stores the flags; users read the word. */
 export interface NamedAxis {
-  /** The first one tells that the axis was stated; the others come with it. */
+  /** The first one shows that the axis was stated; the others come with it. */
   readonly flags: readonly [string, ...string[]];
-  /** The word of a cell without these flags; null where only TensorRT knows what it does then. */
+  /** The word of a cell without these flags; null if TensorRT decides. */
   readonly byDefault: string | null;
-  /** What may be written, for people. */
   readonly takes: string;
-  /** Null for a word that it does not take. */
+  /** Null for an invalid word. */
   readonly spell: (word: string) => AxisFlags | null;
-  /** The word of a cell that has the first flag. */
   readonly wordOf: (value: string, flags: AxisFlags) => string;
 }
 
@@ -22,12 +20,12 @@ export const WEIGHTS = ['full', 'stripped', 'refittable'] as const;
 export const ALLOCATION_STRATEGIES = ['static', 'profile', 'runtime'] as const;
 export const SPARSITIES = ['disable', 'enable', 'force'] as const;
 export const LOADERS = ['default', 'async'] as const;
-/** bench builds detailed, so that layers have their kernels; trtexec by itself only names them. */
+/** bench builds with `detailed`, so that layers have their kernels; trtexec's default only names them. */
 export const PROFILING_VERBOSITIES = ['detailed', 'layer_names_only', 'none'] as const;
 
 const same = (value: string): string => value;
 
-/** An axis whose words are the values of one flag; the first word is what a cell without it has. */
+/** An axis whose words are the values of one flag; the first word is the default. */
 function oneFlag(flag: string, words: readonly [string, ...string[]]): NamedAxis {
   return {
     flags: [flag],
@@ -48,7 +46,6 @@ function wholeNumber(flag: string, most: number): NamedAxis {
   };
 }
 
-/** By their names in the matrix. */
 export const NAMED_AXES = {
   runtime: oneFlag('--useRuntime', RUNTIMES),
   weights: {
@@ -110,7 +107,6 @@ export const NAMED_AXES = {
   },
 } satisfies Readonly<Record<string, NamedAxis>>;
 
-/** How much an engine knows of its layers, and its NVTX ranges say. */
 export function profilingVerbosity(flags: AxisFlags): (typeof PROFILING_VERBOSITIES)[number] {
   const stated = flags['--profilingVerbosity'];
   return PROFILING_VERBOSITIES.find((word) => word === stated) ?? 'detailed';
@@ -124,7 +120,6 @@ export function namedAxis(name: string): NamedAxis | undefined {
   return BY_NAME.get(name);
 }
 
-/** The named axes that some flags stand for, with the word of each. */
 export function namedWords(flags: AxisFlags): { name: string; word: string }[] {
   return [...BY_NAME].flatMap(([name, axis]) => {
     const value = flags[axis.flags[0]];
@@ -132,7 +127,7 @@ export function namedWords(flags: AxisFlags): { name: string; word: string }[] {
   });
 }
 
-/** What the flags of a cell are called in a label: the words of named axes, and the other flags as they are. */
+/** Flags as shown in a label: the words of named axes, and the other flags unchanged. */
 export function flagWords(flags: AxisFlags): string[] {
   const named = namedWords(flags);
   const known = new Set(named.flatMap(({ name }) => BY_NAME.get(name)?.flags ?? []));
@@ -149,7 +144,7 @@ function budgetCode(word: string): string | null {
   if (word === 'auto') return '-1';
   const share = /^(\d+(?:\.\d+)?)%$/.exec(word)?.[1];
   if (share !== undefined) return Number(share) <= 100 ? word : null;
-  // A plain number would be bytes to trtexec, and percent to who forgot the sign.
+  // Ambiguous: bytes to trtexec, but perhaps a percentage without its sign.
   const bytes = /^\d+$/.test(word) ? null : bytesOf(word, 1);
   return bytes === null ? null : String(bytes);
 }
@@ -181,7 +176,7 @@ function bytesOf(text: string, plain: number): number | null {
 const POOLS = ['workspace', 'tacticSharedMem', 'dlaSRAM', 'dlaLocalDRAM', 'dlaGlobalDRAM'] as const;
 const MIB = 2 ** 20;
 
-/** Plain numbers of MiB: versions read suffixes differently. */
+/** In MiB without a suffix: versions read suffixes differently. */
 function poolsInMib(word: string): string | null {
   const pools = word.split(',').map((part) => {
     const colon = part.indexOf(':');

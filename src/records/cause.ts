@@ -2,7 +2,6 @@ import * as z from 'zod';
 
 import { count, type Immutable } from './scalars.ts';
 
-/** What may have made a number another. */
 export const CAUSE_KINDS = [
   'tactics',
   'fusion',
@@ -29,7 +28,6 @@ export const causeSchema = z.strictObject({
   certainty: z
     .enum(['shown', 'likely', 'possible'])
     .describe('The evidence shows it, fits in size, or only could do it'),
-  /** A few words, for a column of a table. */
   title: z.string(),
   evidence: z.array(z.string()),
   explainsPercent: z.number().nullable().describe('Share of the change; null: cannot be counted'),
@@ -40,12 +38,10 @@ export const causeSchema = z.strictObject({
 
 export type Cause = Immutable<z.infer<typeof causeSchema>>;
 
-/** The likeliest cause in short, as lists of many cells show it. */
 export const firstCauseSchema = causeSchema.pick({ kind: true, certainty: true, title: true, explainsPercent: true });
 
 export type FirstCause = Immutable<z.infer<typeof firstCauseSchema>>;
 
-/** What is asked about: the value that changed. */
 export const EXPLAINED_METRICS = [
   'gpuComputeMs',
   'throughputQps',
@@ -63,9 +59,8 @@ export const valueChangeSchema = z.strictObject({
   changePercent: z.number(),
   ciPercent: z.tuple([z.number(), z.number()]).nullable(),
   runs: z.tuple([count, count]),
-  /** Larger than chance makes it. */
   isReal: z.boolean(),
-  /** The runs scatter so much that it may be real, or nothing. */
+  /** The runs are too noisy to decide. */
   isUnclear: z.boolean(),
   leastPercent: z.number().describe('The smallest change that would be seen'),
   /** What says so. */

@@ -19,7 +19,7 @@ export const PRECISION_ROUTES = ['flag', 'onnx', 'autocast', 'modelopt', 'engine
 
 export type PrecisionRoute = (typeof PRECISION_ROUTES)[number];
 
-/** TensorRT 11 has no precision flags, so these need no flag at all. fp32 and tf32 are the base model itself. */
+/** Without flags, as TensorRT 11 has no precision flags. fp32 and tf32 are the base model itself. */
 export const DEFAULT_ROUTE: Readonly<Record<Precision, PrecisionRoute>> = {
   fp32: 'onnx',
   tf32: 'onnx',
@@ -33,7 +33,7 @@ export const DEFAULT_ROUTE: Readonly<Record<Precision, PrecisionRoute>> = {
 
 export const shapesSchema = z.record(z.string(), z.array(z.number().int()));
 
-/** Dimensions by input name. Empty for a model whose shapes are static and were not stated. */
+/** Dimensions by input name. Empty for a model with static shapes that were not stated. */
 export type Shapes = Immutable<z.infer<typeof shapesSchema>>;
 
 /** What is at the inputs: trtexec's own uniform random values, or files distinguished by their content. */
@@ -44,18 +44,14 @@ export const cellInputsSchema = z.discriminatedUnion('kind', [
 
 export type CellInputs = Immutable<z.infer<typeof cellInputsSchema>>;
 
-/**
- * One point of the matrix. Everything here is part of its identity, and nothing else: not the model's content, not
- * the build options, not warm-up, duration, repeats or paths (unless they stand on an axis).
- */
+/** Its fields are its identity: not the model's content, build options, warmup, duration, repeats or paths. */
 export const cellSchema = z.object({
-  /** The model's name in the matrix. */
   model: z.string(),
-  /** `unstated` for imports of loaded engines that do not say it. */
+  /** `unstated` for imported runs of loaded engines that do not state it. */
   precision: z.enum([...PRECISIONS, 'unstated']),
   precisionVia: z.enum(PRECISION_ROUTES),
   shapes: shapesSchema,
-  /** This, transfers and spin wait: null where an excerpt of a log does not say. */
+  /** These three are null if an excerpt of a log does not state them. */
   cudaGraph: flagOrNull,
   dataTransfers: flagOrNull,
   streams: z.number().int(),
@@ -71,7 +67,7 @@ export const cellSchema = z.object({
 
 export type Cell = Immutable<z.infer<typeof cellSchema>>;
 
-/** Changes when the definition of a cell's key changes: keys of different versions never meet. */
+/** Changes with the definition of a cell's key: keys of different versions are never equal. */
 export const CELL_KEY_VERSION = 1;
 
 export interface KeyedCell extends Cell {
@@ -79,14 +75,14 @@ export interface KeyedCell extends Cell {
   readonly key: string;
 }
 
-/** The largest shared leading dimension, which users call the batch; null when inputs differ or there is none. */
+/** The common leading dimension, which users call the batch; null if inputs differ or have none. */
 export function batchOf(shapes: Shapes): number | null {
   const leading = new Set(Object.values(shapes).map(([first]) => first));
   const [batch] = leading;
   return leading.size === 1 && batch !== undefined ? batch : null;
 }
 
-/** Samples a second: what the guide calls images a second. Null where the inputs share no leading dimension. */
+/** Items per second (the guide's images per second). Null if the inputs share no leading dimension. */
 export function itemsPerS(shapes: Shapes, throughputQps: number | null): number | null {
   const batch = batchOf(shapes);
   return batch === null || throughputQps === null ? null : batch * throughputQps;
@@ -95,7 +91,6 @@ export function itemsPerS(shapes: Shapes, throughputQps: number | null): number 
 /** Before the name of a variable that is on an axis. */
 export const ENV_AXIS = 'env.';
 
-/** Variables of the environment that the cell sets. */
 export function variablesOf(axisFlags: Cell['axisFlags']): Record<string, string> {
   return Object.fromEntries(
     Object.entries(axisFlags)
@@ -104,7 +99,7 @@ export function variablesOf(axisFlags: Cell['axisFlags']): Record<string, string
   );
 }
 
-/** Cells of one kind scatter in a similar way: without a CUDA graph the time of the host is in it. */
+/** Cells of one kind have similar noise: without a CUDA graph it includes host time. */
 export function noiseKindOf({ cudaGraph }: Pick<Cell, 'cudaGraph'>): string {
   if (cudaGraph === null) return 'unstated';
   return cudaGraph ? 'graph' : 'noGraph';

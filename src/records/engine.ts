@@ -5,7 +5,6 @@ import { sha256Schema } from './scalars.ts';
 
 const seconds = z.number().nullable();
 
-/** An engine in the cache, as people and programs know it. */
 export const keptEngine = z.strictObject({
   key: id.describe('Everything that decides it, apart from the luck of the build'),
   number: z.number().int().min(1).describe('Which of several builds of the same key'),
@@ -48,10 +47,9 @@ export const engineFolder = z.strictObject({
 
 export type KeptEngine = OutputOf<typeof keptEngine>;
 
-/** With the name of its files: the key, and `-2` behind it for the second build of that key. */
+/** With its file name stem: the key, with `-2` appended for the second build of that key. */
 export type StoredEngine = KeptEngine & { readonly name: string };
 
-/** What lies in the folder of a cache. */
 export type EngineFolder = Omit<OutputOf<typeof engineFolder>, 'engines'> & {
   readonly engines: readonly StoredEngine[];
 };

@@ -2,7 +2,7 @@ import * as z from 'zod';
 
 import { type Immutable, numberOrNull, textOrNull } from './scalars.ts';
 
-/** What a number is worth depends on these. A change of one splits a history. Null: not known. */
+/** Conditions that a number depends on. A change splits a history. Null: unknown. */
 export const environmentSchema = z.object({
   gpuName: textOrNull,
   gpuUuid: textOrNull,
@@ -15,7 +15,7 @@ export const environmentSchema = z.object({
   host: textOrNull,
   cpu: textOrNull,
   os: textOrNull,
-  /** Version of the library that trtexec really loaded: the marker only says what it was compiled with. */
+  /** Version of the library that trtexec loaded: the marker only states what it was compiled with. */
   tensorrtLibrary: textOrNull,
   /** `floating`, or `locked 1590 MHz`. */
   clockPolicy: textOrNull,
@@ -28,11 +28,10 @@ export const environmentSchema = z.object({
   /** `WDDM`, `TCC` or `MCDM`, on Windows. */
   driverModel: textOrNull,
   vbios: textOrNull,
-  /** Generation and width that card and slot can do: `5 x16`. */
+  /** Generation and width that card and slot support: `5 x16`. */
   pcieMax: textOrNull,
   cpuGovernor: textOrNull,
   numaNode: z.number().int().nullable(),
-  /** Image of the container, where one is known. */
   container: textOrNull,
 });
 

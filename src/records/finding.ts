@@ -12,9 +12,8 @@ export const FINDING_STATES = ['new', 'open', 'withdrawn', 'recovered', 'accepte
 
 export type FindingState = (typeof FINDING_STATES)[number];
 
-/** A lasting change of one cell, as it was reported. */
 export const findingSchema = z.object({
-  /** A hash of what it is about: the same finding has the same id in every store. */
+  /** Hash of the finding's subject: the same finding has the same id in every store. */
   findingId: idSchema,
   cellKey: idSchema,
   metric: metricSchema,
@@ -28,22 +27,19 @@ export const findingSchema = z.object({
   before: z.number(),
   after: z.number(),
   state: z.enum(FINDING_STATES),
-  /** The last sweep at the old level, and the first at the new one. */
   lastGoodSweepId: idSchema.nullable(),
   firstBadSweepId: idSchema,
-  /** The sweep after which it was reported. */
   toldSweepId: idSchema,
 });
 
 export type Finding = Immutable<z.infer<typeof findingSchema>>;
 
-/** Somebody says that a finding may stay, for a time. */
 const acknowledgementSchema = z.object({
   findingId: idSchema,
   reason: z.string(),
-  /** A date (2026-12-31) or a full commit id; null: for good. */
+  /** A date (2026-12-31) or a full commit id; null: without end. */
   until: textOrNull,
-  /** The level when it was accepted, in the unit of the metric: much worse is another matter. */
+  /** The level when accepted, in the unit of the metric: the acknowledgement does not cover a much worse one. */
   level: z.number(),
   createdAt: z.string(),
 });

@@ -5,7 +5,6 @@ import { type Immutable, numberOrNull } from './scalars.ts';
 /** As trtexec prints them: `{"99": 0.4175, "99.9": 0.4179}`. */
 export const percentilesSchema = z.record(z.string(), z.number()).describe('By percentile: {"99": 0.4175}');
 
-/** One line of trtexec's performance summary. */
 export const timeStatisticsSchema = z
   .object({
     min: z.number(),
@@ -19,17 +18,14 @@ export const timeStatisticsSchema = z
 
 export type TimeStatistics = Immutable<z.infer<typeof timeStatisticsSchema>>;
 
-/**
- * What one trtexec process measured. A query is one inference execution of the whole batch, as trtexec counts;
- * multiply by the batch for samples a second.
- */
+/** A query is one execution of the whole batch, as trtexec counts; multiply by the batch for items/s. */
 export interface Measurement {
   readonly throughputQps: number;
-  /** H2D + GPU compute + D2H of the same query, without waiting behind the previous one. */
+  /** H2D + GPU compute + D2H of the same query, without waiting for the previous one. */
   readonly latencyMs: TimeStatistics;
   /** Host time of one enqueue (or one graph launch). Not printed by TensorRT 7.0. */
   readonly enqueueMs: TimeStatistics | null;
-  /** Null when data transfers were off: trtexec then prints zeros. */
+  /** Null if data transfers were off: trtexec then prints zeros. */
   readonly h2dMs: TimeStatistics | null;
   readonly gpuComputeMs: TimeStatistics;
   readonly d2hMs: TimeStatistics | null;
@@ -38,7 +34,6 @@ export interface Measurement {
   readonly gpuTotalS: number | null;
 }
 
-/** The summary lines that carry statistics. */
 export const TIMED_METRICS = ['latencyMs', 'enqueueMs', 'h2dMs', 'gpuComputeMs', 'd2hMs'] as const;
 
 export type TimedMetric = (typeof TIMED_METRICS)[number];

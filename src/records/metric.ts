@@ -2,11 +2,10 @@ import * as z from 'zod';
 
 import { printable } from '../text/printable.ts';
 
-/** What runs can be compared by. The direction of "worse" belongs to the metric. */
 export interface Metric {
   readonly id: MetricId;
   readonly label: string;
-  /** One of bench's own, or what a harness calls it: from outside. */
+  /** One of bench's own, or a unit named by a harness: untrusted text. */
   readonly unit: string;
   readonly betterIs: Direction;
 }
@@ -15,7 +14,6 @@ export const DIRECTIONS = ['lower', 'higher'] as const;
 
 export type Direction = (typeof DIRECTIONS)[number];
 
-/** Where the store has the number of a run. */
 export type StoredAs =
   | {
       readonly table: 'timeStatistics';
@@ -25,18 +23,16 @@ export type StoredAs =
   | { readonly table: 'measurements'; readonly column: 'throughputQps' | 'contextMemoryMib' }
   | { readonly table: 'builds'; readonly column: 'buildS' | 'engineMib' }
   | { readonly table: 'runTelemetry'; readonly column: 'memoryUsedMaxMib' }
-  /** A number that a log says in a line of its own. */
   | {
       readonly table: 'runHints';
       readonly hint: 'engine_loaded_s' | 'engine_refitted_ms';
       readonly of: 'run' | 'build';
     }
-  /** The newest comparison of outputs of the file that the engine was built from. */
+  /** The newest accuracy of the file that the engine was built from. */
   | { readonly table: 'accuracies' };
 
-/** What `bench help` says of a number. */
 export interface MetricHelp {
-  /** The line of trtexec's log, as 10.x prints it; or what else it is taken from. */
+  /** The line of trtexec's log, as 10.x prints it; or another source. */
   readonly source: string;
   readonly says: string;
   readonly caveats: string;
@@ -44,18 +40,18 @@ export interface MetricHelp {
 
 interface MetricDefinition extends Pick<Metric, 'label' | 'unit' | 'betterIs'> {
   readonly stored: StoredAs;
-  /** The robust centre of a run's own samples, where they were kept. */
+  /** The robust center of a run's own samples, if they were kept. */
   readonly centre?: 'gpuComputeCentreMs' | 'latencyCentreMs';
-  /** A build has one value of these, however often its engine is run. */
+  /** One value per build, however often its engine runs. */
   readonly isOfBuild?: true;
-  /** As a measure of Bencher. `nativeScale` for its own measures: nanoseconds, operations a second, seconds, bytes. */
+  /** As a measure of Bencher. `nativeScale` converts to Bencher's ns, operations/s, seconds or bytes. */
   readonly bencher?: { readonly slug: string; readonly nativeScale?: number };
-  /** As a family of OpenMetrics, which ends with the base unit of the metric's unit. */
+  /** As an OpenMetrics family; the name ends with the base unit. */
   readonly openMetrics?: { readonly name: string; readonly help: string };
   readonly help: MetricHelp;
 }
 
-/** To add a metric: one entry here; where its number is new to the store, its column in `schema.ts` and `save-run.ts`. */
+/** To add a metric: one entry here; for a new number also its column in `schema.ts` and `save-run.ts`. */
 const METRICS = {
   gpuComputeMs: {
     label: 'GPU compute time',
@@ -234,10 +230,7 @@ export function isOwnMetric(id: string): id is OwnMetricId {
 
 export const METRIC_IDS = Object.keys(METRICS).filter(isOwnMetric);
 
-/**
- * A number that only its harness knows: `ttft:lower:ms`. Its unit and direction are in its name, so that a change of
- * them is another metric.
- */
+/** A harness's own number: `ttft:lower:ms`. With another unit or direction it is another metric. */
 export type CustomMetricId = `${string}:${Direction}:${string}`;
 
 export type MetricId = OwnMetricId | CustomMetricId;
@@ -246,7 +239,7 @@ export const metricSchema = z
   .union([z.enum(METRIC_IDS), z.templateLiteral([z.string(), ':', z.enum(DIRECTIONS), ':', z.string()])])
   .describe('One of bench, or NAME:lower|higher:UNIT of another harness');
 
-/** The values of a run; of another harness it may have only those of its own. */
+/** The values of a run; another harness may supply only custom metrics. */
 export type MetricValues = Readonly<Record<OwnMetricId, number | null>> &
   Readonly<Partial<Record<CustomMetricId, number>>>;
 
@@ -254,7 +247,6 @@ export function metricDefinition(id: OwnMetricId): MetricDefinition {
   return METRICS[id];
 }
 
-/** One value for each of bench's own metrics. */
 export function byMetric<Value>(of: (id: OwnMetricId) => Value): Record<OwnMetricId, Value> {
   const values: Partial<Record<OwnMetricId, Value>> = {};
   for (const id of METRIC_IDS) values[id] = of(id);
@@ -280,7 +272,7 @@ export function isMetric(id: string): id is MetricId {
   return isOwnMetric(id) || isCustomMetric(id);
 }
 
-/** A name of letters, digits and `_.-`, a unit without spaces and colons. */
+/** `name`: letters, digits and `_.-`; `unit`: without spaces and colons. */
 export function customMetric(name: string, betterIs: Direction, unit: string): CustomMetricId {
   return `${name}:${betterIs}:${unit}`;
 }
@@ -294,7 +286,7 @@ export function metricOf(id: MetricId): Metric {
   return { id, label, unit, betterIs: betterIs === 'higher' ? 'higher' : 'lower' };
 }
 
-/** With several streams latencies overlap and only throughput says anything. */
+/** With several streams latencies overlap and only throughput is meaningful. */
 export function gateMetric(
   requested: MetricId | null,
   cell: { readonly streams: number; readonly harness?: { readonly metric: MetricId } },

@@ -2,7 +2,6 @@ import * as z from 'zod';
 
 import { count, type Immutable } from './scalars.ts';
 
-/** Why a run gave no measurement at all. */
 export const FAILURE_REASONS = [
   'modelMissing',
   'modelInvalid',
@@ -35,7 +34,7 @@ export const FAILURE_REASONS = [
 
 export type FailureReason = (typeof FAILURE_REASONS)[number];
 
-/** Why a run that printed numbers is no measurement of what was asked. */
+/** Why a run with numbers is not the requested measurement. */
 export const UNFIT_REASONS = [
   'graphNotCaptured',
   'precisionIgnored',
@@ -58,7 +57,6 @@ const LOG_STREAMS = ['stdout', 'stderr'] as const;
 
 export type LogStream = (typeof LOG_STREAMS)[number];
 
-/** A line of a log that a statement rests on. */
 export const evidenceSchema = z.object({
   line: count.describe('From 1; 0 when it is not a line of the log'),
   text: z.string(),
@@ -75,15 +73,15 @@ export type Outcome =
   | { readonly kind: 'unfit'; readonly reason: UnfitReason; readonly evidence: readonly Evidence[] }
   | { readonly kind: 'failed'; readonly reason: FailureReason; readonly evidence: readonly Evidence[] };
 
-/** It came to what was asked of it: a measurement, or an engine. */
+/** The request was fulfilled: a measurement, or an engine. */
 export function isFine({ kind }: Outcome): boolean {
   return kind === 'measured' || kind === 'built';
 }
 
-/** A line of a log may be a megabyte long. */
+/** A log line may be a megabyte long. */
 const LONGEST_EVIDENCE = 400;
 
-/** Why runs gave nothing that counts, each reason once with its first evidence: `outOfMemory: CUDA error …`. */
+/** Why runs failed, each reason once with its first evidence: `outOfMemory: CUDA error …`. */
 export function failureSentences(outcomes: readonly Outcome[]): string[] {
   const evidence = new Map<string, string | null>();
   for (const outcome of outcomes) {

@@ -12,8 +12,6 @@ import { count, idSchema, type Immutable } from './scalars.ts';
 import { telemetrySchema } from './telemetry.ts';
 import { commonShiftSchema } from './verdict.ts';
 
-/** Pieces that several outputs share. Units stand in the names. */
-
 export { accuracySchema as accuracy } from './accuracy.ts';
 export { count, idSchema as id } from './scalars.ts';
 export const instant = z.iso.datetime({ precision: 3 }).describe('UTC, ISO 8601');
@@ -40,7 +38,7 @@ export const evidence = z.strictObject(evidenceSchema.shape);
 
 export const statistics = z.strictObject(timeStatisticsSchema.shape).describe('Milliseconds');
 
-/** Medians are over the samples in which the GPU worked. */
+/** Medians are over the samples with GPU activity. */
 export const telemetry = z.strictObject(telemetrySchema.shape);
 
 export const sweep = z.strictObject({
@@ -60,7 +58,7 @@ export const layer = z.strictObject({
   percentage: z.number().nullable(),
   type: z.string().nullable(),
   tactic: z.string().nullable(),
-  /** Type of the first tensor that is neither an index nor a shape; null where the inspector names none. */
+  /** Type of the first tensor that is neither an index nor a shape; null if the inspector states none. */
   precisionIn: z.string().nullable(),
   precisionOut: z.string().nullable(),
   origins: z.array(z.string()).describe('The ONNX nodes that it came from'),
@@ -68,10 +66,8 @@ export const layer = z.strictObject({
 
 export const commonShift = commonShiftSchema.nullable().describe('A change that at least 80 % of the cells share');
 
-/** One object with its version: the shape of every output. */
 export function output<Shape extends z.ZodRawShape>(description: string, shape: Shape) {
   return z.strictObject({ schemaVersion: z.literal(1), ...shape }).describe(description);
 }
 
-/** The type of what an output's schema describes; nothing in it may be changed. */
 export type OutputOf<Schema extends z.ZodType> = Immutable<z.infer<Schema>>;

@@ -8,10 +8,7 @@ import { RUN_MARKS } from './run-flag.ts';
 import { type Immutable, textOrNull } from './scalars.ts';
 import { NO_PHASE_LIMITS, phaseLimitsSchema } from './time-limit.ts';
 
-/**
- * Paths that are known only when a run is started. They stand in planned command lines as `{engine}` and so on, and
- * are filled in one argument at a time: nothing is ever joined to one string.
- */
+/** Paths known only when a run starts: `{engine}` etc. is replaced per argument, never in a joined string. */
 export const PLACEHOLDERS = {
   engine: '{engine}',
   timingCache: '{timingCache}',
@@ -19,22 +16,20 @@ export const PLACEHOLDERS = {
   variant: '{variant}',
 } as const;
 
-/** In place of a version, where no cell is measured by trtexec. */
+/** Replaces the version if no cell is measured by trtexec. */
 export const NO_TENSORRT = 'none';
 
 const texts = z.array(z.string());
-/** null takes a variable away. */
+/** null removes a variable. */
 const variables = z.record(z.string(), textOrNull);
-/** What people say of a model. */
 const notes = texts.default([]);
 
-/** Where the values for a calibration come from. */
 const calibrationSchema = z.discriminatedUnion('kind', [
   z.object({
     kind: z.literal('random'),
     seed: z.number(),
     samples: z.number(),
-    /** Of one step; an input that is not here has the static shape that its model states. */
+    /** Of one step; a missing input has the static shape that its model states. */
     shapes: shapesSchema,
   }),
   z.object({ kind: z.literal('file'), path: z.string(), shapes: shapesSchema }),
@@ -42,75 +37,68 @@ const calibrationSchema = z.discriminatedUnion('kind', [
 
 export type PlannedCalibration = Immutable<z.infer<typeof calibrationSchema>>;
 
-/** A variant of a base model to make, shared by every engine that needs the same. */
 const variantSchema = z.object({
-  /** Tells the variants of one plan apart; no content is in it. */
+  /** Identifies the variants of one plan; contains no content hash. */
   variantRef: z.string(),
   label: z.string(),
   by: z.enum(CONVERTERS),
   precision: z.enum(PRECISIONS),
-  /** The base model. */
   onnxPath: z.string(),
-  /** Operators that are to be converted or left as they are, as the matrix states them. */
   opTypes: texts,
-  /** Null when nothing is calibrated. */
+  /** Null without calibration. */
   calibration: calibrationSchema.nullable(),
-  /** The whole command line behind the interpreter; its files lie in the folder where it is started. */
+  /** Arguments after the interpreter; its files are in the folder where it is started. */
   args: texts,
   timeoutS: z.number(),
 });
 
 export type PlannedVariant = Immutable<z.infer<typeof variantSchema>>;
 
-/** Another program than trtexec, and how its files are read when it has ended. */
 const harnessSchema = z.object({
-  /** Which driver reads what it left. */
   driver: z.string(),
-  /** Of that driver, with the axes filled in. */
+  /** Settings of that driver, with the axes filled in. */
   settings: z.unknown(),
   argv: texts,
-  /** Where it is started; null for the folder of the run. */
+  /** Null for the run folder. */
   cwd: textOrNull,
-  /** On top of the environment of bench. */
+  /** Merged into the environment of bench. */
   env: variables,
   resultFiles: texts,
 });
 
 export type PlannedHarness = Immutable<z.infer<typeof harnessSchema>>;
 
-/** Limits of the parts of a process. `wholeS`, where it was stated, holds for all of them together. */
+/** Limits of the parts of a process. `wholeS`, if stated, is the limit for all of them together. */
 const limitsSchema = phaseLimitsSchema.extend({ wholeS: z.number().nullable() });
 
 export type PlannedLimits = Immutable<z.infer<typeof limitsSchema>>;
 
-/** Plans of an older bench have only a limit of the whole. */
+/** Plans of an older bench have only a limit for the whole. */
 const limits = limitsSchema.default({ ...NO_PHASE_LIMITS, wholeS: null });
 
-/** An engine to build, shared by every cell that needs the same. */
 const buildSchema = z.object({
-  /** The variant that is built; null when the model is built as it is. */
+  /** The variant that is built; null if the model is built unchanged. */
   variantRef: textOrNull.default(null),
-  /** Tells the engines of one plan apart; the machine and the model's content are not in it. */
+  /** Identifies the engines of one plan, without the machine and the model's content. */
   buildRef: z.string(),
   model: z.string(),
   precision: z.string().default('unstated'),
   label: z.string(),
-  /** Which of several builds of the same engine, from 1: how much they differ is what `builds:` is for. */
+  /** Which of several builds of the same engine, from 1: `builds:` measures how much they differ. */
   number: z.number().default(1),
-  /** How many builds there are of it. */
   of: z.number().default(1),
-  /** Its engine stays, whatever else changes. */
+  /** The engine is kept, whatever else changes. */
   isFrozen: z.boolean().default(false),
   /** A timing cache of the user's own; null for those next to the store, or none. */
   timingCachePath: textOrNull.default(null),
-  /** It is used even when it was made on another GPU. */
+  /** Used even if it was made on another GPU. */
   forcesTimingCache: z.boolean().default(false),
-  /** Null when the engine was given: nothing is built. */
+  /** Null if the engine was given: nothing is built. */
   onnxPath: textOrNull,
   enginePath: textOrNull,
-  /** Flags that decide the engine, without paths. */
+  /** Flags that determine the engine, without paths. */
   flags: texts,
-  /** The whole command line behind the program's name, with placeholders. */
+  /** Arguments after the program's name, with placeholders. */
   args: texts,
   timeoutS: z.number(),
   limits,
@@ -122,24 +110,22 @@ export type PlannedBuild = Immutable<z.infer<typeof buildSchema>>;
 const runSchema = z.object({
   role: z.enum(['timed', 'profile']),
   cellKey: z.string(),
-  /** `''` where nothing is built. */
+  /** `''` if nothing is built. */
   buildRef: z.string(),
   /** Null where trtexec measures. */
   harness: harnessSchema.nullable().default(null),
-  /** Variables that stand on an axis. */
+  /** Environment variables from axes. */
   env: variables.default({}),
-  /** What an experiment says of its own runs. */
   marks: z.array(z.enum(RUN_MARKS)).default([]),
   /** From 1 within its cell and role. */
   repeat: z.number(),
   args: texts,
-  /** For the whole, without what a large engine may take to load beyond the usual. */
+  /** For the whole run, without the extra time that a large engine may take to load. */
   timeoutS: z.number(),
   limits,
   requested: requestedSchema,
   minQueries: z.number(),
   minWarmUpQueries: z.number(),
-  /** What it will take, by its warm-up and duration. */
   estimateS: z.number(),
   notes,
 });
@@ -154,25 +140,23 @@ const plannedCellSchema = z.object({
 
 export type PlannedCell = Immutable<z.infer<typeof plannedCellSchema>>;
 
-/** How often and after which time a run is tried once more. */
 const retriesSchema = z.object({
   times: z.number(),
-  /** Before the first; four times as long before each next one. */
+  /** Before the first; each further wait is four times as long. */
   waitS: z.number(),
 });
 
 export type Retries = Immutable<z.infer<typeof retriesSchema>>;
 
-/** Everything that a sweep will do, in the order in which it will do it. Defaults are what older plans meant. */
+/** Everything that a sweep will do, in order. Defaults apply to older plans. */
 export const planSchema = z.object({
   schemaVersion: z.literal(1),
   matrix: z.string(),
-  /** `none` where no cell is measured by trtexec. */
+  /** `none` if no cell is measured by trtexec. */
   tensorrt: z.string(),
   seed: z.number(),
   repeats: z.number(),
   cells: z.array(plannedCellSchema),
-  /** Made before the engines that need them. */
   variants: z.array(variantSchema).default([]),
   builds: z.array(buildSchema),
   runs: z.array(runSchema),

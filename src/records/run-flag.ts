@@ -7,36 +7,36 @@ import { type Immutable, numberOrNull } from './scalars.ts';
  * reasons of a verdict.
  */
 export const FLAG_LABELS = {
-  /** The software power cap held the clock down: large networks run so every night. */
+  /** The software power cap held the clock down: large networks always run so. */
   powerLimited: 'power-limited',
   /** The GPU was too hot, or the board slowed it down. */
   thermalSlowdown: 'thermal slowdown',
   hardwareSlowdown: 'hardware slowdown',
-  /** The SM clock is not the one that this cell has on other nights. */
+  /** The SM clock differs from this cell's other sweeps. */
   clockOffLevel: 'clock off its level',
-  /** The times of the queries still change over the run. */
+  /** Query times still change over the run. */
   drifting: 'drifting',
   /** Something else used the GPU. */
   contended: 'contended',
-  /** The GPU waited for the host: throughput says nothing of the engine. */
+  /** The GPU waited for the host: throughput does not describe the engine. */
   hostBound: 'host-bound',
-  /** The host took long for some launches, and the times of the GPU hold that. */
+  /** The host took long for some launches, and GPU times include it. */
   hostJitter: 'host jitter',
   /** Other work kept the host's CPUs busy. */
   hostLoaded: 'host loaded',
-  /** The times of the queries have two levels. */
+  /** Query times have two levels. */
   bimodal: 'two levels',
   /** The timer's steps are visible in the times: float32 events, six printed digits. */
   coarseTimer: 'coarse timer',
   /** One query took far longer than all others. */
   loneOutlier: 'single outlier',
-  /** Tensors were marked to be looked at: layers are not fused around them, and they are copied out. */
+  /** Debug tensors: layers are not fused around them, and they are copied out. */
   debugTensors: 'debug tensors',
-  /** The PCIe link was slower than the card and slot can do. */
+  /** The PCIe link was slower than card and slot support. */
   pcieReduced: 'PCIe reduced',
-  /** Something was idealized: as fast as it could be at best, not as it is. */
+  /** Something was idealized: the number is the best case, not the real one. */
   upperBound: 'upper bound',
-  /** What it computed is wrong: only its speed means anything. */
+  /** The computed output is wrong: only its speed means anything. */
   invalidOutput: 'invalid output',
   /** A profiler or a debugging switch slowed it down. */
   profilingOn: 'profiling on',
@@ -50,7 +50,6 @@ function isRunFlag(id: string): id is RunFlagId {
 
 export const RUN_FLAGS = Object.keys(FLAG_LABELS).filter(isRunFlag);
 
-/** What an experiment may say of its own runs. */
 export const RUN_MARKS = ['upperBound', 'invalidOutput'] as const satisfies readonly RunFlagId[];
 
 export type RunMark = (typeof RUN_MARKS)[number];
@@ -75,7 +74,7 @@ export const runFlagSchema = z.object({
 
 export type RunFlag = Immutable<z.infer<typeof runFlagSchema>>;
 
-/** Why a run is never a baseline and never the best; none for most. */
+/** Why a run is never a baseline and never the best; usually empty. */
 export function ineligibleFlags<Flag extends Pick<RunFlag, 'effect'>>(flags: readonly Flag[]): Flag[] {
   return flags.filter(({ effect }) => effect === 'barred');
 }

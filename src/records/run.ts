@@ -9,12 +9,10 @@ import { type Immutable, textOrNull } from './scalars.ts';
 import type { Provenance } from './sweep.ts';
 import type { ProcessFacts, ParsedRun } from '../trtexec/run-facts.ts';
 
-/** What a process was started for. */
 export const RUN_ROLES = ['build', 'timed', 'profile'] as const;
 
 export type RunRole = (typeof RUN_ROLES)[number];
 
-/** What decides an engine, apart from the machine. */
 export const buildSchema = z.object({
   model: z.string(),
   modelSha256: textOrNull,
@@ -24,35 +22,34 @@ export const buildSchema = z.object({
 
 export type BuildRecord = Immutable<z.infer<typeof buildSchema>>;
 
-/** One file that a run left, by the hash of its uncompressed bytes. */
+/** One file of a run, by the hash of its uncompressed bytes. */
 export interface StoredArtefact {
   readonly name: string;
   readonly sha256: string;
   readonly bytes: number;
 }
 
-/** One start of a run, as it ended. */
 export const runTrySchema = z.object({
-  /** From 1; starts that were cut off count too. */
+  /** From 1, counting interrupted attempts. */
   attempt: z.number().int().min(1),
   startedAt: z.string(),
   endedAt: z.string(),
   outcome: z.enum(OUTCOME_KINDS),
   reason: textOrNull,
-  /** The line that says why; null for a measurement. */
+  /** The line that shows why; null for a measurement. */
   evidence: textOrNull,
 });
 
 export type RunTry = Immutable<z.infer<typeof runTrySchema>>;
 
-/** One trtexec process with everything that is known of it: what the store takes in, whoever started it. */
+/** One run with all that is known of it, in the form that the store accepts from any source. */
 export interface RunRecord
   extends
     Omit<ParsedRun, 'path'>,
     Pick<CellRun, 'buildId' | 'engineKey' | 'repeat' | 'role' | 'runId' | 'startedAt' | 'sweepId' | 'wallS'> {
   /** Null for a build, which belongs to no single cell. */
   readonly cell: KeyedCell | null;
-  /** What was built, for a run that built it. */
+  /** Null unless the run built an engine. */
   readonly build: BuildRecord | null;
   readonly engineSha256: string | null;
   readonly provenance: Provenance;
@@ -60,14 +57,13 @@ export interface RunRecord
   readonly argv: readonly string[] | null;
   readonly env: Readonly<Record<string, string>>;
   readonly process: ProcessFacts;
-  /** Its starts that came to an end, in their order; none where nobody counted. */
+  /** Finished attempts in order; empty if not counted. */
   readonly tries: readonly RunTry[];
   readonly artefacts: readonly StoredArtefact[];
-  /** Folder of the artefacts, relative to the artefacts folder of the store; null when they were not kept. */
+  /** Relative to the artefacts folder of the store; null if they were not kept. */
   readonly artefactFolder: string | null;
 }
 
-/** One run of a cell, with the value of every metric that it has. */
 export interface CellRun {
   readonly runId: string;
   readonly sweepId: string;
@@ -76,33 +72,26 @@ export interface CellRun {
   /** Counts from 1 within its cell and sweep. */
   readonly repeat: number;
   readonly startedAt: string | null;
-  /** Seconds from the start of the process to its end. */
   readonly wallS: number | null;
-  /** Queries that were timed. */
   readonly queries: number | null;
   readonly commit: string | null;
   readonly dirty: boolean | null;
-  /** With its first evidence. */
   readonly outcome: Outcome;
   readonly buildId: string | null;
   readonly engineKey: string | null;
   readonly environmentId: string;
-  /** Null when nobody watched the machine. */
+  /** Null if the machine was not monitored. */
   readonly smClockMhz: number | null;
   readonly flags: readonly RunFlag[];
   /** Median enqueue time over median GPU compute time. */
   readonly enqueueRatio: number | null;
-  /**
-   * Queries a second that follow from the median latency, where a harness has one query under way at a time and counts
-   * no throughput; null for others.
-   */
+  /** From the median latency, if a harness runs one query at a time and reports no throughput; else null. */
   readonly derivedQps: number | null;
   readonly values: MetricValues;
-  /** Robust centres of the run's samples, where they were kept. */
+  /** Robust centers of the run's samples, if they were kept. */
   readonly centres: Readonly<Partial<Record<MetricId, number | null>>>;
 }
 
-/** A timed run that is a measurement. */
 export function isMeasured({
   role,
   outcome,

@@ -1,14 +1,12 @@
 import * as z from 'zod';
 
-/** What every record is made of. */
-
 const ID = /^[0-9a-f]{32}$/;
 
 export function isId(text: string): boolean {
   return ID.test(text);
 }
 
-/** An id as files state it: ids become names of folders and files. */
+/** Strict, as ids become names of folders and files. */
 export const idSchema = z.string().regex(ID, 'is no id: 32 hexadecimal digits');
 
 export const sha256Schema = z.string().regex(/^[0-9a-f]{64}$/);
@@ -16,12 +14,11 @@ export const count = z.number().int().min(0);
 export const textOrNull = z.string().nullable();
 export const numberOrNull = z.number().nullable();
 export const flagOrNull = z.boolean().nullable();
-/** Names and their values: axes, variables, versions. */
 export const textByName = z.record(z.string(), z.string());
 
 type Primitive = string | number | bigint | boolean | null | undefined;
 
-/** What a schema infers, as a value that nobody changes. */
+/** Deeply readonly form of an inferred type. */
 export type Immutable<Value> = unknown extends Value
   ? Value
   : Value extends Primitive

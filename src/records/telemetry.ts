@@ -4,10 +4,7 @@ import { count, type Immutable, numberOrNull } from './scalars.ts';
 
 const share = z.number().min(0).max(1).exactOptional();
 
-/**
- * Why a GPU does not clock higher, in the order of NVML's bits (nvml.h, `nvmlClocksEventReason…`). Drivers before 535
- * call them throttle reasons.
- */
+/** In the order of NVML's bits (nvml.h, `nvmlClocksEventReason…`). Before driver 535: throttle reasons. */
 const clockReasonsSchema = z.object({
   gpuIdle: share,
   applicationsClocks: share,
@@ -24,9 +21,9 @@ export const CLOCK_REASONS = clockReasonsSchema.keyof().options;
 
 export type ClockReason = (typeof CLOCK_REASONS)[number];
 
-/** What nvidia-smi said of one GPU at one moment. Null: this driver or GPU does not say it. */
+/** One nvidia-smi sample of a GPU. Null: not supported by this driver or GPU. */
 export interface TelemetrySample {
-  /** UTC, ISO 8601; null where the tool prints no time (`dmon` without `-o T`). */
+  /** UTC, ISO 8601; null if the tool prints no time (`dmon` without `-o T`). */
   readonly at: string | null;
   readonly smClockMhz: number | null;
   readonly memoryClockMhz: number | null;
@@ -35,18 +32,17 @@ export interface TelemetrySample {
   readonly temperatureC: number | null;
   readonly gpuUtilisationPercent: number | null;
   readonly memoryUsedMib: number | null;
-  /** Null when the reasons were not asked for; empty when none is active. */
+  /** Null if not queried; empty if none is active. */
   readonly clockReasons: readonly ClockReason[] | null;
   readonly pcieGeneration: number | null;
   readonly pcieWidth: number | null;
 }
 
-/** A process of somebody else on the GPU while a run was timed. */
 export const otherProcessSchema = z.object({ pid: z.number().int(), name: z.string(), memoryMib: numberOrNull });
 
 export type OtherProcess = Immutable<z.infer<typeof otherProcessSchema>>;
 
-/** What the GPU and the host did during one run. Medians are over the samples in which the GPU worked. */
+/** GPU and host state during one run. Medians are over the samples with GPU activity. */
 export const telemetrySchema = z.object({
   samples: count.describe('Samples in which the GPU worked'),
   smClockMhz: numberOrNull,
@@ -58,9 +54,9 @@ export const telemetrySchema = z.object({
   temperatureMaxC: numberOrNull,
   gpuUtilisationPercent: numberOrNull,
   memoryUsedMaxMib: numberOrNull,
-  /** Reasons that never were active are absent. */
+  /** Reasons that were never active are absent. */
   clockReasons: clockReasonsSchema.describe('Share of those samples in which a reason held the clock down'),
-  /** The lowest that was seen: a link may drop under load. */
+  /** Lowest observed value: a link may drop under load. */
   pcieGeneration: count.nullable(),
   pcieWidth: count.nullable(),
   otherProcesses: z.array(otherProcessSchema).describe('On the GPU when the run had ended'),

@@ -3,7 +3,6 @@ import * as z from 'zod';
 import { type Immutable, numberOrNull, textOrNull } from './scalars.ts';
 import { printable } from '../text/printable.ts';
 
-/** How far a trtexec process has come, as far as its log tells. */
 export const RUN_PHASES = [
   'before its first output',
   'while setting up',
@@ -16,15 +15,15 @@ export const RUN_PHASES = [
 
 export type RunPhase = (typeof RUN_PHASES)[number];
 
-/** The longest time that each part of a process may take, in seconds. Null: only the whole is limited. */
+/** Maximum time of each phase, in seconds. Null: only the whole is limited. */
 export const phaseLimitsSchema = z.object({
-  /** From the start to the first byte of output: the libraries are loaded from a disk that may be slow. */
+  /** From the start to the first byte of output: libraries are loaded from a possibly slow disk. */
   firstOutputS: numberOrNull,
-  /** From there to `Starting inference`: CUDA starts, the engine is loaded. */
+  /** Then until `Starting inference`: CUDA starts, the engine is loaded. */
   loadS: numberOrNull,
-  /** From there to the end of the last timed query. */
+  /** Then until the end of the last timed query. */
   timedPartS: numberOrNull,
-  /** From there to the end: exports, and the second pass of a profile run. */
+  /** Then until the end: exports, and the second pass of a profile run. */
   endS: numberOrNull,
 });
 
@@ -32,15 +31,12 @@ export type PhaseLimits = Immutable<z.infer<typeof phaseLimitsSchema>>;
 
 export const NO_PHASE_LIMITS: PhaseLimits = { firstOutputS: null, loadS: null, timedPartS: null, endS: null };
 
-/** Which limit ended a process, and what it was doing. */
 export const timeLimitSchema = z.object({
   phase: z.enum(RUN_PHASES),
-  /** What the limit was for; `whole` for the process from start to end. */
+  /** Scope of the limit; `whole` for the process from start to end. */
   of: z.enum(['phase', 'whole']),
   limitS: z.number(),
-  /** How long it had been in that phase. */
   inPhaseS: z.number(),
-  /** The last line that it printed; null for none. */
   lastLine: textOrNull,
 });
 
@@ -56,16 +52,15 @@ export function timeLimitText({ phase, of, limitS, inPhaseS, lastLine }: TimeLim
   return `ended ${phase} by ${which}; ${lastWords}`;
 }
 
-/** An engine of many gigabytes may come from a network disk at about this speed. */
+/** Slowest speed at which an engine of many gigabytes may load, from a network disk. */
 const SLOWEST_LOAD_BYTES_PER_S = 20e6;
 
-/** The same limits with time to load an engine of that size. */
 export function withEngineOf(limits: PhaseLimits, engineBytes: number): PhaseLimits {
   const { loadS } = limits;
   return loadS === null ? limits : { ...limits, loadS: loadS + engineBytes / SLOWEST_LOAD_BYTES_PER_S };
 }
 
-/** What all parts may take together; null when one of them is not limited. */
+/** Sum over the phases; null if one has no limit. */
 export function wholeLimitS({ firstOutputS, loadS, timedPartS, endS }: PhaseLimits): number | null {
   if (firstOutputS === null || loadS === null || timedPartS === null || endS === null) return null;
   return firstOutputS + loadS + timedPartS + endS;

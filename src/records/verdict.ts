@@ -6,12 +6,10 @@ export const VERDICTS = ['slower', 'faster', 'same', 'unclear', 'missing', 'fail
 
 export type Verdict = (typeof VERDICTS)[number];
 
-/** Where the run-to-run noise of a cell comes from. */
 export const NOISE_SOURCES = ['runs', 'runsAndNights', 'nights', 'otherCells', 'assumed'] as const;
 
 export type NoiseSource = (typeof NOISE_SOURCES)[number];
 
-/** How far single runs of a cell scatter, and what says it. */
 const cellNoiseSchema = z.strictObject({
   from: z.enum(NOISE_SOURCES),
   runPercent: z.number().describe('Standard deviation of a run'),
@@ -20,21 +18,21 @@ const cellNoiseSchema = z.strictObject({
   nightsLeftOut: count.describe('Earlier nights that were left out as outliers'),
 });
 
-/** What the runs of two sides say of one cell. Numbers are null where no run gave them. */
+/** Comparison of one cell's runs on two sides. Numbers are null if no run has them. */
 export const cellComparisonSchema = z.object({
   cellKey: idSchema,
   verdict: z.enum(VERDICTS),
-  /** Centres over the runs of each side, in the unit of the metric. */
+  /** Centers over the runs of each side, in the unit of the metric. */
   base: numberOrNull,
   head: numberOrNull,
   changePercent: numberOrNull.describe('Raw change of the value: +16 is 16 % more milliseconds, or queries a second'),
   ciPercent: z.tuple([z.number(), z.number()]).nullable().describe('95 % interval'),
-  /** Nine times of ten. */
+  /** With a power of 90 %. */
   mdePercent: numberOrNull.describe('The smallest change that would have been seen'),
   runs: z.tuple([count, count]),
-  /** Null when nothing is unclear, or no number of runs would settle it. */
+  /** Null if nothing is unclear, or no number of runs would settle it. */
   moreRunsNeeded: count.nullable().describe('More runs a side that settle an unclear cell four times in five'),
-  /** Null where nothing was compared. */
+  /** Null if nothing was compared. */
   noise: cellNoiseSchema.nullable().describe('Where the error of the change comes from'),
   reasons: z.array(z.string()),
 });
@@ -48,7 +46,7 @@ export function isCalled({ verdict }: Pick<CellComparison, 'verdict'>): boolean 
 
 /** A change that at least four of five cells share: clocks, driver, or another common cause. */
 export const commonShiftSchema = z.strictObject({
-  /** Of the value; where cells of both directions are compared, of those for which less is better. */
+  /** For metrics of both directions: of those where less is better. */
   percent: z.number(),
   cells: count.describe('Cells that were compared'),
   sharing: count.describe('Those of them that share it'),

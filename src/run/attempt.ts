@@ -29,14 +29,14 @@ import { recordAttempt } from '../store/runs/runs.ts';
 import { printable } from '../text/printable.ts';
 import { PhaseWatch } from '../trtexec/log/phase-watch.ts';
 
-/** Who is at work in a folder: lets a later bench end what an earlier one left running. */
+/** Who is working in a folder: lets a later bench end leftover processes. */
 export const ATTEMPT_FILE = 'attempt.json';
 
 /**
- * Runs one process in a folder of its own and stores what it left. The folder gets its name only when the process has
- * ended and everything is written: a kill at any moment leaves a finished run or none. What fails by something that
- * can pass is started again, as often as the plan says.
- * @throws DiskFullError when there is no room, before the process or behind it
+ * Runs one process in its own folder and stores what it left. The folder gets its name only when the process has ended
+ * and everything is written: after a kill there is a finished run or none. Transient failures are retried as often as
+ * the plan says.
+ * @throws DiskFullError without enough room, before or after the process
  */
 export async function attemptRun(context: SweepContext, attempt: Attempt): Promise<RunRecord> {
   const { sweep } = context;
@@ -55,7 +55,7 @@ export async function attemptRun(context: SweepContext, attempt: Attempt): Promi
       refuseFullDisk(context, attempt);
       const manifest = { ...started, attempt: number, tries: [...tries] };
       const lastOutcome = isWell(manifest) ? null : await outcomeIn(folder);
-      // On a disk of ours the next run would fail as well; on another one this one alone did.
+      // If it is a disk of ours, the next run would fail as well; otherwise only this run failed.
       if (lastOutcome !== null && outcomeReason(lastOutcome.outcome) === 'diskFull') {
         await requireRoom(context, attempt);
       }
@@ -73,7 +73,7 @@ export async function attemptRun(context: SweepContext, attempt: Attempt): Promi
       await waitForNextTry(context, attempt, folder, passed, passed.waitS);
     }
   } catch (error) {
-    // What Ctrl-C, a full disk or a missing program cut off is no result: `--resume` measures it from the start.
+    // A run cut off by Ctrl-C, a full disk or a missing program is no result: `--resume` repeats it from the start.
     await rm(folder, { recursive: true, force: true });
     throw error;
   }
@@ -95,7 +95,7 @@ async function startOnce(context: SweepContext, attempt: Attempt, folder: string
       env,
       stdoutPath: join(folder, 'stdout.log'),
       stderrPath: join(folder, 'stderr.log'),
-      // The reader ends it, and knows what it was doing then.
+      // The reader enforces the limits, as it knows the phase.
       timeoutMs: 0,
       reader: new PhaseWatch(limits, wholeS),
       mark: markOf(sweep.sweepId, attempt.runId),
@@ -136,12 +136,12 @@ async function startOnce(context: SweepContext, attempt: Attempt, folder: string
   };
 }
 
-/** Exports of trtexec hold no text of its environment. */
+/** Exports of trtexec never contain its environment. */
 function isLog(name: string): boolean {
   return name === 'stdout.log' || name === 'stderr.log';
 }
 
-/** The last line before a limit was read while the process ran. */
+/** The last line before a limit was captured during the run, before scrubbing. */
 function withoutLast(limit: RunManifest['limit'], env: EnvironmentVariables): RunManifest['limit'] {
   if (limit === null || limit.lastLine === null) return limit;
   return { ...limit, lastLine: scrubText(limit.lastLine, env) };
@@ -151,7 +151,6 @@ function isWell({ exitCode, signal }: RunManifest): boolean {
   return exitCode === 0 && signal === null;
 }
 
-/** What a person reads of a run that was started more than once for what could pass. */
 function noteOf({ tries }: RunManifest, before: string | null, last: PassedFailure | null) {
   if (last !== null && tries.length > 0) {
     return [`started ${tries.length + 1} times: ${last.what} each time`];
@@ -159,14 +158,14 @@ function noteOf({ tries }: RunManifest, before: string | null, last: PassedFailu
   return before === null ? [] : [`started ${tries.length + 1} times: ${before} before`];
 }
 
-/** Takes the folder of an ended process to its place and into the store. Can be done again after a kill in between. */
+/** Moves the folder of an ended process into place and stores the run. Idempotent after a kill in between. */
 export async function finishRun(context: SweepContext, folder: string, runId: string): Promise<RunRecord> {
   const { artefactsFolder, sweep, writer } = context;
   await rm(join(folder, ATTEMPT_FILE), { force: true });
   await rm(join(folder, REPLAY_REPORT), { force: true });
   const [read] = await readRunFolder(folder);
   if (read === undefined) throw new Error(`${folder}: no run in it`);
-  // Before the build counts as done: else a kill would leave a build in the store and no engine.
+  // Before the build is stored: a kill would otherwise leave a stored build without an engine.
   await adoptBuilt(context.cache, read);
   await compressFolder(folder);
   const target = runFolderOf(artefactsFolder, sweep.sweepId, runId);

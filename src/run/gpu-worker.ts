@@ -37,7 +37,7 @@ interface WorkerSettings {
 
 export type WorkerContext = Pick<SweepContext, 'environment' | 'gpu' | 'library' | 'program' | 'spawn' | 'watch'>;
 
-/** How the processes on one GPU are started, and what watches them. Recordings use no GPU. */
+/** How processes on one GPU are started and monitored. Recordings use no GPU. */
 export async function openGpuWorker(
   machine: Machine,
   program: TrtexecProgram,
@@ -70,7 +70,7 @@ function watchOf(
   onNote: (note: string) => void,
 ): RunWatch {
   const isWhole = device === null || device.uuid === device.boardUuid;
-  // A process on another part of a divided GPU is none of this one's business.
+  // A process on another MIG partition is irrelevant.
   const ofWhole = { gpuUuid: device?.boardUuid ?? null, asksForProcesses: isWhole };
   return new RunWatch({ env, ...ofWhole, hasSmi, signal, onNote });
 }
@@ -81,7 +81,7 @@ function spawnOn(
   io: Io,
   onNote: (note: string) => void,
 ): Spawn {
-  // Said before anything is measured.
+  // Fails here, before anything is measured.
   makeLockFolder(io.env);
   const locks = new Map<string, GpuLock>();
   const lockNamed = (name: string): GpuLock => {
@@ -94,7 +94,7 @@ function spawnOn(
     const used = number === null ? device : (visible[number] ?? null);
     return lockNamed(used?.uuid ?? unnamedGpu(number, io.env));
   };
-  // MIG devices have no thermometer of their own.
+  // MIG devices have no temperature sensor of their own.
   const board = device?.boardUuid ?? null;
   const temperatureC = async () => (board === null ? null : askForTemperature(board, io.env));
   const cooled = { temperatureC, onNote };
@@ -116,7 +116,7 @@ export function numberOfDevice(args: readonly string[]): number | null {
   return flag === undefined ? null : Number(flag.slice('--device='.length));
 }
 
-/** A command line that names a device means another one when only one is shown to it. */
+/** `--device=N` in a command line would be wrong if the process sees only one device. */
 export function refuseOwnDevices(plan: SweepContext['plan']): void {
   const own = [...plan.builds, ...plan.runs].find(({ args }) => numberOfDevice(args) !== null);
   if (own === undefined) return;
@@ -126,7 +126,7 @@ export function refuseOwnDevices(plan: SweepContext['plan']): void {
 /** What neither a worker nor a cache decides. */
 type SweepServices = Omit<SweepContext, keyof WorkerContext | 'cache' | 'mayChangeEngines' | 'onEvent'>;
 
-/** What a sweep works with that writes to this store, and has no runs beyond its plan. */
+/** Context of a sweep that writes to this store, without runs beyond its plan. */
 export function sweepServices(
   store: OpenStore,
   { plan, sweep }: { readonly plan: Plan; readonly sweep: Sweep },
@@ -153,8 +153,8 @@ export function sweepServices(
 }
 
 /**
- * The machine as each of its GPUs sees it.
- * @param gpus as `--gpus` names them; null for the one that a process sees first
+ * The machine as seen by each of its GPUs.
+ * @param gpus from `--gpus`; null for the first visible one
  */
 export async function machinesFor(
   program: TrtexecProgram,
@@ -171,7 +171,7 @@ export async function machinesFor(
 }
 
 /**
- * Says which GPU measures which cell.
+ * Assigns cells to GPUs.
  * @param previous UUID by cell key, of cells that were measured before
  */
 export function shareOut(

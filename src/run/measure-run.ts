@@ -73,7 +73,7 @@ function ofEngine(engine: LoadableEngine): Partial<RunManifest> {
   return { buildId: engine.buildId, engineKey: engine.engineKey, engineSha256: engine.sha256, variant: engine.variant };
 }
 
-/** Layers on auxiliary streams run at the same time: the profiler's times cannot be added up. */
+/** Layers on auxiliary streams overlap: the profiler's times cannot be summed. */
 function overlapNotes({ role, buildRef }: PlannedRun, { builds }: SweepContext['plan']): string[] {
   const flags = builds.find((build) => build.buildRef === buildRef)?.flags ?? [];
   const hasAuxiliaryStreams = flags.some((flag) => /^--maxAuxStreams=[1-9]/.test(flag));
@@ -82,10 +82,10 @@ function overlapNotes({ role, buildRef }: PlannedRun, { builds }: SweepContext['
     : [];
 }
 
-/** Of one sweep more runs are rare. */
+/** More runs in one sweep are rare. */
 const LAST_RUNS = 20;
 
-/** What the cell's runs measured in the sweep before this one in its series that has it; null without any. */
+/** The cell's value in the previous sweep that has it; null if none. */
 function valueBefore(
   db: SweepContext['db'],
   { cellKey, harness }: PlannedRun,
@@ -106,7 +106,7 @@ function readingOf({ harness }: RunRecord, metric: MetricId) {
   return value === undefined ? null : { metric, value };
 }
 
-/** The same run of the same sweep always has the same id: that is how `--resume` knows what is there. */
+/** Deterministic for a run of a sweep: `--resume` uses it to find stored runs. */
 export function runIdOf(sweepId: string, { role, cellKey, repeat }: PlannedRun): string {
   return hashOf({ sweepId, role, cellKey, repeat });
 }

@@ -14,19 +14,18 @@ import { printable } from '../text/printable.ts';
 import { flagValue } from '../trtexec/flags/flag-table.ts';
 
 const MIB = 1 << 20;
-/** Logs, exports and the store's own growth. */
 const RUN_BYTES = 16 * MIB;
 /** Next to the engine: its log, the timing cache, layer information. */
 const BUILD_BYTES = 32 * MIB;
-/** Weights in other precisions, copies for several tactics: an engine can be larger than its model. */
+/** Weights in other precisions and copies for several tactics: an engine can be larger than its model. */
 const ENGINE_TO_MODEL = 1.5;
-/** The next build of the same model and flags has about the size of the last one. */
+/** The next build with the same model and flags is about as large as the last one. */
 const ENGINE_TO_LAST = 1.2;
 
 type Room = Pick<SweepContext, 'artefactsFolder' | 'db' | 'sweep'>;
 
 /**
- * Looks for room before a process is started, where stopping loses nothing.
+ * Checks for room before a process is started, when stopping loses nothing.
  * @throws DiskFullError
  */
 export async function requireRoom(context: Room, attempt: Attempt): Promise<void> {
@@ -39,8 +38,7 @@ export async function requireRoom(context: Room, attempt: Attempt): Promise<void
 }
 
 /**
- * Looks again when it has ended: trtexec says nothing of an export that it could not write, and a log cannot say that
- * it was cut. What was written on a full disk is no result.
+ * trtexec does not report failed exports, and a log may be truncated: on a full disk nothing is a result.
  * @throws DiskFullError
  */
 export function refuseFullDisk(context: Room, attempt: Attempt): void {
@@ -57,7 +55,7 @@ export function refuseFullDisk(context: Room, attempt: Attempt): void {
 
 const NO_ROOM = new Set(['ENOSPC', 'EDQUOT']);
 
-/** What a full disk did to this program's own writing, as one line that says how to go on; other errors as they are. */
+/** One line that says how to continue after bench's own write failed on a full disk; other errors unchanged. */
 export function asDiskFull(context: Room, error: unknown): unknown {
   if (!(error instanceof Error) || error instanceof DiskFullError) return error;
   const code = errorCode(error);
@@ -112,18 +110,14 @@ export function engineBytesOf({ args }: Attempt): number {
   return path === null ? 0 : (statSync(path, { throwIfNoEntry: false })?.size ?? 0);
 }
 
-/**
- * Looks whether what is written into the store will be found there. Nothing of a sweep is lost with it: its runs lie in
- * their folders.
- * @throws StoreLostError
- */
+/** @throws StoreLostError if the store's file is gone; runs are not lost, they are in their folders */
 export function requireStore(context: Pick<SweepContext, 'artefactsFolder' | 'db' | 'storeFile' | 'sweep'>): void {
   const { artefactsFolder, db, storeFile, sweep } = context;
   const loss = storeFile.loss();
   if (loss === null) return;
   if (loss.kind === 'deleted' || loss.kind === 'replaced') storeFile.dropWal();
   const store = printable(db.$client.name);
-  // The folder itself comes again with the next attempt.
+  // The next attempt recreates the folder itself.
   if (!existsSync(sweepManifestPath(artefactsFolder, sweep.sweepId))) {
     throw new StoreLostError(
       `${store}: ${loss.what} while bench wrote into it, and the artefacts of this sweep are gone, too`,

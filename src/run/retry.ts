@@ -14,17 +14,15 @@ import { recordTry } from '../store/runs/runs.ts';
 import type { Attempt } from './start.ts';
 import type { SweepContext } from './sweep-context.ts';
 
-/** A start that failed by something that can pass, and when the next one may be. */
 export interface PassedFailure {
   readonly ended: RunTry;
   readonly what: string;
-  /** Number of the next start but the first. */
+  /** Number of the retry, from 1. */
   readonly retry: number;
-  /** Null when it was tried often enough. */
+  /** Null after the last retry. */
   readonly waitS: number | null;
 }
 
-/** What the logs in a folder say, before anything is written down of them. */
 export async function outcomeIn(
   folder: string,
 ): Promise<{ readonly outcome: Outcome; readonly lines: readonly string[] }> {
@@ -82,7 +80,7 @@ export async function waitForNextTry(
   }
 }
 
-/** True when something else holds memory of the GPU now. Nobody is asked where no nvidia-smi or no GPU is known. */
+/** True if another process uses GPU memory now. Not checked without nvidia-smi or a known GPU. */
 async function othersOnGpu({ environment, program }: SweepContext, { watched }: RunManifest): Promise<boolean> {
   if (watched !== null && watched.otherProcesses.length > 0) return true;
   const { gpuUuid } = environment;

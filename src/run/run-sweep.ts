@@ -93,10 +93,7 @@ export async function saveState(
   saveSweep(db, sweep, stored);
 }
 
-/**
- * Brings the folder of a sweep in order after a kill, at whatever moment it came: processes that still run are ended,
- * those that had ended are stored, half of a run is thrown away. Doing it twice changes nothing.
- */
+/** Idempotent cleanup after a kill: ends processes, stores finished runs, removes incomplete ones. */
 async function recoverSweep(context: SweepContext): Promise<void> {
   const folder = sweepFolderOf(context.artefactsFolder, context.sweep.sweepId);
   endOrphans((text) => context.onEvent({ kind: 'note', text }));
@@ -121,7 +118,6 @@ async function recoverAttempt(context: SweepContext, folder: string, runId: stri
   await rm(folder, { recursive: true, force: true });
 }
 
-/** The folder was in its place, but the store did not know it yet. */
 async function storeFinished(context: SweepContext, runId: string): Promise<void> {
   const { artefactsFolder, sweep, writer } = context;
   const [read] = await readRunFolder(runFolderOf(artefactsFolder, sweep.sweepId, runId));

@@ -9,13 +9,11 @@ import { hostLoad } from '../machine/host-facts.ts';
 
 export interface WatchedMachine {
   readonly env: EnvironmentVariables;
-  /** Null when it is not known which GPU will be used: then all are sampled. */
+  /** Null if the GPU is unknown: then all are sampled. */
   readonly gpuUuid: string | null;
-  /** Whether what runs on that GPU besides is to be asked for. */
   readonly asksForProcesses: boolean;
   readonly hasSmi: boolean;
   readonly signal: AbortSignal;
-  /** What a person should know: that and why there are no samples. */
   readonly onNote: (note: string) => void;
 }
 
@@ -28,7 +26,7 @@ export class RunWatch {
   private sampler: GpuSampler | null = null;
   private isStarted = false;
   private header = '';
-  /** Read already, but after the end of the last run. */
+  /** Already read, but from after the end of the last run. */
   private later: string[] = [];
   private asksForProcesses: boolean;
 
@@ -37,7 +35,7 @@ export class RunWatch {
     this.asksForProcesses = machine.asksForProcesses && machine.hasSmi && machine.gpuUuid !== null;
   }
 
-  /** To be called before each run. */
+  /** Call before each run. */
   async begin(): Promise<void> {
     if (this.isStarted || !this.machine.hasSmi) return;
     this.isStarted = true;
@@ -49,10 +47,7 @@ export class RunWatch {
     } else if (!signal.aborted) this.machine.onNote(`nvidia-smi gives no samples (${start.reason})`);
   }
 
-  /**
-   * To be called when the run has ended: what is left on the GPU then is not its own, whatever its number.
-   * @param csvPath where the samples of the run are written, if there are any
-   */
+  /** Call when the run has ended: processes left on the GPU are not its own. `csvPath`: file for its samples. */
   async end(from: Date, to: Date, csvPath: string): Promise<RunManifest['watched']> {
     const load = hostLoad();
     const samples = this.cut(from, to);
@@ -82,13 +77,13 @@ export class RunWatch {
     const { env, gpuUuid } = this.machine;
     if (!this.asksForProcesses || gpuUuid === null) return [];
     const answer = await askForProcesses(gpuUuid, env);
-    // One that hangs or fails would do so after each run.
+    // A query that hangs or fails would do so after each run.
     if (answer.kind !== 'answered') this.asksForProcesses = false;
     return answer.kind === 'answered' ? parseComputeApps(answer.text) : [];
   }
 }
 
-/** A sample tells of the second before it: power is its mean, and so is utilisation on some GPUs. */
+/** A sample describes the second before it: power is a mean, and so is utilization on some GPUs. */
 const SAMPLE_S = 1;
 
 function linesBetween(lines: readonly string[], fromMs: number, toMs: number): string[] {

@@ -8,23 +8,20 @@ import { definedVariables, type EnvironmentVariables } from '../process/environm
 import { PLACEHOLDERS, type PlannedHarness, type PlannedLimits } from '../records/plan.ts';
 import type { SweepContext } from './sweep-context.ts';
 
-/** One process that is to be run, and what its `run.json` will say besides what happened. */
 export interface Attempt {
   readonly runId: string;
-  /** For a person. */
   readonly label: string;
   readonly args: readonly string[];
-  /** The program where it is another than trtexec; its arguments are `args`. */
+  /** The program if it is not trtexec; its arguments are `args`. */
   readonly harness: PlannedHarness | null;
-  /** Variables that stand on an axis; null takes one away. */
+  /** Axis variables; null unsets one. */
   readonly env: Readonly<Record<string, string | null>>;
-  /** For the whole process, where `limits` leave it open. */
+  /** For the whole process, if `limits` do not set it. */
   readonly timeoutS: number;
   readonly limits: PlannedLimits;
-  /** Counts from 0; recordings of the same cell are answered in turn. */
+  /** Counts from 0; recordings of the same cell are used in turn. */
   readonly index: number;
   readonly manifest: Partial<RunManifest>;
-  /** Looks at what the process left, before it is judged. */
   readonly inspect?: () => Promise<Partial<RunManifest>>;
 }
 
@@ -33,7 +30,7 @@ export interface Start {
   readonly args: readonly string[];
   readonly cwd: string;
   readonly env: EnvironmentVariables;
-  /** As it is stored: with the name by which people know the program. */
+  /** For the store, with the program's public name. */
   readonly argv: readonly string[];
 }
 
@@ -68,7 +65,7 @@ function harnessStart(
   };
 }
 
-/** An undefined value takes a variable away. */
+/** An undefined value removes a variable. */
 export function overlay(env: Attempt['env']): EnvironmentVariables {
   return Object.fromEntries(Object.entries(env).map(([name, value]) => [name, value ?? undefined]));
 }
@@ -87,7 +84,6 @@ function replayVariables({ program }: SweepContext, { index }: Attempt, folder: 
   };
 }
 
-/** Where a replay says which recording answered. */
 export const REPLAY_REPORT = 'replay.json';
 
 const replaySchema = z.object({
@@ -96,7 +92,7 @@ const replaySchema = z.object({
   omitted: z.array(z.string()).catch([]),
 });
 
-/** What a replay adds to `run.json`: the recording, and the exports that it never had. Nothing for a real trtexec. */
+/** What a replay adds to `run.json`: the recording, and exports that it never had. Empty for a real trtexec. */
 export function readReplayReport(folder: string): Partial<RunManifest> {
   const report = readJson(join(folder, REPLAY_REPORT), replaySchema);
   if (report === null) return {};

@@ -6,34 +6,33 @@ import { clockRequestSchema, coolDownSchema, numaSchema } from '../machine/reque
 import { planSchema } from '../records/plan.ts';
 import { type Immutable, textByName, textOrNull } from '../records/scalars.ts';
 
-/** What a sweep set out to do, as it is kept with it: `--resume` goes on with this. Defaults are what older ones meant. */
+/** The plan of a sweep as kept with it, for `--resume`. Defaults apply to older plans. */
 export const storedPlanSchema = z.object({
   plan: planSchema,
   program: z.object({
     trtexec: textOrNull,
-    /** Of that file when the sweep began. */
+    /** Hash of that file when the sweep began. */
     trtexecSha256: textOrNull.default(null),
     replayFolder: textOrNull,
-    /** The interpreter that makes variants; null when none are needed. */
+    /** The interpreter that makes variants; null if none are needed. */
     python: textOrNull.default(null),
   }),
-  /** The file that the plan was made of, and what it meant; null when nobody looks at it again. */
+  /** The matrix file and the meaning it had; null if it is not checked again. */
   matrix: z.object({ file: z.string(), identity: z.string() }).nullable().default(null),
   telemetry: z.boolean().default(true),
-  /** Null when the plan is all there is to do. */
+  /** Null if there are no runs beyond the plan. */
   more: moreRunsSchema.nullable().default(null),
-  /** Null: clocks are left as they are. */
+  /** Null: clocks are left alone. */
   lockClocks: clockRequestSchema.nullable().default(null),
-  /** GPUs by their UUIDs, and which of them measures which cell; null when none were named: then it is the one that a process sees first. */
+  /** GPUs by UUID, and the cells of each; null if none were named: then the first visible one is used. */
   gpus: z
     .object({ uuids: z.array(z.string()), cells: textByName })
     .nullable()
     .default(null),
   coolDown: coolDownSchema.nullable().default(null),
   numa: numaSchema.default('off'),
-  /** The folder of a run that was handed to Slurm; null when this process does it all. */
+  /** The folder of a run submitted to Slurm; null if this process does all of it. */
   slurmRun: textOrNull.default(null),
-  /** Null where nothing is tried out. */
   experiment: experimentSchema.nullable().default(null),
 });
 

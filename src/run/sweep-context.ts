@@ -20,21 +20,20 @@ interface WorkerGpu {
   readonly uuid: string;
 }
 
-/** Everything that a sweep works with on one GPU. Clock, process and store are arguments, so that a test can bring its own. */
+/** All that a sweep uses on one GPU. Clock, process and store are arguments, so that tests can replace them. */
 export interface SweepContext {
   readonly db: StoreDatabase;
   readonly writer: RunWriter;
   readonly storeFile: StoreFile;
   readonly artefactsFolder: string;
   readonly cache: EngineCache;
-  /** Makes variants of base models; null when the plan has none, and for recordings. */
+  /** Makes variants of base models; null if the plan has none, and for recordings. */
   readonly variants: VariantContext | null;
   readonly program: TrtexecProgram;
-  /** Null for recordings, and where nothing says which it is. */
+  /** Null for recordings, and if it is unknown. */
   readonly gpu: WorkerGpu | null;
   /** Model of this GPU where it is another than that of the first worker: then its engines are others, too. */
   readonly otherModel: string | null;
-  /** A resumed sweep may go on with other engines than it began with. */
   readonly mayChangeEngines: boolean;
   readonly cpuCount: number;
   readonly spawn: Spawn;
@@ -42,17 +41,17 @@ export interface SweepContext {
   readonly now: () => Date;
   readonly sweep: Sweep;
   readonly plan: Plan;
-  /** What is known of the machine before any run; logs add to it. */
+  /** Facts known before any run; logs add to them. */
   readonly environment: Partial<Environment>;
-  /** Looks which TensorRT library trtexec loads; null where no trtexec runs, as with recordings. */
+  /** Finds the TensorRT library that trtexec loads; null if no trtexec runs, as with recordings. */
   readonly library: LoadedLibrary | null;
   /** Watches the machine during each run; null when nobody shall. */
   readonly watch: RunWatch | null;
-  /** True when runs beyond the plan may follow: every engine will be needed. */
+  /** True if runs beyond the plan may follow: every engine will be needed. */
   readonly hasMoreRuns: boolean;
-  /** Runs in place of those that the machine spoilt; asked for once, when the plan is through. */
+  /** Replacements for unfit runs; requested once, when the plan is done. */
   readonly againRuns: () => readonly PlannedRun[];
-  /** The next round of runs beyond the plan, by what is stored so far; none when it is enough. */
+  /** The next runs beyond the plan, according to what is stored; empty if there is enough. */
   readonly moreRuns: () => readonly PlannedRun[];
   readonly onEvent: (event: SweepEvent) => void;
 }
@@ -62,7 +61,6 @@ export interface ValueBefore {
   readonly sweepId: string;
 }
 
-/** What happens in a sweep, for whoever shows it. */
 export type SweepEvent =
   | { readonly kind: 'variantStarted'; readonly variant: PlannedVariant }
   | {
@@ -76,7 +74,7 @@ export type SweepEvent =
       readonly kind: 'variantFailed';
       readonly variant: PlannedVariant;
       readonly problem: string;
-      /** Where its log lies; null when nothing was run. */
+      /** Folder of its log; null if nothing was run. */
       readonly folder: string | null;
     }
   | { readonly kind: 'buildStarted'; readonly build: PlannedBuild }
@@ -103,28 +101,25 @@ export type SweepEvent =
       readonly outcome: Outcome;
       readonly gpuComputeMs: number | null;
       readonly throughputQps: number | null;
-      /** What another harness says, by the metric of the cell; null for trtexec. */
+      /** Reading of another harness, by the metric of the cell; null for trtexec. */
       readonly reading: { readonly metric: MetricId; readonly value: number } | null;
-      /** The same in the previous sweep of the series that has the cell. */
+      /** The value in the previous sweep of the series that has the cell. */
       readonly before: ValueBefore | null;
       readonly wallS: number;
     }
-  /** Once more what the machine spoilt, after the plan is through. */
+  /** Repeats of unfit runs, after the plan is done. */
   | { readonly kind: 'measuredAgain'; readonly runs: readonly PlannedRun[] }
-  /** A round beyond the plan: what was measured so far is not enough. */
+  /** Runs beyond the plan: the results so far are not enough. */
   | { readonly kind: 'moreRuns'; readonly runs: readonly PlannedRun[] }
-  /** Its engine could not be had: nothing was started. */
   | { readonly kind: 'runSkipped'; readonly run: PlannedRun }
-  /** Stored already, by the sweep that is being resumed. */
   | { readonly kind: 'runKept'; readonly run: PlannedRun }
-  /** It failed again and again: its runs, and once more those that failed on it, go to the other GPUs. */
+  /** A GPU failed repeatedly: its runs, and those that failed on it, go to the other GPUs. */
   | {
       readonly kind: 'gpuTakenOut';
       readonly failures: number;
       readonly failed: readonly PlannedRun[];
       readonly moved: readonly PlannedRun[];
     }
-  /** Something that goes on without, and that a person should know. */
   | { readonly kind: 'note'; readonly text: string };
 
 export interface SweepCounts {
@@ -133,6 +128,6 @@ export interface SweepCounts {
   readonly failed: number;
   readonly skipped: number;
   readonly kept: number;
-  /** Of the unfit ones those in whose place another run was measured. */
+  /** Unfit runs that were measured again. */
   readonly replaced: number;
 }

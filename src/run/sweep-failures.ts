@@ -7,10 +7,7 @@ import { findCells } from '../store/cells.ts';
 import { type FailedRun, failedRunsOf } from '../store/runs/runs.ts';
 import type { StoreDatabase } from '../store/file/open.ts';
 
-/**
- * What failed in a sweep, builds among it, each with the first line that says why.
- * @param plan null where the sweep has none: of imports
- */
+/** @param plan null for imports, which have none */
 export function sweepFailures(db: StoreDatabase, sweepId: string, plan: Plan | null): SweepFailure[] {
   const failed = failedRunsOf(db, sweepId);
   const cells = findCells(

@@ -11,9 +11,8 @@ import { holderText, type LockHolder } from '../process/lock-holder.ts';
 const LOCK_FILE = '.lock';
 
 /**
- * Makes sure that one process at a time measures a sweep.
- * @returns what gives the lock back
- * @throws UsageError when another process holds it
+ * @returns a function that releases the lock
+ * @throws UsageError if another process holds it
  */
 export function lockSweep(artefactsFolder: string, sweepId: string): () => void {
   const folder = sweepFolderOf(artefactsFolder, sweepId);
@@ -27,7 +26,7 @@ export function lockSweep(artefactsFolder: string, sweepId: string): () => void 
   );
 }
 
-/** Removes what earlier benches left that were killed while they took the lock. To be called by its holder. */
+/** Removes files of benches that were killed while taking the lock. Call only while holding it. */
 export function sweepUpLocks(artefactsFolder: string, sweepId: string): void {
   removeEarlierLeftovers(join(artefactsFolder, sweepId), `${LOCK_FILE}.`);
 }

@@ -8,13 +8,13 @@ import { highestRepeat } from '../store/runs/runs.ts';
 
 type MutableCounts = { -readonly [Kind in keyof SweepCounts]: number };
 
-/** Failures one after the other on one GPU, all of them its own: it will hardly get better by itself. */
+/** After this many consecutive failures caused by the GPU it is taken out. */
 const FAILURES_TO_CLOSE = 3;
 const GPU_FAILURES: readonly (string | null)[] = ['cudaError', 'noGpu', 'deviceInvalid'];
 /** A build that has fewer CPUs for itself slows the host side of what is timed next to it. */
 const CPUS_FOR_BUILD_AND_RUN = 8;
 
-/** The runs of a sweep, carried out on one or more GPUs at the same time: on each of them one after the other. */
+/** The runs of a sweep on one or more GPUs in parallel, sequential on each. */
 export class SweepWork {
   readonly counts: MutableCounts;
   private readonly workers: readonly SweepContext[];
@@ -34,7 +34,6 @@ export class SweepWork {
     this.engines = new EnginePool(this.workers[0] ?? first, () => (this.counts.failed += 1));
   }
 
-  /** The engines that the plan needs, then its runs. */
   async begin(runs: readonly PlannedRun[]): Promise<void> {
     const { hasMoreRuns, sweep, writer } = this.workers[0] ?? {};
     const isWanted = (run: PlannedRun): boolean =>
@@ -48,7 +47,7 @@ export class SweepWork {
     this.counts.replaced += this.counts.measured - before;
   }
 
-  /** @param needsEngine for which of the runs engines are made ready before any of them starts */
+  /** @param needsEngine selects the runs whose engines are provided before any run starts */
   async do(runs: readonly PlannedRun[], needsEngine: (run: PlannedRun) => boolean = () => false): Promise<void> {
     this.queues.add(runs);
     await this.together((worker, place) => this.provideEngines(worker, place, needsEngine));
@@ -118,7 +117,6 @@ export class SweepWork {
     return record;
   }
 
-  /** Takes a GPU out: its runs, and once more those that failed on it, go to the others. */
   private close(worker: SweepContext, place: number, failed: readonly PlannedRun[]): void {
     const again = failed.map((run) => ({ ...run, repeat: this.nextRepeat(worker, run) }));
     const moved = this.queues.close(place, again);
@@ -143,7 +141,7 @@ export class SweepWork {
         }
       }),
     );
-    // The one that came first is the cause of the others.
+    // The first error is the cause of the others.
     if (this.failure.signal.aborted) throw this.failure.signal.reason;
     this.workers[0]?.signal.throwIfAborted();
   }

@@ -21,7 +21,7 @@ export function chooseCells(cells: readonly KeyedCell[], expression: string | un
   return cells.filter((cell) => reading.filter(cellFields(cell)));
 }
 
-/** The cells that some sweeps set out to measure, or have runs of, as far as a `--filter` keeps them. */
+/** Cells that some sweeps planned or ran, and that pass `--filter`. */
 export function cellsOfSweeps(
   db: StoreDatabase,
   sweepIds: readonly string[],
@@ -33,10 +33,7 @@ export function cellsOfSweeps(
 
 const SHORTEST_KEY = 4;
 
-/**
- * The cells that somebody named: each name is the start of a key, a label, a model, or a filter expression. None
- * named means all.
- */
+/** Cells by name: the start of a key, a label, a model, or a filter expression. No names mean all. */
 export function namedCells(cells: readonly KeyedCell[], names: readonly string[]): KeyedCell[] {
   if (names.length === 0) return [...cells];
   const chosen = new Set(names.flatMap((name) => cellsOfName(cells, name)));
@@ -68,7 +65,7 @@ export function storedRun(db: StoreDatabase, runId: string): ShownRun {
 const SHORTEST_ID = 4;
 
 /**
- * The id of the run that begins so; of a cell the fastest timed run in its newest sweep.
+ * The run whose id starts so; for a cell the fastest timed run of its newest sweep.
  * @throws UsageError when there is none, or more than one
  */
 export function namedRun(db: StoreDatabase, name: string): string {
@@ -97,9 +94,9 @@ export function namedRun(db: StoreDatabase, name: string): string {
 const SHOWN = 10;
 
 /**
- * The metric that somebody asks for by its name: one of bench's own, or one that a harness in this store measured.
- * @returns null when nobody asks
- * @throws UsageError when there is none of that name, or several
+ * The metric of that name: built in, or measured by a harness in this store.
+ * @returns null without a name
+ * @throws UsageError when none matches, or several do
  */
 export function metricNamed(db: StoreDatabase, name: string | undefined): MetricId | null {
   if (name === undefined) return null;

@@ -9,17 +9,17 @@ import { type MetricRun, metricRuns } from '../store/runs/metric-runs.ts';
 import type { StoreDatabase } from '../store/file/open.ts';
 
 export interface CellHistory extends CellNights {
-  /** Nights that only have numbers of the kind that does not count. */
+  /** Sweeps with values of the other kind only. */
   readonly nightsOfOtherKind: number;
-  /** Nights that were only measured on another machine than the newest one: they do not count. */
+  /** Sweeps measured only on another machine than the newest; they do not count. */
   readonly nightsOfOtherMachine: number;
 }
 
 /**
- * The nights of each cell among some sweeps.
- * @param sweeps the oldest first
- * @param machines `newest`: only nights on the machine of the newest one, as others are another history
- * @param kinds which number of a run counts, by the key of the cell; without it what all nights of the cell have
+ * The histories of cells in some sweeps.
+ * @param sweeps oldest first
+ * @param machines `newest`: only sweeps on the newest one's machine
+ * @param kinds which value of a run counts, by cell key; default: the one that all sweeps of the cell have
  */
 export function cellHistories(
   db: StoreDatabase,
@@ -53,8 +53,8 @@ export function cellHistories(
 }
 
 /**
- * The runs of a cell that count, and the sweeps that only have numbers of the other kind.
- * @param kind without it that which all runs have
+ * Runs that count, and sweeps with values of the other kind only.
+ * @param kind default: the one that all runs have
  */
 function ofOneKind(runs: readonly MetricRun[], kind: ValueKind = kindOfValues(runs)) {
   const counted = runs.flatMap((run): NightRun[] => {
@@ -71,7 +71,7 @@ function sweepsOf(runs: readonly Pick<NightRun, 'sweepId'>[]): Set<string> {
   return new Set(runs.map(({ sweepId }) => sweepId));
 }
 
-/** Only nights on the GPU model, TensorRT major and locked clock of the newest one: others are another history. */
+/** Keeps sweeps on the GPU model, TensorRT major and locked clock of the newest one. */
 function machineFilter(db: StoreDatabase, runs: readonly Pick<NightRun, 'environmentId'>[]) {
   const environments = findEnvironments(db, [...new Set(runs.map(({ environmentId }) => environmentId))]);
   const machineOf = ({ environmentId }: NightRun): string => machineKey(environments.get(environmentId));

@@ -13,7 +13,7 @@ import { chooseCells, namedCells } from './by-name.ts';
 import type { Io } from '../cli/io.ts';
 import { resolveSide, resolveSides } from './sides.ts';
 
-/** One cell in some sweeps, or one run of it: a side of a question about a change. */
+/** One cell in some sweeps, or one run of it. */
 export interface CellPoint {
   readonly ref: string;
   readonly cell: KeyedCell;
@@ -26,8 +26,8 @@ export interface CellPoint {
 type Place = Omit<CellPoint, 'cell'> & { readonly cells: readonly KeyedCell[] };
 
 /**
- * Finds two sides for a cell. Each is what `compare` takes (a commit, a sweep, `latest~1`, `baseline:NAME`), a run's
- * id, or an expression that picks one of the cells (`precision=fp8`) in its newest sweep.
+ * Two sides of a cell. Each is a reference as for `compare` (a commit, a sweep, `latest~1`, `baseline:NAME`), a run's
+ * id, or an expression that picks a cell (`precision=fp8`) in its newest sweep.
  * @param name of one cell or more; null for all
  */
 export async function resolvePoints(
@@ -52,7 +52,7 @@ export async function resolvePoints(
   return { base: pointOf({ ...base, cells: common }, name), head: pointOf({ ...head, cells: common }, name) };
 }
 
-/** Two cells are best compared in the newest sweep that measured, or better profiled, them both. */
+/** Two cells are best compared in the newest sweep that measured both, preferably with profiles. */
 function inOneSweep(db: StoreDatabase, base: CellPoint, head: CellPoint): { base: CellPoint; head: CellPoint } {
   const free = [base, head].filter(({ ref }) => isExpression(ref));
   const stated = [base, head].find(({ ref }) => !isExpression(ref));
@@ -74,7 +74,7 @@ function inOneSweep(db: StoreDatabase, base: CellPoint, head: CellPoint): { base
 
 const SEARCHED_SWEEPS = 100;
 
-/** Where one cell was last measured, or was in the sweeps that are named. */
+/** Where one cell was last measured, or its place in the named sweeps. */
 export async function resolvePoint(db: StoreDatabase, name: string, ref: string | null, io: Io): Promise<CellPoint> {
   const named = namedCells(allCells(db), [name]);
   if (ref === null) return pointOf(newestOf(db, named, name), name);

@@ -14,7 +14,7 @@ export function nothingIn(path: string): string {
 
 const MOST_NAMED = 5;
 
-/** The runs under a path, or one line about a path that is not there. */
+/** Runs under a path, or a line about a missing path. */
 export async function findRuns(
   path: string,
   io: Pick<Io, 'err' | 'signal'>,

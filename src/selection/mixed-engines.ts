@@ -11,7 +11,7 @@ const MOST_NAMED = 3;
 export interface MixedEngines {
   readonly sweepId: string;
   readonly cell: KeyedCell;
-  /** Of the engine files, as the command lines name them. */
+  /** Engine files as in the command lines. */
   readonly paths: readonly string[];
 }
 

@@ -7,8 +7,8 @@ import type { StoreDatabase } from '../store/file/open.ts';
 import { unfinishedSweeps } from '../store/sweeps/sweeps.ts';
 
 /**
- * Why there is nothing to look at yet: nothing was measured, or what was begun did not end.
- * @param branch of which there is nothing; null where none was asked for
+ * Why there is nothing to show: nothing was measured, or no sweep finished.
+ * @param branch null where none was requested
  */
 export function nothingStored(db: StoreDatabase, branch: string | null = null): UsageError {
   const [begun] = unfinishedSweeps(db);

@@ -31,10 +31,10 @@ export function profiledRun(db: StoreDatabase, runId: string, ref: string): Prof
 }
 
 /**
- * The layers of the engine that a cell ran with in some sweeps: of the cell's own profile, else of another profile of
- * the very same engine, else of the same network in another cell of these sweeps.
- * @param anywhere where these sweeps have nothing, the newest profile of the cell in any other does
- * @param sweepIds null for the newest profile of the cell in any sweep
+ * Layers of a cell's engine in some sweeps: from its own profile, else another profile of the same engine, else of the
+ * same network in another cell of these sweeps.
+ * @param anywhere falls back to the cell's newest profile in any sweep
+ * @param sweepIds null for the newest profile in any sweep
  */
 export function profiledCell(
   db: StoreDatabase,
@@ -66,11 +66,11 @@ export function profiledCell(
   ]);
 }
 
-/** Of imported runs: what the build listed that saved the file which they load. */
+/** For imported runs: layers listed by the build that saved their engine. */
 function builtLayers(db: StoreDatabase, cell: KeyedCell, sweepIds: readonly string[]): LayerRun | null {
   const loaded = loadedEngines(db, sweepIds).filter(({ cellKey }) => cellKey === cell.key);
   const [path, ...others] = new Set(loaded.map((engine) => engine.path));
-  // Of two engines in one cell none is the cell's.
+  // With two engines in one cell, neither is the cell's.
   if (path === undefined || others.length > 0) return null;
   const build = importedBuilds(db, sweepIds).get(path);
   return build === undefined ? null : layerRun(db, build.runId);
@@ -86,7 +86,7 @@ function profiledElsewhere(db: StoreDatabase, cell: KeyedCell, ref: string): Pro
 
 function labelOf(db: StoreDatabase, { cellKey }: LayerRun): string | null {
   const cell = cellKey === null ? undefined : findCells(db, [cellKey]).get(cellKey);
-  // Exports without a log say nothing of a cell.
+  // Exports without a log do not identify a cell.
   return cell === undefined || cell.model === 'unnamed' ? null : cellLabel(cell);
 }
 
@@ -113,12 +113,12 @@ const HINT_NOTES: Readonly<Record<string, string>> = {
   profiler_miss: 'the profiler missed layers: do not trust these times',
 };
 
-/** What trtexec remarked that makes the times of layers less than they seem. */
+/** Remarks by trtexec on why layer times may be too small. */
 function overlapNotes(hints: readonly string[]): string[] {
   return [...new Set(hints)].flatMap((hint) => HINT_NOTES[hint] ?? []);
 }
 
-/** Where the profile run has no summary of its own: the timed runs of the same cell and sweep. */
+/** For a profile run without a summary: the timed runs of its cell and sweep. */
 function timedMedianMs(db: StoreDatabase, { sweepId, cellKey }: LayerRun): number | null {
   if (cellKey === null) return null;
   const timed = cellRunsOf(db, [sweepId], [cellKey]).filter(isMeasured);
@@ -146,7 +146,7 @@ function engineOf(run: ReadRun, ref: string): ProfiledEngine | null {
   const { log, exports, manifest, contentId } = run;
   const layers = layersOf(run);
   if (layers === null) return null;
-  // Exports without a log say nothing of a cell.
+  // Exports without a log do not identify a cell.
   const cell = cellOf(run);
   const totalMs = (exports.profile ?? log.profile)?.totalMs;
   return {

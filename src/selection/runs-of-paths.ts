@@ -20,14 +20,14 @@ import { migrationsFolder, toolVersion } from '../cli/store-location.ts';
 const RUN_FILES = /^(?:run\.json|stdout\.log|profile\.json|layers\.json)(?:\.(?:gz|zst|br))?$/;
 
 /**
- * True for what is meant as a path: it is written like one, or is a folder with a run in it.
- * @throws UsageError when it is written like one, and nothing is there
+ * True for what looks like a path, or is a folder with a run.
+ * @throws UsageError when it looks like one and does not exist
  */
 export function isPath(name: string, io: Io): boolean {
   const path = resolve(io.cwd, name);
   if (/[/\\]|\.(?:json|log|txt|csv|trace)(?:\.(?:gz|zst|br))?$|^\.{1,2}$/.test(name)) {
     if (existsSync(path)) return true;
-    // Branches have slashes too; expressions may.
+    // Branches have slashes, too; expressions may.
     if (/^[./~]|[/\\]$|\.(?:json|log|txt|csv|trace)(?:\.\w+)?$/.test(name)) {
       throw new UsageError(`${printable(name)}: no such file or folder`);
     }
@@ -36,10 +36,7 @@ export function isPath(name: string, io: Io): boolean {
   return existsSync(path) && statSync(path).isDirectory() && readdirSync(path).some((file) => RUN_FILES.test(file));
 }
 
-/**
- * Takes the runs that lie under some paths into a store that is gone afterwards, one sweep a path: whatever reads a
- * store reads them too.
- */
+/** Imports the runs under some paths into a temporary store, one sweep per path. */
 export async function withRunsOf<Result>(
   paths: readonly string[],
   io: Io,
@@ -127,7 +124,7 @@ export async function runsUnder(
     io.signal.throwIfAborted();
     runs.push(...(await readSource(source, standalone, { signal: io.signal })));
   }
-  // A folder may hold the exports alone.
+  // A folder may hold only exports.
   if (runs.length === 0 && statSync(path).isDirectory()) {
     const exported = readdirSync(path).filter((file) => /^(?:profile|layers)\.json/.test(file));
     for (const file of exported.toSorted().toReversed()) {
@@ -169,8 +166,8 @@ function saveRuns(writer: RunWriter, { sweepId }: Sweep, runs: readonly ReadRun[
 }
 
 /**
- * Reports that lie alone say little of their cells. Of two that are compared, one is taken to be of the precision and the
- * shapes that the other states; null where there is nothing to take over.
+ * Standalone reports say little about their cells. Of two that are compared, one takes precision and shapes from the
+ * other; null where there is nothing to take.
  */
 function borrowedFor(name: string, runs: readonly ReadRun[], otherName: string, others: readonly ReadRun[]) {
   if (![...runs, ...others].every(({ manifest }) => manifest.lone?.kind === 'report')) return null;

@@ -21,11 +21,11 @@ import { nothingStored } from './nothing-stored.ts';
 export interface Side {
   readonly ref: string;
   readonly sweeps: readonly Sweep[];
-  /** What was chosen in place of what was asked for; null when it was there. */
+  /** What was chosen instead; null when the request was found. */
   readonly note: string | null;
 }
 
-/** A commit of which nothing is stored, nor of any before it. */
+/** Neither the commit nor any ancestor has results. */
 export class NotMeasuredError extends UsageError {}
 
 interface Sides {
@@ -34,17 +34,17 @@ interface Sides {
 }
 
 export interface SideOptions {
-  /** May have been asked before the store was opened: its answer takes as long as that does. */
+  /** May be started before the store is opened, which takes as long. */
   readonly git?: Promise<GitState>;
-  /** Whose sweeps `latest` is of; without it the branch that is checked out, or that a CI job is about. */
+  /** The branch of `latest`; default: the one checked out, or that of the CI job. */
   readonly branch?: string | undefined;
 }
 
 const SHORTEST_ID = 4;
 
 /**
- * Finds what `BASE` and `HEAD` mean: a git revision, `a..b`, a sweep's id or name, `baseline:NAME`, `latest`,
- * `latest~N`. Without any, the last two sweeps of this branch.
+ * Resolves `BASE` and `HEAD`: a git revision, `a..b`, a sweep's id or name, `baseline:NAME`, `latest`, `latest~N`.
+ * Default: the last two sweeps of this branch.
  */
 export async function resolveSides(
   db: StoreDatabase,
@@ -73,12 +73,12 @@ export function refuseSharedSweep(sides: { readonly base: Omit<Side, 'ref'>; rea
 function withNotes(sides: Sides): Sides {
   const note = undatedNote([...sides.base.sweeps, ...sides.head.sweeps]);
   const notes = [...new Set([sides.head.note, note])].filter((text) => text !== null);
-  // What is true of both is said once.
+  // A note on both sides is printed once.
   const base = sides.base.note === sides.head.note ? { ...sides.base, note: null } : sides.base;
   return { base, head: { ...sides.head, note: notes.length === 0 ? null : notes.join('; ') } };
 }
 
-/** What a verdict must say of sweeps that nobody dated; null when there are none. */
+/** A note on sweeps without a date; null when there are none. */
 export function undatedNote(sweeps: readonly Sweep[]): string | null {
   const undated = sweeps.filter(({ startedAt }) => startedAt === null).length;
   if (undated === 0) return null;
@@ -97,8 +97,8 @@ async function sidesOf(resolver: SideResolver, base?: string, head?: string): Pr
 }
 
 /**
- * A revision, `latest` or a branch may stand for sweeps of several matrices: where the newest of both sides are not of
- * the same, one side takes the other's.
+ * A revision, `latest` or a branch may have sweeps of several matrices: where the newest of both sides differ, one side
+ * takes the other's.
  */
 async function alignMatrices(resolver: SideResolver, sides: Sides): Promise<Sides> {
   const [base, head] = [sides.base.sweeps[0], sides.head.sweeps[0]];
@@ -118,7 +118,7 @@ function isComparable(a: Sweep, b: Sweep): boolean {
   return a.matrix === b.matrix && a.provenance === b.provenance;
 }
 
-/** Where both sides are named a branch chooses nothing: misspelled it would go unnoticed. */
+/** With both sides named a branch has no effect: a misspelled one would go unnoticed. */
 function refuseUnknownBranch(db: StoreDatabase, { branch }: SideOptions): void {
   if (branch !== undefined && newestOfBranch(db, branch, null) === null) {
     throw nothingStored(db, branch);
@@ -141,7 +141,7 @@ class SideResolver {
   private readonly io: Io;
   private readonly git: Promise<GitState>;
   private readonly branch: string | null;
-  /** Sweeps like this one come first where a word may mean several. */
+  /** Sweeps of the same matrix and provenance come first. */
   private readonly like: Sweep | null;
 
   constructor(db: StoreDatabase, io: Io, options: SideOptions, like: Sweep | null = null) {
@@ -152,7 +152,7 @@ class SideResolver {
     this.like = like;
   }
 
-  /** The same side, of the matrix and the provenance of another sweep; null where it has none, or means one sweep. */
+  /** The same side for the matrix and provenance of another sweep; null where it has none, or means one sweep. */
   async sideLike({ ref }: Side, like: Sweep): Promise<Side | null> {
     const options = { git: this.git, branch: this.branch ?? undefined };
     const resolver = new SideResolver(this.db, this.io, options, like);
@@ -189,8 +189,8 @@ class SideResolver {
   }
 
   /**
-   * HEAD when it is not named: the newest results at or before the commit that is checked out, else the newest. Of a
-   * branch that was named, its newest.
+   * Default HEAD: the newest results at or before the checked-out commit, else the newest; for a named branch its
+   * newest.
    */
   async defaultHead(): Promise<Side> {
     const commit = this.branch === null ? await this.commit('HEAD') : null;
@@ -259,7 +259,7 @@ class SideResolver {
         );
   }
 
-  /** The results of a commit, else those of its nearest ancestor that has some. */
+  /** The results of a commit, else of its nearest ancestor with results. */
   private async nearest(ref: string, commit: string): Promise<Side | null> {
     const here = together(sweepsAtCommit(this.db, commit), this.like);
     if (here.length > 0) return { ref, sweeps: here, note: dirtyNote(ref, here) };
@@ -290,8 +290,8 @@ class SideResolver {
 }
 
 /**
- * Of the sweeps at one commit those that count together with the newest: same matrix, provenance and TensorRT. Runs
- * from a changed tree are not the commit's, unless there are no others.
+ * Sweeps at one commit that are pooled with the newest: same matrix, provenance and TensorRT. Runs of a modified tree
+ * do not count, unless there are no others.
  */
 function together(sweeps: readonly Sweep[], like: Sweep | null): Sweep[] {
   const wanted = like === null ? [] : sweeps.filter((sweep) => isComparable(sweep, like));

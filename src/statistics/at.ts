@@ -1,14 +1,13 @@
 /**
- * The number at a place that exists. For one kind of array only: the innermost loops of the history detector take a
- * third longer where it has met others.
- * @throws RangeError where there is none: the calling loop is wrong
+ * Checked index. For one kind of array only: the detector's innermost loops take a third longer if it meets others.
+ * @throws RangeError when out of bounds
  */
 export function at(values: Float64Array, place: number): number {
   const value = values[place];
   return value === undefined ? missing(values.length, place) : value;
 }
 
-/** Apart from `at`, which stays small enough to be inlined. */
+/** Separate, so that `at` stays small enough to be inlined. */
 function missing(length: number, place: number): never {
   throw new RangeError(`no number at ${place} of ${length}`);
 }

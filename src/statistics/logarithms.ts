@@ -1,4 +1,4 @@
-/** The mean of the logarithms of positive values: the logarithm of their geometric mean. NaN for none. */
+/** Mean of the logs of positive values: log of the geometric mean. NaN for none. */
 export function meanLog(values: readonly number[]): number {
   return values.reduce((sum, value) => sum + Math.log(value), 0) / values.length;
 }

@@ -1,4 +1,4 @@
-/** The middle value, or the mean of the two in the middle; null of nothing. */
+/** Null of nothing. */
 export function median(values: readonly number[]): number | null {
   const sorted = values.toSorted((a, b) => a - b);
   const middle = sorted.length >> 1;

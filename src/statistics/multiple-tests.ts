@@ -1,7 +1,6 @@
 /**
- * Which of many tests to believe so that at most a share `q` of those believed is false on average (Benjamini and
- * Hochberg 1995).
- * @returns the positions of the believed p values
+ * Benjamini and Hochberg 1995: rejects at a false discovery rate of `q`.
+ * @returns indices of the rejected p values
  */
 export function rejectedByBenjaminiHochberg(pValues: readonly number[], q: number): Set<number> {
   const order = pValues.map((p, index) => ({ p, index })).toSorted((a, b) => a.p - b.p);
@@ -10,10 +9,9 @@ export function rejectedByBenjaminiHochberg(pValues: readonly number[], q: numbe
 }
 
 /**
- * The share of false calls that the k-th look may spend when a comparison is looked at again and again while runs come
- * in: the shares of all looks add up to `total`, however many there are, so that looking more often calls no more
- * false ones (alpha spending, Lan and DeMets 1983, with the union bound: 1/(1*2) + 1/(2*3) + ... = 1).
- * @param look counts from 1
+ * Error to spend at the k-th look of repeated looks: all shares add up to `total` (alpha spending, Lan and DeMets 1983,
+ * with the union bound: 1/(1*2) + 1/(2*3) + ... = 1).
+ * @param look 1-based
  */
 export function alphaSpent(look: number, total = 0.03): number {
   return total / (look * (look + 1));

@@ -1,11 +1,11 @@
 import { at } from './at.ts';
 
 /**
- * Order statistics of plain numbers in typed arrays, by selection instead of sorting: what the history detector does most
- * of its work with. Every function that is given a `scratch` array leaves it in another order.
+ * Order statistics in typed arrays by selection, not sorting: most of the history detector's work. Functions reorder
+ * their `scratch` array.
  */
 
-/** Quantile by linear interpolation (Hyndman and Fan 1996, type 7; numpy's default). 0 of nothing. */
+/** Linear interpolation (Hyndman and Fan 1996, type 7; numpy's default). 0 of nothing. */
 function quantile(scratch: Float64Array, p: number): number {
   if (scratch.length === 0) return 0;
   const place = p * (scratch.length - 1);
@@ -14,7 +14,7 @@ function quantile(scratch: Float64Array, p: number): number {
   return place === below ? low : low + (place - below) * (leastFrom(scratch, below + 1) - low);
 }
 
-/** The middle value, or the mean of the two in the middle; 0 of nothing. */
+/** Median; 0 of nothing. */
 export function middleOf(scratch: Float64Array): number {
   const middle = scratch.length >> 1;
   if (scratch.length === 0) return 0;
@@ -23,12 +23,12 @@ export function middleOf(scratch: Float64Array): number {
   return (lower + leastFrom(scratch, middle)) / 2;
 }
 
-/** The middle value of `values[from, to)`, which stay as they are. */
+/** Median of `values[from, to)`, which is unchanged. */
 export function medianIn(values: Float64Array, from: number, to: number): number {
   return middleOf(values.slice(from, to));
 }
 
-/** Absolute differences of the values of `[from, to)` that are `lag` places apart. */
+/** Absolute differences of the values of `[from, to)` that are `lag` apart. */
 export function differences(values: Float64Array, lag: number, from = 0, to = values.length): Float64Array {
   const found = new Float64Array(Math.max(0, to - from - lag));
   for (let i = 0; i < found.length; i += 1) {
@@ -37,18 +37,18 @@ export function differences(values: Float64Array, lag: number, from = 0, to = va
   return found;
 }
 
-/** The quantile of |z| of a standard normal, for the quantiles that are used. */
+/** Quantiles of |z| of a standard normal. */
 const NORMAL_QUANTILES = { 0.5: 0.6745, 0.6: 0.8416, 0.75: 1.1503, 0.9: 1.645 } as const;
 
 /**
- * Standard deviation of single values, from a quantile of their differences: steps between levels move few of the
- * differences, so they do not inflate it. Fewer than two differences say nothing: 0.
+ * Standard deviation of single values from a quantile of their differences: steps between levels affect few of them. 0
+ * for fewer than two.
  */
 export function scaleOf(scratch: Float64Array, q: keyof typeof NORMAL_QUANTILES): number {
   return scratch.length < 2 ? 0 : quantile(scratch, q) / (NORMAL_QUANTILES[q] * Math.SQRT2);
 }
 
-/** The value that would stand at `k` if they were sorted; no value before it is larger then (Hoare's selection). */
+/** The k-th smallest value; no value before it is larger then (Hoare's selection). */
 function select(scratch: Float64Array, k: number): number {
   let left = 0;
   let right = scratch.length - 1;

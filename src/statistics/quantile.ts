@@ -1,5 +1,5 @@
 /**
- * Quantile by linear interpolation between order statistics (Hyndman and Fan 1996, type 7; numpy's default).
+ * Linear interpolation (Hyndman and Fan 1996, type 7; numpy's default).
  * @param sorted ascending, not empty
  * @param p in [0, 1]
  */
@@ -12,8 +12,8 @@ export function quantileSorted(sorted: readonly number[], p: number): number {
 }
 
 /**
- * The percentile of trtexec, in its float32 arithmetic: one of the times, never between two of them
- * (findPercentile in sampleReporting.cpp of NVIDIA/TensorRT). p99 of up to 100 times is their maximum.
+ * trtexec's percentile in float32: one of the times, without interpolation (findPercentile in sampleReporting.cpp of
+ * NVIDIA/TensorRT). p99 of up to 100 times is their maximum.
  * @param sorted ascending, not empty
  * @param percent in [0, 100]
  */

@@ -1,6 +1,6 @@
 import { at } from './at.ts';
 
-/** Logarithm of the gamma function for x > 0 (Lanczos 1964, g = 7, nine terms; relative error below 1e-14). */
+/** Log gamma for x > 0 (Lanczos 1964, g = 7, nine terms; relative error below 1e-14). */
 export function logGamma(x: number): number {
   const shifted = x - 1;
   let sum = at(LANCZOS, 0);
@@ -26,13 +26,13 @@ const TINY = 1e-300;
 const PRECISION = 1e-15;
 
 /**
- * Regularized incomplete beta function I_x(a, b), by its continued fraction (Lentz's method; DLMF 8.17.22).
+ * Regularized incomplete beta function I_x(a, b) by continued fraction (Lentz's method; DLMF 8.17.22).
  * @param x in [0, 1]
  */
 export function incompleteBeta(a: number, b: number, x: number): number {
   if (x <= 0) return 0;
   if (x >= 1) return 1;
-  // The fraction converges quickly below the mean of the distribution; above it the other tail is taken.
+  // The fraction converges quickly below the mean; above it the other tail is used.
   if (x > (a + 1) / (a + b + 2)) return 1 - incompleteBeta(b, a, 1 - x);
   const front = Math.exp(logGamma(a + b) - logGamma(a) - logGamma(b) + a * Math.log(x) + b * Math.log1p(-x));
   let c = 1;
@@ -57,7 +57,7 @@ function nonZero(value: number): number {
   return Math.abs(value) < TINY ? TINY : value;
 }
 
-/** Complementary error function for x >= 0 (series of DLMF 7.6.2 below 1.5, continued fraction of DLMF 7.9.1 above). */
+/** Complementary error function for x >= 0 (DLMF 7.6.2 below 1.5, DLMF 7.9.1 above). */
 export function erfc(x: number): number {
   if (x < SERIES_LIMIT) return 1 - erfSeries(x);
   if (x > 27) return 0;

@@ -1,8 +1,8 @@
 import { incompleteBeta } from './special-functions.ts';
 
 /**
- * Two-sided p value of Student's t: the chance of a value at least as far from 0.
- * @param degrees of freedom, more than 0, not necessarily whole
+ * Two-sided p value of Student's t.
+ * @param degrees more than 0, may be fractional
  */
 export function twoSidedP(t: number, degrees: number): number {
   if (!Number.isFinite(t)) return 0;
@@ -27,8 +27,8 @@ export function tQuantile(p: number, degrees: number): number {
 const TAIL = 0.025;
 
 /**
- * 95 % interval of a share, after `count` of `trials` (Clopper and Pearson 1934): never too narrow, and it holds for
- * 0 of many. Neither has to be whole, so that trials which depend on each other can count for fewer.
+ * 95 % interval of a proportion (Clopper and Pearson 1934). Both numbers may be fractional, so that dependent trials
+ * can count less.
  * @param trials more than 0
  * @returns shares in [0, 1]
  */
@@ -38,7 +38,7 @@ export function binomialInterval(count: number, trials: number): readonly [numbe
   return [low, high];
 }
 
-/** The x at which the regularized incomplete beta function I_x(a, b) is `p`, by bisection. */
+/** The x at which I_x(a, b) is `p`, by bisection. */
 function betaQuantile(p: number, a: number, b: number): number {
   let low = 0;
   let high = 1;

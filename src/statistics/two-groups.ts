@@ -1,4 +1,4 @@
-/** A difference and its standard error, in logarithms. */
+/** A difference and its standard error, log scale. */
 interface Change {
   readonly difference: number;
   readonly error: number;
@@ -6,7 +6,7 @@ interface Change {
 
 /** The likelihood hardly moves after this many rounds. */
 const ROUNDS = 20;
-/** Neither group is ever quite empty, so that a cell can come back to it. */
+/** Neither group becomes empty, so that cells can return to it. */
 const LEAST_SHARE = 0.02;
 
 /**
@@ -45,7 +45,7 @@ export function twoGroups(changes: readonly Change[]) {
   return { variance, gain: together - single };
 }
 
-/** Of a normal with mean 0, up to a factor; never 0. */
+/** Normal density with mean 0, up to a factor; never 0. */
 function density(value: number, variance: number): number {
   return Math.exp(-(value ** 2) / (2 * variance)) / Math.sqrt(variance) + Number.MIN_VALUE;
 }

@@ -39,7 +39,6 @@ export const findings = sqliteTable(
   (table) => [index('findings_by_matrix').on(table.matrix, table.branch), index('findings_by_cell').on(table.cellKey)],
 );
 
-/** Findings that somebody accepted, until when and why. */
 export const acknowledgements = sqliteTable('acknowledgements', {
   findingId: text('finding_id')
     .primaryKey()
@@ -59,7 +58,7 @@ export const baselines = sqliteTable('baselines', {
     .default(sql`(strftime('%Y-%m-%dT%H:%M:%fZ', 'now'))`),
 });
 
-/** How far a variant's outputs are from its reference's: see `records/accuracy.ts`. */
+/** Output error of a variant against its reference: see `records/accuracy.ts`. */
 export const accuracies = sqliteTable(
   'accuracy',
   {
@@ -72,7 +71,7 @@ export const accuracies = sqliteTable(
     variantSha256: text('variant_sha256').notNull(),
     inputs: json<AccuracyInputs>('inputs', accuracyInputsSchema, 'inputs of a model').notNull(),
     samples: integer('samples').notNull(),
-    /** Null when no value differs. */
+    /** Null if no value differs. */
     sqnrDb: real('sqnr_db'),
     relativeError: real('relative_error').notNull(),
     cosineMin: real('cosine_min').notNull(),

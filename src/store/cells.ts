@@ -25,7 +25,6 @@ export function allCells(db: StoreDatabase): KeyedCell[] {
   return inLabelOrder(db.select().from(cells).all().map(cellFrom));
 }
 
-/** Cells that the sweeps set out to measure, whether or not there is a run of them. */
 export function plannedCells(db: StoreDatabase, sweepIds: readonly string[]): Set<string> {
   const rows = db
     .select({ cellKey: sweepCells.cellKey })

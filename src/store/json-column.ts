@@ -4,10 +4,7 @@ import type * as z from 'zod';
 import { StoreError } from '../errors.ts';
 import { printable } from '../text/printable.ts';
 
-/**
- * A text that holds JSON of one schema. What SQLite holds comes from outside, too: it is checked where it is read.
- * @param what for the message about damage: `shapes of a cell`
- */
+/** JSON of one schema, checked when read, as SQLite data is untrusted. `what` names it: `shapes of a cell`. */
 export function json<Value>(name: string, schema: z.ZodType<Value>, what: string) {
   return customType<{ data: Value; driverData: string }>({
     dataType: () => 'text',

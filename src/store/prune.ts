@@ -4,20 +4,18 @@ import type { StoreDatabase } from './file/open.ts';
 import { prunedRuns, runs } from './schema.ts';
 import { newestFirstSql } from './sweeps/sweep-order.ts';
 
-/** What may go: a sweep stays when any of these keeps it. */
+/** Retention rules: a sweep stays if any of them keeps it. */
 export interface KeepRules {
-  /** Sweeps that ended at this instant or later stay; null: age keeps nothing. */
+  /** Keeps sweeps that ended at this time or later; null: age keeps nothing. */
   readonly endedSince: string | null;
   /** This many of the newest sweeps of each series stay. */
   readonly sweepsOfSeries: number;
-  /** Whether layer profiles go as well. */
   readonly layers: boolean;
 }
 
 /** `bench compare` needs the last two in any case. */
 export const LEAST_KEPT_SWEEPS = 2;
 
-/** What a sweep has that could go. */
 export interface PrunableSweep {
   readonly sweepId: string;
   readonly startedAt: string | null;
@@ -25,14 +23,10 @@ export interface PrunableSweep {
   readonly runs: number;
   readonly sampleBytes: number;
   readonly layerBytes: number;
-  /** Runs whose folder of artefacts is not pruned yet. */
   readonly folders: number;
 }
 
-/**
- * Sweeps that no rule keeps and that have something to lose, the oldest first. Those that a baseline or an open finding
- * names stay, and those without a date where age decides.
- */
+/** Oldest first. Baselines, sweeps of open findings, and undated ones if age decides are never included. */
 export function prunableSweeps({ $client }: StoreDatabase, rules: KeepRules): PrunableSweep[] {
   const statement = $client.prepare<[number, string | null, string | null], PrunableSweep>(`
     WITH placed AS (
@@ -66,9 +60,8 @@ export function prunableSweeps({ $client }: StoreDatabase, rules: KeepRules): Pr
 }
 
 /**
- * Takes the samples of a sweep's runs away, and writes down that they and the artefacts are gone. The folders go after
- * that: those that a kill leaves are known to be of no use.
- * @param keptFolders runs of which the artefacts stay
+ * Records the pruning first: after a kill the remaining folders are known to be obsolete.
+ * @param keptFolders runs whose artefacts stay
  */
 export function pruneSweep(
   { $client }: StoreDatabase,
@@ -100,7 +93,6 @@ export function pruneSweep(
     .immediate();
 }
 
-/** Runs of which the artefacts are gone on purpose, by their sweep. */
 export function prunedFolders({ $client }: StoreDatabase): Map<string, string[]> {
   const rows = $client
     .prepare<[], { sweepId: string; runId: string }>(
@@ -112,7 +104,6 @@ export function prunedFolders({ $client }: StoreDatabase): Map<string, string[]>
   return new Map([...bySweep].map(([sweepId, own]) => [sweepId, own.map(({ runId }) => runId)]));
 }
 
-/** From so much free space in the file on, and such a share of it, it pays to write the file anew. */
 const PAYS_BYTES = 64 << 20;
 const PAYS_SHARE = 0.25;
 
@@ -125,7 +116,7 @@ export function vacuumPays(db: StoreDatabase): boolean {
   return freeBytes(db) >= Math.max(PAYS_BYTES, PAYS_SHARE * all);
 }
 
-/** Gives free space back to the disk. Others wait meanwhile. */
+/** Returns free space to the disk. Blocks other connections meanwhile. */
 export function vacuum({ $client }: StoreDatabase): void {
   $client.exec('VACUUM');
   $client.pragma('wal_checkpoint(TRUNCATE)');
@@ -135,7 +126,6 @@ function pragmaNumber($client: StoreDatabase['$client'], name: string): number {
   return Number($client.pragma(name, { simple: true }));
 }
 
-/** What `bench db prune` took from a run; null when it took nothing. */
 export function prunedFrom(db: StoreDatabase, runId: string): typeof prunedRuns.$inferSelect | null {
   return db.select().from(prunedRuns).where(eq(prunedRuns.runId, runId)).get() ?? null;
 }

@@ -25,8 +25,8 @@ import type { Banner } from '../trtexec/log/banner.ts';
 import { json } from './json-column.ts';
 
 /**
- * One SQLite file. Numbers are REAL in the unit their name says, times are UTC in ISO 8601. Every id is a content
- * hash or 128 random bits, so that two stores can be merged. After a change here: `npm run migration`.
+ * One SQLite file. Numbers are REAL in the unit of their name, times are UTC in ISO 8601. Every id is a content hash or
+ * 128 random bits, so that stores can be merged. After a change here: `npm run migration`.
  */
 
 export const sweeps = sqliteTable(
@@ -49,7 +49,7 @@ export const sweeps = sqliteTable(
     trtexec: text('trtexec'),
     tensorrt: text('tensorrt'),
     host: text('host'),
-    /** The whole plan as JSON: what `--resume` goes on with. */
+    /** The whole plan as JSON, for `--resume`. */
     plan: text('plan'),
   },
   (table) => [
@@ -71,10 +71,7 @@ const ofRun = () =>
     .notNull()
     .references(() => runs.runId, { onDelete: 'cascade' });
 
-/**
- * When a sweep was imported: the order of those that have no date. Strictly increasing within a store. A table of its
- * own, for a column behind `plan` is slow to read.
- */
+/** Orders sweeps without a date; strictly increasing. Its own table, as a column after `plan` is slow to read. */
 export const sweepImports = sqliteTable('sweep_imports', {
   sweepId: ofSweep().primaryKey(),
   importedAt: text('imported_at').notNull(),
@@ -110,7 +107,7 @@ export const environments = sqliteTable('environments', {
 
 const UNSTATED_SWITCH = 2;
 
-/** 0 off, 1 on, 2 where an excerpt of a log does not say: the column cannot be null in stores of earlier versions. */
+/** 0 off, 1 on, 2 if a log excerpt does not state it: the column is NOT NULL in older stores. */
 const statedSwitch = customType<{ data: boolean | null; driverData: number }>({
   dataType: () => 'integer',
   toDriver: (value) => (value === null ? UNSTATED_SWITCH : Number(value)),
@@ -137,7 +134,7 @@ export const cells = sqliteTable('cells', {
   harness: json<CellHarness>('harness', cellHarnessSchema, 'facts of a harness'),
 });
 
-/** What a sweep set out to measure, so that a cell without a single run is not forgotten. */
+/** Planned cells of a sweep, so that a cell without runs is not forgotten. */
 export const sweepCells = sqliteTable(
   'sweep_cells',
   {
@@ -151,7 +148,7 @@ export const sweepCells = sqliteTable(
   (table) => [primaryKey({ columns: [table.sweepId, table.cellKey] })],
 );
 
-/** One built engine. Two builds of the same key differ by luck: their ids tell them apart. */
+/** One built engine. Builds of the same key differ by chance: their ids distinguish them. */
 export const builds = sqliteTable(
   'builds',
   {
@@ -169,14 +166,14 @@ export const builds = sqliteTable(
   (table) => [index('builds_by_model').on(table.model)],
 );
 
-/** How a process was called and what it said it used. The same night after night, so it is stored once. */
+/** Command line and reported options. Equal in every sweep, so stored once. */
 export const invocations = sqliteTable('invocations', {
   invocationId: text('invocation_id').primaryKey(),
   /** Null for a bare log. */
   argv: json<readonly string[]>('argv', texts, 'arguments'),
   /** The allow-listed environment variables that were set. */
   env: json<Readonly<Record<string, string>>>('env', textByName, 'variables of an environment').notNull(),
-  /** trtexec's options banner; of a bare log also the flags of its command line. */
+  /** trtexec's options banner; for a bare log also the flags of its command line. */
   banner: json<Banner>('banner', z.record(z.string(), textByName), 'sections of a banner').notNull(),
 });
 
@@ -226,7 +223,7 @@ export const measurements = sqliteTable('measurements', {
   cvPercent: real('cv_percent'),
   enqueueRatio: real('enqueue_ratio'),
   gpuBusy: real('gpu_busy'),
-  /** Robust centre of the run's own samples; null without samples. What comparisons use. */
+  /** Robust center of the run's own samples, used by comparisons; null without samples. */
   gpuComputeCentreMs: real('gpu_compute_centre_ms'),
   latencyCentreMs: real('latency_centre_ms'),
   contextMemoryMib: real('context_memory_mib'),
@@ -245,13 +242,13 @@ export const timeStatistics = sqliteTable(
     p90Ms: real('p90_ms'),
     p95Ms: real('p95_ms'),
     p99Ms: real('p99_ms'),
-    /** Those that have no column; null for none. */
+    /** Percentiles without a column; null if none. */
     otherPercentiles: json<TimeStatistics['percentiles']>('other_percentiles', percentilesSchema, 'percentiles'),
   },
   (table) => [primaryKey({ columns: [table.runId, table.metric] })],
 );
 
-/** How a run of another harness than trtexec was measured; trtexec's own method follows from its options. */
+/** Method of a run by another harness; trtexec's own method follows from its options. */
 export const runMethods = sqliteTable('run_methods', {
   runId: ofRun().primaryKey(),
   harness: text('harness').notNull(),
@@ -264,7 +261,7 @@ export const runMethods = sqliteTable('run_methods', {
   timedRuns: integer('timed_runs'),
 });
 
-/** The numbers of a harness that are none of bench's own metrics; unit and direction stand in the metric's id. */
+/** Values other than bench's own metrics; the metric's id contains unit and direction. */
 export const runValues = sqliteTable(
   'run_values',
   {
@@ -276,14 +273,14 @@ export const runValues = sqliteTable(
   (table) => [primaryKey({ columns: [table.runId, table.metric] })],
 );
 
-/** Every query of a run, exactly: see `blob-codecs.ts`. */
+/** Every query of a run, bit-exact: see `blob-codecs.ts`. */
 export const samples = sqliteTable('samples', {
   runId: ofRun().primaryKey(),
   count: integer('count').notNull(),
   data: blob('data', { mode: 'buffer' }).notNull(),
 });
 
-/** Times of the engine's layers, from a profile run: JSON, compressed with zstd. */
+/** Layer times from a profile run: JSON, compressed with zstd. */
 export const layerProfiles = sqliteTable('layer_profiles', {
   runId: ofRun().primaryKey(),
   iterations: integer('iterations'),
@@ -291,7 +288,6 @@ export const layerProfiles = sqliteTable('layer_profiles', {
   data: blob('data', { mode: 'buffer' }).notNull(),
 });
 
-/** What the GPU and the host did while a run was timed: see `records/telemetry.ts`. */
 export const runTelemetry = sqliteTable('run_telemetry', {
   runId: ofRun().primaryKey(),
   samples: integer('samples').notNull(),
@@ -311,7 +307,6 @@ export const runTelemetry = sqliteTable('run_telemetry', {
   hostLoad: real('host_load'),
 });
 
-/** What may be wrong with the number of a run, or explains it: see `records/run-flag.ts`. */
 export const runFlags = sqliteTable(
   'run_flags',
   {
@@ -324,14 +319,14 @@ export const runFlags = sqliteTable(
   (table) => [primaryKey({ columns: [table.runId, table.flag] }), index('run_flags_by_flag').on(table.flag)],
 );
 
-/** Remarks of trtexec by their id, for filters; some for the number in them: see `trtexec/hint-numbers.ts`. */
+/** trtexec's hints by id, for filters; some have the number in them: see `trtexec/hint-numbers.ts`. */
 export const runHints = sqliteTable(
   'run_hints',
   { runId: ofRun(), hint: text('hint').notNull(), value: real('value') },
   (table) => [primaryKey({ columns: [table.runId, table.hint] }), index('run_hints_by_hint').on(table.hint)],
 );
 
-/** The lines that an outcome other than `measured` rests on. */
+/** The lines that show why an outcome is not `measured`. */
 export const runEvidence = sqliteTable(
   'run_evidence',
   {
@@ -360,23 +355,22 @@ export const attachments = sqliteTable(
     sha256: text('sha256').notNull(),
     bytes: integer('bytes').notNull(),
     attachedAt: text('attached_at').notNull(),
-    /** When `bench db prune` took the file; null while it is there. */
+    /** When `bench db prune` removed the file; null while it exists. */
     prunedAt: text('pruned_at'),
   },
   (table) => [primaryKey({ columns: [table.runId, table.name] })],
 );
 
-/** What `bench db prune` took from a run; its summaries stay. */
+/** What `bench db prune` removed from a run; its summaries stay. */
 export const prunedRuns = sqliteTable('pruned_runs', {
   runId: ofRun().primaryKey(),
   prunedAt: text('pruned_at').notNull(),
-  /** True when the run had them, and they went. */
+  /** True if the run had them, and they were removed. */
   samples: integer('samples', { mode: 'boolean' }).notNull(),
   layers: integer('layers', { mode: 'boolean' }).notNull(),
   artefacts: integer('artefacts', { mode: 'boolean' }).notNull(),
 });
 
-/** Each start of a process, also of those that were cut off. */
 export const attempts = sqliteTable(
   'attempts',
   {
@@ -384,11 +378,11 @@ export const attempts = sqliteTable(
     attempt: integer('attempt').notNull(),
     sweepId: ofSweep(),
     startedAt: text('started_at').notNull(),
-    /** Null for one that was cut off. */
+    /** Null if interrupted. */
     endedAt: text('ended_at'),
     outcome: text('outcome', { enum: OUTCOME_KINDS }),
     reason: text('reason'),
-    /** The line that says why; null for a measurement. */
+    /** The line that shows why; null for a measurement. */
     evidence: text('evidence'),
   },
   (table) => [primaryKey({ columns: [table.runId, table.attempt] })],

@@ -6,10 +6,7 @@ import type { Look } from './look.ts';
 import { type Column, renderTable } from './table.ts';
 import { wrapWords } from './text-width.ts';
 
-/**
- * The columns that say which cell a row is about; the same in every table. What is the same in all rows is said once,
- * above, so that the columns have room for what differs.
- */
+/** The columns that name a cell, in every table. What all rows share is stated once in the caption. */
 export function cellColumns<Row>(rows: readonly Row[], cellOf: (row: Row) => KeyedCell) {
   const cells = rows.map(cellOf);
   const words = cells.map((cell) => new Set(optionList(cell)));
@@ -67,14 +64,14 @@ export function captionLines(caption: string | null, { columns, style }: Look): 
   return caption === null ? [] : wrapWords(caption, columns).map(style.dim);
 }
 
-/** The dimensions behind the batch, when every cell has one input and these are the same. */
+/** Dimensions after the batch, when every cell has one input and they are equal. */
 function commonTail(cells: readonly Cell[]): string | null {
   const tails = new Set(cells.map(tailOf));
   const [tail] = tails;
   return tails.size === 1 && tail ? tail : null;
 }
 
-/** The dimensions behind the batch of the only input; empty for several inputs. */
+/** Dimensions after the batch of the only input; empty for several inputs. */
 export function tailOf({ shapes }: Cell): string {
   const [only, ...others] = Object.values(shapes);
   return only !== undefined && others.length === 0 ? only.slice(1).join('x') : '';
@@ -85,7 +82,7 @@ export function precisionText({ precision, precisionVia }: Cell): string {
   return precisionVia === 'flag' ? `${name} (flag)` : name;
 }
 
-/** `8x3x224x224`, or `b8` where the caption has the rest; several inputs each by name. */
+/** `8x3x224x224`, or `b8` where the caption has the rest; several inputs by name. */
 export function shapeText({ shapes }: Cell, tail: string | null): string {
   const [only, ...others] = Object.entries(shapes);
   if (only === undefined) return '';

@@ -31,7 +31,7 @@ const LISTED = 6;
 /** Of many equal failures one is named. */
 const LONGEST_LINES = 2;
 
-/** Each kind of failure once: what failed, the line of the log that says why, and the command that shows more. */
+/** Each kind of failure once: what failed, the first line of evidence, and the command for details. */
 export function failureSection(failures: readonly SweepFailure[], look: Look): string[] {
   const { style, columns } = look;
   const shown = failures.filter(({ reason }) => !FLAGGED.includes(reason));

@@ -5,7 +5,7 @@ export interface Look {
   readonly style: Style;
 }
 
-/** Colour never carries meaning alone: each styled text also says it in words or signs. */
+/** Color never carries meaning alone: styled text also has words or signs. */
 export interface Style {
   readonly bad: (text: string) => string;
   readonly good: (text: string) => string;

@@ -6,7 +6,7 @@ import { textWidth, truncate } from './text-width.ts';
 
 type Facts = Readonly<Record<string, string | number | null>>;
 
-/** How each fact of an environment is said; those that stand in the line above it are not here. */
+/** Words for facts of an environment, except those in the line above. */
 const SETTINGS: readonly (readonly [field: string, text: (value: string) => string])[] = [
   ['clockPolicy', (value) => (value === 'floating' ? 'clocks floating' : value)],
   ['maxSmClockMhz', (value) => `up to ${value} MHz`],
@@ -110,14 +110,14 @@ function sampledParts(telemetry: RunTelemetry): string[] {
   ];
 }
 
-/** What nvidia-smi measures is worth no more digits. */
+/** nvidia-smi's precision is limited. */
 function rounded(value: number): string {
   return String(Number(value.toFixed(1)));
 }
 
 const NAME_WIDTH = 8;
 
-/** `  name     one, two, three`, on as many lines as it takes. */
+/** ` name one, two, three`, wrapped. */
 function parts(name: string, texts: readonly string[], { columns }: Look): string[] {
   const lines: string[] = [];
   let line = '';
@@ -133,7 +133,7 @@ function parts(name: string, texts: readonly string[], { columns }: Look): strin
   return lines.map((each, index) => truncate(`  ${(index === 0 ? name : '').padEnd(NAME_WIDTH)} ${each}`, columns));
 }
 
-/** A library of a wheel has no more than `10` in its name: that is 10.6.0 as well. */
+/** A library of a wheel may only have `10` in its name, which matches 10.6.0. */
 function isVersionOf(library: unknown, tensorrt: unknown): boolean {
   const [part, whole] = [String(library), String(tensorrt)];
   return whole === part || whole.startsWith(`${part}.`);

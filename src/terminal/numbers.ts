@@ -1,8 +1,8 @@
 const NOTHING = '–';
-/** 10 ns: what is finer than that is no property of an inference. */
+/** Finer than 10 ns is no property of an inference. */
 const MS_DECIMALS = 5;
 
-/** Four significant digits, without an exponent for the magnitudes that benchmarks have. */
+/** Four significant digits, without an exponent for usual magnitudes. */
 export function formatNumber(value: number | null, digits = 4): string {
   if (value === null || !Number.isFinite(value)) return NOTHING;
   if (value === 0) return '0';
@@ -18,7 +18,7 @@ export function formatMs(value: number | null): string {
   return `${isTooFine ? value.toFixed(MS_DECIMALS) : text} ms`;
 }
 
-/** `+16.0 %`, with as many decimals as keep two significant digits down to 0.01 %. */
+/** `+16.0 %`, with at least two significant digits down to 0.01 %. */
 export function formatPercent(value: number | null, signed = true): string {
   if (value === null || !Number.isFinite(value)) return NOTHING;
   const size = Math.abs(value);
@@ -58,7 +58,7 @@ export function formatBytes(bytes: number): string {
   return `${power === 0 ? value : formatNumber(value, 3)} ${units[power]}`;
 }
 
-/** An SQNR; null is that of outputs without any difference. */
+/** Null for outputs without any difference. */
 export function formatDecibels(sqnrDb: number | null): string {
   return sqnrDb === null ? 'equal' : `${sqnrDb.toFixed(1)} dB`;
 }
@@ -71,7 +71,7 @@ export function isDerived({ throughputFrom }: Throughput): boolean {
   return throughputFrom === 'medianLatency';
 }
 
-/** The `~` says that nobody counted it. */
+/** `~` marks a derived number. */
 export function derivedText(one: Throughput, value: number | null, digits?: number): string {
   return `${isDerived(one) ? '~' : ''}${formatNumber(value, digits)}`;
 }

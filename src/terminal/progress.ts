@@ -38,8 +38,8 @@ export class Progress {
   }
 
   /**
-   * The line that this event leaves in a log; null for none.
-   * @param gpu on which it happened; null where there is but one
+   * The line that an event leaves in a log; null for none.
+   * @param gpu null where there is only one
    */
   take(event: SweepEvent, gpu: string | null): string | null {
     const line = this.lineOf(event, gpu);
@@ -150,7 +150,7 @@ export class Progress {
     return this.look.style.dim(truncate(text, this.look.columns - 1));
   }
 
-  /** Estimates are scaled by how long the finished runs really took. */
+  /** Estimates are scaled by actual durations. */
   private leftText(): string {
     const scale = this.estimatedS > 0 ? this.spentS / this.estimatedS : 1;
     return `about ${formatDuration(Math.max(0, this.remainingS * scale))} left`;

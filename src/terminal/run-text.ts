@@ -15,7 +15,7 @@ import { renderTable } from './table.ts';
 
 const MAX_EVIDENCE_LINES = 5;
 
-/** One run, as hyperfine would show it: what it is, whether to believe it, its numbers, what trtexec remarked. */
+/** One run: what it is, its validity, its numbers, remarks of trtexec. */
 export function runText(run: ParsedRun, look: Look): string[] {
   const { log, derived, outcome } = run;
   const { style } = look;
@@ -88,7 +88,7 @@ function harnessLines({ method, latencyMs, values }: HarnessReading, look: Look)
   ];
 }
 
-/** Below this share the gaps between queries are worth a number. */
+/** Below this share, gaps between queries are shown. */
 const UNDERUSED = 0.95;
 
 function busyText({ gpuBusy, idleGapMs, transferBound }: ParsedRun['derived']): string {

@@ -12,7 +12,7 @@ const METRIC_NAMES: Readonly<Record<TimedMetric, string>> = {
   d2hMs: 'D2H',
 };
 
-/** p99 of few queries is their maximum: trtexec takes the order statistic without interpolation. */
+/** p99 of few queries is their maximum: trtexec does not interpolate. */
 const P99_IS_MAXIMUM = 100;
 
 interface ShownStatistics {
@@ -71,7 +71,6 @@ export function statisticsTable(shown: ShownStatistics, look: Look): string[] {
   return lines;
 }
 
-/** Why times of several streams have a `~`. */
 export function overlapNote(streams: number): string {
   return `~ ${streams} streams overlap: their times say little, throughput is what counts`;
 }
@@ -84,7 +83,7 @@ export function statisticsOf(stored: Readonly<Record<string, TimeStatistics>>): 
   return statistics;
 }
 
-/** What the runs of one cell measured, as a person wants it: the middle, how far they scatter, from where to where. */
+/** Summary of one cell's runs: center, spread and range. */
 interface ValueSpread {
   /** Standard deviation; null with fewer than two runs. */
   readonly deviation: number | null;

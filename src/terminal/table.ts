@@ -3,27 +3,26 @@ import type { Look } from './look.ts';
 
 export interface Column<Row> {
   readonly header: string;
-  /** What the header says where the column is too narrow for it. */
+  /** Header for a column that is too narrow for the full one. */
   readonly short?: string;
   readonly text: (row: Row) => string;
   readonly style?: (row: Row) => (text: string) => string;
   readonly align?: 'left' | 'right';
-  /** Columns with a higher number are left out first where the terminal is narrow; 0 is never left out. */
+  /** Columns with a higher number are dropped first on a narrow terminal; 0 is never dropped. */
   readonly dropRank?: number;
   /** May be cut with an ellipsis down to this width. */
   readonly minWidth?: number;
-  /** Says what a row is about: two rows must not have the same texts in all of these. */
+  /** Identifies a row: two rows must not have the same texts in all of these. */
   readonly isIdentity?: true;
-  /** Shown only where the identities of two rows, cut as they are, would read the same. */
+  /** Shown only if the identities of two rows, as truncated, would be equal. */
   readonly onlyIfAmbiguous?: true;
 }
 
 const GAP = '  ';
 
 /**
- * Rows under their headers, one line each and never wider than the terminal. Texts must be printable already. A
- * column in which every row is empty is left out. Numbers of a column stand with their points one below the other. What
- * the terminal has no room for is named below the rows.
+ * Rows under their headers, one line each, never wider than the terminal. Texts must be printable. Empty columns are
+ * left out, decimal points are aligned, and columns without room are named below.
  */
 export function renderTable<Row>(columns: readonly Column<Row>[], rows: readonly Row[], look: Look): string[] {
   const filled = columns
@@ -55,7 +54,7 @@ function layOut<Row>(columns: readonly Column<Row>[], rows: readonly Row[], avai
   return areAmbiguous(columns, laid, rows) ? fit(columns, rows, available).map(shortened) : laid;
 }
 
-/** True when two rows that something tells apart read the same in the columns that say what they are about. */
+/** True if two different rows have equal texts in their identifying columns. */
 function areAmbiguous<Row>(
   columns: readonly Column<Row>[],
   laid: readonly LaidColumn<Row>[],
@@ -83,7 +82,7 @@ function leftOut<Row>(columns: readonly Column<Row>[], laid: readonly LaidColumn
     .map(({ header }) => header);
 }
 
-/** A column whose header gave way is no wider than its short header and its texts. */
+/** A column with a short header is no wider than that header and its texts. */
 function shortened<Row>(laid: LaidColumn<Row>): LaidColumn<Row> {
   const { column, width, content } = laid;
   return column.short === undefined || textWidth(column.header) <= width
@@ -95,7 +94,7 @@ function headerOf<Row>({ header, short }: Column<Row>, width: number): string {
   return short !== undefined && textWidth(header) > width ? truncate(short, width) : truncate(header, width);
 }
 
-/** The column with its texts filled up, so that the points of its numbers meet. */
+/** Pads texts so that decimal points align. */
 function pointed<Row>(column: Column<Row>, rows: readonly Row[]): Column<Row> {
   if (column.align !== 'right') return column;
   const texts = rows.map((row) => column.text(row));
@@ -134,13 +133,13 @@ function slackOf<Row>({ column, width }: LaidColumn<Row>): number {
   return column.minWidth === undefined ? 0 : Math.max(0, width - column.minWidth);
 }
 
-/** Takes the excess from the columns that may be cut: first from headers alone, then from texts, the widest first. */
+/** Cuts excess width: from headers, then from texts, the widest first. */
 function shrink<Row>(laid: readonly LaidColumn<Row>[], excess: number): LaidColumn<Row>[] {
   let left = excess;
   const limits = [
     ({ column, content }: LaidColumn<Row>) => Math.max(column.minWidth ?? Infinity, content),
     ({ column }: LaidColumn<Row>) => column.minWidth ?? Infinity,
-    // Last, headers that are wider than the least width of their column.
+    // Last, headers wider than the least width of their column.
     ({ column, content }: LaidColumn<Row>) =>
       column.minWidth === undefined ? Infinity : Math.min(column.minWidth, Math.max(1, content)),
   ];

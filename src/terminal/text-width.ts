@@ -1,9 +1,9 @@
 import stringWidth from 'string-width';
 
 /**
- * Text of which every character takes one column: printable ASCII, Latin, Greek, Cyrillic, dashes and quotes, arrows,
- * mathematical signs, lines, blocks and the signs that reports use. It needs neither the tables of Unicode nor a
- * segmenter, which together take longer to load than a comparison takes.
+ * Characters of one column: printable ASCII, Latin, Greek, Cyrillic, dashes and quotes, arrows, mathematical signs,
+ * lines, blocks and the signs of reports. Avoids loading Unicode tables and a segmenter, which takes longer than a
+ * comparison.
  */
 const NARROW =
   /^[\u0020-\u007e\u00a1-\u00a8\u00aa-\u00ac\u00af-\u02ff\u0391-\u03ff\u0410-\u044f\u2010-\u2015\u2018-\u201f\u2020-\u2027\u2190-\u2193\u2200-\u22ff\u2500-\u259f\u25b2\u25bc\u2717]*$/;
@@ -12,7 +12,7 @@ export function textWidth(text: string): number {
   return NARROW.test(text) ? text.length : stringWidth(text);
 }
 
-/** The text in at most `width` columns; what is cut off leaves an ellipsis. */
+/** Cuts text to `width` columns, ending with an ellipsis. */
 export function truncate(text: string, width: number): string {
   if (textWidth(text) <= width) return text;
   if (width < 1) return '';
@@ -42,7 +42,7 @@ export function padStart(text: string, width: number): string {
   return ' '.repeat(Math.max(0, width - textWidth(text))) + text;
 }
 
-/** Lines of at most `width` columns, broken between words, and within those that are longer. */
+/** Wraps at words, and within words longer than `width`. */
 export function wrapWords(text: string, width: number): string[] {
   const lines: string[] = [];
   let line = '';
@@ -93,8 +93,8 @@ export function dotted(parts: readonly (string | null)[]): string {
 const NUMBER = /^(?<whole>[~>]?[+-]?\d+|–)(?<part>\.\d+)?(?<unit>.*)$/;
 
 /**
- * The texts filled up on the right, so that the points of their numbers meet when they are set flush right, and their
- * units as well. Texts of which some are no numbers, or several numbers, stay as they are.
+ * Pads texts on the right so that decimal points and units align when set flush right. Texts without exactly one number
+ * are unchanged.
  */
 export function alignPoints(texts: readonly string[]): string[] {
   const parts = texts.map((text) => (text === '' ? null : (NUMBER.exec(text)?.groups ?? undefined)));

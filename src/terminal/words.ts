@@ -61,7 +61,7 @@ const COMPARISON_REASONS = {
 
 const WORDS = new Map<string, string>(Object.entries({ ...REASON_TEXT, ...COMPARISON_REASONS }));
 
-/** `head: outOfMemory: CUDA error …` with words for the reason; what follows it is the evidence. */
+/** `head: outOfMemory: CUDA error …` with words for the reason; evidence follows. */
 export function reasonWords(reason: string): string {
   return reason.replace(
     /^((?:(?:base|head): )?)(\w+)(?=$|: )/,
@@ -69,7 +69,7 @@ export function reasonWords(reason: string): string {
   );
 }
 
-/** The same without evidence, which is each cell's own; null where it is no reason that has a name. */
+/** The words without evidence; null for an unknown reason. */
 export function reasonTitle(reason: string): string | null {
   const [found, side = '', name = ''] = /^((?:base|head): )?(\w+)(?=: )/.exec(reason) ?? [];
   const words = WORDS.get(name);
@@ -108,14 +108,14 @@ const ADVICE: Readonly<Record<RunFlagId, string>> = {
   pcieReduced: 'look at slot, riser and BIOS; copies are slower than they need be',
 };
 
-/** A cell that is bound by its launches every night. */
+/** For a cell that is launch-bound in every sweep. */
 const LAUNCH_ADVICE = 'use a CUDA graph or a larger batch';
 
 function adviceOf({ id, effect }: Pick<RunFlag, 'id' | 'effect'>): string {
   return id === 'hostBound' && effect === 'explained' ? LAUNCH_ADVICE : ADVICE[id];
 }
 
-/** `contended: 9 % of the queries ...`, and below it what to do. */
+/** `contended: 9 % of the queries ...`, then the advice. */
 export function flagLines(flag: Pick<RunFlag, 'id' | 'effect' | 'evidence'>, look: Look, times = ''): string[] {
   const { columns, style } = look;
   const color = flag.effect === 'explained' ? style.dim : flag.effect === 'barred' ? style.bad : style.warn;

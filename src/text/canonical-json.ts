@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 
-/** JSON with the keys of every object sorted: equal values give equal text, however they were written down. */
+/** Sorts object keys: equal values give equal text. */
 export function canonicalJson(value: unknown): string {
   return JSON.stringify(value, (_key, inner: unknown) =>
     typeof inner === 'object' && inner !== null && !Array.isArray(inner)
@@ -11,7 +11,7 @@ export function canonicalJson(value: unknown): string {
 
 const ID_DIGITS = 32;
 
-/** 32 hexadecimal digits that depend on the value alone. */
+/** 32 hexadecimal digits that depend on the value only. */
 export function hashOf(value: unknown): string {
   return createHash('sha256').update(canonicalJson(value)).digest('hex').slice(0, ID_DIGITS);
 }

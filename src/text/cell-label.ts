@@ -3,8 +3,8 @@ import { flagWords } from '../records/axis.ts';
 import { type MetricId, metricOf } from '../records/metric.ts';
 
 /**
- * A cell in one line of words, the same wherever it is shown: `vit_small fp16 8x3x224x224 graph`. What is on by
- * default is named only when it is off. Not safe to print: names in it are from outside.
+ * A cell in one line: `vit_small fp16 8x3x224x224 graph`. Defaults that are on are omitted. Not safe to print: names
+ * are untrusted.
  */
 export function cellLabel(cell: Cell): string {
   const shapes = Object.entries(cell.shapes);
@@ -23,7 +23,7 @@ export function cellLabel(cell: Cell): string {
     .join(' ');
 }
 
-/** By label, with numbers by their value: batch 8 comes before batch 32. */
+/** By label, numbers by value: batch 8 before batch 32. */
 export function inLabelOrder(cells: readonly KeyedCell[]): KeyedCell[] {
   const collator = new Intl.Collator('en', { numeric: true });
   return cells
@@ -53,7 +53,7 @@ function graphWords({ cudaGraph, harness }: Cell): string {
   return cudaGraph ? 'graph' : harness === undefined ? 'no-graph' : '';
 }
 
-/** `by command/wall`: another harness than trtexec, and what takes its times, where that is known; empty for trtexec. */
+/** `by command/wall`: a harness other than trtexec, and its timer if known; empty for trtexec. */
 export function harnessWords({ harness }: Cell): string {
   if (harness === undefined) return '';
   return harness.timer === 'unknown' ? `by ${harness.name}` : `by ${harness.name}/${harness.timer}`;

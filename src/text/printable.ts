@@ -4,14 +4,14 @@ const UNSAFE =
 const SHORT: Readonly<Record<string, string>> = { '\n': '\\n', '\r': '\\r', '\t': '\\t' };
 
 /**
- * Text from outside, safe to print: control characters, escapes of terminals and marks that turn the direction of
- * text become visible. Names of models, branches, files and layers, and log lines, all go through here.
+ * Makes untrusted text safe to print: control characters, terminal escapes and bidirectional marks become visible.
+ * Names of models, branches, files and layers, and log lines go through here.
  */
 export function printable(text: string): string {
   return text.replace(UNSAFE, (c) => SHORT[c] ?? unicodeEscape(c));
 }
 
-/** The same for text that may have lines and tabs: what cannot stand in any text file becomes visible. */
+/** Like `printable` for text with lines and tabs. */
 export function withoutControls(text: string): string {
   return text.replace(UNSAFE, (c) => (c in SHORT ? c : unicodeEscape(c)));
 }
@@ -20,7 +20,7 @@ function unicodeEscape(character: string): string {
   return `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`;
 }
 
-/** JSON for standard output: `JSON.stringify` leaves some characters raw that terminals act on. */
+/** JSON for standard output: escapes the characters that `JSON.stringify` leaves raw and terminals act on. */
 export function jsonText(value: unknown): string {
   return escapedJson(JSON.stringify(value, null, 1));
 }

@@ -8,16 +8,16 @@ export interface PrivateNames {
   readonly home: string | null;
 }
 
-/** Not inside a longer word: `node-1` is not in `node-12`. Underscores, dots and dashes divide. */
+/** Not inside of a longer word: `node-1` is not in `node-12`. Underscores, dots and dashes divide. */
 const BEFORE = '(?<![\\p{L}\\p{N}])';
 const AFTER = '(?![\\p{L}\\p{N}])';
 
 const GPU_ID = '(?:MIG-)?(?:GPU|MIG)-[0-9a-f](?:[0-9a-f-]{6,}|[0-9a-f-]*…)';
 const SERIAL = '(?<=serial(?:[ _]?(?:number|no\\.?))?"?\\s*[:=]?\\s*"?)[\\p{L}\\p{N}]*\\p{N}[\\p{L}\\p{N}]{5,}';
-/** `/home/NAME`, `/Users/NAME`, `C:\Users\NAME`: homes of this machine and of those that others measured on. */
+/** `/home/NAME`, `/Users/NAME`, `C:\Users\NAME`: also of other machines. */
 const HOME = /(?:[/\\](?:home|Users)[/\\])([^/\\\s"'`,;:)\]]+)/gu;
 
-/** Fields that hold one word of a closed list: a user called `build` is no reason to change it. */
+/** Fields with words of a closed list: a user called `build` is no reason to change them. */
 const OWN_WORDS =
   /^(?:betterIs|by|effect|enqueueClass|kind|metric|precision|precisionVia|provenances?|role|source|state|stream|transferBound|unit|verdict)$/;
 
@@ -33,7 +33,7 @@ export class Redaction {
   private readonly pseudonyms = new Map<string, string>();
   private readonly counts = new Map<string, number>();
 
-  /** @param output all of what will be printed: homes in it tell users that nobody named */
+  /** @param output all that will be printed: home folders in it reveal further users */
   constructor({ hosts, users, home }: PrivateNames, output: string) {
     this.home = home !== null && home.length > 1 ? home : null;
     const homes = [...output.matchAll(HOME)].flatMap(([, name]) => name ?? []);
@@ -55,7 +55,7 @@ export class Redaction {
     return text.replace(this.pattern, (found) => this.replacement(found));
   }
 
-  /** The values, not the names of fields: those are this program's own, as are the words of some fields. */
+  /** Values only, not names of fields. */
   json(value: unknown, field = ''): unknown {
     if (typeof value === 'string') {
       if (OWN_WORDS.test(field)) return value;

@@ -25,7 +25,7 @@ export function shellQuote(argument: string): string {
   return `$'${escaped.join('')}'`;
 }
 
-/** Text in turns of what may be shown and what may not. */
+/** Alternates printable and unprintable parts. */
 function parts(text: string): string[] {
   const found: string[] = [];
   for (const character of text) {
@@ -45,12 +45,12 @@ function octal(text: string): string {
   return [...Buffer.from(text)].map((byte) => `\\${byte.toString(8).padStart(3, '0')}`).join('');
 }
 
-/** A command line that can be copied into a shell. It is for people: nothing here is ever given to one. */
+/** A command line to copy into a shell. For people: nothing is ever passed to one. */
 export function shellLine(argv: readonly string[]): string {
   return argv.map(shellQuote).join(' ');
 }
 
-/** `NAME=1 ` before a command line; a variable that is taken away is named as a shell would. */
+/** `NAME=1 ` before a command line; a variable to unset is named as a shell would. */
 export function envText(env: Readonly<Record<string, string | null>>): string {
   const entries = Object.entries(env);
   const set = entries.flatMap(([name, value]) => (value === null ? [] : [`${name}=${shellQuote(value)}`]));
@@ -59,7 +59,7 @@ export function envText(env: Readonly<Record<string, string | null>>): string {
   return set.map((each) => `${each} `).join('');
 }
 
-/** A variable of a script with a value of its own; what is set from outside stays. */
+/** A variable of a script with a default; a value from the environment wins. */
 export function defaultOf(variable: string, value: string): string {
   return `[ -n "\${${variable}-}" ] || ${variable}=${scriptQuote(value)}`;
 }

@@ -1,5 +1,3 @@
-/** Narrowing of values from outside: JSON, SQLite rows of others, environment. */
-
 export type UnknownRecord = Readonly<Record<string, unknown>>;
 
 export function isRecord(value: unknown): value is UnknownRecord {

@@ -1,4 +1,3 @@
-/** A TensorRT release, as far as trtexec's command line and log depend on it. */
 export interface TensorrtVersion {
   readonly major: number;
   readonly minor: number;
@@ -6,8 +5,8 @@ export interface TensorrtVersion {
 }
 
 /**
- * Decodes the number in trtexec's marker line: up to 9.x `major*1000 + minor*100 + patch` (`v8601` is 8.6.1),
- * from 10.0 on `major*10000 + minor*100 + patch` (`v100600` is 10.6.0).
+ * Decodes trtexec's marker: up to 9.x `major*1000 + minor*100 + patch` (`v8601` is 8.6.1), from 10.0 `major*10000 +
+ * minor*100 + patch` (`v100600` is 10.6.0).
  */
 export function decodeMarkerVersion(digits: string): TensorrtVersion {
   const number = Number(digits);
@@ -15,7 +14,7 @@ export function decodeMarkerVersion(digits: string): TensorrtVersion {
   return { major: Math.floor(number / unit), minor: Math.floor((number % unit) / 100), patch: number % 100 };
 }
 
-/** Reads `10.6`, `10.6.0` or `10.6.0.26`; null when it is something else. */
+/** Parses `10.6`, `10.6.0` or `10.6.0.26`; null for other text. */
 export function parseTensorrtVersion(text: string): TensorrtVersion | null {
   const match = /^v?(\d{1,2})\.(\d{1,2})(?:\.(\d{1,2}))?(?:\.\d+)?$/.exec(text.trim());
   if (match === null) return null;
@@ -26,12 +25,12 @@ export function formatTensorrtVersion({ major, minor, patch }: TensorrtVersion):
   return `${major}.${minor}.${patch}`;
 }
 
-/** Negative when `a` is older than `b`, 0 when they are the same release. */
+/** Negative when `a` is older, 0 for the same release. */
 export function compareTensorrtVersions(a: TensorrtVersion, b: TensorrtVersion): number {
   return a.major - b.major || a.minor - b.minor || a.patch - b.patch;
 }
 
-/** True when `version` is `text` or newer; `text` is a constant of this program such as `9.1`. */
+/** @param text a constant such as `9.1` */
 export function isAtLeast(version: TensorrtVersion, text: string): boolean {
   const other = parseTensorrtVersion(text);
   if (other === null) throw new TypeError(`not a TensorRT version: ${text}`);

@@ -13,26 +13,20 @@ import { CELL_FLAGS, findFlag, flagsOf } from './flags/flag-table.ts';
 import { shapesOf, type TrtexecRun } from './log/parsed-log.ts';
 import { isOneOf } from '../text/unknown-values.ts';
 
-/** What someone else's files state of a cell; the rest is derived. */
+/** The part of a cell stated in external files; the rest is derived. */
 export interface StatedCell {
   readonly model?: string | undefined;
   readonly precision?: string | undefined;
-  /** For logs that do not say them. */
   readonly shapes?: Shapes | undefined;
-  /** For reports of other harnesses than trtexec. */
   readonly cudaGraph?: boolean | undefined;
   readonly timer?: Timer | undefined;
 }
 
-/**
- * The cell of a run that no plan of ours made: from what its recorder stated, what trtexec's banner says was really
- * used, and its flags. Paths are no part of it.
- * @param argv the command line, when it is known as a list
- */
+/** From the recorder's statement, trtexec's banner and its flags, without paths. `argv` only if known as a list. */
 export function cellOfRun(stated: StatedCell, argv: readonly string[] | null, log: TrtexecRun): Cell {
   const flags = statedFlags(argv, log);
   const { options } = log;
-  // Without marker and command line a flag that is not there was not left out: it is not known.
+  // Without marker and command line, a missing flag is unknown, not unset.
   const isExcerpt = argv === null && !log.startedByMarker;
   const newDefaults = (log.tensorrtVersion?.major ?? 0) >= 11;
   const { precision, precisionVia } = precisionOf(stated, flags);
@@ -53,7 +47,7 @@ export function cellOfRun(stated: StatedCell, argv: readonly string[] | null, lo
   };
 }
 
-/** Whether anything was copied, by the times of a summary: it prints zeros, and no latency besides, where nothing was. */
+/** From the summary's times: without transfers it prints zeros, and no latency. */
 function copiesOf({ measurement }: TrtexecRun): boolean | null {
   if (measurement === null) return null;
   const { h2dMs, d2hMs, latencyMs, gpuComputeMs } = measurement;
@@ -100,7 +94,7 @@ function precisionOf(stated: StatedCell, flags: Flags): { precision: Cell['preci
   return { precision: flags.has('--noTF32') ? 'fp32' : 'tf32', precisionVia: 'onnx' };
 }
 
-/** The content of the files is not known here; their names are all there is. */
+/** Only the names of the files are known here, not their content. */
 function inputsOf(flags: Flags): CellInputs {
   const files = flags.get('--loadInputs');
   if (files === undefined) return { kind: 'random' };
@@ -112,7 +106,7 @@ function inputsOf(flags: Flags): CellInputs {
   return { kind: 'files', sha256ByInput };
 }
 
-/** Run-time flags that say how long, where to and how much to print; not what is measured. */
+/** Flags for duration, outputs and verbosity, which do not change what is measured. */
 const NOT_IDENTITY = new Set<string>([
   ...CELL_FLAGS,
   '--loadInputs',
@@ -144,10 +138,7 @@ function identityFlags(flags: Flags): Record<string, string> {
 type ClaimedCell = Partial<Pick<Cell, 'cudaGraph' | 'dataTransfers' | 'spinWait' | 'streams'>> &
   Pick<StatedCell, 'shapes'>;
 
-/**
- * The first thing that `run.json` says of its cell and that its log says otherwise, in words; null when there is none.
- * What one of them leaves open contradicts nothing.
- */
+/** The first contradiction of `run.json` and log, or null. Unknown values contradict nothing. */
 export function contradictedCell(stated: ClaimedCell, log: TrtexecRun): string | null {
   const ran = cellOfRun({}, null, log);
   const pairs: readonly (readonly [name: string, claimed: ClaimedValue, ran: ClaimedValue])[] = [
@@ -157,7 +148,7 @@ export function contradictedCell(stated: ClaimedCell, log: TrtexecRun): string |
     ['CUDA graph', stated.cudaGraph, ran.cudaGraph],
     ['data transfers', stated.dataTransfers, ran.dataTransfers],
     ['spin wait', stated.spinWait, ran.spinWait],
-    // An excerpt without its options says nothing of streams.
+    // An excerpt without its options does not show the streams.
     ['streams', stated.streams, log.startedByMarker ? ran.streams : log.options.streams],
   ];
   for (const [name, claimed, used] of pairs) {
@@ -175,13 +166,9 @@ function wordOf(claimed: boolean | number | string): string {
   return typeof claimed === 'boolean' ? (claimed ? 'on' : 'off') : String(claimed);
 }
 
-/** Ids of engines that bench made. */
 const ID = /^[0-9a-f]{32}$/;
 
-/**
- * One line where the name of the model in `run.json` and that of the file in its log have nothing in common: names are
- * free, so that it need not be wrong.
- */
+/** Set if the model's name and the file name in the log differ completely; names are free, so this may be fine. */
 export function otherModel({ model }: Pick<StatedCell, 'model'>, log: TrtexecRun): string | null {
   const loaded = log.options.loadEngine ?? log.options.onnx;
   const [claimed, ran] = [plainWord(model ?? ''), plainWord(cellOfRun({}, null, log).model)];

@@ -7,10 +7,10 @@ const NAMES = [
   /([\w.+-]+\.so[\w.]*): cannot open shared object file/,
 ];
 
-/** The library without which a program did not start, by the words of its loader; null where they name none. */
+/** The library that a program's loader did not find; null if its message names none. */
 export function missingLibrary(evidence: readonly Evidence[]): string | null {
   for (const { text } of evidence) {
-    // A plugin library is one that the matrix names: nothing of the installation.
+    // A plugin library is named in the matrix: not part of the installation.
     if (text.includes('IPluginRegistry::loadLibrary')) continue;
     for (const pattern of NAMES) {
       const name = pattern.exec(text)?.[1];
@@ -27,16 +27,13 @@ export function missingLibraryText(name: string): string {
 interface PassingFailure {
   readonly what: string;
   readonly pattern: RegExp;
-  /** Only where something else held memory of the GPU: alone on it a run needs more than there is, night after night. */
+  /** Only if another process held GPU memory: otherwise the run needs more than there is, and always fails. */
   readonly onlyOnSharedGpu?: true;
-  /** It is over as soon as the process is: nothing is gained by waiting. */
+  /** Gone when the process has ended: waiting does not help. */
   readonly isOverAtOnce?: true;
 }
 
-/**
- * What can be gone a minute later. Everything else (a model, a flag, a shape, an operator) fails as often as it is
- * tried. Texts are those of the CUDA runtime and driver, in words, by name and by number.
- */
+/** Others recur at every attempt. Texts of the CUDA runtime and driver: in words, by name and by number. */
 const PASSING_FAILURES: readonly PassingFailure[] = [
   {
     what: 'the GPU was busy',
@@ -59,7 +56,7 @@ const PASSING_FAILURES: readonly PassingFailure[] = [
       /system not yet initialized|cudaErrorSystemNotReady|CUDA_ERROR_SYSTEM_NOT_READY|initialization error|cudaErrorInitializationError|CUDA_ERROR_NOT_INITIALIZED|Cuda failure: (?:3|802)\s*$|with error: (?:3|802)\b/i,
   },
   {
-    // cudaErrorNotReady: trtexec's profiler now and then reads an event that is not recorded yet.
+    // cudaErrorNotReady: trtexec's profiler sometimes reads an event that is not recorded yet.
     what: 'the device was not ready',
     isOverAtOnce: true,
     pattern: /device not ready|cudaErrorNotReady|CUDA_ERROR_NOT_READY|Cuda failure: 600\s*$|with error: 600\b/i,
@@ -72,7 +69,7 @@ const PASSING_FAILURES: readonly PassingFailure[] = [
   },
 ];
 
-/** Of these reasons a line of the log may name what can pass; a build that failed by it says so in a line of its own. */
+/** For these reasons a log line may name a transient failure; a build reports it in a separate line. */
 const MAY_PASS: readonly FailureReason[] = [
   'cudaError',
   'noGpu',
@@ -85,16 +82,12 @@ const MAY_PASS: readonly FailureReason[] = [
   'unknown',
 ];
 
-/** What can pass, in a few words, and whether waiting helps. */
 interface Passing {
   readonly what: string;
   readonly isOverAtOnce: boolean;
 }
 
-/**
- * What it was that can pass; null when trying again changes nothing.
- * @param lines of the log that speak of errors, whatever its outcome rests on
- */
+/** Null if a retry changes nothing. `lines` mention errors, whether or not they are evidence. */
 export function passingFailure(outcome: Outcome, lines: readonly string[], sharesGpu: boolean): Passing | null {
   if (outcome.kind !== 'failed' || !MAY_PASS.includes(outcome.reason)) return null;
   const found = PASSING_FAILURES.find(
@@ -106,7 +99,7 @@ export function passingFailure(outcome: Outcome, lines: readonly string[], share
 
 const LONGEST_WAIT_S = 600;
 
-/** How long to wait before a try, in seconds; the first retry is number 1. Null when it was tried often enough. */
+/** Wait before a retry in seconds; the first retry is number 1. Null when no retries are left. */
 export function waitBeforeS({ times, waitS }: Retries, retry: number, isOverAtOnce = false): number | null {
   if (retry > times) return null;
   const longestS = Math.max(LONGEST_WAIT_S, waitS);

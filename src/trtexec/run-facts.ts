@@ -9,7 +9,7 @@ import type { RunTelemetry } from '../records/telemetry.ts';
 import type { TimeLimit } from '../records/time-limit.ts';
 import type { LayerProfile, TrtexecRun } from './log/parsed-log.ts';
 
-/** Columns of `--exportTimes`, under the names that trtexec uses from 8.0 on. All in milliseconds. */
+/** Columns of `--exportTimes`, under trtexec's names from 8.0 on. All in milliseconds. */
 export const QUERY_TIME_COLUMNS = [
   'startEnqMs',
   'endEnqMs',
@@ -28,8 +28,8 @@ export const QUERY_TIME_COLUMNS = [
 export type QueryTimeColumn = (typeof QUERY_TIME_COLUMNS)[number];
 
 /**
- * The times of each query of one run, in the order of the file. Each column has `count` entries; a column that the
- * file lacks is absent. Start and end stamps carry six significant digits only: take durations from `computeMs` and
+ * The times of each query of one run, in the order of the file. Each column has `count` entries; a column missing in
+ * the file is absent. Start and end stamps have only six significant digits: take durations from `computeMs` and
  * `latencyMs`, never from differences of stamps.
  */
 export interface QueryTimes {
@@ -37,19 +37,19 @@ export interface QueryTimes {
   readonly columns: Readonly<Partial<Record<QueryTimeColumn, Float64Array>>>;
 }
 
-/** What the operating system said of a process. Null where nobody watched it (a bare log). */
+/** How a process ended according to the operating system. Null if unknown (a bare log). */
 export interface ProcessFacts {
   readonly exitCode: number | null;
   readonly signal: string | null;
   readonly timedOut: boolean;
-  /** Which limit ended it; null where none did or nobody wrote it down. */
+  /** Which limit ended it; null if none, or not recorded. */
   readonly limit: TimeLimit | null;
-  /** True when bench itself ended it, on Ctrl-C. */
+  /** True if bench itself ended it, on Ctrl-C. */
   readonly cancelled: boolean;
 }
 
 export interface ExportProblem {
-  /** The flag that asked for the file, such as `--exportTimes`. */
+  /** The flag that requested the file, such as `--exportTimes`. */
   readonly flag: string;
   readonly problem: string;
 }
@@ -58,11 +58,10 @@ export interface RunExports {
   readonly times: QueryTimes | null;
   readonly profile: LayerProfile | null;
   readonly layerInfo: LayerInfo | null;
-  /** Asked for, but not there or not to be read. */
   readonly missing: readonly ExportProblem[];
-  /** Known to have been left out of this copy by whoever made it; no fault of the run. */
+  /** Left out of this copy on purpose; not a fault of the run. */
   readonly omitted: readonly string[];
-  /** Size of the file that `--saveEngine` named; null when none was asked for or nobody looked. */
+  /** Size of the file named by `--saveEngine`; null if not requested or not checked. */
   readonly engineBytes: number | null;
 }
 
@@ -75,20 +74,19 @@ export const NO_EXPORTS: RunExports = {
   engineBytes: null,
 };
 
-/** What the plan wanted of a run; only what is named here is checked against the banner. */
+/** The plan's settings for a run; only those set here are checked against the banner. */
 export const requestedSchema = z.object({
   cudaGraph: z.boolean().exactOptional(),
   dataTransfers: z.boolean().exactOptional(),
   spinWait: z.boolean().exactOptional(),
   streams: z.number().int().exactOptional(),
   shapes: shapesSchema.exactOptional(),
-  /** A word that must stand in the banner's `Precision:` line, such as `FP16`. */
+  /** A word required in the banner's `Precision:` line, such as `FP16`. */
   precisionWord: z.string().exactOptional(),
 });
 
 export type RequestedOptions = Immutable<z.infer<typeof requestedSchema>>;
 
-/** Below these a run is no measurement. */
 export interface FitnessLimits {
   readonly minQueries: number;
   readonly minWarmUpQueries: number;
@@ -98,13 +96,13 @@ export const DEFAULT_FITNESS_LIMITS: FitnessLimits = { minQueries: 30, minWarmUp
 
 export type EnqueueClass = 'free' | 'near' | 'bound';
 
-/** The tool's own limit for its hint is 0.8. */
+/** trtexec's own limit for its hint is 0.8. */
 export function enqueueClass(ratio: number): EnqueueClass {
   if (ratio > 0.8) return 'bound';
   return ratio >= 0.5 ? 'near' : 'free';
 }
 
-/** Values that follow from what was printed; null where what they need was not printed. */
+/** Values derived from the output; null if their inputs were not printed. */
 export interface DerivedValues {
   readonly queries: number | null;
   /** Population standard deviation over mean of the GPU compute times, in percent. */
@@ -112,25 +110,23 @@ export interface DerivedValues {
   /** Median enqueue time over median GPU compute time. */
   readonly enqueueRatio: number | null;
   readonly enqueueClass: EnqueueClass | null;
-  /** Share of the wall time in which the GPU computed; for one stream only, as streams overlap. */
+  /** Share of wall time with the GPU computing; one stream only, as streams overlap. */
   readonly gpuBusy: number | null;
-  /** Time between the ends of two queries less the mean GPU compute time; for one stream only. */
+  /** Time between the ends of two queries minus the mean GPU compute time; one stream only. */
   readonly idleGapMs: number | null;
-  /** The direction of copying whose median exceeds that of the GPU compute time: the bus is the limit. */
+  /** The copy direction whose median exceeds that of the GPU compute time: the bus is the bottleneck. */
   readonly transferBound: 'h2d' | 'd2h' | null;
-  /** Throughput times the batch; null where the inputs share no leading dimension. */
+  /** Throughput times the batch; null if the inputs share no leading dimension. */
   readonly itemsPerS: number | null;
-  /** Robust centres of the run's own samples: what comparisons use. */
+  /** Robust centers of the run's own samples, used by comparisons. */
   readonly gpuComputeCentreMs: number | null;
   readonly latencyCentreMs: number | null;
 }
 
-/** A run as the parser sees it, whoever asks: `bench parse`, an import, or a run that just ended. */
 export interface ParsedRun {
-  /** The folder or the log file that it was read from. */
   readonly path: string;
   readonly log: TrtexecRun;
-  /** What another harness than trtexec measured; null for trtexec. */
+  /** Null for trtexec. */
   readonly harness: HarnessReading | null;
   readonly exports: RunExports;
   readonly derived: DerivedValues;

@@ -2,12 +2,10 @@ import * as z from 'zod';
 
 import { type Precision, PRECISIONS, type Shapes } from '../records/cell.ts';
 
-/** The two programs of ModelOpt that make a variant of a base model. */
 export const CONVERTERS = ['autocast', 'modelopt'] as const;
 
 export type Converter = (typeof CONVERTERS)[number];
 
-/** What each of them can make. */
 export const CONVERTED_PRECISIONS = {
   autocast: ['fp16', 'bf16'],
   modelopt: ['fp8', 'int8', 'int4'],
@@ -17,7 +15,7 @@ export const CALIBRATION_METHODS = ['max', 'entropy', 'awq_clip', 'rtn_dq'] as c
 
 export type CalibrationMethod = (typeof CALIBRATION_METHODS)[number];
 
-/** ModelOpt takes a method of another mode without a word and does as for `max`. */
+/** ModelOpt silently treats a method of another mode as `max`. */
 export const METHODS_BY_PRECISION: Readonly<Record<string, readonly CalibrationMethod[]>> = {
   fp8: ['max', 'entropy'],
   int8: ['max', 'entropy'],
@@ -32,17 +30,17 @@ export interface CalibrationOptions {
   /** An npz, or an npy for a model with one input; null: seeded random data of bench's own. */
   readonly data: string | null;
   readonly method: CalibrationMethod | null;
-  /** Of one calibration step, by input; inputs that are not named take the shape that the engine is tuned for. */
+  /** Of one calibration step, by input; unnamed inputs have the shape that the engine is tuned for. */
   readonly shapes: Shapes;
-  /** Random samples along the first dimension, at least. */
+  /** Minimum number of random samples along the first dimension. */
   readonly samples: number;
   readonly seed: number;
 }
 
-/** How a variant is made: everything that a person can choose. What is null or empty is left to the program. */
+/** User options for making a variant. Null or empty: the program's default. */
 export interface ConversionOptions {
   readonly highPrecision: HighPrecision | null;
-  /** Nodes that stay as they are; regular expressions. */
+  /** Nodes that are not converted; regular expressions. */
   readonly exclude: readonly string[];
   readonly excludeOpTypes: readonly string[];
   readonly opTypes: readonly string[];
@@ -67,22 +65,20 @@ export const CONVERSION_DEFAULTS: ConversionOptions = {
   timeoutS: 3600,
 };
 
-/** A variant as its runs remember it. */
 export const variantRecord = z.object({
   by: z.enum(CONVERTERS),
   precision: z.enum(PRECISIONS),
   sha256: z.string().describe('Of the variant with its external data'),
   baseSha256: z.string(),
-  /** What the program said that it did: nodes that have the new precision. */
+  /** Nodes with the new precision, as the program reported. */
   converted: z.object({ nodes: z.number().int(), of: z.number().int().nullable() }),
-  /** Null when it needs none. */
+  /** Null without calibration. */
   calibration: z
     .discriminatedUnion('kind', [
       z.object({ kind: z.literal('random'), seed: z.number(), sha256: z.string() }),
       z.object({ kind: z.literal('file'), sha256: z.string() }),
     ])
     .nullable(),
-  /** Version of each package that had a part in it. */
   packages: z.record(z.string(), z.string()),
   python: z.string(),
 });
@@ -106,7 +102,7 @@ export function variantNotes(variant: VariantRecord): string[] {
   const version = packages['nvidia-modelopt'] ?? 'of unknown version';
   return [
     `${precision} by ${tool} ${version}: ${nodes}, variant ${sha256.slice(0, 12)}`,
-    // AutoCast only looks for values that are too large: which data it saw says next to nothing.
+    // AutoCast only looks for values that are too large, so its data hardly matter.
     ...(calibration === null || by === 'autocast'
       ? []
       : calibration.kind === 'random'

@@ -21,12 +21,12 @@ export async function converterFor(
 }
 
 /**
- * The Python that makes variants, with the versions of what it has: `--python`, `$BENCH_PYTHON`, `python3`.
- * @throws EnvironmentLackingError when it lacks something, with the line that installs it
+ * The Python that makes variants, with its package versions: `--python`, `$BENCH_PYTHON`, `python3`.
+ * @throws EnvironmentLackingError if it lacks something, with the command that installs it
  */
 export async function findConverter(stated: string | null, io: Io): Promise<ConverterPython> {
   const named = stated ?? (io.env['BENCH_PYTHON'] || 'python3');
-  // It is started in another folder than this one.
+  // Absolute, as it is started in another folder.
   const path = named.includes('/') ? resolve(io.cwd, named) : named;
   const { answer, interpreter } = await pythonFacts(io.env, PATIENCE_MS, path);
   const name = printable(interpreter);

@@ -4,7 +4,6 @@ interface SmallFloat {
   readonly fractionBits: number;
 }
 
-/** How the values of one element type lie in a raw file; whole numbers, or floats by their format. */
 export type ElementCoding =
   | { readonly kind: 'float32' }
   | ({ readonly kind: 'smallFloat'; readonly bits: number } & SmallFloat)
@@ -12,7 +11,7 @@ export type ElementCoding =
       readonly kind: 'integer';
       readonly bits: number;
       readonly isSigned: boolean;
-      /** As trtexec draws them by itself. */
+      /** trtexec's default range. */
       readonly usual: readonly [number, number];
     };
 
@@ -30,7 +29,7 @@ const smallFloat = (exponentBits: number, fractionBits: number): ElementCoding =
   fractionBits,
 });
 
-/** The types that TensorRT takes at an input, by ONNX's names. */
+/** Input types that TensorRT supports, by ONNX's names. */
 export const ELEMENT_CODINGS: Readonly<Record<string, ElementCoding>> = {
   float32: { kind: 'float32' },
   float16: smallFloat(5, 10),
@@ -46,7 +45,7 @@ export const ELEMENT_CODINGS: Readonly<Record<string, ElementCoding>> = {
   bool: integer(8, false, [0, 1]),
 };
 
-/** The bits of the nearest value of a small format; ties go to the even one. For values that are in its range. */
+/** The bits of the nearest value of a small format; ties to even. For values in its range. */
 export function smallFloatBits(value: number, { exponentBits, fractionBits }: SmallFloat): number {
   const sign = value < 0 ? 1 << (exponentBits + fractionBits) : 0;
   const size = Math.abs(value);
@@ -54,7 +53,7 @@ export function smallFloatBits(value: number, { exponentBits, fractionBits }: Sm
   const bias = 2 ** (exponentBits - 1) - 1;
   let exponent = 1 - bias;
   while (size >= 2 ** (exponent + 1)) exponent += 1;
-  // Above the smallest exponent the first one is not written, and what rounding carries over goes to the exponent.
+  // Above the smallest exponent the leading bit is implicit; a carry from rounding increments the exponent.
   const steps = roundToEven(size / 2 ** (exponent - fractionBits));
   return sign + ((exponent + bias - 1) << fractionBits) + steps;
 }

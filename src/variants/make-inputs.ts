@@ -14,14 +14,13 @@ export const DISTRIBUTIONS = ['uniform', 'normal', 'ones', 'zeros'] as const;
 
 export type Distribution = (typeof DISTRIBUTIONS)[number];
 
-/** Whole numbers from the first to the last, both included. */
+/** Both ends included. */
 export type IntegerRange = readonly [number, number];
 
-/** What the bytes of made inputs follow from; the same gives the same. */
 export interface InputRecipe {
   readonly distribution: Distribution;
   readonly seed: number;
-  /** Null: as trtexec itself takes them. */
+  /** Null: trtexec's default range. */
   readonly integers: IntegerRange | null;
 }
 
@@ -43,11 +42,7 @@ const INPUTS_MANIFEST = 'inputs.json';
 /** Changes when the same recipe gives other bytes. */
 const RECIPE_VERSION = 1;
 
-/**
- * Writes a raw file for each input into a folder, and how they were made. What is there already stays; a file of other
- * bytes under the same name is not touched.
- * @param model shown in the manifest
- */
+/** Existing files are kept, and never overwritten if their bytes differ. `model` is shown in the manifest. */
 export async function makeInputs(
   folder: string,
   model: string,
@@ -114,7 +109,7 @@ function fileName(name: string, elementType: string): string {
   return `${short === name ? name : `${short}-${hash}`}.${elementType}.bin`;
 }
 
-/** Elements of one part; even, so that no byte of two four-bit values is cut. */
+/** Elements per part; even, so that no byte of two four-bit values is split. */
 const PART_ELEMENTS = 1 << 16;
 
 /**
@@ -165,7 +160,7 @@ function write(buffer: Buffer, index: number, coding: ElementCoding, value: numb
   }
 }
 
-/** One value after the other; whole numbers for an integer type. */
+/** Endless; integers for an integer type. */
 function valuesOf(name: string, coding: ElementCoding, { distribution, integers, seed }: InputRecipe): () => number {
   if (distribution === 'ones') return () => 1;
   if (distribution === 'zeros') return () => 0;
@@ -173,7 +168,7 @@ function valuesOf(name: string, coding: ElementCoding, { distribution, integers,
   if (coding.kind !== 'integer') {
     return distribution === 'normal' ? () => normal(random) : () => 2 * random() - 1;
   }
-  // A truth value is 0 or 1, whatever range whole numbers have.
+  // Booleans are 0 or 1, whatever the integer range.
   const [low, high] = coding.usual[1] === 1 ? coding.usual : (integers ?? coding.usual);
   if (distribution === 'uniform') return () => low + Math.floor(random() * (high - low + 1));
   const middle = (low + high) / 2;
@@ -185,10 +180,7 @@ function seedOf(name: string, seed: number): number {
   return createHash('sha256').update(`${seed}\0${name}`).digest().readUInt32LE(0);
 }
 
-/**
- * Mean 0 and deviation 1, never beyond 6: the sum of twelve uniform values. Logarithms and sines differ in their last
- * bit between versions and machines, sums do not.
- */
+/** Mean 0, deviation 1: the sum of twelve uniform values. Logarithms and sines differ between machines. */
 function normal(random: () => number): number {
   let sum = -6;
   for (let draw = 0; draw < 12; draw += 1) sum += random();

@@ -3,16 +3,15 @@ interface NpyHeader {
   /** As numpy writes it, such as `<f4`. */
   readonly descr: string;
   readonly shape: readonly number[];
-  /** Where the values begin. */
   readonly dataAt: number;
 }
 
 const MAGIC = Buffer.from('\u0093NUMPY', 'latin1');
 const ALIGNMENT = 64;
-/** More is no header of an array of plain numbers. */
+/** The header of an array of plain numbers is shorter. */
 const LONGEST_HEADER = 1 << 16;
 
-/** numpy's names of the types that ONNX inputs have. numpy knows no bfloat16 and no float8. */
+/** numpy's names of ONNX input types. numpy has no bfloat16 and no float8. */
 export const NPY_TYPES: Readonly<Record<string, string>> = {
   float16: '<f2',
   float32: '<f4',
@@ -32,7 +31,7 @@ export function itemBytes(descr: string): number {
   return Number(/\d+$/.exec(descr)?.[0] ?? 0);
 }
 
-/** How many bytes from the start are needed to read the header; null when it is no array. */
+/** Number of bytes needed to read the header; null if it is not an array. */
 export function headerBytes(start: Buffer): number | null {
   if (start.length < 12 || !start.subarray(0, MAGIC.length).equals(MAGIC)) return null;
   const isShort = start[6] === 1;
@@ -40,7 +39,7 @@ export function headerBytes(start: Buffer): number | null {
   return length > LONGEST_HEADER ? null : (isShort ? 10 : 12) + length;
 }
 
-/** Null when it is no header. Python writes it as a literal of a dictionary. */
+/** Null if it is not a header. Python writes it as a dict literal. */
 export function readNpyHeader(bytes: Buffer): NpyHeader | null {
   const dataAt = headerBytes(bytes);
   if (dataAt === null || bytes.length < dataAt) return null;
@@ -69,10 +68,10 @@ export function writeNpyHeader(descr: string, shape: readonly number[]): Buffer 
   return Buffer.concat([head, Buffer.from(padded, 'latin1')]);
 }
 
-/** Bits of the exponent in the highest bytes of a little-endian float; all set: infinity or not a number. */
+/** Exponent bits in the highest bytes of a little-endian float; all set: infinity or NaN. */
 const EXPONENTS: Readonly<Record<string, number>> = { '<f2': 0x7c00, '<f4': 0x7f80, '<f8': 0x7ff0 };
 
-/** Looks for values that are not finite in an array that comes in pieces of any size. Integers are finite always. */
+/** Finds infinite and NaN values in an array that arrives in chunks of any size. Integers are always finite. */
 export class FiniteCheck {
   private readonly size: number;
   private readonly exponent: number | null;
@@ -85,7 +84,7 @@ export class FiniteCheck {
     this.size = Number(descr.slice(2));
   }
 
-  /** Only the two highest bytes of each value tell: the last two in little-endian order. */
+  /** Only the two highest bytes of each value matter: the last two in little-endian order. */
   push(chunk: Uint8Array): void {
     const { exponent, size } = this;
     if (exponent === null) return;

@@ -4,7 +4,6 @@ import { createInflateRaw } from 'node:zlib';
 
 import { FiniteCheck, headerBytes, itemBytes, readNpyHeader } from './npy.ts';
 
-/** An array of numpy in a file, without its values. */
 export interface ArrayFacts {
   /** Empty for the only array of an npy file. */
   readonly name: string;
@@ -13,15 +12,12 @@ export interface ArrayFacts {
   readonly notFinite: number;
 }
 
-/** The file is not what its name says; the message says what is wrong, without its name. */
+/** The file is not in the format of its name; the message omits the name. */
 export class NumpyFormatError extends Error {
   override readonly name = 'NumpyFormatError';
 }
 
-/**
- * Every array of an npz or npy file. The values are looked at once, in pieces, and never held.
- * @throws NumpyFormatError when it is neither
- */
+/** @throws NumpyFormatError if it is neither npz nor npy; values are checked in chunks, and not kept */
 export async function readArrays(path: string): Promise<ArrayFacts[]> {
   if (path.endsWith('.npy')) return [await readArray('', createReadStream(path))];
   const file = await open(path);
@@ -83,7 +79,7 @@ interface ZipEntry {
 const END_BYTES = 22;
 const LONGEST_COMMENT = 0xffff;
 const IN_ZIP64 = 0xffff_ffff;
-/** A directory of more is no file of calibration data. */
+/** No file of calibration data has a larger directory. */
 const LARGEST_DIRECTORY = 1 << 24;
 
 async function zipEntries(file: FileHandle): Promise<ZipEntry[]> {
@@ -101,7 +97,7 @@ async function zipEntries(file: FileHandle): Promise<ZipEntry[]> {
   return readDirectory(await readAt(file, directory.at, directory.bytes));
 }
 
-/** Files over 4 GB say it in a record of their own, which a locator before the end points to. */
+/** Files over 4 GB have a separate record, which a locator before the end points to. */
 async function directoryPlace(file: FileHandle, tail: Buffer, endAt: number, tailAt: number) {
   const bytes = tail.readUInt32LE(endAt + 12);
   const at = tail.readUInt32LE(endAt + 16);
@@ -138,7 +134,7 @@ function readDirectory(bytes: Buffer): ZipEntry[] {
   return entries;
 }
 
-/** Sizes that do not fit into 32 bits stand in an extra field, in the order of those that are missing. */
+/** Sizes that exceed 32 bits are in an extra field, in the order of the missing ones. */
 function withZip64(sizes: readonly number[], extra: Buffer): number[] {
   let at = 0;
   while (at + 4 <= extra.length && extra.readUInt16LE(at) !== 1) at += 4 + extra.readUInt16LE(at + 2);

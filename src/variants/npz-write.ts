@@ -3,7 +3,7 @@ import { crc32 } from 'node:zlib';
 
 import { writeNpyHeader } from './npy.ts';
 
-/** An array that is about to be written; its values are made when their turn comes. */
+/** An array to write; its values are generated when needed. */
 export interface ArrayToWrite {
   readonly name: string;
   readonly descr: string;
@@ -12,7 +12,7 @@ export interface ArrayToWrite {
   readonly values: () => Buffer;
 }
 
-/** 1 January 1980, the first day that a zip file can name: the same arrays give the same bytes on any day. */
+/** 1 January 1980, the earliest date in a zip file: equal arrays give equal bytes on any day. */
 const DOS_DATE = 0x21;
 const VERSION = 20;
 const UTF8_NAMES = 0x800;
@@ -25,10 +25,7 @@ interface Entry {
   readonly at: number;
 }
 
-/**
- * Writes arrays as `numpy.savez` does: a zip file of npy files, stored without compression.
- * @throws RangeError when it would need the zip format for more than 4 GB
- */
+/** @throws RangeError above 4 GB; writes a zip file as `numpy.savez` does, without compression */
 export async function writeNpz(path: string, arrays: readonly ArrayToWrite[]): Promise<void> {
   const file = await open(path, 'w');
   try {

@@ -3,14 +3,13 @@ import { itemBytes, NPY_TYPES } from './npy.ts';
 import { seededRandom } from '../matrix/plan/order.ts';
 import type { ArrayToWrite } from './npz-write.ts';
 
-/** Changes when the same seed gives other values: it is part of a variant's identity. */
+/** Changes when the same seed gives other values: part of a variant's identity. */
 export const RANDOM_CALIBRATION_VERSION = 1;
 
 /**
- * Values for a calibration of which nothing is known but the inputs: floats spread like images that were normalised
- * (mean 0, deviation 1), whole numbers 0 or 1, which are in range wherever they are indices. ModelOpt draws others each
- * time it is asked.
- * @param samples along the first dimension, at least: whole steps
+ * Calibration values if only the inputs are known: floats distributed like normalized images (mean 0, deviation 1),
+ * integers 0 or 1, which are always valid indices. ModelOpt's own random values differ each time.
+ * @param samples minimum along the first dimension: rounded up to whole steps
  */
 export function randomCalibration(inputs: readonly CalibrationInput[], samples: number, seed: number): ArrayToWrite[] {
   const random = seededRandom(seed);
@@ -39,7 +38,7 @@ function valuesOf(descr: string, count: number, random: () => number): Buffer {
 
 const SCALE = Math.sqrt(3);
 
-/** The sum of four uniform values, with mean 0 and deviation 1: no functions of which machines differ in the last bit. */
+/** The sum of four uniform values: avoids functions whose last bit differs between machines. */
 function spread(random: () => number): number {
   return (random() + random() + random() + random() - 2) * SCALE;
 }

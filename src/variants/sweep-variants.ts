@@ -12,7 +12,7 @@ import type { SweepContext } from '../run/sweep-context.ts';
 import { recordAttempt } from '../store/runs/runs.ts';
 import { problemOf, provideVariant, type VariantState } from './variants.ts';
 
-/** The variants of one sweep: each is asked for once, however many engines need it. */
+/** The variants of one sweep: each is provided once, however many engines need it. */
 export class Variants {
   private readonly context: Pick<SweepContext, 'onEvent' | 'plan' | 'variants'>;
   private readonly states = new Map<string, Promise<VariantState>>();
@@ -24,7 +24,7 @@ export class Variants {
   /** Several workers may ask at the same time: it is made for the first of them. */
   provide(variantRef: string): Promise<VariantState> {
     const known = this.states.get(variantRef) ?? this.make(variantRef);
-    // Whoever waits for it sees the error; it must not end the program before.
+    // Waiters see the error; without this it would end the program first.
     known.catch(() => {});
     this.states.set(variantRef, known);
     return known;
@@ -48,10 +48,7 @@ export class Variants {
   }
 }
 
-/**
- * Keeps a build whose model could not be made as a failed build, with the log of the conversion: its cells say why they
- * have no engine, as those of any other build that failed.
- */
+/** Stored as a failed build with the conversion log, so that its cells show why they have no engine. */
 export async function storeFailedVariant(
   context: SweepContext,
   build: PlannedBuild,

@@ -22,7 +22,7 @@ export const conversionFailureSchema = z.object({
 export type ConversionFailure = z.infer<typeof conversionFailureSchema>;
 
 export interface CachedVariant {
-  /** Hash of everything that decides its bytes; the name of its folder. */
+  /** Hash of everything that determines its bytes; also the name of its folder. */
   readonly key: string;
   readonly path: string;
   readonly record: VariantRecord;
@@ -45,7 +45,7 @@ export class VariantCache {
     this.folder = folder;
   }
 
-  /** The variant of a key; null when there is none, or when its bytes have changed. */
+  /** Null if there is none, or if its bytes have changed. */
   async find(key: string): Promise<CachedVariant | null> {
     const known = this.checked.get(key);
     if (known !== undefined) return known;
@@ -59,7 +59,7 @@ export class VariantCache {
     return variant;
   }
 
-  /** Every variant that is there, the newest first, without a look at its bytes. */
+  /** Newest first, without checking the bytes. */
   async list(): Promise<CachedVariant[]> {
     const names = await readdir(this.folder).catch((): string[] => []);
     const found = names.flatMap((key) => {
@@ -72,13 +72,12 @@ export class VariantCache {
     return found.toSorted((a, b) => b.madeMs - a.madeMs).map(({ variant }) => variant);
   }
 
-  /** A failure that would come again, whoever tries: another try would only cost time. */
+  /** A permanent failure: another attempt would only cost time. */
   findFailure(key: string): ConversionFailure | null {
     const failure = readJson(join(this.failedFolder(key), FAILURE), conversionFailureSchema);
     return failure?.reason === 'nothingConverted' ? failure : null;
   }
 
-  /** A fresh folder in which a variant is made: no reader ever looks there. */
   async workFolder(key: string): Promise<string> {
     await makeOwnFolder(this.folder);
     const folder = join(this.folder, `${MAKING}${key}-${process.pid}`);
@@ -87,15 +86,12 @@ export class VariantCache {
     return folder;
   }
 
-  /**
-   * Puts a finished variant in its place, with its log. The folder appears whole or not at all.
-   * @param files that belong to the variant, as names in its folder
-   */
+  /** Atomic. `files` belong to the variant, as names in its folder; the log is added. */
   async adopt(key: string, work: string, files: readonly string[], record: VariantRecord): Promise<CachedVariant> {
     await keepOnly(work, [...files, ...LOGS]);
     await writeAtomically(join(work, NOTE), `${JSON.stringify(record, null, 1)}\n`);
     const folder = join(this.folder, key);
-    // One that is there has other bytes than its note says.
+    // An existing folder has bytes that differ from its note.
     await rm(folder, { recursive: true, force: true });
     await rename(work, folder);
     await rm(this.failedFolder(key), { recursive: true, force: true });
@@ -104,7 +100,6 @@ export class VariantCache {
     return variant;
   }
 
-  /** Keeps what a failed conversion said, in place of what the last one said. */
   async keepFailure(key: string, work: string, failure: ConversionFailure): Promise<string> {
     await keepOnly(work, LOGS);
     await writeFile(join(work, FAILURE), `${JSON.stringify(failure, null, 1)}\n`);
@@ -123,7 +118,6 @@ export class VariantCache {
     return join(this.folder, `${key}.lock`);
   }
 
-  /** Removes what was left behind by processes that are gone. */
   async sweepUp(): Promise<void> {
     removeEarlierLeftovers(this.folder, '');
     const names = await readdir(this.folder).catch((): string[] => []);

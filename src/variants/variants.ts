@@ -44,7 +44,6 @@ export interface VariantContext {
   readonly env: EnvironmentVariables;
   readonly spawn: Spawn;
   readonly signal: AbortSignal;
-  /** Called when there is something to wait for. */
   readonly onStart: (variant: PlannedVariant) => void;
   readonly onNote: (text: string) => void;
 }
@@ -61,16 +60,16 @@ export type VariantState =
   | {
       readonly kind: 'failed';
       readonly failure: ConversionFailure;
-      /** What ran; null when it was refused before, or known from before. */
+      /** The process; null if it was refused before, or the failure was cached. */
       readonly process: ProcessResult | null;
-      /** Where the log lies; null when nothing was run. */
+      /** Folder of the log; null if nothing was run. */
       readonly folder: string | null;
     };
 
 /**
- * Finds or makes a variant. Processes that want the same one at the same time make it once.
- * @throws UsageError when the model or the calibration data cannot be read
- * @throws EnvironmentLackingError when the Python lacks something
+ * Finds or makes a variant. Concurrent processes make it once.
+ * @throws UsageError if the model or the calibration data cannot be read
+ * @throws EnvironmentLackingError if the Python lacks something
  * @throws InterruptedError on Ctrl-C
  */
 export async function provideVariant(context: VariantContext, variant: PlannedVariant): Promise<VariantState> {
@@ -92,10 +91,7 @@ export async function provideVariant(context: VariantContext, variant: PlannedVa
   }
 }
 
-/**
- * Finds the variant that a plan means among those that were made, by any version of the packages; of several the newest.
- * @returns null when there is none, or when the base model cannot be read
- */
+/** Made by any package versions; the newest of several. Null if there is none, or the base model is unreadable. */
 export async function findMade(cache: VariantCache, variant: PlannedVariant): Promise<CachedVariant | null> {
   const base = await readBase(variant).catch(() => null);
   if (base === null || !('facts' in base)) return null;
@@ -115,7 +111,7 @@ async function knownState(cache: VariantCache, key: string): Promise<VariantStat
 interface Base {
   readonly facts: OnnxFacts;
   readonly sha256: string;
-  /** Of one calibration step; none when nothing is calibrated. */
+  /** Of one calibration step; empty without calibration. */
   readonly inputs: readonly CalibrationInput[];
   /** Hash of the user's data; null for random ones. */
   readonly dataSha256: string | null;
@@ -146,7 +142,7 @@ async function readBase(variant: PlannedVariant): Promise<Base | ConversionMista
   return 'problem' in inputs ? inputs : { facts, sha256, inputs, dataSha256: null };
 }
 
-/** Everything that decides the bytes of a variant: never names or paths of the user's files. */
+/** Everything that determines the bytes of a variant: never names or paths of the user's files. */
 export function variantKey(
   packages: ConverterPython['packages'],
   { args, by, calibration, precision }: PlannedVariant,
@@ -165,7 +161,7 @@ export function variantKey(
   });
 }
 
-/** Seen: copies between the steps of the conversion. */
+/** Observed: copies between the steps of the conversion. */
 const SPACE_FACTOR = 3;
 
 async function makeVariant(
@@ -219,7 +215,7 @@ async function lackingSpace(folder: string, facts: OnnxFacts): Promise<Conversio
     : null;
 }
 
-/** ModelOpt rewrites its input in place, and two of them at one file spoil it. */
+/** ModelOpt rewrites its input in place, and two of them would corrupt one file. */
 async function copyModel(path: string, facts: OnnxFacts, work: string): Promise<void> {
   await copyFile(path, join(work, BASE_FILE));
   for (const { location } of facts.externalFiles) {
@@ -276,7 +272,7 @@ async function convert(
       file: python.interpreter,
       args,
       cwd: work,
-      // What it leaves there goes with the folder, whatever ends it.
+      // Leftovers there are removed with the folder, however the process ends.
       env: { ...env, TMPDIR: temporary },
       stdoutPath: join(work, 'stdout.log'),
       stderrPath: join(work, 'stderr.log'),

@@ -16,30 +16,27 @@ import {
   TRTEXEC,
 } from './recognise.ts';
 
-/** A file inside a folder is taken for a log when its name says so and trtexec speaks in it. */
+/** A file inside a folder is taken as a log if its name matches and it contains trtexec output. */
 const LOG_NAME = /\.(?:log|txt|out|err)(?:\.\d+)?$/;
-/** Programs and scripts have no ending either: these files must look like a log. */
+/** Programs and scripts have no extension either: such a file must look like a log. */
 const NO_ENDING = /^[^.]+$/;
 const LOOKS_LIKE_LOG = /^(?:&&&& RUNNING TensorRT\.trtexec|\[\d\d\/\d\d\/\d{4}-[\d:]{8}\] \[I\] === Model Options)/m;
 const SPEAKS = /TensorRT\.trtexec|=== (?:Performance summary|Model Options|Profile \()/;
 const SNIFFED_BYTES = 1 << 20;
-/** What may be a file of a run in an archive that is not read here. */
 const FOREIGN_NAME = /\.(?:log|txt|out|err|json)(?:\.\d+)?(?:\.(?:xz|bz2))?$/;
 
-/** What was met on the way and not read; what ends the way. */
 export interface OnTheWay {
   readonly signal?: AbortSignal;
   readonly link?: (path: string) => void;
-  /** Compressed, and nothing comes of it. */
   readonly damaged?: (path: string) => void;
   readonly archive?: (path: string, name: string, command: string) => void;
 }
 
 /**
- * Finds the runs under a path: run folders at any depth, bare logs, reports of other harnesses. A file that was named
- * itself is taken as a log whatever its name, if trtexec or a failed start of it speaks in it, and may hold layers.
- * Symbolic links in a folder are not followed: they may lead anywhere.
- * @throws when the path does not exist, or at a signal
+ * Finds the runs under a path: run folders at any depth, bare logs, reports of other harnesses. A file that is named
+ * itself may have any name if it has output of trtexec or of a failed start of it, and may hold layers. Symbolic links
+ * in a folder are not followed: they may lead anywhere.
+ * @throws when the path does not exist, or when the signal aborts
  */
 export async function discoverRuns(
   path: string,
@@ -68,7 +65,6 @@ async function discoverFolder(folder: string, hints: ImportHints, onTheWay: OnTh
     onTheWay.signal?.throwIfAborted();
     const path = join(folder, entry.name);
     if (isTemporary(entry.name) || entry.name.startsWith(ATTEMPT_PREFIX)) continue;
-    // What somebody attached to a run is none of its own.
     if (runOfAttached(entry.name) !== null) continue;
     if (entry.isDirectory()) found.push(...(await discoverFolder(path, hints, onTheWay)));
     else if (entry.isSymbolicLink()) onTheWay.link?.(path);
@@ -87,10 +83,10 @@ async function isForeign(path: string, { archive }: OnTheWay): Promise<boolean> 
   return found !== null;
 }
 
-/** With which bytes these begin; Brotli has none of its own. */
+/** First bytes of each format; Brotli has none. */
 const MAGIC = { gz: [0x1f, 0x8b], zst: [0x28, 0xb5, 0x2f, 0xfd] } as const;
 
-/** Whether a name promises compressed data and there is not even a beginning of it. */
+/** True if the name promises compressed data and not even the beginning can be read. */
 async function isGarbage(path: string, { damaged }: OnTheWay): Promise<boolean> {
   const magic = path.endsWith('.gz') ? MAGIC.gz : path.endsWith('.zst') ? MAGIC.zst : null;
   if (magic === null) return false;
@@ -100,7 +96,7 @@ async function isGarbage(path: string, { damaged }: OnTheWay): Promise<boolean> 
     for await (const chunk of readChunks(path)) if (chunk.length > 0) break;
     return false;
   } catch (error) {
-    // What the system refuses is no damage.
+    // A refusal by the system is not damage.
     if (error instanceof TooLargeError || (error instanceof Error && 'syscall' in error)) {
       return false;
     }
@@ -135,7 +131,6 @@ async function speaksTrtexec(path: string): Promise<boolean> {
       if (head.length >= SNIFFED_BYTES) return false;
     }
   } catch {
-    // A damaged archive that is named like a log is worth a line: else it would be lost without a word.
     return plainName(path) !== path;
   }
   return false;
@@ -147,7 +142,7 @@ async function looksLikeLog(path: string): Promise<boolean> {
       return LOOKS_LIKE_LOG.test(chunk.toString('latin1', 0, SNIFFED_BYTES));
     }
   } catch {
-    // Nothing says that a damaged file without an ending is a log.
+    // A damaged file without an extension may be anything.
   }
   return false;
 }

@@ -34,7 +34,6 @@ export function toRunRecord(read: ReadRun, identity: Identity): RunRecord {
   };
 }
 
-/** What `run.json` says of earlier starts, and the one that it tells of. */
 function triesOf(read: ReadRun): RunTry[] {
   const { attempt, tries, wallS } = read.manifest;
   const startedAt = startOf(read);
@@ -65,10 +64,10 @@ export function roleOf({ manifest, log, exports }: ReadRun): RunRole {
   return timedUnderProfiler(log, exports.profile !== null) ? 'profile' : 'timed';
 }
 
-/** From 11.0 on the profiled run is always a second one, after the summary. */
+/** From TensorRT 11.0 on, the profiled run is always separate, after the summary. */
 const ALWAYS_SEPARATE = 11;
 
-/** With `--separateProfileRun` the profiler is attached after the summary was printed: its times count. */
+/** With `--separateProfileRun` the profiler is attached after the summary was printed: the times are valid. */
 function timedUnderProfiler(log: TrtexecRun, hasProfile: boolean): boolean {
   const { profile, exportProfile, separateProfiling } = log.options;
   const isProfiled =
@@ -85,7 +84,7 @@ export function cellOf({ manifest, log }: ReadRun): KeyedCell {
 function environmentOf({ manifest, log }: ReadRun): Environment {
   const stated = manifest.environment;
   const { name, uuid, computeCapability, globalMemoryMib } = log.device;
-  // On a machine with several GPUs only trtexec knows on which of them it ran.
+  // On a machine with several GPUs only trtexec knows which one it used.
   const isOther = uuid !== null && stated.gpuUuid !== undefined && stated.gpuUuid !== uuid;
   return {
     ...UNKNOWN_ENVIRONMENT,
@@ -106,15 +105,11 @@ function known(facts: {
   return Object.fromEntries(Object.entries(facts).filter(([, value]) => value !== null && value !== undefined));
 }
 
-/**
- * UTC in ISO 8601. A plain log has only stamps of local time without a zone: they are taken as UTC, for the order of
- * runs matters more than the hour.
- */
+/** ISO 8601, UTC. A plain log has local time without a zone: taken as UTC, as order matters more than the hour. */
 export function startOf({ manifest, log }: ReadRun): string | null {
   return statedStart(manifest) ?? (log.startedAtLocal === null ? null : `${log.startedAtLocal}.000Z`);
 }
 
-/** What `run.json` says of when the run began; null when it says none, or no time. */
 export function statedStart({ startedAt }: RunManifest): string | null {
   const instant = new Date(startedAt ?? Number.NaN);
   return Number.isNaN(instant.getTime()) ? null : instant.toISOString();

@@ -16,7 +16,6 @@ const EXPORT_FLAGS = ['--exportTimes', '--exportProfile', '--exportLayerInfo'] a
 
 type ExportFlag = (typeof EXPORT_FLAGS)[number];
 
-/** Names under which the files lie when no command line says it. */
 export const USUAL_NAMES: Readonly<Record<ExportFlag, string>> = {
   '--exportTimes': 'times.json',
   '--exportProfile': 'profile.json',
@@ -66,7 +65,7 @@ function problemOf(name: string, error: unknown): string {
   return error instanceof OtherRunError ? `${name} is of another run: ${reason}` : `${name} is damaged: ${reason}`;
 }
 
-/** Both list the layers of one engine by the same names; some that took no time may lack in a printed excerpt. */
+/** Both name the layers of one engine; a printed excerpt may omit some that took no time. */
 const LEAST_KNOWN = 0.5;
 
 /** Why the times of layers cannot be those of the layers next to them; null when they can. */
@@ -110,8 +109,8 @@ async function readOne(flag: ExportFlag, files: RunFiles, name: string, log: Trt
 }
 
 /**
- * @param whole reads the same again, for what is not as trtexec writes it
- * @throws ExportFormatError when it is no profile
+ * @param whole reads the file again, if its form is not trtexec's
+ * @throws ExportFormatError when it is not a profile
  */
 export async function readProfile(chunks: AsyncIterable<Buffer>, whole: () => Promise<Buffer>): Promise<LayerProfile> {
   const reader = new ProfileReader();

@@ -6,15 +6,15 @@ import type { RunManifest } from '../run-manifest.ts';
 
 export interface DrivenFiles {
   readonly result: HarnessResult;
-  /** The last line on standard error; null for none. */
+  /** The last line on standard error; null if there is none. */
   readonly lastError: Evidence | null;
 }
 
-/** No report of a harness is longer; a log may be, and its end is what counts. */
+/** Reports are never larger; logs may be, but only their end counts. */
 const MAX_BYTES = 64 << 20;
 const MAX_EVIDENCE_CHARACTERS = 500;
 
-/** What the driver of a run sees in its files; null for a run of trtexec. */
+/** What the driver reads from a run's files; null for trtexec. */
 export async function readHarness(
   files: RunFiles,
   { harness, lone: standalone }: RunManifest,
@@ -34,7 +34,7 @@ export async function readHarness(
 
 type StandaloneReport = Extract<RunManifest['lone'], { kind: 'report' }>;
 
-/** One report of a file that lay alone. What takes the times may have been said by somebody. */
+/** One report of a standalone file. The user may have stated its timer. */
 async function readStandalone(files: RunFiles, standalone: StandaloneReport): Promise<HarnessResult> {
   const driver = findDriver(standalone.driver);
   if (driver === null) return { kind: 'faulty', problem: `this bench has no driver ${standalone.driver}` };
@@ -61,7 +61,7 @@ async function tailOf(files: RunFiles, name: string): Promise<string> {
       }
     }
   } catch {
-    // What could be read is judged; that the file is cut is noted where its hash is taken.
+    // What could be read is judged; truncation is noted where the hash is taken.
   }
   return Buffer.concat(kept).toString('utf8');
 }

@@ -31,21 +31,20 @@ import { RUN_MANIFEST } from '../layout.ts';
 import { folderFiles, RunFiles } from '../run-files.ts';
 import { emptyManifest, parseRunManifest, type RunManifest } from '../run-manifest.ts';
 
-/** One run as it was read from disk, before it has an identity in a store. */
+/** A run read from disk, before it has an identity in a store. */
 export interface ReadRun extends ParsedRun {
-  /** Position among the runs of the same log, from 0. */
   readonly index: number;
   readonly manifest: RunManifest;
   readonly artefacts: readonly StoredArtefact[];
-  /** The same for the same bytes, wherever they lie. */
+  /** Equal for equal bytes, at any path. */
   readonly contentId: string;
-  /** Where its files lie, with the names under which they are kept; absent for a folder of a run, or a log. */
+  /** Source paths with the names to keep them under; absent for a run folder or a log. */
   readonly sources?: ReadonlyMap<string, string>;
 }
 
 export interface ReadOptions {
   readonly limits?: Partial<FitnessLimits>;
-  /** What somebody else left may have been made to fill the memory: then all of it is refused. */
+  /** Files from elsewhere may be made to exhaust memory: reject the whole run then. */
   readonly isForeign?: boolean;
   readonly signal?: AbortSignal;
 }
@@ -53,16 +52,15 @@ export interface ReadOptions {
 const STDOUT_LOG = 'stdout.log';
 const STDERR_LOG = 'stderr.log';
 
-/** Begins the note of a run whose `run.json` tells nothing. */
 export const NOT_UNDERSTOOD = 'run.json was not understood';
 
-/** Files of a run folder that are not what the process left. */
+/** Files in a run folder that bench writes, not the process. */
 const OWN_FILES = new Set([RUN_MANIFEST, 'attempt.json']);
 
 /**
- * Reads a folder with `run.json` (either form, or none), `stdout.log`, `stderr.log` and exports, each maybe
- * compressed. More than one run may stand in the log.
- * @throws TooLargeError for one that is foreign, when a file of it is larger than anything real
+ * Reads a folder with `run.json` (either form, or none), `stdout.log`, `stderr.log` and exports, each possibly
+ * compressed. A log may contain several runs.
+ * @throws TooLargeError for a foreign run with a file larger than any real one
  */
 export async function readRunFolder(folder: string, options: ReadOptions = {}): Promise<ReadRun[]> {
   const files = await RunFiles.of(folder, options.signal);
@@ -72,7 +70,7 @@ export async function readRunFolder(folder: string, options: ReadOptions = {}): 
   return runs;
 }
 
-/** The same where what `run.json` would say is known already. */
+/** As `readRunFolder`, with the contents of `run.json` given. */
 export async function readStatedRun(
   files: RunFiles,
   manifest: RunManifest,
@@ -108,19 +106,18 @@ export async function readStatedRun(
     return judgedLogs.filter(({ index }) => index === logIndex).map(ofItsCell);
   }
   if (alone) return judgedLogs.map(ofItsCell);
-  // Who counts its starts, started one process.
+  // A manifest that counts attempts describes one process.
   const isOne = manifest.attempt !== null && processes > 1;
   return isOne ? judgedLogs.map((run) => ofSeveral(run, processes)) : judgedLogs;
 }
 
-/** A run whose log is of another cell than its `run.json` says. */
 function ofItsCell(run: ReadRun): ReadRun {
   const { cell } = run.manifest;
   const text = cell === null || !isFine(run.outcome) ? null : contradictedCell(cell, run.log);
   return text === null ? run : { ...run, outcome: unfitFor('optionsDiffer', syntheticEvidence(text)) };
 }
 
-/** A program in the place of trtexec that starts it more than once: nobody can tell whose numbers and exports count. */
+/** A stand-in for trtexec that starts it several times: it is unknown whose numbers and exports count. */
 function ofSeveral(run: ReadRun, processes: number): ReadRun {
   if (!isFine(run.outcome)) return run;
   const text = `trtexec ran ${processes} times in one process: whose numbers these are is unknown`;
@@ -141,7 +138,6 @@ function unjudged({ folder: path }: RunFiles, manifest: RunManifest) {
   return { ...nothing, path, index: 0, manifest, log, derived: derive(log, null) };
 }
 
-/** A run of another harness: its driver reads what it left. */
 async function harnessRun(
   files: RunFiles,
   manifest: RunManifest,
@@ -169,7 +165,6 @@ async function harnessRun(
   };
 }
 
-/** Layers that lay without a log: what they are of was said when they were imported. */
 async function layersRun(files: RunFiles, manifest: RunManifest, notes: readonly string[]): Promise<ReadRun> {
   const { artefacts, problems } = await hashAll(files);
   const read = await readStandaloneLayers(files, manifest);
@@ -212,7 +207,7 @@ async function hashAll(
 }
 
 /**
- * Reads a log that lies alone, with stdout and stderr merged or stdout only. None when nothing in it is trtexec's.
+ * Reads a standalone log, with stdout and stderr merged or stdout only. Empty if it has no trtexec output.
  * @throws TooLargeError as `readRunFolder` does
  */
 export async function readBareLog(
@@ -232,12 +227,11 @@ export async function readBareLog(
   );
 }
 
-/** Exports that lie without any log: a run of which nothing else is known. */
 export function readExportsAlone(path: string, exports: RunExports): ReadRun {
   return judged(path, 0, emptyManifest(), silentRun(), exports, null, {}, [], []);
 }
 
-/** `stdout.log` and `stderr.log`; without the first, the only other file that is named like a log. */
+/** `stdout.log` and `stderr.log`; without the first, the only other file named like a log. */
 function logStreams(files: RunFiles): ReadonlyMap<string, LogStream> {
   const others = files.names.filter(
     (name) => /\.(?:log|txt|out)$/.test(name) && name !== STDERR_LOG && !isTelemetryName(name),
@@ -264,12 +258,12 @@ async function readManifest(files: RunFiles): Promise<{ manifest: RunManifest; n
 interface Fed {
   readonly sha256: string;
   readonly bytes: number;
-  /** Why the file could be read only so far; null when it was read to its end. */
+  /** Why the file could not be read to its end; null if it was. */
   readonly problem: string | null;
   readonly tooLarge: TooLargeError | null;
 }
 
-/** A file that cannot be read to its end is a cut file: what is there counts, and the rest is missing. */
+/** A file that cannot be read to its end counts as truncated: what was read is used. */
 async function feed(chunks: AsyncIterable<Buffer>, take: (chunk: Buffer) => void = () => {}): Promise<Fed> {
   const hash = createHash('sha256');
   let bytes = 0;
@@ -314,7 +308,7 @@ function judged(
           process: processFacts(manifest),
           exports,
           requested: defined(manifest.requested),
-          // What bench starts itself is checked against its plan.
+          // Runs that bench started are checked against their plan.
           statedArgv: Object.keys(manifest.requested).length === 0 ? manifest.argv : null,
           limits: { ...DEFAULT_FITNESS_LIMITS, ...defined(manifest.limits), ...options.limits },
           flags,
@@ -347,7 +341,6 @@ export function processFacts(manifest: RunManifest): ProcessFacts {
   return { exitCode, signal, timedOut, limit, cancelled };
 }
 
-/** The same object without the keys whose value is undefined. */
 function defined<T extends object>(value: T): { [Key in keyof T]: Exclude<T[Key], undefined> };
 function defined(value: object): object {
   return Object.fromEntries(Object.entries(value).filter(([, inner]) => inner !== undefined));
@@ -360,12 +353,11 @@ function contentId(manifest: RunManifest, artefacts: readonly StoredArtefact[], 
   return hash.digest('hex').slice(0, 32);
 }
 
-/** Of bare numbers only what somebody says of them tells one run from another. */
+/** For bare numbers, only the stated cell and metric distinguish runs. */
 function statedKeys({ cell, lone: standalone }: RunManifest): unknown[] {
   return standalone?.kind === 'report' && standalone.metric !== null ? [standalone.metric, standalone.timer, cell] : [];
 }
 
-/** True when the path is a folder that holds one run. */
 export async function isRunFolder(path: string): Promise<boolean> {
   const info = await stat(path);
   if (!info.isDirectory()) return false;

@@ -26,8 +26,7 @@ import type { LayerProfile } from '../../trtexec/log/parsed-log.ts';
 import { NO_EXPORTS, type RunExports } from '../../trtexec/run-facts.ts';
 
 /**
- * The runs of one place, of whoever made them.
- * @throws TooLargeError for files that were made to fill the memory
+ * @throws TooLargeError for files made to exhaust memory
  * @throws the reason of `options.signal` once it is aborted
  */
 export async function readSource(
@@ -56,9 +55,8 @@ function runsOf(source: RunSource, standalone: StandaloneReading, options: ReadO
 type LayersSource = Extract<RunSource, { kind: 'layers' }>;
 
 /**
- * Reads layers that lie without a log: exports of trtexec, `get_layer_info()` and traces of Torch-TensorRT, the files of
- * trt-engine-explorer.
- * @throws UsageError when the file is damaged, or something is not known
+ * Reads layers without a log: trtexec exports, `get_layer_info()`, Torch-TensorRT traces, trt-engine-explorer files.
+ * @throws UsageError if the file is damaged, or something is unknown
  */
 async function readLayersFile(
   source: LayersSource,
@@ -86,7 +84,6 @@ async function readLayersFile(
   return [await readKeptFiles(path, stated, new Map([[path, name]]), bytes)];
 }
 
-/** A profile has times, which the inspector's layers do not have. */
 function layersNameOf(bytes: Buffer): string {
   return bytes.includes('"averageMs"') ? LAYER_NAMES.profile : LAYER_NAMES.info;
 }
@@ -112,7 +109,7 @@ function trtexecCell(path: string, { stated, isStrict }: StandaloneReading): Run
   return { model, precision, shapes };
 }
 
-/** Endings of the model's file and the engine's, of which trt-engine-explorer makes the names of its own. */
+/** Extensions of models and engines, which trt-engine-explorer keeps in its file names. */
 const ENDINGS = /(?:\.(?:onnx|engine|plan|trt))+$/;
 
 /**

@@ -12,17 +12,13 @@ import { RunFiles } from '../run-files.ts';
 import { emptyManifest, type RunManifest } from '../run-manifest.ts';
 import type { RunSource } from './recognise.ts';
 
-/** What is said of files that lie alone. */
 export interface StandaloneReading {
-  /** What the user says of all of them, for what they do not say themselves. */
   readonly stated: StatedCell;
-  /** False where what nobody said is left open, as nothing is stored. */
+  /** False: unknown fields stay open, as nothing is stored. */
   readonly isStrict: boolean;
-  /** Over which the times of a trace are summed. */
+  /** Number of runs that the times of a trace are summed over. */
   readonly runs: number | null;
-  /** Whose the files are, where it was said. */
   readonly as: string | null;
-  /** Which number is in them, where it was said. */
   readonly metric: CustomMetricId | null;
 }
 
@@ -36,10 +32,7 @@ const FIELDS = {
   cudaGraph: { words: 'whether it used a CUDA graph', option: '--cuda-graph on|off' },
 } as const;
 
-/**
- * Reads the reports in a file of another harness, one run each.
- * @throws UsageError when one is damaged, or something of its cell is not known
- */
+/** @throws UsageError if a report is damaged, or part of its cell is unknown */
 export async function readReportFile(
   { path, driver: kind }: Extract<RunSource, { kind: 'report' }>,
   reading: StandaloneReading,
@@ -73,10 +66,10 @@ export async function readReportFile(
 }
 
 /**
- * Reads files that lie alone as they will lie in the folder of their run.
- * @param sources the name of each there, by its path
- * @param bytes of the only file, where it was read before
- * @throws UsageError when there is nothing in them
+ * Reads standalone files as they will be kept in a run folder.
+ * @param sources name in the run folder by path
+ * @param bytes of the only file, if already read
+ * @throws UsageError if they contain nothing
  */
 export async function readKeptFiles(
   path: string,
@@ -89,7 +82,7 @@ export async function readKeptFiles(
   const files = RunFiles.read(dirname(path), contents);
   const [run] = await readStatedRun(files, { ...emptyManifest(), ...stated });
   if (run === undefined || run.outcome.kind === 'failed') {
-    // The name under which it would be kept tells nobody anything.
+    // Replace the name it would be kept under: the user does not know it.
     const problem = run?.outcome.evidence[0]?.text.replace(/^\S+ is damaged: /, '') ?? 'nothing in it';
     throw new UsageError(`${printable(path)}: ${problem}`);
   }
@@ -108,7 +101,7 @@ export async function contentOf(path: string, signal?: AbortSignal): Promise<Buf
   }
 }
 
-/** @throws UsageError which names the options that say what is not known */
+/** @throws UsageError naming the options that supply what is missing */
 export function reportCell(
   path: string,
   report: ReportedCell,

@@ -17,7 +17,7 @@ function isDmonName(name: string): boolean {
   return DMON_NAME.test(name);
 }
 
-/** @param name without the ending of a compression */
+/** @param name without the compression extension */
 export function isTelemetryName(name: string): boolean {
   return name === TELEMETRY_FILE || QUERY_NAME.test(name) || isDmonName(name);
 }

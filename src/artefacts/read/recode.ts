@@ -3,22 +3,18 @@ import { createGunzip, createZstdDecompress } from 'node:zlib';
 
 const HEAD_BYTES = 6;
 
-/** Archives that Node cannot unpack, with the command that does, by their first bytes. */
+/** Archives that Node cannot unpack, by their first bytes, with a command that does. */
 const FOREIGN_ARCHIVES = [
   { name: 'xz', magic: [0xfd, 0x37, 0x7a, 0x58, 0x5a], command: 'xz -dk' },
   { name: 'bzip2', magic: [0x42, 0x5a, 0x68], command: 'bzip2 -dk' },
 ] as const;
 
-/** What to do with an archive that is not read here; null for all others. */
 export function foreignArchive(head: Buffer): { name: string; command: string } | null {
   const found = FOREIGN_ARCHIVES.find(({ magic }) => begins(head, magic));
   return found === undefined ? null : { name: found.name, command: found.command };
 }
 
-/**
- * The same bytes as UTF-8, unpacked where they are gzip or Zstandard, whatever the name of their file says. PowerShell
- * writes the output of a program as UTF-16, with a byte order mark; other tools leave the mark out.
- */
+/** As UTF-8, unpacked if gzip or Zstandard. PowerShell redirects UTF-16 with a byte order mark, others without. */
 export async function* recoded(source: AsyncIterable<Buffer>, mayBeArchive = true): AsyncGenerator<Buffer> {
   const chunks = source[Symbol.asyncIterator]();
   try {
@@ -28,12 +24,12 @@ export async function* recoded(source: AsyncIterable<Buffer>, mayBeArchive = tru
     const archive = mayBeArchive ? unpackerOf(head) : null;
     const decoder = archive ?? decoderOf(first.value);
     if (decoder !== null) {
-      // A pipe holds chunks for longer than they are good.
+      // A pipe keeps chunks longer than they are valid.
       const all = Readable.from(copies(first.value, chunks), { objectMode: false });
       const unpacked = pipeline(all, decoder, () => {
-        // What went wrong is thrown by the reading below.
+        // Errors are thrown by the reader below.
       });
-      // An archive may hold UTF-16, but no other archive.
+      // An archive may contain UTF-16, but not another archive.
       if (archive === null) yield* unpacked;
       else yield* recoded(unpacked, false);
       return;
@@ -64,7 +60,7 @@ function unpackerOf(head: Buffer): Transform | null {
 }
 
 function decoderOf(head: Buffer): Transform | null {
-  // The second character of a text is a Latin one: other files may begin with the same two bytes.
+  // Other files may begin with the same two bytes: the second character must be Latin.
   if (begins(head, [0xff, 0xfe]) && head[2] !== 0 && head[3] === 0) return fromUtf16('utf-16le');
   if (begins(head, [0xfe, 0xff]) && head[2] === 0 && head[3] !== 0) return fromUtf16('utf-16be');
   if (isUnmarkedUtf16(head, 1)) return fromUtf16('utf-16le');
@@ -72,13 +68,12 @@ function decoderOf(head: Buffer): Transform | null {
   return null;
 }
 
-/** Characters looked at, and the least of them that tell anything. */
 const MOST_CHARACTERS = 2048;
 const LEAST_CHARACTERS = 16;
-/** A path in it may be of another script. */
+/** Below 1: a path may be in another script. */
 const LATIN_SHARE = 0.9;
 
-/** @param zeroAt where in each two bytes the NUL of a Latin character lies: 1 for little endian, 0 for big endian */
+/** @param zeroAt index of the NUL byte of a Latin character: 1 for little endian, 0 for big endian */
 function isUnmarkedUtf16(head: Buffer, zeroAt: 0 | 1): boolean {
   const characters = Math.min(head.length >> 1, MOST_CHARACTERS);
   if (characters < LEAST_CHARACTERS) return false;

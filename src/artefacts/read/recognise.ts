@@ -13,15 +13,14 @@ const LAYER_FORMATS = ['trtexec', 'trace', 'trt-engine-explorer'] as const;
 export type RunSource =
   | { readonly kind: 'folder'; readonly path: string }
   | { readonly kind: 'log'; readonly path: string }
-  /** A file with reports of another harness than trtexec. */
   | { readonly kind: 'report'; readonly path: string; readonly driver: string }
   | { readonly kind: 'layers'; readonly path: string; readonly format: (typeof LAYER_FORMATS)[number] };
 
-/** What the files that are read are of, where somebody says it: trtexec, a driver, or trt-engine-explorer. */
+/** Values of `--as` besides the drivers. */
 export const TRTEXEC = 'trtexec';
 export const ENGINE_EXPLORER = 'trt-engine-explorer';
 
-/** Reports are text files of these endings; what is named itself may have any. */
+/** Extensions of reports in a folder; a file named by the user may have any. */
 export const REPORT_NAME = /\.(?:json|jsonl|csv|txt|log|out|trace)$/;
 const HEAD_BYTES = 1 << 20;
 const UNMARKED_BYTES = 4 << 20;
@@ -29,20 +28,16 @@ const UNMARKED_BYTES = 4 << 20;
 /** A file of trt-engine-explorer: `resnet.onnx.engine.graph.json`, with others of that name next to it. */
 export const EXPLORER_GRAPH = /\.graph\.json$/;
 const LAYERS = /"LayerType"\s*:|"Layers"\s*:\s*\[|"averageMs"\s*:/;
-/** Whose layers can lie alone. */
 const LAYER_OWNERS = [TRTEXEC, ENGINE_EXPLORER, 'torch-tensorrt'];
 const TRACE = /"ph"\s*:\s*"X"/;
 
-/** What somebody says of files before they are looked at. */
 export interface ImportHints {
-  /** Whose they are. */
   readonly as: string | null;
-  /** Which number is in them. */
   readonly metric: CustomMetricId | null;
 }
 
 /**
- * Whose reports a file holds that is no log of trtexec; null when it holds none.
+ * The harness whose reports a file holds (not a trtexec log); null if none.
  * @throws the reason of `signal` once it is aborted
  */
 export async function recogniseReport(
@@ -62,7 +57,7 @@ export async function recogniseReport(
   if (text === null) return null;
   const name = plainName(basename(path));
   for (const { kind, reports } of candidates) {
-    // Each parses all of it, and a signal is heard of only between two turns.
+    // Each driver parses the whole text; let a signal arrive in between.
     await nextTurn();
     signal?.throwIfAborted();
     if (reports(text, name, metric).length > 0) return { kind: 'report', path, driver: kind };
@@ -70,7 +65,6 @@ export async function recogniseReport(
   return null;
 }
 
-/** Layers without a log, by the first bytes of the file. */
 export async function recogniseLayers(
   path: string,
   as: string | null,
@@ -92,7 +86,7 @@ export async function recogniseLayers(
   return isLayers ? { kind: 'layers', path, format: 'trtexec' } : null;
 }
 
-/** Where nothing marks the reports of a driver, only small files of JSON are worth asking it for. */
+/** For drivers without a mark, only small JSON files are tried. */
 function mayReport({ text, bytes }: Head): boolean {
   return bytes <= UNMARKED_BYTES && /^\s*[[{]/.test(text);
 }

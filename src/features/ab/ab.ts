@@ -23,7 +23,6 @@ import { startSweep } from '../run/index.ts';
 import type { AbOptions } from './command.ts';
 import { type ExperimentRequest, readExperiment } from './request.ts';
 
-/** `bench ab MATRIX --env NAME=VALUE`: every cell as it is and with the variable set, turn by turn. */
 export async function ab(what: string | undefined, options: AbOptions, io: Io): Promise<ExitCode> {
   const isTrial = options.env !== undefined || options.experiment !== undefined;
   const isMatrix = what === undefined || /\.ya?ml$/i.test(what) || isFile(what, io);
@@ -78,9 +77,8 @@ function sweepOf(db: StoreDatabase, ref: string): Sweep {
 }
 
 /**
- * A metric that no cell will have is refused before anything is measured. Of a harness whose reports alone tell what it
- * measures, nothing is refused.
- * @throws UsageError which names those that there will be
+ * Refuses a metric that no cell will have before anything is measured; custom harnesses are exempt.
+ * @throws UsageError which lists the metrics available
  */
 function checkRequestedMetric(name: string | null, cells: readonly MatrixCell[]): void {
   if (name === null || isMetric(name)) return;
@@ -100,8 +98,8 @@ function checkRequestedMetric(name: string | null, cells: readonly MatrixCell[])
 }
 
 /**
- * @param env what bench was started in
- * @throws UsageError where A would not differ from B, or where nobody could say what A is
+ * @param env environment of bench
+ * @throws UsageError where A and B would be equal, or A is unknown
  */
 function twoSided(cells: readonly MatrixCell[], request: ExperimentRequest, env: EnvironmentVariables): TwoSidedCells {
   const { isForTrtexec, ...experiment } = request;
@@ -132,7 +130,7 @@ function sideB(a: MatrixCell, { marks, variables }: ExperimentRequest): MatrixCe
   };
 }
 
-/** What a variable is in A, for the cells together. */
+/** Values of a variable in A, over all cells. */
 function valuesBefore(
   cells: readonly MatrixCell[],
   name: string,

@@ -5,7 +5,7 @@ import type { AbOptions } from './command.ts';
 import type { RunMark } from '../../records/run-flag.ts';
 import { isSecret } from '../../text/secret-name.ts';
 
-/** What is to be tried out, before it is known on which cells. */
+/** What is to be tried, before the cells are known. */
 export interface ExperimentRequest extends Omit<AbExperiment, 'pairs' | 'before'> {
   /** False where trtexec reads none of the variables. */
   readonly isForTrtexec: boolean;
@@ -14,7 +14,7 @@ export interface ExperimentRequest extends Omit<AbExperiment, 'pairs' | 'before'
 const SIGNIFICANT_PERCENT = 10;
 const NAME = /^[^\p{C}]{1,100}$/u;
 
-/** @throws UsageError when nothing is to be set, or something that cannot be */
+/** @throws UsageError when no variable is set, or one that cannot be */
 export function readExperiment(options: AbOptions): ExperimentRequest {
   const preset = NAMED_EXPERIMENTS.find(({ name }) => name === options.experiment) ?? null;
   const stated = Object.fromEntries((options.env ?? []).map(readVariable));
@@ -65,9 +65,9 @@ export interface NamedExperiment {
 }
 
 /**
- * TensorRT-LLM's perfect router: docs/source/developer-guide/perf-analysis.md of its repository, in the part that came on
- * 2025-12-26 (pull request 10303), with the threshold of 10 %; the models as a later copy of it names them. Every model
- * needs code of its own for it.
+ * TensorRT-LLM's perfect router: docs/source/developer-guide/perf-analysis.md of its repository, the part added on
+ * 2025-12-26 (pull request 10303), with its threshold of 10 %; models as in a later copy. Each model needs code of its
+ * own for it.
  */
 const PERFECT_ROUTER: NamedExperiment = {
   name: 'perfect-router',

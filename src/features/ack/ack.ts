@@ -13,7 +13,6 @@ import { withStoreToWrite } from '../../cli/with-store.ts';
 import type { AckOptions } from './command.ts';
 import { id, instant, output, type OutputOf } from '../../records/output-parts.ts';
 
-/** `bench ack FINDING`: that finding may stay, for a time. It silences the finding, not the cell. */
 export async function ack(name: string, options: AckOptions, io: Io): Promise<ExitCode> {
   return withStoreToWrite(options, io, async (store) => {
     const finding = oneFinding(store.db, name);
@@ -54,7 +53,7 @@ function oneFinding(db: StoreDatabase, name: string): Finding {
   return finding;
 }
 
-/** A date stays a date; a revision becomes the commit that it names today. */
+/** A date stays a date; a revision becomes its commit. */
 async function untilOf(until: string | undefined, io: Io): Promise<string | null> {
   if (until === undefined) return null;
   if (/^\d{4}-\d\d-\d\d$/.test(until)) {

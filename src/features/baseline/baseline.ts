@@ -19,7 +19,6 @@ import { id, instant, output, type OutputOf } from '../../records/output-parts.t
 
 const NAME = /^[\w.+-][\w.+/-]{0,99}$/;
 
-/** `bench baseline set NAME [REF]`: pins a name to a sweep, to be compared with as `baseline:NAME`. */
 export async function setNamed(
   name: string,
   ref: string | undefined,

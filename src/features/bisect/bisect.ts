@@ -29,7 +29,6 @@ import { type Io, printResult } from '../../cli/io.ts';
 import { storePath } from '../../cli/store-location.ts';
 import type { BisectOptions } from './command.ts';
 
-/** `bench bisect GOOD BAD -- CMD...`: the commit, or the factor, from which on a cell is slower. */
 export async function bisect(
   good: string | undefined,
   bad: string | undefined,
@@ -66,7 +65,7 @@ async function search(session: Session, options: BisectOptions, io: Io): Promise
   return EXITS[end.kind];
 }
 
-/** Only an answer is a success: a script must not take "nothing to find" for one. */
+/** Only an answer is a success: a script must not mistake "nothing to find" for one. */
 const EXITS: Readonly<Record<SearchEnd['kind'], ExitCode>> = {
   found: EXIT_CODES.fine,
   together: EXIT_CODES.unclear,

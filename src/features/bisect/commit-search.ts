@@ -1,20 +1,18 @@
 import { isHopeless, isSkipped, type Judged, type NextStep } from './turns.ts';
 
 /**
- * Which commit to test next, for whatever is known so far. A good commit clears itself and all its ancestors, a bad
- * one accuses itself and all of its own, so merges are searched like straight lines. One that could not be judged is
- * left out, and a neighbour of it taken; after that the search jumps away, as breakage often lasts for many commits.
- * Such commits between the last good and the first bad one are left in a range.
- *
- * Without such commits it takes at most ceil(log2 n) tests for n commits, and never more than one and a half more for
- * each of them.
- * @param commits after the good end up to the bad one, which is the last; parents stand before their children
+ * Which commit to test next. A good commit clears itself and its ancestors, a bad one implicates itself and its own, so
+ * merges are searched like straight lines. A commit that cannot be judged is replaced by a neighbor; after that the
+ * search jumps away, as breakage often spans many commits. Commits between the last good and the first bad one that
+ * could not be judged remain as a range. At most ceil(log2 n) tests for n commits, plus at most 1.5 for each that
+ * cannot be judged.
+ * @param commits those after the good end; the bad end is last; parents before children
  */
 export function searchCommits(commits: readonly GraphCommit[], judged: readonly Judged[]): NextStep<string> {
   const suspects = suspectsOf(commits, judged);
   const tested = new Set(judged.map(({ candidate }) => candidate));
   const worst = suspects.at(-1);
-  // The last of them is the bad end, or a commit that was found to be bad.
+  // The last suspect is the bad end, or a commit found to be bad.
   const testable = new Set(
     suspects.flatMap(({ commit }) => (tested.has(commit) || commit === worst?.commit ? [] : [commit])),
   );
@@ -25,12 +23,12 @@ export function searchCommits(commits: readonly GraphCommit[], judged: readonly 
   return { kind: 'test', candidate: choose(suspects, testable, judged) };
 }
 
-/** Tests that are still to come when every commit can be judged. */
+/** Tests left if every commit can be judged. */
 export function testsLeft(commits: readonly GraphCommit[], judged: readonly Judged[]): number {
   return Math.ceil(Math.log2(Math.max(1, suspectsOf(commits, judged).length)));
 }
 
-/** Those that may be the first bad one: in every bad commit, and in no good one. */
+/** In every bad commit and in no good one: may be the first bad one. */
 function suspectsOf(commits: readonly GraphCommit[], judged: readonly Judged[]): GraphCommit[] {
   const places = new Map(commits.map(({ commit }, place) => [commit, place]));
   const linesOf = (verdict: Judged['verdict']): Set<string>[] =>
@@ -42,7 +40,6 @@ function suspectsOf(commits: readonly GraphCommit[], judged: readonly Judged[]):
   );
 }
 
-/** A commit with its ancestors among `commits`. */
 function lineOf(commits: readonly GraphCommit[], places: ReadonlyMap<string, number>, commit: string): Set<string> {
   const line = new Set([commit]);
   for (let place = places.get(commit) ?? -1; place >= 0; place -= 1) {
@@ -53,7 +50,7 @@ function lineOf(commits: readonly GraphCommit[], places: ReadonlyMap<string, num
   return line;
 }
 
-/** Skipped ones in a row from which on the search no longer tries neighbours. */
+/** Consecutive skips after which the search no longer tries neighbors. */
 const JUMPS_AFTER = 2;
 
 function choose(suspects: readonly GraphCommit[], testable: ReadonlySet<string>, judged: readonly Judged[]): string {
@@ -61,15 +58,15 @@ function choose(suspects: readonly GraphCommit[], testable: ReadonlySet<string>,
   const skippedInRow = judged.length - 1 - lastJudged;
   const counts = countAncestors(suspects, testable).filter(({ commit }) => testable.has(commit));
   const part = skippedInRow < JUMPS_AFTER ? 0.5 : jump(skippedInRow - JUMPS_AFTER, counts.length);
-  // What is left is as little as can be when as many testable ones lie before it as behind it.
+  // The remaining range is smallest with as many testable commits before as after.
   const wanted = 1 + Math.floor(part * counts.length);
   const distance = ({ count }: { readonly count: number }): number => Math.abs(count - wanted);
   return counts.reduce((best, next) => (distance(next) < distance(best) ? next : best)).commit;
 }
 
 /**
- * 1/4, 3/4, 1/8, 7/8, 1/16, ...: towards both ends of a stretch of broken commits in the middle. When the ends are
- * reached, everywhere: 1/2, 1/4, 3/4, 1/8, 5/8, ..., each as far as can be from those before (van der Corput 1935).
+ * 1/4, 3/4, 1/8, 7/8, 1/16, ...: towards both ends of a broken stretch. Once the ends are reached: 1/2, 1/4, 3/4, 1/8,
+ * 5/8, ... (van der Corput 1935).
  */
 function jump(number: number, testable: number): number {
   const part = 0.25 / 2 ** (number >> 1);
@@ -81,7 +78,7 @@ function jump(number: number, testable: number): number {
   return spread;
 }
 
-/** A commit of a range; parents outside of the range are of no interest. */
+/** Parents outside of the range are ignored. */
 export interface GraphCommit {
   readonly commit: string;
   readonly parents: readonly string[];
@@ -90,8 +87,8 @@ export interface GraphCommit {
 const WORD_BITS = 32;
 
 /**
- * Of each commit how many of `counted` are itself or an ancestor of it.
- * @param commits parents before their children
+ * For each commit, how many of `counted` are itself or its ancestors.
+ * @param commits parents before children
  */
 function countAncestors(
   commits: readonly GraphCommit[],
@@ -120,7 +117,7 @@ function join(set: Uint32Array, other: Uint32Array | undefined): void {
   }
 }
 
-/** How many bits of 32 are set (Hacker's Delight, 5-1). */
+/** Population count of 32 bits (Hacker's Delight, 5-1). */
 function onesIn(word: number): number {
   let ones = word - ((word >>> 1) & 0x55555555);
   ones = (ones & 0x33333333) + ((ones >>> 2) & 0x33333333);

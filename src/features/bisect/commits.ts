@@ -20,7 +20,6 @@ import { searchCommits, testsLeft } from './commit-search.ts';
 import { runCommand, BrokenSubjectError, type Subject, type Task } from './subject.ts';
 import type { BisectRequest, CommitRequest } from './state.ts';
 
-/** The commits between a good and a bad one. */
 export async function commitTask(
   { matrix, trtexec, replay }: BisectRequest,
   { good, bad, goodRef, badRef, command }: CommitRequest,
@@ -62,26 +61,25 @@ export async function commitTask(
 }
 
 interface CommitSource extends Pick<BisectRequest, 'trtexec' | 'replay'> {
-  /** Top folder of the user's own checkout, without symbolic links. */
+  /** Top folder of the user's checkout, without symbolic links. */
   readonly repository: string;
-  /** Where worktrees and logs go. */
   readonly folder: string;
   readonly command: readonly string[];
   readonly matrix: string;
 }
 
-/** A commit in a worktree of its own, built by the user's command. */
+/** A commit in a worktree, built by the user's command. */
 function commitSubject(commit: string, subject: string, source: CommitSource, io: Io): Subject {
   const { repository, command, folder, matrix, trtexec, replay } = source;
   const worktree = join(folder, 'worktrees', commit.slice(0, 16));
 
-  /** The same place in the worktree as a path has in the user's checkout; null when it is not in there. */
+  /** The path's counterpart in the worktree; null outside of the checkout. */
   const place = (path: string): string | null => {
     const real = realPath(path);
     return isInside(repository, real) ? join(worktree, relative(repository, real)) : null;
   };
 
-  /** The matrix as it is in this commit. One that nobody committed is put at its place in the worktree. */
+  /** The matrix of this commit; an uncommitted one is copied into the worktree. */
   const ownMatrix = async (): Promise<string> => {
     const stated = resolve(io.cwd, matrix);
     const own = place(stated);
@@ -92,7 +90,7 @@ function commitSubject(commit: string, subject: string, source: CommitSource, io
     return own;
   };
 
-  /** A program of the repository is the one that this commit has, or that was built in it. */
+  /** A program of the repository: this commit's, or built in its worktree. */
   const ownProgram = (program: string): string => {
     const stated = resolve(io.cwd, program);
     const own = place(stated);
@@ -125,7 +123,7 @@ function commitSubject(commit: string, subject: string, source: CommitSource, io
   };
 }
 
-/** The path without symbolic links in its folders; the file itself need not be there. */
+/** Resolves symbolic links of the folders; the file need not exist. */
 function realPath(path: string): string {
   try {
     return join(realpathSync(dirname(path)), relative(dirname(path), path));

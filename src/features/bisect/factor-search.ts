@@ -1,15 +1,15 @@
 import { isHopeless, type NextStep, type StepVerdict } from './turns.ts';
 
-/** A configuration that was tested: these factors at their bad value, all others at their good one. */
+/** These factors at their bad value, all others at their good one. */
 export interface JudgedFactors {
   readonly bad: readonly string[];
   readonly verdict: StepVerdict;
 }
 
 /**
- * Which factors to switch to bad next: half of the suspects, so that each test clears half of them. What is left over
- * at the end is tested alone, unless it was: a factor that only does harm together with others is not taken for the
- * cause. A half that cannot be judged is answered by other halves, then by single factors.
+ * Which factors to set to bad next: half of the suspects. A factor left over at the end is tested alone, unless it was:
+ * one that acts only together with others is not the cause. A half that cannot be judged is replaced by other halves,
+ * then by single factors.
  */
 export function searchFactors(
   factors: readonly string[],
@@ -22,7 +22,7 @@ export function searchFactors(
   return next.kind === 'test' && isHopeless(judged) ? { kind: 'range', names: suspects } : next;
 }
 
-/** Tests that are still to come when every one of them can be judged, and the last one is made alone. */
+/** Tests left if every one can be judged and the last is made alone. */
 export function factorTestsLeft(factors: readonly string[], judged: readonly JudgedFactors[]): number {
   const { suspects } = narrowed(factors, verdictsOf(judged));
   return Math.ceil(Math.log2(Math.max(1, suspects.length))) + 1;
@@ -34,7 +34,6 @@ function verdictsOf(judged: readonly JudgedFactors[]): Verdicts {
   return new Map(judged.map(({ bad, verdict }) => [keyOfFactors(bad), verdict]));
 }
 
-/** What is left of the factors, and what comes next when that is more than one. */
 function narrowed(
   factors: readonly string[],
   verdicts: Verdicts,
@@ -53,7 +52,7 @@ function narrowed(
   return { suspects, next: null };
 }
 
-/** Halves, each begun one factor further on, then the factors one by one. */
+/** Halves, each starting one factor later, then single factors. */
 function partsOf(suspects: readonly string[]): readonly string[][] {
   const half = Math.ceil(suspects.length / 2);
   const halves = suspects.map((_, start) =>
@@ -63,7 +62,7 @@ function partsOf(suspects: readonly string[]): readonly string[][] {
 }
 
 function lastOf(factor: string, factors: readonly string[], verdicts: Verdicts): NextStep<readonly string[]> {
-  // All of them bad is the bad end, which was measured before anything else.
+  // All factors bad is the bad end, which was measured first.
   if (factors.length === 1) return { kind: 'found', names: [factor] };
   const verdict = verdicts.get(keyOfFactors([factor]));
   if (verdict === undefined) return { kind: 'test', candidate: [factor] };
@@ -71,7 +70,6 @@ function lastOf(factor: string, factors: readonly string[], verdicts: Verdicts):
   return verdict === 'good' ? { kind: 'together', names: factors } : { kind: 'range', names: [factor] };
 }
 
-/** The key of a setting: the factors that are at their bad value. */
 export function keyOfFactors(bad: readonly string[]): string {
   return JSON.stringify(bad.toSorted());
 }

@@ -12,7 +12,7 @@ import { factorTestsLeft, type JudgedFactors, keyOfFactors, searchFactors } from
 import type { BisectRequest, FactorRequest } from './state.ts';
 import type { Judged } from './turns.ts';
 
-/** Everything but commits that may make the difference. */
+/** Everything but commits that may cause the change. */
 export async function factorTask(
   request: BisectRequest,
   { factors }: FactorRequest,
@@ -47,13 +47,12 @@ export async function factorTask(
   };
 }
 
-/** The names in a key that `keyOfFactors` made. */
 function factorsOfKey(key: string): string[] {
   const parsed: unknown = JSON.parse(key);
   return Array.isArray(parsed) ? parsed.map(String) : [];
 }
 
-/** The machine with some factors at their bad value and all others at their good one. */
+/** The machine with some factors at their bad value, all others at their good one. */
 function factorSubject(
   about: { readonly key: string; readonly label: string; readonly git: GitState },
   settings: readonly FactorSetting[],
@@ -63,7 +62,7 @@ function factorSubject(
 ): Subject {
   const cachePath = join(folder, 'timing', `${hashOf(about.key)}.cache`);
 
-  /** A copy, as the build writes into it. */
+  /** A copy: the build writes into it. */
   const ownTimingCache = async (source: string | null | undefined): Promise<string | null> => {
     if (source === undefined) return null;
     await mkdir(dirname(cachePath), { recursive: true });
@@ -75,7 +74,7 @@ function factorSubject(
   return {
     ...about,
     open: async () => {
-      // No two factors switch the same thing, but for variables and commands, which are gathered below.
+      // No two factors set the same thing, except variables and commands, which are merged below.
       const setting: FactorSetting = Object.assign({}, ...settings);
       const variables = settings.flatMap(({ env = {} }) => Object.entries(env));
       const env = { ...io.env, ...Object.fromEntries(variables.map(([name, value]) => [name, value ?? undefined])) };

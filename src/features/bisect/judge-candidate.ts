@@ -1,9 +1,9 @@
 import { meanLog } from '../../statistics/logarithms.ts';
 
-/** Runs of one end, one positive value a run, in the order in which they were made. */
+/** Positive values in the order of runs. */
 export interface EndRuns {
   readonly values: readonly number[];
-  /** How many of them, the last ones, were made in turn with the candidate's. */
+  /** How many of the last ones alternated with the candidate's. */
   readonly inTurn: number;
 }
 
@@ -11,7 +11,7 @@ export interface CandidateRuns {
   readonly good: EndRuns;
   readonly bad: EndRuns;
   readonly candidate: readonly number[];
-  /** Runs of the candidates before: they say how much runs scatter. */
+  /** Runs of earlier candidates show the scatter. */
   readonly others: readonly (readonly number[])[];
   /** This many candidates share the wrong answers that the search may give. */
   readonly tests: number;
@@ -19,21 +19,20 @@ export interface CandidateRuns {
 
 export interface CandidateDecision {
   readonly kind: 'good' | 'bad' | 'more';
-  /** By how much the machine is thought to have moved since the ends were measured. */
+  /** Estimated drift of the machine since the ends were measured. */
   readonly driftPercent: number;
 }
 
 const LEAST_CANDIDATE_RUNS = 2;
-/** Chance of any wrong verdict in a whole search. */
+/** Probability of any wrong verdict in a search. */
 const WRONG = 0.03;
-/** Runs that are equal to the last digit still have the resolution of the timer between them. */
+/** Equal values still differ by the resolution of the timer. */
 const LEAST_VARIANCE = 1e-12;
 
 /**
- * Whether a candidate is at the level of the good or of the bad end; to be asked after each of its runs. A sequential
- * probability ratio test (Wald 1945): looking after every run costs nothing, and of all tests with these errors it
- * takes the fewest runs. The two levels and the noise are estimates, so the densities are Student's, with the noise
- * pooled over all that was measured.
+ * Whether a candidate is at the level of the good or of the bad end; called after each run. Sequential probability
+ * ratio test (Wald 1945): looking after every run costs nothing, and of all tests with these errors it needs the fewest
+ * runs. Levels and noise are estimates, so densities are Student's, with noise pooled over all measurements.
  */
 export function judgeCandidate(runs: CandidateRuns): CandidateDecision {
   const { good, bad, candidate, tests } = runs;
@@ -54,20 +53,19 @@ export function judgeCandidate(runs: CandidateRuns): CandidateDecision {
 }
 
 interface Drift {
-  /** In logarithms. */
+  /** Log scale. */
   readonly level: number;
-  /** From 0, when the ends agree with what they were, to 1. */
+  /** 0 when the ends agree with their earlier level, up to 1. */
   readonly weight: number;
-  /** What not knowing it exactly adds, in variances of a run. */
+  /** Added uncertainty, in variances of a run. */
   readonly variance: number;
 }
 
 const NO_DRIFT: Drift = { level: 0, weight: 0, variance: 0 };
 
 /**
- * What the ends' runs of this step say of the machine: how far they lie from those before, shrunk by how well that is
- * known (the positive part of James and Stein's estimator, 1961). A quiet machine costs hardly any run more; one that
- * went to another level is followed there.
+ * How far the ends' runs of this step lie from the earlier ones, shrunk by how well that is known (positive part of
+ * James and Stein's estimator, 1961): follows a drifting machine, costs few runs on a quiet one.
  */
 function driftOf(good: EndRuns, bad: EndRuns, variance: number): Drift {
   const parts = [good, bad].filter(({ values, inTurn }) => inTurn > 0 && values.length > inTurn);
@@ -85,7 +83,6 @@ function driftOf(good: EndRuns, bad: EndRuns, variance: number): Drift {
   return { level: weight * moved, weight, variance: weight / inTurn };
 }
 
-/** Where an end would be now. */
 function levelOf(end: EndRuns, { level, weight }: Drift): number {
   const [before] = split(end);
   const all = meanLog(end.values);

@@ -8,7 +8,7 @@ import { Side } from './side.ts';
 import type { Subject, Task } from './subject.ts';
 import { valueRule } from '../../judge/value-rule.ts';
 
-/** All that was measured in one bisection: the two ends, and every candidate. */
+/** The measurements of a bisection: both ends and every candidate. */
 export class Measurements {
   readonly good: Side;
   readonly bad: Side;
@@ -19,11 +19,10 @@ export class Measurements {
     this.session = session;
     this.good = this.sideOf(task.good);
     this.bad = this.sideOf(task.bad);
-    // Their runs say how much runs scatter.
+    // Their runs show the scatter.
     for (const { candidate } of session.state().steps) this.sideOf(task.subject(candidate));
   }
 
-  /** The side of a subject that was measured, or will be. */
   sideOf(subject: Subject): Side {
     const known = this.sides.get(subject.key) ?? new Side(subject, this.session);
     this.sides.set(subject.key, known);
@@ -76,12 +75,11 @@ export class Measurements {
     this.session.io.err(`  ${printable(shown)}: ${value}\n`);
   }
 
-  /** To be done at the end, whatever it is. */
+  /** Called at the end, whatever the result. */
   async settle(): Promise<void> {
     for (const side of this.sides.values()) await side.settle();
   }
 
-  /** Reads the runs of all sides in the same way. */
   private reader() {
     const all = [...this.sides.values()].flatMap(({ runs }) => runs);
     return valueRule(all, this.metric.id);

@@ -20,13 +20,13 @@ export interface OneCell extends Pick<Matrix, 'lockClocks' | 'coolDown' | 'numa'
   readonly planOf: (runs: number) => Plan;
 }
 
-/** The seed orders nothing: there is one cell. */
+/** There is one cell: the seed orders nothing. */
 const SEED = 1;
 const LISTED = 3;
 
 /**
- * @param named how the cell was asked for; null when the matrix has only one
- * @param key the key of the cell, once it is known: the others have to have it as well
+ * @param named the cell as requested; null when the matrix has one
+ * @param key the key that every subject's cell must have, once known
  */
 export async function planOneCell(opened: OpenedSubject, named: string | null, key: string | null): Promise<OneCell> {
   const { matrix, trtexec, replay, io } = opened;
@@ -85,7 +85,7 @@ function withOwnFiles(build: PlannedBuild, { model, timingCache }: OpenedSubject
     .map((arg) => (model !== null && arg === `--onnx=${build.onnxPath}` ? `--onnx=${model}` : arg));
   return {
     ...build,
-    // What is looked for is what a new engine does.
+    // A bisection looks for the effect of a new engine.
     isFrozen: false,
     onnxPath: model ?? build.onnxPath,
     args: timingCache === null ? args : [...args, `--timingCacheFile=${timingCache}`],

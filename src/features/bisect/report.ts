@@ -121,7 +121,7 @@ function stepTable(report: BisectOutput, look: Look): string[] {
   );
 }
 
-/** From so much on it is worth a note that the machine moved. */
+/** Machine drift that gets a note. */
 const DRIFT_PERCENT = 0.5;
 
 export function reportOf(session: Session, task: Task, found: Measurements, end: SearchEnd): BisectOutput {
@@ -189,7 +189,7 @@ function driftNote(steps: readonly { readonly driftPercent: number | null }[]): 
     : [`the machine moved by up to ${formatPercent(most, false)} meanwhile; that was taken off`];
 }
 
-/** Whether what was found explains all of the change. */
+/** Whether the result explains the whole change. */
 function restNote(
   names: readonly string[],
   task: Task,

@@ -12,7 +12,7 @@ type Ends = NonNullable<BisectState['ends']>;
 export type SearchEnd =
   | SearchResult
   | { readonly kind: 'notSlower' | 'unclear' }
-  /** An end cannot be measured: nothing can be said. */
+  /** An end cannot be measured. */
   | { readonly kind: 'failed'; readonly reason: string };
 
 interface Search {
@@ -21,7 +21,7 @@ interface Search {
   readonly measurements: Measurements;
 }
 
-/** Measures and searches until there is an answer. Everything is stored as it happens. */
+/** Measures and searches until there is an answer; every step is stored. */
 export async function searchToTheEnd(session: Session, task: Task, measurements: Measurements): Promise<SearchEnd> {
   const search = { session, task, measurements };
   try {
@@ -78,7 +78,7 @@ async function judge(side: Side, search: Search): Promise<void> {
   session.io.err(`${judged.verdict}${reason}: ${printable(side.subject.label)}${rest}\n`);
 }
 
-/** The step that measures a candidate: the one that was broken off, or a new one. */
+/** The step of a candidate: the interrupted one, or a new one. */
 async function stepOf({ subject }: Side, { measurements, session }: Search): Promise<StoredStep> {
   const { steps } = session.state();
   const last = steps.at(-1);
@@ -111,7 +111,7 @@ async function verdictOf(
       const { verdict, driftPercent } = turn;
       return verdict === 'broken' ? broken('no run of it gave a measurement') : { verdict, reason: null, driftPercent };
     }
-    // Opened before an end is run for it: a candidate that cannot be built costs no run.
+    // Opened before an end is run: a candidate that cannot be built costs no run.
     const problem = await problemOf(() => side.open());
     if (problem !== null) return broken(problem);
     if (turn.side === 'candidate') {
@@ -131,7 +131,7 @@ function broken(reason: string): JudgedStep {
   return { verdict: 'broken', reason, driftPercent: null };
 }
 
-/** Why a candidate cannot be measured; null when it could. A matrix with mistakes is a matter of its commit, too. */
+/** Why a candidate cannot be measured; null when it can. A matrix with mistakes counts as its commit's problem. */
 async function problemOf(work: () => Promise<unknown>): Promise<string | null> {
   try {
     await work();

@@ -30,7 +30,7 @@ interface Ready {
   readonly machine: Machine;
 }
 
-/** One subject and its runs: a sweep of its own that grows run by run, and is found again after a restart. */
+/** One subject with its runs: a sweep that grows run by run and is found again after a restart. */
 export class Side {
   readonly subject: Subject;
   readonly sweepId: string;
@@ -44,7 +44,7 @@ export class Side {
     this.sweepId = hashOf({ bisectId, startedAt, subject: subject.key });
   }
 
-  /** Its runs of the cell in their order, measured or not. */
+  /** In order, measured or not. */
   get runs(): CellRun[] {
     const { cellKey } = this.session.state();
     return cellRunsOf(this.session.store.db, [this.sweepId], cellKey === null ? [] : [cellKey])
@@ -58,10 +58,7 @@ export class Side {
     return { values, canRun: runs.length < (this.ready?.one.capacity ?? Infinity) };
   }
 
-  /**
-   * Opened, and the cell known.
-   * @throws BrokenSubjectError
-   */
+  /** @throws BrokenSubjectError */
   async open(): Promise<Ready> {
     if (this.ready !== null) return this.ready;
     const { io, save, state } = this.session;
@@ -75,8 +72,8 @@ export class Side {
   }
 
   /**
-   * Measures the next run and stores it.
-   * @returns false when there is none to be had
+   * Measures and stores the next run.
+   * @returns false when no run is left
    * @throws BrokenSubjectError
    */
   async measure(): Promise<boolean> {
@@ -127,7 +124,7 @@ export class Side {
     throw new BrokenSubjectError(`its engine could not be built: ${reason ?? 'unknown'}`);
   }
 
-  /** Marks its sweep as finished also when a run was broken off: `bench run --resume` has nothing to do with it. */
+  /** Finishes its sweep even after an interrupted run, so that `bench run --resume` ignores it. */
   async settle(): Promise<void> {
     const { io, store } = this.session;
     const sweep = findSweep(store.db, this.sweepId);
@@ -138,7 +135,7 @@ export class Side {
     await saveState(folders, stored, finished);
   }
 
-  /** Removes what was made to measure it, and the engines that no other can load. */
+  /** Removes its worktree and the engines that no other subject can load. */
   async close(): Promise<void> {
     this.ready = null;
     await this.subject.close();

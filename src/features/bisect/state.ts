@@ -18,7 +18,7 @@ import type { Immutable } from '../../records/scalars.ts';
 import { lockSweep, sweepLockHolder } from '../../run/sweep-lock.ts';
 import { type OpenStore, openStore } from '../../store/file/open.ts';
 
-/** What was asked for. The same request goes on where it was left. */
+/** The request; the same request resumes. */
 const requestSchema = z.object({
   cwd: z.string(),
   matrix: z.string().nullable(),
@@ -42,7 +42,7 @@ const requestSchema = z.object({
 
 const endsSchema = z.object({
   verdict: z.enum(['slower', 'notSlower', 'unclear']),
-  /** Runs of the ends at that time; more were made in turn with the candidates. */
+  /** At that time; later runs alternate with candidates. */
   goodRuns: z.number().int(),
   badRuns: z.number().int(),
 });
@@ -51,7 +51,7 @@ const stepSchema = z.object({
   candidate: z.string(),
   goodBefore: z.number().int(),
   badBefore: z.number().int(),
-  /** Null while it is being measured. */
+  /** Null while being measured. */
   verdict: z.enum(STEP_VERDICTS).nullable(),
   reason: z.string().nullable(),
   driftPercent: z.number().nullable(),
@@ -76,7 +76,7 @@ export type BisectState = Immutable<z.infer<typeof stateSchema>>;
 
 const STATE_FILE = 'state.json';
 
-/** The names under which revisions were asked for are no part of what was asked for. */
+/** Revisions count by commit, not by the name given. */
 export function idOfRequest(request: BisectRequest): string {
   const { search } = request;
   const plain = search.kind === 'commits' ? { ...search, goodRef: '', badRef: '' } : search;
@@ -96,12 +96,11 @@ export function newState(request: BisectRequest, startedAt: string): BisectState
   };
 }
 
-/** What is known of a bisection; null when there is nothing that can be gone on with. */
+/** Null where there is nothing to resume. */
 export function readState(folder: string, bisectId: string): BisectState | null {
   return readJson(join(folder, bisectId, STATE_FILE), stateSchema);
 }
 
-/** The newest bisection of this store that did not come to its end. */
 export function newestUnfinished(folder: string): BisectState | null {
   if (!existsSync(folder)) return null;
   const states = readdirSync(folder).flatMap((name) => readState(folder, name) ?? []);
@@ -109,31 +108,28 @@ export function newestUnfinished(folder: string): BisectState | null {
   return unfinished.toSorted((a, b) => (a.startedAt < b.startedAt ? 1 : -1))[0] ?? null;
 }
 
-/** What all parts of one bisection work with. */
 export interface Session {
   readonly store: OpenStore;
   readonly io: Io;
-  /** Whether the machine is watched during the runs. */
   readonly telemetry: boolean;
   /** Its own folder, next to the store: state, logs, worktrees, engines of its own. */
   readonly folder: string;
-  /** As it is on disk, too. */
+  /** As saved on disk. */
   readonly state: () => BisectState;
   readonly save: (change: Partial<BisectState>) => Promise<void>;
 }
 
-/** All bisections of a store. */
 export function bisectFolderOf(storePath: string): string {
   return join(dirname(storePath), 'bisect');
 }
 
-/** Engines that only one subject may load, as a program of its own built them. */
+/** Engines that only one subject may load: its own program built them. */
 export function enginesOf(folder: string): string {
   return join(folder, 'engines');
 }
 
 /**
- * Does some work on a bisection that no other process works on.
+ * Runs `work` while no other process works on the bisection.
  * @throws UsageError when another one does
  */
 export async function inSession<Result>(

@@ -11,61 +11,54 @@ import { printable } from '../../text/printable.ts';
 
 /** What is measured: a commit, or a setting of factors. */
 export interface Subject {
-  /** Tells it from the others of its search, and is the same after a restart. */
+  /** Unique within the search, stable over restarts. */
   readonly key: string;
-  /** In a few words. Not safe to print. */
+  /** Not safe to print. */
   readonly label: string;
   readonly git: GitState;
-  /**
-   * Makes it ready to be measured.
-   * @throws BrokenSubjectError when it cannot be
-   */
+  /** @throws BrokenSubjectError when it cannot be measured */
   open(): Promise<OpenedSubject>;
-  /** Removes what `open` made. */
   close(): Promise<void>;
 }
 
 export interface OpenedSubject {
-  /** Where and with which environment it is measured. */
   readonly io: Io;
   readonly matrix: string;
   readonly trtexec: string | null;
   readonly replay: string | null;
   /** An ONNX file in place of the matrix's own. */
   readonly model: string | null;
-  /** A timing cache in place of the one that all share. */
+  /** A timing cache in place of the shared one. */
   readonly timingCache: string | null;
-  /** True when a program from in here makes engines that no other subject may load. */
+  /** True when a program from this folder builds engines that no other subject may load. */
   readonly hasOwnEngines: (program: string) => boolean;
   /** @throws BrokenSubjectError when the machine cannot be set up */
   readonly beforeRun: () => Promise<void>;
 }
 
-/** What is searched through, whatever it is. */
+/** The space that is searched. */
 export interface Task {
   readonly good: Subject;
   readonly bad: Subject;
   next(judged: readonly Judged[]): NextStep<Subject>;
-  /** Candidates that will still be tested when each can be judged. */
+  /** Tests left if every candidate can be judged. */
   testsLeft(judged: readonly Judged[]): number;
-  /** A subject by its key. */
   subject(key: string): Subject;
-  /** Removes what was made for any of them; what is needed to go on is kept. */
+  /** Removes what was made for the subjects, except what is needed to resume. */
   close(): Promise<void>;
   /** The key of the subject that a name of the end represents. */
   keyOf(name: string): string;
-  /** The names in a key: the commit, or the factors that are bad. */
+  /** The commit in a key, or its bad factors. */
   namesOf(key: string): readonly string[];
-  /** The subject line of a commit. */
   subjectOf(name: string): string | null;
 }
 
-/** Why a subject cannot be measured, in one line: a result, and no end of the search. */
+/** A subject that cannot be measured, with the reason in one line: a result of the search, not its end. */
 export class BrokenSubjectError extends Error {
   override readonly name = 'BrokenSubjectError';
 }
 
-/** Set by git for its hooks, where they name another working tree than the one that is meant. */
+/** Set by git for its hooks: they may name another working tree. */
 const GIT_VARIABLES = ['GIT_DIR', 'GIT_WORK_TREE', 'GIT_INDEX_FILE', 'GIT_PREFIX'];
 
 export interface ExternalCommand {
@@ -76,9 +69,9 @@ export interface ExternalCommand {
 }
 
 /**
- * Runs somebody's command in its own process group and waits for it, however long it takes.
- * @throws BrokenSubjectError when it cannot be started or does not end well
- * @throws InterruptedError on Ctrl-C, after it has been ended
+ * Runs a user's command in its own process group, without a time limit.
+ * @throws BrokenSubjectError when it cannot be started or fails
+ * @throws InterruptedError on Ctrl-C, after it was ended
  */
 export async function runCommand({ command, cwd, log }: ExternalCommand, io: Io): Promise<void> {
   const [file, ...args] = command;
@@ -101,7 +94,7 @@ export async function runCommand({ command, cwd, log }: ExternalCommand, io: Io)
   throw new BrokenSubjectError(`${printable(file)}: ${ended}; its output is in ${relative(io.cwd, log)}.err`);
 }
 
-/** A command that an earlier bench started and did not live to wait for would work in the same folder. */
+/** Ends a command left by a killed bench: it would work in the same folder. */
 function endLeftover(pidFile: string): void {
   const identity = readJson(pidFile, identitySchema);
   if (identity !== null) endOrphan(identity);

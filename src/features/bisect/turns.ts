@@ -3,10 +3,10 @@ import type { CellComparison } from '../../records/verdict.ts';
 import { alphaSpent } from '../../statistics/multiple-tests.ts';
 import { type EndRuns, judgeCandidate } from './judge-candidate.ts';
 
-/** The runs of one side in the order in which they were made; null for one that gave no measurement. */
+/** In order; null for a run without a measurement. */
 export interface SideRuns {
   readonly values: readonly (number | null)[];
-  /** False when there are no more runs to be had, as of recordings. */
+  /** False when no runs are left, as of recordings. */
   readonly canRun: boolean;
 }
 
@@ -14,7 +14,7 @@ export interface TwoEnds {
   readonly good: SideRuns;
   readonly bad: SideRuns;
   readonly betterIs: 'lower' | 'higher';
-  /** Most runs of a candidate, and of each end before the first candidate. */
+  /** Of a candidate, and of each end before the first candidate. */
   readonly maxRuns: number;
 }
 
@@ -26,10 +26,10 @@ export type EndsTurn =
       readonly comparison: CellComparison | null;
     };
 
-/** Failed runs in a row at the beginning that are taken for a broken candidate. */
+/** Failed runs at the start after which a candidate counts as broken. */
 const HOPELESS_RUNS = 2;
 
-/** Good and bad in turn, until it is known whether they differ. */
+/** Alternates good and bad until it is known whether they differ. */
 export function endsTurn({ good, bad, betterIs, maxRuns }: TwoEnds): EndsTurn {
   if (good.values.length > bad.values.length && bad.canRun) return { kind: 'run', side: 'bad' };
   const sides = { good: measured(good), bad: measured(bad), betterIs };
@@ -45,11 +45,10 @@ export function endsTurn({ good, bad, betterIs, maxRuns }: TwoEnds): EndsTurn {
 
 export interface CandidateSides extends TwoEnds {
   readonly candidate: SideRuns;
-  /** Runs of the ends that were there before the candidate's first. */
+  /** Runs of the ends before the candidate's first. */
   readonly before: { readonly good: number; readonly bad: number };
-  /** Runs of the candidates before. */
   readonly others: readonly (readonly number[])[];
-  /** Candidates that the search will judge, as far as it can be known. */
+  /** Candidates that the search will judge, as far as known. */
   readonly tests: number;
 }
 
@@ -58,8 +57,8 @@ export type CandidateTurn =
   | { readonly kind: 'decided'; readonly verdict: StepVerdict; readonly driftPercent: number };
 
 /**
- * One run of an end, one of the candidate, and so on; of the ends, the one with fewer runs. All their runs count for
- * every candidate: that is why each needs so few.
+ * Alternates ends and candidate; of the ends, the one with fewer runs. All runs of the ends count for every candidate,
+ * so each candidate needs few.
  */
 export function candidateTurn(sides: CandidateSides): CandidateTurn {
   const { good, bad, candidate, before, maxRuns, others, tests } = sides;
@@ -100,7 +99,7 @@ function isBroken(side: SideRuns): boolean {
   return side.values.length >= HOPELESS_RUNS && measured(side).length === 0;
 }
 
-/** Runs of the two ends, one positive value a run. */
+/** Positive values, one a run. */
 interface Ends {
   readonly good: readonly number[];
   readonly bad: readonly number[];
@@ -109,18 +108,16 @@ interface Ends {
 
 interface EndsDecision {
   readonly kind: 'slower' | 'notSlower' | 'more';
-  /** Null without a run on both sides. */
   readonly comparison: CellComparison | null;
 }
 
 /** From this many runs a side the variance of one cell alone keeps the promise of `spentQ` (3.0 % in 20,000 trials). */
 const LEAST_END_RUNS = 4;
-/** Smaller changes are not worth a search. */
 const LEAST_PERCENT = 1;
 
 /**
- * Whether the bad end is slower than the good one; to be asked after each run of both. They are measured until a
- * change of the size of theirs would be seen nine times in ten: every candidate is held against them.
+ * Whether the bad end is slower than the good one. Runs are added until a change of that size would be detected in 90
+ * %: every candidate is compared with the ends.
  */
 export function judgeEnds(ends: Ends): EndsDecision {
   const runs = Math.min(ends.good.length, ends.bad.length);
@@ -135,7 +132,6 @@ export function judgeEnds(ends: Ends): EndsDecision {
   return { kind: verdict === 'slower' && isPrecise ? 'slower' : 'more', comparison };
 }
 
-/** The change of one side against another with its interval; null without a run on both. */
 export function changeFrom(
   base: readonly number[],
   head: readonly number[],
@@ -145,7 +141,7 @@ export function changeFrom(
   return compareCells([{ cellKey: '', base, head, betterIs }], { q }).cells[0] ?? null;
 }
 
-/** The upper end of the change for the worse, in percent. */
+/** Upper end of the interval for the worse direction, percent. */
 function worstPercent({ ciPercent }: CellComparison, betterIs: 'lower' | 'higher'): number {
   const [low, high] = ciPercent ?? [-Infinity, Infinity];
   return betterIs === 'lower' ? high : -low;
@@ -153,30 +149,28 @@ function worstPercent({ ciPercent }: CellComparison, betterIs: 'lower' | 'higher
 
 export const STEP_VERDICTS = ['good', 'bad', 'unclear', 'broken'] as const;
 
-/** What became of one candidate: `unclear` after all the runs it may have, `broken` when it could not be measured. */
+/** `unclear` after the maximum of runs, `broken` when it could not be measured. */
 export type StepVerdict = (typeof STEP_VERDICTS)[number];
 
-/** A candidate that was tested, by its id. */
 export interface Judged {
   readonly candidate: string;
   readonly verdict: StepVerdict;
 }
 
-/** What a search ends with. `names` are commits or factors: the one, or those that it may be. */
+/** `names`: the commits or factors found, or those that remain. */
 export interface SearchResult {
   /** `together`: no single factor makes the difference. */
   readonly kind: 'found' | 'range' | 'together';
   readonly names: readonly string[];
 }
 
-/** What to do after all that is known so far. */
 export type NextStep<Candidate> = { readonly kind: 'test'; readonly candidate: Candidate } | SearchResult;
 
 export function isSkipped({ verdict }: Judged): boolean {
   return verdict === 'unclear' || verdict === 'broken';
 }
 
-/** Unclear candidates in a row after which more of them would only cost runs: the noise is too great. */
+/** Consecutive unclear candidates after which the noise is too great to go on. */
 const HOPELESS_IN_ROW = 6;
 
 export function isHopeless(judged: readonly { readonly verdict: StepVerdict }[]): boolean {

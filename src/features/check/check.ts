@@ -24,14 +24,13 @@ import { commitsBetween } from '../../tools/git/git.ts';
 import { findBuilds, findEnvironments } from '../../store/sweeps/environments.ts';
 import { sweepsById } from '../../store/sweeps/find-sweeps.ts';
 
-/** `bench check`: what the newest night says of the histories of all cells. */
 export async function check(options: CheckOptions, io: Io): Promise<ExitCode> {
   return withStore(options, io, async (store) => {
     const { db } = store;
     const night = await nightAt(db, options, io);
     const judged = await judgeNight(db, night, options, io);
     const reported = judged.cells.flatMap((entry) => entry.reported);
-    // Looking back at an old night, at some cells or at another metric changes nothing.
+    // Checks of an old sweep, of some cells or of another metric change nothing.
     if (options.asOf === undefined && options.filter === undefined && options.metric === undefined) {
       if (store.isReadOnly) {
         io.err('note: the store may only be read here: what this check says was not recorded\n');
@@ -52,7 +51,7 @@ export async function check(options: CheckOptions, io: Io): Promise<ExitCode> {
   });
 }
 
-/** What `bench check` prints of a night; stores nothing. */
+/** Stores nothing. */
 export async function checkReport(db: StoreDatabase, night: Night, judged: JudgedNight, io: Io): Promise<CheckedSweep> {
   const cells = judged.cells.map(({ nights }) => nights.cell);
   const reported = judged.cells.flatMap((entry) => located(entry, entry.reported, night));
@@ -190,7 +189,7 @@ async function causeOf(
   return firstCauseOf(db, pointOf(lastGood), pointOf(firstBad), clearest.finding.metric);
 }
 
-/** Changes that every cell of the group has seen on that night. */
+/** Changes recorded for every cell of the group. */
 function changesOf(db: StoreDatabase, group: FindingGroup, cells: readonly JudgedCell[]): string[] {
   const ofEach = group.findings.map(({ finding, cell }) => {
     const nights = cells.find((entry) => entry.nights.cell.key === cell.key)?.nights;

@@ -4,8 +4,8 @@ import { cellRunsOf } from '../../store/runs/cell-runs.ts';
 import type { StoreDatabase } from '../../store/file/open.ts';
 
 /**
- * One run more for each planned one that the machine spoilt, by what is stored: after a kill none is made twice.
- * @param recorded how many runs of a cell there can be at all; null for a real trtexec
+ * One more run for each one that the machine disturbed, counted from the store: a resume adds none twice.
+ * @param recorded runs available per cell; null for a real trtexec
  */
 export function runsToMeasureAgain(
   db: StoreDatabase,

@@ -22,13 +22,13 @@ import { resolveSide, undatedNote } from '../../selection/sides.ts';
 export interface Night {
   readonly sweep: Sweep;
   readonly sweeps: readonly Sweep[];
-  /** How the series was chosen, where nobody named it; else null. */
+  /** How the series was chosen when none was named; else null. */
   readonly note: string | null;
 }
 
 export type JudgedNight = Awaited<ReturnType<typeof judgeNight>>;
 
-/** @param asOf a date, or what `compare` takes; the newest sweep when it is not given */
+/** @param asOf a date, or a reference as for `compare`; default: the newest sweep */
 export async function nightAt(
   db: StoreDatabase,
   { asOf, branch }: { readonly asOf?: string; readonly branch?: string },
@@ -83,7 +83,7 @@ export async function judgeNight(
     failed: failedLatest(cells, histories, runs, night),
     /** Findings that an earlier look at this same night reported, and this one does not. */
     retracted: known.latest.filter((id) => !reported.has(id)),
-    /** Findings that were accepted until now. */
+    /** Findings that were acknowledged until now. */
     endedAcknowledgements: judged.flatMap(({ ended }) => ended).filter((id) => reported.has(id)),
     notes: [...(limits === 0 ? [] : [limitNote]), ...notesOf(histories, night)],
   };

@@ -9,10 +9,9 @@ import { reasonWords } from '../../terminal/words.ts';
 import { describeCommit } from '../show/index.ts';
 import { dotted, truncate, wrapHanging, wrapWords } from '../../terminal/text-width.ts';
 
-/** What the text shows and `--json` does not print. */
+/** Shown in the text, not part of `--json`. */
 interface CheckedDetails {
   readonly night: Night;
-  /** By their keys. */
   readonly cells: ReadonlyMap<string, KeyedCell>;
 }
 
@@ -161,7 +160,7 @@ function moreLine(more: number, { style }: Look): string[] {
   return more > 0 ? [style.dim(`and ${more} more: --json has all`)] : [];
 }
 
-/** The older findings: what became of them, briefly. */
+/** What became of the older findings. */
 function earlierText(earlier: readonly CheckedFinding[], { style, columns }: Look): string[] {
   if (earlier.length === 0) return [];
   const lines = ['', style.strong('reported before')];
@@ -176,7 +175,7 @@ type OffCell = CheckedSweep['off'][number] & { readonly cell: KeyedCell };
 
 const SHOWN_OFF = 8;
 
-/** No finding yet, and no alarm: what to do about it is the last line. */
+/** Without a finding: cells off their level, and what to do about it. */
 function offText(off: readonly OffCell[], look: Look): string[] {
   if (off.length === 0) return [];
   const sorted = off.toSorted((a, b) => Math.abs(b.changePercent) - Math.abs(a.changePercent));

@@ -23,11 +23,11 @@ export interface DeploymentOptions {
 
 export interface ChosenDeployments extends Deployments {
   readonly sweeps: readonly Sweep[];
-  /** What keeps these numbers from being one picture: other GPUs, other versions. */
+  /** Why these numbers are not fully comparable: other GPUs, other versions. */
   readonly notes: readonly string[];
 }
 
-/** The cells of the newest sweep, or of those that `--at` names together, as ways to deploy their models. */
+/** Cells of the newest sweep, or of the `--at` sweeps together, as deployments. */
 export async function chosenDeployments(
   db: StoreDatabase,
   { at, branch, filter }: DeploymentOptions,
@@ -87,14 +87,13 @@ function mixedNotes<Environment>(
   return found.size > 1 ? [`different ${what} side by side: ${[...found].toSorted().join(', ')}`] : [];
 }
 
-/** What each output says first. */
 export function aboutSweeps({ notes, sweeps }: ChosenDeployments) {
   return { sweepIds: sweeps.map(({ sweepId }) => sweepId), provenance: sweeps[0]?.provenance ?? null, notes };
 }
 
 export function deploymentOutput(deployment: Deployment): DeploymentOutput {
   const { cell, runsQps, accuracy, realPrecisionShare, ...numbers } = deployment;
-  // FP32 is what the accuracy of others is measured against.
+  // FP32 is the reference of accuracy.
   const unchecked = cell.precision === 'fp32' ? 'reference' : 'notChecked';
   return {
     key: cell.key,
@@ -110,7 +109,7 @@ export function deploymentOutput(deployment: Deployment): DeploymentOutput {
   };
 }
 
-/** `34.2 dB`, or that nobody has checked: no speed of a lossy variant is shown without one of them. */
+/** `34.2 dB`, or that it is unchecked: the speed of a lossy variant is always shown with one of them. */
 export function accuracyText({ accuracy, accuracyState }: DeploymentOutput): string {
   if (accuracy === null) return accuracyState === 'reference' ? 'reference' : 'not checked';
   return formatDecibels(accuracy.sqnrDb);
@@ -118,10 +117,7 @@ export function accuracyText({ accuracy, accuracyState }: DeploymentOutput): str
 
 const QUANTIZED = ['fp8', 'int8', 'int4'];
 
-/**
- * `fp8 62 %` of the time where there is a profile, else of the layers: how much of a quantized deployment is what its name
- * says. `✗` where it is less than half.
- */
+/** `fp8 62 %`: actual precision share, of the time with a profile, else of the layers. `✗` below half. */
 export function shareText({ precision, realPrecisionShare }: DeploymentOutput): string {
   if (realPrecisionShare === null || !QUANTIZED.includes(precision)) return '';
   const share = realPrecisionShare[precision] ?? 0;

@@ -12,10 +12,10 @@ import { scalingLines } from './scaling.ts';
 import { type Column, renderTable } from '../../terminal/table.ts';
 import { truncate, wrapHanging, wrapWords } from '../../terminal/text-width.ts';
 
-/** What the text shows and `--json` does not print. */
+/** Shown in the text, not part of `--json`. */
 interface ParetoDetails {
   readonly sweeps: readonly Sweep[];
-  /** Those with a measurement, by their keys. */
+  /** Measured ones. */
   readonly cells: ReadonlyMap<string, KeyedCell>;
   readonly chart: boolean;
   readonly showsScaling: boolean;
@@ -25,7 +25,6 @@ type Choice = ParetoOutput['workloads'][number][number];
 
 type Row = Choice & { readonly cell: KeyedCell };
 
-/** More charts than this are no overview. */
 const MAX_CHARTS = 3;
 const CHART_HEIGHT = 9;
 const MARKS = 'abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ';
@@ -60,7 +59,7 @@ function tableOf(measured: readonly Row[], drawn: ParetoOutput['workloads'], loo
   const right = 'right' as const;
   const marks = new Map(drawn.flatMap((workload) => [...marksOf(workload)]));
   const dominated = measured.filter((one) => !isFront(one)).length;
-  // Where none is, the line below the table says so of all.
+  // Where no accuracy is known, the line below the table says so.
   const isAnyChecked = measured.some((one) => accuracyText(one) !== 'not checked');
   const about = cellColumns(measured, ({ cell }) => cell);
   const whole = (one: Row): ((text: string) => string) => (isFront(one) ? (text) => text : style.dim);
@@ -116,7 +115,7 @@ const COST_COLUMNS: readonly CostColumn[] = [
   { header: 'GPU MiB', cost: 'memoryMib', axes: ['weightBudget', 'allocationStrategy', 'auxStreams', 'memPoolSize'] },
 ];
 
-/** What an axis costs is shown next to what it gains; where no cell has such an axis, nobody asks for it. */
+/** Cost columns of an axis, only where a cell has that axis. */
 function costColumns(measured: readonly Row[]): Column<Row>[] {
   const stated = new Set<string>(measured.flatMap(({ cell }) => namedWords(cell.axisFlags).map(({ name }) => name)));
   return COST_COLUMNS.filter(
@@ -133,7 +132,6 @@ function isFront({ dominatedBy }: Choice): boolean {
   return dominatedBy === null;
 }
 
-/** One letter for each point of a workload, by the key of its cell. */
 function marksOf(workload: readonly Choice[]): Map<string, string> {
   return new Map(workload.map(({ key }, place) => [key, MARKS[place] ?? '?']));
 }
@@ -151,14 +149,14 @@ function speedUpText(speedUp: Choice['speedUp']): string {
   return `${ratioText(speedUp.ratio)}${speedUp.verdict === 'unclear' ? '?' : ''}`;
 }
 
-/** None where there is no verdict: from single runs it would be a guess about other cells' noise. */
+/** None without a verdict: from single runs it would rest on other cells' noise. */
 function intervalText(speedUp: Choice['speedUp']): string {
   const interval = speedUp?.interval ?? null;
   if (interval === null || speedUp?.verdict === 'unclear') return '';
   return `${interval[0].toFixed(2)} … ${ratioText(interval[1])}`;
 }
 
-/** The workloads that get a chart: with points enough to make a picture, and not too many of them. */
+/** Workloads with enough points for a chart, a few at most. */
 function drawnOf(workloads: ParetoOutput['workloads']): ParetoOutput['workloads'] {
   const drawn = workloads.filter((workload) => workload.length > 2);
   return drawn.length <= MAX_CHARTS ? drawn : [];
@@ -188,7 +186,7 @@ function chartOf(workload: readonly Choice[], look: Look): string[] {
   return lines.length === 0 ? [] : ['', truncate(title, look.columns), ...lines];
 }
 
-/** Said without being asked: a lower precision that is slower is bought with accuracy for nothing. */
+/** A lower precision that is slower costs accuracy and gains nothing. */
 function tallyLines(tally: ParetoOutput['precisions'][number], look: Look): string[] {
   const { precision, reference, pairs, slower, faster, unclear, leastRatio, mostRatio } = tally;
   const [least, most] = [ratioText(leastRatio), ratioText(mostRatio)];

@@ -54,15 +54,15 @@ function speedUpOutput(speedUp: SpeedUp | undefined) {
   return { referenceKey: reference.cell.key, ...numbers };
 }
 
-/** A deployment is better in something from so much on: less is the scatter of runs. */
+/** Smallest relative gain that counts: below it is scatter between runs. */
 const LEAST_GAIN = 0.01;
 
-/** Keeps more of the numbers the smaller it is. Those of one level lose in different ways. */
+/** Precisions by what they lose: equal levels lose in different ways. */
 const LOSS: Readonly<Record<string, number>> = { fp32: 0, tf32: 1, fp16: 2, bf16: 2, int8: 3, fp8: 3, int4: 4 };
 
 /**
- * For each deployment the one that is better in something and worse in nothing, where there is such a one: of several
- * that with the most throughput. The Pareto front are those that have none.
+ * The deployment that dominates each one (better in something, worse in nothing); of several, that with the most
+ * throughput. The Pareto front is the rest.
  */
 export function dominatorsOf(workload: readonly Deployment[]): Map<Deployment, Deployment> {
   const fastest = workload.toSorted((a, b) => speedOf(b) - speedOf(a));
@@ -93,7 +93,7 @@ function dominates(a: Deployment, b: Deployment): boolean {
   return gains.some((value) => typeof value === 'number' && value > LEAST_GAIN);
 }
 
-/** How much larger, as a share; what only one side knows proves nothing, what neither knows is left out. */
+/** Relative gain. A number missing on one side proves nothing; missing on both, it is left out. */
 function gain(better: number | null, worse: number | null): number | 'unknown' {
   if (better === null && worse === null) return 0;
   if (better === null || worse === null) return 'unknown';
@@ -102,7 +102,7 @@ function gain(better: number | null, worse: number | null): number | 'unknown' {
 
 type AccuracyOrder = 'more' | 'same' | 'less' | 'unknown';
 
-/** By what was measured; without that, wider numbers are taken as no less accurate, and others as not comparable. */
+/** By measured accuracy; else a wider precision counts as no less accurate, others as incomparable. */
 function accuracyOrder(a: Deployment, b: Deployment): AccuracyOrder {
   if (samePrecision(a.cell, b.cell)) return 'same';
   if (a.accuracy !== null && b.accuracy !== null) {

@@ -16,7 +16,7 @@ interface ScalingStep extends Pick<Step, 'fromBatch' | 'toBatch' | 'itemsPerSCha
   readonly to: Deployment;
 }
 
-/** What a larger batch gains or loses a sample, in cells that differ in nothing else. */
+/** What a larger batch gains an item, in cells that differ only in batch. */
 export function scalingOf(deployments: readonly Deployment[]): Step[] {
   const steps = stepsOf(deployments);
   const { cells } = compareCells(
@@ -59,7 +59,7 @@ function stepsOf(deployments: readonly Deployment[]): ScalingStep[] {
   });
 }
 
-/** Cells that differ in nothing but their batch have the same. */
+/** Equal for cells that differ only in batch. */
 function batchTwinKey({ key: _key, shapes, axisFlags, ...rest }: KeyedCell, batch: number): string {
   const samples = Object.entries(shapes).map(([input, dims]) => [input, dims.slice(1)]);
   // A harness may be given the batch by a parameter of its own.
@@ -73,10 +73,9 @@ interface StepRow extends Step {
   readonly to: DeploymentOutput;
 }
 
-/** Neighbours may differ by little. */
+/** Neighbors may differ by little. */
 const DIGITS = 5;
 
-/** Samples a second from each batch to the next. */
 export function scalingLines(
   { scaling, workloads }: ParetoOutput,
   cells: ReadonlyMap<string, KeyedCell>,

@@ -19,8 +19,8 @@ type Answer = SloOutput['models'][number];
 type Candidate = NonNullable<Answer['winner']>;
 
 /**
- * `bench choose --max-latency MS`: of each model the deployment with the most throughput within the limits. The exit code
- * is `incomplete` when a model has none.
+ * `bench choose --max-latency MS`: per model the highest throughput within the limits. Exit code `incomplete` when a
+ * model has none.
  */
 export function slo(options: ChooseOptions & { readonly maxLatency: number }, io: Io): Promise<ExitCode> {
   return withStore(options, io, async ({ db }) => {
@@ -56,22 +56,22 @@ function candidateOutput(candidate: SloCandidate | undefined): SloOutput['models
 export interface SloCandidate {
   readonly deployment: Deployment;
   readonly latencyMs: number;
-  /** Share of the limit that is left: negative by how much it is missed. */
+  /** Percent of the limit; negative when it is missed. */
   readonly headRoomPercent: number;
   readonly accuracy: Candidate['accuracyLimit'];
 }
 
 export interface SloAnswer {
-  /** One cell of the workload, to name it by. */
+  /** A cell to name the workload by. */
   readonly example: KeyedCell;
-  /** Those within the limits, the one with the most throughput first. */
+  /** Highest throughput first. */
   readonly fitting: readonly SloCandidate[];
-  /** Of those that are not, the one that misses least: by accuracy kept, then by latency. */
+  /** Of the others, the one that misses by least: accuracy first, then latency. */
   readonly nearest: SloCandidate | null;
   readonly candidates: number;
 }
 
-/** The deployments of one workload under limits. Those without a latency are no candidates. */
+/** Deployments without a latency are no candidates. */
 export function answerSlo(workload: readonly Deployment[], limits: Limits): SloAnswer | null {
   const [example] = workload;
   if (example === undefined) return null;
@@ -102,7 +102,7 @@ export function answerSlo(workload: readonly Deployment[], limits: Limits): SloA
 }
 
 function accuracyUnder({ cell, accuracy }: Deployment, minSqnrDb: number | null): SloCandidate['accuracy'] {
-  // FP32 is what others are measured against.
+  // FP32 is the reference of accuracy.
   if (minSqnrDb === null || cell.precision === 'fp32') return 'kept';
   if (accuracy === null) return 'notChecked';
   return (accuracy.sqnrDb ?? Infinity) >= minSqnrDb ? 'kept' : 'missed';
@@ -156,7 +156,7 @@ function wrapped(text: string, look: Look): string[] {
   return wrapWords(text, look.columns - 2).map((line) => `  ${line}`);
 }
 
-/** In samples a second; within a workload either all know their batch or queries are what is counted. */
+/** Items/s; queries/s where batches are unknown. */
 function speedOf({ itemsPerS, throughputQps }: Pick<Candidate, 'itemsPerS' | 'throughputQps'>): number {
   return itemsPerS ?? throughputQps;
 }
@@ -185,7 +185,7 @@ function missWords({ headRoomPercent, accuracy, accuracyLimit, limitedMs }: Cand
   return [latency, lossy].filter((part) => part !== '').join(', ');
 }
 
-/** One run says nothing of how the next will be. */
+/** A single run does not predict the next one. */
 function runsWords({ runs }: Candidate): string {
   return runs === 1 ? 'a single run: the next may differ' : `medians of ${runs} runs`;
 }

@@ -2,7 +2,7 @@ import { compareCells } from '../../judge/compare/compare-cells.ts';
 import { type Deployment, precisionTwinKey } from '../../judge/deployment.ts';
 import type { ParetoOutput } from './output.ts';
 
-/** What others are compared with: the first of these that there is. */
+/** The first available one is the reference. */
 const REFERENCE_PRECISIONS = ['fp16', 'fp32', 'tf32'] as const;
 
 /** Throughput next to that of the same deployment in the reference precision. */
@@ -10,7 +10,7 @@ export type SpeedUp = Omit<NonNullable<ParetoOutput['workloads'][number][number]
   readonly reference: Deployment;
 };
 
-/** By the key of the cell; the reference itself has none. */
+/** By cell key; none for the reference itself. */
 export function speedUpsOf(deployments: readonly Deployment[]): Map<string, SpeedUp> {
   const pairs = pairsOf(deployments);
   const { cells } = compareCells(

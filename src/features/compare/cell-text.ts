@@ -77,7 +77,7 @@ function sideTable({ metric, base, head, values }: ShownCell, look: Look): strin
   );
 }
 
-/** `base is 1.158 times faster than head (1.155 to 1.160, 95 %)`; without a verdict only the ratio. */
+/** `base is 1.158 times faster than head (1.155 to 1.160, 95 %)`; only the ratio without a verdict. */
 function ratioText({ verdict, changePercent, ciPercent }: ComparedCell, metric: Metric): string {
   if (changePercent === null || changePercent <= -100) return '';
   const factor = 1 + changePercent / 100;
@@ -94,7 +94,7 @@ function ratioText({ verdict, changePercent, ciPercent }: ComparedCell, metric: 
     : `${better} is ${ratio(times)} times faster than ${worse}${between(range)}`;
 }
 
-/** Below 2 a second decimal would hide what is compared. */
+/** Below 2, two decimals would hide the change. */
 function ratio(times: number): string {
   return times.toFixed(times < 2 ? 3 : 2);
 }
@@ -109,10 +109,9 @@ export interface Compared {
   readonly details: ComparedDetails;
 }
 
-/** What the text shows and `--json` does not print. */
+/** Shown in the text, not part of `--json`. */
 export interface ComparedDetails {
   readonly sides: { readonly base: Side; readonly head: Side };
-  /** By the key of a cell. */
   readonly cells: ReadonlyMap<string, CellDetails>;
 }
 

@@ -13,15 +13,15 @@ import { printable } from '../../text/printable.ts';
 export interface Paired {
   readonly head: ComparedSide;
   readonly cells: readonly KeyedCell[];
-  /** Metric by the key of the base's cell. */
+  /** By the key of the base's cell. */
   readonly metrics: ReadonlyMap<string, MetricId>;
-  /** What differs between the two methods, said before any number. */
+  /** Differences of the two methods, printed before any number. */
   readonly differences: readonly string[];
 }
 
 type RunSide = Omit<ComparedSide, 'runs'> & { readonly runs: readonly CellRun[] };
 
-/** Lays the head's cells of another method on those of the base, so that they are compared as one. */
+/** Maps the head's cells of another method to those of the base, so that they compare as one. */
 export function acrossMethods(
   db: StoreDatabase,
   cells: readonly KeyedCell[],
@@ -48,7 +48,7 @@ export function acrossMethods(
   };
 }
 
-/** How many cells only another method keeps from being compared. */
+/** Number of cells that differ only in method. */
 export function pairsOf(cells: readonly KeyedCell[], base: ComparedSide, head: ComparedSide): MethodPair[] {
   const on = ({ planned, runs }: ComparedSide): KeyedCell[] => {
     const keys = new Set([...planned, ...runs.map(({ cellKey }) => cellKey)]);
@@ -60,7 +60,7 @@ export function pairsOf(cells: readonly KeyedCell[], base: ComparedSide, head: C
 function differencesOf(db: StoreDatabase, pair: MethodPair, base: RunSide, head: RunSide): string[] {
   const [a, b] = [methodWordsOf(db, pair.base, base), methodWordsOf(db, pair.head, head)];
   const differing = Object.keys(a).filter((name) => a[name] !== b[name]);
-  // What else is said of one of them and not of the other, such as a CUDA graph.
+  // Options recorded for one of them only, such as a CUDA graph.
   const [was, is] = [bareLabel(pair.base), bareLabel(pair.head)];
   return [
     ...differing.map((name) => `${name}: ${a[name] ?? ''} against ${b[name] ?? ''}`),
@@ -80,15 +80,15 @@ function bareLabel(cell: KeyedCell): string {
   return cellLabel({ ...bare, precisionVia: 'onnx' });
 }
 
-/** The same question, asked by two harnesses. */
+/** The same workload measured by two harnesses. */
 interface MethodPair {
   readonly base: KeyedCell;
   readonly head: KeyedCell;
 }
 
 /**
- * Cells of one side only, each with the cell of the other side that asks the same of the same model by another method.
- * Of several the one that is most like it; each cell is in one pair at most.
+ * Pairs cells of one side only with cells of the other that measure the same workload of the same model by another
+ * method. The most similar one wins; each cell is in at most one pair.
  */
 function pairAcrossMethods(base: readonly KeyedCell[], head: readonly KeyedCell[]): MethodPair[] {
   const inBase = new Set(base.map(({ key }) => key));
@@ -129,11 +129,11 @@ function likeness(a: Cell, b: Cell): number {
   return matches.filter(Boolean).length;
 }
 
-/** What both of two methods give: the metric of two harnesses that share it, else the median of the latency. */
+/** The metric that both methods have, else the median latency. */
 function sharedMetric({ base, head }: MethodPair): MetricId {
   const [a, b] = [base.harness?.metric, head.harness?.metric];
   return a !== undefined && a === b ? a : 'latencyMs';
 }
 
-/** Tails are read off by rules that differ, so that no percentile of one harness is one of another. */
+/** Percentile rules differ between harnesses, so their tails are not comparable. */
 const TAIL_METRICS: readonly MetricId[] = ['p99Ms'];

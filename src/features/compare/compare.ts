@@ -33,7 +33,6 @@ import type { WhyPoint } from '../why/index.ts';
 import { provenancesOf, resolveSides, type Side } from '../../selection/sides.ts';
 import type { CompareOptions } from './command.ts';
 
-/** `bench compare [BASE] [HEAD]`: what got slower between two sides, by how much, and how sure that is. */
 export async function compare(
   base: string | undefined,
   head: string | undefined,
@@ -67,7 +66,6 @@ function printReport({ output, details }: Compared, options: CompareOptions, io:
   });
 }
 
-/** Compares two sides: what `bench compare` prints. */
 export async function compareReport(
   db: StoreDatabase,
   sides: { readonly base: Side; readonly head: Side },
@@ -160,7 +158,7 @@ async function causesOf(
 ): Promise<ReadonlyMap<JudgedCell, FirstCause | null>> {
   const changed = cells.filter(({ comparison }) => isCalled(comparison)).slice(0, EXPLAINED_CELLS);
   if (changed.length === 0) return new Map();
-  // Most comparisons have nothing to explain, and start faster without this.
+  // Most comparisons have nothing to explain and start faster without it.
   const { firstCauseOf } = await import('../why/index.ts');
   return new Map(
     changed.map((entry) => [
@@ -174,7 +172,7 @@ function pointOf({ sweeps, ref }: Side, cell: KeyedCell): WhyPoint {
   return { cell, sweepIds: sweeps.map(({ sweepId }) => sweepId), runId: null, name: ref };
 }
 
-/** Earlier nights of the base's series; none when they are too few to say anything. */
+/** Earlier sweeps of the base's series; empty when they are too few. */
 function pastOf(
   db: StoreDatabase,
   cells: readonly KeyedCell[],
@@ -192,7 +190,7 @@ function pastOf(
 /** By the keys of cells. */
 type Past = ReadonlyMap<string, CellHistory>;
 
-/** The clock of each cell by its key: that of the base and of the nights just before it. */
+/** SM clock of each cell, from the base and the sweeps just before it. */
 function clockLevelsOf(baseRuns: readonly CellRun[], past: Past): Map<string, number> {
   const byCell = Map.groupBy(baseRuns, ({ cellKey }) => cellKey);
   const levels = [...byCell].flatMap(([key, runs]): [string, number][] => {
@@ -203,7 +201,7 @@ function clockLevelsOf(baseRuns: readonly CellRun[], past: Past): Map<string, nu
   return new Map(levels);
 }
 
-/** What earlier nights say of how much the nights of a cell differ by chance; by its key. */
+/** Sweep-to-sweep noise by cell key, from earlier sweeps. */
 function pastValuesOf(past: Past, assembled: readonly AssembledCell[]): Map<string, readonly number[]> {
   return new Map(
     assembled.flatMap(({ cell, sides }): [string, readonly number[]][] => {

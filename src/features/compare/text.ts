@@ -14,7 +14,7 @@ import { describeCommit } from '../show/index.ts';
 import { dotted, truncate, wrapHanging, wrapWords } from '../../terminal/text-width.ts';
 import type { Column } from '../../terminal/table.ts';
 
-/** @param asMap the changes by precision and batch instead of a line for each cell */
+/** @param asMap changes by precision and batch in place of a row per cell */
 export function compareText(comparison: Comparison, details: ComparedDetails, look: Look, asMap = false): string[] {
   const { base, head, shift, counts, across, otherMethods } = comparison;
   const { style, columns } = look;
@@ -49,7 +49,6 @@ export function compareText(comparison: Comparison, details: ComparedDetails, lo
   return lines;
 }
 
-/** What nearly all cells share, and what is recorded to differ in them. */
 export function shiftText(shift: CommonShift): string {
   const { recorded } = shift;
   const why =
@@ -59,7 +58,7 @@ export function shiftText(shift: CommonShift): string {
   return `${shiftSize(shift)}; ${why}`;
 }
 
-/** Such as `Common shift of +3.0 %, which fits all 12 cells: a regression by itself`; rows have their own verdicts. */
+/** `Common shift of +3.0 %, which fits all 12 cells: a regression by itself`; rows have their own verdicts. */
 export function shiftSize({ percent, cells, sharing, verdict }: CommonShift): string {
   const who = sharing === cells ? `all ${cells} cells` : `${sharing} of ${cells} cells`;
   const regression = verdict === 'slower' ? ': a regression by itself' : '';
@@ -79,7 +78,7 @@ function sideLine(name: string, side: Side, provenance: string): string {
   const ids = side.sweeps.map(({ sweepId }) => sweepId.slice(0, 8)).join('+');
   const set = sweep?.recordingSet ?? null;
   const parts = [
-    // First, so that a narrow terminal cuts anything but this.
+    // First, so that a narrow terminal never cuts it.
     set === null ? provenance : `recorded (${printable(set)})`,
     printable(side.ref),
     `sweep ${ids}`,
@@ -128,7 +127,7 @@ function valueText(metric: MetricId, value: number | null): string {
   return `${formatNumber(value)} ${unit}`;
 }
 
-/** Samples a second and how many times as many, where a query is more than one. */
+/** Items/s and their ratio, for batches larger than 1. */
 function itemsText({ cell, metric, base, head }: ShownCell): string {
   if (metric !== 'throughputQps' || (batchOf(cell.shapes) ?? 1) === 1) return '';
   if (base === null || head === null || base === 0) return '';
@@ -142,7 +141,7 @@ function mdeText({ mdePercent }: ComparedCell): string {
 
 const MAX_CAUSE_LINES = 6;
 
-/** The likeliest causes, each once, with the cells that it is of. */
+/** The likeliest causes, each once, with their cells. */
 function causeLines(cells: readonly ShownCell[], { columns, style }: Look): string[] {
   const found = cells.filter(({ cause }) => cause !== null);
   const byTitle = Map.groupBy(found, ({ cause }) => cause?.title ?? '');
@@ -164,10 +163,10 @@ function causeLines(cells: readonly ShownCell[], { columns, style }: Look): stri
   ];
 }
 
-/** Less is not worth a line. */
+/** Below it is not worth a line. */
 const LEAST_NIGHT_PERCENT = 0.05;
 
-/** Where the noise of some cells comes from, when it is not their own runs alone. */
+/** Where noise comes from other sources than the cell's own runs. */
 function noiseLines(cells: readonly ShownCell[], { style, columns }: Look): string[] {
   const noises = cells.flatMap(({ noise }) => noise ?? []);
   const withNights = noises.filter(({ nights }) => nights > 0);
@@ -188,7 +187,7 @@ function noiseLines(cells: readonly ShownCell[], { style, columns }: Look): stri
 }
 
 const MAX_REASON_LINES = 8;
-/** What comes behind it is each cell's own: numbers of its runs. */
+/** What follows is specific to the cell. */
 const DETAIL = /(?<=contended|left out[^:]*|clock [^:]*): /;
 
 /** What is behind the verdicts, each reason once with the number of cells that have it. */
@@ -196,7 +195,7 @@ function reasonLines(cells: readonly ShownCell[], { style, columns }: Look): str
   const reasoned = cells.flatMap(({ reasons, cause }) =>
     reasons
       .filter((reason) => !reason.startsWith('could hide'))
-      // What is named as the cause is not said again.
+      // What is named as the cause is not repeated.
       .filter((reason) => cause === null || !cause.title.endsWith(reason)),
   );
   const group = Map.groupBy(reasoned, (reason) => reasonTitle(reason) ?? headOf(reason));

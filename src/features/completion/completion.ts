@@ -10,10 +10,7 @@ import { lookUp } from './look-up.ts';
 import { SCRIPTS, type Shell, SHELLS } from './scripts.ts';
 import { type Candidate, wantedAfter } from './wanted.ts';
 
-/**
- * `bench completion SHELL`: a script for the shell.
- * @param program how this bench is started
- */
+/** @param program command line of this bench */
 export function completion(shell: string, program: readonly string[], io: Io): Promise<ExitCode> {
   if (!isOneOf(SHELLS, shell)) {
     throw new UsageError(
@@ -51,7 +48,7 @@ async function forWords(program: Program, words: readonly string[], io: Io): Pro
   return found.map(({ meaning, value }) => (meaning === '' ? value : `${value}\t${printable(meaning)}`));
 }
 
-/** Without those that would look like something else on a terminal: they can be named by their keys. */
+/** Without those that are unsafe to print: they can be named by their keys. */
 async function candidates(program: Program, words: readonly string[], typed: string, io: Io): Promise<Candidate[]> {
   const { db, fixed, kinds, prefix } = wantedAfter(program, words, typed);
   const begun = typed.slice(prefix.length);
@@ -62,7 +59,7 @@ async function candidates(program: Program, words: readonly string[], typed: str
   return [...once.values()].map(({ meaning, value }) => ({ value: `${prefix}${value}`, meaning }));
 }
 
-/** The word in which the cursor is, at its end. */
+/** The word at the cursor, up to the cursor. */
 interface TypedWord {
   readonly text: string;
   readonly quote: '"' | "'" | null;
@@ -110,7 +107,7 @@ function take(word: OpenWord, character: string, breaks: string): void {
   const { quote } = word;
   if (word.isEscaped) {
     word.isEscaped = false;
-    // Inside of double quotes a backslash stays before anything but these.
+    // Inside of double quotes a backslash escapes only these.
     word.text += quote === '"' && !/["$`\\\n]/.test(character) ? `\\${character}` : character;
   } else if (character === '\\' && quote !== "'") word.isEscaped = true;
   else if (character === quote) {
@@ -126,12 +123,12 @@ function take(word: OpenWord, character: string, breaks: string): void {
 }
 
 /**
- * A value as it may stand at the cursor, from where bash replaces; null when it cannot be written there. Nothing of
- * it is ever evaluated: not a `$`, not a backquote, not a `!`.
+ * A value quoted for the cursor position; null when it cannot be written there. Nothing in it is ever evaluated: no
+ * `$`, backquote or `!`.
  */
 export function insertable(value: string, { kept, quote }: TypedWord): string | null {
   if (quote === "'") return value.includes("'") ? null : value;
   if (quote === '"') return /["$`\\!]/.test(value) ? null : value;
-  // A tilde means somebody's home only where a word begins.
+  // A tilde means a home only at the start of a word.
   return value.slice(kept).replaceAll(/(?<![\p{L}\p{N}])~|[^\p{L}\p{N}_@%+=:,./~-]/gu, String.raw`\$&`);
 }

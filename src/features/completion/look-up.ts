@@ -59,7 +59,7 @@ export async function lookUp(
   }
 }
 
-/** Models and labels; keys only when one was begun, as nobody knows them by heart. */
+/** Models and labels; keys only once one is begun. */
 function cells(store: StoreDatabase, typed: string): Candidate[] {
   const known = allCells(store);
   const isKey = typed.length >= SHORTEST_KEY && /^[0-9a-f]+$/.test(typed);

@@ -17,8 +17,8 @@ export interface Candidate {
 
 /**
  * What may follow a command line.
- * @param words those before the cursor, without the program's name
- * @param current the word at the cursor, as far as it is typed
+ * @param words those before the cursor, without the program
+ * @param current the word at the cursor, up to the cursor
  */
 export function wantedAfter(program: CommandUnknownOpts, words: readonly string[], current: string): Wanted {
   const place = walk(program, words);
@@ -52,7 +52,7 @@ interface Place {
   readonly given: number;
   readonly open: Option | null;
   readonly isFilled: boolean;
-  /** Behind `--` all are arguments. */
+  /** After `--` all words are arguments. */
   readonly isPast: boolean;
   readonly db: string | undefined;
 }
@@ -134,7 +134,7 @@ export type ValueKind = (typeof VALUE_KINDS)[number];
 
 type Kinds = Readonly<Record<string, readonly ValueKind[]>>;
 
-/** By the name of an argument, or by command and argument where the name alone says too little. Others are files. */
+/** By name of argument, or by command and argument. Others are files. */
 const VALUES_OF_ARGUMENTS: Kinds = {
   matrix: ['matrix'],
   cell: ['cell'],

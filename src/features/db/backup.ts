@@ -15,7 +15,6 @@ import type { BackupOutput } from './output.ts';
 import { Ticker } from './ticker.ts';
 import type { BackupOptions } from './command.ts';
 
-/** `bench db backup [FILE]`: a copy of the store as it is at one moment, while others may write to it. */
 export function backup(file: string | undefined, options: BackupOptions, io: Io): Promise<ExitCode> {
   return withStore(options, io, async (store) => {
     const target = file === undefined ? defaultName(store.path, io) : resolve(io.cwd, file);
@@ -29,7 +28,7 @@ export function backup(file: string | undefined, options: BackupOptions, io: Io)
   });
 }
 
-/** Seconds are enough for a person; the second backup within one of them is refused, not overwritten. */
+/** A second backup within the same second is refused, not overwritten. */
 function defaultName(path: string, io: Io): string {
   const time = io.now().toISOString().slice(0, 19).replaceAll(':', '').replace('T', '-');
   return `${path.replace(/\.sqlite$/, '')}-${time}Z.backup.sqlite`;
@@ -46,7 +45,7 @@ function alreadyThere(target: string): UsageError {
   return new UsageError(`${target}: is there already; --force overwrites it`);
 }
 
-/** Checked before it gets its name: a backup that is there is a good one. */
+/** Verified before it is renamed: an existing backup is a good one. */
 async function copyTo({ db }: OpenStore, target: string, force: boolean, io: Io): Promise<{ runs: number }> {
   const temporary = temporaryPath(target);
   const ticker = new Ticker(io);
@@ -86,14 +85,14 @@ function isFull(error: unknown): boolean {
   return ['ENOSPC', 'EDQUOT', 'SQLITE_FULL'].includes(code);
 }
 
-/** A file of that name may have come meanwhile. */
+/** A file of that name may have appeared. */
 async function linkNew(temporary: string, target: string): Promise<void> {
   try {
     await link(temporary, target);
     await rm(temporary, { force: true });
   } catch (error) {
     if (existsSync(target)) throw alreadyThere(target);
-    // A file system without links.
+    // File systems without hard links.
     if (error instanceof Error && 'code' in error) await rename(temporary, target);
     else throw error;
   }

@@ -18,7 +18,6 @@ import { count, formatBytes } from '../../terminal/numbers.ts';
 import { renderTable } from '../../terminal/table.ts';
 import { padEnd, wrapWords } from '../../terminal/text-width.ts';
 
-/** What `db info` asks of what could go. */
 const PRUNE_DAYS = 90;
 const DAY_MS = 86_400_000;
 

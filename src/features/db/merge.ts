@@ -24,7 +24,7 @@ export async function mergeStores(others: readonly string[], options: MergeOptio
   const ownPath = storePath(options.db, io);
   const stores: MergedStore[] = [];
   const paths = others.map((other) => storeIn(resolve(io.cwd, other)));
-  // Before a store is made here: a mistyped name is no reason for an empty one.
+  // Before a store is created: a mistyped name must not leave an empty one.
   for (const path of paths) refuseOther(path, ownPath, migrationsFolder());
   const store = warnIfMigrated(openStore(ownPath, migrationsFolder()), io);
   const work = async (): Promise<void> => {

@@ -4,7 +4,7 @@ import { count, formatBytes } from '../../terminal/numbers.ts';
 import { renderTable } from '../../terminal/table.ts';
 import type { PruneOutput } from './output.ts';
 
-/** What the matrix of each sweep is called: shown, and no part of the output. */
+/** Names of matrices: shown, not part of the output. */
 export type NamesOfSweeps = ReadonlyMap<string, string | null>;
 
 type PrunedSweep = PruneOutput['sweeps'][number];

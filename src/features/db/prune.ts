@@ -57,7 +57,7 @@ interface Pruning {
   readonly io: Io;
 }
 
-/** Null when only attachments go. */
+/** Null when only attachments are removed. */
 function rulesOf({ attachmentsOlderThan, keep, keepSweeps, layers }: PruneOptions, io: Io): KeepRules | null {
   if (keep === undefined && keepSweeps === undefined) {
     if (attachmentsOlderThan !== undefined) return null;
@@ -67,7 +67,7 @@ function rulesOf({ attachmentsOlderThan, keep, keepSweeps, layers }: PruneOption
   }
   const since = keep === undefined ? null : io.now().getTime() - keep * 1000;
   return {
-    // An age that is older than time itself keeps everything.
+    // An age before the epoch keeps everything.
     endedSince: since === null ? null : new Date(Math.max(0, since)).toISOString(),
     sweepsOfSeries: keepSweeps ?? LEAST_KEPT_SWEEPS,
     layers: layers === true,
@@ -108,7 +108,7 @@ async function pruneAll(
   };
 }
 
-/** Captures are large, and each is worth less the older it gets: they go by their own age, and only when that is said. */
+/** Captures are large and lose value with age: they have an age limit of their own, by request only. */
 async function pruneAttachments(
   { artefacts, siblings, db, io, isDryRun }: Pruning,
   olderThanS: number | undefined,
@@ -125,7 +125,7 @@ async function pruneAttachments(
   return own;
 }
 
-/** Whoever measures now must not wait for a file to be written anew. */
+/** Rewriting the file must not block a running measurement. */
 function pays(db: StoreDatabase, artefacts: string): boolean {
   const isMeasuring = unfinishedSweeps(db).some(({ sweepId }) => sweepLockHolder(artefacts, sweepId) !== null);
   return !isMeasuring && vacuumPays(db);
@@ -155,7 +155,7 @@ async function pruneOne(
   return { sweepId, startedAt, runs, sampleBytes, layerBytes, artefactBytes, sharedFolders: shared.size };
 }
 
-/** What a kill left of an earlier prune. */
+/** What a killed prune left. */
 async function removeLeftFolders(db: StoreDatabase, artefacts: string): Promise<void> {
   for (const [sweepId, runIds] of prunedFolders(db)) {
     const there = runFoldersIn(sweepFolderOf(artefacts, sweepId));

@@ -60,7 +60,7 @@ async function rejudged(
   };
 }
 
-/** What the ids of the output mean. */
+/** Labels for the ids of the output. */
 interface RejudgedNames {
   readonly cells: ReadonlyMap<string, KeyedCell>;
   readonly startedAt: ReadonlyMap<string, string | null>;

@@ -1,11 +1,11 @@
 import type { Io } from '../../cli/io.ts';
 
-/** Work that is done sooner needs no word. */
+/** Shorter work shows no progress. */
 const SILENT_MS = 1000;
 const LIVE_EVERY_MS = 200;
 const LINE_EVERY_MS = 10_000;
 
-/** Says on standard error how far long work has come: one redrawn line on a terminal, a line now and then elsewhere. */
+/** Progress of long work on standard error: one redrawn line on a terminal, occasional lines elsewhere. */
 export class Ticker {
   private readonly io: Io;
   private nextMs: number;

@@ -17,9 +17,9 @@ export interface KnownArtefacts {
   readonly sweepIds: ReadonlySet<string>;
   runsOf(sweepId: string): ReadonlyMap<string, RunFiles>;
   attachedOf(sweepId: string): readonly AttachedFile[];
-  /** True for a run that is stored, also in another sweep or in another store of the same folder. */
+  /** True for a run stored in any sweep, or in another store of the same folder. */
   knows(sweepId: string, runId: string): boolean;
-  /** True when a run of this sweep that is not stored may still be: the sweep did not come to its end. */
+  /** True when a run of this sweep may still be stored: the sweep is unfinished. */
   isUnfinished(sweepId: string): boolean;
 }
 
@@ -29,7 +29,7 @@ export interface VerifySettings {
   readonly signal: AbortSignal;
 }
 
-/** Holds the artefacts and the store together, both ways. */
+/** Compares artefacts and store in both directions. */
 export async function verifyArtefacts(
   folder: string,
   known: KnownArtefacts,
@@ -91,7 +91,7 @@ async function verifyAttached(
   return [{ kind: 'artefactDamaged', where, what, advice }];
 }
 
-/** What lies in the folder of a sweep and is no run of the store. */
+/** What is in a sweep's folder but not in the store. */
 function strangersIn(folder: string, sweepId: string, known: KnownArtefacts): StoreDamage[] {
   return namesIn(folder).flatMap((name): StoreDamage[] => {
     const path = join(folder, name);
@@ -127,7 +127,7 @@ function isAtWork(folder: string): boolean {
   return identity !== null && isProbablyRunning(identity);
 }
 
-/** True for what a process that is gone was writing. */
+/** A temporary file of a process that is gone. */
 export function isDeadTemporary(name: string): boolean {
   if (!isTemporary(name)) return false;
   const pid = Number(/\d+$/.exec(name)?.[0]);

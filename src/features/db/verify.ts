@@ -99,7 +99,7 @@ async function verifyFolder(
   }
 }
 
-/** A backup, or a store that was merged without them. */
+/** A backup, or a store merged without artefacts. */
 function noArtefacts(folder: string, store: VerifiedStore): StoreDamage[] {
   if (!hasArtefacts(store)) return [];
   const what = 'no artefacts lie next to this store: logs and exports of its runs were not checked';
@@ -115,7 +115,7 @@ function leftCopies(folder: string, name: string): StoreDamage[] {
     .map((other) => cutOff(join(folder, other)));
 }
 
-/** One line for each thing, never cut: paths are to be copied. */
+/** One line each, never cut: paths are to be copied. */
 function verifyText({ found, runs, sweeps, quick }: VerifyOutput, look: Look): string[] {
   const damages = found.filter((one) => !isHarmless(one));
   const left = found.filter(isHarmless);

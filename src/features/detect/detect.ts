@@ -22,7 +22,6 @@ import {
   type SeriesRecord,
 } from './series-file.ts';
 
-/** `bench detect FILE`: the detectors on any series, or with `--ab` on pairs of samples. JSON lines out. */
 export async function detect(path: string, options: DetectOptions, io: Io): Promise<ExitCode> {
   const text = await readText(path, io);
   try {
@@ -84,7 +83,7 @@ function seriesLine({ id, values, spread, count, clock }: SeriesRecord, { better
   });
 }
 
-/** Cells of a matrix are judged together, and printed in the order of the file. */
+/** Cells of a matrix are judged together and printed in file order. */
 function compareAll(records: readonly AbRecord[], { better }: DetectOptions, io: Io): void {
   const groups = Map.groupBy(records, ({ matrix }) => matrix);
   for (const group of groups.values()) {

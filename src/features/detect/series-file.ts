@@ -10,7 +10,7 @@ const facts = z.array(z.number().nullable()).nullish();
 
 const seriesSchema = z.object({ id: z.coerce.string(), values: nights, spread: facts, count: facts, clock: facts });
 
-/** A history to look for changes in: one value a night, null for a night without one. */
+/** One value per sweep, null for a sweep without one. */
 export type SeriesRecord = Immutable<z.infer<typeof seriesSchema>>;
 
 /** A run is a list of times, or one number that represents it. */
@@ -30,7 +30,7 @@ const abSchema = z
 
 export type AbRecord = Immutable<z.infer<typeof abSchema>>;
 
-/** What is wrong with an input, and where: `line` counts from 1. */
+/** `line` is 1-based. */
 export class SeriesFormatError extends Error {
   readonly line: number;
 
@@ -42,7 +42,7 @@ export class SeriesFormatError extends Error {
 
 /**
  * JSON lines, one JSON array of histories, or one of plain numbers.
- * @param fallbackId of a history that has no name
+ * @param fallbackId id of an unnamed history
  * @throws SeriesFormatError
  */
 export function readSeriesJson(text: string, fallbackId: string): SeriesRecord[] {
@@ -91,10 +91,9 @@ const FACT_COLUMNS = ['spread', 'count', 'clock'] as const;
 type Row = Readonly<Record<string, string>>;
 
 /**
- * CSV, with or without a header, comments with `#`. A row is a night, in order; an empty field or NaN is a night
- * without a value. Every
- * column of numbers is a history of its own; with a column `id` (or series, cell, name ...) the rows of each id are.
- * @param fallbackId of a history when nothing names it
+ * CSV with or without a header, comments with `#`. A row is a sweep; an empty field or NaN has no value. Every numeric
+ * column is a history; with a column `id` (or series, cell, name ...) the rows of each id are.
+ * @param fallbackId id of an unnamed history
  * @throws SeriesFormatError
  */
 export function readSeriesCsv(text: string, fallbackId: string): SeriesRecord[] {
@@ -122,7 +121,7 @@ export function readSeriesCsv(text: string, fallbackId: string): SeriesRecord[] 
 
 function readRows(text: string): Row[] {
   const [first = [], ...others] = readTable(text);
-  // A header has no numbers in it: a first row that has is a night already, and columns go by their place.
+  // A header has no numbers: a first row with numbers is data, and columns go by position.
   const isNight = first.some((field) => field !== '' && Number.isFinite(Number(field)));
   const names = isNight ? first.map((_, place) => `column ${place + 1}`) : first;
   return (isNight ? [first, ...others] : others).map((fields) =>
@@ -148,7 +147,6 @@ function readTable(text: string): string[][] {
 
 const MISSING = /^(?:|nan|null|na|none|-)$/i;
 
-/** A benchmark's value is positive. */
 function isNumber(field: string | undefined): boolean {
   return field === undefined || MISSING.test(field) || Number(field) > 0;
 }

@@ -38,10 +38,7 @@ const WORDS: Readonly<Record<CheckState, string>> = {
   absent: 'not here',
 };
 
-/**
- * The groups one below the other, what to do under each check that has something to mend.
- * @param isReplay recordings answer: no GPU is needed
- */
+/** @param isReplay recordings answer: no GPU is needed */
 function doctorText({ checks }: DoctorOutput, isReplay: boolean, look: Look): string[] {
   const width = Math.max(...checks.map(({ title }) => textWidth(title)));
   const groups = Map.groupBy(checks, ({ group }) => group);
@@ -81,11 +78,11 @@ function checkLines({ title, state, evidence, mend }: DoctorCheck, width: number
     const [start = '', ...rest] = remarkLines;
     return [...lines, `  ${style.accent('→')} ${start}`, ...rest.map((line) => `    ${line}`)];
   }
-  // The command whole, however long: it is there to be copied.
+  // The whole command, however long: it is there to be copied.
   return [...lines, `  ${style.accent(`→ ${command}`)}`, ...remarkLines.map((line) => style.dim(`    ${line}`))];
 }
 
-/** What follows it is a comment for the shell. */
+/** The rest is a shell comment. */
 const REMARK = /(?:^|\s+)# /;
 
 function stateStyle(state: CheckState, { accent, bad, dim, good, warn }: Style): (text: string) => string {

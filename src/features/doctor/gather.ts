@@ -21,10 +21,10 @@ import type { EnvironmentVariables } from '../../process/environment-variables.t
 import { clockRecordName, lockFolder } from '../../process/lock-folder.ts';
 import { ownerState } from '../../process/process-identity.ts';
 
-/** How long a tool may take: each of them hangs where a driver, a file server or a licence server does. */
+/** Time limits: tools hang where a driver, a file server or a license server does. */
 interface Patience {
   readonly toolMs: number;
-  /** trtexec may have to load libraries of gigabytes. */
+  /** trtexec may load gigabytes of libraries. */
   readonly trtexecMs: number;
 }
 
@@ -82,7 +82,7 @@ async function foldersOf(storePath: string): Promise<FolderFacts[]> {
   const disks = new Set<number>();
   const facts: FolderFacts[] = [];
   for (const [holds, path] of places) {
-    // Folders of bench's own that are not there yet will be made in the first.
+    // Folders that do not exist yet will be created in the first.
     if (path !== folder && !existsSync(path)) continue;
     const device = statSync(path, { throwIfNoEntry: false })?.dev;
     if (device !== undefined && disks.has(device)) continue;
@@ -92,7 +92,7 @@ async function foldersOf(storePath: string): Promise<FolderFacts[]> {
   return facts;
 }
 
-/** The GPUs that a process started from here may see, as nvidia-smi reports them. */
+/** GPUs visible to processes started from here, by nvidia-smi. */
 export async function gpusFacts(env: EnvironmentVariables, timeoutMs: number): Promise<GpusFacts> {
   const answer = await ask('nvidia-smi', ['-q', '-x'], { env, timeoutMs });
   if (answer.kind !== 'answered') return { kind: 'none', answer };
@@ -112,11 +112,11 @@ export async function gpusFacts(env: EnvironmentVariables, timeoutMs: number): P
   }
 }
 
-/** CUDA's own order may be another than nvidia-smi's where GPUs of several models are. */
+/** CUDA may order GPUs of several models differently from nvidia-smi. */
 function isVisible({ index, uuid }: GpuState, visible: string | undefined): boolean {
   if (visible === undefined) return true;
   const names = visible.split(',').map((name) => name.trim());
-  // Slices of a GPU are not in the report: it is not known whose they are.
+  // MIG slices are not in the report: their GPU is unknown.
   if (names.some((name) => name.startsWith('MIG-'))) return true;
   return names.some((name) => name === String(index) || (name.startsWith('GPU-') && uuid?.startsWith(name) === true));
 }

@@ -60,9 +60,9 @@ function driverOf(
   };
 }
 
-/** More than this while nothing is measured is somebody else's work. */
+/** More load than this while nothing is measured is other work. */
 const IDLE_PERCENT = 5;
-/** Less memory than this is the driver's own, or a desktop's. */
+/** Below this, memory is the driver's or a desktop's. */
 const IDLE_MIB = 500;
 const NEAR_SLOWDOWN_C = 5;
 

@@ -10,7 +10,7 @@ import { driverChecks, gpuChecks } from './gpu-checks.ts';
 import type { DoctorCheck } from './output.ts';
 import { storeChecks } from './store-checks.ts';
 
-/** Every check of a machine, in the order in which a newcomer mends them. */
+/** In the order in which a newcomer fixes them. */
 export function judgeMachine(facts: MachineFacts): DoctorCheck[] {
   return [trtexecChecks, driverChecks, gpuChecks, hostChecks, storeChecks, toolChecks].flatMap((judge) => judge(facts));
 }
@@ -67,7 +67,7 @@ function libraryOf(
   };
 }
 
-/** With more than this share of the CPUs at other work, launches are delayed. */
+/** Above this share of busy CPUs, launches are delayed. */
 const BUSY_SHARE = 0.5;
 
 function hostChecks(facts: MachineFacts): DoctorCheck[] {

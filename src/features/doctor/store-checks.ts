@@ -6,7 +6,7 @@ import type { DoctorCheck } from './output.ts';
 const GIB = 2 ** 30;
 const WARN_BYTES = 10 * GIB;
 const LEAST_BYTES = GIB;
-/** A log this long was never written back: something keeps the database open. */
+/** A WAL this long was never checkpointed: something keeps the database open. */
 const LONG_WAL_BYTES = GIB;
 
 export function storeChecks({ store, folders }: MachineFacts): DoctorCheck[] {

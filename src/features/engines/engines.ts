@@ -64,7 +64,7 @@ export function pinEngines(
   });
 }
 
-/** `bench engines rm KEY...`: also lets go of what was frozen to them. */
+/** Also releases models frozen to them. */
 export function removeEngines(keys: readonly string[], options: RemoveOptions, io: Io): Promise<ExitCode> {
   return withStore(options, io, async (store) => {
     const cache = enginesCache(store);
@@ -98,7 +98,6 @@ async function removeOne(cache: EngineCache, engine: StoredEngine): Promise<void
   await cache.frozen.thaw(engine.name);
 }
 
-/** `bench engines gc --max-size SIZE`: those used longest ago go first. */
 export function collectEngines(options: GcOptions, io: Io): Promise<ExitCode> {
   return withStore(options, io, async (store) => {
     const cache = enginesCache(store);
@@ -169,7 +168,7 @@ function enginesOf(found: EngineFolder, keys: readonly string[]): StoredEngine[]
 /** Fewer could be a slip that removes something. */
 const LEAST_DIGITS = 4;
 
-/** By the beginning of its key or its build id; `KEY-2` for one of several builds. */
+/** By the start of its key or build id; `KEY-2` for one of several builds. */
 function isNamed(stated: string, name: string, buildId: string): boolean {
   const [, key = stated, number] = /^([^-]*)-(\d+)$/.exec(stated) ?? [];
   if (key.length < LEAST_DIGITS) return false;
@@ -195,7 +194,7 @@ interface HeldEngine {
 
 interface CleanUp {
   readonly remove: readonly StoredEngine[];
-  /** Those that would have gone, had nothing held them. */
+  /** Would have been removed, but are in use or pinned. */
   readonly kept: readonly HeldEngine[];
   readonly bytesBefore: number;
   readonly bytesAfter: number;

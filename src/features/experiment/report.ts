@@ -69,7 +69,6 @@ export function abReport(
   return { output, details: { cells, marks, ownNotes: notes.length } };
 }
 
-/** What a reader must know before believing it. */
 function notesOf({ before }: AbExperiment, marksOfA: readonly RunFlag[], versions: AbOutput['versions']): string[] {
   const byHarness = Map.groupBy(versions, ({ harness }) => harness);
   return [
@@ -84,18 +83,18 @@ function notesOf({ before }: AbExperiment, marksOfA: readonly RunFlag[], version
   ];
 }
 
-/** Each kind of flag that bars runs, with the evidence of the first. */
+/** Each kind of excluding flag, with the evidence of the first. */
 function distinct(runs: readonly CellRun[]): RunFlag[] {
   const flags = runs.flatMap((run) => ineligibleFlags(run.flags));
   return [...new Map(flags.toReversed().map((flag) => [flag.id, flag])).values()].toReversed();
 }
 
-/** What the text shows and `--json` does not print. */
+/** Shown in the text, not part of `--json`. */
 export interface AbDetails {
   readonly cells: ReadonlyMap<string, KeyedCell>;
-  /** What bars the runs of B from baselines. */
+  /** Flags that exclude the runs of B from baselines. */
   readonly marks: readonly RunFlag[];
-  /** How many of the notes are of the experiment itself: they come first. */
+  /** The first notes are about the experiment itself. */
   readonly ownNotes: number;
 }
 

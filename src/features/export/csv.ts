@@ -15,7 +15,7 @@ type Value = string | number | boolean | null;
 
 type Column = readonly [name: string, value: (cell: ReportedCell, run: ReportedRun) => Value];
 
-/** One line for each timed run, RFC 4180; units stand in the names of the columns. */
+/** One line per timed run, RFC 4180; units are in the names of columns. */
 export function csvText({ cells, environments, sweeps }: ReportedSweep): string {
   const bySweep = new Map(sweeps.map((sweep) => [sweep.sweepId, sweep]));
   const columns: readonly Column[] = [
@@ -71,10 +71,7 @@ function flagsText(flags: Readonly<Record<string, string>>): string {
     .join(' ');
 }
 
-/**
- * Text that a spreadsheet would take for a formula gets an apostrophe before it, as OWASP's page on CSV injection says;
- * numbers are ours.
- */
+/** Text that a spreadsheet would read as a formula gets an apostrophe (OWASP, CSV injection); numbers are ours. */
 function csvCell(value: Value): string {
   if (value === null) return '';
   if (typeof value !== 'string') return String(value);

@@ -11,7 +11,6 @@ import { runTrace } from './run-trace.ts';
 import { perfettoTrace } from './perfetto-trace.ts';
 import { chromeTrace } from './trace.ts';
 
-/** `bench export RUN --format chrome-trace|perfetto [--output FILE]` */
 export async function exportRun(name: string, options: ExportOptions, io: Io): Promise<ExitCode> {
   const { format, json, output, redact } = options;
   const file = output === undefined || output === '-' ? null : output;

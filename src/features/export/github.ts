@@ -7,7 +7,7 @@ import { environmentOf, marksOf, type ReportedCell, type ReportedSweep, statusOf
 
 type Status = ReturnType<typeof statusOf>;
 
-/** What a comment on GitHub may have is 65,536 characters. */
+/** GitHub limits comments to 65,536 characters. */
 const MAX_CHARACTERS = 60_000;
 const MAX_NAME = 120;
 const MAX_OPEN_UNCLEAR = 10;
@@ -29,10 +29,10 @@ const SECTIONS: readonly {
   { status: 'missing', sign: '∅ missing', words: 'on one side only', isOpen: false },
 ];
 
-/** For the comment of a pull request: what changed first, the rest folded. */
+/** For a pull request comment: changes first, the rest folded. */
 export function markdownText(report: ReportedSweep): string {
   const byStatus = Map.groupBy(report.cells, statusOf);
-  // As many lines of a section as fit together.
+  // The largest number of lines per section that fits.
   for (const most of [500, 200, 100, 50, 20, 10, 3]) {
     const text = whole(report, byStatus, most);
     if (text.length <= MAX_CHARACTERS || most === 3) return text;
@@ -73,7 +73,6 @@ function titleOf({ cells, shift }: ReportedSweep, byStatus: ReadonlyMap<Status, 
   return isCompared ? `No slower cell among ${cells.length}${rest}` : `${count(cells.length, 'cell')}${rest}`;
 }
 
-/** The largest change that unclear cells could hide. */
 function hiddenText(cells: readonly ReportedCell[]): string {
   const hidden = cells.flatMap(({ judgement }) =>
     judgement.kind === 'compared' && judgement.verdict === 'unclear' ? (judgement.mdePercent ?? []) : [],
@@ -150,7 +149,7 @@ function tableOf(cells: readonly ReportedCell[], sign: string, most: number): st
   ];
 }
 
-/** With a word of warning before a number that is no result. */
+/** Numbers that are no results get a warning. */
 function nameText(cell: ReportedCell): string {
   const marks = marksOf(cell);
   const warning = marks === '' ? '' : ` **✗ ${marks}**`;
@@ -169,7 +168,7 @@ function intervalText({ judgement }: ReportedCell): string {
   return `${formatPercent(low).replace(/ %$/, '')} to ${formatPercent(high)}`;
 }
 
-/** Each cause once, with how many cells it is the likeliest for. */
+/** Each cause once, with the number of cells it is the likeliest for. */
 function causesOf(cells: readonly ReportedCell[]): string[] {
   const causes = cells.flatMap(({ judgement }) => (judgement.kind === 'compared' ? (judgement.cause ?? []) : []));
   const byTitle = Map.groupBy(causes, ({ title }) => title);
@@ -184,7 +183,7 @@ function shortened(name: string): string {
   return name.length <= MAX_NAME ? name : `${name.slice(0, MAX_NAME - 1).toWellFormed()}…`;
 }
 
-/** Text from outside, as itself: no markup, no mention, no link, no cell of a table. */
+/** Escapes untrusted text: no markup, mention, link or table cell. */
 function markdown(text: string): string {
   return printable(text)
     .replace(/[&<>|`*~[\]@#\\!$]|(?<![a-z\d])_|_(?![a-z\d])/gi, (c) => `&#${c.charCodeAt(0)};`)
@@ -195,10 +194,10 @@ function markdown(text: string): string {
 const BLOCKS = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'] as const;
 /** This many values, the newest. */
 const LENGTH = 20;
-/** Of the level: a smaller range is no change that anybody should see. */
+/** Relative to the level: a smaller range is drawn flat. */
 const LEAST_RANGE = 0.05;
 
-/** Values as a line of blocks, the lowest one the smallest; empty for fewer than two. */
+/** A line of blocks from the smallest value up; empty for fewer than two values. */
 export function sparkline(values: readonly number[]): string {
   const shown = values.filter((value) => Number.isFinite(value)).slice(-LENGTH);
   if (shown.length < 2) return '';
@@ -213,12 +212,12 @@ export function sparkline(values: readonly number[]): string {
     .join('');
 }
 
-/** GitHub shows ten of each kind for a step; all are in the log. */
+/** GitHub shows ten of each kind per step; all are in the log. */
 const LEVELS = { slower: 'error', failed: 'warning' } as const;
 
 /**
- * Workflow commands (docs.github.com, "Workflow commands for GitHub Actions"): a line for each cell that needs a look,
- * and one for a slow-down that they share.
+ * Workflow commands (docs.github.com, "Workflow commands for GitHub Actions"): one for each cell that needs attention,
+ * one for a shared slow-down.
  */
 export function githubAnnotations({ cells, shift }: ReportedSweep): string[] {
   const shared = shift?.verdict === 'slower' ? [`::error title=common shift::${data(shiftText(shift))}`] : [];

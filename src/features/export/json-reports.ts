@@ -14,7 +14,7 @@ interface Measure {
   readonly slug: string;
   readonly metric: MetricId;
   readonly scale: number;
-  /** One of Bencher's own. */
+  /** A built-in measure of Bencher. */
   readonly isNative: boolean;
 }
 
@@ -26,12 +26,12 @@ const MEASURES = METRIC_IDS.flatMap((metric): Measure[] => {
   return [{ slug, metric, scale: nativeScale ?? 1, isNative: nativeScale !== undefined }];
 }).toSorted((a, b) => Number(b.isNative) - Number(a.isNative));
 
-/** Of a name of a benchmark, in characters. */
+/** Of a benchmark's name, in characters. */
 const MAX_NAME = 1024;
 
 /**
- * Bencher Metric Format (bencher.dev/docs/reference/bencher-metric-format): the median of the runs of each cell, with
- * the least and the largest.
+ * Bencher Metric Format (bencher.dev/docs/reference/bencher-metric-format): median, minimum and maximum over the runs
+ * of each cell.
  */
 export function bencherJson({ cells }: ReportedSweep) {
   const measures = [...MEASURES, ...harnessMetrics(cells).map(measureOf)];
@@ -48,7 +48,7 @@ function nameOf({ cell, name }: ReportedCell): string {
   return `${name.slice(0, MAX_NAME - end.length)}${end}`.toWellFormed();
 }
 
-/** A slug of Bencher is letters, digits and dashes. */
+/** Bencher's slugs are letters, digits and dashes. */
 function measureOf(metric: CustomMetricId): Measure {
   const { label, unit } = metricOf(metric);
   const slug = `${label}-${unit}`.toLowerCase().replaceAll(/[^a-z0-9]+/g, '-');
@@ -68,8 +68,8 @@ function measuresOf(cell: ReportedCell, measures: readonly Measure[]) {
 }
 
 /**
- * The JSON of google-benchmark's reporter, one entry for each run, so that its `compare.py` can test repeats against
- * repeats. `real_time` is the median GPU compute time, `cpu_time` the median time to enqueue; both of a query.
+ * google-benchmark's JSON, one entry per run, so that its `compare.py` can test repetitions. `real_time` is the median
+ * GPU compute time, `cpu_time` the median enqueue time, per query.
  */
 export function googleBenchmarkJson(report: ReportedSweep) {
   const [sweep] = report.sweeps;

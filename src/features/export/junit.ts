@@ -12,8 +12,8 @@ import {
 } from './reported-sweep.ts';
 
 /**
- * A test case for each cell: slower is a failure, no result an error; what nobody can say is skipped. A slow-down that
- * nearly all cells share is a failed case of its own.
+ * A test case per cell: slower is a failure, no result an error, unclear is skipped. A shared slow-down is a failed
+ * case of its own.
  */
 export function junitXml(report: ReportedSweep): string {
   const { cells, sweeps } = report;
@@ -94,7 +94,6 @@ function secondsOf({ runs }: ReportedCell): number {
   return runs.reduce((sum, { wallS }) => sum + (wallS ?? 0), 0);
 }
 
-/** What is said of a cell in one line. */
 export function messageOf(cell: ReportedCell): string {
   const { judgement, metric } = cell;
   const { label, unit } = metricOf(metric);
@@ -151,7 +150,7 @@ const ENTITIES: Readonly<Record<string, string>> = {
   '\t': '&#9;',
 };
 
-/** Safe between tags and in attributes. What XML 1.0 cannot hold at all becomes U+FFFD. */
+/** Safe between tags and in attributes; characters that XML 1.0 cannot hold become U+FFFD. */
 function xml(text: string): string {
   return (
     text

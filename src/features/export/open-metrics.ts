@@ -13,15 +13,14 @@ import {
 
 interface Family {
   readonly name: string;
-  /** A base unit of the specification, with which the name ends; null for others. */
+  /** A base unit of the specification, which ends the name; null for others. */
   readonly unit: string | null;
   readonly help: string;
   readonly metric: MetricId;
-  /** What a value is multiplied with. */
   readonly scale: number;
 }
 
-/** Base units of the specification; what has none of them keeps its name and its value. */
+/** Base units of the specification; other units keep name and value. */
 const BASE_UNITS: Readonly<Record<string, { readonly unit: string; readonly scale: number }>> = {
   s: { unit: 'seconds', scale: 1 },
   ms: { unit: 'seconds', scale: 1e-3 },
@@ -39,8 +38,8 @@ const FAMILIES = METRIC_IDS.flatMap((metric): Family[] => {
 }).toSorted((a, b) => Number(b.unit === 'seconds') - Number(a.unit === 'seconds'));
 
 /**
- * OpenMetrics 1.0 text (prometheus.io/docs/specs/om/open_metrics_spec): each value the median over the runs of a cell.
- * No time stamps, which node_exporter's text files and the push gateway refuse: when it was is a value of its own.
+ * OpenMetrics 1.0 text (prometheus.io/docs/specs/om/open_metrics_spec): medians over the runs of a cell. No time
+ * stamps, which node_exporter's textfile collector and the push gateway refuse: the time is a value of its own.
  */
 export function openMetricsText(report: ReportedSweep): string {
   const { cells, sweeps } = report;
@@ -109,7 +108,7 @@ function head(name: string, type: string, help: string, unit: string | null): st
   return [...lines, `# HELP ${name} ${help}`];
 }
 
-/** What stays the same from night to night: a commit as a label would begin a new series each time. */
+/** Constant from sweep to sweep: a commit as a label would start a new series each time. */
 function labelsOf(cell: ReportedCell, { environments, sweeps }: ReportedSweep) {
   const { cell: about } = cell;
   return {

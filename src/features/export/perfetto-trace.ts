@@ -16,7 +16,7 @@ const SEQUENCE = 1;
 
 const CHUNK_PACKETS = 1000;
 
-/** The trace as Perfetto's own protobuf: packets of track descriptors and slices, times in nanoseconds. */
+/** Perfetto protobuf: packets of track descriptors and slices, times in nanoseconds. */
 export function* perfettoTrace({ groups }: Trace): Generator<Uint8Array> {
   let writer = new BinaryWriter();
   let packets = 0;

@@ -9,7 +9,6 @@ import type { Sweep } from '../../records/sweep.ts';
 import type { ComparedCell } from '../compare/index.ts';
 import type { CommonShift, Verdict } from '../../records/verdict.ts';
 
-/** One run, as files for other tools tell it. */
 export type ReportedRun = Pick<
   CellRun,
   'environmentId' | 'flags' | 'outcome' | 'queries' | 'repeat' | 'runId' | 'startedAt' | 'sweepId' | 'values' | 'wallS'
@@ -35,32 +34,30 @@ export type CellJudgement =
 
 export interface ReportedCell {
   readonly cell: KeyedCell;
-  /** Label of the cell; with the start of its key where another one has the same. Not safe to print. */
+  /** Label of the cell; with the start of its key where labels collide. Not safe to print. */
   readonly name: string;
   readonly metric: MetricId;
-  /** Timed runs, in the order in which they were made. */
+  /** In order. */
   readonly runs: readonly ReportedRun[];
   readonly judgement: CellJudgement;
-  /** Its values on the last nights, the oldest first, with this one. */
+  /** Of the last sweeps, oldest first, including this one. */
   readonly recent: readonly number[];
 }
 
-/** What every file for people and other tools is made of. */
+/** The data of every report file. */
 export interface ReportedSweep {
-  /** The newest first. */
+  /** Newest first. */
   readonly sweeps: readonly [Sweep, ...Sweep[]];
   readonly ref: string;
-  /** What it was compared with; null when with nothing, or with its history. */
+  /** Null when compared with nothing, or with history. */
   readonly baseRef: string | null;
   readonly baseSweep: Sweep | null;
-  /** A change that nearly all cells share. */
   readonly shift: CommonShift | null;
   readonly notes: readonly string[];
   readonly cells: readonly ReportedCell[];
   readonly environments: ReadonlyMap<string, Environment>;
 }
 
-/** A name for each cell that no other has. */
 export function uniqueNames(cells: readonly KeyedCell[]): Map<string, string> {
   const byLabel = Map.groupBy(cells, cellLabel);
   return new Map(
@@ -76,42 +73,42 @@ export function measuredRuns({ runs }: ReportedCell): ReportedRun[] {
   return runs.filter(({ outcome }) => outcome.kind === 'measured');
 }
 
-/** Why its values are never a baseline and never the best: `upper bound, invalid output`; empty for most cells. */
+/** Why its values are excluded from baselines and from the best: `upper bound, invalid output`; mostly empty. */
 export function marksOf({ runs }: Pick<ReportedCell, 'runs'>): string {
   const ids = runs.flatMap(({ flags }) => ineligibleFlags(flags).map(({ id }) => FLAG_LABELS[id]));
   return [...new Set(ids)].join(', ');
 }
 
-/** For tools that keep histories of their own: without the cells that are never a baseline. */
+/** For tools with histories of their own: without excluded cells. */
 export function withoutIneligible(report: ReportedSweep): ReportedSweep {
   const cells = report.cells.map((cell) => ({ ...cell, runs: cell.runs.filter(({ flags }) => !isIneligible(flags)) }));
   return { ...report, cells };
 }
 
-/** Numbers of other harnesses than trtexec that any of the runs has: unit and direction stand in their names. */
+/** Metrics of other harnesses in any of the runs; names carry unit and direction. */
 export function harnessMetrics(cells: readonly ReportedCell[]): CustomMetricId[] {
   const names = cells.flatMap(({ runs }) => runs.flatMap(({ values }) => Object.keys(values)));
   return [...new Set(names.filter(isCustomMetric))];
 }
 
-/** The median over measured runs; null when none has it. */
+/** Median over measured runs; null when none has it. */
 export function valueOf(cell: ReportedCell, metric: MetricId): number | null {
   return median(measuredRuns(cell).flatMap(({ values }) => values[metric] ?? []));
 }
 
-/** The environment of its newest measured run, else of any. */
+/** Of its newest measured run, else of any. */
 export function environmentOf(cell: ReportedCell, environments: ReadonlyMap<string, Environment>): Environment | null {
   const run = measuredRuns(cell).at(-1) ?? cell.runs.at(-1);
   return run === undefined ? null : (environments.get(run.environmentId) ?? null);
 }
 
-/** In the words of its judgement; `failed` also where nothing was run: its engine was not built, say. */
+/** In the words of its judgment; `failed` also when nothing ran, as without an engine. */
 export function statusOf(cell: ReportedCell): Verdict | 'quiet' | 'measured' {
   if (cell.judgement.kind !== 'values') return cell.judgement.verdict;
   return measuredRuns(cell).length > 0 ? 'measured' : 'failed';
 }
 
-/** Without the digits that a change of unit leaves behind: 0.00178961 and not 0.0017896099999999999. */
+/** Removes digits left by unit conversion: 0.00178961, not 0.0017896099999999999. */
 export function rounded(value: number): number {
   return Number(value.toPrecision(12));
 }

@@ -20,8 +20,8 @@ export interface RunTrace {
 }
 
 /**
- * The queries of a run, and the layers of its engine: its own, else those that another run of the same engine saw.
- * @throws UsageError when nothing is known of either
+ * The queries of a run, and the layers of its engine from it or from another run.
+ * @throws UsageError when neither is known
  */
 export function runTrace(db: StoreDatabase, runId: string): RunTrace {
   const run = storedRun(db, runId);
@@ -95,10 +95,7 @@ function nothingToTrace(db: StoreDatabase, run: ShownRun): UsageError {
   );
 }
 
-/**
- * The mean time of each layer, one behind the other in the order of the engine: where time goes, never when. Null
- * without times.
- */
+/** Mean layer times in engine order: where time goes, not when. Null without times. */
 function layerTrack(layers: readonly JoinedLayer[]): TraceTrack | null {
   let at = 0;
   const slices: TraceSlice[] = [];
@@ -144,13 +141,11 @@ const KINDS: readonly Kind[] = [
 
 export interface QueryTracks {
   readonly tracks: readonly TraceTrack[];
-  /** False when the export has no stamps: then queries are laid one behind the other, and no gap is known. */
+  /** False when the export has no stamps: queries are laid end to end, without gaps. */
   readonly hasStamps: boolean;
 }
 
-/**
- * Each part of each query on a track of its own; queries that overlap, as with several streams, go to further tracks.
- */
+/** Each part of a query on a track of its own; overlapping queries (several streams) get further tracks. */
 export function queryTracks(times: QueryTimes): QueryTracks {
   const { columns } = times;
   const hasStamps = columns.startComputeMs !== undefined;
@@ -206,7 +201,7 @@ function tracksOf(name: string, { endMs, startMs }: Spans): TraceTrack[] {
       return last === undefined || (endMs[last] ?? 0) <= from + roundingMs(from);
     });
     const last = track?.at(-1);
-    // Stamps are rounded, durations are not: what they disagree in is no overlap.
+    // Stamps are rounded, durations are not: their disagreement is no overlap.
     if (last !== undefined) endMs[last] = Math.min(endMs[last] ?? from, from);
     if (track === undefined) tracks.push([query]);
     else track.push(query);
@@ -224,7 +219,7 @@ function tracksOf(name: string, { endMs, startMs }: Spans): TraceTrack[] {
 
 const STAMP_DIGITS = 6;
 
-/** trtexec prints six significant digits: two stamps may both be half a step off. */
+/** trtexec prints six significant digits: two stamps may each be half a step off. */
 export function roundingMs(stampMs: number): number {
   const digits = Math.floor(Math.log10(Math.max(stampMs, 1))) + 1;
   return 2 * 10 ** (digits - STAMP_DIGITS);

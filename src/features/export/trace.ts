@@ -2,7 +2,7 @@ import { jsonLine } from '../../text/printable.ts';
 
 export const EXPORT_FORMATS = ['chrome-trace', 'perfetto'] as const;
 
-/** A piece of time on a track, in milliseconds from the beginning of the trace. */
+/** Milliseconds from the start of the trace. */
 export interface TraceSlice {
   readonly name: string;
   readonly startMs: number;
@@ -10,11 +10,11 @@ export interface TraceSlice {
   readonly facts: Readonly<Record<string, string | number>>;
 }
 
-/** Slices one behind the other: none begins before the one before it has ended. */
+/** Slices do not overlap, in order. */
 export interface TraceTrack {
   readonly name: string;
   readonly count: number;
-  /** May be called more than once; large runs are never held as objects. */
+  /** May be called repeatedly; large runs are never held as objects. */
   readonly slices: () => Iterable<TraceSlice>;
 }
 
@@ -23,7 +23,6 @@ export interface TraceGroup {
   readonly tracks: readonly TraceTrack[];
 }
 
-/** What viewers of traces show: groups of tracks. */
 export interface Trace {
   readonly facts: Readonly<Record<string, string>>;
   readonly groups: readonly TraceGroup[];
@@ -32,8 +31,8 @@ export interface Trace {
 const CHUNK_CHARACTERS = 1 << 16;
 
 /**
- * The trace in Chrome's Trace Event Format (JSON object form): complete events (`X`) and metadata (`M`), times in
- * microseconds. A piece at a time, as a run may have millions of events.
+ * Chrome's Trace Event Format (JSON object form): complete events (`X`) and metadata (`M`), times in microseconds.
+ * Streamed, as a run may have millions of events.
  */
 export function* chromeTrace(trace: Trace): Generator<string> {
   let text = `{"displayTimeUnit":"ms","otherData":${jsonLine(trace.facts)},"traceEvents":[`;
@@ -70,7 +69,7 @@ function metadata(name: string, of: { pid: number; tid?: number }, args: object)
   return { ph: 'M', name, ...of, args };
 }
 
-/** To the nanosecond: what lies below is noise of the conversion. */
+/** To the nanosecond: the rest is conversion noise. */
 function microseconds(ms: number): number {
   return Number((ms * 1000).toFixed(3));
 }

@@ -36,7 +36,7 @@ async function matrixPage(io: Io): Promise<string[]> {
   return page(matrixJsonSchema(), io.look);
 }
 
-/** By its name here, by the name that trtexec prints, or by a beginning that only one has; in any letters. */
+/** By its id, by trtexec's name, or by an unambiguous prefix; case-insensitive. */
 function numberNamed(topic: string): ExplainedNumber | undefined {
   const word = topic.toLowerCase();
   const begun = EXPLAINED_NUMBERS.filter((id) => id.toLowerCase().startsWith(word));

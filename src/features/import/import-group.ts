@@ -22,15 +22,15 @@ import { findSweep, saveSweep, sweepOfRun, sweepSpan } from '../../store/sweeps/
 export interface ImportContext extends RestoreContext {
   readonly toolVersion: string;
   readonly git: GitState | null;
-  /** When the runs began, for those whose `run.json` does not say it; UTC in ISO 8601. */
+  /** For runs whose `run.json` has no start time; ISO 8601 in UTC. */
   readonly date: string | null;
-  /** What the user says of all these runs, for what they do not say themselves. */
+  /** Hints for runs that do not state these facts themselves. */
   readonly standalone: StandaloneReading;
   readonly note: string | null;
-  /** The sweep that the runs go into where they state none; null for one of their own. */
+  /** The sweep for runs that state none; null for a new one. */
   readonly into: Sweep | null;
   readonly onNote: (text: string) => void;
-  /** Ends an import between two runs; what was taken in is stored. */
+  /** Ends an import between two runs; imported runs stay. */
   readonly signal: AbortSignal;
 }
 
@@ -38,23 +38,23 @@ export interface ImportedSweep {
   readonly sweep: Sweep;
   stored: number;
   alreadyStored: number;
-  /** Of the stored ones, those that took what somebody said of all. */
+  /** Stored runs that took a hint. */
   noted: number;
   readonly outcomes: Record<Outcome['kind'], number>;
   readonly datesFrom: DateSource[];
-  /** Of those that were stored already, the ones whose date is another now. */
+  /** Already stored runs whose date changed. */
   redated: number;
 }
 
 export interface NamedSource {
   readonly source: RunSource;
-  /** Runs of one folder belong together: they become one sweep of this name, unless they state another. */
+  /** Runs of one folder form one sweep of this name, unless they state another. */
   readonly sweepName: string;
 }
 
 /**
- * Names the sweep of each source by its folder: the last two parts of the path that was given, and the way down from
- * there. So `../logs/nights/1` gives `nights/1` wherever it is called from.
+ * Names the sweep of each source: the last two parts of the path given, then the way down. `../logs/nights/1` gives
+ * `nights/1` wherever it is called from.
  */
 export function nameSources(given: string, sources: readonly RunSource[]): NamedSource[] {
   const root = resolve(given);
@@ -78,7 +78,7 @@ export class GroupImport {
   private readonly name: string;
   private readonly sweeps = new Map<string, ImportedSweep>();
   private readonly repeats = new Map<string, number>();
-  /** Sweeps whose place among the stored ones is settled, with the folder that named them. */
+  /** Sweeps already resolved, with the folder that named them. */
   private readonly checked = new Set<string>();
   private readonly otherModels = new Set<string>();
 
@@ -94,7 +94,7 @@ export class GroupImport {
       peeked.push(...(await this.read(source)));
     }
     const sweepId = this.settleSweep(peeked);
-    // Before anything of the group is stored: a refused run leaves no sweep without runs.
+    // Before anything of the group is stored: a refused run leaves no empty sweep.
     for (const run of peeked) await this.refuseTaken(run, sweepId);
     for (const run of peeked) await this.take(run, sweepId);
     for (const { source } of sources.slice(PEEKED_RUNS)) {
@@ -117,7 +117,7 @@ export class GroupImport {
     return runs.map((run) => withDate(withNote(inSweep(withStatedCell(run, standalone.stated), name), note), date));
   }
 
-  /** Once for each pair of names; runs of bench itself have names that a matrix gave them. */
+  /** Once per pair of names; a matrix named the runs of bench itself. */
   private noteOtherModel({ path, manifest, log, harness }: ReadRun): void {
     const isOwn = Object.keys(manifest.requested).length > 0 || manifest.runId !== null;
     if (manifest.cell === null || harness !== null || isOwn) return;
@@ -128,8 +128,8 @@ export class GroupImport {
   }
 
   /**
-   * The sweep of the runs that state none: the one of this name that some of them are in already, or a new one. Runs that
-   * are stored under another name stay there.
+   * The sweep for runs that state none: the one of this name that some of them are in, or a new one. Runs stored under
+   * another name stay there.
    */
   private settleSweep(runs: readonly ReadRun[]): string {
     const { db, into } = this.context;
@@ -146,7 +146,7 @@ export class GroupImport {
     return hashOf({ import: first ?? runs.map(({ contentId }) => contentId).toSorted()[0] ?? '' });
   }
 
-  /** @throws UsageError when another run lies where this one would be kept */
+  /** @throws UsageError when another run is kept in its place */
   private async refuseTaken(run: DatedRun, settled: string): Promise<void> {
     const { artefactsFolder, writer } = this.context;
     const runId = run.manifest.runId ?? run.contentId;
@@ -218,7 +218,7 @@ export class GroupImport {
     writer.saveRun(record);
   }
 
-  /** The date of a stored run of somebody else's, where it had none or another one is given. */
+  /** Sets the date of a foreign run that had none, or a corrected one. */
   private async redate(run: ReadRun, runId: string, sweepId: string): Promise<boolean> {
     const { artefactsFolder, date, db } = this.context;
     const startedAt = startOf(run);
@@ -248,7 +248,7 @@ export class GroupImport {
     entry.outcomes[run.outcome.kind] += 1;
   }
 
-  /** The time that an imported sweep spans follows from its runs. */
+  /** An imported sweep's times follow from its runs. */
   private async finish(entry: ImportedSweep): Promise<void> {
     const { sweep, stored, redated } = entry;
     if (stored + redated === 0 || sweep.source !== 'import') return;
@@ -266,7 +266,7 @@ export function emptySweep(sweep: Sweep): ImportedSweep {
   return { sweep, stored: 0, alreadyStored: 0, noted: 0, outcomes, datesFrom: [], redated: 0 };
 }
 
-/** What `run.json` says goes before what the user says of all of them. */
+/** `run.json` takes precedence over hints. */
 function withStatedCell(run: ReadRun, { model, precision, shapes }: StatedCell): ReadRun {
   const { cell } = run.manifest;
   if (cell !== null && 'cudaGraph' in cell) return run;
@@ -279,14 +279,14 @@ function logIndexOf({ index, manifest }: ReadRun): number | null {
   return index > 0 || manifest.logIndex !== null ? index : null;
 }
 
-/** The same bare number of another night is another run. */
+/** The same bare number in another sweep is another run. */
 function inSweep(run: ReadRun, name: string): ReadRun {
   const { lone: standalone } = run.manifest;
   const isBare = standalone?.kind === 'report' && standalone.metric !== null;
   return isBare ? { ...run, contentId: hashOf({ run: run.contentId, sweep: name }) } : run;
 }
 
-/** Runs of bench itself have the notes that they were made with. */
+/** Runs of bench itself keep their own notes. */
 function withNote(run: ReadRun, note: string | null): ReadRun {
   if (note === null || run.manifest.runId !== null) return run;
   const manifest = { ...run.manifest, notes: [note, ...run.manifest.notes] };
@@ -298,7 +298,7 @@ function dateSourceOf(run: DatedRun): DateSource | null {
   return startOf(run) === null ? null : 'logStamps';
 }
 
-/** What `run.json` says of the time goes before what the user says of all of them, and that before stamps of the log. */
+/** `run.json` takes precedence over hints, and those over stamps of the log. */
 function withDate(run: DatedRun, date: string | null): DatedRun {
   if (date === null || statedStart(run.manifest) !== null) return run;
   return { ...run, manifest: { ...run.manifest, startedAt: date }, isDatedByUser: true };

@@ -36,10 +36,7 @@ import { migrationsFolder, storePath, toolVersion } from '../../cli/store-locati
 import { warnIfMigrated, usingStore } from '../../cli/with-store.ts';
 import type { ImportOptions } from './command.ts';
 
-/**
- * `bench import PATH...`: logs and folders that someone else's trtexec left, reports of other harnesses, or artefacts of
- * a lost store.
- */
+/** Imports logs and folders of any trtexec, reports of other harnesses, or artefacts of a lost store. */
 export async function importRuns(paths: readonly string[], options: ImportOptions, io: Io): Promise<ExitCode> {
   const sources: NamedSource[] = [];
   const sweeps: FoundSweep[] = [];
@@ -113,7 +110,7 @@ function outputOf(imported: ImportedSweep): ImportOutput['sweeps'][number] {
   return { sweepId, name, provenance, stored, alreadyStored, outcomes, startedAt, datesFrom };
 }
 
-/** What came together that does not belong together, or stayed where it was. */
+/** Warns of runs that do not belong together, or that stayed in another sweep. */
 function mixedNotes(imported: readonly ImportedSweep[], name: string | undefined, { db }: OpenStore): string[] {
   return imported.flatMap(({ sweep, stored, alreadyStored }) => {
     const notes = stored > 0 ? engineNotes(db, sweep.sweepId) : [];
@@ -123,7 +120,7 @@ function mixedNotes(imported: readonly ImportedSweep[], name: string | undefined
   });
 }
 
-/** Sweeps that came to no run: each of their cells was planned, and is missing. */
+/** Sweeps without runs: their cells were planned and are missing. */
 async function restoreOthers(
   context: ImportContext,
   found: readonly FoundSweep[],
@@ -154,7 +151,7 @@ function optionNotes(imported: readonly ImportedSweep[], { date, note }: ImportO
   ].filter((text) => text !== false);
 }
 
-/** Clocks of two machines and time zones differ by less. */
+/** Clocks and time zones of two machines differ by less. */
 const AHEAD_MS = 86_400_000;
 
 function dateOf({ date }: ImportOptions, io: Io): string | null {
@@ -170,10 +167,10 @@ function checkOwner(as: string | undefined): void {
   throw new UsageError(`--as ${printable(as)}${printable(didYouMean(as, owners))}: is one of ${owners.join(', ')}`);
 }
 
-/** Numbers of somebody's own are what the driver for any command reads. */
+/** Custom metrics are read by the driver for any command. */
 const OWN_NUMBERS = 'command';
 
-/** @throws UsageError where it is not said which number there is, or nobody needs to say it */
+/** @throws UsageError where a metric is required but missing, or given but not needed */
 function hintsOf({ as, metric }: ImportOptions): ImportHints {
   if (metric !== undefined && as !== undefined && as !== OWN_NUMBERS) {
     throw new UsageError(
@@ -194,7 +191,7 @@ function standaloneOf(
   return { stated, isStrict: true, runs: runs ?? null, ...hints };
 }
 
-/** Before anything is stored: a mistake in one of many files leaves the store as it was. */
+/** Before anything is stored: a mistake in one of many files leaves the store unchanged. */
 async function checkStandalone(sources: readonly NamedSource[], standalone: StandaloneReading, io: Io): Promise<void> {
   for (const { source } of sources) {
     io.signal.throwIfAborted();
@@ -211,14 +208,14 @@ function importedSweep(db: StoreDatabase, name: string): Sweep {
   throw new UsageError(`--into ${printable(name)}: ${what}; see \`bench ls sweeps\``);
 }
 
-/** Why there is nothing in a folder of artefacts; null when nobody pruned it. */
+/** Why a folder of artefacts is empty; null when it was not pruned. */
 async function prunedWords(path: string): Promise<string | null> {
   const notes = await readPrunedNotes(path);
   if (notes.length === 0) return null;
   return `${printable(path)}: the artefacts of these runs were pruned; what is left of them is in the store that they were in (bench db merge brings it)`;
 }
 
-/** Runs that were pruned cannot be rebuilt from artefacts: without a word they would seem never to have been. */
+/** Pruned runs cannot be rebuilt from artefacts, which must not pass silently. */
 async function prunedNotes(path: string, { db }: OpenStore): Promise<string[]> {
   return (await readPrunedNotes(path)).flatMap(({ sweepId, runIds }) => {
     const lacking = runIds.filter((runId) => sweepOfRun(db, runId) === null).length;
@@ -227,7 +224,7 @@ async function prunedNotes(path: string, { db }: OpenStore): Promise<string[]> {
   });
 }
 
-/** Somewhere above the store its own artefacts are no news; naming them rebuilds the store. */
+/** Imports of a parent folder skip the store's own artefacts; naming them rebuilds the store. */
 function withoutOwnArtefacts<Found extends { readonly path: string }>(
   given: string,
   found: readonly Found[],

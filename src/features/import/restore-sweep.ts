@@ -33,7 +33,7 @@ export interface FoundSweep {
   readonly path: string;
 }
 
-/** The sweeps under a path whose folders bear their ids and say what they are, also those that came to no run. */
+/** Sweeps under a path, by folders named after their ids, also those without runs. */
 export async function findSweepFolders(path: string, sources: readonly RunSource[]): Promise<FoundSweep[]> {
   const parents = sources.map((source) => dirname(dirname(source.path)));
   const roots = new Set([path, ...parents.filter((parent) => isInside(path, parent))]);
@@ -46,7 +46,7 @@ export async function findSweepFolders(path: string, sources: readonly RunSource
   const read = folders.map(async (folder): Promise<FoundSweep[]> => {
     const manifest = await readSweepManifest(join(folder, SWEEP_MANIFEST));
     if (manifest?.sweep.sweepId !== basename(resolve(folder))) return [];
-    // A sweep whose artefacts were pruned is only in the store that it was in.
+    // A sweep with pruned artefacts exists only in its store.
     return (await isPruned(folder)) ? [] : [{ manifest, path: folder }];
   });
   return (await Promise.all(read)).flat();
@@ -57,8 +57,8 @@ async function isPruned(sweepFolder: string): Promise<boolean> {
 }
 
 /**
- * Stores a sweep with its plan, from which it follows what was not measured; one that is stored stays as it is.
- * @throws UsageError when another sweep is stored, or lies among the artefacts, under its id
+ * Stores a sweep with its plan, so that unmeasured cells are known; a stored one is unchanged.
+ * @throws UsageError when another sweep has its id, in the store or among the artefacts
  */
 export async function restoreSweep(
   { db, writer, artefactsFolder, now }: RestoreContext,
@@ -80,7 +80,7 @@ export async function restoreSweep(
     }
   }
   const known = readStoredPlan(planOf(db, sweep.sweepId))?.plan;
-  // Of what was pruned nobody knows whether it had been measured.
+  // Whether pruned runs were measured is unknown.
   if (known !== undefined && !(await isPruned(path))) {
     const cells = known.cells.map(({ cell }) => keyedCell(cell));
     savePlannedCells({ db, writer }, sweep.sweepId, cells, known.repeats);
@@ -88,12 +88,12 @@ export async function restoreSweep(
   return stored ?? sweep;
 }
 
-/** Without a row of it, its folder may be all that is left of a sweep. */
+/** Its folder may be all that is left of a sweep. */
 async function leftOf(artefactsFolder: string, sweepId: string): Promise<Sweep | null> {
   return (await readSweepManifest(sweepManifestPath(artefactsFolder, sweepId)))?.sweep ?? null;
 }
 
-/** A run joins a sweep that was measured only with a `sweep.json` that tells of the same one. */
+/** A run joins a sweep only with a `sweep.json` of the same one. */
 export function otherSweep(path: string, { sweepId }: Sweep, why: string): UsageError {
   return new UsageError(
     `${printable(path)}: goes by sweep ${sweepId.slice(0, 8)}, which is here already, but ${why}; import it into a store of its own (--db)`,

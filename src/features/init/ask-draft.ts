@@ -41,7 +41,7 @@ async function askModel(
         );
   const dimensions: DraftDimension[] = [];
   for (const dimension of model.dimensions) {
-    // The same name in another model is most likely the same thing.
+    // The same name in another model most likely means the same.
     const known = sizes.get(dimension.name) ?? (await askSizes(name, dimension, questions));
     sizes.set(dimension.name, known);
     dimensions.push(known);
@@ -90,7 +90,7 @@ type Reading<Value> =
   | { readonly kind: 'value'; readonly value: Value }
   | { readonly kind: 'wrong'; readonly problem: string };
 
-/** Asks on the terminal, one line for each question; an empty answer takes what is proposed. */
+/** One line per question; an empty answer takes the default. */
 export class Questions {
   readonly #io: Io;
   readonly #chunks: AsyncIterator<Buffer>;
@@ -114,12 +114,12 @@ export class Questions {
     }
   }
 
-  /** Lets go of standard input: the process would not end before its end. */
+  /** Releases standard input, which would keep the process alive. */
   async close(): Promise<void> {
     await this.#chunks.return?.();
   }
 
-  /** @throws InterruptedError at the end of the input: nobody is there to answer. */
+  /** @throws InterruptedError at the end of the input */
   async #line(): Promise<string> {
     for (;;) {
       const end = this.#buffered.indexOf('\n');

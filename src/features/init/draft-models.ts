@@ -89,7 +89,7 @@ interface NamedFile {
   readonly precision: Precision | null;
 }
 
-/** `vit.onnx`, `vit_fp16.onnx` and `vit-fp8.onnx` of one folder, with the same inputs, are one model. */
+/** `vit.onnx`, `vit_fp16.onnx` and `vit-fp8.onnx` of one folder, with equal inputs, are one model. */
 function groupModels(models: readonly FoundModel[]): ModelGroup[] {
   const byStem = new Map<string, NamedFile[]>();
   for (const model of models) {
@@ -130,7 +130,7 @@ function groupsOf(files: readonly NamedFile[]): ModelGroup[] {
   return [{ name: first.stem, base: base?.model ?? null, variants }, ...alone];
 }
 
-/** Names and shapes of the inputs; types may differ, as conversions change them. */
+/** Without types, as conversions change them. */
 function interfaceOf({ inputs }: OnnxFacts): string {
   return JSON.stringify(inputs.map(({ name, shape }) => [name, shape]));
 }

@@ -5,12 +5,12 @@ import type { Precision } from '../../records/cell.ts';
 import { isAtLeast, type TensorrtVersion } from '../../text/version.ts';
 
 export interface Possibilities {
-  /** Null when no trtexec says it: then only what every version can do is proposed. */
+  /** Null when unknown: then only what every version supports is proposed. */
   readonly version: TensorrtVersion | null;
   readonly hasModelopt: boolean;
 }
 
-/** The precision that a model is in by itself, or why it has none that trtexec knows. */
+/** A model's own precision, or why it has none that trtexec supports. */
 export function ownPrecision(facts: OnnxFacts): Precision | null {
   const [quantized] = facts.quantizedTypes;
   if (facts.quantizeNodes + facts.dequantizeNodes > 0 && quantized !== undefined) {
@@ -22,7 +22,7 @@ export function ownPrecision(facts: OnnxFacts): Precision | null {
   }
   const most = [
     ...facts.weights.toSorted((a, b) => b.bytes - a.bytes),
-    // A model without weights of its own computes in what it is given.
+    // A model without weights computes in the type of its inputs.
     ...facts.inputs,
   ].find(({ elementType }) => /^b?float(?:16|32)$/.test(elementType));
   if (most?.elementType === 'float16') return 'fp16';
@@ -31,7 +31,7 @@ export function ownPrecision(facts: OnnxFacts): Precision | null {
 
 export function canRun(precision: Precision, version: TensorrtVersion | null): boolean {
   if (version === null || precision === 'fp32' || precision === 'tf32') return true;
-  // From 11 on there are no flags: the model alone says it.
+  // From 11 on there are no precision flags: the model decides.
   return version.major >= 11 || isFlagIn(`--${precision}`, version);
 }
 

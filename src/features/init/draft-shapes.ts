@@ -16,7 +16,7 @@ function one(opt: number, min: number, max: number, why: string): SizeGuess {
 
 const BATCH: SizeGuess = { ...one(8, 1, 32, 'a batch: three sizes, tuned for the middle one'), values: [1, 8, 32] };
 
-/** Tried in this order on the name of a dimension, in small letters. */
+/** Tried in order on the lower-case name of a dimension. */
 const RULES: readonly Rule[] = [
   { name: /^(?:n|b|bs|num_samples)$|batch/, guess: BATCH },
   { name: /chan/, guess: one(3, 3, 3, 'channels: those of a colour image') },
@@ -29,9 +29,9 @@ const RULES: readonly Rule[] = [
 const UNKNOWN = one(16, 1, 64, 'a pure guess: the model does not say what this is');
 
 /**
- * A size for a dimension that a model leaves open.
- * @param name as the model has it, such as `batch`, `seq_len` or `past + seq_len`; null for one without a name
- * @param place from 0; a first dimension without a telling name is taken for the batch
+ * A size for an open dimension.
+ * @param name such as `batch`, `seq_len` or `past + seq_len`; null when unnamed
+ * @param place 0-based; an unclear first dimension is taken for the batch
  */
 export function guessSize(name: string | null, place: number): SizeGuess {
   const parts = (name ?? '').split('+').map((part) => part.trim().toLowerCase());
@@ -57,7 +57,7 @@ type DraftShapes = Pick<DraftModel, 'shapes' | 'dimensions'>;
 /** Names that mean something else where an axis or a filter is; a dimension `batch` is the field of that name. */
 const TAKEN = new Set<string>([...AXIS_NAMES, ...CELL_FIELDS, 'model'].filter((name) => name !== 'batch'));
 
-/** Shapes for the inputs that leave dimensions open, and sizes for these; or why there are none. */
+/** Shapes for inputs with open dimensions, with sizes; or why there are none. */
 export function draftShapes(inputs: readonly OnnxTensorInfo[]): DraftShapes | string {
   const open: { readonly input: string; readonly shape: readonly OnnxDimension[] }[] = [];
   for (const { name, elementType, shape } of inputs) {
@@ -81,13 +81,13 @@ export function draftShapes(inputs: readonly OnnxTensorInfo[]): DraftShapes | st
   return { shapes: Object.fromEntries(shapes), dimensions: axes.dimensions() };
 }
 
-/** One axis for each dimension that the model names, and one for each that it does not. */
+/** One axis per named dimension, one per unnamed one. */
 class AxisNames {
   readonly #byOrigin = new Map<string, DraftDimension>();
   readonly #used = new Set<string>();
   readonly #leading: string | null;
 
-  /** A first dimension without a name is the one that other inputs name, when they agree. */
+  /** An unnamed first dimension is the one that other inputs name, if they agree. */
   constructor(first: readonly OnnxDimension[]) {
     const named = new Set(first.filter((dimension) => typeof dimension === 'string'));
     const [only = null] = named;

@@ -21,7 +21,6 @@ import type { InitOutput } from './output.ts';
 
 const SCHEMA_NAME = 'matrix.schema.json';
 
-/** `bench init [PLACE...]`: writes a matrix for the models, the trtexec and the GPUs that are here. */
 export async function init(places: readonly string[], options: InitOptions, io: Io): Promise<ExitCode> {
   const path = resolve(io.cwd, options.output);
   refuseToOverwrite(path, options);
@@ -112,7 +111,7 @@ function write(path: string, text: string, { force, output }: InitOptions): void
   }
 }
 
-/** False when there is one already: it may be of another version, and is not for this command to change. */
+/** False when one exists: it may be of another version, and is left unchanged. */
 function writeSchema(folder: string): boolean {
   const path = join(folder, SCHEMA_NAME);
   if (existsSync(path)) return false;

@@ -41,7 +41,7 @@ export async function lookAround(stated: string | undefined, io: Io) {
     possibilities: { version, hasModelopt: modelopt !== null },
     trtexec:
       trtexec.kind === 'missing' ? null : { path: trtexec.path, version: version && formatTensorrtVersion(version) },
-    // Absolute, when a flag named it: it would not be found without being named.
+    // Absolute, when named by a flag: it would not be found by itself.
     statedTrtexec: stated === undefined || trtexec.kind === 'missing' ? null : resolve(cwd, stated),
     gpus: names,
     found: [
@@ -58,12 +58,12 @@ export async function lookAround(stated: string | undefined, io: Io) {
   };
 }
 
-/** More models than this, which nobody named, are a collection and not a matrix. */
+/** More models than this in a folder are a collection, not a matrix. */
 const MAX_FOUND = 24;
 
 /**
- * Reads the ONNX files that were named, or those of the folders that were named.
- * @param matrixFolder the folder of the matrix: paths are stated from there
+ * Reads the ONNX files of the places given.
+ * @param matrixFolder paths are written relative to it
  * @throws UsageError when there is none
  */
 export async function findModels(places: readonly string[], matrixFolder: string, io: Io) {
@@ -109,7 +109,7 @@ function searchedIn(place: string, io: Io) {
   return { ...findOnnxFiles(path), isFile: false };
 }
 
-/** From the folder of the matrix, so that both can move together. */
+/** Relative to the matrix, so that both can move together. */
 function statedPath(folder: string, file: string): string {
   return relative(folder, file).split(sep).join('/');
 }

@@ -23,9 +23,9 @@ export interface DraftPrecision {
 
 export interface DraftModel {
   readonly name: string;
-  /** Null when only the files of its precisions are there. */
+  /** Null when only files of its precisions exist. */
   readonly onnx: string | null;
-  /** The model that it is known by: of the base model, else of the first variant. */
+  /** Of the base model, else of the first variant. */
   readonly facts: OnnxFacts;
   /** Run shapes by input; null for a model without open dimensions. */
   readonly shapes: Readonly<Record<string, readonly (number | string)[]>> | null;
@@ -33,14 +33,14 @@ export interface DraftModel {
   readonly precisions: readonly DraftPrecision[];
   readonly others: readonly DraftPrecision[];
   readonly remarks: readonly string[];
-  /** False where a graph would not be captured. */
+  /** False where graph capture would fail. */
   readonly cudaGraph: boolean;
 }
 
 export interface MatrixDraft {
   readonly schema: string;
   readonly found: readonly string[];
-  /** Named by a flag: written into the file; null when it is found without being named. */
+  /** Written into the file when a flag named it; null when it is found by itself. */
   readonly trtexec: string | null;
   readonly models: readonly DraftModel[];
   readonly skipped: readonly SkippedFile[];

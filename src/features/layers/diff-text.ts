@@ -6,13 +6,13 @@ import { count, formatMs, formatNumber, formatPercent } from '../../terminal/num
 import { type Column, renderTable } from '../../terminal/table.ts';
 import { wrapHanging } from '../../terminal/text-width.ts';
 
-/** What the text shows and `--json` does not print. */
+/** Shown in the text, not part of `--json`. */
 export interface LayersDiffDetails {
-  /** Each row and below it its parts, one by one; null for the rows alone. */
+  /** Each row with its parts below it; null for rows alone. */
   readonly opened: readonly (readonly DiffRow[])[] | null;
-  /** At most this many rows; the rest is summed up. */
+  /** Most rows; the rest is summed up. */
   readonly top: number;
-  /** Median SM clock during each profile; null where nobody looked. */
+  /** Median SM clock of each profile; null where it was not recorded. */
   readonly smClockMhz: readonly [number | null, number | null];
 }
 
@@ -117,7 +117,6 @@ function shareOf(deltaMs: number | null, { deltaMs: all }: LayersDiffOutput): st
   return deltaMs === null || all === null || all === 0 ? '–' : formatPercent((deltaMs / all) * 100, false);
 }
 
-/** None without a profile. */
 function sumText(value: number | null): string {
   return value === null ? '' : ` ${signedMs(value)},`;
 }
@@ -152,10 +151,10 @@ function sumLines(
   return lines;
 }
 
-/** Steps of a clock are 15 MHz: one of them is no change. */
+/** Clocks move in steps of 15 MHz: one step is no change. */
 const CLOCK_MOVED = 0.01;
 
-/** A clock is the cause only where it was seen to move, and that way. */
+/** A clock is named as the cause only where it moved in that direction. */
 function clockText(commonPercent: number, [was, is]: readonly [number | null, number | null]): string {
   if (was === null || is === null || was <= 0) {
     return 'a clock or the scatter of the profiler; no clock was recorded during both profiles';

@@ -6,11 +6,9 @@ import { count, formatBytes, formatMs, formatNumber, formatPercent } from '../..
 import { type Column, renderTable } from '../../terminal/table.ts';
 import { wrapHanging } from '../../terminal/text-width.ts';
 
-/** What a capture says of a cell, layer by layer. */
 export interface KernelsReport {
-  /** Of the cell; null for a file alone. */
+  /** Null for a file alone. */
   readonly label: string | null;
-  /** The file that was read. */
   readonly file: string;
   readonly rows: readonly LayerWithKernels[];
   readonly report: KernelReport;
@@ -40,7 +38,7 @@ export function kernelsText(all: KernelsReport, look: Look): string[] {
 
 type Row = ReturnType<typeof rowOf>;
 
-/** Of one query: sums over the capture say little, as they depend on how many there were. */
+/** Per query: sums over a capture depend on the number of queries. */
 function rowOf({ name, layer, kernels }: LayerWithKernels) {
   const each = (sum: number): number | null => (kernels === null ? null : sum / kernels.executions);
   return {
@@ -100,7 +98,7 @@ function kernelTable({ rows, top }: KernelsReport, look: Look): string[] {
   );
 }
 
-/** Whole where every query had as many. */
+/** A whole number where every query had as many. */
 function formatCount(value: number | null): string {
   if (value === null) return '–';
   return Number.isInteger(value) ? String(value) : formatNumber(value, 3);

@@ -38,7 +38,7 @@ export async function showKernels(
   options: KernelsOptions,
   io: Io,
 ): Promise<ExitCode> {
-  // `--kernels CELL`: the option took what was meant as the argument.
+  // `--kernels CELL`: the option consumed the argument.
   const isName = kernels !== true && named === undefined && !existsSync(resolve(io.cwd, kernels));
   const isCell = isName && !/[./]/.test(kernels);
   const name = isCell ? kernels : named;
@@ -57,7 +57,7 @@ export async function showKernels(
   return EXIT_CODES.fine;
 }
 
-/** By what the profile says of a layer; by its kernels where it says nothing. */
+/** By the profile's facts, else by its kernels. */
 function selectable(row: LayerWithKernels) {
   const { layer, kernels, name } = row;
   return {
@@ -112,7 +112,7 @@ function attachedExport(
   return attachedPathOf(artefactsFolderOf(path), newest);
 }
 
-/** The kernels of a capture that was just taken: what cannot be read is a remark, as the capture itself is there. */
+/** Kernels of a new capture; unreadable ones are a remark, as the capture exists. */
 export function kernelsIfAny(...of: Parameters<typeof kernelsOfFile>): {
   readonly kernels: KernelsReport | null;
   readonly notes: readonly string[];
@@ -125,7 +125,7 @@ export function kernelsIfAny(...of: Parameters<typeof kernelsOfFile>): {
   }
 }
 
-/** The kernels in an export, by the layers of an engine where those are known. */
+/** Kernels of an export, by layers of the engine where known. */
 function kernelsOfFile(
   path: string,
   {

@@ -27,7 +27,6 @@ import { withStore } from '../../cli/with-store.ts';
 import type { LayersOptions } from './command.ts';
 import type { LayersDiffOutput, LayersOutput } from './output.ts';
 
-/** `bench layers CELL|RUN|PATH [--diff A B]`: where the time of an engine goes; what became of its layers. */
 export async function listLayers(name: string | undefined, options: LayersOptions, io: Io): Promise<ExitCode> {
   if (options.regex === true && options.select === undefined) {
     throw new UsageError("--regex says how --select is meant: --select 'blocks\\.\\d+' --regex");
@@ -115,7 +114,6 @@ async function showDiff(
   return EXIT_CODES.fine;
 }
 
-/** A row of several parts, and below it each of them. */
 function withParts(row: ChangeRow, timed: boolean) {
   const whole = rowOutput(row, timed);
   if (row.parts.length < 2) return [whole];

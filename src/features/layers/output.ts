@@ -86,7 +86,6 @@ export const layersDiff = output('bench layers --diff --json', {
 
 export type LayersDiffOutput = OutputOf<typeof layersDiff>;
 
-/** The counts of a capture, layer by layer. */
 export const captured = z.strictObject({
   nsysVersion: z.string().nullable(),
   exportSchema: z.string().nullable(),

@@ -9,11 +9,11 @@ import { count, formatMs, formatNumber, formatPercent } from '../../terminal/num
 import { type Column, renderTable } from '../../terminal/table.ts';
 import { truncate, wrapHanging } from '../../terminal/text-width.ts';
 
-/** What the text shows and `--json` does not print. */
+/** Shown in the text, not part of `--json`. */
 export interface LayersDetails {
-  /** Kinds of layers that compute in 16 bits or more, and take a share worth a look, the largest first. */
+  /** Kinds of layers in 16 bits or more with a considerable share of time, largest first. */
   readonly islands: readonly LayerGroup[];
-  /** At most this many lines; the rest is summed up. */
+  /** Most lines; the rest is summed up. */
   readonly top: number;
 }
 
@@ -64,7 +64,7 @@ function selectionLine({ layers, summary, totalMs }: LayersOutput): string {
   return `${count(layers.length, 'layer')} of ${summary.layers} chosen${share}`;
 }
 
-/** So few are shown with all that is known of them. */
+/** Up to this many layers are shown in detail. */
 const DETAILED = 3;
 
 function details(layer: LayerFacts, look: Look): string[] {
@@ -202,7 +202,7 @@ function summaryLines(report: LayersOutput, islands: readonly LayerGroup[]): str
 
 const LOW_PRECISIONS = ['fp8', 'int8', 'fp4', 'int4'];
 
-/** Layers of a quantized network that stay in a wider type, and take their time. */
+/** Layers of a quantized network that stay in a wider type and take considerable time. */
 function islandLines(islands: readonly LayerGroup[], summary: Summary): string[] {
   const [largest] = islands;
   const isQuantized = summary.precisionShares.some(
@@ -216,7 +216,7 @@ function islandLines(islands: readonly LayerGroup[], summary: Summary): string[]
   ];
 }
 
-/** A sum this close to the time without the profiler needs no remark. */
+/** A sum this close to the time without profiler needs no remark. */
 const EQUAL_WITHIN = 0.02;
 
 function overheadLines({ gpuComputeMs, summary }: LayersOutput): string[] {

@@ -17,7 +17,6 @@ import { renderTable } from '../../terminal/table.ts';
 import { printable } from '../../text/printable.ts';
 import { describeCommit } from '../show/index.ts';
 
-/** `bench ls cells`: the cells that the store knows. */
 export function listCells(options: CellsOptions, io: Io): Promise<ExitCode> {
   return withStore(options, io, (store) => {
     const found = chooseCells(allCells(store.db), options.filter);
@@ -37,14 +36,13 @@ export function listCells(options: CellsOptions, io: Io): Promise<ExitCode> {
   });
 }
 
-/** A sweep that nobody measures any more was interrupted, whatever it could still write. */
+/** An unfinished sweep without a process was interrupted. */
 function stateOf({ state, sweepId }: Sweep, artefactsFolder: string): SweepState {
   return state === 'running' && sweepLockHolder(artefactsFolder, sweepId) === null ? 'interrupted' : state;
 }
 
 const NO_RUNS = { cells: 0, runs: 0, measured: 0, builds: 0, built: 0, flagged: 0 };
 
-/** `bench ls sweeps`: what was measured and imported, the newest first. */
 export function listStoredSweeps(options: SweepsOptions, io: Io): Promise<ExitCode> {
   return withStore(options, io, (store) => {
     const found = listSweeps(store.db, options.last);
@@ -102,7 +100,7 @@ function sweepsText({ sweeps }: SweepsOutput, stored: number, look: Look): strin
   return sweeps.length < stored ? [...table, look.style.dim(more)] : table;
 }
 
-/** An experiment is looked up by its name. */
+/** Experiments are found by name. */
 function matrixText({ branch, matrix, name }: ListedSweep): string {
   return branch === AB_BRANCH ? `${matrix}: ${name}` : (matrix ?? name ?? '');
 }

@@ -3,9 +3,9 @@ import type { Accuracy, CustomMetric } from '../../records/accuracy.ts';
 type Figures = Omit<Accuracy, 'samples' | 'custom'>;
 
 /**
- * How far the values of an output are from those of the reference; the first dimension counts samples. The same figures
- * as `python/compare_outputs.py`.
- * @param dimensions of both; null when the reference is zero everywhere and the other is not: there is no signal then
+ * Differences of an output from its reference; the first dimension counts samples. Same figures as
+ * `python/compare_outputs.py`.
+ * @param dimensions of both; null when only the reference is all zeros: there is no signal
  */
 export function compareValues(
   reference: readonly number[],
@@ -52,14 +52,13 @@ function cosine(a: readonly number[], b: readonly number[]): number {
   return size === 0 ? Number(sizeA === sizeB) : product / size;
 }
 
-/** Place of the first largest value. */
 function largest(values: readonly number[]): number {
   let best = 0;
   for (const [place, value] of values.entries()) if (value > (values[best] ?? value)) best = place;
   return best;
 }
 
-/** One accuracy for several outputs: in each figure that of the worst. */
+/** For several outputs: the worst of each figure. */
 export function worstOutput(
   outputs: readonly Figures[],
   samples: number,

@@ -6,29 +6,28 @@ import { plannedVariant } from '../../matrix/plan/make-plan.ts';
 import type { VariantCache } from '../../variants/variant-cache.ts';
 import { findMade } from '../../variants/variants.ts';
 
-/** Two ONNX files to compare. */
 export interface AccuracyPair {
   readonly model: string;
-  /** Null when nobody said it: then nothing is stored. */
+  /** Null when unknown: then nothing is stored. */
   readonly precision: Precision | null;
   readonly precisionVia: PrecisionRoute;
   readonly referencePrecision: Precision | null;
   readonly reference: string;
   readonly variant: string;
-  /** Of dimensions that the model leaves open. */
+  /** For open dimensions. */
   readonly shapes: Shapes;
 }
 
 export interface MatrixPairs {
   readonly pairs: readonly AccuracyPair[];
-  /** Precisions of which there is no file to compare. */
+  /** Precisions without a file to compare. */
   readonly notes: readonly string[];
 }
 
-/** The ONNX file from which the engine of a cell is built; null where there is none, or not yet. */
+/** ONNX file of a cell's engine; null where there is none yet. */
 type VariantFile = (entry: MatrixCell) => string | null;
 
-/** The files that a matrix names, and those that `bench run` made of its base models with the options of the cell. */
+/** Files of the matrix, and variants that `bench run` made with the cell's options. */
 export async function filesOfCells(cells: readonly MatrixCell[], cache: VariantCache): Promise<VariantFile> {
   const made = new Map<string, string | null>();
   for (const entry of cells) {
@@ -94,7 +93,7 @@ function referenceOf(
       .find((file) => file !== null);
     if (path !== undefined) return { precision, path };
     if (precision !== 'fp32') continue;
-    // What is converted is converted from the base model.
+    // Conversions start from the base model.
     for (const { build } of cells) {
       if (build.source.kind === 'converted') return { precision, path: build.source.onnx.value };
     }

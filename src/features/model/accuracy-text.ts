@@ -58,7 +58,6 @@ function tableOf(rows: readonly ComparedRow[], look: Look): string[] {
   );
 }
 
-/** What the figures rest on. */
 function methodWords({ accuracy, inputs, versions }: ComparedRow): string {
   const samples = count(accuracy.samples, 'sample');
   const emulated = `onnxruntime ${printable(versions['onnxruntime'] ?? '')} on the CPU: an emulation, not the engine's own kernels`;

@@ -22,8 +22,8 @@ import { warnIfMigrated, usingStore } from '../../cli/with-store.ts';
 import type { AccuracyOptions } from './command.ts';
 
 /**
- * `bench model accuracy MATRIX`, `bench model accuracy REFERENCE.onnx VARIANT.onnx`: how far the outputs of variants are from those
- * of their reference. What a model and a precision are named for is stored; a fall beyond the limit is a regression.
+ * `bench model accuracy MATRIX`, or `REFERENCE.onnx VARIANT.onnx`. Results with a model and a precision are stored; a
+ * drop beyond the limit is a regression.
  */
 export async function accuracy(
   first: string,
@@ -67,7 +67,7 @@ interface Compared {
 }
 
 interface RequestedPairs extends MatrixPairs {
-  /** The name of the matrix; null for two files. */
+  /** Name of the matrix; null for two files. */
   readonly matrix: string | null;
   readonly metricCommand: readonly string[];
 }
@@ -119,7 +119,6 @@ async function requestedPairs(
   return { pairs: [pair], notes: [], matrix: null, metricCommand };
 }
 
-/** What `--exportOutput` wrote. */
 function isExport(path: string): boolean {
   return /\.json$/i.test(path);
 }
@@ -143,7 +142,6 @@ function settingsOf(metricCommand: readonly string[], options: AccuracyOptions, 
   };
 }
 
-/** Stores what was found, next to what was found before. */
 async function keep(
   compared: readonly Compared[],
   matrix: string | null,
@@ -164,7 +162,7 @@ async function keep(
   return usingStore(store, work, io);
 }
 
-/** @param drop compared with the newest accuracy on the same inputs; null without one */
+/** @param drop against the newest accuracy on the same inputs; null without one */
 function rowOutput({ pair, found }: Compared, stored: boolean, drop: AccuracyDrop | null): AccuracyRow {
   const { model, precision, referencePrecision, reference, variant } = pair;
   if ('problem' in found) return { kind: 'failed', model, precision, reference, variant, ...found };

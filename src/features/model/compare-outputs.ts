@@ -12,22 +12,22 @@ import type { Shapes } from '../../records/cell.ts';
 import { count } from '../../records/scalars.ts';
 import { printable } from '../../text/printable.ts';
 
-/** What `python/compare_outputs.py` reads. */
+/** Input of `python/compare_outputs.py`. */
 export interface CompareJob {
   readonly reference: string;
   readonly variant: string;
-  /** An npz or npy; null for random values. */
+  /** npz or npy; null for random values. */
   readonly data: string | null;
-  /** Null: all that the file has. */
+  /** Null for all samples of the file. */
   readonly samples: number | null;
   readonly seed: number;
   readonly distribution: InputDistribution;
-  /** Where the model leaves it open. */
+  /** For an open batch. */
   readonly batch: number;
   readonly shapes: Shapes;
 }
 
-/** What its last line is: libraries may print before it. */
+/** Its last line: libraries may print before it. */
 const answerSchema = z.union([
   z.object({ problem: z.string(), isLacking: z.boolean() }),
   z.object({
@@ -47,7 +47,6 @@ const answerSchema = z.union([
   }),
 ]);
 
-/** The means that do not belong to one comparison. */
 export interface HelperContext {
   readonly cwd: string;
   readonly env: EnvironmentVariables;
@@ -56,12 +55,12 @@ export interface HelperContext {
   readonly timeoutMs: number;
 }
 
-/** What somebody's program printed, or why it did not. */
+/** Output of the helper, or why there is none. */
 type HelperAnswer = { readonly text: string } | { readonly problem: string };
 
 /**
- * Runs the comparison with somebody's own Python and gives back what it printed.
- * @throws EnvironmentLackingError when there is no such Python, InterruptedError on Ctrl-C
+ * Runs the comparison with the user's Python and returns its output.
+ * @throws EnvironmentLackingError without such a Python, InterruptedError on Ctrl-C
  */
 export async function compareOutputs(
   python: string,
@@ -76,7 +75,10 @@ export async function compareOutputs(
   });
 }
 
-/** Runs somebody's command and gives back what it printed. @throws as `compareOutputs` */
+/**
+ * Runs the user's command and returns its output.
+ * @throws as `compareOutputs`
+ */
 export function runMetricCommand(command: readonly string[], context: HelperContext): Promise<HelperAnswer> {
   return inTemporaryFolder('accuracy', (folder) => runIn(folder, command, context));
 }
@@ -109,7 +111,6 @@ function lastLine(text: string): string {
   return text.trim().split('\n').at(-1)?.trim() ?? '';
 }
 
-/** What `python/compare_outputs.py` printed. */
 export function readComparison(text: string): z.infer<typeof answerSchema> {
   try {
     return answerSchema.parse(JSON.parse(lastLine(text)));
@@ -118,7 +119,7 @@ export function readComparison(text: string): z.infer<typeof answerSchema> {
   }
 }
 
-/** The number that a metric command printed: the last word of its last line. Null when that is none. */
+/** The last word of the last line, as a number; null when it is none. */
 export function readMetric(text: string): number | null {
   const word = text.trim().split(/\s+/).at(-1) ?? '';
   return word === '' || !Number.isFinite(Number(word)) ? null : Number(word);

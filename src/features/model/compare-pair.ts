@@ -20,10 +20,10 @@ import { compareValues, worstOutput } from './accuracy-figures.ts';
 import type { ComparedRow } from './output.ts';
 import type { AccuracyPair } from './accuracy-pairs.ts';
 
-/** What belongs to all comparisons of one command. */
+/** Common to all comparisons of a command. */
 export interface ComparisonSettings extends Omit<CompareJob, 'reference' | 'variant' | 'shapes'> {
   readonly python: string;
-  /** The user's own command; `{model}` in it becomes the path of an ONNX file. */
+  /** The user's command; `{model}` becomes the path of an ONNX file. */
   readonly metricCommand: readonly string[];
   readonly helper: HelperContext;
 }
@@ -38,7 +38,7 @@ const DEFAULT_SAMPLES = 64;
 
 /**
  * Compares the outputs of two ONNX files.
- * @throws EnvironmentLackingError when Python or onnxruntime is not there, InterruptedError on Ctrl-C
+ * @throws EnvironmentLackingError without Python or onnxruntime, InterruptedError on Ctrl-C
  */
 export async function comparePair(pair: AccuracyPair, settings: ComparisonSettings): Promise<Comparison | Failure> {
   const { reference, variant, shapes } = pair;
@@ -59,7 +59,7 @@ export async function comparePair(pair: AccuracyPair, settings: ComparisonSettin
   if (custom !== null && 'problem' in custom) return custom;
   const accuracy = worstOutput(Object.values(reading.outputs), reading.samples, custom);
   if (accuracy === null) return { problem: 'the models have no outputs' };
-  // Without the first dimension: samples are counted apart.
+  // Without the first dimension, which counts samples.
   const sampleShapes = Object.fromEntries(Object.entries(shapes).map(([input, dims]) => [input, dims.slice(1)]));
   return {
     referenceSha256: await hashModel(reference),
@@ -96,8 +96,8 @@ async function customMetric(
 }
 
 /**
- * Compares what two engines wrote with `--exportOutput`: the engine's own kernels, on whatever inputs they were given.
- * @throws UsageError for files that are no such outputs, or not of the same ones
+ * Compares two `--exportOutput` files: the engines' own kernels on their own inputs.
+ * @throws UsageError for other files, or outputs that differ in names or shapes
  */
 export async function compareExports(pair: AccuracyPair): Promise<Comparison> {
   const [reference, variant] = [readOutputs(pair.reference), readOutputs(pair.variant)];

@@ -59,7 +59,7 @@ function suggestedShapes({ inputs }: OnnxFacts) {
   return { shapes: `{${templates.join(', ')}}`, trtexecFlag: shellQuote(`--shapes=${filled.join(',')}`) };
 }
 
-/** A word that a matrix takes as an axis; an unnamed leading dimension is most likely the batch. */
+/** A valid axis name; an unnamed leading dimension is most likely the batch. */
 function matrixDimension(dimension: OnnxDimension, place: number): string {
   if (typeof dimension === 'number') return String(dimension);
   if (dimension === null) return place === 0 ? 'batch' : `dim${place}`;

@@ -15,7 +15,6 @@ import type { MakeDatasetOutput } from './output.ts';
 
 const CHUNK_CHARACTERS = 1 << 20;
 
-/** `bench model make-dataset FILE`: requests of random tokens, for trtllm-bench. */
 export async function makeDataset(file: string, options: MakeDatasetOptions, io: Io): Promise<ExitCode> {
   const path = resolve(io.cwd, file);
   if (options.force !== true && existsSync(path)) {
@@ -34,7 +33,7 @@ export async function makeDataset(file: string, options: MakeDatasetOptions, io:
 async function write(file: string, lines: Iterable<string>, io: Io) {
   const folder = dirname(resolve(io.cwd, file));
   try {
-    // One folder, no more: more than that is a slip, and Node never comes back from making some in /proc.
+    // One folder only: more is a slip, and Node hangs when making some in /proc.
     if (!existsSync(folder)) mkdirSync(folder);
   } catch (error) {
     throw cannotWrite(file, error);

@@ -18,7 +18,6 @@ import { type InputRecipe, type WantedInput, makeInputs as writeInputs } from '.
 import type { MakeInputsOptions } from './command.ts';
 import type { MakeInputsOutput } from './output.ts';
 
-/** `bench model make-inputs MODEL`: raw files with values for each input, the same bytes each time. */
 export async function makeInputs(model: string, options: MakeInputsOptions, io: Io): Promise<ExitCode> {
   const { dist: distribution, integers = null, seed, shapes = {} } = options;
   const inputs = await inputsOf(model, shapes, io);
@@ -54,7 +53,7 @@ async function inputsOf(model: string, shapes: Shapes, io: Io): Promise<readonly
   return wanted;
 }
 
-/** A number that a type cannot hold would be another one in the file. */
+/** A number out of a type's range would wrap in the file. */
 function refuseRange(inputs: readonly WantedInput[], { distribution, integers }: InputRecipe): void {
   if (integers === null) return;
   if (distribution === 'ones' || distribution === 'zeros') {

@@ -25,7 +25,7 @@ import { problemOf, provideVariant } from '../../variants/variants.ts';
 import type { QuantizeOptions } from './command.ts';
 import type { QuantizeOutput } from './output.ts';
 
-/** `bench model quantize MODEL`: makes one variant by hand, through the cache that sweeps use. */
+/** Makes one variant, through the cache that sweeps use. */
 export async function quantize(model: string, options: QuantizeOptions, io: Io): Promise<ExitCode> {
   const variant = plannedVariant(model, options, io);
   const output = options.output === undefined ? null : resolve(io.cwd, options.output);
@@ -80,7 +80,7 @@ function plannedVariant(model: string, options: QuantizeOptions, io: Io): Planne
   });
 }
 
-/** The options of the command line as a matrix would state them: both have the same mistakes. */
+/** Options as a matrix would state them, so that both report the same mistakes. */
 function statedOptions(via: Converter, options: QuantizeOptions): ConversionFile {
   const { attention, calibration, calibrationShapes, dqOnly, exclude, excludeOpTypes, highPrecision } = options;
   const { keepIoTypes, method, opset, opTypes, samples, seed, timeout } = options;
@@ -100,7 +100,7 @@ function statedOptions(via: Converter, options: QuantizeOptions): ConversionFile
   };
 }
 
-/** `input:8x3x224x224,mask:8x128`; the last colon separates, so a name may hold others. */
+/** `input:8x3x224x224,mask:8x128`; the last colon separates: names may contain others. */
 function readShapes(text: string): Record<string, string> {
   return Object.fromEntries(
     text.split(',').map((part): [string, string] => {
@@ -113,7 +113,7 @@ function readShapes(text: string): Record<string, string> {
   );
 }
 
-/** Files with external data keep their names: the model names them. */
+/** External data files keep their names: the model refers to them. */
 async function copyVariant(path: string, output: string): Promise<void> {
   try {
     await mkdir(dirname(output), { recursive: true });

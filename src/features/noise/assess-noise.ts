@@ -23,9 +23,8 @@ import { attainableChanges, type CellScatter, repeatsFor, visibleChanges } from 
 type Noise = Pick<NoiseOutput, 'repeats' | 'mdePercent' | 'falseAlarms' | 'wantPercent' | 'effort' | 'cells'>;
 
 /**
- * How far the machine and the matrix can be trusted.
- * @param sweeps how many there are in the series
- * @param wallTimesS seconds that the runs of each cell took, by its key
+ * @param sweeps number of sweeps in the series
+ * @param wallTimesS wall times of each cell's runs in seconds, by key
  */
 export function assessNoise(
   series: readonly CellSeries[],
@@ -86,7 +85,7 @@ function repeatsOf({ sweeps }: CellSeries): number {
 /** This many of the newest pairs of sweeps say what two of them differ by. */
 const NIGHT_PAIRS = 5;
 
-/** What comparisons of sweeps without a change take two nights to differ by, in logarithms, by the key of the cell. */
+/** Sweep-to-sweep standard deviation used by comparisons without a change, log scale, by cell key. */
 function nightsBetween(same: readonly SameMatrix[]): Map<string, number> {
   const compared = same.slice(0, NIGHT_PAIRS).flatMap((sides) => compareCells(sides).cells);
   return new Map(
@@ -97,7 +96,7 @@ function nightsBetween(same: readonly SameMatrix[]): Map<string, number> {
   );
 }
 
-/** At the repeats that each cell has now, by its key; cells without repeats never get a verdict. */
+/** At the current repeats of each cell, by key; cells without repeats never get a verdict. */
 function presentChanges(series: readonly CellSeries[], scatters: readonly CellScatter[]): Map<string, number> {
   const found = new Map<string, number>();
   const places = new Map(scatters.map(({ key }, place) => [key, place]));
@@ -137,14 +136,14 @@ function effortOf(cells: readonly NoisyCell[]): Noise['effort'] {
   };
 }
 
-/** Standard deviation of single runs around the mean of their sweep, in logarithms; null without repeats. */
+/** Standard deviation of single runs around the mean of their sweep, log scale; null without repeats. */
 export function runSigma(sweeps: readonly SweepRuns[]): number | null {
   const squares = sweeps.reduce((sum, { values }) => sum + squaresAround(values), 0);
   const degrees = sweeps.reduce((sum, { values }) => sum + values.length - 1, 0);
   return degrees === 0 ? null : Math.sqrt(squares / degrees);
 }
 
-/** Standard deviation of the value of one night, as the nightly gate sees it, in logarithms; null for few nights. */
+/** Standard deviation of a sweep's value as the gate sees it, log scale; null with few sweeps. */
 export function nightSigma(sweeps: readonly SweepRuns[]): number | null {
   if (sweeps.length < HISTORY.leastNights) return null;
   const history = nightlyValues(sweeps);

@@ -10,17 +10,17 @@ import type { NoiseRun } from './cell-series.ts';
 import type { BuiltCell } from './output.ts';
 
 export interface BuiltNoiseRun extends NoiseRun {
-  /** The same for builds of the same thing. */
+  /** Equal for builds of the same thing. */
   readonly engineKey: string | null;
 }
 
-/** Of the cells that are said to have builds that differ, at most this share is wrong on average. */
+/** False discovery rate of cells reported to have differing builds. */
 const FALSE_SHARE = 0.05;
 
 /**
- * How much of the scatter of each cell is the luck of the build. Cells that never had two builds of the same engine in
- * one sweep are left out.
- * @param runs in the order in which they were made
+ * Share of build-to-build variation in each cell's scatter. Cells without two builds of one engine in a sweep are
+ * omitted.
+ * @param runs in order
  */
 export function builtCells(
   cells: readonly KeyedCell[],
@@ -55,7 +55,6 @@ export function builtCells(
   });
 }
 
-/** Of the newest engine that has several builds. */
 function luckOf(runs: readonly BuiltNoiseRun[], metric: MetricId): BuildLuck | null {
   const own = runs.filter(
     ({ outcome, role, values }) => role === 'timed' && outcome.kind === 'measured' && (values[metric] ?? 0) > 0,
@@ -74,7 +73,7 @@ function luckOf(runs: readonly BuiltNoiseRun[], metric: MetricId): BuildLuck | n
   return null;
 }
 
-/** One value of one run, and which build in which sweep it was of. */
+/** One value of a run with its sweep and build. */
 export interface BuiltRun {
   readonly sweepId: string;
   readonly buildId: string;

@@ -6,30 +6,29 @@ import { gateMetric, type MetricId } from '../../records/metric.ts';
 import type { Outcome } from '../../records/outcome.ts';
 import { valueRule } from '../../judge/value-rule.ts';
 
-/** A stored run, as its noise needs it. */
 export interface NoiseRun extends Pick<
   CellRun,
   'buildId' | 'cellKey' | 'centres' | 'environmentId' | 'role' | 'sweepId' | 'values'
 > {
   readonly outcome: Pick<Outcome, 'kind'>;
-  /** The engine file of an imported run; absent where it is not known, or a build is. */
+  /** Engine file of an imported run; absent where unknown, or where a build is known. */
   readonly enginePath?: string;
 }
 
-/** The runs of one cell in one sweep: the same engine on the same machine. */
+/** The runs of one cell in one sweep: same engine, same machine. */
 export interface SweepRuns {
-  /** Place of the sweep in the series; the oldest is 0. */
+  /** Index in the series, oldest first. */
   readonly place: number;
-  /** One positive value a run, in the order in which they were made. */
+  /** Positive values in the order of runs. */
   readonly values: readonly number[];
-  /** The same text for the same engine on the same machine; null when it is not known which engine it was. */
+  /** Equal for the same engine on the same machine; null when the engine is unknown. */
   readonly origin: string | null;
 }
 
 export interface CellSeries {
   readonly cell: KeyedCell;
   readonly metric: MetricId;
-  /** The oldest first; sweeps without a value are left out. */
+  /** Oldest first, without sweeps that lack a value. */
   readonly sweeps: readonly SweepRuns[];
 }
 
@@ -40,10 +39,10 @@ export interface SeriesSweep {
 }
 
 /**
- * The measured runs of each cell, sweep by sweep. Sweeps on another GPU model, TensorRT major or locked clock than
- * the newest are another history and are left out, and so are runs of another engine than the last one of their sweep.
- * @param sweeps the oldest first
- * @param runs in the order in which they were made
+ * Measured runs of each cell, by sweep. Left out: sweeps with another GPU model, TensorRT major or locked clock than
+ * the newest, and runs of another engine than the last of their sweep.
+ * @param sweeps oldest first
+ * @param runs in order
  */
 export function cellSeries(
   cells: readonly KeyedCell[],
@@ -84,7 +83,7 @@ function machineOf(run: NoiseRun | undefined, environments: ReadonlyMap<string, 
   return machineKey(environments.get(run.environmentId));
 }
 
-/** GPUs of one model in one machine count together, as they do when sweeps are compared. */
+/** GPUs of one model in one machine count together, as in comparisons. */
 function originOf(
   { buildId, enginePath, environmentId }: NoiseRun,
   { commit, dirty }: SeriesSweep,
@@ -98,8 +97,8 @@ function originOf(
 }
 
 /**
- * Sweeps without those that hold the very same runs as an earlier one: recordings that were answered from twice say
- * nothing new, and would look like a machine without any noise.
+ * Drops sweeps with the very same runs as an earlier one: recordings replayed twice would look like a machine without
+ * noise.
  */
 export function withoutCopies<Sweep extends { readonly sweepId: string }>(
   sweeps: readonly Sweep[],

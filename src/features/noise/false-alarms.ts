@@ -8,13 +8,12 @@ import { median } from '../../statistics/median.ts';
 import { PAST_WINDOW_NIGHTS, pastValues } from '../../judge/past-values.ts';
 import type { CellSeries, SweepRuns } from './cell-series.ts';
 
-/** What became of comparisons in which nothing had changed. */
 export type FalseAlarms = NoiseOutput['falseAlarms']['all'];
 
 /** How many cells were compared, and how many of them were called changed. */
 type ComparedMatrix = Pick<FalseAlarms, 'cells' | 'calls'>;
 
-/** Judges each matrix as `bench compare` does. */
+/** As `bench compare` judges. */
 export function judgeSame(matrices: readonly SameMatrix[]): ComparedMatrix[] {
   return matrices.map((sides) => {
     const { cells } = compareCells(sides);
@@ -42,17 +41,14 @@ function sumOf(values: readonly number[]): number {
   return values.reduce((sum, value) => sum + value, 0);
 }
 
-/** Trials that come in clusters count for fewer (Korn and Graubard 1998). */
+/** Clustered trials count less (Korn and Graubard 1998). */
 function shareOf(count: number, of: number, factor: number): FalseAlarms['ofCells'] {
   if (of === 0) return null;
   const [low, high] = binomialInterval(count / factor, of / factor);
   return { percent: (100 * count) / of, ciPercent: [100 * low, 100 * high] };
 }
 
-/**
- * By how much the share of called cells scatters more than if cells were called independently of each other, at least 1:
- * what disturbs the machine for a while is called in many cells of one comparison.
- */
+/** Design effect, at least 1: a disturbance of the machine affects many cells of one comparison. */
 function clustering(compared: readonly ComparedMatrix[], calls: number, of: number): number {
   if (compared.length < 2 || calls === 0 || calls === of) return 1;
   const share = calls / of;
@@ -61,12 +57,10 @@ function clustering(compared: readonly ComparedMatrix[], calls: number, of: numb
   return Math.max(1, clustered / ((share * (1 - share)) / of));
 }
 
-/**
- * Cells whose two sides are the same engine on the same machine: every change that is called in them is a false alarm.
- */
+/** Pairs of sides with the same engine on the same machine: every reported change is a false alarm. */
 export type SameMatrix = readonly TwoSides[];
 
-/** Each sweep against itself: its repeats in two halves, in up to three ways. */
+/** Each sweep against itself: its repeats in two halves, up to three ways. */
 export function halvesOfSweeps(series: readonly CellSeries[], sweeps: number): SameMatrix[] {
   const found: SameMatrix[] = [];
   for (let place = 0; place < sweeps; place += 1) {
@@ -87,10 +81,10 @@ export function halvesOfSweeps(series: readonly CellSeries[], sweeps: number): S
   return found;
 }
 
-/** One run a side is never called, so that it says nothing of false calls. */
+/** A single run a side is never reported. */
 const LEAST_RUNS = 2;
 
-/** Neighbouring sweeps that ran the same engines, the newest first; no sweep is used twice. */
+/** Neighboring sweeps with the same engines, newest first; each sweep is used once. */
 export function neighbouringSweeps(series: readonly CellSeries[], sweeps: number): SameMatrix[] {
   const found: SameMatrix[] = [];
   for (let place = sweeps - 1; place > 0; place -= 1) {
@@ -125,8 +119,8 @@ function sidesOf(
 }
 
 /**
- * What the sweeps before a place say of how much nights differ, as a comparison takes it.
- * @param base runs that say which level it is
+ * Sweep-to-sweep noise from the sweeps before a place, as comparisons use it.
+ * @param base runs that define the level
  */
 export function pastBefore({ sweeps }: CellSeries, place: number, base: readonly number[]): readonly number[] {
   const before = sweeps.filter((sweep) => sweep.place < place).slice(-PAST_WINDOW_NIGHTS);
@@ -137,7 +131,7 @@ export function pastBefore({ sweeps }: CellSeries, place: number, base: readonly
   );
 }
 
-/** One value a sweep, as the detectors of histories take them. */
+/** One value per sweep. */
 export function nightlyValues(sweeps: readonly SweepRuns[]) {
   return {
     nights: sweeps.map(({ place }) => place),
@@ -146,8 +140,8 @@ export function nightlyValues(sweeps: readonly SweepRuns[]) {
 }
 
 /**
- * The first three Walsh patterns: every second run, pairs of runs, and A B B A. Among four, eight or twelve runs they are
- * orthogonal, so that for normal noise the differences between the halves are independent of each other.
+ * First three Walsh patterns: every second run, pairs of runs, and A B B A. Orthogonal among four, eight or twelve
+ * runs, so that for normal noise the differences of halves are independent.
  */
 const PATTERNS: readonly ((run: number) => boolean)[] = [
   (run) => run % 2 === 1,
@@ -158,7 +152,7 @@ const PATTERNS: readonly ((run: number) => boolean)[] = [
 /** Halves of two runs are the smallest that get a verdict. */
 const LEAST_HALVED_RUNS = 4;
 
-/** How many different ways of halving there are, at most. */
+/** Maximum number of ways to halve. */
 export const SPLITS = PATTERNS.length;
 
 /**

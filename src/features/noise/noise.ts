@@ -33,7 +33,7 @@ export async function noise(names: readonly string[], options: NoiseOptions, io:
       `--metric ${metric}: a build has one ${metricOf(metric).label}, however often its engine runs`,
     );
   }
-  // Also for what is no number at all.
+  // Rejects NaN, too.
   if (!(want >= LEAST_CALLED_PERCENT)) {
     throw new UsageError(
       `--want takes a number of percent from ${LEAST_CALLED_PERCENT} on: smaller changes are never called`,
@@ -72,7 +72,7 @@ async function assessed(
   const series = cellSeries(cells, sweeps, runs, environments, metric);
   const kept = new Set(sweeps.map(({ sweepId }) => sweepId));
   const own = runs.filter(({ sweepId }) => kept.has(sweepId));
-  // A recording is answered in a moment, whatever its run had taken.
+  // A replay is instant, whatever the recorded run took.
   const wallTimesS = newest.provenance === 'recorded' ? new Map<string, number[]>() : wallTimesOf(own);
   const first = sweeps[0] ?? newest;
   const output = {
@@ -92,7 +92,7 @@ async function assessed(
   };
 }
 
-/** Seconds that the measured timed runs of each cell took, by its key. */
+/** Wall times of each cell's timed runs in seconds, by key. */
 function wallTimesOf(runs: readonly CellRun[]): Map<string, number[]> {
   const measured = runs.filter(isMeasured);
   const byCell = Map.groupBy(measured, ({ cellKey }) => cellKey);
@@ -101,7 +101,7 @@ function wallTimesOf(runs: readonly CellRun[]): Map<string, number[]> {
   );
 }
 
-/** Cells of one engine have the same builds: their layers are read once. */
+/** Cells of one engine share its builds: layers are read once. */
 function kindsIn(db: StoreDatabase): (buildIds: readonly string[]) => BuildKinds | null {
   const known = new Map<string, BuildKinds | null>();
   return (buildIds) => {

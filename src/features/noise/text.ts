@@ -14,14 +14,12 @@ import type { TwoStates } from './two-states.ts';
 
 const right = 'right' as const;
 
-/** What the text shows and `--json` does not print. */
+/** Shown in the text, not part of `--json`. */
 export interface NoiseDetails {
-  /** The newest of the series, and the oldest that was looked at. */
   readonly sweep: Sweep;
   readonly first: Sweep;
-  /** How the series was chosen, where nobody named it; else null. */
+  /** How the series was chosen when none was named; else null. */
   readonly note: string | null;
-  /** By their keys. */
   readonly cells: ReadonlyMap<string, KeyedCell>;
 }
 
@@ -90,7 +88,7 @@ function shareText(of: FalseAlarms['ofCells']): string {
 
 const SHOWN_CELLS = 24;
 
-/** The noisiest first; cells of which nothing is known are left out. */
+/** Noisiest first, without cells of unknown noise. */
 function noisyTable(cells: readonly NoisyRow[], wantPercent: number, look: Look): string[] {
   const known = cells.filter((cell) => weightOf(cell) >= 0);
   if (known.length === 0) return [];
@@ -129,7 +127,6 @@ function repeatsText(cell: NoisyCell, wantPercent: number): string {
 
 type BuiltRow = BuiltCell & { readonly cell: KeyedCell };
 
-/** How much builds of the same engine differ, next to their runs. */
 function buildTable(built: readonly BuiltRow[], look: Look): string[] {
   if (built.length === 0) return [];
   return [
@@ -155,7 +152,7 @@ function chanceText(pValue: number): string {
   return pValue < 1e-4 ? '<0.0001' : formatNumber(pValue, 2);
 }
 
-/** `13 of 141 differ`; of several kinds the two that differ most. */
+/** `13 of 141 differ`; of several kinds, the two that differ most. */
 function kernelWords(kernels: BuiltCell['kernels']): string {
   if (kernels === null) return 'not known';
   const { kinds, layers, otherKernels } = kernels;
@@ -168,7 +165,6 @@ type NoisyRow = NoisyCell & { readonly cell: KeyedCell };
 
 type StateRow = NoisyRow & { readonly states: TwoStates };
 
-/** The cells that jump between two levels. */
 function stateTable(cells: readonly NoisyRow[], look: Look): string[] {
   const rows = cells.flatMap((cell): StateRow[] =>
     cell.twoStates === null ? [] : [{ ...cell, states: cell.twoStates }],

@@ -3,10 +3,13 @@ import { percentOfLog } from '../../statistics/logarithms.ts';
 import { noiseFloor } from '../../judge/history/noise.ts';
 import type { NoisyCell } from './output.ts';
 
-/** A cell that jumps between two levels: its levels in the unit of the metric. */
+/** Levels in the unit of the metric. */
 export type TwoStates = NonNullable<NoisyCell['twoStates']>;
 
-/** Tuned by simulation: of cells without states one in a thousand is taken for one, at most a few where runs are few. */
+/**
+ * Tuned by simulation: one in a thousand cells without states is mistaken for one with, slightly more where runs are
+ * few.
+ */
 const RULE = {
   leastRuns: 12,
   /** Either level has at least this many of the runs, and was come to so often. */
@@ -15,7 +18,7 @@ const RULE = {
   /** Distance of the levels in standard deviations within them: this many, and more where the cell jumped rarely. */
   apart: 4,
   apartForVisits: 25,
-  /** The empty stretch between them, in the same. */
+  /** The gap between them, in the same unit. */
   gap: 1,
   /** Of the runs, this many at either end say nothing of the spread: outliers. */
   outliers: 0.05,
@@ -23,18 +26,17 @@ const RULE = {
 } as const;
 
 interface Cut {
-  /** Runs at the lower level. */
   readonly low: number;
-  /** Distances in standard deviations within the levels. */
+  /** In standard deviations within the levels. */
   readonly gap: number;
   readonly apart: number;
   readonly levels: readonly [number, number];
 }
 
 /**
- * The two levels between which a cell jumps; null when it has one. A change that came to stay is none: both levels must
- * have been left and come back to. A level in between, noise with a long tail, or a coarse timer are none either.
- * @param values positive, in the order in which they were measured
+ * The two levels between which a cell jumps; null when it has one. A lasting change does not count: both levels must be
+ * left and entered again. Nor do a level in between, noise with a long tail, or a coarse timer.
+ * @param values positive, in the order measured
  */
 export function findTwoStates(values: readonly number[]): TwoStates | null {
   if (values.length < RULE.leastRuns) return null;
@@ -58,7 +60,7 @@ export function findTwoStates(values: readonly number[]): TwoStates | null {
   return isClear ? found : null;
 }
 
-/** Sums of the values, and of their squares, before each place; around their middle, so that no digits are lost. */
+/** Prefix sums of values and squares, around the middle so that no digits are lost. */
 interface Sums {
   readonly centre: number;
   readonly plain: Float64Array;
@@ -91,14 +93,14 @@ function cutAt(sorted: Float64Array, sums: Sums, low: number, floor: number): Cu
   };
 }
 
-/** Mean of the values of `[from, to)`, and the sum of their squares around it. */
+/** Mean of `[from, to)`, and the sum of squares around it. */
 function levelOf({ centre, plain, squared }: Sums, from: number, to: number) {
   const sum = at(plain, to) - at(plain, from);
   const squares = at(squared, to) - at(squared, from) - (sum * sum) / (to - from);
   return { mean: centre + sum / (to - from), squares: Math.max(0, squares) };
 }
 
-/** @param upper logarithm of the least value of the upper level */
+/** @param upper log of the least value of the upper level */
 function countVisits(values: readonly number[], upper: number): readonly [number, number] {
   const visits: [number, number] = [0, 0];
   let before: boolean | null = null;

@@ -2,19 +2,18 @@ import { at } from '../../statistics/at.ts';
 import { median } from '../../statistics/median.ts';
 import { compareCells } from '../../judge/compare/compare-cells.ts';
 
-/** How the runs of a cell scatter. */
 export interface CellScatter {
   readonly key: string;
-  /** Standard deviation of single runs, in logarithms. */
+  /** Of single runs, log scale. */
   readonly sigma: number;
-  /** Values of earlier nights at the present level. */
+  /** Of earlier sweeps at the present level. */
   readonly past: readonly number[];
-  /** Standard deviation, in logarithms, of what two sweeps differ by beyond their runs. */
+  /** Standard deviation between two sweeps beyond their runs, log scale. */
   readonly nights?: number;
   readonly kind?: string;
 }
 
-/** Smaller changes are never called, however sure they are. */
+/** Smaller changes are never reported. */
 export const LEAST_CALLED_PERCENT = 0.5;
 
 /**
@@ -35,7 +34,7 @@ export function visibleChanges(cells: readonly CellScatter[], runs: number): num
           base: side,
           head: side,
           past,
-          // Two equal sides show no nights: what is known of them is said.
+          // Two equal sides show no sweep effect: the known one is used.
           systematicError: nights === 0 ? 0 : Math.hypot(sigma * Math.sqrt(2 / runs), nights),
           betterIs: 'lower',
           ...(kind === undefined ? {} : { kind }),
@@ -47,13 +46,13 @@ export function visibleChanges(cells: readonly CellScatter[], runs: number): num
   return cells.map((_, place) => Math.max(LEAST_CALLED_PERCENT, median(fifths.map((found) => at(found, place))) ?? 0));
 }
 
-/** The middles of the fifths of a standard normal. */
+/** Midpoints of the fifths of a standard normal. */
 const FIFTHS = Float64Array.of(-1.2816, -0.5244, 0, 0.5244, 1.2816);
 
 /**
- * Evenly spaced numbers with mean 0. Their variance is that of a sample of a normal with variance 1: a quantile of a
- * chi-square over its degrees of freedom, those of two sides (Wilson and Hilferty 1931).
- * @param quantile as a standard normal has it: 0 for a typical sample
+ * Evenly spaced numbers with mean 0 and the variance of a sample of a standard normal: a quantile of chi-square over
+ * its degrees of freedom for two sides (Wilson and Hilferty 1931).
+ * @param quantile of a standard normal; 0 for a typical sample
  */
 function spreadEvenly(count: number, quantile: number): number[] {
   const degrees = 2 * (count - 1);
@@ -63,14 +62,13 @@ function spreadEvenly(count: number, quantile: number): number[] {
   return Array.from({ length: count }, (_, i) => (i - (count - 1) / 2) / scale);
 }
 
-/** Fewer never settle a cell; more are no plan. */
+/** Fewer never settle a cell; more are impractical. */
 const LEAST_REPEATS = 3;
 export const MOST_REPEATS = 100;
 
 /**
- * The smallest change of each cell that any number of runs would show, nine times in ten, in percent: runs are taken to
- * have
- * no noise of their own, and what nights differ by stays. More than what is never called.
+ * Detectable effect of each cell in percent with unlimited runs, at a power of 90 %: runs have no noise, the sweep
+ * effect stays. At least the smallest change ever reported.
  */
 export function attainableChanges(cells: readonly CellScatter[]): number[] {
   const steady = cells.map((cell) => ({ ...cell, sigma: 0, past: [] }));
@@ -78,7 +76,7 @@ export function attainableChanges(cells: readonly CellScatter[]): number[] {
 }
 
 /**
- * How many runs a side show a change of `wantPercent` in each cell; null when more than 100.
+ * Runs a side that detect a change of `wantPercent` in each cell; null when more than 100.
  * @param wantPercent at least 0.5
  */
 export function repeatsFor(cells: readonly CellScatter[], wantPercent: number): (number | null)[] {

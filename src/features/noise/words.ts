@@ -3,7 +3,7 @@ import { LEAST_CALLED_PERCENT, MOST_REPEATS } from './visible-change.ts';
 import type { NoiseOutput, NoisyCell } from './output.ts';
 import { count, formatDuration, formatNumber } from '../../terminal/numbers.ts';
 
-/** `0.14 %`: two significant digits, however small. */
+/** `0.14 %`: two significant digits. */
 export function percentText(percent: number): string {
   return `${formatNumber(percent, 2)} %`;
 }
@@ -14,7 +14,6 @@ export function percentRange(low: number, high: number): string {
   return from === to ? `${from} %` : `${from} to ${to} %`;
 }
 
-/** The answer in one sentence. */
 export function noiseHeadline({ mdePercent: visible, repeats, falseAlarms }: NoiseOutput): string {
   if (visible === null || repeats === null) {
     return 'nothing says yet how far runs scatter: no cell has two runs in its newest sweep';
@@ -25,7 +24,7 @@ export function noiseHeadline({ mdePercent: visible, repeats, falseAlarms }: Noi
   return `${seen}; ${alarmWords(falseAlarms)}`;
 }
 
-/** Of sweeps against themselves and against their neighbours, the one in which more is called that did not change. */
+/** The worse rate of false alarms: sweeps against themselves, or against neighbors. */
 function worseAlarms({ halves, neighbours }: NoiseOutput['falseAlarms']): {
   readonly alarms: FalseAlarms;
   readonly where: 'within' | 'between';
@@ -47,7 +46,7 @@ function alarmWords(falseAlarms: NoiseOutput['falseAlarms']): string {
     : `${what} (${percentText(ofCells.percent)} of cells; ${percentRange(low, high)}, 95 %)`;
 }
 
-/** What a change as small as it is wanted would cost. */
+/** Cost of detecting a change of the wanted size. */
 export function effortWords({ cells: all, effort, wantPercent }: NoiseOutput): string | null {
   const { cells, now, wanted } = effort;
   if (cells === 0) return null;
@@ -74,19 +73,19 @@ function unattainableText(cells: readonly NoisyCell[], wantPercent: number): str
   return `no number of runs shows ${wantPercent} % in ${count(cells.length, 'cell')}: ${why}; the least that can be seen there is ${range}`;
 }
 
-/** To two digits, and above the number itself: what is said to be seen must be more than what is just not. */
+/** Two digits, rounded up: a change said to be detectable must be. */
 function roundedUp(percent: number): number {
   const step = 10 ** (Math.floor(Math.log10(percent)) - 1);
   return (Math.floor(percent / step + 1e-6) + 1) * step;
 }
 
-/** Fewer comparisons say little, even when there is no alarm in them. */
+/** Fewer comparisons prove little, even without an alarm. */
 const ENOUGH_COMPARISONS = 20;
 const PROMISED_PERCENT = 3;
 
 /**
- * What the numbers rest on, and what they lack.
- * @param copies sweeps that were left out because they hold the same runs as an earlier one
+ * The basis of the numbers and its gaps.
+ * @param copies sweeps left out as copies of an earlier one
  */
 export function noiseNotes(noise: Omit<NoiseOutput, 'notes'>, copies: number): string[] {
   const { builds, cells, effort, provenance, wantPercent } = noise;

@@ -13,7 +13,6 @@ import { findRuns, nothingIn } from '../../selection/find-runs.ts';
 import { type Io, printResult } from '../../cli/io.ts';
 import type { ParseOptions } from './command.ts';
 
-/** `bench parse LOG|FOLDER...`: what the parser sees; stores nothing. */
 export async function parse(paths: readonly string[], options: ParseOptions, io: Io): Promise<ExitCode> {
   const reading: ReadOptions = options.minQueries === undefined ? {} : { limits: { minQueries: options.minQueries } };
   const runs: ReadRun[] = [];
@@ -24,7 +23,7 @@ export async function parse(paths: readonly string[], options: ParseOptions, io:
   return EXIT_CODES.fine;
 }
 
-/** Times are null where they were not printed, or not measured (transfers off). */
+/** Times are null where not printed or not measured (transfers off). */
 function outputOf(run: ParsedRun): ParseOutput['runs'][number] {
   const { path, log, exports, harness, derived, telemetry, flags, outcome, notes } = run;
   const { measurement } = log;

@@ -16,10 +16,7 @@ export interface CheckedModels {
 
 export const NOTHING_CHECKED: CheckedModels = { mistakes: [], lacking: [], notes: [] };
 
-/**
- * Holds the matrix against the models that are there. A file that bench cannot read as ONNX is a remark only: trtexec
- * has the last word on it.
- */
+/** Checks the matrix against its models. An ONNX file that bench cannot read is only a remark: trtexec decides. */
 export async function checkModels(cells: readonly MatrixCell[]): Promise<CheckedModels> {
   const models = new Map<string, OnnxFacts>();
   const lacking: Mistake[] = [];

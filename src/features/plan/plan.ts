@@ -13,7 +13,6 @@ import { count, formatDuration } from '../../terminal/numbers.ts';
 import { envText, shellLine } from '../../text/shell-quote.ts';
 import { renderTable } from '../../terminal/table.ts';
 
-/** `bench plan MATRIX`: what `bench run` would do. */
 export async function plan(path: string, options: PlanOptions, io: Io): Promise<ExitCode> {
   const prepared = await prepare(path, options, 'models maybe later', io);
   printResult(io, options, outputOf(prepared), (output, look) => planText(output, prepared, look));
@@ -70,10 +69,10 @@ function outputOf({ matrix, plan: made, program }: Prepared): PlanOutput {
   };
 }
 
-/** When nothing is known of a build: a middling one on a data-centre GPU. */
+/** Without any record: a medium build on a data-center GPU. */
 const BUILD_ESTIMATE_S = 60;
 
-/** A small model takes seconds, ViT-B took 50 (ModelOpt 0.47.0 on 2 cores). */
+/** Seconds for a small model; ViT-B took 50 (ModelOpt 0.47.0 on 2 cores). */
 const VARIANT_ESTIMATE_S = 30;
 
 function planEstimateS({ builds, runs, variants }: Plan, isReplay: boolean): number {
@@ -103,7 +102,7 @@ function shownArgs(args: readonly string[], buildRef: string, variantRef: string
 type PlannedCell = PlanOutput['cells'][number];
 type ShownRun = PlanOutput['runs'][number];
 
-/** @param prepared with the dimensions of the cells, which are shown and no part of the output */
+/** @param prepared for dimensions of the cells, which are not part of the output */
 function planText(
   shown: PlanOutput,
   { cells, isSeedDrawn }: Pick<Prepared, 'cells' | 'isSeedDrawn'>,
@@ -144,7 +143,7 @@ function planText(
   return lines;
 }
 
-/** Models that are made first, each in a folder of its own with a copy of its base model. */
+/** Models made first, each in its own folder with a copy of its base model. */
 function variantLines({ variants }: PlanOutput, { style }: Look): string[] {
   if (variants.length === 0) return [];
   return [
@@ -165,7 +164,7 @@ function dataText({ by, calibration }: PlanOutput['variants'][number]): string {
 
 function cellTable({ cells: shown }: PlanOutput, cells: Prepared['cells'], look: Look): string[] {
   const dimensions = new Map(cells.map((entry) => [entry.cell.key, entry.dimensions]));
-  // The shape says the batch already.
+  // The shape includes the batch.
   const names = new Set(cells.flatMap((entry) => Object.keys(entry.dimensions)));
   names.delete('batch');
   const { columns, caption } = cellColumns(shown, (cell) => cell);
@@ -189,7 +188,7 @@ function cellTable({ cells: shown }: PlanOutput, cells: Prepared['cells'], look:
   return [...table, ...captionLines(caption, look)];
 }
 
-/** The order is a shuffle for each round: the first round shows what is meant. */
+/** Each round is shuffled: the first one shows the idea. */
 function orderLine({ repeats, seed, runs }: PlanOutput, isSeedDrawn: boolean): string {
   const timed = runs.filter(({ role }) => role === 'timed').length;
   const profiled = runs.length - timed;

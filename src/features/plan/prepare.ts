@@ -30,13 +30,13 @@ export interface PrepareOptions extends Partial<Omit<PlanOptions, 'profile'>>, P
   readonly forceCache?: boolean;
 }
 
-/** A model that is not there is a remark for `plan`, and a mistake for `run`. */
+/** A missing model is a remark for `plan`, and a mistake for `run`. */
 export type ModelsNeeded = 'models needed' | 'models maybe later';
 
-/** What the cells of a matrix become where something is tried out. */
+/** Changes the cells of a matrix for an experiment. */
 export type Trial = (cells: readonly MatrixCell[]) => TwoSidedCells;
 
-/** A plan that is only shown is the same each time. */
+/** A plan that is only shown is reproducible. */
 const SHOWN_SEED = 1;
 const MAX_MATRIX_BYTES = 8 << 20;
 
@@ -47,9 +47,8 @@ export interface Prepared {
   /** Null when only a version was named. */
   readonly program: TrtexecProgram | null;
   readonly set: RecordingSet | null;
-  /** Null where nothing is tried out. */
   readonly experiment: AbExperiment | null;
-  /** Nobody stated the seed. */
+  /** No seed was stated. */
   readonly isSeedDrawn: boolean;
 }
 
@@ -69,7 +68,7 @@ export function readMatrix(path: string, io: Io, isUntrusted = false): Matrix {
   );
 }
 
-/** Nothing is spelled where trtexec measures nothing. */
+/** For matrices without trtexec cells. */
 const NEWEST = { major: 11, minor: 0, patch: 0 };
 
 export async function prepare(
@@ -95,7 +94,7 @@ export async function prepare(
     profile: options.profile ?? matrix.profile,
     forcesTimingCaches: options.forceCache === true,
   });
-  // Recordings answer without any model.
+  // Recordings need no model.
   const checked = set === null ? await checkModels(cells) : NOTHING_CHECKED;
   const lacking = set === null ? [...missingFiles(cells), ...checked.lacking] : checkRecorded(set, plan, cells);
   const isLackingWrong = set !== null || models === 'models needed';
@@ -117,12 +116,12 @@ export async function prepare(
   return { matrix, cells, plan: noted, program, set, experiment, isSeedDrawn };
 }
 
-/** Said before anything is run: a matrix of somebody else is a program of somebody else. */
+/** Printed before anything runs: a foreign matrix executes foreign programs. */
 function executionNotes({ executes }: Matrix): string[] {
   return executes.map((each) => `executes what the matrix names: ${formatMistake(each)}`);
 }
 
-/** An engine that stays cannot be built several times. */
+/** A given engine cannot be built several times. */
 function buildsOf(matrix: Matrix, cells: readonly MatrixCell[], options: PrepareOptions): number {
   const builds = options.builds ?? matrix.builds;
   const frozen = cells.find(({ build }) => build.isFrozen);
@@ -203,7 +202,7 @@ function isFolder(path: string): boolean {
   try {
     return statSync(path).isDirectory();
   } catch {
-    // What is wrong with it is said where it is read.
+    // Reported where it is read.
     return false;
   }
 }
@@ -212,7 +211,7 @@ function freshSeed(io: Io): number {
   return io.now().getTime() % 2 ** 31;
 }
 
-/** @throws UsageError for a device, or a file that is no matrix by its size or its bytes */
+/** @throws UsageError for a device, or a file that is too large or binary */
 function readMatrixFile(path: string): string | null {
   let text: string;
   try {
@@ -241,7 +240,7 @@ function isMissing(error: unknown): boolean {
 
 function hashedOrNothing(path: string): [string, { sha256: string; bytes: number }][] {
   try {
-    // A pipe or a device would never end.
+    // A pipe or device would never end.
     return statSync(path).isFile() ? [[path, sha256OfFileSync(path)]] : [];
   } catch {
     return [];

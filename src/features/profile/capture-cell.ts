@@ -47,8 +47,8 @@ export interface CellCapture {
 }
 
 /**
- * Builds the engine of a cell if it is not in the cache, and captures only its queries. The build belongs to the sweep
- * that measured the cell, as its own builds do; the capture is no run, so that no statistic ever sees it.
+ * Builds the engine of a cell unless it is cached, and captures only its queries. The build belongs to the sweep that
+ * measured the cell; the capture is not a run, so no statistic uses it.
  */
 export async function captureCell(
   target: CaptureTarget,

@@ -24,7 +24,6 @@ import { captureSteps, captureRequest, captureTarget, type CaptureTarget, engine
 
 const MANY_QUERIES = 1000;
 
-/** What to do where there is no nsys: said once, the same everywhere. */
 export const NO_NSYS =
   "nsys is not on PATH: it comes with the CUDA toolkit, in NVIDIA's containers, or as the package nsight-systems-cli; --dry-run shows the commands without it";
 
@@ -78,7 +77,7 @@ export async function captureOfCell(
 
 const NOTHING = { kind: 'measured', evidence: [] } as const;
 
-/** Timed runs of the cell in its newest sweep, the newest last. */
+/** In its newest sweep, newest last. */
 function runsOf({ cell, measured }: CaptureTarget, store: OpenStore | null): CellRun[] {
   if (store === null || measured === null) return [];
   return cellRunsOf(store.db, [measured.sweep.sweepId], [cell.key])
@@ -133,7 +132,7 @@ function notesOf(
 
 type Finished = Pick<ProfileOutput, 'files' | 'runId' | 'notes'> & Pick<Capture, 'kernels'>;
 
-/** Exports, reads and attaches what was captured. What does not go well is a remark: the report itself is there. */
+/** Exports, reads and attaches a capture. Failures are remarks: the report exists. */
 async function finish(
   { cell, measured }: CaptureTarget,
   request: CaptureRequest,

@@ -13,7 +13,7 @@ import { NO_NSYS, TOP } from './capture-of-cell.ts';
 import type { ProfileOptions } from './command.ts';
 import { type Capture, type CaptureStep, NOT_CAPTURED } from './output.ts';
 
-/** Captures a window of a harness that is no trtexec, or shows how it would be. */
+/** Captures a window of another harness, or prints the steps. */
 export async function captureOfCommand(words: readonly string[], options: ProfileOptions, io: Io): Promise<Capture> {
   const steps = presetSteps(words, options);
   const found = await askNsys(io.env);
@@ -38,7 +38,7 @@ export async function captureOfCommand(words: readonly string[], options: Profil
   return { output: { ...base, dryRun: false, notes, files, kernels: kernels && capturedOutput(kernels) }, kernels };
 }
 
-/** @throws UsageError without a window, which is what keeps a capture of a whole server small */
+/** @throws UsageError without a window: it bounds the capture of a server */
 function presetSteps(command: readonly string[], { window: stated, output = 'trace' }: ProfileOptions): CaptureStep[] {
   if (command.length === 0) {
     throw new UsageError('of what? bench profile --nsys --preset trtllm --window 100-150 -- trtllm-bench ...');

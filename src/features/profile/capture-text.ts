@@ -6,7 +6,7 @@ import { type KernelsReport, kernelsText } from '../layers/index.ts';
 import { envText, shellLine } from '../../text/shell-quote.ts';
 import { wrapHanging } from '../../terminal/text-width.ts';
 
-/** @param kernels what was captured, in full; null when nothing was, or the export could not be read */
+/** @param kernels null when nothing was captured, or the export is unreadable */
 export function captureText(report: ProfileOutput, kernels: KernelsReport | null, look: Look): string[] {
   const { cell, dryRun, engine, files, label, notes, runId, steps, tensorrt } = report;
   const { columns, style } = look;
@@ -39,7 +39,7 @@ function fileLine({ path, bytes, attached }: ProfileOutput['files'][number]): st
   return `${printable(path)} (${formatBytes(bytes)})${attached ? '' : ', not attached'}`;
 }
 
-/** On one line whatever the width: it is copied. */
+/** On one line: it is copied. */
 function stepLine({ variables, argv }: CaptureStep): string {
   return `${envText(variables)}${tracedLine(argv)}`;
 }

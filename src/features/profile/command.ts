@@ -2,7 +2,7 @@ import { Option } from '@commander-js/extra-typings';
 import { defineCommand, type OptionsOf, type PlainCommand } from '../../cli/define-command.ts';
 import { byteSize, positiveInteger } from '../../cli/options.ts';
 
-/** Harnesses that are no trtexec, with what their own documentation captures of them. */
+/** Harnesses other than trtexec, with the capture options of their documentation. */
 const CAPTURE_PRESETS = ['trtllm'] as const;
 
 const define = (command: PlainCommand) =>

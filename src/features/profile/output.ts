@@ -27,7 +27,7 @@ export const profileOutput = output('bench profile --json', {
 
 export type ProfileOutput = OutputOf<typeof profileOutput>;
 
-/** A step of a capture as it is shown: what is set, and the command line. */
+/** Variables and command line of a step. */
 export type CaptureStep = ProfileOutput['steps'][number];
 
 /** What is captured, or would be, with the kernels in full; null when none were read. */

@@ -39,7 +39,7 @@ async function capture(words: readonly string[], options: ProfileOptions, io: Io
   }
 }
 
-/** A matrix needs no store to show what would be done. */
+/** A matrix needs no store for `--dry-run`. */
 function storeOf(options: ProfileOptions, io: Io): OpenStore | null {
   const path = storePath(options.db, io);
   if (!existsSync(path) && options.matrix !== undefined) return null;
@@ -70,7 +70,7 @@ function refuseMixed(words: readonly string[], options: ProfileOptions): void {
   }
 }
 
-/** The line of Nsight Compute for one layer. It is only shown: replaying kernels takes long, and root on most machines. */
+/** Nsight Compute for one layer. Only printed: replaying kernels takes long, and mostly needs root. */
 async function layerLine(
   name: string | undefined,
   layer: string | true,
@@ -121,7 +121,7 @@ function hottest(target: CaptureTarget, store: OpenStore | null): string {
   );
 }
 
-/** A name that no profile has is taken as it is: nothing may be known of the layers. */
+/** An unknown name is used as it is: the layers may be unknown. */
 function known(target: CaptureTarget, store: OpenStore | null, layer: string): string {
   const names = layersOf(target, store).map(({ name }) => name);
   if (names.length === 0 || names.includes(layer)) return layer;

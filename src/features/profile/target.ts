@@ -29,7 +29,7 @@ import {
 } from '../../tools/nsys/nsys-args.ts';
 import type { NsysDialect } from '../../tools/nsys/nsys-dialect.ts';
 
-/** A cell with what builds its engine, and what a timed run of it is called with. */
+/** A cell with its build and its timed command line. */
 interface CapturedCell {
   readonly cell: KeyedCell;
   readonly build: PlannedBuild;
@@ -37,12 +37,11 @@ interface CapturedCell {
   readonly tensorrt: string;
 }
 
-/** What a capture of a cell rests on. */
 export interface CaptureTarget extends CapturedCell {
   readonly plan: Plan;
   /** The newest sweep that measured the cell by a plan; null when there is none. */
   readonly measured: { readonly sweep: Sweep; readonly stored: StoredPlan } | null;
-  /** Made from the matrix that was named; null for one of the store. */
+  /** From the matrix named; null for a cell of the store. */
   readonly prepared: Prepared | null;
 }
 
@@ -132,7 +131,7 @@ function ofPlan({ cells, builds, runs, tensorrt }: Plan, { key }: KeyedCell): Ca
   return { cell: planned.cell, build, run, tensorrt };
 }
 
-/** The engine that the cell was measured with, if it lies in the cache and its build is still the same. */
+/** The engine that the cell was measured with, if it is cached and its build is unchanged. */
 export async function engineInCache(
   { build, cell, measured }: CaptureTarget,
   store: OpenStore | null,
@@ -150,7 +149,7 @@ export async function engineInCache(
   return null;
 }
 
-/** @param hasGraph whether a graph is really launched, which is not the same as asked for */
+/** @param hasGraph whether a graph is really launched, not only requested */
 export function captureRequest({ cell }: CaptureTarget, hasGraph: boolean, options: ProfileOptions): CaptureRequest {
   const dla = options.dla === true;
   return {
@@ -168,7 +167,7 @@ export function fileName(name: string): string {
   return name.replace(/[^\w.-]/g, '_').replace(/^[.-]+/, '_') || 'model';
 }
 
-/** What will be done, in its order. The engine that is there is not built. */
+/** In order. A cached engine is not built. */
 export function captureSteps(
   { build, cell, run }: CaptureTarget,
   request: CaptureRequest,

@@ -52,7 +52,7 @@ export function nightSteps(nights: readonly (ReportNight | null)[], sweeps: read
   });
 }
 
-/** Runs that were measured and do not count, by night and reason. */
+/** Measured runs that do not count, by sweep and reason. */
 export function leftOutRuns({ leftOut }: CellNights, sweeps: readonly Sweep[]): LeftOut[] {
   const places = new Map(sweeps.map(({ sweepId }, night) => [sweepId, night]));
   const groups = Map.groupBy(leftOut, ({ sweepId, reason }) => `${sweepId} ${reason}`);
@@ -65,10 +65,10 @@ export function leftOutRuns({ leftOut }: CellNights, sweeps: readonly Sweep[]): 
     .toSorted((a, b) => a.night - b.night);
 }
 
-/** A picture of more runs than this is no picture. */
+/** More runs than this are not distinguishable in a chart. */
 const SHOWN_RUNS = 6;
 
-/** The queries of the newest runs of each cell, by its key. */
+/** Query times of the newest runs of each cell, by key. */
 export function newestSamples(
   db: StoreDatabase,
   cells: readonly Pick<ReportCell, 'cell' | 'nights'>[],
@@ -126,7 +126,7 @@ interface Profile {
   readonly notes: readonly string[];
 }
 
-/** The newest profile of each cell among the sweeps, and what became of its layers; by the key of the cell. */
+/** The newest profile of each cell and its layer diff, by key. */
 export function cellLayers(
   db: StoreDatabase,
   cells: readonly KeyedCell[],
@@ -164,7 +164,7 @@ function dayOf(run: LayerRun | undefined): string {
   return run?.startedAt?.slice(0, 10) ?? 'before';
 }
 
-/** At most two with times, of different sweeps, the newest first; else one with names only. */
+/** At most two with times, of different sweeps, newest first; else one with names only. */
 function profilesOf(db: StoreDatabase, { key }: KeyedCell, sweepIds: readonly string[]): Profile[] {
   const runs = layerRunsOfCell(db, key, sweepIds);
   const timed = runs.filter(({ iterations }) => iterations !== null);

@@ -9,7 +9,6 @@ import {
   positiveInteger,
 } from '../../cli/options.ts';
 
-/** Of every report on histories. */
 function historyOptions<Arguments extends unknown[]>(command: Command<Arguments, CommonOptions>) {
   return command
     .addOption(metricOption())
@@ -51,7 +50,7 @@ export const reportCommand = defineCommand({
     'report-html': async () => (await import('./output.ts')).reportHtml,
   },
   define: reportOptions,
-  // It hides names itself, in files as well.
+  // Redacts by itself, also in files.
   redact: () => false,
   run: async ([base, head], options, io) => (await import('./report.ts')).report(base, head, options, io),
 });

@@ -20,7 +20,7 @@ import { NotMeasuredError, resolveSide, resolveSides, type Side } from '../../se
 
 export type GatherOptions = Pick<ReportOptions, 'metric' | 'filter' | 'branch' | 'night' | 'asOf'>;
 
-/** What is said of each cell by its key, and of the whole. */
+/** Judgments of each cell by key, and of the whole. */
 type Judgements = Pick<ReportedSweep, 'shift' | 'notes'> & {
   readonly cells: ReadonlyMap<string, CellJudgement>;
   readonly head: Side;
@@ -29,7 +29,7 @@ type Judgements = Pick<ReportedSweep, 'shift' | 'notes'> & {
 
 const RECENT_NIGHTS = 20;
 
-/** Everything that files are made of: the runs of a side, what is said of them, and the nights before. */
+/** The data of report files: runs of a side, judgments, and earlier sweeps. */
 export async function gatherReport(
   db: StoreDatabase,
   base: string | undefined,
@@ -68,7 +68,7 @@ export async function gatherReport(
   };
 }
 
-/** Against the base; without one, and with only one sweep there, against nothing. */
+/** Against the base; without one, and with a single sweep, only values. */
 async function bySides(
   db: StoreDatabase,
   base: string | undefined,
@@ -97,7 +97,7 @@ async function bySides(
 
 type Sides = { readonly base: Side; readonly head: Side };
 
-/** HEAD alone where nothing is there to compare it with: the first sweep of a series, the first of a pull request. */
+/** HEAD alone where nothing can be compared: the first sweep of a series. */
 async function sidesOrHead(
   db: StoreDatabase,
   base: string | undefined,
@@ -157,7 +157,7 @@ async function byHistory(db: StoreDatabase, options: GatherOptions, io: Io): Pro
   };
 }
 
-/** Values of the last nights of each cell, the oldest first. */
+/** Of the last sweeps, oldest first. */
 function recentValues(
   db: StoreDatabase,
   newest: Sweep,

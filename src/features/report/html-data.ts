@@ -23,17 +23,17 @@ import { cellLayers, leftOutRuns, newestSamples, nightSteps, reportNights } from
 
 export type HtmlReportOptions = Pick<ReportOptions, 'db' | 'metric' | 'filter' | 'branch' | 'asOf' | 'last'>;
 
-/** What the page compares; without it the newest sweep with the one before it in its series. */
+/** Default: the newest sweep and the one before it in its series. */
 export interface PageSides {
   readonly base: string;
-  /** Undefined: what is checked out, as in `bench compare BASE`. */
+  /** Undefined: the checkout, as in `bench compare BASE`. */
   readonly head: string | undefined;
 }
 
-/** More than a year of nights. */
+/** More than a year of nightly sweeps. */
 const LAST_SWEEPS = 400;
 
-/** All that the HTML report says, from the store alone. Stores nothing. */
+/** Reads the store only. */
 export async function htmlReportData(
   db: StoreDatabase,
   options: HtmlReportOptions,
@@ -68,7 +68,7 @@ export async function htmlReportData(
   };
 }
 
-/** Every cell that some sweep of the series measured, or was to measure. */
+/** Cells that some sweep of the series measured or planned. */
 function cellsOf(db: StoreDatabase, sweeps: readonly Sweep[], filter: string | undefined): KeyedCell[] {
   const ids = sweeps.map(({ sweepId }) => sweepId);
   const cells = inLabelOrder(cellsOfSweeps(db, ids, filter));
@@ -120,7 +120,7 @@ async function gatherCells(
   return { reportCells, environments: environmentIds.flatMap((id) => known.get(id) ?? []) };
 }
 
-/** The same change in many cells, once. */
+/** A change in many cells, once. */
 function environmentChangesOf(cells: readonly ReportCell[]): EnvironmentChange[] {
   const marks = cells.flatMap((cell) => cell.marks.filter(({ kind }) => kind === 'environment'));
   const groups = Map.groupBy(marks, ({ step, text }) => `${step} ${text}`);
@@ -134,7 +134,6 @@ function environmentChangesOf(cells: readonly ReportCell[]): EnvironmentChange[]
     .toSorted((a, b) => a.night - b.night || b.cells - a.cells);
 }
 
-/** The newest sweep and the one before it in the series. */
 function lastTwo(sweeps: readonly Sweep[]): { readonly base: Side; readonly head: Side } | null {
   const [base, head] = sweeps
     .slice(-2)

@@ -19,7 +19,6 @@ import { htmlReportData, type HtmlReportOptions, type PageSides } from './html-d
 
 type ReportHtmlOptions = HtmlReportOptions & Pick<ReportOptions, 'json' | 'redact'>;
 
-/** `bench report --html [FILE]`: the whole report as one file, or on standard output. */
 export function reportHtml(
   file: string | null,
   options: ReportHtmlOptions,
@@ -55,7 +54,10 @@ export async function writeHtml(
   return { bytes: Buffer.byteLength(html), data };
 }
 
-/** The report as HTML, for `bench serve`. @param version of the store, which the page asks for again */
+/**
+ * For `bench serve`.
+ * @param version of the store; the page polls it
+ */
 export async function liveReport(
   db: StoreDatabase,
   options: ReportHtmlOptions,
@@ -65,7 +67,7 @@ export async function liveReport(
   return reportPage(redacted(await htmlReportData(db, options, io), options, io), pageAssets(), version);
 }
 
-/** Said before the work and not after it. */
+/** Before the work, not after it. */
 function refuseUnwritable(path: string, named: string): void {
   const folder = dirname(path);
   try {

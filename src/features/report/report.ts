@@ -25,7 +25,7 @@ import { gatherReport } from './gather.ts';
 import { reportHtml, writeHtml } from './html.ts';
 import type { ReportOptions } from './command.ts';
 
-/** To add one: its name here and below, an option of the same name in `src/cli/report-commands.ts`. */
+/** To add one: its name here and below, and an option of that name in `command.ts`. */
 const FORMATS = {
   md: markdownText,
   junit: junitXml,
@@ -39,7 +39,6 @@ type Format = keyof typeof FORMATS;
 
 const FORMAT_NAMES: readonly Format[] = ['md', 'junit', 'csv', 'openmetrics', 'bmf', 'googleBenchmark'];
 
-/** `bench report [BASE] [HEAD] --md FILE …`: files for people and for other tools. */
 export async function report(
   base: string | undefined,
   head: string | undefined,

@@ -11,21 +11,20 @@ import type { ServeOptions } from './command.ts';
 import { liveReport, pageAssets } from './html.ts';
 import { pagePolicy } from './page/report-page.ts';
 
-/** What the server needs of the store. */
 interface LivePage {
-  /** Another one whenever something was written. */
+  /** Changes with every write. */
   readonly version: () => string;
   readonly page: () => Promise<string>;
 }
 
-/** `bench serve`: the HTML report from the store as it is now, on loopback only; ends with Ctrl-C. */
+/** Serves the HTML report from the current store, on loopback only, until Ctrl-C. */
 export function serve(options: ServeOptions, io: Io): Promise<ExitCode> {
   return withStore(options, io, async ({ db, isReadOnly }) => {
     makeReadOnly(db);
     const start = io.now().getTime().toString(36);
     const version = (): string => `${start}-${dataVersion(db)}`;
     const live = { version, page: remembered(version, (made) => liveReport(db, options, made, io)) };
-    // An empty store is said here, and not in a browser.
+    // An empty store is reported here, not in a browser.
     await live.page();
     const server = createServer();
     const port = await listening(server, options.port);
@@ -44,7 +43,7 @@ export function serve(options: ServeOptions, io: Io): Promise<ExitCode> {
   });
 }
 
-/** Made once for each version, also when several ask at the same time. A failure is not kept. */
+/** One computation per version, shared by concurrent requests; failures are not kept. */
 function remembered(version: () => string, make: (version: string) => Promise<string>): () => Promise<string> {
   let known: { readonly version: string; readonly page: Promise<string> } | null = null;
   return async () => {
@@ -115,7 +114,7 @@ async function listening(server: Server, requested: number): Promise<number> {
   return typeof address === 'object' && address !== null ? address.port : requested;
 }
 
-/** The only address that is listened on: other machines cannot ask. */
+/** Other machines cannot connect. */
 const LOOPBACK = '127.0.0.1';
 
 function hostsOf(port: number): string[] {
@@ -123,7 +122,7 @@ function hostsOf(port: number): string[] {
   return [...names.map((name) => `${name}:${port}`), ...(port === 80 ? names : [])];
 }
 
-/** Of every answer: nothing is kept, guessed, framed or sent elsewhere. */
+/** No caching, sniffing, framing or referrer. */
 const SAFE_HEADERS: Readonly<Record<string, string>> = {
   'cache-control': 'no-store',
   'cross-origin-opener-policy': 'same-origin',

@@ -16,7 +16,7 @@ export const reproCommand = defineCommand({
   ],
   outputs: { repro: async () => (await import('./output.ts')).reproOutput },
   define,
-  // It hides names itself, in files as well.
+  // Redacts by itself, also in files.
   redact: ({ redact, script }) => redact === true && typeof script !== 'string',
   run: async ([name], options, io) => (await import('./repro.ts')).reproduce(name, options, io),
 });

@@ -10,7 +10,7 @@ export function noteUnlessHash(file: string, sha256: string, note: string): stri
   return [`if [ "$(sha256 <${file})" != ${scriptQuote(sha256)} ]; then`, `  say ${scriptQuote(note)}`, 'fi'];
 }
 
-/** Lines that make the model of the engine from its base, as bench does: in a folder with a copy of its own. */
+/** Shell lines that convert the base model as bench does, in a folder with a copy of it. */
 export function conversionLines({ conversion, model }: Reproduction): string[] {
   if (conversion === null) return [];
   const { args, record } = conversion;
@@ -93,8 +93,7 @@ function calibrationLines({ calibration, drawn, record }: ReproConversion): stri
 }
 
 /**
- * Python, without numpy, that writes the npz of `artefacts/random-calibration.ts` and `artefacts/npz-write.ts`, byte for
- * byte: SEED SAMPLES INPUTS(JSON) TARGET.
+ * Python without numpy that writes the npz of random calibration data, byte for byte: SEED SAMPLES INPUTS(JSON) TARGET.
  */
 export const DRAW_CALIBRATION = String.raw`import json, math, struct, sys, zlib
 

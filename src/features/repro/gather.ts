@@ -39,7 +39,6 @@ interface Known {
   readonly plannedBuild: PlannedBuild | null;
 }
 
-/** Everything that it takes to run a stored run again. */
 export async function gatherReproduction(store: OpenStore, runId: string, cwd: string): Promise<Reproduction> {
   const { db, path } = store;
   const shown = storedRun(db, runId);
@@ -145,7 +144,7 @@ function withoutSecrets(variables: Readonly<Record<string, string | null>>): Rec
   return Object.fromEntries(shown);
 }
 
-/** Runs that were added in the course of the sweep are in no plan: they are like the others of their cell. */
+/** Runs added during the sweep are not in the plan: they equal the others of their cell. */
 function plannedRunOf(plan: StoredPlan | null, { cellKey, repeat, role }: ShownRun): PlannedRun | null {
   const ofCell = (plan?.plan.runs ?? []).filter((run) => run.cellKey === cellKey && run.role === role);
   return ofCell.find((run) => run.repeat === repeat) ?? ofCell[0] ?? null;
@@ -202,7 +201,7 @@ function trtexecOf({ own, plan }: Known): HashedFile | null {
   return path === null ? null : { path, sha256: hashOrNull(plan?.program.trtexecSha256 ?? null) };
 }
 
-/** Those of the matrix, which are stored with the run because they tell its cell from others. */
+/** Axis variables, which are stored with the run as part of its cell. */
 function axisVariables({ own, plannedRun }: Known, cell: KeyedCell | null): Record<string, string | null> {
   const names = new Set(Object.keys(variablesOf(cell?.axisFlags ?? {})));
   const stored = Object.entries(own.run.env).filter(([name]) => names.has(name));

@@ -15,7 +15,7 @@ const RUN_FOLDER = 'repro-run';
 /** A variable that no matrix is likely to set. */
 const FOLDER = 'bench_repro_folder';
 
-/** A POSIX shell script that starts another harness than trtexec as bench started it. It checks no hash: none is known. */
+/** A POSIX shell script that starts another harness as bench did. No hash is checked: none is known. */
 export function harnessScript(repro: Reproduction, start: ReproStart): string {
   const { argv, cwd, env, withheld } = start;
   const [program = ''] = argv;
@@ -48,7 +48,7 @@ export function harnessScript(repro: Reproduction, start: ReproStart): string {
     ],
     environmentLines(repro),
     clockLines(repro.clockPolicy),
-    // What the matrix sets is for the program alone.
+    // Variables of the matrix are for the program alone.
     ['(', ...inner.map((line) => `  ${line}`), ')'],
   ]);
 }

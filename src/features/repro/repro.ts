@@ -189,7 +189,7 @@ function conversionLines({ conversion }: ReproOutput): string[] {
   return ['', title, ...command];
 }
 
-/** What a repetition would need, and nobody wrote down. */
+/** Facts that a repetition would need but nothing recorded. */
 function unknownsOf(repro: Reproduction): string[] {
   const { commandLine, environment, git, harness } = repro;
   const isBare = repro.build === null && repro.run === null;

@@ -2,7 +2,7 @@ import { posix } from 'node:path';
 
 import type { ReproOutput } from './output.ts';
 
-/** Files and programs of a command line that lie elsewhere on another machine. */
+/** Files and programs whose paths differ on another machine. */
 export const REPRO_FILES = ['trtexec', 'model', 'variant', 'engine', 'timingCache'] as const;
 
 export type ReproFile = (typeof REPRO_FILES)[number];
@@ -14,7 +14,7 @@ export type ReproWord =
       readonly file: ReproFile;
       /** What is before it in the argument: `--loadEngine=`. */
       readonly head: string;
-      /** A name that works from the current folder. */
+      /** Relative to the current folder. */
       readonly name: string;
     };
 
@@ -22,36 +22,34 @@ export interface ReproCommand extends Omit<NonNullable<ReproOutput['run']>, 'loc
   readonly words: readonly ReproWord[];
 }
 
-/** How another harness than trtexec was started, as its plan states it. */
+/** As its plan states it. */
 export type ReproStart = NonNullable<ReproOutput['start']>;
 
-/** How the model of an engine was made from another one. `args` is the command line behind the interpreter. */
+/** How a model was converted. `args` follows the interpreter. */
 export type ReproConversion = Omit<NonNullable<ReproOutput['conversion']>, 'argv'>;
 
-/** An input of a base model, with the shape of one calibration step; its type as numpy names it: `<f4`. */
+/** An input of the base model with the shape of one calibration step; type as in numpy: `<f4`. */
 export type DrawnInput = NonNullable<ReproConversion['drawn']>[number];
 
 export type HashedFile = ReproOutput['inputs'][number];
 
-/** `external`: files with external data that the hash is over as well. */
+/** `external`: external data files included in the hash. */
 export type ReproModel = NonNullable<ReproOutput['model']>;
 
-/** Variables of a run; only names of a list are ever shown. */
+/** Only names of a fixed list are ever shown. */
 export type LeftOutVariables = Pick<ReproOutput, 'env' | 'withheld'>;
 
-/** What it takes to run a stored run again, with its program alone. */
 export interface Reproduction extends Omit<
   ReproOutput,
   'schemaVersion' | 'conversion' | 'build' | 'run' | 'unknown' | 'script'
 > {
   readonly conversion: ReproConversion | null;
-  /** Null when nothing was built apart from the run, or nobody knows how. */
+  /** Null when nothing was built apart from the run, or the command is unknown. */
   readonly build: ReproCommand | null;
-  /** Null for a build, and for a log that states its command line only as one text. */
+  /** Null for a build, and for a log with its command line as plain text. */
   readonly run: ReproCommand | null;
 }
 
-/** Names for what bench keeps in its caches, in whatever folder the commands are given. */
 const ENGINE = 'engine.plan';
 const TIMING_CACHE = 'timing.cache';
 const VARIANT = 'variant/variant.onnx';
@@ -60,16 +58,15 @@ const EXPORT = /^(--export(?:Times|Output|Profile|LayerInfo)=)(.*)$/s;
 
 export interface LocalNames {
   readonly isVariant: boolean;
-  /** The engine is a file of the user's own. */
   readonly isGiven: boolean;
 }
 
-/** The command line of another program, whose options may only look like those of trtexec. */
+/** Words of another program, whose options may look like trtexec's. */
 export function foreignWords(argv: readonly string[]): ReproWord[] {
   return argv.map((text) => ({ kind: 'text', text }));
 }
 
-/** A stored command line with names that work from the current folder. */
+/** Replaces paths by names in the current folder. */
 export function localWords(argv: readonly string[], names: LocalNames): ReproWord[] {
   const program = programPlace(argv);
   if (program === -1) return foreignWords(argv);
@@ -99,11 +96,11 @@ function localWord(argument: string, { isGiven, isVariant }: LocalNames): ReproW
   }
 }
 
-/** What is given one of these first is trtexec, whatever it is called. */
+/** A program with one of these as its first option is trtexec, whatever its name. */
 const FIRST_OPTION = /^--(?:onnx|loadEngine)=/;
 const PROGRAM = /(?:^|[/\\])[^/\\]*trtexec[^/\\]*$/;
 
-/** Place of trtexec behind what may start it, such as `numactl` with its options; -1 when it is another program. */
+/** Index of trtexec behind launchers such as `numactl`; -1 for another program. */
 export function programPlace(argv: readonly string[]): number {
   const option = argv.findIndex((argument) => FIRST_OPTION.test(argument));
   const named = argv.findIndex((argument) => PROGRAM.test(argument));

@@ -4,7 +4,7 @@ import type { ReproCommand, ReproFile, Reproduction } from './reproduction.ts';
 import { conversionLines, noteUnlessHash } from './conversion-script.ts';
 import { defaultOf, scriptQuote } from '../../text/shell-quote.ts';
 
-/** Variables of the script by what they name; each can be set from outside. */
+/** Variables of the script; the environment may override each. */
 const VARIABLES: Readonly<Record<ReproFile, string>> = {
   trtexec: 'TRTEXEC',
   model: 'MODEL',
@@ -13,15 +13,14 @@ const VARIABLES: Readonly<Record<ReproFile, string>> = {
   timingCache: 'TIMING_CACHE',
 };
 
-/** Sections of a script with a line between them. */
 export function scriptText(sections: readonly (readonly string[])[]): string {
   const texts = sections.filter((lines) => lines.length > 0).map((lines) => lines.join('\n'));
   return `${texts.join('\n\n')}\n`;
 }
 
 /**
- * A POSIX shell script that builds and runs what a run built and ran, with trtexec alone. Every value that comes from
- * outside is quoted; comments hold printable text of one line only.
+ * A POSIX shell script that builds and runs with trtexec alone. Untrusted values are quoted; comments hold one line of
+ * printable text each.
  */
 export function reproScript(repro: Reproduction): string {
   const { run } = repro;
@@ -32,7 +31,7 @@ export function reproScript(repro: Reproduction): string {
     [`command -v "$TRTEXEC" >/dev/null 2>&1 || die 3 'no trtexec here: name it, TRTEXEC=/path/to/trtexec'`],
     inputLines(repro),
     unlessSkipped(modelLines(repro), repro),
-    // From here on it goes on: before, what ends it is the only line.
+    // Up to here, a message that ends the script is its only output.
     programLines(repro),
     environmentLines(repro),
     clockLines(repro.clockPolicy),
@@ -167,7 +166,7 @@ export function clockLines(policy: string | null): string[] {
     "  trap 'exit 129' HUP",
     "  trap 'exit 130' INT",
     "  trap 'exit 143' TERM",
-    // It ends with 0 also for a card that cannot do it: its words count.
+    // Exits 0 even where the card does not support it: its words count.
     `  locked=$(nvidia-smi -i "$GPU" -lgc ${bounds} 2>&1) || die 3 "LOCK_CLOCKS: $locked"`,
     '  case $locked in',
     `    *'clocks set to'*) say "$locked" ;;`,
@@ -179,7 +178,7 @@ export function clockLines(policy: string | null): string[] {
   ];
 }
 
-/** For `nvidia-smi -lgc`; null for a policy in words that nobody here wrote. */
+/** For `nvidia-smi -lgc`; null for other text. */
 export function clockBounds(lock: string): string | null {
   if (lock === 'locked base') return 'tdp,tdp';
   const mhz = /^locked (\d{2,5}) MHz$/.exec(lock)?.[1];
@@ -188,7 +187,7 @@ export function clockBounds(lock: string): string | null {
 
 const OTHER_ENGINE = 'note: not the very engine that was measured: kernels may differ by the luck of the build';
 
-/** The engine, from the model that was checked, converted where it was. */
+/** Builds the engine from the verified model, converted where needed. */
 function buildLines(repro: Reproduction): string[] {
   const { build, engine, role } = repro;
   if (build === null) return conversionLines(repro);
@@ -199,7 +198,7 @@ function buildLines(repro: Reproduction): string[] {
   return [...unlessSkipped(lines, repro), ...noteUnlessHash('"$ENGINE"', engine.sha256, OTHER_ENGINE)];
 }
 
-/** Where there is a build of its own, it can be left out with all that it needs. */
+/** Makes a separate build, with its needs, optional. */
 function unlessSkipped(lines: readonly string[], { build, role }: Reproduction): string[] {
   if (build === null || role === 'build' || lines.length === 0) return [...lines];
   return ['if [ "${SKIP_BUILD:-0}" != 1 ]; then', ...lines.map((line) => `  ${line}`), 'fi'];
@@ -216,7 +215,7 @@ function runLines(run: ReproCommand, { axisEnv, engine }: Reproduction): string[
   return [...given, ...settingLines(axisEnv), ...commandLines(run)];
 }
 
-/** What the matrix sets counts, whatever is set outside. */
+/** The matrix's value wins over the environment. */
 export function settingLines(variables: Readonly<Record<string, string | null>>): string[] {
   return Object.entries(variables).flatMap(([name, value]) =>
     value === null ? [`unset ${name}`] : [`${name}=${scriptQuote(value)}`, `export ${name}`],
@@ -233,7 +232,7 @@ function commandLines({ words }: ReproCommand): string[] {
   );
 }
 
-/** One argument a line; they are quoted already. */
+/** Already quoted, one a line. */
 export function argumentLines(quoted: readonly string[]): string[] {
   return quoted.map((text, place) => {
     const indent = place === 0 ? '' : '  ';

@@ -33,7 +33,7 @@ export function modelOf(path: string, sha256: string | null, facts: OnnxFacts | 
   return { path, sha256, external };
 }
 
-/** What random calibration data are drawn for; null when the model is not here, or is another one now. */
+/** Inputs of random calibration data; null when the model is missing or has changed. */
 export function drawnInputs(variant: PlannedVariant, facts: OnnxFacts | null): readonly DrawnInput[] | null {
   if (facts === null || variant.calibration?.kind !== 'random') return null;
   const inputs = calibrationInputs(facts, variant, 'model');
@@ -41,7 +41,7 @@ export function drawnInputs(variant: PlannedVariant, facts: OnnxFacts | null): r
   return inputs.map(({ elementType, name, shape }) => ({ name, descr: NPY_TYPES[elementType] ?? '', shape }));
 }
 
-/** The files of `--loadInputs`, with their hashes by the names of the inputs. */
+/** The files of `--loadInputs` with hashes, by input. */
 export function inputFiles(inputs: CellInputs | null, argv: readonly string[]): HashedFile[] {
   const option = '--loadInputs=';
   const stated = argv.find((argument) => argument.startsWith(option))?.slice(option.length);
@@ -64,24 +64,23 @@ export async function cachedEngine(storePath: string, sha256: string | null): Pr
   return found?.path ?? null;
 }
 
-/** What is known of how a stored process was started. */
 export interface StartedProcess {
   readonly run: ShownRun;
-  /** Null when only a text of it is known, or nothing. */
+  /** Null when only text is known, or nothing. */
   readonly argv: readonly string[] | null;
   readonly env: Readonly<Record<string, string>>;
   readonly source: 'stored' | 'recorder';
   readonly startedAt: string | null;
-  /** Arguments that nobody can tell apart any more. */
+  /** Text that cannot be split into arguments. */
   readonly commandLine: string | null;
   /** Its artefacts; null when they are gone. */
   readonly read: ReadRun | null;
-  /** What answered in place of trtexec; null for a real one. */
+  /** What replaced trtexec; null for a real one. */
   readonly recordingSet: string | null;
   readonly notes: readonly string[];
 }
 
-/** A stored run with what its artefacts, and the recording that answered it, say of its command line. */
+/** From the store, the artefacts and the recording. */
 export async function processOf(run: ShownRun, storePath: string, plan: StoredPlan | null): Promise<StartedProcess> {
   const folder = run.artefactFolder === null ? null : runFolderOf(artefactsFolderOf(storePath), run.sweepId, run.runId);
   const read = folder === null ? null : await readFirst(folder);
@@ -111,7 +110,7 @@ export async function processOf(run: ShownRun, storePath: string, plan: StoredPl
 }
 
 async function recordedBy(set: string, id: string, replayFolder: string | null): Promise<ReadRun | null> {
-  // Names of folders only: what a file says must not lead elsewhere.
+  // Plain names only: an untrusted file must not lead elsewhere.
   if (![set, id].every((name) => /^[\w.-]+$/.test(name) && !/^\.+$/.test(name))) return null;
   const shipped = join(packageFolder(), 'recordings', set);
   const folders = replayFolder === null ? [shipped] : [replayFolder, shipped];

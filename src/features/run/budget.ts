@@ -19,10 +19,10 @@ import type { Plan } from '../../records/plan.ts';
 import { fitBudget, type FittedPlan } from '../../matrix/plan/fit-budget.ts';
 import { lastBuildOf, pastRunsOf } from '../../store/runs/time-estimates.ts';
 
-/** Confirming runs end after so long when no budget says otherwise. */
+/** Time limit of confirming runs without a budget. */
 const CONFIRM_BUDGET_S = 600;
 
-/** What was asked for beyond the plan; null for nothing. */
+/** Runs requested beyond the plan; null for none. */
 export async function wantedMoreRuns(
   db: StoreDatabase,
   sweep: Sweep,
@@ -48,10 +48,10 @@ export async function wantedMoreRuns(
   };
 }
 
-/** Older sweeps say little of the machine as it is. */
+/** Older sweeps say little about the machine's present state. */
 const LOOKED_BACK = 60;
 
-/** Of each cell the newest sweep of the series that measured it: the one before may have been of other cells. */
+/** Of each cell, the newest sweep of the series that measured it: the previous one may have had other cells. */
 function newestOfEach(db: StoreDatabase, sweep: Sweep, cells: readonly KeyedCell[]): Sweep[] {
   const wanted = new Set(cells.map(({ key }) => key));
   return seriesOf(db, sweep, LOOKED_BACK).filter((earlier) => {

@@ -81,7 +81,7 @@ async function doSweep(
   const shared = {
     ...sweepServices(store, { plan: stored.plan, sweep }, converter, io, (event) => progress.take(event)),
     cache: new EngineCache(join(dirname(store.path), 'engines')),
-    // On several models of GPU the runs of one build have several engines.
+    // With several GPU models, the runs of one build have several engines.
     mayChangeEngines: options.anyway === true || new Set(machines.map(engineKind)).size > 1,
     hasMoreRuns: more !== null || againRuns().length > 0,
     againRuns,
@@ -124,7 +124,7 @@ async function doSweep(
   });
 }
 
-/** True when nothing could start for want of a library; says of which, and what to do. */
+/** True when nothing could start because a library is missing; prints which, and what to do. */
 function lacksLibrary({ db }: OpenStore, { sweepId }: Sweep, io: Io): boolean {
   const failed = failedRunsOf(db, sweepId);
   const isAll = failed.every(({ outcome }) => outcomeReason(outcome) === 'libraryMissing');
@@ -135,7 +135,7 @@ function lacksLibrary({ db }: OpenStore, { sweepId }: Sweep, io: Io): boolean {
   return true;
 }
 
-/** How many runs of a cell there can be at all; null for a real trtexec. */
+/** Runs available per cell; null for a real trtexec. */
 function recordedOf({ plan }: StoredPlan, { recordings }: TrtexecProgram): ((cellKey: string) => number) | null {
   if (recordings === null) return null;
   let set: RecordingSet | null = null;
@@ -175,7 +175,7 @@ function show(
   return null;
 }
 
-/** Machines of one kind share engines: of a divided GPU every part is one of its own. */
+/** Machines of one kind share engines; every part of a divided GPU is its own kind. */
 function engineKind({ device, environment }: Machine): string | null {
   const isPart = device !== null && device.uuid !== device.boardUuid;
   return isPart ? device.uuid : (environment.gpuName ?? null);

@@ -18,7 +18,7 @@ import type { StoreDatabase } from '../../store/file/open.ts';
 import { ALERTING } from '../../judge/history/settings.ts';
 import { cellHistories } from '../../selection/cell-histories.ts';
 
-/** With a budget alone: what a night should be able to tell of a cell, by the noise of that cell. */
+/** With a budget alone: the detectable effect aimed at, by the noise of the cell. */
 const WORTH_TELLING = { percent: 0.8, deviations: 2 };
 const CONFIRM_ROUNDS = 3;
 
@@ -27,7 +27,7 @@ export interface MoreRunsContext {
   readonly sweep: Sweep;
   readonly plan: Plan;
   readonly wanted: MoreRunsWanted;
-  /** How many runs of a cell there can be at all; null for a real trtexec. */
+  /** Runs available per cell; null for a real trtexec. */
   readonly recorded: ((cellKey: string) => number) | null;
   readonly now: () => Date;
   readonly note: (line: string) => void;
@@ -44,7 +44,7 @@ export class MoreRuns {
     this.startMs = given.now().getTime();
   }
 
-  /** Empty when enough is known, or when the time is over. */
+  /** Empty when enough is known, or the time is over. */
   next(): readonly PlannedRun[] {
     const runs = Map.groupBy(
       cellRunsOf(this.given.db, [this.given.sweep.sweepId]).filter(({ role }) => role === 'timed'),
@@ -63,7 +63,7 @@ export class MoreRuns {
     return made.length > 0 && highestRepeat(made) < limit && newestRun(made)?.outcome.kind === 'measured';
   }
 
-  /** Cells whose night is off their history, until each has had its rounds. */
+  /** Cells off their level, until each has had its rounds. */
   private suspects(open: readonly OpenCell[]): string[] {
     if (!this.given.wanted.confirm) return [];
     const series = seriesOf(this.given.db, this.given.sweep, ALERTING.windowNights - 1).filter(
@@ -80,7 +80,7 @@ export class MoreRuns {
     );
     return candidates.flatMap((entry, index) => {
       const history = histories[index]?.history;
-      // Once begun, all rounds are made: a night must not be judged by the first run that pleases.
+      // All rounds are run once begun: stopping at the first favorable run would bias the sweep.
       const isBegun = rounds(entry) > 0 && this.given.wanted.untilSurePercent === null;
       return isBegun || (history !== undefined && isSuspect(history)) ? [entry.cell.key] : [];
     });
@@ -159,7 +159,7 @@ export class MoreRuns {
     );
   }
 
-  /** Cells that gain most first when time is short; else in an order of its own for each round, as in the plan. */
+  /** Cells that gain most first when time is short; else shuffled per round, as in the plan. */
   private ordered(keys: readonly string[], made: ReadonlyMap<string, readonly CellRun[]>): PlannedRun[] {
     const runs = keys.flatMap((key): PlannedRun[] => {
       const planned = this.given.plan.runs.find(({ role, cellKey }) => role === 'timed' && cellKey === key);

@@ -22,8 +22,8 @@ import { builtModelsOf, environmentsOf } from '../../store/sweeps/environments.t
 import type { Machine } from '../../machine/machine.ts';
 
 /**
- * The sweep to go on with: the one that was named, else the newest that did not finish (of this matrix, if one was
- * given). Null when every sweep is finished.
+ * The sweep to resume: the one named, else the newest unfinished one (of this matrix, if given). Null when all are
+ * finished.
  */
 export function resumable({ db, path }: OpenStore, matrixPath: string | undefined, requested: string | true, io: Io) {
   const matrix = matrixPath === undefined ? null : readMatrix(matrixPath, io).name;
@@ -61,7 +61,7 @@ function namedSweep(db: StoreDatabase, prefix: string): Sweep | null {
 
 function newestUnfinished(db: StoreDatabase, artefactsFolder: string, name: string | null): Sweep | null {
   const unfinished = unfinishedSweeps(db).filter(
-    // A bisection goes on by itself: `bench bisect --resume`.
+    // Bisections resume by `bench bisect --resume`.
     ({ branch, sweepId }) => branch !== BISECT_BRANCH && sweepLockHolder(artefactsFolder, sweepId) === null,
   );
   return unfinished.find(({ matrix }) => name === null || matrix === name) ?? null;
@@ -70,7 +70,7 @@ function newestUnfinished(db: StoreDatabase, artefactsFolder: string, name: stri
 /** Where something is in a file is no part of what it means. */
 const PLACES: ReadonlySet<string> = new Set(['at', 'shapesAt', 'precisionAt']);
 
-/** The same for two files that mean the same: comments and the order of keys are not in it. */
+/** Equal for files that mean the same: ignores comments and the order of keys. */
 export function matrixIdentity({ cells, profile, repeats }: Matrix): string {
   const bare = JSON.stringify({ cells, profile, repeats }, (key, value: unknown) =>
     PLACES.has(key) ? undefined : value,
@@ -121,7 +121,7 @@ async function changedModels(db: StoreDatabase, sweep: Sweep, { plan }: StoredPl
   const changes: string[] = [];
   const seen = new Set<string>();
   for (const { model, onnxPath, variantRef } of plan.builds) {
-    // Of what was converted the variant is known, which is made anew when its base has changed.
+    // A variant is rebuilt when its base has changed.
     if (onnxPath === null || variantRef !== null || seen.has(onnxPath)) continue;
     seen.add(onnxPath);
     const hashes = before.get(model);

@@ -29,14 +29,13 @@ import { warnIfMigrated, usingStore, withStoreToWrite } from '../../cli/with-sto
 import type { RunOptions, SweepOptions } from './command.ts';
 
 export interface Executor {
-  /** @throws UsageError for options of one executor together with another */
+  /** @throws UsageError for options that do not fit the executor */
   refuseOptions(options: RunOptions): void;
   run(path: string, options: RunOptions, io: Io): Promise<ExitCode>;
 }
 
-/** `bench run MATRIX`: builds, measures, stores. */
 export async function run(path: string | undefined, options: RunOptions, io: Io, slurm: Executor): Promise<ExitCode> {
-  // `--resume matrix.yaml`: the option took what was meant as the argument.
+  // `--resume matrix.yaml`: the option consumed the argument.
   if (typeof options.resume === 'string' && path === undefined && existsSync(options.resume)) {
     return run(options.resume, { ...options, resume: true }, io, slurm);
   }
@@ -69,10 +68,7 @@ function required(path: string | undefined): string {
   return path;
 }
 
-/**
- * Plans a matrix and carries it out.
- * @param trial what the cells of the matrix become where something is tried out
- */
+/** @param trial changes the cells of the matrix for an experiment */
 export async function startSweep(
   path: string,
   options: SweepOptions,

@@ -8,7 +8,6 @@ import { matrixJsonSchema } from '../../matrix/schema/schema.ts';
 import { didYouMean } from '../../text/nearest.ts';
 import { printable } from '../../text/printable.ts';
 
-/** `bench schema NAME`: JSON Schema (draft 2020-12) of what bench reads and writes. */
 export async function schema(name: string, outputs: ReturnType<typeof outputsOf>, io: Io): Promise<ExitCode> {
   const found = name === 'matrix' ? matrixJsonSchema() : await outputSchema(name, outputs);
   io.out(`${JSON.stringify(found, null, 2)}\n`);

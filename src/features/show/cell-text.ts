@@ -17,7 +17,7 @@ export interface ListedRun extends StoredRun {
   /** Medians; null where nothing was measured. */
   readonly gpuComputeMs: number | null;
   readonly throughputQps: number | null;
-  /** By the metric of its cell, for another harness than trtexec. */
+  /** In the metric of its cell, for a harness other than trtexec. */
   readonly value: number | null;
 }
 
@@ -63,7 +63,7 @@ export function cellRunsText(cell: KeyedCell, runs: readonly ListedRun[], look: 
   ];
 }
 
-/** What the timed runs of the newest sweep amount to: the middle, the spread, from where to where. */
+/** Median, spread and range of the newest sweep's timed runs. */
 function newestLines(runs: readonly ListedRun[], driven: Metric | null, look: Look): string[] {
   const timed = runs.filter(isMeasured);
   const newest = timed.filter(({ sweepId }) => sweepId === timed[0]?.sweepId);

@@ -28,7 +28,7 @@ import { REASON_TEXT } from '../../terminal/words.ts';
 import { shellLine } from '../../text/shell-quote.ts';
 import { wrapHanging } from '../../terminal/text-width.ts';
 
-/** `bench show RUN|CELL --next`: what a run says of itself, and the profiler to take next. */
+/** What the run shows, and the profiler to use next. */
 export async function explainRun(name: string, options: Pick<ShowOptions, 'json' | 'db'>, io: Io): Promise<ExitCode> {
   return withStore(options, io, ({ db }) => {
     printResult(io, options, explainedRun(db, storedRun(db, namedRun(db, name))), explainText);
@@ -71,7 +71,7 @@ interface Known {
   readonly hottest: LayerFacts | null;
   readonly isCaptured: boolean;
   readonly is11: boolean;
-  /** Of a `bench run` here: bench can capture it. */
+  /** bench can capture runs of a sweep on this machine. */
   readonly isOurs: boolean;
   readonly parts: RunParts | null;
 }

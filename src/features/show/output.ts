@@ -170,7 +170,7 @@ export type ShownRun = OutputOf<typeof shownRun>;
 
 const argv = z.array(z.string());
 
-/** What one tool would say of a run, and how to ask it: from the coarse tool to the fine one. */
+/** What a tool would show of the run, and its command; coarse tools first. */
 const profilerStep = z.strictObject({
   tool: z.enum(['trtexec', 'nsys', 'ncu']),
   state: z.enum(['done', 'next', 'later']),

@@ -44,7 +44,6 @@ import type { ShowOptions } from './command.ts';
 
 const LISTED_RUNS = 50;
 
-/** `bench show RUN|SWEEP|CELL`: what is stored of one of them. */
 export async function show(name: string, options: ShowOptions, io: Io): Promise<ExitCode> {
   if (options.metric !== undefined && options.map !== true) {
     throw new UsageError('--metric says what --map shows: add --map');
@@ -63,7 +62,7 @@ export async function show(name: string, options: ShowOptions, io: Io): Promise<
   });
 }
 
-/** By the start of an id, or by what `compare` takes: `latest`, `latest~N`, `baseline:NAME`. */
+/** By the start of an id, or a reference as for `compare`: `latest`, `latest~N`, `baseline:NAME`. */
 async function sweepsOfName(db: StoreDatabase, name: string, io: Io): Promise<readonly Sweep[]> {
   return /^latest(~\d+)?$|^baseline:/.test(name)
     ? (await resolveSide(db, name, io)).sweeps
@@ -83,7 +82,7 @@ function showSweep(db: StoreDatabase, sweep: Sweep, options: ShowOptions, io: Io
   const failures = sweepFailures(db, sweep.sweepId, stored?.plan ?? null);
   const skipped = stored === null ? 0 : skippedRuns(db, sweep, stored);
   const tally = { measured: 0, unfit: 0, failed: 0, skipped, kept: 0, replaced };
-  // Builds are no runs of a cell.
+  // Builds are not runs of a cell.
   const builds = failures.filter(({ role }) => role === 'build');
   for (const { kind } of [...runs.map(({ outcome }) => outcome), ...builds]) {
     if (kind !== 'built') tally[kind] += 1;
@@ -101,7 +100,7 @@ function showSweep(db: StoreDatabase, sweep: Sweep, options: ShowOptions, io: Io
   printResult(io, options, output, (_, look) => sweepText(output, summaries, look, mapped));
 }
 
-/** Planned runs that were never started, as their engine could not be built. */
+/** Planned runs whose engine could not be built. */
 function skippedRuns(db: StoreDatabase, sweep: Sweep, { plan }: StoredPlan): number {
   const failed = failedBuilds(db, sweep, plan.builds);
   const waiting = plan.runs.filter(({ buildRef }) => failed.has(buildRef));
@@ -125,14 +124,14 @@ function showOneRun(db: StoreDatabase, runId: string, options: ShowOptions, io: 
   printResult(io, options, { schemaVersion: 1, ...run, cell, build, cellEngines, layers }, shownRunText);
 }
 
-/** What was built, by the plan of its sweep; of an import by the name of its model. */
+/** By the sweep's plan; for an import, by the model's name. */
 function buildLabel(db: StoreDatabase, { runId, sweepId, buildModel }: ShownRun): string | null {
   const plan = readStoredPlan(planOf(db, sweepId))?.plan;
   const build = plan === undefined ? null : plannedBuildOf(plan, sweepId, runId);
   return build?.label ?? buildModel;
 }
 
-/** CSV with the columns of `--exportTimes`, exactly as trtexec wrote the numbers. */
+/** CSV with the columns of `--exportTimes`, numbers as trtexec wrote them. */
 function printSamples(db: StoreDatabase, run: ShownRun, options: ShowOptions, io: Io): void {
   const samples = runSamples(db, run.runId);
   if (samples === null) {
@@ -174,7 +173,7 @@ function showCell(db: StoreDatabase, name: string, options: ShowOptions, io: Io)
 
 const LISTED_SWEEPS = 10;
 
-/** Builds that failed, so that the cell has no run in a sweep that planned it. */
+/** Failed builds that left the cell without a run in a planned sweep. */
 function failedBuildsOf(db: StoreDatabase, cellKey: string): StoredRun[] {
   return plannedSweeps(db, cellKey, null, LISTED_SWEEPS).flatMap((sweep): StoredRun[] => {
     const plan = readStoredPlan(planOf(db, sweep.sweepId))?.plan;
@@ -189,7 +188,7 @@ function failedBuildsOf(db: StoreDatabase, cellKey: string): StoredRun[] {
   });
 }
 
-/** What is no measurement with the first line that says why. */
+/** Failed runs with the first line of evidence. */
 function withFirstLine(db: StoreDatabase, runs: readonly StoredRun[]): StoredRun[] {
   const failed = failedAmong(
     db,
@@ -199,7 +198,6 @@ function withFirstLine(db: StoreDatabase, runs: readonly StoredRun[]): StoredRun
   return runs.map((run) => ({ ...run, outcome: outcomes.get(run.runId) ?? run.outcome }));
 }
 
-/** The runs with what they measured. */
 function withValues(db: StoreDatabase, { key, harness }: KeyedCell, runs: readonly StoredRun[]): ListedRun[] {
   const sweepIds = [...new Set(runs.map(({ sweepId }) => sweepId))];
   const values = new Map(cellRunsOf(db, sweepIds, [key]).map((run) => [run.runId, run.values]));

@@ -28,10 +28,7 @@ type SweepCell = ShownSweep['cells'][number];
 
 type CellRow = SweepCell & { readonly cell: KeyedCell };
 
-/**
- * @param summaries what the cells of the output are made of
- * @param mapped what a map shows instead of a line for each cell
- */
+/** @param mapped metric of a map, in place of a row per cell */
 export function sweepText(
   shown: ShownSweep,
   summaries: readonly CellSummary[],
@@ -59,7 +56,7 @@ export function sweepText(
   ];
 }
 
-/** trtexec's cells, then those of other harnesses, whose numbers are others. */
+/** trtexec's cells, then those of other harnesses with other metrics. */
 function cellTables(cells: readonly CellRow[], look: Look): string[] {
   const driven = cells.filter(({ cell }) => cell.harness !== undefined);
   const own = cells.filter(({ cell }) => cell.harness === undefined);
@@ -99,7 +96,7 @@ function harnessTable(cells: readonly CellRow[], look: Look): string[] {
   return [...table, ...legend];
 }
 
-/** Gone before any number. */
+/** Dropped before any number. */
 const FLAGS_RANK = 6;
 
 function remarkColumns(style: Style): Column<CellRow>[] {
@@ -160,7 +157,7 @@ function unfitText({ unfit, replaced }: ShownSweep['counts']): string {
   return replaced === 0 ? `${unfit} not fit` : `${unfit} not fit, ${replaced} of them measured again`;
 }
 
-/** A sweep that lacks nothing but profiles has all its numbers: `bench why` lacks layers. */
+/** A sweep that lacks only profiles has all its numbers: `bench why` lacks layers. */
 function failedText({ counts: { failed, unfit, skipped }, failures }: ShownSweep): string {
   const lost = failures.filter(({ kind }) => kind === 'failed');
   const isProfilesOnly = lost.length > 0 && lost.every(({ role }) => role === 'profile');
@@ -190,7 +187,7 @@ function dash(value: number | null, format: (value: number) => string): string {
   return value === null ? '–' : format(value);
 }
 
-/** With several streams times overlap: the `~` says so. */
+/** `~`: with several streams, times overlap. */
 function timeText({ cell }: CellRow, ms: number | null): string {
   return `${cell.streams > 1 && ms !== null ? '~' : ''}${dash(ms, formatMs)}`;
 }
@@ -220,7 +217,7 @@ function flagsText({ flags, measured }: SweepCell): string {
 
 const QUANTIZED = ['fp8', 'int8', 'int4'];
 
-/** Only where it is in doubt: a quantized cell says how much of it is. */
+/** Only where it is in doubt: the actual precision of quantized cells. */
 function hasShare({ precisionShare }: SweepCell): boolean {
   return precisionShare !== null && (QUANTIZED.includes(precisionShare.asked) || !precisionShare.isReal);
 }
@@ -255,7 +252,7 @@ function shareText(share: SweepCell['precisionShare']): string {
   return isReal ? `${asked} ${size}` : `✗ not ${asked}: ${size}`;
 }
 
-/** One flag of each kind, with its evidence and what to do. */
+/** One flag of each kind, with evidence and advice. */
 function flagSection(cells: readonly SweepCell[], look: Look): string[] {
   const byKind = Map.groupBy(
     cells.flatMap(({ flags }) => flags),

@@ -13,7 +13,7 @@ import { type CellRun, isMeasured } from '../../records/run.ts';
 
 export type CellSummary = ReturnType<typeof summarizeCells>[number];
 
-/** What `bench run` and `bench show SWEEP` print. */
+/** For `bench run` and `bench show SWEEP`. */
 export function shownSweepOf(
   sweep: Sweep,
   counts: ShownSweep['counts'],
@@ -50,8 +50,8 @@ export function shownSweepOf(
 }
 
 /**
- * What a map shows of each cell: the metric that is asked for, else what the table shows.
- * @throws UsageError when no cell can have what is asked for
+ * Values of a map: the requested metric, else that of the table.
+ * @throws UsageError when no cell has the metric
  */
 export function mappedCells(
   cells: readonly CellSummary[],
@@ -63,7 +63,7 @@ export function mappedCells(
   const byCell = Map.groupBy(measured, ({ cellKey }) => cellKey);
   const mapped = cells.flatMap(({ cell }) => {
     const values = (byCell.get(cell.key) ?? []).flatMap((run) => run.values[requested] ?? []);
-    // A harness has its own numbers: where another one is asked for it says nothing.
+    // A harness without the requested metric has no value.
     return values.length === 0 && cell.harness !== undefined && cell.harness.metric !== requested
       ? []
       : [{ cell, metric: requested, value: median(values) }];

@@ -17,7 +17,6 @@ import { statisticsOf, statisticsTable } from '../../terminal/statistics-table.t
 import { renderTable } from '../../terminal/table.ts';
 import { truncate, wrapHanging } from '../../terminal/text-width.ts';
 
-/** What `--json` prints of a run, its outcome as it is stored. */
 export type DescribedRun = ShownRun & StoredRun & { readonly layers: readonly JoinedLayer[] | null };
 
 export function shownRunText(run: DescribedRun, look: Look): string[] {
@@ -69,7 +68,7 @@ function attachedText({ name, bytes, sha256, attachedAt, prunedAt }: ShownRun['a
 
 const FIELD_INDENT = 11;
 
-/** One start is the run itself; of several each says what became of it. */
+/** A single attempt is the run itself; of several, each with its outcome. */
 function attemptLines(attempts: ShownRun['attempts']): string[] {
   if (attempts.length < 2) return [];
   return attempts.map(({ attempt, startedAt, outcome, reason, evidence }) => {

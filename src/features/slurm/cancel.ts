@@ -9,7 +9,7 @@ import { isLiving } from '../../tools/slurm/states.ts';
 import { finishedShards, RunFolder } from './run-folder.ts';
 import { type Io, printResult } from '../../cli/io.ts';
 
-/** `bench slurm cancel RUN`: ends the tasks of a run that are queued or running. What is done stays. */
+/** Cancels queued and running tasks; finished shards stay. */
 export async function cancel(path: string, options: { readonly json?: true }, io: Io): Promise<ExitCode> {
   const plan = await new RunFolder(resolve(io.cwd, path)).readPlan();
   const { folder } = plan;

@@ -29,7 +29,6 @@ import { migrationsFolder, storePath } from '../../cli/store-location.ts';
 import { usingStore } from '../../cli/with-store.ts';
 import { follow, pendingLine } from './follow.ts';
 
-/** `bench slurm collect RUN`: imports the runs of finished shards into the store. Safe to repeat. */
 export async function collect(path: string, options: CollectOptions, io: Io): Promise<ExitCode> {
   const plan = await new RunFolder(resolve(io.cwd, path)).readPlan();
   const watch = new ShardWatch(plan, options, io);
@@ -64,13 +63,13 @@ async function followOrLeave(
   }
 }
 
-/** The store that was named, else the one that the sweep was written into. */
+/** The store named, else the one the sweep was written to. */
 function storeOf(plan: RunPlan, options: CollectOptions, io: Io): string {
   const isNamed = options.db !== undefined || Boolean(io.env['BENCH_DB']);
   return !isNamed && existsSync(dirname(plan.storePath)) ? plan.storePath : storePath(options.db, io);
 }
 
-/** One collector at a time for a store and a sweep. */
+/** One collector at a time per store and sweep. */
 async function lockCollector(store: OpenStore, { sweep }: RunPlan): Promise<() => void> {
   const artefacts = artefactsFolderOf(store.path);
   const sweepFolder = sweepFolderOf(artefacts, sweep.sweepId);
@@ -130,7 +129,7 @@ async function collectInto(
   });
 }
 
-/** The folder of a shard may be deleted when all its runs are in the store. */
+/** The folder of a shard may be deleted once all its runs are stored. */
 function withStoredBefore(
   statuses: readonly ShardStatus[],
   { stored: { plan }, shards, sweep: { sweepId } }: RunPlan,
@@ -153,13 +152,13 @@ function isStuck({ state, reason }: ShardStatus): boolean {
   return state === 'queued' && isHopeless(reason);
 }
 
-/** A listing of a network file system may be a minute old: 15 s, then the rest. */
+/** Network file systems may list folders a minute late: waits 15 s, then the rest. */
 function lateWaits(totalS: number): number[] {
   const first = Math.min(15, totalS);
   return [first, totalS - first].filter((waitS) => waitS > 0);
 }
 
-/** Cells that the shards which are in should have measured more often. */
+/** Cells with missing runs in the collected shards. */
 function incompleteCells(
   { stored: { plan }, shards }: RunPlan,
   collected: ReadonlySet<number>,

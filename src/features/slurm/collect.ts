@@ -18,16 +18,15 @@ export interface Collected {
   readonly stored: number;
   readonly alreadyStored: number;
   readonly refused: readonly RefusedShard[];
-  /** When the last of them ended. */
   readonly latestEnd: string | null;
 }
 
-/** Number of shards that are read while another is stored. */
+/** Shards read while another is stored. */
 const READ_AHEAD = 8;
-/** Bringing a transaction to the disk takes longer than the rows of a small shard. */
+/** Committing a transaction takes longer than inserting a small shard. */
 const STORED_AT_ONCE = 64;
 
-/** Imports the runs of every finished shard that the store lacks, whole shards only. Safe to repeat. */
+/** Imports the runs of finished shards, whole shards only. Safe to repeat. */
 export async function collectShards(plan: RunPlan, context: CollectContext, io: Io): Promise<Collected> {
   const { artefactsFolder, db } = context;
   const onProgress = progressOf(io);
@@ -46,7 +45,7 @@ export async function collectShards(plan: RunPlan, context: CollectContext, io: 
     const shard = waiting.shift();
     if (shard === undefined) return;
     const taken = takeShard(plan, shard, artefactsFolder, storedBefore);
-    // An error is thrown when its turn comes.
+    // Errors are thrown in order.
     taken.catch(() => {});
     reading.push(taken);
   };
@@ -97,7 +96,7 @@ function progressOf(io: Io): (done: number, all: number) => void {
   };
 }
 
-/** What a kill cuts off here is imported the next time: the shards keep their folders. */
+/** After a kill the next call imports the rest: shards keep their folders. */
 function storeRuns(shards: Iterable<Extract<TakenShard, { kind: 'taken' }>>, { db, writer }: CollectContext): void {
   const records = [...shards].flatMap((shard) => shard.records);
   if (records.length === 0) return;
@@ -114,7 +113,6 @@ export async function closeCollectedSweep(
   await saveState(context, plan.stored, { ...sweep, state: 'finished', finishedAt: latestEnd });
 }
 
-/** Stores a sweep with all that it is to measure. */
 export async function saveNewSweep(
   { sweep, stored }: RunPlan,
   { artefactsFolder, db, writer }: CollectContext,

@@ -6,10 +6,10 @@ import { rangesOf } from '../../tools/slurm/sbatch-args.ts';
 import type { ShardWatch } from './shard-status.ts';
 import type { Io } from '../../cli/io.ts';
 
-/** Folders of finished shards are looked for this often at first, and at last. */
+/** Seconds between looks for finished folders, at first and at last. */
 const FOLDERS_S = { first: 1, last: 5 };
 const FIRST_POLL_S = 2;
-/** Tasks that were submitted together must not ask together. */
+/** Tasks submitted together must not poll together. */
 const JITTER = 0.2;
 const MAX_ROWS = 12;
 
@@ -20,7 +20,7 @@ export interface FollowSettings {
   readonly maxPendingS: number;
 }
 
-/** Follows a run until nothing more can come of it by itself. */
+/** Follows a run until it can make no more progress. */
 export async function follow(watch: ShardWatch, settings: FollowSettings, io: Io): Promise<void> {
   const shown = new Followed(settings, io);
   let [foldersS, pollS] = [FOLDERS_S.first, Math.min(FIRST_POLL_S, settings.pollS)];
@@ -46,7 +46,7 @@ export async function follow(watch: ShardWatch, settings: FollowSettings, io: Io
   }
 }
 
-/** What a follower sees: redrawn lines on a terminal, elsewhere a line for what has changed. */
+/** Redrawn lines on a terminal, a line per change elsewhere. */
 class Followed {
   private readonly settings: FollowSettings;
   private readonly io: Io;
@@ -113,7 +113,7 @@ class Followed {
   }
 }
 
-/** What waits, and may do so for ever. */
+/** Tasks that may wait forever. */
 export function pendingLine(waiting: readonly ShardStatus[], reason: string): string {
   const shards = rangesOf(waiting.map(({ shard }) => shard));
   return `note: shard ${shards} may wait for ever (${reason}): \`bench slurm cancel\` ends that`;

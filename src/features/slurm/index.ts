@@ -2,5 +2,4 @@ import { refuseSlurmOptions, runOnSlurm } from './run-on-slurm.ts';
 
 export { submitted } from './output.ts';
 
-/** For `bench run --executor slurm`. */
 export const slurmExecutor = { refuseOptions: refuseSlurmOptions, run: runOnSlurm };

@@ -18,12 +18,12 @@ const entrySchema = z.discriminatedUnion('kind', [
 export type JobEntry = z.infer<typeof entrySchema>;
 export type SubmittedArray = Extract<JobEntry, { kind: 'submitted' }>;
 
-/** Adds a line to `jobs.jsonl`: what Slurm accepted, and what was cancelled. On disk before the next step is taken. */
+/** Appends to `jobs.jsonl` and syncs it before the next step. */
 export function recordJob({ jobsPath }: RunFolder, entry: JobEntry): void {
   appendFileSync(jobsPath, `${JSON.stringify(entry)}\n`, { flush: true });
 }
 
-/** Without a line that a crash has cut off. */
+/** Ignores a line cut off by a crash. */
 export function readJobs({ jobsPath }: RunFolder): JobEntry[] {
   if (!existsSync(jobsPath)) return [];
   return readFileSync(jobsPath, 'utf8')
@@ -41,7 +41,7 @@ export function submittedArrays(entries: readonly JobEntry[]): SubmittedArray[] 
   return entries.filter((entry) => entry.kind === 'submitted');
 }
 
-/** Shards that were cancelled and not submitted since. */
+/** Shards cancelled and not resubmitted. */
 export function cancelledShards(entries: readonly JobEntry[]): Set<number> {
   const cancelled = new Set<number>();
   for (const entry of entries) {
@@ -51,7 +51,7 @@ export function cancelledShards(entries: readonly JobEntry[]): Set<number> {
   return cancelled;
 }
 
-/** The task of a shard: that of the newest array that has it. Null before the shard was submitted. */
+/** The task of a shard in its newest array; null before it was submitted. */
 export function taskOf(
   arrays: readonly SubmittedArray[],
   shard: number,
@@ -68,7 +68,7 @@ export interface SlurmAnswer {
   readonly isAnswering: boolean;
 }
 
-/** Asks Slurm about the tasks of these arrays; what it knows explains the shards that are not done. */
+/** Queries Slurm for the tasks of these arrays, to explain unfinished shards. */
 export async function askSlurm(
   client: SlurmClient,
   jobs: readonly SubmittedArray[],
@@ -98,7 +98,7 @@ export async function askSlurm(
     const since = members.map(({ at }) => Date.parse(at)).toSorted((a, b) => a - b)[0] ?? 0;
     const day = new Date(since - DAY_MS).toISOString().slice(0, 10);
     for (const row of await client.past(ids, day, cluster)) {
-      // squeue wins for the living: accounting learns of them late.
+      // squeue wins for living tasks: accounting lags.
       if (!rows.has(row.task) && row.state !== 'PENDING') rows.set(row.task, row);
     }
     // Only a controller that answers can have lost a job.
@@ -107,7 +107,7 @@ export async function askSlurm(
   return { rows, living, isAnswering };
 }
 
-/** Exit codes and restarts, asked for only where a task ended and its shard is not done. */
+/** Exit codes and restarts, only for ended tasks with unfinished shards. */
 async function explainEnded(
   client: SlurmClient,
   jobs: readonly SubmittedArray[],

@@ -15,7 +15,7 @@ import { settingsOf, submitOutput, submitShards } from './submit.ts';
 import { removeRefused } from './take-shard.ts';
 import { submitText } from './text.ts';
 
-/** `bench slurm resume RUN`: submits the shards that are not done and not at work once more, into the same folder. */
+/** Resubmits shards that are neither done nor at work. */
 export async function resumeRun(path: string, options: ResumeOptions, io: Io): Promise<ExitCode> {
   const plan = await new RunFolder(resolve(io.cwd, path)).readPlan();
   const settings = settingsOf(plan.settings, options, io);
@@ -47,8 +47,8 @@ export async function resumeRun(path: string, options: ResumeOptions, io: Io): P
 }
 
 /**
- * Which shards go to Slurm once more, and which are left alone as their results may still turn up.
- * @param refused shards whose folder was no good: no other will turn up
+ * Shards to resubmit, and those whose results may still appear.
+ * @param refused shards with an invalid folder
  */
 export function shardsToResume(
   statuses: readonly ShardStatus[],

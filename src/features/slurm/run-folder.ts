@@ -19,7 +19,7 @@ import { COLLECT_SCRIPT, TASK_SCRIPT } from '../../tools/slurm/sbatch-args.ts';
 
 const RUN_PLAN_VERSION = 2;
 
-/** `plan.json`: all that a task needs. Written before anything is submitted, never changed. */
+/** `plan.json`: all that a task needs. Written before submission, never changed. */
 const runPlanSchema = z.object({
   schemaVersion: z.literal(RUN_PLAN_VERSION),
   sweep: sweepSchema,
@@ -33,11 +33,11 @@ type WrittenPlan = Immutable<Omit<z.infer<typeof runPlanSchema>, 'schemaVersion'
 
 export interface RunPlan extends WrittenPlan {
   readonly folder: RunFolder;
-  /** Of the whole file: each attempt states the plan that it belongs to. */
+  /** Each attempt states the hash of its plan. */
   readonly sha256: string;
 }
 
-/** The layout of the folder of a run. Names are numbers and ids only. */
+/** Names are numbers and ids only. */
 export class RunFolder {
   readonly path: string;
   readonly planPath: string;
@@ -51,7 +51,7 @@ export class RunFolder {
     this.shards = join(path, 'shards');
   }
 
-  /** The folder of the attempt that finished a shard: with a store and artefacts of its own. */
+  /** The finished attempt of a shard, with its store and artefacts. */
   shard(shard: number): string {
     return join(this.shards, String(shard));
   }
@@ -60,7 +60,7 @@ export class RunFolder {
     return join(this.path, 'attempts', String(shard));
   }
 
-  /** Where one task works. The first to finish a shard has its folder renamed to that of the shard. */
+  /** The first attempt to finish is renamed to the folder of the shard. */
   attempt({ shard, jobId, restart }: Pick<ShardAttempt, 'shard' | 'jobId' | 'restart'>): string {
     return join(this.attempts(shard), `${jobId}.${restart}`);
   }
@@ -71,7 +71,7 @@ export class RunFolder {
   }
 
   async create(plan: WrittenPlan): Promise<void> {
-    // Slurm makes no folder for a log: without it a task fails before it begins, and says nothing.
+    // Slurm creates no folder for a log: without it a task fails silently before it starts.
     for (const name of ['shards', 'attempts', 'log']) await mkdir(join(this.path, name), { recursive: true });
     await writeFile(join(this.path, '.gitignore'), '*\n');
     await writeFile(join(this.path, 'task.sh'), TASK_SCRIPT, { mode: 0o755 });
@@ -104,7 +104,7 @@ export class RunFolder {
 
 const measuredRun = z.object({ startedAt: z.string().nullable(), content: idSchema });
 
-/** `attempt.json`: which task of Slurm works or worked on a shard, and how it ended. */
+/** `attempt.json`: the Slurm task of a shard, and how it ended. */
 const attemptSchema = z.object({
   schemaVersion: z.literal(1),
   planSha256: z.string(),
@@ -122,7 +122,7 @@ const attemptSchema = z.object({
   exitCode: z.number().int().nullable(),
   problem: z.string().nullable(),
   takenUp: z.number().int(),
-  /** What a finished shard consists of: every run, with a hash of its files. */
+  /** Every run of a finished shard, with a hash of its files. */
   runs: z.record(idSchema, measuredRun),
 });
 
@@ -133,7 +133,7 @@ export async function writeAttempt(folder: RunFolder, attempt: ShardAttempt): Pr
   await writeAtomically(attemptPath(folder.attempt(attempt)), `${JSON.stringify(attempt, null, 1)}\n`);
 }
 
-/** Null where there is none in a folder, or no valid one. */
+/** Null where there is no valid one. */
 export async function readAttempt(attemptFolder: string): Promise<ShardAttempt | null> {
   const text = await readNoteText(attemptPath(attemptFolder));
   try {
@@ -143,7 +143,7 @@ export async function readAttempt(attemptFolder: string): Promise<ShardAttempt |
   }
 }
 
-/** The attempts at a shard that did not finish it, the oldest first. */
+/** Unfinished attempts at a shard, oldest first. */
 export async function readAttempts(folder: RunFolder, shard: number): Promise<ShardAttempt[]> {
   const names = await readdir(folder.attempts(shard)).catch((): string[] => []);
   const attempts = names.filter((name) => /^\d+\.\d+$/.test(name));
@@ -154,16 +154,16 @@ export async function readAttempts(folder: RunFolder, shard: number): Promise<Sh
 }
 
 export async function finishedShards({ shards }: RunFolder): Promise<Set<number>> {
-  // A network file system keeps old listings: listing the folder again brings the new one.
+  // Listing the folder again refreshes the cache of a network file system.
   const entries = await readdir(shards, { withFileTypes: true }).catch(() => []);
   const folders = entries.filter((entry) => entry.isDirectory() && /^\d+$/.test(entry.name));
   return new Set(folders.map(({ name }) => Number(name)));
 }
 
-/** Reads the folder of a run with what identifies its content: all that the process left, and `run.json`. */
+/** Reads a run's folder with the hash of its content. */
 export async function readContent(runFolder: string): Promise<{ readonly read: ReadRun; readonly run: MeasuredRun }> {
   const [read] = await readRunFolder(runFolder, { isForeign: true });
-  // Without an id it has no readable `run.json`, or something else in its place.
+  // Without an id its `run.json` is missing or unreadable.
   if (read === undefined || read.manifest.runId === null) throw new Error(`${runFolder}: no run of bench`);
   const manifest = sha256OfFileSync(join(runFolder, RUN_MANIFEST));
   const content = hashOf({ run: read.contentId, manifest: manifest.sha256 });

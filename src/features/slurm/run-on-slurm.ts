@@ -43,10 +43,10 @@ export interface SlurmRunOptions extends PrepareOptions, SettingsOptions, Collec
 
 const DEFAULT_SHARD_MINUTES = 15;
 
-/** `bench run MATRIX --executor slurm`: plans, cuts the plan into shards, submits them, and returns or follows. */
+/** Plans, splits the plan into shards, submits them, and returns or follows. */
 export async function runOnSlurm(path: string, options: SlurmRunOptions, io: Io): Promise<ExitCode> {
   const client = new SlurmClient(io.env, io.signal);
-  // Before anything else: without Slurm all the rest is for nothing.
+  // First of all: nothing works without Slurm.
   await client.ask('sbatch', ['--version']);
   const made = await prepareForNodes(path, options, io);
   for (const note of made.plan.notes) io.err(`note: ${printable(note)}\n`);
@@ -72,7 +72,7 @@ export async function runOnSlurm(path: string, options: SlurmRunOptions, io: Io)
       lockClocks: recordings === null ? (options.lockClocks ?? made.matrix.lockClocks) : null,
       slurmRun: folder.path,
       experiment: null,
-      // The nodes have their own files, and GPUs that Slurm chooses.
+      // Nodes have files of their own, and Slurm chooses GPUs.
       matrix: null,
       gpus: null,
       coolDown: options.coolDown ?? made.matrix.coolDown,
@@ -97,7 +97,7 @@ export async function runOnSlurm(path: string, options: SlurmRunOptions, io: Io)
   return collect(folder.path, { ...options, db: store.path }, io);
 }
 
-/** A login node has no trtexec and no GPU as a rule: then the version is stated, and the program is found on the nodes. */
+/** A login node mostly has neither trtexec nor GPU: the version is stated, and the program is found on the nodes. */
 async function prepareForNodes(path: string, options: SlurmRunOptions, io: Io): Promise<Prepared> {
   if (options.tensorrt !== undefined && options.replay !== undefined) {
     throw new UsageError('--tensorrt and --replay exclude each other');
@@ -116,7 +116,7 @@ async function prepareForNodes(path: string, options: SlurmRunOptions, io: Io): 
 function programOf({ matrix, program }: Prepared, options: SlurmRunOptions, io: Io): string {
   if (program !== null) return program.file;
   const stated = options.trtexec === undefined ? matrix.trtexec : resolve(io.cwd, options.trtexec);
-  // A bare name is looked for on each node.
+  // A bare name is resolved on each node.
   return stated ?? 'trtexec';
 }
 
@@ -139,11 +139,11 @@ async function submittedSweep({ matrix, plan, program }: Prepared, options: Slur
     toolVersion: toolVersion(),
     trtexec: isReplay || isWithoutTrtexec ? null : (program?.file ?? options.trtexec ?? matrix.trtexec),
     tensorrt: isWithoutTrtexec ? null : plan.tensorrt,
-    // No host: many machines, and each run says on which it was.
+    // No host: each run states its own.
   });
 }
 
-/** @throws UsageError when it holds something, or cannot be given to Slurm */
+/** @throws UsageError when it is not empty, or cannot be passed to Slurm */
 function runFolderFor(stated: string | undefined, store: OpenStore, { sweepId }: Sweep, io: Io): RunFolder {
   const path =
     stated === undefined ? join(dirname(store.path), 'bench-slurm', sweepId.slice(0, 8)) : resolve(io.cwd, stated);
@@ -168,7 +168,7 @@ async function submitAll(plan: RunPlan, client: SlurmClient, io: Io): Promise<Su
   try {
     return await submitShards(plan, plan.settings, all, client, io);
   } catch (error) {
-    // Slurm has nothing of it: as if it had never been asked.
+    // Nothing was submitted.
     await rm(plan.folder.path, { recursive: true, force: true });
     throw error;
   }
@@ -186,7 +186,7 @@ async function collectAsJob(
 }
 
 const ONLY_SLURM = ['slurmProfile', 'slurm', 'runDir', 'wait', 'collectJob'] as const;
-/** They look at results while they come in, which nobody on a node can do, or at GPUs, which Slurm gives. */
+/** Options that need results during the sweep, or choose GPUs, which Slurm assigns. */
 const ONLY_LOCAL = ['untilSure', 'budget', 'confirm', 'resume', 'gpus', 'rebalance'] as const;
 
 /** Options of `bench run` of which each belongs to one executor. */

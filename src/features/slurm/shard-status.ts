@@ -19,7 +19,7 @@ import {
 const TAIL_BYTES = 4096;
 const TAIL_LINES = 3;
 
-/** How a log ends; nothing where it cannot be read. */
+/** Empty where it cannot be read. */
 async function lastLines(path: string): Promise<string[]> {
   try {
     const file = await open(path, 'r');
@@ -40,10 +40,10 @@ async function lastLines(path: string): Promise<string[]> {
   }
 }
 
-/** Without cgroups Slurm says so in the log alone. */
+/** Without cgroups, Slurm reports it in the log only. */
 const OUT_OF_MEMORY = /slurmstepd.*(?:exceeded .*memory limit|oom.kill)/i;
 
-/** Knows the state of every shard of a run: a finished one is the truth, Slurm only explains one that is missing. */
+/** State of every shard: a finished folder is the truth, Slurm only explains missing ones. */
 export class ShardWatch {
   private readonly folder: RunFolder;
   private readonly plan: RunPlan;
@@ -63,12 +63,15 @@ export class ShardWatch {
     this.io = io;
   }
 
-  /** Somebody else has read the folders of these shards. */
+  /** Adds shards whose folders were read elsewhere. */
   addDone(shards: ReadonlySet<number>): void {
     for (const shard of shards) this.done.add(shard);
   }
 
-  /** Looks at the folders of shards alone, at no cost to the controller. @returns how many are done */
+  /**
+   * Checks folders only, without load on the controller.
+   * @returns how many are done
+   */
   async lookAtFolders(): Promise<number> {
     for (const shard of await finishedShards(this.folder)) {
       if (this.done.has(shard)) continue;
@@ -77,7 +80,7 @@ export class ShardWatch {
     return this.done.size;
   }
 
-  /** The state of each shard, by its folder and, for those without one, by Slurm. */
+  /** By its folder, else by Slurm. */
   async look(): Promise<ShardStatus[]> {
     await this.lookAtFolders();
     const entries = readJobs(this.folder);
@@ -87,7 +90,7 @@ export class ShardWatch {
     const arrayIds = new Set(missing.flatMap(({ index }) => taskOf(arrays, index)?.array ?? []));
     const isDone = (shard: number): boolean => this.done.has(shard);
     const answer = await askSlurm(this.client, [...arrayIds], isDone, (text) => this.note(text));
-    // A shard that finished while Slurm was asked.
+    // A shard may have finished during the query.
     await this.lookAtFolders();
     const nowMs = this.io.now().getTime();
     const statuses: ShardStatus[] = [];
@@ -161,7 +164,7 @@ export class ShardWatch {
   }
 }
 
-/** 0 where it was not written. */
+/** 0 where it does not exist. */
 function lastWrittenMs(path: string): number {
   return statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? 0;
 }

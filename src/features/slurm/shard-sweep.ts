@@ -39,12 +39,12 @@ export interface ShardSweep {
   readonly stored: StoredPlan;
   readonly program: TrtexecProgram;
   readonly machine: Machine;
-  /** Folder of the attempt, in that of the run. */
+  /** Inside of the run's folder. */
   readonly work: string;
   readonly local: string;
 }
 
-/** Measures the cells of a shard as any sweep is measured, into a store and artefacts of its own. */
+/** Measures a shard as an ordinary sweep, into a store and artefacts of its own. */
 export async function sweepShard({ plan, stored, program, machine, work, local }: ShardSweep, io: Io): Promise<void> {
   const { sweep } = plan;
   const cache = nodeCache(plan.settings.cacheFolder ?? null, local);
@@ -54,7 +54,7 @@ export async function sweepShard({ plan, stored, program, machine, work, local }
   const set = recordings === null ? null : readRecordingSet(recordings.folder);
   const recorded = set === null ? null : (key: string) => recordedRuns(set, stored.plan, key);
   const onEvent: SweepContext['onEvent'] = (event) => progress.take(event);
-  // SQLite over a network file system is not sound: it is copied there when it is closed.
+  // SQLite over a network file system is unsafe: the store is local, and copied when it is closed.
   const store = openStore(join(local, STORE_NAME), migrationsFolder());
   try {
     const worker = await openGpuWorker(machine, program, stored, io, (text) => onEvent({ kind: 'note', text }));
@@ -76,7 +76,7 @@ export async function sweepShard({ plan, stored, program, machine, work, local }
   await copyFile(store.path, join(work, STORE_NAME));
 }
 
-/** The trtexec of this node, which must be of the version that the command lines were planned for. */
+/** This node's trtexec, which must match the planned version. */
 export async function programOfNode(
   { plan, program: planned }: StoredPlan,
   node: string,
@@ -97,14 +97,13 @@ export async function programOfNode(
   return program;
 }
 
-/** A bare name is searched for on the PATH of the node. */
 function named(trtexec: string | null): { readonly trtexec?: string } {
   return trtexec === null || !trtexec.includes('/') ? {} : { trtexec };
 }
 
 /**
- * A folder on the node's own disk that outlives a job, for engines and variants: locks over a network file system are
- * not sound. In a folder that everybody may write into, a stranger could have made it first: then a private one is taken.
+ * A folder on the node's disk that outlives the job, for engines and variants: locks over network file systems are
+ * unsafe. If another user created it in a shared folder, a private one is used.
  * @param stated `cacheFolder` of the settings
  * @param otherwise a private folder, gone with the job
  */
@@ -118,22 +117,22 @@ function nodeCache(stated: string | null, otherwise: string): string {
   try {
     mkdirSync(folder, { mode: 0o700 });
   } catch {
-    // It is there, or cannot be made: the look below decides.
+    // Exists or cannot be created: the check below decides.
   }
   try {
     const facts = lstatSync(folder);
     if (facts.isDirectory() && facts.uid === uid && (facts.mode & 0o022) === 0) return folder;
   } catch {
-    // As for a folder of somebody else.
+    // As for a folder of another user.
   }
   return otherwise;
 }
 
 /**
- * Copies what an earlier attempt at the same shard had finished on a machine of the same model when it was cut off: of
- * cells that are compared with each other all or none, so that no cell gets times of two attempts.
- * @param part the plan of the shard
- * @returns the number of runs
+ * Copies the finished runs of an interrupted attempt on the same GPU model: all cells of a comparison group or none, so
+ * that no cell mixes times of two attempts.
+ * @param part the shard's plan
+ * @returns number of runs
  */
 export async function takeUp(
   { folder, sweep: { sweepId } }: RunPlan,
@@ -164,13 +163,13 @@ export async function takeUp(
   return 0;
 }
 
-/** A machine that does not state its GPU is like no other. */
+/** A machine without a stated GPU equals no other. */
 function isSameModel(there: RunManifest['environment'], here: Partial<Environment>, isSameNode: boolean): boolean {
   const [gpu = null, driver = null] = [here.gpuName, here.driver];
   return (there.gpuName ?? null) === gpu && (there.driver ?? null) === driver && (gpu !== null || isSameNode);
 }
 
-/** Of the cells that are compared with each other, those of which every planned run was measured. */
+/** Comparison groups in which every planned run was measured. */
 function wholeGroups(finished: readonly ReadRun[], sweepId: string, { cells, runs }: Plan): ReadRun[] {
   const measured = new Map(
     finished.filter(({ outcome }) => outcome.kind === 'measured').map((read) => [read.manifest.runId, read]),
@@ -187,7 +186,7 @@ function wholeGroups(finished: readonly ReadRun[], sweepId: string, { cells, run
 async function finishedRuns(sweepFolder: string): Promise<ReadRun[]> {
   const found: ReadRun[] = [];
   for (const runId of runFoldersIn(sweepFolder)) {
-    // The other attempt may still work, or be removed just now: then its run is not taken over.
+    // The other attempt may still work, or be removed now: then its run is skipped.
     const [read] = await readRunFolder(join(sweepFolder, runId)).catch((): ReadRun[] => []);
     if (read?.manifest.runId === runId) found.push(read);
   }

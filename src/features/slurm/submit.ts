@@ -24,9 +24,9 @@ export interface Submission {
 }
 
 /**
- * Submits shards in as many arrays as they need. Each job carries a random word: a submission that timed out may have
- * been accepted, and is searched for by that word before another one.
- * @throws UsageError when Slurm refuses the first of them for good
+ * Submits shards in as many arrays as needed. Each job carries a random word: before a retry, a submission that timed
+ * out is searched for by it.
+ * @throws UsageError when Slurm refuses the first one permanently
  */
 export async function submitShards(
   plan: RunPlan,
@@ -72,7 +72,7 @@ export async function submitShards(
   return { jobs, left: [], problem: null };
 }
 
-/** @param submitted the shards that were to be submitted; all of the run where it is not stated */
+/** @param submitted default: all shards */
 export function submitOutput(
   { folder, sweep, shards }: RunPlan,
   { jobs, left, problem }: Submission,
@@ -93,7 +93,7 @@ export function submitOutput(
   };
 }
 
-/** Submits the collector as a job after the others. It compares shards with the plan: that it was started proves nothing. */
+/** Submits the collector as a dependent job. It compares shards with the plan: being started proves nothing. */
 export async function submitCollector(
   { folder, settings, sweep }: RunPlan,
   jobs: readonly SubmittedArray[],
@@ -153,14 +153,14 @@ function refusalError({ isFinal, problem }: Refusal): Error {
     : new EnvironmentLackingError(`Slurm takes nothing now: ${problem}`);
 }
 
-/** The settings of the matrix or the plan, then the profile, then single settings: the later wins. */
+/** Matrix or plan, then the profile, then single settings: the last wins. */
 export function settingsOf(below: SlurmSettings, { slurmProfile, slurm = [] }: SettingsOptions, io: Io): SlurmSettings {
   const profile =
     slurmProfile === undefined ? {} : readSlurmProfile(slurmProfile, readOrNull(resolve(io.cwd, slurmProfile)));
   return Object.assign({}, below, profile, ...slurm.map(readSlurmSetting));
 }
 
-/** Node by its path: the PATH of a compute node may have another one, or none. */
+/** Node by its path: a compute node's PATH may differ. */
 export function benchProgram(): string[] {
   return [process.execPath, join(packageFolder(), 'bin', 'bench.js')];
 }

@@ -15,7 +15,7 @@ import {
   type RunPlan,
 } from './run-folder.ts';
 
-/** A shard that must not be stored: its folder is not what a task left there. */
+/** The folder of a shard is not what a task left there. */
 class ShardRefusal extends Error {
   override readonly name = 'ShardRefusal';
 }
@@ -32,14 +32,13 @@ export type TakenShard =
       readonly attempt: ShardAttempt;
       /** Those that the store lacks. */
       readonly records: readonly RunRecord[];
-      /** Another attempt is stored already: nothing of this one is. */
+      /** Another attempt is stored: nothing of this one is. */
       readonly isSuperseded: boolean;
     };
 
 /**
- * Reads the runs of a finished shard and copies them into the artefacts folder of a store: all that the store lacks, or
- * none.
- * @param stored ids of the runs in the store, with their start
+ * Reads the runs of a finished shard and copies them into the store's artefacts: all that the store lacks, or none.
+ * @param stored ids of stored runs, with their start
  */
 export async function takeShard(
   plan: RunPlan,
@@ -49,14 +48,14 @@ export async function takeShard(
 ): Promise<TakenShard> {
   try {
     const attempt = await finishedAttempt(plan, shard);
-    // Ids of runs follow from the plan: no cell gets times of two attempts.
+    // Run ids follow from the plan: no cell may mix times of two attempts.
     const isOther = ([runId, run]: [string, MeasuredRun]): boolean =>
       stored.has(runId) && stored.get(runId) !== run.startedAt;
     if (Object.entries(attempt.runs).some(isOther)) return { kind: 'taken', attempt, records: [], isSuperseded: true };
     const records = await shardRuns(plan, attempt, (runId) => !stored.has(runId));
     for (const { runId } of records) {
       const target = runFolderOf(artefactsFolder, plan.sweep.sweepId, runId);
-      // Left where a kill came between the copy and the store.
+      // Left by a kill between the copy and the store.
       rmSync(target, { recursive: true, force: true });
       copyRunFolder(join(shardSweepFolder(plan, shard), runId), target);
     }
@@ -67,7 +66,7 @@ export async function takeShard(
   }
 }
 
-/** Takes away the folders of shards that no collector would store, so that the shards can be measured again. */
+/** Removes invalid shard folders, so that the shards can be measured again. */
 export async function removeRefused(plan: RunPlan, now: Date): Promise<RefusedShard[]> {
   const { folder } = plan;
   const refused: RefusedShard[] = [];
@@ -84,7 +83,7 @@ export async function removeRefused(plan: RunPlan, now: Date): Promise<RefusedSh
   return refused;
 }
 
-/** @throws ShardRefusal when the folder of a shard is of something else */
+/** @throws ShardRefusal for a folder of something else */
 async function finishedAttempt(plan: RunPlan, shard: number): Promise<ShardAttempt> {
   const attempt = await readAttempt(plan.folder.shard(shard));
   if (attempt === null) throw new ShardRefusal('its attempt.json is missing or damaged');
@@ -96,7 +95,7 @@ async function finishedAttempt(plan: RunPlan, shard: number): Promise<ShardAttem
   return attempt;
 }
 
-/** @throws ShardRefusal when a run is not as its task left it, or of another shard */
+/** @throws ShardRefusal when a run was changed, or belongs to another shard */
 async function shardRuns(
   plan: RunPlan,
   { runs, shard }: ShardAttempt,

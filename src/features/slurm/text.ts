@@ -7,7 +7,6 @@ import { shellQuote } from '../../text/shell-quote.ts';
 import { renderTable } from '../../terminal/table.ts';
 import { truncate } from '../../terminal/text-width.ts';
 
-/** @param shards all of the run */
 export function submitText(report: SubmitOutput, shards: readonly Shard[]): string[] {
   const { jobs, left, collector } = report;
   const sent = new Set(jobs.flatMap((job) => job.shards));
@@ -29,10 +28,8 @@ export function submitText(report: SubmitOutput, shards: readonly Shard[]): stri
   ];
 }
 
-/** A long list of waiting shards says nothing. */
 const MAX_ROWS = 40;
 
-/** @param storePath the store that the results are in */
 export function collectText(report: CollectOutput, storePath: string, look: Look): string[] {
   const { shards: statuses, stored, alreadyStored, refused, isFinished, incompleteCells } = report;
   const { style } = look;
@@ -121,7 +118,7 @@ export function stateCounts(statuses: readonly ShardStatus[]): string {
   return `${count(statuses.length, 'shard')}: ${parts.join(', ')}`;
 }
 
-/** What went wrong, what is at work, what waits. */
+/** Failures first, then running, then waiting. */
 function rank({ state }: ShardStatus): number {
   if (state === 'running') return 1;
   return state === 'queued' || state === 'planned' ? 2 : 0;

@@ -26,12 +26,12 @@ import {
 import type { WorkerOptions } from './command.ts';
 import { programOfNode, sweepShard, takeUp } from './shard-sweep.ts';
 
-/** A shard that breaks nodes must not be requeued for ever. */
+/** A shard that breaks nodes must not be requeued forever. */
 const MAX_RESTARTS = 3;
 
-/** `bench slurm worker`: measures one shard, inside a Slurm job. Leaves the folder of a finished shard, or none. */
+/** Measures one shard inside a Slurm job. Leaves the folder of a finished shard, or none. */
 export async function worker(options: WorkerOptions, io: Io): Promise<ExitCode> {
-  // Slurm starts a job whose folder is missing in /tmp.
+  // Slurm starts a job even if its folder is missing.
   const plan = await new RunFolder(resolve(io.cwd, options.run)).readPlan();
   const identity = taskIdentity(io.env);
   if (identity === null) {
@@ -97,7 +97,7 @@ async function measureOnce(plan: RunPlan, attempt: ShardAttempt, io: Io): Promis
   if (!isFirst) io.err(`${name}: another attempt was faster, and that one counts\n`);
 }
 
-/** @returns how many runs were copied from an earlier attempt */
+/** @returns number of runs copied from an earlier attempt */
 async function measure(plan: RunPlan, attempt: ShardAttempt, io: Io): Promise<number> {
   const shard = plan.shards[attempt.shard];
   if (shard === undefined) return 0;
@@ -132,10 +132,8 @@ function taskIdentity(env: EnvironmentVariables) {
 }
 
 /**
- * Writes down the content of every run of an attempt, then gives its folder the name of the shard by one rename: a shard
- * is there whole or not at all.
- * @param attempt as it ended
- * @returns false when another attempt was done first
+ * Records the content of every run, then renames the attempt's folder to the shard's: atomic.
+ * @returns false when another attempt finished first
  */
 export async function finishShard({ folder, sweep }: RunPlan, attempt: ShardAttempt): Promise<boolean> {
   const work = folder.attempt(attempt);

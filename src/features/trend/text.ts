@@ -11,11 +11,9 @@ import type { Look } from '../../terminal/look.ts';
 import { formatNumber, formatPercent } from '../../terminal/numbers.ts';
 import { truncate, wrapHanging } from '../../terminal/text-width.ts';
 
-/** What the text shows and `--json` does not print. */
+/** Shown in the text, not part of `--json`. */
 interface TrendDetails {
-  /** By their keys. */
   readonly cells: ReadonlyMap<string, KeyedCell>;
-  /** All cells in one chart. */
   readonly together: boolean;
   readonly height: number;
 }
@@ -46,7 +44,7 @@ function chartOf(series: TrendSeries, provenance: Provenance, height: number, lo
     series: brokenLine(points, marks).map((values) => ({ values, style: look.style.accent })),
     labels: pointLabels(points, by),
     ticks: ticksOf(points, by),
-    // The first mark of a step is the one that is seen on the axis.
+    // The first mark of a step wins.
     signs: new Map(marks.toReversed().map(({ step, kind }) => [step, SIGNS[kind]])),
     format: formatNumber,
     height,
@@ -60,7 +58,7 @@ function chartOf(series: TrendSeries, provenance: Provenance, height: number, lo
   ];
 }
 
-/** One line for each machine: a piece has no values where another has. */
+/** A line per machine; gaps where another one measured. */
 function brokenLine(points: readonly TrendStep[], marks: readonly TrendMark[]): (number | null)[][] {
   const breaks = marks.filter(({ breaksLine }) => breaksLine).map(({ step }) => step);
   const edges = [0, ...breaks, points.length];
@@ -190,7 +188,7 @@ function pointLabels(points: readonly TrendStep[], by: TrendUnit): string[] {
   }
 }
 
-/** Where a new sweep begins; for whole nights and commits every label is tried instead. */
+/** At starts of sweeps; for sweeps and commits every label is tried. */
 function ticksOf(points: readonly TrendStep[], by: TrendUnit): Set<number> {
   if (by !== 'run') return new Set();
   const starts = points.flatMap(({ sweepId }, step) => (sweepId === points[step - 1]?.sweepId ? [] : [step]));

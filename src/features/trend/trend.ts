@@ -22,10 +22,9 @@ import { withStore } from '../../cli/with-store.ts';
 import { nothingStored } from '../../selection/nothing-stored.ts';
 import type { TrendOptions } from './command.ts';
 
-/** A step may be a whole night of repeats. */
+/** A step may contain all repeats of a sweep. */
 const RUNS_PER_STEP = 20;
 
-/** `bench trend [CELL...]`: values over nights or commits. */
 export function trend(names: readonly string[], options: TrendOptions, io: Io): Promise<ExitCode> {
   if (options.together === true && options.by === 'run') {
     throw new UsageError('--together needs steps that cells share: --by sweep, night or commit');
@@ -48,7 +47,7 @@ export function trend(names: readonly string[], options: TrendOptions, io: Io): 
   });
 }
 
-/** The results asked for, else the newest kind of result in the store, else whatever these cells have. */
+/** The requested provenance, else the newest in the store, else whatever these cells have. */
 function measuredSeries(
   db: StoreDatabase,
   cells: readonly KeyedCell[],
@@ -88,7 +87,7 @@ function seriesOf(
     betterIs: step === 'run' ? null : betterIs,
     environments: findEnvironments(db, [...new Set(runs.map(({ environmentId }) => environmentId))]),
     findings: findingsOfCell(db, { cellKey: cell.key, metric, provenance }),
-    // A baseline leaves such cells out.
+    // A baseline excludes such cells.
     baselines: ineligible.length === 0 ? listBaselines(db) : [],
   });
   return { ...aboutCell(cell, metric), by: step, points, marks, barred: ineligible };

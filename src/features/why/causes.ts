@@ -48,7 +48,7 @@ export function cause(name: keyof typeof CAUSES, explainsPercent: number | null,
   return { kind, certainty, title, evidence, explainsPercent, confirm, rank: rank * (explainsPercent ?? 1) };
 }
 
-/** Another batch of the same network may do as well, or not: its profile shows nothing of this one. */
+/** A profile of another batch may or may not behave in the same way. */
 export function seenInOtherCell(seen: Cause, otherCell: string): Cause {
   return {
     ...seen,

@@ -5,8 +5,8 @@ import { type CauseDetector, diffCommand, newest, type WhySides } from './contex
 import type { EngineIdentity, ExplainedRun } from '../../layers/explained-run.ts';
 
 /**
- * What was another on the two sides and could do it, without saying how much. Ranked by how often such a change is the
- * cause; evidence that accounts for most of the change ranks above all of them.
+ * Differences in conditions that may be the cause, without a known size. Ranked by how often such a change is the
+ * cause; evidence that explains most of the change ranks higher.
  */
 export const changedConditions: CauseDetector = ({ sides }) => {
   const [was, is] = [newest(sides.base), newest(sides.head)];
@@ -66,7 +66,7 @@ function without(flags: readonly string[], others: readonly string[]): string[] 
   return flags.filter((flag) => !others.includes(flag));
 }
 
-/** Are two engines the same file? Null where nothing says it. */
+/** Whether two engines are the same file; null where unknown. */
 export function sameEngine(a: EngineIdentity, b: EngineIdentity): boolean | null {
   if (a.sha256 !== null && b.sha256 !== null) return a.sha256 === b.sha256;
   if (a.buildId !== null && b.buildId !== null) return a.buildId === b.buildId;
@@ -89,7 +89,7 @@ function buildInputChanges(base: ExplainedRun, head: ExplainedRun): string[] {
   return changes;
 }
 
-/** Why the engines differ, in one line; null when they are the same, or nothing is known of them. */
+/** Why the engines differ, in one line; null when they are the same, or nothing is known. */
 export function engineRoot({ base, head, isSameCell }: WhySides): string | null {
   if (!isSameCell) return null;
   const [was, is] = [newest(base), newest(head)];

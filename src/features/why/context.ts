@@ -15,11 +15,11 @@ export interface WhyContext {
   readonly slow: readonly ExplainedRun[];
   readonly fast: readonly ExplainedRun[];
   readonly headIsSlow: boolean;
-  /** Logarithm of how many times as long a query takes on the slow side; above 0. */
+  /** Log of the ratio of slow to fast; above 0. */
   readonly slowdown: number;
-  /** What the GPU's own time of a query grew by, in ms; 0 when it did not. */
+  /** Growth of the GPU time of a query, ms; 0 when it did not grow. */
   readonly gpuGrewMs: number;
-  /** The share of the change that this is, from 0 to 1: the rest is copies, the host, or waiting. */
+  /** Share of the change that is GPU time, 0 to 1: the rest is copies, host, or waiting. */
   readonly gpuPart: number;
 }
 
@@ -47,19 +47,19 @@ function gpuGrowth(
   if (metric !== 'latencyMs') {
     return { gpuGrewMs, gpuPart: Math.max(0, Math.min(1, Math.log(after / before) / slowdown)) };
   }
-  // A latency is the sum of copies and compute.
+  // Latency is the sum of copies and compute.
   const latency = (runs: readonly ExplainedRun[]) => medianOf(runs, (run) => run.latencyMs) ?? 0;
   const whole = Math.abs(latency(slow) - latency(fast));
   return { gpuGrewMs, gpuPart: whole > 0 ? Math.min(1, gpuGrewMs / whole) : 0 };
 }
 
-/** `1980 → 1650 MHz`, from base to head whichever is slow. */
+/** `1980 → 1650 MHz`, base to head whichever is slow. */
 export function arrow({ headIsSlow }: WhyContext, fast: string | number, slow: string | number, unit = ''): string {
   const [base, head] = headIsSlow ? [fast, slow] : [slow, fast];
   return `${base} → ${head}${unit === '' ? '' : ` ${unit}`}`;
 }
 
-/** Share of the slowdown that a factor accounts for, in percent, from 0 to 100. */
+/** Percent of the slowdown that a factor explains, 0 to 100. */
 export function shareOfSlowdown({ slowdown }: WhyContext, factor: number): number {
   if (slowdown <= 0 || !(factor > 0)) return 0;
   return Math.max(0, Math.min(100, (Math.log(factor) / slowdown) * 100));
@@ -69,7 +69,6 @@ export function round(value: number, digits = 4): string {
   return String(Number(value.toPrecision(digits)));
 }
 
-/** The command that shows the layers of both sides. */
 export function diffCommand({ cell, base, head }: WhySides['names']): string {
   return shellLine(['bench', 'layers', cell, '--diff', base, head].filter((word) => word !== ''));
 }
@@ -77,32 +76,31 @@ export function diffCommand({ cell, base, head }: WhySides['names']): string {
 export interface WhyLayers {
   readonly diff: LayersDiff;
   readonly rows: ChangeRows;
-  /** The cells that the profiles are of, where those asked about have none: their times are those of other queries. */
+  /** The cells of the profiles, where those asked about have none: times of other queries. */
   readonly otherCell: string | null;
-  /** Share of the base's time in regions that show nothing of themselves. */
+  /** Share of the base's time in opaque regions. */
   readonly opaqueShare: number;
 }
 
-/** Two sides of one cell, with what is known of their runs and layers. */
 export interface WhySides {
   readonly base: readonly ExplainedRun[];
   readonly head: readonly ExplainedRun[];
   readonly cudaGraph: boolean;
-  /** Two different cells are built from different things by intent. */
+  /** Two different cells differ in their builds by intent. */
   readonly isSameCell: boolean;
-  /** What the two cells differ in, in words: `no-graph → graph`; empty for the same cell. */
+  /** `no-graph → graph`; empty for the same cell. */
   readonly cellDifference: string;
-  /** Null where not both sides have a profile, or the engines are the same. */
+  /** Null without profiles on both sides, or for the same engine. */
   readonly layers: WhyLayers | null;
-  /** Which side lacks a layer profile of its own, and why; none where both have one. */
+  /** Sides without a layer profile of their own, and why. */
   readonly missingProfiles: readonly { readonly text: string; readonly hasFailed: boolean }[];
-  /** What makes the evidence less than it seems: a profile of another cell, runs that were disturbed. */
+  /** What weakens the evidence: a profile of another cell, disturbed runs. */
   readonly notes: readonly string[];
-  /** What to write after `bench layers` to see more: the cell (empty for files) and the two sides. */
+  /** Arguments for `bench layers`: the cell (empty for files) and both sides. */
   readonly names: { readonly cell: string; readonly base: string; readonly head: string };
 }
 
-/** Median over the runs that know the value. */
+/** Over runs with a value. */
 export function medianOf(runs: readonly ExplainedRun[], value: (run: ExplainedRun) => number | null): number | null {
   return median(runs.flatMap((run) => value(run) ?? []));
 }
@@ -135,7 +133,7 @@ export function isUnfitFor(run: ExplainedRun, reason: string): boolean {
   return run.outcome.kind === 'unfit' && outcomeReason(run.outcome) === reason;
 }
 
-/** Median share of the samples in which a reason held the clock down; null where nobody looked. */
+/** Median share of samples in which a reason held the clock down; null where not recorded. */
 export function reasonShare(runs: readonly ExplainedRun[], reasons: readonly ClockReason[]): number | null {
   return medianOf(runs, ({ telemetry }) =>
     telemetry === null || telemetry.samples === 0
@@ -144,7 +142,6 @@ export function reasonShare(runs: readonly ExplainedRun[], reasons: readonly Clo
   );
 }
 
-/** The evidence lines of a flag, each once. */
 export function evidenceOf(runs: readonly ExplainedRun[], flag: RunFlagId): string[] {
   return [
     ...new Set(runs.flatMap(({ flags }) => flags.filter(({ id }) => id === flag).map((one) => one.evidence))),

@@ -22,16 +22,16 @@ const DETECTORS: readonly CauseDetector[] = [
   changedConditions,
 ];
 
-/** Below this a cause is not worth naming. */
+/** Below this a cause is not named. */
 const LEAST_RANK = 12;
 /** Layers moved by more than their own noise: each kind of change is named that is seen in addition to a larger one. */
 const LEAST_LAYERS_RANK = 2;
 
 /**
- * The likeliest causes of a change, ranked: first what accounts for most of it, then what changed and could do it. Says
- * so when the change is no more than chance, or when nothing known explains it.
- * @param isKnownReal whoever asks has judged it already, with more cells or nights than these runs
- * @param metric what is asked about; null for the first that changed, GPU compute time before throughput and latency
+ * The likeliest causes, ranked: those that explain most of the change, then changed conditions. States when the change
+ * may be chance, or when nothing known explains it.
+ * @param isKnownReal the caller judged the change, with more cells or sweeps
+ * @param metric null for the first that changed: GPU compute time before throughput and latency
  */
 export function explainChange(
   sides: WhySides,
@@ -65,14 +65,11 @@ function rankedCauses(context: WhyContext): Cause[] {
     .toSorted((a, b) => b.rank - a.rank);
 }
 
-/** Another value must have changed by so much more than the GPU's own time to be the thing to explain. */
+/** Another value must change by this much more than GPU time to be explained instead. */
 const FAR_MORE = 2;
 const FAR_MORE_LOG = 0.03;
 
-/**
- * What to explain: the GPU's own time, unless something else changed by far more. The host's own time alone is nobody's
- * complaint.
- */
+/** GPU time, unless another value changed by far more; host time alone is never the subject. */
 function subjectOf(changes: readonly ValueChange[]): ValueChange | null {
   const [first, ...others] = changes.length === 1 ? changes : changes.filter(({ metric }) => metric !== 'enqueueMs');
   if (first === undefined) return null;
@@ -85,7 +82,7 @@ function logSize({ changePercent }: ValueChange): number {
 }
 
 const LAYER_KINDS = new Set(['tactics', 'fusion', 'precision']);
-/** What makes another engine: the layers then show what that did. */
+/** Causes of a different engine, whose effect layers show. */
 const ENGINE_KINDS = new Set(['model', 'options', 'engineBuild']);
 
 /**
@@ -106,7 +103,7 @@ function mechanismFirst(causes: readonly Cause[]): Cause[] {
 
 const MOST_PERCENT = 50;
 
-/** What was looked at and did not change: as good to know as what did. */
+/** What did not change. */
 function sameThings({ base, head }: WhySides): string[] {
   const [was, is] = [newest(base), newest(head)];
   if (was === null || is === null) return [];
@@ -122,7 +119,7 @@ function sameThings({ base, head }: WhySides): string[] {
   ];
 }
 
-/** From here on layers say too little. */
+/** Above this share, layers say too little. */
 const MOST_OPAQUE = 0.5;
 
 function unknownThings({ base, head, layers, missingProfiles }: WhySides): string[] {
@@ -131,7 +128,7 @@ function unknownThings({ base, head, layers, missingProfiles }: WhySides): strin
   if (all.some(({ telemetry }) => telemetry === null)) unknown.push('clocks and power during the runs');
   const [was, is] = [newest(base), newest(head)];
   const engines = was === null || is === null ? null : sameEngine(was.engine, is.engine);
-  // Of one and the same engine layers would say little; but who asked for a profile wants to know of its loss.
+  // Layers of the same engine matter little, but a requested profile that is missing is worth a note.
   const missing = missingProfiles.filter(({ hasFailed }) => hasFailed || engines !== true);
   unknown.push(...missing.map(({ text }) => text));
   if (engines === null) unknown.push('whether the engines are the same');
@@ -147,22 +144,22 @@ function unknownThings({ base, head, layers, missingProfiles }: WhySides): strin
 }
 
 /**
- * By how much single runs of one cell differ from night to night without any cause, in percent: the worst of 42 cells
- * over three recorded nights, .7 % with a CUDA graph and 3.8 % without.
+ * Sweep-to-sweep difference of single runs without a cause, percent: the worst of 42 cells over three recorded sweeps,
+ * .7 % with a CUDA graph and 3.8 % without.
  */
 const ONE_RUN_PERCENT = { graph: 1, noGraph: 4 } as const;
-/** Means have no robust centre, and the host's own time is nobody's but the host's. */
+/** Means have no robust center, and host time depends on the host. */
 const WILD_ONE_RUN_PERCENT: Readonly<Partial<Record<ExplainedMetric, number>>> = {
   gpuComputeMeanMs: 10,
   enqueueMs: 50,
 };
 const WILD_PERCENT: Readonly<Partial<Record<ExplainedMetric, number>>> = { enqueueMs: 20 };
-/** Smaller ones are never called, however many runs. */
+/** Smaller ones are never reported. */
 const LEAST_PERCENT = 0.5;
-/** A change of this size that the runs can neither show nor rule out is worth a word. */
+/** An unclear change of this size is worth a note. */
 const UNCLEAR_PERCENT = 2;
 
-/** The change of each value, and whether it is more than chance. Values that a side lacks are left out. */
+/** Changes with significance. Values missing on a side are left out. */
 function valueChanges(base: readonly ExplainedRun[], head: readonly ExplainedRun[], cudaGraph: boolean): ValueChange[] {
   return EXPLAINED_METRICS.flatMap((metric) => {
     const [a, b] = [valuesOf(base, metric), valuesOf(head, metric)];

@@ -2,7 +2,7 @@ import type { ValueChange } from '../../records/cause.ts';
 import { cause } from './causes.ts';
 import { arrow, type CauseDetector, round, isUnfitFor, watchedMedian, medianOf, shareOf } from './context.ts';
 
-/** A graph that was asked for was not captured: the host launches each kernel by itself. */
+/** A requested graph was not captured: the host launches each kernel. */
 export const graphCauses: CauseDetector = ({ fast, slow, headIsSlow }) => {
   const failed = (run: (typeof slow)[number]): boolean =>
     run.hints.includes('graph_fail') || isUnfitFor(run, 'graphNotCaptured');
@@ -16,10 +16,10 @@ export const graphCauses: CauseDetector = ({ fast, slow, headIsSlow }) => {
   ];
 };
 
-/** From this ratio of enqueue to GPU time on the GPU may wait for launches. */
+/** From this ratio of enqueue to GPU time the GPU may wait for launches. */
 const NEAR = 0.5;
 
-/** Launching takes as long as computing: GPU times then hold the gaps between launches. */
+/** Launching takes as long as computing: GPU times include the gaps between launches. */
 export const enqueueCauses: CauseDetector = (context) => {
   const { fast, slow, change, sides } = context;
   const enqueue = (runs: typeof fast): number | null => medianOf(runs, (run) => run.enqueueMs);
@@ -43,13 +43,12 @@ export const enqueueCauses: CauseDetector = (context) => {
   ];
 };
 
-/** Of one query, above 0. */
+/** Per query, above 0. */
 function changeMs({ metric, base, head }: ValueChange): number {
   const change = metric === 'throughputQps' ? 1000 / head - 1000 / base : head - base;
   return Math.max(Math.abs(change), 1e-12);
 }
 
-/** Copies between host and GPU. */
 export const transferCauses: CauseDetector = (context) => {
   const { fast, slow, change } = context;
   if (change.metric === 'gpuComputeMs' || change.metric === 'gpuComputeMeanMs') return [];

@@ -16,13 +16,13 @@ const KINDS: readonly (readonly [LayerKind | 'newLayers', readonly LayerChange[]
   ['tactics', ['tactic', 'otherHash']],
 ];
 
-/** A profile must move by this share of what the end-to-end time moved, to speak of it. */
+/** Least share of the end-to-end change that a profile must show. */
 const LEAST_PROFILE_SHARE = 0.2;
 const LISTED = 5;
 /** Of the largest; smaller ones are counted. */
 const LISTED_SHARE = 0.03;
 
-/** Layers that run other kernels, or are fused in another way: by ONNX origin, largest contribution first. */
+/** Layers with other kernels or fusions: by ONNX origin, largest contribution first. */
 export const layerCauses: CauseDetector = (context) => {
   const { layers } = context.sides;
   if (layers === null) return [];
@@ -35,7 +35,7 @@ export const layerCauses: CauseDetector = (context) => {
     const rows = ofKind.filter(({ deltaMs }) => sign * deltaMs > 0);
     return { kind, rows, sumMs: sumOf(rows, sign), netMs: sumOf(ofKind, sign) };
   });
-  // Layers that are gone are the same work as layers that are new: only what is left of both is a change.
+  // Removed and new layers are the same work: only their difference is a change.
   const counted = groups.filter(({ kind, rows, netMs }) =>
     kind === 'newLayers' ? netMs > LEAST_NET_SHARE * whole : rows.length > 0,
   );
@@ -43,7 +43,7 @@ export const layerCauses: CauseDetector = (context) => {
   const gains = counted.reduce((sum, group) => sum + amount(group), 0);
   return counted.map((group) => {
     const ofProfile = amount(group) / Math.max(whole, gains);
-    // A profile may see more or less than the query: neither share may be larger than what it holds.
+    // A profile may show more or less than the query: shares are capped by both.
     const ofQuery = layers.otherCell === null && context.gpuGrewMs > 0 ? amount(group) / context.gpuGrewMs : 1;
     const share = Math.min(ofProfile, ofQuery) * context.gpuPart;
     const kind = group.kind === 'newLayers' ? 'fusion' : group.kind;
@@ -80,7 +80,7 @@ function titleOf(kind: LayerKind, rows: readonly ChangeRow[]): string {
   if (kind === 'fusion') return fusionTitle(first);
   const layers = rows.reduce((sum, { headLayers }) => sum + headLayers, 0);
   const what = kind === 'precision' ? 'other precision' : 'other tactics';
-  // Where the largest part is: `blocks.*.mlp.fc1`.
+  // The place of the largest part: `blocks.*.mlp.fc1`.
   const where = short(first.label.split(' + ')[0]?.split(':')[0] ?? first.label);
   return `${what} in ${count(layers, 'layer')}: ${where}`;
 }
@@ -111,7 +111,7 @@ function rowLine({ deltaMs, label, detail, headLayers }: ChangeRow): string {
   return `${deltaMs > 0 ? '+' : ''}${round(deltaMs)} ms ${short(label)}${layers}${how}`;
 }
 
-/** Names of layers may be thousands of characters long. */
+/** Names of layers may have thousands of characters. */
 const LONGEST_NAME = 120;
 
 function short(name: string): string {

@@ -18,12 +18,12 @@ import {
   watchedMedian,
 } from './context.ts';
 
-/** A clock that differs by less moves no number that anybody would ask about. */
+/** Smaller clock differences do not matter. */
 const CLOCK_FACTOR = 1.005;
-/** A reason that held in so much more of the samples is a change. */
+/** A reason changed when its share of samples grew by this. */
 const REASON_SHARE = 0.25;
 
-/** Clocks, and what held them down: power, heat, or nothing that is known. */
+/** Clocks and their limits: power, heat, or unknown. */
 export const clockCauses: CauseDetector = (context) => {
   const { fast, slow, sides } = context;
   const sm = factorOf(context, 'smClockMhz');
@@ -113,7 +113,7 @@ function smClockCause(context: WhyContext, { fast, slow, factor }: Factor): Caus
   });
 }
 
-/** A clock explains no more than what the GPU's own time did. */
+/** A clock explains at most the change of GPU time. */
 function gpuShare(context: WhyContext, factor: number): number {
   return Math.min(shareOfSlowdown(context, factor), context.gpuPart * 100);
 }
@@ -131,7 +131,7 @@ function evenLayers({ sides }: WhyContext): string[] {
     : [`layers that kept their kernels changed by ${round(common, 3)} %, all of them`];
 }
 
-/** Without a recorded clock, layers that all got slower by the same tell of one. */
+/** Without a recorded clock, equally slower layers indicate one. */
 function unrecordedClockCause(context: WhyContext): Cause[] {
   const common = context.sides.layers?.diff.commonPercent ?? null;
   if (common === null || Math.abs(common) < 2) return [];
@@ -147,7 +147,7 @@ function unrecordedClockCause(context: WhyContext): Cause[] {
   ];
 }
 
-/** Something else used the GPU while it was timed. */
+/** Another process used the GPU during timing. */
 export const contentionCauses: CauseDetector = (context) => {
   const { fast, slow } = context;
   const isContended = (run: (typeof slow)[number]): boolean =>
@@ -173,10 +173,10 @@ export const contentionCauses: CauseDetector = (context) => {
   ];
 };
 
-/** A GPU this idle is waiting for somebody. */
+/** A drop of this much means that the GPU waits. */
 const BUSY_FELL = 0.1;
 
-/** The GPU waited for the host between the queries: throughput fell, and the GPU's own times did not change. */
+/** The GPU waited for the host between queries: throughput fell at equal GPU times. */
 export const hostBoundCauses: CauseDetector = (context) => {
   const { fast, slow, change } = context;
   if (change.metric !== 'throughputQps') return [];
@@ -204,7 +204,7 @@ function busyShare({ gpuBusy, throughputQps, gpuComputeMeanMs }: ExplainedRun): 
   return Math.min(1, (throughputQps * gpuComputeMeanMs) / 1000);
 }
 
-/** Then the GPU waits for its inputs, not for the host's launches. */
+/** The GPU waits for its inputs, not for launches. */
 function copiesSetThePace(runs: WhyContext['slow']): boolean {
   const gpu = medianOf(runs, ({ gpuComputeMs }) => gpuComputeMs);
   const copy = medianOf(runs, ({ h2dMs, d2hMs }) => Math.max(h2dMs ?? 0, d2hMs ?? 0));

@@ -43,7 +43,7 @@ export function whyText(explained: WhyOutput, look: Look): string[] {
   return lines;
 }
 
-/** What changed by how much, and the likeliest cause: first, so that nothing cuts it off. */
+/** First, so that nothing cuts it off. */
 function headline(explained: WhyOutput): string {
   const change = explainedChange(explained);
   if (change === undefined) return 'no difference beyond noise';
@@ -53,7 +53,7 @@ function headline(explained: WhyOutput): string {
   return `${what}: ${cause === undefined ? 'not explained' : printable(cause.title)}`;
 }
 
-/** None where nothing differs beyond noise. */
+/** Null where nothing differs beyond noise. */
 function explainedChange({ changes, metric }: WhyOutput): Change | undefined {
   return changes.find((change) => change.metric === metric);
 }
@@ -90,7 +90,7 @@ function valueText(metric: ExplainedMetric, value: number): string {
   return metric === 'throughputQps' ? `${formatNumber(value)} qps` : formatMs(value);
 }
 
-/** With a change that may be none: what would have been seen. */
+/** For a change that may be chance: the detectable effect. */
 function certaintyText({ isReal, isUnclear, leastPercent }: Change): string {
   if (isReal) return '';
   const hidden = formatNumber(leastPercent, 2);

@@ -25,14 +25,11 @@ export interface WhyPoint {
   readonly cell: KeyedCell;
   readonly sweepIds: readonly string[];
   readonly runId: string | null;
-  /** What to write for it after `bench layers CELL --diff`; a path where it is files. */
+  /** Argument for `bench layers CELL --diff`; a path for files. */
   readonly name: string;
 }
 
-/**
- * Everything that the store knows of two sides of a cell.
- * @param isStored false for files, which have no cell to be named by
- */
+/** @param isStored false for files, which have no cell */
 export function whySides(db: StoreDatabase, base: WhyPoint, head: WhyPoint, isStored = true): WhySides {
   const [baseRuns = [], headRuns = []] = withValues([usableRuns(db, base), usableRuns(db, head)]);
   const { layers, notes } = layersBetween(db, base, head);
@@ -59,7 +56,7 @@ function withValues(sides: readonly (readonly StoredRun[])[]): ExplainedRun[][] 
   );
 }
 
-/** Measured runs; where there are none, those that at least have numbers that do not contradict each other. */
+/** Measured runs; else runs whose numbers are at least consistent. */
 function usableRuns(db: StoreDatabase, { cell, sweepIds, runId }: WhyPoint): StoredRun[] {
   const all = explainedRuns(db, { cellKey: cell.key, inputs: cell.inputs, sweepIds, runId });
   const measured = all.filter(({ outcome }) => outcome.kind === 'measured');
@@ -83,10 +80,7 @@ function runNotes(db: StoreDatabase, side: string, point: WhyPoint, runs: readon
   ];
 }
 
-/**
- * Why the timed runs of a cell are no measurements, each reason once with its first evidence; empty where there are
- * none.
- */
+/** Reasons why timed runs are invalid, each once with evidence; empty where there are none. */
 export function unmeasuredReasons(db: StoreDatabase, { cell, sweepIds, runId }: WhyPoint): string {
   const own = sweepIds
     .flatMap((sweepId) => failedRunsOf(db, sweepId))
@@ -95,7 +89,7 @@ export function unmeasuredReasons(db: StoreDatabase, { cell, sweepIds, runId }: 
   return failureSentences(own.map(({ outcome }) => outcome)).join('; ');
 }
 
-/** Says of each side without a profile of its own whether one was made, and what became of it. */
+/** For each side without a profile: whether one was made, and its result. */
 function missingProfiles(db: StoreDatabase, base: WhyPoint, head: WhyPoint): WhySides['missingProfiles'] {
   const sides = [['base', failedProfile(db, base)] as const, ['head', failedProfile(db, head)] as const];
   const lacking = sides.filter(([, failed]) => failed !== 'measured');
@@ -108,7 +102,7 @@ function missingProfiles(db: StoreDatabase, base: WhyPoint, head: WhyPoint): Why
   });
 }
 
-/** Why the profile run of a cell failed; null where there was none. */
+/** Null where there was none. */
 function failedProfile(db: StoreDatabase, { cell, sweepIds }: WhyPoint): string | null {
   const [own] = layerRunsOfCell(db, cell.key, sweepIds);
   if (own !== undefined && own.iterations !== null) return 'measured';
@@ -148,7 +142,7 @@ function layersBetween(db: StoreDatabase, base: WhyPoint, head: WhyPoint): Pick<
   };
 }
 
-/** Times of layers at another batch say nothing of a change. */
+/** Layer times at another batch do not explain a change. */
 function haveSameShapes(db: StoreDatabase, a: ProfiledEngine, b: ProfiledEngine): boolean {
   if (a.cellKey === b.cellKey || a.cellKey === null || b.cellKey === null) return true;
   const cells = findCells(db, [a.cellKey, b.cellKey]);
@@ -156,10 +150,7 @@ function haveSameShapes(db: StoreDatabase, a: ProfiledEngine, b: ProfiledEngine)
   return shapes(a.cellKey) === shapes(b.cellKey);
 }
 
-/**
- * The likeliest cause of a change that was called already; null when nothing explains it, or the metric is not one of
- * those that causes are known for.
- */
+/** The likeliest cause of a change already judged; null when nothing explains it, or the metric has no known causes. */
 export function firstCauseOf(db: StoreDatabase, base: WhyPoint, head: WhyPoint, metric: MetricId): FirstCause | null {
   if (!isOneOf(EXPLAINED_METRICS, metric)) return null;
   const explanation = explainChange(whySides(db, base, head), metric, true);

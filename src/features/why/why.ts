@@ -15,10 +15,7 @@ import { unmeasuredReasons, whySides } from './why-sides.ts';
 import { withStore } from '../../cli/with-store.ts';
 import type { WhyOptions } from './command.ts';
 
-/**
- * `bench why [CELL] [A] [B]`: the likeliest causes of a change, ranked, each with its evidence. Two folders of runs do
- * as well as two sweeps.
- */
+/** `bench why [CELL] [A] [B]`: sides are sweeps or folders of runs. */
 export async function why(words: readonly string[], options: WhyOptions, io: Io): Promise<ExitCode> {
   const { cell, refs } = sidesIn(words, io);
   const output =

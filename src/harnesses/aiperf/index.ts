@@ -12,7 +12,7 @@ import {
 import { limitsOf } from '../started-program.ts';
 import { aiperfReports, HARNESS_NAME, hasTokens, judgedBy, readAiperf } from './report.ts';
 
-/** Any server that speaks OpenAI's protocol, such as trtllm-serve, measured by NVIDIA's AIPerf. */
+/** A server with the OpenAI API, such as trtllm-serve, measured by NVIDIA's AIPerf. */
 export const aiperfDriver = defineDriver({
   kind: 'aiperf',
   settings: aiperfSettings,
@@ -25,7 +25,7 @@ export const aiperfDriver = defineDriver({
 
 /** A header may be `Authorization`. */
 const SECRET_ARGS = ['--api-key', '--header', '-H'];
-/** Bench says these itself. */
+/** Set by bench. */
 const OWN_ARGS = ['--url', '-u', '--artifact-dir', '--output-artifact-dir', '--config', '-f'];
 
 function plan(settings: AiperfSettings, { resolve, sha256Of }: DriverPlace): DriverPlan {

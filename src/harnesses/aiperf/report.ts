@@ -24,7 +24,6 @@ const spread = (unit: string) =>
 
 const tokens = z.object({ mean: number, stddev: number.optional() });
 
-/** What was asked for, as AIPerf repeats it. */
 const inputConfig = z
   .object({
     models: z.object({ items: z.array(z.object({ name: z.string() })) }),
@@ -39,8 +38,8 @@ const inputConfig = z
   .partial();
 
 /**
- * `profile_export_aiperf.json` of AIPerf 0.13.0, its schema 1.4: `JsonExportData` in aiperf/common/models/export_models.py.
- * What depends on streaming, or on there being tokens at all, is optional.
+ * `profile_export_aiperf.json` of AIPerf 0.13.0, its schema 1.4: `JsonExportData` in
+ * aiperf/common/models/export_models.py. Fields that depend on streaming or on tokens are optional.
  */
 const aiperfReport = z.object({
   aiperf_version: z.string().optional(),
@@ -68,7 +67,7 @@ const aiperfReport = z.object({
 
 type AiperfReport = z.infer<typeof aiperfReport>;
 
-/** At a given rate the throughput is what was asked for, and the latency tells. */
+/** At a fixed request rate throughput is an input, so latency decides. */
 export function judgedBy(requested: {
   readonly hasTokens: boolean;
   readonly isStreaming: boolean;
@@ -111,7 +110,7 @@ export function readAiperf(settings: AiperfSettings, files: HarnessFiles): Harne
   };
 }
 
-/** Why its numbers are none of what was asked for; null for nothing. */
+/** Why the report is unusable; null if it is fine. */
 function flawOf(report: AiperfReport): string | null {
   if (report.was_cancelled === true) return 'the run was cancelled';
   const failed = report.error_request_count?.avg ?? 0;
@@ -133,10 +132,10 @@ function readingOf(report: AiperfReport, how: Pick<Method, 'inFlight' | 'warmUpR
     method: {
       harness: HARNESS_NAME,
       harnessVersion: report.aiperf_version ?? null,
-      // time.perf_counter_ns around each request, at the client: aiperf/transports/aiohttp_trace.py.
+      // time.perf_counter_ns around each request, in the client: aiperf/transports/aiohttp_trace.py.
       timer: 'wall',
       inFlight: how.inFlight,
-      // Between two values, as numpy's default: metric_result_from_array in aiperf/metrics/metric_dicts.py.
+      // Interpolated, numpy's default: metric_result_from_array in aiperf/metrics/metric_dicts.py.
       percentileRule: 'linear',
       transfers: true,
       warmUpRuns: how.warmUpRuns,
@@ -163,7 +162,7 @@ function named({ avg, p50, p90, p95, p99 }: AiperfReport['request_latency']) {
 const ERROR_LINE = /^\d\d:\d\d:\d\d\.\d+ ERROR +(.+?)(?: \(\w+\.py:\d+\))?$/;
 const MAX_SAID = 200;
 
-/** AIPerf says on standard output what went wrong. */
+/** AIPerf prints errors on standard output. */
 function lastError(stdout: string): string | null {
   const lines = stdout.split('\n').flatMap((line) => ERROR_LINE.exec(line)?.[1] ?? []);
   return lines.at(-1)?.slice(0, MAX_SAID) ?? null;

@@ -37,10 +37,7 @@ export const aiperfSettings = z
     config: textSetting(
       "AIPerf's own YAML; settings here stand above it, its content is part of the cell. The place for a key: api_key: ${OPENAI_API_KEY}",
     ).optional(),
-    apiKey: z
-      .unknown()
-      .describe('Refused: settings are stored. A key is in a variable that config: names')
-      .optional(),
+    apiKey: z.unknown().describe('Refused: settings are stored. A key is in a variable that config: names').optional(),
     extraArgs: z.array(z.string()).describe('More arguments of aiperf profile; they are part of the cell').optional(),
     ...limitSettings(DEFAULT_ESTIMATE_S),
   })
@@ -48,7 +45,6 @@ export const aiperfSettings = z
 
 export type AiperfSettings = z.infer<typeof aiperfSettings>;
 
-/** In the folder of the run: the name that AIPerf gives it. */
 export const REPORT_NAME = 'profile_export_aiperf.json';
 
 /** `aiperf profile` with the options of 0.13.0. */
@@ -87,7 +83,7 @@ export function aiperfArgs(
   ];
 }
 
-/** Undefined for no limit: requests then come at their rate. */
+/** Undefined for no limit: requests are then sent at their rate. */
 export function concurrencyOf(settings: AiperfSettings): string | number | undefined {
   return settings.concurrency ?? (settings.requestRate === undefined ? 1 : undefined);
 }

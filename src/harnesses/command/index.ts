@@ -5,7 +5,7 @@ import { plannedProgram } from '../started-program.ts';
 import { standaloneNumbers, readCommand } from './read.ts';
 import { DEFAULT_ESTIMATE_S, type CommandSettings, commandSettings } from './settings.ts';
 
-/** Any program that prints one JSON object, JSON lines, or numbers that a pattern picks out. */
+/** Any program that prints one JSON object, JSON lines, or numbers that a pattern extracts. */
 export const commandDriver = defineDriver({
   kind: 'command',
   settings: commandSettings,
@@ -30,7 +30,7 @@ function plan(settings: CommandSettings, { resolve }: DriverPlace): DriverPlan {
   });
 }
 
-/** The first one is what the cell is judged by. */
+/** The first one is the primary metric of the cell. */
 function metricsOf({ metrics }: CommandSettings): CustomMetricId[] {
   return Object.entries(metrics).map(([name, { better, unit }]) => customMetric(name, better, unit));
 }

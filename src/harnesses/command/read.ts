@@ -62,7 +62,7 @@ function missing(path: string, found: readonly unknown[]): string {
     : `${path} is no number${line}: ${JSON.stringify(value).slice(0, 60)}`;
 }
 
-/** One object for each line of JSON lines; else the whole text, or its last line that is an object. */
+/** One object per line for JSON lines; otherwise the whole text, or its last line that is an object. */
 function objectsIn(text: string, isLines: boolean): object[] | string {
   const lines = text.split('\n').filter((line) => line.trim() !== '');
   if (isLines) {
@@ -84,7 +84,7 @@ function parsed(text: string): object | null {
   return isRecord(value) ? value : null;
 }
 
-/** A field may have dots in its own name. */
+/** The name of a field may contain dots. */
 function at(value: unknown, path: string): unknown {
   if (isRecord(value) && Object.hasOwn(value, path)) return value[path];
   let inner = value;
@@ -94,7 +94,7 @@ function at(value: unknown, path: string): unknown {
   return inner;
 }
 
-/** A pattern that somebody wrote may take for ever: then it is ended. Null: it was. */
+/** A user's pattern may backtrack without end: it is then aborted, and the result is null. */
 function byPattern(text: string, pattern: MetricSettings['pattern']): number[] | null {
   if (pattern === undefined) return [];
   let groups: string[];
@@ -110,10 +110,7 @@ function byPattern(text: string, pattern: MetricSettings['pattern']): number[] |
   });
 }
 
-/**
- * Numbers that somebody else took, such as the end-to-end times of an application: one a line, or the field of that name
- * in a JSON object or in each of JSON lines. The median counts.
- */
+/** Externally measured numbers, one per line or the metric's field in JSON or JSON lines. Their median counts. */
 export function standaloneNumbers(text: string, metric: CustomMetricId): StandaloneReport {
   const harness = { name: 'command', timer: 'unknown', metric } as const;
   return { ...NOTHING_STATED, harness, result: readNumbers(text, metric) };

@@ -82,7 +82,6 @@ function metricIdOf(name: string): CustomMetricId {
   return customMetric((plain === '' ? 'benchmark' : plain).slice(0, 60), 'lower', 'ns');
 }
 
-/** Nanoseconds of each unit that google-benchmark prints. */
 const NS = { ns: 1, us: 1e3, ms: 1e6, s: 1e9 };
 
 /** `src/json_reporter.cc` of google/benchmark, from 1.5 on; aggregates follow from the repetitions. */

@@ -29,11 +29,10 @@ const perfAnalyzerSettings = z
 
 type PerfAnalyzerSettings = z.infer<typeof perfAnalyzerSettings>;
 
-/** What a cell of it is judged by. */
 const P50 = customMetric('latencyP50', 'lower', 'ms');
 
 interface ReportRow {
-  /** What the load was set to: requests under way, or requests a second. */
+  /** Concurrent requests, or requests per second. */
   readonly load: { readonly kind: 'concurrency' | 'requestRate'; readonly value: string };
   readonly result: HarnessResult;
 }
@@ -41,7 +40,7 @@ interface ReportRow {
 const INFERENCES = 'Inferences/Second';
 const LOADS = { Concurrency: 'concurrency', 'Request Rate': 'requestRate' } as const;
 
-/** Parts of a request that are averages over the requests, in microseconds. */
+/** Parts of a request, averaged over requests, in microseconds. */
 const PARTS: Readonly<Record<string, string>> = {
   'Client Send': 'clientSend',
   'Network+Server Send/Recv': 'networkAndServer',
@@ -53,7 +52,7 @@ const PARTS: Readonly<Record<string, string>> = {
   'Avg latency': 'latencyMean',
 };
 
-/** `-f FILE` of perf_analyzer: a row for each load, times in microseconds. Null when it is no such file. */
+/** `-f FILE` of perf_analyzer: one row per load, times in microseconds. Null if it is no such file. */
 function readReport(text: string, harnessVersion: string | null): ReportRow[] | null {
   const [header = [], ...rows] = tableOf(text);
   const loadColumn = header.findIndex((name) => name in LOADS);
@@ -102,7 +101,7 @@ function rowResult(
     warmUpRuns: null,
     timedRuns: null,
   };
-  // Its file has neither the least nor the largest time.
+  // Its file has neither minimum nor maximum.
   const latencyMs = null;
   return { kind: 'read', reading: { method, latencyMs, values: [p50, ...values.filter((one) => one !== p50)] } };
 }

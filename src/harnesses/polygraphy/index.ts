@@ -30,7 +30,7 @@ const polygraphySettings = z
 
 type PolygraphySettings = z.infer<typeof polygraphySettings>;
 
-/** `--save-outputs`: polygraphy's RunResults, of which the outputs themselves are not looked at. */
+/** `--save-outputs`: polygraphy's RunResults; the outputs themselves are ignored. */
 const resultsSchema = z.object({
   lst: z.array(z.tuple([z.string(), z.array(z.object({ runtime: z.number().positive().describe('Seconds') })).min(1)])),
 });
@@ -41,7 +41,7 @@ interface RunnerResult {
   readonly result: HarnessResult;
 }
 
-/** The runners of a file; a problem in one line; null when it is something else. */
+/** The runners of a file; a problem in one line; null for any other file. */
 function readResults(text: string, how: MeasuredHow): RunnerResult[] | string | null {
   const parsed = parsedJson(text);
   if (parsed === undefined) return 'not JSON: is it cut off?';
@@ -130,7 +130,7 @@ function reports(text: string): StandaloneReport[] {
     ...NOTHING_STATED,
     harness: HARNESS,
     result,
-    // Two runners in one file are two ways to run the model; the one of TensorRT needs no name.
+    // Two runners in one file are two ways to run the model; the TensorRT runner needs no name.
     identity: runner === '' || runner.startsWith('trt-runner') ? {} : { runner: runnerKind(runner) },
   }));
 }

@@ -37,17 +37,16 @@ type TorchSettings = z.infer<typeof torchSettings>;
 interface LatencyBlock {
   /** Line of its header, from 1. */
   readonly line: number;
-  /** Comments right above it, without their `#`. */
+  /** Comments directly above it, without their `#`. */
   readonly comments: readonly string[];
   readonly timedRuns: number;
-  /** A problem in one line where a value is missing. */
+  /** A problem in one line if a value is missing. */
   readonly latencyMs: TimeStatistics | string;
 }
 
 const HEADER = /^\s*Latency over (\d+) runs? \(ms\):\s*$/;
 const ROW = /^\s*(Mean|Median|Min|Max|P\d+(?:\.\d+)?):\s*(\S+)\s*$/;
 const COMMENT = /^\s*#\s*(.*)$/;
-/** What the harness prints; each is needed. */
 const ROWS = ['Mean', 'Median', 'Min', 'Max', 'P90', 'P95', 'P99'] as const;
 
 function latencyBlocks(text: string): LatencyBlock[] {
@@ -101,7 +100,7 @@ function statisticsBelow(lines: readonly string[], header: number): TimeStatisti
   };
 }
 
-/** What the comments above a block say of its cell: `# FP8, batch size 256, CUDA graph on`. */
+/** The cell as stated by the comments above a block: `# FP8, batch size 256, CUDA graph on`. */
 function statedIn(comments: readonly string[]): {
   readonly precision: Precision | null;
   readonly shapes: Shapes | null;
@@ -114,14 +113,14 @@ function statedIn(comments: readonly string[]): {
   const batch = /\bbatch(?:[ _-]?size)?\s*[:=]?\s*(\d+)/.exec(text)?.[1];
   const graph = /\bcuda[ _-]?graphs?\b\s*[:=]?\s*(on|off|enabled|disabled|true|false)?/.exec(text);
   return {
-    // Two of them would be a guess.
+    // Two of them are ambiguous.
     precision: precisions.length === 1 ? (precision ?? null) : null,
     shapes: batch === undefined ? null : { input: [Number(batch)] },
     cudaGraph: graph === null ? null : graphOf(text, graph),
   };
 }
 
-/** Comments that say something else, such as `Input(min_shape=(1, 3), opt_shape=(8, 3), max_shape=(32, 3))`. */
+/** Other comments, such as `Input(min_shape=(1, 3), opt_shape=(8, 3), max_shape=(32, 3))`. */
 function notesIn(comments: readonly string[]): string[] {
   return comments.filter((comment) => {
     const { cudaGraph, precision, shapes } = statedIn([comment]);
@@ -149,7 +148,7 @@ export const torchTensorrtDriver = defineDriver({
 
 const NAME = 'torch-tensorrt';
 
-/** Of a file that does not say what takes the times. */
+/** Used where the timer is not stated. */
 export const TORCH_CELL: CellHarness = { name: NAME, timer: 'unknown', metric: 'latencyMs' };
 
 function plan(settings: TorchSettings, { resolve }: DriverPlace): DriverPlan {
@@ -157,7 +156,7 @@ function plan(settings: TorchSettings, { resolve }: DriverPlace): DriverPlan {
   return plannedProgram(settings, resolve, DEFAULT_ESTIMATE_S, { harness, run: settings.run, resultFiles: [] });
 }
 
-/** A script may print several blocks while it warms up: the last one is its result. */
+/** A script may print blocks during warmup: the last one is its result. */
 function read(settings: TorchSettings, files: HarnessFiles): HarnessResult {
   const block = latencyBlocks(files.text('stdout.log') ?? '').at(-1);
   if (block === undefined) {
@@ -177,7 +176,7 @@ function reports(text: string): StandaloneReport[] {
   }));
 }
 
-/** Percentiles are numpy's, which reads between two times: the harness of the guide calls numpy.percentile. */
+/** The guide's harness calls numpy.percentile, which interpolates. */
 function resultOf(
   { timedRuns, latencyMs }: LatencyBlock,
   how: Pick<Method, 'timer' | 'transfers' | 'warmUpRuns' | 'harnessVersion'>,

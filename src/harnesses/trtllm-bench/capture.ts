@@ -1,4 +1,4 @@
-/** A window of a TensorRT-LLM engine's iterations: `100-150`. */
+/** A range of iterations of a TensorRT-LLM engine: `100-150`. */
 export interface ProfilingWindow {
   readonly from: number;
   readonly to: number;
@@ -10,10 +10,10 @@ export function readWindow(text: string): ProfilingWindow | null {
   return { from: Number(from), to: Number(to) };
 }
 
-/** What a harness in Python traces, as TensorRT-LLM's page on performance analysis writes it. */
+/** Trace options for a Python harness, from TensorRT-LLM's page on performance analysis. */
 const TRTLLM_TRACE = 'cuda,nvtx,python-gil';
 
-/** What is set for nsys itself: it hands its environment on. */
+/** Set in the environment of nsys, which passes it on. */
 export function trtllmVariables({ from, to }: ProfilingWindow): Record<string, string> {
   return { TLLM_PROFILE_START_STOP: `${from}-${to}` };
 }

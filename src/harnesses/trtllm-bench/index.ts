@@ -30,7 +30,7 @@ export const trtllmBenchDriver = defineDriver({
   mark: /"avg_num_concurrent_requests"/,
 });
 
-/** Bench says these itself. */
+/** Set by bench. */
 const OWN_ARGS = ['--model', '--model_path', '--dataset', '--report_json', '--backend'];
 
 function plan(settings: TrtllmSettings, { resolve, sha256Of }: DriverPlace): DriverPlan {
@@ -68,7 +68,7 @@ function plan(settings: TrtllmSettings, { resolve, sha256Of }: DriverPlace): Dri
   };
 }
 
-/** What trtllm-bench would refuse, or take and not do. */
+/** A setting that trtllm-bench would reject, or accept and ignore. */
 function refusedSetting(settings: TrtllmSettings): DriverPlan | null {
   const { backend = 'pytorch', engineDir, extraArgs = [], mode } = settings;
   if (mode === 'latency') {

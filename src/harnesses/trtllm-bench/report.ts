@@ -14,7 +14,7 @@ import {
 } from '../llm-values.ts';
 import { REPORT_NAME, type TrtllmSettings } from './settings.ts';
 
-/** In nanoseconds inside of TensorRT-LLM, in milliseconds here: `PercentileStats` of statistics.py. */
+/** TensorRT-LLM keeps nanoseconds but reports milliseconds: `PercentileStats` of statistics.py. */
 const number = z.number();
 const statistics = z.object({
   minimum: number,
@@ -27,9 +27,8 @@ const statistics = z.object({
 });
 
 /**
- * What `--report_json` writes: `ReportUtility.get_statistics_dict` in tensorrt_llm/bench/dataclasses/reporting.py of
- * NVIDIA/TensorRT-LLM 1.2.0rc3 (commit 0249976). Fields that bench does not use are left out, those that came late are
- * optional.
+ * The file of `--report_json`: `ReportUtility.get_statistics_dict` in tensorrt_llm/bench/dataclasses/reporting.py of
+ * NVIDIA/TensorRT-LLM 1.2.0rc3 (commit 0249976). Unused fields are left out, those added later are optional.
  */
 const trtllmReport = z.object({
   engine: z.object({
@@ -77,7 +76,6 @@ type TrtllmStatistics = z.infer<typeof statistics>;
 
 export const HARNESS_NAME = 'trtllm-bench';
 const HINT = 'is it a report of trtllm-bench 1.2?';
-/** Of `--warmup` where nobody states it. */
 const DEFAULT_WARM_UP = 2;
 
 export function readTrtllm(settings: TrtllmSettings, files: HarnessFiles): HarnessResult {
@@ -138,10 +136,7 @@ function named({ average, p50, p90, p95, p99 }: TrtllmStatistics) {
   return { mean: average, p50, p90, p95, p99 };
 }
 
-/**
- * A report alone says neither its mode nor what concurrency or which data set was asked for, only what came of them:
- * the cell is named by the size of the requests.
- */
+/** A report has request sizes but no mode, concurrency or data set: the cell is named by the sizes. */
 export function trtllmReports(text: string, fileName: string): StandaloneReport[] {
   const value = parsedJson(text);
   if (!hasBlocks(value)) return [];
@@ -183,7 +178,7 @@ function identityOf({ engine, request_info: info, streaming_metrics, world_info 
 
 const PRECISION_OF_TYPE: Readonly<Record<string, string>> = { float32: 'fp32', float16: 'fp16', bfloat16: 'bf16' };
 
-/** Null for a quantization that bench has no word for. */
+/** Null for a quantization that bench does not know. */
 function precisionOf({ dtype, quantization }: TrtllmReport['engine']): string | null {
   if (quantization === 'FP8') return 'fp8';
   if (quantization !== null && quantization !== undefined) return null;

@@ -1,6 +1,6 @@
 import { seededRandom } from '../../matrix/plan/order.ts';
 
-/** Lengths in tokens, as a normal distribution. */
+/** Lengths in tokens, normally distributed. */
 interface TokenLengths {
   readonly mean: number;
   readonly stdev: number;
@@ -15,9 +15,9 @@ export interface TokenDatasetOptions {
 }
 
 /**
- * Requests for trtllm-bench, one JSON object a line, as `generate_text_dataset` in tensorrt_llm/bench/dataset/utils.py
- * of NVIDIA/TensorRT-LLM writes them. Tokens are drawn evenly from the whole vocabulary. The same options give the
- * same bytes.
+ * Requests for trtllm-bench, one JSON object per line, as `generate_text_dataset` in
+ * tensorrt_llm/bench/dataset/utils.py of NVIDIA/TensorRT-LLM writes them. Tokens are uniform over the vocabulary. Equal
+ * options give equal bytes.
  */
 export function* tokenDataset(options: TokenDatasetOptions): Generator<string> {
   const random = seededRandom(options.seed);
@@ -29,13 +29,13 @@ export function* tokenDataset(options: TokenDatasetOptions): Generator<string> {
   }
 }
 
-/** Rounded up and no less than 1, as NVIDIA's `get_norm_dist_lengths` does. */
+/** Rounded up and at least 1, as in NVIDIA's `get_norm_dist_lengths`. */
 function lengthOf({ mean, stdev }: TokenLengths, random: () => number): number {
   return Math.max(1, Math.ceil(mean + stdev * normal(random)));
 }
 
-/** Standard normal, by Box and Muller (1958): two even numbers make one. */
+/** Standard normal by the Box-Muller transform (1958). */
 function normal(random: () => number): number {
-  // 1 - random() is never 0, of which there is no logarithm.
+  // 1 - random() is never 0, where the logarithm is undefined.
   return Math.sqrt(-2 * Math.log(1 - random())) * Math.cos(2 * Math.PI * random());
 }

@@ -3,7 +3,7 @@ type Attributes = Readonly<Record<string, string | number | null>>;
 
 const SVG = 'http://www.w3.org/2000/svg';
 
-/** An HTML element; texts become text, never markup. */
+/** An HTML element; strings become text nodes, never markup. */
 export function element<Tag extends keyof HTMLElementTagNameMap>(
   tag: Tag,
   attributes: Attributes = {},
@@ -76,7 +76,6 @@ export function pickedPicture(
   return [picker(label, names, 0, show), place];
 }
 
-/** A table of texts; the first column names its row. */
 export function textTable(
   caption: string,
   headers: readonly string[],
@@ -106,7 +105,6 @@ export function textTable(
   );
 }
 
-/** A table that is made when somebody wants to see it. */
 export function tableBehind(summary: string, make: () => HTMLElement): HTMLElement {
   const details = element('details', { class: 'behind' }, element('summary', {}, summary));
   details.addEventListener('toggle', () => {
@@ -115,7 +113,7 @@ export function tableBehind(summary: string, make: () => HTMLElement): HTMLEleme
   return details;
 }
 
-/** A choice of one of some things; `choose` gets its place. */
+/** A select control; `choose` gets the index. */
 export function picker(
   label: string,
   names: readonly string[],

@@ -1,6 +1,5 @@
 import { byId } from './dom.ts';
 
-/** Hides the rows of the main table that do not have every word that was typed. */
 export function listenToFilter(): void {
   const [field, changed, output] = [byId('filter'), byId('only-changed'), byId('filter-count')];
   if (!(field instanceof HTMLInputElement) || !(changed instanceof HTMLInputElement)) return;

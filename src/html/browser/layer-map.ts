@@ -7,7 +7,7 @@ import { nestedTreeMap, type Tile } from './tree-map.ts';
 
 const WIDTH = 960;
 const HEIGHT = 400;
-/** Pixels of a letter in the picture, and the least that is worth writing. */
+/** Width of a letter in pixels, and the shortest label worth drawing. */
 const LETTER = 7.4;
 const LEAST_LETTERS = 5;
 const KINDS = 8;
@@ -64,7 +64,7 @@ export function layerMap(data: PageData, layers: PageLayers, column: readonly nu
   return element('div', {}, stage, colourKey(kinds));
 }
 
-/** `blocks.3` of `blocks.3/attn`: what repeats in a network. */
+/** `blocks.3` of `blocks.3/attn`: the repeated part of a network. */
 function blockName(block: string): string {
   const [first = block] = block.split('/', 1);
   return first;
@@ -78,7 +78,7 @@ function groupFrame(name: string, { x, y, width, height }: Tile, from: number): 
   return [frame, svg('text', { class: 'group-name', x: x + 4, y: y + 12 }, shown)];
 }
 
-/** The end of the scope tells layers apart: `…mlp.fc1` of `blocks.3.mlp.fc1: Add, MatMul`. */
+/** The end of the scope distinguishes layers: `…mlp.fc1` of `blocks.3.mlp.fc1: Add, MatMul`. */
 function shortName(label: string, fits: number): string {
   if (label.length <= fits) return label;
   const [scope = label] = label.split(/[:,+]/, 1);
@@ -117,7 +117,6 @@ function listen(stage: HTMLElement, tiles: readonly SVGGElement[], linesOf: (pla
   });
 }
 
-/** The kinds with the most time get a colour each, the others one together. */
 function kindsOf(names: readonly string[], ms: readonly number[]): Map<string, string> {
   const sums = new Map<string, number>();
   for (const [place, name] of names.entries()) sums.set(name, (sums.get(name) ?? 0) + (ms[place] ?? 0));

@@ -97,7 +97,7 @@ function signed(ms: number): string {
   return `${ms > 0 ? '+' : ''}${formatMs(ms)}`;
 }
 
-/** From the middle to the right for more time, to the left for less. */
+/** To the right for more time, to the left for less. */
 function bar(share: number): SVGElement {
   const width = Math.abs(share) * 40;
   return svg(

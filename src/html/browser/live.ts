@@ -2,7 +2,7 @@ import { byId, element } from './dom.ts';
 
 const EVERY_MS = 15_000;
 
-/** A served report says when the store has something new; it does not change under the reader's eyes. */
+/** A served report announces new data in the store; it never changes by itself. */
 export function watchStore(version: string): void {
   if (version === '') return;
   const ask = async (): Promise<void> => {

@@ -9,10 +9,10 @@ import { nightLines } from './trend-words.ts';
 const ROW = 14;
 const LEFT = 210;
 const LONGEST_LABEL = 34;
-/** Beyond these, in percent, the next deeper colour. */
+/** Percent, from one color to the next deeper one. */
 const STEPS = [0.5, 2, 5, 15];
 
-/** Every night of every cell at once: one canvas, as there may be tens of thousands of squares. */
+/** Every sweep of every cell on one canvas, as there may be tens of thousands of squares. */
 export class NightMap {
   readonly node: HTMLElement;
   private readonly data: PageData;

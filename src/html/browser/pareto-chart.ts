@@ -10,7 +10,7 @@ const LEFT = 70;
 const BOTTOM = 44;
 const LEAST_POINTS = 2;
 
-/** Throughput against latency on logarithmic scales; each point is a link to its cell. */
+/** Throughput against latency on logarithmic scales; each point links to its cell. */
 export function paretoChart({ workloads }: PageData): HTMLElement {
   const drawn = workloads.filter(({ points }) => points.length >= LEAST_POINTS);
   if (drawn.length === 0) return note('Too few cells for a picture: the table has them.');
@@ -68,10 +68,10 @@ function axes(xs: readonly number[], ys: readonly number[], x: Scale, y: Scale):
   ];
 }
 
-/** Over so wide a range steps that are even on a logarithmic scale are better than even numbers. */
+/** Over a range this wide, logarithmic steps are better than linear ones. */
 const WIDE = 8;
 
-/** 1, 2 and 5 times powers of ten within some values; of a narrow range more of them. */
+/** 1, 2 and 5 times powers of ten; more of them for a narrow range. */
 function roundNumbers(values: readonly number[]): number[] {
   const [least, most] = [Math.min(...values) * 0.95, Math.max(...values) * 1.05];
   if (most / least < WIDE) return ticks(least, most, 5).map((value) => Number(value.toPrecision(4)));

@@ -1,4 +1,4 @@
-/** What the address says after `#`: which cell, and which nights of it. Links to it can be shared. */
+/** The URL fragment after `#`: the selected cell and sweeps, so that links can be shared. */
 export interface Place {
   readonly cell: string | null;
   readonly from: number | null;

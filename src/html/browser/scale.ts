@@ -1,4 +1,3 @@
-/** From values to pixels. */
 export interface Scale {
   readonly at: (value: number) => number;
   readonly back: (pixel: number) => number;

@@ -21,7 +21,7 @@ export function hideTip(): void {
   if (tip !== null) tip.hidden = true;
 }
 
-/** For those who do not see the charts. */
+/** For screen readers. */
 export function say(lines: readonly string[]): void {
   const status = byId('said');
   if (status !== null) status.textContent = lines.join(', ');

@@ -6,10 +6,7 @@ export interface Tile {
   readonly height: number;
 }
 
-/**
- * Squarified tree map (Bruls, Huizing and van Wijk 2000): areas as the sizes, and no needles.
- * @param sizes the largest first, all above 0
- */
+/** Squarified tree map (Bruls, Huizing and van Wijk 2000). `sizes` are descending and above 0. */
 export function treeMap(sizes: readonly number[], width: number, height: number): Tile[] {
   const total = sum(sizes, 0, sizes.length);
   if (total <= 0) return [];
@@ -42,7 +39,6 @@ export function treeMap(sizes: readonly number[], width: number, height: number)
   return tiles;
 }
 
-/** The largest ratio of the sides of a row's rectangles. */
 function worst(areas: readonly number[], from: number, to: number, side: number): number {
   const row = sum(areas, from, to);
   const largest = areas[from] ?? 0;
@@ -62,15 +58,10 @@ export interface TileGroup {
   readonly tiles: readonly Tile[];
 }
 
-/** Room for the name of a group, where its frame is high enough. */
 const NAME_HEIGHT = 16;
 const LEAST_NAMED_HEIGHT = 44;
 
-/**
- * Two levels: groups as the sums of their sizes, and in each of them its members.
- * @param sizes in any order; those of 0 are left out
- * @param names of the group of each
- */
+/** Groups and their members. `sizes` in any order, zeros are left out; `names` is the group of each. */
 export function nestedTreeMap(
   sizes: readonly number[],
   names: readonly string[],

@@ -16,7 +16,7 @@ function button(name: string, label: string, act: () => void): HTMLElement {
   return made;
 }
 
-/** The nights of one cell: zoom by dragging, by buttons, by keys, or by the wheel while it has the focus. */
+/** The sweeps of one cell: zoom by dragging, buttons, keys, or the wheel while focused. */
 export class TrendChart {
   readonly node: HTMLElement;
   private readonly data: PageData;
@@ -85,7 +85,6 @@ export class TrendChart {
     this.zoomed(this.from, this.to);
   }
 
-  /** Around a night that stays in its place. */
   private zoom(factor: number, around = this.cursorInside()): void {
     const span = Math.max(1, this.to - this.from);
     const share = (around - this.from) / span;

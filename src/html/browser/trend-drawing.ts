@@ -7,7 +7,7 @@ import { linear, padded, type Scale, ticks } from './scale.ts';
 export interface TrendFrame {
   readonly width: number;
   readonly height: number;
-  /** Nights that are shown, both included. */
+  /** Range of displayed sweeps, both ends included. */
   readonly from: number;
   readonly to: number;
 }
@@ -52,7 +52,7 @@ export function drawTrend(data: PageData, cell: PageCell, frame: TrendFrame): Tr
   return { picture, x, y };
 }
 
-/** Less than this of the value is no picture of a change: noise would look like one. */
+/** Least vertical range, relative to the value: with less, noise would look like a change. */
 const LEAST_SPAN = 0.01;
 
 function rangeOf(values: readonly number[]): [number, number] {
@@ -63,7 +63,7 @@ function rangeOf(values: readonly number[]): [number, number] {
   return [middle - half, middle + half];
 }
 
-/** The median of the nights between two changes of the level, as a line; none where nothing changed. */
+/** Median of the sweeps between two change points; none if nothing changed. */
 function levelLines(cell: PageCell, { from, to }: TrendFrame, x: Scale, y: Scale): SVGElement[] {
   const nights = nightsOf(cell);
   const changes = cell.marks.filter(({ kind }) => kind === 'slower' || kind === 'faster').map(({ step }) => step);
@@ -85,13 +85,13 @@ function levelLines(cell: PageCell, { from, to }: TrendFrame, x: Scale, y: Scale
 
 type Piece = (ReportNight & { night: number })[];
 
-/** Nights without a gap between them, and on one machine. */
+/** Runs of sweeps without a gap, on one machine. */
 function pieces(cell: PageCell, { from, to }: TrendFrame): Piece[] {
   const nights = nightsOf(cell);
   const breaks = new Set(cell.marks.filter((mark) => mark.breaksLine).map(({ step }) => step));
   const found: Piece[] = [];
   let isOpen = false;
-  // One beyond each end, so that the line leaves the picture.
+  // One more at each end, so that the line extends beyond the chart.
   for (let night = Math.max(0, from - 1); night <= Math.min(nights.length - 1, to + 1); night += 1) {
     const entry = nights[night] ?? null;
     if (entry === null || breaks.has(night)) isOpen = false;

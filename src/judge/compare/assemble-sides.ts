@@ -13,7 +13,6 @@ import { median } from '../../statistics/median.ts';
 import { enqueueReasons, machineStates, fitSide, flagReasons } from './side-flags.ts';
 import { valueRule } from '../value-rule.ts';
 
-/** A timed run as comparisons need it. */
 type ComparedRun = Pick<
   CellRun,
   | 'buildId'
@@ -29,9 +28,9 @@ type ComparedRun = Pick<
 >;
 
 export interface ComparedSide {
-  /** In the order in which they were made. */
+  /** In order. */
   readonly runs: readonly ComparedRun[];
-  /** Cells that the side set out to measure. */
+  /** Cells that the side planned. */
   readonly planned: ReadonlySet<string>;
   readonly provenances: ReadonlySet<Provenance>;
 }
@@ -39,26 +38,26 @@ export interface ComparedSide {
 export interface Facts {
   readonly environments: ReadonlyMap<string, Environment>;
   readonly builds: ReadonlyMap<string, ComparedBuild>;
-  /** The SM clock at which each cell runs, in MHz, by its key; cells without one are absent. */
+  /** SM clocks in MHz by cell key, where known. */
   readonly clockLevels: ReadonlyMap<string, number>;
 }
 
 export interface AssembledCell {
   readonly cell: KeyedCell;
   readonly metric: MetricId;
-  /** Null when there is nothing to compare: then `settled` says why. */
+  /** Null when `settled` says why there is nothing to compare. */
   readonly sides: TwoSides | null;
   readonly settled: CellComparison | null;
   readonly reasons: readonly string[];
   /** Recorded differences of clocks, power, heat, driver and machine between the two sides. */
   readonly machine: readonly string[];
-  /** Differences that make it incomparable, had they not been asked for by name. */
+  /** Differences that would make it incomparable unless requested. */
   readonly across: readonly string[];
 }
 
 /**
- * Brings the runs of each cell face to face, and settles what cannot be compared.
- * @param metrics of cells that are compared by another than their own, by key
+ * Pairs the runs of each cell, and settles what cannot be compared.
+ * @param metrics of cells compared by another metric than their own, by key
  */
 export function assembleSides(
   cells: readonly KeyedCell[],
@@ -145,7 +144,7 @@ function sideOf(
   const left = kept.length - comparable.length;
   return {
     isPlanned: side.planned.has(cell.key) || runs.length > 0,
-    /** It was measured, but only as something else than the cell is as it is used. */
+    /** All its runs are excluded. */
     isIneligible: kept.length === 0 && timed.some(({ flags }) => isIneligible(flags)),
     /** Those that count. */
     runs: units,
@@ -165,12 +164,12 @@ function buildOf(run: ComparedRun | undefined, facts: Facts): ComparedBuild | nu
   return buildId === null ? null : (facts.builds.get(buildId) ?? null);
 }
 
-/** Others are profiled ones, whose times do not count. */
+/** Profiled runs have other times. */
 export function isTimed({ role }: Pick<ComparedRun, 'role'>): boolean {
   return role === 'timed';
 }
 
-/** Runs of one side count together when they loaded engines of the same options, on the same kind of machine. */
+/** Runs of one side are pooled when their engines have the same options and the machine is of the same kind. */
 function belongTogether(run: ComparedRun, newest: ComparedRun, facts: Facts): boolean {
   const a = facts.environments.get(run.environmentId);
   const b = facts.environments.get(newest.environmentId);

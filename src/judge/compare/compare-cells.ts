@@ -10,40 +10,40 @@ import { tQuantile, twoSidedP } from '../../statistics/student-t.ts';
 /** Two sides of a cell that are compared. */
 export interface TwoSides extends NoisySides {
   readonly cellKey: string;
-  /** What no number of runs takes away from the error of the difference, as a standard deviation in logarithms. */
+  /** Error of the difference that more runs do not reduce: standard deviation, log scale. */
   readonly systematicError?: number;
   readonly betterIs: 'lower' | 'higher';
 }
 
-/** Numbers of the method: scored on simulated matrices with known changes (benchmarks/verdicts.ts). */
+/** Scored on simulated matrices with known changes (benchmarks/verdicts.ts). */
 const COMPARISON = {
-  /** Share of false ones among the changes that are called. */
+  /** False discovery rate. */
   q: 0.03,
-  /** Smaller changes are never called, however sure. */
+  /** Smaller changes are never reported. */
   leastPercent: 0.5,
-  /** A cell in which a change of this size would have been seen, and was not, is the same. */
+  /** A cell in which a change of this size would have been detected is the same. */
   samePercent: 2,
   confidence: 0.95,
-  /** Fewer runs a side never settle anything, and more are no plan. */
+  /** Fewer runs a side settle nothing; more are impractical. */
   leastRuns: 3,
   mostRuns: 10_000,
 } as const;
 
 interface CompareSettings {
-  /** Share of false ones among the changes that are called. */
+  /** False discovery rate. */
   readonly q?: number | undefined;
-  /** True for two sides of one sweep: no night lies between them, and what all cells share is the answer. */
+  /** True for two sides of one sweep: no sweep effect, and a common shift is the answer. */
   readonly sameNight?: boolean;
 }
 
 interface Evidence {
   readonly cell: TwoSides;
   readonly cellKey: string;
-  /** Difference of the mean logarithms; above 0 where head is worse. */
+  /** Difference of mean logs; above 0 where head is worse. */
   readonly difference: number;
   readonly error: number;
   readonly degrees: number;
-  /** What two nights differ by beyond their runs, squared. */
+  /** Variance between two sweeps beyond their runs. */
   readonly nights: number;
   readonly noise: NoiseEstimate;
 }
@@ -97,7 +97,7 @@ export function compareCells(
 
 interface Calls {
   readonly shift: number | null;
-  /** Cells among which the share of false calls is held. */
+  /** Cells over which the false discovery rate holds. */
   readonly tested: number;
   /** The t value with this many degrees of freedom from which one more cell would be called. */
   readonly limitAt: (degrees: number) => number;
@@ -118,13 +118,10 @@ function evidenceOf(cell: TwoSides, noise: NoiseEstimate): Evidence {
   };
 }
 
-/** Looks at the cells that are not called, until the same ones are left; a few times are enough. */
+/** Iterations until the set of unreported cells is stable. */
 const LOOKS = 4;
 
-/**
- * With what nights differ by: the earlier nights of a cell say it, and in cells without such the differences of all of
- * them.
- */
+/** Adds the sweep effect: from a cell's earlier sweeps, else from the differences of all cells. */
 function withNights(evidence: readonly Evidence[], q: number): readonly Evidence[] {
   const [old, young] = [true, false].map((hasPast) =>
     evidence.filter((entry) => isTestable(entry) && entry.noise.nights > 0 === hasPast),
@@ -147,7 +144,7 @@ function withNights(evidence: readonly Evidence[], q: number): readonly Evidence
   return seen;
 }
 
-/** The variance of a difference of two sides in units of that of a run. */
+/** Variance of a difference of two sides, in units of a run's. */
 function perRun({ base, head }: TwoSides): number {
   return 1 / base.length + 1 / head.length;
 }
@@ -158,12 +155,11 @@ function isTestable({ noise }: Evidence): boolean {
 
 const NEVER_SURE = 1;
 
-/** Keys of the cells whose change is called. */
 function calledAmong(evidence: readonly Evidence[], q: number): ReadonlySet<string> {
   const tested = evidence.filter(isTestable);
   const positions = rejectedByBenjaminiHochberg(
     tested.map(({ cell, difference, error, degrees }) =>
-      // What is never called must not make room for others, however sure it is.
+      // What is never reported must not help others through, however significant.
       !hasSingleRun(cell) && isLarge(signed(cell, difference))
         ? twoSidedP(Math.abs(difference) / error, degrees)
         : NEVER_SURE,
@@ -200,7 +196,7 @@ function judge(entry: Evidence, isCalled: boolean, calls: Calls): CellComparison
   const isSure = Math.abs(difference) > reach;
   const detectable = detectableChange(error, degrees, calls);
   const hasVerdict = !isUnjudged(entry);
-  // A size that is in the row and not called cannot be one that would have been seen.
+  // An unreported change in the row cannot be of a detectable size.
   const mde = hasVerdict ? detectable : Math.max(detectable, Math.abs(change));
   const verdict = verdictOf(entry, isCalled, isSure, mde);
   const more = verdict === 'unclear' ? moreRuns(entry, mde, isSure, calls) : null;
@@ -228,7 +224,7 @@ function judge(entry: Evidence, isCalled: boolean, calls: Calls): CellComparison
   };
 }
 
-/** The smallest change that would be found nine times in ten, in logarithms. */
+/** Detectable effect at a power of 90 %, log scale. */
 function detectableChange(error: number, degrees: number, { limitAt }: Calls): number {
   const least = Math.log1p(COMPARISON.leastPercent / 100);
   const called = detectableErrors(limitAt(degrees), degrees) * error;
@@ -241,7 +237,7 @@ function verdictOf(entry: Evidence, isCalled: boolean, isSure: boolean, mde: num
   return !isSure && percentOfLog(mde) <= COMPARISON.samePercent ? 'same' : 'unclear';
 }
 
-/** One run a side says nothing of its own noise: whatever the numbers, there is no verdict. */
+/** One run a side does not show its own noise: no verdict. */
 function isUnjudged({ cell, noise }: Evidence): boolean {
   return noise.assumed !== null || hasSingleRun(cell);
 }
@@ -251,9 +247,8 @@ function hasSingleRun({ base, head }: TwoSides): boolean {
 }
 
 /**
- * Runs a side that bring the detectable change down to what counts as the same, or to the change that is there, less
- * those that were made; null when no number of runs does. The variance is only known roughly: it is taken so large that
- * the number is enough in four cases of five.
+ * More runs a side until the detectable effect reaches what counts as the same, or the observed change; null when no
+ * number does. The variance estimate is rough: it is raised so that the number suffices in four cases of five.
  */
 function moreRuns(entry: Evidence, mde: number, isSure: boolean, calls: Calls): number | null {
   const { cell, difference, noise, nights } = entry;

@@ -4,7 +4,7 @@ import { compareCells } from './compare-cells.ts';
 
 export interface JudgedCell extends Pick<AssembledCell, 'cell' | 'metric'> {
   readonly comparison: CellComparison;
-  /** What the runs of base and head measured; null where they cannot be compared. */
+  /** Values of base and head; null where they cannot be compared. */
   readonly values: readonly [readonly number[], readonly number[]] | null;
 }
 
@@ -59,7 +59,7 @@ function recordedCauses(assembled: readonly AssembledCell[], sharing: ReadonlySe
   return [...byCause].filter(([, having]) => having.length >= SHARED_SHARE * shared.length).map(([cause]) => cause);
 }
 
-/** What a reader looks for first: changes by their size, then what is not known, then the rest. */
+/** Changes by size, then unclear cells, then the rest. */
 function byWeight(a: JudgedCell, b: JudgedCell): number {
   const rank = ORDER.indexOf(a.comparison.verdict) - ORDER.indexOf(b.comparison.verdict);
   if (rank !== 0) return rank;

@@ -67,7 +67,7 @@ export function buildDifferences(a: ComparedBuild | null, b: ComparedBuild | nul
   return reasons;
 }
 
-/** Differences that make two sides incomparable, unless they are asked for by name. */
+/** Differences that make two sides incomparable unless overridden. */
 export interface Across {
   readonly provenance: boolean;
   readonly gpu: boolean;
@@ -103,7 +103,7 @@ interface Obstacle {
   readonly text: string;
 }
 
-/** Differences of machines whose results must not be compared unawares. */
+/** Differences of machines that prevent a comparison. */
 function obstacles(before: Environment, after: Environment): Obstacle[] {
   const found: Obstacle[] = [];
   if (before.gpuName !== after.gpuName) {
@@ -123,7 +123,7 @@ function majorOf(version: string | null): string | null {
   return version?.split('.')[0] ?? null;
 }
 
-/** Results with another key are another history: of another GPU model, TensorRT major or locked clock. */
+/** Histories do not continue across GPU models, TensorRT majors or locked clocks. */
 export function machineKey(environment: Environment | undefined): string {
   return JSON.stringify([
     environment?.gpuName ?? null,

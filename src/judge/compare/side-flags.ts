@@ -30,14 +30,14 @@ export function fitSide<Run extends FlaggedRun & { readonly outcome: { readonly 
   return { kept, leftOut: leftOutTexts(leftOut, all.length), systematicError: median(systematicErrors) ?? 0 };
 }
 
-/** One line for each kind of flag, with the evidence of the first run that has it. */
+/** One line per kind of flag, with the first evidence. */
 function leftOutTexts(flags: readonly RunFlag[], runs: number): string[] {
   return [...Map.groupBy(flags, ({ id }) => id)].map(
     ([id, same]) => `${same.length} of ${runs} runs left out, ${FLAG_LABELS[id]}: ${same[0]?.evidence ?? ''}`,
   );
 }
 
-/** What is flagged on the runs that count: doubts of either side, and explanations that only one of them has. */
+/** Flags on runs that count: suspicions on either side, and explanations on one side only. */
 export function flagReasons(base: readonly FlaggedRun[], head: readonly FlaggedRun[]): string[] {
   const [inBase, inHead] = [countFlags(base), countFlags(head)];
   const ids = new Set([...inBase.keys(), ...inHead.keys()]);
@@ -65,7 +65,7 @@ function countFlags(runs: readonly FlaggedRun[]) {
   );
 }
 
-/** What a machine does to all of its cells. */
+/** Flags of the machine, shared by its cells. */
 const OF_MACHINE: readonly RunFlagId[] = [
   'powerLimited',
   'thermalSlowdown',
@@ -73,12 +73,12 @@ const OF_MACHINE: readonly RunFlagId[] = [
   'clockOffLevel',
   'pcieReduced',
 ];
-/** Medians of the SM clock that differ by less are the same. */
+/** Smaller relative differences of median SM clocks do not count. */
 const CLOCK_SHARE = 0.005;
 
 /**
- * In what state the machine was on one side only, without the numbers of the cell, so that cells with the same cause have
- * the same words: `thermal slowdown in head`, `SM clock lower in head`.
+ * Machine states of one side only, without numbers, so that cells with the same cause have the same words: `thermal
+ * slowdown in head`, `SM clock lower in head`.
  */
 export function machineStates(base: readonly FlaggedRun[], head: readonly FlaggedRun[]): string[] {
   const states = OF_MACHINE.flatMap((id) => {
@@ -99,7 +99,7 @@ function clockOf(runs: readonly FlaggedRun[]): number | null {
   return median(runs.flatMap(({ smClockMhz }) => smClockMhz ?? []));
 }
 
-/** A cell that came to be bound by its launches, or is not any more: worth telling even where its time did not move. */
+/** A cell that became enqueue-bound, or no longer is: reported even when its time did not move. */
 export function enqueueReasons(
   base: readonly Pick<CellRun, 'enqueueRatio'>[],
   head: readonly Pick<CellRun, 'enqueueRatio'>[],

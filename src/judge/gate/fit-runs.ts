@@ -41,7 +41,7 @@ function atTheirClock(
       most = Math.max(most, smClockMhz ?? most);
     }
   }
-  // Nearly always: nobody can be off any level.
+  // The usual case: no run is off any level.
   if (most - least <= CLOCK_LEVEL.off * least) return nights;
   const clocks = nights.map(clockOf);
   const { neighborNights: near } = CLOCK_LEVEL;
@@ -56,13 +56,13 @@ function atTheirClock(
   });
 }
 
-/** Null unless every run of the night knows it. */
+/** Null unless every run of the sweep knows it. */
 export function clockOf(latest: readonly NightRun[]): number | null {
   if (latest.some(({ smClockMhz }) => smClockMhz === null)) return null;
   return median(latest.flatMap(({ smClockMhz }) => smClockMhz ?? []));
 }
 
-/** Runs that are trusted less count only where there are no others that night. */
+/** Suspect runs count only where a sweep has no others. */
 function trustedRuns(latest: readonly NightRun[]): readonly NightRun[] {
   if (latest.length === 1) return latest;
   const trusted = latest.filter(({ flags }) => flags.every(({ effect }) => effect !== 'widened'));

@@ -6,24 +6,24 @@ import { flagWords } from '../../records/axis.ts';
 export interface LocatedFinding {
   readonly finding: Finding;
   readonly cell: KeyedCell;
-  /** Place of the first sweep at the new level among the sweeps looked at. */
+  /** Index of the first sweep at the new level. */
   readonly night: number;
 }
 
-/** Findings of one night and direction: one cause, most likely. */
+/** Findings with one first sweep and direction: most likely one cause. */
 export interface FindingGroup {
   readonly direction: Finding['direction'];
   readonly night: number;
-  /** The clearest first. */
+  /** Clearest first. */
   readonly findings: readonly LocatedFinding[];
   /** What all of them share and not every cell has: `fp8`, `no-graph`. */
   readonly shared: readonly string[];
 }
 
-/** Changes that begin within a night of each other belong together. */
+/** Changes that start within this many sweeps form a group. */
 const SAME_CAUSE_NIGHTS = 1;
 
-/** @param cells all that were looked at: what they all share says nothing */
+/** @param cells all cells judged: what they all share is no label of a group */
 export function groupFindings(findings: readonly LocatedFinding[], cells: readonly KeyedCell[]): FindingGroup[] {
   const groups: LocatedFinding[][] = [];
   for (const entry of findings.toSorted((a, b) => a.night - b.night)) {
@@ -52,7 +52,7 @@ function asGroup(group: readonly LocatedFinding[], cells: readonly KeyedCell[]):
   };
 }
 
-/** What got slower before what got faster; many cells before few; then by evidence. */
+/** Slower before faster, many cells before few, then by evidence. */
 function byWeight(a: FindingGroup, b: FindingGroup): number {
   if (a.direction !== b.direction) return a.direction === 'slower' ? -1 : 1;
   const size = b.findings.length - a.findings.length;

@@ -13,18 +13,18 @@ import type { NightRun } from '../value-rule.ts';
 import { clockOf, fitRuns, type LeftOutRun } from './fit-runs.ts';
 import { latestDeviation } from './suspects.ts';
 
-/** One cell's nights among the sweeps of a series. */
+/** The history of a cell in a series. */
 export interface CellNights {
   readonly cell: KeyedCell;
   readonly metric: MetricId;
   readonly history: NightlyValues;
-  /** The runs of each measured night, in the order of `history.nights`. */
+  /** Runs of each measured sweep, in the order of `history.nights`. */
   readonly runs: readonly (readonly NightRun[])[];
-  /** Measured runs that do not count, and why. */
+  /** Measured runs that do not count, with reasons. */
   readonly leftOut: readonly LeftOutRun[];
 }
 
-/** @param sweeps the oldest first; night `n` of a history is the n-th of them */
+/** @param sweeps oldest first, indexed by `nights` */
 export function cellNights(
   cell: KeyedCell,
   metric: MetricId,
@@ -166,7 +166,7 @@ function stateOf(
   return Math.abs(Math.log(level) - from) < HISTORY.backShare * Math.abs(shift) ? 'recovered' : 'open';
 }
 
-/** Worse by this share of the accepted change, and by so much in all, is not what was accepted. */
+/** A level worse by this share of the acknowledged change, and by this much in all, is a new regression. */
 const WORSE_SHARE = 0.25;
 const WORSE_LEAST = 0.01;
 

@@ -11,10 +11,10 @@ import type { CellNights } from './judge-cell.ts';
 export interface Rejudged {
   readonly cellKey: string;
   readonly direction: Finding['direction'];
-  /** First night at the new level. */
+  /** First sweep at the new level. */
   readonly night: number;
   readonly changePercent: number;
-  /** Null: today's rules do not tell it. */
+  /** Null: not reported by today's rules. */
   readonly reportedToday: number | null;
   /** Null: it was not reported then. */
   readonly reportedThen: number | null;

@@ -5,12 +5,12 @@ import { logsOf, type NightlyValues, noiseFloor, noiseOf } from '../history/nois
 import { medianIn } from '../../statistics/order-statistics.ts';
 import { HISTORY, ALERTING } from '../history/settings.ts';
 
-/** A night so far off its level is worth a second look before anyone is alarmed. */
+/** Distance from the level at which a sweep is suspected, in standard deviations. */
 const SUSPECT_DEVIATIONS = 3;
 
 /**
- * True when the last night of a history lies off the level before it, in either direction: an outlier, or the first
- * night of something new. Which of the two, only more runs tell.
+ * True when the newest sweep is off the level before it: an outlier, or the start of a change. Only more runs tell
+ * which.
  */
 export function isSuspect(history: NightlyValues): boolean {
   const nights = history.values.length - 1;
@@ -20,7 +20,7 @@ export function isSuspect(history: NightlyValues): boolean {
   return off > Math.max(SUSPECT_DEVIATIONS * sigma, HISTORY.leastChange);
 }
 
-/** So far off that one of a hundred cells on a hundred quiet nights is not. */
+/** Exceeded by one in a hundred cells over a hundred quiet sweeps. */
 const OFF_DEVIATIONS = 5;
 
 /**
@@ -50,7 +50,7 @@ export function latestDeviation(history: NightlyValues) {
   return null;
 }
 
-/** Of the nights before: the logarithm of their newest level, and what a night scatters by. */
+/** Log of the level before, and the scatter of a sweep around it. */
 function levelOf(past: NightlyValues): { readonly level: number; readonly sigma: number } {
   const newest = Float64Array.from(newestLevel(past), Math.log);
   const { sigma } = noiseOf(logsOf(past), noiseFloor(past));

@@ -6,11 +6,11 @@ import { SegmentStarts } from './segment-starts.ts';
 import { HISTORY } from './settings.ts';
 
 export interface ChangePoint {
-  /** The first night at the new level. */
+  /** First sweep at the new level. */
   readonly night: number;
-  /** The same, counting measured nights only, from 0. */
+  /** Index among measured sweeps, 0-based. */
   readonly index: number;
-  /** The levels before and after, in logarithms, and their difference. */
+  /** Logs of the levels, and their difference. */
   readonly before: number;
   readonly after: number;
   readonly shift: number;
@@ -71,18 +71,18 @@ function cutLevels(logs: Float64Array, floor: number): Omit<ChangePoint, 'night'
 }
 
 /**
- * Cuts a series into levels by exact least squares: the cuts with the least sum of squares plus `penalty` for each.
- * Dynamic programming with the pruning of PELT (Killick, Fearnhead and Eckley 2012), held back until the shortest level
- * fits behind the place that prunes; so the result is the exact one, up to the thinning below in long series.
+ * Cuts a series into levels by exact least squares: minimizes the sum of squares plus `penalty` per cut. Dynamic
+ * programming with the pruning of PELT (Killick, Fearnhead and Eckley 2012), delayed by the shortest level so that the
+ * result is exact, up to the thinning of long series below.
  * @param z in units of its noise
- * @param shortest level in nights
- * @returns where levels begin, but for the first
+ * @param shortest level in sweeps
+ * @returns starts of levels, except the first
  */
 export function segment(z: Float64Array, penalty: number, shortest: number): number[] {
   return boundaries(lastLevels(z, penalty, shortest), z.length);
 }
 
-/** Of the best cut of the nights before each place: where its last level begins. */
+/** Start of the last level in the best cut before each place. */
 function lastLevels(z: Float64Array, penalty: number, shortest: number): Float64Array {
   const n = z.length;
   const { sums, squares, reciprocals } = prepare(z);
@@ -113,7 +113,7 @@ function lastLevels(z: Float64Array, penalty: number, shortest: number): Float64
 const FAR_NIGHTS = 256;
 const BLOCK = 64;
 
-/** Late pruning is as exact as pruning at each step, and a pass over all starts is what costs. Divides `BLOCK`. */
+/** Delayed pruning is as exact, and passes over all starts are what costs. Divides `BLOCK`. */
 const PRUNE_EVERY = 32;
 
 function prepare(z: Float64Array) {

@@ -3,13 +3,13 @@ import { middleOf, differences, medianIn, scaleOf } from '../../statistics/order
 import { mannWhitneyP } from '../../statistics/mann-whitney.ts';
 import { HISTORY } from './settings.ts';
 
-/** The levels of a series and the margins between neighbours, kept in step while levels are joined. */
+/** Levels of a series and margins between neighbors, updated while levels are joined. */
 export class Levels {
   readonly series: NoisySeries;
   private readonly list: Level[];
   private readonly margins: number[];
 
-  /** @param starts where levels begin, but for the first */
+  /** @param starts of levels, except the first */
   constructor(series: NoisySeries, starts: readonly number[]) {
     const edges = Float64Array.of(0, ...starts, series.logs.length);
     this.series = series;
@@ -43,8 +43,8 @@ export class Levels {
   }
 
   /**
-   * Takes a level out: joins it with both its neighbours, or with the one before when it is the newest. Its own nights
-   * do not move the median of the joined level.
+   * Removes a level: joins it with both neighbors, or with the one before when it is the newest. Its values do not move
+   * the median of the joined level.
    */
   takeOut(index: number): void {
     const before = this.list[index - 1];
@@ -74,17 +74,16 @@ export class Levels {
   }
 }
 
-/** A stretch of nights `[from, to)` at one level. */
+/** Sweeps `[from, to)` at one level. */
 interface Level {
   readonly from: number;
   readonly to: number;
-  /** In logarithms, of the clipped nights. */
+  /** Log scale, of clipped values. */
   readonly median: number;
-  /** Standard deviation by the median absolute deviation; 0 for a level too short to say it. */
+  /** From the median absolute deviation; 0 for a level that is too short. */
   readonly deviation: number;
 }
 
-/** A series with its noise: what margins are reckoned from. */
 interface NoisySeries {
   readonly logs: Float64Array;
   readonly clipped: Float64Array;
@@ -104,8 +103,8 @@ function deviationFrom(values: Float64Array, from: number, to: number, median: n
 }
 
 /**
- * How clear the boundary between two neighbouring levels is: under 1 it is none. The least of three measures, each in
- * units of what it needs: standard errors, deviations, relative change; and a rank test of the raw nights.
+ * How clear the boundary between two levels is; below 1 there is none. The least of three measures in units of their
+ * thresholds (standard errors, deviations, relative change), and a rank test of the raw values.
  */
 function marginOf(series: NoisySeries, a: Level, b: Level): number {
   const { clipped, sigma, slowFactor } = series;
@@ -129,7 +128,7 @@ function levelNoise(clipped: Float64Array, from: number, to: number, sigma: numb
   return Math.max(local, HISTORY.noiseShare * sigma, deviation);
 }
 
-/** The raw nights on the two sides overlap too much, or a young level is not unanimous. */
+/** Raw values of both sides overlap too much, or a young level is not unanimous. */
 function isContested(logs: Float64Array, a: Level, b: Level): boolean {
   const { rankNights, leastRankNights, rankP, youngNights } = HISTORY;
   const before = logs.subarray(Math.max(a.from, a.to - rankNights), a.to);
@@ -145,8 +144,8 @@ function isContested(logs: Float64Array, a: Level, b: Level): boolean {
 }
 
 /**
- * The first level that is no change but a state that the machine goes to and comes back from: a burst of outliers, a
- * slower clock, the other of two modes. -1 when there is none.
+ * The first level that is no change but a recurring state: a burst of outliers, a slower clock, the other of two modes.
+ * -1 when there is none.
  */
 export function findKnownState(levels: Levels): number {
   const list = levels.levels;
@@ -173,7 +172,7 @@ function isKnownState({ levels, series }: Levels, index: number): boolean {
   return visits >= stateVisits && (isBack || nights <= Math.max(burstNights, stayFactor * longest));
 }
 
-/** How often the raw nights went off by the same shift elsewhere, and for how long at most. */
+/** How often raw values went off by the same shift elsewhere, and for how long at most. */
 function visitsElsewhere(
   levels: readonly Level[],
   logs: Float64Array,
@@ -200,7 +199,7 @@ function visitsElsewhere(
   return { visits, longest };
 }
 
-/** Another level that goes off by the same shift and comes back. */
+/** Another level with the same shift that came back. */
 function isSimilarExcursion(levels: readonly Level[], index: number, shift: number, tolerance: number): boolean {
   const [before, level, after] = [levels[index - 1], levels[index], levels[index + 1]];
   if (before === undefined || level === undefined || after === undefined) return false;

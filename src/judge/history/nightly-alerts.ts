@@ -2,11 +2,11 @@ import { type ChangePoint, findChangePoints } from './change-points.ts';
 import type { NightlyValues } from './noise.ts';
 import { ALERTING } from './settings.ts';
 
-/** What a nightly gate remembers of one history. */
+/** What the gate remembers of a history. */
 export interface Memory {
   /** Places that were reported already. */
   readonly reported: readonly number[];
-  /** Places seen on the last night, and on how many nights running. */
+  /** Places seen in the last sweep, with the number of consecutive sweeps. */
   readonly seen: readonly { readonly night: number; readonly looks: number }[];
 }
 
@@ -59,7 +59,10 @@ export function replayNights(history: NightlyValues) {
   return alerts;
 }
 
-/** Only the past, and not more of it than says something of the last night. @param nights measured ones */
+/**
+ * The past up to a sweep, limited to the window.
+ * @param nights measured ones
+ */
 export function untilNight(history: NightlyValues, nights: number): NightlyValues {
   const from = Math.max(0, nights - ALERTING.windowNights);
   return {

@@ -5,13 +5,13 @@ import { HISTORY } from './settings.ts';
 /** Null where it is not known; undefined: of no night. */
 type KnownNumbers = readonly (number | null)[] | undefined;
 
-/** A nightly history of one cell. Every array has one entry for each measured night. */
+/** A cell's history: one entry per measured sweep in every array. */
 export interface NightlyValues {
-  /** Which night each measured one is: nights without a measurement count. Ascending. */
+  /** Index of each measured sweep, ascending: sweeps without a value count. */
   readonly nights: readonly number[];
   /** Positive, in any unit. */
   readonly values: Float64Array;
-  /** Relative spread of the single queries inside the run; null or 0 where it is not known. */
+  /** Relative spread of queries within the run; null or 0 where unknown. */
   readonly spread?: KnownNumbers;
   /** Queries of the run. */
   readonly count?: KnownNumbers;
@@ -19,7 +19,7 @@ export interface NightlyValues {
   readonly clock?: KnownNumbers;
 }
 
-/** The least that two nights can differ by chance: the timer's step, and what the queries of one run leave open. */
+/** Lower bound of the noise: the timer's resolution, and the queries of one run. */
 export function noiseFloor({ values, spread = [], count = [] }: NightlyValues): number {
   const sorted = values.toSorted();
   let distinct = 1;
@@ -45,8 +45,8 @@ export function noiseFloor({ values, spread = [], count = [] }: NightlyValues): 
 }
 
 /**
- * Logarithms of the values; as cycles of the clock where that takes away much of what nights differ by. Memory-bound
- * cells do not follow the clock: the data decide.
+ * Logs of values, as cycles where that reduces the scatter much. Memory-bound cells do not follow the clock: the data
+ * decide.
  */
 export function logsOf({ values, clock = [] }: NightlyValues): Float64Array {
   const logs = values.map(Math.log);
@@ -60,7 +60,7 @@ export function logsOf({ values, clock = [] }: NightlyValues): Float64Array {
   return after < HISTORY.clockGain * before ? cycles : logs;
 }
 
-/** Null where a night does not know its clock: half a history cannot be turned into cycles. */
+/** Null where a sweep lacks its clock: half a history cannot be converted to cycles. */
 function knownClocks(clock: readonly (number | null)[]): Float64Array | null {
   const clocks = new Float64Array(clock.length);
   for (const [night, mhz] of clock.entries()) {
@@ -108,7 +108,7 @@ function clip(logs: Float64Array, sigma: number): Float64Array {
   });
 }
 
-/** The middle of a few values, by insertion into a buffer that is used again. */
+/** Median by insertion into a reused buffer. */
 function smallMedian(values: Float64Array, from: number, to: number, buffer: Float64Array): number {
   const n = to - from;
   for (let i = 0; i < n; i += 1) {

@@ -1,37 +1,36 @@
 import { at } from '../../statistics/at.ts';
 
 /**
- * Where the last level may begin, side by side in typed arrays: the innermost loops of the detector run over them. A cut
- * that ends at `t` and whose last level begins at a start costs `cost - (sum at t - sum)² / (t - place)`, and the
- * squares.
+ * Candidate starts of the last level in typed arrays: the innermost loops of the detector. A cut that ends at `t` with
+ * its last level from a start costs `cost - (sum at t - sum)² / (t - place)`, plus squares.
  */
 export class SegmentStarts {
-  /** Of the least cost asked for last. */
+  /** Start of the least cost requested last. */
   cheapestStart = 0;
   private cheapestAt = 0;
   private count = 0;
   private summarised = 0;
-  /** Places before it are as they were when they were summarised. */
+  /** Places before it are unchanged since they were summarized. */
   private unmoved = 0;
   private readonly reciprocals: Float64Array;
   private readonly places: Float64Array;
   /** Cost of the best cut up to the start, less the squares up to it. */
   private readonly costs: Float64Array;
   private readonly sums: Float64Array;
-  /** As of the last look at all starts. */
+  /** As of the last pass over all starts. */
   private readonly totals: Float64Array;
-  /** From this place on a start can be in no best cut any more. */
+  /** From this place on a start is in no best cut. */
   private readonly lostFrom: Float64Array;
   /**
-   * Of each group of starts: by how much its sums rise a night; and with that slope taken out of everything, its least
-   * cost and the range of its sums. Without it nothing could be said of the starts of a level far from 0.
+   * Per group of starts: the slope of its sums per sweep, and without that slope its least cost and range of sums,
+   * which bounds starts far from 0.
    */
   private readonly slopes: Float64Array;
   private readonly leastCosts: Float64Array;
   private readonly leastSums: Float64Array;
   private readonly mostSums: Float64Array;
 
-  /** @param reciprocals of 1 to the number of nights; at 0 nothing is read */
+  /** @param reciprocals of 1 to the number of sweeps; index 0 is unused */
   constructor(reciprocals: Float64Array) {
     const size = reciprocals.length;
     const groups = Math.ceil(size / GROUP);
@@ -56,7 +55,7 @@ export class SegmentStarts {
     this.count += 1;
   }
 
-  /** The least cost of all cuts that end at `t`, less the squares up to it. Of equal ones the earliest start is taken. */
+  /** The least cost of all cuts that end at `t`, less squares. Ties: the earliest start. */
   cheapestOfAll(t: number, sum: number): number {
     const { places, costs, sums, totals, reciprocals, count } = this;
     let least = Number.POSITIVE_INFINITY;
@@ -76,7 +75,7 @@ export class SegmentStarts {
     return least;
   }
 
-  /** The same, without a look at groups of which no start can be the cheapest: nearly all of them. */
+  /** The same, skipping groups without a possible minimum, which are nearly all. */
   cheapest(t: number, sum: number): number {
     const { places, costs, sums, reciprocals, summarised, count } = this;
     const { slopes, leastCosts, leastSums, mostSums } = this;
@@ -112,7 +111,7 @@ export class SegmentStarts {
     return least;
   }
 
-  /** To be called after pruning and thinning: what `cheapest` leaves groups out by. */
+  /** Updates the bounds that `cheapest` uses; call after pruning and thinning. */
   summarise(): void {
     const { places, costs, sums, count } = this;
     const known = Math.min(this.summarised, this.unmoved);
@@ -140,7 +139,7 @@ export class SegmentStarts {
     }
   }
 
-  /** Starts that cost more than `limit` lose as soon as a level fits behind `t`; those that have lost are let go. */
+  /** Starts above `limit` lose as soon as a level fits behind `t`; removes those that have lost. */
   prune(t: number, shortest: number, limit: number): void {
     const { totals, lostFrom, count } = this;
     let kept = 0;
@@ -154,7 +153,7 @@ export class SegmentStarts {
     this.count = kept;
   }
 
-  /** Of the starts of the block of places that ends before `before`, keeps the cheapest. */
+  /** Keeps the cheapest start of the block that ends before `before`. */
   thinOut(before: number, block: number): void {
     const { places, totals, count } = this;
     if (before < block) return;

@@ -1,44 +1,43 @@
 /**
- * The numbers of the history detector. They were tuned on simulated histories (see benchmarks/detection/README.md); a
- * change of any of
- * them is a change of the detector, to be scored anew.
+ * Parameters of the history detector, tuned on simulated histories (benchmarks/detection/README.md): score again after
+ * any change.
  */
 export const HISTORY = {
-  /** Fewer nights are no history. */
+  /** Minimum length of a history. */
   leastNights: 8,
-  /** Penalty of a boundary, times the squared slow noise factor and the logarithm of the number of nights. */
+  /** Per boundary, times the squared slow noise factor and the log of the number of sweeps. */
   penalty: 7.5,
   /** A level lasts at least this many nights. */
   leastLevel: 3,
   /** A night is moved to within this many standard deviations of the median of its neighbours. */
   clip: 3,
-  /** Neighbours on either side of it. */
+  /** Neighbors on either side. */
   clipHalf: 3,
   /** A boundary has margin 1 at this many standard errors ... */
   leastErrors: 3,
-  /** ... of the difference of two medians, of which the error is so much larger than that of means, */
+  /** ... of a difference of medians, whose error exceeds that of means by this factor, */
   medianError: 1.25,
   /** at this many standard deviations, */
   leastDeviations: 0.85,
-  /** and at such a relative change. */
+  /** and at this relative change. */
   leastChange: 0.003,
-  /** The noise of a level is at least this share of that of the series. */
+  /** Least noise of a level, as a share of the series'. */
   noiseShare: 0.7,
   /** Nights around a boundary that say how the level scatters there. */
   near: 30,
   /** From this many nights a level's own deviation counts. */
   levelNights: 6,
-  /** Raw nights a side for the rank test, at most and at least, and its p value. */
+  /** Rank test: raw values a side, at most and at least, and its p value. */
   rankNights: 24,
   leastRankNights: 6,
   rankP: 0.01,
-  /** A newest level that is younger must lie beyond half the shift every night. */
+  /** A younger newest level must lie beyond half the shift in every sweep. */
   youngNights: 6,
   /** Known states: at least this many deviations off, no longer than this, visited so often before. */
   stateDeviations: 4,
   stateNights: 30,
   stateVisits: 2,
-  /** A level that is back after fewer nights is a burst. */
+  /** A level that is back after fewer sweeps is a burst. */
   burstNights: 5,
   /** Back: within this share of the shift. */
   backShare: 0.35,
@@ -46,7 +45,7 @@ export const HISTORY = {
   similarShare: 0.25,
   /** A newest level is a known state as long as it is no older than this many times the longest stay. */
   stayFactor: 1.5,
-  /** Clock: worth a try when it moves by so much, kept when it takes away so much of the night-to-night changes. */
+  /** Clock: tried when it moves by this much, kept when it reduces differences between sweeps by this factor. */
   clockMoves: 0.003,
   clockGain: 0.8,
 } as const;
@@ -59,17 +58,17 @@ export const ALERTING = {
   windowNights: 240,
   /** The first night on which anything may be reported. */
   firstNight: 20,
-  /** Margins count less in short histories: they do not know their slow noise yet. */
+  /** Margins count less in short histories, whose slow noise is not known yet. */
   shortNights: 10,
-  /** At once from this margin on. */
+  /** Reported at once from this margin on. */
   atOnce: 2.4,
   /** Less clear: when it is seen this many nights running. */
   looks: 2,
   /** A place so old that it should have been seen before: only when it stays this many nights running. */
   freshNights: 6,
   oldLooks: 6,
-  /** Places that are so close are the same change. */
+  /** Places this close are the same change. */
   sameNights: 3,
-  /** From one night to the next the same place may move by this. */
+  /** A place may move by this from sweep to sweep. */
   moveNights: 1,
 } as const;

@@ -14,23 +14,23 @@ export type KernelOwner =
 export interface AttributedKernel {
   readonly kernel: TracedKernel;
   readonly owner: KernelOwner;
-  /** The same for all kernels of one call of the engine, or of one launch of its graph; null where nothing says. */
+  /** Equal for all kernels of one engine call or one graph launch; null if unknown. */
   readonly query: string | OpenRange | null;
-  /** The call that launched this kernel alone; null for one of a graph. */
+  /** The call that launched this kernel; null for a kernel of a graph. */
   readonly launch: TracedCall | null;
 }
 
-/** What TensorRT's own range around the layers is called; no layer. */
+/** TensorRT's own range around the layers; not a layer. */
 const WHOLE_QUERY = /^ExecutionContext::/;
 
-/** How far a node of a graph is followed to the one that was captured. */
+/** Limit for following a graph node back to the captured one. */
 const MOST_CLONES = 16;
 
 /**
- * Says for each kernel which layer it works for. A layer opens a range on the thread that launches its kernels, so a
- * kernel is of the range in which its launching call lies. A graph is launched as one: its kernels are of the range in
- * which their node was captured.
- * @param layers names that are known to be layers; null when nothing says which are
+ * Attributes each kernel to a layer. A layer opens a range on the launching thread, so a kernel belongs to the range
+ * around its launch call. A graph is launched as a whole: its kernels belong to the range in which their node was
+ * captured.
+ * @param layers known layer names; null if unknown
  */
 export function attributeKernels(
   { kernels, calls, ranges, graphNodes }: NsysTrace,
@@ -83,7 +83,7 @@ export function attributeKernels(
   });
 }
 
-/** The node as it was captured: what is launched is a clone of it. */
+/** The originally captured node: a graph launches clones. */
 function capturedNode(
   nodes: ReadonlyMap<string, TracedGraphNode>,
   process: string,
@@ -97,7 +97,7 @@ function capturedNode(
   return node;
 }
 
-/** The innermost range that is a layer; without any that is known, the innermost that is none of TensorRT's own. */
+/** The innermost range that is a known layer; without known layers, the innermost that is not TensorRT's own. */
 function layerIn(range: OpenRange | null, nowNs: number, layers: ReadonlySet<string> | null): OpenRange | null {
   let first: OpenRange | null = null;
   for (const open of chainOf(range, nowNs)) {
@@ -128,10 +128,7 @@ interface Instant {
   readonly startNs: number;
 }
 
-/**
- * The innermost range in which each of some events lies on its thread; null where it lies in none. Ranges of several
- * domains need not nest: one that was closed before stays around others, and is left out by its end.
- */
+/** Null if there is none. Ranges of several domains need not nest: one that closed earlier is skipped by its end. */
 export function rangesAround<Event extends Instant>(
   ranges: readonly TracedRange[],
   events: readonly Event[],
@@ -163,7 +160,6 @@ function closed(range: OpenRange | null, nowNs: number): OpenRange | null {
   return open;
 }
 
-/** A range and all around it that are open at an instant, the innermost first. */
 export function* chainOf(range: OpenRange | null, nowNs: number): Generator<OpenRange> {
   for (let open = range; open !== null; open = open.around) {
     if (open.endNs >= nowNs) yield open;

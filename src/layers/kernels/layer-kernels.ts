@@ -54,16 +54,15 @@ export type KernelReport = Immutable<z.infer<typeof gpuWorkSchema>> &
     readonly layers: readonly LayerKernels[];
   };
 
-/** A layer with the kernels that were captured of it; one side may be missing. */
 export interface LayerWithKernels {
   readonly name: string;
-  /** Null for a range that is no layer of the profile. */
+  /** Null for a range that is not in the profile. */
   readonly layer: LayerFacts | null;
   /** Null for a layer that launched nothing in the capture. */
   readonly kernels: LayerKernels | null;
 }
 
-/** By kernel time, then by the profile: what costs most comes first. */
+/** Sorted by kernel time, then by profile time, descending. */
 export function joinKernels(layers: readonly LayerFacts[], { layers: captured }: KernelReport): LayerWithKernels[] {
   const byName = new Map(captured.map((each) => [each.name, each]));
   const known = new Set(layers.map(({ name }) => name));

@@ -4,10 +4,7 @@ import { type CallSum, type CopySum, type KernelReport, type LayerKernels, UNATT
 
 const NS_PER_MS = 1e6;
 
-/**
- * Sums up a capture: the kernels of each layer, the gaps between them, copies and calls.
- * @param layers names that are known to be layers; null when nothing says which are
- */
+/** Sums up kernels, gaps, copies and calls of a capture. `layers` are known layer names; null if unknown. */
 export function sumKernels(trace: NsysTrace, layers: ReadonlySet<string> | null): KernelReport {
   const attributed = attributeKernels(trace, layers);
   const gaps = gapsOf(attributed, trace.copies);
@@ -56,7 +53,7 @@ function layerKernels(
   };
 }
 
-/** Whole nanoseconds are summed, so that the order does not matter. */
+/** Sums integer nanoseconds, so that the order does not matter. */
 function kernelMs(own: readonly AttributedKernel[]): number {
   return own.reduce((sum, { kernel }) => sum + (kernel.endNs - kernel.startNs), 0) / NS_PER_MS;
 }
@@ -86,13 +83,12 @@ function callSums(calls: readonly TracedCall[]): CallSum[] {
     .toSorted((a, b) => b.ms - a.ms);
 }
 
-/** Without the version of the interface: `cudaLaunchKernel_v7000`. */
+/** Drops the interface version: `cudaLaunchKernel_v7000`. */
 function callName(name: string): string {
   return name.replace(/_v\d{4,}$/, '');
 }
 
 interface Gaps {
-  /** How long the GPU had nothing to do just before a kernel, within its query. */
   readonly beforeNs: ReadonlyMap<AttributedKernel, number>;
   readonly withinNs: number;
   readonly betweenNs: number;
@@ -105,7 +101,7 @@ type Work =
   | { readonly kind: 'kernel'; readonly span: TracedSpan; readonly kernel: AttributedKernel }
   | { readonly kind: 'copy'; readonly span: TracedSpan };
 
-/** Where the GPU waited: each device by itself, for what any of its streams does next. */
+/** Idle time of each device, over all of its streams. */
 function gapsOf(kernels: readonly AttributedKernel[], copies: readonly TracedCopy[]): Gaps {
   const beforeNs = new Map<AttributedKernel, number>();
   const sum = { withinNs: 0, betweenNs: 0, beforeCopiesNs: 0, busyNs: 0, spanNs: 0 };

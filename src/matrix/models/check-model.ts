@@ -16,7 +16,7 @@ type FactsByModel = ReadonlyMap<string, OnnxFacts>;
 
 const LISTED_NAMES = 8;
 
-/** What trtexec would refuse, or silently do otherwise, as the inputs of the models are not those of the matrix. */
+/** What trtexec would refuse, or silently change, because the models' inputs differ from the matrix. */
 export function modelMistakes(cells: readonly MatrixCell[], models: FactsByModel): Mistake[] {
   const ofAll = (check: (entry: MatrixCell, facts: OnnxFacts) => Mistake[]): Mistake[] =>
     cells.flatMap((entry) => {
@@ -78,7 +78,7 @@ function dimensionMistakes({ cell, shapesAt }: MatrixCell, name: string, input: 
   });
 }
 
-/** Limits of the profile come from all cells of a model, so they are looked at when the shapes of all are right. */
+/** Profile limits come from all cells of a model: checked once all shapes are right. */
 function limitMistakes({ build, shapesAt }: MatrixCell, { inputs }: OnnxFacts): Mistake[] {
   return Object.entries(build.shapes ?? {}).flatMap(([name, limits]) => {
     const input = inputs.find((candidate) => isMeant(name, candidate));
@@ -98,7 +98,7 @@ function fixedOtherwise(input: OnnxTensorInfo, place: number, what: string): str
   return `input ${quoted(input.name)}: ${what} in dimension ${place}, which the model fixes at ${input.shape?.[place]}: ${shortShape(input)}`;
 }
 
-/** Real inputs must be named as the model names them, and hold as many bytes as its types take. */
+/** Input files need the model's names and the right number of bytes. */
 function fileMistakes({ cell, build, inputFiles }: MatrixCell, { inputs }: OnnxFacts): Mistake[] {
   return Object.entries(inputFiles).flatMap(([name, file]) => {
     const input = inputs.find((candidate) => candidate.name === name);

@@ -12,8 +12,8 @@ import type { ConversionFile } from '../schema/conversion-schema.ts';
 const ONLY_MODELOPT = ['highPrecision', 'opTypes', 'dqOnly', 'quantizeAttention'] as const;
 
 /**
- * The options of a conversion, complete; or what is wrong with them.
- * @param resolvePath makes a path of the file absolute
+ * Complete options of a conversion, or what is wrong.
+ * @param resolvePath makes a path absolute
  */
 export function readConversion(
   precision: Precision,

@@ -3,7 +3,7 @@ import type { CellInputs, Shapes } from '../../records/cell.ts';
 import type { MatrixModel } from './models.ts';
 import type { MistakeList } from '../yaml/source-node.ts';
 
-/** Bytes that one element may take in TensorRT's types: int4 has half a byte. */
+/** Bytes per element in TensorRT's types: int4 has half a byte. */
 const ELEMENT_BYTES = [0.5, 1, 2, 4, 8];
 
 export function inputsOf(model: MatrixModel, shapes: Shapes, hashed: HashedFiles, list: MistakeList): CellInputs {
@@ -19,7 +19,7 @@ export function inputsOf(model: MatrixModel, shapes: Shapes, hashed: HashedFiles
       list.addAt(at, `inputs.${input}: ${path}: no such file, or it cannot be read`);
       continue;
     }
-    // An input whose sizes the model fixes need not be among the shapes: the model itself tells, see `check-model.ts`.
+    // An input with fixed sizes may be absent from the shapes: the model states them, see `check-model.ts`.
     const shape = shapes[input];
     const elements = (shape ?? []).reduce((product, dimension) => product * dimension, 1);
     if (shape !== undefined && !ELEMENT_BYTES.some((bytes) => bytes * elements === file.bytes)) {

@@ -16,11 +16,11 @@ export interface MatrixModel {
   readonly onnx: Placed<string> | null;
   readonly engine: Placed<string> | null;
   readonly harness: ModelHarness | null;
-  /** Null for `static`; undefined when the file states no shapes. */
+  /** Null for `static`; undefined when not stated. */
   readonly shapes: ShapeSet | null | undefined;
   readonly inputFiles: Readonly<Record<string, Placed<string>>>;
   readonly axes: Axes;
-  /** Undefined: those for all. */
+  /** Undefined: the file's plugins. */
   readonly plugins: PluginsFile | undefined;
   readonly build: BuildFile;
   readonly precisions: ReadonlyMap<string, Placed<PrecisionSource>>;
@@ -101,7 +101,7 @@ export interface Reached {
 
 export interface Unreachable {
   readonly problem: string;
-  /** Where it was written; null when it is the default that does not do. */
+  /** Null for the default. */
   readonly at: SourcePosition | null;
 }
 

@@ -32,7 +32,7 @@ export function wantedInputs(
   return `the model leaves sizes open: add --shapes ${printable(all.join(','))}`;
 }
 
-/** Null where a size is open; a text says what is wrong. */
+/** Null where a size is open; text describes a mistake. */
 function wholeShape(
   { name, shape }: OnnxTensorInfo,
   stated: readonly number[] | undefined,

@@ -5,10 +5,9 @@ import type { Plan } from '../../records/plan.ts';
 type Assignment = Readonly<Record<string, string>>;
 
 /**
- * Shares the cells out among GPUs. Cells that people compare with each other stay on one GPU, and each stays where it was
- * measured last: two GPUs of one model differ by more than what a night should be able to tell. The others go, the longest
- * first, where there is the least to do.
- * @param previous GPU by cell key, of those that were measured before
+ * Assigns cells to GPUs. Cells that are compared stay on one GPU, and each on its last one: two GPUs of a model differ
+ * by more than the detectable effect. Others go, longest first, to the least loaded.
+ * @param previous GPU by cell key
  */
 export function assignGpus(plan: Plan, gpus: readonly string[], previous: ReadonlyMap<string, string>): Assignment {
   const seconds = secondsByCell(plan);
@@ -78,8 +77,8 @@ export function planOfCells(plan: Plan, keys: ReadonlySet<string>): Plan {
 }
 
 /**
- * The same for cells that people compare with each other: those that differ in nothing but precision, graph, transfers,
- * spin wait, streams and flags on an axis. They are measured on one GPU.
+ * Equal for cells that are compared: they differ only in precision, graph, transfers, spin wait, streams and axis
+ * flags. They are measured on one GPU.
  */
 export function comparedWith({ inputs, model, shapes }: Cell): string {
   return hashOf({ model, shapes, inputs });

@@ -2,11 +2,11 @@ import type { Plan, PlannedCell } from '../../records/plan.ts';
 import { comparedTogether, planOfCells, secondsByCell } from './assign-gpus.ts';
 
 export interface TimeEstimates {
-  /** Seconds of one timed run, from start to end of its process, by cell key. */
+  /** Wall seconds of one timed run, by cell key. */
   readonly runS: ReadonlyMap<string, number>;
-  /** Seconds to have an engine ready, by `buildRef`: 0 for one that is there already. */
+  /** Seconds until an engine is ready, by `buildRef`: 0 when cached. */
   readonly buildS: ReadonlyMap<string, number>;
-  /** When a cell was measured last, in ISO 8601, by cell key. */
+  /** Last measurement of each cell, ISO 8601, by cell key. */
   readonly measuredAt: ReadonlyMap<string, string>;
 }
 
@@ -17,7 +17,7 @@ export interface FittedPlan {
   readonly leftOutS: number;
 }
 
-/** A build of which nothing is known. Small networks took 15 to 60 s on an H200, large ones minutes. */
+/** Without a record: small networks took 15 to 60 s on an H200, large ones minutes. */
 const UNKNOWN_BUILD_S = 60;
 
 /**
@@ -34,7 +34,7 @@ export function fitBudget(
   const runsS = secondsByCell(plan, runS);
   const built = new Set<string>();
   const buildsOf = Map.groupBy(plan.runs, ({ cellKey }) => cellKey);
-  /** Several where builds are measured. */
+  /** Several where builds are compared. */
   const missingBuilds = ({ cell, buildRef }: PlannedCell): string[] => {
     const needed = (buildsOf.get(cell.key) ?? []).map((run) => run.buildRef);
     return [...new Set([buildRef, ...needed])].filter((ref) => !built.has(ref));
@@ -66,7 +66,7 @@ export function fitBudget(
   };
 }
 
-/** Cells that are compared with each other follow each other, by the one that waited longest. */
+/** Compared cells are adjacent, ordered by the one that waited longest. */
 function longestAgoFirst(cells: readonly PlannedCell[], measuredAt: ReadonlyMap<string, string>): PlannedCell[] {
   const byKey = new Map(cells.map((entry) => [entry.cell.key, entry]));
   const at = (key: string): string => measuredAt.get(key) ?? '';

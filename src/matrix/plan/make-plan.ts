@@ -14,7 +14,7 @@ import { runArgs } from '../../trtexec/arguments/run-args.ts';
 
 export interface PlanOptions {
   readonly seed: number;
-  /** Runs of each cell, with each of its builds. */
+  /** Runs per cell, with each of its builds. */
   readonly repeats: number;
   readonly builds: number;
   readonly profile: boolean;
@@ -26,8 +26,7 @@ const OVERHEAD_S = 0.7;
 const HARNESS_TIMEOUT_S = 3600;
 
 /**
- * Builds first, then the timed runs in rounds, then the profile runs. The same matrix, version and seed give the same
- * plan.
+ * Builds, then timed runs in rounds, then profile runs. Deterministic in matrix, version and seed.
  * @throws MatrixError with everything that this version of trtexec cannot express
  */
 export function makePlan(matrix: Matrix, cells: readonly MatrixCell[], dialect: Dialect, options: PlanOptions): Plan {
@@ -40,7 +39,7 @@ export function makePlan(matrix: Matrix, cells: readonly MatrixCell[], dialect: 
     mistakes.push(...spelled.mistakes);
     const variant = plannedVariant(entry);
     if (variant !== null) variants.set(variant.variantRef, variant);
-    // One that was given is what it is.
+    // A given engine is never rebuilt.
     const of = entry.build.source.kind === 'engine' ? 1 : options.builds;
     return Array.from({ length: of }, (_, index) => {
       const build = plannedBuild(entry, spelled, variant, { number: index + 1, of }, options);
@@ -99,7 +98,7 @@ function notProfiled(cells: readonly MatrixCell[]): string[] {
   return [`${which} profilingVerbosity none: no layer has a name, so none is profiled`];
 }
 
-/** What is measured one right after the other: the sides of an experiment, with the same build. */
+/** Measured consecutively: both sides of an experiment, with the same build. */
 function pairOf({ entry, number }: { readonly entry: MatrixCell; readonly number: number }): string | null {
   return entry.side === undefined ? null : `${number} ${entry.side.pair}`;
 }
@@ -116,7 +115,7 @@ export function plannedVariant({ cell, build }: Pick<MatrixCell, 'build' | 'cell
     shapes: Object.fromEntries(
       Object.entries(shapes ?? {}).map(([input, { min, opt }]) => [
         input,
-        // AutoCast keeps the values of every tensor: the smallest shape that the engine takes will do.
+        // AutoCast keeps all tensor values: the smallest shape of the engine is enough.
         source.by === 'autocast' ? min : opt,
       ]),
     ),

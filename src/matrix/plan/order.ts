@@ -1,4 +1,4 @@
-/** mulberry32: small, fast, and the same everywhere for the same seed (public domain, Tommy Ettinger). */
+/** mulberry32 (public domain, Tommy Ettinger): the same sequence on every platform for a seed. */
 export function seededRandom(seed: number): () => number {
   let state = seed >>> 0;
   return () => {
@@ -25,10 +25,9 @@ export function shuffled<Item>(items: readonly Item[], random: () => number): It
 }
 
 /**
- * Spreads the repeats of each item over the whole time, round by round, each round in an order of its own: drift of
- * the machine then widens every cell's spread instead of looking like a difference between cells. Items of a pair stay
- * neighbours, and take turns at coming first: A B in one round, B A in the next.
- * @param pairOf null for an item that is no part of a pair
+ * Spreads repeats over the whole time in rounds, each shuffled: drift then widens every cell's scatter instead of
+ * shifting some cells. Items of a pair stay adjacent and alternate: A B in one round, B A in the next.
+ * @param pairOf null for an item without a pair
  */
 export function inRounds<Item>(
   items: readonly Item[],

@@ -3,7 +3,7 @@ import type { Plan, PlannedCell } from '../../records/plan.ts';
 import type { Shard } from '../../tools/slurm/states.ts';
 import { comparedWith, planOfCells, secondsByCell } from './assign-gpus.ts';
 
-/** What a build adds to a shard, about: from seconds for a small network to many minutes. */
+/** Rough cost of a build in a shard: seconds for small networks, many minutes for large ones. */
 const BUILD_ESTIMATE_S = 60;
 
 interface Group {
@@ -12,9 +12,9 @@ interface Group {
 }
 
 /**
- * Splits a plan into what tasks on different machines can do. Cells of one model and the same shapes are compared with
- * each other, and stay together; groups that share an engine go into one shard while there is room.
- * @param shardS what a shard takes, about
+ * Splits a plan into shards. Cells of one model and the same shapes are compared, and stay together; groups with a
+ * common engine share a shard while there is room.
+ * @param shardS approximate duration of a shard
  * @param buildsTakeTime false for recordings
  */
 export function shardPlan(plan: Plan, shardS: number, buildsTakeTime: boolean) {
@@ -43,8 +43,8 @@ export function shardPlan(plan: Plan, shardS: number, buildsTakeTime: boolean) {
 }
 
 /**
- * The part of a sharded plan that is one shard. Group by group, each in the rounds of the plan: cells that are compared
- * stay interleaved, and what an attempt leaves when it is cut short is mostly whole cells.
+ * The part of one shard, group by group in the plan's rounds: compared cells stay interleaved, and an interrupted
+ * attempt leaves mostly whole cells.
  */
 export function planOfShard(plan: Plan, { cellKeys }: Shard): Plan {
   const part = planOfCells(plan, new Set(cellKeys));
@@ -71,7 +71,7 @@ interface Packed {
   readonly estimateS: number;
 }
 
-/** In the order of their engines: groups that need the same are adjacent. */
+/** By engine: groups with the same one are adjacent. */
 function packGroups(groups: readonly Group[], shardS: number, buildS: number): Packed[] {
   const byEngines = [...Map.groupBy(groups, enginesOf).values()].flat();
   const packed: Packed[] = [];

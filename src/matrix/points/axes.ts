@@ -18,7 +18,7 @@ export type Axes = ReadonlyMap<string, readonly Placed<AxisValue>[]>;
 
 const SWITCHES = new Set(['cudaGraph', 'dataTransfers', 'spinWait']);
 
-/** The axes that a part of the file states. Names are kept in their order: it is the order of the cells. */
+/** Axes in the order of the file, which is the order of cells. */
 export function readAxes(axes: AxesFile | undefined, path: SourcePath, list: MistakeList): Axes {
   const read = new Map<string, readonly Placed<AxisValue>[]>();
   for (const [name, stated] of Object.entries(axes ?? {})) {
@@ -80,7 +80,7 @@ function axisValues(name: string, value: unknown, path: SourcePath, list: Mistak
   if (typeof value === 'number') return [{ kind: 'number', number: value }];
   const range = readRange(String(value));
   if (typeof range !== 'string') return range.map((number) => ({ kind: 'number', number }));
-  // A harness may take words; where a dimension is meant, `points.ts` says that it needs a number.
+  // Harnesses may take words; `points.ts` requires a number for a dimension.
   if (isWord(String(value))) return [{ kind: 'word', word: String(value) }];
   list.add(path, `${name}: ${range}`);
   return [];
@@ -98,19 +98,18 @@ export function defaultAxes(list: MistakeList): Axes {
   ]);
 }
 
-/** True for a name that is neither an axis of its own nor a flag: a dimension that `shapes` must name. */
+/** True for a dimension that `shapes` must name: neither a known axis nor a flag. */
 export function isDimensionAxis(name: string): boolean {
   return !AXIS_NAMES.includes(name) && !name.startsWith('-') && !name.startsWith(ENV_AXIS);
 }
 
 export type Point = ReadonlyMap<string, Placed<AxisValue>>;
 
-/** False for a switch that is off, and for what is no switch at all. */
 export function isOn(placed: Placed<AxisValue> | undefined): boolean {
   return placed?.value.kind === 'switch' && placed.value.on;
 }
 
-/** The product of axes: the last one changes fastest, as the digits of a counter. */
+/** Cartesian product; the last axis changes fastest. */
 export function product(axes: Axes): Point[] {
   let points: Point[] = [new Map()];
   for (const [name, values] of axes) {

@@ -10,7 +10,7 @@ import { shapeSet, symbolsOf } from './shapes.ts';
 type Stated = Readonly<Record<string, unknown>>;
 type Place = readonly [Stated | undefined, SourcePath];
 
-/** Every axis must be known: a word with a meaning, a dimension of some model, or a flag that trtexec has. */
+/** Rejects unknown axes: neither a known word, nor a dimension of a model, nor a trtexec flag. */
 export function checkNames(file: MatrixFile, models: readonly MatrixModel[], list: MistakeList): void {
   const own = models.map(({ name, path }) => ({ model: file.models[name], path }));
   const places: readonly Place[] = [
@@ -43,7 +43,7 @@ export function checkNames(file: MatrixFile, models: readonly MatrixModel[], lis
   );
 }
 
-/** A parameter of a harness may be a word; a dimension is a number. */
+/** Words are for harness parameters; dimensions are numbers. */
 function refuseWords(stated: unknown, path: SourcePath, list: MistakeList): void {
   const values: readonly unknown[] = Array.isArray(stated) ? stated : [stated];
   values.forEach((value, index) => {
@@ -78,7 +78,7 @@ function checkAxisNames(axes: Stated, path: SourcePath, symbols: ReadonlySet<str
   }
 }
 
-/** A flag of an axis that is stated elsewhere as well: what the cell says of itself would not be what it is. */
+/** Rejects an axis flag that is stated elsewhere as well: the cell's identity would be wrong. */
 function checkTwice(axes: readonly Place[], flags: readonly Place[], list: MistakeList): void {
   for (const [name, axis] of Object.entries<NamedAxis>(NAMED_AXES)) {
     if (!axes.some(([stated = {}]) => name in stated)) continue;

@@ -6,18 +6,18 @@ import { MistakeList, sortMistakes, nodeAt, type SourceMap, type SourceNode } fr
 import { didYouMean } from '../../text/nearest.ts';
 import { readYaml } from '../yaml/yaml-source.ts';
 
-/** What a factor other than a commit sets on one side; what is not named stays as it is. */
+/** Settings of a factor on one side; others stay as they are. */
 const factorSettingSchema = z.object({
   trtexec: z.string().optional(),
   replay: z.string().optional(),
   matrix: z.string().optional(),
   /** An ONNX file in place of the matrix's own. */
   model: z.string().optional(),
-  /** The timing cache that the build begins with; null for an empty one. */
+  /** Initial timing cache of the build; null for an empty one. */
   timingCache: textOrNull.optional(),
-  /** Null takes a variable away. */
+  /** Null unsets a variable. */
   env: z.record(z.string(), textOrNull).optional(),
-  /** A command to run before every build and run; no words for none. */
+  /** Command before every build and run; empty for none. */
   before: z.array(z.string()).optional(),
 });
 
@@ -71,7 +71,7 @@ export function readFactors(file: string, text: string, files: FactorFiles): Fac
   return factors;
 }
 
-/** What two factors switch, one of them would never switch. */
+/** Two factors must not set the same thing. */
 function addConflicts(factors: readonly Factor[], list: MistakeList): void {
   const switchedBy = new Map<string, string>();
   for (const { name, good, bad } of factors) {
@@ -161,7 +161,7 @@ class SettingReader {
     return env;
   }
 
-  /** A command as its words: no shell splits them. */
+  /** A list of words: no shell splits them. */
   private words(node: SourceNode, shown: string, at: readonly string[]): string[] {
     const items = node.kind === 'list' ? node.items : [];
     const words = items.flatMap((item) => (item.kind === 'scalar' && item.value !== null ? [String(item.value)] : []));

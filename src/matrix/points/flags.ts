@@ -6,7 +6,7 @@ import type { SourcePosition } from '../../errors.ts';
 import { namedAxis } from '../../records/axis.ts';
 import type { AxisValue, Point } from './axes.ts';
 
-/** Flags that the plan writes by itself, and what to state instead. */
+/** Flags written by the plan, with the setting to use instead. */
 const OWNED_FLAGS: Readonly<Record<string, string>> = {
   '--useCudaGraph': 'axes.cudaGraph: on',
   '--noCudaGraph': 'axes.cudaGraph: off',
@@ -50,7 +50,7 @@ const OWNED_FLAGS: Readonly<Record<string, string>> = {
   '--verbose': 'build.verbose: true, which has it in the log of the build',
 };
 
-/** Words that guides use for what has another name. */
+/** Names that guides use for other settings. */
 const MISTAKEN_FLAGS: Readonly<Record<string, string>> = {
   '--blockingSync': 'no trtexec has it; state axes.spinWait: off',
 };
@@ -61,7 +61,7 @@ type Place = 'build' | 'run' | 'axis';
 
 type FlagValue = string | number | boolean;
 
-/** Flags of `build.flags` or `run.flags`. A flag that is false is left out. */
+/** Flags of `build.flags` or `run.flags`; false omits a flag. */
 export function readFlags(
   stated: Readonly<Record<string, FlagValue | readonly string[]>> | undefined,
   path: SourcePath,
@@ -110,7 +110,7 @@ export function flagProblem(flag: string, value: FlagValue | readonly string[], 
   return phaseProblem(flag, known.phase, place);
 }
 
-/** Flags of a timed run under which the same engine gives other numbers: none may be hidden behind the same cell. */
+/** Run flags that change the numbers of an engine: they must be on an axis. */
 const CHANGES_NUMBERS: ReadonlySet<string> = new Set([
   '--exposeDMA',
   '--idleTime',
@@ -137,7 +137,7 @@ export function actsInBuild(flag: string): boolean {
   return phase === 'build' || phase === 'both';
 }
 
-/** Also true for a flag that nobody knows: where it was stated, there it is used. */
+/** Also true for an unknown flag: it is used where it was stated. */
 export function actsInRun(flag: string): boolean {
   return findFlag(flag)?.phase !== 'build';
 }
@@ -149,7 +149,7 @@ interface PointFlag {
   readonly at: SourcePosition;
 }
 
-/** trtexec's names of the settings that may stand on an axis. */
+/** trtexec's names of settings that may be on an axis. */
 const METHOD_FLAGS: Readonly<Record<string, string>> = {
   warmUpMs: '--warmUp',
   durationS: '--duration',

@@ -19,7 +19,7 @@ export interface ShapedPoint {
 
 export interface ModelPoints {
   readonly model: MatrixModel;
-  /** The product of the axes, and one more for each `include` that is about this model. */
+  /** The product of the axes, and one more for each `include` about this model. */
   readonly blocks: readonly Axes[];
   readonly points: readonly ShapedPoint[];
 }
@@ -53,12 +53,11 @@ export function pointsOf(file: MatrixFile, models: readonly MatrixModel[], list:
   });
 }
 
-/** What a model of another harness may state of itself, whether or not its settings name it. */
+/** Facts that a model of another harness may state, whether or not its settings use them. */
 const HARNESS_AXES = ['precision', 'cudaGraph', 'dataTransfers', 'shapes'];
 
 /**
- * Leaves out what does not concern the model: dimensions that it has not, and of a given engine its precision and what
- * acts when an engine is built.
+ * Drops axes that do not concern the model: foreign dimensions, and for a given engine its precision and build flags.
  */
 function relevantAxes(model: MatrixModel, axes: Axes): Axes {
   const symbols = symbolsOf(templatesOf(model, axes).flatMap((set) => Object.values(set)));
@@ -84,12 +83,12 @@ function relevantAxes(model: MatrixModel, axes: Axes): Axes {
   );
 }
 
-/** True for a word whose flags do nothing to an engine that is built already. */
+/** True for axes without effect on a built engine. */
 function actsOnlyInBuild(name: string): boolean {
   return namedAxis(name)?.flags.every((flag) => !actsInRun(flag)) ?? false;
 }
 
-/** The sets of shapes that a model may have: those of the axis, else its own. */
+/** Sets of shapes of a model: those of the axis, else its own. */
 export function templatesOf(model: MatrixModel, axes: Axes): ShapeSet[] {
   const sets = (axes.get('shapes') ?? []).flatMap(({ value }) => (value.kind === 'shapes' ? [value.shapes] : []));
   if (sets.length > 0) return sets;

@@ -9,15 +9,15 @@ type Limit = 'min' | 'opt' | 'max';
 interface BuildShapesInput {
   readonly template: ShapeSet;
   readonly build: BuildFile;
-  /** Where a limit that is missing would stand. */
+  /** Position for a missing limit. */
   readonly path: SourcePath;
-  /** Every run shape of the model in the whole matrix: a filter must not change the engine. */
+  /** All run shapes of the model in the matrix: a filter must not change the engine. */
   readonly runs: readonly { readonly shapes: Shapes; readonly dimensions: Readonly<Record<string, number>> }[];
 }
 
 /**
- * The optimization profile of a model. `min` and `max` follow from the run shapes where they are not stated; `opt`
- * must be stated as soon as there is more than one run shape, as the builder's choice of tactics hangs on it.
+ * The optimization profile. `min` and `max` default to the run shapes; `opt` is required with more than one run shape,
+ * as the choice of tactics depends on it.
  */
 export function buildShapes(input: BuildShapesInput, list: MistakeList): BuildShapes | null {
   const { template, path, runs } = input;
@@ -48,7 +48,7 @@ export function buildShapes(input: BuildShapesInput, list: MistakeList): BuildSh
   return result;
 }
 
-/** A limit by dimension or by input; null when it is not stated for this input. */
+/** By dimension or input; null when not stated for this input. */
 function limitOf(limit: Limit, input: string, { template, build, runs }: BuildShapesInput): number[] | null {
   const stated = build[limit];
   if (stated === undefined) return null;
@@ -62,7 +62,7 @@ function limitOf(limit: Limit, input: string, { template, build, runs }: BuildSh
     if (typeof value === 'number') values[dimension] = value;
   }
   const symbols = (template[input] ?? []).filter((part) => typeof part === 'string');
-  // An input without a dimension of that name is not limited by it.
+  // An input without that dimension is not limited by it.
   if (symbols.length === 0) return fillTemplate(template[input] ?? [], {});
   if (symbols.some((symbol) => values[symbol] === undefined && known[symbol] === undefined)) return null;
   const unstated = symbols.filter((symbol) => values[symbol] === undefined);
@@ -77,7 +77,7 @@ function limitOf(limit: Limit, input: string, { template, build, runs }: BuildSh
   return fillTemplate(template[input] ?? [], values);
 }
 
-/** Names under `min`, `opt` and `max` must be dimensions or inputs of the models that the limits are for. */
+/** Names under `min`, `opt` and `max` must be dimensions or inputs of the models concerned. */
 export function checkLimitNames(
   build: BuildFile | undefined,
   path: SourcePath,
@@ -117,12 +117,12 @@ function orderProblem(name: string, { min, opt, max }: { min: number[]; opt: num
 
 export interface Outside {
   readonly input: string;
-  /** Which dimension, from 0; null when the number of dimensions differs. */
+  /** 0-based dimension; null when the ranks differ. */
   readonly place: number | null;
   readonly problem: string;
 }
 
-/** The first dimension of a run shape that is outside of the profile; null when all are inside. */
+/** First dimension outside of the profile; null when all are inside. */
 export function outsideProfile(shapes: Shapes, profile: BuildShapes): Outside | null {
   for (const [input, shape] of Object.entries(shapes)) {
     const limits = profile[input];
@@ -147,7 +147,7 @@ function text(shape: readonly number[]): string {
   return shape.join('x');
 }
 
-/** A dimension: a number, or the name of an axis. */
+/** A number, or the name of an axis. */
 type TemplateDimension = number | string;
 
 export type ShapeSet = Readonly<Record<string, readonly TemplateDimension[]>>;
@@ -167,7 +167,7 @@ function isTemplate(value: unknown): value is ShapeTemplate {
   return typeof value === 'string' || typeof value === 'number' || Array.isArray(value);
 }
 
-/** `[batch, 3, 224, 224]`, `8x3x224x224` or a single number as a list of dimensions. */
+/** Parses `[batch, 3, 224, 224]`, `8x3x224x224` or a single number. */
 function readTemplate(template: ShapeTemplate): TemplateDimension[] {
   if (typeof template === 'number') return [template];
   if (typeof template !== 'string') return [...template];
@@ -182,7 +182,7 @@ export function symbolsOf(templates: Iterable<readonly TemplateDimension[]>): Se
   return symbols;
 }
 
-/** The dimensions with every name replaced; null when a name has no value. */
+/** Replaces names; null when one has no value. */
 export function fillTemplate(
   template: readonly TemplateDimension[],
   values: Readonly<Record<string, number>>,

@@ -2,7 +2,7 @@ import * as z from 'zod';
 
 import { CALIBRATION_METHODS, CONVERTERS, HIGH_PRECISIONS } from '../../variants/conversion.ts';
 
-/** A name that argparse takes for a value: it reads what begins with a dash as an option. */
+/** argparse reads a name with a leading dash as an option. */
 const name = z.string().regex(/^[^-\s]\S*$/);
 const names = z.array(name).min(1);
 

@@ -18,7 +18,7 @@ export const MATRIX_DEFAULTS = {
   exportTimes: true,
   minQueries: 30,
   minWarmUpQueries: 10,
-  /** Two runs a side are the least that a verdict needs; three are the least that is any use. */
+  /** A verdict needs two runs a side; three are the least that is useful. */
   repeats: 3,
   builds: 1,
   profile: false,

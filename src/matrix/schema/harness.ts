@@ -11,12 +11,12 @@ import type { ModelFile } from './schema.ts';
 
 export interface ModelHarness {
   readonly driver: Driver;
-  /** As they stand in the file, with the names of axes in them. */
+  /** As in the file, with names of axes. */
   readonly settings: Readonly<Record<string, unknown>>;
   readonly path: SourcePath;
   /** Axes that the settings name: `{concurrency}`. */
   readonly parameters: ReadonlySet<string>;
-  /** Makes a path absolute from the file that states it. */
+  /** Resolves a path relative to the file that states it. */
   readonly resolve: (path: string) => string;
 }
 
@@ -66,7 +66,7 @@ interface DrivenPoint {
   readonly template: ShapeSet | null;
 }
 
-/** One cell of a harness; null when something about it is wrong, which is then in the list. */
+/** Null when something is wrong, which is added to the list. */
 export function drivenCell(
   { driver, parameters: named, path, resolve, settings: stated }: ModelHarness,
   model: string,
@@ -91,7 +91,7 @@ export function drivenCell(
   const precision = point.get('precision')?.value;
   const word = precision?.kind === 'word' ? precision.word : null;
   const symbols = symbolsOf(Object.values(template ?? {}));
-  // What is not said elsewhere in the cell.
+  // Parameters that are not part of the cell otherwise.
   const own = Object.entries(parameters)
     .filter(([name]) => isDimensionAxis(name) && name !== 'model' && !symbols.has(name))
     .map(([name, value]) => [name, String(value)]);
@@ -120,7 +120,7 @@ function parametersOf(named: ReadonlySet<string>, model: string, point: Point): 
   return parameters;
 }
 
-/** Variables of the environment that this point sets; one that is not set is the same as no axis. */
+/** Axis variables; an unset one equals no axis. */
 export function envFlags(point: Point): Record<string, string> {
   return Object.fromEntries(
     [...point].flatMap(([name, { value }]): [string, string][] =>
@@ -129,7 +129,7 @@ export function envFlags(point: Point): Record<string, string> {
   );
 }
 
-/** The same for the process: null takes a variable away. */
+/** For the process: null unsets a variable. */
 export function envOf(point: Point): Record<string, string | null> {
   return Object.fromEntries(
     [...point].flatMap(([name, { value }]): [string, string | null][] =>
@@ -151,7 +151,7 @@ function plainValue(value: AxisValue): string | number | null {
   }
 }
 
-/** The settings with the values of axes in place of their names; a text that is nothing but a name takes its type. */
+/** Replaces names of axes in settings; text that is only a name takes the value's type. */
 function filled(value: unknown, parameters: Readonly<Record<string, string | number>>): unknown {
   if (typeof value === 'string') {
     const [, only = ''] = /^\{([A-Za-z_]\w*)\}$/.exec(value) ?? [];

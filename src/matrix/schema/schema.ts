@@ -16,8 +16,8 @@ import { conversionSchema } from './conversion-schema.ts';
 import { slurmSchema } from './slurm-schema.ts';
 
 /**
- * The matrix file as written. Descriptions become the JSON Schema that editors complete from, and the reference in
- * `docs/`. What zod cannot say (shapes within their limits, flags by version) is checked in `expand.ts` and `plan/`.
+ * The matrix file. Descriptions become the JSON Schema for editors and the reference in `docs/`. What zod cannot check
+ * (shapes within limits, flags by version) is checked in `expand.ts` and `plan/`.
  */
 
 const oneOrMore = <Value extends z.ZodType>(value: Value) => z.union([value, z.array(value).min(1)]);
@@ -62,7 +62,7 @@ const precisionNames = oneOrMore(z.enum(PRECISIONS));
 const envValue = z.union([z.string(), z.number(), z.boolean(), z.null()]);
 const flagValue = z.union([z.string(), z.number(), z.boolean()]);
 
-/** Words for flags of trtexec: see `domain/named-axes.ts`. */
+/** Axes for trtexec flags: see `records/axis.ts`. */
 const flagAxes = {
   runtime: oneOrMore(z.enum(RUNTIMES)).describe(
     'Which TensorRT runs the engine: full, or the smaller lean and dispatch, for which it is built version-compatible. Since 8.6. Default: full',
@@ -115,7 +115,7 @@ const namedAxes = {
   ...flagAxes,
 };
 
-/** Names of axes with a meaning of their own; any other is a dimension that `shapes` names, or a `--flag`. */
+/** Known axes; any other name is a dimension in `shapes`, or a `--flag`. */
 export const AXIS_NAMES: readonly string[] = Object.keys(namedAxes);
 
 const axes = z
@@ -308,7 +308,7 @@ export type PluginsFile = z.infer<typeof plugins>;
 export type PrecisionSource = z.infer<typeof precisionSource>;
 export type ShapeTemplate = z.infer<typeof shapeTemplate>;
 
-/** JSON Schema (draft 2020-12) of the matrix file: editors complete from it. */
+/** JSON Schema (draft 2020-12) for editors. */
 export function matrixJsonSchema(): z.core.JSONSchema.BaseSchema {
   return { ...z.toJSONSchema(matrixSchema, { io: 'input' }), title: 'trtbench matrix' };
 }

@@ -18,7 +18,7 @@ import type { MistakeList, SourcePath } from '../yaml/source-node.ts';
 import { MATRIX_DEFAULTS } from './defaults.ts';
 import type { BuildFile, MatrixFile, PluginsFile } from './schema.ts';
 
-/** The model's own settings on top of those for all; the maps in them are merged key by key. */
+/** The model's settings override the common ones; maps are merged by key. */
 export function mergeBuild(all: BuildFile | undefined, own: BuildFile): BuildFile {
   const limits = (name: 'min' | 'opt' | 'max') =>
     all?.[name] === undefined && own[name] === undefined ? {} : { [name]: { ...all?.[name], ...own[name] } };
@@ -76,7 +76,7 @@ function timingCacheOf(
   return { kind: 'file', file: { value: list.pathFrom(at, stated), at } };
 }
 
-/** @param build of the same cell: some of its flags must be there again when the engine is loaded */
+/** @param build of the same cell: some of its flags are needed again when the engine is loaded */
 export function readMethod(file: MatrixFile, point: Point, build: BuildRequest, list: MistakeList): RunMethod {
   const run = file.run ?? {};
   const allowsUnknown = file.allowUnknownFlags === true;
@@ -146,16 +146,16 @@ function placedPlugins(stated: PluginsFile | undefined, path: SourcePath, list: 
   return plugins;
 }
 
-/** Settings of `build:` that are a flag each, and the flag. */
+/** Settings of `build:` with their flags. */
 const FLAG_OF = { optimizationLevel: '--builderOptimizationLevel', memoryPoolsMib: '--memPoolSize' } as const;
 
 /**
- * The limits of the builder as the flags that they are, each at its place in the file.
- * @param build of the model, laid on top of that for all
+ * Builder limits as flags with their positions.
+ * @param build merged over the common one
  */
 function limitFlags(file: MatrixFile, model: MatrixModel, build: BuildFile, list: MistakeList): Flags {
   const { optimizationLevel } = build;
-  // Plain integers are MiB in every version, while suffixes are read differently.
+  // Plain integers are MiB in every version; suffixes are read differently.
   const pools = Object.entries(build.memoryPoolsMib ?? {}).map(([pool, mib]) => `${pool}:${mib}`);
   const at = (setting: keyof typeof FLAG_OF) => list.keyAt(placeOf(setting, model));
   refuseTwice(file.build, ['build'], list);
@@ -172,7 +172,7 @@ function placeOf(setting: keyof typeof FLAG_OF, model: MatrixModel): SourcePath 
   return model.build[setting] === undefined ? ['build', setting] : [...model.path, 'build', setting];
 }
 
-/** trtexec takes a second one of the same flag for an unknown one. */
+/** trtexec rejects a repeated flag as unknown. */
 function refuseTwice(build: BuildFile | undefined, path: SourcePath, list: MistakeList): void {
   for (const [setting, flag] of Object.entries(FLAG_OF)) {
     const isStated = setting in (build ?? {}) && flag in (build?.flags ?? {});

@@ -6,17 +6,17 @@ import { readSchema } from '../yaml/schema-mistakes.ts';
 import type { SourceEntry } from '../yaml/source-node.ts';
 import { readYaml } from '../yaml/yaml-source.ts';
 
-/** Nothing that a line or an argument list could be broken with. */
+/** Nothing that could break a line or an argument list. */
 const name = z.string().regex(/^[\w.,-]+$/);
 const nodes = z.string().regex(/^[\w.,[\]-]+$/);
 // oxlint-disable-next-line no-control-regex -- these end lines and strings
 const line = z.string().regex(/^[^\u0000-\u001f\u007f]+$/);
 
-/** Options that the executor sets itself, and others that would undo what it does. */
+/** Options that the executor sets, or that would undo them. */
 const OWNED = `array chdir clusters comment dependency error export job-name kill-on-invalid-dep no-requeue
   open-mode output parsable requeue signal wait wrap`.split(/\s+/);
 
-/** sbatch takes any beginning of a long option that is clear, and short ones with their value glued on. */
+/** sbatch accepts unambiguous prefixes of long options, and short ones with an attached value. */
 function isOwnedBySlurmExecutor(arg: string): boolean {
   const long = /^--([\w-]+)/.exec(arg)?.[1];
   if (long === undefined) return /^-[aDMdeoJW]/.test(arg);
@@ -81,7 +81,7 @@ export const slurmSchema = z
   .partial()
   .describe('How `bench run --executor slurm` hands its work to Slurm');
 
-/** `slurm:` of a matrix, a profile file, `--slurm KEY=VALUE`. */
+/** `slurm:` of a matrix, a profile file, or `--slurm KEY=VALUE`. */
 export type SlurmSettings = Immutable<z.infer<typeof slurmSchema>>;
 
 /**
@@ -98,14 +98,14 @@ export function readSlurmProfile(path: string, text: string | null): SlurmSettin
   if (root.kind !== 'map') {
     throw new MatrixError([{ at: root.at, problem: 'a profile is a map: partition: gpu' }]);
   }
-  // A profile may have been cut out of a matrix with its heading.
+  // A profile may include the heading `slurm:`.
   const only: SourceEntry | undefined = root.entries.size === 1 ? root.entries.get('slurm') : undefined;
   const reading = readSchema(only?.node ?? root, slurmSchema);
   if (reading.file === null || reading.mistakes.length > 0) throw new MatrixError(reading.mistakes);
   return reading.file;
 }
 
-/** One setting from the command line, `partition=gpu`; a value as YAML has it. */
+/** `partition=gpu` from the command line; the value is YAML. */
 export function readSlurmSetting(text: string): SlurmSettings {
   const [, key = '', value = ''] = /^(\w+)=(.*)$/s.exec(text) ?? [];
   if (key === '') {

@@ -14,12 +14,12 @@ import {
 } from './source-node.ts';
 import { didYouMean } from '../../text/nearest.ts';
 
-/** Each round removes what the last one found; more than a few mean that nothing sensible is left. */
+/** Each round removes what the last one found; after a few, nothing sensible is left. */
 const MAX_ROUNDS = 10;
 
 /**
- * Checks the form of a file, of a matrix mostly, and finds every mistake at once: the faulty parts are taken out and the rest is checked
- * again, so that one wrong word does not hide another, nor the mistakes of meaning that are looked for afterwards.
+ * Validates a file and finds every mistake at once: invalid parts are removed and the rest is checked again, so that no
+ * mistake hides another.
  */
 export function readSchema<File>(root: SourceNode, schema: z.ZodType<File>) {
   const mistakes: Mistake[] = [];
@@ -49,7 +49,7 @@ interface Fault {
   readonly key?: string;
 }
 
-/** One fault for each wrong key; for a union, the faults of the alternative that was meant. */
+/** One fault per wrong key; for a union, those of the alternative that was meant. */
 function faultsOf(issue: $ZodIssue, base: SourcePath): Fault[] {
   const path = [...base, ...issue.path];
   if (issue.code === 'unrecognized_keys') {
@@ -90,7 +90,7 @@ function problemOf({ path, issue, key }: Fault, source: SourceNode, schema: Sche
   return `${name}: ${shown}: ${expectation(issue)}`;
 }
 
-/** `no` is nearer to `on` than to `off`, by its letters. */
+/** By letters `no` is nearer to `on` than to `off`. */
 const SWITCH_WORDS: Readonly<Record<string, string>> = {
   yes: 'on',
   y: 'on',

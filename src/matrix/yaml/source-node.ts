@@ -45,10 +45,7 @@ export function toValue(node: SourceNode): unknown {
   }
 }
 
-/**
- * The tree without the parts whose paths, as `pathText` writes them, are in `without`. A list of which nothing is left
- * goes as well: that it is empty is no mistake of the one who wrote it.
- */
+/** Removes the parts at the paths in `without` (as `pathText` writes them), and lists that become empty. */
 export function prune(node: SourceNode, without: ReadonlySet<string>, path: SourcePath = []): SourceNode {
   switch (node.kind) {
     case 'scalar':
@@ -114,7 +111,7 @@ export function keyPositionAt(root: SourceNode, path: SourcePath): SourcePositio
   return entry?.keyAt ?? positionAt(root, path);
 }
 
-/** `over` on top of `base`: maps are merged key by key, anything else is replaced. */
+/** Maps are merged by key, other values replaced. */
 export function mergeNodes(base: SourceNode, over: SourceNode): SourceNode {
   if (base.kind !== 'map' || over.kind !== 'map') return over;
   const entries = new Map(base.entries);

@@ -33,9 +33,9 @@ function positionOf(file: string, lines: LineCounter, offset: number): SourcePos
 class NodeReader {
   readonly mistakes: Mistake[] = [];
   private count = 0;
-  /** As far as they were read; a later one of the same name takes its place. */
+  /** As read so far; a later one of the same name replaces it. */
   private readonly anchors = new Map<string, Node>();
-  /** The nodes around the one that is read. */
+  /** Ancestors of the current node. */
   private readonly open = new Set<Node>();
   private readonly file: string;
   private readonly lines: LineCounter;
@@ -96,7 +96,7 @@ class NodeReader {
   }
 }
 
-/** The library keeps YAML 1.1's merge key apart by a symbol. */
+/** The library represents YAML 1.1's merge key as a symbol. */
 function isMergeKey(value: unknown): boolean {
   return typeof value === 'symbol' && value.description === '<<';
 }

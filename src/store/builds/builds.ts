@@ -21,7 +21,7 @@ export function lastEngineBytes(db: StoreDatabase, model: string, flags: readonl
   return row?.engineBytes ?? null;
 }
 
-/** Sweeps that are not finished, by the keys of the engines that they have run: they will want them again. */
+/** Unfinished sweeps by the keys of the engines they have run, as they will need them again. */
 export function unfinishedSweepsByEngine(db: StoreDatabase): Map<string, string> {
   const rows = db
     .selectDistinct({ engineKey: runs.engineKey, sweepId: runs.sweepId })
@@ -32,13 +32,10 @@ export function unfinishedSweepsByEngine(db: StoreDatabase): Map<string, string>
   return new Map(rows.map(({ engineKey, sweepId }) => [engineKey ?? '', sweepId]));
 }
 
-/** Stores of before say `measured` of a build. */
+/** Older stores have `measured` for a build. */
 const BUILT = ['built', 'measured'] as const;
 
-/**
- * The run that built the engine of another one: that very build, else the newest one with the same key; null when
- * neither is in this store.
- */
+/** That very build, else the newest with the same key; null if this store has neither. */
 export function buildRunOf(
   db: StoreDatabase,
   runId: string,
@@ -71,7 +68,7 @@ export function buildRunOf(
   return found === undefined ? null : { runId: found.runId, isSameBuild: found.isSameBuild === 1 };
 }
 
-/** The timed runs of a cell that are measurements, those of the newest sweep first, the fastest of each before others. */
+/** Measured runs of a cell: newest sweep first, fastest first within a sweep. */
 export function measuredRunIds(db: StoreDatabase, cellKey: string): string[] {
   return db
     .select({ runId: runs.runId })

@@ -9,11 +9,11 @@ interface LoadedEngine {
   readonly runId: string;
   readonly sweepId: string;
   readonly cellKey: string;
-  /** As the command line names it; nobody looked at the file. */
+  /** As in the command line; the file was never read. */
   readonly path: string;
 }
 
-/** The engine files of imported runs, which no build is tied to, as far as their command lines are known. */
+/** Engine files of imported runs without a known build, from their command lines. */
 export function loadedEngines(db: StoreDatabase, sweepIds: readonly string[]): LoadedEngine[] {
   const rows = db
     .select({
@@ -38,10 +38,7 @@ export interface ImportedBuild {
   readonly argv: readonly string[];
 }
 
-/**
- * Imported builds by the engine file that they saved: those of the same sweeps, else the only one of that path in any
- * import. Two of one path in different imports may be builds of different nights: then none is taken.
- */
+/** By engine path: of the same sweeps, else the only one in any import; ambiguous paths are left out. */
 export function importedBuilds(db: StoreDatabase, sweepIds: readonly string[]): ReadonlyMap<string, ImportedBuild> {
   const rows = db
     .select({ runId: runs.runId, sweepId: runs.sweepId, argv: invocations.argv, banner: invocations.banner })
@@ -66,10 +63,7 @@ export function importedBuilds(db: StoreDatabase, sweepIds: readonly string[]): 
 /** Besides the sections of the banner. */
 const COMMAND_LINE = 'Command line';
 
-/**
- * The flags of trtexec on the first line of a log that has no `run.json`, by name: kept with the banner, as the line
- * joins the arguments without quotes. Flags that no trtexec has are left out: they may be anything.
- */
+/** For a log without `run.json`. The line joins arguments without quotes, so unknown flags are dropped. */
 export function commandLineSection(commandLine: string | null): Record<string, Record<string, string>> {
   const flags = (commandLine ?? '').split(/ (?=--)/).flatMap((part): [string, string][] => {
     const [, flag = '', value = ''] = /^(--\w+)(?:=(.*))?$/s.exec(part.trim()) ?? [];
@@ -78,7 +72,7 @@ export function commandLineSection(commandLine: string | null): Record<string, R
   return flags.length === 0 ? {} : { [COMMAND_LINE]: Object.fromEntries(flags) };
 }
 
-/** The arguments of a stored run: as `run.json` lists them, else the flags of its log's first line. */
+/** Arguments of a stored run: from `run.json`, else the flags of its log's first line. */
 export function statedArguments(row: {
   readonly argv: readonly string[] | null;
   readonly banner: Banner;

@@ -8,18 +8,18 @@ const PAGES_AT_ONCE = 2000;
 
 export interface CopiedStore {
   readonly runs: number;
-  /** `ok`, or the first thing that SQLite finds wrong. */
+  /** `ok`, or SQLite's first error. */
   readonly quickCheck: string;
 }
 
-/** Copies a store as it is at one moment into a file of its own, which is on the disk when this returns. */
+/** Copies a consistent snapshot of a store to a new file, which is on disk on return. */
 export async function backupStore(
   { $client }: StoreDatabase,
   target: string,
   onProgress: (percent: number) => void,
   signal: AbortSignal,
 ): Promise<CopiedStore> {
-  // A snapshot: pages that others write meanwhile would make the copy begin again.
+  // A snapshot: concurrent writes would otherwise restart the copy.
   $client.exec('BEGIN');
   try {
     $client.prepare('SELECT 1 FROM sqlite_master LIMIT 1').get();

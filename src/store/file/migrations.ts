@@ -13,7 +13,7 @@ interface Migration {
   readonly time: number;
 }
 
-/** Time of the newest migration that a store has seen; 0 for a database of something else. */
+/** Time of the newest applied migration; 0 for a foreign database. */
 export function appliedMigration(client: Database.Database): number {
   if (!hasTable(client, '__drizzle_migrations')) return 0;
   const row: unknown = client.prepare('SELECT max(created_at) AS newest FROM __drizzle_migrations').get();
@@ -24,7 +24,6 @@ export function newestMigration(migrationsFolder: string): number {
   return Math.max(0, ...journal(migrationsFolder).map(({ time }) => time));
 }
 
-/** True for a SQLite file with tables that are not of this program. */
 export function isOfAnotherProgram(client: Database.Database): boolean {
   const tables: unknown = client.prepare(`SELECT count(*) FROM sqlite_master WHERE type = 'table'`).pluck().get();
   return Number(tables) > 0 && !hasTable(client, '__drizzle_migrations');
@@ -45,7 +44,7 @@ export function copyBeforeMigration(client: Database.Database, path: string, mig
   rmSync(temporary, { force: true });
   try {
     client.prepare('VACUUM INTO ?').run(temporary);
-    // Meanwhile another process may have done it all.
+    // Another process may have done all of this meanwhile.
     return readFrom(temporary, appliedMigration) === applied ? settle(temporary, path, first.tag) : null;
   } finally {
     rmSync(temporary, { force: true });
@@ -92,7 +91,6 @@ function hasTable(client: Database.Database, name: string): boolean {
   return known.get(name) !== undefined;
 }
 
-/** The migrations of this program, the oldest first. */
 function journal(migrationsFolder: string): Migration[] {
   const parsed: unknown = JSON.parse(readFileSync(join(migrationsFolder, 'meta', '_journal.json'), 'utf8'));
   const entries: unknown = isRecord(parsed) ? parsed['entries'] : null;
@@ -104,12 +102,11 @@ function journal(migrationsFolder: string): Migration[] {
     : [];
 }
 
-/** Name of the newest migration: that of every store that is open. */
 export function schemaTag(migrationsFolder: string): string {
   return journal(migrationsFolder).at(-1)?.tag ?? '';
 }
 
-/** A second name for a file that is whole: nobody can find it half written. False where something has the name already. */
+/** Links a complete file under its final name: never seen half written. False if the name is taken. */
 function tryLink(from: string, to: string): boolean {
   try {
     linkSync(from, to);

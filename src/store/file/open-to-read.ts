@@ -20,12 +20,12 @@ import { StoreAccessError, errorCode } from '../../errors.ts';
 
 const BUSY_TIMEOUT_MS = 30_000;
 const COPY_TRIES = 5;
-/** A copy of a file that may only be read takes that over. */
+/** Mode for a copy, which would inherit a read-only one. */
 const OWN_FILE_MODE = 0o600;
 
 /** Whether this process may change a store: its file, what lies next to it, and the folder, where SQLite makes files. */
 export function mayWriteStore(path: string): boolean {
-  // Another process may close the store meanwhile, and take away what SQLite had put next to it: absence is looked at last.
+  // Check absence last: another process may close the store meanwhile and remove SQLite's files next to it.
   const files = [path, `${path}-wal`, `${path}-shm`];
   return (
     isAllowed(dirname(path), constants.W_OK) &&
@@ -90,13 +90,13 @@ function checked(client: Database.Database): Database.Database {
   }
 }
 
-/** SQLite has to make a file before it can read a store, or to finish what a killed process began. */
+/** SQLite must create a file to read the store, or recover after a killed process. */
 function needsWriting(error: unknown): boolean {
   const code = errorCode(error);
   return code === 'SQLITE_CANTOPEN' || code.startsWith('SQLITE_READONLY');
 }
 
-/** Either its WAL is there with the index of it, or it has none and no journal of a killed process. */
+/** Either its WAL and its index exist, or it has no WAL and no journal of a killed process. */
 function isReadableInPlace(path: string): boolean {
   if (existsSync(`${path}-wal`)) return existsSync(`${path}-shm`);
   return !isInWalMode(path) && !existsSync(`${path}-journal`);
@@ -115,10 +115,10 @@ function isInWalMode(path: string): boolean {
 }
 
 /**
- * A database of its own in the temporary folder. Its file has no name any more when this returns, so that nothing is left
- * of it, however the process ends.
+ * A private database in the temporary folder. Its file is already unlinked on return, so that nothing remains, however
+ * the process ends.
  * @param fill writes the copy
- * @param prepare is the last that may write to it
+ * @param prepare makes the last changes to it
  */
 export function privateCopy(
   fill: (copy: string) => void,
@@ -158,7 +158,7 @@ function noCopy(where: string, error: unknown): StoreAccessError {
   );
 }
 
-/** Without SQLite's locks: done again when somebody wrote to the store meanwhile. */
+/** Without SQLite's locks: repeated if the store was written meanwhile. */
 function copyFiles(path: string, copy: string): void {
   for (let attempt = 1; ; attempt += 1) {
     const before = stateOf(path);

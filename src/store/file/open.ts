@@ -19,26 +19,26 @@ export type StoreDatabase = BetterSQLite3Database<typeof schema> & { readonly $c
 export interface OpenStore {
   readonly db: StoreDatabase;
   readonly path: string;
-  /** True for one that may not be written: what a command would store is lost. */
+  /** True for a read-only store: results of a command are not saved. */
   readonly isReadOnly: boolean;
-  /** Where the store lies as it was, if it had to be brought up to date. */
+  /** Copy of the store from before a migration, if there was one. */
   readonly copyBefore: string | null;
   readonly file: StoreFile;
   close(): void;
 }
 
-/** Another process may hold the write lock for the length of one run's transaction, or of a migration. */
+/** Another process may hold the write lock for the transaction of one run, or for a migration. */
 const BUSY_TIMEOUT_MS = 30_000;
 const MIGRATION_TRIES = 5;
-/** What one large transaction leaves of the WAL is given back to the disk. */
+/** Space that a large transaction leaves in the WAL is returned to the disk. */
 const MAX_IDLE_WAL_BYTES = 64 << 20;
 
 /**
- * Opens a store, creates it when it is not there, and brings its schema up to date.
+ * Opens a store, creating or migrating it if needed.
  * @param migrationsFolder folder with drizzle's `*.sql` and `meta/_journal.json`
- * @param keepsCopy whether an older store is copied before it is brought up to date
- * @throws StoreError when the file is no SQLite file or that of another program, is newer than this program, or cannot
- *     be written
+ * @param keepsCopy whether an older store is copied before migration
+ * @throws StoreError if the file is not SQLite, belongs to another program, is newer than this program, or cannot be
+ * written
  */
 export function openStore(
   path: string,
@@ -67,10 +67,7 @@ export function openExistingStore(path: string, migrationsFolder: string): OpenS
   return openStore(path, migrationsFolder);
 }
 
-/**
- * Opens a store that must exist for a command that reads. One that may not be written is not brought up to date: where it
- * is older, a copy of it is.
- */
+/** A read-only store is not migrated: if it is older, a copy of it is. */
 export function openStoreToRead(
   path: string,
   migrationsFolder: string,
@@ -93,7 +90,7 @@ function currentClient(path: string, migrationsFolder: string, mayWrite: (path: 
   try {
     refuseForeign(client, path, migrationsFolder);
     if (appliedMigration(client) === newestMigration(migrationsFolder)) return client;
-    // Else it refuses to write the copy too.
+    // With query_only SQLite refuses to write the copy, too.
     client.pragma('query_only = OFF');
     const current = privateCopy(
       (copy) => client.prepare('VACUUM INTO ?').run(copy),
@@ -112,7 +109,7 @@ function refuseMissing(path: string): void {
   throw new StoreError(`${path}: no such store; \`bench run\` or \`bench import\` makes one`);
 }
 
-/** @throws StoreAccessError before SQLite leaves files that whoever owns the store cannot write */
+/** @throws StoreAccessError before SQLite leaves files that the store's owner cannot write */
 function refuseReadOnly(path: string): void {
   if (!existsSync(path) || statSync(path).isDirectory() || mayWriteStore(path)) return;
   throw new StoreAccessError(
@@ -120,12 +117,11 @@ function refuseReadOnly(path: string): void {
   );
 }
 
-/** From here on nothing can be written through this connection, whatever is asked of it. */
 export function makeReadOnly({ $client }: StoreDatabase): void {
   $client.pragma('query_only = ON');
 }
 
-/** Another number whenever another connection has written something. */
+/** Changes whenever another connection has written. */
 export function dataVersion({ $client }: StoreDatabase): number {
   return Number($client.pragma('data_version', { simple: true }));
 }
@@ -134,7 +130,7 @@ function openClient(path: string): Database.Database {
   try {
     const client = new Database(path, { timeout: BUSY_TIMEOUT_MS });
     client.pragma('foreign_keys = ON');
-    // A committed run must survive a power cut: WAL alone would only keep the file whole.
+    // A committed run must survive a power failure: WAL alone only protects the file's integrity.
     client.pragma('synchronous = FULL');
     return client;
   } catch (error) {
@@ -143,9 +139,8 @@ function openClient(path: string): Database.Database {
 }
 
 /**
- * Two processes may create the same store at once: the later one finds tables that it did not expect, and finds its
- * work done when it looks again.
- * @returns the copy of the store that was made before
+ * Two processes may create a store at once: the second finds unexpected tables, and on a retry the work done.
+ * @returns the copy of the store made before
  */
 function migrateStore(db: StoreDatabase, path: string, migrationsFolder: string, keepsCopy: boolean): string | null {
   let copy: string | null = null;
@@ -171,7 +166,7 @@ export function refuseForeign(client: Database.Database, path: string, migration
   }
 }
 
-/** A SQLite error as one line about the file; other errors as they are. */
+/** Converts a SQLite error to one line about the file; returns other errors unchanged. */
 function asStoreError(path: string, error: unknown): unknown {
   const refusal = error instanceof StoreError ? null : sqliteRefusal(error);
   if (refusal === null) return error;

@@ -20,7 +20,6 @@ export class SiblingStores {
     }
   }
 
-  /** Runs of a sweep that another store knows. */
   runsOf(sweepId: string): Set<string> {
     return new Set(
       this.clients.flatMap((client) =>
@@ -40,14 +39,13 @@ export class SiblingStores {
   }
 }
 
-/** Null for what is no store, or cannot be read. */
 function openStoreAt(path: string): Database.Database | null {
   let client: Database.Database | null = null;
   try {
     client = openToRead(path);
     if (appliedMigration(client) > 0) return client;
   } catch {
-    // Whatever it is, it says nothing of our artefacts.
+    // Not a store: irrelevant for our artefacts.
   }
   client?.close();
   return null;

@@ -1,9 +1,8 @@
 import { accessSync, constants, fstatSync, openSync, readSync, rmSync, statSync } from 'node:fs';
 
-/** What happened to the file of a store while it was open. */
 export interface StoreLoss {
   readonly kind: 'deleted' | 'replaced' | 'damaged' | 'forbidden';
-  /** The end of a sentence about the file: `was deleted`. */
+  /** Predicate for a message about the file: `was deleted`. */
   readonly what: string;
 }
 
@@ -14,27 +13,23 @@ const PAGE_SIZE_AT = 16;
 const CHANGE_COUNTER_AT = 24;
 const PAGES_AT = 28;
 
-/** Another process may be moving the WAL into the file just now: the first page is written first. */
+/** Another process may be checkpointing the WAL: the first page is written first. */
 const LOOKS_AT_SIZE = 30;
 const BETWEEN_LOOKS_MS = 100;
 
 const OWNER_MAY = 0o600;
 
-/**
- * Tells whether the path of an open store still leads to the file that was opened, and whether that looks like a store.
- * SQLite itself notices nothing: it goes on writing into a file that was deleted.
- */
+/** SQLite keeps writing to a deleted file: checks that the path still leads to the opened store. */
 export class StoreFile {
   private readonly path: string;
   private readonly inode: string | null;
   private readonly walInode: string | null;
   private readonly wasOwners: boolean;
-  /** Never closed: that would take away the locks that SQLite has on the same file (POSIX, `man 2 fcntl`). */
+  /** Never closed: that would drop SQLite's locks on the same file (POSIX, `man 2 fcntl`). */
   private file: number | null = null;
   private changeCounter = 0;
   private size: number;
 
-  /** To be made when the store is open and its WAL is there. */
   constructor(path: string) {
     this.path = path;
     this.inode = inodeOf(path);
@@ -43,7 +38,7 @@ export class StoreFile {
     this.size = statSync(path, { throwIfNoEntry: false })?.size ?? 0;
   }
 
-  /** Null while it is whole, as far as its name, its first page and its size tell. */
+  /** Null if intact, judging by name, first page and size. */
   loss(): StoreLoss | null {
     const inode = inodeOf(this.path);
     if (inode === null) return { kind: 'deleted', what: 'was deleted' };
@@ -55,10 +50,7 @@ export class StoreFile {
     return what === null ? null : { kind: 'damaged', what };
   }
 
-  /**
-   * Removes the WAL of a store that was deleted or replaced: SQLite would play it into the next file of that name.
-   * To be called when nothing is written any more.
-   */
+  /** SQLite would apply the WAL to the next file of that name. Call when all writing has ended. */
   dropWal(): void {
     if (this.walInode === null || inodeOf(`${this.path}-wal`) !== this.walInode) return;
     for (const ending of ['-wal', '-shm']) rmSync(this.path + ending, { force: true });
@@ -67,7 +59,7 @@ export class StoreFile {
   private isForbidden(): boolean {
     try {
       accessSync(this.path, constants.R_OK | constants.W_OK);
-      // Root may do everything: then the mode says what was meant.
+      // Root may write anything: go by the file's mode.
       return this.wasOwners && !mayOwner(this.path);
     } catch {
       return true;
@@ -87,7 +79,7 @@ export class StoreFile {
       if (changeCounter < this.changeCounter) return 'was overwritten by another store';
       this.changeCounter = changeCounter;
       const { size } = fstatSync(this.file);
-      // Less than the first page says may have been moved there; but only VACUUM makes it shorter, and says so there.
+      // A checkpoint may not have copied all pages yet; but only VACUUM shrinks the file, and updates the header.
       const stated = pageSizeIn(header) * header.readUInt32BE(PAGES_AT);
       if (size >= Math.min(this.size, stated)) {
         this.size = size;

@@ -5,25 +5,25 @@ import { MERGED_TABLES, shapeOf } from './merged-tables.ts';
 
 const MAX_EXAMPLES = 3;
 
-/** Columns that may differ between two stores without a word: who is right is settled elsewhere, or does not matter. */
+/** Columns whose differences are ignored: resolved elsewhere, or irrelevant. */
 const MAY_DIFFER: Readonly<Record<string, readonly string[]>> = {
-  // The one that came further counts; the span of an import follows from its runs.
+  // The further state wins; the span of an import follows from its runs.
   sweeps: ['"state"', '"plan"', '"started_at"', '"finished_at"'],
   sweep_imports: ['"imported_at"'],
   accuracy: ['"sweep_id"'],
   attachments: ['"attached_at"', '"pruned_at"'],
   baselines: ['"reason"', '"created_at"'],
-  // The length says it, without reading gigabytes: the bytes follow from artefacts that have their hashes.
+  // Comparing lengths avoids reading gigabytes: the bytes derive from artefacts that have hashes.
   samples: ['"data"'],
   layer_profiles: ['"data"'],
   pruned_runs: ['"pruned_at"', '"samples"', '"layers"', '"artefacts"'],
   acknowledgements: ['"created_at"', '"level"'],
 };
 
-/** Follows from the columns that are compared, and from those that may differ. */
+/** Derived from columns that are compared, or that may differ. */
 const OWN_CHECKSUM = `"${CHECKSUM_COLUMN}"`;
 
-/** Tables that are compared; findings are not, as the next `bench check` judges the merged history. */
+/** Compared tables; findings are not, as the next `bench check` judges the merged history. */
 const COMPARED: readonly string[] = [
   ...MERGED_TABLES.shared,
   ...MERGED_TABLES.sweep,
@@ -33,7 +33,7 @@ const COMPARED: readonly string[] = [
   'acknowledgements',
 ];
 
-/** Rows of which both stores have the id and not the content. `other` is attached, `common_runs` is filled. */
+/** Rows with equal id and different content. `other` is attached, `common_runs` is filled. */
 export function findConflicts(db: StoreDatabase): MergeConflict[] {
   const { $client } = db;
   const hasCommonRuns = $client.prepare('SELECT 1 FROM common_runs LIMIT 1').get() !== undefined;
@@ -43,7 +43,7 @@ export function findConflicts(db: StoreDatabase): MergeConflict[] {
   ];
 }
 
-/** @param by `runs` for rows of runs: there, one that only this store lacks is a conflict as well */
+/** @param by `runs` for rows of runs: then a row missing only here is a conflict as well */
 function conflictsIn(db: StoreDatabase, table: string, by: 'rows' | 'runs'): MergeConflict[] {
   const { keys, values } = shapeOf(db, table);
   const free = MAY_DIFFER[table] ?? [];
@@ -74,7 +74,7 @@ function conflictsIn(db: StoreDatabase, table: string, by: 'rows' | 'runs'): Mer
   return grouped(table, names, rows.iterate());
 }
 
-/** What prune took away here on purpose is not missing. */
+/** Data that was pruned here is not missing. */
 function mayLack(table: string): string {
   const column = { samples: 'samples', layer_profiles: 'layers' }[table];
   if (table === 'pruned_runs') return '0';

@@ -3,15 +3,12 @@ import type { StoreDatabase } from '../file/open.ts';
 import { CHECKSUM_COLUMN } from '../verify/row-checksums.ts';
 import { MERGED_TABLES, shapeOf } from './merged-tables.ts';
 
-/**
- * Copies some sweeps of the attached store with everything of theirs that is not here yet.
- * @throws StoreError when they refer to something that the other store lacks
- */
+/** @throws StoreError if the sweeps refer to rows that the other store lacks */
 export function copySweeps(db: StoreDatabase, sweepIds: readonly string[], added: Map<string, number>): void {
   const { $client } = db;
   $client.exec('DELETE FROM taken_sweeps; DELETE FROM taken_runs');
   $client.prepare('INSERT INTO taken_sweeps SELECT value FROM json_each(?)').run(JSON.stringify(sweepIds));
-  // Looked up inside the transaction: another process may have stored some of them meanwhile.
+  // Inside the transaction: another process may have stored some of them meanwhile.
   $client.exec(`
     INSERT INTO taken_runs
     SELECT r.run_id FROM taken_sweeps s CROSS JOIN other.runs r ON r.sweep_id = s.sweep_id
@@ -58,7 +55,7 @@ function sweepIsHere(column: string): string {
   return `EXISTS (SELECT 1 FROM main.sweeps s WHERE s.sweep_id = o."${column}")`;
 }
 
-/** What people and the gate said: where there is something under the same name or id, it stays. */
+/** Statements of users and of the gate: existing names and ids are kept. */
 export function mergeAnnotations(db: StoreDatabase, added: Map<string, number>): void {
   insert(db, 'accuracy', 'other.accuracy o', added, {
     '"sweep_id"': `(SELECT s.sweep_id FROM main.sweeps s WHERE s.sweep_id = o.sweep_id)`,
@@ -90,10 +87,7 @@ function progressOf(side: string): string {
   return `CASE ${side}.state WHEN 'finished' THEN 2 WHEN 'interrupted' THEN 1 ELSE 0 END`;
 }
 
-/**
- * A sweep that was cut off here and came to its end there has come to its end; an import spans the runs of both.
- * @returns their ids
- */
+/** Finishes sweeps interrupted here and completed there; an import spans the runs of both. Returns their ids. */
 export function updateSweeps({ $client }: StoreDatabase): string[] {
   const ended = $client
     .prepare<[], string>(
@@ -119,7 +113,7 @@ export function updateSweeps({ $client }: StoreDatabase): string[] {
   return [...ended, ...spanned];
 }
 
-/** @param instead expressions for columns that are not taken as they are */
+/** @param instead expressions for columns that are not copied unchanged */
 function insert(
   db: StoreDatabase,
   table: string,

@@ -8,9 +8,9 @@ import { mergeAnnotations, copySweeps, updateSweeps } from './merge-rows.ts';
 
 /** Whole sweeps with this many runs go in one transaction: other writers wait for some two seconds. */
 const RUNS_AT_ONCE = 50_000;
-/** SQLite looks at a lock every 100 ms; without a pause between transactions others might never get it. */
+/** SQLite polls a lock every 100 ms; without a pause between transactions others might never get it. */
 const PAUSE_MS = 110;
-/** Ids are random: pages that do not fit are read and written again and again. */
+/** Ids are random: pages that do not fit are read and written repeatedly. */
 const CACHE_KIB = 256 << 10;
 
 export interface MergeProgress {
@@ -25,8 +25,8 @@ interface OtherSweep {
 }
 
 /**
- * Brings what another store has into this one. A kill at any moment leaves whole sweeps; merging again adds what is
- * missing. What both have stays as it is here, except that a sweep which came further there is brought up to it.
+ * Merges another store into this one. After a kill there are only whole sweeps; merging again adds the rest. Common
+ * rows stay unchanged, except for a sweep that progressed further there.
  * @param otherPath a store with the schema of this one
  */
 export async function mergeStore(
@@ -38,7 +38,7 @@ export async function mergeStore(
 ): Promise<StoreMerge> {
   const { $client } = db;
   $client.prepare('ATTACH ? AS other').run(otherPath);
-  // Rows refer to what came with them, and what else they refer to is looked at: a quarter of the time less.
+  // References within the merged rows hold, and the others are checked: a quarter less time.
   $client.pragma('foreign_keys = OFF');
   try {
     refuseNames(db);
@@ -95,7 +95,7 @@ async function mergeAttached(
   };
 }
 
-/** An import whose runs are all here under other names would be a sweep of nothing: it is left out. */
+/** Omits an import whose runs are all here under other names: its sweep would be empty. */
 function otherSweeps({ $client }: StoreDatabase): OtherSweep[] {
   return $client
     .prepare<[], OtherSweep>(
@@ -125,10 +125,7 @@ function batchesOf(sweeps: readonly OtherSweep[], runsAtOnce: number): OtherSwee
   return batches;
 }
 
-/**
- * `BEGIN IMMEDIATE` would take the write lock of the other store as well. A write as the first statement takes that of
- * this one, and waits for it.
- */
+/** A write first: `BEGIN IMMEDIATE` would lock the other store for writing as well. */
 function inTransaction<Result>({ $client }: StoreDatabase, work: () => Result): Result {
   $client.exec('BEGIN');
   try {

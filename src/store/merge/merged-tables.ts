@@ -36,7 +36,6 @@ interface TableShape {
   readonly values: readonly string[];
 }
 
-/** The columns of a table of this store: names from the schema, quoted. */
 export function shapeOf({ $client }: StoreDatabase, table: string): TableShape {
   const rows = $client
     .prepare<[string], { name: string; pk: number }>('SELECT name, pk FROM pragma_table_info(?)')
@@ -48,15 +47,12 @@ export function shapeOf({ $client }: StoreDatabase, table: string): TableShape {
   };
 }
 
-/** Rows of a run are taken by its id: that of `runs` says for all of them. */
+/** Rows of a run are selected by its id: that of `runs` is checked for all of them. */
 const CHECKED_TABLES = [...MERGED_TABLES.shared, ...MERGED_TABLES.sweep, 'runs', ...MERGED_TABLES.annotations];
-/** Ids go into paths, and are printed. */
+/** Ids become part of paths, and are printed. */
 const ID_COLUMN = /_(?:id|key)"$/;
 
-/**
- * Looks through the store that is attached as `other`.
- * @throws StoreError when it has ids or names that bench never makes: they would become paths
- */
+/** @throws StoreError if the store `other` has ids or names that bench never makes: they would become paths */
 export function refuseNames(db: StoreDatabase): void {
   const { $client } = db;
   for (const table of CHECKED_TABLES) {

@@ -9,15 +9,12 @@ import { openStore, refuseForeign } from '../file/open.ts';
 import { sqliteRefusal } from '../verify/sqlite-problems.ts';
 
 export interface OtherStore {
-  /** Itself, or a copy of it that was brought up to date. */
+  /** The store itself, or a migrated copy. */
   readonly readable: string;
   close(): void;
 }
 
-/**
- * @param ownPath the store that it is to be merged into
- * @throws StoreError when it is no store of this program, or a newer one
- */
+/** @throws StoreError if it is not a store of this program, or is newer */
 export function refuseOther(path: string, ownPath: string, migrationsFolder: string): void {
   inOneLine(path, () => {
     if (!existsSync(path)) throw new StoreError(`${path}: no such store`);
@@ -88,7 +85,7 @@ function copyOf(path: string, ownPath: string, migrationsFolder: string): OtherS
 
 function copyStore(path: string, copy: string): void {
   readFrom(path, (client) => {
-    // Else it refuses to write the copy too.
+    // With query_only SQLite refuses to write the copy, too.
     client.pragma('query_only = OFF');
     client.prepare('VACUUM INTO ?').run(copy);
   });

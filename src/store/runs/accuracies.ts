@@ -25,7 +25,6 @@ export function saveAccuracy(db: StoreDatabase, record: AccuracyRecord): void {
 
 type AccuracyRow = typeof accuracies.$inferSelect;
 
-/** What was found of a model's variants of one precision, the newest first. */
 export function accuracyHistory(
   db: StoreDatabase,
   { model, precision }: Pick<AccuracyRecord, 'model' | 'precision'>,
@@ -39,10 +38,7 @@ export function accuracyHistory(
     .map(fromRow);
 }
 
-/**
- * The newest accuracy of each cell, by its key: of the very file that its engine was built from in these sweeps. Only
- * where no run says which file that was (imports), that of the same model and precision.
- */
+/** By cell key, of the exact file that its engine was built from; for imports, of the same model and precision. */
 export function accuracyOfCells(
   db: StoreDatabase,
   cells: readonly KeyedCell[],
@@ -70,7 +66,7 @@ export function accuracyOfCells(
   );
 }
 
-/** What was found of the files that the engines of each cell were built from in these sweeps, the newest first. */
+/** Accuracies of the files that each cell's engines were built from in these sweeps, newest first. */
 export function recordsByCell(db: StoreDatabase, sweepIds: readonly string[]): Map<string, AccuracyRecord[]> {
   const rows = db
     .selectDistinct({ cellKey: runs.cellKey, row: accuracies })

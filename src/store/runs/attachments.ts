@@ -4,12 +4,11 @@ import type { Attachment } from '../../artefacts/attachment.ts';
 import type { StoreDatabase } from '../file/open.ts';
 import { attachments, runs } from '../schema.ts';
 
-/** An attachment with the sweep in whose folder it lies. */
 export interface PlacedAttachment extends Attachment {
   readonly sweepId: string;
 }
 
-/** Adds a file, also in place of one of that name that was pruned. */
+/** Also replaces a pruned attachment of that name. */
 export function saveAttachment(db: StoreDatabase, attachment: Attachment): void {
   db.insert(attachments)
     .values(attachment)
@@ -35,7 +34,6 @@ function placed(db: StoreDatabase) {
     .$dynamic();
 }
 
-/** Files of one kind that runs of a cell have, the newest first. */
 export function attachmentsOfCell(
   db: StoreDatabase,
   cellKey: string,
@@ -55,7 +53,6 @@ export function attachmentsOfCell(
     .all();
 }
 
-/** Files of some sweeps that should be there. */
 export function keptAttachments(db: StoreDatabase, sweepIds: readonly string[]): PlacedAttachment[] {
   return placed(db)
     .where(and(inArray(runs.sweepId, [...sweepIds]), isNull(attachments.prunedAt)))
@@ -63,7 +60,7 @@ export function keptAttachments(db: StoreDatabase, sweepIds: readonly string[]):
     .all();
 }
 
-/** Files that were attached before an instant, the oldest first. */
+/** Oldest first. */
 export function attachmentsBefore(db: StoreDatabase, before: string): PlacedAttachment[] {
   return placed(db)
     .where(and(lt(attachments.attachedAt, before), isNull(attachments.prunedAt)))
@@ -71,7 +68,7 @@ export function attachmentsBefore(db: StoreDatabase, before: string): PlacedAtta
     .all();
 }
 
-/** Written down before the file goes: one that a kill leaves is known to be of no use. */
+/** Recorded before the file is removed: a kill leaves only files known to be obsolete. */
 export function markPruned(
   db: StoreDatabase,
   { runId, name }: Pick<Attachment, 'runId' | 'name'>,

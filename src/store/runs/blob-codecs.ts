@@ -7,17 +7,16 @@ import type { LayerTime } from '../../trtexec/log/parsed-log.ts';
 import { QUERY_TIME_COLUMNS, type QueryTimeColumn, type QueryTimes } from '../../trtexec/run-facts.ts';
 
 /**
- * The samples of a run as one blob, exact to the bit. trtexec prints six significant digits, so a column is nearly
- * always a list of integers over a power of ten; these are kept as 32-bit integers (stamps as differences), anything
- * else as doubles. The whole is compressed with zstd: about 9 bytes a query for all twelve columns.
- *
- * Layout before compression: length of the header (uint32, little endian), header (JSON), columns one after the other.
+ * The samples of a run as one blob, bit-exact. trtexec prints six significant digits, so a column is nearly always a
+ * list of integers over a power of ten; these are kept as 32-bit integers (stamps as differences), anything else as
+ * doubles. Compressed with zstd: about 9 bytes a query for all twelve columns. Layout before compression: length of the
+ * header (uint32, little endian), header (JSON), the columns in order.
  */
 const columnSchema = z.object({
   name: z.enum(QUERY_TIME_COLUMNS),
   /** `float64`, or integers of which each represents `integer / 10 ** decimals`. */
   decimals: z.union([z.number(), z.literal('float64')]),
-  /** True when each integer but the first is the difference to the one before. */
+  /** True if each integer but the first is the difference from the previous one. */
   differences: z.boolean(),
 });
 
@@ -81,7 +80,7 @@ export function decodeSamples(blob: Buffer): QueryTimes {
   return { count, columns };
 }
 
-/** The least number of decimals that gives every value exactly back from a 32-bit integer; null when none does. */
+/** Fewest decimals that restore every value exactly from a 32-bit integer; null if impossible. */
 function commonDecimals(values: Float64Array): number | null {
   let decimals = 0;
   for (const value of values) {
@@ -94,7 +93,7 @@ function commonDecimals(values: Float64Array): number | null {
   // A difference needs one bit more than the values.
   const limit = MAX_INT32 / 2 / scale;
   const fits = values.every((value) => Math.abs(value) < limit && !Object.is(value, -0));
-  // Rounding was checked with fewer decimals for the first values: look once more with the final number.
+  // Early values were checked with fewer decimals: check again with the final number.
   return fits && values.every((value) => Math.round(value * scale) / scale === value) ? decimals : null;
 }
 
@@ -114,7 +113,6 @@ function bytesOf(array: Int32Array | Float64Array): Buffer {
   return Buffer.from(array.buffer, array.byteOffset, array.byteLength);
 }
 
-/** What a run says of the engine's layers: times from the profiler, facts from the inspector. */
 export interface StoredLayers {
   readonly profile: readonly LayerTime[] | null;
   readonly layers: readonly EngineLayer[];

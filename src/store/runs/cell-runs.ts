@@ -64,10 +64,7 @@ function fromRow(row: CellRunRow, flags: readonly RunFlag[], own: Values, isOneB
   ];
 }
 
-/**
- * The runs of the given sweeps that belong to a cell, in the order in which they were made.
- * @param cellKeys only of these cells; without it of all
- */
+/** In the order they were made. `cellKeys` defaults to all cells. */
 export function cellRunsOf(db: StoreDatabase, sweepIds: readonly string[], cellKeys?: readonly string[]): CellRun[] {
   const which = and(
     inArray(runs.sweepId, [...sweepIds]),
@@ -81,7 +78,7 @@ export function cellRunsOf(db: StoreDatabase, sweepIds: readonly string[], cellK
   return complete.map((run) => ({ ...run, outcome: outcomes.get(run.runId) ?? run.outcome }));
 }
 
-/** The last measured timed runs of a cell, the oldest first; those of one sweep, or of other branches, may be left out. */
+/** The last measured timed runs of a cell, oldest first; can exclude one sweep, and other branches. */
 export function lastMeasuredRuns(
   db: StoreDatabase,
   cellKey: string,
@@ -92,7 +89,7 @@ export function lastMeasuredRuns(
     branch,
   }: { readonly earlierIn?: Pick<Sweep, 'sweepId' | 'branch' | 'matrix'>; readonly branch?: string | undefined } = {},
 ): CellRun[] {
-  // First which they are: the numbers of all others need not be read to be sorted.
+  // Select ids first: sorting need not read the numbers of all others.
   const newest = db
     .select({ runId: runs.runId })
     .from(runs)
@@ -114,12 +111,11 @@ export function lastMeasuredRuns(
   return completed(db, rows, inArray(runs.runId, ids)).toReversed();
 }
 
-/** Other sweeps of the same matrix and branch. */
 function inSeries({ sweepId, branch, matrix }: Pick<Sweep, 'sweepId' | 'branch' | 'matrix'>) {
   return and(ne(runs.sweepId, sweepId), equalOrNull(sweeps.branch, branch), equalOrNull(sweeps.matrix, matrix));
 }
 
-/** @param which the runs that the rows are of */
+/** @param which selects the runs of these rows */
 function completed(db: StoreDatabase, rows: readonly CellRunRow[], which: SQL | undefined): CellRun[] {
   const [flags, values, oneByOne] = [flagsOf(db, which), valuesOf(db, which), oneByOneRuns(db, which)];
   return rows.flatMap((row) =>
@@ -131,10 +127,9 @@ type Values = Readonly<Partial<Record<CustomMetricId, number>>>;
 
 const NO_VALUES: Values = {};
 
-/** What other harnesses measured, by the id of the run. */
 function valuesOf(db: StoreDatabase, whichRuns: SQL | undefined): Map<string, Values> {
   const byRun = new Map<string, Record<CustomMetricId, number>>();
-  // Most stores have none: a look at one row spares a join over all runs.
+  // Most stores have none: reading one row avoids a join over all runs.
   if (db.select({ runId: runValues.runId }).from(runValues).limit(1).get() === undefined) {
     return byRun;
   }
@@ -151,7 +146,6 @@ function valuesOf(db: StoreDatabase, whichRuns: SQL | undefined): Map<string, Va
   return byRun;
 }
 
-/** Runs of other harnesses that had one query under way at a time. */
 function oneByOneRuns(db: StoreDatabase, whichRuns: SQL | undefined): Set<string> {
   if (db.select({ runId: runMethods.runId }).from(runMethods).limit(1).get() === undefined) {
     return new Set();

@@ -94,12 +94,12 @@ export function explainedRuns(db: StoreDatabase, cell: ExplainedCell) {
   );
 }
 
-/** Build flags of imported runs: nobody tied them to their engines. */
+/** Build flags of imported runs, which are not linked to their engines. */
 function builtFlags(build: ImportedBuild | undefined): readonly string[] | null {
   return build === undefined ? null : flagsIn(build.argv, ['build', 'both']);
 }
 
-/** How long, how often and where to: not what is measured. */
+/** Flags for duration, repetition and outputs, which do not change what is measured. */
 const NOT_COMPARED = new Set([
   '--loadEngine',
   '--saveEngine',

@@ -7,10 +7,9 @@ import { cells, layerProfiles, runHints, runs, sweeps, timeStatistics } from '..
 import { newestRunFirst } from '../sweeps/sweep-order.ts';
 import { REMARKS_FOR_NUMBERS } from '../../trtexec/log/hints.ts';
 
-/** A run that says something of an engine's layers. */
 export type LayerRun = ReturnType<typeof select>[number];
 
-/** Newest first, those with times before those without. */
+/** Newest first; those with times before those without. */
 function select(db: StoreDatabase, where: SQL | undefined) {
   const rows = db
     .select({
@@ -21,7 +20,7 @@ function select(db: StoreDatabase, where: SQL | undefined) {
       startedAt: runs.startedAt,
       provenance: runs.provenance,
       buildId: runs.buildId,
-      /** Queries that the profiler saw; null when only names and kernels are known. */
+      /** Profiled queries; null when only names and kernels are known. */
       iterations: layerProfiles.iterations,
       /** Of the run's own timed part, without the profiler. */
       gpuComputeMeanMs: timeStatistics.meanMs,
@@ -44,7 +43,6 @@ function select(db: StoreDatabase, where: SQL | undefined) {
     .toSorted((a, b) => Number(b.iterations !== null) - Number(a.iterations !== null));
 }
 
-/** A cell has one profile a night; nobody looks at more of them at once. */
 const MOST = 200;
 
 export function hintsOf(db: StoreDatabase, runIds: readonly string[]): Map<string, string[]> {
@@ -65,14 +63,13 @@ export function layerRunsOfCell(db: StoreDatabase, cellKey: string, sweepIds: re
   );
 }
 
-/** Profiles of the very same engine, whatever the cell or the night. */
 export function layerRunsOfEngine(db: StoreDatabase, engines: readonly string[]): LayerRun[] {
   return engines.length === 0
     ? []
     : select(db, or(inArray(runs.engineSha256, [...engines]), inArray(runs.buildId, [...engines])));
 }
 
-/** Profiles of the same network in other cells of the sweeps: at another batch, or without a graph. */
+/** Profiles of the same network in other cells of the sweeps: with another batch, or without a CUDA graph. */
 export function layerRunsOfModel(
   db: StoreDatabase,
   model: string,
@@ -86,7 +83,7 @@ export function layerRun(db: StoreDatabase, runId: string): LayerRun | null {
   return select(db, eq(runs.runId, runId))[0] ?? null;
 }
 
-/** The layers of one build as it listed them itself, else as a run of it did; null when nothing tells them. */
+/** The layers of a build from its own output, else from a run; null if unknown. */
 export function layersOfBuild(db: StoreDatabase, buildId: string): readonly EngineLayer[] | null {
   const rows = db
     .select({ role: runs.role, data: layerProfiles.data })

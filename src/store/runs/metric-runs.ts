@@ -6,13 +6,9 @@ import type { StoreDatabase } from '../file/open.ts';
 import { builds, measurements, runFlags, runHints, runs, runTelemetry, runValues, timeStatistics } from '../schema.ts';
 import { accuracies } from '../annotations-schema.ts';
 
-/** A measured run with what is known of one metric. */
 export interface MetricRun extends Omit<NightRun, 'value'>, MetricValue {}
 
-/**
- * The measured runs of some cells in the order of the sweeps. One statement for a whole window of sweeps: the gate reads
- * tens of thousands of rows.
- */
+/** In the order of the sweeps. One statement for all: the gate reads tens of thousands of rows. */
 export function metricRuns(
   db: StoreDatabase,
   sweepIds: readonly string[],
@@ -43,14 +39,14 @@ export function metricRuns(
   });
 }
 
-/** As a table to join with: in this order, and faster than joins where random ids lie all over a table. */
+/** A table to join with: keeps this order, and is faster than joins on random ids all over a table. */
 function eachOf(ids: readonly string[]): SQL {
   return sql`json_each(${JSON.stringify(ids)}) as each`;
 }
 
 const EACH = sql`each.value`;
 
-/** Runs of some cells among those of a few sweeps: not by the index of cells, which leads to all sweeps of a cell. */
+/** Runs of some cells in a few sweeps: bypasses the index of cells, which leads to all sweeps of a cell. */
 export function isCellAmong(cellKeys: readonly string[]): SQL {
   return sql`+${runs.cellKey} in (select value from json_each(${JSON.stringify(cellKeys)}))`;
 }
@@ -68,7 +64,6 @@ function clocksOf(db: StoreDatabase, runIds: readonly string[]): Map<string, num
   return new Map(rows.map(({ runId, smClockMhz }) => [runId, smClockMhz]));
 }
 
-/** Flags that may keep a measured run from being judged. */
 function flagsOfMeasured(db: StoreDatabase, runIds: readonly string[]): Map<string, MetricRun['flags']> {
   const rows = db
     .select({ runId: runFlags.runId, id: runFlags.flag, effect: runFlags.effect })
@@ -79,7 +74,7 @@ function flagsOfMeasured(db: StoreDatabase, runIds: readonly string[]): Map<stri
   return Map.groupBy(rows, ({ runId }) => runId);
 }
 
-/** What a run printed of a metric, in a statement of several tables, `runs` and `measurements` among them. */
+/** SQL for a run's printed value of a metric; for statements with `runs` and `measurements` among their tables. */
 export function printedValue(metric: MetricId): SQL<number | null> {
   if (!isOwnMetric(metric)) {
     return sql`(select ${runValues.value} from ${runValues}
@@ -96,7 +91,7 @@ export function printedValue(metric: MetricId): SQL<number | null> {
     case 'runTelemetry':
       return sql`(select ${runTelemetry[stored.column]} from ${runTelemetry} where ${runTelemetry.runId} = ${runs.runId})`;
     case 'runHints':
-      // A cross join is done in this order: few logs have such a line, while a build may have runs of years.
+      // A cross join fixes the join order: few logs have such a line, while a build may have years of runs.
       return stored.of === 'run'
         ? sql`(select ${runHints.value} from ${runHints}
             where ${runHints.runId} = ${runs.runId} and ${runHints.hint} = ${stored.hint})`
@@ -115,7 +110,7 @@ export function statisticOf(line: string, column: 'meanMs' | 'medianMs' | 'p99Ms
     where ${timeStatistics.runId} = ${runs.runId} and ${timeStatistics.metric} = ${line})`;
 }
 
-/** The centre of the samples of a run, in such a statement. */
+/** As `printedValue`, for the center of a run's samples. */
 export function centreValue(metric: MetricId): SQL<number | null> {
   const column = centreOf(metric);
   return column === undefined ? sql`null` : sql`${measurements[column]}`;

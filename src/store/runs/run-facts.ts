@@ -18,7 +18,6 @@ import {
   runValues,
 } from '../schema.ts';
 
-/** Flags by the id of their run, in the order in which they were found; runs without any are absent. */
 export function flagsOf(db: StoreDatabase, whichRuns: SQL | undefined): Map<string, RunFlag[]> {
   const rows = db
     .select({
@@ -52,7 +51,7 @@ export function flaggedRuns(db: StoreDatabase, sweepId: string, flag: RunFlagId)
   return row?.runs ?? 0;
 }
 
-/** What the machine did during runs, by their ids; runs that nobody watched are absent. */
+/** Telemetry by run id; runs that were not monitored are absent. */
 export function telemetryOf(db: StoreDatabase, runIds: readonly string[]): Map<string, RunTelemetry> {
   const rows = db
     .select()
@@ -67,14 +66,14 @@ export function telemetryOf(db: StoreDatabase, runIds: readonly string[]): Map<s
   );
 }
 
-/** How a run was measured; trtexec's method follows from its options. Null for one that is not there, or failed in another harness. */
+/** trtexec's method follows from its options. Null for an unknown run, or one that failed in another harness. */
 export function methodOf(db: StoreDatabase, runId: string, cell: Cell | null): Method | null {
   const stored = db.select().from(runMethods).where(eq(runMethods.runId, runId)).get();
   if (stored !== undefined) {
     const { runId: _, ...method } = stored;
     return method;
   }
-  // A failed run of another harness says nothing of how it would have measured.
+  // A failed run of another harness does not show its method.
   if (cell?.harness !== undefined) return null;
   const row = db
     .select({
@@ -94,7 +93,7 @@ export function methodOf(db: StoreDatabase, runId: string, cell: Cell | null): M
   return trtexecMethod(cell, argv, facts);
 }
 
-/** The programs other than trtexec that measured a sweep, with their versions; null where one did not say it. */
+/** Programs other than trtexec that measured a sweep, with their versions; null if not stated. */
 export function harnessVersionsOf(
   db: StoreDatabase,
   sweepId: string,
@@ -117,7 +116,6 @@ export function storedMetrics(db: StoreDatabase): CustomMetricId[] {
     .map(({ metric }) => metric);
 }
 
-/** The numbers of another harness, in its own order. */
 export function valuesOfRun(db: StoreDatabase, runId: string): HarnessValue[] {
   return db
     .select({ metric: runValues.metric, value: runValues.value })

@@ -6,7 +6,7 @@ import type { StoreDatabase } from '../file/open.ts';
 import { attempts, builds, runEvidence, runs } from '../schema.ts';
 import { isOneOf } from '../../text/unknown-values.ts';
 
-/** The last repeat of a cell in a sweep; 0 when there is none. */
+/** 0 if there is none. */
 export function highestRepeat(db: StoreDatabase, sweepId: string, role: RunRole, cellKey: string | null): number {
   const row = db
     .select({ repeat: max(runs.repeat) })
@@ -22,7 +22,7 @@ export function highestRepeat(db: StoreDatabase, sweepId: string, role: RunRole,
   return row?.repeat ?? 0;
 }
 
-/** What became of a run, without its evidence; null when it is not stored. */
+/** The outcome of a run, without its evidence; null if it is not stored. */
 export function findOutcome(db: StoreDatabase, runId: string): Outcome | null {
   const row = db.select({ outcome: runs.outcome, reason: runs.reason }).from(runs).where(eq(runs.runId, runId)).get();
   return row === undefined ? null : outcomeFrom(row.outcome, row.reason);
@@ -40,13 +40,12 @@ export function outcomeFrom(kind: Outcome['kind'], reason: string | null): Outco
   }
 }
 
-/** A reason that a newer bench stored, or that is damaged: none of those that are known may stand for it. */
+/** A reason from a newer bench, or a damaged one: must not be mapped to a known reason. */
 function unknownReason(reason: string | null): Outcome {
   const text = `the store says ${JSON.stringify(reason)}, which is no reason that this bench knows`;
   return { kind: 'failed', reason: 'unknown', evidence: [{ stream: 'stdout', line: 0, text }] };
 }
 
-/** The engines, by their keys, that runs of these cells in a sweep have loaded. */
 export function engineKeysOf(db: StoreDatabase, sweepId: string, cellKeys: readonly string[]): string[] {
   return db
     .selectDistinct({ engineKey: runs.engineKey })
@@ -56,7 +55,6 @@ export function engineKeysOf(db: StoreDatabase, sweepId: string, cellKeys: reado
     .flatMap(({ engineKey }) => engineKey ?? []);
 }
 
-/** Hashes and build ids of the engines that a cell ran with in some sweeps. */
 export function enginesOf(db: StoreDatabase, sweepIds: readonly string[], cellKey: string): string[] {
   const rows = db
     .selectDistinct({ sha256: runs.engineSha256, buildId: runs.buildId })
@@ -75,11 +73,7 @@ export function cellKeysOf(db: StoreDatabase, sweepIds: readonly string[]): Set<
   return new Set(rows.flatMap(({ cellKey }) => cellKey ?? []));
 }
 
-/**
- * Says when a stored run began.
- * @param instead replaces a date that it has
- * @returns false when nothing changed
- */
+/** False if nothing changed. `instead` replaces an existing date. */
 export function redateRun(db: StoreDatabase, runId: string, startedAt: string, instead: boolean): boolean {
   const undated = isNull(runs.startedAt);
   const isOther = instead ? or(undated, ne(runs.startedAt, startedAt)) : undated;
@@ -91,7 +85,7 @@ export function redateRun(db: StoreDatabase, runId: string, startedAt: string, i
   return changes > 0;
 }
 
-/** Writes down that a process is about to be started for a run, and returns which start it is, from 1. */
+/** Records that a process is about to be started, and returns the attempt's number, from 1. */
 export function recordAttempt(db: StoreDatabase, sweepId: string, runId: string, startedAt: string): number {
   return db.transaction(
     (tx) => {
@@ -108,7 +102,7 @@ export function recordAttempt(db: StoreDatabase, sweepId: string, runId: string,
   );
 }
 
-/** Writes down how a start ended; also of one that this store has not seen, as in an import. */
+/** Records how an attempt ended, even if its start is not in this store, as in an import. */
 export function recordTry(db: Pick<StoreDatabase, 'insert'>, sweepId: string, runId: string, ended: RunTry): void {
   const { startedAt, endedAt, outcome, reason, evidence } = ended;
   db.insert(attempts)
@@ -126,15 +120,12 @@ export function attemptsOf(db: StoreDatabase, runId: string) {
   return db.select(columns).from(attempts).where(eq(attempts.runId, runId)).orderBy(asc(attempts.attempt)).all();
 }
 
-/** A run or build that is no measurement, with the first line that says why. */
 export type FailedRun = ReturnType<typeof failedWhere>[number];
 
-/** What failed in a sweep or was not fit, builds among it, in the order of their starts. */
 export function failedRunsOf(db: StoreDatabase, sweepId: string): FailedRun[] {
   return failedWhere(db, eq(runs.sweepId, sweepId));
 }
 
-/** The same of these runs, as far as they are no measurements. */
 export function failedAmong(db: StoreDatabase, runIds: readonly string[]): FailedRun[] {
   return failedWhere(db, sql`${runs.runId} in (select value from json_each(${JSON.stringify(runIds)}))`);
 }
@@ -161,7 +152,7 @@ function failedWhere(db: StoreDatabase, which: SQL) {
       const stored = outcomeFrom(outcome, reason);
       return {
         ...run,
-        /** Of a build; null where it is not known. */
+        /** Model of a build; null if unknown. */
         buildModel: run.role === 'build' ? model : null,
         outcome: first === null ? stored : { ...stored, evidence: [first] },
       };

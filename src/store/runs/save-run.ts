@@ -36,11 +36,11 @@ export type Saved = 'stored' | 'already stored';
 /** Tables whose rows are named by their content: the same row may be there already. */
 const SHARED: ReadonlySet<SQLiteTable> = new Set([builds, cells, environments, invocations]);
 
-/** Writes runs: prepared statements, one transaction a run. A run that is there already is left as it is. */
+/** Writes runs with prepared statements, one transaction per run. Existing runs are not changed. */
 export class RunWriter {
   private readonly db: StoreDatabase;
   private readonly inserts = new Map<SQLiteTable, (row: object) => void>();
-  /** Rows that this process knows to be there; saves most of the writes of a long sweep. */
+  /** Rows known to exist; saves most of the writes of a long sweep. */
   private readonly known = new Set<string>();
   private readonly findRun;
 
@@ -54,7 +54,7 @@ export class RunWriter {
     return this.findRun.get({ runId }) !== undefined;
   }
 
-  /** @throws when the sweep of the run is not stored yet */
+  /** @throws if the sweep of the run is not stored yet */
   saveRun(record: RunRecord): Saved {
     return this.db.transaction(
       () => {

@@ -25,7 +25,7 @@ import {
   timeStatistics,
 } from '../schema.ts';
 
-/** Everything that is stored of one run, but its samples. */
+/** All stored data of a run, except its samples. */
 export type ShownRun = NonNullable<ReturnType<typeof showRun>>;
 
 export function findRunsByPrefix(db: StoreDatabase, prefix: string): string[] {

@@ -32,13 +32,11 @@ function lastRuns({ $client }: StoreDatabase, cellKeys: readonly string[], prove
 }
 
 export interface PastRuns {
-  /** Mean seconds of a timed run's process in the cell's last sweep, by cell key. */
+  /** Mean process time of a timed run in the cell's last sweep, by cell key. */
   readonly runS: ReadonlyMap<string, number>;
-  /** When it was measured last, by cell key. */
   readonly measuredAt: ReadonlyMap<string, string>;
 }
 
-/** How long the measured runs of some cells took, and when they were. */
 export function pastRunsOf(db: StoreDatabase, cellKeys: readonly string[], provenance: Provenance): PastRuns {
   const rows = lastRuns(db, cellKeys, provenance);
   return {
@@ -59,7 +57,6 @@ export function lastBuildOf(db: StoreDatabase, model: string, flags: readonly st
   return row ?? null;
 }
 
-/** The GPU on which each cell was measured last, by cell key; only those of which it is known. */
 export function lastGpusOf(db: StoreDatabase, cellKeys: readonly string[]): Map<string, string> {
   const rows = lastRuns(db, cellKeys, 'measured');
   return new Map(rows.flatMap(({ cellKey, gpuUuid }) => (gpuUuid === null ? [] : [[cellKey, gpuUuid]])));

@@ -9,13 +9,9 @@ import type { StoreDatabase } from '../file/open.ts';
 import * as schema from '../schema.ts';
 import { sweepTimeSql } from './sweep-order.ts';
 
-/** Nobody waits longer for a completion. */
 const BUSY_TIMEOUT_MS = 200;
 
-/**
- * Lets something be read of a store that is neither made, nor brought up to date, nor waited for; null when that
- * cannot be done: it is not there, busy, or of another version.
- */
+/** Does not create, migrate or wait for the store; null if it is missing, busy, or of another version. */
 export function peekIntoStore<Result>(path: string, read: (db: StoreDatabase) => Result): Result | null {
   if (!existsSync(path)) return null;
   try {
@@ -30,7 +26,6 @@ export function peekIntoStore<Result>(path: string, read: (db: StoreDatabase) =>
   }
 }
 
-/** Branches of which something was measured, the newest first. */
 export function storedBranches(db: StoreDatabase): string[] {
   const { branch } = schema.sweeps;
   const rows = db
@@ -43,7 +38,6 @@ export function storedBranches(db: StoreDatabase): string[] {
   return rows.flatMap((row) => row.branch ?? []);
 }
 
-/** Those that somebody may accept. */
 export function findingNames(db: StoreDatabase, limit: number) {
   const { cellKey, changePercent, direction, findingId } = findings;
   return db

@@ -23,7 +23,6 @@ export function findBuilds(db: StoreDatabase, ids: readonly string[]): Map<strin
   return new Map(rows.map(({ buildId, ...build }) => [buildId, build]));
 }
 
-/** The machines on which the runs of a sweep were measured so far. */
 export function environmentsOf(db: StoreDatabase, sweepId: string) {
   const { host, driver, gpuUuid } = environments;
   return db
@@ -34,7 +33,6 @@ export function environmentsOf(db: StoreDatabase, sweepId: string) {
     .all();
 }
 
-/** The content of each model that a sweep built engines of, by the model's name. */
 export function builtModelsOf(db: StoreDatabase, sweepId: string): Map<string, Set<string>> {
   const rows = db
     .selectDistinct({ model: builds.model, sha256: builds.modelSha256 })

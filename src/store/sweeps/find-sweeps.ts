@@ -7,24 +7,20 @@ import { runs, sweepCells, sweeps } from '../schema.ts';
 import { baselines } from '../annotations-schema.ts';
 import { sweepColumns } from './sweeps.ts';
 
-/** Sweeps that can be compared: what still runs is not. */
 const ended = ne(sweeps.state, 'running');
-/** What an A/B experiment measured is not what its commit is like. */
+/** An A/B experiment is not representative of its commit. */
 const isNoExperiment = or(isNull(sweeps.branch), ne(sweeps.branch, AB_BRANCH));
 
 function select(db: StoreDatabase, where: SQL | undefined, limit: number): Sweep[] {
   return db.select(sweepColumns).from(sweeps).where(and(ended, where)).orderBy(newestSweepFirst).limit(limit).all();
 }
 
-/**
- * The newest finished sweep of a branch; null is the branch of what was imported without one.
- * @param like only of this one's matrix and provenance
- */
+/** Branch null: imports without one. `like` restricts to its matrix and provenance. */
 export function newestOfBranch(db: StoreDatabase, branch: string | null, like: Sweep | null = null): Sweep | null {
   return newestFinished(db, equalOrNull(sweeps.branch, branch), like);
 }
 
-/** The same whatever its branch is; what an experiment or a bisection measured is of none. */
+/** As `newestOfBranch`, for any branch; without experiments and bisections. */
 export function newestOfAnyBranch(db: StoreDatabase, like: Sweep | null = null): Sweep | null {
   const isNoBisection = or(isNull(sweeps.branch), ne(sweeps.branch, BISECT_BRANCH));
   return newestFinished(db, and(isNoExperiment, isNoBisection), like);
@@ -40,16 +36,12 @@ function newestFinished(db: StoreDatabase, which: SQL | undefined, like: Sweep |
   return select(db, where, 1)[0] ?? null;
 }
 
-/**
- * Finished sweeps of the same branch, matrix and provenance as the given one, the newest first.
- * @param until only those that began by then, in UTC: what has no date is not among them
- */
+/** Sweeps of equal branch, matrix and provenance, newest first. `until` (UTC) also excludes undated ones. */
 export function seriesOf(db: StoreDatabase, sweep: Sweep, limit: number, until: string | null = null): Sweep[] {
   const dated = until === null ? undefined : lte(sweeps.startedAt, until);
   return select(db, and(inSeriesOf(sweep), dated), limit);
 }
 
-/** The same up to the given one. */
 export function seriesUntil(db: StoreDatabase, sweep: Sweep, limit: number): Sweep[] {
   return select(db, and(inSeriesOf(sweep), notAfter(sweep.sweepId)), limit);
 }
@@ -63,13 +55,12 @@ function inSeriesOf({ branch, matrix, provenance }: Sweep): SQL | undefined {
   );
 }
 
-/** Of some sweeps those that do not come after the given one. */
 export function sweepsUntil(db: StoreDatabase, sweepIds: readonly string[], sweep: Sweep): Set<string> {
   const which = and(inArray(sweeps.sweepId, [...sweepIds]), notAfter(sweep.sweepId));
   return new Set(select(db, which, sweepIds.length).map(({ sweepId }) => sweepId));
 }
 
-/** The newest sweep that measured one of these commits, and all that belong with it. */
+/** The newest sweep that measured one of these commits, and those that belong to it. */
 export function sweepsAtCommit(db: StoreDatabase, commit: string): Sweep[] {
   return select(db, and(eq(sweeps.commit, commit), isNoExperiment), 1000);
 }
@@ -108,10 +99,7 @@ export function newestProvenance(db: StoreDatabase): Provenance | null {
   return select(db, undefined, 1)[0]?.provenance ?? null;
 }
 
-/**
- * The newest sweeps in which a cell was to be measured, whether it was or not.
- * @param provenance null for any
- */
+/** Newest first, with or without a result. `provenance` null for any. */
 export function plannedSweeps(
   db: StoreDatabase,
   cellKey: string,
@@ -135,7 +123,6 @@ export function plannedSweeps(
     .all();
 }
 
-/** The newest sweeps that have a timed run of a cell. */
 export function sweepsOfCell(db: StoreDatabase, cellKey: string, limit: number): Sweep[] {
   const withRuns = db
     .selectDistinct({ sweepId: runs.sweepId })
@@ -144,7 +131,7 @@ export function sweepsOfCell(db: StoreDatabase, cellKey: string, limit: number):
   return select(db, inArray(sweeps.sweepId, withRuns), limit);
 }
 
-/** The series of finished sweeps, with the number of their sweeps: results of different ones are not mixed. */
+/** The series of finished sweeps, with their numbers of sweeps: their results are not mixed. */
 export function listSeries(
   db: StoreDatabase,
 ): (Pick<Sweep, 'provenance' | 'matrix' | 'branch'> & { readonly sweeps: number })[] {

@@ -6,7 +6,7 @@ import { acknowledgements, findings } from '../annotations-schema.ts';
 import { equalOrNull } from './sweep-order.ts';
 import type { StoreDatabase } from '../file/open.ts';
 
-/** The findings of one series of sweeps, in the order of their ids. */
+/** Ordered by id. */
 export function findingsOf(db: StoreDatabase, series: Pick<Sweep, 'branch' | 'matrix' | 'provenance'>): Finding[] {
   const { branch, matrix, provenance } = findings;
   return inOrder(

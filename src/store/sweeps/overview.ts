@@ -5,7 +5,7 @@ import type { StoreDatabase } from '../file/open.ts';
 import { runFlags, runs } from '../schema.ts';
 
 const measuredRuns = sql<number>`sum(${runs.outcome} = 'measured' and ${runs.role} <> 'build')`;
-/** Stores of before say `measured` of a build. */
+/** Older stores have `measured` for a build. */
 const builtRuns = sql<number>`sum(${runs.outcome} in ('built', 'measured') and ${runs.role} = 'build')`;
 
 /**

@@ -4,27 +4,24 @@ import type { SQLiteColumn } from 'drizzle-orm/sqlite-core';
 import type { StoreDatabase } from '../file/open.ts';
 import { sweepImports } from '../schema.ts';
 
-/**
- * When a sweep began, as far as anybody knows: what has no date counts from its import on.
- * @param sweep name under which a statement has the table `sweeps`
- */
+/** Without a date its import time. `sweep` is the name of the table `sweeps` in the statement. */
 export function sweepTimeSql(sweep: string): string {
   return `coalesce("${sweep}"."started_at", ${importedAtSql(sweep)}, '')`;
 }
 
-/** Decides among equal times. */
+/** Breaks ties. */
 function importedAtSql(sweep: string): string {
   return `(select i.imported_at from sweep_imports i where i.sweep_id = "${sweep}"."sweep_id")`;
 }
 
-/** The newest sweep first, in statements that select from `sweeps`. */
+/** Newest sweep first, for statements that select from `sweeps`. */
 export function newestFirstSql(sweep: string): string {
   return `${sweepTimeSql(sweep)} desc, ${importedAtSql(sweep)} desc, "${sweep}"."sweep_id" desc`;
 }
 
 export const newestSweepFirst: SQL = sql.raw(newestFirstSql('sweeps'));
 
-/** The newest run first, in statements that join `runs` and `sweeps`: a run without a date is as old as its sweep. */
+/** For statements that join `runs` and `sweeps`: a run without a date is as old as its sweep. */
 export const newestRunFirst: SQL = sql.raw(
   `coalesce("runs"."started_at", ${sweepTimeSql('sweeps')}) desc, ${newestFirstSql('sweeps')}, "runs"."repeat" desc, "runs"."run_id" desc`,
 );
@@ -33,7 +30,6 @@ function placeSql(sweep: string): string {
   return `${sweepTimeSql(sweep)}, coalesce(${importedAtSql(sweep)}, ''), "${sweep}"."sweep_id"`;
 }
 
-/** The sweep itself and those before it. */
 export function notAfter(sweepId: string): SQL {
   const [here, there] = ['sweeps', 'other'].map((name) => sql.raw(placeSql(name)));
   return sql`(${here}) <= (select ${there} from sweeps as other where other.sweep_id = ${sweepId})`;
@@ -44,7 +40,7 @@ export function importTimeOf(db: StoreDatabase, sweepId: string): string | null 
   return row?.importedAt ?? null;
 }
 
-/** Later than every other one, however many are imported within a millisecond. */
+/** Later than all others, even if several are imported within a millisecond. */
 export function nextImportTime(db: StoreDatabase, now: Date): string {
   const row = db
     .select({ newest: max(sweepImports.importedAt) })
@@ -59,7 +55,7 @@ export function saveImportTime(db: StoreDatabase, sweepId: string, importedAt: s
   db.insert(sweepImports).values({ sweepId, importedAt }).onConflictDoNothing().run();
 }
 
-/** Equal where null equals null: in SQL itself nothing equals null. */
+/** Equality in which null equals null. */
 export function equalOrNull(column: SQLiteColumn, value: string | null): SQL {
   return value === null ? isNull(column) : eq(column, value);
 }

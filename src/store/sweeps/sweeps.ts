@@ -7,13 +7,12 @@ import type { RunWriter } from '../runs/save-run.ts';
 import { runs, sweepCells, sweeps } from '../schema.ts';
 import { baselines } from '../annotations-schema.ts';
 
-/** Adds a sweep, or brings the one with its id up to date. */
 export function saveSweep(db: StoreDatabase, sweep: Sweep, plan: unknown): void {
   const row = { ...sweep, plan: plan === null ? null : JSON.stringify(plan) };
   db.insert(sweeps).values(row).onConflictDoUpdate({ target: sweeps.sweepId, set: row }).run();
 }
 
-/** Stores what a sweep sets out to measure, in one transaction; what is there stays. */
+/** Stores the planned cells of a sweep in one transaction; existing ones stay. */
 export function savePlannedCells(
   { db, writer }: { readonly db: StoreDatabase; readonly writer: Pick<RunWriter, 'saveCell'> },
   sweepId: string,
@@ -47,7 +46,7 @@ export function findSweepsByPrefix(db: StoreDatabase, prefix: string): Sweep[] {
     .all();
 }
 
-/** Sweeps of `bench run` that did not come to their end, the newest first. */
+/** Incomplete sweeps of `bench run`, newest first. */
 export function unfinishedSweeps(db: StoreDatabase): Sweep[] {
   return db.select(sweepColumns).from(sweeps).where(ne(sweeps.state, 'finished')).orderBy(desc(sweeps.startedAt)).all();
 }
@@ -62,7 +61,6 @@ export function sweepOfRun(db: StoreDatabase, runId: string): string | null {
   return row?.sweepId ?? null;
 }
 
-/** From the start of the first run of a sweep to the end of its last. */
 export function sweepSpan(db: StoreDatabase, sweepId: string): { startedAt: string | null; finishedAt: string | null } {
   const end = sql<string>`strftime('%Y-%m-%dT%H:%M:%fZ', ${runs.startedAt}, '+' || coalesce(${runs.wallS}, 0) || ' seconds')`;
   const row = db
@@ -75,7 +73,7 @@ export function sweepSpan(db: StoreDatabase, sweepId: string): { startedAt: stri
 
 const { plan: _plan, ...columns } = getTableColumns(sweeps);
 
-/** Every column but the plan, which is long. */
+/** Every column except the plan, which is long. */
 export const sweepColumns = columns;
 
 type Baseline = typeof baselines.$inferSelect;
@@ -88,7 +86,6 @@ export function listBaselines(db: StoreDatabase): Baseline[] {
   return db.select().from(baselines).orderBy(asc(baselines.name)).all();
 }
 
-/** False when there was none of this name. */
 export function removeBaseline(db: StoreDatabase, name: string): boolean {
   return db.delete(baselines).where(eq(baselines.name, name)).run().changes > 0;
 }

@@ -16,7 +16,7 @@ const DAMAGE_KINDS = [
   'leftover',
 ] as const;
 
-/** Something that is not as it should be: what, where (the file, folder, table or run), what to do. */
+/** A defect: what, where (the file, folder, table or run), and what to do. */
 export const storeDamage = z.strictObject({
   kind: z.enum(DAMAGE_KINDS),
   where: z.string(),
@@ -26,7 +26,7 @@ export const storeDamage = z.strictObject({
 
 export type StoreDamage = Readonly<z.infer<typeof storeDamage>>;
 
-/** Left by a process that is gone, or never there: of no harm. */
+/** Left by a dead process, or never created: harmless. */
 export function isHarmless({ kind }: StoreDamage): boolean {
   return kind === 'leftover' || kind === 'noArtefacts';
 }

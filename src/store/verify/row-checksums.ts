@@ -3,17 +3,15 @@ import { crc32 } from 'node:zlib';
 import type Database from 'better-sqlite3';
 
 /**
- * Every row of every table has a checksum of its other columns in `row_checksum`, which no query of the program reads:
- * `bench db verify` compares them. Triggers of the connection write it, whatever statement writes the row. Rows that come
- * from another store keep the one that they have.
+ * Every row has a checksum of its other columns in `row_checksum`, which only `bench db verify` reads. Triggers of the
+ * connection write it, whatever statement writes the row. Rows from another store keep theirs.
  */
 export const CHECKSUM_COLUMN = 'row_checksum';
 
-/** A table whose rows have checksums: the columns that they are of, and what tells its rows apart. */
 export interface CheckedTable {
   readonly name: string;
   readonly columns: readonly string[];
-  /** `rowid`, or the columns of the primary key where there is none. */
+  /** `rowid`, or the columns of the primary key if there is none. */
   readonly key: readonly string[];
 }
 
@@ -44,7 +42,10 @@ export function checkedTables(client: Database.Database): CheckedTable[] {
     }));
 }
 
-/** What gives a row's checksum in SQL; the connection needs `addChecksumFunction`. @param prefix as in `NEW.` */
+/**
+ * SQL for a row's checksum; requires `addChecksumFunction`.
+ * @param prefix such as `NEW.`
+ */
 export function checksumOf({ name, columns }: CheckedTable, prefix = ''): string {
   return `row_checksum('${name}', ${columns.map((column) => `${prefix}"${column}"`).join(', ')})`;
 }
@@ -55,7 +56,7 @@ export function addChecksumFunction(client: Database.Database): void {
   );
 }
 
-/** Of different values, different texts: lengths say where one ends. */
+/** Injective: lengths mark the ends of values. */
 function textOf(value: unknown): string {
   if (value === null) return 'n';
   if (typeof value === 'string') return `s${value.length}:${value}`;
@@ -63,7 +64,7 @@ function textOf(value: unknown): string {
   return Object.is(value, -0) ? 'd-0;' : `d${String(value)};`;
 }
 
-/** From here on each row that this connection writes gets its checksum; after a migration all rows get it at once. */
+/** From now on, rows written by this connection get checksums; after a migration all rows get them at once. */
 export function keepChecksums(client: Database.Database): void {
   addChecksumFunction(client);
   const tables = checkedTables(client);
@@ -80,7 +81,7 @@ export function keepChecksums(client: Database.Database): void {
   if (!isChecked(client)) fillChecksums(client, tables);
 }
 
-/** Whether all rows got their checksums after the newest migration: `PRAGMA user_version` is how many there were then. */
+/** `PRAGMA user_version` is the number of migrations when all rows last got their checksums. */
 export function isChecked(client: Database.Database): boolean {
   return Number(client.pragma('user_version', { simple: true })) === migrationsIn(client);
 }

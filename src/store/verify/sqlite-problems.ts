@@ -9,7 +9,7 @@ const PROBLEMS: Readonly<Record<string, string>> = {
   SQLITE_BUSY: 'is locked by another process',
 };
 
-/** What SQLite refused, as the end of a sentence about the store; null for an error of another kind. */
+/** What SQLite refused, as a predicate about the store; null for other errors. */
 export function sqliteRefusal(error: unknown): string | null {
   if (!(error instanceof Error)) return null;
   const code = sqliteCode(error) ?? sqliteCode(error.cause);
@@ -21,13 +21,13 @@ export function sqliteRefusal(error: unknown): string | null {
   return PROBLEMS[base] ?? `SQLite says ${code}: ${messageOf(error)}`;
 }
 
-/** Whether the disk or its permissions refused, and not what the file is. */
+/** True if the disk or its permissions are the reason, and not the file's content. */
 export function isAccessProblem(error: unknown): boolean {
   const code = sqliteCode(error) ?? '';
   return /^SQLITE_(?:CANTOPEN|READONLY|PERM|IOERR|FULL)/.test(code);
 }
 
-/** The same as one line, for an error that came while the store was open. */
+/** As `sqliteRefusal`, in one line, for an error while the store was open. */
 export function sqliteProblem(error: unknown): string | null {
   const refusal = sqliteRefusal(error);
   return refusal === null ? null : `the store ${refusal}`;

@@ -10,7 +10,6 @@ import { sqliteRefusal } from './sqlite-problems.ts';
 
 const BUSY_TIMEOUT_MS = 2000;
 
-/** Looks at a store without changing it: neither is it made, nor brought up to date. */
 export function storeHealth(path: string, migrationsFolder: string): StoreHealth {
   if (!existsSync(path)) return { kind: 'none', path };
   if (statSync(path).isDirectory()) return { kind: 'refused', path, problem: 'is a folder' };

@@ -18,7 +18,7 @@ const RESTORE_RUN = 'restore it from a backup of the store, or import its artefa
 /** One read holds up to this many blobs, and the log of writers back for no longer than that takes. */
 const BLOBS_AT_ONCE = 200;
 
-/** A store that is looked at and not changed: neither is it made, nor brought up to date. */
+/** A store that is examined, not created or migrated. */
 export type VerifiedStore = ReturnType<typeof verified>;
 
 export function openToVerify(path: string, migrationsFolder: string): VerifiedStore | StoreDamage {
@@ -52,7 +52,6 @@ function verified(client: Database.Database) {
   };
 }
 
-/** What SQLite itself finds, and whether the schema is that of this program. */
 export function verifyFile(
   { client }: VerifiedStore,
   path: string,
@@ -103,7 +102,6 @@ function schemaOf(client: Database.Database, path: string, migrationsFolder: str
   });
 }
 
-/** Whether every blob can be decoded and holds as many values as its row says. */
 export async function verifyBlobs(
   { client }: Pick<VerifiedStore, 'client'>,
   path: string,
@@ -180,7 +178,7 @@ function isFine(check: () => boolean): boolean {
   }
 }
 
-/** A page that cannot be read ends a look: that is a finding as well. */
+/** An unreadable page ends a check, and is reported, too. */
 export function guarded(path: string, look: () => StoreDamage[]): StoreDamage[] {
   try {
     return look();
@@ -196,7 +194,7 @@ function isDamage(error: unknown): boolean {
   return /^SQLITE_(?:CORRUPT|NOTADB|ERROR|IOERR_SHORT_READ)/.test(code) && code !== 'SQLITE_NOTADB';
 }
 
-/** What decides which rows a query finds, and as what it reads them; not the text of the statements that made it. */
+/** What determines which rows a query finds and how it reads them; not the text of the DDL statements. */
 const STRUCTURE = [
   `SELECT t.name, t.wr, t.strict, c.* FROM pragma_table_list t, pragma_table_xinfo(t.name) c
    WHERE t.schema = 'main' AND t.name <> 'sqlite_schema'`,
@@ -206,7 +204,6 @@ const STRUCTURE = [
   `SELECT type, name, tbl_name FROM sqlite_schema`,
 ];
 
-/** Whether the tables and indexes of a store are those that the migrations make. */
 function hasOwnStructure(client: Database.Database, migrationsFolder: string): boolean {
   const fresh = new Database(':memory:');
   try {

@@ -5,7 +5,6 @@ import type { Attachment } from '../../artefacts/attachment.ts';
 import type { StoredArtefact } from '../../records/run.ts';
 import type { VerifiedStore } from './verify-rows.ts';
 
-/** A run with what the store says of its files. */
 export interface RunFiles {
   readonly runId: string;
   readonly isPruned: boolean;
@@ -34,10 +33,9 @@ export function hasArtefacts({ client }: VerifiedStore): boolean {
   return client.prepare('SELECT 1 FROM artefacts LIMIT 1').get() !== undefined;
 }
 
-/** Files that people attached to runs of a sweep, and nobody pruned. */
 function attachedOf(client: Database.Database, sweepId: string): AttachedFile[] {
   const known = client.prepare(`SELECT 1 FROM sqlite_schema WHERE name = 'attachments'`).get();
-  // A store of an older version is looked at as it is.
+  // A store of an older version may lack the table.
   if (known === undefined) return [];
   return client
     .prepare<[string], AttachedFile>(
@@ -48,7 +46,6 @@ function attachedOf(client: Database.Database, sweepId: string): AttachedFile[] 
     .all(sweepId);
 }
 
-/** The runs of a sweep that have, or had, a folder of artefacts; by their ids. */
 function runFilesOf(client: Database.Database, sweepId: string): Map<string, RunFiles> {
   const rows = client
     .prepare<[string], { runId: string; isPruned: number; name: string | null; sha256: string; bytes: number }>(

@@ -9,7 +9,7 @@ import { addChecksumFunction, type CheckedTable, checkedTables, CHECKSUM_COLUMN,
 import { guarded, type VerifiedStore, verifyBlobs, RESTORE } from './verify-rows.ts';
 import { printable } from '../../text/printable.ts';
 
-/** What `typeof` may say of a value, by the type that the column was made with. */
+/** Allowed results of `typeof`, by the declared type of the column. */
 const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   TEXT: ['text'],
   INTEGER: ['integer', 'real'],
@@ -17,7 +17,7 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   BLOB: ['blob'],
 };
 
-/** Texts that are read as JSON, by `table.column`. */
+/** Texts with JSON, by `table.column`. */
 const JSON_COLUMNS: Readonly<Record<string, 'object' | 'array'>> = {
   'accuracy.inputs': 'object',
   'accuracy.versions': 'object',
@@ -42,7 +42,7 @@ interface ColumnRow {
   readonly type: string;
 }
 
-/** Values of another type than their column was made for: SQLite takes any, and the commands that read them do not. */
+/** Finds values of another type than their column's: SQLite accepts any type, but the commands do not. */
 export async function verifyValues(
   client: Database.Database,
   path: string,
@@ -99,10 +99,10 @@ function wanted({ table, column, type }: ColumnRow): string {
 
 const ROWS_AT_ONCE = 2000;
 const MAX_NAMED = 3;
-/** Their rows are looked at with what is in them. */
+/** Their rows are checked along with their content. */
 const WITH_BLOBS = ['samples', 'layer_profiles'];
 
-/** Rows that are not as bench wrote them: a disk, or another program, changed them. */
+/** Finds rows that bench did not write this way: changed by a disk or another program. */
 export async function verifyChecksums(
   { client }: Pick<VerifiedStore, 'client'>,
   path: string,
@@ -135,7 +135,7 @@ interface LookedAtRow {
   readonly name: unknown;
 }
 
-/** All rows of a table, some at a time: a long read would hold the log of writers back. */
+/** All rows of a table in chunks: a long read would block checkpoints of the WAL. */
 function* rowsOf(client: Database.Database, table: CheckedTable): Generator<LookedAtRow[], undefined> {
   const { name, key, columns } = table;
   const keys = key.join(', ');
@@ -162,10 +162,7 @@ function damageOf(table: string, keys: readonly string[]): StoreDamage {
   };
 }
 
-/**
- * What stopped a command that read a store, when that is the store: something in it is not as bench wrote it.
- * @returns null when nothing is wrong with the store: then it is a defect of bench
- */
+/** Damage in the store that explains a failed command; null if it is intact, and bench has a defect. */
 export async function damageBehind(
   error: unknown,
   { db, path }: OpenStore,

@@ -8,7 +8,7 @@ import { formatPercent, formatNumber } from '../numbers.ts';
 import { VERDICT_SIGNS, verdictStyle } from '../words.ts';
 import { type MetricId, metricOf } from '../../records/metric.ts';
 
-/** One cell on the map: its shade is a picture of its number, and colour only a help. */
+/** The shade shows the number; color is only an aid. */
 export interface Tile {
   readonly cell: Cell;
   readonly sign: string;
@@ -40,7 +40,7 @@ export function heatMaps(tiles: readonly Tile[], look: Look): string[] {
   ]);
 }
 
-/** What a map is of: all that is neither its precision nor its batch. */
+/** Everything but precision and batch. */
 function titleOf(cell: Cell): string {
   const tail = tailOf(cell);
   const parts = [cell.model, tail === '' ? '' : `…x${tail}`, ...optionList(cell)];
@@ -118,7 +118,7 @@ interface ChangedCell {
 /** Changes of this size and more are the darkest. */
 const DARKEST_PERCENT = 20;
 
-/** The changes of all cells by precision and batch: sign and number tell the verdict, the shade its size. */
+/** Changes by precision and batch: sign and number show the verdict, the shade its size. */
 export function changeMap(cells: readonly ChangedCell[], look: Look): string[] {
   const tiles = cells.map(({ cell, verdict, changePercent }) => ({
     cell,
@@ -145,7 +145,7 @@ export interface MappedCell {
 /** With several streams they overlap. */
 const OVERLAPPING: readonly MetricId[] = ['gpuComputeMs', 'latencyMs', 'p99Ms'];
 
-/** The values of all cells by precision and batch: the darker, the larger. What has another unit has a map of its own. */
+/** Values by precision and batch: the larger, the darker. Each unit has a map of its own. */
 export function valueMap(cells: readonly MappedCell[], look: Look): string[] {
   const maps = [...Map.groupBy(cells, ({ metric }) => metric)];
   return maps.flatMap(([metric, own], place) => [...(place === 0 ? [] : ['']), ...mapOf(metric, own, look)]);
@@ -154,7 +154,7 @@ export function valueMap(cells: readonly MappedCell[], look: Look): string[] {
 function mapOf(metric: MetricId, cells: readonly MappedCell[], look: Look): string[] {
   const values = cells.flatMap(({ value }) => value ?? []);
   const [low, high] = [Math.min(...values), Math.max(...values)];
-  // Steps of the same ratio, where there is one.
+  // Steps of equal ratio, where possible.
   const isRatio = low > 0;
   const shareOf = (value: number): number => {
     if (!(high > low)) return 0;

@@ -6,31 +6,28 @@ import { padEnd, padStart, textWidth } from '../text-width.ts';
 export interface ChartSeries {
   readonly values: readonly (number | null)[];
   readonly style: (text: string) => string;
-  /** One character behind the end of the line, where colour alone would have to tell lines apart. */
+  /** A character after the end of the line: color alone must not tell lines apart. */
   readonly mark?: string;
 }
 
 export interface LineChart {
-  /** All of the same length: one value a step, null for a gap. */
+  /** Equal lengths: one value per step, null for a gap. */
   readonly series: readonly ChartSeries[];
   readonly labels: readonly string[];
-  /** Steps at which the axis gets a tick, such as the first run of each sweep. */
+  /** Steps with a tick on the axis, such as the first run of each sweep. */
   readonly ticks: ReadonlySet<number>;
-  /** A sign on the axis in place of the tick, by step. */
+  /** Signs on the axis in place of ticks, by step. */
   readonly signs: ReadonlyMap<number, string>;
   readonly format: (value: number) => string;
   readonly height: number;
   readonly look: Look;
 }
 
-/** The range shown is never narrower than this share of the value: noise must not look like mountains. */
+/** Minimum range relative to the value: noise must not look like a change. */
 const LEAST_RANGE = 0.01;
 const MAX_STEP_COLUMNS = 8;
 
-/**
- * Lines over time, drawn by asciichart. It knows no gaps, so each unbroken piece is drawn by itself on the same scale
- * and put in its place.
- */
+/** Lines by asciichart, which has no gaps: each unbroken piece is drawn on the same scale and put in its place. */
 export function renderLineChart(chart: LineChart): string[] {
   const { series, labels, format, look } = chart;
   const finite = series.flatMap(({ values }) => values.filter((value) => value !== null));
@@ -53,12 +50,12 @@ export function renderLineChart(chart: LineChart): string[] {
 }
 
 interface ColumnPlan {
-  /** Columns for each step; below 1 when several steps share one. */
+  /** Columns per step; below 1 when several steps share one. */
   readonly stepColumns: number;
   readonly width: number;
 }
 
-/** A few steps are as wide as their labels, so that each has one. */
+/** A few steps are as wide as their labels. */
 function columnPlan(steps: number, available: number, labelWidth: number): ColumnPlan {
   const widest = Math.max(MAX_STEP_COLUMNS, labelWidth + LABEL_GAP);
   const stepColumns =
@@ -105,14 +102,14 @@ function drawAll(chart: LineChart, plan: ColumnPlan, low: number, high: number):
   return canvas;
 }
 
-/** The row in which asciichart draws a value, counted from the top. */
+/** The row in which asciichart draws a value, from the top. */
 function rowOf(value: number, low: number, high: number, rows: number): number {
   if (rows < 2 || high === low) return 0;
   const ratio = (rows - 1) / (high - low);
   return rows - 1 - (Math.round(value * ratio) - Math.round(low * ratio));
 }
 
-/** One value a column: a step is as wide as it may be, or shares its column and gives its part of the mean. */
+/** One value per column: steps are stretched, or averaged into a column. */
 function toColumns(values: readonly (number | null)[], plan: ColumnPlan): (number | null)[] {
   const sums = Array.from({ length: plan.width }, () => ({ sum: 0, count: 0 }));
   values.forEach((value, step) => {
@@ -140,7 +137,7 @@ function pieces(columns: readonly (number | null)[]): { start: number; values: n
   return found;
 }
 
-/** asciichart puts its own axis into the first column; the first value is doubled to have a column of its own. */
+/** asciichart's axis takes the first column; the first value is doubled to have its own. */
 function drawPiece(values: readonly number[], low: number, high: number, height: number): string[] {
   const [first = 0] = values;
   const drawn = asciichart.plot([[first, ...values]], { min: low, max: high, height, offset: 1, format: () => ' ' });
@@ -165,7 +162,7 @@ function axis(chart: LineChart, plan: ColumnPlan, labelWidth: number): string[] 
   return [`${indent}└${line.join('')}`, `${indent} ${text}`.trimEnd()];
 }
 
-/** Ticks are what a reader looks for; without any, every step is tried. */
+/** Ticks first; without any, every step. */
 function labelledSteps({ labels, ticks }: LineChart): number[] {
   const all = labels.map((_, step) => step);
   return ticks.size > 0 ? all.filter((step) => step === 0 || ticks.has(step)) : all;

@@ -3,23 +3,20 @@ import { join } from 'node:path';
 import { type Answer, ask, problemOf } from '../../process/ask.ts';
 import { type GitState, NO_GIT } from '../../records/sweep.ts';
 
-/** Enough history to find the nearest measured ancestor of any commit that somebody still compares with. */
+/** Enough history to find the nearest measured ancestor of any commit worth comparing. */
 const MAX_ANCESTORS = 20_000;
 
 function askGit(cwd: string, args: readonly string[], timeoutMs = 0): Promise<Answer> {
   return ask('git', args, { cwd, timeoutMs });
 }
 
-/** What git printed; null when git is not there, this is no repository, or the answer is no. */
+/** Output of git; null without git or a repository, or if git fails. */
 async function git(cwd: string, args: readonly string[], timeoutMs = 0): Promise<string | null> {
   const answer = await askGit(cwd, args, timeoutMs);
   return answer.kind === 'answered' ? answer.text : null;
 }
 
-/**
- * Commit, branch and whether tracked files were changed. Files that git does not track make no tree dirty.
- * @param timeoutMs after which there is no answer; 0: however long it takes
- */
+/** Untracked files do not make a tree dirty. `timeoutMs` 0: no limit. */
 export async function readGitState(cwd: string, timeoutMs = 0): Promise<GitState> {
   const args = ['status', '--porcelain=v2', '--branch', '--untracked-files=no'];
   const status = await git(cwd, args, timeoutMs);
@@ -29,7 +26,7 @@ export async function readGitState(cwd: string, timeoutMs = 0): Promise<GitState
   return { commit: oid, branch: head === '(detached)' ? null : head, dirty: /^[^#\n]/m.test(status) };
 }
 
-/** The full commit id that a revision names, or null. */
+/** Null if the revision is unknown. */
 export async function resolveRevision(cwd: string, revision: string): Promise<string | null> {
   // git takes an empty name for HEAD.
   if (revision.trim() === '') return null;
@@ -52,27 +49,22 @@ async function log(cwd: string, args: readonly string[], revisions: string): Pro
   return (out ?? '').split('\n').filter((line) => line !== '');
 }
 
-/** The commits after `from` up to `to`, newest first, at most `limit` of them; empty when git knows neither. */
+/** The commits after `from` up to `to`, newest first, at most `limit`; empty if git knows neither. */
 export async function commitsBetween(cwd: string, from: string, to: string, limit: number): Promise<GitCommit[]> {
   const lines = await log(cwd, [`--max-count=${limit}`, '--format=%H %s'], `${from}..${to}`);
   return lines.map((line) => ({ commit: line.slice(0, 40), subject: line.slice(41) }));
 }
 
-/** True when `ancestor` is a commit that `commit` contains. */
 export async function contains(cwd: string, commit: string, ancestor: string): Promise<boolean> {
   return (await git(cwd, ['merge-base', '--is-ancestor', ancestor, commit])) !== null;
 }
 
-/** The commit itself and its ancestors, newest first. */
 export async function ancestors(cwd: string, commit: string): Promise<string[]> {
   const out = await git(cwd, ['rev-list', `--max-count=${MAX_ANCESTORS}`, '--end-of-options', commit]);
   return out === null ? [] : out.trim().split('\n');
 }
 
-/**
- * The branch that a CI job is about, for a job works on a detached head. A job for a tag is of no branch.
- * @param env of the process: variables of GitHub, GitLab and Jenkins
- */
+/** CI jobs work on a detached head: from variables of GitHub, GitLab and Jenkins. A tag has no branch. */
 export function ciBranch(env: Readonly<Record<string, string | undefined>>): string | null {
   const isTag = env['GITHUB_REF_TYPE'] === 'tag' || Boolean(env['CI_COMMIT_TAG']);
   const names = [
@@ -87,19 +79,16 @@ export function ciBranch(env: Readonly<Record<string, string | undefined>>): str
 interface RangeCommit {
   readonly commit: string;
   readonly parents: readonly string[];
-  /** The first line of its message, as somebody wrote it: not safe to print. */
+  /** The first line of its message: untrusted text. */
   readonly subject: string;
 }
 
-/** The top folder of the repository that a folder is in; null when it is in none. */
+/** The root of the repository that a folder is in; null if there is none. */
 export async function repositoryFolder(cwd: string): Promise<string | null> {
   return (await git(cwd, ['rev-parse', '--show-toplevel']))?.replace(/\n$/, '') ?? null;
 }
 
-/**
- * The commits on every line of history from `good` to `bad`, without `good`, parents before their children. What was
- * merged from lines that began before `good` is not among them: there the merge itself is what can be tested.
- */
+/** On all lines of history, parents first, without `good` and lines that began before: their merge is tested. */
 export async function commitRange(cwd: string, good: string, bad: string): Promise<RangeCommit[]> {
   const args = ['--ancestry-path', '--topo-order', '--reverse', '--format=%H%x09%P%x09%s'];
   const lines = await log(cwd, args, `${good}..${bad}`);
@@ -109,28 +98,23 @@ export async function commitRange(cwd: string, good: string, bad: string): Promi
   });
 }
 
-/** The first line of a commit's message. */
 export async function subjectOf(cwd: string, commit: string): Promise<string> {
   return (await log(cwd, ['--max-count=1', '--format=%s'], commit))[0] ?? '';
 }
 
-/**
- * Checks a commit out into a folder of its own; the user's checkout stays as it is. What is in the way is removed.
- * @returns what git refused, or null
- */
+/** The user's checkout is not changed; what is in the way is removed. Returns git's error, or null. */
 export async function addWorktree(repository: string, folder: string, commit: string): Promise<string | null> {
   await removeWorktree(repository, folder);
   const answer = await askGit(repository, ['worktree', 'add', '--detach', '--force', folder, commit]);
   return answer.kind === 'answered' ? null : problemOf('git', answer);
 }
 
-/** Removes a worktree with all that was built in it; it may be gone already. */
 export async function removeWorktree(repository: string, folder: string): Promise<void> {
   await askGit(repository, ['worktree', 'remove', '--force', '--force', folder]);
   await rm(folder, { recursive: true, force: true });
 }
 
-/** Every worktree in a folder that holds nothing else. */
+/** Removes every worktree in a folder that contains nothing else. */
 export async function removeWorktrees(repository: string, folder: string): Promise<void> {
   const names = await readdir(folder).catch((): string[] => []);
   for (const name of names) await removeWorktree(repository, join(folder, name));

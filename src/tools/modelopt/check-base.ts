@@ -18,10 +18,7 @@ export interface CalibrationInput {
 
 const LISTED = 12;
 
-/**
- * What ModelOpt would fail at late, or pass over without a word: a model that is quantized already, names that the
- * model does not have, dynamic dimensions that it would calibrate as 1.
- */
+/** What ModelOpt reports late or ignores: quantized models, unknown names, dynamic dimensions calibrated as 1. */
 export function checkBase(facts: OnnxFacts, variant: PlannedVariant, model: string): ConversionMistake | null {
   const lost = facts.externalFiles.find(({ problem }) => problem !== null);
   if (lost !== undefined) {
@@ -70,13 +67,13 @@ export function calibrationInputs(
   return inputs;
 }
 
-/** The stated shape if it fits the model, else the model's own; in words what is wrong. */
+/** The stated shape if it fits the model, else the model's own; a string describes a mistake. */
 function shapeOf({ name, shape }: OnnxTensorInfo, stated: readonly number[] | null): readonly number[] | string {
   if (stated !== null) {
     return shapeFits(shape, stated) ? stated : `input "${name}" is ${shapeText(shape)}, not ${stated.join('x')}`;
   }
   if (shape === null) return `input "${name}" states no shape: ${askForShapes(name, null)}`;
-  // A batch of 1 is what ModelOpt takes as well; for other dimensions 1 would be an image of one pixel.
+  // ModelOpt also defaults to a batch of 1; 1 for other dimensions would mean an image of one pixel.
   const filled = shape.map((dimension, place) => fixedSize(dimension) ?? (place === 0 ? 1 : null));
   const known = filled.filter((dimension) => dimension !== null);
   return known.length === shape.length
@@ -89,7 +86,6 @@ function askForShapes(name: string, rank: number | null): string {
   return `say with which sizes it is calibrated: shapes in calibration ({${name}: ${example}}), or --calibration-shapes ${name}:${example}`;
 }
 
-/** An array of the calibration data, as far as it is known without its values. */
 interface CalibrationArray {
   /** Empty for the only array of an npy file. */
   readonly name: string;
@@ -98,11 +94,7 @@ interface CalibrationArray {
   readonly notFinite: number;
 }
 
-/**
- * The first thing that is wrong with the user's calibration data, in words; null when nothing is. ModelOpt would say it
- * with a traceback, or not at all.
- * @param steps the shape of one calibration step, by input, where it is known
- */
+/** The first mistake, or null: ModelOpt would show a traceback, or nothing. `steps`: shapes of one step, if known. */
 export function checkCalibration(
   arrays: readonly CalibrationArray[],
   { inputs }: Pick<OnnxFacts, 'inputs'>,
@@ -149,7 +141,7 @@ function typeProblem({ descr, notFinite }: CalibrationArray, elementType: string
     : null;
 }
 
-/** The first dimension counts samples, whatever the model says of it. */
+/** The first dimension counts samples, whatever the model says. */
 function shapeProblem({ shape }: CalibrationArray, wanted: OnnxTensorInfo['shape']): string | null {
   return shapeFits(wanted, shape, 1) ? null : `it is ${shapeText(shape)}, and the model takes ${shapeText(wanted)}`;
 }

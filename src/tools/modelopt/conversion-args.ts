@@ -3,7 +3,7 @@ import { hashOf } from '../../text/canonical-json.ts';
 import type { ConversionOptions, Converter } from '../../variants/conversion.ts';
 import type { PlannedCalibration, PlannedVariant } from '../../records/plan.ts';
 
-/** Names in the private folder in which a variant is made: neither the user's names nor paths reach the command line. */
+/** Fixed names in the private folder: no user names or paths reach the command line. */
 export const BASE_FILE = 'model.onnx';
 export const VARIANT_FILE = 'variant.onnx';
 
@@ -13,7 +13,7 @@ export interface WantedVariant {
   readonly precision: Precision;
   readonly onnxPath: string;
   readonly options: ConversionOptions;
-  /** Of one calibration step, by input; empty for a model whose shapes are static. */
+  /** Of one calibration step, by input; empty for a model with static shapes. */
   readonly shapes: Shapes;
 }
 
@@ -36,7 +36,6 @@ export function planVariant(wanted: WantedVariant): PlannedVariant {
   };
 }
 
-/** The file that holds the calibration data in the private folder. */
 export function calibrationFile(calibration: PlannedCalibration): string {
   const isNpy = calibration.kind === 'file' && calibration.path.endsWith('.npy');
   return isNpy ? 'calibration.npy' : 'calibration.npz';
@@ -51,11 +50,11 @@ function plannedCalibration({
   const { data, samples, seed } = calibration;
   const all = { ...shapes, ...calibration.shapes };
   if (data !== null) return { kind: 'file', path: data, shapes: all };
-  // The ranges that AutoCast looks at are hardly ever near a limit: one small step does.
+  // AutoCast checks ranges, which are rarely near a limit: one small step is enough.
   if (by === 'autocast') return { kind: 'random', seed, samples: 1, shapes: all };
-  // That method looks at weights alone.
+  // That method uses weights only.
   if (precision === 'int4' && calibration.method === 'rtn_dq') return null;
-  // ModelOpt's own random data are other ones each time.
+  // ModelOpt's own random data differ each time.
   return { kind: 'random', seed, samples, shapes: all };
 }
 
@@ -91,7 +90,7 @@ function quantizeArgs(
     `--quantize_mode=${precision}`,
     ...(method === null ? [] : [`--calibration_method=${method}`]),
     ...calibrationArgs(calibration),
-    // By default it tries others after the CPU; the CPU alone gives the same bytes on every machine.
+    // By default it falls back to others after the CPU; the CPU alone gives the same bytes on every machine.
     '--calibration_eps=cpu',
     ...(options.highPrecision === null ? [] : [`--high_precision_dtype=${options.highPrecision}`]),
     ...list('--op_types_to_quantize', options.opTypes),
@@ -116,7 +115,6 @@ function calibrationArgs(calibration: PlannedCalibration | null): string[] {
   ];
 }
 
-/** Names follow their option as arguments of their own. */
 function list(option: string, names: readonly string[]): string[] {
   return names.length === 0 ? [] : [option, ...names];
 }

@@ -6,9 +6,8 @@ export interface ConversionFacts {
   readonly by: Converter;
   readonly precision: string;
   readonly interpreter: string;
-  /** Version of nvidia-modelopt; null when nobody asked. */
+  /** Version of nvidia-modelopt; null if unknown. */
   readonly modelopt: string | null;
-  /** The base model, as the user named it. */
   readonly model: string;
 }
 
@@ -16,9 +15,8 @@ export interface FailureRule {
   readonly id: string;
   /** Else `conversionFailed`. */
   readonly reason?: FailureReason;
-  /** True when it is the machine that lacks something. */
   readonly lacks?: boolean;
-  /** Of the end of standard error; the logs of standard output stand before it. */
+  /** Matches the end of standard error; the logs of standard output come before it. */
   readonly pattern: RegExp;
   readonly problem: (match: RegExpExecArray, facts: ConversionFacts) => string;
 }
@@ -26,8 +24,8 @@ export interface FailureRule {
 const group = (match: RegExpExecArray, name: string): string => match.groups?.[name]?.trim() ?? '';
 
 /**
- * What ModelOpt's ONNX tools say when they fail (seen with 0.47.0), in the order of trust, and what a person should
- * hear. The words ERROR and WARNING of its log mean nothing: every good run on a CPU prints both.
+ * Errors of ModelOpt's ONNX tools (seen with 0.47.0), most reliable first, with the message for the user. ERROR and
+ * WARNING in its log mean nothing: every good run on a CPU prints both.
  */
 export const FAILURE_RULES: readonly FailureRule[] = [
   {

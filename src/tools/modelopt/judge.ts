@@ -8,12 +8,12 @@ export type ConversionResult =
   | { readonly kind: 'made'; readonly converted: ConvertedNodes }
   | {
       readonly kind: 'failed';
-      /** The rule that knew it; null for what no rule knows. */
+      /** Null if no rule matched. */
       readonly rule: string | null;
       readonly reason: FailureReason;
       /** One line: what, and what to do. */
       readonly problem: string;
-      /** True when the machine lacks something: no other variant could be made either. */
+      /** True if the machine lacks something: no other variant could be made either. */
       readonly lacks: boolean;
       readonly evidence: readonly Evidence[];
     };
@@ -25,10 +25,7 @@ export interface ConversionLog {
 
 const MAX_TEXT = 300;
 
-/**
- * What became of a conversion. Exit code 0 says nothing: ModelOpt passes when it quantized no node at all, and when
- * the model was quantized before.
- */
+/** Exit code 0 proves nothing: ModelOpt also passes if it quantized no node, or the model was already quantized. */
 export function judgeConversion(
   log: ConversionLog,
   process: Omit<ProcessFacts, 'cancelled' | 'limit'>,
@@ -67,7 +64,7 @@ function judgeDone(log: ConversionLog, facts: ConversionFacts): ConversionResult
   return failed(log, { rule: 'nothingConverted', reason: 'nothingConverted', problem, words: pattern });
 }
 
-/** Seen with 0.47.0: why it leaves out every layer of a small model. */
+/** Seen with 0.47.0: why it skips every layer of a small model. */
 function nothingQuantized({ model, precision }: ConversionFacts): string {
   return `ModelOpt quantized no node of ${model}: it would not be ${precision}. It leaves out MatMul and Gemm with a dimension of 1 or under 16, ${precision === 'fp8' ? 'Conv of 16 channels or fewer, ' : ''}and what exclude and opTypes say; a larger batch in calibration.shapes (or build.opt) may help`;
 }
@@ -107,7 +104,7 @@ interface Failure {
 function failed(log: ConversionLog, failure: Failure): ConversionResult {
   const { rule = null, reason = 'conversionFailed', lacks = false, words = null } = failure;
   const problem = oneLine(failure.problem);
-  // A statement that no line of the log says.
+  // Evidence that is not a line of the log.
   const evidence: Evidence[] = [{ stream: 'stderr', line: 0, text: problem }];
   if (words !== null) evidence.push(...lineWith(log, words));
   return { kind: 'failed', rule, reason, problem, lacks, evidence };

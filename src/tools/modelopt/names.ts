@@ -1,12 +1,9 @@
 import * as z from 'zod';
 
-/** What is to be installed so that variants can be made, behind the interpreter's name. */
+/** Arguments for the interpreter that install what variants require. */
 export const MODELOPT_INSTALL = '-m pip install "nvidia-modelopt[onnx]==0.47.0"';
 
-/**
- * The packages that decide the bytes of a variant, each by the names under which it may be installed. Their versions
- * are part of a variant's identity.
- */
+/** Packages that affect a variant's bytes, and so its identity, each with its possible package names. */
 export const MODELOPT_PACKAGES: Readonly<Record<string, readonly string[]>> = {
   'nvidia-modelopt': ['nvidia-modelopt'],
   onnx: ['onnx'],

@@ -6,17 +6,13 @@ import { ownArgs } from '../nsys/nsys-args.ts';
  */
 const QUANTIFIERS = /[@,[\]/*+]/g;
 
-/** The push/pop range that TensorRT opens for a layer, as a filter. */
 function layerRange(layer: string): string {
   return `TensorRT@${layer.replace(QUANTIFIERS, String.raw`\$&`)}/`;
 }
 
 const GRAPH_FLAGS = ['--useCudaGraph'];
 
-/**
- * The command line behind `ncu` that looks at the kernels of one layer. Without a CUDA graph: the launch of a graph
- * lies in the range of no layer.
- */
+/** Arguments of `ncu` for the kernels of one layer. Without a CUDA graph, whose launch is in no layer's range. */
 export function layerNcuArgs(
   layer: string,
   output: string,

@@ -3,20 +3,20 @@ import Database from 'better-sqlite3';
 import { UsageError } from '../../errors.ts';
 import { printable } from '../../text/printable.ts';
 
-/** A table of an export: its columns, and what has to be traced so that it is there. Tables without rows are left out. */
+/** A table of an export: its columns, and what to trace to get it. Tables without rows are left out. */
 export interface ExportTable {
   readonly name: string;
   readonly columns: readonly string[];
   readonly wanted: string;
 }
 
-/** An export of Nsight Systems as SQLite, which belongs to somebody else: it is only read. */
+/** A SQLite export of Nsight Systems, opened read-only. */
 export class ExportFile {
   readonly path: string;
   private readonly client: Database.Database;
   private readonly columns: ReadonlyMap<string, ReadonlySet<string>>;
 
-  /** @throws UsageError when there is no such file, or it is no SQLite database */
+  /** @throws UsageError if there is no such file, or it is not a SQLite database */
   constructor(path: string) {
     this.path = path;
     this.client = opened(path);
@@ -32,7 +32,7 @@ export class ExportFile {
     return [...this.columns.keys()];
   }
 
-  /** @throws UsageError that names the table or column which is not there, and what brings it */
+  /** @throws UsageError naming a missing table or column, and how to get it */
   require({ name, columns, wanted }: ExportTable): void {
     if (!this.has(name)) {
       throw new UsageError(`${printable(this.path)} has no table ${name}: ${wanted}`);
@@ -45,17 +45,16 @@ export class ExportFile {
     }
   }
 
-  /** One column, or nothing: for values that say something of the export itself. */
   value(sql: string): unknown {
     return this.client.prepare(sql).pluck().get();
   }
 
-  /** What the rows are is for the statement to say: it casts what it takes. */
+  /** The statement must cast its columns to the type of the row. */
   rows<Row>(sql: string, parameters: Readonly<Record<string, bigint>>): Row[] {
     return this.client.prepare<[typeof parameters], Row>(sql).all(parameters);
   }
 
-  /** The start of the earliest event: times may count from 1970, which is more than a number holds exactly. */
+  /** Start of the earliest event, as bigint: times may count from 1970, beyond the range of exact numbers. */
   firstNs(tables: readonly string[]): bigint {
     const firsts = tables
       .filter((table) => this.has(table, 'start'))

@@ -2,13 +2,12 @@ import { PLACEHOLDERS } from '../../records/plan.ts';
 import type { NsysDialect } from './nsys-dialect.ts';
 
 export interface CaptureRequest {
-  /** Name of the report without its ending. */
+  /** Name of the report without its extension. */
   readonly output: string;
   readonly replaces: boolean;
-  /** Graphs are launched as one: their kernels are seen only when each node is traced. */
+  /** A graph is launched as a whole: its kernels are visible only if each node is traced. */
   readonly hasGraph: boolean;
   readonly gpuMetrics: boolean;
-  /** DLA cores, on which no kernel runs. */
   readonly dla: boolean;
   readonly iterations: number;
 }
@@ -16,7 +15,7 @@ export interface CaptureRequest {
 export const CAPTURED_QUERIES = 50;
 export const CAPTURED_DLA_QUERIES = 20;
 
-/** Why this Nsight Systems cannot take a capture; null when it can. */
+/** Why this Nsight Systems cannot take the capture; null if it can. */
 export function captureProblem(
   { dla, gpuMetrics }: Pick<CaptureRequest, 'dla' | 'gpuMetrics'>,
   { accelerators, gpuMetrics: option, version }: NsysDialect,
@@ -73,7 +72,7 @@ function dlaTrace({ accelerators }: NsysDialect): string[] {
   ];
 }
 
-/** How long it measures, and what it exports, is no part of what is captured; one stream is what there is anyway. */
+/** Durations and exports do not affect a capture; one stream is the default. */
 const NOT_CAPTURED =
   /^--(?:loadEngine|warmUp|duration|iterations|percentile|profilingVerbosity|export\w+|dumpProfile|separateProfileRun)(?:=|$)|^--(?:infStreams|streams)=1$/;
 
@@ -92,7 +91,7 @@ function isVerbosity(arg: string): boolean {
   return arg.startsWith('--profilingVerbosity=');
 }
 
-/** The build of the engine as one would type it: without what bench keeps for itself. */
+/** The build command for the user, without bench's own options. */
 export function shownBuildArgs(args: readonly string[], engine: string): string[] {
   const [onnx = '', ...rest] = args;
   const own = rest.filter(

@@ -2,23 +2,19 @@ import { EnvironmentLackingError } from '../../errors.ts';
 import { ask } from '../../process/ask.ts';
 import type { EnvironmentVariables } from '../../process/environment-variables.ts';
 
-/** How one Nsight Systems wants to be asked for what its versions spell in other ways. */
 export interface NsysDialect {
-  /** `2024.6.2`; null when it is assumed. */
+  /** `2024.6.2`; null if assumed. */
   readonly version: string | null;
   /** `--gpu-metrics-devices` in newer ones, where the older name was given up. */
   readonly gpuMetrics: '--gpu-metrics-device' | '--gpu-metrics-devices' | null;
-  /** What traces DLA: `nvmedia` until 2022 or so, `tegra-accelerators` later; null where it cannot. */
+  /** Option for tracing DLA: `nvmedia` until about 2022, `tegra-accelerators` later; null if unsupported. */
   readonly accelerators: 'nvmedia' | 'tegra-accelerators' | null;
 }
 
-/** As TensorRT's guide spells it: taken where no Nsight Systems is asked. */
+/** As in TensorRT's guide; used if Nsight Systems is not queried. */
 export const GUIDE_NSYS: NsysDialect = { version: null, gpuMetrics: '--gpu-metrics-device', accelerators: 'nvmedia' };
 
-/**
- * By the help of `nsys profile` itself: when an option got another name is written down nowhere, and builds for
- * embedded platforms have options that others lack.
- */
+/** From the help of `nsys profile`: renamings are undocumented, and embedded builds have their own options. */
 export function nsysDialect(version: string, help: string): NsysDialect {
   const has = (option: string): boolean => new RegExp(`${option}(?![\\w-])`).test(help);
   const accelerators = sectionOf(help, '--accelerator-trace');
@@ -37,7 +33,6 @@ export function nsysDialect(version: string, help: string): NsysDialect {
   };
 }
 
-/** What the help says of an option: up to the next one. */
 function sectionOf(help: string, option: string): string {
   const start = help.indexOf(option);
   if (start === -1) return '';
@@ -48,7 +43,7 @@ function sectionOf(help: string, option: string): string {
 
 const TIMEOUT_MS = 30_000;
 
-/** What Nsight Systems is here; null when there is none. Nothing is profiled. */
+/** The installed Nsight Systems; null if there is none. Nothing is profiled. */
 export async function askNsys(env: EnvironmentVariables): Promise<NsysDialect | null> {
   const version = await ask('nsys', ['--version'], { env, timeoutMs: TIMEOUT_MS });
   if (version.kind === 'missing') return null;

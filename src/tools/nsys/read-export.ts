@@ -1,11 +1,11 @@
 import { ExportFile, type ExportTable } from './export-file.ts';
 
-/** What an export of Nsight Systems says, in nanoseconds since the first event of the capture. */
+/** Content of an Nsight Systems export, in nanoseconds since the first event of the capture. */
 export interface NsysTrace {
-  /** Version of Nsight Systems, and of the schema that it wrote; null where it does not say. */
+  /** Versions of Nsight Systems and of its schema; null if not stated. */
   readonly product: string | null;
   readonly schema: string | null;
-  /** By their start. */
+  /** Sorted by start. */
   readonly kernels: readonly TracedKernel[];
   readonly calls: readonly TracedCall[];
   readonly ranges: readonly TracedRange[];
@@ -23,13 +23,12 @@ export interface TracedKernel extends TracedSpan {
   readonly device: number;
   readonly name: string;
   readonly process: string;
-  /** Names the call that launched it, within its process; null where nothing says. */
+  /** Identifies the launching call within its process; null if unknown. */
   readonly correlation: number | null;
-  /** Null for one that was launched by itself. */
+  /** Null for a kernel launched by itself. */
   readonly graphNode: string | null;
 }
 
-/** A call of the CUDA runtime or driver. */
 export interface TracedCall extends TracedSpan {
   readonly name: string;
   readonly thread: string;
@@ -37,23 +36,23 @@ export interface TracedCall extends TracedSpan {
   readonly correlation: number | null;
 }
 
-/** A push/pop range of NVTX: TensorRT opens one for each layer. Those of one thread nest. */
+/** An NVTX push/pop range: TensorRT opens one for each layer. Ranges of one thread nest. */
 export interface TracedRange extends TracedSpan {
   readonly name: string;
   readonly thread: string;
 }
 
-/** The making of a node of a CUDA graph, while it was captured or when it was instantiated. */
+/** Creation of a CUDA graph node, during capture or instantiation. */
 export interface TracedGraphNode {
   readonly startNs: number;
   readonly thread: string;
   readonly process: string;
   readonly node: string;
-  /** The node that it was cloned from; null for one that is no clone. */
+  /** The node it was cloned from; null if it is not a clone. */
   readonly original: string | null;
 }
 
-/** A copy, or memory that was set. */
+/** A copy or memset. */
 export interface TracedCopy extends TracedSpan {
   readonly device: number;
   readonly kind: string;
@@ -61,8 +60,8 @@ export interface TracedCopy extends TracedSpan {
 }
 
 // Tables and columns: "SQLite Schema Reference" of Nsight Systems' documentation (exported_data.html of 2021.5), and
-// `.schema` of an export of 2024.6.2 (EXPORT_SCHEMA_VERSION 3.16.1). Times are nanoseconds. Tables without rows are
-// not made; kernels, copies and nodes are joined to calls by `correlationId`, within a process.
+// `.schema` of an export of 2024.6.2 (EXPORT_SCHEMA_VERSION 3.16.1). Times are nanoseconds. Empty tables do not exist;
+// kernels, copies and nodes are joined to calls by `correlationId`, within a process.
 const KERNELS: ExportTable = {
   name: 'CUPTI_ACTIVITY_KIND_KERNEL',
   columns: ['start', 'end', 'deviceId', 'correlationId', 'shortName'],
@@ -91,16 +90,13 @@ const NODES = 'CUDA_GRAPH_NODE_EVENTS';
 const COPY_KINDS = 'ENUM_CUDA_MEMCPY_OPER';
 const ABOUT = 'META_DATA_EXPORT';
 
-/** `NvtxPushPopRange` of ENUM_NSYS_EVENT_TYPE; 60 is a start/end range, which says nothing of a thread. */
+/** `NvtxPushPopRange` of ENUM_NSYS_EVENT_TYPE; 60 is a start/end range, which belongs to no thread. */
 const PUSH_POP = 59;
 
-/** A thread's id holds that of its process in front of 24 bits of its own. */
+/** A thread's id has its process's id above its own 24 bits. */
 const PROCESS = (column: string): string => `CAST(CAST(${column} AS INTEGER) >> 24 AS TEXT)`;
 
-/**
- * Reads an export.
- * @throws UsageError when it is none, or a table that is needed is not there
- */
+/** @throws UsageError if it is not an export, or lacks a required table */
 export function readNsysExport(path: string): NsysTrace {
   const file = new ExportFile(path);
   try {
@@ -144,7 +140,7 @@ function kernelsIn(file: ExportFile, first: bigint): TracedKernel[] {
 }
 
 function callsIn(file: ExportFile, first: bigint): TracedCall[] {
-  // Kernels of older exports say nothing of their process.
+  // Kernels of older exports lack the process.
   const process = file.has(KERNELS.name, 'globalPid') ? PROCESS('e.globalTid') : "''";
   return file.rows<TracedCall>(
     `SELECT ${SPAN}, ${named('e.nameId')}, coalesce(CAST(e.globalTid AS TEXT), '') AS thread,
@@ -154,7 +150,7 @@ function callsIn(file: ExportFile, first: bigint): TracedCall[] {
   );
 }
 
-/** A range that was open when the capture ended has no end. */
+/** A range open at the end of the capture has no end. */
 function rangesIn(file: ExportFile, first: bigint): TracedRange[] {
   const registered = file.has(RANGES.name, 'textId') ? '(SELECT value FROM StringIds s WHERE s.id = e.textId)' : 'NULL';
   return file

@@ -14,27 +14,21 @@ export interface NsysContext {
   readonly signal: AbortSignal;
 }
 
-/** Why a step gave nothing: its exit, and its last words. */
 export interface NsysFailure {
   readonly exit: string;
   readonly lastWords: readonly string[];
 }
 
-/** Room for the queries, for a large engine to load, and for nsys to write its report. */
 const TIMEOUT_MS = 60 * 60_000;
 const LAST_WORDS = 3;
 
-/**
- * Runs nsys once. What it and its program print is shown only when it fails.
- * @param result the file that it is to leave
- * @returns null when it left that file
- */
+/** Its output is shown only if it fails. Returns null if it left the file `result`. */
 export async function runNsys(
   { spawn, env, cwd, signal }: NsysContext,
   args: readonly string[],
   result: string,
 ): Promise<NsysFailure | null> {
-  // What lies there from another time must not pass for what comes now.
+  // An older file must not pass for the new one.
   rmSync(resolve(cwd, result), { force: true });
   return inTemporaryFolder('nsys', async (folder) => {
     const stdoutPath = join(folder, 'stdout.log');
@@ -67,12 +61,11 @@ function lastWords(paths: readonly string[]): string[] {
     .filter((line) => line.trim() !== '');
 }
 
-/** The files of a capture. One that is there already is somebody's. */
 export function capturedFiles(cwd: string, output: string): { report: string; sqlite: string } {
   return { report: resolve(cwd, `${output}.nsys-rep`), sqlite: resolve(cwd, `${output}.sqlite`) };
 }
 
-/** @throws UsageError when a capture would fall upon files of another one */
+/** @throws UsageError if a capture would overwrite existing files */
 export function refuseOverwrite(cwd: string, output: string, replaces: boolean): void {
   if (!/^[\w.+~/-]+$/.test(output)) {
     throw new UsageError(`--output ${printable(output)}: write letters, digits and . _ - + ~ /, without an ending`);

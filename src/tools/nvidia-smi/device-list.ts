@@ -1,14 +1,13 @@
 import type { GpuReport } from './gpu-report.ts';
 
-/** A whole GPU, or a MIG device of one: what a process is given to work on. */
 export interface GpuDevice {
   /** `GPU-…`, or `MIG-…`. */
   readonly uuid: string;
-  /** `NVIDIA H200`; of a MIG device with its profile: `NVIDIA H200 MIG 1g.18gb`. */
+  /** `NVIDIA H200`; for a MIG device with its profile: `NVIDIA H200 MIG 1g.18gb`. */
   readonly name: string;
   /** nvidia-smi's number of the GPU. */
   readonly index: number;
-  /** The GPU that a MIG device is a part of; else the same as `uuid`. */
+  /** The GPU of a MIG device; otherwise equal to `uuid`. */
   readonly boardUuid: string;
 }
 
@@ -21,10 +20,7 @@ const GPU_LINE = /^GPU (\d+): (.+) \(UUID: (GPU-[\w-]+)\)/;
 /** `  MIG 1g.18gb     Device  0: (UUID: MIG-c7384736-…)`; before R470 its UUID was `MIG-GPU-…/7/0`. */
 const MIG_LINE = /^\s+MIG (\S+)\s+Device\s+\d+: \(UUID: (MIG-[\w/-]+)\)/;
 
-/**
- * Reads `nvidia-smi -L`. A GPU that is divided is not in the list, its MIG devices are: CUDA programs can use nothing
- * else of it.
- */
+/** Output of `nvidia-smi -L`. Of a divided GPU only the MIG devices: CUDA programs can use nothing else. */
 export function parseDeviceList(text: string): GpuDevice[] {
   const devices: GpuDevice[] = [];
   let board: GpuDevice | null = null;
@@ -50,8 +46,8 @@ export function devicesOfReport({ gpus }: GpuReport): GpuDevice[] {
 }
 
 /**
- * The devices that a process may use by `CUDA_VISIBLE_DEVICES`: all where it is not set. Numbers are nvidia-smi's, as with
- * `CUDA_DEVICE_ORDER=PCI_BUS_ID`; like CUDA, it stops at the first entry that names none.
+ * Devices that a process may use by `CUDA_VISIBLE_DEVICES`; all if unset. Numbers are nvidia-smi's, as with
+ * `CUDA_DEVICE_ORDER=PCI_BUS_ID`; like CUDA, stops at the first invalid entry.
  */
 export function visibleDevices(devices: readonly GpuDevice[], visible: string | undefined): GpuDevice[] {
   if (visible === undefined) return [...devices];
@@ -64,7 +60,7 @@ export function visibleDevices(devices: readonly GpuDevice[], visible: string | 
   return chosen;
 }
 
-/** By number (all MIG devices of that GPU), or by the start of a UUID; empty when it is none or more than one fits. */
+/** By number (all MIG devices of that GPU), or by UUID prefix; empty if none or more than one matches. */
 export function devicesNamed(devices: readonly GpuDevice[], name: string): GpuDevice[] {
   if (/^\d+$/.test(name)) return devices.filter(({ index }) => index === Number(name));
   if (!/^(?:GPU|MIG)-./.test(name)) return [];

@@ -2,8 +2,8 @@ import type { Environment } from '../../records/environment.ts';
 import type { GpuReport, GpuState } from './gpu-report.ts';
 
 /**
- * The GPU that a process will see first; null when nothing says which. Without `CUDA_DEVICE_ORDER=PCI_BUS_ID` CUDA counts
- * the fastest first, and nvidia-smi by the bus: a number tells only GPUs of the same kind apart.
+ * The first GPU that a process sees; null if unknown. Without `CUDA_DEVICE_ORDER=PCI_BUS_ID` CUDA counts the fastest
+ * first, but nvidia-smi by bus: a number is reliable only among equal GPUs.
  */
 export function firstVisibleGpu(
   gpus: readonly GpuState[],
@@ -18,7 +18,6 @@ export function firstVisibleGpu(
   return isOrdered ? (gpus[Number(visible)] ?? null) : null;
 }
 
-/** What a report says of the machine, and of the GPU that is used: null where that is not known. */
 export function environmentOf({ driver, cuda }: GpuReport, gpu: GpuState | null): Partial<Environment> {
   if (gpu === null) return { driver, cuda };
   const { maxGeneration, maxWidth } = gpu.pcie;
@@ -42,8 +41,8 @@ export function environmentOf({ driver, cuda }: GpuReport, gpu: GpuState | null)
 }
 
 /**
- * nvidia-smi tells nobody that clocks were locked with `-lgc`. It does tell of applications clocks that were set; and
- * an idle GPU whose clock has fallen to the lowest that it has is not held anywhere. Null when neither is to be seen.
+ * nvidia-smi does not report clocks locked with `-lgc`. It does report applications clocks; and an idle GPU whose clock
+ * has dropped to its lowest is not locked. Null if neither is visible.
  */
 function clockPolicyOf({ clocks, clockReasons }: GpuState): string | null {
   const { applicationsSmMhz, defaultApplicationsSmMhz, smMhz, supportedSmMhz } = clocks;

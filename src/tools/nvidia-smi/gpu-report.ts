@@ -7,11 +7,11 @@ import { isRecord, type UnknownRecord } from '../../text/unknown-values.ts';
 import { ExportFormatError, errorText } from '../../errors.ts';
 import { numberOrNull, reasonsOfFields, switchOrNull, textOrNull } from './values.ts';
 
-/** What `nvidia-smi -q -x` said. Null everywhere: this driver or GPU does not say it. */
+/** Content of `nvidia-smi -q -x`. Null everywhere: not supported by this driver or GPU. */
 export type GpuReport = Immutable<ReturnType<typeof parseGpuReport>>;
 export type GpuState = GpuReport['gpus'][number];
 
-/** Every value stays text: `NVIDIA 1e3` is no number. The library bounds what entities can grow to. */
+/** Values stay text: `NVIDIA 1e3` is not a number. The library limits entity expansion. */
 const parser = new XMLParser({
   ignoreAttributes: false,
   attributeNamePrefix: '@',
@@ -31,17 +31,14 @@ const logSchema = z.object({
   }),
 });
 
-/**
- * Reads `nvidia-smi -q -x` of any driver.
- * @throws ExportFormatError when it is something else, such as the line of an nvidia-smi that found no driver
- */
+/** @throws ExportFormatError for anything else, such as the error of an nvidia-smi without a driver */
 export function parseGpuReport(xml: string) {
   const log = logSchema.safeParse(parsedXml(xml));
   if (!log.success) throw new ExportFormatError('no report of `nvidia-smi -q -x`');
   const { driver_version, cuda_version, gpu } = log.data.nvidia_smi_log;
   return {
     driver: textOrNull(driver_version),
-    /** The newest CUDA that the driver can do, not the one that a program uses. */
+    /** The newest CUDA version that the driver supports, not the one that a program uses. */
     cuda: textOrNull(cuda_version),
     /** In nvidia-smi's order, by PCI bus. */
     gpus: gpu.map(gpuState),
@@ -61,7 +58,7 @@ function gpuState(gpu: UnknownRecord, index: number) {
   const text = (...path: string[]): string | null => textOrNull(textAt(gpu, path));
   const number = (...path: string[]): number | null => numberOrNull(textAt(gpu, path));
   return {
-    /** Place in the report: nvidia-smi's own number, when no GPU was left out. */
+    /** Index in the report: nvidia-smi's own number, if no GPU was left out. */
     index,
     name: text('product_name'),
     uuid: text('uuid'),
@@ -78,10 +75,8 @@ function gpuState(gpu: UnknownRecord, index: number) {
     clocks: {
       smMhz: number('clocks', 'sm_clock'),
       maxSmMhz: number('max_clocks', 'sm_clock'),
-      /** What applications may ask for, and what it is when nobody has changed it. */
       applicationsSmMhz: number('applications_clocks', 'graphics_clock'),
       defaultApplicationsSmMhz: number('default_applications_clocks', 'graphics_clock'),
-      /** Every graphics clock that can be locked, the highest first. */
       supportedSmMhz: supportedClocks(gpu),
     },
     power: {
@@ -89,7 +84,7 @@ function gpuState(gpu: UnknownRecord, index: number) {
       defaultLimitW: powerLimit(number, 'default_power_limit'),
     },
     temperatureC: number('temperature', 'gpu_temp'),
-    /** Where the hardware slows down. Hopper tells only its distance: then the sum, within a degree. */
+    /** Temperature of hardware slowdown. Hopper reports only the distance: then the sum, within a degree. */
     slowdownTemperatureC: slowdownTemperature(number),
     /** The maximum is that of GPU and slot together. */
     pcie: {
@@ -118,7 +113,7 @@ function supportedClocks(gpu: UnknownRecord): number[] {
   return [...new Set(values)].toSorted((a, b) => b - a);
 }
 
-/** Driver 530 split the readings of the GPU from those of the module; 535 renamed the limits. */
+/** Driver 530 split the readings of GPU and module; 535 renamed the limits. */
 function powerLimit(number: NumberAt, ...names: readonly string[]): number | null {
   const groups = ['gpu_power_readings', 'power_readings'];
   const limits = groups.flatMap((group) => names.map((name) => number(group, name)));

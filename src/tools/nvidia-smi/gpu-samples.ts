@@ -12,7 +12,7 @@ import {
 
 export interface GpuSamples {
   readonly uuid: string | null;
-  /** nvidia-smi's own number; null when the file names none. */
+  /** nvidia-smi's own number; null if the file has none. */
   readonly index: number | null;
   readonly samples: readonly TelemetrySample[];
 }
@@ -30,7 +30,7 @@ export function samplesOf(gpus: readonly GpuSamples[], uuid: string | null): rea
   return isWholeGpu && only.uuid !== null ? [] : only.samples;
 }
 
-/** Names of the columns that count. What was asked for as `clocks.sm` is headed `clocks.current.sm`; the last are dmon's. */
+/** Relevant columns. A query for `clocks.sm` is headed `clocks.current.sm`; the last names are dmon's. */
 const COLUMNS = {
   index: ['index', 'gpu'],
   uuid: ['uuid', 'gpu_uuid'],
@@ -49,16 +49,15 @@ type Row = ReadonlyMap<string, string>;
 
 interface SampleFormat {
   readonly fieldsOf: (line: string) => string[];
-  /** The names of the columns, where a line is a header. */
   readonly headerOf: (line: string) => string[] | null;
-  /** No sample, although it has as many fields as the header. */
+  /** Not a sample, although it has as many fields as the header. */
   readonly isComment: (line: string) => boolean;
   readonly instantOf: (row: Row) => string | null;
   readonly reasonsIn: (row: Row) => ClockReason[] | null;
   readonly problem: string;
 }
 
-/** Columns in any order, by the names of their header. Other columns and lines that were cut off are passed over. */
+/** Columns in any order, identified by the header. Other columns and truncated lines are skipped. */
 function parseSamples(text: string, format: SampleFormat): GpuSamples[] {
   let header: readonly string[] | null = null;
   const rows: Row[] = [];
@@ -98,10 +97,7 @@ function numberIn(row: Row, column: keyof typeof COLUMNS): number | null {
   return numberOrNull(textIn(row, column));
 }
 
-/**
- * Reads what `nvidia-smi --query-gpu=... --format=csv` printed, once or in a loop.
- * @throws ExportFormatError when no line is a header of it
- */
+/** @throws ExportFormatError if there is no header line of `nvidia-smi --query-gpu=... --format=csv` */
 export function parseQueryCsv(text: string): GpuSamples[] {
   return parseSamples(text, {
     // nvidia-smi quotes nothing.
@@ -131,7 +127,7 @@ function isQueryColumn(name: string): boolean {
   return isKnown || isReasonMask(name) || clockReasonOfField(name) !== null;
 }
 
-/** The mask has all of them; single columns only those that were asked for. */
+/** The mask has all reasons; single columns only the queried ones. */
 function queryReasons(row: Row): ClockReason[] | null {
   for (const [name, value] of row) {
     const reasons = isReasonMask(name) ? reasonsOfMask(value) : null;
@@ -141,9 +137,9 @@ function queryReasons(row: Row): ClockReason[] | null {
 }
 
 /**
- * Reads what `nvidia-smi dmon` printed. Which columns there are is up to its `-s`; the first line with `#` names them,
- * the second has their units, and both come again after every screenful.
- * @throws ExportFormatError when no line names columns
+ * Parses the output of `nvidia-smi dmon`. Its `-s` selects the columns; the first line with `#` names them, the second
+ * has their units, and both are repeated after every screenful.
+ * @throws ExportFormatError if no line names columns
  */
 export function parseDmon(text: string): GpuSamples[] {
   return parseSamples(text, {
@@ -167,13 +163,13 @@ function isDmonComment(line: string): boolean {
   return line.trim().startsWith('#');
 }
 
-/** `20261121` and `07:55:17`, with `-o DT`. A time without its date is no instant. */
+/** `20261121` and `07:55:17`, with `-o DT`. A time without a date is ignored. */
 function dmonInstant(row: Row): string | null {
   const [, year, month, day] = /^(\d{4})(\d\d)(\d\d)$/.exec(row.get('Date') ?? '') ?? [];
   return instantOrNull(`${year}/${month}/${day} ${row.get('Time') ?? ''}`);
 }
 
-/** dmon counts violations: of the power cap in percent of the time, of a thermal limit as yes or no. */
+/** dmon reports violations: of the power cap in percent of the time, of a thermal limit as yes or no. */
 function dmonReasons(row: Row): ClockReason[] | null {
   const power = numberOrNull(row.get('pviol'));
   const thermal = numberOrNull(row.get('tviol'));

@@ -6,11 +6,10 @@ import { numberOrNull } from './values.ts';
 
 const PROGRAM = 'nvidia-smi';
 
-/** A machine of many GPUs whose driver has to wake up first takes seconds. */
+/** With many GPUs and a driver that is not loaded yet it takes seconds. */
 const REPORT_TIMEOUT_MS = 20_000;
 const PROCESSES_TIMEOUT_MS = 5_000;
 
-/** The whole report of every GPU, in XML: once, before anything is timed. */
 export function askForReport(env: EnvironmentVariables): Promise<Answer> {
   return ask(PROGRAM, ['-q', '-x'], { env, timeoutMs: REPORT_TIMEOUT_MS });
 }
@@ -19,7 +18,7 @@ export function askForDevices(env: EnvironmentVariables): Promise<Answer> {
   return ask(PROGRAM, ['-L'], { env, timeoutMs: REPORT_TIMEOUT_MS });
 }
 
-/** Temperature of one GPU in degrees Celsius; null when it does not state one. */
+/** In degrees Celsius; null if not reported. */
 export async function askForTemperature(gpuUuid: string, env: EnvironmentVariables): Promise<number | null> {
   const query = ['--query-gpu=temperature.gpu', `--id=${gpuUuid}`, '--format=csv,noheader,nounits'];
   const answer = await ask(PROGRAM, query, { env, timeoutMs: PROCESSES_TIMEOUT_MS });
@@ -27,13 +26,13 @@ export async function askForTemperature(gpuUuid: string, env: EnvironmentVariabl
   return Number.isNaN(celsius) ? null : celsius;
 }
 
-/** The compute processes on one GPU, in CSV: `pid, MiB, name`. */
+/** Compute processes on one GPU, in CSV: `pid, MiB, name`. */
 export function askForProcesses(gpuUuid: string, env: EnvironmentVariables): Promise<Answer> {
   const query = ['--query-compute-apps=pid,used_memory,process_name', `--id=${gpuUuid}`];
   return ask(PROGRAM, [...query, '--format=csv,noheader,nounits'], { env, timeoutMs: PROCESSES_TIMEOUT_MS });
 }
 
-/** Why there is no report, in a few words. It complains on its standard output. */
+/** Why there is no report. nvidia-smi prints errors on standard output. */
 export function whyNoReport(answer: NoAnswer): string {
   switch (answer.kind) {
     case 'missing':
@@ -48,20 +47,20 @@ export function whyNoReport(answer: NoAnswer): string {
 }
 
 interface SmiResult {
-  /** Null when it was not started, was ended by a signal or gave no answer in time. */
+  /** Null if it was not started, was ended by a signal, or timed out. */
   readonly exitCode: number | null;
-  /** Both of its outputs: it complains now on one, now on the other. */
+  /** Both outputs: errors may be on either. */
   readonly text: string;
-  /** What went wrong, in a few words; null when it ended with 0. */
+  /** The error in a few words; null for exit code 0. */
   readonly problem: string | null;
 }
 
 export type AskNvidiaSmi = (args: readonly string[]) => SmiResult;
 
-/** A Ctrl-C at the terminal ends it as well, and what it was to restore is not restored yet. */
+/** A Ctrl-C at the terminal also ends nvidia-smi before it has reset the clocks. */
 const TRIES_AFTER_SIGNAL = 3;
 
-/** nvidia-smi, waited for on the spot: also while this process ends, when nothing else than that can be waited for. */
+/** Synchronous nvidia-smi: works while this process exits. */
 export function nvidiaSmi(env: EnvironmentVariables): AskNvidiaSmi {
   return (args) => {
     for (let tries = 1; ; tries += 1) {
@@ -89,10 +88,10 @@ function firstLine(text: string): string {
   return text.trim().split('\n')[0] ?? '';
 }
 
-/** With it the work of every process runs through this one, also that of a run. */
+/** With MPS the work of every process runs through this one, including that of a run. */
 const MPS_SERVER = /(?:^|\/)nvidia-cuda-mps-server$/;
 
-/** Reads `nvidia-smi --query-compute-apps=pid,used_memory,process_name --format=csv,noheader,nounits`. */
+/** Parses `nvidia-smi --query-compute-apps=pid,used_memory,process_name --format=csv,noheader,nounits`. */
 export function parseComputeApps(text: string): OtherProcess[] {
   return text.split('\n').flatMap((line) => {
     const [pid = '', memory, ...name] = line.split(',');

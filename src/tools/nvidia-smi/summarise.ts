@@ -11,11 +11,9 @@ export interface HostMoment {
 const LEAST_BUSY_PERCENT = 15;
 
 /**
- * What is stored of the samples of one run.
- *
- * A run loads its engine first and ends in the middle of a second, so a part of its samples is of a GPU that did not
- * work, and one of its edges is of both. Those count in which the GPU was at least half as busy as in the busiest; when
- * nothing says how busy it was, those in which it did not call itself idle. When it worked in none of them, all do.
+ * Summarizes the samples of one run. A run loads its engine first and ends within a second, so some samples are of an
+ * idle GPU, and one at an edge is mixed. Samples count if the GPU was at least half as busy as in the busiest one;
+ * without utilization, if it did not report idle. If it was active in none of them, all count.
  */
 export function summariseTelemetry(samples: readonly TelemetrySample[], moment: HostMoment): RunTelemetry {
   const working = workingSamples(samples);
@@ -32,7 +30,7 @@ export function summariseTelemetry(samples: readonly TelemetrySample[], moment: 
     gpuUtilisationPercent: median(values('gpuUtilisationPercent')),
     memoryUsedMaxMib: highest(values('memoryUsedMib')),
     clockReasons: reasonShares(working),
-    // An idle link of many cards drops by itself: only the link of a GPU that works tells something.
+    // An idle link of many cards drops by itself: only a busy GPU's link is meaningful.
     pcieGeneration: lowest(values('pcieGeneration')),
     pcieWidth: lowest(values('pcieWidth')),
     ...moment,

@@ -1,28 +1,27 @@
 import { CLOCK_REASONS, type ClockReason } from '../../records/telemetry.ts';
 
-/** How nvidia-smi says that this GPU or driver has no such value. */
 const NO_VALUE =
   /^(?:|-|none|\[?(?:n\/a|not supported|unknown error|gpu requires reset|insufficient permissions|requested functionality has been deprecated|.*not found)\]?)$/i;
 
-/** The text of a field; null for all the ways of saying nothing. */
+/** Null for all notations of a missing value. */
 export function textOrNull(text: string | null | undefined): string | null {
   const trimmed = text?.trim() ?? '';
   return NO_VALUE.test(trimmed) ? null : trimmed;
 }
 
-/** The number in front of a unit: `345 MHz`, `16x`, `0 %`. Null when there is none. */
+/** The number before a unit: `345 MHz`, `16x`, `0 %`. Null if there is none. */
 export function numberOrNull(text: string | null | undefined): number | null {
   const digits = /^[+-]?\d+(?:\.\d+)?(?=$|[\sx%])/.exec(textOrNull(text) ?? '')?.[0];
   return digits === undefined ? null : Number(digits);
 }
 
-/** `Enabled` and `Disabled`, in the words of this program. */
+/** `Enabled` as `on`, `Disabled` as `off`. */
 export function switchOrNull(text: string | null | undefined): 'on' | 'off' | null {
   const word = textOrNull(text)?.toLowerCase();
   return word === 'enabled' ? 'on' : word === 'disabled' ? 'off' : null;
 }
 
-/** Names of the reasons as nvidia-smi writes them, behind `clocks_event_reason_` or `clocks_throttle_reasons.`. */
+/** Reason names of nvidia-smi, after `clocks_event_reason_` or `clocks_throttle_reasons.`. */
 const REASON_BY_NAME: ReadonlyMap<string, ClockReason> = new Map([
   ['gpu_idle', 'gpuIdle'],
   ['applications_clocks_setting', 'applicationsClocks'],
@@ -35,7 +34,7 @@ const REASON_BY_NAME: ReadonlyMap<string, ClockReason> = new Map([
   ['display_clocks_setting', 'displayClocks'],
 ]);
 
-/** Before driver 535 the same things are called throttle reasons. */
+/** Before driver 535 they were called throttle reasons. */
 const REASON_FIELD = /^clocks_(?:event|throttle)_reasons?[_.](\w+)$/;
 
 export function clockReasonOfField(field: string): ClockReason | null {
@@ -46,7 +45,7 @@ export function isReasonMask(field: string): boolean {
   return REASON_FIELD.exec(field)?.[1] === 'active';
 }
 
-/** `0x0000000000000004`: one bit a reason. Null when it is no such number. */
+/** `0x0000000000000004`: one bit per reason. Null if it is not such a number. */
 export function reasonsOfMask(text: string | null | undefined): ClockReason[] | null {
   const digits = /^0x[0-9a-f]{1,16}$/i.exec(text?.trim() ?? '')?.[0];
   if (digits === undefined) return null;
@@ -54,7 +53,7 @@ export function reasonsOfMask(text: string | null | undefined): ClockReason[] | 
   return CLOCK_REASONS.filter((_, bit) => ((mask >> BigInt(bit)) & 1n) === 1n);
 }
 
-/** From fields of one reason each, `Active` or `Not Active`. Null when none of them says either. */
+/** From fields for single reasons, `Active` or `Not Active`. Null if no field has either value. */
 export function reasonsOfFields(fields: Iterable<readonly [field: string, value: string]>): ClockReason[] | null {
   const active = new Set<ClockReason>();
   let isStated = false;
@@ -72,7 +71,7 @@ const INSTANT = /^(\d{4})\/(\d\d)\/(\d\d) (\d\d:\d\d:\d\d)(\.\d{1,3})?$/;
 
 /**
  * `2026/11/21 07:55:17.720` in ISO 8601. nvidia-smi prints local time without a zone: it is read as UTC, which is right
- * for what bench records (it asks for UTC). In files of others only the differences between two of them count.
+ * for bench's recordings (it requests UTC). In other files only differences count.
  */
 export function instantOrNull(text: string | null | undefined): string | null {
   const [, year, month, day, time, fraction = ''] = INSTANT.exec(text?.trim() ?? '') ?? [];

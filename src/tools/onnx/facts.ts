@@ -17,7 +17,7 @@ const opCounts = z.array(
   z.strictObject({ domain: z.string().describe('Empty for the operators of ONNX itself'), opType: z.string(), count }),
 );
 
-/** What an ONNX model says of itself. Weights are counted, never read. */
+/** Facts about an ONNX model. Weights are counted, never read. */
 export const onnxFacts = z.strictObject({
   fileBytes: count,
   irVersion: z.number().int(),
@@ -54,18 +54,17 @@ export type OnnxDimension = z.infer<typeof onnxDimension>;
 export type OnnxTensorInfo = OnnxFacts['inputs'][number];
 export type OnnxOpset = OnnxFacts['opsets'][number];
 export type OnnxOpCount = OnnxFacts['ops'][number];
-/** Weights of one element type: initializers, and tensors that stand in nodes. */
+/** Weights of one element type: initializers, and tensors in nodes. */
 export type OnnxWeights = OnnxFacts['weights'][number];
 export type FoundExternalFile = OnnxFacts['externalFiles'][number];
-/** A file that holds weights, as the model states it, from the model's folder. */
+/** A file with weights, as named in the model, relative to the model's folder. */
 export type OnnxExternalFile = Omit<FoundExternalFile, 'bytes' | 'problem'>;
 
-/** What the file of the model says alone. */
 export interface OnnxModel extends Omit<OnnxFacts, 'fileBytes' | 'externalFiles'> {
   readonly externalFiles: readonly OnnxExternalFile[];
 }
 
-/** Null when the input takes any size there. */
+/** Null for a dynamic dimension. */
 export function fixedSize(dimension: OnnxDimension | undefined): number | null {
   return typeof dimension === 'number' ? dimension : null;
 }

@@ -2,18 +2,16 @@ import { type Dirent, readdirSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 
 export interface FoundOnnx {
-  /** Absolute. */
   readonly files: readonly string[];
-  /** The search ended before everything was looked at. */
   readonly isCutOff: boolean;
 }
 
-/** Folders of other programs, and those in which bench keeps what it made itself. */
+/** Folders of other programs, and those of bench's own output. */
 const NOT_LOOKED_INTO = new Set(['node_modules', 'site-packages', 'variants', 'artefacts', '__pycache__']);
 const MAX_DEPTH = 6;
 const MAX_ENTRIES = 50_000;
 
-/** ONNX files in a folder and below it, the nearest first, each folder by name. Links to folders are not followed. */
+/** ONNX files in a folder and below, nearest first, folders sorted by name. Links to folders are not followed. */
 export function findOnnxFiles(folder: string): FoundOnnx {
   const files: string[] = [];
   let level = [resolve(folder)];
@@ -36,7 +34,6 @@ export function findOnnxFiles(folder: string): FoundOnnx {
   return { files, isCutOff: level.length > 0 };
 }
 
-/** A folder that may not be read has nothing in it. */
 function entriesOf(folder: string): Dirent[] {
   try {
     const entries = readdirSync(folder, { withFileTypes: true });

@@ -2,7 +2,7 @@ import { elementTypeName, type OnnxExternalFile, type OnnxOpCount, type OnnxWeig
 import type { TensorHeader } from './tensor.ts';
 import { OnnxFormatError } from './wire-reader.ts';
 
-/** Characters of names that are kept; a model of a hundred thousand tensors has about ten million. */
+/** Limits for stored names; a model of a hundred thousand tensors has about ten million characters. */
 const MAX_KEPT_CHARACTERS = 1 << 26;
 const MAX_KEPT_NAMES = 1_000_000;
 
@@ -40,7 +40,6 @@ export class GraphTally {
     });
   }
 
-  /** Remembers what a tensor is made of: a quantizing node may name it. */
   setType(tensor: string, dataType: number): void {
     this.keep(tensor);
     this.types.set(tensor, dataType);
@@ -59,14 +58,14 @@ export class GraphTally {
     }
   }
 
-  /** The most frequent first. */
+  /** Most frequent first. */
   opCounts(): OnnxOpCount[] {
     return [...this.ops.values()].toSorted(
       (a, b) => b.count - a.count || compare(a.domain, b.domain) || compare(a.opType, b.opType),
     );
   }
 
-  /** The largest share first. */
+  /** Largest share first. */
   weights(): OnnxWeights[] {
     return [...this.byType]
       .map(([dataType, sum]) => ({ elementType: elementTypeName(dataType), ...sum }))

@@ -3,12 +3,12 @@ import type { GraphTally } from './graph-tally.ts';
 import { readTensor } from './tensor.ts';
 import { MAX_DIMENSIONS, numberOf, OnnxFormatError, type WireField, type WireReader } from './wire-reader.ts';
 
-/** A node that quantizes or dequantizes. To what, may hang on a tensor that comes later in the file. */
+/** A node that quantizes or dequantizes. Its type may depend on a tensor later in the file. */
 export interface QuantizingNode {
   readonly isQuantize: boolean;
-  /** What states the type, the surest first. */
+  /** Tensors that determine the type, most reliable first. */
   readonly typedBy: readonly string[];
-  /** By its attribute `output_dtype`, else its name; 0 when neither says it. */
+  /** From the attribute `output_dtype`, else the name; 0 if neither states it. */
   readonly outputType: number;
 }
 
@@ -25,7 +25,7 @@ export interface GraphFacts extends NodeFacts {
   readonly initializers: number;
 }
 
-/** A GraphProto: the main one, or one inside of a node. */
+/** A GraphProto: the main one, or one inside a node. */
 export function readGraph(wire: WireReader, message: WireField, tally: GraphTally): GraphFacts {
   const inputs: OnnxTensorInfo[] = [];
   const outputs: OnnxTensorInfo[] = [];
@@ -63,7 +63,7 @@ export function readGraph(wire: WireReader, message: WireField, tally: GraphTall
 
 const QUANTIZE = /Quantize(?:Linear)?$/;
 const DEQUANTIZE = /Dequantize(?:Linear)?$/;
-/** TensorRT's own operators, which ModelOpt writes, name their type: TRT_FP8QuantizeLinear, TRT_MXFP8DynamicQuantize. */
+/** TensorRT's operators, as ModelOpt writes them, name their type: TRT_FP8QuantizeLinear. */
 const TYPE_IN_NAME: readonly (readonly [RegExp, dataType: number])[] = [
   [/^TRT_(?:MX)?FP8/, 17],
   [/^TRT_INT4/, 22],
@@ -155,7 +155,7 @@ function readValueInfo(wire: WireReader, message: WireField): OnnxTensorInfo {
   return { name, ...type };
 }
 
-/** Kinds of TypeProto that are no tensors, by the number of their field. */
+/** TypeProto kinds other than tensors, by field number. */
 const OTHER_KINDS = { 4: 'sequence', 5: 'map', 7: 'opaque', 8: 'sparse tensor', 9: 'optional' } as const;
 
 function readType(wire: WireReader, message: WireField): TypeFacts {
@@ -194,7 +194,7 @@ function readShape(wire: WireReader, message: WireField): OnnxDimension[] {
 function readDimension(wire: WireReader, message: WireField): OnnxDimension {
   let dimension: OnnxDimension = null;
   wire.read(message, {
-    // Some exporters write -1 for a size that is not known.
+    // Some exporters write -1 for an unknown size.
     1: (field) => (dimension = numberOf(field) < 0 ? null : numberOf(field)),
     2: (field) => (dimension = wire.text(field) || null),
   });

@@ -3,15 +3,15 @@ import { type GraphFacts, type QuantizingNode, readGraph, readNode } from './gra
 import { GraphTally } from './graph-tally.ts';
 import { type ByteSource, numberOf, OnnxFormatError, type WireField, WireReader } from './wire-reader.ts';
 
-/** Their output shape hangs on values: TensorRT has to wait for it, and random inputs give any. */
+/** Their output shape depends on values: TensorRT must wait for it, and it is arbitrary for random inputs. */
 const DATA_DEPENDENT = new Set(['NonZero', 'NonMaxSuppression', 'Unique', 'Compress']);
 const LFS_POINTER = 'version https://git-lfs.github.com/spec/';
 const CONTROL_FLOW = new Set(['Loop', 'If', 'Scan']);
 const STANDARD_DOMAINS = new Set(['', 'ai.onnx.ml', 'ai.onnx.preview', 'ai.onnx.training', 'ai.onnx.preview.training']);
 
 /**
- * Reads a ModelProto (field numbers as in onnx.proto, which only ever adds some). Values of tensors are jumped over.
- * @throws OnnxFormatError when the bytes are no ONNX model
+ * Reads a ModelProto (field numbers as in onnx.proto, which never changes existing ones). Skips tensor values.
+ * @throws OnnxFormatError if it is not an ONNX model
  */
 export function readModel(source: ByteSource): OnnxModel {
   if (source.size === 0) throw new OnnxFormatError('the file is empty');
@@ -69,7 +69,7 @@ export function readModel(source: ByteSource): OnnxModel {
       ({ domain, opType }) =>
         !STANDARD_DOMAINS.has(domain) &&
         !defined.has(`${domain}\0${opType}`) &&
-        // ModelOpt writes some operators that TensorRT's parser knows without a plugin.
+        // ModelOpt writes some operators that TensorRT's parser supports without a plugin.
         !(domain === 'trt' && opType.startsWith('TRT_')),
     ),
     dataDependentOps: standardOps(ops, DATA_DEPENDENT),
@@ -101,7 +101,7 @@ function readOpset(wire: WireReader, message: WireField): OnnxOpset {
   return { domain: domain === 'ai.onnx' ? '' : domain, version };
 }
 
-/** A FunctionProto: an operator that the model itself defines. */
+/** A FunctionProto: an operator defined in the model. */
 function readFunction(wire: WireReader, message: WireField, tally: GraphTally) {
   let domain = '';
   let name = '';

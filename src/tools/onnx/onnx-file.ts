@@ -7,14 +7,14 @@ import { readModel } from './model.ts';
 import { OnnxFormatError } from './wire-reader.ts';
 
 /**
- * What an ONNX file says of itself. Weights are jumped over and files with external data are only looked for: a model
- * of any size takes milliseconds and a few megabytes.
- * @throws OnnxFormatError when it is no ONNX model; what the system says when it cannot be read
+ * Facts about an ONNX file. Skips weights and only checks that external data files exist: any model takes milliseconds
+ * and a few megabytes.
+ * @throws OnnxFormatError if it is not an ONNX model; the system's error if it cannot be read
  */
 export async function readOnnxFacts(path: string): Promise<OnnxFacts> {
   const status = await stat(path);
   if (status.isDirectory()) throw new OnnxFormatError('a folder, not a file');
-  // To open a pipe that nobody writes would wait for ever.
+  // Opening a pipe without a writer would block forever.
   if (!status.isFile()) throw new OnnxFormatError('no regular file');
   const file = await open(path);
   try {
@@ -46,7 +46,7 @@ async function find(folder: string, stated: OnnxExternalFile): Promise<FoundExte
   const { location, neededBytes } = stated;
   if (location === '') return { ...stated, bytes: null, problem: 'the model does not name it' };
   const inside = normalize(location);
-  // ONNX allows nothing else, and its own checker refuses it.
+  // Paths outside the model's folder are invalid in ONNX, and rejected by its checker.
   if (isAbsolute(inside) || inside === '..' || inside.startsWith(`..${sep}`) || inside.includes('\0')) {
     return { ...stated, bytes: null, problem: "outside of the model's folder" };
   }

@@ -1,37 +1,35 @@
 import { BinaryReader } from '@bufbuild/protobuf/wire';
 
-/** Bytes of a file, wherever they are asked for: a model may be larger than memory. */
+/** Random access to a file: a model may be larger than memory. */
 export interface ByteSource {
   readonly size: number;
-  /** What is there from `at` on, at most `bytes`; good until the next call. */
+  /** At most `bytes` bytes from `at`; valid until the next call. */
   readonly read: (at: number, bytes: number) => Uint8Array;
 }
 
-/** One field of a message. What it holds is read only when asked for. */
+/** One field of a message. Its content is read on demand. */
 export type WireField =
   | { readonly number: number; readonly kind: 'number'; readonly value: number }
   | { readonly number: number; readonly kind: 'bytes'; readonly start: number; readonly end: number }
   | { readonly number: number; readonly kind: 'fixed' };
 
-/** What was read is no ONNX model, or a damaged one. */
 export class OnnxFormatError extends Error {
   override readonly name = 'OnnxFormatError';
 }
 
 const SEQUENTIAL_BYTES = 1 << 18;
-/** After a jump over weights most likely another jump follows. */
+/** A jump over weights is usually followed by another one. */
 const JUMP_BYTES = 1 << 12;
-/** A tag and a number at their longest. */
 const HEADER_BYTES = 20;
 const LONGEST_TEXT = 1 << 16;
 const MAX_DEPTH = 100;
-/** A model of a million nodes has about ten million; more is no model, and would take minutes. */
+/** A model of a million nodes has about ten million; more would take minutes. */
 const MAX_FIELDS = 30_000_000;
-/** TensorRT takes eight. */
+/** TensorRT supports eight. */
 export const MAX_DIMENSIONS = 1024;
 const TEXT = new TextDecoder('utf-8', { ignoreBOM: true });
 
-/** Walks protobuf messages through windows of a file; jumps over what nobody asks for. */
+/** Walks protobuf messages through windows of a file, skipping unread fields. */
 export class WireReader {
   private readonly source: ByteSource;
   private window: Uint8Array = new Uint8Array(0);
@@ -45,7 +43,7 @@ export class WireReader {
   }
 
   /**
-   * The fields of the message between two places of the file, in their order.
+   * The fields of the message between two file offsets, in order.
    * @throws OnnxFormatError
    */
   *fields(start: number, end: number): Generator<WireField> {
@@ -83,7 +81,7 @@ export class WireReader {
     return TEXT.decode(this.window.subarray(at, at + end - start));
   }
 
-  /** Numbers of a repeated field: one, or several in a row. */
+  /** Numbers of a repeated field, single or packed. */
   numbers(field: WireField): number[] {
     if (field.kind === 'number') return [field.value];
     if (field.kind !== 'bytes') return [];
@@ -141,7 +139,7 @@ export class WireReader {
     return this.windowAt + this.reader.pos;
   }
 
-  /** Makes `bytes` from `at` on readable, as far as the file has them. */
+  /** Makes `bytes` bytes from `at` readable, as far as the file has them. */
   private seek(at: number, bytes: number): void {
     const windowEnd = this.windowAt + this.reader.len;
     const isInside = at >= this.windowAt && at + bytes <= windowEnd;

@@ -1,26 +1,23 @@
 import type { SlurmSettings } from '../../matrix/schema/slurm-schema.ts';
 import type { Immutable } from '../../records/scalars.ts';
 
-/**
- * Fixed text without any value: directives and shells have their own quoting, an argument list has none. `exec` makes
- * the worker the batch process, so that the signals of Slurm reach it at first hand.
- */
+/** `exec` makes the worker the batch process, so that it gets Slurm's signals. No values, so nothing is quoted. */
 export const TASK_SCRIPT = `#!/bin/bash
 set -u; umask 022
 run=$1 offset=$2; shift 2
 exec "$@" slurm worker --run "$run" --shard-offset "$offset"
 `;
 
-/** The collector as a job: its command line is all arguments. */
+/** The collector as a job: its command line is passed as arguments. */
 export const COLLECT_SCRIPT = `#!/bin/bash
 set -u; umask 022
 exec "$@"
 `;
 
-/** Seconds before the limit at which the worker gets its signal. Limits are loose: less would be too late at times. */
+/** Seconds before the limit at which the worker gets its signal. Slurm is imprecise: less may be too late. */
 const WARNING_S = 120;
 
-/** Variables without which nothing works, and those that change what is measured. */
+/** Required variables, and those that change what is measured. */
 const EXPORTED = [
   'PATH',
   'HOME',
@@ -44,7 +41,7 @@ interface TaskSubmission {
   readonly name: string;
   readonly token: string;
   readonly chunk: ArrayChunk;
-  /** The job that must have ended before; null for none. */
+  /** The job that must end first; null if none. */
   readonly afterJob: string | null;
   /** Node and the program itself. */
   readonly program: readonly string[];
@@ -60,11 +57,11 @@ export function sbatchArgs(settings: SlurmSettings, task: TaskSubmission): strin
     `--array=${arraySpec(task.chunk)}`,
     ...(task.afterJob === null ? [] : [`--dependency=afterany:${task.afterJob}`]),
     `--output=${filePattern(task.runFolder)}/log/%A_%a.out`,
-    // Else the second attempt wipes the log of the first one.
+    // Otherwise the second attempt truncates the log of the first.
     '--open-mode=append',
-    // The default of a site may be off.
+    // A site may disable it by default.
     '--requeue',
-    // srun hands signals on by itself; to the script alone, it would be killed before its task gets it.
+    // srun forwards signals; a signal to the script alone would end it before its task receives it.
     container === undefined ? `--signal=B:TERM@${WARNING_S}` : `--signal=TERM@${WARNING_S}`,
     ...resourceArgs(settings),
     ...(settings.extraArgs ?? []),
@@ -77,21 +74,21 @@ export function sbatchArgs(settings: SlurmSettings, task: TaskSubmission): strin
 
 interface CollectSubmission extends Pick<TaskSubmission, 'env' | 'name' | 'runFolder'> {
   readonly token: string;
-  /** Ids of the arrays that it waits for, whatever becomes of them. */
+  /** Ids of the arrays to wait for, whatever their outcome. */
   readonly after: readonly string[];
   readonly command: readonly string[];
 }
 
-/** The arguments of sbatch for the job that collects. It needs no GPU and no node of its own. */
+/** It needs no GPU and no exclusive node. */
 export function collectArgs(settings: SlurmSettings, job: CollectSubmission): string[] {
   return [
     ...commonArgs(settings, job.runFolder, job.env),
     `--job-name=${jobName(`${job.name}-collect`)}`,
     `--comment=${job.token}`,
-    // afterok would wait for ever when one task fails.
+    // afterok would wait forever if a task fails.
     `--dependency=afterany:${job.after.join(':')}`,
     `--output=${filePattern(job.runFolder)}/log/collect-%j.out`,
-    // Where memory has to be asked for, what a node gives by itself may be very little.
+    // Where memory must be requested, the default may be very small.
     ...(settings.mem === undefined ? [] : ['--mem=1G']),
     '--open-mode=append',
     '--requeue',
@@ -109,7 +106,7 @@ function commonArgs(
   return [
     '--parsable',
     `--chdir=${runFolder}`,
-    // A named list: what else is in the environment of a laptop must not leak into a benchmark.
+    // An explicit list: other variables of the submitting machine must not affect a benchmark.
     `--export=${[...new Set(exported)].join(',')}`,
     ...stated('--clusters', cluster),
     ...stated('--partition', partition),
@@ -138,7 +135,7 @@ function stated(option: string, value: string | number | undefined): string[] {
   return value === undefined ? [] : [`${option}=${value}`];
 }
 
-/** What the task runs: bench itself, or bench inside a container. Flags of pyxis belong to srun. */
+/** The command of the task: bench, possibly in a container. Pyxis flags belong to srun. */
 function launcher({ container }: SlurmSettings, program: readonly string[]): string[] {
   if (container === undefined) return [...program];
   const { image, mounts = [], bench = 'bench' } = container;
@@ -152,30 +149,29 @@ function launcher({ container }: SlurmSettings, program: readonly string[]): str
   ];
 }
 
-/** Names are shown by tools of others: letters, digits and a few signs. */
+/** Other tools show the name: letters, digits and a few signs. */
 function jobName(name: string): string {
   return name.replaceAll(/[^A-Za-z0-9._-]+/g, '_').slice(0, 60);
 }
 
-/** sbatch replaces what begins with `%` in the names of files. */
+/** sbatch expands `%` in file names. */
 function filePattern(path: string): string {
   return path.replaceAll('%', '%%');
 }
 
-/** Why a folder cannot be the run's; null when it can. */
 export function unfitRunFolder(path: string): string | null {
   // oxlint-disable-next-line no-control-regex -- these end lines and strings
   if (/[\u0000-\u001f\u007f]/.test(path)) return 'its path has a line break or control character';
-  // With one, sbatch takes the name of the log literally, and every task writes into the same file.
+  // With a backslash sbatch takes the name of the log literally, and all tasks write to one file.
   return path.includes('\\') ? 'its path has a backslash' : null;
 }
 
-/** One job array: tasks are counted from 0 in each, the offset makes shards of them. */
+/** One job array: its tasks count from 0, the offset maps them to shards. */
 type ArrayChunk = Immutable<ReturnType<typeof chunkShards>[number]>;
 
 /**
- * Cuts shards into arrays that Slurm takes. A limit of tasks at once holds within one array only, so it is shared out;
- * where there are more arrays than that, some wait for others.
+ * Divides shards into arrays within Slurm's limit. A limit on concurrent tasks applies to one array only, so it is
+ * divided; with more arrays than that, some wait for others.
  * @param maxTasks of one array: its indices go from 0 to one less
  */
 export function chunkShards(shards: readonly number[], maxTasks: number, maxParallel: number | null) {
@@ -184,9 +180,9 @@ export function chunkShards(shards: readonly number[], maxTasks: number, maxPara
   return groups.map(([number, members], place) => ({
     offset: number * maxTasks,
     shards: members,
-    /** Limit of its tasks at once; null for none. */
+    /** Maximum number of concurrent tasks; null for no limit. */
     parallel: maxParallel === null ? null : shareOf(maxParallel, chains, place % chains),
-    /** The chunk, by its place, that must end before this one starts; null for none. */
+    /** Index of the chunk that must end first; null if none. */
     after: place < chains ? null : place - chains,
   }));
 }
@@ -196,7 +192,7 @@ function shareOf(total: number, parts: number, place: number): number {
   return Math.floor(total / parts) + (place < total % parts ? 1 : 0);
 }
 
-/** `0-7%2`, `3,7,9-12`: what `sbatch --array` takes. */
+/** `0-7%2`, `3,7,9-12`: the format of `sbatch --array`. */
 export function arraySpec({ offset, parallel, shards }: ArrayChunk): string {
   const limit = parallel === null || parallel >= shards.length ? '' : `%${parallel}`;
   return `${rangesOf(shards.map((shard) => shard - offset))}${limit}`;

@@ -4,31 +4,30 @@ import { definedVariables, type EnvironmentVariables } from '../../process/envir
 import { printable } from '../../text/printable.ts';
 import { parseSacct, parseScontrolJobs, parseSqueue, SACCT_FORMAT, SQUEUE_FORMAT, type TaskRow } from './task-rows.ts';
 
-/** A controller that is away keeps each command waiting for 9 to 18 s. */
+/** An unreachable controller delays each command by 9 to 18 s. */
 const PATIENCE_MS = 120_000;
-/** Slurm's own default. */
 const DEFAULT_MAX_ARRAY = 1001;
 
-/** A controller that is away is a refusal. */
+/** An unreachable controller counts as a refusal. */
 type SlurmReply = Extract<Answer, { readonly kind: 'answered' | 'refused' }>;
 
-/** Rows, or that the controller gave no answer: then nothing can be said of any job. */
+/** Rows, or an unreachable controller: then no job's state is known. */
 type Rows =
   | { readonly kind: 'rows'; readonly rows: readonly TaskRow[] }
   | { readonly kind: 'unreachable'; readonly problem: string };
 
-/** Slurm's own commands: argument lists, never a shell, and an environment in which nobody's settings change them. */
+/** Runs Slurm's commands with argument lists, never a shell, and an environment without the user's settings. */
 export class SlurmClient {
   private readonly env: Readonly<Record<string, string>>;
   private readonly signal: AbortSignal;
 
-  /** @param signal ends questions; what changes something for Slurm is brought to its end */
+  /** @param signal aborts queries; commands that change something always finish */
   constructor(env: EnvironmentVariables, signal: AbortSignal) {
     this.env = slurmEnvironment(env);
     this.signal = signal;
   }
 
-  /** @throws EnvironmentLackingError when the command is not on this machine */
+  /** @throws EnvironmentLackingError if the command is not installed */
   async ask(file: string, args: readonly string[], signal?: AbortSignal): Promise<SlurmReply> {
     const answer = await ask(file, args, { env: this.env, timeoutMs: PATIENCE_MS, ...(signal && { signal }) });
     signal?.throwIfAborted();
@@ -38,7 +37,7 @@ export class SlurmClient {
     return { kind: 'refused', problem: stderr, exitCode: null, signal: null, text: '', stderr };
   }
 
-  /** @throws EnvironmentLackingError when Slurm is not here, or its controller gives no answer */
+  /** @throws EnvironmentLackingError without Slurm, or if its controller does not answer */
   async maxArraySize(cluster: string | null): Promise<number> {
     const reply = await this.ask('scontrol', [...ofCluster(cluster), 'show', 'config']);
     if (reply.kind === 'refused') {
@@ -50,7 +49,7 @@ export class SlurmClient {
     return Number.isInteger(stated) && stated > 0 ? stated : DEFAULT_MAX_ARRAY;
   }
 
-  /** Every task of these arrays that the controller still knows. */
+  /** All tasks of these arrays that the controller still knows. */
   async queue(jobIds: readonly string[], cluster: string | null): Promise<Rows> {
     const which = ['-h', '-r', '-t', 'all', '-j', jobIds.join(',')];
     const args = [...ofCluster(cluster), ...which, '-o', SQUEUE_FORMAT];
@@ -65,7 +64,10 @@ export class SlurmClient {
     return { kind: 'unreachable', problem: lastWords(reply.stderr) };
   }
 
-  /** The id of the array that carries a token, if one was accepted. @returns null when there is none */
+  /**
+   * The id of the array with a token, if it was accepted.
+   * @returns null if there is none
+   */
   async jobOfToken(token: string, cluster: string | null): Promise<string | null> {
     const which = ['--me', '-t', 'all', '-h', '-o', '%F|%k'];
     const reply = await this.ask('squeue', [...ofCluster(cluster), ...which]);
@@ -73,7 +75,7 @@ export class SlurmClient {
     return /^\s*(\d+)\|/.exec(line ?? '')?.[1] ?? null;
   }
 
-  /** What accounting says of the dead; nothing where there is none. */
+  /** Ended jobs according to accounting; empty without accounting. */
   async past(jobIds: readonly string[], since: string, cluster: string | null): Promise<readonly TaskRow[]> {
     const list = ['-j', jobIds.join(',')];
     const which = ['-n', '-X', '-P', ...list, '-S', since, '-o', SACCT_FORMAT];
@@ -84,12 +86,12 @@ export class SlurmClient {
     };
     const reply = await askAccounting([...ofCluster(cluster), ...which]);
     if (reply?.kind === 'answered') return parseSacct(reply.text);
-    // A site without accounting may still keep a list of ended jobs. It knows no cluster.
+    // A site without accounting may still have a list of completed jobs, which does not support clusters.
     const completed = await askAccounting(['-c', '-n', '-P', ...list, '-S', since, '-o', SACCT_FORMAT]);
     return completed?.kind === 'answered' ? parseSacct(completed.text) : [];
   }
 
-  /** Exit codes and restarts of tasks that the controller still knows; squeue does not say them. */
+  /** Exit codes and restarts of tasks that the controller still knows; squeue does not report them. */
   async details(jobId: string, cluster: string | null): Promise<readonly TaskRow[]> {
     const args = [...ofCluster(cluster), 'show', 'job', jobId, '-o'];
     const reply = await this.ask('scontrol', args, this.signal);
@@ -116,7 +118,7 @@ function notHere(file: string): EnvironmentLackingError {
   );
 }
 
-/** Which cluster is meant may stand there; everything else would change what was asked for. */
+/** The choice of the cluster is kept; all other variables would change the request. */
 const KEPT = new Set(['SLURM_CONF', 'SLURM_CLUSTERS', 'SLURM_JWT']);
 const DROPPED = /^(?:SBATCH|SLURM|SQUEUE|SACCT|SCANCEL|SCONTROL|SINFO|SALLOC|SRUN)_/;
 
@@ -130,14 +132,13 @@ export interface JobId {
   readonly cluster: string | null;
 }
 
-/** What `sbatch --parsable` printed; filters of a site may print above it. Null when no id is there. */
+/** Parses the output of `sbatch --parsable`; site filters may print lines before it. Null without an id. */
 export function parseJobId(stdout: string): JobId | null {
   const last = stdout.split('\n').findLast((line) => line.trim() !== '') ?? '';
   const [, jobId, cluster = null] = /^(\d+)(?:;([\w.-]+))?$/.exec(last.trim()) ?? [];
   return jobId === undefined ? null : { jobId, cluster };
 }
 
-/** What becomes of a command that Slurm did not take: nothing, or it may do so later. */
 type Refusal = 'final' | 'passing';
 
 const PASSING = [
@@ -159,19 +160,17 @@ export function refusalOf(stderr: string): Refusal {
 const UNREACHABLE =
   /unable to contact slurm controller|socket timed out|zero bytes were transmitted|connection (?:refused|timed out)|unable to connect to slurm/i;
 
-/** The controller gave no answer: then nothing can be said of any job. */
+/** The controller did not answer: no job's state is known. */
 export function isUnreachable(stderr: string): boolean {
   return UNREACHABLE.test(stderr);
 }
 
-/** What Slurm said last, in one line without its own name. */
 export function lastWords(stderr: string): string {
   const lines = stderr.split('\n').map((line) => line.trim());
   const last = lines.findLast((line) => /error:/.test(line)) ?? lines.findLast(Boolean) ?? '';
   return printable(last.replace(/^\w+: (?:error: )?/, '')).slice(0, 300);
 }
 
-/** `scontrol show config`, one value. */
 function configValue(text: string, key: string): string | null {
   const line = text.split('\n').find((entry) => entry.split('=')[0]?.trim() === key);
   return line === undefined ? null : line.slice(line.indexOf('=') + 1).trim();

@@ -3,7 +3,7 @@ import * as z from 'zod';
 import { count, type Immutable, textOrNull } from '../../records/scalars.ts';
 import type { TaskRow } from './task-rows.ts';
 
-/** What one task does: cells that are compared with each other are in the same one. */
+/** The work of one task: cells that are compared with each other are in the same shard. */
 export interface Shard {
   readonly index: number;
   readonly cellKeys: readonly string[];
@@ -14,11 +14,9 @@ export const SHARD_STATES = ['planned', 'queued', 'running', 'done', 'failed', '
 
 export type ShardState = (typeof SHARD_STATES)[number];
 
-/** What is known of one shard, and why. */
 export const shardStatusSchema = z.strictObject({
   shard: count,
   state: z.enum(SHARD_STATES),
-  /** In a few words; empty for what needs none. */
   reason: z.string(),
   /** Null before it was submitted. */
   task: textOrNull.describe('As Slurm names it: 8_3'),
@@ -32,28 +30,24 @@ export const shardStatusSchema = z.strictObject({
 
 export type ShardStatus = Immutable<z.infer<typeof shardStatusSchema>>;
 
-/** Nothing more will come of these by itself. */
+/** True if the state will not change by itself. */
 export function isOver({ state }: Pick<ShardStatus, 'state'>): boolean {
   return state !== 'planned' && state !== 'queued' && state !== 'running';
 }
 
-/** What bench itself knows of a shard that is not done. */
 export interface LocalShardState {
-  /** An array with it was taken by Slurm. */
   readonly isSubmitted: boolean;
-  /** `bench slurm cancel` ended it. */
   readonly isCancelled: boolean;
-  /** The worker gave up after too many restarts. */
   readonly isAbandoned: boolean;
-  /** How the newest attempt of the newest job ended; null while it has not, or none began. */
+  /** Exit code of the newest job's newest attempt; null while it runs, or before the first one. */
   readonly endedWith: number | null;
-  /** The last moment at which Slurm or the worker said that it was there. */
+  /** The last time Slurm or the worker reported it alive. */
   readonly lastSeenMs: number;
 }
 
 export interface SchedulerState {
   readonly row: TaskRow | null;
-  /** In accounting only: the living are in squeue. */
+  /** Only in accounting: live tasks are in squeue. */
   readonly isPast: boolean;
   readonly controllerAnswers: boolean;
   readonly nowMs: number;
@@ -66,24 +60,24 @@ interface Conclusion {
 }
 
 const LIVING = ['CONFIGURING', 'RUNNING', 'COMPLETING', 'SUSPENDED', 'SIGNALING', 'STAGE_OUT', 'STOPPED', 'RESIZING'];
-/** Requeue is always on: as long as squeue lists it, it will run again. */
+/** Requeue is always on: while squeue lists it, it will run again. */
 const REQUEUED = ['REQUEUED', 'REQUEUE_HOLD', 'SPECIAL_EXIT', 'PREEMPTED', 'NODE_FAIL'];
 const ENDED = ['DEADLINE', 'BOOT_FAIL', 'REVOKED'];
-/** The log could not be opened, says Slurm with this signal and nothing else. */
+/** Slurm reports a log that could not be opened only by this signal. */
 const LOG_SIGNAL = 53;
 
-/** It is, or will be, at work: Slurm has seen it. */
+/** Known to Slurm and not ended. */
 export function isLiving(state: string): boolean {
   return state === 'PENDING' || LIVING.includes(state) || REQUEUED.includes(state);
 }
 
-/** States that the table does not have. Treated as running, for nothing is known to be over. */
+/** States missing from the table: treated as running, as they may not be final. */
 export function isUnknownState(state: string): boolean {
   const known = [...LIVING, ...REQUEUED, ...ENDED, 'PENDING', 'COMPLETED', 'FAILED', 'TIMEOUT'];
   return ![...known, 'OUT_OF_MEMORY', 'CANCELLED'].includes(state);
 }
 
-/** The state of a shard that is not done. A finished shard is the truth, whatever Slurm says. */
+/** The state of an unfinished shard. Finished shards are final, whatever Slurm reports. */
 export function reconcileShard(local: LocalShardState, scheduler: SchedulerState): Conclusion {
   if (!local.isSubmitted) return { state: 'planned', reason: 'not submitted' };
   if (local.isAbandoned) return { state: 'failed', reason: 'given up after too many restarts' };
@@ -93,7 +87,7 @@ export function reconcileShard(local: LocalShardState, scheduler: SchedulerState
   if (LIVING.includes(row.state)) return { state: 'running', reason: shownUnlessPlain(row.state) };
   if (REQUEUED.includes(row.state)) {
     if (!scheduler.isPast) return { state: 'queued', reason: row.state };
-    // For a moment only accounting lists a task that is queued again.
+    // A requeued task is briefly listed only in accounting.
     return isWaitOver(local, scheduler)
       ? { state: 'failed', reason: row.state }
       : { state: 'running', reason: SETTLING.unlisted };
@@ -125,7 +119,7 @@ function concludeEnded(row: TaskRow, local: LocalShardState, scheduler: Schedule
 function concludeMissing(local: LocalShardState, scheduler: SchedulerState): Conclusion {
   if (!scheduler.controllerAnswers) return { state: 'running', reason: 'Slurm gives no answer' };
   if (local.isCancelled) return { state: 'cancelled', reason: '' };
-  // A preempted task ends so before Slurm lists it again.
+  // A preempted task ends like this before Slurm lists it again.
   const mayComeBack = local.endedWith === INTERRUPTED && !isWaitOver(local, scheduler);
   if (local.endedWith !== null && local.endedWith !== 0 && !mayComeBack) {
     return { state: 'failed', reason: failureText(null, local) };
@@ -135,7 +129,7 @@ function concludeMissing(local: LocalShardState, scheduler: SchedulerState): Con
     : { state: 'running', reason: SETTLING.unlisted };
 }
 
-/** Nothing runs any more, but files may come late over a network. */
+/** Nothing is running, but files may arrive late over a network. */
 const SETTLING = { ended: 'ended; waiting for its results', unlisted: 'Slurm does not list it' };
 
 export function isSettling({ state, reason }: Conclusion): boolean {
@@ -154,7 +148,7 @@ function failureText(row: TaskRow | null, { endedWith }: LocalShardState): strin
   return row?.reason === null || row === null ? 'failed' : row.reason;
 }
 
-/** As after Ctrl-C: the signal that comes before a limit or a preemption. */
+/** As after Ctrl-C: the signal before a limit or a preemption. */
 const INTERRUPTED = 130;
 
 const CODE_TEXT: Readonly<Record<number, string>> = {
@@ -183,7 +177,6 @@ function shownUnlessPlain(state: string): string {
 const HOPELESS =
   /DependencyNeverSatisfied|NodeNotAvail|PartitionNodeLimit|PartitionConfig|PartitionTimeLimit|BadConstraints|QOS|AssocGrp|AssocMax|Invalid|AccountNotAllowed/;
 
-/** A reason for which a task can wait for ever. */
 export function isHopeless(reason: string): boolean {
   return HOPELESS.test(reason);
 }

@@ -1,4 +1,3 @@
-/** One task of an array as Slurm tells of it. */
 export interface TaskRow {
   /** `8_3`. */
   readonly task: string;
@@ -6,9 +5,9 @@ export interface TaskRow {
   readonly state: string;
   readonly reason: string | null;
   readonly node: string | null;
-  /** Null where this source does not say it. */
+  /** Null if this source does not report it. */
   readonly exitCode: number | null;
-  /** By number; null for none. */
+  /** Signal number; null if none. */
   readonly signal: number | null;
   readonly restarts: number | null;
 }
@@ -34,7 +33,7 @@ export function parseSacct(text: string): TaskRow[] {
   });
 }
 
-/** `scontrol show job ID -o`: a line for each task that the controller still knows. */
+/** `scontrol show job ID -o`: one line for each task that the controller still knows. */
 export function parseScontrolJobs(text: string): TaskRow[] {
   return text.split('\n').flatMap((line) => {
     const fields = new Map(
@@ -64,7 +63,7 @@ function isTask(text: string): boolean {
   return /^\d+_\d+$/.test(text);
 }
 
-/** `CANCELLED by 0`. */
+/** `CANCELLED` of `CANCELLED by 0`. */
 function firstWord(state: string): string {
   return state.split(' ')[0] ?? '';
 }

@@ -8,7 +8,7 @@ import type { Dialect } from './dialect.ts';
 import { buildFlags, pluginFlags } from './implied-flags.ts';
 
 export interface SpelledArgs {
-  /** What decides the engine, without paths. */
+  /** Flags that determine the engine, without paths. */
   readonly flags: readonly string[];
   readonly args: readonly string[];
   readonly mistakes: readonly Mistake[];
@@ -16,7 +16,7 @@ export interface SpelledArgs {
 
 export const LAYERS_FILE = 'layers.json';
 
-/** The command line that builds an engine and nothing else; empty when the engine was given. */
+/** The command line that only builds an engine; empty if the engine was given. */
 export function buildArgs(entry: MatrixCell, dialect: Dialect): SpelledArgs {
   const { build, cell } = entry;
   const mistakes: Mistake[] = [];
@@ -53,7 +53,7 @@ function timesRefit({ build, cell }: MatrixCell, dialect: Dialect): boolean {
   return isRefittable && !('--timeRefit' in build.flags) && dialect.has('--timeRefit');
 }
 
-/** Axes that would make cells of the same measurement: what they say comes too late for a given engine. */
+/** Axes without effect on a given engine, whose cells would be the same measurement. */
 function idleAxes({ build, cell }: MatrixCell): Mistake[] {
   return namedWords(cell.axisFlags).flatMap(({ name }): Mistake[] => {
     const flags = namedAxis(name)?.flags ?? [];
@@ -89,10 +89,9 @@ function shapeFlags({ shapes }: BuildRequest, dialect: Dialect, entry: MatrixCel
   });
 }
 
-/** Flags of the user's own, each checked against the version. */
 export function spellFlags(stated: Flags, dialect: Dialect, mistakes: Mistake[]): string[] {
   return Object.entries(stated).flatMap(([flag, { value, at }]) => {
-    // One that no version has came through `allowUnknownFlags`: trtexec's own help decides.
+    // Unknown flags were admitted by `allowUnknownFlags`: trtexec itself accepts or rejects them.
     if (findFlag(flag) !== undefined && !dialect.has(flag)) {
       mistakes.push({ at, problem: `trtexec ${dialect.name} has no ${flag}${versionsOf(flag)}` });
     }

@@ -2,7 +2,7 @@ import type { Cell, Precision, PrecisionRoute, Shapes } from '../../records/cell
 import { isFlagIn } from '../flags/flag-table.ts';
 import { formatTensorrtVersion, isAtLeast, parseTensorrtVersion, type TensorrtVersion } from '../../text/version.ts';
 
-/** The versions whose command line is known; others are refused before anything is run. */
+/** Supported versions; others are rejected before anything is run. */
 const OLDEST_VERSION = '8.4';
 const NEWEST_KNOWN_MAJOR = 11;
 
@@ -19,9 +19,9 @@ function impossible(problem: string): Spelling {
 }
 
 /**
- * How trtexec of one version says what a matrix means. Defaults flipped in 11.0, so an intent is always written out
- * where the version has a live flag for it. Where 11.x has none because it is its default, the deprecated spelling is
- * not used: the banner is checked after the run instead.
+ * Translates a matrix to the trtexec flags of one version. Defaults changed in 11.0, so settings are always explicit
+ * where the version has a current flag. Where 11.x has none because it is the default, the deprecated spelling is not
+ * used: the banner is checked after the run instead.
  */
 export class Dialect {
   readonly version: TensorrtVersion;
@@ -34,7 +34,6 @@ export class Dialect {
     return formatTensorrtVersion(this.version);
   }
 
-  /** Why this version cannot be driven at all; null when it can. */
   get refusal(): string | null {
     if (!isAtLeast(this.version, OLDEST_VERSION)) {
       return `trtexec ${this.name} is too old: 8.4 to 11.x are known`;
@@ -48,7 +47,7 @@ export class Dialect {
     return isFlagIn(flag, this.version);
   }
 
-  /** The first of some memory pools that this version does not know; null when it knows all. */
+  /** The first memory pool unknown to this version; null if it knows all. */
   missingPool(pools: string): string | null {
     const isNew = pools.includes('tacticSharedMem:') && !isAtLeast(this.version, '10.0');
     return isNew ? 'tacticSharedMem: it is there since 10.0' : null;
@@ -101,7 +100,7 @@ export class Dialect {
     return impossible(`TensorRT 11 took ${flag} away: the precision is in the ONNX file now; use ${instead}`);
   }
 
-  /** A model that has its precision in itself: strongly typed from 9.1 on, before that by the flags that allow it. */
+  /** For a model with inherent precision: strongly typed from 9.1 on, before that by the flags that allow it. */
   private precisionOfModel(precision: Precision): Spelling {
     const tf32 = precision === 'fp32' ? ['--noTF32'] : [];
     if (precision === 'best') {
@@ -140,7 +139,7 @@ export class Dialect {
     return this.is11 ? [] : ['--separateProfileRun'];
   }
 
-  /** `name:dims,name:dims`; the last colon separates, so a name may hold others. */
+  /** `name:dims,name:dims`; the last colon separates, as names may contain colons. */
   shapes(shapes: Shapes): Spelling {
     const parts: string[] = [];
     for (const [input, dimensions] of Object.entries(shapes)) {

@@ -16,7 +16,7 @@ export function buildFlags(entry: MatrixCell, dialect: Dialect): Flags {
   ]);
 }
 
-/** The same when its engine is loaded. */
+/** As `buildFlags`, for loading its engine. */
 export function runFlags(entry: MatrixCell, dialect: Dialect, mistakes: Mistake[]): Flags {
   const { method } = entry;
   const budget = method.flags['--weightStreamingBudget'];
@@ -46,7 +46,6 @@ function versionCompatible({ build, method }: MatrixCell, dialect: Dialect): Ent
   return at === undefined ? [] : [['--versionCompatible', { value: [''], at }]];
 }
 
-/** Both to make an engine that can stream and to let it. */
 function weightStreaming(runs: Flags, dialect: Dialect): Entry[] {
   const budget = runs['--weightStreamingBudget'];
   return budget === undefined || !dialect.has('--allowWeightStreaming')
@@ -54,7 +53,7 @@ function weightStreaming(runs: Flags, dialect: Dialect): Entry[] {
     : [['--allowWeightStreaming', { value: [''], at: budget.at }]];
 }
 
-/** Lets layers shrink with the shapes; before 10.10 the strategy is there without it. */
+/** Lets layers shrink with the shapes; before 10.10 the strategy needs no flag. */
 const RESIZE = '+runtimeActivationResize';
 
 function activationResize({ build, cell, method }: MatrixCell, dialect: Dialect): Entry[] {
@@ -67,7 +66,7 @@ function activationResize({ build, cell, method }: MatrixCell, dialect: Dialect)
   return [['--preview', { value: [[...features, RESIZE].join(',')], at: stated?.at ?? strategy.at }]];
 }
 
-/** A stripped engine gets its weights back before it is timed: without them it is not that model. */
+/** A stripped engine is refitted before it is timed: without its weights it is not that model. */
 function refit({ build, cell }: MatrixCell, dialect: Dialect, mistakes: Mistake[]): Entry[] {
   if (!('--stripWeights' in cell.axisFlags) || !dialect.has('--stripWeights')) return [];
   const at = build.flags['--stripWeights']?.at;
@@ -95,7 +94,6 @@ function refitProblem(source: EngineSource, isFrozen: boolean, dialect: Dialect)
     : null;
 }
 
-/** The libraries of plugins, as a build or the loading of its engine needs them; each has a flag of its own. */
 export function pluginFlags(
   { build, cell }: MatrixCell,
   dialect: Dialect,

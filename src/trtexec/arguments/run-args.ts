@@ -15,7 +15,6 @@ interface RunArgs {
   readonly mistakes: readonly Mistake[];
 }
 
-/** The command line of a timed run from a built engine. Exports go into the folder of the run. */
 export function runArgs(entry: MatrixCell, dialect: Dialect, role: 'timed' | 'profile'): RunArgs {
   const { cell, inputFiles, method } = entry;
   const mistakes: Mistake[] = [];
@@ -43,7 +42,7 @@ function timedExports(exportTimes: boolean): string[] {
   return exportTimes ? [`--exportTimes=${TIMES_FILE}`] : [];
 }
 
-/** A profile run measures nothing else: the profiler slows everything around it. */
+/** A profile run measures nothing else, as the profiler slows down everything. */
 function profileExports(cell: KeyedCell, dialect: Dialect): string[] {
   return [
     '--dumpProfile',

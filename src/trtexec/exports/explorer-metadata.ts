@@ -9,7 +9,7 @@ const metadataSchema = z.object({
   device_information: z.record(z.string(), z.unknown()).default({}),
 });
 
-/** What trt-engine-explorer took out of trtexec's log; null where it is not said. */
+/** What trt-engine-explorer extracted from trtexec's log; null where not stated. */
 export type ExplorerMetadata = ReturnType<typeof parseExplorerMetadata>;
 
 export const NO_METADATA: ExplorerMetadata = {
@@ -22,8 +22,8 @@ export const NO_METADATA: ExplorerMetadata = {
 };
 
 /**
- * Reads `*.profile.metadata.json` of trt-engine-explorer.
- * @throws ExportFormatError when it is no such file
+ * Parses `*.profile.metadata.json` of trt-engine-explorer.
+ * @throws ExportFormatError for any other file
  */
 export function parseExplorerMetadata(text: string) {
   const { success, data } = metadataSchema.safeParse(parseJson(text));

@@ -18,17 +18,17 @@ export function parseJson(text: string, problem = 'not JSON: is it cut off?'): u
 }
 
 /**
- * Parses JSON that TensorRT wrote without escaping its names. Tried in turn: as it is, with control characters and
- * bare `nan` mended, and with the quotes and backslashes inside each line's string escaped.
- * @throws ExportFormatError when nothing helps
+ * Parses JSON that TensorRT wrote without escaping its names. Tried in turn: unchanged; with control characters and
+ * bare `nan` fixed; with quotes and backslashes inside each line's string escaped.
+ * @throws ExportFormatError if all fail
  */
 export function parseTensorrtJson(marked: string): unknown {
-  // An editor on Windows may have put a byte order mark before it.
+  // An editor on Windows may have added a byte order mark.
   const text = marked.replace(/^\uFEFF/, '');
   try {
     return JSON.parse(text);
   } catch {
-    // Mended below.
+    // Fixed below.
   }
   const mended = text
     .replace(RAW_CONTROL, (c) => `\\u${c.charCodeAt(0).toString(16).padStart(4, '0')}`)
@@ -36,7 +36,7 @@ export function parseTensorrtJson(marked: string): unknown {
   try {
     return JSON.parse(mended);
   } catch {
-    // Mended further below.
+    // Fixed further below.
   }
   return parseJson(mended.split('\n').map(escapeStringLine).join('\n'), 'not JSON, and not to be mended');
 }

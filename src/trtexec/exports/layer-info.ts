@@ -4,9 +4,9 @@ import { isRecord, type UnknownRecord } from '../../text/unknown-values.ts';
 import { parseTensorrtJson } from './json-repair.ts';
 
 /**
- * Reads `--exportLayerInfo`: names only (strings) or detailed (objects), with tensors in either of the inspector's
- * two schemas: `Format/Datatype` in one string, or `Datatype` and `Format` apart.
- * @throws ExportFormatError when it is no such file
+ * Parses `--exportLayerInfo`: names only (strings) or detailed (objects), with tensors in either inspector schema:
+ * `Format/Datatype` in one string, or `Datatype` and `Format` separately.
+ * @throws ExportFormatError for any other file
  */
 export function parseLayerInfo(text: string): LayerInfo {
   const parsed = parseTensorrtJson(text);
@@ -22,7 +22,7 @@ export function parseLayerInfo(text: string): LayerInfo {
   };
 }
 
-/** Torch-TensorRT's `get_layer_info()` may be cut down to one layer, or to the list alone. */
+/** Torch-TensorRT's `get_layer_info()` may be reduced to one layer, or to the list alone. */
 function layerEntries(parsed: unknown): readonly unknown[] | null {
   if (Array.isArray(parsed)) return parsed.every((entry) => isLayer(entry)) ? parsed : null;
   if (!isRecord(parsed)) return null;
@@ -55,7 +55,7 @@ const ORIGIN = '[ONNX Layer: ';
 // oxlint-disable-next-line no-control-regex -- the separators themselves
 const ORIGIN_END = /\](?=[\u001e\u001f]|\[ONNX Layer: |$)/g;
 
-/** The ONNX nodes in a layer's `Metadata`; they are joined by U+001E, U+001F or nothing. */
+/** The ONNX nodes in a layer's `Metadata`, which are joined by U+001E, U+001F or nothing. */
 export function parseOrigins(metadata: string): string[] {
   const ends = [...metadata.matchAll(ORIGIN_END)].map(({ index }) => index);
   const origins: string[] = [];
@@ -110,14 +110,17 @@ function textOf(value: unknown): string | null {
 }
 
 /**
- * Collects what `--dumpLayerInfo` prints: a line for each layer between `Layers:` and `Bindings:`, either
- * `Name: …, LayerType: …, Inputs: [ {…}], …` or, from an engine without details, the name alone.
+ * Collects the output of `--dumpLayerInfo`: one line per layer between `Layers:` and `Bindings:`, either `Name: …,
+ * LayerType: …, Inputs: [ {…}], …` or, for an engine without details, the name alone.
  */
 export class LayerTextReader {
   private readonly lines: string[] = [];
   private reading = false;
 
-  /** Takes one line without its prefix. @returns true when it belongs to the list */
+  /**
+   * Takes one line without its prefix.
+   * @returns true if it belongs to the list
+   */
   push(text: string): boolean {
     const line = text.trim();
     if (line === 'Layers:') {
@@ -130,7 +133,6 @@ export class LayerTextReader {
     return true;
   }
 
-  /** Ends the list, as any line with a prefix does. */
   stop(): void {
     this.reading = false;
   }
@@ -176,7 +178,7 @@ function wordAfter(text: string, key: string): string | null {
   return word === '' ? null : word;
 }
 
-/** The last field: its value goes to the end of the line. */
+/** The last field: its value extends to the end of the line. */
 function metadataOf(text: string): string {
   const key = ', Metadata: ';
   const at = text.lastIndexOf(key);

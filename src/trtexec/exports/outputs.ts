@@ -10,7 +10,7 @@ const exported = z.array(
 
 export type ExportedOutput = Immutable<ReturnType<typeof readExportedOutputs>[number]>;
 
-/** @throws ExportFormatError for anything else; not finite values are no JSON, so trtexec's file is none then */
+/** @throws ExportFormatError for anything else; trtexec writes infinite values and NaN as invalid JSON */
 export function readExportedOutputs(text: string) {
   const parsed = parseJson(
     text,

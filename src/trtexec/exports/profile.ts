@@ -6,9 +6,9 @@ import type { LayerProfile, LayerTime } from '../log/parsed-log.ts';
 import { escapeName, parseTensorrtJson } from './json-repair.ts';
 
 /**
- * Reads `--exportProfile` of any version. Layers are identified by position and name, as names repeat. Layer names
- * are not escaped by trtexec and a share of a zero total is `nan`: both are mended.
- * @throws ExportFormatError when it is no such file
+ * Parses `--exportProfile` of any version. Layers are identified by position and name, as names repeat. Fixes names,
+ * which trtexec does not escape, and `nan`, the share of a zero total.
+ * @throws ExportFormatError for any other file
  */
 export function parseProfile(text: string): LayerProfile {
   const entries = parseEntries(text);
@@ -37,7 +37,7 @@ function parseEntries(text: string): readonly unknown[] {
 const NAME = '"name" : "';
 const TIMES = '", "timeMs" : ';
 
-/** One layer a line: the name ends at the last `", "timeMs" : ` of it. */
+/** One layer per line: its name ends at the line's last `", "timeMs" : `. */
 function escapeEntry(line: string): string {
   const open = line.indexOf(NAME) + NAME.length;
   const close = line.lastIndexOf(TIMES);
@@ -67,17 +67,16 @@ const BRACKET = /^\s*[[\]]?\s*$/;
 const MAX_LINE_CHARACTERS = 4 << 20;
 
 /**
- * Reads `--exportProfile` as trtexec writes it, one layer a line, while the file comes in: its objects as a whole
- * would take several times the memory. A file that looks in any way different is left to `parseProfile`.
+ * Reads `--exportProfile` as trtexec writes it, one layer per line, in chunks: the parsed objects would take several
+ * times the memory. A file in any other form is left to `parseProfile`.
  */
 export class ProfileReader {
-  /** False once some line was not as trtexec writes it: nothing more needs to be pushed. */
+  /** False after a line that trtexec would not write: no more need be pushed. */
   isRegular = true;
   private readonly decoder = new StringDecoder('utf8');
-  /** What came of a line that is not whole yet. */
   private carry = '';
   private readonly layers: LayerTime[] = [];
-  /** Networks repeat their blocks, exports their names: each is kept once. */
+  /** Networks repeat their blocks, and exports their names: each is stored once. */
   private readonly names = new Map<string, string>();
   private iterations = 0;
 
@@ -88,7 +87,7 @@ export class ProfileReader {
     this.isRegular = lines.every((line) => this.readLine(line)) && this.carry.length <= MAX_LINE_CHARACTERS;
   }
 
-  /** Null when some line was not as trtexec writes it. */
+  /** Null if a line was not as trtexec writes it. */
   end(): LayerProfile | null {
     this.isRegular &&= this.readLine(this.carry + this.decoder.end());
     return this.isRegular && this.layers.length > 0 ? { iterations: this.iterations, layers: this.layers } : null;
@@ -101,11 +100,11 @@ export class ProfileReader {
       if (counted !== null) this.iterations = Number(counted[1]);
       return counted !== null || BRACKET.test(line);
     }
-    // The name ends at the last mark of the times: names are not escaped.
+    // The name ends at the last mark of the times, as names are not escaped.
     const close = line.lastIndexOf(TIMES);
     const values = close < open ? null : VALUES.exec(line.slice(close + TIMES.length));
     const name = line.slice(open + `{ ${NAME}`.length, close);
-    // Somebody did escape it.
+    // The name was escaped by another program.
     if (values === null || name.includes('\\')) return false;
     const [timeMs, averageMs, medianMs, percentage] = values.slice(1).map(Number);
     this.layers.push(layerTime(this.layers.length, this.sharedName(name), { timeMs, averageMs, medianMs, percentage }));

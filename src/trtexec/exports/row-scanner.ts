@@ -16,9 +16,9 @@ const MAX_ROW_BYTES = 1 << 18;
 const MAX_COLUMNS = 100;
 
 /**
- * Reads an array of flat JSON objects that all have the same keys in the same order, all numbers. The text between
- * the numbers is learnt from the first row and compared byte by byte in the others; a row that differs is read by
- * `JSON.parse`. That is several times faster than `JSON.parse` of the whole and gives the same doubles.
+ * Reads an array of flat JSON objects with the same keys in the same order, all numbers. The text between the numbers
+ * is learned from the first row and compared bytewise in the others; a row that differs is read by `JSON.parse`.
+ * Several times faster than `JSON.parse` of the whole, with the same doubles.
  */
 export class RowScanner {
   private carry: Buffer | null = null;
@@ -32,7 +32,7 @@ export class RowScanner {
   push(chunk: Buffer): void {
     const bytes = this.carry === null ? chunk : Buffer.concat([this.carry, chunk]);
     this.carry = null;
-    // A row that is cut is not begun: reading beyond the end makes every row several times slower in V8.
+    // Skip a truncated row: reading beyond the end makes every row several times slower in V8.
     const lastClose = bytes.lastIndexOf(CLOSE);
     let at = 0;
     for (;;) {
@@ -51,7 +51,10 @@ export class RowScanner {
     if (bytes.indexOf(0x5d, at) !== -1) this.closed = true;
   }
 
-  /** The columns by name. @throws ExportFormatError when the array was not closed or its rows differ */
+  /**
+   * The columns by name.
+   * @throws ExportFormatError if the array was not closed or its rows differ
+   */
   end(): Map<string, Float64Array> {
     if (this.carry !== null || !this.closed) {
       throw new ExportFormatError('the file ends in the middle: the array is not closed');
@@ -60,7 +63,7 @@ export class RowScanner {
     return new Map(names.map((name, index) => [name, (this.columns[index] ?? NO_COLUMN).slice(0, this.count)]));
   }
 
-  /** Reads the row that opens at `open`; returns where it ended, -1 when it is not whole yet. */
+  /** Reads the row that opens at `open`; returns its end, or -1 if it is incomplete. */
   private row(bytes: Buffer, open: number): number {
     if (this.names === null) this.learn(bytes, open);
     if (this.names === null) return -1;
@@ -104,7 +107,7 @@ export class RowScanner {
     });
   }
 
-  /** 0 when the row does not look like the first one, or is cut. */
+  /** 0 if the row does not look like the first one, or is truncated. */
   private fastRow(bytes: Buffer, open: number): number {
     let at = open;
     for (let field = 0; field < this.columns.length; field += 1) {
@@ -154,7 +157,7 @@ export class RowScanner {
 const NOTHING = Buffer.alloc(0);
 const NO_COLUMN = new Float64Array(0);
 
-/** The place behind `literal`; far beyond the end when other bytes stand there. */
+/** Offset after `literal`; far beyond the end if the bytes differ. */
 function skipLiteral(bytes: Buffer, at: number, literal: Buffer): number {
   for (let i = 0; i < literal.length; i += 1) {
     if (bytes[at + i] !== literal[i]) return Number.MAX_SAFE_INTEGER;
@@ -162,7 +165,7 @@ function skipLiteral(bytes: Buffer, at: number, literal: Buffer): number {
   return at + literal.length;
 }
 
-/** One flat object of numbers. trtexec writes `nan` and `inf` as C++ does, which JSON does not know. */
+/** One flat object of numbers. trtexec writes `nan` and `inf` as C++ does, which is not JSON. */
 function readRow(text: string): Record<string, number> {
   const repaired = text.replace(/:\s*-?(?:nan|inf)\b/gi, ': null');
   const parsed = parseJson(repaired, `not JSON: ${text.slice(0, 60)}`);

@@ -4,10 +4,7 @@ import type { TensorrtVersion } from '../../text/version.ts';
 import { QUERY_TIME_COLUMNS, type QueryTimeColumn, type QueryTimes } from '../run-facts.ts';
 import { RowScanner } from './row-scanner.ts';
 
-/**
- * Reads `--exportTimes` of TensorRT 7.0 to 11.x: an array of flat objects of numbers. Bytes are taken as they come,
- * so that a file of any size needs only the memory of its columns.
- */
+/** Reads chunks, so that a file of any size needs only the memory of its columns. TensorRT 7.0 to 11.x. */
 export class TimesReader {
   private readonly scanner = new RowScanner();
 
@@ -15,13 +12,13 @@ export class TimesReader {
     this.scanner.push(chunk);
   }
 
-  /** @throws ExportFormatError when the file is cut or is no such array */
+  /** @throws ExportFormatError if the file is truncated or not such an array */
   end(): QueryTimes {
     return normalize(this.scanner.end());
   }
 }
 
-/** TensorRT 7 said In and Out for what is H2d and D2h since 8.0. */
+/** TensorRT 7 used In and Out for what is H2d and D2h since 8.0. */
 const NAMES_7: Readonly<Record<string, QueryTimeColumn>> = {
   startInMs: 'startH2dMs',
   endInMs: 'endH2dMs',
@@ -30,7 +27,7 @@ const NAMES_7: Readonly<Record<string, QueryTimeColumn>> = {
   inMs: 'h2dMs',
   outMs: 'd2hMs',
 };
-/** 7.1 and 7.2 wrote the input stamps under the enqueue labels and the other way round. */
+/** 7.1 and 7.2 wrote the input stamps under the enqueue labels, and vice versa. */
 const SWAPPED_7: Readonly<Record<string, QueryTimeColumn>> = {
   startEnqMs: 'startH2dMs',
   endEnqMs: 'endH2dMs',
@@ -59,7 +56,7 @@ function isColumn(name: string, known: ReadonlySet<string>): name is QueryTimeCo
 }
 
 interface LoggedQueries {
-  /** Of the timing trace. */
+  /** In the timing trace. */
   readonly queries: number | null;
   readonly tensorrtVersion: TensorrtVersion | null;
   readonly measurement: Measurement | null;
@@ -70,13 +67,10 @@ export class OtherRunError extends Error {
   override readonly name = 'OtherRunError';
 }
 
-/** Relative: both have six digits of the same times. */
+/** Relative tolerance: both have six digits of the same times. */
 const PRINTED = 1e-3;
 
-/**
- * The timed queries in an export, and nothing that cannot be of the run.
- * @throws OtherRunError when the log tells of other queries
- */
+/** @throws OtherRunError if the log describes other queries */
 export function timesOfRun(times: QueryTimes, logged: LoggedQueries): QueryTimes {
   const timed = withoutWarmUp(times, logged);
   const problem = logged.measurement === null ? null : otherTimes(timed, logged.measurement);
@@ -84,7 +78,7 @@ export function timesOfRun(times: QueryTimes, logged: LoggedQueries): QueryTimes
   return timed;
 }
 
-/** Up to 8.4 the warm-up rows stand before the timed ones. */
+/** Up to 8.4 the warmup rows precede the timed ones. */
 function withoutWarmUp(times: QueryTimes, { queries, tensorrtVersion }: LoggedQueries): QueryTimes {
   const extra = queries === null ? 0 : times.count - queries;
   if (extra === 0) return times;

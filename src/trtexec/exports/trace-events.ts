@@ -9,9 +9,9 @@ import { parseJson } from './json-repair.ts';
 const eventSchema = z.object({ name: z.string(), ph: z.literal('X'), dur: z.number().min(0) });
 
 /**
- * Reads the engine trace of Torch-TensorRT (Chrome's trace events): one event a layer.
- * @param runs over which its times are summed: the file does not say it
- * @throws ExportFormatError when it is no such file
+ * Parses the engine trace of Torch-TensorRT (Chrome's trace events): one event per layer.
+ * @param runs number of runs summed in its times: the file does not state it
+ * @throws ExportFormatError for any other file
  */
 export function parseTraceEvents(text: string, runs: number): LayerProfile {
   const layers = eventsOf(text).map((event, index) => {
@@ -37,7 +37,7 @@ export function parseTraceEvents(text: string, runs: number): LayerProfile {
   };
 }
 
-/** A list, a list under `traceEvents`, or one event alone. Marks and counters are no layers. */
+/** A list, a list under `traceEvents`, or one event. Marks and counters are not layers. */
 function eventsOf(text: string): readonly unknown[] {
   const parsed = parseJson(text);
   const inner: unknown = isRecord(parsed) ? (parsed['traceEvents'] ?? [parsed]) : parsed;

@@ -2,15 +2,15 @@ import type { RunFlag, RunFlagId } from '../../records/run-flag.ts';
 import type { ClockReason, RunTelemetry } from '../../records/telemetry.ts';
 import { type FitnessFacts, percent } from './facts.ts';
 
-/** Share of the samples from which a slowdown makes a run unfit: one sample in a long run moves no median. */
+/** From this share of the samples a slowdown makes a run unfit: one sample does not affect the median. */
 const UNFIT_SHARE = 0.1;
-/** Share of the samples in which the power cap is worth a word. */
+/** Share of the samples from which the power cap is reported. */
 const CAPPED_SHARE = 0.1;
-/** Where the driver gives no reasons: at so much of its limit a board is at its cap, */
+/** If the driver gives no reasons: at this share of its limit a board is at its cap, */
 const AT_CAP = 0.95;
-/** data-centre GPUs slow down from about 85 °C on, */
+/** data-center GPUs slow down from about 85 °C on, */
 const HOT_C = 83;
-/** and a clock this far below another one is a step: clocks wander by one or two steps of 15 MHz. */
+/** and a clock this far below another one is a step: clocks vary by one or two steps of 15 MHz. */
 const CLOCK_STEP = 0.93;
 
 export function powerLimited({ telemetry, machine }: FitnessFacts): RunFlag | null {
@@ -40,7 +40,7 @@ export function thermalSlowdown(facts: FitnessFacts): RunFlag | null {
   return { id: 'thermalSlowdown', effect: 'excluded', value: null, evidence };
 }
 
-/** The board slowed the GPU down for another cause than heat: its power supply, mostly. */
+/** The board slowed the GPU down for a reason other than heat, usually its power supply. */
 export function hardwareSlowdown({ telemetry }: FitnessFacts): RunFlag | null {
   if (telemetry === null) return null;
   const brake = longest(telemetry, ['hwPowerBrake']);
@@ -66,12 +66,12 @@ function longest({ clockReasons }: RunTelemetry, reasons: readonly ClockReason[]
   return Math.max(...reasons.map((reason) => clockReasons[reason] ?? 0));
 }
 
-/** `dmon` has no reasons; a summary with any of them was made from samples that had them. */
+/** `dmon` reports no reasons; a summary with any of them comes from samples that had them. */
 function knowsReasons({ clockReasons }: RunTelemetry): boolean {
   return Object.keys(clockReasons).length > 0;
 }
 
-/** The clock fell within the run, or lay well below what this GPU does when nobody locked it. */
+/** The clock dropped during the run, or was well below this GPU's usual unlocked clock. */
 function isSlowed({ machine }: FitnessFacts, telemetry: RunTelemetry): boolean {
   const { smClockMhz, smClockMinMhz } = telemetry;
   if (smClockMhz === null) return false;

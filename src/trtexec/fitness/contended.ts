@@ -9,21 +9,18 @@ interface Limits {
 }
 
 /**
- * Two processes on one GPU take turns: some queries take as long as ever, others wait for a whole time slice. Of 12
- * recorded contended cells all have a mean of at least 2.17 times the undisturbed time and 8 % of queries beyond 1.5
- * times of it; the wildest of 160 undisturbed ones 1.02 times and 0.1 %; without CPU 1.30 times and 1.5 %.
+ * Two processes on one GPU take turns: some queries take as long as usual, others wait for a whole time slice. All 12
+ * recorded contended cells have a mean of at least 2.17 times the undisturbed time and 8 % of queries beyond 1.5 times
+ * of it; the most extreme of 160 undisturbed ones 1.02 times and 0.1 %; without CPU 1.30 times and 1.5 %.
  */
 const CERTAIN: Limits = { meanRatio: 1.5, share: 0.03 };
 const LIKELY: Limits = { meanRatio: 1.1, share: 0.01 };
-/** Where nvidia-smi named another process. One that used the GPU for 7 % of the time: 1.096 times and 0.6 %. */
+/** If nvidia-smi named another process. One that used the GPU for 7 % of the time: 1.096 times and 0.6 %. */
 const SEEN: Limits = { meanRatio: 1.03, share: 0.002 };
-/** Share of what a mean lies above the undisturbed time that the tail of the enqueues must have to be the reason. */
+/** Share of the mean's excess over the undisturbed time that slow enqueues must explain to be the cause. */
 const OF_HOST = 0.6;
 
-/**
- * The GPU was shared while the run was timed (`contended`), or the host now and then took long for a launch
- * (`hostJitter`), which without a CUDA graph looks the same in the times of the GPU.
- */
+/** Shared GPU (`contended`), or slow launches of the host (`hostJitter`): equal in GPU times without a CUDA graph. */
 export function contended(facts: FitnessFacts, compute: ComputeTimes | null): RunFlag | null {
   return bySamples(facts, compute) ?? bySummary(facts, compute) ?? byProcesses(facts, compute);
 }
@@ -33,7 +30,7 @@ function bySamples(facts: FitnessFacts, compute: ComputeTimes | null): RunFlag |
   const { fastMs, meanMs } = compute;
   const slow = slowQueriesOf(compute);
   if (!exceeds(slow, othersOf(facts).length > 0 ? SEEN : LIKELY)) return null;
-  // Without a CUDA graph the GPU times hold the waiting of each launch for its CPU.
+  // Without a CUDA graph GPU times include each launch's wait for its CPU.
   if (isHostStarved(facts, compute)) return null;
   const text = `${percent(slow.share)} of the queries took more than ${SLOW} times the undisturbed ${shortMs(fastMs)} ms`;
   if (isHostsOwn(facts, compute)) {
@@ -43,7 +40,7 @@ function bySamples(facts: FitnessFacts, compute: ComputeTimes | null): RunFlag |
   return flag(effect, slow.meanRatio, `${text}, mean ${shortMs(meanMs)} ms${processesText(facts)}`);
 }
 
-/** True when no more queries are slow than on a quiet GPU but for those whose enqueue was slow too. */
+/** True if only queries with a slow enqueue exceed what is slow on a quiet GPU. */
 function isHostsOwn(facts: FitnessFacts, compute: ComputeTimes): boolean {
   if (!mayHoldLaunches(facts) || facts.times === null) return false;
   const slow = slowWithoutHost(facts.times, compute);
@@ -62,7 +59,7 @@ function bySummary(facts: FitnessFacts, compute: ComputeTimes | null): RunFlag |
   if (compute !== null || !hasOneStream(facts) || times === undefined || mean === null) return null;
   if (times.min <= 0) return null;
   const queries = facts.derived.queries ?? 0;
-  // One slow query in a few moves their mean.
+  // One slow query among few moves their mean.
   const slowestShare = mean > 0 ? times.max / (queries * mean) : 1;
   const meanRatio = mean / times.min;
   if (meanRatio < CERTAIN.meanRatio || slowestShare > CERTAIN.share) return null;
@@ -75,7 +72,7 @@ function bySummary(facts: FitnessFacts, compute: ComputeTimes | null): RunFlag |
     : flag('excluded', meanRatio, `${text}${processesText(facts)}`);
 }
 
-/** Somebody else's process was there, and did no more to the times than happens on a quiet GPU. */
+/** Another process was present, with no more effect on the times than on a quiet GPU. */
 function byProcesses(facts: FitnessFacts, compute: ComputeTimes | null): RunFlag | null {
   const others = othersOf(facts);
   if (others.length === 0) return null;
@@ -140,9 +137,9 @@ function slowQueriesOf({ inOrder, fastMs, meanMs }: ComputeTimes): SlowQueries {
 }
 
 /**
- * The same with each query that was enqueued slowly taken as one of the median: what is left slow was not held up by the
- * host. Without a CUDA graph the GPU time of a query holds the gaps between its launches. Null where the stamps of the
- * enqueues are not known.
+ * The same with each slowly enqueued query counted as a median one: the remaining slow ones were not delayed by the
+ * host. Without a CUDA graph the GPU time of a query includes the gaps between its launches. Null if the enqueue times
+ * are unknown.
  */
 function slowWithoutHost({ columns }: QueryTimes, { inOrder, fastMs, medianMs }: ComputeTimes): SlowQueries | null {
   const { startEnqMs: starts, endEnqMs: ends } = columns;

@@ -17,12 +17,12 @@ export interface ComputeTimes {
   readonly inOrder: Float64Array;
   readonly sorted: Float64Array;
   readonly medianMs: number;
-  /** The 10 % quantile: what a query takes when nothing disturbs it. */
+  /** The 10 % quantile: the time of an undisturbed query. */
   readonly fastMs: number;
   readonly meanMs: number;
 }
 
-/** Fewer queries have no shape. */
+/** Too few queries have no meaningful distribution. */
 const LEAST_QUERIES = 30;
 
 /** Null without exported times, or with too few of them. */
@@ -38,17 +38,16 @@ export function computeTimesOf(times: QueryTimes | null): ComputeTimes | null {
   return { inOrder, sorted, medianMs, fastMs, meanMs: sum / inOrder.length };
 }
 
-/** The value below which this share of them lies. */
+/** The value below which this share of the values is. */
 export function at(sorted: Float64Array, share: number): number {
   return sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))] ?? Number.NaN;
 }
 
-/** Queries of several streams overlap on the GPU: what they do to each other looks like another process. */
+/** Queries of several streams overlap on the GPU: they affect each other like another process would. */
 export function hasOneStream({ log }: FitnessFacts): boolean {
   return log.options.streams === null || log.options.streams === 1;
 }
 
-/** `12.3 %`. */
 export function percent(share: number): string {
   const value = share * 100;
   return `${value.toFixed(Math.abs(value) < 10 ? 1 : 0)} %`;

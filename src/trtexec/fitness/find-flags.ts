@@ -8,7 +8,6 @@ import { at, type ComputeTimes, computeTimesOf, type FitnessFacts, hasOneStream,
 import { hostBound } from './host-bound.ts';
 import { bimodal, coarseTimer } from './samples.ts';
 
-/** What is known of a run of another harness, whose times nobody knows one by one. */
 export function findHarnessFlags(facts: FitnessFacts, reading: HarnessReading | null): RunFlag[] {
   return [
     thermalSlowdown(facts),
@@ -20,15 +19,12 @@ export function findHarnessFlags(facts: FitnessFacts, reading: HarnessReading | 
   ].filter((flag) => flag !== null);
 }
 
-/**
- * What may be wrong with the number of a run that did run, or explains it; the weightiest first. None for a run without
- * a measurement.
- */
+/** What may be wrong with a run's number, or explains it; most important first. Empty without a measurement. */
 export function findFlags(facts: FitnessFacts): RunFlag[] {
   if (facts.log.measurement === null) return [];
   const compute = computeTimesOf(facts.times);
   const shared = contended(facts, compute);
-  // Time slices and overlapping streams make levels and drifts of their own.
+  // Time slices and overlapping streams cause levels and drifts of their own.
   const alone = hasOneStream(facts) && (shared === null || shared.effect === 'explained');
   const own = alone ? compute : null;
   return [
@@ -49,10 +45,7 @@ export function findFlags(facts: FitnessFacts): RunFlag[] {
 const FLAGS =
   /(?<=^|\s)--(?:markDebug|markUnfusedTensorsAsDebugTensors|saveDebugTensors|saveAllDebugTensors)(?=[=\s]|$)/g;
 
-/**
- * Marked tensors keep layers apart that would be fused, and saved ones are copied out in every inference: the times are
- * not those of the engine that anybody deploys.
- */
+/** Marked tensors prevent fusion, and saved ones are copied out: the times are not those of a deployed engine. */
 function debugTensors({ log }: FitnessFacts): RunFlag | null {
   const found = [...new Set((log.commandLine ?? '').match(FLAGS) ?? [])];
   if (found.length === 0) return null;
@@ -61,7 +54,7 @@ function debugTensors({ log }: FitnessFacts): RunFlag | null {
 }
 
 const RULE = {
-  /** With more, several queries may lie above p99. */
+  /** With more, several queries may exceed p99. */
   mostRuns: 150,
   /** The largest time over p99, as a share of p99 ... */
   leastBeyond: 0.03,
@@ -69,7 +62,6 @@ const RULE = {
   leastTails: 3,
 } as const;
 
-/** One query took far longer than all others, of which only the summary is known. */
 export function singleOutlier({ latencyMs, method }: HarnessReading): RunFlag | null {
   const p99 = latencyMs?.percentiles['99'];
   const { timedRuns } = method;
@@ -82,7 +74,7 @@ export function singleOutlier({ latencyMs, method }: HarnessReading): RunFlag | 
   return { id: 'loneOutlier', effect: 'explained', value: (beyond / p99) * 100, evidence };
 }
 
-/** Change from the first to the last quarter. The power-limited cells, whose clock falls in the first second, have up to 3.5 %. */
+/** From first to last quarter. Power-limited cells, whose clock drops in the first second, have up to 3.5 %. */
 const LEAST_CHANGE = 0.07;
 /** ... and in deviations of the queries within the quarters. */
 const LEAST_DEVIATIONS = 3;
@@ -106,7 +98,7 @@ function deviationOf(sorted: Float64Array, middle: number): number {
   return 1.4826 * (median([...sorted].map((value) => Math.abs(value - middle))) ?? 0);
 }
 
-/** Load for each CPU from which runnable processes wait for one. */
+/** Load per CPU from which runnable processes must wait. */
 const LOADED = 1;
 
 function hostLoaded({ telemetry }: FitnessFacts): RunFlag | null {
@@ -124,7 +116,7 @@ function pcieReduced({ telemetry, machine }: FitnessFacts): RunFlag | null {
   const [mostGeneration, mostWidth] = [Number(most[1]), Number(most[2])];
   if (generation >= mostGeneration && width >= mostWidth) return null;
   const evidence = `PCIe ${generation} x${width}, ${mostGeneration} x${mostWidth} is possible`;
-  // A generation has twice the rate of the one before.
+  // Each generation doubles the rate.
   return {
     id: 'pcieReduced',
     effect: 'explained',
@@ -140,7 +132,7 @@ interface MarkedRun {
 
 const LONGEST_VALUE = 60;
 
-/** What makes a run another thing than its cell as it is used: variables that are known for it, and what was said of it. */
+/** Flags of a run that differs from its cell's normal use: by known environment variables, and by marks. */
 export function marked({ env, marks }: MarkedRun): RunFlag[] {
   const flags = new Map<RunFlag['id'], string[]>();
   for (const { variable, value } of knownVariablesOn(env)) {

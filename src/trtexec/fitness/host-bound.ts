@@ -2,16 +2,16 @@ import type { RunFlag } from '../../records/run-flag.ts';
 import type { QueryTimes } from '../run-facts.ts';
 import { type ComputeTimes, type FitnessFacts, percent } from './facts.ts';
 
-/** Under this share of the time the GPU is idle enough to ask why: of the recorded nights only a cell bound by its copies. */
+/** Below this share the GPU is idle enough to ask why; in recorded sweeps only a cell limited by its copies. */
 const BUSY = 0.95;
 /** Share of the time in stalls: 17 to 49 % in runs without CPU, at most 0.1 % in others with an idle GPU. */
 const STALLED = 0.05;
-/** Without the single queries: a CUDA graph and spinning leave a GPU this busy, as long as a CPU is there. */
+/** Without single queries: CUDA graph and spin wait keep a GPU this busy, if a CPU is available. */
 const BUSY_WITH_GRAPH = 0.8;
-/** A launch after a wait for a CPU makes the mean enqueue time longer, not the median. */
+/** A launch that waits for a CPU increases the mean enqueue time, not the median. */
 const ENQUEUE_TAIL = 1.2;
 
-/** The GPU waited for the host: other work had its CPUs, or its launches take as long as the network. */
+/** The GPU waited for the host: its CPUs were busy, or launches take as long as the network. */
 export function hostBound(facts: FitnessFacts, compute: ComputeTimes | null): RunFlag | null {
   const { gpuBusy, enqueueClass, enqueueRatio } = facts.derived;
   if (gpuBusy === null || gpuBusy >= BUSY || idlesByIntent(facts)) return null;
@@ -29,7 +29,7 @@ export function hostBound(facts: FitnessFacts, compute: ComputeTimes | null): Ru
   return { id: 'hostBound', effect: 'explained', value: gpuBusy, evidence };
 }
 
-/** True when something kept the host from feeding the GPU, now and then: not what the cell does every night. */
+/** True if the host sometimes failed to feed the GPU, other than what is normal for the cell. */
 export function isHostStarved(facts: FitnessFacts, compute: ComputeTimes | null): boolean {
   const { gpuBusy, transferBound } = facts.derived;
   if (gpuBusy === null || gpuBusy >= BUSY || idlesByIntent(facts)) return false;
@@ -46,7 +46,7 @@ function stallsOf({ times }: FitnessFacts, compute: ComputeTimes | null) {
   return times === null || compute === null ? null : hostStallsOf(times, compute.medianMs);
 }
 
-/** Pauses and copies that do not overlap were asked for. */
+/** Pauses and non-overlapping copies were requested. */
 function idlesByIntent({ log: { options } }: FitnessFacts): boolean {
   return (options.sleepMs ?? 0) > 0 || (options.idleMs ?? 0) > 0 || options.exposeDma === true;
 }

@@ -7,18 +7,18 @@ const RULE = {
   trimmed: 0.01,
   /** Either level has at least this many of the others. */
   leastShare: 0.1,
-  /** Distance of the levels, of the lower one: the power-limited cells wander by 4 %. */
+  /** Distance of the levels relative to the lower one: power-limited cells vary by 4 %. */
   leastApart: 0.08,
-  /** ... and in standard deviations within them: a bell has 2.6, a flat hill 3.5. */
+  /** ... and in standard deviations within them: a normal distribution has 2.6, a uniform one 3.5. */
   deviations: 6,
 } as const;
 
-/** The times of the queries have two levels, such as two states of the clock. By the cut with the least squares (Otsu 1979). */
+/** Query times have two levels, such as two clock states. Split by least squares (Otsu 1979). */
 export function bimodal({ sorted }: ComputeTimes): RunFlag | null {
   if (sorted.length < RULE.leastQueries) return null;
   const trimmed = Math.ceil(RULE.trimmed * sorted.length);
   const values = sorted.subarray(trimmed, sorted.length - trimmed);
-  // Nearly all runs end here: their queries lie closer together than two levels.
+  // Nearly all runs end here: their queries are closer together than two levels.
   const [least = 0] = values;
   if ((values.at(-1) ?? 0) < (1 + RULE.leastApart) * least) return null;
   const { low, lower, upper, deviation } = cut(values);
@@ -59,9 +59,9 @@ function cut(values: Float64Array) {
 
 /** Step over median from which the timer is recognized: half of it is what a single time may be off. */
 const VISIBLE_PERCENT = 0.2;
-/** The timer gets coarser as a run goes on: its last queries say how coarse it became. */
+/** The timer gets coarser during a run: its last queries show the final step. */
 const LAST_QUERIES = 256;
-/** On a grid times come back: more distinct ones among them are no grid. */
+/** On a grid, times repeat: with more distinct ones there is no grid. */
 const DISTINCT_SHARE = 0.5;
 
 export function coarseTimer(facts: FitnessFacts, compute: ComputeTimes | null): RunFlag | null {
@@ -87,13 +87,10 @@ function stepSeen({ inOrder, medianMs }: ComputeTimes): number | null {
   return distinct > 1 && distinct <= DISTINCT_SHARE * last.length ? step : null;
 }
 
-/** Of the mantissa of a float32, with the leading bit. */
+/** Bits of a float32's mantissa, with the leading bit. */
 const FLOAT_BITS = 24;
 
-/**
- * Milliseconds between neighbouring float32 numbers at the end of the run: trtexec subtracts two event times that count
- * from before the warm-up.
- */
+/** Milliseconds between float32 neighbors at the end: trtexec subtracts times that count from before the warmup. */
 function stepByLength({ log }: FitnessFacts): number | null {
   const walltimeS = log.measurement?.hostWalltimeS ?? 0;
   const endMs = walltimeS * 1000 + (log.options.warmUpMs ?? 0);

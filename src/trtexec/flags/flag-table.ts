@@ -9,13 +9,12 @@ interface TrtexecFlag {
   readonly since: TensorrtVersion;
   readonly removed: TensorrtVersion | null;
   readonly phase: FlagPhase;
-  /** Its value is a path: taken from the matrix file's folder. */
+  /** Its value is a path, relative to the matrix file. */
   readonly isPath: boolean;
   readonly isRepeatable: boolean;
   readonly note: string;
 }
 
-/** Flags of trtexec that fields of a cell stand for. */
 export const CELL_FLAGS = [
   '--shapes',
   '--useCudaGraph',
@@ -28,7 +27,7 @@ export const CELL_FLAGS = [
   '--streams',
 ] as const;
 
-/** Several stand under "build" although they act while an engine is loaded and run. */
+/** Some are listed under "build", but act while an engine is loaded and run. */
 const RUN_TIME_FLAGS = new Set([
   '--loadEngine',
   '--asyncFileReader',
@@ -39,7 +38,7 @@ const RUN_TIME_FLAGS = new Set([
   '--tempfileControls',
 ]);
 
-/** They stand elsewhere in the table, and do nothing to an engine that is loaded. */
+/** Listed elsewhere, but without effect on a loaded engine. */
 const BUILD_TIME_FLAGS = new Set(['--timeRefit']);
 
 /**
@@ -74,7 +73,7 @@ const PATH_FLAGS = new Set([
   '--tempdir',
 ]);
 
-/** trtexec takes them more than once; any other flag given twice is an unknown option to it. */
+/** trtexec accepts them repeatedly; any other flag given twice is an unknown option. */
 const REPEATABLE_FLAGS = new Set(['--plugins', '--staticPlugins', '--dynamicPlugins', '--setPluginsToSerialize']);
 
 /** Read from NVIDIA's open-source tags 6.0 to 11.1. */
@@ -113,7 +112,7 @@ export function findFlag(flag: string): TrtexecFlag | undefined {
   return FLAGS.get(flag);
 }
 
-/** True when trtexec of `version` accepts the flag; false also for a flag that no version knows. */
+/** True if trtexec of `version` accepts the flag; false for an unknown flag. */
 export function isFlagIn(flag: string, version: TensorrtVersion): boolean {
   const known = FLAGS.get(flag);
   if (known === undefined) return false;
@@ -125,7 +124,7 @@ export function isFlagIn(flag: string, version: TensorrtVersion): boolean {
   return gap === undefined || version.major !== gap.major || !isBetween(version.minor, gap.minors);
 }
 
-/** Flags that were missing from some tags in between. */
+/** Flags that were missing from some versions in between. */
 const ABSENT_AGAIN: Readonly<Record<string, { readonly major: number; readonly minors: readonly [number, number] }>> = {
   '--consistency': { major: 10, minors: [4, 12] },
 };
@@ -156,12 +155,12 @@ export function fileOfFlag(flag: string): { readonly name: string; readonly path
   return path === null || findFlag(name)?.isPath !== true ? null : { name, path };
 }
 
-/** A flag as it is stored: what a file held says more than where it lay. */
+/** A flag for the store: the hash of a file replaces its folder. */
 export function flagWithHash(name: string, path: string, sha256: string): string {
   return `${name}=${baseOf(path)}@sha256:${sha256}`;
 }
 
-/** A pattern of SQL's LIKE (escape \) for stored flags that are the same but for folders and content of files. */
+/** A LIKE pattern (escape \) for stored flags, ignoring folders and contents of files. */
 export function storedFlagsPattern(flags: readonly string[]): string {
   const parts = flags.map((flag) => {
     const file = fileOfFlag(flag);
@@ -180,7 +179,6 @@ function baseOf(path: string): string {
   return path.slice(path.lastIndexOf('/') + 1);
 }
 
-/** The value of a flag on a command line; null where it is not given. */
 export function flagValue(argv: readonly string[], flag: string): string | null {
   const prefix = `${flag}=`;
   return argv.find((part) => part.startsWith(prefix))?.slice(prefix.length) ?? null;

@@ -1,10 +1,10 @@
 import type { Immutable } from '../../records/scalars.ts';
 import { finiteOrNull } from './printed-values.ts';
 
-/** trtexec's options banner as printed: section name, then key, then value. What was really used. */
+/** trtexec's options banner with the options really used: section, key, value. */
 export type Banner = Readonly<Record<string, Readonly<Record<string, string>>>>;
 
-/** The banner's lines that this program understands, by meaning instead of by version. Null: not printed. */
+/** The known lines of the banner, normalized over versions. Null: not printed. */
 export type EffectiveOptions = Immutable<ReturnType<typeof effectiveOptions>>;
 
 export interface BuildShape {
@@ -13,10 +13,10 @@ export interface BuildShape {
   readonly max: readonly number[];
 }
 
-/** The banner while it is read: an open map, as keys change their names between versions. */
+/** The banner while it is parsed: an open map, as versions use different keys. */
 export type BannerDraft = Record<string, Record<string, string>>;
 
-/** Takes one line of an options section, `Key: value`; other text is left alone. */
+/** Takes one line of an options section, `Key: value`; ignores other text. */
 export function readBannerLine(draft: BannerDraft, section: string, text: string): void {
   const colon = text.indexOf(':');
   if (colon <= 0) return;
@@ -24,11 +24,11 @@ export function readBannerLine(draft: BannerDraft, section: string, text: string
   const value = text.slice(colon + 1).trim();
   const keys: Record<string, string> = (draft[section] ??= Object.create(null));
   const before = keys[key];
-  // One line an input for shapes: gather them.
+  // Shapes are printed on one line per input: join them.
   keys[key] = before === undefined || before === '' ? value : `${before},${value}`;
 }
 
-/** Reads the banner by meaning: the same fields for every version from 7.x to 11.x. */
+/** Normalizes the banner: the same fields for every version from 7.x to 11.x. */
 export function effectiveOptions(banner: Banner) {
   const model = banner['Model Options'] ?? {};
   const build = banner['Build Options'] ?? {};
@@ -40,7 +40,7 @@ export function effectiveOptions(banner: Banner) {
     onnx: named(model['Model']),
     loadEngine: named(build['Load engine']),
     saveEngine: named(build['Save engine']),
-    /** As printed: `FP32+FP16`, `Strongly Typed`. Absent when an engine was loaded (10.0 and newer). */
+    /** As printed: `FP32+FP16`, `Strongly Typed`. Absent if an engine was loaded (10.0 and newer). */
     precision: named(build['Precision']),
     // Up to 8.0 it is among the inference options.
     skipInference: enabled(build['Skip inference'] ?? build['Build only'] ?? inference['Skip inference']),
@@ -94,7 +94,7 @@ function percentileList(value: string | undefined): number[] {
     .filter((part): part is number => part !== null);
 }
 
-/** `8x3x224x224`; an empty list for a scalar. Null when it is no list of dimensions. */
+/** `8x3x224x224`; an empty list for a scalar. Null if it is not a list of dimensions. */
 export function parseDimensions(text: string): number[] | null {
   if (text === '') return [];
   const dimensions = text.split('x').map(Number);
@@ -113,7 +113,7 @@ function buildShapes(build: Readonly<Record<string, string>>): Record<string, Bu
   });
 }
 
-/** `a=1x3,b=2x4`: names may hold `=` and `:`, so the last `=` of each part separates. */
+/** `a=1x3,b=2x4`: names may contain `=` and `:`, so the last `=` of each part separates. */
 function shapeList<T>(text: string, parse: (dimensions: string) => T | null): Record<string, T> {
   const shapes: Record<string, T> = Object.create(null);
   for (const part of text.split(',')) {

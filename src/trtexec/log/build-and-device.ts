@@ -3,14 +3,14 @@ import { finiteOrNull, NUMBER } from './printed-values.ts';
 /** What a process printed of its engine; null where it did not. */
 export interface BuildFacts {
   engineBuiltS: number | null;
-  /** Size of the engine that this process made. */
+  /** Size of the engine that this process built. */
   createdEngineMib: number | null;
-  /** Size of the engine that this process loaded; whole MiB as the library prints it. */
+  /** Size of the engine that this process loaded; whole MiB, as the library prints it. */
   loadedEngineMib: number | null;
   deserializedS: number | null;
   parsedModelS: number | null;
   contextMemoryMib: number | null;
-  /** Mean of ten refits with the weights that the engine was built of; `--timeRefit`. */
+  /** Mean of ten refits with the weights that the engine was built with; `--timeRefit`. */
   refitMs: number | null;
   inferenceSkipped: boolean;
   inferenceStarted: boolean;
@@ -32,7 +32,7 @@ export function emptyBuild(): BuildFacts {
 
 type NumericFact = Exclude<keyof BuildFacts, 'inferenceSkipped' | 'inferenceStarted'>;
 
-/** Lines that stand once for each phase; their order and number differ by version. */
+/** Lines printed once per phase; their order and number differ by version. */
 const BUILD_LINES: readonly { readonly fact: NumericFact; readonly pattern: RegExp }[] = [
   { fact: 'engineBuiltS', pattern: new RegExp(`^Engine built in (${NUMBER}) sec`) },
   { fact: 'createdEngineMib', pattern: new RegExp(`^Created engine with size: (${NUMBER}) MiB`) },
@@ -44,7 +44,7 @@ const BUILD_LINES: readonly { readonly fact: NumericFact; readonly pattern: RegE
     pattern: new RegExp(`^Created execution context with device memory size: (${NUMBER}) MiB`),
   },
   {
-    // Of the strategies that do not reserve what the largest profile takes.
+    // Printed for strategies that do not reserve the memory of the largest profile.
     fact: 'contextMemoryMib',
     pattern: new RegExp(`^Only allocated device memory enough for current (?:profile|input shapes): (${NUMBER}) MiB`),
   },
@@ -87,7 +87,7 @@ const NUMBER_LINES = {
   'Memory Clock Rate': 'applicationMemoryClockGhz',
 } as const;
 
-/** The device block. Clock rates are nominal and are never treated as measured. */
+/** The device block. Clock rates are nominal, not measured. */
 export type DeviceFacts = Record<(typeof TEXT_LINES)[keyof typeof TEXT_LINES], string | null> &
   Record<(typeof NUMBER_LINES)[keyof typeof NUMBER_LINES], number | null> & { ecc: boolean | null };
 

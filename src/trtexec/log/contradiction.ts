@@ -5,7 +5,7 @@ import { finishStatistics, METRIC_NAMES, type SummaryDraft, TIMED_METRICS } from
 
 export interface LoggedNumbers {
   readonly draft: SummaryDraft;
-  /** Of the timing trace; null where it was not printed. */
+  /** From the timing trace; null if it was not printed. */
   readonly queries: number | null;
   readonly traceWalltimeS: number | null;
   readonly trace: TraceAverages | null;
@@ -16,18 +16,14 @@ type Statistics = Readonly<Partial<Record<TimedMetric, TimeStatistics>>>;
 
 const STATISTICS = ['min', 'max', 'mean', 'median'] as const;
 
-/** Relative: six digits are printed of each number. */
+/** Relative: numbers are printed with six digits. */
 const PRINTED = 1e-4;
-/** In milliseconds: with outputs compared, 11.1 prints the trace with six decimals. */
+/** In milliseconds: when comparing outputs, 11.1 prints the trace with six decimals. */
 const PRINTED_MS = 1e-6;
-/** Relative, for each query: trtexec sums means up in float32. In 376 recordings they differ by 0.002 % at most. */
+/** Relative, per query: trtexec sums means in float32. In 376 recordings they differ by 0.002 % at most. */
 const SUMMED = 3e-8;
 
-/**
- * Two numbers of one run that cannot both be right, in words; null when there are none. A log from which bytes were lost,
- * or into which something else was written, is found so. A number that is not printed contradicts nothing, unless its
- * version always prints it.
- */
+/** Null if none. Finds lost bytes and foreign text. A missing number contradicts nothing, unless always printed. */
 export function contradictionIn(logged: LoggedNumbers): string | null {
   const statistics = statisticsOf(logged.draft);
   return (
@@ -39,7 +35,6 @@ export function contradictionIn(logged: LoggedNumbers): string | null {
   );
 }
 
-/** Relative, of a mean over all queries. */
 function toleranceOf({ queries, draft }: LoggedNumbers): number {
   const counted = queries ?? (draft.throughputQps ?? 0) * (draft.hostWalltimeS ?? 0);
   return PRINTED + SUMMED * counted;
@@ -54,7 +49,7 @@ function statisticsOf({ metrics }: SummaryDraft): Statistics {
   );
 }
 
-/** From 8.0 on all lines of a summary are always printed, whatever was asked for. */
+/** From 8.0 on all lines of a summary are always printed. */
 const COMPLETE_SINCE = 8;
 
 function lackingLine({ draft, version }: LoggedNumbers, found: Statistics): string | null {
@@ -68,7 +63,7 @@ function lackingLine({ draft, version }: LoggedNumbers, found: Statistics): stri
   return null;
 }
 
-/** The percentile at index n - 1 - trunc((1 - p) n) is never below the median from here on, however few queries. */
+/** From here on the percentile at index n - 1 - trunc((1 - p) n) is never below the median, for any n. */
 const UPPER_PERCENT = 75;
 
 function disorder(found: Statistics): string | null {
@@ -164,7 +159,7 @@ function differs(a: number, b: number): boolean {
   return Math.abs(a - b) > PRINTED * Math.max(Math.abs(a), Math.abs(b));
 }
 
-/** Each line of the trace is the mean of a group of queries; those that are in no line lie between minimum and maximum. */
+/** Each trace line is the mean of a group of queries; queries without a line are between minimum and maximum. */
 function wrongTrace(logged: LoggedNumbers, found: Statistics): string | null {
   const { trace, queries } = logged;
   const tolerance = toleranceOf(logged);

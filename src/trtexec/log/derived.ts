@@ -44,7 +44,7 @@ function centreOf(values: Float64Array | undefined): number | null {
   return values !== undefined && values.length > 0 && values.every((value) => value > 0) ? runCentre(values) : null;
 }
 
-/** As the timing trace says; else from throughput and wall time, which agree to a small fraction of a query. */
+/** From the timing trace; else from throughput and wall time, which agree to a small fraction of a query. */
 export function queryCount(run: TrtexecRun): number | null {
   if (run.queries !== null) return run.queries;
   const { measurement } = run;
@@ -70,7 +70,7 @@ function coefficientOfVariancePercent(times: QueryTimes | null): number | null {
 const HEAD_QUERIES = 10;
 const VISIBLY = 1.05;
 
-/** True when the first timed queries are visibly slower than the later ones: the warm-up was too short. */
+/** True if the first timed queries are visibly slower than later ones: the warmup was too short. */
 export function startsSlower(times: QueryTimes): boolean {
   const values = times.columns.computeMs;
   if (values === undefined || values.length < 2 * HEAD_QUERIES) return true;
@@ -80,8 +80,8 @@ export function startsSlower(times: QueryTimes): boolean {
 }
 
 /**
- * The centre of one run's samples: the mean of the part between 10 % and 60 % of the sorted logarithms, as a time.
- * Steadier than the median when iterations have two states, and blind to the slow tail.
+ * The center of one run's samples: the mean of the logarithms between the 10 % and 60 % quantiles, as a time. Steadier
+ * than the median when iterations have two states, and insensitive to the slow tail.
  * @param times not empty, all positive, in any unit
  */
 export function runCentre(times: Float64Array | readonly number[]): number {

@@ -11,12 +11,12 @@ export function unfitFor(reason: UnfitReason, evidence: readonly Evidence[]): Ou
   return { kind: 'unfit', reason, evidence };
 }
 
-/** A statement that no line of the log says: what the operating system or the file system said. */
+/** Evidence from the operating system or the file system, not from the log. */
 export function syntheticEvidence(text: string): Evidence[] {
   return [{ stream: 'stdout', line: 0, text }];
 }
 
-/** What somebody or something else than the program itself put an end to; null when nothing did. */
+/** The outcome of a process that was ended from outside; null if it was not. */
 export function endedByOthers(process: ProcessFacts): Outcome | null {
   if (process.timedOut) {
     const { limit } = process;

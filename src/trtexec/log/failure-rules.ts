@@ -7,10 +7,7 @@ interface FailureRule {
   readonly pattern: RegExp;
 }
 
-/**
- * Which words name which cause. The order is the order of trust: a missing library also makes the build fail, so the
- * more telling causes stand first, and the general ones ("Building engine failed") last.
- */
+/** Most specific first: a missing library also makes the build fail ("Building engine failed"). */
 const FAILURE_RULES: readonly FailureRule[] = [
   {
     reason: 'libraryMissing',
@@ -83,14 +80,14 @@ const FAILURE_RULES: readonly FailureRule[] = [
   { reason: 'buildFailed', pattern: /Engine set up failed/ },
 ];
 
-/** Cheap test before the rules for lines without a prefix: help texts and layer dumps are thousands of lines. */
+/** Cheap filter before the rules for lines without a prefix: help texts and layer dumps have thousands of lines. */
 const ALERTING = /fail|error|exception|could not|cannot|not found|unable|abort|terminate|no space|out of memory/i;
 
-/** Kept lines of one run are limited: a failing loop may print the same error for hours. */
+/** Limit for kept lines of one run: a failing loop may print the same error for hours. */
 const MAX_KEPT = 100;
 
 export interface FailureDraft {
-  /** With the number of the rule that matched: lower is more telling. */
+  /** With the index of the matching rule: lower is more specific. */
   readonly found: { readonly rank: number; readonly evidence: FailureEvidence }[];
   readonly ranks: Set<number>;
 }
@@ -99,7 +96,7 @@ export function emptyFailures(): FailureDraft {
   return { found: [], ranks: new Set() };
 }
 
-/** Looks for a cause in one message; keeps the first line of each and some more. */
+/** Looks for a cause in one message; keeps the first line of each, and some more. */
 export function readFailureLine(draft: FailureDraft, message: LogMessage): void {
   const { severity, stream, line, text } = message;
   if (severity === 'W' || (severity === null && !ALERTING.test(text))) return;
@@ -111,7 +108,6 @@ export function readFailureLine(draft: FailureDraft, message: LogMessage): void 
   draft.found.push({ rank, evidence: { reason: rule.reason, stream, line, text: text.trim() } });
 }
 
-/** The most telling line first. */
 export function finishFailures({ found }: FailureDraft): FailureEvidence[] {
   return found.toSorted((a, b) => a.rank - b.rank).map(({ evidence }) => evidence);
 }

@@ -5,14 +5,11 @@ import { finiteOrNull, NUMBER } from './printed-values.ts';
 
 interface HintRule {
   readonly id: string;
-  /** Found anywhere in the message. The first group, if any, is the hint's number. */
+  /** Matches anywhere in the message. The first group, if any, is the hint's number. */
   readonly pattern: RegExp;
 }
 
-/**
- * What trtexec and the TensorRT library remark about a run, 8.0 to 11.x. To add a hint: one line here, one line of a
- * real log in `test/trtexec/log/hints.test.ts`.
- */
+/** Hints of 8.0 to 11.x. To add one: one line here, one line of a real log in `test/trtexec/log/hints.test.ts`. */
 export const HINT_RULES: readonly HintRule[] = [
   { id: 'enqueue_bound', pattern: /Throughput may be bound by Enqueue Time rather than/ },
   { id: 'h2d_bound', pattern: /Throughput may be bound by host-to-device transfers/ },
@@ -53,7 +50,7 @@ export const HINT_RULES: readonly HintRule[] = [
       /Failed to create ITimingCache from file|setTimingCache failed with|Could not write timing cache to|Detected invalid timing cache|The timing cache will not be used|Cannot open .*\.cache\.lock/,
   },
   { id: 'endless', pattern: /--duration=-1 is specified, inference will run in an endless loop/ },
-  // From the closed library; its wording drifts, so the patterns are loose.
+  // From the closed-source library; its wording changes, so the patterns are loose.
   { id: 'workspace_low', pattern: /do not have sufficient workspace memory to run/ },
   { id: 'tactic_skipped', pattern: /Skipping tactic \S+ due to/ },
   { id: 'memory_refused', pattern: /Requested amount of GPU memory \((\d+) bytes\) could not/ },
@@ -61,7 +58,7 @@ export const HINT_RULES: readonly HintRule[] = [
   { id: 'lazy_loading_off', pattern: /CUDA lazy loading is not enabled/ },
 ];
 
-/** Two threads may glue their messages together, so every rule is tried; a rule that comes twice in a line counts once. */
+/** Two threads may merge their messages into one line, so every rule is tried; each counts once per line. */
 export function findHints(message: LogMessage): Hint[] {
   const { stream, line, text } = message;
   const hints: Hint[] = [];
@@ -75,7 +72,7 @@ export function findHints(message: LogMessage): Hint[] {
   return specific.some(({ id }) => id === 'directio' || id === 'sparsity') ? specific : hints;
 }
 
-/** Remarks that every log of their kind has: they are stored for their number, and are no hint to anybody. */
+/** Printed in every log of their kind: stored for their number, and not shown as hints. */
 export const REMARKS_FOR_NUMBERS = ['engine_loaded_s', 'engine_refitted_ms'] as const;
 
 type RemarkForNumber = (typeof REMARKS_FOR_NUMBERS)[number];

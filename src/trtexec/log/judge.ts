@@ -12,7 +12,7 @@ export interface JudgedParts {
   readonly process: ProcessFacts;
   readonly exports: RunExports;
   readonly requested: RequestedOptions;
-  /** The command line as somebody else's `run.json` lists it; null where there is none. */
+  /** The command line from an external `run.json`; null if there is none. */
   readonly statedArgv?: readonly string[] | null;
   readonly limits: FitnessLimits;
   readonly role?: RunRole | null;
@@ -20,9 +20,9 @@ export interface JudgedParts {
 }
 
 /**
- * Decides what a finished trtexec process is: a measurement, numbers that are not what was asked, or a failure with
- * its cause. Exit code, marker and the proof of each phase must agree: none of them alone is enough (exit 0 and
- * PASSED stand in logs of failed builds, guessed shapes and lost exports).
+ * Classifies a finished trtexec process: a measurement, numbers of something not requested, or a failure with its
+ * cause. Exit code, marker and evidence of each phase must agree: none is sufficient (exit 0 and PASSED occur with
+ * failed builds, guessed shapes and lost exports).
  */
 export function judgeRun(parts: JudgedParts): Outcome {
   return (
@@ -63,7 +63,7 @@ function exitText({ exitCode }: ProcessFacts): string {
   return exitCode === null ? 'FAILED, without a cause' : `exit code ${exitCode}, without a cause`;
 }
 
-/** 11.1 can compare outputs: it exits with 1 when they differ too much, but the times are whole. */
+/** 11.1 can compare outputs: it exits with 1 if they differ too much, but the times are valid. */
 function accuracyFailed(run: TrtexecRun): boolean {
   return run.errors.some(({ text }) => text.includes('Accuracy validation FAILED'));
 }
@@ -80,7 +80,7 @@ function silentBuildFailure({ run, exports }: JudgedParts): Outcome | null {
     : unfitFor('engineEmpty', size);
 }
 
-/** A log that starts must also end; an excerpt without any marker need not. */
+/** A log with a start marker must also have an end; an excerpt without markers need not. */
 function unfinished(
   { run, process }: JudgedParts,
   cause: FailureReason | null,
@@ -94,7 +94,7 @@ function unfinished(
       ? failed('incomplete', syntheticEvidence('the log ends without PASSED or FAILED'))
       : failed(cause, evidence);
   }
-  // TensorRT 7 passes although its inference failed.
+  // TensorRT 7 passes even if its inference failed.
   const broken = run.measurement === null && run.errors.length > 0 && !run.build.inferenceSkipped;
   if (broken && process.exitCode === 0 && run.build.inferenceStarted) {
     return failed(cause ?? 'inferenceFailed', evidence.length > 0 ? evidence : run.errors);
@@ -106,7 +106,7 @@ function hinted(run: TrtexecRun, ...ids: readonly string[]): Evidence[] {
   return run.hints.filter(({ id }) => ids.includes(id));
 }
 
-/** A run of a cell is there to be timed. */
+/** A cell's run must be timed. */
 function isBuildOnly({ role, run: { build, measurement } }: JudgedParts): boolean {
   if (role === 'timed' || role === 'profile') return false;
   return measurement === null && build.inferenceSkipped && !build.inferenceStarted;
@@ -152,14 +152,14 @@ function tooShort({ run, exports, limits }: JudgedParts): Outcome | null {
   return unfitFor('notWarmedUp', syntheticEvidence(text));
 }
 
-/** Numbers that contradict each other, or `[E]` in a run that passed, are not normal. An unusable timing cache is: the build goes on without it. */
+/** Contradicting numbers, or `[E]` in a passed run, except for an unusable timing cache. */
 function suspect(run: TrtexecRun): Outcome | null {
   if (run.contradiction !== null) return unfitFor('suspectErrors', syntheticEvidence(run.contradiction));
   const cacheFailed = run.hints.some(({ id }) => id === 'cache_fail');
   const errors = run.errors.filter(
     ({ text }) => !(cacheFailed && /timing cache|magicTagRead|stdArchiveReader/i.test(text)),
   );
-  // trtexec goes on without a plugin library that it cannot load: the engine may be another one.
+  // trtexec continues without a plugin library that it cannot load: the engine may differ.
   const unloaded = errors.find(({ text }) => /Unable to (?:open|load) library/.test(text));
   if (unloaded !== undefined) return failed('libraryMissing', [unloaded]);
   return errors.length > 0 ? unfitFor('suspectErrors', errors) : null;
@@ -170,7 +170,7 @@ interface Difference {
   readonly text: string;
 }
 
-/** The first option that was asked for and that trtexec, by its banner, did not use; null when all were. */
+/** The first requested option that trtexec did not use according to its banner; null if all were used. */
 function differingOption(run: TrtexecRun, requested: RequestedOptions, buildOnly: boolean): Difference | null {
   const { options } = run;
   const { precisionWord } = requested;
@@ -197,13 +197,13 @@ function differingOption(run: TrtexecRun, requested: RequestedOptions, buildOnly
   return differingShape(run, requested);
 }
 
-/** What makes another measurement of it. Values that are paths go by their last part. */
+/** Flags that change the measurement. Paths are compared by their last part. */
 const MEASURED_FLAGS = ['--loadEngine', ...CELL_FLAGS, '--fp16', '--bf16', '--int8', '--fp8', '--best'];
 
 /** The first flag that the first line of the log and a command line stated with it do not share, in words. */
 function contradictedArgument({ commandLine }: TrtexecRun, argv: readonly string[] | null): string | null {
   if (commandLine === null || argv === null) return null;
-  // A script that calls trtexec says nothing of the flags that it gives.
+  // A script that calls trtexec does not show the flags it passes.
   if (!argv.some((arg) => /^--(?:loadEngine|onnx)=/.test(arg))) return null;
   const [stated, printed] = [argv, commandLine.trim().split(/ (?=--)/)];
   for (const flag of MEASURED_FLAGS) {

@@ -6,20 +6,20 @@ const SEVERITIES = ['F', 'E', 'W', 'I', 'V'] as const;
 
 export type Severity = (typeof SEVERITIES)[number];
 
-/** One message of trtexec's logger, or one line that carries no prefix (`severity` null). */
+/** One message of trtexec's logger, or one line without a prefix (`severity` null). */
 export interface LogMessage {
   readonly stream: LogStream;
   /** Physical line in its stream, from 1. */
   readonly line: number;
   readonly severity: Severity | null;
-  /** True for text that the TensorRT library logged (`[TRT] `); the mark itself is not part of `text`. */
+  /** True for text logged by the TensorRT library (`[TRT] `); the mark is not part of `text`. */
   readonly fromLibrary: boolean;
   readonly text: string;
   /** `MM/DD/YYYY-HH:MM:SS`, local time without a zone. */
   readonly time: string | null;
 }
 
-/** Longer lines are cut here: tensor dumps and tactic lists may be many megabytes long. */
+/** Longer lines are truncated: tensor dumps and tactic lists may be many megabytes long. */
 const MAX_LINE_BYTES = 1 << 20;
 /** This many bytes become one short-lived string: larger ones leave the young generation, and are slower. */
 const SLICE_BYTES = 1 << 16;
@@ -40,10 +40,7 @@ const SLASH = 0x2f;
 const MINUS = 0x2d;
 const V = 0x56;
 
-/**
- * Cuts the bytes of one stream into messages. Verbose lines are counted and left out: they are nearly all of a large
- * log and say nothing that the summary needs. A line that two writers glued together gives two messages.
- */
+/** Drops verbose lines, most of a large log, but counts them. A line merged from two writers gives two messages. */
 export class LogLineReader {
   lineCount = 0;
   private readonly stream: LogStream;
@@ -67,7 +64,7 @@ export class LogLineReader {
     if (this.carry !== null) this.push(NEWLINE_BYTES);
   }
 
-  /** Completes the line that the last chunk left open; returns what follows it. */
+  /** Completes the unfinished line of the last chunk; returns what follows it. */
   private finishCarried(carry: Buffer, chunk: Buffer): Buffer {
     const newline = chunk.indexOf(NEWLINE);
     const tail = newline === -1 ? chunk : chunk.subarray(0, newline);
@@ -82,7 +79,7 @@ export class LogLineReader {
     return chunk.subarray(newline + 1);
   }
 
-  /** Handles every whole line of `bytes` and returns where the unfinished rest begins. */
+  /** Processes every whole line of `bytes` and returns the start of the unfinished rest. */
   private scan(bytes: Buffer): number {
     let start = 0;
     let length = SLICE_BYTES;
@@ -90,15 +87,15 @@ export class LogLineReader {
       const read = this.scanSlice(bytes.subarray(start, start + length));
       if (read === 0 && start + length >= bytes.length) return start;
       start += read;
-      // A line longer than the slice: look at more of it at once.
+      // The line is longer than the slice: double the slice.
       length = read === 0 ? length * 2 : SLICE_BYTES;
     }
   }
 
   /**
-   * Handles the whole lines of a slice and returns how many bytes they are. Native searches of one latin1 string are
-   * several times faster than a loop over bytes, and a look at a single byte is cheaper than one at a character; text
-   * that is kept is decoded as UTF-8.
+   * Processes the whole lines of a slice and returns their number of bytes. Native searches of one latin1 string are
+   * several times faster than a loop over bytes, and reading a byte is cheaper than reading a character; text that is
+   * kept is decoded as UTF-8.
    */
   private scanSlice(bytes: Buffer): number {
     const slice = bytes.toString('latin1');
@@ -146,7 +143,7 @@ export class LogLineReader {
     });
   }
 
-  /** Some cut the time off, and leave the severity. */
+  /** Some tools remove the time and keep the severity. */
   private emitUndated(text: string): void {
     const match = text.startsWith('[') ? UNDATED.exec(text) : null;
     const severity = match?.[1];
@@ -163,7 +160,7 @@ export class LogLineReader {
 
 const NEWLINE_BYTES = Buffer.from('\n');
 
-/** The fixed marks of `[MM/DD/YYYY-HH:MM:SS] [S]`; digits are left to the regular expression. */
+/** The fixed characters of `[MM/DD/YYYY-HH:MM:SS] [S]`; the regular expression checks the digits. */
 function isPrefixAt(bytes: Buffer, at: number): boolean {
   return (
     bytes[at] === OPEN &&
@@ -174,14 +171,14 @@ function isPrefixAt(bytes: Buffer, at: number): boolean {
   );
 }
 
-/** Where the text behind a prefix begins. Nearly all verbose lines are the library's: one search less for each. */
+/** Start of the text after a prefix. Nearly all verbose lines are the library's: saves a search for each. */
 function textStart(bytes: Buffer, line: number): number {
   const at = line + PREFIX_LENGTH;
   const hasMark = bytes[at + 1] === OPEN && bytes[at + LIBRARY_MARK_LENGTH - 2] === CLOSE;
   return hasMark ? at + LIBRARY_MARK_LENGTH : at;
 }
 
-/** True when another message begins in `slice` between `from` and `end`; `bytes` are those of the slice. */
+/** True if another message begins in `slice` between `from` and `end`; `bytes` are those of the slice. */
 function holdsPrefix(slice: string, bytes: Buffer, from: number, end: number): boolean {
   if (end - from < PREFIX_LENGTH) return false;
   let at = slice.indexOf('[', from);

@@ -7,20 +7,17 @@ export type MarkerResult = (typeof MARKER_RESULTS)[number];
 
 export interface Marker {
   readonly result: MarkerResult;
-  /** Not in the markers of TensorRT 6 and 7. It is the version that trtexec was compiled against. */
+  /** The version that trtexec was compiled against. Missing in markers of TensorRT 6 and 7. */
   readonly version: TensorrtVersion | null;
   readonly commandLine: string;
 }
 
 const MARKER = /^&&&& ([A-Z_]+)\b(?: (\S+)(?: \[TensorRT v(\d{4,6})\])?(?: \[b\d+\])?(?: # ?(.*))?)?/s;
 
-/**
- * Other tools put a time or a name before each line, and a message without a line feed may stand there. More of the
- * marker is asked for then: a script may quote its beginning.
- */
+/** Other tools prefix lines, or a message precedes. Requires more of the marker, as scripts may quote its start. */
 const INNER_MARKER = /&&&& (?:(?:RUNNING|PASSED|FAILED|WAIVED) TensorRT\.trtexec (?:\[TensorRT v\d|# )|TASK_[A-Z]+ \[)/;
 
-/** A line cut at the markers inside it: a process that was killed ends without a line feed, and the next one goes on. */
+/** Splits a line at markers inside: a killed process ends without a line feed, and the next continues it. */
 export function cutAtMarkers(text: string): string[] {
   const pieces: string[] = [];
   let from = 0;
@@ -37,16 +34,16 @@ export function cutAtMarkers(text: string): string[] {
 }
 
 const SIGN = '&&&& ';
-/** Enough to tell a marker from a quoted one. */
+/** Long enough to distinguish a marker from a quoted one. */
 const INNER_LENGTH = 80;
 
-/** Where a marker begins in a line without a prefix; -1 when there is none. */
+/** Start of a marker in a line without a prefix; -1 if there is none. */
 export function markerStart(text: string): number {
   if (text.startsWith('&&&& ')) return 0;
   return text.includes('&&&& ') ? text.search(INNER_MARKER) : -1;
 }
 
-/** Reads a `&&&& RESULT TensorRT.trtexec [TensorRT vN] [bB] # argv` line; null for any other text. */
+/** Parses a `&&&& RESULT TensorRT.trtexec [TensorRT vN] [bB] # argv` line; null for any other text. */
 export function parseMarker(text: string): Marker | null {
   const match = MARKER.exec(text);
   const result = match?.[1];
@@ -55,7 +52,7 @@ export function parseMarker(text: string): Marker | null {
   return { result, version: digits === undefined ? null : decodeMarkerVersion(digits), commandLine: match[4] ?? '' };
 }
 
-/** The version in the first marker of a text; null when no marker has one. */
+/** Version of the first marker that has one; null if none has. */
 export function versionInMarkers(text: string): TensorrtVersion | null {
   for (const line of text.split('\n')) {
     const version = parseMarker(line)?.version ?? null;

@@ -12,7 +12,7 @@ export interface CudaGraphFacts {
   readonly captureFailed: boolean;
 }
 
-/** Averages over groups of consecutive queries, as printed. Long traces are cut by trtexec from 9.1 on. */
+/** Averages over groups of consecutive queries, as printed. From 9.1 on trtexec shortens long traces. */
 export interface TraceAverages {
   readonly groupSize: number;
   readonly gpuMs: readonly number[];
@@ -32,19 +32,19 @@ export interface LayerTime {
   readonly percentage: number;
 }
 
-/** Times of each engine layer, taken with the profiler attached: never a measure of the end-to-end time. */
+/** Times of each engine layer with the profiler attached: never a measure of the end-to-end time. */
 export interface LayerProfile {
-  /** Iterations that the profiler saw, warm-up included. */
+  /** Profiled iterations, including warmup. */
   readonly iterations: number;
   readonly layers: readonly LayerTime[];
-  /** Of all layers and one query, where the table is an excerpt and its last row says it. */
+  /** All layers of one query, if the table is an excerpt and its last row states it. */
   readonly totalMs?: number;
 }
 
 export interface Hint extends Evidence {
   /** An id of `hints.ts`. */
   readonly id: string;
-  /** The number that the hint carries, such as the coefficient of variance in percent. */
+  /** The hint's number, such as the coefficient of variance in percent. */
   readonly value: number | null;
 }
 
@@ -53,25 +53,25 @@ export interface FailureEvidence extends Evidence {
 }
 
 export interface TrtexecRun {
-  /** The text behind `#` in the marker: joined without quotes by trtexec, so never to be split again. */
+  /** The text after `#` in the marker: joined without quotes by trtexec, so never to be split again. */
   readonly commandLine: string | null;
   readonly firstLine: number;
   readonly lastLine: number;
   readonly tensorrtVersion: TensorrtVersion | null;
   readonly closingMarker: 'PASSED' | 'FAILED' | 'WAIVED' | null;
   readonly startedByMarker: boolean;
-  /** Stamp of its first line, `YYYY-MM-DDTHH:MM:SS`: local time of that machine, without a zone. Null: no valid one. */
+  /** `YYYY-MM-DDTHH:MM:SS` of its first line: local time of that machine, without a zone. Null if invalid. */
   readonly startedAtLocal: string | null;
   /** True when another trtexec wrote to the same log at the same time: no number can be attributed. */
   readonly overlaps: boolean;
   readonly helpPrinted: boolean;
-  /** Bytes that were cut out of the middle of a log that was too long, at least; 0 for a whole log. */
+  /** Minimum number of bytes removed from the middle of a long log; 0 for a whole log. */
   readonly omittedBytes: number;
   readonly banner: Banner;
   readonly options: EffectiveOptions;
   readonly device: Readonly<DeviceFacts>;
   readonly build: Readonly<BuildFacts>;
-  /** Shapes that the inputs really had, as the bindings say. */
+  /** Actual input shapes, from the bindings. */
   readonly inputBindings: Readonly<Record<string, readonly number[]>>;
   readonly cudaGraph: CudaGraphFacts;
   readonly warmUpQueries: number | null;
@@ -79,25 +79,25 @@ export interface TrtexecRun {
   readonly traceWalltimeS: number | null;
   readonly traceAverages: TraceAverages | null;
   readonly measurement: Measurement | null;
-  /** Two numbers of this run that cannot both be right, in words; null when there are none. */
+  /** Two contradicting numbers of this run, in words; null if there are none. */
   readonly contradiction: string | null;
   readonly profile: LayerProfile | null;
   readonly layerInfo: LayerInfo | null;
   readonly hints: readonly Hint[];
-  /** Lines that name a cause of failure, the most telling one first. */
+  /** Lines that name a cause of failure, most specific first. */
   readonly failures: readonly FailureEvidence[];
   /** `[E]` and `[F]` lines, the first 100. */
   readonly errors: readonly Evidence[];
 }
 
 export interface TrtexecLog {
-  /** How often trtexec started, by its markers; the children that it started itself do not count. */
+  /** Number of start markers, without child processes that trtexec started itself. */
   readonly processes: number;
   readonly runs: readonly TrtexecRun[];
   readonly lineCount: Readonly<Record<'stdout' | 'stderr', number>>;
 }
 
-/** The shapes that the inputs really had: as asked for, else as the engine's bindings say. */
+/** The input shapes: as requested, else from the engine's bindings. */
 export function shapesOf({ options, inputBindings }: TrtexecRun): Shapes {
   return Object.keys(options.shapes).length > 0 ? options.shapes : inputBindings;
 }

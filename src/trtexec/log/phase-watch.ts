@@ -1,8 +1,8 @@
 import type { PhaseLimits, RunPhase, TimeLimit } from '../../records/time-limit.ts';
 
 /**
- * What trtexec prints when a phase begins (8.x to 11.x; without these lines the phase before goes on, and only the
- * limit of the whole process is left). `Warmup completed` comes when warm-up and timed part are over.
+ * Output at the start of each phase (8.x to 11.x; without these lines the previous phase continues, and only the limit
+ * of the whole process applies). `Warmup completed` is printed when warmup and timed part are over.
  */
 const MARKS: readonly { readonly phase: RunPhase; readonly texts: readonly string[] }[] = [
   { phase: 'while parsing the model', texts: ['] Start parsing network model'] },
@@ -12,17 +12,16 @@ const MARKS: readonly { readonly phase: RunPhase; readonly texts: readonly strin
   { phase: 'after the timed part', texts: ['] Warmup completed ', '] Skipped inference phase'] },
 ];
 
-/** A line is not kept longer: a tensor dump may be one line of many megabytes. */
+/** Limit for an unfinished line: a tensor dump may be one line of many megabytes. */
 const MAX_LINE_CHARACTERS = 4096;
 
-/** Follows the output of one trtexec process and says when a part of it takes too long. Time is an argument. */
+/** Follows the output of one trtexec process and detects when a phase exceeds its limit. Time is an argument. */
 export class PhaseWatch {
   private readonly limits: PhaseLimits;
   private readonly wholeS: number | null;
   private phase: RunPhase = 'before its first output';
   private since = 0;
   private partSince = 0;
-  /** Of the marks, the next to come: phases do not go back. */
   private next = 0;
   private readonly open = { stdout: '', stderr: '' };
   private lastLine: string | null = null;
@@ -42,7 +41,7 @@ export class PhaseWatch {
     this.lastLine = lastLineOf(whole) ?? this.lastLine;
   }
 
-  /** The limit that is passed at that time; null while all is well. */
+  /** The limit that is exceeded at that time; null if none. */
   passed(elapsedS: number): TimeLimit | null {
     if (this.wholeS !== null && elapsedS >= this.wholeS) return this.whole(elapsedS);
     const limitS = this.limitOf(this.phase);
@@ -50,7 +49,6 @@ export class PhaseWatch {
     return { ...this.at(elapsedS), of: 'phase', limitS };
   }
 
-  /** Where it was when the limit of the whole process struck. */
   whole(elapsedS: number): TimeLimit {
     return { ...this.at(elapsedS), of: 'whole', limitS: this.wholeS ?? elapsedS };
   }
@@ -74,7 +72,7 @@ export class PhaseWatch {
   private enter(phase: RunPhase, elapsedS: number): void {
     this.phase = phase;
     this.since = elapsedS;
-    // Setting up, parsing, building and loading share one limit, from the first output on.
+    // Setup, parsing, building and loading share one limit, from the first output on.
     if (phase === 'while setting up' || !BEFORE_INFERENCE.includes(phase)) this.partSince = elapsedS;
   }
 

@@ -1,9 +1,9 @@
 import { readInstant } from '../../text/utc-instant.ts';
 
-/** A number as a C++ stream prints it: six significant digits, maybe scientific, maybe `inf` or `nan`. */
+/** A number as a C++ stream prints it: six significant digits, possibly scientific, `inf` or `nan`. */
 export const NUMBER = String.raw`[-+]?(?:\d+(?:\.\d+)?(?:e[-+]?\d+)?|inf|nan)`;
 
-/** The number that `text` is; NaN when it is none. */
+/** NaN if `text` is not a number. */
 export function parseStreamNumber(text: string): number {
   const unsigned = text.replace(/^[-+]/, '');
   if (unsigned === 'inf') return text.startsWith('-') ? -Infinity : Infinity;
@@ -16,11 +16,7 @@ export function finiteOrNull(text: string | undefined): number | null {
   return Number.isFinite(value) ? value : null;
 }
 
-/**
- * The stamp of a line of a log as ISO 8601 without a zone, for trtexec prints local time and no zone.
- * @param stamp `MM/DD/YYYY-HH:MM:SS`
- * @returns `YYYY-MM-DDTHH:MM:SS`; null when there is no such day or time
- */
+/** `MM/DD/YYYY-HH:MM:SS` as `YYYY-MM-DDTHH:MM:SS`, local time without a zone; null for an invalid stamp. */
 export function isoOfStamp(stamp: string): string | null {
   const [, month, day, year, time] = /^(\d\d)\/(\d\d)\/(\d{4})-(\d\d:\d\d:\d\d)$/.exec(stamp) ?? [];
   const iso = `${year}-${month}-${day}T${time}`;

@@ -3,10 +3,10 @@ import { NUMBER, parseStreamNumber } from './printed-values.ts';
 
 export interface ProfileDraft {
   readonly iterations: number;
-  /** Null until the column heading was seen. */
+  /** Null before the column heading. */
   layout: RegExp | null;
   readonly layers: LayerTime[];
-  /** Of the last row, which is no layer; null before it. */
+  /** The last row, which is not a layer; null before it. */
   total: Omit<LayerTime, 'index'> | null;
 }
 
@@ -59,7 +59,7 @@ function rowOf(layout: RegExp, text: string): Omit<LayerTime, 'index'> | null {
   };
 }
 
-/** Rows are rounded to four digits after the point: a sum this far below the total lacks some. */
+/** Rows are rounded to four decimals: if their sum is this far below the total, some are missing. */
 const LEAST_LISTED = 0.98;
 
 export function finishProfile(draft: ProfileDraft | null): LayerProfile | null {

@@ -36,18 +36,17 @@ const STRIPPED_ERROR = /^(?:Error\[\d+\]: |\d+: \[)|: Error Code \d+: /;
 /** Of each kind this many are kept: a verbose build repeats some of them thousands of times. */
 const MAX_HINTS_OF_A_KIND = 20;
 
-/** Gathers the messages of one trtexec process; `finish` gives what they say. */
 export class RunBuilder {
   firstTime: string | null = null;
-  /** True when trtexec itself spoke: a marker, its logger, or the loader about it. */
+  /** True after output of trtexec itself: a marker, its logger, or the loader's error about it. */
   speaks = false;
   overlaps = false;
-  /** It has said something else than warnings and errors. */
+  /** Has printed something other than warnings and errors. */
   private informs = false;
-  /** The prefix of its lines was cut off. */
+  /** Its lines lack their prefix. */
   private isStripped = false;
   private isPrefixed = false;
-  /** The heading of its options stood without a prefix: in a help text, too. */
+  /** Saw the heading of its options without a prefix, which help texts have, too. */
   private awaitsOptions = false;
   private firstLine: number;
   private lastLine: number;
@@ -65,7 +64,7 @@ export class RunBuilder {
   private readonly trace = emptyTrace();
   private summary = emptySummary();
   private measured: { readonly draft: SummaryDraft } | null = null;
-  /** Complete summaries that came before that one, each of its numbers. */
+  /** Complete summaries before that one, each of its numbers. */
   private readonly earlierSummaries = new Set<string>();
   private profile: ProfileDraft | null = null;
   private readonly hints: Hint[] = [];
@@ -83,7 +82,7 @@ export class RunBuilder {
     return this.speaks || this.failures.found.length > 0;
   }
 
-  /** True for messages of stderr that came before the marker of their run. */
+  /** True for messages on stderr before the marker of their run. */
   get warnsOnly(): boolean {
     return !this.isMarked && !this.informs && this.speaks && this.failures.found.length === 0;
   }
@@ -92,7 +91,7 @@ export class RunBuilder {
     return this.startMarker !== null;
   }
 
-  /** True when `text` is the heading of an options section that was read already. */
+  /** True if `text` is the heading of an options section that was already read. */
   hasSection(text: string): boolean {
     const heading = text.startsWith('===') ? HEADING.exec(text)?.[1] : undefined;
     return heading !== undefined && this.sections.has(heading);
@@ -209,7 +208,7 @@ export class RunBuilder {
       if (!fromLibrary) readBannerLine(this.banner, this.section, text);
       return;
     }
-    // An empty line ends a section; some tools filter it out.
+    // An empty line ends a section; some tools remove it.
     if (this.section === 'Device Information' && readDeviceLine(this.device, text)) return;
     if (this.section === 'Profile' && this.readProfile(text)) return;
     this.readReport(message);
@@ -255,7 +254,7 @@ export class RunBuilder {
     this.keepHints(message);
   }
 
-  /** From 10.0 on the banner says no engine where one is loaded. */
+  /** From 10.0 on the banner omits the engine if one is loaded. */
   private options(): EffectiveOptions {
     const options = effectiveOptions(this.banner);
     const stated = / --loadEngine=(.*?)(?= --|$)/s.exec(this.startMarker?.commandLine ?? '')?.[1];
@@ -327,7 +326,6 @@ export class RunBuilder {
   }
 }
 
-/** What an empty log says. */
 export function silentRun(): TrtexecRun {
   return new RunBuilder(0).finish();
 }

@@ -2,7 +2,7 @@ import type { Measurement, TimedMetric, TimeStatistics } from '../../records/mea
 import { isOneOf } from '../../text/unknown-values.ts';
 import { NUMBER, parseStreamNumber } from './printed-values.ts';
 
-/** The report's figures while they are read. `layout` 7 has headings instead of one line a metric. */
+/** The report's numbers while they are read. `layout` 7 has headings instead of one line per metric. */
 export interface SummaryDraft {
   throughputQps?: number;
   hostWalltimeS?: number;
@@ -54,7 +54,7 @@ const HEADINGS_7: Readonly<Record<string, TimedMetric>> = {
 const BARE_FIELD = new RegExp(`^(min|max|mean|median): (${NUMBER}) ms`);
 const BARE_PERCENTILE = new RegExp(`^percentile: (${NUMBER}) ms at (${NUMBER})%`);
 
-/** Takes one line of a performance report, of any version from 7.0 to 11.x; false when it is none of its lines. */
+/** Takes one line of a performance report, of any version from 7.0 to 11.x; false for any other line. */
 export function readSummaryLine(draft: SummaryDraft, text: string): boolean {
   const metric = TIMED_METRICS.find((each) => text.startsWith(`${METRIC_NAMES[each]}: `));
   if (metric === undefined) return readTotal(draft, text) || readLayout7(draft, text);
@@ -73,7 +73,7 @@ function statisticsOfLine(text: string): StatisticsDraft {
   return draft;
 }
 
-/** No stream prints a zero before other digits: a point was lost. */
+/** No stream prints a zero before other digits: a decimal point was lost. */
 const NO_STREAM_NUMBER = /^[-+]?0\d/;
 
 function printedNumber(text: string): number {
@@ -112,10 +112,7 @@ function readLayout7(draft: SummaryDraft, text: string): boolean {
   return true;
 }
 
-/**
- * The measurement, or null when the report is not complete or holds no finite numbers.
- * @param queries count of the timing trace: TensorRT 7 prints 0 qps for dynamic shapes, which is computed anew here
- */
+/** Null if incomplete or not finite. TensorRT 7 prints 0 qps for dynamic shapes: recomputed from `queries`. */
 export function finishSummary(draft: SummaryDraft, queries: number | null): Measurement | null {
   const { hostWalltimeS } = draft;
   const latencyMs = finishStatistics(draft.metrics.latencyMs);

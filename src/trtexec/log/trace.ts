@@ -1,7 +1,7 @@
 import type { TraceAverages } from './parsed-log.ts';
 import { finiteOrNull, NUMBER, parseStreamNumber } from './printed-values.ts';
 
-/** trtexec before 9.1 prints every group; more than this many are counted but not kept. */
+/** trtexec before 9.1 prints every group; more than this are counted but not kept. */
 const MAX_GROUPS = 100_000;
 
 interface TraceDraft {
@@ -23,7 +23,7 @@ const WARM_UP = new RegExp(`^Warmup completed (\\d+) queries over (${NUMBER}) ms
 const QUERIES = new RegExp(`^Timing trace has (\\d+) queries over (${NUMBER}) s`);
 const OMITTED = /^\.\.\. Omitting (\d+) lines/;
 
-/** Takes one line between `Starting inference` and the summary; false when it is none of the trace. */
+/** Takes one line between `Starting inference` and the summary; false if it is not part of the trace. */
 export function readTraceLine(draft: TraceDraft, text: string): boolean {
   if (text.startsWith('Average on ')) {
     readAverage(draft.averages, text);

@@ -10,10 +10,10 @@ import { RunBuilder } from './run-builder.ts';
  */
 export class TrtexecLogParser {
   private readonly builders: RunBuilder[] = [];
-  /** Runs that still wait for their closing marker; the build-route tuner nests children inside a parent. */
+  /** Runs without a closing marker yet; the build-route tuner nests child runs in a parent. */
   private readonly open: RunBuilder[] = [];
   private childExpected = false;
-  /** Markers of starts, but for the children of the build-route tuner. */
+  /** Number of start markers, without children of the build-route tuner. */
   private processes = 0;
   private readonly readers: Readonly<Record<LogStream, LogLineReader>>;
   private lastStderr: RunBuilder | null = null;
@@ -60,7 +60,7 @@ export class TrtexecLogParser {
           this.processes += 1;
           this.open.length = 0;
         }
-        // What a script said before its first run is no run; warnings may come before the marker of theirs.
+        // A script's output before its first run is not a run; warnings may precede their marker.
         if (this.builders.at(-1)?.speaks === false) this.builders.pop();
         const early = this.builders.at(-1);
         const builder = early?.warnsOnly === true ? early : this.add(message.line);
@@ -85,7 +85,7 @@ export class TrtexecLogParser {
     }
   }
 
-  /** Two processes wrote to the log at once when the end of a run comes after the start of another one. */
+  /** Two processes wrote to the log concurrently if one ends after the start of another. */
   private findOverlap(marker: Marker, current: RunBuilder): void {
     const first = this.builders.findIndex((builder) => builder !== current && builder.awaits(marker));
     if (first !== -1) for (const builder of this.builders.slice(first)) builder.overlaps = true;
@@ -97,7 +97,7 @@ export class TrtexecLogParser {
     return builder;
   }
 
-  /** A banner that comes again is another run's: in a log without markers the next one's. */
+  /** A repeated banner belongs to another run: in a log without markers to the next one. */
   private currentFor({ severity, text, line }: LogMessage): RunBuilder {
     const run = this.current(line);
     if (severity !== 'I' || !run.hasSection(text)) return run;
@@ -106,12 +106,12 @@ export class TrtexecLogParser {
     return run;
   }
 
-  /** The innermost run that is open; else the last one, which trailing lines belong to; else a new one. */
+  /** The innermost open run; else the last one, which trailing lines belong to; else a new one. */
   private current(line: number): RunBuilder {
     return this.open.at(-1) ?? this.builders.at(-1) ?? this.add(line);
   }
 
-  /** stderr has no markers: with several runs, the clock in the prefix tells whose line it is. */
+  /** stderr has no markers: with several runs, the time in the prefix determines the run. */
   private builderAt(message: LogMessage): RunBuilder {
     const { time } = message;
     if (this.builders.length > 1 && time !== null) {
@@ -129,4 +129,4 @@ function sortableTime(time: string): string {
   return `${time.slice(6, 10)}/${time.slice(0, 5)}${time.slice(10)}`;
 }
 
-/** Convenience for whole logs that are already in memory. */
+/** For whole logs that are already in memory. */

@@ -5,7 +5,6 @@ import { EnvironmentLackingError } from '../../errors.ts';
 import { printable } from '../../text/printable.ts';
 import type { EnvironmentVariables } from '../../process/environment-variables.ts';
 
-/** Where containers and packages put it. */
 const USUAL_PLACES = [
   '/usr/src/tensorrt/bin/trtexec',
   '/opt/tensorrt/bin/trtexec',
@@ -23,8 +22,8 @@ interface TrtexecLookup {
 }
 
 /**
- * The trtexec to use: the one that was named, else `$TRTEXEC`, else the first on PATH, else a usual place.
- * @throws EnvironmentLackingError with every place that was looked at
+ * The trtexec to use: the named one, else `$TRTEXEC`, else the first on PATH, else a usual place.
+ * @throws EnvironmentLackingError listing every searched place
  */
 export function findTrtexec({ flag, matrix, env, cwd }: TrtexecLookup): string {
   const named: [string, string | undefined | null][] = [

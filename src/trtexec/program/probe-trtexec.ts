@@ -36,17 +36,14 @@ function ask<Value>(
   });
 }
 
-/**
- * Asks trtexec for its help: the marker above it has the version. No GPU is touched.
- * @throws EnvironmentLackingError when it cannot be started or is no trtexec
- */
+/** @throws EnvironmentLackingError if it cannot be started or is not trtexec; runs its help, and uses no GPU */
 export async function probeTrtexec(program: TrtexecProgram, spawn: Spawn, signal: AbortSignal): Promise<ProbedTrtexec> {
   const name = printable(program.shownAs);
   return ask(program, spawn, signal, ['--help'], ({ startProblem, stdout, stderr, folder }) => {
     if (startProblem !== null) throw new EnvironmentLackingError(`${name}: ${startProblem}`);
     const version = versionInMarkers(stdout);
     if (version !== null) return { version, flags: new Set(stdout.match(/--[A-Za-z]\w*/g)) };
-    // What it printed was cut off: that says nothing of it.
+    // Truncated output proves nothing.
     const noRoom = fullDisk(folder) !== null ? temporaryFolderProblem('ENOSPC') : null;
     if (noRoom !== null) throw new EnvironmentLackingError(noRoom);
     const stderrText = stderr.trim().split('\n').at(-1) ?? '';
@@ -62,10 +59,7 @@ export async function probeTrtexec(program: TrtexecProgram, spawn: Spawn, signal
 
 const CREATED_WITH = /Plan was created with TensorRT version (\d+(?:\.\d+)+)/;
 
-/**
- * Asks trtexec which TensorRT built an engine, without loading it (`--getPlanVersionOnly`; 0.3 s with 10.6). Null when
- * it does not say: then the first run tells whether the engine loads.
- */
+/** `--getPlanVersionOnly`: 0.3 s with 10.6, without loading the engine. Null if unknown. */
 export async function askPlanVersion(
   program: TrtexecProgram,
   spawn: Spawn,
@@ -77,13 +71,13 @@ export async function askPlanVersion(
 }
 
 /**
- * Whether a TensorRT loads an engine of another version. An engine loads in the very version that built it; one that
- * was built version-compatible also in later ones of the same major, and nothing in its header tells that.
+ * Whether a TensorRT loads an engine of another version. An engine loads in the exact version that built it; a
+ * version-compatible one also in later ones of the same major version, which its header does not show.
  */
 type Loading = 'loads' | 'maybe' | 'never';
 
 /**
- * @param built as trtexec tells it: `10.3.0.26`
+ * @param built as trtexec prints it: `10.3.0.26`
  * @param running such as `10.6.0`
  */
 export function loadingOf(built: string, running: string): Loading {

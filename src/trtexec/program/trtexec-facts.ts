@@ -21,12 +21,11 @@ export type TrtexecFacts =
       readonly library: LibraryFacts;
     };
 
-/** The TensorRT library that trtexec will load, as far as that can be said without running it. */
 export type LibraryFacts =
   | {
       readonly kind: 'found';
       readonly path: string;
-      /** From the name of the file: `10.6.0`. */
+      /** From the file name: `10.6.0`. */
       readonly version: string | null;
     }
   | {
@@ -49,11 +48,10 @@ interface TrtexecLookup {
 
 export interface TrtexecFindings {
   readonly trtexec: TrtexecFacts;
-  /** Major version of the CUDA runtime that trtexec is linked with. */
   readonly linkedCuda: number | null;
 }
 
-/** Where trtexec is, whether it runs, and which library it will load. No GPU is touched. */
+/** Where trtexec is, whether it runs, and which library it will load. Uses no GPU. */
 export async function trtexecFacts(lookup: TrtexecLookup): Promise<TrtexecFindings> {
   let path: string;
   try {
@@ -95,10 +93,7 @@ async function helpOf(path: string, { env, signal, timeoutMs }: TrtexecLookup): 
   }
 }
 
-/**
- * trtexec from 8.6 on loads the library by name when it runs; older ones are linked with it. So: what `ldd` says, else
- * what the loader would find for that name.
- */
+/** From 8.6 on trtexec loads it by name at run time, older ones are linked: `ldd`, else the loader's search. */
 async function libraryOf(
   trtexec: string,
   links: string,
@@ -128,7 +123,7 @@ async function libraryOf(
   return cached === undefined ? missing(name, trtexec) : found(cached[1]);
 }
 
-/** Names and paths in the loader's cache; null when it cannot be asked. */
+/** Names and paths in the loader's cache; null if unknown. */
 async function askLdconfig({ env, timeoutMs }: TrtexecLookup): Promise<[string, string][] | null> {
   // It is where only root has it on PATH.
   const path = [env['PATH'] ?? '', '/usr/sbin', '/sbin'].join(delimiter);

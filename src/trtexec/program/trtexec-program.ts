@@ -9,7 +9,7 @@ export interface TrtexecProgram {
   readonly env: EnvironmentVariables;
   /** What starts it, such as `numactl` with its arguments; it is before everything else. */
   readonly wrapper?: readonly string[];
-  /** How it is named to people and in stored command lines. */
+  /** Its name for users and in stored command lines. */
   readonly shownAs: string;
   readonly provenance: Provenance;
   readonly recordings: RecordedMachine | null;

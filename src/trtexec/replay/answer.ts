@@ -10,11 +10,11 @@ import { findRecordings, readRecordingSet, type Recording, type RecordingSet } f
 
 export interface ReplaySettings {
   readonly folder: string;
-  /** Where trtexec would run: what its command line names may be relative. */
+  /** Working directory for relative paths of the command line. */
   readonly cwd: string;
-  /** Which of several recordings of the same cell answers, from 0. */
+  /** Index among several recordings of the same cell. */
   readonly index: number;
-  /** Where to say which recording answered; null for nowhere. */
+  /** File that names the recording used; null for none. */
   readonly reportPath: string | null;
 }
 
@@ -26,10 +26,10 @@ export interface Answer {
   readonly wallS: number;
 }
 
-/** Exit code for what was never recorded. trtexec itself has 0 and 1 only. */
+/** Exit code for what was never recorded. trtexec itself only uses 0 and 1. */
 const NOT_RECORDED = 2;
 
-/** Answers a trtexec command line from recordings: log, exports to the byte, exit code. */
+/** Answers a trtexec command line from recordings: log, byte-exact exports, exit code. */
 export function answer(args: readonly string[], settings: ReplaySettings): Answer {
   const set = readRecordingSet(settings.folder);
   const meaning = meaningOf(args);
@@ -98,7 +98,7 @@ function writeExports(set: RecordingSet, recording: Recording, flags: ReadonlyMa
   }
 }
 
-/** What was watched when it was recorded: this machine has nothing to say of it. */
+/** Telemetry from the recording: that of this machine would be meaningless. */
 function writeTelemetry(set: RecordingSet, recording: Recording, folder: string): void {
   const entries = readdirSync(join(set.folder, recording.folder));
   for (const name of entries.map((entry) => entry.replace(/\.(?:br|gz|zst)$/, ''))) {
@@ -123,7 +123,7 @@ function signalOf(value: unknown): NodeJS.Signals | null {
   return value === 'SIGKILL' || value === 'SIGTERM' || value === 'SIGINT' || value === 'SIGABRT' ? value : null;
 }
 
-/** The bytes of a recorded file, whatever it was compressed with; null when it was not kept. */
+/** A recorded file, decompressed; null if it was not kept. */
 function readRecorded(set: RecordingSet, recording: string, name: string): Buffer | null {
   const folder = join(set.folder, recording);
   const file = readdirSync(folder).find((entry) => entry === name || entry.startsWith(`${name}.`));
@@ -136,7 +136,7 @@ function readRecorded(set: RecordingSet, recording: string, name: string): Buffe
 
 const MARK = 'trtbench-replay-engine';
 
-/** What replay writes as an engine: small, marked, and never to be taken for a real one. */
+/** A substitute for an engine in replays: small, and marked so that it is never taken for a real one. */
 export function engineToken(pool: string, build: string): string {
   return `${JSON.stringify({ [MARK]: 1, pool, build })}\n`;
 }

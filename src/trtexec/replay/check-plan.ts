@@ -12,11 +12,11 @@ export function checkRecorded(set: RecordingSet, plan: Plan, cells: readonly Mat
   const entries = new Map(cells.map((entry) => [entry.cell.key, entry]));
   const builds = new Map(plan.builds.map((build) => [build.buildRef, checkBuild(set, build)]));
   const mistakes: Mistake[] = [];
-  // In the order of the matrix: that of the runs is drawn anew each time.
+  // In the order of the matrix, as the order of runs is random.
   for (const { cell, label } of plan.cells) {
     const entry = entries.get(cell.key);
     if (entry === undefined) continue;
-    // What is wrong with a model is said once, not for each of its cells.
+    // A problem of a model is reported once, not for each of its cells.
     const ofModel = inputProblem(set, entry);
     if (ofModel !== null) {
       mistakes.push({ at: entry.at, problem: `${cell.model} ${cell.precision}: ${ofModel}` });
@@ -36,7 +36,7 @@ function firstOfEachRole({ runs }: Plan, cellKey: string): PlannedRun[] {
   );
 }
 
-/** How many runs of a cell a set can answer: what goes beyond its recordings cannot be repeated. */
+/** Number of runs of a cell that a set can answer: its recordings are not repeated. */
 export function recordedRuns(set: RecordingSet, plan: Plan, cellKey: string): number {
   const run = plan.runs.find((planned) => planned.role === 'timed' && planned.cellKey === cellKey);
   const build = plan.builds.find(({ buildRef }) => buildRef === run?.buildRef);
@@ -78,7 +78,7 @@ function runProblem(set: RecordingSet, run: PlannedRun, plan: Plan, checked: Che
     : `"${set.name}" has ${there} recording${there === 1 ? '' : 's'} of this cell, ${wanted} were asked for: use --repeats ${there}`;
 }
 
-/** What a recording does not answer to: as part of what a cell is, they would be a lie. */
+/** Ignored in replay: as part of a cell they would be wrong. */
 const METHOD_FLAGS = ['--warmUp', '--duration', '--iterations'];
 
 function inputProblem(set: RecordingSet, { build, cell, env, harness }: MatrixCell): string | null {

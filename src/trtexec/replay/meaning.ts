@@ -2,10 +2,10 @@ import { basename } from 'node:path';
 import type { Immutable } from '../../records/scalars.ts';
 import { flagsOf } from '../flags/flag-table.ts';
 
-/** What a trtexec command line asks for, without paths and without how long and where to: the words of 10.x. */
+/** Meaning of a trtexec command line in terms of 10.x, without paths, durations and outputs. */
 export type Meaning = Immutable<NonNullable<ReturnType<typeof meaningOf>>>;
 
-/** Flags that say how long, how much to print and where to; a recording answers whatever they say. */
+/** Flags for durations, verbosity and outputs, ignored when matching a recording. */
 const IRRELEVANT = new Set([
   '--onnx',
   '--loadEngine',
@@ -69,7 +69,7 @@ function sortedShapes(shapes = ''): string {
   return shapes.split(',').toSorted().join(',');
 }
 
-/** The fields in which two meanings differ, each in words: `cudaGraph: true instead of false`. */
+/** The differing fields of two meanings, in words: `cudaGraph: true instead of false`. */
 export function differences(requested: Meaning, recorded: Meaning): string[] {
   const other = new Map<string, unknown>(Object.entries(recorded));
   return Object.entries(requested)

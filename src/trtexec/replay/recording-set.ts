@@ -7,13 +7,12 @@ import { differences, type Meaning } from './meaning.ts';
 
 export const RECORDING_SET_VERSION = 1;
 
-/** One recorded process: a folder with `run.json`, logs and exports, maybe compressed. */
+/** One recorded process: a folder with `run.json`, logs and exports, possibly compressed. */
 export interface Recording {
   readonly folder: string;
-  /** The build whose engine a run loaded; the build itself for a build. */
+  /** The build whose engine a run loaded; for a build its own. */
   readonly build: string;
   readonly meaning: Meaning;
-  /** Exports that were not kept. */
   readonly omitted: readonly string[];
 }
 
@@ -30,14 +29,14 @@ export interface RecordingSet {
   readonly folder: string;
   readonly description: string;
   readonly tensorrt: string;
-  /** Sets of the same pool were recorded with the same engines: what one of them built, another may load. */
+  /** Sets of one pool were recorded with the same engines: one may load what another built. */
   readonly enginePool: string;
   readonly environment: Readonly<Record<string, string | number | null>>;
   readonly models: Readonly<Record<string, RecordedModel>>;
   readonly recordings: readonly Recording[];
 }
 
-/** @throws UsageError when the folder has no manifest that can be read */
+/** @throws UsageError if the folder has no readable manifest */
 export function readRecordingSet(folder: string): RecordingSet {
   const path = join(folder, 'manifest.json');
   let parsed: unknown;
@@ -50,7 +49,7 @@ export function readRecordingSet(folder: string): RecordingSet {
   return { ...parsed, folder };
 }
 
-/** The manifest is written by `scripts/pack-recordings.ts`; its head tells whether it is one. */
+/** Checks the head of a manifest, which `scripts/pack-recordings.ts` writes. */
 function isManifest(value: unknown): value is Omit<RecordingSet, 'folder'> {
   return (
     isRecord(value) &&
@@ -67,10 +66,7 @@ export type Match =
 
 const NEAREST = 3;
 
-/**
- * The recordings that answer a meaning, in the order in which they were made; else what was recorded nearest to it.
- * @param build for a run: the build whose engine it loads
- */
+/** In the order they were made; else the nearest ones. `build` is the one whose engine a run loads. */
 export function findRecordings(set: RecordingSet, meaning: Meaning, build: string | null): Match {
   const sameKind = set.recordings.filter(
     (recording) =>

@@ -3,10 +3,7 @@ import { writeSync } from 'node:fs';
 import { BenchError } from '../../errors.ts';
 import { answer } from './answer.ts';
 
-/**
- * The program that `--replay` runs in the place of trtexec: it takes trtexec's command line and answers from
- * recordings. Settings come by environment, as everything on the command line is trtexec's.
- */
+/** Runs as trtexec with `--replay`. Settings come from the environment, as all arguments are trtexec's. */
 function main(): void {
   const { env } = process;
   const folder = env['BENCH_REPLAY_SET'];
@@ -30,7 +27,7 @@ function main(): void {
   }, waitMs);
 }
 
-/** A pipe may take less than all at once. */
+/** A write to a pipe may be partial. */
 function writeAll(fd: number, bytes: Buffer): void {
   for (let at = 0; at < bytes.length;) {
     try {

@@ -11,7 +11,7 @@ import { cellColumns } from '../../../terminal/cell-columns.ts';
 
 type Compared = NonNullable<ReportData['compare']>['cells'][number];
 
-/** The main table: it needs no script. */
+/** The main table; needs no script. */
 export function cellsView(data: ReportData): Markup {
   const { cells, series } = data;
   const words = cellWords(cells.map(({ cell }) => cell));
@@ -63,7 +63,7 @@ function cellRow(
 
 const INELIGIBLE_LABELS = [FLAG_LABELS.upperBound, FLAG_LABELS.invalidOutput, FLAG_LABELS.profilingOn];
 
-/** What was measured is no value of the cell as it is used. */
+/** Reasons that exclude a measured value. */
 function isIneligibleReason(reason: string): boolean {
   return INELIGIBLE_LABELS.some((label) => reason.split(', ').includes(label));
 }
@@ -84,18 +84,18 @@ function findingText({ direction, changePercent, state, id }: Finding): Markup {
   return markup`<span class="finding ${direction}">${sign} ${formatPercent(changePercent)} ${state} <code>${id.slice(0, 8)}</code></span> `;
 }
 
-/** The four columns that say which cell a row is about, in each row the texts of them. */
+/** The four columns that name a cell, with the texts of each row. */
 interface CellWords {
   readonly headers: readonly string[];
-  /** What all cells share; null when there is nothing. */
+  /** What all cells share; null when nothing. */
   readonly caption: string | null;
   readonly wordsOf: (cell: KeyedCell) => readonly string[];
 }
 
-/** As in every table of the terminal: what all cells share is said once. */
+/** What all cells share is stated once, as in terminal tables. */
 export function cellWords(cells: readonly KeyedCell[]): CellWords {
   const { columns: all, caption } = cellColumns(cells, (cell) => cell);
-  // The page has the key of each cell anyway.
+  // The page has every cell's key.
   const columns = all.filter(({ onlyIfAmbiguous }) => onlyIfAmbiguous !== true);
   return {
     headers: columns.map(({ header }) => header),

@@ -10,7 +10,7 @@ type Finding = Group['findings'][number];
 const SIGNS = { slower: '▲ slower', faster: '▼ faster' } as const;
 const SHOWN_COMMITS = 10;
 
-/** What the nightly gate says of the newest night; the same words as `bench check`. */
+/** The same words as `bench check`. */
 export function findingsView({ check, compare, sweeps }: ReportData): Markup {
   const { groups, earlier, failed, accuracy, notes } = check;
   const reported = groups.flatMap(({ findings }) => findings).length;
@@ -89,7 +89,7 @@ function findingRow(finding: Finding): Markup {
 `;
 }
 
-/** A link that can be shared: it opens the report at the cell. */
+/** A link that opens the report at the cell. */
 export function cellLink(key: string, label: string): Markup {
   return markup`<a href="#cell=${key}">${shortened(label)}</a>`;
 }

@@ -7,7 +7,7 @@ import { type Markup, markup, shortened } from '../../../html/markup.ts';
 
 type Change = { readonly percent: number; readonly isSlower: boolean; readonly words: string };
 
-/** The matrix as a heat map: models and precisions down, shapes and options across. It needs no script. */
+/** A heat map: models and precisions down, shapes and options across. Needs no script. */
 export function matrixView(data: ReportData): Markup {
   const { cells } = data;
   const words = cellWords(cells.map(({ cell }) => cell));
@@ -78,7 +78,7 @@ function squareLink({ cell, metric, nights }: ReportCell, change: Change | undef
   return markup`<a href="#cell=${cell.key}" title="${shortened(cellLabel(cell), 300)}">${value}<small>${text}</small></a>`;
 }
 
-/** Beyond these, in percent, the next deeper colour. */
+/** Percent, from one color to the next deeper one. */
 const STEPS = [0.5, 2, 5, 15] as const;
 
 function heatClass(change: Change | undefined): string {

@@ -66,7 +66,7 @@ function pageNight({ value, least, most, runs, environment }: ReportNight): Page
   return [round(value), round(least), round(most), runs, environment];
 }
 
-/** More digits than a chart or a table shows. */
+/** More digits than are displayed. */
 const DIGITS = 6;
 
 function round(value: number): number {
@@ -92,7 +92,7 @@ function rounded(samples: CellSamples): CellSamples {
   };
 }
 
-/** Labels of fused layers name every node; nobody reads more of one than this. */
+/** Labels of fused layers name every node. */
 const LONGEST_LABEL = 160;
 
 function pageLayers(report: ReportLayers, texts: TextTable): PageLayers {
@@ -145,7 +145,6 @@ function workloadsOf({ pareto }: ReportData): PageWorkload[] {
   });
 }
 
-/** Texts that repeat, once each. */
 export class TextTable {
   readonly texts: string[] = [];
   private readonly places = new Map<string, number>();
@@ -159,32 +158,31 @@ export class TextTable {
   }
 }
 
-/** All that the report says of one cell. */
 export interface ReportCell {
   readonly cell: KeyedCell;
   readonly metric: MetricId;
-  /** One entry for each sweep; null where nothing was measured that counts. */
+  /** One entry per sweep; null where no valid measurement exists. */
   readonly nights: readonly (ReportNight | null)[];
   readonly marks: readonly TrendMark[];
   readonly leftOut: readonly LeftOut[];
   readonly samples: CellSamples;
-  /** Null when no profile of the cell is in the series. */
+  /** Null if the series has no profile of the cell. */
   readonly layers: ReportLayers | null;
   readonly diffs: readonly ReportLayersDiff[];
 }
 
 /**
- * Everything that the HTML report says, as values that JSON can carry. It is of one series: sweeps of one matrix,
- * branch and provenance. Nothing in it is safe to print yet.
+ * The data of the HTML report as JSON values, for one series: sweeps of one matrix, branch and provenance. Not safe to
+ * print.
  */
 export interface ReportData {
   readonly toolVersion: string;
   /** And how many of its sweeps are older than those of the report. */
   readonly series: Series & { readonly olderSweeps: number };
-  /** The oldest first: night `n` of every cell is the n-th of them. */
+  /** Oldest first: index `n` in every cell is the n-th sweep. */
   readonly sweeps: readonly ReportSweep[];
   readonly cells: readonly ReportCell[];
-  /** Those that some run of the series was made in; cells name them by their place here. */
+  /** Cells refer to them by index. */
   readonly environments: readonly Environment[];
   readonly environmentChanges: readonly EnvironmentChange[];
   readonly check: CheckedSweep;
@@ -192,27 +190,27 @@ export interface ReportData {
   readonly compare: Comparison | null;
   /** Null when no cell of the newest sweep has a measurement. */
   readonly pareto: ParetoOutput | null;
-  /** What else the store has: never mixed with this. */
+  /** Other series of the store, never mixed with this one. */
   readonly others: readonly (Series & { readonly sweeps: number })[];
 }
 
 type Series = Pick<Sweep, 'provenance' | 'matrix' | 'branch'>;
 
 type ReportSweep = Pick<Sweep, 'sweepId' | 'startedAt' | 'commit' | 'dirty' | 'recordingSet'> & {
-  /** Names of baselines that point at it. */
+  /** Baselines that point to it. */
   readonly baselines: readonly string[];
 };
 
 export interface EnvironmentChange {
-  /** Place among the sweeps. */
+  /** Index of the sweep. */
   readonly night: number;
   readonly text: string;
-  /** What follows is another machine, and no continuation. */
+  /** What follows is another machine. */
   readonly breaksLine: boolean;
   readonly cells: number;
 }
 
-/** What people tell machines apart by, in one line. */
+/** What distinguishes machines, on one line. */
 export function environmentText(environment: Environment): string {
   const { gpuName, driver, cuda, tensorrt, clockPolicy, host } = environment;
   const text = dotted([

@@ -6,7 +6,7 @@ import type { ReportData } from './page-data.ts';
 type Pareto = NonNullable<ReportData['pareto']>;
 type Choice = Pareto['workloads'][number][number];
 
-/** Speed, latency, accuracy and memory of every way to run a model; the same as `bench choose`. */
+/** The same data as `bench choose`. */
 export function paretoView({ pareto }: ReportData): Markup {
   return markup`
 <section id="pareto" aria-labelledby="pareto-title">

@@ -11,13 +11,13 @@ import { matrixView } from './matrix-view.ts';
 import { environmentText, pageDataOf, type ReportData } from './page-data.ts';
 import { paretoView } from './pareto-view.ts';
 
-/** The page's own script and style, as the build made them. */
+/** Built script and style of the page. */
 export interface PageAssets {
   readonly script: string;
   readonly style: string;
 }
 
-/** What a browser may do with the page: run its own script, use its own style, and nothing else. */
+/** CSP: only its own script and style. */
 export function pagePolicy({ script, style }: PageAssets, connect: "'none'" | "'self'"): string {
   return [
     "default-src 'none'",
@@ -43,7 +43,10 @@ const VIEWS = [
   ['environment', 'Environment'],
 ] as const;
 
-/** The whole report: one file without anything outside of it. @param live it is served, and may be made anew */
+/**
+ * One self-contained file.
+ * @param live served, may be refreshed
+ */
 export function reportPage(data: ReportData, assets: PageAssets, live: string | null): string {
   const { series } = data;
   const title = `${shortened(series.matrix ?? 'imported results', 60)} · ${series.provenance} · bench report`;
@@ -114,7 +117,7 @@ ${others.length === 0 ? null : markup`<details><summary>Also in the store, and n
 </header>`;
 }
 
-/** What is inside the numbers, in a sentence each; what a harness calls its own nobody here knows. */
+/** What the numbers include, a sentence each; not for custom metrics. */
 function contents({ cells }: ReportData): string[] {
   const metrics = [...new Set(cells.map(({ metric }) => metric))];
   return metrics.filter(isOwnMetric).map((id) => {
