@@ -11,6 +11,7 @@ import type { StoreDatabase } from '../store/file/open.ts';
 import { attachmentsOf, saveAttachment } from '../store/runs/attachments.ts';
 import { sweepOfRun } from '../store/sweeps/sweeps.ts';
 import { printable } from '../text/printable.ts';
+import type { RunId } from '../records/scalars.ts';
 
 /** Hash of the stored bytes: attachments, unlike the files of a run, are never compressed. */
 export function digestOfAttached(path: string): Promise<Digest> {
@@ -44,7 +45,7 @@ function refuseLinks(path: string): void {
 }
 
 interface FoundAttachment {
-  readonly runId: string;
+  readonly runId: RunId;
   readonly name: string;
   readonly path: string;
   readonly modifiedAt: Date;
@@ -63,7 +64,7 @@ async function attachedUnder(folder: string, depth = 2): Promise<FoundAttachment
   return found;
 }
 
-async function filesIn(folder: string, runId: string): Promise<FoundAttachment[]> {
+async function filesIn(folder: string, runId: RunId): Promise<FoundAttachment[]> {
   const found: FoundAttachment[] = [];
   for (const entry of await readdir(folder, { withFileTypes: true })) {
     if (!entry.isFile() || isTemporary(entry.name)) continue;
@@ -85,7 +86,7 @@ interface AttachContext {
  */
 export async function attachFile(
   { db, artefactsFolder, now }: AttachContext,
-  runId: string,
+  runId: RunId,
   path: string,
   name = basename(path),
 ): Promise<Attachment> {

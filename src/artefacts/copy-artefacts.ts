@@ -25,6 +25,7 @@ import { runFoldersOf } from '../store/prune.ts';
 import { keptAttachments } from '../store/runs/attachments.ts';
 import { importTimeOf } from '../store/sweeps/sweep-order.ts';
 import { findSweep, planOf } from '../store/sweeps/sweeps.ts';
+import type { SweepId } from '../records/scalars.ts';
 
 /**
  * Copies the artefacts of merged sweeps from the other store to this one. Folders that are here stay; a
@@ -67,7 +68,7 @@ export async function copyArtefacts(
   return copied;
 }
 
-async function copyAttachments(db: StoreDatabase, sweepId: string, from: string, to: string): Promise<number> {
+async function copyAttachments(db: StoreDatabase, sweepId: SweepId, from: string, to: string): Promise<number> {
   let copied = 0;
   for (const { runId, name } of keptAttachments(db, [sweepId])) {
     const source = attachedPathOf(from, { sweepId, runId, name });
@@ -84,7 +85,7 @@ function isOwnFile(path: string): boolean {
   return lstatSync(path, { throwIfNoEntry: false })?.isFile() === true;
 }
 
-async function writeManifests(db: StoreDatabase, sweepId: string, to: string): Promise<void> {
+async function writeManifests(db: StoreDatabase, sweepId: SweepId, to: string): Promise<void> {
   const sweep = findSweep(db, sweepId);
   if (sweep === null) return;
   const plan = planOf(db, sweepId);

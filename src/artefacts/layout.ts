@@ -4,6 +4,7 @@ import { nameProblem } from './attachment.ts';
 import { StoreError } from '../errors.ts';
 import { isId } from '../records/scalars.ts';
 import { printable } from '../text/printable.ts';
+import type { RunId, SweepId } from '../records/scalars.ts';
 
 /** Everything that processes print and write lies next to the store, so that the store can be rebuilt from it. */
 export function artefactsFolderOf(storePath: string): string {
@@ -14,28 +15,28 @@ export function artefactsFolderOf(storePath: string): string {
  * Only ids become part of a path, never a model, branch or file name.
  * @throws StoreError for anything else
  */
-export function sweepFolderOf(artefactsFolder: string, sweepId: string): string {
+export function sweepFolderOf(artefactsFolder: string, sweepId: SweepId): string {
   return join(artefactsFolder, checkedId(sweepId));
 }
 
 /** @throws StoreError if an id is invalid */
-export function runFolderOf(artefactsFolder: string, sweepId: string, runId: string): string {
+export function runFolderOf(artefactsFolder: string, sweepId: SweepId, runId: RunId): string {
   return join(sweepFolderOf(artefactsFolder, sweepId), checkedId(runId));
 }
 
-export function sweepManifestPath(artefactsFolder: string, sweepId: string): string {
+export function sweepManifestPath(artefactsFolder: string, sweepId: SweepId): string {
   return join(sweepFolderOf(artefactsFolder, sweepId), SWEEP_MANIFEST);
 }
 
 /** Next to the run's own files, which it left itself: what people attached to it. */
-export function attachedFolderOf(artefactsFolder: string, sweepId: string, runId: string): string {
+export function attachedFolderOf(artefactsFolder: string, sweepId: SweepId, runId: RunId): string {
   return runFolderOf(artefactsFolder, sweepId, runId) + ATTACHED;
 }
 
 /** @throws StoreError if the name is not a plain file name */
 export function attachedPathOf(
   artefactsFolder: string,
-  { sweepId, runId, name }: { readonly sweepId: string; readonly runId: string; readonly name: string },
+  { sweepId, runId, name }: { readonly sweepId: SweepId; readonly runId: RunId; readonly name: string },
 ): string {
   const problem = nameProblem(name);
   if (problem !== null) throw new StoreError(`attachment ${printable(name)}: ${problem}`);

@@ -16,9 +16,10 @@ import { storedFlags, timedOn } from './engine-identity.ts';
 import { engineName } from './engine-note.ts';
 import { type EngineState, readyEngine, filledArgs } from './engine-state.ts';
 import type { TimedOn, TimingCopy } from './timing-caches.ts';
+import type { RunId } from '../records/scalars.ts';
 
 export interface EngineToBuild {
-  readonly runId: string;
+  readonly runId: RunId;
   readonly engineKey: string;
   readonly modelSha256: string;
   readonly variant: Extract<VariantState, { kind: 'ready' }> | null;

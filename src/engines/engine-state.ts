@@ -7,6 +7,7 @@ import { PLACEHOLDERS, type PlannedBuild } from '../records/plan.ts';
 import type { SweepContext } from '../run/sweep-context.ts';
 import { findOutcome } from '../store/runs/runs.ts';
 import type { VariantRecord } from '../variants/conversion.ts';
+import type { BuildId, RunId, SweepId } from '../records/scalars.ts';
 
 export type EngineState =
   | { readonly kind: 'ready'; readonly engine: LoadableEngine }
@@ -16,7 +17,7 @@ export interface LoadableEngine {
   readonly path: string;
   readonly sha256: string;
   readonly engineKey: string | null;
-  readonly buildId: string | null;
+  readonly buildId: BuildId | null;
   readonly variant: VariantRecord | null;
   readonly variantPath: string | null;
   readonly notes: readonly string[];
@@ -97,7 +98,7 @@ export function cellsWithoutEngine(
 }
 
 interface FailedBuild {
-  readonly runId: string;
+  readonly runId: RunId;
   readonly outcome: Outcome;
 }
 
@@ -117,7 +118,7 @@ export function failedBuilds(
 /** Rebuilds happen only when an engine is gone, so there are few. */
 const MOST_BUILDS = 20;
 
-export function plannedBuildOf({ builds }: SweepContext['plan'], sweepId: string, runId: string): PlannedBuild | null {
+export function plannedBuildOf({ builds }: SweepContext['plan'], sweepId: SweepId, runId: RunId): PlannedBuild | null {
   const numbers = Array.from({ length: MOST_BUILDS }, (_, index) => index + 1);
   return (
     builds.find(({ buildRef }) => numbers.some((number) => buildRunId(sweepId, buildRef, number, null) === runId)) ??
@@ -125,7 +126,7 @@ export function plannedBuildOf({ builds }: SweepContext['plan'], sweepId: string
   );
 }
 
-function buildRunId(sweepId: string, buildRef: string, number: number, otherModel: string | null): string {
+function buildRunId(sweepId: SweepId, buildRef: string, number: number, otherModel: string | null): string {
   return hashOf({ sweepId, buildRef, number, ...(otherModel === null ? {} : { otherModel }) });
 }
 
@@ -133,7 +134,7 @@ function buildRunId(sweepId: string, buildRef: string, number: number, otherMode
 export function earlierBuild(
   { db, otherModel, sweep }: Pick<SweepContext, 'db' | 'otherModel' | 'sweep'>,
   build: PlannedBuild,
-): { readonly runId: string; readonly failed: Outcome | null } {
+): { readonly runId: RunId; readonly failed: Outcome | null } {
   for (let number = 1; ; number += 1) {
     const runId = buildRunId(sweep.sweepId, build.buildRef, number, otherModel);
     const outcome = findOutcome(db, runId);

@@ -1,10 +1,11 @@
 import type { Immutable } from '../records/scalars.ts';
 import { quantileSorted, trtexecPercentile } from '../statistics/quantile.ts';
+import type { RunId } from '../records/scalars.ts';
 
 export type SampleHistogram = Immutable<NonNullable<ReturnType<typeof histogramOf>>>;
 
 export interface RunSamples {
-  readonly runId: string;
+  readonly runId: RunId;
   readonly values: Float64Array;
 }
 
@@ -29,7 +30,7 @@ export function histogramOf(what: string, runs: readonly RunSamples[]) {
   return { what, fromMs, binMs, runs: sorted.map((run) => countRun(run.runId, run.sorted, fromMs, binMs)) };
 }
 
-function countRun(runId: string, sorted: readonly number[], fromMs: number, binMs: number) {
+function countRun(runId: RunId, sorted: readonly number[], fromMs: number, binMs: number) {
   const counts = Array.from({ length: BINS }, () => 0);
   let beyond = 0;
   for (const value of sorted) {

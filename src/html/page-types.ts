@@ -1,4 +1,5 @@
 import type { SampleHistogram } from './histogram.ts';
+import type { RunId } from '../records/scalars.ts';
 
 /** Over the runs of one sweep, in the unit of the metric. */
 export interface ReportNight {
@@ -25,7 +26,7 @@ export interface CellSamples {
 }
 
 export interface ReportLayers {
-  readonly runId: string;
+  readonly runId: RunId;
   readonly night: number | null;
   /** Profiled queries; null when only names and kernels are known. */
   readonly iterations: number | null;

@@ -11,6 +11,7 @@ import { gateMetric, type MetricId, metricOf } from '../records/metric.ts';
 import { outcomeReason } from '../records/outcome.ts';
 import { fitSide } from './compare/side-flags.ts';
 import { valueRule } from './value-rule.ts';
+import type { CellKey } from '../records/scalars.ts';
 
 /** A is the cell as it is, B has environment variables set. */
 export const experimentSchema = z.object({
@@ -32,7 +33,7 @@ export type AbExperiment = Immutable<z.infer<typeof experimentSchema>>;
 
 /** Runs of one cell as it is (A) and with the change (B): one positive value each. */
 export interface AbSides {
-  readonly cellKey: string;
+  readonly cellKey: CellKey;
   readonly a: readonly number[];
   readonly b: readonly number[];
   readonly betterIs: 'lower' | 'higher';
@@ -204,7 +205,7 @@ export function abSides(cell: KeyedCell, bKey: string, requested: MetricId | nul
   };
 }
 
-function sideOf(cellKey: string, metric: MetricId, runs: readonly AbRun[]) {
+function sideOf(cellKey: CellKey, metric: MetricId, runs: readonly AbRun[]) {
   const timed = runs
     .filter((run) => run.cellKey === cellKey && run.role === 'timed')
     .map((run) => ({ ...run, flags: run.flags.filter(({ effect }) => effect !== 'barred') }));

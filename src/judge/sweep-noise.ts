@@ -2,10 +2,11 @@ import { tQuantile } from '../statistics/student-t.ts';
 import { twoGroups } from '../statistics/two-groups.ts';
 import { median } from '../statistics/median.ts';
 import { quantileSorted } from '../statistics/quantile.ts';
+import type { CellKey } from '../records/scalars.ts';
 
 /** Difference between two sides of a cell, log scale. */
 export interface Difference {
-  readonly cellKey: string;
+  readonly cellKey: CellKey;
   readonly difference: number;
   /** Standard error by the runs, with degrees of freedom. */
   readonly error: number;

@@ -9,6 +9,7 @@ import { environmentDifferences } from './compare/differences.ts';
 import { percentOfLog } from '../statistics/logarithms.ts';
 import { directionOf, findChangePoints } from './history/change-points.ts';
 import { ALERTING } from './history/settings.ts';
+import type { RunId, SweepId } from '../records/scalars.ts';
 
 export const TREND_UNITS = ['run', 'sweep', 'night', 'commit'] as const;
 
@@ -18,7 +19,7 @@ export type TrendUnit = (typeof TREND_UNITS)[number];
 type TrendSweep = Pick<Sweep, 'sweepId' | 'startedAt' | 'commit' | 'dirty'>;
 
 interface TrendRun extends TrendSweep {
-  readonly runId: string;
+  readonly runId: RunId;
   readonly value: number;
 }
 
@@ -71,7 +72,7 @@ export function trendSteps(
 }
 
 interface TrendEntry extends TrendSweep {
-  readonly runId: string | null;
+  readonly runId: RunId | null;
   readonly value: number | null;
 }
 
@@ -160,14 +161,14 @@ function withMissingNights(steps: readonly TrendStep[]): TrendStep[] {
 /** What happened to a cell over the steps: changes of its level, of the machine, and baselines. */
 export function trendMarks(
   steps: readonly TrendStep[],
-  runs: readonly { readonly sweepId: string; readonly environmentId: string }[],
+  runs: readonly { readonly sweepId: SweepId; readonly environmentId: string }[],
   known: {
     /** Null for steps that are single runs: changes of the level are not looked for. */
     readonly betterIs: 'lower' | 'higher' | null;
     readonly environments: ReadonlyMap<string, Environment>;
     /** Of this cell and metric. */
     readonly findings: readonly Finding[];
-    readonly baselines: readonly { readonly name: string; readonly sweepId: string }[];
+    readonly baselines: readonly { readonly name: string; readonly sweepId: SweepId }[];
   },
 ): TrendMark[] {
   const ofSweep = new Map(
@@ -252,7 +253,7 @@ function isOtherMachine(before: Environment, after: Environment): boolean {
 
 function baselineMarks(
   steps: readonly TrendStep[],
-  baselines: readonly { readonly name: string; readonly sweepId: string }[],
+  baselines: readonly { readonly name: string; readonly sweepId: SweepId }[],
 ): TrendMark[] {
   const names = Map.groupBy(baselines, ({ sweepId }) => sweepId);
   const seen = new Set<string>();

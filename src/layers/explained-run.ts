@@ -2,9 +2,10 @@ import type { CellRun } from '../records/run.ts';
 import type { CellInputs } from '../records/cell.ts';
 import type { Environment } from '../records/environment.ts';
 import type { RunTelemetry } from '../records/telemetry.ts';
+import type { BuildId } from '../records/scalars.ts';
 
 export interface EngineIdentity {
-  readonly buildId: string | null;
+  readonly buildId: BuildId | null;
   readonly sha256: string | null;
   /** As in the command line; the only identification of an engine that bench did not build. */
   readonly path: string | null;

@@ -1,16 +1,17 @@
 import type { layer, OutputOf } from '../records/output-parts.ts';
 import type { Provenance } from '../records/sweep.ts';
+import type { CellKey, RunId, SweepId } from '../records/scalars.ts';
 
 /** One engine layer from profile and inspector. Times are null without a profile. */
 export type JoinedLayer = OutputOf<typeof layer>;
 
 export interface ProfiledEngine {
   readonly ref: string;
-  readonly runId: string;
+  readonly runId: RunId;
   /** Null for files outside a store. */
-  readonly sweepId: string | null;
+  readonly sweepId: SweepId | null;
   /** Cell of the profile; null for files, and for builds, which belong to no single cell. */
-  readonly cellKey: string | null;
+  readonly cellKey: CellKey | null;
   readonly cellLabel: string | null;
   readonly provenance: Provenance;
   readonly startedAt: string | null;

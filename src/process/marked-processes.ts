@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 
 import { identityOf, processNumbers, currentPidNamespace } from './process-identity.ts';
+import type { RunId, SweepId } from '../records/scalars.ts';
 
 /**
  * Environment variable that identifies everything a run started, including processes that left its process group by
@@ -14,7 +15,7 @@ export interface MarkedProcess {
   readonly mark: string;
 }
 
-export function markOf(sweepId: string, runId: string): string {
+export function markOf(sweepId: SweepId, runId: RunId): string {
   const { pid, startTicks } = identityOf(process.pid);
   return [sweepId, runId, pid, startTicks ?? '', currentPidNamespace() ?? ''].join('/');
 }

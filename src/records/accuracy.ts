@@ -3,6 +3,7 @@ import * as z from 'zod';
 import { type Precision, type PrecisionRoute, shapesSchema } from './cell.ts';
 import type { Provenance } from './sweep.ts';
 import { count, type Immutable, sha256Schema } from './scalars.ts';
+import type { SweepId } from './scalars.ts';
 
 /** Output error of a variant against its reference, on the same inputs; the worst of several outputs. */
 export const accuracySchema = z.strictObject({
@@ -47,7 +48,7 @@ export type AccuracyInputs = Immutable<z.infer<typeof accuracyInputsSchema>>;
 export interface AccuracyRecord {
   readonly accuracyId: string;
   /** The newest sweep of the matrix at the time of the comparison; null without one. */
-  readonly sweepId: string | null;
+  readonly sweepId: SweepId | null;
   readonly model: string;
   readonly precision: Precision;
   readonly precisionVia: PrecisionRoute;

@@ -8,6 +8,7 @@ import type { RunFlag } from './run-flag.ts';
 import { type Immutable, textOrNull } from './scalars.ts';
 import type { Provenance } from './sweep.ts';
 import type { ProcessFacts, ParsedRun } from '../trtexec/run-facts.ts';
+import type { BuildId, CellKey, RunId, SweepId } from './scalars.ts';
 
 export const RUN_ROLES = ['build', 'timed', 'profile'] as const;
 
@@ -65,9 +66,9 @@ export interface RunRecord
 }
 
 export interface CellRun {
-  readonly runId: string;
-  readonly sweepId: string;
-  readonly cellKey: string;
+  readonly runId: RunId;
+  readonly sweepId: SweepId;
+  readonly cellKey: CellKey;
   readonly role: RunRole;
   /** Counts from 1 within its cell and sweep. */
   readonly repeat: number;
@@ -77,7 +78,7 @@ export interface CellRun {
   readonly commit: string | null;
   readonly dirty: boolean | null;
   readonly outcome: Outcome;
-  readonly buildId: string | null;
+  readonly buildId: BuildId | null;
   readonly engineKey: string | null;
   readonly environmentId: string;
   /** Null if the machine was not monitored. */

@@ -10,6 +10,15 @@ export function isId(text: string): boolean {
 export const idSchema = z.string().regex(ID, 'is no id: 32 hexadecimal digits');
 
 export const sha256Schema = z.string().regex(/^[0-9a-f]{64}$/);
+/** An id that the compiler does not confuse with another: a run's id is not a sweep's. Plain text fits each of them. */
+type Id<Of extends string> = string & { readonly idOf?: Of };
+
+/** 32 hexadecimal digits of what makes two cells equal. */
+export type CellKey = Id<'cell'>;
+export type SweepId = Id<'sweep'>;
+export type RunId = Id<'run'>;
+export type BuildId = Id<'build'>;
+
 export const count = z.number().int().min(0);
 export const textOrNull = z.string().nullable();
 export const numberOrNull = z.number().nullable();

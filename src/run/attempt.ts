@@ -28,6 +28,7 @@ import type { SweepContext } from './sweep-context.ts';
 import { recordAttempt } from '../store/runs/runs.ts';
 import { printable } from '../text/printable.ts';
 import { PhaseWatch } from '../trtexec/log/phase-watch.ts';
+import type { RunId } from '../records/scalars.ts';
 
 /** Who is working in a folder: lets a later bench end leftover processes. */
 export const ATTEMPT_FILE = 'attempt.json';
@@ -159,7 +160,7 @@ function noteOf({ tries }: RunManifest, before: string | null, last: PassedFailu
 }
 
 /** Moves the folder of an ended process into place and stores the run. Idempotent after a kill in between. */
-export async function finishRun(context: SweepContext, folder: string, runId: string): Promise<RunRecord> {
+export async function finishRun(context: SweepContext, folder: string, runId: RunId): Promise<RunRecord> {
   const { artefactsFolder, sweep, writer } = context;
   await rm(join(folder, ATTEMPT_FILE), { force: true });
   await rm(join(folder, REPLAY_REPORT), { force: true });
@@ -182,7 +183,7 @@ export async function finishRun(context: SweepContext, folder: string, runId: st
   return record;
 }
 
-export function attemptFolder({ artefactsFolder, sweep }: SweepContext, runId: string): string {
+export function attemptFolder({ artefactsFolder, sweep }: SweepContext, runId: RunId): string {
   return join(sweepFolderOf(artefactsFolder, sweep.sweepId), ATTEMPT_PREFIX + runId);
 }
 

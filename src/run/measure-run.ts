@@ -11,6 +11,7 @@ import { lastMeasuredRuns } from '../store/runs/cell-runs.ts';
 import { attemptRun } from './attempt.ts';
 import type { LoadableEngine } from '../engines/engine-state.ts';
 import { filledArgs } from '../engines/engine-state.ts';
+import type { RunId, SweepId } from '../records/scalars.ts';
 
 /**
  * Measures one run and stores it.
@@ -19,7 +20,7 @@ import { filledArgs } from '../engines/engine-state.ts';
 export async function measureRun(
   context: SweepContext,
   run: PlannedRun,
-  runId: string,
+  runId: RunId,
   engine: LoadableEngine | null,
 ): Promise<RunRecord> {
   const { db, onEvent, plan, sweep } = context;
@@ -107,6 +108,6 @@ function readingOf({ harness }: RunRecord, metric: MetricId) {
 }
 
 /** Deterministic for a run of a sweep: `--resume` uses it to find stored runs. */
-export function runIdOf(sweepId: string, { role, cellKey, repeat }: PlannedRun): string {
+export function runIdOf(sweepId: SweepId, { role, cellKey, repeat }: PlannedRun): string {
   return hashOf({ sweepId, role, cellKey, repeat });
 }

@@ -19,6 +19,7 @@ import type { StoredPlan } from './stored-plan.ts';
 import type { SweepContext, SweepCounts } from './sweep-context.ts';
 import { lockSweep, sweepUpLocks } from './sweep-lock.ts';
 import { SweepWork } from './sweep-work.ts';
+import type { RunId } from '../records/scalars.ts';
 
 /**
  * Does what a plan says, skipping what is stored already. Each result is stored the moment it is there, and a cell
@@ -108,7 +109,7 @@ async function recoverSweep(context: SweepContext): Promise<void> {
   await context.variants?.cache.sweepUp();
 }
 
-async function recoverAttempt(context: SweepContext, folder: string, runId: string): Promise<void> {
+async function recoverAttempt(context: SweepContext, folder: string, runId: RunId): Promise<void> {
   if (isId(runId) && hasEnded(folder)) {
     await finishRun(context, folder, runId);
     return;
@@ -118,7 +119,7 @@ async function recoverAttempt(context: SweepContext, folder: string, runId: stri
   await rm(folder, { recursive: true, force: true });
 }
 
-async function storeFinished(context: SweepContext, runId: string): Promise<void> {
+async function storeFinished(context: SweepContext, runId: RunId): Promise<void> {
   const { artefactsFolder, sweep, writer } = context;
   const [read] = await readRunFolder(runFolderOf(artefactsFolder, sweep.sweepId, runId));
   if (read === undefined) return;

@@ -7,9 +7,10 @@ import type { RunManifest } from '../artefacts/run-manifest.ts';
 import { definedVariables, type EnvironmentVariables } from '../process/environment-variables.ts';
 import { PLACEHOLDERS, type PlannedHarness, type PlannedLimits } from '../records/plan.ts';
 import type { SweepContext } from './sweep-context.ts';
+import type { RunId } from '../records/scalars.ts';
 
 export interface Attempt {
-  readonly runId: string;
+  readonly runId: RunId;
   readonly label: string;
   readonly args: readonly string[];
   /** The program if it is not trtexec; its arguments are `args`. */

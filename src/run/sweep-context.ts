@@ -13,6 +13,7 @@ import type { RunWriter } from '../store/runs/save-run.ts';
 import type { TrtexecProgram } from '../trtexec/program/trtexec-program.ts';
 import type { ConvertedNodes } from '../variants/conversion.ts';
 import type { VariantContext } from '../variants/variants.ts';
+import type { RunId, SweepId } from '../records/scalars.ts';
 
 interface WorkerGpu {
   /** `GPU 2`. */
@@ -58,7 +59,7 @@ export interface SweepContext {
 
 export interface ValueBefore {
   readonly value: number;
-  readonly sweepId: string;
+  readonly sweepId: SweepId;
 }
 
 export type SweepEvent =
@@ -91,13 +92,13 @@ export type SweepEvent =
       readonly outcome: Outcome;
       readonly folder: string | null;
       /** Null when nothing was run. */
-      readonly runId: string | null;
+      readonly runId: RunId | null;
     }
   | { readonly kind: 'runStarted'; readonly run: PlannedRun }
   | {
       readonly kind: 'runDone';
       readonly run: PlannedRun;
-      readonly runId: string;
+      readonly runId: RunId;
       readonly outcome: Outcome;
       readonly gpuComputeMs: number | null;
       readonly throughputQps: number | null;

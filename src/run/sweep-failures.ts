@@ -6,9 +6,10 @@ import { failureOf, type SweepFailure } from '../terminal/failure-section.ts';
 import { findCells } from '../store/cells.ts';
 import { type FailedRun, failedRunsOf } from '../store/runs/runs.ts';
 import type { StoreDatabase } from '../store/file/open.ts';
+import type { SweepId } from '../records/scalars.ts';
 
 /** @param plan null for imports, which have none */
-export function sweepFailures(db: StoreDatabase, sweepId: string, plan: Plan | null): SweepFailure[] {
+export function sweepFailures(db: StoreDatabase, sweepId: SweepId, plan: Plan | null): SweepFailure[] {
   const failed = failedRunsOf(db, sweepId);
   const cells = findCells(
     db,
@@ -19,7 +20,7 @@ export function sweepFailures(db: StoreDatabase, sweepId: string, plan: Plan | n
 
 function labelOf(
   { runId, cellKey, buildModel }: FailedRun,
-  sweepId: string,
+  sweepId: SweepId,
   plan: Plan | null,
   cells: ReadonlyMap<string, KeyedCell>,
 ): string {

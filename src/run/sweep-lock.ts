@@ -7,6 +7,7 @@ import { UsageError } from '../errors.ts';
 import { removeEarlierLeftovers } from '../process/earlier-lock.ts';
 import { lockHolder, tryAcquire } from '../process/lock.ts';
 import { holderText, type LockHolder } from '../process/lock-holder.ts';
+import type { SweepId } from '../records/scalars.ts';
 
 const LOCK_FILE = '.lock';
 
@@ -14,7 +15,7 @@ const LOCK_FILE = '.lock';
  * @returns a function that releases the lock
  * @throws UsageError if another process holds it
  */
-export function lockSweep(artefactsFolder: string, sweepId: string): () => void {
+export function lockSweep(artefactsFolder: string, sweepId: SweepId): () => void {
   const folder = sweepFolderOf(artefactsFolder, sweepId);
   const path = join(folder, LOCK_FILE);
   refuseLink(folder);
@@ -27,10 +28,10 @@ export function lockSweep(artefactsFolder: string, sweepId: string): () => void 
 }
 
 /** Removes files of benches that were killed while taking the lock. Call only while holding it. */
-export function sweepUpLocks(artefactsFolder: string, sweepId: string): void {
+export function sweepUpLocks(artefactsFolder: string, sweepId: SweepId): void {
   removeEarlierLeftovers(join(artefactsFolder, sweepId), `${LOCK_FILE}.`);
 }
 
-export function sweepLockHolder(artefactsFolder: string, sweepId: string): LockHolder | null {
+export function sweepLockHolder(artefactsFolder: string, sweepId: SweepId): LockHolder | null {
   return lockHolder(join(sweepFolderOf(artefactsFolder, sweepId), LOCK_FILE));
 }

@@ -5,6 +5,7 @@ import type { RunRecord } from '../records/run.ts';
 import { measureRun, runIdOf } from './measure-run.ts';
 import type { SweepContext, SweepCounts } from './sweep-context.ts';
 import { highestRepeat } from '../store/runs/runs.ts';
+import type { CellKey } from '../records/scalars.ts';
 
 type MutableCounts = { -readonly [Kind in keyof SweepCounts]: number };
 
@@ -149,11 +150,11 @@ export class SweepWork {
 
 class RunQueues {
   private readonly queues: PlannedRun[][];
-  private readonly workerOf: (cellKey: string) => number;
+  private readonly workerOf: (cellKey: CellKey) => number;
   private readonly closed = new Set<number>();
 
   /** @param workerOf place of the worker that measures a cell */
-  constructor(workers: number, workerOf: (cellKey: string) => number) {
+  constructor(workers: number, workerOf: (cellKey: CellKey) => number) {
     this.queues = Array.from({ length: workers }, () => []);
     this.workerOf = workerOf;
   }

@@ -6,6 +6,7 @@ import { joinLayers } from '../layers/join-layers.ts';
 import { type LayerRun, layerRunsOfCell, layerRunsOfEngine, layerRunsOfModel } from '../store/runs/layer-runs.ts';
 import type { StoreDatabase } from '../store/file/open.ts';
 import { runLayers } from '../store/runs/show-run.ts';
+import type { SweepId } from '../records/scalars.ts';
 
 type EngineRun = Pick<CellRun, 'buildId' | 'cellKey'>;
 
@@ -18,7 +19,7 @@ export function realPrecisions(
   db: StoreDatabase,
   cells: readonly KeyedCell[],
   runs: readonly EngineRun[],
-  sweepIds: readonly string[],
+  sweepIds: readonly SweepId[],
 ): Map<string, RealPrecision> {
   const sources = new LayerSources(db, runs, sweepIds);
   return new Map(
@@ -31,13 +32,13 @@ export function realPrecisions(
 
 class LayerSources {
   private readonly db: StoreDatabase;
-  private readonly sweepIds: readonly string[];
+  private readonly sweepIds: readonly SweepId[];
   private readonly buildOfCell: ReadonlyMap<string, string | null>;
   private readonly ofBuild: ReadonlyMap<string, readonly LayerRun[]>;
   /** One engine serves many cells. */
   private readonly read = new Map<string, RealPrecision | null>();
 
-  constructor(db: StoreDatabase, runs: readonly EngineRun[], sweepIds: readonly string[]) {
+  constructor(db: StoreDatabase, runs: readonly EngineRun[], sweepIds: readonly SweepId[]) {
     this.db = db;
     this.sweepIds = sweepIds;
     this.buildOfCell = new Map(runs.map(({ cellKey, buildId }) => [cellKey, buildId]));

@@ -11,6 +11,7 @@ import type { StoreDatabase } from '../store/file/open.ts';
 import { findRunsByPrefix, showRun, type ShownRun } from '../store/runs/show-run.ts';
 import { isMetric, isOwnMetric, METRIC_IDS, type MetricId, metricOf } from '../records/metric.ts';
 import { storedMetrics } from '../store/runs/run-facts.ts';
+import type { RunId, SweepId } from '../records/scalars.ts';
 
 export function chooseCells(cells: readonly KeyedCell[], expression: string | undefined): KeyedCell[] {
   if (expression === undefined) return [...cells];
@@ -24,7 +25,7 @@ export function chooseCells(cells: readonly KeyedCell[], expression: string | un
 /** Cells that some sweeps planned or ran, and that pass `--filter`. */
 export function cellsOfSweeps(
   db: StoreDatabase,
-  sweepIds: readonly string[],
+  sweepIds: readonly SweepId[],
   expression: string | undefined,
 ): KeyedCell[] {
   const keys = new Set([...plannedCells(db, sweepIds), ...cellKeysOf(db, sweepIds)]);
@@ -56,7 +57,7 @@ function cellsOfName(cells: readonly KeyedCell[], name: string): KeyedCell[] {
   );
 }
 
-export function storedRun(db: StoreDatabase, runId: string): ShownRun {
+export function storedRun(db: StoreDatabase, runId: RunId): ShownRun {
   const run = showRun(db, runId);
   if (run === null) throw new UsageError(`no run ${printable(runId)} in this store`);
   return run;

@@ -7,6 +7,7 @@ import type { Sweep } from '../records/sweep.ts';
 import { findEnvironments } from '../store/sweeps/environments.ts';
 import { type MetricRun, metricRuns } from '../store/runs/metric-runs.ts';
 import type { StoreDatabase } from '../store/file/open.ts';
+import type { SweepId } from '../records/scalars.ts';
 
 export interface CellHistory extends CellNights {
   /** Sweeps with values of the other kind only. */
@@ -75,7 +76,7 @@ function sweepsOf(runs: readonly Pick<NightRun, 'sweepId'>[]): Set<string> {
 function machineFilter(db: StoreDatabase, runs: readonly Pick<NightRun, 'environmentId'>[]) {
   const environments = findEnvironments(db, [...new Set(runs.map(({ environmentId }) => environmentId))]);
   const machineOf = ({ environmentId }: NightRun): string => machineKey(environments.get(environmentId));
-  return (ofCell: readonly NightRun[], sweepIds: readonly string[]): readonly NightRun[] => {
+  return (ofCell: readonly NightRun[], sweepIds: readonly SweepId[]): readonly NightRun[] => {
     const places = new Map(sweepIds.map((id, place) => [id, place]));
     const placeOf = ({ sweepId }: NightRun): number => places.get(sweepId) ?? -1;
     const newest = ofCell.reduce<NightRun | null>(

@@ -12,6 +12,7 @@ import { findRunsByPrefix, showRun } from '../store/runs/show-run.ts';
 import { chooseCells, namedCells } from './by-name.ts';
 import type { Io } from '../cli/io.ts';
 import { resolveSide, resolveSides } from './sides.ts';
+import type { RunId } from '../records/scalars.ts';
 
 /** One cell in some sweeps, or one run of it. */
 export interface CellPoint {
@@ -19,7 +20,7 @@ export interface CellPoint {
   readonly cell: KeyedCell;
   readonly sweeps: readonly Sweep[];
   /** Null when all runs of the cell in the sweeps count. */
-  readonly runId: string | null;
+  readonly runId: RunId | null;
   readonly note: string | null;
 }
 

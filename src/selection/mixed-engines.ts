@@ -5,17 +5,18 @@ import { count } from '../terminal/numbers.ts';
 import { findCells } from '../store/cells.ts';
 import { loadedEngines } from '../store/builds/loaded-engines.ts';
 import type { StoreDatabase } from '../store/file/open.ts';
+import type { SweepId } from '../records/scalars.ts';
 
 const MOST_NAMED = 3;
 
 export interface MixedEngines {
-  readonly sweepId: string;
+  readonly sweepId: SweepId;
   readonly cell: KeyedCell;
   /** Engine files as in the command lines. */
   readonly paths: readonly string[];
 }
 
-export function mixedEngines(db: StoreDatabase, sweepIds: readonly string[]): MixedEngines[] {
+export function mixedEngines(db: StoreDatabase, sweepIds: readonly SweepId[]): MixedEngines[] {
   const loaded = loadedEngines(db, sweepIds);
   const cells = findCells(db, [...new Set(loaded.map(({ cellKey }) => cellKey))]);
   const groups = Map.groupBy(loaded, ({ sweepId, cellKey }) => `${sweepId} ${cellKey}`);
@@ -29,7 +30,7 @@ export function mixedEngines(db: StoreDatabase, sweepIds: readonly string[]): Mi
   });
 }
 
-export function engineNotes(db: StoreDatabase, sweepId: string): string[] {
+export function engineNotes(db: StoreDatabase, sweepId: SweepId): string[] {
   return mixedEngines(db, [sweepId]).map(engineNote);
 }
 

@@ -24,8 +24,9 @@ import { UsageError } from '../errors.ts';
 import { printable } from '../text/printable.ts';
 import type { Io } from '../cli/io.ts';
 import { runsUnder } from './runs-of-paths.ts';
+import type { RunId, SweepId } from '../records/scalars.ts';
 
-export function profiledRun(db: StoreDatabase, runId: string, ref: string): ProfiledEngine | null {
+export function profiledRun(db: StoreDatabase, runId: RunId, ref: string): ProfiledEngine | null {
   const run = layerRun(db, runId);
   return run === null ? null : profiledFrom(db, run, ref, []);
 }
@@ -39,7 +40,7 @@ export function profiledRun(db: StoreDatabase, runId: string, ref: string): Prof
 export function profiledCell(
   db: StoreDatabase,
   cell: KeyedCell,
-  sweepIds: readonly string[] | null,
+  sweepIds: readonly SweepId[] | null,
   ref: string,
   anywhere = false,
 ): ProfiledEngine | null {
@@ -67,7 +68,7 @@ export function profiledCell(
 }
 
 /** For imported runs: layers listed by the build that saved their engine. */
-function builtLayers(db: StoreDatabase, cell: KeyedCell, sweepIds: readonly string[]): LayerRun | null {
+function builtLayers(db: StoreDatabase, cell: KeyedCell, sweepIds: readonly SweepId[]): LayerRun | null {
   const loaded = loadedEngines(db, sweepIds).filter(({ cellKey }) => cellKey === cell.key);
   const [path, ...others] = new Set(loaded.map((engine) => engine.path));
   // With two engines in one cell, neither is the cell's.

@@ -9,6 +9,7 @@ import { textByName } from '../records/scalars.ts';
 import { PROVENANCES } from '../records/sweep.ts';
 import { json } from './json-column.ts';
 import { cells, ofSweep, sweeps } from './schema.ts';
+import type { CellKey, SweepId } from '../records/scalars.ts';
 
 /** Changes that the nightly gate reported, and what became of them. */
 export const findings = sqliteTable(
@@ -16,6 +17,7 @@ export const findings = sqliteTable(
   {
     findingId: text('finding_id').primaryKey(),
     cellKey: text('cell_key')
+      .$type<CellKey>()
       .notNull()
       .references(() => cells.cellKey),
     metric: text('metric').$type<MetricId>().notNull(),
@@ -63,7 +65,9 @@ export const accuracies = sqliteTable(
   'accuracy',
   {
     accuracyId: text('accuracy_id').primaryKey(),
-    sweepId: text('sweep_id').references(() => sweeps.sweepId, { onDelete: 'set null' }),
+    sweepId: text('sweep_id')
+      .$type<SweepId>()
+      .references(() => sweeps.sweepId, { onDelete: 'set null' }),
     model: text('model').notNull(),
     precision: text('precision', { enum: PRECISIONS }).notNull(),
     precisionVia: text('precision_via', { enum: PRECISION_ROUTES }).notNull(),

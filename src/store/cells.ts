@@ -4,6 +4,7 @@ import type { KeyedCell } from '../records/cell.ts';
 import { inLabelOrder } from '../text/cell-label.ts';
 import type { StoreDatabase } from './file/open.ts';
 import { cells, sweepCells } from './schema.ts';
+import type { SweepId } from '../records/scalars.ts';
 
 type CellRow = typeof cells.$inferSelect;
 
@@ -25,7 +26,7 @@ export function allCells(db: StoreDatabase): KeyedCell[] {
   return inLabelOrder(db.select().from(cells).all().map(cellFrom));
 }
 
-export function plannedCells(db: StoreDatabase, sweepIds: readonly string[]): Set<string> {
+export function plannedCells(db: StoreDatabase, sweepIds: readonly SweepId[]): Set<string> {
   const rows = db
     .select({ cellKey: sweepCells.cellKey })
     .from(sweepCells)

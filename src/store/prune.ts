@@ -3,6 +3,7 @@ import { and, asc, eq, isNotNull } from 'drizzle-orm';
 import type { StoreDatabase } from './file/open.ts';
 import { prunedRuns, runs } from './schema.ts';
 import { newestFirstSql } from './sweeps/sweep-order.ts';
+import type { RunId, SweepId } from '../records/scalars.ts';
 
 /** Retention rules: a sweep stays if any of them keeps it. */
 export interface KeepRules {
@@ -17,7 +18,7 @@ export interface KeepRules {
 export const LEAST_KEPT_SWEEPS = 2;
 
 export interface PrunableSweep {
-  readonly sweepId: string;
+  readonly sweepId: SweepId;
   readonly startedAt: string | null;
   readonly name: string | null;
   readonly runs: number;
@@ -65,7 +66,7 @@ export function prunableSweeps({ $client }: StoreDatabase, rules: KeepRules): Pr
  */
 export function pruneSweep(
   { $client }: StoreDatabase,
-  sweepId: string,
+  sweepId: SweepId,
   { layers }: Pick<KeepRules, 'layers'>,
   keptFolders: ReadonlySet<string>,
   prunedAt: string,
@@ -95,7 +96,7 @@ export function pruneSweep(
 
 export function prunedFolders({ $client }: StoreDatabase): Map<string, string[]> {
   const rows = $client
-    .prepare<[], { sweepId: string; runId: string }>(
+    .prepare<[], { sweepId: SweepId; runId: RunId }>(
       `SELECT r.sweep_id AS sweepId, p.run_id AS runId
        FROM pruned_runs p JOIN runs r ON r.run_id = p.run_id WHERE p.artefacts ORDER BY p.run_id`,
     )
@@ -126,12 +127,12 @@ function pragmaNumber($client: StoreDatabase['$client'], name: string): number {
   return Number($client.pragma(name, { simple: true }));
 }
 
-export function prunedFrom(db: StoreDatabase, runId: string): typeof prunedRuns.$inferSelect | null {
+export function prunedFrom(db: StoreDatabase, runId: RunId): typeof prunedRuns.$inferSelect | null {
   return db.select().from(prunedRuns).where(eq(prunedRuns.runId, runId)).get() ?? null;
 }
 
 /** The runs of a sweep that have, or had, a folder of artefacts; `isPruned` where its files went on purpose. */
-export function runFoldersOf(db: StoreDatabase, sweepId: string) {
+export function runFoldersOf(db: StoreDatabase, sweepId: SweepId) {
   return db
     .select({ runId: runs.runId, startedAt: runs.startedAt, pruned: prunedRuns.artefacts })
     .from(runs)

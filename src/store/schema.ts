@@ -23,6 +23,7 @@ import { textByName } from '../records/scalars.ts';
 import { type RunTelemetry, telemetrySchema } from '../records/telemetry.ts';
 import type { Banner } from '../trtexec/log/banner.ts';
 import { json } from './json-column.ts';
+import type { BuildId, CellKey, RunId, SweepId } from '../records/scalars.ts';
 
 /**
  * One SQLite file. Numbers are REAL in the unit of their name, times are UTC in ISO 8601. Every id is a content hash or
@@ -32,7 +33,7 @@ import { json } from './json-column.ts';
 export const sweeps = sqliteTable(
   'sweeps',
   {
-    sweepId: text('sweep_id').primaryKey(),
+    sweepId: text('sweep_id').$type<SweepId>().primaryKey(),
     source: text('source', { enum: ['run', 'import'] }).notNull(),
     name: text('name'),
     matrix: text('matrix'),
@@ -62,12 +63,14 @@ export const sweeps = sqliteTable(
 /** Of a row that goes with its sweep. */
 export const ofSweep = () =>
   text('sweep_id')
+    .$type<SweepId>()
     .notNull()
     .references(() => sweeps.sweepId, { onDelete: 'cascade' });
 
 /** Of a row that goes with its run. */
 const ofRun = () =>
   text('run_id')
+    .$type<RunId>()
     .notNull()
     .references(() => runs.runId, { onDelete: 'cascade' });
 
@@ -118,7 +121,7 @@ const texts = z.array(z.string());
 const { clockReasons, otherProcesses } = telemetrySchema.shape;
 
 export const cells = sqliteTable('cells', {
-  cellKey: text('cell_key').primaryKey(),
+  cellKey: text('cell_key').$type<CellKey>().primaryKey(),
   keyVersion: integer('key_version').notNull(),
   model: text('model').notNull(),
   precision: text('precision', { enum: [...PRECISIONS, 'unstated'] }).notNull(),
@@ -140,6 +143,7 @@ export const sweepCells = sqliteTable(
   {
     sweepId: ofSweep(),
     cellKey: text('cell_key')
+      .$type<CellKey>()
       .notNull()
       .references(() => cells.cellKey),
     engineKey: text('engine_key'),
@@ -152,7 +156,7 @@ export const sweepCells = sqliteTable(
 export const builds = sqliteTable(
   'builds',
   {
-    buildId: text('build_id').primaryKey(),
+    buildId: text('build_id').$type<BuildId>().primaryKey(),
     engineKey: text('engine_key'),
     model: text('model').notNull(),
     modelSha256: text('model_sha256'),
@@ -180,12 +184,14 @@ export const invocations = sqliteTable('invocations', {
 export const runs = sqliteTable(
   'runs',
   {
-    runId: text('run_id').primaryKey(),
+    runId: text('run_id').$type<RunId>().primaryKey(),
     sweepId: ofSweep(),
     role: text('role', { enum: RUN_ROLES }).notNull(),
-    cellKey: text('cell_key').references(() => cells.cellKey),
+    cellKey: text('cell_key')
+      .$type<CellKey>()
+      .references(() => cells.cellKey),
     repeat: integer('repeat').notNull(),
-    buildId: text('build_id'),
+    buildId: text('build_id').$type<BuildId>(),
     engineKey: text('engine_key'),
     engineSha256: text('engine_sha256'),
     provenance: text('provenance', { enum: PROVENANCES }).notNull(),
@@ -374,7 +380,7 @@ export const prunedRuns = sqliteTable('pruned_runs', {
 export const attempts = sqliteTable(
   'attempts',
   {
-    runId: text('run_id').notNull(),
+    runId: text('run_id').$type<RunId>().notNull(),
     attempt: integer('attempt').notNull(),
     sweepId: ofSweep(),
     startedAt: text('started_at').notNull(),

@@ -4,9 +4,10 @@ import type { RunRole } from '../records/run.ts';
 import type { Look } from './look.ts';
 import { REASON_TEXT } from './words.ts';
 import { wrapHanging } from './text-width.ts';
+import type { RunId } from '../records/scalars.ts';
 
 export interface SweepFailure {
-  readonly runId: string;
+  readonly runId: RunId;
   readonly role: RunRole;
   readonly label: string;
   readonly kind: 'unfit' | 'failed';
@@ -15,7 +16,7 @@ export interface SweepFailure {
 }
 
 export function failureOf(run: {
-  readonly runId: string;
+  readonly runId: RunId;
   readonly role: RunRole;
   readonly label: string;
   readonly outcome: Outcome;

@@ -8,6 +8,7 @@ import type { Look } from './look.ts';
 import { count, formatDuration, formatMs, formatNumber, formatPercent } from './numbers.ts';
 import { outcomeText } from './words.ts';
 import { truncate } from './text-width.ts';
+import type { RunId } from '../records/scalars.ts';
 
 const MIB = 1 << 20;
 const BAR_WIDTH = 24;
@@ -99,7 +100,7 @@ export class Progress {
     }
   }
 
-  private failureText({ outcome, runId }: { outcome: Outcome; runId: string | null }): string {
+  private failureText({ outcome, runId }: { outcome: Outcome; runId: RunId | null }): string {
     const [firstEvidence] = outcome.evidence;
     const where = runId === null ? '' : ` · bench show ${runId.slice(0, 8)}`;
     const why = firstEvidence === undefined ? '' : ` · ${truncate(printable(firstEvidence.text), LONGEST_EVIDENCE)}`;

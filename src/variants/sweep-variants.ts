@@ -11,6 +11,7 @@ import { attemptFolder, finishRun } from '../run/attempt.ts';
 import type { SweepContext } from '../run/sweep-context.ts';
 import { recordAttempt } from '../store/runs/runs.ts';
 import { problemOf, provideVariant, type VariantState } from './variants.ts';
+import type { RunId } from '../records/scalars.ts';
 
 /** The variants of one sweep: each is provided once, however many engines need it. */
 export class Variants {
@@ -52,7 +53,7 @@ export class Variants {
 export async function storeFailedVariant(
   context: SweepContext,
   build: PlannedBuild,
-  runId: string,
+  runId: RunId,
   state: Extract<VariantState, { kind: 'failed' }>,
 ): Promise<Outcome> {
   const { onEvent, plan, program, sweep, variants } = context;

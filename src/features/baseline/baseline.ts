@@ -16,6 +16,7 @@ import { resolveSide } from '../../selection/sides.ts';
 import { withStore, withStoreToWrite } from '../../cli/with-store.ts';
 import type { BaselineOptions } from './command.ts';
 import { id, instant, output, type OutputOf } from '../../records/output-parts.ts';
+import type { SweepId } from '../../records/scalars.ts';
 
 const NAME = /^[\w.+-][\w.+/-]{0,99}$/;
 
@@ -55,7 +56,7 @@ export async function setNamed(
 }
 
 /** Cells whose runs are all ineligible are no part of a baseline; a sweep of nothing else cannot be one. */
-function refuseIneligible(db: StoreDatabase, sweepId: string, io: Io): void {
+function refuseIneligible(db: StoreDatabase, sweepId: SweepId, io: Io): void {
   const runs = cellRunsOf(db, [sweepId]).filter(isMeasured);
   const byCell = [...Map.groupBy(runs, ({ cellKey }) => cellKey).values()];
   const ineligible = byCell.filter((cell) => cell.every(({ flags }) => isIneligible(flags)));

@@ -23,6 +23,7 @@ import { toolVersion } from '../../cli/store-location.ts';
 import { type OneCell, planOneCell } from './one-cell.ts';
 import { enginesOf, type Session } from './state.ts';
 import { BrokenSubjectError, type OpenedSubject, type Subject } from './subject.ts';
+import type { SweepId } from '../../records/scalars.ts';
 
 interface Ready {
   readonly opened: OpenedSubject;
@@ -33,7 +34,7 @@ interface Ready {
 /** One subject with its runs: a sweep that grows run by run and is found again after a restart. */
 export class Side {
   readonly subject: Subject;
-  readonly sweepId: string;
+  readonly sweepId: SweepId;
   private readonly session: Session;
   private ready: Ready | null = null;
 

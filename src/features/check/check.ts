@@ -23,6 +23,7 @@ import type { Sweep } from '../../records/sweep.ts';
 import { commitsBetween } from '../../tools/git/git.ts';
 import { findBuilds, findEnvironments } from '../../store/sweeps/environments.ts';
 import { sweepsById } from '../../store/sweeps/find-sweeps.ts';
+import type { SweepId } from '../../records/scalars.ts';
 
 export async function check(options: CheckOptions, io: Io): Promise<ExitCode> {
   return withStore(options, io, async (store) => {
@@ -193,7 +194,7 @@ async function causeOf(
 function changesOf(db: StoreDatabase, group: FindingGroup, cells: readonly JudgedCell[]): string[] {
   const ofEach = group.findings.map(({ finding, cell }) => {
     const nights = cells.find((entry) => entry.nights.cell.key === cell.key)?.nights;
-    const runOf = (sweepId: string | null): NightRun | undefined =>
+    const runOf = (sweepId: SweepId | null): NightRun | undefined =>
       nights?.runs.flat().findLast((run) => run.sweepId === sweepId);
     const [before, after] = [runOf(finding.lastGoodSweepId), runOf(finding.firstBadSweepId)];
     return before === undefined || after === undefined ? [] : differences(db, before, after);

@@ -2,6 +2,7 @@ import { disturbedCells } from '../../judge/run-trust.ts';
 import type { Plan, PlannedRun } from '../../records/plan.ts';
 import { cellRunsOf } from '../../store/runs/cell-runs.ts';
 import type { StoreDatabase } from '../../store/file/open.ts';
+import type { CellKey, SweepId } from '../../records/scalars.ts';
 
 /**
  * One more run for each one that the machine disturbed, counted from the store: a resume adds none twice.
@@ -9,9 +10,9 @@ import type { StoreDatabase } from '../../store/file/open.ts';
  */
 export function runsToMeasureAgain(
   db: StoreDatabase,
-  sweepId: string,
+  sweepId: SweepId,
   plan: Plan,
-  recorded: ((cellKey: string) => number) | null,
+  recorded: ((cellKey: CellKey) => number) | null,
 ): PlannedRun[] {
   const disturbed = disturbedCells(cellRunsOf(db, [sweepId]), plan.repeats);
   return disturbed.flatMap(({ cellKey, missing, highestRepeat }) => {

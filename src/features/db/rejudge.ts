@@ -18,6 +18,7 @@ import { renderTable } from '../../terminal/table.ts';
 import { cellLabel } from '../../text/cell-label.ts';
 import type { RejudgeOptions } from './command.ts';
 import type { RejudgeOutput } from './output.ts';
+import type { SweepId } from '../../records/scalars.ts';
 
 /** `bench db rejudge`: apply today's rules to the stored sweeps, next to what was reported. Stores nothing. */
 export async function rejudge(options: RejudgeOptions, io: Io): Promise<ExitCode> {
@@ -77,7 +78,7 @@ function rejudgeText({ nights, changes }: RejudgeOutput, names: RejudgedNames, l
       : `${count(nights, 'night')}: ${count(same, 'change')} reported by both, ${onlyToday} only by today's rules, ${onlyThen} only then, ${differing.length - onlyToday - onlyThen} on another night`,
   );
   if (differing.length === 0) return [head];
-  const date = (sweepId: string | null): string =>
+  const date = (sweepId: SweepId | null): string =>
     sweepId === null ? '–' : (names.startedAt.get(sweepId)?.slice(0, 10) ?? '?');
   const rows = differing.flatMap((change) => {
     const cell = names.cells.get(change.key);

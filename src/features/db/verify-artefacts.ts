@@ -12,15 +12,16 @@ import { isProbablyRunning, identitySchema, isPidRunning } from '../../process/p
 import type { AttachedFile, RunFiles } from '../../store/verify/verify-runs.ts';
 import { ATTEMPT_FILE } from '../../run/attempt.ts';
 import { sweepLockHolder } from '../../run/sweep-lock.ts';
+import type { RunId, SweepId } from '../../records/scalars.ts';
 
 export interface KnownArtefacts {
-  readonly sweepIds: ReadonlySet<string>;
-  runsOf(sweepId: string): ReadonlyMap<string, RunFiles>;
-  attachedOf(sweepId: string): readonly AttachedFile[];
+  readonly sweepIds: ReadonlySet<SweepId>;
+  runsOf(sweepId: SweepId): ReadonlyMap<string, RunFiles>;
+  attachedOf(sweepId: SweepId): readonly AttachedFile[];
   /** True for a run stored in any sweep, or in another store of the same folder. */
-  knows(sweepId: string, runId: string): boolean;
+  knows(sweepId: SweepId, runId: RunId): boolean;
   /** True when a run of this sweep may still be stored: the sweep is unfinished. */
-  isUnfinished(sweepId: string): boolean;
+  isUnfinished(sweepId: SweepId): boolean;
 }
 
 export interface VerifySettings {
@@ -92,7 +93,7 @@ async function verifyAttached(
 }
 
 /** What is in a sweep's folder but not in the store. */
-function strangersIn(folder: string, sweepId: string, known: KnownArtefacts): StoreDamage[] {
+function strangersIn(folder: string, sweepId: SweepId, known: KnownArtefacts): StoreDamage[] {
   return namesIn(folder).flatMap((name): StoreDamage[] => {
     const path = join(folder, name);
     if (name.startsWith(ATTEMPT_PREFIX)) return isAtWork(path) ? [] : [cutOffRun(path, sweepId)];
@@ -108,7 +109,7 @@ function notStored(where: string): StoreDamage {
   return { kind: 'notStored', where, what: 'is a run that the store lacks', advice };
 }
 
-function cutOffRun(where: string, sweepId: string): StoreDamage {
+function cutOffRun(where: string, sweepId: SweepId): StoreDamage {
   const advice = `\`bench run --resume ${sweepId.slice(0, 8)}\` takes care of it`;
   return { kind: 'leftover', where, what: 'a run that was cut off', advice };
 }

@@ -14,6 +14,7 @@ import type { OpenStore } from '../../store/file/open.ts';
 import { type Io, printResult } from '../../cli/io.ts';
 import { withStore } from '../../cli/with-store.ts';
 import type { RemoveOptions, GcOptions } from './command.ts';
+import type { BuildId } from '../../records/scalars.ts';
 
 export interface EnginesOptions {
   readonly json?: boolean;
@@ -169,7 +170,7 @@ function enginesOf(found: EngineFolder, keys: readonly string[]): StoredEngine[]
 const LEAST_DIGITS = 4;
 
 /** By the start of its key or build id; `KEY-2` for one of several builds. */
-function isNamed(stated: string, name: string, buildId: string): boolean {
+function isNamed(stated: string, name: string, buildId: BuildId): boolean {
   const [, key = stated, number] = /^([^-]*)-(\d+)$/.exec(stated) ?? [];
   if (key.length < LEAST_DIGITS) return false;
   const [ownKey = '', ownNumber = '1'] = name.split('-');

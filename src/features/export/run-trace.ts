@@ -11,9 +11,10 @@ import { cellLabel } from '../../text/cell-label.ts';
 import { printable } from '../../text/printable.ts';
 import type { Trace, TraceGroup, TraceSlice, TraceTrack } from './trace.ts';
 import type { QueryTimeColumn, QueryTimes } from '../../trtexec/run-facts.ts';
+import type { RunId } from '../../records/scalars.ts';
 
 export interface RunTrace {
-  readonly runId: string;
+  readonly runId: RunId;
   readonly trace: Trace;
   readonly slices: number;
   readonly notes: readonly string[];
@@ -23,7 +24,7 @@ export interface RunTrace {
  * The queries of a run, and the layers of its engine from it or from another run.
  * @throws UsageError when neither is known
  */
-export function runTrace(db: StoreDatabase, runId: string): RunTrace {
+export function runTrace(db: StoreDatabase, runId: RunId): RunTrace {
   const run = storedRun(db, runId);
   const label = labelOf(db, run);
   const notes: string[] = [];

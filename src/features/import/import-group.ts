@@ -18,6 +18,7 @@ import { otherSweep, type RestoreContext, restoreSweep } from './restore-sweep.t
 import { highestRepeat, redateRun } from '../../store/runs/runs.ts';
 import { importTimeOf } from '../../store/sweeps/sweep-order.ts';
 import { findSweep, saveSweep, sweepOfRun, sweepSpan } from '../../store/sweeps/sweeps.ts';
+import type { RunId, SweepId } from '../../records/scalars.ts';
 
 export interface ImportContext extends RestoreContext {
   readonly toolVersion: string;
@@ -169,7 +170,7 @@ export class GroupImport {
     this.count(sweepId, run, !kept, isRedated);
   }
 
-  private async openSweep(sweepId: string, run: ReadRun, isStored: boolean): Promise<void> {
+  private async openSweep(sweepId: SweepId, run: ReadRun, isStored: boolean): Promise<void> {
     const { db, artefactsFolder } = this.context;
     const folder = dirname(run.path);
     const opened = this.sweeps.get(sweepId);
@@ -187,13 +188,13 @@ export class GroupImport {
     if (opened === undefined) this.sweeps.set(sweepId, emptySweep(restored));
   }
 
-  private newSweep(sweepId: string, run: ReadRun): Sweep {
+  private newSweep(sweepId: SweepId, run: ReadRun): Sweep {
     const { git, toolVersion } = this.context;
     const provenance = run.manifest.provenance ?? 'imported';
     return newSweep({ ...git, sweepId, source: 'import', name: this.name, provenance, state: 'finished', toolVersion });
   }
 
-  private async store(run: ReadRun, runId: string, sweepId: string): Promise<void> {
+  private async store(run: ReadRun, runId: RunId, sweepId: SweepId): Promise<void> {
     const { writer, artefactsFolder } = this.context;
     const folder = runFolderOf(artefactsFolder, sweepId, runId);
     const record = toRunRecord(run, {
@@ -219,7 +220,7 @@ export class GroupImport {
   }
 
   /** Sets the date of a foreign run that had none, or a corrected one. */
-  private async redate(run: ReadRun, runId: string, sweepId: string): Promise<boolean> {
+  private async redate(run: ReadRun, runId: RunId, sweepId: SweepId): Promise<boolean> {
     const { artefactsFolder, date, db } = this.context;
     const startedAt = startOf(run);
     if (startedAt === null || run.manifest.runId !== null) return false;
@@ -228,7 +229,7 @@ export class GroupImport {
     return true;
   }
 
-  private nextRepeat(run: ReadRun, sweepId: string): number {
+  private nextRepeat(run: ReadRun, sweepId: SweepId): number {
     const cellKey = roleOf(run) === 'build' ? null : cellOf(run).key;
     const key = `${sweepId} ${roleOf(run)} ${cellKey}`;
     const before = this.repeats.get(key) ?? highestRepeat(this.context.db, sweepId, roleOf(run), cellKey);
@@ -236,7 +237,7 @@ export class GroupImport {
     return before + 1;
   }
 
-  private count(sweepId: string, run: DatedRun, isNew: boolean, isRedated: boolean): void {
+  private count(sweepId: SweepId, run: DatedRun, isNew: boolean, isRedated: boolean): void {
     const entry = this.sweeps.get(sweepId);
     if (entry === undefined) return;
     const dateSource = isNew || isRedated ? dateSourceOf(run) : null;

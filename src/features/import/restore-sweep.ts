@@ -20,6 +20,7 @@ import type { RunWriter } from '../../store/runs/save-run.ts';
 import { findSweep, planOf, savePlannedCells, saveSweep } from '../../store/sweeps/sweeps.ts';
 import { nextImportTime, saveImportTime } from '../../store/sweeps/sweep-order.ts';
 import { readStoredPlan } from '../../run/stored-plan.ts';
+import type { SweepId } from '../../records/scalars.ts';
 
 export interface RestoreContext {
   readonly db: StoreDatabase;
@@ -89,7 +90,7 @@ export async function restoreSweep(
 }
 
 /** Its folder may be all that is left of a sweep. */
-async function leftOf(artefactsFolder: string, sweepId: string): Promise<Sweep | null> {
+async function leftOf(artefactsFolder: string, sweepId: SweepId): Promise<Sweep | null> {
   return (await readSweepManifest(sweepManifestPath(artefactsFolder, sweepId)))?.sweep ?? null;
 }
 

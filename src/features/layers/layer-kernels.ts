@@ -22,6 +22,7 @@ import { sumKernels } from '../../layers/kernels/sum-kernels.ts';
 import { layerFactsOf } from '../../layers/layer-facts.ts';
 import type { Captured, LayersKernelsOutput } from './output.ts';
 import { readNsysExport } from '../../tools/nsys/read-export.ts';
+import type { CellKey, SweepId } from '../../records/scalars.ts';
 
 type KernelsOptions = Pick<LayersOptions, 'json' | 'db' | 'at' | 'select' | 'regex' | 'top' | 'all'>;
 
@@ -99,8 +100,8 @@ async function requestedCapture(
 
 function attachedExport(
   { db, path }: OpenStore,
-  cellKey: string,
-  sweepIds: readonly string[] | null,
+  cellKey: CellKey,
+  sweepIds: readonly SweepId[] | null,
   name: string,
 ): string {
   const [newest] = attachmentsOfCell(db, cellKey, 'nsysExport', sweepIds);

@@ -20,6 +20,7 @@ import { filterCells, readMatrix } from '../plan/index.ts';
 import { migrationsFolder, storePath } from '../../cli/store-location.ts';
 import { warnIfMigrated, usingStore } from '../../cli/with-store.ts';
 import type { AccuracyOptions } from './command.ts';
+import type { SweepId } from '../../records/scalars.ts';
 
 /**
  * `bench model accuracy MATRIX`, or `REFERENCE.onnx VARIANT.onnx`. Results with a model and a precision are stored; a
@@ -175,7 +176,7 @@ function rowOutput({ pair, found }: Compared, stored: boolean, drop: AccuracyDro
   return { kind: 'compared', model, precision, referencePrecision, reference, variant, ...found, stored, before };
 }
 
-function recordOf({ pair, found }: Compared, sweepId: string | null, now: Date): AccuracyRecord | null {
+function recordOf({ pair, found }: Compared, sweepId: SweepId | null, now: Date): AccuracyRecord | null {
   const { model, precision, precisionVia } = pair;
   if (precision === null || 'problem' in found) return null;
   const provenance = 'measured' as const;

@@ -8,6 +8,7 @@ import { percentOfLog } from '../../statistics/logarithms.ts';
 import { aboutCell } from '../../text/cell-label.ts';
 import type { NoiseRun } from './cell-series.ts';
 import type { BuiltCell } from './output.ts';
+import type { BuildId, SweepId } from '../../records/scalars.ts';
 
 export interface BuiltNoiseRun extends NoiseRun {
   /** Equal for builds of the same thing. */
@@ -26,7 +27,7 @@ export function builtCells(
   cells: readonly KeyedCell[],
   runs: readonly BuiltNoiseRun[],
   requested: MetricId | null,
-  kindsOf: (buildIds: readonly string[]) => BuildKinds | null,
+  kindsOf: (buildIds: readonly BuildId[]) => BuildKinds | null,
 ): BuiltCell[] {
   const byCell = Map.groupBy(runs, ({ cellKey }) => cellKey);
   const found = cells.flatMap((cell) => {
@@ -75,8 +76,8 @@ function luckOf(runs: readonly BuiltNoiseRun[], metric: MetricId): BuildLuck | n
 
 /** One value of a run with its sweep and build. */
 export interface BuiltRun {
-  readonly sweepId: string;
-  readonly buildId: string;
+  readonly sweepId: SweepId;
+  readonly buildId: BuildId;
   readonly value: number;
 }
 

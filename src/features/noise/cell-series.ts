@@ -5,6 +5,7 @@ import type { Environment } from '../../records/environment.ts';
 import { gateMetric, type MetricId } from '../../records/metric.ts';
 import type { Outcome } from '../../records/outcome.ts';
 import { valueRule } from '../../judge/value-rule.ts';
+import type { SweepId } from '../../records/scalars.ts';
 
 export interface NoiseRun extends Pick<
   CellRun,
@@ -33,7 +34,7 @@ export interface CellSeries {
 }
 
 export interface SeriesSweep {
-  readonly sweepId: string;
+  readonly sweepId: SweepId;
   readonly commit: string | null;
   readonly dirty: boolean | null;
 }
@@ -100,7 +101,7 @@ function originOf(
  * Drops sweeps with the very same runs as an earlier one: recordings replayed twice would look like a machine without
  * noise.
  */
-export function withoutCopies<Sweep extends { readonly sweepId: string }>(
+export function withoutCopies<Sweep extends { readonly sweepId: SweepId }>(
   sweeps: readonly Sweep[],
   runs: readonly NoiseRun[],
 ): Sweep[] {

@@ -24,6 +24,7 @@ import { type Io, printResult } from '../../cli/io.ts';
 import { withStore } from '../../cli/with-store.ts';
 import { resolveSide } from '../../selection/sides.ts';
 import type { NoiseOptions } from './command.ts';
+import type { BuildId } from '../../records/scalars.ts';
 
 /** `bench noise [CELL...]`: noise floor, false alarms and detectable effects of this machine. */
 export async function noise(names: readonly string[], options: NoiseOptions, io: Io): Promise<ExitCode> {
@@ -102,7 +103,7 @@ function wallTimesOf(runs: readonly CellRun[]): Map<string, number[]> {
 }
 
 /** Cells of one engine share its builds: layers are read once. */
-function kindsIn(db: StoreDatabase): (buildIds: readonly string[]) => BuildKinds | null {
+function kindsIn(db: StoreDatabase): (buildIds: readonly BuildId[]) => BuildKinds | null {
   const known = new Map<string, BuildKinds | null>();
   return (buildIds) => {
     const name = buildIds.join(' ');

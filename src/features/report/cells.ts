@@ -19,6 +19,7 @@ import { PURPOSE_WORDS } from '../../terminal/words.ts';
 import { CHANGE_WORDS } from '../layers/index.ts';
 import { type LayerRun, layerRunsOfCell } from '../../store/runs/layer-runs.ts';
 import { profiledRun } from '../../selection/profiled-engine.ts';
+import type { SweepId } from '../../records/scalars.ts';
 
 /** One entry for each sweep of the series. @param environmentIds those of the page, in its order */
 export function reportNights(
@@ -72,7 +73,7 @@ const SHOWN_RUNS = 6;
 export function newestSamples(
   db: StoreDatabase,
   cells: readonly Pick<ReportCell, 'cell' | 'nights'>[],
-  sweepIds: readonly string[],
+  sweepIds: readonly SweepId[],
 ): Map<string, CellSamples> {
   const newest = cells.map(({ cell: { key }, nights }) => ({
     key,
@@ -130,7 +131,7 @@ interface Profile {
 export function cellLayers(
   db: StoreDatabase,
   cells: readonly KeyedCell[],
-  sweepIds: readonly string[],
+  sweepIds: readonly SweepId[],
 ): Map<string, CellLayers> {
   const places = new Map(sweepIds.map((id, night) => [id, night]));
   const profiles = new Map(cells.map((cell) => [cell.key, profilesOf(db, cell, sweepIds)]));
@@ -165,7 +166,7 @@ function dayOf(run: LayerRun | undefined): string {
 }
 
 /** At most two with times, of different sweeps, newest first; else one with names only. */
-function profilesOf(db: StoreDatabase, { key }: KeyedCell, sweepIds: readonly string[]): Profile[] {
+function profilesOf(db: StoreDatabase, { key }: KeyedCell, sweepIds: readonly SweepId[]): Profile[] {
   const runs = layerRunsOfCell(db, key, sweepIds);
   const timed = runs.filter(({ iterations }) => iterations !== null);
   const [newest = runs[0]] = timed;

@@ -25,6 +25,7 @@ import { findSweep, planOf } from '../../store/sweeps/sweeps.ts';
 import { storedRun } from '../../selection/by-name.ts';
 import { cachedEngine, drawnInputs, factsOf, hashOrNull, inputFiles, modelOf } from './sources.ts';
 import { processOf, type StartedProcess } from './sources.ts';
+import type { RunId } from '../../records/scalars.ts';
 
 /** What is known of a run before it is said how to repeat it. */
 interface Known {
@@ -39,7 +40,7 @@ interface Known {
   readonly plannedBuild: PlannedBuild | null;
 }
 
-export async function gatherReproduction(store: OpenStore, runId: string, cwd: string): Promise<Reproduction> {
+export async function gatherReproduction(store: OpenStore, runId: RunId, cwd: string): Promise<Reproduction> {
   const { db, path } = store;
   const shown = storedRun(db, runId);
   const { cellKey, environment, provenance, repeat, role, sweepId } = shown;
@@ -107,7 +108,7 @@ export async function gatherReproduction(store: OpenStore, runId: string, cwd: s
 const OTHER_BUILD = 'the build of this very engine is not in the store: the build below is of the same model and flags';
 const ONLY_PLANNED = 'the build is not in the store: the build below is what the plan of the sweep states';
 
-async function builderOf(store: OpenStore, runId: string | null): Promise<StartedProcess | null> {
+async function builderOf(store: OpenStore, runId: RunId | null): Promise<StartedProcess | null> {
   const run = runId === null ? null : showRun(store.db, runId);
   return run && processOf(run, store.path, readStoredPlan(planOf(store.db, run.sweepId)));
 }

@@ -38,6 +38,7 @@ import type { SweepOptions } from './command.ts';
 import { MoreRuns } from './more-runs.ts';
 import { realPrecisions } from '../../selection/actual-precisions.ts';
 import { sweepFailures } from '../../run/sweep-failures.ts';
+import type { CellKey, SweepId } from '../../records/scalars.ts';
 
 export interface PreparedSweep {
   readonly sweep: Sweep;
@@ -136,7 +137,7 @@ function lacksLibrary({ db }: OpenStore, { sweepId }: Sweep, io: Io): boolean {
 }
 
 /** Runs available per cell; null for a real trtexec. */
-function recordedOf({ plan }: StoredPlan, { recordings }: TrtexecProgram): ((cellKey: string) => number) | null {
+function recordedOf({ plan }: StoredPlan, { recordings }: TrtexecProgram): ((cellKey: CellKey) => number) | null {
   if (recordings === null) return null;
   let set: RecordingSet | null = null;
   return (key) => {
@@ -147,7 +148,7 @@ function recordedOf({ plan }: StoredPlan, { recordings }: TrtexecProgram): ((cel
 
 function show(
   store: OpenStore,
-  sweepId: string,
+  sweepId: SweepId,
   { experiment, plan }: StoredPlan,
   counts: SweepCounts,
   options: SweepOptions,

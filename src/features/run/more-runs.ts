@@ -17,6 +17,7 @@ import { seriesOf } from '../../store/sweeps/find-sweeps.ts';
 import type { StoreDatabase } from '../../store/file/open.ts';
 import { ALERTING } from '../../judge/history/settings.ts';
 import { cellHistories } from '../../selection/cell-histories.ts';
+import type { CellKey } from '../../records/scalars.ts';
 
 /** With a budget alone: the detectable effect aimed at, by the noise of the cell. */
 const WORTH_TELLING = { percent: 0.8, deviations: 2 };
@@ -28,7 +29,7 @@ export interface MoreRunsContext {
   readonly plan: Plan;
   readonly wanted: MoreRunsWanted;
   /** Runs available per cell; null for a real trtexec. */
-  readonly recorded: ((cellKey: string) => number) | null;
+  readonly recorded: ((cellKey: CellKey) => number) | null;
   readonly now: () => Date;
   readonly note: (line: string) => void;
 }
@@ -116,7 +117,7 @@ export class MoreRuns {
   private pastOf(
     open: readonly OpenCell[],
     base: ReadonlyMap<string, readonly CellRun[]>,
-  ): (cellKey: string, values: readonly number[]) => readonly number[] {
+  ): (cellKey: CellKey, values: readonly number[]) => readonly number[] {
     const compared = new Set([this.given.sweep.sweepId, ...this.given.wanted.baseSweepIds]);
     const sweeps = seriesOf(this.given.db, this.given.sweep, PAST_WINDOW_NIGHTS + compared.size)
       .filter(({ sweepId }) => !compared.has(sweepId))
@@ -180,7 +181,7 @@ export class MoreRuns {
     });
   }
 
-  private estimateS(cellKey: string): number {
+  private estimateS(cellKey: CellKey): number {
     return this.given.plan.runs.find((run) => run.cellKey === cellKey)?.estimateS ?? 1;
   }
 }

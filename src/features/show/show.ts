@@ -41,6 +41,7 @@ import { sweepFailures } from '../../run/sweep-failures.ts';
 import { withStore } from '../../cli/with-store.ts';
 import { resolveSide } from '../../selection/sides.ts';
 import type { ShowOptions } from './command.ts';
+import type { CellKey, RunId } from '../../records/scalars.ts';
 
 const LISTED_RUNS = 50;
 
@@ -107,7 +108,7 @@ function skippedRuns(db: StoreDatabase, sweep: Sweep, { plan }: StoredPlan): num
   return waiting.filter((run) => findOutcome(db, runIdOf(sweep.sweepId, run)) === null).length;
 }
 
-function showOneRun(db: StoreDatabase, runId: string, options: ShowOptions, io: Io): void {
+function showOneRun(db: StoreDatabase, runId: RunId, options: ShowOptions, io: Io): void {
   const run = showRun(db, runId);
   if (run === null) return;
   if (options.samples === true) {
@@ -174,7 +175,7 @@ function showCell(db: StoreDatabase, name: string, options: ShowOptions, io: Io)
 const LISTED_SWEEPS = 10;
 
 /** Failed builds that left the cell without a run in a planned sweep. */
-function failedBuildsOf(db: StoreDatabase, cellKey: string): StoredRun[] {
+function failedBuildsOf(db: StoreDatabase, cellKey: CellKey): StoredRun[] {
   return plannedSweeps(db, cellKey, null, LISTED_SWEEPS).flatMap((sweep): StoredRun[] => {
     const plan = readStoredPlan(planOf(db, sweep.sweepId))?.plan;
     const buildRef = plan?.cells.find(({ cell }) => cell.key === cellKey)?.buildRef;

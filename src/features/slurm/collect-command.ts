@@ -28,6 +28,7 @@ import { type Io, printResult } from '../../cli/io.ts';
 import { migrationsFolder, storePath } from '../../cli/store-location.ts';
 import { usingStore } from '../../cli/with-store.ts';
 import { follow, pendingLine } from './follow.ts';
+import type { RunId } from '../../records/scalars.ts';
 
 export async function collect(path: string, options: CollectOptions, io: Io): Promise<ExitCode> {
   const plan = await new RunFolder(resolve(io.cwd, path)).readPlan();
@@ -133,7 +134,7 @@ async function collectInto(
 function withStoredBefore(
   statuses: readonly ShardStatus[],
   { stored: { plan }, shards, sweep: { sweepId } }: RunPlan,
-  isStored: (runId: string) => boolean,
+  isStored: (runId: RunId) => boolean,
 ): ShardStatus[] {
   return statuses.map((status) => {
     const keys = new Set(shards[status.shard]?.cellKeys);

@@ -33,6 +33,7 @@ import { recordedRuns } from '../../trtexec/replay/check-plan.ts';
 import { readRecordingSet } from '../../trtexec/replay/recording-set.ts';
 import { converterFor, variantsForStore } from '../../variants/converter.ts';
 import { runsToMeasureAgain } from '../check/index.ts';
+import type { SweepId } from '../../records/scalars.ts';
 
 export interface ShardSweep {
   readonly plan: RunPlan;
@@ -170,7 +171,7 @@ function isSameModel(there: RunManifest['environment'], here: Partial<Environmen
 }
 
 /** Comparison groups in which every planned run was measured. */
-function wholeGroups(finished: readonly ReadRun[], sweepId: string, { cells, runs }: Plan): ReadRun[] {
+function wholeGroups(finished: readonly ReadRun[], sweepId: SweepId, { cells, runs }: Plan): ReadRun[] {
   const measured = new Map(
     finished.filter(({ outcome }) => outcome.kind === 'measured').map((read) => [read.manifest.runId, read]),
   );

@@ -14,6 +14,7 @@ import {
   type ShardAttempt,
   type RunPlan,
 } from './run-folder.ts';
+import type { RunId } from '../../records/scalars.ts';
 
 /** The folder of a shard is not what a task left there. */
 class ShardRefusal extends Error {
@@ -99,7 +100,7 @@ async function finishedAttempt(plan: RunPlan, shard: number): Promise<ShardAttem
 async function shardRuns(
   plan: RunPlan,
   { runs, shard }: ShardAttempt,
-  isWanted: (runId: string) => boolean,
+  isWanted: (runId: RunId) => boolean,
 ): Promise<RunRecord[]> {
   const { sweepId } = plan.sweep;
   const keys = new Set(plan.shards[shard]?.cellKeys);

@@ -19,12 +19,13 @@ import { explainChange } from './explain-change.ts';
 import { EXPLAINED_METRICS, type FirstCause } from '../../records/cause.ts';
 import type { MetricId } from '../../records/metric.ts';
 import { isOneOf } from '../../text/unknown-values.ts';
+import type { RunId, SweepId } from '../../records/scalars.ts';
 
 /** One cell in some sweeps, or one run of it. */
 export interface WhyPoint {
   readonly cell: KeyedCell;
-  readonly sweepIds: readonly string[];
-  readonly runId: string | null;
+  readonly sweepIds: readonly SweepId[];
+  readonly runId: RunId | null;
   /** Argument for `bench layers CELL --diff`; a path for files. */
   readonly name: string;
 }

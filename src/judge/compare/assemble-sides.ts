@@ -12,6 +12,7 @@ import { type ComparedBuild, type Across, differencesOf } from './differences.ts
 import { median } from '../../statistics/median.ts';
 import { enqueueReasons, machineStates, fitSide, flagReasons } from './side-flags.ts';
 import { valueRule } from '../value-rule.ts';
+import type { CellKey } from '../../records/scalars.ts';
 
 type ComparedRun = Pick<
   CellRun,
@@ -202,7 +203,7 @@ function failureReasons(name: string, side: CellSide): string[] {
   return (why.length === 0 ? [none] : why).map((text) => `${name}: ${text}`);
 }
 
-function settledAs(cellKey: string, verdict: Verdict, a: CellSide, b: CellSide): CellComparison {
+function settledAs(cellKey: CellKey, verdict: Verdict, a: CellSide, b: CellSide): CellComparison {
   const base = median(a.values);
   const head = median(b.values);
   return {

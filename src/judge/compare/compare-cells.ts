@@ -6,10 +6,11 @@ import { meanLog, percentOfLog } from '../../statistics/logarithms.ts';
 import { nightVariance, pastNightVariance } from '../sweep-noise.ts';
 import { estimateNoise, type NoiseEstimate, type NoisySides } from '../run-noise.ts';
 import { tQuantile, twoSidedP } from '../../statistics/student-t.ts';
+import type { CellKey } from '../../records/scalars.ts';
 
 /** Two sides of a cell that are compared. */
 export interface TwoSides extends NoisySides {
-  readonly cellKey: string;
+  readonly cellKey: CellKey;
   /** Error of the difference that more runs do not reduce: standard deviation, log scale. */
   readonly systematicError?: number;
   readonly betterIs: 'lower' | 'higher';
@@ -38,7 +39,7 @@ interface CompareSettings {
 
 interface Evidence {
   readonly cell: TwoSides;
-  readonly cellKey: string;
+  readonly cellKey: CellKey;
   /** Difference of mean logs; above 0 where head is worse. */
   readonly difference: number;
   readonly error: number;

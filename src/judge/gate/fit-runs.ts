@@ -4,9 +4,10 @@ import type { NightRun } from '../value-rule.ts';
 import { ineligibleFlags, FLAG_LABELS } from '../../records/run-flag.ts';
 import type { Sweep } from '../../records/sweep.ts';
 import { CLOCK_LEVEL, clockLevelMhz, clockOffLevel, leftOutFor } from '../run-trust.ts';
+import type { SweepId } from '../../records/scalars.ts';
 
 export interface LeftOutRun {
-  readonly sweepId: string;
+  readonly sweepId: SweepId;
   readonly reason: string;
 }
 

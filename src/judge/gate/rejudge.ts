@@ -6,10 +6,11 @@ import { directionOf } from '../history/change-points.ts';
 import { replayNights } from '../history/nightly-alerts.ts';
 import { ALERTING } from '../history/settings.ts';
 import type { CellNights } from './judge-cell.ts';
+import type { CellKey } from '../../records/scalars.ts';
 
 /** A change as today's rules tell it, as it was reported then, or both. Nights are places among the sweeps. */
 export interface Rejudged {
-  readonly cellKey: string;
+  readonly cellKey: CellKey;
   readonly direction: Finding['direction'];
   /** First sweep at the new level. */
   readonly night: number;

@@ -4,6 +4,7 @@ import type { StoreDatabase } from '../file/open.ts';
 import { builds, measurements, runs, sweeps } from '../schema.ts';
 import { newestSweepFirst } from '../sweeps/sweep-order.ts';
 import { storedFlagsPattern } from '../../trtexec/flags/flag-table.ts';
+import type { CellKey, RunId } from '../../records/scalars.ts';
 
 /** Builds of a model with some flags, whatever the content of the files that these name. */
 export function isBuildOf(model: string, flags: readonly string[]) {
@@ -38,8 +39,8 @@ const BUILT = ['built', 'measured'] as const;
 /** That very build, else the newest with the same key; null if this store has neither. */
 export function buildRunOf(
   db: StoreDatabase,
-  runId: string,
-): { readonly runId: string; readonly isSameBuild: boolean } | null {
+  runId: RunId,
+): { readonly runId: RunId; readonly isSameBuild: boolean } | null {
   const run = db
     .select({ buildId: runs.buildId, engineKey: runs.engineKey, provenance: runs.provenance })
     .from(runs)
@@ -69,7 +70,7 @@ export function buildRunOf(
 }
 
 /** Measured runs of a cell: newest sweep first, fastest first within a sweep. */
-export function measuredRunIds(db: StoreDatabase, cellKey: string): string[] {
+export function measuredRunIds(db: StoreDatabase, cellKey: CellKey): string[] {
   return db
     .select({ runId: runs.runId })
     .from(runs)

@@ -4,17 +4,18 @@ import type { StoreDatabase } from '../file/open.ts';
 import { invocations, runs, sweeps } from '../schema.ts';
 import { findFlag, flagValue } from '../../trtexec/flags/flag-table.ts';
 import type { Banner } from '../../trtexec/log/banner.ts';
+import type { CellKey, RunId, SweepId } from '../../records/scalars.ts';
 
 interface LoadedEngine {
-  readonly runId: string;
-  readonly sweepId: string;
-  readonly cellKey: string;
+  readonly runId: RunId;
+  readonly sweepId: SweepId;
+  readonly cellKey: CellKey;
   /** As in the command line; the file was never read. */
   readonly path: string;
 }
 
 /** Engine files of imported runs without a known build, from their command lines. */
-export function loadedEngines(db: StoreDatabase, sweepIds: readonly string[]): LoadedEngine[] {
+export function loadedEngines(db: StoreDatabase, sweepIds: readonly SweepId[]): LoadedEngine[] {
   const rows = db
     .select({
       runId: runs.runId,
@@ -34,12 +35,12 @@ export function loadedEngines(db: StoreDatabase, sweepIds: readonly string[]): L
 }
 
 export interface ImportedBuild {
-  readonly runId: string;
+  readonly runId: RunId;
   readonly argv: readonly string[];
 }
 
 /** By engine path: of the same sweeps, else the only one in any import; ambiguous paths are left out. */
-export function importedBuilds(db: StoreDatabase, sweepIds: readonly string[]): ReadonlyMap<string, ImportedBuild> {
+export function importedBuilds(db: StoreDatabase, sweepIds: readonly SweepId[]): ReadonlyMap<string, ImportedBuild> {
   const rows = db
     .select({ runId: runs.runId, sweepId: runs.sweepId, argv: invocations.argv, banner: invocations.banner })
     .from(runs)

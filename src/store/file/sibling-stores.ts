@@ -5,6 +5,7 @@ import type Database from 'better-sqlite3';
 
 import { appliedMigration } from './migrations.ts';
 import { openToRead } from './open-to-read.ts';
+import type { SweepId } from '../../records/scalars.ts';
 
 /** Several stores in one folder share the folder of artefacts next to them. Backups are none of them. */
 export class SiblingStores {
@@ -20,7 +21,7 @@ export class SiblingStores {
     }
   }
 
-  runsOf(sweepId: string): Set<string> {
+  runsOf(sweepId: SweepId): Set<string> {
     return new Set(
       this.clients.flatMap((client) =>
         client.prepare<[string], string>('SELECT run_id FROM runs WHERE sweep_id = ?').pluck().all(sweepId),
@@ -28,7 +29,7 @@ export class SiblingStores {
     );
   }
 
-  hasSweep(sweepId: string): boolean {
+  hasSweep(sweepId: SweepId): boolean {
     return this.clients.some(
       (client) => client.prepare('SELECT 1 FROM sweeps WHERE sweep_id = ?').get(sweepId) !== undefined,
     );

@@ -2,9 +2,10 @@ import { StoreError } from '../../errors.ts';
 import type { StoreDatabase } from '../file/open.ts';
 import { CHECKSUM_COLUMN } from '../verify/row-checksums.ts';
 import { MERGED_TABLES, shapeOf } from './merged-tables.ts';
+import type { SweepId } from '../../records/scalars.ts';
 
 /** @throws StoreError if the sweeps refer to rows that the other store lacks */
-export function copySweeps(db: StoreDatabase, sweepIds: readonly string[], added: Map<string, number>): void {
+export function copySweeps(db: StoreDatabase, sweepIds: readonly SweepId[], added: Map<string, number>): void {
   const { $client } = db;
   $client.exec('DELETE FROM taken_sweeps; DELETE FROM taken_runs');
   $client.prepare('INSERT INTO taken_sweeps SELECT value FROM json_each(?)').run(JSON.stringify(sweepIds));

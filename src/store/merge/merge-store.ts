@@ -5,6 +5,7 @@ import type { StoreDatabase } from '../file/open.ts';
 import { findConflicts } from './conflicts.ts';
 import { refuseNames } from './merged-tables.ts';
 import { mergeAnnotations, copySweeps, updateSweeps } from './merge-rows.ts';
+import type { SweepId } from '../../records/scalars.ts';
 
 /** Whole sweeps with this many runs go in one transaction: other writers wait for some two seconds. */
 const RUNS_AT_ONCE = 50_000;
@@ -19,7 +20,7 @@ export interface MergeProgress {
 }
 
 interface OtherSweep {
-  readonly sweepId: string;
+  readonly sweepId: SweepId;
   readonly isHere: number;
   readonly newRuns: number;
 }

@@ -1,6 +1,7 @@
 import * as z from 'zod';
 
 import { count } from '../../records/output-parts.ts';
+import type { SweepId } from '../../records/scalars.ts';
 
 export const mergedRows = z.strictObject({
   sweeps: count,
@@ -34,8 +35,8 @@ export type ArtefactMerge = z.infer<typeof artefactMerge>;
 export interface StoreMerge {
   readonly added: MergedRows;
   readonly alreadyThere: z.infer<typeof rowsThere>;
-  readonly sweepIds: readonly string[];
+  readonly sweepIds: readonly SweepId[];
   /** Sweeps that had progressed further in the other store. */
-  readonly updatedSweepIds: readonly string[];
+  readonly updatedSweepIds: readonly SweepId[];
   readonly conflicts: readonly MergeConflict[];
 }

@@ -5,6 +5,7 @@ import type { KeyedCell } from '../../records/cell.ts';
 import type { StoreDatabase } from '../file/open.ts';
 import { builds, runs } from '../schema.ts';
 import { accuracies } from '../annotations-schema.ts';
+import type { SweepId } from '../../records/scalars.ts';
 
 export function saveAccuracy(db: StoreDatabase, record: AccuracyRecord): void {
   const { accuracy, ...about } = record;
@@ -42,7 +43,7 @@ export function accuracyHistory(
 export function accuracyOfCells(
   db: StoreDatabase,
   cells: readonly KeyedCell[],
-  sweepIds: readonly string[],
+  sweepIds: readonly SweepId[],
 ): Map<string, Accuracy> {
   const models = [...new Set(cells.map(({ model }) => model))];
   const byFile = new Map([...recordsByCell(db, sweepIds)].map(([key, [newest]]) => [key, newest]));
@@ -67,7 +68,7 @@ export function accuracyOfCells(
 }
 
 /** Accuracies of the files that each cell's engines were built from in these sweeps, newest first. */
-export function recordsByCell(db: StoreDatabase, sweepIds: readonly string[]): Map<string, AccuracyRecord[]> {
+export function recordsByCell(db: StoreDatabase, sweepIds: readonly SweepId[]): Map<string, AccuracyRecord[]> {
   const rows = db
     .selectDistinct({ cellKey: runs.cellKey, row: accuracies })
     .from(runs)
@@ -81,7 +82,7 @@ export function recordsByCell(db: StoreDatabase, sweepIds: readonly string[]): M
   return new Map([...byCell].map(([key, own]) => [key, own.map(({ row }) => fromRow(row))]));
 }
 
-function importedWithoutFile(db: StoreDatabase, sweepIds: readonly string[]): Set<string> {
+function importedWithoutFile(db: StoreDatabase, sweepIds: readonly SweepId[]): Set<string> {
   const rows = db
     .selectDistinct({ cellKey: runs.cellKey })
     .from(runs)

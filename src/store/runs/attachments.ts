@@ -3,9 +3,10 @@ import { and, asc, desc, eq, inArray, isNull, lt } from 'drizzle-orm';
 import type { Attachment } from '../../artefacts/attachment.ts';
 import type { StoreDatabase } from '../file/open.ts';
 import { attachments, runs } from '../schema.ts';
+import type { CellKey, RunId, SweepId } from '../../records/scalars.ts';
 
 export interface PlacedAttachment extends Attachment {
-  readonly sweepId: string;
+  readonly sweepId: SweepId;
 }
 
 /** Also replaces a pruned attachment of that name. */
@@ -16,7 +17,7 @@ export function saveAttachment(db: StoreDatabase, attachment: Attachment): void 
     .run();
 }
 
-export function attachmentsOf(db: StoreDatabase, runId: string): Attachment[] {
+export function attachmentsOf(db: StoreDatabase, runId: RunId): Attachment[] {
   return db
     .select()
     .from(attachments)
@@ -36,9 +37,9 @@ function placed(db: StoreDatabase) {
 
 export function attachmentsOfCell(
   db: StoreDatabase,
-  cellKey: string,
+  cellKey: CellKey,
   kind: Attachment['kind'],
-  sweepIds: readonly string[] | null,
+  sweepIds: readonly SweepId[] | null,
 ): PlacedAttachment[] {
   return placed(db)
     .where(
@@ -53,7 +54,7 @@ export function attachmentsOfCell(
     .all();
 }
 
-export function keptAttachments(db: StoreDatabase, sweepIds: readonly string[]): PlacedAttachment[] {
+export function keptAttachments(db: StoreDatabase, sweepIds: readonly SweepId[]): PlacedAttachment[] {
   return placed(db)
     .where(and(inArray(runs.sweepId, [...sweepIds]), isNull(attachments.prunedAt)))
     .orderBy(asc(attachments.runId), asc(attachments.name))

@@ -11,6 +11,7 @@ import { flagsOf } from './run-facts.ts';
 import { failedAmong, outcomeFrom } from './runs.ts';
 import { measurements, runMethods, runs, runTelemetry, runValues, sweeps } from '../schema.ts';
 import { equalOrNull, newestRunFirst } from '../sweeps/sweep-order.ts';
+import type { CellKey, SweepId } from '../../records/scalars.ts';
 
 const PRINTED = byMetric(printedValue);
 const CENTRES = Object.fromEntries(METRIC_IDS.filter(hasCentre).map((metric) => [metric, centreValue(metric)]));
@@ -65,7 +66,7 @@ function fromRow(row: CellRunRow, flags: readonly RunFlag[], own: Values, isOneB
 }
 
 /** In the order they were made. `cellKeys` defaults to all cells. */
-export function cellRunsOf(db: StoreDatabase, sweepIds: readonly string[], cellKeys?: readonly string[]): CellRun[] {
+export function cellRunsOf(db: StoreDatabase, sweepIds: readonly SweepId[], cellKeys?: readonly CellKey[]): CellRun[] {
   const which = and(
     inArray(runs.sweepId, [...sweepIds]),
     cellKeys === undefined ? isNotNull(runs.cellKey) : isCellAmong(cellKeys),
@@ -81,7 +82,7 @@ export function cellRunsOf(db: StoreDatabase, sweepIds: readonly string[], cellK
 /** The last measured timed runs of a cell, oldest first; can exclude one sweep, and other branches. */
 export function lastMeasuredRuns(
   db: StoreDatabase,
-  cellKey: string,
+  cellKey: CellKey,
   provenance: Provenance,
   limit: number,
   {

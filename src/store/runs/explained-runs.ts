@@ -12,13 +12,14 @@ import { outcomeFrom } from './runs.ts';
 import { builds, invocations, measurements, runs } from '../schema.ts';
 import { findEnvironments } from '../sweeps/environments.ts';
 import { findFlag, flagValue } from '../../trtexec/flags/flag-table.ts';
+import type { CellKey, RunId, SweepId } from '../../records/scalars.ts';
 
 export interface ExplainedCell {
-  readonly cellKey: string;
+  readonly cellKey: CellKey;
   readonly inputs: CellInputs;
-  readonly sweepIds: readonly string[];
+  readonly sweepIds: readonly SweepId[];
   /** Null for all timed runs of the cell in the sweeps. */
-  readonly runId: string | null;
+  readonly runId: RunId | null;
 }
 
 /**

@@ -6,6 +6,7 @@ import { decodeLayers } from './blob-codecs.ts';
 import { cells, layerProfiles, runHints, runs, sweeps, timeStatistics } from '../schema.ts';
 import { newestRunFirst } from '../sweeps/sweep-order.ts';
 import { REMARKS_FOR_NUMBERS } from '../../trtexec/log/hints.ts';
+import type { BuildId, CellKey, RunId, SweepId } from '../../records/scalars.ts';
 
 export type LayerRun = ReturnType<typeof select>[number];
 
@@ -45,7 +46,7 @@ function select(db: StoreDatabase, where: SQL | undefined) {
 
 const MOST = 200;
 
-export function hintsOf(db: StoreDatabase, runIds: readonly string[]): Map<string, string[]> {
+export function hintsOf(db: StoreDatabase, runIds: readonly RunId[]): Map<string, string[]> {
   const rows = db
     .select()
     .from(runHints)
@@ -56,7 +57,7 @@ export function hintsOf(db: StoreDatabase, runIds: readonly string[]): Map<strin
 }
 
 /** @param sweepIds null for any sweep */
-export function layerRunsOfCell(db: StoreDatabase, cellKey: string, sweepIds: readonly string[] | null): LayerRun[] {
+export function layerRunsOfCell(db: StoreDatabase, cellKey: CellKey, sweepIds: readonly SweepId[] | null): LayerRun[] {
   return select(
     db,
     and(eq(runs.cellKey, cellKey), sweepIds === null ? undefined : inArray(runs.sweepId, [...sweepIds])),
@@ -74,17 +75,17 @@ export function layerRunsOfModel(
   db: StoreDatabase,
   model: string,
   precision: (typeof cells.$inferSelect)['precision'],
-  sweepIds: readonly string[],
+  sweepIds: readonly SweepId[],
 ): LayerRun[] {
   return select(db, and(eq(cells.model, model), eq(cells.precision, precision), inArray(runs.sweepId, [...sweepIds])));
 }
 
-export function layerRun(db: StoreDatabase, runId: string): LayerRun | null {
+export function layerRun(db: StoreDatabase, runId: RunId): LayerRun | null {
   return select(db, eq(runs.runId, runId))[0] ?? null;
 }
 
 /** The layers of a build from its own output, else from a run; null if unknown. */
-export function layersOfBuild(db: StoreDatabase, buildId: string): readonly EngineLayer[] | null {
+export function layersOfBuild(db: StoreDatabase, buildId: BuildId): readonly EngineLayer[] | null {
   const rows = db
     .select({ role: runs.role, data: layerProfiles.data })
     .from(layerProfiles)

@@ -5,14 +5,15 @@ import { isOwnMetric, metricDefinition, type MetricId } from '../../records/metr
 import type { StoreDatabase } from '../file/open.ts';
 import { builds, measurements, runFlags, runHints, runs, runTelemetry, runValues, timeStatistics } from '../schema.ts';
 import { accuracies } from '../annotations-schema.ts';
+import type { CellKey, RunId, SweepId } from '../../records/scalars.ts';
 
 export interface MetricRun extends Omit<NightRun, 'value'>, MetricValue {}
 
 /** In the order of the sweeps. One statement for all: the gate reads tens of thousands of rows. */
 export function metricRuns(
   db: StoreDatabase,
-  sweepIds: readonly string[],
-  cellKeys: readonly string[],
+  sweepIds: readonly SweepId[],
+  cellKeys: readonly CellKey[],
   metric: MetricId,
 ): MetricRun[] {
   const rows = db
@@ -47,14 +48,14 @@ function eachOf(ids: readonly string[]): SQL {
 const EACH = sql`each.value`;
 
 /** Runs of some cells in a few sweeps: bypasses the index of cells, which leads to all sweeps of a cell. */
-export function isCellAmong(cellKeys: readonly string[]): SQL {
+export function isCellAmong(cellKeys: readonly CellKey[]): SQL {
   return sql`+${runs.cellKey} in (select value from json_each(${JSON.stringify(cellKeys)}))`;
 }
 
 const NO_FLAGS: MetricRun['flags'] = [];
 
 /** @param runIds in order: three times as fast */
-function clocksOf(db: StoreDatabase, runIds: readonly string[]): Map<string, number | null> {
+function clocksOf(db: StoreDatabase, runIds: readonly RunId[]): Map<string, number | null> {
   const rows = db
     .select({ runId: runTelemetry.runId, smClockMhz: runTelemetry.smClockMhz })
     .from(eachOf(runIds))
@@ -64,7 +65,7 @@ function clocksOf(db: StoreDatabase, runIds: readonly string[]): Map<string, num
   return new Map(rows.map(({ runId, smClockMhz }) => [runId, smClockMhz]));
 }
 
-function flagsOfMeasured(db: StoreDatabase, runIds: readonly string[]): Map<string, MetricRun['flags']> {
+function flagsOfMeasured(db: StoreDatabase, runIds: readonly RunId[]): Map<string, MetricRun['flags']> {
   const rows = db
     .select({ runId: runFlags.runId, id: runFlags.flag, effect: runFlags.effect })
     .from(eachOf(runIds))

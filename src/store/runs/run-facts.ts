@@ -17,6 +17,7 @@ import {
   runTelemetry,
   runValues,
 } from '../schema.ts';
+import type { RunId, SweepId } from '../../records/scalars.ts';
 
 export function flagsOf(db: StoreDatabase, whichRuns: SQL | undefined): Map<string, RunFlag[]> {
   const rows = db
@@ -41,7 +42,7 @@ export function flagsOf(db: StoreDatabase, whichRuns: SQL | undefined): Map<stri
   return byRun;
 }
 
-export function flaggedRuns(db: StoreDatabase, sweepId: string, flag: RunFlagId): number {
+export function flaggedRuns(db: StoreDatabase, sweepId: SweepId, flag: RunFlagId): number {
   const row = db
     .select({ runs: countDistinct(runs.runId) })
     .from(runs)
@@ -52,7 +53,7 @@ export function flaggedRuns(db: StoreDatabase, sweepId: string, flag: RunFlagId)
 }
 
 /** Telemetry by run id; runs that were not monitored are absent. */
-export function telemetryOf(db: StoreDatabase, runIds: readonly string[]): Map<string, RunTelemetry> {
+export function telemetryOf(db: StoreDatabase, runIds: readonly RunId[]): Map<string, RunTelemetry> {
   const rows = db
     .select()
     .from(runTelemetry)
@@ -67,7 +68,7 @@ export function telemetryOf(db: StoreDatabase, runIds: readonly string[]): Map<s
 }
 
 /** trtexec's method follows from its options. Null for an unknown run, or one that failed in another harness. */
-export function methodOf(db: StoreDatabase, runId: string, cell: Cell | null): Method | null {
+export function methodOf(db: StoreDatabase, runId: RunId, cell: Cell | null): Method | null {
   const stored = db.select().from(runMethods).where(eq(runMethods.runId, runId)).get();
   if (stored !== undefined) {
     const { runId: _, ...method } = stored;
@@ -96,7 +97,7 @@ export function methodOf(db: StoreDatabase, runId: string, cell: Cell | null): M
 /** Programs other than trtexec that measured a sweep, with their versions; null if not stated. */
 export function harnessVersionsOf(
   db: StoreDatabase,
-  sweepId: string,
+  sweepId: SweepId,
 ): { readonly harness: string; readonly version: string | null }[] {
   const { harness, harnessVersion } = runMethods;
   return db
@@ -116,7 +117,7 @@ export function storedMetrics(db: StoreDatabase): CustomMetricId[] {
     .map(({ metric }) => metric);
 }
 
-export function valuesOfRun(db: StoreDatabase, runId: string): HarnessValue[] {
+export function valuesOfRun(db: StoreDatabase, runId: RunId): HarnessValue[] {
   return db
     .select({ metric: runValues.metric, value: runValues.value })
     .from(runValues)

@@ -5,9 +5,10 @@ import type { RunRole, RunTry } from '../../records/run.ts';
 import type { StoreDatabase } from '../file/open.ts';
 import { attempts, builds, runEvidence, runs } from '../schema.ts';
 import { isOneOf } from '../../text/unknown-values.ts';
+import type { CellKey, RunId, SweepId } from '../../records/scalars.ts';
 
 /** 0 if there is none. */
-export function highestRepeat(db: StoreDatabase, sweepId: string, role: RunRole, cellKey: string | null): number {
+export function highestRepeat(db: StoreDatabase, sweepId: SweepId, role: RunRole, cellKey: CellKey | null): number {
   const row = db
     .select({ repeat: max(runs.repeat) })
     .from(runs)
@@ -23,7 +24,7 @@ export function highestRepeat(db: StoreDatabase, sweepId: string, role: RunRole,
 }
 
 /** The outcome of a run, without its evidence; null if it is not stored. */
-export function findOutcome(db: StoreDatabase, runId: string): Outcome | null {
+export function findOutcome(db: StoreDatabase, runId: RunId): Outcome | null {
   const row = db.select({ outcome: runs.outcome, reason: runs.reason }).from(runs).where(eq(runs.runId, runId)).get();
   return row === undefined ? null : outcomeFrom(row.outcome, row.reason);
 }
@@ -46,7 +47,7 @@ function unknownReason(reason: string | null): Outcome {
   return { kind: 'failed', reason: 'unknown', evidence: [{ stream: 'stdout', line: 0, text }] };
 }
 
-export function engineKeysOf(db: StoreDatabase, sweepId: string, cellKeys: readonly string[]): string[] {
+export function engineKeysOf(db: StoreDatabase, sweepId: SweepId, cellKeys: readonly CellKey[]): string[] {
   return db
     .selectDistinct({ engineKey: runs.engineKey })
     .from(runs)
@@ -55,7 +56,7 @@ export function engineKeysOf(db: StoreDatabase, sweepId: string, cellKeys: reado
     .flatMap(({ engineKey }) => engineKey ?? []);
 }
 
-export function enginesOf(db: StoreDatabase, sweepIds: readonly string[], cellKey: string): string[] {
+export function enginesOf(db: StoreDatabase, sweepIds: readonly SweepId[], cellKey: CellKey): string[] {
   const rows = db
     .selectDistinct({ sha256: runs.engineSha256, buildId: runs.buildId })
     .from(runs)
@@ -64,7 +65,7 @@ export function enginesOf(db: StoreDatabase, sweepIds: readonly string[], cellKe
   return rows.flatMap(({ sha256, buildId }) => [sha256, buildId].filter((id) => id !== null));
 }
 
-export function cellKeysOf(db: StoreDatabase, sweepIds: readonly string[]): Set<string> {
+export function cellKeysOf(db: StoreDatabase, sweepIds: readonly SweepId[]): Set<string> {
   const rows = db
     .selectDistinct({ cellKey: runs.cellKey })
     .from(runs)
@@ -74,7 +75,7 @@ export function cellKeysOf(db: StoreDatabase, sweepIds: readonly string[]): Set<
 }
 
 /** False if nothing changed. `instead` replaces an existing date. */
-export function redateRun(db: StoreDatabase, runId: string, startedAt: string, instead: boolean): boolean {
+export function redateRun(db: StoreDatabase, runId: RunId, startedAt: string, instead: boolean): boolean {
   const undated = isNull(runs.startedAt);
   const isOther = instead ? or(undated, ne(runs.startedAt, startedAt)) : undated;
   const { changes } = db
@@ -86,7 +87,7 @@ export function redateRun(db: StoreDatabase, runId: string, startedAt: string, i
 }
 
 /** Records that a process is about to be started, and returns the attempt's number, from 1. */
-export function recordAttempt(db: StoreDatabase, sweepId: string, runId: string, startedAt: string): number {
+export function recordAttempt(db: StoreDatabase, sweepId: SweepId, runId: RunId, startedAt: string): number {
   return db.transaction(
     (tx) => {
       const before = tx
@@ -103,7 +104,7 @@ export function recordAttempt(db: StoreDatabase, sweepId: string, runId: string,
 }
 
 /** Records how an attempt ended, even if its start is not in this store, as in an import. */
-export function recordTry(db: Pick<StoreDatabase, 'insert'>, sweepId: string, runId: string, ended: RunTry): void {
+export function recordTry(db: Pick<StoreDatabase, 'insert'>, sweepId: SweepId, runId: RunId, ended: RunTry): void {
   const { startedAt, endedAt, outcome, reason, evidence } = ended;
   db.insert(attempts)
     .values({ ...ended, runId, sweepId })
@@ -115,18 +116,18 @@ export function recordTry(db: Pick<StoreDatabase, 'insert'>, sweepId: string, ru
 }
 
 /** The starts of a run; one without an end was cut off. */
-export function attemptsOf(db: StoreDatabase, runId: string) {
+export function attemptsOf(db: StoreDatabase, runId: RunId) {
   const { sweepId: _sweepId, runId: _runId, ...columns } = getTableColumns(attempts);
   return db.select(columns).from(attempts).where(eq(attempts.runId, runId)).orderBy(asc(attempts.attempt)).all();
 }
 
 export type FailedRun = ReturnType<typeof failedWhere>[number];
 
-export function failedRunsOf(db: StoreDatabase, sweepId: string): FailedRun[] {
+export function failedRunsOf(db: StoreDatabase, sweepId: SweepId): FailedRun[] {
   return failedWhere(db, eq(runs.sweepId, sweepId));
 }
 
-export function failedAmong(db: StoreDatabase, runIds: readonly string[]): FailedRun[] {
+export function failedAmong(db: StoreDatabase, runIds: readonly RunId[]): FailedRun[] {
   return failedWhere(db, sql`${runs.runId} in (select value from json_each(${JSON.stringify(runIds)}))`);
 }
 

@@ -30,6 +30,7 @@ import {
   timeStatistics,
 } from '../schema.ts';
 import { remarkNumbers } from '../../trtexec/log/hints.ts';
+import type { RunId } from '../../records/scalars.ts';
 
 export type Saved = 'stored' | 'already stored';
 
@@ -50,7 +51,7 @@ export class RunWriter {
     this.findRun = db.select({ runId: runs.runId }).from(runs).where(isIt).prepare();
   }
 
-  hasRun(runId: string): boolean {
+  hasRun(runId: RunId): boolean {
     return this.findRun.get({ runId }) !== undefined;
   }
 
@@ -146,7 +147,7 @@ export class RunWriter {
   }
 
   private insertStatistics(
-    runId: string,
+    runId: RunId,
     metric: string,
     { max, mean, median, min, percentiles }: TimeStatistics,
   ): void {

@@ -24,6 +24,7 @@ import {
   samples,
   timeStatistics,
 } from '../schema.ts';
+import type { BuildId, CellKey, RunId } from '../../records/scalars.ts';
 
 /** All stored data of a run, except its samples. */
 export type ShownRun = NonNullable<ReturnType<typeof showRun>>;
@@ -39,7 +40,7 @@ export function findRunsByPrefix(db: StoreDatabase, prefix: string): string[] {
     .map(({ runId }) => runId);
 }
 
-export function runsOfCell(db: StoreDatabase, cellKey: string, limit: number) {
+export function runsOfCell(db: StoreDatabase, cellKey: CellKey, limit: number) {
   const { runId, sweepId, role, repeat, startedAt, outcome, reason } = runs;
   return db
     .select({ runId, sweepId, role, repeat, startedAt, outcome, reason })
@@ -53,7 +54,7 @@ export function runsOfCell(db: StoreDatabase, cellKey: string, limit: number) {
 
 export type ListedRun = ReturnType<typeof runsOfCell>[number];
 
-export function showRun(db: StoreDatabase, runId: string) {
+export function showRun(db: StoreDatabase, runId: RunId) {
   const row = db
     .select()
     .from(runs)
@@ -101,7 +102,7 @@ export function showRun(db: StoreDatabase, runId: string) {
   };
 }
 
-function buildModelOf(db: StoreDatabase, buildId: string): string | null {
+function buildModelOf(db: StoreDatabase, buildId: BuildId): string | null {
   const row = db.select().from(builds).where(eq(builds.buildId, buildId)).get();
   return row === undefined || row.model === '' ? null : row.model;
 }
@@ -110,17 +111,17 @@ function cellOf(db: StoreDatabase, key: string | null): KeyedCell | null {
   return key === null ? null : (findCells(db, [key]).get(key) ?? null);
 }
 
-export function runLayers(db: StoreDatabase, runId: string): StoredLayers | null {
+export function runLayers(db: StoreDatabase, runId: RunId): StoredLayers | null {
   const row = db.select().from(layerProfiles).where(eq(layerProfiles.runId, runId)).get();
   return row === undefined ? null : decodeLayers(row.data);
 }
 
-export function runSamples(db: StoreDatabase, runId: string): QueryTimes | null {
+export function runSamples(db: StoreDatabase, runId: RunId): QueryTimes | null {
   const row = db.select().from(samples).where(eq(samples.runId, runId)).get();
   return row === undefined ? null : decodeSamples(row.data);
 }
 
-function outcomeWithEvidence(db: StoreDatabase, runId: string, outcome: Outcome): Outcome {
+function outcomeWithEvidence(db: StoreDatabase, runId: RunId, outcome: Outcome): Outcome {
   const evidence = db
     .select({ stream: runEvidence.stream, line: runEvidence.line, text: runEvidence.text })
     .from(runEvidence)
@@ -130,7 +131,7 @@ function outcomeWithEvidence(db: StoreDatabase, runId: string, outcome: Outcome)
   return { ...outcome, evidence };
 }
 
-function statisticsOf(db: StoreDatabase, runId: string): Record<string, TimeStatistics> {
+function statisticsOf(db: StoreDatabase, runId: RunId): Record<string, TimeStatistics> {
   const rows = db.select().from(timeStatistics).where(eq(timeStatistics.runId, runId)).all();
   const entries = rows.flatMap((row): [string, TimeStatistics][] => {
     const metric = `${row.metric}Ms`;

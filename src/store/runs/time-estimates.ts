@@ -4,9 +4,10 @@ import type { Provenance } from '../../records/sweep.ts';
 import { isBuildOf } from '../builds/builds.ts';
 import type { StoreDatabase } from '../file/open.ts';
 import { builds, runs } from '../schema.ts';
+import type { CellKey } from '../../records/scalars.ts';
 
 interface LastRun {
-  readonly cellKey: string;
+  readonly cellKey: CellKey;
   /** Mean seconds of a timed run's process in that sweep. */
   readonly wallS: number | null;
   readonly startedAt: string | null;
@@ -14,7 +15,7 @@ interface LastRun {
 }
 
 /** The last measured run of each cell: the index leads to it, however many there are. */
-function lastRuns({ $client }: StoreDatabase, cellKeys: readonly string[], provenance: Provenance): LastRun[] {
+function lastRuns({ $client }: StoreDatabase, cellKeys: readonly CellKey[], provenance: Provenance): LastRun[] {
   const statement = $client.prepare<[string, Provenance], LastRun>(`
     select k.value as cellKey,
            (select avg(w.wall_s) from runs w
@@ -37,7 +38,7 @@ export interface PastRuns {
   readonly measuredAt: ReadonlyMap<string, string>;
 }
 
-export function pastRunsOf(db: StoreDatabase, cellKeys: readonly string[], provenance: Provenance): PastRuns {
+export function pastRunsOf(db: StoreDatabase, cellKeys: readonly CellKey[], provenance: Provenance): PastRuns {
   const rows = lastRuns(db, cellKeys, provenance);
   return {
     runS: new Map(rows.flatMap(({ cellKey, wallS }) => (wallS === null ? [] : [[cellKey, wallS]]))),
@@ -57,7 +58,7 @@ export function lastBuildOf(db: StoreDatabase, model: string, flags: readonly st
   return row ?? null;
 }
 
-export function lastGpusOf(db: StoreDatabase, cellKeys: readonly string[]): Map<string, string> {
+export function lastGpusOf(db: StoreDatabase, cellKeys: readonly CellKey[]): Map<string, string> {
   const rows = lastRuns(db, cellKeys, 'measured');
   return new Map(rows.flatMap(({ cellKey, gpuUuid }) => (gpuUuid === null ? [] : [[cellKey, gpuUuid]])));
 }

@@ -4,6 +4,7 @@ import type { Environment } from '../../records/environment.ts';
 import type { BuildRecord } from '../../records/run.ts';
 import type { StoreDatabase } from '../file/open.ts';
 import { builds, environments, runs, sweeps } from '../schema.ts';
+import type { SweepId } from '../../records/scalars.ts';
 
 export function findEnvironments(db: StoreDatabase, ids: readonly string[]): Map<string, Environment> {
   const rows = db
@@ -23,7 +24,7 @@ export function findBuilds(db: StoreDatabase, ids: readonly string[]): Map<strin
   return new Map(rows.map(({ buildId, ...build }) => [buildId, build]));
 }
 
-export function environmentsOf(db: StoreDatabase, sweepId: string) {
+export function environmentsOf(db: StoreDatabase, sweepId: SweepId) {
   const { host, driver, gpuUuid } = environments;
   return db
     .selectDistinct({ host, driver, gpuUuid })
@@ -33,7 +34,7 @@ export function environmentsOf(db: StoreDatabase, sweepId: string) {
     .all();
 }
 
-export function builtModelsOf(db: StoreDatabase, sweepId: string): Map<string, Set<string>> {
+export function builtModelsOf(db: StoreDatabase, sweepId: SweepId): Map<string, Set<string>> {
   const rows = db
     .selectDistinct({ model: builds.model, sha256: builds.modelSha256 })
     .from(runs)

@@ -6,6 +6,7 @@ import type { StoreDatabase } from '../file/open.ts';
 import { runs, sweepCells, sweeps } from '../schema.ts';
 import { baselines } from '../annotations-schema.ts';
 import { sweepColumns } from './sweeps.ts';
+import type { CellKey, SweepId } from '../../records/scalars.ts';
 
 const ended = ne(sweeps.state, 'running');
 /** An A/B experiment is not representative of its commit. */
@@ -55,7 +56,7 @@ function inSeriesOf({ branch, matrix, provenance }: Sweep): SQL | undefined {
   );
 }
 
-export function sweepsUntil(db: StoreDatabase, sweepIds: readonly string[], sweep: Sweep): Set<string> {
+export function sweepsUntil(db: StoreDatabase, sweepIds: readonly SweepId[], sweep: Sweep): Set<string> {
   const which = and(inArray(sweeps.sweepId, [...sweepIds]), notAfter(sweep.sweepId));
   return new Set(select(db, which, sweepIds.length).map(({ sweepId }) => sweepId));
 }
@@ -69,7 +70,7 @@ export function sweepsNamed(db: StoreDatabase, name: string): Sweep[] {
   return select(db, eq(sweeps.name, name), 10);
 }
 
-export function sweepsById(db: StoreDatabase, sweepIds: readonly string[]): Sweep[] {
+export function sweepsById(db: StoreDatabase, sweepIds: readonly SweepId[]): Sweep[] {
   return select(db, inArray(sweeps.sweepId, [...sweepIds]), sweepIds.length);
 }
 
@@ -102,7 +103,7 @@ export function newestProvenance(db: StoreDatabase): Provenance | null {
 /** Newest first, with or without a result. `provenance` null for any. */
 export function plannedSweeps(
   db: StoreDatabase,
-  cellKey: string,
+  cellKey: CellKey,
   provenance: Provenance | null,
   limit: number,
   branch?: string,
@@ -123,7 +124,7 @@ export function plannedSweeps(
     .all();
 }
 
-export function sweepsOfCell(db: StoreDatabase, cellKey: string, limit: number): Sweep[] {
+export function sweepsOfCell(db: StoreDatabase, cellKey: CellKey, limit: number): Sweep[] {
   const withRuns = db
     .selectDistinct({ sweepId: runs.sweepId })
     .from(runs)

@@ -3,6 +3,7 @@ import { and, countDistinct, eq, inArray, max, ne, sql } from 'drizzle-orm';
 import { PROVENANCES } from '../../records/sweep.ts';
 import type { StoreDatabase } from '../file/open.ts';
 import { runFlags, runs } from '../schema.ts';
+import type { CellKey, SweepId } from '../../records/scalars.ts';
 
 const measuredRuns = sql<number>`sum(${runs.outcome} = 'measured' and ${runs.role} <> 'build')`;
 /** Older stores have `measured` for a build. */
@@ -12,7 +13,7 @@ const builtRuns = sql<number>`sum(${runs.outcome} in ('built', 'measured') and $
  * How many cells, runs (without builds) and builds each of these sweeps has. Flagged are runs that are left out or trusted
  * less.
  */
-export function sweepNumbers(db: StoreDatabase, sweepIds: readonly string[]) {
+export function sweepNumbers(db: StoreDatabase, sweepIds: readonly SweepId[]) {
   const rows = db
     .select({
       sweepId: runs.sweepId,
@@ -40,7 +41,7 @@ export function sweepNumbers(db: StoreDatabase, sweepIds: readonly string[]) {
 }
 
 /** How often each of these cells was measured, when last, and which kinds of results there are of it. */
-export function cellNumbers(db: StoreDatabase, cellKeys: readonly string[]) {
+export function cellNumbers(db: StoreDatabase, cellKeys: readonly CellKey[]) {
   const rows = db
     .select({
       cellKey: runs.cellKey,

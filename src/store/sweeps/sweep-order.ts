@@ -3,6 +3,7 @@ import type { SQLiteColumn } from 'drizzle-orm/sqlite-core';
 
 import type { StoreDatabase } from '../file/open.ts';
 import { sweepImports } from '../schema.ts';
+import type { SweepId } from '../../records/scalars.ts';
 
 /** Without a date its import time. `sweep` is the name of the table `sweeps` in the statement. */
 export function sweepTimeSql(sweep: string): string {
@@ -30,12 +31,12 @@ function placeSql(sweep: string): string {
   return `${sweepTimeSql(sweep)}, coalesce(${importedAtSql(sweep)}, ''), "${sweep}"."sweep_id"`;
 }
 
-export function notAfter(sweepId: string): SQL {
+export function notAfter(sweepId: SweepId): SQL {
   const [here, there] = ['sweeps', 'other'].map((name) => sql.raw(placeSql(name)));
   return sql`(${here}) <= (select ${there} from sweeps as other where other.sweep_id = ${sweepId})`;
 }
 
-export function importTimeOf(db: StoreDatabase, sweepId: string): string | null {
+export function importTimeOf(db: StoreDatabase, sweepId: SweepId): string | null {
   const row = db.select().from(sweepImports).where(eq(sweepImports.sweepId, sweepId)).get();
   return row?.importedAt ?? null;
 }
@@ -51,7 +52,7 @@ export function nextImportTime(db: StoreDatabase, now: Date): string {
   return new Date(ms).toISOString();
 }
 
-export function saveImportTime(db: StoreDatabase, sweepId: string, importedAt: string): void {
+export function saveImportTime(db: StoreDatabase, sweepId: SweepId, importedAt: string): void {
   db.insert(sweepImports).values({ sweepId, importedAt }).onConflictDoNothing().run();
 }
 

@@ -6,6 +6,7 @@ import type { StoreDatabase } from '../file/open.ts';
 import type { RunWriter } from '../runs/save-run.ts';
 import { runs, sweepCells, sweeps } from '../schema.ts';
 import { baselines } from '../annotations-schema.ts';
+import type { RunId, SweepId } from '../../records/scalars.ts';
 
 export function saveSweep(db: StoreDatabase, sweep: Sweep, plan: unknown): void {
   const row = { ...sweep, plan: plan === null ? null : JSON.stringify(plan) };
@@ -15,7 +16,7 @@ export function saveSweep(db: StoreDatabase, sweep: Sweep, plan: unknown): void 
 /** Stores the planned cells of a sweep in one transaction; existing ones stay. */
 export function savePlannedCells(
   { db, writer }: { readonly db: StoreDatabase; readonly writer: Pick<RunWriter, 'saveCell'> },
-  sweepId: string,
+  sweepId: SweepId,
   cells: readonly KeyedCell[],
   repeats: number,
 ): void {
@@ -33,7 +34,7 @@ export function savePlannedCells(
   );
 }
 
-export function findSweep(db: StoreDatabase, sweepId: string): Sweep | null {
+export function findSweep(db: StoreDatabase, sweepId: SweepId): Sweep | null {
   return db.select(sweepColumns).from(sweeps).where(eq(sweeps.sweepId, sweepId)).get() ?? null;
 }
 
@@ -51,17 +52,20 @@ export function unfinishedSweeps(db: StoreDatabase): Sweep[] {
   return db.select(sweepColumns).from(sweeps).where(ne(sweeps.state, 'finished')).orderBy(desc(sweeps.startedAt)).all();
 }
 
-export function planOf(db: StoreDatabase, sweepId: string): string | null {
+export function planOf(db: StoreDatabase, sweepId: SweepId): string | null {
   const row = db.select({ plan: sweeps.plan }).from(sweeps).where(eq(sweeps.sweepId, sweepId)).get();
   return row?.plan ?? null;
 }
 
-export function sweepOfRun(db: StoreDatabase, runId: string): string | null {
+export function sweepOfRun(db: StoreDatabase, runId: RunId): string | null {
   const row = db.select({ sweepId: runs.sweepId }).from(runs).where(eq(runs.runId, runId)).get();
   return row?.sweepId ?? null;
 }
 
-export function sweepSpan(db: StoreDatabase, sweepId: string): { startedAt: string | null; finishedAt: string | null } {
+export function sweepSpan(
+  db: StoreDatabase,
+  sweepId: SweepId,
+): { startedAt: string | null; finishedAt: string | null } {
   const end = sql<string>`strftime('%Y-%m-%dT%H:%M:%fZ', ${runs.startedAt}, '+' || coalesce(${runs.wallS}, 0) || ' seconds')`;
   const row = db
     .select({ startedAt: min(runs.startedAt), finishedAt: max(end) })

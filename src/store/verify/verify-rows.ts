@@ -12,6 +12,7 @@ import { decodeLayers, decodeSamples } from '../runs/blob-codecs.ts';
 import type { StoreDamage } from './damage.ts';
 import { addChecksumFunction, checkedTables, CHECKSUM_COLUMN, checksumOf, isChecked } from './row-checksums.ts';
 import { sqliteRefusal } from './sqlite-problems.ts';
+import type { RunId } from '../../records/scalars.ts';
 
 export const RESTORE = 'keep the file; restore a backup, or make a new store with `bench import artefacts/`';
 const RESTORE_RUN = 'restore it from a backup of the store, or import its artefacts into a new one';
@@ -122,7 +123,7 @@ export async function verifyBlobs(
 
 interface BlobRow {
   readonly row: number;
-  readonly runId: string;
+  readonly runId: RunId;
   readonly count: number;
   readonly isChanged: number;
   readonly data: Buffer;

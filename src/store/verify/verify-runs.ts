@@ -4,9 +4,10 @@ import type { SiblingStores } from '../file/sibling-stores.ts';
 import type { Attachment } from '../../artefacts/attachment.ts';
 import type { StoredArtefact } from '../../records/run.ts';
 import type { VerifiedStore } from './verify-rows.ts';
+import type { RunId, SweepId } from '../../records/scalars.ts';
 
 export interface RunFiles {
-  readonly runId: string;
+  readonly runId: RunId;
   readonly isPruned: boolean;
   readonly files: readonly StoredArtefact[];
 }
@@ -16,15 +17,15 @@ export type AttachedFile = Pick<Attachment, 'bytes' | 'name' | 'runId' | 'sha256
 /** What a store, and others of the same folder, know of the artefacts next to them. */
 export function knownRuns({ client }: VerifiedStore, siblings: SiblingStores) {
   const states = new Map(
-    client.prepare<[], [sweepId: string, state: string]>('SELECT sweep_id, state FROM sweeps').raw().all(),
+    client.prepare<[], [sweepId: SweepId, state: string]>('SELECT sweep_id, state FROM sweeps').raw().all(),
   );
   const find = client.prepare('SELECT 1 FROM runs WHERE run_id = ?');
   return {
     sweepIds: new Set(states.keys()),
-    runsOf: (sweepId: string) => runFilesOf(client, sweepId),
-    attachedOf: (sweepId: string) => attachedOf(client, sweepId),
-    knows: (sweepId: string, runId: string) => find.get(runId) !== undefined || siblings.runsOf(sweepId).has(runId),
-    isUnfinished: (sweepId: string) =>
+    runsOf: (sweepId: SweepId) => runFilesOf(client, sweepId),
+    attachedOf: (sweepId: SweepId) => attachedOf(client, sweepId),
+    knows: (sweepId: SweepId, runId: RunId) => find.get(runId) !== undefined || siblings.runsOf(sweepId).has(runId),
+    isUnfinished: (sweepId: SweepId) =>
       states.has(sweepId) ? states.get(sweepId) !== 'finished' : siblings.hasSweep(sweepId),
   };
 }
@@ -33,7 +34,7 @@ export function hasArtefacts({ client }: VerifiedStore): boolean {
   return client.prepare('SELECT 1 FROM artefacts LIMIT 1').get() !== undefined;
 }
 
-function attachedOf(client: Database.Database, sweepId: string): AttachedFile[] {
+function attachedOf(client: Database.Database, sweepId: SweepId): AttachedFile[] {
   const known = client.prepare(`SELECT 1 FROM sqlite_schema WHERE name = 'attachments'`).get();
   // A store of an older version may lack the table.
   if (known === undefined) return [];
@@ -46,9 +47,9 @@ function attachedOf(client: Database.Database, sweepId: string): AttachedFile[] 
     .all(sweepId);
 }
 
-function runFilesOf(client: Database.Database, sweepId: string): Map<string, RunFiles> {
+function runFilesOf(client: Database.Database, sweepId: SweepId): Map<string, RunFiles> {
   const rows = client
-    .prepare<[string], { runId: string; isPruned: number; name: string | null; sha256: string; bytes: number }>(
+    .prepare<[string], { runId: RunId; isPruned: number; name: string | null; sha256: string; bytes: number }>(
       `SELECT r.run_id AS runId, coalesce(p.artefacts, 0) AS isPruned, a.name, a.sha256, a.bytes
        FROM runs r LEFT JOIN pruned_runs p ON p.run_id = r.run_id LEFT JOIN artefacts a ON a.run_id = r.run_id
        WHERE r.sweep_id = ? AND r.artefact_folder IS NOT NULL ORDER BY r.run_id, a.name`,

@@ -2,11 +2,12 @@ import * as z from 'zod';
 
 import { count, type Immutable, textOrNull } from '../../records/scalars.ts';
 import type { TaskRow } from './task-rows.ts';
+import type { CellKey } from '../../records/scalars.ts';
 
 /** The work of one task: cells that are compared with each other are in the same shard. */
 export interface Shard {
   readonly index: number;
-  readonly cellKeys: readonly string[];
+  readonly cellKeys: readonly CellKey[];
   readonly estimateS: number;
 }
 

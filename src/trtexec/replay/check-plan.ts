@@ -6,6 +6,7 @@ import type { Plan, PlannedBuild, PlannedRun } from '../../records/plan.ts';
 import { didYouMean } from '../../text/nearest.ts';
 import { meaningOf } from './meaning.ts';
 import { findRecordings, type RecordingSet } from './recording-set.ts';
+import type { CellKey } from '../../records/scalars.ts';
 
 /** The parts of a plan that were never recorded, each with what is nearest to it; and inputs that the recorded model has not. */
 export function checkRecorded(set: RecordingSet, plan: Plan, cells: readonly MatrixCell[]): Mistake[] {
@@ -30,14 +31,14 @@ export function checkRecorded(set: RecordingSet, plan: Plan, cells: readonly Mat
   return [...new Map(mistakes.map((mistake) => [mistake.problem, mistake])).values()];
 }
 
-function firstOfEachRole({ runs }: Plan, cellKey: string): PlannedRun[] {
+function firstOfEachRole({ runs }: Plan, cellKey: CellKey): PlannedRun[] {
   return (['timed', 'profile'] as const).flatMap(
     (role) => runs.find((run) => run.role === role && run.cellKey === cellKey) ?? [],
   );
 }
 
 /** Number of runs of a cell that a set can answer: its recordings are not repeated. */
-export function recordedRuns(set: RecordingSet, plan: Plan, cellKey: string): number {
+export function recordedRuns(set: RecordingSet, plan: Plan, cellKey: CellKey): number {
   const run = plan.runs.find((planned) => planned.role === 'timed' && planned.cellKey === cellKey);
   const build = plan.builds.find(({ buildRef }) => buildRef === run?.buildRef);
   const meaning = run === undefined ? null : meaningOf(run.args);
