@@ -8,7 +8,7 @@ const define = (command: PlainCommand) =>
     .addOption(filterOption())
     .addOption(branchOption())
     .addOption(failOnOption())
-    .option('--map', 'show show show the changes as a map of precision and batch')
+    .option('--map', 'show the changes as a map of precision and batch')
     .option('--across-provenance', 'compare even if one side is recorded and the other measured')
     .option('--across-gpu', 'compare even if the GPU models differ')
     .option('--across-tensorrt', 'compare even if the TensorRT major versions differ')
@@ -19,7 +19,7 @@ export type CompareOptions = OptionsOf<typeof define>;
 
 export const compareCommand = defineCommand({
   name: 'compare',
-  summary: 'show show show what got slower between two commits, sweeps or baselines',
+  summary: 'show what got slower between two commits, sweeps or baselines',
   examples: [
     'bench compare                      # the last two sweeps of this branch',
     'bench compare HEAD~1               # this commit against the one before',

@@ -8,7 +8,7 @@ export type PlanOptions = OptionsOf<typeof define>;
 
 export const planCommand = defineCommand({
   name: 'plan',
-  summary: 'show show show the cells, builds and runs of a matrix with their exact command lines',
+  summary: 'show the cells, builds and runs of a matrix with their exact command lines',
   examples: [
     'bench plan matrices/nightly.yaml',
     'bench plan matrices/nightly.yaml --tensorrt 11.0   # no trtexec needed',
