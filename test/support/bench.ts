@@ -8,7 +8,7 @@ import { pathToFileURL } from 'node:url';
 import { onTestFinished } from 'vitest';
 
 import { type Io, lookOf } from '../../src/cli/io.ts';
-import { spawnOrReplay } from './replay-here.ts';
+import { spawnHere } from './spawn-here.ts';
 import { definedVariables } from '../../src/process/environment-variables.ts';
 
 export const ROOT = join(import.meta.dirname, '..', '..');
@@ -56,14 +56,14 @@ export async function bench(args: readonly string[], options: BenchOptions = {})
     canAsk: false,
     look,
     errLook: look,
-    spawn: spawnOrReplay,
+    spawn: spawnHere,
     signal: new AbortController().signal,
   });
   return { code, signal: null, stdout, stderr };
 }
 
 /** Commands whose files are all found from `Io.cwd`. */
-const BY_IO = ['ab', 'plan', 'run'];
+const BY_IO = ['ab', 'bisect', 'plan', 'run'];
 
 /** Imported folders with a relative path are looked for from the folder of the process, whatever `Io.cwd` is. */
 function namesRelativeFile([command = '', ...args]: readonly string[], { cwd = ROOT }: BenchOptions): boolean {

@@ -31,12 +31,11 @@ export function makeHistory(repository: Repository, sources: readonly string[]):
   writeInto(repository.folder, 'm.yaml', MATRIX);
   writeInto(repository.folder, 'build.sh', BUILD);
   chmodSync(join(repository.folder, 'build.sh'), 0o755);
+  const [first = '', ...others] = sources;
+  writeInto(repository.folder, 'source', first);
   repository.git('add', '.');
-  return sources.map((source) => {
-    writeInto(repository.folder, 'source', source);
-    repository.git('add', '.');
-    return repository.commit();
-  });
+  repository.commit();
+  return repository.commitTexts('source', others);
 }
 
 export function writeInto(folder: string, name: string, text: string): void {

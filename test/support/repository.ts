@@ -13,10 +13,15 @@ export class Repository {
   }
 
   git(...args: readonly string[]): string {
+    return this.gitWith('', args);
+  }
+
+  private gitWith(input: string, args: readonly string[]): string {
     const date = `2026-11-01T${String(this.commits).padStart(2, '0')}:00:00Z`;
     return execFileSync('git', args, {
       cwd: this.folder,
       encoding: 'utf8',
+      input,
       env: {
         PATH: process.env['PATH'],
         HOME: this.folder,
@@ -40,8 +45,31 @@ export class Repository {
     return this.git('rev-parse', 'HEAD');
   }
 
+  /**
+   * One more commit on main for each text of a file: all of them by one process.
+   * @returns every commit of main, the oldest first
+   */
+  commitTexts(file: string, texts: readonly string[]): string[] {
+    const stream = texts.map((text, index) => {
+      const subject = `change ${this.commits}`;
+      const seconds = Date.UTC(2026, 10, 1, this.commits) / 1000;
+      this.commits += 1;
+      const from = index === 0 ? 'from refs/heads/main^0\n' : '';
+      const head = `commit refs/heads/main\ncommitter A <a@example.com> ${seconds} +0000\n${dataOf(subject)}${from}`;
+      return `${head}M 100644 inline ${file}\n${dataOf(text)}`;
+    });
+    this.gitWith(stream.join(''), ['fast-import', '--quiet']);
+    this.git('reset', '--quiet', '--hard', 'main');
+    return this.git('log', '--reverse', '--format=%H', 'main').split('\n');
+  }
+
   /** A changed file that is not committed. */
   makeDirty(): void {
     writeFileSync(join(this.folder, 'file'), 'not committed');
   }
+}
+
+/** As `git fast-import` reads it. */
+function dataOf(text: string): string {
+  return `data ${Buffer.byteLength(text)}\n${text}\n`;
 }

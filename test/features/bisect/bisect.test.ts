@@ -1,13 +1,13 @@
-import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 
-import { describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 
 import { printable } from '../../../src/text/printable.ts';
 import { seededRandom } from '../../../src/matrix/plan/order.ts';
 import { OUTPUTS } from '../../support/outputs.ts';
-import { bench, finished, startBench, temporaryFolder } from '../../support/bench.ts';
+import { bench, finished, sharedFolder, startBench, temporaryFolder } from '../../support/bench.ts';
 import { BISECT_TRTEXEC, makeHistory, slowFrom, writeInto } from '../../support/bisect-repository.ts';
 import { isGone } from '../../support/processes.ts';
 import { Repository } from '../../support/repository.ts';
@@ -356,6 +356,12 @@ axes: {precision: fp16, batch: 8}
 });
 
 describe('wrong use and hostile names', () => {
+  let made: string;
+  beforeAll(() => {
+    made = sharedFolder();
+    makeHistory(new Repository(made), slowFrom(1, 3));
+  });
+
   test.each([
     ['between which commits?', ['bisect', '--matrix', 'm.yaml']],
     ['between which commits?', ['bisect', 'HEAD', '--matrix', 'm.yaml']],
@@ -372,8 +378,9 @@ describe('wrong use and hostile names', () => {
     ['whole number', ['bisect', 'HEAD~2', 'HEAD', ...CELL, '--max-runs', '0']],
     ['no bisection was interrupted', ['bisect', '--resume']],
   ])('%s', async (message, args) => {
-    const { repository } = history(slowFrom(1, 3));
-    const { code, stdout, stderr } = await bench(args, { cwd: repository.folder });
+    const cwd = temporaryFolder();
+    cpSync(made, cwd, { recursive: true });
+    const { code, stdout, stderr } = await bench(args, { cwd });
     expect([code, stdout]).toEqual([2, '']);
     expect(stderr).toContain(message);
     const lines = stderr.trimEnd().split('\n');

@@ -1,0 +1,256 @@
+// What the stand-in for trtexec prints and writes: for a process of its own (stub-trtexec.mjs), or in that of the test.
+// Every number is made up. STUB_RULES (JSON) makes it misbehave: [{"when": "text in the command line", "does": ...}].
+import { createHash, randomUUID } from 'node:crypto';
+import { appendFileSync, existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { resolve } from 'node:path';
+
+/** What STUB_RULES say of this command line. */
+export function ruleOf({ args, env }) {
+  const line = args.join(' ');
+  return JSON.parse(env.STUB_RULES ?? '[]').find(({ when }) => line.includes(when))?.does ?? 'well';
+}
+
+export function markerOf({ args, env }) {
+  return `TensorRT.trtexec [TensorRT v${env.STUB_VERSION ?? '100600'}] [b26] # trtexec ${args.join(' ')}`;
+}
+
+const word = (isOn) => (isOn ? 'Enabled' : 'Disabled');
+
+function statistics(value) {
+  return `min = ${value} ms, max = ${value} ms, mean = ${value} ms, median = ${value} ms, percentile(99%) = ${value} ms`;
+}
+
+/** Whether it does something that only a process of its own can do: it ends by a signal, hangs, or takes some time. */
+export function needsProcess(start) {
+  const { STUB_DELAY_MS, STUB_WRITE_MS } = start.env;
+  return ['crash', 'hangs', 'stubborn'].includes(ruleOf(start)) || [STUB_DELAY_MS, STUB_WRITE_MS].some(Number);
+}
+
+/**
+ * Prints all but its last line.
+ * @param start its arguments, environment and folder
+ * @returns the last line and the exit code
+ */
+export function answer({ args, env, cwd }, { out, err }) {
+  const version = env.STUB_VERSION ?? '100600';
+  const line = args.join(' ');
+  const marker = markerOf({ args, env });
+  const rule = ruleOf({ args, env });
+  const valueOf = (flag) => args.find((arg) => arg.startsWith(`${flag}=`))?.slice(flag.length + 1);
+  const fileOf = (flag) => resolve(cwd, valueOf(flag) ?? '');
+
+  const say = (text) => out(`[11/21/2026-07:33:53] [I] ${text}\n`);
+  const complain = (text) => err(`[11/21/2026-07:33:53] [E] ${text}\n`);
+
+  const on = (flag) => args.includes(flag);
+
+  function banner() {
+    const is11 = version.startsWith('11');
+    say('=== Model Options ===');
+    say('Format: *');
+    say('');
+    say('=== Inference Options ===');
+    if (valueOf('--shapes')) say(`Input inference shape : ${valueOf('--shapes').replace(/:(?=[\dx]+(,|$))/g, '=')}`);
+    say('Iterations: 10');
+    say(`Duration: ${valueOf('--duration') ?? 3}s (+ ${valueOf('--warmUp') ?? 200}ms warm up)`);
+    say(`Inference Streams: ${valueOf('--infStreams') ?? 1}`);
+    say(`Data transfers: ${word(is11 ? on('--includeDataTransfers') : !on('--noDataTransfers'))}`);
+    say(`Spin-wait: ${word(is11 ? !on('--noSpinWait') : on('--useSpinWait'))}`);
+    say(`CUDA Graph: ${word(is11 ? !on('--noCudaGraph') : on('--useCudaGraph'))}`);
+    say('');
+    say('=== Device Information ===');
+    say('Selected Device: Stub GPU');
+    say('');
+    say(`TensorRT version: ${version.slice(0, -4)}.${Number(version.slice(-4, -2))}.0`);
+    return is11 ? !on('--noCudaGraph') : on('--useCudaGraph');
+  }
+
+  /** STUB_WRITE_MS: so long the file is half of what it will be. STUB_LUCK: a part of what is built is by chance. */
+  function writeEngine(isUnlucky) {
+    const path = fileOf('--saveEngine');
+    const luck = env.STUB_LUCK === undefined ? '' : ` ${randomUUID()}`;
+    const own = line.replace(/--(?:saveEngine|timingCacheFile)=\S+/g, '');
+    const text = `engine of ${own}${luck}${isUnlucky ? UNLUCKY : ''}`;
+    writeFileSync(path, text.slice(0, text.length / 2));
+    const waitMs = Number(env.STUB_WRITE_MS ?? 0);
+    if (waitMs > 0) Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, waitMs);
+    appendFileSync(path, text.slice(text.length / 2));
+  }
+
+  /** As the real one: what is there is kept, what was timed comes behind it. */
+  function writeTimingCache() {
+    if (!valueOf('--timingCacheFile')) return;
+    const path = fileOf('--timingCacheFile');
+    if (existsSync(path))
+      say(`[TRT] Loaded ${statSync(path).size} bytes of timing cache from ${valueOf('--timingCacheFile')}`);
+    writeFileSync(`${path}.lock`, '');
+    appendFileSync(path, `times of ${valueOf('--onnx')}\n`);
+    say(`[TRT] Saved ${statSync(path).size} bytes of timing cache to ${valueOf('--timingCacheFile')}`);
+  }
+
+  /** STUB_UNLUCKY_PERCENT: every second build, by the journal, is so much slower and has another kernel. */
+  const UNLUCKY = ' with bad luck';
+  const unluckyPercent = Number(env.STUB_UNLUCKY_PERCENT ?? 0);
+
+  function buildsByNow() {
+    const lines = readFileSync(env.STUB_JOURNAL, 'utf8').split('\n');
+    return lines.filter((entry) => entry.includes('--saveEngine')).length;
+  }
+
+  function slownessOfEngine() {
+    if (unluckyPercent === 0) return 1;
+    const isUnlucky = readFileSync(fileOf('--loadEngine'), 'utf8').endsWith(UNLUCKY);
+    return isUnlucky ? 1 + unluckyPercent / 100 : 1;
+  }
+
+  function layersOfBuild(isUnlucky) {
+    if (unluckyPercent === 0) return ['one', 'two'];
+    const TacticName = isUnlucky ? 'sm90_gemm_nn_n' : 'sm90_gemm_tn_n';
+    return [
+      { Name: 'one', LayerType: 'gemm', TacticName },
+      { Name: 'two', LayerType: 'conv', TacticName: 'sm90_conv' },
+    ];
+  }
+
+  function build() {
+    const isUnlucky = unluckyPercent !== 0 && buildsByNow() % 2 === 0;
+    say('Engine built in 1.5 sec.');
+    say('Created engine with size: 1.25 MiB');
+    if (rule !== 'noEngine') writeEngine(isUnlucky);
+    writeTimingCache();
+    if (valueOf('--exportLayerInfo'))
+      writeFileSync(fileOf('--exportLayerInfo'), JSON.stringify({ Layers: layersOfBuild(isUnlucky), Bindings: [] }));
+    if (on('--timeRefit')) say('Engine refitted in 2.5 ms.');
+    say('Skipped inference phase since --skipInference is added.');
+  }
+
+  /** What loading prints, where STUB_LOAD_S says how long it takes. */
+  function load() {
+    const seconds = env.STUB_LOAD_S;
+    if (seconds === undefined) return;
+    say(`Engine deserialized in ${on('--asyncFileReader') ? Number(seconds) / 2 : seconds} sec.`);
+    if (valueOf('--refitFromOnnx')) say(`Engine successfully refitted from ONNX model ${valueOf('--refitFromOnnx')}`);
+    const strategy = valueOf('--allocationStrategy') ?? 'static';
+    if (strategy === 'static') say('Created execution context with device memory size: 8 MiB');
+    else {
+      say('Maximum device memory size across all profiles: 8 MiB');
+      const what = strategy === 'profile' ? 'current profile: 6' : 'current input shapes: 1.5';
+      say(`Only allocated device memory enough for ${what} MiB`);
+    }
+  }
+
+  /**
+   * STUB_NOISE ({"when": text in the command line, "percent": standard deviation}) makes runs differ: a number of its own
+   * for each line of the journal, the same for the same line.
+   */
+  function noise() {
+    const { when, percent } = JSON.parse(env.STUB_NOISE ?? '{"when": "", "percent": 0}');
+    if (percent === 0 || !line.includes(when)) return 1;
+    const place = readFileSync(env.STUB_JOURNAL, 'utf8').split('\n').length;
+    const bytes = createHash('sha256').update(`noise ${place}`).digest();
+    const [u, v] = [0, 4].map((at) => (bytes.readUInt32LE(at) + 1) / 2 ** 32);
+    return Math.exp((percent / 100) * Math.sqrt(-2 * Math.log(u)) * Math.cos(2 * Math.PI * v));
+  }
+
+  /**
+   * STUB_CONTENDED ({"when": text in the command line, "runs": [1]}): these of its timed runs share the GPU, by the journal.
+   */
+  function sharesGpu() {
+    const { when, runs } = JSON.parse(env.STUB_CONTENDED ?? '{"when": "", "runs": []}');
+    if (runs.length === 0 || !line.includes(when)) return false;
+    const journal = readFileSync(env.STUB_JOURNAL, 'utf8').split('\n');
+    const mine = journal.filter((entry) => entry.includes(when) && entry.includes('--loadEngine'));
+    return runs.includes(mine.length);
+  }
+
+  /** Times follow from the command line alone, so that every run of a cell is alike but for a known drift. */
+  function measure(hasGraph) {
+    const batch = Number(/:(\d+)/.exec(valueOf('--shapes') ?? ':1')?.[1] ?? 1);
+    const isSlow = env.STUB_SLOW !== undefined && line.includes(env.STUB_SLOW);
+    const scale = Number(env.STUB_SCALE ?? 1) * noise() * slownessOfEngine() * (isSlow ? 1.05 : 1);
+    const base = (0.5 + 0.1 * batch) * (hasGraph ? 1 : 1.2) * scale;
+    const slice = sharesGpu() ? 4 * base : 0;
+    const times = Array.from(
+      { length: 64 },
+      (_, index) => base * (1 + ((index * 37) % 11) / 10_000) + (index % 3 === 0 ? slice : 0),
+    );
+    const median = times.toSorted((a, b) => a - b)[32];
+    load();
+    say('Starting inference');
+    if (hasGraph && rule === 'noGraph') {
+      out(
+        '[11/21/2026-07:33:53] [W] The built TensorRT engine contains operations that are not permitted under CUDA graph capture mode.\n',
+      );
+      out(
+        '[11/21/2026-07:33:53] [W] The specified --useCudaGraph flag has been ignored. The inference will be launched without using CUDA graph launch.\n',
+      );
+    } else if (hasGraph) {
+      say('Capturing CUDA graph for the current execution context');
+      say('Successfully captured CUDA graph for the current execution context');
+    }
+    say('Warmup completed 100 queries over 200 ms');
+    say(`Timing trace has ${times.length} queries over ${(times.length * median) / 1000} s`);
+    say('=== Performance summary ===');
+    say(`Throughput: ${1000 / median} qps`);
+    say(`Latency: ${statistics(median)}`);
+    say(`Enqueue Time: ${statistics(0.01)}`);
+    say(`H2D Latency: ${statistics(0)}`);
+    say(`GPU Compute Time: ${statistics(median)}`);
+    say(`D2H Latency: ${statistics(0)}`);
+    say(`Total Host Walltime: ${(times.length * median) / 1000} s`);
+    say(`Total GPU Compute Time: ${(times.length * median) / 1000} s`);
+    const path = fileOf('--exportTimes');
+    if (valueOf('--exportTimes') && rule !== 'noTimes') {
+      let start = 0;
+      const rows = times.map((computeMs) => {
+        const row = {
+          startH2dMs: start,
+          endH2dMs: start,
+          startComputeMs: start,
+          endComputeMs: start + computeMs,
+          startD2hMs: start + computeMs,
+          endD2hMs: start + computeMs,
+          h2dMs: 0,
+          computeMs,
+          d2hMs: 0,
+          latencyMs: computeMs,
+        };
+        start += computeMs;
+        return row;
+      });
+      writeFileSync(path, JSON.stringify(rows));
+    }
+  }
+
+  function exportProfile() {
+    const name = env.STUB_LAYER ?? 'conv1';
+    const layer = { name, timeMs: 6.4, averageMs: 0.1, medianMs: 0.1, percentage: 100 };
+    writeFileSync(fileOf('--exportProfile'), JSON.stringify([{ count: 64 }, layer]));
+    writeFileSync(
+      fileOf('--exportLayerInfo'),
+      JSON.stringify({ Layers: [{ Name: name, LayerType: 'conv' }], Bindings: [name] }),
+    );
+  }
+
+  if (env.STUB_JOURNAL) appendFileSync(resolve(cwd, env.STUB_JOURNAL), `${line}\n`);
+  if (args.includes('--help')) {
+    out(`&&&& RUNNING TensorRT.trtexec [TensorRT v${version}] [b26] # trtexec --help\n`);
+    return { last: `=== Model Options ===\n  --onnx=<file>\n  ${env.STUB_HELP ?? ''}\n`, exitCode: 0 };
+  }
+  out(`&&&& RUNNING ${marker}\n`);
+  if (rule === 'fails' || rule === 'doesNotLoad') {
+    if (rule === 'fails') complain('Error Code 1: Cuda Runtime (out of memory)');
+    else {
+      complain('Engine deserialization failed');
+      complain('Got invalid engine!');
+    }
+    return { last: `&&&& FAILED ${marker}\n`, exitCode: 1 };
+  }
+  const hasGraph = banner();
+  if (args.includes('--getPlanVersionOnly'))
+    say(`Plan was created with TensorRT version ${env.STUB_PLAN_VERSION ?? '10.6.0.26'}`);
+  else if (args.includes('--skipInference')) build();
+  else measure(hasGraph);
+  if (valueOf('--exportProfile')) exportProfile();
+  return { last: `&&&& PASSED ${marker}\n`, exitCode: 0 };
+}
