@@ -3,6 +3,7 @@
  *
  *     npm run bench:all
  *     node benchmarks/all.ts start-up parse --json
+ *     node benchmarks/all.ts --small              whether they still work: see size.ts
  */
 import { cpus } from 'node:os';
 import { inspect, parseArgs } from 'node:util';
@@ -41,13 +42,13 @@ const BENCHMARKS: readonly Benchmark[] = [
 
 const { values: options, positionals: names } = parseArgs({
   allowPositionals: true,
-  options: { json: { type: 'boolean' }, help: { type: 'boolean', short: 'h' } },
+  options: { json: { type: 'boolean' }, small: { type: 'boolean' }, help: { type: 'boolean', short: 'h' } },
 });
 const known = BENCHMARKS.map(({ name }) => name);
 const unknown = names.filter((name) => !known.includes(name));
 
 if (options.help === true) {
-  process.stdout.write(`usage: node benchmarks/all.ts [--json] [${known.join('|')}]...\n`);
+  process.stdout.write(`usage: node benchmarks/all.ts [--json] [--small] [${known.join('|')}]...\n`);
 } else if (unknown.length > 0) {
   process.stderr.write(`no benchmark ${unknown.join(', ')}: there are ${known.join(', ')}\n`);
   process.exitCode = 2;

@@ -4,8 +4,9 @@ import { makeFinishedRun } from '../test/support/slurm-shards.ts';
 import { bench } from './processes.ts';
 import type { Benchmark, Row } from './row.ts';
 import { inTemporaryFolder } from './temporary-folder.ts';
+import { sized } from './size.ts';
 
-const SHARDS = 1400;
+const SHARDS = sized(1400, 4);
 const TARGET_S = 10;
 
 /** `bench slurm collect` of a run with so many shards, whole processes; then the same once more, with nothing to do. */

@@ -8,13 +8,14 @@ import { readRecorded } from './recordings.ts';
 import type { Benchmark, Row } from './row.ts';
 import { inTemporaryFolder } from './temporary-folder.ts';
 import { seconds } from './timing.ts';
+import { sized } from './size.ts';
 
 const NIGHT = join('recordings', 'night1');
 const MODELS = ['vit_small', 'vit_base'];
 const PRECISIONS = ['fp16', 'fp8'];
-const BATCHES = [1, 8, 32];
+const BATCHES = sized([1, 8, 32], [1]);
 const GRAPHS = ['on', 'off'];
-const STREAMS = [1, 2, 4];
+const STREAMS = sized([1, 2, 4], [1]);
 const ENGINES = MODELS.length * PRECISIONS.length;
 const CELLS = ENGINES * BATCHES.length * GRAPHS.length * STREAMS.length;
 /** A build of which every tactic stands in a timing cache still takes so long (recorded, another model). */

@@ -12,9 +12,10 @@ import { bench } from './processes.ts';
 import { type Benchmark, needing, type Row } from './row.ts';
 import { inTemporaryFolder } from './temporary-folder.ts';
 import { medianTimesMs, seconds, timedMs } from './timing.ts';
+import { sized } from './size.ts';
 
-const NIGHTS = 365;
-const ROUNDS = 7;
+const NIGHTS = sized(365, 3);
+const ROUNDS = sized(7, 1);
 const WHAT = 'the report of 72 cells by 365 nights opens';
 
 /** A year of nights as one HTML file: how large it is, and how long a browser takes until all of it is drawn. */

@@ -15,9 +15,10 @@ import { unpackRun } from './recordings.ts';
 import type { Benchmark, Row, Target } from './row.ts';
 import { inTemporaryFolder } from './temporary-folder.ts';
 import { medianTimesMs, milliseconds } from './timing.ts';
+import { sized } from './size.ts';
 
-const RUNS = 200;
-const ROUNDS = 7;
+const RUNS = sized(200, 3);
+const ROUNDS = sized(7, 1);
 const RECORDED = join('recordings', 'night1', 'nights_1_vit_small.fp16.b8.graph1');
 const MIGRATIONS = join(ROOT, 'migrations');
 const SWEEP_ID = '5'.repeat(32);

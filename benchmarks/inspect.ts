@@ -8,8 +8,9 @@ import { bench, findTool, runProcess } from './processes.ts';
 import type { Benchmark, Row, Target } from './row.ts';
 import { inTemporaryFolder } from './temporary-folder.ts';
 import { medianTimesMs, seconds } from './timing.ts';
+import { sized } from './size.ts';
 
-const ROUNDS = 5;
+const ROUNDS = sized(5, 1);
 const TENSORS = 392;
 const NODES = 2577;
 

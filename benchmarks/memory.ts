@@ -6,8 +6,9 @@ import { benchWithPeak } from './peak-memory.ts';
 import type { Benchmark, Row } from './row.ts';
 import { inTemporaryFolder } from './temporary-folder.ts';
 import { writeVerboseLog } from './verbose-log.ts';
+import { sized } from './size.ts';
 
-const LOG_BYTES = 1e9;
+const LOG_BYTES = sized(1e9, 1e6);
 
 /** The most memory that `bench parse` ever held for a log of a gigabyte: it must not grow with the log. */
 export const memory: Benchmark = { name: 'memory', run: () => inTemporaryFolder(measure) };

@@ -9,9 +9,10 @@ import { bench } from './processes.ts';
 import type { Benchmark, Row } from './row.ts';
 import { inTemporaryFolder } from './temporary-folder.ts';
 import { medianTimesMs, seconds, timedMs } from './timing.ts';
+import { sized } from './size.ts';
 
-const RUNS = 100_000;
-const ROUNDS = 3;
+const RUNS = sized(100_000, 720);
+const ROUNDS = sized(3, 1);
 const MAX_S = 10;
 
 /** Two stores of a hundred thousand runs each become one; beside the same by hand, and once again. */

@@ -8,9 +8,10 @@ import { type Benchmark, needing, type Row, type Target } from './row.ts';
 import { inTemporaryFolder } from './temporary-folder.ts';
 import { medianTimesMs, seconds } from './timing.ts';
 import { writeVerboseLog } from './verbose-log.ts';
+import { sized } from './size.ts';
 
-const LOG_BYTES = 256e6;
-const ROUNDS = 7;
+const LOG_BYTES = sized(256e6, 1e6);
+const ROUNDS = sized(7, 1);
 const OURS = join(import.meta.dirname, 'parse-log.ts');
 const PYTHONS = join(import.meta.dirname, 'parse_trtexec_log.py');
 

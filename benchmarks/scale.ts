@@ -5,10 +5,11 @@ import { bench } from './processes.ts';
 import type { Benchmark, Row, Target } from './row.ts';
 import { inTemporaryFolder } from './temporary-folder.ts';
 import { medianTimesMs, milliseconds } from './timing.ts';
+import { sized } from './size.ts';
 
-const SMALL_RUNS = 10_000;
-const LARGE_RUNS = 1_000_000;
-const ROUNDS = 9;
+const SMALL_RUNS = sized(10_000, 720);
+const LARGE_RUNS = sized(1_000_000, 1080);
+const ROUNDS = sized(9, 1);
 
 /** Whether questions about the last nights take longer when years of nights lie before them. */
 export const scale: Benchmark = { name: 'scale', run: () => inTemporaryFolder(measure) };

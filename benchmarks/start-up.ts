@@ -4,8 +4,9 @@ import { BENCH, bench, programsOnPath, ROOT, runProcess } from './processes.ts';
 import type { Benchmark, Row, Target } from './row.ts';
 import { inTemporaryFolder } from './temporary-folder.ts';
 import { medianTimesMs, milliseconds } from './timing.ts';
+import { sized } from './size.ts';
 
-const ROUNDS = 25;
+const ROUNDS = sized(25, 1);
 const OLDEST_NODE = [22, 15] as const;
 
 /** How long a person waits for an answer, as wall time of whole processes, beside a Node that does nothing. */

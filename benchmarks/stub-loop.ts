@@ -7,9 +7,10 @@ import { readRecorded } from './recordings.ts';
 import { type Benchmark, needing, type Row, type Target } from './row.ts';
 import { inTemporaryFolder } from './temporary-folder.ts';
 import { medianTimesMs, seconds } from './timing.ts';
+import { sized } from './size.ts';
 
-const RUNS = 200;
-const ROUNDS = 3;
+const RUNS = sized(200, 3);
+const ROUNDS = sized(3, 1);
 const RECORDED_RUN = join('recordings', 'night1', 'nights_1_vit_small.fp16.b8.graph1');
 const RECORDED_BUILD = join('recordings', 'night1', 'builds_vit_small.fp16');
 const FLAGS = [

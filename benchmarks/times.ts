@@ -8,10 +8,11 @@ import { readRecorded } from './recordings.ts';
 import type { Benchmark, Row } from './row.ts';
 import { inTemporaryFolder } from './temporary-folder.ts';
 import { medianTimesMs, milliseconds, timedMs } from './timing.ts';
+import { sized } from './size.ts';
 
 const RECORDED = join('test', 'fixtures', 'trtexec', 'formats', 'enqueue-bound');
-const QUERIES = 200_000;
-const ROUNDS = 15;
+const QUERIES = sized(200_000, 1000);
+const ROUNDS = sized(15, 1);
 const CHUNK_BYTES = 1 << 18;
 
 /** A large file of `--exportTimes`, from its bytes to columns, beside what `JSON.parse` alone takes for it. */

@@ -18,8 +18,8 @@ interface Answered {
 }
 
 /**
- * Starts a process, unless it is the one that answers from recordings (`src/trtexec/replay/trtexec.ts`) or a stand-in
- * for trtexec that just answers: they answer here, at a tenth of the cost, and have no process that could be ended.
+ * Starts a process, unless it is the one that answers from recordings (`src/trtexec/replay/trtexec.ts`) or the stand-in
+ * of bisections, where it just answers: they answer here, at a tenth of the cost, and have no process that could be ended.
  * Tests of replay itself, and of signals, start them.
  */
 export const spawnHere: Spawn = async (invocation, signal, onStart) => {
@@ -77,7 +77,6 @@ interface Streams {
 type StandIn = (start: Start, streams: Streams) => { readonly last: string; readonly exitCode: number };
 
 interface StandIns {
-  readonly answer: StandIn;
   readonly answerAsBuilt: StandIn;
   readonly needsProcess: (start: Start) => boolean;
 }
@@ -86,17 +85,15 @@ const support = (file: string): string => join(import.meta.dirname, file);
 
 /** What its process would print last, after a delay, is printed as all else. */
 async function standIn({ file, args, env, cwd }: Invocation): Promise<(() => Answered) | null> {
-  const name = [support('stub-trtexec.mjs'), support('bisect-trtexec.mjs')].indexOf(pathOf(file));
-  if (name === -1) return null;
-  const stub: StandIns = await import(pathToFileURL(support('stub-answer.mjs')).href);
-  const start = { args, env, cwd };
-  if (stub.needsProcess(start)) return null;
+  if (pathOf(file) !== support('bisect-trtexec.mjs')) return null;
   const bisect: StandIns = await import(pathToFileURL(support('bisect-answer.mjs')).href);
+  const start = { args, env, cwd };
+  if (bisect.needsProcess(start)) return null;
   return () => {
     let stdout = '';
     let stderr = '';
     const streams = { out: (text: string) => void (stdout += text), err: (text: string) => void (stderr += text) };
-    const { last, exitCode } = (name === 0 ? stub.answer : bisect.answerAsBuilt)(start, streams);
+    const { last, exitCode } = bisect.answerAsBuilt(start, streams);
     return { stdout: stdout + last, stderr, exitCode, signal: null };
   };
 }
