@@ -6,7 +6,7 @@ import { compareCells } from '../../../src/judge/compare/compare-cells.ts';
 import { type ChangePoint, findChangePoints } from '../../../src/judge/history/change-points.ts';
 import { replayNights } from '../../../src/judge/history/nightly-alerts.ts';
 import { runCentre } from '../../../src/trtexec/log/derived.ts';
-import { prototypeAlarms, prototypeCells, prototypeNightAlarms } from '../../analyse/history/prototype.ts';
+import { prototypeAlarms, prototypeCells, prototypeNightAlarms } from './prototype.ts';
 
 // The prototype prints margins with three decimals, shares with five; a tie may round either way.
 const MARGIN_ERROR = 0.00051;

@@ -9,7 +9,7 @@ import {
 } from '../../../benchmarks/detection/labelled.ts';
 import { type Alarm, firstTellings, scoreHistories, scoreNights } from '../../../benchmarks/detection/score.ts';
 import { scoreCells } from '../../../benchmarks/detection/score-cells.ts';
-import { prototypeAlarms, prototypeCells, prototypeNightAlarms } from '../../analyse/history/prototype.ts';
+import { prototypeAlarms, prototypeCells, prototypeNightAlarms } from './prototype.ts';
 
 // The scorer of the reference data in Python gives these figures for the same answers.
 describe('on the answers of the reference detector', () => {

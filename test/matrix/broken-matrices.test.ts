@@ -3,7 +3,7 @@ import { join } from 'node:path';
 
 import { expect, test } from 'vitest';
 
-import { BROKEN_MATRICES } from '../matrix/broken-matrices.ts';
+import { BROKEN_MATRICES } from './broken-matrices.ts';
 import { bench, temporaryFolder } from '../support/bench.ts';
 
 test('broken matrices through the command line: every line with its place, exit code 2, no stack', async () => {

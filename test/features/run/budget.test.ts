@@ -2,9 +2,9 @@ import { join } from 'node:path';
 
 import { describe, expect, test } from 'vitest';
 
-import { bench, temporaryFolder } from '../support/bench.ts';
-import { queryStore } from '../support/store-dump.ts';
-import { STUB, stubMatrix } from '../support/stub.ts';
+import { bench, temporaryFolder } from '../../support/bench.ts';
+import { queryStore } from '../../support/store-dump.ts';
+import { STUB, stubMatrix } from '../../support/stub.ts';
 
 describe('bench run --budget', () => {
   test('leaves out what does not fit, says so, and begins with it the next night', async () => {

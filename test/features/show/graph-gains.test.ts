@@ -1,0 +1,19 @@
+import { join } from 'node:path';
+
+import { expect, test } from 'vitest';
+
+import { bench, temporaryFolder } from '../../support/bench.ts';
+import { OUTPUTS } from '../../support/outputs.ts';
+import { FIXTURES } from '../../support/recordings.ts';
+
+test('a host without CPUs says nothing of what a CUDA graph gains', async () => {
+  const gains = async (folder: string): Promise<unknown> => {
+    const db = join(temporaryFolder(), 'bench.sqlite');
+    await bench(['import', join(FIXTURES, folder), '--sweep', 'one', '--db', db]);
+    const { stdout } = await bench(['show', 'one', '--json', '--db', db]);
+    const pairs = OUTPUTS.run.parse(JSON.parse(stdout)).graphGains?.pairs ?? [];
+    return pairs.map(({ gainPercent }) => Number(gainPercent.toFixed(1)));
+  };
+  expect(await gains('cpu-contended')).toEqual([]);
+  expect(await gains(join('nights', '1'))).toEqual([16.2, 13.2]);
+});
