@@ -6,7 +6,7 @@ import { describe, expect, test } from 'vitest';
 
 import { mergeStore } from '../../src/store/merge/merge-store.ts';
 import { openStore } from '../../src/store/file/open.ts';
-import { bench, finished, ROOT, startBench, temporaryFolder } from '../support/bench.ts';
+import { bench, benchProcess, finished, ROOT, startBench, temporaryFolder } from '../support/bench.ts';
 import { queryStore } from '../support/store-dump.ts';
 import { benchAsNobody, CAN_MOUNT, onSmallDisk, rowsOf, storeOfNights } from '../support/stores.ts';
 
@@ -23,7 +23,7 @@ async function timeOfMerge(one: string, two: string): Promise<number> {
   const into = join(temporaryFolder(), 'bench.sqlite');
   copyFileSync(one, into);
   const started = Date.now();
-  await bench(['db', 'merge', two, '--db', into]);
+  await benchProcess(['db', 'merge', two, '--db', into]);
   return Date.now() - started;
 }
 
