@@ -188,6 +188,6 @@ describe('one GPU', () => {
     holder.kill('SIGINT');
     expect((await held).code).toBe(130);
     expect(machine.isLocked).toBe(false);
-    expect(seen).not.toContain('process');
+    expect(seen).not.toContain('wait for their turn');
   });
 });

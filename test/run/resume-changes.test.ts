@@ -1,5 +1,5 @@
 import { appendFileSync, copyFileSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 
 import { describe, expect, test } from 'vitest';
@@ -20,6 +20,7 @@ class Interrupted {
 
   constructor() {
     copyFileSync(STUB, this.trtexec);
+    copyFileSync(join(dirname(STUB), 'stub-answer.mjs'), join(this.machine.folder, 'stub-answer.mjs'));
   }
 
   async begin(): Promise<this> {
