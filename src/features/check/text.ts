@@ -6,7 +6,7 @@ import type { CheckedFinding, CheckedGroup, CheckedSweep } from './output.ts';
 import type { Look } from '../../terminal/look.ts';
 import { count, formatDecibels, formatNumber, formatPercent } from '../../terminal/numbers.ts';
 import { reasonWords } from '../../terminal/words.ts';
-import { describeCommit } from '../show/index.ts';
+import { describeCommit } from '../../text/commit-label.ts';
 import { dotted, truncate, wrapHanging, wrapWords } from '../../terminal/text-width.ts';
 
 /** Shown in the text, not part of `--json`. */

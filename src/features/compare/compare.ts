@@ -27,7 +27,7 @@ import { acrossMethods, pairsOf } from './compare-across-methods.ts';
 import { type CellHistory, cellHistories } from '../../selection/cell-histories.ts';
 import { failOn } from '../../cli/options.ts';
 import { type Io, printResult } from '../../cli/io.ts';
-import { isPath, withRunsOf } from '../../selection/runs-of-paths.ts';
+import { isPath } from '../../selection/is-path.ts';
 import { withStore } from '../../cli/with-store.ts';
 import type { WhyPoint } from '../why/index.ts';
 import { provenancesOf, resolveSides, type Side } from '../../selection/sides.ts';
@@ -40,6 +40,8 @@ export async function compare(
   io: Io,
 ): Promise<ExitCode> {
   if (base !== undefined && head !== undefined && isPath(base, io) && isPath(head, io)) {
+    // Only files need what reads logs and exports.
+    const { withRunsOf } = await import('../../selection/runs-of-paths.ts');
     return withRunsOf([base, head], io, async ({ db }, [a, b], notes) => {
       const [baseNote = null, headNote = null] = notes;
       const sides = {

@@ -10,7 +10,7 @@ import type { ComparedCell, Comparison } from './output.ts';
 import type { Look } from '../../terminal/look.ts';
 import { count, formatMs, formatNumber, formatPercent, intervalText } from '../../terminal/numbers.ts';
 import { reasonTitle, reasonWords, VERDICT_SIGNS, verdictStyle } from '../../terminal/words.ts';
-import { describeCommit } from '../show/index.ts';
+import { describeCommit } from '../../text/commit-label.ts';
 import { dotted, truncate, wrapHanging, wrapWords } from '../../terminal/text-width.ts';
 import type { Column } from '../../terminal/table.ts';
 

@@ -14,7 +14,7 @@ import type { OpenStore } from '../../store/file/open.ts';
 import { resolvePoint } from '../../selection/cell-points.ts';
 import { type Io, printResult } from '../../cli/io.ts';
 import { profiledCell, profiledPath } from '../../selection/profiled-engine.ts';
-import { isPath } from '../../selection/runs-of-paths.ts';
+import { isPath } from '../../selection/is-path.ts';
 import type { LayersOptions } from './command.ts';
 import { selectLayers } from './select-layers.ts';
 import { withStore } from '../../cli/with-store.ts';

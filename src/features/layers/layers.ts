@@ -21,7 +21,7 @@ import { findRunsByPrefix } from '../../store/runs/show-run.ts';
 import { type CellPoint, resolvePoint, resolvePoints } from '../../selection/cell-points.ts';
 import { yieldToEventLoop, type Io, printResult } from '../../cli/io.ts';
 import { profiledCell, profiledRun, profiledPath } from '../../selection/profiled-engine.ts';
-import { isPath } from '../../selection/runs-of-paths.ts';
+import { isPath } from '../../selection/is-path.ts';
 import { selectLayers } from './select-layers.ts';
 import { withStore } from '../../cli/with-store.ts';
 import type { LayersOptions } from './command.ts';

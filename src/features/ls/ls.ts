@@ -15,7 +15,7 @@ import { captionLines, cellColumns } from '../../terminal/cell-columns.ts';
 import type { Look } from '../../terminal/look.ts';
 import { renderTable } from '../../terminal/table.ts';
 import { printable } from '../../text/printable.ts';
-import { describeCommit } from '../show/index.ts';
+import { describeCommit } from '../../text/commit-label.ts';
 
 export function listCells(options: CellsOptions, io: Io): Promise<ExitCode> {
   return withStore(options, io, (store) => {

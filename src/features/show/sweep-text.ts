@@ -1,8 +1,8 @@
 import type { KeyedCell } from '../../records/cell.ts';
 import { metricOf } from '../../records/metric.ts';
+import { describeCommit } from '../../text/commit-label.ts';
 import { printable } from '../../text/printable.ts';
 import { FLAG_LABELS, isIneligible } from '../../records/run-flag.ts';
-import type { Sweep } from '../../records/sweep.ts';
 import { cellTable, withCells } from '../../terminal/cell-columns.ts';
 import {
   derivedText,
@@ -175,12 +175,6 @@ function describeSweep(sweep: ShownSweep): string {
     recordingSet === null ? provenance : `${provenance} (${printable(recordingSet)})`,
     describeCommit(sweep),
   ]);
-}
-
-export function describeCommit({ branch, commit, dirty }: Pick<Sweep, 'branch' | 'commit' | 'dirty'>): string {
-  if (commit === null) return printable(branch ?? '');
-  const short = `${commit.slice(0, 8)}${dirty === true ? '+dirty' : ''}`;
-  return branch === null ? short : `${printable(branch)} ${short}`;
 }
 
 function dash(value: number | null, format: (value: number) => string): string {
