@@ -5,7 +5,7 @@ import { readClockRequest, readCoolDown, readNumaPolicy } from '../machine/reque
 import type { IntegerRange } from '../variants/make-inputs.ts';
 import { type CustomMetricId, isCustomMetric, METRIC_IDS } from '../records/metric.ts';
 import { foldedNote, LONGEST_NOTE } from '../text/note.ts';
-import { readQuantity } from '../text/units.ts';
+import { readByteSize, readDurationS, readQuantity } from '../text/units.ts';
 import { isOneOf } from '../text/unknown-values.ts';
 import { readInstant } from '../text/utc-instant.ts';
 import { EXIT_CODES, type ExitCode } from '../exit-codes.ts';
@@ -51,36 +51,27 @@ export const positivePercent = parser((text) => {
   return value > 0 && value <= 100 ? value : null;
 }, 'must be a percentage above 0, such as 1 or 0.5.');
 
+/** `90s`, `30m`, `1.5h`: in seconds. */
+export const duration = parser(readDurationS, 'must be a time such as 90s, 30m or 2h.');
+
 const HOUR_S = 3600;
 const DAY_S = 24 * HOUR_S;
 
-function secondsParser(scales: Readonly<Record<string, number>>, problem: string): (text: string) => number {
-  const units = new Map(Object.entries(scales));
-  return parser((text) => readQuantity(text, units) || null, problem);
-}
-
-/** `90s`, `30m`, `1.5h`: in seconds. */
-export const duration = secondsParser({ s: 1, m: 60, h: HOUR_S }, 'must be a time such as 90s, 30m or 2h.');
+const AGE_UNITS = new Map([
+  ['h', HOUR_S],
+  ['d', DAY_S],
+  ['w', 7 * DAY_S],
+  ['y', 365 * DAY_S],
+]);
 
 /** `36h`, `90d`, `12w`, `1y`: in seconds. */
-export const age = secondsParser(
-  { h: HOUR_S, d: DAY_S, w: 7 * DAY_S, y: 365 * DAY_S },
+export const age = parser(
+  (text) => readQuantity(text, AGE_UNITS) || null,
   'must be an age such as 36h, 90d, 12w or 1y.',
 );
 
-const BYTE_UNITS = new Map<string, number>([
-  ['', 1],
-  ...['k', 'm', 'g', 't'].flatMap((prefix, place): [string, number][] => [
-    [prefix, 1000 ** (place + 1)],
-    [`${prefix}i`, 1024 ** (place + 1)],
-  ]),
-]);
-
 /** `20GB`, `512MiB`, `1.5T`: in bytes. */
-export const byteSize = parser((text) => {
-  const bytes = readQuantity(text.trim().toLowerCase().replace(/b$/, ''), BYTE_UNITS);
-  return bytes === null ? null : Math.round(bytes);
-}, 'must be a size such as 20GB or 512MiB.');
+export const byteSize = parser(readByteSize, 'must be a size such as 20GB or 512MiB.');
 
 export const clockRequest = parser(readClockRequest, 'must be base, max or a frequency in MHz, such as 1590.');
 

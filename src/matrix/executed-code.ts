@@ -14,6 +14,7 @@ export const CODE_RULES: readonly Rule[] = [
   { path: [], key: /^trtexec$/, what: 'is started in place of trtexec, also by bench plan' },
   { path: [], key: /^allowUnknownFlags$/, what: 'passes on flags of which bench does not know what they load' },
   { path: [], key: /^slurm$/, what: 'hands options, variables and images to sbatch' },
+  { path: ['gate'], key: /^notify$/, what: 'is started by bench check' },
   { path: ['**'], key: /^python$/, what: 'is started as an interpreter' },
   { path: ['models', '*'], key: /^harness$/, what: 'starts a program' },
   { path: ['models', '*'], key: /^engine$/, what: 'is an engine, which may carry libraries' },

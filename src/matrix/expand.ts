@@ -8,7 +8,8 @@ import { namedWords } from '../records/axis.ts';
 import { isOneOf } from '../text/unknown-values.ts';
 import { isDimensionAxis, isOn, type Point, productSize } from './points/axes.ts';
 import { buildShapes, checkLimitNames, type Outside, outsideProfile } from './points/shapes.ts';
-import { cellFields, CELL_FIELDS, flagFields, type Filter, readFilter } from './filter.ts';
+import { readGate, readKeptBytes, readNotify } from './gate.ts';
+import { cellFields, type Filter, filterFields, readFilter } from './filter.ts';
 import { MATRIX_DEFAULTS } from './schema/defaults.ts';
 import { checkParameters, drivenCell, envFlags, envOf, harnessFiles, type ModelHarness } from './schema/harness.ts';
 import { inputsOf } from './models/input-files.ts';
@@ -62,6 +63,9 @@ export function expandMatrix(
     coolDown: coolDownOf(file, list),
     numa: file.numa ?? 'off',
     slurm: file.slurm ?? {},
+    gate: readGate(file, cells, list),
+    notify: readNotify(file, list),
+    keptLastGoodBytes: readKeptBytes(file, list),
     cells,
     merged,
     notes: [...notesOf(file), ...dlaNotes(cells)],
@@ -232,12 +236,6 @@ function applyExclude(file: MatrixFile, cells: readonly MatrixCell[], list: Mist
     kept = left;
   });
   return kept;
-}
-
-export function filterFields(cells: readonly MatrixCell[]): string[] {
-  const dimensions = cells.flatMap((cell) => Object.keys(cell.dimensions));
-  const flags = flagFields(cells.map(({ cell }) => cell));
-  return [...new Set([...CELL_FIELDS, ...dimensions, ...flags])];
 }
 
 export function matches({ cell, dimensions }: MatrixCell, filter: Filter): boolean {

@@ -254,6 +254,14 @@ export function flagFields(cells: readonly Pick<Cell, 'axisFlags'>[]): string[] 
   return [...new Set(names)];
 }
 
+/** Fields of the cells of a matrix. */
+export function filterFields(
+  cells: readonly { readonly cell: Pick<Cell, 'axisFlags'>; readonly dimensions: Readonly<Record<string, number>> }[],
+): string[] {
+  const dimensions = cells.flatMap((cell) => Object.keys(cell.dimensions));
+  return [...new Set([...CELL_FIELDS, ...dimensions, ...flagFields(cells.map(({ cell }) => cell))])];
+}
+
 function numberOrText(value: string): number | string {
   return value.trim() !== '' && Number.isFinite(Number(value)) ? Number(value) : value;
 }

@@ -1,5 +1,6 @@
 import type { AbExperiment } from '../judge/experiment.ts';
 import type { KeyedCell } from '../records/cell.ts';
+import type { GateSettings } from '../records/gate-settings.ts';
 import type { ConversionOptions, Converter } from '../variants/conversion.ts';
 import type { ClockRequest, CoolDown, NumaPolicy } from '../machine/requests.ts';
 import type { Mistake, SourcePosition } from '../errors.ts';
@@ -132,6 +133,11 @@ export interface Matrix {
   readonly coolDown: CoolDown | null;
   readonly numa: NumaPolicy;
   readonly slurm: SlurmSettings;
+  readonly gate: GateSettings;
+  /** A program and its arguments; null for none. */
+  readonly notify: Placed<readonly string[]> | null;
+  /** Space for the last good engines. */
+  readonly keptLastGoodBytes: number;
   readonly cells: readonly MatrixCell[];
   /** Points that are equal to an earlier cell. */
   readonly merged: readonly { readonly key: string; readonly times: number }[];

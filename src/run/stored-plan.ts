@@ -2,7 +2,9 @@ import * as z from 'zod';
 
 import { experimentSchema } from '../judge/experiment.ts';
 import { moreRunsSchema } from '../judge/adaptive-repeats.ts';
+import { MATRIX_DEFAULTS } from '../matrix/schema/defaults.ts';
 import { clockRequestSchema, coolDownSchema, numaSchema } from '../machine/requests.ts';
+import { gateSettingsSchema } from '../records/gate-settings.ts';
 import { planSchema } from '../records/plan.ts';
 import { type Immutable, textByName, textOrNull } from '../records/scalars.ts';
 
@@ -34,6 +36,9 @@ export const storedPlanSchema = z.object({
   /** The folder of a run submitted to Slurm; null if this process does all of it. */
   slurmRun: textOrNull.default(null),
   experiment: experimentSchema.nullable().default(null),
+  gate: gateSettingsSchema.prefault({}),
+  /** Space for the last good engines. */
+  keptLastGoodBytes: z.number().default(MATRIX_DEFAULTS.keptLastGoodBytes),
 });
 
 export type StoredPlan = Immutable<z.infer<typeof storedPlanSchema>>;

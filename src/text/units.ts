@@ -7,3 +7,28 @@ export function readQuantity(text: string, scales: ReadonlyMap<string, number>):
   const scale = scales.get(unit);
   return number === undefined || scale === undefined ? null : Number(number) * scale;
 }
+
+const BYTE_UNITS = new Map<string, number>([
+  ['', 1],
+  ...['k', 'm', 'g', 't'].flatMap((prefix, place): [string, number][] => [
+    [prefix, 1000 ** (place + 1)],
+    [`${prefix}i`, 1024 ** (place + 1)],
+  ]),
+]);
+
+/** `20GB`, `512MiB`, `1.5T`: in bytes; null for anything else. */
+export function readByteSize(text: string): number | null {
+  const bytes = readQuantity(text.trim().toLowerCase().replace(/b$/, ''), BYTE_UNITS);
+  return bytes === null ? null : Math.round(bytes);
+}
+
+const DURATION_UNITS = new Map([
+  ['s', 1],
+  ['m', 60],
+  ['h', 3600],
+]);
+
+/** `90s`, `30m`, `1.5h`: in seconds; null for anything else, and for no time at all. */
+export function readDurationS(text: string): number | null {
+  return readQuantity(text, DURATION_UNITS) || null;
+}

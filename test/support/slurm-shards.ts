@@ -5,6 +5,7 @@ import { manifestText } from '../../src/artefacts/keep.ts';
 import { emptyManifest, type RunManifest } from '../../src/artefacts/run-manifest.ts';
 import { hashOf } from '../../src/text/canonical-json.ts';
 import type { Shard } from '../../src/tools/slurm/states.ts';
+import { NO_GATE } from '../../src/records/gate-settings.ts';
 import { NO_GIT, type Sweep } from '../../src/records/sweep.ts';
 import { runIdOf } from '../../src/run/measure-run.ts';
 import type { StoredPlan } from '../../src/run/stored-plan.ts';
@@ -74,6 +75,8 @@ export async function makeFinishedRun(
     numa: 'off',
     slurmRun: path,
     experiment: null,
+    gate: NO_GATE,
+    keptLastGoodBytes: 10e9,
   };
   await folder.create({ sweep: SWEEP, stored, shards, settings: {}, storePath });
   const written = await folder.readPlan();

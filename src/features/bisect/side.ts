@@ -5,6 +5,8 @@ import { rm } from 'node:fs/promises';
 import type { SideRuns } from './turns.ts';
 import { EngineCache } from '../../engines/engine-cache.ts';
 import { artefactsFolderOf } from '../../artefacts/layout.ts';
+import { MATRIX_DEFAULTS } from '../../matrix/schema/defaults.ts';
+import { NO_GATE } from '../../records/gate-settings.ts';
 import { hashOf } from '../../text/canonical-json.ts';
 import { outcomeReason } from '../../records/outcome.ts';
 import { printable } from '../../text/printable.ts';
@@ -104,6 +106,8 @@ export class Side {
       numa: one.numa,
       slurmRun: null,
       experiment: null,
+      gate: NO_GATE,
+      keptLastGoodBytes: MATRIX_DEFAULTS.keptLastGoodBytes,
     };
     const sweep = this.sweepOf(one);
     const shared = {

@@ -9,8 +9,8 @@ import { type Matrix, type MatrixCell, onnxOf, type Placed, type TwoSidedCells }
 import { NO_TENSORRT, type Plan } from '../../records/plan.ts';
 import { printable } from '../../text/printable.ts';
 import { parseTensorrtVersion } from '../../text/version.ts';
-import { filterFields, matches } from '../../matrix/expand.ts';
-import { readFilter } from '../../matrix/filter.ts';
+import { matches } from '../../matrix/expand.ts';
+import { filterFields, readFilter } from '../../matrix/filter.ts';
 import { loadMatrix } from '../../matrix/load.ts';
 import { sortMistakes } from '../../matrix/yaml/source-node.ts';
 import { Dialect } from '../../trtexec/arguments/dialect.ts';

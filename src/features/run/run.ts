@@ -135,6 +135,8 @@ export async function startSweep(
       numa: options.numa ?? made.matrix.numa,
       slurmRun: null,
       experiment,
+      gate: made.matrix.gate,
+      keptLastGoodBytes: made.matrix.keptLastGoodBytes,
     };
     return await executePlan(store, { sweep, stored, program, converter, machines }, options, io);
   };

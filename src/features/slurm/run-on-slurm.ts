@@ -72,6 +72,8 @@ export async function runOnSlurm(path: string, options: SlurmRunOptions, io: Io)
       lockClocks: recordings === null ? (options.lockClocks ?? made.matrix.lockClocks) : null,
       slurmRun: folder.path,
       experiment: null,
+      gate: made.matrix.gate,
+      keptLastGoodBytes: made.matrix.keptLastGoodBytes,
       // Nodes have files of their own, and Slurm chooses GPUs.
       matrix: null,
       gpus: null,

@@ -25,4 +25,5 @@ export const MATRIX_DEFAULTS = {
   timingCache: true,
   buildTimeoutS: 3600,
   retries: { times: 2, waitS: 30 },
+  keptLastGoodBytes: 10e9,
 } as const;

@@ -13,6 +13,7 @@ import { LONGEST_NOTE } from '../../text/note.ts';
 import { PRECISION_ROUTES, PRECISIONS } from '../../records/cell.ts';
 import { DRIVERS } from '../../harnesses/registry.ts';
 import { conversionSchema } from './conversion-schema.ts';
+import { enginesSchema, gateSchema } from './gate-schema.ts';
 import { slurmSchema } from './slurm-schema.ts';
 
 /**
@@ -295,6 +296,8 @@ export const matrixSchema = z
       .union([z.enum(['auto', 'off']), wholeFrom(0).max(999)])
       .describe('Bind runs with numactl to the NUMA node of their GPU (auto), or to this one. Default: off'),
     slurm: slurmSchema,
+    gate: gateSchema,
+    engines: enginesSchema,
   })
   .partial()
   .extend({ models })

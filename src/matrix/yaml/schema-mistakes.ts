@@ -122,7 +122,7 @@ function expectation(issue: $ZodIssue): string {
     case 'too_big':
       return `must be at most ${issue.maximum}`;
     case 'invalid_format':
-      return 'is not written as it must be';
+      return issue.message.startsWith('Invalid') ? 'is not written as it must be' : issue.message;
     case 'invalid_union': {
       const kinds = issue.errors.flat().flatMap((inner) => (inner.code === 'invalid_type' ? [inner.expected] : []));
       return kinds.length > 0 ? `${[...new Set(kinds)].join(' or ')} is needed` : 'is not valid here';

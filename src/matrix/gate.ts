@@ -1,0 +1,150 @@
+import { findDriver } from '../harnesses/registry.ts';
+import type { KeyedCell } from '../records/cell.ts';
+import type { ConfirmBudget, GateSettings } from '../records/gate-settings.ts';
+import { type GatedMetricId, metricNames } from '../records/gated-metric.ts';
+import { didYouMean } from '../text/nearest.ts';
+import { readByteSize, readDurationS } from '../text/units.ts';
+import { cellFields, type CellFields, filterFields, readFilter } from './filter.ts';
+import { readLimit } from './limit-text.ts';
+import type { MatrixCell, Placed } from './matrix.ts';
+import { MATRIX_DEFAULTS } from './schema/defaults.ts';
+import type { MatrixFile } from './schema/schema.ts';
+import type { MistakeList, SourcePath } from './yaml/source-node.ts';
+
+type GateFile = NonNullable<MatrixFile['gate']>;
+
+/** What an entry is about: keys of cells, null for all; a faulty one is added to the list and is about none. */
+export function readGate(file: MatrixFile, cells: readonly MatrixCell[], list: MistakeList): GateSettings {
+  const { confirm, confirmBudget, limits, minChange, owners, warn } = file.gate ?? {};
+  const reader = new EntryReader(cells, list);
+  return {
+    confirm: confirm ?? false,
+    confirmBudget: confirmBudget === undefined ? null : budgetOf(confirmBudget),
+    minChange: minChangesOf(minChange, reader),
+    limits: (limits ?? []).flatMap((entry, index) => {
+      const path = ['gate', 'limits', index];
+      const isText = typeof entry === 'string';
+      const text = isText ? entry : entry.limit;
+      const filter = isText ? undefined : entry.filter;
+      const reading = readLimit(text, reader.names);
+      if (reading.kind === 'faulty') {
+        reader.addInText(isText ? path : [...path, 'limit'], reading.offset, reading.problem);
+        return [];
+      }
+      const { metric, comparison, value } = reading;
+      return [{ text, filter: filter ?? null, metric, comparison, value, cells: reader.cellsOf(filter, path) }];
+    }),
+    warn: (warn ?? []).map((entry, index) => {
+      const path = ['gate', 'warn', index];
+      if (typeof entry === 'string') return { metric: reader.metricOf(entry, path), cells: null };
+      if (entry.metric === undefined && entry.filter === undefined) list.add(path, 'name a metric, a filter or both');
+      return { metric: reader.metricOf(entry.metric, [...path, 'metric']), cells: reader.cellsOf(entry.filter, path) };
+    }),
+    owners: (owners ?? []).map(({ filter, owner }, index) => ({
+      owner,
+      cells: reader.cellsOf(filter, ['gate', 'owners', index]),
+    })),
+  };
+}
+
+/** The program of `notify:`; its path is relative to the file that states it. */
+export function readNotify({ gate }: MatrixFile, list: MistakeList): Placed<readonly string[]> | null {
+  const [program, ...args] = gate?.notify ?? [];
+  if (program === undefined) return null;
+  const at = list.at(['gate', 'notify', 0]);
+  return { value: [program.includes('/') ? list.pathFrom(at, program) : program, ...args], at };
+}
+
+/** `engines.keepLastGood` in bytes. */
+export function readKeptBytes({ engines }: MatrixFile, list: MistakeList): number {
+  if (engines?.keepLastGood === undefined) return MATRIX_DEFAULTS.keptLastGoodBytes;
+  const bytes = readByteSize(engines.keepLastGood);
+  if (bytes === null) list.add(['engines', 'keepLastGood'], 'write a size such as 10GB or 512MiB');
+  return bytes ?? MATRIX_DEFAULTS.keptLastGoodBytes;
+}
+
+/** The schema has checked its form. */
+function budgetOf(text: string): ConfirmBudget {
+  if (text.endsWith('%')) return { kind: 'share', percent: percentOf(text) };
+  return { kind: 'time', seconds: readDurationS(text) ?? 0 };
+}
+
+function percentOf(stated: number | string): number {
+  return typeof stated === 'number' ? stated : Number(stated.replace('%', ''));
+}
+
+function minChangesOf(stated: GateFile['minChange'], reader: EntryReader): GateSettings['minChange'] {
+  if (stated === undefined) return [];
+  if (!Array.isArray(stated)) return [{ metric: null, cells: null, percent: percentOf(stated) }];
+  return stated.map(({ metric, filter, percent }, index) => {
+    const path = ['gate', 'minChange', index];
+    return {
+      metric: reader.metricOf(metric, [...path, 'metric']),
+      cells: reader.cellsOf(filter, path),
+      percent: percentOf(percent),
+    };
+  });
+}
+
+class EntryReader {
+  readonly names: ReadonlyMap<string, GatedMetricId>;
+  private readonly cells: readonly { readonly cell: KeyedCell; readonly fields: CellFields }[];
+  private readonly known: readonly string[];
+  private readonly list: MistakeList;
+  /** Without other mistakes: only then is no match a mistake of the filter. */
+  private readonly areCellsWhole: boolean;
+
+  constructor(cells: readonly MatrixCell[], list: MistakeList) {
+    this.names = metricNames([...new Set(cells.flatMap(measuredBy))]);
+    this.cells = cells.map(({ cell, dimensions }) => ({ cell, fields: cellFields(cell, dimensions) }));
+    this.known = filterFields(cells);
+    this.list = list;
+    this.areCellsWhole = list.mistakes.length === 0;
+  }
+
+  /** Null for every metric. */
+  metricOf(name: string | undefined, path: SourcePath): GatedMetricId | null {
+    if (name === undefined) return null;
+    const metric = this.names.get(name);
+    if (metric === undefined) {
+      const known = [...this.names.keys()];
+      this.list.add(path, `unknown metric "${name}"${didYouMean(name, known) || ` (known: ${known.join(', ')})`}`);
+    }
+    return metric ?? null;
+  }
+
+  /** Null for every cell. */
+  cellsOf(filter: string | undefined, entry: SourcePath): string[] | null {
+    if (filter === undefined) return null;
+    const path = [...entry, 'filter'];
+    const reading = readFilter(filter, this.known);
+    if (reading.kind === 'faulty') {
+      this.addInText(path, reading.offset, reading.problem);
+      return [];
+    }
+    const matching = this.cells.filter(({ fields }) => reading.filter(fields));
+    if (matching.length === 0 && this.areCellsWhole) {
+      this.list.add(path, `"${filter}" matches none of the cells${this.nearestValue(filter)}`);
+    }
+    return matching.map(({ cell }) => cell.key);
+  }
+
+  addInText(path: SourcePath, offset: number, problem: string): void {
+    const at = this.list.at(path);
+    this.list.addAt({ ...at, column: at.column + offset }, problem);
+  }
+
+  /** For a value that no cell has, the nearest one of its field. */
+  private nearestValue(filter: string): string {
+    for (const [, field = '', value = ''] of filter.matchAll(/([\w.-]+)\s*=\s*["']?([^"'&|,()\s]+)/g)) {
+      const values = [...new Set(this.cells.map(({ fields }) => String(fields.get(field) ?? '')))];
+      if (!values.includes(value)) return didYouMean(value, values);
+    }
+    return '';
+  }
+}
+
+function measuredBy({ cell, harness }: MatrixCell) {
+  if (harness === null || cell.harness === undefined) return [];
+  return [cell.harness.metric, ...(findDriver(harness.driver)?.metrics(harness.settings) ?? [])];
+}

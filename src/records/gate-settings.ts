@@ -1,0 +1,47 @@
+import * as z from 'zod';
+
+import { gatedMetricSchema } from './gated-metric.ts';
+import { idSchema, type Immutable, textOrNull } from './scalars.ts';
+
+/** Keys of the cells that an entry is about: its filter, applied to the matrix. Null: all of them. */
+const cells = z.array(idSchema).nullable();
+
+/** Null: every metric. */
+const metric = gatedMetricSchema.nullable();
+
+const limitSchema = z.object({
+  /** As the matrix states it, without its filter. */
+  text: z.string(),
+  filter: textOrNull,
+  metric: gatedMetricSchema,
+  /** The value of a cell is to be at most, or at least, this; in the unit of the metric. */
+  comparison: z.enum(['<=', '>=']),
+  value: z.number(),
+  cells,
+});
+
+export type GateLimit = Immutable<z.infer<typeof limitSchema>>;
+
+const confirmBudgetSchema = z.discriminatedUnion('kind', [
+  z.object({ kind: z.literal('share'), percent: z.number() }),
+  z.object({ kind: z.literal('time'), seconds: z.number() }),
+]);
+
+export type ConfirmBudget = z.infer<typeof confirmBudgetSchema>;
+
+/** `gate:` of a matrix as kept with its sweeps; no program is part of it. Of several entries the last that fits holds. */
+export const gateSettingsSchema = z.object({
+  /** Suspects are measured in pairs with the last good engine. */
+  confirm: z.boolean().default(false),
+  /** Null: a tenth of the sweep, and always enough for three suspects. */
+  confirmBudget: confirmBudgetSchema.nullable().default(null),
+  minChange: z.array(z.object({ metric, cells, percent: z.number() })).default([]),
+  limits: z.array(limitSchema).default([]),
+  /** What only warns. */
+  warn: z.array(z.object({ metric, cells })).default([]),
+  owners: z.array(z.object({ owner: z.string(), cells })).default([]),
+});
+
+export type GateSettings = Immutable<z.infer<typeof gateSettingsSchema>>;
+
+export const NO_GATE: GateSettings = gateSettingsSchema.parse({});

@@ -1,0 +1,51 @@
+import * as z from 'zod';
+
+import { isMetric, type Metric, METRIC_IDS, type MetricId, metricOf, metricSchema } from './metric.ts';
+
+/** What the gate also judges, and no run states by itself. */
+const JUDGED_ONLY = {
+  /** Share of the runs of a sweep that waited for the host. */
+  hostBoundPercent: { label: 'host-bound runs', unit: '%', betterIs: 'lower' },
+  /** Share of the time in the precision asked for. */
+  precisionSharePercent: { label: 'actual precision', unit: '%', betterIs: 'higher' },
+  /** Signal to noise ratio of the outputs of a variant. */
+  sqnrDb: { label: 'SQNR', unit: 'dB', betterIs: 'higher' },
+} as const satisfies Readonly<Record<string, Omit<Metric, 'id'>>>;
+
+type JudgedOnly = keyof typeof JUDGED_ONLY;
+
+export type GatedMetricId = MetricId | JudgedOnly;
+
+export const JUDGED_ONLY_IDS = Object.keys(JUDGED_ONLY).filter(isJudgedOnly);
+
+export function isJudgedOnly(id: string): id is JudgedOnly {
+  return Object.hasOwn(JUDGED_ONLY, id);
+}
+
+export function isGatedMetric(id: string): id is GatedMetricId {
+  return isJudgedOnly(id) || isMetric(id);
+}
+
+export const gatedMetricSchema = z.union([metricSchema, z.enum(JUDGED_ONLY_IDS)]);
+
+export function gatedMetricOf(id: GatedMetricId): Omit<Metric, 'id'> & { readonly id: GatedMetricId } {
+  return isJudgedOnly(id) ? { id, ...JUDGED_ONLY[id] } : metricOf(id);
+}
+
+/** `p99` for p99Ms, `throughput` for throughputQps: a name without its unit. */
+function shortName(id: string): string {
+  return id.replace(/(?:Ms|S|Mib|Qps|Percent|Db)$/, '');
+}
+
+/** Each name that people may write, and the metric that it is; of another harness also its own names. */
+export function metricNames(ofHarnesses: readonly MetricId[] = []): ReadonlyMap<string, GatedMetricId> {
+  const own = [...METRIC_IDS, ...JUDGED_ONLY_IDS];
+  return new Map<string, GatedMetricId>([
+    ...ofHarnesses.flatMap((id): [string, MetricId][] => [
+      [metricOf(id).label, id],
+      [id, id],
+    ]),
+    ...own.map((id): [string, GatedMetricId] => [shortName(id), id]),
+    ...own.map((id): [string, GatedMetricId] => [id, id]),
+  ]);
+}
