@@ -40,7 +40,8 @@ export function readLimit(text: string, names: ReadonlyMap<string, GatedMetricId
   }
   const numberAt = operatorAt + operator.length + between.length;
   const value = number === '' ? Number.NaN : Number(number);
-  if (!Number.isFinite(value) || value < 0) return faulty(numberAt, `a number from 0 on is needed, not "${number}${gap}${unit}"`);
+  if (!Number.isFinite(value) || value < 0)
+    return faulty(numberAt, `a number from 0 on is needed, not "${number}${gap}${unit}"`);
   const scale = unit === '' ? 1 : scaleOf(unit, own);
   if (scale === null) {
     const others = Object.keys(familyOf(own) ?? { [own]: 1 });

@@ -127,7 +127,11 @@ test.each([
   ],
   ['a change without a unit', 'minChange: two', '9:14: gate.minChange: "two": write a percentage such as 2%'],
   ['an empty warning', 'warn: [{}]', '9:10: name a metric, a filter or both'],
-  ['a budget that is none', 'confirmBudget: 20min', '9:18: gate.confirmBudget: "20min": write a share of the sweep such as 10%, or a time such as 20m'],
+  [
+    'a budget that is none',
+    'confirmBudget: 20min',
+    '9:18: gate.confirmBudget: "20min": write a share of the sweep such as 10%, or a time such as 20m',
+  ],
 ])('%s', (_, line, mistake) => {
   expect(mistakesIn(gated(line))).toEqual([`m.yaml:${mistake}`]);
 });

@@ -17,7 +17,10 @@ const CASES: readonly (readonly [text: string, refusal: RegExp])[] = [
     /^bench: m\.yaml:1:1: trtexec \(\.\/evil\)|^bench: m\.yaml:1:1: trtexec: /,
   ],
   [`allowUnknownFlags: true\nmodels: {m: ${MODEL}}`, /m\.yaml:1:1: allowUnknownFlags: /],
-  [`gate: {notify: [mail, a@example.org]}\nmodels: {m: ${MODEL}}`, /m\.yaml:1:8: gate\.notify: is started by bench check \(mail a@example\.org\)/],
+  [
+    `gate: {notify: [mail, a@example.org]}\nmodels: {m: ${MODEL}}`,
+    /m\.yaml:1:8: gate\.notify: is started by bench check \(mail a@example\.org\)/,
+  ],
   [`slurm: {time: 10}\nmodels: {m: ${MODEL}}`, /m\.yaml:1:1: slurm: /],
   [
     `models: {m: {harness: {kind: command, run: [./evil, now], ${METRICS}}}}`,
