@@ -1,0 +1,98 @@
+import type { GateLimit, GateSettings } from '../../records/gate-settings.ts';
+import { type GatedMetricId, isJudgedOnly } from '../../records/gated-metric.ts';
+import type { CellKey } from '../../records/scalars.ts';
+
+/** The settings of a gate by cell and metric. */
+export interface GateRules {
+  /** Smaller changes are not reported, in percent; 0 where nothing is stated. */
+  readonly minChangeOf: (cell: CellKey, metric: GatedMetricId) => number;
+  /** Reported without an exit code. */
+  readonly isWarning: (cell: CellKey, metric: GatedMetricId) => boolean;
+  /** Everybody who looks after one of the cells; null for nobody. */
+  readonly ownerOf: (cells: readonly CellKey[]) => string | null;
+  readonly limitOf: (cell: CellKey, metric: GatedMetricId) => GateLimit | null;
+  /** Metrics that have a limit in some cell: their values are needed beyond those that the gate judges anyway. */
+  readonly limited: readonly GatedMetricId[];
+}
+
+/** A build is slower for many reasons, and nobody waits for it at night. */
+const ONLY_WARNS: GatedMetricId = 'buildS';
+
+/**
+ * Of several entries that fit a cell and metric the last holds.
+ * @param minChangePercent of the command line: in place of what the settings say
+ */
+export function gateRules(settings: GateSettings, minChangePercent: number | null = null): GateRules {
+  const stated = minChangePercent === null ? [] : [{ metric: null, cells: null, percent: minChangePercent }];
+  const minChange = [...settings.minChange, ...stated].map(fitted);
+  const limits = settings.limits.map(fitted);
+  const warn = settings.warn.map(fitted);
+  const owners = settings.owners.map((entry) => fitted({ ...entry, metric: null }));
+  return {
+    minChangeOf: (cell, metric) => {
+      const found = minChange.findLast(
+        ({ entry, fits }) => fits(cell, metric) && (entry.metric !== null || !isJudgedOnly(metric)),
+      );
+      return found?.entry.percent ?? 0;
+    },
+    isWarning: (cell, metric) => metric === ONLY_WARNS || warn.some(({ fits }) => fits(cell, metric)),
+    ownerOf: (cells) => {
+      const found = cells.flatMap((cell) => owners.findLast(({ fits }) => fits(cell, null))?.entry.owner ?? []);
+      return found.length === 0 ? null : [...new Set(found)].toSorted().join(', ');
+    },
+    limitOf: (cell, metric) =>
+      limits.findLast(({ entry, fits }) => entry.metric === metric && fits(cell, metric))?.entry ?? null,
+    limited: [...new Set(settings.limits.map(({ metric }) => metric))],
+  };
+}
+
+function fitted<Entry extends { readonly metric: GatedMetricId | null; readonly cells: readonly CellKey[] | null }>(
+  entry: Entry,
+) {
+  const keys = entry.cells === null ? null : new Set(entry.cells);
+  return {
+    entry,
+    fits: (cell: CellKey, metric: GatedMetricId | null): boolean =>
+      (entry.metric === null || entry.metric === metric) && (keys === null || keys.has(cell)),
+  };
+}
+
+export interface BrokenLimit {
+  readonly limit: GateLimit;
+  readonly cell: CellKey;
+  /** In the unit of the metric. */
+  readonly value: number;
+  /** How far the value is from its limit, in percent of the limit; null for a limit of 0. */
+  readonly beyondPercent: number | null;
+}
+
+/** Newest values of the cells of a sweep by metric. */
+export type NewestValues = ReadonlyMap<CellKey, ReadonlyMap<GatedMetricId, number>>;
+
+/** In the order of the cells. */
+export function brokenLimits(rules: GateRules, values: NewestValues): BrokenLimit[] {
+  return [...values].flatMap(([cell, ofCell]) =>
+    rules.limited.flatMap((metric): BrokenLimit[] => {
+      const [limit, value] = [rules.limitOf(cell, metric), ofCell.get(metric)];
+      if (limit === null || value === undefined || holds(limit, value)) return [];
+      const beyondPercent = limit.value === 0 ? null : (value / limit.value - 1) * 100;
+      return [{ limit, cell, value, beyondPercent }];
+    }),
+  );
+}
+
+function holds({ comparison, value: limit }: GateLimit, value: number): boolean {
+  return comparison === '<=' ? value <= limit : value >= limit;
+}
+
+/** Limits that none of their cells has a value for: they say nothing, which their owner should know. */
+export function limitsWithoutValue(settings: GateSettings, values: NewestValues): GateLimit[] {
+  return settings.limits.filter(({ metric, cells }) =>
+    (cells ?? [...values.keys()]).every((cell) => values.get(cell)?.has(metric) !== true),
+  );
+}
+
+/** `p99 <= 2 ms (model=vit*)`. */
+export function limitText({ filter, text }: GateLimit): string {
+  return filter === null ? text : `${text} (${filter})`;
+}
