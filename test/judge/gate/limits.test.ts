@@ -1,6 +1,12 @@
 import { expect, test } from 'vitest';
 
-import { brokenLimits, gateRules, limitsWithoutValue, limitText, type NewestValues } from '../../../src/judge/gate/limits.ts';
+import {
+  brokenLimits,
+  gateRules,
+  limitsWithoutValue,
+  limitText,
+  type NewestValues,
+} from '../../../src/judge/gate/limits.ts';
 import { type GateLimit, type GateSettings, NO_GATE } from '../../../src/records/gate-settings.ts';
 import type { GatedMetricId } from '../../../src/records/gated-metric.ts';
 
@@ -36,7 +42,9 @@ test('a value at its limit holds, one beyond is broken, by its distance from the
 
 test('a limit of nothing has no percentage beyond it', () => {
   const rules = gateRules(gate({ limits: [atMost('hostBoundPercent', 0)] }));
-  expect(brokenLimits(rules, values([FIRST, 'hostBoundPercent', 33]))).toMatchObject([{ value: 33, beyondPercent: null }]);
+  expect(brokenLimits(rules, values([FIRST, 'hostBoundPercent', 33]))).toMatchObject([
+    { value: 33, beyondPercent: null },
+  ]);
 });
 
 test('the last limit that fits a cell holds, so that exceptions can follow a rule', () => {
