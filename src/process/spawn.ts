@@ -1,4 +1,4 @@
-import { createWriteStream, type WriteStream } from 'node:fs';
+import { closeSync, createReadStream, createWriteStream, openSync, type WriteStream } from 'node:fs';
 import { constants as system } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
 
@@ -66,6 +66,8 @@ export interface Invocation {
   readonly args: readonly string[];
   readonly cwd: string;
   readonly env: EnvironmentVariables;
+  /** A file that it reads as standard input; without one there is nothing to read. */
+  readonly stdinPath?: string;
   readonly stdoutPath: string;
   readonly stderrPath: string;
   /** For the whole process; 0 for no limit. */
@@ -106,11 +108,12 @@ const FORCE_KILL_AFTER_MS = 5_000;
 
 /** In its own group, so that all its processes can be ended; writes directly to files, which survive a kill. */
 export const spawnProcess: Spawn = async (invocation, signal, onStart) => {
-  const { lock, mark } = invocation;
+  const { lock, mark, stdinPath } = invocation;
   let group: number | undefined;
   const pause = { stop: () => signalGroup(group, 'SIGSTOP'), goOn: () => signalGroup(group, 'SIGCONT') };
   const stdout = new CappedLog(invocation.stdoutPath, pause, invocation.logCapBytes);
   const stderr = new CappedLog(invocation.stderrPath, pause, invocation.logCapBytes);
+  const stdin = stdinPath === undefined ? null : openSync(stdinPath, 'r');
   const startedAt = new Date();
   const start = performance.now();
   const overLimit = new AbortController();
@@ -125,7 +128,7 @@ export const spawnProcess: Spawn = async (invocation, signal, onStart) => {
       env: { ...definedVariables(invocation.env), ...(mark === undefined ? {} : { [MARK_VARIABLE]: mark }) },
       extendEnv: false,
       stdio: [
-        'ignore',
+        stdin === null ? 'ignore' : createReadStream('', { fd: stdin, autoClose: false }),
         streamOf(stdout.fd, invocation.stdoutPath),
         streamOf(stderr.fd, invocation.stderrPath),
         ...(lock === undefined ? [] : [streamOf(lock, '')]),
@@ -160,6 +163,7 @@ export const spawnProcess: Spawn = async (invocation, signal, onStart) => {
     };
   } finally {
     watch.stop();
+    if (stdin !== null) closeSync(stdin);
     try {
       stdout.finish();
     } finally {

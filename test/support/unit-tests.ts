@@ -18,6 +18,7 @@ const NO_UNIT_TESTS = [
   'tools/git',
   'tools/nvidia-smi/nvidia-smi',
   'engines/',
+  'features/check/notify',
   'judge/history/targets',
   'features/why/cases',
 ];
