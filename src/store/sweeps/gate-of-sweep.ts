@@ -1,0 +1,29 @@
+import { eq, type SQL, sql } from 'drizzle-orm';
+import * as z from 'zod';
+
+import { type GateSettings, gateSettingsSchema, NO_GATE } from '../../records/gate-settings.ts';
+import type { SweepId } from '../../records/scalars.ts';
+import type { StoreDatabase } from '../file/open.ts';
+import { sweeps } from '../schema.ts';
+
+/** `gate:` of the matrix that a sweep was made with. Without a plan that can be read, nothing is set. */
+export function gateOf(db: StoreDatabase, sweepId: SweepId): GateSettings {
+  return inPlan(db, sweepId, sql`'$.gate'`, gateSettingsSchema) ?? NO_GATE;
+}
+
+/** The matrix file that a sweep was made with, as an absolute path; null where none is stated. */
+export function matrixFileOf(db: StoreDatabase, sweepId: SweepId): string | null {
+  return inPlan(db, sweepId, sql`'$.matrix'`, z.object({ file: z.string() }))?.file ?? null;
+}
+
+/** A part of a plan, which may be large: read by SQLite alone. */
+function inPlan<Value>(db: StoreDatabase, sweepId: SweepId, path: SQL, schema: z.ZodType<Value>): Value | null {
+  const part = sql<string | null>`iif(json_valid(${sweeps.plan}), json_extract(${sweeps.plan}, ${path}), null)`;
+  const row = db.select({ part }).from(sweeps).where(eq(sweeps.sweepId, sweepId)).get();
+  if (row?.part === undefined || row.part === null) return null;
+  try {
+    return schema.parse(JSON.parse(row.part));
+  } catch {
+    return null;
+  }
+}

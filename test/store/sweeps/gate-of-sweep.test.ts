@@ -1,0 +1,53 @@
+import { join } from 'node:path';
+
+import { expect, test } from 'vitest';
+
+import { migrationsFolder } from '../../../src/cli/store-location.ts';
+import { NO_GATE } from '../../../src/records/gate-settings.ts';
+import { NO_GIT } from '../../../src/records/sweep.ts';
+import { openStore } from '../../../src/store/file/open.ts';
+import { gateOf, matrixFileOf } from '../../../src/store/sweeps/gate-of-sweep.ts';
+import { saveSweep } from '../../../src/store/sweeps/sweeps.ts';
+import { temporaryFolder } from '../../support/bench.ts';
+
+const ID = 'a'.repeat(32);
+
+/** What is read of a sweep with this plan. */
+function readOf(plan: unknown) {
+  const { db, close } = openStore(join(temporaryFolder(), 'bench.sqlite'), migrationsFolder());
+  const about = { name: null, recordingSet: null, finishedAt: null, seed: 1, trtexec: null, tensorrt: null, host: null };
+  saveSweep(
+    db,
+    {
+      ...NO_GIT,
+      ...about,
+      sweepId: ID,
+      source: 'run',
+      matrix: 'm',
+      provenance: 'measured',
+      state: 'finished',
+      startedAt: '2026-11-21T02:00:00.000Z',
+      toolVersion: '0',
+    },
+    plan,
+  );
+  const read = { gate: gateOf(db, ID), file: matrixFileOf(db, ID) };
+  close();
+  return read;
+}
+
+test('gate and file of a plan are read without the rest of it', () => {
+  const gate = { ...NO_GATE, confirm: true, owners: [{ owner: 'team-vision', cells: null }] };
+  expect(readOf({ plan: 'anything', matrix: { file: '/m.yaml', identity: 'x' }, gate })).toEqual({
+    gate,
+    file: '/m.yaml',
+  });
+});
+
+test.each([
+  ['without a plan', null],
+  ['of an older bench', { plan: {}, matrix: null }],
+  ['with something else there', { gate: 7, matrix: [] }],
+])('a sweep %s has no gate', (_, plan) => {
+  expect(readOf(plan)).toEqual({ gate: NO_GATE, file: null });
+});
