@@ -42,7 +42,9 @@ export async function notify(argv: readonly string[], text: string, io: Io): Pro
     return problemOf(result, () => lastLine(stderrPath) || lastLine(stdoutPath));
   });
   if (problem !== null) {
-    io.err(`note: notify: ${printable(file)}: ${problem}; what was found is as it is, and the next check tries again\n`);
+    io.err(
+      `note: notify: ${printable(file)}: ${problem}; what was found is as it is, and the next check tries again\n`,
+    );
   }
   return problem === null;
 }

@@ -33,7 +33,12 @@ test('a program that reads nothing is no failure', async () => {
 });
 
 test('a failure is said with the last line that it printed', async () => {
-  const { isDone, said } = await notified('echo sent', 'echo "first" >&2', 'printf "no \\033[31mroute\\n" >&2', 'exit 7');
+  const { isDone, said } = await notified(
+    'echo sent',
+    'echo "first" >&2',
+    'printf "no \\033[31mroute\\n" >&2',
+    'exit 7',
+  );
   expect(isDone).toBe(false);
   expect(said).toBe(
     'note: notify: tell: exit code 7: no \\u001b[31mroute; what was found is as it is, and the next check tries again\n',

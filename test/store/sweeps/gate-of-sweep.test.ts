@@ -15,7 +15,15 @@ const ID = 'a'.repeat(32);
 /** What is read of a sweep with this plan. */
 function readOf(plan: unknown) {
   const { db, close } = openStore(join(temporaryFolder(), 'bench.sqlite'), migrationsFolder());
-  const about = { name: null, recordingSet: null, finishedAt: null, seed: 1, trtexec: null, tensorrt: null, host: null };
+  const about = {
+    name: null,
+    recordingSet: null,
+    finishedAt: null,
+    seed: 1,
+    trtexec: null,
+    tensorrt: null,
+    host: null,
+  };
   saveSweep(
     db,
     {
