@@ -3,53 +3,11 @@ import { index, integer, real, sqliteTable, text } from 'drizzle-orm/sqlite-core
 
 import { type AccuracyInputs, accuracyInputsSchema, type AccuracyRecord } from '../records/accuracy.ts';
 import { PRECISION_ROUTES, PRECISIONS } from '../records/cell.ts';
-import { FINDING_STATES } from '../records/finding.ts';
-import type { MetricId } from '../records/metric.ts';
 import { textByName } from '../records/scalars.ts';
 import { PROVENANCES } from '../records/sweep.ts';
 import { json } from './json-column.ts';
-import { cells, ofSweep, sweeps } from './schema.ts';
-import type { CellKey, SweepId } from '../records/scalars.ts';
-
-/** Changes that the nightly gate reported, and what became of them. */
-export const findings = sqliteTable(
-  'findings',
-  {
-    findingId: text('finding_id').primaryKey(),
-    cellKey: text('cell_key')
-      .$type<CellKey>()
-      .notNull()
-      .references(() => cells.cellKey),
-    metric: text('metric').$type<MetricId>().notNull(),
-    provenance: text('provenance', { enum: PROVENANCES }).notNull(),
-    branch: text('git_branch'),
-    matrix: text('matrix'),
-    direction: text('direction', { enum: ['slower', 'faster'] }).notNull(),
-    changePercent: real('change_percent').notNull(),
-    margin: real('margin').notNull(),
-    before: real('before_value').notNull(),
-    after: real('after_value').notNull(),
-    lastGoodSweepId: text('last_good_sweep_id'),
-    firstBadSweepId: text('first_bad_sweep_id')
-      .notNull()
-      .references(() => sweeps.sweepId, { onDelete: 'cascade' }),
-    toldSweepId: text('told_sweep_id')
-      .notNull()
-      .references(() => sweeps.sweepId, { onDelete: 'cascade' }),
-    state: text('state', { enum: FINDING_STATES }).notNull(),
-  },
-  (table) => [index('findings_by_matrix').on(table.matrix, table.branch), index('findings_by_cell').on(table.cellKey)],
-);
-
-export const acknowledgements = sqliteTable('acknowledgements', {
-  findingId: text('finding_id')
-    .primaryKey()
-    .references(() => findings.findingId, { onDelete: 'cascade' }),
-  reason: text('reason').notNull(),
-  until: text('until'),
-  level: real('level').notNull(),
-  createdAt: text('created_at').notNull(),
-});
+import { ofSweep, sweeps } from './schema.ts';
+import type { SweepId } from '../records/scalars.ts';
 
 export const baselines = sqliteTable('baselines', {
   name: text('name').primaryKey(),

@@ -11,9 +11,8 @@ const { entries } = JSON.parse(readFileSync(join(MIGRATIONS, 'meta', '_journal.j
 /** Of all migrations, the oldest first. */
 export const TAGS: string[] = entries.map(({ tag }: { tag: string }) => tag);
 
-/** A store as the bench of that time left it: with only the first migrations, a sweep and a run. */
-export function oldStore(migrations: number): string {
-  const folder = temporaryFolder();
+/** The folder of migrations of an older bench, which had so many. */
+export function migrationsOf(migrations: number, folder = temporaryFolder()): string {
   const then = join(folder, 'migrations');
   mkdirSync(join(then, 'meta'), { recursive: true });
   const journal = { version: '7', dialect: 'sqlite', entries: entries.slice(0, migrations) };
@@ -21,6 +20,13 @@ export function oldStore(migrations: number): string {
   for (const tag of TAGS.slice(0, migrations)) {
     copyFileSync(join(MIGRATIONS, `${tag}.sql`), join(then, `${tag}.sql`));
   }
+  return then;
+}
+
+/** A store as the bench of that time left it: with only the first migrations, a sweep and a run. */
+export function oldStore(migrations: number): string {
+  const folder = temporaryFolder();
+  const then = migrationsOf(migrations, folder);
   const path = join(folder, 'store', 'bench.sqlite');
   mkdirSync(dirname(path));
   openStore(path, then).close();

@@ -2,7 +2,7 @@ import * as z from 'zod';
 
 import { UsageError } from '../../errors.ts';
 import { EXIT_CODES, type ExitCode } from '../../exit-codes.ts';
-import type { Acknowledgement, Finding } from '../../records/finding.ts';
+import type { Acknowledgement, Finding } from '../../records/gate-finding.ts';
 import { printable } from '../../text/printable.ts';
 import { readInstant } from '../../text/utc-instant.ts';
 import { resolveRevision } from '../../tools/git/git.ts';
@@ -31,7 +31,7 @@ export async function ack(name: string, options: AckOptions, io: Io): Promise<Ex
       findingId: finding.findingId,
       reason: options.reason,
       until: await untilOf(options.until, io),
-      level: finding.after,
+      owner: null,
       createdAt: io.now().toISOString(),
     };
     acknowledge(store.db, row);
@@ -75,7 +75,7 @@ export const ackOutput = output('bench ack --json', {
   findingId: id,
   reason: z.string(),
   until: z.string().nullable(),
-  level: z.number(),
+  owner: z.string().nullable(),
   createdAt: instant,
 });
 

@@ -10,10 +10,11 @@ import type { Finding } from '../../records/finding.ts';
 import { metricOf } from '../../records/metric.ts';
 import type { StoreDatabase } from '../../store/file/open.ts';
 import { recordsByCell } from '../../store/runs/accuracies.ts';
-import { deleteAcknowledgements, saveFindings } from '../../store/sweeps/findings.ts';
+import { saveVerdict } from '../../store/sweeps/findings.ts';
 import { aboutCell, cellLabel } from '../../text/cell-label.ts';
 import type { CheckOptions } from './command.ts';
 import { type JudgedNight, judgeNight, type Night, nightAt } from './night.ts';
+import { gateFinding } from './one-cell-finding.ts';
 import type { CheckedSweep, CheckedFinding, CheckedGroup } from './output.ts';
 import { checkText } from './text.ts';
 import { buildDifferences, environmentDifferences } from '../../judge/compare/differences.ts';
@@ -37,8 +38,12 @@ export async function check(options: CheckOptions, io: Io): Promise<ExitCode> {
         io.err('note: the store may only be read here: what this check says was not recorded\n');
       } else {
         const earlier = judged.cells.flatMap((entry) => entry.earlier);
-        saveFindings(db, [...earlier, ...reported], judged.retracted);
-        deleteAcknowledgements(db, judged.endedAcknowledgements);
+        saveVerdict(db, {
+          judged: { sweepId: night.sweep.sweepId, judgedAt: io.now().toISOString(), judgedBy: 'history' },
+          findings: [...earlier, ...reported].map(gateFinding),
+          retracted: judged.retracted,
+          endedAcknowledgements: judged.endedAcknowledgements,
+        });
       }
     }
     const checked = await checkReport(db, night, judged, io);

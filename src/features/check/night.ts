@@ -12,6 +12,7 @@ import { contains } from '../../tools/git/git.ts';
 import { cellRunsOf } from '../../store/runs/cell-runs.ts';
 import { acknowledgementsOf, findingsOf } from '../../store/sweeps/findings.ts';
 import { seriesOf, seriesUntil, sweepsUntil } from '../../store/sweeps/find-sweeps.ts';
+import { oneCellFindings } from './one-cell-finding.ts';
 import type { StoreDatabase } from '../../store/file/open.ts';
 import { type CellHistory, cellHistories } from '../../selection/cell-histories.ts';
 import { metricNamed } from '../../selection/by-name.ts';
@@ -90,11 +91,12 @@ export async function judgeNight(
 }
 
 async function knownFindings(db: StoreDatabase, { sweep }: Night, io: Io) {
-  const stored = findingsOf(db, sweep);
+  const stored = oneCellFindings(findingsOf(db, { ...sweep, matrices: [sweep.matrix] }));
   const known = sweepsUntil(db, [...new Set(stored.map(({ toldSweepId }) => toldSweepId))], sweep);
   const ids = stored.map(({ findingId }) => findingId);
   const accepted = new Map<string, Accepted>();
-  for (const [findingId, { level, until }] of acknowledgementsOf(db, ids)) {
+  for (const [findingId, { until }] of acknowledgementsOf(db, ids)) {
+    const level = stored.find((finding) => finding.findingId === findingId)?.after ?? Number.NaN;
     accepted.set(findingId, { level, isOver: await hasPassed(until, sweep, io) });
   }
   return {

@@ -37,7 +37,11 @@ async function rejudged(
   const [newest] = (await resolveSide(db, 'latest', io)).sweeps;
   if (newest === undefined) throw new UsageError('there is no sweep to judge again');
   const sweeps = seriesOf(db, newest, options.last).toReversed();
-  const then = Map.groupBy(findingsOf(db, newest), ({ cellKey }) => cellKey);
+  const stored = findingsOf(db, { ...newest, matrices: [newest.matrix] });
+  const reported = stored.flatMap(({ cells: changed, ...finding }) =>
+    changed.map(({ cellKey, metric, changePercent }) => ({ ...finding, cellKey, metric, changePercent })),
+  );
+  const then = Map.groupBy(reported, ({ cellKey }) => cellKey);
   const cells = chooseCells(allCells(db), options.filter);
   const sweepId = (night: number | null): string | null => (night === null ? null : (sweeps[night]?.sweepId ?? null));
   const changes = cellHistories(db, sweeps, cells, metricNamed(db, options.metric)).flatMap((nights) => {

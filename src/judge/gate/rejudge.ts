@@ -1,4 +1,4 @@
-import type { Finding } from '../../records/finding.ts';
+import type { Finding } from '../../records/gate-finding.ts';
 import { metricOf } from '../../records/metric.ts';
 import type { Sweep } from '../../records/sweep.ts';
 import { percentOfLog } from '../../statistics/logarithms.ts';
@@ -21,11 +21,15 @@ export interface Rejudged {
   readonly reportedThen: number | null;
 }
 
+/** A finding, with the change of this cell. */
+export type ReportedThen = Pick<Finding, 'direction' | 'firstBadSweepId' | 'reportedSweepId'> &
+  Pick<Finding['cells'][number], 'changePercent'>;
+
 /** Lives through the nights of one cell again, and compares what is reported with what was reported. @param then of this cell */
 export function rejudgeCell(
   { cell, metric, history }: CellNights,
   sweeps: readonly Sweep[],
-  then: readonly Finding[],
+  then: readonly ReportedThen[],
 ): Rejudged[] {
   const placeOf = new Map(sweeps.map(({ sweepId }, night) => [sweepId, night]));
   const open = [...then];
@@ -43,7 +47,7 @@ export function rejudgeCell(
       night: change.night,
       changePercent: percentOfLog(change.shift),
       reportedToday: reportedOn,
-      reportedThen: found === undefined ? null : (placeOf.get(found.toldSweepId) ?? null),
+      reportedThen: found === undefined ? null : (placeOf.get(found.reportedSweepId) ?? null),
     };
   });
   const onlyThen = open.map((finding): Rejudged => ({
@@ -52,7 +56,7 @@ export function rejudgeCell(
     night: placeOf.get(finding.firstBadSweepId) ?? 0,
     changePercent: finding.changePercent,
     reportedToday: null,
-    reportedThen: placeOf.get(finding.toldSweepId) ?? null,
+    reportedThen: placeOf.get(finding.reportedSweepId) ?? null,
   }));
   return [...today, ...onlyThen].toSorted((a, b) => a.night - b.night);
 }

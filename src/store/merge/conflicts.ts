@@ -17,7 +17,7 @@ const MAY_DIFFER: Readonly<Record<string, readonly string[]>> = {
   samples: ['"data"'],
   layer_profiles: ['"data"'],
   pruned_runs: ['"pruned_at"', '"samples"', '"layers"', '"artefacts"'],
-  acknowledgements: ['"created_at"', '"level"'],
+  acknowledgements: ['"created_at"'],
 };
 
 /** Derived from columns that are compared, or that may differ. */

@@ -72,16 +72,14 @@ export function mergeAnnotations(db: StoreDatabase, added: Map<string, number>):
   insert(
     db,
     'findings',
-    `other.findings o WHERE ${sweepIsHere('first_bad_sweep_id')} AND ${sweepIsHere('told_sweep_id')}`,
+    `other.findings o WHERE ${sweepIsHere('first_bad_sweep_id')} AND ${sweepIsHere('reported_sweep_id')}`,
     added,
   );
-  insert(
-    db,
-    'acknowledgements',
-    `other.acknowledgements o
-     WHERE EXISTS (SELECT 1 FROM main.findings f WHERE f.finding_id = o.finding_id)`,
-    added,
-  );
+  const ofFinding = 'WHERE EXISTS (SELECT 1 FROM main.findings f WHERE f.finding_id = o.finding_id)';
+  const cellIsHere = 'EXISTS (SELECT 1 FROM main.cells c WHERE c.cell_key = o.cell_key)';
+  insert(db, 'finding_cells', `other.finding_cells o ${ofFinding} AND ${cellIsHere}`, added);
+  insert(db, 'acknowledgements', `other.acknowledgements o ${ofFinding}`, added);
+  insert(db, 'judged_sweeps', `other.judged_sweeps o WHERE ${sweepIsHere('sweep_id')}`, added);
 }
 
 function progressOf(side: string): string {

@@ -28,7 +28,7 @@ export const MERGED_TABLES = {
     'artefacts',
     'pruned_runs',
   ],
-  annotations: ['accuracy', 'attachments', 'baselines', 'findings', 'acknowledgements'],
+  annotations: ['accuracy', 'attachments', 'baselines', 'findings', 'finding_cells', 'acknowledgements', 'judged_sweeps'],
 } as const;
 
 interface TableShape {

@@ -1,10 +1,10 @@
 import { existsSync } from 'node:fs';
 
 import Database from 'better-sqlite3';
-import { desc, isNotNull, sql } from 'drizzle-orm';
+import { count, desc, eq, isNotNull, sql } from 'drizzle-orm';
 import { drizzle } from 'drizzle-orm/better-sqlite3';
 
-import { findings } from '../annotations-schema.ts';
+import { findingCells, findings } from '../findings-schema.ts';
 import type { StoreDatabase } from '../file/open.ts';
 import * as schema from '../schema.ts';
 import { sweepTimeSql } from './sweep-order.ts';
@@ -38,12 +38,16 @@ export function storedBranches(db: StoreDatabase): string[] {
   return rows.flatMap((row) => row.branch ?? []);
 }
 
+/** The newest, each with its first cell. */
 export function findingNames(db: StoreDatabase, limit: number) {
-  const { cellKey, changePercent, direction, findingId } = findings;
+  const { findingId, direction } = findings;
+  const { cellKey, changePercent } = findingCells;
   return db
-    .select({ findingId, cellKey, direction, changePercent })
+    .select({ findingId, cellKey, direction, changePercent, cells: count() })
     .from(findings)
-    .orderBy(desc(sql`rowid`))
+    .innerJoin(findingCells, eq(findingCells.findingId, findingId))
+    .groupBy(findingId)
+    .orderBy(desc(sql`${findings}.rowid`))
     .limit(limit)
     .all();
 }

@@ -1,72 +1,124 @@
-import { and, eq, inArray, like, type SQL } from 'drizzle-orm';
+import { and, desc, eq, inArray, like, or, type SQL, sql } from 'drizzle-orm';
+import type { SQLiteColumn } from 'drizzle-orm/sqlite-core';
 
-import type { Acknowledgement, Finding } from '../../records/finding.ts';
+import type { Acknowledgement, Finding, JudgedSweep } from '../../records/gate-finding.ts';
+import type { SweepId } from '../../records/scalars.ts';
 import type { Sweep } from '../../records/sweep.ts';
-import { acknowledgements, findings } from '../annotations-schema.ts';
-import { equalOrNull } from './sweep-order.ts';
 import type { StoreDatabase } from '../file/open.ts';
+import { acknowledgements, findingCells, findings, judgedSweeps } from '../findings-schema.ts';
+import { equalOrNull } from './sweep-order.ts';
 
-/** Ordered by id. */
-export function findingsOf(db: StoreDatabase, series: Pick<Sweep, 'branch' | 'matrix' | 'provenance'>): Finding[] {
+/** @param series its matrix may have had other names before; ordered by id */
+export function findingsOf(
+  db: StoreDatabase,
+  series: Pick<Sweep, 'branch' | 'provenance'> & { readonly matrices: readonly (string | null)[] },
+): Finding[] {
   const { branch, matrix, provenance } = findings;
-  return inOrder(
-    db,
-    and(equalOrNull(branch, series.branch), equalOrNull(matrix, series.matrix), eq(provenance, series.provenance)),
-  );
+  const ofMatrix = or(...series.matrices.map((name) => equalOrNull(matrix, name)));
+  return select(db, and(ofMatrix, equalOrNull(branch, series.branch), eq(provenance, series.provenance)));
 }
 
-/** Everything that was reported of one cell in one kind of results. */
+/** Newest reports first. */
+export function listFindings(db: StoreDatabase, limit: number): Finding[] {
+  const newest = db
+    .select({ findingId: findings.findingId })
+    .from(findings)
+    .orderBy(desc(sql`${findings}.rowid`))
+    .limit(limit)
+    .all()
+    .map(({ findingId }) => findingId);
+  const found = new Map(findingsById(db, newest).map((finding) => [finding.findingId, finding]));
+  return newest.flatMap((findingId) => found.get(findingId) ?? []);
+}
+
+export function findingsById(db: StoreDatabase, findingIds: readonly string[]): Finding[] {
+  return select(db, isAmong(findings.findingId, findingIds));
+}
+
+/** Everything that was reported of one cell and metric in one kind of results. */
 export function findingsOfCell(
   db: StoreDatabase,
-  about: Pick<Finding, 'cellKey' | 'metric' | 'provenance'>,
+  about: Pick<Finding['cells'][number], 'cellKey' | 'metric'> & Pick<Finding, 'provenance'>,
 ): Finding[] {
-  const { cellKey, metric, provenance } = findings;
-  return inOrder(db, and(eq(cellKey, about.cellKey), eq(metric, about.metric), eq(provenance, about.provenance)));
-}
-
-function inOrder(db: StoreDatabase, which: SQL | undefined): Finding[] {
-  return db.select().from(findings).where(which).orderBy(findings.findingId).all();
+  const { cellKey, findingId, metric } = findingCells;
+  const ids = db
+    .select({ findingId })
+    .from(findingCells)
+    .where(and(eq(cellKey, about.cellKey), eq(metric, about.metric)));
+  return select(db, and(inArray(findings.findingId, ids), eq(findings.provenance, about.provenance)));
 }
 
 export function findFindingsByPrefix(db: StoreDatabase, prefix: string): Finding[] {
   if (!/^[0-9a-f]{1,32}$/.test(prefix)) return [];
-  return db
-    .select()
-    .from(findings)
-    .where(like(findings.findingId, `${prefix}%`))
-    .limit(3)
-    .all();
+  const ids = db.select({ findingId: findings.findingId }).from(findings).where(like(findings.findingId, `${prefix}%`));
+  return select(db, inArray(findings.findingId, ids.limit(3)));
 }
 
-/** Stores what the gate says in the newest sweep, in one transaction: new ones and the states of those that were there. */
-export function saveFindings(db: StoreDatabase, rows: readonly Finding[], obsolete: readonly string[]): void {
+/** Those that were reported in these sweeps. */
+export function findingsReportedIn(db: StoreDatabase, sweepIds: readonly SweepId[]): Finding[] {
+  return select(db, isAmong(findings.reportedSweepId, sweepIds));
+}
+
+function select(db: StoreDatabase, which: SQL | undefined): Finding[] {
+  const rows = db.select().from(findings).where(which).orderBy(findings.findingId).all();
+  const ids = rows.map(({ findingId }) => findingId);
+  const cells = db
+    .select()
+    .from(findingCells)
+    .where(isAmong(findingCells.findingId, ids))
+    .orderBy(findingCells.findingId, sql`${findingCells}.rowid`)
+    .all();
+  const ofFinding = Map.groupBy(cells, ({ findingId }) => findingId);
+  return rows.map((row) => ({
+    ...row,
+    cells: (ofFinding.get(row.findingId) ?? []).map(({ findingId: _, ...cell }) => cell),
+  }));
+}
+
+/** One parameter, however many ids. */
+function isAmong(column: SQLiteColumn, ids: readonly string[]): SQL {
+  return sql`${column} in (select value from json_each(${JSON.stringify(ids)}))`;
+}
+
+/** What the gate says of one sweep, and of what was reported before. */
+export interface StoredVerdict {
+  readonly judged: JudgedSweep;
+  readonly findings: readonly Finding[];
+  /** Findings that an earlier look at the same sweep reported, and this one does not. */
+  readonly retracted: readonly string[];
+  /** Findings that are acknowledged no longer. */
+  readonly endedAcknowledgements: readonly string[];
+}
+
+/** In one transaction. */
+export function saveVerdict(db: StoreDatabase, verdict: StoredVerdict): void {
   db.transaction(
     (tx) => {
-      if (obsolete.length > 0) {
-        tx.delete(findings)
-          .where(inArray(findings.findingId, [...obsolete]))
-          .run();
-      }
-      for (const row of rows) {
-        tx.insert(findings)
-          .values(row)
-          .onConflictDoUpdate({
-            target: findings.findingId,
-            set: { state: row.state, margin: row.margin, toldSweepId: row.toldSweepId },
-          })
-          .run();
-      }
+      tx.delete(findings).where(isAmong(findings.findingId, verdict.retracted)).run();
+      for (const finding of verdict.findings) saveFinding(tx, finding);
+      tx.delete(acknowledgements).where(isAmong(acknowledgements.findingId, verdict.endedAcknowledgements)).run();
+      tx.insert(judgedSweeps).values(verdict.judged).onConflictDoUpdate({ target: judgedSweeps.sweepId, set: verdict.judged }).run();
     },
     { behavior: 'immediate' },
   );
 }
 
+type Writer = Pick<StoreDatabase, 'delete' | 'insert'>;
+
+function saveFinding(db: Writer, { cells, ...finding }: Finding): void {
+  db.insert(findings).values(finding).onConflictDoUpdate({ target: findings.findingId, set: finding }).run();
+  db.delete(findingCells).where(eq(findingCells.findingId, finding.findingId)).run();
+  for (const cell of cells) db.insert(findingCells).values({ ...cell, findingId: finding.findingId }).run();
+}
+
+/** Those of some sweeps that the gate judged, by their ids. */
+export function judgedAmong(db: StoreDatabase, sweepIds: readonly SweepId[]): Map<string, JudgedSweep> {
+  const rows = db.select().from(judgedSweeps).where(isAmong(judgedSweeps.sweepId, sweepIds)).all();
+  return new Map(rows.map((row) => [row.sweepId, row]));
+}
+
 export function acknowledgementsOf(db: StoreDatabase, findingIds: readonly string[]): Map<string, Acknowledgement> {
-  const rows = db
-    .select()
-    .from(acknowledgements)
-    .where(inArray(acknowledgements.findingId, [...findingIds]))
-    .all();
+  const rows = db.select().from(acknowledgements).where(isAmong(acknowledgements.findingId, findingIds)).all();
   return new Map(rows.map((row) => [row.findingId, row]));
 }
 
@@ -74,10 +126,7 @@ export function acknowledge(db: StoreDatabase, row: Acknowledgement): void {
   db.insert(acknowledgements).values(row).onConflictDoUpdate({ target: acknowledgements.findingId, set: row }).run();
 }
 
-/** @returns how many of them were accepted */
+/** @returns how many of them were acknowledged */
 export function deleteAcknowledgements(db: StoreDatabase, findingIds: readonly string[]): number {
-  return db
-    .delete(acknowledgements)
-    .where(inArray(acknowledgements.findingId, [...findingIds]))
-    .run().changes;
+  return db.delete(acknowledgements).where(isAmong(acknowledgements.findingId, findingIds)).run().changes;
 }

@@ -6,7 +6,7 @@ import { describe, expect, test } from 'vitest';
 
 import { openStore } from '../../../src/store/file/open.ts';
 import { bench, benchProcess, temporaryFolder } from '../../support/bench.ts';
-import { MIGRATIONS, oldStore, TAGS } from '../../support/old-store.ts';
+import { MIGRATIONS, migrationsOf, oldStore, TAGS } from '../../support/old-store.ts';
 import { queryStore } from '../../support/store-dump.ts';
 
 /** Whoever reads without writing, as these tests do, leaves the files of the WAL. */
@@ -21,17 +21,17 @@ const RUNS = 'SELECT run_id, sweep_id, environment_id, outcome FROM runs';
 /** It adds indexes and leaves every row as it is. */
 const INDEXES = '0010_indexes-of-builds-and-series';
 
-test('a store that only lacks indexes gets them without a word, and no copy is made', async () => {
+test('a store that only lacks indexes gets them without a word, and no copy is made', () => {
   const path = oldStore(TAGS.indexOf(INDEXES));
-  const { code, stderr } = await bench(['ls', 'sweeps', '--db', path]);
-  expect([code, stderr, filesIn(dirname(path))]).toEqual([0, '', ['bench.sqlite']]);
+  const opened = openStore(path, migrationsOf(TAGS.indexOf(INDEXES) + 1));
+  opened.close();
+  expect([opened.copyBefore, filesIn(dirname(path))]).toEqual([null, ['bench.sqlite']]);
   expect(queryStore(path, `SELECT name FROM sqlite_master WHERE name = 'sweeps_by_series'`)).toHaveLength(1);
-  expect((await bench(['db', 'verify', '--db', path])).code).toBe(0);
 });
 
 const OLDER = TAGS.map((tag, migrations) => ({ tag, migrations })).slice(1);
 
-describe.each(OLDER.filter(({ tag }) => tag !== INDEXES))('a store from before $tag', ({ tag, migrations }) => {
+describe.each(OLDER)('a store from before $tag', ({ tag, migrations }) => {
   test('opens with its data, and is left beside as it was', async () => {
     const path = oldStore(migrations);
     const runs = queryStore(path, RUNS);
@@ -63,6 +63,53 @@ describe.each(OLDER)('a store from before $tag', ({ migrations }) => {
     expect(readFileSync(path).equals(bytes)).toBe(true);
     expect(filesIn(dirname(into))).toEqual(['bench.sqlite']);
   });
+});
+
+/** Digits of ids. */
+const STATES = { '1': 'new', '2': 'open', '3': 'withdrawn', '4': 'recovered', '5': 'accepted' };
+
+test('findings of before the gate had groups keep their ids, states and acknowledgements', async () => {
+  const path = oldStore(TAGS.indexOf('0011_gate'));
+  const client = new Database(path);
+  client.exec(`INSERT INTO cells (cell_key, key_version, model, precision, precision_via, shapes, cuda_graph,
+      data_transfers, streams, spin_wait, inputs, axis_flags)
+    VALUES ('${'d'.repeat(32)}', 1, 'vit', 'fp16', 'flag', '{}', 1, 1, 1, 1, '{"kind":"random"}', '{}')`);
+  for (const [digit, state] of Object.entries(STATES)) {
+    client.exec(`INSERT INTO findings (finding_id, cell_key, metric, provenance, git_branch, matrix, direction,
+        change_percent, margin, before_value, after_value, last_good_sweep_id, first_bad_sweep_id, told_sweep_id, state)
+      VALUES ('${digit.repeat(32)}', '${'d'.repeat(32)}', 'gpuComputeMs', 'measured', 'main', NULL, 'slower',
+        5.5, 2, 1, 1.055, NULL, '${'a'.repeat(32)}', '${'a'.repeat(32)}', '${state}')`);
+  }
+  client.exec(`INSERT INTO acknowledgements (finding_id, reason, until, level, created_at)
+    VALUES ('${'5'.repeat(32)}', 'known', '2026-12-31', 1.055, '2026-01-02T00:00:00.000Z')`);
+  client.close();
+  const opened = await bench(['ls', 'sweeps', '--db', path]);
+  expect([opened.code, opened.stderr]).toEqual([0, expect.stringContaining('before-0011_gate')]);
+  const states = queryStore(path, 'SELECT finding_id AS id, state, kind, confirmed_by, group_words FROM findings');
+  expect(states).toEqual(
+    ['confirmed', 'open', 'cleared', 'recovered', 'open'].map((state, index) => ({
+      id: String(index + 1).repeat(32),
+      state,
+      kind: 'change',
+      confirmed_by: 'history',
+      group_words: '[]',
+    })),
+  );
+  expect(queryStore(path, 'SELECT finding_id, metric, change_percent, after_value FROM finding_cells')).toEqual(
+    Object.keys(STATES).map((digit) => ({
+      finding_id: digit.repeat(32),
+      metric: 'gpuComputeMs',
+      change_percent: 5.5,
+      after_value: 1.055,
+    })),
+  );
+  expect(queryStore(path, 'SELECT finding_id, reason, until, owner, created_at FROM acknowledgements')).toEqual([
+    { finding_id: '5'.repeat(32), reason: 'known', until: '2026-12-31', owner: null, created_at: '2026-01-02T00:00:00.000Z' },
+  ]);
+  expect(queryStore(path, 'SELECT sweep_id, judged_by FROM judged_sweeps')).toEqual([
+    { sweep_id: 'a'.repeat(32), judged_by: 'history' },
+  ]);
+  expect(await bench(['db', 'verify', '--db', path])).toMatchObject({ code: 0 });
 });
 
 test('eight processes that bring a store up to date leave one copy of it', async () => {

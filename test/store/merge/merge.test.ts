@@ -6,7 +6,8 @@ import { getTableName, is } from 'drizzle-orm';
 import { SQLiteTable } from 'drizzle-orm/sqlite-core';
 import { describe, expect, test } from 'vitest';
 
-import * as findingTables from '../../../src/store/annotations-schema.ts';
+import * as annotationTables from '../../../src/store/annotations-schema.ts';
+import * as findingTables from '../../../src/store/findings-schema.ts';
 import { MERGED_TABLES } from '../../../src/store/merge/merged-tables.ts';
 import * as tables from '../../../src/store/schema.ts';
 import { bench, ROOT, temporaryFolder } from '../../support/bench.ts';
@@ -43,7 +44,7 @@ async function mergeJson(into: string, ...args: readonly string[]) {
 }
 
 test('every table of the schema has its place in a merge', () => {
-  const known = Object.values({ ...tables, ...findingTables })
+  const known = Object.values({ ...tables, ...annotationTables, ...findingTables })
     .filter((table) => is(table, SQLiteTable))
     .map((table) => getTableName(table));
   expect(Object.values(MERGED_TABLES).flat().toSorted()).toEqual(known.toSorted());

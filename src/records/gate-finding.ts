@@ -1,0 +1,72 @@
+import * as z from 'zod';
+
+import { PROVENANCES } from './sweep.ts';
+import { count, idSchema, type Immutable, numberOrNull, textOrNull } from './scalars.ts';
+
+export const FINDING_KINDS = ['change', 'environment', 'limit'] as const;
+export const FINDING_STATES = ['suspected', 'confirmed', 'open', 'recovered', 'cleared', 'machine'] as const;
+export const CONFIRMATIONS = ['pairs', 'history', 'previousSweep', 'measured'] as const;
+export const FINDING_CAUSES = ['engine', 'buildLuck', 'environment', 'version'] as const;
+export const JUDGED_BY = ['history', 'previousSweep', 'first'] as const;
+
+export type FindingState = (typeof FINDING_STATES)[number];
+
+export const findingCellSchema = z.object({
+  cellKey: idSchema,
+  metric: z.string(),
+  changePercent: z.number(),
+  ciPercent: z.tuple([z.number(), z.number()]).nullable(),
+  margin: z.number(),
+  before: z.number(),
+  after: z.number(),
+});
+
+export const pairsSchema = z.object({
+  count,
+  agreeing: count,
+  changePercent: z.number(),
+  outcome: z.string(),
+});
+
+export const findingSchema = z.object({
+  findingId: idSchema,
+  kind: z.enum(FINDING_KINDS),
+  isWarning: z.boolean(),
+  provenance: z.enum(PROVENANCES),
+  branch: textOrNull,
+  matrix: textOrNull,
+  direction: z.enum(['slower', 'faster']),
+  state: z.enum(FINDING_STATES),
+  group: z.array(z.string()),
+  confirmedBy: z.enum(CONFIRMATIONS).nullable(),
+  cause: z.enum(FINDING_CAUSES).nullable(),
+  environmentChanges: z.array(z.string()),
+  probability: numberOrNull,
+  pairs: pairsSchema.nullable(),
+  lastGoodSweepId: idSchema.nullable(),
+  firstBadSweepId: idSchema,
+  lastBadSweepId: idSchema.nullable(),
+  reportedSweepId: idSchema,
+  owner: textOrNull,
+  cells: z.array(findingCellSchema),
+});
+
+export type Finding = Immutable<z.infer<typeof findingSchema>>;
+
+export const acknowledgementSchema = z.object({
+  findingId: idSchema,
+  reason: z.string(),
+  until: textOrNull,
+  owner: textOrNull,
+  createdAt: z.string(),
+});
+
+export type Acknowledgement = Immutable<z.infer<typeof acknowledgementSchema>>;
+
+export const judgedSweepSchema = z.object({
+  sweepId: idSchema,
+  judgedAt: z.string(),
+  judgedBy: z.enum(JUDGED_BY),
+});
+
+export type JudgedSweep = Immutable<z.infer<typeof judgedSweepSchema>>;
