@@ -4,6 +4,7 @@ import { join, resolve } from 'node:path';
 import { artefactsFolderOf } from '../../artefacts/layout.ts';
 import { EXIT_CODES, type ExitCode } from '../../exit-codes.ts';
 import { copyArtefacts } from '../../artefacts/copy-artefacts.ts';
+import { writeFindings } from '../../artefacts/findings-file.ts';
 import type { MergeOutput } from './output.ts';
 import { type MergeProgress, mergeStore } from '../../store/merge/merge-store.ts';
 import { openOther, refuseOther } from '../../store/merge/other-store.ts';
@@ -48,11 +49,12 @@ async function mergeOne(store: OpenStore, path: string, options: MergeOptions, i
   try {
     const onMerged = ({ runs, of }: MergeProgress): void => ticker.report(`merging: ${runs} of ${of} runs`);
     const merge = await mergeStore(store.db, other.readable, onMerged, io.signal);
-    const { added, alreadyThere, conflicts, updatedSweepIds } = merge;
+    const { added, alreadyThere, conflicts, sweepIds, updatedSweepIds } = merge;
     const [from, to] = [artefactsFolderOf(path), artefactsFolderOf(store.path)];
     const onCopied = (folders: number): void => ticker.report(`copying artefacts: ${folders} runs`);
     const areCopied = options.artefacts !== false && from !== to;
     const artefacts = areCopied ? await copyArtefacts(store.db, merge, from, to, onCopied, io.signal) : null;
+    if (areCopied) await writeFindings(store.db, to, sweepIds);
     return { path, added, alreadyThere, updatedSweeps: updatedSweepIds.length, conflicts, artefacts };
   } finally {
     ticker.end();

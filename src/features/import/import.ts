@@ -12,6 +12,7 @@ import { DRIVERS } from '../../harnesses/registry.ts';
 import { didYouMean } from '../../text/nearest.ts';
 import { resolveRevision } from '../../tools/git/git.ts';
 import { takeAttached } from '../../artefacts/attached.ts';
+import { takeFindings } from '../../artefacts/findings-file.ts';
 import {
   GroupImport,
   type ImportContext,
@@ -89,6 +90,10 @@ export async function importRuns(paths: readonly string[], options: ImportOption
       imported.push(...(await new GroupImport(context, name).import(group)));
     }
     imported.push(...(await restoreOthers(context, sweeps, imported)));
+    await takeFindings(
+      store.db,
+      sweeps.map(({ path }) => path),
+    );
     for (const path of paths) {
       await takeAttached({ db: store.db, artefactsFolder }, path);
       (await prunedNotes(path, store)).forEach(note);

@@ -2,10 +2,11 @@ import { and, desc, eq, inArray, like, or, type SQL, sql } from 'drizzle-orm';
 import type { SQLiteColumn } from 'drizzle-orm/sqlite-core';
 
 import type { Acknowledgement, Finding, JudgedSweep } from '../../records/gate-finding.ts';
-import type { SweepId } from '../../records/scalars.ts';
+import type { CellKey, SweepId } from '../../records/scalars.ts';
 import type { Sweep } from '../../records/sweep.ts';
 import type { StoreDatabase } from '../file/open.ts';
 import { acknowledgements, findingCells, findings, judgedSweeps } from '../findings-schema.ts';
+import { cells, sweeps } from '../schema.ts';
 import { equalOrNull } from './sweep-order.ts';
 
 /** @param series its matrix may have had other names before; ordered by id */
@@ -62,13 +63,13 @@ export function findingsReportedIn(db: StoreDatabase, sweepIds: readonly SweepId
 function select(db: StoreDatabase, which: SQL | undefined): Finding[] {
   const rows = db.select().from(findings).where(which).orderBy(findings.findingId).all();
   const ids = rows.map(({ findingId }) => findingId);
-  const cells = db
+  const changed = db
     .select()
     .from(findingCells)
     .where(isAmong(findingCells.findingId, ids))
     .orderBy(findingCells.findingId, sql`${findingCells}.rowid`)
     .all();
-  const ofFinding = Map.groupBy(cells, ({ findingId }) => findingId);
+  const ofFinding = Map.groupBy(changed, ({ findingId }) => findingId);
   return rows.map((row) => ({
     ...row,
     cells: (ofFinding.get(row.findingId) ?? []).map(({ findingId: _, ...cell }) => cell),
@@ -105,10 +106,10 @@ export function saveVerdict(db: StoreDatabase, verdict: StoredVerdict): void {
 
 type Writer = Pick<StoreDatabase, 'delete' | 'insert'>;
 
-function saveFinding(db: Writer, { cells, ...finding }: Finding): void {
+function saveFinding(db: Writer, { cells: changed, ...finding }: Finding): void {
   db.insert(findings).values(finding).onConflictDoUpdate({ target: findings.findingId, set: finding }).run();
   db.delete(findingCells).where(eq(findingCells.findingId, finding.findingId)).run();
-  for (const cell of cells) db.insert(findingCells).values({ ...cell, findingId: finding.findingId }).run();
+  for (const cell of changed) db.insert(findingCells).values({ ...cell, findingId: finding.findingId }).run();
 }
 
 /** Those of some sweeps that the gate judged, by their ids. */
@@ -129,4 +130,47 @@ export function acknowledge(db: StoreDatabase, row: Acknowledgement): void {
 /** @returns how many of them were acknowledged */
 export function deleteAcknowledgements(db: StoreDatabase, findingIds: readonly string[]): number {
   return db.delete(acknowledgements).where(isAmong(acknowledgements.findingId, findingIds)).run().changes;
+}
+
+/** What an artefact folder says of its sweep; rows that are here stay, and findings of sweeps or cells that are not here are left out. */
+export function restoreFindings(
+  db: StoreDatabase,
+  from: {
+    readonly judged: JudgedSweep | null;
+    readonly findings: readonly Finding[];
+    readonly acknowledgements: readonly Acknowledgement[];
+  },
+): void {
+  db.transaction(
+    (tx) => {
+      const { judged } = from;
+      if (judged !== null && areHere(tx, [judged.sweepId])) {
+        tx.insert(judgedSweeps).values(judged).onConflictDoNothing().run();
+      }
+      const ids = from.findings.map(({ findingId }) => findingId);
+      const known = tx.select({ id: findings.findingId }).from(findings).where(isAmong(findings.findingId, ids)).all();
+      const here = new Set(known.map(({ id }) => id));
+      for (const finding of from.findings) {
+        if (here.has(finding.findingId) || !areHere(tx, [finding.firstBadSweepId, finding.reportedSweepId])) continue;
+        const stored = finding.cells.filter(({ cellKey }) => isCellHere(tx, cellKey));
+        saveFinding(tx, { ...finding, cells: stored });
+        here.add(finding.findingId);
+      }
+      const marks = from.acknowledgements.filter(({ findingId }) => here.has(findingId));
+      for (const mark of marks) tx.insert(acknowledgements).values(mark).onConflictDoNothing().run();
+    },
+    { behavior: 'immediate' },
+  );
+}
+
+type Reader = Pick<StoreDatabase, 'select'>;
+
+function areHere(db: Reader, sweepIds: readonly SweepId[]): boolean {
+  const ids = new Set(sweepIds);
+  const rows = db.select({ id: sweeps.sweepId }).from(sweeps).where(isAmong(sweeps.sweepId, [...ids])).all();
+  return rows.length === ids.size;
+}
+
+function isCellHere(db: Reader, cellKey: CellKey): boolean {
+  return db.select({ key: cells.cellKey }).from(cells).where(eq(cells.cellKey, cellKey)).get() !== undefined;
 }

@@ -1,0 +1,81 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+
+import * as z from 'zod';
+
+import { readNoteText, writeAtomically } from './files.ts';
+import { refuseLink } from './folders.ts';
+import { sweepFolderOf } from './layout.ts';
+import { acknowledgementSchema, findingSchema, judgedSweepSchema } from '../records/gate-finding.ts';
+import { idSchema, type Immutable, type SweepId } from '../records/scalars.ts';
+import type { StoreDatabase } from '../store/file/open.ts';
+import {
+  acknowledgementsOf,
+  findingsReportedIn,
+  judgedAmong,
+  restoreFindings,
+} from '../store/sweeps/findings.ts';
+
+const FINDINGS_FILE = 'findings.json';
+
+const MAX_FINDINGS = 10_000;
+
+const findingsFileSchema = z.object({
+  schemaVersion: z.literal(1),
+  sweepId: idSchema,
+  judged: judgedSweepSchema.nullable(),
+  /** Reported in this sweep, with what became of them. */
+  findings: z.array(findingSchema).max(MAX_FINDINGS),
+  acknowledgements: z.array(acknowledgementSchema).max(MAX_FINDINGS),
+});
+
+export type FindingsFile = Immutable<z.infer<typeof findingsFileSchema>>;
+
+/** Writes next to the artefacts of sweeps what the gate and people said of them: a store can be rebuilt from it. */
+export async function writeFindings(
+  db: StoreDatabase,
+  artefactsFolder: string,
+  sweepIds: readonly SweepId[],
+): Promise<void> {
+  const kept = [...new Set(sweepIds)].filter((sweepId) => existsSync(sweepFolderOf(artefactsFolder, sweepId)));
+  const judged = judgedAmong(db, kept);
+  const bySweep = Map.groupBy(findingsReportedIn(db, kept), ({ reportedSweepId }) => reportedSweepId);
+  for (const sweepId of kept) {
+    const findings = bySweep.get(sweepId) ?? [];
+    const marks = acknowledgementsOf(
+      db,
+      findings.map(({ findingId }) => findingId),
+    );
+    const file: FindingsFile = {
+      schemaVersion: 1,
+      sweepId,
+      judged: judged.get(sweepId) ?? null,
+      findings,
+      acknowledgements: [...marks.values()],
+    };
+    const folder = sweepFolderOf(artefactsFolder, sweepId);
+    const isEmpty = file.judged === null && findings.length === 0;
+    if (isEmpty && !existsSync(join(folder, FINDINGS_FILE))) continue;
+    refuseLink(folder);
+    await writeAtomically(join(folder, FINDINGS_FILE), `${JSON.stringify(file, null, 1)}\n`);
+  }
+}
+
+/** After all sweeps: a finding refers to several. What is stored already stays. */
+export async function takeFindings(db: StoreDatabase, sweepFolders: readonly string[]): Promise<void> {
+  for (const folder of sweepFolders) {
+    const file = await readFindings(join(folder, FINDINGS_FILE));
+    if (file !== null) restoreFindings(db, file);
+  }
+}
+
+/** Null when there is none, or when it is damaged: the results are there anyway. */
+async function readFindings(path: string): Promise<FindingsFile | null> {
+  const text = await readNoteText(path);
+  if (text === null) return null;
+  try {
+    return findingsFileSchema.parse(JSON.parse(text));
+  } catch {
+    return null;
+  }
+}
