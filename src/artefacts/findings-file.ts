@@ -9,12 +9,7 @@ import { sweepFolderOf } from './layout.ts';
 import { acknowledgementSchema, findingSchema, judgedSweepSchema } from '../records/gate-finding.ts';
 import { idSchema, type Immutable, type SweepId } from '../records/scalars.ts';
 import type { StoreDatabase } from '../store/file/open.ts';
-import {
-  acknowledgementsOf,
-  findingsReportedIn,
-  judgedAmong,
-  restoreFindings,
-} from '../store/sweeps/findings.ts';
+import { acknowledgementsOf, findingsReportedIn, judgedAmong, restoreFindings } from '../store/sweeps/findings.ts';
 
 const FINDINGS_FILE = 'findings.json';
 
@@ -61,12 +56,20 @@ export async function writeFindings(
   }
 }
 
-/** After all sweeps: a finding refers to several. What is stored already stays. */
-export async function takeFindings(db: StoreDatabase, sweepFolders: readonly string[]): Promise<void> {
-  for (const folder of sweepFolders) {
-    const file = await readFindings(join(folder, FINDINGS_FILE));
-    if (file !== null) restoreFindings(db, file);
+/** After all sweeps, as a finding refers to several. What is stored already stays. */
+export async function takeFindings(
+  db: StoreDatabase,
+  sweepFolders: readonly { readonly path: string }[],
+  artefactsFolder: string,
+): Promise<void> {
+  const restored: SweepId[] = [];
+  for (const { path } of sweepFolders) {
+    const file = await readFindings(join(path, FINDINGS_FILE));
+    if (file === null) continue;
+    restoreFindings(db, file);
+    restored.push(file.sweepId);
   }
+  await writeFindings(db, artefactsFolder, restored);
 }
 
 /** Null when there is none, or when it is damaged: the results are there anyway. */

@@ -1,5 +1,6 @@
 import * as z from 'zod';
 
+import { gatedMetricSchema } from './gated-metric.ts';
 import { PROVENANCES } from './sweep.ts';
 import { count, idSchema, type Immutable, numberOrNull, textOrNull } from './scalars.ts';
 
@@ -13,7 +14,7 @@ export type FindingState = (typeof FINDING_STATES)[number];
 
 export const findingCellSchema = z.object({
   cellKey: idSchema,
-  metric: z.string(),
+  metric: gatedMetricSchema,
   changePercent: z.number(),
   ciPercent: z.tuple([z.number(), z.number()]).nullable(),
   margin: z.number(),
@@ -21,12 +22,7 @@ export const findingCellSchema = z.object({
   after: z.number(),
 });
 
-export const pairsSchema = z.object({
-  count,
-  agreeing: count,
-  changePercent: z.number(),
-  outcome: z.string(),
-});
+export const pairsSchema = z.object({ count, agreeing: count, changePercent: z.number(), outcome: z.string() });
 
 export const findingSchema = z.object({
   findingId: idSchema,
@@ -63,10 +59,6 @@ export const acknowledgementSchema = z.object({
 
 export type Acknowledgement = Immutable<z.infer<typeof acknowledgementSchema>>;
 
-export const judgedSweepSchema = z.object({
-  sweepId: idSchema,
-  judgedAt: z.string(),
-  judgedBy: z.enum(JUDGED_BY),
-});
+export const judgedSweepSchema = z.object({ sweepId: idSchema, judgedAt: z.string(), judgedBy: z.enum(JUDGED_BY) });
 
 export type JudgedSweep = Immutable<z.infer<typeof judgedSweepSchema>>;

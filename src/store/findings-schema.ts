@@ -10,6 +10,7 @@ import {
   JUDGED_BY,
   findingSchema,
 } from '../records/gate-finding.ts';
+import type { GatedMetricId } from '../records/gated-metric.ts';
 import { PROVENANCES } from '../records/sweep.ts';
 import { json } from './json-column.ts';
 import { cells, ofSweep, sweeps } from './schema.ts';
@@ -48,7 +49,10 @@ export const findings = sqliteTable(
       .references(() => sweeps.sweepId, { onDelete: 'cascade' }),
     owner: text('owner'),
   },
-  (table) => [index('findings_by_matrix').on(table.matrix, table.branch), index('findings_by_report').on(table.reportedSweepId)],
+  (table) => [
+    index('findings_by_matrix').on(table.matrix, table.branch),
+    index('findings_by_report').on(table.reportedSweepId),
+  ],
 );
 
 /** Of a row that goes with its finding. */
@@ -65,7 +69,7 @@ export const findingCells = sqliteTable(
       .$type<CellKey>()
       .notNull()
       .references(() => cells.cellKey),
-    metric: text('metric').notNull(),
+    metric: text('metric').$type<GatedMetricId>().notNull(),
     changePercent: real('change_percent').notNull(),
     ciPercent: json<readonly [number, number]>('ci_percent', z.tuple([z.number(), z.number()]), 'bounds'),
     margin: real('margin').notNull(),

@@ -1,5 +1,7 @@
 import * as z from 'zod';
 
+import { writeFindings } from '../../artefacts/findings-file.ts';
+import { artefactsFolderOf } from '../../artefacts/layout.ts';
 import { UsageError } from '../../errors.ts';
 import { EXIT_CODES, type ExitCode } from '../../exit-codes.ts';
 import type { Acknowledgement, Finding } from '../../records/gate-finding.ts';
@@ -21,6 +23,7 @@ export async function ack(name: string, options: AckOptions, io: Io): Promise<Ex
       if (deleteAcknowledgements(store.db, [finding.findingId]) === 0) {
         throw new UsageError(`finding ${short} was not accepted`);
       }
+      await writeFindings(store.db, artefactsFolderOf(store.path), [finding.reportedSweepId]);
       io.out(`finding ${short} is no longer accepted\n`);
       return EXIT_CODES.fine;
     }
@@ -35,6 +38,7 @@ export async function ack(name: string, options: AckOptions, io: Io): Promise<Ex
       createdAt: io.now().toISOString(),
     };
     acknowledge(store.db, row);
+    await writeFindings(store.db, artefactsFolderOf(store.path), [finding.reportedSweepId]);
     const { until } = row;
     const term = until === null ? 'for good' : `until ${until.length === 40 ? until.slice(0, 8) : until}`;
     printResult<AckOutput>(io, options, { schemaVersion: 1, ...row }, () => [

@@ -1,3 +1,5 @@
+import { writeFindings } from '../../artefacts/findings-file.ts';
+import { artefactsFolderOf } from '../../artefacts/layout.ts';
 import { failOn } from '../../cli/options.ts';
 import { type Io, printResult } from '../../cli/io.ts';
 import { withStore } from '../../cli/with-store.ts';
@@ -44,6 +46,8 @@ export async function check(options: CheckOptions, io: Io): Promise<ExitCode> {
           retracted: judged.retracted,
           endedAcknowledgements: judged.endedAcknowledgements,
         });
+        const touched = [...earlier, ...reported].map(({ toldSweepId }) => toldSweepId);
+        await writeFindings(db, artefactsFolderOf(store.path), [night.sweep.sweepId, ...touched]);
       }
     }
     const checked = await checkReport(db, night, judged, io);

@@ -90,10 +90,7 @@ export async function importRuns(paths: readonly string[], options: ImportOption
       imported.push(...(await new GroupImport(context, name).import(group)));
     }
     imported.push(...(await restoreOthers(context, sweeps, imported)));
-    await takeFindings(
-      store.db,
-      sweeps.map(({ path }) => path),
-    );
+    await takeFindings(store.db, sweeps, artefactsFolder);
     for (const path of paths) {
       await takeAttached({ db: store.db, artefactsFolder }, path);
       (await prunedNotes(path, store)).forEach(note);

@@ -28,7 +28,15 @@ export const MERGED_TABLES = {
     'artefacts',
     'pruned_runs',
   ],
-  annotations: ['accuracy', 'attachments', 'baselines', 'findings', 'finding_cells', 'acknowledgements', 'judged_sweeps'],
+  annotations: [
+    'accuracy',
+    'attachments',
+    'baselines',
+    'findings',
+    'finding_cells',
+    'acknowledgements',
+    'judged_sweeps',
+  ],
 } as const;
 
 interface TableShape {

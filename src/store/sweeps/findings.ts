@@ -51,7 +51,10 @@ export function findingsOfCell(
 
 export function findFindingsByPrefix(db: StoreDatabase, prefix: string): Finding[] {
   if (!/^[0-9a-f]{1,32}$/.test(prefix)) return [];
-  const ids = db.select({ findingId: findings.findingId }).from(findings).where(like(findings.findingId, `${prefix}%`));
+  const ids = db
+    .select({ findingId: findings.findingId })
+    .from(findings)
+    .where(like(findings.findingId, `${prefix}%`));
   return select(db, inArray(findings.findingId, ids.limit(3)));
 }
 
@@ -70,10 +73,12 @@ function select(db: StoreDatabase, which: SQL | undefined): Finding[] {
     .orderBy(findingCells.findingId, sql`${findingCells}.rowid`)
     .all();
   const ofFinding = Map.groupBy(changed, ({ findingId }) => findingId);
-  return rows.map((row) => ({
-    ...row,
-    cells: (ofFinding.get(row.findingId) ?? []).map(({ findingId: _, ...cell }) => cell),
-  }));
+  return rows.map((row) => ({ ...row, cells: (ofFinding.get(row.findingId) ?? []).map(cellOf) }));
+}
+
+function cellOf(row: typeof findingCells.$inferSelect): Finding['cells'][number] {
+  const { cellKey, metric, changePercent, ciPercent, margin, before, after } = row;
+  return { cellKey, metric, changePercent, ciPercent, margin, before, after };
 }
 
 /** One parameter, however many ids. */
@@ -98,7 +103,10 @@ export function saveVerdict(db: StoreDatabase, verdict: StoredVerdict): void {
       tx.delete(findings).where(isAmong(findings.findingId, verdict.retracted)).run();
       for (const finding of verdict.findings) saveFinding(tx, finding);
       tx.delete(acknowledgements).where(isAmong(acknowledgements.findingId, verdict.endedAcknowledgements)).run();
-      tx.insert(judgedSweeps).values(verdict.judged).onConflictDoUpdate({ target: judgedSweeps.sweepId, set: verdict.judged }).run();
+      tx.insert(judgedSweeps)
+        .values(verdict.judged)
+        .onConflictDoUpdate({ target: judgedSweeps.sweepId, set: verdict.judged })
+        .run();
     },
     { behavior: 'immediate' },
   );
@@ -109,7 +117,10 @@ type Writer = Pick<StoreDatabase, 'delete' | 'insert'>;
 function saveFinding(db: Writer, { cells: changed, ...finding }: Finding): void {
   db.insert(findings).values(finding).onConflictDoUpdate({ target: findings.findingId, set: finding }).run();
   db.delete(findingCells).where(eq(findingCells.findingId, finding.findingId)).run();
-  for (const cell of changed) db.insert(findingCells).values({ ...cell, findingId: finding.findingId }).run();
+  for (const cell of changed)
+    db.insert(findingCells)
+      .values({ ...cell, findingId: finding.findingId })
+      .run();
 }
 
 /** Those of some sweeps that the gate judged, by their ids. */
@@ -167,7 +178,11 @@ type Reader = Pick<StoreDatabase, 'select'>;
 
 function areHere(db: Reader, sweepIds: readonly SweepId[]): boolean {
   const ids = new Set(sweepIds);
-  const rows = db.select({ id: sweeps.sweepId }).from(sweeps).where(isAmong(sweeps.sweepId, [...ids])).all();
+  const rows = db
+    .select({ id: sweeps.sweepId })
+    .from(sweeps)
+    .where(isAmong(sweeps.sweepId, [...ids]))
+    .all();
   return rows.length === ids.size;
 }
 

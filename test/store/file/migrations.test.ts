@@ -104,7 +104,13 @@ test('findings of before the gate had groups keep their ids, states and acknowle
     })),
   );
   expect(queryStore(path, 'SELECT finding_id, reason, until, owner, created_at FROM acknowledgements')).toEqual([
-    { finding_id: '5'.repeat(32), reason: 'known', until: '2026-12-31', owner: null, created_at: '2026-01-02T00:00:00.000Z' },
+    {
+      finding_id: '5'.repeat(32),
+      reason: 'known',
+      until: '2026-12-31',
+      owner: null,
+      created_at: '2026-01-02T00:00:00.000Z',
+    },
   ]);
   expect(queryStore(path, 'SELECT sweep_id, judged_by FROM judged_sweeps')).toEqual([
     { sweep_id: 'a'.repeat(32), judged_by: 'history' },
