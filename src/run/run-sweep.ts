@@ -34,10 +34,26 @@ export async function runSweep(
   workers: readonly [SweepContext, ...SweepContext[]],
   stored: StoredPlan,
 ): Promise<SweepCounts> {
+  return inSweep(workers, stored, () => executeRuns(workers, stored));
+}
+
+/**
+ * Measures a sweep while no other process does, and closes it. It stays open when that fails.
+ * @throws as `runSweep`
+ */
+export async function inSweep<Result>(
+  workers: readonly [SweepContext, ...SweepContext[]],
+  stored: StoredPlan,
+  measure: () => Promise<Result>,
+): Promise<Result> {
   const [{ artefactsFolder, sweep }] = workers;
   const unlock = lockSweep(artefactsFolder, sweep.sweepId);
   try {
-    return await executeRuns(workers, stored);
+    await openSweep(workers[0], stored);
+    await recoverSweep(workers[0]);
+    const result = await measure();
+    await closeSweep(workers[0], stored);
+    return result;
   } catch (error) {
     const problem = asDiskFull(workers[0], error);
     if (!(problem instanceof BenchError) && sqliteRefusal(error) !== null) requireStore(workers[0]);
@@ -54,8 +70,6 @@ async function executeRuns(
   stored: StoredPlan,
 ): Promise<SweepCounts> {
   const [first] = workers;
-  await openSweep(first, stored);
-  await recoverSweep(first);
   const work = new SweepWork(workers, stored.gpus?.cells ?? {});
   await work.begin(first.plan.runs);
   const again = first.againRuns();
@@ -67,7 +81,6 @@ async function executeRuns(
     first.onEvent({ kind: 'moreRuns', runs: more });
     await work.do(more);
   }
-  await closeSweep(first, stored);
   return work.counts;
 }
 

@@ -42,6 +42,11 @@ export class SweepWork {
     await this.do(runs, isWanted);
   }
 
+  /** All engines before the first run. */
+  async provide(buildRefs: readonly string[]): Promise<void> {
+    await this.together((worker) => this.engines.fill(worker, buildRefs));
+  }
+
   async replace(runs: readonly PlannedRun[]): Promise<void> {
     const before = this.counts.measured;
     await this.do(runs);

@@ -1,23 +1,11 @@
-import { existsSync, realpathSync } from 'node:fs';
-import { copyFile, mkdir } from 'node:fs/promises';
-import { dirname, join, relative, resolve } from 'node:path';
-
-import { isInside } from '../../artefacts/layout.ts';
 import type { Io } from '../../cli/io.ts';
-import { InterruptedError, UsageError } from '../../errors.ts';
+import { UsageError } from '../../errors.ts';
 import { BISECT_BRANCH } from '../../records/sweep.ts';
 import { printable } from '../../text/printable.ts';
-import {
-  addWorktree,
-  commitRange,
-  contains,
-  removeWorktree,
-  removeWorktrees,
-  repositoryFolder,
-  subjectOf,
-} from '../../tools/git/git.ts';
+import { type CheckoutSource, CommitCheckout, worktreesOf } from '../../run/checkout/commit-checkout.ts';
+import { commitRange, contains, removeWorktrees, repositoryFolder, subjectOf } from '../../tools/git/git.ts';
 import { searchCommits, testsLeft } from './commit-search.ts';
-import { runCommand, BrokenSubjectError, type Subject, type Task } from './subject.ts';
+import type { Subject, Task } from './subject.ts';
 import type { BisectRequest, CommitRequest } from './state.ts';
 
 export async function commitTask(
@@ -53,81 +41,39 @@ export async function commitTask(
     },
     testsLeft: (judged) => testsLeft(commits, judged),
     subject: make,
-    close: () => removeWorktrees(repository, join(folder, 'worktrees')),
+    close: () => removeWorktrees(repository, worktreesOf(folder)),
     keyOf: (commit) => commit,
     namesOf: (commit) => [commit],
     subjectOf: (commit) => subjects.get(commit) ?? null,
   };
 }
 
-interface CommitSource extends Pick<BisectRequest, 'trtexec' | 'replay'> {
-  /** Top folder of the user's checkout, without symbolic links. */
-  readonly repository: string;
-  readonly folder: string;
-  readonly command: readonly string[];
-  readonly matrix: string;
-}
-
 /** A commit in a worktree, built by the user's command. */
-function commitSubject(commit: string, subject: string, source: CommitSource, io: Io): Subject {
-  const { repository, command, folder, matrix, trtexec, replay } = source;
-  const worktree = join(folder, 'worktrees', commit.slice(0, 16));
-
-  /** The path's counterpart in the worktree; null outside of the checkout. */
-  const place = (path: string): string | null => {
-    const real = realPath(path);
-    return isInside(repository, real) ? join(worktree, relative(repository, real)) : null;
-  };
-
-  /** The matrix of this commit; an uncommitted one is copied into the worktree. */
-  const ownMatrix = async (): Promise<string> => {
-    const stated = resolve(io.cwd, matrix);
-    const own = place(stated);
-    if (own === null || existsSync(own)) return own ?? stated;
-    if (!existsSync(stated)) return stated;
-    await mkdir(dirname(own), { recursive: true });
-    await copyFile(stated, own);
-    return own;
-  };
-
-  /** A program of the repository: this commit's, or built in its worktree. */
-  const ownProgram = (program: string): string => {
-    const stated = resolve(io.cwd, program);
-    const own = place(stated);
-    return own !== null && existsSync(own) ? own : stated;
-  };
-
+function commitSubject(
+  commit: string,
+  subject: string,
+  source: CheckoutSource & Pick<BisectRequest, 'replay'>,
+  io: Io,
+): Subject {
+  const checkout = new CommitCheckout(commit, source, io);
   return {
     key: commit,
     label: `${commit.slice(0, 8)} ${subject}`.trimEnd(),
     git: { commit, branch: BISECT_BRANCH, dirty: false },
     open: async () => {
-      const problem = await addWorktree(repository, worktree, commit);
-      if (io.signal.aborted) throw new InterruptedError('interrupted');
-      if (problem !== null) throw new BrokenSubjectError(`git worktree: ${problem}`);
-      const cwd = place(io.cwd) ?? worktree;
-      if (!existsSync(cwd)) throw new BrokenSubjectError(`the folder ${relative(worktree, cwd)} is not in this commit`);
-      await runCommand({ command, cwd, log: join(folder, 'logs', commit.slice(0, 16)) }, io);
+      await checkout.add();
+      await checkout.build();
       return {
-        io: { ...io, cwd },
-        matrix: await ownMatrix(),
-        trtexec: trtexec === null ? null : ownProgram(trtexec),
-        replay,
+        io: checkout.there,
+        matrix: (await checkout.matrix()).path,
+        trtexec: checkout.trtexec,
+        replay: source.replay,
         model: null,
         timingCache: null,
-        hasOwnEngines: (program) => isInside(worktree, program),
+        hasOwnEngines: (program) => checkout.holds(program),
         beforeRun: () => Promise.resolve(),
       };
     },
-    close: () => removeWorktree(repository, worktree),
+    close: () => checkout.remove(),
   };
-}
-
-/** Resolves symbolic links of the folders; the file need not exist. */
-function realPath(path: string): string {
-  try {
-    return join(realpathSync(dirname(path)), relative(dirname(path), path));
-  } catch {
-    return path;
-  }
 }

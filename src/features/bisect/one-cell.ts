@@ -8,7 +8,8 @@ import { recordedRuns } from '../../trtexec/replay/check-plan.ts';
 import type { TrtexecProgram } from '../../trtexec/program/trtexec-program.ts';
 import { namedCells } from '../../selection/by-name.ts';
 import { prepare, readMatrix } from '../plan/index.ts';
-import { BrokenSubjectError, type OpenedSubject } from './subject.ts';
+import { BrokenSubjectError } from '../../run/checkout/user-command.ts';
+import type { OpenedSubject } from './subject.ts';
 
 /** How one subject measures the cell. */
 export interface OneCell extends Pick<Matrix, 'lockClocks' | 'coolDown' | 'numa'> {

@@ -5,7 +5,8 @@ import { count } from '../../terminal/numbers.ts';
 import type { Measurements } from './measurements.ts';
 import type { Session, BisectState, StoredStep } from './state.ts';
 import type { Side } from './side.ts';
-import { BrokenSubjectError, type Task } from './subject.ts';
+import { BrokenSubjectError } from '../../run/checkout/user-command.ts';
+import type { Task } from './subject.ts';
 
 type Ends = NonNullable<BisectState['ends']>;
 

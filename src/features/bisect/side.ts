@@ -1,19 +1,17 @@
-import { hostname } from 'node:os';
 import { dirname, join } from 'node:path';
 import { rm } from 'node:fs/promises';
 
 import type { SideRuns } from './turns.ts';
 import { EngineCache } from '../../engines/engine-cache.ts';
 import { artefactsFolderOf } from '../../artefacts/layout.ts';
-import { MATRIX_DEFAULTS } from '../../matrix/schema/defaults.ts';
-import { NO_GATE } from '../../records/gate-settings.ts';
 import { hashOf } from '../../text/canonical-json.ts';
 import { outcomeReason } from '../../records/outcome.ts';
 import { printable } from '../../text/printable.ts';
-import { newSweep, type Sweep } from '../../records/sweep.ts';
+import type { Sweep } from '../../records/sweep.ts';
+import { plannedSweep, storedOnce } from '../../run/planned-sweep.ts';
 import { cellsWithoutEngine } from '../../engines/engine-state.ts';
 import { runSweep, saveState } from '../../run/run-sweep.ts';
-import { readStoredPlan, type StoredPlan } from '../../run/stored-plan.ts';
+import { readStoredPlan } from '../../run/stored-plan.ts';
 import { cellRunsOf } from '../../store/runs/cell-runs.ts';
 import type { CellRun } from '../../records/run.ts';
 import { findSweep, planOf } from '../../store/sweeps/sweeps.ts';
@@ -21,10 +19,10 @@ import { withLockedClocks } from '../../machine/lock-clocks.ts';
 import { converterFor } from '../../variants/converter.ts';
 import { openGpuWorker, sweepServices } from '../../run/gpu-worker.ts';
 import { type Machine, machineOf } from '../../machine/machine.ts';
-import { toolVersion } from '../../cli/store-location.ts';
 import { type OneCell, planOneCell } from './one-cell.ts';
 import { enginesOf, type Session } from './state.ts';
-import { BrokenSubjectError, type OpenedSubject, type Subject } from './subject.ts';
+import { BrokenSubjectError } from '../../run/checkout/user-command.ts';
+import type { OpenedSubject, Subject } from './subject.ts';
 import type { SweepId } from '../../records/scalars.ts';
 
 interface Ready {
@@ -89,26 +87,8 @@ export class Side {
     const { program } = one;
     const converter = await converterFor(plan, null, opened.io);
     const note = (text: string): void => io.err(`note: ${printable(text)}\n`);
-    const stored: StoredPlan = {
-      plan,
-      program: {
-        trtexec: program.recordings === null ? program.file : null,
-        trtexecSha256: null,
-        replayFolder: program.recordings?.folder ?? null,
-        python: converter?.interpreter ?? null,
-      },
-      telemetry,
-      more: null,
-      lockClocks: one.lockClocks,
-      matrix: null,
-      gpus: null,
-      coolDown: one.coolDown,
-      numa: one.numa,
-      slurmRun: null,
-      experiment: null,
-      gate: NO_GATE,
-      keptLastGoodBytes: MATRIX_DEFAULTS.keptLastGoodBytes,
-    };
+    const { coolDown, lockClocks, numa } = one;
+    const stored = storedOnce(plan, program, converter, { coolDown, lockClocks, numa, telemetry });
     const sweep = this.sweepOf(one);
     const shared = {
       ...sweepServices(store, { plan, sweep }, converter, io, (event) => {
@@ -118,7 +98,7 @@ export class Side {
       mayChangeEngines: false,
       onEvent: () => {},
     };
-    const lock = { request: one.lockClocks, isVerbose: false };
+    const lock = { request: lockClocks, isVerbose: false };
     const { skipped } = await withLockedClocks(lock, [machine], plan, program, opened.io, async ([locked]) => {
       const worker = await openGpuWorker(locked, program, stored, opened.io, note);
       return runSweep([{ ...shared, ...worker }], stored);
@@ -158,21 +138,13 @@ export class Side {
   }
 
   private sweepOf({ program, ...one }: OneCell): Sweep {
-    const { matrix, tensorrt } = one.planOf(0);
     const { io, store } = this.session;
-    return newSweep({
+    return plannedSweep(one.planOf(0), program, {
       ...this.subject.git,
       sweepId: this.sweepId,
-      source: 'run',
       name: 'bisect',
-      matrix,
-      provenance: program.provenance,
-      recordingSet: program.recordings?.set ?? null,
+      seed: null,
       startedAt: findSweep(store.db, this.sweepId)?.startedAt ?? io.now().toISOString(),
-      toolVersion: toolVersion(),
-      trtexec: program.recordings === null ? program.file : null,
-      tensorrt,
-      host: program.recordings === null ? hostname() : null,
     });
   }
 }

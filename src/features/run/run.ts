@@ -1,6 +1,5 @@
 import { randomBytes } from 'node:crypto';
 import { existsSync } from 'node:fs';
-import { hostname } from 'node:os';
 import { resolve } from 'node:path';
 
 import { sha256OfFile } from '../../artefacts/files.ts';
@@ -8,9 +7,10 @@ import type { ClockRequest } from '../../machine/requests.ts';
 import { UsageError } from '../../errors.ts';
 import { EXIT_CODES, type ExitCode } from '../../exit-codes.ts';
 import type { Matrix } from '../../matrix/matrix.ts';
-import { NO_TENSORRT, type Plan } from '../../records/plan.ts';
+import type { Plan } from '../../records/plan.ts';
 import { printable } from '../../text/printable.ts';
-import { AB_BRANCH, newSweep, type Sweep } from '../../records/sweep.ts';
+import { AB_BRANCH, type Sweep } from '../../records/sweep.ts';
+import { plannedSweep, trtexecOf } from '../../run/planned-sweep.ts';
 import type { StoredPlan } from '../../run/stored-plan.ts';
 import type { TrtexecProgram } from '../../trtexec/program/trtexec-program.ts';
 import { type OpenStore, openStore } from '../../store/file/open.ts';
@@ -24,7 +24,7 @@ import type { Io } from '../../cli/io.ts';
 import type { Machine } from '../../machine/machine.ts';
 import { machinesFor, refuseOwnDevices, shareOut } from '../../run/gpu-worker.ts';
 import { plan as showPlan, prepare, type Trial } from '../plan/index.ts';
-import { migrationsFolder, storePath, toolVersion } from '../../cli/store-location.ts';
+import { migrationsFolder, storePath } from '../../cli/store-location.ts';
 import { warnIfMigrated, usingStore, withStoreToWrite } from '../../cli/with-store.ts';
 import type { RunOptions, SweepOptions } from './command.ts';
 
@@ -92,31 +92,22 @@ export async function startSweep(
   // Reported before there is a store: without its Python nothing of the sweep can be made.
   const converter = await converterFor(made.plan, options.python ?? null, io);
   const git = await gitStateOf(options, io);
-  const hasTrtexec = program.recordings === null && made.plan.tensorrt !== NO_TENSORRT;
-  const sweep = newSweep({
+  const sweep = plannedSweep(made.plan, program, {
     ...git,
     ...(experiment === null ? {} : { branch: AB_BRANCH }),
     sweepId: randomBytes(16).toString('hex'),
-    source: 'run',
     name: experiment?.name ?? null,
-    matrix: made.matrix.name,
-    provenance: program.provenance,
-    recordingSet: program.recordings?.set ?? null,
     startedAt: io.now().toISOString(),
-    seed: made.plan.seed,
-    toolVersion: toolVersion(),
-    trtexec: hasTrtexec ? program.file : null,
-    tensorrt: made.plan.tensorrt === NO_TENSORRT ? null : made.plan.tensorrt,
-    host: program.recordings === null ? hostname() : null,
   });
+  const trtexec = trtexecOf(made.plan, program);
   const store = warnIfMigrated(openStore(storePath(options.db, io), migrationsFolder()), io);
   const work = async (): Promise<ExitCode> => {
     const plan = withinBudget(store, made.plan, sweep, machines.length, options, io);
     const stored: StoredPlan = {
       plan,
       program: {
-        trtexec: hasTrtexec ? program.file : null,
-        trtexecSha256: hasTrtexec ? await trtexecHash(program) : null,
+        trtexec,
+        trtexecSha256: trtexec === null ? null : await trtexecHash(trtexec),
         replayFolder: program.recordings?.folder ?? null,
         python: converter?.interpreter ?? null,
       },
@@ -170,7 +161,7 @@ function withinBudget(
   return fitted.plan;
 }
 
-async function trtexecHash({ file }: TrtexecProgram): Promise<string | null> {
+async function trtexecHash(file: string): Promise<string | null> {
   return (await sha256OfFile(file).catch(() => null))?.sha256 ?? null;
 }
 

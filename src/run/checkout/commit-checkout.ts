@@ -1,0 +1,105 @@
+import { existsSync, realpathSync } from 'node:fs';
+import { copyFile, mkdir } from 'node:fs/promises';
+import { dirname, join, relative, resolve } from 'node:path';
+
+import { isInside } from '../../artefacts/layout.ts';
+import type { Io } from '../../cli/io.ts';
+import { InterruptedError } from '../../errors.ts';
+import { printable } from '../../text/printable.ts';
+import { addWorktree, removeWorktree } from '../../tools/git/git.ts';
+import { BrokenSubjectError, runCommand } from './user-command.ts';
+
+export interface CheckoutSource {
+  /** Top folder of the user's checkout, without symbolic links. */
+  readonly repository: string;
+  /** Gets worktrees, and logs of the command. */
+  readonly folder: string;
+  /** Builds a commit, in the worktree's counterpart of the folder where bench was started; empty for none. */
+  readonly command: readonly string[];
+  /** As the user named them. */
+  readonly matrix: string;
+  readonly trtexec: string | null;
+}
+
+/** A commit in a worktree of its own: the user's checkout is not touched. */
+export class CommitCheckout {
+  readonly commit: string;
+  private readonly source: CheckoutSource;
+  private readonly io: Io;
+  private readonly worktree: string;
+
+  constructor(commit: string, source: CheckoutSource, io: Io) {
+    this.commit = commit;
+    this.source = source;
+    this.io = io;
+    this.worktree = join(worktreesOf(source.folder), commit.slice(0, 16));
+  }
+
+  /** Where bench is as if started in the worktree. */
+  get there(): Io {
+    return { ...this.io, cwd: this.place(this.io.cwd) ?? this.worktree };
+  }
+
+  /** @throws BrokenSubjectError */
+  async add(): Promise<void> {
+    const problem = await addWorktree(this.source.repository, this.worktree, this.commit);
+    if (this.io.signal.aborted) throw new InterruptedError('interrupted');
+    if (problem !== null) throw new BrokenSubjectError(`git worktree: ${problem}`);
+    const { cwd } = this.there;
+    if (existsSync(cwd)) return;
+    throw new BrokenSubjectError(`the folder ${printable(relative(this.worktree, cwd))} is not in this commit`);
+  }
+
+  /** @throws BrokenSubjectError */
+  async build(): Promise<void> {
+    const log = join(this.source.folder, 'logs', this.commit.slice(0, 16));
+    await runCommand({ command: this.source.command, cwd: this.there.cwd, log }, this.io);
+  }
+
+  /** The matrix of this commit; an uncommitted one is copied into the worktree. */
+  async matrix(): Promise<{ readonly path: string; readonly isOfCommit: boolean }> {
+    const stated = resolve(this.io.cwd, this.source.matrix);
+    const own = this.place(stated);
+    if (own === null || existsSync(own)) return { path: own ?? stated, isOfCommit: own !== null };
+    if (!existsSync(stated)) return { path: stated, isOfCommit: false };
+    await mkdir(dirname(own), { recursive: true });
+    await copyFile(stated, own);
+    return { path: own, isOfCommit: false };
+  }
+
+  /** A program of the repository: this commit's, or built in its worktree. */
+  get trtexec(): string | null {
+    if (this.source.trtexec === null) return null;
+    const stated = resolve(this.io.cwd, this.source.trtexec);
+    const own = this.place(stated);
+    return own !== null && existsSync(own) ? own : stated;
+  }
+
+  holds(path: string): boolean {
+    return isInside(this.worktree, path);
+  }
+
+  remove(): Promise<void> {
+    return removeWorktree(this.source.repository, this.worktree);
+  }
+
+  /** The path's counterpart in the worktree; null outside of the checkout. */
+  private place(path: string): string | null {
+    const real = realPath(path);
+    const { repository } = this.source;
+    return isInside(repository, real) ? join(this.worktree, relative(repository, real)) : null;
+  }
+}
+
+export function worktreesOf(folder: string): string {
+  return join(folder, 'worktrees');
+}
+
+/** Resolves symbolic links of the folders; the file need not exist. */
+function realPath(path: string): string {
+  try {
+    return join(realpathSync(dirname(path)), relative(dirname(path), path));
+  } catch {
+    return path;
+  }
+}

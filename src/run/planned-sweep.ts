@@ -1,0 +1,63 @@
+import { hostname } from 'node:os';
+
+import { toolVersion } from '../cli/store-location.ts';
+import { MATRIX_DEFAULTS } from '../matrix/schema/defaults.ts';
+import { NO_GATE } from '../records/gate-settings.ts';
+import { NO_TENSORRT, type Plan } from '../records/plan.ts';
+import { newSweep, type Sweep } from '../records/sweep.ts';
+import type { TrtexecProgram } from '../trtexec/program/trtexec-program.ts';
+import type { ConverterPython } from '../variants/variants.ts';
+import type { StoredPlan } from './stored-plan.ts';
+
+/** Null with recordings, and where no cell needs it. */
+export function trtexecOf({ tensorrt }: Plan, { file, recordings }: TrtexecProgram): string | null {
+  return recordings === null && tensorrt !== NO_TENSORRT ? file : null;
+}
+
+/** The sweep that a plan begins: what plan and program say, and what is stated. */
+export function plannedSweep(
+  plan: Plan,
+  program: TrtexecProgram,
+  stated: Pick<Sweep, 'sweepId' | 'startedAt'> & Partial<Sweep>,
+): Sweep {
+  return newSweep({
+    source: 'run',
+    matrix: plan.matrix,
+    provenance: program.provenance,
+    recordingSet: program.recordings?.set ?? null,
+    seed: plan.seed,
+    toolVersion: toolVersion(),
+    trtexec: trtexecOf(plan, program),
+    tensorrt: plan.tensorrt === NO_TENSORRT ? null : plan.tensorrt,
+    host: program.recordings === null ? hostname() : null,
+    ...stated,
+  });
+}
+
+type Settings = Pick<StoredPlan, 'telemetry' | 'lockClocks' | 'coolDown' | 'numa'>;
+
+/** The plan of a sweep that `bench run --resume` never continues: nothing is checked again, no runs follow, no gate judges. */
+export function storedOnce(
+  plan: Plan,
+  program: TrtexecProgram,
+  converter: ConverterPython | null,
+  settings: Settings & Partial<StoredPlan>,
+): StoredPlan {
+  return {
+    program: {
+      trtexec: trtexecOf(plan, program),
+      trtexecSha256: null,
+      replayFolder: program.recordings?.folder ?? null,
+      python: converter?.interpreter ?? null,
+    },
+    more: null,
+    matrix: null,
+    gpus: null,
+    slurmRun: null,
+    experiment: null,
+    gate: NO_GATE,
+    keptLastGoodBytes: MATRIX_DEFAULTS.keptLastGoodBytes,
+    ...settings,
+    plan,
+  };
+}
