@@ -121,6 +121,13 @@ export function failOnOption() {
     .argParser(listOf(FAIL_ON_WORDS));
 }
 
+export function minChangeOption() {
+  return new Option(
+    '--min-change <percent>',
+    'report no smaller changes, such as 2% (default: as the matrix says)',
+  ).argParser(positivePercent);
+}
+
 export function metricOption(says = 'the metric to compare; of other harnesses by its name') {
   const option = new Option('--metric <name>', `${says} (default: gpuComputeMs, for another harness its first)`);
   // For help and completion; the store may have others.

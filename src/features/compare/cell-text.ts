@@ -16,7 +16,8 @@ export function comparedCellText(compared: ShownCell, look: Look): string[] {
   const { label } = metricOf(metric);
   const interval = ciPercent === null ? '' : ` (${intervalText(ciPercent)}, 95 %)`;
   const change = changePercent === null ? '' : `, ${label} ${formatPercent(changePercent)}${interval}`;
-  const title = `${VERDICT_SIGNS[verdict]} ${verdict}: ${printable(name)}${change}`;
+  const small = compared.belowMinChange === undefined ? '' : `, ${belowText(compared.belowMinChange)}`;
+  const title = `${VERDICT_SIGNS[verdict]} ${verdict}: ${printable(name)}${change}${small}`;
   const lines = [
     ...wrapHanging(title, look.columns, 2).map(verdictStyle(verdict, look.style)),
     ...sideTable(compared, look),
@@ -29,6 +30,11 @@ export function comparedCellText(compared: ShownCell, look: Look): string[] {
   return lines
     .filter((line) => line !== '')
     .flatMap((line, place) => (place === 0 ? [line] : wrapHanging(line, look.columns, 2)));
+}
+
+/** `under the smallest change of 2 %` */
+export function belowText(percent: number): string {
+  return `under the smallest change of ${formatPercent(percent, false)}`;
 }
 
 interface SideRow {
@@ -106,6 +112,8 @@ function between(bounds: readonly number[] | null): string {
 
 export interface Compared {
   readonly output: Comparison;
+  /** A shift that all share is slower, and large enough to matter. */
+  readonly isShiftReported: boolean;
   readonly details: ComparedDetails;
 }
 

@@ -1,5 +1,5 @@
 import { defineCommand, type OptionsOf, type PlainCommand } from '../../cli/define-command.ts';
-import { branchOption, failOnOption, filterOption, metricOption } from '../../cli/options.ts';
+import { branchOption, failOnOption, filterOption, metricOption, minChangeOption } from '../../cli/options.ts';
 
 const define = (command: PlainCommand) =>
   command
@@ -8,6 +8,7 @@ const define = (command: PlainCommand) =>
     .addOption(filterOption())
     .addOption(branchOption())
     .addOption(failOnOption())
+    .addOption(minChangeOption())
     .option('--map', 'show the changes as a map of precision and batch')
     .option('--across-provenance', 'compare even if one side is recorded and the other measured')
     .option('--across-gpu', 'compare even if the GPU models differ')

@@ -3,12 +3,14 @@ import { type AssembledCell, assembleSides, isTimed } from '../../judge/compare/
 import { CLOCK_LEVEL, clockLevelMhz } from '../../judge/run-trust.ts';
 import { compareMatrix, type JudgedCell } from '../../judge/compare/compare-matrix.ts';
 import { PAST_WINDOW_NIGHTS, pastValues } from '../../judge/past-values.ts';
+import { type GateRules, gateRules } from '../../judge/gate/limits.ts';
 import { LEAST_PAST_NIGHTS } from '../../judge/run-noise.ts';
 import { valueKind, type ValueKind } from '../../judge/value-rule.ts';
 import type { KeyedCell } from '../../records/cell.ts';
 import { UsageError } from '../../errors.ts';
 import type { ExitCode } from '../../exit-codes.ts';
 import type { FirstCause } from '../../records/cause.ts';
+import { type GateSettings, NO_GATE } from '../../records/gate-settings.ts';
 import { gateMetric, type MetricId, metricOf } from '../../records/metric.ts';
 import { isCalled } from '../../records/verdict.ts';
 import { aboutCell } from '../../text/cell-label.ts';
@@ -21,6 +23,7 @@ import { cellRunsOf } from '../../store/runs/cell-runs.ts';
 import { plannedCells } from '../../store/cells.ts';
 import type { CellRun } from '../../records/run.ts';
 import { findBuilds, findEnvironments } from '../../store/sweeps/environments.ts';
+import { gateOf } from '../../store/sweeps/gate-of-sweep.ts';
 import { seriesUntil } from '../../store/sweeps/find-sweeps.ts';
 import type { StoreDatabase } from '../../store/file/open.ts';
 import { acrossMethods, pairsOf } from './compare-across-methods.ts';
@@ -58,11 +61,11 @@ export async function compare(
   });
 }
 
-function printReport({ output, details }: Compared, options: CompareOptions, io: Io): ExitCode {
+function printReport({ output, details, isShiftReported }: Compared, options: CompareOptions, io: Io): ExitCode {
   printResult(io, options, output, (_, look) => compareText(output, details, look, options.map === true));
-  const { counts, shift } = output;
+  const { cells, counts } = output;
   return failOn(options.failOn, {
-    regression: counts.slower > 0 || shift?.verdict === 'slower',
+    regression: isShiftReported || cells.some(({ verdict, belowMinChange }) => verdict === 'slower' && belowMinChange === undefined),
     failed: counts.failed > 0,
     unclear: counts.unclear > 0,
   });
@@ -109,6 +112,8 @@ export async function compareReport(
   const provenances = unique([...provenancesOf(sides.base), ...provenancesOf(sides.head)]);
   const [provenance] = provenances;
   const causes = await causesOf(db, judged.cells, sides);
+  const rules = gateRules(gateOfSide(db, sides.head), options.minChange ?? null);
+  const shiftPercent = judged.shift?.verdict === 'slower' ? Math.abs(judged.shift.percent) : 0;
   return {
     output: {
       schemaVersion: 1,
@@ -120,11 +125,27 @@ export async function compareReport(
       shift: judged.shift,
       across: [...(paired?.differences ?? []), ...judged.across],
       otherMethods: paired === null ? pairsOf(chosen, base, allOfHead).length : 0,
-      cells: judged.cells.map((entry) => cellOutput(entry, past.get(entry.cell.key), causes.get(entry) ?? null)),
+      cells: judged.cells.map((entry) => ({
+        ...cellOutput(entry, past.get(entry.cell.key), causes.get(entry) ?? null),
+        ...belowMinChange(entry, rules),
+      })),
       counts: judged.counts,
     },
+    isShiftReported: judged.cells.some(({ cell, metric: its }) => shiftPercent > 0 && shiftPercent >= rules.minChangeOf(cell.key, its)),
     details: { sides, cells: new Map(judged.cells.map((entry) => [entry.cell.key, entry])) },
   };
+}
+
+function gateOfSide(db: StoreDatabase, { sweeps }: Side): GateSettings {
+  const [newest] = sweeps;
+  return newest === undefined ? NO_GATE : gateOf(db, newest.sweepId);
+}
+
+/** A change that is too small to matter keeps its verdict. */
+function belowMinChange({ cell, metric, comparison }: JudgedCell, rules: GateRules): Pick<ComparedCell, 'belowMinChange'> {
+  const least = rules.minChangeOf(cell.key, metric);
+  const isSmall = isCalled(comparison) && Math.abs(comparison.changePercent ?? 0) < least;
+  return isSmall ? { belowMinChange: least } : {};
 }
 
 function sideOutput({ sweeps, note }: Side): Comparison['base'] {

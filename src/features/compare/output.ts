@@ -29,6 +29,10 @@ export const comparison = output('bench compare --json', {
       ...aboutCell,
       betterIs: z.enum(['lower', 'higher']),
       ...judged,
+      belowMinChange: z
+        .number()
+        .optional()
+        .describe('The smallest change that is reported, in percent, of a change below it: no exit code'),
       cause: firstCauseSchema.nullable().describe('The likeliest cause of a change'),
     }),
   ),

@@ -5,7 +5,7 @@ import type { CommonShift, Verdict } from '../../records/verdict.ts';
 import { cellTable } from '../../terminal/cell-columns.ts';
 import { changeMap } from '../../terminal/charts/heat-map.ts';
 import type { Side } from '../../selection/sides.ts';
-import { comparedCellText, type ComparedDetails, type ShownCell } from './cell-text.ts';
+import { belowText, comparedCellText, type ComparedDetails, type ShownCell } from './cell-text.ts';
 import type { ComparedCell, Comparison } from './output.ts';
 import type { Look } from '../../terminal/look.ts';
 import { count, formatMs, formatNumber, formatPercent, intervalText } from '../../terminal/numbers.ts';
@@ -25,7 +25,7 @@ export function compareText(comparison: Comparison, details: ComparedDetails, lo
   const provenance = [comparison.provenance].flat().join(', ');
   const lines = [
     ...across.flatMap((difference) => wrapWords(`compared anyway: ${printable(difference)}`, columns).map(style.warn)),
-    style.strong(verdictLine(counts)),
+    style.strong(`${verdictLine(counts)}${smallText(comparison)}`),
     ...wrapHanging(sideLine('base', details.sides.base, provenance), columns, 6),
     ...wrapHanging(sideLine('head', details.sides.head, provenance), columns, 6),
   ];
@@ -73,6 +73,13 @@ function verdictLine(counts: Readonly<Record<Verdict, number>>): string {
     .join(', ');
 }
 
+/** `; 2 of them under the smallest change of 2 %: not reported` */
+function smallText({ cells }: Comparison): string {
+  const least = cells.flatMap(({ belowMinChange }) => belowMinChange ?? []);
+  if (least.length === 0) return '';
+  return `; ${least.length} of them ${belowText(Math.max(...least))}: no exit code`;
+}
+
 function sideLine(name: string, side: Side, provenance: string): string {
   const [sweep] = side.sweeps;
   const ids = side.sweeps.map(({ sweepId }) => sweepId.slice(0, 8)).join('+');
@@ -95,7 +102,7 @@ function verdictTable(cells: readonly ShownCell[], look: Look): string[] {
   const verdict: Column<ShownCell> = {
     header: 'verdict',
     text: (cell) => `${VERDICT_SIGNS[cell.verdict]} ${cell.verdict}`,
-    style: (cell) => verdictStyle(cell.verdict, style),
+    style: (cell) => (cell.belowMinChange === undefined ? verdictStyle(cell.verdict, style) : style.dim),
   };
   return cellTable<ShownCell>(
     cells,
