@@ -65,7 +65,9 @@ function printReport({ output, details, isShiftReported }: Compared, options: Co
   printResult(io, options, output, (_, look) => compareText(output, details, look, options.map === true));
   const { cells, counts } = output;
   return failOn(options.failOn, {
-    regression: isShiftReported || cells.some(({ verdict, belowMinChange }) => verdict === 'slower' && belowMinChange === undefined),
+    regression:
+      isShiftReported ||
+      cells.some(({ verdict, belowMinChange }) => verdict === 'slower' && belowMinChange === undefined),
     failed: counts.failed > 0,
     unclear: counts.unclear > 0,
   });
@@ -131,7 +133,9 @@ export async function compareReport(
       })),
       counts: judged.counts,
     },
-    isShiftReported: judged.cells.some(({ cell, metric: its }) => shiftPercent > 0 && shiftPercent >= rules.minChangeOf(cell.key, its)),
+    isShiftReported: judged.cells.some(
+      ({ cell, metric: its }) => shiftPercent > 0 && shiftPercent >= rules.minChangeOf(cell.key, its),
+    ),
     details: { sides, cells: new Map(judged.cells.map((entry) => [entry.cell.key, entry])) },
   };
 }
@@ -142,7 +146,10 @@ function gateOfSide(db: StoreDatabase, { sweeps }: Side): GateSettings {
 }
 
 /** A change that is too small to matter keeps its verdict. */
-function belowMinChange({ cell, metric, comparison }: JudgedCell, rules: GateRules): Pick<ComparedCell, 'belowMinChange'> {
+function belowMinChange(
+  { cell, metric, comparison }: JudgedCell,
+  rules: GateRules,
+): Pick<ComparedCell, 'belowMinChange'> {
   const least = rules.minChangeOf(cell.key, metric);
   const isSmall = isCalled(comparison) && Math.abs(comparison.changePercent ?? 0) < least;
   return isSmall ? { belowMinChange: least } : {};

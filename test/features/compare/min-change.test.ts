@@ -23,7 +23,8 @@ beforeAll(async () => {
 
 async function compared(...args: readonly string[]) {
   const { code, stdout } = await bench(['compare', 'latest~1', 'latest', ...args, '--json'], { cwd });
-  const { cells }: { cells: { verdict: string; changePercent: number; belowMinChange?: number }[] } = JSON.parse(stdout);
+  const { cells }: { cells: { verdict: string; changePercent: number; belowMinChange?: number }[] } =
+    JSON.parse(stdout);
   return { code, cells: cells.map(({ verdict, belowMinChange }) => [verdict, belowMinChange]) };
 }
 
