@@ -129,7 +129,7 @@ export async function compareReport(
       otherMethods: paired === null ? pairsOf(chosen, base, allOfHead).length : 0,
       cells: judged.cells.map((entry) => ({
         ...cellOutput(entry, past.get(entry.cell.key), causes.get(entry) ?? null),
-        ...belowMinChange(entry, rules),
+        ...smallChange(entry, rules),
       })),
       counts: judged.counts,
     },
@@ -146,7 +146,7 @@ function gateOfSide(db: StoreDatabase, { sweeps }: Side): GateSettings {
 }
 
 /** A change that is too small to matter keeps its verdict. */
-function belowMinChange(
+function smallChange(
   { cell, metric, comparison }: JudgedCell,
   rules: GateRules,
 ): Pick<ComparedCell, 'belowMinChange'> {
