@@ -146,10 +146,7 @@ function gateOfSide(db: StoreDatabase, { sweeps }: Side): GateSettings {
 }
 
 /** A change that is too small to matter keeps its verdict. */
-function smallChange(
-  { cell, metric, comparison }: JudgedCell,
-  rules: GateRules,
-): Pick<ComparedCell, 'belowMinChange'> {
+function smallChange({ cell, metric, comparison }: JudgedCell, rules: GateRules): Pick<ComparedCell, 'belowMinChange'> {
   const least = rules.minChangeOf(cell.key, metric);
   const isSmall = isCalled(comparison) && Math.abs(comparison.changePercent ?? 0) < least;
   return isSmall ? { belowMinChange: least } : {};
