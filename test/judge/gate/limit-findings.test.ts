@@ -114,9 +114,9 @@ test('cells that break a limit together are one finding, since the sweep after t
       ],
     ],
   ]);
-  expect(found.map(({ lastGoodSweepId, firstBadSweepId }) => [Number(lastGoodSweepId), Number(firstBadSweepId)])).toEqual([
-    [2, 3],
-  ]);
+  expect(
+    found.map(({ lastGoodSweepId, firstBadSweepId }) => [Number(lastGoodSweepId), Number(firstBadSweepId)]),
+  ).toEqual([[2, 3]]);
 });
 
 test('a limit that is stated after it was broken says since when', () => {
