@@ -1,6 +1,6 @@
 import { compareCells } from '../../src/judge/compare/compare-cells.ts';
 import { findChangePoints } from '../../src/judge/history/change-points.ts';
-import { replayNights } from '../../src/judge/history/nightly-alerts.ts';
+import { replaySweeps } from '../../src/judge/history/judge-latest.ts';
 import type { NightlyValues } from '../../src/judge/history/noise.ts';
 import type { Verdict } from '../../src/records/verdict.ts';
 import { runCentre } from '../../src/trtexec/log/derived.ts';
@@ -36,7 +36,7 @@ export function ourNightAlarms(histories: readonly LabelledHistory[]): Map<strin
   return new Map(
     histories.map((history) => [
       history.id,
-      replayNights(nightlyValues(history)).map(({ reportedOn, change }) => ({
+      replaySweeps(nightlyValues(history)).map(({ reportedOn, change }) => ({
         night: reportedOn,
         index: change.night,
         sign: change.shift > 0 ? 1 : -1,

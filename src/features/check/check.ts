@@ -87,9 +87,11 @@ export async function checkReport(db: StoreDatabase, night: Night, judged: Judge
 
 function offOutput({ nights: { cell, metric, runs, history }, off }: JudgedCell, { sweeps }: Night) {
   if (off === null) return [];
-  const lastGood = history.nights[history.nights.length - 1 - off.nights];
+  const lastGood = history.nights[history.nights.length - 1 - off.sweeps];
   const sweepId = lastGood === undefined ? undefined : sweeps[lastGood]?.sweepId;
-  return [{ ...aboutCell(cell, metric), ...off, runs: runs.at(-1)?.length ?? 0, lastGoodSweepId: sweepId ?? null }];
+  const { sweeps: count, before, now, changePercent, deviations } = off;
+  const suspected = { nights: count, before, now, changePercent, deviations };
+  return [{ ...aboutCell(cell, metric), ...suspected, runs: runs.at(-1)?.length ?? 0, lastGoodSweepId: sweepId ?? null }];
 }
 
 function located({ nights }: JudgedCell, findings: readonly Finding[], { sweeps }: Night): LocatedFinding[] {

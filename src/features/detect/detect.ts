@@ -6,7 +6,7 @@ import { UsageError } from '../../errors.ts';
 import { EXIT_CODES, type ExitCode } from '../../exit-codes.ts';
 import { compareCells } from '../../judge/compare/compare-cells.ts';
 import { type ChangePoint, directionOf, findChangePoints } from '../../judge/history/change-points.ts';
-import { replayNights } from '../../judge/history/nightly-alerts.ts';
+import { replaySweeps } from '../../judge/history/judge-latest.ts';
 import type { CellComparison } from '../../records/verdict.ts';
 import { readingProblem } from '../../selection/reading-problem.ts';
 import { printable } from '../../text/printable.ts';
@@ -75,7 +75,7 @@ function seriesLine({ id, values, spread, count, clock }: SeriesRecord, { better
   return JSON.stringify({
     id,
     alarms: findChangePoints(history).map((change) => ({ index: change.night, ...reported(change) })),
-    nightly: replayNights(history).map(({ reportedOn, change }) => ({
+    nightly: replaySweeps(history).map(({ reportedOn, change }) => ({
       night: reportedOn,
       index: change.night,
       ...reported(change),

@@ -1,5 +1,5 @@
 import { cellsToRepeat, type GrowingCell, type MoreRunsWanted } from '../../judge/adaptive-repeats.ts';
-import { isSuspect } from '../../judge/gate/suspects.ts';
+import { newestDeviations } from '../../judge/history/suspects.ts';
 import { valueKind, valueRule } from '../../judge/value-rule.ts';
 import { PAST_WINDOW_NIGHTS, pastValues } from '../../judge/past-values.ts';
 import { type KeyedCell, noiseKindOf } from '../../records/cell.ts';
@@ -83,7 +83,7 @@ export class MoreRuns {
       const history = histories[index]?.history;
       // All rounds are run once begun: stopping at the first favorable run would bias the sweep.
       const isBegun = rounds(entry) > 0 && this.given.wanted.untilSurePercent === null;
-      return isBegun || (history !== undefined && isSuspect(history)) ? [entry.cell.key] : [];
+      return isBegun || (history !== undefined && newestDeviations(history) !== null) ? [entry.cell.key] : [];
     });
   }
 

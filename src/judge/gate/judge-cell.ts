@@ -5,13 +5,12 @@ import { type MetricId, metricOf } from '../../records/metric.ts';
 import type { Sweep } from '../../records/sweep.ts';
 import { percentOfLog } from '../../statistics/logarithms.ts';
 import { median } from '../../statistics/median.ts';
-import { type ChangePoint, directionOf, findChangePoints } from '../history/change-points.ts';
-import { type Memory, NO_ALERTS, updateAlerts, untilNight } from '../history/nightly-alerts.ts';
+import { type ChangePoint, directionOf } from '../history/change-points.ts';
+import { judgeLatest } from '../history/judge-latest.ts';
 import type { NightlyValues } from '../history/noise.ts';
 import { ALERTING, HISTORY } from '../history/settings.ts';
 import type { NightRun } from '../value-rule.ts';
 import { clockOf, fitRuns, type LeftOutRun } from './fit-runs.ts';
-import { latestDeviation } from './suspects.ts';
 
 /** The history of a cell in a series. */
 export interface CellNights {
@@ -73,7 +72,8 @@ export function judgeCell(
 ) {
   const places = new Map(sweeps.map(({ sweepId }, night) => [sweepId, night]));
   const placeOf = (finding: Finding): number => places.get(finding.firstBadSweepId) ?? -1;
-  const first = judgeLatest(nights.history, earlier.map(placeOf));
+  const wrongBefore = earlier.filter(({ state }) => state === 'withdrawn').length;
+  const first = judgeLatest(nights.history, { reported: earlier.map(placeOf), wrongBefore });
   const { changes } = first;
   const level = currentLevel(nights, changes);
   const isKnown = (finding: Finding): boolean => {
@@ -81,12 +81,15 @@ export function judgeCell(
     return term === undefined || !(term.isOver || isWorseThanAccepted(finding, term, level));
   };
   const known = earlier.filter(isKnown);
-  const { news } = known.length === earlier.length ? first : judgeLatest(nights.history, known.map(placeOf));
+  const { news, suspected } =
+    known.length === earlier.length
+      ? first
+      : judgeLatest(nights.history, { reported: known.map(placeOf), wrongBefore });
   const isMeasured = nights.history.nights.at(-1) === sweeps.length - 1;
   return {
     nights,
     /** Far off its level, and not reported: null when it is not, or when the latest night has no value. */
-    off: isMeasured && news.length === 0 ? latestDeviation(nights.history) : null,
+    off: isMeasured && news.length === 0 ? suspected : null,
     reported: news.map((change) => asFinding(change, nights, sweeps)),
     /** With what the latest night says of them. */
     earlier: known.map((finding): Finding => {
@@ -125,29 +128,6 @@ function asFinding(change: ChangePoint, { cell, metric, history }: CellNights, s
     toldSweepId: latest.sweepId,
     state: 'new',
   };
-}
-
-/**
- * What the newest night of a history says. How often a place was seen before follows from the nights themselves, so
- * that nothing but the reported places has to be remembered.
- * @param reportedNights places of changes that were reported on earlier nights
- */
-function judgeLatest(history: NightlyValues, reportedNights: readonly number[]) {
-  const nights = history.values.length;
-  let memory: Memory = { ...NO_ALERTS, reported: reportedNights };
-  /** Every change that the history shows, reported or not. */
-  let changes: readonly ChangePoint[] = [];
-  /** Those to be reported in the newest sweep. */
-  let news: readonly ChangePoint[] = [];
-  const first = Math.max(ALERTING.firstNight, nights - ALERTING.oldLooks + 1);
-  for (let night = first; night <= nights; night += 1) {
-    const past = untilNight(history, night);
-    changes = findChangePoints(past);
-    const reported = updateAlerts(memory, changes, past.values.length);
-    memory = { reported: reportedNights, seen: reported.memory.seen };
-    news = reported.news;
-  }
-  return { changes, news };
 }
 
 /** What later nights say of a finding. @param level of the newest nights, in the unit of the metric */

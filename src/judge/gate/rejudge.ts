@@ -3,7 +3,7 @@ import { metricOf } from '../../records/metric.ts';
 import type { Sweep } from '../../records/sweep.ts';
 import { percentOfLog } from '../../statistics/logarithms.ts';
 import { directionOf } from '../history/change-points.ts';
-import { replayNights } from '../history/nightly-alerts.ts';
+import { replaySweeps } from '../history/judge-latest.ts';
 import { ALERTING } from '../history/settings.ts';
 import type { CellNights } from './judge-cell.ts';
 import type { CellKey } from '../../records/scalars.ts';
@@ -33,7 +33,7 @@ export function rejudgeCell(
 ): Rejudged[] {
   const placeOf = new Map(sweeps.map(({ sweepId }, night) => [sweepId, night]));
   const open = [...then];
-  const today = replayNights(history).map(({ reportedOn, change }): Rejudged => {
+  const today = replaySweeps(history).map(({ reportedOn, change }): Rejudged => {
     const direction = directionOf(change.shift, metricOf(metric).betterIs);
     const same = open.findIndex(
       (finding) =>

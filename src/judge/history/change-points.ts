@@ -1,6 +1,6 @@
 import { at } from '../../statistics/at.ts';
 import { medianIn } from '../../statistics/order-statistics.ts';
-import { findKnownState, Levels } from './levels.ts';
+import { findKnownState, type Level, Levels } from './levels.ts';
 import { logsOf, type NightlyValues, noiseFloor, noiseOf } from './noise.ts';
 import { SegmentStarts } from './segment-starts.ts';
 import { HISTORY } from './settings.ts';
@@ -25,12 +25,28 @@ export interface ChangePoint {
  * clipped, exact least-squares levels, boundaries without enough margin joined, known states taken out. The same
  * nights give the same answer.
  */
-export function findChangePoints(history: NightlyValues): ChangePoint[] {
-  if (history.values.length < HISTORY.leastNights) return [];
-  return cutLevels(logsOf(history), noiseFloor(history)).map((cut) => ({
-    ...cut,
-    night: history.nights[cut.index] ?? cut.index,
-  }));
+export function findChangePoints(history: NightlyValues): readonly ChangePoint[] {
+  return cutHistory(history).changes;
+}
+
+/** A history cut into levels. */
+export interface CutHistory {
+  /** As cycles where the clock explains the sweeps. */
+  readonly logs: Float64Array;
+  /** Standard deviation of one sweep, in logarithms. */
+  readonly sigma: number;
+  /** Oldest first, without a gap; logs. */
+  readonly levels: readonly Level[];
+  /** Between them. */
+  readonly changes: readonly ChangePoint[];
+}
+
+/** The levels of a history, and the changes between them. */
+export function cutHistory(history: NightlyValues): CutHistory {
+  const logs = logsOf(history);
+  const { sigma, levels, cuts } = cutLevels(logs, noiseFloor(history), history.values.length >= HISTORY.leastNights);
+  const changes = cuts.map((cut) => ({ ...cut, night: history.nights[cut.index] ?? cut.index }));
+  return { logs, sigma, levels, changes };
 }
 
 /** What a change of a value means, by its sign. */
@@ -38,27 +54,23 @@ export function directionOf(change: number, betterIs: 'lower' | 'higher'): 'slow
   return change > 0 === (betterIs === 'lower') ? 'slower' : 'faster';
 }
 
-/** The values since the last change of level. */
-export function newestLevel(history: NightlyValues): number[] {
-  const last = findChangePoints(history).at(-1);
-  return [...history.values.subarray(last?.index ?? 0)];
-}
-
-function cutLevels(logs: Float64Array, floor: number): Omit<ChangePoint, 'night'>[] {
+function cutLevels(logs: Float64Array, floor: number, isLong: boolean) {
   const { clipped, sigma, slowFactor } = noiseOf(logs, floor);
+  const series = { logs, clipped, sigma, slowFactor };
+  if (!isLong) return { sigma, levels: new Levels(series, []).levels, cuts: [] };
   const centre = medianIn(clipped, 0, clipped.length);
   const starts = segment(
     clipped.map((value) => (value - centre) / sigma),
     HISTORY.penalty * slowFactor * slowFactor * Math.log(logs.length),
     HISTORY.leastLevel,
   );
-  const levels = new Levels({ logs, clipped, sigma, slowFactor }, starts);
+  const levels = new Levels(series, starts);
   levels.dropWeak();
   for (let state = findKnownState(levels); state !== -1; state = findKnownState(levels)) {
     levels.takeOut(state);
     levels.dropWeak();
   }
-  return levels.levels.slice(1).map((level, boundary) => {
+  const cuts = levels.levels.slice(1).map((level, boundary): Omit<ChangePoint, 'night'> => {
     const before = levels.levels[boundary]?.median ?? level.median;
     return {
       index: level.from,
@@ -68,6 +80,7 @@ function cutLevels(logs: Float64Array, floor: number): Omit<ChangePoint, 'night'
       margin: levels.marginAt(boundary),
     };
   });
+  return { sigma, levels: levels.levels, cuts };
 }
 
 /**

@@ -75,7 +75,7 @@ export class Levels {
 }
 
 /** Sweeps `[from, to)` at one level. */
-interface Level {
+export interface Level {
   readonly from: number;
   readonly to: number;
   /** Log scale, of clipped values. */

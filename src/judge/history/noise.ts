@@ -4,6 +4,7 @@ import { HISTORY } from './settings.ts';
 
 /** Null where it is not known; undefined: of no night. */
 type KnownNumbers = readonly (number | null)[] | undefined;
+type KnownIds = readonly (string | null)[] | undefined;
 
 /** A cell's history: one entry per measured sweep in every array. */
 export interface NightlyValues {
@@ -17,6 +18,9 @@ export interface NightlyValues {
   readonly count?: KnownNumbers;
   /** Mean SM clock in MHz. */
   readonly clock?: KnownNumbers;
+  /** Build that ran, and what it was made of: the same sources may give other tactics. Null where unknown. */
+  readonly builds?: KnownIds;
+  readonly sources?: KnownIds;
 }
 
 /** Lower bound of the noise: the timer's resolution, and the queries of one run. */
@@ -57,7 +61,17 @@ export function logsOf({ values, clock = [] }: NightlyValues): Float64Array {
   const cycles = logs.map((log, night) => log + Math.log(at(clocks, night) / typical));
   const before = scaleOf(differences(logs, 1), 0.9);
   const after = scaleOf(differences(cycles, 1), 0.9);
-  return after < HISTORY.clockGain * before ? cycles : logs;
+  return after < HISTORY.clockGain * before || isExplained(clocks, logs, cycles) ? cycles : logs;
+}
+
+/** A clock that seldom switches shows in few differences: only those at its switches are compared. */
+function isExplained(clocks: Float64Array, logs: Float64Array, cycles: Float64Array): boolean {
+  const switches = differences(clocks.map(Math.log), 1);
+  const atSwitches = (values: Float64Array): Float64Array =>
+    differences(values, 1).filter((_, place) => at(switches, place) > HISTORY.clockMoves);
+  const before = atSwitches(logs);
+  if (before.length < HISTORY.leastSwitches) return false;
+  return middleOf(atSwitches(cycles)) < HISTORY.switchGain * middleOf(before);
 }
 
 /** Null where a sweep lacks its clock: half a history cannot be converted to cycles. */

@@ -48,6 +48,9 @@ export const HISTORY = {
   /** Clock: tried when it moves by this much, kept when it reduces differences between sweeps by this factor. */
   clockMoves: 0.003,
   clockGain: 0.8,
+  /** Or when it reduces the differences at its switches, of which there are at least this many, by this factor. */
+  leastSwitches: 3,
+  switchGain: 0.5,
 } as const;
 
 /** When a change in a growing history is reported. */
@@ -60,15 +63,45 @@ export const ALERTING = {
   firstNight: 20,
   /** Margins count less in short histories, whose slow noise is not known yet. */
   shortNights: 10,
-  /** Reported at once from this margin on. */
-  atOnce: 2.4,
-  /** Less clear: when it is seen this many nights running. */
+  /** Reported when it is seen in this many sweeps running. */
   looks: 2,
-  /** A place so old that it should have been seen before: only when it stays this many nights running. */
+  /** An older place should have been seen before: only when it stays this many nights running. */
   freshNights: 6,
   oldLooks: 6,
   /** Places this close are the same change. */
   sameNights: 3,
   /** A place may move by this from sweep to sweep. */
   moveNights: 1,
+} as const;
+
+/** Changes that are reported before three sweeps make a level, and what restless cells wait for. */
+export const EARLY = {
+  /** Departures of at most this many sweeps are looked at. */
+  mostSweeps: 3,
+  /** The level before has at least this many sweeps. */
+  levelSweeps: 6,
+  /** Each of the sweeps lies off its level by this much: to be a departure, and to be reported. */
+  leastDeviations: 3,
+  leastChange: 0.003,
+  clearDeviations: 5,
+  /** Reported with this number of sweeps off, in a history of at least `leastSweeps`, within this range. */
+  rules: [{ sweeps: 3, leastSweeps: 30, rangeDeviations: 2.5, rangeShare: 0.1 }],
+  /** A sweep left its level when it was this far off: in deviations, and as a share of the newest shift. */
+  farDeviations: 3.5,
+  farShare: 0.4,
+  /** From this many excursions a cell is restless: a change waits until it is this old. */
+  restlessExcursions: 2,
+  restlessAge: 5,
+  /** A reported place younger than this is not taken back. */
+  youngSweeps: 6,
+} as const;
+
+/** Sweeps off their level that are not reported yet. */
+export const SUSPECTS = {
+  /** Standard deviations: worth more runs. */
+  leastDeviations: 3,
+  /** Worth saying: exceeded by one in a hundred cells over a hundred quiet sweeps. */
+  farDeviations: 5,
+  /** Share that is a change, by the number of sweeps running (simulated histories, benchmarks/detection/README.md). */
+  probabilities: [0.35, 0.75, 0.9],
 } as const;

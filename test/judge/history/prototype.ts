@@ -8,15 +8,21 @@ import type { CellVerdict } from '../../../benchmarks/detection/score-cells.ts';
 
 const SIGNS = { regression: 1, improvement: -1 } as const;
 
+const direction = z.enum(['regression', 'improvement']);
+
 const placeSchema = z
-  .object({ index: z.number(), direction: z.enum(['regression', 'improvement']), margin: z.number() })
-  .transform(({ index, direction, margin }) => ({ index, sign: SIGNS[direction], margin }));
+  .object({ index: z.number(), direction, margin: z.number() })
+  .transform((place) => ({ index: place.index, sign: SIGNS[place.direction], margin: place.margin }));
 
 const historySchema = z.object({ id: z.string(), alarms: z.array(placeSchema) });
 
 const nightlySchema = z.object({
   id: z.string(),
-  nightly: z.array(z.intersection(z.object({ night: z.number() }), placeSchema)),
+  nightly: z.array(
+    z
+      .object({ night: z.number(), index: z.number(), direction })
+      .transform(({ night, index, direction: way }) => ({ night, index, sign: SIGNS[way] })),
+  ),
 });
 
 const WORDS = { regression: 'larger', improvement: 'smaller', unchanged: 'same', inconclusive: 'unclear' } as const;
@@ -50,7 +56,7 @@ export function prototypeAlarms(
   return new Map(records.map(({ id, alarms }) => [id, alarms]));
 }
 
-export function prototypeNightAlarms(): Map<string, readonly (NightAlarm & Margin)[]> {
+export function prototypeNightAlarms(): Map<string, readonly NightAlarm[]> {
   const records = jsonLines(packedText('prototype-nightly'), nightlySchema);
   return new Map(records.map(({ id, nightly }) => [id, nightly]));
 }

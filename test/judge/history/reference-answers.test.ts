@@ -2,9 +2,10 @@ import { describe, expect, test } from 'vitest';
 
 import { packedCells, packedHistories } from '../../../benchmarks/detection/labelled.ts';
 import { nightlyValues } from '../../../benchmarks/detection/ours.ts';
+import type { NightAlarm } from '../../../benchmarks/detection/score.ts';
 import { compareCells } from '../../../src/judge/compare/compare-cells.ts';
 import { type ChangePoint, findChangePoints } from '../../../src/judge/history/change-points.ts';
-import { replayNights } from '../../../src/judge/history/nightly-alerts.ts';
+import { replaySweeps } from '../../../src/judge/history/judge-latest.ts';
 import { runCentre } from '../../../src/trtexec/log/derived.ts';
 import { prototypeAlarms, prototypeCells, prototypeNightAlarms } from './prototype.ts';
 
@@ -50,17 +51,24 @@ describe.each([
   );
 });
 
+/** Of one sweep, the earlier place first. */
+function inOrder(alarms: readonly NightAlarm[]): NightAlarm[] {
+  return alarms.toSorted((a, b) => a.night - b.night || a.index - b.index);
+}
+
 describe('night by night', () => {
   const theirs = prototypeNightAlarms();
 
   test.each(packedHistories('synthetic-dev').map((history) => [history.id, history] as const))(
     '%s: told on the same nights',
     (id, history) => {
-      const alerts = replayNights(nightlyValues(history));
-      const wanted = theirs.get(id) ?? [];
-      expect(alerts.map(({ reportedOn }) => reportedOn)).toEqual(wanted.map(({ night }) => night));
-      const ours = placesOf(alerts.map(({ change }) => change));
-      expect(ours).toEqual(close(wanted));
+      const alerts = replaySweeps(nightlyValues(history));
+      const ours = alerts.map(({ reportedOn, change }) => ({
+        night: reportedOn,
+        index: change.night,
+        sign: change.shift > 0 ? (1 as const) : (-1 as const),
+      }));
+      expect(inOrder(ours)).toEqual(inOrder(theirs.get(id) ?? []));
     },
   );
 });
