@@ -91,7 +91,9 @@ function offOutput({ nights: { cell, metric, runs, history }, off }: JudgedCell,
   const sweepId = lastGood === undefined ? undefined : sweeps[lastGood]?.sweepId;
   const { sweeps: count, before, now, changePercent, deviations } = off;
   const suspected = { nights: count, before, now, changePercent, deviations };
-  return [{ ...aboutCell(cell, metric), ...suspected, runs: runs.at(-1)?.length ?? 0, lastGoodSweepId: sweepId ?? null }];
+  return [
+    { ...aboutCell(cell, metric), ...suspected, runs: runs.at(-1)?.length ?? 0, lastGoodSweepId: sweepId ?? null },
+  ];
 }
 
 function located({ nights }: JudgedCell, findings: readonly Finding[], { sweeps }: Night): LocatedFinding[] {
