@@ -109,10 +109,8 @@ export const notEmpty = parser(
   'It is empty: is the variable that it is from set?',
 );
 
-export function branchOption() {
-  return new Option('--branch <name>', 'only sweeps of this branch (default: checked out, or of the CI job)').argParser(
-    notEmpty,
-  );
+export function branchOption(says = 'only sweeps of this branch (default: checked out, or of the CI job)') {
+  return new Option('--branch <name>', says).argParser(notEmpty);
 }
 
 export function failOnOption() {

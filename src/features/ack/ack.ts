@@ -4,57 +4,122 @@ import { writeFindings } from '../../artefacts/findings-file.ts';
 import { artefactsFolderOf } from '../../artefacts/layout.ts';
 import { UsageError } from '../../errors.ts';
 import { EXIT_CODES, type ExitCode } from '../../exit-codes.ts';
-import type { Acknowledgement, Finding } from '../../records/gate-finding.ts';
+import { type Acknowledgement, acknowledgementSchema, type Finding } from '../../records/gate-finding.ts';
+import { count } from '../../terminal/numbers.ts';
+import { didYouMean } from '../../text/nearest.ts';
 import { printable } from '../../text/printable.ts';
 import { readInstant } from '../../text/utc-instant.ts';
 import { resolveRevision } from '../../tools/git/git.ts';
-import { acknowledge, deleteAcknowledgements, findFindingsByPrefix } from '../../store/sweeps/findings.ts';
+import {
+  acknowledge,
+  acknowledgementsOf,
+  deleteAcknowledgements,
+  findFindingsByPrefix,
+  lastingFindings,
+} from '../../store/sweeps/findings.ts';
 import type { StoreDatabase } from '../../store/file/open.ts';
 import { type Io, printResult } from '../../cli/io.ts';
 import { withStoreToWrite } from '../../cli/with-store.ts';
 import type { AckOptions } from './command.ts';
-import { id, instant, output, type OutputOf } from '../../records/output-parts.ts';
+import { output, type OutputOf } from '../../records/output-parts.ts';
 
-export async function ack(name: string, options: AckOptions, io: Io): Promise<ExitCode> {
+export async function ack(names: readonly string[], options: AckOptions, io: Io): Promise<ExitCode> {
+  refuseOptions(names, options);
   return withStoreToWrite(options, io, async (store) => {
-    const finding = oneFinding(store.db, name);
-    const short = finding.findingId.slice(0, 8);
-    if (options.undo === true) {
-      if (deleteAcknowledgements(store.db, [finding.findingId]) === 0) {
-        throw new UsageError(`finding ${short} was not accepted`);
-      }
-      await writeFindings(store.db, artefactsFolderOf(store.path), [finding.reportedSweepId]);
-      io.out(`finding ${short} is no longer accepted\n`);
-      return EXIT_CODES.fine;
-    }
-    if (options.reason === undefined) {
-      throw new UsageError('why may it stay? --reason "…" is read by whoever looks next');
-    }
-    const row: Acknowledgement = {
-      findingId: finding.findingId,
-      reason: options.reason,
-      until: await untilOf(options.until, io),
-      owner: null,
-      createdAt: io.now().toISOString(),
-    };
-    acknowledge(store.db, row);
-    await writeFindings(store.db, artefactsFolderOf(store.path), [finding.reportedSweepId]);
-    const { until } = row;
-    const term = until === null ? 'for good' : `until ${until.length === 40 ? until.slice(0, 8) : until}`;
-    printResult<AckOutput>(io, options, { schemaVersion: 1, ...row }, () => [
-      `finding ${short} is accepted ${term}; it comes back if it gets worse`,
-    ]);
+    const findings = chosenFindings(store.db, names, options);
+    const reported = findings.map(({ reportedSweepId }) => reportedSweepId);
+    const said = options.undo === true ? undo(store.db, findings) : await mark(store.db, findings, options, io);
+    await writeFindings(store.db, artefactsFolderOf(store.path), reported);
+    printResult<AckOutput>(io, options, { schemaVersion: 1, acknowledged: [...said.rows] }, () => [said.line]);
     return EXIT_CODES.fine;
   });
 }
 
-function oneFinding(db: StoreDatabase, name: string): Finding {
-  const [finding, ...more] = findFindingsByPrefix(db, name);
-  if (finding === undefined) {
-    throw new UsageError(`${printable(name)}: no such finding; \`bench check\` names them`);
+function refuseOptions(names: readonly string[], { all, branch, matrix, owner, reason, undo, until }: AckOptions): void {
+  if (all === true && names.length > 0) throw new UsageError('--all and names of findings exclude each other');
+  if (all !== true && names.length === 0) {
+    throw new UsageError('which finding? Write its id, as `bench check` prints it, or --all');
   }
+  if (all !== true && (branch !== undefined || matrix !== undefined)) {
+    throw new UsageError('--matrix and --branch go with --all: an id is that of one finding');
+  }
+  if (undo === true && [owner, reason, until].some((value) => value !== undefined)) {
+    throw new UsageError('--undo takes an acknowledgement back as a whole: leave out --reason, --until and --owner');
+  }
+  if (undo !== true && reason === undefined) {
+    throw new UsageError('why may it stay? --reason "…" is read by whoever looks next');
+  }
+}
+
+function chosenFindings(db: StoreDatabase, names: readonly string[], options: AckOptions): readonly Finding[] {
+  const { all, branch, matrix, undo } = options;
+  if (all !== true) {
+    const chosen = names.flatMap((name) => findingsNamed(db, name));
+    return [...new Map(chosen.map((finding) => [finding.findingId, finding])).values()];
+  }
+  const lasting = lastingFindings(db).filter(
+    (finding) =>
+      (branch === undefined || finding.branch === branch) && (matrix === undefined || finding.matrix === matrix),
+  );
+  const marked = acknowledgementsOf(
+    db,
+    lasting.map(({ findingId }) => findingId),
+  );
+  const chosen = lasting.filter(({ findingId }) => marked.has(findingId) === (undo === true));
+  if (chosen.length === 0) {
+    throw new UsageError(undo === true ? 'no finding is acknowledged' : 'no finding waits to be acknowledged');
+  }
+  return chosen;
+}
+
+/** One by the start of its id, or all of a group by a word of it: `fp8`. */
+function findingsNamed(db: StoreDatabase, name: string): readonly Finding[] {
+  const [finding, ...more] = findFindingsByPrefix(db, name);
   if (more.length > 0) throw new UsageError(`${printable(name)} is the start of several findings`);
-  return finding;
+  if (finding !== undefined) return [finding];
+  const lasting = lastingFindings(db);
+  const ofGroup = lasting.filter(({ group }) => group.includes(name));
+  if (ofGroup.length > 0) return ofGroup;
+  const words = [...new Set(lasting.flatMap(({ group }) => group))];
+  throw new UsageError(
+    `${printable(name)}: no such finding; \`bench check\` names them${printable(didYouMean(name, words))}`,
+  );
+}
+
+interface Said {
+  /** What stands now; none after --undo. */
+  readonly rows: readonly Acknowledgement[];
+  readonly line: string;
+}
+
+function undo(db: StoreDatabase, findings: readonly Finding[]): Said {
+  const ids = findings.map(({ findingId }) => findingId);
+  if (deleteAcknowledgements(db, ids) === 0) throw new UsageError(`${namesOf(findings)} is not acknowledged`);
+  return { rows: [], line: `${namesOf(findings)} ${areOrIs(findings)} no longer acknowledged` };
+}
+
+async function mark(db: StoreDatabase, findings: readonly Finding[], options: AckOptions, io: Io): Promise<Said> {
+  const { owner = null, reason = '' } = options;
+  const until = await untilOf(options.until, io);
+  const createdAt = io.now().toISOString();
+  const rows = findings.map(({ findingId }) => ({ findingId, reason, until, owner, createdAt }));
+  acknowledge(db, rows);
+  const term = until === null ? 'for good' : `until ${until.length === 40 ? until.slice(0, 8) : until}`;
+  const back = findings.length === 1 ? 'it comes back if it gets worse' : 'each comes back if it gets worse';
+  return { rows, line: `${namesOf(findings)} ${areOrIs(findings)} acknowledged ${term}; ${back}` };
+}
+
+const NAMED = 6;
+
+function namesOf(findings: readonly Finding[]): string {
+  const ids = findings.map(({ findingId }) => findingId.slice(0, 8));
+  if (ids.length === 1) return `finding ${ids.join('')}`;
+  const more = ids.length > NAMED ? `, and ${ids.length - NAMED} more` : '';
+  return `${count(ids.length, 'finding')} (${ids.slice(0, NAMED).join(', ')}${more})`;
+}
+
+function areOrIs({ length }: readonly Finding[]): string {
+  return length === 1 ? 'is' : 'are';
 }
 
 /** A date stays a date; a revision becomes its commit. */
@@ -76,11 +141,7 @@ async function untilOf(until: string | undefined, io: Io): Promise<string | null
 }
 
 export const ackOutput = output('bench ack --json', {
-  findingId: id,
-  reason: z.string(),
-  until: z.string().nullable(),
-  owner: z.string().nullable(),
-  createdAt: instant,
+  acknowledged: z.array(z.strictObject(acknowledgementSchema.shape)).describe('What was acknowledged; none by --undo'),
 });
 
 type AckOutput = OutputOf<typeof ackOutput>;

@@ -1,23 +1,30 @@
 import { defineCommand, type OptionsOf, type PlainCommand } from '../../cli/define-command.ts';
+import { branchOption, notEmpty, noteText } from '../../cli/options.ts';
 
 const define = (command: PlainCommand) =>
   command
-    .arguments('<finding>')
-    .option('--reason <text>', 'why the finding is acceptable')
+    .arguments('[findings...]')
+    .option('--all', 'every finding that is not acknowledged yet')
+    .option('--reason <text>', 'why it may stay', noteText)
     .option('--until <when>', 'a date, or a commit that will be measured (default: permanently)')
-    .option('--undo', 'withdraw the acceptance');
+    .option('--owner <name>', 'who looks after it', noteText)
+    .option('--matrix <name>', 'with --all: only findings of this matrix', notEmpty)
+    .addOption(branchOption('with --all: only findings of this branch (default: all)'))
+    .option('--undo', 'take an acknowledgement back');
 
 export type AckOptions = OptionsOf<typeof define>;
 
 export const ackCommand = defineCommand({
   name: 'ack',
-  summary: 'accept a finding, so that the gate ignores it (until a date or commit)',
+  summary: 'acknowledge findings, so that the gate expects their level (until a date or commit)',
   examples: [
     'bench ack 1a2b3c4d --reason "new default precision" --until 2026-12-31',
-    'bench ack 1a2b3c4d --reason "fixed by !412" --until v1.3   # until that commit is measured',
+    'bench ack 1a2b3c4d 5e6f7a8b --reason "fixed by !412" --until v1.3   # until that commit is measured',
+    'bench ack fp8 --reason "new scales" --owner team-quantization       # all findings of the group fp8',
+    'bench ack --all --reason "new driver"',
     'bench ack 1a2b3c4d --undo',
   ],
   outputs: { ack: async () => (await import('./ack.ts')).ackOutput },
   define,
-  run: async ([finding], options, io) => (await import('./ack.ts')).ack(finding, options, io),
+  run: async ([findings], options, io) => (await import('./ack.ts')).ack(findings, options, io),
 });

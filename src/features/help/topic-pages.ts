@@ -145,7 +145,7 @@ const WORD_TEXTS: readonly (readonly [string, string])[] = [
   ['baseline', 'A name for a sweep, such as a release: bench compare baseline:v1.2.'],
   [
     'finding',
-    'A lasting change of a cell. `bench check` reports it once, as soon as it is certain. `bench ack` accepts it.',
+    'A lasting change of a cell. `bench check` reports it once, as soon as it is certain. `bench ack` acknowledges it.',
   ],
   [
     'environment',

@@ -58,6 +58,12 @@ export function findFindingsByPrefix(db: StoreDatabase, prefix: string): Finding
   return select(db, inArray(findings.findingId, ids.limit(3)));
 }
 
+/** What is worse and has not ended. */
+export function lastingFindings(db: StoreDatabase): Finding[] {
+  const { direction, state } = findings;
+  return select(db, and(eq(direction, 'slower'), inArray(state, ['suspected', 'confirmed', 'open'])));
+}
+
 /** Those that were reported in these sweeps. */
 export function findingsReportedIn(db: StoreDatabase, sweepIds: readonly SweepId[]): Finding[] {
   return select(db, isAmong(findings.reportedSweepId, sweepIds));
@@ -134,8 +140,19 @@ export function acknowledgementsOf(db: StoreDatabase, findingIds: readonly strin
   return new Map(rows.map((row) => [row.findingId, row]));
 }
 
-export function acknowledge(db: StoreDatabase, row: Acknowledgement): void {
-  db.insert(acknowledgements).values(row).onConflictDoUpdate({ target: acknowledgements.findingId, set: row }).run();
+/** All or none of them. */
+export function acknowledge(db: StoreDatabase, rows: readonly Acknowledgement[]): void {
+  db.transaction(
+    (tx) => {
+      for (const row of rows) {
+        tx.insert(acknowledgements)
+          .values(row)
+          .onConflictDoUpdate({ target: acknowledgements.findingId, set: row })
+          .run();
+      }
+    },
+    { behavior: 'immediate' },
+  );
 }
 
 /** @returns how many of them were acknowledged */

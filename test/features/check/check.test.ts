@@ -289,8 +289,8 @@ describe('bench ack', () => {
     let printed = '';
     // On the day of the night before.
     const io = { ...testIo(), now: () => new Date(nightDate(45)), out: (text: string) => (printed += text) };
-    await ack(id.slice(0, 8), { reason: 'known', until: nightDate(50), db: nights.db }, io);
-    expect(printed).toContain(`is accepted until ${nightDate(50)}`);
+    await ack([id.slice(0, 8)], { reason: 'known', until: nightDate(50), db: nights.db }, io);
+    expect(printed).toContain(`is acknowledged until ${nightDate(50)}`);
     const accepted = await nights.check();
     expect(accepted.json.earlier).toMatchObject([{ id, state: 'accepted' }]);
     const reported = await nights.live(46, 56);
@@ -311,7 +311,7 @@ describe('bench ack', () => {
     const { nights, id } = await withFindings();
     expect((await nights.run('ack', id)).stderr).toContain('--reason');
     await nights.run('ack', id, '--reason', 'x');
-    expect((await nights.run('ack', id, '--undo')).stdout).toContain('no longer accepted');
+    expect((await nights.run('ack', id, '--undo')).stdout).toContain('no longer acknowledged');
     expect((await nights.run('ack', id, '--undo')).code).toBe(2);
     expect((await nights.run('ack', 'ffffffff', '--reason', 'x')).stderr).toContain('no such finding');
     const until = await nights.run('ack', id, '--reason', 'x', '--until', 'next week');

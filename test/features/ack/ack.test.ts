@@ -1,0 +1,145 @@
+import { existsSync, mkdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+import { beforeEach, describe, expect, test } from 'vitest';
+
+import { migrationsFolder } from '../../../src/cli/store-location.ts';
+import type { Finding } from '../../../src/records/gate-finding.ts';
+import { openStore } from '../../../src/store/file/open.ts';
+import { saveVerdict } from '../../../src/store/sweeps/findings.ts';
+import { bench, temporaryFolder } from '../../support/bench.ts';
+import { OUTPUTS } from '../../support/outputs.ts';
+import { simulatedCells, simulateNights, sweepOfNight } from '../../support/simulated-store.ts';
+import { queryStore } from '../../support/store-dump.ts';
+
+const CELLS = simulatedCells(4);
+
+/** Reported in the second of three sweeps. */
+function finding(number: number, more: Partial<Finding> = {}): Finding {
+  const cellKey = CELLS[number % CELLS.length]?.key ?? '';
+  return {
+    findingId: `${number}abcdef0`.padEnd(32, '0'),
+    kind: 'change',
+    isWarning: false,
+    provenance: 'simulated',
+    branch: 'main',
+    matrix: 'nightly',
+    direction: 'slower',
+    state: 'open',
+    group: [],
+    confirmedBy: 'history',
+    cause: null,
+    environmentChanges: [],
+    probability: null,
+    pairs: null,
+    lastGoodSweepId: sweepOfNight(0),
+    firstBadSweepId: sweepOfNight(1),
+    lastBadSweepId: null,
+    reportedSweepId: sweepOfNight(1),
+    owner: null,
+    cells: [{ cellKey, metric: 'gpuComputeMs', changePercent: 6, ciPercent: null, margin: 2, before: 1, after: 1.06 }],
+    ...more,
+  };
+}
+
+const FINDINGS = [
+  finding(1),
+  finding(2, { group: ['fp8'], state: 'confirmed' }),
+  finding(3, { group: ['fp8', 'vit'], branch: 'next', state: 'suspected' }),
+  finding(4, { state: 'recovered' }),
+  finding(5, { direction: 'faster' }),
+  finding(6, { matrix: 'weekly' }),
+];
+const [FIRST, SECOND, THIRD, , , SIXTH] = FINDINGS.map(({ findingId }) => findingId);
+
+let cwd: string;
+let db: string;
+
+beforeEach(() => {
+  cwd = temporaryFolder();
+  db = join(cwd, 'bench.sqlite');
+  simulateNights(db, { cells: CELLS, nights: 3, repeats: 1, value: () => 1, branch: 'main' });
+  const store = openStore(db, migrationsFolder());
+  const judged = { sweepId: sweepOfNight(1), judgedAt: '2026-01-02T04:00:00.000Z', judgedBy: 'history' } as const;
+  saveVerdict(store.db, { judged, findings: FINDINGS, retracted: [], endedAcknowledgements: [] });
+  store.close();
+});
+
+const ack = (...args: readonly string[]) => bench(['ack', ...args, '--db', db], { cwd });
+
+function marks(): readonly unknown[] {
+  return queryStore(db, 'select finding_id, reason, until, owner from acknowledgements order by finding_id');
+}
+
+describe('which findings', () => {
+  test('several at once, each by the start of its id', async () => {
+    const { code, stdout } = await ack('1ab', '2ab', '1abc', '--reason', 'new scales', '--owner', 'team-vision');
+    expect([code, stdout]).toEqual([
+      0,
+      '2 findings (1abcdef0, 2abcdef0) are acknowledged for good; each comes back if it gets worse\n',
+    ]);
+    expect(marks()).toEqual([
+      { finding_id: FIRST, reason: 'new scales', until: null, owner: 'team-vision' },
+      { finding_id: SECOND, reason: 'new scales', until: null, owner: 'team-vision' },
+    ]);
+  });
+
+  test('all of a group by a word of it', async () => {
+    await ack('fp8', '--reason', 'x');
+    expect(marks()).toMatchObject([{ finding_id: SECOND }, { finding_id: THIRD }]);
+  });
+
+  test('--all is what is slower and lasts; asked again there is nothing left', async () => {
+    const { stdout } = await ack('--all', '--reason', 'new driver', '--json');
+    expect(OUTPUTS.ack.parse(JSON.parse(stdout)).acknowledged.map(({ findingId }) => findingId)).toEqual([
+      FIRST,
+      SECOND,
+      THIRD,
+      SIXTH,
+    ]);
+    const again = await ack('--all', '--reason', 'x');
+    expect([again.code, again.stderr]).toEqual([2, 'bench: no finding waits to be acknowledged\n']);
+    const undone = await ack('--all', '--undo');
+    expect(undone.stdout).toMatch(/^4 findings \(.*\) are no longer acknowledged\n$/);
+    expect(marks()).toEqual([]);
+  });
+
+  test.each([
+    [['--matrix', 'weekly'], [SIXTH]],
+    [['--branch', 'next'], [THIRD]],
+  ])('--all %s', async (only, expected) => {
+    await ack('--all', ...only, '--reason', 'x');
+    expect(marks().map((row) => JSON.stringify(row).slice(15, 47))).toEqual(expected);
+  });
+
+  test.each([
+    [['--all', '1ab'], '--all and names of findings exclude each other'],
+    [[], 'which finding? Write its id, as `bench check` prints it, or --all'],
+    [['1ab', '--branch', 'main'], '--matrix and --branch go with --all: an id is that of one finding'],
+    [['1ab'], 'why may it stay? --reason "…" is read by whoever looks next'],
+    [['1ab', '--undo', '--owner', 'me'], '--undo takes an acknowledgement back as a whole: leave out --reason, --until and --owner'],
+    [['fp9', '--reason', 'x'], 'fp9: no such finding; `bench check` names them; did you mean "fp8"?'],
+    [['1ab', 'ffff', '--reason', 'x'], 'ffff: no such finding; `bench check` names them'],
+    [['1ab', '--undo'], 'finding 1abcdef0 is not acknowledged'],
+    [['--all', '--undo'], 'no finding is acknowledged'],
+    [['1ab', '--reason', 'x', '--until', '2020-01-01'], '--until 2020-01-01: that day is over; today is TODAY (UTC)'],
+    [['1ab', '--reason', 'x', '--until', '2999-02-30'], '--until 2999-02-30: no such day'],
+  ])('%s is wrong use', async (args, problem) => {
+    const { code, stderr } = await ack(...args);
+    expect([code, stderr.replace(/today is [-\d]{10}/, 'today is TODAY')]).toEqual([2, `bench: ${problem}\n`]);
+    expect(marks()).toEqual([]);
+  });
+});
+
+test('an acknowledgement lies next to the artefacts of the sweep that reported its finding, until it is taken back', async () => {
+  const folder = join(cwd, 'artefacts', sweepOfNight(1));
+  mkdirSync(folder, { recursive: true });
+  await ack('1ab', '--reason', 'known', '--until', '2999-12-31', '--owner', 'team-vision');
+  const read = (): { acknowledgements: unknown[] } => JSON.parse(readFileSync(join(folder, 'findings.json'), 'utf8'));
+  expect(existsSync(join(folder, 'findings.json'))).toBe(true);
+  expect(read().acknowledgements).toMatchObject([
+    { findingId: FIRST, reason: 'known', until: '2999-12-31', owner: 'team-vision' },
+  ]);
+  await ack('1ab', '--undo');
+  expect(read().acknowledgements).toEqual([]);
+});
