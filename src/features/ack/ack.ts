@@ -35,7 +35,10 @@ export async function ack(names: readonly string[], options: AckOptions, io: Io)
   });
 }
 
-function refuseOptions(names: readonly string[], { all, branch, matrix, owner, reason, undo, until }: AckOptions): void {
+function refuseOptions(
+  names: readonly string[],
+  { all, branch, matrix, owner, reason, undo, until }: AckOptions,
+): void {
   if (all === true && names.length > 0) throw new UsageError('--all and names of findings exclude each other');
   if (all !== true && names.length === 0) {
     throw new UsageError('which finding? Write its id, as `bench check` prints it, or --all');

@@ -117,7 +117,10 @@ describe('which findings', () => {
     [[], 'which finding? Write its id, as `bench check` prints it, or --all'],
     [['1ab', '--branch', 'main'], '--matrix and --branch go with --all: an id is that of one finding'],
     [['1ab'], 'why may it stay? --reason "…" is read by whoever looks next'],
-    [['1ab', '--undo', '--owner', 'me'], '--undo takes an acknowledgement back as a whole: leave out --reason, --until and --owner'],
+    [
+      ['1ab', '--undo', '--owner', 'me'],
+      '--undo takes an acknowledgement back as a whole: leave out --reason, --until and --owner',
+    ],
     [['fp9', '--reason', 'x'], 'fp9: no such finding; `bench check` names them; did you mean "fp8"?'],
     [['1ab', 'ffff', '--reason', 'x'], 'ffff: no such finding; `bench check` names them'],
     [['1ab', '--undo'], 'finding 1abcdef0 is not acknowledged'],
