@@ -28,7 +28,7 @@ export async function ack(names: readonly string[], options: AckOptions, io: Io)
   return withStoreToWrite(options, io, async (store) => {
     const findings = chosenFindings(store.db, names, options);
     const reported = findings.map(({ reportedSweepId }) => reportedSweepId);
-    const said = options.undo === true ? undo(store.db, findings) : await mark(store.db, findings, options, io);
+    const said = options.undo === true ? takeBack(store.db, findings) : await mark(store.db, findings, options, io);
     await writeFindings(store.db, artefactsFolderOf(store.path), reported);
     printResult<AckOutput>(io, options, { schemaVersion: 1, acknowledged: [...said.rows] }, () => [said.line]);
     return EXIT_CODES.fine;
@@ -95,7 +95,7 @@ interface Said {
   readonly line: string;
 }
 
-function undo(db: StoreDatabase, findings: readonly Finding[]): Said {
+function takeBack(db: StoreDatabase, findings: readonly Finding[]): Said {
   const ids = findings.map(({ findingId }) => findingId);
   if (deleteAcknowledgements(db, ids) === 0) throw new UsageError(`${namesOf(findings)} is not acknowledged`);
   return { rows: [], line: `${namesOf(findings)} ${areOrIs(findings)} no longer acknowledged` };

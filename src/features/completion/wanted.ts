@@ -144,7 +144,7 @@ const VALUES_OF_ARGUMENTS: Kinds = {
   good: ['ref'],
   bad: ['ref'],
   ref: ['ref'],
-  finding: ['finding'],
+  findings: ['finding'],
   topic: ['topic'],
   keys: ['engine'],
   'show what': ['sweep', 'cell'],
