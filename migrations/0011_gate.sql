@@ -23,6 +23,7 @@ CREATE TABLE `findings` (
 	`last_bad_sweep_id` text,
 	`reported_sweep_id` text NOT NULL,
 	`owner` text,
+	`notified_at` text,
 	`row_checksum` integer,
 	FOREIGN KEY (`first_bad_sweep_id`) REFERENCES `sweeps`(`sweep_id`) ON UPDATE no action ON DELETE cascade,
 	FOREIGN KEY (`reported_sweep_id`) REFERENCES `sweeps`(`sweep_id`) ON UPDATE no action ON DELETE cascade

@@ -48,6 +48,8 @@ export const findings = sqliteTable(
       .notNull()
       .references(() => sweeps.sweepId, { onDelete: 'cascade' }),
     owner: text('owner'),
+    /** When a program was started because of it; null: no program was, or it failed. */
+    notifiedAt: text('notified_at'),
   },
   (table) => [
     index('findings_by_matrix').on(table.matrix, table.branch),

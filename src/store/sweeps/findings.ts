@@ -1,4 +1,4 @@
-import { and, desc, eq, inArray, like, or, type SQL, sql } from 'drizzle-orm';
+import { and, desc, eq, getTableColumns, inArray, like, or, type SQL, sql } from 'drizzle-orm';
 import type { SQLiteColumn } from 'drizzle-orm/sqlite-core';
 
 import type { Acknowledgement, Finding, JudgedSweep } from '../../records/gate-finding.ts';
@@ -69,8 +69,11 @@ export function findingsReportedIn(db: StoreDatabase, sweepIds: readonly SweepId
   return select(db, isAmong(findings.reportedSweepId, sweepIds));
 }
 
+/** Without what only `notified.ts` is about. */
+const { notifiedAt: _, ...findingColumns } = getTableColumns(findings);
+
 function select(db: StoreDatabase, which: SQL | undefined): Finding[] {
-  const rows = db.select().from(findings).where(which).orderBy(findings.findingId).all();
+  const rows = db.select(findingColumns).from(findings).where(which).orderBy(findings.findingId).all();
   const ids = rows.map(({ findingId }) => findingId);
   const changed = db
     .select()
@@ -88,7 +91,7 @@ function cellOf(row: typeof findingCells.$inferSelect): Finding['cells'][number]
 }
 
 /** One parameter, however many ids. */
-function isAmong(column: SQLiteColumn, ids: readonly string[]): SQL {
+export function isAmong(column: SQLiteColumn, ids: readonly string[]): SQL {
   return sql`${column} in (select value from json_each(${JSON.stringify(ids)}))`;
 }
 
