@@ -1,0 +1,68 @@
+import type { KeyedCell } from '../../records/cell.ts';
+import type { Finding } from '../../records/gate-finding.ts';
+import { type GatedMetricId, gatedMetricOf, isJudgedOnly } from '../../records/gated-metric.ts';
+import { percentOfLog } from '../../statistics/logarithms.ts';
+import { directionOf } from '../history/change-points.ts';
+import type { CellEvidence, MetricHistory } from './evidence.ts';
+
+export type Direction = Finding['direction'];
+
+type FindingCell = Finding['cells'][number];
+
+/** A metric of a cell that is, or may be, at another level. */
+export interface CellChange extends FindingCell {
+  readonly cell: KeyedCell;
+  readonly direction: Direction;
+  /** Places of the first sweep at the new level, and of the last one at the old one (null: unknown). */
+  readonly place: number;
+  readonly lastGood: number | null;
+  /** What confirms it; null while it is suspected. */
+  readonly confirmedBy: Finding['confirmedBy'];
+  /** Of a suspected one: that it lasts, from the cell's own past. */
+  readonly probability: number | null;
+  /** It began with another build of the same sources. */
+  readonly isBuildLuck: boolean;
+}
+
+/** By which a cell is compared and shown. */
+export function mainOf({ metrics: [main] }: CellEvidence): MetricHistory | undefined {
+  return main;
+}
+
+interface Levels {
+  readonly before: number;
+  readonly after: number;
+}
+
+/** In percent of the value before; of shares in percent the difference in points. */
+export function changePercentOf(metric: GatedMetricId, { before, after }: Levels): number {
+  if (isJudgedOnly(metric)) return after - before;
+  return before === 0 ? 100 : percentOfLog(Math.log(after / before));
+}
+
+export function directionOfMetric(metric: GatedMetricId, { before, after }: Levels): Direction {
+  return directionOf(after - before, gatedMetricOf(metric).betterIs);
+}
+
+export function cellChange(
+  cell: KeyedCell,
+  metric: GatedMetricId,
+  levels: Levels,
+  facts: Pick<CellChange, 'place' | 'lastGood' | 'confirmedBy'> &
+    Partial<Pick<CellChange, 'ciPercent' | 'isBuildLuck' | 'margin' | 'probability'>>,
+): CellChange {
+  return {
+    cell,
+    cellKey: cell.key,
+    metric,
+    direction: directionOfMetric(metric, levels),
+    changePercent: changePercentOf(metric, levels),
+    ciPercent: null,
+    margin: 1,
+    before: levels.before,
+    after: levels.after,
+    probability: null,
+    isBuildLuck: false,
+    ...facts,
+  };
+}

@@ -1,0 +1,95 @@
+import { type ChangePoint, directionOf } from '../history/change-points.ts';
+import { judgeLatest, type LatestJudgement } from '../history/judge-latest.ts';
+import { median } from '../../statistics/median.ts';
+import { ALERTING } from '../history/settings.ts';
+import { newestDeviations } from '../history/suspects.ts';
+import { type GatedMetricId, gatedMetricOf } from '../../records/gated-metric.ts';
+import { type CellChange, cellChange, mainOf } from './cell-change.ts';
+import type { CellEvidence, MetricHistory } from './evidence.ts';
+
+/**
+ * A metric other than the one that the cell is compared by must be this much clearer to be reported by itself: the rate
+ * of false reports holds over all metrics of a cell, and a percentile is several times as noisy as a median.
+ */
+const OTHER_METRIC = { margin: 1.5, deviations: 8 } as const;
+
+/** A metric of a cell by its own history. */
+export interface JudgedHistory {
+  readonly metric: GatedMetricId;
+  readonly changes: readonly CellChange[];
+  /** Every change of level that the history shows, reported or not. */
+  readonly seen: readonly ChangePoint[];
+  /** The newest sweeps lie off the level. */
+  readonly isOff: boolean;
+  /** How far the judged sweep lies off its level for the worse, in standard deviations; null where it does not. */
+  readonly worseDeviations: number | null;
+}
+
+/** True where a history knows its own noise. */
+export function hasHistory({ history }: MetricHistory): boolean {
+  return history.values.length >= ALERTING.firstNight;
+}
+
+/** @param reported places of known findings of this metric; @param wrongBefore how many turned out wrong */
+export function judgeHistory(
+  evidence: CellEvidence,
+  { metric, history }: MetricHistory,
+  judged: number,
+  known: { readonly reported: readonly number[]; readonly wrongBefore: number },
+): JudgedHistory {
+  const latest = judgeLatest(history, known);
+  const isMeasured = history.nights.at(-1) === judged;
+  const changes = isMeasured
+    ? [...newsOf(evidence, metric, history.nights, latest), ...suspects(evidence, metric, history.nights, latest)]
+    : [];
+  return {
+    metric,
+    changes,
+    seen: latest.changes,
+    isOff: latest.suspected !== null,
+    worseDeviations: isMeasured ? worseDeviations(metric, history) : null,
+  };
+}
+
+function newsOf(evidence: CellEvidence, metric: GatedMetricId, nights: readonly number[], { news }: LatestJudgement) {
+  return news
+    .filter(({ margin }) => metric === mainOf(evidence)?.metric || margin >= OTHER_METRIC.margin)
+    .map(({ after, before, index, isBuildLuck, margin, night }) =>
+      cellChange(
+        evidence.cell,
+        metric,
+        { before: Math.exp(before), after: Math.exp(after) },
+        { place: night, lastGood: nights[index - 1] ?? null, confirmedBy: 'history', isBuildLuck, margin },
+      ),
+    );
+}
+
+function suspects(
+  evidence: CellEvidence,
+  metric: GatedMetricId,
+  nights: readonly number[],
+  { news, suspected }: LatestJudgement,
+) {
+  if (suspected === null || news.length > 0) return [];
+  const { before, deviations, firstNight, now, probability, sweeps } = suspected;
+  if (metric !== mainOf(evidence)?.metric && deviations < OTHER_METRIC.deviations) return [];
+  const lastGood = nights[nights.length - sweeps - 1] ?? null;
+  return [
+    cellChange(
+      evidence.cell,
+      metric,
+      { before, after: now },
+      { place: firstNight, lastGood, confirmedBy: null, probability, margin: deviations },
+    ),
+  ];
+}
+
+function worseDeviations(metric: GatedMetricId, history: MetricHistory['history']): number | null {
+  const newest = newestDeviations(history);
+  if (newest === null) return null;
+  const [before, now] = [
+    median([...history.values.subarray(0, -1)].slice(-7)) ?? Number.NaN,
+    history.values.at(-1) ?? Number.NaN,
+  ];
+  return directionOf(now - before, gatedMetricOf(metric).betterIs) === 'slower' ? newest : null;
+}

@@ -1,0 +1,122 @@
+import type { Finding } from '../../records/gate-finding.ts';
+import type { GatedMetricId } from '../../records/gated-metric.ts';
+import { candidatesOf } from './candidates.ts';
+import { type CellChange, mainOf } from './cell-change.ts';
+import { CellWords } from './cell-words.ts';
+import type { CellEvidence, SweepEvidence } from './evidence.ts';
+import { judgeYoung, type YoungCell } from './few-sweeps.ts';
+import { hasHistory, judgeHistory } from './history-changes.ts';
+import { judgedCells } from './judged-cells.ts';
+import { KnownFindings } from './known-findings.ts';
+import { limitFindings } from './limit-findings.ts';
+import type { NewestValues } from './limits.ts';
+import { mergeFindings } from './merge-findings.ts';
+import { isReopened, type WeighedCell } from './next-state.ts';
+import { isSteady, steadyChanges } from './steady-metrics.ts';
+import type { SweepVerdict } from './verdict.ts';
+import { weighChanges } from './weigh-changes.ts';
+import { withoutSweeps } from './without-sweeps.ts';
+
+/** What is worse, or better, in the newest sweep than it should be. The same evidence gives the same verdict. */
+export function judgeSweep(given: SweepEvidence): SweepVerdict {
+  const { rules, sweeps } = given;
+  const judged = sweeps.length - 1;
+  const known = new KnownFindings(given.findings, sweeps);
+  // Sweeps in which the machine was slow are no part of a cell's level.
+  const cells = given.cells.map((cell) => withoutSweeps(cell, known.machinePlaces(cell.cell.key)));
+  const evidence = { ...given, cells };
+  const byKey = new Map(cells.map((cell) => [cell.cell.key, { evidence: cell }]));
+  const reopened = new Set(
+    known.all
+      .filter((entry) => isReopened(entry, given.acknowledged.get(entry.finding.findingId), byKey))
+      .map(({ finding }) => finding.findingId),
+  );
+  const weighed = cells.map((cell) => judgeCell(cell, known, reopened, judged));
+  const young = judgeAllYoung(cells, known, judged);
+  const changes = [...weighed.flatMap((cell) => cell.changes), ...young.changes];
+  const reported = weighChanges(changes, cells, given.pairs ?? [], judged).filter(
+    ({ cellKey, changePercent, metric }) => Math.abs(changePercent) >= rules.minChangeOf(cellKey, metric),
+  );
+  const findings = [
+    ...mergeFindings(reported, evidence, known, new CellWords(evidence), { cells: weighed, reopened, judged }),
+    ...limitsOf(evidence),
+  ];
+  return {
+    judgedBy: judgedByOf(cells, judged),
+    findings,
+    endedAcknowledgements: [...reopened],
+    cells: judgedCells(cells, findings, judged),
+    candidates: candidatesOf(weighed, young.suspects, changes, sweeps),
+  };
+}
+
+interface CellWithChanges extends WeighedCell {
+  readonly changes: readonly CellChange[];
+}
+
+function judgeCell(
+  evidence: CellEvidence,
+  known: KnownFindings,
+  reopened: ReadonlySet<string>,
+  judged: number,
+): CellWithChanges {
+  const { key } = evidence.cell;
+  const steady = evidence.metrics.filter(({ metric }) => isSteady(metric));
+  const histories = evidence.metrics
+    .filter((measured) => !isSteady(measured.metric) && hasHistory(measured))
+    .map((measured) => judgeHistory(evidence, measured, judged, known.ofMetric(key, measured.metric, reopened)));
+  return {
+    evidence,
+    histories: new Map(histories.map((history) => [history.metric, history])),
+    changes: [
+      ...steady.flatMap((measured) => steadyChanges(evidence, measured, judged)),
+      ...histories.flatMap(({ changes }) => changes),
+    ],
+  };
+}
+
+/** Cells and metrics without enough history, all cells of a metric at once. */
+function judgeAllYoung(cells: readonly CellEvidence[], known: KnownFindings, judged: number) {
+  const young = cells.flatMap((evidence) =>
+    evidence.metrics
+      .filter((measured) => !isSteady(measured.metric) && !hasHistory(measured))
+      .map((measured): YoungCell => ({ evidence, measured, since: known.newestPlace(evidence.cell.key) })),
+  );
+  const byMetric = Map.groupBy(young, ({ measured }) => measured.metric);
+  const verdicts = [...byMetric].map(([metric, own]) => judgeYoung(metric, own, judged));
+  return {
+    changes: verdicts.flatMap(({ changes }) => changes),
+    suspects: verdicts.flatMap(({ suspects }) => suspects),
+  };
+}
+
+/** Limits that people set hold in every sweep, also in the first one. */
+function limitsOf({ cells, findings, rules, sweeps }: SweepEvidence): Finding[] {
+  const known = findings.filter(({ kind }) => kind === 'limit');
+  const series = sweeps.at(-1);
+  if (series === undefined || (rules.limited.length === 0 && known.length === 0)) return [];
+  const [first, ...others] = sweeps.map(({ sweepId }, place) => ({
+    sweepId,
+    values: valuesOf(cells, rules.limited, place),
+  }));
+  return first === undefined ? [] : limitFindings({ rules, sweeps: [first, ...others], known, series });
+}
+
+function valuesOf(cells: readonly CellEvidence[], metrics: readonly GatedMetricId[], place: number): NewestValues {
+  return new Map(
+    cells.map(({ cell, metrics: measured }) => [
+      cell.key,
+      new Map(
+        measured.flatMap(({ history, metric }): [GatedMetricId, number][] => {
+          const value = metrics.includes(metric) ? history.values[history.nights.indexOf(place)] : undefined;
+          return value === undefined ? [] : [[metric, value]];
+        }),
+      ),
+    ]),
+  );
+}
+
+function judgedByOf(cells: readonly CellEvidence[], judged: number): SweepVerdict['judgedBy'] {
+  if (judged === 0) return 'first';
+  return cells.map(mainOf).some((main) => main !== undefined && hasHistory(main)) ? 'history' : 'previousSweep';
+}

@@ -1,0 +1,27 @@
+import type { CellEvidence, MetricHistory } from './evidence.ts';
+
+/** The histories of a cell without some sweeps. @param places among the sweeps */
+export function withoutSweeps(cell: CellEvidence, places: readonly number[]): CellEvidence {
+  if (places.length === 0) return cell;
+  return { ...cell, metrics: cell.metrics.map((measured) => keepOthers(measured, places)) };
+}
+
+function keepOthers({ history, metric, runs }: MetricHistory, places: readonly number[]): MetricHistory {
+  const kept = history.nights.flatMap((night, index) => (places.includes(night) ? [] : [index]));
+  const pick = <Value>(values: readonly Value[]): Value[] => kept.flatMap((index) => values.slice(index, index + 1));
+  const pickKnown = <Value>(values: readonly Value[] | undefined) => (values === undefined ? undefined : pick(values));
+  const { builds, clock, count, nights, sources, spread, values } = history;
+  return {
+    metric,
+    runs: pick(runs),
+    history: {
+      nights: pick(nights),
+      values: Float64Array.from(pick([...values])),
+      builds: pickKnown(builds),
+      clock: pickKnown(clock),
+      count: pickKnown(count),
+      sources: pickKnown(sources),
+      spread: pickKnown(spread),
+    },
+  };
+}
