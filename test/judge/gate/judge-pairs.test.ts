@@ -1,0 +1,142 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+
+import { judgePairs, judgeSameEngine, type MeasuredPairs } from '../../../src/judge/gate/judge-pairs.ts';
+import { runSigmas } from '../../../src/judge/gate/pair-noise.ts';
+import { normals } from '../../support/simulated-store.ts';
+
+const CELL = 'a'.repeat(32);
+
+function measured(newest: readonly number[], lastGood: readonly number[], stated: Partial<MeasuredPairs> = {}) {
+  return {
+    cellKey: CELL,
+    pairs: newest.map((value, place) => ({ newest: value, lastGood: lastGood[place] ?? Number.NaN })),
+    sigma: 0.003,
+    before: 1,
+    now: 1.02,
+    isUnsteady: false,
+    isSameSources: false,
+    minChangePercent: 0,
+    ...stated,
+  };
+}
+
+// Change and agreeing pairs: numpy.median of the differences of logs, and how many exceed .35 of it.
+const NEWEST = [1.0234, 1.021, 1.0183, 1.0162, 1.0142];
+const LAST_GOOD = [1.0001, 0.9976, 0.9974, 0.9993, 0.9998];
+const EIGHT = [1.022, 1.0077, 1.0194, 1.0208, 1.0229, 1.0158, 1.0132, 1.0152];
+const EIGHT_BEFORE = [1.0027, 0.9957, 0.9962, 1.0057, 0.9961, 0.9955, 0.9995, 1.001];
+
+test.each([
+  ['2 %', measured(NEWEST, LAST_GOOD), 2.0954, 5, 'confirmed'],
+  [
+    'within the noise of a median pair',
+    measured([1.0011, 1.0108, 1.0019, 1.0136, 1.0098], [0.9986, 1.004, 1.0001, 1.0021, 1.0003]),
+    0.6773,
+    4,
+    'cleared',
+  ],
+  [
+    'noisy, one pair the other way',
+    measured([1.0312, 1.0309, 1.0108, 1.0138, 1.0235], [0.9979, 0.9774, 1.0205, 0.9785, 0.9794], { sigma: 0.01 }),
+    3.6076,
+    4,
+    'confirmed',
+  ],
+  [
+    'no change',
+    measured([0.9975, 1.0011, 1.0036, 0.9995, 0.9992], [1.0003, 0.9993, 1.0002, 0.9977, 1.0009], { sigma: 0.002 }),
+    0.1801,
+    3,
+    'cleared',
+  ],
+  ['eight pairs', measured(EIGHT, EIGHT_BEFORE, { sigma: 0.005, isUnsteady: true }), 1.7129, 8, 'confirmed'],
+] as const)('%s, as by the prototype', (_, pairs, changePercent, agreeing, outcome) => {
+  const found = judgePairs(pairs);
+  expect(found.changePercent).toBeCloseTo(changePercent, 3);
+  expect(found).toMatchObject({ cellKey: CELL, count: pairs.pairs.length, agreeing, outcome });
+});
+
+test('one pair that does not agree is allowed, two are not', () => {
+  const one = [1.0234, 1.021, 1.0183, 1.0162, 0.99];
+  expect(judgePairs(measured(one, LAST_GOOD))).toMatchObject({ agreeing: 4, outcome: 'confirmed' });
+  const two = [1.0234, 1.021, 1.0183, 0.99, 0.99];
+  expect(judgePairs(measured(two, LAST_GOOD))).toMatchObject({ agreeing: 3, outcome: 'cleared' });
+});
+
+test('the machine: the last good engine is nearer to the value of the sweep than to its own level', () => {
+  const slow = NEWEST.map((value) => 1.04 * value);
+  const same = { before: 1, now: 1.06 };
+  expect(judgePairs(measured(slow, slow, same)).outcome).toBe('machine');
+  expect(judgePairs(measured(LAST_GOOD, LAST_GOOD, same)).outcome).toBe('cleared');
+  // Both: the engine is slower, and the machine as well.
+  expect(judgePairs(measured(slow.map((value) => 1.03 * value), slow, same)).outcome).toBe('confirmed');
+});
+
+test('a throughput that fell is confirmed, one that rose in the pairs is not', () => {
+  const fell = { before: 1000, now: 980 };
+  const qps = (values: readonly number[]) => values.map((value) => 1000 / value);
+  const slower = judgePairs(measured(qps(NEWEST), qps(LAST_GOOD), fell));
+  expect(slower).toMatchObject({ agreeing: 5, outcome: 'confirmed' });
+  expect(slower.changePercent).toBeCloseTo(-2.0524, 3);
+  expect(judgePairs(measured(qps(LAST_GOOD), qps(NEWEST), fell))).toMatchObject({ agreeing: 0, outcome: 'machine' });
+});
+
+test('another build of the same sources is luck; too few pairs compare nothing', () => {
+  expect(judgePairs(measured(NEWEST, LAST_GOOD, { isSameSources: true })).outcome).toBe('buildLuck');
+  expect(judgePairs(measured(NEWEST.slice(1), LAST_GOOD.slice(1))).outcome).toBe('notComparable');
+  expect(judgePairs(measured(NEWEST, LAST_GOOD, { isUnsteady: true })).outcome).toBe('notComparable');
+});
+
+test('the smallest change worth reporting is half a percent, or what the user says', () => {
+  const slightly = LAST_GOOD.map((value) => 1.0045 * value);
+  expect(judgePairs(measured(slightly, LAST_GOOD, { sigma: 1e-4 })).outcome).toBe('cleared');
+  const more = LAST_GOOD.map((value) => 1.0055 * value);
+  expect(judgePairs(measured(more, LAST_GOOD, { sigma: 1e-4 })).outcome).toBe('confirmed');
+  expect(judgePairs(measured(NEWEST, LAST_GOOD, { minChangePercent: 3 })).outcome).toBe('cleared');
+});
+
+test('the same engine on both sides: more runs tell the machine from chance', () => {
+  const suspect = { cellKey: CELL, before: 2, now: 2.1 };
+  expect(judgeSameEngine([2.09, 2.08, 2.01], suspect)).toMatchObject({ outcome: 'machine', count: 0 });
+  expect(judgeSameEngine([2.01, 2.08, 2.0], suspect).outcome).toBe('cleared');
+  expect(judgeSameEngine([], suspect).outcome).toBe('notComparable');
+});
+
+test('swapping the engines turns the change round', () => {
+  const values = fc.array(fc.double({ min: 0.5, max: 2, noNaN: true }), { minLength: 5, maxLength: 5 });
+  fc.assert(
+    fc.property(values, values, (a, b) => {
+      const there = judgePairs(measured(a, b)).changePercent / 100;
+      const back = judgePairs(measured(b, a)).changePercent / 100;
+      expect((1 + there) * (1 + back)).toBeCloseTo(1, 9);
+    }),
+  );
+});
+
+test('the noise of a run is that within sweeps, whatever the level, and the distance of two states', () => {
+  const normal = normals(3);
+  const sweeps = (sigma: number, runs: number, count = 40) =>
+    Array.from({ length: count }, (_, sweep) =>
+      Array.from({ length: runs }, () => (1 + 0.05 * (sweep % 2)) * Math.exp(sigma * normal())),
+    );
+  const disturbed = sweeps(0.002, 5).map(([first = 1, ...others], place) => [place % 2 ? first : 1.2 * first, ...others]);
+  const states = sweeps(0.001, 4).map(([a = 1, b = 1, ...others]) => [1.06 * a, b, ...others]);
+  const sigmaOf = runSigmas(
+    new Map([
+      ['calm', sweeps(0.002, 5)],
+      ['disturbed', disturbed],
+      ['states', states],
+      ['single', sweeps(0.002, 1)],
+      ['new', sweeps(0.002, 3, 1)],
+    ]),
+  );
+  expect(sigmaOf('calm')).toBeCloseTo(0.002, 3);
+  expect(sigmaOf('disturbed')).toBeLessThan(0.003);
+  expect(sigmaOf('states')).toBeGreaterThan(0.03);
+  // One run a sweep: what differs from sweep to sweep is all that is known.
+  expect(sigmaOf('single')).toBeGreaterThan(0.03);
+  // The typical cell.
+  expect(sigmaOf('new')).toBe(sigmaOf('unknown'));
+  expect(runSigmas(new Map())('unknown')).toBe(0.01);
+});
