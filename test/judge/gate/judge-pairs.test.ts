@@ -70,7 +70,15 @@ test('the machine: the last good engine is nearer to the value of the sweep than
   expect(judgePairs(measured(slow, slow, same)).outcome).toBe('machine');
   expect(judgePairs(measured(LAST_GOOD, LAST_GOOD, same)).outcome).toBe('cleared');
   // Both: the engine is slower, and the machine as well.
-  expect(judgePairs(measured(slow.map((value) => 1.03 * value), slow, same)).outcome).toBe('confirmed');
+  expect(
+    judgePairs(
+      measured(
+        slow.map((value) => 1.03 * value),
+        slow,
+        same,
+      ),
+    ).outcome,
+  ).toBe('confirmed');
 });
 
 test('a throughput that fell is confirmed, one that rose in the pairs is not', () => {
@@ -120,7 +128,10 @@ test('the noise of a run is that within sweeps, whatever the level, and the dist
     Array.from({ length: count }, (_, sweep) =>
       Array.from({ length: runs }, () => (1 + 0.05 * (sweep % 2)) * Math.exp(sigma * normal())),
     );
-  const disturbed = sweeps(0.002, 5).map(([first = 1, ...others], place) => [place % 2 ? first : 1.2 * first, ...others]);
+  const disturbed = sweeps(0.002, 5).map(([first = 1, ...others], place) => [
+    place % 2 ? first : 1.2 * first,
+    ...others,
+  ]);
   const states = sweeps(0.001, 4).map(([a = 1, b = 1, ...others]) => [1.06 * a, b, ...others]);
   const sigmaOf = runSigmas(
     new Map([
