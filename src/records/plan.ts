@@ -108,7 +108,7 @@ const buildSchema = z.object({
 export type PlannedBuild = Immutable<z.infer<typeof buildSchema>>;
 
 const runSchema = z.object({
-  role: z.enum(['timed', 'profile']),
+  role: z.enum(['timed', 'profile', 'pair']),
   cellKey: z.string(),
   /** `''` if nothing is built. */
   buildRef: z.string(),

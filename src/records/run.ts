@@ -10,7 +10,8 @@ import type { Provenance } from './sweep.ts';
 import type { ProcessFacts, ParsedRun } from '../trtexec/run-facts.ts';
 import type { BuildId, CellKey, RunId, SweepId } from './scalars.ts';
 
-export const RUN_ROLES = ['build', 'timed', 'profile'] as const;
+/** `pair`: the newest or the last good engine of a suspect, measured alternately; never a run of its sweep. */
+export const RUN_ROLES = ['build', 'timed', 'profile', 'pair'] as const;
 
 export type RunRole = (typeof RUN_ROLES)[number];
 

@@ -91,7 +91,7 @@ async function startOnce(context: SweepContext, attempt: Attempt, folder: string
     {
       file,
       args,
-      isTimed: attempt.manifest.role === 'timed',
+      isTimed: attempt.manifest.role === 'timed' || attempt.manifest.role === 'pair',
       cwd,
       env,
       stdoutPath: join(folder, 'stdout.log'),

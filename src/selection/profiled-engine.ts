@@ -47,7 +47,7 @@ export function profiledCell(
   const [own] = layerRunsOfCell(db, cell.key, sweepIds);
   if (own !== undefined) return profiledFrom(db, own, ref, []);
   if (sweepIds === null) return null;
-  const sameEngine = layerRunsOfEngine(db, enginesOf(db, sweepIds, cell.key)).find(
+  const sameEngine = layerRunsOfEngine(db, enginesOf(db, sweepIds, cell.key), true).find(
     ({ iterations }) => iterations !== null,
   );
   if (sameEngine !== undefined) {

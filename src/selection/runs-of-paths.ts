@@ -114,7 +114,9 @@ export async function runsUnder(
     }
   }
   if (runs.length === 0) throw new UsageError(nothingIn(named));
-  return runs;
+  const ofSweeps = runs.filter((run) => roleOf(run) !== 'pair');
+  // Unless somebody names the folder of just that run.
+  return ofSweeps.length === 0 ? runs : ofSweeps;
 }
 
 function sweepOf(path: string, place: number, [first]: readonly ReadRun[]): Sweep {

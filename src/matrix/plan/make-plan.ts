@@ -12,6 +12,9 @@ import { inRounds, shuffled, seededRandom } from './order.ts';
 import { buildLimits, runLimits } from './time-limits.ts';
 import { runArgs } from '../../trtexec/arguments/run-args.ts';
 
+/** Pairs are no part of a plan: which cells need them is known after the sweep. */
+type PlannedRole = Exclude<PlannedRun['role'], 'pair'>;
+
 export interface PlanOptions {
   readonly seed: number;
   /** Runs per cell, with each of its builds. */
@@ -56,7 +59,7 @@ export function makePlan(matrix: Matrix, cells: readonly MatrixCell[], dialect: 
       ).map((item) => ({ item, repeat: 1 }))
     : [];
   const runOf =
-    (role: PlannedRun['role']) =>
+    (role: PlannedRole) =>
     ({ item, repeat: round }: (typeof timed)[number]): PlannedRun => {
       const { harness } = item.entry;
       if (harness !== null) return harnessRun(item.entry, harness, round);
@@ -195,7 +198,7 @@ function harnessRun(entry: MatrixCell, { timeoutS, estimateS, ...harness }: Matr
 function plannedRun(
   entry: MatrixCell,
   buildRef: string,
-  role: PlannedRun['role'],
+  role: PlannedRole,
   repeat: number,
   args: readonly string[],
 ): PlannedRun {

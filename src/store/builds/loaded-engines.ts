@@ -2,6 +2,7 @@ import { and, eq, inArray, isNull, ne } from 'drizzle-orm';
 
 import type { StoreDatabase } from '../file/open.ts';
 import { invocations, runs, sweeps } from '../schema.ts';
+import { ofSweep } from '../runs/runs.ts';
 import { findFlag, flagValue } from '../../trtexec/flags/flag-table.ts';
 import type { Banner } from '../../trtexec/log/banner.ts';
 import type { CellKey, RunId, SweepId } from '../../records/scalars.ts';
@@ -26,7 +27,7 @@ export function loadedEngines(db: StoreDatabase, sweepIds: readonly SweepId[]): 
     })
     .from(runs)
     .innerJoin(invocations, eq(invocations.invocationId, runs.invocationId))
-    .where(and(inArray(runs.sweepId, [...sweepIds]), isNull(runs.buildId), ne(runs.role, 'build')))
+    .where(and(inArray(runs.sweepId, [...sweepIds]), isNull(runs.buildId), ne(runs.role, 'build'), ofSweep))
     .all();
   return rows.flatMap(({ runId, sweepId, cellKey, ...row }) => {
     const path = flagValue(statedArguments(row), '--loadEngine');

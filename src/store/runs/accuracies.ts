@@ -3,6 +3,7 @@ import { and, desc, eq, inArray, isNull } from 'drizzle-orm';
 import type { Accuracy, AccuracyRecord } from '../../records/accuracy.ts';
 import type { KeyedCell } from '../../records/cell.ts';
 import type { StoreDatabase } from '../file/open.ts';
+import { ofSweep } from './runs.ts';
 import { builds, runs } from '../schema.ts';
 import { accuracies } from '../annotations-schema.ts';
 import type { SweepId } from '../../records/scalars.ts';
@@ -74,7 +75,7 @@ export function recordsByCell(db: StoreDatabase, sweepIds: readonly SweepId[]): 
     .from(runs)
     .innerJoin(builds, eq(builds.buildId, runs.buildId))
     .innerJoin(accuracies, eq(accuracies.variantSha256, builds.modelSha256))
-    .where(inArray(runs.sweepId, [...sweepIds]))
+    .where(and(inArray(runs.sweepId, [...sweepIds]), ofSweep))
     .orderBy(desc(accuracies.measuredAt), accuracies.accuracyId)
     .all();
   const byCell = Map.groupBy(rows, ({ cellKey }) => cellKey ?? '');

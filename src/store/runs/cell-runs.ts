@@ -8,7 +8,7 @@ import type { Provenance, Sweep } from '../../records/sweep.ts';
 import type { StoreDatabase } from '../file/open.ts';
 import { centreValue, hasCentre, isCellAmong, printedValue } from './metric-runs.ts';
 import { flagsOf } from './run-facts.ts';
-import { failedAmong, outcomeFrom } from './runs.ts';
+import { failedAmong, ofSweep, outcomeFrom } from './runs.ts';
 import { measurements, runMethods, runs, runTelemetry, runValues, sweeps } from '../schema.ts';
 import { equalOrNull, newestRunFirst } from '../sweeps/sweep-order.ts';
 import type { CellKey, SweepId } from '../../records/scalars.ts';
@@ -65,10 +65,25 @@ function fromRow(row: CellRunRow, flags: readonly RunFlag[], own: Values, isOneB
   ];
 }
 
-/** In the order they were made. `cellKeys` defaults to all cells. */
+/** In the order they were made, without those of pairs. `cellKeys` defaults to all cells. */
 export function cellRunsOf(db: StoreDatabase, sweepIds: readonly SweepId[], cellKeys?: readonly CellKey[]): CellRun[] {
+  return cellRuns(db, sweepIds, ofSweep, cellKeys);
+}
+
+/** Of the pairs that were measured after a sweep, in the order they were made. */
+export function pairRunsOf(db: StoreDatabase, sweepId: SweepId): CellRun[] {
+  return cellRuns(db, [sweepId], eq(runs.role, 'pair'));
+}
+
+function cellRuns(
+  db: StoreDatabase,
+  sweepIds: readonly SweepId[],
+  isWanted: SQL | undefined,
+  cellKeys?: readonly CellKey[],
+): CellRun[] {
   const which = and(
     inArray(runs.sweepId, [...sweepIds]),
+    isWanted,
     cellKeys === undefined ? isNotNull(runs.cellKey) : isCellAmong(cellKeys),
   );
   const rows = select(db).where(which).orderBy(runs.startedAt, runs.repeat, runs.runId).all();

@@ -3,6 +3,7 @@ import { and, eq, inArray, notInArray, or, type SQL } from 'drizzle-orm';
 import type { EngineLayer } from '../../layers/layer-info.ts';
 import type { StoreDatabase } from '../file/open.ts';
 import { decodeLayers } from './blob-codecs.ts';
+import { ofSweep } from './runs.ts';
 import { cells, layerProfiles, runHints, runs, sweeps, timeStatistics } from '../schema.ts';
 import { newestRunFirst } from '../sweeps/sweep-order.ts';
 import { REMARKS_FOR_NUMBERS } from '../../trtexec/log/hints.ts';
@@ -60,14 +61,15 @@ export function hintsOf(db: StoreDatabase, runIds: readonly RunId[]): Map<string
 export function layerRunsOfCell(db: StoreDatabase, cellKey: CellKey, sweepIds: readonly SweepId[] | null): LayerRun[] {
   return select(
     db,
-    and(eq(runs.cellKey, cellKey), sweepIds === null ? undefined : inArray(runs.sweepId, [...sweepIds])),
+    and(ofSweep, eq(runs.cellKey, cellKey), sweepIds === null ? undefined : inArray(runs.sweepId, [...sweepIds])),
   );
 }
 
-export function layerRunsOfEngine(db: StoreDatabase, engines: readonly string[]): LayerRun[] {
-  return engines.length === 0
-    ? []
-    : select(db, or(inArray(runs.engineSha256, [...engines]), inArray(runs.buildId, [...engines])));
+/** @param pairs also of the engines that were measured in pairs */
+export function layerRunsOfEngine(db: StoreDatabase, engines: readonly string[], pairs = false): LayerRun[] {
+  if (engines.length === 0) return [];
+  const isEngine = or(inArray(runs.engineSha256, [...engines]), inArray(runs.buildId, [...engines]));
+  return select(db, pairs ? isEngine : and(isEngine, ofSweep));
 }
 
 /** Profiles of the same network in other cells of the sweeps: with another batch, or without a CUDA graph. */
@@ -77,7 +79,7 @@ export function layerRunsOfModel(
   precision: (typeof cells.$inferSelect)['precision'],
   sweepIds: readonly SweepId[],
 ): LayerRun[] {
-  return select(db, and(eq(cells.model, model), eq(cells.precision, precision), inArray(runs.sweepId, [...sweepIds])));
+  return select(db, and(ofSweep, eq(cells.model, model), eq(cells.precision, precision), inArray(runs.sweepId, [...sweepIds])));
 }
 
 export function layerRun(db: StoreDatabase, runId: RunId): LayerRun | null {

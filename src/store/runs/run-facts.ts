@@ -17,6 +17,7 @@ import {
   runTelemetry,
   runValues,
 } from '../schema.ts';
+import { ofSweep } from './runs.ts';
 import type { RunId, SweepId } from '../../records/scalars.ts';
 
 export function flagsOf(db: StoreDatabase, whichRuns: SQL | undefined): Map<string, RunFlag[]> {
@@ -47,7 +48,7 @@ export function flaggedRuns(db: StoreDatabase, sweepId: SweepId, flag: RunFlagId
     .select({ runs: countDistinct(runs.runId) })
     .from(runs)
     .innerJoin(runFlags, eq(runFlags.runId, runs.runId))
-    .where(and(eq(runs.sweepId, sweepId), eq(runFlags.flag, flag)))
+    .where(and(eq(runs.sweepId, sweepId), eq(runFlags.flag, flag), ofSweep))
     .get();
   return row?.runs ?? 0;
 }

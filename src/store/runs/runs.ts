@@ -7,6 +7,9 @@ import { attempts, builds, runEvidence, runs } from '../schema.ts';
 import { isOneOf } from '../../text/unknown-values.ts';
 import type { CellKey, RunId, SweepId } from '../../records/scalars.ts';
 
+/** Pairs are measured after a sweep, and with engines of another one: nothing that is said of a sweep counts them. */
+export const ofSweep = ne(runs.role, 'pair');
+
 /** 0 if there is none. */
 export function highestRepeat(db: StoreDatabase, sweepId: SweepId, role: RunRole, cellKey: CellKey | null): number {
   const row = db
@@ -51,7 +54,7 @@ export function engineKeysOf(db: StoreDatabase, sweepId: SweepId, cellKeys: read
   return db
     .selectDistinct({ engineKey: runs.engineKey })
     .from(runs)
-    .where(and(eq(runs.sweepId, sweepId), inArray(runs.cellKey, [...cellKeys])))
+    .where(and(eq(runs.sweepId, sweepId), inArray(runs.cellKey, [...cellKeys]), ofSweep))
     .all()
     .flatMap(({ engineKey }) => engineKey ?? []);
 }
@@ -60,7 +63,7 @@ export function enginesOf(db: StoreDatabase, sweepIds: readonly SweepId[], cellK
   const rows = db
     .selectDistinct({ sha256: runs.engineSha256, buildId: runs.buildId })
     .from(runs)
-    .where(and(inArray(runs.sweepId, [...sweepIds]), eq(runs.cellKey, cellKey)))
+    .where(and(inArray(runs.sweepId, [...sweepIds]), eq(runs.cellKey, cellKey), ofSweep))
     .all();
   return rows.flatMap(({ sha256, buildId }) => [sha256, buildId].filter((id) => id !== null));
 }
@@ -69,7 +72,7 @@ export function cellKeysOf(db: StoreDatabase, sweepIds: readonly SweepId[]): Set
   const rows = db
     .selectDistinct({ cellKey: runs.cellKey })
     .from(runs)
-    .where(inArray(runs.sweepId, [...sweepIds]))
+    .where(and(inArray(runs.sweepId, [...sweepIds]), ofSweep))
     .all();
   return new Set(rows.flatMap(({ cellKey }) => cellKey ?? []));
 }
@@ -124,14 +127,14 @@ export function attemptsOf(db: StoreDatabase, runId: RunId) {
 export type FailedRun = ReturnType<typeof failedWhere>[number];
 
 export function failedRunsOf(db: StoreDatabase, sweepId: SweepId): FailedRun[] {
-  return failedWhere(db, eq(runs.sweepId, sweepId));
+  return failedWhere(db, and(eq(runs.sweepId, sweepId), ofSweep));
 }
 
 export function failedAmong(db: StoreDatabase, runIds: readonly RunId[]): FailedRun[] {
   return failedWhere(db, sql`${runs.runId} in (select value from json_each(${JSON.stringify(runIds)}))`);
 }
 
-function failedWhere(db: StoreDatabase, which: SQL) {
+function failedWhere(db: StoreDatabase, which: SQL | undefined) {
   return db
     .select({
       runId: runs.runId,

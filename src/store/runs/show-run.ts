@@ -1,4 +1,4 @@
-import { asc, desc, eq, getTableColumns, like } from 'drizzle-orm';
+import { and, asc, desc, eq, getTableColumns, like } from 'drizzle-orm';
 
 import type { KeyedCell } from '../../records/cell.ts';
 import { TIMED_METRICS, type TimeStatistics } from '../../records/measurement.ts';
@@ -6,7 +6,7 @@ import type { Outcome } from '../../records/outcome.ts';
 import type { QueryTimes } from '../../trtexec/run-facts.ts';
 import { isOneOf } from '../../text/unknown-values.ts';
 import { attachmentsOf } from './attachments.ts';
-import { attemptsOf, outcomeFrom } from './runs.ts';
+import { attemptsOf, ofSweep, outcomeFrom } from './runs.ts';
 import type { StoreDatabase } from '../file/open.ts';
 import { findCells } from '../cells.ts';
 import { flagsOf, methodOf, telemetryOf, valuesOfRun } from './run-facts.ts';
@@ -45,7 +45,7 @@ export function runsOfCell(db: StoreDatabase, cellKey: CellKey, limit: number) {
   return db
     .select({ runId, sweepId, role, repeat, startedAt, outcome, reason })
     .from(runs)
-    .where(eq(runs.cellKey, cellKey))
+    .where(and(eq(runs.cellKey, cellKey), ofSweep))
     .orderBy(desc(runs.startedAt), desc(runs.repeat))
     .limit(limit)
     .all()

@@ -3,6 +3,7 @@ import { and, eq, inArray, isNotNull, ne } from 'drizzle-orm';
 import type { Environment } from '../../records/environment.ts';
 import type { BuildRecord } from '../../records/run.ts';
 import type { StoreDatabase } from '../file/open.ts';
+import { ofSweep } from '../runs/runs.ts';
 import { builds, environments, runs, sweeps } from '../schema.ts';
 import type { SweepId } from '../../records/scalars.ts';
 
@@ -30,7 +31,7 @@ export function environmentsOf(db: StoreDatabase, sweepId: SweepId) {
     .selectDistinct({ host, driver, gpuUuid })
     .from(runs)
     .innerJoin(environments, eq(environments.environmentId, runs.environmentId))
-    .where(and(eq(runs.sweepId, sweepId), ne(runs.role, 'build'), eq(runs.outcome, 'measured')))
+    .where(and(eq(runs.sweepId, sweepId), ne(runs.role, 'build'), ofSweep, eq(runs.outcome, 'measured')))
     .all();
 }
 

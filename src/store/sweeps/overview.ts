@@ -2,6 +2,7 @@ import { and, countDistinct, eq, inArray, max, ne, sql } from 'drizzle-orm';
 
 import { PROVENANCES } from '../../records/sweep.ts';
 import type { StoreDatabase } from '../file/open.ts';
+import { ofSweep } from '../runs/runs.ts';
 import { runFlags, runs } from '../schema.ts';
 import type { CellKey, SweepId } from '../../records/scalars.ts';
 
@@ -24,14 +25,14 @@ export function sweepNumbers(db: StoreDatabase, sweepIds: readonly SweepId[]) {
       built: builtRuns,
     })
     .from(runs)
-    .where(inArray(runs.sweepId, [...sweepIds]))
+    .where(and(inArray(runs.sweepId, [...sweepIds]), ofSweep))
     .groupBy(runs.sweepId)
     .all();
   const flagged = db
     .select({ sweepId: runs.sweepId, runs: countDistinct(runs.runId) })
     .from(runs)
     .innerJoin(runFlags, eq(runFlags.runId, runs.runId))
-    .where(and(inArray(runs.sweepId, [...sweepIds]), ne(runFlags.effect, 'explained')))
+    .where(and(inArray(runs.sweepId, [...sweepIds]), ne(runFlags.effect, 'explained'), ofSweep))
     .groupBy(runs.sweepId)
     .all();
   const flaggedOf = new Map(flagged.map((row) => [row.sweepId, row.runs]));
@@ -51,7 +52,7 @@ export function cellNumbers(db: StoreDatabase, cellKeys: readonly CellKey[]) {
       provenances: sql<string>`group_concat(distinct ${runs.provenance})`,
     })
     .from(runs)
-    .where(inArray(runs.cellKey, [...cellKeys]))
+    .where(and(inArray(runs.cellKey, [...cellKeys]), ofSweep))
     .groupBy(runs.cellKey)
     .all();
   const found = new Map(rows.map(({ cellKey, ...numbers }) => [cellKey, numbers]));

@@ -1,9 +1,10 @@
-import { asc, desc, eq, getTableColumns, like, max, min, ne, sql } from 'drizzle-orm';
+import { and, asc, desc, eq, getTableColumns, like, max, min, ne, sql } from 'drizzle-orm';
 
 import type { KeyedCell } from '../../records/cell.ts';
 import type { Sweep } from '../../records/sweep.ts';
 import type { StoreDatabase } from '../file/open.ts';
 import type { RunWriter } from '../runs/save-run.ts';
+import { ofSweep } from '../runs/runs.ts';
 import { runs, sweepCells, sweeps } from '../schema.ts';
 import { baselines } from '../annotations-schema.ts';
 import type { RunId, SweepId } from '../../records/scalars.ts';
@@ -70,7 +71,7 @@ export function sweepSpan(
   const row = db
     .select({ startedAt: min(runs.startedAt), finishedAt: max(end) })
     .from(runs)
-    .where(eq(runs.sweepId, sweepId))
+    .where(and(eq(runs.sweepId, sweepId), ofSweep))
     .get();
   return { startedAt: row?.startedAt ?? null, finishedAt: row?.finishedAt ?? null };
 }

@@ -108,7 +108,7 @@ function hinted(run: TrtexecRun, ...ids: readonly string[]): Evidence[] {
 
 /** A cell's run must be timed. */
 function isBuildOnly({ role, run: { build, measurement } }: JudgedParts): boolean {
-  if (role === 'timed' || role === 'profile') return false;
+  if (role === 'timed' || role === 'profile' || role === 'pair') return false;
   return measurement === null && build.inferenceSkipped && !build.inferenceStarted;
 }
 

@@ -1,4 +1,4 @@
-import fc from 'fast-check';
+import { array, assert, double, property } from 'fast-check';
 import { expect, test } from 'vitest';
 
 import { judgePairs, judgeSameEngine, type MeasuredPairs } from '../../../src/judge/gate/judge-pairs.ts';
@@ -112,9 +112,9 @@ test('the same engine on both sides: more runs tell the machine from chance', ()
 });
 
 test('swapping the engines turns the change round', () => {
-  const values = fc.array(fc.double({ min: 0.5, max: 2, noNaN: true }), { minLength: 5, maxLength: 5 });
-  fc.assert(
-    fc.property(values, values, (a, b) => {
+  const values = array(double({ min: 0.5, max: 2, noNaN: true }), { minLength: 5, maxLength: 5 });
+  assert(
+    property(values, values, (a, b) => {
       const there = judgePairs(measured(a, b)).changePercent / 100;
       const back = judgePairs(measured(b, a)).changePercent / 100;
       expect((1 + there) * (1 + back)).toBeCloseTo(1, 9);
