@@ -79,7 +79,10 @@ export function layerRunsOfModel(
   precision: (typeof cells.$inferSelect)['precision'],
   sweepIds: readonly SweepId[],
 ): LayerRun[] {
-  return select(db, and(ofSweep, eq(cells.model, model), eq(cells.precision, precision), inArray(runs.sweepId, [...sweepIds])));
+  return select(
+    db,
+    and(ofSweep, eq(cells.model, model), eq(cells.precision, precision), inArray(runs.sweepId, [...sweepIds])),
+  );
 }
 
 export function layerRun(db: StoreDatabase, runId: RunId): LayerRun | null {
