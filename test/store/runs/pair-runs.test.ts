@@ -42,7 +42,7 @@ const PAIRS = `
   create temp table longer as select * from time_statistics where run_id in (select run_id from runs where sweep_id = '${LAST}');
   update longer set run_id = 'f' || substr(run_id, 2), median_ms = 3 * median_ms, p99_ms = 3 * p99_ms;
   insert into time_statistics select * from longer;
-  insert into run_flags select run_id, 'throttled', 'excluded', 1, '', null from runs where role = 'pair';`;
+  insert into run_flags select run_id, 'contended', 'excluded', 1, '', null from runs where role = 'pair';`;
 
 beforeAll(() => {
   const normal = normals(4);
@@ -104,7 +104,7 @@ test('no count, estimate, engine or machine of a sweep is that of its pairs', ()
       environments: environmentsOf(db, LAST),
       engines: [engineKeysOf(db, LAST, keys), enginesOf(db, [LAST], KEY)],
       failed: failedRunsOf(db, LAST),
-      throttled: flaggedRuns(db, LAST, 'throttled'),
+      throttled: flaggedRuns(db, LAST, 'contended'),
       sweep: sweepNumbers(db, [LAST]),
       cells: cellNumbers(db, keys),
       estimates: pastRunsOf(db, keys, 'simulated'),
