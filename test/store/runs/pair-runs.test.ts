@@ -90,7 +90,7 @@ test.each(
     return { code, stderr, stdout };
   };
   const without = await said(PLAIN);
-  expect(without.code, without.stderr).toBeLessThan(2);
+  expect(without).toSatisfy(({ code }: typeof without) => code === 0 || code === 1);
   expect(await said(PAIRED)).toEqual(without);
 });
 
@@ -125,8 +125,8 @@ test('no count, estimate, engine or machine of a sweep is that of its pairs', ()
 });
 
 test('the runs of a pair come back when stores are merged', async () => {
-  const { code, stderr } = await bench(['db', 'merge', PAIRED, '--db', join(folder, 'fresh.sqlite')]);
-  expect(code, stderr).toBe(0);
+  const merged = await bench(['db', 'merge', PAIRED, '--db', join(folder, 'fresh.sqlite')]);
+  expect(merged).toMatchObject({ code: 0 });
   const fresh = openStore(join(folder, 'fresh.sqlite'), join(ROOT, 'migrations'));
   expect(pairRunsOf(fresh.db, LAST)).toHaveLength(9);
   fresh.close();
