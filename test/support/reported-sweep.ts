@@ -62,10 +62,14 @@ export function reportedCell(
       value === null ? NO_VALUES : { ...NO_VALUES, gpuComputeMs: value, throughputQps: 1000 / value, engineMib: 2 },
   }));
   const name = `${model} fp8 8x3 graph`;
-  return { cell, name, metric: 'gpuComputeMs', runs, judgement, recent: [1, 1, 1.1] };
+  return { cell, name, metric: 'gpuComputeMs', owner: null, runs, judgement, recent: [1, 1, 1.1] };
 }
 
-export function compared(verdict: 'slower' | 'faster' | 'same' | 'unclear', base: number, head: number): CellJudgement {
+export function compared(
+  verdict: 'slower' | 'faster' | 'same' | 'unclear',
+  base: number,
+  head: number,
+): Extract<CellJudgement, { readonly kind: 'compared' }> {
   const changePercent = (head / base - 1) * 100;
   return {
     kind: 'compared',

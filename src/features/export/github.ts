@@ -22,6 +22,7 @@ const SECTIONS: readonly {
   { status: 'failed', sign: '✗ no result', words: 'without a result', isOpen: true },
   { status: 'faster', sign: '▼ faster', words: 'faster', isOpen: true },
   { status: 'unclear', sign: '? unclear', words: 'unclear', isOpen: true },
+  { status: 'small', sign: '± small', words: 'with a change under the smallest that matters', isOpen: false },
   { status: 'same', sign: '= same', words: 'the same', isOpen: false },
   { status: 'quiet', sign: '= nothing new', words: 'with nothing new', isOpen: false },
   { status: 'measured', sign: 'measured', words: 'measured', isOpen: false },
@@ -125,6 +126,9 @@ const VALUE_COLUMN: MarkdownColumn = { header: 'value', rule: '---', text: (cell
 const INTERVAL_COLUMN: MarkdownColumn = { header: '95 % interval', rule: '--:', text: intervalText };
 const TREND_COLUMN: MarkdownColumn = { header: 'last nights', rule: '---', text: ({ recent }) => sparkline(recent) };
 
+const OWNER_COLUMN: MarkdownColumn = { header: 'owner', rule: '---', text: ({ owner }) => markdown(owner ?? '') };
+const NEEDS_SOMEBODY: ReadonlySet<Status> = new Set(['slower', 'failed']);
+
 function row(texts: readonly string[]): string {
   return `| ${texts.join(' | ')} |`;
 }
@@ -133,12 +137,14 @@ function tableOf(cells: readonly ReportedCell[], sign: string, most: number): st
   const hasChange = cells.some((cell) => changeOf(cell) !== null);
   const hasInterval = cells.some(({ judgement }) => judgement.kind === 'compared' && judgement.ciPercent !== null);
   const hasTrend = cells.some(({ recent }) => sparkline(recent) !== '');
+  const hasOwner = cells.some((cell) => cell.owner !== null && NEEDS_SOMEBODY.has(statusOf(cell)));
   const columns: readonly MarkdownColumn[] = [
     { header: '', rule: '---', text: () => sign },
     { header: 'cell', rule: '---', text: nameText },
     ...(hasChange ? CHANGE_COLUMNS : [VALUE_COLUMN]),
     ...(hasInterval ? [INTERVAL_COLUMN] : []),
     ...(hasTrend ? [TREND_COLUMN] : []),
+    ...(hasOwner ? [OWNER_COLUMN] : []),
   ];
   const more = cells.length - most;
   return [
@@ -224,7 +230,8 @@ export function githubAnnotations({ cells, shift }: ReportedSweep): string[] {
   const ofCells = cells.flatMap((cell) => {
     const status = statusOf(cell);
     if (status !== 'slower' && status !== 'failed') return [];
-    return [`::${LEVELS[status]} title=${property(cell.name)}::${data(messageOf(cell))}`];
+    const owner = cell.owner === null ? '' : ` (owner: ${cell.owner})`;
+    return [`::${LEVELS[status]} title=${property(cell.name)}::${data(`${messageOf(cell)}${owner}`)}`];
   });
   return [...shared, ...ofCells];
 }

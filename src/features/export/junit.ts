@@ -71,6 +71,7 @@ function testCase(cell: ReportedCell, kind: Kind, seconds: number, { environment
   const about = {
     cell: cell.cell.key,
     gpu: environmentOf(cell, environments)?.gpuName ?? null,
+    owner: cell.owner,
     ...Object.fromEntries(values),
   };
   const message = messageOf(cell);
@@ -97,7 +98,7 @@ function secondsOf({ runs }: ReportedCell): number {
 export function messageOf(cell: ReportedCell): string {
   const { judgement, metric } = cell;
   const { label, unit } = metricOf(metric);
-  const status = statusOf(cell);
+  const status = judgement.kind === 'values' ? statusOf(cell) : judgement.verdict;
   if (judgement.kind === 'values' || judgement.head === null || judgement.base === null) {
     const value = valueOf(cell, metric);
     const reasons = reasonsOf(cell);
@@ -121,7 +122,7 @@ function reasonsOf({ judgement, runs }: ReportedCell): string {
 
 function detailsOf(cell: ReportedCell): string[] {
   const { judgement } = cell;
-  const lines: string[] = [];
+  const lines = cell.owner === null ? [] : [`owner: ${cell.owner}`];
   if (judgement.kind === 'compared') {
     const { cause, ciPercent } = judgement;
     if (ciPercent !== null) lines.push(`95 % interval ${ciPercent.map((end) => formatPercent(end)).join(' to ')}`);

@@ -19,7 +19,15 @@ export type CellJudgement =
   | { readonly kind: 'values' }
   | ({ readonly kind: 'compared' } & Pick<
       ComparedCell,
-      'verdict' | 'base' | 'head' | 'changePercent' | 'ciPercent' | 'mdePercent' | 'reasons' | 'cause'
+      | 'verdict'
+      | 'base'
+      | 'head'
+      | 'changePercent'
+      | 'ciPercent'
+      | 'mdePercent'
+      | 'reasons'
+      | 'cause'
+      | 'belowMinChange'
     >)
   /** `bench check` says something new of it, or that it has no result in the newest sweep. */
   | {
@@ -37,6 +45,8 @@ export interface ReportedCell {
   /** Label of the cell; with the start of its key where labels collide. Not safe to print. */
   readonly name: string;
   readonly metric: MetricId;
+  /** Who looks after it, as the matrix says; null for nobody. */
+  readonly owner: string | null;
   /** In order. */
   readonly runs: readonly ReportedRun[];
   readonly judgement: CellJudgement;
@@ -102,8 +112,9 @@ export function environmentOf(cell: ReportedCell, environments: ReadonlyMap<stri
   return run === undefined ? null : (environments.get(run.environmentId) ?? null);
 }
 
-/** In the words of its judgment; `failed` also when nothing ran, as without an engine. */
-export function statusOf(cell: ReportedCell): Verdict | 'quiet' | 'measured' {
+/** In the words of its judgment; `small`: a change under the smallest one; `failed` also when nothing ran, as without an engine. */
+export function statusOf(cell: ReportedCell): Verdict | 'small' | 'quiet' | 'measured' {
+  if (cell.judgement.kind === 'compared' && cell.judgement.belowMinChange !== undefined) return 'small';
   if (cell.judgement.kind !== 'values') return cell.judgement.verdict;
   return measuredRuns(cell).length > 0 ? 'measured' : 'failed';
 }

@@ -1,4 +1,5 @@
 import { cellKeysOf } from '../../store/runs/runs.ts';
+import { gateRules } from '../../judge/gate/limits.ts';
 import type { KeyedCell } from '../../records/cell.ts';
 import { inLabelOrder } from '../../text/cell-label.ts';
 import { UsageError } from '../../errors.ts';
@@ -10,6 +11,7 @@ import { type CellJudgement, type ReportedSweep, uniqueNames } from '../export/i
 import { cellRunsOf } from '../../store/runs/cell-runs.ts';
 import { findCells, plannedCells } from '../../store/cells.ts';
 import { findEnvironments } from '../../store/sweeps/environments.ts';
+import { gateOf } from '../../store/sweeps/gate-of-sweep.ts';
 import { seriesUntil } from '../../store/sweeps/find-sweeps.ts';
 import type { StoreDatabase } from '../../store/file/open.ts';
 import { cellHistories } from '../../selection/cell-histories.ts';
@@ -48,6 +50,7 @@ export async function gatherReport(
   const byCell = Map.groupBy(runs, ({ cellKey }) => cellKey);
   const names = uniqueNames(cells);
   const metric = metricNamed(db, options.metric);
+  const { ownerOf } = gateRules(gateOf(db, newest.sweepId));
   const recent = recentValues(db, newest, cells, metric);
   return {
     sweeps: [newest, ...others],
@@ -60,6 +63,7 @@ export async function gatherReport(
       cell,
       name: names.get(cell.key) ?? cell.key,
       metric: gateMetric(metric, cell),
+      owner: ownerOf([cell.key]),
       runs: byCell.get(cell.key) ?? [],
       judgement: judged.cells.get(cell.key) ?? { kind: 'values' },
       recent: recent.get(cell.key) ?? [],
@@ -81,7 +85,8 @@ async function bySides(
     const notes = sides.head.note === null ? [] : [sides.head.note];
     return { cells: new Map(), head: sides.head, base: null, shift: null, notes };
   }
-  const { across, cells, shift } = (await compareReport(db, sides, options)).output;
+  const { output, isShiftReported } = await compareReport(db, sides, options);
+  const { across, cells, shift } = output;
   const notes = [sides.base.note, sides.head.note, ...across];
   if (shift !== null) {
     notes.push(shiftText(shift));
@@ -89,7 +94,7 @@ async function bySides(
   return {
     base: sides.base,
     head: sides.head,
-    shift,
+    shift: shift?.verdict === 'slower' && !isShiftReported ? null : shift,
     notes: notes.filter((note) => note !== null),
     cells: new Map(cells.map((cell) => [cell.key, { kind: 'compared', ...cell }])),
   };

@@ -231,3 +231,43 @@ test.each([
 ])('the sparkline of %j is %s', (values, line) => {
   expect(sparkline(values)).toBe(line);
 });
+
+describe('whoever looks after a cell', () => {
+  const owned = { ...reportedCell('bert', [2.1, 2.1, 2.1], compared('slower', 2, 2.1)), owner: 'team <nlp>' };
+  const report = reportedSweep([owned, reportedCell('resnet', [1, 1, 1], compared('same', 1, 1))]);
+
+  test('is a property of its test case, and stands in its failure', () => {
+    const xml = junitXml(report);
+    expect(xml).toContain('<property name="owner" value="team &lt;nlp&gt;"/>');
+    expect(xml).toContain('bert fp8 8x3 graph&#10;owner: team &lt;nlp&gt;&#10;');
+    expect(xml.split('name="owner"')).toHaveLength(2);
+  });
+
+  test('has a column in Markdown, in tables of what needs somebody', () => {
+    const [heading, , row, ...rest] = markdownText(report).split('\n').slice(4);
+    expect([heading, row]).toEqual([
+      '|  | cell | base | head | change | 95 % interval | last nights | owner |',
+      '| ▲ slower | bert fp8 8x3 graph | 2.000 ms | 2.100 ms | +5.0 % | +4.8 to +5.2 % | ▁▁█ | team &#60;nlp&#62; |',
+    ]);
+    expect(rest.join('\n')).not.toContain('owner');
+  });
+
+  test('is named by the annotation', () => {
+    expect(githubAnnotations(report)).toEqual([
+      '::error title=bert fp8 8x3 graph::slower: GPU compute time +5.0 %25 (2.000 → 2.100 ms) (owner: team <nlp>)',
+    ]);
+  });
+});
+
+test('a change under the smallest one keeps its words, and fails nothing', () => {
+  const report = reportedSweep([
+    reportedCell('bert', [2.1, 2.1, 2.1], { ...compared('slower', 2, 2.1), belowMinChange: 8 }),
+  ]);
+  const xml = junitXml(report);
+  expect(xml).toContain('failures="0"');
+  expect(xml).toContain('<system-out>slower: GPU compute time +5.0 % (2.000 → 2.100 ms)&#10;</system-out>');
+  expect(githubAnnotations(report)).toEqual([]);
+  const text = markdownText(report);
+  expect(text.split('\n')[0]).toBe('### No slower cell among 1');
+  expect(text).toContain('<summary>1 cell with a change under the smallest that matters</summary>');
+});
