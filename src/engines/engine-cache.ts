@@ -1,18 +1,21 @@
-import { existsSync } from 'node:fs';
-import { rename, rm, stat } from 'node:fs/promises';
+import { constants, existsSync } from 'node:fs';
+import { copyFile, rename, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 
+import * as z from 'zod';
+
 import { sha256OfFile, writeAtomically } from '../artefacts/files.ts';
-import { namesIn, makeOwnFolder } from '../artefacts/folders.ts';
+import { namesIn, makeOwnFolder, readJson } from '../artefacts/folders.ts';
 import { KnownHashes } from '../artefacts/hashes.ts';
 import type { ReadRun } from '../artefacts/read/read-run.ts';
-import { engineName, type EngineNote, FrozenEngines, readEngineNote, engineNoteSchema } from './engine-note.ts';
+import { engineName, type EngineNote, FrozenEngines, notesIn, readEngineNote, engineNoteSchema } from './engine-note.ts';
 import { EngineLocks, EngineUses, isNotWritable, removeStaleUses } from './engine-uses.ts';
 import { TimingCaches } from './timing-caches.ts';
 import { removeEarlierLeftovers } from '../process/earlier-lock.ts';
 import type { LockWait } from '../process/lock.ts';
 import { isPidRunning } from '../process/process-identity.ts';
 import { isFine } from '../records/outcome.ts';
+import type { BuildId } from '../records/scalars.ts';
 import { formatTensorrtVersion } from '../text/version.ts';
 
 export interface CachedEngine {
@@ -26,6 +29,8 @@ type EngineFinding =
   | { readonly kind: 'ready'; readonly engine: CachedEngine }
   | { readonly kind: 'absent' }
   | { readonly kind: 'changed'; readonly note: EngineNote };
+
+const goneSchema = z.object({ goneAt: z.string() });
 
 const BUILDING = '.building-';
 /** Extension of the timing cache of a build in progress. */
@@ -96,6 +101,41 @@ export class EngineCache {
     return aside;
   }
 
+  /** Makes room for another build of the same key: this one stays, under the name of its build. */
+  async retire({ name, note, path }: CachedEngine): Promise<string> {
+    const retired = `${name}@${note.buildId.slice(0, 8)}`;
+    await writeAtomically(this.notePath(retired), `${JSON.stringify(note, null, 1)}\n`);
+    await rename(path, this.pathOf(retired));
+    await rm(this.notePath(name), { force: true });
+    return this.pathOf(retired);
+  }
+
+  /** The engine of this build, under whichever name; null when it is gone or its bytes have changed. */
+  async findBuild(buildId: BuildId): Promise<CachedEngine | null> {
+    for (const { name } of notesIn(this.folder).filter(({ note }) => note.buildId === buildId)) {
+      const found = await this.find(name);
+      if (found.kind === 'ready') return found.engine;
+    }
+    return null;
+  }
+
+  /** Copies a given engine, as its file may be replaced; not a link, as it may be written into. */
+  async takeIn(path: string, note: EngineNote): Promise<void> {
+    const name = note.engineKey;
+    if (existsSync(this.notePath(name))) return;
+    const copy = await this.temporaryPath(name);
+    await copyFile(path, copy, constants.COPYFILE_FICLONE);
+    await this.adopt(note);
+    await rm(copy, { force: true });
+  }
+
+  /** Removes copies of given engines that nothing is compared with any more. */
+  async dropCopies(wanted: ReadonlySet<BuildId>, now: Date): Promise<void> {
+    for (const { name, note } of notesIn(this.folder)) {
+      if (note.isGiven && !wanted.has(note.buildId)) await this.remove(name, now);
+    }
+  }
+
   async temporaryPath(name: string): Promise<string> {
     await this.prepare();
     const path = join(this.folder, `${name}${BUILDING}${process.pid}`);
@@ -135,8 +175,12 @@ export class EngineCache {
   }
 
   /** Null if the engine is being built or used. */
-  async remove(name: string): Promise<true | null> {
+  async remove(name: string, now: Date): Promise<true | null> {
     return this.locks.tryHold(name, async (): Promise<true> => {
+      const buildId = readEngineNote(this.notePath(name))?.buildId;
+      if (buildId !== undefined) {
+        await writeAtomically(this.gonePath(buildId), JSON.stringify({ goneAt: now.toISOString() }));
+      }
       // Note first: without it the engine does not exist, even if the rest fails.
       await rm(this.notePath(name), { force: true });
       for (const ending of ['.plan', `.plan${CHANGED}`, '.used', '.pin']) {
@@ -144,6 +188,11 @@ export class EngineCache {
       }
       return true;
     });
+  }
+
+  /** When the engine of a build was removed; null if that is not known. */
+  goneSince(buildId: BuildId): string | null {
+    return readJson(this.gonePath(buildId), goneSchema)?.goneAt ?? null;
   }
 
   /** Removes leftovers of builds whose process is gone. */
@@ -176,6 +225,10 @@ export class EngineCache {
 
   notePath(name: string): string {
     return join(this.folder, `${name}.json`);
+  }
+
+  private gonePath(buildId: BuildId): string {
+    return join(this.folder, `gone-${buildId}.json`);
   }
 }
 

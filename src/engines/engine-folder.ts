@@ -6,7 +6,7 @@ import * as z from 'zod';
 import { writeAtomically } from '../artefacts/files.ts';
 import { namesIn, readJson, sizeOf } from '../artefacts/folders.ts';
 import type { EngineCache } from './engine-cache.ts';
-import { ENGINE_NAME, type EngineNote, readEngineNote } from './engine-note.ts';
+import { ENGINE_NAME, type EngineNote, notesIn } from './engine-note.ts';
 import { usersOf } from './engine-uses.ts';
 import type { EngineFolder, StoredEngine } from '../records/engine.ts';
 
@@ -21,11 +21,7 @@ export async function readEngineFolder(
   const frozen = cache.frozen.all();
   const since = new Map(frozen.map(({ name, since: day }) => [name, day]));
   const engines: StoredEngine[] = [];
-  for (const entry of names) {
-    const name = entry.replace(/\.json$/, '');
-    if (name === entry || !ENGINE_NAME.test(name)) continue;
-    const note = readEngineNote(join(folder, entry));
-    if (note === null) continue;
+  for (const { name, note } of notesIn(folder)) {
     const state = hashes ? await checkedState(cache, name) : quickState(cache.pathOf(name), note);
     engines.push(storedEngine(cache, name, note, state, since.get(name) ?? null, names));
   }
@@ -51,7 +47,7 @@ function storedEngine(
   frozenSince: string | null,
   names: readonly string[],
 ): StoredEngine {
-  const { engineKey, schemaVersion: _schema, variant: _variant, ...known } = note;
+  const { engineKey, isGiven: _given, schemaVersion: _schema, variant: _variant, ...known } = note;
   return {
     ...known,
     name,

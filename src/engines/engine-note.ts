@@ -39,6 +39,8 @@ export const engineNoteSchema = z.object({
   /** The timing cache at the start of the build; null if it was empty. */
   timingCacheSha256: textOrUnknown,
   variant: variantRecord.nullable().default(null),
+  /** A copy of a file that the matrix names; its key is the start of its hash. */
+  isGiven: z.boolean().default(false),
 });
 
 export type EngineNote = Immutable<z.infer<typeof engineNoteSchema>>;
@@ -47,8 +49,17 @@ export function readEngineNote(path: string): EngineNote | null {
   return readJson(path, engineNoteSchema);
 }
 
-/** Key, and the build number if not 1. */
-export const ENGINE_NAME = /^[0-9a-f]{32}(?:-\d+)?$/;
+/** Key, the build number if not 1, and the build if another one has taken its place. */
+export const ENGINE_NAME = /^[0-9a-f]{32}(?:-\d+)?(?:@[0-9a-f]{8})?$/;
+
+/** Of all engines in a folder, with their names. */
+export function notesIn(folder: string): { readonly name: string; readonly note: EngineNote }[] {
+  return namesIn(folder).flatMap((entry) => {
+    const name = entry.replace(/\.json$/, '');
+    const note = name === entry || !ENGINE_NAME.test(name) ? null : readEngineNote(join(folder, entry));
+    return note === null ? [] : [{ name, note }];
+  });
+}
 
 export function engineName(engineKey: string, number: number): string {
   return number === 1 ? engineKey : `${engineKey}-${number}`;

@@ -5,6 +5,7 @@ import { UsageError } from '../errors.ts';
 import { printable } from '../text/printable.ts';
 import { parseTensorrtVersion } from '../text/version.ts';
 import { type CachedEngine, fileBytes } from './engine-cache.ts';
+import { engineNoteSchema } from './engine-note.ts';
 import { definitionOf, engineKeyOf, modelIdentity } from './engine-identity.ts';
 import { type EngineState, lockWait, readyEngine, refusedEngine } from './engine-state.ts';
 import type { SweepContext } from '../run/sweep-context.ts';
@@ -25,10 +26,39 @@ export async function givenEngine(context: SweepContext, build: PlannedBuild, pa
   }
   onEvent({ kind: 'buildReady', build, how: 'given', buildS: null, engineBytes });
   const buildId = sha256.slice(0, 32);
+  if (context.program.recordings === null) await keepGiven(context, build, { path, sha256, bytes: engineBytes });
   return {
     kind: 'ready',
     engine: { path, sha256, engineKey: null, buildId, variant: null, variantPath: null, notes: [] },
   };
+}
+
+/** The last good engine is needed when the file is another one. What cannot be copied is only not there then. */
+async function keepGiven(
+  { cache, environment, library, now, onEvent, plan }: SweepContext,
+  build: PlannedBuild,
+  { path, ...file }: { readonly path: string; readonly sha256: string; readonly bytes: number },
+): Promise<void> {
+  const buildId = file.sha256.slice(0, 32);
+  const note = engineNoteSchema.parse({
+    ...environment,
+    ...build,
+    ...file,
+    schemaVersion: 1,
+    number: 1,
+    engineKey: buildId,
+    buildId,
+    tensorrt: plan.tensorrt,
+    tensorrtLibrary: library?.version ?? null,
+    builtAt: now().toISOString(),
+    isGiven: true,
+  });
+  try {
+    await cache.takeIn(path, note);
+  } catch (error) {
+    const why = error instanceof Error ? error.message : '';
+    onEvent({ kind: 'note', text: `${build.label}: its engine is not kept for later comparisons: ${why}` });
+  }
 }
 
 /** Null if none. A frozen engine that is lost or no longer loads is never replaced silently. */

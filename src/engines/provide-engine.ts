@@ -103,7 +103,7 @@ async function engineAfterRun(
   const name = engineName(engineKey, build.number);
   const aside = await cache.tryHold(name, async () => {
     const found = await cache.find(name);
-    return found.kind === 'ready' && found.engine.note.buildId === buildId ? cache.setAside(name) : null;
+    return found.kind === 'ready' && found.engine.note.buildId === buildId ? cache.retire(found.engine) : null;
   });
   const where = aside === null ? '' : `; it is now ${aside}, and the next sweep builds it anew`;
   onEvent({ kind: 'note', text: `the engine ${build.label} does not load${where}` });
@@ -182,7 +182,7 @@ async function usableEngine(
   const { tensorrtLibrary } = found.engine.note;
   const loaded = library?.version ?? null;
   if (tensorrtLibrary !== null && loaded !== null && tensorrtLibrary !== loaded) {
-    if (!isReadOnly) await cache.setAside(name);
+    if (!isReadOnly) await cache.retire(found.engine);
     const text = `the engine ${build.label} was built by the TensorRT library ${tensorrtLibrary}, and ${loaded} is loaded here: it is built anew`;
     onEvent({ kind: 'note', text });
     return null;

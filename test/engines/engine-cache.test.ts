@@ -39,7 +39,7 @@ describe('EngineCache', () => {
     const cache = new EngineCache(join(temporaryFolder(), 'engines'));
     await built(cache, 'engine');
     expect(await cache.find(KEY)).toMatchObject({ kind: 'ready', engine: { name: KEY } });
-    await cache.remove(KEY);
+    await cache.remove(KEY, new Date(0));
     writeFileSync(cache.pathOf(KEY), 'engine');
     expect(await cache.find(KEY)).toEqual({ kind: 'absent' });
   });
@@ -55,6 +55,41 @@ describe('EngineCache', () => {
     const aside = await cache.setAside(KEY);
     expect([existsSync(path), readFileSync(aside, 'utf8')]).toEqual([false, 'engjne']);
     expect(await cache.find(KEY)).toEqual({ kind: 'absent' });
+  });
+
+  test('an engine whose place another build takes stays, and is found by its build', async () => {
+    const cache = new EngineCache(join(temporaryFolder(), 'engines'));
+    await built(cache, 'first');
+    const found = await cache.find(KEY);
+    const retired = found.kind === 'ready' ? await cache.retire(found.engine) : '';
+    expect(await cache.find(KEY)).toEqual({ kind: 'absent' });
+    await built(cache, 'second', noteOf('second', 1, 'c'.repeat(32)));
+    expect(await cache.findBuild('b'.repeat(32))).toMatchObject({ name: `${KEY}@bbbbbbbb`, path: retired });
+    expect(await cache.findBuild('c'.repeat(32))).toMatchObject({ name: KEY });
+    expect(readFileSync(retired, 'utf8')).toBe('first');
+    writeFileSync(retired, 'other');
+    expect(await cache.findBuild('b'.repeat(32))).toBeNull();
+    expect(cache.goneSince('b'.repeat(32))).toBeNull();
+    await cache.remove(`${KEY}@bbbbbbbb`, new Date('2026-02-11T03:00:00Z'));
+    expect(cache.goneSince('b'.repeat(32))).toBe('2026-02-11T03:00:00.000Z');
+    expect(existsSync(retired)).toBe(false);
+  });
+
+  test('a copy of a given engine stays as it was, until nothing is compared with it', async () => {
+    const folder = temporaryFolder();
+    const cache = new EngineCache(join(folder, 'engines'));
+    const given = join(folder, 'given.plan');
+    writeFileSync(given, 'given');
+    const note = { ...noteOf('given'), isGiven: true };
+    await cache.takeIn(given, note);
+    await cache.takeIn(given, note);
+    writeFileSync(given, 'another');
+    const kept = await cache.findBuild(note.buildId);
+    expect(readFileSync(kept?.path ?? '', 'utf8')).toBe('given');
+    await cache.dropCopies(new Set([note.buildId]), new Date(0));
+    expect(await cache.findBuild(note.buildId)).not.toBeNull();
+    await cache.dropCopies(new Set(), new Date(0));
+    expect(await cache.findBuild(note.buildId)).toBeNull();
   });
 
   test('who comes second with the same engine leaves the first one in its place', async () => {

@@ -10,6 +10,7 @@ import type { EngineFolder, KeptEngine, StoredEngine } from '../../records/engin
 import type { EnginesGcOutput, EnginesOutput } from './output.ts';
 import { enginesText, engineTitle, gcText, shownName } from './text.ts';
 import { unfinishedSweepsByEngine } from '../../store/builds/builds.ts';
+import { lastGoodBuilds } from '../../store/builds/last-good-builds.ts';
 import type { OpenStore } from '../../store/file/open.ts';
 import { type Io, printResult } from '../../cli/io.ts';
 import { withStore } from '../../cli/with-store.ts';
@@ -20,6 +21,9 @@ export interface EnginesOptions {
   readonly json?: boolean;
   readonly db?: string;
 }
+
+/** 10 GB of engines that newer ones may be measured against are never removed. */
+const KEEP_LAST_GOOD = 10e9;
 
 function enginesCache({ path }: Pick<OpenStore, 'path'>): EngineCache {
   return new EngineCache(join(dirname(path), 'engines'));
@@ -82,7 +86,7 @@ export function removeEngines(keys: readonly string[], options: RemoveOptions, i
       throw new UsageError(`${engineTitle(used)} is used by process ${used.usedBy.join(', ')}: end it first`);
     }
     for (const { name } of lost) await writing(cache.folder, () => cache.frozen.thaw(name));
-    for (const engine of engines) await removeOne(cache, engine);
+    for (const engine of engines) await removeOne(cache, engine, io.now());
     printResult(io, options, outputOf({ ...found, engines, lost }), (removed) => [
       ...removed.lost.map(({ name }) => `nothing is frozen to ${shownName(name)} any more`),
       ...removed.engines.map((engine) => `${engineTitle(engine)} is removed`),
@@ -91,8 +95,8 @@ export function removeEngines(keys: readonly string[], options: RemoveOptions, i
   });
 }
 
-async function removeOne(cache: EngineCache, engine: StoredEngine): Promise<void> {
-  const removed = await writing(cache.folder, () => cache.remove(engine.name));
+async function removeOne(cache: EngineCache, engine: StoredEngine, now: Date): Promise<void> {
+  const removed = await writing(cache.folder, () => cache.remove(engine.name, now));
   if (removed === null) {
     throw new UsageError(`${engineTitle(engine)} is being built or looked at just now: try again`);
   }
@@ -105,13 +109,14 @@ export function collectEngines(options: GcOptions, io: Io): Promise<ExitCode> {
     if (options.dryRun !== true) await writing(cache.folder, () => cache.sweepUp());
     const found = await readEngineFolder(cache, { hashes: false });
     const unfinished = unfinishedSweepsByEngine(store.db);
+    const spared = sparedBuilds(lastGoodBuilds(store.db), found.engines, options.keepLastGood ?? KEEP_LAST_GOOD);
     const planned = enginesToRemove(found.engines, found.timingCacheBytes, options.maxSize, (engine) =>
-      heldBecause(engine, unfinished),
+      heldBecause(engine, unfinished, spared),
     );
     const isDryRun = options.dryRun === true;
     if (!isDryRun) {
       for (const { path } of found.loose) await writing(cache.folder, () => rm(path, { force: true }));
-      for (const engine of planned.remove) await removeOne(cache, engine);
+      for (const engine of planned.remove) await removeOne(cache, engine, io.now());
     }
     const loose = found.loose;
     const looseBytes = loose.reduce((sum, { bytes }) => sum + bytes, 0);
@@ -132,14 +137,32 @@ export function collectEngines(options: GcOptions, io: Io): Promise<ExitCode> {
 }
 
 function heldBecause(
-  { frozenSince, key, pinnedAt, usedBy }: StoredEngine,
+  { buildId, frozenSince, key, pinnedAt, usedBy }: StoredEngine,
   unfinished: ReadonlyMap<string, string>,
+  spared: ReadonlySet<string>,
 ): string | null {
   const sweepId = unfinished.get(key);
   if (usedBy.length > 0) return `process ${usedBy.join(', ')} uses it`;
   if (pinnedAt !== null) return 'it is pinned';
   if (frozenSince !== null) return 'a build is frozen to it';
-  return sweepId === undefined ? null : `sweep ${sweepId.slice(0, 8)} is not finished`;
+  if (sweepId !== undefined) return `sweep ${sweepId.slice(0, 8)} is not finished`;
+  return spared.has(buildId) ? 'a cell may be compared with it (--keep-last-good)' : null;
+}
+
+/** The newest of them that fit. */
+function sparedBuilds(
+  builds: readonly BuildId[],
+  engines: readonly StoredEngine[],
+  maxBytes: number,
+): ReadonlySet<string> {
+  const sizes = new Map(engines.map(({ buildId, bytes }) => [buildId, bytes]));
+  let leftBytes = maxBytes;
+  return new Set(
+    builds.filter((buildId) => {
+      leftBytes -= sizes.get(buildId) ?? 0;
+      return leftBytes >= 0;
+    }),
+  );
 }
 
 function outputOf(found: EngineFolder): EnginesOutput {
@@ -173,7 +196,7 @@ const LEAST_DIGITS = 4;
 function isNamed(stated: string, name: string, buildId: BuildId): boolean {
   const [, key = stated, number] = /^([^-]*)-(\d+)$/.exec(stated) ?? [];
   if (key.length < LEAST_DIGITS) return false;
-  const [ownKey = '', ownNumber = '1'] = name.split('-');
+  const [ownKey = '', ownNumber = '1'] = name.replace(/@.*/, '').split('-');
   const isKey = ownKey.startsWith(key) && (number === undefined || number === ownNumber);
   return isKey || (number === undefined && buildId.startsWith(key));
 }

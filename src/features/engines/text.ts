@@ -1,4 +1,5 @@
-import { engineName } from '../../engines/engine-note.ts';
+import { basename } from 'node:path';
+
 import { printable } from '../../text/printable.ts';
 import { engineLabel, type KeptEngine } from '../../records/engine.ts';
 import type { Look } from '../../terminal/look.ts';
@@ -21,7 +22,7 @@ export function enginesText(found: EnginesOutput, look: Look): string[] {
   return [
     ...renderTable<KeptEngine>(
       [
-        { header: 'key', text: ({ key, number }) => shownName(engineName(key, number)) },
+        { header: 'key', text: nameOf },
         { header: 'model', text: ({ model }) => printable(model ?? ''), minWidth: 8 },
         {
           header: 'precision',
@@ -77,9 +78,14 @@ export function shownName(name: string): string {
   return name.replace(/^([0-9a-f]{8})[0-9a-f]{24}/, '$1');
 }
 
+/** `1a2b3c4d-2@5e6f7a8b`: the second build of a key, which another build has replaced. */
+function nameOf({ path }: KeptEngine): string {
+  return shownName(basename(path, '.plan'));
+}
+
 /** `1a2b3c4d-2 vit fp16 #2` */
 export function engineTitle(engine: KeptEngine): string {
-  return `${shownName(engineName(engine.key, engine.number))} ${printable(engineLabel(engine))}`;
+  return `${nameOf(engine)} ${printable(engineLabel(engine))}`;
 }
 
 function heldText({ frozenSince, pinnedAt, usedBy }: KeptEngine): string {

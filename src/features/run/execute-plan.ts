@@ -23,6 +23,7 @@ import { readRecordingSet, type RecordingSet } from '../../trtexec/replay/record
 import { abText, abReport } from '../experiment/index.ts';
 import { shownSweepOf, sweepText } from '../show/index.ts';
 import type { TrtexecProgram } from '../../trtexec/program/trtexec-program.ts';
+import { lastGoodBuilds } from '../../store/builds/last-good-builds.ts';
 import { cellRunsOf } from '../../store/runs/cell-runs.ts';
 import { failedRunsOf } from '../../store/runs/runs.ts';
 import type { OpenStore } from '../../store/file/open.ts';
@@ -104,6 +105,8 @@ async function doSweep(
     const workers: [SweepContext, ...SweepContext[]] = [await workerFor(first)];
     for (const machine of others) workers.push(await workerFor(machine));
     counts = await runSweep(workers, stored);
+    const isGiven = plan.builds.some(({ enginePath }) => enginePath !== null);
+    if (isGiven) await shared.cache.dropCopies(new Set(lastGoodBuilds(store.db)), io.now());
   } catch (error) {
     progress.end();
     if (!io.signal.aborted) throw error;

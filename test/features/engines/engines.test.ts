@@ -103,6 +103,8 @@ describe('rm', () => {
 });
 
 describe('gc', () => {
+  const SPARE_NONE = ['--keep-last-good', '0MB'];
+
   /** The second was used last, then the third, then the first. */
   function age(): void {
     for (const [rank, number] of [1, 3, 2].entries()) {
@@ -118,10 +120,10 @@ describe('gc', () => {
   test('those used longest ago go first, and no more than need be', async () => {
     age();
     const size = String(bytesOf(2, 3));
-    const dry = await engines('gc', '--max-size', size, '--dry-run');
+    const dry = await engines('gc', '--max-size', size, ...SPARE_NONE, '--dry-run');
     expect([dry.code, numbers()]).toEqual([0, [1, 2, 3]]);
     expect(dry.stdout).toContain(`would remove ${keyOf()} small fp16`);
-    expect((await engines('gc', '--max-size', size)).code).toBe(0);
+    expect((await engines('gc', '--max-size', size, ...SPARE_NONE)).code).toBe(0);
     expect(numbers()).toEqual([2, 3]);
   });
 
@@ -129,13 +131,21 @@ describe('gc', () => {
     age();
     const key = keyOf();
     await engines('pin', `${key}-1`);
-    const { stdout } = await engines('gc', '--max-size', '1');
+    const { stdout } = await engines('gc', '--max-size', '1', ...SPARE_NONE);
     expect(numbers()).toEqual([1]);
     expect(stdout).toContain(`kept ${key} small fp16`);
     expect(stdout).toContain('it is pinned');
     await engines('unpin', `${key}-1`);
-    await engines('gc', '--max-size', '1');
+    await engines('gc', '--max-size', '1', ...SPARE_NONE);
     expect(numbers()).toEqual([]);
+  });
+
+  test('what newer engines may be compared with stays, as far as it fits', async () => {
+    const { stdout } = await engines('gc', '--max-size', '1');
+    expect(stdout).toContain('247 B: a cell may be compared with it (--keep-last-good)');
+    expect(numbers()).toEqual([1, 2, 3]);
+    await engines('gc', '--max-size', '1', '--keep-last-good', String(bytesOf(1)));
+    expect(numbers()).toHaveLength(1);
   });
 
   test('an engine without a note is swept up, the engines stay', async () => {
