@@ -8,7 +8,14 @@ import { sha256OfFile, writeAtomically } from '../artefacts/files.ts';
 import { namesIn, makeOwnFolder, readJson } from '../artefacts/folders.ts';
 import { KnownHashes } from '../artefacts/hashes.ts';
 import type { ReadRun } from '../artefacts/read/read-run.ts';
-import { engineName, type EngineNote, FrozenEngines, notesIn, readEngineNote, engineNoteSchema } from './engine-note.ts';
+import {
+  engineName,
+  type EngineNote,
+  FrozenEngines,
+  notesIn,
+  readEngineNote,
+  engineNoteSchema,
+} from './engine-note.ts';
 import { EngineLocks, EngineUses, isNotWritable, removeStaleUses } from './engine-uses.ts';
 import { TimingCaches } from './timing-caches.ts';
 import { removeEarlierLeftovers } from '../process/earlier-lock.ts';

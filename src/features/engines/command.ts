@@ -53,7 +53,11 @@ const rmCommand = defineCommand({
 const gcOptions = (command: PlainCommand) =>
   command
     .requiredOption('--max-size <size>', 'such as 20GB or 512MiB', byteSize)
-    .option('--keep-last-good <size>', 'keep engines to compare newer ones with, up to this size (default: 10GB)', byteSize)
+    .option(
+      '--keep-last-good <size>',
+      'keep engines to compare newer ones with, up to this size (default: 10GB)',
+      byteSize,
+    )
     .option('--dry-run', 'only show what would be removed');
 
 export type GcOptions = OptionsOf<typeof gcOptions>;
