@@ -4,6 +4,7 @@ import { LAYER_GROUPINGS } from '../layers/layer-info.ts';
 import { readClockRequest, readCoolDown, readNumaPolicy } from '../machine/requests.ts';
 import type { IntegerRange } from '../variants/make-inputs.ts';
 import { type CustomMetricId, isCustomMetric, METRIC_IDS } from '../records/metric.ts';
+import { commandWords } from '../text/command-words.ts';
 import { foldedNote, LONGEST_NOTE } from '../text/note.ts';
 import { readByteSize, readDurationS, readQuantity } from '../text/units.ts';
 import { isOneOf } from '../text/unknown-values.ts';
@@ -146,6 +147,13 @@ export function ownMetric(text: string): CustomMetricId {
   throw new InvalidArgumentError(
     `"${text}" does not say which way is better, and in which unit: write NAME:lower:UNIT or NAME:higher:UNIT.`,
   );
+}
+
+/** A program and its arguments, for no shell. */
+export function commandLine(text: string): readonly string[] {
+  const words = commandWords(text);
+  if (typeof words === 'string') throw new InvalidArgumentError(`It ${words}.`);
+  return words;
 }
 
 export const noteText = parser((text) => {

@@ -28,6 +28,12 @@ export const BISECT_BRANCH = '(no branch, bisect)';
 /** Like bisect sweeps, A/B experiments do not belong to the branch's series. */
 export const AB_BRANCH = '(no branch, A/B)';
 
+/** The two sweeps of `bench compare --run` have a name in common: they were measured in turns. */
+export const COMPARE_BRANCH = '(compare --run)';
+
+/** Sweeps of their commits, but in no history. */
+export const OFF_BRANCHES: readonly (string | null)[] = [BISECT_BRANCH, COMPARE_BRANCH];
+
 /** One `bench run`, or one imported folder. */
 export const sweepSchema = z.object({
   sweepId: idSchema,

@@ -36,7 +36,7 @@ export function plannedSweep(
 
 type Settings = Pick<StoredPlan, 'telemetry' | 'lockClocks' | 'coolDown' | 'numa'>;
 
-/** The plan of a sweep that `bench run --resume` never continues: nothing is checked again, no runs follow, no gate judges. */
+/** The plan of a sweep that `bench run --resume` never continues: nothing is checked again, no runs follow. */
 export function storedOnce(
   plan: Plan,
   program: TrtexecProgram,

@@ -1,5 +1,5 @@
 import { UsageError } from '../errors.ts';
-import { AB_BRANCH, BISECT_BRANCH } from '../records/sweep.ts';
+import { AB_BRANCH, OFF_BRANCHES } from '../records/sweep.ts';
 import { printable } from '../text/printable.ts';
 import { storedBranches } from '../store/sweeps/completion-names.ts';
 import { countEndedSweeps } from '../store/sweeps/find-sweeps.ts';
@@ -24,7 +24,7 @@ export function nothingStored(db: StoreDatabase, branch: string | null = null): 
 const MOST_NAMES = 8;
 
 function otherBranches(db: StoreDatabase, branch: string | null): string {
-  const names = storedBranches(db).filter((name) => name !== AB_BRANCH && name !== BISECT_BRANCH);
+  const names = storedBranches(db).filter((name) => name !== AB_BRANCH && !OFF_BRANCHES.includes(name));
   const shown = names.slice(0, MOST_NAMES).map(printable).join(', ');
   const more = names.length > MOST_NAMES ? ` and ${names.length - MOST_NAMES} more` : '';
   const which = branch === null ? 'a branch' : `branch ${printable(branch)}`;

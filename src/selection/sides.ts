@@ -1,6 +1,6 @@
 import { UsageError } from '../errors.ts';
 import { printable } from '../text/printable.ts';
-import type { GitState, Provenance, Sweep } from '../records/sweep.ts';
+import { COMPARE_BRANCH, type GitState, type Provenance, type Sweep } from '../records/sweep.ts';
 import { ancestors, ciBranch, mergeBase, readGitState, resolveRevision } from '../tools/git/git.ts';
 import {
   baselineSweep,
@@ -115,7 +115,12 @@ async function alignMatrices(resolver: SideResolver, sides: Sides): Promise<Side
 }
 
 function isComparable(a: Sweep, b: Sweep): boolean {
-  return a.matrix === b.matrix && a.provenance === b.provenance;
+  return a.matrix === b.matrix && a.provenance === b.provenance && pairOf(a) === pairOf(b);
+}
+
+/** What the two sweeps of `bench compare --run` have in common; null for any other sweep. */
+function pairOf({ branch, name }: Sweep): string | null {
+  return branch === COMPARE_BRANCH ? name : null;
 }
 
 /** With both sides named a branch has no effect: a misspelled one would go unnoticed. */
@@ -130,7 +135,7 @@ export function resolveSide(db: StoreDatabase, ref: string, io: Io, options: Sid
   return new SideResolver(db, io, options).side(ref);
 }
 
-function splitRange(text: string): { from: string; to: string; symmetric: boolean } | null {
+export function splitRange(text: string): { from: string; to: string; symmetric: boolean } | null {
   const match = /^(.*?)(\.{2,3})(.*)$/.exec(text);
   if (match === null || text.startsWith('../') || text === '..') return null;
   return { from: match[1] || 'HEAD', to: match[3] || 'HEAD', symmetric: match[2] === '...' };
@@ -301,12 +306,11 @@ function together(sweeps: readonly Sweep[], like: Sweep | null): Sweep[] {
   const [newest] = candidates;
   if (newest === undefined) return [];
   return candidates.filter(
-    ({ matrix, provenance, tensorrt, recordingSet, dirty }) =>
-      matrix === newest.matrix &&
-      provenance === newest.provenance &&
-      tensorrt === newest.tensorrt &&
-      recordingSet === newest.recordingSet &&
-      (dirty !== true || newest.dirty === true),
+    (sweep) =>
+      isComparable(sweep, newest) &&
+      sweep.tensorrt === newest.tensorrt &&
+      sweep.recordingSet === newest.recordingSet &&
+      (sweep.dirty !== true || newest.dirty === true),
   );
 }
 

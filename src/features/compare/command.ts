@@ -1,5 +1,17 @@
+import { UsageError } from '../../errors.ts';
 import { defineCommand, type OptionsOf, type PlainCommand } from '../../cli/define-command.ts';
-import { branchOption, failOnOption, filterOption, metricOption, minChangeOption } from '../../cli/options.ts';
+import {
+  branchOption,
+  commandLine,
+  duration,
+  failOnOption,
+  filterOption,
+  metricOption,
+  minChangeOption,
+  positiveInteger,
+  positivePercent,
+  PYTHON_HELP,
+} from '../../cli/options.ts';
 
 const define = (command: PlainCommand) =>
   command
@@ -14,9 +26,29 @@ const define = (command: PlainCommand) =>
     .option('--across-gpu', 'compare even if the GPU models differ')
     .option('--across-tensorrt', 'compare even if the TensorRT major versions differ')
     .option('--across-methods', 'compare medians even if the harnesses differ')
-    .option('--across-clocks', 'compare even if only one side had locked clocks');
+    .option('--across-clocks', 'compare even if only one side had locked clocks')
+    .optionsGroup('To measure both sides now:')
+    .option('--run', 'check out both commits, build them, measure them in turns, then compare')
+    .option('--matrix <file>', 'with --run: the matrix, that of each commit if it is in the repository')
+    .option('--build <command>', 'with --run: what builds a commit in its worktree; runs without a shell', commandLine)
+    .option('--repeats <n>', 'with --run: runs of each cell on both sides, at least', positiveInteger)
+    .option(
+      '--until-sure <percent>',
+      'with --run: repeat cells until a change of this size would be detected (default: 1)',
+      positivePercent,
+    )
+    .option('--max-repeats <n>', 'with --run: runs of a cell on both sides, at most (default: 20)', positiveInteger)
+    .option('--budget <time>', 'with --run: time limit such as 30m for the measurement', duration)
+    .option('--gpus <list>', 'with --run: measure on several GPUs at once: 0,2, UUIDs, MIG devices, or all')
+    .option('--trtexec <path>', 'with --run: the trtexec to use; in the repository, that of each commit')
+    .option('--replay <set>', 'with --run: answer from recordings: the name of a set, or a folder')
+    .option('--python <path>', `with --run: ${PYTHON_HELP}`)
+    .option('--no-telemetry', 'with --run: do not run nvidia-smi during the runs')
+    .option('--force', 'with --run: measure again what is stored');
 
-export type CompareOptions = OptionsOf<typeof define>;
+type AllOptions = OptionsOf<typeof define>;
+
+export type CompareOptions = Omit<AllOptions, 'telemetry'> & Partial<Pick<AllOptions, 'telemetry'>>;
 
 export const compareCommand = defineCommand({
   name: 'compare',
@@ -27,8 +59,34 @@ export const compareCommand = defineCommand({
     'bench compare main..HEAD --metric throughputQps',
     'bench compare baseline:v1.2 latest --fail-on regression,unclear',
     'bench compare HEAD~1 --map         # changes by precision and batch',
+    'bench compare main..HEAD --run --matrix nightly.yaml --build "make -j8 engines"',
   ],
   outputs: { compare: async () => (await import('./output.ts')).comparison },
   define,
-  run: async ([base, head], options, io) => (await import('./compare.ts')).compare(base, head, options, io),
+  run: async ([base, head], options, io) => {
+    if (options.run === true) return (await import('./run/compare-run.ts')).compareRun(base, head, options, io);
+    refuseWithoutRun(options);
+    return (await import('./compare.ts')).compare(base, head, options, io);
+  },
 });
+
+const OF_RUN = [
+  'matrix',
+  'build',
+  'repeats',
+  'untilSure',
+  'maxRepeats',
+  'budget',
+  'gpus',
+  'trtexec',
+  'replay',
+  'python',
+  'force',
+] as const;
+
+function refuseWithoutRun(options: CompareOptions): void {
+  const stated = options.telemetry !== false ? OF_RUN.find((name) => options[name] !== undefined) : 'no-telemetry';
+  if (stated === undefined) return;
+  const flag = stated.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
+  throw new UsageError(`--${flag} is for a measurement: add --run, or leave it out`);
+}

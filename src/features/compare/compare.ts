@@ -12,6 +12,7 @@ import type { ExitCode } from '../../exit-codes.ts';
 import type { FirstCause } from '../../records/cause.ts';
 import { type GateSettings, NO_GATE } from '../../records/gate-settings.ts';
 import { gateMetric, type MetricId, metricOf } from '../../records/metric.ts';
+import { COMPARE_BRANCH } from '../../records/sweep.ts';
 import { isCalled } from '../../records/verdict.ts';
 import { aboutCell } from '../../text/cell-label.ts';
 import { count } from '../../terminal/numbers.ts';
@@ -61,7 +62,7 @@ export async function compare(
   });
 }
 
-function printReport({ output, details, isShiftReported }: Compared, options: CompareOptions, io: Io): ExitCode {
+export function printReport({ output, details, isShiftReported }: Compared, options: CompareOptions, io: Io): ExitCode {
   printResult(io, options, output, (_, look) => compareText(output, details, look, options.map === true));
   const { cells, counts } = output;
   return failOn(options.failOn, {
@@ -209,6 +210,8 @@ function pastOf(
 ): CellHistory[] {
   const compared = new Set([...base.sweeps, ...head.sweeps].map(({ sweepId }) => sweepId));
   const oldest = base.sweeps.at(-1);
+  // Measured in turns: what differs from sweep to sweep is on both sides.
+  if (oldest?.branch === COMPARE_BRANCH) return [];
   const before = oldest === undefined ? [] : seriesUntil(db, oldest, PAST_WINDOW_NIGHTS + 1);
   const sweeps = before.filter(({ sweepId }) => !compared.has(sweepId)).toReversed();
   return sweeps.length < LEAST_PAST_NIGHTS ? [] : cellHistories(db, sweeps, cells, metric, 'newest', kinds);

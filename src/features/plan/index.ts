@@ -1,2 +1,10 @@
-export { plan } from './plan.ts';
-export { type PrepareOptions, type Prepared, type Trial, filterCells, prepare, readMatrix } from './prepare.ts';
+export { BUILD_ESTIMATE_S, plan } from './plan.ts';
+export {
+  type PrepareOptions,
+  type Prepared,
+  type Trial,
+  filterCells,
+  type ModelsNeeded,
+  prepare,
+  readMatrix,
+} from './prepare.ts';

@@ -70,7 +70,7 @@ function outputOf({ matrix, plan: made, program }: Prepared): PlanOutput {
 }
 
 /** Without any record: a medium build on a data-center GPU. */
-const BUILD_ESTIMATE_S = 60;
+export const BUILD_ESTIMATE_S = 60;
 
 /** Seconds for a small model; ViT-B took 50 (ModelOpt 0.47.0 on 2 cores). */
 const VARIANT_ESTIMATE_S = 30;

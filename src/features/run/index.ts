@@ -1,1 +1,2 @@
+export { budgetNote, fittedPlan } from './budget.ts';
 export { startSweep } from './run.ts';

@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs';
 import { UsageError } from '../../errors.ts';
 import { NO_TENSORRT } from '../../records/plan.ts';
 import { printable } from '../../text/printable.ts';
-import { BISECT_BRANCH, type Sweep } from '../../records/sweep.ts';
+import { OFF_BRANCHES, type Sweep } from '../../records/sweep.ts';
 import { readStoredPlan, type StoredPlan } from '../../run/stored-plan.ts';
 import { shellQuote } from '../../text/shell-quote.ts';
 import { sweepLockHolder } from '../../run/sweep-lock.ts';
@@ -61,8 +61,8 @@ function namedSweep(db: StoreDatabase, prefix: string): Sweep | null {
 
 function newestUnfinished(db: StoreDatabase, artefactsFolder: string, name: string | null): Sweep | null {
   const unfinished = unfinishedSweeps(db).filter(
-    // Bisections resume by `bench bisect --resume`.
-    ({ branch, sweepId }) => branch !== BISECT_BRANCH && sweepLockHolder(artefactsFolder, sweepId) === null,
+    // `bench bisect --resume` and `bench compare --run` go on with their own.
+    ({ branch, sweepId }) => !OFF_BRANCHES.includes(branch) && sweepLockHolder(artefactsFolder, sweepId) === null,
   );
   return unfinished.find(({ matrix }) => name === null || matrix === name) ?? null;
 }

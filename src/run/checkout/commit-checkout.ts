@@ -57,14 +57,14 @@ export class CommitCheckout {
   }
 
   /** The matrix of this commit; an uncommitted one is copied into the worktree. */
-  async matrix(): Promise<{ readonly path: string; readonly isOfCommit: boolean }> {
+  async matrix(): Promise<{ readonly path: string; readonly isCopied: boolean }> {
     const stated = resolve(this.io.cwd, this.source.matrix);
     const own = this.place(stated);
-    if (own === null || existsSync(own)) return { path: own ?? stated, isOfCommit: own !== null };
-    if (!existsSync(stated)) return { path: stated, isOfCommit: false };
+    if (own === null || existsSync(own)) return { path: own ?? stated, isCopied: false };
+    if (!existsSync(stated)) return { path: stated, isCopied: false };
     await mkdir(dirname(own), { recursive: true });
     await copyFile(stated, own);
-    return { path: own, isOfCommit: false };
+    return { path: own, isCopied: true };
   }
 
   /** A program of the repository: this commit's, or built in its worktree. */

@@ -56,8 +56,8 @@ export async function runCommand({ command, cwd, log }: ExternalCommand, io: Io)
   await rm(pidFile, { force: true });
   if (result.cancelled || io.signal.aborted) throw new InterruptedError('interrupted');
   if (result.exitCode === 0) return;
-  const ended =
-    result.startProblem ?? (result.signal === null ? `exit code ${result.exitCode}` : `ended by ${result.signal}`);
+  if (result.startProblem !== null) throw new BrokenSubjectError(`${printable(file)}: ${result.startProblem}`);
+  const ended = result.signal === null ? `exit code ${result.exitCode}` : `ended by ${result.signal}`;
   const problem = `${printable(file)}: ${ended}; its output is in ${relative(io.cwd, log)}.err`;
   const errors = await lastLinesOf(paths.stderrPath);
   throw new BrokenSubjectError(problem, errors.length > 0 ? errors : await lastLinesOf(paths.stdoutPath));

@@ -1,6 +1,6 @@
-import { and, count, eq, inArray, isNotNull, isNull, lte, ne, or, type SQL } from 'drizzle-orm';
+import { and, count, eq, inArray, isNotNull, isNull, lte, ne, notInArray, or, type SQL } from 'drizzle-orm';
 
-import { AB_BRANCH, BISECT_BRANCH, type Provenance, type Sweep } from '../../records/sweep.ts';
+import { AB_BRANCH, OFF_BRANCHES, type Provenance, type Sweep } from '../../records/sweep.ts';
 import { equalOrNull, newestSweepFirst, notAfter } from './sweep-order.ts';
 import type { StoreDatabase } from '../file/open.ts';
 import { runs, sweepCells, sweeps } from '../schema.ts';
@@ -21,10 +21,11 @@ export function newestOfBranch(db: StoreDatabase, branch: string | null, like: S
   return newestFinished(db, equalOrNull(sweeps.branch, branch), like);
 }
 
-/** As `newestOfBranch`, for any branch; without experiments and bisections. */
+/** As `newestOfBranch`, for any branch; without experiments, bisections and comparisons. */
 export function newestOfAnyBranch(db: StoreDatabase, like: Sweep | null = null): Sweep | null {
-  const isNoBisection = or(isNull(sweeps.branch), ne(sweeps.branch, BISECT_BRANCH));
-  return newestFinished(db, and(isNoExperiment, isNoBisection), like);
+  const offBranches = OFF_BRANCHES.flatMap((branch) => branch ?? []);
+  const isOnBranch = or(isNull(sweeps.branch), notInArray(sweeps.branch, offBranches));
+  return newestFinished(db, and(isNoExperiment, isOnBranch), like);
 }
 
 function newestFinished(db: StoreDatabase, which: SQL | undefined, like: Sweep | null): Sweep | null {

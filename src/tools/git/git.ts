@@ -88,6 +88,10 @@ export async function repositoryFolder(cwd: string): Promise<string | null> {
   return (await git(cwd, ['rev-parse', '--show-toplevel']))?.replace(/\n$/, '') ?? null;
 }
 
+export async function isShallow(cwd: string): Promise<boolean> {
+  return (await git(cwd, ['rev-parse', '--is-shallow-repository']))?.trim() === 'true';
+}
+
 /** On all lines of history, parents first, without `good` and lines that began before: their merge is tested. */
 export async function commitRange(cwd: string, good: string, bad: string): Promise<RangeCommit[]> {
   const args = ['--ancestry-path', '--topo-order', '--reverse', '--format=%H%x09%P%x09%s'];

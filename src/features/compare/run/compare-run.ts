@@ -1,0 +1,207 @@
+import type { Io } from '../../../cli/io.ts';
+import { migrationsFolder, storePath } from '../../../cli/store-location.ts';
+import { usingStore, warnIfMigrated } from '../../../cli/with-store.ts';
+import { InterruptedError, UsageError } from '../../../errors.ts';
+import type { ExitCode } from '../../../exit-codes.ts';
+import { isMetric } from '../../../records/metric.ts';
+import type { PlannedCell } from '../../../records/plan.ts';
+import { machinesFor, refuseOwnDevices, shareOut } from '../../../run/gpu-worker.ts';
+import { readStoredPlan } from '../../../run/stored-plan.ts';
+import { metricNamed } from '../../../selection/by-name.ts';
+import { type OpenStore, openStore } from '../../../store/file/open.ts';
+import { cellRunsOf } from '../../../store/runs/cell-runs.ts';
+import { lastGpusOf, pastRunsOf } from '../../../store/runs/time-estimates.ts';
+import { findSweep, planOf } from '../../../store/sweeps/sweeps.ts';
+import { wrapHanging } from '../../../terminal/text-width.ts';
+import { printable } from '../../../text/printable.ts';
+import { shellLine } from '../../../text/shell-quote.ts';
+import { recordedRuns } from '../../../trtexec/replay/check-plan.ts';
+import { readRecordingSet } from '../../../trtexec/replay/recording-set.ts';
+import type { CompareOptions } from '../command.ts';
+import { compareReport, printReport } from '../compare.ts';
+import { CommitError, CommitSide, type SideName } from './commit-side.ts';
+import { commitText, type TwoCommits, twoCommits } from './commits.ts';
+import { costText } from './cost.ts';
+import { measureInTurns } from './measure.ts';
+import { findPair, inPairFolder, isFinished, type Pair } from './pair.ts';
+import { type BothPlans, planBoth, withinBudget } from './plan-both.ts';
+import { type Enough, nextRound, type PairedCell } from './rounds.ts';
+
+const DEFAULT_PERCENT = 1;
+const DEFAULT_MAX_REPEATS = 20;
+
+interface Comparing {
+  readonly store: OpenStore;
+  readonly commits: TwoCommits;
+  readonly pair: Pair;
+  readonly options: CompareOptions & { readonly matrix: string };
+  readonly io: Io;
+}
+
+/**
+ * Checks out two commits, builds and measures both in turns, stores both, and compares them. The same call again goes
+ * on where it was interrupted, and measures nothing that it has.
+ */
+export async function compareRun(
+  base: string | undefined,
+  head: string | undefined,
+  options: CompareOptions,
+  io: Io,
+): Promise<ExitCode> {
+  const { branch, build = [], filter, matrix, replay, trtexec } = options;
+  if (matrix === undefined) throw new UsageError('which matrix? --matrix FILE');
+  if (branch !== undefined) throw new UsageError('--branch does not go with --run, which measures two commits');
+  const commits = await twoCommits(base, head, io);
+  const store = warnIfMigrated(openStore(storePath(options.db, io), migrationsFolder()), io);
+  const work = async (): Promise<ExitCode> => {
+    const request = { base: commits.base.commit, head: commits.head.commit, matrix, filter, build, trtexec, replay };
+    const pair = findPair(store.db, request, options.force === true);
+    const comparing = { store, commits, pair, options: { ...options, matrix }, io };
+    if (!isDone(comparing)) {
+      await inPairFolder(store.path, pair, commits.repository, io, (folder) => measure(comparing, folder));
+    }
+    const sideOf = (name: SideName) => {
+      const sweep = findSweep(store.db, pair[name]);
+      return { ref: commits[name].ref, sweeps: sweep === null ? [] : [sweep], note: null };
+    };
+    return printReport(
+      await compareReport(store.db, { base: sideOf('base'), head: sideOf('head') }, options),
+      options,
+      io,
+    );
+  };
+  try {
+    return await usingStore(store, work, io);
+  } catch (error) {
+    if (!io.signal.aborted) throw error;
+    throw new InterruptedError('interrupted; what was measured is stored: the same command goes on', { cause: error });
+  }
+}
+
+/** True when the store has all that is wanted: then nothing is checked out. */
+function isDone({ io, options, pair, store }: Comparing): boolean {
+  if (!isFinished(pair)) return false;
+  const stored = readStoredPlan(planOf(store.db, pair.head));
+  if (stored === null) return false;
+  const { plan, program } = stored;
+  const set = program.replayFolder === null ? null : readRecordingSet(program.replayFolder);
+  const cells = cellsOf(store, pair, plan.cells).map((each) => ({
+    ...each,
+    capacity: set === null ? Infinity : recordedRuns(set, plan, each.cell.key),
+    roundS: 1,
+  }));
+  // Without an engine there is no run, again and again.
+  const measured = cells.filter(({ base, head }) => base.length > 0 && head.length > 0);
+  if (nextRound(measured, enoughOf(options, plan.repeats)).length > 0) return false;
+  const on = pair.stored.head?.startedAt?.slice(0, 10) ?? 'before';
+  say(`measured on ${on} already; --force measures again`, io);
+  return true;
+}
+
+async function measure(comparing: Comparing, folder: string): Promise<void> {
+  const { commits, io, options, pair, store } = comparing;
+  const { build: command = [], matrix, trtexec = null } = options;
+  say(`base ${commitText(commits.base)}, head ${commitText(commits.head)}`, io);
+  if (commits.isDirty) {
+    say(`note: uncommitted changes are not measured: head is commit ${commits.head.commit.slice(0, 8)}`, io);
+  }
+  const source = { repository: commits.repository, folder, command, matrix, trtexec };
+  const sides = {
+    base: new CommitSide('base', commits.base, source, io),
+    head: new CommitSide('head', commits.head, source, io),
+  };
+  for (const side of [sides.base, sides.head]) {
+    if (!(await side.add())) continue;
+    say(`note: ${printable(matrix)} is not in ${side.text}: taking that of the working tree`, io);
+  }
+  const early = await earlyPlans(sides, options);
+  if (early !== null) sayCost(comparing, early);
+  for (const side of command.length === 0 ? [] : [sides.base, sides.head]) {
+    say(`building ${side.name} ${side.text}: ${shellLine(command)}`, io);
+    await side.build();
+  }
+  const all = await planBoth(sides, options, 'models needed');
+  if (early === null) sayCost(comparing, all);
+  const both = withinBudget(store, all, options.budget ?? null);
+  for (const note of both.notes) say(`note: ${note}`, io);
+  const { program, plan } = both.head.planned;
+  const hasHarness = plan.runs.some(({ harness }) => harness !== null);
+  if (options.metric !== undefined && !isMetric(options.metric) && !hasHarness) metricNamed(store.db, options.metric);
+  const machines = await machinesFor(program, options.gpus ?? null, io);
+  if (options.gpus !== undefined) refuseOwnDevices(plan);
+  const keys = plan.cells.map(({ cell }) => cell.key);
+  const settings = {
+    ...enoughOf(options, plan.repeats),
+    budgetS: options.budget ?? null,
+    python: options.python ?? null,
+    telemetry: options.telemetry !== false,
+    gpus: options.gpus === undefined ? null : shareOut(plan, machines, lastGpusOf(store.db, keys), io),
+  };
+  await measureInTurns(store, pair, both, machines, settings, () => pairedCells(store, pair, both), io);
+}
+
+/** Null where the command first has to make something: the matrix, or trtexec. */
+async function earlyPlans(
+  sides: Readonly<Record<SideName, CommitSide>>,
+  options: Comparing['options'],
+): Promise<BothPlans | null> {
+  try {
+    return await planBoth(sides, options, options.build === undefined ? 'models needed' : 'models maybe later');
+  } catch (error) {
+    if (options.build !== undefined && error instanceof CommitError && error.isForBuild) return null;
+    throw error;
+  }
+}
+
+function sayCost({ io, options, pair, store }: Comparing, both: BothPlans): void {
+  const enough = enoughOf(options, both.head.planned.plan.repeats);
+  const gpus = options.gpus?.split(',').length ?? 1;
+  for (const line of costText(store, [both.base, both.head], pairedCells(store, pair, both), enough, gpus))
+    say(line, io);
+}
+
+function enoughOf({ maxRepeats, metric, repeats, untilSure }: CompareOptions, planned: number): Enough {
+  return {
+    repeats: repeats ?? planned,
+    maxRepeats: maxRepeats ?? DEFAULT_MAX_REPEATS,
+    percent: untilSure ?? DEFAULT_PERCENT,
+    metric: metric !== undefined && isMetric(metric) ? metric : null,
+  };
+}
+
+/** A replayed run takes no time to speak of. */
+const REPLAY_S = 0.1;
+
+function pairedCells(store: OpenStore, pair: Pair, { base, head }: BothPlans): PairedCell[] {
+  const { plan, program } = head.planned;
+  const keys = plan.cells.map(({ cell }) => cell.key);
+  const { runS } = pastRunsOf(store.db, keys, program.provenance);
+  const secondsOf = (key: string): number => {
+    if (program.recordings !== null) return REPLAY_S;
+    return runS.get(key) ?? plan.runs.find(({ cellKey }) => cellKey === key)?.estimateS ?? 1;
+  };
+  return cellsOf(store, pair, plan.cells).map((each) => {
+    const { key } = each.cell;
+    const capacity = Math.min(base.planned.capacity(key), head.planned.capacity(key));
+    return { ...each, capacity, roundS: 2 * secondsOf(key) };
+  });
+}
+
+function cellsOf(
+  { db }: OpenStore,
+  pair: Pair,
+  cells: readonly PlannedCell[],
+): Omit<PairedCell, 'capacity' | 'roundS'>[] {
+  const keys = cells.map(({ cell }) => cell.key);
+  const runs = cellRunsOf(db, [pair.base, pair.head], keys).filter(({ role }) => role === 'timed');
+  const bySide = Map.groupBy(runs, ({ cellKey, sweepId }) => `${sweepId} ${cellKey}`);
+  return cells.map(({ cell }) => ({
+    cell,
+    base: bySide.get(`${pair.base} ${cell.key}`) ?? [],
+    head: bySide.get(`${pair.head} ${cell.key}`) ?? [],
+  }));
+}
+
+function say(line: string, io: Io): void {
+  for (const part of wrapHanging(line, io.errLook.columns, 2)) io.err(`${part}\n`);
+}

@@ -1,0 +1,92 @@
+import { readdir, rm } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+
+import { makeOwnFolder } from '../../../artefacts/folders.ts';
+import type { Io } from '../../../cli/io.ts';
+import { UsageError } from '../../../errors.ts';
+import { holderText } from '../../../process/lock-holder.ts';
+import { isId, type SweepId } from '../../../records/scalars.ts';
+import type { Sweep } from '../../../records/sweep.ts';
+import { worktreesOf } from '../../../run/checkout/commit-checkout.ts';
+import { lockSweep, sweepLockHolder } from '../../../run/sweep-lock.ts';
+import type { StoreDatabase } from '../../../store/file/open.ts';
+import { findSweep } from '../../../store/sweeps/sweeps.ts';
+import { hashOf } from '../../../text/canonical-json.ts';
+import { removeWorktrees } from '../../../tools/git/git.ts';
+import { ownEnginesOf, type SideName } from './commit-side.ts';
+
+/** The two sweeps of one measurement of two commits. */
+export interface Pair {
+  readonly pairId: string;
+  readonly base: SweepId;
+  readonly head: SweepId;
+  /** Null for one that was not begun. */
+  readonly stored: Readonly<Record<SideName, Sweep | null>>;
+}
+
+/**
+ * The newest measurement of what was asked for, finished or not, else a new one: the same request finds the same.
+ * @param again true for a new one after a finished one
+ */
+export function findPair(db: StoreDatabase, request: unknown, again: boolean): Pair {
+  let newest = pairOf(db, request, 1);
+  for (let number = 2; newest.stored.base !== null; number += 1) {
+    const next = pairOf(db, request, number);
+    if (next.stored.base === null) return again && isFinished(newest) ? next : newest;
+    newest = next;
+  }
+  return newest;
+}
+
+export function isFinished({ stored }: Pair): boolean {
+  return stored.base?.state === 'finished' && stored.head?.state === 'finished';
+}
+
+function pairOf(db: StoreDatabase, request: unknown, number: number): Pair {
+  const pairId = hashOf({ request, number });
+  const [base, head] = [hashOf({ pairId, side: 'base' }), hashOf({ pairId, side: 'head' })];
+  return { pairId, base, head, stored: { base: findSweep(db, base), head: findSweep(db, head) } };
+}
+
+/**
+ * Gives `work` a folder for worktrees, logs and engines next to the store. Afterwards at most the logs of what failed
+ * are left in it, until the next call.
+ * @throws UsageError when another process measures the same two commits
+ */
+export async function inPairFolder<Result>(
+  storePath: string,
+  { pairId }: Pair,
+  repository: string,
+  io: Io,
+  work: (folder: string) => Promise<Result>,
+): Promise<Result> {
+  const all = join(dirname(storePath), 'compare-run');
+  await makeOwnFolder(all);
+  const holder = sweepLockHolder(all, pairId);
+  if (holder !== null) throw new UsageError(`${holderText(holder)} measures these two commits already`);
+  await removeLeftovers(all, repository, io);
+  const folder = join(all, pairId);
+  const unlock = lockSweep(all, pairId);
+  try {
+    const result = await work(folder);
+    await removeWorktrees(repository, worktreesOf(folder));
+    await rm(folder, { recursive: true, force: true });
+    // Nothing of others in it: it goes, too.
+    if ((await readdir(all)).every((name) => name === '.gitignore')) await rm(all, { recursive: true });
+    return result;
+  } finally {
+    await removeWorktrees(repository, worktreesOf(folder));
+    await rm(ownEnginesOf(folder), { recursive: true, force: true });
+    unlock();
+  }
+}
+
+/** What killed processes left. */
+async function removeLeftovers(all: string, repository: string, io: Io): Promise<void> {
+  for (const name of await readdir(all)) {
+    if (!isId(name) || sweepLockHolder(all, name) !== null) continue;
+    io.signal.throwIfAborted();
+    await removeWorktrees(repository, worktreesOf(join(all, name)));
+    await rm(join(all, name), { recursive: true, force: true });
+  }
+}

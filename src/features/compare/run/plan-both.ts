@@ -1,0 +1,61 @@
+import { UsageError } from '../../../errors.ts';
+import { planOfCells } from '../../../matrix/plan/assign-gpus.ts';
+import type { OpenStore } from '../../../store/file/open.ts';
+import { count } from '../../../terminal/numbers.ts';
+import { type ModelsNeeded, type PrepareOptions } from '../../plan/index.ts';
+import { budgetNote, fittedPlan } from '../../run/index.ts';
+import type { CommitPlan, CommitSide, SideName } from './commit-side.ts';
+
+export interface PlannedSide {
+  readonly side: CommitSide;
+  readonly planned: CommitPlan;
+}
+
+export interface BothPlans extends Readonly<Record<SideName, PlannedSide>> {
+  /** Safe to print. */
+  readonly notes: readonly string[];
+}
+
+/**
+ * The cells that both commits have, each with the matrix of its own commit.
+ * @throws UsageError where they share none
+ */
+export async function planBoth(
+  { base, head }: Readonly<Record<SideName, CommitSide>>,
+  { filter, repeats, replay }: PrepareOptions,
+  models: ModelsNeeded,
+): Promise<BothPlans> {
+  const options = {
+    builds: 1,
+    profile: false,
+    seed: 1,
+    ...(filter === undefined ? {} : { filter }),
+    ...(replay === undefined ? {} : { replay }),
+  };
+  const ofHead = await head.plan({ ...options, ...(repeats === undefined ? {} : { repeats }) }, models);
+  // The same number on both sides, also where the matrix changed it.
+  const ofBase = await base.plan({ ...options, repeats: ofHead.plan.repeats }, models);
+  const [inBase, inHead] = [ofBase, ofHead].map(({ plan }) => new Set(plan.cells.map(({ cell }) => cell.key)));
+  const common = new Set([...(inHead ?? [])].filter((key) => inBase?.has(key)));
+  if (common.size === 0) throw new UsageError(`${base.text} and ${head.text}: their matrices have no cell in common`);
+  const notes = [ofBase, ofHead].flatMap(({ plan }, place) => {
+    const own = plan.cells.length - common.size;
+    return own === 0 ? [] : [`${count(own, 'cell')} only in ${place === 0 ? 'base' : 'head'}, not measured`];
+  });
+  const cut = (planned: CommitPlan): CommitPlan => ({ ...planned, plan: planOfCells(planned.plan, common) });
+  return { base: { side: base, planned: cut(ofBase) }, head: { side: head, planned: cut(ofHead) }, notes };
+}
+
+/** Leaves out cells until both sides fit into the time. */
+export function withinBudget(store: OpenStore, both: BothPlans, budgetS: number | null): BothPlans {
+  if (budgetS === null) return both;
+  const { plan, program } = both.head.planned;
+  const fitted = fittedPlan(store, plan, program.provenance, budgetS / 2, 1);
+  const note = budgetNote({ ...fitted, leftOutS: 2 * fitted.leftOutS }, budgetS);
+  const kept = new Set(fitted.plan.cells.map(({ cell }) => cell.key));
+  const cut = ({ side, planned }: PlannedSide): PlannedSide => ({
+    side,
+    planned: { ...planned, plan: planOfCells(planned.plan, kept) },
+  });
+  return { base: cut(both.base), head: cut(both.head), notes: [...both.notes, ...(note === null ? [] : [note])] };
+}
