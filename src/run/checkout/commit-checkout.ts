@@ -85,14 +85,19 @@ export class CommitCheckout {
 
   /** The path's counterpart in the worktree; null outside of the checkout. */
   private place(path: string): string | null {
-    const real = realPath(path);
-    const { repository } = this.source;
-    return isInside(repository, real) ? join(this.worktree, relative(repository, real)) : null;
+    const inside = pathInside(this.source.repository, path);
+    return inside === null ? null : join(this.worktree, inside);
   }
 }
 
 export function worktreesOf(folder: string): string {
   return join(folder, 'worktrees');
+}
+
+/** Relative to the top folder of the checkout; null outside of it. */
+export function pathInside(repository: string, path: string): string | null {
+  const real = realPath(path);
+  return isInside(repository, real) ? relative(repository, real) : null;
 }
 
 /** Resolves symbolic links of the folders; the file need not exist. */

@@ -1,3 +1,5 @@
+import { resolve } from 'node:path';
+
 import type { Io } from '../../../cli/io.ts';
 import { migrationsFolder, storePath } from '../../../cli/store-location.ts';
 import { usingStore, warnIfMigrated } from '../../../cli/with-store.ts';
@@ -5,6 +7,7 @@ import { InterruptedError, UsageError } from '../../../errors.ts';
 import type { ExitCode } from '../../../exit-codes.ts';
 import { isMetric } from '../../../records/metric.ts';
 import type { PlannedCell } from '../../../records/plan.ts';
+import { pathInside } from '../../../run/checkout/commit-checkout.ts';
 import { machinesFor, refuseOwnDevices, shareOut } from '../../../run/gpu-worker.ts';
 import { readStoredPlan } from '../../../run/stored-plan.ts';
 import { metricNamed } from '../../../selection/by-name.ts';
@@ -48,14 +51,13 @@ export async function compareRun(
   options: CompareOptions,
   io: Io,
 ): Promise<ExitCode> {
-  const { branch, build = [], filter, matrix, replay, trtexec } = options;
+  const { branch, matrix } = options;
   if (matrix === undefined) throw new UsageError('which matrix? --matrix FILE');
   if (branch !== undefined) throw new UsageError('--branch does not go with --run, which measures two commits');
   const commits = await twoCommits(base, head, io);
   const store = warnIfMigrated(openStore(storePath(options.db, io), migrationsFolder()), io);
   const work = async (): Promise<ExitCode> => {
-    const request = { base: commits.base.commit, head: commits.head.commit, matrix, filter, build, trtexec, replay };
-    const pair = findPair(store.db, request, options.force === true);
+    const pair = findPair(store.db, requestOf(commits, matrix, options, io), options.force === true);
     const comparing = { store, commits, pair, options: { ...options, matrix }, io };
     if (!isDone(comparing)) {
       await inPairFolder(store.path, pair, commits.repository, io, (folder) => measure(comparing, folder));
@@ -76,6 +78,26 @@ export async function compareRun(
     if (!io.signal.aborted) throw error;
     throw new InterruptedError('interrupted; what was measured is stored: the same command goes on', { cause: error });
   }
+}
+
+/** The same for the same two commits, measured in the same way: from any checkout of the repository. */
+function requestOf(
+  { base, head, repository }: TwoCommits,
+  matrix: string,
+  { build = [], filter, replay, trtexec }: CompareOptions,
+  { cwd }: Io,
+) {
+  const placed = (path: string): string => pathInside(repository, resolve(cwd, path)) ?? resolve(cwd, path);
+  return {
+    base: base.commit,
+    head: head.commit,
+    folder: placed('.'),
+    matrix: placed(matrix),
+    trtexec: trtexec?.includes('/') === true ? placed(trtexec) : trtexec,
+    filter,
+    build,
+    replay,
+  };
 }
 
 /** True when the store has all that is wanted: then nothing is checked out. */

@@ -1,0 +1,348 @@
+import { chmodSync, existsSync, readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+
+import { beforeAll, describe, expect, test } from 'vitest';
+
+import type { Comparison } from '../../../src/features/compare/index.ts';
+import { printable } from '../../../src/text/printable.ts';
+import { BISECT_TRTEXEC, makeHistory, slowFrom, writeInto } from '../../support/bisect-repository.ts';
+import { bench, type Finished, finished, sharedFolder, startBench, temporaryFolder } from '../../support/bench.ts';
+import { OUTPUTS } from '../../support/outputs.ts';
+import { isGone } from '../../support/processes.ts';
+import { Repository } from '../../support/repository.ts';
+import { queryStore } from '../../support/store-dump.ts';
+
+const MATRIX = ['--run', '--matrix', 'm.yaml'];
+const STUB = ['--trtexec', BISECT_TRTEXEC];
+const BUILD = ['--build', 'sh build.sh'];
+const ALL = [...MATRIX, ...BUILD, ...STUB];
+
+interface StoredSweep {
+  readonly git_commit: string;
+  readonly branch: string;
+  readonly name: string;
+  readonly state: string;
+}
+
+function history(sources: readonly string[]): { repository: Repository; commits: string[] } {
+  const repository = new Repository(temporaryFolder());
+  return { repository, commits: makeHistory(repository, sources) };
+}
+
+function run({ folder }: Repository, args: readonly string[], env: Readonly<Record<string, string>> = {}) {
+  // An absolute path is read in this process.
+  const placed = args.map((arg) => (arg.endsWith('.yaml') ? join(folder, arg) : arg));
+  return bench(['compare', ...placed], { cwd: folder, env });
+}
+
+async function compared(
+  repository: Repository,
+  args: readonly string[],
+  env: Readonly<Record<string, string>> = {},
+): Promise<{ code: number | null; json: Comparison; stderr: string }> {
+  const { code, stdout, stderr } = await run(repository, [...args, '--json'], env);
+  expect([stdout === '' ? stderr : '']).toEqual(['']);
+  return { code, json: OUTPUTS.compare.parse(JSON.parse(stdout)), stderr };
+}
+
+function sweepsOf({ folder }: Repository): StoredSweep[] {
+  return queryStore<StoredSweep>(
+    join(folder, 'bench.sqlite'),
+    'SELECT git_commit, git_branch AS branch, name, state FROM sweeps ORDER BY started_at',
+  );
+}
+
+/** The runs of a sweep in the order in which they were made, as commit and repeat. */
+function orderOf({ folder }: Repository): string[] {
+  const rows = queryStore<{ commit: string; repeat: number }>(
+    join(folder, 'bench.sqlite'),
+    `SELECT s.git_commit AS "commit", r.repeat FROM runs r JOIN sweeps s USING (sweep_id)
+     WHERE r.role = 'timed' ORDER BY r.started_at`,
+  );
+  return rows.map(({ commit, repeat }) => `${commit} ${repeat}`);
+}
+
+function expectNothingLeft(repository: Repository): void {
+  expect(existsSync(join(repository.folder, 'compare-run'))).toBe(false);
+  expectNoWorktrees(repository);
+}
+
+function expectNoWorktrees(repository: Repository): void {
+  expect(repository.git('worktree', 'list', '--porcelain').match(/^worktree /gm)).toHaveLength(1);
+  const all = join(repository.folder, 'compare-run');
+  const left = existsSync(all) ? readdirSync(all, { recursive: true }).map(String) : [];
+  expect(left.filter((name) => /worktrees|engines|\.tmp-|\.pid$/.test(name))).toEqual([]);
+}
+
+describe('bench compare A..B --run --build CMD', () => {
+  test('measures both commits in turns, stores and compares them; a dirty tree stays as it is', async () => {
+    const { repository, commits } = history(slowFrom(1, 2));
+    writeInto(repository.folder, 'source', 'not committed scale=9\n');
+    const status = repository.git('status', '--porcelain=v2', '--branch');
+    const args = ['HEAD~1..HEAD', ...ALL, '--filter', 'batch=8'];
+    const { code, json, stderr } = await compared(repository, args);
+    expect(code).toBe(1);
+    expect(json.cells).toMatchObject([{ verdict: 'slower', runs: [3, 3] }]);
+    expect(json.cells[0]?.changePercent).toBeCloseTo(5, 3);
+    expect([json.base.commit, json.head.commit, json.head.dirty]).toEqual([commits[0], commits[1], false]);
+    const [first, second] = commits.map((commit) => commit.slice(0, 8));
+    expect(stderr).toContain(`base HEAD~1 (${first}), head HEAD (${second})\n`);
+    expect(stderr).toContain(`note: uncommitted changes are not measured: head is commit ${second}\n`);
+    expect(stderr).toContain('1 cell, 3 to 20 runs of each on both sides · 2 engines to build · about ');
+    expect(repository.git('status', '--porcelain=v2', '--branch')).toContain(status);
+    expectNothingLeft(repository);
+    // A B B A, or B A A B.
+    const order = orderOf(repository);
+    expect(order.map((run) => run.split(' ')[1])).toEqual(['1', '1', '2', '2', '3', '3']);
+    const sides = order.map((run) => commits.indexOf(run.split(' ')[0] ?? ''));
+    const [a = 0] = sides;
+    expect(sides).toEqual([a, 1 - a, 1 - a, a, a, 1 - a]);
+    const sweeps = sweepsOf(repository);
+    expect(new Set(sweeps.map(({ git_commit }) => git_commit))).toEqual(new Set(commits));
+    expect(new Set(sweeps.map(({ branch, state }) => `${branch} ${state}`))).toEqual(
+      new Set(['(compare --run) finished']),
+    );
+    expect(new Set(sweeps.map(({ name }) => name)).size).toBe(1);
+    const later = await compared(repository, ['HEAD~1..HEAD']);
+    expect(later.json.cells).toEqual(json.cells);
+    const check = await bench(['check'], { cwd: repository.folder });
+    expect([check.code, check.stdout]).toEqual([2, '']);
+  }, 60_000);
+
+  test('a second call measures nothing; --force measures all again with the engines of the first', async () => {
+    const { repository } = history(slowFrom(1, 2));
+    const env = { BUILD_JOURNAL: join(repository.folder, 'builds'), STUB_JOURNAL: join(repository.folder, 'journal') };
+    const first = await compared(repository, ['HEAD~1', ...ALL], env);
+    const starts = readFileSync(env.STUB_JOURNAL, 'utf8');
+    const second = await compared(repository, ['HEAD~1', ...ALL], env);
+    expect(second.json).toEqual(first.json);
+    expect(second.stderr).toMatch(/^measured on \d{4}-\d\d-\d\d already; --force measures again\n$/);
+    expect(readFileSync(env.STUB_JOURNAL, 'utf8')).toBe(starts);
+    expect(readFileSync(env.BUILD_JOURNAL, 'utf8')).toBe('.\n.\n');
+    const again = await compared(repository, ['HEAD~1', ...ALL, '--force'], env);
+    expect(again.stderr).toContain('0 engines to build, 2 in the cache');
+    expect(again.json.base.sweepIds).not.toEqual(first.json.base.sweepIds);
+    expect(sweepsOf(repository)).toHaveLength(4);
+    // The comparison takes the newest pair, not all that was ever measured.
+    const later = await compared(repository, ['HEAD~1..HEAD']);
+    expect(later.json.head.sweepIds).toEqual(again.json.head.sweepIds);
+    const more = await compared(repository, ['HEAD~1', ...ALL, '--repeats', '5'], env);
+    expect(more.json.cells.map(({ runs }) => runs)).toEqual([
+      [5, 5],
+      [5, 5],
+    ]);
+    expect(more.json.head.sweepIds).toEqual(again.json.head.sweepIds);
+  }, 60_000);
+
+  test('what two pull requests measured against one commit is not mixed', async () => {
+    const { repository, commits } = history(['one scale=1\n', 'two scale=1.05\n', 'three scale=1.1\n']);
+    const [one = '', two = '', three = ''] = commits;
+    const first = await compared(repository, [`${one}..${two}`, ...ALL]);
+    const second = await compared(repository, [`${one}...${three}`, ...ALL]);
+    const later = await compared(repository, [one, two]);
+    expect(later.json.base.sweepIds).toEqual(first.json.base.sweepIds);
+    const other = await compared(repository, [one, three]);
+    expect(other.json.base.sweepIds).toEqual(second.json.base.sweepIds);
+  }, 60_000);
+
+  test('noise: repeats until 1 % would be seen, or --max-repeats', async () => {
+    const { repository } = history(['one scale=1\n', 'two scale=1\n']);
+    const env = { BISECT_NOISE: '0.02', BISECT_COUNTER: join(repository.folder, 'counter') };
+    const args = ['HEAD~1', ...ALL, '--filter', 'batch=8'];
+    const capped = await compared(repository, [...args, '--max-repeats', '5'], env);
+    expect(capped.json.cells).toMatchObject([{ runs: [5, 5] }]);
+    const more = await compared(repository, [...args, '--max-repeats', '200', '--until-sure', '3'], env);
+    const [runs = 0] = more.json.cells[0]?.runs ?? [];
+    expect(runs).toBeGreaterThan(5);
+    expect(runs).toBeLessThan(30);
+    const [low = -9, high = 9] = more.json.cells[0]?.ciPercent ?? [];
+    expect([low > -3, high < 3.1]).toEqual([true, true]);
+  }, 120_000);
+
+  test('a build that fails: which commit, the last lines of its log, exit code 4', async () => {
+    const { repository, commits } = history(['one scale=1\n', 'broken\n']);
+    writeInto(repository.folder, 'fails.sh', '#!/bin/sh\n./build.sh || { echo "cc: no \u001b[31mway" >&2; exit 7; }\n');
+    chmodSync(join(repository.folder, 'fails.sh'), 0o755);
+    const script = join(repository.folder, 'fails.sh');
+    const args = ['HEAD~1', ...MATRIX, ...STUB, '--build', script];
+    const { code, stdout, stderr } = await run(repository, args);
+    expect([code, stdout]).toEqual([4, '']);
+    const second = commits[1]?.slice(0, 8) ?? '';
+    const lines = stderr.trimEnd().split('\n').slice(-2);
+    expect(lines[0]).toMatch(
+      new RegExp(
+        `^bench: head HEAD \\(${second}\\): .*: exit code 7; its output is in compare-run/\\w+/logs/\\w+\\.err$`,
+      ),
+    );
+    expect(lines[1]).toBe(printable('bench:   cc: no \u001b[31mway'));
+    const log = /its output is in (\S+)/.exec(stderr)?.[1] ?? '';
+    expect(existsSync(join(repository.folder, log))).toBe(true);
+    expectNoWorktrees(repository);
+    expect(sweepsOf(repository)).toEqual([]);
+  }, 60_000);
+
+  test('a matrix that only the working tree has is put into both; cells that one commit lacks are left out', async () => {
+    const { repository } = history(slowFrom(1, 2));
+    const matrix = readFileSync(join(repository.folder, 'm.yaml'), 'utf8');
+    writeInto(repository.folder, 'new.yaml', matrix);
+    const args = ['HEAD~1', '--run', '--matrix', 'new.yaml', ...BUILD, ...STUB];
+    const uncommitted = await compared(repository, args);
+    expect(uncommitted.stderr.match(/note: \S*new\.yaml is not in .*: taking that of the working tree/g)).toHaveLength(
+      2,
+    );
+    expect(uncommitted.json.cells).toHaveLength(2);
+    writeInto(repository.folder, 'm.yaml', matrix.replace('[1, 8]', '[1, 4, 8]'));
+    repository.git('commit', '--quiet', '--all', '--message', 'another batch');
+    const { json, stderr } = await compared(repository, ['HEAD~1', ...ALL]);
+    expect(stderr).toContain('note: 1 cell only in head, not measured');
+    expect(json.cells.map(({ runs }) => runs)).toEqual([
+      [3, 3],
+      [3, 3],
+    ]);
+  }, 60_000);
+
+  test('recordings, without a build; a matrix that the second commit changes', async () => {
+    const repository = new Repository(temporaryFolder());
+    const at = (opt: string): string =>
+      `extends: ${join(import.meta.dirname, '../../../matrices/quickstart-pair.yaml')}\n${opt}`;
+    writeInto(repository.folder, 'm.yaml', at(''));
+    repository.git('add', '.');
+    repository.commit();
+    writeInto(repository.folder, 'm.yaml', at('build: {opt: {batch: 32}}\n'));
+    repository.git('add', '.');
+    repository.commit();
+    const { code, json } = await compared(repository, [...MATRIX, '--filter', 'batch=1']);
+    expect([code, json.provenance]).toEqual([1, 'recorded']);
+    expect(json.cells.map(({ verdict }) => verdict)).toContain('slower');
+    const again = await run(repository, [...MATRIX, '--filter', 'batch=1']);
+    expect(again.stderr).toMatch(/^measured on .* already/);
+    expectNothingLeft(repository);
+  }, 60_000);
+
+  test('another harness', async () => {
+    const repository = new Repository(temporaryFolder());
+    writeInto(
+      repository.folder,
+      'm.yaml',
+      `name: moe
+models:
+  moe:
+    harness:
+      kind: command
+      run: [sh, rate.sh]
+      metrics: {rate: {unit: runs/s, better: higher}}
+`,
+    );
+    const rate = (value: number): void => writeInto(repository.folder, 'rate.sh', `echo '{"rate": ${value}}'\n`);
+    rate(100);
+    repository.git('add', '.');
+    repository.commit();
+    rate(90);
+    repository.git('add', '.');
+    repository.commit();
+    const { code, json } = await compared(repository, [...MATRIX, '--metric', 'rate', '--repeats', '3']);
+    expect(code).toBe(1);
+    expect(json.cells).toMatchObject([{ verdict: 'slower', metric: 'rate:higher:runs/s', runs: [3, 3] }]);
+    expect(json.cells[0]?.changePercent).toBeCloseTo(-10, 9);
+  }, 60_000);
+});
+
+describe('Ctrl-C and SIGKILL', () => {
+  /** Ends bench in the middle of a run. */
+  async function endedWhileMeasuring(repository: Repository, signal: 'SIGINT' | 'SIGKILL'): Promise<Finished> {
+    const pids = join(repository.folder, 'pids');
+    const rules = [{ when: '--shapes=input:8x3', does: 'stubborn' }];
+    const env = { STUB_RULES: JSON.stringify(rules), STUB_PIDS: pids };
+    const child = startBench(['compare', 'HEAD~1', ...ALL], { cwd: repository.folder, env });
+    const ended = finished(child);
+    while (!existsSync(pids) && child.exitCode === null) await sleep(20);
+    child.kill(signal);
+    return ended;
+  }
+
+  test('Ctrl-C while a run is measured: nothing is left, and the same command goes on', async () => {
+    const { repository } = history(slowFrom(1, 2));
+    const { code, stderr } = await endedWhileMeasuring(repository, 'SIGINT');
+    expect(code).toBe(130);
+    expect(stderr).toContain('bench: interrupted; what was measured is stored: the same command goes on\n');
+    for (const pid of readFileSync(join(repository.folder, 'pids'), 'utf8').trim().split('\n')) {
+      expect(isGone(Number(pid))).toBe(true);
+    }
+    expectNoWorktrees(repository);
+    expect(new Set(sweepsOf(repository).map(({ state }) => state))).toEqual(new Set(['interrupted']));
+    const nothing = await bench(['run', '--resume'], { cwd: repository.folder });
+    expect(nothing.stderr).toContain('nothing to resume');
+    const { code: compares, json } = await compared(repository, ['HEAD~1', ...ALL]);
+    expect([compares, json.cells.map(({ runs }) => runs)]).toEqual([
+      1,
+      [
+        [3, 3],
+        [3, 3],
+      ],
+    ]);
+    expect(sweepsOf(repository).map(({ state }) => state)).toEqual(['finished', 'finished']);
+    expectNothingLeft(repository);
+  }, 60_000);
+
+  test('what a kill left is cleaned up by the next call, whichever commits it is about', async () => {
+    const { repository } = history(slowFrom(1, 3));
+    const { signal } = await endedWhileMeasuring(repository, 'SIGKILL');
+    expect(signal).toBe('SIGKILL');
+    expect(repository.git('worktree', 'list', '--porcelain').match(/^worktree /gm)).toHaveLength(3);
+    const { json } = await compared(repository, ['HEAD~2', ...ALL]);
+    expect(json.cells).toHaveLength(2);
+    expectNothingLeft(repository);
+  }, 60_000);
+
+  test('Ctrl-C while the command builds ends it and removes the worktrees', async () => {
+    const { repository } = history(slowFrom(1, 2));
+    const pids = join(repository.folder, 'pids');
+    writeInto(repository.folder, 'slow.sh', `#!/bin/sh\necho $$ >> ${pids}\nsleep 100\n`);
+    const script = `sh '${join(repository.folder, 'slow.sh')}'`;
+    const args = ['compare', 'HEAD~1', ...MATRIX, ...STUB, '--build', script];
+    const child = startBench(args, { cwd: repository.folder });
+    const ended = finished(child);
+    while (!existsSync(pids)) await sleep(20);
+    child.kill('SIGINT');
+    expect((await ended).code).toBe(130);
+    for (const pid of readFileSync(pids, 'utf8').trim().split('\n')) expect(isGone(Number(pid))).toBe(true);
+    expectNoWorktrees(repository);
+  }, 60_000);
+});
+
+describe('wrong use', () => {
+  let made: string;
+  beforeAll(() => {
+    made = sharedFolder();
+    makeHistory(new Repository(made), slowFrom(1, 2));
+  });
+
+  test.each([
+    ['which matrix? --matrix FILE', ['--run']],
+    ['nope: no git revision here: --run measures commits', ['nope..HEAD', ...MATRIX]],
+    ['latest: no git revision here: --run measures commits', ['latest~1', 'latest', ...MATRIX]],
+    ['name two, as in HEAD~1..HEAD', ['HEAD', ...MATRIX]],
+    ['--branch does not go with --run, which measures two commits', [...MATRIX, '--branch', 'main']],
+    ['--build is for a measurement: add --run, or leave it out', ['HEAD~1', '--build', 'make']],
+    ['--max-repeats is for a measurement: add --run, or leave it out', ['--max-repeats', '3']],
+    ['runs without a shell, which "&&" is for', [...MATRIX, '--build', 'cd x && make']],
+    ['a quote that is not closed', [...MATRIX, '--build', 'make "x']],
+    ['none.yaml is neither in this commit nor in the working tree', ['--run', '--matrix', 'none.yaml']],
+    ['--build CMD makes it there', [...MATRIX, ...STUB]],
+    ['"model=x" matches none of the 2 cells', [...ALL, '--filter', 'model=x']],
+  ])('%s', async (message, args) => {
+    const { code, stdout, stderr } = await bench(['compare', ...args], { cwd: made });
+    expect([code, stdout]).toEqual([2, '']);
+    expect(stderr).toContain(message);
+    expect(stderr).not.toMatch(/^\s+at /m);
+  });
+
+  test('outside of a repository', async () => {
+    const { code, stderr } = await bench(['compare', ...MATRIX], { cwd: temporaryFolder() });
+    expect([code, stderr]).toEqual([
+      2,
+      'bench: there is no git repository here, or no git: --run checks out two commits and measures them\n',
+    ]);
+  });
+});
