@@ -37,7 +37,7 @@ interface OpenedSide {
   readonly stored: StoredPlan;
   /** One for each GPU. */
   readonly workers: readonly [SweepContext, ...SweepContext[]];
-  readonly lanes: readonly SweepWork[];
+  readonly onGpu: readonly SweepWork[];
 }
 
 /**
@@ -135,7 +135,7 @@ async function openSide(
   const [first, ...others] = machines;
   const workers: [SweepContext, ...SweepContext[]] = [await workerOf(first)];
   for (const machine of others) workers.push(await workerOf(machine));
-  return { sweep, stored, workers, lanes: workers.map((worker) => new SweepWork([worker], {})) };
+  return { sweep, stored, workers, onGpu: workers.map((worker) => new SweepWork([worker], {})) };
 }
 
 /** The rounds of a measurement, on one or more GPUs at once: a round ends on all of them before the next begins. */
@@ -181,13 +181,13 @@ class Rounds {
   /** Before the first run: a build heats the GPU. */
   private async provideEngines(): Promise<void> {
     const keys = this.open().map(({ cell }) => cell.key);
-    await this.onEachGpu(async (lane, isOn) => {
+    await this.onEachGpu(async (work, isOn) => {
       for (const name of ['base', 'head'] as const) {
         const { runs } = this.sides[name].stored.plan;
         const needed = runs.filter(
           ({ cellKey, harness }) => harness === null && keys.includes(cellKey) && isOn(cellKey),
         );
-        await lane[name].provide([...new Set(needed.map(({ buildRef }) => buildRef))]);
+        await work[name].provide([...new Set(needed.map(({ buildRef }) => buildRef))]);
       }
     });
   }
@@ -209,36 +209,37 @@ class Rounds {
 
   /** @param before the rounds that each of its cells has */
   private async measure(before: ReadonlyMap<CellKey, number>): Promise<void> {
-    const { head } = this.sides;
-    const { seed } = head.stored.plan;
-    const items = [...before.keys()].flatMap((key) => (['base', 'head'] as const).map((name) => ({ key, name })));
+    const { cells, seed } = this.sides.head.stored.plan;
+    // All cells, so that each keeps its turns whatever else is in the round.
+    const items = cells.flatMap(({ cell: { key } }) => (['base', 'head'] as const).map((name) => ({ key, name })));
     const most = Math.max(...before.values()) + 1;
     // Each cell A B in one round, B A in the next.
     const order = inRounds(items, most, seed, ({ key }) => key).flatMap(({ item, repeat }) => {
-      const planned = this.sides[item.name].stored.plan.runs.find(({ cellKey }) => cellKey === item.key);
-      return planned === undefined || repeat !== (before.get(item.key) ?? 0) + 1
-        ? []
-        : [{ name: item.name, run: { ...planned, repeat } }];
+      const { key, name } = item;
+      const rounds = before.get(key);
+      if (rounds === undefined || repeat !== rounds + 1) return [];
+      const planned = this.sides[name].stored.plan.runs.find(({ cellKey }) => cellKey === key);
+      return planned === undefined ? [] : [{ name, run: { ...planned, repeat } }];
     });
     const beyond = order.flatMap(({ run }) => (run.repeat > this.settings.repeats ? [run] : []));
     if (beyond.length > 0) this.progress.take({ kind: 'moreRuns', runs: beyond });
-    await this.onEachGpu(async (lane, isOn) => {
-      for (const { name, run } of order) if (isOn(run.cellKey)) await lane[name].do([run]);
+    await this.onEachGpu(async (work, isOn) => {
+      for (const { name, run } of order) if (isOn(run.cellKey)) await work[name].do([run]);
     });
   }
 
   private async onEachGpu(
-    work: (lane: Readonly<Record<SideName, SweepWork>>, isOn: (key: CellKey) => boolean) => Promise<void>,
+    measure: (work: Readonly<Record<SideName, SweepWork>>, isOn: (key: CellKey) => boolean) => Promise<void>,
   ): Promise<void> {
     const { base, head } = this.sides;
     const { gpus } = this.settings;
     await Promise.allSettled(
-      base.lanes.map(async (ofBase, place) => {
-        const ofHead = head.lanes[place];
+      base.onGpu.map(async (ofBase, place) => {
+        const ofHead = head.onGpu[place];
         if (ofHead === undefined) return;
         const uuid = base.workers[place]?.gpu?.uuid;
         try {
-          await work({ base: ofBase, head: ofHead }, (key) => gpus === null || gpus.cells[key] === uuid);
+          await measure({ base: ofBase, head: ofHead }, (key) => gpus === null || gpus.cells[key] === uuid);
         } catch (error) {
           // What goes wrong on one GPU ends the work on the others.
           this.failure.abort(error);
