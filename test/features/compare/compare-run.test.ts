@@ -94,8 +94,8 @@ describe('bench compare A..B --run --build CMD', () => {
     expectNothingLeft(repository);
     // A B B A, or B A A B.
     const order = orderOf(repository);
-    expect(order.map((run) => run.split(' ')[1])).toEqual(['1', '1', '2', '2', '3', '3']);
-    const sides = order.map((run) => commits.indexOf(run.split(' ')[0] ?? ''));
+    expect(order.map((each) => each.split(' ')[1])).toEqual(['1', '1', '2', '2', '3', '3']);
+    const sides = order.map((each) => commits.indexOf(each.split(' ')[0] ?? ''));
     const [a = 0] = sides;
     expect(sides).toEqual([a, 1 - a, 1 - a, a, a, 1 - a]);
     const sweeps = sweepsOf(repository);
