@@ -90,7 +90,7 @@ function findingsNamed(db: StoreDatabase, name: string): readonly Finding[] {
 }
 
 interface Said {
-  /** What stands now; none after --undo. */
+  /** What was written; none after --undo. */
   readonly rows: readonly Acknowledgement[];
   readonly line: string;
 }
