@@ -94,8 +94,13 @@ describe('docs/recipes', () => {
   test('mail: a letter to each of the recipients, by sendmail', async () => {
     const folder = temporaryFolder();
     const sendmail = join(folder, 'sendmail');
-    writeFileSync(sendmail, `#!/bin/sh\nprintf '%s|' "$@" > '${folder}/args'\ncat > '${folder}/mail'\n`, { mode: 0o755 });
-    const ended = await started('mail.mjs', ['ops@example.org', 'me@example.org'], { SENDMAIL: sendmail, PATH: '/usr/bin:/bin' });
+    writeFileSync(sendmail, `#!/bin/sh\nprintf '%s|' "$@" > '${folder}/args'\ncat > '${folder}/mail'\n`, {
+      mode: 0o755,
+    });
+    const ended = await started('mail.mjs', ['ops@example.org', 'me@example.org'], {
+      SENDMAIL: sendmail,
+      PATH: '/usr/bin:/bin',
+    });
     expect(ended).toEqual({ code: 0, stderr: '' });
     expect(readFileSync(join(folder, 'args'), 'utf8')).toBe('-i|--|ops@example.org|me@example.org|');
     expect(readFileSync(join(folder, 'mail'), 'utf8').split('\n')).toEqual([
