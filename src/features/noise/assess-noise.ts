@@ -6,17 +6,17 @@ import { noiseKindOf } from '../../records/cell.ts';
 import { percentOfLog } from '../../statistics/logarithms.ts';
 import { median } from '../../statistics/median.ts';
 import { aboutCell } from '../../text/cell-label.ts';
-import type { CellSeries, SweepRuns } from './cell-series.ts';
+import { type CellSeries, nightlyValues, type SweepRuns } from './cell-series.ts';
 import {
   countFalseAlarms,
   judgeSame,
   halvesOfSweeps,
   neighbouringSweeps,
-  nightlyValues,
   pastBefore,
   type SameMatrix,
 } from './false-alarms.ts';
 import type { NoiseOutput, NoisyCell } from './output.ts';
+import type { RealChanges } from './real-changes.ts';
 import { findTwoStates } from './two-states.ts';
 import { attainableChanges, type CellScatter, repeatsFor, visibleChanges } from './visible-change.ts';
 
@@ -31,8 +31,9 @@ export function assessNoise(
   sweeps: number,
   wantPercent: number,
   wallTimesS: ReadonlyMap<string, readonly number[]>,
+  changes: RealChanges,
 ): Noise {
-  const same = neighbouringSweeps(series, sweeps);
+  const { same, leftOut } = neighbouringSweeps(series, sweeps, changes);
   const nights = nightsBetween(same);
   const scatters = series.flatMap((one): CellScatter[] => {
     const sigma = runSigma(one.sweeps);
@@ -68,9 +69,9 @@ export function assessNoise(
   return {
     ...summaryOf(cells),
     falseAlarms: {
-      all: countFalseAlarms([...halves, ...neighbours]),
       halves: countFalseAlarms(halves),
       neighbours: countFalseAlarms(neighbours),
+      leftOut,
     },
     wantPercent,
     effort: effortOf(cells),

@@ -6,6 +6,7 @@ import { gateMetric, type MetricId } from '../../records/metric.ts';
 import type { Outcome } from '../../records/outcome.ts';
 import { valueRule } from '../../judge/value-rule.ts';
 import type { SweepId } from '../../records/scalars.ts';
+import { median } from '../../statistics/median.ts';
 
 export interface NoiseRun extends Pick<
   CellRun,
@@ -95,6 +96,14 @@ function originOf(
   const environment = environments.get(environmentId);
   const { gpuName, driver, cuda, tensorrt, host } = environment ?? {};
   return JSON.stringify([engine, enginePath, gpuName, driver, cuda, tensorrt, host]);
+}
+
+/** One value per sweep. */
+export function nightlyValues(sweeps: readonly SweepRuns[]) {
+  return {
+    nights: sweeps.map(({ place }) => place),
+    values: Float64Array.from(sweeps, ({ values }) => median(values) ?? Number.NaN),
+  };
 }
 
 /**

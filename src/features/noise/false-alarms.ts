@@ -4,11 +4,11 @@ import type { NoiseOutput } from './output.ts';
 import { noiseKindOf } from '../../records/cell.ts';
 import { isCalled } from '../../records/verdict.ts';
 import { metricOf } from '../../records/metric.ts';
-import { median } from '../../statistics/median.ts';
 import { PAST_WINDOW_NIGHTS, pastValues } from '../../judge/past-values.ts';
-import type { CellSeries, SweepRuns } from './cell-series.ts';
+import { type CellSeries, nightlyValues, type SweepRuns } from './cell-series.ts';
+import { liesBetween, type RealChanges } from './real-changes.ts';
 
-export type FalseAlarms = NoiseOutput['falseAlarms']['all'];
+export type FalseAlarms = NoiseOutput['falseAlarms']['halves'];
 
 /** How many cells were compared, and how many of them were called changed. */
 type ComparedMatrix = Pick<FalseAlarms, 'cells' | 'calls'>;
@@ -84,23 +84,35 @@ export function halvesOfSweeps(series: readonly CellSeries[], sweeps: number): S
 /** A single run a side is never reported. */
 const LEAST_RUNS = 2;
 
-/** Neighboring sweeps with the same engines, newest first; each sweep is used once. */
-export function neighbouringSweeps(series: readonly CellSeries[], sweeps: number): SameMatrix[] {
-  const found: SameMatrix[] = [];
+/**
+ * Neighboring sweeps with the same engines, newest first; each sweep is used once.
+ * @param changes as of `realChanges`: no call between two sweeps is false where the cell really changed
+ * @returns `leftOut`: comparisons of a cell that lie at such a change
+ */
+export function neighbouringSweeps(series: readonly CellSeries[], sweeps: number, changes: RealChanges = new Map()) {
+  const same: SameMatrix[] = [];
+  let leftOut = 0;
   for (let place = sweeps - 1; place > 0; place -= 1) {
-    const sides = series.flatMap((one) => {
+    const found = series.flatMap((one) => {
       const base = enoughRuns(one, place - 1);
       const head = enoughRuns(one, place);
       if (base === null || head === null) return [];
       if (base.origin === null || base.origin !== head.origin) return [];
-      const past = pastBefore(one, place - 1, base.values);
-      return [sidesOf(one, base.values, head.values, past)];
+      return [{ one, base, head }];
     });
-    if (sides.length === 0) continue;
-    found.push(sides);
+    if (found.length === 0) continue;
+    const unchanged = found.filter(({ one }) => !liesBetween(changes.get(one.cell.key) ?? [], place));
+    leftOut += found.length - unchanged.length;
+    if (unchanged.length > 0) {
+      same.push(
+        unchanged.map(({ one, base, head }) =>
+          sidesOf(one, base.values, head.values, pastBefore(one, place - 1, base.values)),
+        ),
+      );
+    }
     place -= 1;
   }
-  return found;
+  return { same, leftOut };
 }
 
 function enoughRuns({ sweeps }: CellSeries, place: number): SweepRuns | null {
@@ -129,14 +141,6 @@ export function pastBefore({ sweeps }: CellSeries, place: number, base: readonly
     before.map(({ values }) => values.length),
     base,
   );
-}
-
-/** One value per sweep. */
-export function nightlyValues(sweeps: readonly SweepRuns[]) {
-  return {
-    nights: sweeps.map(({ place }) => place),
-    values: Float64Array.from(sweeps, ({ values }) => median(values) ?? Number.NaN),
-  };
 }
 
 /**

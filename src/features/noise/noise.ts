@@ -10,10 +10,12 @@ import { EXIT_CODES, type ExitCode } from '../../exit-codes.ts';
 import { isMetric, isOfBuild, metricOf } from '../../records/metric.ts';
 import type { NoiseOutput } from './output.ts';
 import { type NoiseDetails, noiseText } from './text.ts';
+import { realChanges } from './real-changes.ts';
 import { noiseNotes } from './words.ts';
 import { cellRunsOf } from '../../store/runs/cell-runs.ts';
 import { type CellRun, isMeasured } from '../../records/run.ts';
 import { findCells } from '../../store/cells.ts';
+import { findingsOf } from '../../store/sweeps/findings.ts';
 import { findEnvironments } from '../../store/sweeps/environments.ts';
 import { seriesOf } from '../../store/sweeps/find-sweeps.ts';
 import { layersOfBuild } from '../../store/runs/layer-runs.ts';
@@ -84,7 +86,7 @@ async function assessed(
     matrix: newest.matrix,
     provenance: newest.provenance,
     sweeps: sweeps.length,
-    ...assessNoise(series, sweeps.length, want, wallTimesS),
+    ...assessNoise(series, sweeps.length, want, wallTimesS, realChanges(series, sweeps, findingsOf(db, { ...newest, matrices: [newest.matrix] }))),
     builds: builtCells(cells, own, metric, kindsIn(db)),
   } as const;
   return {

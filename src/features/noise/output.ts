@@ -29,9 +29,9 @@ export const noise = output('bench noise --json', {
     .nullable()
     .describe('The smallest change that would be seen, over the cells'),
   falseAlarms: z.strictObject({
-    all: falseAlarms,
     halves: falseAlarms.describe('Each sweep: half of its repeats against the other half'),
     neighbours: falseAlarms.describe('Neighbouring sweeps of the same engines'),
+    leftOut: count.describe('Cells not compared between two sweeps, because they really changed there'),
   }),
   wantPercent: z.number(),
   effort: z

@@ -24,26 +24,26 @@ export function noiseHeadline({ mdePercent: visible, repeats, falseAlarms }: Noi
   return `${seen}; ${alarmWords(falseAlarms)}`;
 }
 
-/** The worse rate of false alarms: sweeps against themselves, or against neighbors. */
-function worseAlarms({ halves, neighbours }: NoiseOutput['falseAlarms']): {
+/** Sweeps against their neighbors, as everybody compares; sweeps against themselves where these are worse, or alone. */
+function headlineAlarms({ halves, neighbours }: NoiseOutput['falseAlarms']): {
   readonly alarms: FalseAlarms;
   readonly where: 'within' | 'between';
 } {
   const [within, between] = [halves, neighbours].map(({ ofCells }) => ofCells?.percent ?? -1);
-  return (between ?? -1) > (within ?? -1)
+  return (between ?? -1) >= (within ?? -1)
     ? { alarms: neighbours, where: 'between' }
     : { alarms: halves, where: 'within' };
 }
 
 function alarmWords(falseAlarms: NoiseOutput['falseAlarms']): string {
-  const { alarms, where } = worseAlarms(falseAlarms);
-  const { comparisons, cells, calls, ofCells } = alarms;
-  if (ofCells === null) return 'no A/A comparison is possible yet';
+  const { alarms, where } = headlineAlarms(falseAlarms);
+  const { comparisons, cells, calls, ofCells, ofComparisons } = alarms;
+  if (ofCells === null || ofComparisons === null) return 'no A/A comparison is possible yet';
   const what = `${count(calls, 'false alarm')} in ${count(comparisons, 'A/A comparison')} ${where} sweeps of ${count(cells, 'cell')}`;
   const [low, high] = ofCells.ciPercent;
   return calls === 0
     ? `${what} (at most ${percentText(high)} of cells, 95 %)`
-    : `${what} (${percentText(ofCells.percent)} of cells; ${percentRange(low, high)}, 95 %)`;
+    : `${what} (${percentText(ofCells.percent)} of cells; ${percentRange(low, high)}, 95 %; ${percentText(ofComparisons.percent)} of matrices)`;
 }
 
 /** Cost of detecting a change of the wanted size. */
@@ -95,10 +95,12 @@ export function noiseNotes(noise: Omit<NoiseOutput, 'notes'>, copies: number): s
     (cell) => cell.runPercent !== null && cell.repeatsWanted === null && !isUnattainable(cell, wantPercent),
   ).length;
   const restless = cells.filter(({ larger }) => larger === 'nights').length;
+  const { leftOut } = noise.falseAlarms;
   const lucky = builds.filter(({ differ }) => differ).length;
   return [
     copies === 0 ? null : `${count(copies, 'sweep')} with the same recorded runs as an earlier one left out`,
     alarmNote(noise.falseAlarms),
+    leftOut === 0 ? null : `${count(leftOut, 'cell')} left out between two sweeps, because a real change lies there`,
     single === 0 ? null : `${count(single, 'cell')} with fewer than two runs in the newest sweep`,
     never.length === 0 ? null : unattainableText(never, wantPercent),
     beyond === 0
@@ -121,12 +123,11 @@ export function noiseNotes(noise: Omit<NoiseOutput, 'notes'>, copies: number): s
 }
 
 function alarmNote(falseAlarms: NoiseOutput['falseAlarms']): string | null {
-  const { comparisons, ofComparisons } = falseAlarms.all;
+  const { comparisons, ofComparisons } = headlineAlarms(falseAlarms).alarms;
   if (ofComparisons === null) {
     return 'for A/A comparisons: at least 4 repeats in a sweep, or two neighbouring sweeps of the same engines with 2 each (`repeats:` in the matrix, `bench run --repeats`)';
   }
-  const promise = worseAlarms(falseAlarms).alarms.ofComparisons;
-  if (promise !== null && promise.ciPercent[0] > PROMISED_PERCENT) {
+  if (ofComparisons.ciPercent[0] > PROMISED_PERCENT) {
     return `more false alarms than the ${PROMISED_PERCENT} % of matrices that are promised`;
   }
   return comparisons >= ENOUGH_COMPARISONS

@@ -7,6 +7,7 @@ import {
   neighbouringSweeps,
   pastBefore,
 } from '../../../src/features/noise/false-alarms.ts';
+import { realChanges } from '../../../src/features/noise/real-changes.ts';
 import { simulatedSeries } from '../../support/simulated-series.ts';
 import { normals } from '../../support/simulated-store.ts';
 
@@ -78,7 +79,7 @@ describe('neighbouring sweeps', () => {
 
   test('are taken in pairs from the newest on, none twice', () => {
     const series = simulatedSeries({ cells: 2, sweeps: 5, repeats: 2, value });
-    const pairs = neighbouringSweeps(series, 5);
+    const { same: pairs } = neighbouringSweeps(series, 5);
     const runsOf = (place: number) => series[0]?.sweeps[place]?.values;
     expect(pairs.map(([one]) => [one?.base, one?.head])).toEqual([
       [runsOf(3), runsOf(4)],
@@ -89,9 +90,37 @@ describe('neighbouring sweeps', () => {
   test('need the same engine, and two runs', () => {
     const rebuilt = { cells: 2, sweeps: 6, repeats: 2, value };
     const origin = (sweep: number): string => (sweep < 3 ? 'old' : 'new');
-    expect(neighbouringSweeps(simulatedSeries({ ...rebuilt, origin }), 6)).toHaveLength(2);
-    expect(neighbouringSweeps(simulatedSeries({ ...rebuilt, origin: () => null }), 6)).toEqual([]);
-    expect(neighbouringSweeps(simulatedSeries({ ...rebuilt, repeats: 1 }), 6)).toEqual([]);
+    expect(neighbouringSweeps(simulatedSeries({ ...rebuilt, origin }), 6).same).toHaveLength(2);
+    expect(neighbouringSweeps(simulatedSeries({ ...rebuilt, origin: () => null }), 6).same).toEqual([]);
+    expect(neighbouringSweeps(simulatedSeries({ ...rebuilt, repeats: 1 }), 6).same).toEqual([]);
+  });
+
+  test('a step in half of the cells is not counted, only that fewer earlier sweeps are of their level', () => {
+    const simulated = (seed: number, from: number) => {
+      const effect = quiet(seed, 0.002);
+      const levels = Array.from({ length: 30 * 40 }, effect);
+      const noise = quiet(seed + 50, 0.003);
+      return simulatedSeries({
+        cells: 40,
+        sweeps: 30,
+        repeats: 5,
+        value: (cell, sweep) => (levels[sweep * 40 + cell] ?? 1) * noise() * (sweep >= from && cell % 2 === 0 ? 1.05 : 1),
+      });
+    };
+    const sweeps = Array.from({ length: 30 }, (_, sweep) => ({ sweepId: String(sweep) }));
+    const counted = (from: number, isKnown: boolean) => {
+      const found = [1, 2, 3, 4, 5, 6].map((seed) => {
+        const series = simulated(seed, from);
+        return neighbouringSweeps(series, 30, isKnown ? realChanges(series, sweeps, []) : new Map());
+      });
+      const { calls, cellComparisons, alarmed } = countFalseAlarms(found.flatMap(({ same }) => judgeSame(same)));
+      return { calls, cellComparisons, alarmed, leftOut: found.reduce((sum, { leftOut }) => sum + leftOut, 0) };
+    };
+    expect(counted(30, true)).toEqual({ calls: 6, cellComparisons: 3600, alarmed: 5, leftOut: 0 });
+    expect(counted(15, false)).toEqual({ calls: 134, cellComparisons: 3600, alarmed: 16, leftOut: 0 });
+    expect(counted(15, true)).toEqual({ calls: 13, cellComparisons: 3480, alarmed: 10, leftOut: 120 });
+    // The step lies between two pairs of sweeps, where nobody could count it.
+    expect(counted(14, false)).toEqual({ calls: 18, cellComparisons: 3600, alarmed: 12, leftOut: 0 });
   });
 
   test('a machine that is another one every night raises alarms in many cells at once', () => {
@@ -107,7 +136,7 @@ describe('neighbouring sweeps', () => {
       });
     });
     const halves = countFalseAlarms(machines.flatMap((one) => judgeSame(halvesOfSweeps(one, 7))));
-    const neighbours = countFalseAlarms(machines.flatMap((one) => judgeSame(neighbouringSweeps(one, 7))));
+    const neighbours = countFalseAlarms(machines.flatMap((one) => judgeSame(neighbouringSweeps(one, 7).same)));
     expect(halves.ofCells?.percent).toBeLessThan(1);
     expect(neighbours).toMatchObject({ comparisons: 24, alarmed: 24, cellComparisons: 960 });
     // Nights are believed to differ by 1 % at most, and these do by 2.8 %.
