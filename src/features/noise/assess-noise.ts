@@ -68,11 +68,7 @@ export function assessNoise(
   const neighbours = judgeSame(same);
   return {
     ...summaryOf(cells),
-    falseAlarms: {
-      halves: countFalseAlarms(halves),
-      neighbours: countFalseAlarms(neighbours),
-      leftOut,
-    },
+    falseAlarms: { halves: countFalseAlarms(halves), neighbours: countFalseAlarms(neighbours), leftOut },
     wantPercent,
     effort: effortOf(cells),
     cells,

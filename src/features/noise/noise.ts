@@ -86,7 +86,13 @@ async function assessed(
     matrix: newest.matrix,
     provenance: newest.provenance,
     sweeps: sweeps.length,
-    ...assessNoise(series, sweeps.length, want, wallTimesS, realChanges(series, sweeps, findingsOf(db, { ...newest, matrices: [newest.matrix] }))),
+    ...assessNoise(
+      series,
+      sweeps.length,
+      want,
+      wallTimesS,
+      realChanges(series, sweeps, findingsOf(db, { ...newest, matrices: [newest.matrix] })),
+    ),
     builds: builtCells(cells, own, metric, kindsIn(db)),
   } as const;
   return {

@@ -104,7 +104,8 @@ describe('neighbouring sweeps', () => {
         cells: 40,
         sweeps: 30,
         repeats: 5,
-        value: (cell, sweep) => (levels[sweep * 40 + cell] ?? 1) * noise() * (sweep >= from && cell % 2 === 0 ? 1.05 : 1),
+        value: (cell, sweep) =>
+          (levels[sweep * 40 + cell] ?? 1) * noise() * (sweep >= from && cell % 2 === 0 ? 1.05 : 1),
       });
     };
     const sweeps = Array.from({ length: 30 }, (_, sweep) => ({ sweepId: String(sweep) }));

@@ -375,7 +375,9 @@ test('a real change between two sweeps is no false alarm, whether the history or
     // The newest pair of sweeps has a step in four other cells, too young for a history.
     value: (cell, night) =>
       0.5 *
-      Math.exp(0.002 * normal() + (night >= 11 && cell % 2 === 0 ? 0.05 : 0) + (night >= 29 && cell % 3 === 1 ? 0.05 : 0)),
+      Math.exp(
+        0.002 * normal() + (night >= 11 && cell % 2 === 0 ? 0.05 : 0) + (night >= 29 && cell % 3 === 1 ? 0.05 : 0),
+      ),
   });
   const before = await noise(db);
   expect(before.falseAlarms).toMatchObject({ leftOut: 6, neighbours: { comparisons: 15, alarmed: 1, calls: 4 } });
