@@ -49,7 +49,8 @@ function runner(): Runner {
   mkdirSync(join(home, 'matrices'), { recursive: true });
   const remote = new Repository(home);
   copyFileSync(join(ROOT, 'matrices', 'quickstart-pair.yaml'), join(home, 'matrices', 'nightly.yaml'));
-  remote.git('add', 'matrices');
+  writeFileSync(join(home, 'build.sh'), '#!/bin/sh\n: > built\n', { mode: 0o755 });
+  remote.git('add', 'matrices', 'build.sh');
   remote.commit();
   const store = join(folder, 'store');
   mkdirSync(store);
@@ -92,14 +93,14 @@ function onGithub(
   writeFileSync(summary, '');
   const all = { GITHUB_ACTIONS: 'true', GITHUB_STEP_SUMMARY: summary, ...variables };
   return github.jobs.bench.steps
-    .filter((step) => event === 'pull_request' || step.if?.includes('pull_request') !== true)
+    .filter((step) => step.if === undefined || step.if.includes(`'${event}'`))
     .flatMap(({ run }) =>
       run === undefined ? [] : [machine.run(run.replace('${{ github.event.number }}', '12'), cwd, all)],
     );
 }
 
 describe('the recipes for a CI, in a detached checkout', () => {
-  test('GitHub: the first pull request has no base, the next one has', () => {
+  test('GitHub: the first pull request has a result, though main was never measured', () => {
     const machine = runner();
     const { remote } = machine;
     remote.git('checkout', '--quiet', '-b', 'feature');
@@ -108,20 +109,22 @@ describe('the recipes for a CI, in a detached checkout', () => {
     const first = machine.checkout('origin/feature');
     const steps = onGithub(machine, first, 'pull_request', pull);
     expect(steps.map(({ line, code }) => [line.split(' ')[1], code])).toEqual([
-      ['run', 0],
+      ['compare', 0],
       ['report', 0],
       ['report', 0],
       ['pr', 0],
     ]);
-    expect(steps.at(-1)?.output).toContain('compared with nothing: origin/main');
-    expect(readFileSync(join(first, 'summary.md'), 'utf8')).toContain('compared with nothing');
+    expect(steps.at(-1)?.output).toContain('origin/main');
+    expect(steps.at(-1)?.output).not.toContain('compared with nothing');
+    expect(readFileSync(join(first, 'summary.md'), 'utf8')).toContain('No slower cell among 2');
+    expect(existsSync(join(first, 'built'))).toBe(false);
 
     const pushed = machine.checkout('origin/main');
     const main = onGithub(machine, pushed, 'push', { GITHUB_REF_NAME: 'main' });
     expect(main.map(({ code }) => code)).toEqual([0]);
     const listed = machine.run('bench ls sweeps --json', machine.folder, {});
     const { sweeps }: { sweeps: { branch: string | null }[] } = JSON.parse(listed.output);
-    expect(sweeps.map(({ branch }) => branch)).toEqual(['main', 'feature']);
+    expect(sweeps.map(({ branch }) => branch)).toEqual(['main', '(compare --run)', '(compare --run)']);
 
     remote.commit('again');
     const second = machine.checkout('origin/feature');

@@ -44,6 +44,7 @@ const define = (command: PlainCommand) =>
     .option('--replay <set>', 'with --run: answer from recordings: the name of a set, or a folder')
     .option('--python <path>', `with --run: ${PYTHON_HELP}`)
     .option('--no-telemetry', 'with --run: do not run nvidia-smi during the runs')
+    .option('--untrusted', 'with --run: refuse --build, and matrices that name programs or libraries to start or load')
     .option('--force', 'with --run: measure again what is stored');
 
 type AllOptions = OptionsOf<typeof define>;
@@ -81,6 +82,7 @@ const OF_RUN = [
   'trtexec',
   'replay',
   'python',
+  'untrusted',
   'force',
 ] as const;
 

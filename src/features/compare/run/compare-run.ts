@@ -54,6 +54,9 @@ export async function compareRun(
   const { branch, matrix } = options;
   if (matrix === undefined) throw new UsageError('which matrix? --matrix FILE');
   if (branch !== undefined) throw new UsageError('--branch does not go with --run, which measures two commits');
+  if (options.untrusted === true && options.build !== undefined) {
+    throw new UsageError('--untrusted refuses --build: it starts a program of the commits');
+  }
   const commits = await twoCommits(base, head, io);
   const store = warnIfMigrated(openStore(storePath(options.db, io), migrationsFolder()), io);
   const work = async (): Promise<ExitCode> => {

@@ -22,7 +22,7 @@ export interface BothPlans extends Readonly<Record<SideName, PlannedSide>> {
  */
 export async function planBoth(
   { base, head }: Readonly<Record<SideName, CommitSide>>,
-  { filter, repeats, replay }: PrepareOptions,
+  { filter, repeats, replay, untrusted }: PrepareOptions,
   models: ModelsNeeded,
 ): Promise<BothPlans> {
   const options = {
@@ -31,6 +31,7 @@ export async function planBoth(
     seed: 1,
     ...(filter === undefined ? {} : { filter }),
     ...(replay === undefined ? {} : { replay }),
+    ...(untrusted === undefined ? {} : { untrusted }),
   };
   const ofHead = await head.plan({ ...options, ...(repeats === undefined ? {} : { repeats }) }, models);
   // The same number on both sides, also where the matrix changed it.
