@@ -9,7 +9,7 @@ export interface LimitEvidence {
   readonly rules: GateRules;
   /** Of one series, oldest first; the last one is judged. */
   readonly sweeps: readonly [SweepValues, ...SweepValues[]];
-  /** Findings of limits of this series that were reported before that sweep. */
+  /** Findings of limits of this series. */
   readonly known: readonly Finding[];
   readonly series: Pick<Sweep, 'branch' | 'matrix' | 'provenance'>;
 }
@@ -27,8 +27,11 @@ export function limitFindings(evidence: LimitEvidence): Finding[] {
   const { rules, sweeps } = evidence;
   const last = sweeps.at(-1) ?? sweeps[0];
   const broken = new Map(brokenLimits(rules, last.values).map((each) => [placeOf(each.cell, each.limit.metric), each]));
-  const lasting = evidence.known.filter(({ state }) => state === 'confirmed' || state === 'open');
-  const known = lasting.map((finding) => continued(finding, broken, last));
+  // What an earlier look at this sweep reported is found again.
+  const lasting = evidence.known.filter(
+    ({ reportedSweepId, state }) => reportedSweepId !== last.sweepId && (state === 'confirmed' || state === 'open'),
+  );
+  const known = lasting.map((finding) => continued(finding, broken, rules, last));
   const reported = new Set(
     known.flatMap(({ cells, state }) =>
       state === 'open' ? cells.map(({ cellKey, metric }) => placeOf(cellKey, metric)) : [],
@@ -43,10 +46,11 @@ function placeOf(cell: string, metric: string): string {
   return `${cell} ${metric}`;
 }
 
-/** Open while one of its cells breaks its limit, or has no value; its values are the newest. */
+/** Open while one of its cells breaks its limit, or has no value; its values are the newest. Cleared without a limit. */
 function continued(
   finding: Finding,
   broken: ReadonlyMap<string, BrokenLimit>,
+  rules: GateRules,
   { sweepId, values }: SweepValues,
 ): Finding {
   const cells = finding.cells.map((cell) => {
@@ -56,6 +60,8 @@ function continued(
   const isBroken = finding.cells.some(({ cellKey, metric }) => broken.has(placeOf(cellKey, metric)));
   const hasValue = finding.cells.some(({ cellKey, metric }) => values.get(cellKey)?.has(metric) === true);
   if (isBroken) return { ...finding, cells, state: 'open', lastBadSweepId: sweepId };
+  const isLimited = finding.cells.some(({ cellKey, metric }) => rules.limitOf(cellKey, metric) !== null);
+  if (!isLimited) return { ...finding, state: 'cleared' };
   return { ...finding, state: hasValue ? 'recovered' : 'open' };
 }
 

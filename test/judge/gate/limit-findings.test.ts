@@ -125,6 +125,18 @@ test('a limit that is stated after it was broken says since when', () => {
   expect([finding?.lastGoodSweepId, finding?.firstBadSweepId, finding?.reportedSweepId].map(Number)).toEqual([1, 2, 3]);
 });
 
+test('asked again of the same sweep it says the same', () => {
+  const [first = []] = judged([sweep(1, 3, 1)]);
+  const again = limitFindings({ rules: gateRules(SETTINGS), sweeps: [sweep(1, 3, 1)], known: first, series: SERIES });
+  expect(again).toEqual(first);
+});
+
+test('a limit that nobody sets any more is cleared', () => {
+  const [known = []] = judged([sweep(1, 3, 1)]);
+  const found = limitFindings({ rules: gateRules(NO_GATE), sweeps: [sweep(2, 3, 1)], known, series: SERIES });
+  expect(briefly(found)).toEqual([['cleared', 1, [[VIT, 3]]]]);
+});
+
 test('what only warns has limits that only warn', () => {
   const [[finding] = []] = judged([sweep(1, 3, 1)], { ...SETTINGS, warn: [{ metric: 'p99Ms', cells: null }] });
   expect(finding?.isWarning).toBe(true);
