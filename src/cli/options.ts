@@ -188,21 +188,24 @@ export function commaList(text: string): string[] {
   return text.split(',').map((word) => word.trim());
 }
 
-const FAIL_ON_WORDS = ['regression', 'failed', 'unclear'] as const;
+const FAIL_ON_WORDS = ['regression', 'failed', 'unclear', 'suspected', 'open', 'warning', 'limit'] as const;
 
 type FailOnWord = (typeof FAIL_ON_WORDS)[number];
 
 /** `--fail-on`: findings that set the exit code. */
 export type FailOn = readonly FailOnWord[];
 
-export const DEFAULT_FAIL_ON: FailOn = ['regression', 'failed'];
+export const DEFAULT_FAIL_ON: FailOn = ['regression', 'failed', 'limit'];
 
-/** A regression takes precedence over failed runs. */
-export function failOn(requested: FailOn | undefined, found: Readonly<Record<FailOnWord, boolean>>): ExitCode {
-  const words = requested ?? DEFAULT_FAIL_ON;
-  if (found.regression && words.includes('regression')) return EXIT_CODES.regression;
-  if (found.failed && words.includes('failed')) return EXIT_CODES.incomplete;
-  return found.unclear && words.includes('unclear') ? EXIT_CODES.unclear : EXIT_CODES.fine;
+/** What is no failed or unclear result is something that got worse. */
+const WORSE: FailOn = ['regression', 'suspected', 'open', 'warning', 'limit'];
+
+/** Something worse takes precedence over failed runs, and these over unclear results. */
+export function failOn(requested: FailOn | undefined, found: Readonly<Partial<Record<FailOnWord, boolean>>>): ExitCode {
+  const words = (requested ?? DEFAULT_FAIL_ON).filter((word) => found[word] === true);
+  if (words.some((word) => WORSE.includes(word))) return EXIT_CODES.regression;
+  if (words.includes('failed')) return EXIT_CODES.incomplete;
+  return words.includes('unclear') ? EXIT_CODES.unclear : EXIT_CODES.fine;
 }
 
 export function planOptions<Arguments extends unknown[]>(planning: Command<Arguments, CommonOptions>) {

@@ -1,11 +1,12 @@
 import { cellNights, type CellNights } from '../judge/gate/judge-cell.ts';
-import { kindOfValues, valueOfKind, type ValueKind, type NightRun } from '../judge/value-rule.ts';
+import { kindOfValues, type MetricValue, type NightRun, type ValueKind, valueOfKind } from '../judge/value-rule.ts';
 import { machineKey } from '../judge/compare/differences.ts';
+import type { Environment } from '../records/environment.ts';
 import type { KeyedCell } from '../records/cell.ts';
 import { gateMetric, type MetricId } from '../records/metric.ts';
 import type { Sweep } from '../records/sweep.ts';
 import { findEnvironments } from '../store/sweeps/environments.ts';
-import { type MetricRun, metricRuns } from '../store/runs/metric-runs.ts';
+import { metricRuns } from '../store/runs/metric-runs.ts';
 import type { StoreDatabase } from '../store/file/open.ts';
 import type { SweepId } from '../records/scalars.ts';
 
@@ -41,7 +42,8 @@ export function cellHistories(
     ),
   );
   const ofCell = Map.groupBy(measured, ({ cellKey }) => cellKey);
-  const sameMachine = machineFilter(db, measured);
+  const environmentIds = new Set(measured.map(({ environmentId }) => environmentId));
+  const sameMachine = machineFilter(findEnvironments(db, [...environmentIds]));
   return cells.map((cell) => {
     const { counted, otherKind } = ofOneKind(ofCell.get(cell.key) ?? [], kinds?.get(cell.key));
     const kept = machines === 'all' ? counted : sameMachine(counted, ids);
@@ -53,11 +55,13 @@ export function cellHistories(
   });
 }
 
+type ValuedRun = Omit<NightRun, 'value'> & MetricValue;
+
 /**
  * Runs that count, and sweeps with values of the other kind only.
  * @param kind default: the one that all runs have
  */
-function ofOneKind(runs: readonly MetricRun[], kind: ValueKind = kindOfValues(runs)) {
+export function ofOneKind(runs: readonly ValuedRun[], kind: ValueKind = kindOfValues(runs)) {
   const counted = runs.flatMap((run): NightRun[] => {
     const value = valueOfKind(run, kind);
     return value === null ? [] : [{ ...run, value }];
@@ -72,14 +76,16 @@ function sweepsOf(runs: readonly Pick<NightRun, 'sweepId'>[]): Set<string> {
   return new Set(runs.map(({ sweepId }) => sweepId));
 }
 
+type Placed = Pick<NightRun, 'environmentId' | 'sweepId'>;
+
 /** Keeps sweeps on the GPU model, TensorRT major and locked clock of the newest one. */
-function machineFilter(db: StoreDatabase, runs: readonly Pick<NightRun, 'environmentId'>[]) {
-  const environments = findEnvironments(db, [...new Set(runs.map(({ environmentId }) => environmentId))]);
-  const machineOf = ({ environmentId }: NightRun): string => machineKey(environments.get(environmentId));
-  return (ofCell: readonly NightRun[], sweepIds: readonly SweepId[]): readonly NightRun[] => {
+export function machineFilter(environments: ReadonlyMap<string, Environment>) {
+  const machines = new Map([...environments].map(([id, environment]) => [id, machineKey(environment)]));
+  const machineOf = ({ environmentId }: Placed): string | undefined => machines.get(environmentId);
+  return <Run extends Placed>(ofCell: readonly Run[], sweepIds: readonly SweepId[]): readonly Run[] => {
     const places = new Map(sweepIds.map((id, place) => [id, place]));
-    const placeOf = ({ sweepId }: NightRun): number => places.get(sweepId) ?? -1;
-    const newest = ofCell.reduce<NightRun | null>(
+    const placeOf = ({ sweepId }: Placed): number => places.get(sweepId) ?? -1;
+    const newest = ofCell.reduce<Run | null>(
       (found, run) => (found === null || placeOf(run) > placeOf(found) ? run : found),
       null,
     );

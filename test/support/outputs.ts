@@ -9,7 +9,7 @@ import { ackOutput } from '../../src/features/ack/ack.ts';
 import { attachOutput } from '../../src/features/show/attach.ts';
 import { baselinesOutput } from '../../src/features/baseline/baseline.ts';
 import { bisectOutput } from '../../src/features/bisect/output.ts';
-import { checkedSweep } from '../../src/features/check/output.ts';
+import { checked } from '../../src/features/check/output.ts';
 import { pareto, slo } from '../../src/features/choose/output.ts';
 import { comparison } from '../../src/features/compare/output.ts';
 import {
@@ -42,7 +42,7 @@ import { why } from '../../src/features/why/output.ts';
 /** Every `--json` output by the name that `bench schema` knows it by, with its type. */
 export const OUTPUTS = {
   compare: comparison,
-  check: checkedSweep,
+  check: checked,
   ack: ackOutput,
   noise,
   accuracy: accuracyOutput,

@@ -1,4 +1,7 @@
-export { checkReport } from './check.ts';
+export { checkedSweep, type CheckedSweep } from './checked-series.ts';
+export { changeText, levelText } from './change-text.ts';
+export { foundIn, isPresent, isShownWhole } from './headline.ts';
+export { type JudgedSweep, judgedSweep } from './judge-series.ts';
 export { runsToMeasureAgain } from './measure-again.ts';
-export { type Night, judgeNight, nightAt } from './night.ts';
-export type { CheckedSweep } from './output.ts';
+export type { CheckedFinding, CheckedSeries } from './output.ts';
+export { latestSweep } from './series.ts';

@@ -1,27 +1,16 @@
 import * as z from 'zod';
 
 import { firstCauseSchema } from '../../records/cause.ts';
-import { findingSchema } from '../../records/finding.ts';
-import { aboutCell, count, id, instant, output, type OutputOf, provenance, unit } from '../../records/output-parts.ts';
+import { EXIT_CODES } from '../../exit-codes.ts';
+import { CELL_STATUSES } from '../../judge/gate/verdict.ts';
+import { findingSchema, JUDGED_BY } from '../../records/gate-finding.ts';
+import { gatedMetricSchema } from '../../records/gated-metric.ts';
+import { count, id, instant, output, type OutputOf, provenance, unit } from '../../records/output-parts.ts';
 
-const {
-  findingId,
-  cellKey,
-  provenance: _p,
-  branch: _b,
-  matrix: _m,
-  lastGoodSweepId: _l,
-  ...found
-} = findingSchema.shape;
-const finding = z.strictObject({
-  id: findingId,
-  key: cellKey,
-  label: z.string(),
-  unit,
-  betterIs: z.enum(['lower', 'higher']),
-  ...found,
-});
-const nightSweep = z
+const { kind, isWarning, state, direction, group, confirmedBy, environmentChanges, probability, pairs, owner } =
+  findingSchema.shape;
+
+const checkedSweep = z
   .strictObject({
     sweepId: id,
     startedAt: instant.nullable(),
@@ -30,62 +19,90 @@ const nightSweep = z
   })
   .nullable();
 
-export const checkedSweep = output('bench check --json', {
+const change = {
+  metric: gatedMetricSchema,
+  unit,
+  betterIs: z.enum(['lower', 'higher']),
+  changePercent: z.number().describe('Raw change of the value'),
+  ciPercent: z.tuple([z.number(), z.number()]).nullable(),
+  before: z.number(),
+  after: z.number(),
+};
+
+const finding = z.strictObject({
+  id,
+  kind,
+  state,
+  direction,
+  isWarning: isWarning.describe('Reported without an exit code'),
+  isNew: z.boolean().describe('Reported in the sweeps that were judged last'),
+  matrix: z.string().nullable(),
+  branch: z.string().nullable(),
+  provenance,
+  reportedSweepId: id,
+  cells: z.array(id),
+  labels: z.array(z.string()).describe('Of these cells'),
+  group: group.describe('Words that all its cells share and others do not have'),
+  metrics: z.array(z.strictObject(change)).describe('Each metric in the cell that shows it most clearly'),
+  details: z.array(z.strictObject({ key: id, label: z.string(), ...change, margin: z.number() })),
+  firstBad: checkedSweep,
+  lastGood: checkedSweep,
+  lastBad: checkedSweep,
+  commits: z.array(z.strictObject({ commit: z.string(), subject: z.string() })),
+  environmentChanges,
+  buildChanges: z.array(z.string()).describe('Of the engines, in its clearest cell'),
+  cause: z.string().nullable(),
+  likeliestCause: firstCauseSchema.nullable().describe('In its clearest cell'),
+  confirmedBy,
+  probability: probability.describe('Of a suspected one: that it is a lasting change'),
+  pairs,
+  owner,
+  acknowledged: z
+    .strictObject({
+      reason: z.string(),
+      until: z.string().nullable(),
+      owner: z.string().nullable(),
+      createdAt: instant,
+    })
+    .nullable(),
+});
+
+const series = z.strictObject({
+  matrix: z.string().nullable(),
+  branch: z.string().nullable(),
+  provenance,
   sweepId: id,
   startedAt: instant.nullable(),
   commit: z.string().nullable(),
-  branch: z.string().nullable(),
-  matrix: z.string().nullable(),
-  provenance,
-  nights: count,
-  cells: count,
-  groups: z
-    .array(
-      z.strictObject({
-        direction: z.enum(['slower', 'faster']),
-        shared: z.array(z.string()).describe('What all cells of the group share'),
-        lastGood: nightSweep,
-        firstBad: nightSweep,
-        commits: z.array(z.strictObject({ commit: z.string(), subject: z.string() })),
-        changes: z.array(z.string()).describe('Of machine and engines, on the same night'),
-        cause: firstCauseSchema.nullable().describe('The likeliest one, in the clearest cell'),
-        findings: z.array(finding),
-      }),
-    )
-    .describe('Reported in the newest sweep'),
-  earlier: z.array(finding).describe('Reported on earlier nights'),
-  failed: z.array(z.strictObject({ key: id, label: z.string(), reasons: z.array(z.string()) })),
-  off: z
-    .array(
-      z.strictObject({
-        ...aboutCell,
-        nights: count.describe('Number of consecutive nights, the newest included'),
-        before: z.number(),
-        now: z.number(),
-        changePercent: z.number(),
-        deviations: z.number(),
-        runs: count.describe('Of the newest sweep'),
-        lastGoodSweepId: id.nullable().describe('The newest sweep at the level before'),
-      }),
-    )
-    .describe('Far outside their expected range, and not reported yet: no alarm'),
-  accuracy: z
-    .array(
-      z.strictObject({
-        model: z.string(),
-        precision: z.string(),
-        before: z.number().nullable().describe('SQNR in dB; null when no value differs'),
-        after: z.number().nullable(),
-        dropDb: z.number().nullable(),
-        keys: z.array(id).describe('Cells whose engine is built from that file'),
-      }),
-    )
-    .describe('Outputs further from the reference than on the night before'),
+  judgedBy: z.enum(JUDGED_BY).nullable().describe('Null for a series without a sweep in 30 days, which is not judged'),
+  sweeps: count.describe('That it was judged by, the newest included'),
+  baseBranch: z.string().nullable().describe('What a pull request was judged against'),
+  verdict: z.enum(['slower', 'limit', 'failed', 'suspected', 'open', 'warning', 'faster', 'quiet', 'first', 'stale']),
+  headline: z.string(),
+  cells: z.array(
+    z.strictObject({
+      key: id,
+      label: z.string(),
+      status: z.enum(CELL_STATUSES),
+      metric: gatedMetricSchema,
+      unit,
+      before: z.number().nullable(),
+      now: z.number().nullable(),
+      changePercent: z.number().nullable(),
+      reasons: z.array(z.string()).describe('Why it has no result'),
+    }),
+  ),
   notes: z.array(z.string()),
 });
 
-export type CheckedSweep = OutputOf<typeof checkedSweep>;
+export const checked = output('bench check --json', {
+  series: z.array(series),
+  findings: z.array(finding).describe('Of these series; those that are over as long as their sweeps count'),
+  exitCode: z.literal(Object.values(EXIT_CODES)),
+});
 
-export type CheckedGroup = CheckedSweep['groups'][number];
+export type Checked = OutputOf<typeof checked>;
 
-export type CheckedFinding = CheckedGroup['findings'][number];
+export type CheckedSeries = Checked['series'][number];
+
+export type CheckedFinding = Checked['findings'][number];

@@ -1,202 +1,199 @@
 import type { KeyedCell } from '../../records/cell.ts';
-import { printable } from '../../text/printable.ts';
+import { gatedMetricOf } from '../../records/gated-metric.ts';
 import { cellTable, withCells } from '../../terminal/cell-columns.ts';
-import type { Night } from './night.ts';
-import type { CheckedFinding, CheckedGroup, CheckedSweep } from './output.ts';
 import type { Look } from '../../terminal/look.ts';
-import { count, formatDecibels, formatNumber, formatPercent } from '../../terminal/numbers.ts';
+import { count } from '../../terminal/numbers.ts';
+import { dotted, truncate, wrapHanging, wrapWords } from '../../terminal/text-width.ts';
 import { reasonWords } from '../../terminal/words.ts';
 import { describeCommit } from '../../text/commit-label.ts';
-import { dotted, truncate, wrapHanging, wrapWords } from '../../terminal/text-width.ts';
+import { printable } from '../../text/printable.ts';
+import { causeLines } from './cause-text.ts';
+import { changeText, levelText } from './change-text.ts';
+import { isShownWhole } from './headline.ts';
+import type { Checked, CheckedFinding, CheckedSeries } from './output.ts';
 
-/** Shown in the text, not part of `--json`. */
-interface CheckedDetails {
-  readonly night: Night;
-  readonly cells: ReadonlyMap<string, KeyedCell>;
+type Cells = ReadonlyMap<string, KeyedCell>;
+
+/** One block for each series, the newest first. */
+export function checkText({ findings, series }: Checked, cells: Cells, look: Look): string[] {
+  const isOnly = series.length === 1;
+  return series.flatMap((one, index) => {
+    const own = findings.filter((finding) => isOf(finding, one));
+    const block = one.verdict === 'stale' ? staleText(one, look) : seriesText(one, own, cells, isOnly, look);
+    const isClose = one.verdict === 'stale' && series[index - 1]?.verdict === 'stale';
+    return [...(index === 0 || isClose ? [] : ['']), ...block];
+  });
 }
 
-function fallenText({ model, precision, before, after, keys }: CheckedSweep['accuracy'][number]): string {
-  const [was, is] = [before, after].map(formatDecibels);
-  return `accuracy fell: ${printable(model)} ${precision} ${was} → ${is} SQNR (${count(keys.length, 'cell')})`;
+function isOf(finding: CheckedFinding, { branch, matrix, provenance }: CheckedSeries): boolean {
+  return finding.branch === branch && finding.matrix === matrix && finding.provenance === provenance;
 }
 
-export function checkText(checked: CheckedSweep, { night, cells }: CheckedDetails, look: Look): string[] {
-  const { groups, failed, off, accuracy, earlier } = checked;
-  const notes = checked.notes.slice(night.note === null ? 0 : 1);
-  const { style, columns } = look;
-  const reported = groups.flatMap(({ findings }) => findings).length;
-  const lines = [
-    style.strong(
-      reported === 0
-        ? quietTitle(accuracy.length, off.length)
-        : `${count(reported, 'new finding')} in ${count(groups.length, 'group')}`,
+function nameOf({ branch, matrix }: CheckedSeries): string {
+  return printable([matrix ?? 'no matrix', branch ?? 'no branch'].join(' · '));
+}
+
+function staleText(series: CheckedSeries, { columns, style }: Look): string[] {
+  return wrapHanging(`${nameOf(series)}: ${series.headline}`, columns, 2).map(style.dim);
+}
+
+function seriesText(
+  series: CheckedSeries,
+  findings: readonly CheckedFinding[],
+  cells: Cells,
+  isOnly: boolean,
+  look: Look,
+): string[] {
+  const { columns, style } = look;
+  const headline = isOnly ? series.headline : `${nameOf(series)}: ${series.headline}`;
+  const paint = series.verdict === 'slower' || series.verdict === 'limit' ? style.bad : style.strong;
+  return [
+    ...wrapHanging(printable(headline), columns, 2).map((line) => paint(style.strong(line))),
+    ...wrapHanging(aboutText(series), columns, 2),
+    ...findings.filter(isShownWhole).flatMap((finding) => ['', ...findingText(finding, series, cells, look)]),
+    ...earlierText(
+      findings.filter((finding) => !isShownWhole(finding)),
+      look,
     ),
-    ...wrapHanging(
-      dotted([
-        checked.provenance,
-        `night of ${dateOf(checked)}`,
-        `sweep ${checked.sweepId.slice(0, 8)}`,
-        printable(checked.matrix ?? ''),
-        describeCommit(night.sweep),
-        count(checked.cells, 'cell'),
-        count(checked.nights, 'night'),
-      ]),
-      columns,
-      2,
-    ),
+    ...statusText(series, look),
+    ...failedText(series, look),
+    ...(series.notes.length === 0
+      ? []
+      : ['', ...series.notes.flatMap((note) => wrapWords(note, columns).map(style.dim))]),
   ];
-  if (night.note !== null) lines.push(...wrapWords(night.note, columns).map(style.dim));
-  for (const group of groups) lines.push('', ...groupText(group, checked.cells, cells, look));
-  if (accuracy.length > 0) {
-    lines.push('', ...accuracy.map((fallen) => style.bad(truncate(fallenText(fallen), columns))));
-  }
-  lines.push(...offText(withCells(off, cells), look), ...earlierText(earlier, look));
-  if (failed.length > 0) {
-    lines.push('', style.bad(`${count(failed.length, 'cell')} without a result in the newest sweep`));
-    for (const { label, reasons } of failed) {
-      const why = reasons.map(reasonWords).join('; ');
-      lines.push(...wrapHanging(`  ${printable(label)}: ${why}`, columns, 4));
-    }
-  }
-  if (notes.length > 0) {
-    lines.push('', ...notes.flatMap((note) => wrapWords(note, columns).map(style.dim)));
-  }
-  return lines;
 }
 
-function quietTitle(accuracyFalls: number, off: number): string {
-  if (accuracyFalls > 0) return 'no time is new; an accuracy fell';
-  return off === 0 ? 'nothing new' : `no new findings; ${count(off, 'cell')} outside the expected range`;
+function aboutText({ branch, cells, commit, matrix, provenance, startedAt, sweepId, sweeps }: CheckedSeries): string {
+  return dotted([
+    provenance,
+    `sweep ${sweepId.slice(0, 8)}`,
+    startedAt?.slice(0, 10) ?? '',
+    printable(matrix ?? ''),
+    describeCommit({ branch, commit, dirty: null }),
+    count(cells.length, 'cell'),
+    count(sweeps, 'sweep'),
+  ]);
 }
 
-function dateOf(sweep: Pick<CheckedSweep, 'startedAt'> | null): string {
-  return sweep?.startedAt?.slice(0, 10) ?? 'an unknown date';
-}
+const SHOWN_CHANGES = 12;
 
-function groupText(group: CheckedGroup, all: number, cells: ReadonlyMap<string, KeyedCell>, look: Look): string[] {
-  const { style, columns } = look;
-  const { direction, findings, firstBad, shared } = group;
-  const sign = direction === 'slower' ? '▲' : '▼';
-  const paint = direction === 'slower' ? style.bad : style.good;
-  const which = shared.length === 0 ? '' : `, all ${printable(shared.join(' '))}`;
-  const title = `${sign} ${findings.length} of ${count(all, 'cell')} ${direction} by ${rangeOf(findings)} since the night of ${dateOf(firstBad)}${which}`;
+function findingText(finding: CheckedFinding, series: CheckedSeries, cells: Cells, look: Look): string[] {
+  const { columns, style } = look;
+  const { direction, group, owner } = finding;
+  const sign = finding.state === 'suspected' ? '?' : direction === 'slower' ? '▲' : '▼';
+  const paint =
+    finding.state === 'suspected' || finding.isWarning ? style.warn : direction === 'slower' ? style.bad : style.good;
+  const which = group.length === 0 ? '' : `, all ${printable(group.join(' '))}`;
+  const since = finding.firstBad?.startedAt?.slice(0, 10) ?? 'an unknown date';
+  const of = `${finding.cells.length} of ${count(series.cells.length, 'cell')}`;
+  const title = `${sign} ${stateWords(finding)} ${finding.id.slice(0, 8)}: ${of} ${whatHappened(finding)} since ${since}${which}${owner === null ? '' : `, owner ${printable(owner)}`}`;
+  const changes = withCells(finding.details, cells);
+  const table = cellTable(
+    changes.slice(0, SHOWN_CHANGES),
+    [
+      { header: 'metric', text: ({ metric }) => printable(gatedMetricOf(metric).label) },
+      { header: 'before', text: (row) => levelText(row, row.before), align: 'right', dropRank: 2 },
+      { header: 'after', text: (row) => levelText(row, row.after), align: 'right', dropRank: 1 },
+      { header: 'change', text: changeText, align: 'right' },
+    ],
+    { ...look, columns: columns - 2 },
+    { all: changes },
+  );
+  const more = finding.details.length - SHOWN_CHANGES;
   return [
     ...wrapHanging(title, columns, 2).map(paint),
-    ...causeText(group, look),
-    ...findingTable(withCells(findings, cells), look),
+    ...causeLines(finding, look),
+    ...[...table, ...(more > 0 ? [style.dim(`and ${more} more: --json has all`)] : [])].map((line) => `  ${line}`),
+    ...nextSteps(finding, series).flatMap((step) => wrapHanging(`  ${step}`, columns, 4)),
   ];
 }
 
-function rangeOf(findings: readonly CheckedFinding[]): string {
-  const sizes = findings.map(({ changePercent }) => Math.abs(changePercent)).toSorted((a, b) => a - b);
-  const [least = 0] = sizes;
-  const most = sizes.at(-1) ?? least;
-  const [from, to] = [formatPercent(least, false), formatPercent(most, false)];
-  return from === to ? from : `${from.replace(/ %$/, '')} to ${to}`;
+function stateWords({ isWarning, kind, state }: CheckedFinding): string {
+  if (isWarning) return 'warning';
+  if (kind === 'limit') return 'limit broken';
+  return kind === 'environment' ? `environment, ${state}` : state;
 }
 
-const SHOWN_COMMITS = 5;
+function whatHappened({ direction, kind, metrics }: CheckedFinding): string {
+  const [clearest] = metrics;
+  const size = clearest === undefined ? '' : ` (${gatedMetricOf(clearest.metric).label} ${changeText(clearest)})`;
+  return `${kind === 'limit' ? 'beyond a limit' : direction}${printable(size)}`;
+}
 
-function causeText(group: CheckedGroup, { columns, style }: Look): string[] {
-  const { lastGood, firstBad, commits, changes, cause } = group;
-  const lines: string[] = [];
-  if (cause !== null) {
-    const share = cause.explainsPercent === null ? '' : `, accounts for ${formatPercent(cause.explainsPercent, false)}`;
-    const text = `  likeliest cause: ${printable(cause.title)} (${cause.certainty}${share})`;
-    lines.push(...wrapHanging(text, columns, 4));
+function nextSteps({ firstBad, id, kind, lastGood, state }: CheckedFinding, series: CheckedSeries): string[] {
+  const [good, bad] = [lastGood?.sweepId.slice(0, 8), firstBad?.sweepId.slice(0, 8)];
+  const pair = good === undefined || bad === undefined ? null : `bench compare ${good} ${bad}`;
+  if (state === 'suspected') {
+    return [`to be sure now: bench run --resume ${series.sweepId.slice(0, 8)} --confirm`];
   }
-  if (changes.length > 0) {
-    const what = `  on the same night, and likelier than a commit: ${printable(changes.join('; '))}`;
-    lines.push(...wrapHanging(what, columns, 4).map(style.warn));
-  }
-  if (lastGood === null || firstBad === null) return lines;
-  const [good, bad] = [lastGood.commit?.slice(0, 8), firstBad.commit?.slice(0, 8)];
-  if (good === undefined || bad === undefined) {
-    lines.push(`  last good sweep ${lastGood.sweepId.slice(0, 8)}, first bad ${firstBad.sweepId.slice(0, 8)}`);
-  } else if (good === bad) {
-    lines.push(`  both nights measured commit ${good}: no commit did this`);
-  } else {
-    const number = commits.length === 0 ? '' : ` (${count(commits.length, 'commit')})`;
-    lines.push(`  last good ${good}, first bad ${bad}${number}`);
-    for (const { commit, subject } of commits.slice(0, SHOWN_COMMITS)) {
-      lines.push(style.dim(truncate(`    ${commit.slice(0, 8)} ${printable(subject)}`, columns)));
-    }
-    if (commits.length > SHOWN_COMMITS) {
-      lines.push(style.dim(`    and ${commits.length - SHOWN_COMMITS} more: git log ${good}..${bad}`));
-    }
-  }
-  return lines;
+  if (kind === 'limit') return [`it may stay: bench ack ${id.slice(0, 8)} --reason "…"`];
+  return [`next: ${[pair, `bench ack ${id.slice(0, 8)} --reason "…"`].filter((step) => step !== null).join(', or ')}`];
 }
 
-const SHOWN_FINDINGS = 12;
-
-type FindingRow = CheckedFinding & { readonly cell: KeyedCell };
-
-function findingTable(findings: readonly FindingRow[], look: Look): string[] {
-  const level = (finding: FindingRow, which: 'before' | 'after') => `${formatNumber(finding[which])} ${finding.unit}`;
-  const table = cellTable<FindingRow>(
-    findings.slice(0, SHOWN_FINDINGS),
-    [
-      { header: 'before', text: (row) => level(row, 'before'), align: 'right', dropRank: 2 },
-      { header: 'after', text: (row) => level(row, 'after'), align: 'right', dropRank: 1 },
-      { header: 'change', text: ({ changePercent }) => formatPercent(changePercent), align: 'right' },
-      { header: 'evidence', text: ({ margin }) => `${formatNumber(margin, 2)}×`, align: 'right', dropRank: 3 },
-    ],
-    narrowed(look),
-    { all: findings, before: [{ header: 'finding', text: ({ id }) => id.slice(0, 8) }] },
-  );
-  return [...table, ...moreLine(findings.length - SHOWN_FINDINGS, look)].map(indented);
-}
-
-function narrowed(look: Look): Look {
-  return { ...look, columns: look.columns - 2 };
-}
-
-function indented(line: string): string {
-  return `  ${line}`;
-}
-
-function moreLine(more: number, { style }: Look): string[] {
-  return more > 0 ? [style.dim(`and ${more} more: --json has all`)] : [];
-}
+/** Ended findings are shown for so many sweeps. */
+const SHOWN_ENDED = 10;
 
 /** What became of the older findings. */
-function earlierText(earlier: readonly CheckedFinding[], { style, columns }: Look): string[] {
-  if (earlier.length === 0) return [];
-  const lines = ['', style.strong('reported before')];
-  for (const { changePercent, id, label, state } of earlier) {
-    const text = `  ${state.padEnd(9)} ${id.slice(0, 8)}  ${printable(label)} ${formatPercent(changePercent)}`;
-    lines.push(truncate(state === 'open' ? text : style.dim(text), columns));
-  }
-  return lines;
-}
-
-type OffCell = CheckedSweep['off'][number] & { readonly cell: KeyedCell };
-
-const SHOWN_OFF = 8;
-
-/** Without a finding: cells off their level, and what to do about it. */
-function offText(off: readonly OffCell[], look: Look): string[] {
-  if (off.length === 0) return [];
-  const sorted = off.toSorted((a, b) => Math.abs(b.changePercent) - Math.abs(a.changePercent));
-  const inner = narrowed(look);
-  const right = 'right' as const;
-  const table = cellTable<OffCell>(
-    sorted.slice(0, SHOWN_OFF),
-    [
-      { header: 'level', text: (row) => `${formatNumber(row.before)} ${row.unit}`, align: right, dropRank: 2 },
-      { header: 'now', text: (row) => `${formatNumber(row.now)} ${row.unit}`, align: right },
-      { header: 'change', text: (row) => formatPercent(row.changePercent), align: right },
-      { header: 'nights', text: ({ nights }) => String(nights), align: right, dropRank: 3 },
-      { header: 'runs', text: ({ runs }) => String(runs), align: right, dropRank: 4 },
-    ],
-    inner,
-    { all: sorted },
-  );
-  const advice = `to be sure now: bench compare ${sorted[0]?.lastGoodSweepId?.slice(0, 8) ?? 'latest~1'} latest, or run again with --confirm`;
+function earlierText(findings: readonly CheckedFinding[], { style, columns }: Look): string[] {
+  const ended = findings
+    .filter((finding) => !isThere(finding.state) && finding.state !== 'machine')
+    .slice(0, SHOWN_ENDED);
+  const lasting = findings.filter((finding) => isThere(finding.state) || finding.state === 'machine');
+  if (ended.length + lasting.length === 0) return [];
   return [
     '',
-    look.style.warn(truncate(`outside their expected range, too few nights to report: ${off.length}`, look.columns)),
-    ...[...table, ...moreLine(sorted.length - SHOWN_OFF, look), ...wrapWords(advice, inner.columns)].map(indented),
+    style.strong('reported before'),
+    ...[...lasting, ...ended].map((finding) => {
+      const [clearest] = finding.metrics;
+      const size = clearest === undefined ? '' : ` ${changeText(clearest)}`;
+      const what = finding.group.length > 0 ? `all ${finding.group.join(' ')}` : finding.labels.slice(0, 2).join(', ');
+      const more =
+        finding.labels.length > 2 && finding.group.length === 0 ? ` and ${finding.labels.length - 2} more` : '';
+      const text = `  ${markWords(finding).padEnd(12)} ${finding.id.slice(0, 8)}  ${printable(what)}${more}${size}${spanText(finding)}`;
+      return truncate(finding.state === 'open' && finding.acknowledged === null ? text : style.dim(text), columns);
+    }),
+  ];
+}
+
+function markWords({ acknowledged, state }: CheckedFinding): string {
+  return acknowledged === null ? state : 'acknowledged';
+}
+
+/** `: slower on 2026-02-10 and 2026-02-11, back since`. */
+function spanText({ direction, firstBad, lastBad, state }: CheckedFinding): string {
+  const [from, to] = [firstBad?.startedAt?.slice(0, 10), lastBad?.startedAt?.slice(0, 10)];
+  if (state === 'machine') return `: the machine, on ${from ?? 'an unknown date'}`;
+  if (isThere(state) || from === undefined) return from === undefined ? '' : ` since ${from}`;
+  const span = to === undefined || to === from ? `on ${from}` : `from ${from} to ${to}`;
+  return `: ${direction} ${span}, back since`;
+}
+
+function isThere(state: CheckedFinding['state']): boolean {
+  return state === 'confirmed' || state === 'open';
+}
+
+const SHOWN_CELLS = 8;
+
+/** Cells that are new, or were in the sweep before only. */
+function statusText({ cells, judgedBy }: CheckedSeries, { columns, style }: Look): string[] {
+  if (judgedBy === 'first') return [];
+  return (['new', 'missing'] as const).flatMap((status) => {
+    const own = cells.filter((cell) => cell.status === status);
+    if (own.length === 0) return [];
+    const more = own.length > SHOWN_CELLS ? ` and ${own.length - SHOWN_CELLS} more` : '';
+    const names = own.slice(0, SHOWN_CELLS).map(({ label }) => printable(label));
+    return ['', ...wrapHanging(`${status}: ${names.join(', ')}${more}`, columns, 2).map(style.warn)];
+  });
+}
+
+function failedText({ cells }: CheckedSeries, { columns, style }: Look): string[] {
+  const failed = cells.filter(({ status }) => status === 'failed');
+  if (failed.length === 0) return [];
+  return [
+    '',
+    style.bad(`${count(failed.length, 'cell')} without a result in the newest sweep`),
+    ...failed.flatMap(({ label, reasons }) =>
+      wrapHanging(`  ${printable(label)}: ${reasons.map(reasonWords).join('; ')}`, columns, 4),
+    ),
   ];
 }

@@ -5,6 +5,7 @@ import type { Environment } from '../../records/environment.ts';
 import { median } from '../../statistics/median.ts';
 import { type CustomMetricId, isCustomMetric, type MetricId } from '../../records/metric.ts';
 import { ineligibleFlags, FLAG_LABELS, isIneligible } from '../../records/run-flag.ts';
+import type { GatedMetricId } from '../../records/gated-metric.ts';
 import type { Sweep } from '../../records/sweep.ts';
 import type { ComparedCell } from '../compare/index.ts';
 import type { CommonShift, Verdict } from '../../records/verdict.ts';
@@ -32,7 +33,9 @@ export type CellJudgement =
   /** `bench check` says something new of it, or that it has no result in the newest sweep. */
   | {
       readonly kind: 'history';
-      readonly verdict: 'slower' | 'faster' | 'quiet' | 'failed';
+      readonly verdict: 'slower' | 'faster' | 'quiet' | 'failed' | 'missing';
+      /** That base and head are of; null without a finding. */
+      readonly metric: GatedMetricId | null;
       readonly base: number | null;
       readonly head: number | null;
       readonly changePercent: number | null;

@@ -17,7 +17,7 @@ import type { StoreDatabase } from '../../store/file/open.ts';
 import { cellHistories } from '../../selection/cell-histories.ts';
 import { chooseCells, metricNamed } from '../../selection/by-name.ts';
 import type { Io } from '../../cli/io.ts';
-import { judgeNight, nightAt } from '../check/index.ts';
+import { changeText, checkedSweep, isPresent, latestSweep } from '../check/index.ts';
 import { NotMeasuredError, resolveSide, resolveSides, type Side } from '../../selection/sides.ts';
 
 export type GatherOptions = Pick<ReportOptions, 'metric' | 'filter' | 'branch' | 'night' | 'asOf'>;
@@ -39,7 +39,7 @@ export async function gatherReport(
   options: GatherOptions,
   io: Io,
 ): Promise<ReportedSweep> {
-  const judged = options.night === true ? await byHistory(db, options, io) : await bySides(db, base, head, options, io);
+  const judged = options.night === true ? await byGate(db, options, io) : await bySides(db, base, head, options, io);
   const [newest, ...others] = judged.head.sweeps;
   if (newest === undefined) throw new UsageError('there is no sweep to report');
   const sweepIds = judged.head.sweeps.map(({ sweepId }) => sweepId);
@@ -125,40 +125,40 @@ async function sidesOrHead(
   }
 }
 
-async function byHistory(db: StoreDatabase, options: GatherOptions, io: Io): Promise<Judgements> {
+async function byGate(db: StoreDatabase, options: GatherOptions, io: Io): Promise<Judgements> {
   const { asOf } = options;
-  const night = await nightAt(db, options, io);
-  const judged = await judgeNight(db, night, options, io);
-  const failed = new Map(judged.failed.map(({ cell, reasons }) => [cell.key, reasons]));
-  const cells = judged.cells.map(({ earlier, nights, reported }): [string, CellJudgement] => {
-    const [finding = null] = reported;
-    const reasons = [
-      ...(failed.get(nights.cell.key) ?? []),
-      ...earlier
-        .filter(({ state }) => state === 'open')
-        .map(({ changePercent }) => `reported before: ${changePercent.toFixed(1)} %`),
-    ];
-    const status = failed.has(nights.cell.key) ? 'failed' : 'quiet';
+  const { note, sweep } = await latestSweep(db, options, io);
+  const { findings, series } = await checkedSweep(db, sweep, io, { onlyThis: asOf !== undefined });
+  const cells = series.cells.map((cell): [string, CellJudgement] => {
+    const own = findings.filter((finding) => finding.cells.includes(cell.key));
+    const reported = own.find((finding) => finding.isNew && isPresent(finding) && !finding.isWarning);
+    const change = reported?.details.find(({ key }) => key === cell.key);
+    const earlier = own.filter((finding) => finding !== reported && isPresent(finding));
+    const reasons = earlier.map((finding) => {
+      const before = finding.details.find(({ key }) => key === cell.key);
+      return `reported before: ${before === undefined ? finding.state : changeText(before)}`;
+    });
+    const status = cell.status === 'failed' || cell.status === 'missing' ? cell.status : 'quiet';
     return [
-      nights.cell.key,
+      cell.key,
       {
         kind: 'history',
-        verdict: finding?.direction ?? status,
-        base: finding?.before ?? null,
-        head: finding?.after ?? null,
-        changePercent: finding?.changePercent ?? null,
-        findingId: finding?.findingId ?? null,
-        reasons,
+        verdict: reported?.direction ?? status,
+        base: change?.before ?? null,
+        head: change?.after ?? null,
+        changePercent: change?.changePercent ?? null,
+        metric: change?.metric ?? null,
+        findingId: reported?.id ?? null,
+        reasons: [...cell.reasons, ...reasons],
       },
     ];
   });
-  const head = { ref: asOf ?? 'latest', sweeps: [night.sweep], note: null };
   return {
     cells: new Map(cells),
-    head,
+    head: { ref: asOf ?? 'latest', sweeps: [sweep], note: null },
     base: null,
     shift: null,
-    notes: night.note === null ? judged.notes : [night.note, ...judged.notes],
+    notes: [note, series.headline, ...series.notes].filter((text) => text !== null),
   };
 }
 

@@ -5,7 +5,7 @@ import { UsageError } from '../../errors.ts';
 import { trendMarks } from '../../judge/trend.ts';
 import { metricOf } from '../../records/metric.ts';
 import type { Sweep } from '../../records/sweep.ts';
-import { checkReport, judgeNight, type Night, nightAt } from '../check/index.ts';
+import { checkedSweep, latestSweep } from '../check/index.ts';
 import { compareReport } from '../compare/index.ts';
 import type { EnvironmentChange, ReportCell, ReportData } from './page/page-data.ts';
 import { paretoReport } from '../choose/index.ts';
@@ -42,15 +42,16 @@ export async function htmlReportData(
 ): Promise<ReportData> {
   const sides = named === null ? null : await resolveSides(db, named.base, named.head, io);
   const asOf = sides?.head.sweeps[0]?.sweepId;
-  const night = await nightAt(db, asOf === undefined ? options : { ...options, asOf }, io);
-  const found = seriesUntil(db, night.sweep, Number.MAX_SAFE_INTEGER);
+  const { sweep: newest, note } = await latestSweep(db, asOf === undefined ? options : { ...options, asOf }, io);
+  const found = seriesUntil(db, newest, Number.MAX_SAFE_INTEGER);
   const sweeps = found.slice(0, options.last ?? LAST_SWEEPS).toReversed();
   const cells = cellsOf(db, sweeps, options.filter);
-  const judged = await judgeNight(db, night, options, io);
   await yieldToEventLoop(io);
-  const check = await checkReport(db, night, judged, io);
+  const onlyThis = options.asOf !== undefined || asOf !== undefined;
+  const { findings, series } = await checkedSweep(db, newest, io, { onlyThis });
+  const notes = note === null ? series.notes : [note, ...series.notes];
   const { reportCells, environments } = await gatherCells(db, cells, sweeps, options, io);
-  const { provenance, matrix, branch } = night.sweep;
+  const { provenance, matrix, branch } = newest;
   const pinned = Map.groupBy(listBaselines(db), ({ sweepId }) => sweepId);
   return {
     toolVersion: toolVersion(),
@@ -59,9 +60,9 @@ export async function htmlReportData(
     cells: reportCells,
     environments,
     environmentChanges: environmentChangesOf(reportCells),
-    check,
+    check: { series: { ...series, notes }, findings },
     compare: await comparedSides(db, sides ?? lastTwo(sweeps), options),
-    pareto: await choiceOf(db, night, options, io),
+    pareto: await choiceOf(db, newest, options, io),
     others: listSeries(db).filter(
       (other) => other.provenance !== provenance || other.matrix !== matrix || other.branch !== branch,
     ),
@@ -153,7 +154,7 @@ async function comparedSides(
 /** Null where no cell of the night has a measurement. */
 async function choiceOf(
   db: StoreDatabase,
-  { sweep }: Night,
+  sweep: Sweep,
   { filter }: HtmlReportOptions,
   io: Io,
 ): Promise<ReportData['pareto']> {

@@ -2,7 +2,9 @@ import type { Finding, JUDGED_BY } from '../../records/gate-finding.ts';
 import type { GatedMetricId } from '../../records/gated-metric.ts';
 import type { CellKey, SweepId } from '../../records/scalars.ts';
 
-export type CellStatus = 'steady' | 'slower' | 'faster' | 'suspected' | 'new' | 'missing' | 'failed';
+export const CELL_STATUSES = ['steady', 'slower', 'faster', 'suspected', 'new', 'missing', 'failed'] as const;
+
+export type CellStatus = (typeof CELL_STATUSES)[number];
 
 /** A cell in the judged sweep, by its own metric. */
 export interface JudgedCell {

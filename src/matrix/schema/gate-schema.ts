@@ -50,6 +50,7 @@ export const gateSchema = z
       .array(z.union([metric, warning]))
       .min(1)
       .describe('What is reported without an exit code; buildS always is'),
+    renamedFrom: z.string().min(1).describe('The name that this matrix had before: its sweeps go on being its history'),
     owners: z.array(owner).min(1).describe('Who looks after which cells'),
     notify: z
       .array(z.string().min(1))

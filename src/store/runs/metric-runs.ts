@@ -7,7 +7,9 @@ import { builds, measurements, runFlags, runHints, runs, runTelemetry, runValues
 import { accuracies } from '../annotations-schema.ts';
 import type { CellKey, RunId, SweepId } from '../../records/scalars.ts';
 
-export interface MetricRun extends Omit<NightRun, 'value'>, MetricValue {}
+export interface MetricRun extends Omit<NightRun, 'value'>, MetricValue {
+  readonly runId: RunId;
+}
 
 /** In the order of the sweeps. One statement for all: the gate reads tens of thousands of rows. */
 export function metricRuns(
@@ -36,7 +38,7 @@ export function metricRuns(
   const flags = flagsOfMeasured(db, ids);
   return rows.flatMap(({ runId, cellKey, ...row }) => {
     const fitness = { smClockMhz: clocks.get(runId) ?? null, flags: flags.get(runId) ?? NO_FLAGS };
-    return cellKey === null ? [] : [{ ...row, cellKey, ...fitness }];
+    return cellKey === null ? [] : [{ ...row, runId, cellKey, ...fitness }];
   });
 }
 

@@ -38,24 +38,63 @@ function newestFinished(db: StoreDatabase, which: SQL | undefined, like: Sweep |
   return select(db, where, 1)[0] ?? null;
 }
 
+type SeriesName = Pick<Sweep, 'branch' | 'matrix' | 'provenance'>;
+
 /** Sweeps of equal branch, matrix and provenance, newest first. `until` (UTC) also excludes undated ones. */
-export function seriesOf(db: StoreDatabase, sweep: Sweep, limit: number, until: string | null = null): Sweep[] {
+export function seriesOf(db: StoreDatabase, series: SeriesName, limit: number, until: string | null = null): Sweep[] {
   const dated = until === null ? undefined : lte(sweeps.startedAt, until);
-  return select(db, and(inSeriesOf(sweep), dated), limit);
+  return select(db, and(inSeriesOf(series), dated), limit);
 }
 
-export function seriesUntil(db: StoreDatabase, sweep: Sweep, limit: number): Sweep[] {
-  return select(db, and(inSeriesOf(sweep), notAfter(sweep.sweepId)), limit);
+/** @param matrices the names that its matrix has, or had */
+export function seriesUntil(
+  db: StoreDatabase,
+  sweep: Sweep,
+  limit: number,
+  matrices: readonly (string | null)[] = [sweep.matrix],
+): Sweep[] {
+  return select(db, and(inSeriesOf(sweep, matrices), notAfter(sweep.sweepId)), limit);
 }
 
-function inSeriesOf({ branch, matrix, provenance }: Sweep): SQL | undefined {
+function inSeriesOf(
+  { branch, matrix, provenance }: SeriesName,
+  matrices: readonly (string | null)[] = [matrix],
+): SQL | undefined {
+  return and(ofMatrices(matrices, provenance), equalOrNull(sweeps.branch, branch));
+}
+
+function ofMatrices(matrices: readonly (string | null)[], provenance: Provenance): SQL | undefined {
   return and(
     eq(sweeps.state, 'finished'),
-    equalOrNull(sweeps.branch, branch),
-    equalOrNull(sweeps.matrix, matrix),
+    or(...matrices.map((matrix) => equalOrNull(sweeps.matrix, matrix))),
     eq(sweeps.provenance, provenance),
   );
 }
+
+/** The newest finished sweep of each series but those of experiments and bisections, newest first. */
+export function newestOfSeries(db: StoreDatabase, until: string | null): Sweep[] {
+  const newest = listSeries(db)
+    .filter(({ branch }) => branch !== AB_BRANCH && branch !== BISECT_BRANCH)
+    .flatMap((series) => seriesOf(db, series, 1, until));
+  return sweepsById(
+    db,
+    newest.map(({ sweepId }) => sweepId),
+  );
+}
+
+/** Sweeps of a matrix on other branches, newest first. */
+export function onOtherBranches(
+  db: StoreDatabase,
+  { branch, provenance }: Pick<Sweep, 'branch' | 'provenance'>,
+  matrices: readonly (string | null)[],
+): Sweep[] {
+  const isOther = and(isNotNull(sweeps.branch), branch === null ? undefined : ne(sweeps.branch, branch));
+  const which = and(ofMatrices(matrices, provenance), isOther, isNoExperiment, ne(sweeps.branch, BISECT_BRANCH));
+  return select(db, which, MAX_OTHERS);
+}
+
+/** Enough to find the branch that another one began on. */
+const MAX_OTHERS = 2000;
 
 export function sweepsUntil(db: StoreDatabase, sweepIds: readonly SweepId[], sweep: Sweep): Set<string> {
   const which = and(inArray(sweeps.sweepId, [...sweepIds]), notAfter(sweep.sweepId));

@@ -76,6 +76,12 @@ export function ciBranch(env: Readonly<Record<string, string | undefined>>): str
   return names.find((name) => name !== undefined && name !== '') ?? null;
 }
 
+/** The branch that a pull request is to be merged into: from variables of GitHub, GitLab and Jenkins. */
+export function targetBranch(env: Readonly<Record<string, string | undefined>>): string | null {
+  const names = [env['GITHUB_BASE_REF'], env['CI_MERGE_REQUEST_TARGET_BRANCH_NAME'], env['CHANGE_TARGET']];
+  return names.find((name) => name !== undefined && name !== '') ?? null;
+}
+
 interface RangeCommit {
   readonly commit: string;
   readonly parents: readonly string[];

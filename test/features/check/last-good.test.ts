@@ -17,9 +17,11 @@ test('check names the last sweep at the level before, and sweeps how many there 
   });
   const good = sweepOfNight(19);
   const { stdout } = await bench(['check', '--db', db]);
-  expect(stdout).toContain(`bench compare ${good.slice(0, 8)} latest`);
+  expect(stdout).toContain(`last good sweep ${good.slice(0, 8)}`);
   const json = OUTPUTS.check.parse(JSON.parse((await bench(['check', '--json', '--db', db])).stdout));
-  expect(json.off.map(({ nights, lastGoodSweepId }) => [nights, lastGoodSweepId])).toEqual([[2, good]]);
+  expect(json.findings.map(({ firstBad, lastGood }) => [lastGood?.sweepId, firstBad?.sweepId])).toEqual([
+    [good, sweepOfNight(20)],
+  ]);
   const listed = (await bench(['ls', 'sweeps', '--last', '5', '--db', db])).stdout;
   expect(listed).toContain('5 of 22 sweeps: --last 22 shows all\n');
   expect((await bench(['ls', 'sweeps', '--last', '22', '--db', db])).stdout).not.toContain(' of 22 ');

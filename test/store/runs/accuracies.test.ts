@@ -103,15 +103,15 @@ describe('the accuracy of the file that an engine was built from', () => {
 
   test('check tells the fall on the night of the new file, once for all its cells', async () => {
     const { code, stdout } = await bench(['check', '--json', '--db', db]);
-    const { accuracy } = OUTPUTS.check.parse(JSON.parse(stdout));
+    const { findings } = OUTPUTS.check.parse(JSON.parse(stdout));
     expect(code).toBe(1);
-    expect(accuracy).toMatchObject([{ model: 'small', precision: 'fp16', before: 30, after: 20, dropDb: 10 }]);
-    expect(accuracy[0]?.keys).toHaveLength(2);
-    expect((await bench(['check', '--db', db])).stdout).toContain(
-      'accuracy fell: small fp16 30.0 dB → 20.0 dB SQNR (2 cells)',
-    );
+    expect(findings).toMatchObject([
+      { state: 'confirmed', confirmedBy: 'measured', metrics: [{ metric: 'sqnrDb', before: 30, after: 20 }] },
+    ]);
+    expect(findings[0]?.cells).toHaveLength(2);
+    expect((await bench(['check', '--db', db])).stdout).toContain('SQNR 30.0 dB → 20.0 dB');
     const before = await bench(['check', '--as-of', 'latest~1', '--db', db]);
-    expect([before.code, before.stdout.split('\n')[0]]).toEqual([0, 'nothing new']);
+    expect([before.code, before.stdout.split('\n')[0]]).toEqual([0, 'first sweep: nothing to compare with']);
   });
 
   test('slo with --min-sqnr counts it', async () => {

@@ -3,6 +3,7 @@ import { metricOf } from '../../../records/metric.ts';
 import { FLAG_LABELS } from '../../../records/run-flag.ts';
 import { formatNumber, formatPercent } from '../../../terminal/numbers.ts';
 import { VERDICT_SIGNS } from '../../../terminal/words.ts';
+import { changeText } from '../../check/index.ts';
 import type { ReportCell, ReportData } from './page-data.ts';
 import { type Markup, markup, shortened } from '../../../html/markup.ts';
 import { sparkline } from '../../../html/sparkline.ts';
@@ -29,14 +30,25 @@ ${cells.map((cell) => cellRow(cell, data, words.wordsOf(cell.cell), compared.get
 </section>`;
 }
 
-type Finding = ReportData['check']['earlier'][number];
+type Finding = ReportData['check']['findings'][number];
+type Change = Finding['details'][number];
 
-function findingsByCell({ check }: ReportData): Map<string, Finding[]> {
-  const all = [...check.groups.flatMap(({ findings }) => findings), ...check.earlier];
-  return Map.groupBy(
-    all.filter(({ state }) => state === 'new' || state === 'open' || state === 'accepted'),
-    ({ key }) => key,
+/** Lasting findings, each with the clearest change of the cell. */
+function findingsByCell({ check }: ReportData): Map<string, FoundInCell[]> {
+  const lasting = check.findings.filter(({ state }) => state === 'confirmed' || state === 'open');
+  const found = lasting.flatMap((finding) =>
+    finding.cells.flatMap((key): FoundInCell[] => {
+      const change = finding.details.find((one) => one.key === key);
+      return change === undefined ? [] : [{ key, finding, change }];
+    }),
   );
+  return Map.groupBy(found, ({ key }) => key);
+}
+
+interface FoundInCell {
+  readonly key: string;
+  readonly finding: Finding;
+  readonly change: Change;
 }
 
 function cellRow(
@@ -44,7 +56,7 @@ function cellRow(
   { sweeps }: ReportData,
   words: readonly string[],
   compared: Compared | undefined,
-  findings: readonly Finding[],
+  findings: readonly FoundInCell[],
 ): Markup {
   const newest = nights.findLastIndex((night) => night !== null);
   const night = nights[newest] ?? null;
@@ -79,9 +91,10 @@ function comparedCell(compared: Compared | undefined): Markup {
   return markup`<td class="verdict ${verdict}"><span>${VERDICT_SIGNS[verdict]} ${verdict}${change}</span>${interval === '' ? null : markup`<small>${shortened(interval, 160)}</small>`}</td>`;
 }
 
-function findingText({ direction, changePercent, state, id }: Finding): Markup {
+function findingText({ change, finding: { acknowledged, direction, id, state } }: FoundInCell): Markup {
   const sign = direction === 'slower' ? '▲' : '▼';
-  return markup`<span class="finding ${direction}">${sign} ${formatPercent(changePercent)} ${state} <code>${id.slice(0, 8)}</code></span> `;
+  const mark = acknowledged === null ? state : 'acknowledged';
+  return markup`<span class="finding ${direction}">${sign} ${changeText(change)} ${mark} <code>${id.slice(0, 8)}</code></span> `;
 }
 
 /** The four columns that name a cell, with the texts of each row. */

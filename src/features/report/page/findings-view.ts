@@ -1,36 +1,37 @@
+import { changeText, isPresent, isShownWhole, levelText } from '../../check/index.ts';
 import { shiftText } from '../../compare/index.ts';
-import { count, formatDecibels, formatNumber, formatPercent } from '../../../terminal/numbers.ts';
+import { count, formatNumber, formatPercent } from '../../../terminal/numbers.ts';
+import { gatedMetricOf } from '../../../records/gated-metric.ts';
 import { type Markup, markup, shortened } from '../../../html/markup.ts';
 import type { ReportData } from './page-data.ts';
 
-type Check = ReportData['check'];
-type Group = Check['groups'][number];
-type Finding = Group['findings'][number];
+type Finding = ReportData['check']['findings'][number];
 
 const SIGNS = { slower: '▲ slower', faster: '▼ faster' } as const;
 const SHOWN_COMMITS = 10;
 
 /** The same words as `bench check`. */
 export function findingsView({ check, compare, sweeps }: ReportData): Markup {
-  const { groups, earlier, failed, accuracy, notes } = check;
-  const reported = groups.flatMap(({ findings }) => findings).length;
-  const open = earlier.filter(({ state }) => state === 'open').length;
+  const { findings, series } = check;
+  const shown = findings.filter(isShownWhole);
+  const earlier = findings.filter((finding) => !isShownWhole(finding));
+  const failed = series.cells.filter(({ status }) => status === 'failed');
+  const open = earlier.filter(isPresent).length;
   return markup`
 <section id="overview" aria-labelledby="overview-title">
 <h2 id="overview-title">Findings</h2>
 <ul class="tiles">
-${tile('new', reported, reported > 0 ? 'bad' : '')}
+${tile('new', shown.length, shown.length > 0 ? 'bad' : '')}
 ${tile('reported before, still open', open, open > 0 ? 'warn' : '')}
 ${tile('cells without a result in the newest sweep', failed.length, failed.length > 0 ? 'bad' : '')}
-${tile('cells in the newest sweep', check.cells, '')}
+${tile('cells in the newest sweep', series.cells.length, '')}
 ${tile('sweeps', sweeps.length, '')}
 </ul>
-<p>${reported === 0 ? 'No new findings in the newest sweep.' : `${count(reported, 'new finding')} in ${count(groups.length, 'group')}.`} ${compareLine(compare)}</p>
-${groups.map(groupView)}
-${accuracy.length === 0 ? null : markup`<h3>Accuracy fell</h3><ul>${accuracy.map((fallen) => markup`<li>${shortened(fallen.model)} ${fallen.precision}: ${formatDecibels(fallen.before)} → ${formatDecibels(fallen.after)} SQNR, ${count(fallen.keys.length, 'cell')}</li>`)}</ul>`}
-${earlier.length === 0 ? null : markup`<h3>Reported before</h3>${findingTable(earlier, 'Findings that were reported before')}`}
+<p><b>${shortened(series.headline, 300)}.</b> ${compareLine(compare)}</p>
+${shown.map(findingView)}
+${earlier.length === 0 ? null : markup`<h3>Reported before</h3>${earlier.map((finding) => changeTable(finding, `Finding ${finding.id.slice(0, 8)}, reported before`))}`}
 ${failed.length === 0 ? null : markup`<h3>Without a result in the newest sweep</h3><ul>${failed.map(({ key, label, reasons }) => markup`<li>${cellLink(key, label)}: ${shortened(reasons.join(', '), 400)}</li>`)}</ul>`}
-${notes.map((note) => markup`<p class="note">${note}</p>`)}
+${series.notes.map((note) => markup`<p class="note">${note}</p>`)}
 </section>`;
 }
 
@@ -54,38 +55,43 @@ function compareLine(compare: ReportData['compare']): Markup {
   return markup`Against ${compare.baseRef}: ${parts.join(', ')}.${shift}`;
 }
 
-function groupView(group: Group): Markup {
-  const { direction, findings, shared, firstBad, cause, changes } = group;
+function findingView(finding: Finding): Markup {
+  const { buildChanges, cells, direction, environmentChanges, firstBad, group, likeliestCause: cause, owner } = finding;
   const since = firstBad?.startedAt?.slice(0, 10) ?? 'an unknown date';
-  const which = shared.length === 0 ? '' : `, all ${shortened(shared.join(' '))}`;
+  const which = group.length === 0 ? '' : `, all ${shortened(group.join(' '))}`;
+  const changes = [...environmentChanges, ...buildChanges];
   return markup`
 <article class="group ${direction}">
-<h3>${SIGNS[direction]}: ${count(findings.length, 'cell')} since the night of ${since}${which}</h3>
+<h3>${SIGNS[direction]}, ${finding.state}: ${count(cells.length, 'cell')} since ${since}${which}${owner === null ? '' : `, owner ${shortened(owner)}`}</h3>
 ${cause === null ? null : markup`<p><b>likeliest cause:</b> ${shortened(cause.title, 300)} (${cause.certainty}${cause.explainsPercent === null ? '' : `, accounts for ${formatPercent(cause.explainsPercent, false)}`})</p>`}
-${changes.length === 0 ? null : markup`<p><b>on the same night, and likelier than a commit:</b> ${shortened(changes.join('; '), 600)}</p>`}
-${commitsView(group)}
-${findingTable(findings, `What got ${direction}`)}
+${changes.length === 0 ? null : markup`<p><b>in the same sweep, and likelier than a commit:</b> ${shortened(changes.join('; '), 600)}</p>`}
+${commitsView(finding)}
+${changeTable(finding, `What got ${direction}`)}
 </article>`;
 }
 
-function commitsView({ lastGood, firstBad, commits }: Group): Markup | null {
+function commitsView({ lastGood, firstBad, commits }: Finding): Markup | null {
   const [good, bad] = [lastGood?.commit?.slice(0, 8), firstBad?.commit?.slice(0, 8)];
   if (good === undefined || bad === undefined) return null;
-  if (good === bad) return markup`<p>Both nights measured commit ${good}: no commit did this.</p>`;
+  if (good === bad) return markup`<p>Both sweeps measured commit ${good}: no commit did this.</p>`;
   const rest = commits.length - SHOWN_COMMITS;
   return markup`<p>last good <code>${good}</code>, first bad <code>${bad}</code></p>
 ${commits.length === 0 ? null : markup`<ul class="commits">${commits.slice(0, SHOWN_COMMITS).map(({ commit, subject }) => markup`<li><code>${commit.slice(0, 8)}</code> ${shortened(subject)}</li>`)}${rest > 0 ? markup`<li>and ${rest} more</li>` : null}</ul>`}`;
 }
 
-function findingTable(findings: readonly Finding[], caption: string): Markup {
+function changeTable({ acknowledged, details, direction, id, state }: Finding, caption: string): Markup {
+  const mark = acknowledged === null ? state : 'acknowledged';
   return markup`<div class="wide" tabindex="0" role="region" aria-label="${caption}"><table>
-<thead><tr><th scope="col">finding</th><th scope="col">cell</th><th scope="col" class="number">before</th><th scope="col" class="number">after</th><th scope="col" class="number">change</th><th scope="col" class="number">evidence</th><th scope="col">state</th></tr></thead>
-<tbody>${findings.map(findingRow)}</tbody></table></div>`;
+<thead><tr><th scope="col">finding</th><th scope="col">cell</th><th scope="col">metric</th><th scope="col" class="number">before</th><th scope="col" class="number">after</th><th scope="col" class="number">change</th><th scope="col" class="number">evidence</th><th scope="col">state</th></tr></thead>
+<tbody>${details.map((change) => changeRow(change, { direction, id, mark }))}</tbody></table></div>`;
 }
 
-function findingRow(finding: Finding): Markup {
-  const { id, key, label, unit, before, after, changePercent, margin, state } = finding;
-  return markup`<tr><td><code>${id.slice(0, 8)}</code></td><th scope="row">${cellLink(key, label)}</th><td class="number">${formatNumber(before)} ${unit}</td><td class="number">${formatNumber(after)} ${unit}</td><td class="number ${finding.direction}">${formatPercent(changePercent)}</td><td class="number">${formatNumber(margin, 2)}×</td><td>${state}</td></tr>
+function changeRow(
+  change: Finding['details'][number],
+  { direction, id, mark }: Pick<Finding, 'direction' | 'id'> & { readonly mark: string },
+): Markup {
+  const { after, before, key, label, margin, metric } = change;
+  return markup`<tr><td><code>${id.slice(0, 8)}</code></td><th scope="row">${cellLink(key, label)}</th><td>${shortened(gatedMetricOf(metric).label)}</td><td class="number">${levelText(change, before)}</td><td class="number">${levelText(change, after)}</td><td class="number ${direction}">${changeText(change)}</td><td class="number">${formatNumber(margin, 2)}×</td><td>${mark}</td></tr>
 `;
 }
 

@@ -25,7 +25,7 @@ export function matrixView(data: ReportData): Markup {
   return markup`
 <section id="matrix" aria-labelledby="matrix-title">
 <h2 id="matrix-title">Matrix</h2>
-<p>The newest value of each cell; the colour says how it changed: since a finding that is new or open (▲ ▼), else against the sweep before. ${legend()}</p>
+<p>The newest value of each cell; the colour says how it changed: since a finding that is confirmed or open (▲ ▼), else against the sweep before. ${legend()}</p>
 <div class="wide" tabindex="0" role="region" aria-labelledby="matrix-title"><table class="matrix">
 <thead><tr><th scope="col">model, precision</th>${columns.map((column) => markup`<th scope="col">${shortened(column === '' ? 'value' : column, 48)}</th>`)}</tr></thead>
 <tbody>${[...rows].map(
@@ -43,9 +43,9 @@ export function matrixView(data: ReportData): Markup {
 
 /** Of a change that the gate has reported, where there is one: it lasts. Else that against the sweep before. */
 function changesByCell({ compare, check }: ReportData): Map<string, Change> {
-  const reported = [...check.earlier, ...check.groups.flatMap(({ findings }) => findings)].filter(
-    ({ state }) => state === 'new' || state === 'open',
-  );
+  const reported = check.findings
+    .filter(({ acknowledged, state }) => acknowledged === null && (state === 'confirmed' || state === 'open'))
+    .flatMap(({ details, direction, state }) => details.map((change) => ({ ...change, direction, state })));
   const against = (compare?.cells ?? []).flatMap(({ key, changePercent, betterIs, verdict }): [string, Change][] => {
     if (changePercent === null || verdict === 'missing') return [];
     const isSlower = changePercent > 0 === (betterIs === 'lower');

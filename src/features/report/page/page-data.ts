@@ -18,7 +18,7 @@ import { printable } from '../../../text/printable.ts';
 import { dotted } from '../../../terminal/text-width.ts';
 import type { Environment } from '../../../records/environment.ts';
 import type { Sweep } from '../../../records/sweep.ts';
-import type { CheckedSweep } from '../../check/index.ts';
+import type { CheckedFinding, CheckedSeries } from '../../check/index.ts';
 import type { Comparison } from '../../compare/index.ts';
 import type { ParetoOutput } from '../../choose/index.ts';
 import type { TrendMark } from '../../../judge/trend.ts';
@@ -185,7 +185,7 @@ export interface ReportData {
   /** Cells refer to them by index. */
   readonly environments: readonly Environment[];
   readonly environmentChanges: readonly EnvironmentChange[];
-  readonly check: CheckedSweep;
+  readonly check: { readonly series: CheckedSeries; readonly findings: readonly CheckedFinding[] };
   /** The newest sweep against the one before it; null when there is only one. */
   readonly compare: Comparison | null;
   /** Null when no cell of the newest sweep has a measurement. */

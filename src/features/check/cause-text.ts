@@ -1,0 +1,62 @@
+import type { Look } from '../../terminal/look.ts';
+import { count, formatPercent } from '../../terminal/numbers.ts';
+import { truncate, wrapHanging } from '../../terminal/text-width.ts';
+import { printable } from '../../text/printable.ts';
+import type { CheckedFinding } from './output.ts';
+
+const SHOWN_COMMITS = 5;
+
+const CAUSES: Readonly<Record<string, string>> = {
+  engine: 'the engine: the last good one is faster now, too',
+  buildLuck: 'luck of the build: the same sources, other tactics',
+  environment: 'the environment',
+  version: 'another version of TensorRT',
+};
+
+/** What speaks for a finding, and what changed with it. */
+export function causeLines(finding: CheckedFinding, look: Look): string[] {
+  const { buildChanges, cause, environmentChanges, likeliestCause } = finding;
+  const lines = [...evidenceOf(finding)];
+  if (cause !== null) lines.push(`cause: ${CAUSES[cause] ?? cause}`);
+  if (likeliestCause !== null) {
+    const { certainty, explainsPercent, title } = likeliestCause;
+    const share = explainsPercent === null ? '' : `, accounts for ${formatPercent(explainsPercent, false)}`;
+    lines.push(`likeliest cause: ${printable(title)} (${certainty}${share})`);
+  }
+  const changes = [...environmentChanges, ...buildChanges];
+  const warned =
+    changes.length === 0 ? [] : [`in the same sweep, and likelier than a commit: ${printable(changes.join('; '))}`];
+  const wrapped = (texts: readonly string[]): string[] =>
+    texts.flatMap((text) => wrapHanging(`  ${text}`, look.columns, 4));
+  return [...wrapped(lines), ...wrapped(warned).map(look.style.warn), ...commitLines(finding, look)];
+}
+
+function evidenceOf({ confirmedBy, pairs, probability, state }: CheckedFinding): string[] {
+  if (pairs !== null) {
+    const { agreeing, changePercent, count: of } = pairs;
+    return [`${count(of, 'pair')} with the last good engine: ${agreeing} agree, ${formatPercent(changePercent)}`];
+  }
+  if (state === 'suspected') {
+    return probability === null ? [] : [`probability that it lasts: ${formatPercent(100 * probability, false)}`];
+  }
+  if (confirmedBy === 'history') return ['confirmed by its history'];
+  return confirmedBy === 'previousSweep' ? ['confirmed by comparison with the previous sweep'] : [];
+}
+
+function commitLines({ commits, firstBad, isNew, lastGood }: CheckedFinding, { columns, style }: Look): string[] {
+  if (lastGood === null || firstBad === null || !isNew) return [];
+  const [good, bad] = [lastGood.commit?.slice(0, 8), firstBad.commit?.slice(0, 8)];
+  if (good === undefined || bad === undefined) {
+    return [`  last good sweep ${lastGood.sweepId.slice(0, 8)}, first bad ${firstBad.sweepId.slice(0, 8)}`];
+  }
+  if (good === bad) return [`  both sweeps measured commit ${good}: no commit did this`];
+  const number = commits.length === 0 ? '' : ` (${count(commits.length, 'commit')})`;
+  const more = commits.length - SHOWN_COMMITS;
+  return [
+    `  last good ${good}, first bad ${bad}${number}`,
+    ...commits
+      .slice(0, SHOWN_COMMITS)
+      .map(({ commit, subject }) => style.dim(truncate(`    ${commit.slice(0, 8)} ${printable(subject)}`, columns))),
+    ...(more > 0 ? [style.dim(`    and ${more} more: git log ${good}..${bad}`)] : []),
+  ];
+}

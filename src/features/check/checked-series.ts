@@ -1,0 +1,68 @@
+import type { Io } from '../../cli/io.ts';
+import { gatedMetricOf } from '../../records/gated-metric.ts';
+import type { Sweep } from '../../records/sweep.ts';
+import { undatedNote } from '../../selection/sides.ts';
+import type { StoreDatabase } from '../../store/file/open.ts';
+import { count } from '../../terminal/numbers.ts';
+import { cellLabel } from '../../text/cell-label.ts';
+import { headlineOf, type Standing, standingOf, verdictOf } from './headline.ts';
+import { type JudgedSeries, judgeSeries } from './judge-series.ts';
+import type { CheckedFinding, CheckedSeries } from './output.ts';
+import { reportFindings } from './report-findings.ts';
+
+/** What the gate says of a series, and what it is said from. */
+export interface CheckedSweep {
+  readonly judged: JudgedSeries;
+  readonly series: CheckedSeries;
+  readonly findings: readonly CheckedFinding[];
+  readonly standing: Standing;
+}
+
+/** As `bench check` says it; stores nothing. @param onlyThis a sweep of long ago: those before it are not judged with it */
+export async function checkedSweep(
+  db: StoreDatabase,
+  sweep: Sweep,
+  io: Pick<Io, 'cwd' | 'env'>,
+  { onlyThis = false }: { readonly onlyThis?: boolean } = {},
+): Promise<CheckedSweep> {
+  return checkedSeries(db, await judgeSeries(db, sweep, { judgedAt: null, onlyNewest: onlyThis }, io), io.cwd);
+}
+
+export async function checkedSeries(db: StoreDatabase, judged: JudgedSeries, cwd: string): Promise<CheckedSweep> {
+  const findings = await reportFindings(db, judged, cwd);
+  const standing = standingOf(judged, findings);
+  return { judged, findings, standing, series: seriesOutput(judged, standing) };
+}
+
+export function aboutSeries({ matrix, branch, provenance, sweepId, startedAt, commit }: Sweep) {
+  return { matrix, branch, provenance, sweepId, startedAt, commit };
+}
+
+function seriesOutput(judged: JudgedSeries, standing: Standing): CheckedSeries {
+  const { evidence, series, verdict } = judged;
+  const cells = new Map(evidence.cells.map(({ cell }) => [cell.key, cell]));
+  return {
+    ...aboutSeries(series.sweep),
+    judgedBy: verdict.judgedBy,
+    sweeps: evidence.sweeps.length,
+    baseBranch: series.baseBranch,
+    verdict: verdictOf(judged, standing),
+    headline: headlineOf(judged, standing),
+    cells: verdict.cells.map(({ cellKey, failures, ...numbers }) => {
+      const cell = cells.get(cellKey);
+      const label = cell === undefined ? cellKey.slice(0, 8) : cellLabel(cell);
+      return { key: cellKey, label, unit: gatedMetricOf(numbers.metric).unit, ...numbers, reasons: [...failures] };
+    }),
+    notes: notesOf(judged),
+  };
+}
+
+function notesOf({ evidence, ineligible, skipped, sweepsOfOtherMachine }: JudgedSeries): string[] {
+  return [
+    undatedNote(evidence.sweeps),
+    skipped > 0 && `${count(skipped, 'older sweep')} not judged: only the newest seven are at once`,
+    ineligible > 0 && `${count(ineligible, 'cell')} under a profiling switch or as an upper bound: never judged`,
+    sweepsOfOtherMachine > 0 &&
+      `${count(sweepsOfOtherMachine, 'sweep')} on another GPU model, TensorRT major or locked clock left out: bench compare A B --across-gpu --across-tensorrt --across-clocks`,
+  ].filter((note) => typeof note === 'string');
+}

@@ -1,0 +1,122 @@
+import type { PairResult, SweepEvidence } from '../../judge/gate/evidence.ts';
+import { gateRules } from '../../judge/gate/limits.ts';
+import { type KeyedCell, variablesOf } from '../../records/cell.ts';
+import type { Finding } from '../../records/gate-finding.ts';
+import { NO_GATE } from '../../records/gate-settings.ts';
+import { isJudgedOnly } from '../../records/gated-metric.ts';
+import type { MetricId } from '../../records/metric.ts';
+import type { Sweep } from '../../records/sweep.ts';
+import { knownVariablesOn } from '../../process/environment-variables.ts';
+import { readStoredPlan } from '../../run/stored-plan.ts';
+import { findCells, plannedCells } from '../../store/cells.ts';
+import type { StoreDatabase } from '../../store/file/open.ts';
+import { acknowledgementsOf, findingsOf } from '../../store/sweeps/findings.ts';
+import { sweepsUntil } from '../../store/sweeps/find-sweeps.ts';
+import { cellKeysOf } from '../../store/runs/runs.ts';
+import { planOf } from '../../store/sweeps/sweeps.ts';
+import { contains } from '../../tools/git/git.ts';
+import { inLabelOrder } from '../../text/cell-label.ts';
+import { Histories } from './histories.ts';
+import type { Series } from './series.ts';
+
+/** Judged in every cell that has them, besides its own metric. */
+const GATED: readonly MetricId[] = ['gpuComputeMs', 'throughputQps', 'p99Ms', 'engineMib', 'contextMib', 'buildS'];
+
+export interface Gathered {
+  readonly series: Series;
+  readonly evidence: SweepEvidence;
+  /** Cells under a profiling switch or as an upper bound: never judged. */
+  readonly ineligible: number;
+  /** The most sweeps of a cell that were measured on another machine, and do not count. */
+  readonly sweepsOfOtherMachine: number;
+}
+
+export interface GatherOptions {
+  /** What is known before this sweep; default: what the store says was reported until then. */
+  readonly findings?: readonly Finding[] | undefined;
+  /** Pairs of the judged sweep, where they are not stored yet. */
+  readonly pairs?: readonly PairResult[] | null;
+  readonly minChangePercent?: number | null;
+}
+
+/** Everything that a sweep is judged by, in one pass over the runs of its series. */
+export async function gather(
+  db: StoreDatabase,
+  series: Series,
+  { cwd }: { readonly cwd: string },
+  options: GatherOptions = {},
+): Promise<Gathered> {
+  const { sweep, sweeps } = series;
+  const rules = gateRules(readStoredPlan(planOf(db, sweep.sweepId))?.gate ?? NO_GATE, options.minChangePercent ?? null);
+  const { cells, planned, ineligible } = cellsOf(db, sweeps);
+  const limited = rules.limited.filter((metric) => !isJudgedOnly(metric));
+  const histories = new Histories(db, series, cells, [...new Set([...GATED, ...limited])]);
+  const evidence = cells.map((cell) => histories.of(cell, planned.has(cell.key)));
+  const findings = options.findings ?? knownFindings(db, series);
+  return {
+    series,
+    evidence: {
+      sweeps,
+      cells: evidence.map(({ cell }) => cell),
+      environments: histories.environments,
+      findings,
+      acknowledged: await acknowledgedOf(
+        db,
+        findings.map(({ findingId }) => findingId),
+        sweep,
+        cwd,
+      ),
+      rules,
+      pairs: options.pairs ?? null,
+    },
+    ineligible,
+    sweepsOfOtherMachine: Math.max(0, ...evidence.map(({ otherMachine }) => otherMachine)),
+  };
+}
+
+/** Of the newest sweep and the one before it. Cells that are ineligible because of a variable on an axis have no history to keep. */
+function cellsOf(db: StoreDatabase, sweeps: readonly Sweep[]) {
+  const of = ({ sweepId }: Sweep): string[] => [...plannedCells(db, [sweepId]), ...cellKeysOf(db, [sweepId])];
+  const [before, newest] = [sweeps.at(-2), sweeps.at(-1)];
+  const planned = new Set(newest === undefined ? [] : of(newest));
+  const all = new Set([...planned, ...(before === undefined ? [] : of(before))]);
+  const chosen = inLabelOrder([...findCells(db, [...all]).values()]);
+  const cells = chosen.filter(isEligible);
+  const own = chosen.filter(({ key }) => planned.has(key));
+  return { cells, planned, ineligible: own.filter((cell) => !isEligible(cell)).length };
+}
+
+function isEligible({ axisFlags }: KeyedCell): boolean {
+  return knownVariablesOn(variablesOf(axisFlags)).length === 0;
+}
+
+function knownFindings(db: StoreDatabase, { baseBranch, sweep, matrices }: Series): Finding[] {
+  const ofBranch = (branch: string | null): Finding[] => findingsOf(db, { ...sweep, branch, matrices });
+  const stored =
+    baseBranch === null
+      ? ofBranch(sweep.branch)
+      : // A pull request is judged against its base: what an earlier push was said to be is not known of this one.
+        [...ofBranch(baseBranch), ...ofBranch(sweep.branch).filter((one) => one.reportedSweepId === sweep.sweepId)];
+  const reportedIn = [...new Set(stored.map(({ reportedSweepId }) => reportedSweepId))];
+  const until = sweepsUntil(db, reportedIn, sweep);
+  return stored.filter(({ reportedSweepId }) => until.has(reportedSweepId));
+}
+
+async function acknowledgedOf(
+  db: StoreDatabase,
+  findingIds: readonly string[],
+  sweep: Sweep,
+  cwd: string,
+): Promise<SweepEvidence['acknowledged']> {
+  const acknowledged = new Map<string, { readonly isOver: boolean }>();
+  for (const [findingId, { until }] of acknowledgementsOf(db, findingIds)) {
+    acknowledged.set(findingId, { isOver: await hasPassed(until, sweep, cwd) });
+  }
+  return acknowledged;
+}
+
+async function hasPassed(until: string | null, sweep: Sweep, cwd: string): Promise<boolean> {
+  if (until === null) return false;
+  if (/^\d{4}-/.test(until)) return (sweep.startedAt ?? '').slice(0, 10) > until;
+  return sweep.commit !== null && (await contains(cwd, sweep.commit, until));
+}

@@ -1,0 +1,122 @@
+import { ALERTING } from '../../judge/history/settings.ts';
+import { count } from '../../terminal/numbers.ts';
+import type { JudgedSeries } from './judge-series.ts';
+import type { CheckedFinding, CheckedSeries } from './output.ts';
+
+/** What counts for the exit code. */
+export interface Standing {
+  readonly regressions: readonly CheckedFinding[];
+  readonly limits: readonly CheckedFinding[];
+  readonly warnings: readonly CheckedFinding[];
+  readonly suspected: readonly CheckedFinding[];
+  /** Reported before. */
+  readonly open: readonly CheckedFinding[];
+  readonly faster: readonly CheckedFinding[];
+  readonly acknowledged: readonly CheckedFinding[];
+  readonly failed: number;
+}
+
+/** It is there, and nobody said that it may stay. */
+export function isPresent({ acknowledged, state }: Pick<CheckedFinding, 'acknowledged' | 'state'>): boolean {
+  return acknowledged === null && (state === 'confirmed' || state === 'open');
+}
+
+/** What there is to read of a finding in the morning: the others are one line each. */
+export function isShownWhole(finding: CheckedFinding): boolean {
+  return finding.state === 'suspected' || (isPresent(finding) && (finding.isNew || finding.kind === 'limit'));
+}
+
+/** @param findings of one series */
+export function standingOf({ verdict }: JudgedSeries, findings: readonly CheckedFinding[]): Standing {
+  const lasting = findings.filter(({ state }) => state === 'confirmed' || state === 'open');
+  const acknowledged = lasting.filter((finding) => finding.acknowledged !== null);
+  const free = lasting.filter((finding) => finding.acknowledged === null);
+  const slower = free.filter(({ direction, isWarning }) => direction === 'slower' && !isWarning);
+  const limits = slower.filter(({ kind }) => kind === 'limit');
+  const changes = slower.filter(({ kind }) => kind !== 'limit');
+  return {
+    regressions: changes.filter(({ isNew }) => isNew),
+    limits,
+    warnings: free.filter(({ direction, isNew, isWarning }) => direction === 'slower' && isWarning && isNew),
+    suspected: findings.filter(
+      (one) => one.state === 'suspected' && one.direction === 'slower' && one.acknowledged === null,
+    ),
+    open: changes.filter(({ isNew }) => !isNew),
+    faster: free.filter(({ direction, isNew }) => direction === 'faster' && isNew),
+    acknowledged,
+    failed: verdict.cells.filter(({ status }) => status === 'failed').length,
+  };
+}
+
+/** For `failOn`. */
+export function foundIn(standings: readonly Standing[]) {
+  const has = (sizeOf: (standing: Standing) => number): boolean => standings.some((standing) => sizeOf(standing) > 0);
+  return {
+    regression: has(({ regressions }) => regressions.length),
+    limit: has(({ limits }) => limits.length),
+    failed: has(({ failed }) => failed),
+    suspected: has(({ suspected }) => suspected.length),
+    open: has(({ open }) => open.length),
+    warning: has(({ warnings }) => warnings.length),
+  };
+}
+
+export function verdictOf({ verdict }: JudgedSeries, standing: Standing): CheckedSeries['verdict'] {
+  if (standing.regressions.length > 0) return 'slower';
+  if (standing.limits.length > 0) return 'limit';
+  if (standing.failed > 0) return 'failed';
+  if (standing.suspected.length > 0) return 'suspected';
+  if (standing.open.length > 0) return 'open';
+  if (standing.warnings.length > 0) return 'warning';
+  if (standing.faster.length > 0) return 'faster';
+  return verdict.judgedBy === 'first' ? 'first' : 'quiet';
+}
+
+/** The first line about a series. */
+export function headlineOf(judged: JudgedSeries, standing: Standing): string {
+  const { evidence, verdict } = judged;
+  const parts = partsOf(judged, standing);
+  switch (verdict.judgedBy) {
+    case 'first':
+      return ['first sweep: nothing to compare with', ...parts].join('; ');
+    case 'previousSweep': {
+      const what = parts.length === 0 ? 'nothing slower' : parts.join(', ');
+      return `${evidence.sweeps.length} of ${ALERTING.firstNight} sweeps: compared with the previous sweep: ${what}`;
+    }
+    case 'history':
+      return parts.length === 0 ? 'nothing new' : parts.join(', ');
+  }
+}
+
+function partsOf({ evidence, series }: JudgedSeries, standing: Standing): string[] {
+  const { regressions, limits, warnings, suspected, open, faster, acknowledged, failed } = standing;
+  const wasMeasuredInPairs = evidence.pairs !== null;
+  const isAny = regressions.length + limits.length + warnings.length + suspected.length + faster.length + failed > 0;
+  return [
+    ...slowerParts(regressions),
+    ...(limits.length === 0 ? [] : [`${count(limits.length, 'limit')} broken`]),
+    ...(suspected.length === 0
+      ? []
+      : [`${count(suspected.length, 'suspect')} not confirmed${wasMeasuredInPairs ? ': budget' : ''}`]),
+    ...(faster.length === 0 ? [] : [`${cellsIn(faster)} faster`]),
+    ...(warnings.length === 0 ? [] : [count(warnings.length, 'warning')]),
+    ...(failed === 0 ? [] : [`${failed} without a result`]),
+    ...(open.length === 0 ? [] : [`${isAny ? '' : 'nothing new, '}${cellsIn(open)} still slower`]),
+    ...(acknowledged.length === 0 ? [] : [`${count(acknowledged.length, 'acknowledged finding')}`]),
+    ...(series.baseBranch === null ? [] : [`judged against ${series.baseBranch}`]),
+  ];
+}
+
+/** `2 slower`; what is no cell's own slowness is named. */
+function slowerParts(regressions: readonly CheckedFinding[]): string[] {
+  const ofEnvironment = regressions.filter(({ kind }) => kind === 'environment');
+  const changes = regressions.filter(({ kind }) => kind !== 'environment');
+  return [
+    ...(changes.length === 0 ? [] : [`${cellsIn(changes)} slower`]),
+    ...(ofEnvironment.length === 0 ? [] : [`${cellsIn(ofEnvironment)} slower by the environment`]),
+  ];
+}
+
+function cellsIn(findings: readonly CheckedFinding[]): number {
+  return new Set(findings.flatMap(({ cells }) => cells)).size;
+}

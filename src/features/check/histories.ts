@@ -1,0 +1,115 @@
+import type { CellEvidence, MetricHistory } from '../../judge/gate/evidence.ts';
+import { cellNights } from '../../judge/gate/judge-cell.ts';
+import type { LeftOutRun } from '../../judge/gate/fit-runs.ts';
+import type { NightlyValues } from '../../judge/history/noise.ts';
+import type { NightRun } from '../../judge/value-rule.ts';
+import type { KeyedCell } from '../../records/cell.ts';
+import type { Environment } from '../../records/environment.ts';
+import { gateMetric, type MetricId } from '../../records/metric.ts';
+import { failureSentences } from '../../records/outcome.ts';
+import type { CellRun } from '../../records/run.ts';
+import type { SweepId } from '../../records/scalars.ts';
+import { machineFilter, ofOneKind } from '../../selection/cell-histories.ts';
+import type { StoreDatabase } from '../../store/file/open.ts';
+import { cellRunsOf } from '../../store/runs/cell-runs.ts';
+import { type GateRun, GateRuns } from '../../store/runs/gate-runs.ts';
+import { findBuilds, findEnvironments } from '../../store/sweeps/environments.ts';
+import { hashOf } from '../../text/canonical-json.ts';
+import { accuracyHistories, hostBoundHistory, precisionHistories } from './judged-only.ts';
+import type { Series } from './series.ts';
+
+/** The histories of the cells of a series. */
+export class Histories {
+  readonly environments: ReadonlyMap<string, Environment>;
+  private readonly series: Series;
+  private readonly sweepIds: readonly SweepId[];
+  private readonly metrics: readonly MetricId[];
+  private readonly runs: GateRuns;
+  private readonly sameMachine: ReturnType<typeof machineFilter>;
+  /** What each build was made of; null where that is not known. */
+  private readonly sources: ReadonlyMap<string, string | null>;
+  private readonly precisions: ReadonlyMap<string, MetricHistory>;
+  private readonly accuracies: ReadonlyMap<string, MetricHistory>;
+  private readonly newest: ReadonlyMap<string, readonly CellRun[]>;
+
+  constructor(db: StoreDatabase, series: Series, cells: readonly KeyedCell[], metrics: readonly MetricId[]) {
+    const { sweep, sweeps } = series;
+    this.series = series;
+    this.sweepIds = sweeps.map(({ sweepId }) => sweepId);
+    const keys = cells.map(({ key }) => key);
+    this.metrics = [...new Set([...metrics, ...cells.map((cell) => gateMetric(null, cell))])];
+    this.runs = new GateRuns(db, this.sweepIds, new Set(keys), this.metrics);
+    const environmentIds = new Set<string>();
+    const buildIds = new Set<string>();
+    for (const own of this.runs.byCell.values()) {
+      for (const { buildId, environmentId } of own) {
+        environmentIds.add(environmentId);
+        if (buildId !== null) buildIds.add(buildId);
+      }
+    }
+    this.environments = findEnvironments(db, [...environmentIds]);
+    this.sameMachine = machineFilter(this.environments);
+    this.sources = new Map(
+      [...findBuilds(db, [...buildIds])].map(([id, { modelSha256, flags }]) => [
+        id,
+        modelSha256 === null ? null : hashOf({ modelSha256, flags }),
+      ]),
+    );
+    this.precisions = precisionHistories(db, series, cells, this.runs);
+    this.accuracies = accuracyHistories(db, series);
+    this.newest = Map.groupBy(cellRunsOf(db, [sweep.sweepId], keys), ({ cellKey }) => cellKey);
+  }
+
+  of(cell: KeyedCell, isPlanned: boolean): { readonly cell: CellEvidence; readonly otherMachine: number } {
+    const { sweeps } = this.series;
+    const all = this.runs.byCell.get(cell.key) ?? [];
+    const own = this.sameMachine(all, this.sweepIds);
+    const ownMetric = gateMetric(null, cell);
+    const metrics: MetricHistory[] = [];
+    let failures: readonly string[] = [];
+    for (const metric of new Set([ownMetric, ...this.metrics])) {
+      const { history, leftOut, runs } = this.historyOf(cell, metric, own);
+      if (metric === ownMetric && history.nights.at(-1) !== sweeps.length - 1 && isPlanned) {
+        failures = this.failuresOf(cell, leftOut);
+      }
+      if (history.nights.length > 0) metrics.push({ metric, history, runs });
+    }
+    metrics.push(
+      ...[hostBoundHistory(own, this.sweepIds), this.precisions.get(cell.key), this.accuracies.get(cell.key)].flatMap(
+        (found) => found ?? [],
+      ),
+    );
+    return {
+      cell: { cell, metrics, environmentIds: this.environmentsOf(own), isPlanned, failures },
+      otherMachine: sweepsOf(all) - sweepsOf(own),
+    };
+  }
+
+  private historyOf(cell: KeyedCell, metric: MetricId, own: readonly GateRun[]) {
+    const { counted } = ofOneKind(own.map((run) => ({ ...run, ...this.runs.valueOf(run, metric) })));
+    const { history, leftOut, runs } = cellNights(cell, metric, this.series.sweeps, counted);
+    return { history: { ...history, ...this.buildsOf(runs) }, leftOut, runs };
+  }
+
+  /** Of the last run of each sweep. */
+  private buildsOf(runs: readonly (readonly NightRun[])[]): Pick<NightlyValues, 'builds' | 'sources'> {
+    const builds = runs.map((own) => own.at(-1)?.buildId ?? null);
+    return { builds, sources: builds.map((build) => (build === null ? null : (this.sources.get(build) ?? null))) };
+  }
+
+  private environmentsOf(own: readonly GateRun[]): (string | null)[] {
+    const bySweep = new Map(own.map(({ environmentId, sweepId }) => [sweepId, environmentId]));
+    return this.sweepIds.map((sweepId) => bySweep.get(sweepId) ?? null);
+  }
+
+  private failuresOf(cell: KeyedCell, leftOut: readonly LeftOutRun[]): string[] {
+    const outcomes = (this.newest.get(cell.key) ?? []).map(({ outcome }) => outcome);
+    const excluded = leftOut.filter(({ sweepId }) => sweepId === this.series.sweep.sweepId);
+    const reasons = [...new Set([...failureSentences(outcomes), ...excluded.map(({ reason }) => reason)])];
+    return reasons.length === 0 ? ['no run'] : reasons;
+  }
+}
+
+function sweepsOf(runs: readonly GateRun[]): number {
+  return new Set(runs.map(({ sweepId }) => sweepId)).size;
+}

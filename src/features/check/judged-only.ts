@@ -1,0 +1,133 @@
+import type { MetricHistory } from '../../judge/gate/evidence.ts';
+import { LEAST_PRECISION_SHARE, precisionShare } from '../../layers/real-precision.ts';
+import { type AccuracyRecord } from '../../records/accuracy.ts';
+import type { KeyedCell } from '../../records/cell.ts';
+import type { GatedMetricId } from '../../records/gated-metric.ts';
+import type { CellKey, SweepId } from '../../records/scalars.ts';
+import { sameAccuracyHistory } from '../../judge/accuracy-drop.ts';
+import { realPrecisions } from '../../selection/actual-precisions.ts';
+import type { StoreDatabase } from '../../store/file/open.ts';
+import { recordsByCell } from '../../store/runs/accuracies.ts';
+import type { GateRun, GateRuns } from '../../store/runs/gate-runs.ts';
+import type { Series } from './series.ts';
+
+/** Share of the runs of each sweep that waited for the host, in percent. */
+export function hostBoundHistory(own: readonly GateRun[], sweepIds: readonly SweepId[]): MetricHistory | null {
+  const bySweep = Map.groupBy(own, ({ sweepId }) => sweepId);
+  const values = sweepIds.flatMap((sweepId, night) => {
+    const runs = bySweep.get(sweepId);
+    if (runs === undefined) return [];
+    const bound = runs.filter(({ flags }) => flags.some(({ id }) => id === 'hostBound')).length;
+    return [{ night, value: (100 * bound) / runs.length }];
+  });
+  return values.length === 0 ? null : historyOf('hostBoundPercent', values);
+}
+
+function historyOf(
+  metric: GatedMetricId,
+  values: readonly { readonly night: number; readonly value: number }[],
+): MetricHistory {
+  return {
+    metric,
+    history: { nights: values.map(({ night }) => night), values: Float64Array.from(values, ({ value }) => value) },
+    runs: values.map(({ value }) => [{ value }]),
+  };
+}
+
+/**
+ * Share of the precision asked for in the newest sweep and in the one before, where the newest engine is another build:
+ * the same build computes as before.
+ */
+export function precisionHistories(
+  db: StoreDatabase,
+  { sweeps }: Series,
+  cells: readonly KeyedCell[],
+  runs: GateRuns,
+): Map<CellKey, MetricHistory> {
+  const newest = sweeps.length - 1;
+  const rebuilt = cells.flatMap((cell) => {
+    const bySweep = Map.groupBy(runs.byCell.get(cell.key) ?? [], ({ sweepId }) => sweepId);
+    const engines = sweeps.flatMap(({ sweepId }, night) => {
+      const run = bySweep.get(sweepId)?.at(-1);
+      return run === undefined ? [] : [{ night, run }];
+    });
+    const [before, now] = engines.slice(-2);
+    const isRebuilt = now?.night === newest && now.run.buildId !== before?.run.buildId;
+    return before === undefined || !isRebuilt ? [] : [{ cell, engines: [before, now] }];
+  });
+  const sharesAt = (place: 0 | 1): Map<string, number> => {
+    const own = rebuilt.flatMap(({ cell, engines }) => ({ cell, engine: engines[place] }));
+    const sweepIds = [...new Set(own.flatMap(({ engine }) => engine?.run.sweepId ?? []))];
+    const asked = own.map(({ cell }) => cell);
+    const real = realPrecisions(
+      db,
+      asked,
+      own.flatMap(({ engine }) => engine?.run ?? []),
+      sweepIds,
+    );
+    return new Map(
+      asked.flatMap((cell): [string, number][] => {
+        const share = precisionShare(cell, real.get(cell.key) ?? null, LEAST_PRECISION_SHARE);
+        return share === null ? [] : [[cell.key, 100 * (share.timeShare ?? share.layerShare)]];
+      }),
+    );
+  };
+  if (rebuilt.length === 0) return new Map();
+  const [before, now] = [sharesAt(0), sharesAt(1)];
+  return new Map(
+    rebuilt.flatMap(({ cell, engines }): [string, MetricHistory][] => {
+      const values = [before, now].flatMap((shares, place) => {
+        const [value, night] = [shares.get(cell.key), engines[place]?.night];
+        return value === undefined || night === undefined ? [] : [{ night, value }];
+      });
+      return values.length === 0 ? [] : [[cell.key, historyOf('precisionSharePercent', values)]];
+    }),
+  );
+}
+
+/** In place of the infinite ratio of outputs that do not differ. */
+export const IDENTICAL_DB = 200;
+
+/**
+ * Accuracies of the newest sweep's files next to those of the last sweep on which there were any, on the same inputs: a
+ * model is as accurate in every run, so that one sweep is enough.
+ */
+export function accuracyHistories(db: StoreDatabase, { sweeps }: Series): Map<CellKey, MetricHistory> {
+  const newest = sweeps.length - 1;
+  const current = recordsAt(db, sweeps, newest);
+  if (current.size === 0) return new Map();
+  for (let night = newest - 1; night >= 0; night -= 1) {
+    const before = recordsAt(db, sweeps, night);
+    if (before.size > 0) return accuraciesIn(current, before, newest, night);
+  }
+  return accuraciesIn(current, new Map(), newest, newest);
+}
+
+type Records = ReadonlyMap<string, readonly AccuracyRecord[]>;
+
+function recordsAt(db: StoreDatabase, sweeps: Series['sweeps'], night: number): Records {
+  const sweep = sweeps[night];
+  return sweep === undefined ? new Map() : recordsByCell(db, [sweep.sweepId]);
+}
+
+function accuraciesIn(current: Records, before: Records, newest: number, night: number): Map<CellKey, MetricHistory> {
+  return new Map(
+    [...current].flatMap(([key, records]): [string, MetricHistory][] => {
+      const pairs = records.map((now) => ({
+        now,
+        was: before.get(key)?.find((other) => sameAccuracyHistory(other, now)),
+      }));
+      const found = pairs.find(({ was }) => was !== undefined) ?? pairs[0];
+      if (found === undefined) return [];
+      const values = [
+        ...(found.was === undefined ? [] : [{ night, value: decibels(found.was) }]),
+        { night: newest, value: decibels(found.now) },
+      ];
+      return [[key, historyOf('sqnrDb', values)]];
+    }),
+  );
+}
+
+function decibels({ accuracy }: AccuracyRecord): number {
+  return Math.min(IDENTICAL_DB, accuracy.sqnrDb ?? IDENTICAL_DB);
+}

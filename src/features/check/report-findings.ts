@@ -1,0 +1,167 @@
+import { buildDifferences } from '../../judge/compare/differences.ts';
+import type { KeyedCell } from '../../records/cell.ts';
+import type { Finding } from '../../records/gate-finding.ts';
+import { gatedMetricOf } from '../../records/gated-metric.ts';
+import { isMetric } from '../../records/metric.ts';
+import type { SweepId } from '../../records/scalars.ts';
+import type { Sweep } from '../../records/sweep.ts';
+import { findCells } from '../../store/cells.ts';
+import type { StoreDatabase } from '../../store/file/open.ts';
+import { findBuilds } from '../../store/sweeps/environments.ts';
+import { sweepsById } from '../../store/sweeps/find-sweeps.ts';
+import { cellLabel } from '../../text/cell-label.ts';
+import { commitsBetween } from '../../tools/git/git.ts';
+import type { JudgedSeries } from './judge-series.ts';
+import type { CheckedFinding } from './output.ts';
+
+type FindingCell = Finding['cells'][number];
+
+/** What the findings of a series are printed with. Causes and commits only of those that are new. */
+export async function reportFindings(db: StoreDatabase, judged: JudgedSeries, cwd: string): Promise<CheckedFinding[]> {
+  const { acknowledgements, batch, evidence, verdict } = judged;
+  const places = new Map(evidence.sweeps.map(({ sweepId }, place) => [sweepId, place]));
+  const shown = verdict.findings.filter(
+    ({ firstBadSweepId, state }) => !ENDED.includes(state) || places.has(firstBadSweepId),
+  );
+  const ids = shown.flatMap(({ firstBadSweepId, lastBadSweepId, lastGoodSweepId }) => [
+    firstBadSweepId,
+    lastBadSweepId,
+    lastGoodSweepId,
+  ]);
+  const sweeps = new Map(
+    sweepsById(db, [...new Set(ids.flatMap((found) => found ?? []))]).map((sweep) => [sweep.sweepId, sweep]),
+  );
+  const cells = findCells(db, [...new Set(shown.flatMap((finding) => finding.cells.map(({ cellKey }) => cellKey)))]);
+  const sweepOf = (sweepId: SweepId | null): Sweep | null => sweeps.get(sweepId ?? '') ?? null;
+  const findings: CheckedFinding[] = [];
+  for (const finding of shown.toSorted(byWeight)) {
+    const isNew = batch.has(finding.reportedSweepId);
+    const [lastGood, firstBad] = [sweepOf(finding.lastGoodSweepId), sweepOf(finding.firstBadSweepId)];
+    const acknowledgement = acknowledgements.get(finding.findingId);
+    const details = finding.cells.toSorted((a, b) => b.margin - a.margin);
+    const isExplained = isNew && !ENDED.includes(finding.state);
+    findings.push({
+      ...aboutOf(finding),
+      isNew,
+      cells: [...new Set(details.map(({ cellKey }) => cellKey))],
+      labels: [...new Set(details.map(({ cellKey }) => cellKey))].map((key) => labelOf(cells, key)),
+      metrics: clearestOfEach(details).map(changeOutput),
+      details: details.map((cell) => ({
+        key: cell.cellKey,
+        label: labelOf(cells, cell.cellKey),
+        ...changeOutput(cell),
+        margin: cell.margin,
+      })),
+      firstBad: sweepOutput(firstBad),
+      lastGood: sweepOutput(lastGood),
+      lastBad: sweepOutput(sweepOf(finding.lastBadSweepId)),
+      commits: isExplained ? await commitsOf(lastGood, firstBad, cwd) : [],
+      buildChanges: isExplained ? buildChangesOf(db, judged, finding, places) : [],
+      likeliestCause: isExplained ? await causeOf(db, details, cells, lastGood, firstBad) : null,
+      acknowledged: acknowledgement === undefined ? null : acknowledgedOutput(acknowledgement),
+    });
+  }
+  return findings;
+}
+
+const ENDED: readonly Finding['state'][] = ['cleared', 'recovered'];
+
+/** Slower before faster, many cells before few, then by evidence. */
+function byWeight(a: Finding, b: Finding): number {
+  if (a.direction !== b.direction) return a.direction === 'slower' ? -1 : 1;
+  const size = cellsOf(b) - cellsOf(a);
+  return size === 0 ? marginOf(b) - marginOf(a) : size;
+}
+
+function cellsOf({ cells }: Finding): number {
+  return new Set(cells.map(({ cellKey }) => cellKey)).size;
+}
+
+function marginOf({ cells }: Finding): number {
+  return Math.max(0, ...cells.map(({ margin }) => margin));
+}
+
+function aboutOf(finding: Finding) {
+  const { findingId: id, kind, state, direction, isWarning, matrix, branch, provenance, reportedSweepId } = finding;
+  const { group, environmentChanges, cause, confirmedBy, probability, pairs, owner } = finding;
+  const about = { id, kind, state, direction, isWarning, matrix, branch, provenance, reportedSweepId };
+  return { ...about, group, environmentChanges, cause, confirmedBy, probability, pairs, owner };
+}
+
+function acknowledgedOutput({
+  reason,
+  until,
+  owner,
+  createdAt,
+}: NonNullable<ReturnType<JudgedSeries['acknowledgements']['get']>>) {
+  return { reason, until, owner, createdAt };
+}
+
+function clearestOfEach(details: readonly FindingCell[]): FindingCell[] {
+  return [...Map.groupBy(details, ({ metric }) => metric).values()].flatMap(([clearest]) => clearest ?? []);
+}
+
+function changeOutput({ metric, changePercent, ciPercent, before, after }: FindingCell) {
+  const { betterIs, unit } = gatedMetricOf(metric);
+  return { metric, unit, betterIs, changePercent, ciPercent, before, after };
+}
+
+function labelOf(cells: ReadonlyMap<string, KeyedCell>, key: string): string {
+  const cell = cells.get(key);
+  return cell === undefined ? key.slice(0, 8) : cellLabel(cell);
+}
+
+function sweepOutput(sweep: Sweep | null): CheckedFinding['lastGood'] {
+  if (sweep === null) return null;
+  const { sweepId, startedAt, commit, dirty } = sweep;
+  return { sweepId, startedAt, commit, dirty };
+}
+
+const LISTED_COMMITS = 50;
+
+async function commitsOf(
+  lastGood: Sweep | null,
+  firstBad: Sweep | null,
+  cwd: string,
+): Promise<CheckedFinding['commits']> {
+  const [from, to] = [lastGood?.commit ?? null, firstBad?.commit ?? null];
+  return from === null || to === null || from === to ? [] : commitsBetween(cwd, from, to, LISTED_COMMITS);
+}
+
+/** What is recorded of the engines of its clearest cell. */
+function buildChangesOf(
+  db: StoreDatabase,
+  { evidence }: JudgedSeries,
+  { cells, lastGoodSweepId, firstBadSweepId }: Finding,
+  places: ReadonlyMap<string, number>,
+): string[] {
+  const [clearest] = cells.toSorted((a, b) => b.margin - a.margin);
+  const metrics = evidence.cells.find(({ cell }) => cell.key === clearest?.cellKey)?.metrics ?? [];
+  const history = metrics.find(({ metric }) => metric === clearest?.metric)?.history;
+  const buildAt = (sweepId: string | null): string | null => {
+    const place = places.get(sweepId ?? '');
+    return history?.builds?.[place === undefined ? -1 : history.nights.indexOf(place)] ?? null;
+  };
+  const [before, after] = [buildAt(lastGoodSweepId), buildAt(firstBadSweepId)];
+  if (before === null || after === null || before === after) return [];
+  const builds = findBuilds(db, [before, after]);
+  const differing = buildDifferences(builds.get(before) ?? null, builds.get(after) ?? null);
+  return differing.length > 0 ? [...differing] : ['the engines were built anew'];
+}
+
+async function causeOf(
+  db: StoreDatabase,
+  details: readonly FindingCell[],
+  cells: ReadonlyMap<string, KeyedCell>,
+  lastGood: Sweep | null,
+  firstBad: Sweep | null,
+): Promise<CheckedFinding['likeliestCause']> {
+  const clearest = details.find(({ metric }) => isMetric(metric));
+  const cell = cells.get(clearest?.cellKey ?? '');
+  if (clearest === undefined || cell === undefined || lastGood === null || firstBad === null) return null;
+  const { metric } = clearest;
+  if (!isMetric(metric)) return null;
+  const pointOf = ({ sweepId }: Sweep) => ({ cell, sweepIds: [sweepId], runId: null, name: sweepId.slice(0, 8) });
+  const { firstCauseOf } = await import('../why/index.ts');
+  return firstCauseOf(db, pointOf(lastGood), pointOf(firstBad), metric);
+}

@@ -1,0 +1,125 @@
+import type { Io } from '../../cli/io.ts';
+import { UsageError } from '../../errors.ts';
+import { ALERTING } from '../../judge/history/settings.ts';
+import type { Sweep } from '../../records/sweep.ts';
+import { readStoredPlan } from '../../run/stored-plan.ts';
+import { nothingStored } from '../../selection/nothing-stored.ts';
+import { resolveSide } from '../../selection/sides.ts';
+import type { StoreDatabase } from '../../store/file/open.ts';
+import {
+  newestOfBranch,
+  newestOfSeries,
+  onOtherBranches,
+  seriesOf,
+  seriesUntil,
+} from '../../store/sweeps/find-sweeps.ts';
+import { planOf } from '../../store/sweeps/sweeps.ts';
+import { printable } from '../../text/printable.ts';
+import { ancestors, targetBranch } from '../../tools/git/git.ts';
+
+/** What a sweep is judged by. */
+export interface Series {
+  readonly sweep: Sweep;
+  /** Oldest first; the last one is the one that is judged. */
+  readonly sweeps: readonly Sweep[];
+  /** The names that its matrix has, or had. */
+  readonly matrices: readonly (string | null)[];
+  /** The branch that a pull request is judged against; null for a branch with a history of its own. */
+  readonly baseBranch: string | null;
+}
+
+export interface SeriesOptions {
+  readonly asOf?: string | undefined;
+  readonly branch?: string | undefined;
+  readonly matrix?: string | undefined;
+}
+
+/**
+ * The newest sweep of each series, the newest first.
+ * @throws UsageError when there is none
+ */
+export async function newestSweeps(db: StoreDatabase, options: SeriesOptions, io: Io): Promise<readonly Sweep[]> {
+  const { asOf, branch, matrix } = options;
+  if (branch !== undefined && newestOfBranch(db, branch) === null) throw nothingStored(db, branch);
+  const isDate = asOf !== undefined && DATE.test(asOf);
+  if (asOf !== undefined && !isDate) return (await resolveSide(db, asOf, io, { branch })).sweeps.slice(0, 1);
+  const all = newestOfSeries(db, isDate ? endOf(asOf) : null);
+  const ofBranch = all.filter((sweep) => branch === undefined || sweep.branch === branch);
+  const found = ofBranch.filter((sweep) => matrix === undefined || sweep.matrix === matrix);
+  if (found.length > 0) return found;
+  if (isDate && newestOfSeries(db, null).length > 0) {
+    throw new UsageError(`--as-of ${asOf}: no sweep had been made by then`);
+  }
+  if (matrix === undefined || ofBranch.length === 0) throw nothingStored(db, branch);
+  throw new UsageError(`--matrix ${printable(matrix)}: no sweep of it is stored; see \`bench ls sweeps\``);
+}
+
+/** The newest sweep of the series that `latest` means, or that of a date or reference. */
+export async function latestSweep(
+  db: StoreDatabase,
+  { asOf, branch }: SeriesOptions,
+  io: Io,
+): Promise<{ readonly sweep: Sweep; readonly note: string | null }> {
+  const isDate = asOf !== undefined && DATE.test(asOf);
+  const side = await resolveSide(db, asOf === undefined || isDate ? 'latest' : asOf, io, { branch });
+  const [newest] = side.sweeps;
+  const found = newest === undefined || !isDate ? newest : seriesOf(db, newest, 1, endOf(asOf))[0];
+  if (found !== undefined) return { sweep: found, note: side.note };
+  throw new UsageError(
+    asOf === undefined
+      ? 'no sweep of this series can be read: `bench db verify` says whether the store is damaged'
+      : `--as-of ${asOf}: no sweep had been made by then`,
+  );
+}
+
+const DATE = /^\d{4}-\d\d-\d\d$/;
+
+function endOf(date: string): string {
+  return `${date}T23:59:59.999Z`;
+}
+
+/** Without git everything of a series counts, as the order of commits is not known. */
+export async function seriesAt(db: StoreDatabase, sweep: Sweep, io: Pick<Io, 'cwd' | 'env'>): Promise<Series> {
+  const matrices = matrixNames(db, sweep);
+  const own = seriesUntil(db, sweep, ALERTING.windowNights, matrices);
+  const others = sweep.branch === null ? [] : onOtherBranches(db, sweep, matrices);
+  const line =
+    sweep.commit === null || (sweep.branch !== null && others.length === 0)
+      ? []
+      : await ancestors(io.cwd, sweep.commit);
+  const series = { sweep, matrices, baseBranch: null };
+  if (line.length === 0) return { ...series, sweeps: own.toReversed() };
+  const commits = new Set(line);
+  const isBefore = ({ commit }: Sweep): boolean => commit !== null && commits.has(commit);
+  if (sweep.branch === null) {
+    const following = own.filter((one) => one.commit === null || isBefore(one));
+    return { ...series, sweeps: following.toReversed() };
+  }
+  const baseBranch = baseBranchOf(own, others.filter(isBefore), targetBranch(io.env));
+  if (baseBranch === null) return { ...series, sweeps: own.toReversed() };
+  const base = others.filter((other) => other.branch === baseBranch && isBefore(other));
+  return { ...series, baseBranch, sweeps: [...base.slice(0, ALERTING.windowNights - 1).toReversed(), sweep] };
+}
+
+function matrixNames(db: StoreDatabase, { matrix, sweepId }: Sweep): (string | null)[] {
+  const before = readStoredPlan(planOf(db, sweepId))?.gate.renamedFrom ?? null;
+  return before === null || before === matrix ? [matrix] : [matrix, before];
+}
+
+/** Others that a branch may have begun on, whatever was measured first. */
+const MAIN_BRANCHES = ['main', 'master', 'trunk', 'develop'];
+
+/**
+ * The branch that this one began on, where it was measured at commits that this one has.
+ * @param own newest first
+ * @param others sweeps of other branches at commits that this one has
+ */
+function baseBranchOf(own: readonly Sweep[], others: readonly Sweep[], target: string | null): string | null {
+  const [newest] = own;
+  const branches = new Set(others.map(({ branch }) => branch));
+  if (target !== null && target !== newest?.branch && branches.has(target)) return target;
+  if (own.length >= ALERTING.firstNight || MAIN_BRANCHES.includes(newest?.branch ?? '')) return null;
+  const oldest = own.at(-1)?.startedAt ?? '';
+  const elder = others.filter(({ startedAt }) => (startedAt ?? '') < oldest);
+  return (elder.find(({ branch }) => MAIN_BRANCHES.includes(branch ?? '')) ?? elder[0])?.branch ?? null;
+}
