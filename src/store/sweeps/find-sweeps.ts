@@ -21,9 +21,11 @@ export function newestOfBranch(db: StoreDatabase, branch: string | null, like: S
   return newestFinished(db, equalOrNull(sweeps.branch, branch), like);
 }
 
+/** Names of branches whose sweeps are of no series: bisections and comparisons. */
+const offBranches = OFF_BRANCHES.flatMap((branch) => branch ?? []);
+
 /** As `newestOfBranch`, for any branch; without experiments, bisections and comparisons. */
 export function newestOfAnyBranch(db: StoreDatabase, like: Sweep | null = null): Sweep | null {
-  const offBranches = OFF_BRANCHES.flatMap((branch) => branch ?? []);
   const isOnBranch = or(isNull(sweeps.branch), notInArray(sweeps.branch, offBranches));
   return newestFinished(db, and(isNoExperiment, isOnBranch), like);
 }
@@ -74,7 +76,7 @@ function ofMatrices(matrices: readonly (string | null)[], provenance: Provenance
 /** The newest finished sweep of each series but those of experiments and bisections, newest first. */
 export function newestOfSeries(db: StoreDatabase, until: string | null): Sweep[] {
   const newest = listSeries(db)
-    .filter(({ branch }) => branch !== AB_BRANCH && branch !== BISECT_BRANCH)
+    .filter(({ branch }) => branch === null || (branch !== AB_BRANCH && !offBranches.includes(branch)))
     .flatMap((series) => seriesOf(db, series, 1, until));
   return sweepsById(
     db,
@@ -89,7 +91,7 @@ export function onOtherBranches(
   matrices: readonly (string | null)[],
 ): Sweep[] {
   const isOther = and(isNotNull(sweeps.branch), branch === null ? undefined : ne(sweeps.branch, branch));
-  const which = and(ofMatrices(matrices, provenance), isOther, isNoExperiment, ne(sweeps.branch, BISECT_BRANCH));
+  const which = and(ofMatrices(matrices, provenance), isOther, isNoExperiment, notInArray(sweeps.branch, offBranches));
   return select(db, which, MAX_OTHERS);
 }
 
