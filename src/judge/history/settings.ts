@@ -105,3 +105,25 @@ export const SUSPECTS = {
   /** Share that is a change, by the number of sweeps running (simulated histories, benchmarks/detection/README.md). */
   probabilities: [0.35, 0.75, 0.9],
 } as const;
+
+/** Groups of cells against all others. */
+export const GROUPS = {
+  /** Of either side. */
+  leastCells: 4,
+  /** Past sweeps of a contrast, at most and at least. */
+  windowSweeps: 60,
+  leastPast: 24,
+  /** The newest sweeps that may be off together; a cell's change is part of its level from `youngSweeps` on. */
+  mostSweeps: 3,
+  youngSweeps: 6,
+  leastSigma: 1e-5,
+  leastChange: 0.003,
+  /** Worth pairs. */
+  suspectDeviations: 3,
+  /** Clear: this many sweeps running, all this far off, and this many times as far as any before. */
+  rules: [
+    { sweeps: 1, deviations: 6.5, timesFarthest: 1.3 },
+    { sweeps: 2, deviations: 5, timesFarthest: 1.15 },
+    { sweeps: 3, deviations: 4, timesFarthest: 1 },
+  ],
+} as const;
