@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import { chmodSync, existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -8,6 +9,7 @@ import type { Comparison } from '../../../src/features/compare/index.ts';
 import { printable } from '../../../src/text/printable.ts';
 import { BISECT_TRTEXEC, makeHistory, slowFrom, writeInto } from '../../support/bisect-repository.ts';
 import { bench, type Finished, finished, sharedFolder, startBench, temporaryFolder } from '../../support/bench.ts';
+import { GPU_TRTEXEC, GpuMachine } from '../../support/gpu-machine.ts';
 import { OUTPUTS } from '../../support/outputs.ts';
 import { isGone } from '../../support/processes.ts';
 import { Repository } from '../../support/repository.ts';
@@ -248,6 +250,63 @@ models:
   }, 60_000);
 });
 
+describe('with', () => {
+  test('--gpus: both sides of a cell on the same one, cells on several at once', async () => {
+    const machine = new GpuMachine(2);
+    const { repository } = history(slowFrom(1, 2));
+    const args = ['HEAD~1', ...MATRIX, ...BUILD, '--trtexec', GPU_TRTEXEC, '--gpus', 'all', '--repeats', '2'];
+    const { json } = await compared(repository, args, machine.env);
+    expect(json.cells).toHaveLength(2);
+    const rows = queryStore<{ cell: string; gpu: string; sides: number }>(
+      join(repository.folder, 'bench.sqlite'),
+      `SELECT r.cell_key AS cell, e.gpu_uuid AS gpu, count(DISTINCT r.sweep_id) AS sides
+       FROM runs r JOIN environments e USING (environment_id) WHERE r.role = 'timed' GROUP BY 1, 2`,
+    );
+    expect(rows.map(({ sides }) => sides)).toEqual([2, 2]);
+    expect(new Set(rows.map(({ gpu }) => gpu))).toEqual(new Set(machine.uuids));
+    expect(machine.overlaps).toEqual([]);
+  }, 60_000);
+
+  test('--budget: cells that do not fit are left out and named', async () => {
+    const { repository } = history(slowFrom(1, 2));
+    const { json, stderr } = await compared(repository, ['HEAD~1', ...ALL, '--budget', '1s']);
+    expect(stderr.replaceAll(/\s+/g, ' ')).toContain(
+      'note: the budget of 1.0 s leaves out 1 of 2 cells (about 23.4 s); they come first next time: small fp16 8x3 graph',
+    );
+    expect(stderr).toContain('1 cell, 3 to 20 runs of each on both sides · 2 engines to build · about 2 min 23 s\n');
+    expect(json.cells.map(({ label, runs }) => [label, runs])).toEqual([['small fp16 1x3 graph', [3, 3]]]);
+  }, 60_000);
+
+  test('a trtexec of the repository: each commit has its own, with engines of its own', async () => {
+    const repository = new Repository(temporaryFolder());
+    const trtexec = (scale: number): void => {
+      writeInto(repository.folder, 'tools/trtexec', `#!/bin/sh\nSTUB_SCALE=${scale} exec ${BISECT_TRTEXEC} "$@"\n`);
+      chmodSync(join(repository.folder, 'tools/trtexec'), 0o755);
+    };
+    trtexec(1);
+    makeHistory(repository, ['scale=1\n']);
+    trtexec(1.03);
+    repository.git('commit', '--quiet', '--all', '--message', 'slower');
+    const args = ['HEAD~1', ...MATRIX, ...BUILD, '--trtexec', 'tools/trtexec', '--filter', 'batch=8'];
+    const { code, json } = await compared(repository, args);
+    expect(code).toBe(1);
+    expect(json.cells[0]?.changePercent).toBeCloseTo(3, 3);
+    expect(existsSync(join(repository.folder, 'engines'))).toBe(false);
+    expectNothingLeft(repository);
+  }, 60_000);
+
+  test('a shallow clone says how to get the rest', async () => {
+    const { repository } = history(slowFrom(1, 2));
+    const clone = join(temporaryFolder(), 'clone');
+    execFileSync('git', ['clone', '--quiet', '--depth', '1', `file://${repository.folder}`, clone]);
+    const { code, stderr } = await bench(['compare', 'HEAD~1..HEAD', '--run', '--matrix', 'm.yaml'], { cwd: clone });
+    expect([code, stderr]).toEqual([
+      2,
+      'bench: HEAD~1: not in this shallow clone: fetch the whole history (git fetch --unshallow; fetch-depth: 0 in CI)\n',
+    ]);
+  });
+});
+
 describe('Ctrl-C and SIGKILL', () => {
   /** Ends bench in the middle of a run. */
   async function endedWhileMeasuring(repository: Repository, signal: 'SIGINT' | 'SIGKILL'): Promise<Finished> {
@@ -326,6 +385,7 @@ describe('wrong use', () => {
     ['--branch does not go with --run, which measures two commits', [...MATRIX, '--branch', 'main']],
     ['--build is for a measurement: add --run, or leave it out', ['HEAD~1', '--build', 'make']],
     ['--max-repeats is for a measurement: add --run, or leave it out', ['--max-repeats', '3']],
+    ['--untrusted refuses --build', [...ALL, '--untrusted']],
     ['runs without a shell, which "&&" is for', [...MATRIX, '--build', 'cd x && make']],
     ['a quote that is not closed', [...MATRIX, '--build', 'make "x']],
     ['none.yaml is neither in this commit nor in the working tree', ['--run', '--matrix', 'none.yaml']],

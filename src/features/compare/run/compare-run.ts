@@ -181,8 +181,10 @@ async function earlyPlans(
 function sayCost({ io, options, pair, store }: Comparing, both: BothPlans): void {
   const enough = enoughOf(options, both.head.planned.plan.repeats);
   const gpus = options.gpus?.split(',').length ?? 1;
-  for (const line of costText(store, [both.base, both.head], pairedCells(store, pair, both), enough, gpus))
-    say(line, io);
+  const budgetS = options.budget ?? null;
+  const { base, head } = withinBudget(store, both, budgetS);
+  const cells = pairedCells(store, pair, { base, head });
+  for (const line of costText(store, [base, head], cells, enough, gpus, budgetS)) say(line, io);
 }
 
 function enoughOf({ maxRepeats, metric, repeats, untilSure }: CompareOptions, planned: number): Enough {
@@ -197,7 +199,7 @@ function enoughOf({ maxRepeats, metric, repeats, untilSure }: CompareOptions, pl
 /** A replayed run takes no time to speak of. */
 const REPLAY_S = 0.1;
 
-function pairedCells(store: OpenStore, pair: Pair, { base, head }: BothPlans): PairedCell[] {
+function pairedCells(store: OpenStore, pair: Pair, { base, head }: Pick<BothPlans, SideName>): PairedCell[] {
   const { plan, program } = head.planned;
   const keys = plan.cells.map(({ cell }) => cell.key);
   const { runS } = pastRunsOf(store.db, keys, program.provenance);

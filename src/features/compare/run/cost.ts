@@ -17,6 +17,7 @@ export function costText(
   cells: readonly PairedCell[],
   { maxRepeats, repeats }: Enough,
   gpus: number,
+  budgetS: number | null,
 ): string[] {
   const engines = sides.map((each) => enginesOf(store, each));
   const toBuild = engines.reduce((sum, { missing }) => sum + missing, 0);
@@ -26,7 +27,8 @@ export function costText(
       return sum + left * cell.roundS;
     }, 0) / gpus;
   const buildsS = sides.some(({ planned }) => planned.program.recordings === null) ? toBuild * BUILD_ESTIMATE_S : 0;
-  const [least, most] = [buildsS + seconds(repeats), buildsS + seconds(Math.max(repeats, maxRepeats))];
+  const least = buildsS + seconds(repeats);
+  const most = Math.min(buildsS + seconds(Math.max(repeats, maxRepeats)), Math.max(least, budgetS ?? Infinity));
   const runs = maxRepeats > repeats ? `${repeats} to ${maxRepeats} runs` : count(repeats, 'run');
   const stored = cells.reduce((sum, { base, head }) => sum + base.length + head.length, 0);
   const cached = engines.reduce((sum, { known }) => sum + known, 0);
