@@ -6,6 +6,13 @@ import type { RunFlag } from '../../src/records/run-flag.ts';
 import { seededRandom } from '../../src/matrix/plan/order.ts';
 import { openStore } from '../../src/store/file/open.ts';
 import { RunWriter } from '../../src/store/runs/save-run.ts';
+import { engineWriter, type SimulatedEngine } from './simulated-engines.ts';
+
+export interface SimulatedFigures {
+  readonly qps?: number;
+  readonly p99Ms?: number;
+  readonly contextMib?: number;
+}
 
 export interface SimulatedNights {
   readonly cells: readonly KeyedCell[];
@@ -18,6 +25,10 @@ export interface SimulatedNights {
   readonly driver?: (night: number) => string;
   readonly gpuName?: (night: number) => string;
   readonly build?: (night: number) => string;
+  /** The engine of each cell; without it all have the one of `build`. */
+  readonly engine?: (cell: number, night: number) => SimulatedEngine;
+  /** What else a run measured; what is not given follows from its milliseconds. */
+  readonly figures?: (cell: number, night: number, repeat: number) => SimulatedFigures;
   /** MHz; without it nobody watched the machine. */
   readonly clock?: (cell: number, night: number, repeat: number) => number;
   readonly flags?: (cell: number, night: number, repeat: number) => readonly RunFlag[];
@@ -25,6 +36,8 @@ export interface SimulatedNights {
   readonly wallS?: (cell: number) => number;
   /** Nights that are there already: more are added behind them. */
   readonly after?: number;
+  /** `nightly` when it is not given; of several in one store each has a number of its own. */
+  readonly matrix?: { readonly name: string; readonly number: number };
 }
 
 const MIGRATIONS = join(import.meta.dirname, '..', '..', 'migrations');
@@ -62,14 +75,14 @@ const id = (prefix: string, ...numbers: number[]): string =>
 
 const INVOCATION = id('c', 0);
 
-/** The id of the sweep of a night. */
-export function sweepOfNight(night: number): string {
-  return id('a', night);
+/** The id of the sweep of a night. @param matrix its number */
+export function sweepOfNight(night: number, matrix: number = 0): string {
+  return id('a', night, matrix);
 }
 
 /** Writes nights of made-up results through the program's own schema; their provenance says so. */
 export function simulateNights(path: string, simulated: SimulatedNights): void {
-  const { cells, nights, repeats, value, after = 0 } = simulated;
+  const { cells, nights, repeats, value, after = 0, matrix = { name: 'nightly', number: 0 } } = simulated;
   const store = openStore(path, MIGRATIONS);
   const writer = new RunWriter(store.db);
   for (const cell of cells) writer.saveCell(cell);
@@ -84,16 +97,17 @@ export function simulateNights(path: string, simulated: SimulatedNights): void {
   const build = db.prepare(
     `insert or ignore into builds (build_id, model, flags, engine_mib, build_s) values (?, 'vit', '[]', 10, 60)`,
   );
+  const saveEngine = engineWriter(store.db);
   const sweep = db.prepare(
     `insert into sweeps (sweep_id, source, matrix, provenance, state, started_at, finished_at, git_commit, git_branch, git_dirty, tool_version, tensorrt)
-     values (?, 'run', 'nightly', 'simulated', 'finished', ?, ?, ?, ?, 0, '0.1.0', '10.6')`,
+     values (?, 'run', ?, 'simulated', 'finished', ?, ?, ?, ?, 0, '0.1.0', '10.6')`,
   );
   const planned = db.prepare(`insert into sweep_cells (sweep_id, cell_key, repeats) values (?, ?, ?)`);
   const run = db.prepare(
     `insert into runs values (?, ?, 'timed', ?, ?, ?, null, null, 'simulated', ?, ?, ?, ?, ?, 0, null, 0, 0, '${INVOCATION}', '[]', null, null)`,
   );
   const measurement = db.prepare(
-    `insert into measurements values (?, ?, 1, 0.9, 1000, 200, 0.4, 0.05, 0.9, ?, ?, 12.5, null)`,
+    `insert into measurements values (?, ?, 1, 0.9, 1000, 200, 0.4, 0.05, 0.9, ?, ?, ?, null)`,
   );
   const statistics = db.prepare(`insert into time_statistics values (?, ?, ?, ?, ?, ?, null, null, ?, null, null)`);
   const telemetry = db.prepare(
@@ -108,27 +122,34 @@ export function simulateNights(path: string, simulated: SimulatedNights): void {
       const environmentId = hashOf({ driver, gpuName });
       environment.run(environmentId, gpuName, driver);
       build.run(buildId);
-      const sweepId = sweepOfNight(night);
+      const sweepId = sweepOfNight(night, matrix.number);
       const commit = simulated.commit?.(night) ?? null;
       const at = (time: string): string => `${nightDate(night)}T${time}Z`;
-      sweep.run(sweepId, at('02:00:00.000'), at('03:00:00.000'), commit, simulated.branch ?? null);
+      sweep.run(sweepId, matrix.name, at('02:00:00.000'), at('03:00:00.000'), commit, simulated.branch ?? null);
       for (const [place, cell] of cells.entries()) {
         planned.run(sweepId, cell.key, repeats);
+        const engine = simulated.engine?.(place, night);
+        if (engine !== undefined) {
+          const startedAt = at('02:00:30.000');
+          saveEngine(engine, cell, { sweepId, environmentId, invocationId: INVOCATION, startedAt });
+        }
         for (let repeat = 1; repeat <= repeats; repeat += 1) {
-          const runId = id('b', night, place, repeat);
+          const runId = id('b', night, place, repeat, matrix.number);
           const ms = value(place, night, repeat);
           const [outcome, reason] = ms === null ? ['failed', 'outOfMemory'] : ['measured', null];
           const time = at(`02:${String(repeat).padStart(2, '0')}:00.000`);
           const wallS = simulated.wallS?.(place) ?? 1;
-          const who = [runId, sweepId, cell.key, repeat, buildId, environmentId];
+          const who = [runId, sweepId, cell.key, repeat, engine?.buildId ?? buildId, environmentId];
           run.run(...who, outcome, reason, time, wallS);
           if (ms === null) continue;
           if (simulated.clock) telemetry.run(runId, simulated.clock(place, night, repeat));
           for (const flag of simulated.flags?.(place, night, repeat) ?? [])
             flagged.run(runId, flag.id, flag.effect, flag.value, flag.evidence);
-          measurement.run(runId, 1000 / ms, ms, ms);
+          const { qps = 1000 / ms, p99Ms = 1.05 * ms, contextMib = 12.5 } =
+            simulated.figures?.(place, night, repeat) ?? {};
+          measurement.run(runId, qps, ms, ms, contextMib);
           for (const metric of ['latency', 'gpuCompute']) {
-            statistics.run(runId, metric, 0.99 * ms, 1.1 * ms, ms, ms, 1.05 * ms);
+            statistics.run(runId, metric, 0.99 * ms, Math.max(1.1 * ms, p99Ms), ms, ms, p99Ms);
           }
         }
       }
