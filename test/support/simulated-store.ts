@@ -145,8 +145,11 @@ export function simulateNights(path: string, simulated: SimulatedNights): void {
           if (simulated.clock) telemetry.run(runId, simulated.clock(place, night, repeat));
           for (const flag of simulated.flags?.(place, night, repeat) ?? [])
             flagged.run(runId, flag.id, flag.effect, flag.value, flag.evidence);
-          const { qps = 1000 / ms, p99Ms = 1.05 * ms, contextMib = 12.5 } =
-            simulated.figures?.(place, night, repeat) ?? {};
+          const {
+            qps = 1000 / ms,
+            p99Ms = 1.05 * ms,
+            contextMib = 12.5,
+          } = simulated.figures?.(place, night, repeat) ?? {};
           measurement.run(runId, qps, ms, ms, contextMib);
           for (const metric of ['latency', 'gpuCompute']) {
             statistics.run(runId, metric, 0.99 * ms, Math.max(1.1 * ms, p99Ms), ms, ms, p99Ms);
