@@ -35,6 +35,8 @@ interface CompareSettings {
   readonly q?: number | undefined;
   /** True for two sides of one sweep: no sweep effect, and a common shift is the answer. */
   readonly sameNight?: boolean;
+  /** Least variance between two sweeps of cells without a past, log scale: where cells are too few to say it themselves. */
+  readonly assumedNights?: number;
 }
 
 interface Evidence {
@@ -58,7 +60,7 @@ interface Evidence {
  */
 export function compareCells(
   cells: readonly TwoSides[],
-  { q = COMPARISON.q, sameNight = false }: CompareSettings = {},
+  { q = COMPARISON.q, sameNight = false, assumedNights = 0 }: CompareSettings = {},
 ) {
   const estimates = estimateNoise(cells);
   const byRuns = cells.flatMap((cell, index) => {
@@ -66,7 +68,7 @@ export function compareCells(
     const isMeasured = cell.base.length > 0 && cell.head.length > 0;
     return noise === undefined || !isMeasured ? [] : [evidenceOf(cell, noise)];
   });
-  const evidence = sameNight ? byRuns : withNights(byRuns, q);
+  const evidence = sameNight ? byRuns : withNights(byRuns, q, assumedNights);
   const called = calledAmong(evidence, q);
   const judged = evidence.filter((entry) => !isUnjudged(entry));
   const shift = sameNight ? null : commonShift(judged);
@@ -123,7 +125,7 @@ function evidenceOf(cell: TwoSides, noise: NoiseEstimate): Evidence {
 const LOOKS = 4;
 
 /** Adds the sweep effect: from a cell's earlier sweeps, else from the differences of all cells. */
-function withNights(evidence: readonly Evidence[], q: number): readonly Evidence[] {
+function withNights(evidence: readonly Evidence[], q: number, assumed: number): readonly Evidence[] {
   const [old, young] = [true, false].map((hasPast) =>
     evidence.filter((entry) => isTestable(entry) && entry.noise.nights > 0 === hasPast),
   );
@@ -133,7 +135,7 @@ function withNights(evidence: readonly Evidence[], q: number): readonly Evidence
   let seen = evidence;
   let called = calledAmong(seen, q);
   for (let look = 0; look < LOOKS; look += 1) {
-    const nights = nightVariance(young ?? [], called);
+    const nights = Math.max(assumed, nightVariance(young ?? [], called));
     seen = evidence.map((entry) => {
       const differing = entry.noise.nights > 0 ? past : nights;
       return { ...entry, nights: differing, error: Math.hypot(entry.error, Math.sqrt(differing)) };

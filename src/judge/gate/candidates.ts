@@ -1,8 +1,12 @@
+import type { CellKey } from '../../records/scalars.ts';
 import type { Sweep } from '../../records/sweep.ts';
 import { median } from '../../statistics/median.ts';
+import { ALERTING } from '../history/settings.ts';
 import { type CellChange, changePercentOf } from './cell-change.ts';
+import type { CellWords } from './cell-words.ts';
 import type { MetricHistory } from './evidence.ts';
 import type { YoungSuspect } from './few-sweeps.ts';
+import { isBeyondAccepted, type KnownFindings } from './known-findings.ts';
 import type { WeighedCell } from './next-state.ts';
 import type { Candidate } from './verdict.ts';
 
@@ -11,17 +15,26 @@ const RESTLESS_LEVELS = 3;
 const LEVEL_SWEEPS = 7;
 /** Off by this many standard deviations where only a comparison says so. */
 const CALLED_DEVIATIONS = 3;
+/** So many cells of a group are measured for all of it. */
+const GROUP_CELLS = 3;
+
+interface Around {
+  readonly known: KnownFindings;
+  readonly words: CellWords;
+  readonly sweeps: readonly Sweep[];
+}
 
 /**
- * Cells off their level for the worse, the farthest off first. What needs no pairs, or is no longer news, is none.
+ * Cells off their level for the worse: groups before cells, the farthest off first. What needs no pairs, or was reported
+ * already, is none.
+ * @param suspects cells without a history that lie off
  * @param changes of the judged sweep
- * @param suspects cells without a history that a comparison does not call
  */
 export function candidatesOf(
   cells: readonly WeighedCell[],
   suspects: readonly YoungSuspect[],
   changes: readonly CellChange[],
-  sweeps: readonly Sweep[],
+  around: Around,
 ): Candidate[] {
   const byKey = new Map(cells.map((cell) => [cell.evidence.cell.key, cell]));
   const byHistory = cells.flatMap(({ evidence, histories }) =>
@@ -36,32 +49,74 @@ export function candidatesOf(
       metric,
       deviations: Math.max(CALLED_DEVIATIONS, margin),
     }));
-  const all = [...byHistory, ...called, ...suspects].toSorted((a, b) => a.deviations - b.deviations);
+  const all = [...called, ...byHistory, ...suspects].toSorted((a, b) => a.deviations - b.deviations);
   const farthest = new Map(all.map((suspect) => [suspect.cellKey, suspect]));
-  return [...farthest.values()]
-    .flatMap((suspect) => asCandidate(suspect, byKey.get(suspect.cellKey), sweeps) ?? [])
-    .toSorted((a, b) => b.deviations - a.deviations);
+  const single = [...farthest.values()].flatMap((suspect) => asCandidate(suspect, byKey.get(suspect.cellKey), around) ?? []);
+  const { groups, others } = grouped(single, around.words);
+  return [...groups, ...others.toSorted((a, b) => b.deviations - a.deviations)];
+}
+
+/** The three calmest cells of each group speak for it. */
+function grouped(single: readonly Candidate[], words: CellWords) {
+  const ofCell = new Map(single.flatMap((one) => one.cellKeys.map((key) => [key, one] as const)));
+  const found = words.groupsAmong(new Set(ofCell.keys()));
+  const inGroups = new Set(found.flatMap(({ keys }) => [...keys]));
+  const groups = found.flatMap(({ group, keys }): Candidate[] => {
+    const own = [...keys].flatMap((key) => ofCell.get(key) ?? []);
+    const calmest = own.toSorted((a, b) => noiseOf(a) - noiseOf(b)).slice(0, GROUP_CELLS);
+    const [first] = calmest;
+    if (first === undefined) return [];
+    const middle = (of: (one: Candidate) => number): number => median(own.map(of)) ?? 0;
+    return [
+      {
+        ...first,
+        group,
+        cellKeys: calmest.flatMap(({ cellKeys }) => cellKeys),
+        changePercent: middle(({ changePercent }) => changePercent),
+        deviations: middle(({ deviations }) => deviations),
+        isUnsteady: calmest.some(({ isUnsteady }) => isUnsteady),
+      },
+    ];
+  });
+  return { groups, others: [...ofCell].flatMap(([key, one]) => (inGroups.has(key) ? [] : [one])) };
+}
+
+function noiseOf({ changePercent, deviations }: Candidate): number {
+  return Math.abs(changePercent) / deviations;
 }
 
 function asCandidate(
   { cellKey, deviations, metric }: YoungSuspect,
   cell: WeighedCell | undefined,
-  sweeps: readonly Sweep[],
+  { known, sweeps }: Around,
 ): Candidate | null {
   const measured = cell?.evidence.metrics.find((each) => each.metric === metric);
   const now = measured?.history.values.at(-1);
   if (cell === undefined || measured === undefined || now === undefined) return null;
+  if (isReported(cellKey, now, metric, known, sweeps.length - 1)) return null;
   const before = median([...measured.history.values].slice(-1 - LEVEL_SWEEPS, -1));
+  const suspected = known.ofCell(cellKey).find(({ finding }) => finding.state === 'suspected')?.finding;
   return {
     group: [],
     cellKeys: [cellKey],
     metric,
     changePercent: before === null ? 0 : changePercentOf(metric, { before, after: now }),
     deviations,
-    lastGoodSweepId: sweeps[measured.history.nights.at(-2) ?? -1]?.sweepId ?? null,
+    lastGoodSweepId: suspected?.lastGoodSweepId ?? sweeps[measured.history.nights.at(-2) ?? -1]?.sweepId ?? null,
     isUnsteady:
       [...cell.histories.values()].some(({ seen }) => seen.length >= RESTLESS_LEVELS) || hasUnlikeBuilds(measured),
   };
+}
+
+/** As long as a reported change is no level of its own, it is why the cell is off, unless it got worse. */
+function isReported(cellKey: CellKey, now: number, metric: CellChange['metric'], known: KnownFindings, judged: number) {
+  return known.ofCell(cellKey).some(({ finding, place }) => {
+    const isYoung = place >= 0 && judged - place <= ALERTING.freshNights;
+    const isLasting = finding.state === 'confirmed' || finding.state === 'open';
+    return (
+      isYoung && isLasting && finding.direction === 'slower' && !isBeyondAccepted(finding, { after: now, cellKey, metric })
+    );
+  });
 }
 
 /** Builds of the same sources differed before: their tactics may differ again. */

@@ -51,6 +51,35 @@ export class CellWords {
     );
   }
 
+  /**
+   * Groups of which at least half of the cells are among these, the largest first; no cell is in two of them.
+   * @returns the cells among these, with all that they share
+   */
+  groupsAmong(keys: ReadonlySet<string>): { readonly group: readonly string[]; readonly keys: ReadonlySet<string> }[] {
+    const cellsOf = this.byWord();
+    const found: { group: readonly string[]; keys: ReadonlySet<string> }[] = [];
+    let open = keys;
+    while (open.size >= LEAST_CELLS) {
+      const left = open;
+      const [largest] = [...cellsOf.values()]
+        .map((all) => ({ all, own: new Set([...left].filter((key) => all.has(key))) }))
+        .filter(({ all, own }) => own.size >= LEAST_CELLS && 2 * own.size >= all.size)
+        .toSorted((a, b) => b.own.size - a.own.size);
+      if (largest === undefined) break;
+      found.push({ group: this.sharedBy(largest.own), keys: largest.own });
+      open = new Set([...left].filter((key) => !largest.own.has(key)));
+    }
+    return found;
+  }
+
+  private byWord(): ReadonlyMap<string, ReadonlySet<string>> {
+    const cellsOf = new Map<string, Set<string>>([[ALL_CELLS, new Set(this.words.keys())]]);
+    for (const [key, words] of this.words) {
+      for (const word of words) cellsOf.set(word, (cellsOf.get(word) ?? new Set()).add(key));
+    }
+    return cellsOf;
+  }
+
   /** True for a cell that belongs to a group by its words; none belongs to a group without words. */
   hasAll(key: string, group: readonly string[]): boolean {
     const words = this.of(key);

@@ -1,7 +1,11 @@
 import { noiseKindOf } from '../../records/cell.ts';
-import type { CellKey } from '../../records/scalars.ts';
 import { type GatedMetricId, gatedMetricOf } from '../../records/gated-metric.ts';
+import type { CellKey } from '../../records/scalars.ts';
+import type { CellComparison } from '../../records/verdict.ts';
+import { meanLog } from '../../statistics/logarithms.ts';
 import { compareCells, type TwoSides } from '../compare/compare-cells.ts';
+import { pastValues } from '../past-values.ts';
+import { squaresAround } from '../run-noise.ts';
 import { type CellChange, cellChange, mainOf } from './cell-change.ts';
 import type { CellEvidence, MetricHistory } from './evidence.ts';
 
@@ -16,112 +20,129 @@ const FEW = {
   otherQ: 0.005,
   /** Against the first sweep, which is looked at in every sweep anew. */
   firstQ: 0.01,
+  /** What is not called is worth pairs from so many standard errors on; an interval of 95 % has so many. */
+  suspectErrors: 3,
+  intervalErrors: 1.96,
 } as const;
 
-/** A cell with too few sweeps for a history, in one metric. */
+/** A cell with too few sweeps for a history, in one metric: its sweeps at the expected level, and the judged one. */
 export interface YoungCell {
   readonly evidence: CellEvidence;
   readonly measured: MetricHistory;
-  /** The place from which its level is known to hold: the first sweep, or where the newest known change began. */
-  readonly since: number;
 }
 
-/** What is not called, but lies off for the worse: key of the cell, and errors of the difference. */
+/** What is not called, but lies off for the worse. */
 export interface YoungSuspect {
   readonly cellKey: CellKey;
   readonly metric: GatedMetricId;
+  /** Standard errors of the difference. */
   readonly deviations: number;
+}
+
+interface Called {
+  readonly change: CellChange;
+  readonly errors: number;
+  readonly isCalled: boolean;
 }
 
 /** All cells of one metric against their previous sweep, and against the first one of their level. */
 export function judgeYoung(metric: GatedMetricId, cells: readonly YoungCell[], judged: number) {
-  const previous = compare(metric, cells, (young) => young.measured.history.nights.length - 2, judged, qOf);
-  const first = compare(metric, cells, firstOfLevel, judged, () => FEW.firstQ);
-  const called = new Set(previous.changes.map(({ cellKey }) => cellKey));
+  const present = cells.filter(
+    ({ measured: { history, runs } }) =>
+      history.nights.at(-1) === judged && runs.length > 1 && history.values.every((value) => value > 0),
+  );
+  const isMain = present.some(({ evidence }) => mainOf(evidence)?.metric === metric);
+  const previous = compare(metric, present, 'previous', isMain ? FEW.q : FEW.otherQ);
+  const called = new Set(previous.filter(({ isCalled }) => isCalled).map(({ change }) => change.cellKey));
+  const older = present.filter(({ evidence, measured }) => measured.runs.length > 2 && !called.has(evidence.cell.key));
+  const first = compare(metric, older, 'first', isMain ? FEW.firstQ : FEW.otherQ).filter(({ isCalled }) => isCalled);
   return {
-    changes: [...previous.changes, ...first.changes.filter(({ cellKey }) => !called.has(cellKey))],
-    suspects: previous.suspects,
+    changes: [...previous, ...first].filter(({ isCalled }) => isCalled).map(({ change }) => change),
+    suspects: [...previous, ...first]
+      .filter(({ change, errors }) => change.direction === 'slower' && errors >= FEW.suspectErrors)
+      .map(({ change, errors }): YoungSuspect => ({ cellKey: change.cellKey, metric, deviations: errors })),
   };
 }
 
-function qOf(young: YoungCell): number {
-  return young.measured.metric === mainOf(young.evidence)?.metric ? FEW.q : FEW.otherQ;
-}
-
-/** -1 where it is the previous sweep or the judged one itself. */
-function firstOfLevel({ measured: { history }, since }: YoungCell): number {
-  const first = history.nights.findIndex((night) => night >= since);
-  return first < history.nights.length - 2 ? first : -1;
-}
-
-function compare(
-  metric: GatedMetricId,
-  cells: readonly YoungCell[],
-  baseOf: (young: YoungCell) => number,
-  judged: number,
-  q: (young: YoungCell) => number,
-) {
-  const pairs = cells.flatMap((young) => {
-    const { history, runs } = young.measured;
-    const base = baseOf(young);
-    const [before = [], now = []] = [runs[base], runs.at(-1)].map((made = []) => made.map(({ value }) => value));
-    const isJudged = history.nights.at(-1) === judged && base >= 0;
-    return isJudged && before.length > 0 && now.length > 0 ? [{ young, base, before, now }] : [];
+function compare(metric: GatedMetricId, cells: readonly YoungCell[], base: 'previous' | 'first', q: number): Called[] {
+  if (cells.length === 0) return [];
+  const indexOf = ({ measured }: YoungCell): number => (base === 'first' ? 0 : measured.runs.length - 2);
+  const sides = cells.map((young) => sidesOf(metric, young, indexOf(young)));
+  const assumedNights = cells.length < FEW.cellsForNoise ? 2 * sweepVariance(cells) : 0;
+  const compared = new Map(compareCells(sides, { q, assumedNights }).cells.map((cell) => [cell.cellKey, cell]));
+  return cells.flatMap((young) => {
+    const comparison = compared.get(young.evidence.cell.key);
+    return comparison === undefined ? [] : calledOf(comparison, metric, young, indexOf(young));
   });
-  const [{ young: any } = {}] = pairs;
-  if (any === undefined) return { changes: [], suspects: [] };
-  const systematicError = pairs.length < FEW.cellsForNoise ? sweepError(pairs.map(({ young }) => young.measured)) : 0;
-  const sides = pairs.map(({ young, before, now }): TwoSides => ({
-    cellKey: young.evidence.cell.key,
-    base: before,
-    head: now,
-    betterIs: gatedMetricOf(metric).betterIs,
-    kind: noiseKindOf(young.evidence.cell),
-    systematicError,
-  }));
-  const compared = new Map(compareCells(sides, { q: q(any) }).cells.map((cell) => [cell.cellKey, cell]));
-  const changes: CellChange[] = [];
-  const suspects: YoungSuspect[] = [];
-  for (const { young, base } of pairs) {
-    const { cell } = young.evidence;
-    const comparison = compared.get(cell.key);
-    if (comparison === undefined || comparison.base === null || comparison.head === null) continue;
-    const { base: before, ciPercent, head: after, verdict } = comparison;
-    const lastGood = young.measured.history.nights[base] ?? null;
-    if (verdict === 'slower' || verdict === 'faster') {
-      changes.push(
-        cellChange(
-          cell,
-          metric,
-          { before, after },
-          { place: judged, lastGood, confirmedBy: 'previousSweep', ciPercent },
-        ),
-      );
-    } else if (isWorse(comparison.ciPercent, gatedMetricOf(metric).betterIs)) {
-      suspects.push({ cellKey: cell.key, metric, deviations: 3 });
-    }
-  }
-  return { changes, suspects };
 }
 
-function isWorse(ciPercent: readonly [number, number] | null, betterIs: 'lower' | 'higher'): boolean {
-  if (ciPercent === null) return false;
-  const [low, high] = ciPercent;
-  return betterIs === 'lower' ? low > 0.5 : high < -0.5;
+function sidesOf(metric: GatedMetricId, { evidence, measured }: YoungCell, index: number): TwoSides {
+  const { history, runs } = measured;
+  const [base, head] = [valuesOf(runs[index]), valuesOf(runs.at(-1))];
+  const past = { nights: history.nights.slice(0, -1), values: history.values.subarray(0, -1) };
+  const runsASweep = runs.slice(0, -1).map(({ length }) => length);
+  return {
+    cellKey: evidence.cell.key,
+    base,
+    head,
+    past: pastValues(past, runsASweep, base),
+    betterIs: gatedMetricOf(metric).betterIs,
+    kind: noiseKindOf(evidence.cell),
+  };
+}
+
+function valuesOf(runs: MetricHistory['runs'][number] = []): number[] {
+  return runs.map(({ value }) => value);
+}
+
+function calledOf(
+  { base: before, ciPercent, head: after, verdict }: CellComparison,
+  metric: GatedMetricId,
+  { evidence, measured }: YoungCell,
+  index: number,
+): Called[] {
+  if (before === null || after === null || ciPercent === null) return [];
+  const [low, high] = ciPercent.map((percent) => Math.log1p(percent / 100));
+  const error = ((high ?? 0) - (low ?? 0)) / 2 / FEW.intervalErrors;
+  const errors = Math.abs(Math.log(after / before)) / error;
+  const began = beganAt(measured, before, after, index);
+  const { nights } = measured.history;
+  const facts = { place: nights[began] ?? -1, lastGood: nights[began - 1] ?? null, ciPercent, margin: errors };
+  const change = cellChange(evidence.cell, metric, { before, after }, { ...facts, confirmedBy: 'previousSweep' });
+  return [{ change, errors, isCalled: verdict === 'slower' || verdict === 'faster' }];
+}
+
+/** Index of the first of the newest sweeps that lie nearer to the value after than to the one before. */
+function beganAt({ history: { values } }: MetricHistory, before: number, after: number, base: number): number {
+  const half = Math.sqrt(before * after);
+  let index = values.length - 1;
+  while (index - 1 > base && (values[index - 1] ?? half) > half === after > half) index -= 1;
+  return index;
 }
 
 /**
- * Standard deviation of the difference of two sweeps that more runs do not reduce, log scale: what is assumed, and from
- * the third sweep on what the cells' earlier sweeps say.
+ * Variance of a sweep beyond its runs, log scale: what is assumed, and from the third sweep on what the earlier sweeps of
+ * the cells say.
  */
-function sweepError(cells: readonly MetricHistory[]): number {
-  const squares = cells.flatMap(({ history: { values } }) => {
-    const past = [...values.subarray(0, -1)].map(Math.log);
-    return past.slice(1).map((value, place) => (value - (past[place] ?? value)) ** 2);
-  });
+function sweepVariance(cells: readonly YoungCell[]): number {
   // A change in the past is no noise: differences count up to three times what is assumed.
   const most = 2 * (3 * FEW.sweepSigma) ** 2;
-  const sum = squares.reduce((total, square) => total + Math.min(square, most), 0);
-  const assumed = FEW.priorWeight * 2 * FEW.sweepSigma ** 2;
-  return Math.sqrt((assumed + sum) / (FEW.priorWeight + squares.length));
+  let sum = FEW.priorWeight * FEW.sweepSigma ** 2;
+  let weight = FEW.priorWeight;
+  for (const { measured } of cells) {
+    const sweeps = measured.runs.slice(0, -1).map(valuesOf);
+    for (const [index, after] of sweeps.entries()) {
+      const before = sweeps[index - 1];
+      if (before === undefined || Math.min(before.length, after.length) < 2) continue;
+      const square = Math.min(most, (meanLog(after) - meanLog(before)) ** 2);
+      sum += Math.max(0, square - errorOf(before) - errorOf(after)) / 2;
+      weight += 1;
+    }
+  }
+  return sum / weight;
+}
+
+/** Variance of the mean of runs, log scale. */
+function errorOf(values: readonly number[]): number {
+  return squaresAround(values) / (values.length - 1) / values.length;
 }

@@ -1,6 +1,5 @@
 import { type ChangePoint, directionOf } from '../history/change-points.ts';
 import { judgeLatest, type LatestJudgement } from '../history/judge-latest.ts';
-import { median } from '../../statistics/median.ts';
 import { ALERTING } from '../history/settings.ts';
 import { newestDeviations } from '../history/suspects.ts';
 import { type GatedMetricId, gatedMetricOf } from '../../records/gated-metric.ts';
@@ -85,11 +84,13 @@ function suspects(
 }
 
 function worseDeviations(metric: GatedMetricId, history: MetricHistory['history']): number | null {
-  const newest = newestDeviations(history);
-  if (newest === null) return null;
-  const [before, now] = [
-    median([...history.values.subarray(0, -1)].slice(-7)) ?? Number.NaN,
-    history.values.at(-1) ?? Number.NaN,
-  ];
-  return directionOf(now - before, gatedMetricOf(metric).betterIs) === 'slower' ? newest : null;
+  const now = history.values.at(-1) ?? Number.NaN;
+  const recent = [...history.values.subarray(-1 - RECENT.sweeps, -1)].toSorted((a, b) => a - b);
+  // Most sweeps lie among those before them, which costs less to see than how far off they are.
+  const [least = now, most = now] = [recent[RECENT.beyond - 1], recent.at(-RECENT.beyond)];
+  if (now >= least && now <= most) return null;
+  const isWorse = directionOf(now - most, gatedMetricOf(metric).betterIs) === 'slower';
+  return isWorse ? newestDeviations(history) : null;
 }
+
+const RECENT = { sweeps: 20, beyond: 2 } as const;

@@ -15,7 +15,7 @@ import { isReopened, type WeighedCell } from './next-state.ts';
 import { isSteady, steadyChanges } from './steady-metrics.ts';
 import type { SweepVerdict } from './verdict.ts';
 import { weighChanges } from './weigh-changes.ts';
-import { withoutSweeps } from './without-sweeps.ts';
+import { withoutPlaces, withoutSweeps } from './without-sweeps.ts';
 
 /** What is worse, or better, in the newest sweep than it should be. The same evidence gives the same verdict. */
 export function judgeSweep(given: SweepEvidence): SweepVerdict {
@@ -25,28 +25,31 @@ export function judgeSweep(given: SweepEvidence): SweepVerdict {
   // Sweeps in which the machine was slow are no part of a cell's level.
   const cells = given.cells.map((cell) => withoutSweeps(cell, known.machinePlaces(cell.cell.key)));
   const evidence = { ...given, cells };
-  const byKey = new Map(cells.map((cell) => [cell.cell.key, { evidence: cell }]));
+  const byKey = new Map(cells.map((cell) => [cell.cell.key, { evidence: cell, histories: new Map() }]));
   const reopened = new Set(
     known.all
-      .filter((entry) => isReopened(entry, given.acknowledged.get(entry.finding.findingId), byKey))
+      .filter((entry) => isReopened(entry, given.acknowledged.get(entry.finding.findingId), byKey, judged))
       .map(({ finding }) => finding.findingId),
   );
   const weighed = cells.map((cell) => judgeCell(cell, known, reopened, judged));
   const young = judgeAllYoung(cells, known, judged);
   const changes = [...weighed.flatMap((cell) => cell.changes), ...young.changes];
-  const reported = weighChanges(changes, cells, given.pairs ?? [], judged).filter(
-    ({ cellKey, changePercent, metric }) => Math.abs(changePercent) >= rules.minChangeOf(cellKey, metric),
+  const words = new CellWords(evidence);
+  const accepted = new Set([...given.acknowledged.keys()].filter((id) => !reopened.has(id)));
+  const reported = weighChanges(changes, evidence, known, words).filter(
+    (change) =>
+      Math.abs(change.changePercent) >= rules.minChangeOf(change.cellKey, change.metric) && !known.takesBack(change),
   );
   const findings = [
-    ...mergeFindings(reported, evidence, known, new CellWords(evidence), { cells: weighed, reopened, judged }),
+    ...mergeFindings(reported, evidence, known, words, { cells: weighed, reopened, judged }),
     ...limitsOf(evidence),
   ];
   return {
     judgedBy: judgedByOf(cells, judged),
     findings,
     endedAcknowledgements: [...reopened],
-    cells: judgedCells(cells, findings, judged),
-    candidates: candidatesOf(weighed, young.suspects, changes, sweeps),
+    cells: judgedCells(cells, findings, accepted, judged),
+    candidates: candidatesOf(weighed, young.suspects, changes, { known, words, sweeps }),
   };
 }
 
@@ -69,7 +72,9 @@ function judgeCell(
     evidence,
     histories: new Map(histories.map((history) => [history.metric, history])),
     changes: [
-      ...steady.flatMap((measured) => steadyChanges(evidence, measured, judged)),
+      ...steady.flatMap((measured) =>
+        steadyChanges(evidence, measured, known.reportedOf(key, measured.metric), judged),
+      ),
       ...histories.flatMap(({ changes }) => changes),
     ],
   };
@@ -80,7 +85,11 @@ function judgeAllYoung(cells: readonly CellEvidence[], known: KnownFindings, jud
   const young = cells.flatMap((evidence) =>
     evidence.metrics
       .filter((measured) => !isSteady(measured.metric) && !hasHistory(measured))
-      .map((measured): YoungCell => ({ evidence, measured, since: known.newestPlace(evidence.cell.key) })),
+      .map((measured): YoungCell => {
+        const isUnexpected = known.isUnexpected(evidence.cell.key, measured.metric);
+        const places = measured.history.nights.filter((place) => place < judged && isUnexpected(place));
+        return { evidence, measured: withoutPlaces(measured, places) };
+      }),
   );
   const byMetric = Map.groupBy(young, ({ measured }) => measured.metric);
   const verdicts = [...byMetric].map(([metric, own]) => judgeYoung(metric, own, judged));

@@ -10,14 +10,18 @@ const LEVEL_SWEEPS = 7;
 
 const ALIVE: readonly Finding['state'][] = ['confirmed', 'open', 'suspected'];
 
-/** What the judged sweep says of each cell, in the order of the cells. */
+/**
+ * What the judged sweep says of each cell, in the order of the cells.
+ * @param acknowledged findings whose levels are the expected ones
+ */
 export function judgedCells(
   cells: readonly CellEvidence[],
   findings: readonly Finding[],
+  acknowledged: ReadonlySet<string>,
   judged: number,
 ): JudgedCell[] {
   const entries = findings
-    .filter(({ kind, state }) => kind !== 'limit' && ALIVE.includes(state))
+    .filter(({ kind, findingId, state }) => kind !== 'limit' && ALIVE.includes(state) && !acknowledged.has(findingId))
     .flatMap((finding) => [...new Set(finding.cells.map(({ cellKey }) => cellKey))].map((key) => ({ key, finding })));
   const ofCell = Map.groupBy(entries, ({ key }) => key);
   return cells.flatMap((evidence) => {

@@ -2,19 +2,21 @@ import type { Finding } from '../../records/gate-finding.ts';
 import type { GatedMetricId } from '../../records/gated-metric.ts';
 import type { CellKey } from '../../records/scalars.ts';
 import type { Sweep } from '../../records/sweep.ts';
-import { ALERTING } from '../history/settings.ts';
-import type { CellChange } from './cell-change.ts';
+import { ALERTING, HISTORY } from '../history/settings.ts';
+import { type CellChange, shareLeft } from './cell-change.ts';
 import type { CellWords } from './cell-words.ts';
 
-/** A finding that was reported before, and the place of its first bad sweep: -1 for one before the first sweep known. */
+/** A finding that is known already. Places are those of its sweeps: -1 for one before the first sweep known. */
 export interface KnownFinding {
   readonly finding: Finding;
   readonly place: number;
+  /** The last bad sweep of one that is over, or the machine's. */
+  readonly lastPlace: number;
+  /** An earlier look at the judged sweep reported it: this look has to find it again. */
+  readonly isOfThisSweep: boolean;
 }
 
-const OVER: readonly Finding['state'][] = ['cleared', 'recovered'];
-
-/** What was reported before the judged sweep. */
+/** What was reported before: in earlier sweeps, and by an earlier look at the judged one. */
 export class KnownFindings {
   readonly all: readonly KnownFinding[];
   private readonly places: ReadonlyMap<string, number>;
@@ -22,7 +24,13 @@ export class KnownFindings {
 
   constructor(findings: readonly Finding[], sweeps: readonly Sweep[]) {
     this.places = new Map(sweeps.map(({ sweepId }, place) => [sweepId, place]));
-    this.all = findings.map((finding) => ({ finding, place: this.placeOf(finding.firstBadSweepId) }));
+    const judged = sweeps.at(-1)?.sweepId;
+    this.all = findings.map((finding) => ({
+      finding,
+      place: this.placeOf(finding.firstBadSweepId),
+      lastPlace: this.placeOf(finding.lastBadSweepId ?? finding.firstBadSweepId),
+      isOfThisSweep: finding.reportedSweepId === judged,
+    }));
     const entries = this.all.flatMap((known) => [...keysOf(known.finding)].map((key) => ({ key, known })));
     this.byCell = new Map(
       [...Map.groupBy(entries, ({ key }) => key)].map(([key, own]) => [key, own.map(({ known }) => known)]),
@@ -38,44 +46,98 @@ export class KnownFindings {
    * @param reopened findings that are to be reported anew
    */
   ofMetric(cellKey: CellKey, metric: GatedMetricId, reopened: ReadonlySet<string>) {
-    const own = this.byCell.get(cellKey) ?? [];
-    const isReported = ({ finding }: KnownFinding): boolean =>
-      !reopened.has(finding.findingId) &&
-      ['confirmed', 'open', 'recovered'].includes(finding.state) &&
-      finding.cells.some((cell) => cell.cellKey === cellKey && cell.metric === metric);
+    const own = this.ofCell(cellKey);
     return {
-      reported: own.filter(isReported).map(({ place }) => place),
+      reported: this.reportedOf(cellKey, metric)
+        .filter(({ finding }) => !reopened.has(finding.findingId))
+        .map(({ place }) => place),
       wrongBefore: own.filter(({ finding }) => finding.state === 'cleared' || finding.state === 'machine').length,
     };
   }
 
-  /** Where the newest level of a cell began, as far as findings say; 0 where none does. */
-  newestPlace(cellKey: CellKey): number {
-    const lasting = (this.byCell.get(cellKey) ?? []).filter(({ finding }) =>
-      ['confirmed', 'open', 'recovered'].includes(finding.state),
+  /** What earlier sweeps reported of a metric, whatever became of it. */
+  reportedOf(cellKey: CellKey, metric: GatedMetricId): KnownFinding[] {
+    return this.ofCell(cellKey).filter(
+      ({ finding }) =>
+        finding.confirmedBy !== null &&
+        finding.cells.some((cell) => cell.cellKey === cellKey && cell.metric === metric),
     );
-    return Math.max(0, ...lasting.map(({ place }) => place));
   }
 
-  /** In which sweeps a cell was slow because of the machine. */
+  /** Earlier findings of a cell, without those of limits. */
+  ofCell(cellKey: CellKey): readonly KnownFinding[] {
+    return (this.byCell.get(cellKey) ?? []).filter(({ finding, isOfThisSweep }) => finding.kind !== 'limit' && !isOfThisSweep);
+  }
+
+  /** Which sweeps are not at the level that is expected of a cell: before the newest change, or off it. */
+  isUnexpected(cellKey: CellKey, metric: GatedMetricId): (place: number) => boolean {
+    const since = this.reportedOf(cellKey, metric)
+      .filter(({ finding }) => finding.state !== 'cleared')
+      .map(({ finding, lastPlace, place }) => (finding.state === 'recovered' ? lastPlace + 1 : place));
+    const from = Math.max(0, ...since);
+    const off = this.ofCell(cellKey).filter(({ finding }) => finding.confirmedBy === null);
+    return (place) => place < from || off.some((one) => place >= one.place && (place <= one.lastPlace || isSuspected(one)));
+  }
+
+  /** A change for the better that only takes back what got worse: its finding says so. */
+  takesBack(change: CellChange): boolean {
+    if (change.direction === 'slower') return false;
+    return (this.byCell.get(change.cellKey) ?? []).some(({ finding, place }) => {
+      const cell = finding.cells.find(({ cellKey, metric }) => cellKey === change.cellKey && metric === change.metric);
+      const isWorse = finding.kind !== 'limit' && finding.direction === 'slower' && place < change.place;
+      return isWorse && cell !== undefined && shareLeft(cell, change.after) < HISTORY.backShare;
+    });
+  }
+
+  /** In how many earlier sweeps pairs cleared a cell. */
+  clearedSweeps(cellKey: CellKey): number {
+    return this.ofCell(cellKey)
+      .filter(({ finding }) => finding.pairs?.outcome === 'cleared')
+      .reduce((sum, { lastPlace, place }) => sum + Math.max(1, lastPlace - place + 1), 0);
+  }
+
+  /** In which earlier sweeps a cell was slow because of the machine. */
   machinePlaces(cellKey: CellKey): number[] {
-    return (this.byCell.get(cellKey) ?? [])
-      .filter(({ finding }) => finding.state === 'machine')
-      .map(({ finding }) => this.placeOf(finding.reportedSweepId));
+    const judged = this.places.size - 1;
+    return (this.byCell.get(cellKey) ?? []).flatMap(({ finding, isOfThisSweep, lastPlace, place }) => {
+      // What became a finding of the environment in an earlier look at this sweep was the machine until then.
+      const isMachine = finding.state === 'machine' || (isOfThisSweep && finding.kind === 'environment');
+      if (!isMachine || place < 0) return [];
+      return Array.from({ length: Math.max(0, Math.min(lastPlace, judged - 1) - place + 1) }, (_, index) => place + index);
+    });
   }
 
-  /** The finding that a change is part of: same direction, about the same place, one of its cells or of its group. */
-  covering(change: CellChange, words: CellWords): KnownFinding | null {
-    const isSame = ({ finding, place }: KnownFinding): boolean => {
-      if (finding.kind === 'limit' || finding.direction !== change.direction) return false;
-      const most = OVER.includes(finding.state) ? ALERTING.moveNights : ALERTING.sameNights;
-      if (Math.abs(place - change.place) > most) return false;
-      return (
-        finding.cells.some(({ cellKey }) => cellKey === change.cellKey) || words.hasAll(change.cellKey, finding.group)
-      );
-    };
-    return this.all.find(isSame) ?? null;
+  /**
+   * The finding that a change is part of: same direction, about the same place, one of its cells or of its group. What was
+   * acknowledged covers no change that is much worse.
+   */
+  covering(change: CellChange, words: CellWords, acknowledged: ReadonlySet<string>): KnownFinding | null {
+    const isSame = ({ finding, place }: KnownFinding): boolean =>
+      finding.kind !== 'limit' &&
+      finding.direction === change.direction &&
+      Math.abs(place - change.place) <= ALERTING.sameNights &&
+      !(acknowledged.has(finding.findingId) && isBeyondAccepted(finding, change)) &&
+      (finding.cells.some(({ cellKey }) => cellKey === change.cellKey) || words.hasAll(change.cellKey, finding.group));
+    const same = this.all.filter(isSame);
+    return same.find(({ finding }) => finding.confirmedBy !== null) ?? same[0] ?? null;
   }
+}
+
+/** A level worse by this share of the acknowledged change, and by this much in all, is a new regression. */
+const WORSE_SHARE = 0.25;
+const WORSE_LEAST = 0.01;
+
+/** True where a value lies well beyond the level that a finding has of this cell and metric. */
+export function isBeyondAccepted(finding: Finding, { after: now, cellKey, metric }: Pick<CellChange, 'after' | 'cellKey' | 'metric'>): boolean {
+  const accepted = finding.cells.find((cell) => cell.cellKey === cellKey && cell.metric === metric);
+  if (accepted === undefined || accepted.before <= 0 || accepted.after <= 0) return false;
+  const change = Math.log(accepted.after / accepted.before);
+  return Math.log(now / accepted.after) * Math.sign(change) > Math.max(WORSE_LEAST, WORSE_SHARE * Math.abs(change));
+}
+
+/** As long as it is, its last bad sweep is not known. */
+function isSuspected({ finding }: KnownFinding): boolean {
+  return finding.state === 'suspected';
 }
 
 function keysOf({ cells }: Finding): Set<CellKey> {

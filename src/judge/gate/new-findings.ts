@@ -2,13 +2,14 @@ import type { Finding } from '../../records/gate-finding.ts';
 import type { GatedMetricId } from '../../records/gated-metric.ts';
 import { hashOf } from '../../text/canonical-json.ts';
 import type { CellChange } from './cell-change.ts';
-import type { CellWords } from './cell-words.ts';
+import { ALL_CELLS, type CellWords } from './cell-words.ts';
 import type { PairResult, SweepEvidence } from './evidence.ts';
 import { environmentChanges } from './environment-changes.ts';
 
 /** A change with what the pairs of the judged sweep made of it. */
 export interface WeighedChange extends CellChange {
   readonly pairs: PairResult | null;
+  readonly fate: 'change' | 'machine' | 'cleared';
 }
 
 /** Changes that begin within this many sweeps have one cause. */
@@ -28,14 +29,10 @@ const FAMILIES: Readonly<Partial<Record<GatedMetricId, Family>>> = {
 
 /** Changes of one direction and place, most likely of one cause: those of one family of metrics, and of cells in common. */
 export function clusterChanges(changes: readonly WeighedChange[], words: CellWords): WeighedChange[][] {
-  const byState = Map.groupBy(changes, ({ direction, pairs }) => `${direction} ${fateOf(pairs)}`);
+  const byState = Map.groupBy(changes, ({ direction, fate }) => `${direction} ${fate}`);
   return [...byState.values()]
     .flatMap((same) => ofOnePlace(same).flatMap(connected))
     .flatMap((cluster) => withoutStrangers(cluster, words));
-}
-
-function fateOf(pairs: PairResult | null): 'machine' | 'cleared' | 'change' {
-  return pairs?.outcome === 'machine' || pairs?.outcome === 'cleared' ? pairs.outcome : 'change';
 }
 
 function ofOnePlace(changes: readonly WeighedChange[]): WeighedChange[][] {
@@ -109,33 +106,56 @@ export function newFinding(
   const { direction } = clearest;
   const recorded =
     clearest.lastGood === null ? [] : environmentChanges(evidence, clearest.lastGood, clearest.place, new Set(keys));
-  const about = { provenance, branch, matrix, direction };
-  const cells = group.length > 0 ? group.toSorted() : keys.toSorted();
-  const fate = fateOf(clearest.pairs);
-  const isEnvironment = fate === 'machine' && (recorded.length > 0 || machineSweeps >= MACHINE_SWEEPS);
-  const confirmedBy = isEnvironment
+  const { fate } = clearest;
+  const isOfAll = group.includes(ALL_CELLS) && changes.every(({ confirmedBy: by }) => by !== null && by !== 'pairs');
+  const isEnvironment =
+    fate === 'machine' ? recorded.length > 0 || machineSweeps >= MACHINE_SWEEPS : isOfAll && recorded.length > 0;
+  const confirmedBy = isEnvironment && fate === 'machine'
     ? 'pairs'
     : (CONFIRMATIONS.find((by) => fate === 'change' && changes.some((change) => change.confirmedBy === by)) ?? null);
   const isBuildLuck = changes.every((change) => change.isBuildLuck);
+  const about = { provenance, branch, matrix, direction, firstBadSweepId: firstBad.sweepId };
+  const state = confirmedBy !== null ? ('confirmed' as const) : fate === 'change' ? ('suspected' as const) : fate;
+  const isGroup = state === 'confirmed' && group.length > 0;
   return {
     ...about,
-    findingId: hashOf({ finding: { ...about, cells, firstBadSweepId: firstBad.sweepId } }),
+    findingId: findingIdOf(about, isGroup ? group : keys),
     kind: isEnvironment ? 'environment' : 'change',
     isWarning: isBuildLuck || changes.every(({ cellKey, metric }) => rules.isWarning(cellKey, metric)),
-    state: confirmedBy !== null ? 'confirmed' : fate === 'change' ? 'suspected' : fate,
+    state,
     group,
     confirmedBy,
-    cause: isEnvironment ? 'environment' : isBuildLuck ? 'buildLuck' : confirmedBy === 'pairs' ? 'engine' : null,
+    cause: causeOf(isBuildLuck, recorded, isEnvironment, confirmedBy),
     environmentChanges: recorded,
     probability: confirmedBy === null ? highest(changes.map(({ probability }) => probability)) : null,
     pairs: pairsOf(changes),
     lastGoodSweepId: lastGood?.sweepId ?? null,
-    firstBadSweepId: firstBad.sweepId,
     lastBadSweepId: fate === 'change' ? null : judged.sweepId,
     reportedSweepId: judged.sweepId,
     owner: rules.ownerOf(keys),
     cells: changes.map(findingCellOf),
   };
+}
+
+/** @param cells their keys, or the words of a group */
+export function findingIdOf(
+  { branch, direction, firstBadSweepId, matrix, provenance }: Pick<Finding, 'branch' | 'direction' | 'firstBadSweepId' | 'matrix' | 'provenance'>,
+  cells: readonly string[],
+): string {
+  const about = { provenance, branch, matrix, direction, cells: cells.toSorted(), firstBadSweepId };
+  return hashOf({ finding: about });
+}
+
+function causeOf(
+  isBuildLuck: boolean,
+  recorded: readonly string[],
+  isEnvironment: boolean,
+  confirmedBy: Finding['confirmedBy'],
+): Finding['cause'] {
+  if (isBuildLuck) return 'buildLuck';
+  if (recorded.some((change) => change.startsWith('TensorRT '))) return 'version';
+  if (isEnvironment) return 'environment';
+  return confirmedBy === 'pairs' ? 'engine' : null;
 }
 
 /** Confirmed ones before suspected ones. */

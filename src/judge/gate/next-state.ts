@@ -1,15 +1,15 @@
 import type { Finding, FindingState } from '../../records/gate-finding.ts';
 import { median } from '../../statistics/median.ts';
 import { ALERTING, HISTORY } from '../history/settings.ts';
-import type { CellChange } from './cell-change.ts';
+import { type CellChange, shareLeft } from './cell-change.ts';
 import type { CellEvidence, MetricHistory } from './evidence.ts';
 import type { JudgedHistory } from './history-changes.ts';
-import type { KnownFinding } from './known-findings.ts';
+import { isBeyondAccepted, type KnownFinding } from './known-findings.ts';
 
 /** A finding younger than this is not taken back because the history does not show it yet. */
 const YOUNG_SWEEPS = 3;
-/** A suspected one that neither lasts nor goes away is given up. */
-const MOST_SUSPECTED = 6;
+/** Newest values that say where a cell is: one sweep may be an outlier. */
+const NEWEST_SWEEPS = 3;
 
 /** A cell as it was judged: its evidence, and its histories by metric where they say enough. */
 export interface WeighedCell {
@@ -17,10 +17,16 @@ export interface WeighedCell {
   readonly histories: ReadonlyMap<string, JudgedHistory>;
 }
 
-type Fate = 'open' | 'recovered' | 'gone';
+/** What the judged sweep says of a change in one cell. */
+interface CellState {
+  /** What is left of the change: 1 all of it, 0 nothing. */
+  readonly left: number;
+  /** The history shows it; null where it is too short to. */
+  readonly isSeen: boolean | null;
+}
 
 /**
- * What the judged sweep says of a known finding.
+ * What the judged sweep says of a finding that was reported before.
  * @param attached changes of this sweep that are part of it
  */
 export function nextState(
@@ -30,69 +36,103 @@ export function nextState(
   judged: number,
 ): FindingState {
   const { state } = finding;
-  if (attached.some(({ confirmedBy }) => confirmedBy !== null))
-    return state === 'suspected' || isOver(state) ? 'confirmed' : 'open';
-  if (isOver(state) || state === 'machine' || place < 0) return state;
-  const fates = finding.cells.flatMap((cell) => {
-    const found = cells.get(cell.cellKey);
-    const measured = found?.evidence.metrics.find(({ metric }) => metric === cell.metric);
-    if (found === undefined || measured === undefined || measured.history.nights.at(-1) !== judged) return [];
-    return fateOf(cell, measured, found.histories.get(cell.metric), place);
-  });
-  if (state === 'suspected') {
-    const isStillOff = fates.length === 0 || attached.length > 0 || fates.includes('open');
-    return isStillOff && judged - place < MOST_SUSPECTED ? 'suspected' : 'cleared';
+  if (state === 'cleared' || state === 'recovered') {
+    return attached.some(({ confirmedBy }) => confirmedBy !== null) ? 'confirmed' : state;
   }
-  if (fates.length === 0 || fates.includes('open')) return 'open';
-  if (fates.includes('recovered')) return 'recovered';
+  if (place < 0) return 'open';
+  const found = statesOf(finding, place, cells, judged);
+  const seen = found.filter(({ isSeen }) => isSeen === true);
+  if (found.length === 0 || attached.length > 0 || seen.some(({ left }) => !isBack(left))) return 'open';
+  // Cells of a group may be too noisy to show by themselves what all of them show together.
+  if (!isBack(median(found.map(({ left }) => left)) ?? 1)) return 'open';
+  if (seen.length > 0 || finding.confirmedBy !== 'history') return 'recovered';
   return judged - place < YOUNG_SWEEPS ? 'open' : 'cleared';
 }
 
-function isOver(state: FindingState): boolean {
-  return state === 'cleared' || state === 'recovered';
+/** True where the judged sweep still has the change; null where it has no value. */
+export function isOff(
+  cell: Finding['cells'][number],
+  cells: ReadonlyMap<string, WeighedCell>,
+  judged: number,
+): boolean | null {
+  const history = historyOf(cell, cells)?.history;
+  const value = history?.values.at(-1);
+  if (history?.nights.at(-1) !== judged || value === undefined) return null;
+  return shareLeft(cell, value) >= HALF;
 }
 
-function fateOf(
-  { after, before }: Finding['cells'][number],
+/** Place of the newest sweep before the judged one that had the change in one of its cells; -1 where none is known. */
+export function lastBadPlace(
+  { finding, place }: KnownFinding,
+  cells: ReadonlyMap<string, WeighedCell>,
+  judged: number,
+): number {
+  const places = finding.cells.flatMap((cell) => {
+    const { nights, values } = historyOf(cell, cells)?.history ?? { nights: [], values: new Float64Array() };
+    const isBad = (value: number, index: number): boolean =>
+      (nights[index] ?? judged) < judged && (nights[index] ?? -1) >= place && shareLeft(cell, value) >= HALF;
+    return nights[values.findLastIndex(isBad)] ?? [];
+  });
+  return Math.max(place, ...places);
+}
+
+const HALF = 0.5;
+
+function isBack(left: number): boolean {
+  return left < HISTORY.backShare;
+}
+
+function statesOf(
+  finding: Finding,
+  place: number,
+  cells: ReadonlyMap<string, WeighedCell>,
+  judged: number,
+): CellState[] {
+  return finding.cells.flatMap((cell) => {
+    const measured = historyOf(cell, cells);
+    if (measured === undefined || measured.history.nights.at(-1) !== judged) return [];
+    return [stateOf(cell, measured, cells.get(cell.cellKey)?.histories.get(cell.metric), place)];
+  });
+}
+
+function historyOf({ cellKey, metric }: Finding['cells'][number], cells: ReadonlyMap<string, WeighedCell>) {
+  return cells.get(cellKey)?.evidence.metrics.find((measured) => measured.metric === metric);
+}
+
+function stateOf(
+  cell: Finding['cells'][number],
   { history }: MetricHistory,
   judgement: JudgedHistory | undefined,
   place: number,
-): Fate {
-  const since = [...history.values].filter((_, index) => (history.nights[index] ?? -1) >= place);
-  const shift = after - before;
-  const isBack = (level: number): boolean => Math.abs(level - before) < HISTORY.backShare * Math.abs(shift);
+): CellState {
+  const shift = cell.after - cell.before;
   const isSeen = judgement?.seen.some(
     (change) => Math.abs(change.night - place) <= ALERTING.sameNights && Math.sign(change.shift) === Math.sign(shift),
   );
-  if (isSeen === true) {
-    const newest = judgement?.seen.at(-1);
-    return newest !== undefined && isBack(Math.exp(newest.after)) ? 'recovered' : 'open';
-  }
-  // The newest three: one sweep may be an outlier.
-  const level = median(since.slice(-3)) ?? after;
-  if (!isBack(level)) return 'open';
-  return judgement === undefined ? 'recovered' : 'gone';
+  const newest = judgement?.seen.at(-1);
+  const level = isSeen === true && newest !== undefined ? Math.exp(newest.after) : newestLevel(history, place);
+  return { left: shareLeft(cell, level ?? cell.after), isSeen: isSeen ?? null };
 }
 
-/** A level worse by this share of the acknowledged change, and by this much in all, is a new regression. */
-const WORSE_SHARE = 0.25;
-const WORSE_LEAST = 0.01;
+function newestLevel({ nights, values }: MetricHistory['history'], place: number): number | null {
+  return median([...values].filter((_, index) => (nights[index] ?? -1) >= place).slice(-NEWEST_SWEEPS));
+}
 
-/** True when an acknowledged finding is to be reported again: its time is over, or a cell is much worse than was accepted. */
+/** True when an acknowledged finding is to be reported again: its time is over, or a young one went on to get worse. */
 export function isReopened(
   { finding, place }: KnownFinding,
   acknowledgement: { readonly isOver: boolean } | undefined,
-  cells: ReadonlyMap<string, Pick<WeighedCell, 'evidence'>>,
+  cells: ReadonlyMap<string, WeighedCell>,
+  judged: number,
 ): boolean {
-  if (acknowledgement === undefined) return false;
+  if (acknowledgement === undefined || finding.state === 'recovered' || finding.state === 'cleared') return false;
   if (acknowledgement.isOver) return true;
-  return finding.cells.some(({ after, before, cellKey, metric }) => {
-    const history = cells.get(cellKey)?.evidence.metrics.find((measured) => measured.metric === metric)?.history;
-    if (history === undefined) return false;
-    const since = [...history.values].filter((_, index) => (history.nights[index] ?? -1) >= place);
-    const level = median(since.slice(-3));
-    if (level === null || before <= 0 || after <= 0) return false;
-    const accepted = Math.log(after / before);
-    return Math.log(level / after) * Math.sign(accepted) > Math.max(WORSE_LEAST, WORSE_SHARE * Math.abs(accepted));
+  // Later on a further step is a change of its own.
+  if (place < 0 || judged - place > ALERTING.sameNights + NEWEST_SWEEPS) return false;
+  return finding.cells.some((cell) => {
+    const history = historyOf(cell, cells)?.history;
+    if (history === undefined || history.values.length < ALERTING.firstNight) return false;
+    const level = newestLevel(history, place);
+    return level !== null && isBeyondAccepted(finding, { ...cell, after: level });
   });
 }

@@ -1,65 +1,123 @@
 import { type GatedMetricId, gatedMetricOf } from '../../records/gated-metric.ts';
 import { MAX_DROP_DB } from '../../records/accuracy.ts';
-import { type CellChange, cellChange } from './cell-change.ts';
+import type { CellKey } from '../../records/scalars.ts';
+import { median } from '../../statistics/median.ts';
+import { type CellChange, cellChange, shareLeft } from './cell-change.ts';
 import type { CellEvidence, MetricHistory } from './evidence.ts';
+import type { KnownFinding } from './known-findings.ts';
+
+interface Margin {
+  readonly share?: number;
+  readonly difference?: number;
+  /** Sweeps that say what is expected; 1 where nothing is stated. */
+  readonly leastPast?: number;
+}
 
 /**
  * Metrics that hardly vary from run to run: a value beyond all of its recent past is a change by itself, and measuring
  * again would give it again. The margin is a share of the value, or a difference in its unit.
  */
-const MARGINS: Readonly<Partial<Record<GatedMetricId, { readonly share?: number; readonly difference?: number }>>> = {
+const MARGINS: Readonly<Partial<Record<GatedMetricId, Margin>>> = {
   engineMib: { share: 0.02, difference: 0.1 },
   contextMib: { share: 0.02, difference: 0.1 },
   precisionSharePercent: { difference: 5 },
   sqnrDb: { difference: MAX_DROP_DB },
   // A build takes as long as its machine has other work: only a far longer one is worth a line.
-  buildS: { share: 1, difference: 10 },
+  buildS: { share: 1, difference: 10, leastPast: 3 },
 };
 
 /** Recent values that a new one is held against. */
 const RECENT_SWEEPS = 20;
-/** A cell that never waited for the host in this many sweeps, and now does in every run. */
-const HOST_SWEEPS = 10;
+const HOST = {
+  /** A cell that never waited for the host in this many sweeps, */
+  calmSweeps: 10,
+  /** and does so in every run of this many, or in some runs of each of so many. */
+  sweeps: 2,
+  mostSweeps: 4,
+} as const;
 
 export function isSteady(metric: GatedMetricId): boolean {
   return metric === 'hostBoundPercent' || MARGINS[metric] !== undefined;
 }
 
-/** What the judged sweep says of a steady metric. @param judged place of the judged sweep */
-export function steadyChanges(evidence: CellEvidence, measured: MetricHistory, judged: number): CellChange[] {
-  const { nights } = measured.history;
-  if (nights.at(-1) !== judged || nights.length < 2) return [];
+/**
+ * What the judged sweep says of a steady metric.
+ * @param known what was reported of it in earlier sweeps
+ * @param judged place of the judged sweep
+ */
+export function steadyChanges(
+  evidence: CellEvidence,
+  measured: MetricHistory,
+  known: readonly KnownFinding[],
+  judged: number,
+): CellChange[] {
+  const { nights, values } = measured.history;
+  const entries = nights.map((place, index): Entry => ({ place, value: values[index] ?? 0 }));
+  if (nights.at(-1) !== judged) return [];
   return measured.metric === 'hostBoundPercent'
-    ? hostChanges(evidence, measured, judged)
-    : marginChanges(evidence, measured, judged);
+    ? hostChanges(evidence, entries)
+    : marginChanges(evidence, measured.metric, entries, known);
 }
 
-function marginChanges({ cell }: CellEvidence, { metric, history }: MetricHistory, judged: number): CellChange[] {
-  const values = [...history.values];
-  const after = values.pop() ?? Number.NaN;
-  const recent = values.slice(-RECENT_SWEEPS);
-  const isLowerBetter = gatedMetricOf(metric).betterIs === 'lower';
-  const [least, most] = [Math.min(...recent), Math.max(...recent)];
-  const { share = 0, difference = 0 } = MARGINS[metric] ?? {};
-  const isBeyond = (edge: number): boolean => Math.abs(after - edge) > Math.max(share * Math.abs(edge), difference);
-  const isAbove = after > most && isBeyond(most);
-  const isBelow = after < least && isBeyond(least);
-  if (!isAbove && !isBelow) return [];
-  const before = values.at(-1) ?? Number.NaN;
-  const isWorse = isAbove === isLowerBetter;
+interface Entry {
+  readonly place: number;
+  readonly value: number;
+}
+
+function marginChanges(
+  { cell }: CellEvidence,
+  metric: GatedMetricId,
+  entries: readonly Entry[],
+  known: readonly KnownFinding[],
+): CellChange[] {
+  const { share = 0, difference = 0, leastPast = 1 } = MARGINS[metric] ?? {};
+  const now = entries.at(-1);
+  const past = expectedPast(entries.slice(0, -1), cell.key, metric, known).slice(-RECENT_SWEEPS);
+  const last = past.at(-1);
+  if (now === undefined || last === undefined || past.length < leastPast) return [];
+  const values = past.map(({ value }) => value);
+  const [least, most] = [Math.min(...values), Math.max(...values)];
+  const distanceFrom = (edge: number): number => Math.abs(now.value - edge) / Math.max(share * Math.abs(edge), difference);
+  const margin = now.value > most ? distanceFrom(most) : now.value < least ? distanceFrom(least) : 0;
+  if (margin <= 1) return [];
+  const isWorse = now.value > most === (gatedMetricOf(metric).betterIs === 'lower');
   // A better value is no news of a metric that only warns.
   if (!isWorse && metric === 'buildS') return [];
-  const lastGood = history.nights.at(-2) ?? null;
-  return [cellChange(cell, metric, { before, after }, { place: judged, lastGood, confirmedBy: 'measured' })];
+  const facts = { place: now.place, lastGood: last.place, confirmedBy: 'measured' as const, margin };
+  return [cellChange(cell, metric, { before: last.value, after: now.value }, facts)];
 }
 
-function hostChanges({ cell }: CellEvidence, { metric, history }: MetricHistory, judged: number): CellChange[] {
-  const { nights, values } = history;
-  const bound = [...values].toReversed();
-  const running = bound.findIndex((value) => value < 100);
-  const past = bound.slice(running, running + HOST_SWEEPS);
-  if (running < 1 || running > 2 || past.some((value) => value > 0)) return [];
-  const [place = judged, lastGood = null] = [nights[nights.length - running], nights[nights.length - running - 1]];
-  const confirmedBy = running === 2 ? ('history' as const) : null;
-  return [cellChange(cell, metric, { before: 0, after: 100 }, { place, lastGood, confirmedBy })];
+/** The values that are expected after what was reported: those since it began, or the others where it is over. */
+function expectedPast(
+  entries: readonly Entry[],
+  cellKey: CellKey,
+  metric: GatedMetricId,
+  known: readonly KnownFinding[],
+): readonly Entry[] {
+  return known.reduce((past, { finding, place }) => {
+    const change = finding.cells.find((cell) => cell.cellKey === cellKey && cell.metric === metric);
+    if (change === undefined || place < 0) return past;
+    const isOver = finding.state === 'recovered' || finding.state === 'cleared';
+    return past.filter((entry) =>
+      isOver ? entry.place < place || shareLeft(change, entry.value) < HALF : entry.place >= place,
+    );
+  }, entries);
+}
+
+const HALF = 0.5;
+
+/** From no run in all of the last sweeps to every run of the newest ones; some runs of each need more sweeps. */
+function hostChanges({ cell }: CellEvidence, entries: readonly Entry[]): CellChange[] {
+  for (let count = 1; count <= HOST.mostSweeps; count += 1) {
+    const [before, now] = [entries.slice(-count - HOST.calmSweeps, -count), entries.slice(-count)];
+    const [first, last] = [now[0], before.at(-1)];
+    if (first === undefined || last === undefined || before.some(({ value }) => value > 0)) continue;
+    const values = now.map(({ value }) => value);
+    const isAll = values.every((value) => value >= 100);
+    if (!isAll && !(count === HOST.mostSweeps && values.every((value) => value > 0))) continue;
+    const confirmedBy = count >= HOST.sweeps ? ('history' as const) : null;
+    const facts = { place: first.place, lastGood: last.place, confirmedBy };
+    return [cellChange(cell, 'hostBoundPercent', { before: 0, after: median(values) ?? 100 }, facts)];
+  }
+  return [];
 }

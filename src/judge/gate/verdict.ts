@@ -21,7 +21,7 @@ export interface JudgedCell {
 
 /** What is worth pairs with the last good engine, as it lies off its level on the worse side. */
 export interface Candidate {
-  /** Words that the cells share. Empty for a single cell, and for all cells at once. */
+  /** Words that the cells share; empty for a single cell. */
   readonly group: readonly string[];
   /** The cell, or the three calmest ones of the group. */
   readonly cellKeys: readonly CellKey[];

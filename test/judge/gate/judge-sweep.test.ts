@@ -1,0 +1,157 @@
+import { expect, test } from 'vitest';
+
+import type { PairResult } from '../../../src/judge/gate/evidence.ts';
+import type { Candidate } from '../../../src/judge/gate/verdict.ts';
+import { alarms, SimulatedGate, type SimulatedSeries } from '../../support/gate-evidence.ts';
+import { normals, simulatedCells, sweepOfNight } from '../../support/simulated-store.ts';
+
+/** Three runs a sweep that scatter by .2 %; sweeps by as much. */
+function quiet(seed: number, slower: (cell: number, sweep: number) => number): SimulatedSeries['values'] {
+  const normal = normals(seed);
+  return (cell, sweep) => {
+    const level = 2 * slower(cell, sweep) * Math.exp(0.001 * normal());
+    return [1, 2, 3].map(() => level * Math.exp(0.002 * normal()));
+  };
+}
+
+function gateOf(count: number, slower: (cell: number, sweep: number) => number, more: Partial<SimulatedSeries> = {}) {
+  return new SimulatedGate({ cells: simulatedCells(count), metrics: ['gpuComputeMs'], values: quiet(1, slower), ...more });
+}
+
+function sayAll(outcome: PairResult['outcome']) {
+  return (candidates: readonly Candidate[]): PairResult[] =>
+    candidates.flatMap(({ cellKeys, changePercent }) =>
+      cellKeys.map((cellKey) => ({ cellKey, outcome, count: 5, agreeing: 5, changePercent })),
+    );
+}
+
+test('the first sweep has nothing to compare with, the second is compared with it', () => {
+  const gate = gateOf(2, (cell, sweep) => (cell === 0 && sweep === 1 ? 1.05 : 1));
+  expect(gate.next()).toMatchObject({ judgedBy: 'first', findings: [], cells: [{ status: 'new' }, { status: 'new' }] });
+  const second = gate.next();
+  expect(second).toMatchObject({
+    judgedBy: 'previousSweep',
+    findings: [{ state: 'confirmed', confirmedBy: 'previousSweep', firstBadSweepId: sweepOfNight(1) }],
+    cells: [{ status: 'slower' }, { status: 'steady' }],
+  });
+  expect(second.findings[0]?.cells[0]?.changePercent).toBeCloseTo(5, 0);
+});
+
+test('a second look at the same sweep says the same, and the next sweep says that it is open', () => {
+  const gate = gateOf(4, (cell, sweep) => (cell === 0 && sweep >= 2 ? 1.05 : 1));
+  gate.next();
+  gate.next();
+  const third = gate.next();
+  expect(alarms(third, 2)).toHaveLength(1);
+  expect(gate.again()).toEqual(third);
+  const fourth = gate.next();
+  expect(fourth.findings).toMatchObject([{ state: 'open', findingId: third.findings[0]?.findingId }]);
+  expect(alarms(fourth, 3)).toEqual([]);
+  expect(gate.again()).toEqual(fourth);
+});
+
+test('a change that is over is recovered, and its end is no finding', () => {
+  const gate = gateOf(4, (cell, sweep) => (cell === 0 && sweep >= 2 && sweep < 5 ? 1.05 : 1));
+  for (let sweep = 0; sweep < 7; sweep += 1) gate.next();
+  expect(gate.findings).toMatchObject([{ state: 'recovered', lastBadSweepId: sweepOfNight(4) }]);
+});
+
+test('five times one percent is a finding', () => {
+  const gate = gateOf(8, (cell, sweep) => (cell === 0 ? 1.01 ** sweep : 1));
+  const found = [0, 1, 2, 3, 4, 5].flatMap((sweep) => alarms(gate.next(), sweep));
+  expect(found).toMatchObject([{ direction: 'slower', confirmedBy: 'previousSweep' }]);
+});
+
+test('with pairs at hand the previous sweep is a suspicion until they confirm it', () => {
+  const slower = (cell: number, sweep: number): number => (cell === 0 && sweep >= 2 ? 1.05 : 1);
+  const outcomes = { none: () => [], confirmed: sayAll('confirmed'), cleared: sayAll('cleared'), machine: sayAll('machine') };
+  const states = Object.entries(outcomes).map(([name, pairs]) => {
+    const gate = gateOf(4, slower, { pairs });
+    gate.next();
+    gate.next();
+    const { findings } = gate.next();
+    return [name, findings.map(({ state, confirmedBy, cause }) => ({ state, confirmedBy, cause }))];
+  });
+  expect(Object.fromEntries(states)).toEqual({
+    none: [{ state: 'suspected', confirmedBy: null, cause: null }],
+    confirmed: [{ state: 'confirmed', confirmedBy: 'pairs', cause: 'engine' }],
+    cleared: [{ state: 'cleared', confirmedBy: null, cause: null }],
+    machine: [{ state: 'machine', confirmedBy: null, cause: null }],
+  });
+});
+
+test('what pairs blame on the machine three sweeps running is a finding of the environment', () => {
+  const gate = gateOf(4, (cell, sweep) => (cell === 0 && sweep >= 25 ? 1.05 : 1), { pairs: sayAll('machine') });
+  for (let sweep = 0; sweep < 25; sweep += 1) gate.next();
+  const states = [25, 26, 27].map(() => gate.next().findings.map(({ kind, state }) => `${kind} ${state}`));
+  expect(states).toEqual([['change machine'], ['change machine'], ['environment confirmed']]);
+  expect(gate.again().findings).toMatchObject([{ kind: 'environment', state: 'confirmed' }]);
+});
+
+test('a regression of one sweep is suspected, then cleared with its sweeps', () => {
+  const gate = gateOf(4, (cell, sweep) => (cell === 0 && sweep === 30 ? 1.05 : 1));
+  for (let sweep = 0; sweep < 30; sweep += 1) expect(alarms(gate.next(), sweep)).toEqual([]);
+  expect(gate.next()).toMatchObject({
+    judgedBy: 'history',
+    findings: [{ state: 'suspected', probability: 0.35 }],
+    cells: [{ status: 'suspected' }, {}, {}, {}],
+    candidates: [{ group: [], lastGoodSweepId: sweepOfNight(29) }],
+  });
+  expect(gate.next().findings).toMatchObject([
+    { state: 'cleared', firstBadSweepId: sweepOfNight(30), lastBadSweepId: sweepOfNight(30) },
+  ]);
+});
+
+test('a suspected change that lasts is confirmed by the history under the same id', () => {
+  const gate = gateOf(4, (cell, sweep) => (cell === 0 && sweep >= 30 ? 1.05 : 1));
+  for (let sweep = 0; sweep < 30; sweep += 1) gate.next();
+  const [first] = gate.next().findings;
+  const reports = [31, 32, 33, 34].flatMap((sweep) => alarms(gate.next(), sweep));
+  expect(reports).toMatchObject([{ findingId: first?.findingId, confirmedBy: 'history', firstBadSweepId: sweepOfNight(30) }]);
+});
+
+test('an acknowledged level is the expected one at once, and a worse one is reported again', () => {
+  const gate = gateOf(4, (cell, sweep) => (cell > 0 || sweep < 3 ? 1 : sweep < 5 ? 1.05 : 1.1));
+  for (let sweep = 0; sweep < 4; sweep += 1) gate.next();
+  const [first] = gate.findings;
+  gate.acknowledged.set(first?.findingId ?? '', { isOver: false });
+  expect(gate.again().cells[0]?.status).toBe('steady');
+  expect(alarms(gate.next(), 4)).toEqual([]);
+  expect(alarms(gate.next(), 5)).toMatchObject([{ firstBadSweepId: sweepOfNight(5) }]);
+  expect(gate.findings).toHaveLength(2);
+});
+
+test('an acknowledgement whose time is over is an alarm again', () => {
+  const gate = gateOf(4, (cell, sweep) => (cell === 0 && sweep >= 3 ? 1.05 : 1));
+  for (let sweep = 0; sweep < 4; sweep += 1) gate.next();
+  const [first] = gate.findings;
+  gate.acknowledged.set(first?.findingId ?? '', { isOver: true });
+  const fifth = gate.next();
+  expect(fifth.endedAcknowledgements).toEqual([first?.findingId]);
+  expect(alarms(fifth, 4)).toHaveLength(1);
+});
+
+test('half of the cells are one candidate with its three calmest cells, and their verdict is that of the group', () => {
+  const gate = gateOf(40, (cell, sweep) => (cell % 2 === 1 && sweep >= 2 ? 1.03 : 1), {
+    pairs: (candidates) => sayAll('confirmed')(candidates.slice(0, 1)),
+  });
+  gate.next();
+  gate.next();
+  const { candidates, findings } = gate.next();
+  expect(candidates[0]).toMatchObject({ group: ['fp8'], cellKeys: { length: 3 } });
+  expect(findings).toMatchObject([{ state: 'confirmed', group: ['fp8'], confirmedBy: 'pairs', cells: { length: 20 } }]);
+});
+
+test('changes that are too small to matter are no findings', () => {
+  const settings = { minChange: [{ metric: null, cells: null, percent: 6 }] };
+  const gate = gateOf(4, (cell, sweep) => (cell === 0 && sweep >= 2 ? 1.05 : 1), { settings });
+  for (let sweep = 0; sweep < 4; sweep += 1) expect(gate.next().findings).toEqual([]);
+});
+
+test('a step with a new build of the same sources is build luck, and no alarm', () => {
+  const gate = gateOf(4, (cell, sweep) => (cell === 0 && sweep >= 30 ? 1.05 : 1), {
+    build: (cell, sweep) => (cell === 0 && sweep >= 30 ? 'b' : 'a'),
+  });
+  for (let sweep = 0; sweep < 34; sweep += 1) expect(alarms(gate.next(), sweep)).toEqual([]);
+  expect(gate.findings).toMatchObject([{ cause: 'buildLuck', isWarning: true }]);
+});
