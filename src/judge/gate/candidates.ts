@@ -51,7 +51,9 @@ export function candidatesOf(
     }));
   const all = [...called, ...byHistory, ...suspects].toSorted((a, b) => a.deviations - b.deviations);
   const farthest = new Map(all.map((suspect) => [suspect.cellKey, suspect]));
-  const single = [...farthest.values()].flatMap((suspect) => asCandidate(suspect, byKey.get(suspect.cellKey), around) ?? []);
+  const single = [...farthest.values()].flatMap(
+    (suspect) => asCandidate(suspect, byKey.get(suspect.cellKey), around) ?? [],
+  );
   const { groups, others } = grouped(single, around.words);
   return [...groups, ...others.toSorted((a, b) => b.deviations - a.deviations)];
 }
@@ -114,7 +116,10 @@ function isReported(cellKey: CellKey, now: number, metric: CellChange['metric'],
     const isYoung = place >= 0 && judged - place <= ALERTING.freshNights;
     const isLasting = finding.state === 'confirmed' || finding.state === 'open';
     return (
-      isYoung && isLasting && finding.direction === 'slower' && !isBeyondAccepted(finding, { after: now, cellKey, metric })
+      isYoung &&
+      isLasting &&
+      finding.direction === 'slower' &&
+      !isBeyondAccepted(finding, { after: now, cellKey, metric })
     );
   });
 }

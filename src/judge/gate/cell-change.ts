@@ -68,7 +68,10 @@ export function cellChange(
 }
 
 /** How much of a change is there at a value: 1 all of it, 0 nothing. */
-export function shareLeft({ after, before, metric }: Pick<FindingCell, 'after' | 'before' | 'metric'>, value: number): number {
+export function shareLeft(
+  { after, before, metric }: Pick<FindingCell, 'after' | 'before' | 'metric'>,
+  value: number,
+): number {
   const isRelative = !isJudgedOnly(metric) && before > 0 && after > 0 && value > 0;
   return isRelative ? Math.log(value / before) / Math.log(after / before) : (value - before) / (after - before);
 }

@@ -66,7 +66,9 @@ export class KnownFindings {
 
   /** Earlier findings of a cell, without those of limits. */
   ofCell(cellKey: CellKey): readonly KnownFinding[] {
-    return (this.byCell.get(cellKey) ?? []).filter(({ finding, isOfThisSweep }) => finding.kind !== 'limit' && !isOfThisSweep);
+    return (this.byCell.get(cellKey) ?? []).filter(
+      ({ finding, isOfThisSweep }) => finding.kind !== 'limit' && !isOfThisSweep,
+    );
   }
 
   /** Which sweeps are not at the level that is expected of a cell: before the newest change, or off it. */
@@ -76,7 +78,8 @@ export class KnownFindings {
       .map(({ finding, lastPlace, place }) => (finding.state === 'recovered' ? lastPlace + 1 : place));
     const from = Math.max(0, ...since);
     const off = this.ofCell(cellKey).filter(({ finding }) => finding.confirmedBy === null);
-    return (place) => place < from || off.some((one) => place >= one.place && (place <= one.lastPlace || isSuspected(one)));
+    return (place) =>
+      place < from || off.some((one) => place >= one.place && (place <= one.lastPlace || isSuspected(one)));
   }
 
   /** A change for the better that only takes back what got worse: its finding says so. */
@@ -103,7 +106,10 @@ export class KnownFindings {
       // What became a finding of the environment in an earlier look at this sweep was the machine until then.
       const isMachine = finding.state === 'machine' || (isOfThisSweep && finding.kind === 'environment');
       if (!isMachine || place < 0) return [];
-      return Array.from({ length: Math.max(0, Math.min(lastPlace, judged - 1) - place + 1) }, (_, index) => place + index);
+      return Array.from(
+        { length: Math.max(0, Math.min(lastPlace, judged - 1) - place + 1) },
+        (_, index) => place + index,
+      );
     });
   }
 
@@ -128,7 +134,10 @@ const WORSE_SHARE = 0.25;
 const WORSE_LEAST = 0.01;
 
 /** True where a value lies well beyond the level that a finding has of this cell and metric. */
-export function isBeyondAccepted(finding: Finding, { after: now, cellKey, metric }: Pick<CellChange, 'after' | 'cellKey' | 'metric'>): boolean {
+export function isBeyondAccepted(
+  finding: Finding,
+  { after: now, cellKey, metric }: Pick<CellChange, 'after' | 'cellKey' | 'metric'>,
+): boolean {
   const accepted = finding.cells.find((cell) => cell.cellKey === cellKey && cell.metric === metric);
   if (accepted === undefined || accepted.before <= 0 || accepted.after <= 0) return false;
   const change = Math.log(accepted.after / accepted.before);

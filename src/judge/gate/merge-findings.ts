@@ -68,7 +68,9 @@ function afterReport(
       ...finding,
       state: next,
       reportedSweepId: next === 'confirmed' ? newest : finding.reportedSweepId,
-      lastBadSweepId: isOver ? (finding.lastBadSweepId ?? sweeps[lastBadPlace(entry, cells, judged)]?.sweepId ?? null) : null,
+      lastBadSweepId: isOver
+        ? (finding.lastBadSweepId ?? sweeps[lastBadPlace(entry, cells, judged)]?.sweepId ?? null)
+        : null,
       cells: [
         ...finding.cells,
         ...attached.filter((change) => change.confirmedBy !== null && !has(change)).map(findingCellOf),
@@ -111,7 +113,13 @@ function afterSuspicion(entry: KnownFinding, attached: readonly WeighedChange[],
   if (main === undefined) return [finding];
   const partOfFinding = (part: Part): Finding => {
     const keys = new Set(parts.get(part));
-    return asPart(entry, part, keys, attached.filter(({ cellKey }) => keys.has(cellKey)), around);
+    return asPart(
+      entry,
+      part,
+      keys,
+      attached.filter(({ cellKey }) => keys.has(cellKey)),
+      around,
+    );
   };
   return [
     partOfFinding(main),
@@ -151,7 +159,13 @@ function asPart(
     const isEnding = part === 'cleared' && finding.state === 'suspected';
     const lastBad = evidence.sweeps[lastBadPlace({ ...entry, finding: { ...finding, cells: before } }, cells, judged)];
     const lastBadSweepId = isEnding ? (lastBad?.sweepId ?? null) : finding.lastBadSweepId;
-    return { ...finding, state: part, probability: isEnding ? null : finding.probability, lastBadSweepId, cells: before };
+    return {
+      ...finding,
+      state: part,
+      probability: isEnding ? null : finding.probability,
+      lastBadSweepId,
+      cells: before,
+    };
   }
   const wasMachine = finding.state === 'machine' || finding.kind === 'environment';
   const sweeps = Math.max(machineSweeps(own, known, judged), wasMachine && place >= 0 ? judged - place + 1 : 1);

@@ -110,9 +110,10 @@ export function newFinding(
   const isOfAll = group.includes(ALL_CELLS) && changes.every(({ confirmedBy: by }) => by !== null && by !== 'pairs');
   const isEnvironment =
     fate === 'machine' ? recorded.length > 0 || machineSweeps >= MACHINE_SWEEPS : isOfAll && recorded.length > 0;
-  const confirmedBy = isEnvironment && fate === 'machine'
-    ? 'pairs'
-    : (CONFIRMATIONS.find((by) => fate === 'change' && changes.some((change) => change.confirmedBy === by)) ?? null);
+  const confirmedBy =
+    isEnvironment && fate === 'machine'
+      ? 'pairs'
+      : (CONFIRMATIONS.find((by) => fate === 'change' && changes.some((change) => change.confirmedBy === by)) ?? null);
   const isBuildLuck = changes.every((change) => change.isBuildLuck);
   const about = { provenance, branch, matrix, direction, firstBadSweepId: firstBad.sweepId };
   const state = confirmedBy !== null ? ('confirmed' as const) : fate === 'change' ? ('suspected' as const) : fate;
@@ -139,7 +140,13 @@ export function newFinding(
 
 /** @param cells their keys, or the words of a group */
 export function findingIdOf(
-  { branch, direction, firstBadSweepId, matrix, provenance }: Pick<Finding, 'branch' | 'direction' | 'firstBadSweepId' | 'matrix' | 'provenance'>,
+  {
+    branch,
+    direction,
+    firstBadSweepId,
+    matrix,
+    provenance,
+  }: Pick<Finding, 'branch' | 'direction' | 'firstBadSweepId' | 'matrix' | 'provenance'>,
   cells: readonly string[],
 ): string {
   const about = { provenance, branch, matrix, direction, cells: cells.toSorted(), firstBadSweepId };

@@ -77,7 +77,8 @@ function marginChanges(
   if (now === undefined || last === undefined || past.length < leastPast) return [];
   const values = past.map(({ value }) => value);
   const [least, most] = [Math.min(...values), Math.max(...values)];
-  const distanceFrom = (edge: number): number => Math.abs(now.value - edge) / Math.max(share * Math.abs(edge), difference);
+  const distanceFrom = (edge: number): number =>
+    Math.abs(now.value - edge) / Math.max(share * Math.abs(edge), difference);
   const margin = now.value > most ? distanceFrom(most) : now.value < least ? distanceFrom(least) : 0;
   if (margin <= 1) return [];
   const isWorse = now.value > most === (gatedMetricOf(metric).betterIs === 'lower');

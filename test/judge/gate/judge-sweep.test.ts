@@ -15,7 +15,12 @@ function quiet(seed: number, slower: (cell: number, sweep: number) => number): S
 }
 
 function gateOf(count: number, slower: (cell: number, sweep: number) => number, more: Partial<SimulatedSeries> = {}) {
-  return new SimulatedGate({ cells: simulatedCells(count), metrics: ['gpuComputeMs'], values: quiet(1, slower), ...more });
+  return new SimulatedGate({
+    cells: simulatedCells(count),
+    metrics: ['gpuComputeMs'],
+    values: quiet(1, slower),
+    ...more,
+  });
 }
 
 function sayAll(outcome: PairResult['outcome']) {
@@ -64,7 +69,12 @@ test('five times one percent is a finding', () => {
 
 test('with pairs at hand the previous sweep is a suspicion until they confirm it', () => {
   const slower = (cell: number, sweep: number): number => (cell === 0 && sweep >= 2 ? 1.05 : 1);
-  const outcomes = { none: () => [], confirmed: sayAll('confirmed'), cleared: sayAll('cleared'), machine: sayAll('machine') };
+  const outcomes = {
+    none: () => [],
+    confirmed: sayAll('confirmed'),
+    cleared: sayAll('cleared'),
+    machine: sayAll('machine'),
+  };
   const states = Object.entries(outcomes).map(([name, pairs]) => {
     const gate = gateOf(4, slower, { pairs });
     gate.next();
@@ -107,7 +117,9 @@ test('a suspected change that lasts is confirmed by the history under the same i
   for (let sweep = 0; sweep < 30; sweep += 1) gate.next();
   const [first] = gate.next().findings;
   const reports = [31, 32, 33, 34].flatMap((sweep) => alarms(gate.next(), sweep));
-  expect(reports).toMatchObject([{ findingId: first?.findingId, confirmedBy: 'history', firstBadSweepId: sweepOfNight(30) }]);
+  expect(reports).toMatchObject([
+    { findingId: first?.findingId, confirmedBy: 'history', firstBadSweepId: sweepOfNight(30) },
+  ]);
 });
 
 test('an acknowledged level is the expected one at once, and a worse one is reported again', () => {
