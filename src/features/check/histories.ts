@@ -72,7 +72,7 @@ export class Histories {
       if (metric === ownMetric && history.nights.at(-1) !== sweeps.length - 1 && isPlanned) {
         failures = this.failuresOf(cell, leftOut);
       }
-      if (history.nights.length > 0) metrics.push({ metric, history, runs });
+      if (metric === ownMetric || history.nights.length > 0) metrics.push({ metric, history, runs });
     }
     metrics.push(
       ...[hostBoundHistory(own, this.sweepIds), this.precisions.get(cell.key), this.accuracies.get(cell.key)].flatMap(
