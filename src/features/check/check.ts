@@ -35,7 +35,7 @@ async function checkedStore(store: OpenStore, options: CheckOptions, io: Io) {
   const isStored = !store.isReadOnly && options.asOf === undefined && options.minChange === undefined;
   if (store.isReadOnly) io.err('note: the store may only be read here: what this check says was not recorded\n');
   const how = { judgedAt: isStored ? io.now().toISOString() : null, onlyNewest: options.asOf !== undefined };
-  const settings = { minChangePercent: options.minChange ?? null };
+  const settings = options.minChange === undefined ? {} : { minChangePercent: options.minChange };
   const rows: CheckedSeries[] = [];
   const findings: CheckedFinding[] = [];
   const standings: Standing[] = [];

@@ -36,7 +36,9 @@ export interface GatherOptions {
   readonly findings?: readonly Finding[] | undefined;
   /** Pairs of the judged sweep, where they are not stored yet. */
   readonly pairs?: readonly PairResult[] | null;
-  readonly minChangePercent?: number | null;
+  readonly minChangePercent?: number | undefined;
+  /** What was reported in this very sweep is known, too. */
+  readonly isJudged?: boolean;
 }
 
 /** Everything that a sweep is judged by, in one pass over the runs of its series. */
@@ -52,7 +54,7 @@ export async function gather(
   const limited = rules.limited.filter((metric) => !isJudgedOnly(metric));
   const histories = new Histories(db, series, cells, [...new Set([...GATED, ...limited])]);
   const evidence = cells.map((cell) => histories.of(cell, planned.has(cell.key)));
-  const findings = options.findings ?? knownFindings(db, series);
+  const findings = options.findings ?? knownFindings(db, series, options.isJudged === true);
   return {
     series,
     evidence: {
@@ -90,7 +92,7 @@ function isEligible({ axisFlags }: KeyedCell): boolean {
   return knownVariablesOn(variablesOf(axisFlags)).length === 0;
 }
 
-function knownFindings(db: StoreDatabase, { baseBranch, sweep, matrices }: Series): Finding[] {
+function knownFindings(db: StoreDatabase, { baseBranch, sweep, matrices }: Series, isJudged: boolean): Finding[] {
   const ofBranch = (branch: string | null): Finding[] => findingsOf(db, { ...sweep, branch, matrices });
   const stored =
     baseBranch === null
@@ -99,7 +101,9 @@ function knownFindings(db: StoreDatabase, { baseBranch, sweep, matrices }: Serie
         [...ofBranch(baseBranch), ...ofBranch(sweep.branch).filter((one) => one.reportedSweepId === sweep.sweepId)];
   const reportedIn = [...new Set(stored.map(({ reportedSweepId }) => reportedSweepId))];
   const until = sweepsUntil(db, reportedIn, sweep);
-  return stored.filter(({ reportedSweepId }) => until.has(reportedSweepId));
+  return stored.filter(
+    ({ reportedSweepId }) => until.has(reportedSweepId) && (isJudged || reportedSweepId !== sweep.sweepId),
+  );
 }
 
 async function acknowledgedOf(

@@ -5,6 +5,7 @@ import { ALERTING } from '../../judge/history/settings.ts';
 import type { Acknowledgement, Finding } from '../../records/gate-finding.ts';
 import type { Sweep } from '../../records/sweep.ts';
 import type { StoreDatabase } from '../../store/file/open.ts';
+import { hasRunsSince } from '../../store/runs/runs.ts';
 import { seriesOf } from '../../store/sweeps/find-sweeps.ts';
 import {
   acknowledgementsOf,
@@ -58,7 +59,7 @@ export async function judgeSeries(
 ): Promise<JudgedSeries> {
   const { pending, skipped, before } = onlyNewest
     ? { pending: [newest], skipped: 0, before: null }
-    : pendingOf(db, newest);
+    : pendingOf(db, newest, options.minChangePercent !== undefined);
   const changed: string[] = [];
   let known: readonly Finding[] | undefined = options.findings;
   let judged: JudgedSweep | null = null;
@@ -67,7 +68,7 @@ export async function judgeSeries(
     known = judged.verdict.findings;
     if (judgedAt !== null) changed.push(...store(db, judged, before?.judgedAt ?? judgedAt));
   }
-  if (judged === null) throw new Error('no sweep to judge');
+  judged ??= await judgedAsBefore(db, newest, io, options);
   const ids = judged.verdict.findings.map(({ findingId }) => findingId);
   const ended = new Set(judged.verdict.endedAcknowledgements);
   const acknowledgements = [...acknowledgementsOf(db, ids)].filter(([findingId]) => !ended.has(findingId));
@@ -80,8 +81,23 @@ export async function judgeSeries(
   };
 }
 
-/** Sweeps to be judged, oldest first; the newest is judged again when asked again: pairs and limits may have come. */
-function pendingOf(db: StoreDatabase, newest: Sweep) {
+/** Nothing came since it was judged: what was said of it holds. */
+async function judgedAsBefore(
+  db: StoreDatabase,
+  sweep: Sweep,
+  io: Place,
+  options: GatherOptions,
+): Promise<JudgedSweep> {
+  const judged = await judgedSweep(db, sweep, io, { ...options, isJudged: true });
+  const { findings } = judged.evidence;
+  return { ...judged, verdict: { ...judged.verdict, findings, endedAcknowledgements: [] } };
+}
+
+/**
+ * Sweeps to be judged, oldest first; the newest again where more was measured of it since, as pairs.
+ * @param isChanged it is to be judged by other settings
+ */
+function pendingOf(db: StoreDatabase, newest: Sweep, isChanged: boolean) {
   const sweeps = seriesOf(db, newest, ALERTING.windowNights);
   const judged = judgedAmong(
     db,
@@ -89,12 +105,10 @@ function pendingOf(db: StoreDatabase, newest: Sweep) {
   );
   const last = judged.get(newest.sweepId);
   if (last !== undefined) {
-    const batch = sweeps.filter(({ sweepId }) => judged.get(sweepId)?.judgedAt === last.judgedAt);
-    return {
-      pending: [newest],
-      skipped: 0,
-      before: { judgedAt: last.judgedAt, batch: batch.map(({ sweepId }) => sweepId) },
-    };
+    const together = sweeps.filter(({ sweepId }) => judged.get(sweepId)?.judgedAt === last.judgedAt);
+    const batch = together.map(({ sweepId }) => sweepId);
+    const pending = isChanged || hasRunsSince(db, newest.sweepId, last.judgedAt) ? [newest] : [];
+    return { pending, skipped: 0, before: { judgedAt: last.judgedAt, batch } };
   }
   const newestJudged = sweeps.findIndex(({ sweepId }) => judged.has(sweepId));
   // A series that was never judged before begins with its newest sweep.

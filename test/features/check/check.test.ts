@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 
 import { describe, expect, test } from 'vitest';
+import type * as z from 'zod';
 
 import { ack } from '../../../src/features/ack/ack.ts';
 import { OUTPUTS } from '../../support/outputs.ts';
@@ -25,37 +26,19 @@ function quiet(cell: number, night: number): number {
   return (0.5 + 0.1 * cell) * Math.exp(NOISE[night * CELLS.length + cell] ?? 0);
 }
 
-interface Finding {
-  readonly id: string;
-  readonly label: string;
-  readonly direction: string;
-  readonly changePercent: number;
-  readonly before: number;
-  readonly after: number;
-  readonly state: string;
-  readonly firstBadSweepId: string;
-  readonly toldSweepId: string;
-}
+type Checked = z.infer<typeof OUTPUTS.check>;
+type Finding = Checked['findings'][number];
 
-interface Checked {
-  readonly groups: readonly {
-    readonly direction: string;
-    readonly shared: readonly string[];
-    readonly changes: readonly string[];
-    readonly commits: readonly { commit: string; subject: string }[];
-    readonly lastGood: { sweepId: string } | null;
-    readonly findings: readonly Finding[];
-  }[];
-  readonly earlier: readonly Finding[];
-  readonly failed: readonly { label: string; reasons: string[] }[];
-  readonly off: readonly { label: string; nights: number; changePercent: number }[];
-  readonly notes: readonly string[];
+/** Reported in the sweeps that were judged last, and still there. */
+function reportedIn({ findings }: Checked): Finding[] {
+  return findings.filter(({ isNew, state, acknowledged }) => isNew && acknowledged === null && state === 'confirmed');
 }
 
 /** A store that grows night by night, as a nightly job would have it. */
 class Nights {
   readonly folder: string;
   readonly db: string;
+  repeats = 1;
   private count = 0;
   private readonly simulated: Omit<SimulatedNights, 'cells' | 'nights' | 'repeats'>;
 
@@ -66,7 +49,7 @@ class Nights {
   }
 
   add(nights: number): void {
-    simulateNights(this.db, { ...this.simulated, cells: CELLS, nights, repeats: 1, after: this.count });
+    simulateNights(this.db, { ...this.simulated, cells: CELLS, nights, repeats: this.repeats, after: this.count });
     this.count += nights;
   }
 
@@ -77,20 +60,17 @@ class Nights {
   async check(...args: string[]): Promise<{ code: number | null; json: Checked; text: string }> {
     const { code, stdout, stderr } = await this.run('check', ...args, '--json');
     if (stderr !== '') throw new Error(stderr);
-    const parsed: unknown = JSON.parse(stdout);
-    OUTPUTS.check.parse(parsed);
-    const json: Checked = JSON.parse(stdout);
-    return { code, json, text: stdout };
+    return { code, json: OUTPUTS.check.parse(JSON.parse(stdout)), text: stdout };
   }
 
-  /** Checks every night from `from` on; what was told on which. */
+  /** Checks every sweep from `from` on; what was reported in which. */
   async live(from: number, to: number): Promise<{ night: number; found: Checked }[]> {
     const reported: { night: number; found: Checked }[] = [];
     if (this.count < from) this.add(from - this.count);
     for (let night = from; night < to; night += 1) {
       this.add(1);
       const { json } = await this.check();
-      if (json.groups.length > 0) reported.push({ night, found: json });
+      if (reportedIn(json).length > 0) reported.push({ night, found: json });
     }
     return reported;
   }
@@ -102,66 +82,63 @@ const STEP = {
 };
 
 describe('bench check', () => {
-  test('quiet nights tell nothing', async () => {
+  test('quiet sweeps report nothing', async () => {
     const nights = new Nights({ value: quiet });
     expect(await nights.live(60, 66)).toEqual([]);
     const { code, stdout } = await nights.run('check');
     expect([code, stdout.split('\n')[0]]).toEqual([0, 'nothing new']);
   });
 
-  test('until a step is told it is shown as off the level, without an alarm', async () => {
+  test('a step is reported by the third sweep; until then it is suspected, without an exit code', async () => {
     const nights = new Nights({ value: (cell, night) => quiet(cell, night) * (cell === 1 && night >= 40 ? 1.2 : 1) });
     nights.add(40);
-    expect((await nights.check()).json.off).toEqual([]);
-    for (const running of [1, 2]) {
-      nights.add(1);
-      const { code, json } = await nights.check();
-      expect([code, json.groups]).toEqual([0, []]);
-      expect(json.off).toEqual([
-        expect.objectContaining({
-          label: 'vit fp8 2x3x224x224 graph',
-          metric: 'gpuComputeMs',
-          nights: running,
-          runs: 1,
-        }),
-      ]);
-      expect(json.off[0]?.changePercent).toBeGreaterThan(18);
-      expect(json.off[0]?.changePercent).toBeLessThan(22);
-    }
-    const { stdout } = await nights.run('check');
-    expect(stdout).toContain('no new findings; 1 cell outside the expected range');
-    // The newest sweep before the two that are off.
-    expect(stdout).toContain(`bench compare ${sweepOfNight(39).slice(0, 8)} latest`);
+    expect((await nights.check()).json.findings).toEqual([]);
     nights.add(1);
     const { code, json } = await nights.check();
-    expect([code, json.off, json.groups.length]).toEqual([1, [], 1]);
-  });
+    expect(code).toBe(0);
+    expect(json.findings).toMatchObject([
+      { state: 'suspected', direction: 'slower', labels: ['vit fp8 2x3x224x224 graph'] },
+    ]);
+    expect(json.findings[0]?.metrics.map(({ metric }) => metric)).toContain('gpuComputeMs');
+    expect((await nights.check('--fail-on', 'suspected')).code).toBe(1);
+    const { stdout } = await nights.run('check');
+    expect(stdout.split('\n')[0]).toBe('1 suspect not confirmed');
+    expect(stdout).toContain(`bench run --resume ${sweepOfNight(40).slice(0, 8)} --confirm`);
+    expect(stdout).toContain(`last good sweep ${sweepOfNight(39).slice(0, 8)}`);
+    const reported = await nights.live(41, 44);
+    expect(reported.length).toBeGreaterThan(0);
+    expect(reported[0]?.night).toBeLessThanOrEqual(42);
+    const [finding] = reported.flatMap(({ found }) => reportedIn(found));
+    expect(finding).toMatchObject({ id: json.findings[0]?.id, confirmedBy: 'history' });
+    const last = await nights.check();
+    expect([last.code, last.json.findings.map(({ state }) => state)]).toEqual([0, ['open']]);
+    expect(last.json.series[0]?.headline).toBe('nothing new, 1 still slower');
+    expect((await nights.check('--fail-on', 'open')).code).toBe(1);
+  }, 60_000);
 
-  test('a step is told once, within three nights, as one group with what its cells share', async () => {
+  test('a step is one finding with all its cells and metrics, reported once', async () => {
     const nights = new Nights(STEP);
     const reported = await nights.live(39, 50);
-    const groups = reported.flatMap(({ found }) => found.groups);
-    const findings = groups.flatMap((group) => group.findings);
-    expect(findings.map(({ label }) => label).toSorted()).toEqual([
+    const [finding, ...others] = reported.flatMap(({ found }) => reportedIn(found));
+    expect(others).toEqual([]);
+    expect(finding?.labels.toSorted()).toEqual([
       'vit fp8 2x3x224x224 graph',
       'vit fp8 4x3x224x224 graph',
       'vit fp8 6x3x224x224 graph',
     ]);
-    for (const finding of findings) {
-      expect(finding.direction).toBe('slower');
-      expect(finding.state).toBe('new');
-      expect(finding.changePercent).toBeGreaterThan(5);
-      expect(finding.changePercent).toBeLessThan(7);
-      expect(finding.firstBadSweepId).toBe(sweepOfNight(40));
+    expect(finding).toMatchObject({ direction: 'slower', state: 'confirmed' });
+    expect(finding?.group).toContain('fp8');
+    expect(finding?.firstBad?.sweepId).toBe(sweepOfNight(40));
+    expect(finding?.lastGood?.sweepId).toBe(sweepOfNight(39));
+    const gpu = finding?.details.filter(({ metric }) => metric === 'gpuComputeMs') ?? [];
+    for (const { changePercent } of gpu) {
+      expect(changePercent).toBeGreaterThan(4);
+      expect(changePercent).toBeLessThan(8);
     }
+    expect(gpu).toHaveLength(3);
     expect(Math.max(...reported.map(({ night }) => night))).toBeLessThanOrEqual(43);
-    for (const group of groups) {
-      expect(group.shared).toContain('fp8');
-      expect(group.lastGood?.sweepId).toBe(sweepOfNight(39));
-    }
     const last = await nights.check();
-    expect([last.code, last.json.groups]).toEqual([0, []]);
-    expect(last.json.earlier.map(({ state }) => state)).toEqual(['open', 'open', 'open']);
+    expect([last.code, last.json.findings.map(({ state }) => state)]).toEqual([0, ['open']]);
   }, 60_000);
 
   test('the same night twice: the same bytes and the same exit code', async () => {
@@ -170,7 +147,7 @@ describe('bench check', () => {
     const first = await nights.check();
     const second = await nights.check();
     expect(first.code).toBe(1);
-    expect(first.json.groups).not.toEqual([]);
+    expect(reportedIn(first.json)).not.toEqual([]);
     expect([second.code, second.text]).toEqual([first.code, first.text]);
   });
 
@@ -178,10 +155,9 @@ describe('bench check', () => {
     const nights = new Nights(STEP);
     nights.add(60);
     const before = await nights.check('--as-of', nightDate(39));
-    expect(before.json.groups).toEqual([]);
+    expect(before.json.findings).toEqual([]);
     const after = await nights.check('--as-of', nightDate(43));
-    expect(after.json.groups[0]?.findings.length).toBeGreaterThan(0);
-    expect(after.json.groups[0]?.findings[0]?.toldSweepId).toBe(sweepOfNight(43));
+    expect([after.code, reportedIn(after.json)[0]?.reportedSweepId]).toEqual([1, sweepOfNight(43)]);
     expect(queryStore(nights.db, 'SELECT * FROM findings')).toEqual([]);
     const early = await nights.run('check', '--as-of', '2025-01-01');
     expect([early.code, early.stderr]).toEqual([2, expect.stringContaining('no sweep had been')]);
@@ -201,8 +177,8 @@ describe('bench check', () => {
     );
     nights.add(44);
     const { json } = await nights.check();
-    expect(json.groups[0]).toMatchObject({
-      changes: ['driver 580.1 → 590.2'],
+    expect(reportedIn(json)[0]).toMatchObject({
+      environmentChanges: ['driver 580.1 → 590.2'],
       commits: [{ commit: commits[40], subject: 'change 40' }],
     });
     const { stdout } = await nights.run('check');
@@ -217,14 +193,17 @@ describe('bench check', () => {
     await nights.live(42, 48);
     nights.add(30);
     const { json } = await nights.check();
-    expect(json.earlier).toMatchObject([{ label: 'vit fp8 2x3x224x224 graph', state: 'recovered' }]);
+    expect(json.findings.filter(({ direction }) => direction === 'slower')).toMatchObject([
+      { labels: ['vit fp8 2x3x224x224 graph'], state: 'recovered' },
+    ]);
   }, 60_000);
 
   test('an improvement is told, and is no failure', async () => {
     const nights = new Nights({ value: (cell, night) => quiet(cell, night) * (cell === 0 && night >= 40 ? 0.93 : 1) });
     nights.add(45);
     const { code, json } = await nights.check();
-    expect([code, json.groups[0]?.direction]).toEqual([0, 'faster']);
+    expect([code, reportedIn(json)[0]?.direction]).toEqual([0, 'faster']);
+    expect(json.series[0]?.headline).toBe('1 faster');
   });
 
   test('throughput that falls is slower', async () => {
@@ -232,10 +211,12 @@ describe('bench check', () => {
     nights.add(45);
     const { code, json } = await nights.check('--metric', 'throughputQps');
     expect(code).toBe(1);
-    expect(json.groups[0]).toMatchObject({ direction: 'slower' });
-    for (const { changePercent } of json.groups[0]?.findings ?? []) {
-      expect(changePercent).toBeLessThan(-4);
-    }
+    expect(reportedIn(json)[0]).toMatchObject({ direction: 'slower' });
+    const changes = reportedIn(json).flatMap(({ details }) =>
+      details.filter(({ metric }) => metric === 'throughputQps'),
+    );
+    expect(changes).toHaveLength(3);
+    for (const { changePercent } of changes) expect(changePercent).toBeLessThan(-4);
   });
 
   test('cells without a result tonight make exit code 4', async () => {
@@ -243,31 +224,40 @@ describe('bench check', () => {
     nights.add(45);
     const { code, json } = await nights.check();
     expect(code).toBe(4);
-    expect(json.failed).toMatchObject([{ label: 'vit fp16 3x3x224x224 graph', reasons: ['outOfMemory'] }]);
+    expect(json.series[0]?.cells.filter(({ status }) => status === 'failed')).toMatchObject([
+      { label: 'vit fp16 3x3x224x224 graph', reasons: ['outOfMemory'] },
+    ]);
     expect((await nights.run('check', '--fail-on', 'regression')).code).toBe(0);
   });
 
-  test('short histories say that they are short', async () => {
-    const nights = new Nights(STEP);
-    nights.add(5);
-    const { code, json } = await nights.check();
-    expect(code).toBe(0);
-    expect(json.notes).toEqual([expect.stringContaining('5 of 20 nights')]);
+  test('the first sweep has nothing to be compared with; the second one is compared with it', async () => {
+    const nights = new Nights({
+      value: (cell, night, repeat) => quiet(cell, repeat) * (cell < 2 && night >= 1 ? 1.2 : 1),
+    });
+    nights.repeats = 5;
+    nights.add(1);
+    const first = await nights.check();
+    expect([first.code, first.json.series[0]?.headline]).toEqual([0, 'first sweep: nothing to compare with']);
+    nights.add(1);
+    const second = await nights.check();
+    expect([second.code, second.json.series[0]?.headline]).toEqual([
+      1,
+      '2 of 20 sweeps: compared with the previous sweep: 2 slower',
+    ]);
+    expect(second.json.series[0]).toMatchObject({ judgedBy: 'previousSweep', verdict: 'slower', sweeps: 2 });
+    expect(reportedIn(second.json)[0]?.confirmedBy).toBe('previousSweep');
+    const again = await nights.check();
+    expect([again.code, again.text]).toEqual([1, second.text]);
   });
 
-  test('nights on another GPU model are counted; nights that failed are none of them', async () => {
-    const fails = (cell: number, night: number) => (night === 3 || night === 4 ? null : quiet(cell, night));
-    const here = new Nights({ value: fails });
-    here.add(5);
-    expect((await here.check()).json.notes).toEqual([expect.stringContaining('3 of 20 nights')]);
-
+  test('sweeps on another GPU model are counted', async () => {
     const moved = new Nights({
       value: (cell, night) => (night === 2 ? null : quiet(cell, night)),
       gpuName: (night) => (night < 4 ? 'GPU A' : 'GPU B'),
     });
     moved.add(25);
-    expect((await moved.check()).json.notes).toEqual([
-      '3 nights on another GPU model, TensorRT major or locked clock left out: bench compare A B --across-gpu --across-tensorrt --across-clocks',
+    expect((await moved.check()).json.series[0]?.notes).toEqual([
+      '3 sweeps on another GPU model, TensorRT major or locked clock left out: bench compare A B --across-gpu --across-tensorrt --across-clocks',
     ]);
   });
 });
@@ -281,7 +271,7 @@ describe('bench ack', () => {
       },
     });
     const [first] = await nights.live(41, 46);
-    return { nights, id: first?.found.groups[0]?.findings[0]?.id ?? '' };
+    return { nights, id: first === undefined ? '' : (reportedIn(first.found)[0]?.id ?? '') };
   }
 
   test('silences the finding until its day is past', async () => {
@@ -292,11 +282,11 @@ describe('bench ack', () => {
     await ack([id.slice(0, 8)], { reason: 'known', until: nightDate(50), db: nights.db }, io);
     expect(printed).toContain(`is acknowledged until ${nightDate(50)}`);
     const accepted = await nights.check();
-    expect(accepted.json.earlier).toMatchObject([{ id, state: 'accepted' }]);
+    expect(accepted.code).toBe(0);
+    expect(accepted.json.findings).toMatchObject([{ id, acknowledged: { reason: 'known' } }]);
     const reported = await nights.live(46, 56);
     expect(reported.map(({ night }) => night)).toEqual([51]);
-    expect(reported[0]?.found.groups[0]?.findings).toMatchObject([{ id, state: 'new' }]);
-    expect((await nights.check()).json.earlier).toMatchObject([{ id, state: 'open' }]);
+    expect(reported.flatMap(({ found }) => reportedIn(found))).toMatchObject([{ id, acknowledged: null }]);
   }, 60_000);
 
   test('comes back when it gets worse', async () => {
