@@ -90,6 +90,8 @@ export class Progress {
         return null;
       case 'runDone': {
         this.finish(event.run, event.wallS);
+        // Of several, those that are at work are shown.
+        if (gpu !== null) this.current.delete(gpu);
         if (event.outcome.kind !== 'measured') {
           this.bad += 1;
           return this.numbered(event.run, this.failureText(event));
@@ -133,7 +135,7 @@ export class Progress {
     const bar = `${'█'.repeat(full)}${'░'.repeat(BAR_WIDTH - full)}`;
     const bad = this.bad === 0 ? '' : ` · ${this.bad} failed`;
     const elapsed = formatDuration((nowMs - this.startMs) / 1000);
-    const now = [...(this.current.size === 0 ? [[null, 'starting'] as const] : this.current)];
+    const now = [...(this.current.size === 0 && this.done === 0 ? [[null, 'starting'] as const] : this.current)];
     const lines = [
       ...now.map(([gpu, text]) => (gpu === null ? `▸ ${text}` : `▸ ${gpu} · ${text}`)),
       `${bar} ${this.done}/${this.total}${bad} · ${elapsed} · ${this.leftText()}`,

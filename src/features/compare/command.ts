@@ -27,25 +27,25 @@ const define = (command: PlainCommand) =>
     .option('--across-tensorrt', 'compare even if the TensorRT major versions differ')
     .option('--across-methods', 'compare medians even if the harnesses differ')
     .option('--across-clocks', 'compare even if only one side had locked clocks')
-    .optionsGroup('To measure both sides now:')
+    .optionsGroup('With --run:')
     .option('--run', 'check out both commits, build them, measure them in turns, then compare')
-    .option('--matrix <file>', 'with --run: the matrix, that of each commit if it is in the repository')
-    .option('--build <command>', 'with --run: what builds a commit in its worktree; runs without a shell', commandLine)
-    .option('--repeats <n>', 'with --run: runs of each cell on both sides, at least', positiveInteger)
+    .option('--matrix <file>', 'the matrix, that of each commit if it is in the repository')
+    .option('--build <command>', 'what builds a commit in its worktree; runs without a shell', commandLine)
+    .option('--repeats <n>', 'runs of each cell on both sides, at least', positiveInteger)
     .option(
       '--until-sure <percent>',
-      'with --run: repeat cells until a change of this size would be detected (default: 1)',
+      'repeat cells until a change of this size would be detected (default: 1)',
       positivePercent,
     )
-    .option('--max-repeats <n>', 'with --run: runs of a cell on both sides, at most (default: 20)', positiveInteger)
-    .option('--budget <time>', 'with --run: time limit such as 30m for the measurement', duration)
-    .option('--gpus <list>', 'with --run: measure on several GPUs at once: 0,2, UUIDs, MIG devices, or all')
-    .option('--trtexec <path>', 'with --run: the trtexec to use; in the repository, that of each commit')
-    .option('--replay <set>', 'with --run: answer from recordings: the name of a set, or a folder')
-    .option('--python <path>', `with --run: ${PYTHON_HELP}`)
-    .option('--no-telemetry', 'with --run: do not run nvidia-smi during the runs')
-    .option('--untrusted', 'with --run: refuse --build, and matrices that name programs or libraries to start or load')
-    .option('--force', 'with --run: measure again what is stored');
+    .option('--max-repeats <n>', 'runs of a cell on both sides, at most (default: 20)', positiveInteger)
+    .option('--budget <time>', 'time limit such as 30m for the measurement', duration)
+    .option('--gpus <list>', 'measure on several GPUs at once: 0,2, UUIDs, MIG devices, or all')
+    .option('--trtexec <path>', 'the trtexec to use; in the repository, that of each commit')
+    .option('--replay <set>', 'answer from recordings: the name of a set, or a folder')
+    .option('--python <path>', PYTHON_HELP)
+    .option('--no-telemetry', 'do not run nvidia-smi during the runs')
+    .option('--untrusted', 'refuse --build, and matrices that name programs or libraries to start or load')
+    .option('--force', 'measure again what is stored');
 
 type AllOptions = OptionsOf<typeof define>;
 

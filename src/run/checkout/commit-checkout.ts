@@ -47,6 +47,10 @@ export class CommitCheckout {
     if (problem !== null) throw new BrokenSubjectError(`git worktree: ${problem}`);
     const { cwd } = this.there;
     if (existsSync(cwd)) return;
+    if (this.source.command.length === 0) {
+      await mkdir(cwd, { recursive: true });
+      return;
+    }
     throw new BrokenSubjectError(`the folder ${printable(relative(this.worktree, cwd))} is not in this commit`);
   }
 

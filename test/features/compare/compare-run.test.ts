@@ -194,6 +194,9 @@ describe('bench compare A..B --run --build CMD', () => {
       2,
     );
     expect(uncommitted.json.cells).toHaveLength(2);
+    // Not what was measured with the file as it was.
+    writeInto(repository.folder, 'new.yaml', matrix.replace('[1, 8]', '[1]'));
+    expect((await compared(repository, args)).json.cells).toHaveLength(1);
     writeInto(repository.folder, 'm.yaml', matrix.replace('[1, 8]', '[1, 4, 8]'));
     repository.git('commit', '--quiet', '--all', '--message', 'another batch');
     const { json, stderr } = await compared(repository, ['HEAD~1', ...ALL]);
@@ -214,7 +217,7 @@ describe('bench compare A..B --run --build CMD', () => {
     writeInto(repository.folder, 'm.yaml', at('build: {opt: {batch: 32}}\n'));
     repository.git('add', '.');
     repository.commit();
-    const { code, json } = await compared(repository, [...MATRIX, '--filter', 'batch=1']);
+    const { code, json } = await compared(repository, ['m.yaml', '--run', '--filter', 'batch=1']);
     expect([code, json.provenance]).toEqual([1, 'recorded']);
     expect(json.cells.map(({ verdict }) => verdict)).toContain('slower');
     const again = await run(repository, [...MATRIX, '--filter', 'batch=1']);
@@ -378,7 +381,7 @@ describe('wrong use', () => {
   });
 
   test.each([
-    ['which matrix? --matrix FILE', ['--run']],
+    ['which matrix? Write bench compare A..B MATRIX --run, or --matrix FILE', ['--run']],
     ['nope: no git revision here: --run measures commits', ['nope..HEAD', ...MATRIX]],
     ['latest: no git revision here: --run measures commits', ['latest~1', 'latest', ...MATRIX]],
     ['name two, as in HEAD~1..HEAD', ['HEAD', ...MATRIX]],

@@ -32,7 +32,10 @@ export async function twoCommits(base: string | undefined, head: string | undefi
   const range = base === undefined || head !== undefined ? null : splitRange(base);
   const from = range?.from ?? base ?? 'HEAD~1';
   const to = await named(range?.to ?? head ?? 'HEAD', io);
-  const stated = await named(from, io);
+  const stated = await named(from, io).catch((error: unknown) => {
+    if (base !== undefined) throw error;
+    throw new UsageError(`${commitText(to)} has no commit before it: name two`);
+  });
   const sides = { base: range?.symmetric === true ? await parted(stated, to, io) : stated, head: to };
   const { commit, dirty } = await readGitState(io.cwd);
   const isDirty = dirty === true && commit === to.commit;

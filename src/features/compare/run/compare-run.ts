@@ -1,5 +1,6 @@
 import { resolve } from 'node:path';
 
+import { sha256OfFile } from '../../../artefacts/files.ts';
 import type { Io } from '../../../cli/io.ts';
 import { migrationsFolder, storePath } from '../../../cli/store-location.ts';
 import { usingStore, warnIfMigrated } from '../../../cli/with-store.ts';
@@ -16,6 +17,7 @@ import { cellRunsOf } from '../../../store/runs/cell-runs.ts';
 import { lastGpusOf, pastRunsOf } from '../../../store/runs/time-estimates.ts';
 import { findSweep, planOf } from '../../../store/sweeps/sweeps.ts';
 import { wrapHanging } from '../../../terminal/text-width.ts';
+import { isInCommit } from '../../../tools/git/git.ts';
 import { printable } from '../../../text/printable.ts';
 import { shellLine } from '../../../text/shell-quote.ts';
 import { recordedRuns } from '../../../trtexec/replay/check-plan.ts';
@@ -51,16 +53,21 @@ export async function compareRun(
   options: CompareOptions,
   io: Io,
 ): Promise<ExitCode> {
-  const { branch, matrix } = options;
-  if (matrix === undefined) throw new UsageError('which matrix? --matrix FILE');
+  const { branch } = options;
+  const words = [base, head].flatMap((word) => word ?? []);
+  const isMatrix = (word: string): boolean => options.matrix === undefined && /\.ya?ml$/i.test(word);
+  const matrix = options.matrix ?? words.find(isMatrix);
+  if (matrix === undefined)
+    throw new UsageError('which matrix? Write bench compare A..B MATRIX --run, or --matrix FILE');
   if (branch !== undefined) throw new UsageError('--branch does not go with --run, which measures two commits');
   if (options.untrusted === true && options.build !== undefined) {
     throw new UsageError('--untrusted refuses --build: it starts a program of the commits');
   }
-  const commits = await twoCommits(base, head, io);
+  const [from, to] = words.filter((word) => !isMatrix(word));
+  const commits = await twoCommits(from, to, io);
   const store = warnIfMigrated(openStore(storePath(options.db, io), migrationsFolder()), io);
   const work = async (): Promise<ExitCode> => {
-    const pair = findPair(store.db, requestOf(commits, matrix, options, io), options.force === true);
+    const pair = findPair(store.db, await requestOf(commits, matrix, options, io), options.force === true);
     const comparing = { store, commits, pair, options: { ...options, matrix }, io };
     if (!isDone(comparing)) {
       await inPairFolder(store.path, pair, commits.repository, io, (folder) => measure(comparing, folder));
@@ -84,18 +91,23 @@ export async function compareRun(
 }
 
 /** The same for the same two commits, measured in the same way: from any checkout of the repository. */
-function requestOf(
+async function requestOf(
   { base, head, repository }: TwoCommits,
   matrix: string,
   { build = [], filter, replay, trtexec }: CompareOptions,
   { cwd }: Io,
 ) {
+  const inside = pathInside(repository, resolve(cwd, matrix));
+  const owned = [base, head].map(({ commit }) => inside !== null && isInCommit(repository, commit, inside));
+  const isOfCommits = (await Promise.all(owned)).every((isOwned) => isOwned);
   const placed = (path: string): string => pathInside(repository, resolve(cwd, path)) ?? resolve(cwd, path);
   return {
     base: base.commit,
     head: head.commit,
     folder: placed('.'),
     matrix: placed(matrix),
+    // Another one with other contents where a commit lacks it.
+    matrixSha256: isOfCommits ? null : ((await sha256OfFile(resolve(cwd, matrix)).catch(() => null))?.sha256 ?? null),
     trtexec: trtexec?.includes('/') === true ? placed(trtexec) : trtexec,
     filter,
     build,

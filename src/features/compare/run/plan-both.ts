@@ -43,7 +43,11 @@ export async function planBoth(
     const own = plan.cells.length - common.size;
     return own === 0 ? [] : [`${count(own, 'cell')} only in ${place === 0 ? 'base' : 'head'}, not measured`];
   });
-  const cut = (planned: CommitPlan): CommitPlan => ({ ...planned, plan: planOfCells(planned.plan, common) });
+  const cut = (planned: CommitPlan): CommitPlan => {
+    const plan = planOfCells(planned.plan, common);
+    // A frozen engine would be the same on both sides.
+    return { ...planned, plan: { ...plan, builds: plan.builds.map((build) => ({ ...build, isFrozen: false })) } };
+  };
   return { base: { side: base, planned: cut(ofBase) }, head: { side: head, planned: cut(ofHead) }, notes };
 }
 
