@@ -11,6 +11,7 @@ import { inspect, parseArgs } from 'node:util';
 import { collect } from './collect.ts';
 import { detection } from './detection/detection.ts';
 import { engineSharing } from './engine-sharing.ts';
+import { gate } from './gate.ts';
 import { htmlReport } from './html-report.ts';
 import { ingest } from './ingest.ts';
 import { inspectModel } from './inspect.ts';
@@ -38,6 +39,7 @@ const BENCHMARKS: readonly Benchmark[] = [
   merge,
   htmlReport,
   detection,
+  gate,
 ];
 
 const { values: options, positionals: names } = parseArgs({

@@ -1,0 +1,49 @@
+import { join } from 'node:path';
+
+import { earlySteps, fewSweeps } from './gate/few-sweeps.ts';
+import { falseGroups, groupChanges } from './gate/groups.ts';
+import { worseMetrics } from './gate/metrics.ts';
+import { CALM, simulateSweeps } from './gate/simulate-sweeps.ts';
+import { bench } from './processes.ts';
+import type { Benchmark, Row } from './row.ts';
+import { sized } from './size.ts';
+import { inTemporaryFolder } from './temporary-folder.ts';
+import { median } from '../src/statistics/median.ts';
+
+/** What the gate reports, and when: simulated sweeps in a store, and `bench check` after each of them. */
+export const gate: Benchmark = { name: 'gate', run: () => inTemporaryFolder(measure) };
+
+const PARTS = { groupChanges, falseGroups, worseMetrics, fewSweeps, earlySteps, largeStore } as const;
+
+async function measure(folder: string): Promise<Row[]> {
+  const rows: Row[] = [];
+  for (const part of Object.values(PARTS)) rows.push(...(await part(folder)));
+  return rows;
+}
+
+const CELLS = sized(2000, 40);
+const SWEEPS = sized(120, 24);
+const ROUNDS = sized(5, 1);
+
+/** The time that the check of a large store takes. */
+async function largeStore(folder: string): Promise<Row[]> {
+  const path = join(folder, 'large.sqlite');
+  const simulated = { cells: CELLS, repeats: 3, seed: 1, noise: { ...CALM, cells: 0.5 }, disturbances: [] };
+  simulateSweeps(path, simulated, 0, SWEEPS);
+  const times: number[] = [];
+  for (let round = 0; round < ROUNDS; round += 1) {
+    times.push((await bench(['check', '--db', path], { cwd: folder }, [0, 1])).wallMs);
+  }
+  return [
+    {
+      kind: 'measured',
+      what: `bench check, ${CELLS} cells, ${SWEEPS} sweeps of 3 runs`,
+      against: '',
+      ratio: (median(times) ?? 0) / 1000,
+      unit: ' s',
+      target: { atMost: 4 },
+      ours: `median of ${ROUNDS}`,
+      theirs: '',
+    },
+  ];
+}

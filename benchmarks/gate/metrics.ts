@@ -1,0 +1,103 @@
+import { join } from 'node:path';
+
+import type { Row } from '../row.ts';
+import { sized } from '../size.ts';
+import { share } from './figures.ts';
+import { checkedAfter, type Morning, removeStore } from './morning.ts';
+import { type Affected, CALM, type Disturbance, gateCells, simulateSweeps } from './simulate-sweeps.ts';
+
+const SEEDS = sized(20, 1);
+const SWEEPS = 20;
+const CELLS = 12;
+const MATRICES = ['first', 'second'] as const;
+
+interface Worse {
+  readonly what: Affected;
+  readonly metric: string;
+  readonly from: number;
+  readonly percent: number;
+}
+
+/** One cell each, in turn. */
+const WORSE: readonly Worse[] = [
+  { what: 'throughput', metric: 'throughputQps', from: 3, percent: 20 },
+  { what: 'p99', metric: 'p99Ms', from: 6, percent: 30 },
+  { what: 'hostBound', metric: 'hostBoundPercent', from: 9, percent: 0 },
+  { what: 'memory', metric: 'engineMib', from: 12, percent: 20 },
+  { what: 'accuracy', metric: 'sqnrDb', from: 15, percent: 6 },
+];
+
+/** Sweeps after the first bad one in which a finding is still in time without pairs. */
+const LATEST = 3;
+
+/** Twenty sweeps of two matrices, checked after each two, in which one cell of each metric is made worse in turn. */
+export async function worseMetrics(folder: string): Promise<Row[]> {
+  const cells = gateCells(CELLS);
+  const delays = new Map<Affected, number[]>(WORSE.map(({ what }) => [what, []]));
+  let others = 0;
+  let repeated = 0;
+  for (let seed = 1; seed <= SEEDS; seed += 1) {
+    const path = join(folder, 'metrics.sqlite');
+    const seen = new Map<string, number>();
+    for (let sweep = 0; sweep < SWEEPS; sweep += 1) {
+      for (const [number, name] of MATRICES.entries()) {
+        // Of either matrix another cell.
+        const disturbances = WORSE.map(({ what, from, percent }, place): Disturbance => {
+          const cell = 2 * place + number;
+          return { what, from, percent, isAffected: (_, other) => other === cell };
+        });
+        const matrix = { name, number };
+        simulateSweeps(path, { cells: CELLS, repeats: 3, seed, noise: CALM, disturbances, matrix }, sweep, 1);
+      }
+      for (const finding of news(await checkedAfter(path, sweep))) {
+        const number = MATRICES.findIndex((name) => name === finding.matrix);
+        const place = WORSE.findIndex(
+          ({ from, metric }, index) =>
+            finding.cells.every((key) => key === cells[2 * index + number]?.key) &&
+            sweep >= from &&
+            finding.metrics.some((one) => one.metric === metric),
+        );
+        const expected = WORSE[place];
+        const name = `${number} ${place}`;
+        if (expected === undefined) others += 1;
+        else if (seen.has(name)) repeated += 1;
+        else {
+          seen.set(name, sweep);
+          delays.get(expected.what)?.push(sweep - expected.from);
+        }
+      }
+    }
+    removeStore(path);
+  }
+  const against = `${SEEDS} seeds, two matrices of ${CELLS} cells`;
+  const of = SEEDS * MATRICES.length;
+  return [
+    ...WORSE.map(({ what, percent }) => {
+      const found = delays.get(what) ?? [];
+      const first = found.filter((delay) => delay === 0).length;
+      return share({
+        what: `${what}${percent === 0 ? '' : ` ${percent} ${what === 'accuracy' ? 'dB' : '%'}`} worse: reported by the fourth sweep`,
+        against,
+        count: found.filter((delay) => delay <= LATEST).length,
+        of,
+        target: { atLeast: 100 },
+        theirs: `in the first: ${first}`,
+      });
+    }),
+    {
+      kind: 'measured',
+      what: 'other findings of one cell worse in one metric',
+      against,
+      ratio: others + repeated,
+      unit: '',
+      target: { atMost: 1 },
+      ours: `${others} others, ${repeated} reported twice`,
+      theirs: '',
+    },
+  ];
+}
+
+/** Reported for the first time, and not only suspected. */
+function news({ findings }: Morning): Morning['findings'] {
+  return findings.filter(({ isNew, state }) => isNew && (state === 'confirmed' || state === 'open'));
+}
