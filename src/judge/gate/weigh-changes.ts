@@ -48,11 +48,10 @@ function weigh(change: CellChange, result: PairResult | null, isPaired: boolean)
     case 'cleared':
       return { ...change, pairs: result, fate: result.outcome, confirmedBy: null };
     case 'notComparable':
-      return { ...change, pairs: result, fate: 'change' };
     case undefined: {
-      // Where pairs are measured, one comparison of two sweeps is no more than a suspicion.
-      const isUnsure = isPaired && change.confirmedBy === 'previousSweep';
-      return { ...change, pairs: null, fate: 'change', confirmedBy: isUnsure ? null : change.confirmedBy };
+      // Where pairs can be measured, and were not all reached, one comparison of two sweeps is no more than a suspicion.
+      const isUnsure = isPaired && change.confirmedBy === 'previousSweep' && result?.count !== 0;
+      return { ...change, pairs: result, fate: 'change', confirmedBy: isUnsure ? null : change.confirmedBy };
     }
   }
 }
