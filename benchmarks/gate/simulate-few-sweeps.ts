@@ -43,9 +43,21 @@ export function alarmedSweeps({ cells, isPaired, step, seed }: FewSweeps): numbe
         const cell = keyed.findIndex(({ key }) => key === cellKey);
         const value = (level: number): number => 2 * Math.exp(level + RUN * normal());
         const { count } = isUnsteady ? PAIRS.unsteady : PAIRS.steady;
-        const pairs = Array.from({ length: count }, () => ({ newest: value(levelOf(cell, sweep)), lastGood: value(0) }));
+        const pairs = Array.from({ length: count }, () => ({
+          newest: value(levelOf(cell, sweep)),
+          lastGood: value(0),
+        }));
         const now = 2 * (1 + Math.abs(changePercent) / 100);
-        return judgePairs({ cellKey, pairs, sigma: RUN, before: 2, now, isUnsteady, isSameSources: false, minChangePercent: 0 });
+        return judgePairs({
+          cellKey,
+          pairs,
+          sigma: RUN,
+          before: 2,
+          now,
+          isUnsteady,
+          isSameSources: false,
+          minChangePercent: 0,
+        });
       }),
     );
   const gate = new SimulatedGate({
