@@ -21,7 +21,7 @@ const COMMANDS: Readonly<Record<string, Command>> = {
   cells: listCells,
   show: (options, io) => show('latest', options, io),
   compare: (options, io) => compare(undefined, undefined, { ...options, failOn: DEFAULT_FAIL_ON }, io),
-  check: (options, io) => check({ ...options, failOn: DEFAULT_FAIL_ON }, io),
+  check: (options, io) => check([], { ...options, failOn: DEFAULT_FAIL_ON }, io),
   trend: (options, io) => trend([], { ...options, last: 20, height: 6 }, io),
 };
 

@@ -1,5 +1,7 @@
 import { InvalidArgumentError, Option, type Command, type OptionValues } from '@commander-js/extra-typings';
 
+import * as z from 'zod';
+
 import { LAYER_GROUPINGS } from '../layers/layer-info.ts';
 import { readClockRequest, readCoolDown, readNumaPolicy } from '../machine/requests.ts';
 import type { IntegerRange } from '../variants/make-inputs.ts';
@@ -126,6 +128,18 @@ export function minChangeOption() {
     'report no smaller changes, such as 2% (default: as the matrix says)',
   ).argParser(positivePercent);
 }
+
+const argvSchema = z.array(z.string().min(1)).min(1).max(100);
+
+/** A program, or a JSON list of a program and its arguments: `["mail", "ops@example.org"]`. */
+export const notifyCommand = parser((text): readonly string[] | null => {
+  if (!text.trimStart().startsWith('[')) return text.trim() === '' ? null : [text];
+  try {
+    return argvSchema.parse(JSON.parse(text));
+  } catch {
+    return null;
+  }
+}, 'must be a program, or a JSON list such as ["mail", "ops@example.org"].');
 
 export function metricOption(says = 'the metric to compare; of other harnesses by its name') {
   const option = new Option('--metric <name>', `${says} (default: gpuComputeMs, for another harness its first)`);

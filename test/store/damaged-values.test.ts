@@ -26,7 +26,7 @@ import { simulatedCells, simulateNights, sweepOfNight } from '../support/simulat
 const [BASE, HEAD] = [sweepOfNight(2), sweepOfNight(9)];
 
 const COMMANDS: Readonly<Record<string, (db: string, io: Io) => Promise<ExitCode>>> = {
-  check: (db, io) => check({ db, failOn: DEFAULT_FAIL_ON }, io),
+  check: (db, io) => check([], { db, failOn: DEFAULT_FAIL_ON }, io),
   compare: (db, io) => compare(BASE, HEAD, { db, failOn: DEFAULT_FAIL_ON }, io),
   trend: (db, io) => trend([], { db, last: 20, height: 6 }, io),
   show: (db, io) => show('latest', { db }, io),

@@ -3,33 +3,53 @@ import { artefactsFolderOf } from '../../artefacts/layout.ts';
 import { type Io, printResult } from '../../cli/io.ts';
 import { failOn } from '../../cli/options.ts';
 import { withStore } from '../../cli/with-store.ts';
-import { errorText } from '../../errors.ts';
+import { errorText, UsageError } from '../../errors.ts';
 import type { ExitCode } from '../../exit-codes.ts';
 import type { KeyedCell } from '../../records/cell.ts';
 import type { Sweep } from '../../records/sweep.ts';
+import { readMatrix } from '../plan/index.ts';
 import { chooseCells, metricNamed } from '../../selection/by-name.ts';
 import type { OpenStore } from '../../store/file/open.ts';
-import { printable } from '../../text/printable.ts';
+import { jsonText, printable } from '../../text/printable.ts';
 import { aboutSeries, checkedSeries } from './checked-series.ts';
 import type { CheckOptions } from './command.ts';
 import { foundIn, type Standing } from './headline.ts';
 import { type JudgedSeries, judgeSeries } from './judge-series.ts';
+import { notifyOfNews } from './notify.ts';
 import type { Checked, CheckedFinding, CheckedSeries } from './output.ts';
-import { newestSweeps } from './series.ts';
+import { newestSweeps, type SeriesOptions } from './series.ts';
 import { checkText } from './text.ts';
 
-export async function check(options: CheckOptions, io: Io): Promise<ExitCode> {
+export async function check(files: readonly string[], options: CheckOptions, io: Io): Promise<ExitCode> {
+  if (files.length > 0 && options.matrix !== undefined) {
+    throw new UsageError('--matrix and a matrix file exclude each other: a file has a name');
+  }
+  const isUntrusted = options.untrusted === true;
+  const matrices = files.length === 0 ? null : files.map((file) => readMatrix(file, io, isUntrusted));
+  const names = matrices?.map(({ name }) => name) ?? (options.matrix === undefined ? undefined : [options.matrix]);
   return withStore(options, io, async (store) => {
-    const { output, cells, exitCode } = await checkedStore(store, options, io);
+    const { output, cells, exitCode, isStored, newest } = await checkedStore(store, { ...options, names }, io);
     printResult(io, options, output, (_, look) => checkText(output, cells, look));
+    if (isStored && options.filter === undefined && options.metric === undefined) {
+      const sources = { stated: options.notify, matrices, isUntrusted };
+      const hide = await hiding(options, io);
+      await notifyOfNews(store.db, { output, sweeps: newest, ...sources }, hide, io);
+    }
     return exitCode;
   });
+}
+
+/** What a program gets is hidden as what is printed. */
+async function hiding(options: CheckOptions, io: Io): Promise<(output: Checked) => unknown> {
+  if (options.redact !== true) return (output) => output;
+  const { redactionFor } = await import('../../cli/redacted.ts');
+  return (output) => redactionFor(io, options, jsonText(output)).json(output);
 }
 
 /** A series without a sweep for longer than this, before the newest of all, is not judged. */
 const STALE_MS = 30 * 86_400_000;
 
-async function checkedStore(store: OpenStore, options: CheckOptions, io: Io) {
+async function checkedStore(store: OpenStore, options: CheckOptions & SeriesOptions, io: Io) {
   const { db } = store;
   const newest = await newestSweeps(db, options, io);
   const isStored = !store.isReadOnly && options.asOf === undefined && options.minChange === undefined;
@@ -56,7 +76,7 @@ async function checkedStore(store: OpenStore, options: CheckOptions, io: Io) {
   }
   const exitCode = failOn(options.failOn, foundIn(standings));
   const output: Checked = { schemaVersion: 1, ...shown(db, { rows, findings, cells }, options), exitCode };
-  return { output, cells, exitCode };
+  return { output, cells, exitCode, isStored, newest };
 }
 
 /** What the gate said also lies next to the artefacts, which another user may own. */

@@ -1,9 +1,12 @@
 import type { Io } from '../../cli/io.ts';
+import { limitText, limitsWithoutValue } from '../../judge/gate/limits.ts';
+import { valuesAt } from '../../judge/gate/values-at.ts';
 import { gatedMetricOf } from '../../records/gated-metric.ts';
 import type { Sweep } from '../../records/sweep.ts';
 import { undatedNote } from '../../selection/sides.ts';
 import type { StoreDatabase } from '../../store/file/open.ts';
 import { count } from '../../terminal/numbers.ts';
+import { printable } from '../../text/printable.ts';
 import { cellLabel } from '../../text/cell-label.ts';
 import { headlineOf, type Standing, standingOf, verdictOf } from './headline.ts';
 import { type JudgedSeries, judgeSeries } from './judge-series.ts';
@@ -60,6 +63,9 @@ function seriesOutput(judged: JudgedSeries, standing: Standing): CheckedSeries {
 function notesOf({ evidence, ineligible, skipped, sweepsOfOtherMachine }: JudgedSeries): string[] {
   return [
     undatedNote(evidence.sweeps),
+    ...limitsWithoutValue(evidence.rules, valuesAt(evidence.cells, evidence.rules.limited, evidence.sweeps.length - 1)).map(
+      (limit) => `limit ${printable(limitText(limit))}: no cell has a value for it`,
+    ),
     skipped > 0 && `${count(skipped, 'older sweep')} not judged: only the newest seven are at once`,
     ineligible > 0 && `${count(ineligible, 'cell')} under a profiling switch or as an upper bound: never judged`,
     sweepsOfOtherMachine > 0 &&

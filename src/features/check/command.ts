@@ -1,15 +1,25 @@
+import { Option } from '@commander-js/extra-typings';
+
 import { defineCommand, type OptionsOf, type PlainCommand } from '../../cli/define-command.ts';
-import { branchOption, failOnOption, filterOption, metricOption, minChangeOption } from '../../cli/options.ts';
+import { branchOption, failOnOption, filterOption, metricOption, minChangeOption, notifyCommand } from '../../cli/options.ts';
 
 const define = (command: PlainCommand) =>
   command
+    .arguments('[matrices...]')
     .addOption(metricOption())
     .addOption(filterOption())
     .addOption(branchOption())
     .option('--as-of <sweep>', 'judge an earlier sweep: a date, a sweep or a commit')
     .option('--matrix <name>', 'only sweeps of this matrix')
     .addOption(minChangeOption())
-    .addOption(failOnOption());
+    .addOption(failOnOption())
+    .addOption(
+      new Option(
+        '--notify <program>',
+        'start it with the JSON when there is something new; with arguments as a JSON list (default: as the matrix says)',
+      ).argParser(notifyCommand),
+    )
+    .option('--untrusted', 'start no program that a matrix names');
 
 export type CheckOptions = OptionsOf<typeof define>;
 
@@ -18,9 +28,10 @@ export const checkCommand = defineCommand({
   summary: 'the gate: judge the newest sweep of every series',
   examples: [
     'bench check                       # exit code 1 when something got slower',
+    'bench check nightly.yaml          # only sweeps of this matrix',
     'bench check --as-of 2026-03-04    # as it would have been reported then; stores nothing',
   ],
   outputs: { check: async () => (await import('./output.ts')).checked },
   define,
-  run: async (_, options, io) => (await import('./check.ts')).check(options, io),
+  run: async ([matrices], options, io) => (await import('./check.ts')).check(matrices, options, io),
 });

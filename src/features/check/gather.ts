@@ -2,18 +2,16 @@ import type { PairResult, SweepEvidence } from '../../judge/gate/evidence.ts';
 import { gateRules } from '../../judge/gate/limits.ts';
 import { type KeyedCell, variablesOf } from '../../records/cell.ts';
 import type { Finding } from '../../records/gate-finding.ts';
-import { NO_GATE } from '../../records/gate-settings.ts';
 import { isJudgedOnly } from '../../records/gated-metric.ts';
 import type { MetricId } from '../../records/metric.ts';
 import type { Sweep } from '../../records/sweep.ts';
 import { knownVariablesOn } from '../../process/environment-variables.ts';
-import { readStoredPlan } from '../../run/stored-plan.ts';
 import { findCells, plannedCells } from '../../store/cells.ts';
 import type { StoreDatabase } from '../../store/file/open.ts';
 import { acknowledgementsOf, findingsOf } from '../../store/sweeps/findings.ts';
 import { sweepsUntil } from '../../store/sweeps/find-sweeps.ts';
 import { cellKeysOf } from '../../store/runs/runs.ts';
-import { planOf } from '../../store/sweeps/sweeps.ts';
+import { gateOf } from '../../store/sweeps/gate-of-sweep.ts';
 import { contains } from '../../tools/git/git.ts';
 import { inLabelOrder } from '../../text/cell-label.ts';
 import { Histories } from './histories.ts';
@@ -49,7 +47,7 @@ export async function gather(
   options: GatherOptions = {},
 ): Promise<Gathered> {
   const { sweep, sweeps } = series;
-  const rules = gateRules(readStoredPlan(planOf(db, sweep.sweepId))?.gate ?? NO_GATE, options.minChangePercent ?? null);
+  const rules = gateRules(gateOf(db, sweep.sweepId), options.minChangePercent ?? null);
   const { cells, planned, ineligible } = cellsOf(db, sweeps);
   const limited = rules.limited.filter((metric) => !isJudgedOnly(metric));
   const histories = new Histories(db, series, cells, [...new Set([...GATED, ...limited])]);

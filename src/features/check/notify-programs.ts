@@ -2,8 +2,6 @@ import { existsSync, realpathSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { relative, sep } from 'node:path';
 
-import * as z from 'zod';
-
 import type { Io } from '../../cli/io.ts';
 import { BenchError } from '../../errors.ts';
 import type { Matrix } from '../../matrix/matrix.ts';
@@ -13,18 +11,6 @@ import { matrixFileOf } from '../../store/sweeps/gate-of-sweep.ts';
 import { printable } from '../../text/printable.ts';
 import { repositoryFolder } from '../../tools/git/git.ts';
 import { readMatrix } from '../plan/index.ts';
-
-const argvSchema = z.array(z.string().min(1)).min(1).max(100);
-
-/** A program, or a JSON list of a program and its arguments: `["mail", "ops@example.org"]`; null for anything else. */
-export function readNotifyCommand(text: string): readonly string[] | null {
-  if (!text.trimStart().startsWith('[')) return text.trim() === '' ? null : [text];
-  try {
-    return argvSchema.parse(JSON.parse(text));
-  } catch {
-    return null;
-  }
-}
 
 export interface NotifySources {
   /** From the command line: then no matrix names one. */
@@ -37,6 +23,12 @@ export interface NotifySources {
   readonly isUntrusted: boolean;
 }
 
+interface NotifyProgram {
+  readonly argv: readonly string[];
+  /** Those of the sweeps that it is started for. */
+  readonly sweeps: readonly Sweep[];
+}
+
 /**
  * The programs to start, each once. They are read from files that the user named, or that lie in the current folder or
  * its repository and were measured here: never from a store, an import or an artefact, which only names the file.
@@ -45,16 +37,25 @@ export async function notifyPrograms(
   db: StoreDatabase,
   { stated, matrices, sweeps, isUntrusted }: NotifySources,
   io: Io,
-): Promise<readonly (readonly string[])[]> {
-  if (stated !== undefined) return [stated];
-  if (matrices !== null) {
-    const names = new Set(sweeps.map(({ matrix }) => matrix));
-    return distinct(matrices.flatMap(({ name, notify }) => (notify !== null && names.has(name) ? [notify.value] : [])));
-  }
-  const own = sweeps.filter(isOfThisMachine);
-  if (isUntrusted || own.length === 0) return [];
-  const folders = [io.cwd, await repositoryFolder(io.cwd)].flatMap((folder) => folder ?? []);
-  return distinct(own.flatMap((sweep) => programOfFile(db, sweep, folders, io)));
+): Promise<readonly NotifyProgram[]> {
+  if (stated !== undefined) return sweeps.length === 0 ? [] : [{ argv: stated, sweeps }];
+  const places = matrices !== null || isUntrusted ? [] : await placesOf(io);
+  const programs = sweeps.map((sweep) => ({
+    sweep,
+    argv: matrices === null ? programOfFile(db, sweep, places, io) : programAmong(matrices, sweep),
+  }));
+  return [...Map.groupBy(programs, ({ argv }) => JSON.stringify(argv)).values()].flatMap((same) => {
+    const argv = same[0]?.argv ?? null;
+    return argv === null ? [] : [{ argv, sweeps: same.map(({ sweep }) => sweep) }];
+  });
+}
+
+async function placesOf({ cwd }: Io): Promise<readonly string[]> {
+  return [cwd, await repositoryFolder(cwd)].flatMap((folder) => folder ?? []);
+}
+
+function programAmong(matrices: readonly Matrix[], sweep: Sweep): readonly string[] | null {
+  return matrices.find(({ name, notify }) => name === sweep.matrix && notify !== null)?.notify?.value ?? null;
 }
 
 function isOfThisMachine({ source, provenance, host }: Sweep): boolean {
@@ -63,19 +64,19 @@ function isOfThisMachine({ source, provenance, host }: Sweep): boolean {
 
 function programOfFile(
   db: StoreDatabase,
-  { sweepId, matrix: name }: Sweep,
+  sweep: Sweep,
   folders: readonly string[],
   io: Io,
-): (readonly string[])[] {
-  const file = matrixFileOf(db, sweepId);
-  if (file === null || !existsSync(file) || !folders.some((folder) => isUnder(file, folder))) return [];
+): readonly string[] | null {
+  const file = isOfThisMachine(sweep) ? matrixFileOf(db, sweep.sweepId) : null;
+  if (file === null || !existsSync(file) || !folders.some((folder) => isUnder(file, folder))) return null;
   try {
-    const matrix = readMatrix(file, io);
-    return matrix.notify === null || matrix.name !== name ? [] : [matrix.notify.value];
+    const { name, notify } = readMatrix(file, io);
+    return notify === null || name !== sweep.matrix ? null : notify.value;
   } catch (error) {
     if (!(error instanceof BenchError)) throw error;
     io.err(`note: notify: ${printable(file)} cannot be read any more: nothing was started\n`);
-    return [];
+    return null;
   }
 }
 
@@ -83,8 +84,4 @@ function programOfFile(
 function isUnder(file: string, folder: string): boolean {
   const path = relative(realpathSync(folder), realpathSync(file));
   return path !== '' && path !== '..' && !path.startsWith(`..${sep}`) && !path.startsWith(sep);
-}
-
-function distinct(programs: readonly (readonly string[])[]): (readonly string[])[] {
-  return [...new Map(programs.map((argv) => [JSON.stringify(argv), argv])).values()];
 }

@@ -5,7 +5,13 @@ import { join } from 'node:path';
 import type { Io } from '../../cli/io.ts';
 import type { ProcessResult } from '../../process/spawn.ts';
 import { inTemporaryFolder } from '../../process/temporary-folder.ts';
-import { printable } from '../../text/printable.ts';
+import type { Sweep } from '../../records/sweep.ts';
+import type { StoreDatabase } from '../../store/file/open.ts';
+import { markNotified, notNotified } from '../../store/sweeps/notified.ts';
+import { jsonText, printable } from '../../text/printable.ts';
+import { isPresent } from './headline.ts';
+import { notifyPrograms, type NotifySources } from './notify-programs.ts';
+import type { Checked, CheckedFinding } from './output.ts';
 
 const LIMIT_S = 30;
 /** Of what the program printed: enough for its last line. */
@@ -61,4 +67,35 @@ function problemOf(result: ProcessResult, printed: () => string): string | null 
 
 function lastLine(path: string): string {
   return (readFileSync(path, 'utf8').trimEnd().split('\n').at(-1) ?? '').slice(0, LONGEST_LINE);
+}
+
+/** What was found, and where the programs come from. */
+export interface News extends Omit<NotifySources, 'sweeps'> {
+  readonly output: Checked;
+  /** The newest sweep of each series. */
+  readonly sweeps: readonly Sweep[];
+}
+
+/** Starts the programs for findings that none was started for. @param hide removes private names from what they get */
+export async function notifyOfNews(db: StoreDatabase, { output, sweeps, ...sources }: News, hide: (output: Checked) => unknown, io: Io) {
+  const news = output.findings.filter((one) => one.isNew && one.direction === 'slower' && isPresent(one));
+  const ids = notNotified(
+    db,
+    news.map(({ id }) => id),
+  );
+  const fresh = news.filter(({ id }) => ids.has(id));
+  const changed = sweeps.filter((sweep) => fresh.some((finding) => isOf(finding, sweep)));
+  for (const { argv, sweeps: own } of await notifyPrograms(db, { ...sources, sweeps: changed }, io)) {
+    if (!(await notify(argv, `${jsonText(hide(output))}\n`, io))) continue;
+    const itsOwn = fresh.filter((finding) => own.some((sweep) => isOf(finding, sweep)));
+    markNotified(
+      db,
+      itsOwn.map(({ id }) => id),
+      io.now().toISOString(),
+    );
+  }
+}
+
+function isOf(finding: CheckedFinding, { branch, matrix, provenance }: Sweep): boolean {
+  return finding.branch === branch && finding.matrix === matrix && finding.provenance === provenance;
 }

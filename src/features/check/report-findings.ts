@@ -1,3 +1,4 @@
+import type { GateRules } from '../../judge/gate/limits.ts';
 import { buildDifferences } from '../../judge/compare/differences.ts';
 import type { KeyedCell } from '../../records/cell.ts';
 import type { Finding } from '../../records/gate-finding.ts';
@@ -20,8 +21,10 @@ type FindingCell = Finding['cells'][number];
 export async function reportFindings(db: StoreDatabase, judged: JudgedSeries, cwd: string): Promise<CheckedFinding[]> {
   const { acknowledgements, batch, evidence, verdict } = judged;
   const places = new Map(evidence.sweeps.map(({ sweepId }, place) => [sweepId, place]));
+  const { rules } = evidence;
   const shown = verdict.findings.filter(
-    ({ firstBadSweepId, state }) => !ENDED.includes(state) || places.has(firstBadSweepId),
+    (finding) =>
+      (!ENDED.includes(finding.state) || places.has(finding.firstBadSweepId)) && !isBelowMinChange(finding, rules),
   );
   const ids = shown.flatMap(({ firstBadSweepId, lastBadSweepId, lastGoodSweepId }) => [
     firstBadSweepId,
@@ -38,7 +41,11 @@ export async function reportFindings(db: StoreDatabase, judged: JudgedSeries, cw
     const isNew = batch.has(finding.reportedSweepId);
     const [lastGood, firstBad] = [sweepOf(finding.lastGoodSweepId), sweepOf(finding.firstBadSweepId)];
     const acknowledgement = acknowledgements.get(finding.findingId);
-    const details = finding.cells.toSorted((a, b) => b.margin - a.margin);
+    const details = finding.cells.toSorted(
+      (a, b) =>
+        Number(rules.isWarning(a.cellKey, a.metric)) - Number(rules.isWarning(b.cellKey, b.metric)) ||
+        b.margin - a.margin,
+    );
     const isExplained = isNew && !ENDED.includes(finding.state);
     findings.push({
       ...aboutOf(finding),
@@ -58,10 +65,22 @@ export async function reportFindings(db: StoreDatabase, judged: JudgedSeries, cw
       commits: isExplained ? await commitsOf(lastGood, firstBad, cwd) : [],
       buildChanges: isExplained ? buildChangesOf(db, judged, finding, places) : [],
       likeliestCause: isExplained ? await causeOf(db, details, cells, lastGood, firstBad) : null,
+      owner: acknowledgement?.owner ?? finding.owner,
       acknowledged: acknowledgement === undefined ? null : acknowledgedOutput(acknowledgement),
     });
   }
   return findings;
+}
+
+/** What was reported while a smaller change still mattered. */
+function isBelowMinChange({ cells, kind }: Finding, rules: GateRules): boolean {
+  const failing = cells.filter(({ cellKey, metric }) => !rules.isWarning(cellKey, metric));
+  return (
+    kind !== 'limit' &&
+    (failing.length > 0 ? failing : cells).every(
+      ({ cellKey, metric, changePercent }) => Math.abs(changePercent) < rules.minChangeOf(cellKey, metric),
+    )
+  );
 }
 
 const ENDED: readonly Finding['state'][] = ['cleared', 'recovered'];

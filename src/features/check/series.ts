@@ -2,7 +2,6 @@ import type { Io } from '../../cli/io.ts';
 import { UsageError } from '../../errors.ts';
 import { ALERTING } from '../../judge/history/settings.ts';
 import type { Sweep } from '../../records/sweep.ts';
-import { readStoredPlan } from '../../run/stored-plan.ts';
 import { nothingStored } from '../../selection/nothing-stored.ts';
 import { resolveSide } from '../../selection/sides.ts';
 import type { StoreDatabase } from '../../store/file/open.ts';
@@ -13,7 +12,7 @@ import {
   seriesOf,
   seriesUntil,
 } from '../../store/sweeps/find-sweeps.ts';
-import { planOf } from '../../store/sweeps/sweeps.ts';
+import { gateOf } from '../../store/sweeps/gate-of-sweep.ts';
 import { printable } from '../../text/printable.ts';
 import { ancestors, targetBranch } from '../../tools/git/git.ts';
 
@@ -31,7 +30,8 @@ export interface Series {
 export interface SeriesOptions {
   readonly asOf?: string | undefined;
   readonly branch?: string | undefined;
-  readonly matrix?: string | undefined;
+  /** Names of matrices. */
+  readonly names?: readonly string[] | undefined;
 }
 
 /**
@@ -39,19 +39,21 @@ export interface SeriesOptions {
  * @throws UsageError when there is none
  */
 export async function newestSweeps(db: StoreDatabase, options: SeriesOptions, io: Io): Promise<readonly Sweep[]> {
-  const { asOf, branch, matrix } = options;
+  const { asOf, branch, names } = options;
   if (branch !== undefined && newestOfBranch(db, branch) === null) throw nothingStored(db, branch);
   const isDate = asOf !== undefined && DATE.test(asOf);
   if (asOf !== undefined && !isDate) return (await resolveSide(db, asOf, io, { branch })).sweeps.slice(0, 1);
   const all = newestOfSeries(db, isDate ? endOf(asOf) : null);
   const ofBranch = all.filter((sweep) => branch === undefined || sweep.branch === branch);
-  const found = ofBranch.filter((sweep) => matrix === undefined || sweep.matrix === matrix);
+  const found = ofBranch.filter(({ matrix }) => names === undefined || names.includes(matrix ?? ''));
   if (found.length > 0) return found;
   if (isDate && newestOfSeries(db, null).length > 0) {
     throw new UsageError(`--as-of ${asOf}: no sweep had been made by then`);
   }
-  if (matrix === undefined || ofBranch.length === 0) throw nothingStored(db, branch);
-  throw new UsageError(`--matrix ${printable(matrix)}: no sweep of it is stored; see \`bench ls sweeps\``);
+  if (names === undefined || ofBranch.length === 0) throw nothingStored(db, branch);
+  throw new UsageError(
+    `matrix ${printable(names.join(', '))}: no sweep of it is stored; see \`bench ls sweeps\``,
+  );
 }
 
 /** The newest sweep of the series that `latest` means, or that of a date or reference. */
@@ -102,7 +104,7 @@ export async function seriesAt(db: StoreDatabase, sweep: Sweep, io: Pick<Io, 'cw
 }
 
 function matrixNames(db: StoreDatabase, { matrix, sweepId }: Sweep): (string | null)[] {
-  const before = readStoredPlan(planOf(db, sweepId))?.gate.renamedFrom ?? null;
+  const before = gateOf(db, sweepId).renamedFrom;
   return before === null || before === matrix ? [matrix] : [matrix, before];
 }
 

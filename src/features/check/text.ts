@@ -79,7 +79,7 @@ const SHOWN_CHANGES = 12;
 
 function findingText(finding: CheckedFinding, series: CheckedSeries, cells: Cells, look: Look): string[] {
   const { columns, style } = look;
-  const { direction, group, owner } = finding;
+  const { direction, group, kind, owner } = finding;
   const sign = finding.state === 'suspected' ? '?' : direction === 'slower' ? '▲' : '▼';
   const paint =
     finding.state === 'suspected' || finding.isWarning ? style.warn : direction === 'slower' ? style.bad : style.good;
@@ -92,9 +92,9 @@ function findingText(finding: CheckedFinding, series: CheckedSeries, cells: Cell
     changes.slice(0, SHOWN_CHANGES),
     [
       { header: 'metric', text: ({ metric }) => printable(gatedMetricOf(metric).label) },
-      { header: 'before', text: (row) => levelText(row, row.before), align: 'right', dropRank: 2 },
-      { header: 'after', text: (row) => levelText(row, row.after), align: 'right', dropRank: 1 },
-      { header: 'change', text: changeText, align: 'right' },
+      { header: kind === 'limit' ? 'limit' : 'before', text: (row) => levelText(row, row.before), align: 'right', dropRank: 2 },
+      { header: kind === 'limit' ? 'value' : 'after', text: (row) => levelText(row, row.after), align: 'right', dropRank: 1 },
+      { header: kind === 'limit' ? 'beyond' : 'change', text: changeText, align: 'right' },
     ],
     { ...look, columns: columns - 2 },
     { all: changes },

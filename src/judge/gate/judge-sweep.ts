@@ -1,5 +1,4 @@
 import type { Finding } from '../../records/gate-finding.ts';
-import type { GatedMetricId } from '../../records/gated-metric.ts';
 import { candidatesOf } from './candidates.ts';
 import { type CellChange, mainOf } from './cell-change.ts';
 import { CellWords } from './cell-words.ts';
@@ -9,7 +8,7 @@ import { hasHistory, judgeHistory } from './history-changes.ts';
 import { judgedCells } from './judged-cells.ts';
 import { KnownFindings } from './known-findings.ts';
 import { limitFindings } from './limit-findings.ts';
-import type { NewestValues } from './limits.ts';
+import { valuesAt } from './values-at.ts';
 import { mergeFindings } from './merge-findings.ts';
 import { isReopened, type WeighedCell } from './next-state.ts';
 import { isSteady, steadyChanges } from './steady-metrics.ts';
@@ -100,29 +99,15 @@ function judgeAllYoung(cells: readonly CellEvidence[], known: KnownFindings, jud
 }
 
 /** Limits that people set hold in every sweep, also in the first one. */
-function limitsOf({ cells, findings, rules, sweeps }: SweepEvidence): Finding[] {
+function limitsOf({ acknowledged, cells, findings, rules, sweeps }: SweepEvidence): Finding[] {
   const known = findings.filter(({ kind }) => kind === 'limit');
   const series = sweeps.at(-1);
   if (series === undefined || (rules.limited.length === 0 && known.length === 0)) return [];
   const [first, ...others] = sweeps.map(({ sweepId }, place) => ({
     sweepId,
-    values: valuesOf(cells, rules.limited, place),
+    values: valuesAt(cells, rules.limited, place),
   }));
-  return first === undefined ? [] : limitFindings({ rules, sweeps: [first, ...others], known, series });
-}
-
-function valuesOf(cells: readonly CellEvidence[], metrics: readonly GatedMetricId[], place: number): NewestValues {
-  return new Map(
-    cells.map(({ cell, metrics: measured }) => [
-      cell.key,
-      new Map(
-        measured.flatMap(({ history, metric }): [GatedMetricId, number][] => {
-          const value = metrics.includes(metric) ? history.values[history.nights.indexOf(place)] : undefined;
-          return value === undefined ? [] : [[metric, value]];
-        }),
-      ),
-    ]),
-  );
+  return first === undefined ? [] : limitFindings({ rules, sweeps: [first, ...others], known, acknowledged, series });
 }
 
 function judgedByOf(cells: readonly CellEvidence[], judged: number): SweepVerdict['judgedBy'] {

@@ -31,7 +31,9 @@ export class KnownFindings {
       lastPlace: this.placeOf(finding.lastBadSweepId ?? finding.firstBadSweepId),
       isOfThisSweep: finding.reportedSweepId === judged,
     }));
-    const entries = this.all.flatMap((known) => [...keysOf(known.finding)].map((key) => ({ key, known })));
+    // A broken limit says nothing of where a level began.
+    const changes = this.all.filter(({ finding }) => finding.kind !== 'limit');
+    const entries = changes.flatMap((known) => [...keysOf(known.finding)].map((key) => ({ key, known })));
     this.byCell = new Map(
       [...Map.groupBy(entries, ({ key }) => key)].map(([key, own]) => [key, own.map(({ known }) => known)]),
     );

@@ -11,6 +11,8 @@ export interface LimitEvidence {
   readonly sweeps: readonly [SweepValues, ...SweepValues[]];
   /** Findings of limits of this series. */
   readonly known: readonly Finding[];
+  /** By their ids: the values that were acknowledged stay, as they are what the next ones are held against. */
+  readonly acknowledged: Pick<ReadonlySet<string>, 'has'>;
   readonly series: Pick<Sweep, 'branch' | 'matrix' | 'provenance'>;
 }
 
@@ -31,7 +33,10 @@ export function limitFindings(evidence: LimitEvidence): Finding[] {
   const lasting = evidence.known.filter(
     ({ reportedSweepId, state }) => reportedSweepId !== last.sweepId && (state === 'confirmed' || state === 'open'),
   );
-  const known = lasting.map((finding) => continued(finding, broken, rules, last));
+  const known = lasting.map((finding) => {
+    const next = continued(finding, broken, rules, last);
+    return evidence.acknowledged.has(finding.findingId) ? { ...next, cells: finding.cells } : next;
+  });
   const reported = new Set(
     known.flatMap(({ cells, state }) =>
       state === 'open' ? cells.map(({ cellKey, metric }) => placeOf(cellKey, metric)) : [],

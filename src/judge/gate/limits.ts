@@ -13,6 +13,7 @@ export interface GateRules {
   readonly limitOf: (cell: CellKey, metric: GatedMetricId) => GateLimit | null;
   /** Metrics that have a limit in some cell: their values are needed beyond those that the gate judges anyway. */
   readonly limited: readonly GatedMetricId[];
+  readonly limits: readonly GateLimit[];
 }
 
 /** A build is slower for many reasons, and nobody waits for it at night. */
@@ -43,6 +44,7 @@ export function gateRules(settings: GateSettings, minChangePercent: number | nul
     limitOf: (cell, metric) =>
       limits.findLast(({ entry, fits }) => entry.metric === metric && fits(cell, metric))?.entry ?? null,
     limited: [...new Set(settings.limits.map(({ metric }) => metric))],
+    limits: settings.limits,
   };
 }
 
@@ -86,8 +88,8 @@ function holds({ comparison, value: limit }: GateLimit, value: number): boolean 
 }
 
 /** Limits that none of their cells has a value for: they say nothing, which their owner should know. */
-export function limitsWithoutValue(settings: GateSettings, values: NewestValues): GateLimit[] {
-  return settings.limits.filter(({ metric, cells }) =>
+export function limitsWithoutValue({ limits }: GateRules, values: NewestValues): GateLimit[] {
+  return limits.filter(({ metric, cells }) =>
     (cells ?? [...values.keys()]).every((cell) => values.get(cell)?.has(metric) !== true),
   );
 }

@@ -4,8 +4,9 @@ import { join } from 'node:path';
 
 import { beforeEach, describe, expect, test } from 'vitest';
 
+import { notifyCommand } from '../../../src/cli/options.ts';
 import { migrationsFolder } from '../../../src/cli/store-location.ts';
-import { notifyPrograms, type NotifySources, readNotifyCommand } from '../../../src/features/check/notify-programs.ts';
+import { notifyPrograms, type NotifySources } from '../../../src/features/check/notify-programs.ts';
 import { readMatrix } from '../../../src/features/plan/index.ts';
 import { NO_GIT, type Sweep } from '../../../src/records/sweep.ts';
 import { openStore } from '../../../src/store/file/open.ts';
@@ -60,7 +61,7 @@ async function programsOf(file: string | null, sweep: Partial<Sweep> = {}, sourc
   saveSweep(store.db, { ...SWEEP, ...sweep }, { matrix: file === null ? null : { file, identity: '' } });
   const given = { stated: undefined, matrices: null, sweeps: [{ ...SWEEP, ...sweep }], isUntrusted: false };
   try {
-    return await notifyPrograms(store.db, { ...given, ...sources }, io);
+    return (await notifyPrograms(store.db, { ...given, ...sources }, io)).map(({ argv }) => argv);
   } finally {
     store.close();
   }
@@ -116,14 +117,25 @@ test('a program of the command line is the only one', async () => {
   expect(await programsOf(matrixIn(cwd, NOTIFY), {}, { stated: ['mine'] })).toEqual([['mine']]);
 });
 
+test('series with the same program are one start of it', async () => {
+  const file = matrixIn(cwd, NOTIFY);
+  const io = { ...testIo(), cwd };
+  const store = openStore(join(temporaryFolder(), 'bench.sqlite'), migrationsFolder());
+  const sweeps = ['a', 'b'].map((digit) => ({ ...SWEEP, sweepId: digit.repeat(32), branch: digit }));
+  for (const sweep of sweeps) saveSweep(store.db, sweep, { matrix: { file, identity: '' } });
+  const found = await notifyPrograms(store.db, { stated: undefined, matrices: null, sweeps, isUntrusted: false }, io);
+  expect(found).toEqual([{ argv: [join(cwd, 'tell.mjs'), 'now'], sweeps }]);
+  store.close();
+});
+
 test.each([
   ['./tell.sh', ['./tell.sh']],
   ['my program', ['my program']],
   ['["mail", "-s", "bench", "ops@example.org"]', ['mail', '-s', 'bench', 'ops@example.org']],
-  ['["mail"', null],
-  ['[]', null],
-  ['["mail", 7]', null],
-  [' ', null],
 ])('%s', (text, argv) => {
-  expect(readNotifyCommand(text)).toEqual(argv);
+  expect(notifyCommand(text)).toEqual(argv);
+});
+
+test.each(['["mail"', '[]', '["mail", 7]', ' '])('%s is no program', (text) => {
+  expect(() => notifyCommand(text)).toThrow('must be a program, or a JSON list such as ["mail", "ops@example.org"].');
 });

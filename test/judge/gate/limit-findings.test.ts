@@ -5,6 +5,7 @@ import { gateRules } from '../../../src/judge/gate/limits.ts';
 import { type GateSettings, NO_GATE } from '../../../src/records/gate-settings.ts';
 import { type Finding, findingSchema } from '../../../src/records/gate-finding.ts';
 
+const NONE: ReadonlySet<string> = new Set();
 const VIT = 'a'.repeat(32);
 const BERT = 'b'.repeat(32);
 const SERIES = { branch: 'main', matrix: 'nightly', provenance: 'measured' } as const;
@@ -32,7 +33,7 @@ function judged(sweeps: readonly SweepValues[], settings = SETTINGS): Finding[][
   return sweeps.map((_, index) => {
     const [first, ...others] = sweeps.slice(0, index + 1);
     if (first === undefined) return [];
-    const found = limitFindings({ rules: gateRules(settings), sweeps: [first, ...others], known, series: SERIES });
+    const found = limitFindings({ rules: gateRules(settings), sweeps: [first, ...others], known, acknowledged: NONE, series: SERIES });
     known = [...known.filter(({ findingId }) => found.every((each) => each.findingId !== findingId)), ...found];
     return found;
   });
@@ -121,19 +122,32 @@ test('cells that break a limit together are one finding, since the sweep after t
 
 test('a limit that is stated after it was broken says since when', () => {
   const sweeps = [sweep(1, 1, 1), sweep(2, 4, 1), sweep(3, 4, 1)] as const;
-  const [finding] = limitFindings({ rules: gateRules(SETTINGS), sweeps, known: [], series: SERIES });
+  const [finding] = limitFindings({ rules: gateRules(SETTINGS), sweeps, known: [], acknowledged: NONE, series: SERIES });
   expect([finding?.lastGoodSweepId, finding?.firstBadSweepId, finding?.reportedSweepId].map(Number)).toEqual([1, 2, 3]);
+});
+
+test('an acknowledged value stays the one that later ones are held against', () => {
+  const [known = []] = judged([sweep(1, 3, 1)]);
+  const acknowledged = new Set(known.map(({ findingId }) => findingId));
+  const found = limitFindings({
+    rules: gateRules(SETTINGS),
+    sweeps: [sweep(2, 3.1, 1)],
+    known,
+    acknowledged,
+    series: SERIES,
+  });
+  expect(briefly(found)).toEqual([['open', 1, [[VIT, 3]]]]);
 });
 
 test('asked again of the same sweep it says the same', () => {
   const [first = []] = judged([sweep(1, 3, 1)]);
-  const again = limitFindings({ rules: gateRules(SETTINGS), sweeps: [sweep(1, 3, 1)], known: first, series: SERIES });
+  const again = limitFindings({ rules: gateRules(SETTINGS), sweeps: [sweep(1, 3, 1)], known: first, acknowledged: NONE, series: SERIES });
   expect(again).toEqual(first);
 });
 
 test('a limit that nobody sets any more is cleared', () => {
   const [known = []] = judged([sweep(1, 3, 1)]);
-  const found = limitFindings({ rules: gateRules(NO_GATE), sweeps: [sweep(2, 3, 1)], known, series: SERIES });
+  const found = limitFindings({ rules: gateRules(NO_GATE), sweeps: [sweep(2, 3, 1)], known, acknowledged: NONE, series: SERIES });
   expect(briefly(found)).toEqual([['cleared', 1, [[VIT, 3]]]]);
 });
 

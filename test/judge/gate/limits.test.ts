@@ -56,7 +56,7 @@ test('the last limit that fits a cell holds, so that exceptions can follow a rul
 test('a limit that none of its cells has a value for is named', () => {
   const settings = gate({ limits: [atMost('p99Ms', 2, [FIRST]), atMost('contextMib', 2), atMost('p99Ms', 9)] });
   const newest = values([FIRST, 'gpuComputeMs', 1], [SECOND, 'p99Ms', 1]);
-  expect(limitsWithoutValue(settings, newest).map(limitText)).toEqual(['p99Ms <= 2', 'contextMib <= 2']);
+  expect(limitsWithoutValue(gateRules(settings), newest).map(limitText)).toEqual(['p99Ms <= 2', 'contextMib <= 2']);
   expect(limitText({ ...atMost('p99Ms', 2), filter: 'model=vit*' })).toBe('p99Ms <= 2 (model=vit*)');
 });
 

@@ -1,0 +1,177 @@
+import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+import { beforeEach, describe, expect, test } from 'vitest';
+
+import { bench, ROOT, temporaryFolder } from '../../support/bench.ts';
+import { OUTPUTS } from '../../support/outputs.ts';
+
+const MATRICES = join(ROOT, 'matrices');
+
+let cwd: string;
+
+beforeEach(() => {
+  cwd = temporaryFolder();
+  // Keeps what it got, and what it was started with.
+  writeFileSync(join(cwd, 'tell'), '#!/bin/sh\ncat > got.json\nprintf "%s|" "$@" >> started\nexit "${TELL_CODE:-0}"\n', {
+    mode: 0o755,
+  });
+});
+
+const GATE = [
+  'gate:',
+  "  limits: ['gpu <= 0.45 ms', 'sqnr >= 25']",
+  '  owners: [{filter: model=*, owner: team-vision}]',
+];
+
+/** A recorded sweep of two cells: 0.35 and 0.41 ms, or with `opt32` 0.44 and 0.48 ms. */
+async function sweep(which: 'pair' | 'opt32', ...lines: readonly string[]): Promise<void> {
+  const base = join(MATRICES, which === 'pair' ? 'quickstart-pair.yaml' : 'quickstart-pair-opt32.yaml');
+  const gate = [...GATE, ...lines].join('\n').replace('gpu <=', 'gpuCompute <=');
+  writeFileSync(join(cwd, 'm.yaml'), `extends: ${base}\nname: m\n${gate}\n`);
+  const { code, stderr } = await bench(['run', 'm.yaml'], { cwd });
+  expect([code, stderr.includes('bench:')]).toEqual([0, false]);
+}
+
+const check = (...args: readonly string[]) => bench(['check', ...args], { cwd });
+
+async function checked(...args: readonly string[]) {
+  const { code, stdout } = await check(...args, '--json');
+  return { code, ...OUTPUTS.check.parse(JSON.parse(stdout)) };
+}
+
+function started(): string {
+  const path = join(cwd, 'started');
+  return existsSync(path) ? readFileSync(path, 'utf8') : '';
+}
+
+describe('limits', () => {
+  test('hold in the first sweep, are reported once, and end with 1 until they hold', async () => {
+    await sweep('opt32');
+    const first = await checked();
+    expect(first.code).toBe(1);
+    expect(first.series).toMatchObject([{ judgedBy: 'first', verdict: 'limit' }]);
+    expect(first.series[0]?.notes).toEqual(['limit sqnr >= 25: no cell has a value for it']);
+    const [finding, ...others] = first.findings;
+    expect(others).toEqual([]);
+    expect(finding).toMatchObject({
+      kind: 'limit',
+      state: 'confirmed',
+      isNew: true,
+      owner: 'team-vision',
+      labels: ['vit_small fp16 8x3x224x224 graph transfers'],
+      metrics: [{ metric: 'gpuComputeMs', before: 0.45, after: expect.closeTo(0.4765, 3) }],
+    });
+    expect(await checked()).toMatchObject({ code: 1, findings: [{ id: finding?.id, isNew: true }] });
+    await sweep('opt32');
+    expect(await checked()).toMatchObject({ code: 1, findings: [{ id: finding?.id, isNew: false, state: 'open' }] });
+    await sweep('pair');
+    const held = await checked();
+    expect([held.code, held.findings.find(({ id }) => id === finding?.id)?.state]).toEqual([0, 'recovered']);
+  });
+
+  test('the text names limit, value and owner, and --fail-on leaves them out', async () => {
+    await sweep('opt32');
+    const { stdout } = await check();
+    expect(stdout).toContain('first sweep: nothing to compare with; 1 limit broken');
+    expect(stdout).toMatch(/▲ limit broken [0-9a-f]{8}: 1 of 2 cells beyond a limit .*,\s+owner\s+team-vision/);
+    expect(stdout).toMatch(/metric +limit +value +beyond\n.*0\.4500 ms +0\.476\d ms +\+5\.9 %/);
+    expect((await check('--fail-on', 'regression,failed')).code).toBe(0);
+  });
+
+  test('an acknowledged one ends with 0 at once, with whoever looks after it', async () => {
+    await sweep('opt32');
+    const id = (await checked()).findings[0]?.id ?? '';
+    expect((await bench(['ack', id.slice(0, 8), '--reason', 'known', '--owner', 'me'], { cwd })).code).toBe(0);
+    expect(await checked()).toMatchObject({
+      code: 0,
+      findings: [{ id, owner: 'me', acknowledged: { reason: 'known', owner: 'me' } }],
+    });
+    await sweep('opt32');
+    expect((await check()).code).toBe(0);
+    await bench(['ack', id, '--undo'], { cwd });
+    expect((await check()).code).toBe(1);
+  });
+});
+
+test('a smaller change than --min-change, or that of the matrix, is not reported', async () => {
+  await sweep('pair');
+  await sweep('opt32');
+  expect((await checked()).findings.some(({ kind, state }) => kind === 'change' && state !== 'suspected')).toBe(true);
+  const silent = await checked('--min-change', '90%');
+  expect([silent.code, silent.findings.filter(({ kind }) => kind === 'change')]).toEqual([1, []]);
+  expect(silent.series).toMatchObject([{ verdict: 'limit' }]);
+});
+
+describe('notify', () => {
+  test('the program of the matrix gets the JSON once for the same findings', async () => {
+    await sweep('opt32', '  notify: [./tell, a b]');
+    const { stdout } = await check('--json');
+    expect(started()).toBe('a b|');
+    expect(readFileSync(join(cwd, 'got.json'), 'utf8')).toBe(stdout);
+    await check();
+    expect(started()).toBe('a b|');
+    await sweep('opt32', '  notify: [./tell, a b]');
+    await check();
+    expect(started()).toBe('a b|');
+  });
+
+  test('nothing new starts nothing', async () => {
+    await sweep('pair', '  notify: [./tell, x]');
+    expect((await check()).code).toBe(0);
+    expect(started()).toBe('');
+  });
+
+  test('its failure is said, changes no exit code, and the next check tries again', async () => {
+    await sweep('opt32');
+    const failing = await bench(['check', '--notify', './tell'], { cwd, env: { ...process.env, TELL_CODE: '7' } });
+    expect([failing.code, failing.stderr]).toEqual([
+      1,
+      'note: notify: ./tell: exit code 7; what was found is as it is, and the next check tries again\n',
+    ]);
+    rmSync(join(cwd, 'got.json'));
+    const again = await check('--notify', '["./tell", "again"]');
+    expect([again.code, again.stderr]).toEqual([1, '']);
+    expect(started()).toBe('||again|'.slice(1));
+    expect(existsSync(join(cwd, 'got.json'))).toBe(true);
+  });
+
+  test('--untrusted starts nothing by itself, and refuses a file that names a program', async () => {
+    await sweep('opt32', '  notify: [./tell, x]');
+    expect((await check('--untrusted')).code).toBe(1);
+    const refused = await check('m.yaml', '--untrusted');
+    expect([refused.code, refused.stderr]).toEqual([
+      2,
+      'bench: m.yaml:6:3: gate.notify: is started by bench check (./tell x): refused by --untrusted\n',
+    ]);
+    expect(started()).toBe('');
+  });
+
+  test('a check that stores nothing starts nothing', async () => {
+    await sweep('opt32', '  notify: [./tell, x]');
+    await check('--as-of', 'latest');
+    await check('--min-change', '1%');
+    await check('--filter', 'batch=8', '--metric', 'p99Ms');
+    expect(started()).toBe('');
+    await check('m.yaml');
+    expect(started()).toBe('x|');
+  });
+});
+
+test('a matrix file names whose sweeps are checked', async () => {
+  await sweep('opt32');
+  const other = join(MATRICES, 'quickstart-pair.yaml');
+  await bench(['run', other], { cwd });
+  expect((await checked('m.yaml')).series.map(({ matrix }) => matrix)).toEqual(['m']);
+  expect((await checked('m.yaml', other)).series.map(({ matrix }) => matrix).toSorted()).toEqual([
+    'm',
+    'quickstart-pair',
+  ]);
+  const both = await check('m.yaml', '--matrix', 'm');
+  expect([both.code, both.stderr]).toEqual([2, 'bench: --matrix and a matrix file exclude each other: a file has a name\n']);
+  const never = await check(join(MATRICES, 'quickstart.yaml'));
+  expect([never.code, never.stderr]).toEqual([
+    2,
+    'bench: matrix quickstart: no sweep of it is stored; see `bench ls sweeps`\n',
+  ]);
+});
