@@ -63,9 +63,10 @@ function seriesOutput(judged: JudgedSeries, standing: Standing): CheckedSeries {
 function notesOf({ evidence, ineligible, skipped, sweepsOfOtherMachine }: JudgedSeries): string[] {
   return [
     undatedNote(evidence.sweeps),
-    ...limitsWithoutValue(evidence.rules, valuesAt(evidence.cells, evidence.rules.limited, evidence.sweeps.length - 1)).map(
-      (limit) => `limit ${printable(limitText(limit))}: no cell has a value for it`,
-    ),
+    ...limitsWithoutValue(
+      evidence.rules,
+      valuesAt(evidence.cells, evidence.rules.limited, evidence.sweeps.length - 1),
+    ).map((limit) => `limit ${printable(limitText(limit))}: no cell has a value for it`),
     skipped > 0 && `${count(skipped, 'older sweep')} not judged: only the newest seven are at once`,
     ineligible > 0 && `${count(ineligible, 'cell')} under a profiling switch or as an upper bound: never judged`,
     sweepsOfOtherMachine > 0 &&

@@ -1,7 +1,14 @@
 import { Option } from '@commander-js/extra-typings';
 
 import { defineCommand, type OptionsOf, type PlainCommand } from '../../cli/define-command.ts';
-import { branchOption, failOnOption, filterOption, metricOption, minChangeOption, notifyCommand } from '../../cli/options.ts';
+import {
+  branchOption,
+  failOnOption,
+  filterOption,
+  metricOption,
+  minChangeOption,
+  notifyCommand,
+} from '../../cli/options.ts';
 
 const define = (command: PlainCommand) =>
   command

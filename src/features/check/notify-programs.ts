@@ -62,12 +62,7 @@ function isOfThisMachine({ source, provenance, host }: Sweep): boolean {
   return source === 'run' && (host === hostname() || (host === null && provenance === 'recorded'));
 }
 
-function programOfFile(
-  db: StoreDatabase,
-  sweep: Sweep,
-  folders: readonly string[],
-  io: Io,
-): readonly string[] | null {
+function programOfFile(db: StoreDatabase, sweep: Sweep, folders: readonly string[], io: Io): readonly string[] | null {
   const file = isOfThisMachine(sweep) ? matrixFileOf(db, sweep.sweepId) : null;
   if (file === null || !existsSync(file) || !folders.some((folder) => isUnder(file, folder))) return null;
   try {

@@ -77,7 +77,12 @@ export interface News extends Omit<NotifySources, 'sweeps'> {
 }
 
 /** Starts the programs for findings that none was started for. @param hide removes private names from what they get */
-export async function notifyOfNews(db: StoreDatabase, { output, sweeps, ...sources }: News, hide: (output: Checked) => unknown, io: Io) {
+export async function notifyOfNews(
+  db: StoreDatabase,
+  { output, sweeps, ...sources }: News,
+  hide: (output: Checked) => unknown,
+  io: Io,
+) {
   const news = output.findings.filter((one) => one.isNew && one.direction === 'slower' && isPresent(one));
   const ids = notNotified(
     db,

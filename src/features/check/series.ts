@@ -51,9 +51,7 @@ export async function newestSweeps(db: StoreDatabase, options: SeriesOptions, io
     throw new UsageError(`--as-of ${asOf}: no sweep had been made by then`);
   }
   if (names === undefined || ofBranch.length === 0) throw nothingStored(db, branch);
-  throw new UsageError(
-    `matrix ${printable(names.join(', '))}: no sweep of it is stored; see \`bench ls sweeps\``,
-  );
+  throw new UsageError(`matrix ${printable(names.join(', '))}: no sweep of it is stored; see \`bench ls sweeps\``);
 }
 
 /** The newest sweep of the series that `latest` means, or that of a date or reference. */

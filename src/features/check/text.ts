@@ -92,8 +92,18 @@ function findingText(finding: CheckedFinding, series: CheckedSeries, cells: Cell
     changes.slice(0, SHOWN_CHANGES),
     [
       { header: 'metric', text: ({ metric }) => printable(gatedMetricOf(metric).label) },
-      { header: kind === 'limit' ? 'limit' : 'before', text: (row) => levelText(row, row.before), align: 'right', dropRank: 2 },
-      { header: kind === 'limit' ? 'value' : 'after', text: (row) => levelText(row, row.after), align: 'right', dropRank: 1 },
+      {
+        header: kind === 'limit' ? 'limit' : 'before',
+        text: (row) => levelText(row, row.before),
+        align: 'right',
+        dropRank: 2,
+      },
+      {
+        header: kind === 'limit' ? 'value' : 'after',
+        text: (row) => levelText(row, row.after),
+        align: 'right',
+        dropRank: 1,
+      },
       { header: kind === 'limit' ? 'beyond' : 'change', text: changeText, align: 'right' },
     ],
     { ...look, columns: columns - 2 },

@@ -3,7 +3,11 @@ import type { CellEvidence } from './evidence.ts';
 import type { NewestValues } from './limits.ts';
 
 /** Values of some metrics in one of the sweeps, by its place. */
-export function valuesAt(cells: readonly CellEvidence[], metrics: readonly GatedMetricId[], place: number): NewestValues {
+export function valuesAt(
+  cells: readonly CellEvidence[],
+  metrics: readonly GatedMetricId[],
+  place: number,
+): NewestValues {
   return new Map(
     cells.map(({ cell, metrics: measured }) => [
       cell.key,

@@ -13,9 +13,11 @@ let cwd: string;
 beforeEach(() => {
   cwd = temporaryFolder();
   // Keeps what it got, and what it was started with.
-  writeFileSync(join(cwd, 'tell'), '#!/bin/sh\ncat > got.json\nprintf "%s|" "$@" >> started\nexit "${TELL_CODE:-0}"\n', {
-    mode: 0o755,
-  });
+  writeFileSync(
+    join(cwd, 'tell'),
+    '#!/bin/sh\ncat > got.json\nprintf "%s|" "$@" >> started\nexit "${TELL_CODE:-0}"\n',
+    { mode: 0o755 },
+  );
 });
 
 const GATE = [
@@ -168,7 +170,10 @@ test('a matrix file names whose sweeps are checked', async () => {
     'quickstart-pair',
   ]);
   const both = await check('m.yaml', '--matrix', 'm');
-  expect([both.code, both.stderr]).toEqual([2, 'bench: --matrix and a matrix file exclude each other: a file has a name\n']);
+  expect([both.code, both.stderr]).toEqual([
+    2,
+    'bench: --matrix and a matrix file exclude each other: a file has a name\n',
+  ]);
   const never = await check(join(MATRICES, 'quickstart.yaml'));
   expect([never.code, never.stderr]).toEqual([
     2,

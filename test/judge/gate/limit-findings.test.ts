@@ -33,7 +33,13 @@ function judged(sweeps: readonly SweepValues[], settings = SETTINGS): Finding[][
   return sweeps.map((_, index) => {
     const [first, ...others] = sweeps.slice(0, index + 1);
     if (first === undefined) return [];
-    const found = limitFindings({ rules: gateRules(settings), sweeps: [first, ...others], known, acknowledged: NONE, series: SERIES });
+    const found = limitFindings({
+      rules: gateRules(settings),
+      sweeps: [first, ...others],
+      known,
+      acknowledged: NONE,
+      series: SERIES,
+    });
     known = [...known.filter(({ findingId }) => found.every((each) => each.findingId !== findingId)), ...found];
     return found;
   });
@@ -122,7 +128,13 @@ test('cells that break a limit together are one finding, since the sweep after t
 
 test('a limit that is stated after it was broken says since when', () => {
   const sweeps = [sweep(1, 1, 1), sweep(2, 4, 1), sweep(3, 4, 1)] as const;
-  const [finding] = limitFindings({ rules: gateRules(SETTINGS), sweeps, known: [], acknowledged: NONE, series: SERIES });
+  const [finding] = limitFindings({
+    rules: gateRules(SETTINGS),
+    sweeps,
+    known: [],
+    acknowledged: NONE,
+    series: SERIES,
+  });
   expect([finding?.lastGoodSweepId, finding?.firstBadSweepId, finding?.reportedSweepId].map(Number)).toEqual([1, 2, 3]);
 });
 
@@ -141,13 +153,25 @@ test('an acknowledged value stays the one that later ones are held against', () 
 
 test('asked again of the same sweep it says the same', () => {
   const [first = []] = judged([sweep(1, 3, 1)]);
-  const again = limitFindings({ rules: gateRules(SETTINGS), sweeps: [sweep(1, 3, 1)], known: first, acknowledged: NONE, series: SERIES });
+  const again = limitFindings({
+    rules: gateRules(SETTINGS),
+    sweeps: [sweep(1, 3, 1)],
+    known: first,
+    acknowledged: NONE,
+    series: SERIES,
+  });
   expect(again).toEqual(first);
 });
 
 test('a limit that nobody sets any more is cleared', () => {
   const [known = []] = judged([sweep(1, 3, 1)]);
-  const found = limitFindings({ rules: gateRules(NO_GATE), sweeps: [sweep(2, 3, 1)], known, acknowledged: NONE, series: SERIES });
+  const found = limitFindings({
+    rules: gateRules(NO_GATE),
+    sweeps: [sweep(2, 3, 1)],
+    known,
+    acknowledged: NONE,
+    series: SERIES,
+  });
   expect(briefly(found)).toEqual([['cleared', 1, [[VIT, 3]]]]);
 });
 
