@@ -41,6 +41,20 @@ export class SimulatedGate {
 
   /** The next sweep. */
   next(): SweepVerdict {
+    this.skip(1);
+    this.pairs = this.series.pairs?.(this.judge([]).candidates, this.sweeps - 1) ?? null;
+    const verdict = this.again();
+    this.findings = verdict.findings;
+    for (const id of verdict.endedAcknowledgements) this.acknowledged.delete(id);
+    return verdict;
+  }
+
+  /** Further sweeps that nobody judges. */
+  skip(sweeps: number): void {
+    for (let count = 0; count < sweeps; count += 1) this.measure();
+  }
+
+  private measure(): void {
     const sweep = this.sweeps;
     this.sweeps += 1;
     for (const [index, cell] of this.series.cells.entries()) {
@@ -49,11 +63,6 @@ export class SimulatedGate {
         this.columns.set(name, [...(this.columns.get(name) ?? []), this.series.values(index, sweep, metric)]);
       }
     }
-    this.pairs = this.series.pairs?.(this.judge([]).candidates, sweep) ?? null;
-    const verdict = this.again();
-    this.findings = verdict.findings;
-    for (const id of verdict.endedAcknowledgements) this.acknowledged.delete(id);
-    return verdict;
   }
 
   /** The newest sweep once more, without remembering. */

@@ -3,7 +3,7 @@ import type { Sweep } from '../../records/sweep.ts';
 import { median } from '../../statistics/median.ts';
 import { ALERTING } from '../history/settings.ts';
 import { type CellChange, changePercentOf } from './cell-change.ts';
-import type { CellWords } from './cell-words.ts';
+import { CALMEST, type CellWords } from './cell-words.ts';
 import type { MetricHistory } from './evidence.ts';
 import type { YoungSuspect } from './few-sweeps.ts';
 import { isBeyondAccepted, type KnownFindings } from './known-findings.ts';
@@ -15,8 +15,6 @@ const RESTLESS_LEVELS = 3;
 const LEVEL_SWEEPS = 7;
 /** Off by this many standard deviations where only a comparison says so. */
 const CALLED_DEVIATIONS = 3;
-/** So many cells of a group are measured for all of it. */
-const GROUP_CELLS = 3;
 
 interface Around {
   readonly known: KnownFindings;
@@ -28,12 +26,14 @@ interface Around {
  * Cells off their level for the worse: groups before cells, the farthest off first. What needs no pairs, or was reported
  * already, is none.
  * @param suspects cells without a history that lie off
- * @param changes of the judged sweep
+ * @param changes of single cells in the judged sweep
+ * @param ofGroups groups that moved together
  */
 export function candidatesOf(
   cells: readonly WeighedCell[],
   suspects: readonly YoungSuspect[],
   changes: readonly CellChange[],
+  ofGroups: readonly Candidate[],
   around: Around,
 ): Candidate[] {
   const byKey = new Map(cells.map((cell) => [cell.evidence.cell.key, cell]));
@@ -54,8 +54,9 @@ export function candidatesOf(
   const single = [...farthest.values()].flatMap(
     (suspect) => asCandidate(suspect, byKey.get(suspect.cellKey), around) ?? [],
   );
-  const { groups, others } = grouped(single, around.words);
-  return [...groups, ...others.toSorted((a, b) => b.deviations - a.deviations)];
+  const open = single.filter(({ cellKeys }) => !ofGroups.some(({ group }) => cellKeys.every((key) => around.words.hasAll(key, group))));
+  const { groups, others } = grouped(open, around.words);
+  return [[...ofGroups, ...groups], others].flatMap((part) => part.toSorted((a, b) => b.deviations - a.deviations));
 }
 
 /** The three calmest cells of each group speak for it. */
@@ -65,7 +66,7 @@ function grouped(single: readonly Candidate[], words: CellWords) {
   const inGroups = new Set(found.flatMap(({ keys }) => [...keys]));
   const groups = found.flatMap(({ group, keys }): Candidate[] => {
     const own = [...keys].flatMap((key) => ofCell.get(key) ?? []);
-    const calmest = own.toSorted((a, b) => noiseOf(a) - noiseOf(b)).slice(0, GROUP_CELLS);
+    const calmest = own.toSorted((a, b) => noiseOf(a) - noiseOf(b)).slice(0, CALMEST);
     const [first] = calmest;
     if (first === undefined) return [];
     const middle = (of: (one: Candidate) => number): number => median(own.map(of)) ?? 0;

@@ -8,6 +8,8 @@ import type { CellEvidence, SweepEvidence } from './evidence.ts';
 export const ALL_CELLS = 'all cells';
 /** Fewer cells than this are no group by being all there are. */
 const LEAST_CELLS = 4;
+/** So many cells of a group, those that vary least, are measured in pairs for all of it. */
+export const CALMEST = 3;
 
 /** What a cell may share with others: model, precision, shapes, options, flags, and of the judged sweep its GPU and engine. */
 function wordsOf(evidence: CellEvidence, { environments }: SweepEvidence): ReadonlySet<string> {
@@ -70,6 +72,19 @@ export class CellWords {
       open = new Set([...left].filter((key) => !largest.own.has(key)));
     }
     return found;
+  }
+
+  /** Each word with the places of its cells among these, in other groups of cells than those of the words before it. */
+  groupsOf(keys: readonly string[]): ReadonlyMap<string, readonly number[]> {
+    const groups = new Map<string, readonly number[]>();
+    const known = new Set<string>();
+    for (const [word, cells] of this.byWord()) {
+      const places = keys.flatMap((key, place) => (cells.has(key) ? [place] : []));
+      const name = places.join(' ');
+      if (places.length >= LEAST_CELLS && !known.has(name)) groups.set(word, places);
+      known.add(name);
+    }
+    return groups;
   }
 
   private byWord(): ReadonlyMap<string, ReadonlySet<string>> {

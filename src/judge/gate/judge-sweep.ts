@@ -4,6 +4,7 @@ import { type CellChange, mainOf } from './cell-change.ts';
 import { CellWords } from './cell-words.ts';
 import type { CellEvidence, SweepEvidence } from './evidence.ts';
 import { judgeYoung, type YoungCell } from './few-sweeps.ts';
+import { joinGroups, judgeGroupsOf } from './group-changes.ts';
 import { hasHistory, judgeHistory } from './history-changes.ts';
 import { judgedCells } from './judged-cells.ts';
 import { KnownFindings } from './known-findings.ts';
@@ -34,8 +35,9 @@ export function judgeSweep(given: SweepEvidence): SweepVerdict {
   const young = judgeAllYoung(cells, known, judged);
   const changes = [...weighed.flatMap((cell) => cell.changes), ...young.changes];
   const words = new CellWords(evidence);
+  const groups = judgeGroupsOf(weighed, evidence, known, words);
   const accepted = new Set([...given.acknowledged.keys()].filter((id) => !reopened.has(id)));
-  const reported = weighChanges(changes, evidence, known, words).filter(
+  const reported = weighChanges(joinGroups(changes, groups.changes), evidence, known, words).filter(
     (change) =>
       Math.abs(change.changePercent) >= rules.minChangeOf(change.cellKey, change.metric) && !known.takesBack(change),
   );
@@ -48,7 +50,7 @@ export function judgeSweep(given: SweepEvidence): SweepVerdict {
     findings,
     endedAcknowledgements: [...reopened],
     cells: judgedCells(cells, findings, accepted, judged),
-    candidates: candidatesOf(weighed, young.suspects, changes, { known, words, sweeps }),
+    candidates: candidatesOf(weighed, young.suspects, changes, groups.candidates, { known, words, sweeps }),
   };
 }
 

@@ -66,6 +66,13 @@ export class KnownFindings {
     );
   }
 
+  /** Where levels of a metric begin because of what was reported: with a change, and behind one that is over. */
+  levelPlaces(cellKey: CellKey, metric: GatedMetricId): number[] {
+    return this.reportedOf(cellKey, metric).flatMap(({ finding, lastPlace, place }) =>
+      finding.state === 'recovered' || finding.state === 'cleared' ? [place, lastPlace + 1] : [place],
+    );
+  }
+
   /** Earlier findings of a cell, without those of limits. */
   ofCell(cellKey: CellKey): readonly KnownFinding[] {
     return (this.byCell.get(cellKey) ?? []).filter(

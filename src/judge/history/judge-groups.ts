@@ -2,7 +2,7 @@ import { at } from '../../statistics/at.ts';
 import { percentOfLog } from '../../statistics/logarithms.ts';
 import { middleOf } from '../../statistics/order-statistics.ts';
 import { contrastOf, type ContrastShift, contrastShift, deviationRows, type GroupCell } from './group-contrast.ts';
-import { ALERTING, GROUPS } from './settings.ts';
+import { GROUPS } from './settings.ts';
 
 /** Cells that moved together, and the others did not. */
 export interface GroupShift {
@@ -49,7 +49,8 @@ export function judgeGroups(
 ): GroupJudgement {
   const rows = deviationRows(cells, sweep);
   const measured = rows.flatMap((row, index) => (Number.isNaN(row.at(-1) ?? Number.NaN) ? [] : [index]));
-  const known = reported.filter((entry) => sweep - entry.sweep <= ALERTING.sameNights);
+  // Older ones are levels of their cells.
+  const known = reported.filter((entry) => sweep - entry.sweep < GROUPS.youngSweeps);
   for (const { cells: members } of known) explain(rows, members);
   const candidates = [...groups].flatMap(([group, members]): Candidate[] => {
     const own = members.filter((index) => measured.includes(index));
