@@ -54,7 +54,9 @@ export function candidatesOf(
   const single = [...farthest.values()].flatMap(
     (suspect) => asCandidate(suspect, byKey.get(suspect.cellKey), around) ?? [],
   );
-  const open = single.filter(({ cellKeys }) => !ofGroups.some(({ group }) => cellKeys.every((key) => around.words.hasAll(key, group))));
+  const open = single.filter(
+    ({ cellKeys }) => !ofGroups.some(({ group }) => cellKeys.every((key) => around.words.hasAll(key, group))),
+  );
   const { groups, others } = grouped(open, around.words);
   return [[...ofGroups, ...groups], others].flatMap((part) => part.toSorted((a, b) => b.deviations - a.deviations));
 }

@@ -42,10 +42,15 @@ function ofOneMetric(
   const judged = sweeps.length - 1;
   const keys = cells.map((cell) => cell.evidence.cell.key);
   if (judged < GROUPS.leastPast || cells.length < GROUPS.leastCells) return { changes: [], candidates: [] };
-  const judgement = judgeGroups(cells.map((cell) => groupCell(cell, sweeps.length, known)), words.groupsOf(keys), judged, {
-    reported: reportedGroups(keys, known),
-    machineChanged: environmentChanges(evidence, judged - 1, judged, new Set(keys)).length > 0,
-  });
+  const judgement = judgeGroups(
+    cells.map((cell) => groupCell(cell, sweeps.length, known)),
+    words.groupsOf(keys),
+    judged,
+    {
+      reported: reportedGroups(keys, known),
+      machineChanged: environmentChanges(evidence, judged - 1, judged, new Set(keys)).length > 0,
+    },
+  );
   const isSure = (shift: GroupShift): boolean => isConfirmed(shift, keys, pairs ?? []);
   const [sure, unsure] = [true, false].map((is) => judgement.suspected.filter((shift) => isSure(shift) === is));
   return {
@@ -57,7 +62,8 @@ function ofOneMetric(
 function groupCell({ evidence, histories }: WeighedCell, sweeps: number, known: KnownFindings) {
   const main = mainOf(evidence);
   const values = Array.from<number | null>({ length: sweeps }).fill(null);
-  for (const [index, place] of (main?.history.nights ?? []).entries()) values[place] = main?.history.values[index] ?? null;
+  for (const [index, place] of (main?.history.nights ?? []).entries())
+    values[place] = main?.history.values[index] ?? null;
   if (main === undefined) return { values, levels: [] };
   const seen = (histories.get(main.metric)?.seen ?? []).map(({ night }) => night);
   const levels = [...seen, ...known.levelPlaces(evidence.cell.key, main.metric)];
@@ -114,7 +120,9 @@ function candidatesIn(
     const own = changesOf(shift, cells, sweeps.length - 1);
     const [first] = own;
     if (first?.direction !== 'slower') return [];
-    const noise = new Map(shift.cells.flatMap((index) => cells[index] ?? []).map((cell) => [cell.evidence.cell.key, noiseOf(cell)]));
+    const noise = new Map(
+      shift.cells.flatMap((index) => cells[index] ?? []).map((cell) => [cell.evidence.cell.key, noiseOf(cell)]),
+    );
     const calmest = own.toSorted((a, b) => (noise.get(a.cellKey) ?? 0) - (noise.get(b.cellKey) ?? 0)).slice(0, CALMEST);
     return [
       {
