@@ -23,7 +23,10 @@ export function causeLines(finding: CheckedFinding, look: Look): string[] {
     const share = explainsPercent === null ? '' : `, accounts for ${formatPercent(explainsPercent, false)}`;
     lines.push(`likeliest cause: ${printable(title)} (${certainty}${share})`);
   }
-  const changes = [...environmentChanges, ...buildChanges];
+  // What the likeliest cause names already is not said again.
+  const changes = [...environmentChanges, ...buildChanges].filter(
+    (change) => likeliestCause === null || !likeliestCause.title.includes(change),
+  );
   const warned =
     changes.length === 0 ? [] : [`in the same sweep, and likelier than a commit: ${printable(changes.join('; '))}`];
   const wrapped = (texts: readonly string[]): string[] =>

@@ -155,11 +155,10 @@ function earlierText(findings: readonly CheckedFinding[], { style, columns }: Lo
     style.strong('reported before'),
     ...[...lasting, ...ended].map((finding) => {
       const [clearest] = finding.metrics;
-      const size = clearest === undefined ? '' : ` ${changeText(clearest)}`;
-      const what = finding.group.length > 0 ? `all ${finding.group.join(' ')}` : finding.labels.slice(0, 2).join(', ');
-      const more =
-        finding.labels.length > 2 && finding.group.length === 0 ? ` and ${finding.labels.length - 2} more` : '';
-      const text = `  ${markWords(finding).padEnd(12)} ${finding.id.slice(0, 8)}  ${printable(what)}${more}${size}${spanText(finding)}`;
+      const size = clearest === undefined ? '' : `, ${printable(gatedMetricOf(clearest.metric).label)} ${changeText(clearest)}`;
+      const { group, labels } = finding;
+      const which = group.length > 0 ? `all ${group.join(' ')}` : labels.length === 1 ? labels.join('') : count(labels.length, 'cell');
+      const text = `  ${markWords(finding).padEnd(12)} ${finding.id.slice(0, 8)}  ${printable(which)}${size}${spanText(finding)}`;
       return truncate(finding.state === 'open' && finding.acknowledged === null ? text : style.dim(text), columns);
     }),
   ];

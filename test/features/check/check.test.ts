@@ -182,7 +182,7 @@ describe('bench check', () => {
       commits: [{ commit: commits[40], subject: 'change 40' }],
     });
     const { stdout } = await nights.run('check');
-    expect(stdout).toContain(`likelier than a commit: driver 580.1 → 590.2`);
+    expect(stdout).toContain(`likeliest cause: environment: driver 580.1 → 590.2`);
     expect(stdout).toContain(`last good ${commits[39]?.slice(0, 8)}, first bad ${commits[40]?.slice(0, 8)} (1 commit)`);
   });
 
