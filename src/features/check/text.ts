@@ -155,9 +155,15 @@ function earlierText(findings: readonly CheckedFinding[], { style, columns }: Lo
     style.strong('reported before'),
     ...[...lasting, ...ended].map((finding) => {
       const [clearest] = finding.metrics;
-      const size = clearest === undefined ? '' : `, ${printable(gatedMetricOf(clearest.metric).label)} ${changeText(clearest)}`;
+      const size =
+        clearest === undefined ? '' : `, ${printable(gatedMetricOf(clearest.metric).label)} ${changeText(clearest)}`;
       const { group, labels } = finding;
-      const which = group.length > 0 ? `all ${group.join(' ')}` : labels.length === 1 ? labels.join('') : count(labels.length, 'cell');
+      const which =
+        group.length > 0
+          ? `all ${group.join(' ')}`
+          : labels.length === 1
+            ? labels.join('')
+            : count(labels.length, 'cell');
       const text = `  ${markWords(finding).padEnd(12)} ${finding.id.slice(0, 8)}  ${printable(which)}${size}${spanText(finding)}`;
       return truncate(finding.state === 'open' && finding.acknowledged === null ? text : style.dim(text), columns);
     }),
