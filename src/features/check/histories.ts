@@ -1,5 +1,5 @@
 import type { CellEvidence, MetricHistory } from '../../judge/gate/evidence.ts';
-import { cellNights } from '../../judge/gate/judge-cell.ts';
+import { cellNights } from '../../judge/gate/cell-nights.ts';
 import type { LeftOutRun } from '../../judge/gate/fit-runs.ts';
 import type { NightlyValues } from '../../judge/history/noise.ts';
 import type { NightRun } from '../../judge/value-rule.ts';

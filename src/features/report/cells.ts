@@ -1,4 +1,4 @@
-import type { CellNights } from '../../judge/gate/judge-cell.ts';
+import type { CellNights } from '../../judge/gate/cell-nights.ts';
 import type { TrendStep } from '../../judge/trend.ts';
 import type { Sweep } from '../../records/sweep.ts';
 import type { CellSamples, LeftOut, ReportNight, ReportLayers, ReportLayersDiff } from '../../html/page-types.ts';

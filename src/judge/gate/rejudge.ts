@@ -5,7 +5,7 @@ import { percentOfLog } from '../../statistics/logarithms.ts';
 import { directionOf } from '../history/change-points.ts';
 import { replaySweeps } from '../history/judge-latest.ts';
 import { ALERTING } from '../history/settings.ts';
-import type { CellNights } from './judge-cell.ts';
+import type { CellNights } from './cell-nights.ts';
 import type { CellKey } from '../../records/scalars.ts';
 
 /** A change as today's rules tell it, as it was reported then, or both. Nights are places among the sweeps. */
