@@ -8,6 +8,7 @@ import { UsageError } from '../errors.ts';
 import type { Outcome } from '../records/outcome.ts';
 import type { PlannedBuild } from '../records/plan.ts';
 import type { SweepContext } from '../run/sweep-context.ts';
+import { COMPARE_BRANCH } from '../records/sweep.ts';
 import { engineKeysOf } from '../store/runs/runs.ts';
 import { printable } from '../text/printable.ts';
 import { storeFailedVariant, Variants } from '../variants/sweep-variants.ts';
@@ -200,7 +201,8 @@ function refuseOtherEngine(
   const keys = plan.runs.filter(({ buildRef }) => buildRef === build.buildRef).map(({ cellKey }) => cellKey);
   const before = engineKeysOf(db, sweep.sweepId, keys).find((key) => key !== engineKey);
   if (before === undefined) return;
+  const advice = sweep.branch === COMPARE_BRANCH ? 'measure anew with --force' : 'start a new sweep, or add --anyway';
   throw new UsageError(
-    `${printable(build.label)}: its model, a file of its build or the machine is another than when sweep ${sweep.sweepId.slice(0, 8)} began: start a new sweep, or add --anyway`,
+    `${printable(build.label)}: its model, a file of its build or the machine is another than when sweep ${sweep.sweepId.slice(0, 8)} began: ${advice}`,
   );
 }

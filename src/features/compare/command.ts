@@ -60,7 +60,7 @@ export const compareCommand = defineCommand({
     'bench compare main..HEAD --metric throughputQps',
     'bench compare baseline:v1.2 latest --fail-on regression,unclear',
     'bench compare HEAD~1 --map         # changes by precision and batch',
-    'bench compare main..HEAD --run --matrix nightly.yaml --build "make -j8 engines"',
+    'bench compare main...HEAD nightly.yaml --run --build ./build.sh   # measure both now, in turns',
   ],
   outputs: { compare: async () => (await import('./output.ts')).comparison },
   define,

@@ -148,6 +148,28 @@ describe('bench compare A..B --run --build CMD', () => {
     expect(other.json.base.sweepIds).toEqual(second.json.base.sweepIds);
   }, 60_000);
 
+  test('nightly sweeps of the same commits and it leave each other alone', async () => {
+    const { repository, commits } = history(slowFrom(1, 2));
+    const sweep = async (): Promise<void> => {
+      execFileSync('sh', ['build.sh'], { cwd: repository.folder });
+      await bench(['run', 'm.yaml', ...STUB, '--repeats', '2'], { cwd: repository.folder });
+    };
+    await sweep();
+    const pair = await compared(repository, ['HEAD~1', ...ALL]);
+    await sweep();
+    const nightly = await compared(repository, ['latest~1', 'latest']);
+    expect(nightly.json.cells.map(({ runs }) => runs)).toEqual([
+      [2, 2],
+      [2, 2],
+    ]);
+    // The newest sweeps of HEAD are nightly ones: what was measured together is compared.
+    const later = await compared(repository, ['HEAD~1..HEAD']);
+    expect(later.json).toMatchObject({ base: pair.json.base, head: pair.json.head });
+    const check = await bench(['check', '--json'], { cwd: repository.folder });
+    expect(check.stdout).not.toContain('compare --run');
+    expect(check.stdout).not.toContain(commits[0]);
+  }, 60_000);
+
   test('noise: repeats until 1 % would be seen, or --max-repeats', async () => {
     const { repository } = history(['one scale=1\n', 'two scale=1\n']);
     const env = { BISECT_NOISE: '0.02', BISECT_COUNTER: join(repository.folder, 'counter') };
@@ -312,11 +334,15 @@ describe('with', () => {
 
 describe('Ctrl-C and SIGKILL', () => {
   /** Ends bench in the middle of a run. */
-  async function endedWhileMeasuring(repository: Repository, signal: 'SIGINT' | 'SIGKILL'): Promise<Finished> {
+  async function endedWhileMeasuring(
+    repository: Repository,
+    signal: 'SIGINT' | 'SIGKILL',
+    args: readonly string[] = ALL,
+  ): Promise<Finished> {
     const pids = join(repository.folder, 'pids');
     const rules = [{ when: '--shapes=input:8x3', does: 'stubborn' }];
     const env = { STUB_RULES: JSON.stringify(rules), STUB_PIDS: pids };
-    const child = startBench(['compare', 'HEAD~1', ...ALL], { cwd: repository.folder, env });
+    const child = startBench(['compare', 'HEAD~1', ...args], { cwd: repository.folder, env });
     const ended = finished(child);
     while (!existsSync(pids) && child.exitCode === null) await sleep(20);
     child.kill(signal);
@@ -355,6 +381,21 @@ describe('Ctrl-C and SIGKILL', () => {
     const { json } = await compared(repository, ['HEAD~2', ...ALL]);
     expect(json.cells).toHaveLength(2);
     expectNothingLeft(repository);
+  }, 60_000);
+
+  test('a build that gives another model each time goes on only with --force', async () => {
+    const { repository } = history(slowFrom(1, 2));
+    const counter = join(repository.folder, 'counter');
+    const script = `./build.sh && echo . >> ${counter} && cat ${counter} >> build/model.onnx\n`;
+    writeInto(repository.folder, 'random.sh', script);
+    const args = [...MATRIX, ...STUB, '--build', `sh '${join(repository.folder, 'random.sh')}'`];
+    await endedWhileMeasuring(repository, 'SIGINT', args);
+    const refused = await run(repository, ['HEAD~1', ...args]);
+    expect(refused.code).toBe(2);
+    expect(refused.stderr).toMatch(/is another than when sweep \w+ began: measure anew with --force\n$/);
+    const { json } = await compared(repository, ['HEAD~1', ...args, '--force']);
+    expect(json.cells.map(({ verdict }) => verdict)).toEqual(['slower', 'slower']);
+    expectNoWorktrees(repository);
   }, 60_000);
 
   test('Ctrl-C while the command builds ends it and removes the worktrees', async () => {

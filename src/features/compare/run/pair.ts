@@ -26,13 +26,13 @@ export interface Pair {
 
 /**
  * The newest measurement of what was asked for, finished or not, else a new one: the same request finds the same.
- * @param again true for a new one after a finished one
+ * @param again true for a new one in any case
  */
 export function findPair(db: StoreDatabase, request: unknown, again: boolean): Pair {
   let newest = pairOf(db, request, 1);
   for (let number = 2; newest.stored.base !== null; number += 1) {
     const next = pairOf(db, request, number);
-    if (next.stored.base === null) return again && isFinished(newest) ? next : newest;
+    if (next.stored.base === null) return again ? next : newest;
     newest = next;
   }
   return newest;

@@ -37,9 +37,10 @@ export function nextRound(cells: readonly PairedCell[], enough: Enough): PairedC
   if (first.length > 0) return first;
   const growing = cells.flatMap((cell) => growingCell(cell, metric) ?? []);
   const look = 1 + Math.max(0, ...cells.map(roundsOf)) - repeats;
-  const { open } = cellsToRepeat(growing, Math.max(1, look), { percent, deviations: 0 });
+  const { open, limitedByNights } = cellsToRepeat(growing, Math.max(1, look), { percent, deviations: 0 });
   const byKey = new Map(cells.map((cell) => [cell.cell.key, cell]));
-  return open.flatMap((key) => {
+  // Both sides have the same night: what looks like one is the scatter of few runs, which more of them settle.
+  return [...open, ...limitedByNights].flatMap((key) => {
     const cell = byKey.get(key);
     return cell !== undefined && roundsOf(cell) < Math.min(maxRepeats, cell.capacity) && !hasFailed(cell) ? [cell] : [];
   });
