@@ -4,11 +4,13 @@ import { type KeyedCell, noiseKindOf } from '../../../records/cell.ts';
 import { gateMetric, isOfBuild, type MetricId, metricOf } from '../../../records/metric.ts';
 import { type CellRun, isMeasured } from '../../../records/run.ts';
 
+type RoundRun = Pick<CellRun, 'centres' | 'outcome' | 'repeat' | 'role' | 'values'>;
+
 /** A cell with the timed runs of both sides so far. */
 export interface PairedCell {
   readonly cell: KeyedCell;
-  readonly base: readonly CellRun[];
-  readonly head: readonly CellRun[];
+  readonly base: readonly RoundRun[];
+  readonly head: readonly RoundRun[];
   /** Runs that a side can have; infinite for a real trtexec. */
   readonly capacity: number;
   /** Wall time of another run of both sides, seconds. */
@@ -69,6 +71,6 @@ function hasFailed({ base, head }: PairedCell): boolean {
   return [base, head].some((side) => newestOf(side)?.outcome.kind === 'failed');
 }
 
-function newestOf(runs: readonly CellRun[]): CellRun | undefined {
+function newestOf(runs: readonly RoundRun[]): RoundRun | undefined {
   return runs.toSorted((a, b) => a.repeat - b.repeat).at(-1);
 }

@@ -1,0 +1,84 @@
+import { describe, expect, test } from 'vitest';
+
+import { type Enough, nextRound, type PairedCell, roundsOf } from '../../../src/features/compare/run/rounds.ts';
+import { seededRandom } from '../../../src/matrix/plan/order.ts';
+import { keyedCell } from '../../../src/records/cell.ts';
+import { NO_VALUES } from '../../support/no-values.ts';
+
+type Runs = PairedCell['base'];
+
+const ENOUGH: Enough = { repeats: 3, maxRepeats: 10, percent: 1, metric: null };
+
+/** Measured runs with these GPU times; null for a run that failed. */
+function runsOf(valuesMs: readonly (number | null)[]): Runs {
+  return valuesMs.map((gpuComputeMs, index) => ({
+    role: 'timed' as const,
+    repeat: index + 1,
+    centres: {},
+    ...(gpuComputeMs === null
+      ? { outcome: { kind: 'failed' as const, reason: 'unknown' as const, evidence: [] }, values: NO_VALUES }
+      : { outcome: { kind: 'measured' as const, reason: null, evidence: [] }, values: { ...NO_VALUES, gpuComputeMs } }),
+  }));
+}
+
+function paired(
+  batch: number,
+  base: readonly (number | null)[],
+  head: readonly (number | null)[],
+  capacity = Infinity,
+): PairedCell {
+  const cell = keyedCell({
+    model: 'vit',
+    precision: 'fp16',
+    precisionVia: 'onnx',
+    shapes: { input: [batch, 3] },
+    inputs: { kind: 'random' },
+    cudaGraph: true,
+    dataTransfers: true,
+    spinWait: false,
+    streams: 1,
+    axisFlags: {},
+  });
+  return { cell, base: runsOf(base), head: runsOf(head), capacity, roundS: 10 };
+}
+
+const STEADY = [1, 1.001, 0.999];
+const NOISY = [1, 1.03, 0.97];
+
+describe('the next round', () => {
+  test('first all cells get their repeats, on both sides: a round with one side counts as none', () => {
+    const cells = [paired(1, STEADY, STEADY), paired(2, [1], []), paired(4, [], [])];
+    expect(cells.map(roundsOf)).toEqual([3, 0, 0]);
+    expect(nextRound(cells, ENOUGH)).toEqual([cells[1], cells[2]]);
+  });
+
+  test('then those in which a change of 1 % could still hide', () => {
+    const [steady, noisy] = [paired(1, STEADY, STEADY), paired(2, NOISY, NOISY.toReversed())];
+    expect(nextRound([steady, noisy], ENOUGH)).toEqual([noisy]);
+  });
+
+  test('not those that are decided', () => {
+    expect(nextRound([paired(1, STEADY, [1.2, 1.201, 1.199])], ENOUGH)).toEqual([]);
+  });
+
+  test.each([
+    ['at the maximum', paired(2, [...NOISY, ...NOISY], [...NOISY, ...NOISY]), 6],
+    ['without recordings for it', paired(2, NOISY, NOISY, 3), 10],
+    ['whose newest run failed', paired(2, [...NOISY, null], [...NOISY, 1]), 10],
+    ['without a measurement', paired(2, [null, null, null], NOISY), 10],
+  ])('not a cell %s', (_, cell, maxRepeats) => {
+    expect(nextRound([cell], { ...ENOUGH, maxRepeats })).toEqual([]);
+  });
+
+  test('a metric of the build has one value: no rounds beyond the repeats', () => {
+    expect(nextRound([paired(2, NOISY, NOISY)], { ...ENOUGH, metric: 'engineMib' })).toEqual([]);
+  });
+
+  test('many cells: the scatter of few runs looks like that of nights, which both sides share: it is repeated', () => {
+    const random = seededRandom(1);
+    const gauss = (): number => Math.sqrt(-2 * Math.log(1 - random())) * Math.cos(2 * Math.PI * random());
+    const runs = (change: number): number[] => [1, 2, 3].map(() => Math.exp(change + 0.01 * gauss()));
+    const cells = Array.from({ length: 40 }, (_, index) => paired(index + 1, runs(0), runs(index < 8 ? 0.03 : 0)));
+    expect(nextRound(cells, ENOUGH)).toHaveLength(40);
+  });
+});
