@@ -4,6 +4,7 @@ import * as z from 'zod';
 
 import { LAYER_GROUPINGS } from '../layers/layer-info.ts';
 import { readClockRequest, readCoolDown, readNumaPolicy } from '../machine/requests.ts';
+import type { ConfirmBudget } from '../records/gate-settings.ts';
 import type { IntegerRange } from '../variants/make-inputs.ts';
 import { type CustomMetricId, isCustomMetric, METRIC_IDS } from '../records/metric.ts';
 import { commandWords } from '../text/command-words.ts';
@@ -53,6 +54,14 @@ export const positivePercent = parser((text) => {
   const value = Number(text.replace(/\s*%$/, ''));
   return value > 0 && value <= 100 ? value : null;
 }, 'must be a percentage above 0, such as 1 or 0.5.');
+
+/** `10%` of a sweep, or a time as `20m`. */
+export const confirmBudget = parser((text): ConfirmBudget | null => {
+  const share = /^(\d+(?:\.\d+)?)\s*%$/.exec(text);
+  if (share !== null) return { kind: 'share', percent: Number(share[1]) };
+  const seconds = readDurationS(text);
+  return seconds === null ? null : { kind: 'time', seconds };
+}, 'must be a share of the sweep such as 10%, or a time such as 20m.');
 
 /** `90s`, `30m`, `1.5h`: in seconds. */
 export const duration = parser(readDurationS, 'must be a time such as 90s, 30m or 2h.');

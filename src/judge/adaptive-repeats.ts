@@ -74,8 +74,6 @@ export const moreRunsSchema = z.object({
   untilSurePercent: numberOrNull,
   /** Time limit of the whole sweep, seconds; null: none. */
   budgetS: numberOrNull,
-  /** Repeat the cells that are off their level. */
-  confirm: z.boolean(),
   /** Maximum runs of a cell. */
   maxRepeats: z.number(),
   /** Sweeps to compare with, newest first. */

@@ -80,7 +80,9 @@ export async function attemptRun(context: SweepContext, attempt: Attempt): Promi
   }
   return finishRun(context, folder, attempt.runId);
 }
-async function startOnce(context: SweepContext, attempt: Attempt, folder: string): Promise<RunManifest> {
+
+/** Starts the process once; stores nothing. */
+export async function startOnce(context: SweepContext, attempt: Attempt, folder: string): Promise<RunManifest> {
   const { library, program, signal, sweep } = context;
   const watch = attempt.manifest.role === 'build' ? null : context.watch;
   await watch?.begin();

@@ -149,6 +149,7 @@ export function sweepServices(
     hasMoreRuns: false,
     againRuns: () => [],
     moreRuns: () => [],
+    suspects: null,
   };
 }
 

@@ -16,12 +16,14 @@ import type { RunId, SweepId } from '../records/scalars.ts';
 /**
  * Measures one run and stores it.
  * @param engine null for another harness than trtexec
+ * @param index counts from 0; recordings of the same cell are used in turn
  */
 export async function measureRun(
   context: SweepContext,
   run: PlannedRun,
   runId: RunId,
   engine: LoadableEngine | null,
+  index = run.repeat - 1,
 ): Promise<RunRecord> {
   const { db, onEvent, plan, sweep } = context;
   onEvent({ kind: 'runStarted', run });
@@ -38,7 +40,7 @@ export async function measureRun(
     env: run.env,
     timeoutS: run.timeoutS,
     limits: run.limits,
-    index: run.repeat - 1,
+    index,
     manifest: {
       role: run.role,
       repeat: run.repeat,

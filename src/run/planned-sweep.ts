@@ -56,6 +56,7 @@ export function storedOnce(
     slurmRun: null,
     experiment: null,
     gate: NO_GATE,
+    pairs: null,
     keptLastGoodBytes: MATRIX_DEFAULTS.keptLastGoodBytes,
     ...settings,
     plan,

@@ -14,12 +14,13 @@ import type { Sweep } from '../records/sweep.ts';
 import { savePlannedCells, saveSweep } from '../store/sweeps/sweeps.ts';
 import { sqliteRefusal } from '../store/verify/sqlite-problems.ts';
 import { ATTEMPT_FILE, finishRun, hasEnded } from './attempt.ts';
+import { measurePairs } from './pair-work.ts';
 import { asDiskFull, requireStore } from './requirements.ts';
 import type { StoredPlan } from './stored-plan.ts';
 import type { SweepContext, SweepCounts } from './sweep-context.ts';
 import { lockSweep, sweepUpLocks } from './sweep-lock.ts';
 import { SweepWork } from './sweep-work.ts';
-import type { RunId } from '../records/scalars.ts';
+import type { CellKey, RunId } from '../records/scalars.ts';
 
 /**
  * Does what a plan says, skipping what is stored already. Each result is stored the moment it is there, and a cell
@@ -53,6 +54,7 @@ export async function inSweep<Result>(
     await recoverSweep(workers[0]);
     const result = await measure();
     await closeSweep(workers[0], stored);
+    await measureSuspects(workers, stored);
     return result;
   } catch (error) {
     const problem = asDiskFull(workers[0], error);
@@ -82,6 +84,28 @@ async function executeRuns(
     await work.do(more);
   }
   return work.counts;
+}
+
+/** The sweep is finished when its suspects are looked for, and again when they are measured. */
+async function measureSuspects(workers: readonly [SweepContext, ...SweepContext[]], stored: StoredPlan): Promise<void> {
+  const [first] = workers;
+  const { suspects, sweep } = first;
+  const pairs = (await suspects?.decide()) ?? [];
+  if (suspects === null || pairs.length === 0) return;
+  const withPairs = { ...stored, pairs };
+  await saveState(first, withPairs, { ...sweep, state: 'running' });
+  const places = new Map(workers.map(({ gpu }, place) => [gpu?.uuid, place]));
+  const placeOf = (cellKey: CellKey): number => places.get(stored.gpus?.cells[cellKey]) ?? 0;
+  await Promise.all(
+    workers.map((worker, place) =>
+      measurePairs(
+        worker,
+        pairs.filter(({ cellKey }) => placeOf(cellKey) === place),
+        suspects,
+      ),
+    ),
+  );
+  await closeSweep(first, withPairs);
 }
 
 async function openSweep(context: SweepContext, stored: StoredPlan): Promise<void> {

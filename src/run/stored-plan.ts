@@ -6,6 +6,7 @@ import { MATRIX_DEFAULTS } from '../matrix/schema/defaults.ts';
 import { clockRequestSchema, coolDownSchema, numaSchema } from '../machine/requests.ts';
 import { gateSettingsSchema } from '../records/gate-settings.ts';
 import { planSchema } from '../records/plan.ts';
+import { plannedPairsSchema } from '../records/planned-pairs.ts';
 import { type Immutable, textByName, textOrNull } from '../records/scalars.ts';
 
 /** The plan of a sweep as kept with it, for `--resume`. Defaults apply to older plans. */
@@ -37,6 +38,8 @@ export const storedPlanSchema = z.object({
   slurmRun: textOrNull.default(null),
   experiment: experimentSchema.nullable().default(null),
   gate: gateSettingsSchema.prefault({}),
+  /** Suspects that are measured in pairs, decided when the other runs were done; null before. */
+  pairs: z.array(plannedPairsSchema).nullable().default(null),
   /** Space for the last good engines. */
   keptLastGoodBytes: z.number().default(MATRIX_DEFAULTS.keptLastGoodBytes),
 });

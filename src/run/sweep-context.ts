@@ -6,6 +6,7 @@ import type { MetricId } from '../records/metric.ts';
 import type { Outcome } from '../records/outcome.ts';
 import type { Plan, PlannedBuild, PlannedRun, PlannedVariant } from '../records/plan.ts';
 import type { Sweep } from '../records/sweep.ts';
+import type { SuspectPairs } from './pair-work.ts';
 import type { RunWatch } from './run-watch.ts';
 import type { StoreDatabase } from '../store/file/open.ts';
 import type { StoreFile } from '../store/file/store-file.ts';
@@ -54,6 +55,8 @@ export interface SweepContext {
   readonly againRuns: () => readonly PlannedRun[];
   /** The next runs beyond the plan, according to what is stored; empty if there is enough. */
   readonly moreRuns: () => readonly PlannedRun[];
+  /** Suspects are measured in pairs with their last good engines; null: none are. */
+  readonly suspects: SuspectPairs | null;
   readonly onEvent: (event: SweepEvent) => void;
 }
 

@@ -1,3 +1,4 @@
+import { pairRunName } from '../judge/gate/pair-runs.ts';
 import { convertedWords } from '../variants/conversion.ts';
 import { metricOf } from '../records/metric.ts';
 import type { Outcome } from '../records/outcome.ts';
@@ -167,6 +168,7 @@ export class Progress {
   private runText({ cellKey, role, repeat }: PlannedRun): string {
     const label = this.labels.get(cellKey) ?? cellKey;
     if (role === 'profile') return `${label} (profile)`;
+    if (role === 'pair') return `${label} (${pairRunName(repeat)})`;
     return this.plan.repeats > 1 || repeat > 1 ? `${label} #${repeat}` : label;
   }
 }

@@ -76,6 +76,7 @@ export async function makeFinishedRun(
     slurmRun: path,
     experiment: null,
     gate: NO_GATE,
+    pairs: null,
     keptLastGoodBytes: 10e9,
   };
   await folder.create({ sweep: SWEEP, stored, shards, settings: {}, storePath });

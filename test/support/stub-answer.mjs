@@ -65,12 +65,16 @@ export function answer({ args, env, cwd }, { out, err }) {
     return is11 ? !on('--noCudaGraph') : on('--useCudaGraph');
   }
 
-  /** STUB_WRITE_MS: so long the file is half of what it will be. STUB_LUCK: a part of what is built is by chance. */
+  /**
+   * STUB_WRITE_MS: so long the file is half of what it will be. STUB_LUCK: a part of what is built is by chance.
+   * STUB_ENGINE_FACTOR: every run of the engine takes so many times as long.
+   */
   function writeEngine(isUnlucky) {
     const path = fileOf('--saveEngine');
     const luck = env.STUB_LUCK === undefined ? '' : ` ${randomUUID()}`;
     const own = line.replace(/--(?:saveEngine|timingCacheFile)=\S+/g, '');
-    const text = `engine of ${own}${luck}${isUnlucky ? UNLUCKY : ''}`;
+    const factor = env.STUB_ENGINE_FACTOR === undefined ? '' : ` factor ${env.STUB_ENGINE_FACTOR};`;
+    const text = `engine of ${own}${factor}${luck}${isUnlucky ? UNLUCKY : ''}`;
     writeFileSync(path, text.slice(0, text.length / 2));
     const waitMs = Number(env.STUB_WRITE_MS ?? 0);
     if (waitMs > 0) Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, waitMs);
@@ -97,8 +101,14 @@ export function answer({ args, env, cwd }, { out, err }) {
     return lines.filter((entry) => entry.includes('--saveEngine')).length;
   }
 
+  function factorOfEngine() {
+    const path = fileOf('--loadEngine');
+    const text = existsSync(path) && statSync(path).isFile() ? readFileSync(path, 'utf8') : '';
+    return Number(/ factor ([\d.]+);/.exec(text)?.[1] ?? 1);
+  }
+
   function slownessOfEngine() {
-    if (unluckyPercent === 0) return 1;
+    if (unluckyPercent === 0) return factorOfEngine();
     const isUnlucky = readFileSync(fileOf('--loadEngine'), 'utf8').endsWith(UNLUCKY);
     return isUnlucky ? 1 + unluckyPercent / 100 : 1;
   }

@@ -12,6 +12,7 @@ import { acknowledgementsOf, findingsOf } from '../../store/sweeps/findings.ts';
 import { sweepsUntil } from '../../store/sweeps/find-sweeps.ts';
 import { cellKeysOf } from '../../store/runs/runs.ts';
 import { gateOf } from '../../store/sweeps/gate-of-sweep.ts';
+import { pairResultsOf } from '../../selection/pair-results.ts';
 import { contains } from '../../tools/git/git.ts';
 import { inLabelOrder } from '../../text/cell-label.ts';
 import { Histories } from './histories.ts';
@@ -67,7 +68,7 @@ export async function gather(
         cwd,
       ),
       rules,
-      pairs: options.pairs ?? null,
+      pairs: options.pairs ?? pairResultsOf(db, sweeps, rules),
     },
     ineligible,
     sweepsOfOtherMachine: Math.max(0, ...evidence.map(({ otherMachine }) => otherMachine)),

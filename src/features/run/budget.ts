@@ -19,9 +19,6 @@ import type { Plan } from '../../records/plan.ts';
 import { fitBudget, type FittedPlan } from '../../matrix/plan/fit-budget.ts';
 import { lastBuildOf, pastRunsOf } from '../../store/runs/time-estimates.ts';
 
-/** Time limit of confirming runs without a budget. */
-const CONFIRM_BUDGET_S = 600;
-
 /** Runs requested beyond the plan; null for none. */
 export async function wantedMoreRuns(
   db: StoreDatabase,
@@ -30,8 +27,8 @@ export async function wantedMoreRuns(
   options: SweepOptions,
   io: Io,
 ): Promise<MoreRunsWanted | null> {
-  const { untilSure, budget, confirm = false, maxRepeats, against } = options;
-  if (untilSure === undefined && budget === undefined && !confirm) {
+  const { untilSure, budget, maxRepeats, against } = options;
+  if (untilSure === undefined && budget === undefined) {
     if (against !== undefined) throw new UsageError('--against says what to be sure against: add --until-sure');
     return null;
   }
@@ -40,8 +37,7 @@ export async function wantedMoreRuns(
   if (untilSure !== undefined) reportUnknown(db, base, cells, io);
   return {
     untilSurePercent: untilSure ?? null,
-    budgetS: budget ?? (confirm && untilSure === undefined ? CONFIRM_BUDGET_S : null),
-    confirm,
+    budgetS: budget ?? null,
     maxRepeats,
     baseSweepIds: base.map(({ sweepId }) => sweepId),
     baseIs: named === null ? 'newestOfCell' : 'together',

@@ -2,6 +2,7 @@ import { Option } from '@commander-js/extra-typings';
 import { defineCommand, type OptionsOf, type PlainCommand } from '../../cli/define-command.ts';
 import {
   clockRequest,
+  confirmBudget,
   coolDownRequest,
   duration,
   failOnOption,
@@ -43,7 +44,9 @@ const define = (command: PlainCommand) =>
           'time limit such as 30m: cells that do not fit come first next time; spare time goes to repeats',
           duration,
         )
-        .option('--confirm', 'repeat cells that are off their history before they are reported')
+        .option('--confirm', 'measure suspects in pairs with their last good engines (default: as the matrix says)')
+        .option('--no-confirm', 'measure no pairs, whatever the matrix says')
+        .option('--confirm-budget <share|time>', 'time for these pairs: 10% of the sweep, or 20m', confirmBudget)
         .option('--against <ref>', 'what --until-sure compares with (default: the previous sweep)')
         .option('--max-repeats <n>', 'runs of a cell, at most', positiveInteger, 20)
         .optionsGroup('After an interruption:')

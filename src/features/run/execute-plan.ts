@@ -16,7 +16,7 @@ import type { Sweep } from '../../records/sweep.ts';
 import { cellsWithoutEngine } from '../../engines/engine-state.ts';
 import { requireStore } from '../../run/requirements.ts';
 import { runSweep, saveState } from '../../run/run-sweep.ts';
-import type { StoredPlan } from '../../run/stored-plan.ts';
+import { readStoredPlan, type StoredPlan } from '../../run/stored-plan.ts';
 import type { ConverterPython } from '../../variants/variants.ts';
 import { recordedRuns } from '../../trtexec/replay/check-plan.ts';
 import { readRecordingSet, type RecordingSet } from '../../trtexec/replay/recording-set.ts';
@@ -27,7 +27,7 @@ import { lastGoodBuilds } from '../../store/builds/last-good-builds.ts';
 import { cellRunsOf } from '../../store/runs/cell-runs.ts';
 import { failedRunsOf } from '../../store/runs/runs.ts';
 import type { OpenStore } from '../../store/file/open.ts';
-import { findSweep } from '../../store/sweeps/sweeps.ts';
+import { findSweep, planOf } from '../../store/sweeps/sweeps.ts';
 import { withLockedClocks } from '../../machine/lock-clocks.ts';
 import { failOn } from '../../cli/options.ts';
 import { type Io, printResult } from '../../cli/io.ts';
@@ -37,6 +37,7 @@ import type { Machine } from '../../machine/machine.ts';
 import { runsToMeasureAgain } from '../check/index.ts';
 import type { SweepOptions } from './command.ts';
 import { MoreRuns } from './more-runs.ts';
+import { SweepSuspects } from './suspects/suspect-pairs.ts';
 import { realPrecisions } from '../../selection/actual-precisions.ts';
 import { sweepFailures } from '../../run/sweep-failures.ts';
 import type { CellKey, SweepId } from '../../records/scalars.ts';
@@ -80,12 +81,26 @@ async function doSweep(
   const more = wanted === null ? null : new MoreRuns({ ...given, wanted, note: (line) => io.err(`note: ${line}\n`) });
   const againRuns = () => runsToMeasureAgain(store.db, sweep.sweepId, stored.plan, recorded);
   const { coolDown, numa } = stored;
+  const cache = new EngineCache(join(dirname(store.path), 'engines'));
   const shared = {
     ...sweepServices(store, { plan: stored.plan, sweep }, converter, io, (event) => progress.take(event)),
-    cache: new EngineCache(join(dirname(store.path), 'engines')),
+    cache,
     // With several GPU models, the runs of one build have several engines.
     mayChangeEngines: options.anyway === true || new Set(machines.map(engineKind)).size > 1,
     hasMoreRuns: more !== null || againRuns().length > 0,
+    suspects:
+      stored.gate.confirm && stored.experiment === null
+        ? new SweepSuspects(
+            {
+              ...given,
+              stored,
+              cache,
+              mayStartEarlier: options.untrusted !== true,
+              onEvent: (event) => progress.take(event),
+            },
+            io,
+          )
+        : null,
     againRuns,
     moreRuns: () => more?.next() ?? [],
   };
@@ -112,7 +127,9 @@ async function doSweep(
     if (!io.signal.aborted) throw error;
     requireStore({ ...shared, sweep });
     const interrupted = { ...sweep, state: 'interrupted' as const };
-    await saveState({ artefactsFolder, db: store.db }, stored, interrupted);
+    // With the pairs that were decided meanwhile.
+    const latest = readStoredPlan(planOf(store.db, sweep.sweepId)) ?? stored;
+    await saveState({ artefactsFolder, db: store.db }, latest, interrupted);
     const left = `go on with \`bench run --resume ${sweep.sweepId.slice(0, 8)}\``;
     throw new InterruptedError(`interrupted; what was measured is stored: ${left}`, { cause: error });
   }

@@ -1,5 +1,4 @@
 import { cellsToRepeat, type GrowingCell, type MoreRunsWanted } from '../../judge/adaptive-repeats.ts';
-import { newestDeviations } from '../../judge/history/suspects.ts';
 import { valueKind, valueRule } from '../../judge/value-rule.ts';
 import { PAST_WINDOW_NIGHTS, pastValues } from '../../judge/past-values.ts';
 import { type KeyedCell, noiseKindOf } from '../../records/cell.ts';
@@ -12,16 +11,13 @@ import type { Sweep } from '../../records/sweep.ts';
 import { seededRandom, shuffled } from '../../matrix/plan/order.ts';
 import { cellRunsOf } from '../../store/runs/cell-runs.ts';
 import { type CellRun, isMeasured } from '../../records/run.ts';
-import { findSweep } from '../../store/sweeps/sweeps.ts';
 import { seriesOf } from '../../store/sweeps/find-sweeps.ts';
 import type { StoreDatabase } from '../../store/file/open.ts';
-import { ALERTING } from '../../judge/history/settings.ts';
 import { cellHistories } from '../../selection/cell-histories.ts';
 import type { CellKey } from '../../records/scalars.ts';
 
 /** With a budget alone: the detectable effect aimed at, by the noise of the cell. */
 const WORTH_TELLING = { percent: 0.8, deviations: 2 };
-const CONFIRM_ROUNDS = 3;
 
 export interface MoreRunsContext {
   readonly db: StoreDatabase;
@@ -54,9 +50,7 @@ export class MoreRuns {
     const open = this.given.plan.cells
       .map(({ cell }) => ({ cell, runs: runs.get(cell.key) ?? [] }))
       .filter(({ cell, runs: made }) => this.canGoOn(cell, made));
-    const wantedKeys = [...this.suspects(open), ...this.unsure(open, runs)];
-    const keys = [...new Set(wantedKeys)];
-    return this.withinBudget(this.ordered(keys, runs), runs);
+    return this.withinBudget(this.ordered(this.unsure(open, runs), runs), runs);
   }
 
   private canGoOn(cell: KeyedCell, made: readonly CellRun[]): boolean {
@@ -64,32 +58,9 @@ export class MoreRuns {
     return made.length > 0 && highestRepeat(made) < limit && newestRun(made)?.outcome.kind === 'measured';
   }
 
-  /** Cells off their level, until each has had its rounds. */
-  private suspects(open: readonly OpenCell[]): string[] {
-    if (!this.given.wanted.confirm) return [];
-    const series = seriesOf(this.given.db, this.given.sweep, ALERTING.windowNights - 1).filter(
-      ({ sweepId }) => sweepId !== this.given.sweep.sweepId,
-    );
-    const sweeps = [...series.toReversed(), findSweep(this.given.db, this.given.sweep.sweepId) ?? this.given.sweep];
-    const rounds = ({ runs }: OpenCell): number => highestRepeat(runs) - this.given.plan.repeats;
-    const candidates = open.filter((entry) => rounds(entry) < CONFIRM_ROUNDS);
-    const histories = cellHistories(
-      this.given.db,
-      sweeps,
-      candidates.map(({ cell }) => cell),
-      null,
-    );
-    return candidates.flatMap((entry, index) => {
-      const history = histories[index]?.history;
-      // All rounds are run once begun: stopping at the first favorable run would bias the sweep.
-      const isBegun = rounds(entry) > 0 && this.given.wanted.untilSurePercent === null;
-      return isBegun || (history !== undefined && newestDeviations(history) !== null) ? [entry.cell.key] : [];
-    });
-  }
-
   private unsure(open: readonly OpenCell[], runs: ReadonlyMap<string, readonly CellRun[]>): string[] {
-    const { untilSurePercent, budgetS, confirm } = this.given.wanted;
-    if (untilSurePercent === null && (budgetS === null || confirm)) return [];
+    const { untilSurePercent, budgetS } = this.given.wanted;
+    if (untilSurePercent === null && budgetS === null) return [];
     const goal = untilSurePercent === null ? WORTH_TELLING : { percent: untilSurePercent, deviations: 0 };
     const base = this.baseRuns();
     const past = this.pastOf(open, base);

@@ -24,10 +24,18 @@ import type { Machine } from '../../machine/machine.ts';
 /**
  * The sweep to resume: the one named, else the newest unfinished one (of this matrix, if given). Null when all are
  * finished.
+ * @param confirms pairs are measured after a finished sweep, too
  */
-export function resumable({ db, path }: OpenStore, matrixPath: string | undefined, requested: string | true, io: Io) {
+export function resumable(
+  { db, path }: OpenStore,
+  matrixPath: string | undefined,
+  requested: string | true,
+  io: Io,
+  confirms = false,
+) {
   const matrix = matrixPath === undefined ? null : readMatrix(matrixPath, io).name;
-  const sweep = requested === true ? newestUnfinished(db, artefactsFolderOf(path), matrix) : namedSweep(db, requested);
+  const sweep =
+    requested === true ? newestUnfinished(db, artefactsFolderOf(path), matrix) : namedSweep(db, requested, confirms);
   if (sweep === null) return null;
   const stored = readStoredPlan(planOf(db, sweep.sweepId));
   if (stored === null) {
@@ -51,12 +59,12 @@ export function resumable({ db, path }: OpenStore, matrixPath: string | undefine
   return { sweep, stored, program };
 }
 
-function namedSweep(db: StoreDatabase, prefix: string): Sweep | null {
+function namedSweep(db: StoreDatabase, prefix: string, takesFinished: boolean): Sweep | null {
   const found = findSweepsByPrefix(db, prefix);
   const [only] = found;
   if (only === undefined) throw new UsageError(`no sweep ${printable(prefix)} in this store`);
   if (found.length > 1) throw new UsageError(`${printable(prefix)} is the start of ${found.length} sweeps`);
-  return only.state === 'finished' ? null : only;
+  return only.state === 'finished' && !takesFinished ? null : only;
 }
 
 function newestUnfinished(db: StoreDatabase, artefactsFolder: string, name: string | null): Sweep | null {

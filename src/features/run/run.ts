@@ -9,6 +9,7 @@ import { EXIT_CODES, type ExitCode } from '../../exit-codes.ts';
 import type { Matrix } from '../../matrix/matrix.ts';
 import type { Plan } from '../../records/plan.ts';
 import { printable } from '../../text/printable.ts';
+import type { GateSettings } from '../../records/gate-settings.ts';
 import { AB_BRANCH, type Sweep } from '../../records/sweep.ts';
 import { plannedSweep, trtexecOf } from '../../run/planned-sweep.ts';
 import type { StoredPlan } from '../../run/stored-plan.ts';
@@ -50,7 +51,7 @@ export async function run(path: string | undefined, options: RunOptions, io: Io,
 
 /** What is decided when a sweep is planned. */
 const PLANNED =
-  /^(?:filter|repeats|builds|forceCache|seed|profile|trtexec|replay|untilSure|budget|confirm|against|commit|branch|lockClocks|rebalance|coolDown|numa|dryRun|untrusted)$/;
+  /^(?:filter|repeats|builds|forceCache|seed|profile|trtexec|replay|untilSure|budget|against|commit|branch|lockClocks|rebalance|coolDown|numa|dryRun|untrusted)$/;
 
 function refuseWithResume(options: RunOptions): void {
   if (options.resume === undefined) return;
@@ -126,12 +127,18 @@ export async function startSweep(
       numa: options.numa ?? made.matrix.numa,
       slurmRun: null,
       experiment,
-      gate: made.matrix.gate,
+      gate: confirmedBy(made.matrix.gate, options),
+      pairs: null,
       keptLastGoodBytes: made.matrix.keptLastGoodBytes,
     };
     return await executePlan(store, { sweep, stored, program, converter, machines }, options, io);
   };
   return usingStore(store, work, io);
+}
+
+/** What the command line says of pairs is kept with the sweep, as if its matrix said so. */
+function confirmedBy(gate: GateSettings, { confirm, confirmBudget }: SweepOptions): GateSettings {
+  return { ...gate, confirm: confirm ?? gate.confirm, confirmBudget: confirmBudget ?? gate.confirmBudget };
 }
 
 function sharedOut(
@@ -172,7 +179,7 @@ async function resumeSweep(
   io: Io,
 ): Promise<ExitCode> {
   return withStoreToWrite(options, io, async (store) => {
-    const found = resumable(store, path, unfinished, io);
+    const found = resumable(store, path, unfinished, io, options.confirm === true);
     if (found === null) {
       io.err('nothing to resume: no sweep was interrupted\n');
       return EXIT_CODES.fine;
@@ -182,10 +189,11 @@ async function resumeSweep(
     const machines = await machinesFor(found.program, requested, io);
     const changes = await changedSince(store.db, found, machines, io);
     refuseChanges(found.sweep, changes, options.anyway === true, io);
+    const asked = { ...found.stored, gate: confirmedBy(found.stored.gate, options) };
     const stored =
       options.gpus === undefined
-        ? found.stored
-        : { ...found.stored, gpus: shareOut(plan, machines, new Map(Object.entries(gpus?.cells ?? {})), io) };
+        ? asked
+        : { ...asked, gpus: shareOut(plan, machines, new Map(Object.entries(gpus?.cells ?? {})), io) };
     io.err(`resuming sweep ${found.sweep.sweepId.slice(0, 8)}\n`);
     const converter = await converterFor(plan, options.python ?? program.python, io);
     return await executePlan(store, { ...found, stored, converter, machines }, options, io);

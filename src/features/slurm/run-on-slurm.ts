@@ -73,6 +73,7 @@ export async function runOnSlurm(path: string, options: SlurmRunOptions, io: Io)
       slurmRun: folder.path,
       experiment: null,
       gate: made.matrix.gate,
+      pairs: null,
       keptLastGoodBytes: made.matrix.keptLastGoodBytes,
       // Nodes have files of their own, and Slurm chooses GPUs.
       matrix: null,

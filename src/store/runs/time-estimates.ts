@@ -1,10 +1,11 @@
-import { and, desc, eq, inArray } from 'drizzle-orm';
+import { and, desc, eq, inArray, sum } from 'drizzle-orm';
 
 import type { Provenance } from '../../records/sweep.ts';
 import { isBuildOf } from '../builds/builds.ts';
 import type { StoreDatabase } from '../file/open.ts';
 import { builds, runs } from '../schema.ts';
-import type { CellKey } from '../../records/scalars.ts';
+import { ofSweep } from './runs.ts';
+import type { CellKey, SweepId } from '../../records/scalars.ts';
 
 interface LastRun {
   readonly cellKey: CellKey;
@@ -44,6 +45,16 @@ export function pastRunsOf(db: StoreDatabase, cellKeys: readonly CellKey[], prov
     runS: new Map(rows.flatMap(({ cellKey, wallS }) => (wallS === null ? [] : [[cellKey, wallS]]))),
     measuredAt: new Map(rows.flatMap(({ cellKey, startedAt }) => (startedAt === null ? [] : [[cellKey, startedAt]]))),
   };
+}
+
+/** Seconds that the processes of a sweep took together, its builds included. */
+export function sweepWallS(db: StoreDatabase, sweepId: SweepId): number {
+  const row = db
+    .select({ wallS: sum(runs.wallS) })
+    .from(runs)
+    .where(and(eq(runs.sweepId, sweepId), ofSweep))
+    .get();
+  return Number(row?.wallS ?? 0);
 }
 
 export function lastBuildOf(db: StoreDatabase, model: string, flags: readonly string[]) {

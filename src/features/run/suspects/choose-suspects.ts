@@ -1,0 +1,55 @@
+import { PAIRS } from '../../../judge/gate/judge-pairs.ts';
+import type { Candidate } from '../../../judge/gate/verdict.ts';
+import type { ConfirmBudget } from '../../../records/gate-settings.ts';
+import type { CellKey } from '../../../records/scalars.ts';
+
+/** A cell that is measured in pairs, for itself or for its group. */
+export interface Suspect extends Omit<Candidate, 'cellKeys' | 'group'> {
+  readonly cellKey: CellKey;
+  /** Whether it is measured whatever the budget is. */
+  readonly isSure: boolean;
+}
+
+export interface ChosenSuspects {
+  readonly chosen: readonly Suspect[];
+  /** What the budget leaves out. */
+  readonly leftOut: readonly Suspect[];
+}
+
+const DEFAULT_BUDGET: ConfirmBudget = { kind: 'share', percent: 10 };
+/** Five pairs of so many suspects are measured in any case. */
+const SURE_SUSPECTS = 3;
+const WARM_UPS = 2;
+
+/** @param sweepS what the sweep took */
+export function confirmBudgetS(stated: ConfirmBudget | null, sweepS: number): number {
+  const budget = stated ?? DEFAULT_BUDGET;
+  return budget.kind === 'time' ? budget.seconds : (budget.percent / 100) * sweepS;
+}
+
+/**
+ * In the order of the candidates, those that were left out before first. A cell of several candidates is measured once.
+ * @param carriedOver cells that an earlier sweep suspected, and that nothing settled
+ * @param runS what a run of a cell takes
+ */
+export function chooseSuspects(
+  candidates: readonly Candidate[],
+  carriedOver: ReadonlySet<CellKey>,
+  budgetS: number,
+  runS: (cellKey: CellKey) => number,
+): ChosenSuspects {
+  const isCarriedOver = ({ cellKeys }: Candidate): boolean => cellKeys.some((key) => carriedOver.has(key));
+  const inOrder = [...candidates.filter(isCarriedOver), ...candidates.filter((candidate) => !isCarriedOver(candidate))];
+  const all = new Map<CellKey, Omit<Suspect, 'isSure'>>();
+  for (const { cellKeys, group: _, ...candidate } of inOrder) {
+    for (const cellKey of cellKeys) if (!all.has(cellKey)) all.set(cellKey, { ...candidate, cellKey });
+  }
+  let leftS = budgetS;
+  const suspects = [...all.values()].map((suspect, place): Suspect & { readonly fits: boolean } => {
+    const { count } = suspect.isUnsteady ? PAIRS.unsteady : PAIRS.steady;
+    leftS -= (2 * count + WARM_UPS) * runS(suspect.cellKey);
+    const isSure = place < SURE_SUSPECTS;
+    return { ...suspect, isSure, fits: isSure || leftS >= 0 };
+  });
+  return { chosen: suspects.filter(({ fits }) => fits), leftOut: suspects.filter(({ fits }) => !fits) };
+}

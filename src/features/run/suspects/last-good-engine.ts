@@ -1,0 +1,125 @@
+import { existsSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+
+import { sha256OfFile } from '../../../artefacts/files.ts';
+import { chooseProgram } from '../../../cli/program.ts';
+import type { Io } from '../../../cli/io.ts';
+import type { CachedEngine, EngineCache } from '../../../engines/engine-cache.ts';
+import { LoadedLibrary } from '../../../machine/loaded-library.ts';
+import type { PlannedRun } from '../../../records/plan.ts';
+import type { BuildId, CellKey } from '../../../records/scalars.ts';
+import type { Sweep } from '../../../records/sweep.ts';
+import { readStoredPlan, type StoredPlan } from '../../../run/stored-plan.ts';
+import type { SweepContext } from '../../../run/sweep-context.ts';
+import { cellRunsOf } from '../../../store/runs/cell-runs.ts';
+import type { StoreDatabase } from '../../../store/file/open.ts';
+import { planOf } from '../../../store/sweeps/sweeps.ts';
+import { printable } from '../../../text/printable.ts';
+import type { TrtexecProgram } from '../../../trtexec/program/trtexec-program.ts';
+import { recordedRuns } from '../../../trtexec/replay/check-plan.ts';
+import { readRecordingSet } from '../../../trtexec/replay/recording-set.ts';
+
+/** What ran an engine: its program, and the run as planned for that. */
+export interface EngineProgram {
+  readonly program: TrtexecProgram;
+  readonly run: PlannedRun;
+  /** Of the TensorRT of that program. */
+  readonly tensorrt: string;
+  readonly isOther: boolean;
+}
+
+/** The build of a cell in a sweep: the first one where it has several. */
+export function buildOf(db: StoreDatabase, { sweepId }: Pick<Sweep, 'sweepId'>, cellKey: CellKey): BuildId | null {
+  const measured = cellRunsOf(db, [sweepId], [cellKey]).filter(({ outcome }) => outcome.kind === 'measured');
+  return measured.toSorted((a, b) => a.repeat - b.repeat)[0]?.buildId ?? null;
+}
+
+export function timedRunOf({ plan }: StoredPlan, cellKey: CellKey): PlannedRun | null {
+  const timed = plan.runs.filter((run) => run.role === 'timed' && run.cellKey === cellKey);
+  return timed.toSorted((a, b) => a.repeat - b.repeat)[0] ?? null;
+}
+
+/** Why the engine of a build cannot be compared with; or the engine. */
+export async function keptEngine(
+  cache: EngineCache,
+  buildId: BuildId | null,
+  { startedAt, sweepId }: Sweep,
+): Promise<CachedEngine | string> {
+  const name = `the engine of sweep ${sweepId.slice(0, 8)}${startedAt === null ? '' : ` of ${startedAt.slice(0, 10)}`}`;
+  if (buildId === null) return `${name} is not known`;
+  const found = await cache.findBuild(buildId);
+  if (found !== null) return found;
+  const since = cache.goneSince(buildId);
+  return since === null ? `${name} is not in the cache any more` : `${name} is gone since ${since.slice(0, 10)}`;
+}
+
+/**
+ * The program that loads the engine of an earlier sweep: that of the newest sweep where the versions are the same, else
+ * the earlier one, if it is still there and is the same file.
+ */
+export async function programOf(
+  context: Pick<SweepContext, 'db' | 'library' | 'plan' | 'program'>,
+  current: StoredPlan,
+  earlier: Sweep,
+  { cellKey, engine }: { readonly cellKey: CellKey; readonly engine: CachedEngine },
+  { io, mayStartEarlier }: { readonly io: Io; readonly mayStartEarlier: boolean },
+): Promise<EngineProgram | string> {
+  const { program } = context;
+  const stored = readStoredPlan(planOf(context.db, earlier.sweepId));
+  const [run, earlierRun] = [timedRunOf(current, cellKey), stored === null ? null : timedRunOf(stored, cellKey)];
+  if (run === null) return 'it has no timed run';
+  const own: EngineProgram = { program, run, tensorrt: current.plan.tensorrt, isOther: false };
+  if (program.recordings !== null) return recordedProgram(own, current, stored, earlierRun, io);
+  const { tensorrt, tensorrtLibrary } = engine.note;
+  const loaded = context.library?.version ?? null;
+  const isSameLibrary = tensorrtLibrary === null || loaded === null || tensorrtLibrary === loaded;
+  if (isSameLibrary && (tensorrt === null || tensorrt === current.plan.tensorrt)) return own;
+  const built = `its last good engine was built with TensorRT ${printable(tensorrtLibrary ?? tensorrt ?? 'of another version')}`;
+  const path = stored?.program.trtexec ?? null;
+  if (path === null || stored === null || earlierRun === null) return built;
+  if (!mayStartEarlier) return `${built}, whose trtexec is not started with --untrusted`;
+  const sha256 = (await sha256OfFile(path).catch(() => null))?.sha256 ?? null;
+  if (sha256 === null || sha256 !== stored.program.trtexecSha256) {
+    return `${built}, and ${printable(path)} is not that version any more`;
+  }
+  const library = join(dirname(path), '..', 'lib');
+  const paths = [existsSync(library) ? library : '', program.env['LD_LIBRARY_PATH'] ?? ''].filter(Boolean);
+  const env = paths.length === 0 ? program.env : { ...program.env, LD_LIBRARY_PATH: paths.join(':') };
+  return {
+    program: { ...program, file: path, shownAs: path, env },
+    run: earlierRun,
+    tensorrt: stored.plan.tensorrt,
+    isOther: true,
+  };
+}
+
+/** Recordings of an earlier sweep may be others. */
+function recordedProgram(
+  own: EngineProgram,
+  current: StoredPlan,
+  stored: StoredPlan | null,
+  earlierRun: PlannedRun | null,
+  io: Io,
+): EngineProgram | string {
+  const folder = stored?.program.replayFolder ?? null;
+  if (stored === null || folder === null || earlierRun === null) return 'its last good sweep has no recordings';
+  if (folder === current.program.replayFolder) return own;
+  const { program } = chooseProgram({ replay: folder }, { replay: null, trtexec: null }, io);
+  return { program, run: earlierRun, tensorrt: stored.plan.tensorrt, isOther: true };
+}
+
+/** Recordings are not repeated: as many pairs as there are runs. */
+export function recordedProblem(stored: StoredPlan, cellKey: CellKey, needed: number): string | null {
+  const folder = stored.program.replayFolder;
+  if (folder === null) return null;
+  const recorded = recordedRuns(readRecordingSet(folder), stored.plan, cellKey);
+  return recorded >= needed ? null : `${recorded} runs of it were recorded, and ${needed} are needed`;
+}
+
+export function withProgram(worker: SweepContext, { isOther, program }: EngineProgram): SweepContext {
+  if (!isOther) return worker;
+  const { wrapper } = worker.program;
+  // What it loads says nothing of the library of the sweep.
+  const library = worker.library === null ? null : new LoadedLibrary();
+  return { ...worker, library, program: wrapper === undefined ? program : { ...program, wrapper } };
+}

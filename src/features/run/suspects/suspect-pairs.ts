@@ -1,0 +1,203 @@
+import type { Io } from '../../../cli/io.ts';
+import { readyEngine } from '../../../engines/engine-state.ts';
+import type { EngineCache } from '../../../engines/engine-cache.ts';
+import { PAIRS } from '../../../judge/gate/judge-pairs.ts';
+import { isSameEngine, type PairSide, profileRepeat } from '../../../judge/gate/pair-runs.ts';
+import type { PlannedPairs } from '../../../records/planned-pairs.ts';
+import type { CellKey } from '../../../records/scalars.ts';
+import type { Sweep } from '../../../records/sweep.ts';
+import { measurePairRun, type PairEngine, type SuspectPairs } from '../../../run/pair-work.ts';
+import { runIdOf } from '../../../run/measure-run.ts';
+import { readStoredPlan, type StoredPlan } from '../../../run/stored-plan.ts';
+import type { SweepContext, SweepEvent } from '../../../run/sweep-context.ts';
+import { pairResultsOf } from '../../../selection/pair-results.ts';
+import { cellRunsOf } from '../../../store/runs/cell-runs.ts';
+import type { StoreDatabase } from '../../../store/file/open.ts';
+import { sweepWallS } from '../../../store/runs/time-estimates.ts';
+import { findSweep, planOf } from '../../../store/sweeps/sweeps.ts';
+import { count, formatDuration } from '../../../terminal/numbers.ts';
+import { printable } from '../../../text/printable.ts';
+import { parseTensorrtVersion } from '../../../text/version.ts';
+import { Dialect } from '../../../trtexec/arguments/dialect.ts';
+import { profileArgs } from '../../../trtexec/arguments/run-args.ts';
+import { type JudgedSweep, judgedSweep } from '../../check/index.ts';
+import { chooseSuspects, confirmBudgetS, type Suspect } from './choose-suspects.ts';
+import { buildOf, keptEngine, programOf, recordedProblem, timedRunOf, withProgram } from './last-good-engine.ts';
+import { pairText } from './pair-text.ts';
+
+export interface SuspectsOf {
+  readonly db: StoreDatabase;
+  readonly sweep: Sweep;
+  readonly stored: StoredPlan;
+  readonly cache: EngineCache;
+  /** False where programs of an earlier sweep must not be started. */
+  readonly mayStartEarlier: boolean;
+  readonly onEvent: (event: SweepEvent) => void;
+}
+
+/** Takes what lies off its level at the end of a sweep, and says what pairs with the last good engine make of it. */
+export class SweepSuspects implements SuspectPairs {
+  private readonly given: SuspectsOf;
+  private readonly io: Io;
+  private readonly labels: ReadonlyMap<CellKey, string>;
+  private readonly sure = new Set<CellKey>();
+  private judged: JudgedSweep | null = null;
+  private endMs = Number.POSITIVE_INFINITY;
+
+  constructor(given: SuspectsOf, io: Io) {
+    this.given = given;
+    this.io = io;
+    this.labels = new Map(given.stored.plan.cells.map(({ cell, label }) => [cell.key, printable(label)]));
+  }
+
+  async decide(): Promise<readonly PlannedPairs[]> {
+    const { db, stored, sweep } = this.given;
+    const finished = findSweep(db, sweep.sweepId);
+    if (finished === null) return [];
+    this.judged = await judgedSweep(db, finished, this.io);
+    const { evidence, verdict } = this.judged;
+    const carriedOver = evidence.findings
+      .filter(({ reportedSweepId, state }) => state === 'suspected' && reportedSweepId !== sweep.sweepId)
+      .flatMap(({ cells }) => cells.map(({ cellKey }) => cellKey));
+    const budgetS = confirmBudgetS(stored.gate.confirmBudget, sweepWallS(db, sweep.sweepId));
+    const known = new Set(this.labels.keys());
+    const candidates = verdict.candidates.map((candidate) => ({
+      ...candidate,
+      cellKeys: candidate.cellKeys.filter((key) => known.has(key)),
+    }));
+    const all = chooseSuspects(candidates, new Set(carriedOver), budgetS, (key) => this.runS(key));
+    const chosen = all.chosen.filter((suspect) => this.isOurs(suspect));
+    for (const { cellKey, isSure } of chosen) if (isSure) this.sure.add(cellKey);
+    this.endMs = this.io.now().getTime() + 1000 * budgetS;
+    this.noteOthers(all.chosen);
+    if (all.leftOut.length > 0) {
+      this.note(
+        `${count(all.leftOut.length, 'suspect')} not measured in pairs: the budget of ${formatDuration(budgetS)} does not reach them; measure them with \`bench run --resume ${sweep.sweepId.slice(0, 8)} --confirm\``,
+      );
+    }
+    const decided = readStoredPlan(planOf(db, sweep.sweepId))?.pairs ?? [];
+    const fresh = chosen.filter(({ cellKey }) => decided.every((pairs) => pairs.cellKey !== cellKey));
+    const planned: PlannedPairs[] = [];
+    for (const suspect of fresh) planned.push(await this.planned(suspect));
+    this.noteProblems(planned);
+    return [...decided, ...planned];
+  }
+
+  isOver({ cellKey }: PlannedPairs): boolean {
+    return !this.sure.has(cellKey) && this.io.now().getTime() > this.endMs;
+  }
+
+  async engineOf(worker: SweepContext, planned: PlannedPairs, side: PairSide): Promise<PairEngine | null> {
+    const { cache, db, stored } = this.given;
+    const sweep = side === 'newest' ? this.given.sweep : findSweep(db, planned.lastGoodSweepId);
+    if (sweep === null) return null;
+    const engine = await keptEngine(cache, side === 'newest' ? planned.newestBuildId : planned.lastGoodBuildId, sweep);
+    if (typeof engine === 'string') return null;
+    await cache.use(engine.name, worker.now());
+    const how = { io: this.io, mayStartEarlier: this.given.mayStartEarlier };
+    const program = await programOf(worker, stored, sweep, { cellKey: planned.cellKey, engine }, how);
+    const ready = readyEngine(engine, engine.note.variant, []);
+    if (typeof program === 'string' || ready.kind !== 'ready') return null;
+    return { context: withProgram(worker, program), run: program.run, engine: ready.engine };
+  }
+
+  async onMeasured(worker: SweepContext, planned: PlannedPairs): Promise<void> {
+    const { db } = this.given;
+    const { evidence, series } = this.judged ?? {};
+    const results = pairResultsOf(db, series?.sweeps ?? [], evidence?.rules ?? { minChangeOf: () => 0 });
+    const result = results?.find(({ cellKey }) => cellKey === planned.cellKey);
+    if (result === undefined) return;
+    const label = this.labels.get(planned.cellKey) ?? planned.cellKey;
+    this.note(pairText(label, planned, result, worker.gpu?.label ?? null, this.upgradeOf(planned)));
+    if (result.outcome === 'confirmed' || result.outcome === 'buildLuck') await this.profileBoth(worker, planned);
+  }
+
+  /** So that `bench why` explains the change from the two engines. */
+  private async profileBoth(worker: SweepContext, planned: PlannedPairs): Promise<void> {
+    for (const side of ['lastGood', 'newest'] as const) {
+      const found = await this.engineOf(worker, planned, side);
+      const version = parseTensorrtVersion(this.given.stored.plan.tensorrt);
+      if (found === null || version === null || found.context.program.recordings !== null) return;
+      const separate = new Dialect(version).separateProfile();
+      const run = { ...found.run, args: profileArgs(found.run.args, '{engine}', separate), minQueries: 1 };
+      const repeat = profileRepeat(side);
+      const runId = runIdOf(worker.sweep.sweepId, { ...run, role: 'pair', repeat });
+      if (worker.writer.hasRun(runId)) continue;
+      worker.onEvent({ kind: 'moreRuns', runs: [run] });
+      await measurePairRun({ ...found, run }, repeat);
+    }
+  }
+
+  private async planned(suspect: Suspect): Promise<PlannedPairs> {
+    const { cache, db, stored, sweep } = this.given;
+    const { cellKey, isUnsteady, metric } = suspect;
+    const lastGood = suspect.lastGoodSweepId === null ? null : findSweep(db, suspect.lastGoodSweepId);
+    const planned: PlannedPairs = {
+      cellKey,
+      metric,
+      isUnsteady,
+      lastGoodSweepId: lastGood?.sweepId ?? sweep.sweepId,
+      newestBuildId: buildOf(db, sweep, cellKey),
+      lastGoodBuildId: lastGood === null ? null : buildOf(db, lastGood, cellKey),
+      problem: null,
+    };
+    if (lastGood === null) return { ...planned, problem: 'no earlier sweep is known to be good' };
+    const needed = isSameEngine(planned) ? 1 : (isUnsteady ? PAIRS.unsteady : PAIRS.steady).count;
+    const newest = await keptEngine(cache, planned.newestBuildId, sweep);
+    const good = await keptEngine(cache, planned.lastGoodBuildId, lastGood);
+    const earlier = readStoredPlan(planOf(db, lastGood.sweepId));
+    const unrecorded =
+      recordedProblem(stored, cellKey, needed) ?? (earlier === null ? null : recordedProblem(earlier, cellKey, needed));
+    const missing = [newest, good, unrecorded].find((each) => typeof each === 'string');
+    return { ...planned, problem: typeof missing === 'string' ? missing : null };
+  }
+
+  /** Other programs than trtexec load their own models. */
+  private isOurs({ cellKey }: Suspect): boolean {
+    return timedRunOf(this.given.stored, cellKey)?.harness === null;
+  }
+
+  private noteOthers(suspects: readonly Suspect[]): void {
+    const { db, sweep } = this.given;
+    const others = suspects.filter((suspect) => !this.isOurs(suspect));
+    const [first] = others;
+    if (first === undefined) return;
+    const good = first.lastGoodSweepId === null ? null : findSweep(db, first.lastGoodSweepId);
+    const range = [good?.commit, sweep.commit].map((commit) => commit?.slice(0, 8) ?? '?').join('..');
+    this.note(
+      `${count(others.length, 'suspect')} of other programs than trtexec, which pairs cannot confirm: bench compare ${range} --run`,
+    );
+  }
+
+  /** Each reason once. */
+  private noteProblems(planned: readonly PlannedPairs[]): void {
+    const problems = Map.groupBy(planned, ({ problem }) => problem);
+    for (const [problem, all] of problems) {
+      if (problem === null) continue;
+      const names = all.slice(0, NAMED).map(({ cellKey }) => this.labels.get(cellKey) ?? cellKey);
+      const more = all.length > NAMED ? ` and ${all.length - NAMED} more` : '';
+      this.note(`not measured in pairs, as ${problem}: ${names.join('; ')}${more}`);
+    }
+  }
+
+  private upgradeOf(planned: PlannedPairs): string | null {
+    const { db, stored } = this.given;
+    const earlier = readStoredPlan(planOf(db, planned.lastGoodSweepId))?.plan.tensorrt ?? null;
+    return earlier === null || earlier === stored.plan.tensorrt
+      ? null
+      : `TensorRT ${printable(earlier)} → ${printable(stored.plan.tensorrt)}`;
+  }
+
+  private runS(cellKey: CellKey): number {
+    const { db, stored, sweep } = this.given;
+    const walls = cellRunsOf(db, [sweep.sweepId], [cellKey]).flatMap(({ wallS }) => wallS ?? []);
+    const planned = timedRunOf(stored, cellKey)?.estimateS ?? 1;
+    return walls.length === 0 ? planned : walls.reduce((sum, wallS) => sum + wallS, 0) / walls.length;
+  }
+
+  private note(text: string): void {
+    this.given.onEvent({ kind: 'note', text });
+  }
+}
+
+const NAMED = 3;

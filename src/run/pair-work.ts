@@ -1,0 +1,110 @@
+import { mkdir, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+
+import { ATTEMPT_PREFIX, sweepFolderOf } from '../artefacts/layout.ts';
+import { filledArgs, type LoadableEngine } from '../engines/engine-state.ts';
+import { nextPairRun, pairOf, type PairSide, sideOf, wantedRuns } from '../judge/gate/pair-runs.ts';
+import type { PlannedRun } from '../records/plan.ts';
+import type { PlannedPairs } from '../records/planned-pairs.ts';
+import { pairRunsOf } from '../store/runs/cell-runs.ts';
+import { startOnce } from './attempt.ts';
+import { measureRun, runIdOf } from './measure-run.ts';
+import type { SweepContext } from './sweep-context.ts';
+
+/** How one of the two engines is run. */
+export interface PairEngine {
+  /** With the program that loads this engine. */
+  readonly context: SweepContext;
+  /** A timed run of the cell, as planned for that program. */
+  readonly run: PlannedRun;
+  readonly engine: LoadableEngine;
+}
+
+/** Decides what is measured in pairs after the runs of a sweep. */
+export interface SuspectPairs {
+  /** All that was decided so far, with what is new; empty if nothing is suspected. */
+  readonly decide: () => Promise<readonly PlannedPairs[]>;
+  readonly engineOf: (worker: SweepContext, planned: PlannedPairs, side: PairSide) => Promise<PairEngine | null>;
+  /** Whether there is no time left for this suspect. */
+  readonly isOver: (planned: PlannedPairs) => boolean;
+  /** Called after each suspect that has all its runs. */
+  readonly onMeasured: (worker: SweepContext, planned: PlannedPairs) => Promise<void>;
+}
+
+/** Measures suspects one after the other on the GPU of one worker. */
+export async function measurePairs(
+  worker: SweepContext,
+  all: readonly PlannedPairs[],
+  suspects: SuspectPairs,
+): Promise<void> {
+  for (const planned of all) {
+    worker.signal.throwIfAborted();
+    const made = runsOf(worker, planned);
+    if (planned.problem !== null || suspects.isOver(planned)) continue;
+    if (nextPairRun(planned, made) !== null) {
+      const engines = new Map<PairSide, PairEngine | null>();
+      for (const side of ['newest', 'lastGood'] as const) {
+        engines.set(side, await suspects.engineOf(worker, planned, side));
+      }
+      const missing = Math.max(0, wantedRuns(planned) - made.length);
+      const run = engines.get('newest')?.run;
+      if (run !== undefined) worker.onEvent({ kind: 'moreRuns', runs: Array.from({ length: missing }, () => run) });
+      if (!(await measureBoth(worker, planned, engines))) continue;
+    }
+    await suspects.onMeasured(worker, planned);
+  }
+}
+
+/** False when an engine is not there. */
+async function measureBoth(
+  worker: SweepContext,
+  planned: PlannedPairs,
+  engines: ReadonlyMap<PairSide, PairEngine | null>,
+): Promise<boolean> {
+  const warm = new Set<PairSide>();
+  for (
+    let repeat = nextPairRun(planned, runsOf(worker, planned));
+    repeat !== null;
+    repeat = nextPairRun(planned, runsOf(worker, planned))
+  ) {
+    const side = sideOf(repeat);
+    const engine = engines.get(side) ?? null;
+    if (engine === null) return false;
+    if (!warm.has(side)) await warmUp(engine);
+    warm.add(side);
+    await measurePairRun(engine, repeat);
+  }
+  return true;
+}
+
+export async function measurePairRun({ context, engine, run }: PairEngine, repeat: number): Promise<void> {
+  const ofPair: PlannedRun = { ...run, role: 'pair', repeat };
+  await measureRun(context, ofPair, runIdOf(context.sweep.sweepId, ofPair), engine, pairOf(repeat));
+}
+
+/** A run that is thrown away: the first one after other engines loads files and code from the disk. */
+async function warmUp({ context, engine, run }: PairEngine): Promise<void> {
+  if (context.program.recordings !== null) return;
+  const folder = join(sweepFolderOf(context.artefactsFolder, context.sweep.sweepId), `${ATTEMPT_PREFIX}warm-up`);
+  try {
+    await mkdir(folder, { recursive: true });
+    const attempt = {
+      runId: 'warm-up',
+      label: run.cellKey,
+      args: filledArgs(run.args, { engine: engine.path, variant: engine.variantPath }),
+      harness: null,
+      env: run.env,
+      timeoutS: run.timeoutS,
+      limits: run.limits,
+      index: 0,
+      manifest: { role: 'pair' as const },
+    };
+    await startOnce(context, attempt, folder);
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+function runsOf({ db, sweep }: SweepContext, { cellKey }: PlannedPairs) {
+  return pairRunsOf(db, sweep.sweepId).filter((run) => run.cellKey === cellKey);
+}

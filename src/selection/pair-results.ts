@@ -1,0 +1,135 @@
+import type { PairResult } from '../judge/gate/evidence.ts';
+import type { GateRules } from '../judge/gate/limits.ts';
+import { judgePairs, judgeSameEngine } from '../judge/gate/judge-pairs.ts';
+import { runSigmas } from '../judge/gate/pair-noise.ts';
+import { doesNotLoad, fitPairRuns, isSameEngine, nextPairRun, pairsAmong } from '../judge/gate/pair-runs.ts';
+import { leftOutFor } from '../judge/run-trust.ts';
+import { valueRule } from '../judge/value-rule.ts';
+import { isJudgedOnly } from '../records/gated-metric.ts';
+import type { MetricId } from '../records/metric.ts';
+import type { PlannedPairs } from '../records/planned-pairs.ts';
+import { type CellRun, isMeasured } from '../records/run.ts';
+import type { CellKey, SweepId } from '../records/scalars.ts';
+import type { Sweep } from '../records/sweep.ts';
+import { readStoredPlan } from '../run/stored-plan.ts';
+import { median } from '../statistics/median.ts';
+import { cellRunsOf, pairRunsOf } from '../store/runs/cell-runs.ts';
+import type { StoreDatabase } from '../store/file/open.ts';
+import { planOf } from '../store/sweeps/sweeps.ts';
+
+/** Sweeps that say how the runs of a cell scatter, and those of them that say its level. */
+const NOISE_SWEEPS = 30;
+const LEVEL_SWEEPS = 7;
+
+/**
+ * What the pairs that were measured after a sweep say; null if none were planned. Suspects that were not reached are
+ * left out.
+ * @param sweeps of the series, oldest first; the last one is the one in question
+ */
+export function pairResultsOf(
+  db: StoreDatabase,
+  sweeps: readonly Pick<Sweep, 'sweepId'>[],
+  rules: Pick<GateRules, 'minChangeOf'>,
+): PairResult[] | null {
+  const sweepId = sweeps.at(-1)?.sweepId ?? '';
+  const planned = readStoredPlan(planOf(db, sweepId))?.pairs ?? null;
+  if (planned === null) return null;
+  const runs = Map.groupBy(pairRunsOf(db, sweepId), ({ cellKey }) => cellKey);
+  const before = sweeps.slice(-1 - NOISE_SWEEPS).map((sweep) => sweep.sweepId);
+  const past = new PastRuns(
+    db,
+    before,
+    planned.map(({ cellKey }) => cellKey),
+  );
+  return planned.flatMap((pairs) => resultOf(pairs, runs.get(pairs.cellKey) ?? [], past, rules) ?? []);
+}
+
+class PastRuns {
+  private readonly sweepIds: readonly SweepId[];
+  private readonly ofCells: ReadonlyMap<CellKey, readonly CellRun[]>;
+  /** Of every cell in the newest sweep: how a cell scatters whose own runs are too few. */
+  private readonly newest: ReadonlyMap<CellKey, readonly CellRun[]>;
+
+  constructor(db: StoreDatabase, sweepIds: readonly SweepId[], cellKeys: readonly CellKey[]) {
+    this.sweepIds = sweepIds;
+    this.ofCells = Map.groupBy(cellRunsOf(db, sweepIds, cellKeys).filter(isMeasured), ({ cellKey }) => cellKey);
+    this.newest = Map.groupBy(cellRunsOf(db, sweepIds.slice(-1)).filter(isMeasured), ({ cellKey }) => cellKey);
+  }
+
+  /** The runs of a cell that count for a metric. */
+  runsOf(cellKey: CellKey, metric: MetricId): readonly CellRun[] {
+    return (this.ofCells.get(cellKey) ?? []).filter(({ flags }) => leftOutFor(flags, metric) === null);
+  }
+
+  /** @param valueOf which of a run's values of the metric counts */
+  valuesOf(
+    cellKey: CellKey,
+    metric: MetricId,
+    valueOf: (run: CellRun) => number | null,
+  ): ReadonlyMap<SweepId, readonly number[]> {
+    const runs = Map.groupBy(this.runsOf(cellKey, metric), ({ sweepId }) => sweepId);
+    return new Map(
+      this.sweepIds.flatMap((id) => {
+        const values = (runs.get(id) ?? []).flatMap((run) => valueOf(run) ?? []);
+        return values.length === 0 ? [] : [[id, values] as const];
+      }),
+    );
+  }
+
+  sigmaOf(cellKey: CellKey, own: ReadonlyMap<SweepId, readonly number[]>, metric: MetricId): number {
+    const others = [...this.newest].map(([key, runs]): [CellKey, number[][]] => {
+      const valueOf = valueRule(runs, metric);
+      return [key, [runs.flatMap((run) => valueOf(run) ?? [])]];
+    });
+    return runSigmas(new Map<CellKey, readonly (readonly number[])[]>([...others, [cellKey, [...own.values()]]]))(
+      cellKey,
+    );
+  }
+
+  /** Values of up to seven sweeps until the last good one. */
+  levelOf(own: ReadonlyMap<SweepId, readonly number[]>, lastGood: SweepId): number | null {
+    const until = this.sweepIds.slice(0, this.sweepIds.indexOf(lastGood) + 1).slice(-LEVEL_SWEEPS);
+    return median(until.flatMap((id) => median(own.get(id) ?? []) ?? []));
+  }
+}
+
+function resultOf(
+  planned: PlannedPairs,
+  runs: readonly CellRun[],
+  past: PastRuns,
+  rules: Pick<GateRules, 'minChangeOf'>,
+): PairResult | null {
+  const { cellKey, isUnsteady, lastGoodSweepId, metric, problem } = planned;
+  const nothing = { cellKey, count: 0, agreeing: 0, changePercent: 0, outcome: 'notComparable' } as const;
+  if (problem !== null) return nothing;
+  if (isJudgedOnly(metric)) return null;
+  // The next resume measures the others.
+  if (nextPairRun(planned, runs) !== null) return null;
+  const fit = fitPairRuns(planned, runs);
+  const valueOf = valueRule([...past.runsOf(cellKey, metric), ...fit], metric);
+  const values = past.valuesOf(cellKey, metric, valueOf);
+  const before = past.levelOf(values, lastGoodSweepId);
+  const now = median([...values.values()].at(-1) ?? []);
+  if (before === null || now === null) return null;
+  if (isSameEngine(planned)) {
+    const again = fit.flatMap((run) => valueOf(run) ?? []);
+    return judgeSameEngine(again, { cellKey, before, now });
+  }
+  if (doesNotLoad(runs)) return nothing;
+  return judgePairs({
+    cellKey,
+    pairs: pairsAmong(fit, valueOf),
+    sigma: past.sigmaOf(cellKey, values, metric),
+    before,
+    now,
+    isUnsteady,
+    isSameSources: isOneKey(fit),
+    minChangePercent: rules.minChangeOf(cellKey, metric),
+  });
+}
+
+/** Two builds of one key are made of the same sources, for the same GPU, by the same TensorRT. */
+function isOneKey(runs: readonly CellRun[]): boolean {
+  const keys = new Set(runs.map(({ engineKey }) => engineKey));
+  return keys.size === 1 && !keys.has(null);
+}
