@@ -54,7 +54,9 @@ test('a slower engine is confirmed against the last good one, and reported at on
   nights.changeModel();
   const { code, stderr } = await nights.run(['--confirm'], SLOW);
   expect(code).toBe(0);
-  expect(stderr).toMatch(/small fp16 1x3 graph: .* \+5\.\d % in 5 of 5 pairs with the engine of sweep \w{8}: confirmed/);
+  expect(stderr).toMatch(
+    /small fp16 1x3 graph: .* \+5\.\d % in 5 of 5 pairs with the engine of sweep \w{8}: confirmed/,
+  );
   const pairs = nights.pairs();
   // The first of each pair alternates; at last the profiles of both.
   expect(pairs.map(({ repeat }) => repeat)).toEqual([1, 2, 4, 3, 5, 6, 8, 7, 9, 10, 1002, 1001]);
