@@ -11,11 +11,10 @@ import type { PlannedPairs } from '../records/planned-pairs.ts';
 import { type CellRun, isMeasured } from '../records/run.ts';
 import type { CellKey, SweepId } from '../records/scalars.ts';
 import type { Sweep } from '../records/sweep.ts';
-import { readStoredPlan } from '../run/stored-plan.ts';
 import { median } from '../statistics/median.ts';
 import { cellRunsOf, pairRunsOf } from '../store/runs/cell-runs.ts';
 import type { StoreDatabase } from '../store/file/open.ts';
-import { planOf } from '../store/sweeps/sweeps.ts';
+import { plannedPairsOf } from '../store/sweeps/gate-of-sweep.ts';
 
 /** Sweeps that say how the runs of a cell scatter, and those of them that say its level. */
 const NOISE_SWEEPS = 30;
@@ -32,7 +31,7 @@ export function pairResultsOf(
   rules: Pick<GateRules, 'minChangeOf'>,
 ): PairResult[] | null {
   const sweepId = sweeps.at(-1)?.sweepId ?? '';
-  const planned = readStoredPlan(planOf(db, sweepId))?.pairs ?? null;
+  const planned = plannedPairsOf(db, sweepId);
   if (planned === null) return null;
   const runs = Map.groupBy(pairRunsOf(db, sweepId), ({ cellKey }) => cellKey);
   const before = sweeps.slice(-1 - NOISE_SWEEPS).map((sweep) => sweep.sweepId);

@@ -2,6 +2,7 @@ import { eq, type SQL, sql } from 'drizzle-orm';
 import * as z from 'zod';
 
 import { type GateSettings, gateSettingsSchema, NO_GATE } from '../../records/gate-settings.ts';
+import { type PlannedPairs, plannedPairsSchema } from '../../records/planned-pairs.ts';
 import type { SweepId } from '../../records/scalars.ts';
 import type { StoreDatabase } from '../file/open.ts';
 import { sweeps } from '../schema.ts';
@@ -9,6 +10,11 @@ import { sweeps } from '../schema.ts';
 /** `gate:` of the matrix that a sweep was made with. Without a plan that can be read, nothing is set. */
 export function gateOf(db: StoreDatabase, sweepId: SweepId): GateSettings {
   return inPlan(db, sweepId, sql`'$.gate'`, gateSettingsSchema) ?? NO_GATE;
+}
+
+/** The suspects that were, or will be, measured in pairs after a sweep; null if none were looked for. */
+export function plannedPairsOf(db: StoreDatabase, sweepId: SweepId): PlannedPairs[] | null {
+  return inPlan(db, sweepId, sql`'$.pairs'`, z.array(plannedPairsSchema));
 }
 
 /** The matrix file that a sweep was made with, as an absolute path; null where none is stated. */

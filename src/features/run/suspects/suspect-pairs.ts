@@ -14,6 +14,7 @@ import { pairResultsOf } from '../../../selection/pair-results.ts';
 import { cellRunsOf } from '../../../store/runs/cell-runs.ts';
 import type { StoreDatabase } from '../../../store/file/open.ts';
 import { sweepWallS } from '../../../store/runs/time-estimates.ts';
+import { plannedPairsOf } from '../../../store/sweeps/gate-of-sweep.ts';
 import { findSweep, planOf } from '../../../store/sweeps/sweeps.ts';
 import { count, formatDuration } from '../../../terminal/numbers.ts';
 import { printable } from '../../../text/printable.ts';
@@ -75,7 +76,7 @@ export class SweepSuspects implements SuspectPairs {
         `${count(all.leftOut.length, 'suspect')} not measured in pairs: the budget of ${formatDuration(budgetS)} does not reach them; measure them with \`bench run --resume ${sweep.sweepId.slice(0, 8)} --confirm\``,
       );
     }
-    const decided = readStoredPlan(planOf(db, sweep.sweepId))?.pairs ?? [];
+    const decided = plannedPairsOf(db, sweep.sweepId) ?? [];
     const fresh = chosen.filter(({ cellKey }) => decided.every((pairs) => pairs.cellKey !== cellKey));
     const planned: PlannedPairs[] = [];
     for (const suspect of fresh) planned.push(await this.planned(suspect));
