@@ -1,6 +1,6 @@
 import * as z from 'zod';
 
-import { isMetric, type Metric, METRIC_IDS, type MetricId, metricOf, metricSchema } from './metric.ts';
+import { type Metric, METRIC_IDS, type MetricId, metricOf, metricSchema } from './metric.ts';
 
 /** What the gate also judges, and no run states by itself. */
 const JUDGED_ONLY = {
@@ -16,14 +16,10 @@ type JudgedOnly = keyof typeof JUDGED_ONLY;
 
 export type GatedMetricId = MetricId | JudgedOnly;
 
-export const JUDGED_ONLY_IDS = Object.keys(JUDGED_ONLY).filter(isJudgedOnly);
+const JUDGED_ONLY_IDS = Object.keys(JUDGED_ONLY).filter(isJudgedOnly);
 
 export function isJudgedOnly(id: string): id is JudgedOnly {
   return Object.hasOwn(JUDGED_ONLY, id);
-}
-
-export function isGatedMetric(id: string): id is GatedMetricId {
-  return isJudgedOnly(id) || isMetric(id);
 }
 
 export const gatedMetricSchema = z.union([metricSchema, z.enum(JUDGED_ONLY_IDS)]);

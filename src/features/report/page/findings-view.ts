@@ -62,7 +62,7 @@ function findingView(finding: Finding): Markup {
   const changes = [...environmentChanges, ...buildChanges];
   return markup`
 <article class="group ${direction}">
-<h3>${SIGNS[direction]}, ${finding.state}: ${count(cells.length, 'cell')} since ${since}${which}${owner === null ? '' : `, owner ${shortened(owner)}`}</h3>
+<h3>${finding.kind === 'limit' ? 'Limit broken' : `${SIGNS[direction]}, ${finding.state}`}: ${count(cells.length, 'cell')} since ${since}${which}${owner === null ? '' : `, owner ${shortened(owner)}`}</h3>
 ${cause === null ? null : markup`<p><b>likeliest cause:</b> ${shortened(cause.title, 300)} (${cause.certainty}${cause.explainsPercent === null ? '' : `, accounts for ${formatPercent(cause.explainsPercent, false)}`})</p>`}
 ${changes.length === 0 ? null : markup`<p><b>in the same sweep, and likelier than a commit:</b> ${shortened(changes.join('; '), 600)}</p>`}
 ${commitsView(finding)}
