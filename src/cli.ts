@@ -22,7 +22,7 @@ import { helpCommand } from './features/help/command.ts';
 import { importCommand } from './features/import/command.ts';
 import { initCommand } from './features/init/command.ts';
 import { layersCommand } from './features/layers/command.ts';
-import { sweepsCommand, cellsCommand } from './features/ls/command.ts';
+import { cellsCommand, findingsCommand, sweepsCommand } from './features/ls/command.ts';
 import { modelCommands } from './features/model/command.ts';
 import { noiseCommand } from './features/noise/command.ts';
 import { parseCommand } from './features/parse/command.ts';
@@ -41,9 +41,9 @@ import { nearest } from './text/nearest.ts';
 
 const lsCommands = defineGroup({
   name: 'ls',
-  summary: 'list sweeps, cells, baselines or engines',
+  summary: 'list sweeps, cells, findings, baselines or engines',
   examples: ['bench ls sweeps', "bench ls cells --filter 'precision=fp8'", 'bench ls baselines', 'bench ls engines'],
-  commands: [sweepsCommand, cellsCommand, baselinesCommand, cachedEnginesCommand],
+  commands: [sweepsCommand, cellsCommand, baselinesCommand, cachedEnginesCommand, findingsCommand],
 });
 
 const slurmCommands = defineGroup({

@@ -68,7 +68,7 @@ describe.skipIf(CHROMIUM === null)(`the report in a browser (${NEEDS_CHROMIUM})`
 
   test('every view is used by mouse and keys: no error, and no request but for the file', async () => {
     const { page, faults } = await open(simulated);
-    expect(await text(page, '#overview')).toContain('1 new finding in 1 group');
+    expect(await text(page, '#overview')).toContain('1 slower');
     expect(await text(page, '.provenance')).toBe('simulated');
 
     await page.type('#filter', 'fp8');

@@ -27,7 +27,7 @@ import { exported } from '../../src/features/export/output.ts';
 import { importOutput } from '../../src/features/import/output.ts';
 import { initOutput } from '../../src/features/init/output.ts';
 import { layers, layersDiff, layersKernels } from '../../src/features/layers/output.ts';
-import { cellsOutput, sweepsOutput } from '../../src/features/ls/output.ts';
+import { cellsOutput, findingsOutput, sweepsOutput } from '../../src/features/ls/output.ts';
 import { noise } from '../../src/features/noise/output.ts';
 import { parseOutput } from '../../src/features/parse/output.ts';
 import { planOutput } from '../../src/features/plan/output.ts';
@@ -67,6 +67,7 @@ export const OUTPUTS = {
   inspect: inspectOutput,
   'make-inputs': makeInputsOutput,
   'make-dataset': makeDatasetOutput,
+  findings: findingsOutput,
   parse: parseOutput,
   plan: planOutput,
   quantize: quantizeOutput,

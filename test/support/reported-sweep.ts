@@ -92,6 +92,7 @@ export function reportedSweep(cells: readonly ReportedCell[]): ReportedSweep {
     baseSweep: { ...SWEEP, commit: '1111111111111111111111111111111111111111' },
     shift: null,
     notes: [],
+    gate: null,
     cells,
     environments: new Map([['here', { ...UNKNOWN_ENVIRONMENT, gpuName: 'NVIDIA H200' }]]),
   };

@@ -3,7 +3,7 @@ import { buildDifferences } from '../../judge/compare/differences.ts';
 import type { KeyedCell } from '../../records/cell.ts';
 import type { Finding } from '../../records/gate-finding.ts';
 import { gatedMetricOf } from '../../records/gated-metric.ts';
-import { isMetric } from '../../records/metric.ts';
+import { gateMetric, isMetric } from '../../records/metric.ts';
 import type { SweepId } from '../../records/scalars.ts';
 import type { Sweep } from '../../records/sweep.ts';
 import { findCells } from '../../store/cells.ts';
@@ -41,11 +41,7 @@ export async function reportFindings(db: StoreDatabase, judged: JudgedSeries, cw
     const isNew = batch.has(finding.reportedSweepId);
     const [lastGood, firstBad] = [sweepOf(finding.lastGoodSweepId), sweepOf(finding.firstBadSweepId)];
     const acknowledgement = acknowledgements.get(finding.findingId);
-    const details = finding.cells.toSorted(
-      (a, b) =>
-        Number(rules.isWarning(a.cellKey, a.metric)) - Number(rules.isWarning(b.cellKey, b.metric)) ||
-        b.margin - a.margin,
-    );
+    const details = inOrder(finding.cells, cells, rules);
     const isExplained = isNew && !ENDED.includes(finding.state);
     findings.push({
       ...aboutOf(finding),
@@ -116,8 +112,38 @@ function acknowledgedOutput({
   return { reason, until, owner, createdAt };
 }
 
+/** Of builds: what only warns comes last. */
+const ORDER: readonly string[] = [
+  'gpuComputeMs',
+  'throughputQps',
+  'p99Ms',
+  'hostBoundPercent',
+  'contextMib',
+  'engineMib',
+];
+
+/** Cells by evidence; of each cell its own metric first. */
+function inOrder(
+  changes: Finding['cells'],
+  cells: ReadonlyMap<string, KeyedCell>,
+  rules: JudgedSeries['evidence']['rules'],
+): FindingCell[] {
+  const rankOf = ({ cellKey, metric }: FindingCell): number => {
+    const cell = cells.get(cellKey);
+    if (cell !== undefined && gateMetric(null, cell) === metric) return -1;
+    return rules.isWarning(cellKey, metric) ? ORDER.length + 1 : ORDER.includes(metric) ? ORDER.indexOf(metric) : ORDER.length;
+  };
+  const byCell = [...Map.groupBy(changes, ({ cellKey }) => cellKey).values()];
+  const marginIn = (own: readonly FindingCell[]): number => Math.max(...own.map(({ margin }) => margin));
+  return byCell
+    .toSorted((a, b) => marginIn(b) - marginIn(a))
+    .flatMap((own) => own.toSorted((a, b) => rankOf(a) - rankOf(b)));
+}
+
 function clearestOfEach(details: readonly FindingCell[]): FindingCell[] {
-  return [...Map.groupBy(details, ({ metric }) => metric).values()].flatMap(([clearest]) => clearest ?? []);
+  return [...Map.groupBy(details, ({ metric }) => metric).values()].flatMap(
+    (own) => own.toSorted((a, b) => b.margin - a.margin)[0] ?? [],
+  );
 }
 
 function changeOutput({ metric, changePercent, ciPercent, before, after }: FindingCell) {

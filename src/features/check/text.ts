@@ -8,7 +8,7 @@ import { reasonWords } from '../../terminal/words.ts';
 import { describeCommit } from '../../text/commit-label.ts';
 import { printable } from '../../text/printable.ts';
 import { causeLines } from './cause-text.ts';
-import { changeText, levelText } from './change-text.ts';
+import { changeText, levelText, rangeText } from './change-text.ts';
 import { isShownWhole } from './headline.ts';
 import type { Checked, CheckedFinding, CheckedSeries } from './output.ts';
 
@@ -75,8 +75,6 @@ function aboutText({ branch, cells, commit, matrix, provenance, startedAt, sweep
   ]);
 }
 
-const SHOWN_CHANGES = 12;
-
 function findingText(finding: CheckedFinding, series: CheckedSeries, cells: Cells, look: Look): string[] {
   const { columns, style } = look;
   const { direction, group, kind, owner } = finding;
@@ -87,11 +85,11 @@ function findingText(finding: CheckedFinding, series: CheckedSeries, cells: Cell
   const since = finding.firstBad?.startedAt?.slice(0, 10) ?? 'an unknown date';
   const of = `${finding.cells.length} of ${count(series.cells.length, 'cell')}`;
   const title = `${sign} ${stateWords(finding)} ${finding.id.slice(0, 8)}: ${of} ${whatHappened(finding)} since ${since}${which}${owner === null ? '' : `, owner ${printable(owner)}`}`;
-  const changes = withCells(finding.details, cells);
+  const changes = withCells(firstOfEach(finding), cells);
   const table = cellTable(
-    changes.slice(0, SHOWN_CHANGES),
+    changes.slice(0, SHOWN_CELLS),
     [
-      { header: 'metric', text: ({ metric }) => printable(gatedMetricOf(metric).label) },
+      { header: 'metric', text: ({ metric }) => printable(gatedMetricOf(metric).label), dropRank: 3 },
       {
         header: kind === 'limit' ? 'limit' : 'before',
         text: (row) => levelText(row, row.before),
@@ -109,11 +107,12 @@ function findingText(finding: CheckedFinding, series: CheckedSeries, cells: Cell
     { ...look, columns: columns - 2 },
     { all: changes },
   );
-  const more = finding.details.length - SHOWN_CHANGES;
+  const more = changes.length - SHOWN_CELLS;
   return [
     ...wrapHanging(title, columns, 2).map(paint),
     ...causeLines(finding, look),
     ...[...table, ...(more > 0 ? [style.dim(`and ${more} more: --json has all`)] : [])].map((line) => `  ${line}`),
+    ...alsoText(finding).flatMap((text) => wrapHanging(`  ${text}`, columns, 4)),
     ...nextSteps(finding, series).flatMap((step) => wrapHanging(`  ${step}`, columns, 4)),
   ];
 }
@@ -124,9 +123,26 @@ function stateWords({ isWarning, kind, state }: CheckedFinding): string {
   return kind === 'environment' ? `environment, ${state}` : state;
 }
 
-function whatHappened({ direction, kind, metrics }: CheckedFinding): string {
-  const [clearest] = metrics;
-  const size = clearest === undefined ? '' : ` (${gatedMetricOf(clearest.metric).label} ${changeText(clearest)})`;
+/** Of each cell the metric by which it is shown. */
+function firstOfEach({ details }: CheckedFinding): CheckedFinding['details'] {
+  return [...Map.groupBy(details, ({ key }) => key).values()].flatMap(([first]) => first ?? []);
+}
+
+/** The other metrics, each with the range of its changes. */
+function alsoText(finding: CheckedFinding): string[] {
+  const first = new Set(firstOfEach(finding));
+  const others = finding.details.filter((change) => !first.has(change));
+  const byMetric = [...Map.groupBy(others, ({ metric }) => metric)];
+  const texts = byMetric.map(([metric, own]) => `${printable(gatedMetricOf(metric).label)} ${rangeText(own)}`);
+  return texts.length === 0 ? [] : [`also: ${texts.join(', ')}`];
+}
+
+function whatHappened(finding: CheckedFinding): string {
+  const { direction, kind } = finding;
+  const shown = firstOfEach(finding);
+  const [clearest] = shown;
+  const own = shown.filter(({ metric }) => metric === clearest?.metric);
+  const size = clearest === undefined ? '' : ` (${gatedMetricOf(clearest.metric).label} ${rangeText(own)})`;
   return `${kind === 'limit' ? 'beyond a limit' : direction}${printable(size)}`;
 }
 
@@ -154,20 +170,18 @@ function earlierText(findings: readonly CheckedFinding[], { style, columns }: Lo
     '',
     style.strong('reported before'),
     ...[...lasting, ...ended].map((finding) => {
-      const [clearest] = finding.metrics;
-      const size =
-        clearest === undefined ? '' : `, ${printable(gatedMetricOf(clearest.metric).label)} ${changeText(clearest)}`;
-      const { group, labels } = finding;
-      const which =
-        group.length > 0
-          ? `all ${group.join(' ')}`
-          : labels.length === 1
-            ? labels.join('')
-            : count(labels.length, 'cell');
-      const text = `  ${markWords(finding).padEnd(12)} ${finding.id.slice(0, 8)}  ${printable(which)}${size}${spanText(finding)}`;
+      const [first] = firstOfEach(finding);
+      const size = first === undefined ? '' : `, ${printable(gatedMetricOf(first.metric).label)} ${changeText(first)}`;
+      const text = `  ${markWords(finding).padEnd(12)} ${finding.id.slice(0, 8)}  ${whichText(finding)}${size}${spanText(finding)}`;
       return truncate(finding.state === 'open' && finding.acknowledged === null ? text : style.dim(text), columns);
     }),
   ];
+}
+
+/** `2 cells, all vit_small`, or the only cell. */
+function whichText({ group, labels }: CheckedFinding): string {
+  const shared = group.length === 0 ? '' : `, all ${group.join(' ')}`;
+  return printable(labels.length === 1 ? (labels[0] ?? '') : `${count(labels.length, 'cell')}${shared}`);
 }
 
 function markWords({ acknowledged, state }: CheckedFinding): string {
@@ -187,7 +201,7 @@ function isThere(state: CheckedFinding['state']): boolean {
   return state === 'confirmed' || state === 'open';
 }
 
-const SHOWN_CELLS = 8;
+const SHOWN_CELLS = 12;
 
 /** Cells that are new, or were in the sweep before only. */
 function statusText({ cells, judgedBy }: CheckedSeries, { columns, style }: Look): string[] {

@@ -16,6 +16,8 @@ import { COMPARE_BRANCH } from '../../records/sweep.ts';
 import { isCalled } from '../../records/verdict.ts';
 import { aboutCell } from '../../text/cell-label.ts';
 import { count } from '../../terminal/numbers.ts';
+import { wrapHanging } from '../../terminal/text-width.ts';
+import { printable } from '../../text/printable.ts';
 import { readGitState } from '../../tools/git/git.ts';
 import type { ComparedCell, Comparison } from './output.ts';
 import type { Compared } from './cell-text.ts';
@@ -58,20 +60,41 @@ export async function compare(
   const git = readGitState(io.cwd);
   return withStore(options, io, async (store) => {
     const sides = await resolveSides(store.db, base, head, io, { git, branch: options.branch });
-    return printReport(await compareReport(store.db, sides, options), options, io);
+    const compared = await compareReport(store.db, sides, options);
+    const [newest] = sides.head.sweeps;
+    const isChosen = [base, options.filter, options.metric, options.minChange].some((stated) => stated !== undefined);
+    if (isChosen || newest === undefined) return printReport(compared, options, io);
+    // Nothing was chosen: the question is what is new in the newest sweep, which the gate answers.
+    const { checkedSweep, foundIn } = await import('../check/index.ts');
+    const { series, standing } = await checkedSweep(store.db, newest, io);
+    return printReport(compared, options, io, { headline: series.headline, found: foundIn([standing]) });
   });
 }
 
-export function printReport({ output, details, isShiftReported }: Compared, options: CompareOptions, io: Io): ExitCode {
-  printResult(io, options, output, (_, look) => compareText(output, details, look, options.map === true));
+interface GateVerdict {
+  readonly headline: string;
+  readonly found: Parameters<typeof failOn>[1];
+}
+
+export function printReport(
+  { output, details, isShiftReported }: Compared,
+  options: CompareOptions,
+  io: Io,
+  gate?: GateVerdict,
+): ExitCode {
+  printResult(io, options, output, (_, look) => {
+    const lines = compareText(output, details, look, options.map === true);
+    if (gate === undefined) return lines;
+    return [...lines, '', ...wrapHanging(`bench check: ${printable(gate.headline)}`, look.columns, 2)];
+  });
   const { cells, counts } = output;
-  return failOn(options.failOn, {
+  const compared = {
     regression:
       isShiftReported ||
       cells.some(({ verdict, belowMinChange }) => verdict === 'slower' && belowMinChange === undefined),
     failed: counts.failed > 0,
-    unclear: counts.unclear > 0,
-  });
+  };
+  return failOn(options.failOn, { ...(gate?.found ?? compared), unclear: counts.unclear > 0 });
 }
 
 export async function compareReport(

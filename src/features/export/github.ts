@@ -45,6 +45,9 @@ function whole(report: ReportedSweep, byStatus: ReadonlyMap<Status, readonly Rep
   const isOnlyValues = [...byStatus.keys()].every((status) => status === 'measured');
   const lines = [`### ${titleOf(report, byStatus)}`, '', aboutLine(report), ''];
   for (const note of report.notes) lines.push(`> ${markdown(note)}`, '');
+  for (const { id, text } of report.gate?.findings ?? [])
+    lines.push(`- finding \`${id.slice(0, 8)}\`: ${markdown(text)}`);
+  if ((report.gate?.findings ?? []).length > 0) lines.push('');
   for (const { isOpen, sign, status, words } of SECTIONS) {
     const cells = byStatus.get(status) ?? [];
     if (cells.length === 0) continue;
@@ -59,7 +62,11 @@ function whole(report: ReportedSweep, byStatus: ReadonlyMap<Status, readonly Rep
   return lines.join('\n');
 }
 
-function titleOf({ cells, shift }: ReportedSweep, byStatus: ReadonlyMap<Status, readonly ReportedCell[]>): string {
+function titleOf(
+  { cells, gate, shift }: ReportedSweep,
+  byStatus: ReadonlyMap<Status, readonly ReportedCell[]>,
+): string {
+  if (gate !== null && gate.findings.length > 0) return `▲ ${markdown(gate.headline)}`;
   const slower = byStatus.get('slower') ?? [];
   const parts = SECTIONS.filter(({ status }) => status !== 'slower').flatMap(({ isOpen, status, words }) => {
     const number = byStatus.get(status)?.length ?? 0;
@@ -223,9 +230,11 @@ const LEVELS = { slower: 'error', failed: 'warning' } as const;
 
 /**
  * Workflow commands (docs.github.com, "Workflow commands for GitHub Actions"): one for each cell that needs attention,
- * one for a shared slow-down.
+ * one for a shared slow-down, one for each new finding.
  */
-export function githubAnnotations({ cells, shift }: ReportedSweep): string[] {
+export function githubAnnotations({ cells, gate, shift }: ReportedSweep): string[] {
+  const findings = gate?.findings ?? [];
+  const ofFindings = findings.map(({ id, text }) => `::error title=finding ${id.slice(0, 8)}::${data(text)}`);
   const shared = shift?.verdict === 'slower' ? [`::error title=common shift::${data(shiftText(shift))}`] : [];
   const ofCells = cells.flatMap((cell) => {
     const status = statusOf(cell);
@@ -233,7 +242,7 @@ export function githubAnnotations({ cells, shift }: ReportedSweep): string[] {
     const owner = cell.owner === null ? '' : ` (owner: ${cell.owner})`;
     return [`::${LEVELS[status]} title=${property(cell.name)}::${data(`${messageOf(cell)}${owner}`)}`];
   });
-  return [...shared, ...ofCells];
+  return [...ofFindings, ...shared, ...ofCells];
 }
 
 function data(text: string): string {

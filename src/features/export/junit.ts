@@ -12,8 +12,8 @@ import {
 } from './reported-sweep.ts';
 
 /**
- * A test case per cell: slower is a failure, no result an error, unclear is skipped. A shared slow-down is a failed
- * case of its own.
+ * A test case per cell: slower is a failure, no result an error, unclear is skipped. A shared slow-down and a
+ * new finding are failed cases of their own.
  */
 export function junitXml(report: ReportedSweep): string {
   const { cells, sweeps } = report;
@@ -27,7 +27,12 @@ export function junitXml(report: ReportedSweep): string {
           `    <testcase classname="trtbench" name="common shift" time="0.000"><failure type="slower" message="${xml(shiftSize(report.shift))}">${xml(`${shiftText(report.shift)}\n`)}</failure></testcase>`,
         ]
       : [];
-  const counts = `tests="${cases.length + shared.length}" failures="${times('failure') + shared.length}" errors="${times('error')}" skipped="${times('skipped')}" time="${seconds.toFixed(3)}"`;
+  const findings = (report.gate?.findings ?? []).map(
+    ({ id, text }) =>
+      `    <testcase classname="trtbench" name="finding ${id.slice(0, 8)}" time="0.000"><failure type="slower" message="${xml(text)}">${xml(`${text}\n`)}</failure></testcase>`,
+  );
+  const more = shared.length + findings.length;
+  const counts = `tests="${cases.length + more}" failures="${times('failure') + more}" errors="${times('error')}" skipped="${times('skipped')}" time="${seconds.toFixed(3)}"`;
   const suite = {
     provenance: sweep.provenance,
     sweep: sweep.sweepId,
@@ -43,6 +48,7 @@ export function junitXml(report: ReportedSweep): string {
     `  <testsuite name="${xml(sweep.matrix ?? sweep.name ?? 'trtbench')}" ${counts}${stamp}>`,
     ...properties(suite, '    '),
     ...shared,
+    ...findings,
     ...cases.flatMap((entry) => testCase(entry.cell, entry.kind, entry.seconds, report)),
     '  </testsuite>',
     '</testsuites>',

@@ -57,6 +57,12 @@ export interface ReportedCell {
   readonly recent: readonly number[];
 }
 
+export interface ReportedGate {
+  readonly headline: string;
+  /** New findings that make an exit code, one line each. Not safe to print. */
+  readonly findings: readonly { readonly id: string; readonly text: string }[];
+}
+
 /** The data of every report file. */
 export interface ReportedSweep {
   /** Newest first. */
@@ -67,6 +73,8 @@ export interface ReportedSweep {
   readonly baseSweep: Sweep | null;
   readonly shift: CommonShift | null;
   readonly notes: readonly string[];
+  /** What the gate says of the sweep; null where two sides were named. */
+  readonly gate: ReportedGate | null;
   readonly cells: readonly ReportedCell[];
   readonly environments: ReadonlyMap<string, Environment>;
 }

@@ -26,3 +26,17 @@ export const cellsCommand = defineCommand({
   define: cellsOptions,
   run: async (_, options, io) => (await import('./ls.ts')).listCells(options, io),
 });
+
+const findingsOptions = (command: PlainCommand) =>
+  command.option('--last <n>', 'show the newest N', positiveInteger, 20);
+
+export type FindingsOptions = OptionsOf<typeof findingsOptions>;
+
+export const findingsCommand = defineCommand({
+  name: 'findings',
+  summary: 'list the findings of bench check, newest first',
+  examples: ['bench ls findings', 'bench ls findings --last 5 --json'],
+  outputs: { findings: async () => (await import('./output.ts')).findingsOutput },
+  define: findingsOptions,
+  run: async (_, options, io) => (await import('./findings.ts')).listStoredFindings(options, io),
+});

@@ -1,5 +1,8 @@
 import * as z from 'zod';
 
+import { findingSchema } from '../../records/gate-finding.ts';
+import { gatedMetricSchema } from '../../records/gated-metric.ts';
+import { idSchema } from '../../records/scalars.ts';
 import { cell, count, instant, output, type OutputOf, provenance, sweep } from '../../records/output-parts.ts';
 
 export const sweepsOutput = output('bench ls sweeps --json', {
@@ -27,5 +30,29 @@ export const cellsOutput = output('bench ls cells --json', {
   ),
 });
 
+export const findingsOutput = output('bench ls findings --json', {
+  findings: z.array(
+    z.strictObject({
+      id: idSchema,
+      state: findingSchema.shape.state,
+      kind: findingSchema.shape.kind,
+      direction: findingSchema.shape.direction,
+      isWarning: z.boolean(),
+      acknowledged: z.boolean(),
+      owner: z.string().nullable(),
+      matrix: z.string().nullable(),
+      branch: z.string().nullable(),
+      provenance,
+      group: z.array(z.string()),
+      cells: z.array(idSchema),
+      labels: z.array(z.string()),
+      metrics: z.array(gatedMetricSchema),
+      reportedSweepId: idSchema,
+      reportedAt: instant.nullable().describe('The start of that sweep'),
+    }),
+  ),
+});
+
+export type FindingsOutput = OutputOf<typeof findingsOutput>;
 export type SweepsOutput = OutputOf<typeof sweepsOutput>;
 export type CellsOutput = OutputOf<typeof cellsOutput>;

@@ -2,12 +2,14 @@ import { cellKeysOf } from '../../store/runs/runs.ts';
 import { gateRules } from '../../judge/gate/limits.ts';
 import type { KeyedCell } from '../../records/cell.ts';
 import { inLabelOrder } from '../../text/cell-label.ts';
+import { count } from '../../terminal/numbers.ts';
+import { gatedMetricOf } from '../../records/gated-metric.ts';
 import { UsageError } from '../../errors.ts';
 import { gateMetric, type MetricId } from '../../records/metric.ts';
 import type { Sweep } from '../../records/sweep.ts';
 import type { ReportOptions } from './command.ts';
 import { shiftText, compareReport } from '../compare/index.ts';
-import { type CellJudgement, type ReportedSweep, uniqueNames } from '../export/index.ts';
+import { type CellJudgement, type ReportedGate, type ReportedSweep, uniqueNames } from '../export/index.ts';
 import { cellRunsOf } from '../../store/runs/cell-runs.ts';
 import { findCells, plannedCells } from '../../store/cells.ts';
 import { findEnvironments } from '../../store/sweeps/environments.ts';
@@ -17,13 +19,15 @@ import type { StoreDatabase } from '../../store/file/open.ts';
 import { cellHistories } from '../../selection/cell-histories.ts';
 import { chooseCells, metricNamed } from '../../selection/by-name.ts';
 import type { Io } from '../../cli/io.ts';
-import { changeText, checkedSweep, isPresent, latestSweep } from '../check/index.ts';
+import { changeText, checkedSweep, isPresent, latestSweep, type Standing } from '../check/index.ts';
 import { NotMeasuredError, resolveSide, resolveSides, type Side } from '../../selection/sides.ts';
 
 export type GatherOptions = Pick<ReportOptions, 'metric' | 'filter' | 'branch' | 'night' | 'asOf'>;
 
 /** Judgments of each cell by key, and of the whole. */
-type Judgements = Pick<ReportedSweep, 'shift' | 'notes'> & {
+type Judgements = Pick<ReportedSweep, 'gate' | 'shift' | 'notes'> & {
+  /** Of the gate, where it was asked. */
+  readonly standing: Standing | null;
   readonly cells: ReadonlyMap<string, CellJudgement>;
   readonly head: Side;
   readonly base: Side | null;
@@ -38,7 +42,7 @@ export async function gatherReport(
   head: string | undefined,
   options: GatherOptions,
   io: Io,
-): Promise<ReportedSweep> {
+): Promise<{ readonly gathered: ReportedSweep; readonly standing: Standing | null }> {
   const judged = options.night === true ? await byGate(db, options, io) : await bySides(db, base, head, options, io);
   const [newest, ...others] = judged.head.sweeps;
   if (newest === undefined) throw new UsageError('there is no sweep to report');
@@ -52,13 +56,14 @@ export async function gatherReport(
   const metric = metricNamed(db, options.metric);
   const { ownerOf } = gateRules(gateOf(db, newest.sweepId));
   const recent = recentValues(db, newest, cells, metric);
-  return {
+  const gathered: ReportedSweep = {
     sweeps: [newest, ...others],
     ref: judged.head.ref,
     baseRef: judged.base?.ref ?? null,
     baseSweep: judged.base?.sweeps[0] ?? null,
     shift: judged.shift,
     notes: judged.notes,
+    gate: judged.gate,
     cells: cells.map((cell) => ({
       cell,
       name: names.get(cell.key) ?? cell.key,
@@ -70,6 +75,7 @@ export async function gatherReport(
     })),
     environments: findEnvironments(db, [...new Set(runs.map((run) => run.environmentId))]),
   };
+  return { gathered, standing: judged.standing };
 }
 
 /** Against the base; without one, and with a single sweep, only values. */
@@ -83,7 +89,14 @@ async function bySides(
   const sides = await sidesOrHead(db, base, head, options, io);
   if (sides.base === null) {
     const notes = sides.head.note === null ? [] : [sides.head.note];
-    return { cells: new Map(), head: sides.head, base: null, shift: null, notes };
+    return {
+      ...(await gateSays(db, sides.head, base, options, io)),
+      cells: new Map(),
+      head: sides.head,
+      base: null,
+      shift: null,
+      notes,
+    };
   }
   const { output, isShiftReported } = await compareReport(db, sides, options);
   const { across, cells, shift } = output;
@@ -92,6 +105,7 @@ async function bySides(
     notes.push(shiftText(shift));
   }
   return {
+    ...(await gateSays(db, sides.head, base, options, io)),
     base: sides.base,
     head: sides.head,
     shift: shift?.verdict === 'slower' && !isShiftReported ? null : shift,
@@ -128,7 +142,7 @@ async function sidesOrHead(
 async function byGate(db: StoreDatabase, options: GatherOptions, io: Io): Promise<Judgements> {
   const { asOf } = options;
   const { note, sweep } = await latestSweep(db, options, io);
-  const { findings, series } = await checkedSweep(db, sweep, io, { onlyThis: asOf !== undefined });
+  const { findings, series, standing } = await checkedSweep(db, sweep, io, { onlyThis: asOf !== undefined });
   const cells = series.cells.map((cell): [string, CellJudgement] => {
     const own = findings.filter((finding) => finding.cells.includes(cell.key));
     const reported = own.find((finding) => finding.isNew && isPresent(finding) && !finding.isWarning);
@@ -158,8 +172,36 @@ async function byGate(db: StoreDatabase, options: GatherOptions, io: Io): Promis
     head: { ref: asOf ?? 'latest', sweeps: [sweep], note: null },
     base: null,
     shift: null,
+    gate: null,
+    standing,
     notes: [note, series.headline, ...series.notes].filter((text) => text !== null),
   };
+}
+
+/** Without sides the report is about the newest sweep, which the gate judges. */
+async function gateSays(
+  db: StoreDatabase,
+  { sweeps: [newest] }: Side,
+  base: string | undefined,
+  { filter, metric }: GatherOptions,
+  io: Io,
+): Promise<Pick<Judgements, 'gate' | 'standing'>> {
+  const isChosen = [base, filter, metric].some((stated) => stated !== undefined);
+  if (isChosen || newest === undefined) return { gate: null, standing: null };
+  const { series, standing } = await checkedSweep(db, newest, io);
+  return { gate: { headline: series.headline, findings: findingLines(standing) }, standing };
+}
+
+function findingLines({ limits, regressions }: Standing): ReportedGate['findings'] {
+  return [...regressions, ...limits].map(({ details, direction, group, id, kind, labels }) => {
+    const [first] = details;
+    const which = group.length > 0 ? `all ${group.join(' ')}` : labels.slice(0, 3).join(', ');
+    const size = first === undefined ? '' : `: ${gatedMetricOf(first.metric).label} ${changeText(first)}`;
+    return {
+      id,
+      text: `${kind === 'limit' ? 'beyond a limit' : direction}, ${count(labels.length, 'cell')} (${which})${size}`,
+    };
+  });
 }
 
 /** Of the last sweeps, oldest first. */

@@ -21,6 +21,7 @@ import { type Io, printLines } from '../../cli/io.ts';
 import { cannotWrite, writeOutput } from '../../cli/output-file.ts';
 import { withStore } from '../../cli/with-store.ts';
 import type { ReportOutput } from './output.ts';
+import { foundIn } from '../check/index.ts';
 import { gatherReport } from './gather.ts';
 import { reportHtml, writeHtml } from './html.ts';
 import type { ReportOptions } from './command.ts';
@@ -54,7 +55,7 @@ export async function report(
   }
   const hide = (text: string): string => (options.redact === true ? redactionFor(io, options, text).text(text) : text);
   return withStore(options, io, async ({ db }) => {
-    const gathered = await gatherReport(db, base, head, options, io);
+    const { gathered, standing } = await gatherReport(db, base, head, options, io);
     const files: { format: string; file: string }[] = [];
     if (html !== undefined) {
       await writeHtml(db, html, options, io, sides);
@@ -73,8 +74,12 @@ export async function report(
     if (options.json === true) io.out(`${jsonText(reportOutput(gathered, files, counts))}\n`);
     else for (const { file } of files) io.err(`wrote ${printable(file)}\n`);
     return failOn(options.failOn, {
-      regression: (counts['slower'] ?? 0) > 0 || gathered.shift?.verdict === 'slower',
-      failed: (counts['failed'] ?? 0) > 0,
+      ...(standing === null
+        ? {
+            regression: (counts['slower'] ?? 0) > 0 || gathered.shift?.verdict === 'slower',
+            failed: (counts['failed'] ?? 0) > 0,
+          }
+        : foundIn([standing])),
       unclear: (counts['unclear'] ?? 0) > 0,
     });
   });

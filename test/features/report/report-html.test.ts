@@ -68,7 +68,7 @@ describe('bench report --html', () => {
     const before = queryStore(nights, 'select count(*) as n from findings');
     const { stdout } = await bench(['report', '--html', '--db', nights], { cwd });
     expect(queryStore(nights, 'select count(*) as n from findings')).toEqual(before);
-    expect(sectionOf(stdout, 'overview')).toContain('2 new findings in 1 group');
+    expect(sectionOf(stdout, 'overview')).toContain('2 slower');
     const data = pageDataIn(stdout);
     expect(data.sweeps.ids).toHaveLength(40);
     const slower = data.cells.flatMap(({ marks }) => marks.filter(({ kind }) => kind === 'slower'));

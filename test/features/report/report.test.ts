@@ -3,6 +3,7 @@ import { join } from 'node:path';
 
 import { beforeAll, describe, expect, test } from 'vitest';
 
+import { OUTPUTS } from '../../support/outputs.ts';
 import { bench, ROOT, sharedFolder, temporaryFolder } from '../../support/bench.ts';
 import { compareBenchmarks, describeWithConsumers, readBy } from '../../support/consumers.ts';
 import { nightDate, normals, simulatedCells, simulateNights } from '../../support/simulated-store.ts';
@@ -101,8 +102,9 @@ test('--night says what bench check says of that night, and stores nothing', asy
     const reported = await bench(['report', '--night', '--as-of', date, '--junit', '--db', db]);
     const checked = await bench(['check', '--as-of', date, '--json', '--db', db]);
     expect(reported.code).toBe(checked.code);
-    const findings = JSON.parse(checked.stdout).groups.length;
-    expect(reported.stdout).toContain(`tests="2" failures="${findings}" errors="0"`);
+    const { findings } = OUTPUTS.check.parse(JSON.parse(checked.stdout));
+    const cells = findings.filter(({ state }) => state === 'confirmed').flatMap((finding) => finding.cells);
+    expect(reported.stdout).toContain(`tests="2" failures="${cells.length}" errors="0"`);
     messages.push(...(reported.stdout.match(/message="slower: [^"]*"/g) ?? []));
   }
   expect(messages).toEqual([expect.stringMatching(/^message="slower: GPU compute time \+(9|10)\.\d %/)]);

@@ -1,0 +1,96 @@
+import { type Io, printResult } from '../../cli/io.ts';
+import { withStore } from '../../cli/with-store.ts';
+import { EXIT_CODES, type ExitCode } from '../../exit-codes.ts';
+import { gatedMetricOf } from '../../records/gated-metric.ts';
+import { findCells } from '../../store/cells.ts';
+import { acknowledgementsOf, listFindings } from '../../store/sweeps/findings.ts';
+import { sweepsById } from '../../store/sweeps/find-sweeps.ts';
+import type { Look } from '../../terminal/look.ts';
+import { count } from '../../terminal/numbers.ts';
+import { renderTable } from '../../terminal/table.ts';
+import { printable } from '../../text/printable.ts';
+import { cellLabel } from '../../text/cell-label.ts';
+import type { FindingsOptions } from './command.ts';
+import type { FindingsOutput } from './output.ts';
+
+type ListedFinding = FindingsOutput['findings'][number];
+
+export function listStoredFindings(options: FindingsOptions, io: Io): Promise<ExitCode> {
+  return withStore(options, io, ({ db }) => {
+    const found = listFindings(db, options.last);
+    const ids = found.map(({ findingId }) => findingId);
+    const marks = acknowledgementsOf(db, ids);
+    const cells = findCells(db, [...new Set(found.flatMap((finding) => finding.cells.map(({ cellKey }) => cellKey)))]);
+    const sweeps = sweepsById(db, [...new Set(found.map(({ reportedSweepId }) => reportedSweepId))]);
+    const startOf = new Map(sweeps.map(({ startedAt, sweepId }) => [sweepId, startedAt]));
+    const findings = found.map((finding): ListedFinding => {
+      const { findingId: id, state, kind, direction, isWarning, matrix, branch, provenance, group } = finding;
+      const keys = [...new Set(finding.cells.map(({ cellKey }) => cellKey))];
+      const mark = marks.get(id);
+      return {
+        id,
+        state,
+        kind,
+        direction,
+        isWarning,
+        matrix,
+        branch,
+        provenance,
+        group,
+        acknowledged: mark !== undefined,
+        owner: mark?.owner ?? finding.owner,
+        cells: keys,
+        labels: keys.map((key) => labelOf(cells.get(key), key)),
+        metrics: [...new Set(finding.cells.map(({ metric }) => metric))],
+        reportedSweepId: finding.reportedSweepId,
+        reportedAt: startOf.get(finding.reportedSweepId) ?? null,
+      };
+    });
+    const output: FindingsOutput = { schemaVersion: 1, findings };
+    printResult(io, options, output, (_, look) => findingsText(findings, io.now(), look));
+    return EXIT_CODES.fine;
+  });
+}
+
+function labelOf(cell: Parameters<typeof cellLabel>[0] | undefined, key: string): string {
+  return cell === undefined ? key.slice(0, 8) : cellLabel(cell);
+}
+
+function findingsText(findings: readonly ListedFinding[], now: Date, look: Look): string[] {
+  if (findings.length === 0) return ['no finding is stored: `bench check` judges the sweeps'];
+  return renderTable<ListedFinding>(
+    [
+      { header: 'finding', text: ({ id }) => id.slice(0, 8) },
+      { header: 'state', text: ({ acknowledged, state }) => (acknowledged ? `${state}, acknowledged` : state) },
+      { header: 'what', text: ({ direction, kind }) => (kind === 'limit' ? 'limit' : direction), dropRank: 2 },
+      { header: 'age', text: ({ reportedAt }) => ageText(reportedAt, now), align: 'right', dropRank: 3 },
+      { header: 'owner', text: ({ owner }) => printable(owner ?? ''), dropRank: 4 },
+      {
+        header: 'matrix',
+        text: ({ branch, matrix }) => printable([matrix, branch].filter(Boolean).join(' · ')),
+        dropRank: 6,
+      },
+      {
+        header: 'metrics',
+        text: ({ metrics }) => metrics.map((id) => printable(gatedMetricOf(id).label)).join(', '),
+        dropRank: 5,
+        minWidth: 12,
+      },
+      { header: 'cells', text: cellsText, minWidth: 12 },
+    ],
+    findings,
+    look,
+  );
+}
+
+function cellsText({ group, labels }: ListedFinding): string {
+  if (labels.length === 1) return printable(labels[0] ?? '');
+  return `${count(labels.length, 'cell')}${group.length === 0 ? '' : `, all ${printable(group.join(' '))}`}`;
+}
+
+const DAY_MS = 86_400_000;
+
+function ageText(instant: string | null, now: Date): string {
+  if (instant === null) return '';
+  return count(Math.max(0, Math.floor((now.getTime() - Date.parse(instant)) / DAY_MS)), 'day');
+}
