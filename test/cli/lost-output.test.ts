@@ -46,7 +46,7 @@ describe.skipIf(process.platform !== 'linux')('output that cannot be written', (
 
   test.each([
     ['ls', 'sweeps'],
-    ['check'],
+    ['check', '--fail-on', 'failed'],
     ['show', 'latest', '--json'],
     ['help', 'exit-codes'],
     ['--help'],

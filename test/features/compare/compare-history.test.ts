@@ -19,7 +19,7 @@ interface Compared {
 }
 
 async function compared(db: string, ...more: string[]): Promise<Compared & { code: number | null }> {
-  const { code, stdout } = await bench(['compare', ...more, '--db', db, '--json']);
+  const { code, stdout } = await bench(['compare', 'latest~1', 'latest', ...more, '--db', db, '--json']);
   const json: Compared = JSON.parse(stdout);
   return { ...json, code };
 }
