@@ -131,7 +131,11 @@ function inOrder(
   const rankOf = ({ cellKey, metric }: FindingCell): number => {
     const cell = cells.get(cellKey);
     if (cell !== undefined && gateMetric(null, cell) === metric) return -1;
-    return rules.isWarning(cellKey, metric) ? ORDER.length + 1 : ORDER.includes(metric) ? ORDER.indexOf(metric) : ORDER.length;
+    return rules.isWarning(cellKey, metric)
+      ? ORDER.length + 1
+      : ORDER.includes(metric)
+        ? ORDER.indexOf(metric)
+        : ORDER.length;
   };
   const byCell = [...Map.groupBy(changes, ({ cellKey }) => cellKey).values()];
   const marginIn = (own: readonly FindingCell[]): number => Math.max(...own.map(({ margin }) => margin));
