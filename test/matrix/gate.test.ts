@@ -40,6 +40,7 @@ describe('gate: in a matrix', () => {
     expect(gate).toEqual({
       confirm: true,
       confirmBudget: { kind: 'time', seconds: 1200 },
+      renamedFrom: null,
       minChange: [
         { metric: null, cells: null, percent: 2 },
         { metric: 'p99Ms', cells: fp8, percent: 5 },
