@@ -1,4 +1,4 @@
-import { type AccuracyRecord, MAX_DROP_DB } from '../records/accuracy.ts';
+import type { AccuracyRecord } from '../records/accuracy.ts';
 import { canonicalJson } from '../text/canonical-json.ts';
 
 export type AccuracyDrop = NonNullable<ReturnType<typeof accuracyDrop>>;
@@ -13,17 +13,6 @@ export function accuracyDrop(now: Pick<AccuracyRecord, 'accuracy'>, before: Accu
   const [was, is] = [before.accuracy.sqnrDb ?? Infinity, now.accuracy.sqnrDb ?? Infinity];
   const dropDb = was === is ? 0 : was - is;
   return { before, dropDb, isRegression: dropDb > maxDropDb };
-}
-
-/** The fall of the newest accuracy with one before it on the same inputs; null where there is none, or it is accepted. */
-export function regressionAmong(before: readonly AccuracyRecord[], current: readonly AccuracyRecord[]) {
-  for (const now of current) {
-    const was = before.find((other) => sameAccuracyHistory(other, now));
-    if (was === undefined) continue;
-    const drop = accuracyDrop(now, was, MAX_DROP_DB);
-    return drop?.isRegression === true ? { ...drop, now } : null;
-  }
-  return null;
 }
 
 type Comparable = Pick<AccuracyRecord, 'model' | 'precision' | 'inputs' | 'accuracy'>;

@@ -32,7 +32,7 @@ export function listFindings(db: StoreDatabase, limit: number): Finding[] {
   return newest.flatMap((findingId) => found.get(findingId) ?? []);
 }
 
-export function findingsById(db: StoreDatabase, findingIds: readonly string[]): Finding[] {
+function findingsById(db: StoreDatabase, findingIds: readonly string[]): Finding[] {
   return select(db, isAmong(findings.findingId, findingIds));
 }
 
