@@ -61,7 +61,7 @@ type ValuedRun = Omit<NightRun, 'value'> & MetricValue;
  * Runs that count, and sweeps with values of the other kind only.
  * @param kind default: the one that all runs have
  */
-export function ofOneKind(runs: readonly ValuedRun[], kind: ValueKind = kindOfValues(runs)) {
+function ofOneKind(runs: readonly ValuedRun[], kind: ValueKind = kindOfValues(runs)) {
   const counted = runs.flatMap((run): NightRun[] => {
     const value = valueOfKind(run, kind);
     return value === null ? [] : [{ ...run, value }];
@@ -82,7 +82,9 @@ type Placed = Pick<NightRun, 'environmentId' | 'sweepId'>;
 export function machineFilter(environments: ReadonlyMap<string, Environment>) {
   const machines = new Map([...environments].map(([id, environment]) => [id, machineKey(environment)]));
   const machineOf = ({ environmentId }: Placed): string | undefined => machines.get(environmentId);
+  const isOne = new Set(machines.values()).size <= 1;
   return <Run extends Placed>(ofCell: readonly Run[], sweepIds: readonly SweepId[]): readonly Run[] => {
+    if (isOne) return ofCell;
     const places = new Map(sweepIds.map((id, place) => [id, place]));
     const placeOf = ({ sweepId }: Placed): number => places.get(sweepId) ?? -1;
     const newest = ofCell.reduce<Run | null>(

@@ -1,15 +1,13 @@
 import type { CellEvidence, MetricHistory } from '../../judge/gate/evidence.ts';
-import { cellNights } from '../../judge/gate/cell-nights.ts';
-import type { LeftOutRun } from '../../judge/gate/fit-runs.ts';
-import type { NightlyValues } from '../../judge/history/noise.ts';
-import type { NightRun } from '../../judge/value-rule.ts';
+import { historyOfRuns } from '../../judge/gate/cell-nights.ts';
+import { fitRuns, type LeftOutRun } from '../../judge/gate/fit-runs.ts';
 import type { KeyedCell } from '../../records/cell.ts';
 import type { Environment } from '../../records/environment.ts';
 import { gateMetric, type MetricId } from '../../records/metric.ts';
 import { failureSentences } from '../../records/outcome.ts';
 import type { CellRun } from '../../records/run.ts';
 import type { SweepId } from '../../records/scalars.ts';
-import { machineFilter, ofOneKind } from '../../selection/cell-histories.ts';
+import { machineFilter } from '../../selection/cell-histories.ts';
 import type { StoreDatabase } from '../../store/file/open.ts';
 import { cellRunsOf } from '../../store/runs/cell-runs.ts';
 import { type GateRun, GateRuns } from '../../store/runs/gate-runs.ts';
@@ -65,14 +63,16 @@ export class Histories {
     const all = this.runs.byCell.get(cell.key) ?? [];
     const own = this.sameMachine(all, this.sweepIds);
     const ownMetric = gateMetric(null, cell);
+    const fitAll = this.fittingOf(own);
     const metrics: MetricHistory[] = [];
     let failures: readonly string[] = [];
     for (const metric of new Set([ownMetric, ...this.metrics])) {
-      const { history, leftOut, runs } = this.historyOf(cell, metric, own);
-      if (metric === ownMetric && history.nights.at(-1) !== sweeps.length - 1 && isPlanned) {
+      const { leftOut, measured } = this.historyOf(metric, own, fitAll);
+      const { nights } = measured.history;
+      if (metric === ownMetric && nights.at(-1) !== sweeps.length - 1 && isPlanned) {
         failures = this.failuresOf(cell, leftOut);
       }
-      if (metric === ownMetric || history.nights.length > 0) metrics.push({ metric, history, runs });
+      if (metric === ownMetric || nights.length > 0) metrics.push(measured);
     }
     metrics.push(
       ...[hostBoundHistory(own, this.sweepIds), this.precisions.get(cell.key), this.accuracies.get(cell.key)].flatMap(
@@ -81,20 +81,36 @@ export class Histories {
     );
     return {
       cell: { cell, metrics, environmentIds: this.environmentsOf(own), isPlanned, failures },
-      otherMachine: sweepsOf(all) - sweepsOf(own),
+      otherMachine: all.length === own.length ? 0 : sweepsOf(all) - sweepsOf(own),
     };
   }
 
-  private historyOf(cell: KeyedCell, metric: MetricId, own: readonly GateRun[]) {
-    const { counted } = ofOneKind(own.map((run) => ({ ...run, ...this.runs.valueOf(run, metric) })));
-    const { history, leftOut, runs } = cellNights(cell, metric, this.series.sweeps, counted);
-    return { history: { ...history, ...this.buildsOf(runs) }, leftOut, runs };
+  /** @param fitAll the runs of the cell that count, where all have a value */
+  private historyOf(metric: MetricId, own: readonly GateRun[], fitAll: (metric: MetricId) => FittedRuns) {
+    const valueOf = this.runs.valuesOf(own, metric);
+    const counted = own.filter((run) => valueOf(run) > 0);
+    const { byNight, leftOut } =
+      counted.length === own.length ? fitAll(metric) : fitRuns(this.series.sweeps, counted, metric);
+    const { history, runs } = historyOfRuns(byNight, valueOf);
+    const builds = runs.map((latest) => latest.at(-1)?.buildId ?? null);
+    const sources = builds.map((build) => (build === null ? null : (this.sources.get(build) ?? null)));
+    const measured = {
+      metric,
+      history: { ...history, builds, sources },
+      // Few look at single runs, and all of them are millions of objects.
+      get runs() {
+        return runs.map((latest) => latest.map((run) => ({ value: valueOf(run) })));
+      },
+    };
+    return { measured, leftOut };
   }
 
-  /** Of the last run of each sweep. */
-  private buildsOf(runs: readonly (readonly NightRun[])[]): Pick<NightlyValues, 'builds' | 'sources'> {
-    const builds = runs.map((own) => own.at(-1)?.buildId ?? null);
-    return { builds, sources: builds.map((build) => (build === null ? null : (this.sources.get(build) ?? null))) };
+  /** Runs without a flag count for every metric alike. */
+  private fittingOf(own: readonly GateRun[]): (metric: MetricId) => FittedRuns {
+    const fit = (metric: MetricId): FittedRuns => fitRuns(this.series.sweeps, own, metric);
+    if (own.some(({ flags }) => flags.length > 0)) return fit;
+    let fitted: FittedRuns | null = null;
+    return (metric) => (fitted ??= fit(metric));
   }
 
   private environmentsOf(own: readonly GateRun[]): (string | null)[] {
@@ -109,6 +125,8 @@ export class Histories {
     return reasons.length === 0 ? ['no run'] : reasons;
   }
 }
+
+type FittedRuns = ReturnType<typeof fitRuns<GateRun>>;
 
 function sweepsOf(runs: readonly GateRun[]): number {
   return new Set(runs.map(({ sweepId }) => sweepId)).size;

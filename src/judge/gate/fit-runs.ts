@@ -6,6 +6,9 @@ import type { Sweep } from '../../records/sweep.ts';
 import { CLOCK_LEVEL, clockLevelMhz, clockOffLevel, leftOutFor } from '../run-trust.ts';
 import type { SweepId } from '../../records/scalars.ts';
 
+/** What says whether a run counts. */
+export type FitRun = Pick<NightRun, 'flags' | 'smClockMhz' | 'sweepId'>;
+
 export interface LeftOutRun {
   readonly sweepId: SweepId;
   readonly reason: string;
@@ -15,9 +18,9 @@ export interface LeftOutRun {
  * The runs of each night that count: what is flagged as excluded, or ran at another clock, does not. One entry for each
  * sweep.
  */
-export function fitRuns(sweeps: readonly Sweep[], runs: readonly NightRun[], metric: MetricId) {
+export function fitRuns<Run extends FitRun>(sweeps: readonly Sweep[], runs: readonly Run[], metric: MetricId) {
   const leftOut: LeftOutRun[] = [];
-  const isFit = ({ sweepId, flags }: NightRun): boolean => {
+  const isFit = ({ sweepId, flags }: Run): boolean => {
     const flag = leftOutFor(flags, metric);
     if (flag !== null) {
       const why = flag.effect === 'barred' ? ineligibleFlags(flags) : [flag];
@@ -27,13 +30,13 @@ export function fitRuns(sweeps: readonly Sweep[], runs: readonly NightRun[], met
   };
   const bySweep = Map.groupBy(runs.filter(isFit), ({ sweepId }) => sweepId);
   const nights = sweeps.map(({ sweepId }) => bySweep.get(sweepId) ?? []);
-  return { byNight: atTheirClock(nights, leftOut).map(trustedRuns), leftOut };
+  return { byNight: atTheirClock(nights, leftOut).map((latest) => trustedRuns(latest)), leftOut };
 }
 
-function atTheirClock(
-  nights: readonly (readonly NightRun[])[],
+function atTheirClock<Run extends FitRun>(
+  nights: readonly (readonly Run[])[],
   leftOut: LeftOutRun[],
-): readonly (readonly NightRun[])[] {
+): readonly (readonly Run[])[] {
   let least = Number.POSITIVE_INFINITY;
   let most = 0;
   for (const latest of nights) {
@@ -58,13 +61,13 @@ function atTheirClock(
 }
 
 /** Null unless every run of the sweep knows it. */
-export function clockOf(latest: readonly NightRun[]): number | null {
+export function clockOf(latest: readonly FitRun[]): number | null {
   if (latest.some(({ smClockMhz }) => smClockMhz === null)) return null;
   return median(latest.flatMap(({ smClockMhz }) => smClockMhz ?? []));
 }
 
 /** Suspect runs count only where a sweep has no others. */
-function trustedRuns(latest: readonly NightRun[]): readonly NightRun[] {
+function trustedRuns<Run extends FitRun>(latest: readonly Run[]): readonly Run[] {
   if (latest.length === 1) return latest;
   const trusted = latest.filter(({ flags }) => flags.every(({ effect }) => effect !== 'widened'));
   return trusted.length === 0 ? latest : trusted;

@@ -1,4 +1,4 @@
-import type { MetricValue, NightRun } from '../../judge/value-rule.ts';
+import type { NightRun } from '../../judge/value-rule.ts';
 import { isOwnMetric, metricDefinition, type MetricId } from '../../records/metric.ts';
 import type { RunFlag } from '../../records/run-flag.ts';
 import type { CellKey, RunId, SweepId } from '../../records/scalars.ts';
@@ -49,8 +49,12 @@ export class GateRuns {
     for (const metric of metrics) if (!this.printed.has(metric)) this.readOther(db, metric, sweepIds, [...cellKeys]);
   }
 
-  valueOf({ row }: GateRun, metric: MetricId): MetricValue {
-    return { printed: numberAt(this.printed.get(metric), row), centre: numberAt(this.centres.get(metric), row) };
+  /** The values of some runs, all of one kind as in `kindOfValues`; NaN where a run has none. */
+  valuesOf(runs: readonly GateRun[], metric: MetricId): (run: GateRun) => number {
+    const [printed, centres] = [this.printed.get(metric), this.centres.get(metric)];
+    const isCentre = runs.every(({ row }) => (centres?.[row] ?? 0) > 0 || !((printed?.[row] ?? 0) > 0));
+    const column = isCentre ? centres : printed;
+    return ({ row }) => column?.[row] ?? Number.NaN;
   }
 
   private readRuns(sweepIds: readonly SweepId[], cellKeys: ReadonlySet<CellKey>): GateRun[] {
@@ -189,8 +193,3 @@ export class GateRuns {
 const NO_FLAGS: GateRun['flags'] = [];
 /** Share of a table from which on reading all of it is faster. */
 const SCANNED_SHARE = 0.2;
-
-function numberAt(column: Float64Array | undefined, row: number): number | null {
-  const value = column?.[row];
-  return value === undefined || Number.isNaN(value) ? null : value;
-}
