@@ -29,10 +29,7 @@ export function cellNights(
 }
 
 /** One value for each sweep that has one: the median of its runs. @param byNight runs that count, one entry per sweep */
-export function historyOfRuns<Run extends FitRun>(
-  byNight: readonly (readonly Run[])[],
-  valueOf: (run: Run) => number,
-) {
+export function historyOfRuns<Run extends FitRun>(byNight: readonly (readonly Run[])[], valueOf: (run: Run) => number) {
   const measured = byNight.flatMap((kept, night) => {
     const value = median(kept.map(valueOf));
     return value === null ? [] : [{ night, value, kept }];
