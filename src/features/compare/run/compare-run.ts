@@ -7,14 +7,12 @@ import { usingStore, warnIfMigrated } from '../../../cli/with-store.ts';
 import { InterruptedError, UsageError } from '../../../errors.ts';
 import type { ExitCode } from '../../../exit-codes.ts';
 import { isMetric } from '../../../records/metric.ts';
-import type { PlannedCell } from '../../../records/plan.ts';
 import { pathInside } from '../../../run/checkout/commit-checkout.ts';
 import { machinesFor, refuseOwnDevices, shareOut } from '../../../run/gpu-worker.ts';
 import { readStoredPlan } from '../../../run/stored-plan.ts';
 import { metricNamed } from '../../../selection/by-name.ts';
 import { type OpenStore, openStore } from '../../../store/file/open.ts';
-import { cellRunsOf } from '../../../store/runs/cell-runs.ts';
-import { lastGpusOf, pastRunsOf } from '../../../store/runs/time-estimates.ts';
+import { lastGpusOf } from '../../../store/runs/time-estimates.ts';
 import { findSweep, planOf } from '../../../store/sweeps/sweeps.ts';
 import { wrapHanging } from '../../../terminal/text-width.ts';
 import { isInCommit } from '../../../tools/git/git.ts';
@@ -29,8 +27,9 @@ import { commitText, type TwoCommits, twoCommits } from './commits.ts';
 import { costText } from './cost.ts';
 import { measureInTurns } from './measure.ts';
 import { findPair, inPairFolder, isFinished, type Pair } from './pair.ts';
+import { cellsOf, pairedCells } from './paired-cells.ts';
 import { type BothPlans, planBoth, withinBudget } from './plan-both.ts';
-import { type Enough, nextRound, type PairedCell } from './rounds.ts';
+import { type Enough, nextRound } from './rounds.ts';
 
 const DEFAULT_PERCENT = 1;
 const DEFAULT_MAX_REPEATS = 20;
@@ -206,39 +205,6 @@ function enoughOf({ maxRepeats, metric, repeats, untilSure }: CompareOptions, pl
     percent: untilSure ?? DEFAULT_PERCENT,
     metric: metric !== undefined && isMetric(metric) ? metric : null,
   };
-}
-
-/** A replayed run takes no time to speak of. */
-const REPLAY_S = 0.1;
-
-function pairedCells(store: OpenStore, pair: Pair, { base, head }: Pick<BothPlans, SideName>): PairedCell[] {
-  const { plan, program } = head.planned;
-  const keys = plan.cells.map(({ cell }) => cell.key);
-  const { runS } = pastRunsOf(store.db, keys, program.provenance);
-  const secondsOf = (key: string): number => {
-    if (program.recordings !== null) return REPLAY_S;
-    return runS.get(key) ?? plan.runs.find(({ cellKey }) => cellKey === key)?.estimateS ?? 1;
-  };
-  return cellsOf(store, pair, plan.cells).map((each) => {
-    const { key } = each.cell;
-    const capacity = Math.min(base.planned.capacity(key), head.planned.capacity(key));
-    return { ...each, capacity, roundS: 2 * secondsOf(key) };
-  });
-}
-
-function cellsOf(
-  { db }: OpenStore,
-  pair: Pair,
-  cells: readonly PlannedCell[],
-): Omit<PairedCell, 'capacity' | 'roundS'>[] {
-  const keys = cells.map(({ cell }) => cell.key);
-  const runs = cellRunsOf(db, [pair.base, pair.head], keys).filter(({ role }) => role === 'timed');
-  const bySide = Map.groupBy(runs, ({ cellKey, sweepId }) => `${sweepId} ${cellKey}`);
-  return cells.map(({ cell }) => ({
-    cell,
-    base: bySide.get(`${pair.base} ${cell.key}`) ?? [],
-    head: bySide.get(`${pair.head} ${cell.key}`) ?? [],
-  }));
 }
 
 function say(line: string, io: Io): void {

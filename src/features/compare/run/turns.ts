@@ -1,0 +1,138 @@
+import type { Io } from '../../../cli/io.ts';
+import type { LiveProgress } from '../../../cli/live-progress.ts';
+import { inRounds } from '../../../matrix/plan/order.ts';
+import type { CellKey } from '../../../records/scalars.ts';
+import type { Sweep } from '../../../records/sweep.ts';
+import type { StoredPlan } from '../../../run/stored-plan.ts';
+import type { SweepContext } from '../../../run/sweep-context.ts';
+import type { SweepWork } from '../../../run/sweep-work.ts';
+import type { SideName } from './commit-side.ts';
+import { type Enough, nextRound, type PairedCell, roundsOf } from './rounds.ts';
+
+export interface MeasureSettings extends Enough {
+  /** Time for rounds beyond `repeats`, seconds; null for as long as it takes. */
+  readonly budgetS: number | null;
+  readonly python: string | null;
+  readonly telemetry: boolean;
+  readonly gpus: StoredPlan['gpus'];
+}
+
+export interface OpenedSide {
+  readonly sweep: Sweep;
+  readonly stored: StoredPlan;
+  /** One for each GPU. */
+  readonly workers: readonly [SweepContext, ...SweepContext[]];
+  readonly onGpu: readonly SweepWork[];
+}
+
+/** The rounds of a measurement, on one or more GPUs at once: a round ends on all of them before the next begins. */
+export class Turns {
+  private readonly sides: Readonly<Record<SideName, OpenedSide>>;
+  private readonly settings: MeasureSettings;
+  private readonly cellsNow: () => PairedCell[];
+  private readonly progress: LiveProgress;
+  private readonly failure: AbortController;
+  private readonly io: Io;
+  private readonly startMs: number;
+  /** Cells whose round added no run, as their engine cannot be built. */
+  private readonly stuck = new Set<CellKey>();
+
+  constructor(
+    sides: Readonly<Record<SideName, OpenedSide>>,
+    settings: MeasureSettings,
+    cellsNow: () => PairedCell[],
+    progress: LiveProgress,
+    failure: AbortController,
+    io: Io,
+  ) {
+    this.sides = sides;
+    this.settings = settings;
+    this.cellsNow = cellsNow;
+    this.progress = progress;
+    this.failure = failure;
+    this.io = io;
+    this.startMs = io.now().getTime();
+  }
+
+  async toTheEnd(): Promise<void> {
+    await this.provideEngines();
+    for (let round = this.next(); round.length > 0; round = this.next()) {
+      const before = new Map(round.map((cell) => [cell.cell.key, roundsOf(cell)]));
+      await this.measure(before);
+      for (const cell of this.cellsNow()) {
+        if (before.get(cell.cell.key) === roundsOf(cell)) this.stuck.add(cell.cell.key);
+      }
+    }
+  }
+
+  /** Before the first run: a build heats the GPU. */
+  private async provideEngines(): Promise<void> {
+    const keys = this.open().map(({ cell }) => cell.key);
+    await this.onEachGpu(async (work, isOn) => {
+      for (const name of ['base', 'head'] as const) {
+        const { runs } = this.sides[name].stored.plan;
+        const needed = runs.filter(
+          ({ cellKey, harness }) => harness === null && keys.includes(cellKey) && isOn(cellKey),
+        );
+        await work[name].provide([...new Set(needed.map(({ buildRef }) => buildRef))]);
+      }
+    });
+  }
+
+  private open(): PairedCell[] {
+    return this.cellsNow().filter(({ cell }) => !this.stuck.has(cell.key));
+  }
+
+  private next(): PairedCell[] {
+    const { budgetS, repeats } = this.settings;
+    const round = nextRound(this.open(), this.settings);
+    if (budgetS === null) return round;
+    let leftS = budgetS - (this.io.now().getTime() - this.startMs) / 1000;
+    return round.filter((cell) => {
+      leftS -= cell.roundS;
+      return leftS >= 0 || roundsOf(cell) < repeats;
+    });
+  }
+
+  /** @param before the rounds that each of its cells has */
+  private async measure(before: ReadonlyMap<CellKey, number>): Promise<void> {
+    const { cells, seed } = this.sides.head.stored.plan;
+    // All cells, so that each keeps its turns whatever else is in the round.
+    const items = cells.flatMap(({ cell: { key } }) => (['base', 'head'] as const).map((name) => ({ key, name })));
+    const most = Math.max(...before.values()) + 1;
+    // Each cell A B in one round, B A in the next.
+    const order = inRounds(items, most, seed, ({ key }) => key).flatMap(({ item, repeat }) => {
+      const { key, name } = item;
+      const rounds = before.get(key);
+      if (rounds === undefined || repeat !== rounds + 1) return [];
+      const planned = this.sides[name].stored.plan.runs.find(({ cellKey }) => cellKey === key);
+      return planned === undefined ? [] : [{ name, run: { ...planned, repeat } }];
+    });
+    const beyond = order.flatMap(({ run }) => (run.repeat > this.settings.repeats ? [run] : []));
+    if (beyond.length > 0) this.progress.take({ kind: 'moreRuns', runs: beyond });
+    await this.onEachGpu(async (work, isOn) => {
+      for (const { name, run } of order) if (isOn(run.cellKey)) await work[name].do([run]);
+    });
+  }
+
+  private async onEachGpu(
+    measure: (work: Readonly<Record<SideName, SweepWork>>, isOn: (key: CellKey) => boolean) => Promise<void>,
+  ): Promise<void> {
+    const { base, head } = this.sides;
+    const { gpus } = this.settings;
+    await Promise.allSettled(
+      base.onGpu.map(async (ofBase, place) => {
+        const ofHead = head.onGpu[place];
+        if (ofHead === undefined) return;
+        const uuid = base.workers[place]?.gpu?.uuid;
+        try {
+          await measure({ base: ofBase, head: ofHead }, (key) => gpus === null || gpus.cells[key] === uuid);
+        } catch (error) {
+          // What goes wrong on one GPU ends the work on the others.
+          this.failure.abort(error);
+        }
+      }),
+    );
+    if (this.failure.signal.aborted) throw this.failure.signal.reason;
+  }
+}
