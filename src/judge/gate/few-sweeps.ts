@@ -16,10 +16,10 @@ const FEW = {
   sweepSigma: 0.003,
   priorWeight: 4,
   /** Share of false ones among the changes called: of the metric that a cell is compared by, and of each other one. */
-  q: 0.03,
-  otherQ: 0.005,
+  q: 0.004,
+  otherQ: 0.001,
   /** Against the first sweep, which is looked at in every sweep anew. */
-  firstQ: 0.01,
+  firstQ: 0.002,
   /** What is not called is worth pairs from so many standard errors on; an interval of 95 % has so many. */
   suspectErrors: 3,
   intervalErrors: 1.96,

@@ -106,6 +106,9 @@ function shiftOf(
     isAll ? (machineChanged ? 'cause' : 'stay') : 'contrast',
   );
   if (shift === null || Math.sign(shift.shift) !== Math.sign(apart)) return null;
+  // Where half of the cells moved, the median of all says that of none.
+  const moved = valuesAt(rows, members, newest).filter((value) => value * Math.sign(apart) > Math.abs(apart) / 2);
+  if (moved.length < GROUPS.movedShare * members.length) return null;
   return { candidate, shift, explained: explainedBy(rows, members, newest, shift) };
 }
 

@@ -110,6 +110,8 @@ export const SUSPECTS = {
 export const GROUPS = {
   /** Of either side. */
   leastCells: 4,
+  /** Share of the cells that have at least half of the shift. */
+  movedShare: 0.65,
   /** Past sweeps of a contrast, at most and at least. */
   windowSweeps: 60,
   leastPast: 24,
