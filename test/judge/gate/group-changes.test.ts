@@ -55,7 +55,12 @@ test('where half of a few cells moved, the others are not blamed', () => {
   const gate = gateOf((cell, sweep) => (cell % 2 === 1 && sweep >= BEGIN ? 1.05 : 1), { cells });
   const reported = Array.from({ length: 6 }, (_, later) => alarms(gate.next(), BEGIN + later)).flat();
   const blamed = new Set(reported.flatMap((finding) => finding.cells.map(({ cellKey }) => cellKey)));
-  expect([...blamed].toSorted()).toEqual(cells.filter((_, cell) => cell % 2 === 1).map(({ key }) => key).toSorted());
+  expect([...blamed].toSorted()).toEqual(
+    cells
+      .filter((_, cell) => cell % 2 === 1)
+      .map(({ key }) => key)
+      .toSorted(),
+  );
 });
 
 test('without a change no group is reported', () => {
