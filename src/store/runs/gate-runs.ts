@@ -92,61 +92,67 @@ export class GateRuns {
   }
 
   private readMeasurements(metrics: readonly MetricId[]): void {
-    const wanted = metrics.flatMap((metric): [Float64Array, string][] => {
+    const targets = metrics.flatMap((metric): Target[] => {
       if (!isOwnMetric(metric)) return [];
       const { stored, centre } = metricDefinition(metric);
       return [
-        ...(stored.table === 'measurements'
-          ? [[this.column(this.printed, metric), COLUMNS[stored.column]] as const]
-          : []),
-        ...(centre === undefined ? [] : [[this.column(this.centres, metric), COLUMNS[centre]] as const]),
-      ].map(([column, name]) => [column, name]);
+        ...(stored.table === 'measurements' ? [this.target('', stored.column, this.printed, metric)] : []),
+        ...(centre === undefined ? [] : [this.target('', centre, this.centres, metric)]),
+      ];
     });
-    this.readRowsOf('measurements', wanted, '');
+    this.readRowsOf('measurements', "'', ", targets);
   }
 
   private readStatistics(metrics: readonly MetricId[]): void {
-    const byLine = Map.groupBy(
-      metrics.flatMap((metric) => {
-        const stored = isOwnMetric(metric) ? metricDefinition(metric).stored : null;
-        return stored?.table === 'timeStatistics' ? [{ metric, stored }] : [];
-      }),
-      ({ stored }) => stored.of,
-    );
-    for (const [line, own] of byLine) {
-      const wanted = own.map(({ metric, stored }): [Float64Array, string] => [
-        this.column(this.printed, metric),
-        COLUMNS[stored.column],
-      ]);
-      this.readRowsOf('time_statistics', wanted, `AND v.metric = '${line}'`);
-    }
+    const targets = metrics.flatMap((metric): Target[] => {
+      const stored = isOwnMetric(metric) ? metricDefinition(metric).stored : null;
+      return stored?.table === 'timeStatistics' ? [this.target(stored.of, stored.column, this.printed, metric)] : [];
+    });
+    this.readRowsOf('time_statistics', 'v.metric, ', targets);
+  }
+
+  private target(
+    line: string,
+    column: keyof typeof COLUMNS,
+    columns: Map<MetricId, Float64Array>,
+    metric: MetricId,
+  ): Target {
+    return { line, name: COLUMNS[column], column: this.column(columns, metric) };
   }
 
   /** By the keys of the runs in order, or all rows of the table in theirs where most of them are wanted: that is faster. */
-  private readRowsOf(
-    table: 'measurements' | 'time_statistics',
-    wanted: readonly [Float64Array, string][],
-    which: string,
-  ) {
-    if (wanted.length === 0) return;
-    const names = wanted.map(([, name]) => `v.${name}`).join(', ');
-    const all = Number(this.client.prepare('SELECT max(rowid) FROM measurements').pluck().get());
-    const isMost = this.rows.size > SCANNED_SHARE * all;
-    const rows = isMost
-      ? this.client
-          .prepare<[], [RunId, ...(number | null)[]]>(`SELECT v.run_id, ${names} FROM ${table} v WHERE 1 ${which}`)
-          .raw()
-          .iterate()
-      : this.client
-          .prepare<[string], [RunId, ...(number | null)[]]>(
-            `SELECT v.run_id, ${names} FROM json_each(?) e CROSS JOIN ${table} v ON v.run_id = e.value ${which}`,
-          )
-          .raw()
-          .iterate(JSON.stringify([...this.rows.keys()].toSorted()));
-    for (const [runId, ...values] of rows) {
-      const row = this.rows.get(runId);
-      if (row === undefined) continue;
-      for (const [index, [column]] of wanted.entries()) column[row] = values[index] ?? Number.NaN;
+  private readRowsOf(table: 'measurements' | 'time_statistics', line: string, targets: readonly Target[]): void {
+    if (targets.length === 0) return;
+    const names = [...new Set(targets.map(({ name }) => name))];
+    const select = `SELECT v.run_id, ${line}${names.map((name) => `v.${name}`).join(', ')} FROM`;
+    const lines = Map.groupBy(targets, (target) => target.line);
+    const which = line === "'', " ? '' : `AND v.metric IN (${[...lines.keys()].map((name) => `'${name}'`).join(', ')})`;
+    const take = (rows: readonly ValueRow[]): void => {
+      for (const [runId, ofLine, ...values] of rows) {
+        const row = this.rows.get(runId);
+        if (row === undefined) continue;
+        for (const { column, name } of lines.get(ofLine) ?? []) column[row] = values[names.indexOf(name)] ?? Number.NaN;
+      }
+    };
+    const measured = Number(this.client.prepare('SELECT max(rowid) FROM measurements').pluck().get());
+    if (this.rows.size > SCANNED_SHARE * measured) {
+      const key = table === 'measurements' ? 'rowid' : 'run_id';
+      const chunk = this.client.prepare<[number | string, number | string], ValueRow>(
+        `${select} ${table} v WHERE v.${key} >= ? AND v.${key} < ? ${which}`,
+      );
+      chunk.raw();
+      // In the order in which each table is kept.
+      if (key === 'run_id') for (const [from, to] of HEX_RANGES) take(chunk.all(from, to));
+      else for (let from = 0; from <= measured; from += ROWS_AT_ONCE) take(chunk.all(from, from + ROWS_AT_ONCE));
+      return;
+    }
+    const byKey = this.client.prepare<[string], ValueRow>(
+      `${select} json_each(?) e CROSS JOIN ${table} v ON v.run_id = e.value ${which}`,
+    );
+    byKey.raw();
+    const ids = [...this.rows.keys()].toSorted();
+    for (let from = 0; from < ids.length; from += ROWS_AT_ONCE) {
+      take(byKey.all(JSON.stringify(ids.slice(from, from + ROWS_AT_ONCE))));
     }
   }
 
@@ -190,6 +196,26 @@ export class GateRuns {
   }
 }
 
+/** Where a value of a row belongs. */
+interface Target {
+  /** Of the performance summary; empty for what is stated once. */
+  readonly line: string;
+  readonly name: string;
+  readonly column: Float64Array;
+}
+
+type ValueRow = [runId: RunId, line: string, ...values: (number | null)[]];
+
+const ROWS_AT_ONCE = 20_000;
+/** The ids from `00` to `01`, and so on. */
+const HEX_RANGES = Array.from({ length: 256 }, (_, byte): [string, string] => [
+  hexOf(byte),
+  byte === 255 ? 'g' : hexOf(byte + 1),
+]);
 const NO_FLAGS: GateRun['flags'] = [];
 /** Share of a table from which on reading all of it is faster. */
 const SCANNED_SHARE = 0.2;
+
+function hexOf(byte: number): string {
+  return byte.toString(16).padStart(2, '0');
+}

@@ -1,0 +1,152 @@
+import { chmodSync, cpSync } from 'node:fs';
+import { join } from 'node:path';
+
+import Database from 'better-sqlite3';
+import { describe, expect, test } from 'vitest';
+import type * as z from 'zod';
+
+import { bench, temporaryFolder } from '../../support/bench.ts';
+import { OUTPUTS } from '../../support/outputs.ts';
+import { Repository } from '../../support/repository.ts';
+import { simulatedCells, type SimulatedNights, simulateNights, sweepOfNight } from '../../support/simulated-store.ts';
+import { queryStore } from '../../support/store-dump.ts';
+
+type Checked = z.infer<typeof OUTPUTS.check>;
+
+/** Five runs a tenth of a percent apart. */
+function steady(cell: number, repeat: number): number {
+  return (1 + cell) * (1 + 0.001 * ((repeat * 7 + cell * 3) % 5));
+}
+
+/** Cell 0 is 20 % slower from this sweep on. */
+function slowFrom(from: number): SimulatedNights['value'] {
+  return (cell, night, repeat) => steady(cell, repeat) * (cell === 0 && night >= from ? 1.2 : 1);
+}
+
+class Store {
+  readonly folder = temporaryFolder();
+  readonly db = join(this.folder, 'bench.sqlite');
+  private sweeps = 0;
+
+  /** Adds a sweep of a matrix and a branch. */
+  add(
+    value: SimulatedNights['value'],
+    about: { matrix?: string; branch?: string | null; commit?: string } = {},
+  ): string {
+    const { branch = null, commit, matrix = 'nightly' } = about;
+    const one = { cells: simulatedCells(4), nights: 1, repeats: 5, after: this.sweeps, branch };
+    simulateNights(this.db, { ...one, value, commit: () => commit ?? null });
+    const sweepId = sweepOfNight(this.sweeps);
+    const client = new Database(this.db);
+    client.prepare('UPDATE sweeps SET matrix = ? WHERE sweep_id = ?').run(matrix, sweepId);
+    client.close();
+    this.sweeps += 1;
+    return sweepId;
+  }
+
+  async check(...args: string[]): Promise<{ code: number | null; json: Checked; stderr: string }> {
+    const { code, stdout, stderr } = await bench(['check', ...args, '--db', this.db, '--json'], { cwd: this.folder });
+    return { code, json: OUTPUTS.check.parse(JSON.parse(stdout)), stderr };
+  }
+}
+
+const said = ({ json }: { json: Checked }) => json.series.map(({ headline, matrix }) => [matrix, headline]);
+const SLOWER = '2 of 20 sweeps: compared with the previous sweep: 1 slower';
+const QUIET = '2 of 20 sweeps: compared with the previous sweep: nothing slower';
+
+describe('the series of a store', () => {
+  test('two matrices of one night: checked together or one after the other, the same is said', async () => {
+    const [together, apart] = [new Store(), new Store()];
+    for (const store of [together, apart]) {
+      store.add(slowFrom(2), { matrix: 'a' });
+      store.add(slowFrom(9), { matrix: 'b' });
+    }
+    await apart.check();
+    await together.check();
+    together.add(slowFrom(2), { matrix: 'a' });
+    together.add(slowFrom(9), { matrix: 'b' });
+    apart.add(slowFrom(2), { matrix: 'a' });
+    await apart.check();
+    apart.add(slowFrom(9), { matrix: 'b' });
+    const [one, other] = [await together.check(), await apart.check()];
+    expect([one.code, said(one)]).toEqual([
+      1,
+      [
+        ['b', QUIET],
+        ['a', SLOWER],
+      ],
+    ]);
+    expect([other.code, said(other)]).toEqual([one.code, said(one)]);
+    expect((await together.check('--matrix', 'b')).code).toBe(0);
+    expect((await together.check('--matrix', 'b')).json.series).toHaveLength(1);
+    const unknown = await bench(['check', '--matrix', 'c', '--db', together.db], { cwd: together.folder });
+    expect([unknown.code, unknown.stderr]).toEqual([
+      2,
+      expect.stringContaining('--matrix c: no sweep of it is stored'),
+    ]);
+  });
+
+  test('sweeps that were not judged are judged in their order; of many only the newest seven', async () => {
+    const store = new Store();
+    store.add(slowFrom(99));
+    await store.check();
+    for (let sweep = 1; sweep < 4; sweep += 1) store.add(slowFrom(2));
+    const { code, json } = await store.check();
+    expect(code).toBe(1);
+    expect(json.findings[0]).toMatchObject({ reportedSweepId: sweepOfNight(2), isNew: true, state: 'open' });
+    expect(queryStore(store.db, 'SELECT count(*) AS n FROM judged_sweeps')).toEqual([{ n: 4 }]);
+    for (let sweep = 0; sweep < 9; sweep += 1) store.add(slowFrom(2));
+    const later = await store.check();
+    expect([later.code, later.json.series[0]?.notes]).toEqual([
+      0,
+      ['2 older sweeps not judged: only the newest seven are at once'],
+    ]);
+  });
+
+  test('a series without a sweep for 30 days is one line and no exit code', async () => {
+    const store = new Store();
+    store.add(slowFrom(1), { matrix: 'old' });
+    store.add(slowFrom(1), { matrix: 'old' });
+    for (let sweep = 0; sweep < 34; sweep += 1) store.add(slowFrom(99));
+    const { code, json } = await store.check();
+    expect(code).toBe(0);
+    expect(json.series.map(({ matrix, verdict }) => [matrix, verdict])).toEqual([
+      ['nightly', 'quiet'],
+      ['old', 'stale'],
+    ]);
+    const { stdout } = await bench(['check', '--db', store.db], { cwd: store.folder });
+    expect(stdout).toContain('old · no branch: no sweep since 2026-01-02: not judged');
+  });
+
+  test('a store that may only be read is judged, and says that nothing is recorded', async () => {
+    const store = new Store();
+    store.add(slowFrom(1));
+    store.add(slowFrom(1));
+    const copy = join(temporaryFolder(), 'bench.sqlite');
+    cpSync(store.db, copy);
+    chmodSync(copy, 0o444);
+    const { code, stderr, stdout } = await bench(['check', '--db', copy], { cwd: store.folder });
+    expect([code, stdout.split('\n')[0]]).toEqual([1, SLOWER]);
+    if (process.getuid?.() !== 0) expect(stderr).toContain('was not recorded');
+  });
+
+  test('a pull request is judged against the branch that it began on, in every push', async () => {
+    const repository = new Repository(temporaryFolder());
+    const [first, second] = [repository.commit(), repository.commit()];
+    const store = new Store();
+    store.add(slowFrom(99), { branch: 'main', commit: first });
+    const base = store.add(slowFrom(99), { branch: 'main', commit: second });
+    const pushed = repository.commit();
+    store.add(slowFrom(2), { branch: 'faster-attention', commit: pushed });
+    const run = (...args: string[]) =>
+      bench(['check', '--db', store.db, '--json', ...args], { cwd: repository.folder });
+    const opened = OUTPUTS.check.parse(JSON.parse((await run('--branch', 'faster-attention')).stdout));
+    expect(opened.series[0]).toMatchObject({ baseBranch: 'main', verdict: 'slower' });
+    expect(opened.findings[0]?.lastGood?.sweepId).toBe(base);
+    const again = repository.commit();
+    store.add(slowFrom(2), { branch: 'faster-attention', commit: again });
+    const { code } = await run('--branch', 'faster-attention');
+    expect(code).toBe(1);
+    expect((await run('--branch', 'main')).code).toBe(0);
+  });
+});
