@@ -82,7 +82,7 @@ describe('the series of a store', () => {
     const unknown = await bench(['check', '--matrix', 'c', '--db', together.db], { cwd: together.folder });
     expect([unknown.code, unknown.stderr]).toEqual([
       2,
-      expect.stringContaining('--matrix c: no sweep of it is stored'),
+      expect.stringContaining('matrix c: no sweep of it is stored'),
     ]);
   });
 
