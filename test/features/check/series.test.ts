@@ -80,10 +80,7 @@ describe('the series of a store', () => {
     expect((await together.check('--matrix', 'b')).code).toBe(0);
     expect((await together.check('--matrix', 'b')).json.series).toHaveLength(1);
     const unknown = await bench(['check', '--matrix', 'c', '--db', together.db], { cwd: together.folder });
-    expect([unknown.code, unknown.stderr]).toEqual([
-      2,
-      expect.stringContaining('matrix c: no sweep of it is stored'),
-    ]);
+    expect([unknown.code, unknown.stderr]).toEqual([2, expect.stringContaining('matrix c: no sweep of it is stored')]);
   });
 
   test('sweeps that were not judged are judged in their order; of many only the newest seven', async () => {
