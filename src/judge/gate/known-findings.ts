@@ -53,7 +53,7 @@ export class KnownFindings {
       reported: this.reportedOf(cellKey, metric)
         .filter(({ finding }) => !reopened.has(finding.findingId))
         .map(({ place }) => place),
-      wrongBefore: own.filter(({ finding }) => finding.state === 'cleared' || finding.state === 'machine').length,
+      wrongBefore: own.filter(isWrong).length,
     };
   }
 
@@ -151,6 +151,11 @@ export function isBeyondAccepted(
   if (accepted === undefined || accepted.before <= 0 || accepted.after <= 0) return false;
   const change = Math.log(accepted.after / accepted.before);
   return Math.log(now / accepted.after) * Math.sign(change) > Math.max(WORSE_LEAST, WORSE_SHARE * Math.abs(change));
+}
+
+/** It was an alarm and none, or the machine's. What was suspected alone was never said to be a change. */
+function isWrong({ finding }: KnownFinding): boolean {
+  return finding.state === 'machine' || (finding.state === 'cleared' && finding.confirmedBy !== null);
 }
 
 /** As long as it is, its last bad sweep is not known. */

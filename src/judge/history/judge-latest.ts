@@ -86,8 +86,9 @@ function judgeSweep(
     news.push({ ...change, isBuildLuck: isBuildLuck(history, change.index) });
   };
   if (sweeps >= ALERTING.firstNight) {
-    for (const change of dueChanges(newest, reported, lookOf)) report(change);
-    for (const change of earlyChanges(history, newest, lookOf)) report(change);
+    const wasWrong = known.wrongBefore > 0;
+    for (const change of dueChanges(newest, reported, wasWrong, lookOf)) report(change);
+    if (!wasWrong) for (const change of earlyChanges(history, newest, lookOf)) report(change);
   }
   return {
     changes: [...newest.changes, ...youngReports(history, newest, reported)],
@@ -100,8 +101,11 @@ function isReported({ night }: Pick<ChangePoint, 'night'>, reported: readonly nu
   return reported.some((place) => Math.abs(place - night) <= ALERTING.sameNights);
 }
 
-/** Changes that are seen in several sweeps running: soon where the cell was calm, later where it left its level before. */
-function dueChanges(newest: Look, reported: readonly number[], lookOf: (sweeps: number) => Look): ChangePoint[] {
+/**
+ * Changes that are seen in several sweeps running: soon where the cell was calm, later where it left its level before or
+ * was reported wrongly.
+ */
+function dueChanges(newest: Look, reported: readonly number[], wasWrong: boolean, lookOf: (sweeps: number) => Look): ChangePoint[] {
   if (newest.changes.every((change) => isReported(change, reported))) return [];
   const first = Math.max(ALERTING.firstNight, newest.sweeps - ALERTING.oldLooks + 1);
   const looks = Array.from({ length: newest.sweeps - first + 1 }, (_, place) => lookOf(first + place));
@@ -109,7 +113,7 @@ function dueChanges(newest: Look, reported: readonly number[], lookOf: (sweeps: 
     const age = newest.sweeps - change.index;
     const isFresh = age <= ALERTING.freshNights && running >= ALERTING.looks;
     if (!isFresh) return running >= ALERTING.oldLooks ? [change] : [];
-    return age < EARLY.restlessAge && isRestlessAt(change, newest, looks) ? [] : [change];
+    return age < EARLY.restlessAge && (wasWrong || isRestlessAt(change, newest, looks)) ? [] : [change];
   });
 }
 
