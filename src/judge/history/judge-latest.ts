@@ -105,7 +105,12 @@ function isReported({ night }: Pick<ChangePoint, 'night'>, reported: readonly nu
  * Changes that are seen in several sweeps running: soon where the cell was calm, later where it left its level before or
  * was reported wrongly.
  */
-function dueChanges(newest: Look, reported: readonly number[], wasWrong: boolean, lookOf: (sweeps: number) => Look): ChangePoint[] {
+function dueChanges(
+  newest: Look,
+  reported: readonly number[],
+  wasWrong: boolean,
+  lookOf: (sweeps: number) => Look,
+): ChangePoint[] {
   if (newest.changes.every((change) => isReported(change, reported))) return [];
   const first = Math.max(ALERTING.firstNight, newest.sweeps - ALERTING.oldLooks + 1);
   const looks = Array.from({ length: newest.sweeps - first + 1 }, (_, place) => lookOf(first + place));
