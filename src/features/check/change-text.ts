@@ -1,9 +1,37 @@
+import { ALL_CELLS } from '../../judge/gate/cell-words.ts';
+import type { GatedMetricId } from '../../records/gated-metric.ts';
 import { formatDecibels, formatNumber, formatPercent } from '../../terminal/numbers.ts';
 import { printable } from '../../text/printable.ts';
 import { IDENTICAL_DB } from './judged-only.ts';
 import type { CheckedFinding } from './output.ts';
 
 type Change = CheckedFinding['metrics'][number];
+
+/** `all fp8`, `all cells`; empty without a group. */
+export function groupText(group: readonly string[]): string {
+  if (group.length === 0) return '';
+  return group.includes(ALL_CELLS) ? ALL_CELLS : printable(`all ${group.join(' ')}`);
+}
+
+/** What is no time and no throughput is worse or better, not slower or faster. */
+const NO_SPEEDS: readonly GatedMetricId[] = [
+  'contextMib',
+  'engineMib',
+  'hostBoundPercent',
+  'memoryMib',
+  'outputErrorPercent',
+  'precisionSharePercent',
+  'sqnrDb',
+];
+
+export function isOfSpeed({ details: [first] }: Pick<CheckedFinding, 'details'>): boolean {
+  return first === undefined || !NO_SPEEDS.includes(first.metric);
+}
+
+export function directionText(finding: Pick<CheckedFinding, 'details' | 'direction'>): string {
+  if (isOfSpeed(finding)) return finding.direction;
+  return finding.direction === 'slower' ? 'worse' : 'better';
+}
 
 /** Shares and ratios in decibels have no relative change that says anything. */
 export function changeText(change: Pick<Change, 'metric' | 'changePercent' | 'before' | 'after'>): string {

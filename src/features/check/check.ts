@@ -122,6 +122,7 @@ function shown(
   if (filter === undefined && requested === undefined) return { series: rows, findings };
   const metric = metricNamed(db, requested);
   const keys = new Set(chooseCells([...cells.values()], filter).map(({ key }) => key));
+  if (keys.size === 0) throw new UsageError('no cell of the newest sweeps passes the filter; see `bench ls cells`');
   const isShown = (finding: CheckedFinding): boolean =>
     finding.details.some((change) => (metric === null || change.metric === metric) && keys.has(change.key));
   return {

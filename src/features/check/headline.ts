@@ -1,5 +1,6 @@
 import { ALERTING } from '../../judge/history/settings.ts';
 import { count } from '../../terminal/numbers.ts';
+import { isOfSpeed } from './change-text.ts';
 import type { JudgedSeries } from './judge-series.ts';
 import type { CheckedFinding, CheckedSeries } from './output.ts';
 
@@ -98,7 +99,7 @@ function partsOf({ evidence, series }: JudgedSeries, standing: Standing): string
     ...(suspected.length === 0
       ? []
       : [`${count(suspected.length, 'suspect')} not confirmed${wasMeasuredInPairs ? ': budget' : ''}`]),
-    ...(faster.length === 0 ? [] : [`${cellsIn(faster)} faster`]),
+    ...bySpeed(faster, ['faster', 'better']),
     ...(warnings.length === 0 ? [] : [count(warnings.length, 'warning')]),
     ...(failed === 0 ? [] : [`${failed} without a result`]),
     ...(open.length === 0 ? [] : [`${isAny ? '' : 'nothing new, '}${cellsIn(open)} still slower`]),
@@ -112,8 +113,18 @@ function slowerParts(regressions: readonly CheckedFinding[]): string[] {
   const ofEnvironment = regressions.filter(({ kind }) => kind === 'environment');
   const changes = regressions.filter(({ kind }) => kind !== 'environment');
   return [
-    ...(changes.length === 0 ? [] : [`${cellsIn(changes)} slower`]),
+    ...bySpeed(changes, ['slower', 'worse']),
     ...(ofEnvironment.length === 0 ? [] : [`${cellsIn(ofEnvironment)} slower by the environment`]),
+  ];
+}
+
+/** What is no time and no throughput is counted apart: sizes, shares, accuracy. */
+function bySpeed(findings: readonly CheckedFinding[], [ofSpeed, ofOthers]: readonly [string, string]): string[] {
+  const others = findings.filter((finding) => !isOfSpeed(finding));
+  const speeds = findings.filter(isOfSpeed);
+  return [
+    ...(speeds.length === 0 ? [] : [`${cellsIn(speeds)} ${ofSpeed}`]),
+    ...(others.length === 0 ? [] : [`${cellsIn(others)} ${ofOthers}`]),
   ];
 }
 

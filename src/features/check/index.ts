@@ -1,5 +1,5 @@
 export { checkedSweep, type CheckedSweep } from './checked-series.ts';
-export { changeText, levelText } from './change-text.ts';
+export { changeText, directionText, groupText, levelText } from './change-text.ts';
 export { foundIn, isPresent, isShownWhole, type Standing } from './headline.ts';
 export { type JudgedSweep, judgedSweep } from './judge-series.ts';
 export { runsToMeasureAgain } from './measure-again.ts';

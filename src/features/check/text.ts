@@ -8,7 +8,7 @@ import { reasonWords } from '../../terminal/words.ts';
 import { describeCommit } from '../../text/commit-label.ts';
 import { printable } from '../../text/printable.ts';
 import { causeLines } from './cause-text.ts';
-import { changeText, levelText, rangeText } from './change-text.ts';
+import { changeText, directionText, groupText, levelText, rangeText } from './change-text.ts';
 import { isShownWhole } from './headline.ts';
 import type { Checked, CheckedFinding, CheckedSeries } from './output.ts';
 
@@ -81,7 +81,7 @@ function findingText(finding: CheckedFinding, series: CheckedSeries, cells: Cell
   const sign = finding.state === 'suspected' ? '?' : direction === 'slower' ? '▲' : '▼';
   const paint =
     finding.state === 'suspected' || finding.isWarning ? style.warn : direction === 'slower' ? style.bad : style.good;
-  const which = group.length === 0 ? '' : `, all ${printable(group.join(' '))}`;
+  const which = group.length === 0 ? '' : `, ${groupText(group)}`;
   const since = finding.firstBad?.startedAt?.slice(0, 10) ?? 'an unknown date';
   const of = `${finding.cells.length} of ${count(series.cells.length, 'cell')}`;
   const title = `${sign} ${stateWords(finding)} ${finding.id.slice(0, 8)}: ${of} ${whatHappened(finding)} since ${since}${which}${owner === null ? '' : `, owner ${printable(owner)}`}`;
@@ -138,12 +138,12 @@ function alsoText(finding: CheckedFinding): string[] {
 }
 
 function whatHappened(finding: CheckedFinding): string {
-  const { direction, kind } = finding;
+  const { kind } = finding;
   const shown = firstOfEach(finding);
   const [clearest] = shown;
   const own = shown.filter(({ metric }) => metric === clearest?.metric);
   const size = clearest === undefined ? '' : ` (${gatedMetricOf(clearest.metric).label} ${rangeText(own)})`;
-  return `${kind === 'limit' ? 'beyond a limit' : direction}${printable(size)}`;
+  return `${kind === 'limit' ? 'beyond a limit' : directionText(finding)}${printable(size)}`;
 }
 
 function nextSteps({ firstBad, id, kind, lastGood, state }: CheckedFinding, series: CheckedSeries): string[] {
@@ -180,7 +180,7 @@ function earlierText(findings: readonly CheckedFinding[], { style, columns }: Lo
 
 /** `2 cells, all vit_small`, or the only cell. */
 function whichText({ group, labels }: CheckedFinding): string {
-  const shared = group.length === 0 ? '' : `, all ${group.join(' ')}`;
+  const shared = group.length === 0 ? '' : `, ${groupText(group)}`;
   return printable(labels.length === 1 ? (labels[0] ?? '') : `${count(labels.length, 'cell')}${shared}`);
 }
 
@@ -189,12 +189,13 @@ function markWords({ acknowledged, state }: CheckedFinding): string {
 }
 
 /** `: slower on 2026-02-10 and 2026-02-11, back since`. */
-function spanText({ direction, firstBad, lastBad, state }: CheckedFinding): string {
+function spanText(finding: CheckedFinding): string {
+  const { firstBad, lastBad, state } = finding;
   const [from, to] = [firstBad?.startedAt?.slice(0, 10), lastBad?.startedAt?.slice(0, 10)];
   if (state === 'machine') return `: the machine, on ${from ?? 'an unknown date'}`;
   if (isThere(state) || from === undefined) return from === undefined ? '' : ` since ${from}`;
   const span = to === undefined || to === from ? `on ${from}` : `from ${from} to ${to}`;
-  return `: ${direction} ${span}, back since`;
+  return `: ${directionText(finding)} ${span}, back since`;
 }
 
 function isThere(state: CheckedFinding['state']): boolean {

@@ -2,6 +2,7 @@ import { type Io, printResult } from '../../cli/io.ts';
 import { withStore } from '../../cli/with-store.ts';
 import { EXIT_CODES, type ExitCode } from '../../exit-codes.ts';
 import { gatedMetricOf } from '../../records/gated-metric.ts';
+import { groupText } from '../check/index.ts';
 import { findCells } from '../../store/cells.ts';
 import { acknowledgementsOf, listFindings } from '../../store/sweeps/findings.ts';
 import { sweepsById } from '../../store/sweeps/find-sweeps.ts';
@@ -85,7 +86,7 @@ function findingsText(findings: readonly ListedFinding[], now: Date, look: Look)
 
 function cellsText({ group, labels }: ListedFinding): string {
   if (labels.length === 1) return printable(labels[0] ?? '');
-  return `${count(labels.length, 'cell')}${group.length === 0 ? '' : `, all ${printable(group.join(' '))}`}`;
+  return `${count(labels.length, 'cell')}${group.length === 0 ? '' : `, ${groupText(group)}`}`;
 }
 
 const DAY_MS = 86_400_000;

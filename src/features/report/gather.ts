@@ -19,7 +19,15 @@ import type { StoreDatabase } from '../../store/file/open.ts';
 import { cellHistories } from '../../selection/cell-histories.ts';
 import { chooseCells, metricNamed } from '../../selection/by-name.ts';
 import type { Io } from '../../cli/io.ts';
-import { changeText, checkedSweep, isPresent, latestSweep, type Standing } from '../check/index.ts';
+import {
+  changeText,
+  checkedSweep,
+  directionText,
+  groupText,
+  isPresent,
+  latestSweep,
+  type Standing,
+} from '../check/index.ts';
 import { NotMeasuredError, resolveSide, resolveSides, type Side } from '../../selection/sides.ts';
 
 export type GatherOptions = Pick<ReportOptions, 'metric' | 'filter' | 'branch' | 'night' | 'asOf'>;
@@ -193,13 +201,14 @@ async function gateSays(
 }
 
 function findingLines({ limits, regressions }: Standing): ReportedGate['findings'] {
-  return [...regressions, ...limits].map(({ details, direction, group, id, kind, labels }) => {
+  return [...regressions, ...limits].map((finding) => {
+    const { details, group, id, kind, labels } = finding;
     const [first] = details;
-    const which = group.length > 0 ? `all ${group.join(' ')}` : labels.slice(0, 3).join(', ');
+    const which = group.length > 0 ? groupText(group) : labels.slice(0, 3).join(', ');
     const size = first === undefined ? '' : `: ${gatedMetricOf(first.metric).label} ${changeText(first)}`;
     return {
       id,
-      text: `${kind === 'limit' ? 'beyond a limit' : direction}, ${count(labels.length, 'cell')} (${which})${size}`,
+      text: `${kind === 'limit' ? 'beyond a limit' : directionText(finding)}, ${count(labels.length, 'cell')} (${which})${size}`,
     };
   });
 }

@@ -1,4 +1,4 @@
-import { changeText, isPresent, isShownWhole, levelText } from '../../check/index.ts';
+import { changeText, groupText, isPresent, isShownWhole, levelText } from '../../check/index.ts';
 import { shiftText } from '../../compare/index.ts';
 import { count, formatNumber, formatPercent } from '../../../terminal/numbers.ts';
 import { gatedMetricOf } from '../../../records/gated-metric.ts';
@@ -58,7 +58,7 @@ function compareLine(compare: ReportData['compare']): Markup {
 function findingView(finding: Finding): Markup {
   const { buildChanges, cells, direction, environmentChanges, firstBad, group, likeliestCause: cause, owner } = finding;
   const since = firstBad?.startedAt?.slice(0, 10) ?? 'an unknown date';
-  const which = group.length === 0 ? '' : `, all ${shortened(group.join(' '))}`;
+  const which = group.length === 0 ? '' : `, ${shortened(groupText(group))}`;
   const changes = [...environmentChanges, ...buildChanges];
   return markup`
 <article class="group ${direction}">
