@@ -27,6 +27,8 @@ export interface SuspectPairs {
   readonly engineOf: (worker: SweepContext, planned: PlannedPairs, side: PairSide) => Promise<PairEngine | null>;
   /** Whether there is no time left for this suspect. */
   readonly isOver: (planned: PlannedPairs) => boolean;
+  /** Called when all that can be measured is. */
+  readonly onEnd: () => void;
   /** Called after each suspect that has all its runs. */
   readonly onMeasured: (worker: SweepContext, planned: PlannedPairs) => Promise<void>;
 }
@@ -40,8 +42,9 @@ export async function measurePairs(
   for (const planned of all) {
     worker.signal.throwIfAborted();
     const made = runsOf(worker, planned);
-    if (planned.problem !== null || suspects.isOver(planned)) continue;
+    if (planned.problem !== null) continue;
     if (nextPairRun(planned, made) !== null) {
+      if (suspects.isOver(planned)) continue;
       const engines = new Map<PairSide, PairEngine | null>();
       for (const side of ['newest', 'lastGood'] as const) {
         engines.set(side, await suspects.engineOf(worker, planned, side));

@@ -105,6 +105,7 @@ async function measureSuspects(workers: readonly [SweepContext, ...SweepContext[
       ),
     ),
   );
+  suspects.onEnd();
   await closeSweep(first, withPairs);
 }
 

@@ -55,7 +55,7 @@ const gcOptions = (command: PlainCommand) =>
     .requiredOption('--max-size <size>', 'such as 20GB or 512MiB', byteSize)
     .option(
       '--keep-last-good <size>',
-      'keep engines to compare newer ones with, up to this size (default: 10GB)',
+      'keep engines to compare newer ones with, up to this size (default: 10GB, or as the matrix says)',
       byteSize,
     )
     .option('--dry-run', 'only show what would be removed');

@@ -4,6 +4,7 @@ import { dirname, join } from 'node:path';
 import { EngineCache } from '../../engines/engine-cache.ts';
 import { pinEngine, readEngineFolder, unpinEngine } from '../../engines/engine-folder.ts';
 import { UsageError } from '../../errors.ts';
+import { MATRIX_DEFAULTS } from '../../matrix/schema/defaults.ts';
 import { EXIT_CODES, type ExitCode } from '../../exit-codes.ts';
 import { printable } from '../../text/printable.ts';
 import type { EngineFolder, KeptEngine, StoredEngine } from '../../records/engine.ts';
@@ -11,6 +12,8 @@ import type { EnginesGcOutput, EnginesOutput } from './output.ts';
 import { enginesText, engineTitle, gcText, shownName } from './text.ts';
 import { unfinishedSweepsByEngine } from '../../store/builds/builds.ts';
 import { lastGoodBuilds } from '../../store/builds/last-good-builds.ts';
+import { listSweeps } from '../../store/sweeps/find-sweeps.ts';
+import { keptLastGoodBytesOf } from '../../store/sweeps/gate-of-sweep.ts';
 import type { OpenStore } from '../../store/file/open.ts';
 import { type Io, printResult } from '../../cli/io.ts';
 import { withStore } from '../../cli/with-store.ts';
@@ -22,8 +25,12 @@ export interface EnginesOptions {
   readonly db?: string;
 }
 
-/** 10 GB of engines that newer ones may be measured against are never removed. */
-const KEEP_LAST_GOOD = 10e9;
+/** As the matrix of the newest sweep says. */
+function keptBytes({ db }: OpenStore): number {
+  const [newest] = listSweeps(db, 1);
+  const stated = newest === undefined ? null : keptLastGoodBytesOf(db, newest.sweepId);
+  return stated ?? MATRIX_DEFAULTS.keptLastGoodBytes;
+}
 
 function enginesCache({ path }: Pick<OpenStore, 'path'>): EngineCache {
   return new EngineCache(join(dirname(path), 'engines'));
@@ -109,7 +116,7 @@ export function collectEngines(options: GcOptions, io: Io): Promise<ExitCode> {
     if (options.dryRun !== true) await writing(cache.folder, () => cache.sweepUp());
     const found = await readEngineFolder(cache, { hashes: false });
     const unfinished = unfinishedSweepsByEngine(store.db);
-    const spared = sparedBuilds(lastGoodBuilds(store.db), found.engines, options.keepLastGood ?? KEEP_LAST_GOOD);
+    const spared = sparedBuilds(lastGoodBuilds(store.db), found.engines, options.keepLastGood ?? keptBytes(store));
     const planned = enginesToRemove(found.engines, found.timingCacheBytes, options.maxSize, (engine) =>
       heldBecause(engine, unfinished, spared),
     );

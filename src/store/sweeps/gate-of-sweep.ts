@@ -17,6 +17,11 @@ export function plannedPairsOf(db: StoreDatabase, sweepId: SweepId): PlannedPair
   return inPlan(db, sweepId, sql`'$.pairs'`, z.array(plannedPairsSchema));
 }
 
+/** Space for last good engines, in bytes, as the matrix of a sweep says; null if it says nothing. */
+export function keptLastGoodBytesOf(db: StoreDatabase, sweepId: SweepId): number | null {
+  return inPlan(db, sweepId, sql`'$.keptLastGoodBytes'`, z.number());
+}
+
 /** The matrix file that a sweep was made with, as an absolute path; null where none is stated. */
 export function matrixFileOf(db: StoreDatabase, sweepId: SweepId): string | null {
   return inPlan(db, sweepId, sql`'$.matrix'`, z.object({ file: z.string() }))?.file ?? null;

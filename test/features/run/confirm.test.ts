@@ -1,9 +1,13 @@
-import { appendFileSync } from 'node:fs';
+import type { ChildProcess } from 'node:child_process';
+import { appendFileSync, mkdirSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 
 import { expect, test } from 'vitest';
 
-import { bench, temporaryFolder } from '../../support/bench.ts';
+import { EngineCache } from '../../../src/engines/engine-cache.ts';
+import { judgePairs } from '../../../src/judge/gate/judge-pairs.ts';
+import { bench, finished, ROOT, startBench, temporaryFolder } from '../../support/bench.ts';
 import { queryStore } from '../../support/store-dump.ts';
 import { STUB, stubMatrix } from '../../support/stub.ts';
 
@@ -14,15 +18,35 @@ class Nights {
   private readonly matrix: string;
   private readonly env: Record<string, string>;
 
-  constructor(more: readonly string[] = []) {
-    this.matrix = stubMatrix(this.folder, ['repeats: 5', ...more]);
+  constructor() {
+    this.matrix = stubMatrix(this.folder, ['repeats: 5']);
     const noise = '{"when": "", "percent": 0.2}';
     this.env = { STUB_JOURNAL: join(this.folder, 'journal'), STUB_NOISE: noise };
   }
 
   run(args: readonly string[] = [], env: Record<string, string> = {}) {
-    const all = ['run', this.matrix, '--trtexec', STUB, '--db', this.db, '--no-telemetry', ...args];
-    return bench(all, { env: { ...this.env, ...env }, cwd: this.folder });
+    return bench(this.arguments(args), { env: { ...this.env, ...env }, cwd: this.folder });
+  }
+
+  start(args: readonly string[], env: Record<string, string>): ChildProcess {
+    return startBench(this.arguments(args), { env: { ...this.env, ...env }, cwd: this.folder });
+  }
+
+  private arguments(args: readonly string[]): string[] {
+    return ['run', this.matrix, '--trtexec', STUB, '--db', this.db, '--no-telemetry', ...args];
+  }
+
+  /** Names of the cached engines. */
+  engines(): string[] {
+    const files = readdirSync(join(this.folder, 'engines'));
+    return files.flatMap((file) => /^([0-9a-f]{32})\.plan$/.exec(file)?.[1] ?? []);
+  }
+
+  /** As when the library of TensorRT has changed: the next sweep builds the same sources again. */
+  async retireEngine(): Promise<void> {
+    const cache = new EngineCache(join(this.folder, 'engines'));
+    const found = await cache.find(this.engines()[0] ?? '');
+    if (found.kind === 'ready') await cache.retire(found.engine);
   }
 
   bench(...args: readonly string[]) {
@@ -58,7 +82,7 @@ test('a slower engine is confirmed against the last good one, and reported at on
   const { code, stderr } = await nights.run(['--confirm'], SLOW);
   expect(code).toBe(0);
   expect(stderr).toMatch(
-    /small fp16 1x3 graph: .* \+5\.\d % in 5 of 5 pairs with the engine of sweep \w{8}: confirmed/,
+    /small fp16 1x3 graph: .* [+-][45]\.\d % in 5 of 5 pairs with the engine of sweep \w{8}: confirmed/,
   );
   const pairs = nights.pairs();
   // The first of each pair alternates; at last the profiles of both.
@@ -69,4 +93,137 @@ test('a slower engine is confirmed against the last good one, and reported at on
   expect(JSON.parse(check.stdout).findings).toMatchObject([
     { state: 'confirmed', cause: 'engine', pairs: { count: 5, agreeing: 5, outcome: 'confirmed' } },
   ]);
+});
+
+test('the machine: the last good engine is as slow, and nothing is reported of the code', async () => {
+  const nights = new Nights();
+  await nights.calm(2);
+  nights.changeModel();
+  const { stderr } = await nights.run(['--confirm'], { STUB_SCALE: '1.05' });
+  expect(stderr).toMatch(/small fp16 1x3 graph: the engine of sweep \w{8} is as slow now: the machine, not the engine/);
+  const check = await nights.bench('check', '--json');
+  expect(check.code).toBe(0);
+  expect(JSON.parse(check.stdout).findings).toMatchObject([{ state: 'machine', pairs: { outcome: 'machine' } }]);
+});
+
+test('nothing was rebuilt: three more runs of the same engine, and no finding of the code', async () => {
+  const nights = new Nights();
+  await nights.calm(2);
+  const { stderr } = await nights.run(['--confirm'], { STUB_SCALE: '1.05' });
+  expect(stderr).toContain('small fp16 1x3 graph: nothing was rebuilt since sweep');
+  expect(nights.pairs().map(({ repeat }) => repeat)).toEqual([1, 3, 5]);
+  expect((await nights.bench('check')).code).toBe(0);
+});
+
+test('cleared: neither engine is off when they alternate', async () => {
+  const nights = new Nights();
+  await nights.calm(2);
+  nights.changeModel();
+  // The five runs of each cell share the GPU with nobody, but are 5 % slower; the pairs after them are not.
+  const { stderr } = await nights.run(['--confirm'], { STUB_SLOW_UNTIL: '10' });
+  expect(stderr).toMatch(/small fp16 1x3 graph: no difference to the engine of sweep \w{8} .*: cleared/);
+  const check = await nights.bench('check', '--json');
+  expect(check.code).toBe(0);
+  expect(JSON.parse(check.stdout).findings).toMatchObject([{ state: 'cleared' }]);
+});
+
+test('another build of the same sources is build luck', async () => {
+  const nights = new Nights();
+  await nights.calm(2);
+  await nights.retireEngine();
+  const { stderr } = await nights.run(['--confirm'], SLOW);
+  expect(stderr).toMatch(/small fp16 1x3 graph: .* and both are made of the same sources: build luck/);
+  const check = await nights.bench('check', '--json');
+  expect(JSON.parse(check.stdout).findings).toMatchObject([{ cause: 'buildLuck' }]);
+});
+
+test('an engine that is gone, or does not load, cannot be compared with: said once', async () => {
+  const gone = new Nights();
+  await gone.calm(2);
+  await gone.bench('engines', 'rm', gone.engines()[0] ?? '');
+  gone.changeModel();
+  const { stderr } = await gone.run(['--confirm'], SLOW);
+  expect(stderr).toMatch(/not measured in pairs, as the engine of sweep \w{8} of [\d-]+ is gone since [\d-]+: small/);
+  expect(stderr.match(/is gone since/g)).toHaveLength(1);
+  expect(gone.pairs()).toEqual([]);
+
+  const unloadable = new Nights();
+  await unloadable.calm(2);
+  const rules = JSON.stringify([{ when: unloadable.engines()[0], does: 'doesNotLoad' }]);
+  unloadable.changeModel();
+  const refused = await unloadable.run(['--confirm'], { ...SLOW, STUB_RULES: rules });
+  expect(refused.stderr).toContain(': it does not load, or too few of its runs could be used');
+  expect(unloadable.pairs().map(({ repeat }) => repeat)).toEqual([1, 2]);
+});
+
+test('a finished sweep is measured in pairs later, and asked again nothing is measured twice', async () => {
+  const nights = new Nights();
+  await nights.calm(2);
+  nights.changeModel();
+  const { stdout } = await nights.run([], SLOW);
+  expect(nights.pairs()).toEqual([]);
+  const [, sweepId = ''] = /^sweep ([0-9a-f]{8})/m.exec(stdout) ?? [];
+  const resumed = await nights.bench('run', '--resume', sweepId, '--confirm');
+  expect(resumed.stderr.match(/: confirmed$/gm)).toHaveLength(2);
+  expect(nights.pairs()).toHaveLength(12);
+  await nights.bench('run', '--resume', sweepId, '--confirm');
+  expect(nights.pairs()).toHaveLength(12);
+});
+
+test('killed within a pair and resumed, it goes on with that pair', async () => {
+  const nights = new Nights();
+  await nights.calm(2);
+  nights.changeModel();
+  const child = nights.start(['--confirm'], { ...SLOW, STUB_DELAY_MS: '60' });
+  const ended = finished(child);
+  while (nights.pairs().length < 3) await sleep(30);
+  child.kill('SIGKILL');
+  await ended;
+  const before = nights.pairs().length;
+  const { stderr } = await nights.bench('run', '--resume');
+  expect(stderr.match(/: confirmed$/gm)).toHaveLength(2);
+  expect(nights.pairs().length).toBeGreaterThan(before);
+  const repeats = nights.pairs().map(({ repeat }) => repeat);
+  expect(repeats.toSorted((a, b) => a - b)).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 1001, 1002]);
+}, 120_000);
+
+test('recorded runs: the engine for batch 32 is 15.8 % slower with batch 8 than the one before', async () => {
+  const folder = temporaryFolder();
+  const run = (matrix: string, ...args: string[]) =>
+    bench(['run', join(ROOT, 'matrices', matrix), '--db', join(folder, 'bench.sqlite'), ...args], { cwd: folder });
+  await run('quickstart-pair.yaml');
+  const { stderr } = await run('quickstart-pair-opt32.yaml', '--confirm');
+  expect(stderr).toMatch(/8x3x224x224 graph transfers: .* in 5 of 5 pairs with the engine of sweep \w{8}: confirmed/);
+  const rows = queryStore<{ repeat: number; ms: number }>(
+    join(folder, 'bench.sqlite'),
+    `SELECT repeat, median_ms AS ms FROM runs JOIN cells USING (cell_key) JOIN time_statistics USING (run_id)
+     WHERE role = 'pair' AND metric = 'gpuCompute' AND shapes LIKE '%[8,%' ORDER BY repeat`,
+  );
+  const timeOf = (repeat: number): number => rows.find((row) => row.repeat === repeat)?.ms ?? Number.NaN;
+  const pairs = [1, 3, 5, 7, 9].map((repeat) => ({ newest: timeOf(repeat), lastGood: timeOf(repeat + 1) }));
+  const about = { cellKey: 'b8', sigma: 0.003, before: 0.4115, now: 0.4765, isUnsteady: false, isSameSources: false };
+  const opt32 = judgePairs({ ...about, pairs, minChangePercent: 0 });
+  expect(opt32).toMatchObject({ outcome: 'confirmed', count: 5, agreeing: 5 });
+  expect(opt32.changePercent).toBeCloseTo(15.8, 0);
+  // The same engine on both sides: its five runs against each other.
+  const same = pairs.map(({ lastGood }, place) => ({ newest: pairs[(place + 1) % 5]?.lastGood ?? 0, lastGood }));
+  expect(judgePairs({ ...about, pairs: same, minChangePercent: 0 }).outcome).toBe('cleared');
+});
+
+test('runs of pairs, and what was planned, come back from artefacts', async () => {
+  const nights = new Nights();
+  await nights.calm(2);
+  nights.changeModel();
+  await nights.run(['--confirm'], SLOW);
+  const again = join(nights.folder, 'again', 'bench.sqlite');
+  mkdirSync(join(nights.folder, 'again'));
+  const imported = await bench(['import', join(nights.folder, 'artefacts'), '--db', again], { cwd: nights.folder });
+  expect(imported.code).toBe(0);
+  const runs = (db: string) =>
+    queryStore(db, `SELECT run_id, repeat, build_id FROM runs WHERE role = 'pair' ORDER BY run_id`);
+  expect(runs(again)).toHaveLength(24);
+  expect(runs(again)).toEqual(runs(nights.db));
+  const check = await bench(['check', '--json', '--db', again], { cwd: nights.folder });
+  expect(check.code).toBe(1);
+  expect(JSON.parse(check.stdout).findings).toMatchObject([{ state: 'confirmed', pairs: { outcome: 'confirmed' } }]);
 });

@@ -44,6 +44,8 @@ export class SweepSuspects implements SuspectPairs {
   private readonly sure = new Set<CellKey>();
   private judged: JudgedSweep | null = null;
   private endMs = Number.POSITIVE_INFINITY;
+  private budgetS = 0;
+  private leftOut = 0;
 
   constructor(given: SuspectsOf, io: Io) {
     this.given = given;
@@ -71,11 +73,8 @@ export class SweepSuspects implements SuspectPairs {
     for (const { cellKey, isSure } of chosen) if (isSure) this.sure.add(cellKey);
     this.endMs = this.io.now().getTime() + 1000 * budgetS;
     this.noteOthers(all.chosen);
-    if (all.leftOut.length > 0) {
-      this.note(
-        `${count(all.leftOut.length, 'suspect')} not measured in pairs: the budget of ${formatDuration(budgetS)} does not reach them; measure them with \`bench run --resume ${sweep.sweepId.slice(0, 8)} --confirm\``,
-      );
-    }
+    this.budgetS = budgetS;
+    this.leftOut = all.leftOut.filter((suspect) => this.isOurs(suspect)).length;
     const decided = plannedPairsOf(db, sweep.sweepId) ?? [];
     const fresh = chosen.filter(({ cellKey }) => decided.every((pairs) => pairs.cellKey !== cellKey));
     const planned: PlannedPairs[] = [];
@@ -85,7 +84,17 @@ export class SweepSuspects implements SuspectPairs {
   }
 
   isOver({ cellKey }: PlannedPairs): boolean {
-    return !this.sure.has(cellKey) && this.io.now().getTime() > this.endMs;
+    const isOver = !this.sure.has(cellKey) && this.io.now().getTime() > this.endMs;
+    if (isOver) this.leftOut += 1;
+    return isOver;
+  }
+
+  onEnd(): void {
+    if (this.leftOut === 0) return;
+    const { sweepId } = this.given.sweep;
+    this.note(
+      `${count(this.leftOut, 'suspect')} not measured in pairs, as the budget of ${formatDuration(this.budgetS)} is used up: \`bench run --resume ${sweepId.slice(0, 8)} --confirm\` does`,
+    );
   }
 
   async engineOf(worker: SweepContext, planned: PlannedPairs, side: PairSide): Promise<PairEngine | null> {
