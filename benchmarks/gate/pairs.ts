@@ -21,12 +21,13 @@ const WARM_UPS = 2;
 const TWO_STATES = 0.05;
 const DRIFTING = 0.05;
 
+function timeOf(sweep: number, name: string): number {
+  const log = readRecorded('recordings', `night${sweep}`, `nights_${sweep}_${name}`, 'stdout.log.br').toString();
+  return Number(/GPU Compute Time: .*median = ([\d.]+) ms/.exec(log)?.[1]);
+}
+
 /** Scatter of recorded cells: GPU compute time of two recorded sweeps of the same engines, one run each. */
 function recordedDeviations(): number[] {
-  const timeOf = (sweep: number, name: string): number => {
-    const log = readRecorded('recordings', `night${sweep}`, `nights_${sweep}_${name}`, 'stdout.log.br').toString();
-    return Number(/GPU Compute Time: .*median = ([\d.]+) ms/.exec(log)?.[1]);
-  };
   const names = readdirSync(join(ROOT, 'recordings', 'night1')).flatMap(
     (name) => /^nights_1_(.+)$/.exec(name)?.[1] ?? [],
   );
@@ -137,7 +138,7 @@ function simulateSweep(random: Random, cells: readonly SimulatedCell[], changed:
     const place = Number(cellKey);
     const entry = newest[place];
     if (entry === undefined) return false;
-    const pairs = Array.from({ length: PAIRS.steady.count }, (__, pair) => {
+    const values = Array.from({ length: PAIRS.steady.count }, (__, pair) => {
       const at = RUNS + WARM_UPS + 2 * pair;
       const [first, second] = [entry.measured.run(at, true), entry.measured.run(at + 1, true)];
       const [own, good] = pair % 2 === 0 ? [first, second] : [second, first];
@@ -145,7 +146,7 @@ function simulateSweep(random: Random, cells: readonly SimulatedCell[], changed:
     });
     const about = { isUnsteady: false, isSameSources: false, minChangePercent: 0 };
     const levels = { before: 1, now: Math.exp(entry.now) };
-    return judgePairs({ cellKey, pairs, sigma: sigmaOf(cellKey), ...levels, ...about }).outcome === 'confirmed';
+    return judgePairs({ cellKey, pairs: values, sigma: sigmaOf(cellKey), ...levels, ...about }).outcome === 'confirmed';
   }
 }
 

@@ -24,13 +24,17 @@ export interface LoadableEngine {
 }
 
 export function readyEngine(
-  { path, note }: CachedEngine,
+  cached: CachedEngine,
   variant: VariantRecord | null,
   notes: readonly string[],
   variantPath: string | null = null,
 ): EngineState {
-  const { buildId, engineKey, sha256 } = note;
-  return { kind: 'ready', engine: { path, sha256, engineKey, buildId, variant, variantPath, notes } };
+  return { kind: 'ready', engine: { ...loadableEngine(cached), variant, variantPath, notes } };
+}
+
+export function loadableEngine({ path, note }: CachedEngine): LoadableEngine {
+  const { buildId, engineKey, sha256, variant } = note;
+  return { path, sha256, engineKey, buildId, variant, variantPath: null, notes: [] };
 }
 
 /** Rejected before anything ran: the runs of its cells are skipped, others go on. */

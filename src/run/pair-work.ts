@@ -2,36 +2,14 @@ import { mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 
 import { ATTEMPT_PREFIX, sweepFolderOf } from '../artefacts/layout.ts';
-import { filledArgs, type LoadableEngine } from '../engines/engine-state.ts';
+import { filledArgs, loadableEngine } from '../engines/engine-state.ts';
 import { nextPairRun, pairOf, type PairSide, sideOf, wantedRuns } from '../judge/gate/pair-runs.ts';
 import type { PlannedRun } from '../records/plan.ts';
 import type { PlannedPairs } from '../records/planned-pairs.ts';
 import { pairRunsOf } from '../store/runs/cell-runs.ts';
 import { startOnce } from './attempt.ts';
 import { measureRun, runIdOf } from './measure-run.ts';
-import type { SweepContext } from './sweep-context.ts';
-
-/** How one of the two engines is run. */
-export interface PairEngine {
-  /** With the program that loads this engine. */
-  readonly context: SweepContext;
-  /** A timed run of the cell, as planned for that program. */
-  readonly run: PlannedRun;
-  readonly engine: LoadableEngine;
-}
-
-/** Decides what is measured in pairs after the runs of a sweep. */
-export interface SuspectPairs {
-  /** All that was decided so far, with what is new; empty if nothing is suspected. */
-  readonly decide: () => Promise<readonly PlannedPairs[]>;
-  readonly engineOf: (worker: SweepContext, planned: PlannedPairs, side: PairSide) => Promise<PairEngine | null>;
-  /** Whether there is no time left for this suspect. */
-  readonly isOver: (planned: PlannedPairs) => boolean;
-  /** Called when all that can be measured is. */
-  readonly onEnd: () => void;
-  /** Called after each suspect that has all its runs. */
-  readonly onMeasured: (worker: SweepContext, planned: PlannedPairs) => Promise<void>;
-}
+import type { PairEngine, SuspectPairs, SweepContext } from './sweep-context.ts';
 
 /** Measures suspects one after the other on the GPU of one worker. */
 export async function measurePairs(
@@ -82,7 +60,7 @@ async function measureBoth(
 
 export async function measurePairRun({ context, engine, run }: PairEngine, repeat: number): Promise<void> {
   const ofPair: PlannedRun = { ...run, role: 'pair', repeat };
-  await measureRun(context, ofPair, runIdOf(context.sweep.sweepId, ofPair), engine, pairOf(repeat));
+  await measureRun(context, ofPair, runIdOf(context.sweep.sweepId, ofPair), loadableEngine(engine), pairOf(repeat));
 }
 
 /** A run that is thrown away: the first one after other engines loads files and code from the disk. */
@@ -94,7 +72,7 @@ async function warmUp({ context, engine, run }: PairEngine): Promise<void> {
     const attempt = {
       runId: 'warm-up',
       label: run.cellKey,
-      args: filledArgs(run.args, { engine: engine.path, variant: engine.variantPath }),
+      args: filledArgs(run.args, { engine: engine.path }),
       harness: null,
       env: run.env,
       timeoutS: run.timeoutS,

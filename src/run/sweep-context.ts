@@ -1,12 +1,13 @@
-import type { EngineCache } from '../engines/engine-cache.ts';
+import type { CachedEngine, EngineCache } from '../engines/engine-cache.ts';
+import type { PairSide } from '../judge/gate/pair-runs.ts';
 import type { LoadedLibrary } from '../machine/loaded-library.ts';
 import type { Spawn } from '../process/spawn.ts';
 import type { Environment } from '../records/environment.ts';
 import type { MetricId } from '../records/metric.ts';
 import type { Outcome } from '../records/outcome.ts';
 import type { Plan, PlannedBuild, PlannedRun, PlannedVariant } from '../records/plan.ts';
+import type { PlannedPairs } from '../records/planned-pairs.ts';
 import type { Sweep } from '../records/sweep.ts';
-import type { SuspectPairs } from './pair-work.ts';
 import type { RunWatch } from './run-watch.ts';
 import type { StoreDatabase } from '../store/file/open.ts';
 import type { StoreFile } from '../store/file/store-file.ts';
@@ -58,6 +59,28 @@ export interface SweepContext {
   /** Suspects are measured in pairs with their last good engines; null: none are. */
   readonly suspects: SuspectPairs | null;
   readonly onEvent: (event: SweepEvent) => void;
+}
+
+/** How one of the two engines is run. */
+export interface PairEngine {
+  /** With the program that loads this engine. */
+  readonly context: SweepContext;
+  /** A timed run of the cell, as planned for that program. */
+  readonly run: PlannedRun;
+  readonly engine: CachedEngine;
+}
+
+/** Decides what is measured in pairs after the runs of a sweep. */
+export interface SuspectPairs {
+  /** All that was decided so far, with what is new; empty if nothing is suspected. */
+  readonly decide: () => Promise<readonly PlannedPairs[]>;
+  readonly engineOf: (worker: SweepContext, planned: PlannedPairs, side: PairSide) => Promise<PairEngine | null>;
+  /** Whether there is no time left for this suspect. */
+  readonly isOver: (planned: PlannedPairs) => boolean;
+  /** Called when all that can be measured is. */
+  readonly onEnd: () => void;
+  /** Called after each suspect that has all its runs. */
+  readonly onMeasured: (worker: SweepContext, planned: PlannedPairs) => Promise<void>;
 }
 
 export interface ValueBefore {

@@ -1,15 +1,14 @@
 import type { Io } from '../../../cli/io.ts';
-import { readyEngine } from '../../../engines/engine-state.ts';
 import type { EngineCache } from '../../../engines/engine-cache.ts';
 import { PAIRS } from '../../../judge/gate/judge-pairs.ts';
 import { isSameEngine, type PairSide, profileRepeat } from '../../../judge/gate/pair-runs.ts';
 import type { PlannedPairs } from '../../../records/planned-pairs.ts';
 import type { CellKey } from '../../../records/scalars.ts';
 import type { Sweep } from '../../../records/sweep.ts';
-import { measurePairRun, type PairEngine, type SuspectPairs } from '../../../run/pair-work.ts';
+import { measurePairRun } from '../../../run/pair-work.ts';
 import { runIdOf } from '../../../run/measure-run.ts';
 import { readStoredPlan, type StoredPlan } from '../../../run/stored-plan.ts';
-import type { SweepContext, SweepEvent } from '../../../run/sweep-context.ts';
+import type { PairEngine, SuspectPairs, SweepContext, SweepEvent } from '../../../run/sweep-context.ts';
 import { pairResultsOf } from '../../../selection/pair-results.ts';
 import { cellRunsOf } from '../../../store/runs/cell-runs.ts';
 import type { StoreDatabase } from '../../../store/file/open.ts';
@@ -106,9 +105,7 @@ export class SweepSuspects implements SuspectPairs {
     await cache.use(engine.name, worker.now());
     const how = { io: this.io, mayStartEarlier: this.given.mayStartEarlier };
     const program = await programOf(worker, stored, sweep, { cellKey: planned.cellKey, engine }, how);
-    const ready = readyEngine(engine, engine.note.variant, []);
-    if (typeof program === 'string' || ready.kind !== 'ready') return null;
-    return { context: withProgram(worker, program), run: program.run, engine: ready.engine };
+    return typeof program === 'string' ? null : { context: withProgram(worker, program), run: program.run, engine };
   }
 
   async onMeasured(worker: SweepContext, planned: PlannedPairs): Promise<void> {
