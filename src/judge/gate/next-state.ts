@@ -101,10 +101,15 @@ function historyOf({ cellKey, metric }: Finding['cells'][number], cells: Readonl
 
 function stateOf(
   cell: Finding['cells'][number],
-  { history }: MetricHistory,
+  { history, runs }: MetricHistory,
   judgement: JudgedHistory | undefined,
   place: number,
 ): CellState {
+  // Before there is a history the judged sweep says so alone, if all of its runs agree.
+  const newestRuns = (runs.at(-1) ?? []).map(({ value }) => shareLeft(cell, value));
+  if (judgement === undefined && newestRuns.length > 1 && newestRuns.every(isBack)) {
+    return { left: Math.max(...newestRuns), isSeen: null };
+  }
   const shift = cell.after - cell.before;
   const isSeen = judgement?.seen.some(
     (change) => Math.abs(change.night - place) <= ALERTING.sameNights && Math.sign(change.shift) === Math.sign(shift),
