@@ -1,6 +1,6 @@
 import { compareCells } from '../../src/judge/compare/compare-cells.ts';
 import { findChangePoints } from '../../src/judge/history/change-points.ts';
-import { replaySweeps } from '../../src/judge/history/judge-latest.ts';
+import { replaySweeps } from '../../src/judge/history/replay-sweeps.ts';
 import type { NightlyValues } from '../../src/judge/history/noise.ts';
 import type { Verdict } from '../../src/records/verdict.ts';
 import { runCentre } from '../../src/trtexec/log/derived.ts';
@@ -36,7 +36,7 @@ export function ourNightAlarms(histories: readonly LabelledHistory[]): Map<strin
   return new Map(
     histories.map((history) => [
       history.id,
-      replaySweeps(nightlyValues(history)).map(({ reportedOn, change }) => ({
+      replaySweeps(nightlyValues(history)).reports.map(({ reportedOn, change }) => ({
         night: reportedOn,
         index: change.night,
         sign: change.shift > 0 ? 1 : -1,

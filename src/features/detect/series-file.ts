@@ -8,7 +8,18 @@ const nights = z.array(positive.nullable());
 /** Null where it is not known. */
 const facts = z.array(z.number().nullable()).nullish();
 
-const seriesSchema = z.object({ id: z.coerce.string(), values: nights, spread: facts, count: facts, clock: facts });
+/** Build that ran, and what it was made of. */
+const ids = z.array(z.string().nullable()).nullish();
+
+const seriesSchema = z.object({
+  id: z.coerce.string(),
+  values: nights,
+  spread: facts,
+  count: facts,
+  clock: facts,
+  build: ids,
+  sources: ids,
+});
 
 /** One value per sweep, null for a sweep without one. */
 export type SeriesRecord = Immutable<z.infer<typeof seriesSchema>>;

@@ -1,7 +1,6 @@
 import { type ChangePoint, directionOf } from '../history/change-points.ts';
 import { judgeLatest, type LatestJudgement } from '../history/judge-latest.ts';
 import { ALERTING } from '../history/settings.ts';
-import { newestDeviations } from '../history/suspects.ts';
 import { type GatedMetricId, gatedMetricOf } from '../../records/gated-metric.ts';
 import { type CellChange, cellChange, mainOf } from './cell-change.ts';
 import type { CellEvidence, MetricHistory } from './evidence.ts';
@@ -46,7 +45,7 @@ export function judgeHistory(
     changes,
     seen: latest.changes,
     isOff: latest.suspected !== null,
-    worseDeviations: isMeasured ? worseDeviations(metric, history) : null,
+    worseDeviations: isMeasured ? worseDeviations(metric, history, latest.deviations) : null,
   };
 }
 
@@ -83,14 +82,19 @@ function suspects(
   ];
 }
 
-function worseDeviations(metric: GatedMetricId, history: MetricHistory['history']): number | null {
-  const now = history.values.at(-1) ?? Number.NaN;
-  const recent = [...history.values.subarray(-1 - RECENT.sweeps, -1)].toSorted((a, b) => a - b);
-  // Most sweeps lie among those before them, which costs less to see than how far off they are.
+/** @param newest how far the newest sweep lies off its level */
+function worseDeviations(
+  metric: GatedMetricId,
+  { values }: MetricHistory['history'],
+  newest: number | null,
+): number | null {
+  if (newest === null) return null;
+  const now = values.at(-1) ?? Number.NaN;
+  const recent = [...values.subarray(-1 - RECENT.sweeps, -1)].toSorted((a, b) => a - b);
   const [least = now, most = now] = [recent[RECENT.beyond - 1], recent.at(-RECENT.beyond)];
   if (now >= least && now <= most) return null;
   const isWorse = directionOf(now - most, gatedMetricOf(metric).betterIs) === 'slower';
-  return isWorse ? newestDeviations(history) : null;
+  return isWorse ? newest : null;
 }
 
 const RECENT = { sweeps: 20, beyond: 2 } as const;

@@ -1,10 +1,11 @@
 import { isBuildLuck } from './build-luck.ts';
 import type { ChangePoint } from './change-points.ts';
-import { type Departure, departureOf, isBeyondRecent } from './departures.ts';
+import { type Departure, departureOf, isBeyond, similarVisits, visitsBeyond } from './departures.ts';
 import { type Look, lookAt, seenChanges } from './looks.ts';
 import type { NightlyValues } from './noise.ts';
-import { ALERTING, EARLY, HISTORY } from './settings.ts';
-import { type Suspicion, suspicionOf } from './suspects.ts';
+import { shareChange } from './share-change.ts';
+import { ALERTING, EARLY, HISTORY, LATE, RESTLESS, SHARE } from './settings.ts';
+import { deviationsIn, type Suspicion, suspicionOf } from './suspects.ts';
 
 /** What the gate remembers of a history. */
 export interface KnownReports {
@@ -29,6 +30,8 @@ export interface LatestJudgement {
   readonly news: readonly ReportedChange[];
   /** The newest sweeps lie far off their level, and no report says so: null when they do not. */
   readonly suspected: Suspicion | null;
+  /** How far the newest sweep lies off its level, as `newestDeviations` says. */
+  readonly deviations: number | null;
 }
 
 /**
@@ -36,48 +39,34 @@ export interface LatestJudgement {
  * nothing but the reports has to be remembered. A sweep known to be the machine's is to be left out of the history.
  */
 export function judgeLatest(history: NightlyValues, known: KnownReports): LatestJudgement {
+  const { values } = history;
+  // Such a history has no level but one; most sizes are so.
+  if (values.every((value) => value === values[0])) return NOTHING;
   const looks = new Map<number, Look>();
   return judgeSweep(history, history.values.length, known, looks);
 }
 
-/** A change that was reported in a replay. */
-export interface Replayed {
-  /** The sweep (as in `nights`) in which it is reported. */
-  readonly reportedOn: number;
-  readonly change: ReportedChange;
-}
-
-/** The whole history as the gate would have lived through it. */
-export function replaySweeps(history: NightlyValues): Replayed[] {
-  const reports: Replayed[] = [];
-  const looks = new Map<number, Look>();
-  for (let sweeps = ALERTING.firstNight; sweeps <= history.values.length; sweeps += 1) {
-    const known = { reported: reports.map(({ change }) => change.night), wrongBefore: 0 };
-    const { news } = judgeSweep(history, sweeps, known, looks);
-    const reportedOn = history.nights[sweeps - 1] ?? sweeps - 1;
-    reports.push(...news.map((change) => ({ reportedOn, change })));
-    looks.delete(sweeps - ALERTING.oldLooks + 1);
-  }
-  return reports;
-}
+const NOTHING: LatestJudgement = { changes: [], news: [], suspected: null, deviations: null };
 
 /**
- * @param sweeps measured ones until the newest
+ * The same of one of its sweeps, with only the past.
+ * @param sweeps measured ones until then
  * @param looks known ones by their sweeps; filled with those that are needed, which are few in a quiet history
  */
-function judgeSweep(
+export function judgeSweep(
   history: NightlyValues,
   sweeps: number,
   known: KnownReports,
   looks: Map<number, Look>,
 ): LatestJudgement {
-  if (sweeps < HISTORY.leastNights) return { changes: [], news: [], suspected: null };
+  if (sweeps < HISTORY.leastNights) return NOTHING;
   const lookOf = (count: number): Look => {
     const look = looks.get(count) ?? lookAt(history, count);
     looks.set(count, look);
     return look;
   };
   const newest = lookOf(sweeps);
+  const share = shareChange(newest, history.nights);
   const reported = [...known.reported];
   const news: ReportedChange[] = [];
   const report = (change: ChangePoint): void => {
@@ -86,29 +75,34 @@ function judgeSweep(
     news.push({ ...change, isBuildLuck: isBuildLuck(history, change.index) });
   };
   if (sweeps >= ALERTING.firstNight) {
-    const wasWrong = known.wrongBefore > 0;
-    for (const change of dueChanges(newest, reported, wasWrong, lookOf)) report(change);
-    if (!wasWrong) for (const change of earlyChanges(history, newest, lookOf)) report(change);
+    for (const change of dueChanges(newest, reported, known.wrongBefore, lookOf)) {
+      if (!isShareChange(change, share)) report(change);
+    }
+    if (known.wrongBefore === 0) for (const change of earlyChanges(history, newest, lookOf)) report(change);
+    if (share !== null) report(share);
   }
   return {
-    changes: [...newest.changes, ...youngReports(history, newest, reported)],
+    changes: [...newest.changes, ...(share === null ? [] : [share]), ...youngReports(history, newest, reported)],
     news,
     suspected: suspicionOf(history, newest, reported, lookOf),
+    deviations: sweeps > HISTORY.leastNights ? deviationsIn(newest) : null,
   };
 }
 
-function isReported({ night }: Pick<ChangePoint, 'night'>, reported: readonly number[]): boolean {
+/** A level that is cut where a share changed begins some sweeps earlier or later. */
+function isShareChange(change: ChangePoint, share: ChangePoint | null): boolean {
+  return share !== null && Math.abs(change.index - share.index) <= SHARE.nearSweeps && change.shift * share.shift > 0;
+}
+
+export function isReported({ night }: Pick<ChangePoint, 'night'>, reported: readonly number[]): boolean {
   return reported.some((place) => Math.abs(place - night) <= ALERTING.sameNights);
 }
 
-/**
- * Changes that are seen in several sweeps running: soon where the cell was calm, later where it left its level before or
- * was reported wrongly.
- */
+/** Changes that are seen in several sweeps running: soon where the cell was calm, later where it left its level before. */
 function dueChanges(
   newest: Look,
   reported: readonly number[],
-  wasWrong: boolean,
+  wrongBefore: number,
   lookOf: (sweeps: number) => Look,
 ): ChangePoint[] {
   if (newest.changes.every((change) => isReported(change, reported))) return [];
@@ -117,34 +111,47 @@ function dueChanges(
   return seenChanges(looks).flatMap(({ change, running }) => {
     const age = newest.sweeps - change.index;
     const isFresh = age <= ALERTING.freshNights && running >= ALERTING.looks;
-    if (!isFresh) return running >= ALERTING.oldLooks ? [change] : [];
-    return age < EARLY.restlessAge && (wasWrong || isRestlessAt(change, newest, looks)) ? [] : [change];
+    const isLate = !isFresh && running >= ALERTING.oldLooks && isClearLate(change, newest);
+    return (isFresh || isLate) && age >= leastAge(change, newest, wrongBefore) ? [change] : [];
   });
 }
 
-/** The cell left its level before about as far as where the change begins. */
-function isRestlessAt(change: ChangePoint, newest: Look, looks: readonly Look[]): boolean {
-  return looks.some((before) => {
-    if (Math.abs(before.sweeps - change.index) > ALERTING.moveNights) return false;
-    const most = Math.min(EARLY.mostSweeps, newest.sweeps - before.sweeps);
-    for (let count = 1; count <= most; count += 1) {
-      const departure = departureOf(newest, before, count);
-      if (departure !== null && departure.excursions >= EARLY.restlessExcursions) return true;
-    }
-    return false;
-  });
+/** Late reports are of weak changes. In a young history a slow wave looks like one, and its beginning is no news. */
+function isClearLate({ index, margin }: ChangePoint, { sweeps }: Look): boolean {
+  if (index < ALERTING.firstNight - ALERTING.freshNights) return false;
+  return margin >= 1 + (LATE.youngSweeps / sweeps) ** LATE.power;
+}
+
+/** A cell that went there before, or was reported wrongly, has to stay longer than it did. */
+function leastAge({ index, before, shift }: ChangePoint, newest: Look, wrongBefore: number): number {
+  const beyond = visitsBeyond(newest, index, before, shift, newest.sigma);
+  const similar = similarVisits(newest, index, before, shift, newest.sigma);
+  return Math.max(
+    beyond.count >= RESTLESS.visits ? RESTLESS.age : 0,
+    similar.count > 0 ? RESTLESS.visitedAge : 0,
+    similar.longest * RESTLESS.stayFactor,
+    wrongBefore > 0 ? RESTLESS.wrongAge : 0,
+  );
 }
 
 /** The newest sweeps, where they are far enough off and close enough together that they suffice in a cell that was calm. */
 function earlyChanges(history: NightlyValues, newest: Look, lookOf: (sweeps: number) => Look): ChangePoint[] {
   return EARLY.rules.flatMap((rule) => {
     const past = newest.sweeps - rule.sweeps;
-    if (newest.sweeps < rule.leastSweeps || !isBeyondRecent(newest, rule.sweeps)) return [];
+    if (newest.sweeps < rule.leastSweeps || !isBeyond(newest, rule.sweeps, EARLY.levelSweeps)) return [];
     const departure = departureOf(newest, lookOf(past), rule.sweeps);
-    if (departure === null || departure.excursions > 0 || departure.deviations < EARLY.clearDeviations) return [];
+    if (departure === null || departure.visits > 0 || isReturn(newest, departure)) return [];
     const range = Math.max(rule.rangeDeviations * departure.sigma, rule.rangeShare * Math.abs(departure.shift));
-    return departure.range <= range ? [asChange(departure, history)] : [];
+    const isClear = departure.deviations >= EARLY.clearDeviations && departure.range <= range;
+    return isClear ? [asChange(departure, history)] : [];
   });
+}
+
+/** The sweeps are back at an earlier level: a state, or what was mended. */
+function isReturn({ levels }: Look, { index, before, shift }: Departure): boolean {
+  return levels.some(
+    ({ to, median }) => to < index && Math.abs(median - before - shift) < HISTORY.backShare * Math.abs(shift),
+  );
 }
 
 function asChange({ index, before, shift, deviations }: Departure, { nights }: NightlyValues): ChangePoint {

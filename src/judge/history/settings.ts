@@ -85,15 +85,50 @@ export const EARLY = {
   leastChange: 0.003,
   clearDeviations: 5,
   /** Reported with this number of sweeps off, in a history of at least `leastSweeps`, within this range. */
-  rules: [{ sweeps: 3, leastSweeps: 30, rangeDeviations: 2.5, rangeShare: 0.1 }],
+  rules: [
+    { sweeps: 3, leastSweeps: 30, rangeDeviations: 3.5, rangeShare: 0.1 },
+    { sweeps: 2, leastSweeps: 80, rangeDeviations: 1.5, rangeShare: 0.03 },
+  ],
   /** A sweep left its level when it was this far off: in deviations, and as a share of the newest shift. */
   farDeviations: 3.5,
   farShare: 0.4,
-  /** From this many excursions a cell is restless: a change waits until it is this old. */
-  restlessExcursions: 2,
-  restlessAge: 5,
   /** A reported place younger than this is not taken back. */
   youngSweeps: 6,
+} as const;
+
+/** What a change in a restless cell waits for, as its age in sweeps. */
+export const RESTLESS = {
+  /** After this many stays well off the level on that side. */
+  visits: 2,
+  age: 5,
+  /** After a stay about there: at least so, and this many times the longest one. */
+  visitedAge: 7,
+  stayFactor: 2,
+  /** After a report that was wrong. */
+  wrongAge: 15,
+} as const;
+
+/** Changes that are reported late must be clearer by (youngSweeps / sweeps) ** power. */
+export const LATE = { youngSweeps: 45, power: 3 } as const;
+
+/** A change of the share of sweeps that a cell spends in one of two states. */
+export const SHARE = {
+  /** Sweeps on either side. */
+  leastBefore: 20,
+  leastSweeps: 8,
+  /** The newest sweeps lie off the level by this much: else there is nothing to see. */
+  leastDeviations: 0.8,
+  /** The states: this far apart, in deviations within them, each with this many sweeps. */
+  statesApart: 4,
+  leastVisits: 3,
+  /** Difference of the shares, and of the log likelihoods. */
+  leastApart: 0.4,
+  leastGain: 11,
+  /** A level's change this near is the same. */
+  nearSweeps: 10,
+  /** Switches between the states on either side, and as a share of those of independent draws. */
+  leastSwitches: 3,
+  switchShare: 0.6,
 } as const;
 
 /** Sweeps off their level that are not reported yet. */

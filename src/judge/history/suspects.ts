@@ -1,10 +1,10 @@
 import { at } from '../../statistics/at.ts';
 import { percentOfLog } from '../../statistics/logarithms.ts';
 import { medianIn } from '../../statistics/order-statistics.ts';
-import { departureOf } from './departures.ts';
+import { departureOf, isBeyond } from './departures.ts';
 import { type Look, lookAt } from './looks.ts';
 import type { NightlyValues } from './noise.ts';
-import { ALERTING, HISTORY, SUSPECTS } from './settings.ts';
+import { ALERTING, EARLY, HISTORY, SUSPECTS } from './settings.ts';
 
 /** The newest sweeps lie far off their level, and are too few to be a level of their own. */
 export interface Suspicion {
@@ -27,12 +27,17 @@ export interface Suspicion {
  * change, and only more runs say which. Null within 3 deviations, or when there are too few sweeps to say.
  */
 export function newestDeviations(history: NightlyValues): number | null {
-  const past = history.values.length - 1;
-  if (past < HISTORY.leastNights) return null;
-  const { logs, offset } = lookAt(history, past + 1);
-  const { levels, sigma } = lookAt(history, past);
-  const center = medianIn(logs, Math.max(0, (levels.at(-1)?.from ?? 0) - offset), past - offset);
-  const off = Math.abs(at(logs, past - offset) - center);
+  const sweeps = history.values.length;
+  return sweeps <= HISTORY.leastNights ? null : deviationsIn(lookAt(history, sweeps));
+}
+
+/** The same, of the newest sweep of a look. A level of a few sweeps is what lies off, not what it lies off. */
+export function deviationsIn({ levels, logs, offset, sigma, sweeps }: Look): number | null {
+  const level = levels.findLast(({ from }) => sweeps - from > EARLY.youngSweeps) ?? levels.at(-1);
+  if (level === undefined) return null;
+  const to = Math.min(level.to, sweeps - 1) - offset;
+  const center = medianIn(logs, Math.max(0, level.from - offset), to);
+  const off = Math.abs(at(logs, logs.length - 1) - center);
   return off > Math.max(SUSPECTS.leastDeviations * sigma, HISTORY.leastChange) ? off / sigma : null;
 }
 
@@ -49,22 +54,15 @@ export function suspicionOf(
   for (let sweeps = HISTORY.leastLevel; sweeps >= 1; sweeps -= 1) {
     const past = newest.sweeps - sweeps;
     // A state that it was in before is no news; and most sweeps are distinguished by that alone.
-    if (past < ALERTING.firstNight || !isBeyondAll(newest.logs, sweeps)) continue;
+    if (past < ALERTING.firstNight || !isBeyond(newest, sweeps)) continue;
     const firstNight = nights[past] ?? past;
     if (reported.some((place) => Math.abs(place - firstNight) <= ALERTING.sameNights)) return null;
     const departure = departureOf(newest, lookOf(past), sweeps);
     if (departure === null || departure.deviations < SUSPECTS.farDeviations) continue;
-    const { before, shift, deviations, excursions } = departure;
-    const probability = excursions > 0 ? null : (SUSPECTS.probabilities[sweeps - 1] ?? null);
+    const { before, shift, deviations, visits } = departure;
+    const probability = visits > 0 ? null : (SUSPECTS.probabilities[sweeps - 1] ?? null);
     const [from, now] = [Math.exp(before), Math.exp(before + shift)];
     return { sweeps, firstNight, before: from, now, changePercent: percentOfLog(shift), deviations, probability };
   }
   return null;
-}
-
-/** @param count of the newest sweeps */
-function isBeyondAll(logs: Float64Array, count: number): boolean {
-  const past = logs.subarray(0, logs.length - count);
-  const newest = logs.subarray(logs.length - count);
-  return Math.min(...newest) > Math.max(...past) || Math.max(...newest) < Math.min(...past);
 }
