@@ -86,7 +86,7 @@ export const EARLY = {
   clearDeviations: 5,
   /** Reported with this number of sweeps off, in a history of at least `leastSweeps`, within this range. */
   rules: [
-    { sweeps: 3, leastSweeps: 30, rangeDeviations: 3.5, rangeShare: 0.1 },
+    { sweeps: 3, leastSweeps: 23, rangeDeviations: 3.5, rangeShare: 0.1 },
     { sweeps: 2, leastSweeps: 80, rangeDeviations: 1.5, rangeShare: 0.03 },
   ],
   /** A sweep left its level when it was this far off: in deviations, and as a share of the newest shift. */
@@ -101,9 +101,9 @@ export const RESTLESS = {
   /** After this many stays well off the level on that side. */
   visits: 2,
   age: 5,
-  /** After a stay about there: at least so, and this many times the longest one. */
+  /** After a stay about there: at least this, and this many times the longest one. */
   visitedAge: 7,
-  stayFactor: 2,
+  stayFactor: 1,
   /** After a report that was wrong. */
   wrongAge: 15,
 } as const;

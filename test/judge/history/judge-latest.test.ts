@@ -66,12 +66,12 @@ describe('restless cells', () => {
     expect(judgeLatest(plainHistory(fifteen), { reported: [], wrongBefore: 1 }).news).toHaveLength(1);
   });
 
-  test('where the cell stayed for five sweeps before, it has to stay for ten', () => {
+  test('where the cell stayed for some sweeps before, it has to stay for eight', () => {
     const visited = stepped(5, 80, 60, 0.05).map((value, sweep) => (sweep >= 30 && sweep < 35 ? value * 1.05 : value));
     const known = { reported: [30, 35], wrongBefore: 0 };
     const newsAfter = (sweeps: number) => judgeLatest(plainHistory(visited.slice(0, sweeps)), known).news;
-    expect(newsAfter(69)).toEqual([]);
-    expect(newsAfter(70).map(({ night }) => night)).toEqual([60]);
+    expect(newsAfter(67)).toEqual([]);
+    expect(newsAfter(68).map(({ night }) => night)).toEqual([60]);
   });
 
   test('a share of slow sweeps that grows from 20 to 80 % is reported, in its usual level; one that stays is not', () => {
