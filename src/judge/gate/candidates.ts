@@ -24,7 +24,7 @@ interface Around {
 
 /**
  * Cells off their level for the worse: groups before cells, the farthest off first. What needs no pairs, or was reported
- * already, is none.
+ * already, is none. A cell goes by its own metric where that is off.
  * @param suspects cells without a history that lie off
  * @param changes of single cells in the judged sweep
  * @param ofGroups groups that moved together
@@ -49,9 +49,14 @@ export function candidatesOf(
       metric,
       deviations: Math.max(CALLED_DEVIATIONS, margin),
     }));
-  const all = [...called, ...byHistory, ...suspects].toSorted((a, b) => a.deviations - b.deviations);
-  const farthest = new Map(all.map((suspect) => [suspect.cellKey, suspect]));
-  const single = [...farthest.values()].flatMap(
+  const isOwn = ({ cellKey, metric }: YoungSuspect): boolean =>
+    byKey.get(cellKey)?.evidence.metrics[0]?.metric === metric;
+  // The last of a cell counts: its own metric, where that is off.
+  const all = [...called, ...byHistory, ...suspects].toSorted(
+    (a, b) => Number(isOwn(a)) - Number(isOwn(b)) || a.deviations - b.deviations,
+  );
+  const chosen = new Map(all.map((suspect) => [suspect.cellKey, suspect]));
+  const single = [...chosen.values()].flatMap(
     (suspect) => asCandidate(suspect, byKey.get(suspect.cellKey), around) ?? [],
   );
   const open = single.filter(
