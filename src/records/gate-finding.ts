@@ -12,7 +12,7 @@ export const JUDGED_BY = ['history', 'previousSweep', 'first'] as const;
 
 export type FindingState = (typeof FINDING_STATES)[number];
 
-export const findingCellSchema = z.object({
+const findingCellSchema = z.object({
   cellKey: idSchema,
   metric: gatedMetricSchema,
   changePercent: z.number(),
@@ -22,7 +22,7 @@ export const findingCellSchema = z.object({
   after: z.number(),
 });
 
-export const pairsSchema = z.object({ count, agreeing: count, changePercent: z.number(), outcome: z.string() });
+const pairsSchema = z.object({ count, agreeing: count, changePercent: z.number(), outcome: z.string() });
 
 export const findingSchema = z.object({
   findingId: idSchema,

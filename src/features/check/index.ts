@@ -1,4 +1,4 @@
-export { checkedSweep, type CheckedSweep } from './checked-series.ts';
+export { checkedSweep } from './checked-series.ts';
 export { changeText, directionText, groupText, levelText } from './change-text.ts';
 export { foundIn, isPresent, isShownWhole, type Standing } from './headline.ts';
 export { type JudgedSweep, judgedSweep } from './judge-series.ts';

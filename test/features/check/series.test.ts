@@ -147,3 +147,46 @@ describe('the series of a store', () => {
     expect((await run('--branch', 'main')).code).toBe(0);
   });
 });
+
+/** As it is kept with a sweep. */
+const EMPTY_PLAN = {
+  plan: {
+    schemaVersion: 1,
+    matrix: 'new-name',
+    tensorrt: '10.6.0',
+    seed: 1,
+    repeats: 5,
+    cells: [],
+    builds: [],
+    runs: [],
+    notes: [],
+  },
+  program: { trtexec: null, replayFolder: null },
+};
+
+test('a renamed matrix goes on', async () => {
+  const store = new Store();
+  store.add(slowFrom(1), { matrix: 'old-name' });
+  const renamed = store.add(slowFrom(1), { matrix: 'new-name' });
+  expect((await store.check('--matrix', 'new-name', '--as-of', renamed)).json.series[0]?.judgedBy).toBe('first');
+  const client = new Database(store.db);
+  const plan = JSON.stringify({ ...EMPTY_PLAN, gate: { renamedFrom: 'old-name' } });
+  client.prepare('UPDATE sweeps SET plan = ? WHERE sweep_id = ?').run(plan, renamed);
+  client.close();
+  const { code, json } = await store.check('--matrix', 'new-name');
+  expect([code, json.series[0]?.sweeps, json.series[0]?.verdict]).toEqual([1, 2, 'slower']);
+});
+
+test('sweeps of no branch share a history only where their commits follow one another', async () => {
+  const repository = new Repository(temporaryFolder());
+  const first = repository.commit();
+  const store = new Store();
+  store.add(slowFrom(99), { commit: first });
+  repository.git('checkout', '--quiet', '--orphan', 'other');
+  const other = repository.commit('of another line');
+  store.add(slowFrom(1), { commit: other });
+  const { stdout } = await bench(['check', '--db', store.db], { cwd: repository.folder });
+  expect(stdout.split('\n')[0]).toBe('first sweep: nothing to compare with');
+  const elsewhere = await bench(['check', '--db', store.db, '--as-of', sweepOfNight(1)], { cwd: store.folder });
+  expect(elsewhere.stdout.split('\n')[0]).toBe(SLOWER);
+});
