@@ -227,3 +227,12 @@ test('runs of pairs, and what was planned, come back from artefacts', async () =
   expect(check.code).toBe(1);
   expect(JSON.parse(check.stdout).findings).toMatchObject([{ state: 'confirmed', pairs: { outcome: 'confirmed' } }]);
 });
+
+test('another TensorRT: the earlier program runs its own engine, as long as it is there', async () => {
+  const nights = new Nights();
+  await nights.calm(2);
+  const { stderr } = await nights.run(['--confirm'], { ...SLOW, STUB_VERSION: '100800' });
+  expect(stderr).toMatch(
+    /small fp16 1x3 graph: .* in 5 of 5 pairs with the engine of sweep \w{8}, TensorRT 10\.6\S* → 10\.8/,
+  );
+});
