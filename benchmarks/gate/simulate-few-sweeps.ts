@@ -38,7 +38,7 @@ export function alarmedSweeps({ cells, isPaired, step, seed }: FewSweeps): numbe
   };
   const keyed = simulatedCells(cells);
   const pairsOf = (candidates: readonly Candidate[], sweep: number): PairResult[] =>
-    candidates.flatMap(({ cellKeys, isUnsteady, changePercent }) =>
+    candidates.flatMap(({ cellKeys, isUnsteady, changePercent, metric }) =>
       cellKeys.map((cellKey) => {
         const cell = keyed.findIndex(({ key }) => key === cellKey);
         const value = (level: number): number => 2 * Math.exp(level + RUN * normal());
@@ -48,7 +48,7 @@ export function alarmedSweeps({ cells, isPaired, step, seed }: FewSweeps): numbe
           lastGood: value(0),
         }));
         const now = 2 * (1 + Math.abs(changePercent) / 100);
-        return judgePairs({
+        const judged = judgePairs({
           cellKey,
           pairs,
           sigma: RUN,
@@ -58,6 +58,7 @@ export function alarmedSweeps({ cells, isPaired, step, seed }: FewSweeps): numbe
           isSameSources: false,
           minChangePercent: 0,
         });
+        return { metric, ...judged };
       }),
     );
   const gate = new SimulatedGate({

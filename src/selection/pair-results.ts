@@ -98,33 +98,65 @@ function resultOf(
   past: PastRuns,
   rules: Pick<GateRules, 'minChangeOf'>,
 ): PairResult | null {
-  const { cellKey, isUnsteady, lastGoodSweepId, metric, problem } = planned;
-  const nothing = { cellKey, count: 0, agreeing: 0, changePercent: 0, outcome: 'notComparable' } as const;
+  const { cellKey, isUnsteady, metric, problem } = planned;
+  const nothing = { cellKey, metric, count: 0, agreeing: 0, changePercent: 0, outcome: 'notComparable' } as const;
   if (problem !== null) return nothing;
-  if (isJudgedOnly(metric)) return null;
   // The next resume measures the others.
   if (nextPairRun(planned, runs) !== null) return null;
   const fit = fitPairRuns(planned, runs);
-  const valueOf = valueRule([...past.runsOf(cellKey, metric), ...fit], metric);
-  const values = past.valuesOf(cellKey, metric, valueOf);
-  const before = past.levelOf(values, lastGoodSweepId);
-  const now = median([...values.values()].at(-1) ?? []);
-  if (before === null || now === null) return null;
+  const seen = isJudgedOnly(metric) ? hostBoundValues(metric) : measuredValues(metric, planned, fit, past);
+  if (seen === null) return null;
+  const { before, now, sigma, valueOf } = seen;
   if (isSameEngine(planned)) {
     const again = fit.flatMap((run) => valueOf(run) ?? []);
-    return judgeSameEngine(again, { cellKey, before, now });
+    return { metric, ...judgeSameEngine(again, { cellKey, before, now }) };
   }
   if (doesNotLoad(runs)) return nothing;
-  return judgePairs({
+  const judged = judgePairs({
     cellKey,
     pairs: pairsAmong(fit, valueOf),
-    sigma: past.sigmaOf(cellKey, values, metric),
+    sigma,
     before,
     now,
     isUnsteady,
     isSameSources: isOneKey(fit),
     minChangePercent: rules.minChangeOf(cellKey, metric),
   });
+  return { metric, ...judged };
+}
+
+/** How the values of a suspect's metric are read, and what they were before. */
+interface SeenValues {
+  readonly valueOf: (run: CellRun) => number | null;
+  /** The level that was expected, and the value of the sweep. */
+  readonly before: number;
+  readonly now: number;
+  /** Standard deviation of a run, log scale. */
+  readonly sigma: number;
+}
+
+function measuredValues(
+  metric: MetricId,
+  { cellKey, lastGoodSweepId }: PlannedPairs,
+  fit: readonly CellRun[],
+  past: PastRuns,
+): SeenValues | null {
+  const valueOf = valueRule([...past.runsOf(cellKey, metric), ...fit], metric);
+  const values = past.valuesOf(cellKey, metric, valueOf);
+  const before = past.levelOf(values, lastGoodSweepId);
+  const now = median([...values.values()].at(-1) ?? []);
+  return before === null || now === null
+    ? null
+    : { valueOf, before, now, sigma: past.sigmaOf(cellKey, values, metric) };
+}
+
+/** A run either waited for the host or not: 2 or 1, without noise. Other facts of a sweep need no pairs. */
+function hostBoundValues(metric: PlannedPairs['metric']): SeenValues | null {
+  return metric === 'hostBoundPercent' ? { valueOf: hostBoundValue, before: 1, now: 2, sigma: 0 } : null;
+}
+
+function hostBoundValue({ flags }: CellRun): number {
+  return flags.some(({ id }) => id === 'hostBound') ? 2 : 1;
 }
 
 /** Two builds of one key are made of the same sources, for the same GPU, by the same TensorRT. */

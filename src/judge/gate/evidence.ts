@@ -33,6 +33,8 @@ export const PAIR_OUTCOMES = ['confirmed', 'machine', 'cleared', 'buildLuck', 'n
 /** What pairs of the newest and the last good engine said of a cell. */
 export interface PairResult {
   readonly cellKey: CellKey;
+  /** By which the cell was suspected. */
+  readonly metric: GatedMetricId;
   readonly outcome: (typeof PAIR_OUTCOMES)[number];
   readonly count: number;
   readonly agreeing: number;

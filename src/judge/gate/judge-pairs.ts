@@ -17,6 +17,8 @@ const RULE = {
 /** How many pairs are measured, and how many of them must agree. */
 export const PAIRS = { steady: { count: 5, agreeing: 4 }, unsteady: { count: 8, agreeing: 7 } } as const;
 
+export type JudgedPairs = Omit<PairResult, 'metric'>;
+
 /** Values of one pair in the unit of the metric, above 0. */
 export interface PairValues {
   readonly newest: number;
@@ -46,7 +48,7 @@ export interface MeasuredPairs {
  * machine where that engine, too, is nearer to the suspect's value than to the level. Fewer pairs than were to be
  * measured compare nothing.
  */
-export function judgePairs(measured: MeasuredPairs): PairResult {
+export function judgePairs(measured: MeasuredPairs): JudgedPairs {
   const { before, cellKey, isSameSources, isUnsteady, minChangePercent, now, sigma } = measured;
   const needed = isUnsteady ? PAIRS.unsteady : PAIRS.steady;
   const side = now < before ? -1 : 1;
@@ -68,7 +70,7 @@ export function judgePairs(measured: MeasuredPairs): PairResult {
 export function judgeSameEngine(
   runs: readonly number[],
   suspect: Pick<MeasuredPairs, 'before' | 'cellKey' | 'now'>,
-): PairResult {
+): JudgedPairs {
   const changePercent = 100 * ((median(runs) ?? suspect.before) / suspect.before - 1);
   const outcome = runs.length === 0 ? 'notComparable' : machineOrCleared(runs, suspect);
   return { cellKey: suspect.cellKey, outcome, count: 0, agreeing: 0, changePercent };

@@ -1,5 +1,5 @@
 import type { CellKey } from '../../records/scalars.ts';
-import { type CellChange, cellChange, mainOf } from './cell-change.ts';
+import { type CellChange, cellChange } from './cell-change.ts';
 import type { CellEvidence, PairResult, SweepEvidence } from './evidence.ts';
 import type { CellWords } from './cell-words.ts';
 import type { KnownFindings } from './known-findings.ts';
@@ -72,7 +72,7 @@ function groupResult(
 
 function onlyInPairs(pair: PairResult, cells: readonly CellEvidence[], judged: number): WeighedChange[] {
   const cell = cells.find((each) => each.cell.key === pair.cellKey);
-  const measured = cell === undefined ? undefined : mainOf(cell);
+  const measured = cell?.metrics.find(({ metric }) => metric === pair.metric);
   const after = measured?.history.values.at(-1);
   if (cell === undefined || measured === undefined || after === undefined) return [];
   if (pair.outcome !== 'confirmed' && pair.outcome !== 'buildLuck') return [];

@@ -25,8 +25,8 @@ function gateOf(count: number, slower: (cell: number, sweep: number) => number, 
 
 function sayAll(outcome: PairResult['outcome']) {
   return (candidates: readonly Candidate[]): PairResult[] =>
-    candidates.flatMap(({ cellKeys, changePercent }) =>
-      cellKeys.map((cellKey) => ({ cellKey, outcome, count: 5, agreeing: 5, changePercent })),
+    candidates.flatMap(({ cellKeys, changePercent, metric }) =>
+      cellKeys.map((cellKey) => ({ cellKey, metric, outcome, count: 5, agreeing: 5, changePercent })),
     );
 }
 
