@@ -22,7 +22,7 @@ export interface FewSweeps {
 }
 
 /** In which sweeps there is an alarm; counted from 1. */
-export function alarmedSweeps({ cells, isPaired, step, seed }: FewSweeps): number[] {
+function alarmedSweeps({ cells, isPaired, step, seed }: FewSweeps): number[] {
   const normal = normals(seed);
   const isSlow = (cell: number, sweep: number): boolean => step !== null && cell === 0 && sweep + 1 >= step.sweep;
   const levelOf = (cell: number, sweep: number): number => (isSlow(cell, sweep) ? Math.log1p(step?.share ?? 0) : 0);

@@ -40,7 +40,7 @@ export function changePercentOf(metric: GatedMetricId, { before, after }: Levels
   return before === 0 ? 100 : percentOfLog(Math.log(after / before));
 }
 
-export function directionOfMetric(metric: GatedMetricId, { before, after }: Levels): Direction {
+function directionOfMetric(metric: GatedMetricId, { before, after }: Levels): Direction {
   return directionOf(after - before, gatedMetricOf(metric).betterIs);
 }
 

@@ -80,7 +80,7 @@ function withoutStrangers(cluster: WeighedChange[], words: CellWords): WeighedCh
 const CONFIRMATIONS = ['pairs', 'measured', 'history', 'previousSweep'] as const;
 
 /** The machine is to blame when it was so for this many sweeps running, the judged one included. */
-export const MACHINE_SWEEPS = 3;
+const MACHINE_SWEEPS = 3;
 
 /**
  * @param cluster at least one
@@ -176,7 +176,7 @@ function highest(values: readonly (number | null)[]): number | null {
 }
 
 /** Of several measured cells the one with the largest change. */
-export function pairsOf(changes: readonly WeighedChange[]): Finding['pairs'] {
+function pairsOf(changes: readonly WeighedChange[]): Finding['pairs'] {
   const [largest] = changes
     .flatMap(({ pairs }) => pairs ?? [])
     .toSorted((a, b) => Math.abs(b.changePercent) - Math.abs(a.changePercent));

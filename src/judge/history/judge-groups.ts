@@ -97,7 +97,8 @@ function shiftOf(
   const isAll = members.length === measured.length;
   const others = isAll ? [] : measured.filter((index) => !members.includes(index));
   const [own, rest] = [members, others].map((part) => middleOf(valuesAt(rows, part, newest)));
-  const apart = (own ?? 0) - (isAll ? 0 : (rest ?? 0));
+  const stay = isAll ? 0 : (rest ?? 0);
+  const apart = (own ?? 0) - stay;
   // The others may have moved instead: then theirs is the group, with the other sign.
   if (Math.abs(apart) < GROUPS.leastChange || (own ?? 0) * Math.sign(apart) < Math.abs(apart) / 2) return null;
   const compared = isAll ? rows.filter((_, index) => measured.includes(index)) : rows;
@@ -107,7 +108,9 @@ function shiftOf(
   );
   if (shift === null || Math.sign(shift.shift) !== Math.sign(apart)) return null;
   // Where half of the cells moved, the median of all says that of none.
-  const moved = valuesAt(rows, members, newest).filter((value) => value * Math.sign(apart) > Math.abs(apart) / 2);
+  const moved = valuesAt(rows, members, newest).filter(
+    (value) => (value - stay) * Math.sign(apart) > Math.abs(apart) / 2,
+  );
   if (moved.length < GROUPS.movedShare * members.length) return null;
   return { candidate, shift, explained: explainedBy(rows, members, newest, shift) };
 }

@@ -30,7 +30,7 @@ export interface LatestJudgement {
   readonly news: readonly ReportedChange[];
   /** The newest sweeps lie far off their level, and no report says so: null when they do not. */
   readonly suspected: Suspicion | null;
-  /** How far the newest sweep lies off its level, as `newestDeviations` says. */
+  /** How far the newest sweep lies off its level, in standard deviations; null within 3, and in too few sweeps. */
   readonly deviations: number | null;
 }
 

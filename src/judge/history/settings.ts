@@ -159,7 +159,7 @@ export const GROUPS = {
   suspectDeviations: 3,
   /** Clear: this many sweeps running, all this far off, and this many times as far as any before. */
   rules: [
-    { sweeps: 1, deviations: 6.5, timesFarthest: 1.3 },
+    { sweeps: 1, deviations: 5.5, timesFarthest: 1.3 },
     { sweeps: 2, deviations: 5, timesFarthest: 1.15 },
     { sweeps: 3, deviations: 4, timesFarthest: 1 },
   ],

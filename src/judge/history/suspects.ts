@@ -2,7 +2,7 @@ import { at } from '../../statistics/at.ts';
 import { percentOfLog } from '../../statistics/logarithms.ts';
 import { medianIn } from '../../statistics/order-statistics.ts';
 import { departureOf, isBeyond } from './departures.ts';
-import { type Look, lookAt } from './looks.ts';
+import type { Look } from './looks.ts';
 import type { NightlyValues } from './noise.ts';
 import { ALERTING, EARLY, HISTORY, SUSPECTS } from './settings.ts';
 
@@ -24,14 +24,9 @@ export interface Suspicion {
 
 /**
  * How far the newest sweep lies off the level before it, in standard deviations of a sweep: an outlier, or the start of a
- * change, and only more runs say which. Null within 3 deviations, or when there are too few sweeps to say.
+ * change, and only more runs say which. Null within 3 deviations.
+ * A level of a few sweeps is what lies off, not what it lies off.
  */
-export function newestDeviations(history: NightlyValues): number | null {
-  const sweeps = history.values.length;
-  return sweeps <= HISTORY.leastNights ? null : deviationsIn(lookAt(history, sweeps));
-}
-
-/** The same, of the newest sweep of a look. A level of a few sweeps is what lies off, not what it lies off. */
 export function deviationsIn({ levels, logs, offset, sigma, sweeps }: Look): number | null {
   const level = levels.findLast(({ from }) => sweeps - from > EARLY.youngSweeps) ?? levels.at(-1);
   if (level === undefined) return null;
