@@ -21,7 +21,7 @@ export async function fullStore(folder: string): Promise<string> {
     flags: (_cell, night) =>
       night === 3 ? [{ id: 'powerLimited', effect: 'explained', value: 1, evidence: 'made up' }] : [],
   });
-  await bench(['check', '--as-of', sweepOfNight(23), ...db], {}, [0, 1]);
+  await bench(['check', ...db], {}, [0, 1, 4]);
   await bench(['baseline', 'set', 'v1', sweepOfNight(2), '--reason', 'made up', ...db]);
   addOthers(path);
   return path;
@@ -32,11 +32,14 @@ function addOthers(path: string): void {
   const store = openStore(path, join(ROOT, 'migrations'));
   const time = '2026-01-01T00:00:00.000Z';
   store.db.$client.exec(`
-    INSERT OR IGNORE INTO findings (finding_id, cell_key, metric, provenance, matrix, direction, change_percent, margin, before_value,
-      after_value, first_bad_sweep_id, told_sweep_id, state)
-      SELECT '${'f'.repeat(32)}', cell_key, 'gpuComputeMs', 'simulated', 'nightly', 'slower', 5, 3, 1, 1.05,
-        '${sweepOfNight(18)}', '${sweepOfNight(21)}', 'new' FROM cells WHERE model = 'vit' ORDER BY cell_key LIMIT 1;
-    INSERT INTO acknowledgements (finding_id, reason, level, created_at) SELECT finding_id, 'made up', 1.05, '${time}' FROM findings LIMIT 1;
+    INSERT OR IGNORE INTO findings (finding_id, kind, is_warning, provenance, matrix, direction, state, group_words, confirmed_by,
+      environment_changes, pairs, first_bad_sweep_id, reported_sweep_id)
+      VALUES ('${'f'.repeat(32)}', 'change', 0, 'simulated', 'nightly', 'slower', 'confirmed', '[]', 'pairs', '[]',
+        '{"count":5,"agreeing":5,"changePercent":5,"outcome":"confirmed"}',
+        '${sweepOfNight(18)}', '${sweepOfNight(21)}');
+    INSERT OR IGNORE INTO finding_cells (finding_id, cell_key, metric, change_percent, margin, before_value, after_value)
+      SELECT '${'f'.repeat(32)}', cell_key, 'gpuComputeMs', 5, 3, 1, 1.05 FROM cells WHERE model = 'vit' ORDER BY cell_key LIMIT 1;
+    INSERT INTO acknowledgements (finding_id, reason, created_at) SELECT finding_id, 'made up', '${time}' FROM findings LIMIT 1;
     INSERT INTO accuracy (accuracy_id, model, precision, precision_via, reference_sha256, variant_sha256, inputs, samples, sqnr_db,
       relative_error, cosine_min, cosine_mean, max_abs_error, versions, provenance, measured_at)
       VALUES ('${'a'.repeat(32)}', 'vit', 'fp8', 'modelopt', 'r', 'v', '{}', 64, 19.5, 0.01, 0.9, 0.99, 0.4, '{}', 'simulated', '${time}');

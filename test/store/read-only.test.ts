@@ -154,7 +154,7 @@ const WRITING = [
   'run matrices/quickstart-pair.yaml',
   'run --resume',
   `import ${join(FIXTURES, 'formats')}`,
-  'ack 1234',
+  'ack 1234 --reason known',
   'baseline set v1',
   'baseline rm v1',
   'show 1234 --attach package.json',

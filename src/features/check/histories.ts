@@ -105,7 +105,7 @@ export class Histories {
     return { measured, leftOut };
   }
 
-  /** Runs without a flag count for every metric alike. */
+  /** Runs without a flag count for every metric. */
   private fittingOf(own: readonly GateRun[]): (metric: MetricId) => FittedRuns {
     const fit = (metric: MetricId): FittedRuns => fitRuns(this.series.sweeps, own, metric);
     if (own.some(({ flags }) => flags.length > 0)) return fit;

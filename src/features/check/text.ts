@@ -156,7 +156,7 @@ function nextSteps({ firstBad, id, kind, lastGood, state }: CheckedFinding, seri
   return [`next: ${[pair, `bench ack ${id.slice(0, 8)} --reason "…"`].filter((step) => step !== null).join(', or ')}`];
 }
 
-/** Ended findings are shown for so many sweeps. */
+/** Ended findings are shown for this number of sweeps. */
 const SHOWN_ENDED = 10;
 
 /** What became of the older findings. */

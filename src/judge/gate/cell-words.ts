@@ -8,7 +8,7 @@ import type { CellEvidence, SweepEvidence } from './evidence.ts';
 export const ALL_CELLS = 'all cells';
 /** Fewer cells than this are no group by being all there are. */
 const LEAST_CELLS = 4;
-/** So many cells of a group, those that vary least, are measured in pairs for all of it. */
+/** Number of cells of a group, those that vary least, are measured in pairs for all of it. */
 export const CALMEST = 3;
 
 /** What a cell may share with others: model, precision, shapes, options, flags, and of the judged sweep its GPU and engine. */

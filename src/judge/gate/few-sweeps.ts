@@ -12,7 +12,7 @@ import type { CellEvidence, MetricHistory } from './evidence.ts';
 const FEW = {
   /** With fewer cells these do not say by how much two sweeps differ beyond their runs. */
   cellsForNoise: 20,
-  /** Then this is assumed of a sweep: standard deviation, log scale; it counts as much as so many differences. */
+  /** Then this is assumed of a sweep: standard deviation, log scale; it weighs as much as this number of differences. */
   sweepSigma: 0.003,
   priorWeight: 4,
   /** Share of false ones among the changes called: of the metric that a cell is compared by, and of each other one. */
@@ -20,7 +20,7 @@ const FEW = {
   otherQ: 0.001,
   /** Against the first sweep, which is looked at in every sweep anew. */
   firstQ: 0.002,
-  /** What is not called is worth pairs from so many standard errors on; an interval of 95 % has so many. */
+  /** Standard errors from which on what is not called is worth pairs, and those of an interval of 95 %. */
   suspectErrors: 3,
   intervalErrors: 1.96,
 } as const;

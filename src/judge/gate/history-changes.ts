@@ -28,13 +28,21 @@ export function hasHistory({ history }: MetricHistory): boolean {
   return history.values.length >= ALERTING.firstNight;
 }
 
+/** Of a rate: the length of a clock period in place of the clock, as more of it is done in a second and not less. */
+function byPeriod({ metric, history }: MetricHistory): MetricHistory['history'] {
+  if (gatedMetricOf(metric).betterIs === 'lower' || history.clock === undefined) return history;
+  return { ...history, clock: history.clock.map((mhz) => (mhz === null ? null : 1e6 / mhz)) };
+}
+
 /** @param reported places of known findings of this metric; @param wrongBefore how many turned out wrong */
 export function judgeHistory(
   evidence: CellEvidence,
-  { metric, history }: MetricHistory,
+  measured: MetricHistory,
   judged: number,
   known: { readonly reported: readonly number[]; readonly wrongBefore: number },
 ): JudgedHistory {
+  const { metric } = measured;
+  const history = byPeriod(measured);
   const latest = judgeLatest(history, known);
   const isMeasured = history.nights.at(-1) === judged;
   const changes = isMeasured

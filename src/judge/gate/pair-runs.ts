@@ -10,7 +10,7 @@ type PairRun = Pick<CellRun, 'flags' | 'outcome' | 'repeat'>;
 
 /** Where the last good sweep had the same engine, it is measured as often as this. */
 const SAME_ENGINE_RUNS = 3;
-/** A pair with a disturbed or failed run counts for nothing: up to so many more take the place of such. */
+/** A pair with a disturbed or failed run counts for nothing: at most this number of others take their place. */
 const SPARE_PAIRS = 3;
 /** Numbers of the profiles of both engines. */
 const PROFILE_PAIR = 500;

@@ -31,7 +31,7 @@ const RECENT_SWEEPS = 20;
 const HOST = {
   /** A cell that never waited for the host in this many sweeps, */
   calmSweeps: 10,
-  /** and does so in every run of this many, or in some runs of each of so many. */
+  /** and does so in every run of the first number of sweeps, or in some runs of each of the second. */
   sweeps: 2,
   mostSweeps: 4,
 } as const;

@@ -8,9 +8,9 @@ import type { WeighedChange } from './new-findings.ts';
 const PAIRS = {
   /** How many sweeps a change may be old for the pairs of the judged sweep to say something of it. */
   sweeps: 3,
-  /** So many cells of a place, most of those that were measured, speak for its others. */
+  /** This number of cells of a place, most of those that were measured, speak for its others. */
   speakers: 3,
-  /** Cleared in so many sweeps, a cell is left to its history. */
+  /** Cleared in this number of sweeps, a cell is left to its history. */
   mostCleared: 2,
 } as const;
 

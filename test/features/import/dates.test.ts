@@ -25,10 +25,12 @@ const NIGHTS = Array.from({ length: 30 }, (_, index) => ({
 }));
 
 interface Check {
-  readonly sweepId: string;
-  readonly startedAt: string | null;
-  readonly groups: readonly { readonly firstBad: { readonly sweepId: string } | null }[];
-  readonly notes: readonly string[];
+  readonly series: readonly {
+    readonly sweepId: string;
+    readonly startedAt: string | null;
+    readonly notes: readonly string[];
+  }[];
+  readonly findings: readonly { readonly firstBad: { readonly sweepId: string } | null }[];
 }
 
 function writeNights(folder: string, textOf: (night: (typeof NIGHTS)[number]) => string): string[] {
@@ -63,13 +65,14 @@ async function ordersIn(db: string, metric: string) {
     '40',
   );
   const named = (id: string | undefined): string | undefined => names.get(id ?? '');
+  const [series] = checked.series;
   return {
-    checked,
+    series,
     code: check.code,
     of: {
-      check: named(checked.sweepId),
-      firstBad: named(checked.groups[0]?.firstBad?.sweepId),
-      asOf: named(asOf.sweepId),
+      check: named(series?.sweepId),
+      firstBad: named(checked.findings[0]?.firstBad?.sweepId),
+      asOf: named(asOf.series[0]?.sweepId),
       compared: [...compared.matchAll(/· \S*(night\d\d)/g)].map(([, name]) => name),
       sweeps: sweeps.sweeps.map(({ sweepId }) => named(sweepId)),
       trend: trend.cells[0]?.points.map(({ sweepId }) => named(sweepId)),
@@ -92,8 +95,8 @@ describe('the date of an imported log without run.json', () => {
     const scrambled = paths.toSorted((a, b) => (a.at(-1) ?? '').localeCompare(b.at(-1) ?? ''));
     const taken = await bench(['import', ...scrambled, ...VIT, '--db', db]);
     expect(taken.stdout).toContain('dates from logs: local time of their machine without a zone, taken as UTC');
-    const { checked, code, of } = await ordersIn(db, 'gpuComputeMs');
-    expect([code, checked.startedAt, checked.notes]).toEqual([1, '2026-10-30T07:47:27.000Z', []]);
+    const { code, of, series } = await ordersIn(db, 'gpuComputeMs');
+    expect([code, series?.startedAt, series?.notes]).toEqual([1, '2026-10-30T07:47:27.000Z', []]);
     expect(of).toEqual({
       check: 'night30',
       firstBad: 'night26',
@@ -113,8 +116,8 @@ describe('the date of an imported log without run.json', () => {
     });
     const taken = await bench(['import', ...paths, ...NUMBER, '--db', db]);
     expect(taken.stdout).toContain('30 sweeps without a date, in the order of import');
-    const { checked, code, of } = await ordersIn(db, 'e2e_ms:lower:ms');
-    expect([code, checked.startedAt, checked.notes]).toEqual([
+    const { code, of, series } = await ordersIn(db, 'e2e_ms:lower:ms');
+    expect([code, series?.startedAt, series?.notes]).toEqual([
       1,
       null,
       [

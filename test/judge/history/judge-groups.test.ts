@@ -116,6 +116,6 @@ test('deviations are those of the median and 1.4826 times the median absolute de
   const shift = contrastShift(Float64Array.from([...past, 0.01]), 'contrast');
   expect(shift).toMatchObject({ sweeps: 1, isClear: true });
   expect(shift?.deviations).toBeCloseTo(0.01 / 0.0014826, 6);
-  expect(contrastShift(Float64Array.from([...past, 0.009]), 'contrast')?.isClear).toBe(false);
+  expect(contrastShift(Float64Array.from([...past, 0.008]), 'contrast')?.isClear).toBe(false);
   expect(contrastShift(Float64Array.from([...past, 0.001]), 'contrast')).toBeNull();
 });

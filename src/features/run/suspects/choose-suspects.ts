@@ -17,7 +17,7 @@ export interface ChosenSuspects {
 }
 
 const DEFAULT_BUDGET: ConfirmBudget = { kind: 'share', percent: 10 };
-/** Five pairs of so many suspects are measured in any case. */
+/** Five pairs of this number of suspects are measured in any case. */
 const SURE_SUSPECTS = 3;
 const WARM_UPS = 2;
 
