@@ -1,7 +1,7 @@
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 
-import { judgePairs, PAIRS } from '../../src/judge/gate/judge-pairs.ts';
+import { judgePairs, pairsNeeded } from '../../src/judge/gate/judge-pairs.ts';
 import { runSigmas } from '../../src/judge/gate/pair-noise.ts';
 import { chooseSuspects, confirmBudgetS } from '../../src/features/run/suspects/choose-suspects.ts';
 import type { Candidate } from '../../src/judge/gate/verdict.ts';
@@ -138,7 +138,7 @@ function simulateSweep(random: Random, cells: readonly SimulatedCell[], changed:
     const place = Number(cellKey);
     const entry = newest[place];
     if (entry === undefined) return false;
-    const values = Array.from({ length: PAIRS.steady.count }, (__, pair) => {
+    const values = Array.from({ length: pairsNeeded({ isUnsteady: false }).count }, (__, pair) => {
       const at = RUNS + WARM_UPS + 2 * pair;
       const [first, second] = [entry.measured.run(at, true), entry.measured.run(at + 1, true)];
       const [own, good] = pair % 2 === 0 ? [first, second] : [second, first];

@@ -1,4 +1,4 @@
-import { judgePairs, PAIRS } from '../../src/judge/gate/judge-pairs.ts';
+import { judgePairs, pairsNeeded } from '../../src/judge/gate/judge-pairs.ts';
 import type { PairResult } from '../../src/judge/gate/evidence.ts';
 import type { Candidate } from '../../src/judge/gate/verdict.ts';
 import type { GatedMetricId } from '../../src/records/gated-metric.ts';
@@ -42,7 +42,7 @@ function alarmedSweeps({ cells, isPaired, step, seed }: FewSweeps): number[] {
       cellKeys.map((cellKey) => {
         const cell = keyed.findIndex(({ key }) => key === cellKey);
         const value = (level: number): number => 2 * Math.exp(level + RUN * normal());
-        const { count } = isUnsteady ? PAIRS.unsteady : PAIRS.steady;
+        const { count } = pairsNeeded({ isUnsteady });
         const pairs = Array.from({ length: count }, () => ({
           newest: value(levelOf(cell, sweep)),
           lastGood: value(0),

@@ -38,7 +38,7 @@ const LEAST_VARIANCE = 1e-12;
 /** From this many cells of a kind on they say how cells of that kind scatter. */
 const CELLS_FOR_NOISE = 5;
 /** Without repeats, history or other cells: between the quietest and the noisiest cells of the recorded sweeps. */
-const ASSUMED_SIGMA = 0.01;
+export const ASSUMED_SIGMA = 0.01;
 /** For noise that is not the cell's own. */
 const ASSUMED_DEGREES = 4;
 

@@ -12,6 +12,11 @@ export const JUDGED_BY = ['history', 'previousSweep', 'first'] as const;
 
 export type FindingState = (typeof FINDING_STATES)[number];
 
+/** What was slower is back, or was not seen again. */
+export function isOver({ state }: { readonly state: FindingState }): boolean {
+  return state === 'recovered' || state === 'cleared';
+}
+
 const findingCellSchema = z.object({
   cellKey: idSchema,
   metric: gatedMetricSchema,

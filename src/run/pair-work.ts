@@ -87,5 +87,5 @@ async function warmUp({ context, engine, run }: PairEngine): Promise<void> {
 }
 
 function runsOf({ db, sweep }: SweepContext, { cellKey }: PlannedPairs) {
-  return pairRunsOf(db, sweep.sweepId).filter((run) => run.cellKey === cellKey);
+  return pairRunsOf(db, sweep.sweepId, [cellKey]);
 }

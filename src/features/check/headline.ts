@@ -17,6 +17,12 @@ export interface Standing {
   readonly failed: number;
 }
 
+type SeriesName = Pick<CheckedSeries, 'branch' | 'matrix' | 'provenance'>;
+
+export function isOfSeries(finding: SeriesName, { branch, matrix, provenance }: SeriesName): boolean {
+  return finding.branch === branch && finding.matrix === matrix && finding.provenance === provenance;
+}
+
 /** It is there, and nobody said that it may stay. */
 export function isPresent({ acknowledged, state }: Pick<CheckedFinding, 'acknowledged' | 'state'>): boolean {
   return acknowledged === null && (state === 'confirmed' || state === 'open');

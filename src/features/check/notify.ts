@@ -9,9 +9,9 @@ import type { Sweep } from '../../records/sweep.ts';
 import type { StoreDatabase } from '../../store/file/open.ts';
 import { markNotified, notNotified } from '../../store/sweeps/notified.ts';
 import { jsonText, printable } from '../../text/printable.ts';
-import { isPresent } from './headline.ts';
+import { isOfSeries, isPresent } from './headline.ts';
 import { notifyPrograms, type NotifySources } from './notify-programs.ts';
-import type { Checked, CheckedFinding } from './output.ts';
+import type { Checked } from './output.ts';
 
 const LIMIT_S = 30;
 /** Of what the program printed: enough for its last line. */
@@ -89,18 +89,14 @@ export async function notifyOfNews(
     news.map(({ id }) => id),
   );
   const fresh = news.filter(({ id }) => ids.has(id));
-  const changed = sweeps.filter((sweep) => fresh.some((finding) => isOf(finding, sweep)));
+  const changed = sweeps.filter((sweep) => fresh.some((finding) => isOfSeries(finding, sweep)));
   for (const { argv, sweeps: own } of await notifyPrograms(db, { ...sources, sweeps: changed }, io)) {
     if (!(await notify(argv, `${jsonText(hide(output))}\n`, io))) continue;
-    const itsOwn = fresh.filter((finding) => own.some((sweep) => isOf(finding, sweep)));
+    const itsOwn = fresh.filter((finding) => own.some((sweep) => isOfSeries(finding, sweep)));
     markNotified(
       db,
       itsOwn.map(({ id }) => id),
       io.now().toISOString(),
     );
   }
-}
-
-function isOf(finding: CheckedFinding, { branch, matrix, provenance }: Sweep): boolean {
-  return finding.branch === branch && finding.matrix === matrix && finding.provenance === provenance;
 }

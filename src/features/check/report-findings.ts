@@ -1,7 +1,7 @@
 import type { GateRules } from '../../judge/gate/limits.ts';
 import { buildDifferences } from '../../judge/compare/differences.ts';
 import type { KeyedCell } from '../../records/cell.ts';
-import type { Finding } from '../../records/gate-finding.ts';
+import { type Finding, isOver } from '../../records/gate-finding.ts';
 import { gatedMetricOf } from '../../records/gated-metric.ts';
 import { gateMetric, isMetric } from '../../records/metric.ts';
 import type { SweepId } from '../../records/scalars.ts';
@@ -23,8 +23,7 @@ export async function reportFindings(db: StoreDatabase, judged: JudgedSeries, cw
   const places = new Map(evidence.sweeps.map(({ sweepId }, place) => [sweepId, place]));
   const { rules } = evidence;
   const shown = verdict.findings.filter(
-    (finding) =>
-      (!ENDED.includes(finding.state) || places.has(finding.firstBadSweepId)) && !isBelowMinChange(finding, rules),
+    (finding) => (!isOver(finding) || places.has(finding.firstBadSweepId)) && !isBelowMinChange(finding, rules),
   );
   const ids = shown.flatMap(({ firstBadSweepId, lastBadSweepId, lastGoodSweepId }) => [
     firstBadSweepId,
@@ -42,7 +41,7 @@ export async function reportFindings(db: StoreDatabase, judged: JudgedSeries, cw
     const [lastGood, firstBad] = [sweepOf(finding.lastGoodSweepId), sweepOf(finding.firstBadSweepId)];
     const acknowledgement = acknowledgements.get(finding.findingId);
     const details = inOrder(finding.cells, cells, rules);
-    const isExplained = isNew && !ENDED.includes(finding.state);
+    const isExplained = isNew && !isOver(finding);
     findings.push({
       ...aboutOf(finding),
       isNew,
@@ -78,8 +77,6 @@ function isBelowMinChange({ cells, kind }: Finding, rules: GateRules): boolean {
     )
   );
 }
-
-const ENDED: readonly Finding['state'][] = ['cleared', 'recovered'];
 
 /** Slower before faster, many cells before few, then by evidence. */
 function byWeight(a: Finding, b: Finding): number {

@@ -9,7 +9,7 @@ import { describeCommit } from '../../text/commit-label.ts';
 import { printable } from '../../text/printable.ts';
 import { causeLines } from './cause-text.ts';
 import { changeText, directionText, groupText, levelText, rangeText } from './change-text.ts';
-import { isShownWhole } from './headline.ts';
+import { isOfSeries, isShownWhole } from './headline.ts';
 import type { Checked, CheckedFinding, CheckedSeries } from './output.ts';
 
 type Cells = ReadonlyMap<string, KeyedCell>;
@@ -18,15 +18,11 @@ type Cells = ReadonlyMap<string, KeyedCell>;
 export function checkText({ findings, series }: Checked, cells: Cells, look: Look): string[] {
   const isOnly = series.length === 1;
   return series.flatMap((one, index) => {
-    const own = findings.filter((finding) => isOf(finding, one));
+    const own = findings.filter((finding) => isOfSeries(finding, one));
     const block = one.verdict === 'stale' ? staleText(one, look) : seriesText(one, own, cells, isOnly, look);
     const isClose = one.verdict === 'stale' && series[index - 1]?.verdict === 'stale';
     return [...(index === 0 || isClose ? [] : ['']), ...block];
   });
-}
-
-function isOf(finding: CheckedFinding, { branch, matrix, provenance }: CheckedSeries): boolean {
-  return finding.branch === branch && finding.matrix === matrix && finding.provenance === provenance;
 }
 
 function nameOf({ branch, matrix }: CheckedSeries): string {

@@ -15,7 +15,12 @@ const RULE = {
 } as const;
 
 /** How many pairs are measured, and how many of them must agree. */
-export const PAIRS = { steady: { count: 5, agreeing: 4 }, unsteady: { count: 8, agreeing: 7 } } as const;
+const PAIRS = { steady: { count: 5, agreeing: 4 }, unsteady: { count: 8, agreeing: 7 } } as const;
+
+/** Of a suspect. */
+export function pairsNeeded({ isUnsteady }: { readonly isUnsteady: boolean }) {
+  return isUnsteady ? PAIRS.unsteady : PAIRS.steady;
+}
 
 export type JudgedPairs = Omit<PairResult, 'metric'>;
 
@@ -49,8 +54,8 @@ export interface MeasuredPairs {
  * measured compare nothing.
  */
 export function judgePairs(measured: MeasuredPairs): JudgedPairs {
-  const { before, cellKey, isSameSources, isUnsteady, minChangePercent, now, sigma } = measured;
-  const needed = isUnsteady ? PAIRS.unsteady : PAIRS.steady;
+  const { before, cellKey, isSameSources, minChangePercent, now, sigma } = measured;
+  const needed = pairsNeeded(measured);
   const side = now < before ? -1 : 1;
   const differences = measured.pairs.map(({ newest, lastGood }) => Math.log(newest / lastGood));
   const middle = median(differences) ?? 0;

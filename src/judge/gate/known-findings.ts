@@ -1,4 +1,4 @@
-import type { Finding } from '../../records/gate-finding.ts';
+import { type Finding, isOver } from '../../records/gate-finding.ts';
 import type { GatedMetricId } from '../../records/gated-metric.ts';
 import type { CellKey } from '../../records/scalars.ts';
 import type { Sweep } from '../../records/sweep.ts';
@@ -69,15 +69,13 @@ export class KnownFindings {
   /** Where levels of a metric begin because of what was reported: with a change, and behind one that is over. */
   levelPlaces(cellKey: CellKey, metric: GatedMetricId): number[] {
     return this.reportedOf(cellKey, metric).flatMap(({ finding, lastPlace, place }) =>
-      finding.state === 'recovered' || finding.state === 'cleared' ? [place, lastPlace + 1] : [place],
+      isOver(finding) ? [place, lastPlace + 1] : [place],
     );
   }
 
   /** Earlier findings of a cell, without those of limits. */
   ofCell(cellKey: CellKey): readonly KnownFinding[] {
-    return (this.byCell.get(cellKey) ?? []).filter(
-      ({ finding, isOfThisSweep }) => finding.kind !== 'limit' && !isOfThisSweep,
-    );
+    return (this.byCell.get(cellKey) ?? []).filter(({ isOfThisSweep }) => !isOfThisSweep);
   }
 
   /** Which sweeps are not at the level that is expected of a cell: before the newest change, or off it. */
@@ -96,7 +94,7 @@ export class KnownFindings {
     if (change.direction === 'slower') return false;
     return (this.byCell.get(change.cellKey) ?? []).some(({ finding, place }) => {
       const cell = finding.cells.find(({ cellKey, metric }) => cellKey === change.cellKey && metric === change.metric);
-      const isWorse = finding.kind !== 'limit' && finding.direction === 'slower' && place < change.place;
+      const isWorse = finding.direction === 'slower' && place < change.place;
       return isWorse && cell !== undefined && shareLeft(cell, change.after) < HISTORY.backShare;
     });
   }

@@ -1,4 +1,4 @@
-import type { Finding } from '../../records/gate-finding.ts';
+import { type Finding, isOver } from '../../records/gate-finding.ts';
 import type { CellKey } from '../../records/scalars.ts';
 import type { CellChange } from './cell-change.ts';
 import type { CellWords } from './cell-words.ts';
@@ -60,7 +60,6 @@ function afterReport(
   const next = isReopened ? 'confirmed' : nextState(entry, attached, cells, judged);
   // What an earlier look at this sweep reported without a change of its own is still that, or it was a mistake.
   if (isOfThisSweep) return next === 'open' ? [finding] : [];
-  const isOver = next === 'cleared' || next === 'recovered';
   const has = ({ cellKey, metric }: CellChange): boolean =>
     finding.cells.some((cell) => cell.cellKey === cellKey && cell.metric === metric);
   return [
@@ -68,7 +67,7 @@ function afterReport(
       ...finding,
       state: next,
       reportedSweepId: next === 'confirmed' ? newest : finding.reportedSweepId,
-      lastBadSweepId: isOver
+      lastBadSweepId: isOver({ state: next })
         ? (finding.lastBadSweepId ?? sweeps[lastBadPlace(entry, cells, judged)]?.sweepId ?? null)
         : null,
       cells: [

@@ -1,4 +1,4 @@
-import type { Finding, FindingState } from '../../records/gate-finding.ts';
+import { type Finding, type FindingState, isOver } from '../../records/gate-finding.ts';
 import { median } from '../../statistics/median.ts';
 import { ALERTING, HISTORY } from '../history/settings.ts';
 import { type CellChange, shareLeft } from './cell-change.ts';
@@ -36,7 +36,7 @@ export function nextState(
   judged: number,
 ): FindingState {
   const { state } = finding;
-  if (state === 'cleared' || state === 'recovered') {
+  if (isOver(finding)) {
     return attached.some(({ confirmedBy }) => confirmedBy !== null) ? 'confirmed' : state;
   }
   if (place < 0) return 'open';
@@ -130,7 +130,7 @@ export function isReopened(
   cells: ReadonlyMap<string, WeighedCell>,
   judged: number,
 ): boolean {
-  if (acknowledgement === undefined || finding.state === 'recovered' || finding.state === 'cleared') return false;
+  if (acknowledgement === undefined || isOver(finding)) return false;
   if (acknowledgement.isOver) return true;
   // Later on a further step is a change of its own.
   if (place < 0 || judged - place > ALERTING.sameNights + NEWEST_SWEEPS) return false;

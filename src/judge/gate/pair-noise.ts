@@ -1,10 +1,9 @@
 import { scaleOf } from '../../statistics/order-statistics.ts';
 import { median } from '../../statistics/median.ts';
+import { ASSUMED_SIGMA } from '../run-noise.ts';
 
 /** A deviation from fewer differences than these is no estimate. */
 const LEAST_DIFFERENCES = 10;
-/** Without repeats, history or other cells: between the quietest and the noisiest cells of recorded sweeps. */
-const ASSUMED_SIGMA = 0.01;
 /** Equal values still differ by the resolution of the timer. */
 const LEAST_SIGMA = 1e-4;
 

@@ -2,7 +2,7 @@ import { isJudgedOnly } from '../../records/gated-metric.ts';
 import type { PlannedPairs } from '../../records/planned-pairs.ts';
 import type { CellRun } from '../../records/run.ts';
 import { leftOutFor } from '../run-trust.ts';
-import { PAIRS, type PairValues } from './judge-pairs.ts';
+import { pairsNeeded, type PairValues } from './judge-pairs.ts';
 
 export type PairSide = 'newest' | 'lastGood';
 
@@ -46,11 +46,7 @@ export function isSameEngine({ lastGoodBuildId, newestBuildId }: PlannedPairs): 
 /** Runs that are wanted in the best case. */
 export function wantedRuns(planned: PlannedPairs): number {
   if (planned.problem !== null) return 0;
-  return isSameEngine(planned) ? SAME_ENGINE_RUNS : 2 * sizeOf(planned);
-}
-
-function sizeOf({ isUnsteady }: PlannedPairs): number {
-  return (isUnsteady ? PAIRS.unsteady : PAIRS.steady).count;
+  return isSameEngine(planned) ? SAME_ENGINE_RUNS : 2 * pairsNeeded(planned).count;
 }
 
 /** Those that count for the metric of the suspect. */
@@ -99,10 +95,11 @@ export function nextPairRun(planned: PlannedPairs, runs: readonly PairRun[]): nu
     return all.find(isMissing) ?? null;
   }
   const complete = pairsAmong(fitPairRuns(planned, runs), () => 1).length;
-  const most = sizeOf(planned) + SPARE_PAIRS;
+  const { count } = pairsNeeded(planned);
+  const most = count + SPARE_PAIRS;
   const all = Array.from({ length: most }, (_, pair) => {
     const both = [repeatOf(pair, 'newest'), repeatOf(pair, 'lastGood')];
     return pair % 2 === 0 ? both : both.toReversed();
   });
-  return complete >= sizeOf(planned) ? null : (all.flat().find(isMissing) ?? null);
+  return complete >= count ? null : (all.flat().find(isMissing) ?? null);
 }

@@ -1,3 +1,4 @@
+import { isOver } from '../../records/gate-finding.ts';
 import { type GatedMetricId, gatedMetricOf } from '../../records/gated-metric.ts';
 import { MAX_DROP_DB } from '../../records/accuracy.ts';
 import type { CellKey } from '../../records/scalars.ts';
@@ -98,9 +99,8 @@ function expectedPast(
   return known.reduce((past, { finding, place }) => {
     const change = finding.cells.find((cell) => cell.cellKey === cellKey && cell.metric === metric);
     if (change === undefined || place < 0) return past;
-    const isOver = finding.state === 'recovered' || finding.state === 'cleared';
     return past.filter((entry) =>
-      isOver ? entry.place < place || shareLeft(change, entry.value) < HALF : entry.place >= place,
+      isOver(finding) ? entry.place < place || shareLeft(change, entry.value) < HALF : entry.place >= place,
     );
   }, entries);
 }

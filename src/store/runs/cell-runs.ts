@@ -71,8 +71,8 @@ export function cellRunsOf(db: StoreDatabase, sweepIds: readonly SweepId[], cell
 }
 
 /** Of the pairs that were measured after a sweep, in the order they were made. */
-export function pairRunsOf(db: StoreDatabase, sweepId: SweepId): CellRun[] {
-  return cellRuns(db, [sweepId], eq(runs.role, 'pair'));
+export function pairRunsOf(db: StoreDatabase, sweepId: SweepId, cellKeys?: readonly CellKey[]): CellRun[] {
+  return cellRuns(db, [sweepId], eq(runs.role, 'pair'), cellKeys);
 }
 
 function cellRuns(

@@ -1,4 +1,4 @@
-import { PAIRS } from '../../../judge/gate/judge-pairs.ts';
+import { pairsNeeded } from '../../../judge/gate/judge-pairs.ts';
 import type { Candidate } from '../../../judge/gate/verdict.ts';
 import type { ConfirmBudget } from '../../../records/gate-settings.ts';
 import type { CellKey } from '../../../records/scalars.ts';
@@ -46,7 +46,7 @@ export function chooseSuspects(
   }
   let leftS = budgetS;
   const suspects = [...all.values()].map((suspect, place): Suspect & { readonly fits: boolean } => {
-    const { count } = suspect.isUnsteady ? PAIRS.unsteady : PAIRS.steady;
+    const { count } = pairsNeeded(suspect);
     leftS -= (2 * count + WARM_UPS) * runS(suspect.cellKey);
     const isSure = place < SURE_SUSPECTS;
     return { ...suspect, isSure, fits: isSure || leftS >= 0 };

@@ -1,6 +1,6 @@
 import type { Io } from '../../../cli/io.ts';
 import type { EngineCache } from '../../../engines/engine-cache.ts';
-import { PAIRS } from '../../../judge/gate/judge-pairs.ts';
+import { pairsNeeded } from '../../../judge/gate/judge-pairs.ts';
 import { isSameEngine, type PairSide, profileRepeat } from '../../../judge/gate/pair-runs.ts';
 import type { PlannedPairs } from '../../../records/planned-pairs.ts';
 import type { CellKey } from '../../../records/scalars.ts';
@@ -149,7 +149,7 @@ export class SweepSuspects implements SuspectPairs {
       problem: null,
     };
     if (lastGood === null) return { ...planned, problem: 'no earlier sweep is known to be good' };
-    const needed = isSameEngine(planned) ? 1 : (isUnsteady ? PAIRS.unsteady : PAIRS.steady).count;
+    const needed = isSameEngine(planned) ? 1 : pairsNeeded(suspect).count;
     const newest = await keptEngine(cache, planned.newestBuildId, sweep);
     const good = await keptEngine(cache, planned.lastGoodBuildId, lastGood);
     const earlier = readStoredPlan(planOf(db, lastGood.sweepId));
