@@ -60,3 +60,16 @@ export const commonShiftSchema = z.strictObject({
 });
 
 export type CommonShift = Immutable<z.infer<typeof commonShiftSchema>>;
+
+/** Over the cells of one metric: a summary, by which nothing is called. */
+export const geometricMeanSchema = z.strictObject({
+  changePercent: z.number().describe('Raw change of the value, as that of a cell'),
+  ciPercent: z
+    .tuple([z.number(), z.number()])
+    .nullable()
+    .describe('95 % interval for these cells; null where nothing says how a cell scatters'),
+  cells: count,
+  leftOut: count.describe('Cells without a value on both sides, or of another metric'),
+});
+
+export type GeometricMean = Immutable<z.infer<typeof geometricMeanSchema>>;

@@ -1,3 +1,5 @@
+import type { GeometricMean } from '../records/verdict.ts';
+
 const NOTHING = '–';
 /** Finer than 10 ns is no property of an inference. */
 const MS_DECIMALS = 5;
@@ -34,6 +36,12 @@ export function intervalText(percents: readonly [number, number] | null): string
   if (percents === null) return '';
   const [from, to] = percents.map((percent) => formatPercent(percent));
   return `${from?.replace(/ %$/, '')} … ${to}`;
+}
+
+/** `+1.2 % (+0.9 … +1.5), 48 cells` */
+export function meanText({ changePercent, ciPercent, cells }: GeometricMean): string {
+  const interval = ciPercent === null ? '' : ` (${intervalText(ciPercent).replace(/ %$/, '')})`;
+  return `${formatPercent(changePercent)}${interval}, ${count(cells, 'cell')}`;
 }
 
 export function count(number: number, noun: string, plural = `${noun}s`): string {

@@ -1,6 +1,7 @@
 import type { CellComparison, CommonShift, Verdict } from '../../records/verdict.ts';
 import { rejectedByBenjaminiHochberg } from '../../statistics/multiple-tests.ts';
 import { commonShift, isNearShift, sharesShift } from './common-shift.ts';
+import type { CellRatio } from '../geometric-mean.ts';
 import { callLimit, detectableErrors, varianceReserve } from '../detectable-effect.ts';
 import { meanLog, percentOfLog } from '../../statistics/logarithms.ts';
 import { nightVariance, pastNightVariance } from '../sweep-noise.ts';
@@ -55,7 +56,7 @@ interface Evidence {
  * Compares the two sides of many cells at once: the noise of each is steadied by that of all, what nights differ by is
  * read from all, and the share of false calls is held over the whole matrix. A verdict is of the change as it is; one
  * that nearly all cells share is named as well. No random numbers: the same runs give the same verdicts.
- * @returns `sharing`: keys of the cells that share the shift; `noises`: how single runs of each cell scatter, by its key,
+ * @returns `sharing`: keys of the cells that share the shift; `ratios`: head over base by key, for a mean over cells; `noises`: how single runs of each cell scatter, by its key,
  * also of cells with runs on one side only
  */
 export function compareCells(
@@ -89,12 +90,21 @@ export function compareCells(
     cells: evidence.map((entry) => judge(entry, called.has(entry.cellKey), calls)),
     shift: shift === null ? null : describeShift(shift, judged, sharing.length),
     sharing: new Set(sharing.map(({ cellKey }) => cellKey)),
+    ratios: new Map(evidence.map((entry) => [entry.cellKey, ratioOf(entry)])),
     noises: new Map(
       cells.flatMap(({ cellKey }, index) => {
         const noise = estimates[index];
         return noise === undefined ? [] : [[cellKey, noise] as const];
       }),
     ),
+  };
+}
+
+function ratioOf({ cell, degrees, difference, error, noise }: Evidence): CellRatio {
+  return {
+    logRatio: signed(cell, difference),
+    noise: noise.from === 'assumed' ? null : { variance: error ** 2, degrees },
+    isBorrowed: noise.assumed !== null,
   };
 }
 

@@ -6,7 +6,7 @@ import type { CellEvidence } from './evidence.ts';
 import type { CellStatus, JudgedCell } from './verdict.ts';
 
 /** Newest values that say where the level of a cell without a finding lies. */
-const LEVEL_SWEEPS = 7;
+export const LEVEL_SWEEPS = 7;
 
 const ALIVE: readonly Finding['state'][] = ['confirmed', 'open', 'suspected'];
 

@@ -1,0 +1,117 @@
+import type { GeometricMean } from '../records/verdict.ts';
+import { percentOfLog } from '../statistics/logarithms.ts';
+import { median } from '../statistics/median.ts';
+import { tQuantile } from '../statistics/student-t.ts';
+
+/** A variance on the log scale, and its degrees of freedom. */
+export interface Noise {
+  readonly variance: number;
+  readonly degrees: number;
+}
+
+/** Head over base in one cell. */
+export interface CellRatio {
+  /** Natural log of head over base; null: it failed, or is on one side only. */
+  readonly logRatio: number | null;
+  /** Of the log ratio, by its runs and by how its own sweeps differ; null where nothing says it. */
+  readonly noise: Noise | null;
+  /** The noise is that of other cells: its error is the same in all of them. */
+  readonly isBorrowed?: boolean;
+}
+
+const UNCERTAINTY = 0.05;
+
+/**
+ * Geometric mean of head over base, and its interval for these cells: other cells may differ more. The cells' own noise
+ * averages out over them, while what a sweep does to all cells at once does not. Degrees of freedom of the sum of both:
+ * Satterthwaite 1946. It is a summary and no verdict.
+ * @param shared noise of the difference that all cells have in common: `sharedNoise`
+ * @returns null when no cell has a ratio
+ */
+export function geometricMean(cells: readonly CellRatio[], shared: Noise): GeometricMean | null {
+  const known = cells.flatMap(({ logRatio, ...cell }) =>
+    logRatio === null || !Number.isFinite(logRatio) ? [] : [{ ...cell, logRatio }],
+  );
+  if (known.length === 0) return null;
+  const mean = known.reduce((sum, { logRatio }) => sum + logRatio, 0) / known.length;
+  const own = known.filter(({ isBorrowed }) => isBorrowed !== true).map(({ noise }) => noise);
+  const borrowed = known.filter(({ isBorrowed }) => isBorrowed === true).flatMap(({ noise }) => noise ?? []);
+  const noises = own.filter((noise) => noise !== null);
+  const isKnown = noises.length + borrowed.length === known.length;
+  const share = 1 / known.length ** 2;
+  const reach = reachOf([shared, ...noises.map((noise) => scaled(noise, share)), scaled(joined(borrowed), share)]);
+  return {
+    changePercent: percentOfLog(mean),
+    ciPercent: isKnown ? [percentOfLog(mean - reach), percentOfLog(mean + reach)] : null,
+    cells: known.length,
+    leftOut: cells.length - known.length,
+  };
+}
+
+function reachOf(noises: readonly Noise[]): number {
+  const variance = noises.reduce((sum, noise) => sum + noise.variance, 0);
+  if (variance === 0) return 0;
+  const spread = noises.reduce((sum, noise) => sum + noise.variance ** 2 / noise.degrees, 0);
+  return tQuantile(UNCERTAINTY, variance ** 2 / spread) * Math.sqrt(variance);
+}
+
+function scaled({ variance, degrees }: Noise, factor: number): Noise {
+  return { variance: variance * factor, degrees };
+}
+
+/** Sum of variances that are wrong by the same factor. */
+function joined(noises: readonly Noise[]): Noise {
+  return {
+    variance: noises.reduce((sum, { variance }) => sum + variance, 0),
+    degrees: Math.min(Infinity, ...noises.map(({ degrees }) => degrees)),
+  };
+}
+
+const SHARED = {
+  /** Standard deviation of what a sweep does to all cells, log scale, where no history says it, */
+  sigma: 0.001,
+  /** its degrees of freedom, and the number of steps that it weighs as much as. */
+  degrees: 4,
+  steps: 6,
+  /** The median of fewer cells is that of a cell, not of the sweep. */
+  leastCells: 4,
+  /** Degrees of freedom of each step: a median has 0.37 of those of a mean of squares, and steps overlap. */
+  degreesOfStep: 0.25,
+} as const;
+
+/** No sweep lies between both sides: they are of one sweep, or were measured in turns. */
+export const NO_SHARED_NOISE: Noise = { variance: 0, degrees: Infinity };
+
+/**
+ * Noise that two sweeps differ by in all cells at once, as clocks and temperature do: by the median change of the cells
+ * from each sweep to the next one, less what the cells' own noise does to that median; together with a stated prior. The
+ * median over sweeps ignores the few in which something changed.
+ * @param histories values of each cell by sweep, oldest first, before both sides; null where it has none
+ * @param levelSweeps sweeps behind the base: 1, or the number that its level is made of
+ */
+export function sharedNoise(histories: readonly (readonly (number | null)[])[], levelSweeps: number = 1): Noise {
+  const sweeps = Math.max(0, ...histories.map(({ length }) => length));
+  const steps = Array.from({ length: Math.max(0, sweeps - 1) }, (_, sweep) => stepOf(histories, sweep)).filter(
+    (step) => step !== null,
+  );
+  const size = 1.4826 * (median(steps.map(({ change }) => Math.abs(change))) ?? 0);
+  const byCells = median(steps.map(({ variance }) => variance)) ?? 0;
+  // Of one sweep: a step has that of two.
+  const seen = Math.max(0, size ** 2 - byCells) / 2;
+  const variance = (SHARED.steps * SHARED.sigma ** 2 + steps.length * seen) / (SHARED.steps + steps.length);
+  const degrees = SHARED.degrees + SHARED.degreesOfStep * steps.length;
+  return { variance: variance * (1 + 1 / levelSweeps), degrees };
+}
+
+/** Median change from a sweep to the next one, log scale, and its variance by the scatter of the cells. */
+function stepOf(histories: readonly (readonly (number | null)[])[], sweep: number) {
+  const changes = histories.flatMap((values) => {
+    const [before = null, after = null] = [values[sweep], values[sweep + 1]];
+    return before === null || after === null ? [] : [Math.log(after / before)];
+  });
+  const change = median(changes);
+  if (change === null || changes.length < SHARED.leastCells) return null;
+  const apart = 1.4826 * (median(changes.map((value) => Math.abs(value - change))) ?? 0);
+  // 1.571: variance of a median relative to a mean, for normal values.
+  return { change, variance: (1.571 * apart ** 2) / changes.length };
+}
