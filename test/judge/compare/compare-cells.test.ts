@@ -255,7 +255,13 @@ test('runs that are equal to the last digit do not divide by zero', () => {
 });
 
 test('no cells, no verdicts', () => {
-  expect(compareCells([])).toEqual({ cells: [], shift: null, ratios: new Map(), sharing: new Set(), noises: new Map() });
+  expect(compareCells([])).toEqual({
+    cells: [],
+    shift: null,
+    ratios: new Map(),
+    sharing: new Set(),
+    noises: new Map(),
+  });
 });
 
 describe('properties', () => {

@@ -21,7 +21,9 @@ function evidenceOf(values: readonly number[], index: number): CellEvidence[] {
   if (cell === undefined) return [];
   const history = { nights: [...values.keys()], values: Float64Array.from(values) };
   const runs = values.map((value) => [{ value }]);
-  return [{ cell, metrics: [{ metric: 'gpuComputeMs', history, runs }], environmentIds: [], isPlanned: true, failures: [] }];
+  return [
+    { cell, metrics: [{ metric: 'gpuComputeMs', history, runs }], environmentIds: [], isPlanned: true, failures: [] },
+  ];
 }
 
 const EVIDENCE = PAST.flatMap((past, index) => evidenceOf([...past, NOW[index] ?? 0], index));
