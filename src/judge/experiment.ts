@@ -10,6 +10,7 @@ import type { KeyedCell } from '../records/cell.ts';
 import { gateMetric, type MetricId, metricOf } from '../records/metric.ts';
 import { outcomeReason } from '../records/outcome.ts';
 import { fitSide } from './compare/side-flags.ts';
+import { singleRunReason } from '../records/verdict.ts';
 import { valueRule } from './value-rule.ts';
 import type { CellKey } from '../records/scalars.ts';
 
@@ -122,9 +123,9 @@ function evidenceOf(cells: readonly AbSides[]): Evidence[] {
       runs: [a.length, b.length],
       systematicError,
       reasons: [
-        ...(Math.min(a.length, b.length) < 2 ? ['one run a side is never a verdict'] : []),
-        ...(estimate.assumed === null ? [] : [estimate.assumed]),
-      ],
+        singleRunReason([a.length, b.length]),
+        estimate.assumed,
+      ].filter((reason) => reason !== null),
     };
   });
 }

@@ -5,8 +5,10 @@ import type { RunFlag } from '../records/run-flag.ts';
 import { precisionShare, type RealPrecision } from '../layers/real-precision.ts';
 import { leftOutFor } from './run-trust.ts';
 import { median } from '../statistics/median.ts';
+import type { MetricId } from '../records/metric.ts';
+import { valueRule } from './value-rule.ts';
 
-type SummarizedRun = Pick<CellRun, 'cellKey' | 'derivedQps' | 'flags' | 'outcome' | 'role' | 'values'>;
+type SummarizedRun = Pick<CellRun, 'cellKey' | 'centres' | 'derivedQps' | 'flags' | 'outcome' | 'role' | 'values'>;
 
 /** In the order of the cells. */
 export function summarizeCells(
@@ -22,7 +24,7 @@ export function summarizeCells(
     const measured = all.filter(isMeasured);
     // With several streams, too: the spread of the GPU's time is what the table shows next to it.
     const metric = cell.harness?.metric ?? 'gpuComputeMs';
-    const values = measured.flatMap((run) => run.values[metric] ?? []);
+    const values = valuesOf(measured, metric);
     const low = Math.min(...values);
     const counted = measured.flatMap((run) => run.values.throughputQps ?? []);
     const derived = measured.flatMap(({ derivedQps }) => derivedQps ?? []);
@@ -35,14 +37,14 @@ export function summarizeCells(
       measured: measured.length,
       metric,
       value: median(values),
-      gpuComputeMs: median(measured.flatMap((run) => run.values.gpuComputeMs ?? [])),
-      latencyMs: median(measured.flatMap((run) => run.values.latencyMs ?? [])),
+      gpuComputeMs: median(valuesOf(measured, 'gpuComputeMs')),
+      latencyMs: median(valuesOf(measured, 'latencyMs')),
       throughputQps,
       throughputFrom: isDerived ? ('medianLatency' as const) : ('counted' as const),
       // As in comparisons: a host-bound run does not show the gain of a graph.
       runsQps: counted.length > 0 ? trustedQps : trusted.flatMap(({ derivedQps }) => derivedQps ?? []),
       itemsPerS: itemsPerS(cell.shapes, throughputQps),
-      p99Ms: median(measured.flatMap((run) => run.values.p99Ms ?? [])),
+      p99Ms: median(valuesOf(measured, 'p99Ms')),
       spreadPercent: values.length < 2 ? null : (Math.max(...values) / low - 1) * 100,
       precisionShare: precisionShare(cell, real.get(cell.key) ?? null, leastShare),
       noEngine: withoutEngine.get(cell.key) ?? null,
@@ -50,6 +52,12 @@ export function summarizeCells(
       flags: countFlags(all.filter(({ role }) => role === 'timed').flatMap(({ flags }) => flags)),
     };
   });
+}
+
+/** As comparisons and trends take them, so that all show the same number. */
+function valuesOf(runs: readonly SummarizedRun[], metric: MetricId): number[] {
+  const valueOf = valueRule(runs, metric);
+  return runs.flatMap((run) => valueOf(run) ?? []);
 }
 
 /** Runs per flag, with the first one's evidence. */

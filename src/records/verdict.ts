@@ -14,21 +14,23 @@ const cellNoiseSchema = z.strictObject({
   from: z.enum(NOISE_SOURCES),
   runPercent: z.number().describe('Standard deviation of a run'),
   nightPercent: z.number().describe('What cells differ by beyond their runs: standard deviation of a difference'),
-  nights: count.describe('Earlier nights that count'),
-  nightsLeftOut: count.describe('Earlier nights that were left out as outliers'),
+  nights: count.describe('Earlier sweeps that count'),
+  nightsLeftOut: count.describe('Earlier sweeps that were left out as outliers'),
 });
 
 /** Comparison of one cell's runs on two sides. Numbers are null if no run has them. */
 export const cellComparisonSchema = z.object({
   cellKey: idSchema,
   verdict: z.enum(VERDICTS),
-  /** Centers over the runs of each side, in the unit of the metric. */
+  /** Medians of the runs of each side, in the unit of the metric: what `bench run` and `bench trend` show. */
   base: numberOrNull,
   head: numberOrNull,
-  changePercent: numberOrNull.describe('Raw change of the value: +16 is 16 % more milliseconds, or queries a second'),
+  changePercent: numberOrNull.describe(
+    'Raw change of the mean of the runs: +16 is 16 % more milliseconds, or queries a second',
+  ),
   ciPercent: z.tuple([z.number(), z.number()]).nullable().describe('95 % interval'),
   /** With a power of 90 %. */
-  mdePercent: numberOrNull.describe('The smallest change that would have been seen'),
+  mdePercent: numberOrNull.describe('The detectable effect: the smallest change that would have been found nine times in ten'),
   runs: z.tuple([count, count]),
   /** Null if nothing is unclear, or no number of runs would settle it. */
   moreRunsNeeded: count.nullable().describe('More runs a side that settle an unclear cell four times in five'),
@@ -38,6 +40,15 @@ export const cellComparisonSchema = z.object({
 });
 
 export type CellComparison = Immutable<z.infer<typeof cellComparisonSchema>>;
+
+/** Start of a reason of every unclear cell. */
+export const DETECTABLE_FROM = 'detectable from ';
+
+/** Null for sides with several runs: one run does not show its own noise. */
+export function singleRunReason([base, head]: readonly [number, number]): string | null {
+  if (Math.min(base, head) > 1) return null;
+  return `no verdict: one run ${base === head ? 'per' : 'on one'} side`;
+}
 
 /** Whether a comparison says that the cell changed. */
 export function isCalled({ verdict }: Pick<CellComparison, 'verdict'>): boolean {

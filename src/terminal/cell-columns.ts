@@ -14,9 +14,15 @@ export function cellColumns<Row>(rows: readonly Row[], cellOf: (row: Row) => Key
   const tail = commonTail(cells);
   const columns: Column<Row>[] = [
     { header: 'cell', text: (row) => cellOf(row).key.slice(0, 8), onlyIfAmbiguous: true },
-    { header: 'model', text: (row) => printable(cellOf(row).model), minWidth: 12, isIdentity: true },
+    { header: 'model', text: (row) => printable(cellOf(row).model), minWidth: 10, isIdentity: true },
     { header: 'precision', short: 'prec', text: (row) => precisionText(cellOf(row)), minWidth: 4, isIdentity: true },
-    { header: 'shape', text: (row) => printable(shapeText(cellOf(row), tail)), minWidth: 5, isIdentity: true },
+    {
+      header: 'shape',
+      ...(tail === null ? {} : { short: 'b' }),
+      text: (row) => printable(shapeText(cellOf(row), tail)),
+      minWidth: tail === null ? 5 : 3,
+      isIdentity: true,
+    },
     {
       header: 'options',
       text: (row) =>

@@ -35,6 +35,6 @@ export function graphGainLines(cells: readonly GainRow[], { columns, style }: Lo
 function latencyText({ without, with: graph, latencyChangePercent, verdict }: GraphPair<GainRow>): string {
   const change = `${formatPercent(latencyChangePercent)} (${formatMs(without.latencyMs)} → ${formatMs(graph.latencyMs)})`;
   const isSingle = without.measured === 1 && graph.measured === 1;
-  const caveat = verdict === 'unclear' && isSingle ? ', one run a side' : '';
+  const caveat = verdict === 'unclear' && isSingle ? ', one run per side' : '';
   return `  with a CUDA graph the median latency changes by ${change}: ${verdict}${caveat}: ${printable(cellLabel(graph.cell))}`;
 }

@@ -8,7 +8,7 @@ export interface Column<Row> {
   readonly text: (row: Row) => string;
   readonly style?: (row: Row) => (text: string) => string;
   readonly align?: 'left' | 'right';
-  /** Columns with a higher number are dropped first on a narrow terminal; 0 is never dropped. */
+  /** On a narrow terminal columns with a lower number find room first; 0 is always shown. */
   readonly dropRank?: number;
   /** May be cut with an ellipsis down to this width. */
   readonly minWidth?: number;
@@ -19,6 +19,10 @@ export interface Column<Row> {
 }
 
 const GAP = '  ';
+/** Between columns that identify a row, where room is short. */
+const TIGHT_GAP = ' ';
+/** Columns of a higher rank are left out where texts would have to be cut for them. */
+const LAST_CUTTING_RANK = 4;
 
 /**
  * Rows under their headers, one line each, never wider than the terminal. Texts must be printable. Empty columns are
@@ -29,20 +33,22 @@ export function renderTable<Row>(columns: readonly Column<Row>[], rows: readonly
     .map((column) => pointed(column, rows))
     .filter((column) => rows.some((row) => column.text(row) !== ''));
   const laid = layOut(filled, rows, look.columns);
-  const header = laid.map(({ column, width }) => pad(headerOf(column, width), width, column.align)).join(GAP);
-  const lines = rows.map((row) =>
+  const line = (textOf: (entry: LaidColumn<Row>) => string): string =>
     laid
-      .map(({ column, width }) => {
-        const text = pad(truncate(column.text(row), width), width, column.align);
-        return column.style === undefined ? text : column.style(row)(text);
-      })
-      .join(GAP)
-      .trimEnd(),
+      .map((entry) => entry.gap + textOf(entry))
+      .join('')
+      .trimEnd();
+  const header = line(({ column, width }) => pad(headerOf(column, width), width, column.align));
+  const lines = rows.map((row) =>
+    line(({ column, width }) => {
+      const text = pad(truncate(column.text(row), width), width, column.align);
+      return column.style === undefined ? text : column.style(row)(text);
+    }),
   );
   const missing = leftOut(filled, laid);
   const note = `not shown at ${look.columns} columns: ${missing.join(', ')}`;
   return [
-    look.style.dim(header.trimEnd()),
+    look.style.dim(header),
     ...lines,
     ...(missing.length === 0 ? [] : wrapHanging(note, look.columns, 2).map(look.style.dim)),
   ];
@@ -50,8 +56,12 @@ export function renderTable<Row>(columns: readonly Column<Row>[], rows: readonly
 
 function layOut<Row>(columns: readonly Column<Row>[], rows: readonly Row[], available: number): LaidColumn<Row>[] {
   const usual = columns.filter(({ onlyIfAmbiguous }) => onlyIfAmbiguous !== true);
-  const laid = fit(usual, rows, available).map(shortened);
-  return areAmbiguous(columns, laid, rows) ? fit(columns, rows, available).map(shortened) : laid;
+  // Whole texts before more columns, and the key only where neither tells two rows apart.
+  for (const lastCuttingRank of [LAST_CUTTING_RANK, 0]) {
+    const laid = fit(usual, rows, available, lastCuttingRank).map(shortened);
+    if (!areAmbiguous(columns, laid, rows)) return laid;
+  }
+  return fit(columns, rows, available, LAST_CUTTING_RANK).map(shortened);
 }
 
 /** True if two different rows have equal texts in their identifying columns. */
@@ -110,27 +120,62 @@ function pointed<Row>(column: Column<Row>, rows: readonly Row[]): Column<Row> {
 
 interface LaidColumn<Row> {
   readonly column: Column<Row>;
+  /** Before it. */
+  readonly gap: string;
   readonly width: number;
   readonly content: number;
 }
 
-function fit<Row>(columns: readonly Column<Row>[], rows: readonly Row[], available: number): LaidColumn<Row>[] {
-  let laid = columns.map((column) => {
+/** @param lastCuttingRank texts are cut for columns up to this rank */
+function fit<Row>(
+  columns: readonly Column<Row>[],
+  rows: readonly Row[],
+  available: number,
+  lastCuttingRank: number,
+): LaidColumn<Row>[] {
+  const all = columns.map((column) => {
     const content = Math.max(0, ...rows.map((row) => textWidth(column.text(row))));
-    return { column, content, width: Math.max(textWidth(column.header), content) };
+    return { column, content, gap: GAP, width: Math.max(textWidth(column.header), content) };
   });
-  while (totalWidth(laid) > available) {
-    const rank = Math.max(...laid.map(({ column }) => column.dropRank ?? 0));
-    const excess = totalWidth(laid) - available;
-    const slack = laid.reduce((sum, entry) => sum + slackOf(entry), 0);
-    if (slack >= excess || rank === 0) return shrink(laid, excess);
-    laid = laid.filter(({ column }) => (column.dropRank ?? 0) < rank);
+  const loose = withGaps(all, GAP);
+  if (totalWidth(loose) <= available) return loose;
+  let kept = new Set([0]);
+  for (const rank of [...new Set(all.map(rankOf))].toSorted((a, b) => a - b)) {
+    const more = new Set([...kept, rank]);
+    const leastOf = rank <= lastCuttingRank ? cutWidth : wholeWidth;
+    const least = chosen(all, more).map((entry) => ({ ...entry, width: leastOf(entry) }));
+    if (totalWidth(least) <= available) kept = more;
   }
-  return laid;
+  const laid = chosen(all, kept);
+  return shrink(laid, totalWidth(laid) - available);
 }
 
-function slackOf<Row>({ column, width }: LaidColumn<Row>): number {
-  return column.minWidth === undefined ? 0 : Math.max(0, width - column.minWidth);
+function chosen<Row>(all: readonly LaidColumn<Row>[], ranks: ReadonlySet<number>): LaidColumn<Row>[] {
+  return withGaps(
+    all.filter((entry) => ranks.has(rankOf(entry))),
+    TIGHT_GAP,
+  );
+}
+
+function rankOf<Row>({ column }: LaidColumn<Row>): number {
+  return column.dropRank ?? 0;
+}
+
+function withGaps<Row>(laid: readonly LaidColumn<Row>[], ofIdentity: string): LaidColumn<Row>[] {
+  return laid.map((entry, place) => {
+    const before = laid[place - 1];
+    const isIdentity = entry.column.isIdentity === true && before?.column.isIdentity === true;
+    return { ...entry, gap: before === undefined ? '' : isIdentity ? ofIdentity : GAP };
+  });
+}
+
+function wholeWidth<Row>({ column, content, width }: LaidColumn<Row>): number {
+  return column.short === undefined ? width : Math.max(content, textWidth(column.short));
+}
+
+function cutWidth<Row>(entry: LaidColumn<Row>): number {
+  const { minWidth } = entry.column;
+  return minWidth === undefined ? wholeWidth(entry) : Math.min(wholeWidth(entry), minWidth);
 }
 
 /** Cuts excess width: from headers, then from texts, the widest first. */
@@ -157,7 +202,7 @@ function shrink<Row>(laid: readonly LaidColumn<Row>[], excess: number): LaidColu
 }
 
 function totalWidth<Row>(laid: readonly LaidColumn<Row>[]): number {
-  return laid.reduce((sum, { width }) => sum + width, 0) + GAP.length * Math.max(0, laid.length - 1);
+  return laid.reduce((sum, { gap, width }) => sum + gap.length + width, 0);
 }
 
 function pad(text: string, width: number, align: 'left' | 'right' = 'left'): string {

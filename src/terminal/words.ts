@@ -1,5 +1,6 @@
 import type { FailureReason, Outcome, UnfitReason } from '../records/outcome.ts';
 import type { Style, Look } from './look.ts';
+import { isOfBuild, type MetricId, metricOf } from '../records/metric.ts';
 import { printable } from '../text/printable.ts';
 import { FLAG_LABELS, type RunFlag, type RunFlagId } from '../records/run-flag.ts';
 import { truncate } from './text-width.ts';
@@ -133,6 +134,20 @@ export const VERDICT_SIGNS: Readonly<Record<Verdict, string>> = {
   failed: '✗',
   incomparable: '≠',
 };
+
+/** What the numbers of a table are: `GPU compute time: median of runs`; empty without any. */
+export function estimateWords(metrics: Iterable<MetricId>): string {
+  const [first, ...others] = new Set(metrics);
+  if (first === undefined) return '';
+  const what = others.length === 0 ? printable(metricOf(first).label) : "each cell's own metric";
+  return `${what}: median of ${[first, ...others].every(isOfBuild) ? 'builds' : 'runs'}`;
+}
+
+/** Of a change: only a number with a verdict has a color. */
+export function changeStyle(verdict: Verdict, { bad, good, strong }: Style): (text: string) => string {
+  if (verdict === 'slower') return (text) => strong(bad(text));
+  return verdict === 'faster' ? (text) => strong(good(text)) : (text) => text;
+}
 
 export function verdictStyle(verdict: Verdict, style: Style): (text: string) => string {
   switch (verdict) {

@@ -43,7 +43,7 @@ export function paretoText(output: ParetoOutput, details: ParetoDetails, look: L
     ...(details.showsScaling ? scalingLines(output, details.cells, look) : []),
     '',
     ...precisions.flatMap((tally) => tallyLines(tally, look)),
-    ...singleRunLines(choices, look),
+    ...openLines(choices, look),
     ...uncheckedLines(choices, look),
     ...unmeasured
       .slice(0, MAX_LISTED)
@@ -86,10 +86,9 @@ function tableOf(measured: readonly Row[], drawn: ParetoOutput['workloads'], loo
   ];
   const styled = columns.map((column) => ({ ...column, style: whole }));
   const table = renderTable(styled, measured, look);
-  const legend =
-    dominated === 0
-      ? '* all are on the front: none has another one that is better in something and worse in nothing'
-      : `* on the front; for the ${dominated} others another one is better in something and worse in nothing`;
+  const which = dominated === 0 ? 'all of them' : `${measured.length - dominated} of ${measured.length}`;
+  const axes = `items/s, latency, engine and context size, accuracy${isAnyChecked ? '' : ' (not checked)'}`;
+  const legend = `* Pareto-optimal, ${which}: no other is at least as good on every axis: ${axes}`;
   return [
     ...table,
     ...captionLines(about.caption, look),
@@ -205,10 +204,11 @@ function tallyLines(tally: ParetoOutput['precisions'][number], look: Look): stri
   );
 }
 
-function singleRunLines(choices: readonly Choice[], look: Look): string[] {
-  const single = choices.filter(({ speedUp }) => speedUp?.verdict === 'unclear').length;
-  if (single === 0) return [];
-  const text = `? ${count(single, 'speed-up')} without a verdict: one run a side is never one, and few are often none; run with --repeats 5`;
+function openLines(choices: readonly Choice[], look: Look): string[] {
+  const open = choices.filter(({ speedUp }) => speedUp?.verdict === 'unclear');
+  if (open.length === 0) return [];
+  const few = open.every(({ runs }) => runs === 1) ? '1 run per side' : 'too few runs';
+  const text = `? ${count(open.length, 'speed-up')} not yet significant (${few}); use --repeats 5`;
   return wrapWords(text, look.columns).map(look.style.warn);
 }
 

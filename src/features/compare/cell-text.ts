@@ -6,26 +6,26 @@ import { renderTable } from '../../terminal/table.ts';
 import { wrapHanging } from '../../terminal/text-width.ts';
 import { deviationText, spreadOf } from '../../terminal/statistics-table.ts';
 import type { ComparedCell, Comparison } from './output.ts';
-import { VERDICT_SIGNS, verdictStyle } from '../../terminal/words.ts';
+import { changeStyle, VERDICT_SIGNS } from '../../terminal/words.ts';
 import type { JudgedCell } from '../../judge/compare/compare-matrix.ts';
 import type { Side } from '../../selection/sides.ts';
 
 /** A single cell: its verdict, both sides below each other, and how many times as fast one of them is. */
 export function comparedCellText(compared: ShownCell, look: Look): string[] {
-  const { label: name, metric, verdict, changePercent, ciPercent, mdePercent, moreRunsNeeded } = compared;
+  const { label: name, metric, verdict, changePercent, ciPercent, mdePercent } = compared;
   const { label } = metricOf(metric);
   const interval = ciPercent === null ? '' : ` (${intervalText(ciPercent)}, 95 %)`;
   const change = changePercent === null ? '' : `, ${label} ${formatPercent(changePercent)}${interval}`;
   const small = compared.belowMinChange === undefined ? '' : `, ${belowText(compared.belowMinChange)}`;
   const title = `${VERDICT_SIGNS[verdict]} ${verdict}: ${printable(name)}${change}${small}`;
+  const percent = formatPercent(changePercent);
   const lines = [
-    ...wrapHanging(title, look.columns, 2).map(verdictStyle(verdict, look.style)),
+    ...wrapHanging(title, look.columns, 2).map((line) =>
+      line.replace(` ${percent}`, (found) => changeStyle(verdict, look.style)(found)),
+    ),
     ...sideTable(compared, look),
     ratioText(compared, metricOf(metric)),
-    mdePercent === null || verdict === 'unclear'
-      ? ''
-      : `a change of ${formatPercent(mdePercent, false)} would have been seen`,
-    moreRunsNeeded === null ? '' : `about ${moreRunsNeeded} more runs a side would settle it`,
+    mdePercent === null || verdict !== 'same' ? '' : `a change of ${formatPercent(mdePercent, false)} is detectable`,
   ];
   return lines
     .filter((line) => line !== '')

@@ -1,7 +1,7 @@
 import { batchOf, itemsPerS } from '../../records/cell.ts';
-import { type MetricId, metricOf } from '../../records/metric.ts';
+import { metricOf } from '../../records/metric.ts';
 import { printable } from '../../text/printable.ts';
-import type { CommonShift, Verdict } from '../../records/verdict.ts';
+import { type CommonShift, DETECTABLE_FROM, isCalled, singleRunReason, type Verdict } from '../../records/verdict.ts';
 import { cellTable } from '../../terminal/cell-columns.ts';
 import { changeMap } from '../../terminal/charts/heat-map.ts';
 import type { Side } from '../../selection/sides.ts';
@@ -9,7 +9,7 @@ import { belowText, comparedCellText, type ComparedDetails, type ShownCell } fro
 import type { ComparedCell, Comparison } from './output.ts';
 import type { Look } from '../../terminal/look.ts';
 import { count, formatMs, formatNumber, formatPercent, intervalText } from '../../terminal/numbers.ts';
-import { reasonTitle, reasonWords, VERDICT_SIGNS, verdictStyle } from '../../terminal/words.ts';
+import { changeStyle, estimateWords, reasonTitle, reasonWords } from '../../terminal/words.ts';
 import { describeCommit } from '../../text/commit-label.ts';
 import { dotted, truncate, wrapHanging, wrapWords } from '../../terminal/text-width.ts';
 import type { Column } from '../../terminal/table.ts';
@@ -25,7 +25,11 @@ export function compareText(comparison: Comparison, details: ComparedDetails, lo
   const provenance = [comparison.provenance].flat().join(', ');
   const lines = [
     ...across.flatMap((difference) => wrapWords(`compared anyway: ${printable(difference)}`, columns).map(style.warn)),
-    style.strong(`${verdictLine(counts)}${smallText(comparison)}`),
+    ...wrapHanging(
+      dotted([`${verdictLine(counts)}${smallText(comparison)}`, valueWords(comparison)]),
+      columns,
+      2,
+    ).map(style.strong),
     ...wrapHanging(sideLine('base', details.sides.base, provenance), columns, 6),
     ...wrapHanging(sideLine('head', details.sides.head, provenance), columns, 6),
   ];
@@ -65,6 +69,12 @@ export function shiftSize({ percent, cells, sharing, verdict }: CommonShift): st
   return `Common shift of ${formatPercent(percent)}, which fits ${who}${regression}`;
 }
 
+/** `GPU compute time: median of runs, change of their mean` */
+function valueWords({ cells }: Comparison): string {
+  const estimate = estimateWords(cells.map(({ metric }) => metric));
+  return cells.every(({ changePercent }) => changePercent === null) ? estimate : `${estimate}, change of their mean`;
+}
+
 function verdictLine(counts: Readonly<Record<Verdict, number>>): string {
   const words: Verdict[] = ['slower', 'faster', 'same', 'unclear', 'failed', 'incomparable'];
   return words
@@ -99,51 +109,66 @@ function verdictTable(cells: readonly ShownCell[], look: Look): string[] {
   const right = 'right' as const;
   const { style } = look;
   const metrics = new Set(cells.map(({ metric }) => metric));
+  const [unit = '', ...otherUnits] = new Set(cells.map(({ metric }) => printable(metricOf(metric).unit)));
+  const hasItems = cells.some(({ cell, metric }) => metric === 'throughputQps' && (batchOf(cell.shapes) ?? 1) > 1);
+  const isOneUnit = otherUnits.length === 0;
+  const inHeader = isOneUnit ? ` ${unit}` : '';
+  const valueOf = (value: number | null, { metric }: ShownCell): string => {
+    const its = printable(metricOf(metric).unit);
+    const text = its === 'ms' ? formatMs(value).replace(/ ms$/, '') : formatNumber(value);
+    return isOneUnit || value === null ? text : `${text} ${its}`;
+  };
   const verdict: Column<ShownCell> = {
     header: 'verdict',
-    text: (cell) => `${VERDICT_SIGNS[cell.verdict]} ${cell.verdict}`,
-    style: (cell) => (cell.belowMinChange === undefined ? verdictStyle(cell.verdict, style) : style.dim),
+    text: (cell) => cell.verdict,
+    style: (cell) => (cell.verdict === 'failed' ? style.bad : plain),
   };
   return cellTable<ShownCell>(
     cells,
     [
       { header: 'metric', text: ({ metric }) => (metrics.size > 1 ? metricOf(metric).label : ''), dropRank: 5 },
-      { header: 'base', text: ({ metric, base }) => valueText(metric, base), align: right, dropRank: 6 },
-      { header: 'head', text: ({ metric, head }) => valueText(metric, head), align: right, dropRank: 4 },
-      { header: 'change', text: ({ changePercent }) => formatPercent(changePercent), align: right },
-      { header: 'items/s', text: itemsText, align: right, dropRank: 5 },
-      { header: '95 % interval', text: ({ ciPercent }) => intervalText(ciPercent), align: right, dropRank: 8 },
-      { header: 'detectable', text: mdeText, align: right, dropRank: 3 },
-      { header: 'runs', text: ({ runs }) => runs.join('+'), align: right, dropRank: 7 },
+      { header: `base${inHeader}`, text: (cell) => valueOf(cell.base, cell), align: right, dropRank: 2 },
+      { header: `head${inHeader}`, text: (cell) => valueOf(cell.head, cell), align: right, dropRank: 2 },
       {
-        header: '+runs',
-        text: ({ moreRunsNeeded: more }) => (more === null ? '' : `+${more}`),
+        header: 'change',
+        text: ({ changePercent }) => formatPercent(changePercent),
+        style: (cell) => (cell.belowMinChange === undefined ? changeStyle(cell.verdict, style) : style.dim),
         align: right,
-        dropRank: 2,
       },
+      {
+        header: '95 % interval',
+        text: ({ ciPercent }) => intervalText(ciPercent).replace(/ %$/, ''),
+        align: right,
+        dropRank: 3,
+      },
+      { header: 'detectable', text: detectableText, align: right, dropRank: 6 },
+      { header: 'runs', text: ({ runs }) => runs.join('+'), align: right, dropRank: 8 },
+      { header: 'to decide', text: lackText, dropRank: 7 },
+      ...(hasItems ? [{ header: 'items/s', text: itemsText, align: right, dropRank: 9 }] : []),
     ],
     look,
     { before: [verdict] },
   );
 }
 
-function valueText(metric: MetricId, value: number | null): string {
-  if (value === null) return '–';
-  const { unit } = metricOf(metric);
-  if (unit === 'ms') return formatMs(value);
-  return `${formatNumber(value)} ${unit}`;
+function plain(text: string): string {
+  return text;
 }
 
-/** Items/s and their ratio, for batches larger than 1. */
-function itemsText({ cell, metric, base, head }: ShownCell): string {
-  if (metric !== 'throughputQps' || (batchOf(cell.shapes) ?? 1) === 1) return '';
-  if (base === null || head === null || base === 0) return '';
-  const [was, is] = [base, head].map((qps) => formatNumber(itemsPerS(cell.shapes, qps)));
-  return `${was} → ${is} (${(head / base).toFixed(2)}×)`;
+/** Items/s of both sides. */
+function itemsText({ cell, base, head }: ShownCell): string {
+  return [base, head].map((qps) => formatNumber(itemsPerS(cell.shapes, qps))).join(' → ');
 }
 
-function mdeText({ mdePercent }: ComparedCell): string {
-  return mdePercent === null ? '' : formatPercent(mdePercent, false);
+/** Of a row without a change: what these runs would have shown. */
+function detectableText({ verdict, mdePercent }: ComparedCell): string {
+  return mdePercent === null || isCalled({ verdict }) ? '' : formatPercent(mdePercent, false);
+}
+
+/** What an unclear row lacks. */
+function lackText({ moreRunsNeeded: more, runs, verdict }: ComparedCell): string {
+  if (verdict !== 'unclear') return '';
+  return singleRunReason(runs) ?? (more === null ? '' : `about ${count(more, 'more run')}`);
 }
 
 const MAX_CAUSE_LINES = 6;
@@ -171,26 +196,32 @@ function causeLines(cells: readonly ShownCell[], { columns, style }: Look): stri
 }
 
 /** Below it is not worth a line. */
-const LEAST_NIGHT_PERCENT = 0.05;
+const LEAST_SWEEP_PERCENT = 0.05;
 
 /** Where noise comes from other sources than the cell's own runs. */
 function noiseLines(cells: readonly ShownCell[], { style, columns }: Look): string[] {
   const noises = cells.flatMap(({ noise }) => noise ?? []);
-  const withNights = noises.filter(({ nights }) => nights > 0);
-  const outliers = withNights.filter(({ nightsLeftOut }) => nightsLeftOut > 0);
-  const nightPercent = Math.max(0, ...noises.map((noise) => noise.nightPercent));
+  const withPast = noises.filter(({ nights }) => nights > 0);
+  const outliers = withPast.filter(({ nightsLeftOut }) => nightsLeftOut > 0);
+  const sweepPercent = Math.max(0, ...noises.map((noise) => noise.nightPercent));
+  const own = withPast.some(({ from }) => from === 'runsAndNights') ? 'the runs and ' : '';
   const texts = [
-    withNights.length === 0
+    withPast.length === 0
       ? ''
-      : `noise from the runs and from up to ${count(Math.max(...withNights.map(({ nights }) => nights)), 'earlier night')} (${count(withNights.length, 'cell')})`,
+      : `noise from ${own}${rangeOf(withPast.map(({ nights }) => nights))} earlier sweeps (${count(withPast.length, 'cell')})`,
     outliers.length === 0
       ? ''
-      : `up to ${count(Math.max(...outliers.map(({ nightsLeftOut }) => nightsLeftOut)), 'outlier night')} left out of it (${count(outliers.length, 'cell')})`,
-    nightPercent < LEAST_NIGHT_PERCENT
+      : `outlier sweeps left out of it: ${rangeOf(outliers.map(({ nightsLeftOut }) => nightsLeftOut))} (${count(outliers.length, 'cell')})`,
+    sweepPercent < LEAST_SWEEP_PERCENT
       ? ''
-      : `the cells differ by ${formatPercent(nightPercent, false)} more than their runs explain: it is in the intervals`,
+      : `sweeps differ by ${formatPercent(sweepPercent, false)} more than their runs explain: this is in the intervals`,
   ];
   return texts.filter((text) => text !== '').flatMap((text) => wrapHanging(text, columns, 2).map(style.dim));
+}
+
+/** `17`, or `12 to 17`. */
+function rangeOf(counts: readonly number[]): string {
+  return [...new Set([Math.min(...counts), Math.max(...counts)])].join(' to ');
 }
 
 const MAX_REASON_LINES = 8;
@@ -201,7 +232,7 @@ const DETAIL = /(?<=contended|left out[^:]*|clock [^:]*): /;
 function reasonLines(cells: readonly ShownCell[], { style, columns }: Look): string[] {
   const reasoned = cells.flatMap(({ reasons, cause }) =>
     reasons
-      .filter((reason) => !reason.startsWith('could hide'))
+      .filter((reason) => !reason.startsWith(DETECTABLE_FROM))
       // What is named as the cause is not repeated.
       .filter((reason) => cause === null || !cause.title.endsWith(reason)),
   );
@@ -229,13 +260,9 @@ function adviceLines({ cells, baseRef, headRef }: Comparison, { columns }: Look)
   const most = Math.max(0, ...unclear.map(({ moreRunsNeeded }) => moreRunsNeeded ?? 0));
   const lines: string[] = [];
   if (unclear.length > 0) {
-    const settle = (what: string): string =>
-      most === 0 ? '' : `; about ${count(most, 'more run')} a side would settle ${what}`;
-    const could = Math.max(...unclear.map(({ mdePercent }) => mdePercent ?? 0));
-    const text =
-      unclear.length === 1
-        ? `The unclear cell could hide up to ${formatPercent(could, false)}${settle('it')}`
-        : `Unclear cells could hide up to ${formatPercent(could, false)}${settle('most of them')}${most > 0 ? ` (each cell's own number is under "+runs")` : ''}`;
+    const least = Math.max(...unclear.map(({ mdePercent }) => mdePercent ?? 0));
+    const settle = most === 0 ? '' : `; about ${count(most, 'more run')} per side would settle ${unclear.length === 1 ? 'it' : 'most of them'}`;
+    const text = `${count(unclear.length, 'unclear cell')}: changes from ${formatPercent(least, false)} are detectable${settle}`;
     lines.push(...wrapWords(text, columns));
   }
   const cell = cells.find(({ verdict }) => verdict === 'slower')?.key.slice(0, 8);

@@ -85,7 +85,7 @@ function hiddenText(cells: readonly ReportedCell[]): string {
   const hidden = cells.flatMap(({ judgement }) =>
     judgement.kind === 'compared' && judgement.verdict === 'unclear' ? (judgement.mdePercent ?? []) : [],
   );
-  return hidden.length === 0 ? '' : `: they could hide up to ${formatPercent(Math.max(...hidden), false)}`;
+  return hidden.length === 0 ? '' : `: changes from ${formatPercent(Math.max(...hidden), false)} are detectable`;
 }
 
 function changeOf({ judgement }: ReportedCell): number | null {

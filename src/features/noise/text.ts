@@ -99,9 +99,9 @@ function noisyTable(cells: readonly NoisyRow[], wantPercent: number, look: Look)
     [
       { header: 'runs', text: ({ runs }) => String(runs), align: right, dropRank: 4 },
       { header: 'run ±', text: (row) => percentOrNothing(row.runPercent), align: right, dropRank: 2 },
-      { header: 'night ±', text: (row) => percentOrNothing(row.nightPercent), align: right, dropRank: 3 },
-      { header: 'larger', text: ({ larger }) => larger ?? '', dropRank: 5 },
-      { header: 'sees', text: (row) => percentOrNothing(row.mdePercent), align: right },
+      { header: 'sweep ±', text: (row) => percentOrNothing(row.nightPercent), align: right, dropRank: 3 },
+      { header: 'larger', text: ({ larger }) => (larger === 'nights' ? 'sweeps' : (larger ?? '')), dropRank: 5 },
+      { header: 'detectable', text: (row) => percentOrNothing(row.mdePercent), align: right },
       { header: `for ${wantPercent} %`, text: (row) => repeatsText(row, wantPercent), align: right, dropRank: 1 },
     ],
     look,

@@ -16,11 +16,11 @@ export function percentRange(low: number, high: number): string {
 
 export function noiseHeadline({ mdePercent: visible, repeats, falseAlarms }: NoiseOutput): string {
   if (visible === null || repeats === null) {
-    return 'nothing says yet how far runs scatter: no cell has two runs in its newest sweep';
+    return 'the noise of runs is not known yet: no cell has two runs in its newest sweep';
   }
   const { typical, least, most } = visible;
   const range = least === most ? '' : ` (${percentRange(least, most)})`;
-  const seen = `a change of ${percentText(typical)} would be seen in a typical cell with ${count(repeats, 'run')} a side${range}`;
+  const seen = `a change of ${percentText(typical)} is detectable in a typical cell with ${count(repeats, 'run')} per side${range}`;
   return `${seen}; ${alarmWords(falseAlarms)}`;
 }
 
@@ -55,8 +55,8 @@ export function effortWords({ cells: all, effort, wantPercent }: NoiseOutput): s
       ? ''
       : `, ${formatDuration(60 * wanted.gpuMinutes)} of GPU time instead of ${formatDuration(60 * now.gpuMinutes)}`;
   const where = cells === all.length ? 'every cell' : `${cells} of ${all.length} cells`;
-  if (wanted.runs === now.runs) return `to see ${wantPercent} % in ${where}: the present repeats are enough`;
-  return `to see ${wantPercent} % in ${where}: ${count(wanted.runs, 'run')} a sweep instead of ${now.runs}${minutes}`;
+  if (wanted.runs === now.runs) return `to detect ${wantPercent} % in ${where}: the present repeats are enough`;
+  return `to detect ${wantPercent} % in ${where}: ${count(wanted.runs, 'run')} a sweep instead of ${now.runs}${minutes}`;
 }
 
 /** Whether no number of runs shows a change of this many percent. */
@@ -67,10 +67,10 @@ export function isUnattainable({ repeatsWanted, attainablePercent }: NoisyCell, 
 function unattainableText(cells: readonly NoisyCell[], wantPercent: number): string {
   const least = cells.map(({ attainablePercent }) => roundedUp(attainablePercent ?? 0));
   const why = least.some((percent) => percent > roundedUp(LEAST_CALLED_PERCENT))
-    ? 'nights differ by too much'
-    : `changes under ${LEAST_CALLED_PERCENT} % are never called`;
+    ? 'sweeps differ by too much'
+    : `changes under ${LEAST_CALLED_PERCENT} % are never reported`;
   const range = percentRange(Math.min(...least), Math.max(...least));
-  return `no number of runs shows ${wantPercent} % in ${count(cells.length, 'cell')}: ${why}; the least that can be seen there is ${range}`;
+  return `no number of runs detects ${wantPercent} % in ${count(cells.length, 'cell')}: ${why}; at best ${range} is detectable there`;
 }
 
 /** Two digits, rounded up: a change said to be detectable must be. */
@@ -105,13 +105,13 @@ export function noiseNotes(noise: Omit<NoiseOutput, 'notes'>, copies: number): s
     never.length === 0 ? null : unattainableText(never, wantPercent),
     beyond === 0
       ? null
-      : `${count(beyond, 'cell')} would need more than ${MOST_REPEATS} runs a sweep to see ${wantPercent} %`,
+      : `${count(beyond, 'cell')} would need more than ${MOST_REPEATS} runs a sweep to detect ${wantPercent} %`,
     restless === 0
       ? null
-      : `${count(restless, 'cell')} of ${cells.length}: nights differ by more than the runs in them, so more repeats will not help much there`,
+      : `${count(restless, 'cell')} of ${cells.length}: sweeps differ by more than the runs in them, so more repeats will not help much there`,
     cells.some(({ nightPercent }) => nightPercent !== null)
       ? null
-      : 'from 8 sweeps on it can be said how far nights scatter',
+      : 'sweep-to-sweep noise needs at least 8 sweeps',
     lucky === 0
       ? null
       : `${lucky} of ${count(builds.length, 'cell')}: builds of the same engine differ by more than their runs; \`engine: frozen\` keeps one build, \`builds:\` measures several`,

@@ -9,6 +9,7 @@ import { isCalled } from '../../records/verdict.ts';
 import type { ExplainedRun } from '../../layers/explained-run.ts';
 import { compareCells } from '../../judge/compare/compare-cells.ts';
 import { meanLog, percentOfLog } from '../../statistics/logarithms.ts';
+import { median } from '../../statistics/median.ts';
 
 /** To add a cause: its detector here, its rank in `causes.ts`, its kind in `records/cause.ts`. */
 const DETECTORS: readonly CauseDetector[] = [
@@ -182,8 +183,8 @@ function changeOf(
 ): ValueChange {
   const common = {
     metric,
-    base: Math.exp(meanLog(base)),
-    head: Math.exp(meanLog(head)),
+    base: median(base) ?? 0,
+    head: median(head) ?? 0,
     changePercent: percentOfLog(meanLog(head) - meanLog(base)),
     runs: [base.length, head.length] as const,
   };
@@ -213,6 +214,6 @@ function changeOf(
     isReal: size > leastPercent,
     isUnclear: false,
     leastPercent,
-    basis: `one run a side: single runs ${cudaGraph ? 'with' : 'without'} a CUDA graph differ by up to ${leastPercent} % by chance`,
+    basis: `one run per side: single runs ${cudaGraph ? 'with' : 'without'} a CUDA graph differ by up to ${leastPercent} % by chance`,
   };
 }

@@ -1,5 +1,7 @@
 import type { ExplainedMetric } from '../../records/cause.ts';
 import { printable } from '../../text/printable.ts';
+import type { Verdict } from '../../records/verdict.ts';
+import { changeStyle } from '../../terminal/words.ts';
 import type { WhyOutput } from './output.ts';
 import type { Look } from '../../terminal/look.ts';
 import { formatMs, formatNumber, formatPercent, intervalText } from '../../terminal/numbers.ts';
@@ -49,7 +51,7 @@ function headline(explained: WhyOutput): string {
   if (change === undefined) return 'no difference beyond noise';
   const [cause] = explained.causes;
   const what = `${METRIC_WORDS[change.metric]} ${formatPercent(change.changePercent)}`;
-  if (explained.outcome === 'unclear') return `${what}, unclear: the runs scatter too much to say`;
+  if (explained.outcome === 'unclear') return `${what}, unclear: the runs vary too much to tell`;
   return `${what}: ${cause === undefined ? 'not explained' : printable(cause.title)}`;
 }
 
@@ -65,36 +67,48 @@ function sideLine(name: string, side: WhyOutput['base'], other: WhyOutput['base'
   return `${name}  ${dotted(parts)}`;
 }
 
-/** What became of each value: the one that is explained is highlighted, one that chance may have changed steps back. */
-function changeTable(explained: WhyOutput, look: Look): string[] {
-  const { style } = look;
+/** What became of each value; only the change that is explained and other real ones have a color. */
+function changeTable({ changes, metric }: WhyOutput, look: Look): string[] {
   const right = 'right' as const;
-  const paint = (change: Change): ((text: string) => string) => {
-    if (change.metric === explained.metric) return style.strong;
-    return change.isReal ? (text) => text : style.dim;
-  };
   const columns: Column<Change>[] = [
     { header: '', text: ({ isReal, isUnclear }) => (isReal ? '' : isUnclear ? '?' : '=') },
-    { header: 'value', text: ({ metric }) => METRIC_WORDS[metric], minWidth: 12 },
-    { header: 'change', text: ({ changePercent }) => formatPercent(changePercent), align: right },
+    {
+      header: 'value',
+      text: (change) => METRIC_WORDS[change.metric],
+      style: (change) => (change.metric === metric ? look.style.strong : (text) => text),
+    },
+    {
+      header: 'change',
+      text: ({ changePercent }) => formatPercent(changePercent),
+      style: (change) => changeStyle(verdictOf(change), look.style),
+      align: right,
+    },
     { header: '95 % interval', text: ({ ciPercent }) => intervalText(ciPercent), align: right, dropRank: 2 },
-    { header: 'base', text: ({ metric, base }) => valueText(metric, base), dropRank: 1 },
-    { header: 'head', text: ({ metric, head }) => valueText(metric, head), dropRank: 1 },
-    { header: '', text: certaintyText, dropRank: 3 },
+    { header: 'base', text: (change) => valueText(change.metric, change.base), dropRank: 1 },
+    { header: 'head', text: (change) => valueText(change.metric, change.head), dropRank: 1 },
   ];
-  const styled = columns.map((column) => ({ ...column, style: paint }));
-  return renderTable(styled, explained.changes, look);
+  return [...renderTable(columns, changes, look), ...remarkLines(changes, look)];
+}
+
+function verdictOf({ changePercent, isReal, metric }: Change): Verdict {
+  if (!isReal) return 'same';
+  return changePercent > 0 === (metric !== 'throughputQps') ? 'slower' : 'faster';
 }
 
 function valueText(metric: ExplainedMetric, value: number): string {
   return metric === 'throughputQps' ? `${formatNumber(value)} qps` : formatMs(value);
 }
 
-/** For a change that may be chance: the detectable effect. */
-function certaintyText({ isReal, isUnclear, leastPercent }: Change): string {
-  if (isReal) return '';
-  const hidden = formatNumber(leastPercent, 2);
-  return `${isUnclear ? 'may be chance' : 'chance'}: only ${hidden} % would show`;
+/** `= within noise: enqueue time (detectable from 20 %)` */
+function remarkLines(changes: readonly Change[], { columns, style }: Look): string[] {
+  const known = changes.filter(({ isReal }) => !isReal);
+  return [true, false].flatMap((isUnclear) => {
+    const named = known
+      .filter((change) => change.isUnclear === isUnclear)
+      .map(({ leastPercent, metric }) => `${METRIC_WORDS[metric]} (detectable from ${formatNumber(leastPercent, 2)} %)`);
+    const start = isUnclear ? '? unclear' : '= within noise';
+    return named.length === 0 ? [] : wrapHanging(`${start}: ${named.join(', ')}`, columns, 2).map(style.dim);
+  });
 }
 
 function answerLines(explained: WhyOutput, look: Look): string[] {
@@ -106,14 +120,14 @@ function answerLines(explained: WhyOutput, look: Look): string[] {
       const [first] = explained.changes;
       const text = `no difference beyond noise${first === undefined ? '' : ` (${first.basis})`}`;
       const changed = explained.causes.map(({ title }) =>
-        style.dim(truncate(`  changed, without an effect that is seen: ${printable(title)}`, columns)),
+        style.dim(truncate(`  changed, without a detectable effect: ${printable(title)}`, columns)),
       );
       return [...wrapWords(text, columns), ...changed];
     }
     case 'notExplained': {
       const help =
         explained.unknown.length === 0
-          ? 'measure both sides again, alternating: bench compare names what chance does'
+          ? 'measure both sides again, in turns: bench compare BASE..HEAD --run'
           : `it would help to know: ${printable(explained.unknown.join('; '))}`;
       return [
         ...warn('not explained: nothing that is known differs between the two sides'),
@@ -123,7 +137,7 @@ function answerLines(explained: WhyOutput, look: Look): string[] {
     case 'unclear': {
       const basis = explainedChange(explained)?.basis ?? '';
       const more = causes.length > 0 ? ' What would explain it:' : '';
-      return [...warn(`unclear: ${basis} scatter too much; more of them would tell.${more}`), ...causes];
+      return [...warn(`unclear: ${basis} vary too much; more runs would decide.${more}`), ...causes];
     }
     case 'explained':
       return causes;

@@ -1,8 +1,15 @@
-import type { CellComparison, CommonShift, Verdict } from '../../records/verdict.ts';
+import {
+  type CellComparison,
+  type CommonShift,
+  DETECTABLE_FROM,
+  singleRunReason,
+  type Verdict,
+} from '../../records/verdict.ts';
 import { rejectedByBenjaminiHochberg } from '../../statistics/multiple-tests.ts';
 import { commonShift, isNearShift, sharesShift } from './common-shift.ts';
 import type { CellRatio } from '../geometric-mean.ts';
 import { callLimit, detectableErrors, varianceReserve } from '../detectable-effect.ts';
+import { median } from '../../statistics/median.ts';
 import { meanLog, percentOfLog } from '../../statistics/logarithms.ts';
 import { nightVariance, pastNightVariance } from '../sweep-noise.ts';
 import { estimateNoise, type NoiseEstimate, type NoisySides } from '../run-noise.ts';
@@ -216,8 +223,8 @@ function judge(entry: Evidence, isCalled: boolean, calls: Calls): CellComparison
   return {
     cellKey: cell.cellKey,
     verdict,
-    base: Math.exp(meanLog(cell.base)),
-    head: Math.exp(meanLog(cell.head)),
+    base: median(cell.base),
+    head: median(cell.head),
     changePercent: percentOfLog(change),
     ciPercent: hasVerdict ? [percentOfLog(change - reach), percentOfLog(change + reach)] : null,
     mdePercent: percentOfLog(mde),
@@ -298,7 +305,8 @@ function unclearReasons(
 ): string[] {
   const { cell, difference, noise, nights } = entry;
   const reasons: string[] = [];
-  if (hasSingleRun(cell)) reasons.push('one run a side is never a verdict');
+  const single = singleRunReason([cell.base.length, cell.head.length]);
+  if (single !== null) reasons.push(single);
   if (noise.assumed !== null) reasons.push(noise.assumed);
   const isSeen = reasons.length === 0 && isSure;
   const isSmall = isSeen && !isLarge(signed(cell, difference));
@@ -308,7 +316,7 @@ function unclearReasons(
   if (more === null && !isSettled) {
     reasons.push(nights > (cell.systematicError ?? 0) ** 2 ? 'nightsDiffer' : 'runsInDoubt');
   }
-  return [...reasons, `could hide a change of up to ${percentOfLog(mde).toFixed(1)} %`];
+  return [...reasons, `${DETECTABLE_FROM}${percentOfLog(mde).toFixed(1)} %`];
 }
 
 function shiftReasons(entry: Evidence, isSure: boolean, shift: number | null): string[] {
