@@ -3,6 +3,7 @@ import * as z from 'zod';
 import { RUN_MARKS } from '../records/run-flag.ts';
 import { count, type Immutable, numberOrNull, textByName, textOrNull } from '../records/scalars.ts';
 import { percentOfLog, meanLog } from '../statistics/logarithms.ts';
+import { median } from '../statistics/median.ts';
 import type { CellRun } from '../records/run.ts';
 import { estimateNoise, pooledVariance } from './run-noise.ts';
 import { tQuantile } from '../statistics/student-t.ts';
@@ -90,8 +91,8 @@ export function judgeExperiment(cells: readonly AbSides[], significantPercent: n
       return {
         cellKey: cell.cellKey,
         /** Centers over runs, in the unit of the metric. */
-        a: centre(cell.a),
-        b: centre(cell.b),
+        a: median(cell.a),
+        b: median(cell.b),
         runs: [cell.a.length, cell.b.length] as const,
         ...(entry === undefined ? NOTHING : judge([entry], threshold)),
       };
@@ -102,10 +103,6 @@ export function judgeExperiment(cells: readonly AbSides[], significantPercent: n
 }
 
 const NOTHING: AbJudgement = { verdict: 'failed', gainPercent: null, ciPercent: null, moreRepeats: null, reasons: [] };
-
-function centre(values: readonly number[]): number | null {
-  return values.length === 0 ? null : Math.exp(meanLog(values));
-}
 
 function evidenceOf(cells: readonly AbSides[]): Evidence[] {
   const sides = cells.map(({ a, b }) => ({ base: a, head: b }));
@@ -122,10 +119,7 @@ function evidenceOf(cells: readonly AbSides[]): Evidence[] {
       degrees,
       runs: [a.length, b.length],
       systematicError,
-      reasons: [
-        singleRunReason([a.length, b.length]),
-        estimate.assumed,
-      ].filter((reason) => reason !== null),
+      reasons: [singleRunReason([a.length, b.length]), estimate.assumed].filter((reason) => reason !== null),
     };
   });
 }

@@ -30,7 +30,9 @@ export const cellComparisonSchema = z.object({
   ),
   ciPercent: z.tuple([z.number(), z.number()]).nullable().describe('95 % interval'),
   /** With a power of 90 %. */
-  mdePercent: numberOrNull.describe('The detectable effect: the smallest change that would have been found nine times in ten'),
+  mdePercent: numberOrNull.describe(
+    'The detectable effect: the smallest change that would have been found nine times in ten',
+  ),
   runs: z.tuple([count, count]),
   /** Null if nothing is unclear, or no number of runs would settle it. */
   moreRunsNeeded: count.nullable().describe('More runs a side that settle an unclear cell four times in five'),

@@ -143,14 +143,14 @@ function fit<Row>(
   for (const rank of [...new Set(all.map(rankOf))].toSorted((a, b) => a - b)) {
     const more = new Set([...kept, rank]);
     const leastOf = rank <= lastCuttingRank ? cutWidth : wholeWidth;
-    const least = chosen(all, more).map((entry) => ({ ...entry, width: leastOf(entry) }));
+    const least = columnsOf(all, more).map((entry) => ({ ...entry, width: leastOf(entry) }));
     if (totalWidth(least) <= available) kept = more;
   }
-  const laid = chosen(all, kept);
+  const laid = columnsOf(all, kept);
   return shrink(laid, totalWidth(laid) - available);
 }
 
-function chosen<Row>(all: readonly LaidColumn<Row>[], ranks: ReadonlySet<number>): LaidColumn<Row>[] {
+function columnsOf<Row>(all: readonly LaidColumn<Row>[], ranks: ReadonlySet<number>): LaidColumn<Row>[] {
   return withGaps(
     all.filter((entry) => ranks.has(rankOf(entry))),
     TIGHT_GAP,

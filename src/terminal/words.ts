@@ -135,12 +135,12 @@ export const VERDICT_SIGNS: Readonly<Record<Verdict, string>> = {
   incomparable: '≠',
 };
 
-/** What the numbers of a table are: `GPU compute time: median of runs`; empty without any. */
+/** What the numbers of a table are: `GPU compute time, median of runs`; empty without any. */
 export function estimateWords(metrics: Iterable<MetricId>): string {
   const [first, ...others] = new Set(metrics);
   if (first === undefined) return '';
   const what = others.length === 0 ? printable(metricOf(first).label) : "each cell's own metric";
-  return `${what}: median of ${[first, ...others].every(isOfBuild) ? 'builds' : 'runs'}`;
+  return `${what}, median of ${[first, ...others].every(isOfBuild) ? 'builds' : 'runs'}`;
 }
 
 /** Of a change: only a number with a verdict has a color. */

@@ -67,7 +67,7 @@ describe('what is unclear', () => {
   test('one run a side is never a verdict, whatever it says', () => {
     const { overall } = judgeExperiment([sides([100], [200])], 10);
     expect(overall.verdict).toBe('unclear');
-    expect(overall.reasons).toContain('one run a side is never a verdict');
+    expect(overall.reasons).toContain('no verdict: one run per side');
     expect(overall.moreRepeats).toBeGreaterThan(0);
   });
 });

@@ -113,7 +113,7 @@ describe('centres of samples and printed medians in one cell', () => {
     whole.close();
     for (const { noise, reasons } of await nightsOf()) {
       expect(noise.nights).toBeGreaterThan(20);
-      expect(reasons).toContain('1 earlier night without samples left out, as base and head have them');
+      expect(reasons).toContain('1 earlier sweep without samples left out, as base and head have them');
     }
   });
 

@@ -56,7 +56,7 @@ function sideTable({ metric, base, head, values }: ShownCell, look: Look): strin
     [
       { header: '', text: ({ name }) => name },
       {
-        header: unit === 'qps' ? 'queries/s' : unit,
+        header: `median ${unit}`,
         text: ({ value }) => formatNumber(value),
         style: () => look.style.strong,
         align: right,

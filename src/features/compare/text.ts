@@ -26,7 +26,10 @@ export function compareText(comparison: Comparison, details: ComparedDetails, lo
   const lines = [
     ...across.flatMap((difference) => wrapWords(`compared anyway: ${printable(difference)}`, columns).map(style.warn)),
     ...wrapHanging(
-      dotted([`${verdictLine(counts)}${smallText(comparison)}`, valueWords(comparison)]),
+      dotted([
+        `${verdictLine(counts)}${smallText(comparison)}`,
+        estimateWords(comparison.cells.map(({ metric }) => metric)),
+      ]),
       columns,
       2,
     ).map(style.strong),
@@ -69,12 +72,6 @@ export function shiftSize({ percent, cells, sharing, verdict }: CommonShift): st
   return `Common shift of ${formatPercent(percent)}, which fits ${who}${regression}`;
 }
 
-/** `GPU compute time: median of runs, change of their mean` */
-function valueWords({ cells }: Comparison): string {
-  const estimate = estimateWords(cells.map(({ metric }) => metric));
-  return cells.every(({ changePercent }) => changePercent === null) ? estimate : `${estimate}, change of their mean`;
-}
-
 function verdictLine(counts: Readonly<Record<Verdict, number>>): string {
   const words: Verdict[] = ['slower', 'faster', 'same', 'unclear', 'failed', 'incomparable'];
   return words
@@ -110,6 +107,7 @@ function verdictTable(cells: readonly ShownCell[], look: Look): string[] {
   const { style } = look;
   const metrics = new Set(cells.map(({ metric }) => metric));
   const [unit = '', ...otherUnits] = new Set(cells.map(({ metric }) => printable(metricOf(metric).unit)));
+  const isLackCommon = new Set(cells.map(lackText)).size === 1;
   const hasItems = cells.some(({ cell, metric }) => metric === 'throughputQps' && (batchOf(cell.shapes) ?? 1) > 1);
   const isOneUnit = otherUnits.length === 0;
   const inHeader = isOneUnit ? ` ${unit}` : '';
@@ -123,7 +121,7 @@ function verdictTable(cells: readonly ShownCell[], look: Look): string[] {
     text: (cell) => cell.verdict,
     style: (cell) => (cell.verdict === 'failed' ? style.bad : plain),
   };
-  return cellTable<ShownCell>(
+  const table = cellTable<ShownCell>(
     cells,
     [
       { header: 'metric', text: ({ metric }) => (metrics.size > 1 ? metricOf(metric).label : ''), dropRank: 5 },
@@ -143,12 +141,14 @@ function verdictTable(cells: readonly ShownCell[], look: Look): string[] {
       },
       { header: 'detectable', text: detectableText, align: right, dropRank: 6 },
       { header: 'runs', text: ({ runs }) => runs.join('+'), align: right, dropRank: 8 },
-      { header: 'to decide', text: lackText, dropRank: 7 },
+      { header: 'to decide', text: (cell) => (isLackCommon ? '' : lackText(cell)), dropRank: 7 },
       ...(hasItems ? [{ header: 'items/s', text: itemsText, align: right, dropRank: 9 }] : []),
     ],
     look,
     { before: [verdict] },
   );
+  const hasChange = cells.some(({ changePercent }) => changePercent !== null);
+  return [...table, ...(hasChange ? [style.dim('change: of the mean of the runs')] : [])];
 }
 
 function plain(text: string): string {
@@ -261,7 +261,10 @@ function adviceLines({ cells, baseRef, headRef }: Comparison, { columns }: Look)
   const lines: string[] = [];
   if (unclear.length > 0) {
     const least = Math.max(...unclear.map(({ mdePercent }) => mdePercent ?? 0));
-    const settle = most === 0 ? '' : `; about ${count(most, 'more run')} per side would settle ${unclear.length === 1 ? 'it' : 'most of them'}`;
+    const settle =
+      most === 0
+        ? ''
+        : `; about ${count(most, 'more run')} per side would settle ${unclear.length === 1 ? 'it' : 'most of them'}`;
     const text = `${count(unclear.length, 'unclear cell')}: changes from ${formatPercent(least, false)} are detectable${settle}`;
     lines.push(...wrapWords(text, columns));
   }

@@ -16,7 +16,8 @@ import { captionLines, cellColumns, withCells } from '../../terminal/cell-column
 import type { Look, Style } from '../../terminal/look.ts';
 import { count, formatNumber, formatPercent, intervalText } from '../../terminal/numbers.ts';
 import { type Column, renderTable } from '../../terminal/table.ts';
-import { wrapHanging } from '../../terminal/text-width.ts';
+import { estimateWords } from '../../terminal/words.ts';
+import { dotted, wrapHanging } from '../../terminal/text-width.ts';
 
 export function abReport(
   db: StoreDatabase,
@@ -109,7 +110,12 @@ export function abText(ab: AbOutput, { cells, marks, ownNotes }: AbDetails, look
   const { name, notes, overall, state } = ab;
   const wrapped = (text: string): string[] => wrapHanging(text, columns, 2);
   return [
-    ...wrapped(`${printable(name)}: B with ${settingsText(ab)}, A as it is`).map(style.strong),
+    ...wrapped(
+      dotted([
+        `${printable(name)}: B with ${settingsText(ab)}, A as it is`,
+        estimateWords(ab.cells.map(({ metric }) => metric)),
+      ]),
+    ).map(style.strong),
     ...wrapped(aboutText(ab)).map(style.dim),
     ...(state === 'finished' ? [] : [style.warn(`this sweep is ${state}`)]),
     '',
@@ -185,7 +191,9 @@ function verdictText({ ciPercent, moreRepeats, verdict }: Judgement): string {
     case 'notABottleneck':
       return ciPercent !== null && ciPercent[1] < 0 ? 'not a bottleneck: B is worse' : 'not a bottleneck';
     case 'unclear':
-      return moreRepeats === null ? 'unclear' : `unclear, ${count(moreRepeats, 'more repeat')} a side would settle it`;
+      return moreRepeats === null
+        ? 'unclear'
+        : `unclear, ${count(moreRepeats, 'more repeat')} per side would settle it`;
     case 'failed':
       return 'no result';
   }

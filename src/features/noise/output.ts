@@ -27,7 +27,7 @@ export const noise = output('bench noise --json', {
   mdePercent: z
     .strictObject({ typical: z.number(), least: z.number(), most: z.number() })
     .nullable()
-    .describe('The smallest change that would be seen, over the cells'),
+    .describe('The smallest detectable change, over the cells'),
   falseAlarms: z.strictObject({
     halves: falseAlarms.describe('Each sweep: half of its repeats against the other half'),
     neighbours: falseAlarms.describe('Neighbouring sweeps of the same engines'),
@@ -46,7 +46,7 @@ export const noise = output('bench noise --json', {
       runPercent: sigma.describe('Standard deviation of a run within its sweep'),
       nightPercent: sigma.describe('Standard deviation of the value of a night'),
       larger: z.enum(['runs', 'nights']).nullable().describe('Where the scatter of nights is from'),
-      mdePercent: z.number().nullable().describe('The smallest change that would be seen'),
+      mdePercent: z.number().nullable().describe('The smallest detectable change'),
       repeatsWanted: count.nullable().describe('Runs a side that show a change of wantPercent'),
       attainablePercent: z
         .number()

@@ -109,9 +109,7 @@ export function noiseNotes(noise: Omit<NoiseOutput, 'notes'>, copies: number): s
     restless === 0
       ? null
       : `${count(restless, 'cell')} of ${cells.length}: sweeps differ by more than the runs in them, so more repeats will not help much there`,
-    cells.some(({ nightPercent }) => nightPercent !== null)
-      ? null
-      : 'sweep-to-sweep noise needs at least 8 sweeps',
+    cells.some(({ nightPercent }) => nightPercent !== null) ? null : 'sweep-to-sweep noise needs at least 8 sweeps',
     lucky === 0
       ? null
       : `${lucky} of ${count(builds.length, 'cell')}: builds of the same engine differ by more than their runs; \`engine: frozen\` keeps one build, \`builds:\` measures several`,

@@ -105,7 +105,9 @@ function remarkLines(changes: readonly Change[], { columns, style }: Look): stri
   return [true, false].flatMap((isUnclear) => {
     const named = known
       .filter((change) => change.isUnclear === isUnclear)
-      .map(({ leastPercent, metric }) => `${METRIC_WORDS[metric]} (detectable from ${formatNumber(leastPercent, 2)} %)`);
+      .map(
+        ({ leastPercent, metric }) => `${METRIC_WORDS[metric]} (detectable from ${formatNumber(leastPercent, 2)} %)`,
+      );
     const start = isUnclear ? '? unclear' : '= within noise';
     return named.length === 0 ? [] : wrapHanging(`${start}: ${named.join(', ')}`, columns, 2).map(style.dim);
   });

@@ -35,7 +35,7 @@ describe('the perfect router', () => {
   test.each([
     [112, 'significant', /significant: a bottleneck \(\+12\.\d %/],
     [108, 'notABottleneck', /not a bottleneck \(\+[78]\.\d %/],
-    [110, 'unclear', /unclear, \d+ more repeats a side would settle it \(\+10\.\d %/],
+    [110, 'unclear', /unclear, \d+ more repeats per side would settle it \(\+10\.\d %/],
   ] as const)('at %i runs/s is %s', async (perfect, verdict, words) => {
     const folder = temporaryFolder();
     const db = join(folder, 'bench.sqlite');
@@ -75,7 +75,7 @@ describe('what is stored of an experiment', () => {
     const matrix = fakeHarnessMatrix(folder, 112);
     const args = ['ab', matrix, ...PERFECT, '--name', 'routing', '--seed', '1', ...here];
     const first = await printed(args);
-    expect(first).toContain('routing: B with ENABLE_PERFECT_ROUTER=1, A as it is\n');
+    expect(first).toContain('routing: B with ENABLE_PERFECT_ROUTER=1, A as it is · rate, median of runs\n');
     expect(first).toContain('✗ B is marked upper bound: ENABLE_PERFECT_ROUTER=1: all experts');
     expect(await printed(['ab', 'routing', ...here])).toBe(first);
     expect(await printed(['ab', '--read', 'routing', ...here])).toBe(first);

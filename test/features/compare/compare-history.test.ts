@@ -53,7 +53,7 @@ describe('earlier nights and a comparison', () => {
       expect(row.mdePercent).toBeLessThan(3);
     }
     const { stdout } = await bench(['compare', '--db', db]);
-    expect(stdout).toContain('1 outlier night left out of it (6 cells)');
+    expect(stdout).toContain('outlier sweeps left out of it: 1 (6 cells)');
   });
 
   test('nights of another level say nothing on the first nights of a new one', async () => {
@@ -141,7 +141,7 @@ test('the first line counts the rows, and the common shift is a sentence of its 
   expect(counts).toMatchObject({ slower: rows('slower'), same: rows('same') });
   const { stdout } = await bench(['compare', '--db', db], { env: { COLUMNS: '200' } });
   expect(stdout.split('\n')[0]).toBe(
-    `${rows('slower')} slower, 0 faster, ${rows('same')} same, ${rows('unclear')} unclear`,
+    `${rows('slower')} slower, 0 faster, ${rows('same')} same, ${rows('unclear')} unclear · GPU compute time, median of runs`,
   );
   expect(stdout).toMatch(/\nCommon shift of \+0\.[67]\d* %, which fits \d+ of 40 cells: a regression by itself; /);
   expect(stdout).not.toMatch(/cells share a shift.*slower/);

@@ -65,8 +65,8 @@ describe("the guide's Torch-TensorRT listings", () => {
       ],
     );
     expect(effects).toEqual([
-      ['-0.42', 'unclear', 'one run a side is never a verdict'],
-      ['0.26', 'unclear', 'one run a side is never a verdict'],
+      ['-0.42', 'unclear', 'no verdict: one run per side'],
+      ['0.26', 'unclear', 'no verdict: one run per side'],
     ]);
     const flags = cells.flatMap(({ flags: own }: { flags: { evidence: string }[] }) => own);
     expect(flags).toMatchObject([
@@ -81,9 +81,9 @@ describe("the guide's Torch-TensorRT listings", () => {
   test('AT-10: the same in words, which call nothing faster', async () => {
     const { stdout } = await bench(['show', 'guide', '--db', db], { env: { COLUMNS: '200' } });
     expect(stdout).toContain(
-      'with a CUDA graph the median latency changes by -0.42 % (54.18 ms → 53.95 ms): unclear, one run a side: vit_large fp16 128x3x224x224 graph',
+      'with a CUDA graph the median latency changes by -0.42 % (54.18 ms → 53.95 ms): unclear, one run per side: vit_large fp16 128x3x224x224 graph',
     );
-    expect(stdout).toContain('+0.26 % (31.11 ms → 31.19 ms): unclear, one run a side');
+    expect(stdout).toContain('+0.26 % (31.11 ms → 31.19 ms): unclear, one run per side');
     expect(stdout).not.toMatch(/faster|improved|gains/);
   });
 

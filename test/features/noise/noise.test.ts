@@ -148,7 +148,7 @@ describe('a quiet machine, with one noisy cell and one in two states', () => {
     const hardest = await noise(db, '--want', '0.5');
     expect(hardest.effort.cells).toBe(0);
     expect(hardest.notes).toContain(
-      'no number of runs shows 0.5 % in 12 cells: changes under 0.5 % are never called; the least that can be seen there is 0.51 %',
+      'no number of runs detects 0.5 % in 12 cells: changes under 0.5 % are never reported; at best 0.51 % is detectable there',
     );
   });
 
@@ -156,9 +156,9 @@ describe('a quiet machine, with one noisy cell and one in two states', () => {
     const { stdout } = await bench(['noise', '--db', db], { env: { COLUMNS: '250' } });
     const [first = ''] = stdout.split('\n');
     expect(first).toMatch(
-      /^a change of \d\.\d+ % would be seen in a typical cell with 4 runs a side \(0\.\d+ to \d+(\.\d)? %\); 0 false alarms in 6 A\/A comparisons between sweeps of 12 cells \(at most 5\.0 % of cells, 95 %\)$/,
+      /^a change of \d\.\d+ % is detectable in a typical cell with 4 runs per side \(0\.\d+ to \d+(\.\d)? %\); 0 false alarms in 6 A\/A comparisons between sweeps of 12 cells \(at most 5\.0 % of cells, 95 %\)$/,
     );
-    expect(stdout).toMatch(/to see 2 % in every cell: \d+ runs a sweep instead of 48, \d+ min/);
+    expect(stdout).toMatch(/to detect 2 % in every cell: \d+ runs a sweep instead of 48, \d+ min/);
   });
 
   test('names, --filter, --metric and --last choose what is looked at', async () => {
@@ -220,7 +220,7 @@ test('nights that differ by more than their runs are told apart from noisy runs'
   expect(falseAlarms.neighbours.calls).toBeGreaterThan(10);
   expect(falseAlarms.halves.calls).toBeLessThan(5);
   expect(notes.join('\n')).toContain('more false alarms than the 3 % of matrices');
-  expect(notes.join('\n')).toContain('12 cells of 12: nights differ by more than the runs in them');
+  expect(notes.join('\n')).toContain('12 cells of 12: sweeps differ by more than the runs in them');
 });
 
 test('a rebuilt engine and a new driver are not the same as before', async () => {
@@ -243,11 +243,11 @@ test('one run a cell: what is missing is said', async () => {
   simulateNights(db, { cells: CELLS, nights: 1, repeats: 1, value: (cell) => 1 + cell });
   const { code, stdout } = await bench(['noise', '--db', db]);
   expect(code).toBe(0);
-  expect(stdout).toMatch(/^nothing says yet how far runs scatter/);
+  expect(stdout).toMatch(/^the noise of runs is not known yet/);
   const said = stdout.replaceAll('\n', ' ');
   expect(said).toContain('at least 4 repeats in a sweep');
   expect(said).toContain('12 cells with fewer than two runs in the newest sweep');
-  expect(said).toContain('from 8 sweeps on');
+  expect(said).toContain('needs at least 8 sweeps');
   expect(await noise(db)).toMatchObject({
     repeats: null,
     mdePercent: null,
@@ -302,7 +302,7 @@ describe('on recorded runs', () => {
     }
   });
 
-  test('five runs of two cells: no false alarm, and a change of under one percent would be seen', async () => {
+  test('five runs of two cells: no false alarm, and a change of under one percent is detectable', async () => {
     const { falseAlarms, mdePercent, repeats, effort } = await noise(db);
     expect(falseAlarms.halves).toMatchObject({ comparisons: 3, cells: 2, calls: 0 });
     expect(repeats).toBe(5);
@@ -430,7 +430,7 @@ test('a real change between two sweeps is no false alarm, whether the history or
   expect(falseAlarms).toMatchObject({ leftOut: 8, neighbours: { calls: 2, cellComparisons: 172 } });
 });
 
-test('what would be seen is what a comparison of two of the nights says', async () => {
+test('what is detectable is what a comparison of two of the nights says', async () => {
   const store = join(temporaryFolder(), 'bench.sqlite');
   const normal = normals(91);
   const levels = Array.from({ length: 6 * 40 }, () => 0.003 * normal());
@@ -450,7 +450,7 @@ test('what would be seen is what a comparison of two of the nights says', async 
   expect(found.effort.cells).toBeLessThan(40);
 });
 
-test('a change that nights hide is seen by no number of runs, and the least that can be seen is said', async () => {
+test('a change that sweeps hide is detected by no number of runs, and what is detectable at best is said', async () => {
   const db = join(temporaryFolder(), 'bench.sqlite');
   const normal = normals(47);
   const cells = simulatedCells(30);
@@ -468,7 +468,7 @@ test('a change that nights hide is seen by no number of runs, and the least that
   expect(least).toBeLessThan(strict.mdePercent?.typical ?? 0);
   const note = strict.notes.find((text) => text.startsWith('no number of runs')) ?? '';
   const said =
-    /^no number of runs shows 0\.6 % in 30 cells: nights differ by too much; the least that can be seen there is ([\d.]+) %$/;
+    /^no number of runs detects 0\.6 % in 30 cells: sweeps differ by too much; at best ([\d.]+) % is detectable there$/;
   expect(note).toMatch(said);
   const [, percent = ''] = said.exec(note) ?? [];
   expect(Number(percent)).toBeGreaterThan(least);

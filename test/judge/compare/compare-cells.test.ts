@@ -51,7 +51,7 @@ test('one run a side is never a verdict, however large the difference', () => {
   for (const { mdePercent, moreRunsNeeded, reasons } of cells) {
     expect(mdePercent).toBeGreaterThan(0);
     expect(moreRunsNeeded).toBeGreaterThanOrEqual(1);
-    expect(reasons[0]).toBe('one run a side is never a verdict');
+    expect(reasons[0]).toMatch(/^no verdict: one run (per|on one) side$/);
   }
 });
 
