@@ -22,7 +22,7 @@ const cellNoiseSchema = z.strictObject({
 export const cellComparisonSchema = z.object({
   cellKey: idSchema,
   verdict: z.enum(VERDICTS),
-  /** Medians of the runs of each side, in the unit of the metric: what `bench run` and `bench trend` show. */
+  /** Centers over the runs of each side, in the unit of the metric. */
   base: numberOrNull,
   head: numberOrNull,
   changePercent: numberOrNull.describe(

@@ -15,6 +15,7 @@ import { gateMetric, type MetricId, metricOf } from '../../records/metric.ts';
 import { COMPARE_BRANCH } from '../../records/sweep.ts';
 import { isCalled } from '../../records/verdict.ts';
 import { aboutCell } from '../../text/cell-label.ts';
+import { median } from '../../statistics/median.ts';
 import { count } from '../../terminal/numbers.ts';
 import { wrapHanging } from '../../terminal/text-width.ts';
 import { printable } from '../../text/printable.ts';
@@ -182,7 +183,7 @@ function sideOutput({ sweeps, note }: Side): Comparison['base'] {
 }
 
 function cellOutput(
-  { cell, metric, comparison }: JudgedCell,
+  { cell, metric, comparison, values }: JudgedCell,
   past: CellHistory | undefined,
   cause: FirstCause | null,
 ): ComparedCell {
@@ -194,6 +195,9 @@ function cellOutput(
     ...aboutCell(cell, metric),
     betterIs: metricOf(metric).betterIs,
     ...numbers,
+    // As `bench run` and `bench trend` show them; the change is that of the means.
+    base: values === null ? numbers.base : median(values[0]),
+    head: values === null ? numbers.head : median(values[1]),
     reasons: otherKind === 0 ? reasons : [...reasons, note],
     cause,
   };

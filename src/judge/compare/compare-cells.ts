@@ -9,7 +9,6 @@ import { rejectedByBenjaminiHochberg } from '../../statistics/multiple-tests.ts'
 import { commonShift, isNearShift, sharesShift } from './common-shift.ts';
 import type { CellRatio } from '../geometric-mean.ts';
 import { callLimit, detectableErrors, varianceReserve } from '../detectable-effect.ts';
-import { median } from '../../statistics/median.ts';
 import { meanLog, percentOfLog } from '../../statistics/logarithms.ts';
 import { nightVariance, pastNightVariance } from '../sweep-noise.ts';
 import { estimateNoise, type NoiseEstimate, type NoisySides } from '../run-noise.ts';
@@ -223,8 +222,8 @@ function judge(entry: Evidence, isCalled: boolean, calls: Calls): CellComparison
   return {
     cellKey: cell.cellKey,
     verdict,
-    base: median(cell.base),
-    head: median(cell.head),
+    base: Math.exp(meanLog(cell.base)),
+    head: Math.exp(meanLog(cell.head)),
     changePercent: percentOfLog(change),
     ciPercent: hasVerdict ? [percentOfLog(change - reach), percentOfLog(change + reach)] : null,
     mdePercent: percentOfLog(mde),
