@@ -1,6 +1,7 @@
 import type { GeometricMean } from '../records/verdict.ts';
 import { percentOfLog } from '../statistics/logarithms.ts';
 import { median } from '../statistics/median.ts';
+import type { NightlyValues } from './history/noise.ts';
 import { tQuantile } from '../statistics/student-t.ts';
 
 /** A variance on the log scale, and its degrees of freedom. */
@@ -101,6 +102,13 @@ export function sharedNoise(histories: readonly (readonly (number | null)[])[], 
   const variance = (SHARED.steps * SHARED.sigma ** 2 + steps.length * seen) / (SHARED.steps + steps.length);
   const degrees = SHARED.degrees + SHARED.degreesOfStep * steps.length;
   return { variance: variance * (1 + 1 / levelSweeps), degrees };
+}
+
+/** The values of a history with the gaps of the sweeps that have none. */
+export function valuesByPlace({ nights, values }: NightlyValues): (number | null)[] {
+  const byPlace = Array.from({ length: (nights.at(-1) ?? -1) + 1 }, (): number | null => null);
+  for (const [index, place] of nights.entries()) byPlace[place] = values[index] ?? null;
+  return byPlace;
 }
 
 /** Median change from a sweep to the next one, log scale, and its variance by the scatter of the cells. */

@@ -38,10 +38,18 @@ export function intervalText(percents: readonly [number, number] | null): string
   return `${from?.replace(/ %$/, '')} … ${to}`;
 }
 
-/** `+1.2 % (+0.9 … +1.5), 48 cells` */
-export function meanText({ changePercent, ciPercent, cells }: GeometricMean): string {
-  const interval = ciPercent === null ? '' : ` (${intervalText(ciPercent).replace(/ %$/, '')})`;
-  return `${formatPercent(changePercent)}${interval}, ${count(cells, 'cell')}`;
+/** `+1.2 % (0.9 to 1.5), 48 cells` */
+export function meanText(mean: GeometricMean): string {
+  const without = mean.leftOut === 0 ? '' : `, ${mean.leftOut} left out`;
+  return `${meanChangeText(mean)}, ${count(mean.cells, 'cell')}${without}`;
+}
+
+/** `+1.2 % (0.9 to 1.5)`; both bounds have the same decimals. */
+export function meanChangeText({ changePercent, ciPercent }: GeometricMean): string {
+  if (ciPercent === null) return formatPercent(changePercent);
+  const decimals = Math.max(...ciPercent.map(Math.abs)) >= 1 ? 1 : 2;
+  const [from, to] = ciPercent.map((percent) => percent.toFixed(decimals).replace(/^-(0\.0+)$/, '$1'));
+  return `${formatPercent(changePercent)} (${from} to ${to})`;
 }
 
 export function count(number: number, noun: string, plural = `${noun}s`): string {

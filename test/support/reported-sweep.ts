@@ -91,6 +91,7 @@ export function reportedSweep(cells: readonly ReportedCell[]): ReportedSweep {
     baseRef: 'main',
     baseSweep: { ...SWEEP, commit: '1111111111111111111111111111111111111111' },
     shift: null,
+    geometricMean: null,
     notes: [],
     gate: null,
     cells,

@@ -103,6 +103,7 @@ function staleSeries(sweep: Sweep): CheckedSeries {
     verdict: 'stale',
     headline: `no sweep since ${sweep.startedAt?.slice(0, 10) ?? 'an unknown date'}: not judged`,
     cells: [],
+    geometricMean: null,
     notes: [],
   };
 }
@@ -126,7 +127,8 @@ function shown(
   const isShown = (finding: CheckedFinding): boolean =>
     finding.details.some((change) => (metric === null || change.metric === metric) && keys.has(change.key));
   return {
-    series: rows.map((row) => ({ ...row, cells: row.cells.filter(({ key }) => keys.has(key)) })),
+    // A mean of all cells says nothing of some.
+    series: rows.map((row) => ({ ...row, cells: row.cells.filter(({ key }) => keys.has(key)), geometricMean: null })),
     findings: findings.filter(isShown),
   };
 }

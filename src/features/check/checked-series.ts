@@ -1,5 +1,6 @@
 import type { Io } from '../../cli/io.ts';
 import { limitText, limitsWithoutValue } from '../../judge/gate/limits.ts';
+import { meanChange } from '../../judge/gate/mean-change.ts';
 import { valuesAt } from '../../judge/gate/values-at.ts';
 import { gatedMetricOf } from '../../records/gated-metric.ts';
 import type { Sweep } from '../../records/sweep.ts';
@@ -56,6 +57,7 @@ function seriesOutput(judged: JudgedSeries, standing: Standing): CheckedSeries {
       const label = cell === undefined ? cellKey.slice(0, 8) : cellLabel(cell);
       return { key: cellKey, label, unit: gatedMetricOf(numbers.metric).unit, ...numbers, reasons: [...failures] };
     }),
+    geometricMean: meanChange(verdict.cells, evidence.cells, evidence.sweeps.length),
     notes: notesOf(judged),
   };
 }

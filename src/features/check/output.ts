@@ -5,6 +5,7 @@ import { EXIT_CODES } from '../../exit-codes.ts';
 import { CELL_STATUSES } from '../../judge/gate/verdict.ts';
 import { findingSchema, JUDGED_BY } from '../../records/gate-finding.ts';
 import { gatedMetricSchema } from '../../records/gated-metric.ts';
+import { geometricMeanSchema } from '../../records/verdict.ts';
 import { count, id, instant, output, type OutputOf, provenance, unit } from '../../records/output-parts.ts';
 
 const { kind, isWarning, state, direction, group, confirmedBy, environmentChanges, probability, pairs, owner } =
@@ -92,6 +93,7 @@ const series = z.strictObject({
       reasons: z.array(z.string()).describe('Why it has no result'),
     }),
   ),
+  geometricMean: geometricMeanSchema.nullable().describe('Of the newest values over the levels before'),
   notes: z.array(z.string()),
 });
 

@@ -1,5 +1,6 @@
 import { cellsOfSweeps, metricNamed } from '../../selection/by-name.ts';
 import { type AssembledCell, assembleSides, isTimed } from '../../judge/compare/assemble-sides.ts';
+import { NO_SHARED_NOISE, type Noise, sharedNoise, valuesByPlace } from '../../judge/geometric-mean.ts';
 import { CLOCK_LEVEL, clockLevelMhz } from '../../judge/run-trust.ts';
 import { compareMatrix, type JudgedCell } from '../../judge/compare/compare-matrix.ts';
 import { PAST_WINDOW_NIGHTS, pastValues } from '../../judge/past-values.ts';
@@ -22,6 +23,7 @@ import { printable } from '../../text/printable.ts';
 import { readGitState } from '../../tools/git/git.ts';
 import type { ComparedCell, Comparison } from './output.ts';
 import type { Compared } from './cell-text.ts';
+import { geometricMeans } from './geometric-means.ts';
 import { compareText } from './text.ts';
 import { cellRunsOf } from '../../store/runs/cell-runs.ts';
 import { plannedCells } from '../../store/cells.ts';
@@ -157,6 +159,7 @@ export async function compareReport(
         ...smallChange(entry, rules),
       })),
       counts: judged.counts,
+      geometricMeans: geometricMeans(judged.cells, judged.ratios, sharedNoiseOf(past, sides)),
     },
     isShiftReported: judged.cells.some(
       ({ cell, metric: its }) => shiftPercent > 0 && shiftPercent >= rules.minChangeOf(cell.key, its),
@@ -267,6 +270,14 @@ function pastValuesOf(past: Past, assembled: readonly AssembledCell[]): Map<stri
       return own === undefined ? [] : [[cell.key, pastValues(own.history, runs, sides?.base ?? [])]];
     }),
   );
+}
+
+/** What two sweeps differ by in all cells, by the earlier sweeps. */
+function sharedNoiseOf(past: Past, { base, head }: { readonly base: Side; readonly head: Side }): Noise {
+  const isInTurns = base.sweeps.some(({ branch }) => branch === COMPARE_BRANCH);
+  const isOneSweep = base.sweeps[0]?.sweepId === head.sweeps[0]?.sweepId;
+  if (isInTurns || isOneSweep) return NO_SHARED_NOISE;
+  return sharedNoise([...past.values()].map(({ history }) => valuesByPlace(history)));
 }
 
 function comparedSide(db: StoreDatabase, side: Side, cells: readonly KeyedCell[]) {

@@ -1,8 +1,8 @@
 import * as z from 'zod';
 
 import { firstCauseSchema } from '../../records/cause.ts';
-import { aboutCell, commonShift, count, id, output, type OutputOf, provenance } from '../../records/output-parts.ts';
-import { cellComparisonSchema, VERDICTS } from '../../records/verdict.ts';
+import { aboutCell, commonShift, count, id, metric, output, type OutputOf, provenance } from '../../records/output-parts.ts';
+import { cellComparisonSchema, geometricMeanSchema, VERDICTS } from '../../records/verdict.ts';
 
 const { cellKey: _, ...judged } = cellComparisonSchema.shape;
 
@@ -37,6 +37,16 @@ export const comparison = output('bench compare --json', {
     }),
   ),
   counts: z.record(z.enum(VERDICTS), count),
+  geometricMeans: z
+    .array(
+      z.strictObject({
+        metric,
+        by: z.enum(['all', 'model', 'precision']),
+        name: z.string().nullable().describe('Of the model or precision'),
+        ...geometricMeanSchema.shape,
+      }),
+    )
+    .describe('Of head over base; by model and by precision where there are several'),
 });
 
 export type Comparison = OutputOf<typeof comparison>;

@@ -6,6 +6,7 @@ import { cellTable } from '../../terminal/cell-columns.ts';
 import { changeMap } from '../../terminal/charts/heat-map.ts';
 import type { Side } from '../../selection/sides.ts';
 import { belowText, comparedCellText, type ComparedDetails, type ShownCell } from './cell-text.ts';
+import { geometricMeanLines } from './geometric-means.ts';
 import type { ComparedCell, Comparison } from './output.ts';
 import type { Look } from '../../terminal/look.ts';
 import { count, formatMs, formatNumber, formatPercent, intervalText } from '../../terminal/numbers.ts';
@@ -52,7 +53,7 @@ export function compareText(comparison: Comparison, details: ComparedDetails, lo
   }
   const causes = causeLines(shown, look);
   if (causes.length > 0) lines.push('', ...causes);
-  lines.push('', ...noiseLines(shown, look), ...reasonLines(shown, look), ...adviceLines(comparison, look));
+  lines.push('', ...geometricMeanLines(comparison.geometricMeans, look), ...noiseLines(shown, look), ...reasonLines(shown, look), ...adviceLines(comparison, look));
   return lines;
 }
 

@@ -1,7 +1,7 @@
 import { metricOf } from '../../records/metric.ts';
 import { printable } from '../../text/printable.ts';
 import { shiftSize, shiftText } from '../compare/index.ts';
-import { count, formatNumber, formatPercent } from '../../terminal/numbers.ts';
+import { count, formatNumber, formatPercent, meanText } from '../../terminal/numbers.ts';
 import { messageOf } from './junit.ts';
 import { environmentOf, marksOf, type ReportedCell, type ReportedSweep, statusOf, valueOf } from './reported-sweep.ts';
 
@@ -98,7 +98,7 @@ function rangeOf(cells: readonly ReportedCell[]): string {
   return least === most ? `${least}` : `${least?.replace(/ %$/, '')} to ${most}`;
 }
 
-function aboutLine({ baseRef, baseSweep, cells, environments, ref, sweeps }: ReportedSweep): string {
+function aboutLine({ baseRef, baseSweep, cells, environments, geometricMean, ref, sweeps }: ReportedSweep): string {
   const [sweep] = sweeps;
   const set = sweep.recordingSet === null ? '' : ` (${markdown(sweep.recordingSet)})`;
   const gpus = new Set(cells.flatMap((cell) => environmentOf(cell, environments)?.gpuName ?? []));
@@ -109,6 +109,7 @@ function aboutLine({ baseRef, baseSweep, cells, environments, ref, sweeps }: Rep
     `${base}${markdown(ref)}${commitText(sweep.commit)}${sweep.dirty === true ? ' (uncommitted changes)' : ''}`,
     ...[...gpus].map(markdown),
     sweep.tensorrt === null ? '' : `TensorRT ${markdown(sweep.tensorrt)}`,
+    geometricMean === null || geometricMean.cells < 2 ? '' : `geometric mean ${meanText(geometricMean)}`,
   ]
     .filter((part) => part !== '')
     .join(' · ');

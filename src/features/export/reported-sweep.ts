@@ -8,7 +8,7 @@ import { ineligibleFlags, FLAG_LABELS, isIneligible } from '../../records/run-fl
 import type { GatedMetricId } from '../../records/gated-metric.ts';
 import type { Sweep } from '../../records/sweep.ts';
 import type { ComparedCell } from '../compare/index.ts';
-import type { CommonShift, Verdict } from '../../records/verdict.ts';
+import type { CommonShift, GeometricMean, Verdict } from '../../records/verdict.ts';
 
 export type ReportedRun = Pick<
   CellRun,
@@ -72,6 +72,8 @@ export interface ReportedSweep {
   readonly baseRef: string | null;
   readonly baseSweep: Sweep | null;
   readonly shift: CommonShift | null;
+  /** Over all cells; null where nothing is compared, or by several metrics. */
+  readonly geometricMean: GeometricMean | null;
   readonly notes: readonly string[];
   /** What the gate says of the sweep; null where two sides were named. */
   readonly gate: ReportedGate | null;

@@ -33,7 +33,7 @@ import { NotMeasuredError, resolveSide, resolveSides, type Side } from '../../se
 export type GatherOptions = Pick<ReportOptions, 'metric' | 'filter' | 'branch' | 'night' | 'asOf'>;
 
 /** Judgments of each cell by key, and of the whole. */
-type Judgements = Pick<ReportedSweep, 'gate' | 'shift' | 'notes'> & {
+type Judgements = Pick<ReportedSweep, 'gate' | 'shift' | 'geometricMean' | 'notes'> & {
   /** Of the gate, where it was asked. */
   readonly standing: Standing | null;
   readonly cells: ReadonlyMap<string, CellJudgement>;
@@ -70,6 +70,7 @@ export async function gatherReport(
     baseRef: judged.base?.ref ?? null,
     baseSweep: judged.base?.sweeps[0] ?? null,
     shift: judged.shift,
+    geometricMean: judged.geometricMean,
     notes: judged.notes,
     gate: judged.gate,
     cells: cells.map((cell) => ({
@@ -103,11 +104,13 @@ async function bySides(
       head: sides.head,
       base: null,
       shift: null,
+      geometricMean: null,
       notes,
     };
   }
   const { output, isShiftReported } = await compareReport(db, sides, options);
-  const { across, cells, shift } = output;
+  const { across, cells, geometricMeans, shift } = output;
+  const [mean = null, ...otherMetrics] = geometricMeans.filter(({ by }) => by === 'all');
   const notes = [sides.base.note, sides.head.note, ...across];
   if (shift !== null) {
     notes.push(shiftText(shift));
@@ -117,6 +120,7 @@ async function bySides(
     base: sides.base,
     head: sides.head,
     shift: shift?.verdict === 'slower' && !isShiftReported ? null : shift,
+    geometricMean: otherMetrics.length === 0 ? mean : null,
     notes: notes.filter((note) => note !== null),
     cells: new Map(cells.map((cell) => [cell.key, { kind: 'compared', ...cell }])),
   };
@@ -180,6 +184,7 @@ async function byGate(db: StoreDatabase, options: GatherOptions, io: Io): Promis
     head: { ref: asOf ?? 'latest', sweeps: [sweep], note: null },
     base: null,
     shift: null,
+    geometricMean: series.geometricMean,
     gate: null,
     standing,
     notes: [note, series.headline, ...series.notes].filter((text) => text !== null),

@@ -22,7 +22,7 @@ export function compareMatrix(
   const sides = assembled.flatMap((entry) =>
     entry.sides === null ? [] : [{ ...entry.sides, past: past.get(entry.sides.cellKey) ?? [] }],
   );
-  const { cells, shift, sharing } = compareCells(sides, { q });
+  const { cells, shift, sharing, ratios } = compareCells(sides, { q });
   const compared = new Map(cells.map((comparison) => [comparison.cellKey, comparison]));
   const judged = assembled.flatMap(({ cell, metric, sides: two, settled, reasons }): JudgedCell[] => {
     const comparison = settled ?? compared.get(cell.key);
@@ -42,6 +42,7 @@ export function compareMatrix(
     cells: judged.toSorted(byWeight),
     shift: shift === null ? null : { ...shift, recorded: recordedCauses(assembled, sharing) },
     counts,
+    ratios,
     across: [...new Set(assembled.flatMap((cell) => cell.across))],
   };
 }

@@ -1,7 +1,7 @@
 import { isJudgedOnly } from '../../records/gated-metric.ts';
 import type { GeometricMean } from '../../records/verdict.ts';
 import { differences, scaleOf } from '../../statistics/order-statistics.ts';
-import { type CellRatio, geometricMean, type Noise, sharedNoise } from '../geometric-mean.ts';
+import { type CellRatio, geometricMean, type Noise, sharedNoise, valuesByPlace } from '../geometric-mean.ts';
 import { pooledVariance } from '../run-noise.ts';
 import { mainOf } from './cell-change.ts';
 import type { CellEvidence, MetricHistory } from './evidence.ts';
@@ -43,7 +43,7 @@ export function meanChange(
   });
   const byPlace = most.flatMap(({ cellKey }) => {
     const measured = histories.get(cellKey);
-    return measured === undefined ? [] : [valuesByPlace(measured, sweeps).slice(0, -1)];
+    return measured === undefined ? [] : [valuesByPlace(measured.history).slice(0, sweeps - 1)];
   });
   return geometricMean(ratios, sharedNoise(byPlace, Math.max(1, Math.min(LEVEL_SWEEPS, sweeps - 1))));
 }
@@ -61,10 +61,4 @@ function noiseOf({ history, runs }: MetricHistory): Noise | null {
   return degrees === 0 || base.length * head.length === 0
     ? null
     : { variance: variance * (1 / base.length + 1 / head.length), degrees };
-}
-
-function valuesByPlace({ history }: MetricHistory, sweeps: number): (number | null)[] {
-  const values = Array.from({ length: sweeps }, (): number | null => null);
-  for (const [index, place] of history.nights.entries()) values[place] = history.values[index] ?? null;
-  return values;
 }
