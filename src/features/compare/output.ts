@@ -1,7 +1,16 @@
 import * as z from 'zod';
 
 import { firstCauseSchema } from '../../records/cause.ts';
-import { aboutCell, commonShift, count, id, metric, output, type OutputOf, provenance } from '../../records/output-parts.ts';
+import {
+  aboutCell,
+  commonShift,
+  count,
+  id,
+  metric,
+  output,
+  type OutputOf,
+  provenance,
+} from '../../records/output-parts.ts';
 import { cellComparisonSchema, geometricMeanSchema, VERDICTS } from '../../records/verdict.ts';
 
 const { cellKey: _, ...judged } = cellComparisonSchema.shape;

@@ -53,7 +53,13 @@ export function compareText(comparison: Comparison, details: ComparedDetails, lo
   }
   const causes = causeLines(shown, look);
   if (causes.length > 0) lines.push('', ...causes);
-  lines.push('', ...geometricMeanLines(comparison.geometricMeans, look), ...noiseLines(shown, look), ...reasonLines(shown, look), ...adviceLines(comparison, look));
+  lines.push(
+    '',
+    ...geometricMeanLines(comparison.geometricMeans, look),
+    ...noiseLines(shown, look),
+    ...reasonLines(shown, look),
+    ...adviceLines(comparison, look),
+  );
   return lines;
 }
 

@@ -7,35 +7,30 @@ import type { JudgedCell } from '../../../src/judge/compare/compare-matrix.ts';
 import { makeLook } from '../../../src/terminal/look.ts';
 import { simulatedCells } from '../../support/simulated-store.ts';
 
-const CELLS = simulatedCells(4).map(
-  (cell): JudgedCell => ({
-    cell,
-    metric: 'gpuComputeMs',
-    values: null,
-    comparison: {
-      cellKey: cell.key,
-      verdict: 'unclear',
-      base: 1,
-      head: 1,
-      changePercent: 0,
-      ciPercent: null,
-      mdePercent: null,
-      runs: [3, 3],
-      moreRunsNeeded: null,
-      noise: null,
-      reasons: [],
-    },
-  }),
-);
+const CELLS = simulatedCells(4).map((cell): JudgedCell => ({
+  cell,
+  metric: 'gpuComputeMs',
+  values: null,
+  comparison: {
+    cellKey: cell.key,
+    verdict: 'unclear',
+    base: 1,
+    head: 1,
+    changePercent: 0,
+    ciPercent: null,
+    mdePercent: null,
+    runs: [3, 3],
+    moreRunsNeeded: null,
+    noise: null,
+    reasons: [],
+  },
+}));
 
 /** Of fp16 +2 %, of fp8 -1 % in one cell; the last one failed. */
 const RATIOS = new Map(
   CELLS.slice(0, 3).map(({ cell }): [string, CellRatio] => [
     cell.key,
-    {
-      logRatio: Math.log(cell.precision === 'fp16' ? 1.02 : 0.99),
-      noise: { variance: 1e-6, degrees: 1e6 },
-    },
+    { logRatio: Math.log(cell.precision === 'fp16' ? 1.02 : 0.99), noise: { variance: 1e-6, degrees: 1e6 } },
   ]),
 );
 
