@@ -9,7 +9,8 @@ import { isOneOf } from '../text/unknown-values.ts';
 import { isDimensionAxis, isOn, type Point, productSize } from './points/axes.ts';
 import { buildShapes, checkLimitNames, type Outside, outsideProfile } from './points/shapes.ts';
 import { readGate, readKeptBytes, readNotify } from './gate.ts';
-import { cellFields, type Filter, filterFields, readFilter } from './filter.ts';
+import { cellFields } from './cell-fields.ts';
+import { type Filter, readFilter } from './filter.ts';
 import { MATRIX_DEFAULTS } from './schema/defaults.ts';
 import { checkParameters, drivenCell, envFlags, envOf, harnessFiles, type ModelHarness } from './schema/harness.ts';
 import { inputsOf } from './models/input-files.ts';
@@ -220,7 +221,7 @@ function limitsPath(file: MatrixFile, model: MatrixModel): SourcePath {
 
 /** A rule that excludes nothing is a mistake. */
 function applyExclude(file: MatrixFile, cells: readonly MatrixCell[], list: MistakeList): MatrixCell[] {
-  const known = filterFields(cells);
+  const known = cells.map(({ cell, dimensions }) => cellFields(cell, dimensions));
   let kept = [...cells];
   (file.exclude ?? []).forEach((expression, index) => {
     const reading = readFilter(expression, known);

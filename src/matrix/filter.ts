@@ -1,20 +1,18 @@
 import { didYouMean } from '../text/nearest.ts';
-import { type Cell, batchOf } from '../records/cell.ts';
-import { NAMED_AXES, type NamedAxis, namedWords } from '../records/axis.ts';
+import { CELL_FIELDS, type CellFields } from './cell-fields.ts';
 
 /**
  * The one small language in which cells are chosen: `--filter`, `exclude`, and cells named on a command line.
  *
  *     expression = and { "|" and }
- *     and        = unary { "&" unary }
- *     unary      = "!" unary | "(" expression ")" | comparison
+ *     and        = unary { [ "&" ] unary }
+ *     unary      = "!" unary | "(" expression ")" | comparison | word { "," word }
  *     comparison = field ( "=" | "!=" | "<" | "<=" | ">" | ">=" ) value { "," value }
  *
- * A value may be quoted; `*` in it matches any text. `a=1,2` is true for either, `a!=1,2` for neither.
+ * A value may be quoted; `*` in it matches any text. `a=1,2` is true for either, `a!=1,2` for neither. A word is one
+ * that tables print of a cell (`fp8`, `b8`, `no-graph`), a part of a model's name, or the start of a key.
  */
-export type Filter = (fields: CellFields) => boolean;
-
-export type CellFields = ReadonlyMap<string, string | number | boolean>;
+export type Filter = (cell: CellFields) => boolean;
 
 type FilterReading =
   | { readonly kind: 'filter'; readonly filter: Filter }
@@ -30,6 +28,9 @@ interface Token {
 const TOKEN = /\s*(?:("(?:[^"\\]|\\.)*"|'[^']*')|(!=|<=|>=|[=<>&|!(),])|([^\s=<>&|!(),"']+))/y;
 const COMPARISONS = ['=', '!=', '<', '<=', '>', '>='] as const;
 
+/** The shortest start of a key that is taken for one. */
+const KEY_START = /^[0-9a-f]{4,}$/;
+
 class FilterFault extends Error {
   readonly offset: number;
 
@@ -39,10 +40,10 @@ class FilterFault extends Error {
   }
 }
 
-/** @param known all fields; a comparison with another is a fault */
-export function readFilter(expression: string, known: readonly string[]): FilterReading {
+/** @param cells all that there are: another field or word than theirs is a fault */
+export function readFilter(expression: string, cells: readonly CellFields[]): FilterReading {
   try {
-    const parser = new FilterParser(tokenize(expression), known);
+    const parser = new FilterParser(tokenize(expression), cells);
     return { kind: 'filter', filter: parser.whole() };
   } catch (error) {
     if (!(error instanceof FilterFault)) throw error;
@@ -71,12 +72,14 @@ function tokenize(expression: string): Token[] {
 
 class FilterParser {
   private readonly tokens: readonly Token[];
+  private readonly cells: readonly CellFields[];
   private readonly known: readonly string[];
   private at = 0;
 
-  constructor(tokens: readonly Token[], known: readonly string[]) {
+  constructor(tokens: readonly Token[], cells: readonly CellFields[]) {
     this.tokens = tokens;
-    this.known = known;
+    this.cells = cells;
+    this.known = [...new Set([...CELL_FIELDS, ...cells.flatMap(({ names }) => names)])];
   }
 
   whole(): Filter {
@@ -91,45 +94,77 @@ class FilterParser {
   private expression(): Filter {
     const parts = [this.conjunction()];
     while (this.takeOperator('|')) parts.push(this.conjunction());
-    return (fields) => parts.some((part) => part(fields));
+    return (cell) => parts.some((part) => part(cell));
   }
 
   private conjunction(): Filter {
     const parts = [this.unary()];
-    while (this.takeOperator('&')) parts.push(this.unary());
-    return (fields) => parts.every((part) => part(fields));
+    while (this.takeOperator('&') || this.beginsTerm()) parts.push(this.unary());
+    return (cell) => parts.every((part) => part(cell));
   }
 
   private unary(): Filter {
     if (this.takeOperator('!')) {
       const inner = this.unary();
-      return (fields) => !inner(fields);
+      return (cell) => !inner(cell);
     }
     if (this.takeOperator('(')) {
       const inner = this.expression();
       if (!this.takeOperator(')')) throw new FilterFault('a ")" is missing', this.peek().offset);
       return inner;
     }
-    return this.comparison();
+    const term = this.next();
+    if (term.kind !== 'word' && term.kind !== 'quoted') {
+      throw new FilterFault(`a word or a field is needed, not ${term.text}`, term.offset);
+    }
+    const isComparison = COMPARISONS.some((word) => word === this.peek().text);
+    return isComparison ? this.comparison(term) : this.words(term);
   }
 
-  private comparison(): Filter {
-    const field = this.next();
-    if (field.kind !== 'word' && field.kind !== 'quoted') {
-      throw new FilterFault(`a field is needed, not ${field.text}`, field.offset);
+  private beginsTerm(): boolean {
+    const { kind, text } = this.peek();
+    return kind === 'word' || kind === 'quoted' || text === '(' || text === '!';
+  }
+
+  /** Several with commas are either of them, or one: the shapes of several inputs. */
+  private words(first: Token): Filter {
+    const terms = [first];
+    while (this.takeOperator(',')) terms.push(this.next());
+    const whole = terms.map(({ text }) => text).join(',');
+    if (terms.length > 1 && this.cells.some(({ words }) => words.includes(whole.toLowerCase()))) {
+      return this.word({ ...first, text: whole });
     }
+    const filters = terms.map((term) => this.word(term));
+    return (cell) => filters.some((filter) => filter(cell));
+  }
+
+  private word({ text, offset }: Token): Filter {
+    const word = text.toLowerCase();
+    if (this.cells.some(({ words }) => words.includes(word))) return ({ words }) => words.includes(word);
+    const hasKey = ({ values }: CellFields): boolean => String(values.get('key') ?? '').startsWith(word);
+    if (KEY_START.test(word) && this.cells.some(hasKey)) return hasKey;
+    const inModel = ({ values }: CellFields): boolean =>
+      isEqual(String(values.get('model')).toLowerCase(), `*${word}*`);
+    if (this.cells.some(inModel)) return inModel;
+    const isField = this.known.includes(text);
+    const operators = COMPARISONS.join(' ');
+    const known = [...new Set(this.cells.flatMap(({ words }) => words))];
+    throw isField
+      ? new FilterFault(`one of ${operators} is needed after "${text}"`, this.peek().offset)
+      : new FilterFault(`"${text}" is no word of a cell${didYouMean(text, [...known, ...this.known])}`, offset);
+  }
+
+  private comparison(field: Token): Filter {
     if (!this.known.includes(field.text)) {
       const hint = didYouMean(field.text, this.known) || ` (known: ${this.known.join(', ')})`;
       throw new FilterFault(`unknown field "${field.text}"${hint}`, field.offset);
     }
-    const operator = this.next();
-    const comparison = COMPARISONS.find((word) => word === operator.text);
-    if (operator.kind !== 'operator' || comparison === undefined) {
-      throw new FilterFault(`one of ${COMPARISONS.join(' ')} is needed after "${field.text}"`, operator.offset);
-    }
+    const operator = this.next().text;
+    const comparison = COMPARISONS.find((word) => word === operator) ?? '=';
     const values = [this.value(field.text, comparison)];
     while (this.takeOperator(',')) values.push(this.value(field.text, comparison));
-    return compare(field.text, comparison, values);
+    // Some values have commas: `memPoolSize=workspace:1GiB,dlaSRAM:1MiB`.
+    return compare(field.text, comparison, values.length > 1 ? [...values, values.join(',')] : values);
   }
 
   private value(field: string, operator: (typeof COMPARISONS)[number]): string {
@@ -166,10 +201,11 @@ class FilterParser {
 }
 
 function compare(field: string, operator: (typeof COMPARISONS)[number], values: readonly string[]): Filter {
-  if (operator === '=') return (fields) => values.some((value) => isEqual(fields.get(field), value));
-  if (operator === '!=') return (fields) => !values.some((value) => isEqual(fields.get(field), value));
-  return (fields) => {
-    const actual = Number(fields.get(field));
+  const isAny = ({ values: has }: CellFields): boolean => values.some((value) => isEqual(has.get(field), value));
+  if (operator === '=') return isAny;
+  if (operator === '!=') return (cell) => !isAny(cell);
+  return ({ values: has }) => {
+    const actual = Number(has.get(field));
     return values.some((value) => ORDERS[operator](actual, Number(value)));
   };
 }
@@ -196,72 +232,4 @@ function isEqual(actual: string | number | boolean | undefined, value: string): 
 
 function escapePattern(text: string): string {
   return text.replace(/[.*+?^${}()|[\]\\]/g, String.raw`\$&`);
-}
-
-export const CELL_FIELDS = [
-  'model',
-  'precision',
-  'via',
-  'batch',
-  'shape',
-  'cudaGraph',
-  'dataTransfers',
-  'streams',
-  'spinWait',
-  'key',
-] as const;
-
-/** @param dimensions the matrix's named dimensions, where known */
-export function cellFields(
-  cell: Cell & { readonly key?: string },
-  dimensions: Readonly<Record<string, number>> = {},
-): CellFields {
-  const fields = new Map<string, string | number | boolean>([
-    ['model', cell.model],
-    ['precision', cell.precision],
-    ['via', cell.precisionVia],
-    [
-      'shape',
-      Object.values(cell.shapes)
-        .map((shape) => shape.join('x'))
-        .join(','),
-    ],
-    ['streams', cell.streams],
-  ]);
-  for (const option of ['cudaGraph', 'dataTransfers', 'spinWait'] as const) {
-    const isOn = cell[option];
-    if (isOn !== null) fields.set(option, isOn);
-  }
-  if (cell.key !== undefined) fields.set('key', cell.key);
-  const batch = batchOf(cell.shapes);
-  if (batch !== null) fields.set('batch', batch);
-  for (const [name, value] of Object.entries(dimensions)) fields.set(name, value);
-  for (const [name, { byDefault }] of Object.entries<NamedAxis>(NAMED_AXES)) {
-    if (byDefault !== null) fields.set(name, byDefault);
-  }
-  for (const { name, word } of namedWords(cell.axisFlags)) fields.set(name, numberOrText(word));
-  for (const [flag, value] of Object.entries(cell.axisFlags)) {
-    fields.set(flag, value === '' ? true : numberOrText(value));
-  }
-  return fields;
-}
-
-export function flagFields(cells: readonly Pick<Cell, 'axisFlags'>[]): string[] {
-  const names = cells.flatMap(({ axisFlags }) => [
-    ...namedWords(axisFlags).map(({ name }) => name),
-    ...Object.keys(axisFlags),
-  ]);
-  return [...new Set(names)];
-}
-
-/** Fields of the cells of a matrix. */
-export function filterFields(
-  cells: readonly { readonly cell: Pick<Cell, 'axisFlags'>; readonly dimensions: Readonly<Record<string, number>> }[],
-): string[] {
-  const dimensions = cells.flatMap((cell) => Object.keys(cell.dimensions));
-  return [...new Set([...CELL_FIELDS, ...dimensions, ...flagFields(cells.map(({ cell }) => cell))])];
-}
-
-function numberOrText(value: string): number | string {
-  return value.trim() !== '' && Number.isFinite(Number(value)) ? Number(value) : value;
 }

@@ -4,7 +4,8 @@ import type { ConfirmBudget, GateSettings } from '../records/gate-settings.ts';
 import { type GatedMetricId, metricNames } from '../records/gated-metric.ts';
 import { didYouMean } from '../text/nearest.ts';
 import { readByteSize, readDurationS } from '../text/units.ts';
-import { cellFields, type CellFields, filterFields, readFilter } from './filter.ts';
+import { cellFields, type CellFields } from './cell-fields.ts';
+import { readFilter } from './filter.ts';
 import { readLimit } from './limit-text.ts';
 import type { MatrixCell, Placed } from './matrix.ts';
 import { MATRIX_DEFAULTS } from './schema/defaults.ts';
@@ -90,7 +91,6 @@ function minChangesOf(stated: GateFile['minChange'], reader: EntryReader): GateS
 class EntryReader {
   readonly names: ReadonlyMap<string, GatedMetricId>;
   private readonly cells: readonly { readonly cell: KeyedCell; readonly fields: CellFields }[];
-  private readonly known: readonly string[];
   private readonly list: MistakeList;
   /** Without other mistakes: only then is no match a mistake of the filter. */
   private readonly areCellsWhole: boolean;
@@ -98,7 +98,6 @@ class EntryReader {
   constructor(cells: readonly MatrixCell[], list: MistakeList) {
     this.names = metricNames([...new Set(cells.flatMap(measuredBy))]);
     this.cells = cells.map(({ cell, dimensions }) => ({ cell, fields: cellFields(cell, dimensions) }));
-    this.known = filterFields(cells);
     this.list = list;
     this.areCellsWhole = list.mistakes.length === 0;
   }
@@ -118,7 +117,10 @@ class EntryReader {
   cellsOf(filter: string | undefined, entry: SourcePath): string[] | null {
     if (filter === undefined) return null;
     const path = [...entry, 'filter'];
-    const reading = readFilter(filter, this.known);
+    const reading = readFilter(
+      filter,
+      this.cells.map(({ fields }) => fields),
+    );
     if (reading.kind === 'faulty') {
       this.addInText(path, reading.offset, reading.problem);
       return [];
@@ -138,7 +140,7 @@ class EntryReader {
   /** For a value that no cell has, the nearest one of its field. */
   private nearestValue(filter: string): string {
     for (const [, field = '', value = ''] of filter.matchAll(/([\w.-]+)\s*=\s*["']?([^"'&|,()\s]+)/g)) {
-      const values = [...new Set(this.cells.map(({ fields }) => String(fields.get(field) ?? '')))];
+      const values = [...new Set(this.cells.map(({ fields }) => String(fields.values.get(field) ?? '')))];
       if (!values.includes(value)) return didYouMean(value, values);
     }
     return '';

@@ -4,7 +4,10 @@ import type { KeyedCell } from '../records/cell.ts';
 import { cellLabel } from '../text/cell-label.ts';
 import { UsageError } from '../errors.ts';
 import { printable } from '../text/printable.ts';
-import { cellFields, CELL_FIELDS, flagFields, readFilter } from '../matrix/filter.ts';
+import { cellFields } from '../matrix/cell-fields.ts';
+import { readFilter } from '../matrix/filter.ts';
+import { shortNames } from '../terminal/cell-columns.ts';
+import { shellQuote } from '../text/shell-quote.ts';
 import { didYouMean } from '../text/nearest.ts';
 import { measuredRunIds } from '../store/builds/builds.ts';
 import type { StoreDatabase } from '../store/file/open.ts';
@@ -15,11 +18,19 @@ import type { RunId, SweepId } from '../records/scalars.ts';
 
 export function chooseCells(cells: readonly KeyedCell[], expression: string | undefined): KeyedCell[] {
   if (expression === undefined) return [...cells];
-  const reading = readFilter(expression, [...CELL_FIELDS, ...flagFields(cells)]);
-  if (reading.kind === 'faulty') {
-    throw new UsageError(`${printable(expression)}, at character ${reading.offset + 1}: ${reading.problem}`);
-  }
-  return cells.filter((cell) => reading.filter(cellFields(cell)));
+  const chosen = filtered(cells, expression);
+  if (Array.isArray(chosen)) return chosen;
+  throw new UsageError(`${printable(expression)}, at character ${chosen.offset + 1}: ${printable(chosen.problem)}`);
+}
+
+function filtered(cells: readonly KeyedCell[], expression: string) {
+  const read = cells.map((cell) => ({ cell, fields: cellFields(cell) }));
+  const reading = readFilter(
+    expression,
+    read.map(({ fields }) => fields),
+  );
+  if (reading.kind === 'faulty') return reading;
+  return read.filter(({ fields }) => reading.filter(fields)).map(({ cell }) => cell);
 }
 
 /** Cells that some sweeps planned or ran, and that pass `--filter`. */
@@ -32,29 +43,62 @@ export function cellsOfSweeps(
   return chooseCells([...findCells(db, [...keys]).values()], expression);
 }
 
-const SHORTEST_KEY = 4;
-
-/** Cells by name: the start of a key, a label, a model, or a filter expression. No names mean all. */
+/**
+ * Cells by name: a label, a model, the words that tables print (`vit_small b8`), the start of a key, an expression.
+ * Several names are words of the same cells where there are such, else each names its own. No names mean all.
+ */
 export function namedCells(cells: readonly KeyedCell[], names: readonly string[]): KeyedCell[] {
-  if (names.length === 0) return [...cells];
-  const chosen = new Set(names.flatMap((name) => cellsOfName(cells, name)));
-  return cells.filter((cell) => chosen.has(cell));
+  const chosen = names.map((name) => new Set(cellsOfName(cells, name)));
+  const common = cells.filter((cell) => chosen.every((set) => set.has(cell)));
+  return common.length > 0 ? common : cells.filter((cell) => chosen.some((set) => set.has(cell)));
+}
+
+/** @throws UsageError unless the name is one cell's */
+export function namedCell(cells: readonly KeyedCell[], name: string): KeyedCell {
+  return onlyCell(namedCells(cells, [name]), `${printable(name)} is`, cells);
+}
+
+const LISTED = 5;
+
+/**
+ * @param what begins the sentence: `b8 is`
+ * @param all the cells from which these were chosen
+ * @throws UsageError that lists the first few as they can be typed
+ */
+export function onlyCell(cells: readonly KeyedCell[], what: string, all: readonly KeyedCell[]): KeyedCell {
+  const [cell, ...others] = cells;
+  if (cell !== undefined && others.length === 0) return cell;
+  const more = cells.length > LISTED ? ', …' : '';
+  throw new UsageError(`${what} ${cells.length} cells: name one, as in ${typed(cells.slice(0, LISTED), all)}${more}`);
+}
+
+function typed(cells: readonly KeyedCell[], all: readonly KeyedCell[]): string {
+  const nameOf = shortNames(all);
+  return cells.map((cell) => shellQuote(printable(nameOf(cell)))).join(', ');
 }
 
 function cellsOfName(cells: readonly KeyedCell[], name: string): KeyedCell[] {
-  const isKey = /^[0-9a-f]+$/.test(name) && name.length >= SHORTEST_KEY;
-  const byKey = isKey ? cells.filter(({ key }) => key.startsWith(name)) : [];
-  if (byKey.length > 0) return byKey;
   const byName = cells.filter((cell) => cell.model === name || cellLabel(cell) === name);
   if (byName.length > 0) return byName;
-  if (/[=<>]/.test(name)) {
-    const found = chooseCells(cells, name);
-    if (found.length > 0) return found;
-  }
-  const known = [...new Set(cells.flatMap((cell) => [cell.model, cellLabel(cell)]))];
-  throw new UsageError(
-    `no cell ${printable(name)}${printable(didYouMean(name, known))} (name it by key, model, label or expression; see \`bench ls cells\`)`,
-  );
+  const found = filtered(cells, name);
+  if (Array.isArray(found) && found.length > 0) return found;
+  const problem = Array.isArray(found) ? nearestCells(cells, name) : `: ${found.problem}`;
+  const hint = printable(problem.replace(`: "${name}" is no word of a cell`, ''));
+  throw new UsageError(`no cell ${printable(name)}${hint} (see \`bench ls cells\`)`);
+}
+
+const NEAREST = 3;
+
+/** Those that have most of the words. */
+function nearestCells(cells: readonly KeyedCell[], name: string): string {
+  const words = name.toLowerCase().split(/[\s&]+/);
+  const shared = cells.map((cell) => {
+    const fields = cellFields(cell);
+    return { cell, count: words.filter((word) => fields.words.includes(word)).length };
+  });
+  const most = Math.max(...shared.map(({ count }) => count));
+  const nearest = shared.filter(({ count }) => count === most).map(({ cell }) => cell);
+  return most === 0 ? '' : `; nearest: ${typed(nearest.slice(0, NEAREST), cells)}`;
 }
 
 export function storedRun(db: StoreDatabase, runId: RunId): ShownRun {
@@ -79,12 +123,7 @@ export function namedRun(db: StoreDatabase, name: string): string {
   if (cells.length === 0 || /^[0-9a-f]{32}$/.test(name)) {
     throw new UsageError(`no run ${printable(name)}: \`bench show CELL\` lists those of a cell`);
   }
-  const [cell, ...others] = namedCells(cells, [name]);
-  if (cell === undefined || others.length > 0) {
-    throw new UsageError(
-      `${printable(name)} is ${others.length + 1} cells: name one by its key (see \`bench ls cells\`), or a run`,
-    );
-  }
+  const cell = namedCell(cells, name);
   const [fastest] = measuredRunIds(db, cell.key);
   if (fastest === undefined) {
     throw new UsageError(`${printable(name)}: no run of it was measured (see \`bench show\`)`);

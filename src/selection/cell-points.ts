@@ -1,5 +1,4 @@
 import type { KeyedCell } from '../records/cell.ts';
-import { cellLabel } from '../text/cell-label.ts';
 import { UsageError } from '../errors.ts';
 import { printable } from '../text/printable.ts';
 import type { Sweep } from '../records/sweep.ts';
@@ -9,7 +8,7 @@ import type { StoreDatabase } from '../store/file/open.ts';
 import { layerRunsOfCell } from '../store/runs/layer-runs.ts';
 import { cellKeysOf } from '../store/runs/runs.ts';
 import { findRunsByPrefix, showRun } from '../store/runs/show-run.ts';
-import { chooseCells, namedCells } from './by-name.ts';
+import { chooseCells, namedCells, onlyCell } from './by-name.ts';
 import type { Io } from '../cli/io.ts';
 import { resolveSide, resolveSides } from './sides.ts';
 import type { RunId } from '../records/scalars.ts';
@@ -17,6 +16,8 @@ import type { RunId } from '../records/scalars.ts';
 /** One cell in some sweeps, or one run of it. */
 export interface CellPoint {
   readonly ref: string;
+  /** Whether `ref` chooses among cells, and not where they were measured. */
+  readonly isOfCells: boolean;
   readonly cell: KeyedCell;
   readonly sweeps: readonly Sweep[];
   /** Null when all runs of the cell in the sweeps count. */
@@ -28,7 +29,7 @@ type Place = Omit<CellPoint, 'cell'> & { readonly cells: readonly KeyedCell[] };
 
 /**
  * Two sides of a cell. Each is a reference as for `compare` (a commit, a sweep, `latest~1`, `baseline:NAME`), a run's
- * id, or an expression that picks a cell (`precision=fp8`) in its newest sweep.
+ * id, or words or an expression that pick a cell (`fp8`, `precision=fp8`) in its newest sweep.
  * @param name of one cell or more; null for all
  */
 export async function resolvePoints(
@@ -39,10 +40,8 @@ export async function resolvePoints(
 ): Promise<{ base: CellPoint; head: CellPoint }> {
   const named = namedCells(allCells(db), name === null ? [] : [name]);
   const [base, head] = await placesOf(db, named, refs, io);
-  const isSameCell = !isExpression(base.ref) && !isExpression(head.ref);
-  if (!isSameCell) {
-    const [a, b] = [pointOf(base, name), pointOf(head, name)];
-    return inOneSweep(db, a, b);
+  if (base.isOfCells || head.isOfCells) {
+    return inOneSweep(db, pointOf(base, name, named), pointOf(head, name, named));
   }
   const common = base.cells.filter(({ key }) => head.cells.some((cell) => cell.key === key));
   if (common.length === 0) {
@@ -50,13 +49,16 @@ export async function resolvePoints(
       `no cell${name === null ? '' : ` ${printable(name)}`} is on both sides, ${printable(base.ref)} and ${printable(head.ref)}`,
     );
   }
-  return { base: pointOf({ ...base, cells: common }, name), head: pointOf({ ...head, cells: common }, name) };
+  return {
+    base: pointOf({ ...base, cells: common }, name, named),
+    head: pointOf({ ...head, cells: common }, name, named),
+  };
 }
 
 /** Two cells are best compared in the newest sweep that measured both, preferably with profiles. */
 function inOneSweep(db: StoreDatabase, base: CellPoint, head: CellPoint): { base: CellPoint; head: CellPoint } {
-  const free = [base, head].filter(({ ref }) => isExpression(ref));
-  const stated = [base, head].find(({ ref }) => !isExpression(ref));
+  const free = [base, head].filter(({ isOfCells }) => isOfCells);
+  const stated = [base, head].find(({ isOfCells }) => !isOfCells);
   const sweeps = stated?.sweeps ?? sweepsOfCell(db, base.cell.key, SEARCHED_SWEEPS);
   const others = new Set(
     free.flatMap(({ cell }) => sweepsOfCell(db, cell.key, SEARCHED_SWEEPS)).map(({ sweepId }) => sweepId),
@@ -69,7 +71,7 @@ function inOneSweep(db: StoreDatabase, base: CellPoint, head: CellPoint): { base
       [base, head].every(({ cell }) => layerRunsOfCell(db, cell.key, [sweepId]).length > 0),
     ) ?? common[0];
   if (chosen === undefined) return { base, head };
-  const placed = (point: CellPoint): CellPoint => (isExpression(point.ref) ? { ...point, sweeps: [chosen] } : point);
+  const placed = (point: CellPoint): CellPoint => (point.isOfCells ? { ...point, sweeps: [chosen] } : point);
   return { base: placed(base), head: placed(head) };
 }
 
@@ -77,13 +79,9 @@ const SEARCHED_SWEEPS = 100;
 
 /** Where one cell was last measured, or its place in the named sweeps. */
 export async function resolvePoint(db: StoreDatabase, name: string, ref: string | null, io: Io): Promise<CellPoint> {
-  const named = namedCells(allCells(db), [name]);
-  if (ref === null) return pointOf(newestOf(db, named, name), name);
-  return pointOf(await placeOf(db, named, ref, io), name);
-}
-
-function isExpression(ref: string): boolean {
-  return /[=<>]/.test(ref);
+  const cells = allCells(db);
+  const named = namedCells(cells, [name]);
+  return pointOf(ref === null ? newestOf(db, named, name) : await placeOf(db, named, ref, io), name, cells);
 }
 
 async function placesOf(
@@ -100,7 +98,7 @@ async function placesOf(
 }
 
 async function placeOf(db: StoreDatabase, cells: readonly KeyedCell[], ref: string, io: Io): Promise<Place> {
-  if (isExpression(ref)) return newestOf(db, chooseCells(cells, ref), ref);
+  if (/[=<>]/.test(ref)) return newestOf(db, chooseCells(cells, ref), ref);
   const [runId, ...more] = ref.length < SHORTEST_ID ? [] : findRunsByPrefix(db, ref);
   if (runId !== undefined && more.length === 0) {
     const run = showRun(db, runId);
@@ -109,9 +107,26 @@ async function placeOf(db: StoreDatabase, cells: readonly KeyedCell[], ref: stri
     if (ofRun.length === 0) {
       throw new UsageError(`run ${printable(ref)} is of another cell than the one asked for`);
     }
-    return { ref, cells: ofRun, sweeps, runId, note: null };
+    return { ref, isOfCells: false, cells: ofRun, sweeps, runId, note: null };
   }
-  return inSweeps(db, cells, await resolveSide(db, ref, io));
+  try {
+    return inSweeps(db, cells, await resolveSide(db, ref, io));
+  } catch (error) {
+    if (!(error instanceof UsageError)) throw error;
+    const chosen = cellsInWords(cells, [ref]);
+    if (chosen.length === 0) throw error;
+    return newestOf(db, chosen, ref);
+  }
+}
+
+/** The cells that all of these words name; empty where one of them is no word of a cell. */
+export function cellsInWords(cells: readonly KeyedCell[], words: readonly string[]): KeyedCell[] {
+  try {
+    return words.reduce((left, word) => chooseCells(left, word), [...cells]);
+  } catch (error) {
+    if (!(error instanceof UsageError)) throw error;
+    return [];
+  }
 }
 
 const SHORTEST_ID = 4;
@@ -125,30 +140,21 @@ function inSweeps(
     db,
     side.sweeps.map(({ sweepId }) => sweepId),
   );
-  return { ...side, cells: cells.filter(({ key }) => there.has(key)), runId: null };
+  return { ...side, isOfCells: false, cells: cells.filter(({ key }) => there.has(key)), runId: null };
 }
 
 function newestOf(db: StoreDatabase, cells: readonly KeyedCell[], ref: string): Place {
   const [cell] = cells;
   const sweeps = cell === undefined || cells.length > 1 ? [] : sweepsOfCell(db, cell.key, 1);
-  return { ref, cells, sweeps, runId: null, note: null };
+  return { ref, isOfCells: true, cells, sweeps, runId: null, note: null };
 }
 
-const LISTED = 6;
-
-function pointOf({ cells, ...place }: Place, name: string | null): CellPoint {
-  const [cell] = cells;
-  if (cell === undefined) {
+function pointOf({ cells, ...place }: Place, name: string | null, all: readonly KeyedCell[]): CellPoint {
+  if (cells.length === 0) {
     throw new UsageError(
       `${printable(place.ref)}: ${name === null ? 'no cell' : printable(name)} was not measured there; see \`bench ls cells\``,
     );
   }
-  if (cells.length > 1) {
-    const listed = cells.slice(0, LISTED).map((one) => `${one.key.slice(0, 8)} ${printable(cellLabel(one))}`);
-    const more = cells.length > LISTED ? ', …' : '';
-    throw new UsageError(
-      `${name === null ? 'there are' : `${printable(name)} is`} ${cells.length} cells: name one of ${listed.join(', ')}${more}`,
-    );
-  }
-  return { ...place, cell };
+  const what = name === null ? 'there are' : `${printable(place.isOfCells ? place.ref : name)} is`;
+  return { ...place, cell: onlyCell(cells, what, all) };
 }

@@ -9,9 +9,7 @@ import { wrapWords } from './text-width.ts';
 /** The columns that name a cell, in every table. What all rows share is stated once in the caption. */
 export function cellColumns<Row>(rows: readonly Row[], cellOf: (row: Row) => KeyedCell) {
   const cells = rows.map(cellOf);
-  const words = cells.map((cell) => new Set(optionList(cell)));
-  const common = [...(words[0] ?? [])].filter((word) => words.every((set) => set.has(word)));
-  const tail = commonTail(cells);
+  const { common, tail } = sharedBy(cells);
   const columns: Column<Row>[] = [
     { header: 'cell', text: (row) => cellOf(row).key.slice(0, 8), onlyIfAmbiguous: true },
     { header: 'model', text: (row) => printable(cellOf(row).model), minWidth: 10, isIdentity: true },
@@ -39,6 +37,21 @@ export function cellColumns<Row>(rows: readonly Row[], cellOf: (row: Row) => Key
   return {
     columns,
     caption: shared.length === 0 ? null : `${cells.length === 1 ? 'the cell' : 'all cells'}: ${shared.join(', ')}`,
+  };
+}
+
+function sharedBy(cells: readonly Cell[]): { readonly common: readonly string[]; readonly tail: string | null } {
+  const words = cells.map((cell) => new Set(optionList(cell)));
+  const common = [...(words[0] ?? [])].filter((word) => words.every((set) => set.has(word)));
+  return { common, tail: commonTail(cells) };
+}
+
+/** Each cell as tables of all of them print it, in one line, which a command line takes. Not safe to print. */
+export function shortNames(all: readonly Cell[]): (cell: Cell) => string {
+  const { common, tail } = sharedBy(all);
+  return (cell) => {
+    const options = optionList(cell).filter((word) => !common.includes(word));
+    return [cell.model, precisionText(cell), shapeText(cell, tail), ...options].filter(Boolean).join(' ');
   };
 }
 

@@ -192,7 +192,7 @@ export const BROKEN_MATRICES: readonly BrokenMatrix[] = [
     'm.yaml:8:14: model "vit": input "input": 64 in dimension 0 is outside of 1 to 32 (build.min to build.max)',
     'm.yaml:9:13: axes.streams: 0: must be at least 1',
     'm.yaml:10:44: unknown key "levl" (known: min, opt, max, optimizationLevel, memoryPoolsMib, timingCache, verbose, engine, flags, timeoutS)',
-    'm.yaml:11:22: a field is needed, not the end',
+    'm.yaml:11:22: a word or a field is needed, not the end',
     'm.yaml:12:15: --blockingSync: no trtexec has it; state axes.spinWait: off',
   ),
   broken(

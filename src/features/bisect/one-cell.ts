@@ -1,12 +1,9 @@
 import type { KeyedCell } from '../../records/cell.ts';
-import { cellLabel } from '../../text/cell-label.ts';
 import type { Matrix } from '../../matrix/matrix.ts';
-import { UsageError } from '../../errors.ts';
 import { type Plan, PLACEHOLDERS, type PlannedBuild, type PlannedRun } from '../../records/plan.ts';
-import { printable } from '../../text/printable.ts';
 import { recordedRuns } from '../../trtexec/replay/check-plan.ts';
 import type { TrtexecProgram } from '../../trtexec/program/trtexec-program.ts';
-import { namedCells } from '../../selection/by-name.ts';
+import { namedCell, onlyCell } from '../../selection/by-name.ts';
 import { prepare, readMatrix } from '../plan/index.ts';
 import { BrokenSubjectError } from '../../run/checkout/user-command.ts';
 import type { OpenedSubject } from './subject.ts';
@@ -23,7 +20,6 @@ export interface OneCell extends Pick<Matrix, 'lockClocks' | 'coolDown' | 'numa'
 
 /** There is one cell: the seed orders nothing. */
 const SEED = 1;
-const LISTED = 3;
 
 /**
  * @param named the cell as requested; null when the matrix has one
@@ -32,7 +28,7 @@ const LISTED = 3;
 export async function planOneCell(opened: OpenedSubject, named: string | null, key: string | null): Promise<OneCell> {
   const { matrix, trtexec, replay, io } = opened;
   const cells = readMatrix(matrix, io).cells.map(({ cell }) => cell);
-  const cell = key === null ? onlyCell(cells, named) : cells.find((entry) => entry.key === key);
+  const cell = key === null ? cellNamed(cells, named) : cells.find((entry) => entry.key === key);
   if (cell === undefined) throw new BrokenSubjectError('its matrix does not have the cell');
   const prepared = await prepare(
     matrix,
@@ -64,15 +60,8 @@ export async function planOneCell(opened: OpenedSubject, named: string | null, k
   };
 }
 
-function onlyCell(cells: readonly KeyedCell[], named: string | null): KeyedCell {
-  const found = namedCells(cells, named === null ? [] : [named]);
-  const [first] = found;
-  if (first !== undefined && found.length === 1) return first;
-  const labels = found.slice(0, LISTED).map((cell) => printable(cellLabel(cell)));
-  const more = found.length > LISTED ? ', ...' : '';
-  throw new UsageError(
-    `${named === null ? 'the matrix' : `--cell ${printable(named)}`} has ${found.length} cells (${labels.join(', ')}${more}): name one with --cell`,
-  );
+function cellNamed(cells: readonly KeyedCell[], named: string | null): KeyedCell {
+  return named === null ? onlyCell(cells, 'the matrix has', cells) : namedCell(cells, named);
 }
 
 function repeated(template: PlannedRun | undefined, runs: number): PlannedRun[] {

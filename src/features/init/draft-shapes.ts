@@ -1,4 +1,4 @@
-import { CELL_FIELDS } from '../../matrix/filter.ts';
+import { CELL_FIELDS } from '../../matrix/cell-fields.ts';
 import { AXIS_NAMES } from '../../matrix/schema/schema.ts';
 import type { OnnxDimension, OnnxTensorInfo } from '../../tools/onnx/facts.ts';
 import type { DraftDimension, DraftModel } from './matrix-draft.ts';

@@ -10,7 +10,8 @@ import { NO_TENSORRT, type Plan } from '../../records/plan.ts';
 import { printable } from '../../text/printable.ts';
 import { parseTensorrtVersion } from '../../text/version.ts';
 import { matches } from '../../matrix/expand.ts';
-import { filterFields, readFilter } from '../../matrix/filter.ts';
+import { cellFields } from '../../matrix/cell-fields.ts';
+import { readFilter } from '../../matrix/filter.ts';
 import { loadMatrix } from '../../matrix/load.ts';
 import { sortMistakes } from '../../matrix/yaml/source-node.ts';
 import { Dialect } from '../../trtexec/arguments/dialect.ts';
@@ -187,7 +188,10 @@ function filesOf({ build, method }: MatrixCell): Placed<string>[] {
 
 export function filterCells(matrix: Matrix, expression: string | undefined): MatrixCell[] {
   if (expression === undefined) return [...matrix.cells];
-  const reading = readFilter(expression, filterFields(matrix.cells));
+  const reading = readFilter(
+    expression,
+    matrix.cells.map(({ cell, dimensions }) => cellFields(cell, dimensions)),
+  );
   if (reading.kind === 'faulty') {
     throw new UsageError(`--filter, at character ${reading.offset + 1}: ${reading.problem}`);
   }

@@ -14,7 +14,7 @@ import { sweepsOfCell } from '../../store/sweeps/find-sweeps.ts';
 import type { OpenStore, StoreDatabase } from '../../store/file/open.ts';
 import { engineKeysOf } from '../../store/runs/runs.ts';
 import { planOf } from '../../store/sweeps/sweeps.ts';
-import { namedCells } from '../../selection/by-name.ts';
+import { namedCell, onlyCell } from '../../selection/by-name.ts';
 import type { Io } from '../../cli/io.ts';
 import { prepare, type Prepared, readMatrix } from '../plan/index.ts';
 import type { ProfileOptions } from './command.ts';
@@ -46,7 +46,6 @@ export interface CaptureTarget extends CapturedCell {
 }
 
 const SEARCHED_SWEEPS = 20;
-const LISTED = 4;
 
 export async function captureTarget(
   name: string | undefined,
@@ -61,7 +60,7 @@ export async function captureTarget(
   if (store === null) {
     throw new UsageError('there is no store here: name the matrix of the cell with --matrix FILE');
   }
-  const cell = onlyCell(namedCells(allCells(store.db), [name]), name);
+  const cell = namedCell(allCells(store.db), name);
   const measured = newestPlanned(store.db, cell);
   if (measured === null) {
     throw new UsageError(
@@ -80,7 +79,7 @@ async function ofMatrix(
   io: Io,
 ): Promise<CaptureTarget> {
   const cells = readMatrix(path, io).cells.map(({ cell }) => cell);
-  const cell = onlyCell(namedCells(cells, name === undefined ? [] : [name]), name ?? path);
+  const cell = name === undefined ? onlyCell(cells, `${printable(path)} has`, cells) : namedCell(cells, name);
   const prepared = await prepare(
     path,
     {
@@ -96,15 +95,6 @@ async function ofMatrix(
   );
   const measured = store === null ? null : newestPlanned(store.db, cell);
   return { ...ofPlan(prepared.plan, cell), plan: prepared.plan, measured, prepared };
-}
-
-function onlyCell(cells: readonly KeyedCell[], name: string): KeyedCell {
-  const [cell, ...more] = cells;
-  if (cell !== undefined && more.length === 0) return cell;
-  const listed = cells.slice(0, LISTED).map((each) => `${each.key.slice(0, 8)} ${printable(cellLabel(each))}`);
-  throw new UsageError(
-    `${printable(name)} is ${cells.length} cells: name one of ${listed.join(', ')}${cells.length > LISTED ? ', …' : ''}`,
-  );
 }
 
 function newestPlanned(db: StoreDatabase, { key }: KeyedCell): CaptureTarget['measured'] {

@@ -33,7 +33,7 @@ import {
   type ShownRun,
 } from '../../store/runs/show-run.ts';
 import { findSweepsByPrefix, planOf } from '../../store/sweeps/sweeps.ts';
-import { namedCells, metricNamed } from '../../selection/by-name.ts';
+import { namedCell, metricNamed } from '../../selection/by-name.ts';
 import { engineNote, engineNotes, mixedEngines } from '../../selection/mixed-engines.ts';
 import { type Io, printResult } from '../../cli/io.ts';
 import { realPrecisions } from '../../selection/actual-precisions.ts';
@@ -154,13 +154,7 @@ function printSamples(db: StoreDatabase, run: ShownRun, options: ShowOptions, io
 }
 
 function showCell(db: StoreDatabase, name: string, options: ShowOptions, io: Io): void {
-  const [cell, ...more] = namedCells(allCells(db), [name]);
-  if (cell === undefined) return;
-  if (more.length > 0) {
-    throw new UsageError(
-      `${printable(name)} is ${more.length + 1} cells: name one by its key (see \`bench ls cells\`)`,
-    );
-  }
+  const cell = namedCell(allCells(db), name);
   const runs = withFirstLine(db, [...failedBuildsOf(db, cell.key), ...runsOfCell(db, cell.key, LISTED_RUNS)]).toSorted(
     (a, b) => (b.startedAt ?? '').localeCompare(a.startedAt ?? ''),
   );

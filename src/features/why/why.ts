@@ -2,12 +2,14 @@ import { diffCommand } from './context.ts';
 import { explainChange } from './explain-change.ts';
 import { UsageError } from '../../errors.ts';
 import { EXIT_CODES, type ExitCode } from '../../exit-codes.ts';
+import { allCells } from '../../store/cells.ts';
+import type { KeyedCell } from '../../records/cell.ts';
 import { cellLabel } from '../../text/cell-label.ts';
 import { printable } from '../../text/printable.ts';
 import type { WhyOutput } from './output.ts';
 import { whyText } from './text.ts';
 import type { StoreDatabase } from '../../store/file/open.ts';
-import { type CellPoint, resolvePoints } from '../../selection/cell-points.ts';
+import { cellsInWords, type CellPoint, resolvePoints } from '../../selection/cell-points.ts';
 import { yieldToEventLoop, type Io, printResult } from '../../cli/io.ts';
 import { isPath } from '../../selection/is-path.ts';
 import { withRunsOf } from '../../selection/runs-of-paths.ts';
@@ -18,27 +20,47 @@ import type { WhyOptions } from './command.ts';
 
 /** `bench why [CELL] [A] [B]`: sides are sweeps or folders of runs. */
 export async function why(words: readonly string[], options: WhyOptions, io: Io): Promise<ExitCode> {
-  const { cell, refs } = sidesIn(words, io);
+  const paths = words.length > 1 ? pathsIn(words, io) : null;
   const output =
-    refs !== null && refs.every((ref) => isPath(ref, io))
-      ? await withRunsOf(refs, io, async ({ db }, sweeps) => {
+    paths !== null
+      ? await withRunsOf(paths.refs, io, async ({ db }, sweeps) => {
           const [a, b] = sweeps.map(({ sweepId }) => sweepId);
-          return explain(db, cell, [a ?? '', b ?? ''], options, io, refs);
+          return explain(db, paths.cell, [a ?? '', b ?? ''], options, io, paths.refs);
         })
-      : await withStore(options, io, ({ db }) => explain(db, cell, refs, options, io));
+      : await withStore(options, io, ({ db }) => {
+          const { cell, refs } = sidesIn(words, allCells(db));
+          return explain(db, cell, refs, options, io);
+        });
   printResult(io, options, output, whyText);
   return EXIT_CODES.fine;
 }
 
-/** One word is a cell, two are sides, three are a cell and its sides. */
-function sidesIn(words: readonly string[], io: Io): { cell: string | null; refs: readonly [string, string] | null } {
+interface AskedSides {
+  readonly cell: string | null;
+  readonly refs: readonly [string, string];
+}
+
+/** Two paths, perhaps behind a cell; null where the sides are in the store. */
+function pathsIn(words: readonly string[], io: Io): AskedSides | null {
+  const [base, head] = words.slice(-2);
+  if (base === undefined || head === undefined || words.length > 3) return null;
+  const areBoth = isPath(base, io) && isPath(head, io);
+  return areBoth ? { cell: words.length === 3 ? (words[0] ?? null) : null, refs: [base, head] } : null;
+}
+
+/** Words that all name the same cells are a cell; otherwise the last two are its sides. */
+function sidesIn(
+  words: readonly string[],
+  cells: readonly KeyedCell[],
+): Omit<AskedSides, 'refs'> & { readonly refs: AskedSides['refs'] | null } {
   const [a, b, c, ...more] = words;
+  if (a === undefined || b === undefined) return { cell: a ?? null, refs: null };
+  if (cellsInWords(cells, words).length > 0) return { cell: words.join(' '), refs: null };
+  if (c === undefined) {
+    throw new UsageError(`which cell? bench why CELL ${printable(a)} ${printable(b)}; see \`bench ls cells\``);
+  }
   if (more.length > 0) throw new UsageError('bench why takes a cell and two sides');
-  if (a === undefined) return { cell: null, refs: null };
-  if (b === undefined) return { cell: a, refs: null };
-  if (c !== undefined) return { cell: a, refs: [b, c] };
-  if (isPath(a, io) || isPath(b, io)) return { cell: null, refs: [a, b] };
-  throw new UsageError(`which cell? bench why CELL ${printable(a)} ${printable(b)}; see \`bench ls cells\``);
+  return { cell: a, refs: [b, c] };
 }
 
 async function explain(

@@ -1,17 +1,24 @@
 import { describe, expect, test } from 'vitest';
 
-import { type CellFields, readFilter } from '../../../src/matrix/filter.ts';
+import type { CellFields } from '../../../src/matrix/cell-fields.ts';
+import { readFilter } from '../../../src/matrix/filter.ts';
 
-const KNOWN = ['model', 'precision', 'batch', 'cudaGraph', '--maxAuxStreams'];
-const CELL: CellFields = new Map<string, string | number | boolean>([
-  ['model', 'vit_small (v2)'],
-  ['precision', 'fp8'],
-  ['batch', 8],
-  ['cudaGraph', true],
-]);
+const CELL: CellFields = {
+  values: new Map<string, string | number | boolean>([
+    ['model', 'vit_small (v2)'],
+    ['precision', 'fp8'],
+    ['batch', 8],
+    ['cudaGraph', true],
+    ['memPoolSize', 'workspace:1GiB,dlaSRAM:1MiB'],
+    ['key', 'dead0123456789'],
+  ]),
+  names: ['--maxAuxStreams', 'memPoolSize'],
+  words: ['vit_small (v2)', 'vit_small', '(v2)', 'fp8', 'b8', '8x3x224x224', 'graph', 'ids:8x128,mask:8x128'],
+};
+const OTHER: CellFields = { values: new Map(), names: [], words: ['fp16', 'b1', 'no-graph'] };
 
 function isKept(expression: string): boolean {
-  const reading = readFilter(expression, KNOWN);
+  const reading = readFilter(expression, [CELL, OTHER]);
   if (reading.kind === 'faulty') throw new Error(reading.problem);
   return reading.filter(CELL);
 }
@@ -32,6 +39,19 @@ describe('is kept by', () => {
     '!(precision=fp16)',
     '!precision=fp16 & (batch=1 | batch=8)',
     'model=*small*',
+    'memPoolSize=workspace:1GiB,dlaSRAM:1MiB',
+    'fp8',
+    'FP8 b8 graph',
+    "'vit_small (v2)' fp8",
+    'small b8',
+    'vit* 8x3x224x224',
+    'fp16,fp8',
+    'fp16 | b8 graph',
+    'b8 batch>4',
+    'batch=8 cudaGraph=on',
+    'dead01 graph',
+    'ids:8x128,mask:8x128',
+    '!fp16 !(b1)',
   ])('%s', (expression) => expect(isKept(expression)).toBe(true));
 });
 
@@ -47,24 +67,33 @@ describe('is not kept by', () => {
       'precision=fp16 | batch=8 & cudaGraph=off',
       '--maxAuxStreams=4',
       'model>5',
+      'fp16',
+      'fp8 b1',
+      'fp8 fp16',
+      'fp16,b1',
+      '!small',
+      'no-graph',
+      'fp8 batch=1',
     ].filter((expression) => !expression.includes(' .')),
   )('%s', (expression) => expect(isKept(expression)).toBe(false));
 });
 
 describe('faults tell their place', () => {
   test.each([
-    ['', 0, 'a field is needed, not the end'],
+    ['', 0, 'a word or a field is needed, not the end'],
     ['bach=8', 0, 'unknown field "bach"; did you mean "batch"?'],
-    ['batch 8', 6, 'one of = != < <= > >= is needed after "batch"'],
+    ['batch b8', 6, 'one of = != < <= > >= is needed after "batch"'],
     ['batch=', 6, 'a value is needed, not the end'],
-    ['batch=8 precision=fp8', 8, '"&" or "|" is needed before "precision"'],
+    ['batch=8 )', 8, '"&" or "|" is needed before ")"'],
+    ['fp8 fp12', 4, '"fp12" is no word of a cell; did you mean "fp16"?'],
+    ['vitt', 0, '"vitt" is no word of a cell'],
     ['(batch=8', 8, 'a ")" is missing'],
     ["model='vit", 6, 'a quote is not closed'],
-    ['batch=8 &', 9, 'a field is needed, not the end'],
+    ['batch=8 &', 9, 'a word or a field is needed, not the end'],
     ['batch>=eight', 7, '>= compares numbers, and "eight" is none'],
     ['cudaGraph=maybe', 10, 'cudaGraph is on or off, not "maybe"'],
   ])('%s', (expression, offset, problem) => {
-    expect(readFilter(expression, KNOWN)).toEqual({ kind: 'faulty', offset, problem });
+    expect(readFilter(expression, [CELL, OTHER])).toEqual({ kind: 'faulty', offset, problem });
   });
 });
 

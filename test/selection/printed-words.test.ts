@@ -1,0 +1,80 @@
+import { beforeAll, describe, expect, test } from 'vitest';
+
+import { bench } from '../support/bench.ts';
+import { sharedStore } from '../support/made-stores.ts';
+import { OUTPUTS } from '../support/outputs.ts';
+
+const WIDE = { COLUMNS: '200' };
+
+let db = '';
+beforeAll(async () => {
+  db = await sharedStore('nights');
+});
+
+const inStore = (...args: string[]) => bench([...args, '--db', db], { env: WIDE });
+
+/** The words of each row that begins with a model or has one behind a first column. */
+async function rowsOf(...args: string[]): Promise<string[][]> {
+  const { stdout } = await inStore(...args);
+  return stdout.split('\n').flatMap((line) => {
+    const [, words] = /\b(vit_\w+\s+fp\d+\s+b\d+\s+(?:no-)?graph)\b/.exec(line) ?? [];
+    return words === undefined ? [] : [words.split(/\s+/)];
+  });
+}
+
+async function trendOf(...words: string[]): Promise<string[]> {
+  const { stdout } = await inStore('trend', ...words, '--json');
+  return OUTPUTS.trend.parse(JSON.parse(stdout)).cells.map(({ label }) => label);
+}
+
+test.each([
+  ['ls cells', ['ls', 'cells'], 24],
+  ['compare', ['compare'], 24],
+])('each row of %s, typed back, is its cell: as one argument, as several, as a filter', async (_, args, count) => {
+  const rows = await rowsOf(...args);
+  expect(new Set(rows.map((words) => words.join(' '))).size).toBe(count);
+  for (const words of rows.slice(0, 6)) {
+    const [model, precision, batch = '', graph] = words;
+    const label = `${model} ${precision} ${batch.slice(1)}x3x224x224 ${graph} transfers`;
+    expect(await trendOf(words.join(' '))).toEqual([label]);
+    expect(await trendOf(...words)).toEqual([label]);
+    expect(await trendOf('--filter', words.join(' '))).toEqual([label]);
+  }
+});
+
+describe('other words', () => {
+  test.each([
+    [['b8'], 8],
+    [['small', 'b8'], 4],
+    [['fp8', 'b8', 'batch>4'], 4],
+    [['fp8 | b1'], 16],
+    [['vit_small', 'vit_base'], 24],
+    [['VIT_SMALL', '!fp8'], 6],
+  ])('%j are %i cells', async (words, count) => {
+    expect(await trendOf(...words)).toHaveLength(count);
+  });
+});
+
+test.each([
+  ['show', ['show', 'vit_small fp16 b8 graph']],
+  ['repro', ['repro', 'vit_small fp16 b8 graph']],
+  ['noise', ['noise', 'vit_small', 'fp16', 'b8', 'graph']],
+  ['why', ['why', 'vit_small', 'b8', 'no-graph fp16']],
+  ['why of two cells', ['why', 'vit_small b8 graph', 'fp16', 'fp8']],
+])('%s takes the words', async (_, args) => {
+  const { code, stderr } = await inStore(...args);
+  expect([code, stderr]).toEqual([0, '']);
+});
+
+test.each([
+  [
+    ['show', 'vit_small b8'],
+    "vit_small b8 is 4 cells: name one, as in 'vit_small fp8 b8 graph', 'vit_small fp8 b8 no-graph', 'vit_small fp16 b8 graph', 'vit_small fp16 b8 no-graph'",
+  ],
+  [['repro', 'vit_smal fp8'], 'no cell vit_smal fp8: "vit_smal" is no word of a cell; did you mean "vit_small"? '],
+  [['trend', 'fp8 fp16 b8 graph vit_base'], "no cell fp8 fp16 b8 graph vit_base; nearest: 'vit_base fp8 b8 graph', 'vi"],
+  [['why', 'vit_small b8', 'fp16', 'fp9'], 'fp9: neither a git revision here, nor a sweep'],
+])('%j says what could have been meant', async (args, line) => {
+  const { code, stderr } = await inStore(...args);
+  expect([code, stderr.slice(0, line.length + 7)]).toEqual([2, `bench: ${line}`]);
+});
