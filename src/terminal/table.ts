@@ -1,4 +1,4 @@
-import { alignPoints, padEnd, padStart, textWidth, truncate, wrapHanging } from './text-width.ts';
+import { alignPoints, padEnd, padStart, textWidth, truncate, wrapHanging, wrapWords } from './text-width.ts';
 import type { Look } from './look.ts';
 
 export interface Column<Row> {
@@ -12,6 +12,8 @@ export interface Column<Row> {
   readonly dropRank?: number;
   /** May be cut with an ellipsis down to this width. */
   readonly minWidth?: number;
+  /** Text without room goes on in the next line in place of being cut. */
+  readonly wraps?: true;
   /** Identifies a row: two rows must not have the same texts in all of these. */
   readonly isIdentity?: true;
   /** Shown only if the identities of two rows, as truncated, would be equal. */
@@ -25,7 +27,7 @@ const TIGHT_GAP = ' ';
 const LAST_CUTTING_RANK = 4;
 
 /**
- * Rows under their headers, one line each, never wider than the terminal. Texts must be printable. Empty columns are
+ * Rows under their headers, never wider than the terminal: a line each where no column wraps. Texts must be printable. Empty columns are
  * left out, decimal points are aligned, and columns without room are named below.
  */
 export function renderTable<Row>(columns: readonly Column<Row>[], rows: readonly Row[], look: Look): string[] {
@@ -39,12 +41,16 @@ export function renderTable<Row>(columns: readonly Column<Row>[], rows: readonly
       .join('')
       .trimEnd();
   const header = line(({ column, width }) => pad(headerOf(column, width), width, column.align));
-  const lines = rows.map((row) =>
-    line(({ column, width }) => {
-      const text = pad(truncate(column.text(row), width), width, column.align);
-      return column.style === undefined ? text : column.style(row)(text);
-    }),
-  );
+  const lines = rows.flatMap((row) => {
+    const texts = new Map(laid.map(({ column, width }) => [column, textLines(column, row, width)]));
+    const height = Math.max(...[...texts.values()].map(({ length }) => length));
+    return Array.from({ length: height }, (_, nth) =>
+      line(({ column, width }) => {
+        const text = pad(texts.get(column)?.[nth] ?? '', width, column.align);
+        return column.style === undefined ? text : column.style(row)(text);
+      }),
+    );
+  });
   const missing = leftOut(filled, laid);
   const note = `not shown at ${look.columns} columns: ${missing.join(', ')}`;
   return [
@@ -52,6 +58,10 @@ export function renderTable<Row>(columns: readonly Column<Row>[], rows: readonly
     ...lines,
     ...(missing.length === 0 ? [] : wrapHanging(note, look.columns, 2).map(look.style.dim)),
   ];
+}
+
+function textLines<Row>({ text, wraps }: Column<Row>, row: Row, width: number): string[] {
+  return wraps === true ? wrapWords(text(row), width) : [truncate(text(row), width)];
 }
 
 function layOut<Row>(columns: readonly Column<Row>[], rows: readonly Row[], available: number): LaidColumn<Row>[] {

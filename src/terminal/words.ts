@@ -52,12 +52,12 @@ export const REASON_TEXT: Readonly<Record<FailureReason | UnfitReason, string>> 
 
 const COMPARISON_REASONS = {
   commonShift: 'it moved with a shift that nearly all cells share',
-  unlikeShift: 'it moved otherwise than the shift that nearly all other cells share',
-  smallChange: 'a change under 0.5 % that is there, and is never called',
-  notSureAmongMany: 'a change that would be sure in one cell, and is not among this many',
-  notSureEnough: 'a change that its 95 % interval shows, but not sure enough to be called',
-  nightsDiffer: 'more runs do not settle it: nights differ by more than the runs explain',
-  runsInDoubt: 'more runs like these do not settle it: the runs themselves are in doubt',
+  unlikeShift: 'it moved differently from the shift that nearly all other cells share',
+  smallChange: 'a real change under 0.5 %, which is never reported',
+  notSureAmongMany: 'a change that would be significant in one cell, but is not among this many',
+  notSureEnough: 'a change that its 95 % interval shows, but not significant enough to be reported',
+  nightsDiffer: 'more runs do not settle it: sweeps differ by more than the runs explain',
+  runsInDoubt: 'more runs like these do not settle it: these runs are flagged',
 } as const;
 
 const WORDS = new Map<string, string>(Object.entries({ ...REASON_TEXT, ...COMPARISON_REASONS }));

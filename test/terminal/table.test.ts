@@ -58,6 +58,18 @@ describe('a table', () => {
     expect(renderTable(COLUMNS, rows, makeLook(80, false))[0]).not.toContain('note');
   });
 
+  test('a text that wraps goes on in the next line, whole', () => {
+    const columns: Column<Row>[] = COLUMNS.map((column) =>
+      column.header === 'name' ? { ...column, wraps: true } : column,
+    );
+    expect(renderTable(columns, ROWS, makeLook(24, false))).toEqual([
+      'name        value  note',
+      'a          1.5 ms  first',
+      'a longer  12.5 ms',
+      'name',
+    ]);
+  });
+
   test('wide characters count as two columns', () => {
     const rows = [
       { name: '模型', value: '1', note: 'x' },

@@ -23,12 +23,12 @@ type Engine = LayersDiffOutput['base'];
 export const CHANGE_WORDS: Readonly<Record<LayerChange, string>> = {
   same: 'same kernel',
   unknown: 'kernel not known',
-  otherHash: 'generated anew',
+  otherHash: 'regenerated',
   tactic: 'other tactic',
   precision: 'other precision',
   split: 'fusion lost',
   merged: 'fused',
-  regrouped: 'fused otherwise',
+  regrouped: 'fused differently',
   new: 'new',
   gone: 'gone',
 };
@@ -61,7 +61,7 @@ function headline({ base, head, deltaMs, rows }: LayersDiffOutput): string {
   if (deltaMs === null) return `${of}: ${changed} of ${head.layers} layers changed (no times)`;
   const baseMs = base.totalMs ?? 0;
   const relative = baseMs > 0 ? ` (${formatPercent((deltaMs / baseMs) * 100)})` : '';
-  return `${of}: ${signedMs(deltaMs)} a query${relative}, ${changed} of ${head.layers} layers changed`;
+  return `${of}: ${signedMs(deltaMs)} per query${relative}, ${changed} of ${head.layers} layers changed`;
 }
 
 function sideLine(name: string, { layers, provenance, runId, ref, totalMs }: Engine): string {
@@ -86,12 +86,12 @@ function rowTable(rows: readonly DiffRow[], diff: LayersDiffOutput, look: Look):
         return deltaMs !== null && deltaMs > 0 ? style.bad : style.good;
       },
     },
-    { header: 'of all', text: ({ deltaMs }) => shareOf(deltaMs, diff), align: right, dropRank: 4 },
+    { header: 'of all', text: ({ deltaMs }) => shareOf(deltaMs, diff), align: right, dropRank: 3 },
     {
       header: 'base → head, ms',
       text: ({ baseMs, headMs }) => `${formatNumber(baseMs, 3)} → ${formatNumber(headMs, 3)}`,
       align: right,
-      dropRank: 3,
+      dropRank: 5,
     },
   ];
   return renderTable<DiffRow>(
@@ -105,8 +105,14 @@ function rowTable(rows: readonly DiffRow[], diff: LayersDiffOutput, look: Look):
         dropRank: 2,
       },
       { header: '', text: ({ change }) => CHANGE_WORDS[change] },
-      { header: 'ONNX nodes', text: ({ label }) => printable(label), minWidth: 18 },
-      { header: 'how', text: ({ detail }) => printable(detail ?? ''), minWidth: 24, dropRank: 1 },
+      { header: 'ONNX nodes', text: ({ label }) => printable(label), minWidth: 24, wraps: true },
+      {
+        header: 'how',
+        text: ({ change, detail }) => (change === 'otherHash' ? '' : printable(detail ?? '')),
+        minWidth: 25,
+        dropRank: 1,
+        wraps: true,
+      },
     ],
     rows,
     look,
@@ -157,10 +163,10 @@ const CLOCK_MOVED = 0.01;
 /** A clock is named as the cause only where it moved in that direction. */
 function clockText(commonPercent: number, [was, is]: readonly [number | null, number | null]): string {
   if (was === null || is === null || was <= 0) {
-    return 'a clock or the scatter of the profiler; no clock was recorded during both profiles';
+    return 'a clock or the noise of the profiler; no clock was recorded during both profiles';
   }
   const moved = is / was - 1;
   return Math.abs(moved) >= CLOCK_MOVED && moved * commonPercent < 0
     ? `the clock, not the engine: SM clock ${was} → ${is} MHz`
-    : `the scatter of the profiler, as the SM clock did not move (${was} and ${is} MHz)`;
+    : `the noise of the profiler, as the SM clock did not move (${was} and ${is} MHz)`;
 }

@@ -47,9 +47,9 @@ test.each([
     'a clock that stood still is no cause',
     0.986,
     [1980, 1980],
-    'the scatter of the profiler, as the SM clock did not move (1980 and 1980 MHz)',
+    'the noise of the profiler, as the SM clock did not move (1980 and 1980 MHz)',
   ],
-  ['nor one that moved the other way', 0.986, [1980, 1900], 'the scatter of the profiler'],
+  ['nor one that moved the other way', 0.986, [1980, 1900], 'the noise of the profiler'],
   [
     'one that fell as the layers got slower is',
     1.042,
