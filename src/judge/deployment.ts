@@ -5,10 +5,11 @@ import { type Accuracy, accuracySchema } from '../records/accuracy.ts';
 import { type Immutable, numberOrNull } from '../records/scalars.ts';
 import { canonicalJson } from '../text/canonical-json.ts';
 import { batchOf, itemsPerS, type KeyedCell, PRECISIONS } from '../records/cell.ts';
+import { valuesOf } from './value-rule.ts';
 import { median } from '../statistics/median.ts';
 import { FLAG_LABELS, isIneligible, ineligibleFlags } from '../records/run-flag.ts';
 
-type ChoiceRun = Pick<CellRun, 'cellKey' | 'derivedQps' | 'flags' | 'outcome' | 'role'> & {
+type ChoiceRun = Pick<CellRun, 'cellKey' | 'centres' | 'derivedQps' | 'flags' | 'outcome' | 'role'> & {
   readonly values: Pick<CellRun['values'], ChoiceMetric>;
 };
 
@@ -75,7 +76,7 @@ export function deploymentsOf(cells: readonly KeyedCell[], runs: readonly Choice
       ineligible.push({ cell, because: [...new Set(labels)].join(', ') });
       continue;
     }
-    const of = (metric: ChoiceMetric): number | null => median(own.flatMap(({ values }) => values[metric] ?? []));
+    const of = (metric: ChoiceMetric): number | null => median(valuesOf(own, metric));
     const counted = own.flatMap(({ values }) => values.throughputQps ?? []);
     const derived = own.flatMap(({ derivedQps }) => derivedQps ?? []);
     const runsQps = counted.length > 0 ? counted : derived;

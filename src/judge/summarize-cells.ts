@@ -5,8 +5,7 @@ import type { RunFlag } from '../records/run-flag.ts';
 import { precisionShare, type RealPrecision } from '../layers/real-precision.ts';
 import { leftOutFor } from './run-trust.ts';
 import { median } from '../statistics/median.ts';
-import type { MetricId } from '../records/metric.ts';
-import { valueRule } from './value-rule.ts';
+import { valuesOf } from './value-rule.ts';
 
 type SummarizedRun = Pick<CellRun, 'cellKey' | 'centres' | 'derivedQps' | 'flags' | 'outcome' | 'role' | 'values'>;
 
@@ -52,12 +51,6 @@ export function summarizeCells(
       flags: countFlags(all.filter(({ role }) => role === 'timed').flatMap(({ flags }) => flags)),
     };
   });
-}
-
-/** As comparisons and trends take them, so that all show the same number. */
-function valuesOf(runs: readonly SummarizedRun[], metric: MetricId): number[] {
-  const valueOf = valueRule(runs, metric);
-  return runs.flatMap((run) => valueOf(run) ?? []);
 }
 
 /** Runs per flag, with the first one's evidence. */

@@ -9,7 +9,9 @@ export interface MetricValue {
 }
 
 /** All metrics of a run. */
-type ValuedRun = Pick<CellRun, 'values' | 'centres'>;
+interface ValuedRun extends Pick<CellRun, 'centres'> {
+  readonly values: Readonly<Partial<Record<MetricId, number | null>>>;
+}
 
 /**
  * Which value of runs counts. Centers of samples are steadier than printed medians and lie below them: only one kind is
@@ -34,6 +36,12 @@ export function valueKind(runs: readonly ValuedRun[], metric: MetricId): ValueKi
 export function valueRule(runs: readonly ValuedRun[], metric: MetricId): (run: ValuedRun) => number | null {
   const kind = valueKind(runs, metric);
   return (run) => valueOfKind(valueIn(run, metric), kind);
+}
+
+/** The values that are shown of a cell, by the same rule; 0 is one of them. */
+export function valuesOf(runs: readonly ValuedRun[], metric: MetricId): number[] {
+  const isCentre = valueKind(runs, metric) === 'centre';
+  return runs.flatMap(({ centres, values }) => (isCentre ? centres[metric] : null) ?? values[metric] ?? []);
 }
 
 function valueIn({ values, centres }: ValuedRun, metric: MetricId): MetricValue {

@@ -62,7 +62,9 @@ export const valueChangeSchema = z.strictObject({
   isReal: z.boolean(),
   /** The runs are too noisy to decide. */
   isUnclear: z.boolean(),
-  leastPercent: z.number().describe('The smallest change that would be seen'),
+  leastPercent: z
+    .number()
+    .describe('The detectable effect: the smallest change that would have been found nine times in ten'),
   /** What says so. */
   basis: z.string(),
 });

@@ -35,7 +35,7 @@ export const cellComparisonSchema = z.object({
   ),
   runs: z.tuple([count, count]),
   /** Null if nothing is unclear, or no number of runs would settle it. */
-  moreRunsNeeded: count.nullable().describe('More runs a side that settle an unclear cell four times in five'),
+  moreRunsNeeded: count.nullable().describe('More runs per side that settle an unclear cell four times in five'),
   /** Null if nothing was compared. */
   noise: cellNoiseSchema.nullable().describe('Where the error of the change comes from'),
   reasons: z.array(z.string()),

@@ -10,7 +10,7 @@ import type { Look } from '../../terminal/look.ts';
 import { renderScatter } from '../../terminal/charts/scatter-chart.ts';
 import { scalingLines } from './scaling.ts';
 import { type Column, renderTable } from '../../terminal/table.ts';
-import { truncate, wrapHanging, wrapWords } from '../../terminal/text-width.ts';
+import { dotted, truncate, wrapHanging, wrapWords } from '../../terminal/text-width.ts';
 
 /** Shown in the text, not part of `--json`. */
 interface ParetoDetails {
@@ -35,7 +35,7 @@ export function paretoText(output: ParetoOutput, details: ParetoDetails, look: L
   const choices = workloads.flat();
   const drawn = details.chart ? drawnOf(workloads) : [];
   return [
-    truncate(sweepsLine(details.sweeps), columns),
+    ...wrapHanging(dotted([sweepsLine(details.sweeps), 'medians of runs']), columns, 2),
     ...notes.map((note) => style.warn(truncate(printable(note), columns))),
     '',
     ...tableOf(withCells(choices, details.cells), drawn, look),
@@ -75,7 +75,7 @@ function tableOf(measured: readonly Row[], drawn: ParetoOutput['workloads'], loo
     { header: 'qps', text: (one) => derivedText(one, one.throughputQps), align: right, dropRank: 7 },
     { header: 'speed-up', text: ({ speedUp }) => speedUpText(speedUp), align: right },
     { header: '95 % interval', text: ({ speedUp }) => intervalText(speedUp), align: right, dropRank: 8 },
-    { header: 'median', text: ({ latencyMs }) => formatMs(latencyMs), align: right, dropRank: 1 },
+    { header: 'latency', text: ({ latencyMs }) => formatMs(latencyMs), align: right, dropRank: 1 },
     { header: 'p99', text: ({ p99Ms }) => formatMs(p99Ms), align: right, dropRank: 2 },
     { header: 'accuracy', text: (one) => (isAnyChecked ? accuracyText(one) : ''), align: right },
     { header: 'engine MiB', text: ({ engineMib }) => amount(engineMib), align: right, dropRank: 4 },

@@ -23,7 +23,7 @@ export const noise = output('bench noise --json', {
   matrix: z.string().nullable(),
   provenance,
   sweeps: count,
-  repeats: z.number().nullable().describe('Runs a side that a typical cell has'),
+  repeats: z.number().nullable().describe('Runs per side that a typical cell has'),
   mdePercent: z
     .strictObject({ typical: z.number(), least: z.number(), most: z.number() })
     .nullable()
@@ -44,14 +44,14 @@ export const noise = output('bench noise --json', {
       sweeps: count,
       repeats: count.describe('In the newest sweep'),
       runPercent: sigma.describe('Standard deviation of a run within its sweep'),
-      nightPercent: sigma.describe('Standard deviation of the value of a night'),
-      larger: z.enum(['runs', 'nights']).nullable().describe('Where the scatter of nights is from'),
+      nightPercent: sigma.describe('Standard deviation of the value of a sweep'),
+      larger: z.enum(['runs', 'nights']).nullable().describe('Where the noise of sweeps is from: nights are sweeps'),
       mdePercent: z.number().nullable().describe('The smallest detectable change'),
-      repeatsWanted: count.nullable().describe('Runs a side that show a change of wantPercent'),
+      repeatsWanted: count.nullable().describe('Runs per side that detect a change of wantPercent'),
       attainablePercent: z
         .number()
         .nullable()
-        .describe('The smallest change that any number of runs would show, as nights differ'),
+        .describe('The smallest change that any number of runs would show, as sweeps differ'),
       wallS: z.number().nullable().describe('Of one run'),
       twoStates: z
         .strictObject({

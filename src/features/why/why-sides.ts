@@ -49,11 +49,16 @@ export function whySides(db: StoreDatabase, base: WhyPoint, head: WhyPoint, isSt
 
 type StoredRun = ReturnType<typeof explainedRuns>[number];
 
-/** The GPU times that count are of one kind on both sides, as in a comparison. */
+/** The times that count are of one kind on both sides, as in a comparison. */
 function withValues(sides: readonly (readonly StoredRun[])[]): ExplainedRun[][] {
-  const kind = kindOfValues(sides.flat().map(({ gpuCompute }) => gpuCompute));
+  const gpuKind = kindOfValues(sides.flat().map(({ gpuCompute }) => gpuCompute));
+  const latencyKind = kindOfValues(sides.flat().map(({ latency }) => latency));
   return sides.map((runs) =>
-    runs.map(({ gpuCompute, ...run }) => ({ ...run, gpuComputeMs: valueOfKind(gpuCompute, kind) })),
+    runs.map(({ gpuCompute, latency, ...run }) => ({
+      ...run,
+      gpuComputeMs: valueOfKind(gpuCompute, gpuKind),
+      latencyMs: valueOfKind(latency, latencyKind),
+    })),
   );
 }
 

@@ -41,7 +41,7 @@ export function explainedRuns(db: StoreDatabase, cell: ExplainedCell) {
       modelSha256: builds.modelSha256,
       buildFlags: builds.flags,
       gpuCompute: { printed: printedValue('gpuComputeMs'), centre: centreValue('gpuComputeMs') },
-      latencyMs: printedValue('latencyMs'),
+      latency: { printed: printedValue('latencyMs'), centre: centreValue('latencyMs') },
       gpuComputeMeanMs: statisticOf('gpuCompute', 'meanMs'),
       throughputQps: measurements.throughputQps,
       enqueueMs: printedValue('enqueueMs'),

@@ -74,6 +74,7 @@ test('only measured timed runs count, by their median; other cells are named', (
     outcome: { kind: 'measured' as const, evidence: [] },
     flags: [],
     values: values(qps),
+    centres: {},
     derivedQps: null,
   });
   const facts = { accuracy: new Map(), realPrecisionShare: new Map() };

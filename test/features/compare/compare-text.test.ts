@@ -23,7 +23,7 @@ test.each(WIDTHS)('why at %i columns: names whole, each with base, head and chan
   expect(rows.map((row) => row.trim().replaceAll(/ {2,}/g, ' | '))).toEqual([
     'GPU compute time | +15.8 | % | 0.4117 ms | 0.4766 ms',
     'throughput | -13.7 | % | 2419 qps | 2088 qps',
-    'latency | +14.1 | % | 0.4630 ms | 0.5283 ms',
+    'latency | +14.0 | % | 0.4627 ms | 0.5275 ms',
     'mean GPU compute time | +15.9 | % | 0.4119 ms | 0.4774 ms',
     '= | enqueue time | +0.46 % | 0.00131 ms | 0.00134 ms',
   ]);
@@ -71,13 +71,22 @@ describe('the table of a comparison', () => {
   });
 });
 
-test('the same number of the same sweep: run, compare and trend', async () => {
+test('the same number of the same sweep: run, compare, trend, why and choose', async () => {
   const db = await sharedStore('pairs');
   const json = async (args: readonly string[]): Promise<unknown> =>
     JSON.parse((await bench([...args, '--db', db, '--json'])).stdout);
   const { cells } = OUTPUTS.compare.parse(await json(['compare', ...SIDES]));
   const trends = OUTPUTS.trend.parse(await json(['trend', '--by', 'sweep'])).cells;
   const shown = [await json(['show', 'latest~1']), await json(['show', 'latest'])].map((one) => OUTPUTS.run.parse(one));
+  const chosen = OUTPUTS.pareto.parse(await json(['choose'])).workloads.flat();
+  const latency = OUTPUTS.compare.parse(await json(['compare', ...SIDES, '--metric', 'latencyMs'])).cells;
+  expect(chosen.map(({ latencyMs }) => latencyMs).toSorted()).toEqual(latency.map(({ head }) => head).toSorted());
+  const { changes } = OUTPUTS.why.parse(await json(['why', 'batch=8', ...SIDES]));
+  const explained = latency.find(({ label }) => label.includes(' 8x3x'));
+  expect(changes.find(({ metric }) => metric === 'latencyMs')).toMatchObject({
+    base: explained?.base,
+    head: explained?.head,
+  });
   expect(cells).toHaveLength(2);
   for (const { base, head, key } of cells) {
     const trend = trends.find((one) => one.key === key)?.points.map(({ value }) => value);
