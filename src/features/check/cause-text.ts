@@ -34,7 +34,8 @@ export function causeLines(finding: CheckedFinding, look: Look): string[] {
   return [...wrapped(lines), ...wrapped(warned).map(look.style.warn), ...commitLines(finding, look)];
 }
 
-function evidenceOf({ confirmedBy, pairs, probability, state }: CheckedFinding): string[] {
+/** Untrusted texts are not in it. */
+export function evidenceOf({ confirmedBy, pairs, probability, state }: CheckedFinding): string[] {
   if (pairs !== null) {
     const { agreeing, changePercent, count: of } = pairs;
     return [`${count(of, 'pair')} with the last good engine: ${agreeing} agree, ${formatPercent(changePercent)}`];

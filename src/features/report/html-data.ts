@@ -18,6 +18,8 @@ import { cellHistories } from '../../selection/cell-histories.ts';
 import { yieldToEventLoop, type Io } from '../../cli/io.ts';
 import type { ReportOptions } from './command.ts';
 import { resolveSides, type Side } from '../../selection/sides.ts';
+import { forgeOf } from '../../tools/git/forge.ts';
+import { originUrl } from '../../tools/git/git.ts';
 import { toolVersion } from '../../cli/store-location.ts';
 import { cellLayers, leftOutRuns, newestSamples, nightSteps, reportNights } from './cells.ts';
 
@@ -52,6 +54,8 @@ export async function htmlReportData(
   const notes = note === null ? series.notes : [note, ...series.notes];
   const { reportCells, environments } = await gatherCells(db, cells, sweeps, options, io);
   const { provenance, matrix, branch } = newest;
+  const keys = new Set(cells.map(({ key }) => key));
+  const origin = await originUrl(io.cwd);
   const pinned = Map.groupBy(listBaselines(db), ({ sweepId }) => sweepId);
   return {
     toolVersion: toolVersion(),
@@ -60,8 +64,13 @@ export async function htmlReportData(
     cells: reportCells,
     environments,
     environmentChanges: environmentChangesOf(reportCells),
-    check: { series: { ...series, notes }, findings },
+    check: {
+      series: { ...series, notes },
+      findings: findings.filter((finding) => finding.cells.some((key) => keys.has(key))),
+    },
     compare: await comparedSides(db, sides ?? lastTwo(sweeps), options),
+    isOfSides: sides !== null,
+    forge: origin === null ? null : forgeOf(origin),
     pareto: await choiceOf(db, newest, options, io),
     others: listSeries(db).filter(
       (other) => other.provenance !== provenance || other.matrix !== matrix || other.branch !== branch,

@@ -96,5 +96,6 @@ function redacted(data: ReportData, options: ReportHtmlOptions, io: Io): ReportD
   const text = JSON.stringify(data);
   const redaction = redactionFor(io, options, text);
   const copy: ReportData = JSON.parse(JSON.stringify(redaction.json(JSON.parse(text))));
-  return copy;
+  // A link would name the host and the owner of the repository.
+  return { ...copy, forge: null };
 }

@@ -2,6 +2,7 @@ import type { PageCell } from '../page-types.ts';
 import { readPageData } from './data.ts';
 import { byId, element, note, picker } from './dom.ts';
 import { listenToFilter } from './filter.ts';
+import { drawFirstChart } from './first-chart.ts';
 import { layersView } from './layers-view.ts';
 import { watchStore } from './live.ts';
 import { NightMap } from './night-map.ts';
@@ -81,6 +82,7 @@ if (map !== null) {
       : new NightMap(data, openCell).node,
   );
 }
+drawFirstChart(data);
 byId('pareto-chart')?.append(paretoChart(data));
 listenToFilter();
 window.addEventListener('hashchange', () => follow(true));

@@ -94,6 +94,11 @@ export async function repositoryFolder(cwd: string): Promise<string | null> {
   return (await git(cwd, ['rev-parse', '--show-toplevel']))?.replace(/\n$/, '') ?? null;
 }
 
+/** URL of the remote `origin`, which may hold a password; null if there is none. */
+export async function originUrl(cwd: string): Promise<string | null> {
+  return (await git(cwd, ['remote', 'get-url', 'origin']))?.trim() ?? null;
+}
+
 /** @param path relative to the root of the repository */
 export async function isInCommit(repository: string, commit: string, path: string): Promise<boolean> {
   return (await git(repository, ['cat-file', '-e', `${commit}:${path}`])) !== null;

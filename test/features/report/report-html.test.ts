@@ -68,7 +68,7 @@ describe('bench report --html', () => {
     const before = queryStore(nights, 'select count(*) as n from findings');
     const { stdout } = await bench(['report', '--html', '--db', nights], { cwd });
     expect(queryStore(nights, 'select count(*) as n from findings')).toEqual(before);
-    expect(sectionOf(stdout, 'overview')).toContain('2 slower');
+    expect(sectionOf(stdout, 'overview')).toContain('<span class="slower">2 cells slower</span> by 20.1\u00a0%');
     const data = pageDataIn(stdout);
     expect(data.sweeps.ids).toHaveLength(40);
     const slower = data.cells.flatMap(({ marks }) => marks.filter(({ kind }) => kind === 'slower'));
@@ -89,10 +89,14 @@ describe('bench report --html', () => {
     const { stdout } = await bench(['report', base, head, '--html', '--db', nights], { cwd });
     expect(pageDataIn(stdout).sweeps.ids.at(-1)).toBe(head.slice(0, 12));
     expect(pageDataIn(stdout).sweeps.ids).toHaveLength(6);
-    expect(sectionOf(stdout, 'overview')).toContain(`Against ${base}: 2 slower, 0 faster`);
+    const overview = sectionOf(stdout, 'overview');
+    expect(overview).toContain('<span class="slower">2 of 2 cells slower</span> by 30.0 %');
+    expect(overview).toContain('<b>a0000500</b> against <b>a0000100</b>');
+    expect(overview).toContain('<code>bench compare a0000100 a0000500</code>');
+    expect(overview).toContain('<b class="slower">2</b> <span>slower</span>');
     expect(sectionOf(stdout, 'cells')).toContain(`against ${base}`);
     const alone = await bench(['report', '--html', '--db', nights], { cwd });
-    expect(sectionOf(alone.stdout, 'overview')).toContain('0 slower, 0 faster, 2 same');
+    expect(sectionOf(alone.stdout, 'findings')).toContain('a0000700 against a0000600: 2 same.');
     const both = ['report', base, head, '--html', '--as-of', head, '--db', nights];
     expect(await bench(both, { cwd })).toMatchObject({
       code: 2,
@@ -153,7 +157,8 @@ describe('bench report --html', () => {
     expect(code).toBe(0);
     const overview = sectionOf(stdout, 'overview');
     expect(overview).toContain('There is no sweep before this one to compare it with.');
-    expect(overview).toContain('Without a result in the newest sweep');
+    expect(overview).toContain('1 of 1 cell</span> without a result');
+    expect(sectionOf(stdout, 'findings')).toContain('Without a result in the newest sweep');
     expect(sectionOf(stdout, 'pareto')).toContain('No cell of the newest sweep has a measurement');
     expect(sectionOf(stdout, 'environment')).toContain('No run says what it was measured on.');
   });

@@ -3,7 +3,7 @@ import { ENVIRONMENT_FIELDS } from '../../../judge/compare/differences.ts';
 import type { Environment } from '../../../records/environment.ts';
 import type { ReportData } from './page-data.ts';
 
-/** What the numbers were measured on, and what changed on which night. */
+/** What the numbers were measured on, and what changed in which sweep. */
 export function environmentView({ environments, environmentChanges, sweeps, cells }: ReportData): Markup {
   const newest = environments.at(-1);
   const dateOf = (night: number): string => sweeps[night]?.startedAt?.slice(0, 10) ?? 'unknown';
@@ -12,9 +12,9 @@ export function environmentView({ environments, environmentChanges, sweeps, cell
 <h2 id="environment-title">Environment</h2>
 ${
   environmentChanges.length === 0
-    ? markup`<p>Nothing that is known of the machine changed over these nights.</p>`
+    ? markup`<p>Nothing that is known of the machine changed over these sweeps.</p>`
     : markup`<div class="wide" tabindex="0" role="region" aria-label="Changes of the environment"><table><caption>What changed</caption>
-<thead><tr><th scope="col">night</th><th scope="col">sweep</th><th scope="col">change</th><th scope="col" class="number">cells</th></tr></thead>
+<thead><tr><th scope="col">date</th><th scope="col">sweep</th><th scope="col">change</th><th scope="col" class="number">cells</th></tr></thead>
 <tbody>${environmentChanges.map(
         ({
           night,

@@ -1,98 +1,111 @@
-import { changeText, groupText, isPresent, isShownWhole, levelText } from '../../check/index.ts';
+import { changeText, isShownWhole, levelText } from '../../check/index.ts';
 import { shiftText } from '../../compare/index.ts';
-import { count, formatNumber, formatPercent } from '../../../terminal/numbers.ts';
 import { gatedMetricOf } from '../../../records/gated-metric.ts';
 import { type Markup, markup, shortened } from '../../../html/markup.ts';
+import { sparkline } from '../../../html/sparkline.ts';
+import { count, formatNumber } from '../../../terminal/numbers.ts';
+import { reasonWords } from '../../../terminal/words.ts';
+import {
+  asSentence,
+  type Change,
+  commitLink,
+  dateText,
+  factList,
+  factsOf,
+  type Finding,
+  firstOfEach,
+  namesOf,
+  sizeText,
+  stateText,
+  whichText,
+} from './finding-words.ts';
 import type { ReportData } from './page-data.ts';
+import { evidenceText, shortRef, storyOf } from './story.ts';
 
-type Finding = ReportData['check']['findings'][number];
-
-const SIGNS = { slower: '▲ slower', faster: '▼ faster' } as const;
 const SHOWN_COMMITS = 10;
+const SHOWN_CELLS = 12;
 
-/** The same words as `bench check`. */
-export function findingsView({ check, compare, sweeps }: ReportData): Markup {
-  const { findings, series } = check;
+/** The same words as `bench check`, worst first: regressions, then improvements, then what was reported before. */
+export function findingsView(data: ReportData): Markup {
+  const { findings, series } = data.check;
+  const above = storyOf(data).finding;
   const shown = findings.filter(isShownWhole);
   const earlier = findings.filter((finding) => !isShownWhole(finding));
   const failed = series.cells.filter(({ status }) => status === 'failed');
-  const open = earlier.filter(isPresent).length;
   return markup`
-<section id="overview" aria-labelledby="overview-title">
-<h2 id="overview-title">Findings</h2>
-<ul class="tiles">
-${tile('new', shown.length, shown.length > 0 ? 'bad' : '')}
-${tile('reported before, still open', open, open > 0 ? 'warn' : '')}
-${tile('cells without a result in the newest sweep', failed.length, failed.length > 0 ? 'bad' : '')}
-${tile('cells in the newest sweep', series.cells.length, '')}
-${tile('sweeps', sweeps.length, '')}
-</ul>
-<p><b>${shortened(series.headline, 300)}.</b> ${compareLine(compare)}</p>
-${shown.map(findingView)}
-${earlier.length === 0 ? null : markup`<h3>Reported before</h3>${earlier.map((finding) => changeTable(finding, `Finding ${finding.id.slice(0, 8)}, reported before`))}`}
-${failed.length === 0 ? null : markup`<h3>Without a result in the newest sweep</h3><ul>${failed.map(({ key, label, reasons }) => markup`<li>${cellLink(key, label)}: ${shortened(reasons.join(', '), 400)}</li>`)}</ul>`}
+<section id="findings" aria-labelledby="findings-title">
+<h2 id="findings-title">Findings</h2>
+<p class="none">${shown.length + earlier.length === 0 ? 'None. ' : null}${compareLine(data.compare)}</p>
+${shown.map((finding) => findingView(finding, data, finding.id === above))}
+${earlier.length === 0 ? null : markup`<h3>Reported before</h3><ul class="earlier">${earlier.map((finding) => earlierLine(finding, data))}</ul>`}
+${failed.length === 0 ? null : markup`<h3>Without a result in the newest sweep</h3><ul>${failed.map(({ key, label, reasons }) => markup`<li>${cellLink(key, label)}: ${shortened(reasons.map(reasonWords).join(', '), 400)}</li>`)}</ul>`}
 ${series.notes.map((note) => markup`<p class="note">${note}</p>`)}
 </section>`;
 }
 
-function tile(text: string, number: number, kind: string): Markup {
-  return markup`<li class="tile ${kind}"><b>${number}</b> <span>${text}</span></li>`;
-}
-
 function compareLine(compare: ReportData['compare']): Markup {
   if (compare === null) return markup`There is no sweep before this one to compare it with.`;
-  const { slower, faster, same, unclear, missing, failed, incomparable } = compare.counts;
-  const parts = [
-    `${slower} slower`,
-    `${faster} faster`,
-    `${same} same`,
-    ...(unclear > 0 ? [`${unclear} unclear`] : []),
-    ...(missing > 0 ? [`${missing} missing`] : []),
-    ...(failed > 0 ? [`${failed} failed`] : []),
-    ...(incomparable > 0 ? [`${incomparable} incomparable`] : []),
-  ];
+  const verdicts = ['slower', 'faster', 'same', 'unclear', 'missing', 'failed', 'incomparable'] as const;
+  const parts = verdicts
+    .filter((verdict) => compare.counts[verdict] > 0)
+    .map((verdict) => `${compare.counts[verdict]} ${verdict}`);
   const shift = compare.shift === null ? '' : ` ${shiftText(compare.shift)}.`;
-  return markup`Against ${compare.baseRef}: ${parts.join(', ')}.${shift}`;
+  return markup`${shortRef(compare.headRef)} against ${shortRef(compare.baseRef)}: ${parts.join(', ')}.${shift}`;
 }
 
-function findingView(finding: Finding): Markup {
-  const { buildChanges, cells, direction, environmentChanges, firstBad, group, likeliestCause: cause, owner } = finding;
-  const since = firstBad?.startedAt?.slice(0, 10) ?? 'an unknown date';
-  const which = group.length === 0 ? '' : `, ${shortened(groupText(group))}`;
-  const changes = [...environmentChanges, ...buildChanges];
+/** @param isAbove the first screen has its facts */
+function findingView(finding: Finding, data: ReportData, isAbove: boolean): Markup {
+  const { direction, firstBad, id, kind, state } = finding;
+  const [what, size] = sizeText([finding]);
+  const mark = kind === 'limit' ? 'limit broken' : state;
   return markup`
-<article class="group ${direction}">
-<h3>${finding.kind === 'limit' ? 'Limit broken' : `${SIGNS[direction]}, ${finding.state}`}: ${count(cells.length, 'cell')} since ${since}${which}${owner === null ? '' : `, owner ${shortened(owner)}`}</h3>
-${cause === null ? null : markup`<p><b>likeliest cause:</b> ${shortened(cause.title, 300)} (${cause.certainty}${cause.explainsPercent === null ? '' : `, accounts for ${formatPercent(cause.explainsPercent, false)}`})</p>`}
-${changes.length === 0 ? null : markup`<p><b>in the same sweep, and likelier than a commit:</b> ${shortened(changes.join('; '), 600)}</p>`}
-${commitsView(finding)}
-${changeTable(finding, `What got ${direction}`)}
+<article class="finding" aria-labelledby="finding-${id.slice(0, 8)}">
+<h3 id="finding-${id.slice(0, 8)}"><span class="${direction}">${what}</span>${size} <small>${mark} <code>${id.slice(0, 8)}</code></small></h3>
+<p><b>${asSentence(whichText(finding, data))}</b>, since ${dateText(firstBad?.startedAt)}. ${stateText(finding)}</p>
+${isAbove ? null : factList(factsOf(finding, data, evidenceText(finding, data)))}
+${smallMultiples(finding, data)}
+${commitsView(finding, data)}
+${changeTable(finding)}
 </article>`;
 }
 
-function commitsView({ lastGood, firstBad, commits }: Finding): Markup | null {
-  const [good, bad] = [lastGood?.commit?.slice(0, 8), firstBad?.commit?.slice(0, 8)];
-  if (good === undefined || bad === undefined) return null;
-  if (good === bad) return markup`<p>Both sweeps measured commit ${good}: no commit did this.</p>`;
+/** A picture of each cell, all of them on one scale. */
+function smallMultiples(finding: Finding, data: ReportData): Markup {
+  const names = namesOf(data);
+  const changes = firstOfEach(finding);
+  const rest = changes.length - SHOWN_CELLS;
+  return markup`<ul class="multiples">${changes.slice(0, SHOWN_CELLS).map((change) => {
+    const cell = data.cells.find(({ cell: { key } }) => key === change.key);
+    const hasLayers = (cell?.diffs.length ?? 0) > 0;
+    return markup`<li><a href="#cell=${change.key}">${shortened(names.get(change.key) ?? change.label, 60)}</a> <b class="${finding.direction}">${changeText(change)}</b>${cell === undefined ? null : sparkline(cell.nights.map((night) => night?.value ?? null))}${hasLayers ? markup`<small>with layers before and after</small>` : null}</li>`;
+  })}</ul>${rest > 0 ? markup`<p class="none">and ${count(rest, 'more cell')}</p>` : null}`;
+}
+
+function commitsView({ commits }: Finding, data: ReportData): Markup | null {
+  if (commits.length < 2) return null;
   const rest = commits.length - SHOWN_COMMITS;
-  return markup`<p>last good <code>${good}</code>, first bad <code>${bad}</code></p>
-${commits.length === 0 ? null : markup`<ul class="commits">${commits.slice(0, SHOWN_COMMITS).map(({ commit, subject }) => markup`<li><code>${commit.slice(0, 8)}</code> ${shortened(subject)}</li>`)}${rest > 0 ? markup`<li>and ${rest} more</li>` : null}</ul>`}`;
+  return markup`<details><summary>${count(commits.length, 'commit')}, the newest first</summary><ul class="commits">${commits.slice(0, SHOWN_COMMITS).map(({ commit, subject }) => markup`<li>${commitLink(data, commit)} ${shortened(subject)}</li>`)}${rest > 0 ? markup`<li>and ${rest} more</li>` : null}</ul></details>`;
 }
 
-function changeTable({ acknowledged, details, direction, id, state }: Finding, caption: string): Markup {
-  const mark = acknowledged === null ? state : 'acknowledged';
-  return markup`<div class="wide" tabindex="0" role="region" aria-label="${caption}"><table>
-<thead><tr><th scope="col">finding</th><th scope="col">cell</th><th scope="col">metric</th><th scope="col" class="number">before</th><th scope="col" class="number">after</th><th scope="col" class="number">change</th><th scope="col" class="number">evidence</th><th scope="col">state</th></tr></thead>
-<tbody>${details.map((change) => changeRow(change, { direction, id, mark }))}</tbody></table></div>`;
+function changeTable(finding: Finding): Markup {
+  const { details, direction } = finding;
+  return markup`<details><summary>Before and after, by cell and metric</summary><div class="wide" tabindex="0" role="region" aria-label="Before and after of ${sizeText([finding]).join('')}"><table>
+<thead><tr><th scope="col">cell</th><th scope="col">metric</th><th scope="col" class="number">before</th><th scope="col" class="number">after</th><th scope="col" class="number">change</th><th scope="col" class="number">evidence</th></tr></thead>
+<tbody>${details.map((change) => changeRow(change, direction))}</tbody></table></div></details>`;
 }
 
-function changeRow(
-  change: Finding['details'][number],
-  { direction, id, mark }: Pick<Finding, 'direction' | 'id'> & { readonly mark: string },
-): Markup {
+function changeRow(change: Change, direction: Finding['direction']): Markup {
   const { after, before, key, label, margin, metric } = change;
-  return markup`<tr><td><code>${id.slice(0, 8)}</code></td><th scope="row">${cellLink(key, label)}</th><td>${shortened(gatedMetricOf(metric).label)}</td><td class="number">${levelText(change, before)}</td><td class="number">${levelText(change, after)}</td><td class="number ${direction}">${changeText(change)}</td><td class="number">${formatNumber(margin, 2)}×</td><td>${mark}</td></tr>
+  return markup`<tr><th scope="row">${cellLink(key, label)}</th><td>${shortened(gatedMetricOf(metric).label)}</td><td class="number">${levelText(change, before)}</td><td class="number">${levelText(change, after)}</td><td class="number ${direction}">${changeText(change)}</td><td class="number">${formatNumber(margin, 2)}×</td></tr>
 `;
+}
+
+/** What became of it, on a line. */
+function earlierLine(finding: Finding, data: ReportData): Markup {
+  const { acknowledged, firstBad, id, state } = finding;
+  const [what, size] = sizeText([finding]);
+  const mark = acknowledged === null ? state : 'acknowledged';
+  return markup`<li>${mark} <code>${id.slice(0, 8)}</code> ${what}${size}, ${whichText(finding, data)}, since ${dateText(firstBad?.startedAt)}</li>`;
 }
 
 /** A link that opens the report at the cell. */

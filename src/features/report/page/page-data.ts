@@ -21,6 +21,7 @@ import type { Sweep } from '../../../records/sweep.ts';
 import type { CheckedFinding, CheckedSeries } from '../../check/index.ts';
 import type { Comparison } from '../../compare/index.ts';
 import type { ParetoOutput } from '../../choose/index.ts';
+import type { Forge } from '../../../tools/git/forge.ts';
 import type { TrendMark } from '../../../judge/trend.ts';
 import type { KeyedCell } from '../../../records/cell.ts';
 
@@ -186,8 +187,12 @@ export interface ReportData {
   readonly environments: readonly Environment[];
   readonly environmentChanges: readonly EnvironmentChange[];
   readonly check: { readonly series: CheckedSeries; readonly findings: readonly CheckedFinding[] };
-  /** The newest sweep against the one before it; null when there is only one. */
+  /** HEAD against BASE where they were named, else the newest sweep against the previous one; null when there is none. */
   readonly compare: Comparison | null;
+  /** BASE and HEAD were named: the first screen is about them. */
+  readonly isOfSides: boolean;
+  /** Of the remote `origin`; null without one that is known. */
+  readonly forge: Forge | null;
   /** Null when no cell of the newest sweep has a measurement. */
   readonly pareto: ParetoOutput | null;
   /** Other series of the store, never mixed with this one. */

@@ -2,14 +2,15 @@ import { createHash } from 'node:crypto';
 
 import { Markup, markup, scriptJson, shortened } from '../../../html/markup.ts';
 import { isOwnMetric } from '../../../records/metric.ts';
-import { count } from '../../../terminal/numbers.ts';
 import { metricText } from '../../help/index.ts';
 import { cellsView } from './cells-view.ts';
 import { environmentView } from './environment-view.ts';
 import { findingsView } from './findings-view.ts';
+import { firstScreen } from './first-screen.ts';
 import { matrixView } from './matrix-view.ts';
-import { environmentText, pageDataOf, type ReportData } from './page-data.ts';
+import { pageDataOf, type ReportData } from './page-data.ts';
 import { paretoView } from './pareto-view.ts';
+import { storyOf } from './story.ts';
 
 /** Built script and style of the page. */
 export interface PageAssets {
@@ -35,7 +36,7 @@ function hashOf(text: string): string {
 }
 
 const VIEWS = [
-  ['overview', 'Findings'],
+  ['findings', 'Findings'],
   ['cells', 'Cells'],
   ['matrix', 'Matrix'],
   ['cell', 'One cell'],
@@ -49,7 +50,7 @@ const VIEWS = [
  */
 export function reportPage(data: ReportData, assets: PageAssets, live: string | null): string {
   const { series } = data;
-  const title = `${shortened(series.matrix ?? 'imported results', 60)} · ${series.provenance} · bench report`;
+  const title = `${shortened(series.matrix ?? 'imported results', 60)}: ${storyOf(data).headline.join('')} · ${series.provenance} · bench report`;
   const policy = pagePolicy(assets, live === null ? "'none'" : "'self'");
   return markup`<!doctype html>
 <html lang="en">
@@ -64,7 +65,7 @@ export function reportPage(data: ReportData, assets: PageAssets, live: string | 
 </head>
 <body data-live="${live ?? ''}">
 <a class="skip" href="#cells">Skip to the table of cells</a>
-${header(data)}
+${firstScreen(data)}
 <nav aria-label="Views"><ul>${VIEWS.map(([id, name]) => markup`<li><a href="#${id}">${name}</a></li>`)}</ul></nav>
 <main>
 <noscript><p class="note">Charts need the script of this page, which this browser does not run. All tables are here without it.</p></noscript>
@@ -75,7 +76,7 @@ ${matrixView(data)}
 ${paretoView(data)}
 ${environmentView(data)}
 </main>
-<footer><p>Made by trtbench ${data.toolVersion} from its store. Only ${series.provenance} results of this matrix and branch are in it.</p></footer>
+<footer>${contents(data).map((text) => markup`<p>${text}</p>`)}<p>Made by trtbench ${data.toolVersion} from its store. Only ${series.provenance} results of this matrix and branch are in it.</p></footer>
 <div id="tip" aria-hidden="true" hidden></div>
 <div id="said" role="status" class="unseen"></div>
 <script type="application/json" id="data">${scriptJson(pageDataOf(data))}</script>
@@ -89,32 +90,6 @@ ${environmentView(data)}
 function inline(text: string): Markup {
   if (/<\/(?:script|style)|<!--/i.test(text)) throw new Error('the page would end in its own script');
   return new Markup(text);
-}
-
-function header(data: ReportData): Markup {
-  const { series, sweeps, environments, others } = data;
-  const newest = sweeps.at(-1);
-  const first = sweeps[0]?.startedAt?.slice(0, 10);
-  const last = newest?.startedAt?.slice(0, 10);
-  const environment = environments.at(-1);
-  const set = newest?.recordingSet ?? null;
-  const facts = [
-    series.branch === null ? 'no branch' : `branch ${shortened(series.branch)}`,
-    newest?.commit === null || newest === undefined
-      ? 'no commit'
-      : `commit ${newest.commit.slice(0, 10)}${newest.dirty === true ? '+dirty' : ''}`,
-    first === undefined || first === last ? `night of ${last ?? 'an unknown date'}` : `${first} to ${last}`,
-    count(sweeps.length, 'sweep'),
-    count(data.cells.length, 'cell'),
-  ];
-  return markup`<header>
-<h1>${shortened(series.matrix ?? 'Imported results', 80)}</h1>
-<p class="facts"><strong class="provenance ${series.provenance}">${series.provenance}${set === null ? '' : ` (${shortened(set, 40)})`}</strong> ${facts.join(' · ')}</p>
-<p class="facts">${environment === undefined ? 'nothing is known of the machine' : shortened(environmentText(environment), 300)}</p>
-${contents(data).map((text) => markup`<p class="facts">${text}</p>`)}
-${series.olderSweeps === 0 ? null : markup`<p class="note">${count(series.olderSweeps, 'older sweep')} of this series: not in this report (--last).</p>`}
-${others.length === 0 ? null : markup`<details><summary>Also in the store, and never mixed with this: ${count(others.length, 'other series', 'other series')}</summary><ul>${others.map((other) => markup`<li>${other.provenance}, ${shortened(other.matrix ?? 'no matrix')}, ${shortened(other.branch ?? 'no branch')}: ${count(other.sweeps, 'sweep')}</li>`)}</ul></details>`}
-</header>`;
 }
 
 /** What the numbers include, a sentence each; not for custom metrics. */

@@ -1,0 +1,156 @@
+import { directionText, groupText, rangeText } from '../../check/index.ts';
+import { type Markup, markup, shortened } from '../../../html/markup.ts';
+import { count, formatPercent } from '../../../terminal/numbers.ts';
+import { commitUrl, compareUrl } from '../../../tools/git/forge.ts';
+import { cellWords } from './cells-view.ts';
+import type { ReportData } from './page-data.ts';
+
+export type Finding = ReportData['check']['findings'][number];
+export type Change = Finding['details'][number];
+
+const MONTHS = 'January February March April May June July August September October November December'.split(' ');
+
+/** `24 February 2026`. */
+export function dateText(instant: string | null | undefined): string {
+  const [, year, month, day] = /^(\d{4})-(\d\d)-(\d\d)/.exec(instant ?? '') ?? [];
+  return year === undefined ? 'an unknown date' : `${Number(day)} ${MONTHS[Number(month) - 1] ?? ''} ${year}`;
+}
+
+/** Of each cell the metric by which it is shown, the clearest cell first. */
+export function firstOfEach({ details }: Finding): Change[] {
+  return [...Map.groupBy(details, ({ key }) => key).values()].flatMap(([first]) => first ?? []);
+}
+
+/** Cells of several findings, and what became of them: `12 cells slower`, ` by 4.7 to 5.3 %`. */
+export function sizeText(findings: readonly Finding[]): readonly [what: string, size: string] {
+  const cells = new Set(findings.flatMap((finding) => finding.cells)).size;
+  const changes = findings.flatMap(firstOfEach);
+  const own = changes.filter(({ metric }) => metric === changes[0]?.metric);
+  const [first] = findings;
+  const isLimit = findings.every(({ kind }) => kind === 'limit');
+  const direction = first === undefined ? '' : isLimit ? 'beyond a limit' : directionText(first);
+  return [`${count(cells, 'cell')} ${direction}`, own.length === 0 ? '' : ` by ${plainRange(own)}`];
+}
+
+/** Without signs: the words say the direction. */
+function plainRange(changes: readonly Change[]): string {
+  return rangeText(changes.map((change) => ({ ...change, changePercent: Math.abs(change.changePercent) })))
+    .replaceAll('+', '')
+    .replaceAll(' %', NARROW_PERCENT);
+}
+
+/** Number and sign stay on one line. */
+const NARROW_PERCENT = '\u00a0%';
+
+/** What its cells have in common: `all fp8 of vit_small and vit_base`, else the names of a few. */
+export function whichText({ cells, group, labels }: Finding, data: ReportData): string {
+  if (group.length > 0) {
+    const own = new Set(cells);
+    const models = modelsOf(data.cells.filter(({ cell }) => own.has(cell.key)));
+    const isNamed =
+      models.length > 3 || models.length === modelsOf(data.cells).length || group.includes(models[0] ?? '');
+    return shortened(`${groupText(group)}${isNamed ? '' : ` of ${models.join(' and ')}`}`);
+  }
+  const names = namesOf(data);
+  const own = cells.map((key, place) => names.get(key) ?? labels[place] ?? key);
+  const more = own.length > 2 ? ` and ${own.length - 2} more` : '';
+  return `${own
+    .slice(0, 2)
+    .map((name) => shortened(name, 80))
+    .join(', ')}${more}`;
+}
+
+function modelsOf(cells: ReportData['cells']): string[] {
+  return [...new Set(cells.map(({ cell }) => cell.model))];
+}
+
+/** Of each cell the words of the table's columns, which leave out what all cells share. */
+export function namesOf({ cells }: ReportData): Map<string, string> {
+  const { wordsOf } = cellWords(cells.map(({ cell }) => cell));
+  return new Map(cells.map(({ cell }) => [cell.key, wordsOf(cell).filter(Boolean).join(' ')]));
+}
+
+export function asSentence(text: string): string {
+  return text.replace(/^all /, 'All ');
+}
+
+/** In the words of its state. */
+export function stateText({ acknowledged, isNew, isWarning, state, cause, lastBad }: Finding): string {
+  if (acknowledged !== null) return `Acknowledged: ${shortened(acknowledged.reason)}`;
+  if (isWarning) return 'A warning: no exit code.';
+  switch (state) {
+    case 'suspected':
+      return 'Suspected, not confirmed yet.';
+    case 'confirmed':
+      return cause === 'engine'
+        ? 'Confirmed: the new engine is slower than the last good one on the same GPU.'
+        : isNew
+          ? 'Confirmed.'
+          : 'Confirmed, reported before.';
+    case 'open':
+      return 'Reported before, and still there.';
+    case 'machine':
+      return 'It was the machine: the last good engine was as slow.';
+    default:
+      return `${state === 'cleared' ? 'Cleared' : 'Recovered'} after ${dateText(lastBad?.startedAt)}.`;
+  }
+}
+
+/** `4aac0ffa`, a link where the forge is known. */
+export function commitLink({ forge }: ReportData, commit: string): Markup {
+  const text = markup`<code>${commit.slice(0, 8)}</code>`;
+  return linked(text, forge === null ? null : commitUrl(forge, commit));
+}
+
+function linked(text: Markup | string, url: string | null): Markup {
+  return url === null ? markup`${text}` : markup`<a href="${url}" rel="noreferrer">${text}</a>`;
+}
+
+type Fact = readonly [term: string, says: Markup];
+
+/** Since when, by what, how sure, and whose: only what is known. */
+export function factsOf(finding: Finding, data: ReportData, evidence: readonly string[]): Fact[] {
+  const { buildChanges, environmentChanges, likeliestCause: cause, owner } = finding;
+  const changes = [...environmentChanges, ...buildChanges];
+  const share = cause?.explainsPercent ?? null;
+  const why =
+    cause === null
+      ? changes.length === 0
+        ? null
+        : `in the same sweep: ${changes.join('; ')}`
+      : `${cause.title} (${cause.certainty}${share === null ? '' : `, ${formatPercent(share, false)} of the change`})`;
+  return [
+    ...firstBadFact(finding, data),
+    ...(why === null ? [] : [['Why', markup`${shortened(why, 300)}`] as const]),
+    ...(evidence.length === 0 ? [] : [['Evidence', markup`${evidence.join(', ')}`] as const]),
+    ...(owner === null ? [] : [['Owner', markup`${shortened(owner)}`] as const]),
+  ];
+}
+
+/** More are not read. */
+const LISTED = 50;
+
+function firstBadFact({ commits, firstBad, lastGood }: Finding, data: ReportData): Fact[] {
+  if (firstBad === null) return [];
+  const [good, bad] = [lastGood?.commit ?? null, firstBad.commit];
+  if (bad === null) return [['First bad sweep', markup`<code>${firstBad.sweepId.slice(0, 8)}</code>`]];
+  if (good === bad) {
+    return [['Commit', markup`${commitLink(data, bad)} in both sweeps: no commit did this`]];
+  }
+  const subject = commits.find(({ commit }) => commit === bad)?.subject;
+  const number = commits.length < LISTED ? count(commits.length, 'commit') : `${LISTED} commits or more`;
+  const range = commits.length === 0 ? (good === null ? '' : 'compare with the last good one') : number;
+  const compared = good === null || data.forge === null ? null : compareUrl(data.forge, good, bad);
+  const isShown = commits.length > 0 || compared !== null;
+  return [
+    [
+      'First bad commit',
+      markup`${commitLink(data, bad)}${subject === undefined ? null : markup` “${shortened(subject)}”`}${isShown ? markup` <span class="none">${linked(range, compared)}</span>` : null}`,
+    ],
+  ];
+}
+
+export function factList(facts: readonly Fact[]): Markup | null {
+  if (facts.length === 0) return null;
+  return markup`<dl class="facts">${facts.map(([term, says]) => markup`<dt>${term}</dt><dd>${says}</dd>`)}</dl>`;
+}

@@ -1,0 +1,104 @@
+import { execFileSync } from 'node:child_process';
+import { join } from 'node:path';
+
+import type { Browser, Page } from 'puppeteer-core';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+
+import { bench, sharedFolder } from '../support/bench.ts';
+import { axeViolations, CHROMIUM, fileUrl, NEEDS_CHROMIUM, openPage, startChromium } from '../support/browser.ts';
+import { normals, simulatedCells, simulateNights, sweepOfNight } from '../support/simulated-store.ts';
+
+const commit = (night: number): string => (0xabcd0000 + night).toString(16).padEnd(40, '0');
+
+describe.skipIf(CHROMIUM === null)(`the first screen of the report (${NEEDS_CHROMIUM})`, () => {
+  let browser: Browser;
+  let file: string;
+  const cells = simulatedCells(8);
+
+  beforeAll(async () => {
+    const cwd = sharedFolder();
+    const git = (...args: string[]): void => void execFileSync('git', args, { cwd, stdio: 'ignore' });
+    git('init', '-b', 'main');
+    git('remote', 'add', 'origin', 'https://me:secret@github.com/acme/bench.git');
+    const random = normals(18);
+    const db = join(cwd, 'bench.sqlite');
+    simulateNights(db, {
+      cells,
+      nights: 60,
+      repeats: 3,
+      branch: 'main',
+      commit,
+      value: (cell, night) => (1 + cell) * (1 + 0.002 * random()) * (cell % 2 === 1 && night >= 54 ? 1.05 : 1),
+    });
+    file = join(cwd, 'r.html');
+    const { code, stderr } = await bench(['report', '--html', file, '--db', db], { cwd });
+    if (code !== 0) throw new Error(stderr);
+    browser = await startChromium();
+  }, 120_000);
+
+  afterAll(async () => {
+    await browser?.close();
+  });
+
+  async function open(width: number) {
+    return openPage(browser, fileUrl(file), (page) => page.setViewport({ width, height: 900 }));
+  }
+
+  /** Text of what lies in the window from its top to `height`, and in its width. */
+  async function visibleText(page: Page, height: number): Promise<string> {
+    const found = await page.evaluate(`(() => {
+      const texts = [];
+      const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+      while (walker.nextNode()) {
+        const range = document.createRange();
+        range.selectNodeContents(walker.currentNode);
+        const { bottom, right, width } = range.getBoundingClientRect();
+        if (width > 0 && bottom <= ${height} && right <= innerWidth) texts.push(walker.currentNode.textContent);
+      }
+      return texts.join(' ');
+    })()`);
+    return String(found).replace(/\s+/g, ' ').replaceAll(' ,', ',');
+  }
+
+  test('what, how much, since which commit, how sure and what next are in its first 900 pixels', async () => {
+    const { page, faults } = await open(1400);
+    await page.waitForSelector('.first-chart .trend');
+    const shown = await visibleText(page, 900);
+    expect(shown).toMatch(/4 cells slower by (4\.\d to )?5(\.\d)? %/);
+    expect(shown).toContain('All fp8, since 24 February 2026.');
+    expect(shown).toContain('First bad commit abcd0036');
+    expect(shown).toContain('confirmed by its history, 6 sweeps');
+    expect(shown).toContain(`bench compare ${sweepOfNight(53).slice(0, 8)} ${sweepOfNight(54).slice(0, 8)}`);
+    expect(shown).toMatch(/4 slower 0 faster 4 steady 0 without result \+2\.\d % geometric mean/);
+    const box = await (await page.$('.first-chart .trend'))?.boundingBox();
+    expect((box?.y ?? 900) + (box?.height ?? 0)).toBeLessThan(900);
+    expect(faults).toEqual([]);
+  });
+
+  test('at 390 pixels the verdict comes first, and nothing scrolls sideways', async () => {
+    const { page } = await open(390);
+    const shown = await visibleText(page, 400);
+    expect(shown).toContain('4 cells slower');
+    expect(shown).toContain('since 24 February 2026');
+    expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(390);
+    const violations = await axeViolations(page);
+    expect(violations.filter(({ impact }) => impact === 'serious' || impact === 'critical')).toEqual([]);
+  });
+
+  test('commits are links to the forge, without the password of the remote', async () => {
+    const { page } = await open(1400);
+    const links = await page.$$eval('#overview dd a', (found) => found.map((link) => link.getAttribute('href')));
+    const forge = 'https://github.com/acme/bench';
+    expect(links).toEqual([`${forge}/commit/${commit(54)}`, `${forge}/compare/${commit(53)}...${commit(54)}`]);
+    expect(await page.content()).not.toContain('secret');
+  });
+
+  test('each cell of a finding has a picture, and the id of the finding is there once', async () => {
+    const { page } = await open(1400);
+    expect(await page.$$eval('#findings .multiples .spark', ({ length }) => length)).toBe(4);
+    const id = await page.$eval('#findings h3 code', (node) => node.textContent ?? '');
+    expect(id).toMatch(/^[0-9a-f]{8}$/);
+    const findings = await page.$eval('#findings', (node) => node.textContent ?? '');
+    expect(findings.split(id)).toHaveLength(2);
+  });
+});
