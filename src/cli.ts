@@ -4,6 +4,7 @@ import { COMMON_OPTIONS, type DefinedCommand, defineGroup } from './cli/define-c
 import { execute } from './cli/execute.ts';
 import type { Io } from './cli/io.ts';
 import { toolVersion } from './cli/store-location.ts';
+import { wrongUseLine } from './cli/wrong-use.ts';
 import { EXIT_CODES, type ExitCode } from './exit-codes.ts';
 import { abCommand } from './features/ab/command.ts';
 import { ackCommand } from './features/ack/command.ts';
@@ -36,8 +37,6 @@ import { showCommand } from './features/show/command.ts';
 import { collectCommand, resumeCommand, cancelCommand, workerCommand } from './features/slurm/command.ts';
 import { trendCommand } from './features/trend/command.ts';
 import { whyCommand } from './features/why/command.ts';
-import { printable } from './text/printable.ts';
-import { nearest } from './text/nearest.ts';
 
 const lsCommands = defineGroup({
   name: 'ls',
@@ -80,31 +79,6 @@ const GROUPS: readonly (readonly [heading: string, ...commands: DefinedCommand[]
 
 const FIRST_SCREEN = ['init', 'doctor', 'plan', 'run', 'compare', 'check', 'why', 'trend', 'report'];
 
-/** Suggestions for names of other tools, and for former names. */
-const MEANT: ReadonlyMap<string, string> = new Map([
-  ['accuracy', 'model accuracy'],
-  ['attach', 'show RUN --attach FILE'],
-  ['cancel', 'slurm cancel'],
-  ['cells', 'ls cells'],
-  ['collect', 'slurm collect'],
-  ['diff', 'compare'],
-  ['explain', 'show RUN --next'],
-  ['history', 'trend'],
-  ['inspect', 'model inspect'],
-  ['list', 'ls'],
-  ['log', 'ls sweeps'],
-  ['make-dataset', 'model make-dataset'],
-  ['make-inputs', 'model make-inputs'],
-  ['pareto', 'choose'],
-  ['quantize', 'model quantize'],
-  ['resume', 'run --resume'],
-  ['slo', 'choose --max-latency MS'],
-  ['status', 'ls sweeps'],
-  ['sweeps', 'ls sweeps'],
-]);
-
-const HELP_COLUMNS = 80;
-
 /** @param argv without Node and the script */
 export async function main(argv: readonly string[], io: Io): Promise<ExitCode> {
   let exitCode: ExitCode = EXIT_CODES.fine;
@@ -131,14 +105,16 @@ export async function main(argv: readonly string[], io: Io): Promise<ExitCode> {
 }
 
 function makeProgram(io: Io): Command {
-  return new Command('bench')
+  const program: Command = new Command('bench');
+  const commands = (): string[] => program.commands.map((command) => command.name());
+  return program
     .description('TensorRT benchmarks: what got slower, by how much, and how sure that is.')
     .configureOutput({
       writeOut: io.out,
       writeErr: io.err,
-      outputError: (text, write) => write(wrongUseLine(text)),
-      getOutHelpWidth: () => Math.min(io.look.columns, HELP_COLUMNS),
-      getErrHelpWidth: () => Math.min(io.errLook.columns, HELP_COLUMNS),
+      outputError: (text, write) => write(wrongUseLine(text, commands())),
+      getOutHelpWidth: () => io.look.columns,
+      getErrHelpWidth: () => io.errLook.columns,
       getOutHasColors: () => false,
       getErrHasColors: () => false,
     })
@@ -153,20 +129,6 @@ Exit codes: 0 fine · 1 regression · 2 wrong use or bad input · 3 the environm
 
 bench init writes a first matrix; bench help lists all commands and topics: words, metrics, matrix, exit-codes`,
     );
-}
-
-/** Rewords a usage error of commander as one line. */
-function wrongUseLine(text: string): string {
-  const [, what = text, hint] = /^error: (.*?)(?:\n\(Did you mean (.*)\?\))?\n*$/s.exec(text) ?? [];
-  const meant = MEANT.get(/^unknown command '(.*)'$/.exec(what)?.[1] ?? '') ?? hint ?? choiceMeant(what);
-  const suggestion = meant === null ? '' : `; did you mean ${printable(meant)}?`;
-  return `bench: ${printable(what).replace(/\.$/, '')}${suggestion} (--help shows what there is)\n`;
-}
-
-/** The allowed choice nearest to the one typed. */
-function choiceMeant(what: string): string | null {
-  const [, word = '', allowed = ''] = /argument '(.*)' is invalid\. Allowed choices are (.*)\.$/s.exec(what) ?? [];
-  return word === '' ? null : nearest(word, allowed.split(', '));
 }
 
 function firstScreen(this: Help, command: CommandUnknownOpts): CommandUnknownOpts[] {

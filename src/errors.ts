@@ -72,13 +72,17 @@ export interface Mistake {
   readonly at: SourcePosition;
   /** What is wrong and what to do, without the place. */
   readonly problem: string;
+  /** An unknown key: other mistakes may follow from it, so it comes first. */
+  readonly isCause?: boolean;
 }
+
+const MOST_MISTAKES = 10;
 
 export function formatMistake({ at, problem }: Mistake): string {
   return `${at.file}:${at.line}:${at.column}: ${problem}`;
 }
 
-/** Every mistake found in a matrix, in file order. */
+/** Every mistake found in a matrix: unknown keys first, then in file order. Its lines are the first ones. */
 export class MatrixError extends BenchError {
   override readonly name = 'MatrixError';
   readonly exitCode = EXIT_CODES.wrongUse;
@@ -90,7 +94,9 @@ export class MatrixError extends BenchError {
   }
 
   override get lines(): readonly string[] {
-    return this.mistakes.map(formatMistake);
+    const lines = this.mistakes.map(formatMistake);
+    if (lines.length <= MOST_MISTAKES) return lines;
+    return [...lines.slice(0, MOST_MISTAKES), `and ${lines.length - MOST_MISTAKES} more`];
   }
 }
 

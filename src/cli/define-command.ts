@@ -11,6 +11,7 @@ export type CommonOptions = {
   readonly db?: string;
   readonly color: boolean;
   readonly redact?: true;
+  readonly quiet?: true;
 };
 
 export type PlainCommand = Command<[], CommonOptions>;
@@ -109,6 +110,7 @@ function newCommand(name: string, isPlain: boolean): PlainCommand {
     .addOption(
       new Option('--db <file>', 'the store (default: $BENCH_DB, else bench.sqlite found upwards)').hideHelp(isPlain),
     )
+    .addOption(new Option('-q, --quiet', 'results and errors only: no progress, no notes').hideHelp(isPlain))
     .addOption(new Option('--no-color', 'no color').hideHelp(isPlain))
     .addOption(
       new Option('--redact', 'mask the names of hosts, users, home folders and GPUs in the output').hideHelp(isPlain),

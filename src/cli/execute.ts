@@ -9,6 +9,7 @@ export interface CommonOptions {
   readonly color?: boolean;
   readonly db?: string;
   readonly redact?: boolean;
+  readonly quiet?: boolean;
 }
 
 export type Execute = (options: CommonOptions, start: (io: Io) => Promise<ExitCode>) => Promise<void>;
@@ -18,7 +19,7 @@ export async function execute(
   given: Io,
   start: (io: Io) => Promise<ExitCode>,
 ): Promise<ExitCode> {
-  const io = options.color === false ? withoutColor(given) : given;
+  const io = shown(given, options);
   if (clockRecordNames(io.env).length > 0) {
     const { releaseLeftClocks } = await import('../machine/clock-records.ts');
     releaseLeftClocks(io.env, (line) => io.err(`bench: ${line}\n`));
@@ -28,6 +29,17 @@ export async function execute(
   } catch (error) {
     return explain(error, io);
   }
+}
+
+function shown(io: Io, { color, quiet }: CommonOptions): Io {
+  const plain = color === false ? withoutColor(io) : io;
+  return quiet === true ? quietly(plain) : plain;
+}
+
+/** Errors begin with `bench:`; all else on standard error is progress or a note. */
+function quietly(io: Io): Io {
+  const isError = (text: string): boolean => text.startsWith('bench: ') || io.env['BENCH_DEBUG'] !== undefined;
+  return { ...io, isInteractive: false, canAsk: false, err: (text) => (isError(text) ? io.err(text) : undefined) };
 }
 
 async function redacted(io: Io, options: CommonOptions, start: (io: Io) => Promise<ExitCode>): Promise<ExitCode> {

@@ -78,7 +78,8 @@ export function processIo(): Io {
     stdin: process.stdin,
     isInteractive: stderr.isTTY === true && env['TERM'] !== 'dumb' && !env['CI'],
     canAsk: process.stdin.isTTY === true && stderr.isTTY === true && !env['CI'],
-    look: lookOf(stdout, env),
+    // `bench ls cells | head` in a terminal: its width, which standard error still knows.
+    look: lookOf({ columns: stdout.columns ?? stderr.columns, isTTY: stdout.isTTY }, env),
     errLook: lookOf(stderr, env),
     // Loaded only when a process is started.
     spawn: async (...args) => (await import('../process/spawn.ts')).spawnProcess(...args),

@@ -211,7 +211,7 @@ export function commaList(text: string): string[] {
   return text.split(',').map((word) => word.trim());
 }
 
-const FAIL_ON_WORDS = ['regression', 'failed', 'unclear', 'suspected', 'open', 'warning', 'limit'] as const;
+export const FAIL_ON_WORDS = ['regression', 'failed', 'unclear', 'suspected', 'open', 'warning', 'limit'] as const;
 
 type FailOnWord = (typeof FAIL_ON_WORDS)[number];
 

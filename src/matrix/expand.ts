@@ -223,6 +223,7 @@ function limitsPath(file: MatrixFile, model: MatrixModel): SourcePath {
 function applyExclude(file: MatrixFile, cells: readonly MatrixCell[], list: MistakeList): MatrixCell[] {
   const known = cells.map(({ cell, dimensions }) => cellFields(cell, dimensions));
   let kept = [...cells];
+  const taken: string[] = [];
   (file.exclude ?? []).forEach((expression, index) => {
     const reading = readFilter(expression, known);
     if (reading.kind === 'faulty') {
@@ -234,8 +235,12 @@ function applyExclude(file: MatrixFile, cells: readonly MatrixCell[], list: Mist
     if (left.length === kept.length && list.mistakes.length === 0) {
       list.add(['exclude', index], `"${expression}" excludes none of the cells`);
     }
+    taken.push(`"${expression}" takes ${kept.length - left.length}`);
     kept = left;
   });
+  if (kept.length === 0 && cells.length > 0) {
+    list.addAtKey(['exclude'], `exclude leaves none of the ${cells.length} cells: ${taken.join(', ')}`);
+  }
   return kept;
 }
 

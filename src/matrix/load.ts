@@ -13,7 +13,7 @@ export interface MatrixFiles {
   /** What relative paths of matrix files are relative to. */
   readonly cwd: string;
   /**
-   * Null when it cannot be read.
+   * Null when it is not there.
    * @throws UsageError for no text file, or one too large for a matrix; without the path
    */
   readonly readText: (path: string) => string | null;
@@ -21,13 +21,16 @@ export interface MatrixFiles {
 }
 
 const MAX_EXTENDS = 10;
-const MAX_SYNTAX_MISTAKES = 9;
 const MOST_TYPOS = 3;
-const NO_MATRIX = 'is this a matrix? For a model: `bench init FILE`; for a log: `bench parse FILE`';
+export const NO_MATRIX = 'is this a matrix? For a model: `bench init FILE`; for a log: `bench parse FILE`';
+/** The first line that is no comment, where it is a key. */
+const BEGINS_WITH_KEY = /^(?:\s*(?:#.*|---.*)?\n)*(?:\{|["']?\w+["']?\s*:)/;
+const KNOWN_KEY = new RegExp(`^(${Object.keys(matrixSchema.shape).join('|')})\\s*:`, 'm');
 
 /**
  * Reads, checks and expands a matrix.
  * @param shownPath as the user wrote it, for messages
+ * @throws UsageError for a file that is not there, or no matrix
  * @throws MatrixError with every mistake, or everything that an untrusted matrix would execute
  */
 export function loadMatrix(
@@ -43,15 +46,15 @@ export function loadMatrix(
     const refused = executes.map(({ at, problem }) => ({ at, problem: `${problem}: refused by --untrusted` }));
     throw new MatrixError(sortMistakes(refused));
   }
-  const { file, source, mistakes: formal } = readSchema(root, matrixSchema);
+  const { file, source, mistakes: formal, misspelt } = readSchema(root, matrixSchema);
   mistakes.push(...formal);
   if (file === null) throw new MatrixError(sortMistakes(mistakes));
   const list = new MistakeList(source, files.cwd);
   const matrix = expandMatrix(file, shownPath, files.hashFiles, list);
-  mistakes.push(...list.mistakes);
+  mistakes.push(...list.apartFrom(misspelt));
   if (mistakes.length > 0) throw new MatrixError(sortMistakes(mistakes));
   if (matrix.cells.length === 0) {
-    throw new MatrixError([{ at: root.at, problem: 'the matrix has no cells' }]);
+    throw new MatrixError([{ at: root.at, problem: 'the matrix has no cells: it names no model' }]);
   }
   return { ...matrix, executes };
 }
@@ -62,33 +65,29 @@ function readLayers(
   mistakes: Mistake[],
   above: readonly { readonly path: string; readonly at: Mistake['at'] }[],
 ): SourceNode | null {
-  const requestedAt = above.at(-1)?.at ?? { file: path, line: 1, column: 1 };
+  const from = above.at(-1);
+  const refuse = (problem: string): null => {
+    if (from === undefined) throw new UsageError(`${path}: ${problem}`);
+    mistakes.push({ at: from.at, problem: `extends: ${path}: ${problem}` });
+    return null;
+  };
   let text: string | null;
   try {
     text = files.readText(path);
   } catch (error) {
     if (!(error instanceof UsageError)) throw error;
-    const whose = above.length === 0 ? '' : `extends: ${path}: `;
-    mistakes.push({ at: requestedAt, problem: `${whose}${error.message}` });
-    return null;
+    return refuse(error.message);
   }
-  if (text === null) {
-    mistakes.push({ at: requestedAt, problem: above.length === 0 ? 'no such file' : `extends: ${path}: no such file` });
-    return null;
-  }
+  if (text === null) return refuse('no such file');
   const { root, mistakes: syntax } = readYaml(path, text);
-  mistakes.push(...withoutFlood(syntax));
-  if (syntax.length > 0) return null;
-  if (root.kind !== 'map') {
-    const problem = `a matrix is a map that begins with models: or name: (${NO_MATRIX})`;
-    mistakes.push({ at: root.at, problem });
+  if (syntax.length > 0) {
+    if (!BEGINS_WITH_KEY.test(text) || !KNOWN_KEY.test(text)) return refuse(NO_MATRIX);
+    mistakes.push(...syntax);
     return null;
   }
+  if (root.kind !== 'map') return refuse(`a matrix is a map that begins with models: or name: (${NO_MATRIX})`);
   const keys = [...root.entries.keys()];
-  if (keys.length > MOST_TYPOS && !keys.some((key) => key in matrixSchema.shape)) {
-    mistakes.push({ at: root.at, problem: `none of its keys is one of a matrix (${NO_MATRIX})` });
-    return null;
-  }
+  if (keys.length > MOST_TYPOS && !keys.some((key) => key in matrixSchema.shape)) return refuse(NO_MATRIX);
   const stated = root.entries.get('extends')?.node;
   if (stated?.kind !== 'scalar' || typeof stated.value !== 'string') return root;
   const below = resolve(files.cwd, dirname(path), stated.value);
@@ -100,17 +99,6 @@ function readLayers(
   const shownBelow = relativeTo(path, stated.value);
   const base = readLayers(shownBelow, files, mistakes, chain);
   return base === null ? null : mergeNodes(base, root);
-}
-
-/** A file that is not YAML has a mistake on every line. */
-function withoutFlood(syntax: readonly Mistake[]): readonly Mistake[] {
-  const next = syntax[MAX_SYNTAX_MISTAKES];
-  if (next === undefined || syntax.length === MAX_SYNTAX_MISTAKES + 1) return syntax;
-  const more = syntax.length - MAX_SYNTAX_MISTAKES;
-  return [
-    ...syntax.slice(0, MAX_SYNTAX_MISTAKES),
-    { at: next.at, problem: `and ${more} more mistakes (${NO_MATRIX})` },
-  ];
 }
 
 /** Shown relative to where the extending file is shown from. */

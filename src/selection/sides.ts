@@ -1,4 +1,5 @@
 import { UsageError } from '../errors.ts';
+import { didYouMean } from '../text/nearest.ts';
 import { printable } from '../text/printable.ts';
 import { COMPARE_BRANCH, type GitState, type Provenance, type Sweep } from '../records/sweep.ts';
 import { ancestors, ciBranch, mergeBase, readGitState, resolveRevision } from '../tools/git/git.ts';
@@ -289,7 +290,7 @@ class SideResolver {
   private unknown(ref: string): UsageError {
     if (countEndedSweeps(this.db) === 0) return nothingStored(this.db);
     return new UsageError(
-      `${printable(ref)}: neither a git revision here, nor a sweep (see \`bench ls sweeps\`), latest, latest~N or baseline:NAME`,
+      `${printable(ref)}: neither a git revision here, nor a sweep (see \`bench ls sweeps\`), latest, latest~N or baseline:NAME${didYouMean(ref, ['latest', 'latest~1', 'HEAD', 'HEAD~1'])}`,
     );
   }
 }

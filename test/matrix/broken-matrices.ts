@@ -15,12 +15,12 @@ const BATCH = 'axes: {batch: 8}';
 
 export const BROKEN_MATRICES: readonly BrokenMatrix[] = [
   broken('no models', 'name: x\n', 'm.yaml:1:1: models is missing'),
-  broken('models without a model', 'models: {}\n', 'm.yaml:1:1: the matrix has no cells'),
+  broken('models without a model', 'models: {}\n', 'm.yaml:1:1: the matrix has no cells: it names no model'),
   broken('an empty file', '', 'm.yaml:1:1: models is missing'),
   broken(
     'a list instead of a map',
     '- a\n',
-    'm.yaml:1:1: a matrix is a map that begins with models: or name: (is this a matrix? For a model: `bench init FILE`; for a log: `bench parse FILE`)',
+    'm.yaml: a matrix is a map that begins with models: or name: (is this a matrix? For a model: `bench init FILE`; for a log: `bench parse FILE`)',
   ),
   broken(
     'a syntax error',
@@ -188,10 +188,10 @@ export const BROKEN_MATRICES: readonly BrokenMatrix[] = [
       'exclude: ["streams>1 &"]',
       'run: {flags: {--blockingSync: true}}',
     ),
+    'm.yaml:10:44: unknown key "levl" (known: min, opt, max, optimizationLevel, memoryPoolsMib, timingCache, verbose, engine, flags, timeoutS)',
     'm.yaml:7:21: axes.precision: "fq8" is not one of fp32, tf32, fp16, bf16, int8, fp8, int4, best; did you mean "fp8"?',
     'm.yaml:8:14: model "vit": input "input": 64 in dimension 0 is outside of 1 to 32 (build.min to build.max)',
     'm.yaml:9:13: axes.streams: 0: must be at least 1',
-    'm.yaml:10:44: unknown key "levl" (known: min, opt, max, optimizationLevel, memoryPoolsMib, timingCache, verbose, engine, flags, timeoutS)',
     'm.yaml:11:22: a word or a field is needed, not the end',
     'm.yaml:12:15: --blockingSync: no trtexec has it; state axes.spinWait: off',
   ),

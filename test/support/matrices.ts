@@ -1,4 +1,4 @@
-import { MatrixError } from '../../src/errors.ts';
+import { BenchError } from '../../src/errors.ts';
 import type { Matrix } from '../../src/matrix/matrix.ts';
 import { loadMatrix } from '../../src/matrix/load.ts';
 
@@ -16,7 +16,7 @@ export function mistakesIn(files: Readonly<Record<string, string>> | string): re
   try {
     matrixFrom(files);
   } catch (error) {
-    if (error instanceof MatrixError) return error.lines;
+    if (error instanceof BenchError) return error.lines;
     throw error;
   }
   return [];

@@ -1,5 +1,6 @@
 import { commandNamed, helpText } from '../../cli/command-tree.ts';
 import { defineCommand } from '../../cli/define-command.ts';
+import { printLines } from '../../cli/io.ts';
 import { EXIT_CODES } from '../../exit-codes.ts';
 
 export const helpCommand = defineCommand({
@@ -20,6 +21,8 @@ export const helpCommand = defineCommand({
       return (await import('./help.ts')).help(text, program, io);
     }
     io.out(helpText(command));
+    const { wordLines } = await import('./help.ts');
+    printLines(io, wordLines(topic.join(' '), io.look));
     return EXIT_CODES.fine;
   },
 });

@@ -1,9 +1,11 @@
 import type { CommandUnknownOpts } from '@commander-js/extra-typings';
 
 import { commandsOf } from '../../cli/command-tree.ts';
+import { DEFAULT_FAIL_ON, FAIL_ON_WORDS } from '../../cli/options.ts';
 import { EXIT_CODES, type ExitCode } from '../../exit-codes.ts';
 import type { Look } from '../../terminal/look.ts';
 import { padEnd, textWidth, wrapWords } from '../../terminal/text-width.ts';
+import { GLOSSARY, type Term } from './glossary.ts';
 import { EXPLAINED_NUMBERS, type ExplainedNumber, metricText } from './metric-texts.ts';
 import { isRecord } from '../../text/unknown-values.ts';
 import { MATRIX_DEFAULTS } from '../../matrix/schema/defaults.ts';
@@ -11,7 +13,16 @@ import { MATRIX_DEFAULTS } from '../../matrix/schema/defaults.ts';
 const WIDEST = 100;
 
 export function wordsPage(look: Look): string[] {
-  return WORD_TEXTS.flatMap(([word, text]) => [look.style.strong(word), ...paragraph(text, look, '  ')]);
+  return [
+    ...GLOSSARY.flatMap(({ text, words }) => [look.style.strong(words.join(', ')), ...paragraph(text, look, '  ')]),
+    '',
+    'Each of them: bench help WORD',
+  ];
+}
+
+export function wordPage({ see, text, words }: Term, look: Look): string[] {
+  const also = see === undefined ? [] : ['', ...paragraph(`See also: ${see.join(', ')}`, look)];
+  return [look.style.strong(words.join(', ')), '', ...paragraph(text, look), ...also];
 }
 
 export function exitCodesPage(look: Look): string[] {
@@ -20,7 +31,7 @@ export function exitCodesPage(look: Look): string[] {
     ...definitions(rows, look),
     '',
     ...paragraph(
-      '--fail-on LIST selects what makes a nonzero exit code, of regression, failed and unclear; the default is regression,failed.',
+      `--fail-on LIST selects what makes a nonzero exit code, of ${FAIL_ON_WORDS.join(', ')}; the default is ${DEFAULT_FAIL_ON.join(',')}.`,
       look,
     ),
   ];
@@ -103,66 +114,6 @@ const EXIT_CODE_TEXTS: readonly (readonly [ExitCode, string])[] = [
   [EXIT_CODES.unclear, 'Unclear, with --fail-on unclear: more runs would be needed.'],
   [EXIT_CODES.internalError, 'An internal error in bench; BENCH_DEBUG=1 shows the stack.'],
   [EXIT_CODES.interrupted, 'Interrupted; what was measured is kept, and `bench run --resume` goes on.'],
-];
-
-const WORD_TEXTS: readonly (readonly [string, string])[] = [
-  [
-    'cell',
-    'One point of a matrix: a model in a precision, with its shapes, CUDA graph, transfers, streams, spin wait, inputs, and every flag on an axis. A cell keeps its history when its engine is rebuilt or its model is exported again.',
-  ],
-  [
-    'run',
-    'One trtexec process of one cell. The run is the unit of evidence, not the single query: a thousand queries of one process share its clock, its memory layout and its luck.',
-  ],
-  ['query', 'One inference of the whole batch inside of a run, as trtexec counts.'],
-  ['repeat', 'One of several runs of the same cell. They are spread over the sweep in shuffled order.'],
-  [
-    'sweep',
-    'One `bench run` or one import: its plan, commit, branch, machine, start and end. A night is mostly one sweep.',
-  ],
-  [
-    'engine',
-    'A built plan file. It is built once for all runs of a cell, and kept for the next sweep as long as model, flags, TensorRT, GPU and driver are the same.',
-  ],
-  ['build', 'One building of an engine. Two builds of the same engine may choose other tactics, and differ in speed.'],
-  [
-    'variant',
-    'An ONNX file of another precision, made from the base model by ModelOpt: AutoCast for FP16 and BF16, quantization for FP8, INT8 and INT4.',
-  ],
-  [
-    'provenance',
-    'Where results come from: measured (here), recorded (answered from recordings), simulated, imported. Results of different provenance are never compared or charted together unless requested by name.',
-  ],
-  [
-    'measured, unfit, failed',
-    'The outcome of a run. Unfit: it printed numbers, but not of what was requested, as with a graph that was not captured. Failed: no numbers. Both are kept with their reason and the lines of the log.',
-  ],
-  [
-    'verdict',
-    'What a comparison says of a cell: slower, faster, same, unclear (with the detectable effect, and how many runs would settle it), missing, failed, or incomparable.',
-  ],
-  ['base, head', 'The two sides of a comparison: before and after.'],
-  ['baseline', 'A name for a sweep, such as a release: bench compare baseline:v1.2.'],
-  [
-    'finding',
-    'A lasting change of a cell. `bench check` reports it once, as soon as it is certain. `bench ack` acknowledges it.',
-  ],
-  [
-    'environment',
-    'The machine as far as it decides numbers: GPU, driver, CUDA, TensorRT, clocks, host. A change of it is named with what changed at the same time.',
-  ],
-  [
-    'detectable',
-    'The smallest change that would have been found nine times in ten. A verdict without it would be worth little.',
-  ],
-  [
-    'cause',
-    'What `bench why` names for a change, with its evidence: kernels, fusions, clocks, power, the host, options.',
-  ],
-  [
-    'layer, fusion',
-    'A step of an engine, and several nodes of the ONNX graph that became one. A fusion that is lost is a frequent cause of a slower engine.',
-  ],
 ];
 
 const EXAMPLE = [

@@ -2,7 +2,8 @@ import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
 
 import { type Io, printResult } from '../../cli/io.ts';
-import { UsageError } from '../../errors.ts';
+import { cannotWrite } from '../../cli/output-file.ts';
+import { errorCode, UsageError } from '../../errors.ts';
 import { EXIT_CODES, type ExitCode } from '../../exit-codes.ts';
 import { loadMatrix } from '../../matrix/load.ts';
 import { matrixJsonSchema } from '../../matrix/schema/schema.ts';
@@ -100,14 +101,12 @@ async function askModels(models: readonly DraftModel[], io: Io): Promise<DraftMo
 }
 
 function write(path: string, text: string, { force, output }: InitOptions): void {
-  mkdirSync(dirname(path), { recursive: true });
   try {
+    mkdirSync(dirname(path), { recursive: true });
     writeFileSync(path, text, { flag: force === true ? 'w' : 'wx' });
   } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === 'EEXIST') {
-      throw thereAlready(output);
-    }
-    throw error;
+    if (errorCode(error) === 'EEXIST') throw thereAlready(output);
+    throw cannotWrite(output, error, '--output FILE writes elsewhere');
   }
 }
 

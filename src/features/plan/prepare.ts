@@ -1,5 +1,5 @@
-import { existsSync, readFileSync, statSync } from 'node:fs';
-import { resolve } from 'node:path';
+import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
+import { basename, dirname, join, resolve } from 'node:path';
 
 import { sha256OfFileSync } from '../../artefacts/files.ts';
 import { EnvironmentLackingError, formatMistake, MatrixError, type Mistake, UsageError } from '../../errors.ts';
@@ -7,12 +7,13 @@ import type { AbExperiment } from '../../judge/experiment.ts';
 import { findFlag } from '../../trtexec/flags/flag-table.ts';
 import { type Matrix, type MatrixCell, onnxOf, type Placed, type TwoSidedCells } from '../../matrix/matrix.ts';
 import { NO_TENSORRT, type Plan } from '../../records/plan.ts';
+import { nearest } from '../../text/nearest.ts';
 import { printable } from '../../text/printable.ts';
 import { parseTensorrtVersion } from '../../text/version.ts';
 import { matches } from '../../matrix/expand.ts';
 import { cellFields } from '../../matrix/cell-fields.ts';
 import { readFilter } from '../../matrix/filter.ts';
-import { loadMatrix } from '../../matrix/load.ts';
+import { loadMatrix, NO_MATRIX } from '../../matrix/load.ts';
 import { sortMistakes } from '../../matrix/yaml/source-node.ts';
 import { Dialect } from '../../trtexec/arguments/dialect.ts';
 import { makePlan } from '../../matrix/plan/make-plan.ts';
@@ -40,6 +41,8 @@ export type Trial = (cells: readonly MatrixCell[]) => TwoSidedCells;
 /** A plan that is only shown is reproducible. */
 const SHOWN_SEED = 1;
 const MAX_MATRIX_BYTES = 8 << 20;
+// With a byte order mark, or letters with a zero byte each.
+const UTF_16 = /^(?:\xff\xfe|\xfe\xff|(?:[\x09-\x7e]\0){2}|(?:\0[\x09-\x7e]){2})/;
 
 export interface Prepared {
   readonly matrix: Matrix;
@@ -55,9 +58,9 @@ export interface Prepared {
 
 export function readMatrix(path: string, io: Io, isUntrusted = false): Matrix {
   if (path === '') throw new UsageError('which matrix? Its name is empty');
-  if (isFolder(resolve(io.cwd, path))) {
-    throw new UsageError(`${printable(path)}: is a folder; name a matrix file`);
-  }
+  const place = resolve(io.cwd, path);
+  if (isFolder(place)) throw new UsageError(`${printable(path)}: is a folder; name a matrix file`);
+  if (!existsSync(place)) throw new UsageError(`${printable(path)}: no such file${nearFile(path, io)}`);
   return loadMatrix(
     path,
     {
@@ -215,27 +218,34 @@ function freshSeed(io: Io): number {
   return io.now().getTime() % 2 ** 31;
 }
 
+/** The matrix in the same folder whose name is nearest. */
+function nearFile(path: string, { cwd }: Io): string {
+  const folder = resolve(cwd, dirname(path));
+  const names = isFolder(folder) ? readdirSync(folder).filter((name) => /\.ya?ml$/.test(name)) : [];
+  const found = nearest(basename(path), names);
+  return found === null ? '' : `; did you mean "${join(dirname(path), found)}"?`;
+}
+
 /** @throws UsageError for a device, or a file that is too large or binary */
 function readMatrixFile(path: string): string | null {
-  let text: string;
+  let bytes: Buffer;
   try {
     const info = statSync(path);
     if (!info.isFile() && !info.isDirectory()) throw new UsageError('is no regular file');
     if (info.size > MAX_MATRIX_BYTES) {
       throw new UsageError(
-        `is larger than ${MAX_MATRIX_BYTES >> 20} MiB: is it a matrix? For a model: \`bench init FILE\``,
+        `is larger than ${MAX_MATRIX_BYTES >> 20} MiB: ${NO_MATRIX}`,
       );
     }
-    text = readFileSync(path, 'utf8');
+    bytes = readFileSync(path);
   } catch (error) {
     if (error instanceof UsageError) throw error;
     if (isMissing(error)) return null;
     throw new UsageError(readingProblem(error));
   }
-  if (text.includes('\0')) {
-    throw new UsageError('is no text, hence no matrix; for a model: `bench init FILE`');
-  }
-  return text;
+  if (UTF_16.test(bytes.toString('latin1', 0, 4))) throw new UsageError('is UTF-16: save it as UTF-8');
+  if (bytes.includes(0)) throw new UsageError(`is no text: ${NO_MATRIX}`);
+  return bytes.toString('utf8');
 }
 
 function isMissing(error: unknown): boolean {

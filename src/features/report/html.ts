@@ -10,7 +10,7 @@ import { type PageAssets, reportPage } from './page/report-page.ts';
 import { count, formatBytes } from '../../terminal/numbers.ts';
 import type { StoreDatabase } from '../../store/file/open.ts';
 import { type Io, printResult } from '../../cli/io.ts';
-import { writeOutput } from '../../cli/output-file.ts';
+import { cannotWrite, writeOutput } from '../../cli/output-file.ts';
 import { redactionFor } from '../../cli/redacted.ts';
 import { packageFolder } from '../../cli/store-location.ts';
 import { withStore } from '../../cli/with-store.ts';
@@ -69,13 +69,10 @@ export async function liveReport(
 
 /** Before the work, not after it. */
 function refuseUnwritable(path: string, named: string): void {
-  const folder = dirname(path);
   try {
-    if (!statSync(folder).isDirectory()) throw new UsageError(`${printable(named)}: ${printable(folder)} is no folder`);
-    accessSync(folder, constants.W_OK);
+    accessSync(dirname(path), constants.W_OK);
   } catch (error) {
-    if (error instanceof UsageError) throw error;
-    throw new UsageError(`${printable(named)}: cannot be written there`, { cause: error });
+    throw cannotWrite(named, error);
   }
   if (statSync(path, { throwIfNoEntry: false })?.isDirectory() === true) {
     throw new UsageError(`${printable(named)}: is a folder; name a file`);

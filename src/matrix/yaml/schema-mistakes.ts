@@ -20,25 +20,32 @@ const MAX_ROUNDS = 10;
 /**
  * Validates a file and finds every mistake at once: invalid parts are removed and the rest is checked again, so that no
  * mistake hides another.
+ * @returns `misspelt`: the maps that have an unknown key
  */
 export function readSchema<File>(root: SourceNode, schema: z.ZodType<File>) {
   const mistakes: Mistake[] = [];
+  const misspelt: SourcePath[] = [];
+  const listed = new Set<string>();
   let source = root;
   for (let round = 0; round < MAX_ROUNDS; round += 1) {
     const result = schema.safeParse(toValue(source));
-    if (result.success) return { file: result.data, source, mistakes };
+    if (result.success) return { file: result.data, source, mistakes, misspelt };
     const faults = result.error.issues.flatMap((issue) => faultsOf(issue, []));
+    misspelt.push(...faults.flatMap(({ key, path }) => (key === undefined ? [] : [path.slice(0, -1)])));
     for (const fault of faults) {
+      // A key next to it has another name than the schema knows: that one is probably the missing one.
+      if (fault.missing && misspelt.some((map) => pathText(map) === pathText(fault.path.slice(0, -1)))) continue;
       mistakes.push({
         at: fault.atKey ? keyPositionAt(source, fault.path) : positionAt(source, fault.path),
-        problem: problemOf(fault, source, schema),
+        problem: problemOf(fault, source, schema, listed),
+        isCause: fault.key !== undefined,
       });
     }
     const wrong = new Set(faults.map(({ path, missing }) => pathText(missing ? path.slice(0, -1) : path)));
     if (wrong.has(pathText([]))) break;
     source = prune(source, wrong);
   }
-  return { file: null, source, mistakes };
+  return { file: null, source, mistakes, misspelt };
 }
 
 interface Fault {
@@ -72,14 +79,18 @@ function depthOf(faults: readonly Fault[]): number {
   return Math.max(0, ...faults.map(({ path }) => path.length));
 }
 
-function problemOf({ path, issue, key }: Fault, source: SourceNode, schema: Schema): string {
+/** @param listed the lists of known keys that were shown: each is shown once */
+function problemOf({ path, issue, key }: Fault, source: SourceNode, schema: Schema, listed: Set<string>): string {
   const name = path.filter((step) => typeof step === 'string').join('.') || 'the matrix';
   const node = nodeAt(source, path);
   const shown = node?.kind === 'scalar' ? JSON.stringify(node.value) : `a ${node?.kind ?? 'gap'}`;
   if (key !== undefined) {
     const allowed = allowedKeys(schema, path.slice(0, -1));
-    const known = allowed.length === 0 ? '' : ` (known: ${allowed.join(', ')})`;
-    return `unknown key "${key}"${didYouMean(key, allowed) || known}`;
+    const meant = didYouMean(key, allowed);
+    const known = allowed.join(', ');
+    if (meant !== '' || known === '' || listed.has(known)) return `unknown key "${key}"${meant}`;
+    listed.add(known);
+    return `unknown key "${key}" (known: ${known})`;
   }
   if (node === null) return `${name} is missing`;
   const words = allowedWords(issue);

@@ -165,6 +165,12 @@ export class MistakeList {
     this.addAtKey(path, problem);
   }
 
+  /** Without what may follow from an unknown key in one of these maps. */
+  apartFrom(maps: readonly SourcePath[]): readonly Mistake[] {
+    const follows = (path: SourcePath | null): boolean => maps.some((map) => map.length === 0 || isUnder(path, map));
+    return this.found.filter(({ path }) => !follows(path)).map(({ mistake }) => mistake);
+  }
+
   get mistakes(): readonly Mistake[] {
     return this.found.map(({ mistake }) => mistake);
   }
@@ -174,10 +180,17 @@ function isUnder(path: SourcePath | null, above: SourcePath): boolean {
   return path !== null && above.every((step, index) => path[index] === step);
 }
 
+/** Unknown keys first, then by place; each once. */
 export function sortMistakes(mistakes: readonly Mistake[]): Mistake[] {
   const seen = new Set<string>();
   return mistakes
-    .toSorted((a, b) => a.at.file.localeCompare(b.at.file) || a.at.line - b.at.line || a.at.column - b.at.column)
+    .toSorted(
+      (a, b) =>
+        Number(b.isCause ?? false) - Number(a.isCause ?? false) ||
+        a.at.file.localeCompare(b.at.file) ||
+        a.at.line - b.at.line ||
+        a.at.column - b.at.column,
+    )
     .filter(({ at, problem }) => {
       const key = `${at.file}:${at.line}:${at.column}:${problem}`;
       return seen.has(key) ? false : seen.add(key);

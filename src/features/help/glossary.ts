@@ -1,0 +1,179 @@
+export interface Term {
+  /** The first is the one that messages use. */
+  readonly words: readonly string[];
+  readonly text: string;
+  readonly see?: readonly string[];
+}
+
+/** By a word, in the singular or plural; case and hyphens do not matter. */
+export function termNamed(topic: string): Term | undefined {
+  const asked = plain(topic);
+  return asked === '' ? undefined : GLOSSARY.find(({ words }) => words.some((word) => formsOf(plain(word)).includes(asked)));
+}
+
+function plain(word: string): string {
+  return word.trim().toLowerCase().replaceAll(/[-_ ]+/g, ' ');
+}
+
+function formsOf(word: string): string[] {
+  return [word, `${word}s`, word.replace(/y$/, 'ies'), word.replace(/([sx])$/, '$1es')];
+}
+
+/** In the order in which `bench help words` prints them. */
+export const GLOSSARY: readonly Term[] = [
+  {
+    words: ['matrix', 'axis', 'model'],
+    text: 'A YAML file with what is measured (models), what is varied (axes) and how. Each combination of values is a cell.',
+    see: ['bench help matrix', 'cell'],
+  },
+  {
+    words: ['cell'],
+    text: 'One point of a matrix: a model in a precision, with its shapes, CUDA graph, transfers, streams, spin wait, inputs, and every flag on an axis. A cell keeps its history when its engine is rebuilt or its model is exported again.',
+    see: ['bench ls cells', 'history'],
+  },
+  {
+    words: ['run'],
+    text: 'One trtexec process of one cell. The run is the unit of evidence, not the single query: a thousand queries of one process share its clock, its memory layout and its luck.',
+    see: ['query', 'repeat', 'bench show RUN'],
+  },
+  { words: ['query'], text: 'One inference of the whole batch inside of a run, as trtexec counts.', see: ['throughputQps'] },
+  { words: ['repeat'], text: 'One of several runs of the same cell in a sweep. They are spread over the sweep in shuffled order.' },
+  {
+    words: ['sweep'],
+    text: 'One `bench run` or one import: its plan, commit, branch, machine, start and end.',
+    see: ['bench ls sweeps', 'series'],
+  },
+  {
+    words: ['previous sweep'],
+    text: 'The newest sweep before this one in its series. `latest~1` is the one before the latest.',
+    see: ['series'],
+  },
+  {
+    words: ['series'],
+    text: 'The sweeps of one matrix, branch and provenance, on the same GPU model, in the order of time. `bench check` judges along a series.',
+    see: ['history', 'bench check'],
+  },
+  { words: ['history'], text: 'The values of one metric of one cell along a series.', see: ['bench trend', 'level'] },
+  {
+    words: ['level', 'change point'],
+    text: 'A stretch of a history without a lasting change, and the place where one ends and the next begins.',
+    see: ['finding', 'bench trend'],
+  },
+  {
+    words: ['expected range'],
+    text: 'Where the next value of a cell lies unless something changed: its level with the noise of its history.',
+    see: ['level', 'noise'],
+  },
+  {
+    words: ['engine', 'engine cache'],
+    text: 'A built plan file. It is built once for all runs of a cell, and kept for the next sweep as long as model, flags, TensorRT, GPU and driver are the same.',
+    see: ['build', 'bench ls engines'],
+  },
+  {
+    words: ['build'],
+    text: 'One building of an engine. Two builds of the same engine may choose other tactics, and differ in speed.',
+    see: ['engine'],
+  },
+  {
+    words: ['variant'],
+    text: 'An ONNX file of another precision, made from the base model by ModelOpt: AutoCast for FP16 and BF16, quantization for FP8, INT8 and INT4.',
+    see: ['bench model quantize'],
+  },
+  {
+    words: ['provenance', 'recorded', 'simulated', 'imported'],
+    text: 'Where results come from: measured (here), recorded (answered from recordings), simulated, imported. Results of different provenance are never compared or charted together unless requested by name.',
+  },
+  {
+    words: ['outcome', 'measured', 'unfit', 'failed'],
+    text: 'What became of a run. Unfit: it printed numbers, but not of what was requested, as with a graph that was not captured. Failed: no numbers. Both are kept with their reason and the lines of the log.',
+    see: ['flag', 'bench show RUN'],
+  },
+  {
+    words: ['flag'],
+    text: 'Something that explains or weakens the number of a run: contended, throttled, host jitter, power-limited.',
+    see: ['outcome'],
+  },
+  {
+    words: ['metric'],
+    text: 'A number of a run with its unit and the direction that is better, such as GPU compute time, latency, p99 or throughput.',
+    see: ['bench help metrics'],
+  },
+  {
+    words: ['verdict', 'slower', 'faster', 'same', 'unclear', 'missing', 'incomparable'],
+    text: 'What a comparison says of a cell: slower, faster, same, unclear (with the detectable effect, and how many runs would settle it), missing, failed, or incomparable.',
+    see: ['detectable', 'bench compare'],
+  },
+  { words: ['base', 'head'], text: 'The two sides of a comparison: before and after.', see: ['bench compare'] },
+  {
+    words: ['baseline'],
+    text: 'A name for a sweep, such as a release: bench compare baseline:v1.2.',
+    see: ['bench baseline set'],
+  },
+  {
+    words: ['finding'],
+    text: 'A change that `bench check` reports. Its state is suspected, confirmed, cleared, machine, open or recovered; `bench ack` acknowledges it.',
+    see: ['level', 'bench ls findings'],
+  },
+  { words: ['suspected'], text: 'A state of a finding: a change was seen, and it is not yet certain.', see: ['finding', 'referee'] },
+  {
+    words: ['confirmed', 'open'],
+    text: 'States of a finding: the change is certain, by pairs, by the history, or by the comparison with the previous sweep. It is open from the next sweep on.',
+    see: ['finding', 'recovered'],
+  },
+  { words: ['cleared'], text: 'A state of a finding: measured again, the change was not there.', see: ['finding', 'referee'] },
+  {
+    words: ['machine'],
+    text: 'A state of a finding: the last good engine is as slow, so the machine changed and not the engine.',
+    see: ['finding', 'referee', 'environment'],
+  },
+  { words: ['recovered'], text: 'A state of a finding: the history is back at the level before it.', see: ['finding'] },
+  {
+    words: ['acknowledged'],
+    text: 'A mark on a finding: somebody accepted it with a reason, and `bench check` does not fail because of it.',
+    see: ['bench ack'],
+  },
+  {
+    words: ['referee', 'pair'],
+    text: 'The newest engine measured against the last good one at the end of the same sweep, one run of each at a time, so that the machine is the same for both.',
+    see: ['bench run --confirm'],
+  },
+  {
+    words: ['environment'],
+    text: 'The machine as far as it decides numbers: GPU, driver, CUDA, TensorRT, clocks, host. A change of it is named with what changed at the same time.',
+  },
+  {
+    words: ['noise', 'run noise', 'sweep-to-sweep noise'],
+    text: 'How much values differ though nothing changed: between the runs of a sweep, and between the sweeps of a series.',
+    see: ['bench noise', 'detectable'],
+  },
+  {
+    words: ['detectable', 'detectable effect'],
+    text: 'The smallest change that would have been found nine times in ten. A verdict without it would be worth little.',
+    see: ['verdict', 'bench noise'],
+  },
+  {
+    words: ['actual precision'],
+    text: 'The share of time or layers of an engine that ran in the precision that was asked for. TensorRT may choose another.',
+    see: ['bench layers'],
+  },
+  {
+    words: ['bottleneck'],
+    text: 'What limits a cell: the GPU, the enqueue of the host, copies to or from the GPU, pauses, or power.',
+    see: ['enqueueRatio', 'gpuBusy'],
+  },
+  {
+    words: ['cause'],
+    text: 'What `bench why` names for a change, with its evidence: kernels, fusions, clocks, power, the host, options.',
+    see: ['bench why'],
+  },
+  {
+    words: ['layer', 'fusion'],
+    text: 'A step of an engine, and several nodes of the ONNX graph that became one. A fusion that is lost is a frequent cause of a slower engine.',
+    see: ['bench layers'],
+  },
+  {
+    words: ['artefact', 'run folder', 'attachment'],
+    text: 'A file kept of a run: its command line, log and exports in a folder of its own. Attachments are files that were added later.',
+    see: ['bench show RUN'],
+  },
+];
