@@ -84,5 +84,7 @@ const WHY: Readonly<Record<string, string>> = {
 /** @param advice what to do instead */
 export function cannotWrite(file: string, error: unknown, advice?: string): EnvironmentLackingError {
   const code = errorCode(error);
-  return new EnvironmentLackingError(`${printable(file)}: cannot be written: ${WHY[code] ?? (code || 'unknown')}${advice === undefined ? '' : `; ${advice}`}`);
+  return new EnvironmentLackingError(
+    `${printable(file)}: cannot be written: ${WHY[code] ?? (code || 'unknown')}${advice === undefined ? '' : `; ${advice}`}`,
+  );
 }

@@ -42,7 +42,8 @@ const MEANT: ReadonlyMap<string, string> = new Map([
 export function wrongUseLine(text: string, commands: readonly string[]): string {
   const [, what = text, hint] = /^error: (.*?)(?:\n\(Did you mean (.*)\?\))?\n*$/s.exec(text) ?? [];
   const [, unknown] = /^unknown command '(.*)'$/.exec(what) ?? [];
-  const meant = unknown === undefined ? (optionMeant(what) ?? hint ?? choiceMeant(what)) : commandMeant(unknown, commands, hint);
+  const meant =
+    unknown === undefined ? (optionMeant(what) ?? hint ?? choiceMeant(what)) : commandMeant(unknown, commands, hint);
   const suggestion = meant === null ? '' : `; did you mean ${printable(meant)}?`;
   return `bench: ${printable(what).replace(/\.$/, '')}${suggestion} (--help shows what there is)\n`;
 }

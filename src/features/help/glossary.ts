@@ -8,11 +8,16 @@ export interface Term {
 /** By a word, in the singular or plural; case and hyphens do not matter. */
 export function termNamed(topic: string): Term | undefined {
   const asked = plain(topic);
-  return asked === '' ? undefined : GLOSSARY.find(({ words }) => words.some((word) => formsOf(plain(word)).includes(asked)));
+  return asked === ''
+    ? undefined
+    : GLOSSARY.find(({ words }) => words.some((word) => formsOf(plain(word)).includes(asked)));
 }
 
 function plain(word: string): string {
-  return word.trim().toLowerCase().replaceAll(/[-_ ]+/g, ' ');
+  return word
+    .trim()
+    .toLowerCase()
+    .replaceAll(/[-_ ]+/g, ' ');
 }
 
 function formsOf(word: string): string[] {
@@ -36,8 +41,15 @@ export const GLOSSARY: readonly Term[] = [
     text: 'One trtexec process of one cell. The run is the unit of evidence, not the single query: a thousand queries of one process share its clock, its memory layout and its luck.',
     see: ['query', 'repeat', 'bench show RUN'],
   },
-  { words: ['query'], text: 'One inference of the whole batch inside of a run, as trtexec counts.', see: ['throughputQps'] },
-  { words: ['repeat'], text: 'One of several runs of the same cell in a sweep. They are spread over the sweep in shuffled order.' },
+  {
+    words: ['query'],
+    text: 'One inference of the whole batch inside of a run, as trtexec counts.',
+    see: ['throughputQps'],
+  },
+  {
+    words: ['repeat'],
+    text: 'One of several runs of the same cell in a sweep. They are spread over the sweep in shuffled order.',
+  },
   {
     words: ['sweep'],
     text: 'One `bench run` or one import: its plan, commit, branch, machine, start and end.',
@@ -114,13 +126,21 @@ export const GLOSSARY: readonly Term[] = [
     text: 'A change that `bench check` reports. Its state is suspected, confirmed, cleared, machine, open or recovered; `bench ack` acknowledges it.',
     see: ['level', 'bench ls findings'],
   },
-  { words: ['suspected'], text: 'A state of a finding: a change was seen, and it is not yet certain.', see: ['finding', 'referee'] },
+  {
+    words: ['suspected'],
+    text: 'A state of a finding: a change was seen, and it is not yet certain.',
+    see: ['finding', 'referee'],
+  },
   {
     words: ['confirmed', 'open'],
     text: 'States of a finding: the change is certain, by pairs, by the history, or by the comparison with the previous sweep. It is open from the next sweep on.',
     see: ['finding', 'recovered'],
   },
-  { words: ['cleared'], text: 'A state of a finding: measured again, the change was not there.', see: ['finding', 'referee'] },
+  {
+    words: ['cleared'],
+    text: 'A state of a finding: measured again, the change was not there.',
+    see: ['finding', 'referee'],
+  },
   {
     words: ['machine'],
     text: 'A state of a finding: the last good engine is as slow, so the machine changed and not the engine.',

@@ -7,7 +7,15 @@ import { didYouMean } from '../../text/nearest.ts';
 import { printable } from '../../text/printable.ts';
 import { GLOSSARY, termNamed } from './glossary.ts';
 import { EXPLAINED_NUMBERS, type ExplainedNumber, metricText } from './metric-texts.ts';
-import { exitCodesPage, metricPage, metricsPage, overviewPage, wordPage, wordsPage, GENERAL_TOPICS } from './topic-pages.ts';
+import {
+  exitCodesPage,
+  metricPage,
+  metricsPage,
+  overviewPage,
+  wordPage,
+  wordsPage,
+  GENERAL_TOPICS,
+} from './topic-pages.ts';
 import { type Io, printLines } from '../../cli/io.ts';
 import type { Look } from '../../terminal/look.ts';
 

@@ -42,7 +42,7 @@ export type Trial = (cells: readonly MatrixCell[]) => TwoSidedCells;
 const SHOWN_SEED = 1;
 const MAX_MATRIX_BYTES = 8 << 20;
 // With a byte order mark, or letters with a zero byte each.
-const UTF_16 = /^(?:\xff\xfe|\xfe\xff|(?:[\x09-\x7e]\0){2}|(?:\0[\x09-\x7e]){2})/;
+const UTF_16 = /^(?:\xff\xfe|\xfe\xff|(?:[\s!-~]\0){2}|(?:\0[\s!-~]){2})/;
 
 export interface Prepared {
   readonly matrix: Matrix;
@@ -233,9 +233,7 @@ function readMatrixFile(path: string): string | null {
     const info = statSync(path);
     if (!info.isFile() && !info.isDirectory()) throw new UsageError('is no regular file');
     if (info.size > MAX_MATRIX_BYTES) {
-      throw new UsageError(
-        `is larger than ${MAX_MATRIX_BYTES >> 20} MiB: ${NO_MATRIX}`,
-      );
+      throw new UsageError(`is larger than ${MAX_MATRIX_BYTES >> 20} MiB: ${NO_MATRIX}`);
     }
     bytes = readFileSync(path);
   } catch (error) {

@@ -104,7 +104,11 @@ const namedAxes = {
   dataTransfers: switches.describe('Copy inputs and outputs in the timed part. Default: off'),
   spinWait: switches.describe('Spin instead of blocking while waiting for the GPU. Default: on'),
   streams: z
-    .union([wholeFrom(1), z.array(wholeFrom(1)).min(1), z.string().regex(/^[1-9]\d*\.\./, 'a range such as 1..8 is needed')])
+    .union([
+      wholeFrom(1),
+      z.array(wholeFrom(1)).min(1),
+      z.string().regex(/^[1-9]\d*\.\./, 'a range such as 1..8 is needed'),
+    ])
     .describe('Inference streams: values, or a range such as 1..8. Default: 1'),
   warmUpMs: positives.describe('Warm-up as an axis: then it is part of what a cell is'),
   durationS: positives.describe('Duration as an axis: then it is part of what a cell is'),
