@@ -1,33 +1,27 @@
-// The main job on recorded H200 runs: matrix, runs, store, comparison, chart. Started by `npm run quickstart`.
+// The main job on recorded H200 runs: two commits, what got slower, why, a page. Started by `npm run quickstart`.
 import { spawnSync } from 'node:child_process';
-import { mkdirSync, rmSync } from 'node:fs';
+import { copyFileSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import process from 'node:process';
 import { fileURLToPath } from 'node:url';
 
 const ROOT = dirname(dirname(fileURLToPath(import.meta.url)));
-const FOLDER = 'quickstart';
+const FOLDER = join(ROOT, 'quickstart');
+// A hook of git names the repository that it belongs to: this one is another.
+const ENV = Object.fromEntries(Object.entries(process.env).filter(([name]) => !/^GIT_|^BENCH_DB$/.test(name)));
 
-const isColoured = process.stdout.isTTY === true && !process.env.NO_COLOR && process.env.TERM !== 'dumb';
+const isColored = process.stdout.isTTY === true && !process.env.NO_COLOR && process.env.TERM !== 'dumb';
 
 function bold(text) {
-  return isColoured ? `\u001b[1m${text}\u001b[22m` : text;
+  return isColored ? `\u001b[1m${text}\u001b[22m` : text;
 }
 
 function say(text = '') {
   process.stdout.write(`${text}\n`);
 }
 
-/** Prints the command as a person would type it, and runs it. */
-function bench(args, expectedCode = 0) {
-  say(`\n${bold(`$ bench ${args.map(quoted).join(' ')}`)}`);
-  const { status } = spawnSync(process.execPath, [join(ROOT, 'bin', 'bench.js'), ...args], {
-    stdio: 'inherit',
-    env: { ...process.env, BENCH_DB: join(ROOT, FOLDER, 'bench.sqlite') },
-  });
-  if (status === expectedCode) return;
-  if (status === 130) process.exit(130);
-  process.stderr.write(`quickstart: bench ended with ${status} instead of ${expectedCode}\n`);
+function fail(text) {
+  process.stderr.write(`quickstart: ${text}\n`);
   process.exit(1);
 }
 
@@ -35,35 +29,77 @@ function quoted(arg) {
   return /^[\w./~:=-]+$/.test(arg) ? arg : `'${arg}'`;
 }
 
-process.chdir(ROOT);
+/** Prints the command as a person would type it, runs it, and shows the first `lines` of what it prints. */
+function bench(args, { code = 0, lines = Infinity } = {}) {
+  say(`\n${bold(`$ bench ${args.map(quoted).join(' ')}`)}`);
+  const isWhole = lines === Infinity;
+  const { status, stdout, stderr } = spawnSync(process.execPath, [join(ROOT, 'bin', 'bench.js'), ...args], {
+    cwd: FOLDER,
+    env: isColored && !isWhole ? { ...ENV, FORCE_COLOR: '1', COLUMNS: String(process.stdout.columns) } : ENV,
+    stdio: isWhole ? 'inherit' : ['inherit', 'pipe', 'pipe'],
+    encoding: 'utf8',
+    maxBuffer: 1 << 26,
+  });
+  if (status === 130) process.exit(130);
+  if (status !== code) fail(`bench ended with ${status} instead of ${code}\n${stderr ?? ''}`);
+  if (isWhole) return;
+  const all = stdout.trimEnd().split('\n');
+  say(all.slice(0, lines).join('\n'));
+  if (all.length > lines) say(`(${all.length - lines} more lines)`);
+}
+
+/** Commits all files with a fixed name and date, so that the commits are the same everywhere; false without git. */
+function commit(message) {
+  const who = ['-c', 'user.name=quickstart', '-c', 'user.email=quickstart@example.com', '-c', 'commit.gpgSign=false'];
+  const date = '2026-03-01T12:00:00Z';
+  const env = { ...ENV, GIT_AUTHOR_DATE: date, GIT_COMMITTER_DATE: date };
+  return [['add', '--all'], [...who, 'commit', '--quiet', '--no-verify', '--message', message]].every(
+    (args) => spawnSync('git', args, { cwd: FOLDER, env }).status === 0,
+  );
+}
+
 rmSync(FOLDER, { recursive: true, force: true });
 mkdirSync(FOLDER);
+for (const [from, to] of [
+  ['quickstart-pair', 'pair'],
+  ['quickstart', 'two-models'],
+]) {
+  copyFileSync(join(ROOT, 'matrices', `${from}.yaml`), join(FOLDER, `${to}.yaml`));
+}
+writeFileSync(join(FOLDER, '.gitignore'), '*.sqlite*\nartefacts/\nengines/\nvariants/\n*.html\n');
+const hasGit =
+  spawnSync('git', ['init', '--quiet', '--initial-branch=main'], { cwd: FOLDER, env: ENV }).status === 0 &&
+  commit('Tune the engine for batch 8');
+const sides = hasGit ? ['HEAD~1'] : [];
 
 say(`trtbench on recorded runs of one NVIDIA H200: no GPU is needed, nothing here is measured on this machine.
-The store is ${FOLDER}/bench.sqlite.
+${hasGit ? 'quickstart/ is a git repository of its own, with a store in it.' : 'There is no git here: without commits the last two sweeps are compared, and HEAD~1 means nothing.'}
 
-${bold('1. One matrix on two nights.')} Two models, FP16 and FP8, three batch sizes, CUDA graph on and off; the engines are the same.`);
-bench(['run', 'matrices/quickstart.yaml']);
-bench(['run', 'matrices/quickstart.yaml', '--replay', 'night2']);
-say(`\nOne run a side proves nothing, however different two numbers look: each cell says what it could hide.`);
-bench(['compare']);
+${bold('1. Two commits.')} An engine is tuned for batch 8; then somebody moves the optimum to batch 32.`);
+bench(['run', 'pair.yaml'], { lines: 2 });
+writeFileSync(join(FOLDER, 'pair-opt32.yaml'), 'extends: pair.yaml\nbuild: { opt: { batch: 32 } }\n');
+if (hasGit && !commit('Tune the engine for batch 32')) fail('git commit failed');
+bench(['run', 'pair-opt32.yaml'], { lines: 2 });
+bench(['compare', ...sides], { code: 1 });
+say('\nIts exit code is 1: a nightly job stops here.');
+
+say(`\n${bold('2. Why.')}`);
+bench(['why', 'b1', ...(hasGit ? ['HEAD~1', 'HEAD'] : [])]);
+
+say(`\n${bold('3. All of it on a page.')}`);
+bench(['report', '--html', 'report.html'], { lines: 1 });
+say(`The page is ${join(FOLDER, 'report.html')}`);
+
+say(`\n${bold('4. A larger matrix')}: two models, FP16 and FP8, three batch sizes, CUDA graph on and off; one run a side.`);
+bench(['run', 'two-models.yaml', '--db', 'two-models.sqlite'], { lines: 1 });
+bench(['run', 'two-models.yaml', '--replay', 'night2', '--db', 'two-models.sqlite'], { lines: 1 });
+bench(['compare', '--db', 'two-models.sqlite'], { lines: 1 });
 
 say(`
-${bold('2. A change that really cost something.')} The engine was tuned for batch 8; then somebody moved the optimum to batch 32.
-Five runs of each, taken in turn.`);
-bench(['run', 'matrices/quickstart-pair.yaml']);
-bench(['run', 'matrices/quickstart-pair-opt32.yaml']);
-bench(['compare', '--filter', 'model=vit_small'], 1);
-say('\nThat comparison ended with exit code 1: a nightly job stops here.');
-bench(['trend', 'model=vit_small & precision=fp16 & batch<=8 & cudaGraph=on', '--height', '6']);
+${bold('Try')}
+  alias bench="node '${join(ROOT, 'bin', 'bench.js')}'"; cd quickstart
+  bench trend b1 --by sweep
+  bench show latest
+  bench choose --db two-models.sqlite
 
-say(`
-${bold('Next')}
-  alias bench='node ${join(ROOT, 'bin', 'bench.js')}'; cd ${FOLDER}
-  bench ls cells                              what is in the store
-  bench show latest                           a sweep, a run or a cell in full
-  bench trend 'model=vit_base & batch=8'      any cells over time
-  bench plan ../matrices/nightly.yaml --tensorrt 10.6
-                                              a larger matrix, with every command line
-  bench run my-matrix.yaml                    your own models, with the trtexec of this machine
-  bench --help                                and README.md`);
+Your own models: bench init, then README.md.`);
