@@ -53,9 +53,10 @@ function commit(message) {
   const who = ['-c', 'user.name=quickstart', '-c', 'user.email=quickstart@example.com', '-c', 'commit.gpgSign=false'];
   const date = '2026-03-01T12:00:00Z';
   const env = { ...ENV, GIT_AUTHOR_DATE: date, GIT_COMMITTER_DATE: date };
-  return [['add', '--all'], [...who, 'commit', '--quiet', '--no-verify', '--message', message]].every(
-    (args) => spawnSync('git', args, { cwd: FOLDER, env }).status === 0,
-  );
+  return [
+    ['add', '--all'],
+    [...who, 'commit', '--quiet', '--no-verify', '--message', message],
+  ].every((args) => spawnSync('git', args, { cwd: FOLDER, env }).status === 0);
 }
 
 rmSync(FOLDER, { recursive: true, force: true });
@@ -90,7 +91,9 @@ say(`\n${bold('3. All of it on a page.')}`);
 bench(['report', '--html', 'report.html'], { lines: 1 });
 say(`The page is ${join(FOLDER, 'report.html')}`);
 
-say(`\n${bold('4. A larger matrix')}: two models, FP16 and FP8, three batch sizes, CUDA graph on and off; one run a side.`);
+say(
+  `\n${bold('4. A larger matrix')}: two models, FP16 and FP8, three batch sizes, CUDA graph on and off; one run a side.`,
+);
 bench(['run', 'two-models.yaml', '--db', 'two-models.sqlite'], { lines: 1 });
 bench(['run', 'two-models.yaml', '--replay', 'night2', '--db', 'two-models.sqlite'], { lines: 1 });
 bench(['compare', '--db', 'two-models.sqlite'], { lines: 1 });
