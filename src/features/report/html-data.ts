@@ -12,7 +12,7 @@ import { paretoReport } from '../choose/index.ts';
 import { listBaselines } from '../../store/sweeps/sweeps.ts';
 import { findEnvironments } from '../../store/sweeps/environments.ts';
 import { findingsOfCell } from '../../store/sweeps/findings.ts';
-import { listSeries, seriesUntil } from '../../store/sweeps/find-sweeps.ts';
+import { listSeries, newestOfSeries, seriesUntil } from '../../store/sweeps/find-sweeps.ts';
 import type { StoreDatabase } from '../../store/file/open.ts';
 import { cellHistories } from '../../selection/cell-histories.ts';
 import { yieldToEventLoop, type Io } from '../../cli/io.ts';
@@ -72,10 +72,32 @@ export async function htmlReportData(
     isOfSides: sides !== null,
     forge: origin === null ? null : forgeOf(origin),
     pareto: await choiceOf(db, newest, options, io),
-    others: listSeries(db).filter(
-      (other) => other.provenance !== provenance || other.matrix !== matrix || other.branch !== branch,
-    ),
+    others: await otherSeries(db, newest, io),
   };
+}
+
+/** Of more series only the names are shown: each is judged for its line. */
+const JUDGED_SERIES = 8;
+
+async function otherSeries(
+  db: StoreDatabase,
+  { branch, matrix, provenance }: Sweep,
+  io: Io,
+): Promise<ReportData['others']> {
+  const others = listSeries(db).filter(
+    (other) => other.provenance !== provenance || other.matrix !== matrix || other.branch !== branch,
+  );
+  const latest = newestOfSeries(db, null);
+  const judged: ReportData['others'][number][] = [];
+  for (const other of others) {
+    const sweep = latest.find(
+      (one) => one.provenance === other.provenance && one.matrix === other.matrix && one.branch === other.branch,
+    );
+    const isJudged = sweep !== undefined && judged.length < JUDGED_SERIES;
+    judged.push({ ...other, headline: isJudged ? (await checkedSweep(db, sweep, io)).series.headline : null });
+    await yieldToEventLoop(io);
+  }
+  return judged;
 }
 
 /** Cells that some sweep of the series measured or planned. */

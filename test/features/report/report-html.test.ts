@@ -146,8 +146,10 @@ describe('bench report --html', () => {
     expect(data.cells.map(({ key }) => key)).not.toContain(cells[0]?.key);
     expect(data.sweeps.ids).toHaveLength(1);
     const [header = ''] = stdout.split('<nav');
-    expect(header).toContain('Also in the store, and never mixed with this: 1 other series');
-    expect(header).toContain('simulated, nightly, no branch: 3 sweeps');
+    expect(header).toContain('Also in the store: 1 other series');
+    expect(header).toContain(
+      'simulated, nightly, no branch: 3 sweeps · <b>3 of 20 sweeps: compared with the previous sweep: nothing slower</b>',
+    );
   });
 
   test('views without anything to show say so', async () => {

@@ -63,14 +63,14 @@ function firstChart(data: ReportData, { cell: key }: Story): Markup | null {
 }
 
 function countsRow(
-  { counts: { faster, mean, slower, steady, without } }: Story,
-  { compare, isOfSides }: ReportData,
+  { counts: { faster, mean, slower, steady, unclear, without } }: Story,
+  { isOfSides }: ReportData,
 ): Markup {
-  const unclear = isOfSides ? (compare?.counts.unclear ?? 0) : 0;
+  const what = isOfSides ? 'same' : 'steady';
   return markup`<ul class="counts">
 ${tile(slower, 'slower', slower > 0 ? 'slower' : '')}
 ${tile(faster, 'faster', faster > 0 ? 'faster' : '')}
-${tile(steady, isOfSides ? (unclear === 0 ? 'same' : `same, ${unclear} of them unclear`) : 'steady')}
+${tile(steady, unclear === 0 ? what : unclear === steady ? 'unclear' : `${what}, ${unclear} of them unclear`)}
 ${tile(without, 'without result', without > 0 ? 'warn' : '')}
 ${mean === null ? null : tile(formatPercent(mean.changePercent), `geometric mean${mean.ciPercent === null ? '' : ` ${meanChangeText(mean).replace(/^[^(]*/, '')}`}, ${count(mean.cells, 'cell')}`)}
 </ul>`;
@@ -82,5 +82,5 @@ function tile(number: string | number, text: string, tone = ''): Markup {
 
 function aboutSeries({ others, series }: ReportData): Markup {
   return markup`${series.olderSweeps === 0 ? null : markup`<p class="about">${count(series.olderSweeps, 'older sweep')} of this series: not in this report (--last).</p>`}
-${others.length === 0 ? null : markup`<details class="about"><summary>Also in the store, and never mixed with this: ${count(others.length, 'other series', 'other series')}</summary><ul>${others.map((other) => markup`<li>${other.provenance}, ${shortened(other.matrix ?? 'no matrix')}, ${shortened(other.branch ?? 'no branch')}: ${count(other.sweeps, 'sweep')}</li>`)}</ul></details>`}`;
+${others.length === 0 ? null : markup`<details class="about"><summary>Also in the store: ${count(others.length, 'other series', 'other series')}</summary><ul>${others.map((other) => markup`<li>${other.provenance}, ${shortened(other.matrix ?? 'no matrix')}, ${shortened(other.branch ?? 'no branch')}: ${count(other.sweeps, 'sweep')}${other.headline === null ? null : markup` · <b>${shortened(other.headline, 200)}</b>`}</li>`)}</ul></details>`}`;
 }

@@ -196,7 +196,7 @@ export interface ReportData {
   /** Null when no cell of the newest sweep has a measurement. */
   readonly pareto: ParetoOutput | null;
   /** Other series of the store, never mixed with this one. */
-  readonly others: readonly (Series & { readonly sweeps: number })[];
+  readonly others: readonly (Series & { readonly sweeps: number; readonly headline: string | null })[];
 }
 
 type Series = Pick<Sweep, 'provenance' | 'matrix' | 'branch'>;

@@ -40,6 +40,8 @@ interface Counts {
   readonly slower: number;
   readonly faster: number;
   readonly steady: number;
+  /** Of the steady ones, those that too few runs decide nothing about. */
+  readonly unclear: number;
   readonly without: number;
   readonly mean: GeometricMean | null;
 }
@@ -68,7 +70,9 @@ export function storyOf(data: ReportData): Story {
         ? [`${counts.without} of ${cells}`, ' without a result']
         : isFirst
           ? ['First sweep', `: ${cells} measured`]
-          : ['Nothing new', ` in ${cells}`],
+          : counts.unclear > 0 && counts.unclear === counts.steady
+            ? ['No verdict', ` in ${cells}: too few runs`]
+            : ['Nothing new', ` in ${cells}`],
     lead: isFirst
       ? markup`There is no sweep before this one to compare it with. The next sweep of this matrix and branch will be.`
       : markup`${detectableText(data)}${judgedText(data)}`,
@@ -144,10 +148,14 @@ function nextCommands(finding: Finding, cell: string | undefined, { check }: Rep
 
 /** Where nothing is found: what would have been. */
 function detectableText({ compare }: ReportData): string {
-  const effects = (compare?.cells ?? []).flatMap(({ mdePercent }) => mdePercent ?? []);
+  const decided = (compare?.cells ?? []).filter(({ verdict }) => verdict !== 'unclear');
+  if (compare !== null && decided.length === 0) {
+    return 'One run of a cell does not show its noise: measure with three or more runs a sweep.';
+  }
+  const effects = decided.flatMap(({ mdePercent }) => mdePercent ?? []);
   const middle = median(effects);
   if (middle === null) return 'There is no sweep before this one with a value to compare it with.';
-  return `Against the previous sweep, a change of ${formatPercent(middle, false)} would have been found nine times in ten in half of the cells, and one of ${formatPercent(Math.max(...effects), false)} in all of them. Smaller ones show after more sweeps.`;
+  return `Against the previous sweep, a change of ${formatPercent(middle, false)} would have been found nine times in ten in half of the cells, and one of ${formatPercent(Math.max(...effects), false)} in ${decided.length === compare?.cells.length ? 'all of them' : `${decided.length} of ${compare?.cells.length ?? 0}`}. Smaller ones show after more sweeps.`;
 }
 
 /** The cell with the largest change that the comparison has, else the first with a value. */
@@ -166,7 +174,7 @@ function byChange(cells: readonly ComparedCell[]): ComparedCell[] {
   return cells.toSorted((a, b) => Math.abs(b.changePercent ?? 0) - Math.abs(a.changePercent ?? 0));
 }
 
-function countsOf({ cells, check }: ReportData): Counts {
+function countsOf({ cells, check, compare }: ReportData): Counts {
   const present = check.findings.filter(({ state }) => state === 'confirmed' || state === 'open');
   const keysOf = (direction: Finding['direction']) =>
     new Set(present.filter((one) => one.direction === direction).flatMap((one) => one.cells));
@@ -178,7 +186,10 @@ function countsOf({ cells, check }: ReportData): Counts {
   const slower = rest.filter(({ key }) => slow.has(key)).length;
   const faster = rest.filter(({ key }) => fast.has(key) && !slow.has(key)).length;
   const mean = check.series.geometricMean;
-  return { slower, faster, steady: rest.length - slower - faster, without: failed.length, mean };
+  const steady = rest.length - slower - faster;
+  // A history decides by more than the runs of its last two sweeps.
+  const unclear = check.series.judgedBy === 'previousSweep' ? Math.min(steady, compare?.counts.unclear ?? 0) : 0;
+  return { slower, faster, steady, unclear, without: failed.length, mean };
 }
 
 function comparedStory(data: ReportData, compare: NonNullable<ReportData['compare']>): Story {
@@ -230,6 +241,7 @@ function comparedStory(data: ReportData, compare: NonNullable<ReportData['compar
       slower: slower.length,
       faster: faster.length,
       steady: counts.same + counts.unclear,
+      unclear: counts.unclear,
       without,
       mean: mean.length === 1 ? (mean[0] ?? null) : null,
     },
