@@ -10,6 +10,7 @@ import type { Look } from '../../terminal/look.ts';
 import { renderScatter } from '../../terminal/charts/scatter-chart.ts';
 import { scalingLines } from './scaling.ts';
 import { type Column, renderTable } from '../../terminal/table.ts';
+import { changeStyle } from '../../terminal/words.ts';
 import { dotted, truncate, wrapHanging, wrapWords } from '../../terminal/text-width.ts';
 
 /** Shown in the text, not part of `--json`. */
@@ -199,9 +200,8 @@ function tallyLines(tally: ParetoOutput['precisions'][number], look: Look): stri
   const what = `${a} is ${how} in ${times} of ${count(pairs, 'pair')}: ${range} the throughput`;
   const caveat =
     unclear === 0 ? '' : unclear === pairs ? ' (no verdict: too few runs)' : ` (${unclear} without a verdict)`;
-  return wrapWords(`${what}${caveat}`, look.columns).map(
-    isSame ? (line) => line : isSlower ? look.style.bad : look.style.good,
-  );
+  const paint = changeStyle(isSame ? 'same' : isSlower ? 'slower' : 'faster', look.style);
+  return wrapWords(`${what}${caveat}`, look.columns).map((line) => line.replaceAll(/[\d.]+×/g, paint));
 }
 
 function openLines(choices: readonly Choice[], look: Look): string[] {

@@ -107,7 +107,7 @@ type AbVerdict = Judgement['verdict'];
 
 export function abText(ab: AbOutput, { cells, marks, ownNotes }: AbDetails, look: Look): string[] {
   const { columns, style } = look;
-  const { name, notes, overall, state } = ab;
+  const { name, notes, state } = ab;
   const wrapped = (text: string): string[] => wrapHanging(text, columns, 2);
   return [
     ...wrapped(
@@ -126,7 +126,7 @@ export function abText(ab: AbOutput, { cells, marks, ownNotes }: AbDetails, look
         : wrapped(`  ${printable(label)}: ${reasons.map(printable).join('; ')}`).map(style.warn),
     ),
     '',
-    ...wrapped(`threshold ${thresholdText(ab)}: ${overallText(ab)}`).map(styleOf(overall.verdict, style)),
+    ...wrapped(`threshold ${thresholdText(ab)}: ${overallText(ab)}`).map(style.strong),
     ...marks.flatMap(({ evidence, id }) =>
       wrapped(`✗ B is marked ${FLAG_LABELS[id]}: ${printable(evidence)}`).map(style.bad),
     ),
