@@ -102,7 +102,7 @@ function refuseUnclear(formats: readonly Format[], base: string | undefined, opt
     throw new UsageError('--night takes no sides: it is judged by its history; see --as-of');
   }
   if (asOf !== undefined && base !== undefined) {
-    throw new UsageError('--as-of names a night, BASE and HEAD two sides: leave one of them out');
+    throw new UsageError('--as-of names a sweep, BASE and HEAD two sides: leave one of them out');
   }
   if (asOf !== undefined && night !== true && html === undefined) {
     throw new UsageError('--as-of is for --html and --night');

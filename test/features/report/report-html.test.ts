@@ -100,8 +100,27 @@ describe('bench report --html', () => {
     const both = ['report', base, head, '--html', '--as-of', head, '--db', nights];
     expect(await bench(both, { cwd })).toMatchObject({
       code: 2,
-      stderr: 'bench: --as-of names a night, BASE and HEAD two sides: leave one of them out\n',
+      stderr: 'bench: --as-of names a sweep, BASE and HEAD two sides: leave one of them out\n',
     });
+  });
+
+  test('with too little history the first screen is about the comparison with the previous sweep', async () => {
+    const young = join(cwd, 'young.sqlite');
+    const value = (_cell: number, night: number, repeat: number): number =>
+      (night < 1 ? 1 : 1.25) * (1 + 0.001 * (repeat % 3));
+    simulateNights(young, { cells: simulatedCells(2), nights: 2, repeats: 5, value });
+    const overview = sectionOf((await bench(['report', '--html', '--db', young], { cwd })).stdout, 'overview');
+    expect(overview).toContain('<span class="slower">2 cells slower</span> by 25.0\u00a0%');
+    expect(overview).toContain('Too little history (2 of 20 sweeps): compared with the previous sweep.');
+    expect(overview).toContain('confirmed by comparison with the previous sweep, 95 %: ');
+  });
+
+  test('one run a side gives no verdict, and the first screen says so', async () => {
+    const single = join(cwd, 'single.sqlite');
+    simulateNights(single, { cells: simulatedCells(2), nights: 2, repeats: 1, value: (_, night) => 1 + 0.001 * night });
+    const overview = sectionOf((await bench(['report', '--html', '--db', single], { cwd })).stdout, 'overview');
+    expect(overview).toContain('No verdict</span> in 2 cells: too few runs');
+    expect(overview).toContain('<b class="">2</b> <span>unclear</span>');
   });
 
   test('baselines, runs that do not count, and samples that cannot be read are named', async () => {

@@ -129,7 +129,9 @@ export function evidenceText(finding: Finding, { sweeps }: ReportData): string[]
   return [
     ...evidenceOf(finding),
     ...(interval === '' ? [] : [`95 %: ${interval.replace(' … ', ' to ')}`]),
-    ...(from < 0 || !isPresent(finding) ? [] : [count(sweeps.length - from, 'sweep')]),
+    ...(from < 0 || !isPresent(finding) || finding.confirmedBy === 'previousSweep'
+      ? []
+      : [count(sweeps.length - from, 'sweep')]),
   ];
 }
 
