@@ -1,92 +1,191 @@
-import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-import { beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, expect, test } from 'vitest';
 
+import { main } from '../../src/cli.ts';
+import { spawnProcess } from '../../src/process/spawn.ts';
 import { openStore } from '../../src/store/file/open.ts';
 import { bench, ROOT, sharedFolder, temporaryFolder } from '../support/bench.ts';
+import { testIo } from '../support/io.ts';
 import { stubMatrix } from '../support/stub.ts';
 
-const NIGHT = join(ROOT, 'matrices', 'quickstart.yaml');
+const EXAMPLE = join(ROOT, 'matrices', 'quickstart.yaml');
+const NO_MATRIX = 'is this a matrix? For a model: `bench init FILE`';
+const MODEL = 'models: {vit: {onnx: a.onnx, shapes: {input: [batch, 3, 224, 224]}}}\n';
 
-describe('one clear line, no stack, nothing on standard output', () => {
-  let cwd: string;
+/** What lies in the folder in which the lines are typed. */
+const FILES: Readonly<Record<string, string | Buffer>> = {
+  'not-a-store.sqlite': 'text that is no database, but long enough',
+  'notes.txt': 'hello',
+  'not-executable': '#!/bin/sh\n',
+  'axis.yaml': `${MODEL}axis: {batch: [1]}\n`,
+  'fp17.yaml': `${MODEL}axes: {precision: [fp17], batch: 1}\n`,
+  'keys.yaml': `${MODEL}${Array.from({ length: 14 }, (_, index) => `key${index}: 1\n`).join('')}`,
+  'excluded.yaml': `replay: pair\n${MODEL}axes: {batch: 8, cudaGraph: [on, off]}\nexclude: ["batch=8"]\n`,
+  'streams.yaml': `${MODEL}axes: {batch: 8, streams: 5..1}\n`,
+  'tab.yaml': 'models:\n\tvit: {}\n',
+  'broken.yaml': 'models:\n  vit: {onnx: a\naxes:\n',
+  'list.yaml': '- a\n',
+  'extends.yaml': 'extends: none.yaml\n',
+  'utf16.yaml': Buffer.from(`\uFEFF${MODEL}`, 'utf16le'),
+  'powershell.yaml': Buffer.from(MODEL, 'utf16le'),
+  'model.onnx': Buffer.from([8, 7, 18, 0, 0, 255, 12]),
+  shadow: Array.from({ length: 40 }, (_, index) => `user${index}:$6$secret:19000:0:99999:7:::`).join('\n'),
+  'prose.md': '# Title\n\nSome `code`: and a line: with: colons\n\nmodels: {\n',
+  'code.ts': 'import { a } from "b";\nconst c = { d: 1 };\n',
+  'series.jsonl': '{"id": "a", "values": [1, 2\n',
+  'samples.csv': 'a,b\nx,y\n',
+};
 
-  beforeAll(() => {
-    cwd = sharedFolder();
-    stubMatrix(cwd);
-    writeFileSync(join(cwd, 'not-a-store.sqlite'), 'text that is no database, but long enough');
-    writeFileSync(join(cwd, 'notes.txt'), 'hello');
-    writeFileSync(join(cwd, 'not-executable'), '#!/bin/sh\n');
-    writeFileSync(join(cwd, 'not-trtexec'), '#!/bin/sh\necho hello\n');
-    chmodSync(join(cwd, 'not-trtexec'), 0o755);
-    mkdirSync(join(cwd, 'empty'));
-  });
+let cwd: string;
 
-  test.each([
-    // exit code, what is said, command line
-    [2, `unknown option '--nope'`, ['run', '--nope']],
-    [2, `unknown option '--filtr'; did you mean --filter?`, ['run', '--filtr', 'x']],
-    [2, `unknown command 'comparee'; did you mean compare?`, ['comparee']],
-    [2, `unknown command 'diff'; did you mean compare?`, ['diff']],
-    [2, `unknown command 'log'; did you mean ls sweeps?`, ['log']],
-    [2, `unknown command 'pareto'; did you mean choose?`, ['pareto']],
-    [2, '--min-sqnr goes with --max-latency', ['choose', '--min-sqnr', '20']],
-    [2, 'too many arguments', ['run', 'a', 'b']],
-    [2, `missing required argument 'matrix'`, ['plan']],
-    [2, 'must be a whole number from 1 on', ['trend', '--last', '0']],
-    [2, '"slower" is not one of', ['compare', '--fail-on', 'slower']],
-    [2, 'no-such.yaml: no such file', ['run', 'no-such.yaml']],
-    [2, 'notes.txt: a matrix is a map', ['plan', 'notes.txt']],
-    [2, 'bench run MATRIX', ['run']],
-    [2, 'no such store', ['compare']],
-    [2, 'no such store', ['trend']],
-    [2, 'no such store', ['ls', 'sweeps']],
-    [2, 'no such store', ['ls', 'cells']],
-    [2, 'no such store', ['show', 'latest']],
-    [2, 'no such store', ['run', '--resume']],
-    [2, 'no such store', ['ls', 'baselines']],
-    [2, 'is not a SQLite file', ['ls', 'sweeps', '--db', 'not-a-store.sqlite']],
-    [2, 'bench: .: is a folder; name a matrix file', ['run', '.']],
-    [2, 'bench: which matrix? Its name is empty', ['run', '']],
-    [2, 'bench: which file or folder? Its name is empty', ['import', '']],
-    [2, 'no such file or folder', ['parse', 'nowhere']],
-    [2, 'nothing of trtexec in it', ['parse', 'notes.txt']],
-    [2, 'nothing of trtexec in it', ['parse', '-']],
-    [2, 'nothing of trtexec in it', ['import', 'empty']],
-    [2, 'unknown field "bach"; did you mean "batch"?', ['plan', NIGHT, '--filter', 'bach=8']],
-    [2, '--trtexec and --replay exclude', ['run', NIGHT, '--trtexec', 'x', '--replay', 'night1']],
-    [2, 'night1, night2, pair', ['run', NIGHT, '--replay', 'night3']],
-    [2, 'write a version such as 10.6', ['plan', NIGHT, '--tensorrt', 'ten']],
-    [3, 'no-such-trtexec', ['run', 'stub.yaml', '--trtexec', './no-such-trtexec']],
-    [3, 'not-executable', ['run', 'stub.yaml', '--trtexec', './not-executable']],
-    [3, 'not-trtexec', ['run', 'stub.yaml', '--trtexec', './not-trtexec']],
-    [3, 'trtexec was not found', ['run', 'stub.yaml']],
-    [2, 'no such store', ['ls', 'sweeps', '--db', 'no/such/folder/bench.sqlite']],
-  ])('%i: %s', async (code, message, args) => {
-    const env = { PATH: '/nonexistent', TRTEXEC: undefined };
-    const result = await bench(args, { cwd, env });
-    expect(result).toMatchObject({ code, stdout: '' });
-    expect(result.stderr).toContain(message);
-    expect(result.stderr).not.toMatch(/^\s+at /m);
-    expect(result.stderr.trimEnd().split('\n')).toHaveLength(1);
-  });
+async function typed(argv: readonly string[], env: Readonly<Record<string, string>> = {}) {
+  let out = '';
+  let err = '';
+  const io = {
+    ...testIo(),
+    cwd,
+    env: { PATH: '/nonexistent', ...env },
+    spawn: spawnProcess,
+    out: (text: string) => void (out += text),
+    err: (text: string) => void (err += text),
+  };
+  return { code: await main(argv, io), out, err };
+}
 
-  test.each([
-    ['compare', 2, 'the store is empty'],
-    ['trend', 2, 'the store is empty'],
-    ['ls sweeps', 0, 'no sweep is stored'],
-    ['ls cells', 0, 'no cell is stored'],
-    ['ls baselines', 0, 'no baseline: `bench baseline set'],
-    ['show latest', 2, 'the store is empty'],
-    ['run --resume', 0, 'nothing to resume'],
-  ])('an empty store: %s', async (line, code, message) => {
-    const db = join(cwd, 'new.sqlite');
-    openStore(db, join(ROOT, 'migrations')).close();
-    const result = await bench([...line.split(' '), '--db', db], { cwd });
-    expect(result.code).toBe(code);
-    expect(result.stdout + result.stderr).toContain(message);
-    expect((result.stdout + result.stderr).trimEnd().split('\n')).toHaveLength(1);
+beforeAll(() => {
+  cwd = sharedFolder();
+  stubMatrix(cwd);
+  for (const [name, text] of Object.entries(FILES)) writeFileSync(join(cwd, name), text);
+  writeFileSync(join(cwd, 'not-trtexec'), '#!/bin/sh\necho hello\n');
+  chmodSync(join(cwd, 'not-trtexec'), 0o755);
+  mkdirSync(join(cwd, 'empty'));
+  mkdirSync(join(cwd, 'folder.yaml'));
+  symlinkSync('nowhere', join(cwd, 'dangling.yaml'));
+  openStore(join(cwd, 'new.sqlite'), join(ROOT, 'migrations')).close();
+});
+
+test.each([
+  // exit code, what is said, command line
+  // names of commands and options
+  [2, `unknown command 'comparee'; did you mean compare?`, ['comparee']],
+  [2, `unknown command 'list'; did you mean ls?`, ['list']],
+  [2, `unknown command 'diff'; did you mean compare?`, ['diff']],
+  [2, `unknown command 'log'; did you mean ls sweeps?`, ['log']],
+  [2, `unknown command 'history'; did you mean trend?`, ['history']],
+  [2, `unknown command 'status'; did you mean ls sweeps?`, ['status']],
+  [2, `unknown command 'latst'; did you mean show latest?`, ['latst']],
+  [2, `unknown command 'clean'; did you mean db prune?`, ['clean']],
+  [2, `unknown command 'vacum'; did you mean db prune?`, ['vacum']],
+  [2, `unknown command 'pareto'; did you mean choose?`, ['pareto']],
+  [2, `unknown command 'explain'; did you mean show RUN --next?`, ['explain']],
+  [2, `unknown command 'resume'; did you mean run --resume?`, ['resume']],
+  [2, `unknown command 'tidy' (--help`, ['tidy']],
+  [2, `unknown command 'verfy'; did you mean db verify?`, ['db', 'verfy']],
+  [2, `unknown command 'baseline'; did you mean ls baselines?`, ['ls', 'baseline']],
+  [2, `unknown option '-v'; did you mean --version?`, ['-v']],
+  [2, `unknown option '--nope'`, ['run', '--nope']],
+  [2, `unknown option '--filtr'; did you mean --filter?`, ['run', '--filtr', 'x']],
+  [2, 'no help on fingding; did you mean "finding"?', ['help', 'fingding']],
+  [2, 'no help on nonsense (bench help lists what there is)', ['help', 'nonsense']],
+  // values
+  [2, 'too many arguments', ['run', 'a', 'b']],
+  [2, `missing required argument 'matrix'`, ['plan']],
+  [2, 'bench run MATRIX', ['run']],
+  [2, 'must be a whole number from 1 on', ['trend', '--last', '0']],
+  [2, '"slower" is not one of', ['compare', '--fail-on', 'slower']],
+  [2, 'must be a percentage above 0', ['compare', '--min-change', 'x']],
+  [2, 'must be a time such as', ['run', EXAMPLE, '--budget', 'soon']],
+  [2, 'must be from 0 to 65535', ['serve', '--port', '99999']],
+  [2, 'is the variable that it is from set?', ['compare', '--branch', '']],
+  [2, '--min-sqnr goes with --max-latency', ['choose', '--min-sqnr', '20']],
+  [2, 'write a version such as 10.6', ['plan', EXAMPLE, '--tensorrt', 'ten']],
+  [2, '"bach"; did you mean "batch"?', ['plan', EXAMPLE, '--filter', 'bach=8']],
+  [2, '--trtexec and --replay exclude', ['run', EXAMPLE, '--trtexec', 'x', '--replay', 'night1']],
+  [2, 'night1, night2, pair', ['run', EXAMPLE, '--replay', 'night3']],
+  // matrices
+  [2, 'no-such.yaml: no such file', ['run', 'no-such.yaml']],
+  [2, 'tap.yaml: no such file; did you mean "tab.yaml"?', ['plan', 'tap.yaml']],
+  [2, 'empty/x.yaml: no such file', ['plan', 'empty/x.yaml']],
+  [2, 'dangling.yaml: no such file', ['plan', 'dangling.yaml']],
+  [2, 'bench: .: is a folder; name a matrix file', ['run', '.']],
+  [2, 'bench: folder.yaml: is a folder; name a matrix file', ['plan', 'folder.yaml']],
+  [2, 'bench: which matrix? Its name is empty', ['run', '']],
+  [2, 'extends: none.yaml: no such file', ['plan', 'extends.yaml']],
+  [2, 'axis.yaml:2:1: unknown key "axis"; did you mean "axes"?', ['plan', 'axis.yaml']],
+  [2, 'fp17.yaml:2:20: axes.precision: "fp17" is not one of', ['plan', 'fp17.yaml']],
+  [2, 'exclude leaves none of the 2 cells: "batch=8" takes 2', ['plan', 'excluded.yaml']],
+  [2, 'streams.yaml:2:27: streams: "5..1" ends before it begins', ['plan', 'streams.yaml']],
+  [2, 'tab.yaml:2:1: YAML: Tabs are not allowed', ['plan', 'tab.yaml']],
+  [2, 'broken.yaml:3:1: YAML: Flow map', ['plan', 'broken.yaml']],
+  [2, 'utf16.yaml: is UTF-16: save it as UTF-8', ['plan', 'utf16.yaml']],
+  [2, 'powershell.yaml: is UTF-16: save it as UTF-8', ['plan', 'powershell.yaml']],
+  [2, `list.yaml: a matrix is a map that begins with models: or name: (${NO_MATRIX}`, ['plan', 'list.yaml']],
+  [2, `model.onnx: is no text: ${NO_MATRIX}`, ['plan', 'model.onnx']],
+  [2, `shadow: ${NO_MATRIX}`, ['plan', 'shadow']],
+  [2, `prose.md: ${NO_MATRIX}`, ['plan', 'prose.md']],
+  [2, `code.ts: ${NO_MATRIX}`, ['plan', 'code.ts']],
+  [2, 'notes.txt: a matrix is a map', ['plan', 'notes.txt']],
+  // stores, sweeps and cells
+  [2, 'no such store', ['compare']],
+  [2, 'no such store', ['trend']],
+  [2, 'no such store', ['check']],
+  [2, 'no such store', ['why']],
+  [2, 'no such store', ['ls', 'sweeps']],
+  [2, 'no such store', ['show', 'latest']],
+  [2, 'no such store', ['run', '--resume']],
+  [2, 'no such store', ['ls', 'sweeps', '--db', 'no/such/folder/bench.sqlite']],
+  [2, 'is not a SQLite file', ['ls', 'sweeps', '--db', 'not-a-store.sqlite']],
+  [2, 'the store is empty', ['compare', '--db', 'new.sqlite']],
+  [2, 'the store is empty', ['trend', '--db', 'new.sqlite']],
+  [2, 'the store is empty', ['show', 'latest', '--db', 'new.sqlite']],
+  [0, 'no sweep is stored', ['ls', 'sweeps', '--db', 'new.sqlite']],
+  [0, 'no cell is stored', ['ls', 'cells', '--db', 'new.sqlite']],
+  [0, 'no baseline: `bench baseline set', ['ls', 'baselines', '--db', 'new.sqlite']],
+  [0, 'nothing to resume', ['run', '--resume', '--db', 'new.sqlite']],
+  // other files
+  [2, 'bench: which file or folder? Its name is empty', ['import', '']],
+  [2, 'no such file or folder', ['parse', 'nowhere']],
+  [2, 'nothing of trtexec in it', ['parse', '@/notes.txt']],
+  [2, 'nothing of trtexec in it', ['import', '@/empty']],
+  [2, 'series.jsonl', ['detect', 'series.jsonl']],
+  [2, 'samples.csv', ['detect', 'samples.csv']],
+  [2, 'nowhere: no such file or folder', ['init', 'nowhere']],
+  // the environment
+  [3, 'no-such-trtexec', ['run', 'stub.yaml', '--trtexec', './no-such-trtexec']],
+  [3, 'not-executable', ['run', 'stub.yaml', '--trtexec', './not-executable']],
+  [3, 'not-trtexec', ['run', 'stub.yaml', '--trtexec', './not-trtexec']],
+  [3, 'trtexec was not found', ['run', 'stub.yaml']],
+  [3, 'x.html: cannot be written: there is no such folder', ['report', '--html', 'nope/x.html', '--db', 'new.sqlite']],
+])('%i: %s', async (code, message, args) => {
+  // `parse` and `import` take paths from where the process runs.
+  const {
+    code: exit,
+    err,
+    out,
+  } = await typed(args.map((word) => (word.startsWith('@/') ? join(cwd, word.slice(2)) : word)));
+  expect([exit, `${out}${err}`]).toEqual([code, expect.stringContaining(message)]);
+  expect(`${out}${err}`).not.toMatch(/^\s+at |secret|\.tmp/m);
+  expect(`${out}${err}`.trimEnd().split('\n')).toHaveLength(1);
+  if (code !== 0) expect(out).toBe('');
+});
+
+test('ten lines of mistakes, then their number; known keys are listed once', async () => {
+  const { code, err } = await typed(['plan', 'keys.yaml']);
+  const lines = err.trimEnd().split('\n');
+  expect([code, lines.length, lines.at(-1)]).toEqual([2, 11, 'bench: and 4 more']);
+  expect(lines.filter((line) => line.includes('known: '))).toEqual([expect.stringContaining('keys.yaml:2:1: ')]);
+});
+
+test('-q leaves results and errors', async () => {
+  const run = ['run', join(ROOT, 'matrices', 'quickstart-pair.yaml'), '--filter', 'batch=1', '--db', 'quiet.sqlite'];
+  const { code, err, out } = await typed([...run, '-q'], { PATH: process.env['PATH'] ?? '' });
+  expect([code, err]).toEqual([0, '']);
+  expect(out).toContain('vit_small');
+  expect(await typed(['plan', 'tap.yaml', '--quiet'])).toMatchObject({
+    code: 2,
+    err: 'bench: tap.yaml: no such file; did you mean "tab.yaml"?\n',
   });
 });
 

@@ -179,3 +179,27 @@ test('the README says of exit codes what bench says', async () => {
   const codes = Object.values(EXIT_CODES).filter((code) => code !== EXIT_CODES.internalError);
   expect(reported).toEqual(codes);
 });
+
+test('every word of the glossary has help, in the singular and the plural', async () => {
+  const { GLOSSARY, termNamed } = await import('../../../src/features/help/glossary.ts');
+  for (const term of GLOSSARY) {
+    for (const word of term.words) {
+      for (const form of [word, word.toUpperCase(), /y$/.test(word) ? word.replace(/y$/, 'ies') : `${word}s`]) {
+        expect([form, termNamed(form)?.words.includes(word)]).toEqual([form, true]);
+      }
+    }
+  }
+  expect(await helpOn('verdicts')).toContain('What a comparison says of a cell');
+  expect(await helpOn('noise')).toContain('As a word:');
+});
+
+test('every word of the table in docs/concepts.md has help', async () => {
+  const { termNamed } = await import('../../../src/features/help/glossary.ts');
+  const text = readFileSync(join(ROOT, 'docs', 'concepts.md'), 'utf8');
+  const [, table = ''] = text.split('## The words');
+  const words = [...(table.split('\n## ')[0] ?? '').matchAll(/^\| \*\*(.+?)\*\*/gm)].flatMap(([, cell = '']) =>
+    cell.split(', '),
+  );
+  expect(words.length).toBeGreaterThan(15);
+  expect(words.filter((word) => termNamed(word) === undefined)).toEqual([]);
+});
