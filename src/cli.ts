@@ -127,7 +127,8 @@ function makeProgram(io: Io): Command {
 Exit codes: 0 fine · 1 regression · 2 wrong use or bad input · 3 the environment lacks something
             4 some runs failed · 5 unclear, with --fail-on unclear · 130 interrupted
 
-bench init writes a first matrix; bench help lists all commands and topics: words, metrics, matrix, exit-codes`,
+bench init writes a first matrix; bench help lists all commands and topics
+bench help WORD explains a command, a metric or a word: bench help verdict`,
     );
 }
 

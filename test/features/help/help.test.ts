@@ -184,7 +184,7 @@ test('every word of the glossary has help, in the singular and the plural', asyn
   const { GLOSSARY, termNamed } = await import('../../../src/features/help/glossary.ts');
   for (const term of GLOSSARY) {
     for (const word of term.words) {
-      for (const form of [word, word.toUpperCase(), /y$/.test(word) ? word.replace(/y$/, 'ies') : `${word}s`]) {
+      for (const form of [word, word.toUpperCase(), word.endsWith('y') ? word.replace(/y$/, 'ies') : `${word}s`]) {
         expect([form, termNamed(form)?.words.includes(word)]).toEqual([form, true]);
       }
     }
