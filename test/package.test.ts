@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process';
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { chmodSync, readFileSync } from 'node:fs';
+import { delimiter, join } from 'node:path';
 
 import { expect, test } from 'vitest';
 
@@ -20,19 +20,44 @@ test('npm pack makes a package that installs and runs elsewhere, small enough to
   expect(made?.size).toBeLessThan(6e6);
   expect(made?.files.filter(({ path }) => /^(?:src|test|scripts)\//.test(path))).toEqual([]);
 
+  const prefix = join(folder, 'prefix');
   npm(
-    ['install', '--prefix', folder, '--prefer-offline', '--no-audit', '--no-fund', join(folder, made?.filename ?? '')],
+    ['install', '-g', '--prefix', prefix, '--prefer-offline', '--no-audit', '--no-fund', join(folder, made?.filename ?? '')],
     folder,
   );
+  // The launcher of the recipe: what finds neither Node nor bench on its PATH starts it by its path.
+  const nightly = readFileSync(join(ROOT, 'docs', 'nightly.md'), 'utf8');
+  const recipe = nightly.split('\n').find((line) => line.startsWith('printf ')) ?? '';
+  execFileSync('sh', ['-c', recipe], {
+    cwd: folder,
+    env: {
+      PATH: [join(process.execPath, '..'), process.env['PATH']].join(delimiter),
+      HOME: folder,
+      npm_config_prefix: prefix,
+    },
+  });
+  const launcher = join(folder, 'bench.launcher');
+  chmodSync(launcher, 0o755);
   const bench = (...args: string[]): string =>
-    execFileSync(process.execPath, [join(folder, 'node_modules', 'trtbench', 'bin', 'bench.js'), ...args], {
+    execFileSync(launcher, args, {
       cwd: folder,
       encoding: 'utf8',
+      env: { PATH: '/usr/bin:/bin', HOME: folder },
       stdio: ['ignore', 'pipe', 'ignore'],
     });
   const { version } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'));
   expect(bench('--version').trim()).toBe(version);
-  const matrix = join('node_modules', 'trtbench', 'matrices', 'quickstart-pair.yaml');
+  // cron, sudo, timeout, and a service of systemd.
+  for (const words of [
+    ['HOME=/', 'SHELL=/bin/sh', 'PATH=/usr/bin:/bin', launcher],
+    ['SUDO_USER=somebody', 'PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin', launcher],
+    ['PATH=/usr/bin:/bin', 'timeout', '60', launcher],
+    ['INVOCATION_ID=1', 'JOURNAL_STREAM=8:1', 'LANG=C.UTF-8', 'PATH=/usr/local/bin:/usr/bin', launcher],
+  ]) {
+    const printed = execFileSync('env', ['-i', ...words, '--version'], { cwd: '/', encoding: 'utf8' });
+    expect([words, printed.trim()]).toEqual([words, version]);
+  }
+  const matrix = join(prefix, 'lib', 'node_modules', 'trtbench', 'matrices', 'quickstart-pair.yaml');
   bench('run', matrix, '--repeats', '3');
   bench('run', matrix, '--repeats', '3');
   expect(JSON.parse(bench('compare', '--json')).counts).toMatchObject({ slower: 0, same: 2 });

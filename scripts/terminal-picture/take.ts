@@ -20,10 +20,11 @@ export function takePicture(scene: Scene): string {
     play(['git', 'init', '--quiet', '--initial-branch=main'], cwd);
     play(['git', 'commit', '--quiet', '--allow-empty', '--message', 'first'], cwd);
     for (const command of scene.before) play(command, cwd);
+    const seen = new Map<string, string>();
     const lines = scene.shown.flatMap((command, index) => [
       ...(index === 0 ? [] : [[]]),
       [{ ...PLAIN, bold: true, text: `$ ${command.map(quoted).join(' ')}` }],
-      ...withoutEnd(readAnsi(play(command, cwd)).map((line) => settledLine(line, cwd))),
+      ...withoutEnd(readAnsi(play(command, cwd)).map((line) => settledLine(line, cwd, seen))),
     ]);
     return drawPicture({ title: scene.title, columns: COLUMNS, lines });
   } finally {
@@ -54,8 +55,8 @@ function play([program, ...args]: readonly string[], cwd: string): string {
   return stdout;
 }
 
-function settledLine(line: readonly Span[], cwd: string): Span[] {
-  return line.map((span) => ({ ...span, text: settled(span.text, cwd) }));
+function settledLine(line: readonly Span[], cwd: string, seen: Map<string, string>): Span[] {
+  return line.map((span) => ({ ...span, text: settled(span.text, cwd, seen) }));
 }
 
 function withoutEnd(lines: readonly Span[][]): Span[][] {

@@ -1,0 +1,74 @@
+import { execFileSync, spawnSync } from 'node:child_process';
+import { cpSync, existsSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { delimiter, dirname, join } from 'node:path';
+
+import { expect, test } from 'vitest';
+
+import { ROOT, temporaryFolder } from '../support/bench.ts';
+import { settled } from '../support/settled.ts';
+import { type Block, blocksOf, stepsOf } from './markdown.ts';
+
+const IS_UPDATE = process.env['UPDATE_DOCS'] === '1';
+/** Outputs longer than this show their first lines and how many more there are. */
+const SHOWN = 16;
+
+/** The files that git tracks, without the tests, as a clone has them, and what `npm run quickstart` installs and builds. */
+function makeClone(): string {
+  const clone = temporaryFolder();
+  const tracked = execFileSync('git', ['ls-files', '-z'], { cwd: ROOT, encoding: 'utf8' }).split('\0');
+  for (const path of tracked.filter((name) => name !== '' && !/^(?:test|src|benchmarks)\//.test(name))) {
+    if (existsSync(join(ROOT, path))) cpSync(join(ROOT, path), join(clone, path));
+  }
+  cpSync(join(ROOT, 'dist'), join(clone, 'dist'), { recursive: true });
+  symlinkSync(join(ROOT, 'node_modules'), join(clone, 'node_modules'));
+  return clone;
+}
+
+function type(line: string, cwd: string, home: string): { code: number | null; output: string } {
+  const { status, stdout, stderr } = spawnSync('bash', ['-O', 'expand_aliases', '-c', line], {
+    cwd,
+    encoding: 'utf8',
+    env: {
+      PATH: [dirname(process.execPath), '/usr/bin', '/bin'].join(delimiter),
+      HOME: home,
+      COLUMNS: '100',
+      GIT_CONFIG_NOSYSTEM: '1',
+    },
+  });
+  return { code: status, output: stdout + stderr };
+}
+
+function trimmed(text: string): string[] {
+  const lines = text.trimEnd().split('\n').map((line) => line.trimEnd());
+  return lines.length <= SHOWN + 2 ? lines : [...lines.slice(0, SHOWN), `(${lines.length - SHOWN} more lines)`];
+}
+
+test('quickstart and README, typed in a clone: each command works where it stands, and prints what stands there', () => {
+  const clone = makeClone();
+  const home = temporaryFolder();
+  const quickstart = type('node scripts/quickstart.mjs', clone, home);
+  expect(quickstart).toMatchObject({ code: 0 });
+  const [alias = '', ...tries] = quickstart.output
+    .slice(quickstart.output.indexOf('\nTry\n') + '\nTry\n'.length)
+    .split('\n')
+    .filter((line) => line.startsWith('  '));
+  expect(quickstart.output.split('\n').slice(0, 24).join('\n')).toContain('2 slower');
+  expect(tries.map((line) => type(`${alias}\n${line}`, clone, home).code)).toEqual([0, 0, 0]);
+
+  const path = join(ROOT, 'README.md');
+  const lines = readFileSync(path, 'utf8').split('\n');
+  const seen = new Map<string, string>();
+  const printed = (block: Block): string[] =>
+    stepsOf(block.lines).flatMap(({ command }) => {
+      const { code, output } = type(`${alias}\n${command}`, clone, home);
+      expect([command, code === 0 || code === 1, output]).toEqual([command, true, output]);
+      return [`$ ${command}`, ...trimmed(settled(output, clone, seen))];
+    });
+  const blocks = blocksOf(lines.join('\n')).filter(({ language }) => language === 'console');
+  const made = blocks.map((block) => ({ block, lines: printed(block) }));
+  if (!IS_UPDATE) expect(made.map((one) => one.lines)).toEqual(blocks.map((block) => [...block.lines]));
+  else {
+    for (const { block, lines: shown } of made.toReversed()) lines.splice(block.start, block.end - block.start, ...shown);
+    writeFileSync(path, lines.join('\n'));
+  }
+}, 240_000);
