@@ -22,7 +22,16 @@ test('npm pack makes a package that installs and runs elsewhere, small enough to
 
   const prefix = join(folder, 'prefix');
   npm(
-    ['install', '-g', '--prefix', prefix, '--prefer-offline', '--no-audit', '--no-fund', join(folder, made?.filename ?? '')],
+    [
+      'install',
+      '-g',
+      '--prefix',
+      prefix,
+      '--prefer-offline',
+      '--no-audit',
+      '--no-fund',
+      join(folder, made?.filename ?? ''),
+    ],
     folder,
   );
   // The launcher of the recipe: what finds neither Node nor bench on its PATH starts it by its path.

@@ -39,7 +39,10 @@ function type(line: string, cwd: string, home: string): { code: number | null; o
 }
 
 function trimmed(text: string): string[] {
-  const lines = text.trimEnd().split('\n').map((line) => line.trimEnd());
+  const lines = text
+    .trimEnd()
+    .split('\n')
+    .map((line) => line.trimEnd());
   return lines.length <= SHOWN + 2 ? lines : [...lines.slice(0, SHOWN), `(${lines.length - SHOWN} more lines)`];
 }
 
@@ -68,7 +71,8 @@ test('quickstart and README, typed in a clone: each command works where it stand
   const made = blocks.map((block) => ({ block, lines: printed(block) }));
   if (!IS_UPDATE) expect(made.map((one) => one.lines)).toEqual(blocks.map((block) => [...block.lines]));
   else {
-    for (const { block, lines: shown } of made.toReversed()) lines.splice(block.start, block.end - block.start, ...shown);
+    for (const { block, lines: shown } of made.toReversed())
+      lines.splice(block.start, block.end - block.start, ...shown);
     writeFileSync(path, lines.join('\n'));
   }
 }, 240_000);
