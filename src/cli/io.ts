@@ -94,7 +94,13 @@ interface OutputStream {
 
 /** Width and color by the terminal, or by the environment. */
 export function lookOf({ columns, isTTY }: OutputStream, env: Io['env']): Look {
-  return makeLook(columnsOf(columns, env), wantsColour(env, isTTY === true));
+  return makeLook(columnsOf(columns, env), wantsColour(env, isTTY === true), isAscii(env, isTTY === true));
+}
+
+/** By the locale, as the C library reads it. A terminal that says nothing has Unicode, and so have files. */
+function isAscii(env: Io['env'], isTty: boolean): boolean {
+  const locale = [env['LC_ALL'], env['LC_CTYPE'], env['LANG']].find((name) => name !== undefined && name !== '');
+  return env['TERM'] === 'dumb' || (isTty && locale !== undefined && !/utf-?8/i.test(locale));
 }
 
 function wantsColour(env: Io['env'], isTty: boolean): boolean {
@@ -104,7 +110,11 @@ function wantsColour(env: Io['env'], isTty: boolean): boolean {
 }
 
 export function withoutColor(io: Io): Io {
-  return { ...io, look: makeLook(io.look.columns, false), errLook: makeLook(io.errLook.columns, false) };
+  return { ...io, look: withoutStyle(io.look), errLook: withoutStyle(io.errLook) };
+}
+
+function withoutStyle({ columns, isAscii: ascii }: Look): Look {
+  return makeLook(columns, false, ascii);
 }
 
 /** The terminal's width, or `COLUMNS` in a pipe. */

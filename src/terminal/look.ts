@@ -3,6 +3,8 @@ import picocolors from 'picocolors';
 export interface Look {
   readonly columns: number;
   readonly style: Style;
+  /** The terminal has no other characters: charts are made of ASCII. */
+  readonly isAscii: boolean;
 }
 
 /** Color never carries meaning alone: styled text also has words or signs. */
@@ -15,10 +17,11 @@ export interface Style {
   readonly accent: (text: string) => string;
 }
 
-export function makeLook(columns: number, colour: boolean): Look {
+export function makeLook(columns: number, colour: boolean, isAscii: boolean = false): Look {
   const colours = picocolors.createColors(colour);
   return {
     columns,
+    isAscii,
     style: {
       bad: colours.red,
       good: colours.green,

@@ -2,7 +2,8 @@ import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 
 import { placeHash, readPlace } from '../../src/html/browser/place.ts';
-import { linear, ticks } from '../../src/html/browser/scale.ts';
+import { linear } from '../../src/html/browser/scale.ts';
+import { ticks } from '../../src/statistics/ticks.ts';
 import { nestedTreeMap, treeMap } from '../../src/html/browser/tree-map.ts';
 
 describe('tree map', () => {

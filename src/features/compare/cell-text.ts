@@ -1,6 +1,7 @@
 import { type Metric, metricOf } from '../../records/metric.ts';
 import { printable } from '../../text/printable.ts';
 import type { Look } from '../../terminal/look.ts';
+import { histogramChart } from '../../terminal/charts/histogram-chart.ts';
 import { formatNumber, formatPercent, intervalText } from '../../terminal/numbers.ts';
 import { renderTable } from '../../terminal/table.ts';
 import { wrapHanging } from '../../terminal/text-width.ts';
@@ -8,6 +9,7 @@ import { deviationText, spreadOf } from '../../terminal/statistics-table.ts';
 import type { ComparedCell, Comparison } from './output.ts';
 import { changeStyle, VERDICT_SIGNS } from '../../terminal/words.ts';
 import type { JudgedCell } from '../../judge/compare/compare-matrix.ts';
+import type { RunQueries } from '../../selection/query-times.ts';
 import type { Side } from '../../selection/sides.ts';
 
 /** A single cell: its verdict, both sides below each other, and how many times as fast one of them is. */
@@ -30,6 +32,14 @@ export function comparedCellText(compared: ShownCell, look: Look): string[] {
   return lines
     .filter((line) => line !== '')
     .flatMap((line, place) => (place === 0 ? [line] : wrapHanging(line, look.columns, 2)));
+}
+
+/** The queries of both sides over each other. */
+export function comparedQueriesText(queries: ComparedDetails['queries'], look: Look): string[] {
+  if (queries === null) return [];
+  const [base, head] = queries;
+  const title = `${metricOf(base.metric).label} of each query`;
+  return ['', title, ...histogramChart([{ name: 'base', ...base }, { name: 'head', ...head }], look)];
 }
 
 /** `under the smallest change of 2 %` */
@@ -121,6 +131,8 @@ export interface Compared {
 export interface ComparedDetails {
   readonly sides: { readonly base: Side; readonly head: Side };
   readonly cells: ReadonlyMap<string, CellDetails>;
+  /** Of base and head, where one cell is shown; null where one of them kept none. */
+  readonly queries: readonly [RunQueries, RunQueries] | null;
 }
 
 type CellDetails = Pick<JudgedCell, 'cell' | 'values'>;

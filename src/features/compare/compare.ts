@@ -22,12 +22,12 @@ import { wrapHanging } from '../../terminal/text-width.ts';
 import { printable } from '../../text/printable.ts';
 import { readGitState } from '../../tools/git/git.ts';
 import type { ComparedCell, Comparison } from './output.ts';
-import type { Compared } from './cell-text.ts';
+import type { Compared, ComparedDetails } from './cell-text.ts';
 import { geometricMeans } from './geometric-means.ts';
 import { compareText } from './text.ts';
 import { cellRunsOf } from '../../store/runs/cell-runs.ts';
 import { plannedCells } from '../../store/cells.ts';
-import type { CellRun } from '../../records/run.ts';
+import { type CellRun, isMeasured } from '../../records/run.ts';
 import { findBuilds, findEnvironments } from '../../store/sweeps/environments.ts';
 import { gateOf } from '../../store/sweeps/gate-of-sweep.ts';
 import { seriesUntil } from '../../store/sweeps/find-sweeps.ts';
@@ -37,6 +37,7 @@ import { type CellHistory, cellHistories } from '../../selection/cell-histories.
 import { failOn } from '../../cli/options.ts';
 import { type Io, printResult } from '../../cli/io.ts';
 import { isPath } from '../../selection/is-path.ts';
+import { queryTimes } from '../../selection/query-times.ts';
 import { withStore } from '../../cli/with-store.ts';
 import type { WhyPoint } from '../why/index.ts';
 import { provenancesOf, resolveSides, type Side } from '../../selection/sides.ts';
@@ -164,9 +165,28 @@ export async function compareReport(
     isShiftReported: judged.cells.some(
       ({ cell, metric: its }) => shiftPercent > 0 && shiftPercent >= rules.minChangeOf(cell.key, its),
     ),
-    details: { sides, cells: new Map(judged.cells.map((entry) => [entry.cell.key, entry])) },
+    details: { queries: queriesOf(db, judged.cells, [base, allOfHead]), sides, cells: new Map(judged.cells.map((entry) => [entry.cell.key, entry])) },
   };
 }
+
+/** Read for the view of one cell only. */
+function queriesOf(
+  db: StoreDatabase,
+  cells: readonly JudgedCell[],
+  sides: readonly { readonly runs: readonly CellRun[] }[],
+): ComparedDetails['queries'] {
+  const [only, ...others] = cells.filter(({ comparison }) => comparison.verdict !== 'missing');
+  if (only === undefined || others.length > 0) return null;
+  const [a, b] = sides.map(({ runs }) => {
+    const counted = runs.filter((run) => run.cellKey === only.cell.key && isTimed(run) && isMeasured(run));
+    const newest = counted.slice(-MOST_POOLED).map(({ runId }) => runId);
+    return queryTimes(db, newest, only.metric === 'throughputQps' ? 'gpuComputeMs' : only.metric);
+  });
+  return a && b ? [a, b] : null;
+}
+
+/** More runs do not change the picture. */
+const MOST_POOLED = 20;
 
 function gateOfSide(db: StoreDatabase, { sweeps }: Side): GateSettings {
   const [newest] = sweeps;

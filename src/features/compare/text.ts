@@ -5,7 +5,7 @@ import { type CommonShift, DETECTABLE_FROM, isCalled, singleRunReason, type Verd
 import { cellTable } from '../../terminal/cell-columns.ts';
 import { changeMap } from '../../terminal/charts/heat-map.ts';
 import type { Side } from '../../selection/sides.ts';
-import { belowText, comparedCellText, type ComparedDetails, type ShownCell } from './cell-text.ts';
+import { belowText, comparedCellText, comparedQueriesText, type ComparedDetails, type ShownCell } from './cell-text.ts';
 import { geometricMeanLines } from './geometric-means.ts';
 import type { ComparedCell, Comparison } from './output.ts';
 import type { Look } from '../../terminal/look.ts';
@@ -43,7 +43,7 @@ export function compareText(comparison: Comparison, details: ComparedDetails, lo
   if (shown.length > 0) {
     const [only] = shown;
     const isOne = shown.length === 1 && only !== undefined;
-    const table = isOne ? comparedCellText(only, look) : verdictTable(shown, look);
+    const table = isOne ? [...comparedCellText(only, look), ...comparedQueriesText(details.queries, look)] : verdictTable(shown, look);
     lines.push('', ...(asMap ? changeMap(shown, look) : table));
   }
   if (counts.missing > 0) lines.push('', `${count(counts.missing, 'cell')} on one side only`);

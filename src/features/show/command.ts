@@ -7,7 +7,7 @@ const define = (command: PlainCommand) =>
     .arguments('<what>')
     .option('--samples', 'print the times of every query of a run as CSV')
     .option('--map', 'show a sweep as a map of precision and batch')
-    .addOption(metricOption('metric of the map'))
+    .addOption(metricOption('metric of the map, or of the chart of a run'))
     .addOption(precisionShareOption())
     .option('--next', 'show what limits a run (or the fastest run of a cell) and which profiler to use next')
     .option('--attach <files...>', 'attach these files to a run')

@@ -13,7 +13,7 @@ import type { Outcome } from '../../records/outcome.ts';
 import type { Sweep } from '../../records/sweep.ts';
 import { joinLayers } from '../../layers/join-layers.ts';
 import { cellRunsText, type ListedRun } from './cell-text.ts';
-import { shownRunText } from './text.ts';
+import { type DescribedRun, shownRunText } from './text.ts';
 import { sweepText } from './sweep-text.ts';
 import { shownSweepOf, mappedCells } from './swept.ts';
 import type { ShownCell } from './output.ts';
@@ -36,6 +36,7 @@ import { findSweepsByPrefix, planOf } from '../../store/sweeps/sweeps.ts';
 import { namedCell, metricNamed } from '../../selection/by-name.ts';
 import { engineNote, engineNotes, mixedEngines } from '../../selection/mixed-engines.ts';
 import { type Io, printResult } from '../../cli/io.ts';
+import { queryTimes, type RunQueries } from '../../selection/query-times.ts';
 import { realPrecisions } from '../../selection/actual-precisions.ts';
 import { sweepFailures } from '../../run/sweep-failures.ts';
 import { withStore } from '../../cli/with-store.ts';
@@ -46,15 +47,15 @@ import type { CellKey, RunId } from '../../records/scalars.ts';
 const LISTED_RUNS = 50;
 
 export async function show(name: string, options: ShowOptions, io: Io): Promise<ExitCode> {
-  if (options.metric !== undefined && options.map !== true) {
-    throw new UsageError('--metric says what --map shows: add --map');
-  }
   return withStore(options, io, async (store) => {
     const { db } = store;
     const [runId, ...moreRuns] = findRunsByPrefix(db, name);
     const [sweep, ...moreSweeps] = await sweepsOfName(db, name, io);
     if (moreRuns.length + moreSweeps.length > 0 || (runId !== undefined && sweep !== undefined)) {
       throw new UsageError(`${printable(name)} is the start of several ids: write more of it`);
+    }
+    if (options.metric !== undefined && options.map !== true && runId === undefined) {
+      throw new UsageError('--metric says what --map shows, or the chart of a run: add --map');
     }
     if (sweep !== undefined) showSweep(db, sweep, options, io);
     else if (runId !== undefined) showOneRun(db, runId, options, io);
@@ -122,7 +123,16 @@ function showOneRun(db: StoreDatabase, runId: RunId, options: ShowOptions, io: I
   const mixed = mixedEngines(db, [run.sweepId]).find(({ cell: { key } }) => key === run.cellKey);
   if (mixed !== undefined) io.err(`note: ${engineNote(mixed)}\n`);
   const cellEngines = mixed?.paths ?? null;
-  printResult(io, options, { schemaVersion: 1, ...run, cell, build, cellEngines, layers }, shownRunText);
+  const output: DescribedRun = { schemaVersion: 1, ...run, cell, build, cellEngines, layers };
+  printResult(io, options, output, (_, look) => shownRunText(output, look, queriesOf(db, run, options)),
+  );
+}
+
+/** GPU compute time unless a metric is named; else latency, as of runs without it. */
+function queriesOf(db: StoreDatabase, { runId }: ShownRun, { metric: requested }: ShowOptions): RunQueries | null {
+  const metric = metricNamed(db, requested);
+  const [first, ...others] = metric === null ? (['gpuComputeMs', 'latencyMs'] as const) : ([metric] as const);
+  return queryTimes(db, [runId], first) ?? others.map((other) => queryTimes(db, [runId], other))[0] ?? null;
 }
 
 /** By the sweep's plan; for an import, by the model's name. */

@@ -12,6 +12,8 @@ import type { Look } from '../../terminal/look.ts';
 import { layersTable } from '../../terminal/run-text.ts';
 import { machineLines } from '../../terminal/machine-text.ts';
 import { formatBytes, formatDuration, formatNumber } from '../../terminal/numbers.ts';
+import type { RunQueries } from '../../selection/query-times.ts';
+import { histogramChart } from '../../terminal/charts/histogram-chart.ts';
 import { shellLine } from '../../text/shell-quote.ts';
 import { statisticsOf, statisticsTable } from '../../terminal/statistics-table.ts';
 import { renderTable } from '../../terminal/table.ts';
@@ -19,7 +21,8 @@ import { truncate, wrapHanging } from '../../terminal/text-width.ts';
 
 export type DescribedRun = ShownRun & StoredRun & { readonly layers: readonly JoinedLayer[] | null };
 
-export function shownRunText(run: DescribedRun, look: Look): string[] {
+
+export function shownRunText(run: DescribedRun, look: Look, queries: RunQueries | null): string[] {
   const { style, columns } = look;
   const { build, cell } = run;
   const what = cell === null ? build : cellLabel(cell);
@@ -44,6 +47,7 @@ export function shownRunText(run: DescribedRun, look: Look): string[] {
     ...machineLines(run.environment, run.telemetry, look),
     ...field('method', methodText(run.method), look),
     ...numberLines(run, look),
+    ...queryLines(queries, look),
     ...valueLines(run.values, look),
     ...layersTable(run.layers ?? [], look),
     ...field('hints', run.hints.join(', '), look),
@@ -101,6 +105,11 @@ function valueLines(values: readonly HarnessValue[], look: Look): string[] {
     values,
     look,
   );
+}
+
+function queryLines(queries: RunQueries | null, look: Look): string[] {
+  if (queries === null) return [];
+  return [`  ${metricOf(queries.metric).label} of each query`, ...histogramChart([{ name: 'run', ...queries }], look)];
 }
 
 function numberLines({ cell, measurement, statistics }: DescribedRun, look: Look): string[] {

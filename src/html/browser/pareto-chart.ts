@@ -1,7 +1,8 @@
 import type { PageData, PagePoint, PageWorkload } from '../page-types.ts';
 import { formatMs, formatNumber } from '../../terminal/numbers.ts';
 import { axisText, colourKey, element, note, pickedPicture, svg, svgLine } from './dom.ts';
-import { linear, padded, type Scale, ticks } from './scale.ts';
+import { ticks } from '../../statistics/ticks.ts';
+import { linear, padded, type Scale } from './scale.ts';
 import { hideTip, showTip } from './tip.ts';
 
 const WIDTH = 760;

@@ -2,7 +2,7 @@ import type { PageCell, PageData } from '../page-types.ts';
 import { formatNumber } from '../../terminal/numbers.ts';
 import { nightName } from './data.ts';
 import { axisText, element, note, svg, svgLine, tableBehind, textTable } from './dom.ts';
-import { ticks } from './scale.ts';
+import { ticks } from '../../statistics/ticks.ts';
 
 const WIDTH = 720;
 const STRIP = 46;

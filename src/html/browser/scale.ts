@@ -11,18 +11,6 @@ export function linear([from, to]: readonly [number, number], [start, end]: read
   };
 }
 
-/** Round numbers that divide a range into about this many steps. */
-export function ticks(from: number, to: number, about: number): number[] {
-  const span = to - from;
-  if (!(span > 0)) return [from];
-  const rough = span / about;
-  const power = 10 ** Math.floor(Math.log10(rough));
-  const step = ([1, 2, 5, 10].find((factor) => factor * power >= rough) ?? 10) * power;
-  const found: number[] = [];
-  for (let place = Math.ceil(from / step); place * step <= to; place += 1) found.push(place * step);
-  return found;
-}
-
 export function padded(values: readonly number[], share: number): [number, number] {
   const least = values.reduce((found, value) => Math.min(found, value), Infinity);
   const most = values.reduce((found, value) => Math.max(found, value), -Infinity);

@@ -2,7 +2,8 @@ import type { PageCell, PageData, ReportNight } from '../page-types.ts';
 import { formatNumber } from '../../terminal/numbers.ts';
 import { nightsOf } from './data.ts';
 import { axisText, svg, svgLine } from './dom.ts';
-import { linear, padded, type Scale, ticks } from './scale.ts';
+import { ticks } from '../../statistics/ticks.ts';
+import { linear, padded, type Scale } from './scale.ts';
 
 export interface TrendFrame {
   readonly width: number;

@@ -1,0 +1,52 @@
+import { quantileSorted } from './quantile.ts';
+
+/** Bins of equal width. */
+export interface Bins {
+  readonly from: number;
+  readonly width: number;
+  readonly count: number;
+}
+
+/** Bins extend to this quantile, and two more: one outlier must not squeeze the others into one bin. */
+const REACH_QUANTILE = 0.995;
+const REACH_BINS = 2;
+const LEAST_BINS = 8;
+/** Values that are nearer to each other, relative to the least, are equal. */
+const LEAST_SPAN = 1e-7;
+
+/** Bins that several samples share. @param samples each sorted ascending, not empty */
+export function binsOver(samples: readonly (readonly number[])[], count: number): Bins {
+  const from = Math.min(...samples.map(([least = 0]) => least));
+  const reach = Math.max(...samples.map((sorted) => quantileSorted(sorted, REACH_QUANTILE)));
+  const least = Math.max(from, 1e-6);
+  const span = reach - from > LEAST_SPAN * least ? reach - from : 1e-3 * least;
+  return { from, width: span / (count - REACH_BINS), count };
+}
+
+/** How many values are in each bin, and how many lie above the last one. */
+export function countIn(values: readonly number[], { from, width, count }: Bins) {
+  const counts = Array.from({ length: count }, () => 0);
+  let beyond = 0;
+  for (const value of values) {
+    const bin = Math.floor((value - from) / width);
+    const before = counts[bin];
+    if (before === undefined) beyond += 1;
+    else counts[bin] = before + 1;
+  }
+  return { counts, beyond };
+}
+
+/**
+ * At most `most` bins that samples share, and no narrower ones than show more than noise: Freedman and Diaconis 1981.
+ * @param samples each sorted ascending, not empty
+ */
+export function binsFor(samples: readonly (readonly number[])[], most: number): Bins {
+  const finest = binsOver(samples, most);
+  const widths = samples.map((sorted) => {
+    const quarters = quantileSorted(sorted, 0.75) - quantileSorted(sorted, 0.25);
+    return (2 * quarters) / Math.cbrt(sorted.length);
+  });
+  const span = finest.width * (most - REACH_BINS);
+  const wanted = Math.ceil(span / Math.max(Math.min(...widths), finest.width)) + REACH_BINS;
+  return binsOver(samples, Math.max(LEAST_BINS, wanted));
+}
