@@ -39,7 +39,17 @@ export function comparedQueriesText(queries: ComparedDetails['queries'], look: L
   if (queries === null) return [];
   const [base, head] = queries;
   const title = `${metricOf(base.metric).label} of each query`;
-  return ['', title, ...histogramChart([{ name: 'base', ...base }, { name: 'head', ...head }], look)];
+  return [
+    '',
+    title,
+    ...histogramChart(
+      [
+        { name: 'base', ...base },
+        { name: 'head', ...head },
+      ],
+      look,
+    ),
+  ];
 }
 
 /** `under the smallest change of 2 %` */

@@ -165,7 +165,11 @@ export async function compareReport(
     isShiftReported: judged.cells.some(
       ({ cell, metric: its }) => shiftPercent > 0 && shiftPercent >= rules.minChangeOf(cell.key, its),
     ),
-    details: { queries: queriesOf(db, judged.cells, [base, allOfHead]), sides, cells: new Map(judged.cells.map((entry) => [entry.cell.key, entry])) },
+    details: {
+      queries: queriesOf(db, judged.cells, [base, allOfHead]),
+      sides,
+      cells: new Map(judged.cells.map((entry) => [entry.cell.key, entry])),
+    },
   };
 }
 

@@ -43,7 +43,9 @@ export function compareText(comparison: Comparison, details: ComparedDetails, lo
   if (shown.length > 0) {
     const [only] = shown;
     const isOne = shown.length === 1 && only !== undefined;
-    const table = isOne ? [...comparedCellText(only, look), ...comparedQueriesText(details.queries, look)] : verdictTable(shown, look);
+    const table = isOne
+      ? [...comparedCellText(only, look), ...comparedQueriesText(details.queries, look)]
+      : verdictTable(shown, look);
     lines.push('', ...(asMap ? changeMap(shown, look) : table));
   }
   if (counts.missing > 0) lines.push('', `${count(counts.missing, 'cell')} on one side only`);

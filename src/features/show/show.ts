@@ -124,8 +124,7 @@ function showOneRun(db: StoreDatabase, runId: RunId, options: ShowOptions, io: I
   if (mixed !== undefined) io.err(`note: ${engineNote(mixed)}\n`);
   const cellEngines = mixed?.paths ?? null;
   const output: DescribedRun = { schemaVersion: 1, ...run, cell, build, cellEngines, layers };
-  printResult(io, options, output, (_, look) => shownRunText(output, look, queriesOf(db, run, options)),
-  );
+  printResult(io, options, output, (_, look) => shownRunText(output, look, queriesOf(db, run, options)));
 }
 
 /** GPU compute time unless a metric is named; else latency, as of runs without it. */

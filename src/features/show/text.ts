@@ -21,7 +21,6 @@ import { truncate, wrapHanging } from '../../terminal/text-width.ts';
 
 export type DescribedRun = ShownRun & StoredRun & { readonly layers: readonly JoinedLayer[] | null };
 
-
 export function shownRunText(run: DescribedRun, look: Look, queries: RunQueries | null): string[] {
   const { style, columns } = look;
   const { build, cell } = run;

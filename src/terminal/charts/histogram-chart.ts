@@ -39,7 +39,9 @@ export function histogramChart(sides: readonly [QueryTimes] | readonly [QueryTim
   const rows = second === undefined ? barRows(base, look) : overlaidRows(base, head, look);
   const marks = sorted.flatMap((side) => marksOf(side, second === undefined));
   const drawnAs = look.isAscii ? ['.', '#'] : ['dots', 'line'];
-  const legends = sorted.map((side, place) => legendOf(side, bins, second === undefined ? null : (drawnAs[place] ?? '')));
+  const legends = sorted.map((side, place) =>
+    legendOf(side, bins, second === undefined ? null : (drawnAs[place] ?? '')),
+  );
   return [
     ...rows.map((row) => `${look.isAscii ? '|' : '│'}${row}`.trimEnd()),
     ...axisLines(bins, binColumns, marks, look),
