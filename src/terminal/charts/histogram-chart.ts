@@ -90,7 +90,7 @@ function overlaidRows(base: readonly number[], head: readonly number[], look: Lo
   };
   return downwards(ROWS).map((row) => {
     const cells = base.map((_, column) => {
-      const points = Array.from({ length: across * up }, (_, point) => {
+      const points = Array.from({ length: across * up }).map((_nothing, point) => {
         const [x, y] = [column * across + Math.floor(point / up), row * up + (point % up)];
         const dot = DOTS[Math.floor(point / up)]?.[point % up] ?? 0;
         return { dot, isField: isField(x, y), isLine: isLine(x, y) };
@@ -106,8 +106,8 @@ function overlaidRows(base: readonly number[], head: readonly number[], look: Lo
   });
 }
 
-function downwards(count: number): number[] {
-  return Array.from({ length: count }, (_, index) => count - 1 - index);
+function downwards(rows: number): number[] {
+  return Array.from({ length: rows }, (_, index) => rows - 1 - index);
 }
 
 interface AxisMark {
