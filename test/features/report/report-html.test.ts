@@ -195,8 +195,6 @@ describe('bench report --html', () => {
   test.each([
     ['which format? --html, --md', ['report']],
     ['is a folder; name a file', ['report', '--html', 'folder']],
-    ['cannot be written there', ['report', '--html', 'nowhere/r.html']],
-    ['is no folder', ['report', '--html', 'file/r.html']],
     ['only one thing can go to standard output', ['report', '--html', '--json']],
     ['no cell of these sweeps passes the filter', ['report', '--html', '--filter', 'model=nope']],
     ['unknown field "modle"; did you mean', ['report', '--html', '--filter', 'modle=vit']],
@@ -207,6 +205,16 @@ describe('bench report --html', () => {
   ])('wrong use is one line: %s', async (message, args) => {
     const { code, stdout, stderr } = await bench([...args, '--db', db], { cwd });
     expect([code, stdout]).toEqual([2, '']);
+    expect(stderr).toContain(message);
+    expect(stderr.trimEnd().split('\n')).toHaveLength(1);
+  });
+
+  test.each([
+    ['cannot be written there', 'nowhere/r.html'],
+    ['is no folder', 'file/r.html'],
+  ])('a file that cannot be written: %s', async (message, file) => {
+    const { code, stdout, stderr } = await report('--html', file);
+    expect([code, stdout]).toEqual([3, '']);
     expect(stderr).toContain(message);
     expect(stderr.trimEnd().split('\n')).toHaveLength(1);
   });

@@ -61,7 +61,7 @@ describe('bench report', () => {
 
   test('a file that cannot be written is one clear line', async () => {
     const { code, stderr } = await inStore('--csv', 'not/there.csv');
-    expect([code, stderr]).toEqual([3, 'bench: not/there.csv: cannot be written (ENOENT)\n']);
+    expect([code, stderr]).toEqual([3, 'bench: not/there.csv: cannot be written: there is no such folder\n']);
   });
 
   test('without a store it says so', async () => {
