@@ -210,8 +210,8 @@ describe('bench report --html', () => {
   });
 
   test.each([
-    ['cannot be written there', 'nowhere/r.html'],
-    ['is no folder', 'file/r.html'],
+    ['nowhere/r.html: cannot be written: there is no such folder', 'nowhere/r.html'],
+    ['file is no folder', 'file/r.html'],
   ])('a file that cannot be written: %s', async (message, file) => {
     const { code, stdout, stderr } = await report('--html', file);
     expect([code, stdout]).toEqual([3, '']);
