@@ -157,6 +157,11 @@ test.each([
   [3, 'not-executable', ['run', 'stub.yaml', '--trtexec', './not-executable']],
   [3, 'not-trtexec', ['run', 'stub.yaml', '--trtexec', './not-trtexec']],
   [3, 'trtexec was not found', ['run', 'stub.yaml']],
+  [
+    3,
+    'cannot be written: a part of its path is no folder',
+    ['report', '--html', 'notes.txt/x.html', '--db', 'new.sqlite'],
+  ],
   [3, 'x.html: cannot be written: there is no such folder', ['report', '--html', 'nope/x.html', '--db', 'new.sqlite']],
 ])('%i: %s', async (code, message, args) => {
   // `parse` and `import` take paths from where the process runs.

@@ -60,12 +60,15 @@ export function readMatrix(path: string, io: Io, isUntrusted = false): Matrix {
   if (path === '') throw new UsageError('which matrix? Its name is empty');
   const place = resolve(io.cwd, path);
   if (isFolder(place)) throw new UsageError(`${printable(path)}: is a folder; name a matrix file`);
-  if (!existsSync(place)) throw new UsageError(`${printable(path)}: no such file${nearFile(path, io)}`);
   return loadMatrix(
     path,
     {
       cwd: io.cwd,
-      readText: (file) => readMatrixFile(resolve(io.cwd, file)),
+      readText: (file) => {
+        const text = readMatrixFile(resolve(io.cwd, file));
+        if (text === null && file === path) throw new UsageError(`no such file${nearFile(path, io)}`);
+        return text;
+      },
       hashFiles: (files) => new Map(files.flatMap((file) => hashedOrNothing(file))),
     },
     { isUntrusted },

@@ -70,7 +70,7 @@ export async function liveReport(
 /** Before the work, not after it. */
 function refuseUnwritable(path: string, named: string): void {
   try {
-    accessSync(dirname(path), constants.W_OK);
+    accessSync(`${dirname(path)}/`, constants.W_OK);
   } catch (error) {
     throw cannotWrite(named, error);
   }

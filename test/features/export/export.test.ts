@@ -117,7 +117,7 @@ describe('recorded runs of a H200', () => {
       ],
       [
         ['export', run('timed'), '--format', 'chrome-trace', '--output', 'no/t.json'],
-        'bench: no/t.json: cannot be written (ENOENT)',
+        'bench: no/t.json: cannot be written: there is no such folder',
       ],
       [
         ['export', run('timed'), '--format', 'chrome-trace', '--output', 't.json', '--redact'],

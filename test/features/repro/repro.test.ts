@@ -399,7 +399,10 @@ test('wrong use is one line', async () => {
   for (const [args, line] of [
     [['repro', 'nothing'], 'bench: no cell nothing (see `bench ls cells`)'],
     [['repro', run?.id ?? '', '--script', '--json'], 'bench: only one thing can go to standard output'],
-    [['repro', run?.id ?? '', '--script', 'no/such/folder.sh'], 'bench: no/such/folder.sh: cannot be written (ENOENT)'],
+    [
+      ['repro', run?.id ?? '', '--script', 'no/such/folder.sh'],
+      'bench: no/such/folder.sh: cannot be written: there is no such folder',
+    ],
     [['repro', 'f'.repeat(32)], `bench: no run ${'f'.repeat(32)}: `],
     [['repro', 'model=vit_small'], 'bench: model=vit_small is 2 cells: name one, as in '],
     [['repro'], "bench: missing required argument 'what'"],
