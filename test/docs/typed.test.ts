@@ -76,3 +76,34 @@ test('quickstart and README, typed in a clone: each command works where it stand
     writeFileSync(path, lines.join('\n'));
   }
 }, 240_000);
+
+/** What a reader of the tutorial types, up to the matrix for a model of one's own, as one script that prints `CODE COMMAND`. */
+function scriptOf(text: string): string[] {
+  return blocksOf(text).flatMap(({ language, lines }) => {
+    // The test above ran it.
+    if (language === 'sh') return lines.filter((line) => line !== 'npm run quickstart');
+    const file = /^# (\S+\.yaml)$/.exec(lines[0] ?? '')?.[1];
+    if (language === 'yaml' && file !== undefined) return [`cat > ${file} <<'END'`, ...lines, 'END'];
+    if (language !== 'console') return [];
+    return stepsOf(lines).flatMap(({ command }) => [
+      `${command} > output 2>&1`,
+      `code=$?; printf '%s %s\\n' $code ${JSON.stringify(command).replaceAll('$', String.raw`\$`)}; (exit $code)`,
+    ]);
+  });
+}
+
+test('the tutorial, typed in a clone and an empty folder: only what shows an error ends with one', () => {
+  const home = temporaryFolder();
+  writeFileSync(join(home, '.gitconfig'), '[user]\nname = A\nemail = a@example.com\n');
+  const [story = ''] = readFileSync(join(ROOT, 'docs', 'tutorial.md'), 'utf8').split('<!-- from here on');
+  const { code, output } = type(scriptOf(story).join('\n'), makeClone(), home);
+  const codes = output.trimEnd().split('\n');
+  expect(code).toBe(0);
+  expect(codes.filter((line) => !line.startsWith('0 '))).toEqual([
+    "2 bench plan mine.yaml --filter 'bacth=8'",
+    '1 bench compare HEAD~1',
+    '1 bench report --md',
+    '1 bench check',
+  ]);
+  expect(codes.length).toBeGreaterThan(15);
+}, 120_000);
