@@ -211,7 +211,7 @@ describe('bench report --html', () => {
 
   test.each([
     ['nowhere/r.html: cannot be written: there is no such folder', 'nowhere/r.html'],
-    ['file is no folder', 'file/r.html'],
+    ['file/r.html: cannot be written: a part of its path is no folder', 'file/r.html'],
   ])('a file that cannot be written: %s', async (message, file) => {
     const { code, stdout, stderr } = await report('--html', file);
     expect([code, stdout]).toEqual([3, '']);
