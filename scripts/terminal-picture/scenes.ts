@@ -24,6 +24,12 @@ export const SCENES: readonly Scene[] = [
     ],
   },
   {
+    name: 'why',
+    title: 'Terminal: bench why says where the time of vit_small fp16 b8 went, layer by layer. Recorded runs.',
+    before: PAIR,
+    shown: [['bench', 'why', 'batch=8', 'HEAD~1', 'HEAD']],
+  },
+  {
     name: 'choose',
     title:
       'Terminal: bench choose lists speed, latency and memory of FP16 and FP8 by batch, and says that FP8 is slower here. Recorded runs.',
