@@ -36,13 +36,7 @@ function bench(cwd: string, args: readonly string[]): string {
   const { status, stdout, stderr } = spawnSync(process.execPath, [join(ROOT, 'bin', 'bench.js'), ...args], {
     cwd,
     encoding: 'utf8',
-    env: {
-      ...process.env,
-      COLUMNS: `${COLUMNS}`,
-      FORCE_COLOR: '1',
-      NO_COLOR: '',
-      BENCH_DB: join(cwd, 'bench.sqlite'),
-    },
+    env: { ...process.env, COLUMNS: `${COLUMNS}`, FORCE_COLOR: '1', NO_COLOR: '', BENCH_DB: join(cwd, 'bench.sqlite') },
   });
   // 1 is an answer: something is slower.
   if (status !== 0 && status !== 1) throw new Error(`${args.join(' ')}: ${stderr}`);
