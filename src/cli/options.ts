@@ -6,7 +6,7 @@ import { LAYER_GROUPINGS } from '../layers/layer-info.ts';
 import { readClockRequest, readCoolDown, readNumaPolicy } from '../machine/requests.ts';
 import type { ConfirmBudget } from '../records/gate-settings.ts';
 import type { IntegerRange } from '../variants/make-inputs.ts';
-import { type CustomMetricId, isCustomMetric, METRIC_IDS } from '../records/metric.ts';
+import { type CustomMetricId, isCustomMetric } from '../records/metric.ts';
 import { commandWords } from '../text/command-words.ts';
 import { foldedNote, LONGEST_NOTE } from '../text/note.ts';
 import { readByteSize, readDurationS, readQuantity } from '../text/units.ts';
@@ -111,7 +111,7 @@ export const integerRange = parser((text): IntegerRange | null => {
 export function filterOption() {
   return new Option(
     '--filter <expression>',
-    'only these cells: FIELD = != < <= > >= VALUE, joined with & | ! ( ), * in a value matches any text',
+    "only these cells: words as tables print them ('vit_small fp8 b8'), FIELD = != < <= > >= VALUE, joined with & | ! ( )",
   );
 }
 
@@ -150,11 +150,12 @@ export const notifyCommand = parser((text): readonly string[] | null => {
   }
 }, 'must be a program, or a JSON list such as ["mail", "ops@example.org"].');
 
-export function metricOption(says = 'the metric to compare; of other harnesses by its name') {
-  const option = new Option('--metric <name>', `${says} (default: gpuComputeMs, for another harness its first)`);
-  // For help and completion; the store may have others.
-  option.argChoices = [...METRIC_IDS];
-  return option;
+/** Its names are in `bench help metrics`; those of other harnesses in the store. */
+export function metricOption(says = 'the metric to compare') {
+  return new Option(
+    '--metric <name>',
+    `${says}: gpu, latency, p99, throughput, … (bench help metrics; default: gpu, of another harness its first)`,
+  );
 }
 
 export const instant = parser(

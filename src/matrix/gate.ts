@@ -1,7 +1,7 @@
 import { findDriver } from '../harnesses/registry.ts';
 import type { KeyedCell } from '../records/cell.ts';
 import type { ConfirmBudget, GateSettings } from '../records/gate-settings.ts';
-import { type GatedMetricId, metricNames } from '../records/gated-metric.ts';
+import { type GatedMetricId, metricNames, unknownMetric } from '../records/gated-metric.ts';
 import { didYouMean } from '../text/nearest.ts';
 import { readByteSize, readDurationS } from '../text/units.ts';
 import { cellFields, type CellFields } from './cell-fields.ts';
@@ -106,10 +106,7 @@ class EntryReader {
   metricOf(name: string | undefined, path: SourcePath): GatedMetricId | null {
     if (name === undefined) return null;
     const metric = this.names.get(name);
-    if (metric === undefined) {
-      const known = [...this.names.keys()];
-      this.list.add(path, `unknown metric "${name}"${didYouMean(name, known) || ` (known: ${known.join(', ')})`}`);
-    }
+    if (metric === undefined) this.list.add(path, unknownMetric(name, this.names));
     return metric ?? null;
   }
 

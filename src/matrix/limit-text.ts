@@ -1,6 +1,5 @@
 import type { GateLimit } from '../records/gate-settings.ts';
-import { gatedMetricOf, type GatedMetricId } from '../records/gated-metric.ts';
-import { didYouMean } from '../text/nearest.ts';
+import { gatedMetricOf, type GatedMetricId, unknownMetric } from '../records/gated-metric.ts';
 
 type LimitReading =
   | ({ readonly kind: 'limit' } & Pick<GateLimit, 'metric' | 'comparison' | 'value'>)
@@ -26,11 +25,7 @@ export function readLimit(text: string, names: ReadonlyMap<string, GatedMetricId
   if (name === '') return faulty(0, `"${text}" is no limit: write METRIC <= VALUE, as in p99 <= 2 ms`);
   const metric = names.get(name);
   if (metric === undefined) {
-    const known = [...names.keys()];
-    return faulty(
-      before.length,
-      `unknown metric "${name}"${didYouMean(name, known) || ` (known: ${known.join(', ')})`}`,
-    );
+    return faulty(before.length, unknownMetric(name, names));
   }
   const operatorAt = before.length + name.length + space.length;
   const { betterIs, unit: own } = gatedMetricOf(metric);

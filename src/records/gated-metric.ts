@@ -1,16 +1,17 @@
 import * as z from 'zod';
 
-import { type Metric, METRIC_IDS, type MetricId, metricOf, metricSchema } from './metric.ts';
+import { didYouMean } from '../text/nearest.ts';
+import { type Metric, METRIC_IDS, type MetricId, metricOf, metricSchema, metricWord } from './metric.ts';
 
 /** What the gate also judges, and no run states by itself. */
 const JUDGED_ONLY = {
   /** Share of the runs of a sweep that waited for the host. */
-  hostBoundPercent: { label: 'host-bound runs', unit: '%', betterIs: 'lower' },
+  hostBoundPercent: { word: 'host-bound', label: 'host-bound runs', unit: '%', betterIs: 'lower' },
   /** Share of the time in the precision asked for. */
-  precisionSharePercent: { label: 'actual precision', unit: '%', betterIs: 'higher' },
+  precisionSharePercent: { word: 'precision-share', label: 'actual precision', unit: '%', betterIs: 'higher' },
   /** Signal to noise ratio of the outputs of a variant. */
-  sqnrDb: { label: 'SQNR', unit: 'dB', betterIs: 'higher' },
-} as const satisfies Readonly<Record<string, Omit<Metric, 'id'>>>;
+  sqnrDb: { word: 'sqnr', label: 'SQNR', unit: 'dB', betterIs: 'higher' },
+} as const satisfies Readonly<Record<string, Omit<Metric, 'id'> & { readonly word: string }>>;
 
 type JudgedOnly = keyof typeof JUDGED_ONLY;
 
@@ -28,7 +29,11 @@ export function gatedMetricOf(id: GatedMetricId): Omit<Metric, 'id'> & { readonl
   return isJudgedOnly(id) ? { id, ...JUDGED_ONLY[id] } : metricOf(id);
 }
 
-/** `p99` for p99Ms, `throughput` for throughputQps: a name without its unit. */
+function wordOf(id: GatedMetricId): string {
+  return isJudgedOnly(id) ? JUDGED_ONLY[id].word : metricWord(id);
+}
+
+/** `engine` for engineMib, as older matrices say it: an id without its unit. */
 function shortName(id: string): string {
   return id.replace(/(?:Ms|S|Mib|Qps|Percent|Db)$/, '');
 }
@@ -36,12 +41,12 @@ function shortName(id: string): string {
 /** Each name that people may write, and the metric that it is; of another harness also its own names. */
 export function metricNames(ofHarnesses: readonly MetricId[] = []): ReadonlyMap<string, GatedMetricId> {
   const own = [...METRIC_IDS, ...JUDGED_ONLY_IDS];
-  return new Map<string, GatedMetricId>([
-    ...ofHarnesses.flatMap((id): [string, MetricId][] => [
-      [metricOf(id).label, id],
-      [id, id],
-    ]),
-    ...own.map((id): [string, GatedMetricId] => [shortName(id), id]),
-    ...own.map((id): [string, GatedMetricId] => [id, id]),
-  ]);
+  return new Map<string, GatedMetricId>(
+    [...ofHarnesses, ...own].flatMap((id) => [shortName(id), id, wordOf(id)].map((name) => [name, id] as const)),
+  );
+}
+
+export function unknownMetric(name: string, names: ReadonlyMap<string, GatedMetricId>): string {
+  const words = [...new Set([...names.values()].map(wordOf))];
+  return `unknown metric "${name}"${didYouMean(name, words) || ` (known: ${words.join(', ')})`}`;
 }

@@ -39,6 +39,8 @@ export interface MetricHelp {
 }
 
 interface MetricDefinition extends Pick<Metric, 'label' | 'unit' | 'betterIs'> {
+  /** What people write; the id is for programs. */
+  readonly word: string;
   readonly stored: StoredAs;
   /** The robust center of a run's own samples, if they were kept. */
   readonly centre?: 'gpuComputeCentreMs' | 'latencyCentreMs';
@@ -54,6 +56,7 @@ interface MetricDefinition extends Pick<Metric, 'label' | 'unit' | 'betterIs'> {
 /** To add a metric: one entry here; for a new number also its column in `schema.ts` and `save-run.ts`. */
 const METRICS = {
   gpuComputeMs: {
+    word: 'gpu',
     label: 'GPU compute time',
     unit: 'ms',
     betterIs: 'lower',
@@ -65,10 +68,11 @@ const METRICS = {
       source: 'GPU Compute Time: min = … ms, max = …, mean = …, median = …',
       says: 'How long the GPU works on one query: from an event before the query is enqueued to one behind its last kernel, without copies. bench takes the median of a run, or a robust centre of its samples where they were kept. It is what bench compares by as long as one stream runs.',
       caveats:
-        'When the GPU waits for the host, the gaps between kernels are in it: the number then says how fast the host launches (see enqueueMs), and CUDA graphs take that away. With several streams the times overlap. Event times are 32-bit floats since the start of the run, so a long run of a fast model sees only coarse steps.',
+        'When the GPU waits for the host, the gaps between kernels are in it: the number then says how fast the host launches (see enqueue), and CUDA graphs take that away. With several streams the times overlap. Event times are 32-bit floats since the start of the run, so a long run of a fast model sees only coarse steps.',
     },
   },
   latencyMs: {
+    word: 'latency',
     label: 'latency',
     unit: 'ms',
     betterIs: 'lower',
@@ -84,6 +88,7 @@ const METRICS = {
     },
   },
   throughputQps: {
+    word: 'throughput',
     label: 'throughput',
     unit: 'qps',
     betterIs: 'higher',
@@ -94,10 +99,11 @@ const METRICS = {
       source: 'Throughput: … qps',
       says: 'Queries a second: timed queries over the wall time from the first copy or launch after the warm-up to the end of the last. A query is one inference of the whole batch, so multiply by the batch for images or sequences a second. The one number that says something with several streams.',
       caveats:
-        'A low value does not say that the GPU is slow: copies, the host or other work may leave it idle (see gpuBusy). Batch 32 at half the throughput of batch 1 does sixteen times the work.',
+        'A low value does not say that the GPU is slow: copies, the host or other work may leave it idle (see gpu-busy). Batch 32 at half the throughput of batch 1 does sixteen times the work.',
     },
   },
   p99Ms: {
+    word: 'p99',
     label: 'latency p99',
     unit: 'ms',
     betterIs: 'lower',
@@ -112,6 +118,7 @@ const METRICS = {
     },
   },
   enqueueMs: {
+    word: 'enqueue',
     label: 'enqueue time',
     unit: 'ms',
     betterIs: 'lower',
@@ -126,6 +133,7 @@ const METRICS = {
     },
   },
   buildS: {
+    word: 'build-time',
     label: 'build time',
     unit: 's',
     betterIs: 'lower',
@@ -141,6 +149,7 @@ const METRICS = {
     },
   },
   engineMib: {
+    word: 'engine-size',
     label: 'engine size',
     unit: 'MiB',
     betterIs: 'lower',
@@ -152,10 +161,11 @@ const METRICS = {
       source: 'Created engine with size: … MiB',
       says: 'The size of the serialized engine: weights in their precision, and the kernels that come with them.',
       caveats:
-        'It is neither what the GPU needs at run time (see contextMib; activations and the CUDA context come on top) nor the same from build to build, as other tactics bring other kernels. 0 MiB is a build that failed although trtexec may end with success. TensorRT before 9 does not print it.',
+        'It is neither what the GPU needs at run time (see context-size; activations and the CUDA context come on top) nor the same from build to build, as other tactics bring other kernels. 0 MiB is a build that failed although trtexec may end with success. TensorRT before 9 does not print it.',
     },
   },
   contextMib: {
+    word: 'context-size',
     label: 'context memory',
     unit: 'MiB',
     betterIs: 'lower',
@@ -170,6 +180,7 @@ const METRICS = {
     },
   },
   memoryMib: {
+    word: 'gpu-memory',
     label: 'GPU memory',
     unit: 'MiB',
     betterIs: 'lower',
@@ -182,6 +193,7 @@ const METRICS = {
     },
   },
   loadS: {
+    word: 'load-time',
     label: 'engine load time',
     unit: 's',
     betterIs: 'lower',
@@ -194,6 +206,7 @@ const METRICS = {
     },
   },
   refitMs: {
+    word: 'refit-time',
     label: 'refit time',
     unit: 'ms',
     betterIs: 'lower',
@@ -207,6 +220,7 @@ const METRICS = {
     },
   },
   outputErrorPercent: {
+    word: 'output-error',
     label: 'output error',
     unit: '%',
     betterIs: 'lower',
@@ -229,6 +243,19 @@ export function isOwnMetric(id: string): id is OwnMetricId {
 }
 
 export const METRIC_IDS = Object.keys(METRICS).filter(isOwnMetric);
+
+/** `gpu` for gpuComputeMs; of another harness its own name. */
+export function metricWord(id: MetricId): string {
+  return isOwnMetric(id) ? METRICS[id].word : metricOf(id).label;
+}
+
+export const METRIC_WORDS = METRIC_IDS.map(metricWord);
+
+/** By its word or its id. */
+export function ownMetricNamed(name: string): OwnMetricId | undefined {
+  if (name === 'qps') return 'throughputQps';
+  return METRIC_IDS.find((id) => id === name || METRICS[id].word === name);
+}
 
 /** A harness's own number: `ttft:lower:ms`. With another unit or direction it is another metric. */
 export type CustomMetricId = `${string}:${Direction}:${string}`;

@@ -12,7 +12,7 @@ import { didYouMean } from '../text/nearest.ts';
 import { measuredRunIds } from '../store/builds/builds.ts';
 import type { StoreDatabase } from '../store/file/open.ts';
 import { findRunsByPrefix, showRun, type ShownRun } from '../store/runs/show-run.ts';
-import { isMetric, isOwnMetric, METRIC_IDS, type MetricId, metricOf } from '../records/metric.ts';
+import { isMetric, isOwnMetric, METRIC_WORDS, type MetricId, metricOf, ownMetricNamed } from '../records/metric.ts';
 import { storedMetrics } from '../store/runs/run-facts.ts';
 import type { RunId, SweepId } from '../records/scalars.ts';
 
@@ -145,6 +145,8 @@ export function metricNamed(db: StoreDatabase, name: string | undefined): Metric
   const known = stored.filter((id) => id === name || metricOf(id).label === name);
   const [only, ...others] = known;
   if (only !== undefined && others.length === 0) return only;
+  const own = ownMetricNamed(name);
+  if (own !== undefined) return own;
   if (isMetric(name)) return name;
   if (only !== undefined) {
     throw new UsageError(`--metric ${printable(name)} is ${known.join(' and ')}: write it whole`);
@@ -153,6 +155,6 @@ export function metricNamed(db: StoreDatabase, name: string | undefined): Metric
   const more = labels.length > SHOWN ? ', …' : '';
   const list = labels.length === 0 ? '' : ` (${labels.slice(0, SHOWN).join(', ')}${more})`;
   throw new UsageError(
-    `--metric ${printable(name)}: neither one of ${METRIC_IDS.join(', ')} nor a number of a harness in this store${list}${didYouMean(name, [...METRIC_IDS, ...labels])}`,
+    `--metric ${printable(name)}: neither one of ${METRIC_WORDS.join(', ')} nor a number of a harness in this store${list}${didYouMean(name, [...METRIC_WORDS, ...labels])}`,
   );
 }

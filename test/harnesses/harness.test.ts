@@ -69,8 +69,8 @@ describe('any command beside trtexec', () => {
     expect(compared.cells[0]).toMatchObject({ metric: 'rate:higher:q/s', unit: 'q/s', betterIs: 'higher' });
     const trend = await bench(['trend', 'tokenizer', '--filter', 'batch=8'], { cwd });
     expect(trend.stdout).toContain('tokenizer batch=8 by command/wall · encode, ms');
-    const near = await bench(['compare', '--metric', 'throughput'], { cwd });
-    expect(near.stderr).toContain('did you mean "throughputQps"?');
+    const near = await bench(['compare', '--metric', 'throughput-qps'], { cwd });
+    expect(near.stderr).toContain('neither one of gpu, latency, throughput, p99,');
     const wrong = await bench(['compare', '--metric', 'rats'], { cwd });
     expect([wrong.code, wrong.stderr]).toEqual([
       2,

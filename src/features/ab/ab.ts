@@ -9,7 +9,7 @@ import { findDriver } from '../../harnesses/registry.ts';
 import type { MatrixCell, TwoSidedCells } from '../../matrix/matrix.ts';
 import type { EnvironmentVariables } from '../../process/environment-variables.ts';
 import { ENV_AXIS, keyedCell } from '../../records/cell.ts';
-import { isMetric, isOwnMetric, METRIC_IDS, metricOf } from '../../records/metric.ts';
+import { isMetric, isOwnMetric, METRIC_WORDS, metricOf, ownMetricNamed } from '../../records/metric.ts';
 import type { Sweep } from '../../records/sweep.ts';
 import { readStoredPlan } from '../../run/stored-plan.ts';
 import type { StoreDatabase } from '../../store/file/open.ts';
@@ -81,7 +81,7 @@ function sweepOf(db: StoreDatabase, ref: string): Sweep {
  * @throws UsageError which lists the metrics available
  */
 function checkRequestedMetric(name: string | null, cells: readonly MatrixCell[]): void {
-  if (name === null || isMetric(name)) return;
+  if (name === null || isMetric(name) || ownMetricNamed(name) !== undefined) return;
   const labels = new Set<string>();
   for (const { cell, harness } of cells) {
     if (harness === null) continue;
@@ -93,7 +93,7 @@ function checkRequestedMetric(name: string | null, cells: readonly MatrixCell[])
   const own = [...labels];
   const [start, end] = own.length === 0 ? ['not', ''] : ['neither', ` nor a number of the harness (${own.join(', ')})`];
   throw new UsageError(
-    `--metric ${printable(name)}: ${start} one of ${METRIC_IDS.join(', ')}${end}${didYouMean(name, [...METRIC_IDS, ...own])}`,
+    `--metric ${printable(name)}: ${start} one of ${METRIC_WORDS.join(', ')}${end}${didYouMean(name, [...METRIC_WORDS, ...own])}`,
   );
 }
 

@@ -4,7 +4,7 @@ import { resolve } from 'node:path';
 
 import { InterruptedError, UsageError } from '../../errors.ts';
 import { EXIT_CODES, type ExitCode } from '../../exit-codes.ts';
-import { isMetric, isOfBuild, METRIC_IDS, type MetricId } from '../../records/metric.ts';
+import { isMetric, isOfBuild, METRIC_WORDS, type MetricId, ownMetricNamed } from '../../records/metric.ts';
 import { printable } from '../../text/printable.ts';
 import { resolveRevision } from '../../tools/git/git.ts';
 import { readFactors } from '../../matrix/points/factors.ts';
@@ -109,15 +109,16 @@ async function stateOf(
   return known ?? newState(request, io.now().toISOString());
 }
 
-function metricOf(metric: string | undefined): MetricId | null {
-  if (metric === undefined) return null;
+function metricOf(name: string | undefined): MetricId | null {
+  if (name === undefined) return null;
+  const metric = ownMetricNamed(name) ?? name;
   if (!isMetric(metric)) {
     throw new UsageError(
-      `--metric ${printable(metric)}: one of ${METRIC_IDS.join(', ')}, or NAME:lower|higher:UNIT of another harness`,
+      `--metric ${printable(metric)}: one of ${METRIC_WORDS.join(', ')}, or NAME:lower|higher:UNIT of another harness`,
     );
   }
   if (isOfBuild(metric)) {
-    throw new UsageError(`--metric ${metric}: a build has one value of it, however often its engine is run`);
+    throw new UsageError(`--metric ${printable(name)}: a build has one value of it, however often its engine is run`);
   }
   return metric;
 }

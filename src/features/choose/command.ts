@@ -1,7 +1,17 @@
-import { Option } from '@commander-js/extra-typings';
+import { InvalidArgumentError, Option } from '@commander-js/extra-typings';
 import { defineCommand, type OptionsOf, type PlainCommand } from '../../cli/define-command.ts';
+import { ownMetricNamed } from '../../records/metric.ts';
 import { UsageError } from '../../errors.ts';
 import { branchOption, filterOption, positiveNumber } from '../../cli/options.ts';
+
+type LimitedLatency = 'p99' | 'median';
+
+function limitedLatency(name: string): LimitedLatency {
+  const metric = ownMetricNamed(name);
+  if (metric === 'p99Ms') return 'p99';
+  if (metric === 'latencyMs' || name === 'median') return 'median';
+  throw new InvalidArgumentError('--max-latency limits p99, or latency (the median).');
+}
 
 const define = (command: PlainCommand) =>
   command
@@ -13,7 +23,10 @@ const define = (command: PlainCommand) =>
     .optionsGroup('Within limits:')
     .option('--max-latency <ms>', 'the most throughput within this latency, in milliseconds', positiveNumber)
     .addOption(
-      new Option('--metric <which>', 'the latency that --max-latency limits').choices(['p99', 'median']).default('p99'),
+      new Option('--metric <name>', 'what --max-latency limits: the p99, or the median latency')
+        .choices(['p99', 'latency'])
+        .argParser(limitedLatency)
+        .default<LimitedLatency>('p99', 'p99'),
     )
     .option(
       '--min-sqnr <db>',
@@ -32,7 +45,7 @@ export const chooseCommand = defineCommand({
     'bench choose --at fp16-night fp8-night  # these sweeps together',
     'bench choose --scaling                  # and what a larger batch gains or loses a sample',
     'bench choose --max-latency 20           # the most throughput with a p99 latency of at most 20 ms',
-    'bench choose --max-latency 5 --metric median --min-sqnr 25',
+    'bench choose --max-latency 5 --metric latency --min-sqnr 25',
     'bench choose --max-latency 20 && deploy # exit code 4: a model has nothing within the limits',
   ],
   outputs: {

@@ -57,7 +57,7 @@ export const compareCommand = defineCommand({
   examples: [
     'bench compare                      # the last two sweeps of this branch',
     'bench compare HEAD~1               # this commit against the one before',
-    'bench compare main..HEAD --metric throughputQps',
+    'bench compare main..HEAD --metric throughput',
     'bench compare baseline:v1.2 latest --fail-on regression,unclear',
     'bench compare HEAD~1 --map         # changes by precision and batch',
     'bench compare main...HEAD nightly.yaml --run --build ./build.sh   # measure both now, in turns',

@@ -14,6 +14,7 @@ import { outputsOf } from '../../cli/define-command.ts';
 import type { Io } from '../../cli/io.ts';
 import { packageFolder, storePath } from '../../cli/store-location.ts';
 import type { ValueKind, Candidate } from './wanted.ts';
+import { METRIC_IDS, metricOf, metricWord } from '../../records/metric.ts';
 import { engineLabel } from '../../records/engine.ts';
 import { shownName } from '../engines/index.ts';
 
@@ -35,6 +36,8 @@ export async function lookUp(
       return matrices(io.cwd);
     case 'cell':
       return stored((store) => cells(store, typed));
+    case 'metric':
+      return METRIC_IDS.map((id) => ({ value: metricWord(id), meaning: metricOf(id).label }));
     case 'ref':
       return stored((store) => [...sweeps(store), ...baselines(store, 'baseline:'), ...branches(store)]);
     case 'sweep':

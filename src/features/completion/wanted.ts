@@ -95,7 +95,8 @@ function walk(program: CommandUnknownOpts, words: readonly string[]): Place {
 type Values = Pick<Wanted, 'fixed' | 'kinds'>;
 
 function optionValues(option: Option): Values {
-  return { fixed: statedValues(option.argChoices), kinds: VALUES_OF_OPTIONS[optionName(option)] ?? [] };
+  const kinds = option.argChoices === undefined ? (VALUES_OF_OPTIONS[option.flags] ?? VALUES_OF_OPTIONS[optionName(option)]) : undefined;
+  return { fixed: statedValues(option.argChoices), kinds: kinds ?? [] };
 }
 
 function statedValues(choices: readonly string[] = []): Candidate[] {
@@ -118,6 +119,7 @@ function commandNames(command: CommandUnknownOpts): Candidate[] {
 
 const VALUE_KINDS = [
   'matrix',
+  'metric',
   'cell',
   'ref',
   'sweep',
@@ -167,6 +169,8 @@ const VALUES_OF_OPTIONS: Kinds = {
   '--against': ['ref'],
   '--diff': ['ref'],
   '--as-of': ['sweep'],
+  // `bench import` names numbers of another harness with it.
+  '--metric <name>': ['metric'],
   '--resume': ['sweep'],
   '--read': ['sweep'],
   '--branch': ['branch'],

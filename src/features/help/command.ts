@@ -9,7 +9,7 @@ export const helpCommand = defineCommand({
   examples: [
     'bench help                # all commands and topics',
     'bench help compare',
-    'bench help p99Ms          # what a metric means, and its caveats',
+    'bench help p99            # what a metric means, and its caveats',
     'bench help exit-codes',
   ],
   isPlain: true,

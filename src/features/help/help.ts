@@ -16,13 +16,15 @@ import {
   wordsPage,
   GENERAL_TOPICS,
 } from './topic-pages.ts';
+import { ownMetricNamed } from '../../records/metric.ts';
 import { type Io, printLines } from '../../cli/io.ts';
 import type { Look } from '../../terminal/look.ts';
 
 export async function help(topic: string | undefined, program: CommandUnknownOpts, io: Io): Promise<ExitCode> {
   const number = numberNamed(topic ?? '');
   // `buildS` is a metric, `builds` is several of a build.
-  const term = number === topic ? undefined : termNamed(topic ?? '');
+  const isNumber = number !== undefined && [number, metricText(number).word].includes(topic ?? '');
+  const term = isNumber ? undefined : termNamed(topic ?? '');
   if (topic === undefined) printLines(io, overviewPage(program, io.look));
   else if (topic === 'words') printLines(io, wordsPage(io.look));
   else if (topic === 'metrics') printLines(io, metricsPage(io.look));
@@ -34,7 +36,7 @@ export async function help(topic: string | undefined, program: CommandUnknownOpt
     const known = [
       ...commandsOf(program).map((command) => command.name()),
       ...GENERAL_TOPICS.map(({ name }) => name),
-      ...EXPLAINED_NUMBERS,
+      ...EXPLAINED_NUMBERS.map((id) => metricText(id).word),
       ...GLOSSARY.flatMap(({ words }) => words),
     ];
     throw new UsageError(`no help on ${printable(topic)}${didYouMean(topic, known)} (bench help lists what there is)`);
@@ -56,17 +58,19 @@ async function matrixPage(io: Io): Promise<string[]> {
   return page(matrixJsonSchema(), io.look);
 }
 
-/** By its id, by trtexec's name, or by an unambiguous prefix; case-insensitive. */
+/** By its word, by its id, by trtexec's name, or by an unambiguous prefix; case-insensitive. */
 function numberNamed(topic: string): ExplainedNumber | undefined {
   const word = topic.toLowerCase();
-  const begun = EXPLAINED_NUMBERS.filter((id) => id.toLowerCase().startsWith(word));
+  const begun = EXPLAINED_NUMBERS.filter((id) => [id, metricText(id).word].some((name) => name.toLowerCase().startsWith(word)));
+  if (/^p\d\d$/.test(word) && begun.length === 0) return 'percentiles';
   return (
+    ownMetricNamed(word) ??
     EXPLAINED_NUMBERS.find((id) => namesOf(id).some((name) => name.toLowerCase() === word)) ??
     (begun.length === 1 ? begun[0] : undefined)
   );
 }
 
 function namesOf(id: ExplainedNumber): string[] {
-  const { label, source } = metricText(id);
-  return [id, label, /^[\w ]+(?=: )/.exec(source)?.[0] ?? label];
+  const { label, source, word } = metricText(id);
+  return [word, id, label, /^[\w ]+(?=: )/.exec(source)?.[0] ?? label];
 }

@@ -1,6 +1,7 @@
 import { isOwnMetric, METRIC_IDS, metricDefinition, type MetricHelp, type OwnMetricId } from '../../records/metric.ts';
 
 export interface MetricText extends MetricHelp {
+  readonly word: string;
   readonly label: string;
   readonly unit: string;
 }
@@ -22,6 +23,7 @@ export const EXPLAINED_NUMBERS: readonly ExplainedNumber[] = [...METRIC_IDS, ...
 
 const SHOWN: Readonly<Record<(typeof SHOWN_ONLY)[number], MetricText>> = {
   h2dMs: {
+    word: 'h2d',
     label: 'copy to the GPU (H2D)',
     unit: 'ms',
     source: 'H2D Latency: min = … ms, max = …, mean = …, median = …',
@@ -30,6 +32,7 @@ const SHOWN: Readonly<Record<(typeof SHOWN_ONLY)[number], MetricText>> = {
       'With transfers off trtexec prints 0; bench then shows nothing. It depends on the generation and width of the PCIe link, on which NUMA node the process runs, and on pinned memory: trtexec warns when it only got pageable memory.',
   },
   d2hMs: {
+    word: 'd2h',
     label: 'copy from the GPU (D2H)',
     unit: 'ms',
     source: 'D2H Latency: min = … ms, max = …, mean = …, median = …',
@@ -38,6 +41,7 @@ const SHOWN: Readonly<Record<(typeof SHOWN_ONLY)[number], MetricText>> = {
       'With transfers off trtexec prints 0; bench then shows nothing. What slows the copy to the GPU slows this one as well.',
   },
   hostWalltimeS: {
+    word: 'host-walltime',
     label: 'host walltime',
     unit: 's',
     source: 'Total Host Walltime: … s',
@@ -46,6 +50,7 @@ const SHOWN: Readonly<Record<(typeof SHOWN_ONLY)[number], MetricText>> = {
       'It is as long as --duration and --iterations ask for, so it is no measure of speed. Building, loading and warming up are not in it.',
   },
   gpuTotalS: {
+    word: 'gpu-total',
     label: 'total GPU compute time',
     unit: 's',
     source: 'Total GPU Compute Time: … s',
@@ -54,6 +59,7 @@ const SHOWN: Readonly<Record<(typeof SHOWN_ONLY)[number], MetricText>> = {
       'It is not a sum that was measured. With several streams the times overlap, and it may be more than the walltime.',
   },
   percentiles: {
+    word: 'percentiles',
     label: 'percentiles',
     unit: 'ms',
     source: 'percentile(90%) = … ms, percentile(95%) = …, percentile(99%) = …',
@@ -62,6 +68,7 @@ const SHOWN: Readonly<Record<(typeof SHOWN_ONLY)[number], MetricText>> = {
       'They are taken from the sorted times without interpolation. Of few queries they are just the maximum: p90 of up to 9, p95 of up to 19, p99 of up to 100. TensorRT before 8.5 prints only one.',
   },
   cvPercent: {
+    word: 'cv',
     label: 'coefficient of variation (CV)',
     unit: '%',
     source: 'the exported times; else the warning: GPU compute time is unstable, with coefficient of variance = …%',
@@ -70,6 +77,7 @@ const SHOWN: Readonly<Record<(typeof SHOWN_ONLY)[number], MetricText>> = {
       'trtexec warns from 1 % on, since 10.13.2 from 2.5 %: that no warning is there means different things. It is the spread inside of one process, and says little about how runs differ from each other, which is what bench judges by.',
   },
   enqueueRatio: {
+    word: 'enqueue-ratio',
     label: 'enqueue over GPU time',
     unit: 'ratio',
     source: 'medians of Enqueue Time and GPU Compute Time',
@@ -78,6 +86,7 @@ const SHOWN: Readonly<Record<(typeof SHOWN_ONLY)[number], MetricText>> = {
       'The limits are rules of thumb; trtexec warns from 0.8 on as well. When the host is the limit the GPU compute time contains its gaps, so the ratio stays near 1 however slow the host is.',
   },
   gpuBusy: {
+    word: 'gpu-busy',
     label: 'GPU busy',
     unit: 'ratio, shown in %',
     source: 'Total GPU Compute Time over Total Host Walltime',
@@ -89,6 +98,6 @@ const SHOWN: Readonly<Record<(typeof SHOWN_ONLY)[number], MetricText>> = {
 
 export function metricText(id: ExplainedNumber): MetricText {
   if (!isOwnMetric(id)) return SHOWN[id];
-  const { label, unit, help } = metricDefinition(id);
-  return { label, unit, ...help };
+  const { word, label, unit, help } = metricDefinition(id);
+  return { word, label, unit, ...help };
 }

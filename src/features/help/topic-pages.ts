@@ -7,6 +7,7 @@ import type { Look } from '../../terminal/look.ts';
 import { padEnd, textWidth, wrapWords } from '../../terminal/text-width.ts';
 import { GLOSSARY, type Term } from './glossary.ts';
 import { EXPLAINED_NUMBERS, type ExplainedNumber, metricText } from './metric-texts.ts';
+import { isOwnMetric } from '../../records/metric.ts';
 import { isRecord } from '../../text/unknown-values.ts';
 import { MATRIX_DEFAULTS } from '../../matrix/schema/defaults.ts';
 
@@ -39,16 +40,21 @@ export function exitCodesPage(look: Look): string[] {
 
 export function metricsPage(look: Look): string[] {
   const rows = EXPLAINED_NUMBERS.map((id): [string, string] => {
-    const { label, unit } = metricText(id);
-    return [id, `${label}, ${unit}`];
+    const { label, unit, word } = metricText(id);
+    return [word, isOwnMetric(id) ? `${label}, ${unit}` : `${label}, ${unit} (shown only)`];
   });
-  return [...definitions(rows, look), '', 'Each of them: bench help gpuComputeMs'];
+  return [
+    ...definitions(rows, look),
+    '',
+    ...paragraph('--metric and limits of a matrix take these names, but for those that are only shown.', look),
+    'Each of them: bench help gpu',
+  ];
 }
 
 export function metricPage(id: ExplainedNumber, look: Look): string[] {
-  const { caveats, label, says, source, unit } = metricText(id);
+  const { caveats, label, says, source, unit, word } = metricText(id);
   return [
-    `${look.style.strong(id)}: ${label}, ${unit}`,
+    `${look.style.strong(word)}: ${label}, ${unit}${word === id ? '' : ` (in JSON: ${id})`}`,
     '',
     ...paragraph(says, look),
     '',
@@ -180,5 +186,5 @@ export const GENERAL_TOPICS = [
 ];
 
 export function metricTopics() {
-  return EXPLAINED_NUMBERS.map((name) => ({ name, description: metricText(name).label }));
+  return EXPLAINED_NUMBERS.map(metricText).map(({ label, word }) => ({ name: word, description: label }));
 }

@@ -18,7 +18,7 @@ export const noiseCommand = defineCommand({
   examples: [
     'bench noise                        # measured false alarms and detectable effects',
     'bench noise --want 1               # repeats and GPU minutes needed to detect 1 %',
-    "bench noise 'model=vit* & batch=8' --metric throughputQps",
+    "bench noise 'model=vit* & batch=8' --metric throughput",
   ],
   outputs: { noise: async () => (await import('./output.ts')).noise },
   define,

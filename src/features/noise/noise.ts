@@ -7,7 +7,7 @@ import { LEAST_CALLED_PERCENT } from './visible-change.ts';
 import { inLabelOrder } from '../../text/cell-label.ts';
 import { UsageError } from '../../errors.ts';
 import { EXIT_CODES, type ExitCode } from '../../exit-codes.ts';
-import { isMetric, isOfBuild, metricOf } from '../../records/metric.ts';
+import { isMetric, isOfBuild, metricOf, metricWord } from '../../records/metric.ts';
 import type { NoiseOutput } from './output.ts';
 import { type NoiseDetails, noiseText } from './text.ts';
 import { realChanges } from './real-changes.ts';
@@ -33,7 +33,7 @@ export async function noise(names: readonly string[], options: NoiseOptions, io:
   const { metric, want } = options;
   if (metric !== undefined && isMetric(metric) && isOfBuild(metric)) {
     throw new UsageError(
-      `--metric ${metric}: a build has one ${metricOf(metric).label}, however often its engine runs`,
+      `--metric ${metricWord(metric)}: a build has one ${metricOf(metric).label}, however often its engine runs`,
     );
   }
   // Rejects NaN, too.

@@ -22,7 +22,7 @@ export const showCommand = defineCommand({
     'bench show latest                # the newest sweep',
     'bench show 1a2b3c4d              # the start of an id, or of a key',
     'bench show latest --map          # its times by precision and batch',
-    'bench show latest --map --metric throughputQps',
+    'bench show latest --map --metric throughput',
     'bench show 1a2b3c4d --samples > queries.csv',
     'bench show 1a2b3c4d --next       # what limits it, and which profiler to use next',
     'bench show 1a2b3c4d --attach vit.nsys-rep vit.sqlite',

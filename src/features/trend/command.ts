@@ -29,7 +29,7 @@ export const trendCommand = defineCommand({
   summary: 'chart values of cells over time, commits, sweeps or runs',
   examples: [
     'bench trend',
-    'bench trend vit_small --metric throughputQps',
+    'bench trend vit_small --metric throughput',
     "bench trend 'model=vit* & batch=8' --together --by commit",
   ],
   outputs: { trend: async () => (await import('./output.ts')).trend },

@@ -1,14 +1,22 @@
-import { Option } from '@commander-js/extra-typings';
+import { InvalidArgumentError, Option } from '@commander-js/extra-typings';
 import { defineCommand, type OptionsOf, type PlainCommand } from '../../cli/define-command.ts';
-import { EXPLAINED_METRICS } from '../../records/cause.ts';
+import { ownMetricNamed } from '../../records/metric.ts';
+import { isOneOf } from '../../text/unknown-values.ts';
+import { type ExplainedMetric, EXPLAINED_METRICS } from '../../records/cause.ts';
+
+function explainedMetric(name: string): ExplainedMetric {
+  const id = name === 'gpu-mean' ? 'gpuComputeMeanMs' : (ownMetricNamed(name) ?? name);
+  if (isOneOf(EXPLAINED_METRICS, id)) return id;
+  throw new InvalidArgumentError('It explains gpu, gpu-mean, latency, throughput, enqueue.');
+}
 
 const define = (command: PlainCommand) =>
   command
     .arguments('[cell] [base] [head]')
     .addOption(
-      new Option('--metric <name>', 'the change to explain (default: the first that is real)').choices(
-        EXPLAINED_METRICS,
-      ),
+      new Option('--metric <name>', 'the change to explain (default: the first that is real)')
+        .choices(['gpu', 'gpu-mean', 'latency', 'throughput', 'enqueue'])
+        .argParser(explainedMetric),
     );
 
 export type WhyOptions = OptionsOf<typeof define>;
@@ -18,7 +26,7 @@ export const whyCommand = defineCommand({
   summary: 'rank the likely causes of a change, with evidence',
   examples: [
     "bench why 'model=vit & batch=8 & cudaGraph=on'      # between the last two sweeps",
-    'bench why 1a2b3c4d HEAD~1 HEAD --metric latencyMs',
+    'bench why 1a2b3c4d HEAD~1 HEAD --metric latency',
     "bench why 'model=vit & batch=8' precision=fp16 precision=fp8",
     'bench why runs/before runs/after                  # two folders of one cell',
   ],

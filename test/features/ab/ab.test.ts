@@ -198,7 +198,7 @@ describe('refusals', () => {
     expect([wrong.code, wrong.stderr]).toEqual([
       2,
       expect.stringMatching(
-        /^bench: --metric rat: neither one of gpuComputeMs, .* nor a number of the harness \(rate\); did you mean "rate"\?\n$/,
+        /^bench: --metric rat: neither one of gpu, .* nor a number of the harness \(rate\); did you mean "rate"\?\n$/,
       ),
     ]);
     const stub = stubMatrix(temporaryFolder());
@@ -206,7 +206,7 @@ describe('refusals', () => {
     const trtexec = await bench(args);
     expect([trtexec.code, trtexec.stderr]).toEqual([
       2,
-      expect.stringMatching(/^bench: --metric rate: not one of gpuComputeMs, .*outputErrorPercent\n$/),
+      expect.stringMatching(/^bench: --metric rate: not one of gpu, .*output-error\n$/),
     ]);
     expect(existsSync(db)).toBe(false);
   });

@@ -46,8 +46,8 @@ describe.skipIf(!HAS_TERMINALS || onPath('bash') === null)(`bash (${needs('bash'
     ['bench basel', ['baseline']],
     ['bench baseline sh', ['baseline', 'show']],
     ['bench compare --across-p', ['compare', '--across-provenance']],
-    ['bench compare --metric gpu', ['compare', '--metric', 'gpuComputeMs']],
-    ['bench compare --metric=gpu', ['compare', '--metric=gpuComputeMs']],
+    ['bench compare --metric thr', ['compare', '--metric', 'throughput']],
+    ['bench compare --metric=thr', ['compare', '--metric=throughput']],
     ['bench compare baseline:v', ['compare', 'baseline:v1.2']],
     [`bench compare "baseline:v`, ['compare', 'baseline:v1.2']],
     ['bench plan ni', ['plan', 'night.yaml']],
@@ -87,8 +87,8 @@ describe.skipIf(!HAS_TERMINALS || onPath('zsh') === null)(`zsh (${needs('zsh', '
   test('commands, options, values, files, and names that are nothing but names', async () => {
     const lines: readonly (readonly [string, readonly string[]])[] = [
       ['bench basel', ['baseline']],
-      ['bench compare --metric gpu', ['compare', '--metric', 'gpuComputeMs']],
-      ['bench compare --metric=gpu', ['compare', '--metric=gpuComputeMs']],
+      ['bench compare --metric thr', ['compare', '--metric', 'throughput']],
+      ['bench compare --metric=thr', ['compare', '--metric=throughput']],
       ['bench compare baseline:v', ['compare', 'baseline:v1.2']],
       ['bench plan ni', ['plan', 'night.yaml']],
       ['bench parse completion.fi', ['parse', 'completion.fish']],
@@ -113,8 +113,8 @@ describe.skipIf(onPath('fish') === null)(`fish (${needs('fish')})`, () => {
     const lines: readonly (readonly [string, readonly string[]])[] = [
       ['bench basel', ['baseline']],
       ['bench baseline sh', ['show']],
-      ['bench compare --metric gpu', ['gpuComputeMs']],
-      ['bench compare --metric=gpu', ['--metric=gpuComputeMs']],
+      ['bench compare --metric thr', ['throughput']],
+      ['bench compare --metric=thr', ['--metric=throughput']],
       ['bench compare baseline:v', ['baseline:v1.2']],
       ['bench plan ni', ['night.yaml']],
       ['bench parse completion.fi', ['completion.fish']],
@@ -161,7 +161,7 @@ describe('what the scripts ask', () => {
     [['completion', ''], []],
     [
       ['help', ''],
-      ['compare', 'gpuComputeMs', 'words'],
+      ['compare', 'gpu', 'words'],
     ],
     [
       ['compare', '--'],

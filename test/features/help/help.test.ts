@@ -81,7 +81,7 @@ describe('--help', () => {
   test('the overview names every command and topic', async () => {
     const text = await helpOn();
     const commands = [...helps.keys()].filter((words) => /^\S+$/.test(words));
-    for (const word of [...commands, ...EXPLAINED_NUMBERS, 'words', 'matrix', 'exit-codes']) {
+    for (const word of [...commands, ...EXPLAINED_NUMBERS.map((id) => metricText(id).word), 'words', 'matrix', 'exit-codes']) {
       expect([word, text.includes(word)]).toEqual([word, true]);
     }
   });
@@ -92,11 +92,12 @@ describe('numbers', () => {
   const lines = logs.flatMap((path) => brotliDecompressSync(readFileSync(path)).toString().split('\n'));
 
   test.each(EXPLAINED_NUMBERS)('%s: unit, source, what makes it lie', async (id) => {
-    const { label, caveats, says, source, unit } = metricText(id);
+    const { label, caveats, says, source, unit, word } = metricText(id);
     const text = (await helpOn(id)).replaceAll(/\s+/g, ' ');
-    for (const part of [id, label, unit, says, `From: ${source}`, caveats]) {
+    for (const part of [word, id, label, unit, says, `From: ${source}`, caveats]) {
       expect(text).toContain(part.replaceAll(/\s+/g, ' '));
     }
+    expect(await helpOn(word)).toBe(await helpOn(id));
     expect(says.length).toBeGreaterThan(60);
     expect(caveats.length).toBeGreaterThan(60);
   });
@@ -119,12 +120,13 @@ describe('numbers', () => {
 
   test.each([
     ['p99', 'p99Ms'],
+    ['qps', 'throughputQps'],
     ['GPU Compute Time', 'gpuComputeMs'],
     ['latency', 'latencyMs'],
     ['H2D Latency', 'h2dMs'],
     ['throughput', 'throughputQps'],
   ])('%s is %s', async (requested, id) => {
-    expect(await helpOn(...requested.split(' '))).toContain(`${id}: `);
+    expect(await helpOn(...requested.split(' '))).toContain(`(in JSON: ${id})`);
   });
 });
 
@@ -147,7 +149,7 @@ describe('topics', () => {
   test.each([
     [['help', 'metrisc'], 'did you mean "metrics"?'],
     [['help', 'compair'], 'did you mean "compare"?'],
-    [['help', 'gpuCompteMs'], 'did you mean "gpuComputeMs"?'],
+    [['help', 'througput'], 'did you mean "throughput"?'],
     [['help', 'zzz'], 'bench help lists what there is'],
     [['compair'], 'did you mean compare?'],
     [['compare', '--metrc', 'x'], 'did you mean --metric?'],

@@ -1,0 +1,43 @@
+import { expect, test } from 'vitest';
+
+import { metricNames } from '../../src/records/gated-metric.ts';
+import { METRIC_IDS, METRIC_WORDS, metricOf, metricWord, ownMetricNamed } from '../../src/records/metric.ts';
+
+test('each metric has a word of its own, and its id still names it', () => {
+  expect(METRIC_WORDS).toEqual([
+    'gpu',
+    'latency',
+    'throughput',
+    'p99',
+    'enqueue',
+    'build-time',
+    'engine-size',
+    'context-size',
+    'gpu-memory',
+    'load-time',
+    'refit-time',
+    'output-error',
+  ]);
+  for (const id of METRIC_IDS) {
+    expect([ownMetricNamed(id), ownMetricNamed(metricWord(id))]).toEqual([id, id]);
+    expect(metricOf(id).id).toBe(id);
+  }
+  expect(ownMetricNamed('qps')).toBe('throughputQps');
+  expect(ownMetricNamed('speed')).toBeUndefined();
+});
+
+test('limits take words, ids and ids without a unit, and the names of a harness', () => {
+  const names = metricNames(['ttft:lower:ms']);
+  const asked = ['p99', 'p99Ms', 'build-time', 'build', 'buildS', 'host-bound', 'hostBound', 'sqnr', 'ttft'];
+  expect(asked.map((name) => names.get(name))).toEqual([
+    'p99Ms',
+    'p99Ms',
+    'buildS',
+    'buildS',
+    'buildS',
+    'hostBoundPercent',
+    'hostBoundPercent',
+    'sqnrDb',
+    'ttft:lower:ms',
+  ]);
+});
