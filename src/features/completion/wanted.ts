@@ -95,7 +95,10 @@ function walk(program: CommandUnknownOpts, words: readonly string[]): Place {
 type Values = Pick<Wanted, 'fixed' | 'kinds'>;
 
 function optionValues(option: Option): Values {
-  const kinds = option.argChoices === undefined ? (VALUES_OF_OPTIONS[option.flags] ?? VALUES_OF_OPTIONS[optionName(option)]) : undefined;
+  const kinds =
+    option.argChoices === undefined
+      ? (VALUES_OF_OPTIONS[option.flags] ?? VALUES_OF_OPTIONS[optionName(option)])
+      : undefined;
   return { fixed: statedValues(option.argChoices), kinds: kinds ?? [] };
 }
 

@@ -61,7 +61,9 @@ async function matrixPage(io: Io): Promise<string[]> {
 /** By its word, by its id, by trtexec's name, or by an unambiguous prefix; case-insensitive. */
 function numberNamed(topic: string): ExplainedNumber | undefined {
   const word = topic.toLowerCase();
-  const begun = EXPLAINED_NUMBERS.filter((id) => [id, metricText(id).word].some((name) => name.toLowerCase().startsWith(word)));
+  const begun = EXPLAINED_NUMBERS.filter((id) =>
+    [id, metricText(id).word].some((name) => name.toLowerCase().startsWith(word)),
+  );
   if (/^p\d\d$/.test(word) && begun.length === 0) return 'percentiles';
   return (
     ownMetricNamed(word) ??

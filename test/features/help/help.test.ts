@@ -81,7 +81,13 @@ describe('--help', () => {
   test('the overview names every command and topic', async () => {
     const text = await helpOn();
     const commands = [...helps.keys()].filter((words) => /^\S+$/.test(words));
-    for (const word of [...commands, ...EXPLAINED_NUMBERS.map((id) => metricText(id).word), 'words', 'matrix', 'exit-codes']) {
+    for (const word of [
+      ...commands,
+      ...EXPLAINED_NUMBERS.map((id) => metricText(id).word),
+      'words',
+      'matrix',
+      'exit-codes',
+    ]) {
       expect([word, text.includes(word)]).toEqual([word, true]);
     }
   });
