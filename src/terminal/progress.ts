@@ -1,3 +1,4 @@
+import { buildEstimateS, planEstimateS, VARIANT_ESTIMATE_S } from '../matrix/plan/estimate.ts';
 import { pairRunName } from '../judge/gate/pair-runs.ts';
 import { convertedWords } from '../variants/conversion.ts';
 import { metricOf } from '../records/metric.ts';
@@ -29,6 +30,8 @@ export class Progress {
   private remainingS: number;
   private spentS = 0;
   private estimatedS = 0;
+  /** When the steps that remain were last fewer; null until the next drawing. */
+  private countedMs: number | null = null;
 
   constructor(plan: Plan, look: Look, nowMs: number) {
     this.plan = plan;
@@ -36,7 +39,7 @@ export class Progress {
     this.startMs = nowMs;
     this.labels = new Map(plan.cells.map(({ cell, label }) => [cell.key, printable(label)]));
     this.total = plan.runs.length;
-    this.remainingS = plan.runs.reduce((sum, run) => sum + run.estimateS, 0);
+    this.remainingS = planEstimateS(plan, false);
   }
 
   /**
@@ -54,17 +57,21 @@ export class Progress {
         this.current.set(gpu, `converting ${printable(event.variant.label)}`);
         return null;
       case 'variantReady':
+        this.finishStep(VARIANT_ESTIMATE_S);
         return `variant ${printable(event.variant.label)}: ${event.how}${event.wallS === null ? '' : ` in ${formatDuration(event.wallS)}`}, ${convertedWords(event.variant.by, event.converted)}`;
       case 'variantFailed':
+        this.finishStep(VARIANT_ESTIMATE_S);
         return `variant ${printable(event.variant.label)}: ${this.look.style.bad(event.problem)}${event.folder === null ? '' : ` (log: ${printable(event.folder)})`}`;
       case 'buildStarted':
         this.current.set(gpu, `building ${printable(event.build.label)}`);
         return null;
       case 'buildReady':
+        this.finishStep(buildEstimateS(event.build));
         return event.how === 'built'
           ? `built  ${printable(event.build.label)}${builtText(event)}`
           : `engine ${printable(event.build.label)}: ${event.how}`;
       case 'buildFailed':
+        this.finishStep(buildEstimateS(event.build));
         this.bad += 1;
         return `build  ${printable(event.build.label)}: ${this.failureText(event)}${this.skippedText(event.build)}`;
       case 'gpuTakenOut':
@@ -120,9 +127,14 @@ export class Progress {
     return `: ${this.look.style.warn(`without an engine ${count(runs, 'run is', 'runs are')} skipped`)}`;
   }
 
+  private finishStep(estimateS: number): void {
+    this.remainingS = Math.max(0, this.remainingS - estimateS);
+    this.countedMs = null;
+  }
+
   private finish(run: PlannedRun, wallS: number | null): void {
     this.done += 1;
-    this.remainingS -= run.estimateS;
+    this.finishStep(run.estimateS);
     if (wallS !== null) {
       this.spentS += wallS;
       this.estimatedS += run.estimateS;
@@ -139,7 +151,7 @@ export class Progress {
     const now = [...(this.current.size === 0 && this.done === 0 ? [[null, 'starting'] as const] : this.current)];
     const lines = [
       ...now.map(([gpu, text]) => (gpu === null ? `▸ ${text}` : `▸ ${gpu} · ${text}`)),
-      `${bar} ${this.done}/${this.total}${bad} · ${elapsed} · ${this.leftText()}`,
+      `${bar} ${this.done}/${this.total}${bad} · ${elapsed} · ${this.leftText(nowMs)}`,
       this.last === '' ? '' : `last: ${this.last}`,
     ];
     return lines
@@ -154,10 +166,12 @@ export class Progress {
     return this.look.style.dim(truncate(text, this.look.columns - 1));
   }
 
-  /** Estimates are scaled by actual durations. */
-  private leftText(): string {
+  /** Estimates are scaled by actual durations; within a step the time counts down. */
+  private leftText(nowMs: number): string {
     const scale = this.estimatedS > 0 ? this.spentS / this.estimatedS : 1;
-    return `about ${formatDuration(Math.max(0, this.remainingS * scale))} left`;
+    this.countedMs ??= nowMs;
+    const sinceS = (nowMs - this.countedMs) / 1000;
+    return `about ${formatDuration(Math.max(0, this.remainingS * scale - sinceS))} left`;
   }
 
   private numbered(run: PlannedRun, text: string): string {
@@ -187,7 +201,7 @@ function resultText(event: Extract<SweepEvent, { kind: 'runDone' }>): string {
   const change =
     value === null || before === null
       ? ''
-      : ` (${formatPercent((value / before.value - 1) * 100)} to sweep ${before.sweepId.slice(0, 8)})`;
+      : ` (${formatPercent((value / before.value - 1) * 100)} vs sweep ${before.sweepId.slice(0, 8)})`;
   if (reading !== null) {
     const { label, unit } = metricOf(reading.metric);
     return `${label} ${formatNumber(reading.value)} ${unit}${change}`;

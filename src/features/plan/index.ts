@@ -1,4 +1,4 @@
-export { BUILD_ESTIMATE_S, plan } from './plan.ts';
+export { plan } from './plan.ts';
 export {
   type PrepareOptions,
   type Prepared,

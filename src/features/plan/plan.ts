@@ -1,10 +1,11 @@
 import { cellLabel } from '../../text/cell-label.ts';
 import { EXIT_CODES, type ExitCode } from '../../exit-codes.ts';
-import { type Plan, PLACEHOLDERS, type PlannedRun, NO_TENSORRT } from '../../records/plan.ts';
+import { PLACEHOLDERS, type PlannedRun, NO_TENSORRT } from '../../records/plan.ts';
 import { type Io, printResult } from '../../cli/io.ts';
 import type { PlanOptions } from './command.ts';
 import type { PlanOutput } from './output.ts';
 import { prepare, type Prepared } from './prepare.ts';
+import { planEstimateS } from '../../matrix/plan/estimate.ts';
 import { RANDOM_CALIBRATION_NOTE } from '../../variants/conversion.ts';
 import { printable } from '../../text/printable.ts';
 import { captionLines, cellColumns } from '../../terminal/cell-columns.ts';
@@ -67,19 +68,6 @@ function outputOf({ matrix, plan: made, program }: Prepared): PlanOutput {
     merged,
     notes: made.notes,
   };
-}
-
-/** Without any record: a medium build on a data-center GPU. */
-export const BUILD_ESTIMATE_S = 60;
-
-/** Seconds for a small model; ViT-B took 50 (ModelOpt 0.47.0 on 2 cores). */
-const VARIANT_ESTIMATE_S = 30;
-
-function planEstimateS({ builds, runs, variants }: Plan, isReplay: boolean): number {
-  if (isReplay) return (builds.length + runs.length) * 0.1;
-  const buildsS = builds.filter(({ args }) => args.length > 0).length * BUILD_ESTIMATE_S;
-  const variantsS = variants.length * VARIANT_ESTIMATE_S;
-  return variantsS + buildsS + runs.reduce((sum, run) => sum + run.estimateS, 0);
 }
 
 function runArgv(run: PlannedRun, trtexec: string): string[] {

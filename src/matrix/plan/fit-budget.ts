@@ -1,4 +1,5 @@
 import type { Plan, PlannedCell } from '../../records/plan.ts';
+import { BUILD_ESTIMATE_S } from './estimate.ts';
 import { comparedTogether, planOfCells, secondsByCell } from './assign-gpus.ts';
 
 export interface TimeEstimates {
@@ -16,9 +17,6 @@ export interface FittedPlan {
   readonly leftOut: readonly PlannedCell[];
   readonly leftOutS: number;
 }
-
-/** Without a record: small networks took 15 to 60 s on an H200, large ones minutes. */
-const UNKNOWN_BUILD_S = 60;
 
 /**
  * Leaves out whole cells until a plan fits into a time. Those that were measured longest ago, or never, come first: what
@@ -41,7 +39,7 @@ export function fitBudget(
   };
   const costOf = (entry: PlannedCell): number =>
     missingBuilds(entry).reduce(
-      (sum, ref) => sum + (buildS.get(ref) ?? UNKNOWN_BUILD_S),
+      (sum, ref) => sum + (buildS.get(ref) ?? BUILD_ESTIMATE_S),
       runsS.get(entry.cell.key) ?? 0,
     );
   const kept = new Set<string>();

@@ -74,7 +74,7 @@ describe('bench run --until-sure', () => {
     const { stderr: apart } = await bench(elsewhere.map(String), { env });
     expect(apart).not.toContain('to sweep');
     const { stderr } = await bench(args(), { env });
-    expect(stderr).toMatch(new RegExp(`% to sweep ${sweepId}\\)`));
+    expect(stderr).toMatch(new RegExp(`% vs sweep ${sweepId}\\)`));
   });
 
   test('stops at --max-repeats', async () => {

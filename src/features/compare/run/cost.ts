@@ -6,7 +6,7 @@ import type { OpenStore } from '../../../store/file/open.ts';
 import { engineKeysOf } from '../../../store/runs/runs.ts';
 import { sweepsAtCommit } from '../../../store/sweeps/find-sweeps.ts';
 import { count, formatDuration } from '../../../terminal/numbers.ts';
-import { BUILD_ESTIMATE_S } from '../../plan/index.ts';
+import { BUILD_ESTIMATE_S } from '../../../matrix/plan/estimate.ts';
 import type { PlannedSide } from './plan-both.ts';
 import { type Enough, type PairedCell, roundsOf } from './rounds.ts';
 
