@@ -104,7 +104,8 @@ export async function startSweep(
   const store = warnIfMigrated(openStore(storePath(options.db, io), migrationsFolder()), io);
   const where = relative(io.cwd, store.path);
   // One that was found upwards may be another than the one that was meant.
-  if (options.db === undefined && where !== STORE_NAME) io.err(io.errLook.style.dim(`store ${printable(where)}`) + '\n');
+  if (options.db === undefined && where !== STORE_NAME)
+    io.err(io.errLook.style.dim(`store ${printable(where)}`) + '\n');
   const work = async (): Promise<ExitCode> => {
     const plan = withinBudget(store, made.plan, sweep, machines.length, options, io);
     const stored: StoredPlan = {
