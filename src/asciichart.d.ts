@@ -4,6 +4,7 @@ declare module 'asciichart' {
     readonly max?: number;
     readonly height?: number;
     readonly offset?: number;
+    readonly symbols?: readonly string[];
     readonly format?: (value: number, index: number) => string;
   }
 

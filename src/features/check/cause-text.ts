@@ -16,7 +16,7 @@ const CAUSES: Readonly<Record<string, string>> = {
 /** What speaks for a finding, and what changed with it. */
 export function causeLines(finding: CheckedFinding, look: Look): string[] {
   const { buildChanges, cause, environmentChanges, likeliestCause } = finding;
-  const lines = [...evidenceOf(finding)];
+  const lines: string[] = [];
   if (cause !== null) lines.push(`cause: ${CAUSES[cause] ?? cause}`);
   if (likeliestCause !== null) {
     const { certainty, explainsPercent, title } = likeliestCause;
@@ -34,17 +34,17 @@ export function causeLines(finding: CheckedFinding, look: Look): string[] {
   return [...wrapped(lines), ...wrapped(warned).map(look.style.warn), ...commitLines(finding, look)];
 }
 
-/** Untrusted texts are not in it. */
+/** What confirms a finding, or how likely it lasts; untrusted texts are not in it. */
 export function evidenceOf({ confirmedBy, pairs, probability, state }: CheckedFinding): string[] {
   if (pairs !== null) {
     const { agreeing, changePercent, count: of } = pairs;
-    return [`${count(of, 'pair')} with the last good engine: ${agreeing} agree, ${formatPercent(changePercent)}`];
+    return [`${agreeing} of ${count(of, 'pair')} with the last good engine, ${formatPercent(changePercent)}`];
   }
   if (state === 'suspected') {
-    return probability === null ? [] : [`probability that it lasts: ${formatPercent(100 * probability, false)}`];
+    return probability === null ? [] : [`it lasts with a probability of ${formatPercent(100 * probability, false)}`];
   }
-  if (confirmedBy === 'history') return ['confirmed by its history'];
-  return confirmedBy === 'previousSweep' ? ['confirmed by comparison with the previous sweep'] : [];
+  if (confirmedBy === 'history') return ['by its history'];
+  return confirmedBy === 'previousSweep' ? ['by comparison with the previous sweep'] : [];
 }
 
 function commitLines({ commits, firstBad, isNew, lastGood }: CheckedFinding, { columns, style }: Look): string[] {
@@ -56,9 +56,11 @@ function commitLines({ commits, firstBad, isNew, lastGood }: CheckedFinding, { c
   if (good === bad) return [`  both sweeps measured commit ${good}: no commit did this`];
   const number = commits.length === 0 ? '' : ` (${count(commits.length, 'commit')})`;
   const more = commits.length - SHOWN_COMMITS;
+  const subject = commits.find(({ commit }) => commit.startsWith(bad))?.subject;
+  const first = subject === undefined ? bad : `${bad} "${printable(subject)}"`;
   return [
-    `  last good ${good}, first bad ${bad}${number}`,
-    ...commits
+    ...wrapHanging(`  first bad ${first}, last good ${good}${number}`, columns, 4),
+    ...(commits.length < 2 ? [] : commits)
       .slice(0, SHOWN_COMMITS)
       .map(({ commit, subject }) => style.dim(truncate(`    ${commit.slice(0, 8)} ${printable(subject)}`, columns))),
     ...(more > 0 ? [style.dim(`    and ${more} more: git log ${good}..${bad}`)] : []),

@@ -54,7 +54,7 @@ function ratioOf(value: number): number | null {
 
 /** `+15.8 to +25.5 %` of one metric in several cells. */
 export function rangeText(changes: readonly Pick<Change, 'metric' | 'changePercent' | 'before' | 'after'>[]): string {
-  const sorted = changes.toSorted((a, b) => a.changePercent - b.changePercent);
+  const sorted = changes.toSorted((a, b) => Math.abs(a.changePercent) - Math.abs(b.changePercent));
   const texts = [sorted[0], sorted.at(-1)].map((change) => (change === undefined ? '' : changeText(change)));
   const [least = '', most = ''] = texts;
   if (least === most || least.includes('→')) return most;

@@ -17,6 +17,7 @@ import { foundIn, type Standing } from './headline.ts';
 import { type JudgedSeries, judgeSeries } from './judge-series.ts';
 import { notifyOfNews } from './notify.ts';
 import type { Checked, CheckedFinding, CheckedSeries } from './output.ts';
+import { pictureOf, type SeriesPicture } from './picture.ts';
 import { newestSweeps, type SeriesOptions } from './series.ts';
 import { checkText } from './text.ts';
 
@@ -28,8 +29,8 @@ export async function check(files: readonly string[], options: CheckOptions, io:
   const matrices = files.length === 0 ? null : files.map((file) => readMatrix(file, io, isUntrusted));
   const names = matrices?.map(({ name }) => name) ?? (options.matrix === undefined ? undefined : [options.matrix]);
   return withStore(options, io, async (store) => {
-    const { output, cells, exitCode, isStored, newest } = await checkedStore(store, { ...options, names }, io);
-    printResult(io, options, output, (_, look) => checkText(output, cells, look));
+    const { output, pictures, exitCode, isStored, newest } = await checkedStore(store, { ...options, names }, io);
+    printResult(io, options, output, (_, look) => checkText(output, { pictures, isAll: options.all === true }, look));
     if (isStored && options.filter === undefined && options.metric === undefined) {
       const sources = { stated: options.notify, matrices, isUntrusted };
       const hide = await hiding(options, io);
@@ -59,6 +60,7 @@ async function checkedStore(store: OpenStore, options: CheckOptions & SeriesOpti
   const rows: CheckedSeries[] = [];
   const findings: CheckedFinding[] = [];
   const standings: Standing[] = [];
+  const pictures = new Map<string, SeriesPicture>();
   const cells = new Map<string, KeyedCell>();
   for (const sweep of newest) {
     io.signal.throwIfAborted();
@@ -70,13 +72,14 @@ async function checkedStore(store: OpenStore, options: CheckOptions & SeriesOpti
     await keep(store, judged, io);
     const checked = await checkedSeries(db, judged, io.cwd);
     for (const { cell } of judged.evidence.cells) cells.set(cell.key, cell);
+    pictures.set(sweep.sweepId, pictureOf(judged.evidence));
     rows.push(checked.series);
     findings.push(...checked.findings);
     standings.push(checked.standing);
   }
   const exitCode = failOn(options.failOn, foundIn(standings));
   const output: Checked = { schemaVersion: 1, ...shown(db, { rows, findings, cells }, options), exitCode };
-  return { output, cells, exitCode, isStored, newest };
+  return { output, pictures, exitCode, isStored, newest };
 }
 
 /** What the gate said also lies next to the artefacts, which another user may own. */

@@ -16,6 +16,7 @@ const define = (command: PlainCommand) =>
     .addOption(metricOption())
     .addOption(filterOption())
     .addOption(branchOption())
+    .option('--all', 'show every finding in full, and every cell')
     .option('--as-of <sweep>', 'judge an earlier sweep: a date, a sweep or a commit')
     .option('--matrix <name>', 'only sweeps of this matrix')
     .addOption(minChangeOption())

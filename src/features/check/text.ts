@@ -1,26 +1,36 @@
-import type { KeyedCell } from '../../records/cell.ts';
 import { gatedMetricOf } from '../../records/gated-metric.ts';
 import { cellTable, withCells } from '../../terminal/cell-columns.ts';
 import type { Look } from '../../terminal/look.ts';
-import { count } from '../../terminal/numbers.ts';
-import { dotted, truncate, wrapHanging, wrapWords } from '../../terminal/text-width.ts';
+import { count, intervalText, meanChangeText } from '../../terminal/numbers.ts';
+import { dotted, textWidth, truncate, wrapHanging, wrapWords } from '../../terminal/text-width.ts';
 import { reasonWords } from '../../terminal/words.ts';
 import { describeCommit } from '../../text/commit-label.ts';
 import { printable } from '../../text/printable.ts';
-import { causeLines } from './cause-text.ts';
+import { causeLines, evidenceOf } from './cause-text.ts';
+import { cellsText } from './cells-text.ts';
 import { changeText, directionText, groupText, levelText, rangeText } from './change-text.ts';
+import { chartText } from './chart-text.ts';
 import { isOfSeries, isShownWhole } from './headline.ts';
 import type { Checked, CheckedFinding, CheckedSeries } from './output.ts';
+import type { SeriesPicture } from './picture.ts';
 
-type Cells = ReadonlyMap<string, KeyedCell>;
+/** What is printed; not part of `--json`. */
+export interface CheckDetails {
+  /** By the newest sweep of the series. */
+  readonly pictures: ReadonlyMap<string, SeriesPicture>;
+  /** Every finding in full, and every cell. */
+  readonly isAll: boolean;
+}
 
-/** One block for each series, the newest first. */
-export function checkText({ findings, series }: Checked, cells: Cells, look: Look): string[] {
+/** One block for each series, the newest first; of several, a line for each comes before. */
+export function checkText({ findings, series }: Checked, details: CheckDetails, look: Look): string[] {
   const isOnly = series.length === 1;
-  return series.flatMap((one, index) => {
+  const blocks = series.map((one) => {
     const own = findings.filter((finding) => isOfSeries(finding, one));
-    const block = one.verdict === 'stale' ? staleText(one, look) : seriesText(one, own, cells, isOnly, look);
-    const isClose = one.verdict === 'stale' && series[index - 1]?.verdict === 'stale';
+    return one.verdict === 'stale' ? staleText(one, look) : seriesText(one, own, details, isOnly, look);
+  });
+  return blocks.flatMap((block, index) => {
+    const isClose = series[index]?.verdict === 'stale' && series[index - 1]?.verdict === 'stale';
     return [...(index === 0 || isClose ? [] : ['']), ...block];
   });
 }
@@ -36,21 +46,29 @@ function staleText(series: CheckedSeries, { columns, style }: Look): string[] {
 function seriesText(
   series: CheckedSeries,
   findings: readonly CheckedFinding[],
-  cells: Cells,
+  { isAll, pictures }: CheckDetails,
   isOnly: boolean,
   look: Look,
 ): string[] {
   const { columns, style } = look;
+  const picture = pictures.get(series.sweepId) ?? NO_PICTURE;
   const headline = isOnly ? series.headline : `${nameOf(series)}: ${series.headline}`;
   const paint = series.verdict === 'slower' || series.verdict === 'limit' ? style.bad : style.strong;
+  const whole = findings.filter(isShownWhole);
+  const [worst, ...others] = isAll ? [] : whole;
+  const full = isAll ? whole : worst === undefined ? [] : [worst];
   return [
     ...wrapHanging(printable(headline), columns, 2).map((line) => paint(style.strong(line))),
-    ...wrapHanging(aboutText(series), columns, 2),
-    ...findings.filter(isShownWhole).flatMap((finding) => ['', ...findingText(finding, series, cells, look)]),
+    ...wrapHanging(aboutText(series, picture), columns, 2).map(style.dim),
+    ...countsText(series, look),
+    ...full.flatMap((finding) => ['', ...findingText(finding, series, picture, look)]),
+    ...(others.length === 0 ? [] : ['', ...others.map((finding) => findingLine(finding, look))]),
+    ...(others.length === 0 ? [] : wrapHanging('each in full: bench check --all', columns, 2).map(style.dim)),
     ...earlierText(
       findings.filter((finding) => !isShownWhole(finding)),
       look,
     ),
+    ...cellsText(series, picture, isAll, look),
     ...statusText(series, look),
     ...failedText(series, look),
     ...(series.notes.length === 0
@@ -59,64 +77,132 @@ function seriesText(
   ];
 }
 
-function aboutText({ branch, cells, commit, matrix, provenance, startedAt, sweepId, sweeps }: CheckedSeries): string {
+const NO_PICTURE: SeriesPicture = { sweeps: [], cells: new Map(), machine: [], metric: null };
+
+function aboutText(series: CheckedSeries, { machine, metric }: SeriesPicture): string {
+  const { branch, commit, matrix, provenance, startedAt, sweepId, sweeps } = series;
   return dotted([
     provenance,
-    `sweep ${sweepId.slice(0, 8)}`,
-    startedAt?.slice(0, 10) ?? '',
     printable(matrix ?? ''),
     describeCommit({ branch, commit, dirty: null }),
-    count(cells.length, 'cell'),
-    count(sweeps, 'sweep'),
+    `sweep ${sweepId.slice(0, 8)} of ${startedAt?.slice(0, 10) ?? 'an unknown date'}, number ${sweeps}`,
+    ...machine.map(printable),
+    metric === null ? '' : printable(gatedMetricOf(metric).label),
   ]);
 }
 
-function findingText(finding: CheckedFinding, series: CheckedSeries, cells: Cells, look: Look): string[] {
-  const { columns, style } = look;
-  const { direction, group, kind, owner } = finding;
-  const sign = finding.state === 'suspected' ? '?' : direction === 'slower' ? '▲' : '▼';
-  const paint =
-    finding.state === 'suspected' || finding.isWarning ? style.warn : direction === 'slower' ? style.bad : style.good;
-  const which = group.length === 0 ? '' : `, ${groupText(group)}`;
-  const since = finding.firstBad?.startedAt?.slice(0, 10) ?? 'an unknown date';
-  const of = `${finding.cells.length} of ${count(series.cells.length, 'cell')}`;
-  const title = `${sign} ${stateWords(finding)} ${finding.id.slice(0, 8)}: ${of} ${whatHappened(finding)} since ${since}${which}${owner === null ? '' : `, owner ${printable(owner)}`}`;
-  const changes = withCells(firstOfEach(finding), cells);
-  const table = cellTable(
-    changes.slice(0, SHOWN_CELLS),
-    [
-      { header: 'metric', text: ({ metric }) => printable(gatedMetricOf(metric).label), dropRank: 3 },
-      {
-        header: kind === 'limit' ? 'limit' : 'before',
-        text: (row) => levelText(row, row.before),
-        align: 'right',
-        dropRank: 2,
-      },
-      {
-        header: kind === 'limit' ? 'value' : 'after',
-        text: (row) => levelText(row, row.after),
-        align: 'right',
-        dropRank: 1,
-      },
-      { header: kind === 'limit' ? 'beyond' : 'change', text: changeText, align: 'right' },
-    ],
-    { ...look, columns: columns - 2 },
-    { all: changes },
-  );
-  const more = changes.length - SHOWN_CELLS;
+/** `12 slower   1 faster   35 steady   geometric mean +1.2 % (1.0 to 1.4)`. */
+function countsText({ cells, geometricMean, judgedBy }: CheckedSeries, { columns, style }: Look): string[] {
+  if (judgedBy === 'first') return [];
+  const numberOf = (status: CheckedSeries['cells'][number]['status']): number =>
+    cells.filter((cell) => cell.status === status).length;
+  const [slower, faster] = [numberOf('slower'), numberOf('faster')];
+  const words = (['suspected', 'new', 'missing', 'failed'] as const).flatMap((status) => {
+    const number = numberOf(status);
+    return number === 0 ? [] : [`${number} ${status === 'failed' ? 'without a result' : status}`];
+  });
+  const counts = [
+    slower === 0 ? '0 slower' : style.bad(`▲ ${slower} slower`),
+    faster === 0 ? '0 faster' : style.good(`▼ ${faster} faster`),
+    `${numberOf('steady')} steady`,
+    ...words,
+  ].join('   ');
+  const mean = geometricMean === null ? '' : `geometric mean ${meanChangeText(geometricMean)}`;
+  const isOneLine = textWidth(counts) + textWidth(mean) + 3 <= columns;
+  return mean === '' ? [counts] : isOneLine ? [`${counts}   ${mean}`] : [counts, mean];
+}
+
+function findingText(
+  finding: CheckedFinding,
+  series: CheckedSeries,
+  picture: SeriesPicture,
+  look: Look,
+): string[] {
+  const { columns } = look;
   return [
-    ...wrapHanging(title, columns, 2).map(paint),
+    ...wrapHanging(`${signOf(finding)} ${titleOf(finding, series.cells.length)}`, columns, 2).map(
+      paintOf(finding, look),
+    ),
+    ...wrapHanging(`  ${stateText(finding)}`, columns, 4),
     ...causeLines(finding, look),
-    ...[...table, ...(more > 0 ? [style.dim(`and ${more} more: --json has all`)] : [])].map((line) => `  ${line}`),
+    ...otherMetrics(finding, picture, look),
     ...alsoText(finding).flatMap((text) => wrapHanging(`  ${text}`, columns, 4)),
+    ...chartText(finding, picture, look),
     ...nextSteps(finding, series).flatMap((step) => wrapHanging(`  ${step}`, columns, 4)),
   ];
+}
+
+/** `▲ a40520f1 12 cells slower by 4.9 to 5.3 %: all fp8, since 2026-02-24`. */
+function findingLine(finding: CheckedFinding, look: Look): string {
+  return paintOf(finding, look)(truncate(`${signOf(finding)} ${titleOf(finding, null)}`, look.columns));
+}
+
+function signOf({ direction, state }: CheckedFinding): string {
+  return state === 'suspected' ? '?' : direction === 'slower' ? '▲' : '▼';
+}
+
+function paintOf({ direction, isWarning, state }: CheckedFinding, { style }: Look): (text: string) => string {
+  if (state === 'suspected' || isWarning) return style.warn;
+  return direction === 'slower' ? style.bad : style.good;
+}
+
+/** What got slower, by how much, what its cells share, since when. @param ofCells number of cells in the series */
+function titleOf(finding: CheckedFinding, ofCells: number | null): string {
+  const { cells, firstBad, group, id, labels } = finding;
+  const of = ofCells === null || ofCells === cells.length ? '' : `of ${ofCells} `;
+  const which = cells.length === 1 ? printable(labels[0] ?? '') : `${cells.length} ${of}${cells.length === 1 ? 'cell' : 'cells'}`;
+  const shared = group.length === 0 || cells.length === 1 ? '' : `: ${groupText(group)}`;
+  const since = firstBad?.startedAt?.slice(0, 10) ?? 'an unknown date';
+  return `${id.slice(0, 8)} ${which} ${whatHappened(finding)}${shared}, since ${since}`;
+}
+
+/** `confirmed in GPU compute time: 5 of 5 pairs …, owner team-vision`. */
+function stateText(finding: CheckedFinding): string {
+  const { metric } = finding.details[0] ?? {};
+  const of = metric === undefined ? '' : ` in ${printable(gatedMetricOf(metric).label)}`;
+  const [clearest] = finding.details;
+  const interval = clearest?.ciPercent ?? null;
+  const evidence = [
+    ...evidenceOf(finding),
+    ...(interval === null ? [] : [`95 % interval ${intervalText(interval)} in its clearest cell`]),
+  ].join(', ');
+  const owner = finding.owner === null ? '' : `; owner ${printable(finding.owner)}`;
+  return `${stateWords(finding)}${of}${evidence === '' ? '' : `: ${evidence}`}${owner}`;
 }
 
 function stateWords({ isWarning, kind, state }: CheckedFinding): string {
   if (isWarning) return 'warning';
   if (kind === 'limit') return 'limit broken';
   return kind === 'environment' ? `environment, ${state}` : state;
+}
+
+/** Of limits, and of metrics that the table of cells does not have: what they were and are. */
+function otherMetrics(finding: CheckedFinding, picture: SeriesPicture, look: Look): string[] {
+  const isLimit = finding.kind === 'limit';
+  const shown = firstOfEach(finding).filter(
+    ({ key, metric }) => isLimit || [...(picture.cells.get(key)?.histories.keys() ?? [])][0] !== metric,
+  );
+  const cells = new Map([...picture.cells].map(([key, { cell }]) => [key, cell]));
+  const changes = withCells(shown, cells);
+  if (changes.length === 0) return [];
+  const table = cellTable(
+    changes.slice(0, SHOWN_CELLS),
+    [
+      { header: 'metric', text: ({ metric }) => printable(gatedMetricOf(metric).label), dropRank: 3 },
+      {
+        header: isLimit ? 'limit' : 'before',
+        text: (row) => levelText(row, row.before),
+        align: 'right',
+        dropRank: 2,
+      },
+      { header: isLimit ? 'value' : 'after', text: (row) => levelText(row, row.after), align: 'right', dropRank: 1 },
+      { header: isLimit ? 'beyond' : 'change', text: changeText, align: 'right' },
+    ],
+    { ...look, columns: look.columns - 2 },
+    { all: changes },
+  );
+  const more = changes.length - SHOWN_CELLS;
+  return [...table, ...(more > 0 ? [look.style.dim(`and ${more} more: --json has all`)] : [])].map((line) => `  ${line}`);
 }
 
 /** Of each cell the metric by which it is shown. */
@@ -133,23 +219,31 @@ function alsoText(finding: CheckedFinding): string[] {
   return texts.length === 0 ? [] : [`also: ${texts.join(', ')}`];
 }
 
+/** `slower by 4.9 to 5.3 %`. */
 function whatHappened(finding: CheckedFinding): string {
-  const { kind } = finding;
-  const shown = firstOfEach(finding);
-  const [clearest] = shown;
-  const own = shown.filter(({ metric }) => metric === clearest?.metric);
-  const size = clearest === undefined ? '' : ` (${gatedMetricOf(clearest.metric).label} ${rangeText(own)})`;
-  return `${kind === 'limit' ? 'beyond a limit' : directionText(finding)}${printable(size)}`;
+  const [clearest] = firstOfEach(finding);
+  const own = firstOfEach(finding).filter(({ metric }) => metric === clearest?.metric);
+  const size = clearest === undefined ? '' : printable(rangeText(own));
+  if (finding.kind === 'limit') return `beyond a limit by ${unsigned(size)}`;
+  return size.includes('→') ? `${directionText(finding)}: ${size}` : `${directionText(finding)} by ${unsigned(size)}`;
 }
 
-function nextSteps({ firstBad, id, kind, lastGood, state }: CheckedFinding, series: CheckedSeries): string[] {
-  const [good, bad] = [lastGood?.sweepId.slice(0, 8), firstBad?.sweepId.slice(0, 8)];
-  const pair = good === undefined || bad === undefined ? null : `bench compare ${good} ${bad}`;
+/** The direction says what the sign would. */
+function unsigned(size: string): string {
+  return size.replace(/[+-](?=\d)/g, '');
+}
+
+function nextSteps({ details, firstBad, id, kind, lastGood, state }: CheckedFinding, series: CheckedSeries): string[] {
+  const short = id.slice(0, 8);
   if (state === 'suspected') {
     return [`to be sure now: bench run --resume ${series.sweepId.slice(0, 8)} --confirm`];
   }
-  if (kind === 'limit') return [`it may stay: bench ack ${id.slice(0, 8)} --reason "…"`];
-  return [`next: ${[pair, `bench ack ${id.slice(0, 8)} --reason "…"`].filter((step) => step !== null).join(', or ')}`];
+  const ack = `bench ack ${short} --reason "…"`;
+  if (kind === 'limit') return [`it may stay: ${ack}`];
+  const [good, bad] = [lastGood?.sweepId.slice(0, 8), firstBad?.sweepId.slice(0, 8)];
+  const cell = details[0]?.key.slice(0, 8);
+  const sides = good === undefined || bad === undefined ? [] : [`bench why ${cell} ${good} ${bad}`, `bench compare ${good} ${bad}`];
+  return [`next: ${[...sides, ack].join(' · ')}`];
 }
 
 /** Ended findings are shown for this number of sweeps. */

@@ -12,7 +12,7 @@ const define = (command: PlainCommand) =>
       new Option('--by <unit>', 'step of the time axis (default: by the number of sweeps)').choices(TREND_UNITS),
     )
     .option('--last <n>', 'show the newest N steps', positiveInteger, 90)
-    .option('--height <n>', 'lines of a chart', positiveInteger, 10)
+    .option('--height <n>', 'lines of a chart', positiveInteger, 6)
     .addOption(filterOption())
     .option('--branch <name>', 'only sweeps of this branch (default: all)', notEmpty)
     .addOption(
@@ -20,7 +20,7 @@ const define = (command: PlainCommand) =>
         PROVENANCES,
       ),
     )
-    .option('--together', 'draw all cells in one chart, as change from their first values');
+    .option('--together', 'one line for each cell, all on one scale');
 
 export type TrendOptions = OptionsOf<typeof define>;
 

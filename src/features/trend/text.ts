@@ -1,15 +1,18 @@
-import type { TrendMark, TrendStep, TrendUnit } from '../../judge/trend.ts';
+import type { TrendStep, TrendUnit } from '../../judge/trend.ts';
 import type { KeyedCell } from '../../records/cell.ts';
 import { metricOf } from '../../records/metric.ts';
-import { printable } from '../../text/printable.ts';
-import type { Provenance } from '../../records/sweep.ts';
 import { FLAG_LABELS } from '../../records/run-flag.ts';
+import type { Provenance } from '../../records/sweep.ts';
+import { median } from '../../statistics/median.ts';
 import { cellTable, withCells } from '../../terminal/cell-columns.ts';
-import { renderLineChart, sparkline } from '../../terminal/charts/line-chart.ts';
-import type { TrendOutput, TrendSeries } from './output.ts';
+import { dayText } from '../../terminal/charts/day-text.ts';
+import { renderHistoryChart } from '../../terminal/charts/history-chart.ts';
+import { LEAST_SCALE_PERCENT, sparkline } from '../../terminal/charts/sparkline.ts';
 import type { Look } from '../../terminal/look.ts';
 import { formatNumber, formatPercent } from '../../terminal/numbers.ts';
-import { truncate, wrapHanging } from '../../terminal/text-width.ts';
+import { wrapHanging } from '../../terminal/text-width.ts';
+import { printable } from '../../text/printable.ts';
+import type { TrendOutput, TrendSeries } from './output.ts';
 
 /** Shown in the text, not part of `--json`. */
 interface TrendDetails {
@@ -20,11 +23,9 @@ interface TrendDetails {
 
 /** This many cells get a chart each; more become a line each. */
 const MAX_CHARTS = 4;
-const SPARK_WIDTH = 32;
 
 export function trendText(output: TrendOutput, { cells, height, together }: TrendDetails, look: Look): string[] {
-  if (together) return togetherText(output, height, look);
-  if (output.cells.length > MAX_CHARTS) return sparkTable(output, cells, look);
+  if (together || output.cells.length > MAX_CHARTS) return rowsText(output, cells, look);
   return output.cells.flatMap((series, place) => [
     ...(place === 0 ? [] : ['']),
     ...chartOf(series, output.provenance, height, look),
@@ -36,161 +37,188 @@ function ineligibleText({ barred }: Pick<TrendSeries, 'barred'>): string {
 }
 
 function chartOf(series: TrendSeries, provenance: Provenance, height: number, look: Look): string[] {
-  const { metric, unit, by, points, marks } = series;
-  const { label } = metricOf(metric);
-  const warning = ineligibleText(series);
-  const title = `${printable(series.label)} · ${label}, ${unit} · by ${by} · ${provenance}${warning === '' ? '' : ` · ${warning}`}`;
-  const chart = renderLineChart({
-    series: brokenLine(points, marks).map((values) => ({ values, style: look.style.accent })),
-    labels: pointLabels(points, by),
-    ticks: ticksOf(points, by),
+  const { barred, by, marks, metric, points } = series;
+  const { style, columns } = look;
+  const parts = [printable(series.label), metricOf(metric).label, `by ${by}`, provenance, ineligibleText(series)];
+  const moves = marks.filter(({ breaksLine, kind }) => breaksLine || kind === 'slower' || kind === 'faster');
+  const kinds = [null, ...moves.map(({ kind }) => kind)];
+  const chart = renderHistoryChart({
+    values: points.map(({ value }) => value),
+    levelStarts: moves.map(({ step }) => step),
+    labels: labelsOf(points, by),
     // The first mark of a step wins.
-    signs: new Map(marks.toReversed().map(({ step, kind }) => [step, SIGNS[kind]])),
-    format: formatNumber,
+    marks: new Map(marks.toReversed().map(({ step, kind }) => [step, paintOf(kind, look)(SIGNS[kind])])),
+    format: (value) => valueText(series, value),
+    styleOf: (level) => paintOf(level === kinds.length - 1 ? (kinds[level] ?? null) : null, look),
     height,
     look,
   });
   return [
-    ...wrapHanging(title, look.columns, 2).map(warning === '' ? look.style.strong : look.style.bad),
+    ...wrapHanging(parts.filter((part) => part !== '').join(' · '), columns, 2).map(
+      barred.length === 0 ? style.strong : style.bad,
+    ),
     ...chart,
-    changeLine(points, unit),
+    ...wrapHanging(changeLine(series), columns, 2),
     ...markLines(series, look),
   ];
 }
 
-/** A line per machine; gaps where another one measured. */
-function brokenLine(points: readonly TrendStep[], marks: readonly TrendMark[]): (number | null)[][] {
-  const breaks = marks.filter(({ breaksLine }) => breaksLine).map(({ step }) => step);
-  const edges = [0, ...breaks, points.length];
-  return edges
-    .slice(1)
-    .map((end, piece) => points.map(({ value }, step) => (step >= (edges[piece] ?? 0) && step < end ? value : null)));
+type MarkKind = TrendSeries['marks'][number]['kind'];
+
+const SIGNS: Readonly<Record<MarkKind, string>> = { slower: 'S', faster: 'F', environment: 'E', baseline: 'B' };
+
+function paintOf(kind: MarkKind | null, { style }: Look): (text: string) => string {
+  if (kind === null) return (text) => text;
+  return { slower: style.bad, faster: style.good, environment: style.warn, baseline: style.dim }[kind];
 }
 
-const SIGNS: Readonly<Record<TrendMark['kind'], string>> = {
-  slower: '▲',
-  faster: '▼',
-  environment: '┼',
-  baseline: '┴',
-};
-
-function markLines({ points, by, marks }: TrendSeries, { style, columns }: Look): string[] {
-  const labels = pointLabels(points, by);
-  const paint = { slower: style.bad, faster: style.good, environment: style.warn, baseline: style.dim };
-  const words = { slower: 'level ', faster: 'level ', environment: '', baseline: 'baseline ' };
+function markLines({ points, by, marks }: TrendSeries, look: Look): string[] {
+  const labels = points.map((point) => labelOf(point, by));
+  const words = { slower: 'slower, level ', faster: 'faster, level ', environment: '', baseline: 'baseline ' };
   return marks.flatMap(({ step, kind, text }) => {
     const line = `${SIGNS[kind]} ${labels[step] ?? ''} ${words[kind]}${printable(text)}`;
-    return wrapHanging(line, columns, 2).map(paint[kind]);
+    return wrapHanging(line, look.columns, 2).map(paintOf(kind, look));
   });
 }
 
-/** The first and the last value; null where nothing was measured. */
-function endsOf(points: readonly TrendStep[]) {
-  const values = points.flatMap(({ value }) => value ?? []);
-  const [first] = values;
-  const last = values.at(-1);
-  if (first === undefined || last === undefined) return null;
-  return { first, last, change: formatPercent((last / first - 1) * 100) };
+interface LevelChange {
+  readonly now: number;
+  /** Null for the only level. */
+  readonly before: number | null;
+  readonly kind: 'slower' | 'faster' | null;
+  readonly since: TrendStep | null;
 }
 
-/** `first 0.4119, last 0.4774 ms: +15.9 %`. */
-function changeLine(points: readonly TrendStep[], unit: string): string {
-  const ends = endsOf(points);
-  return ends === null
-    ? ''
-    : `first ${formatNumber(ends.first)}, last ${formatNumber(ends.last)} ${unit}: ${ends.change}`;
-}
-
-const MARKS = 'abcdefghijklmnopqrstuvwxyz';
-
-function togetherText({ cells: series, provenance }: TrendOutput, height: number, look: Look): string[] {
-  const { style } = look;
-  const styles = [style.accent, style.good, style.warn, style.bad, style.strong, style.dim];
-  const ids = [...new Set(series.flatMap(({ points }) => points.map(({ id }) => id)))];
-  const by = series[0]?.by ?? 'run';
-  const lines = series.map(({ points }, index) => {
-    const first = points.find(({ value }) => value !== null)?.value ?? 1;
-    const byId = new Map(points.map(({ id, value }) => [id, value]));
-    return {
-      values: ids.map((id) => {
-        const value = byId.get(id) ?? null;
-        return value === null ? null : (value / first - 1) * 100;
-      }),
-      style: styles[index % styles.length] ?? style.accent,
-      mark: MARKS[index % MARKS.length] ?? '?',
-    };
-  });
-  const [points = []] = series.map((entry) => entry.points);
-  const chart = renderLineChart({
-    series: lines,
-    labels: pointLabels(
-      points.length === ids.length ? points : ids.map((id) => ({ id, sweepId: null, value: null, runs: 0 })),
-      by,
-    ),
-    ticks: ticksOf(points, by),
-    signs: new Map(),
-    format: (value) => formatPercent(value),
-    height,
-    look,
-  });
-  const legend = series.map(({ label }, index) =>
-    (lines[index]?.style ?? style.accent)(
-      `${lines[index]?.mark ?? ''}── ${truncate(printable(label), look.columns - 4)}`,
-    ),
+/**
+ * The newest level and the one before it; where no change of level is known, the newest sweep and the previous one.
+ * @returns null where nothing was measured
+ */
+function levelChange({ marks, points }: TrendSeries): LevelChange | null {
+  const move = marks.findLast(({ kind }) => kind === 'slower' || kind === 'faster');
+  const medianOf = (own: readonly TrendStep[]): number | null => median(own.flatMap(({ value }) => value ?? []));
+  if (move !== undefined && (move.kind === 'slower' || move.kind === 'faster')) {
+    const start = marks.findLast(({ kind, step }) => (kind === 'slower' || kind === 'faster') && step < move.step);
+    const now = medianOf(points.slice(move.step));
+    const before = medianOf(points.slice(start?.step ?? 0, move.step));
+    return now === null ? null : { now, before, kind: move.kind, since: points[move.step] ?? null };
+  }
+  const measured = points.filter(({ value }) => value !== null);
+  const sweeps = [...new Set(measured.map(({ sweepId }) => sweepId))];
+  const [before, now] = [sweeps.at(-2), sweeps.at(-1)].map((id) =>
+    medianOf(measured.filter(({ sweepId }) => sweepId === id)),
   );
-  const title = `change from each cell's first value · by ${by} · ${provenance}`;
-  return [style.strong(truncate(title, look.columns)), ...chart, ...legend];
+  return now === undefined || now === null ? null : { now, before: before ?? null, kind: null, since: null };
 }
 
-function sparkTable(
+function changeText({ before, now }: LevelChange): string {
+  return before === null ? '' : formatPercent((now / before - 1) * 100);
+}
+
+/** `level 0.5031 ms since 24 Feb, +5.3 % from 0.4780 ms`. */
+function changeLine(series: TrendSeries): string {
+  const change = levelChange(series);
+  if (change === null) return '';
+  const { before, now, since } = change;
+  if (before === null) return `newest ${valueText(series, now)}`;
+  const texts =
+    since === null
+      ? ['newest sweep', ', previous sweep']
+      : ['level', ` since ${labelOf(since, series.by)}, before`];
+  return `${texts[0]} ${valueText(series, now)}${texts[1]} ${valueText(series, before)}: ${changeText(change)}`;
+}
+
+function valueText({ unit }: TrendSeries, value: number): string {
+  return `${formatNumber(value)} ${printable(unit)}`;
+}
+
+/** Room of what is left of a row's picture, columns. */
+const ROW_COLUMNS = 58;
+const LEAST_PICTURE = 12;
+
+/** A line a cell, the largest change first, all on one scale. */
+function rowsText(
   { cells: all, provenance }: TrendOutput,
   cells: ReadonlyMap<string, KeyedCell>,
   look: Look,
 ): string[] {
-  const series = withCells(all, cells);
-  const right = 'right' as const;
-  const title = `${series.length} cells · by ${series[0]?.by ?? 'run'} · ${provenance}`;
-  const table = cellTable<TrendSeries & { readonly cell: KeyedCell }>(
-    series,
+  const rows = withCells(all, cells)
+    .map((row) => ({ ...row, change: levelChange(row) }))
+    .toSorted((a, b) => weightOf(b.change) - weightOf(a.change));
+  const most = Math.max(0, ...rows.map(({ change }) => 100 * Math.abs(ratioOf(change))));
+  const percent = Math.max(LEAST_SCALE_PERCENT, Math.ceil(most * 1.3));
+  const longest = Math.max(...rows.map(({ points }) => points.length));
+  const width = Math.min(longest, Math.max(LEAST_PICTURE, look.columns - ROW_COLUMNS));
+  const metrics = [...new Set(rows.map(({ metric }) => metricOf(metric).label))];
+  const units = [...new Set(rows.map(({ by }) => by))];
+  const title = [`${rows.length} cells`, metrics.join(', '), `by ${units.join(', ')}`, provenance].join(' · ');
+  const table = cellTable<(typeof rows)[number]>(
+    rows,
     [
       { header: 'flags', text: ineligibleText, style: () => look.style.bad, minWidth: 10 },
-      { header: 'first', text: (row) => formatNumber(endsOf(row.points)?.first ?? null), align: right, dropRank: 2 },
-      { header: 'last', text: (row) => formatNumber(endsOf(row.points)?.last ?? null), align: right, dropRank: 1 },
-      { header: '', text: ({ unit }) => unit, dropRank: 3 },
-      { header: 'change', text: (row) => endsOf(row.points)?.change ?? '', align: right },
       {
-        header: 'trend',
-        text: ({ points }) =>
+        header: 'now',
+        text: (row) => (row.change === null ? '–' : valueText(row, row.change.now)),
+        align: 'right',
+        dropRank: 2,
+      },
+      {
+        header: 'change',
+        text: ({ change, points }) => (change === null ? '' : isSteady(change, points) ? 'steady' : changeText(change)),
+        style: ({ change }) => paintOf(change?.kind ?? null, look),
+        align: 'right',
+      },
+      {
+        header: `last ${width}, ±${percent} %`,
+        short: `±${percent} %`,
+        text: ({ change, points }) =>
           sparkline(
             points.map(({ value }) => value),
-            SPARK_WIDTH,
+            width,
+            { level: change?.before ?? null, percent, isAscii: look.isAscii === true },
           ),
-        style: () => look.style.accent,
-        dropRank: 4,
+        dropRank: 1,
       },
+      { header: '', text: ({ change }) => change?.kind ?? '', dropRank: 3 },
     ],
     look,
   );
-  return [look.style.strong(truncate(title, look.columns)), ...table];
+  return [...wrapHanging(title, look.columns, 2).map(look.style.strong), ...table];
+}
+
+/** So many steps without a change of level say so. */
+const ENOUGH_STEPS = 8;
+
+function isSteady({ kind }: LevelChange, { length }: readonly TrendStep[]): boolean {
+  return kind === null && length >= ENOUGH_STEPS;
+}
+
+function ratioOf(change: LevelChange | null): number {
+  return change === null || change.before === null ? 0 : change.now / change.before - 1;
+}
+
+/** What moved comes first. */
+function weightOf(change: LevelChange | null): number {
+  const rank = change?.kind === 'slower' ? 2e6 : change?.kind === 'faster' ? 1e6 : 0;
+  return rank + Math.abs(ratioOf(change));
 }
 
 const SHORT_ID = 8;
 
-function pointLabels(points: readonly TrendStep[], by: TrendUnit): string[] {
-  switch (by) {
-    case 'night':
-      return points.map(({ id }) => id.slice(5));
-    case 'commit':
-      return points.map(({ id }) => (id === 'no commit' ? id : id.slice(0, SHORT_ID)));
-    case 'sweep':
-    case 'run':
-      return points.map(({ sweepId }) => (sweepId ?? '').slice(0, SHORT_ID));
-  }
+/** Of runs only the first of each sweep has one. */
+function labelsOf(points: readonly TrendStep[], by: TrendUnit): string[] {
+  return points.map((point, step) =>
+    by === 'run' && point.sweepId === points[step - 1]?.sweepId ? '' : labelOf(point, by),
+  );
 }
 
-/** At starts of sweeps; for sweeps and commits every label is tried. */
-function ticksOf(points: readonly TrendStep[], by: TrendUnit): Set<number> {
-  if (by !== 'run') return new Set();
-  const starts = points.flatMap(({ sweepId }, step) => (sweepId === points[step - 1]?.sweepId ? [] : [step]));
-  return new Set(starts);
+function labelOf({ id, sweepId }: TrendStep, by: TrendUnit): string {
+  switch (by) {
+    case 'night':
+      return dayText(id);
+    case 'commit':
+      return id === 'no commit' ? id : id.slice(0, SHORT_ID);
+    case 'sweep':
+    case 'run':
+      return (sweepId ?? '').slice(0, SHORT_ID);
+  }
 }

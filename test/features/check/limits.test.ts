@@ -76,7 +76,8 @@ describe('limits', () => {
     await sweep('opt32');
     const { stdout } = await check();
     expect(stdout).toContain('first sweep: nothing to compare with; 1 limit broken');
-    expect(stdout).toMatch(/▲ limit broken [0-9a-f]{8}: 1 of 2 cells beyond a limit .*,\s+owner\s+team-vision/);
+    expect(stdout).toMatch(/▲ [0-9a-f]{8} vit_small fp16 8x3x224x224 graph transfers beyond a limit by 5\.9 %, since/);
+    expect(stdout).toMatch(/ limit broken in GPU compute time; owner team-vision/);
     expect(stdout).toMatch(/metric +limit +value +beyond\n.*0\.4500 ms +0\.476\d ms +\+5\.9 %/);
     expect((await check('--fail-on', 'regression,failed')).code).toBe(0);
   });

@@ -53,8 +53,8 @@ describe('on recorded sweeps', () => {
   test('a chart says cell, metric, unit, step and provenance, and the change', async () => {
     const { stdout } = await bench(['trend', '--filter', 'batch=8', '--db', db]);
     const [title] = stdout.split('\n');
-    expect(title).toBe('vit_small fp16 8x3x224x224 graph transfers · GPU compute time, ms · by run · recorded');
-    expect(stdout).toMatch(/first 0\.\d{4}, last 0\.\d{4} ms: \+1[56]\.\d %/);
+    expect(title).toBe('vit_small fp16 8x3x224x224 graph transfers · GPU compute time · by run · recorded');
+    expect(stdout).toMatch(/newest sweep 0\.\d{4} ms, previous sweep 0\.\d{4} ms: \+1[56]\.\d %/);
   });
 
   test('named by model, label, key or expression; a metric with its own unit', async () => {
@@ -122,6 +122,6 @@ test('marks where the level, the machine and a baseline lie', async () => {
     },
   ]);
   const chart = await bench(['trend', 'batch=2', '--db', db]);
-  expect(chart.stdout).toMatch(/└─+┴─+┼─+▲/);
-  expect(chart.stdout).toContain('▲ 02-10 level +');
+  expect(chart.stdout).toMatch(/└[─┬]+B[─┬]+E[─┬]+S/);
+  expect(chart.stdout).toContain('S 10 Feb slower, level +');
 });

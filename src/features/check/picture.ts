@@ -1,0 +1,80 @@
+import { environmentDifferences } from '../../judge/compare/differences.ts';
+import type { SweepEvidence } from '../../judge/gate/evidence.ts';
+import { mainOf } from '../../judge/gate/cell-change.ts';
+import { valuesByPlace } from '../../judge/geometric-mean.ts';
+import type { KeyedCell } from '../../records/cell.ts';
+import type { GatedMetricId } from '../../records/gated-metric.ts';
+import type { CellKey } from '../../records/scalars.ts';
+
+/** A cell over the sweeps that it was judged by. */
+export interface CellPicture {
+  readonly cell: KeyedCell;
+  /** Each metric by sweep, oldest first; null where it has no value. The first one is the cell's own. */
+  readonly histories: ReadonlyMap<GatedMetricId, readonly (number | null)[]>;
+  /** What changed of its environment, by sweep. */
+  readonly changes: ReadonlyMap<number, string>;
+}
+
+/** What a series is drawn from; not part of `--json`. */
+export interface SeriesPicture {
+  /** Oldest first. */
+  readonly sweeps: readonly { readonly sweepId: string; readonly date: string | null }[];
+  readonly cells: ReadonlyMap<CellKey, CellPicture>;
+  /** GPU and TensorRT of the newest sweep, where all its cells have the same. */
+  readonly machine: readonly string[];
+  /** By which its cells are shown; null where they differ. */
+  readonly metric: GatedMetricId | null;
+}
+
+export function pictureOf({ cells, environments, sweeps }: SweepEvidence): SeriesPicture {
+  const newest = cells.flatMap(({ environmentIds }) => environments.get(environmentIds.at(-1) ?? '') ?? []);
+  const shared = (texts: readonly (string | null)[]): string[] => {
+    const [only = null, ...others] = new Set(texts);
+    return only === null || others.length > 0 ? [] : [only];
+  };
+  return {
+    sweeps: sweeps.map(({ sweepId, startedAt }) => ({ sweepId, date: startedAt?.slice(0, 10) ?? null })),
+    cells: new Map(
+      cells.map((one) => [
+        one.cell.key,
+        {
+          cell: one.cell,
+          histories: new Map(
+            one.metrics.map((measured) => {
+              const values = valuesByPlace(measured.history);
+              return [measured.metric, sweeps.map((_, place) => values[place] ?? null)];
+            }),
+          ),
+          changes: changesOf(one.environmentIds, environments),
+        },
+      ]),
+    ),
+    machine: [
+      ...shared(newest.map(({ gpuName }) => gpuName)),
+      ...shared(newest.map(({ tensorrt }) => tensorrt)).map((version) => `TensorRT ${version}`),
+    ],
+    metric: ownMetricOf(cells),
+  };
+}
+
+function ownMetricOf(cells: SweepEvidence['cells']): GatedMetricId | null {
+  const metrics = new Set(cells.flatMap((cell) => mainOf(cell)?.metric ?? []));
+  const [only = null] = metrics;
+  return metrics.size === 1 ? only : null;
+}
+
+function changesOf(
+  ids: readonly (string | null)[],
+  environments: SweepEvidence['environments'],
+): ReadonlyMap<number, string> {
+  const found = new Map<number, string>();
+  let before: string | null = null;
+  for (const [place, id] of ids.entries()) {
+    if (id === null || id === before) continue;
+    const [from, to] = [environments.get(before ?? ''), environments.get(id)];
+    const texts = from === undefined || to === undefined ? [] : environmentDifferences(from, to);
+    if (texts.length > 0) found.set(place, texts.join('; '));
+    before = id;
+  }
+  return found;
+}

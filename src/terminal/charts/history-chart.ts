@@ -1,0 +1,232 @@
+import asciichart from 'asciichart';
+
+import { median } from '../../statistics/median.ts';
+import type { Look } from '../look.ts';
+import { padEnd, padStart, textWidth } from '../text-width.ts';
+import { type RoundScale, roundScale } from './round-scale.ts';
+
+export interface HistoryChart {
+  /** One for each step, oldest first; null for a gap. */
+  readonly values: readonly (number | null)[];
+  /** Steps at which another level begins, ascending. */
+  readonly levelStarts: readonly number[];
+  /** Of each step, below the axis where there is room. */
+  readonly labels: readonly string[];
+  /** Letters on the axis, by step. */
+  readonly marks: ReadonlyMap<number, string>;
+  /** Of a level, to the right of it. */
+  readonly format: (value: number) => string;
+  /** Color of the steps of a level. @param level its number, from 0 */
+  readonly styleOf: (level: number) => (text: string) => string;
+  readonly height: number;
+  readonly look: Look;
+}
+
+interface Level {
+  readonly start: number;
+  readonly end: number;
+  readonly value: number;
+  /** Two standard deviations of its values. */
+  readonly reach: number;
+}
+
+/** Minimum range relative to the value: noise must not look like a change. */
+const LEAST_RANGE = 0.01;
+/** Steps with fewer columns than this are dots; others are joined by lines. */
+const LINE_COLUMNS = 3;
+/** So few steps need no more rows. */
+const FEW_STEPS = 3;
+const FEW_ROWS = 4;
+
+/**
+ * Values over time at the full width of the terminal: dots of braille where there are many, else lines. Each level has
+ * a band of two standard deviations; what lies far outside is a `!` at the edge.
+ */
+export function renderHistoryChart(chart: HistoryChart): string[] {
+  const { format, labels, look, values } = chart;
+  const levels = levelsOf(chart);
+  if (levels.length === 0) return ['(nothing was measured)'];
+  const rows = Math.max(2, labels.length <= FEW_STEPS ? Math.min(FEW_ROWS, chart.height) : chart.height);
+  const scale = scaleOf(levels);
+  const names = tickNames(scale, rows);
+  const ends = levels.slice(-2).map(({ value }) => ({ row: rowOf(value, scale, rows), text: ` ${format(value)}` }));
+  const left = Math.max(...[...names.values()].map(textWidth));
+  const right = Math.max(...ends.map(({ text }) => textWidth(text)));
+  const width = Math.max(8, look.columns - left - 2 - right);
+  const canvas = Array.from({ length: rows }, () => Array.from({ length: width }, () => ' '));
+  drawBands(canvas, levels, scale, labels.length, look);
+  const isLines = look.isAscii === true || labels.length * LINE_COLUMNS <= width;
+  for (const [number, level] of levels.entries()) {
+    const own = values.map((value, step) => (step >= level.start && step < level.end ? value : null));
+    const clipped = own.map((value) => (value === null ? null : Math.min(scale.high, Math.max(scale.low, value))));
+    const draw = isLines ? drawLines : drawDots;
+    draw(canvas, clipped, scale, chart.styleOf(number), look);
+  }
+  for (const [step, value] of values.entries()) {
+    const edge = value === null ? undefined : canvas[value > scale.high ? 0 : value < scale.low ? rows - 1 : -1];
+    if (edge !== undefined) edge[columnOf(step, labels.length, width)] = look.style.warn('!');
+  }
+  const lines = canvas.map((row, y) => {
+    const end = ends.findLast((one) => one.row === y)?.text ?? '';
+    const body = `${row.join('')}${end}`.trimEnd();
+    return `${padStart(names.get(y) ?? '', left)} ${look.isAscii === true ? '|' : '┤'}${body}`;
+  });
+  return [...lines, ...axisOf(chart, width, left)];
+}
+
+function levelsOf({ levelStarts, values }: HistoryChart): Level[] {
+  const starts = [0, ...levelStarts.filter((start) => start > 0 && start < values.length)];
+  return starts.flatMap((start, place) => {
+    const end = starts[place + 1] ?? values.length;
+    const own = values.slice(start, end).flatMap((value) => value ?? []);
+    const value = median(own);
+    if (value === null) return [];
+    const deviation = median(own.map((one) => Math.abs(one - value))) ?? 0;
+    // Of a normal distribution: the standard deviation is 1.4826 times the median absolute deviation.
+    return [{ start, end, value, reach: 2 * 1.4826 * deviation }];
+  });
+}
+
+function scaleOf(levels: readonly Level[]): RoundScale {
+  const low = Math.min(...levels.map(({ value, reach }) => value - 2 * reach));
+  const high = Math.max(...levels.map(({ value, reach }) => value + 2 * reach));
+  const least = Math.max(Math.abs(low + high) * (LEAST_RANGE / 2), Number.MIN_VALUE);
+  const pad = Math.max(0, (least - (high - low)) / 2);
+  return roundScale(low - pad, high + pad);
+}
+
+function rowOf(value: number, { low, high }: RoundScale, rows: number): number {
+  return Math.round(((high - value) / (high - low)) * (rows - 1));
+}
+
+/** Of several ticks in a row the first. */
+function tickNames(scale: RoundScale, rows: number): Map<number, string> {
+  return new Map(scale.ticks.toReversed().map(({ value, text }) => [rowOf(value, scale, rows), text]));
+}
+
+/** Column of a step: the first one is at the left edge, the last one at the right. */
+function columnOf(step: number, steps: number, width: number): number {
+  return steps < 2 ? Math.floor(width / 2) : Math.round((step / (steps - 1)) * (width - 1));
+}
+
+function drawBands(
+  canvas: string[][],
+  levels: readonly Level[],
+  scale: RoundScale,
+  steps: number,
+  { isAscii, style }: Look,
+): void {
+  const rows = canvas.length;
+  for (const { start, end, value, reach } of levels) {
+    const width = canvas[0]?.length ?? 0;
+    const [from, to] = [columnOf(start, steps, width), columnOf(end - 1, steps, width)];
+    for (let y = rowOf(value + reach, scale, rows); y <= rowOf(value - reach, scale, rows); y += 1) {
+      for (let x = from; x <= to; x += 2) {
+        const row = canvas[y];
+        if (row !== undefined) row[x] = style.dim(isAscii === true ? '.' : '·');
+      }
+    }
+  }
+}
+
+type Draw = (
+  canvas: string[][],
+  values: readonly (number | null)[],
+  scale: RoundScale,
+  style: (text: string) => string,
+  look: Look,
+) => void;
+
+const BRAILLE = 0x2800;
+/** Bits of the dots of a braille character, by row and column (Unicode 15, Braille Patterns). */
+const DOTS = [
+  [0x01, 0x08],
+  [0x02, 0x10],
+  [0x04, 0x20],
+  [0x40, 0x80],
+] as const;
+
+const drawDots: Draw = (canvas, values, { low, high }, style) => {
+  const [rows, width] = [canvas.length, canvas[0]?.length ?? 0];
+  const bits = new Map<number, number>();
+  for (const [step, value] of values.entries()) {
+    if (value === null) continue;
+    const x = columnOf(step, values.length, width * 2);
+    const y = Math.round(((high - value) / (high - low)) * (rows * DOTS.length - 1));
+    const place = Math.floor(y / DOTS.length) * width + (x >> 1);
+    bits.set(place, (bits.get(place) ?? 0) | (DOTS[y % DOTS.length]?.[x % 2] ?? 0));
+  }
+  for (const [place, set] of bits) {
+    const row = canvas[Math.floor(place / width)];
+    if (row !== undefined) row[place % width] = style(String.fromCodePoint(BRAILLE + set));
+  }
+};
+
+const ASCII_SYMBOLS = ['+', '|', '-', '-', '-', '`', '.', '.', "'", '|'];
+
+/** asciichart knows no gaps: each unbroken piece is drawn on the same scale and put in its place. */
+const drawLines: Draw = (canvas, values, { low, high }, style, { isAscii }) => {
+  const width = canvas[0]?.length ?? 0;
+  for (const { start, own } of pieces(stretched(values, width))) {
+    const heights = own.map((value) => ((value - low) / (high - low)) * (canvas.length - 1));
+    const drawn = asciichart.plot([[heights[0] ?? 0, ...heights]], {
+      min: 0,
+      max: canvas.length - 1,
+      height: canvas.length - 1,
+      offset: 1,
+      format: () => ' ',
+      ...(isAscii === true ? { symbols: ASCII_SYMBOLS } : {}),
+    });
+    for (const [y, line] of drawn.split('\n').entries()) {
+      for (const [x, character] of [...line.slice(1)].entries()) {
+        const row = canvas[y];
+        if (row !== undefined && character !== ' ' && start + x < width) row[start + x] = style(character);
+      }
+    }
+  }
+};
+
+/** One value for each column: the median of its steps, or that of the nearest step. */
+function stretched(values: readonly (number | null)[], width: number): (number | null)[] {
+  const steps = values.length;
+  const byColumn = Map.groupBy(values.entries(), ([step]) => columnOf(step, steps, width));
+  return Array.from({ length: width }, (_, column) => {
+    const own = byColumn.get(column)?.flatMap(([, value]) => value ?? []) ?? [];
+    if (own.length > 0) return median(own);
+    const nearest = steps < 2 ? 0 : Math.round((column / Math.max(1, width - 1)) * (steps - 1));
+    return values[nearest] ?? null;
+  });
+}
+
+function pieces(columns: readonly (number | null)[]): { start: number; own: number[] }[] {
+  const found: { start: number; own: number[] }[] = [];
+  for (const [column, value] of columns.entries()) {
+    if (value === null) continue;
+    const open = found.at(-1);
+    if (open !== undefined && open.start + open.own.length === column) open.own.push(value);
+    else found.push({ start: column, own: [value] });
+  }
+  return found;
+}
+
+const LABEL_GAP = 4;
+
+/** Ticks with their labels, as many as there is room for, and the marks in place of ticks. */
+function axisOf({ labels, look, marks }: HistoryChart, width: number, left: number): string[] {
+  const isAscii = look.isAscii === true;
+  const line: string[] = Array.from({ length: width }, () => (isAscii ? '-' : '─'));
+  const widest = Math.max(0, ...labels.map(textWidth)) + LABEL_GAP;
+  const room = look.columns - left - 2;
+  let text = '';
+  for (const [step, label] of labels.entries()) {
+    const column = columnOf(step, labels.length, width);
+    const isFree = text === '' ? column + textWidth(label) <= room : column >= textWidth(text) + LABEL_GAP;
+    const isNext = text === '' || column >= widest * Math.ceil(textWidth(text) / widest);
+    if (!isFree || !isNext || label === '' || column + textWidth(label) > room) continue;
+    text = padEnd(text, column) + label;
+    line[column] = isAscii ? '+' : '┬';
+  }
+  for (const [step, mark] of marks) line[columnOf(step, labels.length, width)] = mark;
+  const indent = ' '.repeat(left + 1);
+  return [`${indent}${isAscii ? '+' : '└'}${line.join('')}`, `${indent} ${text}`.trimEnd()];
+}

@@ -1,0 +1,96 @@
+import { describe, expect, test } from 'vitest';
+
+import { dayText } from '../../../src/terminal/charts/day-text.ts';
+import { renderHistoryChart } from '../../../src/terminal/charts/history-chart.ts';
+import { roundScale } from '../../../src/terminal/charts/round-scale.ts';
+import { sparkline } from '../../../src/terminal/charts/sparkline.ts';
+import { makeLook } from '../../../src/terminal/look.ts';
+import { textWidth } from '../../../src/terminal/text-width.ts';
+
+const plain = (text: string): string => text;
+
+function chart(
+  values: readonly (number | null)[],
+  { columns = 60, starts = [], isAscii = false }: { columns?: number; starts?: number[]; isAscii?: boolean } = {},
+): string[] {
+  return renderHistoryChart({
+    values,
+    levelStarts: starts,
+    labels: values.map((_, step) => `n${step}`),
+    marks: new Map(starts.map((start) => [start, 'S'])),
+    format: (value) => `${value.toFixed(2)} ms`,
+    styleOf: () => plain,
+    height: 6,
+    look: makeLook(columns, false, isAscii),
+  });
+}
+
+describe('a chart of a history', () => {
+  const STEP = Array.from({ length: 40 }, (_, step) => (step < 30 ? 1 : 1.1));
+
+  test('two levels: their values at the right, the change on the axis, round labels', () => {
+    const rows = chart(STEP, { starts: [30] });
+    expect(rows).toHaveLength(8);
+    expect(rows.filter((row) => row.endsWith(' 1.10 ms'))).toHaveLength(1);
+    expect(rows.filter((row) => row.endsWith(' 1.00 ms'))).toHaveLength(1);
+    expect(rows[6]).toMatch(/^ +└[─┬S]+$/u);
+    expect(rows[6]?.split('S')).toHaveLength(2);
+    expect(rows.slice(0, 6).flatMap((row) => /^ *([\d.]+) ┤/u.exec(row)?.[1] ?? [])).toEqual(['1.10', '1.05', '1.00']);
+  });
+
+  test('many steps are dots, few are lines, and plain ASCII where nothing else can be shown', () => {
+    expect(chart(STEP).join('')).toMatch(/[\u2801-\u28ff]/u);
+    expect(chart([1, 1.1]).join('')).toMatch(/[╭╮╰╯─]/u);
+    expect(chart(STEP, { starts: [30], isAscii: true }).join('')).toMatch(/^[\x20-\x7e]+$/u);
+  });
+
+  test('one wild sweep is a sign at the edge and no scale for the others', () => {
+    const rows = chart(STEP.map((value, step) => (step === 12 ? 3 : value)), { starts: [30] });
+    expect(rows[0]).toContain('!');
+    expect(rows.join('')).toContain('1.05');
+  });
+
+  test('noise is no mountain: the range is never narrower than one percent', () => {
+    const rows = chart([1, 1.0001, 0.9999, 1]).slice(0, 6);
+    expect(rows.filter((row) => /[─╭╮╰╯]/u.test(row.slice(8, 50))).length).toBeLessThanOrEqual(2);
+  });
+
+  test('nothing measured', () => {
+    expect(chart([null, null])).toEqual(['(nothing was measured)']);
+    expect(chart([])).toEqual(['(nothing was measured)']);
+  });
+
+  test.each([60, 80, 120, 200])('%i columns are filled, and no line is longer, however many sweeps', (columns) => {
+    for (const sweeps of [1, 2, 60, 400, 4000]) {
+      const values = Array.from({ length: sweeps }, (_, sweep) => (sweep % 11 === 5 ? null : 1 + Math.sin(sweep)));
+      const rows = chart(values, { columns });
+      for (const row of rows) expect(textWidth(row)).toBeLessThanOrEqual(columns);
+      // The axis ends where the values of the levels begin.
+      expect(Math.max(...rows.map(textWidth))).toBe(columns);
+      expect(rows.join('\n')).not.toContain('…');
+    }
+  });
+});
+
+test('scales are round: three to five labels of equal precision', () => {
+  expect(roundScale(0.476, 0.505).ticks.map(({ text }) => text)).toEqual(['0.47', '0.48', '0.49', '0.50', '0.51']);
+  expect(roundScale(0.03, 118).ticks.map(({ text }) => text)).toEqual(['0', '50', '100', '150']);
+  for (let size = 1e-6; size < 1e7; size *= 3.7) {
+    const { high, low, ticks } = roundScale(size, size * 1.013);
+    expect([low <= size, high >= size * 1.013]).toEqual([true, true]);
+    expect(ticks.length).toBeGreaterThanOrEqual(2);
+    expect(ticks.length).toBeLessThanOrEqual(5);
+    expect(new Set(ticks.map(({ text }) => text)).size).toBe(ticks.length);
+  }
+});
+
+test('rows share a scale: a small noise is flat, what lies beyond is a sign', () => {
+  const scale = { level: 1, percent: 7 };
+  expect(sparkline([1.002, 0.998, null, 1.04, 1.2, 0.96], 6, scale)).toBe('▄▄ ▆!▂');
+  expect(sparkline([1, 1, 2], 2, scale)).toBe('▄!');
+  expect(sparkline([], 5)).toBe('');
+});
+
+test('days of an axis', () => {
+  expect([dayText('2026-02-24T03:00:00Z'), dayText('2026-12-01'), dayText(null)]).toEqual(['24 Feb', '1 Dec', '']);
+});
