@@ -123,7 +123,7 @@ function findingText(
     ...wrapHanging(`${signOf(finding)} ${titleOf(finding, series.cells.length)}`, columns, 2).map(
       paintOf(finding, look),
     ),
-    ...wrapHanging(`  ${stateText(finding)}`, columns, 4),
+    ...wrapHanging(`  ${stateText(finding, picture)}`, columns, 4),
     ...causeLines(finding, look),
     ...otherMetrics(finding, picture, look),
     ...alsoText(finding).flatMap((text) => wrapHanging(`  ${text}`, columns, 4)),
@@ -157,13 +157,15 @@ function titleOf(finding: CheckedFinding, ofCells: number | null): string {
 }
 
 /** `confirmed in GPU compute time: 5 of 5 pairs …, owner team-vision`. */
-function stateText(finding: CheckedFinding): string {
+function stateText(finding: CheckedFinding, { sweeps }: SeriesPicture): string {
   const { metric } = finding.details[0] ?? {};
   const of = metric === undefined ? '' : ` in ${printable(gatedMetricOf(metric).label)}`;
   const [clearest] = finding.details;
   const interval = clearest?.ciPercent ?? null;
+  const from = sweeps.findIndex(({ sweepId }) => sweepId === finding.firstBad?.sweepId);
   const evidence = [
     ...evidenceOf(finding),
+    ...(from < 1 || finding.state === 'suspected' ? [] : [`${count(sweeps.length - from, 'sweep')} at the new level`]),
     ...(interval === null ? [] : [`95 % interval ${intervalText(interval)} in its clearest cell`]),
   ].join(', ');
   const owner = finding.owner === null ? '' : `; owner ${printable(finding.owner)}`;
