@@ -53,7 +53,7 @@ export function cellsText({ cells }: CheckedSeries, picture: SeriesPicture, isAl
         header: sparks < 2 ? '' : `last ${sparks} sweeps, ±${scale} %`,
         short: `±${scale} %`,
         text: ({ before, values }) =>
-          sparks < 2 ? '' : sparkline(values, sparks, { level: before, percent: scale, isAscii: look.isAscii === true }),
+          sparks < 2 ? '' : sparkline(values, sparks, { level: before, percent: scale, isAscii: look.isAscii }),
         dropRank: 1,
       },
     ],

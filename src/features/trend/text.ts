@@ -174,7 +174,7 @@ function rowsText(
           sparkline(
             points.map(({ value }) => value),
             width,
-            { level: change?.before ?? null, percent, isAscii: look.isAscii === true },
+            { level: change?.before ?? null, percent, isAscii: look.isAscii },
           ),
         dropRank: 1,
       },

@@ -55,7 +55,7 @@ export function renderHistoryChart(chart: HistoryChart): string[] {
   const width = Math.max(8, look.columns - left - 2 - right);
   const canvas = Array.from({ length: rows }, () => Array.from({ length: width }, () => ' '));
   drawBands(canvas, levels, scale, labels.length, look);
-  const isLines = look.isAscii === true || labels.length * LINE_COLUMNS <= width;
+  const isLines = look.isAscii || labels.length * LINE_COLUMNS <= width;
   for (const [number, level] of levels.entries()) {
     const own = values.map((value, step) => (step >= level.start && step < level.end ? value : null));
     const clipped = own.map((value) => (value === null ? null : Math.min(scale.high, Math.max(scale.low, value))));
@@ -69,7 +69,7 @@ export function renderHistoryChart(chart: HistoryChart): string[] {
   const lines = canvas.map((row, y) => {
     const end = ends.findLast((one) => one.row === y)?.text ?? '';
     const body = `${row.join('')}${end}`.trimEnd();
-    return `${padStart(names.get(y) ?? '', left)} ${look.isAscii === true ? '|' : '┤'}${body}`;
+    return `${padStart(names.get(y) ?? '', left)} ${look.isAscii ? '|' : '┤'}${body}`;
   });
   return [...lines, ...axisOf(chart, width, left)];
 }
@@ -123,7 +123,7 @@ function drawBands(
     for (let y = rowOf(value + reach, scale, rows); y <= rowOf(value - reach, scale, rows); y += 1) {
       for (let x = from; x <= to; x += 2) {
         const row = canvas[y];
-        if (row !== undefined) row[x] = style.dim(isAscii === true ? '.' : '·');
+        if (row !== undefined) row[x] = style.dim(isAscii ? '.' : '·');
       }
     }
   }
@@ -175,7 +175,7 @@ const drawLines: Draw = (canvas, values, { low, high }, style, { isAscii }) => {
       height: canvas.length - 1,
       offset: 1,
       format: () => ' ',
-      ...(isAscii === true ? { symbols: ASCII_SYMBOLS } : {}),
+      ...(isAscii ? { symbols: ASCII_SYMBOLS } : {}),
     });
     for (const [y, line] of drawn.split('\n').entries()) {
       for (const [x, character] of [...line.slice(1)].entries()) {
@@ -213,7 +213,7 @@ const LABEL_GAP = 4;
 
 /** Ticks with their labels, as many as there is room for, and the marks in place of ticks. */
 function axisOf({ labels, look, marks }: HistoryChart, width: number, left: number): string[] {
-  const isAscii = look.isAscii === true;
+  const isAscii = look.isAscii;
   const line: string[] = Array.from({ length: width }, () => (isAscii ? '-' : '─'));
   const widest = Math.max(0, ...labels.map(textWidth)) + LABEL_GAP;
   const room = look.columns - left - 2;
