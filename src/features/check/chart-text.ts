@@ -49,8 +49,5 @@ export function chartText(finding: CheckedFinding, picture: SeriesPicture, look:
     ...(start < 0 ? [] : [`${sign} ${dayText(sweeps[start]?.date ?? null)} ${commit ?? finding.direction}`]),
     ...changes.map(({ step, text }) => `E ${dayText(sweeps[step]?.date ?? null)} ${printable(text)}`),
   ];
-  return [
-    ...chart.map((line) => `  ${line}`),
-    ...wrapHanging(`  ${legend.join(' · ')}`, columns, 4).map(style.dim),
-  ];
+  return [...chart.map((line) => `  ${line}`), ...wrapHanging(`  ${legend.join(' · ')}`, columns, 4).map(style.dim)];
 }

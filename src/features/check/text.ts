@@ -112,12 +112,7 @@ function countsText({ cells, geometricMean, judgedBy }: CheckedSeries, { columns
   return mean === '' ? [counts] : isOneLine ? [`${counts}   ${mean}`] : [counts, mean];
 }
 
-function findingText(
-  finding: CheckedFinding,
-  series: CheckedSeries,
-  picture: SeriesPicture,
-  look: Look,
-): string[] {
+function findingText(finding: CheckedFinding, series: CheckedSeries, picture: SeriesPicture, look: Look): string[] {
   const { columns } = look;
   return [
     ...wrapHanging(`${signOf(finding)} ${titleOf(finding, series.cells.length)}`, columns, 2).map(
@@ -150,7 +145,8 @@ function paintOf({ direction, isWarning, state }: CheckedFinding, { style }: Loo
 function titleOf(finding: CheckedFinding, ofCells: number | null): string {
   const { cells, firstBad, group, id, labels } = finding;
   const of = ofCells === null || ofCells === cells.length ? '' : `of ${ofCells} `;
-  const which = cells.length === 1 ? printable(labels[0] ?? '') : `${cells.length} ${of}${cells.length === 1 ? 'cell' : 'cells'}`;
+  const which =
+    cells.length === 1 ? printable(labels[0] ?? '') : `${cells.length} ${of}${cells.length === 1 ? 'cell' : 'cells'}`;
   const shared = group.length === 0 || cells.length === 1 ? '' : `: ${groupText(group)}`;
   const since = firstBad?.startedAt?.slice(0, 10) ?? 'an unknown date';
   return `${id.slice(0, 8)} ${which} ${whatHappened(finding)}${shared}, since ${since}`;
@@ -191,12 +187,7 @@ function otherMetrics(finding: CheckedFinding, picture: SeriesPicture, look: Loo
     changes.slice(0, SHOWN_CELLS),
     [
       { header: 'metric', text: ({ metric }) => printable(gatedMetricOf(metric).label), dropRank: 3 },
-      {
-        header: isLimit ? 'limit' : 'before',
-        text: (row) => levelText(row, row.before),
-        align: 'right',
-        dropRank: 2,
-      },
+      { header: isLimit ? 'limit' : 'before', text: (row) => levelText(row, row.before), align: 'right', dropRank: 2 },
       { header: isLimit ? 'value' : 'after', text: (row) => levelText(row, row.after), align: 'right', dropRank: 1 },
       { header: isLimit ? 'beyond' : 'change', text: changeText, align: 'right' },
     ],
@@ -204,7 +195,9 @@ function otherMetrics(finding: CheckedFinding, picture: SeriesPicture, look: Loo
     { all: changes },
   );
   const more = changes.length - SHOWN_CELLS;
-  return [...table, ...(more > 0 ? [look.style.dim(`and ${more} more: --json has all`)] : [])].map((line) => `  ${line}`);
+  return [...table, ...(more > 0 ? [look.style.dim(`and ${more} more: --json has all`)] : [])].map(
+    (line) => `  ${line}`,
+  );
 }
 
 /** Of each cell the metric by which it is shown. */
@@ -244,7 +237,8 @@ function nextSteps({ details, firstBad, id, kind, lastGood, state }: CheckedFind
   if (kind === 'limit') return [`it may stay: ${ack}`];
   const [good, bad] = [lastGood?.sweepId.slice(0, 8), firstBad?.sweepId.slice(0, 8)];
   const cell = details[0]?.key.slice(0, 8);
-  const sides = good === undefined || bad === undefined ? [] : [`bench why ${cell} ${good} ${bad}`, `bench compare ${good} ${bad}`];
+  const sides =
+    good === undefined || bad === undefined ? [] : [`bench why ${cell} ${good} ${bad}`, `bench compare ${good} ${bad}`];
   return [`next: ${[...sides, ack].join(' · ')}`];
 }
 

@@ -121,9 +121,7 @@ function changeLine(series: TrendSeries): string {
   const { before, now, since } = change;
   if (before === null) return `newest ${valueText(series, now)}`;
   const texts =
-    since === null
-      ? ['newest sweep', ', previous sweep']
-      : ['level', ` since ${labelOf(since, series.by)}, before`];
+    since === null ? ['newest sweep', ', previous sweep'] : ['level', ` since ${labelOf(since, series.by)}, before`];
   return `${texts[0]} ${valueText(series, now)}${texts[1]} ${valueText(series, before)}: ${changeText(change)}`;
 }
 

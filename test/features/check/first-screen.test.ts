@@ -5,7 +5,13 @@ import { expect, test } from 'vitest';
 import { textWidth } from '../../../src/terminal/text-width.ts';
 import { bench, temporaryFolder } from '../../support/bench.ts';
 import { Repository } from '../../support/repository.ts';
-import { normals, simulatedCells, simulateNights, type SimulatedNights, sweepOfNight } from '../../support/simulated-store.ts';
+import {
+  normals,
+  simulatedCells,
+  simulateNights,
+  type SimulatedNights,
+  sweepOfNight,
+} from '../../support/simulated-store.ts';
 
 const SWEEPS = 60;
 const FROM = 55;

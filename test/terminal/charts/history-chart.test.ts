@@ -45,7 +45,10 @@ describe('a chart of a history', () => {
   });
 
   test('one wild sweep is a sign at the edge and no scale for the others', () => {
-    const rows = chart(STEP.map((value, step) => (step === 12 ? 3 : value)), { starts: [30] });
+    const rows = chart(
+      STEP.map((value, step) => (step === 12 ? 3 : value)),
+      { starts: [30] },
+    );
     expect(rows[0]).toContain('!');
     expect(rows.join('')).toContain('1.05');
   });
