@@ -56,8 +56,8 @@ function commitLines({ commits, firstBad, isNew, lastGood }: CheckedFinding, { c
   if (good === bad) return [`  both sweeps measured commit ${good}: no commit did this`];
   const number = commits.length === 0 ? '' : ` (${count(commits.length, 'commit')})`;
   const more = commits.length - SHOWN_COMMITS;
-  const subject = commits.find(({ commit }) => commit.startsWith(bad))?.subject;
-  const first = subject === undefined ? bad : `${bad} "${printable(subject)}"`;
+  const own = commits.find(({ commit }) => commit.startsWith(bad));
+  const first = own === undefined ? bad : `${bad} "${printable(own.subject)}"`;
   return [
     ...wrapHanging(`  first bad ${first}, last good ${good}${number}`, columns, 4),
     ...(commits.length < 2 ? [] : commits)

@@ -28,10 +28,6 @@ export interface SeriesPicture {
 
 export function pictureOf({ cells, environments, sweeps }: SweepEvidence): SeriesPicture {
   const newest = cells.flatMap(({ environmentIds }) => environments.get(environmentIds.at(-1) ?? '') ?? []);
-  const shared = (texts: readonly (string | null)[]): string[] => {
-    const [only = null, ...others] = new Set(texts);
-    return only === null || others.length > 0 ? [] : [only];
-  };
   return {
     sweeps: sweeps.map(({ sweepId, startedAt }) => ({ sweepId, date: startedAt?.slice(0, 10) ?? null })),
     cells: new Map(
@@ -55,6 +51,11 @@ export function pictureOf({ cells, environments, sweeps }: SweepEvidence): Serie
     ],
     metric: ownMetricOf(cells),
   };
+}
+
+function shared(texts: readonly (string | null)[]): string[] {
+  const [only = null, ...others] = new Set(texts);
+  return only === null || others.length > 0 ? [] : [only];
 }
 
 function ownMetricOf(cells: SweepEvidence['cells']): GatedMetricId | null {

@@ -95,7 +95,6 @@ interface LevelChange {
  */
 function levelChange({ marks, points }: TrendSeries): LevelChange | null {
   const move = marks.findLast(({ kind }) => kind === 'slower' || kind === 'faster');
-  const medianOf = (own: readonly TrendStep[]): number | null => median(own.flatMap(({ value }) => value ?? []));
   if (move !== undefined && (move.kind === 'slower' || move.kind === 'faster')) {
     const start = marks.findLast(({ kind, step }) => (kind === 'slower' || kind === 'faster') && step < move.step);
     const now = medianOf(points.slice(move.step));
@@ -108,6 +107,10 @@ function levelChange({ marks, points }: TrendSeries): LevelChange | null {
     medianOf(measured.filter(({ sweepId }) => sweepId === id)),
   );
   return now === undefined || now === null ? null : { now, before: before ?? null, kind: null, since: null };
+}
+
+function medianOf(points: readonly TrendStep[]): number | null {
+  return median(points.flatMap(({ value }) => value ?? []));
 }
 
 function changeText({ before, now }: LevelChange): string {
@@ -166,8 +169,7 @@ function rowsText(
         align: 'right',
       },
       {
-        header: `last ${width}, ±${percent} %`,
-        short: `±${percent} %`,
+        header: width < LEAST_PICTURE ? `±${percent} %` : `last ${width}, ±${percent} %`,
         text: ({ change, points }) =>
           sparkline(
             points.map(({ value }) => value),

@@ -178,7 +178,7 @@ const drawLines: Draw = (canvas, values, { low, high }, style, { isAscii }) => {
       ...(isAscii ? { symbols: ASCII_SYMBOLS } : {}),
     });
     for (const [y, line] of drawn.split('\n').entries()) {
-      for (const [x, character] of [...line.slice(1)].entries()) {
+      for (const [x, character] of Array.from(line.slice(1)).entries()) {
         const row = canvas[y];
         if (row !== undefined && character !== ' ' && start + x < width) row[start + x] = style(character);
       }

@@ -26,7 +26,7 @@ test.each([1, 2, 60, 400])(
         for (const line of stdout.split('\n')) expect(textWidth(line)).toBeLessThanOrEqual(columns);
         expect(stdout).not.toContain('…x…');
       }
-      const [axis = ''] = one.stdout.split('\n').filter((line) => line.includes('└'));
+      const axis = one.stdout.split('\n').find((line) => line.includes('└')) ?? '';
       const widest = Math.max(...one.stdout.split('\n').map(textWidth));
       // To the right of the axis are the values of the levels.
       expect(textWidth(axis)).toBeGreaterThanOrEqual(columns - '  0.0000 ms'.length);
