@@ -132,7 +132,7 @@ describe.skipIf(CHROMIUM === null)(`the report in a browser (${NEEDS_CHROMIUM})`
     const { page, faults } = await open(recorded);
     expect(await text(page, '.provenance')).toContain('recorded');
     const key = await page.$$eval('#cells-table tbody tr', (rows) =>
-      rows.find((row) => /vit_small\s*fp8\s*b8/.test(row.textContent ?? ''))?.getAttribute('data-key'),
+      rows.find((row) => /vit_small\s*fp8\s*b8\s*graph/.test(row.textContent ?? ''))?.getAttribute('data-key'),
     );
     await page.evaluate(`location.hash = 'cell=${key}'`);
     await page.waitForSelector('#cell .tree-map');

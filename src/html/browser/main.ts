@@ -1,7 +1,7 @@
-import type { PageCell } from '../page-types.ts';
+import type { PageCell, PageData } from '../page-types.ts';
 import { readPageData } from './data.ts';
 import { byId, element, note, picker } from './dom.ts';
-import { listenToFilter } from './filter.ts';
+import { listenToFilter, listenToSorting } from './filter.ts';
 import { drawFirstChart } from './first-chart.ts';
 import { layersView } from './layers-view.ts';
 import { watchStore } from './live.ts';
@@ -9,13 +9,22 @@ import { NightMap } from './night-map.ts';
 import { paretoChart } from './pareto-chart.ts';
 import { type Place, placeHash, readPlace } from './place.ts';
 import { samplesView } from './samples-view.ts';
+import { hideTip } from './tip.ts';
 import { TrendChart } from './trend-chart.ts';
 
-const data = readPageData();
+const data = worstFirst(readPageData());
 const LEAST_MAP_NIGHTS = 2;
 let shown: string | null = null;
 
 document.documentElement.classList.add('scripted');
+
+/** In the order of the table, which has the worst cell first. */
+function worstFirst(report: PageData): PageData {
+  const rows = [...document.querySelectorAll('#cells-table tbody tr')];
+  const places = new Map(rows.map((row, place) => [row.getAttribute('data-key'), place]));
+  const placeOf = ({ key }: PageCell): number => places.get(key) ?? rows.length;
+  return { ...report, cells: report.cells.toSorted((a, b) => placeOf(a) - placeOf(b)) };
+}
 
 function cellOf({ cell }: Place): PageCell | undefined {
   return cell === null ? undefined : data.cells.find(({ key }) => key.startsWith(cell));
@@ -78,13 +87,15 @@ const map = byId('night-map');
 if (map !== null) {
   map.append(
     data.sweeps.ids.length < LEAST_MAP_NIGHTS
-      ? note('There is only one night so far.')
+      ? note('There is only one sweep so far.')
       : new NightMap(data, openCell).node,
   );
 }
 drawFirstChart(data);
 byId('pareto-chart')?.append(paretoChart(data));
 listenToFilter();
+listenToSorting();
+window.addEventListener('scroll', hideTip, { passive: true });
 window.addEventListener('hashchange', () => follow(true));
 follow(readPlace(location.hash).cell !== null);
 watchStore(document.body.dataset['live'] ?? '');

@@ -17,17 +17,17 @@ export class NightMap {
   readonly node: HTMLElement;
   private readonly data: PageData;
   private readonly canvas = element('canvas', { 'aria-hidden': 'true' });
-  private readonly medians: readonly (number | null)[];
+  private readonly levels: readonly (number | null)[];
   private row = 0;
   private night = 0;
 
   constructor(data: PageData, open: (cell: PageCell) => void) {
     this.data = data;
-    this.medians = data.cells.map(medianOf);
+    this.levels = data.cells.map(levelNow);
     this.night = data.sweeps.ids.length - 1;
     this.node = pictureStage(
       'heat map',
-      `${data.cells.length} cells by ${data.sweeps.ids.length} nights. Arrow keys move, Enter opens the cell. The table of cells has the same values.`,
+      `${data.cells.length} cells by ${data.sweeps.ids.length} sweeps. Arrow keys move, Enter opens the cell. The table of cells has the same values.`,
       this.canvas,
     );
     const openCurrent = (): void => {
@@ -68,9 +68,9 @@ export class NightMap {
     const cell = this.data.cells[this.row];
     if (cell === undefined) return [];
     const value = nightsOf(cell)[this.night]?.value;
-    const median = this.medians[this.row] ?? null;
+    const level = this.levels[this.row] ?? null;
     const off =
-      value === undefined || median === null ? [] : [`${formatPercent((value / median - 1) * 100)} from its median`];
+      value === undefined || level === null ? [] : [`${formatPercent((value / level - 1) * 100)} from its level now`];
     return [cell.label, ...off, ...nightLines(this.data, cell, this.night)];
   }
 
@@ -136,11 +136,11 @@ export class NightMap {
     cell: PageCell,
     colours: ReadonlyMap<string, string>,
   ): void {
-    const median = this.medians[row] ?? null;
+    const level = this.levels[row] ?? null;
     const width = this.columnWidth;
     for (const [night, found] of nightsOf(cell).entries()) {
-      if (found === null || median === null) continue;
-      const percent = (found.value / median - 1) * 100;
+      if (found === null || level === null) continue;
+      const percent = (found.value / level - 1) * 100;
       context.fillStyle = colours.get(heatName(percent, cell.betterIs)) ?? '';
       const from = LEFT + night * width;
       context.fillRect(from, row * ROW + 1, width > 4 ? width - 1 : width + 0.3, ROW - 2);
@@ -158,8 +158,11 @@ function shortLabel(label: string): string {
   return label.length <= LONGEST_LABEL ? label : `${label.slice(0, LONGEST_LABEL - 1)}…`;
 }
 
-function medianOf(cell: PageCell): number | null {
+/** Median of the sweeps since the last level change. */
+function levelNow(cell: PageCell): number | null {
+  const last = cell.marks.findLast(({ kind }) => kind === 'slower' || kind === 'faster')?.step ?? 0;
   const sorted = nightsOf(cell)
+    .slice(last)
     .flatMap((night) => night?.value ?? [])
     .toSorted((a, b) => a - b);
   return sorted[sorted.length >> 1] ?? null;

@@ -25,7 +25,7 @@ export function matrixView(data: ReportData): Markup {
   return markup`
 <section id="matrix" aria-labelledby="matrix-title">
 <h2 id="matrix-title">Matrix</h2>
-<p>The newest value of each cell; the colour says how it changed: since a finding that is confirmed or open (▲ ▼), else against the sweep before. ${legend()}</p>
+<p>The newest value of each cell; the color says how it changed: since a finding that is confirmed or open (▲ ▼), else against the previous sweep. ${legend()}</p>
 <div class="wide" tabindex="0" role="region" aria-labelledby="matrix-title"><table class="matrix">
 <thead><tr><th scope="col">model, precision</th>${columns.map((column) => markup`<th scope="col">${shortened(column === '' ? 'value' : column, 48)}</th>`)}</tr></thead>
 <tbody>${[...rows].map(
@@ -37,11 +37,11 @@ export function matrixView(data: ReportData): Markup {
     )}</tr>
 `,
   )}</tbody></table></div>
-<div id="nights" class="script"><h3>Cells by nights</h3><p>Each square is one night of one cell, coloured by how far it lies from the cell's own median over these nights. Arrow keys move, Enter opens the cell.</p><div id="night-map"></div></div>
+<div id="nights" class="script"><h3>Cells by sweeps</h3><p>Each square is one sweep of one cell, colored by how far it lies from the level that the cell has now. Arrow keys move, Enter opens the cell.</p><div id="night-map"></div></div>
 </section>`;
 }
 
-/** Of a change that the gate has reported, where there is one: it lasts. Else that against the sweep before. */
+/** Of a change that the gate has reported, where there is one: it lasts. Else that against the previous sweep. */
 function changesByCell({ compare, check }: ReportData): Map<string, Change> {
   const reported = check.findings
     .filter(({ acknowledged, state }) => acknowledged === null && (state === 'confirmed' || state === 'open'))
