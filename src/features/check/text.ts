@@ -161,7 +161,7 @@ function stateText(finding: CheckedFinding, { sweeps }: SeriesPicture): string {
   const from = sweeps.findIndex(({ sweepId }) => sweepId === finding.firstBad?.sweepId);
   const evidence = [
     ...evidenceOf(finding),
-    ...(from < 1 || finding.state === 'suspected' ? [] : [`${count(sweeps.length - from, 'sweep')} at the new level`]),
+    ...(from < 1 || sweeps.length - from < 2 ? [] : [`${sweeps.length - from} sweeps at the new level`]),
     ...(interval === null ? [] : [`95 % interval ${intervalText(interval)} in its clearest cell`]),
   ].join(', ');
   const owner = finding.owner === null ? '' : `; owner ${printable(finding.owner)}`;

@@ -44,7 +44,7 @@ function chartOf(series: TrendSeries, provenance: Provenance, height: number, lo
   const kinds = [null, ...moves.map(({ kind }) => kind)];
   const chart = renderHistoryChart({
     values: points.map(({ value }) => value),
-    levelStarts: moves.map(({ step }) => step),
+    levelStarts: moves.length === 0 ? sweepStarts(points) : moves.map(({ step }) => step),
     labels: labelsOf(points, by),
     // The first mark of a step wins.
     marks: new Map(marks.toReversed().map(({ step, kind }) => [step, paintOf(kind, look)(SIGNS[kind])])),
@@ -61,6 +61,12 @@ function chartOf(series: TrendSeries, provenance: Provenance, height: number, lo
     ...wrapHanging(changeLine(series), columns, 2),
     ...markLines(series, look),
   ];
+}
+
+/** Of few sweeps each is a level of its own. */
+function sweepStarts(points: readonly TrendStep[]): number[] {
+  const starts = points.flatMap(({ sweepId }, step) => (sweepId === points[step - 1]?.sweepId ? [] : [step]));
+  return starts.length < ENOUGH_STEPS ? starts : [];
 }
 
 type MarkKind = TrendSeries['marks'][number]['kind'];
@@ -85,6 +91,8 @@ interface LevelChange {
   readonly now: number;
   /** Null for the only level. */
   readonly before: number | null;
+  /** 1 for the only level. */
+  readonly ratio: number;
   readonly kind: 'slower' | 'faster' | null;
   readonly since: TrendStep | null;
 }
@@ -99,22 +107,32 @@ function levelChange({ marks, points }: TrendSeries): LevelChange | null {
     const start = marks.findLast(({ kind, step }) => (kind === 'slower' || kind === 'faster') && step < move.step);
     const now = medianOf(points.slice(move.step));
     const before = medianOf(points.slice(start?.step ?? 0, move.step));
-    return now === null ? null : { now, before, kind: move.kind, since: points[move.step] ?? null };
+    return now === null
+      ? null
+      : { now, before, ratio: before === null ? 1 : now / before, kind: move.kind, since: points[move.step] ?? null };
   }
   const measured = points.filter(({ value }) => value !== null);
   const sweeps = [...new Set(measured.map(({ sweepId }) => sweepId))];
-  const [before, now] = [sweeps.at(-2), sweeps.at(-1)].map((id) =>
-    medianOf(measured.filter(({ sweepId }) => sweepId === id)),
-  );
-  return now === undefined || now === null ? null : { now, before: before ?? null, kind: null, since: null };
+  const [before, now] = [sweeps.at(-2), sweeps.at(-1)].map((id) => measured.filter(({ sweepId }) => sweepId === id));
+  const level = medianOf(now ?? []);
+  if (level === null) return null;
+  const earlier = sweeps.length < 2 ? null : medianOf(before ?? []);
+  // The change of two sweeps is that of the means of their runs, as `bench compare` has it.
+  const ratio = earlier === null ? 1 : meanOf(now ?? []) / meanOf(before ?? []);
+  return { now: level, before: earlier, ratio, kind: null, since: null };
+}
+
+function meanOf(points: readonly TrendStep[]): number {
+  const values = points.flatMap(({ value }) => value ?? []);
+  return values.reduce((sum, value) => sum + value, 0) / values.length;
 }
 
 function medianOf(points: readonly TrendStep[]): number | null {
   return median(points.flatMap(({ value }) => value ?? []));
 }
 
-function changeText({ before, now }: LevelChange): string {
-  return before === null ? '' : formatPercent((now / before - 1) * 100);
+function changeText({ before, ratio }: LevelChange): string {
+  return before === null ? '' : formatPercent((ratio - 1) * 100);
 }
 
 /** `level 0.5031 ms since 24 Feb, +5.3 % from 0.4780 ms`. */
@@ -145,7 +163,7 @@ function rowsText(
   const rows = withCells(all, cells)
     .map((row) => ({ ...row, change: levelChange(row) }))
     .toSorted((a, b) => weightOf(b.change) - weightOf(a.change));
-  const most = Math.max(0, ...rows.map(({ change }) => 100 * Math.abs(ratioOf(change))));
+  const most = Math.max(0, ...rows.map(({ change }) => 100 * Math.abs((change?.ratio ?? 1) - 1)));
   const percent = Math.max(LEAST_SCALE_PERCENT, Math.ceil(most * 1.3));
   const longest = Math.max(...rows.map(({ points }) => points.length));
   const width = Math.min(longest, Math.max(LEAST_PICTURE, look.columns - ROW_COLUMNS));
@@ -192,14 +210,10 @@ function isSteady({ kind }: LevelChange, { length }: readonly TrendStep[]): bool
   return kind === null && length >= ENOUGH_STEPS;
 }
 
-function ratioOf(change: LevelChange | null): number {
-  return change === null || change.before === null ? 0 : change.now / change.before - 1;
-}
-
 /** What moved comes first. */
 function weightOf(change: LevelChange | null): number {
   const rank = change?.kind === 'slower' ? 2e6 : change?.kind === 'faster' ? 1e6 : 0;
-  return rank + Math.abs(ratioOf(change));
+  return rank + Math.abs((change?.ratio ?? 1) - 1);
 }
 
 const SHORT_ID = 8;

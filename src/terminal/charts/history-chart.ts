@@ -47,7 +47,7 @@ export function renderHistoryChart(chart: HistoryChart): string[] {
   const levels = levelsOf(chart);
   if (levels.length === 0) return ['(nothing was measured)'];
   const rows = Math.max(2, labels.length <= FEW_STEPS ? Math.min(FEW_ROWS, chart.height) : chart.height);
-  const scale = scaleOf(levels);
+  const scale = scaleOf(levels, values);
   const names = tickNames(scale, rows);
   const ends = levels.slice(-2).map(({ value }) => ({ row: rowOf(value, scale, rows), text: ` ${format(value)}` }));
   const left = Math.max(...[...names.values()].map(textWidth));
@@ -87,9 +87,14 @@ function levelsOf({ levelStarts, values }: HistoryChart): Level[] {
   });
 }
 
-function scaleOf(levels: readonly Level[]): RoundScale {
-  const low = Math.min(...levels.map(({ value, reach }) => value - 2 * reach));
-  const high = Math.max(...levels.map(({ value, reach }) => value + 2 * reach));
+/** So few values say too little of their noise: all of them are on the scale. */
+const FEW_VALUES = 20;
+
+function scaleOf(levels: readonly Level[], values: readonly (number | null)[]): RoundScale {
+  const known = values.flatMap((value) => value ?? []);
+  const shown = known.length <= FEW_VALUES ? known : [];
+  const low = Math.min(...shown, ...levels.map(({ value, reach }) => value - (shown.length > 0 ? reach : 2 * reach)));
+  const high = Math.max(...shown, ...levels.map(({ value, reach }) => value + (shown.length > 0 ? reach : 2 * reach)));
   const least = Math.max(Math.abs(low + high) * (LEAST_RANGE / 2), Number.MIN_VALUE);
   const pad = Math.max(0, (least - (high - low)) / 2);
   return roundScale(low - pad, high + pad);
