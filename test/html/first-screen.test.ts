@@ -67,7 +67,7 @@ describe.skipIf(CHROMIUM === null)(`the first screen of the report (${NEEDS_CHRO
     expect(shown).toMatch(/4 cells slower by (4\.\d to )?5(\.\d)? %/);
     expect(shown).toContain('All fp8, since 24 February 2026.');
     expect(shown).toContain('First bad commit abcd0036');
-    expect(shown).toContain('confirmed by its history, 6 sweeps');
+    expect(shown).toContain('Evidence its history, 6 sweeps');
     expect(shown).toContain(`bench compare ${sweepOfNight(53).slice(0, 8)} ${sweepOfNight(54).slice(0, 8)}`);
     expect(shown).toMatch(/4 slower 0 faster 4 steady 0 without result \+2\.\d % geometric mean/);
     const box = await (await page.$('.first-chart .trend'))?.boundingBox();

@@ -41,10 +41,10 @@ export function evidenceOf({ confirmedBy, pairs, probability, state }: CheckedFi
     return [`${agreeing} of ${count(of, 'pair')} with the last good engine, ${formatPercent(changePercent)}`];
   }
   if (state === 'suspected') {
-    return probability === null ? [] : [`it lasts with a probability of ${formatPercent(100 * probability, false)}`];
+    return probability === null ? [] : [`a probability of ${formatPercent(100 * probability, false)} that it lasts`];
   }
-  if (confirmedBy === 'history') return ['by its history'];
-  return confirmedBy === 'previousSweep' ? ['by comparison with the previous sweep'] : [];
+  if (confirmedBy === 'history') return ['its history'];
+  return confirmedBy === 'previousSweep' ? ['comparison with the previous sweep'] : [];
 }
 
 function commitLines({ commits, firstBad, isNew, lastGood }: CheckedFinding, { columns, style }: Look): string[] {

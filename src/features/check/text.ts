@@ -152,7 +152,7 @@ function titleOf(finding: CheckedFinding, ofCells: number | null): string {
   return `${id.slice(0, 8)} ${which} ${whatHappened(finding)}${shared}, since ${since}`;
 }
 
-/** `confirmed in GPU compute time: 5 of 5 pairs …, owner team-vision`. */
+/** `confirmed in GPU compute time by 5 of 5 pairs …; owner team-vision`. */
 function stateText(finding: CheckedFinding, { sweeps }: SeriesPicture): string {
   const { metric } = finding.details[0] ?? {};
   const of = metric === undefined ? '' : ` in ${printable(gatedMetricOf(metric).label)}`;
@@ -165,7 +165,7 @@ function stateText(finding: CheckedFinding, { sweeps }: SeriesPicture): string {
     ...(interval === null ? [] : [`95 % interval ${intervalText(interval)} in its clearest cell`]),
   ].join(', ');
   const owner = finding.owner === null ? '' : `; owner ${printable(finding.owner)}`;
-  return `${stateWords(finding)}${of}${evidence === '' ? '' : `: ${evidence}`}${owner}`;
+  return `${stateWords(finding)}${of}${evidence === '' ? '' : `${finding.state === 'suspected' ? ', with' : ' by'} ${evidence}`}${owner}`;
 }
 
 function stateWords({ isWarning, kind, state }: CheckedFinding): string {

@@ -51,7 +51,7 @@ test('one group: what, how much, since which commit, how sure, what to do next',
   expect(text).toMatch(/^12 slower$/m);
   expect(text).toMatch(/12 of 24 cells slower by 4\.\d to 5\.\d %: all fp8, since 2026-02-25/);
   expect(text).toContain(`first bad ${bad.slice(0, 8)} "change ${FROM}", last good ${good.slice(0, 8)} (1 commit)`);
-  expect(text).toContain('confirmed in GPU compute time: by its history, 5 sweeps at the new level');
+  expect(text).toContain('confirmed in GPU compute time by its history, 5 sweeps at the new level');
   expect(text.replace(/\s+/g, ' ')).toContain(NEXT);
   expect(why).toContain('GPU compute time');
 }, 60_000);
