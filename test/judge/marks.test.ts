@@ -98,7 +98,7 @@ describe('cells under a switch that is known', () => {
 
   test('carry the word in their trend', async () => {
     expect(await printed(['trend'])).toContain(
-      'env.TLLM_NVTX_DEBUG=1 · GPU compute time, ms · by run · measured · ✗ invalid output, profiling on, upper bound\n',
+      'env.TLLM_NVTX_DEBUG=1 · GPU compute time · by run · measured · ✗ invalid output, profiling on, upper bound\n',
     );
     const { cells } = JSON.parse(await printed(['trend', '--json']));
     expect(cells.map(({ barred }: { barred: unknown }) => barred).toSorted()).toEqual([

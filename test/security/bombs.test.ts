@@ -161,7 +161,7 @@ describe('a matrix', () => {
     const cwd = temporaryFolder();
     symlinkSync('/dev/zero', join(cwd, 'zero.yaml'));
     const { code, stderr } = await bench(['plan', 'zero.yaml'], { cwd });
-    expect([code, stderr]).toEqual([2, 'bench: zero.yaml:1:1: is no regular file\n']);
+    expect([code, stderr]).toEqual([2, 'bench: zero.yaml: is no regular file\n']);
   });
 
   test('a file that is none takes ten lines, and none of its own text', async () => {
@@ -178,7 +178,7 @@ describe('a matrix', () => {
     }
     const onnx = readFileSync(join(import.meta.dirname, '..', 'fixtures', 'onnx', 'mlp_tiny.onnx'));
     expect(await planned(onnx)).toBe(
-      'bench: m.yaml:1:1: is no text, hence no matrix; for a model: `bench init FILE`\n',
+      'bench: m.yaml: is no text: is this a matrix? For a model: `bench init FILE`; for a log: `bench parse FILE`\n',
     );
   });
 });

@@ -37,9 +37,10 @@ function ineligibleText({ barred }: Pick<TrendSeries, 'barred'>): string {
 }
 
 function chartOf(series: TrendSeries, provenance: Provenance, height: number, look: Look): string[] {
-  const { barred, by, marks, metric, points } = series;
+  const { by, marks, metric, points } = series;
   const { style, columns } = look;
-  const parts = [printable(series.label), metricOf(metric).label, `by ${by}`, provenance, ineligibleText(series)];
+  const ineligible = ineligibleText(series);
+  const parts = [printable(series.label), metricOf(metric).label, `by ${by}`, provenance, ineligible];
   const moves = marks.filter(({ breaksLine, kind }) => breaksLine || kind === 'slower' || kind === 'faster');
   const kinds = [null, ...moves.map(({ kind }) => kind)];
   const chart = renderHistoryChart({
@@ -55,7 +56,7 @@ function chartOf(series: TrendSeries, provenance: Provenance, height: number, lo
   });
   return [
     ...wrapHanging(parts.filter((part) => part !== '').join(' · '), columns, 2).map(
-      barred.length === 0 ? style.strong : style.bad,
+      ineligible === '' ? style.strong : style.bad,
     ),
     ...chart,
     ...wrapHanging(changeLine(series), columns, 2),
@@ -203,7 +204,7 @@ function rowsText(
   return [...wrapHanging(title, look.columns, 2).map(look.style.strong), ...table];
 }
 
-/** So many steps without a change of level say so. */
+/** A history of this length without a change of level is steady. */
 const ENOUGH_STEPS = 8;
 
 function isSteady({ kind }: LevelChange, { length }: readonly TrendStep[]): boolean {
