@@ -216,7 +216,7 @@ export interface EnvironmentChange {
 }
 
 /** What distinguishes machines, on one line. */
-export function environmentText(environment: Environment): string {
+function environmentText(environment: Environment): string {
   const { gpuName, driver, cuda, tensorrt, clockPolicy, host } = environment;
   const text = dotted([
     gpuName,
