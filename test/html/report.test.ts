@@ -81,14 +81,14 @@ describe.skipIf(CHROMIUM === null)(`the report in a browser (${NEEDS_CHROMIUM})`
     await page.click(`#cells-table tr[data-key="${first}"] a`);
     await page.waitForSelector('#cell .trend');
     await expect.poll(() => text(page, '#cell .label'), WAIT).toBe('vit fp16 1x3x224x224 graph');
-    await expect.poll(() => text(page, '#cell .range'), WAIT).toContain('60 nights');
+    await expect.poll(() => text(page, '#cell .range'), WAIT).toContain('60 sweeps');
 
     await page.click('#cell button[aria-label="zoom in"]');
-    await expect.poll(() => text(page, '#cell .range'), WAIT).toContain('31 nights');
+    await expect.poll(() => text(page, '#cell .range'), WAIT).toContain('31 sweeps');
     expect(page.url()).toMatch(/#cell=[0-9a-f]{32}&from=\d+&to=\d+$/);
     await page.focus('#cell .stage');
     await page.keyboard.press('0');
-    await expect.poll(() => text(page, '#cell .range'), WAIT).toContain('60 nights');
+    await expect.poll(() => text(page, '#cell .range'), WAIT).toContain('60 sweeps');
     await page.keyboard.press('+');
     await page.keyboard.press('End');
     await page.keyboard.press('ArrowLeft');
@@ -106,12 +106,21 @@ describe.skipIf(CHROMIUM === null)(`the report in a browser (${NEEDS_CHROMIUM})`
     await page.mouse.down();
     await page.mouse.move(box.x + 600, box.y + 150, { steps: 4 });
     await page.mouse.up();
-    await expect.poll(() => text(page, '#cell .range'), WAIT).not.toContain('60 nights');
+    await expect.poll(() => text(page, '#cell .range'), WAIT).not.toContain('60 sweeps');
     const dragged = await text(page, '#cell .range');
     await page.mouse.wheel({ deltaY: 400 });
     await page.waitForFunction(`document.querySelector('#cell .range').textContent !== ${JSON.stringify(dragged)}`);
     await page.mouse.move(box.x + 400, box.y + 140);
     await expect.poll(() => text(page, '#tip'), WAIT).toContain('simulated');
+    const tip = await (await page.$('#tip'))?.boundingBox();
+    expect(tip && (tip.x > box.x + 400 || tip.x + tip.width < box.x + 400)).toBe(true);
+    await page.keyboard.press('Escape');
+    expect(await (await page.$('#tip'))?.isVisible()).toBe(false);
+
+    await page.keyboard.press('0');
+    expect(await text(page, '#cell .sign.slower')).toMatch(/^slower \+(9|10)\.\d % · 00000000 · \d+ Feb$/);
+    expect(await text(page, '#cell .trend > .axis')).toBe('ms');
+    expect(await page.$$eval('#cell .plot .line, #cell .plot .band', (paths) => paths.length)).toBeGreaterThan(1);
 
     await page.evaluate(`document.querySelector('#cell details').open = true`);
     await page.waitForSelector('#cell details table');
@@ -165,7 +174,7 @@ describe.skipIf(CHROMIUM === null)(`the report in a browser (${NEEDS_CHROMIUM})`
   test('a shared link opens at its cell and nights; one of no cell says so', async () => {
     const { page, faults } = await open(simulated, `#cell=${second}&from=10&to=19`);
     await expect.poll(() => text(page, '#cell .label'), WAIT).toBe('vit fp8 2x3x224x224 graph');
-    await expect.poll(() => text(page, '#cell .range'), WAIT).toContain('10 nights');
+    await expect.poll(() => text(page, '#cell .range'), WAIT).toContain('10 sweeps');
     await page.evaluate(`location.hash = 'cell=0123456789abcdef'`);
     await page.waitForSelector('#cell-view > .note');
     await expect.poll(() => text(page, '#cell-view'), WAIT).toContain('No cell 0123456789abcdef');

@@ -96,6 +96,9 @@ byId('pareto-chart')?.append(paretoChart(data));
 listenToFilter();
 listenToSorting();
 window.addEventListener('scroll', hideTip, { passive: true });
+window.addEventListener('keydown', ({ key }) => {
+  if (key === 'Escape') hideTip();
+});
 window.addEventListener('hashchange', () => follow(true));
 follow(readPlace(location.hash).cell !== null);
 watchStore(document.body.dataset['live'] ?? '');

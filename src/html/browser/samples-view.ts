@@ -65,7 +65,7 @@ export function samplesView(data: PageData, cell: PageCell): HTMLElement {
       ...labels,
     ),
     ...lost,
-    tableBehind('The same as a table', () =>
+    tableBehind('Show as table', () =>
       textTable(
         `${what}, ms, ${data.provenance}`,
         ['run', 'queries', 'least', 'median', 'p90', 'p99', 'most', 'beyond the picture'],

@@ -45,7 +45,7 @@ export class TrendChart {
     this.cursor = this.to;
     this.stage = pictureStage(
       'chart',
-      `${cell.metric} of ${cell.label} by night. Arrow keys move, plus and minus zoom, 0 shows all nights.`,
+      `${cell.metric} of ${cell.label} by sweep. Arrow keys move, plus and minus zoom, 0 shows all sweeps.`,
     );
     this.range = element('span', { class: 'range' });
     this.node = element(
@@ -56,9 +56,9 @@ export class TrendChart {
       element(
         'p',
         { class: 'key' },
-        '▲ slower, ▼ faster for good · ⚙ environment changed · ◆ baseline · band: from the least to the most of the runs',
+        'level line: median between changes · dashed: environment or baseline · band: from the least to the most of the runs',
       ),
-      tableBehind('The same as a table', () => nightTable(data, cell)),
+      tableBehind('Show as table', () => nightTable(data, cell)),
     );
     this.listen();
     new ResizeObserver(() => this.draw()).observe(this.stage);
@@ -70,9 +70,9 @@ export class TrendChart {
       { class: 'controls' },
       button('+', 'zoom in', () => this.zoom(0.5)),
       button('−', 'zoom out', () => this.zoom(2)),
-      button('30 nights', 'the last 30 nights', () => this.show(this.last - 29, this.last)),
-      button('90 nights', 'the last 90 nights', () => this.show(this.last - 89, this.last)),
-      button('all', 'all nights', () => this.show(0, this.last)),
+      button('30 sweeps', 'the last 30 sweeps', () => this.show(this.last - 29, this.last)),
+      button('90 sweeps', 'the last 90 sweeps', () => this.show(this.last - 89, this.last)),
+      button('all', 'all sweeps', () => this.show(0, this.last)),
       this.range,
     );
   }
@@ -100,7 +100,7 @@ export class TrendChart {
     const { from, to } = this;
     this.drawing = drawTrend(this.data, this.cell, { width, height: HEIGHT, from, to });
     this.stage.replaceChildren(this.drawing.picture);
-    this.range.textContent = `${nightName(this.data, from)} to ${nightName(this.data, to)}, ${to - from + 1} nights`;
+    this.range.textContent = `${nightName(this.data, from)} to ${nightName(this.data, to)}, ${to - from + 1} sweeps`;
   }
 
   private listen(): void {
@@ -155,7 +155,6 @@ export class TrendChart {
       '=': () => this.zoom(0.5),
       '-': () => this.zoom(2),
       '0': () => this.show(0, this.last),
-      Escape: () => hideTip(),
     };
     const move = moves[event.key];
     if (move === undefined || event.ctrlKey || event.metaKey || event.altKey) return;
@@ -180,12 +179,12 @@ export class TrendChart {
     this.clearCursor();
     const at = this.drawing?.x.at(night) ?? 0;
     const found = nightsOf(this.cell)[night] ?? null;
-    this.drawing?.picture.append(svgLine('cursor', [at, 20], [at, HEIGHT - 26]));
+    this.drawing?.picture.append(svgLine('cursor', [at, 36], [at, HEIGHT - 26]));
     if (found !== null) {
       const cy = this.drawing?.y.at(found.value) ?? 0;
       this.drawing?.picture.append(svg('circle', { class: 'cursor', cx: at, cy, r: 4.5 }));
     }
-    showTip(lines, x, y);
+    showTip(lines, x, y, this.stage.getBoundingClientRect().bottom);
     if (aloud) say(lines);
   }
 
@@ -195,6 +194,6 @@ export class TrendChart {
 
   private drawSelection(from: number, to: number): void {
     const [x, width] = [Math.min(from, to), Math.abs(to - from)];
-    this.drawing?.picture.append(svg('rect', { class: 'selection', x, width, y: 20, height: HEIGHT - 46 }));
+    this.drawing?.picture.append(svg('rect', { class: 'selection', x, width, y: 36, height: HEIGHT - 62 }));
   }
 }

@@ -15,7 +15,7 @@ export interface TrendFrame {
 
 const LEFT = 64;
 const RIGHT = 12;
-const TOP = 26;
+const TOP = 36;
 const BOTTOM = 26;
 const POINTS_UP_TO = 130;
 
@@ -40,16 +40,19 @@ export function drawTrend(data: PageData, cell: PageCell, frame: TrendFrame): Tr
     'aria-hidden': 'true',
     focusable: 'false',
   });
-  picture.append(...grid(data, frame, x, y, range));
-  picture.append(...pieces(cell, frame).flatMap((piece) => piecePaths(piece, x, y)));
+  const area = { x: LEFT, y: TOP, width: width - LEFT - RIGHT, height: height - TOP - BOTTOM };
+  // A picture inside the picture cuts off what lies outside it.
+  const plot = svg('svg', { class: 'plot', ...area, viewBox: `${area.x} ${area.y} ${area.width} ${area.height}` });
+  plot.append(...pieces(cell, frame).flatMap((piece) => piecePaths(piece, x, y)));
   if (to - from < POINTS_UP_TO) {
     for (let night = from; night <= to; night += 1) {
       const found = nights[night] ?? null;
       if (found === null) continue;
-      picture.append(svg('circle', { class: 'dot', cx: x.at(night), cy: y.at(found.value), r: 3 }));
+      plot.append(svg('circle', { class: 'dot', cx: x.at(night), cy: y.at(found.value), r: 3 }));
     }
   }
-  picture.append(...levelLines(cell, frame, x, y), ...markLines(cell, frame, x, y));
+  plot.append(...levelLines(cell, frame, x, y), ...baselineLevels(cell, frame, x, y));
+  picture.append(...grid(data, cell.unit, frame, x, y, range), plot, ...markLines(data, cell, frame, x));
   return { picture, x, y };
 }
 
@@ -117,6 +120,7 @@ function piecePaths(piece: Piece, x: Scale, y: Scale): SVGElement[] {
 
 function grid(
   data: PageData,
+  unit: string,
   { width, height, from, to }: TrendFrame,
   x: Scale,
   y: Scale,
@@ -127,15 +131,14 @@ function grid(
     axisText(formatNumber(value), [LEFT - 6, y.at(value) + 4], 'end'),
   ]);
   const days = new Set(data.sweeps.starts.slice(from, to + 1).map((start) => start.slice(0, 10)));
-  const dates = ticks(from, to, Math.max(2, Math.floor(width / 130)))
+  const dates = ticks(from, to, Math.max(2, Math.floor(width / 110)))
     .filter((night) => Number.isInteger(night))
     .map((night) => {
       const start = data.sweeps.starts[night] ?? '';
-      const text =
-        (days.size === 1 ? start.slice(11) : start.slice(0, 10)) || (data.sweeps.ids[night]?.slice(0, 8) ?? '');
+      const text = (days.size === 1 ? start.slice(11) : dayName(start)) || (data.sweeps.ids[night]?.slice(0, 8) ?? '');
       return axisText(text, [clampText(x.at(night), width), height - 8], 'middle');
     });
-  return [...lines, ...dates];
+  return [axisText(unit, [LEFT - 6, TOP - 8], 'end'), ...lines, ...dates];
 }
 
 const HALF_DATE = 36;
@@ -144,29 +147,52 @@ function clampText(at: number, width: number): number {
   return Math.min(width - HALF_DATE, Math.max(LEFT, at));
 }
 
-const SIGNS = { slower: '▲', faster: '▼', environment: '⚙', baseline: '◆' } as const;
+const MONTHS = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec'];
 
-function markLines(cell: PageCell, frame: TrendFrame, x: Scale, y: Scale): SVGElement[] {
-  const { width, height, from, to } = frame;
-  const nights = nightsOf(cell);
-  const lines = cell.marks.flatMap(({ step, kind, breaksLine }): SVGElement[] => {
-    const value = nights[step]?.value;
-    const level =
-      kind === 'baseline' && value !== undefined
-        ? [svgLine('level baseline', [Math.max(LEFT, x.at(step)), y.at(value)], [width - RIGHT, y.at(value)])]
-        : [];
-    if (step < from || step > to) return step < from ? level : [];
-    const at = x.at(step) - (kind === 'baseline' ? 0 : 0.5 * (x.at(1) - x.at(0)));
-    return [
-      ...level,
-      svgLine(`mark ${kind}${breaksLine ? ' breaks' : ''}`, [at, TOP - 6], [at, height - BOTTOM]),
-      svg('text', { class: `sign ${kind}`, x: at, y: TOP - 10, 'text-anchor': 'middle' }, SIGNS[kind]),
-    ];
-  });
-  return lines.filter((line) => !line.classList.contains('level') || isInside(line, height));
+/** `24 Feb` of `2026-02-24 02:00`; empty for an unknown time. */
+function dayName(start: string): string {
+  return start === '' ? '' : `${Number(start.slice(8, 10))} ${MONTHS[Number(start.slice(5, 7)) - 1] ?? ''}`;
 }
 
-function isInside(line: SVGElement, height: number): boolean {
-  const at = Number(line.getAttribute('y1'));
-  return at >= TOP && at <= height - BOTTOM;
+type Mark = PageCell['marks'][number];
+
+/** Lines of the sweeps at which something changed. Labels: newest change first, as many as have room. */
+function markLines(data: PageData, cell: PageCell, { width, height, from, to }: TrendFrame, x: Scale): SVGElement[] {
+  const taken: (readonly [row: number, from: number, to: number])[] = [];
+  const shown = cell.marks.filter(({ step }) => step >= from && step <= to);
+  return shown.toReversed().flatMap((mark) => {
+    const { step, kind, breaksLine } = mark;
+    const at = x.at(step) - (kind === 'baseline' ? 0 : 0.5 * (x.at(1) - x.at(0)));
+    const isChange = kind === 'slower' || kind === 'faster';
+    const top = TOP - (isChange ? 20 : 4);
+    const line = svgLine(`mark ${kind}${breaksLine ? ' breaks' : ''}`, [at, top], [at, height - BOTTOM]);
+    const text = markLabel(data, mark);
+    const long = text.length * LETTER;
+    const start = at + long > width - RIGHT ? at - long : at;
+    if (start < LEFT || taken.some(([row, a, b]) => row === top && start < b && start + long > a)) return [line];
+    taken.push([top, start, start + long]);
+    const anchor = start < at ? 'end' : 'start';
+    return [line, svg('text', { class: `sign ${kind}`, x: at, y: top - 4, 'text-anchor': anchor }, text)];
+  });
+}
+
+/** Width of a letter of a label, at the most, in pixels. */
+const LETTER = 6.6;
+const LONGEST = 32;
+
+function markLabel({ sweeps }: PageData, { step, kind, text }: Mark): string {
+  if (kind !== 'slower' && kind !== 'faster') {
+    return text.length > LONGEST ? `${text.slice(0, LONGEST - 1)}…` : text;
+  }
+  const [size = ''] = text.split(',');
+  const known = [sweeps.commits[step]?.slice(0, 8), dayName(sweeps.starts[step] ?? '')];
+  return [`${kind} ${size}`, ...known.filter(Boolean)].join(' · ');
+}
+
+function baselineLevels(cell: PageCell, { width, to }: TrendFrame, x: Scale, y: Scale): SVGElement[] {
+  return cell.marks.flatMap(({ step, kind }) => {
+    const value = nightsOf(cell)[step]?.value;
+    if (kind !== 'baseline' || value === undefined || step > to) return [];
+    return [svgLine('level baseline', [x.at(step), y.at(value)], [width - RIGHT, y.at(value)])];
+  });
 }

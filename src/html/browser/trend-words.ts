@@ -4,8 +4,8 @@ import { nightName, nightsOf } from './data.ts';
 import { textTable } from './dom.ts';
 
 const MARK_WORDS = {
-  slower: '▲ slower',
-  faster: '▼ faster',
+  slower: 'slower',
+  faster: 'faster',
   environment: 'environment',
   baseline: 'baseline',
 } as const;
@@ -47,7 +47,7 @@ export function nightTable(data: PageData, cell: PageCell): HTMLElement {
   });
   return textTable(
     `${cell.metric}, ${cell.unit}, ${data.provenance}`,
-    ['night', 'what is known', 'runs', 'median', 'least', 'most'],
+    ['sweep', 'what is known', 'runs', 'median', 'least', 'most'],
     rows,
     2,
   );
