@@ -3,12 +3,7 @@ import { formatNumber } from '../../terminal/numbers.ts';
 import { nightName, nightsOf } from './data.ts';
 import { textTable } from './dom.ts';
 
-const MARK_WORDS = {
-  slower: 'slower',
-  faster: 'faster',
-  environment: 'environment',
-  baseline: 'baseline',
-} as const;
+const MARK_WORDS = { slower: 'slower', faster: 'faster', environment: 'environment', baseline: 'baseline' } as const;
 
 export function nightLines(data: PageData, cell: PageCell, night: number): string[] {
   const found = nightsOf(cell)[night] ?? null;
