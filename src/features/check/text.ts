@@ -228,7 +228,7 @@ function unsigned(size: string): string {
   return size.replace(/[+-](?=\d)/g, '');
 }
 
-function nextSteps({ details, firstBad, id, kind, lastGood, state }: CheckedFinding, series: CheckedSeries): string[] {
+function nextSteps({ firstBad, id, kind, lastGood, state }: CheckedFinding, series: CheckedSeries): string[] {
   const short = id.slice(0, 8);
   if (state === 'suspected') {
     return [`to be sure now: bench run --resume ${series.sweepId.slice(0, 8)} --confirm`];
@@ -236,9 +236,8 @@ function nextSteps({ details, firstBad, id, kind, lastGood, state }: CheckedFind
   const ack = `bench ack ${short} --reason "…"`;
   if (kind === 'limit') return [`it may stay: ${ack}`];
   const [good, bad] = [lastGood?.sweepId.slice(0, 8), firstBad?.sweepId.slice(0, 8)];
-  const cell = details[0]?.key.slice(0, 8);
   const sides =
-    good === undefined || bad === undefined ? [] : [`bench why ${cell} ${good} ${bad}`, `bench compare ${good} ${bad}`];
+    good === undefined || bad === undefined ? [] : [`bench why ${short}`, `bench compare ${good} ${bad}`];
   return [`next: ${[...sides, ack].join(' · ')}`];
 }
 
@@ -255,11 +254,12 @@ function earlierText(findings: readonly CheckedFinding[], { style, columns }: Lo
   return [
     '',
     style.strong('reported before'),
-    ...[...lasting, ...ended].map((finding) => {
+    ...[...lasting, ...ended].flatMap((finding) => {
       const [first] = firstOfEach(finding);
       const size = first === undefined ? '' : `, ${printable(gatedMetricOf(first.metric).label)} ${changeText(first)}`;
       const text = `  ${markWords(finding).padEnd(12)} ${finding.id.slice(0, 8)}  ${whichText(finding)}${size}${spanText(finding)}`;
-      return truncate(finding.state === 'open' && finding.acknowledged === null ? text : style.dim(text), columns);
+      const isOpen = finding.state === 'open' && finding.acknowledged === null;
+      return wrapHanging(text, columns, 4).map((line) => (isOpen ? line : style.dim(line)));
     }),
   ];
 }

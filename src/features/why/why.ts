@@ -3,6 +3,7 @@ import { explainChange } from './explain-change.ts';
 import { UsageError } from '../../errors.ts';
 import { EXIT_CODES, type ExitCode } from '../../exit-codes.ts';
 import { allCells } from '../../store/cells.ts';
+import { findFindingsByPrefix } from '../../store/sweeps/findings.ts';
 import type { KeyedCell } from '../../records/cell.ts';
 import { cellLabel } from '../../text/cell-label.ts';
 import { printable } from '../../text/printable.ts';
@@ -18,7 +19,7 @@ import { unmeasuredReasons, whySides } from './why-sides.ts';
 import { withStore } from '../../cli/with-store.ts';
 import type { WhyOptions } from './command.ts';
 
-/** `bench why [CELL] [A] [B]`: sides are sweeps or folders of runs. */
+/** `bench why [CELL] [A] [B]`, or the id of a finding: sides are sweeps or folders of runs. */
 export async function why(words: readonly string[], options: WhyOptions, io: Io): Promise<ExitCode> {
   const paths = words.length > 1 ? pathsIn(words, io) : null;
   const output =
@@ -28,7 +29,7 @@ export async function why(words: readonly string[], options: WhyOptions, io: Io)
           return explain(db, paths.cell, [a ?? '', b ?? ''], options, io, paths.refs);
         })
       : await withStore(options, io, ({ db }) => {
-          const { cell, refs } = sidesIn(words, allCells(db));
+          const { cell, refs } = sidesOfFinding(db, words) ?? sidesIn(words, allCells(db));
           return explain(db, cell, refs, options, io);
         });
   printResult(io, options, output, whyText);
@@ -47,6 +48,22 @@ function pathsIn(words: readonly string[], io: Io): AskedSides | null {
   const areBoth = isPath(base, io) && isPath(head, io);
   return areBoth ? { cell: words.length === 3 ? (words[0] ?? null) : null, refs: [base, head] } : null;
 }
+
+/** The clearest cell of a finding between its last good sweep and its first bad one; null where the word is no finding's id. */
+function sidesOfFinding(db: StoreDatabase, [id = '', ...others]: readonly string[]): AskedSides | null {
+  if (id.length < SHORTEST_ID || others.length > 0 || cellsInWords(allCells(db), [id]).length > 0) return null;
+  const [finding, ...more] = findFindingsByPrefix(db, id);
+  if (finding === undefined) return null;
+  if (more.length > 0) throw new UsageError(`${printable(id)} is the start of several findings`);
+  const { cells, firstBadSweepId, lastGoodSweepId } = finding;
+  const [clearest] = cells;
+  if (clearest === undefined || lastGoodSweepId === null) {
+    throw new UsageError(`finding ${printable(id)} has no last good sweep: name a cell and two sweeps`);
+  }
+  return { cell: clearest.cellKey, refs: [lastGoodSweepId.slice(0, 8), firstBadSweepId.slice(0, 8)] };
+}
+
+const SHORTEST_ID = 4;
 
 /** Words that all name the same cells are a cell; otherwise the last two are its sides. */
 function sidesIn(

@@ -53,7 +53,8 @@ test('one group: what, how much, since which commit, how sure, what to do next',
   expect(text).toContain(`first bad ${bad.slice(0, 8)} "change ${FROM}", last good ${good.slice(0, 8)} (1 commit)`);
   expect(text).toContain('confirmed in GPU compute time by its history, 5 sweeps at the new level');
   expect(text.replace(/\s+/g, ' ')).toContain(NEXT);
-  expect(why).toContain('GPU compute time');
+  expect(text).toMatch(/next: bench why [0-9a-f]{8} ·/);
+  expect(why).toMatch(/GPU compute time.*\+[45]\.\d %/);
 }, 60_000);
 
 test('one cell', async () => {
