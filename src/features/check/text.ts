@@ -236,8 +236,7 @@ function nextSteps({ firstBad, id, kind, lastGood, state }: CheckedFinding, seri
   const ack = `bench ack ${short} --reason "…"`;
   if (kind === 'limit') return [`it may stay: ${ack}`];
   const [good, bad] = [lastGood?.sweepId.slice(0, 8), firstBad?.sweepId.slice(0, 8)];
-  const sides =
-    good === undefined || bad === undefined ? [] : [`bench why ${short}`, `bench compare ${good} ${bad}`];
+  const sides = good === undefined || bad === undefined ? [] : [`bench why ${short}`, `bench compare ${good} ${bad}`];
   return [`next: ${[...sides, ack].join(' · ')}`];
 }
 
