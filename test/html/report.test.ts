@@ -122,6 +122,12 @@ describe.skipIf(CHROMIUM === null)(`the report in a browser (${NEEDS_CHROMIUM})`
     expect(await text(page, '#cell .trend > .axis')).toBe('ms');
     expect(await page.$$eval('#cell .plot .line, #cell .plot .band', (paths) => paths.length)).toBeGreaterThan(1);
 
+    await page.select('#cell .controls select', '1');
+    expect(await text(page, '#cell .trend > .axis')).toBe('% of level');
+    expect(await page.$$eval('#cell .plot .other-0', (lines) => lines.length)).toBeGreaterThan(0);
+    await page.select('#cell .controls select', '0');
+    expect(await text(page, '#cell .trend > .axis')).toBe('ms');
+
     await page.evaluate(`document.querySelector('#cell details').open = true`);
     await page.waitForSelector('#cell details table');
     expect(await page.$$eval('#cell details tbody tr', (rows) => rows.length)).toBe(60);

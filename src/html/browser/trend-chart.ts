@@ -1,6 +1,6 @@
 import type { PageCell, PageData } from '../page-types.ts';
 import { nightName, nightsOf } from './data.ts';
-import { element, pictureStage, svg, svgLine, tableBehind } from './dom.ts';
+import { element, pictureStage, picker, svg, svgLine, tableBehind } from './dom.ts';
 import { clamp } from './scale.ts';
 import { hideTip, say, showTip } from './tip.ts';
 import { drawTrend, type TrendDrawing } from './trend-drawing.ts';
@@ -9,6 +9,12 @@ import { nightLines, nightTable } from './trend-words.ts';
 const HEIGHT = 300;
 const LEAST_NIGHTS = 4;
 const LEAST_DRAG = 6;
+const MOST_OTHERS = 3;
+
+/** For the words next to it: 0 is the cell itself, then those compared with it. */
+function sampleLine(place: number): SVGElement {
+  return svgLine(place === 0 ? 'line' : `line other-${place - 1}`, [0, 4], [36, 4]);
+}
 
 function button(name: string, label: string, act: () => void): HTMLElement {
   const made = element('button', { type: 'button', 'aria-label': label }, name);
@@ -29,6 +35,9 @@ export class TrendChart {
   private to: number;
   private cursor: number;
   private drawing: TrendDrawing | null = null;
+  private others: readonly PageCell[] = [];
+  private readonly legend = element('p', { class: 'key' });
+  private readonly tables = element('div');
 
   constructor(
     data: PageData,
@@ -58,8 +67,10 @@ export class TrendChart {
         { class: 'key' },
         'level line: median between changes · dashed: environment or baseline · band: from the least to the most of the runs',
       ),
-      tableBehind('Show as table', () => nightTable(data, cell)),
+      this.legend,
+      this.tables,
     );
+    this.compare([]);
     this.listen();
     new ResizeObserver(() => this.draw()).observe(this.stage);
   }
@@ -73,8 +84,35 @@ export class TrendChart {
       button('30 sweeps', 'the last 30 sweeps', () => this.show(this.last - 29, this.last)),
       button('90 sweeps', 'the last 90 sweeps', () => this.show(this.last - 89, this.last)),
       button('all', 'all sweeps', () => this.show(0, this.last)),
+      ...(this.data.cells.length > 1 ? [this.comparePicker()] : []),
       this.range,
     );
+  }
+
+  private compare(others: readonly PageCell[]): void {
+    this.others = others;
+    const all = [this.cell, ...others];
+    this.legend.replaceChildren(
+      ...(others.length === 0 ? [] : all).flatMap(({ label }, place) => [
+        svg('svg', { class: 'sample', width: 36, height: 8, 'aria-hidden': 'true' }, sampleLine(place)),
+        element('span', {}, ` ${label} `),
+      ]),
+    );
+    this.tables.replaceChildren(
+      tableBehind('Show as table', () => element('div', {}, ...all.map((one) => nightTable(this.data, one)))),
+    );
+    this.draw();
+  }
+
+  /** One more cell in the chart; the first choice takes all out. */
+  private comparePicker(): HTMLElement {
+    const cells = this.data.cells.filter((cell) => cell !== this.cell);
+    const names = ['none', ...cells.map(({ label }) => label.slice(0, 100))];
+    return picker('Compare with', names, 0, (place) => {
+      const chosen = cells[place - 1];
+      const kept = this.others.filter((one) => one !== chosen);
+      this.compare(chosen === undefined ? [] : [...kept, chosen].slice(-MOST_OTHERS));
+    });
   }
 
   private show(from: number, to: number): void {
@@ -98,7 +136,7 @@ export class TrendChart {
   private draw(): void {
     const width = Math.max(320, this.stage.clientWidth);
     const { from, to } = this;
-    this.drawing = drawTrend(this.data, this.cell, { width, height: HEIGHT, from, to });
+    this.drawing = drawTrend(this.data, this.cell, { width, height: HEIGHT, from, to }, this.others);
     this.stage.replaceChildren(this.drawing.picture);
     this.range.textContent = `${nightName(this.data, from)} to ${nightName(this.data, to)}, ${to - from + 1} sweeps`;
   }
@@ -178,7 +216,7 @@ export class TrendChart {
     const lines = nightLines(this.data, this.cell, night);
     this.clearCursor();
     const at = this.drawing?.x.at(night) ?? 0;
-    const found = nightsOf(this.cell)[night] ?? null;
+    const found = nightsOf(this.drawing?.drawn ?? this.cell)[night] ?? null;
     this.drawing?.picture.append(svgLine('cursor', [at, 36], [at, HEIGHT - 26]));
     if (found !== null) {
       const cy = this.drawing?.y.at(found.value) ?? 0;

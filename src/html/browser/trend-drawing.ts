@@ -13,7 +13,7 @@ export interface TrendFrame {
   readonly to: number;
 }
 
-const LEFT = 64;
+const LEFT = 68;
 const RIGHT = 12;
 const TOP = 36;
 const BOTTOM = 26;
@@ -23,14 +23,25 @@ export interface TrendDrawing {
   readonly picture: SVGSVGElement;
   readonly x: Scale;
   readonly y: Scale;
+  /** As it is drawn: in percent of its level where there are others. */
+  readonly drawn: PageCell;
 }
 
-export function drawTrend(data: PageData, cell: PageCell, frame: TrendFrame): TrendDrawing {
+/** @param others cells drawn as dashed lines; all are then in percent of their own level */
+export function drawTrend(
+  data: PageData,
+  own: PageCell,
+  frame: TrendFrame,
+  others: readonly PageCell[] = [],
+): TrendDrawing {
+  const cell = others.length === 0 ? own : inPercent(own);
+  const compared = others.map(inPercent);
   const { width, height, from, to } = frame;
   const nights = nightsOf(cell);
   const shown = nights.slice(from, to + 1).filter((night) => night !== null);
   const x = linear([from - 0.5, to + 0.5], [LEFT, width - RIGHT]);
-  const range = rangeOf(shown.flatMap(({ least, most }) => [least, most]));
+  const further = compared.flatMap((one) => nightsOf(one).slice(from, to + 1).flatMap((night) => night?.value ?? []));
+  const range = rangeOf([...shown.flatMap(({ least, most }) => [least, most]), ...further]);
   const y = linear(range, [height - BOTTOM, TOP]);
   const picture = svg('svg', {
     class: 'trend',
@@ -44,6 +55,11 @@ export function drawTrend(data: PageData, cell: PageCell, frame: TrendFrame): Tr
   // A picture inside the picture cuts off what lies outside it.
   const plot = svg('svg', { class: 'plot', ...area, viewBox: `${area.x} ${area.y} ${area.width} ${area.height}` });
   plot.append(...pieces(cell, frame).flatMap((piece) => piecePaths(piece, x, y)));
+  for (const [place, one] of compared.entries()) {
+    const lines = pieces(one, frame).flatMap((piece) => piecePaths(piece, x, y).slice(1));
+    for (const line of lines) line.classList.add(`other-${place}`);
+    plot.append(...lines);
+  }
   if (to - from < POINTS_UP_TO) {
     for (let night = from; night <= to; night += 1) {
       const found = nights[night] ?? null;
@@ -53,7 +69,19 @@ export function drawTrend(data: PageData, cell: PageCell, frame: TrendFrame): Tr
   }
   plot.append(...levelLines(cell, frame, x, y), ...baselineLevels(cell, frame, x, y));
   picture.append(...grid(data, cell.unit, frame, x, y, range), plot, ...markLines(data, cell, frame, x));
-  return { picture, x, y };
+  return { picture, x, y, drawn: cell };
+}
+
+/** In percent of the median of its sweeps. */
+function inPercent(cell: PageCell): PageCell {
+  const values = cell.nights.flatMap((night) => (night === null ? [] : [night[0]]));
+  const factor = 100 / (values.toSorted((a, b) => a - b)[values.length >> 1] || 1);
+  const nights = cell.nights.map((night): PageCell['nights'][number] => {
+    if (night === null) return null;
+    const [value, least, most, runs, environment] = night;
+    return [value * factor, least * factor, most * factor, runs, environment];
+  });
+  return { ...cell, unit: '% of level', nights };
 }
 
 /** Least vertical range, relative to the value: with less, noise would look like a change. */
