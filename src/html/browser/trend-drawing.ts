@@ -40,7 +40,11 @@ export function drawTrend(
   const nights = nightsOf(cell);
   const shown = nights.slice(from, to + 1).filter((night) => night !== null);
   const x = linear([from - 0.5, to + 0.5], [LEFT, width - RIGHT]);
-  const further = compared.flatMap((one) => nightsOf(one).slice(from, to + 1).flatMap((night) => night?.value ?? []));
+  const further = compared.flatMap((one) =>
+    nightsOf(one)
+      .slice(from, to + 1)
+      .flatMap((night) => night?.value ?? []),
+  );
   const range = rangeOf([...shown.flatMap(({ least, most }) => [least, most]), ...further]);
   const y = linear(range, [height - BOTTOM, TOP]);
   const picture = svg('svg', {
