@@ -62,7 +62,10 @@ describe('numbers of an application beside those of trtexec', () => {
     const wrong = await show('--map', '--metric', 'e2e');
     expect([wrong.code, wrong.stderr]).toEqual([2, expect.stringContaining('in this store (e2e_ms)')]);
     const alone = await show('--metric', 'e2e_ms');
-    expect([alone.code, alone.stderr]).toEqual([2, 'bench: --metric says what --map shows, or the chart of a run: add --map\n']);
+    expect([alone.code, alone.stderr]).toEqual([
+      2,
+      'bench: --metric says what --map shows, or the chart of a run: add --map\n',
+    ]);
   });
 
   test('the store is rebuilt from its artefacts, with numbers and notes', async () => {
