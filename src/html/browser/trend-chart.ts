@@ -65,7 +65,7 @@ export class TrendChart {
       element(
         'p',
         { class: 'key' },
-        'level line: median between changes · dashed: environment or baseline · band: from the least to the most of the runs',
+        'level line: median between changes · upright or level dashes: environment, baseline · band: from the least to the most of the runs',
       ),
       this.legend,
       this.tables,
