@@ -18,7 +18,7 @@ export function showTip(lines: readonly string[], x: number, y: number, floor = 
   const hasRoom = after + width <= clientWidth || before >= 0;
   const from = hasRoom ? y : floor;
   const left = hasRoom ? (after + width <= clientWidth ? after : before) : clientWidth - width - 2;
-  const top = from + MARGIN + height > clientHeight && hasRoom ? from - MARGIN - height : from + MARGIN;
+  const top = from + MARGIN + height > clientHeight ? y - MARGIN - height : from + MARGIN;
   tip.style.left = `${Math.max(2, left)}px`;
   tip.style.top = `${Math.max(2, top)}px`;
 }
