@@ -1,7 +1,8 @@
 import type { Look } from '../../terminal/look.ts';
-import { count, formatPercent } from '../../terminal/numbers.ts';
+import { count } from '../../terminal/numbers.ts';
 import { truncate, wrapHanging } from '../../terminal/text-width.ts';
 import { printable } from '../../text/printable.ts';
+import { likeliestText } from './finding-words.ts';
 import type { CheckedFinding } from './output.ts';
 
 const SHOWN_COMMITS = 5;
@@ -18,11 +19,7 @@ export function causeLines(finding: CheckedFinding, look: Look): string[] {
   const { buildChanges, cause, environmentChanges, likeliestCause } = finding;
   const lines: string[] = [];
   if (cause !== null) lines.push(`cause: ${CAUSES[cause] ?? cause}`);
-  if (likeliestCause !== null) {
-    const { certainty, explainsPercent, title } = likeliestCause;
-    const share = explainsPercent === null ? '' : `, accounts for ${formatPercent(explainsPercent, false)}`;
-    lines.push(`likeliest cause: ${printable(title)} (${certainty}${share})`);
-  }
+  if (likeliestCause !== null) lines.push(`likeliest cause: ${printable(likeliestText(likeliestCause))}`);
   // What the likeliest cause names already is not said again.
   const changes = [...environmentChanges, ...buildChanges].filter(
     (change) => likeliestCause === null || !likeliestCause.title.includes(change),
@@ -32,19 +29,6 @@ export function causeLines(finding: CheckedFinding, look: Look): string[] {
   const wrapped = (texts: readonly string[]): string[] =>
     texts.flatMap((text) => wrapHanging(`  ${text}`, look.columns, 4));
   return [...wrapped(lines), ...wrapped(warned).map(look.style.warn), ...commitLines(finding, look)];
-}
-
-/** What confirms a finding, or how likely it lasts; untrusted texts are not in it. */
-export function evidenceOf({ confirmedBy, pairs, probability, state }: CheckedFinding): string[] {
-  if (pairs !== null) {
-    const { agreeing, changePercent, count: of } = pairs;
-    return [`${agreeing} of ${count(of, 'pair')} with the last good engine, ${formatPercent(changePercent)}`];
-  }
-  if (state === 'suspected') {
-    return probability === null ? [] : [`a probability of ${formatPercent(100 * probability, false)} that it lasts`];
-  }
-  if (confirmedBy === 'history') return ['its history'];
-  return confirmedBy === 'previousSweep' ? ['comparison with the previous sweep'] : [];
 }
 
 function commitLines({ commits, firstBad, isNew, lastGood }: CheckedFinding, { columns, style }: Look): string[] {

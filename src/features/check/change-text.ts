@@ -51,12 +51,3 @@ export function levelText({ metric, unit }: Pick<Change, 'metric' | 'unit'>, val
 function ratioOf(value: number): number | null {
   return value >= IDENTICAL_DB ? null : value;
 }
-
-/** `+15.8 to +25.5 %` of one metric in several cells. */
-export function rangeText(changes: readonly Pick<Change, 'metric' | 'changePercent' | 'before' | 'after'>[]): string {
-  const sorted = changes.toSorted((a, b) => Math.abs(a.changePercent) - Math.abs(b.changePercent));
-  const texts = [sorted[0], sorted.at(-1)].map((change) => (change === undefined ? '' : changeText(change)));
-  const [least = '', most = ''] = texts;
-  if (least === most || least.includes('→')) return most;
-  return `${least.replace(/ %$/, '')} to ${most}`;
-}

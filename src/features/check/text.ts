@@ -1,15 +1,16 @@
 import { gatedMetricOf } from '../../records/gated-metric.ts';
 import { cellTable, withCells } from '../../terminal/cell-columns.ts';
 import type { Look } from '../../terminal/look.ts';
-import { count, intervalText, meanChangeText } from '../../terminal/numbers.ts';
+import { count, meanChangeText } from '../../terminal/numbers.ts';
 import { dotted, textWidth, truncate, wrapHanging, wrapWords } from '../../terminal/text-width.ts';
 import { reasonWords } from '../../terminal/words.ts';
 import { describeCommit } from '../../text/commit-label.ts';
 import { printable } from '../../text/printable.ts';
-import { causeLines, evidenceOf } from './cause-text.ts';
+import { causeLines } from './cause-text.ts';
 import { cellsText } from './cells-text.ts';
-import { changeText, directionText, groupText, levelText, rangeText } from './change-text.ts';
+import { changeText, directionText, groupText, levelText } from './change-text.ts';
 import { chartText } from './chart-text.ts';
+import { evidenceOf, firstOfEach, nextCommands, rangeText, sizeText } from './finding-words.ts';
 import { isOfSeries, isShownWhole } from './headline.ts';
 import type { Checked, CheckedFinding, CheckedSeries } from './output.ts';
 import type { SeriesPicture } from './picture.ts';
@@ -123,7 +124,7 @@ function findingText(finding: CheckedFinding, series: CheckedSeries, picture: Se
     ...otherMetrics(finding, picture, look),
     ...alsoText(finding).flatMap((text) => wrapHanging(`  ${text}`, columns, 4)),
     ...chartText(finding, picture, look),
-    ...nextSteps(finding, series).flatMap((step) => wrapHanging(`  ${step}`, columns, 4)),
+    ...wrapHanging(`  ${nextSteps(finding, series)}`, columns, 4),
   ];
 }
 
@@ -149,21 +150,14 @@ function titleOf(finding: CheckedFinding, ofCells: number | null): string {
     cells.length === 1 ? printable(labels[0] ?? '') : `${cells.length} ${of}${cells.length === 1 ? 'cell' : 'cells'}`;
   const shared = group.length === 0 || cells.length === 1 ? '' : `: ${groupText(group)}`;
   const since = firstBad?.startedAt?.slice(0, 10) ?? 'an unknown date';
-  return `${id.slice(0, 8)} ${which} ${whatHappened(finding)}${shared}, since ${since}`;
+  return `${id.slice(0, 8)} ${which} ${sizeText([finding]).join('')}${shared}, since ${since}`;
 }
 
 /** `confirmed in GPU compute time by 5 of 5 pairs …; owner team-vision`. */
 function stateText(finding: CheckedFinding, { sweeps }: SeriesPicture): string {
   const { metric } = finding.details[0] ?? {};
   const of = metric === undefined ? '' : ` in ${printable(gatedMetricOf(metric).label)}`;
-  const [clearest] = finding.details;
-  const interval = clearest?.ciPercent ?? null;
-  const from = sweeps.findIndex(({ sweepId }) => sweepId === finding.firstBad?.sweepId);
-  const evidence = [
-    ...evidenceOf(finding),
-    ...(from < 1 || sweeps.length - from < 2 ? [] : [`${sweeps.length - from} sweeps at the new level`]),
-    ...(interval === null ? [] : [`95 % interval ${intervalText(interval)} in its clearest cell`]),
-  ].join(', ');
+  const evidence = evidenceOf(finding, sweeps).join(', ');
   const owner = finding.owner === null ? '' : `; owner ${printable(finding.owner)}`;
   return `${stateWords(finding)}${of}${evidence === '' ? '' : `${finding.state === 'suspected' ? ', with' : ' by'} ${evidence}`}${owner}`;
 }
@@ -200,44 +194,18 @@ function otherMetrics(finding: CheckedFinding, picture: SeriesPicture, look: Loo
   );
 }
 
-/** Of each cell the metric by which it is shown. */
-function firstOfEach({ details }: CheckedFinding): CheckedFinding['details'] {
-  return [...Map.groupBy(details, ({ key }) => key).values()].flatMap(([first]) => first ?? []);
-}
-
 /** The other metrics, each with the range of its changes. */
 function alsoText(finding: CheckedFinding): string[] {
   const first = new Set(firstOfEach(finding));
   const others = finding.details.filter((change) => !first.has(change));
   const byMetric = [...Map.groupBy(others, ({ metric }) => metric)];
-  const texts = byMetric.map(([metric, own]) => `${printable(gatedMetricOf(metric).label)} ${rangeText(own)}`);
+  const texts = byMetric.map(([metric, own]) => `${printable(gatedMetricOf(metric).label)} ${rangeText(own, true)}`);
   return texts.length === 0 ? [] : [`also: ${texts.join(', ')}`];
 }
 
-/** `slower by 4.9 to 5.3 %`. */
-function whatHappened(finding: CheckedFinding): string {
-  const [clearest] = firstOfEach(finding);
-  const own = firstOfEach(finding).filter(({ metric }) => metric === clearest?.metric);
-  const size = clearest === undefined ? '' : printable(rangeText(own));
-  if (finding.kind === 'limit') return `beyond a limit by ${unsigned(size)}`;
-  return size.includes('→') ? `${directionText(finding)}: ${size}` : `${directionText(finding)} by ${unsigned(size)}`;
-}
-
-/** The direction says what the sign would. */
-function unsigned(size: string): string {
-  return size.replace(/[+-](?=\d)/g, '');
-}
-
-function nextSteps({ firstBad, id, kind, lastGood, state }: CheckedFinding, series: CheckedSeries): string[] {
-  const short = id.slice(0, 8);
-  if (state === 'suspected') {
-    return [`to be sure now: bench run --resume ${series.sweepId.slice(0, 8)} --confirm`];
-  }
-  const ack = `bench ack ${short} --reason "…"`;
-  if (kind === 'limit') return [`it may stay: ${ack}`];
-  const [good, bad] = [lastGood?.sweepId.slice(0, 8), firstBad?.sweepId.slice(0, 8)];
-  const sides = good === undefined || bad === undefined ? [] : [`bench why ${short}`, `bench compare ${good} ${bad}`];
-  return [`next: ${[...sides, ack].join(' · ')}`];
+function nextSteps(finding: CheckedFinding, { sweepId }: CheckedSeries): string {
+  const what = finding.state === 'suspected' ? 'to be sure now' : finding.kind === 'limit' ? 'it may stay' : 'next';
+  return `${what}: ${nextCommands(finding, sweepId).join(' · ')}`;
 }
 
 /** Ended findings are shown for this number of sweeps. */

@@ -112,7 +112,7 @@ describe('bench report --html', () => {
     const overview = sectionOf((await bench(['report', '--html', '--db', young], { cwd })).stdout, 'overview');
     expect(overview).toContain('<span class="slower">2 cells slower</span> by 25.0\u00a0%');
     expect(overview).toContain('Too little history (2 of 20 sweeps): compared with the previous sweep.');
-    expect(overview).toContain('comparison with the previous sweep, 95 %: ');
+    expect(overview).toContain('comparison with the previous sweep, 95 % interval +');
   });
 
   test('one run a side gives no verdict, and the first screen says so', async () => {

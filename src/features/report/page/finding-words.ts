@@ -1,6 +1,6 @@
-import { directionText, groupText, rangeText } from '../../check/index.ts';
+import { evidenceOf, groupText, likeliestText, sizeText } from '../../check/index.ts';
 import { type Markup, markup, shortened } from '../../../html/markup.ts';
-import { count, formatPercent } from '../../../terminal/numbers.ts';
+import { count } from '../../../terminal/numbers.ts';
 import { commitUrl, compareUrl } from '../../../tools/git/forge.ts';
 import { cellWords } from './cells-view.ts';
 import type { ReportData } from './page-data.ts';
@@ -16,31 +16,13 @@ export function dateText(instant: string | null | undefined): string {
   return year === undefined ? 'an unknown date' : `${Number(day)} ${MONTHS[Number(month) - 1] ?? ''} ${year}`;
 }
 
-/** Of each cell the metric by which it is shown, the clearest cell first. */
-export function firstOfEach({ details }: Finding): Change[] {
-  return [...Map.groupBy(details, ({ key }) => key).values()].flatMap(([first]) => first ?? []);
-}
-
 /** Cells of several findings, and what became of them: `12 cells slower`, ` by 4.7 to 5.3 %`. */
-export function sizeText(findings: readonly Finding[]): readonly [what: string, size: string] {
+export function cellsText(findings: readonly Finding[]): readonly [what: string, size: string] {
+  const [direction, size] = sizeText(findings);
+  // Number and sign stay on one line.
   const cells = new Set(findings.flatMap((finding) => finding.cells)).size;
-  const changes = findings.flatMap(firstOfEach);
-  const own = changes.filter(({ metric }) => metric === changes[0]?.metric);
-  const [first] = findings;
-  const isLimit = findings.every(({ kind }) => kind === 'limit');
-  const direction = first === undefined ? '' : isLimit ? 'beyond a limit' : directionText(first);
-  return [`${count(cells, 'cell')} ${direction}`, own.length === 0 ? '' : ` by ${plainRange(own)}`];
+  return [`${count(cells, 'cell')} ${direction}`, size.replaceAll(' %', '\u00a0%')];
 }
-
-/** Without signs: the words say the direction. */
-function plainRange(changes: readonly Change[]): string {
-  return rangeText(changes.map((change) => ({ ...change, changePercent: Math.abs(change.changePercent) })))
-    .replaceAll('+', '')
-    .replaceAll(' %', NARROW_PERCENT);
-}
-
-/** Number and sign stay on one line. */
-const NARROW_PERCENT = '\u00a0%';
 
 /** What its cells have in common: `all fp8 of vit_small and vit_base`, else the names of a few. */
 export function whichText({ cells, group, labels }: Finding, data: ReportData): string {
@@ -109,16 +91,12 @@ function linked(text: Markup | string, url: string | null): Markup {
 type Fact = readonly [term: string, says: Markup];
 
 /** Since when, by what, how sure, and whose: only what is known. */
-export function factsOf(finding: Finding, data: ReportData, evidence: readonly string[]): Fact[] {
+export function factsOf(finding: Finding, data: ReportData): Fact[] {
+  const evidence = evidenceOf(finding, data.sweeps);
   const { buildChanges, environmentChanges, likeliestCause: cause, owner } = finding;
   const changes = [...environmentChanges, ...buildChanges];
-  const share = cause?.explainsPercent ?? null;
   const why =
-    cause === null
-      ? changes.length === 0
-        ? null
-        : `in the same sweep: ${changes.join('; ')}`
-      : `${cause.title} (${cause.certainty}${share === null ? '' : `, ${formatPercent(share, false)} of the change`})`;
+    cause === null ? (changes.length === 0 ? null : `in the same sweep: ${changes.join('; ')}`) : likeliestText(cause);
   return [
     ...firstBadFact(finding, data),
     ...(why === null ? [] : [['Why', markup`${shortened(why, 300)}`] as const]),

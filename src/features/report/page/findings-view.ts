@@ -1,4 +1,4 @@
-import { changeText, isShownWhole, levelText } from '../../check/index.ts';
+import { changeText, firstOfEach, isShownWhole, levelText } from '../../check/index.ts';
 import { shiftText } from '../../compare/index.ts';
 import { gatedMetricOf } from '../../../records/gated-metric.ts';
 import { type Markup, markup, shortened } from '../../../html/markup.ts';
@@ -13,14 +13,13 @@ import {
   factList,
   factsOf,
   type Finding,
-  firstOfEach,
   namesOf,
-  sizeText,
+  cellsText,
   stateText,
   whichText,
 } from './finding-words.ts';
 import type { ReportData } from './page-data.ts';
-import { evidenceText, shortRef, storyOf } from './story.ts';
+import { shortRef, storyOf } from './story.ts';
 
 const SHOWN_COMMITS = 10;
 const SHOWN_CELLS = 12;
@@ -56,13 +55,13 @@ function compareLine(compare: ReportData['compare']): Markup {
 /** @param isAbove the first screen has its facts */
 function findingView(finding: Finding, data: ReportData, isAbove: boolean): Markup {
   const { direction, firstBad, id, kind, state } = finding;
-  const [what, size] = sizeText([finding]);
+  const [what, size] = cellsText([finding]);
   const mark = kind === 'limit' ? 'limit broken' : state;
   return markup`
 <article class="finding" aria-labelledby="finding-${id.slice(0, 8)}">
 <h3 id="finding-${id.slice(0, 8)}"><span class="${direction}">${what}</span>${size} <small>${mark} <code>${id.slice(0, 8)}</code></small></h3>
 <p><b>${asSentence(whichText(finding, data))}</b>, since ${dateText(firstBad?.startedAt)}. ${stateText(finding)}</p>
-${isAbove ? null : factList(factsOf(finding, data, evidenceText(finding, data)))}
+${isAbove ? null : factList(factsOf(finding, data))}
 ${smallMultiples(finding, data)}
 ${commitsView(finding, data)}
 ${changeTable(finding)}
@@ -89,7 +88,7 @@ function commitsView({ commits }: Finding, data: ReportData): Markup | null {
 
 function changeTable(finding: Finding): Markup {
   const { details, direction } = finding;
-  return markup`<details><summary>Before and after, by cell and metric</summary><div class="wide" tabindex="0" role="region" aria-label="Before and after of ${sizeText([finding]).join('')}"><table>
+  return markup`<details><summary>Before and after, by cell and metric</summary><div class="wide" tabindex="0" role="region" aria-label="Before and after of ${cellsText([finding]).join('')}"><table>
 <thead><tr><th scope="col">cell</th><th scope="col">metric</th><th scope="col" class="number">before</th><th scope="col" class="number">after</th><th scope="col" class="number">change</th><th scope="col" class="number">evidence</th></tr></thead>
 <tbody>${details.map((change) => changeRow(change, direction))}</tbody></table></div></details>`;
 }
@@ -103,7 +102,7 @@ function changeRow(change: Change, direction: Finding['direction']): Markup {
 /** What became of it, on a line. */
 function earlierLine(finding: Finding, data: ReportData): Markup {
   const { acknowledged, firstBad, id, state } = finding;
-  const [what, size] = sizeText([finding]);
+  const [what, size] = cellsText([finding]);
   const mark = acknowledged === null ? state : 'acknowledged';
   return markup`<li>${mark} <code>${id.slice(0, 8)}</code> ${what}${size}, ${whichText(finding, data)}, since ${dateText(firstBad?.startedAt)}</li>`;
 }

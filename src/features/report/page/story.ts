@@ -1,4 +1,4 @@
-import { evidenceOf, isPresent, isShownWhole } from '../../check/index.ts';
+import { firstOfEach, isPresent, isShownWhole, nextCommands } from '../../check/index.ts';
 import type { ComparedCell } from '../../compare/index.ts';
 import { type Markup, markup, shortened } from '../../../html/markup.ts';
 import { ALERTING } from '../../../judge/history/settings.ts';
@@ -12,9 +12,8 @@ import {
   dateText,
   factsOf,
   type Finding,
-  firstOfEach,
   namesOf,
-  sizeText,
+  cellsText,
   stateText,
   whichText,
 } from './finding-words.ts';
@@ -90,7 +89,7 @@ function isSlower({ direction }: Finding): boolean {
 
 function findingStory(findings: readonly Finding[], data: ReportData, adverb: string): Story {
   const [worst] = findings;
-  const [what, size] = sizeText(findings);
+  const [what, size] = cellsText(findings);
   const tone = worst?.direction ?? 'quiet';
   const which = worst === undefined ? '' : whichText(worst, data);
   const since = worst === undefined ? '' : dateText(worst.firstBad?.startedAt);
@@ -104,8 +103,8 @@ function findingStory(findings: readonly Finding[], data: ReportData, adverb: st
       worst === undefined
         ? markup``
         : markup`${findings.length > 1 ? markup`The worst: ${count(worst.cells.length, 'cell')}, ` : null}<b>${findings.length > 1 ? which : asSentence(which)}</b>, since ${since}. ${stateText(worst)}${judgedText(data)}${others === 0 ? null : markup` <a href="#findings">${count(others, 'more finding')}</a>`}`,
-    facts: worst === undefined ? [] : factsOf(worst, data, evidenceText(worst, data)),
-    commands: worst === undefined ? [] : nextCommands(worst, clearest?.key, data),
+    facts: worst === undefined ? [] : factsOf(worst, data),
+    commands: worst === undefined ? [] : nextCommands(worst, data.check.series.sweepId),
     cell: clearest?.key ?? steadiest(data),
     finding: worst?.id ?? null,
     counts: countsOf(data),
@@ -119,33 +118,6 @@ function judgedText({ check: { series } }: ReportData): string {
       ? ` Too little history (${series.sweeps} of ${ALERTING.firstNight} sweeps): compared with the previous sweep.`
       : '';
   return series.baseBranch === null ? young : ` Judged against ${shortened(series.baseBranch, 60)}.${young}`;
-}
-
-/** What confirmed it, its interval in the clearest cell, and in how many sweeps it was there. */
-export function evidenceText(finding: Finding, { sweeps }: ReportData): string[] {
-  const [clearest] = finding.details;
-  const interval = intervalText(clearest?.ciPercent ?? null);
-  const from = sweeps.findIndex(({ sweepId }) => sweepId === finding.firstBad?.sweepId);
-  return [
-    ...evidenceOf(finding),
-    ...(interval === '' ? [] : [`95 %: ${interval.replace(' … ', ' to ')}`]),
-    ...(from < 0 || !isPresent(finding) || finding.confirmedBy === 'previousSweep'
-      ? []
-      : [count(sweeps.length - from, 'sweep')]),
-  ];
-}
-
-function nextCommands(finding: Finding, cell: string | undefined, { check }: ReportData): string[] {
-  const { firstBad, id, kind, lastGood, state } = finding;
-  const [good, bad] = [lastGood?.sweepId.slice(0, 8), firstBad?.sweepId.slice(0, 8)];
-  const accept = `bench ack ${id.slice(0, 8)} --reason "…"`;
-  if (state === 'suspected') return [`bench run --resume ${check.series.sweepId.slice(0, 8)} --confirm`];
-  if (kind === 'limit' || good === undefined || bad === undefined) return [accept];
-  return [
-    ...(cell === undefined ? [] : [`bench why ${cell.slice(0, 8)} ${good} ${bad}`]),
-    `bench compare ${good} ${bad}`,
-    accept,
-  ];
 }
 
 /** Where nothing is found: what would have been. */

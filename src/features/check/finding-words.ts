@@ -1,0 +1,78 @@
+import { count, formatPercent, intervalText } from '../../terminal/numbers.ts';
+import { changeText, directionText } from './change-text.ts';
+import type { CheckedFinding } from './output.ts';
+
+type Change = CheckedFinding['details'][number];
+
+/** Of each cell the metric by which it is shown, the clearest cell first. */
+export function firstOfEach({ details }: Pick<CheckedFinding, 'details'>): Change[] {
+  return [...Map.groupBy(details, ({ key }) => key).values()].flatMap(([first]) => first ?? []);
+}
+
+/** What happened to the cells of some findings of one kind: `slower`, ` by 4.9 to 5.3 %`. */
+export function sizeText(findings: readonly CheckedFinding[]): readonly [direction: string, size: string] {
+  const [finding] = findings;
+  if (finding === undefined) return ['', ''];
+  const changes = findings.flatMap(firstOfEach);
+  const size = rangeText(changes.filter(({ metric }) => metric === changes[0]?.metric));
+  const isLimit = findings.every(({ kind }) => kind === 'limit');
+  const direction = isLimit ? 'beyond a limit' : directionText(finding);
+  return [direction, size === '' ? '' : size.includes('→') ? `: ${size}` : ` by ${size}`];
+}
+
+/** `15.8 to 25.5 %` of one metric in several cells, without a sign, if the words next to it say the direction. */
+export function rangeText(
+  changes: readonly Pick<Change, 'metric' | 'changePercent' | 'before' | 'after'>[],
+  isSigned = false,
+): string {
+  const sorted = changes.toSorted((a, b) => Math.abs(a.changePercent) - Math.abs(b.changePercent));
+  const [least = '', most = ''] = [sorted[0], sorted.at(-1)].map((change) => {
+    const text = change === undefined ? '' : changeText(change);
+    return isSigned ? text : text.replace(/^[+-](?=\d)/, '');
+  });
+  if (least === most || least.includes('→')) return most;
+  return `${least.replace(/ %$/, '')} to ${most}`;
+}
+
+/** What confirms a finding, or how likely it lasts, and how long it has been there; untrusted texts are not in it. */
+export function evidenceOf(
+  { confirmedBy, details, firstBad, pairs, probability, state }: CheckedFinding,
+  sweeps: readonly { readonly sweepId: string }[],
+): string[] {
+  const from = sweeps.findIndex(({ sweepId }) => sweepId === firstBad?.sweepId);
+  const interval = intervalText(details[0]?.ciPercent ?? null);
+  const own =
+    pairs !== null
+      ? `${pairs.agreeing} of ${count(pairs.count, 'pair')} with the last good engine, ${formatPercent(pairs.changePercent)}`
+      : state === 'suspected'
+        ? probability === null
+          ? null
+          : `a probability of ${formatPercent(100 * probability, false)} that it lasts`
+        : confirmedBy === 'history'
+          ? 'its history'
+          : confirmedBy === 'previousSweep'
+            ? 'comparison with the previous sweep'
+            : null;
+  return [
+    ...(own === null ? [] : [own]),
+    ...(from < 1 || sweeps.length - from < 2 ? [] : [`${sweeps.length - from} sweeps at the new level`]),
+    ...(interval === '' ? [] : [`95 % interval ${interval} in its clearest cell`]),
+  ];
+}
+
+/** `other tactics in 3 layers: blocks.*.mlp (certain, accounts for 83 %)`; its title is untrusted. */
+export function likeliestText({ certainty, explainsPercent, title }: NonNullable<CheckedFinding['likeliestCause']>) {
+  const share = explainsPercent === null ? '' : `, accounts for ${formatPercent(explainsPercent, false)}`;
+  return `${title} (${certainty}${share})`;
+}
+
+/** What to type next about a finding. @param sweepId the newest of its series */
+export function nextCommands({ firstBad, id, kind, lastGood, state }: CheckedFinding, sweepId: string): string[] {
+  if (state === 'suspected') return [`bench run --resume ${sweepId.slice(0, 8)} --confirm`];
+  const [good, bad] = [lastGood?.sweepId.slice(0, 8), firstBad?.sweepId.slice(0, 8)];
+  const isExplained = kind !== 'limit' && good !== undefined && bad !== undefined;
+  return [
+    ...(isExplained ? [`bench why ${id.slice(0, 8)}`, `bench compare ${good} ${bad}`] : []),
+    `bench ack ${id.slice(0, 8)} --reason "…"`,
+  ];
+}
