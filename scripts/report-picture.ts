@@ -39,7 +39,7 @@ if (CHROMIUM === null) {
     await page.goto(fileUrl(join(folder, 'report.html')));
     await page.evaluate(
       `location.hash = [...document.querySelectorAll('#cells-table tbody tr')]
-        .find((row) => /vit_smallfp8b8/.test(row.textContent)).querySelector('a').getAttribute('href')`,
+        .find((row) => /vit_small.*fp8b8/.test(row.textContent)).querySelector('a').getAttribute('href')`,
     );
     await page.waitForSelector('#cell .tree-map');
     const against = '#cell section > div:last-child select';

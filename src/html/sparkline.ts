@@ -1,49 +1,36 @@
+import { median } from '../statistics/median.ts';
+import type { SparkScale } from '../terminal/charts/sparkline.ts';
 import { type Markup, markup } from './markup.ts';
 
-const WIDTH = 120;
-const HEIGHT = 24;
-const MARGIN = 2;
-const POINTS = 60;
+/** The newest sweeps, which a picture shows. */
+export const SPARK_SWEEPS = 60;
 
-/** The values of some nights as a thin line; what it says is in the columns next to it. Gaps stay gaps. */
-export function sparkline(values: readonly (number | null)[]): Markup {
-  const thinned = thin(values, POINTS);
-  const known = thinned.filter((value) => value !== null);
-  if (known.length < 2) return markup`<span class="none">–</span>`;
-  const least = Math.min(...known);
-  const span = Math.max(...known) - least || 1;
-  const x = (place: number): number => MARGIN + (place / Math.max(1, thinned.length - 1)) * (WIDTH - 2 * MARGIN);
-  const y = (value: number): number => HEIGHT - MARGIN - ((value - least) / span) * (HEIGHT - 2 * MARGIN);
-  let path = '';
-  let isDown = false;
-  for (const [place, value] of thinned.entries()) {
-    if (value !== null) path += `${isDown ? 'L' : 'M'}${round(x(place))} ${round(y(value))}`;
-    isDown = value !== null;
+/** In units of the picture, which is drawn at half of that. */
+const WIDTH = 240;
+const HEIGHT = 48;
+const MARGIN = 4;
+const MIDDLE = HEIGHT / 2;
+
+/** The newest values as a thin line on a scale that rows share; gaps stay gaps. What lies beyond it is marked at its edge. */
+export function sparkline(values: readonly (number | null)[], { level, percent }: Omit<SparkScale, 'isAscii'>): Markup {
+  const newest = values.slice(-SPARK_SWEEPS);
+  const known = newest.filter((value) => value !== null);
+  const middle = level ?? median(known);
+  if (known.length < 2 || middle === null || middle === 0) return markup`<span class="none">–</span>`;
+  const step = (WIDTH - 2 * MARGIN) / (newest.length - 1);
+  let line = '';
+  let beyond = '';
+  let side: number | null = null;
+  for (const [place, value] of newest.entries()) {
+    const height = value === null ? null : (value / middle - 1) / (percent / 100);
+    const x = Math.round(MARGIN + place * step);
+    if (height !== null) {
+      const y = Math.round(MIDDLE - Math.max(-1, Math.min(1, height)) * (MIDDLE - MARGIN));
+      line += side === null ? `M${x} ${y}h0` : `L${x} ${y}`;
+    }
+    const next = height === null ? null : Math.abs(height) > 1 ? Math.sign(height) : 0;
+    if (next !== null && next !== 0 && next !== side) beyond += `M${x - 5} ${MIDDLE - next * 14}h10l-5 ${-10 * next}z`;
+    side = next;
   }
-  return markup`<svg class="spark" width="${WIDTH}" height="${HEIGHT}" viewBox="0 0 ${WIDTH} ${HEIGHT}" aria-hidden="true" focusable="false"><path d="${path}"/></svg>`;
-}
-
-function round(value: number): number {
-  return Math.round(value * 10) / 10;
-}
-
-/** At most this many values: of each stretch the one that lies furthest from the one before, so that peaks stay. */
-function thin(values: readonly (number | null)[], most: number): (number | null)[] {
-  if (values.length <= most) return [...values];
-  const size = values.length / most;
-  let before: number | null = null;
-  return Array.from({ length: most }, (_, place) => {
-    const stretch = values
-      .slice(Math.floor(place * size), Math.floor((place + 1) * size))
-      .filter((value) => value !== null);
-    const [first = null] = stretch;
-    const from: number | null = before ?? first;
-    const furthest = stretch.reduce<number | null>(
-      (found, value) =>
-        found === null || Math.abs(value - (from ?? value)) > Math.abs(found - (from ?? found)) ? value : found,
-      null,
-    );
-    before = furthest ?? before;
-    return furthest;
-  });
+  return markup`<svg class="spark" viewBox="0 0 ${WIDTH} ${HEIGHT}" aria-hidden="true" focusable="false"><path d="${line}"/>${beyond === '' ? null : markup`<path class="beyond" d="${beyond}"/>`}</svg>`;
 }

@@ -1,6 +1,6 @@
 import type { KeyedCell } from '../../records/cell.ts';
 import { cellTable } from '../../terminal/cell-columns.ts';
-import { LEAST_SCALE_PERCENT, sparkline } from '../../terminal/charts/sparkline.ts';
+import { scalePercent, sparkline } from '../../terminal/charts/sparkline.ts';
 import type { Look } from '../../terminal/look.ts';
 import { formatPercent } from '../../terminal/numbers.ts';
 import { levelText } from './change-text.ts';
@@ -17,8 +17,6 @@ interface CellRow extends CheckedCell {
 /** Rows of cells that moved, unless all are asked for. */
 const SHOWN_ROWS = 12;
 const SPARK_WIDTHS = [30, 20, 12];
-/** Room above the largest change. */
-const MARGIN = 1.3;
 
 /** A line a cell, the largest change first, all on one scale; steady cells are folded. */
 export function cellsText({ cells }: CheckedSeries, picture: SeriesPicture, isAll: boolean, look: Look): string[] {
@@ -36,7 +34,7 @@ export function cellsText({ cells }: CheckedSeries, picture: SeriesPicture, isAl
     ...(isAll || sorted.length === moved.length ? [] : [`${sorted.length - moved.length} steady`]),
   ].join(', ');
   if (shown.length === 0) return [];
-  const scale = scaleOf(moved);
+  const scale = scalePercent(moved.map(({ changePercent }) => changePercent));
   const width = SPARK_WIDTHS.find((one) => one <= look.columns - 50) ?? 12;
   const sparks = Math.min(width, picture.sweeps.length);
   const table = cellTable<CellRow>(
@@ -73,9 +71,4 @@ function plain(text: string): string {
 function weightOf({ changePercent, status }: CellRow): number {
   const rank = status === 'slower' ? 2e6 : status === 'suspected' ? 1e6 : status === 'faster' ? 5e5 : 0;
   return rank + Math.abs(changePercent ?? 0);
-}
-
-function scaleOf(moved: readonly CellRow[]): number {
-  const most = Math.max(0, ...moved.map(({ changePercent }) => Math.abs(changePercent ?? 0)));
-  return Math.max(LEAST_SCALE_PERCENT, Math.ceil(most * MARGIN));
 }

@@ -7,7 +7,7 @@ import { median } from '../../statistics/median.ts';
 import { cellTable, withCells } from '../../terminal/cell-columns.ts';
 import { dayText } from '../../terminal/charts/day-text.ts';
 import { renderHistoryChart } from '../../terminal/charts/history-chart.ts';
-import { LEAST_SCALE_PERCENT, sparkline } from '../../terminal/charts/sparkline.ts';
+import { scalePercent, sparkline } from '../../terminal/charts/sparkline.ts';
 import type { Look } from '../../terminal/look.ts';
 import { formatNumber, formatPercent } from '../../terminal/numbers.ts';
 import { wrapHanging } from '../../terminal/text-width.ts';
@@ -164,8 +164,7 @@ function rowsText(
   const rows = withCells(all, cells)
     .map((row) => ({ ...row, change: levelChange(row) }))
     .toSorted((a, b) => weightOf(b.change) - weightOf(a.change));
-  const most = Math.max(0, ...rows.map(({ change }) => 100 * Math.abs((change?.ratio ?? 1) - 1)));
-  const percent = Math.max(LEAST_SCALE_PERCENT, Math.ceil(most * 1.3));
+  const percent = scalePercent(rows.map(({ change }) => 100 * ((change?.ratio ?? 1) - 1)));
   const longest = Math.max(...rows.map(({ points }) => points.length));
   const width = Math.min(longest, Math.max(LEAST_PICTURE, look.columns - ROW_COLUMNS));
   const metrics = [...new Set(rows.map(({ metric }) => metricOf(metric).label))];

@@ -5,7 +5,16 @@ const BLOCKS = ['▁', '▂', '▃', '▄', '▅', '▆', '▇'];
 const ASCII_BLOCKS = ['_', '_', '.', '-', '=', '^', '^'];
 
 /** The scale never shows less than this on either side of the level: noise must not look like a change. */
-export const LEAST_SCALE_PERCENT = 2;
+const LEAST_SCALE_PERCENT = 2;
+
+/** Room above the largest change. */
+const MARGIN = 1.3;
+
+/** Both ends of a scale on which every one of these changes fits. */
+export function scalePercent(changes: readonly (number | null)[]): number {
+  const most = Math.max(0, ...changes.map((percent) => Math.abs(percent ?? 0)));
+  return Math.max(LEAST_SCALE_PERCENT, Math.ceil(most * MARGIN));
+}
 
 export interface SparkScale {
   /** Middle of the scale; null: the median of the values. */

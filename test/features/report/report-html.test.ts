@@ -154,6 +154,23 @@ describe('bench report --html', () => {
     expect(cell?.samples).toEqual({ night: 3, histogram: null, unreadable: 1 });
   });
 
+  test('the lines of all cells are on one scale around the level of each', async () => {
+    const lines = join(cwd, 'lines.sqlite');
+    const value = (cell: number, night: number): number =>
+      cell === 2 && night === 5 ? 15 : (1 + cell) * (1 + ([0.01, 0.005][cell] ?? 0) * (night % 2 === 0 ? -1 : 1));
+    simulateNights(lines, { cells: simulatedCells(3), nights: 8, repeats: 1, value });
+    const cellsOf = sectionOf((await bench(['report', '--html', '--db', lines], { cwd })).stdout, 'cells');
+    expect(cellsOf).toContain('>last 8 sweeps, ±2 %</th>');
+    const rows = [...cellsOf.matchAll(/<th scope="row">.*?<path d="(.*?)"\/>(?:<path class="beyond" d="(.*?)"\/>)?/g)];
+    const heights = rows.map(([, line = '']) => [...line.matchAll(/[ML]\d+ (\d+)/g)].map(([, y]) => Number(y)));
+    expect(heights.toSorted((a, b) => (b[0] ?? 0) - (a[0] ?? 0))).toEqual([
+      [34, 14, 34, 14, 34, 14, 34, 14],
+      [29, 19, 29, 19, 29, 19, 29, 19],
+      [24, 24, 24, 24, 24, 4, 24, 24],
+    ]);
+    expect(rows.map(([, , beyond]) => beyond).filter(Boolean)).toEqual(['M165 10h10l-5 -10z']);
+  });
+
   test('results of other provenance are named and not mixed in', async () => {
     const mixed = join(cwd, 'mixed.sqlite');
     const cells = simulatedCells(2);

@@ -1,69 +1,90 @@
 import { cellLabel } from '../../../text/cell-label.ts';
 import { metricOf } from '../../../records/metric.ts';
+import { gatedMetricOf } from '../../../records/gated-metric.ts';
 import { FLAG_LABELS } from '../../../records/run-flag.ts';
 import { formatNumber, formatPercent, intervalText } from '../../../terminal/numbers.ts';
 import { changeText } from '../../check/index.ts';
+import { cellSparks } from './cell-sparks.ts';
 import type { ReportCell, ReportData } from './page-data.ts';
-import { type Markup, markup, shortened } from '../../../html/markup.ts';
-import { sparkline } from '../../../html/sparkline.ts';
+import { Markup, markup, shortened } from '../../../html/markup.ts';
+import { SPARK_SWEEPS } from '../../../html/sparkline.ts';
 import type { KeyedCell } from '../../../records/cell.ts';
 import { cellColumns } from '../../../terminal/cell-columns.ts';
 
 type Compared = NonNullable<ReportData['compare']>['cells'][number];
 
-/** The main table, worst cells first; needs no script, which only makes it sortable. */
+/** The main table, worst cells first; needs no script, which only makes it sortable and filters it. */
 export function cellsView(data: ReportData): Markup {
   const { cells, series } = data;
   const words = cellWords(cells.map(({ cell }) => cell));
   const compared = new Map((data.compare?.cells ?? []).map((entry) => [entry.key, entry]));
+  const failed = new Set(data.check.series.cells.filter(({ status }) => status === 'failed').map(({ key }) => key));
   const findings = findingsByCell(data);
   const rows = cells
-    .map((cell) => rowOf(cell, compared.get(cell.cell.key), findings.get(cell.cell.key) ?? []))
+    .map((cell) => rowOf(cell, compared.get(cell.cell.key), findings.get(cell.cell.key) ?? [], failed))
     .toSorted((a, b) => b.badness - a.badness);
+  const columns = columnsOf(data, words).filter(({ show }) => rows.some((row) => show(row) !== null));
   return markup`
 <section id="cells" aria-labelledby="cells-title">
 <h2 id="cells-title">Cells</h2>
 <form class="filter script" role="search"><label>Only cells with <input type="search" id="filter" placeholder="vit fp8 b8" autocomplete="off" spellcheck="false"></label> <label><input type="checkbox" id="only-changed"> changed only</label> <output id="filter-count" for="filter only-changed"></output></form>
-<div class="wide" tabindex="0" role="region" aria-labelledby="cells-title"><table id="cells-table">
-<caption>${cells.length} cells, ${series.provenance} results, worst first; verdict and change: of the finding where there is one, else against ${shortened(data.compare?.baseRef ?? 'the previous sweep')}${words.caption === null ? '' : `; ${words.caption}`}</caption>
-<thead><tr><th scope="col">verdict</th>${words.headers.map((header) => markup`<th scope="col">${header}</th>`)}<th scope="col" class="number">change</th><th scope="col" class="number">now</th><th scope="col">95 %</th><th scope="col">all sweeps</th><th scope="col">measured</th><th scope="col">finding</th><th scope="col">cell</th></tr></thead>
+<p class="note">${cells.length} cells, ${series.provenance} results, worst first; verdict and change: of the finding where there is one, else against ${shortened(data.compare?.baseRef ?? 'the previous sweep')}${words.caption === null ? '' : `; ${words.caption}`}</p>
+<div class="wide" tabindex="0" role="region" aria-label="Table of cells"><table id="cells-table">
+<thead><tr>${columns.map(({ header, kind }) => markup`<th scope="col" class="${kind}">${header}</th>`)}</tr></thead>
 <tbody>
-${rows.map((row) => cellRow(row, data, words.wordsOf(row.report.cell)))}</tbody></table></div>
+${rows.map((row) => cellRow(row, columns))}</tbody></table></div>
 </section>`;
 }
 
 interface Row {
   readonly report: ReportCell;
-  readonly compared: Compared | undefined;
   readonly findings: readonly FoundInCell[];
-  readonly verdict: string;
+  /** Null where there is nothing to compare with. */
+  readonly verdict: string | null;
   /** In percent; positive is a larger value, not always a slower one. */
   readonly changePercent: number | null;
+  readonly ciPercent: readonly [number, number] | null;
+  /** Why there is no verdict. */
+  readonly reasons: readonly string[];
   /** The order of the table: the larger, the worse. */
   readonly badness: number;
 }
 
 /** What a verdict weighs before the size of its change does. */
-const WEIGHTS: Readonly<Record<string, number>> = { slower: 3, failed: 2, missing: 2, faster: 1 };
+const WEIGHTS: Readonly<Record<string, number>> = { slower: 4, failed: 2, missing: 2, faster: 1 };
+/** Of a cell that is worse in another metric only. */
+const WORSE_OTHERWISE = 3;
 const WEIGHT = 1e9;
 
-function rowOf(report: ReportCell, compared: Compared | undefined, findings: readonly FoundInCell[]): Row {
-  const found = findings.find(({ finding }) => finding.direction === 'slower') ?? findings[0];
-  const verdict = found?.finding.direction ?? compared?.verdict ?? 'missing';
-  const changePercent = found?.change.changePercent ?? compared?.changePercent ?? null;
+function rowOf(
+  report: ReportCell,
+  compared: Compared | undefined,
+  findings: readonly FoundInCell[],
+  failed: ReadonlySet<string>,
+): Row {
+  const own = findings.filter(({ change, finding }) => finding.kind !== 'limit' && change.metric === report.metric);
+  const found = own.find(({ finding }) => finding.direction === 'slower') ?? own[0];
+  const verdict =
+    found?.finding.direction ?? compared?.verdict ?? (failed.has(report.cell.key) ? 'failed' : null);
+  const { changePercent = null, ciPercent = null } = found?.change ?? compared ?? {};
   const size = Math.min(Math.abs(changePercent ?? 0), WEIGHT / 2);
-  return { report, compared, findings, verdict, changePercent, badness: (WEIGHTS[verdict] ?? 0) * WEIGHT + size };
+  const isWorse = findings.some(({ finding }) => finding.direction === 'slower');
+  const weight = Math.max(WEIGHTS[verdict ?? ''] ?? 0, isWorse ? WORSE_OTHERWISE : 0);
+  const reasons = found === undefined ? (compared?.reasons ?? []) : [];
+  return { report, findings, verdict, changePercent, ciPercent, reasons, badness: weight * WEIGHT + size };
 }
 
 type Finding = ReportData['check']['findings'][number];
 type Change = Finding['details'][number];
 
-/** Lasting findings, each with the clearest change of the cell. */
-function findingsByCell({ check }: ReportData): Map<string, FoundInCell[]> {
+/** Lasting findings, each with its change of the cell, in the metric of the report where it has that. */
+function findingsByCell({ cells, check }: ReportData): Map<string, FoundInCell[]> {
+  const metrics = new Map(cells.map(({ cell, metric }) => [cell.key, metric]));
   const lasting = check.findings.filter(({ state }) => state === 'confirmed' || state === 'open');
   const found = lasting.flatMap((finding) =>
     finding.cells.flatMap((key): FoundInCell[] => {
-      const change = finding.details.find((one) => one.key === key);
+      const changes = finding.details.filter((one) => one.key === key);
+      const change = changes.find(({ metric }) => metric === metrics.get(key)) ?? changes[0];
       return change === undefined ? [] : [{ key, finding, change }];
     }),
   );
@@ -76,46 +97,115 @@ interface FoundInCell {
   readonly change: Change;
 }
 
-function cellRow(row: Row, { sweeps }: ReportData, words: readonly string[]): Markup {
-  const { changePercent, compared, findings, report, verdict } = row;
-  const { cell, leftOut, metric, nights } = report;
-  const newest = nights.findLastIndex((night) => night !== null);
-  const night = nights[newest] ?? null;
-  const date = sweeps[newest]?.startedAt?.slice(0, 10) ?? (newest < 0 ? 'never' : 'unknown');
-  const isOld = newest >= 0 && newest < sweeps.length - 1;
-  const age = isOld ? markup` class="old" title="not of the newest sweep"` : null;
-  const ineligible = [...new Set(leftOut.map(({ reason }) => reason))].filter(isIneligibleReason);
-  const value =
-    night === null
-      ? markup`–${ineligible.map((reason) => markup` <span class="finding slower">✗ ${reason}</span>`)}`
-      : `${formatNumber(night.value)} ${metricOf(metric).unit}`;
+interface Column {
+  readonly header: string;
+  /** Classes of its head and its cells; `roomy` is left out where the window is narrow. */
+  readonly kind: string;
+  /** Null where there is nothing to show: a column of nothing is left out. */
+  readonly show: (row: Row) => Markup | string | null;
+  /** What it is sorted by, where that is not its text. */
+  readonly sort?: (row: Row) => number | null;
+}
+
+function columnsOf(data: ReportData, words: CellWords): Column[] {
+  const { sweeps } = data;
+  const sparks = cellSparks(data);
+  const shown = Math.min(SPARK_SWEEPS, sweeps.length);
+  const [name, ...others] = words.headers;
+  return [
+    { header: 'verdict', kind: 'verdict', show: ({ verdict }) => verdict },
+    { header: name ?? 'cell', kind: 'name', show: ({ report: { cell } }) => nameOf(cell, words) },
+    ...others.map((header, place) => ({
+      header,
+      kind: 'roomy',
+      show: ({ report: { cell } }: Row) => shortened(words.wordsOf(cell)[place + 1] ?? '') || null,
+    })),
+    { header: 'change', kind: 'number', show: changeOf, sort: ({ changePercent }) => changePercent },
+    { header: '95 %', kind: 'roomy', show: intervalOf },
+    { header: 'now', kind: 'number roomy', show: valueOf, sort: ({ report }) => newestOf(report)?.value ?? null },
+    {
+      header: shown < 2 ? '' : `last ${shown} sweeps, ±${sparks.percent} %`,
+      kind: 'sparks',
+      show: ({ report }) => (shown < 2 ? null : sparks.of(report)),
+    },
+    { header: 'last measured', kind: 'roomy old', show: ({ report }) => oldDateOf(report, sweeps) },
+    {
+      header: 'finding',
+      kind: 'roomy',
+      show: ({ findings, report }) =>
+        findings.length === 0 ? null : markup`${findings.map((found) => findingText(found, report))}`,
+    },
+    {
+      header: 'cell',
+      kind: 'roomy',
+      show: ({ report: { cell } }) => markup`<a href="#cell=${cell.key}"><code>${cell.key.slice(0, 8)}</code></a>`,
+    },
+  ];
+}
+
+function cellRow(row: Row, columns: readonly Column[]): Markup {
+  const { report, verdict } = row;
   const isChanged = verdict === 'slower' || verdict === 'faster';
-  const [name = '', ...others] = words;
-  const link = (text: Markup | string): Markup =>
-    markup`<a href="#cell=${cell.key}" title="${shortened(cellLabel(cell), 300)}">${text}</a>`;
-  const title = name === '' ? cell.key.slice(0, 8) : shortened(name);
-  return markup`<tr data-key="${cell.key}" data-changed="${isChanged ? 'yes' : 'no'}"><td class="verdict${isChanged ? '' : ` ${verdict}`}">${verdict}</td><th scope="row">${link(title)}</th>${others.map((word) => markup`<td>${shortened(word)}</td>`)}<td class="number" data-sort="${changePercent ?? ''}"><span class="${isChanged ? verdict : 'none'}">${changePercent === null ? '–' : formatPercent(changePercent)}</span></td><td class="number" data-sort="${night?.value ?? ''}">${value}</td><td>${intervalOf(row, compared)}</td><td>${sparkline(nights.map((one) => one?.value ?? null))}</td><td${age}>${date}</td><td>${findings.map(findingText)}</td><td>${link(markup`<code>${cell.key.slice(0, 8)}</code>`)}</td></tr>
+  return markup`<tr data-key="${report.cell.key}" data-changed="${isChanged ? 'yes' : 'no'}">${columns.map(({ kind, show, sort }) => {
+    const text = show(row) ?? '';
+    if (kind === 'name') return markup`<th scope="row">${text}</th>`;
+    const classes = kind === 'verdict' && !isChanged ? `verdict ${text instanceof Markup ? '' : text}` : kind;
+    return sort === undefined
+      ? markup`<td class="${classes}">${text}</td>`
+      : markup`<td class="${classes}" data-sort="${sort(row)}">${text}</td>`;
+  })}</tr>
 `;
+}
+
+/** The first word, and below it the others where the window is narrow. */
+function nameOf(cell: KeyedCell, { wordsOf }: CellWords): Markup {
+  const [name = '', ...others] = wordsOf(cell).filter(Boolean);
+  const rest = others.length === 0 ? null : markup`<small class="narrow">${shortened(others.join(' '))}</small>`;
+  return markup`<a href="#cell=${cell.key}" title="${shortened(cellLabel(cell), 300)}">${name === '' ? cell.key.slice(0, 8) : shortened(name)}</a>${rest}`;
+}
+
+function changeOf({ changePercent, verdict }: Row): Markup | null {
+  if (changePercent === null) return null;
+  const kind = verdict === 'slower' || verdict === 'faster' ? verdict : 'none';
+  return markup`<span class="${kind}">${formatPercent(changePercent)}</span>`;
+}
+
+/** Of the change that the row shows; why there is none, where there is no verdict. */
+function intervalOf({ ciPercent, reasons }: Row): string | null {
+  if (ciPercent !== null) return intervalText(ciPercent).replace(' … ', ' to ');
+  return reasons.length === 0 ? null : shortened(reasons.join('; '), 160);
+}
+
+function newestOf({ nights }: ReportCell) {
+  return nights.findLast((night) => night !== null) ?? null;
 }
 
 const INELIGIBLE_LABELS = [FLAG_LABELS.upperBound, FLAG_LABELS.invalidOutput, FLAG_LABELS.profilingOn];
 
-/** Reasons that exclude a measured value. */
-function isIneligibleReason(reason: string): boolean {
-  return INELIGIBLE_LABELS.some((label) => reason.split(', ').includes(label));
+/** Or why its measured values do not count. */
+function valueOf({ report }: Row): Markup | string {
+  const value = newestOf(report)?.value ?? null;
+  if (value !== null) return `${formatNumber(value)} ${metricOf(report.metric).unit}`;
+  const reasons = [...new Set(report.leftOut.map(({ reason }) => reason))].filter((reason) =>
+    INELIGIBLE_LABELS.some((label) => reason.split(', ').includes(label)),
+  );
+  return markup`–${reasons.map((reason) => markup` <span class="slower">✗ ${reason}</span>`)}`;
 }
 
-/** Of the change that the row shows; why there is none, where there is no verdict. */
-function intervalOf({ findings }: Row, compared: Compared | undefined): string {
-  const ciPercent = findings.length > 0 ? (findings[0]?.change.ciPercent ?? null) : (compared?.ciPercent ?? null);
-  if (ciPercent !== null) return intervalText(ciPercent).replace(' … ', ' to ');
-  return findings.length > 0 ? '' : shortened((compared?.reasons ?? []).join('; '), 160);
+/** Null where it was measured in the newest sweep. */
+function oldDateOf({ nights }: ReportCell, sweeps: ReportData['sweeps']): string | null {
+  const newest = nights.findLastIndex((night) => night !== null);
+  if (newest === sweeps.length - 1) return null;
+  return newest < 0 ? 'never' : (sweeps[newest]?.startedAt?.slice(0, 10) ?? 'unknown');
 }
 
-function findingText({ change, finding: { acknowledged, direction, id, state } }: FoundInCell): Markup {
-  const sign = direction === 'slower' ? '▲' : '▼';
-  const mark = acknowledged === null ? state : 'acknowledged';
-  return markup`<span class="finding ${direction}">${sign} ${changeText(change)} ${mark} <code>${id.slice(0, 8)}</code></span> `;
+/** Its change is in the row already where it is of the same metric. */
+function findingText({ change, finding }: FoundInCell, { metric }: ReportCell): Markup {
+  const { acknowledged, direction, id, kind, state } = finding;
+  const isOwn = change.metric === metric && kind !== 'limit';
+  const what = kind === 'limit' ? 'limit broken, ' : '';
+  const size = markup`${what}${gatedMetricOf(change.metric).label} <span class="${direction}">${changeText(change)}</span> `;
+  return markup`<span class="found">${isOwn ? null : size}${acknowledged === null ? state : 'acknowledged'} <code>${id.slice(0, 8)}</code></span> `;
 }
 
 /** The four columns that name a cell, with the texts of each row. */

@@ -2,9 +2,9 @@ import { changeText, firstOfEach, isShownWhole, levelText } from '../../check/in
 import { shiftText } from '../../compare/index.ts';
 import { gatedMetricOf } from '../../../records/gated-metric.ts';
 import { type Markup, markup, shortened } from '../../../html/markup.ts';
-import { sparkline } from '../../../html/sparkline.ts';
 import { count, formatNumber } from '../../../terminal/numbers.ts';
 import { reasonWords } from '../../../terminal/words.ts';
+import { cellSparks } from './cell-sparks.ts';
 import {
   asSentence,
   type Change,
@@ -71,12 +71,13 @@ ${changeTable(finding)}
 /** A picture of each cell, all of them on one scale. */
 function smallMultiples(finding: Finding, data: ReportData): Markup {
   const names = namesOf(data);
+  const sparks = cellSparks(data);
   const changes = firstOfEach(finding);
   const rest = changes.length - SHOWN_CELLS;
   return markup`<ul class="multiples">${changes.slice(0, SHOWN_CELLS).map((change) => {
     const cell = data.cells.find(({ cell: { key } }) => key === change.key);
     const hasLayers = (cell?.diffs.length ?? 0) > 0;
-    return markup`<li><a href="#cell=${change.key}">${shortened(names.get(change.key) ?? change.label, 60)}</a> <b class="${finding.direction}">${changeText(change)}</b>${cell === undefined ? null : sparkline(cell.nights.map((night) => night?.value ?? null))}${hasLayers ? markup`<small>with layers before and after</small>` : null}</li>`;
+    return markup`<li><a href="#cell=${change.key}">${shortened(names.get(change.key) ?? change.label, 60)}</a> <b class="${finding.direction}">${changeText(change)}</b>${cell === undefined ? null : sparks.of(cell)}${hasLayers ? markup`<small>with layers before and after</small>` : null}</li>`;
   })}</ul>${rest > 0 ? markup`<p class="none">and ${count(rest, 'more cell')}</p>` : null}`;
 }
 

@@ -26,7 +26,7 @@ export function matrixView(data: ReportData): Markup {
 <section id="matrix" aria-labelledby="matrix-title">
 <h2 id="matrix-title">Matrix</h2>
 <p>The newest value of each cell; the color says how it changed: since a finding that is confirmed or open (▲ ▼), else against the previous sweep. ${legend()}</p>
-<div class="wide" tabindex="0" role="region" aria-labelledby="matrix-title"><table class="matrix">
+<div class="wide" tabindex="0" role="region" aria-label="Newest values"><table class="matrix">
 <thead><tr><th scope="col">model, precision</th>${columns.map((column) => markup`<th scope="col">${shortened(column === '' ? 'value' : column, 48)}</th>`)}</tr></thead>
 <tbody>${[...rows].map(
     ([row, entries]) => markup`<tr><th scope="row">${shortened(row, 64)}</th>${columns.map((column) =>
