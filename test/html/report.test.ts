@@ -202,14 +202,9 @@ describe.skipIf(CHROMIUM === null)(`the report in a browser (${NEEDS_CHROMIUM})`
     expect(heads).toEqual({ kinds: ['verdict', 'name', 'number', 'sparks'], isInside: true });
     expect(cellsOfBody).toHaveLength(6);
     expect(new Set(cellsOfBody.map(({ isInside }) => isInside))).toEqual(new Set([true]));
-    expect(await page.$eval(`#cells-table tr[data-key="${first}"]`, (row) => row.innerText.trim().split(/\s+/))).toEqual([
-      'slower',
-      'vit',
-      'fp16',
-      'b1',
-      expect.stringMatching(/^\+(9|10)\.\d$/),
-      '%',
-    ]);
+    expect(
+      await page.$eval(`#cells-table tr[data-key="${first}"]`, (row) => row.innerText.trim().split(/\s+/)),
+    ).toEqual(['slower', 'vit', 'fp16', 'b1', expect.stringMatching(/^\+(9|10)\.\d$/), '%']);
   });
 
   test('without script the tables are there, and no empty chart', async () => {

@@ -64,8 +64,7 @@ function rowOf(
 ): Row {
   const own = findings.filter(({ change, finding }) => finding.kind !== 'limit' && change.metric === report.metric);
   const found = own.find(({ finding }) => finding.direction === 'slower') ?? own[0];
-  const verdict =
-    found?.finding.direction ?? compared?.verdict ?? (failed.has(report.cell.key) ? 'failed' : null);
+  const verdict = found?.finding.direction ?? compared?.verdict ?? (failed.has(report.cell.key) ? 'failed' : null);
   const { changePercent = null, ciPercent = null } = found?.change ?? compared ?? {};
   const size = Math.min(Math.abs(changePercent ?? 0), WEIGHT / 2);
   const isWorse = findings.some(({ finding }) => finding.direction === 'slower');
@@ -146,14 +145,16 @@ function columnsOf(data: ReportData, words: CellWords): Column[] {
 function cellRow(row: Row, columns: readonly Column[]): Markup {
   const { report, verdict } = row;
   const isChanged = verdict === 'slower' || verdict === 'faster';
-  return markup`<tr data-key="${report.cell.key}" data-changed="${isChanged ? 'yes' : 'no'}">${columns.map(({ kind, show, sort }) => {
-    const text = show(row) ?? '';
-    if (kind === 'name') return markup`<th scope="row">${text}</th>`;
-    const classes = kind === 'verdict' && !isChanged ? `verdict ${text instanceof Markup ? '' : text}` : kind;
-    return sort === undefined
-      ? markup`<td class="${classes}">${text}</td>`
-      : markup`<td class="${classes}" data-sort="${sort(row)}">${text}</td>`;
-  })}</tr>
+  return markup`<tr data-key="${report.cell.key}" data-changed="${isChanged ? 'yes' : 'no'}">${columns.map(
+    ({ kind, show, sort }) => {
+      const text = show(row) ?? '';
+      if (kind === 'name') return markup`<th scope="row">${text}</th>`;
+      const classes = kind === 'verdict' && !isChanged ? `verdict ${text instanceof Markup ? '' : text}` : kind;
+      return sort === undefined
+        ? markup`<td class="${classes}">${text}</td>`
+        : markup`<td class="${classes}" data-sort="${sort(row)}">${text}</td>`;
+    },
+  )}</tr>
 `;
 }
 
