@@ -73,10 +73,7 @@ describe.skipIf(CHROMIUM === null)(`the report in a browser (${NEEDS_CHROMIUM})`
 
     await page.type('#filter', 'fp8');
     await expect.poll(() => text(page, '#filter-count'), WAIT).toBe('3 of 6');
-    await page.evaluate(
-      `filter.value = ''; filter.dispatchEvent(new Event('input')); document.getElementById('only-changed').click()`,
-    );
-    await expect.poll(() => text(page, '#filter-count'), WAIT).toBe('1 of 6');
+    await page.evaluate(`filter.value = ''; filter.dispatchEvent(new Event('input'))`);
 
     await page.click(`#cells-table tr[data-key="${first}"] a`);
     await page.waitForSelector('#cell .trend');
@@ -186,6 +183,37 @@ describe.skipIf(CHROMIUM === null)(`the report in a browser (${NEEDS_CHROMIUM})`
     await expect.poll(() => text(page, '#cell-view'), WAIT).toContain('No cell 0123456789abcdef');
     await page.evaluate(`location.hash = 'cell="><img src=x onerror=alert(1)>&from=-1'`);
     await page.waitForSelector('#cell .trend');
+    expect(faults).toEqual([]);
+  });
+
+  test('chips choose rows: any of a facet, all facets together, and each has the number of its rows', async () => {
+    const { page, faults } = await open(simulated);
+    const groups = (): Promise<string[]> =>
+      page.$$eval('.filter [role="group"]', (all) => all.map(({ textContent }) => textContent ?? ''));
+    const shown = (): Promise<(string | null)[]> =>
+      page.$$eval('#cells-table tbody tr:not([hidden])', (rows) => rows.map((row) => row.getAttribute('data-key')));
+    expect(await groups()).toEqual(['verdict slower 1same 5', 'precision fp8 3fp16 3', 'batch 1 12 13 14 15 16 1']);
+    const chip = (group: string, place: number): string => `[aria-label="${group}"] .chip:nth-child(${place})`;
+    await page.focus(chip('precision', 1));
+    await page.keyboard.press('Space');
+    expect(await text(page, '#filter-count')).toBe('3 of 6');
+    expect(await groups()).toEqual(['verdict slower 0same 3', 'precision fp8 3fp16 3', 'batch 1 02 13 04 15 06 1']);
+    await page.click(chip('batch', 2));
+    await page.click(chip('batch', 4));
+    expect((await shown()).toSorted()).toEqual(
+      cells
+        .filter(({ precision, shapes }) => precision === 'fp8' && shapes['input']?.[0] !== 6)
+        .map(({ key }) => key)
+        .toSorted(),
+    );
+    await page.click(chip('precision', 1));
+    await page.click(chip('batch', 2));
+    await page.click(chip('batch', 4));
+    await page.click(chip('verdict', 1));
+    expect(await shown()).toEqual([first]);
+    expect(await page.$eval(chip('verdict', 1), (one) => one.getAttribute('aria-pressed'))).toBe('true');
+    await page.type('#filter', 'fp8');
+    await expect.poll(() => text(page, '#filter-count'), WAIT).toBe('0 of 6');
     expect(faults).toEqual([]);
   });
 

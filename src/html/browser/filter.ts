@@ -1,26 +1,63 @@
 import { byId, element } from './dom.ts';
 
+/** What cells are chosen by: attributes of their rows. */
+const FACETS = ['verdict', 'model', 'precision', 'batch', 'graph'];
+
+interface Chip {
+  readonly facet: string;
+  readonly value: string;
+  readonly count: HTMLElement;
+  readonly button: HTMLButtonElement;
+}
+
+/** By words and by chips: any of the chosen ones of each facet. A chip has the number of rows that it would show. */
 export function listenToFilter(): void {
-  const [field, changed, output] = [byId('filter'), byId('only-changed'), byId('filter-count')];
-  if (!(field instanceof HTMLInputElement) || !(changed instanceof HTMLInputElement)) return;
-  const rows = [...document.querySelectorAll('#cells-table tbody tr')];
-  const texts = rows.map((row) => row.textContent.toLowerCase());
+  const [field, output] = [byId('filter'), byId('filter-count')];
+  if (!(field instanceof HTMLInputElement) || output === null) return;
+  const rows = [...document.querySelectorAll<HTMLElement>('#cells-table tbody tr')];
+  const texts = new Map(rows.map((row) => [row, row.textContent.toLowerCase()]));
+  const chips = FACETS.flatMap((facet) => chipsOf(facet, rows));
   const apply = (): void => {
     const words = field.value.toLowerCase().split(/\s+/).filter(Boolean);
-    let shown = 0;
-    for (const [place, row] of rows.entries()) {
-      const isShown =
-        words.every((word) => texts[place]?.includes(word) === true) &&
-        (!changed.checked || row.getAttribute('data-changed') === 'yes');
-      row.toggleAttribute('hidden', !isShown);
-      if (isShown) shown += 1;
+    const named = rows.filter((row) => words.every((word) => texts.get(row)?.includes(word) === true));
+    const chosen = Map.groupBy(chips.filter(isPressed), ({ facet }) => facet);
+    const passes = (row: HTMLElement, but: string | null): boolean =>
+      [...chosen].every(([facet, own]) => facet === but || own.some(({ value }) => row.dataset[facet] === value));
+    const shown = new Set(named.filter((row) => passes(row, null)));
+    for (const row of rows) row.hidden = !shown.has(row);
+    for (const { count, facet, value } of chips) {
+      count.textContent = String(named.filter((row) => row.dataset[facet] === value && passes(row, facet)).length);
     }
-    if (output !== null) output.textContent = `${shown} of ${rows.length}`;
+    output.textContent = `${shown.size} of ${rows.length}`;
   };
+  for (const { button } of chips) {
+    button.addEventListener('click', () => {
+      button.ariaPressed = String(button.ariaPressed !== 'true');
+      apply();
+    });
+  }
+  const groups = [...Map.groupBy(chips, ({ facet }) => facet)].map(([facet, own]) =>
+    element('div', { role: 'group', 'aria-label': facet }, `${facet} `, ...own.map(({ button }) => button)),
+  );
+  field.form?.append(...groups);
   field.addEventListener('input', apply);
-  changed.addEventListener('change', apply);
   field.form?.addEventListener('submit', (event) => event.preventDefault());
   apply();
+}
+
+function isPressed({ button }: Chip): boolean {
+  return button.ariaPressed === 'true';
+}
+
+/** None where all rows have the same; verdicts in the order of the table, which is by weight. */
+function chipsOf(facet: string, rows: readonly HTMLElement[]): Chip[] {
+  const values = [...new Set(rows.map((row) => row.dataset[facet] ?? ''))].filter(Boolean);
+  if (values.length < 2) return [];
+  return (facet === 'verdict' ? values : values.toSorted(byText)).map((value) => {
+    const count = element('small');
+    const button = element('button', { type: 'button', class: 'chip', 'aria-pressed': 'false' }, `${value} `, count);
+    return { facet, value, count, button };
+  });
 }
 
 /** A click on the head of a column sorts by it, the next one the other way round. */

@@ -8,7 +8,7 @@ import { cellSparks } from './cell-sparks.ts';
 import type { ReportCell, ReportData } from './page-data.ts';
 import { Markup, markup, shortened } from '../../../html/markup.ts';
 import { SPARK_SWEEPS } from '../../../html/sparkline.ts';
-import type { KeyedCell } from '../../../records/cell.ts';
+import { batchOf, type KeyedCell } from '../../../records/cell.ts';
 import { cellColumns } from '../../../terminal/cell-columns.ts';
 
 type Compared = NonNullable<ReportData['compare']>['cells'][number];
@@ -27,7 +27,7 @@ export function cellsView(data: ReportData): Markup {
   return markup`
 <section id="cells" aria-labelledby="cells-title">
 <h2 id="cells-title">Cells</h2>
-<form class="filter script" role="search"><label>Only cells with <input type="search" id="filter" placeholder="vit fp8 b8" autocomplete="off" spellcheck="false"></label> <label><input type="checkbox" id="only-changed"> changed only</label> <output id="filter-count" for="filter only-changed"></output></form>
+<form class="filter script" role="search"><label>Only cells with <input type="search" id="filter" placeholder="vit fp8 b8" autocomplete="off" spellcheck="false"></label> <output id="filter-count" for="filter"></output></form>
 <p class="note">${cells.length} cells, ${series.provenance} results, worst first; verdict and change: of the finding where there is one, else against ${shortened(data.compare?.baseRef ?? 'the previous sweep')}${words.caption === null ? '' : `; ${words.caption}`}</p>
 <div class="wide" tabindex="0" role="region" aria-label="Table of cells"><table id="cells-table">
 <thead><tr>${columns.map(({ header, kind }) => markup`<th scope="col" class="${kind}">${header}</th>`)}</tr></thead>
@@ -145,7 +145,8 @@ function columnsOf(data: ReportData, words: CellWords): Column[] {
 function cellRow(row: Row, columns: readonly Column[]): Markup {
   const { report, verdict } = row;
   const isChanged = verdict === 'slower' || verdict === 'faster';
-  return markup`<tr data-key="${report.cell.key}" data-changed="${isChanged ? 'yes' : 'no'}">${columns.map(
+  const { cudaGraph, key, model, precision, shapes } = report.cell;
+  return markup`<tr data-key="${key}" data-verdict="${verdict}" data-model="${shortened(model)}" data-precision="${precision}" data-batch="${batchOf(shapes)}" data-graph="${cudaGraph ? 'on' : 'off'}">${columns.map(
     ({ kind, show, sort }) => {
       const text = show(row) ?? '';
       if (kind === 'name') return markup`<th scope="row">${text}</th>`;
