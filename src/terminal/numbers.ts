@@ -20,6 +20,11 @@ export function formatMs(value: number | null): string {
   return `${isTooFine ? value.toFixed(MS_DECIMALS) : text} ms`;
 }
 
+/** `+0.012 ms`. */
+export function signedMs(value: number | null): string {
+  return `${value !== null && value > 0 ? '+' : ''}${formatMs(value)}`;
+}
+
 /** `+16.0 %`, with at least two significant digits down to 0.01 %. */
 export function formatPercent(value: number | null, signed = true): string {
   if (value === null || !Number.isFinite(value)) return NOTHING;

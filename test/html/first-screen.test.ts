@@ -6,9 +6,25 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 
 import { bench, sharedFolder } from '../support/bench.ts';
 import { axeViolations, CHROMIUM, fileUrl, NEEDS_CHROMIUM, openPage, startChromium } from '../support/browser.ts';
+import type { SimulatedLayer } from '../support/simulated-engines.ts';
 import { normals, simulatedCells, simulateNights, sweepOfNight } from '../support/simulated-store.ts';
 
 const commit = (night: number): string => (0xabcd0000 + night).toString(16).padEnd(40, '0');
+
+/** A fused attention that is three layers once the cell is slow: 5 % more. */
+function layersOf(unitMs: number, isSlow: boolean): SimulatedLayer[] {
+  const [qk, softmax, av] = ['/attn/MatMul', '/attn/Softmax', '/attn/MatMul_1'];
+  const layer = (name: string, share: number, ...origins: string[]) => ({ name, ms: share * unitMs, origins });
+  return [
+    layer('qkv', 0.3, '/attn/qkv/MatMul'),
+    ...(isSlow
+      ? [layer('qk', 0.12, qk), layer('softmax', 0.11, softmax), layer('av', 0.12, av)]
+      : [layer('mha_v2', 0.3, qk, softmax, av)]),
+    layer('fc1', 0.4, '/mlp/fc1/MatMul'),
+  ];
+}
+
+const isSlow = (cell: number, night: number): boolean => cell % 2 === 1 && night >= 54;
 
 describe.skipIf(CHROMIUM === null)(`the first screen of the report (${NEEDS_CHROMIUM})`, () => {
   let browser: Browser;
@@ -28,7 +44,11 @@ describe.skipIf(CHROMIUM === null)(`the first screen of the report (${NEEDS_CHRO
       repeats: 3,
       branch: 'main',
       commit,
-      value: (cell, night) => (1 + cell) * (1 + 0.002 * random()) * (cell % 2 === 1 && night >= 54 ? 1.05 : 1),
+      value: (cell, night) => (1 + cell) * (1 + 0.002 * random()) * (isSlow(cell, night) ? 1.05 : 1),
+      engine: (cell, night) => ({
+        buildId: `e${cell}${isSlow(cell, night) ? 1 : 0}`.padEnd(32, '0'),
+        ...(cell === 5 ? { layers: layersOf(1 + cell, isSlow(cell, night)) } : {}),
+      }),
     });
     file = join(cwd, 'r.html');
     const { code, stderr } = await bench(['report', '--html', file, '--db', db], { cwd });
@@ -91,6 +111,21 @@ describe.skipIf(CHROMIUM === null)(`the first screen of the report (${NEEDS_CHRO
     const forge = 'https://github.com/acme/bench';
     expect(links).toEqual([`${forge}/commit/${commit(54)}`, `${forge}/compare/${commit(53)}...${commit(54)}`]);
     expect(await page.content()).not.toContain('secret');
+  });
+
+  test('a finding has the layers of a cell before and after, and what fusion was lost', async () => {
+    const { page } = await open(1400);
+    const title = await page.$eval('#findings h4 + p', (node) => node.textContent ?? '');
+    expect(title).toContain('profiles of 2026-01-01 and 2026-02-24: 6.000 ms → 6.300 ms a query.');
+    const rows = await page.$$eval('#findings h4 ~ .wide tbody tr', (found) =>
+      found.map((row) => [...row.children].map((cell) => cell.textContent)),
+    );
+    expect(rows).toEqual([
+      ['/attn: MatMul, MatMul_1, Softmax', '+0.300', '1.80', '2.10', 'fusion lost'],
+      ['all layers that kept their kernels', '0', '4.20', '4.20', 'same kernel'],
+    ]);
+    const lost = await page.$eval('#findings .fusions', (node) => node.textContent);
+    expect(lost).toBe('fusion lost: mha_v2 → 3 layers: qk, softmax, av');
   });
 
   test('each cell of a finding has a picture, and the id of the finding is there once', async () => {

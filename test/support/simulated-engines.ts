@@ -11,6 +11,14 @@ export interface SimulatedEngine {
   readonly sqnrDb?: number;
   /** Share of its layers that compute in the precision of its cell, from 0 to 1. */
   readonly precisionShare?: number;
+  /** Its layers, profiled where it was measured first. */
+  readonly layers?: readonly SimulatedLayer[];
+}
+
+export interface SimulatedLayer {
+  readonly name: string;
+  readonly ms: number;
+  readonly origins: readonly string[];
 }
 
 /** Where an engine was measured first. */
@@ -32,10 +40,10 @@ export function engineWriter(db: StoreDatabase): (engine: SimulatedEngine, cell:
   const run = client.prepare(
     `insert into runs values (?, ?, 'profile', ?, 1, ?, null, null, 'simulated', ?, 'measured', null, ?, 1, 0, null, 0, 0, ?, '[]', null, null)`,
   );
-  const layers = client.prepare(`insert into layer_profiles values (?, null, ?, ?, null)`);
+  const layers = client.prepare(`insert into layer_profiles values (?, ?, ?, ?, null)`);
   const known = new Set<string>();
   return (engine, cell, { sweepId, environmentId, invocationId, startedAt }) => {
-    const { buildId, engineMib = 10, precisionShare, sqnrDb } = engine;
+    const { buildId, engineMib = 10, layers: profiled, precisionShare, sqnrDb } = engine;
     if (known.has(buildId)) return;
     known.add(buildId);
     const modelSha256 = buildId.repeat(2);
@@ -67,15 +75,38 @@ export function engineWriter(db: StoreDatabase): (engine: SimulatedEngine, cell:
         measuredAt: startedAt,
       });
     }
-    if (precisionShare === undefined) return;
+    if (precisionShare === undefined && profiled === undefined) return;
     const runId = `f${buildId.slice(1)}`;
     run.run(runId, sweepId, cell.key, buildId, environmentId, startedAt, invocationId);
-    layers.run(runId, LAYERS, layersOf(cell, precisionShare));
+    if (profiled !== undefined) layers.run(runId, 100, profiled.length, profiledLayers(cell, profiled));
+    else layers.run(runId, null, LAYERS, layersOf(cell, precisionShare ?? 0));
   };
 }
 
+function tensor(type: string) {
+  return { name: 'x', dimensions: [1, 64], type, format: null };
+}
+
+function profiledLayers({ precision }: KeyedCell, layers: readonly SimulatedLayer[]): Buffer {
+  const total = layers.reduce((sum, { ms }) => sum + ms, 0);
+  return encodeLayers({
+    profile: layers.map(({ name, ms }, index) => {
+      const percentage = (100 * ms) / total;
+      return { index, name, timeMs: 100 * ms, averageMs: ms, medianMs: ms, percentage };
+    }),
+    layers: layers.map(({ name, origins }, index) => ({
+      index,
+      name,
+      type: 'MatrixMultiply',
+      tactic: `sm90_${name}`,
+      inputs: [tensor(precision)],
+      outputs: [tensor(precision)],
+      origins,
+    })),
+  });
+}
+
 function layersOf({ precision }: KeyedCell, share: number): Buffer {
-  const tensor = (type: string) => ({ name: 'x', dimensions: [1, 64], type, format: null });
   return encodeLayers({
     profile: null,
     layers: Array.from({ length: LAYERS }, (_, index) => {

@@ -2,7 +2,7 @@ import type { LayerChange } from '../../layers/diff-layers.ts';
 import { printable } from '../../text/printable.ts';
 import type { LayersDiffOutput } from './output.ts';
 import type { Look } from '../../terminal/look.ts';
-import { count, formatMs, formatNumber, formatPercent } from '../../terminal/numbers.ts';
+import { count, formatMs, formatNumber, formatPercent, signedMs } from '../../terminal/numbers.ts';
 import { type Column, renderTable } from '../../terminal/table.ts';
 import { wrapHanging } from '../../terminal/text-width.ts';
 
@@ -67,10 +67,6 @@ function headline({ base, head, deltaMs, rows }: LayersDiffOutput): string {
 function sideLine(name: string, { layers, provenance, runId, ref, totalMs }: Engine): string {
   const total = totalMs === null ? 'no profile' : formatMs(totalMs);
   return `${name}  ${total} in ${count(layers, 'layer')} · ${provenance} · ${printable(ref)} · run ${runId.slice(0, 8)}`;
-}
-
-function signedMs(value: number | null): string {
-  return `${value !== null && value > 0 ? '+' : ''}${formatMs(value)}`;
 }
 
 function rowTable(rows: readonly DiffRow[], diff: LayersDiffOutput, look: Look): string[] {

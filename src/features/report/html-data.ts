@@ -5,13 +5,13 @@ import { UsageError } from '../../errors.ts';
 import { trendMarks } from '../../judge/trend.ts';
 import { metricOf } from '../../records/metric.ts';
 import type { Sweep } from '../../records/sweep.ts';
-import { checkedSweep, latestSweep } from '../check/index.ts';
+import { checkedSweep, isShownWhole, latestSweep } from '../check/index.ts';
 import { compareReport } from '../compare/index.ts';
 import type { EnvironmentChange, ReportCell, ReportData } from './page/page-data.ts';
 import { paretoReport } from '../choose/index.ts';
 import { listBaselines } from '../../store/sweeps/sweeps.ts';
 import { findEnvironments } from '../../store/sweeps/environments.ts';
-import { findingsOfCell } from '../../store/sweeps/findings.ts';
+import { findFindingsByPrefix, findingsOfCell } from '../../store/sweeps/findings.ts';
 import { listSeries, newestOfSeries, seriesUntil } from '../../store/sweeps/find-sweeps.ts';
 import type { StoreDatabase } from '../../store/file/open.ts';
 import { cellHistories } from '../../selection/cell-histories.ts';
@@ -21,7 +21,8 @@ import { resolveSides, type Side } from '../../selection/sides.ts';
 import { forgeOf } from '../../tools/git/forge.ts';
 import { originUrl } from '../../tools/git/git.ts';
 import { toolVersion } from '../../cli/store-location.ts';
-import { cellLayers, leftOutRuns, newestSamples, nightSteps, reportNights } from './cells.ts';
+import { leftOutRuns, newestSamples, nightSteps, reportNights } from './cells.ts';
+import { cellLayers, layersOfFinding } from './layers.ts';
 
 export type HtmlReportOptions = Pick<ReportOptions, 'db' | 'metric' | 'filter' | 'branch' | 'asOf' | 'last'>;
 
@@ -55,6 +56,8 @@ export async function htmlReportData(
   const { reportCells, environments } = await gatherCells(db, cells, sweeps, options, io);
   const { provenance, matrix, branch } = newest;
   const keys = new Set(cells.map(({ key }) => key));
+  const shown = findings.filter((finding) => finding.cells.some((key) => keys.has(key)));
+  const ids = sweeps.map(({ sweepId }) => sweepId);
   const origin = await originUrl(io.cwd);
   const pinned = Map.groupBy(listBaselines(db), ({ sweepId }) => sweepId);
   return {
@@ -66,7 +69,11 @@ export async function htmlReportData(
     environmentChanges: environmentChangesOf(reportCells),
     check: {
       series: { ...series, notes },
-      findings: findings.filter((finding) => finding.cells.some((key) => keys.has(key))),
+      isStored: shown.every(({ id }) => findFindingsByPrefix(db, id).length > 0),
+      findings: shown.map((finding) => ({
+        ...finding,
+        layers: isShownWhole(finding) ? layersOfFinding(db, finding, cells, ids) : null,
+      })),
     },
     compare: await comparedSides(db, sides ?? lastTwo(sweeps), options),
     isOfSides: sides !== null,

@@ -96,7 +96,7 @@ export function unmeasuredReasons(db: StoreDatabase, { cell, sweepIds, runId }: 
 }
 
 /** For each side without a profile: whether one was made, and its result. */
-function missingProfiles(db: StoreDatabase, base: WhyPoint, head: WhyPoint): WhySides['missingProfiles'] {
+export function missingProfiles(db: StoreDatabase, base: WhyPoint, head: WhyPoint): WhySides['missingProfiles'] {
   const sides = [['base', failedProfile(db, base)] as const, ['head', failedProfile(db, head)] as const];
   const lacking = sides.filter(([, failed]) => failed !== 'measured');
   if (lacking.length === 2 && lacking.every(([, failed]) => failed === null)) {
@@ -121,15 +121,20 @@ function failedProfile(db: StoreDatabase, { cell, sweepIds }: WhyPoint): string 
   return `${failureSentences([outcome]).join('')}; bench show ${runId.slice(0, 8)}`;
 }
 
-function layersBetween(db: StoreDatabase, base: WhyPoint, head: WhyPoint): Pick<WhySides, 'layers' | 'notes'> {
+interface LayersBetween extends Pick<WhySides, 'layers' | 'notes'> {
+  readonly profiles: readonly [ProfiledEngine, ProfiledEngine] | null;
+}
+
+/** The layers of both sides; null without profiles of both, or for one engine. */
+export function layersBetween(db: StoreDatabase, base: WhyPoint, head: WhyPoint): LayersBetween {
   const isSameCell = base.cell.key === head.cell.key;
   const before = profiledCell(db, base.cell, base.sweepIds, base.name, !isSameCell);
   const after = profiledCell(db, head.cell, head.sweepIds, head.name, !isSameCell);
-  const none = { layers: null, notes: [] };
+  const none = { layers: null, notes: [], profiles: null };
   if (before === null || after === null || before.runId === after.runId) return none;
   if (before.iterations === null || after.iterations === null) return none;
   if (!haveSameShapes(db, before, after)) {
-    return { layers: null, notes: ['the profiles of the two sides are of different shapes: left out'] };
+    return { ...none, notes: ['the profiles of the two sides are of different shapes: left out'] };
   }
   const facts = layerFactsOf(before.layers);
   const diff = diffLayers(facts, layerFactsOf(after.layers));
@@ -141,6 +146,7 @@ function layersBetween(db: StoreDatabase, base: WhyPoint, head: WhyPoint): Pick<
   const { opaqueShare } = summarizeLayers(facts);
   return {
     layers: { diff, rows: changeRows(diff), otherCell, opaqueShare },
+    profiles: [before, after],
     notes: [
       ...before.notes.map((note) => `layers of base: ${note}`),
       ...after.notes.map((note) => `layers of head: ${note}`),

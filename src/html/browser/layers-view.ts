@@ -1,4 +1,4 @@
-import { formatMs, formatNumber, formatPercent } from '../../terminal/numbers.ts';
+import { formatMs, formatNumber, formatPercent, signedMs } from '../../terminal/numbers.ts';
 import type { PageCell, PageData, PageDiff, PageLayers } from '../page-types.ts';
 import { nightName } from './data.ts';
 import { element, note, pickedPicture, svg, svgLine, tableBehind, textTable } from './dom.ts';
@@ -80,21 +80,17 @@ function diffTable({ texts }: PageData, diff: PageDiff): HTMLElement {
     texts[diff.changes[place] ?? -1] ?? '',
     texts[diff.details[place] ?? -1] ?? '',
     bar(delta / most),
-    signed(delta),
+    signedMs(delta),
     `${formatNumber(base[place] ?? 0, 3)} → ${formatNumber(head[place] ?? 0, 3)}`,
     (diff.layers[place] ?? []).join(' → '),
   ]);
-  const more = diff.moreRows === 0 ? '' : `; ${diff.moreRows} smaller changes: ${signed(diff.moreMs)}`;
+  const more = diff.moreRows === 0 ? '' : `; ${diff.moreRows} smaller changes: ${signedMs(diff.moreMs)}`;
   return textTable(
     `${formatMs(diff.baseMs)} → ${formatMs(diff.headMs)} a query${more}`,
     ['ONNX nodes', 'change', 'how', 'slower is right', 'time', 'ms', 'layers'],
     rows,
     4,
   );
-}
-
-function signed(ms: number): string {
-  return `${ms > 0 ? '+' : ''}${formatMs(ms)}`;
 }
 
 /** To the right for more time, to the left for less. */

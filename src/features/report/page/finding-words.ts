@@ -132,3 +132,8 @@ export function factList(facts: readonly Fact[]): Markup | null {
   if (facts.length === 0) return null;
   return markup`<dl class="facts">${facts.map(([term, says]) => markup`<dt>${term}</dt><dd>${says}</dd>`)}</dl>`;
 }
+
+/** A link that opens the report at the cell. */
+export function cellLink(key: string, label: string): Markup {
+  return markup`<a href="#cell=${key}">${shortened(label)}</a>`;
+}

@@ -7,6 +7,7 @@ import { reasonWords } from '../../../terminal/words.ts';
 import { cellSparks } from './cell-sparks.ts';
 import {
   asSentence,
+  cellLink,
   type Change,
   commitLink,
   dateText,
@@ -18,6 +19,7 @@ import {
   stateText,
   whichText,
 } from './finding-words.ts';
+import { layersView } from './layers-view.ts';
 import type { ReportData } from './page-data.ts';
 import { shortRef, storyOf } from './story.ts';
 
@@ -63,6 +65,7 @@ function findingView(finding: Finding, data: ReportData, isAbove: boolean): Mark
 <p><b>${asSentence(whichText(finding, data))}</b>, since ${dateText(firstBad?.startedAt)}. ${stateText(finding)}</p>
 ${isAbove ? null : factList(factsOf(finding, data))}
 ${smallMultiples(finding, data)}
+${layersView(finding, data)}
 ${commitsView(finding, data)}
 ${changeTable(finding)}
 </article>`;
@@ -76,8 +79,7 @@ function smallMultiples(finding: Finding, data: ReportData): Markup {
   const rest = changes.length - SHOWN_CELLS;
   return markup`<ul class="multiples">${changes.slice(0, SHOWN_CELLS).map((change) => {
     const cell = data.cells.find(({ cell: { key } }) => key === change.key);
-    const hasLayers = (cell?.diffs.length ?? 0) > 0;
-    return markup`<li><a href="#cell=${change.key}">${shortened(names.get(change.key) ?? change.label, 60)}</a> <b class="${finding.direction}">${changeText(change)}</b>${cell === undefined ? null : sparks.of(cell)}${hasLayers ? markup`<small>with layers before and after</small>` : null}</li>`;
+    return markup`<li><a href="#cell=${change.key}">${shortened(names.get(change.key) ?? change.label, 60)}</a> <b class="${finding.direction}">${changeText(change)}</b>${cell === undefined ? null : sparks.of(cell)}</li>`;
   })}</ul>${rest > 0 ? markup`<p class="none">and ${count(rest, 'more cell')}</p>` : null}`;
 }
 
@@ -106,9 +108,4 @@ function earlierLine(finding: Finding, data: ReportData): Markup {
   const [what, size] = cellsText([finding]);
   const mark = acknowledged === null ? state : 'acknowledged';
   return markup`<li>${mark} <code>${id.slice(0, 8)}</code> ${what}${size}, ${whichText(finding, data)}, since ${dateText(firstBad?.startedAt)}</li>`;
-}
-
-/** A link that opens the report at the cell. */
-export function cellLink(key: string, label: string): Markup {
-  return markup`<a href="#cell=${key}">${shortened(label)}</a>`;
 }

@@ -17,6 +17,7 @@ import { cellLabel } from '../../../text/cell-label.ts';
 import { printable } from '../../../text/printable.ts';
 import { dotted } from '../../../terminal/text-width.ts';
 import type { Environment } from '../../../records/environment.ts';
+import type { CellKey } from '../../../records/scalars.ts';
 import type { Sweep } from '../../../records/sweep.ts';
 import type { CheckedFinding, CheckedSeries } from '../../check/index.ts';
 import type { Comparison } from '../../compare/index.ts';
@@ -186,7 +187,12 @@ export interface ReportData {
   /** Cells refer to them by index. */
   readonly environments: readonly Environment[];
   readonly environmentChanges: readonly EnvironmentChange[];
-  readonly check: { readonly series: CheckedSeries; readonly findings: readonly CheckedFinding[] };
+  readonly check: {
+    readonly series: CheckedSeries;
+    readonly findings: readonly (CheckedFinding & { readonly layers: FindingLayers | null })[];
+    /** `bench check` was there: the ids of the findings can be typed. */
+    readonly isStored: boolean;
+  };
   /** HEAD against BASE where they were named, else the newest sweep against the previous one; null when there is none. */
   readonly compare: Comparison | null;
   /** BASE and HEAD were named: the first screen is about them. */
@@ -197,6 +203,15 @@ export interface ReportData {
   readonly pareto: ParetoOutput | null;
   /** Other series of the store, never mixed with this one. */
   readonly others: readonly (Series & { readonly sweeps: number; readonly headline: string | null })[];
+}
+
+/** Layers before and after, in one cell of a finding. */
+export interface FindingLayers {
+  readonly cell: CellKey;
+  /** With the command that shows all of it; null without profiles on both sides. */
+  readonly profiled: { readonly diff: ReportLayersDiff; readonly command: string } | null;
+  /** What weakens it, or what is missing. */
+  readonly notes: readonly string[];
 }
 
 type Series = Pick<Sweep, 'provenance' | 'matrix' | 'branch'>;

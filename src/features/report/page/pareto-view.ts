@@ -1,5 +1,5 @@
 import { formatDecibels, formatMs, formatNumber, formatPercent } from '../../../terminal/numbers.ts';
-import { cellLink } from './findings-view.ts';
+import { cellLink } from './finding-words.ts';
 import { type Markup, markup, shortened } from '../../../html/markup.ts';
 import type { ReportData } from './page-data.ts';
 

@@ -104,7 +104,10 @@ function findingStory(findings: readonly Finding[], data: ReportData, adverb: st
         ? markup``
         : markup`${findings.length > 1 ? markup`The worst: ${count(worst.cells.length, 'cell')}, ` : null}<b>${findings.length > 1 ? which : asSentence(which)}</b>, since ${since}. ${stateText(worst)}${judgedText(data)}${others === 0 ? null : markup` <a href="#findings">${count(others, 'more finding')}</a>`}`,
     facts: worst === undefined ? [] : factsOf(worst, data),
-    commands: worst === undefined ? [] : nextCommands(worst, data.check.series.sweepId),
+    commands: [
+      ...(data.check.isStored ? [] : ['bench check']),
+      ...(worst === undefined ? [] : nextCommands(worst, data.check.series.sweepId)),
+    ],
     cell: clearest?.key ?? steadiest(data),
     finding: worst?.id ?? null,
     counts: countsOf(data),

@@ -1,0 +1,195 @@
+import type { FindingLayers } from './page/page-data.ts';
+import type { ReportLayers, ReportLayersDiff } from '../../html/page-types.ts';
+import { precisionTwinKey } from '../../judge/deployment.ts';
+import { type ChangeRows, changeRows } from '../../layers/change-rows.ts';
+import { diffLayers, type LayersDiff } from '../../layers/diff-layers.ts';
+import { type LayerFacts, layerFactsOf } from '../../layers/layer-facts.ts';
+import { layerLabel } from '../../layers/layer-label.ts';
+import { sumMs } from '../../layers/summarize-layers.ts';
+import type { KeyedCell } from '../../records/cell.ts';
+import type { SweepId } from '../../records/scalars.ts';
+import { profiledRun } from '../../selection/profiled-engine.ts';
+import type { StoreDatabase } from '../../store/file/open.ts';
+import { type LayerRun, layerRunsOfCell } from '../../store/runs/layer-runs.ts';
+import { PURPOSE_WORDS } from '../../terminal/words.ts';
+import { shellLine } from '../../text/shell-quote.ts';
+import { type CheckedFinding, firstOfEach } from '../check/index.ts';
+import { CHANGE_WORDS } from '../layers/index.ts';
+import { layersBetween, missingProfiles } from '../why/index.ts';
+
+/** This many of a cell are drawn, and of all cells together; the smaller ones are drawn as one. */
+const DRAWN_LAYERS = 240;
+const ALL_LAYERS = 12_000;
+const LEAST_LAYERS = 40;
+const SHOWN_CHANGES = 16;
+const REFERENCES = ['fp16', 'fp32', 'tf32'];
+
+interface CellLayers {
+  readonly layers: ReportLayers | null;
+  readonly diffs: readonly ReportLayersDiff[];
+}
+
+interface Profile {
+  readonly run: LayerRun;
+  readonly facts: readonly LayerFacts[];
+  readonly notes: readonly string[];
+}
+
+/** The newest profile of each cell and its layer diff, by key. */
+export function cellLayers(
+  db: StoreDatabase,
+  cells: readonly KeyedCell[],
+  sweepIds: readonly SweepId[],
+): Map<string, CellLayers> {
+  const places = new Map(sweepIds.map((id, night) => [id, night]));
+  const profiles = new Map(cells.map((cell) => [cell.key, profilesOf(db, cell, sweepIds)]));
+  const twins = Map.groupBy(cells, precisionTwinKey);
+  const profiled = [...profiles.values()].filter(({ length }) => length > 0).length;
+  const drawn = Math.max(LEAST_LAYERS, Math.min(DRAWN_LAYERS, Math.floor(ALL_LAYERS / profiled)));
+  return new Map(
+    cells.map((cell): [string, CellLayers] => {
+      const [newest, before] = profiles.get(cell.key) ?? [];
+      if (newest === undefined) return [cell.key, { layers: null, diffs: [] }];
+      const night = places.get(newest.run.sweepId) ?? null;
+      const siblings = twins.get(precisionTwinKey(cell)) ?? [];
+      const reference = REFERENCES.flatMap((name) => siblings.find(({ precision }) => precision === name) ?? [])[0];
+      const [twin] = reference === undefined || reference === cell ? [] : (profiles.get(reference.key) ?? []);
+      const earlier = `its profile of ${dayOf(before?.run)}`;
+      return [
+        cell.key,
+        {
+          layers: asLayers(newest, night, drawn),
+          diffs: [
+            ...diffOf(`against ${earlier}`, before, newest),
+            ...diffOf(`against ${reference?.precision ?? ''}`, twin, newest),
+          ],
+        },
+      ];
+    }),
+  );
+}
+
+function dayOf(run: LayerRun | undefined): string {
+  return run?.startedAt?.slice(0, 10) ?? 'before';
+}
+
+/** At most two with times, of different sweeps, newest first; else one with names only. */
+function profilesOf(db: StoreDatabase, { key }: KeyedCell, sweepIds: readonly SweepId[]): Profile[] {
+  const runs = layerRunsOfCell(db, key, sweepIds);
+  const timed = runs.filter(({ iterations }) => iterations !== null);
+  const [newest = runs[0]] = timed;
+  if (newest === undefined) return [];
+  const before = timed.find(({ sweepId }) => sweepId !== newest.sweepId);
+  return [newest, before].flatMap((run) => {
+    const engine = run === undefined ? null : profiledRun(db, run.runId, '');
+    return run === undefined || engine === null
+      ? []
+      : [{ run, facts: layerFactsOf(engine.layers), notes: engine.notes }];
+  });
+}
+
+function asLayers({ run, facts, notes }: Profile, night: number | null, drawn: number): ReportLayers {
+  const sorted = facts.toSorted((a, b) => b.averageMs - a.averageMs || a.index - b.index);
+  const rest = sorted.slice(drawn);
+  return {
+    runId: run.runId,
+    night,
+    iterations: run.iterations,
+    totalMs: sumMs(facts),
+    layers: sorted
+      .slice(0, drawn)
+      .map((layer) => ({
+        label: layerLabel(layer),
+        block: layer.block ?? `no ONNX node (${layer.kind})`,
+        purpose: PURPOSE_WORDS[layer.kind],
+        type: layer.type ?? '',
+        precision: layer.precisionIn ?? '',
+        tactic: layer.tactic ?? '',
+        ms: layer.averageMs,
+      })),
+    rest: { layers: rest.length, ms: sumMs(rest) },
+    notes,
+  };
+}
+
+function diffOf(title: string, base: Profile | undefined, head: Profile): ReportLayersDiff[] {
+  if (base === undefined || base.run.iterations === null || head.run.iterations === null) return [];
+  const diff = diffLayers(base.facts, head.facts);
+  return [reportedDiff(title, diff, changeRows(diff))];
+}
+
+/** The largest change first. */
+function reportedDiff(
+  title: string,
+  { baseMs, headMs }: LayersDiff,
+  { rows, unattributed, unchanged, unknown }: ChangeRows,
+): ReportLayersDiff {
+  const named = [
+    ...(unattributed === null ? [] : [{ ...unattributed, label: 'without any ONNX node' }]),
+    ...(unknown === null ? [] : [{ ...unknown, label: 'kernels that nobody named' }]),
+    ...(unchanged === null ? [] : [{ ...unchanged, label: 'all layers that kept their kernels' }]),
+  ];
+  const rest = rows.slice(SHOWN_CHANGES);
+  return {
+    title,
+    baseMs,
+    headMs,
+    rows: [...rows.slice(0, SHOWN_CHANGES), ...named]
+      .toSorted((a, b) => Math.abs(b.deltaMs) - Math.abs(a.deltaMs))
+      .map((row) => ({
+        change: CHANGE_WORDS[row.change],
+        label: row.label,
+        detail: row.detail ?? '',
+        layers: [row.baseLayers, row.headLayers],
+        baseMs: row.baseMs,
+        headMs: row.headMs,
+      })),
+    moreRows: rest.length,
+    moreMs: rest.reduce((sum, { deltaMs }) => sum + deltaMs, 0),
+  };
+}
+
+/** Cells of a finding in which profiles are looked for. */
+const TRIED_CELLS = 12;
+
+/**
+ * The clearest cell of a finding with a layer profile before the change and one since, as `bench why` takes them; null
+ * where a sweep of the change is not in the report.
+ */
+export function layersOfFinding(
+  db: StoreDatabase,
+  finding: Pick<CheckedFinding, 'details' | 'firstBad' | 'lastGood'>,
+  cells: readonly KeyedCell[],
+  sweepIds: readonly SweepId[],
+): FindingLayers | null {
+  const [good = -1, bad = -1] = [finding.lastGood, finding.firstBad].map((one) => sweepIds.indexOf(one?.sweepId ?? ''));
+  if (good < 0 || bad < 0) return null;
+  let best: FindingLayers | null = null;
+  for (const { key } of firstOfEach(finding).slice(0, TRIED_CELLS)) {
+    const cell = cells.find((one) => one.key === key);
+    if (cell === undefined) continue;
+    const point = { cell, runId: null, name: key.slice(0, 8) };
+    const [base, head] = [
+      { ...point, sweepIds: sweepIds.slice(0, good + 1) },
+      { ...point, sweepIds: sweepIds.slice(bad) },
+    ];
+    const { layers, notes, profiles } = layersBetween(db, base, head);
+    if (layers === null || profiles === null) {
+      best ??= {
+        cell: key,
+        profiled: null,
+        notes: [...notes, ...missingProfiles(db, base, head).map(({ text }) => text)],
+      };
+      continue;
+    }
+    const sides = profiles.map(({ sweepId }) => sweepId?.slice(0, 8) ?? '');
+    const dates = profiles.map(({ startedAt }) => startedAt?.slice(0, 10) ?? 'an unknown date');
+    const profiled = {
+      diff: reportedDiff(`profiles of ${dates.join(' and ')}`, layers.diff, layers.rows),
+      command: shellLine(['bench', 'layers', point.name, '--diff', ...sides]),
+    };
+    if (layers.otherCell === null) return { cell: key, profiled, notes };
+    if (best?.profiled === undefined || best.profiled === null) best = { cell: key, profiled, notes };
+  }
+  return best;
+}
