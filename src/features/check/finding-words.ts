@@ -1,3 +1,4 @@
+import { gatedMetricOf } from '../../records/gated-metric.ts';
 import { count, formatPercent, intervalText } from '../../terminal/numbers.ts';
 import { changeText, directionText } from './change-text.ts';
 import type { CheckedFinding } from './output.ts';
@@ -17,7 +18,9 @@ export function sizeText(findings: readonly CheckedFinding[]): readonly [directi
   const size = rangeText(changes.filter(({ metric }) => metric === changes[0]?.metric));
   const isLimit = findings.every(({ kind }) => kind === 'limit');
   const direction = isLimit ? 'beyond a limit' : directionText(finding);
-  return [direction, size === '' ? '' : size.includes('→') ? `: ${size}` : ` by ${size}`];
+  // No percentage says what these are of.
+  if (changes[0] !== undefined && size.includes('→')) return [direction, `: ${gatedMetricOf(changes[0].metric).label} ${size}`];
+  return [direction, size === '' ? '' : ` by ${size}`];
 }
 
 /** `15.8 to 25.5 %` of one metric in several cells, without a sign, if the words next to it say the direction. */
