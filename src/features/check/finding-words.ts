@@ -19,7 +19,8 @@ export function sizeText(findings: readonly CheckedFinding[]): readonly [directi
   const isLimit = findings.every(({ kind }) => kind === 'limit');
   const direction = isLimit ? 'beyond a limit' : directionText(finding);
   // No percentage says what these are of.
-  if (changes[0] !== undefined && size.includes('→')) return [direction, `: ${gatedMetricOf(changes[0].metric).label} ${size}`];
+  if (changes[0] !== undefined && size.includes('→'))
+    return [direction, `: ${gatedMetricOf(changes[0].metric).label} ${size}`];
   return [direction, size === '' ? '' : ` by ${size}`];
 }
 
