@@ -2,7 +2,7 @@ import type { SampleHistogram } from './histogram.ts';
 import type { RunId } from '../records/scalars.ts';
 
 /** Over the runs of one sweep, in the unit of the metric. */
-export interface ReportNight {
+export interface SweepValue {
   readonly value: number;
   readonly least: number;
   readonly most: number;
@@ -12,14 +12,14 @@ export interface ReportNight {
 }
 
 export interface LeftOut {
-  readonly night: number;
+  readonly sweep: number;
   readonly reason: string;
   readonly runs: number;
 }
 
 export interface CellSamples {
   /** Index of the sweep of these runs; null if the cell was never measured. */
-  readonly night: number | null;
+  readonly sweep: number | null;
   /** Null if no run of that sweep has samples. */
   readonly histogram: SampleHistogram | null;
   readonly unreadable: number;
@@ -27,7 +27,7 @@ export interface CellSamples {
 
 export interface ReportLayers {
   readonly runId: RunId;
-  readonly night: number | null;
+  readonly sweep: number | null;
   /** Profiled queries; null when only names and kernels are known. */
   readonly iterations: number | null;
   readonly totalMs: number;
@@ -90,7 +90,7 @@ export interface PageCell {
   readonly metric: string;
   readonly unit: string;
   readonly betterIs: 'lower' | 'higher';
-  readonly nights: readonly (PageNight | null)[];
+  readonly values: readonly (PageValue | null)[];
   readonly marks: readonly PageMark[];
   readonly leftOut: readonly LeftOut[];
   readonly samples: CellSamples;
@@ -98,7 +98,7 @@ export interface PageCell {
   readonly diffs: readonly PageDiff[];
 }
 
-/** What became of the line at a night: the place of it, and what is said. */
+/** What became of the line at a sweep: the place of it, and what is said. */
 interface PageMark {
   readonly step: number;
   readonly kind: 'slower' | 'faster' | 'environment' | 'baseline';
@@ -107,7 +107,7 @@ interface PageMark {
 }
 
 /** A year of cells has tens of thousands of them: fields without their names. */
-export type PageNight = readonly [value: number, least: number, most: number, runs: number, environment: number | null];
+export type PageValue = readonly [value: number, least: number, most: number, runs: number, environment: number | null];
 
 /** Texts are indices into `texts`. */
 export interface PageLayers extends Omit<ReportLayers, 'layers'> {

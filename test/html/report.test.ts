@@ -129,7 +129,7 @@ describe.skipIf(CHROMIUM === null)(`the report in a browser (${NEEDS_CHROMIUM})`
     await page.waitForSelector('#cell details table');
     expect(await page.$$eval('#cell details tbody tr', (rows) => rows.length)).toBe(60);
 
-    await page.focus('#night-map .stage');
+    await page.focus('#sweep-map .stage');
     await page.keyboard.press('ArrowDown');
     await page.keyboard.press('Home');
     await expect.poll(() => text(page, '#said'), WAIT).toContain('2026-01-01');

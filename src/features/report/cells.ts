@@ -1,7 +1,7 @@
 import type { CellNights } from '../../judge/gate/cell-nights.ts';
 import type { TrendStep } from '../../judge/trend.ts';
 import type { Sweep } from '../../records/sweep.ts';
-import type { CellSamples, LeftOut, ReportNight } from '../../html/page-types.ts';
+import type { CellSamples, LeftOut, SweepValue } from '../../html/page-types.ts';
 import type { ReportCell } from './page/page-data.ts';
 import { histogramOf, type RunSamples } from '../../html/histogram.ts';
 import { cellRunsOf } from '../../store/runs/cell-runs.ts';
@@ -11,48 +11,48 @@ import { runSamples } from '../../store/runs/show-run.ts';
 import type { SweepId } from '../../records/scalars.ts';
 
 /** One entry for each sweep of the series. @param environmentIds those of the page, in its order */
-export function reportNights(
+export function sweepValues(
   { history, runs }: CellNights,
   sweeps: readonly Sweep[],
   environmentIds: readonly string[],
-): (ReportNight | null)[] {
-  const nights: (ReportNight | null)[] = sweeps.map(() => null);
+): (SweepValue | null)[] {
+  const values: (SweepValue | null)[] = sweeps.map(() => null);
   for (const [place, current] of runs.entries()) {
-    const night = history.nights[place];
+    const sweep = history.nights[place];
     const value = history.values[place];
-    if (night === undefined || value === undefined) continue;
-    const values = current.map((run) => run.value);
+    if (sweep === undefined || value === undefined) continue;
+    const own = current.map((run) => run.value);
     const environment = environmentIds.indexOf(current.at(-1)?.environmentId ?? '');
-    nights[night] = {
+    values[sweep] = {
       value,
-      least: Math.min(...values),
-      most: Math.max(...values),
+      least: Math.min(...own),
+      most: Math.max(...own),
       runs: current.length,
       environment: environment === -1 ? null : environment,
     };
   }
-  return nights;
+  return values;
 }
 
-/** The nights as `bench trend` takes them, to mark them. */
-export function nightSteps(nights: readonly (ReportNight | null)[], sweeps: readonly Sweep[]): TrendStep[] {
-  return sweeps.map(({ sweepId }, night) => {
-    const { value = null, runs = 0 } = nights[night] ?? {};
+/** The values as `bench trend` takes them, to mark them. */
+export function stepsOf(values: readonly (SweepValue | null)[], sweeps: readonly Sweep[]): TrendStep[] {
+  return sweeps.map(({ sweepId }, sweep) => {
+    const { value = null, runs = 0 } = values[sweep] ?? {};
     return { id: sweepId, sweepId, value, runs };
   });
 }
 
 /** Measured runs that do not count, by sweep and reason. */
 export function leftOutRuns({ leftOut }: CellNights, sweeps: readonly Sweep[]): LeftOut[] {
-  const places = new Map(sweeps.map(({ sweepId }, night) => [sweepId, night]));
+  const places = new Map(sweeps.map(({ sweepId }, sweep) => [sweepId, sweep]));
   const groups = Map.groupBy(leftOut, ({ sweepId, reason }) => `${sweepId} ${reason}`);
   return [...groups.values()]
     .flatMap((group): LeftOut[] => {
       const [first] = group;
-      const night = first === undefined ? undefined : places.get(first.sweepId);
-      return first === undefined || night === undefined ? [] : [{ night, reason: first.reason, runs: group.length }];
+      const sweep = first === undefined ? undefined : places.get(first.sweepId);
+      return first === undefined || sweep === undefined ? [] : [{ sweep, reason: first.reason, runs: group.length }];
     })
-    .toSorted((a, b) => a.night - b.night);
+    .toSorted((a, b) => a.sweep - b.sweep);
 }
 
 /** More runs than this are not distinguishable in a chart. */
@@ -61,26 +61,26 @@ const SHOWN_RUNS = 6;
 /** Query times of the newest runs of each cell, by key. */
 export function newestSamples(
   db: StoreDatabase,
-  cells: readonly Pick<ReportCell, 'cell' | 'nights'>[],
+  cells: readonly Pick<ReportCell, 'cell' | 'values'>[],
   sweepIds: readonly SweepId[],
 ): Map<string, CellSamples> {
-  const newest = cells.map(({ cell: { key }, nights }) => ({
+  const newest = cells.map(({ cell: { key }, values }) => ({
     key,
-    night: nights.findLastIndex((night) => night !== null),
+    sweep: values.findLastIndex((one) => one !== null),
   }));
-  const wanted = new Set(newest.flatMap(({ night }) => sweepIds[night] ?? []));
+  const wanted = new Set(newest.flatMap(({ sweep }) => sweepIds[sweep] ?? []));
   const keys = cells.map(({ cell }) => cell.key);
   const runs = cellRunsOf(db, [...wanted], keys).filter(isMeasured);
   const bySweepAndCell = Map.groupBy(runs, ({ sweepId, cellKey }) => `${sweepId} ${cellKey}`);
   return new Map(
-    newest.map(({ key, night }) => {
-      const own = bySweepAndCell.get(`${sweepIds[night]} ${key}`) ?? [];
-      return [key, samplesOf(db, own, night < 0 ? null : night)];
+    newest.map(({ key, sweep }) => {
+      const own = bySweepAndCell.get(`${sweepIds[sweep]} ${key}`) ?? [];
+      return [key, samplesOf(db, own, sweep < 0 ? null : sweep)];
     }),
   );
 }
 
-function samplesOf(db: StoreDatabase, runs: readonly CellRun[], night: number | null): CellSamples {
+function samplesOf(db: StoreDatabase, runs: readonly CellRun[], sweep: number | null): CellSamples {
   const compute: RunSamples[] = [];
   const latency: RunSamples[] = [];
   let unreadable = 0;
@@ -95,5 +95,5 @@ function samplesOf(db: StoreDatabase, runs: readonly CellRun[], night: number | 
     }
   }
   const histogram = histogramOf('GPU compute time', compute) ?? histogramOf('latency', latency);
-  return { night, histogram, unreadable };
+  return { sweep, histogram, unreadable };
 }

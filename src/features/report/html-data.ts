@@ -21,7 +21,7 @@ import { resolveSides, type Side } from '../../selection/sides.ts';
 import { forgeOf } from '../../tools/git/forge.ts';
 import { originUrl } from '../../tools/git/git.ts';
 import { toolVersion } from '../../cli/store-location.ts';
-import { leftOutRuns, newestSamples, nightSteps, reportNights } from './cells.ts';
+import { leftOutRuns, newestSamples, stepsOf, sweepValues } from './cells.ts';
 import { cellLayers, layersOfFinding } from './layers.ts';
 
 export type HtmlReportOptions = Pick<ReportOptions, 'db' | 'metric' | 'filter' | 'branch' | 'asOf' | 'last'>;
@@ -140,12 +140,12 @@ async function gatherCells(
   const baselines = listBaselines(db);
   const drawn = histories.map((history) => {
     const { cell, metric } = history;
-    const nights = reportNights(history, sweeps, environmentIds);
+    const values = sweepValues(history, sweeps, environmentIds);
     const findings = findingsOfCell(db, { cellKey: cell.key, metric, provenance });
     const { betterIs } = metricOf(metric);
-    const steps = nightSteps(nights, sweeps);
+    const steps = stepsOf(values, sweeps);
     const marks = trendMarks(steps, history.runs.flat(), { betterIs, environments: known, findings, baselines });
-    return { cell, metric, nights, marks, leftOut: leftOutRuns(history, sweeps) };
+    return { cell, metric, values, marks, leftOut: leftOutRuns(history, sweeps) };
   });
   await yieldToEventLoop(io);
   const samples = newestSamples(db, drawn, ids);
@@ -153,7 +153,7 @@ async function gatherCells(
   const layers = cellLayers(db, cells, ids);
   const reportCells = drawn.map((one): ReportCell => ({
     ...one,
-    samples: samples.get(one.cell.key) ?? { night: null, histogram: null, unreadable: 0 },
+    samples: samples.get(one.cell.key) ?? { sweep: null, histogram: null, unreadable: 0 },
     ...(layers.get(one.cell.key) ?? { layers: null, diffs: [] }),
   }));
   return { reportCells, environments: environmentIds.flatMap((id) => known.get(id) ?? []) };
@@ -167,10 +167,10 @@ function environmentChangesOf(cells: readonly ReportCell[]): EnvironmentChange[]
     .flatMap((group): EnvironmentChange[] => {
       const [first] = group;
       if (first === undefined) return [];
-      const { step: night, text, breaksLine } = first;
-      return [{ night, text, breaksLine, cells: group.length }];
+      const { step: sweep, text, breaksLine } = first;
+      return [{ sweep, text, breaksLine, cells: group.length }];
     })
-    .toSorted((a, b) => a.night - b.night || b.cells - a.cells);
+    .toSorted((a, b) => a.sweep - b.sweep || b.cells - a.cells);
 }
 
 function lastTwo(sweeps: readonly Sweep[]): { readonly base: Side; readonly head: Side } | null {
@@ -189,7 +189,7 @@ async function comparedSides(
   return sides === null ? null : nullIfRefused(async () => (await compareReport(db, sides, options)).output);
 }
 
-/** Null where no cell of the night has a measurement. */
+/** Null where no cell of the sweep has a measurement. */
 async function choiceOf(
   db: StoreDatabase,
   sweep: Sweep,

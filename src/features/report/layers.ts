@@ -41,7 +41,7 @@ export function cellLayers(
   cells: readonly KeyedCell[],
   sweepIds: readonly SweepId[],
 ): Map<string, CellLayers> {
-  const places = new Map(sweepIds.map((id, night) => [id, night]));
+  const places = new Map(sweepIds.map((id, sweep) => [id, sweep]));
   const profiles = new Map(cells.map((cell) => [cell.key, profilesOf(db, cell, sweepIds)]));
   const twins = Map.groupBy(cells, precisionTwinKey);
   const profiled = [...profiles.values()].filter(({ length }) => length > 0).length;
@@ -50,7 +50,7 @@ export function cellLayers(
     cells.map((cell): [string, CellLayers] => {
       const [newest, before] = profiles.get(cell.key) ?? [];
       if (newest === undefined) return [cell.key, { layers: null, diffs: [] }];
-      const night = places.get(newest.run.sweepId) ?? null;
+      const sweep = places.get(newest.run.sweepId) ?? null;
       const siblings = twins.get(precisionTwinKey(cell)) ?? [];
       const reference = REFERENCES.flatMap((name) => siblings.find(({ precision }) => precision === name) ?? [])[0];
       const [twin] = reference === undefined || reference === cell ? [] : (profiles.get(reference.key) ?? []);
@@ -58,7 +58,7 @@ export function cellLayers(
       return [
         cell.key,
         {
-          layers: asLayers(newest, night, drawn),
+          layers: asLayers(newest, sweep, drawn),
           diffs: [
             ...diffOf(`against ${earlier}`, before, newest),
             ...diffOf(`against ${reference?.precision ?? ''}`, twin, newest),
@@ -88,12 +88,12 @@ function profilesOf(db: StoreDatabase, { key }: KeyedCell, sweepIds: readonly Sw
   });
 }
 
-function asLayers({ run, facts, notes }: Profile, night: number | null, drawn: number): ReportLayers {
+function asLayers({ run, facts, notes }: Profile, sweep: number | null, drawn: number): ReportLayers {
   const sorted = facts.toSorted((a, b) => b.averageMs - a.averageMs || a.index - b.index);
   const rest = sorted.slice(drawn);
   return {
     runId: run.runId,
-    night,
+    sweep,
     iterations: run.iterations,
     totalMs: sumMs(facts),
     layers: sorted

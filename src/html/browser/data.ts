@@ -1,4 +1,4 @@
-import type { PageCell, PageData, PageNight, ReportNight } from '../page-types.ts';
+import type { PageCell, PageData, PageValue, SweepValue } from '../page-types.ts';
 import { byId } from './dom.ts';
 
 export function readPageData(): PageData {
@@ -6,18 +6,18 @@ export function readPageData(): PageData {
   return data;
 }
 
-const known = new WeakMap<PageCell, readonly (ReportNight | null)[]>();
+const known = new WeakMap<PageCell, readonly (SweepValue | null)[]>();
 
-export function nightsOf(cell: PageCell): readonly (ReportNight | null)[] {
-  const found = known.get(cell) ?? cell.nights.map((night) => (night === null ? null : nightFrom(night)));
+export function valuesOf(cell: PageCell): readonly (SweepValue | null)[] {
+  const found = known.get(cell) ?? cell.values.map((sweep) => (sweep === null ? null : valueFrom(sweep)));
   known.set(cell, found);
   return found;
 }
 
-function nightFrom([value, least, most, runs, environment]: PageNight): ReportNight {
+function valueFrom([value, least, most, runs, environment]: PageValue): SweepValue {
   return { value, least, most, runs, environment };
 }
 
-export function nightName({ sweeps }: PageData, night: number): string {
-  return sweeps.starts[night] || `sweep ${sweeps.ids[night]?.slice(0, 8) ?? ''}`;
+export function sweepName({ sweeps }: PageData, sweep: number): string {
+  return sweeps.starts[sweep] || `sweep ${sweeps.ids[sweep]?.slice(0, 8) ?? ''}`;
 }

@@ -1,6 +1,6 @@
 import { formatMs, formatNumber, formatPercent, signedMs } from '../../terminal/numbers.ts';
 import type { PageCell, PageData, PageDiff, PageLayers } from '../page-types.ts';
-import { nightName } from './data.ts';
+import { sweepName } from './data.ts';
 import { element, note, pickedPicture, svg, svgLine, tableBehind, textTable } from './dom.ts';
 import { layerMap } from './layer-map.ts';
 
@@ -9,7 +9,7 @@ export function layersView(data: PageData, { diffs, layers }: PageCell): HTMLEle
   if (layers === null) {
     return element('section', {}, title, note('No profile of this cell is stored: bench run --profile takes one.'));
   }
-  const night = layers.night === null ? 'an unknown night' : nightName(data, layers.night);
+  const sweep = layers.sweep === null ? 'an unknown sweep' : sweepName(data, layers.sweep);
   const columns = [layers.precisions, layers.types, layers.blocks, layers.purposes];
   const names = ['precision taken in', 'type', 'block', 'what it is for'];
   const draw = (place: number): Element => layerMap(data, layers, columns[place] ?? layers.precisions);
@@ -17,7 +17,7 @@ export function layersView(data: PageData, { diffs, layers }: PageCell): HTMLEle
     'section',
     {},
     title,
-    element('p', {}, summary(layers, night)),
+    element('p', {}, summary(layers, sweep)),
     ...layers.notes.map(note),
     ...(layers.iterations === null ? [] : pickedPicture('Colour by', names, draw)),
     tableBehind('The layers as a table', () => layerTable(data, layers)),
@@ -25,11 +25,11 @@ export function layersView(data: PageData, { diffs, layers }: PageCell): HTMLEle
   );
 }
 
-function summary({ iterations, totalMs, runId, rest }: PageLayers, night: string): string {
+function summary({ iterations, totalMs, runId, rest }: PageLayers, sweep: string): string {
   const more = rest.layers === 0 ? '' : `; the ${rest.layers} smallest layers are drawn as one`;
   return iterations === null
-    ? `Run ${runId} of ${night} has names and kernels only, no times.`
-    : `${formatMs(totalMs)} a query, mean of ${iterations} profiled queries of run ${runId}, ${night}${more}.`;
+    ? `Run ${runId} of ${sweep} has names and kernels only, no times.`
+    : `${formatMs(totalMs)} a query, mean of ${iterations} profiled queries of run ${runId}, ${sweep}${more}.`;
 }
 
 function layerTable(data: PageData, layers: PageLayers): HTMLElement {

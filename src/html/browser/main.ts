@@ -5,7 +5,7 @@ import { listenToFilter, listenToSorting } from './filter.ts';
 import { drawFirstChart } from './first-chart.ts';
 import { layersView } from './layers-view.ts';
 import { watchStore } from './live.ts';
-import { NightMap } from './night-map.ts';
+import { SweepMap } from './sweep-map.ts';
 import { paretoChart } from './pareto-chart.ts';
 import { type Place, placeHash, readPlace } from './place.ts';
 import { samplesView } from './samples-view.ts';
@@ -13,7 +13,7 @@ import { hideTip } from './tip.ts';
 import { TrendChart } from './trend-chart.ts';
 
 const data = worstFirst(readPageData());
-const LEAST_MAP_NIGHTS = 2;
+const LEAST_MAP_SWEEPS = 2;
 let shown: string | null = null;
 
 document.documentElement.classList.add('scripted');
@@ -83,12 +83,12 @@ function openCell({ key }: PageCell): void {
   location.hash = `cell=${key}`;
 }
 
-const map = byId('night-map');
+const map = byId('sweep-map');
 if (map !== null) {
   map.append(
-    data.sweeps.ids.length < LEAST_MAP_NIGHTS
+    data.sweeps.ids.length < LEAST_MAP_SWEEPS
       ? note('There is only one sweep so far.')
-      : new NightMap(data, openCell).node,
+      : new SweepMap(data, openCell).node,
   );
 }
 drawFirstChart(data);

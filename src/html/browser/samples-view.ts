@@ -1,6 +1,6 @@
 import type { PageCell, PageData } from '../page-types.ts';
 import { formatNumber } from '../../terminal/numbers.ts';
-import { nightName } from './data.ts';
+import { sweepName } from './data.ts';
 import { axisText, element, note, svg, svgLine, tableBehind, textTable } from './dom.ts';
 import { ticks } from '../../statistics/ticks.ts';
 
@@ -10,12 +10,12 @@ const LEFT = 84;
 const AXIS = 22;
 
 export function samplesView(data: PageData, cell: PageCell): HTMLElement {
-  const { histogram, night, unreadable } = cell.samples;
+  const { histogram, sweep, unreadable } = cell.samples;
   const title = element('h3', {}, 'Distribution of the queries');
   const lost = unreadable === 0 ? [] : [note(`The samples of ${unreadable} of these runs cannot be read.`)];
   if (histogram === null) {
     const why =
-      night === null ? 'This cell was never measured.' : `The runs of ${nightName(data, night)} kept no samples.`;
+      sweep === null ? 'This cell was never measured.' : `The runs of ${sweepName(data, sweep)} kept no samples.`;
     return element('section', {}, title, note(why), ...lost);
   }
   const { what, fromMs, binMs, runs } = histogram;
@@ -51,7 +51,7 @@ export function samplesView(data: PageData, cell: PageCell): HTMLElement {
     element(
       'p',
       {},
-      `${what} of ${queries} queries of ${runs.length} ${runs.length === 1 ? 'run' : 'runs'} of ${night === null ? '' : nightName(data, night)}, in ms; the upright line is the median.`,
+      `${what} of ${queries} queries of ${runs.length} ${runs.length === 1 ? 'run' : 'runs'} of ${sweep === null ? '' : sweepName(data, sweep)}, in ms; the upright line is the median.`,
     ),
     svg(
       'svg',

@@ -1,13 +1,13 @@
 import type { PageCell, PageData } from '../page-types.ts';
-import { nightName, nightsOf } from './data.ts';
+import { sweepName, valuesOf } from './data.ts';
 import { element, pictureStage, picker, svg, svgLine, tableBehind } from './dom.ts';
 import { clamp } from './scale.ts';
 import { hideTip, say, showTip } from './tip.ts';
 import { drawTrend, type TrendDrawing } from './trend-drawing.ts';
-import { nightLines, nightTable } from './trend-words.ts';
+import { sweepLines, sweepTable } from './trend-words.ts';
 
 const HEIGHT = 300;
-const LEAST_NIGHTS = 4;
+const LEAST_SWEEPS = 4;
 const LEAST_DRAG = 6;
 const MOST_OTHERS = 3;
 
@@ -99,7 +99,7 @@ export class TrendChart {
       ]),
     );
     this.tables.replaceChildren(
-      tableBehind('Show as table', () => element('div', {}, ...all.map((one) => nightTable(this.data, one)))),
+      tableBehind('Show as table', () => element('div', {}, ...all.map((one) => sweepTable(this.data, one)))),
     );
     this.draw();
   }
@@ -116,7 +116,7 @@ export class TrendChart {
   }
 
   private show(from: number, to: number): void {
-    const span = clamp(Math.round(to - from), Math.min(LEAST_NIGHTS, this.last), this.last);
+    const span = clamp(Math.round(to - from), Math.min(LEAST_SWEEPS, this.last), this.last);
     this.from = clamp(Math.round(from), 0, this.last - span);
     this.to = this.from + span;
     this.draw();
@@ -138,7 +138,7 @@ export class TrendChart {
     const { from, to } = this;
     this.drawing = drawTrend(this.data, this.cell, { width, height: HEIGHT, from, to }, this.others);
     this.stage.replaceChildren(this.drawing.picture);
-    this.range.textContent = `${nightName(this.data, from)} to ${nightName(this.data, to)}, ${to - from + 1} sweeps`;
+    this.range.textContent = `${sweepName(this.data, from)} to ${sweepName(this.data, to)}, ${to - from + 1} sweeps`;
   }
 
   private listen(): void {
@@ -213,10 +213,10 @@ export class TrendChart {
 
   private point(night: number, x: number, y: number, aloud: boolean): void {
     this.cursor = night;
-    const lines = nightLines(this.data, this.cell, night);
+    const lines = sweepLines(this.data, this.cell, night);
     this.clearCursor();
     const at = this.drawing?.x.at(night) ?? 0;
-    const found = nightsOf(this.drawing?.drawn ?? this.cell)[night] ?? null;
+    const found = valuesOf(this.drawing?.drawn ?? this.cell)[night] ?? null;
     this.drawing?.picture.append(svgLine('cursor', [at, 36], [at, HEIGHT - 26]));
     if (found !== null) {
       const cy = this.drawing?.y.at(found.value) ?? 0;

@@ -1,6 +1,6 @@
-import type { PageCell, PageData, ReportNight } from '../page-types.ts';
+import type { PageCell, PageData, SweepValue } from '../page-types.ts';
 import { formatNumber } from '../../terminal/numbers.ts';
-import { nightsOf } from './data.ts';
+import { valuesOf } from './data.ts';
 import { axisText, svg, svgLine } from './dom.ts';
 import { ticks } from '../../statistics/ticks.ts';
 import { linear, padded, type Scale } from './scale.ts';
@@ -37,11 +37,11 @@ export function drawTrend(
   const cell = others.length === 0 ? own : inPercent(own);
   const compared = others.map(inPercent);
   const { width, height, from, to } = frame;
-  const nights = nightsOf(cell);
+  const nights = valuesOf(cell);
   const shown = nights.slice(from, to + 1).filter((night) => night !== null);
   const x = linear([from - 0.5, to + 0.5], [LEFT, width - RIGHT]);
   const further = compared.flatMap((one) =>
-    nightsOf(one)
+    valuesOf(one)
       .slice(from, to + 1)
       .flatMap((night) => night?.value ?? []),
   );
@@ -78,14 +78,14 @@ export function drawTrend(
 
 /** In percent of the median of its sweeps. */
 function inPercent(cell: PageCell): PageCell {
-  const values = cell.nights.flatMap((night) => (night === null ? [] : [night[0]]));
+  const values = cell.values.flatMap((night) => (night === null ? [] : [night[0]]));
   const factor = 100 / (values.toSorted((a, b) => a - b)[values.length >> 1] || 1);
-  const nights = cell.nights.map((night): PageCell['nights'][number] => {
+  const nights = cell.values.map((night): PageCell['values'][number] => {
     if (night === null) return null;
     const [value, least, most, runs, environment] = night;
     return [value * factor, least * factor, most * factor, runs, environment];
   });
-  return { ...cell, unit: '% of level', nights };
+  return { ...cell, unit: '% of level', values: nights };
 }
 
 /** Least vertical range, relative to the value: with less, noise would look like a change. */
@@ -101,7 +101,7 @@ function rangeOf(values: readonly number[]): [number, number] {
 
 /** Median of the sweeps between two change points; none if nothing changed. */
 function levelLines(cell: PageCell, { from, to }: TrendFrame, x: Scale, y: Scale): SVGElement[] {
-  const nights = nightsOf(cell);
+  const nights = valuesOf(cell);
   const changes = cell.marks.filter(({ kind }) => kind === 'slower' || kind === 'faster').map(({ step }) => step);
   if (changes.length === 0) return [];
   const ends = [0, ...changes, nights.length];
@@ -119,11 +119,11 @@ function levelLines(cell: PageCell, { from, to }: TrendFrame, x: Scale, y: Scale
   });
 }
 
-type Piece = (ReportNight & { night: number })[];
+type Piece = (SweepValue & { night: number })[];
 
 /** Runs of sweeps without a gap, on one machine. */
 function pieces(cell: PageCell, { from, to }: TrendFrame): Piece[] {
-  const nights = nightsOf(cell);
+  const nights = valuesOf(cell);
   const breaks = new Set(cell.marks.filter((mark) => mark.breaksLine).map(({ step }) => step));
   const found: Piece[] = [];
   let isOpen = false;
@@ -223,7 +223,7 @@ function markLabel({ sweeps }: PageData, { step, kind, text }: Mark): string {
 
 function baselineLevels(cell: PageCell, { width, to }: TrendFrame, x: Scale, y: Scale): SVGElement[] {
   return cell.marks.flatMap(({ step, kind }) => {
-    const value = nightsOf(cell)[step]?.value;
+    const value = valuesOf(cell)[step]?.value;
     if (kind !== 'baseline' || value === undefined || step > to) return [];
     return [svgLine('level baseline', [x.at(step), y.at(value)], [width - RIGHT, y.at(value)])];
   });

@@ -1,16 +1,16 @@
 import type { PageCell, PageData } from '../page-types.ts';
 import { formatNumber } from '../../terminal/numbers.ts';
-import { nightName, nightsOf } from './data.ts';
+import { sweepName, valuesOf } from './data.ts';
 import { textTable } from './dom.ts';
 
 const MARK_WORDS = { slower: 'slower', faster: 'faster', environment: 'environment', baseline: 'baseline' } as const;
 
-export function nightLines(data: PageData, cell: PageCell, night: number): string[] {
-  const found = nightsOf(cell)[night] ?? null;
-  const commit = data.sweeps.commits[night] ?? '';
+export function sweepLines(data: PageData, cell: PageCell, sweep: number): string[] {
+  const found = valuesOf(cell)[sweep] ?? null;
+  const commit = data.sweeps.commits[sweep] ?? '';
   const environment = found?.environment === null ? undefined : data.environments[found?.environment ?? -1];
   return [
-    nightName(data, night),
+    sweepName(data, sweep),
     found === null
       ? 'nothing measured that counts'
       : `${formatNumber(found.value)} ${cell.unit}, median of ${found.runs} ${found.runs === 1 ? 'run' : 'runs'}`,
@@ -19,20 +19,20 @@ export function nightLines(data: PageData, cell: PageCell, night: number): strin
       : []),
     commit === '' ? 'no commit' : `commit ${commit}`,
     ...(environment === undefined ? [] : [environment]),
-    ...cell.marks.filter(({ step }) => step === night).map(({ kind, text }) => `${MARK_WORDS[kind]}: ${text}`),
+    ...cell.marks.filter(({ step }) => step === sweep).map(({ kind, text }) => `${MARK_WORDS[kind]}: ${text}`),
     ...cell.leftOut
-      .filter((entry) => entry.night === night)
+      .filter((entry) => entry.sweep === sweep)
       .map(({ runs, reason }) => `left out, ${runs} ${runs === 1 ? 'run' : 'runs'}: ${reason}`),
-    `sweep ${data.sweeps.ids[night]?.slice(0, 8) ?? ''}, ${data.provenance}`,
+    `sweep ${data.sweeps.ids[sweep]?.slice(0, 8) ?? ''}, ${data.provenance}`,
   ];
 }
 
-export function nightTable(data: PageData, cell: PageCell): HTMLElement {
-  const rows = nightsOf(cell).map((found, night) => {
-    const [, , ...rest] = nightLines(data, cell, night);
+export function sweepTable(data: PageData, cell: PageCell): HTMLElement {
+  const rows = valuesOf(cell).map((found, sweep) => {
+    const [, , ...rest] = sweepLines(data, cell, sweep);
     const known = rest.filter((line) => !line.startsWith('runs from')).join('; ');
     return [
-      nightName(data, night),
+      sweepName(data, sweep),
       known,
       String(found?.runs ?? 0),
       found === null ? '–' : formatNumber(found.value),

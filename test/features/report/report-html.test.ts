@@ -48,9 +48,9 @@ describe('bench report --html', () => {
     const { stdout } = await bench(['trend', '--by', 'sweep', '--json', '--db', db], { cwd });
     const series: { key: string; points: { value: number }[] }[] = JSON.parse(stdout).cells;
     expect(data.cells).toHaveLength(4);
-    for (const { key, nights } of data.cells) {
+    for (const { key, values } of data.cells) {
       const printedMedian = series.find((one) => one.key === key)?.points[0]?.value ?? Number.NaN;
-      const value = nights[0]?.[0] ?? Number.NaN;
+      const value = values[0]?.[0] ?? Number.NaN;
       // The gate takes the centre of the samples, the trend the printed median.
       expect(Math.abs(value / printedMedian - 1)).toBeLessThan(0.005);
     }
@@ -149,9 +149,9 @@ describe('bench report --html', () => {
     } = pageDataIn(stdout);
     expect(sweeps.baselines).toEqual([[], ['v1'], [], []]);
     expect(cell?.marks).toEqual([{ step: 1, kind: 'baseline', text: 'v1', breaksLine: false }]);
-    expect(cell?.leftOut).toEqual([{ night: 2, reason: 'contended', runs: 1 }]);
-    expect(cell?.nights.map((night) => night?.[3])).toEqual([2, 2, 1, 2]);
-    expect(cell?.samples).toEqual({ night: 3, histogram: null, unreadable: 1 });
+    expect(cell?.leftOut).toEqual([{ sweep: 2, reason: 'contended', runs: 1 }]);
+    expect(cell?.values.map((value) => value?.[3])).toEqual([2, 2, 1, 2]);
+    expect(cell?.samples).toEqual({ sweep: 3, histogram: null, unreadable: 1 });
   });
 
   test('the lines of all cells are on one scale around the level of each', async () => {

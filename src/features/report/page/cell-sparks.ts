@@ -9,7 +9,7 @@ const MOST_PERCENT = 10;
 export interface CellSparks {
   /** Both ends of the scale, which all cells share, around the level of each. */
   readonly percent: number;
-  readonly of: (cell: Pick<ReportCell, 'cell' | 'metric' | 'nights'>) => Markup;
+  readonly of: (cell: Pick<ReportCell, 'cell' | 'metric' | 'values'>) => Markup;
 }
 
 export function cellSparks({ check, compare }: ReportData): CellSparks {
@@ -24,10 +24,10 @@ export function cellSparks({ check, compare }: ReportData): CellSparks {
   const percent = Math.min(MOST_PERCENT, scalePercent(moved.map(({ changePercent }) => changePercent)));
   return {
     percent,
-    of: ({ cell: { key }, metric, nights }) => {
+    of: ({ cell: { key }, metric, values }) => {
       const level = levels.get(`${key} ${metric}`) ?? null;
       return sparkline(
-        nights.map((night) => night?.value ?? null),
+        values.map((sweep) => sweep?.value ?? null),
         { level, percent },
       );
     },

@@ -178,8 +178,8 @@ function intervalOf({ ciPercent, reasons }: Row): string | null {
   return reasons.length === 0 ? null : shortened(reasons.join('; '), 160);
 }
 
-function newestOf({ nights }: ReportCell) {
-  return nights.findLast((night) => night !== null) ?? null;
+function newestOf({ values }: ReportCell) {
+  return values.findLast((one) => one !== null) ?? null;
 }
 
 const INELIGIBLE_LABELS = [FLAG_LABELS.upperBound, FLAG_LABELS.invalidOutput, FLAG_LABELS.profilingOn];
@@ -195,8 +195,8 @@ function valueOf({ report }: Row): Markup | string {
 }
 
 /** Null where it was measured in the newest sweep. */
-function oldDateOf({ nights }: ReportCell, sweeps: ReportData['sweeps']): string | null {
-  const newest = nights.findLastIndex((night) => night !== null);
+function oldDateOf({ values }: ReportCell, sweeps: ReportData['sweeps']): string | null {
+  const newest = values.findLastIndex((one) => one !== null);
   if (newest === sweeps.length - 1) return null;
   return newest < 0 ? 'never' : (sweeps[newest]?.startedAt?.slice(0, 10) ?? 'unknown');
 }

@@ -6,7 +6,7 @@ import type { ReportData } from './page-data.ts';
 /** What the numbers were measured on, and what changed in which sweep. */
 export function environmentView({ environments, environmentChanges, sweeps, cells }: ReportData): Markup {
   const newest = environments.at(-1);
-  const dateOf = (night: number): string => sweeps[night]?.startedAt?.slice(0, 10) ?? 'unknown';
+  const dateOf = (sweep: number): string => sweeps[sweep]?.startedAt?.slice(0, 10) ?? 'unknown';
   return markup`
 <section id="environment" aria-labelledby="environment-title">
 <h2 id="environment-title">Environment</h2>
@@ -17,11 +17,11 @@ ${
 <thead><tr><th scope="col">date</th><th scope="col">sweep</th><th scope="col">change</th><th scope="col" class="number">cells</th></tr></thead>
 <tbody>${environmentChanges.map(
         ({
-          night,
+          sweep,
           text,
           breaksLine,
           cells: number,
-        }) => markup`<tr><th scope="row">${dateOf(night)}</th><td><code>${sweeps[night]?.sweepId.slice(0, 8) ?? ''}</code></td><td>${shortened(text, 600)}${breaksLine ? markup` <b>(another machine: no continuation)</b>` : null}</td><td class="number">${number} of ${cells.length}</td></tr>
+        }) => markup`<tr><th scope="row">${dateOf(sweep)}</th><td><code>${sweeps[sweep]?.sweepId.slice(0, 8) ?? ''}</code></td><td>${shortened(text, 600)}${breaksLine ? markup` <b>(another machine: no continuation)</b>` : null}</td><td class="number">${number} of ${cells.length}</td></tr>
 `,
       )}</tbody></table></div>`
 }

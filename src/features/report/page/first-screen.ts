@@ -57,7 +57,7 @@ function environmentWords(environment: Environment | undefined): string[] {
 function firstChart(data: ReportData, { cell: key }: Story): Markup | null {
   const shown = data.cells.find(({ cell }) => cell.key === key);
   if (shown === undefined) return null;
-  const runs = shown.nights.findLast((night) => night !== null)?.runs ?? 1;
+  const runs = shown.values.findLast((one) => one !== null)?.runs ?? 1;
   const how = runs > 1 ? `, median of ${runs} runs` : '';
   return markup`<figure class="first-chart script" data-cell="${shown.cell.key}"><figcaption><a href="#cell=${shown.cell.key}"><b>${shortened(namesOf(data).get(shown.cell.key) ?? '', 80)}</b></a> <span>${shortened(metricOf(shown.metric).label, 60)}${how}</span></figcaption><div></div></figure>`;
 }

@@ -37,7 +37,7 @@ export function matrixView(data: ReportData): Markup {
     )}</tr>
 `,
   )}</tbody></table></div>
-<div id="nights" class="script"><h3>Cells by sweeps</h3><p>Each square is one sweep of one cell, colored by how far it lies from the level that the cell has now. Arrow keys move, Enter opens the cell.</p><div id="night-map"></div></div>
+<div id="sweeps-map" class="script"><h3>Cells by sweeps</h3><p>Each square is one sweep of one cell, colored by how far it lies from the level that the cell has now. Arrow keys move, Enter opens the cell.</p><div id="sweep-map"></div></div>
 </section>`;
 }
 
@@ -71,9 +71,9 @@ function square(cells: readonly ReportCell[], changes: ReadonlyMap<string, Chang
   return markup`<td class="${heatClass(change)}">${cells.map((cell) => squareLink(cell, changes.get(cell.cell.key)))}</td>`;
 }
 
-function squareLink({ cell, metric, nights }: ReportCell, change: Change | undefined): Markup {
-  const night = nights.findLast((one) => one !== null) ?? null;
-  const value = night === null ? 'no result' : `${formatNumber(night.value)} ${metricOf(metric).unit}`;
+function squareLink({ cell, metric, values }: ReportCell, change: Change | undefined): Markup {
+  const sweep = values.findLast((one) => one !== null) ?? null;
+  const value = sweep === null ? 'no result' : `${formatNumber(sweep.value)} ${metricOf(metric).unit}`;
   const text = change === undefined ? '' : ` ${formatPercent(change.percent)}, ${change.words}`;
   return markup`<a href="#cell=${cell.key}" title="${shortened(cellLabel(cell), 300)}">${value}<small>${text}</small></a>`;
 }

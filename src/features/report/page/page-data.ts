@@ -4,12 +4,12 @@ import type {
   PageData,
   PageDiff,
   PageLayers,
-  PageNight,
+  PageValue,
   PagePoint,
   PageWorkload,
   ReportLayers,
   ReportLayersDiff,
-  ReportNight,
+  SweepValue,
   LeftOut,
 } from '../../../html/page-types.ts';
 import { metricOf, type MetricId } from '../../../records/metric.ts';
@@ -47,7 +47,7 @@ export function pageDataOf(data: ReportData): PageData {
 }
 
 function pageCell(report: ReportCell, texts: TextTable): PageCell {
-  const { cell, metric, nights, marks, leftOut, samples } = report;
+  const { cell, metric, values, marks, leftOut, samples } = report;
   const { label, unit, betterIs } = metricOf(metric);
   return {
     key: cell.key,
@@ -55,7 +55,7 @@ function pageCell(report: ReportCell, texts: TextTable): PageCell {
     metric: label,
     unit,
     betterIs,
-    nights: nights.map((night) => (night === null ? null : pageNight(night))),
+    values: values.map((sweep) => (sweep === null ? null : pageValue(sweep))),
     marks: marks.map((mark) => ({ ...mark, text: printable(mark.text) })),
     leftOut: leftOut.map((entry) => ({ ...entry, reason: printable(entry.reason) })),
     samples: rounded(samples),
@@ -64,7 +64,7 @@ function pageCell(report: ReportCell, texts: TextTable): PageCell {
   };
 }
 
-function pageNight({ value, least, most, runs, environment }: ReportNight): PageNight {
+function pageValue({ value, least, most, runs, environment }: SweepValue): PageValue {
   return [round(value), round(least), round(most), runs, environment];
 }
 
@@ -164,7 +164,7 @@ export interface ReportCell {
   readonly cell: KeyedCell;
   readonly metric: MetricId;
   /** One entry per sweep; null where no valid measurement exists. */
-  readonly nights: readonly (ReportNight | null)[];
+  readonly values: readonly (SweepValue | null)[];
   readonly marks: readonly TrendMark[];
   readonly leftOut: readonly LeftOut[];
   readonly samples: CellSamples;
@@ -223,7 +223,7 @@ type ReportSweep = Pick<Sweep, 'sweepId' | 'startedAt' | 'commit' | 'dirty' | 'r
 
 export interface EnvironmentChange {
   /** Index of the sweep. */
-  readonly night: number;
+  readonly sweep: number;
   readonly text: string;
   /** What follows is another machine. */
   readonly breaksLine: boolean;

@@ -138,7 +138,7 @@ function detectableText({ compare }: ReportData): string {
 /** The cell with the largest change that the comparison has, else the first with a value. */
 function steadiest({ cells, compare }: ReportData): string | null {
   const largest = byChange(compare?.cells ?? [])[0]?.key;
-  const measured = cells.filter(({ nights }) => nights.some((night) => night !== null));
+  const measured = cells.filter(({ values }) => values.some((one) => one !== null));
   return (measured.find(({ cell }) => cell.key === largest) ?? measured[0])?.cell.key ?? null;
 }
 

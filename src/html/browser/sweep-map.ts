@@ -1,10 +1,10 @@
 import type { PageCell, PageData } from '../page-types.ts';
 import { formatPercent } from '../../terminal/numbers.ts';
-import { nightsOf } from './data.ts';
+import { valuesOf } from './data.ts';
 import { element, pictureStage } from './dom.ts';
 import { clamp } from './scale.ts';
 import { hideTip, say, showTip } from './tip.ts';
-import { nightLines } from './trend-words.ts';
+import { sweepLines } from './trend-words.ts';
 
 const ROW = 14;
 const LEFT = 210;
@@ -13,18 +13,18 @@ const LONGEST_LABEL = 34;
 const STEPS = [0.5, 2, 5, 15];
 
 /** Every sweep of every cell on one canvas, as there may be tens of thousands of squares. */
-export class NightMap {
+export class SweepMap {
   readonly node: HTMLElement;
   private readonly data: PageData;
   private readonly canvas = element('canvas', { 'aria-hidden': 'true' });
   private readonly levels: readonly (number | null)[];
   private row = 0;
-  private night = 0;
+  private sweep = 0;
 
   constructor(data: PageData, open: (cell: PageCell) => void) {
     this.data = data;
     this.levels = data.cells.map(levelNow);
-    this.night = data.sweeps.ids.length - 1;
+    this.sweep = data.sweeps.ids.length - 1;
     this.node = pictureStage(
       'heat map',
       `${data.cells.length} cells by ${data.sweeps.ids.length} sweeps. Arrow keys move, Enter opens the cell. The table of cells has the same values.`,
@@ -57,21 +57,21 @@ export class NightMap {
 
   private find(event: MouseEvent): boolean {
     const row = Math.floor(event.offsetY / ROW);
-    const night = Math.floor((event.offsetX - LEFT) / this.columnWidth);
+    const sweep = Math.floor((event.offsetX - LEFT) / this.columnWidth);
     if (this.data.cells[row] === undefined || event.offsetX < LEFT) return false;
-    if (night < 0 || night >= this.data.sweeps.ids.length) return false;
-    [this.row, this.night] = [row, night];
+    if (sweep < 0 || sweep >= this.data.sweeps.ids.length) return false;
+    [this.row, this.sweep] = [row, sweep];
     return true;
   }
 
   private lines(): string[] {
     const cell = this.data.cells[this.row];
     if (cell === undefined) return [];
-    const value = nightsOf(cell)[this.night]?.value;
+    const value = valuesOf(cell)[this.sweep]?.value;
     const level = this.levels[this.row] ?? null;
     const off =
       value === undefined || level === null ? [] : [`${formatPercent((value / level - 1) * 100)} from its level now`];
-    return [cell.label, ...off, ...nightLines(this.data, cell, this.night)];
+    return [cell.label, ...off, ...sweepLines(this.data, cell, this.sweep)];
   }
 
   private key(event: KeyboardEvent, open: () => void): void {
@@ -89,11 +89,11 @@ export class NightMap {
     if (move === undefined) return;
     event.preventDefault();
     this.row = clamp(this.row + move[0], 0, this.data.cells.length - 1);
-    this.night = clamp(this.night + move[1], 0, this.data.sweeps.ids.length - 1);
+    this.sweep = clamp(this.sweep + move[1], 0, this.data.sweeps.ids.length - 1);
     this.draw(true);
     const box = this.canvas.getBoundingClientRect();
     const lines = this.lines();
-    showTip(lines, box.left + LEFT + this.night * this.columnWidth, box.top + (this.row + 1) * ROW);
+    showTip(lines, box.left + LEFT + this.sweep * this.columnWidth, box.top + (this.row + 1) * ROW);
     say(lines);
   }
 
@@ -126,7 +126,7 @@ export class NightMap {
     if (!withCursor) return;
     context.strokeStyle = colour('fg');
     context.lineWidth = 2;
-    const at = LEFT + this.night * this.columnWidth;
+    const at = LEFT + this.sweep * this.columnWidth;
     context.strokeRect(at - 1, this.row * ROW, Math.max(4, this.columnWidth) + 2, ROW);
   }
 
@@ -138,11 +138,11 @@ export class NightMap {
   ): void {
     const level = this.levels[row] ?? null;
     const width = this.columnWidth;
-    for (const [night, found] of nightsOf(cell).entries()) {
+    for (const [sweep, found] of valuesOf(cell).entries()) {
       if (found === null || level === null) continue;
       const percent = (found.value / level - 1) * 100;
       context.fillStyle = colours.get(heatName(percent, cell.betterIs)) ?? '';
-      const from = LEFT + night * width;
+      const from = LEFT + sweep * width;
       context.fillRect(from, row * ROW + 1, width > 4 ? width - 1 : width + 0.3, ROW - 2);
     }
   }
@@ -161,9 +161,9 @@ function shortLabel(label: string): string {
 /** Median of the sweeps since the last level change. */
 function levelNow(cell: PageCell): number | null {
   const last = cell.marks.findLast(({ kind }) => kind === 'slower' || kind === 'faster')?.step ?? 0;
-  const sorted = nightsOf(cell)
+  const sorted = valuesOf(cell)
     .slice(last)
-    .flatMap((night) => night?.value ?? [])
+    .flatMap((sweep) => sweep?.value ?? [])
     .toSorted((a, b) => a - b);
   return sorted[sorted.length >> 1] ?? null;
 }
