@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest';
 
 import { placeHash, readPlace } from '../../src/html/browser/place.ts';
 import { linear } from '../../src/html/browser/scale.ts';
+import { SweepRange } from '../../src/html/browser/sweep-range.ts';
 import { ticks } from '../../src/statistics/ticks.ts';
 import { nestedTreeMap, treeMap } from '../../src/html/browser/tree-map.ts';
 
@@ -87,5 +88,36 @@ describe('scales', () => {
     expect(ticks(0, 10, 5)).toEqual([0, 2, 4, 6, 8, 10]);
     expect(ticks(3.1, 3.9, 4)).toHaveLength(4);
     expect(ticks(5, 5, 4)).toEqual([5]);
+  });
+});
+
+describe('the sweeps that a chart shows', () => {
+  const ends = ({ from, to }: SweepRange): readonly [number, number] => [from, to];
+
+  test('all of them, or those of the address', () => {
+    expect(ends(new SweepRange(60, null, null))).toEqual([0, 59]);
+    expect(ends(new SweepRange(60, 10, 19))).toEqual([10, 19]);
+    expect(ends(new SweepRange(60, 70, 2))).toEqual([59, 59]);
+    expect(ends(new SweepRange(0, null, null))).toEqual([0, 0]);
+  });
+
+  test('zoom keeps the sweep in its place, five sweeps at the least', () => {
+    const range = new SweepRange(61, null, null);
+    range.zoom(0.5, 15);
+    expect(ends(range)).toEqual([8, 38]);
+    range.zoom(2, 15);
+    expect(ends(range)).toEqual([0, 60]);
+    for (let time = 0; time < 9; time += 1) range.zoom(0.5, 30);
+    expect(range.to - range.from).toBe(4);
+  });
+
+  test('it moves to a sweep outside, and keeps its width', () => {
+    const range = new SweepRange(60, 10, 19);
+    range.reach(15);
+    expect(ends(range)).toEqual([10, 19]);
+    range.reach(25);
+    expect(ends(range)).toEqual([16, 25]);
+    range.reach(3);
+    expect(ends(range)).toEqual([3, 12]);
   });
 });

@@ -122,12 +122,29 @@ describe.skipIf(CHROMIUM === null)(`the report in a browser (${NEEDS_CHROMIUM})`
     await page.select('#cell .controls select', '1');
     expect(await text(page, '#cell .trend > .axis')).toBe('% of level');
     expect(await page.$$eval('#cell .plot .other-0', (lines) => lines.length)).toBeGreaterThan(0);
+    await page.focus('#cell .stage');
+    await page.keyboard.press('End');
+    await expect.poll(() => text(page, '#said'), WAIT).toMatch(/, 1(09|10)\.\d % of level, median of 3 runs/);
+    expect(await text(page, '#said')).toMatch(/, vit fp\d+ \dx3x224x224 graph: (99|100)(\.\d+)? % of level$/);
+    await page.evaluate(`document.querySelector('#cell details').open = true`);
+    await page.waitForSelector('#cell details table');
+    const captions = await page.$$eval('#cell details caption', (found) => found.map((one) => one.textContent));
+    expect(captions).toHaveLength(2);
+    expect(captions[0]).toBe('vit fp16 1x3x224x224 graph: GPU compute time, % of level, simulated');
+    expect(await text(page, '#cell details tbody tr:last-child td:nth-child(4)')).toMatch(/^1(09|10)\.\d$/);
     await page.select('#cell .controls select', '0');
     expect(await text(page, '#cell .trend > .axis')).toBe('ms');
 
     await page.evaluate(`document.querySelector('#cell details').open = true`);
     await page.waitForSelector('#cell details table');
     expect(await page.$$eval('#cell details tbody tr', (rows) => rows.length)).toBe(60);
+
+    await page.evaluate(`document.querySelector('#sweep-map details').open = true`);
+    await page.waitForSelector('#sweep-map details table');
+    expect(await page.$$eval('#sweep-map thead th', (heads) => heads.length)).toBe(31);
+    expect(await page.$$eval('#sweep-map tbody tr', (rows) => rows.length)).toBe(6);
+    // Before its change the first cell was 9 % faster than now.
+    expect(await text(page, '#sweep-map tbody tr:first-child td')).toMatch(/^-(8|9)\.\d %$/);
 
     await page.focus('#sweep-map .stage');
     await page.keyboard.press('ArrowDown');

@@ -18,6 +18,18 @@ function valueFrom([value, least, most, runs, environment]: PageValue): SweepVal
   return { value, least, most, runs, environment };
 }
 
+/** In percent of the median of its sweeps. */
+export function inPercent(cell: PageCell): PageCell {
+  const sorted = cell.values.flatMap((sweep) => (sweep === null ? [] : [sweep[0]])).toSorted((a, b) => a - b);
+  const factor = 100 / (sorted[sorted.length >> 1] || 1);
+  const values = cell.values.map((sweep): PageCell['values'][number] => {
+    if (sweep === null) return null;
+    const [value, least, most, runs, environment] = sweep;
+    return [value * factor, least * factor, most * factor, runs, environment];
+  });
+  return { ...cell, unit: '% of level', values };
+}
+
 export function sweepName({ sweeps }: PageData, sweep: number): string {
   return sweeps.starts[sweep] || `sweep ${sweeps.ids[sweep]?.slice(0, 8) ?? ''}`;
 }

@@ -105,10 +105,11 @@ export function textTable(
   );
 }
 
-export function tableBehind(summary: string, make: () => HTMLElement): HTMLElement {
-  const details = element('details', { class: 'behind' }, element('summary', {}, summary));
+/** The numbers of a picture, made when they are opened. */
+export function showAsTable(make: () => readonly HTMLElement[]): HTMLElement {
+  const details = element('details', { class: 'behind' }, element('summary', {}, 'Show as table'));
   details.addEventListener('toggle', () => {
-    if (details.childElementCount === 1) details.append(make());
+    if (details.childElementCount === 1) details.append(...make());
   });
   return details;
 }

@@ -1,7 +1,7 @@
 import { formatMs, formatNumber, formatPercent, signedMs } from '../../terminal/numbers.ts';
 import type { PageCell, PageData, PageDiff, PageLayers } from '../page-types.ts';
 import { sweepName } from './data.ts';
-import { element, note, pickedPicture, svg, svgLine, tableBehind, textTable } from './dom.ts';
+import { element, note, pickedPicture, svg, svgLine, showAsTable, textTable } from './dom.ts';
 import { layerMap } from './layer-map.ts';
 
 export function layersView(data: PageData, { diffs, layers }: PageCell): HTMLElement {
@@ -20,7 +20,7 @@ export function layersView(data: PageData, { diffs, layers }: PageCell): HTMLEle
     element('p', {}, summary(layers, sweep)),
     ...layers.notes.map(note),
     ...(layers.iterations === null ? [] : pickedPicture('Colour by', names, draw)),
-    tableBehind('The layers as a table', () => layerTable(data, layers)),
+    showAsTable(() => [layerTable(data, layers)]),
     layerDiff(data, diffs),
   );
 }

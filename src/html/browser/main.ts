@@ -1,10 +1,11 @@
 import type { PageCell, PageData } from '../page-types.ts';
 import { readPageData } from './data.ts';
-import { byId, element, note, picker } from './dom.ts';
+import { byId, element, note, picker, showAsTable } from './dom.ts';
 import { listenToFilter, listenToSorting } from './filter.ts';
 import { drawFirstChart } from './first-chart.ts';
 import { layersView } from './layers-view.ts';
 import { watchStore } from './live.ts';
+import { mapTable } from './map-table.ts';
 import { SweepMap } from './sweep-map.ts';
 import { paretoChart } from './pareto-chart.ts';
 import { type Place, placeHash, readPlace } from './place.ts';
@@ -86,9 +87,9 @@ function openCell({ key }: PageCell): void {
 const map = byId('sweep-map');
 if (map !== null) {
   map.append(
-    data.sweeps.ids.length < LEAST_MAP_SWEEPS
-      ? note('There is only one sweep so far.')
-      : new SweepMap(data, openCell).node,
+    ...(data.sweeps.ids.length < LEAST_MAP_SWEEPS
+      ? [note('There is only one sweep so far.')]
+      : [new SweepMap(data, openCell).node, showAsTable(() => [mapTable(data)])]),
   );
 }
 drawFirstChart(data);

@@ -1,7 +1,7 @@
 import type { PageCell, PageData } from '../page-types.ts';
 import { formatNumber } from '../../terminal/numbers.ts';
 import { sweepName } from './data.ts';
-import { axisText, element, note, svg, svgLine, tableBehind, textTable } from './dom.ts';
+import { axisText, element, note, svg, svgLine, showAsTable, textTable } from './dom.ts';
 import { ticks } from '../../statistics/ticks.ts';
 
 const WIDTH = 720;
@@ -65,7 +65,7 @@ export function samplesView(data: PageData, cell: PageCell): HTMLElement {
       ...labels,
     ),
     ...lost,
-    tableBehind('Show as table', () =>
+    showAsTable(() => [
       textTable(
         `${what}, ms, ${data.provenance}`,
         ['run', 'queries', 'least', 'median', 'p90', 'p99', 'most', 'beyond the picture'],
@@ -79,6 +79,6 @@ export function samplesView(data: PageData, cell: PageCell): HTMLElement {
         ]),
         1,
       ),
-    ),
+    ]),
   );
 }

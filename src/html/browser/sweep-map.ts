@@ -159,7 +159,7 @@ function shortLabel(label: string): string {
 }
 
 /** Median of the sweeps since the last level change. */
-function levelNow(cell: PageCell): number | null {
+export function levelNow(cell: PageCell): number | null {
   const last = cell.marks.findLast(({ kind }) => kind === 'slower' || kind === 'faster')?.step ?? 0;
   const sorted = valuesOf(cell)
     .slice(last)

@@ -5,6 +5,11 @@ import { textTable } from './dom.ts';
 
 const MARK_WORDS = { slower: 'slower', faster: 'faster', environment: 'environment', baseline: 'baseline' } as const;
 
+export function valueText(cell: PageCell, sweep: number): string {
+  const found = valuesOf(cell)[sweep] ?? null;
+  return found === null ? 'nothing measured that counts' : `${formatNumber(found.value)} ${cell.unit}`;
+}
+
 export function sweepLines(data: PageData, cell: PageCell, sweep: number): string[] {
   const found = valuesOf(cell)[sweep] ?? null;
   const commit = data.sweeps.commits[sweep] ?? '';
@@ -12,8 +17,8 @@ export function sweepLines(data: PageData, cell: PageCell, sweep: number): strin
   return [
     sweepName(data, sweep),
     found === null
-      ? 'nothing measured that counts'
-      : `${formatNumber(found.value)} ${cell.unit}, median of ${found.runs} ${found.runs === 1 ? 'run' : 'runs'}`,
+      ? valueText(cell, sweep)
+      : `${valueText(cell, sweep)}, median of ${found.runs} ${found.runs === 1 ? 'run' : 'runs'}`,
     ...(found !== null && found.runs > 1
       ? [`runs from ${formatNumber(found.least)} to ${formatNumber(found.most)} ${cell.unit}`]
       : []),
@@ -41,7 +46,7 @@ export function sweepTable(data: PageData, cell: PageCell): HTMLElement {
     ];
   });
   return textTable(
-    `${cell.metric}, ${cell.unit}, ${data.provenance}`,
+    `${cell.label}: ${cell.metric}, ${cell.unit}, ${data.provenance}`,
     ['sweep', 'what is known', 'runs', 'median', 'least', 'most'],
     rows,
     2,

@@ -1,0 +1,55 @@
+import { ticks } from '../../statistics/ticks.ts';
+import { formatNumber } from '../../terminal/numbers.ts';
+import type { PageData } from '../page-types.ts';
+import { axisText, svgLine } from './dom.ts';
+import type { Scale } from './scale.ts';
+
+export interface TrendFrame {
+  readonly width: number;
+  readonly height: number;
+  /** Range of displayed sweeps, both ends included. */
+  readonly from: number;
+  readonly to: number;
+}
+
+/** Pixels round the plot. */
+export const LEFT = 68;
+export const RIGHT = 12;
+export const TOP = 36;
+export const BOTTOM = 26;
+
+export function grid(
+  data: PageData,
+  unit: string,
+  { width, height, from, to }: TrendFrame,
+  x: Scale,
+  y: Scale,
+  [least, most]: readonly [number, number],
+): SVGElement[] {
+  const lines = ticks(least, most, 5).flatMap((value) => [
+    svgLine('grid', [LEFT, y.at(value)], [width - RIGHT, y.at(value)]),
+    axisText(formatNumber(value), [LEFT - 6, y.at(value) + 4], 'end'),
+  ]);
+  const days = new Set(data.sweeps.starts.slice(from, to + 1).map((start) => start.slice(0, 10)));
+  const dates = ticks(from, to, Math.max(2, Math.floor(width / 110)))
+    .filter((sweep) => Number.isInteger(sweep))
+    .map((sweep) => {
+      const start = data.sweeps.starts[sweep] ?? '';
+      const text = (days.size === 1 ? start.slice(11) : dayName(start)) || (data.sweeps.ids[sweep]?.slice(0, 8) ?? '');
+      return axisText(text, [clampText(x.at(sweep), width), height - 8], 'middle');
+    });
+  return [axisText(unit, [LEFT - 6, TOP - 8], 'end'), ...lines, ...dates];
+}
+
+const HALF_DATE = 36;
+
+function clampText(at: number, width: number): number {
+  return Math.min(width - HALF_DATE, Math.max(LEFT, at));
+}
+
+const MONTHS = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec'];
+
+/** `24 Feb` of `2026-02-24 02:00`; empty for an unknown time. */
+export function dayName(start: string): string {
+  return start === '' ? '' : `${Number(start.slice(8, 10))} ${MONTHS[Number(start.slice(5, 7)) - 1] ?? ''}`;
+}
