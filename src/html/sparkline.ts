@@ -21,16 +21,19 @@ export function sparkline(values: readonly (number | null)[], { level, percent }
   let line = '';
   let beyond = '';
   let side: number | null = null;
+  let [fromX, fromY] = [0, 0];
   for (const [place, value] of newest.entries()) {
     const height = value === null ? null : (value / middle - 1) / (percent / 100);
     const x = Math.round(MARGIN + place * step);
     if (height !== null) {
       const y = Math.round(MIDDLE - Math.max(-1, Math.min(1, height)) * (MIDDLE - MARGIN));
-      line += side === null ? `M${x} ${y}h0` : `L${x} ${y}`;
+      // Relative, as a page has thousands of points.
+      line += side === null ? `M${x} ${y}h0` : `l${x - fromX} ${y - fromY}`.replace(' -', '-');
+      [fromX, fromY] = [x, y];
     }
     const next = height === null ? null : Math.abs(height) > 1 ? Math.sign(height) : 0;
     if (next !== null && next !== 0 && next !== side) beyond += `M${x - 5} ${MIDDLE - next * 14}h10l-5 ${-10 * next}z`;
     side = next;
   }
-  return markup`<svg class="spark" viewBox="0 0 ${WIDTH} ${HEIGHT}" aria-hidden="true" focusable="false"><path d="${line}"/>${beyond === '' ? null : markup`<path class="beyond" d="${beyond}"/>`}</svg>`;
+  return markup`<svg class="spark" viewBox="0 0 ${WIDTH} ${HEIGHT}" aria-hidden="true"><path d="${line}"/>${beyond === '' ? null : markup`<path class="beyond" d="${beyond}"/>`}</svg>`;
 }

@@ -234,6 +234,33 @@ describe.skipIf(CHROMIUM === null)(`the report in a browser (${NEEDS_CHROMIUM})`
     expect(faults).toEqual([]);
   });
 
+  test('the table changes its metric: values, verdicts, changes since the last good sweep, and chips', async () => {
+    const { page, faults } = await open(simulated);
+    const worst = (): Promise<string[]> =>
+      page.$eval('#cells-table tbody tr', (row) => [...row.children].map(({ textContent }) => textContent ?? ''));
+    const change = /^[+-](9|10)\.\d %$/;
+    const interval = /^\+(8|9|10)\.\d to \+1\d\.\d %$/;
+    const picture = '';
+    const id = /^[0-9a-f]{8}$/;
+    const matching = (pattern: RegExp): unknown => expect.stringMatching(pattern);
+    expect((await worst()).slice(0, 1)).toEqual(['slower']);
+    expect(await worst()).toEqual(
+      expect.arrayContaining([matching(change), matching(interval), matching(/^1\.1\d+ ms$/), picture, matching(id)]),
+    );
+    const names = await page.$$eval('.filter option', (options) => options.map(({ textContent }) => textContent));
+    expect(names).toEqual(['GPU compute time', 'latency', 'latency p99', 'throughput']);
+    await page.select('.filter select', '3');
+    await expect.poll(() => text(page, '#cells-metric'), WAIT).toBe('throughput');
+    expect(await worst()).toEqual(expect.arrayContaining(['slower', matching(/^-9\.\d %$/), matching(/^9\d\d\.\d qps$/)]));
+    expect(await text(page, '#filter-count')).toBe('6 of 6');
+    await page.click('[aria-label="precision"] .chip');
+    expect(await text(page, '#filter-count')).toBe('3 of 6');
+    await page.select('.filter select', '1');
+    expect(await text(page, '#filter-count')).toBe('3 of 6');
+    expect(await page.$$eval('#cells-table tbody tr', (rows) => rows.length)).toBe(6);
+    expect(faults).toEqual([]);
+  });
+
   test('at 390 pixels verdict, cell, change and picture of each row are in the window', async () => {
     const { page } = await open(simulated, '', (one) => one.setViewport({ width: 390, height: 844 }));
     const rows = await page.$$eval('#cells-table tr', (all) =>

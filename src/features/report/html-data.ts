@@ -6,7 +6,7 @@ import { trendMarks } from '../../judge/trend.ts';
 import { metricOf } from '../../records/metric.ts';
 import type { Sweep } from '../../records/sweep.ts';
 import { checkedSweep, isShownWhole, latestSweep } from '../check/index.ts';
-import { compareReport } from '../compare/index.ts';
+import { metricTables, nullIfRefused, sidesOf } from './metric-tables.ts';
 import type { EnvironmentChange, ReportCell, ReportData } from './page/page-data.ts';
 import { paretoReport } from '../choose/index.ts';
 import { listBaselines } from '../../store/sweeps/sweeps.ts';
@@ -17,7 +17,7 @@ import type { StoreDatabase } from '../../store/file/open.ts';
 import { cellHistories } from '../../selection/cell-histories.ts';
 import { yieldToEventLoop, type Io } from '../../cli/io.ts';
 import type { ReportOptions } from './command.ts';
-import { resolveSides, type Side } from '../../selection/sides.ts';
+import { resolveSides } from '../../selection/sides.ts';
 import { forgeOf } from '../../tools/git/forge.ts';
 import { originUrl } from '../../tools/git/git.ts';
 import { toolVersion } from '../../cli/store-location.ts';
@@ -59,6 +59,10 @@ export async function htmlReportData(
   const shown = findings.filter((finding) => finding.cells.some((key) => keys.has(key)));
   const ids = sweeps.map(({ sweepId }) => sweepId);
   const origin = await originUrl(io.cwd);
+  const tables = await metricTables(
+    { db, sweeps, sides: sides ?? sidesOf(sweeps), findings: shown, options, io },
+    reportCells,
+  );
   const pinned = Map.groupBy(listBaselines(db), ({ sweepId }) => sweepId);
   return {
     toolVersion: toolVersion(),
@@ -75,7 +79,8 @@ export async function htmlReportData(
         layers: isShownWhole(finding) ? layersOfFinding(db, finding, cells, ids) : null,
       })),
     },
-    compare: await comparedSides(db, sides ?? lastTwo(sweeps), options),
+    compare: tables[0]?.compare ?? null,
+    tables,
     isOfSides: sides !== null,
     forge: origin === null ? null : forgeOf(origin),
     pareto: await choiceOf(db, newest, options, io),
@@ -173,22 +178,6 @@ function environmentChangesOf(cells: readonly ReportCell[]): EnvironmentChange[]
     .toSorted((a, b) => a.sweep - b.sweep || b.cells - a.cells);
 }
 
-function lastTwo(sweeps: readonly Sweep[]): { readonly base: Side; readonly head: Side } | null {
-  const [base, head] = sweeps
-    .slice(-2)
-    .map((sweep): Side => ({ ref: sweep.sweepId.slice(0, 8), sweeps: [sweep], note: null }));
-  return base === undefined || head === undefined ? null : { base, head };
-}
-
-/** Null where there is nothing to compare, or no cell of either side passes the filter. */
-async function comparedSides(
-  db: StoreDatabase,
-  sides: { readonly base: Side; readonly head: Side } | null,
-  options: HtmlReportOptions,
-): Promise<ReportData['compare']> {
-  return sides === null ? null : nullIfRefused(async () => (await compareReport(db, sides, options)).output);
-}
-
 /** Null where no cell of the sweep has a measurement. */
 async function choiceOf(
   db: StoreDatabase,
@@ -199,13 +188,4 @@ async function choiceOf(
   const options = { at: [sweep.sweepId], ...(filter === undefined ? {} : { filter }) };
   const output = await nullIfRefused(async () => (await paretoReport(db, options, io)).output);
   return output === null || output.workloads.length === 0 ? null : output;
-}
-
-async function nullIfRefused<Output>(make: () => Promise<Output>): Promise<Output | null> {
-  try {
-    return await make();
-  } catch (error) {
-    if (error instanceof UsageError) return null;
-    throw error;
-  }
 }

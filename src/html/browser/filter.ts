@@ -1,4 +1,4 @@
-import { byId, element } from './dom.ts';
+import { byId, element, picker } from './dom.ts';
 
 /** What cells are chosen by: attributes of their rows. */
 const FACETS = ['verdict', 'model', 'precision', 'batch', 'graph'];
@@ -14,9 +14,11 @@ interface Chip {
 export function listenToFilter(): void {
   const [field, output] = [byId('filter'), byId('filter-count')];
   if (!(field instanceof HTMLInputElement) || output === null) return;
-  const rows = [...document.querySelectorAll<HTMLElement>('#cells-table tbody tr')];
-  const texts = new Map(rows.map((row) => [row, row.textContent.toLowerCase()]));
-  const chips = FACETS.flatMap((facet) => chipsOf(facet, rows));
+  const tables = tablesByMetric();
+  const all = tables.flatMap((table) => table.rows);
+  let rows = tables[0]?.rows ?? [];
+  const texts = new Map(all.map((row) => [row, row.textContent.toLowerCase()]));
+  const chips = FACETS.flatMap((facet) => chipsOf(facet, all));
   const apply = (): void => {
     const words = field.value.toLowerCase().split(/\s+/).filter(Boolean);
     const named = rows.filter((row) => words.every((word) => texts.get(row)?.includes(word) === true));
@@ -39,10 +41,29 @@ export function listenToFilter(): void {
   const groups = [...Map.groupBy(chips, ({ facet }) => facet)].map(([facet, own]) =>
     element('div', { role: 'group', 'aria-label': facet }, `${facet} `, ...own.map(({ button }) => button)),
   );
-  field.form?.append(...groups);
+  const choose = (place: number): void => {
+    const chosen = tables[place];
+    if (chosen === undefined) return;
+    rows = chosen.rows;
+    document.querySelector('#cells-table tbody')?.replaceChildren(...rows);
+    for (const head of document.querySelectorAll('#cells-table [aria-sort]')) head.removeAttribute('aria-sort');
+    byId('cells-metric')?.replaceChildren(chosen.metric);
+    apply();
+  };
+  const metrics = tables.map(({ metric }) => metric);
+  field.form?.append(...(tables.length < 2 ? [] : [picker('Metric', metrics, 0, choose)]), ...groups);
   field.addEventListener('input', apply);
   field.form?.addEventListener('submit', (event) => event.preventDefault());
   apply();
+}
+
+/** The rows by each metric, which the page has in templates but for the first; the worst first in each. */
+function tablesByMetric() {
+  const templates = [...document.querySelectorAll<HTMLTemplateElement>('#cells template')];
+  const shown = { metric: byId('cells-metric')?.textContent ?? '', body: document.querySelector('#cells-table tbody') };
+  return [shown, ...templates.map(({ content, dataset }) => ({ metric: dataset['metric'] ?? '', body: content }))].map(
+    ({ body, metric }) => ({ metric, rows: [...(body?.querySelectorAll('tr') ?? [])] }),
+  );
 }
 
 function isPressed({ button }: Chip): boolean {

@@ -159,10 +159,15 @@ describe('bench report --html', () => {
     const value = (cell: number, night: number): number =>
       cell === 2 && night === 5 ? 15 : (1 + cell) * (1 + ([0.01, 0.005][cell] ?? 0) * (night % 2 === 0 ? -1 : 1));
     simulateNights(lines, { cells: simulatedCells(3), nights: 8, repeats: 1, value });
-    const cellsOf = sectionOf((await bench(['report', '--html', '--db', lines], { cwd })).stdout, 'cells');
+    const section = sectionOf((await bench(['report', '--html', '--db', lines], { cwd })).stdout, 'cells');
+    const [cellsOf = '', ...others] = section.split('<template data-metric="');
+    expect(others.map((other) => other.split('"')[0])).toEqual(['latency', 'latency p99', 'throughput']);
     expect(cellsOf).toContain('>last 8 sweeps, ±2 %</th>');
     const rows = [...cellsOf.matchAll(/<th scope="row">.*?<path d="(.*?)"\/>(?:<path class="beyond" d="(.*?)"\/>)?/g)];
-    const heights = rows.map(([, line = '']) => [...line.matchAll(/[ML]\d+ (\d+)/g)].map(([, y]) => Number(y)));
+    const heights = rows.map(([, line = '']) => {
+      const steps = [...line.matchAll(/[Ml]\d+ ?(-?\d+)/g)].map(([, y]) => Number(y));
+      return steps.map((_, place) => steps.slice(0, place + 1).reduce((sum, step) => sum + step, 0));
+    });
     expect(heights.toSorted((a, b) => (b[0] ?? 0) - (a[0] ?? 0))).toEqual([
       [34, 14, 34, 14, 34, 14, 34, 14],
       [29, 19, 29, 19, 29, 19, 29, 19],

@@ -20,7 +20,7 @@ import type { Environment } from '../../../records/environment.ts';
 import type { CellKey } from '../../../records/scalars.ts';
 import type { Sweep } from '../../../records/sweep.ts';
 import type { CheckedFinding, CheckedSeries } from '../../check/index.ts';
-import type { Comparison } from '../../compare/index.ts';
+import type { ComparedCell, Comparison } from '../../compare/index.ts';
 import type { ParetoOutput } from '../../choose/index.ts';
 import type { Forge } from '../../../tools/git/forge.ts';
 import type { TrendMark } from '../../../judge/trend.ts';
@@ -173,6 +173,16 @@ export interface ReportCell {
   readonly diffs: readonly ReportLayersDiff[];
 }
 
+/** The table of cells by one metric; its values are the newest ones. */
+export interface MetricTable {
+  readonly cells: readonly Pick<ReportCell, 'cell' | 'metric' | 'values' | 'leftOut'>[];
+  readonly compare: Comparison | null;
+  /** Of the cells of lasting findings: the newest sweep against the last good one. */
+  readonly sinceGood: readonly (Pick<ComparedCell, 'key' | 'verdict' | 'changePercent' | 'ciPercent'> & {
+    readonly findingId: string;
+  })[];
+}
+
 /**
  * The data of the HTML report as JSON values, for one series: sweeps of one matrix, branch and provenance. Not safe to
  * print.
@@ -195,6 +205,8 @@ export interface ReportData {
   };
   /** HEAD against BASE where they were named, else the newest sweep against the previous one; null when there is none. */
   readonly compare: Comparison | null;
+  /** By the cells' own metric first. */
+  readonly tables: readonly MetricTable[];
   /** BASE and HEAD were named: the first screen is about them. */
   readonly isOfSides: boolean;
   /** Of the remote `origin`; null without one that is known. */

@@ -1,0 +1,109 @@
+import { SPARK_SWEEPS } from '../../html/sparkline.ts';
+import type { KeyedCell } from '../../records/cell.ts';
+import type { MetricId } from '../../records/metric.ts';
+import type { Sweep } from '../../records/sweep.ts';
+import { cellHistories } from '../../selection/cell-histories.ts';
+import type { Side } from '../../selection/sides.ts';
+import type { StoreDatabase } from '../../store/file/open.ts';
+import { UsageError } from '../../errors.ts';
+import { yieldToEventLoop, type Io } from '../../cli/io.ts';
+import type { CheckedFinding } from '../check/index.ts';
+import { compareReport } from '../compare/index.ts';
+import { leftOutRuns, sweepValues } from './cells.ts';
+import type { ReportOptions } from './command.ts';
+import type { MetricTable, ReportData } from './page/page-data.ts';
+
+/** What the table of cells can show in place of the cells' own metric. */
+const METRICS: readonly MetricId[] = ['gpuComputeMs', 'latencyMs', 'p99Ms', 'throughputQps'];
+
+type Chosen = Pick<ReportOptions, 'metric' | 'filter'>;
+
+interface Shown {
+  readonly db: StoreDatabase;
+  /** Oldest first. */
+  readonly sweeps: readonly Sweep[];
+  readonly sides: Sides | null;
+  readonly findings: readonly CheckedFinding[];
+  readonly options: Chosen;
+  readonly io: Io;
+}
+
+interface Sides {
+  readonly base: Side;
+  readonly head: Side;
+}
+
+/** The cells by their own metric, and by each other one that the store has of them. */
+export async function metricTables(shown: Shown, own: MetricTable['cells']): Promise<MetricTable[]> {
+  const { db, io, sweeps } = shown;
+  const newest = sweeps.slice(-SPARK_SWEEPS);
+  const cells = own.map(({ cell }) => cell);
+  const others = METRICS.filter((metric) => own.some((cell) => cell.metric !== metric));
+  const tables = [await metricTable(shown, own)];
+  for (const metric of others) {
+    await yieldToEventLoop(io);
+    const rows = tableCells(db, newest, cells, metric);
+    const hasValue = rows.some(({ values }) => values.some((one) => one !== null));
+    if (hasValue) tables.push(await metricTable({ ...shown, options: { ...shown.options, metric } }, rows));
+  }
+  return tables;
+}
+
+function tableCells(
+  db: StoreDatabase,
+  sweeps: readonly Sweep[],
+  cells: readonly KeyedCell[],
+  metric: MetricId,
+): MetricTable['cells'] {
+  return cellHistories(db, sweeps, cells, metric, 'all').map((history) => ({
+    cell: history.cell,
+    metric,
+    values: sweepValues(history, sweeps, []),
+    leftOut: leftOutRuns(history, sweeps),
+  }));
+}
+
+async function metricTable(shown: Shown, cells: MetricTable['cells']): Promise<MetricTable> {
+  const { db, options, sides } = shown;
+  return { cells, compare: await comparedSides(db, sides, options), sinceGood: await comparedToGood(shown) };
+}
+
+async function comparedToGood({ db, findings, options, sweeps }: Shown): Promise<MetricTable['sinceGood']> {
+  const lasting = findings.filter(({ kind, state }) => kind !== 'limit' && (state === 'confirmed' || state === 'open'));
+  const found = [...Map.groupBy(lasting, ({ lastGood }) => lastGood?.sweepId)].map(async ([good, own]) => {
+    const ends = sweeps.filter(({ sweepId }, place) => sweepId === good || place === sweeps.length - 1);
+    const compare = await comparedSides(db, sidesOf(ends), options);
+    return (compare?.cells ?? []).flatMap(({ key, verdict, changePercent, ciPercent }) =>
+      own
+        .filter(({ cells }) => cells.includes(key))
+        .map(({ id }) => ({ findingId: id, key, verdict, changePercent, ciPercent })),
+    );
+  });
+  return (await Promise.all(found)).flat();
+}
+
+/** The last two. */
+export function sidesOf(sweeps: readonly Sweep[]): Sides | null {
+  const [base, head] = sweeps
+    .slice(-2)
+    .map((sweep): Side => ({ ref: sweep.sweepId.slice(0, 8), sweeps: [sweep], note: null }));
+  return base === undefined || head === undefined ? null : { base, head };
+}
+
+/** Null where there is nothing to compare, or no cell of either side passes the filter. */
+async function comparedSides(
+  db: StoreDatabase,
+  sides: Sides | null,
+  options: Chosen,
+): Promise<ReportData['compare']> {
+  return sides === null ? null : nullIfRefused(async () => (await compareReport(db, sides, options)).output);
+}
+
+export async function nullIfRefused<Output>(make: () => Promise<Output>): Promise<Output | null> {
+  try {
+    return await make();
+  } catch (error) {
+    if (error instanceof UsageError) return null;
+    throw error;
+  }
+}

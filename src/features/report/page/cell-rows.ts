@@ -1,0 +1,75 @@
+import type { MetricTable, ReportData } from './page-data.ts';
+
+type TableCell = MetricTable['cells'][number];
+type Finding = ReportData['check']['findings'][number];
+type Change = Finding['details'][number];
+
+/** A row of the table of cells. */
+export interface Row {
+  readonly report: TableCell;
+  readonly findings: readonly FoundInCell[];
+  /** Null where there is nothing to compare with. */
+  readonly verdict: string | null;
+  /** In percent; positive is a larger value, not always a slower one. */
+  readonly changePercent: number | null;
+  readonly ciPercent: readonly [number, number] | null;
+  /** Why there is no verdict. */
+  readonly reasons: readonly string[];
+  /** The order of the table: the larger, the worse. */
+  readonly badness: number;
+}
+
+export interface FoundInCell {
+  readonly finding: Finding;
+  readonly change: Change;
+}
+
+/** What a verdict weighs before the size of its change does. */
+const WEIGHTS: Readonly<Record<string, number>> = { slower: 4, failed: 2, missing: 2, faster: 1 };
+/** Of a cell that is worse in another metric only. */
+const WORSE_OTHERWISE = 3;
+const WEIGHT = 1e9;
+
+/** The worst first. */
+export function rowsOf({ cells, compare, sinceGood }: MetricTable, { check }: ReportData): Row[] {
+  const compared = new Map((compare?.cells ?? []).map((entry) => [entry.key, entry]));
+  const failed = new Set(check.series.cells.filter(({ status }) => status === 'failed').map(({ key }) => key));
+  const good = new Map(sinceGood.map((entry) => [`${entry.findingId} ${entry.key}`, entry]));
+  const rows = cells.map((report): Row => {
+    const { key } = report.cell;
+    const findings = lastingIn(report, check.findings);
+    const own = findings.filter((found) => isOwn(found, report));
+    const found = own.find(({ finding }) => finding.direction === 'slower') ?? own[0];
+    const since = good.get(`${(found ?? findings[0])?.finding.id} ${key}`);
+    const entry = since ?? compared.get(key);
+    const verdict = found?.finding.direction ?? entry?.verdict ?? (failed.has(key) ? 'failed' : null);
+    const { changePercent = null } = found?.change ?? entry ?? {};
+    const isWorse = findings.some(({ finding }) => finding.direction === 'slower');
+    const weight = Math.max(WEIGHTS[verdict ?? ''] ?? 0, isWorse ? WORSE_OTHERWISE : 0);
+    return {
+      report,
+      findings,
+      verdict,
+      changePercent,
+      ciPercent: found?.change.ciPercent ?? (found === undefined ? entry : since)?.ciPercent ?? null,
+      reasons: findings.length === 0 ? (compared.get(key)?.reasons ?? []) : [],
+      badness: weight * WEIGHT + Math.min(Math.abs(changePercent ?? 0), WEIGHT / 2),
+    };
+  });
+  return rows.toSorted((a, b) => b.badness - a.badness);
+}
+
+/** A change of the metric that the table is by. */
+export function isOwn({ change, finding }: FoundInCell, { metric }: TableCell): boolean {
+  return finding.kind !== 'limit' && change.metric === metric;
+}
+
+/** Lasting findings, each with its change of the cell: in its metric where there is one. */
+function lastingIn({ cell: { key }, metric }: TableCell, findings: readonly Finding[]): FoundInCell[] {
+  return findings.flatMap((finding): FoundInCell[] => {
+    if (finding.state !== 'confirmed' && finding.state !== 'open') return [];
+    const changes = finding.details.filter((one) => one.key === key);
+    const change = changes.find((one) => one.metric === metric) ?? changes[0];
+    return change === undefined ? [] : [{ finding, change }];
+  });
+}
