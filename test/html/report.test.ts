@@ -251,7 +251,9 @@ describe.skipIf(CHROMIUM === null)(`the report in a browser (${NEEDS_CHROMIUM})`
     expect(names).toEqual(['GPU compute time', 'latency', 'latency p99', 'throughput']);
     await page.select('.filter select', '3');
     await expect.poll(() => text(page, '#cells-metric'), WAIT).toBe('throughput');
-    expect(await worst()).toEqual(expect.arrayContaining(['slower', matching(/^-9\.\d %$/), matching(/^9\d\d\.\d qps$/)]));
+    expect(await worst()).toEqual(
+      expect.arrayContaining(['slower', matching(/^-9\.\d %$/), matching(/^9\d\d\.\d qps$/)]),
+    );
     expect(await text(page, '#filter-count')).toBe('6 of 6');
     await page.click('[aria-label="precision"] .chip');
     expect(await text(page, '#filter-count')).toBe('3 of 6');

@@ -91,11 +91,7 @@ export function sidesOf(sweeps: readonly Sweep[]): Sides | null {
 }
 
 /** Null where there is nothing to compare, or no cell of either side passes the filter. */
-async function comparedSides(
-  db: StoreDatabase,
-  sides: Sides | null,
-  options: Chosen,
-): Promise<ReportData['compare']> {
+async function comparedSides(db: StoreDatabase, sides: Sides | null, options: Chosen): Promise<ReportData['compare']> {
   return sides === null ? null : nullIfRefused(async () => (await compareReport(db, sides, options)).output);
 }
 

@@ -76,11 +76,7 @@ function columnsOf(data: ReportData, words: CellWords): Column[] {
       show: ({ findings, report }) =>
         findings.length === 0 ? null : markup`${findings.map((found) => findingText(found, report))}`,
     },
-    {
-      header: 'cell',
-      kind: 'roomy',
-      show: ({ report: { cell } }) => markup`<code>${cell.key.slice(0, 8)}</code>`,
-    },
+    { header: 'cell', kind: 'roomy', show: ({ report: { cell } }) => markup`<code>${cell.key.slice(0, 8)}</code>` },
   ];
 }
 
