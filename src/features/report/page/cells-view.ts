@@ -17,19 +17,37 @@ export function cellsView(data: ReportData): Markup {
   const words = cellWords(cells.map(({ cell }) => cell));
   const tables = data.tables.map((table) => ({ label: labelOf(table), rows: rowsOf(table, data) }));
   const all = tables.flatMap(({ rows }) => rows);
-  const columns = columnsOf(data, words).filter(({ show }) => all.some((row) => show(row) !== null));
+  const shared = sharedReasons(tables[0]?.rows ?? []);
+  const columns = columnsOf(data, words, shared).filter(({ show }) => all.some((row) => show(row) !== null));
   const [own, ...others] = tables.map(({ label, rows }) => ({ label, body: rows.map((row) => cellRow(row, columns)) }));
+  const ofFindings =
+    'of the finding where there is one, with the interval of the newest sweep against the last good one; else ';
+  const hasFindings = all.some(({ findings }) => findings.length > 0);
+  const notes = [
+    compare === null
+      ? null
+      : `worst first: verdict and change ${hasFindings ? ofFindings : ''}against ${shortened(compare.baseRef)}`,
+    ...shared,
+    words.caption,
+  ].filter((note) => note !== null);
   return markup`
 <section id="cells" aria-labelledby="cells-title">
 <h2 id="cells-title">Cells</h2>
 <form class="filter script" role="search"><label>Only cells with <input type="search" id="filter" placeholder="vit fp8 b8" autocomplete="off" spellcheck="false"></label> <output id="filter-count" for="filter"></output></form>
-<p class="note">${cells.length} cells by <span id="cells-metric">${own?.label ?? ''}</span>, ${series.provenance} results, worst first; verdict and change: of the finding where there is one, with the interval of the newest sweep against the last good one; else against ${shortened(compare?.baseRef ?? 'the previous sweep')}${words.caption === null ? '' : `; ${words.caption}`}</p>
+<p class="note">${cells.length} cells by <span id="cells-metric">${own?.label ?? ''}</span>, ${series.provenance} results${notes.map((note) => `; ${note}`)}</p>
 <div class="wide" tabindex="0" role="region" aria-label="Table of cells"><table id="cells-table">
 <thead><tr>${columns.map(({ header, kind }) => markup`<th scope="col" class="${kind}">${header}</th>`)}</tr></thead>
 <tbody>
 ${own?.body ?? null}</tbody></table></div>
 ${others.map(({ label, body }) => markup`<template data-metric="${label}">${body}</template>`)}
 </section>`;
+}
+
+/** Why there is no verdict, where that is the same in all of them. */
+function sharedReasons(rows: readonly Row[]): string[] {
+  return (rows[0]?.reasons ?? []).filter(
+    (reason) => rows.length > 1 && rows.every((row) => row.reasons.includes(reason)),
+  );
 }
 
 function labelOf({ cells }: MetricTable): string {
@@ -48,7 +66,7 @@ interface Column {
   readonly sort?: (row: Row) => number | null;
 }
 
-function columnsOf(data: ReportData, words: CellWords): Column[] {
+function columnsOf(data: ReportData, words: CellWords, shared: readonly string[]): Column[] {
   const { sweeps } = data;
   const sparks = cellSparks(data);
   const shown = Math.min(SPARK_SWEEPS, sweeps.length);
@@ -62,8 +80,13 @@ function columnsOf(data: ReportData, words: CellWords): Column[] {
       show: ({ report: { cell } }: Row) => shortened(words.wordsOf(cell)[place + 1] ?? '') || null,
     })),
     { header: 'change', kind: 'number', show: changeOf, sort: ({ changePercent }) => changePercent },
-    { header: '95 %', kind: 'roomy', show: intervalOf },
-    { header: 'now', kind: 'number roomy', show: valueOf, sort: ({ report }) => newestOf(report)?.value ?? null },
+    { header: '95 %', kind: 'roomy', show: (row) => intervalOf(row, shared) },
+    {
+      header: 'now',
+      kind: data.compare === null ? 'number' : 'number roomy',
+      show: valueOf,
+      sort: ({ report }) => newestOf(report)?.value ?? null,
+    },
     {
       header: shown < 2 ? '' : `last ${shown} sweeps, ±${sparks.percent} %`,
       kind: 'sparks',
@@ -111,9 +134,10 @@ function changeOf({ changePercent, verdict }: Row): Markup | null {
 }
 
 /** Of the change that the row shows; why there is none, where there is no verdict. */
-function intervalOf({ ciPercent, reasons }: Row): string | null {
+function intervalOf({ ciPercent, reasons }: Row, shared: readonly string[]): string | null {
   if (ciPercent !== null) return intervalText(ciPercent).replace(' … ', ' to ');
-  return reasons.length === 0 ? null : shortened(reasons.join('; '), 160);
+  const own = reasons.filter((reason) => !shared.includes(reason));
+  return own.length === 0 ? null : shortened(own.join('; '), 160);
 }
 
 function newestOf({ values }: TableCell) {
