@@ -12,30 +12,35 @@ export interface RunSamples {
 
 const BINS = 48;
 /**
+ * In bins that all of them share.
  * @param what the samples are: `GPU compute time` or `latency`
+ * @param earlier runs to compare them with: counted together
  * @returns null when no run has a sample
  */
-export function histogramOf(what: string, runs: readonly RunSamples[]) {
+export function histogramOf(what: string, runs: readonly RunSamples[], earlier: readonly RunSamples[] = []) {
   const sorted = runs
     .filter(({ values }) => values.length > 0)
     .map(({ runId, values }) => ({ runId, sorted: [...values].toSorted((a, b) => a - b) }));
   if (sorted.length === 0) return null;
-  const bins = binsOver(
-    sorted.map((run) => run.sorted),
-    BINS,
-  );
+  const before = earlier.flatMap(({ values }) => [...values]).toSorted((a, b) => a - b);
+  const samples = [...sorted.map((run) => run.sorted), before].filter(({ length }) => length > 0);
+  const bins = binsOver(samples, BINS);
   return {
     what,
     fromMs: bins.from,
     binMs: bins.width,
-    runs: sorted.map((run) => countRun(run.runId, run.sorted, bins)),
+    runs: sorted.map((run) => ({ runId: run.runId, ...counted(run.sorted, bins) })),
+    medianMs: quantileSorted(
+      sorted.flatMap((run) => run.sorted).toSorted((a, b) => a - b),
+      0.5,
+    ),
+    before: before.length === 0 ? null : { runs: earlier.length, ...counted(before, bins) },
   };
 }
 
-function countRun(runId: RunId, sorted: readonly number[], bins: Bins) {
+function counted(sorted: readonly number[], bins: Bins) {
   const { counts, beyond } = countIn(sorted, bins);
   return {
-    runId,
     queries: sorted.length,
     counts,
     /** Queries above the last bin. */

@@ -20,7 +20,9 @@ export interface LeftOut {
 export interface CellSamples {
   /** Index of the sweep of these runs; null if the cell was never measured. */
   readonly sweep: number | null;
-  /** Null if no run of that sweep has samples. */
+  /** That of the runs before the last level change, else the one before `sweep`; null if there is none. */
+  readonly before: number | null;
+  /** Null if no run of `sweep` has samples. */
   readonly histogram: SampleHistogram | null;
   readonly unreadable: number;
 }

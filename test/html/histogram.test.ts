@@ -53,6 +53,19 @@ describe('the queries of runs, in bins', () => {
     expect(only?.counts.filter((count) => count > 0)).toEqual([3]);
   });
 
+  test('earlier runs are counted together, in the same bins', () => {
+    const now = [run('a', [2, 3]), run('b', [4])];
+    const found = histogramOf('latency', now, [run('c', [1, 5]), run('d', [2, 4, 3])]);
+    expect(found?.fromMs).toBe(1);
+    expect(found?.medianMs).toBe(3);
+    expect(found?.before).toMatchObject({ runs: 2, queries: 5, beyond: 0 });
+    expect(found?.before?.statistics).toEqual({ min: 1, median: 3, p90: 5, p99: 5, max: 5 });
+    // 48 bins, two of them for what lies above 99.5 % of the queries.
+    const bins = [1, 2, 3, 4, 5].map((ms) => Math.floor((ms - 1) / (found?.binMs ?? 1)));
+    expect(found?.before?.counts.flatMap((count, bin) => (count === 0 ? [] : bin))).toEqual(bins);
+    expect(histogramOf('latency', now)?.before).toBeNull();
+  });
+
   test('nothing of nothing', () => {
     expect(histogramOf('latency', [])).toBeNull();
     expect(histogramOf('latency', [run('a', [])])).toBeNull();

@@ -58,29 +58,43 @@ export function leftOutRuns({ leftOut }: CellNights, sweeps: readonly Sweep[]): 
 /** More runs than this are not distinguishable in a chart. */
 const SHOWN_RUNS = 6;
 
-/** Query times of the newest runs of each cell, by key. */
+/** Query times of the newest runs of each cell, and of those before its last level change, by key. */
 export function newestSamples(
   db: StoreDatabase,
-  cells: readonly Pick<ReportCell, 'cell' | 'values'>[],
+  cells: readonly Pick<ReportCell, 'cell' | 'values' | 'marks'>[],
   sweepIds: readonly SweepId[],
 ): Map<string, CellSamples> {
-  const newest = cells.map(({ cell: { key }, values }) => ({
-    key,
-    sweep: values.findLastIndex((one) => one !== null),
-  }));
-  const wanted = new Set(newest.flatMap(({ sweep }) => sweepIds[sweep] ?? []));
+  const sides = cells.map(({ cell: { key }, marks, values }) => {
+    const sweep = values.findLastIndex((one) => one !== null);
+    const change = marks.findLast(({ kind }) => kind === 'slower' || kind === 'faster')?.step ?? sweep;
+    return { key, sweep, before: values.findLastIndex((one, place) => one !== null && place < change) };
+  });
+  const places = sides.flatMap(({ before, sweep }) => [before, sweep]);
+  const wanted = new Set(places.flatMap((place) => sweepIds[place] ?? []));
   const keys = cells.map(({ cell }) => cell.key);
   const runs = cellRunsOf(db, [...wanted], keys).filter(isMeasured);
   const bySweepAndCell = Map.groupBy(runs, ({ sweepId, cellKey }) => `${sweepId} ${cellKey}`);
   return new Map(
-    newest.map(({ key, sweep }) => {
-      const own = bySweepAndCell.get(`${sweepIds[sweep]} ${key}`) ?? [];
-      return [key, samplesOf(db, own, sweep < 0 ? null : sweep)];
+    sides.map(({ before, key, sweep }) => {
+      const [now, earlier] = [sweep, before].map((place) =>
+        samplesOf(db, bySweepAndCell.get(`${sweepIds[place]} ${key}`) ?? []),
+      );
+      return [
+        key,
+        {
+          sweep: sweep < 0 ? null : sweep,
+          before: before < 0 ? null : before,
+          histogram:
+            histogramOf('GPU compute time', now?.compute ?? [], earlier?.compute) ??
+            histogramOf('latency', now?.latency ?? [], earlier?.latency),
+          unreadable: (now?.unreadable ?? 0) + (earlier?.unreadable ?? 0),
+        },
+      ];
     }),
   );
 }
 
-function samplesOf(db: StoreDatabase, runs: readonly CellRun[], sweep: number | null): CellSamples {
+function samplesOf(db: StoreDatabase, runs: readonly CellRun[]) {
   const compute: RunSamples[] = [];
   const latency: RunSamples[] = [];
   let unreadable = 0;
@@ -94,6 +108,5 @@ function samplesOf(db: StoreDatabase, runs: readonly CellRun[], sweep: number | 
       unreadable += 1;
     }
   }
-  const histogram = histogramOf('GPU compute time', compute) ?? histogramOf('latency', latency);
-  return { sweep, histogram, unreadable };
+  return { compute, latency, unreadable };
 }

@@ -158,7 +158,7 @@ async function gatherCells(
   const layers = cellLayers(db, cells, ids);
   const reportCells = drawn.map((one): ReportCell => ({
     ...one,
-    samples: samples.get(one.cell.key) ?? { sweep: null, histogram: null, unreadable: 0 },
+    samples: samples.get(one.cell.key) ?? { sweep: null, before: null, histogram: null, unreadable: 0 },
     ...(layers.get(one.cell.key) ?? { layers: null, diffs: [] }),
   }));
   return { reportCells, environments: environmentIds.flatMap((id) => known.get(id) ?? []) };

@@ -151,7 +151,7 @@ describe('bench report --html', () => {
     expect(cell?.marks).toEqual([{ step: 1, kind: 'baseline', text: 'v1', breaksLine: false }]);
     expect(cell?.leftOut).toEqual([{ sweep: 2, reason: 'contended', runs: 1 }]);
     expect(cell?.values.map((value) => value?.[3])).toEqual([2, 2, 1, 2]);
-    expect(cell?.samples).toEqual({ sweep: 3, histogram: null, unreadable: 1 });
+    expect(cell?.samples).toEqual({ sweep: 3, before: 2, histogram: null, unreadable: 1 });
   });
 
   test('the lines of all cells are on one scale around the level of each', async () => {

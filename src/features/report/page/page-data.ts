@@ -12,6 +12,7 @@ import type {
   SweepValue,
   LeftOut,
 } from '../../../html/page-types.ts';
+import type { SampleHistogram } from '../../../html/histogram.ts';
 import { metricOf, type MetricId } from '../../../records/metric.ts';
 import { cellLabel } from '../../../text/cell-label.ts';
 import { printable } from '../../../text/printable.ts';
@@ -78,20 +79,20 @@ function round(value: number): number {
 function rounded(samples: CellSamples): CellSamples {
   const { histogram } = samples;
   if (histogram === null) return samples;
+  const { before, runs } = histogram;
   return {
     ...samples,
     histogram: {
       ...histogram,
-      runs: histogram.runs.map((run) => {
-        const { min, median, p90, p99, max } = run.statistics;
-        return {
-          ...run,
-          runId: run.runId.slice(0, 8),
-          statistics: { min: round(min), median: round(median), p90: round(p90), p99: round(p99), max: round(max) },
-        };
-      }),
+      medianMs: round(histogram.medianMs),
+      runs: runs.map((run) => ({ ...run, runId: run.runId.slice(0, 8), statistics: roundedAll(run.statistics) })),
+      before: before === null ? null : { ...before, statistics: roundedAll(before.statistics) },
     },
   };
+}
+
+function roundedAll({ min, median, p90, p99, max }: SampleHistogram['runs'][number]['statistics']) {
+  return { min: round(min), median: round(median), p90: round(p90), p99: round(p99), max: round(max) };
 }
 
 /** Labels of fused layers name every node. */
