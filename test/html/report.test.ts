@@ -280,7 +280,7 @@ describe.skipIf(CHROMIUM === null)(`the report in a browser (${NEEDS_CHROMIUM})`
       }),
     );
     const [heads, ...cellsOfBody] = rows;
-    expect(heads).toEqual({ kinds: ['verdict', 'name', 'number', 'sparks'], isInside: true });
+    expect(heads).toEqual({ kinds: ['verdict', 'name', 'number change', 'sparks'], isInside: true });
     expect(cellsOfBody).toHaveLength(6);
     expect(new Set(cellsOfBody.map(({ isInside }) => isInside))).toEqual(new Set([true]));
     expect(

@@ -93,17 +93,13 @@ export function listenToSorting(): void {
       for (const other of heads) other.removeAttribute('aria-sort');
       head.setAttribute('aria-sort', direction);
       const sign = direction === 'ascending' ? 1 : -1;
-      const keyed = [...body.children].map((row) => ({ row, text: sortText(row.children[column]) }));
+      const keyed = [...body.children].map((row) => ({ row, text: row.children[column]?.textContent ?? '' }));
       body.append(...keyed.toSorted((a, b) => sign * byText(a.text, b.text)).map(({ row }) => row));
     };
     const button = element('button', { type: 'button' }, name);
     button.addEventListener('click', sort);
     head.replaceChildren(button);
   }
-}
-
-function sortText(cell: Element | undefined): string {
-  return cell?.getAttribute('data-sort') ?? cell?.textContent ?? '';
 }
 
 function byText(a: string, b: string): number {

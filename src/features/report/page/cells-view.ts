@@ -6,7 +6,7 @@ import { changeText } from '../../check/index.ts';
 import { type FoundInCell, isOwn, type Row, rowsOf } from './cell-rows.ts';
 import { cellSparks } from './cell-sparks.ts';
 import type { MetricTable, ReportData } from './page-data.ts';
-import { Markup, markup, shortened } from '../../../html/markup.ts';
+import { type Markup, markup, shortened } from '../../../html/markup.ts';
 import { SPARK_SWEEPS } from '../../../html/sparkline.ts';
 import { batchOf, type KeyedCell } from '../../../records/cell.ts';
 import { cellColumns } from '../../../terminal/cell-columns.ts';
@@ -62,8 +62,6 @@ interface Column {
   readonly kind: string;
   /** Null where there is nothing to show: a column of nothing is left out. */
   readonly show: (row: Row) => Markup | string | null;
-  /** What it is sorted by, where that is not its text. */
-  readonly sort?: (row: Row) => number | null;
 }
 
 function columnsOf(data: ReportData, words: CellWords, shared: readonly string[]): Column[] {
@@ -79,14 +77,13 @@ function columnsOf(data: ReportData, words: CellWords, shared: readonly string[]
       kind: 'roomy',
       show: ({ report: { cell } }: Row) => shortened(words.wordsOf(cell)[place + 1] ?? '') || null,
     })),
-    { header: 'change', kind: 'number', show: changeOf, sort: ({ changePercent }) => changePercent },
-    { header: '95 %', kind: 'roomy', show: (row) => intervalOf(row, shared) },
     {
-      header: 'now',
-      kind: data.compare === null ? 'number' : 'number roomy',
-      show: valueOf,
-      sort: ({ report }) => newestOf(report)?.value ?? null,
+      header: 'change',
+      kind: 'number change',
+      show: ({ changePercent }) => (changePercent === null ? null : formatPercent(changePercent)),
     },
+    { header: '95 %', kind: 'roomy', show: (row) => intervalOf(row, shared) },
+    { header: 'now', kind: data.compare === null ? 'number' : 'number roomy', show: valueOf },
     {
       header: shown < 2 ? '' : `last ${shown} sweeps, ±${sparks.percent} %`,
       kind: 'sparks',
@@ -104,18 +101,10 @@ function columnsOf(data: ReportData, words: CellWords, shared: readonly string[]
 }
 
 function cellRow(row: Row, columns: readonly Column[]): Markup {
-  const { report, verdict } = row;
-  const isChanged = verdict === 'slower' || verdict === 'faster';
-  const { cudaGraph, key, model, precision, shapes } = report.cell;
-  return markup`<tr data-key="${key}" data-verdict="${verdict}" data-model="${shortened(model)}" data-precision="${precision}" data-batch="${batchOf(shapes)}" data-graph="${cudaGraph ? 'on' : 'off'}">${columns.map(
-    ({ kind, show, sort }) => {
-      const text = show(row) ?? '';
-      if (kind === 'name') return markup`<th scope="row">${text}</th>`;
-      const classes = kind === 'verdict' && !isChanged ? `verdict ${text instanceof Markup ? '' : text}` : kind;
-      return sort === undefined
-        ? markup`<td class="${classes}">${text}</td>`
-        : markup`<td class="${classes}" data-sort="${sort(row)?.toPrecision(6) ?? null}">${text}</td>`;
-    },
+  const { cudaGraph, key, model, precision, shapes } = row.report.cell;
+  return markup`<tr data-key="${key}" data-verdict="${row.verdict}" data-model="${shortened(model)}" data-precision="${precision}" data-batch="${batchOf(shapes)}" data-graph="${cudaGraph ? 'on' : 'off'}">${columns.map(
+    ({ kind, show }) =>
+      kind === 'name' ? markup`<th scope="row">${show(row)}</th>` : markup`<td class="${kind}">${show(row)}</td>`,
   )}</tr>
 `;
 }
@@ -127,12 +116,6 @@ function nameOf(cell: KeyedCell, { wordsOf }: CellWords): Markup {
   return markup`<a href="#cell=${cell.key}">${name === '' ? cell.key.slice(0, 8) : shortened(name)}</a>${rest}`;
 }
 
-function changeOf({ changePercent, verdict }: Row): Markup | null {
-  if (changePercent === null) return null;
-  const kind = verdict === 'slower' || verdict === 'faster' ? verdict : 'none';
-  return markup`<span class="${kind}">${formatPercent(changePercent)}</span>`;
-}
-
 /** Of the change that the row shows; why there is none, where there is no verdict. */
 function intervalOf({ ciPercent, reasons }: Row, shared: readonly string[]): string | null {
   if (ciPercent !== null) return intervalText(ciPercent).replace(' … ', ' to ');
@@ -140,16 +123,12 @@ function intervalOf({ ciPercent, reasons }: Row, shared: readonly string[]): str
   return own.length === 0 ? null : shortened(own.join('; '), 160);
 }
 
-function newestOf({ values }: TableCell) {
-  return values.findLast((one) => one !== null) ?? null;
-}
-
 const INELIGIBLE_LABELS = [FLAG_LABELS.upperBound, FLAG_LABELS.invalidOutput, FLAG_LABELS.profilingOn];
 
 /** Or why its measured values do not count. */
 function valueOf({ report }: Row): Markup | string {
-  const value = newestOf(report)?.value ?? null;
-  if (value !== null) return `${formatNumber(value)} ${metricOf(report.metric).unit}`;
+  const newest = report.values.findLast((one) => one !== null);
+  if (newest) return `${formatNumber(newest.value)} ${metricOf(report.metric).unit}`;
   const reasons = [...new Set(report.leftOut.map(({ reason }) => reason))].filter((reason) =>
     INELIGIBLE_LABELS.some((label) => reason.split(', ').includes(label)),
   );
