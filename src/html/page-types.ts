@@ -89,10 +89,14 @@ interface PageSweeps {
 export interface PageCell {
   readonly key: string;
   readonly label: string;
+  /** The words that tell it from the others. */
+  readonly name: string;
   readonly metric: string;
   readonly unit: string;
   readonly betterIs: 'lower' | 'higher';
   readonly values: readonly (PageValue | null)[];
+  /** What the heat map is neutral at; null without a value. */
+  readonly level: number | null;
   readonly marks: readonly PageMark[];
   readonly leftOut: readonly LeftOut[];
   readonly samples: CellSamples;

@@ -30,15 +30,25 @@ export function grid(
     svgLine('grid', [LEFT, y.at(value)], [width - RIGHT, y.at(value)]),
     axisText(formatNumber(value), [LEFT - 6, y.at(value) + 4], 'end'),
   ]);
-  const days = new Set(data.sweeps.starts.slice(from, to + 1).map((start) => start.slice(0, 10)));
-  const dates = ticks(from, to, Math.max(2, Math.floor(width / 110)))
-    .filter((sweep) => Number.isInteger(sweep))
-    .map((sweep) => {
-      const start = data.sweeps.starts[sweep] ?? '';
-      const text = (days.size === 1 ? start.slice(11) : dayName(start)) || (data.sweeps.ids[sweep]?.slice(0, 8) ?? '');
-      return axisText(text, [clampText(x.at(sweep), width), height - 8], 'middle');
-    });
+  const dates = dateLabels(data, from, to, width - LEFT - RIGHT).map(({ sweep, text }) =>
+    axisText(text, [clampText(x.at(sweep), width), height - 8], 'middle'),
+  );
   return [axisText(unit, [LEFT - 6, TOP - 8], 'end'), ...lines, ...dates];
+}
+
+/** From one date to the next, in pixels. */
+const LEAST_GAP = 58;
+
+/** Of some sweeps, the newest included: day, or time where all are of one day. @param width from first to last, in pixels */
+export function dateLabels({ sweeps }: PageData, from: number, to: number, width: number) {
+  const days = new Set(sweeps.starts.slice(from, to + 1).map((start) => start.slice(0, 10)));
+  const isFree = (sweep: number): boolean => ((to - sweep) / (to - from)) * width >= LEAST_GAP;
+  const round = ticks(from, to, Math.max(2, Math.floor(width / LEAST_GAP))).filter(Number.isInteger);
+  return [...round.filter(isFree), to].map((sweep) => {
+    const start = sweeps.starts[sweep] ?? '';
+    const text = days.size === 1 ? start.slice(11) : dayName(start);
+    return { sweep, text: text || (sweeps.ids[sweep]?.slice(0, 8) ?? '') };
+  });
 }
 
 const HALF_DATE = 36;

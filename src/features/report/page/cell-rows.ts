@@ -12,6 +12,8 @@ export interface Row {
   readonly verdict: string | null;
   /** In percent; positive is a larger value, not always a slower one. */
   readonly changePercent: number | null;
+  /** The level before a change that lasts, or that too little history cannot tell from one; else null. */
+  readonly before: number | null;
   readonly ciPercent: readonly [number, number] | null;
   /** Why there is no verdict. */
   readonly reasons: readonly string[];
@@ -34,6 +36,7 @@ const WEIGHT = 1e9;
 export function rowsOf({ cells, compare, sinceGood }: MetricTable, { check }: ReportData): Row[] {
   const compared = new Map((compare?.cells ?? []).map((entry) => [entry.key, entry]));
   const failed = new Set(check.series.cells.filter(({ status }) => status === 'failed').map(({ key }) => key));
+  const isYoung = check.series.judgedBy !== 'history';
   const good = new Map(sinceGood.map((entry) => [`${entry.findingId} ${entry.key}`, entry]));
   const rows = cells.map((report): Row => {
     const { key } = report.cell;
@@ -51,12 +54,23 @@ export function rowsOf({ cells, compare, sinceGood }: MetricTable, { check }: Re
       findings,
       verdict,
       changePercent,
+      before: found?.change.before ?? (isYoung ? (compared.get(key)?.base ?? null) : null),
       ciPercent: found?.change.ciPercent ?? (found === undefined ? entry : since)?.ciPercent ?? null,
       reasons: findings.length === 0 ? (compared.get(key)?.reasons ?? []) : [],
       badness: weight * WEIGHT + Math.min(Math.abs(changePercent ?? 0), WEIGHT / 2),
     };
   });
   return rows.toSorted((a, b) => b.badness - a.badness);
+}
+
+/** Of the first table, which is by the cells' own metric; by key. */
+export function ownRows(data: ReportData): ReadonlyMap<string, Row> {
+  const rows = data.tables.slice(0, 1).flatMap((table) => rowsOf(table, data));
+  return new Map(rows.map((row) => [row.report.cell.key, row]));
+}
+
+export function isChange({ verdict }: Row): boolean {
+  return verdict === 'slower' || verdict === 'faster';
 }
 
 /** A change of the metric that the table is by. */

@@ -26,10 +26,22 @@ import type { ParetoOutput } from '../../choose/index.ts';
 import type { Forge } from '../../../tools/git/forge.ts';
 import type { TrendMark } from '../../../judge/trend.ts';
 import type { KeyedCell } from '../../../records/cell.ts';
+import { median } from '../../../statistics/median.ts';
+import { namesOf } from './finding-words.ts';
+import { isChange, ownRows, type Row } from './cell-rows.ts';
 
 export function pageDataOf(data: ReportData): PageData {
   const texts = new TextTable();
-  const cells = data.cells.map((cell) => pageCell(cell, texts));
+  const [rows, names] = [ownRows(data), namesOf(data)];
+  const cells = data.cells.map((one) => {
+    const { key } = one.cell;
+    const level = levelOf(one, rows.get(key));
+    return {
+      ...pageCell(one, texts),
+      name: printable(names.get(key) ?? ''),
+      level: level === null ? null : round(level),
+    };
+  });
   return {
     provenance: data.series.provenance,
     sweeps: {
@@ -47,7 +59,7 @@ export function pageDataOf(data: ReportData): PageData {
   };
 }
 
-function pageCell(report: ReportCell, texts: TextTable): PageCell {
+function pageCell(report: ReportCell, texts: TextTable): Omit<PageCell, 'name' | 'level'> {
   const { cell, metric, values, marks, leftOut, samples } = report;
   const { label, unit, betterIs } = metricOf(metric);
   return {
@@ -63,6 +75,13 @@ function pageCell(report: ReportCell, texts: TextTable): PageCell {
     layers: report.layers === null ? null : pageLayers(report.layers, texts),
     diffs: report.diffs.map((diff) => pageDiff(diff, texts)),
   };
+}
+
+/** The level before a change of the cell, else that since its last one. */
+function levelOf({ marks, values }: ReportCell, row: Row | undefined): number | null {
+  if (row !== undefined && isChange(row) && row.before !== null) return row.before;
+  const last = marks.findLast(({ kind }) => kind === 'slower' || kind === 'faster')?.step ?? 0;
+  return median(values.slice(last).flatMap((sweep) => sweep?.value ?? []));
 }
 
 function pageValue({ value, least, most, runs, environment }: SweepValue): PageValue {
