@@ -1,6 +1,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 
+import { heatClass } from '../../src/html/heat.ts';
 import { placeHash, readPlace } from '../../src/html/browser/place.ts';
 import { linear } from '../../src/html/browser/scale.ts';
 import { SweepRange } from '../../src/html/browser/sweep-range.ts';
@@ -75,6 +76,11 @@ describe('the address of a cell', () => {
       expect(readPlace(hash)).toEqual({ cell: null, from: null, to: null });
     },
   );
+});
+
+test('a shade a percent, up to five, by what is worse', () => {
+  const shades = [0, 0.49, -0.5, 1.4, 4.49, 4.5, 5.3, -80].map((percent) => heatClass(percent, percent > 0));
+  expect(shades).toEqual(['h0', 'h0', 'better1', 'worse1', 'worse4', 'worse5', 'worse5', 'better5']);
 });
 
 describe('scales', () => {

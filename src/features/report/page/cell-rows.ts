@@ -12,7 +12,7 @@ export interface Row {
   readonly verdict: string | null;
   /** In percent; positive is a larger value, not always a slower one. */
   readonly changePercent: number | null;
-  /** The level before a change that lasts, or that too little history cannot tell from one; else null. */
+  /** The level before a change of a finding, or of two sides where they are all there is to go by; else null. */
   readonly before: number | null;
   readonly ciPercent: readonly [number, number] | null;
   /** Why there is no verdict. */
@@ -33,10 +33,10 @@ const WORSE_OTHERWISE = 3;
 const WEIGHT = 1e9;
 
 /** The worst first. */
-export function rowsOf({ cells, compare, sinceGood }: MetricTable, { check }: ReportData): Row[] {
+export function rowsOf({ cells, compare, sinceGood }: MetricTable, { check, isOfSides }: ReportData): Row[] {
   const compared = new Map((compare?.cells ?? []).map((entry) => [entry.key, entry]));
   const failed = new Set(check.series.cells.filter(({ status }) => status === 'failed').map(({ key }) => key));
-  const isYoung = check.series.judgedBy !== 'history';
+  const isCompared = isOfSides || check.series.judgedBy !== 'history';
   const good = new Map(sinceGood.map((entry) => [`${entry.findingId} ${entry.key}`, entry]));
   const rows = cells.map((report): Row => {
     const { key } = report.cell;
@@ -54,7 +54,7 @@ export function rowsOf({ cells, compare, sinceGood }: MetricTable, { check }: Re
       findings,
       verdict,
       changePercent,
-      before: found?.change.before ?? (isYoung ? (compared.get(key)?.base ?? null) : null),
+      before: found?.change.before ?? (isCompared ? (compared.get(key)?.base ?? null) : null),
       ciPercent: found?.change.ciPercent ?? (found === undefined ? entry : since)?.ciPercent ?? null,
       reasons: findings.length === 0 ? (compared.get(key)?.reasons ?? []) : [],
       badness: weight * WEIGHT + Math.min(Math.abs(changePercent ?? 0), WEIGHT / 2),
