@@ -1,4 +1,5 @@
-import type { MetricTable, ReportData } from './page-data.ts';
+import { median } from '../../../statistics/median.ts';
+import type { MetricTable, ReportCell, ReportData } from './page-data.ts';
 
 type TableCell = MetricTable['cells'][number];
 type Finding = ReportData['check']['findings'][number];
@@ -71,6 +72,13 @@ export function ownRows(data: ReportData): ReadonlyMap<string, Row> {
 
 export function isChange({ verdict }: Row): boolean {
   return verdict === 'slower' || verdict === 'faster';
+}
+
+/** The level before a change of the cell, else that since its last one. */
+export function levelOf({ marks, values }: ReportCell, row: Row | undefined): number | null {
+  if (row !== undefined && isChange(row) && row.before !== null) return row.before;
+  const last = marks.findLast(({ kind }) => kind === 'slower' || kind === 'faster')?.step ?? 0;
+  return median(values.slice(last).flatMap((sweep) => sweep?.value ?? []));
 }
 
 /** A change of the metric that the table is by. */

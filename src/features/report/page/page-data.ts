@@ -26,9 +26,8 @@ import type { ParetoOutput } from '../../choose/index.ts';
 import type { Forge } from '../../../tools/git/forge.ts';
 import type { TrendMark } from '../../../judge/trend.ts';
 import type { KeyedCell } from '../../../records/cell.ts';
-import { median } from '../../../statistics/median.ts';
 import { namesOf } from './finding-words.ts';
-import { isChange, ownRows, type Row } from './cell-rows.ts';
+import { levelOf, ownRows } from './cell-rows.ts';
 
 export function pageDataOf(data: ReportData): PageData {
   const texts = new TextTable();
@@ -75,13 +74,6 @@ function pageCell(report: ReportCell, texts: TextTable): Omit<PageCell, 'name' |
     layers: report.layers === null ? null : pageLayers(report.layers, texts),
     diffs: report.diffs.map((diff) => pageDiff(diff, texts)),
   };
-}
-
-/** The level before a change of the cell, else that since its last one. */
-function levelOf({ marks, values }: ReportCell, row: Row | undefined): number | null {
-  if (row !== undefined && isChange(row) && row.before !== null) return row.before;
-  const last = marks.findLast(({ kind }) => kind === 'slower' || kind === 'faster')?.step ?? 0;
-  return median(values.slice(last).flatMap((sweep) => sweep?.value ?? []));
 }
 
 function pageValue({ value, least, most, runs, environment }: SweepValue): PageValue {
