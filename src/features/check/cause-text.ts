@@ -2,33 +2,17 @@ import type { Look } from '../../terminal/look.ts';
 import { count } from '../../terminal/numbers.ts';
 import { truncate, wrapHanging } from '../../terminal/text-width.ts';
 import { printable } from '../../text/printable.ts';
-import { likeliestText } from './finding-words.ts';
+import { causesOf } from './finding-words.ts';
 import type { CheckedFinding } from './output.ts';
 
 const SHOWN_COMMITS = 5;
 
-const CAUSES: Readonly<Record<string, string>> = {
-  engine: 'the engine: the last good one is faster now, too',
-  buildLuck: 'luck of the build: the same sources, other tactics',
-  environment: 'the environment',
-  version: 'another version of TensorRT',
-};
-
 /** What speaks for a finding, and what changed with it. */
 export function causeLines(finding: CheckedFinding, look: Look): string[] {
-  const { buildChanges, cause, environmentChanges, likeliestCause } = finding;
-  const lines: string[] = [];
-  if (cause !== null) lines.push(`cause: ${CAUSES[cause] ?? cause}`);
-  if (likeliestCause !== null) lines.push(`likeliest cause: ${printable(likeliestText(likeliestCause))}`);
-  // What the likeliest cause names already is not said again.
-  const changes = [...environmentChanges, ...buildChanges].filter(
-    (change) => likeliestCause === null || !likeliestCause.title.includes(change),
+  const causes = causesOf(finding).flatMap(([term, says]) =>
+    wrapHanging(`  ${term}: ${printable(says)}`, look.columns, 4),
   );
-  const warned =
-    changes.length === 0 ? [] : [`in the same sweep, and likelier than a commit: ${printable(changes.join('; '))}`];
-  const wrapped = (texts: readonly string[]): string[] =>
-    texts.flatMap((text) => wrapHanging(`  ${text}`, look.columns, 4));
-  return [...wrapped(lines), ...wrapped(warned).map(look.style.warn), ...commitLines(finding, look)];
+  return [...causes, ...commitLines(finding, look)];
 }
 
 function commitLines({ commits, firstBad, isNew, lastGood }: CheckedFinding, { columns, style }: Look): string[] {

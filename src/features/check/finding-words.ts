@@ -64,10 +64,29 @@ export function evidenceOf(
   ];
 }
 
-/** `other tactics in 3 layers: blocks.*.mlp (certain, accounts for 83 %)`; its title is untrusted. */
-export function likeliestText({ certainty, explainsPercent, title }: NonNullable<CheckedFinding['likeliestCause']>) {
-  const share = explainsPercent === null ? '' : `, accounts for ${formatPercent(explainsPercent, false)}`;
-  return `${title} (${certainty}${share})`;
+const CAUSES: Readonly<Record<string, string>> = {
+  engine: 'the engine: the last good one is faster now, too',
+  buildLuck: 'luck of the build: the same sources, other tactics',
+  environment: 'the environment',
+  version: 'another version of TensorRT',
+};
+
+/** What caused a finding, as far as it is known, and what changed with it; what is said is untrusted. */
+export function causesOf(finding: CheckedFinding): (readonly [term: string, says: string])[] {
+  const { buildChanges, cause, environmentChanges, likeliestCause: likeliest } = finding;
+  const explained = likeliest?.explainsPercent ?? null;
+  const share = explained === null ? '' : `, accounts for ${formatPercent(explained, false)}`;
+  // What the likeliest cause names already is not said again.
+  const changes = [...environmentChanges, ...buildChanges].filter(
+    (change) => likeliest?.title.includes(change) !== true,
+  );
+  return [
+    ...(cause === null ? [] : [['cause', CAUSES[cause] ?? cause] as const]),
+    ...(likeliest === null
+      ? []
+      : [['likeliest cause', `${likeliest.title} (${likeliest.certainty}${share})`] as const]),
+    ...(changes.length === 0 ? [] : [['in the same sweep', `${changes.join('; ')} (likelier than a commit)`] as const]),
+  ];
 }
 
 /** What to type next about a finding. @param sweepId the newest of its series */

@@ -1,4 +1,4 @@
-import { evidenceOf, groupText, likeliestText, sizeText } from '../../check/index.ts';
+import { causesOf, evidenceOf, groupText, sizeText } from '../../check/index.ts';
 import { type Markup, markup, shortened } from '../../../html/markup.ts';
 import { count } from '../../../terminal/numbers.ts';
 import { commitUrl, compareUrl } from '../../../tools/git/forge.ts';
@@ -53,22 +53,22 @@ export function namesOf({ cells }: ReportData): Map<string, string> {
 }
 
 export function asSentence(text: string): string {
-  return text.replace(/^all /, 'All ');
+  return text.startsWith('all ') ? capitalized(text) : text;
+}
+
+function capitalized(text: string): string {
+  return text.charAt(0).toUpperCase() + text.slice(1);
 }
 
 /** In the words of its state. */
-export function stateText({ acknowledged, isNew, isWarning, state, cause, lastBad }: Finding): string {
+export function stateText({ acknowledged, isNew, isWarning, state, lastBad }: Finding): string {
   if (acknowledged !== null) return `Acknowledged: ${shortened(acknowledged.reason)}`;
   if (isWarning) return 'A warning: no exit code.';
   switch (state) {
     case 'suspected':
       return 'Suspected, not confirmed yet.';
     case 'confirmed':
-      return cause === 'engine'
-        ? 'Confirmed: the new engine is slower than the last good one on the same GPU.'
-        : isNew
-          ? 'Confirmed.'
-          : 'Confirmed, reported before.';
+      return isNew ? 'Confirmed.' : 'Confirmed, reported before.';
     case 'open':
       return 'Reported before, and still there.';
     case 'machine':
@@ -93,13 +93,10 @@ type Fact = readonly [term: string, says: Markup];
 /** Since when, by what, how sure, and whose: only what is known. */
 export function factsOf(finding: Finding, data: ReportData): Fact[] {
   const evidence = evidenceOf(finding, data.sweeps);
-  const { buildChanges, environmentChanges, likeliestCause: cause, owner } = finding;
-  const changes = [...environmentChanges, ...buildChanges];
-  const why =
-    cause === null ? (changes.length === 0 ? null : `in the same sweep: ${changes.join('; ')}`) : likeliestText(cause);
+  const { owner } = finding;
   return [
     ...firstBadFact(finding, data),
-    ...(why === null ? [] : [['Why', markup`${shortened(why, 300)}`] as const]),
+    ...causesOf(finding).map(([term, says]) => [capitalized(term), markup`${shortened(says, 300)}`] as const),
     ...(evidence.length === 0 ? [] : [['Evidence', markup`${evidence.join(', ')}`] as const]),
     ...(owner === null ? [] : [['Owner', markup`${shortened(owner)}`] as const]),
   ];

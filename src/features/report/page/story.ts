@@ -198,7 +198,7 @@ function comparedStory(data: ReportData, compare: NonNullable<ReportData['compar
       ['Head', markup`${headRef}${commit(head)}`],
       ...(worst === undefined || worst.cause === null
         ? []
-        : [['Why', markup`${shortened(worst.cause.title, 300)}`] as const]),
+        : [['Likeliest cause', markup`${shortened(worst.cause.title, 300)}`] as const]),
       ...(worst === undefined || worst.ciPercent === null
         ? []
         : [
