@@ -12,11 +12,11 @@ const IS_UPDATE = process.env['UPDATE_DOCS'] === '1';
 /** Outputs longer than this show their first lines and how many more there are. */
 const SHOWN = 16;
 
-/** The files that git tracks, without the tests, as a clone has them, and what `npm run quickstart` installs and builds. */
+/** The files that git tracks, of the tests only the models, as a clone has them, and what `npm run quickstart` installs and builds. */
 function makeClone(): string {
   const clone = temporaryFolder();
   const tracked = execFileSync('git', ['ls-files', '-z'], { cwd: ROOT, encoding: 'utf8' }).split('\0');
-  for (const path of tracked.filter((name) => name !== '' && !/^(?:test|src|benchmarks)\//.test(name))) {
+  for (const path of tracked.filter((name) => name !== '' && !/^(?:test\/(?!fixtures\/onnx\/)|src|benchmarks)\//.test(name))) {
     if (existsSync(join(ROOT, path))) cpSync(join(ROOT, path), join(clone, path));
   }
   cpSync(join(ROOT, 'dist'), join(clone, 'dist'), { recursive: true });
@@ -95,8 +95,9 @@ function scriptOf(text: string): string[] {
 test('the tutorial, typed in a clone and an empty folder: only what shows an error ends with one', () => {
   const home = temporaryFolder();
   writeFileSync(join(home, '.gitconfig'), '[user]\nname = A\nemail = a@example.com\n');
-  const [story = ''] = readFileSync(join(ROOT, 'docs', 'tutorial.md'), 'utf8').split('<!-- from here on');
-  const { code, output } = type(scriptOf(story).join('\n'), makeClone(), home);
+  const [story = '', own = ''] = readFileSync(join(ROOT, 'docs', 'tutorial.md'), 'utf8').split('<!-- from here on');
+  const clone = makeClone();
+  const { code, output } = type(scriptOf(story).join('\n'), clone, home);
   const codes = output.trimEnd().split('\n');
   expect(code).toBe(0);
   expect(codes.filter((line) => !line.startsWith('0 '))).toEqual([
@@ -106,4 +107,10 @@ test('the tutorial, typed in a clone and an empty folder: only what shows an err
     '1 bench check',
   ]);
   expect(codes.length).toBeGreaterThan(15);
+  const first = type(scriptOf(own.slice(0, own.indexOf('### Completion'))).join('\n'), clone, home);
+  expect(first.output.trimEnd().split('\n')).toEqual([
+    '0 bench init models/vit_tiny.onnx',
+    '0 bench plan matrix.yaml --tensorrt 10.6',
+    '2 bench init models/vit_tiny.onnx',
+  ]);
 }, 120_000);
