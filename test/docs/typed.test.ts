@@ -16,7 +16,9 @@ const SHOWN = 16;
 function makeClone(): string {
   const clone = temporaryFolder();
   const tracked = execFileSync('git', ['ls-files', '-z'], { cwd: ROOT, encoding: 'utf8' }).split('\0');
-  for (const path of tracked.filter((name) => name !== '' && !/^(?:test\/(?!fixtures\/onnx\/)|src|benchmarks)\//.test(name))) {
+  for (const path of tracked.filter(
+    (name) => name !== '' && !/^(?:test\/(?!fixtures\/onnx\/)|src|benchmarks)\//.test(name),
+  )) {
     if (existsSync(join(ROOT, path))) cpSync(join(ROOT, path), join(clone, path));
   }
   cpSync(join(ROOT, 'dist'), join(clone, 'dist'), { recursive: true });
