@@ -11,7 +11,7 @@ import { directionOf, findChangePoints } from './history/change-points.ts';
 import { ALERTING } from './history/settings.ts';
 import type { RunId, SweepId } from '../records/scalars.ts';
 
-export const TREND_UNITS = ['run', 'sweep', 'night', 'commit'] as const;
+export const TREND_UNITS = ['run', 'sweep', 'day', 'commit'] as const;
 
 export type TrendUnit = (typeof TREND_UNITS)[number];
 
@@ -27,23 +27,19 @@ export const trendStepSchema = z.strictObject({
   /** Date, commit, sweep or run: source of the label. */
   id: z.string(),
   sweepId: idSchema.nullable(),
+  startedAt: z.string().nullable().describe('Of the first sweep of this step'),
   /** Median of the runs of this step. */
-  value: z.number().nullable().describe('Null for a night without results'),
+  value: z.number().nullable().describe('Null where there is no result'),
   runs: count,
 });
 
 export type TrendStep = Immutable<z.infer<typeof trendStepSchema>>;
 
 const ENOUGH_SWEEPS = 8;
-const ENOUGH_NIGHTS = 3;
 
-/** Days when there are enough, else sweeps, else runs. */
-export function chooseUnit(runs: readonly TrendRun[]): TrendUnit {
-  const sweeps = new Set(runs.map(({ sweepId }) => sweepId));
-  const starts = sweepStarts(runs);
-  const nights = new Set(runs.map((run) => nightOf(run, starts)));
-  if (sweeps.size < ENOUGH_SWEEPS) return 'run';
-  return nights.size >= ENOUGH_NIGHTS ? 'night' : 'sweep';
+/** Sweeps when there are enough, else runs. */
+export function chooseUnit(runs: readonly Pick<TrendRun, 'sweepId'>[]): TrendUnit {
+  return new Set(runs.map(({ sweepId }) => sweepId)).size < ENOUGH_SWEEPS ? 'run' : 'sweep';
 }
 
 /**
@@ -59,16 +55,23 @@ export function trendSteps(
   const entries = withGaps(runs, planned);
   if (unit === 'run') {
     return entries
-      .map(({ runId, sweepId, value }) => ({ id: runId ?? sweepId, sweepId, value, runs: value === null ? 0 : 1 }))
+      .map(({ runId, startedAt, sweepId, value }) => ({
+        id: runId ?? sweepId,
+        sweepId,
+        startedAt,
+        value,
+        runs: value === null ? 0 : 1,
+      }))
       .slice(-last);
   }
   const starts = sweepStarts(entries);
   const groups = Map.groupBy(entries, (entry) => idOf(entry, unit, starts));
   const steps = [...groups].map(([id, group]): TrendStep => {
     const values = group.flatMap(({ value }) => value ?? []);
-    return { id, sweepId: group[0]?.sweepId ?? null, value: median(values), runs: values.length };
+    const { sweepId = null, startedAt = null } = group[0] ?? {};
+    return { id, sweepId, startedAt, value: median(values), runs: values.length };
   });
-  return (unit === 'night' ? withMissingNights(steps) : steps).slice(-last);
+  return (unit === 'day' ? withMissingDays(steps) : steps).slice(-last);
 }
 
 interface TrendEntry extends TrendSweep {
@@ -104,8 +107,8 @@ function idOf(run: TrendSweep, unit: Exclude<TrendUnit, 'run'>, starts: SweepSta
   switch (unit) {
     case 'sweep':
       return run.sweepId;
-    case 'night':
-      return nightOf(run, starts);
+    case 'day':
+      return dayOf(run, starts);
     case 'commit':
       return run.commit === null ? 'no commit' : run.commit + (run.dirty === true ? '+dirty' : '');
   }
@@ -126,22 +129,22 @@ function sweepStarts(runs: readonly TrendSweep[]): SweepStarts {
 }
 
 /** Longest span of a sweep counted as one day: imports may span months. */
-const LONGEST_NIGHT_MS = 36 * 3_600_000;
+const LONGEST_SWEEP_MS = 36 * 3_600_000;
 
 /** UTC date of the sweep's start, so that a sweep over midnight is one step. Without any times all share one. */
-function nightOf({ startedAt, sweepId }: TrendSweep, starts: SweepStarts): string {
+function dayOf({ startedAt, sweepId }: TrendSweep, starts: SweepStarts): string {
   const start = starts.get(sweepId);
   if (start === undefined) return 'unknown';
-  const isOwnNight = startedAt !== null && Date.parse(startedAt) - Date.parse(start) > LONGEST_NIGHT_MS;
-  return (isOwnNight ? startedAt : start).slice(0, 10);
+  const isOwnDay = startedAt !== null && Date.parse(startedAt) - Date.parse(start) > LONGEST_SWEEP_MS;
+  return (isOwnDay ? startedAt : start).slice(0, 10);
 }
 
 const DAY_MS = 86_400_000;
 const MAX_DAYS = 4000;
 
 /** A day without results is a gap. */
-function withMissingNights(steps: readonly TrendStep[]): TrendStep[] {
-  const byNight = new Map(steps.map((step) => [step.id, step]));
+function withMissingDays(steps: readonly TrendStep[]): TrendStep[] {
+  const byDay = new Map(steps.map((step) => [step.id, step]));
   const dated = steps
     .map(({ id }) => id)
     .filter((id) => id !== 'unknown')
@@ -153,33 +156,52 @@ function withMissingNights(steps: readonly TrendStep[]): TrendStep[] {
   const end = Date.parse(last);
   for (let day = Date.parse(first); day <= end && days.length < MAX_DAYS; day += DAY_MS) {
     const id = new Date(day).toISOString().slice(0, 10);
-    days.push(byNight.get(id) ?? { id, sweepId: null, value: null, runs: 0 });
+    days.push(byDay.get(id) ?? { id, sweepId: null, startedAt: null, value: null, runs: 0 });
   }
   return [...steps.filter(({ id }) => id === 'unknown'), ...days];
 }
 
+/** A change of level that was reported. */
+export interface ReportedChange {
+  readonly id: string;
+  readonly state: Finding['state'];
+  readonly direction: Finding['direction'];
+  readonly firstBadSweepId: SweepId;
+  readonly changePercent: number;
+}
+
+/** What was reported of a metric of a cell. */
+export function reportedChanges(
+  findings: readonly Finding[],
+  about: Pick<Finding['cells'][number], 'cellKey' | 'metric'>,
+): ReportedChange[] {
+  return findings.flatMap(({ cells, direction, findingId: id, firstBadSweepId, kind, state }) => {
+    const own = cells.find(({ cellKey, metric }) => cellKey === about.cellKey && metric === about.metric);
+    if (own === undefined || kind === 'limit') return [];
+    return [{ id, state, direction, firstBadSweepId, changePercent: own.changePercent }];
+  });
+}
+
+type MarkedStep = Pick<TrendStep, 'sweepId' | 'value'>;
+
 /** What happened to a cell over the steps: changes of its level, of the machine, and baselines. */
 export function trendMarks(
-  steps: readonly TrendStep[],
+  steps: readonly MarkedStep[],
   runs: readonly { readonly sweepId: SweepId; readonly environmentId: string }[],
   known: {
-    /** Null for steps that are single runs: changes of the level are not looked for. */
+    /** Null for steps that are single runs: what was not reported is not looked for. */
     readonly betterIs: 'lower' | 'higher' | null;
     readonly environments: ReadonlyMap<string, Environment>;
     /** Of this cell and metric. */
-    readonly findings: readonly Finding[];
+    readonly reported: readonly ReportedChange[];
     readonly baselines: readonly { readonly name: string; readonly sweepId: SweepId }[];
   },
 ): TrendMark[] {
-  const ofSweep = new Map(
-    runs.flatMap(({ sweepId, environmentId }) => {
-      const environment = known.environments.get(environmentId);
-      return environment === undefined ? [] : [[sweepId, environment] as const];
-    }),
-  );
+  const ofSweep = new Map(runs.map(({ sweepId, environmentId }) => [sweepId, known.environments.get(environmentId)]));
+  const places = new Map([...ofSweep.keys()].map((sweepId, place) => [sweepId, place]));
   return [
-    ...(known.betterIs === null ? [] : changeMarks(steps, known.betterIs, known.findings)),
-    ...environmentMarks(steps, ofSweep),
+    ...changeMarks(steps, places, known.betterIs, known.reported),
+    ...environmentMarks(steps.map(({ sweepId }) => ofSweep.get(sweepId ?? '') ?? null)),
     ...baselineMarks(steps, known.baselines),
   ].toSorted((a, b) => a.step - b.step);
 }
@@ -196,43 +218,61 @@ export const trendMarkSchema = z.strictObject({
 
 export type TrendMark = Immutable<z.infer<typeof trendMarkSchema>>;
 
+const IS_CHANGE: readonly Finding['state'][] = ['suspected', 'confirmed', 'open', 'recovered'];
+
 /**
- * Permanent changes of level.
- * @param findings of this cell and metric
+ * Changes of level: those that were reported, as they were, and lasting ones that were not.
+ * @param places of the sweeps in the order of time
  */
 function changeMarks(
-  steps: readonly TrendStep[],
-  betterIs: 'lower' | 'higher',
-  findings: readonly Finding[],
+  steps: readonly MarkedStep[],
+  places: ReadonlyMap<string, number>,
+  betterIs: 'lower' | 'higher' | null,
+  reported: readonly ReportedChange[],
 ): TrendMark[] {
+  const placed = reported.flatMap((change) => {
+    const place = places.get(change.firstBadSweepId) ?? -1;
+    // A step may be several sweeps, or one of several runs of a sweep.
+    const last = steps.findLast(({ sweepId }) => (places.get(sweepId ?? '') ?? Infinity) <= place);
+    const step = steps.findIndex(({ sweepId }) => last !== undefined && sweepId === last.sweepId);
+    return step === -1 ? [] : [{ ...change, step }];
+  });
   const measured = steps.flatMap(({ value }, step) => (value === null ? [] : [{ step, value }]));
-  const changes = findChangePoints({
-    nights: measured.map(({ step }) => step),
-    values: Float64Array.from(measured, ({ value }) => value),
-  });
-  return changes.map((change) => {
-    const kind = directionOf(change.shift, betterIs);
-    const percent = percentOfLog(change.shift);
-    const size = `${percent > 0 ? '+' : ''}${percent.toFixed(1)} %`;
-    const finding = findings.find(
-      ({ direction, firstBadSweepId }) =>
-        direction === kind &&
-        steps.some(
-          ({ sweepId }, step) => sweepId === firstBadSweepId && Math.abs(step - change.night) <= ALERTING.sameNights,
-        ),
-    );
-    const note = finding === undefined ? '' : `, finding ${finding.findingId.slice(0, 8)}: ${finding.state}`;
-    return { step: change.night, kind, text: `${size}${note}`, breaksLine: false };
-  });
+  const seen =
+    betterIs === null
+      ? []
+      : findChangePoints({
+          nights: measured.map(({ step }) => step),
+          values: Float64Array.from(measured, ({ value }) => value),
+        }).map(({ night: step, shift }) => ({
+          step,
+          direction: directionOf(shift, betterIs),
+          changePercent: percentOfLog(shift),
+        }));
+  const known = placed.filter((one) => IS_CHANGE.includes(one.state) || seen.some((change) => isNear(one, change)));
+  return [
+    ...known.map(({ id, state, ...change }) => changeMark(change, `, finding ${id.slice(0, 8)}: ${state}`)),
+    ...seen.filter((change) => !known.some((one) => isNear(one, change))).map((change) => changeMark(change, '')),
+  ];
 }
 
-/** @param environments by sweep */
-function environmentMarks(steps: readonly TrendStep[], environments: ReadonlyMap<string, Environment>): TrendMark[] {
+type PlacedChange = Pick<ReportedChange, 'changePercent' | 'direction'> & { readonly step: number };
+
+function isNear(a: PlacedChange, b: PlacedChange): boolean {
+  return a.direction === b.direction && Math.abs(a.step - b.step) <= ALERTING.sameNights;
+}
+
+function changeMark({ changePercent, direction: kind, step }: PlacedChange, note: string): TrendMark {
+  const size = `${changePercent > 0 ? '+' : ''}${changePercent.toFixed(1)} %`;
+  return { step, kind, text: `${size}${note}`, breaksLine: false };
+}
+
+/** @param environments of each step; null where it is not known */
+export function environmentMarks(environments: readonly (Environment | null)[]): TrendMark[] {
   const marks: TrendMark[] = [];
   let before: Environment | null = null;
-  for (const [step, { sweepId }] of steps.entries()) {
-    const environment = sweepId === null ? undefined : environments.get(sweepId);
-    if (environment === undefined) continue;
+  for (const [step, environment] of environments.entries()) {
+    if (environment === null) continue;
     const changes = before === null ? [] : environmentDifferences(before, environment);
     if (changes.length > 0) {
       const breaksLine = before !== null && isOtherMachine(before, environment);
@@ -252,7 +292,7 @@ function isOtherMachine(before: Environment, after: Environment): boolean {
 }
 
 function baselineMarks(
-  steps: readonly TrendStep[],
+  steps: readonly MarkedStep[],
   baselines: readonly { readonly name: string; readonly sweepId: SweepId }[],
 ): TrendMark[] {
   const names = Map.groupBy(baselines, ({ sweepId }) => sweepId);

@@ -41,7 +41,7 @@ describe('every --json is one object as its schema says, strictly', () => {
     ['compare', (): string[] => ['compare', 'latest~1', 'latest']],
     ['compare', () => ['compare', 'latest~1', 'latest', '--metric', 'engineMib']],
     ['trend', () => ['trend']],
-    ['trend', () => ['trend', '--together', '--by', 'night', '--metric', 'p99Ms']],
+    ['trend', () => ['trend', '--together', '--by', 'day', '--metric', 'p99Ms']],
     ['sweeps', () => ['ls', 'sweeps']],
     ['cells', () => ['ls', 'cells', '--filter', 'batch=8']],
     ['baselines', () => ['baseline', 'set', 'v1']],

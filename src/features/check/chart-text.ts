@@ -1,19 +1,59 @@
+import type { TrendMark } from '../../judge/trend.ts';
 import { gatedMetricOf } from '../../records/gated-metric.ts';
-import { renderHistoryChart } from '../../terminal/charts/history-chart.ts';
 import { dayText } from '../../terminal/charts/day-text.ts';
+import { renderHistoryChart } from '../../terminal/charts/history-chart.ts';
 import type { Look } from '../../terminal/look.ts';
 import { wrapHanging } from '../../terminal/text-width.ts';
 import { cellLabel } from '../../text/cell-label.ts';
 import { printable } from '../../text/printable.ts';
+import type { CellRow } from './cell-rows.ts';
 import { levelText } from './change-text.ts';
 import type { CheckedFinding } from './output.ts';
 import type { SeriesPicture } from './picture.ts';
+
+type Mark = Pick<TrendMark, 'kind' | 'step' | 'text'> & Partial<Pick<TrendMark, 'breaksLine'>>;
+
+export interface CellChart extends Pick<CellRow, 'metric' | 'unit' | 'values'> {
+  /** Of each step; empty where it has none. */
+  readonly labels: readonly string[];
+  /** In the order of time. */
+  readonly marks: readonly Mark[];
+  /** Where another level begins, beyond the marks. */
+  readonly starts?: readonly number[];
+  readonly height?: number;
+}
+
+const HEIGHT = 6;
+const SIGNS: Readonly<Record<Mark['kind'], string>> = { slower: 'S', faster: 'F', environment: 'E', baseline: 'B' };
+
+/** A cell over time with its levels, and what each mark on the axis stands for. */
+export function cellChart({ height = HEIGHT, labels, marks, starts = [], values, ...about }: CellChart, look: Look) {
+  const moves = marks.filter(({ breaksLine, kind }) => breaksLine === true || kind === 'slower' || kind === 'faster');
+  const kinds = [null, ...moves.map(({ kind }) => kind)];
+  const lines = renderHistoryChart({
+    values,
+    levelStarts: moves.length === 0 ? starts : moves.map(({ step }) => step),
+    labels,
+    // The first mark of a step wins.
+    marks: new Map(marks.toReversed().map(({ step, kind }) => [step, paintOf(kind, look)(SIGNS[kind])])),
+    format: (value) => levelText(about, value),
+    styleOf: (level) => paintOf(level === kinds.length - 1 ? (kinds[level] ?? null) : null, look),
+    height,
+    look,
+  });
+  const legend = marks.map(({ step, kind, text }) => `${SIGNS[kind]} ${labels[step] ?? ''} ${printable(text)}`);
+  return { lines, legend };
+}
+
+function paintOf(kind: Mark['kind'] | null, { style }: Look): (text: string) => string {
+  if (kind === null) return (text) => text;
+  return { slower: style.bad, faster: style.good, environment: style.warn, baseline: style.dim }[kind];
+}
 
 /** Sweeps of a chart, at most. */
 const SHOWN_SWEEPS = 90;
 /** Two values are in the text already. */
 const LEAST_VALUES = 3;
-const HEIGHT = 6;
 
 /** The clearest cell of a finding, with what its levels and its marks are; nothing where it has no history. */
 export function chartText(finding: CheckedFinding, picture: SeriesPicture, look: Look): string[] {
@@ -24,30 +64,18 @@ export function chartText(finding: CheckedFinding, picture: SeriesPicture, look:
   if (values.filter((value) => value !== null).length < LEAST_VALUES) return [];
   const from = Math.max(0, picture.sweeps.length - SHOWN_SWEEPS);
   const sweeps = picture.sweeps.slice(from);
-  const start = sweeps.findIndex(({ sweepId }) => sweepId === finding.firstBad?.sweepId);
-  const changes = [...drawn.changes].flatMap(([place, text]) => (place < from ? [] : [{ step: place - from, text }]));
-  const sign = finding.direction === 'slower' ? 'S' : 'F';
-  const { columns, style } = look;
-  const paint = finding.direction === 'slower' ? style.bad : style.good;
-  const chart = renderHistoryChart({
-    values: values.slice(from),
-    levelStarts: start > 0 ? [start] : [],
-    labels: sweeps.map(({ date }) => dayText(date)),
-    marks: new Map([
-      ...changes.map(({ step }) => [step, 'E'] as const),
-      ...(start < 0 ? [] : [[start, paint(sign)] as const]),
-    ]),
-    format: (value) => levelText(clearest, value),
-    styleOf: (level) => (level === 0 ? (text) => text : paint),
-    height: HEIGHT,
-    look: { ...look, columns: columns - 2 },
-  });
-  const { label } = gatedMetricOf(clearest.metric);
-  const commit = finding.firstBad?.commit?.slice(0, 8);
-  const legend = [
-    `${printable(cellLabel(drawn.cell))}, ${label}`,
-    ...(start < 0 ? [] : [`${sign} ${dayText(sweeps[start]?.date ?? null)} ${commit ?? finding.direction}`]),
-    ...changes.map(({ step, text }) => `E ${dayText(sweeps[step]?.date ?? null)} ${printable(text)}`),
-  ];
-  return [...chart.map((line) => `  ${line}`), ...wrapHanging(`  ${legend.join(' · ')}`, columns, 4).map(style.dim)];
+  const step = sweeps.findIndex(({ sweepId }) => sweepId === finding.firstBad?.sweepId);
+  const own: Mark = { kind: finding.direction, step, text: finding.firstBad?.commit?.slice(0, 8) ?? finding.direction };
+  const environment = drawn.environmentMarks.map((mark): Mark => ({
+    ...mark,
+    step: mark.step - from,
+    breaksLine: false,
+  }));
+  const marks = [own, ...environment].filter((mark) => mark.step >= 0).toSorted((a, b) => a.step - b.step);
+  const narrow = { ...look, columns: look.columns - 2 };
+  const labels = sweeps.map(({ date }) => dayText(date));
+  const { legend, lines } = cellChart({ ...clearest, values: values.slice(from), labels, marks }, narrow);
+  const about = `${printable(cellLabel(drawn.cell))}, ${gatedMetricOf(clearest.metric).label}`;
+  const text = wrapHanging(`  ${[about, ...legend].join(' · ')}`, look.columns, 4);
+  return [...lines.map((line) => `  ${line}`), ...text.map(look.style.dim)];
 }

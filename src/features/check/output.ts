@@ -89,7 +89,7 @@ const series = z.strictObject({
       unit,
       before: z.number().nullable(),
       now: z.number().nullable(),
-      changePercent: z.number().nullable(),
+      changePercent: z.number().nullable().describe('Of a finding that of its levels, else of the newest value'),
       reasons: z.array(z.string()).describe('Why it has no result'),
     }),
   ),

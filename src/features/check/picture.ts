@@ -1,7 +1,7 @@
-import { environmentDifferences } from '../../judge/compare/differences.ts';
 import type { SweepEvidence } from '../../judge/gate/evidence.ts';
 import { mainOf } from '../../judge/gate/cell-change.ts';
 import { valuesByPlace } from '../../judge/geometric-mean.ts';
+import { environmentMarks, type TrendMark } from '../../judge/trend.ts';
 import type { KeyedCell } from '../../records/cell.ts';
 import type { GatedMetricId } from '../../records/gated-metric.ts';
 import type { CellKey } from '../../records/scalars.ts';
@@ -11,8 +11,8 @@ export interface CellPicture {
   readonly cell: KeyedCell;
   /** Each metric by sweep, oldest first; null where it has no value. The first one is the cell's own. */
   readonly histories: ReadonlyMap<GatedMetricId, readonly (number | null)[]>;
-  /** What changed of its environment, by sweep. */
-  readonly changes: ReadonlyMap<number, string>;
+  /** Steps are sweeps. */
+  readonly environmentMarks: readonly TrendMark[];
 }
 
 /** What a series is drawn from; not part of `--json`. */
@@ -41,7 +41,7 @@ export function pictureOf({ cells, environments, sweeps }: SweepEvidence): Serie
               return [measured.metric, sweeps.map((_, place) => values[place] ?? null)];
             }),
           ),
-          changes: changesOf(one.environmentIds, environments),
+          environmentMarks: environmentMarks(one.environmentIds.map((id) => environments.get(id ?? '') ?? null)),
         },
       ]),
     ),
@@ -62,20 +62,4 @@ function ownMetricOf(cells: SweepEvidence['cells']): GatedMetricId | null {
   const metrics = new Set(cells.flatMap((cell) => mainOf(cell)?.metric ?? []));
   const [only = null] = metrics;
   return metrics.size === 1 ? only : null;
-}
-
-function changesOf(
-  ids: readonly (string | null)[],
-  environments: SweepEvidence['environments'],
-): ReadonlyMap<number, string> {
-  const found = new Map<number, string>();
-  let before: string | null = null;
-  for (const [place, id] of ids.entries()) {
-    if (id === null || id === before) continue;
-    const [from, to] = [environments.get(before ?? ''), environments.get(id)];
-    const texts = from === undefined || to === undefined ? [] : environmentDifferences(from, to);
-    if (texts.length > 0) found.set(place, texts.join('; '));
-    before = id;
-  }
-  return found;
 }

@@ -1,12 +1,13 @@
 import { gatedMetricOf } from '../../records/gated-metric.ts';
 import { cellTable, withCells } from '../../terminal/cell-columns.ts';
 import type { Look } from '../../terminal/look.ts';
-import { count, meanChangeText } from '../../terminal/numbers.ts';
-import { dotted, textWidth, truncate, wrapHanging, wrapWords } from '../../terminal/text-width.ts';
+import { count } from '../../terminal/numbers.ts';
+import { dotted, truncate, wrapHanging, wrapWords } from '../../terminal/text-width.ts';
 import { reasonWords } from '../../terminal/words.ts';
 import { describeCommit } from '../../text/commit-label.ts';
 import { printable } from '../../text/printable.ts';
 import { causeLines } from './cause-text.ts';
+import { countsText } from './cell-rows.ts';
 import { cellsText } from './cells-text.ts';
 import { changeText, directionText, groupText, levelText } from './change-text.ts';
 import { chartText } from './chart-text.ts';
@@ -61,7 +62,7 @@ function seriesText(
   return [
     ...wrapHanging(printable(headline), columns, 2).map((line) => paint(style.strong(line))),
     ...wrapHanging(aboutText(series, picture), columns, 2).map(style.dim),
-    ...countsText(series, look),
+    ...(series.judgedBy === 'first' ? [] : countsText(series.cells, series.geometricMean, look)),
     ...full.flatMap((finding) => ['', ...findingText(finding, series, picture, look)]),
     ...(others.length === 0 ? [] : ['', ...others.map((finding) => findingLine(finding, look))]),
     ...(others.length === 0 ? [] : wrapHanging('each in full: bench check --all', columns, 2).map(style.dim)),
@@ -90,27 +91,6 @@ function aboutText(series: CheckedSeries, { machine, metric }: SeriesPicture): s
     ...machine.map(printable),
     metric === null ? '' : printable(gatedMetricOf(metric).label),
   ]);
-}
-
-/** `12 slower   1 faster   35 steady   geometric mean +1.2 % (1.0 to 1.4)`. */
-function countsText({ cells, geometricMean, judgedBy }: CheckedSeries, { columns, style }: Look): string[] {
-  if (judgedBy === 'first') return [];
-  const numberOf = (status: CheckedSeries['cells'][number]['status']): number =>
-    cells.filter((cell) => cell.status === status).length;
-  const [slower, faster] = [numberOf('slower'), numberOf('faster')];
-  const words = (['suspected', 'new', 'missing', 'failed'] as const).flatMap((status) => {
-    const number = numberOf(status);
-    return number === 0 ? [] : [`${number} ${status === 'failed' ? 'without a result' : status}`];
-  });
-  const counts = [
-    slower === 0 ? '0 slower' : style.bad(`▲ ${slower} slower`),
-    faster === 0 ? '0 faster' : style.good(`▼ ${faster} faster`),
-    `${numberOf('steady')} steady`,
-    ...words,
-  ].join('   ');
-  const mean = geometricMean === null ? '' : `geometric mean ${meanChangeText(geometricMean)}`;
-  const isOneLine = textWidth(counts) + textWidth(mean) + 3 <= columns;
-  return mean === '' ? [counts] : isOneLine ? [`${counts}   ${mean}`] : [counts, mean];
 }
 
 function findingText(finding: CheckedFinding, series: CheckedSeries, picture: SeriesPicture, look: Look): string[] {

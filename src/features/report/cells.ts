@@ -35,11 +35,11 @@ export function sweepValues(
 }
 
 /** The values as `bench trend` takes them, to mark them. */
-export function stepsOf(values: readonly (SweepValue | null)[], sweeps: readonly Sweep[]): TrendStep[] {
-  return sweeps.map(({ sweepId }, sweep) => {
-    const { value = null, runs = 0 } = values[sweep] ?? {};
-    return { id: sweepId, sweepId, value, runs };
-  });
+export function stepsOf(
+  values: readonly (SweepValue | null)[],
+  sweeps: readonly Sweep[],
+): Pick<TrendStep, 'sweepId' | 'value'>[] {
+  return sweeps.map(({ sweepId }, sweep) => ({ sweepId, value: values[sweep]?.value ?? null }));
 }
 
 /** Measured runs that do not count, by sweep and reason. */

@@ -2,8 +2,9 @@ import { cellsOfSweeps, metricNamed } from '../../selection/by-name.ts';
 import type { KeyedCell } from '../../records/cell.ts';
 import { inLabelOrder } from '../../text/cell-label.ts';
 import { UsageError } from '../../errors.ts';
-import { trendMarks } from '../../judge/trend.ts';
+import { reportedChanges, trendMarks } from '../../judge/trend.ts';
 import { metricOf } from '../../records/metric.ts';
+import type { Finding } from '../../records/gate-finding.ts';
 import type { Sweep } from '../../records/sweep.ts';
 import { checkedSweep, isShownWhole, latestSweep } from '../check/index.ts';
 import { metricTables, nullIfRefused, sidesOf } from './metric-tables.ts';
@@ -11,7 +12,7 @@ import type { EnvironmentChange, ReportCell, ReportData } from './page/page-data
 import { paretoReport } from '../choose/index.ts';
 import { listBaselines } from '../../store/sweeps/sweeps.ts';
 import { findEnvironments } from '../../store/sweeps/environments.ts';
-import { findFindingsByPrefix, findingsOfCell } from '../../store/sweeps/findings.ts';
+import { findFindingsByPrefix } from '../../store/sweeps/findings.ts';
 import { listSeries, newestOfSeries, seriesUntil } from '../../store/sweeps/find-sweeps.ts';
 import type { StoreDatabase } from '../../store/file/open.ts';
 import { cellHistories } from '../../selection/cell-histories.ts';
@@ -51,9 +52,9 @@ export async function htmlReportData(
   const cells = cellsOf(db, sweeps, options.filter);
   await yieldToEventLoop(io);
   const onlyThis = options.asOf !== undefined || asOf !== undefined;
-  const { findings, series } = await checkedSweep(db, newest, io, { onlyThis });
+  const { findings, judged, series } = await checkedSweep(db, newest, io, { onlyThis });
   const notes = note === null ? series.notes : [note, ...series.notes];
-  const { reportCells, environments } = await gatherCells(db, cells, sweeps, options, io);
+  const { reportCells, environments } = await gatherCells(db, cells, sweeps, judged.verdict.findings, options, io);
   const { provenance, matrix, branch } = newest;
   const keys = new Set(cells.map(({ key }) => key));
   const shown = findings.filter((finding) => finding.cells.some((key) => keys.has(key)));
@@ -130,6 +131,7 @@ async function gatherCells(
   db: StoreDatabase,
   cells: readonly KeyedCell[],
   sweeps: readonly Sweep[],
+  findings: readonly Finding[],
   options: HtmlReportOptions,
   io: Io,
 ) {
@@ -141,15 +143,14 @@ async function gatherCells(
   ]);
   const used = histories.flatMap(({ runs }) => runs.flatMap((latest) => latest.at(-1)?.environmentId ?? []));
   const environmentIds = [...new Set(used)].filter((id) => known.has(id));
-  const provenance = sweeps.at(-1)?.provenance ?? 'measured';
   const baselines = listBaselines(db);
   const drawn = histories.map((history) => {
     const { cell, metric } = history;
     const values = sweepValues(history, sweeps, environmentIds);
-    const findings = findingsOfCell(db, { cellKey: cell.key, metric, provenance });
     const { betterIs } = metricOf(metric);
+    const reported = reportedChanges(findings, { cellKey: cell.key, metric });
     const steps = stepsOf(values, sweeps);
-    const marks = trendMarks(steps, history.runs.flat(), { betterIs, environments: known, findings, baselines });
+    const marks = trendMarks(steps, history.runs.flat(), { betterIs, environments: known, reported, baselines });
     return { cell, metric, values, marks, leftOut: leftOutRuns(history, sweeps) };
   });
   await yieldToEventLoop(io);

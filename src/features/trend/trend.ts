@@ -4,16 +4,18 @@ import { UsageError } from '../../errors.ts';
 import { EXIT_CODES, type ExitCode } from '../../exit-codes.ts';
 import { gateMetric, metricOf } from '../../records/metric.ts';
 import type { KeyedCell } from '../../records/cell.ts';
+import { meanLog, percentOfLog } from '../../statistics/logarithms.ts';
+import { median } from '../../statistics/median.ts';
 import { aboutCell } from '../../text/cell-label.ts';
 import { type Provenance, PROVENANCES } from '../../records/sweep.ts';
 import { ineligibleFlags } from '../../records/run-flag.ts';
+import { Gate } from './gate.ts';
 import type { TrendOutput, TrendSeries } from './output.ts';
 import { trendText } from './text.ts';
 import { listBaselines } from '../../store/sweeps/sweeps.ts';
 import { lastMeasuredRuns } from '../../store/runs/cell-runs.ts';
 import { allCells } from '../../store/cells.ts';
 import { findEnvironments } from '../../store/sweeps/environments.ts';
-import { findingsOfCell } from '../../store/sweeps/findings.ts';
 import { newestOfBranch, newestProvenance, plannedSweeps } from '../../store/sweeps/find-sweeps.ts';
 import type { StoreDatabase } from '../../store/file/open.ts';
 import { chooseCells, namedCells, metricNamed } from '../../selection/by-name.ts';
@@ -27,16 +29,16 @@ const RUNS_PER_STEP = 20;
 
 export function trend(names: readonly string[], options: TrendOptions, io: Io): Promise<ExitCode> {
   if (options.together === true && options.by === 'run') {
-    throw new UsageError('--together needs steps that cells share: --by sweep, night or commit');
+    throw new UsageError('--together needs steps that cells share: --by sweep, day or commit');
   }
-  return withStore(options, io, (store) => {
+  return withStore(options, io, async (store) => {
     const newest = newestProvenance(store.db);
     if (newest === null) throw nothingStored(store.db);
     if (options.branch !== undefined && newestOfBranch(store.db, options.branch) === null) {
       throw nothingStored(store.db, options.branch);
     }
     const cells = chooseCells(namedCells(allCells(store.db), names), options.filter);
-    const output = measuredSeries(store.db, cells, newest, options);
+    const output = await measuredSeries(store.db, cells, newest, options, io);
     const details = {
       cells: new Map(cells.map((cell) => [cell.key, cell])),
       together: options.together === true,
@@ -48,29 +50,32 @@ export function trend(names: readonly string[], options: TrendOptions, io: Io): 
 }
 
 /** The requested provenance, else the newest in the store, else whatever these cells have. */
-function measuredSeries(
+async function measuredSeries(
   db: StoreDatabase,
   cells: readonly KeyedCell[],
   newest: Provenance,
   options: TrendOptions,
-): TrendOutput {
+  io: Io,
+): Promise<TrendOutput> {
   const { provenance: requested } = options;
   const candidates = requested === undefined ? new Set([newest, ...PROVENANCES]) : [requested];
   for (const provenance of candidates) {
-    const series = cells
-      .map((cell) => seriesOf(db, cell, provenance, options))
-      .filter(({ points }) => points.length > 0);
-    if (series.length > 0) return { schemaVersion: 1, provenance, cells: series };
+    const gate = new Gate(db, io);
+    const series: TrendSeries[] = [];
+    for (const cell of cells) series.push(await seriesOf(db, gate, cell, provenance, options));
+    const measured = series.filter(({ points }) => points.length > 0);
+    if (measured.length > 0) return { schemaVersion: 1, provenance, cells: measured };
   }
   throw new UsageError(`no ${requested === undefined ? '' : `${requested} `}run of these cells is stored`);
 }
 
-function seriesOf(
+async function seriesOf(
   db: StoreDatabase,
+  gate: Gate,
   cell: KeyedCell,
   provenance: Provenance,
   { metric: requested, branch, by, last, together }: TrendOptions,
-): TrendSeries {
+): Promise<TrendSeries> {
   const metric = gateMetric(metricNamed(db, requested), cell);
   const measured = lastMeasuredRuns(db, cell.key, provenance, last * RUNS_PER_STEP, { branch });
   const valueOf = valueRule(measured, metric);
@@ -81,14 +86,28 @@ function seriesOf(
   const step = by ?? (together === true ? 'sweep' : chooseUnit(runs));
   const planned = plannedSweeps(db, cell.key, provenance, last, branch);
   const points = trendSteps(runs, planned, step, last);
-  const ineligible = ineligibleFlags(runs.at(-1)?.flags ?? []).map(({ id }) => id);
+  const newest = runs.at(-1);
+  const ineligible = ineligibleFlags(newest?.flags ?? []).map(({ id }) => id);
   const { betterIs } = metricOf(metric);
+  const judged = newest === undefined ? null : await gate.of(cell.key, metric, newest.sweepId);
   const marks = trendMarks(points, runs, {
     betterIs: step === 'run' ? null : betterIs,
     environments: findEnvironments(db, [...new Set(runs.map(({ environmentId }) => environmentId))]),
-    findings: findingsOfCell(db, { cellKey: cell.key, metric, provenance }),
+    reported: judged?.reported ?? [],
     // A baseline excludes such cells.
     baselines: ineligible.length === 0 ? listBaselines(db) : [],
   });
-  return { ...aboutCell(cell, metric), by: step, points, marks, barred: ineligible };
+  const { status, before, now, changePercent } = judged?.cell ?? { status: null, ...lastTwoSweeps(runs) };
+  const change = { status, before, now, changePercent };
+  return { ...aboutCell(cell, metric), by: step, points, marks, ...change, barred: ineligible };
+}
+
+/** Medians of the newest sweep and the previous one; their change is that of the mean logarithms, as `bench compare` has it. */
+function lastTwoSweeps(runs: readonly { readonly sweepId: string; readonly value: number }[]) {
+  const [now = [], before = []] = [...Map.groupBy(runs, ({ sweepId }) => sweepId).values()]
+    .toReversed()
+    .map((own) => own.map(({ value }) => value));
+  const isKnown = before.length > 0 && [...before, ...now].every((value) => value > 0);
+  const changePercent = isKnown ? percentOfLog(meanLog(now) - meanLog(before)) : null;
+  return { before: median(before), now: median(now), changePercent };
 }

@@ -14,6 +14,7 @@ export interface JudgedCell {
   /** The level that is expected, and the value of this sweep, in the unit of the metric. */
   readonly before: number | null;
   readonly now: number | null;
+  /** Of a finding that of its levels, else of this sweep's value. */
   readonly changePercent: number | null;
   /** Why it has no value. */
   readonly failures: readonly string[];

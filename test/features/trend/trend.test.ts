@@ -54,7 +54,7 @@ describe('on recorded sweeps', () => {
     const { stdout } = await bench(['trend', '--filter', 'batch=8', '--db', db]);
     const [title] = stdout.split('\n');
     expect(title).toBe('vit_small fp16 8x3x224x224 graph transfers · GPU compute time · by run · recorded');
-    expect(stdout).toMatch(/newest sweep 0\.\d{4} ms, previous sweep 0\.\d{4} ms: \+1[56]\.\d %/);
+    expect(stdout).toMatch(/slower: \+1[56]\.\d % from 0\.\d{4} ms, newest sweep 0\.\d{4} ms/);
   });
 
   test('named by model, label, key or expression; a metric with its own unit', async () => {
@@ -123,5 +123,5 @@ test('marks where the level, the machine and a baseline lie', async () => {
   ]);
   const chart = await bench(['trend', 'batch=2', '--db', db]);
   expect(chart.stdout).toMatch(/└[─┬]+B[─┬]+E[─┬]+S/);
-  expect(chart.stdout).toContain('S 10 Feb slower, level +');
+  expect(chart.stdout).toContain('S 10 Feb slower +');
 });

@@ -1,0 +1,43 @@
+import type { Io } from '../../cli/io.ts';
+import type { CellEvidence, MetricHistory } from '../../judge/gate/evidence.ts';
+import { judgedCells } from '../../judge/gate/judged-cells.ts';
+import { reportedChanges } from '../../judge/trend.ts';
+import type { MetricId } from '../../records/metric.ts';
+import type { CellKey, SweepId } from '../../records/scalars.ts';
+import type { StoreDatabase } from '../../store/file/open.ts';
+import { seriesOf, sweepsById } from '../../store/sweeps/find-sweeps.ts';
+import { type CheckedSweep, checkedSweep } from '../check/index.ts';
+
+/** What the gate says of each series, judged once. */
+export class Gate {
+  private readonly db: StoreDatabase;
+  private readonly io: Io;
+  private readonly judged = new Map<string, Promise<CheckedSweep>>();
+
+  constructor(db: StoreDatabase, io: Io) {
+    this.db = db;
+    this.io = io;
+  }
+
+  /** Of a metric of a cell in the newest sweep of its series; null where it is not judged. @param sweepId of the series */
+  async of(cellKey: CellKey, metric: MetricId, sweepId: SweepId) {
+    const [own] = sweepsById(this.db, [sweepId]);
+    const newest = own === undefined ? undefined : seriesOf(this.db, own, 1)[0];
+    if (newest === undefined) return null;
+    const checked = this.judged.get(newest.sweepId) ?? checkedSweep(this.db, newest, this.io);
+    this.judged.set(newest.sweepId, checked);
+    const { acknowledgements, evidence, verdict } = (await checked).judged;
+    const findings = verdict.findings.filter(({ cells }) =>
+      cells.some((cell) => cell.cellKey === cellKey && cell.metric === metric),
+    );
+    const cells = evidence.cells.filter(({ cell }) => cell.key === cellKey);
+    const ofMetric = ({ metrics }: CellEvidence): MetricHistory | undefined =>
+      metrics.find((measured) => measured.metric === metric);
+    const [cell] = judgedCells(cells, findings, acknowledgements, evidence.sweeps.length - 1, ofMetric);
+    // A series of one sweep has no level.
+    return {
+      cell: cell === undefined || cell.before === null ? null : cell,
+      reported: reportedChanges(findings, { cellKey, metric }),
+    };
+  }
+}
