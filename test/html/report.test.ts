@@ -246,6 +246,23 @@ describe.skipIf(CHROMIUM === null)(`the report in a browser (${NEEDS_CHROMIUM})`
     expect(faults).toEqual([]);
   });
 
+  test('the head of a column sorts by it, then the other way round, then as it was', async () => {
+    const { page, faults } = await open(simulated);
+    const shapes = async (): Promise<string> => {
+      await page.evaluate(
+        `[...document.querySelectorAll('thead button')].find((one) => one.textContent === 'shape').click()`,
+      );
+      return page.$$eval('#cells-table tbody tr', (rows) => rows.map((row) => row.dataset['batch']).join(' '));
+    };
+    const asItWas = await page.$$eval('#cells-table tbody tr', (rows) => rows.map((row) => row.dataset['batch']));
+    expect(await shapes()).toBe('6 5 4 3 2 1');
+    expect(await text(page, '[aria-sort="descending"]')).toBe('shape');
+    expect(await shapes()).toBe('1 2 3 4 5 6');
+    expect(await shapes()).toBe(asItWas.join(' '));
+    expect(await page.$('[aria-sort]')).toBeNull();
+    expect(faults).toEqual([]);
+  });
+
   test('chips choose rows: any of a facet, all facets together, and each has the number of its rows', async () => {
     const { page, faults } = await open(simulated);
     const groups = (): Promise<string[]> =>

@@ -59,6 +59,7 @@ function tableCells(
     cell: history.cell,
     metric,
     values: sweepValues(history, sweeps, []),
+    marks: [],
     leftOut: leftOutRuns(history, sweeps),
   }));
 }

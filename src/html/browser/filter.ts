@@ -17,6 +17,7 @@ export function listenToFilter(): void {
   const tables = tablesByMetric();
   const all = tables.flatMap((table) => table.rows);
   let rows = tables[0]?.rows ?? [];
+  for (const table of tables) for (const [place, row] of table.rows.entries()) row.dataset['place'] = String(place);
   const texts = new Map(all.map((row) => [row, row.textContent.toLowerCase()]));
   const chips = FACETS.flatMap((facet) => chipsOf(facet, all));
   const apply = (): void => {
@@ -81,7 +82,12 @@ function chipsOf(facet: string, rows: readonly HTMLElement[]): Chip[] {
   });
 }
 
-/** A click on the head of a column sorts by it, the next one the other way round. */
+const NEXT: ReadonlyMap<string | null, string> = new Map([
+  [null, 'descending'],
+  ['descending', 'ascending'],
+]);
+
+/** A click on the head of a column sorts by it, the next one the other way round, the third as it was. */
 export function listenToSorting(): void {
   const body = document.querySelector('#cells-table tbody');
   if (body === null) return;
@@ -89,12 +95,16 @@ export function listenToSorting(): void {
   for (const [column, head] of heads.entries()) {
     const name = head.textContent;
     const sort = (): void => {
-      const direction = head.getAttribute('aria-sort') === 'descending' ? 'ascending' : 'descending';
+      const direction = NEXT.get(head.ariaSort) ?? null;
       for (const other of heads) other.removeAttribute('aria-sort');
-      head.setAttribute('aria-sort', direction);
-      const sign = direction === 'ascending' ? 1 : -1;
-      const keyed = [...body.children].map((row) => ({ row, text: row.children[column]?.textContent ?? '' }));
-      body.append(...keyed.toSorted((a, b) => sign * byText(a.text, b.text)).map(({ row }) => row));
+      head.ariaSort = direction;
+      const sign = direction === 'descending' ? -1 : 1;
+      const keyed = [...body.querySelectorAll('tr')].map((row) => {
+        const text = direction === null ? row.dataset['place'] : row.children[column]?.textContent;
+        return { row, text: text ?? '' };
+      });
+      const sorted = keyed.toSorted((a, b) => sign * byText(a.text, b.text));
+      body.append(...sorted.map(({ row }) => row));
     };
     const button = element('button', { type: 'button' }, name);
     button.addEventListener('click', sort);

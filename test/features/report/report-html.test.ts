@@ -94,7 +94,8 @@ describe('bench report --html', () => {
     expect(overview).toContain('<b>a0000500</b> against <b>a0000100</b>');
     expect(overview).toContain('<code>bench compare a0000100 a0000500</code>');
     expect(overview).toContain('<b class="slower">2</b> <span>slower</span>');
-    expect(sectionOf(stdout, 'cells')).toContain(`against ${base}`);
+    expect(sectionOf(stdout, 'cells')).toContain(`worst first: verdict and change against ${base}`);
+    expect(sectionOf(stdout, 'cells')).toMatch(/slower<\/td>.*<td class="number change">\+30\.0 %<\/td>/);
     const alone = await bench(['report', '--html', '--db', nights], { cwd });
     expect(sectionOf(alone.stdout, 'findings')).toContain('a0000700 against a0000600: 2 same.');
     const both = ['report', base, head, '--html', '--as-of', head, '--db', nights];

@@ -1,5 +1,6 @@
 import { median } from '../../../statistics/median.ts';
-import type { MetricTable, ReportCell, ReportData } from './page-data.ts';
+import { reasonWords } from '../../../terminal/words.ts';
+import type { MetricTable, ReportData } from './page-data.ts';
 
 type TableCell = MetricTable['cells'][number];
 type Finding = ReportData['check']['findings'][number];
@@ -9,6 +10,8 @@ type Change = Finding['details'][number];
 export interface Row {
   readonly report: TableCell;
   readonly findings: readonly FoundInCell[];
+  /** That of which it shows the change. */
+  readonly found: FoundInCell | undefined;
   /** Null where there is nothing to compare with. */
   readonly verdict: string | null;
   /** In percent; positive is a larger value, not always a slower one. */
@@ -42,22 +45,25 @@ export function rowsOf({ cells, compare, sinceGood }: MetricTable, { check, isOf
   const rows = cells.map((report): Row => {
     const { key } = report.cell;
     const findings = lastingIn(report, check.findings);
-    const own = findings.filter((found) => isOwn(found, report));
+    // Where two sides were named it is about them.
+    const judged = isOfSides ? [] : findings;
+    const own = judged.filter(({ change, finding }) => finding.kind !== 'limit' && change.metric === report.metric);
     const found = own.find(({ finding }) => finding.direction === 'slower') ?? own[0];
-    const since = good.get(`${(found ?? findings[0])?.finding.id} ${key}`);
+    const since = good.get(`${(found ?? judged[0])?.finding.id} ${key}`);
     const entry = since ?? compared.get(key);
     const verdict = found?.finding.direction ?? entry?.verdict ?? (failed.has(key) ? 'failed' : null);
     const { changePercent = null } = found?.change ?? entry ?? {};
-    const isWorse = findings.some(({ finding }) => finding.direction === 'slower');
+    const isWorse = judged.some(({ finding }) => finding.direction === 'slower');
     const weight = Math.max(WEIGHTS[verdict ?? ''] ?? 0, isWorse ? WORSE_OTHERWISE : 0);
     return {
       report,
       findings,
+      found,
       verdict,
       changePercent,
       before: found?.change.before ?? (isCompared ? (compared.get(key)?.base ?? null) : null),
       ciPercent: found?.change.ciPercent ?? (found === undefined ? entry : since)?.ciPercent ?? null,
-      reasons: findings.length === 0 ? (compared.get(key)?.reasons ?? []) : [],
+      reasons: judged.length === 0 ? (compared.get(key)?.reasons ?? []).map(reasonWords) : [],
       badness: weight * WEIGHT + Math.min(Math.abs(changePercent ?? 0), WEIGHT / 2),
     };
   });
@@ -75,15 +81,10 @@ export function isChange({ verdict }: Row): boolean {
 }
 
 /** The level before a change of the cell, else that since its last one. */
-export function levelOf({ marks, values }: ReportCell, row: Row | undefined): number | null {
+export function levelOf({ marks, values }: TableCell, row: Row | undefined): number | null {
   if (row !== undefined && isChange(row) && row.before !== null) return row.before;
   const last = marks.findLast(({ kind }) => kind === 'slower' || kind === 'faster')?.step ?? 0;
   return median(values.slice(last).flatMap((sweep) => sweep?.value ?? []));
-}
-
-/** A change of the metric that the table is by. */
-export function isOwn({ change, finding }: FoundInCell, { metric }: TableCell): boolean {
-  return finding.kind !== 'limit' && change.metric === metric;
 }
 
 /** Lasting findings, each with its change of the cell: in its metric where there is one. */

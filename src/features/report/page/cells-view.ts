@@ -3,7 +3,7 @@ import { gatedMetricOf } from '../../../records/gated-metric.ts';
 import { FLAG_LABELS } from '../../../records/run-flag.ts';
 import { formatNumber, formatPercent, intervalText } from '../../../terminal/numbers.ts';
 import { changeText } from '../../check/index.ts';
-import { type FoundInCell, isOwn, type Row, rowsOf } from './cell-rows.ts';
+import { type FoundInCell, type Row, rowsOf } from './cell-rows.ts';
 import { cellSparks } from './cell-sparks.ts';
 import type { MetricTable, ReportData } from './page-data.ts';
 import { type Markup, markup, shortened } from '../../../html/markup.ts';
@@ -22,7 +22,7 @@ export function cellsView(data: ReportData): Markup {
   const [own, ...others] = tables.map(({ label, rows }) => ({ label, body: rows.map((row) => cellRow(row, columns)) }));
   const ofFindings =
     'of the finding where there is one, with the interval of the newest sweep against the last good one; else ';
-  const hasFindings = all.some(({ findings }) => findings.length > 0);
+  const hasFindings = all.some(({ found }) => found !== undefined);
   const notes = [
     compare === null
       ? null
@@ -53,8 +53,6 @@ function sharedReasons(rows: readonly Row[]): string[] {
 function labelOf({ cells }: MetricTable): string {
   return [...new Set(cells.map(({ metric }) => metricOf(metric).label))].join(', ');
 }
-
-type TableCell = MetricTable['cells'][number];
 
 interface Column {
   readonly header: string;
@@ -87,14 +85,13 @@ function columnsOf(data: ReportData, words: CellWords, shared: readonly string[]
     {
       header: shown < 2 ? '' : `last ${shown} sweeps, ±${sparks.percent} %`,
       kind: 'sparks',
-      show: ({ report }) => (shown < 2 ? null : sparks.of(report)),
+      show: (row) => (shown < 2 ? null : sparks.of(row)),
     },
     { header: 'last measured', kind: 'roomy old', show: ({ report }) => oldDateOf(report, sweeps) },
     {
       header: 'finding',
       kind: 'roomy found',
-      show: ({ findings, report }) =>
-        findings.length === 0 ? null : markup`${findings.map((found) => findingText(found, report))}`,
+      show: (row) => (row.findings.length === 0 ? null : markup`${row.findings.map((one) => findingText(one, row))}`),
     },
     { header: 'cell', kind: 'roomy', show: ({ report: { cell } }) => markup`<code>${cell.key.slice(0, 8)}</code>` },
   ];
@@ -136,19 +133,19 @@ function valueOf({ report }: Row): Markup | string {
 }
 
 /** Null where it was measured in the newest sweep. */
-function oldDateOf({ values }: TableCell, sweeps: ReportData['sweeps']): string | null {
+function oldDateOf({ values }: Row['report'], sweeps: ReportData['sweeps']): string | null {
   const newest = values.findLastIndex((one) => one !== null);
   if (newest === values.length - 1) return null;
   return newest < 0 ? 'never' : (sweeps.at(newest - values.length)?.startedAt?.slice(0, 10) ?? 'unknown');
 }
 
-/** Its change is in the row already where it is of the same metric. */
-function findingText(found: FoundInCell, report: TableCell): Markup {
-  const { change, finding } = found;
+/** With its change, unless the row shows that. */
+function findingText(one: FoundInCell, { found }: Row): Markup {
+  const { change, finding } = one;
   const { acknowledged, direction, id, kind, state } = finding;
   const what = kind === 'limit' ? 'limit broken, ' : '';
   const size = markup`${what}${gatedMetricOf(change.metric).label} <span class="${direction}">${changeText(change)}</span> `;
-  return markup`${isOwn(found, report) ? null : size}${acknowledged === null ? state : 'acknowledged'} <code>${id.slice(0, 8)}</code> `;
+  return markup`${one === found ? null : size}${acknowledged === null ? state : 'acknowledged'} <code>${id.slice(0, 8)}</code> `;
 }
 
 /** The four columns that name a cell, with the texts of each row. */

@@ -4,6 +4,7 @@ import { gatedMetricOf } from '../../../records/gated-metric.ts';
 import { type Markup, markup, shortened } from '../../../html/markup.ts';
 import { count, formatNumber } from '../../../terminal/numbers.ts';
 import { reasonWords } from '../../../terminal/words.ts';
+import { ownRows } from './cell-rows.ts';
 import { cellSparks } from './cell-sparks.ts';
 import {
   asSentence,
@@ -74,12 +75,12 @@ ${changeTable(finding)}
 /** A picture of each cell, all of them on one scale. */
 function smallMultiples(finding: Finding, data: ReportData): Markup {
   const names = namesOf(data);
-  const sparks = cellSparks(data);
+  const [rows, sparks] = [ownRows(data), cellSparks(data)];
   const changes = firstOfEach(finding);
   const rest = changes.length - SHOWN_CELLS;
   return markup`<ul class="multiples">${changes.slice(0, SHOWN_CELLS).map((change) => {
-    const cell = data.cells.find(({ cell: { key } }) => key === change.key);
-    return markup`<li><a href="#cell=${change.key}">${shortened(names.get(change.key) ?? change.label, 60)}</a> <b class="${finding.direction}">${changeText(change)}</b>${cell === undefined ? null : sparks.of(cell)}</li>`;
+    const row = rows.get(change.key);
+    return markup`<li><a href="#cell=${change.key}">${shortened(names.get(change.key) ?? change.label, 60)}</a> <b class="${finding.direction}">${changeText(change)}</b>${row === undefined ? null : sparks.of(row)}</li>`;
   })}</ul>${rest > 0 ? markup`<p class="none">and ${count(rest, 'more cell')}</p>` : null}`;
 }
 

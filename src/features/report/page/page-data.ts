@@ -187,7 +187,7 @@ export interface ReportCell {
 
 /** The table of cells by one metric; its values are the newest ones. */
 export interface MetricTable {
-  readonly cells: readonly Pick<ReportCell, 'cell' | 'metric' | 'values' | 'leftOut'>[];
+  readonly cells: readonly Pick<ReportCell, 'cell' | 'metric' | 'values' | 'marks' | 'leftOut'>[];
   readonly compare: Comparison | null;
   /** Of the cells of lasting findings: the newest sweep against the last good one. */
   readonly sinceGood: readonly (Pick<ComparedCell, 'key' | 'verdict' | 'changePercent' | 'ciPercent'> & {
