@@ -8,7 +8,7 @@ import type { Finding } from '../../records/gate-finding.ts';
 import type { Sweep } from '../../records/sweep.ts';
 import { checkedSweep, isShownWhole, latestSweep } from '../check/index.ts';
 import { metricTables, nullIfRefused, sidesOf } from './metric-tables.ts';
-import type { EnvironmentChange, ReportCell, ReportData } from './page/page-data.ts';
+import type { EnvironmentChange, ReportCell, ReportData } from './page/report-data.ts';
 import { paretoReport } from '../choose/index.ts';
 import { listBaselines } from '../../store/sweeps/sweeps.ts';
 import { findEnvironments } from '../../store/sweeps/environments.ts';

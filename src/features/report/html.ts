@@ -5,7 +5,7 @@ import { UsageError } from '../../errors.ts';
 import { EXIT_CODES, type ExitCode } from '../../exit-codes.ts';
 import { printable } from '../../text/printable.ts';
 import type { ReportHtmlOutput } from './output.ts';
-import type { ReportData } from './page/page-data.ts';
+import type { ReportData } from './page/report-data.ts';
 import { type PageAssets, reportPage } from './page/report-page.ts';
 import { count, formatBytes } from '../../terminal/numbers.ts';
 import type { StoreDatabase } from '../../store/file/open.ts';

@@ -1,4 +1,4 @@
-import type { FindingLayers } from './page/page-data.ts';
+import type { FindingLayers } from './page/report-data.ts';
 import type { ReportLayers, ReportLayersDiff } from '../../html/page-types.ts';
 import { precisionTwinKey } from '../../judge/deployment.ts';
 import { type ChangeRows, changeRows } from '../../layers/change-rows.ts';

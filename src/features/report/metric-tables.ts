@@ -11,7 +11,7 @@ import type { CheckedFinding } from '../check/index.ts';
 import { compareReport } from '../compare/index.ts';
 import { leftOutRuns, sweepValues } from './cells.ts';
 import type { ReportOptions } from './command.ts';
-import type { MetricTable, ReportData } from './page/page-data.ts';
+import type { MetricTable, ReportData } from './page/report-data.ts';
 
 /** What the table of cells can show in place of the cells' own metric. */
 const METRICS: readonly MetricId[] = ['gpuComputeMs', 'latencyMs', 'p99Ms', 'throughputQps'];

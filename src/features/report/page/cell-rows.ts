@@ -1,6 +1,6 @@
 import { median } from '../../../statistics/median.ts';
 import { reasonWords } from '../../../terminal/words.ts';
-import type { MetricTable, ReportData } from './page-data.ts';
+import type { MetricTable, ReportData } from './report-data.ts';
 
 type TableCell = MetricTable['cells'][number];
 type Finding = ReportData['check']['findings'][number];

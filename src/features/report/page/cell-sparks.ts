@@ -2,7 +2,7 @@ import type { Markup } from '../../../html/markup.ts';
 import { sparkline } from '../../../html/sparkline.ts';
 import { scalePercent } from '../../../terminal/charts/sparkline.ts';
 import { isChange, levelOf, ownRows, type Row } from './cell-rows.ts';
-import type { ReportData } from './page-data.ts';
+import type { ReportData } from './report-data.ts';
 
 /** Larger changes are clipped and marked: next to them all others would be flat. */
 const MOST_PERCENT = 10;

@@ -5,7 +5,7 @@ import { formatNumber, formatPercent, intervalText } from '../../../terminal/num
 import { changeText } from '../../check/index.ts';
 import { type FoundInCell, type Row, rowsOf } from './cell-rows.ts';
 import { cellSparks } from './cell-sparks.ts';
-import type { MetricTable, ReportData } from './page-data.ts';
+import type { MetricTable, ReportData } from './report-data.ts';
 import { type Markup, markup, shortened } from '../../../html/markup.ts';
 import { SPARK_SWEEPS } from '../../../html/sparkline.ts';
 import { batchOf, type KeyedCell } from '../../../records/cell.ts';

@@ -1,7 +1,7 @@
 import { type Markup, markup, shortened } from '../../../html/markup.ts';
 import { ENVIRONMENT_FIELDS } from '../../../judge/compare/differences.ts';
 import type { Environment } from '../../../records/environment.ts';
-import type { ReportData } from './page-data.ts';
+import type { ReportData } from './report-data.ts';
 
 /** What the numbers were measured on, and what changed in which sweep. */
 export function environmentView({ environments, environmentChanges, sweeps, cells }: ReportData): Markup {

@@ -3,7 +3,7 @@ import { type Markup, markup, shortened } from '../../../html/markup.ts';
 import { count } from '../../../terminal/numbers.ts';
 import { commitUrl, compareUrl } from '../../../tools/git/forge.ts';
 import { cellWords } from './cells-view.ts';
-import type { ReportData } from './page-data.ts';
+import type { ReportData } from './report-data.ts';
 
 export type Finding = ReportData['check']['findings'][number];
 export type Change = Finding['details'][number];

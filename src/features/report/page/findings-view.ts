@@ -21,7 +21,7 @@ import {
   whichText,
 } from './finding-words.ts';
 import { layersView } from './layers-view.ts';
-import type { ReportData } from './page-data.ts';
+import type { ReportData } from './report-data.ts';
 import { shortRef, storyOf } from './story.ts';
 
 const SHOWN_COMMITS = 10;

@@ -3,7 +3,7 @@ import { metricOf } from '../../../records/metric.ts';
 import { type Markup, markup, shortened } from '../../../html/markup.ts';
 import { count, formatPercent, meanChangeText } from '../../../terminal/numbers.ts';
 import { commitLink, dateText, factList, namesOf } from './finding-words.ts';
-import type { ReportData } from './page-data.ts';
+import type { ReportData } from './report-data.ts';
 import { type Story, storyOf } from './story.ts';
 
 /** What, how much, since when, how sure, and what next; the chart of the worst cell; the counts. */

@@ -2,7 +2,7 @@ import { CHANGE_WORDS } from '../../layers/index.ts';
 import { type Markup, markup, shortened } from '../../../html/markup.ts';
 import { count, formatMs, formatNumber } from '../../../terminal/numbers.ts';
 import { cellLink, type Finding, namesOf } from './finding-words.ts';
-import type { ReportData } from './page-data.ts';
+import type { ReportData } from './report-data.ts';
 
 const SHOWN_LAYERS = 5;
 const SHOWN_FUSIONS = 3;

@@ -2,7 +2,7 @@ import { cellLabel } from '../../../text/cell-label.ts';
 import { metricOf } from '../../../records/metric.ts';
 import { formatNumber, formatPercent } from '../../../terminal/numbers.ts';
 import { isChange, ownRows, type Row } from './cell-rows.ts';
-import type { ReportData } from './page-data.ts';
+import type { ReportData } from './report-data.ts';
 import { cellWords } from './cells-view.ts';
 import { HEAT_END, heatClass } from '../../../html/heat.ts';
 import { type Markup, markup, shortened } from '../../../html/markup.ts';

@@ -1,7 +1,7 @@
 import { formatDecibels, formatMs, formatNumber, formatPercent } from '../../../terminal/numbers.ts';
 import { cellLink } from './finding-words.ts';
 import { type Markup, markup, shortened } from '../../../html/markup.ts';
-import type { ReportData } from './page-data.ts';
+import type { ReportData } from './report-data.ts';
 
 type Pareto = NonNullable<ReportData['pareto']>;
 type Choice = Pareto['workloads'][number][number];

@@ -8,7 +8,8 @@ import { environmentView } from './environment-view.ts';
 import { findingsView } from './findings-view.ts';
 import { firstScreen } from './first-screen.ts';
 import { matrixView } from './matrix-view.ts';
-import { pageDataOf, type ReportData } from './page-data.ts';
+import { pageDataOf } from './page-data.ts';
+import type { ReportData } from './report-data.ts';
 import { paretoView } from './pareto-view.ts';
 import { storyOf } from './story.ts';
 

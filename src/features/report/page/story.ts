@@ -17,7 +17,7 @@ import {
   stateText,
   whichText,
 } from './finding-words.ts';
-import type { ReportData } from './page-data.ts';
+import type { ReportData } from './report-data.ts';
 
 /** What the first screen says. */
 export interface Story {

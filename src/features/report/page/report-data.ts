@@ -1,0 +1,93 @@
+import type { CellSamples, LeftOut, ReportLayers, ReportLayersDiff, SweepValue } from '../../../html/page-types.ts';
+import type { TrendMark } from '../../../judge/trend.ts';
+import type { KeyedCell } from '../../../records/cell.ts';
+import type { Environment } from '../../../records/environment.ts';
+import type { MetricId } from '../../../records/metric.ts';
+import type { CellKey } from '../../../records/scalars.ts';
+import type { Sweep } from '../../../records/sweep.ts';
+import type { Forge } from '../../../tools/git/forge.ts';
+import type { CheckedFinding, CheckedSeries } from '../../check/index.ts';
+import type { ParetoOutput } from '../../choose/index.ts';
+import type { ComparedCell, Comparison } from '../../compare/index.ts';
+
+export interface ReportCell {
+  readonly cell: KeyedCell;
+  readonly metric: MetricId;
+  /** One entry per sweep; null where no valid measurement exists. */
+  readonly values: readonly (SweepValue | null)[];
+  readonly marks: readonly TrendMark[];
+  readonly leftOut: readonly LeftOut[];
+  readonly samples: CellSamples;
+  /** Null if the series has no profile of the cell. */
+  readonly layers: ReportLayers | null;
+  readonly diffs: readonly ReportLayersDiff[];
+}
+
+/** The table of cells by one metric; its values are the newest ones. */
+export interface MetricTable {
+  readonly cells: readonly Pick<ReportCell, 'cell' | 'metric' | 'values' | 'marks' | 'leftOut'>[];
+  readonly compare: Comparison | null;
+  /** Of the cells of lasting findings: the newest sweep against the last good one. */
+  readonly sinceGood: readonly (Pick<ComparedCell, 'key' | 'verdict' | 'changePercent' | 'ciPercent'> & {
+    readonly findingId: string;
+  })[];
+}
+
+/**
+ * The data of the HTML report as JSON values, for one series: sweeps of one matrix, branch and provenance. Not safe to
+ * print.
+ */
+export interface ReportData {
+  readonly toolVersion: string;
+  /** And how many of its sweeps are older than those of the report. */
+  readonly series: Series & { readonly olderSweeps: number };
+  /** Oldest first: index `n` in every cell is the n-th sweep. */
+  readonly sweeps: readonly ReportSweep[];
+  readonly cells: readonly ReportCell[];
+  /** Cells refer to them by index. */
+  readonly environments: readonly Environment[];
+  readonly environmentChanges: readonly EnvironmentChange[];
+  readonly check: {
+    readonly series: CheckedSeries;
+    readonly findings: readonly (CheckedFinding & { readonly layers: FindingLayers | null })[];
+    /** `bench check` was there: the ids of the findings can be typed. */
+    readonly isStored: boolean;
+  };
+  /** HEAD against BASE where they were named, else the newest sweep against the previous one; null when there is none. */
+  readonly compare: Comparison | null;
+  /** By the cells' own metric first. */
+  readonly tables: readonly MetricTable[];
+  /** BASE and HEAD were named: the first screen is about them. */
+  readonly isOfSides: boolean;
+  /** Of the remote `origin`; null without one that is known. */
+  readonly forge: Forge | null;
+  /** Null when no cell of the newest sweep has a measurement. */
+  readonly pareto: ParetoOutput | null;
+  /** Other series of the store, never mixed with this one. */
+  readonly others: readonly (Series & { readonly sweeps: number; readonly headline: string | null })[];
+}
+
+/** Layers before and after, in one cell of a finding. */
+export interface FindingLayers {
+  readonly cell: CellKey;
+  /** With the command that shows all of it; null without profiles on both sides. */
+  readonly profiled: { readonly diff: ReportLayersDiff; readonly command: string } | null;
+  /** What weakens it, or what is missing. */
+  readonly notes: readonly string[];
+}
+
+type Series = Pick<Sweep, 'provenance' | 'matrix' | 'branch'>;
+
+type ReportSweep = Pick<Sweep, 'sweepId' | 'startedAt' | 'commit' | 'dirty' | 'recordingSet'> & {
+  /** Baselines that point to it. */
+  readonly baselines: readonly string[];
+};
+
+export interface EnvironmentChange {
+  /** Index of the sweep. */
+  readonly sweep: number;
+  readonly text: string;
+  /** What follows is another machine. */
+  readonly breaksLine: boolean;
+  readonly cells: number;
+}
