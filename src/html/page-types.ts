@@ -146,5 +146,7 @@ export interface PagePoint {
   readonly precision: string;
   readonly latencyMs: number;
   readonly itemsPerS: number;
-  readonly isFront: boolean;
+  readonly accuracy: 'checked' | 'reference' | 'notChecked';
+  /** Half the range of its runs, as a share of the value. */
+  readonly noise: number;
 }

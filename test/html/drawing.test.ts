@@ -5,6 +5,7 @@ import { heatClass } from '../../src/html/heat.ts';
 import { placeHash, readPlace } from '../../src/html/browser/place.ts';
 import { linear } from '../../src/html/browser/scale.ts';
 import { SweepRange } from '../../src/html/browser/sweep-range.ts';
+import { staircase } from '../../src/html/browser/staircase.ts';
 import { ticks } from '../../src/statistics/ticks.ts';
 import { nestedTreeMap, treeMap } from '../../src/html/browser/tree-map.ts';
 
@@ -81,6 +82,27 @@ describe('the address of a cell', () => {
 test('a shade a percent, up to five, by what is worse', () => {
   const shades = [0, 0.49, -0.5, 1.4, 4.49, 4.5, 5.3, -80].map((percent) => heatClass(percent, percent > 0));
   expect(shades).toEqual(['h0', 'h0', 'better1', 'worse1', 'worse4', 'worse5', 'worse5', 'better5']);
+});
+
+test('the staircase of a precision: its fastest for each latency; what is dominated within noise is not struck out', () => {
+  const point = (label: string, latencyMs: number, itemsPerS: number, noise = 0.002) => {
+    return { key: label, label, precision: 'fp8', latencyMs, itemsPerS, accuracy: 'notChecked' as const, noise };
+  };
+  const points = [
+    point('b8', 2, 400),
+    point('b1', 1, 100),
+    point('b8 slow', 2.1, 380),
+    point('b8 within 1 %', 2.01, 398),
+    point('b8 within its runs', 2.06, 390, 0.04),
+    point('b32', 8, 300),
+    point('b64', 16, 900),
+  ];
+  const { corners, dominators } = staircase(points);
+  expect(corners.map(({ label }) => label)).toEqual(['b1', 'b8', 'b64']);
+  expect([...dominators].map(([one, by]) => [one.label, by.label])).toEqual([
+    ['b8 slow', 'b8'],
+    ['b32', 'b8'],
+  ]);
 });
 
 describe('scales', () => {

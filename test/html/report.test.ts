@@ -227,6 +227,11 @@ describe.skipIf(CHROMIUM === null)(`the report in a browser (${NEEDS_CHROMIUM})`
     await page.select(`${diff} select`, String(picked.length - 1));
     expect(await text(page, diff)).toContain('fusion lost');
 
+    const stairs = await page.$$eval('#pareto-chart path.stairs', (lines) =>
+      lines.map((line) => line.getAttribute('d')),
+    );
+    expect(stairs).toEqual([expect.stringMatching(/^M[\d. ]+H[\d.]+$/), expect.stringMatching(/^M[\d. ]+H[\d.]+$/)]);
+    expect(await page.$$eval('#pareto-chart .point.hollow', (points) => points.length)).toBe(2);
     await page.evaluate(`document.querySelector('#pareto-chart a').focus()`);
     await expect.poll(() => text(page, '#tip'), WAIT).toContain('items/s');
     await page.keyboard.press('Enter');

@@ -53,12 +53,12 @@ export function axisText(text: string, [x, y]: Place, anchor: 'start' | 'middle'
   return svg('text', { class: 'axis', x, y, 'text-anchor': anchor === 'start' ? null : anchor }, text);
 }
 
-export function colourKey(names: Iterable<readonly [name: string, kind: string | number]>, more: string | null = null) {
+export function colourKey(names: Iterable<readonly [name: string, kind: string | number]>) {
   const swatches = [...names].flatMap(([name, kind]) => [
     element('i', { class: `swatch kind-${kind}` }),
     element('span', {}, `${name} `),
   ]);
-  return element('p', { class: 'key' }, ...swatches, more);
+  return element('p', { class: 'key' }, ...swatches);
 }
 
 /** A choice of one of some things, and the picture of what was chosen; the first is drawn at once. */

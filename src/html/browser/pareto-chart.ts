@@ -1,13 +1,16 @@
 import type { PageData, PagePoint, PageWorkload } from '../page-types.ts';
 import { formatMs, formatNumber } from '../../terminal/numbers.ts';
-import { axisText, colourKey, element, note, pickedPicture, svg, svgLine } from './dom.ts';
+import { axisText, element, note, pickedPicture, svg, svgLine } from './dom.ts';
 import { ticks } from '../../statistics/ticks.ts';
 import { linear, padded, type Scale } from './scale.ts';
+import { staircase } from './staircase.ts';
 import { hideTip, showTip } from './tip.ts';
 
-const WIDTH = 760;
 const HEIGHT = 340;
-const LEFT = 70;
+const MOST_WIDTH = 820;
+const LEFT = 58;
+/** Room for the names of the lines. */
+const RIGHT = 52;
 const BOTTOM = 44;
 const LEAST_POINTS = 2;
 
@@ -18,35 +21,69 @@ export function paretoChart({ workloads }: PageData): HTMLElement {
   const models = drawn.map(({ model }) => model.slice(0, 80));
   const draw = (place: number): Element | null => {
     const workload = drawn[place];
-    return workload === undefined ? null : chart(workload);
+    if (workload === undefined) return null;
+    const stage = element('div');
+    new ResizeObserver(() => {
+      stage.replaceChildren(chart(workload, Math.min(MOST_WIDTH, Math.max(280, stage.clientWidth))));
+    }).observe(stage);
+    return stage;
   };
-  return element('div', {}, ...pickedPicture('Model', models, draw));
+  const key =
+    'Line: the fastest configurations of a precision. Faint: dominated by more than the noise. Hollow: accuracy not checked.';
+  return element('div', {}, ...pickedPicture('Model', models, draw), element('p', { class: 'key' }, key));
 }
 
-function chart({ points }: PageWorkload): HTMLElement {
+function chart({ points }: PageWorkload, width: number): SVGElement {
   const latencies = points.map(({ latencyMs }) => latencyMs);
-  const x = logarithmic(latencies, [LEFT, WIDTH - 16]);
+  const x = logarithmic(latencies, [LEFT, width - RIGHT]);
   const rates = points.map(({ itemsPerS }) => itemsPerS);
   const y = logarithmic(rates, [HEIGHT - BOTTOM, 12]);
-  const precisions = [...new Set(points.map(({ precision }) => precision))];
-  const front = points.filter(({ isFront }) => isFront).toSorted((a, b) => a.latencyMs - b.latencyMs);
-  const path = front
-    .map(({ latencyMs, itemsPerS }, place) => `${place === 0 ? 'M' : 'L'}${x.at(latencyMs)} ${y.at(itemsPerS)}`)
-    .join('');
-  const picture = svg(
+  const lines = [...Map.groupBy(points, ({ precision }) => precision)].map(([precision, own], place) => {
+    const { corners, dominators } = staircase(own);
+    const kind = `kind-${place % 8}`;
+    const end = corners.at(-1);
+    return {
+      line: svg('path', { class: `stairs ${kind}`, d: stairs(corners, x, y, width - RIGHT) }),
+      name: { text: precision, y: y.at(end?.itemsPerS ?? 0) + 4 },
+      dots: own.map((point) => dot(point, dominators.get(point) ?? null, kind, x, y)),
+    };
+  });
+  return svg(
     'svg',
     {
       class: 'pareto',
-      viewBox: `0 0 ${WIDTH} ${HEIGHT}`,
+      viewBox: `0 0 ${width} ${HEIGHT}`,
       role: 'group',
       'aria-label': 'Items per second against the median latency; each point is a link to its cell',
     },
-    ...axes(latencies, rates, x, y),
-    svg('path', { class: 'front', d: path }),
-    ...points.map((point) => dot(point, precisions.indexOf(point.precision), x, y)),
+    ...axes(latencies, rates, x, y, width - RIGHT),
+    ...lines.map(({ line }) => line),
+    ...apart(lines.map(({ name }) => name)).map(({ text, y: at }) => axisText(text, [width - RIGHT + 6, at])),
+    ...lines.flatMap(({ dots }) => dots),
   );
-  const kinds = precisions.map((precision, place) => [precision, place % 8] as const);
-  return element('div', {}, picture, colourKey(kinds, 'filled: on the front'));
+}
+
+const LINE_HEIGHT = 14;
+
+/** From top to bottom, none over another. */
+function apart(names: readonly { readonly text: string; readonly y: number }[]) {
+  let least = -Infinity;
+  return names
+    .toSorted((a, b) => a.y - b.y)
+    .map(({ text, y }) => {
+      const at = Math.max(y, least);
+      least = at + LINE_HEIGHT;
+      return { text, y: at };
+    });
+}
+
+/** Each corner holds until the next one, the last to the end. */
+function stairs(corners: readonly PagePoint[], x: Scale, y: Scale, end: number): string {
+  const steps = corners.map(({ latencyMs, itemsPerS }, place) => {
+    const [across, up] = [x.at(latencyMs).toFixed(1), y.at(itemsPerS).toFixed(1)];
+    return place === 0 ? `M${across} ${up}` : `H${across}V${up}`;
+  });
+  return `${steps.join('')}H${end}`;
 }
 
 function logarithmic(values: readonly number[], pixels: readonly [number, number]): Scale {
@@ -54,17 +91,17 @@ function logarithmic(values: readonly number[], pixels: readonly [number, number
   return { at: (value) => scale.at(Math.log(value)), back: (pixel) => Math.exp(scale.back(pixel)) };
 }
 
-function axes(xs: readonly number[], ys: readonly number[], x: Scale, y: Scale): SVGElement[] {
+function axes(xs: readonly number[], ys: readonly number[], x: Scale, y: Scale, right: number): SVGElement[] {
   return [
     ...roundNumbers(xs).flatMap((value) => [
       svgLine('grid', [x.at(value), 12], [x.at(value), HEIGHT - BOTTOM]),
       axisText(String(value), [x.at(value), HEIGHT - BOTTOM + 16], 'middle'),
     ]),
     ...roundNumbers(ys).flatMap((value) => [
-      svgLine('grid', [LEFT, y.at(value)], [WIDTH - 16, y.at(value)]),
+      svgLine('grid', [LEFT, y.at(value)], [right, y.at(value)]),
       axisText(String(value), [LEFT - 6, y.at(value) + 4], 'end'),
     ]),
-    axisText('median latency, ms', [(LEFT + WIDTH) / 2, HEIGHT - 6], 'middle'),
+    axisText('median latency, ms', [(LEFT + right) / 2, HEIGHT - 6], 'middle'),
     axisText('items/s', [LEFT + 6, 22]),
   ];
 }
@@ -86,24 +123,18 @@ function roundNumbers(values: readonly number[]): number[] {
   return found;
 }
 
-function dot(point: PagePoint, kind: number, x: Scale, y: Scale): SVGElement {
-  const { key, label, latencyMs, itemsPerS, isFront } = point;
+function dot(point: PagePoint, dominator: PagePoint | null, kind: string, x: Scale, y: Scale): SVGElement {
+  const { accuracy, key, label, latencyMs, itemsPerS } = point;
   const lines = [
     label,
     `${formatNumber(itemsPerS)} items/s`,
     `median latency ${formatMs(latencyMs)}`,
-    isFront ? 'on the front' : 'another one is better in something and worse in nothing',
+    ...(accuracy === 'notChecked' ? ['accuracy not checked'] : []),
+    ...(dominator === null ? [] : ['dominated by another configuration', dominator.label]),
   ];
-  const link = svg(
-    'a',
-    { href: `#cell=${key}`, 'aria-label': lines.join(', ') },
-    svg('circle', {
-      class: `point kind-${kind % 8}${isFront ? ' front' : ''}`,
-      cx: x.at(latencyMs),
-      cy: y.at(itemsPerS),
-      r: 6,
-    }),
-  );
+  const how = `${accuracy === 'notChecked' ? ' hollow' : ''}${dominator === null ? '' : ' dominated'}`;
+  const circle = { class: `point ${kind}${how}`, cx: x.at(latencyMs), cy: y.at(itemsPerS), r: 6 };
+  const link = svg('a', { href: `#cell=${key}`, 'aria-label': lines.join(', ') }, svg('circle', circle));
   link.addEventListener('pointermove', (event) => showTip(lines, event.clientX, event.clientY));
   link.addEventListener('pointerleave', hideTip);
   link.addEventListener('focus', () => {

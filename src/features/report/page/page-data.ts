@@ -46,7 +46,7 @@ export function pageDataOf(data: ReportData): PageData {
     environments: data.environments.map((environment) => printable(environmentText(environment))),
     cells,
     texts: texts.texts,
-    workloads: workloadsOf(data),
+    workloads: workloadsOf(data, names),
   };
 }
 
@@ -138,17 +138,22 @@ function placeOf(texts: TextTable, text: string): number {
   return texts.placeOf(printable(short));
 }
 
-function workloadsOf({ pareto }: ReportData): PageWorkload[] {
+function workloadsOf({ cells, pareto }: ReportData, names: ReadonlyMap<string, string>): PageWorkload[] {
+  const noises = new Map(cells.map(({ cell, values }) => [cell.key, noiseOf(values.findLast((one) => one !== null))]));
   return (pareto?.workloads ?? []).flatMap((workload): PageWorkload[] => {
     const points = workload.flatMap((one): PagePoint[] => {
-      const { key, label, precision, latencyMs, itemsPerS, dominatedBy } = one;
+      const { accuracyState: accuracy, key, label, precision, latencyMs, itemsPerS } = one;
       if (latencyMs === null || itemsPerS === null) return [];
-      const isFront = dominatedBy === null;
-      return [{ key, label: printable(label), precision, latencyMs, itemsPerS, isFront }];
+      const noise = round(noises.get(key) ?? 0);
+      return [{ key, label: printable(names.get(key) ?? label), precision, latencyMs, itemsPerS, accuracy, noise }];
     });
     const [first] = workload;
     return points.length === 0 ? [] : [{ model: printable(first?.model ?? ''), points }];
   });
+}
+
+function noiseOf(newest: SweepValue | null | undefined): number {
+  return newest ? (newest.most - newest.least) / 2 / newest.value : 0;
 }
 
 export class TextTable {

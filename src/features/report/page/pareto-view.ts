@@ -1,5 +1,5 @@
 import { formatDecibels, formatMs, formatNumber, formatPercent } from '../../../terminal/numbers.ts';
-import { cellLink } from './finding-words.ts';
+import { cellLink, namesOf } from './finding-words.ts';
 import { type Markup, markup, shortened } from '../../../html/markup.ts';
 import type { ReportData } from './report-data.ts';
 
@@ -7,7 +7,8 @@ type Pareto = NonNullable<ReportData['pareto']>;
 type Choice = Pareto['workloads'][number][number];
 
 /** The same data as `bench choose`. */
-export function paretoView({ pareto }: ReportData): Markup {
+export function paretoView(data: ReportData): Markup {
+  const { pareto } = data;
   return markup`
 <section id="pareto" aria-labelledby="pareto-title">
 <h2 id="pareto-title">Precisions</h2>
@@ -17,7 +18,7 @@ ${
     : markup`${pareto.notes.map((note) => markup`<p class="note">${shortened(note, 400)}</p>`)}
 ${tallies(pareto)}
 <div id="pareto-chart" class="script"></div>
-${pareto.workloads.map(workloadTable)}`
+<details class="behind"><summary>Show as table</summary>${tables(pareto.workloads, namesOf(data))}</details>`
 }
 </section>`;
 }
@@ -31,25 +32,60 @@ function tallies({ precisions }: Pareto): Markup {
       const isSame = same >= Math.max(slower, faster);
       const how = isSame ? 'as fast as' : isSlower ? 'slower than' : 'faster than';
       const caveat = unclear === 0 ? '' : `; ${unclear} without a verdict: too few runs`;
-      return markup`<li class="${isSame ? 'same' : isSlower ? 'slower' : 'faster'}">${precision.toUpperCase()} is ${how} ${reference.toUpperCase()} in ${isSame ? same : Math.max(slower, faster)} of ${pairs} pairs: ${leastRatio.toFixed(2)} to ${mostRatio.toFixed(2)} times the throughput${caveat}</li>`;
+      const range = `${leastRatio.toFixed(2)} to ${mostRatio.toFixed(2)}`;
+      return markup`<li>${precision.toUpperCase()} is ${how} ${reference.toUpperCase()} in ${isSame ? same : Math.max(slower, faster)} of ${pairs} pairs: <b class="${isSame ? 'same' : isSlower ? 'slower' : 'faster'}">${range}</b> times the throughput${caveat}</li>`;
     },
   )}</ul>`;
 }
 
-function workloadTable(workload: readonly Choice[]): Markup {
-  const model = shortened(workload[0]?.model ?? '');
-  return markup`<div class="wide" tabindex="0" role="region" aria-label="${model}"><table><caption>${model}: on the front (*) are those that no other one beats in something while being worse in nothing</caption>
-<thead><tr><th scope="col">front</th><th scope="col">cell</th><th scope="col" class="number">items/s</th><th scope="col" class="number">speed-up</th><th scope="col" class="number">95 % interval</th><th scope="col" class="number">latency, median</th><th scope="col" class="number">p99</th><th scope="col">accuracy</th><th scope="col" class="number">engine MiB</th><th scope="col">actual precision</th><th scope="col" class="number">runs</th></tr></thead>
-<tbody>${workload.map(choiceRow)}</tbody></table></div>`;
+interface Column {
+  readonly header: string;
+  readonly text: (choice: Choice) => string;
+  readonly isText?: true;
 }
 
-function choiceRow(choice: Choice): Markup {
-  const { key, label, itemsPerS, latencyMs, p99Ms, engineMib, runs, speedUp, dominatedBy } = choice;
-  const isClear = speedUp !== null && speedUp.verdict !== 'unclear';
-  const ratio = speedUp === null ? '' : `${speedUp.ratio.toFixed(2)}×${isClear ? '' : '?'}`;
-  const interval = speedUp?.interval ?? null;
-  return markup`<tr><td>${dominatedBy === null ? '*' : ''}</td><th scope="row">${cellLink(key, label)}</th><td class="number">${formatNumber(itemsPerS)}</td><td class="number">${ratio}</td><td class="number">${!isClear || interval === null ? '' : `${interval[0].toFixed(2)} to ${interval[1].toFixed(2)}×`}</td><td class="number">${formatMs(latencyMs)}</td><td class="number">${formatMs(p99Ms)}</td><td>${accuracyWords(choice)}</td><td class="number">${formatNumber(engineMib)}</td><td>${realWords(choice)}</td><td class="number">${runs}</td></tr>
+const COLUMNS: readonly Column[] = [
+  { header: 'items/s', text: ({ itemsPerS }) => formatNumber(itemsPerS) },
+  { header: 'speed-up', text: ({ speedUp }) => (speedUp === null ? '' : ratioText(speedUp)) },
+  { header: '95 % interval', text: ({ speedUp }) => intervalText(speedUp) },
+  { header: 'latency, median', text: ({ latencyMs }) => formatMs(latencyMs) },
+  { header: 'p99', text: ({ p99Ms }) => formatMs(p99Ms) },
+  { header: 'accuracy', text: accuracyWords, isText: true },
+  { header: 'engine MiB', text: ({ engineMib }) => formatNumber(engineMib) },
+  { header: 'actual precision', text: realWords, isText: true },
+  { header: 'runs', text: ({ runs }) => String(runs) },
+];
+
+/** A table a model, without columns that are empty in all. */
+function tables(workloads: Pareto['workloads'], names: ReadonlyMap<string, string>): Markup[] {
+  const columns = COLUMNS.filter(({ text }) => workloads.flat().some((choice) => text(choice) !== ''));
+  const kind = ({ isText }: Column): string => (isText === true ? '' : 'number');
+  const head = columns.map((column) => markup`<th scope="col" class="${kind(column)}">${column.header}</th>`);
+  return workloads.map((workload) => {
+    const model = shortened(workload[0]?.model ?? '');
+    const rows = workload.map((choice) => {
+      const { dominatedBy, key, label } = choice;
+      const values = columns.map((column) => markup`<td class="${kind(column)}">${column.text(choice)}</td>`);
+      return markup`<tr><td>${dominatedBy === null ? '*' : ''}</td><th scope="row">${cellLink(key, names.get(key) ?? label)}</th>${values}</tr>
 `;
+    });
+    return markup`<div class="wide" tabindex="0" role="region" aria-label="${model}"><table><caption>${model}; * Pareto-optimal: no other is at least as good on every axis</caption>
+<thead><tr><td></td><th scope="col">cell</th>${head}</tr></thead>
+<tbody>${rows}</tbody></table></div>`;
+  });
+}
+
+type SpeedUp = Choice['speedUp'];
+
+function ratioText({ ratio, verdict }: NonNullable<SpeedUp>): string {
+  return `${ratio.toFixed(2)}×${verdict === 'unclear' ? '?' : ''}`;
+}
+
+/** None without a verdict: from single runs it would rest on other cells' noise. */
+function intervalText(speedUp: SpeedUp): string {
+  const interval = speedUp?.interval ?? null;
+  if (interval === null || speedUp?.verdict === 'unclear') return '';
+  return `${interval[0].toFixed(2)} to ${interval[1].toFixed(2)}×`;
 }
 
 function accuracyWords({ accuracy, accuracyState }: Choice): string {
