@@ -59,7 +59,6 @@ const COLUMNS: readonly Column[] = [
 /** A table a model, without columns that are empty in all. */
 function tables(workloads: Pareto['workloads'], names: ReadonlyMap<string, string>): Markup[] {
   const columns = COLUMNS.filter(({ text }) => workloads.flat().some((choice) => text(choice) !== ''));
-  const kind = ({ isText }: Column): string => (isText === true ? '' : 'number');
   const head = columns.map((column) => markup`<th scope="col" class="${kind(column)}">${column.header}</th>`);
   return workloads.map((workload) => {
     const model = shortened(workload[0]?.model ?? '');
@@ -73,6 +72,10 @@ function tables(workloads: Pareto['workloads'], names: ReadonlyMap<string, strin
 <thead><tr><td></td><th scope="col">cell</th>${head}</tr></thead>
 <tbody>${rows}</tbody></table></div>`;
   });
+}
+
+function kind({ isText }: Column): string {
+  return isText === true ? '' : 'number';
 }
 
 type SpeedUp = Choice['speedUp'];
