@@ -36,19 +36,6 @@ function findingsById(db: StoreDatabase, findingIds: readonly string[]): Finding
   return select(db, isAmong(findings.findingId, findingIds));
 }
 
-/** Everything that was reported of one cell and metric in one kind of results. */
-export function findingsOfCell(
-  db: StoreDatabase,
-  about: Pick<Finding['cells'][number], 'cellKey' | 'metric'> & Pick<Finding, 'provenance'>,
-): Finding[] {
-  const { cellKey, findingId, metric } = findingCells;
-  const ids = db
-    .select({ findingId })
-    .from(findingCells)
-    .where(and(eq(cellKey, about.cellKey), eq(metric, about.metric)));
-  return select(db, and(inArray(findings.findingId, ids), eq(findings.provenance, about.provenance)));
-}
-
 export function findFindingsByPrefix(db: StoreDatabase, prefix: string): Finding[] {
   if (!/^[0-9a-f]{1,32}$/.test(prefix)) return [];
   const ids = db
