@@ -80,7 +80,11 @@ export function processIo(): Io {
     canAsk: process.stdin.isTTY === true && stderr.isTTY === true && !env['CI'],
     // `bench ls cells | head` in a terminal: its width, which standard error still knows.
     look: lookOf({ columns: stdout.columns ?? stderr.columns, isTTY: stdout.isTTY }, env),
-    errLook: lookOf(stderr, env),
+    errLook: makeLook(
+      () => columnsOf(stderr.columns, env),
+      wantsColour(env, stderr.isTTY === true),
+      isAscii(env, stderr.isTTY === true),
+    ),
     // Loaded only when a process is started.
     spawn: async (...args) => (await import('../process/spawn.ts')).spawnProcess(...args),
     signal: abort.signal,
@@ -113,8 +117,8 @@ export function withoutColor(io: Io): Io {
   return { ...io, look: withoutStyle(io.look), errLook: withoutStyle(io.errLook) };
 }
 
-function withoutStyle({ columns, isAscii: ascii }: Look): Look {
-  return makeLook(columns, false, ascii);
+function withoutStyle(look: Look): Look {
+  return makeLook(() => look.columns, false, look.isAscii);
 }
 
 /** The terminal's width, or `COLUMNS` in a pipe. */

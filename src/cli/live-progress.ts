@@ -1,7 +1,9 @@
 import type { SweepEvent } from '../run/sweep-context.ts';
 import type { Plan } from '../records/plan.ts';
 import { Progress } from '../terminal/progress.ts';
+import type { TrtexecProgram } from '../trtexec/program/trtexec-program.ts';
 import type { Io } from './io.ts';
+import { RedrawnLines } from './redrawn-lines.ts';
 
 const REDRAW_MS = 1000;
 
@@ -9,11 +11,12 @@ export class LiveProgress {
   private readonly io: Io;
   private readonly progress: Progress;
   private readonly timer: NodeJS.Timeout | null;
-  private drawn = 0;
+  private readonly screen: RedrawnLines;
 
-  constructor(plan: Plan, io: Io) {
+  constructor(plan: Plan, { recordings }: Pick<TrtexecProgram, 'recordings'>, io: Io) {
     this.io = io;
-    this.progress = new Progress(plan, io.errLook, io.now().getTime());
+    this.screen = new RedrawnLines(io);
+    this.progress = new Progress(plan, recordings !== null, io.errLook, io.now().getTime());
     this.timer = io.isInteractive ? setInterval(() => this.redraw(null), REDRAW_MS).unref() : null;
   }
 
@@ -29,21 +32,11 @@ export class LiveProgress {
   /** Replaces the redrawn lines by one that stays. */
   end(): void {
     if (this.timer !== null) clearInterval(this.timer);
-    if (this.io.isInteractive && this.drawn > 0) {
-      this.io.err(`${this.eraser()}${this.progress.end(this.io.now().getTime())}\n`);
-    }
-    this.drawn = 0;
+    if (!this.screen.isEmpty) this.screen.draw([this.progress.end(this.io.now().getTime())], []);
   }
 
   private redraw(staying: string | null): void {
-    const lines = this.progress.live(this.io.now().getTime());
-    const above = staying === null ? '' : `${staying}\n`;
-    this.io.err(`${this.eraser()}${above}${lines.join('\n')}\n`);
-    this.drawn = lines.length;
-  }
-
-  private eraser(): string {
-    return this.drawn === 0 ? '' : `\u001b[${this.drawn}A\u001b[0J`;
+    this.screen.draw(staying === null ? [] : [staying], this.progress.live(this.io.now().getTime()));
   }
 }
 

@@ -17,10 +17,13 @@ export interface Style {
   readonly accent: (text: string) => string;
 }
 
-export function makeLook(columns: number, colour: boolean, isAscii: boolean = false): Look {
+/** @param columns a function where the width may change */
+export function makeLook(columns: number | (() => number), colour: boolean, isAscii: boolean = false): Look {
   const colours = picocolors.createColors(colour);
   return {
-    columns,
+    get columns() {
+      return typeof columns === 'number' ? columns : columns();
+    },
     isAscii,
     style: {
       bad: colours.red,

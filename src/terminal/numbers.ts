@@ -61,6 +61,20 @@ export function count(number: number, noun: string, plural = `${noun}s`): string
   return `${number} ${number === 1 ? noun : plural}`;
 }
 
+/** `10 runs + 1 build`, `9 of 10 runs + 1 build`: what is done of what was planned or begun. */
+export function runsAndBuilds({ runs, measured = runs, builds, built = builds }: Counted): string {
+  const part = (done: number, all: number, noun: string): string =>
+    `${done === all ? '' : `${done} of `}${count(all, noun)}`;
+  return [part(measured, runs, 'run'), ...(builds === 0 ? [] : [part(built, builds, 'build')])].join(' + ');
+}
+
+export interface Counted {
+  readonly runs: number;
+  readonly measured?: number;
+  readonly builds: number;
+  readonly built?: number;
+}
+
 /** `850 ms`, `12 s`, `4 min 10 s`, `2 h 05 min`. */
 export function formatDuration(seconds: number): string {
   if (seconds < 1) return `${Math.round(seconds * 1000)} ms`;

@@ -1,15 +1,15 @@
-import { buildEstimateS, planEstimateS, VARIANT_ESTIMATE_S } from '../matrix/plan/estimate.ts';
+import { engineBuilds, estimateS } from '../matrix/plan/estimate.ts';
 import { pairRunName } from '../judge/gate/pair-runs.ts';
 import { convertedWords } from '../variants/conversion.ts';
 import { metricOf } from '../records/metric.ts';
 import type { Outcome } from '../records/outcome.ts';
 import { printable } from '../text/printable.ts';
 import type { SweepEvent } from '../run/sweep-context.ts';
-import type { Plan, PlannedBuild, PlannedRun } from '../records/plan.ts';
+import type { Plan, PlannedBuild, PlannedRun, PlannedVariant } from '../records/plan.ts';
 import type { Look } from './look.ts';
-import { count, formatDuration, formatMs, formatNumber, formatPercent } from './numbers.ts';
+import { count, formatDuration, formatMs, formatNumber, formatPercent, runsAndBuilds } from './numbers.ts';
 import { outcomeText } from './words.ts';
-import { truncate } from './text-width.ts';
+import { textWidth, truncate } from './text-width.ts';
 import type { RunId } from '../records/scalars.ts';
 
 const MIB = 1 << 20;
@@ -22,24 +22,30 @@ export class Progress {
   private readonly labels: ReadonlyMap<string, string>;
   private total: number;
   private done = 0;
-  private kept = 0;
   private bad = 0;
   private readonly current = new Map<string | null, string>();
   private last = '';
   private readonly startMs: number;
-  private remainingS: number;
+  private readonly isReplay: boolean;
+  private variants: readonly PlannedVariant[];
+  private builds: readonly PlannedBuild[];
+  private readonly built = new Set<string>();
+  private runsLeftS: number;
   private spentS = 0;
   private estimatedS = 0;
   /** When the steps that remain were last fewer; null until the next drawing. */
   private countedMs: number | null = null;
 
-  constructor(plan: Plan, look: Look, nowMs: number) {
+  constructor(plan: Plan, isReplay: boolean, look: Look, nowMs: number) {
     this.plan = plan;
+    this.isReplay = isReplay;
     this.look = look;
     this.startMs = nowMs;
     this.labels = new Map(plan.cells.map(({ cell, label }) => [cell.key, printable(label)]));
     this.total = plan.runs.length;
-    this.remainingS = planEstimateS(plan, false);
+    this.variants = plan.variants;
+    this.builds = engineBuilds(plan.builds);
+    this.runsLeftS = this.secondsOf({ runs: plan.runs });
   }
 
   /**
@@ -57,21 +63,21 @@ export class Progress {
         this.current.set(gpu, `converting ${printable(event.variant.label)}`);
         return null;
       case 'variantReady':
-        this.finishStep(VARIANT_ESTIMATE_S);
+        this.finishVariant(event.variant);
         return `variant ${printable(event.variant.label)}: ${event.how}${event.wallS === null ? '' : ` in ${formatDuration(event.wallS)}`}, ${convertedWords(event.variant.by, event.converted)}`;
       case 'variantFailed':
-        this.finishStep(VARIANT_ESTIMATE_S);
+        this.finishVariant(event.variant);
         return `variant ${printable(event.variant.label)}: ${this.look.style.bad(event.problem)}${event.folder === null ? '' : ` (log: ${printable(event.folder)})`}`;
       case 'buildStarted':
         this.current.set(gpu, `building ${printable(event.build.label)}`);
         return null;
       case 'buildReady':
-        this.finishStep(buildEstimateS(event.build));
+        this.finishBuild(event.build.buildRef, true);
         return event.how === 'built'
-          ? `built  ${printable(event.build.label)}${builtText(event)}`
+          ? `${this.isReplay ? 'recorded build' : 'built'} ${printable(event.build.label)}${builtText(event)}`
           : `engine ${printable(event.build.label)}: ${event.how}`;
       case 'buildFailed':
-        this.finishStep(buildEstimateS(event.build));
+        this.finishBuild(event.build.buildRef, false);
         this.bad += 1;
         return `build  ${printable(event.build.label)}: ${this.failureText(event)}${this.skippedText(event.build)}`;
       case 'gpuTakenOut':
@@ -88,7 +94,7 @@ export class Progress {
         this.current.set(gpu, this.runText(event.run));
         return null;
       case 'runKept':
-        this.kept += 1;
+        this.finishBuild(event.run.buildRef, true);
         this.finish(event.run, null);
         return null;
       case 'note':
@@ -119,7 +125,7 @@ export class Progress {
 
   private addRuns(runs: readonly PlannedRun[]): void {
     this.total += runs.length;
-    this.remainingS += runs.reduce((sum, run) => sum + run.estimateS, 0);
+    this.runsLeftS += this.secondsOf({ runs });
   }
 
   private skippedText({ buildRef }: PlannedBuild): string {
@@ -127,31 +133,52 @@ export class Progress {
     return `: ${this.look.style.warn(`without an engine ${count(runs, 'run is', 'runs are')} skipped`)}`;
   }
 
-  private finishStep(estimateS: number): void {
-    this.remainingS = Math.max(0, this.remainingS - estimateS);
+  private secondsOf(steps: Partial<Plan>): number {
+    return estimateS({ builds: [], runs: [], variants: [], ...steps }, this.isReplay);
+  }
+
+  private finishVariant({ variantRef }: PlannedVariant): void {
+    this.variants = this.variants.filter((variant) => variant.variantRef !== variantRef);
+    this.countedMs = null;
+  }
+
+  private finishBuild(buildRef: string, isThere: boolean): void {
+    const left = this.builds.filter((build) => build.buildRef !== buildRef);
+    if (left.length < this.builds.length && isThere) this.built.add(buildRef);
+    this.builds = left;
     this.countedMs = null;
   }
 
   private finish(run: PlannedRun, wallS: number | null): void {
+    const runS = this.secondsOf({ runs: [run] });
     this.done += 1;
-    this.finishStep(run.estimateS);
+    this.runsLeftS = Math.max(0, this.runsLeftS - runS);
+    this.countedMs = null;
     if (wallS !== null) {
       this.spentS += wallS;
-      this.estimatedS += run.estimateS;
+      this.estimatedS += runS;
     }
+  }
+
+  private summary(nowMs: number): string {
+    const builds = engineBuilds(this.plan.builds).length;
+    const counts = runsAndBuilds({ runs: this.total, measured: this.done, builds, built: this.built.size });
+    const bad = this.bad === 0 ? '' : ` · ${this.bad} failed`;
+    return `${counts}${bad} · ${formatDuration((nowMs - this.startMs) / 1000)}`;
   }
 
   live(nowMs: number): string[] {
     const { style, columns } = this.look;
-    const share = this.total === 0 ? 1 : this.done / this.total;
-    const full = Math.round(share * BAR_WIDTH);
-    const bar = `${'█'.repeat(full)}${'░'.repeat(BAR_WIDTH - full)}`;
-    const bad = this.bad === 0 ? '' : ` · ${this.bad} failed`;
-    const elapsed = formatDuration((nowMs - this.startMs) / 1000);
+    const steps = this.total + this.built.size + this.builds.length;
+    const share = steps === 0 ? 1 : (this.done + this.built.size) / steps;
+    const text = `${this.summary(nowMs)} · ${this.leftText(nowMs)}`;
+    const width = Math.min(BAR_WIDTH, Math.max(0, columns - 2 - textWidth(text)));
+    const full = Math.round(share * width);
+    const bar = `${'█'.repeat(full)}${'░'.repeat(width - full)}`;
     const now = [...(this.current.size === 0 && this.done === 0 ? [[null, 'starting'] as const] : this.current)];
     const lines = [
       ...now.map(([gpu, text]) => (gpu === null ? `▸ ${text}` : `▸ ${gpu} · ${text}`)),
-      `${bar} ${this.done}/${this.total}${bad} · ${elapsed} · ${this.leftText(nowMs)}`,
+      `${bar} ${text}`,
       this.last === '' ? '' : `last: ${this.last}`,
     ];
     return lines
@@ -160,18 +187,16 @@ export class Progress {
   }
 
   end(nowMs: number): string {
-    const bad = this.bad === 0 ? '' : ` · ${this.bad} failed`;
-    const elapsed = formatDuration((nowMs - this.startMs) / 1000);
-    const text = `${this.done} of ${count(this.total, 'run')} done${bad} · ${elapsed}`;
-    return this.look.style.dim(truncate(text, this.look.columns - 1));
+    return this.look.style.dim(truncate(this.summary(nowMs), this.look.columns - 1));
   }
 
-  /** Estimates are scaled by actual durations; within a step the time counts down. */
+  /** Runs are scaled by their actual durations; within a step the time counts down. */
   private leftText(nowMs: number): string {
     const scale = this.estimatedS > 0 ? this.spentS / this.estimatedS : 1;
+    const leftS = this.secondsOf({ builds: this.builds, variants: this.variants }) + this.runsLeftS * scale;
     this.countedMs ??= nowMs;
     const sinceS = (nowMs - this.countedMs) / 1000;
-    return `about ${formatDuration(Math.max(0, this.remainingS * scale - sinceS))} left`;
+    return `about ${formatDuration(Math.max(0, leftS - sinceS))} left`;
   }
 
   private numbered(run: PlannedRun, text: string): string {

@@ -1,10 +1,13 @@
 import stringWidth from 'string-width';
 import { describe, expect, test } from 'vitest';
 
+import type { Io } from '../../src/cli/io.ts';
 import { LiveProgress } from '../../src/cli/live-progress.ts';
 import type { Plan, PlannedRun } from '../../src/records/plan.ts';
 import type { SweepEvent } from '../../src/run/sweep-context.ts';
+import { estimateS } from '../../src/matrix/plan/estimate.ts';
 import { makeLook } from '../../src/terminal/look.ts';
+import type { RecordedMachine } from '../../src/trtexec/program/trtexec-program.ts';
 import { testIo } from '../support/io.ts';
 import { planOfCells } from '../support/plans.ts';
 
@@ -23,15 +26,16 @@ function screenOf(writes: readonly string[]): string[] {
   return lines;
 }
 
-function started(plan: Plan, isInteractive: boolean) {
+function started(plan: Plan, isInteractive: boolean, given: Partial<Io> = {}, recordings: RecordedMachine | null = null) {
   const writes: string[] = [];
   const io = {
     ...testIo(),
     isInteractive,
     errLook: makeLook(COLUMNS, false),
     err: (text: string) => void writes.push(text),
+    ...given,
   };
-  return { progress: new LiveProgress(plan, io), writes };
+  return { progress: new LiveProgress(plan, { recordings }, io), writes };
 }
 
 function done(run: PlannedRun, isMeasured: boolean): SweepEvent {
@@ -65,7 +69,7 @@ describe('on a terminal', () => {
     const screen = screenOf(writes);
     expect(screen).toEqual([
       '▸ vit fp16 8x3 graph',
-      expect.stringMatching(/^█{12}░{12} 1\/2 · /),
+      expect.stringMatching(/^█{11}░{10} 1 of 2 runs · 0 ms · about/),
       'last: vit fp16 1x3 graph: 0.5000 ms GPU, 2000 queries/s',
       '',
     ]);
@@ -81,10 +85,60 @@ describe('on a terminal', () => {
     progress.end();
     expect(screenOf(writes)).toEqual([
       expect.stringMatching(/^\[2\/2\] vit fp16 8x3 graph: failed: out of memory/),
-      '2 of 2 runs done · 1 failed · 0 ms',
+      '2 runs · 1 failed · 0 ms',
       '',
     ]);
   });
+});
+
+const [BUILD] = PLAN.builds;
+if (BUILD === undefined) throw new Error('a plan with a build');
+const TO_BUILD = { ...BUILD, args: ['--onnx=vit.onnx'] };
+const WITH_BUILD: Plan = { ...PLAN, builds: [TO_BUILD] };
+
+test('time left begins as the plan says, counts down within a step, and counts builds', () => {
+  let nowMs = 0;
+  const { progress, writes } = started(WITH_BUILD, true, { now: () => new Date(nowMs), errLook: makeLook(100, false) });
+  const left = () => /\d of .*? left/.exec(writes.at(-1) ?? '')?.[0];
+  const ready = { kind: 'buildReady', build: TO_BUILD, how: 'built', buildS: 40, engineBytes: null } as const;
+  progress.take({ kind: 'buildStarted', build: TO_BUILD });
+  expect([estimateS(WITH_BUILD, false), left()]).toEqual([62, '0 of 2 runs + 0 of 1 build · 0 ms · about 1 min 02 s left']);
+  nowMs = 40_000;
+  progress.take({ kind: 'buildStarted', build: TO_BUILD });
+  expect(left()).toBe('0 of 2 runs + 0 of 1 build · 40.0 s · about 22.0 s left');
+  progress.take(ready);
+  expect(left()).toBe('0 of 2 runs + 1 build · 40.0 s · about 2.0 s left');
+  nowMs = 42_000;
+  progress.take({ ...done(FIRST, true), wallS: 2 });
+  expect(left()).toBe('1 of 2 runs + 1 build · 42.0 s · about 2.0 s left');
+  progress.end();
+  expect(screenOf(writes)).toEqual(['1 of 2 runs + 1 build · 42.0 s', '']);
+});
+
+test('recordings answer in a tenth of a second each, and their builds are called recorded', () => {
+  const recordings = { set: 'pair', folder: '/sets/pair', enginePool: 'pool', environment: {} };
+  const look = { errLook: makeLook(100, false) };
+  const terminal = started(WITH_BUILD, true, look, recordings);
+  terminal.progress.take({ kind: 'buildStarted', build: TO_BUILD });
+  terminal.progress.end();
+  expect(terminal.writes[0]).toContain('0 of 2 runs + 0 of 1 build · 0 ms · about 300 ms left');
+  const pipe = started(WITH_BUILD, false, look, recordings);
+  pipe.progress.take({ kind: 'buildReady', build: TO_BUILD, how: 'built', buildS: 40, engineBytes: null });
+  expect(pipe.writes).toEqual(['recorded build vit: in 40.0 s\n']);
+});
+
+test('lines that a narrower terminal has wrapped are erased with all their rows', () => {
+  let columns = 60;
+  const { progress, writes } = started(PLAN, true, { errLook: makeLook(() => columns, false) });
+  progress.take({ kind: 'runStarted', run: FIRST });
+  progress.take(done(FIRST, true));
+  const [title = '', bar = '', last = ''] = screenOf(writes);
+  columns = 40;
+  progress.take({ kind: 'runStarted', run: SECOND });
+  expect([title, bar, last].map((line) => Math.ceil(stringWidth(line) / columns))).toEqual([1, 2, 2]);
+  expect(writes.at(-1)).toMatch(/^\u001b\[5A\u001b\[0J/u);
+  expect(screenOf([(writes.at(-1) ?? '').slice(8)]).filter((line) => stringWidth(line) >= columns)).toEqual([]);
+  progress.end();
 });
 
 test('in a pipe each result is a line, and nothing is redrawn', () => {

@@ -71,7 +71,7 @@ describe.skipIf(process.platform !== 'linux')('output that cannot be written', (
     const other = join(sharedFolder(), 'other.sqlite');
     const args = ['run', join(MATRICES, 'quickstart-pair.yaml'), '--db', other];
     const { code, stdout } = await onFullDisk(['stderr'], args);
-    expect([code, stdout]).toEqual([0, expect.stringContaining('10 measured runs')]);
+    expect([code, stdout]).toEqual([0, expect.stringContaining('10 runs + 1 build')]);
   });
 
   async function expectSweep(store: string): Promise<void> {

@@ -34,7 +34,7 @@ repeats: 2
   );
   const db = join(folder, 'bench.sqlite');
   const ran = await bench(['run', 'torch.yaml', '--db', db], { cwd: folder });
-  expect([ran.code, ran.stdout]).toEqual([0, expect.stringContaining('2 measured runs')]);
+  expect([ran.code, ran.stdout]).toEqual([0, expect.stringContaining('2 runs')]);
   const statedOptions = ['--model', 'vit', '--shapes', 'input:1x3x224x224', '--cuda-graph', 'off'];
   const taken = await bench(['import', listing, ...statedOptions, '--timer', 'wall', '--db', db]);
   expect([taken.code, taken.stderr]).toEqual([0, '']);

@@ -81,8 +81,8 @@ describe('a plugin that is missing', { timeout: 180_000 }, () => {
     expect(stdout.replaceAll(/[0-9a-f]{8}\b/g, 'ID')).toContain(section);
     const shown = await ask('show', 'latest');
     expect(shown).toContain(section);
-    expect(shown.split('\n')[0]).toBe('0 measured runs, 1 failed, 4 skipped');
-    expect(stdout.split('\n')[0]).toBe('0 measured runs, 1 failed, 4 skipped');
+    expect(shown.split('\n')[0]).toBe('0 of 4 runs + 0 of 1 build, 1 failed, 4 skipped');
+    expect(stdout.split('\n')[0]).toBe('0 of 4 runs + 0 of 1 build, 1 failed, 4 skipped');
     expect(await counts(db)).toMatchObject({ measured: 0, failed: 1, skipped: 4 });
     const json = JSON.parse((await bench(['show', 'latest', '--json', '--db', db])).stdout);
     expect(json.failures).toEqual([

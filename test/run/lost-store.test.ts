@@ -153,7 +153,7 @@ describe('the store, while bench run works', () => {
       others.pragma('wal_checkpoint(TRUNCATE)');
       others.close();
     });
-    expect([code, stdout]).toEqual([0, expect.stringContaining('6 measured runs')]);
+    expect([code, stdout]).toEqual([0, expect.stringContaining('6 runs + 1 build')]);
     const measured = queryStore(it.db, `SELECT 1 FROM runs WHERE role = 'timed'`);
     expect(measured).toHaveLength(6);
   }, 120_000);

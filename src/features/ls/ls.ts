@@ -2,7 +2,7 @@ import { EXIT_CODES, type ExitCode } from '../../exit-codes.ts';
 import { cellLabel } from '../../text/cell-label.ts';
 import type { CellsOutput, SweepsOutput } from './output.ts';
 import { allCells } from '../../store/cells.ts';
-import { cellNumbers, sweepNumbers } from '../../store/sweeps/overview.ts';
+import { cellNumbers, NO_SWEEP_NUMBERS, sweepNumbers } from '../../store/sweeps/overview.ts';
 import { chooseCells } from '../../selection/by-name.ts';
 import { type Io, printResult } from '../../cli/io.ts';
 import { withStore } from '../../cli/with-store.ts';
@@ -10,9 +10,14 @@ import type { CellsOptions, SweepsOptions } from './command.ts';
 import { artefactsFolderOf } from '../../artefacts/layout.ts';
 import { type Sweep, type SweepState, AB_BRANCH } from '../../records/sweep.ts';
 import { sweepLockHolder } from '../../run/sweep-lock.ts';
+import { readStoredPlan } from '../../run/stored-plan.ts';
+import type { SweepId } from '../../records/scalars.ts';
+import type { StoreDatabase } from '../../store/file/open.ts';
+import { planOf } from '../../store/sweeps/sweeps.ts';
 import { countSweeps, listSweeps } from '../../store/sweeps/find-sweeps.ts';
 import { captionLines, cellColumns } from '../../terminal/cell-columns.ts';
 import type { Look } from '../../terminal/look.ts';
+import { runsAndBuilds } from '../../terminal/numbers.ts';
 import { renderTable } from '../../terminal/table.ts';
 import { printable } from '../../text/printable.ts';
 import { describeCommit } from '../../text/commit-label.ts';
@@ -41,8 +46,6 @@ function stateOf({ state, sweepId }: Sweep, artefactsFolder: string): SweepState
   return state === 'running' && sweepLockHolder(artefactsFolder, sweepId) === null ? 'interrupted' : state;
 }
 
-const NO_RUNS = { cells: 0, runs: 0, measured: 0, builds: 0, built: 0, flagged: 0 };
-
 export function listStoredSweeps(options: SweepsOptions, io: Io): Promise<ExitCode> {
   return withStore(options, io, (store) => {
     const found = listSweeps(store.db, options.last);
@@ -54,10 +57,10 @@ export function listStoredSweeps(options: SweepsOptions, io: Io): Promise<ExitCo
     const listed = found.map((sweep) => ({
       ...sweep,
       state: stateOf(sweep, artefacts),
-      ...(numbers.get(sweep.sweepId) ?? NO_RUNS),
+      ...(numbers.get(sweep.sweepId) ?? NO_SWEEP_NUMBERS),
     }));
     printResult<SweepsOutput>(io, options, { schemaVersion: 1, sweeps: listed }, (output, look) =>
-      sweepsText(output, countSweeps(store.db), look),
+      sweepsText(output, countSweeps(store.db), plannedRuns(store.db, listed), look),
     );
     return EXIT_CODES.fine;
   });
@@ -65,31 +68,41 @@ export function listStoredSweeps(options: SweepsOptions, io: Io): Promise<ExitCo
 
 type ListedSweep = SweepsOutput['sweeps'][number];
 
-function sweepsText({ sweeps }: SweepsOutput, stored: number, look: Look): string[] {
+/** Runs of those that are not done, as planned. */
+function plannedRuns(db: StoreDatabase, sweeps: readonly Sweep[]): ReadonlyMap<SweepId, number> {
+  const unfinished = sweeps.filter(({ state }) => state !== 'finished');
+  return new Map(
+    unfinished.flatMap(({ sweepId }): [SweepId, number][] => {
+      const stored = readStoredPlan(planOf(db, sweepId));
+      return stored === null ? [] : [[sweepId, stored.plan.runs.length]];
+    }),
+  );
+}
+
+function sweepsText(
+  { sweeps }: SweepsOutput,
+  stored: number,
+  planned: ReadonlyMap<SweepId, number>,
+  look: Look,
+): string[] {
   if (sweeps.length === 0) return ['no sweep is stored: `bench run` or `bench import` something'];
   const right = 'right' as const;
   const table = renderTable<ListedSweep>(
     [
-      { header: 'sweep', text: ({ sweepId }) => sweepId.slice(0, 8) },
-      { header: 'started', text: ({ startedAt }) => (startedAt ?? '').slice(0, 16).replace('T', ' '), dropRank: 6 },
-      { header: 'matrix', text: (row) => printable(matrixText(row)), minWidth: 8, dropRank: 5 },
-      { header: 'commit', text: (row) => describeCommit(row), minWidth: 8, dropRank: 1 },
-      { header: 'provenance', text: provenanceText, minWidth: 18 },
-      { header: 'TensorRT', text: ({ tensorrt }) => tensorrt ?? '', dropRank: 4 },
-      { header: 'cells', text: (row) => String(row.cells), align: right, dropRank: 3 },
-      { header: 'runs', text: (row) => `${row.measured}/${row.runs}`, align: right },
-      {
-        header: 'builds',
-        text: ({ built, builds }) => (builds === 0 ? '' : `${built}/${builds}`),
-        align: right,
-        dropRank: 7,
-      },
+      { header: 'sweep', text: ({ sweepId }) => sweepId.slice(0, 8), isIdentity: true },
+      { header: 'started', text: ({ startedAt }) => (startedAt ?? '').slice(0, 16).replace('T', ' '), isIdentity: true },
+      { header: 'matrix', text: (row) => printable(matrixText(row)), minWidth: 8, isIdentity: true },
+      { header: 'commit', text: (row) => describeCommit(row), minWidth: 8, dropRank: 6 },
+      { header: 'provenance', text: provenanceText, minWidth: 10 },
+      { header: 'TensorRT', text: ({ tensorrt }) => tensorrt ?? '', dropRank: 9 },
+      { header: 'cells', text: (row) => String(row.cells), align: right, dropRank: 8 },
+      { header: 'measured', text: (row) => runsAndBuilds({ ...row, runs: planned.get(row.sweepId) ?? row.runs }), dropRank: 5 },
       {
         header: 'flagged',
         text: ({ flagged }) => (flagged === 0 ? '' : String(flagged)),
         style: () => look.style.warn,
         align: right,
-        dropRank: 2,
+        dropRank: 7,
       },
       { header: 'state', text: ({ state }) => (state === 'finished' ? '' : state), style: () => look.style.warn },
     ],

@@ -5,12 +5,12 @@ import { type Io, printResult } from '../../cli/io.ts';
 import type { PlanOptions } from './command.ts';
 import type { PlanOutput } from './output.ts';
 import { prepare, type Prepared } from './prepare.ts';
-import { planEstimateS } from '../../matrix/plan/estimate.ts';
+import { estimateS } from '../../matrix/plan/estimate.ts';
 import { RANDOM_CALIBRATION_NOTE } from '../../variants/conversion.ts';
 import { printable } from '../../text/printable.ts';
 import { captionLines, cellColumns } from '../../terminal/cell-columns.ts';
 import type { Look } from '../../terminal/look.ts';
-import { count, formatDuration } from '../../terminal/numbers.ts';
+import { count, formatDuration, runsAndBuilds } from '../../terminal/numbers.ts';
 import { envText, shellLine } from '../../text/shell-quote.ts';
 import { renderTable } from '../../terminal/table.ts';
 
@@ -34,7 +34,7 @@ function outputOf({ matrix, plan: made, program }: Prepared): PlanOutput {
     provenance,
     seed: made.seed,
     repeats: made.repeats,
-    estimateS: planEstimateS(made, provenance === 'recorded'),
+    estimateS: estimateS(made, provenance === 'recorded'),
     cells: made.cells.map(({ cell, label, buildRef }) => ({ ...cell, label, buildRef })),
     variants: made.variants.map((variant) => ({
       variantRef: variant.variantRef,
@@ -104,8 +104,7 @@ function planText(
       : `TensorRT ${shown.tensorrt}${shown.provenance === 'recorded' ? ' (recorded)' : ''}`,
     count(shown.cells.length, 'cell'),
     ...(shown.variants.length === 0 ? [] : [count(shown.variants.length, 'variant')]),
-    count(shown.builds.length, 'engine'),
-    count(shown.runs.length, 'run'),
+    runsAndBuilds({ runs: shown.runs.length, builds: shown.builds.filter(({ argv }) => argv !== null).length }),
     `about ${formatDuration(shown.estimateS)}`,
   ];
   const lines = [style.strong(head.join(' · ')), ''];

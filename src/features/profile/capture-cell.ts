@@ -66,7 +66,7 @@ export async function captureCell(
   }
   const { sweep } = measured;
   const unlock = lockSweep(artefactsFolderOf(store.path), sweep.sweepId);
-  const progress = new LiveProgress({ ...plan, runs: [] }, io);
+  const progress = new LiveProgress({ ...plan, runs: [] }, program, io);
   const onEvent: SweepContext['onEvent'] = (event) => progress.take(event);
   const cache = new EngineCache(join(dirname(store.path), 'engines'));
   try {

@@ -1,4 +1,4 @@
-import { dirname, join } from 'node:path';
+import { dirname, join, relative } from 'node:path';
 
 import { artefactsFolderOf } from '../../artefacts/layout.ts';
 import type { AbVerdict } from '../../judge/experiment.ts';
@@ -10,6 +10,7 @@ import { EXIT_CODES, type ExitCode } from '../../exit-codes.ts';
 import { deviceLabel } from '../../tools/nvidia-smi/device-list.ts';
 import { missingLibrary, missingLibraryText } from '../../trtexec/failures.ts';
 import { outcomeReason } from '../../records/outcome.ts';
+import { shellQuote } from '../../text/shell-quote.ts';
 import { printable } from '../../text/printable.ts';
 import type { SweepContext, SweepCounts } from '../../run/sweep-context.ts';
 import type { Sweep } from '../../records/sweep.ts';
@@ -25,12 +26,15 @@ import { shownSweepOf, sweepText } from '../show/index.ts';
 import type { TrtexecProgram } from '../../trtexec/program/trtexec-program.ts';
 import { lastGoodBuilds } from '../../store/builds/last-good-builds.ts';
 import { cellRunsOf } from '../../store/runs/cell-runs.ts';
+import { NO_SWEEP_NUMBERS, sweepNumbers, type SweepNumbers } from '../../store/sweeps/overview.ts';
 import { failedRunsOf } from '../../store/runs/runs.ts';
 import type { OpenStore } from '../../store/file/open.ts';
 import { findSweep, planOf } from '../../store/sweeps/sweeps.ts';
 import { withLockedClocks } from '../../machine/lock-clocks.ts';
 import { failOn } from '../../cli/options.ts';
 import { type Io, printResult } from '../../cli/io.ts';
+import { engineBuilds, estimateS } from '../../matrix/plan/estimate.ts';
+import { formatDuration, runsAndBuilds } from '../../terminal/numbers.ts';
 import { openGpuWorker, sweepServices } from '../../run/gpu-worker.ts';
 import { LiveProgress } from '../../cli/live-progress.ts';
 import type { Machine } from '../../machine/machine.ts';
@@ -57,6 +61,7 @@ export async function executePlan(
   io: Io,
 ): Promise<ExitCode> {
   const { machines, program, stored } = prepared;
+  if (options.json !== true) io.err(`${io.errLook.style.dim(startText(store, prepared, io))}\n`);
   for (const note of new Set(machines.map((machine) => machine.note))) {
     if (note !== null) io.err(`note: ${note}\n`);
   }
@@ -66,6 +71,17 @@ export async function executePlan(
   );
 }
 
+/** `sweep 1a2b3c4d in bench.sqlite: 10 runs + 1 build, about 1.1 s`; of one that goes on, what is done. */
+function startText(store: OpenStore, { sweep, stored: { plan }, program }: PreparedSweep, io: Io): string {
+  const where = printable(relative(io.cwd, store.path) || store.path);
+  const planned = { runs: plan.runs.length, builds: engineBuilds(plan.builds).length };
+  const { runs, measured, builds, built } = numbersOf(store, sweep);
+  const name = `sweep ${sweep.sweepId.slice(0, 8)} in ${where}: `;
+  return runs + builds === 0
+    ? `${name}${runsAndBuilds(planned)}, about ${formatDuration(estimateS(plan, program.recordings !== null))}`
+    : `resuming ${name}${runsAndBuilds({ ...planned, measured, built })} done`;
+}
+
 async function doSweep(
   store: OpenStore,
   { sweep, stored, program, converter, machines }: PreparedSweep,
@@ -73,7 +89,7 @@ async function doSweep(
   io: Io,
 ): Promise<ExitCode> {
   const telemetry = stored.telemetry && options.telemetry !== false;
-  const progress = new LiveProgress(stored.plan, io);
+  const progress = new LiveProgress(stored.plan, program, io);
   const artefactsFolder = artefactsFolderOf(store.path);
   const recorded = recordedOf(stored, program);
   const { more: wanted, plan } = stored;
@@ -130,7 +146,8 @@ async function doSweep(
     // With the pairs that were decided meanwhile.
     const latest = readStoredPlan(planOf(store.db, sweep.sweepId)) ?? stored;
     await saveState({ artefactsFolder, db: store.db }, latest, interrupted);
-    const left = `go on with \`bench run --resume ${sweep.sweepId.slice(0, 8)}\``;
+    const at = options.db === undefined ? '' : ` --db ${shellQuote(options.db)}`;
+    const left = `go on with \`bench run --resume ${sweep.sweepId.slice(0, 8)}${at}\``;
     throw new InterruptedError(`interrupted; what was measured is stored: ${left}`, { cause: error });
   }
   progress.end();
@@ -166,6 +183,10 @@ function recordedOf({ plan }: StoredPlan, { recordings }: TrtexecProgram): ((cel
   };
 }
 
+function numbersOf({ db }: OpenStore, { sweepId }: Sweep): SweepNumbers {
+  return sweepNumbers(db, [sweepId]).get(sweepId) ?? NO_SWEEP_NUMBERS;
+}
+
 function show(
   store: OpenStore,
   sweepId: SweepId,
@@ -192,7 +213,7 @@ function show(
   );
   const failures = sweepFailures(store.db, sweepId, plan);
   const output = shownSweepOf(sweep, counts, cells, failures);
-  printResult(io, options, output, (_, look) => sweepText(output, cells, look));
+  printResult(io, options, output, (_, look) => sweepText(output, numbersOf(store, sweep), cells, look));
   return null;
 }
 

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { existsSync } from 'node:fs';
-import { relative, resolve } from 'node:path';
+import { resolve } from 'node:path';
 
 import { sha256OfFile } from '../../artefacts/files.ts';
 import type { ClockRequest } from '../../machine/requests.ts';
@@ -25,7 +25,7 @@ import type { Io } from '../../cli/io.ts';
 import type { Machine } from '../../machine/machine.ts';
 import { machinesFor, refuseOwnDevices, shareOut } from '../../run/gpu-worker.ts';
 import { plan as showPlan, prepare, type Trial } from '../plan/index.ts';
-import { migrationsFolder, STORE_NAME, storePath } from '../../cli/store-location.ts';
+import { migrationsFolder, storePath } from '../../cli/store-location.ts';
 import { warnIfMigrated, usingStore, withStoreToWrite } from '../../cli/with-store.ts';
 import type { RunOptions, SweepOptions } from './command.ts';
 
@@ -102,10 +102,6 @@ export async function startSweep(
   });
   const trtexec = trtexecOf(made.plan, program);
   const store = warnIfMigrated(openStore(storePath(options.db, io), migrationsFolder()), io);
-  const where = relative(io.cwd, store.path);
-  // One that was found upwards may be another than the one that was meant.
-  if (options.db === undefined && where !== STORE_NAME)
-    io.err(io.errLook.style.dim(`store ${printable(where)}`) + '\n');
   const work = async (): Promise<ExitCode> => {
     const plan = withinBudget(store, made.plan, sweep, machines.length, options, io);
     const stored: StoredPlan = {
@@ -198,7 +194,6 @@ async function resumeSweep(
       options.gpus === undefined
         ? asked
         : { ...asked, gpus: shareOut(plan, machines, new Map(Object.entries(gpus?.cells ?? {})), io) };
-    io.err(`resuming sweep ${found.sweep.sweepId.slice(0, 8)}\n`);
     const converter = await converterFor(plan, options.python ?? program.python, io);
     return await executePlan(store, { ...found, stored, converter, machines }, options, io);
   });

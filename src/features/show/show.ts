@@ -22,6 +22,7 @@ import { allCells, findCells } from '../../store/cells.ts';
 import { failedAmong, findOutcome } from '../../store/runs/runs.ts';
 import { plannedSweeps, sweepsNamed } from '../../store/sweeps/find-sweeps.ts';
 import type { StoreDatabase } from '../../store/file/open.ts';
+import { NO_SWEEP_NUMBERS, sweepNumbers } from '../../store/sweeps/overview.ts';
 import { prunedFrom } from '../../store/prune.ts';
 import {
   findRunsByPrefix,
@@ -99,7 +100,8 @@ function showSweep(db: StoreDatabase, sweep: Sweep, options: ShowOptions, io: Io
   const mapped = options.map === true ? mappedCells(summaries, runs, metricNamed(db, options.metric)) : null;
   for (const note of engineNotes(db, sweep.sweepId)) io.err(`note: ${note}\n`);
   const output = shownSweepOf(sweep, tally, summaries, failures);
-  printResult(io, options, output, (_, look) => sweepText(output, summaries, look, mapped));
+  const numbers = sweepNumbers(db, [sweep.sweepId]).get(sweep.sweepId) ?? NO_SWEEP_NUMBERS;
+  printResult(io, options, output, (_, look) => sweepText(output, numbers, summaries, look, mapped));
 }
 
 /** Planned runs whose engine could not be built. */

@@ -12,8 +12,10 @@ import {
   formatMs,
   formatNumber,
   formatPercent,
+  runsAndBuilds,
 } from '../../terminal/numbers.ts';
 import { failureSection } from '../../terminal/failure-section.ts';
+import type { SweepNumbers } from '../../store/sweeps/overview.ts';
 import type { ShownSweep } from './output.ts';
 import type { CellSummary } from './swept.ts';
 import { flagLines, REASON_TEXT } from '../../terminal/words.ts';
@@ -28,9 +30,13 @@ type SweepCell = ShownSweep['cells'][number];
 
 type CellRow = SweepCell & { readonly cell: KeyedCell };
 
-/** @param mapped metric of a map, in place of a row per cell */
+/**
+ * @param numbers of the sweep in the store
+ * @param mapped metric of a map, in place of a row per cell
+ */
 export function sweepText(
   shown: ShownSweep,
+  numbers: SweepNumbers,
   summaries: readonly CellSummary[],
   look: Look,
   mapped: readonly MappedCell[] | null = null,
@@ -42,7 +48,7 @@ export function sweepText(
   table.push(...flagSection(cells, look), ...failureSection(failures, look));
   table.push(...graphGainLines(summaries, look));
   const parts = [
-    count(counts.measured, 'measured run'),
+    runsAndBuilds({ ...numbers, runs: numbers.runs - counts.replaced + counts.skipped }),
     counts.kept > 0 ? `${counts.kept} kept from before` : '',
     counts.unfit > 0 ? style.warn(unfitText(counts)) : '',
     counts.failed > 0 ? style.bad(failedText(shown)) : '',

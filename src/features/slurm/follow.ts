@@ -5,6 +5,7 @@ import { changeLine, followLines, stateCounts } from './text.ts';
 import { rangesOf } from '../../tools/slurm/sbatch-args.ts';
 import type { ShardWatch } from './shard-status.ts';
 import type { Io } from '../../cli/io.ts';
+import { RedrawnLines } from '../../cli/redrawn-lines.ts';
 
 /** Seconds between looks for finished folders, at first and at last. */
 const FOLDERS_S = { first: 1, last: 5 };
@@ -50,7 +51,7 @@ export async function follow(watch: ShardWatch, settings: FollowSettings, io: Io
 class Followed {
   private readonly settings: FollowSettings;
   private readonly io: Io;
-  private drawn = 0;
+  private readonly screen: RedrawnLines;
   private counts = '';
   private readonly states = new Map<number, string>();
   private readonly queuedSinceMs = new Map<number, number>();
@@ -59,15 +60,14 @@ class Followed {
   constructor(settings: FollowSettings, io: Io) {
     this.settings = settings;
     this.io = io;
+    this.screen = new RedrawnLines(io);
   }
 
   show(statuses: readonly ShardStatus[]): void {
     const { io } = this;
     const staying = [...this.troubles(statuses), ...this.warnings(statuses)];
     if (io.isInteractive) {
-      const lines = followLines(statuses, MAX_ROWS, io.errLook);
-      io.err(`${this.eraser()}${[...staying, ...lines].join('\n')}\n`);
-      this.drawn = lines.length;
+      this.screen.draw(staying, followLines(statuses, MAX_ROWS, io.errLook));
       return;
     }
     const counts = stateCounts(statuses);
@@ -77,8 +77,7 @@ class Followed {
   }
 
   end(): void {
-    if (this.io.isInteractive) this.io.err(this.eraser());
-    this.drawn = 0;
+    if (!this.screen.isEmpty) this.screen.draw([], []);
   }
 
   private troubles(statuses: readonly ShardStatus[]): string[] {
@@ -106,10 +105,6 @@ class Followed {
       this.warned.add(reason);
       return [pendingLine(members, reason)];
     });
-  }
-
-  private eraser(): string {
-    return this.drawn === 0 ? '' : `\u001b[${this.drawn}A\u001b[0J`;
   }
 }
 

@@ -50,7 +50,7 @@ export async function sweepShard({ plan, stored, program, machine, work, local }
   const { sweep } = plan;
   const cache = nodeCache(plan.settings.cacheFolder ?? null, local);
   const converter = await converterFor(stored.plan, stored.program.python, io);
-  const progress = new LiveProgress(stored.plan, io);
+  const progress = new LiveProgress(stored.plan, program, io);
   const { recordings } = program;
   const set = recordings === null ? null : readRecordingSet(recordings.folder);
   const recorded = set === null ? null : (key: string) => recordedRuns(set, stored.plan, key);

@@ -7,22 +7,35 @@ import { runFlags, runs } from '../schema.ts';
 import type { CellKey, SweepId } from '../../records/scalars.ts';
 
 const measuredRuns = sql<number>`sum(${runs.outcome} = 'measured' and ${runs.role} <> 'build')`;
-/** Older stores have `measured` for a build. */
-const builtRuns = sql<number>`sum(${runs.outcome} in ('built', 'measured') and ${runs.role} = 'build')`;
+/** Older stores have `measured` for a build. A file that was given has no key. */
+const engines = sql<number>`count(distinct case
+  when ${runs.role} = 'build' then iif(${runs.outcome} in ('built', 'measured'), coalesce(${runs.buildId}, ${runs.runId}), null)
+  when ${runs.engineKey} is not null then ${runs.buildId} end)`;
+
+export interface SweepNumbers {
+  readonly cells: number;
+  readonly runs: number;
+  readonly measured: number;
+  readonly builds: number;
+  readonly built: number;
+  readonly flagged: number;
+}
+
+export const NO_SWEEP_NUMBERS: SweepNumbers = { cells: 0, runs: 0, measured: 0, builds: 0, built: 0, flagged: 0 };
 
 /**
- * How many cells, runs (without builds) and builds each of these sweeps has. Flagged are runs that are left out or trusted
- * less.
+ * How many cells, runs (without builds) and builds each of these sweeps has. Its builds are its engines, built in it or
+ * before, and builds that failed. Flagged are runs that are left out or trusted less.
  */
-export function sweepNumbers(db: StoreDatabase, sweepIds: readonly SweepId[]) {
+export function sweepNumbers(db: StoreDatabase, sweepIds: readonly SweepId[]): ReadonlyMap<SweepId, SweepNumbers> {
   const rows = db
     .select({
       sweepId: runs.sweepId,
       cells: countDistinct(runs.cellKey),
       runs: sql<number>`sum(${runs.role} <> 'build')`,
       measured: measuredRuns,
-      builds: sql<number>`sum(${runs.role} = 'build')`,
-      built: builtRuns,
+      builds: sql<number>`${engines} + sum(${runs.role} = 'build' and ${runs.outcome} not in ('built', 'measured'))`,
+      built: engines,
     })
     .from(runs)
     .where(and(inArray(runs.sweepId, [...sweepIds]), ofSweep))

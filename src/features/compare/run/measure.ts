@@ -41,7 +41,7 @@ export async function measureInTurns(
   const { lockClocks } = head.planned.matrix;
   const { program } = head.planned;
   const lock = { request: program.recordings === null ? lockClocks : null, isVerbose: true };
-  const progress = new LiveProgress(planLeft(sides, cellsNow()), io);
+  const progress = new LiveProgress(planLeft(sides, cellsNow()), program, io);
   const failure = new AbortController();
   const signal = AbortSignal.any([io.signal, failure.signal]);
   const opened: OpenedSide[] = [];
