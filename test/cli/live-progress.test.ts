@@ -38,7 +38,7 @@ function started(plan: Plan, isInteractive: boolean, given: Partial<Io> = {}, re
   return { progress: new LiveProgress(plan, { recordings }, io), writes };
 }
 
-function done(run: PlannedRun, isMeasured: boolean): SweepEvent {
+function done(run: PlannedRun, isMeasured: boolean, wallS = 1): SweepEvent {
   return {
     kind: 'runDone',
     run,
@@ -48,7 +48,7 @@ function done(run: PlannedRun, isMeasured: boolean): SweepEvent {
     throughputQps: isMeasured ? 2000 : null,
     before: null,
     reading: null,
-    wallS: 1,
+    wallS,
   };
 }
 
@@ -109,7 +109,7 @@ test('time left begins as the plan says, counts down within a step, and counts b
   progress.take(ready);
   expect(left()).toBe('0 of 2 runs + 1 build · 40.0 s · about 2.0 s left');
   nowMs = 42_000;
-  progress.take({ ...done(FIRST, true), wallS: 2 });
+  progress.take(done(FIRST, true, 2));
   expect(left()).toBe('1 of 2 runs + 1 build · 42.0 s · about 2.0 s left');
   progress.end();
   expect(screenOf(writes)).toEqual(['1 of 2 runs + 1 build · 42.0 s', '']);

@@ -2,7 +2,7 @@ import { EXIT_CODES, type ExitCode } from '../../exit-codes.ts';
 import { cellLabel } from '../../text/cell-label.ts';
 import type { CellsOutput, SweepsOutput } from './output.ts';
 import { allCells } from '../../store/cells.ts';
-import { cellNumbers, NO_SWEEP_NUMBERS, sweepNumbers } from '../../store/sweeps/overview.ts';
+import { cellNumbers, NO_SWEEP_NUMBERS, sweepNumbers, withReused } from '../../store/sweeps/overview.ts';
 import { chooseCells } from '../../selection/by-name.ts';
 import { type Io, printResult } from '../../cli/io.ts';
 import { withStore } from '../../cli/with-store.ts';
@@ -96,7 +96,7 @@ function sweepsText(
       { header: 'provenance', text: provenanceText, minWidth: 10 },
       { header: 'TensorRT', text: ({ tensorrt }) => tensorrt ?? '', dropRank: 9 },
       { header: 'cells', text: (row) => String(row.cells), align: right, dropRank: 8 },
-      { header: 'measured', text: (row) => runsAndBuilds({ ...row, runs: planned.get(row.sweepId) ?? row.runs }), dropRank: 5 },
+      { header: 'measured', text: (row) => runsAndBuilds({ ...withReused(row), runs: planned.get(row.sweepId) ?? row.runs }), dropRank: 5 },
       {
         header: 'flagged',
         text: ({ flagged }) => (flagged === 0 ? '' : String(flagged)),

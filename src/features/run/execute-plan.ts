@@ -26,7 +26,7 @@ import { shownSweepOf, sweepText } from '../show/index.ts';
 import type { TrtexecProgram } from '../../trtexec/program/trtexec-program.ts';
 import { lastGoodBuilds } from '../../store/builds/last-good-builds.ts';
 import { cellRunsOf } from '../../store/runs/cell-runs.ts';
-import { NO_SWEEP_NUMBERS, sweepNumbers, type SweepNumbers } from '../../store/sweeps/overview.ts';
+import { NO_SWEEP_NUMBERS, sweepNumbers, type SweepNumbers, withReused } from '../../store/sweeps/overview.ts';
 import { failedRunsOf } from '../../store/runs/runs.ts';
 import type { OpenStore } from '../../store/file/open.ts';
 import { findSweep, planOf } from '../../store/sweeps/sweeps.ts';
@@ -73,11 +73,12 @@ export async function executePlan(
 
 /** `sweep 1a2b3c4d in bench.sqlite: 10 runs + 1 build, about 1.1 s`; of one that goes on, what is done. */
 function startText(store: OpenStore, { sweep, stored: { plan }, program }: PreparedSweep, io: Io): string {
-  const where = printable(relative(io.cwd, store.path) || store.path);
+  const where = relative(io.cwd, store.path);
+  const shortest = printable(where.length < store.path.length ? where : store.path);
   const planned = { runs: plan.runs.length, builds: engineBuilds(plan.builds).length };
-  const { runs, measured, builds, built } = numbersOf(store, sweep);
-  const name = `sweep ${sweep.sweepId.slice(0, 8)} in ${where}: `;
-  return runs + builds === 0
+  const { measured, built } = withReused(numbersOf(store, sweep));
+  const name = `sweep ${sweep.sweepId.slice(0, 8)} in ${shortest}: `;
+  return findSweep(store.db, sweep.sweepId) === null
     ? `${name}${runsAndBuilds(planned)}, about ${formatDuration(estimateS(plan, program.recordings !== null))}`
     : `resuming ${name}${runsAndBuilds({ ...planned, measured, built })} done`;
 }

@@ -15,7 +15,7 @@ import {
   runsAndBuilds,
 } from '../../terminal/numbers.ts';
 import { failureSection } from '../../terminal/failure-section.ts';
-import type { SweepNumbers } from '../../store/sweeps/overview.ts';
+import { type SweepNumbers, withReused } from '../../store/sweeps/overview.ts';
 import type { ShownSweep } from './output.ts';
 import type { CellSummary } from './swept.ts';
 import { flagLines, REASON_TEXT } from '../../terminal/words.ts';
@@ -48,7 +48,7 @@ export function sweepText(
   table.push(...flagSection(cells, look), ...failureSection(failures, look));
   table.push(...graphGainLines(summaries, look));
   const parts = [
-    runsAndBuilds({ ...numbers, runs: numbers.runs - counts.replaced + counts.skipped }),
+    runsAndBuilds({ ...withReused(numbers), runs: numbers.runs - counts.replaced + counts.skipped }),
     counts.kept > 0 ? `${counts.kept} kept from before` : '',
     counts.unfit > 0 ? style.warn(unfitText(counts)) : '',
     counts.failed > 0 ? style.bad(failedText(shown)) : '',

@@ -3,14 +3,16 @@ import { and, countDistinct, eq, inArray, max, ne, sql } from 'drizzle-orm';
 import { PROVENANCES } from '../../records/sweep.ts';
 import type { StoreDatabase } from '../file/open.ts';
 import { ofSweep } from '../runs/runs.ts';
-import { runFlags, runs } from '../schema.ts';
+import { runFlags, runs, sweeps } from '../schema.ts';
 import type { CellKey, SweepId } from '../../records/scalars.ts';
 
 const measuredRuns = sql<number>`sum(${runs.outcome} = 'measured' and ${runs.role} <> 'build')`;
-/** Older stores have `measured` for a build. A file that was given has no key. */
+/** Older stores have `measured` for a build. */
+const builtRuns = sql<number>`sum(${runs.outcome} in ('built', 'measured') and ${runs.role} = 'build')`;
+/** A file that was given has no key; of an import no more is known than what was read. */
 const engines = sql<number>`count(distinct case
   when ${runs.role} = 'build' then iif(${runs.outcome} in ('built', 'measured'), coalesce(${runs.buildId}, ${runs.runId}), null)
-  when ${runs.engineKey} is not null then ${runs.buildId} end)`;
+  when ${runs.engineKey} is not null and ${sweeps.source} = 'run' then ${runs.buildId} end)`;
 
 export interface SweepNumbers {
   readonly cells: number;
@@ -18,14 +20,15 @@ export interface SweepNumbers {
   readonly measured: number;
   readonly builds: number;
   readonly built: number;
+  readonly engines: number;
   readonly flagged: number;
 }
 
-export const NO_SWEEP_NUMBERS: SweepNumbers = { cells: 0, runs: 0, measured: 0, builds: 0, built: 0, flagged: 0 };
+export const NO_SWEEP_NUMBERS: SweepNumbers = { cells: 0, runs: 0, measured: 0, builds: 0, built: 0, engines: 0, flagged: 0 };
 
 /**
- * How many cells, runs (without builds) and builds each of these sweeps has. Its builds are its engines, built in it or
- * before, and builds that failed. Flagged are runs that are left out or trusted less.
+ * How many cells, runs (without builds), builds and engines, built in it or before, each of these sweeps has. Flagged are
+ * runs that are left out or trusted less.
  */
 export function sweepNumbers(db: StoreDatabase, sweepIds: readonly SweepId[]): ReadonlyMap<SweepId, SweepNumbers> {
   const rows = db
@@ -34,10 +37,12 @@ export function sweepNumbers(db: StoreDatabase, sweepIds: readonly SweepId[]): R
       cells: countDistinct(runs.cellKey),
       runs: sql<number>`sum(${runs.role} <> 'build')`,
       measured: measuredRuns,
-      builds: sql<number>`${engines} + sum(${runs.role} = 'build' and ${runs.outcome} not in ('built', 'measured'))`,
-      built: engines,
+      builds: sql<number>`sum(${runs.role} = 'build')`,
+      built: builtRuns,
+      engines,
     })
     .from(runs)
+    .innerJoin(sweeps, eq(sweeps.sweepId, runs.sweepId))
     .where(and(inArray(runs.sweepId, [...sweepIds]), ofSweep))
     .groupBy(runs.sweepId)
     .all();
@@ -52,6 +57,11 @@ export function sweepNumbers(db: StoreDatabase, sweepIds: readonly SweepId[]): R
   return new Map(
     rows.map(({ sweepId, ...numbers }) => [sweepId, { ...numbers, flagged: flaggedOf.get(sweepId) ?? 0 }]),
   );
+}
+
+/** For `runsAndBuilds`, as a plan counts them: an engine counts as built in whichever sweep that was. */
+export function withReused({ runs: all, measured, builds, built, engines: used }: SweepNumbers) {
+  return { runs: all, measured, builds: used + builds - built, built: used };
 }
 
 /** How often each of these cells was measured, when last, and which kinds of results there are of it. */
