@@ -90,13 +90,21 @@ function sweepsText(
   const table = renderTable<ListedSweep>(
     [
       { header: 'sweep', text: ({ sweepId }) => sweepId.slice(0, 8), isIdentity: true },
-      { header: 'started', text: ({ startedAt }) => (startedAt ?? '').slice(0, 16).replace('T', ' '), isIdentity: true },
+      {
+        header: 'started',
+        text: ({ startedAt }) => (startedAt ?? '').slice(0, 16).replace('T', ' '),
+        isIdentity: true,
+      },
       { header: 'matrix', text: (row) => printable(matrixText(row)), minWidth: 8, isIdentity: true },
       { header: 'commit', text: (row) => describeCommit(row), minWidth: 8, dropRank: 6 },
       { header: 'provenance', text: provenanceText, minWidth: 10 },
       { header: 'TensorRT', text: ({ tensorrt }) => tensorrt ?? '', dropRank: 9 },
       { header: 'cells', text: (row) => String(row.cells), align: right, dropRank: 8 },
-      { header: 'measured', text: (row) => runsAndBuilds({ ...withReused(row), runs: planned.get(row.sweepId) ?? row.runs }), dropRank: 5 },
+      {
+        header: 'measured',
+        text: (row) => runsAndBuilds({ ...withReused(row), runs: planned.get(row.sweepId) ?? row.runs }),
+        dropRank: 5,
+      },
       {
         header: 'flagged',
         text: ({ flagged }) => (flagged === 0 ? '' : String(flagged)),

@@ -15,7 +15,10 @@ export function engineBuilds(builds: readonly PlannedBuild[]): PlannedBuild[] {
 }
 
 /** Seconds that these steps take, one after the other. */
-export function estimateS({ builds, runs, variants }: Pick<Plan, 'builds' | 'runs' | 'variants'>, isReplay: boolean): number {
+export function estimateS(
+  { builds, runs, variants }: Pick<Plan, 'builds' | 'runs' | 'variants'>,
+  isReplay: boolean,
+): number {
   const built = engineBuilds(builds).length;
   if (isReplay) return (variants.length + built + runs.length) * RECORDED_S;
   const runsS = runs.reduce((sum, run) => sum + run.estimateS, 0);

@@ -24,7 +24,15 @@ export interface SweepNumbers {
   readonly flagged: number;
 }
 
-export const NO_SWEEP_NUMBERS: SweepNumbers = { cells: 0, runs: 0, measured: 0, builds: 0, built: 0, engines: 0, flagged: 0 };
+export const NO_SWEEP_NUMBERS: SweepNumbers = {
+  cells: 0,
+  runs: 0,
+  measured: 0,
+  builds: 0,
+  built: 0,
+  engines: 0,
+  flagged: 0,
+};
 
 /**
  * How many cells, runs (without builds), builds and engines, built in it or before, each of these sweeps has. Flagged are
