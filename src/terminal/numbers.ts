@@ -63,9 +63,11 @@ export function count(number: number, noun: string, plural = `${noun}s`): string
 
 /** `10 runs + 1 build`, `9 of 10 runs + 1 build`: what is done of what was planned or begun. */
 export function runsAndBuilds({ runs, measured = runs, builds, built = builds }: Counted): string {
-  const part = (done: number, all: number, noun: string): string =>
-    `${done === all ? '' : `${done} of `}${count(all, noun)}`;
-  return [part(measured, runs, 'run'), ...(builds === 0 ? [] : [part(built, builds, 'build')])].join(' + ');
+  return [doneOf(measured, runs, 'run'), ...(builds === 0 ? [] : [doneOf(built, builds, 'build')])].join(' + ');
+}
+
+function doneOf(done: number, all: number, noun: string): string {
+  return `${done === all ? '' : `${done} of `}${count(all, noun)}`;
 }
 
 export interface Counted {

@@ -171,14 +171,14 @@ export class Progress {
     const { style, columns } = this.look;
     const steps = this.total + this.built.size + this.builds.length;
     const share = steps === 0 ? 1 : (this.done + this.built.size) / steps;
-    const text = `${this.summary(nowMs)} · ${this.leftText(nowMs)}`;
-    const width = Math.min(BAR_WIDTH, Math.max(0, columns - 2 - textWidth(text)));
+    const facts = `${this.summary(nowMs)} · ${this.leftText(nowMs)}`;
+    const width = Math.min(BAR_WIDTH, Math.max(0, columns - 2 - textWidth(facts)));
     const full = Math.round(share * width);
     const bar = `${'█'.repeat(full)}${'░'.repeat(width - full)}`;
     const now = [...(this.current.size === 0 && this.done === 0 ? [[null, 'starting'] as const] : this.current)];
     const lines = [
       ...now.map(([gpu, text]) => (gpu === null ? `▸ ${text}` : `▸ ${gpu} · ${text}`)),
-      `${bar} ${text}`,
+      `${bar} ${facts}`,
       this.last === '' ? '' : `last: ${this.last}`,
     ];
     return lines

@@ -144,7 +144,7 @@ test('lines that a narrower terminal has wrapped are erased with all their rows'
   columns = 40;
   progress.take({ kind: 'runStarted', run: SECOND });
   expect([title, bar, last].map((line) => Math.ceil(stringWidth(line) / columns))).toEqual([1, 2, 2]);
-  expect(writes.at(-1)).toMatch(/^\u001b\[5A\u001b\[0J/u);
+  expect((writes.at(-1) ?? '').slice(0, 8)).toBe('\u001b[5A\u001b[0J');
   expect(screenOf([(writes.at(-1) ?? '').slice(8)]).filter((line) => stringWidth(line) >= columns)).toEqual([]);
   progress.end();
 });
