@@ -47,9 +47,19 @@ export function shortened(text: string, longest = LONGEST_TEXT): string {
   return text.length <= longest ? text : `${text.slice(0, longest - 1)}…`;
 }
 
-/** JSON for a `<script>` element: cannot end the element or begin a comment. */
+/** More digits than are displayed. */
+const DIGITS = 6;
+
+function rounded(_: string, value: unknown): unknown {
+  return typeof value === 'number' && !Number.isInteger(value) ? Number(value.toPrecision(DIGITS)) : value;
+}
+
+/** JSON for a `<script>` element: cannot end the element or begin a comment. Its numbers have six digits. */
 export function scriptJson(value: unknown): Markup {
   return new Markup(
-    JSON.stringify(value).replaceAll('<', '\\u003c').replaceAll('\u2028', '\\u2028').replaceAll('\u2029', '\\u2029'),
+    JSON.stringify(value, rounded)
+      .replaceAll('<', '\\u003c')
+      .replaceAll('\u2028', '\\u2028')
+      .replaceAll('\u2029', '\\u2029'),
   );
 }

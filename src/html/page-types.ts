@@ -38,7 +38,7 @@ export interface ReportLayers {
   readonly notes: readonly string[];
 }
 
-interface ReportLayer {
+export interface ReportLayer {
   readonly label: string;
   readonly block: string;
   readonly purpose: string;
@@ -58,7 +58,7 @@ export interface ReportLayersDiff {
   readonly moreMs: number;
 }
 
-interface ReportLayerChange {
+export interface ReportLayerChange {
   readonly change: string;
   readonly label: string;
   readonly detail: string;
@@ -115,24 +115,14 @@ interface PageMark {
 /** A year of cells has tens of thousands of them: fields without their names. */
 export type PageValue = readonly [value: number, least: number, most: number, runs: number, environment: number | null];
 
-/** Texts are indices into `texts`. */
+/** Rows of numbers: milliseconds, then indices into `texts` in the order of `layersOf`. */
 export interface PageLayers extends Omit<ReportLayers, 'layers'> {
-  readonly ms: readonly number[];
-  readonly labels: readonly number[];
-  readonly blocks: readonly number[];
-  readonly purposes: readonly number[];
-  readonly types: readonly number[];
-  readonly precisions: readonly number[];
-  readonly tactics: readonly number[];
+  readonly rows: readonly (readonly number[])[];
 }
 
+/** Rows of numbers in the order of `changesOf`. */
 export interface PageDiff extends Omit<ReportLayersDiff, 'rows'> {
-  readonly changes: readonly number[];
-  readonly labels: readonly number[];
-  readonly details: readonly number[];
-  readonly layers: readonly (readonly [number, number])[];
-  readonly base: readonly number[];
-  readonly head: readonly number[];
+  readonly rows: readonly (readonly number[])[];
 }
 
 export interface PageWorkload {

@@ -101,8 +101,8 @@ function samplesOf(db: StoreDatabase, runs: readonly CellRun[]) {
   for (const { runId } of runs.slice(-SHOWN_RUNS)) {
     try {
       const columns = runSamples(db, runId)?.columns;
-      if (columns?.computeMs !== undefined) compute.push({ runId, values: columns.computeMs });
-      if (columns?.latencyMs !== undefined) latency.push({ runId, values: columns.latencyMs });
+      if (columns?.computeMs !== undefined) compute.push({ runId: runId.slice(0, 8), values: columns.computeMs });
+      if (columns?.latencyMs !== undefined) latency.push({ runId: runId.slice(0, 8), values: columns.latencyMs });
     } catch {
       // A blob that was not written by this program, or was damaged: the rest of the report is valid.
       unreadable += 1;

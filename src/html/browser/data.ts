@@ -1,4 +1,13 @@
-import type { PageCell, PageData, PageValue, SweepValue } from '../page-types.ts';
+import type {
+  PageCell,
+  PageData,
+  PageDiff,
+  PageLayers,
+  PageValue,
+  ReportLayer,
+  ReportLayerChange,
+  SweepValue,
+} from '../page-types.ts';
 import { byId } from './dom.ts';
 
 export function readPageData(): PageData {
@@ -32,4 +41,29 @@ export function inPercent(cell: PageCell): PageCell {
 
 export function sweepName({ sweeps }: PageData, sweep: number): string {
   return sweeps.starts[sweep] || `sweep ${sweeps.ids[sweep]?.slice(0, 8) ?? ''}`;
+}
+
+export function layersOf({ texts }: PageData, { rows }: PageLayers): ReportLayer[] {
+  const text = (place = -1): string => texts[place] ?? '';
+  return rows.map(([ms = 0, label, block, purpose, type, precision, tactic]) => ({
+    ms,
+    label: text(label),
+    block: text(block),
+    purpose: text(purpose),
+    type: text(type),
+    precision: text(precision),
+    tactic: text(tactic),
+  }));
+}
+
+export function changesOf({ texts }: PageData, { rows }: PageDiff): ReportLayerChange[] {
+  const text = (place = -1): string => texts[place] ?? '';
+  return rows.map(([baseMs = 0, headMs = 0, before = 0, after = 0, label, change, detail]) => ({
+    baseMs,
+    headMs,
+    layers: [before, after],
+    label: text(label),
+    change: text(change),
+    detail: text(detail),
+  }));
 }

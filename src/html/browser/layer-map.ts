@@ -1,4 +1,4 @@
-import type { PageData, PageLayers } from '../page-types.ts';
+import type { PageLayers, ReportLayer } from '../page-types.ts';
 import { formatMs, formatNumber, formatPercent } from '../../terminal/numbers.ts';
 import { colourKey, element, pictureStage, svg } from './dom.ts';
 import { clamp } from './scale.ts';
@@ -14,28 +14,25 @@ const KINDS = 8;
 
 /**
  * The layers as areas, by their share of the time.
- * @param column what they are coloured by: places of texts
+ * @param nameOf what they are coloured by
  */
-export function layerMap(data: PageData, layers: PageLayers, column: readonly number[]): HTMLElement {
-  const { texts } = data;
-  const { ms } = layers;
-  const names = ms.map((_, place) => texts[column[place] ?? -1] || 'not known');
+export function layerMap(
+  { rest, totalMs }: Pick<PageLayers, 'rest' | 'totalMs'>,
+  layers: readonly ReportLayer[],
+  nameOf: (layer: ReportLayer) => string,
+): HTMLElement {
+  const ms = layers.map((layer) => layer.ms);
+  const names = layers.map((layer) => nameOf(layer) || 'not known');
   const kinds = kindsOf(names, ms);
-  const labels = ms.map((_, place) => texts[layers.labels[place] ?? -1] ?? '');
-  const all = layers.rest.layers > 0 && layers.rest.ms > 0 ? [...ms, layers.rest.ms] : ms;
-  const blocks = all.map((_, place) =>
-    place >= ms.length ? 'smaller layers' : blockName(texts[layers.blocks[place] ?? -1] ?? ''),
-  );
+  const all = rest.layers > 0 && rest.ms > 0 ? [...ms, rest.ms] : ms;
+  const blocks = all.map((_, place) => blockName(layers[place]?.block ?? 'smaller layers'));
   const groups = nestedTreeMap(all, blocks, WIDTH, HEIGHT);
-  const linesOf = (place: number): string[] =>
-    place >= ms.length
-      ? [`${layers.rest.layers} smaller layers`, shareText(layers.rest.ms, layers)]
-      : [labels[place] ?? '', shareText(ms[place] ?? 0, layers), ...describe(data, layers, place)];
+  const linesOf = (place: number): string[] => describe(layers[place] ?? null, rest, totalMs);
   const drawTile = ({ place, x, y, width, height }: Tile): SVGGElement => {
     const kind = place >= ms.length ? 'other' : (kinds.get(names[place] ?? '') ?? 'other');
     const tile = svg('g', { class: `tile kind-${kind}`, 'data-place': place });
     tile.append(svg('rect', { x, y, width, height }));
-    const text = place >= ms.length ? `${layers.rest.layers} smaller` : (labels[place] ?? '');
+    const text = layers[place]?.label ?? `${rest.layers} smaller`;
     const fits = Math.floor((width - 7) / LETTER);
     if (fits >= LEAST_LETTERS && height > 17) {
       tile.append(svg('text', { x: x + 4, y: y + 13 }, shortName(text, fits)));
@@ -124,20 +121,16 @@ function kindsOf(names: readonly string[], ms: readonly number[]): Map<string, s
   return new Map(sorted.map(([name], place) => [name, String(place)]));
 }
 
-function shareText(ms: number, { totalMs }: PageLayers): string {
-  return `${formatMs(ms)}, ${formatPercent((ms / totalMs) * 100, false)} of the time`;
-}
-
-function describe({ texts }: PageData, layers: PageLayers, place: number): string[] {
+function describe(layer: ReportLayer | null, rest: PageLayers['rest'], totalMs: number): string[] {
+  const ms = layer?.ms ?? rest.ms;
+  const share = `${formatMs(ms)}, ${formatPercent((ms / totalMs) * 100, false)} of the time`;
+  if (layer === null) return [`${rest.layers} smaller layers`, share];
   const named = [
-    ['block', layers.blocks],
-    ['for', layers.purposes],
-    ['type', layers.types],
-    ['takes in', layers.precisions],
-    ['tactic', layers.tactics],
+    ['block', layer.block],
+    ['for', layer.purpose],
+    ['type', layer.type],
+    ['takes in', layer.precision],
+    ['tactic', layer.tactic],
   ] as const;
-  return named.flatMap(([name, column]) => {
-    const text = texts[column[place] ?? -1] ?? '';
-    return text === '' ? [] : [`${name}: ${text}`];
-  });
+  return [layer.label, share, ...named.flatMap(([name, text]) => (text === '' ? [] : [`${name}: ${text}`]))];
 }

@@ -1,8 +1,15 @@
 import { formatMs, formatNumber, formatPercent, signedMs } from '../../terminal/numbers.ts';
-import type { PageCell, PageData, PageDiff, PageLayers } from '../page-types.ts';
-import { sweepName } from './data.ts';
+import type { PageCell, PageData, PageDiff, PageLayers, ReportLayer } from '../page-types.ts';
+import { changesOf, layersOf, sweepName } from './data.ts';
 import { element, note, pickedPicture, svg, svgLine, showAsTable, textTable } from './dom.ts';
 import { layerMap } from './layer-map.ts';
+
+const COLORS = [
+  ['precision taken in', 'precision'],
+  ['type', 'type'],
+  ['block', 'block'],
+  ['what it is for', 'purpose'],
+] as const;
 
 export function layersView(data: PageData, { diffs, layers }: PageCell): HTMLElement {
   const title = element('h3', {}, 'Layers');
@@ -10,17 +17,22 @@ export function layersView(data: PageData, { diffs, layers }: PageCell): HTMLEle
     return element('section', {}, title, note('No profile of this cell is stored: bench run --profile takes one.'));
   }
   const sweep = layers.sweep === null ? 'an unknown sweep' : sweepName(data, layers.sweep);
-  const columns = [layers.precisions, layers.types, layers.blocks, layers.purposes];
-  const names = ['precision taken in', 'type', 'block', 'what it is for'];
-  const draw = (place: number): Element => layerMap(data, layers, columns[place] ?? layers.precisions);
+  const all = layersOf(data, layers);
+  const draw = (place: number): Element => layerMap(layers, all, (layer) => layer[COLORS[place]?.[1] ?? 'precision']);
   return element(
     'section',
     {},
     title,
     element('p', {}, summary(layers, sweep)),
     ...layers.notes.map(note),
-    ...(layers.iterations === null ? [] : pickedPicture('Colour by', names, draw)),
-    showAsTable(() => [layerTable(data, layers)]),
+    ...(layers.iterations === null
+      ? []
+      : pickedPicture(
+          'Color by',
+          COLORS.map(([name]) => name),
+          draw,
+        )),
+    showAsTable(() => [layerTable(data, layers, all)]),
     layerDiff(data, diffs),
   );
 }
@@ -32,15 +44,13 @@ function summary({ iterations, totalMs, runId, rest }: PageLayers, sweep: string
     : `${formatMs(totalMs)} a query, mean of ${iterations} profiled queries of run ${runId}, ${sweep}${more}.`;
 }
 
-function layerTable(data: PageData, layers: PageLayers): HTMLElement {
-  const { texts } = data;
-  const text = (column: readonly number[], place: number): string => texts[column[place] ?? -1] ?? '';
-  const rows = layers.ms.map((ms, place) => [
-    text(layers.labels, place),
-    text(layers.purposes, place),
-    text(layers.types, place),
-    text(layers.precisions, place),
-    text(layers.tactics, place),
+function layerTable(data: PageData, layers: PageLayers, all: readonly ReportLayer[]): HTMLElement {
+  const rows = all.map(({ label, ms, precision, purpose, tactic, type }) => [
+    label,
+    purpose,
+    type,
+    precision,
+    tactic,
     formatMs(ms),
     layers.totalMs > 0 ? formatPercent((ms / layers.totalMs) * 100, false) : '–',
   ]);
@@ -71,18 +81,17 @@ function layerDiff(data: PageData, diffs: readonly PageDiff[]): HTMLElement {
   );
 }
 
-function diffTable({ texts }: PageData, diff: PageDiff): HTMLElement {
-  const { base, head } = diff;
-  const deltas = base.map((ms, place) => (head[place] ?? 0) - ms);
-  const most = Math.max(1e-9, ...deltas.map(Math.abs));
-  const rows = deltas.map((delta, place) => [
-    texts[diff.labels[place] ?? -1] ?? '',
-    texts[diff.changes[place] ?? -1] ?? '',
-    texts[diff.details[place] ?? -1] ?? '',
-    bar(delta / most),
-    signedMs(delta),
-    `${formatNumber(base[place] ?? 0, 3)} → ${formatNumber(head[place] ?? 0, 3)}`,
-    (diff.layers[place] ?? []).join(' → '),
+function diffTable(data: PageData, diff: PageDiff): HTMLElement {
+  const changes = changesOf(data, diff);
+  const most = Math.max(1e-9, ...changes.map(({ baseMs, headMs }) => Math.abs(headMs - baseMs)));
+  const rows = changes.map(({ baseMs, change, detail, headMs, label, layers }) => [
+    label,
+    change,
+    detail,
+    bar((headMs - baseMs) / most),
+    signedMs(headMs - baseMs),
+    `${formatNumber(baseMs, 3)} → ${formatNumber(headMs, 3)}`,
+    layers.join(' → '),
   ]);
   const more = diff.moreRows === 0 ? '' : `; ${diff.moreRows} smaller changes: ${signedMs(diff.moreMs)}`;
   return textTable(

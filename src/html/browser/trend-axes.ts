@@ -1,4 +1,5 @@
 import { ticks } from '../../statistics/ticks.ts';
+import { dayText } from '../../terminal/charts/day-text.ts';
 import { formatNumber } from '../../terminal/numbers.ts';
 import type { PageData } from '../page-types.ts';
 import { axisText, svgLine } from './dom.ts';
@@ -46,7 +47,7 @@ export function dateLabels({ sweeps }: PageData, from: number, to: number, width
   const round = ticks(from, to, Math.max(2, Math.floor(width / LEAST_GAP))).filter(Number.isInteger);
   return [...round.filter(isFree), to].map((sweep) => {
     const start = sweeps.starts[sweep] ?? '';
-    const text = days.size === 1 ? start.slice(11) : dayName(start);
+    const text = days.size === 1 ? start.slice(11) : dayText(start);
     return { sweep, text: text || (sweeps.ids[sweep]?.slice(0, 8) ?? '') };
   });
 }
@@ -55,11 +56,4 @@ const HALF_DATE = 36;
 
 function clampText(at: number, width: number): number {
   return Math.min(width - HALF_DATE, Math.max(LEFT, at));
-}
-
-const MONTHS = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec'];
-
-/** `24 Feb` of `2026-02-24 02:00`; empty for an unknown time. */
-export function dayName(start: string): string {
-  return start === '' ? '' : `${Number(start.slice(8, 10))} ${MONTHS[Number(start.slice(5, 7)) - 1] ?? ''}`;
 }

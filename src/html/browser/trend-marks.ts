@@ -1,8 +1,9 @@
+import { dayText } from '../../terminal/charts/day-text.ts';
 import type { PageCell, PageData } from '../page-types.ts';
 import { valuesOf } from './data.ts';
 import { svg, svgLine } from './dom.ts';
 import type { Scale } from './scale.ts';
-import { BOTTOM, dayName, LEFT, RIGHT, TOP, type TrendFrame } from './trend-axes.ts';
+import { BOTTOM, LEFT, RIGHT, TOP, type TrendFrame } from './trend-axes.ts';
 
 /** Median of the sweeps between two change points; none if nothing changed. */
 export function levelLines(cell: PageCell, { from, to }: TrendFrame, x: Scale, y: Scale): SVGElement[] {
@@ -60,7 +61,7 @@ function markLabel({ sweeps }: PageData, { step, kind, text }: Mark): string {
     return text.length > LONGEST ? `${text.slice(0, LONGEST - 1)}…` : text;
   }
   const [size = ''] = text.split(',');
-  const known = [sweeps.commits[step]?.slice(0, 8), dayName(sweeps.starts[step] ?? '')];
+  const known = [sweeps.commits[step]?.slice(0, 8), dayText(sweeps.starts[step] ?? '')];
   return [`${kind} ${size}`, ...known.filter(Boolean)].join(' · ');
 }
 

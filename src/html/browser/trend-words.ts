@@ -1,9 +1,7 @@
 import type { PageCell, PageData } from '../page-types.ts';
-import { formatNumber } from '../../terminal/numbers.ts';
+import { count, formatNumber } from '../../terminal/numbers.ts';
 import { sweepName, valuesOf } from './data.ts';
 import { textTable } from './dom.ts';
-
-const MARK_WORDS = { slower: 'slower', faster: 'faster', environment: 'environment', baseline: 'baseline' } as const;
 
 export function valueText(cell: PageCell, sweep: number): string {
   const found = valuesOf(cell)[sweep] ?? null;
@@ -16,18 +14,16 @@ export function sweepLines(data: PageData, cell: PageCell, sweep: number): strin
   const environment = found?.environment === null ? undefined : data.environments[found?.environment ?? -1];
   return [
     sweepName(data, sweep),
-    found === null
-      ? valueText(cell, sweep)
-      : `${valueText(cell, sweep)}, median of ${found.runs} ${found.runs === 1 ? 'run' : 'runs'}`,
+    found === null ? valueText(cell, sweep) : `${valueText(cell, sweep)}, median of ${count(found.runs, 'run')}`,
     ...(found !== null && found.runs > 1
       ? [`runs from ${formatNumber(found.least)} to ${formatNumber(found.most)} ${cell.unit}`]
       : []),
     commit === '' ? 'no commit' : `commit ${commit}`,
     ...(environment === undefined ? [] : [environment]),
-    ...cell.marks.filter(({ step }) => step === sweep).map(({ kind, text }) => `${MARK_WORDS[kind]}: ${text}`),
+    ...cell.marks.filter(({ step }) => step === sweep).map(({ kind, text }) => `${kind}: ${text}`),
     ...cell.leftOut
       .filter((entry) => entry.sweep === sweep)
-      .map(({ runs, reason }) => `left out, ${runs} ${runs === 1 ? 'run' : 'runs'}: ${reason}`),
+      .map(({ runs, reason }) => `left out, ${count(runs, 'run')}: ${reason}`),
     `sweep ${data.sweeps.ids[sweep]?.slice(0, 8) ?? ''}, ${data.provenance}`,
   ];
 }

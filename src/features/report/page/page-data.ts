@@ -1,17 +1,14 @@
 import type {
-  CellSamples,
   PageCell,
   PageData,
   PageDiff,
   PageLayers,
-  PageValue,
   PagePoint,
   PageWorkload,
   ReportLayers,
   ReportLayersDiff,
   SweepValue,
 } from '../../../html/page-types.ts';
-import type { SampleHistogram } from '../../../html/histogram.ts';
 import { metricOf } from '../../../records/metric.ts';
 import { cellLabel } from '../../../text/cell-label.ts';
 import { printable } from '../../../text/printable.ts';
@@ -27,11 +24,7 @@ export function pageDataOf(data: ReportData): PageData {
   const cells = data.cells.map((one) => {
     const { key } = one.cell;
     const level = levelOf(one, rows.get(key));
-    return {
-      ...pageCell(one, texts),
-      name: printable(names.get(key) ?? ''),
-      level: level === null ? null : round(level),
-    };
+    return { ...pageCell(one, texts), name: printable(names.get(key) ?? ''), level };
   });
   return {
     provenance: data.series.provenance,
@@ -59,78 +52,36 @@ function pageCell(report: ReportCell, texts: TextTable): Omit<PageCell, 'name' |
     metric: label,
     unit,
     betterIs,
-    values: values.map((sweep) => (sweep === null ? null : pageValue(sweep))),
+    values: values.map((sweep) =>
+      sweep === null ? null : [sweep.value, sweep.least, sweep.most, sweep.runs, sweep.environment],
+    ),
     marks: marks.map((mark) => ({ ...mark, text: printable(mark.text) })),
     leftOut: leftOut.map((entry) => ({ ...entry, reason: printable(entry.reason) })),
-    samples: rounded(samples),
+    samples,
     layers: report.layers === null ? null : pageLayers(report.layers, texts),
     diffs: report.diffs.map((diff) => pageDiff(diff, texts)),
   };
 }
 
-function pageValue({ value, least, most, runs, environment }: SweepValue): PageValue {
-  return [round(value), round(least), round(most), runs, environment];
-}
-
-/** More digits than are displayed. */
-const DIGITS = 6;
-
-function round(value: number): number {
-  return Number(value.toPrecision(DIGITS));
-}
-
-function rounded(samples: CellSamples): CellSamples {
-  const { histogram } = samples;
-  if (histogram === null) return samples;
-  const { before, runs } = histogram;
-  return {
-    ...samples,
-    histogram: {
-      ...histogram,
-      medianMs: round(histogram.medianMs),
-      runs: runs.map((run) => ({ ...run, runId: run.runId.slice(0, 8), statistics: roundedAll(run.statistics) })),
-      before: before === null ? null : { ...before, statistics: roundedAll(before.statistics) },
-    },
-  };
-}
-
-function roundedAll({ min, median, p90, p99, max }: SampleHistogram['runs'][number]['statistics']) {
-  return { min: round(min), median: round(median), p90: round(p90), p99: round(p99), max: round(max) };
-}
-
 /** Labels of fused layers name every node. */
 const LONGEST_LABEL = 160;
 
-function pageLayers(report: ReportLayers, texts: TextTable): PageLayers {
-  const { layers, ...facts } = report;
-  const column = (of: (layer: (typeof layers)[number]) => string): number[] =>
-    layers.map((layer) => placeOf(texts, of(layer)));
-  return {
-    ...facts,
-    runId: facts.runId.slice(0, 8),
-    notes: facts.notes.map(printable),
-    ms: layers.map(({ ms }) => round(ms)),
-    labels: column(({ label }) => label),
-    blocks: column(({ block }) => block),
-    purposes: column(({ purpose }) => purpose),
-    types: column(({ type }) => type),
-    precisions: column(({ precision }) => precision),
-    tactics: column(({ tactic }) => tactic),
-  };
+function pageLayers({ layers, ...facts }: ReportLayers, texts: TextTable): PageLayers {
+  const rows = layers.map(({ block, label, ms, precision, purpose, tactic, type }) => [
+    ms,
+    ...[label, block, purpose, type, precision, tactic].map((text) => placeOf(texts, text)),
+  ]);
+  return { ...facts, runId: facts.runId.slice(0, 8), notes: facts.notes.map(printable), rows };
 }
 
-function pageDiff(report: ReportLayersDiff, texts: TextTable): PageDiff {
-  const { rows, ...facts } = report;
-  return {
-    ...facts,
-    title: printable(facts.title),
-    changes: rows.map(({ change }) => placeOf(texts, change)),
-    labels: rows.map(({ label }) => placeOf(texts, label)),
-    details: rows.map(({ detail }) => placeOf(texts, detail)),
-    layers: rows.map(({ layers }) => layers),
-    base: rows.map((row) => round(row.baseMs)),
-    head: rows.map((row) => round(row.headMs)),
-  };
+function pageDiff(diff: ReportLayersDiff, texts: TextTable): PageDiff {
+  const rows = diff.rows.map(({ baseMs, change, detail, headMs, label, layers }) => [
+    baseMs,
+    headMs,
+    ...layers,
+    ...[label, change, detail].map((text) => placeOf(texts, text)),
+  ]);
+  return { ...diff, title: printable(diff.title), rows };
 }
 
 function placeOf(texts: TextTable, text: string): number {
@@ -144,7 +95,7 @@ function workloadsOf({ cells, pareto }: ReportData, names: ReadonlyMap<string, s
     const points = workload.flatMap((one): PagePoint[] => {
       const { accuracyState: accuracy, key, label, precision, latencyMs, itemsPerS } = one;
       if (latencyMs === null || itemsPerS === null) return [];
-      const noise = round(noises.get(key) ?? 0);
+      const noise = noises.get(key) ?? 0;
       return [{ key, label: printable(names.get(key) ?? label), precision, latencyMs, itemsPerS, accuracy, noise }];
     });
     const [first] = workload;
