@@ -1,6 +1,7 @@
 import { metricOf } from '../../records/metric.ts';
 import { printable } from '../../text/printable.ts';
 import { shiftSize, shiftText } from '../compare/index.ts';
+import { scalePercent, sparkline } from '../../terminal/charts/sparkline.ts';
 import { count, formatNumber, formatPercent, meanText } from '../../terminal/numbers.ts';
 import { messageOf } from './junit.ts';
 import { environmentOf, marksOf, type ReportedCell, type ReportedSweep, statusOf, valueOf } from './reported-sweep.ts';
@@ -132,7 +133,8 @@ const CHANGE_COLUMNS: readonly MarkdownColumn[] = [
 ];
 const VALUE_COLUMN: MarkdownColumn = { header: 'value', rule: '---', text: (cell) => markdown(messageOf(cell)) };
 const INTERVAL_COLUMN: MarkdownColumn = { header: '95 % interval', rule: '--:', text: intervalText };
-const TREND_COLUMN: MarkdownColumn = { header: 'last nights', rule: '---', text: ({ recent }) => sparkline(recent) };
+/** This many values, the newest. */
+const SHOWN_SWEEPS = 20;
 
 const OWNER_COLUMN: MarkdownColumn = { header: 'owner', rule: '---', text: ({ owner }) => markdown(owner ?? '') };
 const NEEDS_SOMEBODY: ReadonlySet<Status> = new Set(['slower', 'failed']);
@@ -144,14 +146,20 @@ function row(texts: readonly string[]): string {
 function tableOf(cells: readonly ReportedCell[], sign: string, most: number): string[] {
   const hasChange = cells.some((cell) => changeOf(cell) !== null);
   const hasInterval = cells.some(({ judgement }) => judgement.kind === 'compared' && judgement.ciPercent !== null);
-  const hasTrend = cells.some(({ recent }) => sparkline(recent) !== '');
+  const hasTrend = cells.some(({ recent }) => recent.length > 1);
+  const percent = scalePercent(cells.map(changeOf));
+  const trend: MarkdownColumn = {
+    header: `last sweeps, ±${percent} %`,
+    rule: '---',
+    text: ({ recent }) => (recent.length > 1 ? sparkline(recent, SHOWN_SWEEPS, { level: null, percent }) : ''),
+  };
   const hasOwner = cells.some((cell) => cell.owner !== null && NEEDS_SOMEBODY.has(statusOf(cell)));
   const columns: readonly MarkdownColumn[] = [
     { header: '', rule: '---', text: () => sign },
     { header: 'cell', rule: '---', text: nameText },
     ...(hasChange ? CHANGE_COLUMNS : [VALUE_COLUMN]),
     ...(hasInterval ? [INTERVAL_COLUMN] : []),
-    ...(hasTrend ? [TREND_COLUMN] : []),
+    ...(hasTrend ? [trend] : []),
     ...(hasOwner ? [OWNER_COLUMN] : []),
   ];
   const more = cells.length - most;
@@ -203,27 +211,6 @@ function markdown(text: string): string {
     .replace(/[&<>|`*~[\]@#\\!$]|(?<![a-z\d])_|_(?![a-z\d])/gi, (c) => `&#${c.charCodeAt(0)};`)
     .replace(/:\/\//g, '&#58;//')
     .replace(/www\./gi, (match) => `${match.slice(0, 3)}&#46;`);
-}
-
-const BLOCKS = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'] as const;
-/** This many values, the newest. */
-const LENGTH = 20;
-/** Relative to the level: a smaller range is drawn flat. */
-const LEAST_RANGE = 0.05;
-
-/** A line of blocks from the smallest value up; empty for fewer than two values. */
-export function sparkline(values: readonly number[]): string {
-  const shown = values.filter((value) => Number.isFinite(value)).slice(-LENGTH);
-  if (shown.length < 2) return '';
-  const [low, high] = [Math.min(...shown), Math.max(...shown)];
-  const range = Math.max(high - low, Math.abs(high) * LEAST_RANGE);
-  const from = (low + high - range) / 2;
-  return shown
-    .map((value) => {
-      const place = range === 0 ? 0 : ((value - from) / range) * BLOCKS.length;
-      return BLOCKS[Math.min(BLOCKS.length - 1, Math.max(0, Math.floor(place)))];
-    })
-    .join('');
 }
 
 /** GitHub shows ten of each kind per step; all are in the log. */

@@ -5,7 +5,7 @@ import { describe, expect, test } from 'vitest';
 import { csvText } from '../../../src/features/export/csv.ts';
 import { bencherJson, googleBenchmarkJson } from '../../../src/features/export/json-reports.ts';
 import { junitXml } from '../../../src/features/export/junit.ts';
-import { githubAnnotations, markdownText, sparkline } from '../../../src/features/export/github.ts';
+import { githubAnnotations, markdownText } from '../../../src/features/export/github.ts';
 import { openMetricsText } from '../../../src/features/export/open-metrics.ts';
 import { compared, reportedCell, reportedSweep } from '../../support/reported-sweep.ts';
 
@@ -147,19 +147,19 @@ describe('Markdown', () => {
       '',
       '**simulated** · nightly · main `11111111` → HEAD `abcdef01` · NVIDIA H200 · TensorRT 10.6.0',
       '',
-      '|  | cell | base | head | change | 95 % interval | last nights |',
+      '|  | cell | base | head | change | 95 % interval | last sweeps, ±7 % |',
       '| --- | --- | --: | --: | --: | --: | --- |',
-      '| ▲ slower | bert fp8 8x3 graph | 2.000 ms | 2.100 ms | +5.0 % | +4.8 to +5.2 % | ▁▁█ |',
+      '| ▲ slower | bert fp8 8x3 graph | 2.000 ms | 2.100 ms | +5.0 % | +4.8 to +5.2 % | ▄▄! |',
       '',
-      '|  | cell | value | last nights |',
+      '|  | cell | value | last sweeps, ±2 % |',
       '| --- | --- | --- | --- |',
-      '| ✗ no result | gpt fp8 8x3 graph | no result: outOfMemory | ▁▁█ |',
+      '| ✗ no result | gpt fp8 8x3 graph | no result: outOfMemory | ▄▄! |',
       '',
       '<details><summary>1 cell the same</summary>',
       '',
-      '|  | cell | base | head | change | 95 % interval | last nights |',
+      '|  | cell | base | head | change | 95 % interval | last sweeps, ±2 % |',
       '| --- | --- | --: | --: | --: | --: | --- |',
-      '| = same | resnet fp8 8x3 graph | 1.000 ms | 1.000 ms | 0.00 % | -0.20 to +0.20 % | ▁▁█ |',
+      '| = same | resnet fp8 8x3 graph | 1.000 ms | 1.000 ms | 0.00 % | -0.20 to +0.20 % | ▄▄! |',
       '',
       '</details>',
       '',
@@ -221,17 +221,6 @@ describe('hostile names stay text', () => {
   });
 });
 
-test.each([
-  [[1, 2, 3, 4, 5, 6, 7, 8], '▁▂▃▄▅▆▇█'],
-  [[1, 1, 1], '▅▅▅'],
-  [[1], ''],
-  [[], ''],
-  // A tenth of a percent is no mountain.
-  [[1, 1.001], '▄▅'],
-])('the sparkline of %j is %s', (values, line) => {
-  expect(sparkline(values)).toBe(line);
-});
-
 describe('whoever looks after a cell', () => {
   const owned = { ...reportedCell('bert', [2.1, 2.1, 2.1], compared('slower', 2, 2.1)), owner: 'team <nlp>' };
   const report = reportedSweep([owned, reportedCell('resnet', [1, 1, 1], compared('same', 1, 1))]);
@@ -246,8 +235,8 @@ describe('whoever looks after a cell', () => {
   test('has a column in Markdown, in tables of what needs somebody', () => {
     const [heading, , row, ...rest] = markdownText(report).split('\n').slice(4);
     expect([heading, row]).toEqual([
-      '|  | cell | base | head | change | 95 % interval | last nights | owner |',
-      '| ▲ slower | bert fp8 8x3 graph | 2.000 ms | 2.100 ms | +5.0 % | +4.8 to +5.2 % | ▁▁█ | team &#60;nlp&#62; |',
+      '|  | cell | base | head | change | 95 % interval | last sweeps, ±7 % | owner |',
+      '| ▲ slower | bert fp8 8x3 graph | 2.000 ms | 2.100 ms | +5.0 % | +4.8 to +5.2 % | ▄▄! | team &#60;nlp&#62; |',
     ]);
     expect(rest.join('\n')).not.toContain('owner');
   });
