@@ -10,7 +10,9 @@ const FOLDER = join(ROOT, 'quickstart');
 // A hook of git names the repository that it belongs to: this one is another.
 const ENV = Object.fromEntries(Object.entries(process.env).filter(([name]) => !/^GIT_|^BENCH_DB$/.test(name)));
 
-const isColored = process.stdout.isTTY === true && !process.env.NO_COLOR && process.env.TERM !== 'dumb';
+const isColored =
+  Boolean(process.env.FORCE_COLOR) ||
+  (process.stdout.isTTY === true && !process.env.NO_COLOR && process.env.TERM !== 'dumb');
 
 function bold(text) {
   return isColored ? `\u001b[1m${text}\u001b[22m` : text;
@@ -35,7 +37,7 @@ function bench(args, { code = 0, lines = Infinity } = {}) {
   const isWhole = lines === Infinity;
   const { status, stdout, stderr } = spawnSync(process.execPath, [join(ROOT, 'bin', 'bench.js'), ...args], {
     cwd: FOLDER,
-    env: isColored && !isWhole ? { ...ENV, FORCE_COLOR: '1', COLUMNS: String(process.stdout.columns) } : ENV,
+    env: isColored && !isWhole ? { COLUMNS: String(process.stdout.columns), ...ENV, FORCE_COLOR: '1' } : ENV,
     stdio: isWhole ? 'inherit' : ['inherit', 'pipe', 'pipe'],
     encoding: 'utf8',
     maxBuffer: 1 << 26,
@@ -73,7 +75,7 @@ const hasGit =
   commit('Tune the engine for batch 8');
 const sides = hasGit ? ['HEAD~1'] : [];
 
-say(`trtbench on recorded runs of one NVIDIA H200: no GPU is needed, nothing here is measured on this machine.
+say(`trtbench on recorded runs of one NVIDIA H200: no GPU is needed, nothing is measured here.
 ${hasGit ? 'quickstart/ is a git repository of its own, with a store in it.' : 'There is no git here: without commits the last two sweeps are compared, and HEAD~1 means nothing.'}
 
 ${bold('1. Two commits.')} An engine is tuned for batch 8; then somebody moves the optimum to batch 32.`);

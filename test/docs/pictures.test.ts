@@ -4,14 +4,14 @@ import { join } from 'node:path';
 import { XMLParser } from 'fast-xml-parser';
 import { describe, expect, test } from 'vitest';
 
-import { readAnsi } from '../../scripts/terminal-picture/ansi.ts';
-import { SCENES } from '../../scripts/terminal-picture/scenes.ts';
-import { drawPicture } from '../../scripts/terminal-picture/svg.ts';
-import { takePicture } from '../../scripts/terminal-picture/take.ts';
+import { readAnsi } from '../../scripts/pictures/ansi.ts';
+import { SCENES } from '../../scripts/pictures/scenes.ts';
+import { drawPicture } from '../../scripts/pictures/svg.ts';
+import { takePicture } from '../../scripts/pictures/terminal.ts';
 import { ROOT } from '../support/bench.ts';
 
 test.each(SCENES)(
-  'the picture $name in docs/pictures is what the terminal shows today (node scripts/terminal-picture.ts)',
+  'the picture $name in docs/pictures is what the terminal shows today (node scripts/pictures.ts)',
   (scene) => {
     const path = join(ROOT, 'docs', 'pictures', `${scene.name}.svg`);
     const picture = takePicture(scene);
@@ -64,7 +64,8 @@ test('a picture is well-formed, whatever the text, and each piece stands in its 
       title: 'a < b',
       text: [
         { '#text': '<b> & "x" ', '@_x': 16, '@_textLength': 84 },
-        { '#text': '▲ slower', '@_x': 100, '@_textLength': 67.2, '@_style': 'fill:var(--c1)' },
+        { '#text': '▲', '@_x': 100, '@_textLength': 8.4, '@_style': 'fill:var(--c1)' },
+        { '#text': ' slower', '@_x': 108.4, '@_textLength': 58.8, '@_style': 'fill:var(--c1)' },
       ],
     },
   });

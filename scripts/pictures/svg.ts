@@ -42,10 +42,14 @@ function palette(scheme: keyof typeof COLOURS): string {
   return COLOURS[scheme].map((colour, index) => `--c${index}:${colour}`).join(';');
 }
 
-/** Each span is as wide as its columns, whatever font the reader has: tables and charts stay in line. */
+/** Braille, blocks and lines often come from another font than letters, with other widths. */
+const PIECES = /[\u2500-\u28ff]+|[^\u2500-\u28ff]+/g;
+
+/** Each piece is as wide as its columns, whatever fonts the reader has: tables and charts stay in line. */
 function drawLine(line: readonly Span[], row: number): string[] {
   let column = 0;
-  return line.flatMap((span) => {
+  const pieces = line.flatMap((span) => (span.text.match(PIECES) ?? []).map((text) => ({ ...span, text })));
+  return pieces.flatMap((span) => {
     const columns = textWidth(span.text);
     const x = round(MARGIN + column * COLUMN);
     const top = MARGIN + row * LINE;
