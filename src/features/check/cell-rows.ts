@@ -19,6 +19,8 @@ export interface CellRow {
   readonly before: number | null;
   readonly now: number | null;
   readonly changePercent: number | null;
+  /** In place of its own change: that of the metric that moved. */
+  readonly otherChange?: string;
   /** Oldest first; null for a gap. */
   readonly values: readonly (number | null)[];
   /** Why it is never a baseline. */
@@ -43,7 +45,7 @@ export function cellRows(shown: readonly CellRow[], all: readonly CellRow[], ste
       { header: 'now', text: (row) => (row.now === null ? '–' : levelText(row, row.now)), align: 'right', dropRank: 2 },
       {
         header: 'change',
-        text: (row) => (hasMoved(row) ? formatPercent(row.changePercent) : (row.status ?? '')),
+        text: (row) => row.otherChange ?? (hasMoved(row) ? formatPercent(row.changePercent) : (row.status ?? '')),
         style: ({ status }) => (status === 'slower' ? bad : status === 'faster' ? good : plain),
         align: 'right',
       },

@@ -1,20 +1,39 @@
+import { gatedMetricOf } from '../../records/gated-metric.ts';
 import type { Look } from '../../terminal/look.ts';
+import { printable } from '../../text/printable.ts';
 import { type CellRow, cellRows, hasMoved, worstFirst } from './cell-rows.ts';
-import type { CheckedSeries } from './output.ts';
+import { changeText, isOfSpeed } from './change-text.ts';
+import type { CheckedFinding, CheckedSeries } from './output.ts';
 import type { SeriesPicture } from './picture.ts';
+
+/** By its own metric: a cell that moved in another one says so, and what is no speed leaves it steady. */
+export function rowsOf(
+  { cells }: CheckedSeries,
+  findings: readonly CheckedFinding[],
+  picture: SeriesPicture,
+): CellRow[] {
+  return cells.flatMap((checked): CellRow[] => {
+    const { key, metric, status } = checked;
+    const drawn = picture.cells.get(key);
+    const values = drawn?.histories.get(metric);
+    if (drawn === undefined || values === undefined) return [];
+    const row = { ...checked, cell: drawn.cell, values };
+    if (status !== 'slower' && status !== 'faster') return [row];
+    const own = findings.filter((finding) => finding.direction === status && finding.kind !== 'limit');
+    const changes = own.flatMap(({ details }) => details).filter((change) => change.key === key);
+    if (changes.length === 0 || changes.some((change) => change.metric === metric)) return [row];
+    const other = changes.find((change) => isOfSpeed({ details: [change] }));
+    if (other === undefined) return [{ ...row, status: 'steady' }];
+    return [{ ...row, otherChange: `${printable(gatedMetricOf(other.metric).label)} ${changeText(other)}` }];
+  });
+}
 
 /** Rows of cells that moved, unless all are asked for. */
 const SHOWN_ROWS = 12;
 
 /** A line a cell, the largest change first; steady cells are folded. */
-export function cellsText({ cells }: CheckedSeries, picture: SeriesPicture, isAll: boolean, look: Look): string[] {
-  const rows = worstFirst(
-    cells.flatMap((checked): CellRow[] => {
-      const drawn = picture.cells.get(checked.key);
-      const values = drawn?.histories.get(checked.metric);
-      return drawn === undefined || values === undefined ? [] : [{ ...checked, cell: drawn.cell, values }];
-    }),
-  );
+export function cellsText(all: readonly CellRow[], isAll: boolean, look: Look): string[] {
+  const rows = worstFirst(all);
   const moved = rows.filter(hasMoved);
   const shown = isAll ? rows : moved.slice(0, SHOWN_ROWS);
   if (shown.length === 0) return [];

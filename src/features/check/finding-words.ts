@@ -81,7 +81,8 @@ export function causesOf(finding: CheckedFinding): (readonly [term: string, says
     (change) => likeliest?.title.includes(change) !== true,
   );
   return [
-    ...(cause === null ? [] : [['cause', CAUSES[cause] ?? cause] as const]),
+    // Of the environment the likeliest cause says more.
+    ...(cause === null || cause === likeliest?.kind ? [] : [['cause', CAUSES[cause] ?? cause] as const]),
     ...(likeliest === null
       ? []
       : [['likeliest cause', `${likeliest.title} (${likeliest.certainty}${share})`] as const]),

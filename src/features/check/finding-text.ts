@@ -1,0 +1,166 @@
+import { gatedMetricOf } from '../../records/gated-metric.ts';
+import { cellTable, withCells } from '../../terminal/cell-columns.ts';
+import type { Look } from '../../terminal/look.ts';
+import { dotted, labelled, truncate, wrapHanging } from '../../terminal/text-width.ts';
+import { printable } from '../../text/printable.ts';
+import { causeLines } from './cause-text.ts';
+import { changeText, groupText, levelText } from './change-text.ts';
+import { chartText } from './chart-text.ts';
+import { evidenceOf, firstOfEach, nextCommands, rangeText, sizeText } from './finding-words.ts';
+import type { CheckedFinding, CheckedSeries } from './output.ts';
+import type { SeriesPicture } from './picture.ts';
+
+const SHOWN_CELLS = 12;
+
+/** A finding in full: how sure it is, its causes and commits, its clearest cell over time, and what to type next. */
+export function findingText(
+  finding: CheckedFinding,
+  series: CheckedSeries,
+  picture: SeriesPicture,
+  look: Look,
+): string[] {
+  const { columns } = look;
+  return [
+    ...wrapHanging(`${signOf(finding)} ${titleOf(finding, series.cells.length)}`, columns, 2).map(
+      paintOf(finding, look),
+    ),
+    ...wrapHanging(`  ${stateText(finding, picture)}`, columns, 4),
+    ...causeLines(finding, look),
+    ...otherMetrics(finding, picture, look),
+    ...alsoText(finding).flatMap((text) => wrapHanging(`  ${text}`, columns, 4)),
+    ...chartText(finding, picture, look),
+    ...nextSteps(finding, series, columns),
+  ];
+}
+
+/** `▲ a40520f1 12 cells slower by 4.9 to 5.3 %: all fp8, since 2026-02-24`. */
+export function findingLine(finding: CheckedFinding, look: Look): string {
+  return paintOf(finding, look)(truncate(`${signOf(finding)} ${titleOf(finding, null)}`, look.columns));
+}
+
+function signOf({ direction, state }: CheckedFinding): string {
+  return state === 'suspected' ? '?' : direction === 'slower' ? '▲' : '▼';
+}
+
+function paintOf({ direction, isWarning, state }: CheckedFinding, { style }: Look): (text: string) => string {
+  if (state === 'suspected' || isWarning) return style.warn;
+  return direction === 'slower' ? style.bad : style.good;
+}
+
+/** What got slower, by how much, what its cells share, since when. @param ofCells number of cells in the series */
+function titleOf(finding: CheckedFinding, ofCells: number | null): string {
+  const { cells, group, id, labels } = finding;
+  const of = ofCells === null || ofCells === cells.length ? '' : `of ${ofCells} `;
+  const which = cells.length === 1 ? printable(labels[0] ?? '') : `${cells.length} ${of}cells`;
+  const shared = group.length === 0 || cells.length === 1 ? '' : `: ${groupText(group)}`;
+  return `${id.slice(0, 8)} ${which} ${sizeText([finding]).join('')}${shared}, ${spanText(finding)}`;
+}
+
+/** `since 2026-02-10`; of what is over `from 2026-02-10 to 2026-02-11, back since`. */
+function spanText({ firstBad, lastBad, state }: CheckedFinding): string {
+  const [from = 'an unknown date', to = from] = [firstBad?.startedAt?.slice(0, 10), lastBad?.startedAt?.slice(0, 10)];
+  if (state === 'machine') return `the machine, on ${from}`;
+  if (state === 'suspected' || isThere(state)) return `since ${from}`;
+  return `${from === to ? `on ${from}` : `from ${from} to ${to}`}, back since`;
+}
+
+/** `confirmed in GPU compute time by 5 of 5 pairs …; owner team-vision`. */
+function stateText(finding: CheckedFinding, { sweeps }: SeriesPicture): string {
+  const { metric } = finding.details[0] ?? {};
+  const of = metric === undefined ? '' : ` in ${printable(gatedMetricOf(metric).label)}`;
+  const evidence = evidenceOf(finding, sweeps).join(', ');
+  const owner = finding.owner === null ? '' : `; owner ${printable(finding.owner)}`;
+  return `${stateWords(finding)}${of}${evidence === '' ? '' : `${finding.state === 'suspected' ? ', with' : ' by'} ${evidence}`}${owner}`;
+}
+
+function stateWords({ isWarning, kind, state }: CheckedFinding): string {
+  if (isWarning) return 'warning';
+  if (kind === 'limit') return 'limit broken';
+  return kind === 'environment' ? `environment, ${state}` : state;
+}
+
+/** Of limits, and of metrics that the table of cells does not have: what they were and are. */
+function otherMetrics(finding: CheckedFinding, picture: SeriesPicture, look: Look): string[] {
+  const isLimit = finding.kind === 'limit';
+  const shown = firstOfEach(finding).filter(
+    ({ key, metric }) => isLimit || [...(picture.cells.get(key)?.histories.keys() ?? [])][0] !== metric,
+  );
+  const cells = new Map([...picture.cells].map(([key, { cell }]) => [key, cell]));
+  const changes = withCells(shown, cells);
+  if (changes.length === 0) return [];
+  const table = cellTable(
+    changes.slice(0, SHOWN_CELLS),
+    [
+      { header: 'metric', text: ({ metric }) => printable(gatedMetricOf(metric).label), dropRank: 3 },
+      { header: isLimit ? 'limit' : 'before', text: (row) => levelText(row, row.before), align: 'right', dropRank: 2 },
+      { header: isLimit ? 'value' : 'after', text: (row) => levelText(row, row.after), align: 'right', dropRank: 1 },
+      { header: isLimit ? 'beyond' : 'change', text: changeText, align: 'right' },
+    ],
+    { ...look, columns: look.columns - 2 },
+    { all: changes },
+  );
+  const more = changes.length - SHOWN_CELLS;
+  return [...table, ...(more > 0 ? [look.style.dim(`and ${more} more: --json has all`)] : [])].map(
+    (line) => `  ${line}`,
+  );
+}
+
+/** The other metrics, each with the range of its changes. */
+function alsoText(finding: CheckedFinding): string[] {
+  const first = new Set(firstOfEach(finding));
+  const others = finding.details.filter((change) => !first.has(change));
+  const byMetric = [...Map.groupBy(others, ({ metric }) => metric)];
+  const texts = byMetric.map(([metric, own]) => `${printable(gatedMetricOf(metric).label)} ${rangeText(own, true)}`);
+  return texts.length === 0 ? [] : [`also: ${texts.join(', ')}`];
+}
+
+function nextSteps(finding: CheckedFinding, { sweepId }: CheckedSeries, columns: number): string[] {
+  const what = finding.state === 'suspected' ? 'to be sure now' : finding.kind === 'limit' ? 'it may stay' : 'next';
+  // A command stays on one line.
+  const commands = nextCommands(finding, sweepId).map((command) => command.replaceAll(' ', NO_BREAK));
+  return labelled(`  ${what}: `, dotted(commands), columns).map((line) => line.replaceAll(NO_BREAK, ' '));
+}
+
+const NO_BREAK = '\u00A0';
+
+/** Ended findings are shown for this number of sweeps. */
+const SHOWN_ENDED = 10;
+
+/** What became of the older findings, and what to do about the first that is open. */
+export function earlierText(
+  findings: readonly CheckedFinding[],
+  series: CheckedSeries,
+  { style, columns }: Look,
+): string[] {
+  const lasting = findings.filter(isLasting);
+  const ended = findings.filter((finding) => !isLasting(finding)).slice(0, SHOWN_ENDED);
+  if (ended.length + lasting.length === 0) return [];
+  const open = lasting.find(isOpen);
+  return [
+    '',
+    style.strong('reported before'),
+    ...[...lasting, ...ended].flatMap((finding) => {
+      const bad = finding.firstBad?.commit?.slice(0, 8);
+      const commit = bad === undefined || !isLasting(finding) ? '' : `, first bad ${bad}`;
+      const text = `  ${markWords(finding)} ${titleOf(finding, null)}${commit}`;
+      return wrapHanging(text, columns, 4).map((line) => (isOpen(finding) ? line : style.dim(line)));
+    }),
+    ...(open === undefined ? [] : nextSteps(open, series, columns)),
+  ];
+}
+
+function isLasting({ state }: CheckedFinding): boolean {
+  return isThere(state) || state === 'machine';
+}
+
+function isOpen({ acknowledged, state }: CheckedFinding): boolean {
+  return state === 'open' && acknowledged === null;
+}
+
+function markWords({ acknowledged, state }: CheckedFinding): string {
+  return acknowledged === null ? state : 'acknowledged';
+}
+
+function isThere(state: CheckedFinding['state']): boolean {
+  return state === 'confirmed' || state === 'open';
+}
