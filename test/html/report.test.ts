@@ -374,6 +374,8 @@ describe.skipIf(CHROMIUM === null)(`the report in a browser (${NEEDS_CHROMIUM})`
       await one.emulateMediaFeatures([{ name: 'prefers-color-scheme', value: 'dark' }]);
       await one.emulateMediaType('print');
     });
+    await page.setViewport({ width: 718, height: 900 });
+    expect(await page.$eval('#cells-table', (table) => table.getBoundingClientRect().right)).toBeLessThan(718);
     expect(await (await page.$('nav'))?.isVisible()).toBe(false);
     expect(await (await page.$('#cells-table'))?.isVisible()).toBe(true);
     expect(await page.evaluate(`getComputedStyle(document.body).backgroundColor`)).toBe('rgb(255, 255, 255)');
