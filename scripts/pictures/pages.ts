@@ -12,12 +12,14 @@ const ROOT = join(import.meta.dirname, '..', '..');
 
 interface View {
   readonly name: string;
-  readonly at: 'recorded' | 'simulated';
+  readonly at: 'recorded' | 'pair' | 'simulated';
   readonly width: number;
   readonly height: number;
   readonly scheme: 'light' | 'dark';
-  /** What the picture begins with, after a cell of vit_small fp8 was chosen; else it is the first screen. */
+  /** A little above what the picture begins; else it is the first screen. */
   readonly from?: string;
+  /** Whether a cell of vit_small fp8 is opened first. */
+  readonly opensCell?: boolean;
 }
 
 const FIRST_SCREENS = (['light', 'dark'] as const).flatMap((scheme): View[] => [
@@ -28,12 +30,13 @@ const FIRST_SCREENS = (['light', 'dark'] as const).flatMap((scheme): View[] => [
 const OPEN_CELL = `location.hash = [...document.querySelectorAll('#cells-table tbody tr')]
   .find((row) => /vit_small\\s*fp8\\s*b?8(?!.*no-graph)/.test(row.textContent)).querySelector('a').getAttribute('href')`;
 
-const CELL = { width: 1120, height: 868, scheme: 'light' } as const;
+const PART = { width: 1120, height: 868, scheme: 'light' } as const;
 
 export const VIEWS: readonly View[] = [
   ...FIRST_SCREENS,
-  { ...CELL, name: 'simulated-cell', at: 'simulated', from: '#cell' },
-  { ...CELL, name: 'report', at: 'recorded', from: '#cell .samples' },
+  { ...PART, name: 'simulated-cell', at: 'simulated', from: '#cell', opensCell: true },
+  { ...PART, name: 'report', at: 'recorded', from: '#cell .samples', opensCell: true },
+  { ...PART, name: 'layers', at: 'pair', from: '#findings h3' },
 ];
 
 /** Photographs the reports of a simulated store, and of recorded H200 runs with their layers. */
@@ -44,16 +47,18 @@ export async function takeViews(
 ): Promise<void> {
   const folders = new Map<string, string>();
   try {
-    for (const { name, at, width, height, scheme, from } of views) {
+    for (const { name, at, width, height, scheme, from, opensCell } of views) {
       const folder = folders.get(at) ?? makeReport(at);
       folders.set(at, folder);
       const page = await browser.newPage();
       await page.setViewport({ width, height });
       await page.emulateMediaFeatures([{ name: 'prefers-color-scheme', value: scheme }]);
       await page.goto(fileUrl(join(folder, 'report.html')));
-      if (from !== undefined) {
+      if (opensCell === true) {
         await page.evaluate(OPEN_CELL);
         await page.waitForSelector('#cell svg');
+      }
+      if (from !== undefined) {
         await page.waitForSelector(from);
         await page.evaluate(`document.querySelector('${from}').scrollIntoView(); scrollBy(0, -150)`);
       }
@@ -71,7 +76,12 @@ function makeReport(at: View['at']): string {
   const folder = mkdtempSync(join(tmpdir(), 'bench-page-'));
   const matrix = join(ROOT, 'matrices', 'quickstart.yaml');
   if (at === 'simulated') writeSimulatedStore(join(folder, 'bench.sqlite'));
-  else {
+  else if (at === 'pair') {
+    for (const name of ['quickstart-pair', 'quickstart-pair-opt32']) {
+      bench(folder, 'run', join(ROOT, 'matrices', `${name}.yaml`), '--filter', 'batch=8', '--profile');
+    }
+    bench(folder, 'check');
+  } else {
     bench(folder, 'run', matrix, '--filter', 'batch=8 & cudaGraph=on', '--profile');
     bench(folder, 'run', matrix, '--replay', 'night1');
     bench(folder, 'run', matrix, '--replay', 'night2');
