@@ -1,6 +1,6 @@
 import { gatedMetricOf } from '../../records/gated-metric.ts';
 import { count, formatPercent, intervalText } from '../../terminal/numbers.ts';
-import { changeText, directionText } from './change-text.ts';
+import { changeText, directionText, isOfSpeed } from './change-text.ts';
 import type { CheckedFinding } from './output.ts';
 
 type Change = CheckedFinding['details'][number];
@@ -15,12 +15,14 @@ export function sizeText(findings: readonly CheckedFinding[]): readonly [directi
   const [finding] = findings;
   if (finding === undefined) return ['', ''];
   const changes = findings.flatMap(firstOfEach);
-  const size = rangeText(changes.filter(({ metric }) => metric === changes[0]?.metric));
+  const own = changes.filter(({ metric }) => metric === changes[0]?.metric);
+  const size = rangeText(own);
   const isLimit = findings.every(({ kind }) => kind === 'limit');
   const direction = isLimit ? 'beyond a limit' : directionText(finding);
-  // No percentage says what these are of.
-  if (changes[0] !== undefined && size.includes('→'))
-    return [direction, `: ${gatedMetricOf(changes[0].metric).label} ${size}`];
+  // Without a percentage, and of `worse`, the metric says what it is.
+  if (changes[0] !== undefined && (size.includes('→') || (!isLimit && !isOfSpeed(finding)))) {
+    return [direction, `: ${gatedMetricOf(changes[0].metric).label} ${rangeText(own, true)}`];
+  }
   return [direction, size === '' ? '' : ` by ${size}`];
 }
 

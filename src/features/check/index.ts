@@ -1,7 +1,7 @@
 export { cellChart } from './chart-text.ts';
 export { type CellRow, cellRows, countsText, worstFirst } from './cell-rows.ts';
 export { type CheckedSweep, checkedSweep } from './checked-series.ts';
-export { changeText, directionText, groupText, levelText } from './change-text.ts';
+export { changeText, groupText, levelText } from './change-text.ts';
 export { causesOf, evidenceOf, firstOfEach, nextCommands, sizeText } from './finding-words.ts';
 export { foundIn, isPresent, isShownWhole, type Standing } from './headline.ts';
 export { type JudgedSweep, judgedSweep } from './judge-series.ts';

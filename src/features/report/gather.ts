@@ -3,7 +3,6 @@ import { gateRules } from '../../judge/gate/limits.ts';
 import type { KeyedCell } from '../../records/cell.ts';
 import { inLabelOrder } from '../../text/cell-label.ts';
 import { count } from '../../terminal/numbers.ts';
-import { gatedMetricOf } from '../../records/gated-metric.ts';
 import { UsageError } from '../../errors.ts';
 import { gateMetric, type MetricId } from '../../records/metric.ts';
 import type { Sweep } from '../../records/sweep.ts';
@@ -22,7 +21,7 @@ import type { Io } from '../../cli/io.ts';
 import {
   changeText,
   checkedSweep,
-  directionText,
+  sizeText,
   groupText,
   isPresent,
   latestSweep,
@@ -207,14 +206,9 @@ async function gateSays(
 
 function findingLines({ limits, regressions }: Standing): ReportedGate['findings'] {
   return [...regressions, ...limits].map((finding) => {
-    const { details, group, id, kind, labels } = finding;
-    const [first] = details;
+    const { group, id, labels } = finding;
     const which = group.length > 0 ? groupText(group) : labels.slice(0, 3).join(', ');
-    const size = first === undefined ? '' : `: ${gatedMetricOf(first.metric).label} ${changeText(first)}`;
-    return {
-      id,
-      text: `${kind === 'limit' ? 'beyond a limit' : directionText(finding)}, ${count(labels.length, 'cell')} (${which})${size}`,
-    };
+    return { id, text: `${count(labels.length, 'cell')} ${sizeText([finding]).join('')} (${which})` };
   });
 }
 

@@ -27,10 +27,9 @@ function valueFrom([value, least, most, runs, environment]: PageValue): SweepVal
   return { value, least, most, runs, environment };
 }
 
-/** In percent of the median of its sweeps. */
+/** In percent of the level at which a square of the map has no color. */
 export function inPercent(cell: PageCell): PageCell {
-  const sorted = cell.values.flatMap((sweep) => (sweep === null ? [] : [sweep[0]])).toSorted((a, b) => a - b);
-  const factor = 100 / (sorted[sorted.length >> 1] || 1);
+  const factor = 100 / (cell.level ?? 100);
   const values = cell.values.map((sweep): PageCell['values'][number] => {
     if (sweep === null) return null;
     const [value, least, most, runs, environment] = sweep;
