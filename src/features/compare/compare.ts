@@ -105,6 +105,7 @@ export async function compareReport(
   db: StoreDatabase,
   sides: { readonly base: Side; readonly head: Side },
   options: Omit<CompareOptions, 'json' | 'db' | 'failOn' | 'map' | 'branch'>,
+  isExplained: boolean = true,
 ): Promise<Compared> {
   const sweepIds = [...sides.base.sweeps, ...sides.head.sweeps].map(({ sweepId }) => sweepId);
   const chosen = cellsOfSweeps(db, sweepIds, options.filter);
@@ -141,7 +142,7 @@ export async function compareReport(
   const judged = compareMatrix(assembled, pastValuesOf(past, assembled));
   const provenances = unique([...provenancesOf(sides.base), ...provenancesOf(sides.head)]);
   const [provenance] = provenances;
-  const causes = await causesOf(db, judged.cells, sides);
+  const causes = await causesOf(db, isExplained ? judged.cells : [], sides);
   const rules = gateRules(gateOfSide(db, sides.head), options.minChange ?? null);
   const shiftPercent = judged.shift?.verdict === 'slower' ? Math.abs(judged.shift.percent) : 0;
   return {

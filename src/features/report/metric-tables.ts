@@ -39,12 +39,12 @@ export async function metricTables(shown: Shown, own: MetricTable['cells']): Pro
   const newest = sweeps.slice(-SPARK_SWEEPS);
   const cells = own.map(({ cell }) => cell);
   const others = METRICS.filter((metric) => own.some((cell) => cell.metric !== metric));
-  const tables = [await metricTable(shown, own)];
+  const tables = [await metricTable(shown, own, true)];
   for (const metric of others) {
     await yieldToEventLoop(io);
     const rows = tableCells(db, newest, cells, metric);
     const hasValue = rows.some(({ values }) => values.some((one) => one !== null));
-    if (hasValue) tables.push(await metricTable({ ...shown, options: { ...shown.options, metric } }, rows));
+    if (hasValue) tables.push(await metricTable({ ...shown, options: { ...shown.options, metric } }, rows, false));
   }
   return tables;
 }
@@ -64,16 +64,18 @@ function tableCells(
   }));
 }
 
-async function metricTable(shown: Shown, cells: MetricTable['cells']): Promise<MetricTable> {
+/** @param isOwn with the causes of its changes */
+async function metricTable(shown: Shown, cells: MetricTable['cells'], isOwn: boolean): Promise<MetricTable> {
   const { db, options, sides } = shown;
-  return { cells, compare: await comparedSides(db, sides, options), sinceGood: await comparedToGood(shown) };
+  const compare = await comparedSides(db, sides, options, isOwn);
+  return { cells, compare, sinceGood: await comparedToGood(shown) };
 }
 
 async function comparedToGood({ db, findings, options, sweeps }: Shown): Promise<MetricTable['sinceGood']> {
   const lasting = findings.filter(({ kind, state }) => kind !== 'limit' && (state === 'confirmed' || state === 'open'));
   const found = [...Map.groupBy(lasting, ({ lastGood }) => lastGood?.sweepId)].map(async ([good, own]) => {
     const ends = sweeps.filter(({ sweepId }, place) => sweepId === good || place === sweeps.length - 1);
-    const compare = await comparedSides(db, sidesOf(ends), options);
+    const compare = await comparedSides(db, sidesOf(ends), options, false);
     return (compare?.cells ?? []).flatMap(({ key, verdict, changePercent, ciPercent }) =>
       own
         .filter(({ cells }) => cells.includes(key))
@@ -92,8 +94,15 @@ export function sidesOf(sweeps: readonly Sweep[]): Sides | null {
 }
 
 /** Null where there is nothing to compare, or no cell of either side passes the filter. */
-async function comparedSides(db: StoreDatabase, sides: Sides | null, options: Chosen): Promise<ReportData['compare']> {
-  return sides === null ? null : nullIfRefused(async () => (await compareReport(db, sides, options)).output);
+async function comparedSides(
+  db: StoreDatabase,
+  sides: Sides | null,
+  options: Chosen,
+  isExplained: boolean,
+): Promise<ReportData['compare']> {
+  return sides === null
+    ? null
+    : nullIfRefused(async () => (await compareReport(db, sides, options, isExplained)).output);
 }
 
 export async function nullIfRefused<Output>(make: () => Promise<Output>): Promise<Output | null> {

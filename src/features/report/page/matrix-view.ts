@@ -35,7 +35,7 @@ export function matrixView(data: ReportData): Markup {
     )}</tr>
 `,
   )}</tbody></table></div>
-<div class="script"><h3>Cells by sweeps</h3><p>One square for each sweep of each cell, in the same colors: against the level before an open change, else against the level now. Blank: no result. Arrow keys move, Enter opens the cell.</p><div id="sweep-map"></div></div>
+<div class="script"><h3>Cells by sweeps</h3><p>One square for each sweep of each cell, in the same colors: against the level before an open change, else against the level now. Blank: no result. A narrow window has the newest sweeps only. Arrow keys move, Enter opens the cell.</p><div id="sweep-map"></div></div>
 </section>`;
 }
 
