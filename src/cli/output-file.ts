@@ -75,6 +75,7 @@ const WHY: Readonly<Record<string, string>> = {
   EPERM: 'permission denied',
   EROFS: 'the file system is read-only',
   ENOENT: 'there is no such folder',
+  EEXIST: 'a part of its path is no folder',
   ENOTDIR: 'a part of its path is no folder',
   EISDIR: 'it is a folder; name a file',
   ENOSPC: 'the disk is full',

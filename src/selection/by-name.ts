@@ -46,16 +46,24 @@ export function cellsOfSweeps(
 /**
  * Cells by name: a label, a model, the words that tables print (`vit_small b8`), the start of a key, an expression.
  * Several names are words of the same cells where there are such, else each names its own. No names mean all.
+ * @param others what else can be typed there, for a suggestion
  */
-export function namedCells(cells: readonly KeyedCell[], names: readonly string[]): KeyedCell[] {
-  const chosen = names.map((name) => new Set(cellsOfName(cells, name)));
+export function namedCells(
+  cells: readonly KeyedCell[],
+  names: readonly string[],
+  others: readonly string[] = [],
+): KeyedCell[] {
+  const chosen = names.map((name) => new Set(cellsOfName(cells, name, others)));
   const common = cells.filter((cell) => chosen.every((set) => set.has(cell)));
   return common.length > 0 ? common : cells.filter((cell) => chosen.some((set) => set.has(cell)));
 }
 
-/** @throws UsageError unless the name is one cell's */
-export function namedCell(cells: readonly KeyedCell[], name: string): KeyedCell {
-  return onlyCell(namedCells(cells, [name]), `${printable(name)} is`, cells);
+/**
+ * @param others what else can be typed there, for a suggestion
+ * @throws UsageError unless the name is one cell's
+ */
+export function namedCell(cells: readonly KeyedCell[], name: string, others: readonly string[] = []): KeyedCell {
+  return onlyCell(namedCells(cells, [name], others), `${printable(name)} is`, cells);
 }
 
 const LISTED = 5;
@@ -77,17 +85,21 @@ function typed(cells: readonly KeyedCell[], all: readonly KeyedCell[]): string {
   return cells.map((cell) => shellQuote(printable(nameOf(cell)))).join(', ');
 }
 
-function cellsOfName(cells: readonly KeyedCell[], name: string): KeyedCell[] {
+function cellsOfName(cells: readonly KeyedCell[], name: string, others: readonly string[]): KeyedCell[] {
   const byName = cells.filter((cell) => cell.model === name || cellLabel(cell) === name);
   if (byName.length > 0) return byName;
   const found = filtered(cells, name);
   if (Array.isArray(found) && found.length > 0) return found;
   const problem = Array.isArray(found) ? nearestCells(cells, name) : `: ${found.problem}`;
-  const hint = printable(problem.replace(`: "${name}" is no word of a cell`, ''));
-  throw new UsageError(`no cell ${printable(name)}${hint} (see \`bench ls cells\`)`);
+  const hint = problem.replace(`: "${name}" is no word of a cell`, '') || didYouMean(name, [...others, ...wordsOf(cells)]);
+  throw new UsageError(`no cell ${printable(name)}${printable(hint)} (see \`bench ls cells\`)`);
 }
 
 const NEAREST = 3;
+
+function wordsOf(cells: readonly KeyedCell[]): string[] {
+  return [...new Set(cells.flatMap((cell) => cellFields(cell).words))];
+}
 
 /** Those that have most of the words. */
 function nearestCells(cells: readonly KeyedCell[], name: string): string {

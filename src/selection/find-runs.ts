@@ -1,3 +1,6 @@
+import { resolve } from 'node:path';
+import process from 'node:process';
+
 import { discoverRuns } from '../artefacts/read/discover.ts';
 import type { ImportHints } from '../artefacts/read/recognise.ts';
 import { UsageError } from '../errors.ts';
@@ -14,13 +17,17 @@ export function nothingIn(path: string): string {
 
 const MOST_NAMED = 5;
 
-/** Runs under a path, or a line about a missing path. */
+/**
+ * Runs under a path, or a line about a missing path. It stays as typed where it is relative to the folder of the
+ * process.
+ */
 export async function findRuns(
-  path: string,
-  io: Pick<Io, 'err' | 'signal'>,
+  typed: string,
+  io: Pick<Io, 'cwd' | 'err' | 'signal'>,
   hints?: ImportHints,
 ): ReturnType<typeof discoverRuns> {
-  if (path === '') throw new UsageError('which file or folder? Its name is empty');
+  if (typed === '') throw new UsageError('which file or folder? Its name is empty');
+  const path = resolve(io.cwd) === process.cwd() ? typed : resolve(io.cwd, typed);
   const links: string[] = [];
   const archives: string[] = [];
   try {

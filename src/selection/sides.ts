@@ -57,17 +57,26 @@ export async function resolveSides(
   refuseUnknownBranch(db, options);
   const resolver = new SideResolver(db, io, options);
   const sides = await alignMatrices(resolver, await sidesOf(resolver, base, head));
-  refuseSharedSweep(sides);
+  refuseSharedSweep(sides, base !== undefined && head === undefined && splitRange(base) === null);
   return withNotes(sides);
 }
 
-/** @throws UsageError when a sweep would be compared with itself */
-export function refuseSharedSweep(sides: { readonly base: Omit<Side, 'ref'>; readonly head: Omit<Side, 'ref'> }): void {
+/**
+ * @param isBaseAlone the head was not named
+ * @throws UsageError when a sweep would be compared with itself
+ */
+export function refuseSharedSweep(
+  sides: { readonly base: Omit<Side, 'ref'>; readonly head: Omit<Side, 'ref'> },
+  isBaseAlone = false,
+): void {
   const shared = sides.base.sweeps.find(({ sweepId }) => sides.head.sweeps.some((sweep) => sweep.sweepId === sweepId));
   if (shared === undefined) return;
   const notes = [sides.base.note, sides.head.note].filter((note) => note !== null);
+  const advice = isBaseAlone
+    ? 'one name is the base, its head is the newest sweep at or before the checked-out commit: name an earlier base, as in `bench compare HEAD~1`, or two sweeps'
+    : 'name two sweeps';
   throw new UsageError(
-    `both sides are sweep ${shared.sweepId.slice(0, 8)}, which says nothing of a change: ${notes.join('; ') || 'name two sweeps'}`,
+    `both sides are sweep ${shared.sweepId.slice(0, 8)}, which says nothing of a change: ${notes.join('; ') || advice}`,
   );
 }
 

@@ -54,7 +54,7 @@ async function typed(argv: readonly string[], env: Readonly<Record<string, strin
   return { code: await main(argv, io), out, err };
 }
 
-beforeAll(() => {
+beforeAll(async () => {
   cwd = sharedFolder();
   stubMatrix(cwd);
   for (const [name, text] of Object.entries(FILES)) writeFileSync(join(cwd, name), text);
@@ -64,6 +64,8 @@ beforeAll(() => {
   mkdirSync(join(cwd, 'folder.yaml'));
   symlinkSync('nowhere', join(cwd, 'dangling.yaml'));
   openStore(join(cwd, 'new.sqlite'), join(ROOT, 'migrations')).close();
+  const pair = join(ROOT, 'matrices', 'quickstart-pair.yaml');
+  await bench(['run', pair, '--repeats', '1', '--db', 'pair.sqlite', '-q'], { cwd });
 });
 
 test.each([
@@ -147,11 +149,17 @@ test.each([
   // other files
   [2, 'bench: which file or folder? Its name is empty', ['import', '']],
   [2, 'no such file or folder', ['parse', 'nowhere']],
-  [2, 'nothing of trtexec in it', ['parse', '@/notes.txt']],
-  [2, 'nothing of trtexec in it', ['import', '@/empty']],
+  [2, 'nothing of trtexec in it', ['parse', 'notes.txt']],
+  [2, 'nothing of trtexec in it', ['import', 'empty']],
   [2, 'series.jsonl', ['detect', 'series.jsonl']],
   [2, 'samples.csv', ['detect', 'samples.csv']],
   [2, 'nowhere: no such file or folder', ['init', 'nowhere']],
+  // names of what is stored
+  [2, 'no cell latst; did you mean "latest"? (see', ['show', 'latst', '--db', 'pair.sqlite']],
+  [2, 'no cell vit_smll; did you mean "vit_small"? (see', ['trend', 'vit_smll', '--db', 'pair.sqlite']],
+  [2, 'no cell b9; did you mean "b1"? (see', ['repro', 'b9', '--db', 'pair.sqlite']],
+  [2, 'or baseline:NAME; did you mean "latest"?', ['compare', 'latst', '--db', 'pair.sqlite']],
+  [2, 'says nothing of a change: one name is the base', ['compare', 'latest', '--db', 'pair.sqlite']],
   // the environment
   [3, 'no-such-trtexec', ['run', 'stub.yaml', '--trtexec', './no-such-trtexec']],
   [3, 'not-executable', ['run', 'stub.yaml', '--trtexec', './not-executable']],
@@ -164,12 +172,7 @@ test.each([
   ],
   [3, 'x.html: cannot be written: there is no such folder', ['report', '--html', 'nope/x.html', '--db', 'new.sqlite']],
 ])('%i: %s', async (code, message, args) => {
-  // `parse` and `import` take paths from where the process runs.
-  const {
-    code: exit,
-    err,
-    out,
-  } = await typed(args.map((word) => (word.startsWith('@/') ? join(cwd, word.slice(2)) : word)));
+  const { code: exit, err, out } = await typed(args);
   expect([exit, `${out}${err}`]).toEqual([code, expect.stringContaining(message)]);
   expect(`${out}${err}`).not.toMatch(/^\s+at |secret|\.tmp/m);
   expect(`${out}${err}`.trimEnd().split('\n')).toHaveLength(1);

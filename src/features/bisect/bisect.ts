@@ -1,6 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
-import { resolve } from 'node:path';
+import { relative, resolve } from 'node:path';
 
 import { InterruptedError, UsageError } from '../../errors.ts';
 import { EXIT_CODES, type ExitCode } from '../../exit-codes.ts';
@@ -27,6 +27,10 @@ import {
 } from './state.ts';
 import { type Io, printResult } from '../../cli/io.ts';
 import { storePath } from '../../cli/store-location.ts';
+import { withStore } from '../../cli/with-store.ts';
+import { readStoredPlan } from '../../run/stored-plan.ts';
+import { resolveSide } from '../../selection/sides.ts';
+import { planOf } from '../../store/sweeps/sweeps.ts';
 import type { BisectOptions } from './command.ts';
 
 export async function bisect(
@@ -90,23 +94,43 @@ async function stateOf(
     }
     return unfinished;
   }
+  const { factors } = options;
+  const matrix = options.matrix ?? (factors === undefined ? await matrixOf([bad, good], path, io) : null);
   const request: BisectRequest = {
     cwd: io.cwd,
-    matrix: options.matrix ?? null,
+    matrix,
     cell: options.cell ?? null,
     metric: metricOf(options.metric),
     trtexec: options.trtexec ?? null,
     replay: options.replay ?? null,
     maxRuns: options.maxRuns,
     search:
-      options.factors === undefined
-        ? await commitSearch(good, bad, command, io)
-        : factorSearch(good, options.factors, io),
+      factors === undefined ? await commitSearch(good, bad, command, io) : factorSearch(good, factors, io),
   };
-  const { factors, matrix } = options;
-  if (matrix === undefined && factors === undefined) throw new UsageError('which matrix? --matrix FILE');
+  if (matrix === null && factors === undefined) throw new UsageError('which matrix? --matrix FILE');
   const known = options.restart === true ? null : readState(folder, idOfRequest(request));
   return known ?? newState(request, io.now().toISOString());
+}
+
+/** The file with which one of these revisions, or one before it, was measured; null where none is known. */
+async function matrixOf(refs: readonly (string | undefined)[], path: string, io: Io): Promise<string | null> {
+  if (!existsSync(path)) return null;
+  return withStore({ db: path }, io, async ({ db }) => {
+    for (const ref of refs) {
+      const side = ref === undefined ? null : await resolveSide(db, ref, io).catch(nullIfUnknown);
+      const stored = side?.sweeps.map(({ sweepId }) => readStoredPlan(planOf(db, sweepId))?.matrix?.file);
+      const file = stored?.find((each) => each !== undefined);
+      if (file === undefined) continue;
+      io.err(`note: the matrix is ${printable(relative(io.cwd, file))}, as ${printable(ref ?? '')} was measured\n`);
+      return relative(io.cwd, file);
+    }
+    return null;
+  });
+}
+
+function nullIfUnknown(error: unknown): null {
+  if (error instanceof UsageError) return null;
+  throw error;
 }
 
 function metricOf(name: string | undefined): MetricId | null {

@@ -28,7 +28,7 @@ function formsOf(word: string): string[] {
 export const GLOSSARY: readonly Term[] = [
   {
     words: ['matrix', 'axis', 'model'],
-    text: 'A YAML file with what is measured (models), what is varied (axes) and how. Each combination of values is a cell.',
+    text: 'A YAML file that says what is measured (models), what varies (axes) and how. Each combination of values is a cell.',
     see: ['bench help matrix', 'cell'],
   },
   {
@@ -42,9 +42,14 @@ export const GLOSSARY: readonly Term[] = [
     see: ['query', 'repeat', 'bench show RUN'],
   },
   {
+    words: ['spread'],
+    text: 'How far the runs of a cell in one sweep lie apart: by how much the slowest is above the fastest, in percent.',
+    see: ['noise', 'cv'],
+  },
+  {
     words: ['query'],
     text: 'One inference of the whole batch inside of a run, as trtexec counts.',
-    see: ['throughputQps'],
+    see: ['throughput'],
   },
   {
     words: ['repeat'],
@@ -54,6 +59,11 @@ export const GLOSSARY: readonly Term[] = [
     words: ['sweep'],
     text: 'One `bench run` or one import: its plan, commit, branch, machine, start and end.',
     see: ['bench ls sweeps', 'series'],
+  },
+  {
+    words: ['store', 'bench.sqlite'],
+    text: 'The SQLite file with all results: --db, else $BENCH_DB, else bench.sqlite in this folder or above. Next to it, artefacts/ keeps what every process printed, and engines/ the engines.',
+    see: ['artefact', 'bench db info'],
   },
   {
     words: ['previous sweep'],
@@ -68,7 +78,7 @@ export const GLOSSARY: readonly Term[] = [
   { words: ['history'], text: 'The values of one metric of one cell along a series.', see: ['bench trend', 'level'] },
   {
     words: ['level', 'change point'],
-    text: 'A stretch of a history without a lasting change, and the place where one ends and the next begins.',
+    text: 'A level is a stretch of a history without a lasting change; a change point is where one level ends and the next begins.',
     see: ['finding', 'bench trend'],
   },
   {
@@ -83,7 +93,7 @@ export const GLOSSARY: readonly Term[] = [
   },
   {
     words: ['build'],
-    text: 'One building of an engine. Two builds of the same engine may choose other tactics, and differ in speed.',
+    text: 'TensorRT making an engine from a model. Two builds of the same engine may choose different tactics, and differ in speed.',
     see: ['engine'],
   },
   {
@@ -143,7 +153,7 @@ export const GLOSSARY: readonly Term[] = [
   },
   {
     words: ['machine'],
-    text: 'A state of a finding: the last good engine is as slow, so the machine changed and not the engine.',
+    text: 'A state of a finding: measured again, the last good engine is now as slow, so the machine changed and not the engine.',
     see: ['finding', 'referee', 'environment'],
   },
   { words: ['recovered'], text: 'A state of a finding: the history is back at the level before it.', see: ['finding'] },
@@ -159,7 +169,7 @@ export const GLOSSARY: readonly Term[] = [
   },
   {
     words: ['environment'],
-    text: 'The machine as far as it decides numbers: GPU, driver, CUDA, TensorRT, clocks, host. A change of it is named with what changed at the same time.',
+    text: 'What of the machine decides numbers: GPU, driver, CUDA, TensorRT, clocks, host. A finding names what of it changed at the same time.',
   },
   {
     words: ['noise', 'run noise', 'sweep-to-sweep noise'],
@@ -168,7 +178,7 @@ export const GLOSSARY: readonly Term[] = [
   },
   {
     words: ['detectable', 'detectable effect'],
-    text: 'The smallest change that would have been found nine times in ten. A verdict without it would be worth little.',
+    text: 'The smallest change that these runs would have found nine times in ten: `same` says nothing about smaller ones.',
     see: ['verdict', 'bench noise'],
   },
   {
@@ -179,7 +189,7 @@ export const GLOSSARY: readonly Term[] = [
   {
     words: ['bottleneck'],
     text: 'What limits a cell: the GPU, the enqueue of the host, copies to or from the GPU, pauses, or power.',
-    see: ['enqueueRatio', 'gpuBusy'],
+    see: ['enqueue-ratio', 'gpu-busy'],
   },
   {
     words: ['cause'],
@@ -188,11 +198,11 @@ export const GLOSSARY: readonly Term[] = [
   },
   {
     words: ['layer', 'fusion'],
-    text: 'A step of an engine, and several nodes of the ONNX graph that became one. A fusion that is lost is a frequent cause of a slower engine.',
+    text: 'A layer is a step of an engine; a fusion is several nodes of the ONNX graph that became one layer. A lost fusion is a frequent cause of a slower engine.',
     see: ['bench layers'],
   },
   {
-    words: ['artefact', 'run folder', 'attachment'],
+    words: ['artefact', 'artifact', 'run folder', 'attachment'],
     text: 'A file kept of a run: its command line, log and exports in a folder of its own. Attachments are files that were added later.',
     see: ['bench show RUN'],
   },

@@ -40,8 +40,7 @@ export function exitCodesPage(look: Look): string[] {
 
 export function metricsPage(look: Look): string[] {
   const rows = EXPLAINED_NUMBERS.map((id): [string, string] => {
-    const { label, unit, word } = metricText(id);
-    return [word, isOwnMetric(id) ? `${label}, ${unit}` : `${label}, ${unit} (shown only)`];
+    return [metricText(id).word, `${meaning(id).slice(2)}${isOwnMetric(id) ? '' : ' (shown only)'}`];
   });
   return [
     ...definitions(rows, look),
@@ -51,10 +50,16 @@ export function metricsPage(look: Look): string[] {
   ];
 }
 
+/** `: GPU compute time, ms`; `, ms` where the word says it all. */
+function meaning(id: ExplainedNumber): string {
+  const { label, unit, word } = metricText(id);
+  return word.replaceAll('-', ' ') === label ? `, ${unit}` : `: ${label}, ${unit}`;
+}
+
 export function metricPage(id: ExplainedNumber, look: Look): string[] {
-  const { caveats, label, says, source, unit, word } = metricText(id);
+  const { caveats, says, source, word } = metricText(id);
   return [
-    `${look.style.strong(word)}: ${label}, ${unit}${word === id ? '' : ` (in JSON: ${id})`}`,
+    `${look.style.strong(word)}${meaning(id)}${word === id ? '' : ` (in JSON: ${id})`}`,
     '',
     ...paragraph(says, look),
     '',

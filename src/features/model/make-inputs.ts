@@ -1,11 +1,12 @@
 import { basename, isAbsolute, relative, resolve } from 'node:path';
 
 import { type Io, printResult } from '../../cli/io.ts';
+import { cannotWrite } from '../../cli/output-file.ts';
 import { BenchError, UsageError } from '../../errors.ts';
 import { EXIT_CODES, type ExitCode } from '../../exit-codes.ts';
 import { wantedInputs } from '../../matrix/models/wanted-inputs.ts';
 import type { Shapes } from '../../records/cell.ts';
-import { onnxProblem, readingProblem } from '../../selection/reading-problem.ts';
+import { onnxProblem } from '../../selection/reading-problem.ts';
 import type { Look } from '../../terminal/look.ts';
 import { count, formatBytes } from '../../terminal/numbers.ts';
 import { renderTable } from '../../terminal/table.ts';
@@ -30,7 +31,7 @@ export async function makeInputs(model: string, options: MakeInputsOptions, io: 
   }
   const made = await writeInputs(folder, basename(model), inputs, recipe, io.signal).catch((error: unknown) => {
     if (error instanceof BenchError) throw error;
-    throw new UsageError(`${printable(stated)} cannot be written: ${readingProblem(error)}`, { cause: error });
+    throw cannotWrite(stated, error);
   });
   const shown = isAbsolute(stated) ? folder : relative(io.cwd, folder) || '.';
   const output: MakeInputsOutput = { schemaVersion: 1, model, folder: shown, ...recipe, inputs: made };

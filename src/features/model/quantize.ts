@@ -3,8 +3,9 @@ import { dirname, join, resolve } from 'node:path';
 
 import { temporaryPath } from '../../artefacts/layout.ts';
 import { type Io, printResult } from '../../cli/io.ts';
+import { cannotWrite } from '../../cli/output-file.ts';
 import { storePath } from '../../cli/store-location.ts';
-import { ConversionError, UsageError, errorText } from '../../errors.ts';
+import { ConversionError, UsageError } from '../../errors.ts';
 import { EXIT_CODES, type ExitCode } from '../../exit-codes.ts';
 import { readConversion } from '../../matrix/models/conversions.ts';
 import type { ConversionFile } from '../../matrix/schema/conversion-schema.ts';
@@ -123,8 +124,7 @@ async function copyVariant(path: string, output: string): Promise<void> {
     await copyFile(path, temporaryPath(output));
     await rename(temporaryPath(output), output);
   } catch (error) {
-    const why = errorText(error);
-    throw new UsageError(`--output ${printable(output)} cannot be written: ${printable(why)}`, { cause: error });
+    throw cannotWrite(output, error);
   }
 }
 

@@ -65,10 +65,10 @@ export async function show(name: string, options: ShowOptions, io: Io): Promise<
   });
 }
 
-/** By the start of an id, or a reference as for `compare`: `latest`, `latest~N`, `baseline:NAME`. */
+/** By the start of an id, or a reference as for `compare`: `latest`, `latest~N`, `HEAD~N`, `baseline:NAME`. */
 async function sweepsOfName(db: StoreDatabase, name: string, io: Io): Promise<readonly Sweep[]> {
-  return /^latest(~\d+)?$|^baseline:/.test(name)
-    ? (await resolveSide(db, name, io)).sweeps
+  return /^latest(?:~\d+)?$|^HEAD(?:[~^]\d*)*$|^baseline:/.test(name)
+    ? (await resolveSide(db, name, io)).sweeps.slice(0, 1)
     : [...findSweepsByPrefix(db, name), ...sweepsNamed(db, name)];
 }
 
@@ -165,7 +165,7 @@ function printSamples(db: StoreDatabase, run: ShownRun, options: ShowOptions, io
 }
 
 function showCell(db: StoreDatabase, name: string, options: ShowOptions, io: Io): void {
-  const cell = namedCell(allCells(db), name);
+  const cell = namedCell(allCells(db), name, ['latest', 'latest~1', 'HEAD', 'HEAD~1']);
   const runs = withFirstLine(db, [...failedBuildsOf(db, cell.key), ...runsOfCell(db, cell.key, LISTED_RUNS)]).toSorted(
     (a, b) => (b.startedAt ?? '').localeCompare(a.startedAt ?? ''),
   );

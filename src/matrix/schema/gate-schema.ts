@@ -49,7 +49,7 @@ export const gateSchema = z
     warn: z
       .array(z.union([metric, warning]))
       .min(1)
-      .describe('What is reported without an exit code; buildS always is'),
+      .describe('What only warns: findings of these metrics or cells; those of build-time always do'),
     renamedFrom: z.string().min(1).describe('The name that this matrix had before: its sweeps go on being its history'),
     owners: z.array(owner).min(1).describe('Who looks after which cells'),
     notify: z

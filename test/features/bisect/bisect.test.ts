@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync, globSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -105,6 +106,18 @@ describe('bench bisect GOOD BAD -- CMD', () => {
     expect(readFileSync(journal, 'utf8').length).toBeGreaterThan(starts.length);
     const nothing = await bench(['bisect', '--resume'], { cwd: repository.folder });
     expect([nothing.code, nothing.stderr]).toEqual([2, 'bench: nothing to resume: no bisection was interrupted\n']);
+  }, 60_000);
+
+  test('without --matrix it takes the one with which the bad commit was measured', async () => {
+    const { repository, commits } = history(slowFrom(1, 3));
+    const cwd = repository.folder;
+    const args = ['bisect', commits[0] ?? '', 'HEAD', '--cell', 'batch=8', ...STUB, ...BUILD];
+    expect(await bench(args, { cwd })).toMatchObject({ code: 2, stderr: 'bench: which matrix? --matrix FILE\n' });
+    execFileSync('./build.sh', { cwd });
+    expect(await bench(['run', 'm.yaml', ...STUB], { cwd })).toMatchObject({ code: 0 });
+    const { code, stderr, stdout } = await bench(['bisect', '--json', ...args.slice(1)], { cwd });
+    expect([code, stderr.split('\n')[0]]).toEqual([0, 'note: the matrix is m.yaml, as HEAD was measured']);
+    expect(JSON.parse(stdout)).toMatchObject({ status: 'found', causes: [{ name: commits[1] }] });
   }, 60_000);
 
   test('broken commits are skipped, with the reason; beside the culprit a range is left', async () => {

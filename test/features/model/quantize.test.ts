@@ -101,6 +101,16 @@ describe('bench model quantize', () => {
     expect(readFileSync(shop.path('out', 'm_fp8.onnx'))).toEqual(readFileSync(made.path));
   });
 
+  test('an --output that cannot be written ends with 3', async () => {
+    const args = ['m.onnx', '--precision', 'fp8', '--output', 'm.onnx/m_fp8.onnx'];
+    const { code, stderr } = await new Workshop().quantize(args);
+    const [, problem = ''] = stderr.split('\n');
+    expect([code, problem]).toEqual([
+      3,
+      expect.stringMatching(/^bench: \S+\/m\.onnx\/m_fp8\.onnx: cannot be written: a part of its path is no folder$/),
+    ]);
+  });
+
   test('external data of a model are brought along', async () => {
     const shop = new Workshop('external.onnx');
     copyFileSync(join(MODELS, 'external.weights'), shop.path('external.weights'));
