@@ -104,8 +104,7 @@ async function stateOf(
     trtexec: options.trtexec ?? null,
     replay: options.replay ?? null,
     maxRuns: options.maxRuns,
-    search:
-      factors === undefined ? await commitSearch(good, bad, command, io) : factorSearch(good, factors, io),
+    search: factors === undefined ? await commitSearch(good, bad, command, io) : factorSearch(good, factors, io),
   };
   if (matrix === null && factors === undefined) throw new UsageError('which matrix? --matrix FILE');
   const known = options.restart === true ? null : readState(folder, idOfRequest(request));

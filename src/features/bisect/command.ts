@@ -4,7 +4,10 @@ import { metricOption, positiveInteger } from '../../cli/options.ts';
 const define = (command: PlainCommand) =>
   command
     .arguments('[good] [bad] [command...]')
-    .option('--matrix <file>', 'the matrix; inside the repository, that of each commit (default: of the sweep of BAD or GOOD)')
+    .option(
+      '--matrix <file>',
+      'the matrix; inside the repository, that of each commit (default: of the sweep of BAD or GOOD)',
+    )
     .option('--cell <cell>', 'the cell: key, label, model or expression')
     .option('--factors <file>', 'a table of factors other than commits, each with a good and a bad value')
     .addOption(metricOption())
