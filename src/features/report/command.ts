@@ -19,7 +19,7 @@ function historyOptions<Arguments extends unknown[]>(command: Command<Arguments,
 
 const reportOptions = (command: PlainCommand) =>
   historyOptions(command.arguments('[base] [head]'))
-    .option('--as-of <night>', 'with --html and --night: judge an earlier sweep (date, sweep or commit)')
+    .option('--as-of <sweep>', 'with --html and --night: judge an earlier sweep (date, sweep or commit)')
     .option('--night', 'judge by the history, as bench check does, instead of comparing two sides')
     .addOption(failOnOption())
     .optionsGroup('Formats, each to a file or to standard output:')

@@ -40,7 +40,7 @@ type Judgements = Pick<ReportedSweep, 'gate' | 'shift' | 'geometricMean' | 'note
   readonly base: Side | null;
 };
 
-const RECENT_NIGHTS = 20;
+const RECENT_SWEEPS = 20;
 
 /** The data of report files: runs of a side, judgments, and earlier sweeps. */
 export async function gatherReport(
@@ -219,6 +219,6 @@ function recentValues(
   cells: readonly KeyedCell[],
   metric: MetricId | null,
 ): Map<string, readonly number[]> {
-  const sweeps = seriesUntil(db, newest, RECENT_NIGHTS).toReversed();
+  const sweeps = seriesUntil(db, newest, RECENT_SWEEPS).toReversed();
   return new Map(cellHistories(db, sweeps, cells, metric).map(({ cell, history }) => [cell.key, [...history.values]]));
 }

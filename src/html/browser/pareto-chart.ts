@@ -30,7 +30,12 @@ export function paretoChart({ workloads }: PageData): HTMLElement {
   };
   const key =
     'Line: the fastest configurations of a precision. Faint: dominated by more than the noise. Hollow: accuracy not checked.';
-  return element('div', {}, ...pickedPicture('Model', models, draw), element('p', { class: 'key' }, key));
+  return element(
+    'div',
+    {},
+    ...(models.length > 1 ? pickedPicture('Model', models, draw) : [draw(0)]),
+    element('p', { class: 'key' }, key),
+  );
 }
 
 function chart({ points }: PageWorkload, width: number): SVGElement {

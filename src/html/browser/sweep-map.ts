@@ -75,7 +75,7 @@ export class SweepMap {
     const cell = this.data.cells[this.row];
     if (cell === undefined) return [];
     const percent = percentOf(cell, this.sweep);
-    const off = percent === null ? [] : [`${formatPercent(percent)} from the level that has no color`];
+    const off = percent === null ? [] : [`${formatPercent(percent)} against its level`];
     return [cell.label, ...off, ...sweepLines(this.data, cell, this.sweep)];
   }
 

@@ -20,7 +20,7 @@ export function matrixView(data: ReportData): Markup {
       column: [shape, options].filter(Boolean).join(' '),
     };
   });
-  const columns = [...new Set(placed.map(({ column }) => column))];
+  const columns = [...new Set(placed.map(({ column }) => column))].toSorted(byNumber);
   const rows = Map.groupBy(placed, ({ row }) => row);
   return markup`
 <section id="matrix" aria-labelledby="matrix-title">
@@ -37,6 +37,10 @@ export function matrixView(data: ReportData): Markup {
   )}</tbody></table></div>
 <div class="script"><h3>Cells by sweeps</h3><p>One square for each sweep of each cell, in the same colors: against the level before an open change, else against the level now. Blank: no result. A narrow window has the newest sweeps only. Arrow keys move, Enter opens the cell.</p><div id="sweep-map"></div></div>
 </section>`;
+}
+
+function byNumber(a: string, b: string): number {
+  return a.localeCompare(b, 'en', { numeric: true });
 }
 
 function square(rows: readonly Row[]): Markup {
