@@ -14,7 +14,7 @@ import type { FirstCause } from '../../records/cause.ts';
 import { type GateSettings, NO_GATE } from '../../records/gate-settings.ts';
 import { gateMetric, type MetricId, metricOf } from '../../records/metric.ts';
 import { COMPARE_BRANCH } from '../../records/sweep.ts';
-import { isCalled } from '../../records/verdict.ts';
+import { type CellComparison, isCalled } from '../../records/verdict.ts';
 import { aboutCell } from '../../text/cell-label.ts';
 import { median } from '../../statistics/median.ts';
 import { count } from '../../terminal/numbers.ts';
@@ -223,12 +223,20 @@ function cellOutput(
     ...aboutCell(cell, metric),
     betterIs: metricOf(metric).betterIs,
     ...numbers,
-    // As `bench run` and `bench trend` show them; the change is that of the means.
-    base: values === null ? numbers.base : median(values[0]),
-    head: values === null ? numbers.head : median(values[1]),
+    ...(values === null ? {} : shownChange(comparison, values)),
     reasons: otherKind === 0 ? reasons : [...reasons, note],
     cause,
   };
+}
+
+/**
+ * Medians, as `bench run` and `bench trend` show them. A change that is called is that of the means, which is the better
+ * estimate; within noise it is that of what is shown, whose direction a mean may not have.
+ */
+function shownChange(comparison: CellComparison, values: readonly [readonly number[], readonly number[]]) {
+  const [base, head] = [median(values[0]), median(values[1])];
+  if (isCalled(comparison) || base === null || head === null || base === 0) return { base, head };
+  return { base, head, changePercent: (head / base - 1) * 100 };
 }
 
 /** This many changed cells, the largest first, are explained: more than anybody reads. */

@@ -181,14 +181,12 @@ function changeOf(
   head: readonly number[],
   cudaGraph: boolean,
 ): ValueChange {
-  const common = {
-    metric,
-    base: median(base) ?? 0,
-    head: median(head) ?? 0,
-    changePercent: percentOfLog(meanLog(head) - meanLog(base)),
-    runs: [base.length, head.length] as const,
-  };
-  const size = Math.abs(common.changePercent);
+  const [was, is] = [median(base) ?? 0, median(head) ?? 0];
+  const changePercent = percentOfLog(meanLog(head) - meanLog(base));
+  const common = { metric, base: was, head: is, runs: [base.length, head.length] as const };
+  // Within noise the change is that of what is shown, as `bench compare` has it.
+  const changeIf = (isReal: boolean) => ({ isReal, changePercent: isReal ? changePercent : (is / was - 1) * 100 });
+  const size = Math.abs(changePercent);
   if (Math.min(base.length, head.length) >= 2) {
     const betterIs = metric === 'throughputQps' ? 'higher' : 'lower';
     const [compared] = compareCells([{ cellKey: metric, base, head, betterIs }]).cells;
@@ -197,8 +195,8 @@ function changeOf(
     const hidden = Math.max(floor, compared?.mdePercent ?? 0);
     return {
       ...common,
+      ...changeIf(isReal),
       ciPercent: compared?.ciPercent ?? null,
-      isReal,
       isUnclear: !isReal && compared?.verdict === 'unclear' && size >= UNCLEAR_PERCENT && size >= floor,
       leastPercent: hidden,
       basis: `${base.length} + ${head.length} runs`,
@@ -210,8 +208,8 @@ function changeOf(
   );
   return {
     ...common,
+    ...changeIf(size > leastPercent),
     ciPercent: null,
-    isReal: size > leastPercent,
     isUnclear: false,
     leastPercent,
     basis: `one run per side: single runs ${cudaGraph ? 'with' : 'without'} a CUDA graph differ by up to ${leastPercent} % by chance`,

@@ -39,7 +39,8 @@ export function whyText(explained: WhyOutput, look: Look): string[] {
   if (same.length > 0) {
     lines.push('', ...wrapWords(`the same on both sides: ${printable(same.join(', '))}`, columns).map(style.dim));
   }
-  if (unknown.length > 0) {
+  // What is not explained says so already.
+  if (unknown.length > 0 && explained.outcome !== 'notExplained') {
     lines.push(...wrapWords(`not known: ${printable(unknown.join('; '))}`, columns).map(style.dim));
   }
   return lines;
@@ -62,7 +63,11 @@ function explainedChange({ changes, metric }: WhyOutput): Change | undefined {
 
 function sideLine(name: string, side: WhyOutput['base'], other: WhyOutput['base']): string {
   const ids = side.sweepIds.map((id) => id.slice(0, 8)).join('+');
-  const parts = [side.provenance.join(', '), printable(side.ref), ids === '' ? '' : `sweep ${ids}`];
+  const parts = [
+    side.provenance.join(', '),
+    side.ref === ids ? '' : printable(side.ref),
+    ids === '' ? '' : `sweep ${ids}`,
+  ];
   if (side.key !== other.key) parts.push(printable(side.label));
   return `${name}  ${dotted(parts)}`;
 }
@@ -70,6 +75,8 @@ function sideLine(name: string, side: WhyOutput['base'], other: WhyOutput['base'
 /** What became of each value; only the change that is explained and other real ones have a color. */
 function changeTable({ changes, metric }: WhyOutput, look: Look): string[] {
   const right = 'right' as const;
+  const median = changes.find((change) => change.metric === 'gpuComputeMs');
+  const shown = changes.filter((change) => change.metric === metric || !isRepeated(change, median));
   const columns: Column<Change>[] = [
     { header: '', text: ({ isReal, isUnclear }) => (isReal ? '' : isUnclear ? '?' : '=') },
     {
@@ -87,7 +94,15 @@ function changeTable({ changes, metric }: WhyOutput, look: Look): string[] {
     { header: 'base', text: (change) => valueText(change.metric, change.base), dropRank: 1 },
     { header: 'head', text: (change) => valueText(change.metric, change.head), dropRank: 1 },
   ];
-  return [...renderTable(columns, changes, look), ...remarkLines(changes, look)];
+  return [...renderTable(columns, shown, look), ...remarkLines(shown, look)];
+}
+
+/** A mean that is printed as the median is says nothing more. */
+function isRepeated(change: Change, median: Change | undefined): boolean {
+  const [own, of] = [change, median].map(
+    (one) => one && [one.base, one.head].map(formatMs).concat(formatPercent(one.changePercent)).join(' '),
+  );
+  return change.metric === 'gpuComputeMeanMs' && own === of;
 }
 
 function verdictOf({ changePercent, isReal, metric }: Change): Verdict {
