@@ -28,10 +28,13 @@ export function sweepLines(data: PageData, cell: PageCell, sweep: number): strin
   ];
 }
 
+/** What is as in the sweep before is not said again. */
 export function sweepTable(data: PageData, cell: PageCell): HTMLElement {
+  let before: readonly string[] = [];
   const rows = valuesOf(cell).map((found, sweep) => {
-    const [, , ...rest] = sweepLines(data, cell, sweep);
-    const known = rest.filter((line) => !line.startsWith('runs from')).join('; ');
+    const [, , ...lines] = sweepLines(data, cell, sweep);
+    const known = lines.filter((line) => !line.startsWith('runs from') && !before.includes(line)).join('; ');
+    before = lines;
     return [
       sweepName(data, sweep),
       known,
@@ -43,7 +46,7 @@ export function sweepTable(data: PageData, cell: PageCell): HTMLElement {
   });
   return textTable(
     `${cell.label}: ${cell.metric}, ${cell.unit}, ${data.provenance}`,
-    ['sweep', 'what is known', 'runs', 'median', 'least', 'most'],
+    ['sweep', 'what is new', 'runs', 'median', 'least', 'most'],
     rows,
     2,
   );
