@@ -53,6 +53,9 @@ function pathsIn(words: readonly string[], io: Io): AskedSides | null {
 function sidesOfFinding(db: StoreDatabase, [id = '', ...others]: readonly string[]): AskedSides | null {
   if (id.length < SHORTEST_ID || others.length > 0 || cellsInWords(allCells(db), [id]).length > 0) return null;
   const [finding, ...more] = findFindingsByPrefix(db, id);
+  if (finding === undefined && /^[0-9a-f]{8,32}$/.test(id)) {
+    throw new UsageError(`no cell and no finding ${id} is stored; \`bench check\` stores what it finds`);
+  }
   if (finding === undefined) return null;
   if (more.length > 0) throw new UsageError(`${printable(id)} is the start of several findings`);
   const { cells, firstBadSweepId, lastGoodSweepId } = finding;
