@@ -2,7 +2,7 @@ import type { Look } from '../../terminal/look.ts';
 import { count } from '../../terminal/numbers.ts';
 import { truncate, wrapHanging } from '../../terminal/text-width.ts';
 import { printable } from '../../text/printable.ts';
-import { causesOf } from './finding-words.ts';
+import { causesOf, edgeWords } from './finding-words.ts';
 import type { CheckedFinding } from './output.ts';
 
 const SHOWN_COMMITS = 5;
@@ -15,11 +15,13 @@ export function causeLines(finding: CheckedFinding, look: Look): string[] {
   return [...causes, ...commitLines(finding, look)];
 }
 
-function commitLines({ commits, firstBad, isNew, lastGood }: CheckedFinding, { columns, style }: Look): string[] {
+function commitLines(finding: CheckedFinding, { columns, style }: Look): string[] {
+  const { commits, firstBad, isNew, lastGood } = finding;
   if (lastGood === null || firstBad === null || !isNew) return [];
+  const edge = edgeWords(finding);
   const [good, bad] = [lastGood.commit?.slice(0, 8), firstBad.commit?.slice(0, 8)];
   if (good === undefined || bad === undefined) {
-    return [`  last good sweep ${lastGood.sweepId.slice(0, 8)}, first bad ${firstBad.sweepId.slice(0, 8)}`];
+    return [`  ${edge.last} sweep ${lastGood.sweepId.slice(0, 8)}, ${edge.first} ${firstBad.sweepId.slice(0, 8)}`];
   }
   if (good === bad) return [`  both sweeps measured commit ${good}: no commit did this`];
   const number = commits.length === 0 ? '' : ` (${count(commits.length, 'commit')})`;
@@ -27,7 +29,7 @@ function commitLines({ commits, firstBad, isNew, lastGood }: CheckedFinding, { c
   const own = commits.find(({ commit }) => commit.startsWith(bad));
   const first = own === undefined ? bad : `${bad} "${printable(own.subject)}"`;
   return [
-    ...wrapHanging(`  first bad ${first}, last good ${good}${number}`, columns, 4),
+    ...wrapHanging(`  ${edge.first} ${first}, ${edge.last} ${good}${number}`, columns, 4),
     ...(commits.length < 2 ? [] : commits)
       .slice(0, SHOWN_COMMITS)
       .map(({ commit, subject }) => style.dim(truncate(`    ${commit.slice(0, 8)} ${printable(subject)}`, columns))),

@@ -6,7 +6,7 @@ import { printable } from '../../text/printable.ts';
 import { causeLines } from './cause-text.ts';
 import { changeText, groupText, levelText } from './change-text.ts';
 import { chartText } from './chart-text.ts';
-import { evidenceOf, firstOfEach, nextCommands, rangeText, sizeText } from './finding-words.ts';
+import { edgeWords, evidenceOf, firstOfEach, nextCommands, rangeText, sizeText } from './finding-words.ts';
 import type { CheckedFinding, CheckedSeries } from './output.ts';
 import type { SeriesPicture } from './picture.ts';
 
@@ -141,7 +141,7 @@ export function earlierText(
     style.strong('reported before'),
     ...[...lasting, ...ended].flatMap((finding) => {
       const bad = finding.firstBad?.commit?.slice(0, 8);
-      const commit = bad === undefined || !isLasting(finding) ? '' : `, first bad ${bad}`;
+      const commit = bad === undefined || !isLasting(finding) ? '' : `, ${edgeWords(finding).first} ${bad}`;
       const text = `  ${markWords(finding)} ${titleOf(finding, null)}${commit}`;
       return wrapHanging(text, columns, 4).map((line) => (isOpen(finding) ? line : style.dim(line)));
     }),

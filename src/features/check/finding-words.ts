@@ -92,13 +92,27 @@ export function causesOf(finding: CheckedFinding): (readonly [term: string, says
   ];
 }
 
+/** What the first sweep or commit of a finding is called, and the last one before it. */
+export function edgeWords({ direction }: Pick<CheckedFinding, 'direction'>): {
+  readonly first: string;
+  readonly last: string;
+} {
+  return direction === 'faster'
+    ? { first: 'first faster', last: 'last before' }
+    : { first: 'first bad', last: 'last good' };
+}
+
 /** What to type next about a finding. @param sweepId the newest of its series */
-export function nextCommands({ firstBad, id, kind, lastGood, state }: CheckedFinding, sweepId: string): string[] {
+export function nextCommands(
+  { direction, firstBad, id, kind, lastGood, state }: CheckedFinding,
+  sweepId: string,
+): string[] {
   if (state === 'suspected') return [`bench run --resume ${sweepId.slice(0, 8)} --confirm`];
   const [good, bad] = [lastGood?.sweepId.slice(0, 8), firstBad?.sweepId.slice(0, 8)];
   const isExplained = kind !== 'limit' && good !== undefined && bad !== undefined;
   return [
     ...(isExplained ? [`bench why ${id.slice(0, 8)}`, `bench compare ${good} ${bad}`] : []),
-    `bench ack ${id.slice(0, 8)} --reason "…"`,
+    // What got faster needs no excuse.
+    ...(direction === 'faster' ? [] : [`bench ack ${id.slice(0, 8)} --reason "…"`]),
   ];
 }

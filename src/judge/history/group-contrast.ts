@@ -106,11 +106,19 @@ export function contrastShift(contrast: Float64Array, trust: ContrastTrust): Con
     if (least < Math.max(GROUPS.suspectDeviations * sigma, GROUPS.leastChange)) continue;
     const isFarthest = trust === 'cause' || least > rule.timesFarthest * farthestStay(apart, rule.sweeps);
     const isClear = least >= rule.deviations * sigma && isFarthest && (rule.sweeps > 1 || trust !== 'stay');
-    const shift = { sweeps: rule.sweeps, shift: middleOf(shifts), deviations: least / sigma, isClear };
+    const middle = middleOf(shifts);
+    const sweeps = Math.max(rule.sweeps, sweepsBeyond(known, level + middle / 2, sign));
+    const shift = { sweeps, shift: middle, deviations: least / sigma, isClear };
     if (isClear) return shift;
     found = shift;
   }
   return found;
+}
+
+/** How many of the newest sweeps lie on that side of a limit: where the sweeps of a shift were not judged one by one, it is older than its rule. */
+function sweepsBeyond(values: Float64Array, limit: number, sign: number): number {
+  const newest = values.subarray(-GROUPS.mostSweeps);
+  return newest.length - 1 - newest.findLastIndex((value) => (value - limit) * sign <= 0);
 }
 
 /** The farthest that successive past sweeps lay off together. @param apart distances from the level */

@@ -52,6 +52,13 @@ describe('200 cells', () => {
     }
   });
 
+  test('first looked at in its third sweep, it began in its first', () => {
+    for (const seed of SEEDS) {
+      const { news } = judged(matrix(seed, { changed: 'all', rel: 0.03 }), 62, { reported: [], machineChanged: false });
+      expect(news.map(({ group, sweep, sweeps }) => [group, sweep, sweeps])).toEqual([[ALL_CELLS, 60, 3]]);
+    }
+  });
+
   test('what is reported explains its part: nothing more is said of it', () => {
     const slower = matrix(4, { changed: 'fp8', rel: 0.03 });
     const fp8 = slower.groups.get('fp8') ?? [];

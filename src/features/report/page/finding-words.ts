@@ -1,4 +1,4 @@
-import { causesOf, evidenceOf, groupText, sizeText } from '../../check/index.ts';
+import { causesOf, edgeWords, evidenceOf, groupText, sizeText } from '../../check/index.ts';
 import { type Markup, markup, shortened } from '../../../html/markup.ts';
 import { count } from '../../../terminal/numbers.ts';
 import { commitUrl, compareUrl } from '../../../tools/git/forge.ts';
@@ -105,21 +105,28 @@ export function factsOf(finding: Finding, data: ReportData): Fact[] {
 /** More are not read. */
 const LISTED = 50;
 
-function firstBadFact({ commits, firstBad, lastGood }: Finding, data: ReportData): Fact[] {
+function firstBadFact(finding: Finding, data: ReportData): Fact[] {
+  const { commits, firstBad, lastGood } = finding;
+  const edge = edgeWords(finding);
   if (firstBad === null) return [];
   const [good, bad] = [lastGood?.commit ?? null, firstBad.commit];
-  if (bad === null) return [['First bad sweep', markup`<code>${firstBad.sweepId.slice(0, 8)}</code>`]];
+  if (bad === null) return [[capitalized(`${edge.first} sweep`), markup`<code>${firstBad.sweepId.slice(0, 8)}</code>`]];
   if (good === bad) {
     return [['Commit', markup`${commitLink(data, bad)} in both sweeps: no commit did this`]];
   }
   const subject = commits.find(({ commit }) => commit === bad)?.subject;
   const number = commits.length < LISTED ? count(commits.length, 'commit') : `${LISTED} commits or more`;
-  const range = commits.length === 0 ? (good === null ? '' : 'compare with the last good one') : number;
+  const range =
+    commits.length === 0
+      ? good === null
+        ? ''
+        : `compare with the ${edge.last === 'last good' ? 'last good one' : 'one before'}`
+      : number;
   const compared = good === null || data.forge === null ? null : compareUrl(data.forge, good, bad);
   const isShown = commits.length > 0 || compared !== null;
   return [
     [
-      'First bad commit',
+      capitalized(`${edge.first} commit`),
       markup`${commitLink(data, bad)}${subject === undefined ? null : markup` “${shortened(subject)}”`}${isShown ? markup` <span class="none">${linked(range, compared)}</span>` : null}`,
     ],
   ];
