@@ -2,6 +2,7 @@ import { type ExitCode, EXIT_CODES } from '../exit-codes.ts';
 import { clockRecordNames } from '../process/lock-folder.ts';
 import { type Io, withoutColor } from './io.ts';
 import { BenchError, errorText } from '../errors.ts';
+import { asciiText } from '../terminal/ascii.ts';
 import { printable } from '../text/printable.ts';
 import { sqliteProblem } from '../store/verify/sqlite-problems.ts';
 
@@ -32,7 +33,8 @@ export async function execute(
 }
 
 function shown(io: Io, { color, quiet }: CommonOptions): Io {
-  const plain = color === false ? withoutColor(io) : io;
+  const signs = io.errLook.isAscii ? { ...io, err: (text: string) => io.err(asciiText(text)) } : io;
+  const plain = color === false ? withoutColor(signs) : signs;
   return quiet === true ? quietly(plain) : plain;
 }
 

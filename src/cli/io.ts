@@ -2,6 +2,7 @@ import { writeSync } from 'node:fs';
 
 import { EXIT_CODES } from '../exit-codes.ts';
 import type { Spawn } from '../process/spawn.ts';
+import { asciiText } from '../terminal/ascii.ts';
 import { type Look, makeLook } from '../terminal/look.ts';
 import { jsonText } from '../text/printable.ts';
 
@@ -137,7 +138,8 @@ export async function yieldToEventLoop({ signal }: Io): Promise<void> {
 }
 
 export function printLines(io: Io, lines: readonly string[]): void {
-  if (lines.length > 0) io.out(`${lines.join('\n')}\n`);
+  const text = lines.join('\n');
+  if (lines.length > 0) io.out(`${io.look.isAscii ? asciiText(text) : text}\n`);
 }
 
 export function printResult<Output>(

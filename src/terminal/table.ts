@@ -1,4 +1,5 @@
 import { alignPoints, padEnd, padStart, textWidth, truncate, wrapHanging, wrapWords } from './text-width.ts';
+import { asciiText } from './ascii.ts';
 import type { Look } from './look.ts';
 
 export interface Column<Row> {
@@ -32,7 +33,7 @@ const LAST_CUTTING_RANK = 4;
  */
 export function renderTable<Row>(columns: readonly Column<Row>[], rows: readonly Row[], look: Look): string[] {
   const filled = columns
-    .map((column) => pointed(column, rows))
+    .map((column) => pointed(look.isAscii ? inAscii(column) : column, rows))
     .filter((column) => rows.some((row) => column.text(row) !== ''));
   const laid = layOut(filled, rows, look.columns);
   const line = (textOf: (entry: LaidColumn<Row>) => string): string =>
@@ -58,6 +59,10 @@ export function renderTable<Row>(columns: readonly Column<Row>[], rows: readonly
     ...lines,
     ...(missing.length === 0 ? [] : wrapHanging(note, look.columns, 2).map(look.style.dim)),
   ];
+}
+
+function inAscii<Row>(column: Column<Row>): Column<Row> {
+  return { ...column, header: asciiText(column.header), text: (row) => asciiText(column.text(row)) };
 }
 
 function textLines<Row>({ text, wraps }: Column<Row>, row: Row, width: number): string[] {

@@ -94,6 +94,7 @@ function sweepsText(
         header: 'started',
         text: ({ startedAt }) => (startedAt ?? '').slice(0, 16).replace('T', ' '),
         isIdentity: true,
+        dropRank: 1,
       },
       { header: 'matrix', text: (row) => printable(matrixText(row)), minWidth: 8, isIdentity: true },
       { header: 'commit', text: (row) => describeCommit(row), minWidth: 8, dropRank: 6 },
