@@ -26,7 +26,7 @@ export interface CellChart extends Pick<CellRow, 'metric' | 'unit' | 'values'> {
 const HEIGHT = 6;
 const SIGNS: Readonly<Record<Mark['kind'], string>> = { slower: 'S', faster: 'F', environment: 'E', baseline: 'B' };
 
-/** A cell over time with its levels, and what each mark on the axis stands for. */
+/** A cell over time with its levels, and what each mark on the axis is. */
 export function cellChart({ height = HEIGHT, labels, marks, starts = [], values, ...about }: CellChart, look: Look) {
   const moves = marks.filter(({ breaksLine, kind }) => breaksLine === true || kind === 'slower' || kind === 'faster');
   const kinds = [null, ...moves.map(({ kind }) => kind)];

@@ -11,7 +11,7 @@ import { sweepLines } from './trend-words.ts';
 const ROW = 14;
 /** Height of the dates, above and below. */
 const DATES = 20;
-/** Up to so many rows the dates below are left out. */
+/** Up to this number of rows the dates below are left out. */
 const SHORT = 24;
 const MOST_WIDTH = 28;
 /** In pixels; of a narrow picture the oldest sweeps are left out. */
