@@ -16,7 +16,9 @@ test('npm pack makes a package that installs and runs elsewhere, small enough to
     const [file, list] = script === undefined ? ['npm', args] : [process.execPath, [script, ...args]];
     const { status, stdout, stderr } = spawnSync(file, list, { cwd, encoding: 'utf8' });
     if (status !== 0 && NO_REGISTRY.test(stderr)) {
-      process.stderr.write('the test of the installed package is skipped; what it needs, a registry of npm: npm ping\n');
+      process.stderr.write(
+        'the test of the installed package is skipped; what it needs, a registry of npm: npm ping\n',
+      );
       skip('no registry of npm answers: npm ping');
     }
     expect([args[0], status, status === 0 ? '' : stderr]).toEqual([args[0], 0, '']);
