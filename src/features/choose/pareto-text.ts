@@ -144,13 +144,13 @@ function ratioText(ratio: number): string {
   return `${ratio.toFixed(2)}×`;
 }
 
-function speedUpText(speedUp: Choice['speedUp']): string {
+export function speedUpText(speedUp: Choice['speedUp']): string {
   if (speedUp === null) return '';
   return `${ratioText(speedUp.ratio)}${speedUp.verdict === 'unclear' ? '?' : ''}`;
 }
 
 /** None without a verdict: from single runs it would rest on other cells' noise. */
-function intervalText(speedUp: Choice['speedUp']): string {
+export function intervalText(speedUp: Choice['speedUp']): string {
   const interval = speedUp?.interval ?? null;
   if (interval === null || speedUp?.verdict === 'unclear') return '';
   return `${interval[0].toFixed(2)} … ${ratioText(interval[1])}`;
@@ -186,22 +186,29 @@ function chartOf(workload: readonly Choice[], look: Look): string[] {
   return lines.length === 0 ? [] : ['', truncate(title, look.columns), ...lines];
 }
 
-/** A lower precision that is slower costs accuracy and gains nothing. */
 function tallyLines(tally: ParetoOutput['precisions'][number], look: Look): string[] {
+  const { kind, words } = tallyText(tally);
+  const paint = changeStyle(kind, look.style);
+  return wrapWords(words, look.columns).map((line) => line.replaceAll(RATIO, paint));
+}
+
+/** What of {@link tallyText} has a color. */
+export const RATIO = /[\d.]+×/g;
+
+/** A lower precision that is slower costs accuracy and gains nothing. */
+export function tallyText(tally: ParetoOutput['precisions'][number]) {
   const { precision, reference, pairs, slower, faster, unclear, leastRatio, mostRatio } = tally;
   const [least, most] = [ratioText(leastRatio), ratioText(mostRatio)];
   const range = least === most ? least : `${least} to ${most}`;
   const [a, b] = [precision.toUpperCase(), reference.toUpperCase()];
-  const isSlower = slower > faster;
   const same = pairs - slower - faster;
-  const isSame = same >= Math.max(slower, faster);
-  const how = isSame ? `as fast as ${b}` : `${isSlower ? 'slower' : 'faster'} than ${b}`;
-  const times = isSame ? same : Math.max(slower, faster);
-  const what = `${a} is ${how} in ${times} of ${count(pairs, 'pair')}: ${range} the throughput`;
+  const times = Math.max(same, slower, faster);
+  const kind = times === same ? 'same' : slower > faster ? 'slower' : 'faster';
+  const how = kind === 'same' ? `as fast as ${b}` : `${kind} than ${b}`;
   const caveat =
     unclear === 0 ? '' : unclear === pairs ? ' (no verdict: too few runs)' : ` (${unclear} without a verdict)`;
-  const paint = changeStyle(isSame ? 'same' : isSlower ? 'slower' : 'faster', look.style);
-  return wrapWords(`${what}${caveat}`, look.columns).map((line) => line.replaceAll(/[\d.]+×/g, paint));
+  const words = `${a} is ${how} in ${times} of ${count(pairs, 'pair')}: ${range} the throughput${caveat}`;
+  return { words, kind } as const;
 }
 
 function openLines(choices: readonly Choice[], look: Look): string[] {
