@@ -1,7 +1,7 @@
 import { gatedMetricOf } from '../../records/gated-metric.ts';
 import { cellTable, withCells } from '../../terminal/cell-columns.ts';
 import type { Look } from '../../terminal/look.ts';
-import { dotted, labelled, truncate, wrapHanging } from '../../terminal/text-width.ts';
+import { dotted, labelled, wrapHanging } from '../../terminal/text-width.ts';
 import { printable } from '../../text/printable.ts';
 import { causeLines } from './cause-text.ts';
 import { changeText, groupText, levelText } from './change-text.ts';
@@ -34,8 +34,8 @@ export function findingText(
 }
 
 /** `▲ a40520f1 12 cells slower by 4.9 to 5.3 %: all fp8, since 2026-02-24`. */
-export function findingLine(finding: CheckedFinding, look: Look): string {
-  return paintOf(finding, look)(truncate(`${signOf(finding)} ${titleOf(finding, null)}`, look.columns));
+export function findingLine(finding: CheckedFinding, look: Look): string[] {
+  return wrapHanging(`${signOf(finding)} ${titleOf(finding, null)}`, look.columns, 2).map(paintOf(finding, look));
 }
 
 function signOf({ direction, state }: CheckedFinding): string {
@@ -66,11 +66,14 @@ function spanText({ firstBad, lastBad, state }: CheckedFinding): string {
 
 /** `confirmed in GPU compute time by 5 of 5 pairs …; owner team-vision`. */
 function stateText(finding: CheckedFinding, { sweeps }: SeriesPicture): string {
-  const { metric } = finding.details[0] ?? {};
-  const of = metric === undefined ? '' : ` in ${printable(gatedMetricOf(metric).label)}`;
   const evidence = evidenceOf(finding, sweeps).join(', ');
   const owner = finding.owner === null ? '' : `; owner ${printable(finding.owner)}`;
-  return `${stateWords(finding)}${of}${evidence === '' ? '' : `${finding.state === 'suspected' ? ', with' : ' by'} ${evidence}`}${owner}`;
+  return `${stateWords(finding)}${metricText(finding)}${evidence === '' ? '' : `${finding.state === 'suspected' ? ', with' : ' by'} ${evidence}`}${owner}`;
+}
+
+/** ` in GPU compute time`, of its clearest cell. */
+function metricText({ details: [clearest] }: CheckedFinding): string {
+  return clearest === undefined ? '' : ` in ${printable(gatedMetricOf(clearest.metric).label)}`;
 }
 
 function stateWords({ isWarning, kind, state }: CheckedFinding): string {
@@ -142,7 +145,7 @@ export function earlierText(
     ...[...lasting, ...ended].flatMap((finding) => {
       const bad = finding.firstBad?.commit?.slice(0, 8);
       const commit = bad === undefined || !isLasting(finding) ? '' : `, ${edgeWords(finding).first} ${bad}`;
-      const text = `  ${markWords(finding)} ${titleOf(finding, null)}${commit}`;
+      const text = `  ${markWords(finding)}${metricText(finding)}: ${titleOf(finding, null)}${commit}`;
       return wrapHanging(text, columns, 4).map((line) => (isOpen(finding) ? line : style.dim(line)));
     }),
     ...(open === undefined ? [] : nextSteps(open, series, columns)),

@@ -97,11 +97,13 @@ function seriesText(
   return [
     ...wrapHanging(printable(headline), columns, 2).map(headlinePaint(series, look)),
     ...wrapHanging(aboutText(series, picture), columns, 2).map(style.dim),
-    ...(series.judgedBy === 'first'
-      ? [style.dim(FIRST)]
-      : countsText(rowsOf(series, findings, picture), series.geometricMean, look)),
+    ...(series.judgedBy !== 'first'
+      ? countsText(rowsOf(series, findings, picture), series.geometricMean, look)
+      : findings.length === 0
+        ? wrapHanging(FIRST, columns, 2).map(style.dim)
+        : []),
     ...full.flatMap((finding) => ['', ...findingText(finding, series, picture, look)]),
-    ...(others.length === 0 ? [] : ['', ...others.map((finding) => findingLine(finding, look))]),
+    ...(others.length === 0 ? [] : ['', ...others.flatMap((finding) => findingLine(finding, look))]),
     ...(others.length === 0 ? [] : wrapHanging('each in full: bench check --all', columns, 2).map(style.dim)),
     ...earlierText(
       findings.filter((finding) => !isShownWhole(finding)),
