@@ -36,10 +36,10 @@ async function firstLines(cells: number, { driver, factor }: Story) {
   const { code, stdout } = await bench(['check'], { cwd: repository.folder, env });
   const lines = stdout.split('\n');
   for (const line of lines) expect(textWidth(line)).toBeLessThanOrEqual(80);
-  const { stdout: why } = await bench(
-    ['why', ...(/bench why (.*?) ·/s.exec(stdout.replaceAll(/\s+/g, ' '))?.[1] ?? '').split(/\s+/)],
-    { cwd: repository.folder, env },
-  );
+  const { stdout: why } = await bench(['why', ...(/bench why (.*?) ·/s.exec(stdout)?.[1] ?? '').split(/\s+/)], {
+    cwd: repository.folder,
+    env,
+  });
   return { code, why, text: lines.slice(0, 24).join('\n'), bad: commits[FROM] ?? '', good: commits[FROM - 1] ?? '' };
 }
 
@@ -133,7 +133,7 @@ test('an open finding: since which commit, and what to type; check and trend giv
   expect(code).toBe(0);
   const [, size = ''] =
     / open in GPU compute time: [0-9a-f]{8} vit fp8 4x3x224x224 graph slower by ([56]\.\d %), since 2026-02-25/.exec(
-      stdout,
+      stdout.replaceAll(/\s+/g, ' '),
     ) ?? [];
   expect(stdout.replaceAll(/\s+/g, ' ')).toContain(`first bad ${FROM.toString(16).repeat(4)} next: bench why`);
   expect(stdout).toMatch(/bench ack [0-9a-f]{8} --reason "…"$/m);
