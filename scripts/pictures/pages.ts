@@ -16,7 +16,7 @@ interface View {
   readonly width: number;
   readonly height: number;
   readonly scheme: 'light' | 'dark';
-  /** A little above what the picture begins; else it is the first screen. */
+  /** What the picture begins with; else it is the first screen. */
   readonly from?: string;
   /** Whether a cell of vit_small fp8 is opened first. */
   readonly opensCell?: boolean;
@@ -34,9 +34,9 @@ const PART = { width: 1120, height: 868, scheme: 'light' } as const;
 
 export const VIEWS: readonly View[] = [
   ...FIRST_SCREENS,
-  { ...PART, name: 'simulated-cell', at: 'simulated', from: '#cell', opensCell: true },
-  { ...PART, name: 'report', at: 'recorded', from: '#cell .samples', opensCell: true },
-  { ...PART, name: 'layers', at: 'pair', from: '#findings h3' },
+  { ...PART, name: 'simulated-cell', at: 'simulated', from: '#cell-title', opensCell: true },
+  { ...PART, name: 'report', at: 'recorded', from: '#cell section:has(.samples)', opensCell: true },
+  { ...PART, name: 'layers', at: 'pair', from: '#findings' },
 ];
 
 /** Photographs the reports of a simulated store, and of recorded H200 runs with their layers. */
@@ -60,7 +60,7 @@ export async function takeViews(
       }
       if (from !== undefined) {
         await page.waitForSelector(from);
-        await page.evaluate(`document.querySelector('${from}').scrollIntoView(); scrollBy(0, -150)`);
+        await page.evaluate(`document.querySelector('${from}').scrollIntoView(); scrollBy(0, -60)`);
       }
       await page.evaluate('new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn)))');
       write(`${name}.png`, await page.screenshot({ optimizeForSpeed: false }));

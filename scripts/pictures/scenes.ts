@@ -12,14 +12,14 @@ export interface Scene {
   readonly lines?: number;
 }
 
-const PAIR: Scene['before'] = [
-  ['bench', 'run', 'matrices/quickstart-pair.yaml'],
+const pair = (...options: readonly string[]): Scene['before'] => [
+  ['bench', 'run', 'matrices/quickstart-pair.yaml', ...options],
   ['git', 'commit', '--quiet', '--allow-empty', '--message', 'optimize for batch 32'],
-  ['bench', 'run', 'matrices/quickstart-pair-opt32.yaml'],
+  ['bench', 'run', 'matrices/quickstart-pair-opt32.yaml', ...options],
 ];
 
 const SIMULATED = { at: 'simulated', columns: 80, before: [] } as const;
-const RECORDED = { at: 'recorded', columns: 100, before: PAIR } as const;
+const RECORDED = { at: 'recorded', columns: 100, before: pair() } as const;
 
 export const SCENES: readonly Scene[] = [
   {
@@ -36,6 +36,7 @@ export const SCENES: readonly Scene[] = [
     ...RECORDED,
     name: 'why',
     title: 'Terminal: bench why says where the time of vit_small fp16 b8 went, layer by layer. Recorded runs.',
+    before: pair('--filter', 'batch=8', '--profile'),
     shown: [['bench', 'why', 'batch=8', 'HEAD~1', 'HEAD']],
   },
   {
@@ -53,7 +54,7 @@ export const SCENES: readonly Scene[] = [
     title: 'Terminal: the first lines of npm run quickstart: two commits, two cells slower, and why. Recorded runs.',
     before: [],
     shown: [['npm', 'run', 'quickstart']],
-    lines: 44,
+    lines: 59,
   },
   {
     ...SIMULATED,

@@ -42,8 +42,8 @@ function palette(scheme: keyof typeof COLOURS): string {
   return COLOURS[scheme].map((colour, index) => `--c${index}:${colour}`).join(';');
 }
 
-/** Braille, blocks and lines often come from another font than letters, with other widths. */
-const PIECES = /[\u2500-\u28ff]+|[^\u2500-\u28ff]+/g;
+/** Letters, lines and blocks, and braille, each often from a font of its own, with other widths; any other sign stands alone. */
+const PIECES = /[ -\u02ff]+|[\u2500-\u259f]+|[\u2800-\u28ff]+|./gu;
 
 /** Each piece is as wide as its columns, whatever fonts the reader has: tables and charts stay in line. */
 function drawLine(line: readonly Span[], row: number): string[] {

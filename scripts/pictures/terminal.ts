@@ -3,7 +3,7 @@ import { cpSync, mkdtempSync, rmSync, symlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-import { settled, withSettledIds } from '../../test/support/settled.ts';
+import { settled } from '../../test/support/settled.ts';
 import { PLAIN, readAnsi } from './ansi.ts';
 import type { Scene } from './scenes.ts';
 import { writeSimulatedStore } from './simulated.ts';
@@ -12,15 +12,15 @@ import { drawPicture } from './svg.ts';
 const ROOT = join(import.meta.dirname, '..', '..');
 const GIT_IDENTITY = ['-c', 'user.name=Docs', '-c', 'user.email=docs@example.com'];
 
-/** Plays a scene in a folder of its own, and draws what it printed as an SVG; ids are settled, and dates of today. */
+/** Plays a scene in a folder of its own, and draws what it printed as an SVG; recorded runs' ids and dates of today are settled. */
 export function takePicture(scene: Scene): string {
   const cwd = mkdtempSync(join(tmpdir(), 'bench-picture-'));
   try {
     prepare(scene, cwd);
     for (const command of scene.before) play(command, cwd, scene.columns);
     const seen = new Map<string, string>();
-    const settle = (text: string): string =>
-      scene.at === 'simulated' ? withSettledIds(text, seen) : settled(text, cwd, seen);
+    // Ids and dates of a simulated store are the same each time, and those of the pictures of its page.
+    const settle = (text: string): string => (scene.at === 'simulated' ? text : settled(text, cwd, seen));
     const lines = scene.shown.flatMap((command, index) => [
       ...(index === 0 ? [] : [[]]),
       [{ ...PLAIN, bold: true, text: `$ ${command.map(quoted).join(' ')}` }],

@@ -14,11 +14,6 @@ export function settled(text: string, cwd: string, seen: Map<string, string> | n
     .replaceAll(/(?<=2026-11-21 02:00):\d\d(?:\.\d{3}Z?)?/g, (seconds) => seconds.replaceAll(/\d/g, '0'));
 }
 
-/** Only ids differ: each gets a stand-in of its own. */
-export function withSettledIds(text: string, seen: Map<string, string>): string {
-  return text.replaceAll(SHORT_ID, (id) => standIn(id, seen));
-}
-
 const SHORT_ID = /\b[0-9a-f]{8}\b/g;
 
 const STAND_INS = ['1a2b3c4d', '5e6f7a8b', '9c0d1e2f', '3a4b5c6d', '7e8f9a0b', 'c1d2e3f4', 'a5b6c7d8', 'e9f0a1b2'];
