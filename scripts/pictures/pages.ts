@@ -36,7 +36,7 @@ export const VIEWS: readonly View[] = [
   ...FIRST_SCREENS,
   { ...PART, name: 'simulated-cell', at: 'simulated', from: '#cell-title', opensCell: true },
   { ...PART, name: 'report', at: 'recorded', from: '#cell section:has(.samples)', opensCell: true },
-  { ...PART, name: 'layers', at: 'pair', from: '#findings' },
+  { ...PART, name: 'layers', at: 'pair', from: '#findings-title' },
 ];
 
 /** Photographs the reports of a simulated store, and of recorded H200 runs with their layers. */

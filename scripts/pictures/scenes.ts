@@ -54,7 +54,7 @@ export const SCENES: readonly Scene[] = [
     title: 'Terminal: the first lines of npm run quickstart: two commits, two cells slower, and why. Recorded runs.',
     before: [],
     shown: [['npm', 'run', 'quickstart']],
-    lines: 59,
+    lines: 58,
   },
   {
     ...SIMULATED,
