@@ -42,7 +42,7 @@ function palette(scheme: keyof typeof COLOURS): string {
   return COLOURS[scheme].map((colour, index) => `--c${index}:${colour}`).join(';');
 }
 
-/** Letters, lines and blocks, and braille, each often from a font of its own, with other widths; any other sign stands alone. */
+/** Letters, lines and blocks, and braille, each often from a font of its own, with other widths; any other sign is a piece of its own. */
 const PIECES = /[ -\u02ff]+|[\u2500-\u259f]+|[\u2800-\u28ff]+|./gu;
 
 /** Each piece is as wide as its columns, whatever fonts the reader has: tables and charts stay in line. */

@@ -48,7 +48,7 @@ function prepare({ at, columns }: Scene, cwd: string): void {
 /** What bench only reads in its clone. */
 const LINKED = ['migrations', 'recordings', 'python', 'node_modules'];
 
-/** The program that stands for what a person types, and its first arguments. */
+/** The program for what a person types, and its first arguments. */
 function programOf([name, ...args]: readonly string[], cwd: string): [string, ...string[]] {
   if (name === 'git') return ['git', ...GIT_IDENTITY, ...args];
   if (name === 'npm') return [process.execPath, join(cwd, 'scripts', 'quickstart.mjs')];
