@@ -6,7 +6,7 @@ import * as z from 'zod';
 import { readNoteText, writeAtomically } from './files.ts';
 import { refuseLink } from './folders.ts';
 import { sweepFolderOf } from './layout.ts';
-import { acknowledgementSchema, findingSchema, judgedSweepSchema } from '../records/gate-finding.ts';
+import { acknowledgementSchema, findingSchema, judgedSweepSchema } from '../records/finding.ts';
 import { idSchema, type Immutable, type SweepId } from '../records/scalars.ts';
 import type { StoreDatabase } from '../store/file/open.ts';
 import { acknowledgementsOf, findingsReportedIn, judgedAmong, restoreFindings } from '../store/sweeps/findings.ts';

@@ -4,7 +4,7 @@ import { count, idSchema, type Immutable } from '../records/scalars.ts';
 import type { Sweep } from '../records/sweep.ts';
 import { median } from '../statistics/median.ts';
 import type { Environment } from '../records/environment.ts';
-import type { Finding } from '../records/gate-finding.ts';
+import type { Finding } from '../records/finding.ts';
 import { environmentDifferences } from './compare/differences.ts';
 import { percentOfLog } from '../statistics/logarithms.ts';
 import { directionOf, findChangePoints } from './history/change-points.ts';

@@ -9,7 +9,7 @@ import {
   FINDING_STATES,
   JUDGED_BY,
   findingSchema,
-} from '../records/gate-finding.ts';
+} from '../records/finding.ts';
 import type { GatedMetricId } from '../records/gated-metric.ts';
 import { PROVENANCES } from '../records/sweep.ts';
 import { json } from './json-column.ts';

@@ -1,6 +1,6 @@
 import { and, asc, eq, isNotNull } from 'drizzle-orm';
 
-import type { FindingState } from '../records/gate-finding.ts';
+import type { FindingState } from '../records/finding.ts';
 import type { StoreDatabase } from './file/open.ts';
 import { prunedRuns, runs } from './schema.ts';
 import { newestFirstSql } from './sweeps/sweep-order.ts';

@@ -4,7 +4,7 @@ import { gateRules } from '../../src/judge/gate/limits.ts';
 import type { Candidate, SweepVerdict } from '../../src/judge/gate/verdict.ts';
 import type { KeyedCell } from '../../src/records/cell.ts';
 import type { Environment } from '../../src/records/environment.ts';
-import type { Finding } from '../../src/records/gate-finding.ts';
+import type { Finding } from '../../src/records/finding.ts';
 import { type GateSettings, NO_GATE } from '../../src/records/gate-settings.ts';
 import type { GatedMetricId } from '../../src/records/gated-metric.ts';
 import { newSweep } from '../../src/records/sweep.ts';

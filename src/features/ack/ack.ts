@@ -4,7 +4,7 @@ import { writeFindings } from '../../artefacts/findings-file.ts';
 import { artefactsFolderOf } from '../../artefacts/layout.ts';
 import { UsageError } from '../../errors.ts';
 import { EXIT_CODES, type ExitCode } from '../../exit-codes.ts';
-import { type Acknowledgement, acknowledgementSchema, type Finding } from '../../records/gate-finding.ts';
+import { type Acknowledgement, acknowledgementSchema, type Finding } from '../../records/finding.ts';
 import { count } from '../../terminal/numbers.ts';
 import { didYouMean } from '../../text/nearest.ts';
 import { printable } from '../../text/printable.ts';

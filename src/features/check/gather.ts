@@ -1,7 +1,7 @@
 import type { PairResult, SweepEvidence } from '../../judge/gate/evidence.ts';
 import { gateRules } from '../../judge/gate/limits.ts';
 import { type KeyedCell, variablesOf } from '../../records/cell.ts';
-import type { Finding } from '../../records/gate-finding.ts';
+import type { Finding } from '../../records/finding.ts';
 import { isJudgedOnly } from '../../records/gated-metric.ts';
 import type { MetricId } from '../../records/metric.ts';
 import type { Sweep } from '../../records/sweep.ts';

@@ -2,7 +2,7 @@ import type { Io } from '../../cli/io.ts';
 import { judgeSweep } from '../../judge/gate/judge-sweep.ts';
 import type { SweepVerdict } from '../../judge/gate/verdict.ts';
 import { ALERTING } from '../../judge/history/settings.ts';
-import type { Acknowledgement, Finding } from '../../records/gate-finding.ts';
+import type { Acknowledgement, Finding } from '../../records/finding.ts';
 import type { Sweep } from '../../records/sweep.ts';
 import type { StoreDatabase } from '../../store/file/open.ts';
 import { hasRunsSince } from '../../store/runs/runs.ts';

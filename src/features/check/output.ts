@@ -3,7 +3,7 @@ import * as z from 'zod';
 import { firstCauseSchema } from '../../records/cause.ts';
 import { EXIT_CODES } from '../../exit-codes.ts';
 import { CELL_STATUSES } from '../../judge/gate/verdict.ts';
-import { findingSchema, JUDGED_BY } from '../../records/gate-finding.ts';
+import { findingSchema, JUDGED_BY } from '../../records/finding.ts';
 import { gatedMetricSchema } from '../../records/gated-metric.ts';
 import { geometricMeanSchema } from '../../records/verdict.ts';
 import { count, id, instant, output, type OutputOf, provenance, unit } from '../../records/output-parts.ts';

@@ -1,7 +1,7 @@
 import type { GateRules } from '../../judge/gate/limits.ts';
 import { buildDifferences } from '../../judge/compare/differences.ts';
 import type { KeyedCell } from '../../records/cell.ts';
-import { type Finding, isOver } from '../../records/gate-finding.ts';
+import { type Finding, isOver } from '../../records/finding.ts';
 import { gatedMetricOf } from '../../records/gated-metric.ts';
 import { gateMetric, isMetric } from '../../records/metric.ts';
 import type { SweepId } from '../../records/scalars.ts';

@@ -1,6 +1,6 @@
 import * as z from 'zod';
 
-import { findingSchema } from '../../records/gate-finding.ts';
+import { findingSchema } from '../../records/finding.ts';
 import { gatedMetricSchema } from '../../records/gated-metric.ts';
 import { idSchema } from '../../records/scalars.ts';
 import { cell, count, instant, output, type OutputOf, provenance, sweep } from '../../records/output-parts.ts';

@@ -1,5 +1,5 @@
 import { findChangePoints } from '../../judge/history/change-points.ts';
-import type { Finding } from '../../records/gate-finding.ts';
+import type { Finding } from '../../records/finding.ts';
 import type { CellKey } from '../../records/scalars.ts';
 import { type CellSeries, nightlyValues, type SeriesSweep } from './cell-series.ts';
 

@@ -4,7 +4,7 @@ import { inLabelOrder } from '../../text/cell-label.ts';
 import { UsageError } from '../../errors.ts';
 import { reportedChanges, trendMarks } from '../../judge/trend.ts';
 import { metricOf } from '../../records/metric.ts';
-import type { Finding } from '../../records/gate-finding.ts';
+import type { Finding } from '../../records/finding.ts';
 import type { Sweep } from '../../records/sweep.ts';
 import { checkedSweep, isShownWhole, latestSweep } from '../check/index.ts';
 import { metricTables, nullIfRefused, sidesOf } from './metric-tables.ts';

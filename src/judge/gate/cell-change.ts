@@ -1,5 +1,5 @@
 import type { KeyedCell } from '../../records/cell.ts';
-import type { Finding } from '../../records/gate-finding.ts';
+import type { Finding } from '../../records/finding.ts';
 import { type GatedMetricId, gatedMetricOf, isJudgedOnly } from '../../records/gated-metric.ts';
 import { percentOfLog } from '../../statistics/logarithms.ts';
 import { directionOf } from '../history/change-points.ts';
@@ -74,4 +74,9 @@ export function shareLeft(
 ): number {
   const isRelative = !isJudgedOnly(metric) && before > 0 && after > 0 && value > 0;
   return isRelative ? Math.log(value / before) / Math.log(after / before) : (value - before) / (after - before);
+}
+
+/** At least half of the change is there. */
+export function isMostlyLeft(...args: Parameters<typeof shareLeft>): boolean {
+  return shareLeft(...args) >= 0.5;
 }

@@ -1,6 +1,6 @@
 import type { KeyedCell } from '../../records/cell.ts';
 import type { Environment } from '../../records/environment.ts';
-import type { Finding } from '../../records/gate-finding.ts';
+import type { Finding } from '../../records/finding.ts';
 import type { GatedMetricId } from '../../records/gated-metric.ts';
 import type { CellKey } from '../../records/scalars.ts';
 import type { Sweep } from '../../records/sweep.ts';

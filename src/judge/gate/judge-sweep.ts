@@ -1,4 +1,4 @@
-import type { Finding } from '../../records/gate-finding.ts';
+import type { Finding } from '../../records/finding.ts';
 import { candidatesOf } from './candidates.ts';
 import { type CellChange, mainOf } from './cell-change.ts';
 import { CellWords } from './cell-words.ts';

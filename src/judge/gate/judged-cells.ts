@@ -1,4 +1,4 @@
-import type { Finding } from '../../records/gate-finding.ts';
+import type { Finding } from '../../records/finding.ts';
 import { median } from '../../statistics/median.ts';
 import { changePercentOf, mainOf } from './cell-change.ts';
 import type { CellEvidence, MetricHistory } from './evidence.ts';

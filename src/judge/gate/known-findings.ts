@@ -1,4 +1,4 @@
-import { type Finding, isOver } from '../../records/gate-finding.ts';
+import { type Finding, isOver } from '../../records/finding.ts';
 import type { GatedMetricId } from '../../records/gated-metric.ts';
 import type { CellKey } from '../../records/scalars.ts';
 import type { Sweep } from '../../records/sweep.ts';

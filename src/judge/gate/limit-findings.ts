@@ -1,4 +1,4 @@
-import type { Finding } from '../../records/gate-finding.ts';
+import type { Finding } from '../../records/finding.ts';
 import type { GateLimit } from '../../records/gate-settings.ts';
 import type { SweepId } from '../../records/scalars.ts';
 import type { Sweep } from '../../records/sweep.ts';

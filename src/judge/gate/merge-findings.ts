@@ -1,4 +1,4 @@
-import { type Finding, isOver } from '../../records/gate-finding.ts';
+import { type Finding, isOver } from '../../records/finding.ts';
 import type { CellKey } from '../../records/scalars.ts';
 import type { CellChange } from './cell-change.ts';
 import type { CellWords } from './cell-words.ts';

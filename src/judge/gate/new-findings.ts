@@ -1,4 +1,4 @@
-import type { Finding } from '../../records/gate-finding.ts';
+import type { Finding } from '../../records/finding.ts';
 import type { GatedMetricId } from '../../records/gated-metric.ts';
 import { hashOf } from '../../text/canonical-json.ts';
 import type { CellChange } from './cell-change.ts';

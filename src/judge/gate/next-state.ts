@@ -1,7 +1,7 @@
-import { type Finding, type FindingState, isOver } from '../../records/gate-finding.ts';
+import { type Finding, type FindingState, isOver } from '../../records/finding.ts';
 import { median } from '../../statistics/median.ts';
 import { ALERTING, HISTORY } from '../history/settings.ts';
-import { type CellChange, shareLeft } from './cell-change.ts';
+import { type CellChange, isMostlyLeft, shareLeft } from './cell-change.ts';
 import type { CellEvidence, MetricHistory } from './evidence.ts';
 import type { JudgedHistory } from './history-changes.ts';
 import { isBeyondAccepted, type KnownFinding } from './known-findings.ts';
@@ -58,7 +58,7 @@ export function isOff(
   const history = historyOf(cell, cells)?.history;
   const value = history?.values.at(-1);
   if (history?.nights.at(-1) !== judged || value === undefined) return null;
-  return shareLeft(cell, value) >= HALF;
+  return isMostlyLeft(cell, value);
 }
 
 /** Place of the newest sweep before the judged one that had the change in one of its cells; -1 where none is known. */
@@ -70,13 +70,11 @@ export function lastBadPlace(
   const places = finding.cells.flatMap((cell) => {
     const { nights, values } = historyOf(cell, cells)?.history ?? { nights: [], values: new Float64Array() };
     const isBad = (value: number, index: number): boolean =>
-      (nights[index] ?? judged) < judged && (nights[index] ?? -1) >= place && shareLeft(cell, value) >= HALF;
+      (nights[index] ?? judged) < judged && (nights[index] ?? -1) >= place && isMostlyLeft(cell, value);
     return nights[values.findLastIndex(isBad)] ?? [];
   });
   return Math.max(place, ...places);
 }
-
-const HALF = 0.5;
 
 function isBack(left: number): boolean {
   return left < HISTORY.backShare;

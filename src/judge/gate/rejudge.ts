@@ -1,4 +1,4 @@
-import type { Finding } from '../../records/gate-finding.ts';
+import type { Finding } from '../../records/finding.ts';
 import { metricOf } from '../../records/metric.ts';
 import type { Sweep } from '../../records/sweep.ts';
 import { percentOfLog } from '../../statistics/logarithms.ts';

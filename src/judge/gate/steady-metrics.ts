@@ -1,9 +1,9 @@
-import { isOver } from '../../records/gate-finding.ts';
+import { isOver } from '../../records/finding.ts';
 import { type GatedMetricId, gatedMetricOf } from '../../records/gated-metric.ts';
 import { MAX_DROP_DB } from '../../records/accuracy.ts';
 import type { CellKey } from '../../records/scalars.ts';
 import { median } from '../../statistics/median.ts';
-import { type CellChange, cellChange, shareLeft } from './cell-change.ts';
+import { type CellChange, cellChange, isMostlyLeft } from './cell-change.ts';
 import type { CellEvidence, MetricHistory } from './evidence.ts';
 import type { KnownFinding } from './known-findings.ts';
 
@@ -100,12 +100,10 @@ function expectedPast(
     const change = finding.cells.find((cell) => cell.cellKey === cellKey && cell.metric === metric);
     if (change === undefined || place < 0) return past;
     return past.filter((entry) =>
-      isOver(finding) ? entry.place < place || shareLeft(change, entry.value) < HALF : entry.place >= place,
+      isOver(finding) ? entry.place < place || !isMostlyLeft(change, entry.value) : entry.place >= place,
     );
   }, entries);
 }
-
-const HALF = 0.5;
 
 /** From no run in all of the last sweeps to every run of the newest ones; some runs of each need more sweeps. */
 function hostChanges({ cell }: CellEvidence, entries: readonly Entry[]): CellChange[] {

@@ -1,4 +1,4 @@
-import type { Finding, JUDGED_BY } from '../../records/gate-finding.ts';
+import type { Finding, JUDGED_BY } from '../../records/finding.ts';
 import type { GatedMetricId } from '../../records/gated-metric.ts';
 import type { CellKey, SweepId } from '../../records/scalars.ts';
 

@@ -1,4 +1,4 @@
-import type { FindingState } from '../../records/gate-finding.ts';
+import type { FindingState } from '../../records/finding.ts';
 import type { BuildId } from '../../records/scalars.ts';
 import type { StoreDatabase } from '../file/open.ts';
 

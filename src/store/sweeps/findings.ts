@@ -1,7 +1,7 @@
 import { and, desc, eq, getTableColumns, inArray, like, or, type SQL, sql } from 'drizzle-orm';
 import type { SQLiteColumn } from 'drizzle-orm/sqlite-core';
 
-import type { Acknowledgement, Finding, JudgedSweep } from '../../records/gate-finding.ts';
+import type { Acknowledgement, Finding, JudgedSweep } from '../../records/finding.ts';
 import type { CellKey, SweepId } from '../../records/scalars.ts';
 import type { Sweep } from '../../records/sweep.ts';
 import type { StoreDatabase } from '../file/open.ts';

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { beforeEach, describe, expect, test } from 'vitest';
 
 import { migrationsFolder } from '../../../src/cli/store-location.ts';
-import type { Finding } from '../../../src/records/gate-finding.ts';
+import type { Finding } from '../../../src/records/finding.ts';
 import { openStore } from '../../../src/store/file/open.ts';
 import { saveVerdict } from '../../../src/store/sweeps/findings.ts';
 import { bench, temporaryFolder } from '../../support/bench.ts';

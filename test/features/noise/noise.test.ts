@@ -7,7 +7,7 @@ import { printable } from '../../../src/text/printable.ts';
 import { OUTPUTS } from '../../support/outputs.ts';
 import { bench, ROOT, sharedFolder, temporaryFolder } from '../../support/bench.ts';
 import { STUB, stubMatrix } from '../../support/stub.ts';
-import type { Finding } from '../../../src/records/gate-finding.ts';
+import type { Finding } from '../../../src/records/finding.ts';
 import { openStore } from '../../../src/store/file/open.ts';
 import { saveVerdict } from '../../../src/store/sweeps/findings.ts';
 import { normals, simulatedCells, simulateNights, sweepOfNight } from '../../support/simulated-store.ts';

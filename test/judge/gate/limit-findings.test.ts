@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { limitFindings, type SweepValues } from '../../../src/judge/gate/limit-findings.ts';
 import { gateRules } from '../../../src/judge/gate/limits.ts';
 import { type GateSettings, NO_GATE } from '../../../src/records/gate-settings.ts';
-import { type Finding, findingSchema } from '../../../src/records/gate-finding.ts';
+import { type Finding, findingSchema } from '../../../src/records/finding.ts';
 
 const NONE: ReadonlySet<string> = new Set();
 const VIT = 'a'.repeat(32);
