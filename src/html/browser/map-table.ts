@@ -7,14 +7,13 @@ import { percentOf } from './sweep-map.ts';
 /** More columns are not read. */
 const SHOWN = 30;
 
-/** What the heat map draws, in percent, of the newest sweeps. */
+/** What the heat map draws, in percent, the newest sweep first. */
 export function mapTable(data: PageData): HTMLElement {
-  const first = Math.max(0, data.sweeps.ids.length - SHOWN);
-  const names = data.sweeps.ids.slice(first).map((_, place) => sweepName(data, first + place));
+  const sweeps = [...data.sweeps.ids.keys()].slice(-SHOWN).toReversed();
   const rows = data.cells.map((cell) => {
-    const percents = names.map((_, place) => percentOf(cell, first + place));
-    return [cell.label, ...percents.map((percent) => (percent === null ? '–' : formatPercent(percent)))];
+    const percents = sweeps.map((sweep) => percentOf(cell, sweep));
+    return [cell.name, ...percents.map((percent) => (percent === null ? '–' : formatPercent(percent)))];
   });
-  const caption = `From the level before the open change, else the level now; newest ${names.length} sweeps, ${data.provenance}`;
-  return textTable(caption, ['cell', ...names], rows, 1);
+  const caption = `From the level before the open change, else the level now; newest ${sweeps.length} sweeps, ${data.provenance}`;
+  return textTable(caption, ['cell', ...sweeps.map((sweep) => sweepName(data, sweep))], rows, 1);
 }
