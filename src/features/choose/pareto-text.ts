@@ -192,7 +192,7 @@ function tallyLines(tally: ParetoOutput['precisions'][number], look: Look): stri
   return wrapWords(words, look.columns).map((line) => line.replaceAll(RATIO, paint));
 }
 
-/** What of {@link tallyText} has a color. */
+/** The part of {@link tallyText} that has a color. */
 export const RATIO = /[\d.]+×/g;
 
 /** A lower precision that is slower costs accuracy and gains nothing. */
