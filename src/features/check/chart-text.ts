@@ -3,6 +3,7 @@ import { gatedMetricOf } from '../../records/gated-metric.ts';
 import { dayText } from '../../terminal/charts/day-text.ts';
 import { renderHistoryChart } from '../../terminal/charts/history-chart.ts';
 import type { Look } from '../../terminal/look.ts';
+import { count } from '../../terminal/numbers.ts';
 import { wrapHanging } from '../../terminal/text-width.ts';
 import { cellLabel } from '../../text/cell-label.ts';
 import { printable } from '../../text/printable.ts';
@@ -24,6 +25,8 @@ export interface CellChart extends Pick<CellRow, 'metric' | 'unit' | 'values'> {
 }
 
 const HEIGHT = 6;
+/** Of the environment: more say only that two machines take turns. */
+const NAMED_CHANGES = 4;
 const SIGNS: Readonly<Record<Mark['kind'], string>> = { slower: 'S', faster: 'F', environment: 'E', baseline: 'B' };
 
 /** A cell over time with its levels, and what each mark on the axis is. */
@@ -41,8 +44,13 @@ export function cellChart({ height = HEIGHT, labels, marks, starts = [], values,
     height,
     look,
   });
-  const legend = marks.map(({ step, kind, text }) => `${SIGNS[kind]} ${labels[step] ?? ''} ${printable(text)}`);
-  return { lines, legend };
+  const changes = marks.filter(({ kind }) => kind === 'environment');
+  const unnamed = new Set(changes.slice(0, -NAMED_CHANGES));
+  const legend = marks
+    .filter((mark) => !unnamed.has(mark))
+    .map(({ step, kind, text }) => `${SIGNS[kind]} ${labels[step] ?? ''} ${printable(text)}`);
+  const earlier = unnamed.size === 0 ? [] : [`E ${count(unnamed.size, 'earlier change')} of the environment`];
+  return { lines, legend: [...earlier, ...legend] };
 }
 
 function paintOf(kind: Mark['kind'] | null, { style }: Look): (text: string) => string {

@@ -72,7 +72,7 @@ describe('on recorded sweeps', () => {
   });
 });
 
-test('a night without results is a gap, not a line', async () => {
+test('a sweep without results is a gap, not a line', async () => {
   const folder = sharedFolder();
   const db = join(folder, 'bench.sqlite');
   const matrix = stubMatrix(folder);
@@ -124,4 +124,20 @@ test('marks where the level, the machine and a baseline lie', async () => {
   const chart = await bench(['trend', 'batch=2', '--db', db]);
   expect(chart.stdout).toMatch(/└[─┬]+B[─┬]+E[─┬]+S/);
   expect(chart.stdout).toContain('S 10 Feb slower +');
+});
+
+test('two machines that take turns: the newest changes are named, the others counted', async () => {
+  const cwd = sharedFolder();
+  const value = (): number => 0.5;
+  const gpuName = (night: number): string => `GPU ${night % 2}`;
+  simulateNights(join(cwd, 'bench.sqlite'), { cells: simulatedCells(1), nights: 12, repeats: 1, value, gpuName });
+  const { stdout } = await bench(['trend'], { cwd, env: { ...process.env, COLUMNS: '200' } });
+  const legend = stdout.slice(stdout.indexOf('E 7 earlier')).replaceAll(/\s+/g, ' ').trim().split(' · ');
+  expect(legend).toEqual([
+    'E 7 earlier changes of the environment',
+    'E 9 Jan GPU GPU 1 → GPU 0',
+    'E 10 Jan GPU GPU 0 → GPU 1',
+    'E 11 Jan GPU GPU 1 → GPU 0',
+    'E 12 Jan GPU GPU 0 → GPU 1',
+  ]);
 });
