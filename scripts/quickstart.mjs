@@ -90,7 +90,7 @@ say(`\n${bold('2. Why.')}`);
 bench(['why', 'b1', ...(hasGit ? ['HEAD~1', 'HEAD'] : [])]);
 
 say(`\n${bold('3. All of it on a page.')}`);
-bench(['report', '--html', 'report.html'], { lines: 1 });
+bench(['report', '--html', 'report.html'], { code: 1, lines: 1 });
 say(`The page is ${join(FOLDER, 'report.html')}`);
 
 say(

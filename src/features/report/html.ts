@@ -2,7 +2,6 @@ import { accessSync, constants, readFileSync, statSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 
 import { UsageError } from '../../errors.ts';
-import { EXIT_CODES, type ExitCode } from '../../exit-codes.ts';
 import { printable } from '../../text/printable.ts';
 import type { ReportHtmlOutput } from './output.ts';
 import type { ReportData } from './page/report-data.ts';
@@ -13,29 +12,26 @@ import { type Io, printResult } from '../../cli/io.ts';
 import { cannotWrite, writeOutput } from '../../cli/output-file.ts';
 import { redactionFor } from '../../cli/redacted.ts';
 import { packageFolder } from '../../cli/store-location.ts';
-import { withStore } from '../../cli/with-store.ts';
 import type { ReportOptions } from './command.ts';
 import { htmlReportData, type HtmlReportOptions, type PageSides } from './html-data.ts';
 
 type ReportHtmlOptions = HtmlReportOptions & Pick<ReportOptions, 'json' | 'redact'>;
 
-export function reportHtml(
+export async function reportHtml(
+  db: StoreDatabase,
   file: string | null,
   options: ReportHtmlOptions,
   io: Io,
   sides: PageSides | null,
-): Promise<ExitCode> {
-  return withStore(options, io, async ({ db }) => {
-    const { bytes, data } = await writeHtml(db, file, options, io, sides);
-    if (file === null) return EXIT_CODES.fine;
-    const { provenance } = data.series;
-    const [cells, sweeps] = [data.cells.length, data.sweeps.length];
-    const output: ReportHtmlOutput = { schemaVersion: 1, file, bytes, provenance, cells, sweeps };
-    printResult(io, options, output, () => [
-      `${printable(file)}: ${count(cells, 'cell')}, ${count(sweeps, 'sweep')}, ${provenance}, ${formatBytes(bytes)}`,
-    ]);
-    return EXIT_CODES.fine;
-  });
+): Promise<void> {
+  const { bytes, data } = await writeHtml(db, file, options, io, sides);
+  if (file === null) return;
+  const { provenance } = data.series;
+  const [cells, sweeps] = [data.cells.length, data.sweeps.length];
+  const output: ReportHtmlOutput = { schemaVersion: 1, file, bytes, provenance, cells, sweeps };
+  printResult(io, options, output, () => [
+    `${printable(file)}: ${count(cells, 'cell')}, ${count(sweeps, 'sweep')}, ${provenance}, ${formatBytes(bytes)}`,
+  ]);
 }
 
 /** @param file null for standard output */

@@ -21,7 +21,7 @@ import { type Io, printLines } from '../../cli/io.ts';
 import { cannotWrite, writeOutput } from '../../cli/output-file.ts';
 import { withStore } from '../../cli/with-store.ts';
 import type { ReportOutput } from './output.ts';
-import { foundIn } from '../check/index.ts';
+import { foundIn, type Standing } from '../check/index.ts';
 import { gatherReport } from './gather.ts';
 import { reportHtml, writeHtml } from './html.ts';
 import type { ReportOptions } from './command.ts';
@@ -51,7 +51,12 @@ export async function report(
   refuseUnclear(formats, base, options);
   const sides = base === undefined ? null : { base, head };
   if (html !== undefined && formats.length === 0 && options.github !== true) {
-    return reportHtml(html, options, io, sides);
+    return withStore(options, io, async ({ db }) => {
+      await reportHtml(db, html, options, io, sides);
+      const judged = options.asOf === undefined ? options : { ...options, night: true as const };
+      const { gathered, standing } = await gatherReport(db, base, head, judged, io);
+      return exitOf(gathered, standing, options);
+    });
   }
   const hide = (text: string): string => (options.redact === true ? redactionFor(io, options, text).text(text) : text);
   return withStore(options, io, async ({ db }) => {
@@ -73,15 +78,21 @@ export async function report(
     const counts = countsOf(gathered);
     if (options.json === true) io.out(`${jsonText(reportOutput(gathered, files, counts))}\n`);
     else for (const { file } of files) io.err(`wrote ${printable(file)}\n`);
-    return failOn(options.failOn, {
-      ...(standing === null
-        ? {
-            regression: (counts['slower'] ?? 0) > 0 || gathered.shift?.verdict === 'slower',
-            failed: (counts['failed'] ?? 0) > 0,
-          }
-        : foundIn([standing])),
-      unclear: (counts['unclear'] ?? 0) > 0,
-    });
+    return exitOf(gathered, standing, options);
+  });
+}
+
+/** The same for every format. */
+function exitOf(gathered: ReportedSweep, standing: Standing | null, { failOn: words }: ReportOptions): ExitCode {
+  const counts = countsOf(gathered);
+  return failOn(words, {
+    ...(standing === null
+      ? {
+          regression: (counts['slower'] ?? 0) > 0 || gathered.shift?.verdict === 'slower',
+          failed: (counts['failed'] ?? 0) > 0,
+        }
+      : foundIn([standing])),
+    unclear: (counts['unclear'] ?? 0) > 0,
   });
 }
 

@@ -198,7 +198,7 @@ describe('bench report --html', () => {
     const plain = join(cwd, 'plain.sqlite');
     simulateNights(plain, { cells: simulatedCells(1), nights: 1, repeats: 1, value: () => null });
     const { code, stdout } = await bench(['report', '--html', '--db', plain], { cwd });
-    expect(code).toBe(0);
+    expect(code).toBe(4);
     const overview = sectionOf(stdout, 'overview');
     expect(overview).toContain('There is no sweep before this one to compare it with.');
     expect(overview).toContain('1 of 1 cell</span> without a result');

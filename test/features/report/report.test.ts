@@ -24,6 +24,21 @@ describe('bench report', () => {
     await bench(['run', MATRIX, '--repeats', '2'], { cwd });
   });
 
+  test('every format ends with the same exit code, which --fail-on selects', async () => {
+    const slow = temporaryFolder();
+    for (const name of ['quickstart-pair', 'quickstart-pair-opt32']) {
+      await bench(['run', join(ROOT, 'matrices', `${name}.yaml`), '-q'], { cwd: slow });
+    }
+    const codes = async (...args: string[]) => {
+      const formats = ['--html', '--md', '--junit', '--csv', '--openmetrics', '--bmf', '--github'];
+      const all = await Promise.all(formats.map((format) => bench(['report', format, ...args], { cwd: slow })));
+      return [...new Set(all.map(({ code }) => code))];
+    };
+    expect(await codes()).toEqual([1]);
+    expect(await codes('--night')).toEqual([1]);
+    expect(await codes('--fail-on', 'failed')).toEqual([0]);
+  });
+
   test('of the only sweep there is: its values, compared with nothing', async () => {
     const { code, stdout, stderr } = await inStore('--md');
     expect([code, stderr]).toEqual([0, '']);
