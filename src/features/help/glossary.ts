@@ -169,7 +169,7 @@ export const GLOSSARY: readonly Term[] = [
   },
   {
     words: ['environment'],
-    text: 'What of the machine decides numbers: GPU, driver, CUDA, TensorRT, clocks, host. A finding names what of it changed at the same time.',
+    text: 'Everything about the machine that decides numbers: GPU, driver, CUDA, TensorRT, clocks, host. A finding names the parts that changed at the same time.',
   },
   {
     words: ['noise', 'run noise', 'sweep-to-sweep noise'],

@@ -113,7 +113,7 @@ describe('bench bisect GOOD BAD -- CMD', () => {
     const cwd = repository.folder;
     const args = ['bisect', commits[0] ?? '', 'HEAD', '--cell', 'batch=8', ...STUB, ...BUILD];
     expect(await bench(args, { cwd })).toMatchObject({ code: 2, stderr: 'bench: which matrix? --matrix FILE\n' });
-    execFileSync('./build.sh', { cwd });
+    execFileSync('sh', ['build.sh'], { cwd });
     expect(await bench(['run', 'm.yaml', ...STUB], { cwd })).toMatchObject({ code: 0 });
     const { code, stderr, stdout } = await bench(['bisect', '--json', ...args.slice(1)], { cwd });
     expect([code, stderr.split('\n')[0]]).toEqual([0, 'note: the matrix is m.yaml, as HEAD was measured']);
