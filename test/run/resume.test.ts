@@ -58,7 +58,9 @@ describe('Ctrl-C', () => {
     child.kill('SIGINT');
     const { code, stderr } = await ended;
     expect(code).toBe(130);
-    const typed = /interrupted; what was measured is stored: go on with `(bench run --resume \w{8} --db \S+)`/.exec(stderr);
+    const typed = /interrupted; what was measured is stored: go on with `(bench run --resume \w{8} --db \S+)`/.exec(
+      stderr,
+    );
     expect(typed?.[1]?.endsWith(` --db ${db}`)).toBe(true);
     for (const pid of readFileSync(pids, 'utf8').trim().split('\n')) {
       await untilGone(Number(pid));
