@@ -1,0 +1,69 @@
+/**
+ * Tries bench on a machine with a GPU and trtexec, and writes a report in which every check is a line with its figure.
+ *
+ *     node scripts/real-gpu.ts numbers --models FOLDER --out FOLDER     at most nine minutes each; also: referee, gpus
+ *
+ * The folder of models holds resnet.onnx and vit.onnx, and resnet_fp8.onnx and vit_fp8.onnx (`bench model quantize`),
+ * with one input `input: [batch, 3, 224, 224]`.
+ */
+import { readdirSync, writeFileSync } from 'node:fs';
+import { basename, join, resolve } from 'node:path';
+import { performance } from 'node:perf_hooks';
+import { parseArgs } from 'node:util';
+
+import { execa } from 'execa';
+
+import { visitNumbers } from './real-gpu/numbers.ts';
+import { visitReferee } from './real-gpu/referee.ts';
+import { visitSeveralGpus } from './real-gpu/several-gpus.ts';
+import { Visit } from './real-gpu/visit.ts';
+
+const VISITS = { numbers: visitNumbers, referee: visitReferee, gpus: visitSeveralGpus };
+
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
+  options: {
+    models: { type: 'string' },
+    out: { type: 'string', default: 'real-gpu' },
+    trtexec: { type: 'string', default: process.env['TRTEXEC'] ?? 'trtexec' },
+    only: { type: 'string' },
+    limit: { type: 'string', default: '540' },
+  },
+});
+const [name] = positionals;
+if (
+  positionals.length !== 1 ||
+  !(name === 'numbers' || name === 'referee' || name === 'gpus') ||
+  values.models === undefined
+) {
+  process.stderr.write(
+    'usage: node scripts/real-gpu.ts numbers|referee|gpus --models FOLDER [--out FOLDER] [--trtexec PATH] [--limit SECONDS] [--only PART]\n',
+  );
+  process.exit(2);
+}
+
+const folder = resolve(values.models);
+const models = new Map(
+  readdirSync(folder)
+    .filter((file) => file.endsWith('.onnx'))
+    .map((file): [string, string] => [basename(file, '.onnx').replace(/_(?:tiny|small|base)/, ''), join(folder, file)]),
+);
+const visit = new Visit({
+  folder: resolve(values.out),
+  command: [process.execPath, join(import.meta.dirname, '..', 'bin', 'bench.js')],
+  trtexec: values.trtexec,
+  models,
+  only: values.only ?? null,
+  limitS: Number(values.limit),
+  clock: () => performance.now() / 1000,
+  print: (line) => process.stdout.write(`${line}\n`),
+});
+const query = ['--query-gpu=name,driver_version', '--format=csv,noheader'];
+visit.facts.set('date', new Date().toISOString().slice(0, 10));
+visit.facts.set('GPU and driver', (await execa('nvidia-smi', query, { reject: false })).stdout.replaceAll('\n', '; '));
+visit.facts.set('TensorRT', (await execa(values.trtexec, ['--help'], { reject: false })).stdout.split('\n')[0] ?? '');
+await VISITS[name](visit);
+const report = visit.report(`Visit: ${name}`);
+writeFileSync(join(visit.place.folder, 'report.md'), report);
+process.stdout.write(`\n${report}`);
+process.exitCode = visit.checks.some(({ isOk }) => isOk === false) ? 1 : 0;

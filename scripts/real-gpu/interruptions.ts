@@ -1,0 +1,91 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { basename } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+
+import { writeMatrix } from './matrices.ts';
+import type { Ended, Visit } from './visit.ts';
+
+/** Ctrl-C and SIGKILL during a build and during a run: what is left, and what --resume makes of it. */
+export async function checkInterruptions(visit: Visit): Promise<void> {
+  for (const [place, signal] of (['SIGINT', 'SIGKILL'] as const).entries()) {
+    // Each has its own level of optimization, so that each really builds.
+    const matrix = writeMatrix(visit, {
+      name: `ended-${signal}`.toLowerCase(),
+      models: ['resnet'],
+      batches: [1, 8],
+      repeats: 3,
+      level: place,
+    });
+    await checkOne(visit, matrix, signal, 'build');
+    await checkOne(visit, matrix, signal, 'run');
+  }
+}
+
+async function checkOne(
+  visit: Visit,
+  matrix: string,
+  signal: 'SIGINT' | 'SIGKILL',
+  during: 'build' | 'run',
+): Promise<void> {
+  const args = ['run', matrix];
+  const ended = await interrupt(visit, args, signal, during);
+  const what = `${signal} during a ${during}`;
+  if (signal === 'SIGINT') {
+    const left = processesOf(visit.place.trtexec);
+    const says = ended.stderr.includes('--resume');
+    const figure = `exit code ${ended.code}, ${left} trtexec left, --resume ${says ? '' : 'not '}named`;
+    visit.check(`${what} ends it`, ended.code === 130 && left === 0 && says, figure);
+  }
+  const resumed = await visit.bench(['run', '--resume']);
+  const runs = visit.count(
+    `SELECT count(*) n FROM runs WHERE role = 'timed' AND outcome = 'measured' AND sweep_id =
+       (SELECT sweep_id FROM sweeps ORDER BY started_at DESC LIMIT 1)`,
+  );
+  visit.check(
+    `${what}: --resume finishes it`,
+    resumed.code === 0 && runs === 6,
+    `exit code ${resumed.code}, ${runs} of 6 runs`,
+  );
+}
+
+/** Starts a run, and sends the signal in the middle of its build or after its first run. */
+async function interrupt(
+  visit: Visit,
+  args: readonly string[],
+  signal: NodeJS.Signals,
+  during: 'build' | 'run',
+): Promise<Ended> {
+  const from = visit.place.clock();
+  const child = visit.start(args);
+  let stderr = '';
+  child.stderr?.on('data', (piece: Buffer) => {
+    stderr += piece.toString();
+  });
+  const isThere = (): boolean =>
+    during === 'build' ? processesOf(visit.place.trtexec) > 0 : /\[ ?1\/ ?\d+\]/.test(stderr);
+  while (!isThere() && visit.place.clock() - from < 120) {
+    await sleep(20);
+  }
+  // In the middle, not at the start: a builder takes seconds.
+  await sleep(during === 'build' ? 3000 : 400);
+  child.kill(signal);
+  return visit.ended(args, from, await child);
+}
+
+/** Measuring processes of this program on this machine; Linux only. */
+function processesOf(trtexec: string): number {
+  return readdirSync('/proc').filter((pid) => {
+    if (!/^\d+$/.test(pid)) return false;
+    try {
+      return isMeasuring(readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0'), trtexec);
+    } catch {
+      return false;
+    }
+  }).length;
+}
+
+function isMeasuring(argv: readonly string[], trtexec: string): boolean {
+  return (
+    argv.some((arg) => basename(arg) === basename(trtexec)) && argv.some((arg) => /^--(?:onnx|loadEngine)=/.test(arg))
+  );
+}

@@ -1,0 +1,41 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+import { execa } from 'execa';
+import { z } from 'zod';
+
+import { writeMatrix } from './matrices.ts';
+import type { Visit } from './visit.ts';
+
+const RUNS = 10;
+const LIMIT = 1.03;
+
+/** What bench adds to a loop over the same command lines: 10 runs of one second, the loop before and after it. */
+export async function checkLoop(visit: Visit): Promise<void> {
+  const matrix = writeMatrix(visit, { name: 'loop', models: ['resnet'], durationS: 1, warmUpMs: 200, repeats: RUNS });
+  // Builds, if nothing did so before: the build is no part of the loop.
+  await visit.bench(['run', matrix, '--repeats', '1']);
+  const before = await loopS(visit);
+  const { seconds } = await visit.bench(['run', matrix]);
+  const after = await loopS(visit);
+  const ratio = seconds / ((before + after) / 2);
+  const figure = `${RUNS} runs of 1 s: ${seconds.toFixed(2)} s, loop ${before.toFixed(2)} and ${after.toFixed(2)} s: ${ratio.toFixed(3)} times (at most ${LIMIT})`;
+  visit.check('little more than the loop', ratio <= LIMIT, figure);
+}
+
+/** Seconds of a loop over the newest command line of bench. */
+async function loopS(visit: Visit): Promise<number> {
+  const [run] = visit.rows(
+    z.object({ artefact_folder: z.string() }),
+    `SELECT artefact_folder FROM runs JOIN sweeps USING (sweep_id) WHERE matrix = 'loop' AND role = 'timed' ORDER BY runs.started_at DESC LIMIT 1`,
+  );
+  const path = join(visit.place.folder, 'artefacts', run?.artefact_folder ?? '', 'run.json');
+  const { argv } = z.object({ argv: z.array(z.string()) }).parse(JSON.parse(readFileSync(path, 'utf8')));
+  const times = join(visit.place.folder, 'loop-times.json');
+  const args = argv.slice(1).map((arg) => (arg.startsWith('--exportTimes=') ? `--exportTimes=${times}` : arg));
+  const from = visit.place.clock();
+  for (let turn = 0; turn < RUNS; turn += 1) {
+    await execa(visit.place.trtexec, args, { cwd: visit.place.folder });
+  }
+  return visit.place.clock() - from;
+}

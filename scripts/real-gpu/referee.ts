@@ -1,0 +1,106 @@
+import { join } from 'node:path';
+
+import { OUTPUTS } from '../../test/support/outputs.ts';
+import { startContender } from './contender.ts';
+import { checkLogs } from './logs.ts';
+import { type MatrixOptions, writeMatrix } from './matrices.ts';
+import { writeSlowerModel } from './slower-model.ts';
+import type { Visit } from './visit.ts';
+
+const SWEEPS = 20;
+/** Seconds that a part needs besides the sweeps: three changed sweeps, each with pairs. */
+const PAIRS_S = 150;
+
+/** Ten cells, two runs of .3 s. */
+const GATE: MatrixOptions = { name: 'gate', batches: [1, 2, 4, 8, 16], durationS: 0.3, warmUpMs: 50, repeats: 2 };
+
+/** Visit B: 20 sweeps without a change, then one with a change, and pairs with the last good engine. */
+export async function visitReferee(visit: Visit): Promise<void> {
+  await visit.part('sweeps without a change', 60, () => checkQuiet(visit));
+  await visit.part('a slower model', 40, () => checkSlower(visit));
+  await visit.part('the same engines again', 25, () => checkCleared(visit));
+  await visit.part('a slower machine', 45, () => checkMachine(visit));
+  await visit.part('logs', 1, () => checkLogs(visit));
+}
+
+async function checkQuiet(visit: Visit): Promise<void> {
+  const matrix = writeMatrix(visit, GATE);
+  let sweeps = 0;
+  const told: string[] = [];
+  while (sweeps < SWEEPS && visit.leftS > PAIRS_S) {
+    await visit.bench(['run', matrix, '--no-confirm']);
+    const { findings } = await visit.json(OUTPUTS.check, ['check']);
+    sweeps += 1;
+    const alarms = findings.filter(({ state, isWarning }) => state === 'confirmed' && !isWarning);
+    told.push(...alarms.map(({ labels, direction }) => `sweep ${sweeps}: ${direction} ${labels.join(', ')}`));
+  }
+  const cells = visit.count('SELECT count(DISTINCT cell_key) n FROM runs WHERE cell_key IS NOT NULL');
+  visit.check('no finding', told.length === 0, [`${sweeps} of ${SWEEPS} sweeps of ${cells} cells`, ...told].join('; '));
+}
+
+/** The ResNet with more behind its output: about 2 % at batch 1; without pairs, then with them. */
+async function checkSlower(visit: Visit): Promise<void> {
+  const slower = join(visit.place.folder, 'resnet-slower.onnx');
+  const classes = visit.model('resnet').includes('tiny') ? 10 : 1000;
+  writeSlowerModel(visit.model('resnet'), slower, 3, classes);
+  const changed = visit.with('resnet', slower);
+  for (const how of ['--no-confirm', '--confirm']) {
+    await changed.bench(['run', writeMatrix(changed, GATE, 'gate-slower'), how]);
+    const { findings } = await visit.json(OUTPUTS.check, ['check']);
+    const { cells } = await visit.json(OUTPUTS.compare, [
+      'compare',
+      how === '--confirm' ? 'latest~2' : 'latest~1',
+      'latest',
+    ]);
+    const large = cells.filter(({ changePercent }) => (changePercent ?? 0) >= 2);
+    const reported = findings
+      .filter(({ direction }) => direction === 'slower')
+      .flatMap(({ labels, state }) => labels.map((label) => ({ label, state })));
+    const missed = large.filter(
+      ({ label }) => !reported.some((cell) => cell.label === label && ['confirmed', 'open'].includes(cell.state)),
+    );
+    const changes = cells
+      .map(({ label, changePercent }) => `${label} ${changePercent?.toFixed(2)} %`)
+      .filter((text) => text.startsWith('resnet'));
+    const states = findings.map(
+      ({ state, confirmedBy, labels }) =>
+        `${state}${confirmedBy === null ? '' : ` by ${confirmedBy}`}: ${labels.length} cells`,
+    );
+    visit.check(
+      `${how}: changes of 2 % and more are reported in that sweep`,
+      large.length > 0 && missed.length === 0,
+      [...states, ...changes].join('; '),
+    );
+  }
+}
+
+/** Back to the old model, which is still in the engine cache: whatever is suspected must be cleared or recovered. */
+async function checkCleared(visit: Visit): Promise<void> {
+  await visit.bench(['run', writeMatrix(visit, GATE), '--confirm']);
+  const { findings } = await visit.json(OUTPUTS.check, ['check']);
+  const slower = findings.filter(
+    ({ direction, state }) => direction === 'slower' && ['confirmed', 'suspected', 'open'].includes(state),
+  );
+  const states = findings.map(({ state, direction, labels }) => `${state} ${direction}: ${labels.length} cells`);
+  visit.check('nothing is slower', slower.length === 0, states.join('; ') || 'no finding');
+}
+
+/** A second process during the whole sweep and its pairs: the engines are not to blame. */
+async function checkMachine(visit: Visit): Promise<void> {
+  const contender = startContender(visit);
+  try {
+    await visit.bench([
+      'run',
+      writeMatrix(visit, { ...GATE, batches: [1, 8] }, 'gate-busy'),
+      '--confirm',
+      '--filter',
+      'batch=1 | batch=8',
+    ]);
+  } finally {
+    await contender.stop();
+  }
+  const { findings, series } = await visit.json(OUTPUTS.check, ['check']);
+  const blamed = findings.filter(({ state, direction }) => state === 'confirmed' && direction === 'slower');
+  const states = findings.map(({ state, labels }) => `${state}: ${labels.length} cells`);
+  visit.check('the engines are not blamed', blamed.length === 0, [series[0]?.headline ?? '', ...states].join('; '));
+}
