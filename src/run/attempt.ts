@@ -33,19 +33,31 @@ import type { RunId } from '../records/scalars.ts';
 /** Who is working in a folder: lets a later bench end leftover processes. */
 export const ATTEMPT_FILE = 'attempt.json';
 
+/** A process that has ended; reading and storing what it left goes on. */
+export interface EndedAttempt {
+  /** It ended with exit code 0. */
+  readonly isWell: boolean;
+  readonly record: Promise<RunRecord>;
+}
+
+/** Runs one process and stores what it left. @throws as `startAttempt` */
+export async function attemptRun(context: SweepContext, attempt: Attempt): Promise<RunRecord> {
+  return (await startAttempt(context, attempt)).record;
+}
+
 /**
- * Runs one process in its own folder and stores what it left. The folder gets its name only when the process has ended
- * and everything is written: after a kill there is a finished run or none. Transient failures are retried as often as
- * the plan says.
+ * Runs one process in its own folder. The folder gets its name only when the process has ended and everything is
+ * written: after a kill there is a finished run or none. Transient failures are retried as often as the plan says.
  * @throws DiskFullError without enough room, before or after the process
  */
-export async function attemptRun(context: SweepContext, attempt: Attempt): Promise<RunRecord> {
+export async function startAttempt(context: SweepContext, attempt: Attempt): Promise<EndedAttempt> {
   const { sweep } = context;
   const folder = attemptFolder(context, attempt.runId);
   await rm(folder, { recursive: true, force: true });
   await mkdir(folder, { recursive: true });
   const tries: RunTry[] = [];
   let before: string | null = null;
+  let hasEndedWell = false;
   try {
     for (;;) {
       await requireRoom(context, attempt);
@@ -55,7 +67,8 @@ export async function attemptRun(context: SweepContext, attempt: Attempt): Promi
       const started = await startOnce(context, attempt, folder);
       refuseFullDisk(context, attempt);
       const manifest = { ...started, attempt: number, tries: [...tries] };
-      const lastOutcome = isWell(manifest) ? null : await outcomeIn(folder);
+      hasEndedWell = isWell(manifest);
+      const lastOutcome = hasEndedWell ? null : await outcomeIn(folder);
       // If it is a disk of ours, the next run would fail as well; otherwise only this run failed.
       if (lastOutcome !== null && outcomeReason(lastOutcome.outcome) === 'diskFull') {
         await requireRoom(context, attempt);
@@ -78,7 +91,7 @@ export async function attemptRun(context: SweepContext, attempt: Attempt): Promi
     await rm(folder, { recursive: true, force: true });
     throw error;
   }
-  return finishRun(context, folder, attempt.runId);
+  return { isWell: hasEndedWell, record: finishRun(context, folder, attempt.runId) };
 }
 
 /** Starts the process once; stores nothing. */
@@ -114,9 +127,11 @@ export async function startOnce(context: SweepContext, attempt: Attempt, folder:
   if (result.startProblem !== null) {
     throw new EnvironmentLackingError(`${printable(argv[0] ?? file)}: ${result.startProblem}`);
   }
-  await scrubFolder(folder, env, attempt.harness === null ? isLog : undefined);
   const ended = new Date(result.startedAt.getTime() + result.wallS * 1000);
-  const watched = await watch?.end(result.startedAt, ended, join(folder, TELEMETRY_FILE));
+  const [watched] = await Promise.all([
+    watch?.end(result.startedAt, ended, join(folder, TELEMETRY_FILE)),
+    scrubFolder(folder, env, attempt.harness === null ? isLog : undefined),
+  ]);
   const tensorrtLibrary = library?.version ?? null;
   return {
     ...emptyManifest(),

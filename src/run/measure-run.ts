@@ -8,23 +8,28 @@ import type { RunRecord } from '../records/run.ts';
 import type { Sweep } from '../records/sweep.ts';
 import { hashOf } from '../text/canonical-json.ts';
 import { lastMeasuredRuns } from '../store/runs/cell-runs.ts';
-import { attemptRun } from './attempt.ts';
+import { type EndedAttempt, startAttempt } from './attempt.ts';
 import type { LoadableEngine } from '../engines/engine-state.ts';
 import { filledArgs } from '../engines/engine-state.ts';
 import type { RunId, SweepId } from '../records/scalars.ts';
 
+/** Measures one run and stores it. @throws as `startAttempt` */
+export async function measureRun(...args: Parameters<typeof startRun>): Promise<RunRecord> {
+  return (await startRun(...args)).record;
+}
+
 /**
- * Measures one run and stores it.
+ * Measures one run; it is being stored when its process has ended.
  * @param engine null for another harness than trtexec
  * @param index counts from 0; recordings of the same cell are used in turn
  */
-export async function measureRun(
+export async function startRun(
   context: SweepContext,
   run: PlannedRun,
   runId: RunId,
   engine: LoadableEngine | null,
   index = run.repeat - 1,
-): Promise<RunRecord> {
+): Promise<EndedAttempt> {
   const { db, onEvent, plan, sweep } = context;
   onEvent({ kind: 'runStarted', run });
   const plannedCell = plan.cells.find((planned) => planned.cell.key === run.cellKey);
@@ -32,7 +37,7 @@ export async function measureRun(
   const metric = gateMetric(null, cell ?? { streams: 1 });
   const before = valueBefore(db, run, metric, sweep);
   const { minQueries, minWarmUpQueries } = run;
-  const record = await attemptRun(context, {
+  const ended = await startAttempt(context, {
     runId,
     label: plannedCell?.label ?? run.cellKey,
     args: engine === null ? run.args : filledArgs(run.args, { engine: engine.path, variant: engine.variantPath }),
@@ -58,18 +63,22 @@ export async function measureRun(
       ],
     },
   });
-  onEvent({
-    kind: 'runDone',
-    run,
-    runId,
-    outcome: record.outcome,
-    gpuComputeMs: record.log.measurement?.gpuComputeMs.median ?? null,
-    throughputQps: record.log.measurement?.throughputQps ?? null,
-    reading: readingOf(record, metric),
-    before,
-    wallS: record.wallS ?? 0,
-  });
-  return record;
+  const stored = async (): Promise<RunRecord> => {
+    const record = await ended.record;
+    onEvent({
+      kind: 'runDone',
+      run,
+      runId,
+      outcome: record.outcome,
+      gpuComputeMs: record.log.measurement?.gpuComputeMs.median ?? null,
+      throughputQps: record.log.measurement?.throughputQps ?? null,
+      reading: readingOf(record, metric),
+      before,
+      wallS: record.wallS ?? 0,
+    });
+    return record;
+  };
+  return { isWell: ended.isWell, record: stored() };
 }
 
 function ofEngine(engine: LoadableEngine): Partial<RunManifest> {

@@ -2,7 +2,8 @@ import { EnginePool } from '../engines/provide-engine.ts';
 import { outcomeReason } from '../records/outcome.ts';
 import type { PlannedRun } from '../records/plan.ts';
 import type { RunRecord } from '../records/run.ts';
-import { measureRun, runIdOf } from './measure-run.ts';
+import type { EndedAttempt } from './attempt.ts';
+import { runIdOf, startRun } from './measure-run.ts';
 import type { SweepContext, SweepCounts } from './sweep-context.ts';
 import { highestRepeat } from '../store/runs/runs.ts';
 import type { CellKey } from '../records/scalars.ts';
@@ -82,22 +83,34 @@ export class SweepWork {
     if (isRoomy) await this.drain(worker, place);
   }
 
+  /** While a run is measured, what the one before left is read and stored: its first half second is trtexec's start. */
   private async drain(worker: SweepContext, place: number): Promise<void> {
     const failed: PlannedRun[] = [];
-    for (let run = this.queues.next(place); run !== undefined; run = this.queues.next(place)) {
-      const record = await this.measure(worker, run);
-      if (record === null) continue;
-      if (!GPU_FAILURES.includes(outcomeReason(record.outcome))) failed.length = 0;
-      else failed.push(run);
-      if (failed.length >= FAILURES_TO_CLOSE && this.queues.openWorkers > 1) {
-        this.close(worker, place, failed);
-        return;
+    let storing: Promise<unknown> = Promise.resolve();
+    try {
+      for (let run = this.queues.next(place); run !== undefined; run = this.queues.next(place)) {
+        const ended = await this.measure(worker, run);
+        if (ended === null) continue;
+        await storing;
+        storing = ended.record;
+        // Its error is that of the next await.
+        storing.catch(() => {});
+        const isOfGpu = !ended.isWell && GPU_FAILURES.includes(outcomeReason((await ended.record).outcome));
+        if (isOfGpu) failed.push(run);
+        else failed.length = 0;
+        if (failed.length >= FAILURES_TO_CLOSE && this.queues.openWorkers > 1) {
+          this.close(worker, place, failed);
+          return;
+        }
       }
+    } finally {
+      // After Ctrl-C too: it was measured.
+      await storing;
     }
   }
 
   /** @returns null when nothing was run */
-  private async measure(worker: SweepContext, run: PlannedRun): Promise<RunRecord | null> {
+  private async measure(worker: SweepContext, run: PlannedRun): Promise<EndedAttempt | null> {
     worker.signal.throwIfAborted();
     const runId = runIdOf(worker.sweep.sweepId, run);
     if (worker.writer.hasRun(runId)) {
@@ -105,22 +118,30 @@ export class SweepWork {
       worker.onEvent({ kind: 'runKept', run });
       return null;
     }
-    if (run.harness !== null) return this.counted(await measureRun(worker, run, runId, null));
+    if (run.harness !== null) {
+      const { isWell, record } = await startRun(worker, run, runId, null);
+      return { isWell, record: this.counted(record) };
+    }
     const engine = await this.engines.engine(worker, run.buildRef);
     if (engine?.kind !== 'ready') {
       this.counts.skipped += 1;
       worker.onEvent({ kind: 'runSkipped', run });
       return null;
     }
-    const record = this.counted(await measureRun(worker, run, runId, engine.engine));
-    await this.engines.afterRun(worker, run.buildRef, engine, record.outcome);
-    return record;
+    const { isWell, record } = await startRun(worker, run, runId, engine.engine);
+    const stored = async (): Promise<RunRecord> => {
+      const own = await this.counted(record);
+      await this.engines.afterRun(worker, run.buildRef, engine, own.outcome);
+      return own;
+    };
+    return { isWell, record: stored() };
   }
 
-  private counted(record: RunRecord): RunRecord {
-    const { kind } = record.outcome;
+  private async counted(record: Promise<RunRecord>): Promise<RunRecord> {
+    const own = await record;
+    const { kind } = own.outcome;
     if (kind !== 'built') this.counts[kind] += 1;
-    return record;
+    return own;
   }
 
   private close(worker: SweepContext, place: number, failed: readonly PlannedRun[]): void {
