@@ -8,6 +8,7 @@ import type { Visit } from './visit.ts';
 
 const ALL: MatrixOptions = {
   name: 'several',
+  level: 1,
   precisions: ['fp16', 'fp8'],
   batches: [1, 8],
   cudaGraph: ['on', 'off'],

@@ -23,9 +23,9 @@ describe('plugins', () => {
     writeFileSync(join(folder, 'one.so'), 'one');
     writeFileSync(join(folder, 'two.so'), 'two');
     const first = await bench(args);
-    expect(first.stderr).toContain('built  small fp16');
+    expect(first.stderr).toContain('built small fp16');
     const again = await bench(args);
-    expect(again.stderr).not.toContain('built  small');
+    expect(again.stderr).not.toContain('built small');
     expect([first.code, again.code]).toEqual([0, 0]);
     writeFileSync(join(folder, 'one.so'), 'another');
     expect((await bench(args)).code).toBe(0);
