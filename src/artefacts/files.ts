@@ -11,7 +11,7 @@ import {
   zstdDecompressSync,
 } from 'node:zlib';
 
-import { TooLargeError } from '../errors.ts';
+import { errorText, TooLargeError } from '../errors.ts';
 import { printable } from '../text/printable.ts';
 import { temporaryPath } from './layout.ts';
 import { recoded } from './read/recode.ts';
@@ -208,6 +208,32 @@ export async function digestOf(chunks: AsyncIterable<Buffer>): Promise<Digest> {
     bytes += chunk.length;
   }
   return { sha256: hash.digest('hex'), bytes };
+}
+
+interface Fed extends Digest {
+  /** Why the file could not be read to its end; null if it was. */
+  readonly problem: string | null;
+  readonly tooLarge: TooLargeError | null;
+}
+
+/** A file that cannot be read to its end counts as truncated: what was read is used. */
+export async function feed(chunks: AsyncIterable<Buffer>, take: (chunk: Buffer) => void = () => {}): Promise<Fed> {
+  const hash = createHash('sha256');
+  let bytes = 0;
+  let problem: string | null = null;
+  let refused: TooLargeError | null = null;
+  try {
+    for await (const chunk of chunks) {
+      hash.update(chunk);
+      bytes += chunk.length;
+      take(chunk);
+    }
+  } catch (error) {
+    const reason = errorText(error);
+    if (error instanceof TooLargeError) refused = error;
+    problem = `can be read only up to byte ${bytes}: ${reason}`;
+  }
+  return { sha256: hash.digest('hex'), bytes, problem, tooLarge: refused };
 }
 
 /** Of what is in a file once it is unpacked. */

@@ -1,9 +1,8 @@
-import { createHash } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { open, readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
-import { plainName, readChunks, wholeOf } from './files.ts';
+import { feed, plainName, readChunks, wholeOf } from './files.ts';
 import { isTemporary, RUN_MANIFEST } from './layout.ts';
 import { parseRunManifest } from './run-manifest.ts';
 import { TooLargeError } from '../errors.ts';
@@ -152,17 +151,8 @@ export async function verifyRunFolder(
 
 /** A truncated log is stored by the hash of its readable part: an early end is not damage by itself. */
 async function hasContent(path: string, { sha256, bytes }: StoredArtefact): Promise<boolean> {
-  const hash = createHash('sha256');
-  let read = 0;
-  try {
-    for await (const chunk of readChunks(path)) {
-      hash.update(chunk);
-      read += chunk.length;
-    }
-  } catch {
-    // The hash of what was read decides.
-  }
-  return read === bytes && hash.digest('hex') === sha256;
+  const read = await feed(readChunks(path));
+  return read.bytes === bytes && read.sha256 === sha256;
 }
 
 async function isManifest(path: string): Promise<boolean> {

@@ -120,7 +120,7 @@ export function storedRun(db: StoreDatabase, runId: RunId): ShownRun {
   return run;
 }
 
-const SHORTEST_ID = 4;
+export const SHORTEST_ID = 4;
 
 /**
  * The run whose id starts so; for a cell the fastest timed run of its newest sweep.

@@ -8,7 +8,7 @@ import type { StoreDatabase } from '../store/file/open.ts';
 import { layerRunsOfCell } from '../store/runs/layer-runs.ts';
 import { cellKeysOf } from '../store/runs/runs.ts';
 import { findRunsByPrefix, showRun } from '../store/runs/show-run.ts';
-import { chooseCells, namedCells, onlyCell } from './by-name.ts';
+import { chooseCells, namedCells, onlyCell, SHORTEST_ID } from './by-name.ts';
 import type { Io } from '../cli/io.ts';
 import { resolveSide, resolveSides } from './sides.ts';
 import type { RunId } from '../records/scalars.ts';
@@ -128,8 +128,6 @@ export function cellsInWords(cells: readonly KeyedCell[], words: readonly string
     return [];
   }
 }
-
-const SHORTEST_ID = 4;
 
 function inSweeps(
   db: StoreDatabase,

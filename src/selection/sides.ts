@@ -17,6 +17,7 @@ import {
 import type { StoreDatabase } from '../store/file/open.ts';
 import { findSweepsByPrefix } from '../store/sweeps/sweeps.ts';
 import type { Io } from '../cli/io.ts';
+import { SHORTEST_ID } from './by-name.ts';
 import { nothingStored } from './nothing-stored.ts';
 
 export interface Side {
@@ -40,8 +41,6 @@ export interface SideOptions {
   /** The branch of `latest`; default: the one checked out, or that of the CI job. */
   readonly branch?: string | undefined;
 }
-
-const SHORTEST_ID = 4;
 
 /**
  * Resolves `BASE` and `HEAD`: a git revision, `a..b`, a sweep's id or name, `baseline:NAME`, `latest`, `latest~N`.

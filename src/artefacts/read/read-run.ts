@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { stat } from 'node:fs/promises';
 import { basename } from 'node:path';
 
-import { TooLargeError, errorText } from '../../errors.ts';
+import { errorText } from '../../errors.ts';
 import { isFine, type LogStream, type Outcome } from '../../records/outcome.ts';
 import {
   DEFAULT_FITNESS_LIMITS,
@@ -24,7 +24,7 @@ import { judgeRun } from '../../trtexec/log/judge.ts';
 import { silentRun } from '../../trtexec/log/run-builder.ts';
 import { TrtexecLogParser } from '../../trtexec/log/trtexec-log.ts';
 import { contradictedCell } from '../../trtexec/cell-of-run.ts';
-import { plainName, readChunks } from '../files.ts';
+import { feed, plainName, readChunks } from '../files.ts';
 import { type DrivenFiles, readHarness } from './read-harness.ts';
 import { readExports, readStandaloneLayers, USUAL_NAMES } from './read-exports.ts';
 import { RUN_MANIFEST } from '../layout.ts';
@@ -253,34 +253,6 @@ async function readManifest(files: RunFiles): Promise<{ manifest: RunManifest; n
   return reading.kind === 'read'
     ? { manifest: reading.manifest, notes: [] }
     : { manifest: emptyManifest(), notes: [`${NOT_UNDERSTOOD}: ${reading.problem}`] };
-}
-
-interface Fed {
-  readonly sha256: string;
-  readonly bytes: number;
-  /** Why the file could not be read to its end; null if it was. */
-  readonly problem: string | null;
-  readonly tooLarge: TooLargeError | null;
-}
-
-/** A file that cannot be read to its end counts as truncated: what was read is used. */
-async function feed(chunks: AsyncIterable<Buffer>, take: (chunk: Buffer) => void = () => {}): Promise<Fed> {
-  const hash = createHash('sha256');
-  let bytes = 0;
-  let problem: string | null = null;
-  let tooLarge: TooLargeError | null = null;
-  try {
-    for await (const chunk of chunks) {
-      hash.update(chunk);
-      bytes += chunk.length;
-      take(chunk);
-    }
-  } catch (error) {
-    const reason = errorText(error);
-    if (error instanceof TooLargeError) tooLarge = error;
-    problem = `can be read only up to byte ${bytes}: ${reason}`;
-  }
-  return { sha256: hash.digest('hex'), bytes, problem, tooLarge };
 }
 
 function judged(

@@ -15,6 +15,7 @@ import { readBareLog, readExportsAlone, type ReadOptions, type ReadRun, readRunF
 import type { RunSource } from './recognise.ts';
 import type { RunManifest } from '../run-manifest.ts';
 import { ExportFormatError, UsageError, errorText } from '../../errors.ts';
+import { NOTHING_STATED as NO_CELL_STATED } from '../../harnesses/driver.ts';
 import { TORCH_CELL } from '../../harnesses/torch-tensorrt/index.ts';
 import type { LayerInfo } from '../../layers/layer-info.ts';
 import { keyedCell, PRECISIONS } from '../../records/cell.ts';
@@ -89,15 +90,7 @@ function layersNameOf(bytes: Buffer): string {
 }
 
 function torchCell(path: string, reading: StandaloneReading): RunManifest['cell'] {
-  const report = {
-    harness: TORCH_CELL,
-    model: null,
-    precision: null,
-    shapes: null,
-    cudaGraph: null,
-    identity: {},
-    transfers: null,
-  };
+  const report = { ...NO_CELL_STATED, harness: TORCH_CELL, transfers: null };
   return reportCell(path, report, reading, ['precision', 'shapes', 'cudaGraph']);
 }
 
@@ -178,22 +171,19 @@ export async function readLayerFile(path: string): Promise<ReadRun | null> {
 }
 
 async function profileIn(path: string): Promise<LayerProfile | null> {
-  try {
-    const profile = await readProfile(readChunks(path), () => readWhole(path));
-    return profile.layers.length === 0 ? null : profile;
-  } catch (error) {
-    if (error instanceof ExportFormatError) return null;
-    throw error;
-  }
+  const profile = await readProfile(readChunks(path), () => readWhole(path)).catch(nullForOther);
+  return profile?.layers.length === 0 ? null : profile;
 }
 
-async function layerInfoIn(path: string): Promise<LayerInfo | null> {
-  try {
-    return parseLayerInfo((await readWhole(path)).toString('utf8'));
-  } catch (error) {
-    if (error instanceof ExportFormatError) return null;
-    throw error;
-  }
+function layerInfoIn(path: string): Promise<LayerInfo | null> {
+  return readWhole(path)
+    .then((bytes) => parseLayerInfo(bytes.toString('utf8')))
+    .catch(nullForOther);
+}
+
+function nullForOther(error: unknown): null {
+  if (error instanceof ExportFormatError) return null;
+  throw error;
 }
 
 function alone(path: string, exports: Partial<RunExports>): ReadRun {

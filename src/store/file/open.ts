@@ -117,6 +117,11 @@ function refuseReadOnly(path: string): void {
   );
 }
 
+/** In one transaction, which has the write lock from its start. */
+export function immediately<Result>(db: StoreDatabase, work: () => Result): Result {
+  return db.transaction(work, { behavior: 'immediate' });
+}
+
 export function makeReadOnly({ $client }: StoreDatabase): void {
   $client.pragma('query_only = ON');
 }

@@ -60,12 +60,7 @@ export function telemetryOf(db: StoreDatabase, runIds: readonly RunId[]): Map<st
     .from(runTelemetry)
     .where(inArray(runTelemetry.runId, [...runIds]))
     .all();
-  return new Map(
-    rows.map(({ runId, clockReasons, otherProcesses, ...numbers }) => [
-      runId,
-      { ...numbers, clockReasons, otherProcesses },
-    ]),
-  );
+  return new Map(rows.map(({ runId, ...telemetry }) => [runId, telemetry]));
 }
 
 /** trtexec's method follows from its options. Null for an unknown run, or one that failed in another harness. */

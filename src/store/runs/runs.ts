@@ -2,7 +2,7 @@ import { and, asc, eq, getTableColumns, gt, inArray, isNull, max, ne, or, type S
 
 import { FAILURE_REASONS, type Outcome, UNFIT_REASONS } from '../../records/outcome.ts';
 import type { RunRole, RunTry } from '../../records/run.ts';
-import type { StoreDatabase } from '../file/open.ts';
+import { immediately, type StoreDatabase } from '../file/open.ts';
 import { attempts, builds, runEvidence, runs } from '../schema.ts';
 import { isOneOf } from '../../text/unknown-values.ts';
 import type { CellKey, RunId, SweepId } from '../../records/scalars.ts';
@@ -97,23 +97,20 @@ export function redateRun(db: StoreDatabase, runId: RunId, startedAt: string, in
 
 /** Records that a process is about to be started, and returns the attempt's number, from 1. */
 export function recordAttempt(db: StoreDatabase, sweepId: SweepId, runId: RunId, startedAt: string): number {
-  return db.transaction(
-    (tx) => {
-      const before = tx
-        .select({ attempt: max(attempts.attempt) })
-        .from(attempts)
-        .where(and(eq(attempts.runId, runId), eq(attempts.sweepId, sweepId)))
-        .get();
-      const attempt = (before?.attempt ?? 0) + 1;
-      tx.insert(attempts).values({ runId, attempt, sweepId, startedAt }).run();
-      return attempt;
-    },
-    { behavior: 'immediate' },
-  );
+  return immediately(db, () => {
+    const before = db
+      .select({ attempt: max(attempts.attempt) })
+      .from(attempts)
+      .where(and(eq(attempts.runId, runId), eq(attempts.sweepId, sweepId)))
+      .get();
+    const attempt = (before?.attempt ?? 0) + 1;
+    db.insert(attempts).values({ runId, attempt, sweepId, startedAt }).run();
+    return attempt;
+  });
 }
 
 /** Records how an attempt ended, even if its start is not in this store, as in an import. */
-export function recordTry(db: Pick<StoreDatabase, 'insert'>, sweepId: SweepId, runId: RunId, ended: RunTry): void {
+export function recordTry(db: StoreDatabase, sweepId: SweepId, runId: RunId, ended: RunTry): void {
   const { startedAt, endedAt, outcome, reason, evidence } = ended;
   db.insert(attempts)
     .values({ ...ended, runId, sweepId })

@@ -8,7 +8,7 @@ import { TIMED_METRICS, type TimeStatistics } from '../../records/measurement.ts
 import { outcomeReason } from '../../records/outcome.ts';
 import type { RunRecord } from '../../records/run.ts';
 import { commandLineSection } from '../builds/loaded-engines.ts';
-import type { StoreDatabase } from '../file/open.ts';
+import { immediately, type StoreDatabase } from '../file/open.ts';
 import { encodeLayers, encodeSamples } from './blob-codecs.ts';
 import { recordTry } from './runs.ts';
 import {
@@ -57,18 +57,15 @@ export class RunWriter {
 
   /** @throws if the sweep of the run is not stored yet */
   saveRun(record: RunRecord): Saved {
-    return this.db.transaction(
-      () => {
-        if (this.hasRun(record.runId)) return 'already stored';
-        this.insertRun(record);
-        this.insertMeasurement(record);
-        this.insertReading(record);
-        this.insertLists(record);
-        this.insertLayers(record);
-        return 'stored';
-      },
-      { behavior: 'immediate' },
-    );
+    return immediately(this.db, () => {
+      if (this.hasRun(record.runId)) return 'already stored';
+      this.insertRun(record);
+      this.insertMeasurement(record);
+      this.insertReading(record);
+      this.insertLists(record);
+      this.insertLayers(record);
+      return 'stored';
+    });
   }
 
   saveCell(cell: KeyedCell): void {

@@ -4,7 +4,7 @@ import type { SQLiteColumn } from 'drizzle-orm/sqlite-core';
 import type { Acknowledgement, Finding, JudgedSweep } from '../../records/finding.ts';
 import type { CellKey, SweepId } from '../../records/scalars.ts';
 import type { Sweep } from '../../records/sweep.ts';
-import type { StoreDatabase } from '../file/open.ts';
+import { immediately, type StoreDatabase } from '../file/open.ts';
 import { acknowledgements, findingCells, findings, judgedSweeps } from '../findings-schema.ts';
 import { cells, sweeps } from '../schema.ts';
 import { equalOrNull } from './sweep-order.ts';
@@ -69,12 +69,10 @@ function select(db: StoreDatabase, which: SQL | undefined): Finding[] {
     .orderBy(findingCells.findingId, sql`${findingCells}.rowid`)
     .all();
   const ofFinding = Map.groupBy(changed, ({ findingId }) => findingId);
-  return rows.map((row) => ({ ...row, cells: (ofFinding.get(row.findingId) ?? []).map(cellOf) }));
-}
-
-function cellOf(row: typeof findingCells.$inferSelect): Finding['cells'][number] {
-  const { cellKey, metric, changePercent, ciPercent, margin, before, after } = row;
-  return { cellKey, metric, changePercent, ciPercent, margin, before, after };
+  return rows.map((row) => ({
+    ...row,
+    cells: (ofFinding.get(row.findingId) ?? []).map(({ findingId: _of, ...cell }) => cell),
+  }));
 }
 
 /** One parameter, however many ids. */
@@ -94,28 +92,22 @@ export interface StoredVerdict {
 
 /** In one transaction. */
 export function saveVerdict(db: StoreDatabase, verdict: StoredVerdict): void {
-  db.transaction(
-    (tx) => {
-      tx.delete(findings).where(isAmong(findings.findingId, verdict.retracted)).run();
-      for (const finding of verdict.findings) saveFinding(tx, finding);
-      tx.delete(acknowledgements).where(isAmong(acknowledgements.findingId, verdict.endedAcknowledgements)).run();
-      tx.insert(judgedSweeps)
-        .values(verdict.judged)
-        .onConflictDoUpdate({ target: judgedSweeps.sweepId, set: verdict.judged })
-        .run();
-    },
-    { behavior: 'immediate' },
-  );
+  const { judged } = verdict;
+  immediately(db, () => {
+    db.delete(findings).where(isAmong(findings.findingId, verdict.retracted)).run();
+    for (const finding of verdict.findings) saveFinding(db, finding);
+    db.delete(acknowledgements).where(isAmong(acknowledgements.findingId, verdict.endedAcknowledgements)).run();
+    db.insert(judgedSweeps).values(judged).onConflictDoUpdate({ target: judgedSweeps.sweepId, set: judged }).run();
+  });
 }
 
-type Writer = Pick<StoreDatabase, 'delete' | 'insert'>;
-
-function saveFinding(db: Writer, { cells: changed, ...finding }: Finding): void {
+function saveFinding(db: StoreDatabase, { cells: changed, ...finding }: Finding): void {
   db.insert(findings).values(finding).onConflictDoUpdate({ target: findings.findingId, set: finding }).run();
   db.delete(findingCells).where(eq(findingCells.findingId, finding.findingId)).run();
+  const { findingId } = finding;
   for (const cell of changed)
     db.insert(findingCells)
-      .values({ ...cell, findingId: finding.findingId })
+      .values({ ...cell, findingId })
       .run();
 }
 
@@ -132,17 +124,10 @@ export function acknowledgementsOf(db: StoreDatabase, findingIds: readonly strin
 
 /** All or none of them. */
 export function acknowledge(db: StoreDatabase, rows: readonly Acknowledgement[]): void {
-  db.transaction(
-    (tx) => {
-      for (const row of rows) {
-        tx.insert(acknowledgements)
-          .values(row)
-          .onConflictDoUpdate({ target: acknowledgements.findingId, set: row })
-          .run();
-      }
-    },
-    { behavior: 'immediate' },
-  );
+  const target = acknowledgements.findingId;
+  immediately(db, () => {
+    for (const row of rows) db.insert(acknowledgements).values(row).onConflictDoUpdate({ target, set: row }).run();
+  });
 }
 
 /** @returns how many of them were acknowledged */
@@ -159,31 +144,26 @@ export function restoreFindings(
     readonly acknowledgements: readonly Acknowledgement[];
   },
 ): void {
-  db.transaction(
-    (tx) => {
-      const { judged } = from;
-      if (judged !== null && areHere(tx, [judged.sweepId])) {
-        tx.insert(judgedSweeps).values(judged).onConflictDoNothing().run();
-      }
-      const ids = from.findings.map(({ findingId }) => findingId);
-      const known = tx.select({ id: findings.findingId }).from(findings).where(isAmong(findings.findingId, ids)).all();
-      const here = new Set(known.map(({ id }) => id));
-      for (const finding of from.findings) {
-        if (here.has(finding.findingId) || !areHere(tx, [finding.firstBadSweepId, finding.reportedSweepId])) continue;
-        const stored = finding.cells.filter(({ cellKey }) => isCellHere(tx, cellKey));
-        saveFinding(tx, { ...finding, cells: stored });
-        here.add(finding.findingId);
-      }
-      const marks = from.acknowledgements.filter(({ findingId }) => here.has(findingId));
-      for (const mark of marks) tx.insert(acknowledgements).values(mark).onConflictDoNothing().run();
-    },
-    { behavior: 'immediate' },
-  );
+  immediately(db, () => {
+    const { judged } = from;
+    if (judged !== null && areHere(db, [judged.sweepId])) {
+      db.insert(judgedSweeps).values(judged).onConflictDoNothing().run();
+    }
+    const ids = from.findings.map(({ findingId }) => findingId);
+    const known = db.select({ id: findings.findingId }).from(findings).where(isAmong(findings.findingId, ids)).all();
+    const here = new Set(known.map(({ id }) => id));
+    for (const finding of from.findings) {
+      if (here.has(finding.findingId) || !areHere(db, [finding.firstBadSweepId, finding.reportedSweepId])) continue;
+      const stored = finding.cells.filter(({ cellKey }) => isCellHere(db, cellKey));
+      saveFinding(db, { ...finding, cells: stored });
+      here.add(finding.findingId);
+    }
+    const marks = from.acknowledgements.filter(({ findingId }) => here.has(findingId));
+    for (const mark of marks) db.insert(acknowledgements).values(mark).onConflictDoNothing().run();
+  });
 }
 
-type Reader = Pick<StoreDatabase, 'select'>;
-
-function areHere(db: Reader, sweepIds: readonly SweepId[]): boolean {
+function areHere(db: StoreDatabase, sweepIds: readonly SweepId[]): boolean {
   const ids = new Set(sweepIds);
   const rows = db
     .select({ id: sweeps.sweepId })
@@ -193,6 +173,6 @@ function areHere(db: Reader, sweepIds: readonly SweepId[]): boolean {
   return rows.length === ids.size;
 }
 
-function isCellHere(db: Reader, cellKey: CellKey): boolean {
+function isCellHere(db: StoreDatabase, cellKey: CellKey): boolean {
   return db.select({ key: cells.cellKey }).from(cells).where(eq(cells.cellKey, cellKey)).get() !== undefined;
 }

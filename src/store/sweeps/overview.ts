@@ -14,25 +14,9 @@ const engines = sql<number>`count(distinct case
   when ${runs.role} = 'build' then iif(${runs.outcome} in ('built', 'measured'), coalesce(${runs.buildId}, ${runs.runId}), null)
   when ${runs.engineKey} is not null and ${sweeps.source} = 'run' then ${runs.buildId} end)`;
 
-export interface SweepNumbers {
-  readonly cells: number;
-  readonly runs: number;
-  readonly measured: number;
-  readonly builds: number;
-  readonly built: number;
-  readonly engines: number;
-  readonly flagged: number;
-}
+export const NO_SWEEP_NUMBERS = { cells: 0, runs: 0, measured: 0, builds: 0, built: 0, engines: 0, flagged: 0 };
 
-export const NO_SWEEP_NUMBERS: SweepNumbers = {
-  cells: 0,
-  runs: 0,
-  measured: 0,
-  builds: 0,
-  built: 0,
-  engines: 0,
-  flagged: 0,
-};
+export type SweepNumbers = Readonly<typeof NO_SWEEP_NUMBERS>;
 
 /**
  * How many cells, runs (without builds), builds and engines, built in it or before, each of these sweeps has. Flagged are

@@ -2,7 +2,7 @@ import { and, asc, desc, eq, getTableColumns, like, max, min, ne, sql } from 'dr
 
 import type { KeyedCell } from '../../records/cell.ts';
 import type { Sweep } from '../../records/sweep.ts';
-import type { StoreDatabase } from '../file/open.ts';
+import { immediately, type StoreDatabase } from '../file/open.ts';
 import type { RunWriter } from '../runs/save-run.ts';
 import { ofSweep } from '../runs/runs.ts';
 import { runs, sweepCells, sweeps } from '../schema.ts';
@@ -21,18 +21,13 @@ export function savePlannedCells(
   cells: readonly KeyedCell[],
   repeats: number,
 ): void {
-  db.transaction(
-    (tx) => {
-      for (const cell of cells) {
-        writer.saveCell(cell);
-        tx.insert(sweepCells)
-          .values({ sweepId, cellKey: cell.key, engineKey: null, repeats })
-          .onConflictDoNothing()
-          .run();
-      }
-    },
-    { behavior: 'immediate' },
-  );
+  immediately(db, () => {
+    for (const cell of cells) {
+      writer.saveCell(cell);
+      const row = { sweepId, cellKey: cell.key, engineKey: null, repeats };
+      db.insert(sweepCells).values(row).onConflictDoNothing().run();
+    }
+  });
 }
 
 export function findSweep(db: StoreDatabase, sweepId: SweepId): Sweep | null {
