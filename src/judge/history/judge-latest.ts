@@ -111,8 +111,11 @@ function dueChanges(
   return seenChanges(looks).flatMap(({ change, running }) => {
     const age = newest.sweeps - change.index;
     const isFresh = age <= ALERTING.freshNights && running >= ALERTING.looks;
-    const isLate = !isFresh && running >= ALERTING.oldLooks && isClearLate(change, newest);
-    return (isFresh || isLate) && age >= leastAge(change, newest, wrongBefore) ? [change] : [];
+    const due = leastAge(change, newest, wrongBefore);
+    // In a calm cell, seen in every sweep since its third: it would have been reported by then, had anyone looked.
+    const lateLooks = due === 0 ? Math.min(ALERTING.oldLooks, age - ALERTING.looks) : ALERTING.oldLooks;
+    const isLate = !isFresh && running >= lateLooks && isClearLate(change, newest);
+    return (isFresh || isLate) && age >= due ? [change] : [];
   });
 }
 

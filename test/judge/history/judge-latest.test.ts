@@ -56,6 +56,13 @@ describe('calm cells', () => {
   });
 });
 
+test('a change is news however old it is when somebody looks first', () => {
+  for (let age = 3; age <= 14; age += 1) {
+    const { news } = judgeLatest(plainHistory(stepped(4, 40 + age, 40, 0.05)), { reported: [], wrongBefore: 0 });
+    expect([age, news.map(({ night }) => night)]).toEqual([age, [40]]);
+  }
+});
+
 describe('restless cells', () => {
   test('after a report that was wrong a change waits for its fifteenth sweep', () => {
     const values = stepped(3, 63, 60, 0.05);
