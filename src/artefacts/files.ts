@@ -11,6 +11,8 @@ import {
   zstdDecompressSync,
 } from 'node:zlib';
 
+import type * as z from 'zod';
+
 import { errorText, TooLargeError } from '../errors.ts';
 import { printable } from '../text/printable.ts';
 import { temporaryPath } from './layout.ts';
@@ -243,8 +245,21 @@ export function sha256OfFile(path: string): Promise<Digest> {
 
 const MAX_NOTE_BYTES = 64 << 20;
 
-/** A small text file; null if it is missing, a link, or not a regular file. */
-export async function readNoteText(path: string): Promise<string | null> {
+/** A small file of JSON, as `writeNote` leaves it; null if it is missing, a link, no regular file, or damaged. */
+export async function readNote<Value>(path: string, schema: z.ZodType<Value>): Promise<Value | null> {
+  const text = await readNoteText(path);
+  try {
+    return text === null ? null : schema.parse(JSON.parse(text));
+  } catch {
+    return null;
+  }
+}
+
+export function writeNote(path: string, value: object): Promise<void> {
+  return writeAtomically(path, `${JSON.stringify(value, null, 1)}\n`);
+}
+
+async function readNoteText(path: string): Promise<string | null> {
   const { O_RDONLY, O_NOFOLLOW, O_NONBLOCK } = constants;
   const file = await open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK).catch(() => null);
   if (file === null) return null;

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 
 import * as z from 'zod';
 
-import { readNoteText, writeAtomically } from './files.ts';
+import { readNote, writeNote } from './files.ts';
 import { refuseLink } from './folders.ts';
 import { sweepFolderOf } from './layout.ts';
 import { acknowledgementSchema, findingSchema, judgedSweepSchema } from '../records/finding.ts';
@@ -24,7 +24,7 @@ const findingsFileSchema = z.object({
   acknowledgements: z.array(acknowledgementSchema).max(MAX_FINDINGS),
 });
 
-export type FindingsFile = Immutable<z.infer<typeof findingsFileSchema>>;
+type FindingsFile = Immutable<z.infer<typeof findingsFileSchema>>;
 
 /** Writes next to the artefacts of sweeps what the gate and people said of them: a store can be rebuilt from it. */
 export async function writeFindings(
@@ -52,7 +52,7 @@ export async function writeFindings(
     const isEmpty = file.judged === null && findings.length === 0;
     if (isEmpty && !existsSync(join(folder, FINDINGS_FILE))) continue;
     refuseLink(folder);
-    await writeAtomically(join(folder, FINDINGS_FILE), `${JSON.stringify(file, null, 1)}\n`);
+    await writeNote(join(folder, FINDINGS_FILE), file);
   }
 }
 
@@ -64,21 +64,11 @@ export async function takeFindings(
 ): Promise<void> {
   const restored: SweepId[] = [];
   for (const { path } of sweepFolders) {
-    const file = await readFindings(join(path, FINDINGS_FILE));
+    // A damaged one is left out: the results are there anyway.
+    const file = await readNote(join(path, FINDINGS_FILE), findingsFileSchema);
     if (file === null) continue;
     restoreFindings(db, file);
     restored.push(file.sweepId);
   }
   await writeFindings(db, artefactsFolder, restored);
-}
-
-/** Null when there is none, or when it is damaged: the results are there anyway. */
-async function readFindings(path: string): Promise<FindingsFile | null> {
-  const text = await readNoteText(path);
-  if (text === null) return null;
-  try {
-    return findingsFileSchema.parse(JSON.parse(text));
-  } catch {
-    return null;
-  }
 }

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 
 import * as z from 'zod';
 
-import { readNoteText, writeAtomically } from './files.ts';
+import { readNote, writeNote } from './files.ts';
 import { isLink, refuseLink } from './folders.ts';
 import { sweepFolderOf, sweepManifestPath } from './layout.ts';
 import { idSchema, isId } from '../records/scalars.ts';
@@ -37,19 +37,15 @@ export async function writeSweepManifest(
     importedAt: importedAt ?? undefined,
   };
   refuseLink(sweepFolderOf(artefactsFolder, sweep.sweepId));
-  await writeAtomically(sweepManifestPath(artefactsFolder, sweep.sweepId), `${JSON.stringify(content, null, 1)}\n`);
+  await writeNote(sweepManifestPath(artefactsFolder, sweep.sweepId), content);
 }
 
 /** Null when there is none, or when it is damaged: the runs are there anyway. */
 export async function readSweepManifest(path: string): Promise<SweepManifest | null> {
-  const text = await readNoteText(path);
-  if (text === null) return null;
-  try {
-    const { plan, importedAt, schemaVersion: _, ...sweep } = sweepManifestSchema.parse(JSON.parse(text));
-    return { sweep, plan: withoutSecretEnv(plan ?? null), importedAt };
-  } catch {
-    return null;
-  }
+  const note = await readNote(path, sweepManifestSchema);
+  if (note === null) return null;
+  const { plan, importedAt, schemaVersion: _, ...sweep } = note;
+  return { sweep, plan: withoutSecretEnv(plan ?? null), importedAt };
 }
 
 const PRUNED_NOTE = 'pruned.json';
@@ -65,21 +61,13 @@ type PrunedNote = z.infer<typeof prunedNoteSchema>;
 /** Records in a sweep's folder which runs were pruned: a store rebuilt from artefacts lacks them. */
 export async function writePrunedNote(sweepFolder: string, note: Omit<PrunedNote, 'schemaVersion'>): Promise<void> {
   refuseLink(sweepFolder);
-  await writeAtomically(join(sweepFolder, PRUNED_NOTE), `${JSON.stringify({ schemaVersion: 1, ...note }, null, 1)}\n`);
+  await writeNote(join(sweepFolder, PRUNED_NOTE), { schemaVersion: 1, ...note });
 }
 
 export async function readPrunedNotes(folder: string): Promise<PrunedNote[]> {
   const names = await readdir(folder).catch((): string[] => []);
   const sweeps = names.filter(isId).map((name) => join(folder, name));
   const folders = [folder, ...sweeps.filter((path) => !isLink(path))];
-  const notes = await Promise.all(folders.map((path) => readNote(join(path, PRUNED_NOTE))));
+  const notes = await Promise.all(folders.map((path) => readNote(join(path, PRUNED_NOTE), prunedNoteSchema)));
   return notes.filter((note) => note !== null);
-}
-
-async function readNote(path: string): Promise<PrunedNote | null> {
-  try {
-    return prunedNoteSchema.parse(JSON.parse((await readNoteText(path)) ?? ''));
-  } catch {
-    return null;
-  }
 }

@@ -141,10 +141,9 @@ const NAMES = {
   computeCapability: 'compute capability',
   tensorrt: 'TensorRT',
   tensorrtLibrary: 'TensorRT library',
-  driverMajor: 'driver',
   cudaMajor: 'CUDA',
   lockedClocks: 'clocks',
-} as const satisfies Record<keyof TimedOn, string>;
+} as const satisfies Partial<Record<keyof TimedOn, string>>;
 
 const FIELDS = ['gpuName', 'computeCapability', 'tensorrt', 'tensorrtLibrary', 'cudaMajor', 'lockedClocks'] as const;
 

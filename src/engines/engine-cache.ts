@@ -4,7 +4,7 @@ import { join } from 'node:path';
 
 import * as z from 'zod';
 
-import { sha256OfFile, writeAtomically } from '../artefacts/files.ts';
+import { sha256OfFile, writeNote } from '../artefacts/files.ts';
 import { namesIn, makeOwnFolder, readJson } from '../artefacts/folders.ts';
 import { KnownHashes } from '../artefacts/hashes.ts';
 import type { ReadRun } from '../artefacts/read/read-run.ts';
@@ -111,7 +111,7 @@ export class EngineCache {
   /** Makes room for another build of the same key: this one stays, under the name of its build. */
   async retire({ name, note, path }: CachedEngine): Promise<string> {
     const retired = `${name}@${note.buildId.slice(0, 8)}`;
-    await writeAtomically(this.notePath(retired), `${JSON.stringify(note, null, 1)}\n`);
+    await writeNote(this.notePath(retired), note);
     await rename(path, this.pathOf(retired));
     await rm(this.notePath(name), { force: true });
     return this.pathOf(retired);
@@ -169,7 +169,7 @@ export class EngineCache {
       if (sha256 !== note.sha256) continue;
       if (candidate !== path) await rename(candidate, path);
       const whole = { ...note, bytes };
-      await writeAtomically(this.notePath(name), `${JSON.stringify(whole, null, 1)}\n`);
+      await writeNote(this.notePath(name), whole);
       return { name, path, note: whole };
     }
     return null;
@@ -186,7 +186,7 @@ export class EngineCache {
     return this.locks.tryHold(name, async (): Promise<true> => {
       const buildId = readEngineNote(this.notePath(name))?.buildId;
       if (buildId !== undefined) {
-        await writeAtomically(this.gonePath(buildId), JSON.stringify({ goneAt: now.toISOString() }));
+        await writeNote(this.gonePath(buildId), { goneAt: now.toISOString() });
       }
       // Note first: without it the engine does not exist, even if the rest fails.
       await rm(this.notePath(name), { force: true });

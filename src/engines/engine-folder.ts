@@ -3,7 +3,7 @@ import { join } from 'node:path';
 
 import * as z from 'zod';
 
-import { writeAtomically } from '../artefacts/files.ts';
+import { writeNote } from '../artefacts/files.ts';
 import { namesIn, readJson, sizeOf } from '../artefacts/folders.ts';
 import type { EngineCache } from './engine-cache.ts';
 import { ENGINE_NAME, type EngineNote, notesIn } from './engine-note.ts';
@@ -85,8 +85,7 @@ function timeOf({ lastUsedAt, builtAt }: StoredEngine): number {
 }
 
 export async function pinEngine(folder: string, name: string, at: Date): Promise<void> {
-  const text = JSON.stringify({ schemaVersion: 1, pinnedAt: at.toISOString() });
-  await writeAtomically(join(folder, name + PIN), `${text}\n`);
+  await writeNote(join(folder, name + PIN), { schemaVersion: 1, pinnedAt: at.toISOString() });
 }
 
 export function unpinEngine(folder: string, name: string): void {

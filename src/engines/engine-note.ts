@@ -3,7 +3,7 @@ import { join } from 'node:path';
 
 import * as z from 'zod';
 
-import { writeAtomically } from '../artefacts/files.ts';
+import { writeNote } from '../artefacts/files.ts';
 import { namesIn, readJson } from '../artefacts/folders.ts';
 import { idSchema, type Immutable } from '../records/scalars.ts';
 import { PROVENANCES } from '../records/sweep.ts';
@@ -91,8 +91,7 @@ export class FrozenEngines {
   }
 
   async freeze(definition: string, engine: Omit<FrozenEngine, 'schemaVersion'>): Promise<void> {
-    const text = JSON.stringify({ schemaVersion: 1, ...engine }, null, 1);
-    await writeAtomically(this.pathOf(definition), `${text}\n`);
+    await writeNote(this.pathOf(definition), { schemaVersion: 1, ...engine });
   }
 
   all(): FrozenEngine[] {

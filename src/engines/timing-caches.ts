@@ -7,7 +7,7 @@ import * as z from 'zod';
 import { hashOf } from '../text/canonical-json.ts';
 import { tryAcquire } from '../process/lock.ts';
 import { namesIn, readJson } from '../artefacts/folders.ts';
-import { sha256OfFile, writeAtomically } from '../artefacts/files.ts';
+import { sha256OfFile, writeNote } from '../artefacts/files.ts';
 
 const machineSchema = z.object({
   gpuName: z.string().nullable(),
@@ -79,7 +79,7 @@ export class TimingCaches {
       await syncFile(copy.path);
       await rename(copy.path, this.pathOf(name));
       const note: TimingCacheNote = { schemaVersion: 1, ...mine, timedOn };
-      await writeAtomically(this.notePath(name), `${JSON.stringify(note, null, 1)}\n`);
+      await writeNote(this.notePath(name), note);
     } finally {
       attempt.lock.release();
     }

@@ -5,7 +5,7 @@ import type { SourcePosition } from '../errors.ts';
 import { type CoolDown, readCoolDown } from '../machine/requests.ts';
 import type { HashedFiles, Matrix, MatrixCell } from './matrix.ts';
 import { namedWords } from '../records/axis.ts';
-import { isOneOf } from '../text/unknown-values.ts';
+import { defined, isOneOf } from '../text/unknown-values.ts';
 import { isDimensionAxis, isOn, type Point, productSize } from './points/axes.ts';
 import { buildShapes, checkLimitNames, type Outside, outsideProfile } from './points/shapes.ts';
 import { readGate, readKeptBytes, readNotify } from './gate.ts';
@@ -57,10 +57,7 @@ export function expandMatrix(
     profile: file.profile ?? MATRIX_DEFAULTS.profile,
     seed: file.seed ?? null,
     lockClocks: file.lockClocks ?? null,
-    retries: {
-      times: file.retries?.times ?? MATRIX_DEFAULTS.retries.times,
-      waitS: file.retries?.waitS ?? MATRIX_DEFAULTS.retries.waitS,
-    },
+    retries: { ...MATRIX_DEFAULTS.retries, ...defined(file.retries ?? {}) },
     coolDown: coolDownOf(file, list),
     numa: file.numa ?? 'off',
     slurm: file.slurm ?? {},

@@ -11,3 +11,9 @@ export function stringOrNull(value: unknown): string | null {
 export function isOneOf<const Word extends string>(words: readonly Word[], value: unknown): value is Word {
   return words.some((word) => word === value);
 }
+
+/** Without what is undefined. */
+export function defined<T extends object>(value: T): { [Key in keyof T]: Exclude<T[Key], undefined> };
+export function defined(value: object): object {
+  return Object.fromEntries(Object.entries(value).filter(([, inner]) => inner !== undefined));
+}

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 
 import * as z from 'zod';
 
-import { writeAtomically } from '../artefacts/files.ts';
+import { writeNote } from '../artefacts/files.ts';
 import { makeOwnFolder, readJson } from '../artefacts/folders.ts';
 import { hashModel } from '../artefacts/hashes.ts';
 import { removeEarlierLeftovers } from '../process/earlier-lock.ts';
@@ -89,7 +89,7 @@ export class VariantCache {
   /** Atomic. `files` belong to the variant, as names in its folder; the log is added. */
   async adopt(key: string, work: string, files: readonly string[], record: VariantRecord): Promise<CachedVariant> {
     await keepOnly(work, [...files, ...LOGS]);
-    await writeAtomically(join(work, NOTE), `${JSON.stringify(record, null, 1)}\n`);
+    await writeNote(join(work, NOTE), record);
     const folder = join(this.folder, key);
     // An existing folder has bytes that differ from its note.
     await rm(folder, { recursive: true, force: true });

@@ -30,6 +30,7 @@ import { readExports, readStandaloneLayers, USUAL_NAMES } from './read-exports.t
 import { RUN_MANIFEST } from '../layout.ts';
 import { folderFiles, RunFiles } from '../run-files.ts';
 import { emptyManifest, parseRunManifest, type RunManifest } from '../run-manifest.ts';
+import { defined } from '../../text/unknown-values.ts';
 
 /** A run read from disk, before it has an identity in a store. */
 export interface ReadRun extends ParsedRun {
@@ -311,11 +312,6 @@ function omittedNote(bytes: number): string {
 export function processFacts(manifest: RunManifest): ProcessFacts {
   const { exitCode, signal, timedOut, limit, cancelled } = manifest;
   return { exitCode, signal, timedOut, limit, cancelled };
-}
-
-function defined<T extends object>(value: T): { [Key in keyof T]: Exclude<T[Key], undefined> };
-function defined(value: object): object {
-  return Object.fromEntries(Object.entries(value).filter(([, inner]) => inner !== undefined));
 }
 
 function contentId(manifest: RunManifest, artefacts: readonly StoredArtefact[], index: number): string {

@@ -3,7 +3,7 @@ import { dirname, join } from 'node:path';
 
 import * as z from 'zod';
 
-import { writeAtomically } from '../../artefacts/files.ts';
+import { writeNote } from '../../artefacts/files.ts';
 import { makeOwnFolder, readJson } from '../../artefacts/folders.ts';
 import type { Io } from '../../cli/io.ts';
 import { migrationsFolder } from '../../cli/store-location.ts';
@@ -148,7 +148,7 @@ export async function inSession<Result>(
   let state = first;
   const save = async (change: Partial<BisectState>): Promise<void> => {
     state = { ...state, ...change };
-    await writeAtomically(join(all, state.bisectId, STATE_FILE), `${JSON.stringify(state, null, 1)}\n`);
+    await writeNote(join(all, state.bisectId, STATE_FILE), state);
   };
   const begun = async (): Promise<Result> => {
     await save({});

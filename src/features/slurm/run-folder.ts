@@ -5,7 +5,7 @@ import { join } from 'node:path';
 
 import * as z from 'zod';
 
-import { readNoteText, sha256OfFileSync, writeAtomically } from '../../artefacts/files.ts';
+import { readNote, writeNote, sha256OfFileSync } from '../../artefacts/files.ts';
 import { RUN_MANIFEST } from '../../artefacts/layout.ts';
 import { type ReadRun, readRunFolder } from '../../artefacts/read/read-run.ts';
 import { UsageError } from '../../errors.ts';
@@ -77,7 +77,7 @@ export class RunFolder {
     await writeFile(join(this.path, 'task.sh'), TASK_SCRIPT, { mode: 0o755 });
     await writeFile(join(this.path, 'collect.sh'), COLLECT_SCRIPT, { mode: 0o755 });
     const content = { schemaVersion: RUN_PLAN_VERSION, ...plan };
-    await writeAtomically(this.planPath, `${JSON.stringify(content, null, 1)}\n`);
+    await writeNote(this.planPath, content);
   }
 
   /** @throws UsageError when this is no folder of a run */
@@ -130,17 +130,12 @@ export type ShardAttempt = z.infer<typeof attemptSchema>;
 export type MeasuredRun = z.infer<typeof measuredRun>;
 
 export async function writeAttempt(folder: RunFolder, attempt: ShardAttempt): Promise<void> {
-  await writeAtomically(attemptPath(folder.attempt(attempt)), `${JSON.stringify(attempt, null, 1)}\n`);
+  await writeNote(attemptPath(folder.attempt(attempt)), attempt);
 }
 
 /** Null where there is no valid one. */
 export async function readAttempt(attemptFolder: string): Promise<ShardAttempt | null> {
-  const text = await readNoteText(attemptPath(attemptFolder));
-  try {
-    return text === null ? null : attemptSchema.parse(JSON.parse(text));
-  } catch {
-    return null;
-  }
+  return readNote(attemptPath(attemptFolder), attemptSchema);
 }
 
 /** Unfinished attempts at a shard, oldest first. */

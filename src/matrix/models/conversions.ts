@@ -6,6 +6,7 @@ import {
   METHODS_BY_PRECISION,
 } from '../../variants/conversion.ts';
 import type { Precision, Shapes } from '../../records/cell.ts';
+import { defined } from '../../text/unknown-values.ts';
 import type { ConversionFile } from '../schema/conversion-schema.ts';
 
 /** The parts of the file without a meaning for a program. */
@@ -24,25 +25,12 @@ export function readConversion(
   if (problem !== null) return { problem };
   const shapes = readShapes(stated);
   if ('problem' in shapes) return shapes;
-  const calibration = stated.calibration ?? {};
-  const defaults = CONVERSION_DEFAULTS;
+  const { via: _via, calibration = {}, ...options } = defined(stated);
+  const data = calibration.data === undefined ? null : resolvePath(calibration.data);
   return {
-    highPrecision: stated.highPrecision ?? defaults.highPrecision,
-    exclude: stated.exclude ?? defaults.exclude,
-    excludeOpTypes: stated.excludeOpTypes ?? defaults.excludeOpTypes,
-    opTypes: stated.opTypes ?? defaults.opTypes,
-    calibration: {
-      data: calibration.data === undefined ? null : resolvePath(calibration.data),
-      method: calibration.method ?? null,
-      shapes: shapes.shapes,
-      samples: calibration.samples ?? defaults.calibration.samples,
-      seed: calibration.seed ?? defaults.calibration.seed,
-    },
-    opset: stated.opset ?? null,
-    dqOnly: stated.dqOnly ?? defaults.dqOnly,
-    quantizeAttention: stated.quantizeAttention ?? defaults.quantizeAttention,
-    keepIoTypes: stated.keepIoTypes ?? defaults.keepIoTypes,
-    timeoutS: stated.timeoutS ?? defaults.timeoutS,
+    ...CONVERSION_DEFAULTS,
+    ...options,
+    calibration: { ...CONVERSION_DEFAULTS.calibration, ...defined(calibration), ...shapes, data },
   };
 }
 

@@ -29,14 +29,18 @@ export function readAxes(axes: AxesFile | undefined, path: SourcePath, list: Mis
       }
       continue;
     }
-    const values: readonly unknown[] = Array.isArray(stated) ? stated : [stated];
-    const placed = values.flatMap((value, index) => {
-      const at = Array.isArray(stated) ? [...path, name, index] : [...path, name];
-      return axisValues(name, value, at, list).map((inner) => ({ value: inner, at: list.at(at) }));
-    });
+    const placed = eachStated(stated, [...path, name]).flatMap(({ value, at }) =>
+      axisValues(name, value, at, list).map((inner) => ({ value: inner, at: list.at(at) })),
+    );
     read.set(name, placed);
   }
   return read;
+}
+
+/** A value, or each of a list, with its place. */
+export function eachStated(stated: unknown, path: SourcePath): { readonly value: unknown; readonly at: SourcePath }[] {
+  if (!Array.isArray(stated)) return [{ value: stated, at: path }];
+  return stated.map((value: unknown, index) => ({ value, at: [...path, index] }));
 }
 
 /** True for what a harness may be given, and no number or range is. */
@@ -46,14 +50,11 @@ export function isWord(text: string): boolean {
 
 function envAxes(stated: unknown, path: SourcePath, list: MistakeList): [string, readonly Placed<AxisValue>[]][] {
   return Object.entries(isObject(stated) ? stated : {}).map(([variable, values]) => {
-    const each: readonly unknown[] = Array.isArray(values) ? values : [values];
-    if (each.some((value) => isSecret(variable, String(value)))) {
+    const each = eachStated(values, [...path, variable]);
+    if (each.some(({ value }) => isSecret(variable, String(value)))) {
       list.addAtKey([...path, variable], `${variable}: ${SECRETS_ARE_INHERITED}`);
     }
-    const placed = each.map((value, index) => ({
-      value: envValue(value),
-      at: list.at(Array.isArray(values) ? [...path, variable, index] : [...path, variable]),
-    }));
+    const placed = each.map(({ value, at }) => ({ value: envValue(value), at: list.at(at) }));
     return [`${ENV_AXIS}${variable}`, placed];
   });
 }

@@ -3,7 +3,7 @@ import type { MatrixModel } from '../models/models.ts';
 import type { MistakeList, SourcePath } from '../yaml/source-node.ts';
 import { AXIS_NAMES, type MatrixFile } from '../schema/schema.ts';
 import { didYouMean } from '../../text/nearest.ts';
-import { isDimensionAxis, isWord, readRange } from './axes.ts';
+import { eachStated, isDimensionAxis, isWord, readRange } from './axes.ts';
 import { flagProblem } from './flags.ts';
 import { shapeSet, symbolsOf } from './shapes.ts';
 
@@ -45,13 +45,10 @@ export function checkNames(file: MatrixFile, models: readonly MatrixModel[], lis
 
 /** Words are for harness parameters; dimensions are numbers. */
 function refuseWords(stated: unknown, path: SourcePath, list: MistakeList): void {
-  const values: readonly unknown[] = Array.isArray(stated) ? stated : [stated];
-  values.forEach((value, index) => {
-    if (typeof value !== 'string' || !isWord(value)) return;
-    const range = readRange(value);
-    const at = Array.isArray(stated) ? [...path, index] : path;
+  for (const { value, at } of eachStated(stated, path)) {
+    const range = typeof value === 'string' && isWord(value) ? readRange(value) : [];
     if (typeof range === 'string') list.add(at, `${String(path.at(-1))}: ${range}`);
-  });
+  }
 }
 
 function shapesAxisSymbols(axes: Stated): Set<string> {
@@ -62,12 +59,10 @@ function shapesAxisSymbols(axes: Stated): Set<string> {
 function checkAxisNames(axes: Stated, path: SourcePath, symbols: ReadonlySet<string>, list: MistakeList): void {
   for (const [name, stated] of Object.entries(axes)) {
     if (name.startsWith('-')) {
-      const values: readonly unknown[] = Array.isArray(stated) ? stated : [stated];
-      values.forEach((value, index) => {
-        const plain = typeof value === 'number' || typeof value === 'boolean' ? value : String(value);
-        const problem = flagProblem(name, plain, 'axis');
-        if (problem !== null && index === 0) list.addAtKey([...path, name], problem);
-      });
+      const first: unknown = Array.isArray(stated) ? stated[0] : stated;
+      const plain = typeof first === 'number' || typeof first === 'boolean' ? first : String(first);
+      const problem = flagProblem(name, plain, 'axis');
+      if (problem !== null) list.addAtKey([...path, name], problem);
     } else if (isDimensionAxis(name) && !symbols.has(name)) {
       const allowed = [...AXIS_NAMES, ...symbols];
       list.addInstead(

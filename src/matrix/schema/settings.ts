@@ -1,5 +1,6 @@
-import { NO_PHASE_LIMITS, type PhaseLimits } from '../../records/time-limit.ts';
+import { NO_PHASE_LIMITS } from '../../records/time-limit.ts';
 import { printable } from '../../text/printable.ts';
+import { defined } from '../../text/unknown-values.ts';
 import { findFlag } from '../../trtexec/flags/flag-table.ts';
 import type {
   BuildRequest,
@@ -92,7 +93,7 @@ export function readMethod(file: MatrixFile, point: Point, build: BuildRequest, 
     percentiles: run.percentiles ?? MATRIX_DEFAULTS.percentiles,
     exportTimes: run.exportTimes ?? MATRIX_DEFAULTS.exportTimes,
     timeoutS: run.timeoutS ?? null,
-    limits: { ...NO_PHASE_LIMITS, ...statedLimits(file.timeouts) },
+    limits: { ...NO_PHASE_LIMITS, ...defined(file.timeouts ?? {}) },
     minQueries: run.minQueries ?? MATRIX_DEFAULTS.minQueries,
     minWarmUpQueries: run.minWarmUpQueries ?? MATRIX_DEFAULTS.minWarmUpQueries,
     flags: {
@@ -101,10 +102,6 @@ export function readMethod(file: MatrixFile, point: Point, build: BuildRequest, 
       ...flagsOfPoint(point, actsInRun, list),
     },
   };
-}
-
-function statedLimits(limits: MatrixFile['timeouts']): Partial<PhaseLimits> {
-  return Object.fromEntries(Object.entries(limits ?? {}).filter(([, value]) => value !== undefined));
 }
 
 function flagsOfPoint(point: Point, acts: (flag: string) => boolean, list: MistakeList): Flags {
