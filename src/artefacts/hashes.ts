@@ -67,43 +67,24 @@ function isExternalDataOf(model: string, data: string): boolean {
   return resolve(data).startsWith(dirname(resolve(model)) + sep);
 }
 
-/** Changes when a file is written or replaced. Resetting its times still changes ctime. */
-interface FileStamp {
-  readonly inode: bigint;
-  readonly bytes: bigint;
-  readonly modifiedNs: bigint;
-  readonly changedNs: bigint;
-}
-
-function stampOf(path: string): FileStamp | null {
+/** Another one when a file is written or replaced. Resetting its times still changes ctime. */
+function stampOf(path: string): string | null {
   const found = statSync(path, { bigint: true, throwIfNoEntry: false });
-  if (found === undefined) return null;
-  return { inode: found.ino, bytes: found.size, modifiedNs: found.mtimeNs, changedNs: found.ctimeNs };
-}
-
-function isSame(a: FileStamp | null, b: FileStamp | null): boolean {
-  return (
-    a !== null &&
-    b !== null &&
-    a.inode === b.inode &&
-    a.bytes === b.bytes &&
-    a.modifiedNs === b.modifiedNs &&
-    a.changedNs === b.changedNs
-  );
+  return found === undefined ? null : [found.ino, found.size, found.mtimeNs, found.ctimeNs].join(' ');
 }
 
 /** Hashes by unchanged file: a gigabyte engine must not be read for each of a hundred runs. */
 export class KnownHashes {
-  private readonly known = new Map<string, { readonly stamp: FileStamp; readonly sha256: string }>();
+  private readonly known = new Map<string, { readonly stamp: string; readonly sha256: string }>();
 
   /** Null if the file cannot be read, or changes while it is read. */
   async sha256Of(path: string): Promise<string | null> {
     const stamp = stampOf(path);
     if (stamp === null) return null;
     const known = this.known.get(path);
-    if (known !== undefined && isSame(known.stamp, stamp)) return known.sha256;
+    if (known?.stamp === stamp) return known.sha256;
     const hashed = await sha256OfFile(path).catch(() => null);
-    if (hashed === null || !isSame(stamp, stampOf(path))) return null;
+    if (hashed === null || stampOf(path) !== stamp) return null;
     this.known.set(path, { stamp, sha256: hashed.sha256 });
     return hashed.sha256;
   }

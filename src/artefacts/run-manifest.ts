@@ -132,18 +132,14 @@ const recorderManifestSchema = z
     cell: looseCellSchema.nullable().default(null),
     provenance: z.enum(PROVENANCES).default('recorded'),
   })
-  .transform((recorded): RunManifest => ({
+  .transform(({ exit_code, timed_out, started, wall_s, note, ...same }): RunManifest => ({
     ...emptyManifest(),
-    cell: recorded.cell,
-    argv: recorded.argv,
-    env: recorded.env,
-    provenance: recorded.provenance,
-    exitCode: recorded.exit_code,
-    signal: recorded.signal,
-    timedOut: recorded.timed_out,
-    startedAt: recorded.started,
-    wallS: recorded.wall_s,
-    notes: recorded.note === '' ? [] : [recorded.note],
+    ...same,
+    exitCode: exit_code,
+    timedOut: timed_out,
+    startedAt: started,
+    wallS: wall_s,
+    notes: note === '' ? [] : [note],
   }));
 
 export function emptyManifest(): RunManifest {

@@ -150,18 +150,16 @@ export async function provideEngine(
     // Check again: it may have been built, or have failed, during the wait.
     const { failed, runId } = earlierBuild(context, build);
     if (failed !== null) return { kind: 'failed', outcome: failed };
-    if (isReadOnly) throw readOnlyProblem(cache.folder, build);
+    if (isReadOnly) {
+      throw new UsageError(
+        `${printable(cache.folder)} cannot be written, and has no engine for ${printable(build.label)}: make it writable, or use another --db`,
+      );
+    }
     const state = await buildEngine(context, build, { runId, engineKey, modelSha256, variant });
     const built = state.kind === 'ready' && build.isFrozen ? await cache.find(name) : null;
     if (built?.kind === 'ready') await freeze(context, build, built.engine);
     return state;
   });
-}
-
-function readOnlyProblem(folder: string, build: PlannedBuild): UsageError {
-  return new UsageError(
-    `${printable(folder)} cannot be written, and has no engine for ${printable(build.label)}: make it writable, or use another --db`,
-  );
 }
 
 /** A cached engine that may be loaded; others are set aside with a warning. */

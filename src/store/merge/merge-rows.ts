@@ -52,8 +52,9 @@ function refuseBroken({ $client }: StoreDatabase): void {
   }
 }
 
-function sweepIsHere(column: string): string {
-  return `EXISTS (SELECT 1 FROM main.sweeps s WHERE s.sweep_id = o."${column}")`;
+/** @param column of the other store's row, if it has another name than the key */
+function isHere(table: string, key: string, column = key): string {
+  return `EXISTS (SELECT 1 FROM main.${table} x WHERE x.${key} = o."${column}")`;
 }
 
 /** Statements of users and of the gate: existing names and ids are kept. */
@@ -62,24 +63,19 @@ export function mergeAnnotations(db: StoreDatabase, added: Map<string, number>):
     '"sweep_id"': `(SELECT s.sweep_id FROM main.sweeps s WHERE s.sweep_id = o.sweep_id)`,
     [`"${CHECKSUM_COLUMN}"`]: 'NULL',
   });
-  insert(
-    db,
-    'attachments',
-    'other.attachments o WHERE EXISTS (SELECT 1 FROM main.runs r WHERE r.run_id = o.run_id)',
-    added,
-  );
-  insert(db, 'baselines', `other.baselines o WHERE ${sweepIsHere('sweep_id')}`, added);
-  insert(
-    db,
-    'findings',
-    `other.findings o WHERE ${sweepIsHere('first_bad_sweep_id')} AND ${sweepIsHere('reported_sweep_id')}`,
-    added,
-  );
-  const ofFinding = 'WHERE EXISTS (SELECT 1 FROM main.findings f WHERE f.finding_id = o.finding_id)';
-  const cellIsHere = 'EXISTS (SELECT 1 FROM main.cells c WHERE c.cell_key = o.cell_key)';
-  insert(db, 'finding_cells', `other.finding_cells o ${ofFinding} AND ${cellIsHere}`, added);
-  insert(db, 'acknowledgements', `other.acknowledgements o ${ofFinding}`, added);
-  insert(db, 'judged_sweeps', `other.judged_sweeps o WHERE ${sweepIsHere('sweep_id')}`, added);
+  const sweepIsHere = isHere('sweeps', 'sweep_id');
+  const findingIsHere = isHere('findings', 'finding_id');
+  const reported = ['first_bad_sweep_id', 'reported_sweep_id'].map((column) => isHere('sweeps', 'sweep_id', column));
+  // In this order: a row comes after those that it refers to.
+  const wanted = {
+    attachments: isHere('runs', 'run_id'),
+    baselines: sweepIsHere,
+    findings: reported.join(' AND '),
+    finding_cells: `${findingIsHere} AND ${isHere('cells', 'cell_key')}`,
+    acknowledgements: findingIsHere,
+    judged_sweeps: sweepIsHere,
+  };
+  for (const [table, where] of Object.entries(wanted)) insert(db, table, `other.${table} o WHERE ${where}`, added);
 }
 
 function progressOf(side: string): string {

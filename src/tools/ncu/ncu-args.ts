@@ -1,4 +1,4 @@
-import { ownArgs } from '../nsys/nsys-args.ts';
+import { capturedRun, ownArgs } from '../nsys/nsys-args.ts';
 
 /**
  * Characters that Nsight Compute takes for itself in the name of a range: its command line guide, "NVTX Filtering".
@@ -34,10 +34,7 @@ export function layerNcuArgs(
     output,
     ...program,
     '--profilingVerbosity=detailed',
-    `--loadEngine=${engine}`,
-    '--warmUp=0',
-    '--duration=0',
-    '--iterations=1',
+    ...capturedRun(engine, 1),
     ...own,
     ...(is11 && !own.includes('--noCudaGraph') ? ['--noCudaGraph'] : []),
   ];

@@ -54,12 +54,14 @@ export function captureArgs(
     ...metrics,
     ...program,
     ...(request.dla ? [] : ['--profilingVerbosity=detailed']),
-    `--loadEngine=${engine}`,
-    '--warmUp=0',
-    '--duration=0',
-    `--iterations=${request.iterations}`,
+    ...capturedRun(engine, request.iterations),
     ...ownArgs(runArgs),
   ];
+}
+
+/** What trtexec is told of a run under a profiler: a number of queries, without a warm-up. */
+export function capturedRun(engine: string, iterations: number): string[] {
+  return [`--loadEngine=${engine}`, '--warmUp=0', '--duration=0', `--iterations=${iterations}`];
 }
 
 function dlaTrace({ accelerators }: NsysDialect): string[] {

@@ -51,19 +51,13 @@ interface TaskSubmission {
 export function sbatchArgs(settings: SlurmSettings, task: TaskSubmission): string[] {
   const { container } = settings;
   return [
-    ...commonArgs(settings, task.runFolder, task.env),
-    `--job-name=${jobName(task.name)}`,
-    `--comment=${task.token}`,
+    ...commonArgs(settings, task, '%A_%a'),
     `--array=${arraySpec(task.chunk)}`,
     ...(task.afterJob === null ? [] : [`--dependency=afterany:${task.afterJob}`]),
-    `--output=${filePattern(task.runFolder)}/log/%A_%a.out`,
-    // Otherwise the second attempt truncates the log of the first.
-    '--open-mode=append',
-    // A site may disable it by default.
-    '--requeue',
     // srun forwards signals; a signal to the script alone would end it before its task receives it.
     container === undefined ? `--signal=B:TERM@${WARNING_S}` : `--signal=TERM@${WARNING_S}`,
-    ...resourceArgs(settings),
+    ...stated(settings, RESOURCES),
+    ...(settings.exclusive === false ? [] : ['--exclusive']),
     ...(settings.extraArgs ?? []),
     `${task.runFolder}/task.sh`,
     task.runFolder,
@@ -72,8 +66,9 @@ export function sbatchArgs(settings: SlurmSettings, task: TaskSubmission): strin
   ];
 }
 
-interface CollectSubmission extends Pick<TaskSubmission, 'env' | 'name' | 'runFolder'> {
-  readonly token: string;
+type Submission = Pick<TaskSubmission, 'env' | 'name' | 'runFolder' | 'token'>;
+
+interface CollectSubmission extends Submission {
   /** Ids of the arrays to wait for, whatever their outcome. */
   readonly after: readonly string[];
   readonly command: readonly string[];
@@ -82,57 +77,47 @@ interface CollectSubmission extends Pick<TaskSubmission, 'env' | 'name' | 'runFo
 /** It needs no GPU and no exclusive node. */
 export function collectArgs(settings: SlurmSettings, job: CollectSubmission): string[] {
   return [
-    ...commonArgs(settings, job.runFolder, job.env),
-    `--job-name=${jobName(`${job.name}-collect`)}`,
-    `--comment=${job.token}`,
+    ...commonArgs(settings, { ...job, name: `${job.name}-collect` }, 'collect-%j'),
     // afterok would wait forever if a task fails.
     `--dependency=afterany:${job.after.join(':')}`,
-    `--output=${filePattern(job.runFolder)}/log/collect-%j.out`,
     // Where memory must be requested, the default may be very small.
     ...(settings.mem === undefined ? [] : ['--mem=1G']),
-    '--open-mode=append',
-    '--requeue',
     `${job.runFolder}/collect.sh`,
     ...job.command,
   ];
 }
 
-function commonArgs(
-  { cluster, partition, account, qos, reservation, nice, env: more = [] }: SlurmSettings,
-  runFolder: string,
-  env: Readonly<Record<string, string | undefined>>,
-): string[] {
-  const exported = [...EXPORTED, ...more].filter((name) => env[name] !== undefined);
+/** @param log name of the log, without its ending */
+function commonArgs(settings: SlurmSettings, { env, name, runFolder, token }: Submission, log: string): string[] {
+  const { cluster, env: more = [] } = settings;
+  const exported = [...EXPORTED, ...more].filter((variable) => env[variable] !== undefined);
   return [
     '--parsable',
     `--chdir=${runFolder}`,
     // An explicit list: other variables of the submitting machine must not affect a benchmark.
     `--export=${[...new Set(exported)].join(',')}`,
-    ...stated('--clusters', cluster),
-    ...stated('--partition', partition),
-    ...stated('--account', account),
-    ...stated('--qos', qos),
-    ...stated('--reservation', reservation),
-    ...stated('--nice', nice),
+    ...(cluster === undefined ? [] : [`--clusters=${cluster}`]),
+    ...stated(settings, ['partition', 'account', 'qos', 'reservation', 'nice']),
+    `--job-name=${jobName(name)}`,
+    `--comment=${token}`,
+    `--output=${filePattern(runFolder)}/log/${log}.out`,
+    // Otherwise the second attempt truncates the log of the first.
+    '--open-mode=append',
+    // A site may disable it by default.
+    '--requeue',
   ];
 }
 
-function resourceArgs(settings: SlurmSettings): string[] {
-  return [
-    ...stated('--time', settings.time),
-    ...stated('--gres', settings.gres),
-    ...stated('--gpus-per-node', settings.gpusPerNode),
-    ...stated('--cpus-per-task', settings.cpusPerTask),
-    ...stated('--mem', settings.mem),
-    ...stated('--constraint', settings.constraint),
-    ...stated('--nodelist', settings.nodelist),
-    ...stated('--exclude', settings.exclude),
-    ...(settings.exclusive === false ? [] : ['--exclusive']),
-  ];
-}
+const RESOURCES = ['time', 'gres', 'gpusPerNode', 'cpusPerTask', 'mem', 'constraint', 'nodelist', 'exclude'] as const;
 
-function stated(option: string, value: string | number | undefined): string[] {
-  return value === undefined ? [] : [`${option}=${value}`];
+type Option = (typeof RESOURCES)[number] | 'partition' | 'account' | 'qos' | 'reservation' | 'nice';
+
+/** `gpusPerNode` as `--gpus-per-node`. */
+function stated(settings: SlurmSettings, names: readonly Option[]): string[] {
+  return names.flatMap((name) => {
+    const option = name.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
+    return settings[name] === undefined ? [] : [`--${option}=${settings[name]}`];
+  });
 }
 
 /** The command of the task: bench, possibly in a container. Pyxis flags belong to srun. */
