@@ -53,8 +53,8 @@ export class EngineCache {
   readonly uses: EngineUses;
   readonly timing: TimingCaches;
   readonly frozen: FrozenEngines;
-  private readonly locks: EngineLocks;
-  private readonly hashes = new KnownHashes();
+  readonly locks: EngineLocks;
+  readonly hashes = new KnownHashes();
 
   constructor(folder: string) {
     this.folder = folder;
@@ -79,15 +79,6 @@ export class EngineCache {
     this.uses.mark(name, now);
   }
 
-  isHeld(name: string): boolean {
-    return this.locks.isHeld(name);
-  }
-
-  /** Null if another process holds the lock. */
-  tryHold<Result>(name: string, work: () => Promise<Result>): Promise<Result | null> {
-    return this.locks.tryHold(name, work);
-  }
-
   async find(name: string): Promise<EngineFinding> {
     const path = this.pathOf(name);
     const note = readEngineNote(this.notePath(name));
@@ -95,10 +86,6 @@ export class EngineCache {
     const sha256 = await this.hashes.sha256Of(path);
     if (sha256 !== note.sha256) return { kind: 'changed', note };
     return { kind: 'ready', engine: { name, path, note } };
-  }
-
-  async sha256Of(path: string): Promise<string | null> {
-    return this.hashes.sha256Of(path);
   }
 
   async setAside(name: string): Promise<string> {

@@ -77,7 +77,7 @@ function quickState(path: string, note: EngineNote): StoredEngine['state'] {
 function isLoose(entry: string, known: ReadonlySet<string>, cache: EngineCache): boolean {
   if (entry.endsWith('.plan.changed')) return true;
   const name = entry.replace(/\.plan$/, '');
-  return name !== entry && ENGINE_NAME.test(name) && !known.has(name) && !cache.isHeld(name);
+  return name !== entry && ENGINE_NAME.test(name) && !known.has(name) && !cache.locks.isHeld(name);
 }
 
 function timeOf({ lastUsedAt, builtAt }: StoredEngine): number {

@@ -15,7 +15,7 @@ import type { SweepContext } from '../run/sweep-context.ts';
 /** An engine file named in the matrix: used unchanged, if this TensorRT can load it. */
 export async function givenEngine(context: SweepContext, build: PlannedBuild, path: string): Promise<EngineState> {
   const { cache, onEvent } = context;
-  const sha256 = await cache.sha256Of(path);
+  const sha256 = await cache.hashes.sha256Of(path);
   const engineBytes = await fileBytes(path);
   if (sha256 === null || engineBytes === null) {
     throw new UsageError(`${printable(path)}: no such engine, or it cannot be read`);

@@ -79,7 +79,7 @@ async function intactEngine(
 ): Promise<EngineState> {
   if (state.kind !== 'ready') return state;
   const { engine } = state;
-  if ((await context.cache.sha256Of(engine.path)) === engine.sha256) return state;
+  if ((await context.cache.hashes.sha256Of(engine.path)) === engine.sha256) return state;
   if (build.enginePath === null) return provideEngine(context, build, variants);
   const text = `${engine.path} has changed since the sweep began: its other runs are left out`;
   return refusedEngine(context, build, 'engineInvalid', text);
@@ -102,7 +102,7 @@ async function engineAfterRun(
   if (!isUnloadable || build === undefined || engineKey === null) return state;
   if (build.isFrozen || program.recordings !== null) return state;
   const name = engineName(engineKey, build.number);
-  const aside = await cache.tryHold(name, async () => {
+  const aside = await cache.locks.tryHold(name, async () => {
     const found = await cache.find(name);
     return found.kind === 'ready' && found.engine.note.buildId === buildId ? cache.retire(found.engine) : null;
   });

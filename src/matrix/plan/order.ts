@@ -37,21 +37,11 @@ export function inRounds<Item>(
 ): { readonly item: Item; readonly repeat: number }[] {
   const random = seededRandom(seed);
   const turns = seededRandom(seed + 1);
-  const groups = inPairs(items, pairOf).map((group) => ({ group, isTurned: turns() < 0.5 }));
+  const pairs = Map.groupBy(items, (item): unknown => pairOf(item) ?? item);
+  const groups = [...pairs.values()].map((group) => ({ group, isTurned: turns() < 0.5 }));
   return Array.from({ length: repeats }, (_, round) =>
     shuffled(groups, random).flatMap(({ group, isTurned }) =>
       (isTurned === (round % 2 === 0) ? group.toReversed() : group).map((item) => ({ item, repeat: round + 1 })),
     ),
   ).flat();
-}
-
-function inPairs<Item>(items: readonly Item[], pairOf: (item: Item) => string | null): (readonly Item[])[] {
-  const groups = new Map<unknown, Item[]>();
-  for (const item of items) {
-    const key = pairOf(item) ?? item;
-    const group = groups.get(key);
-    if (group === undefined) groups.set(key, [item]);
-    else group.push(item);
-  }
-  return [...groups.values()];
 }

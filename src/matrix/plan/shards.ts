@@ -2,9 +2,7 @@ import { hashOf } from '../../text/canonical-json.ts';
 import type { Plan, PlannedCell } from '../../records/plan.ts';
 import type { Shard } from '../../tools/slurm/states.ts';
 import { comparedWith, planOfCells, secondsByCell } from './assign-gpus.ts';
-
-/** Rough cost of a build in a shard: seconds for small networks, many minutes for large ones. */
-const BUILD_ESTIMATE_S = 60;
+import { BUILD_ESTIMATE_S } from './estimate.ts';
 
 interface Group {
   readonly cells: readonly PlannedCell[];

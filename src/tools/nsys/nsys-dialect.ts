@@ -2,13 +2,17 @@ import { EnvironmentLackingError } from '../../errors.ts';
 import { ask } from '../../process/ask.ts';
 import type { EnvironmentVariables } from '../../process/environment-variables.ts';
 
+/** Newer names come first. */
+const GPU_METRICS = ['--gpu-metrics-devices', '--gpu-metrics-device'] as const;
+const ACCELERATORS = ['tegra-accelerators', 'nvmedia'] as const;
+
 export interface NsysDialect {
   /** `2024.6.2`; null if assumed. */
   readonly version: string | null;
   /** `--gpu-metrics-devices` in newer ones, where the older name was given up. */
-  readonly gpuMetrics: '--gpu-metrics-device' | '--gpu-metrics-devices' | null;
+  readonly gpuMetrics: (typeof GPU_METRICS)[number] | null;
   /** Option for tracing DLA: `nvmedia` until about 2022, `tegra-accelerators` later; null if unsupported. */
-  readonly accelerators: 'nvmedia' | 'tegra-accelerators' | null;
+  readonly accelerators: (typeof ACCELERATORS)[number] | null;
 }
 
 /** As in TensorRT's guide; used if Nsight Systems is not queried. */
@@ -20,16 +24,8 @@ export function nsysDialect(version: string, help: string): NsysDialect {
   const accelerators = sectionOf(help, '--accelerator-trace');
   return {
     version: /\d{4}\.\d+(?:\.\d+)?/.exec(version)?.[0] ?? null,
-    gpuMetrics: has('--gpu-metrics-devices')
-      ? '--gpu-metrics-devices'
-      : has('--gpu-metrics-device')
-        ? '--gpu-metrics-device'
-        : null,
-    accelerators: accelerators.includes('tegra-accelerators')
-      ? 'tegra-accelerators'
-      : accelerators.includes('nvmedia')
-        ? 'nvmedia'
-        : null,
+    gpuMetrics: GPU_METRICS.find(has) ?? null,
+    accelerators: ACCELERATORS.find((name) => accelerators.includes(name)) ?? null,
   };
 }
 
