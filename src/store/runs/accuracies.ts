@@ -1,4 +1,4 @@
-import { and, desc, eq, inArray, isNull } from 'drizzle-orm';
+import { and, desc, eq, inArray, isNull, type SQL } from 'drizzle-orm';
 
 import type { Accuracy, AccuracyRecord } from '../../records/accuracy.ts';
 import type { KeyedCell } from '../../records/cell.ts';
@@ -31,14 +31,21 @@ export function accuracyHistory(
   db: StoreDatabase,
   { model, precision }: Pick<AccuracyRecord, 'model' | 'precision'>,
 ): AccuracyRecord[] {
-  return db
+  return select(db, and(eq(accuracies.model, model), eq(accuracies.precision, precision)));
+}
+
+/** Newest first. */
+function select(db: StoreDatabase, where: SQL | undefined): AccuracyRecord[] {
+  const rows = db
     .select()
     .from(accuracies)
-    .where(and(eq(accuracies.model, model), eq(accuracies.precision, precision)))
-    .orderBy(desc(accuracies.measuredAt), accuracies.accuracyId)
-    .all()
-    .map(fromRow);
+    .where(where)
+    .orderBy(...newestFirst)
+    .all();
+  return rows.map(fromRow);
 }
+
+const newestFirst = [desc(accuracies.measuredAt), accuracies.accuracyId] as const;
 
 /** By cell key, of the exact file that its engine was built from; for imports, of the same model and precision. */
 export function accuracyOfCells(
@@ -49,13 +56,7 @@ export function accuracyOfCells(
   const models = [...new Set(cells.map(({ model }) => model))];
   const byFile = new Map([...recordsByCell(db, sweepIds)].map(([key, [newest]]) => [key, newest]));
   const unknown = importedWithoutFile(db, sweepIds);
-  const stated = db
-    .select()
-    .from(accuracies)
-    .where(inArray(accuracies.model, models))
-    .orderBy(desc(accuracies.measuredAt), accuracies.accuracyId)
-    .all()
-    .map(fromRow);
+  const stated = select(db, inArray(accuracies.model, models));
   return new Map(
     cells.flatMap((cell) => {
       const row =
@@ -76,7 +77,7 @@ export function recordsByCell(db: StoreDatabase, sweepIds: readonly SweepId[]): 
     .innerJoin(builds, eq(builds.buildId, runs.buildId))
     .innerJoin(accuracies, eq(accuracies.variantSha256, builds.modelSha256))
     .where(and(inArray(runs.sweepId, [...sweepIds]), ofSweep))
-    .orderBy(desc(accuracies.measuredAt), accuracies.accuracyId)
+    .orderBy(...newestFirst)
     .all();
   const byCell = Map.groupBy(rows, ({ cellKey }) => cellKey ?? '');
   byCell.delete('');

@@ -1,4 +1,4 @@
-import { and, asc, desc, eq, inArray, isNull, lt } from 'drizzle-orm';
+import { and, asc, desc, eq, inArray, isNull, lt, getTableColumns } from 'drizzle-orm';
 
 import type { Attachment } from '../../artefacts/attachment.ts';
 import type { StoreDatabase } from '../file/open.ts';
@@ -27,9 +27,8 @@ export function attachmentsOf(db: StoreDatabase, runId: RunId): Attachment[] {
 }
 
 function placed(db: StoreDatabase) {
-  const { runId, name, kind, sha256, bytes, attachedAt, prunedAt } = attachments;
   return db
-    .select({ runId, name, kind, sha256, bytes, attachedAt, prunedAt, sweepId: runs.sweepId })
+    .select({ ...getTableColumns(attachments), sweepId: runs.sweepId })
     .from(attachments)
     .innerJoin(runs, eq(runs.runId, attachments.runId))
     .$dynamic();
