@@ -113,6 +113,8 @@ describe.each(DOCUMENTS)('%s', (name) => {
       Object.assign(checkout.env, cluster?.env);
       const lines = text.split('\n');
       const updates: { readonly block: Block; readonly lines: readonly string[] }[] = [];
+      // An id has one stand-in in the whole document.
+      const seen = new Map<string, string>();
       let read = 0;
       for (const block of blocks) {
         if (lines.slice(read, block.start).includes(FRESH_CHECKOUT)) checkout = makeCheckout();
@@ -122,7 +124,7 @@ describe.each(DOCUMENTS)('%s', (name) => {
         if (block.language !== 'console') continue;
         const shown: string[] = [];
         for (const step of stepsOf(block.lines)) {
-          const printed = await run(step, checkout);
+          const printed = await run(step, checkout, seen);
           shown.push(`$ ${step.command}`, ...(step.output === null ? ['…'] : printed));
           if (!IS_UPDATE && step.output !== null) {
             expect({ command: step.command, printed }).toEqual({ command: step.command, printed: step.output });
@@ -141,10 +143,14 @@ describe.each(DOCUMENTS)('%s', (name) => {
   );
 });
 
-async function run({ command, output }: Step, checkout: ReturnType<typeof makeCheckout>): Promise<string[]> {
+async function run(
+  { command, output }: Step,
+  checkout: ReturnType<typeof makeCheckout>,
+  seen: Map<string, string>,
+): Promise<string[]> {
   const { cwd, env } = checkout;
   const [program, ...args] = wordsOf(command);
-  if (program === 'git') return linesOf(git(cwd, args), cwd);
+  if (program === 'git') return linesOf(git(cwd, args), cwd, seen);
   if (program === 'echo' && args[0] === '$?') return [`${checkout.lastCode}`];
   expect([command, program]).toEqual([command, 'bench']);
   const { code, stdout, stderr } = await bench(args, { cwd, env });
@@ -156,11 +162,16 @@ async function run({ command, output }: Step, checkout: ReturnType<typeof makeCh
     true,
     code === 0 || code === 1 ? '' : stderr,
   ]);
-  return linesOf(stdout === '' ? stderr : stdout, cwd);
+  // What is not shown takes no stand-ins: how many ids it has may differ.
+  if (output === null) return [];
+  const lines = linesOf(stdout === '' ? stderr : stdout, cwd, seen);
+  const shown = output.length - 1;
+  if (!/^\(\d+ more lines\)$/.test(output[shown] ?? '') || lines.length <= shown + 2) return lines;
+  return [...lines.slice(0, shown), `(${lines.length - shown} more lines)`];
 }
 
-function linesOf(text: string, cwd: string): string[] {
-  return settled(text, cwd)
+function linesOf(text: string, cwd: string, seen: Map<string, string>): string[] {
+  return settled(text, cwd, seen)
     .split('\n')
     .map((line) => line.trimEnd())
     .filter((line, index, all) => line !== '' || index < all.length - 1);
