@@ -9,11 +9,17 @@ import { wrapWords } from './text-width.ts';
 /** The columns that name a cell, in every table. What all rows share is stated once in the caption. */
 export function cellColumns<Row>(rows: readonly Row[], cellOf: (row: Row) => KeyedCell) {
   const cells = rows.map(cellOf);
-  const { common, tail } = sharedBy(cells);
+  const { common, tail, withVia } = sharedBy(cells);
   const columns: Column<Row>[] = [
     { header: 'cell', text: (row) => cellOf(row).key.slice(0, 8), onlyIfAmbiguous: true },
     { header: 'model', text: (row) => printable(cellOf(row).model), minWidth: 10, isIdentity: true },
-    { header: 'precision', short: 'prec', text: (row) => precisionText(cellOf(row)), minWidth: 4, isIdentity: true },
+    {
+      header: 'precision',
+      short: 'prec',
+      text: (row) => precisionText(cellOf(row), withVia),
+      minWidth: 4,
+      isIdentity: true,
+    },
     {
       header: 'shape',
       ...(tail === null ? {} : { short: 'b' }),
@@ -40,18 +46,26 @@ export function cellColumns<Row>(rows: readonly Row[], cellOf: (row: Row) => Key
   };
 }
 
-function sharedBy(cells: readonly Cell[]): { readonly common: readonly string[]; readonly tail: string | null } {
+interface Shared {
+  readonly common: readonly string[];
+  readonly tail: string | null;
+  /** A precision is reached in two ways, so that its name does not say which. */
+  readonly withVia: boolean;
+}
+
+function sharedBy(cells: readonly Cell[]): Shared {
   const words = cells.map((cell) => new Set(optionList(cell)));
   const common = [...(words[0] ?? [])].filter((word) => words.every((set) => set.has(word)));
-  return { common, tail: commonTail(cells) };
+  const [ways, names] = [true, false].map((via) => new Set(cells.map((cell) => precisionText(cell, via))).size);
+  return { common, tail: commonTail(cells), withVia: ways !== names };
 }
 
 /** Each cell as tables of all of them print it, in one line, which a command line takes. Not safe to print. */
 export function shortNames(all: readonly Cell[]): (cell: Cell) => string {
-  const { common, tail } = sharedBy(all);
+  const { common, tail, withVia } = sharedBy(all);
   return (cell) => {
     const options = optionList(cell).filter((word) => !common.includes(word));
-    return [cell.model, precisionText(cell), shapeText(cell, tail), ...options].filter(Boolean).join(' ');
+    return [cell.model, precisionText(cell, withVia), shapeText(cell, tail), ...options].filter(Boolean).join(' ');
   };
 }
 
@@ -96,9 +110,9 @@ export function tailOf({ shapes }: Cell): string {
   return only !== undefined && others.length === 0 ? only.slice(1).join('x') : '';
 }
 
-export function precisionText({ precision, precisionVia }: Cell): string {
+export function precisionText({ precision, precisionVia }: Cell, withVia = true): string {
   const name = precision === 'unstated' ? '' : precision;
-  return precisionVia === 'flag' ? `${name} (flag)` : name;
+  return withVia && precisionVia === 'flag' ? `${name} (flag)` : name;
 }
 
 /** `8x3x224x224`, or `b8` where the caption has the rest; several inputs by name. */

@@ -105,6 +105,7 @@ test('the tutorial, typed in a clone and an empty folder: only what shows an err
   expect(codes.filter((line) => !line.startsWith('0 '))).toEqual([
     "2 bench plan mine.yaml --filter 'bacth=8'",
     '1 bench compare HEAD~1',
+    '1 bench report --html report.html',
     '1 bench report --md',
     '1 bench check',
   ]);

@@ -7,10 +7,16 @@ import type { CheckedFinding } from './output.ts';
 
 type Change = CheckedFinding['metrics'][number];
 
-/** `all fp8`, `all cells`; empty without a group. */
-export function groupText(group: readonly string[]): string {
+/**
+ * `all fp8 of vit_base and vit_small`, `all cells`; empty without a group.
+ * @param own models of its cells; @param all those of the series
+ */
+export function groupText(group: readonly string[], own: readonly string[] = [], all: readonly string[] = []): string {
   if (group.length === 0) return '';
-  return group.includes(ALL_CELLS) ? ALL_CELLS : printable(`all ${group.join(' ')}`);
+  if (group.includes(ALL_CELLS)) return ALL_CELLS;
+  const models = new Set(own);
+  const isNamed = models.size > 3 || models.size === new Set(all).size || group.includes(own[0] ?? '');
+  return printable(`all ${group.join(' ')}${isNamed ? '' : ` of ${[...models].toSorted().join(' and ')}`}`);
 }
 
 /** What is no time and no throughput is worse or better, not slower or faster. */

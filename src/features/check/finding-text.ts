@@ -21,7 +21,7 @@ export function findingText(
 ): string[] {
   const { columns } = look;
   return [
-    ...wrapHanging(`${signOf(finding)} ${titleOf(finding, series.cells.length)}`, columns, 2).map(
+    ...wrapHanging(`${signOf(finding)} ${titleOf(finding, picture, series.cells.length)}`, columns, 2).map(
       paintOf(finding, look),
     ),
     ...wrapHanging(`  ${stateText(finding, picture)}`, columns, 4),
@@ -34,8 +34,8 @@ export function findingText(
 }
 
 /** `▲ a40520f1 12 cells slower by 4.9 to 5.3 %: all fp8, since 2026-02-24`. */
-export function findingLine(finding: CheckedFinding, look: Look): string[] {
-  return wrapHanging(`${signOf(finding)} ${titleOf(finding, null)}`, look.columns, 2).map(paintOf(finding, look));
+export function findingLine(finding: CheckedFinding, picture: SeriesPicture, look: Look): string[] {
+  return wrapHanging(`${signOf(finding)} ${titleOf(finding, picture)}`, look.columns, 2).map(paintOf(finding, look));
 }
 
 function signOf({ direction, state }: CheckedFinding): string {
@@ -48,11 +48,14 @@ function paintOf({ direction, isWarning, state }: CheckedFinding, { style }: Loo
 }
 
 /** What got slower, by how much, what its cells share, since when. @param ofCells number of cells in the series */
-function titleOf(finding: CheckedFinding, ofCells: number | null): string {
+function titleOf(finding: CheckedFinding, picture: SeriesPicture, ofCells: number | null = null): string {
   const { cells, group, id, labels } = finding;
+  const [own, all] = [cells, picture.cells.keys()].map((keys) =>
+    [...keys].flatMap((key) => picture.cells.get(key)?.cell.model ?? []),
+  );
   const of = ofCells === null || ofCells === cells.length ? '' : `of ${ofCells} `;
   const which = cells.length === 1 ? printable(labels[0] ?? '') : `${cells.length} ${of}cells`;
-  const shared = group.length === 0 || cells.length === 1 ? '' : `: ${groupText(group)}`;
+  const shared = group.length === 0 || cells.length === 1 ? '' : `: ${groupText(group, own, all)}`;
   return `${id.slice(0, 8)} ${which} ${sizeText([finding]).join('')}${shared}, ${spanText(finding)}`;
 }
 
@@ -133,6 +136,7 @@ const SHOWN_ENDED = 10;
 export function earlierText(
   findings: readonly CheckedFinding[],
   series: CheckedSeries,
+  picture: SeriesPicture,
   { style, columns }: Look,
 ): string[] {
   const lasting = findings.filter(isLasting);
@@ -145,7 +149,7 @@ export function earlierText(
     ...[...lasting, ...ended].flatMap((finding) => {
       const bad = finding.firstBad?.commit?.slice(0, 8);
       const commit = bad === undefined || !isLasting(finding) ? '' : `, ${edgeWords(finding).first} ${bad}`;
-      const text = `  ${markWords(finding)}${metricText(finding)}: ${titleOf(finding, null)}${commit}`;
+      const text = `  ${markWords(finding)}${metricText(finding)}: ${titleOf(finding, picture)}${commit}`;
       return wrapHanging(text, columns, 4).map((line) => (isOpen(finding) ? line : style.dim(line)));
     }),
     ...(open === undefined ? [] : nextSteps(open, series, columns)),

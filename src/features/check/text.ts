@@ -103,11 +103,12 @@ function seriesText(
         ? wrapHanging(FIRST, columns, 2).map(style.dim)
         : []),
     ...full.flatMap((finding) => ['', ...findingText(finding, series, picture, look)]),
-    ...(others.length === 0 ? [] : ['', ...others.flatMap((finding) => findingLine(finding, look))]),
+    ...(others.length === 0 ? [] : ['', ...others.flatMap((finding) => findingLine(finding, picture, look))]),
     ...(others.length === 0 ? [] : wrapHanging('each in full: bench check --all', columns, 2).map(style.dim)),
     ...earlierText(
       findings.filter((finding) => !isShownWhole(finding)),
       series,
+      picture,
       look,
     ),
     ...cellsText(rowsOf(series, findings, picture), isAll, look),

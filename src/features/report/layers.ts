@@ -183,7 +183,7 @@ export function layersOfFinding(
       continue;
     }
     const sides = profiles.map(({ sweepId }) => sweepId?.slice(0, 8) ?? '');
-    const dates = profiles.map(({ startedAt }) => startedAt?.slice(0, 10) ?? 'an unknown date');
+    const dates = profiles.map(({ startedAt }) => startedAt?.slice(0, 16).replace('T', ' ') ?? 'an unknown date');
     const profiled = {
       diff: reportedDiff(`profiles of ${dates.join(' and ')}`, layers.diff, layers.rows),
       command: shellLine(['bench', 'layers', point.name, '--diff', ...sides]),

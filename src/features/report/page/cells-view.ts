@@ -1,7 +1,7 @@
 import { metricOf } from '../../../records/metric.ts';
 import { gatedMetricOf } from '../../../records/gated-metric.ts';
 import { FLAG_LABELS } from '../../../records/run-flag.ts';
-import { formatNumber, formatPercent, intervalText } from '../../../terminal/numbers.ts';
+import { count, formatNumber, formatPercent, intervalText } from '../../../terminal/numbers.ts';
 import { changeText } from '../../check/index.ts';
 import { type FoundInCell, type Row, rowsOf } from './cell-rows.ts';
 import { cellSparks } from './cell-sparks.ts';
@@ -34,7 +34,7 @@ export function cellsView(data: ReportData): Markup {
 <section id="cells" aria-labelledby="cells-title">
 <h2 id="cells-title">Cells</h2>
 <form class="filter script" role="search"><label>Only cells with <input type="search" id="filter" placeholder="vit fp8 b8" autocomplete="off" spellcheck="false"></label> <output id="filter-count" for="filter"></output></form>
-<p class="note">${cells.length} cells by <span id="cells-metric">${own?.label ?? ''}</span>, ${series.provenance} results${notes.map((note) => `; ${note}`)}</p>
+<p class="note">${count(cells.length, 'cell')} by <span id="cells-metric">${own?.label ?? ''}</span>, ${series.provenance} results${notes.map((note) => `; ${note}`)}</p>
 <div class="wide" tabindex="0" role="region" aria-label="Table of cells"><table id="cells-table">
 <thead><tr>${columns.map(({ header, kind }) => markup`<th scope="col" class="${kind}">${header}</th>`)}</tr></thead>
 <tbody>

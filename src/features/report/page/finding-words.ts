@@ -28,10 +28,8 @@ export function cellsText(findings: readonly Finding[]): readonly [what: string,
 export function whichText({ cells, group, labels }: Finding, data: ReportData): string {
   if (group.length > 0) {
     const own = new Set(cells);
-    const models = modelsOf(data.cells.filter(({ cell }) => own.has(cell.key)));
-    const isNamed =
-      models.length > 3 || models.length === modelsOf(data.cells).length || group.includes(models[0] ?? '');
-    return shortened(`${groupText(group)}${isNamed ? '' : ` of ${models.join(' and ')}`}`);
+    const ofCells = data.cells.filter(({ cell }) => own.has(cell.key));
+    return shortened(groupText(group, modelsOf(ofCells), modelsOf(data.cells)));
   }
   const names = namesOf(data);
   const own = cells.map((key, place) => names.get(key) ?? labels[place] ?? key);
@@ -43,7 +41,7 @@ export function whichText({ cells, group, labels }: Finding, data: ReportData): 
 }
 
 function modelsOf(cells: ReportData['cells']): string[] {
-  return [...new Set(cells.map(({ cell }) => cell.model))];
+  return cells.map(({ cell }) => cell.model);
 }
 
 /** Of each cell the words of the table's columns, which leave out what all cells share. */
