@@ -116,7 +116,7 @@ describe.skipIf(CHROMIUM === null)(`the first screen of the report (${NEEDS_CHRO
   test('a finding has the layers of a cell before and after, and what fusion was lost', async () => {
     const { page } = await open(1400);
     const title = await page.$eval('#findings h4 + p', (node) => node.textContent ?? '');
-    expect(title).toContain('profiles of 2026-01-01 and 2026-02-24: 6.000 ms → 6.300 ms a query.');
+    expect(title).toContain('profiles of 2026-01-01 02:00 and 2026-02-24 02:00: 6.000 ms → 6.300 ms a query.');
     const rows = await page.$$eval('#findings h4 ~ .wide tbody tr', (found) =>
       found.map((row) => [...row.children].map((cell) => cell.textContent)),
     );

@@ -112,9 +112,9 @@ function dueChanges(
     const age = newest.sweeps - change.index;
     const isFresh = age <= ALERTING.freshNights && running >= ALERTING.looks;
     const due = leastAge(change, newest, wrongBefore);
-    // In a calm cell, seen in every sweep since its third: it would have been reported by then, had anyone looked.
+    // In a calm cell, seen in every sweep since its third: it would have been reported as fresh, had anyone looked.
     const lateLooks = due === 0 ? Math.min(ALERTING.oldLooks, age - ALERTING.looks) : ALERTING.oldLooks;
-    const isLate = !isFresh && running >= lateLooks && isClearLate(change, newest);
+    const isLate = age > ALERTING.freshNights && running >= lateLooks && isClearLate(change, newest);
     return (isFresh || isLate) && age >= due ? [change] : [];
   });
 }
