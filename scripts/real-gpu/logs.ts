@@ -40,14 +40,14 @@ const timesSchema = z.object({
   p99_ms: z.number().nullable(),
 });
 
-export interface LogComparison {
+interface LogComparison {
   readonly runs: number;
   readonly values: number;
   readonly differences: readonly string[];
 }
 
 /** Compares every stored number of every run with the text of its kept log; shares no code with the parser of bench. */
-export function compareLogsWithStore(visit: Visit): LogComparison {
+function compareLogsWithStore(visit: Visit): LogComparison {
   const differences: string[] = [];
   let values = 0;
   const runs = visit.rows(

@@ -135,11 +135,11 @@ async function checkSecondProcess(visit: Visit): Promise<void> {
   const runs = visit.count(
     `SELECT count(*) n FROM runs JOIN sweeps USING (sweep_id) WHERE matrix = 'contended' AND role = 'timed'`,
   );
-  const told = visit.count(
+  const reported = visit.count(
     `SELECT count(*) n FROM runs JOIN sweeps USING (sweep_id) WHERE matrix = 'contended' AND role = 'timed' AND
        (reason = 'contended' OR run_id IN (SELECT run_id FROM run_flags WHERE flag = 'contended'))`,
   );
-  visit.check('is told as contended', runs > 0 && told === runs, `${told} of ${runs} runs`);
+  visit.check('is reported as contended', runs > 0 && reported === runs, `${reported} of ${runs} runs`);
 }
 
 async function checkUntilSure(visit: Visit): Promise<void> {

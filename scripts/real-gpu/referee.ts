@@ -33,16 +33,20 @@ export async function visitReferee(visit: Visit): Promise<void> {
 async function checkQuiet(visit: Visit): Promise<void> {
   const matrix = writeMatrix(visit, GATE);
   let sweeps = 0;
-  const told: string[] = [];
+  const alarmed: string[] = [];
   while (sweeps < SWEEPS && visit.leftS > PAIRS_S) {
     await visit.bench(['run', matrix, '--no-confirm']);
     const { findings } = await visit.json(OUTPUTS.check, ['check']);
     sweeps += 1;
     const alarms = findings.filter(({ state, isWarning }) => state === 'confirmed' && !isWarning);
-    told.push(...alarms.map(({ labels, direction }) => `sweep ${sweeps}: ${direction} ${labels.join(', ')}`));
+    alarmed.push(...alarms.map(({ labels, direction }) => `sweep ${sweeps}: ${direction} ${labels.join(', ')}`));
   }
   const cells = visit.count('SELECT count(DISTINCT cell_key) n FROM runs WHERE cell_key IS NOT NULL');
-  visit.check('no finding', told.length === 0, [`${sweeps} of ${SWEEPS} sweeps of ${cells} cells`, ...told].join('; '));
+  visit.check(
+    'no finding',
+    alarmed.length === 0,
+    [`${sweeps} of ${SWEEPS} sweeps of ${cells} cells`, ...alarmed].join('; '),
+  );
 }
 
 /** The ResNet with more behind its output: about 2 % at batch 1; without pairs, then with them. */

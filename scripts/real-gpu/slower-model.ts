@@ -9,7 +9,7 @@ const FLOAT32 = 1;
 const [GRAPH, OUTPUT] = [7, 12];
 
 /**
- * Writes the model with more work behind its output: so many Softmax in a row, a few microseconds each, with an output
+ * Writes the model with more work behind its output: a number of Softmax in a row, a few microseconds each, with an output
  * of their own.
  */
 export function writeSlowerModel(from: string, to: string, count: number, classes: number): void {
@@ -19,7 +19,7 @@ export function writeSlowerModel(from: string, to: string, count: number, classe
   writeFileSync(to, toBytes(withMoreGraph(readFileSync(from), [...nodes, ...output])));
 }
 
-/** Fields of a message are in no order: what is new stands at the end of the graph. */
+/** Fields of a message are in no order: what is new is at the end of the graph. */
 function withMoreGraph(model: Uint8Array, more: readonly Piece[]): Piece[] {
   const reader = new BinaryReader(model);
   const pieces: Piece[] = [];

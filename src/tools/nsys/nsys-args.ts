@@ -59,7 +59,7 @@ export function captureArgs(
   ];
 }
 
-/** What trtexec is told of a run under a profiler: a number of queries, without a warm-up. */
+/** What trtexec is stated of a run under a profiler: a number of queries, without a warm-up. */
 export function capturedRun(engine: string, iterations: number): string[] {
   return [`--loadEngine=${engine}`, '--warmUp=0', '--duration=0', `--iterations=${iterations}`];
 }
