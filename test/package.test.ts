@@ -7,7 +7,7 @@ import { expect, test } from 'vitest';
 import { ROOT, temporaryFolder } from './support/bench.ts';
 
 /** How npm says that it reached no registry. */
-const NO_REGISTRY = /\b(?:ENOTFOUND|EAI_AGAIN|ECONNREFUSED|ETIMEDOUT|ENETUNREACH|ENOTCACHED)\b/;
+const NO_REGISTRY = /\b(?:ENOTFOUND|EAI_AGAIN|ECONNREFUSED|ETIMEDOUT|ENETUNREACH|EHOSTUNREACH|ECONNRESET|EIDLETIMEOUT|ERR_SOCKET_TIMEOUT|ENOTCACHED)\b/;
 
 test('npm pack makes a package that installs and runs elsewhere, small enough to download', ({ skip }) => {
   const folder = temporaryFolder();
@@ -39,6 +39,10 @@ test('npm pack makes a package that installs and runs elsewhere, small enough to
       '--prefix',
       prefix,
       '--prefer-offline',
+      // npm waits more than a minute between its usual tries: longer than this test may take.
+      '--fetch-retries=1',
+      '--fetch-retry-mintimeout=1000',
+      '--fetch-timeout=20000',
       '--no-audit',
       '--no-fund',
       join(folder, made?.filename ?? ''),
