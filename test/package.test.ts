@@ -7,7 +7,8 @@ import { expect, test } from 'vitest';
 import { ROOT, temporaryFolder } from './support/bench.ts';
 
 /** How npm says that it reached no registry. */
-const NO_REGISTRY = /\b(?:ENOTFOUND|EAI_AGAIN|ECONNREFUSED|ETIMEDOUT|ENETUNREACH|EHOSTUNREACH|ECONNRESET|EIDLETIMEOUT|ERR_SOCKET_TIMEOUT|ENOTCACHED)\b/;
+const NO_REGISTRY =
+  /\b(?:ENOTFOUND|EAI_AGAIN|ECONNREFUSED|ETIMEDOUT|ENETUNREACH|EHOSTUNREACH|ECONNRESET|EIDLETIMEOUT|ERR_SOCKET_TIMEOUT|ENOTCACHED)\b/;
 
 test('npm pack makes a package that installs and runs elsewhere, small enough to download', ({ skip }) => {
   const folder = temporaryFolder();
