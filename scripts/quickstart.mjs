@@ -78,7 +78,7 @@ const sides = hasGit ? ['HEAD~1'] : [];
 say(`trtbench on recorded runs of one NVIDIA H200: no GPU is needed, nothing is measured here.
 ${hasGit ? 'quickstart/ is a git repository of its own, with a store in it.' : 'There is no git here: without commits the last two sweeps are compared, and HEAD~1 means nothing.'}
 
-${bold('1. Two commits.')} An engine is tuned for batch 8; then somebody moves the optimum to batch 32.`);
+${bold(hasGit ? '1. Two commits.' : '1. Two sweeps.')} An engine is tuned for batch 8; then somebody moves the optimum to batch 32.`);
 bench(['run', 'pair.yaml'], { lines: 2 });
 writeFileSync(join(FOLDER, 'pair-opt32.yaml'), 'extends: pair.yaml\nbuild: { opt: { batch: 32 } }\n');
 if (hasGit && !commit('Tune the engine for batch 32')) fail('git commit failed');

@@ -91,7 +91,8 @@ function onGithub(
 ): Step[] {
   const summary = join(cwd, 'summary.md');
   writeFileSync(summary, '');
-  const all = { GITHUB_ACTIONS: 'true', GITHUB_STEP_SUMMARY: summary, ...variables };
+  const commit = execFileSync('git', ['rev-parse', 'HEAD'], { cwd, encoding: 'utf8' }).trim();
+  const all = { GITHUB_ACTIONS: 'true', GITHUB_SHA: commit, GITHUB_STEP_SUMMARY: summary, ...variables };
   return github.jobs.bench.steps
     .filter((step) => step.if === undefined || step.if.includes(`'${event}'`))
     .flatMap(({ run }) =>
@@ -105,7 +106,13 @@ describe('the recipes for a CI, in a detached checkout', () => {
     const { remote } = machine;
     remote.git('checkout', '--quiet', '-b', 'feature');
     remote.commit('faster');
-    const pull = { GITHUB_HEAD_REF: 'feature', GITHUB_REF_NAME: '12/merge' };
+    const pull = {
+      GITHUB_HEAD_REF: 'feature',
+      GITHUB_REF_NAME: '12/merge',
+      GITHUB_REF: 'refs/pull/12/merge',
+      GITHUB_REF_TYPE: 'branch',
+      GITHUB_EVENT_NAME: 'pull_request',
+    };
     const first = machine.checkout('origin/feature');
     const steps = onGithub(machine, first, 'pull_request', pull);
     expect(steps.map(({ line, code }) => [line.split(' ')[1], code])).toEqual([
