@@ -33,16 +33,17 @@ import type { RunId } from '../records/scalars.ts';
 /** Who is working in a folder: lets a later bench end leftover processes. */
 export const ATTEMPT_FILE = 'attempt.json';
 
-/** A process that has ended; reading and storing what it left goes on. */
+/** A process that has ended. Until what it left is stored, it is what `--resume` would store. */
 export interface EndedAttempt {
   /** It ended with exit code 0. */
   readonly isWell: boolean;
-  readonly record: Promise<RunRecord>;
+  /** Reads and stores what it left; to be called once. */
+  readonly store: () => Promise<RunRecord>;
 }
 
 /** Runs one process and stores what it left. @throws as `startAttempt` */
 export async function attemptRun(context: SweepContext, attempt: Attempt): Promise<RunRecord> {
-  return (await startAttempt(context, attempt)).record;
+  return (await startAttempt(context, attempt)).store();
 }
 
 /**
@@ -91,7 +92,7 @@ export async function startAttempt(context: SweepContext, attempt: Attempt): Pro
     await rm(folder, { recursive: true, force: true });
     throw error;
   }
-  return { isWell: hasEndedWell, record: finishRun(context, folder, attempt.runId) };
+  return { isWell: hasEndedWell, store: () => finishRun(context, folder, attempt.runId) };
 }
 
 /** Starts the process once; stores nothing. */

@@ -15,11 +15,11 @@ import type { RunId, SweepId } from '../records/scalars.ts';
 
 /** Measures one run and stores it. @throws as `startAttempt` */
 export async function measureRun(...args: Parameters<typeof startRun>): Promise<RunRecord> {
-  return (await startRun(...args)).record;
+  return (await startRun(...args)).store();
 }
 
 /**
- * Measures one run; it is being stored when its process has ended.
+ * Measures one run, which is to be stored then.
  * @param engine null for another harness than trtexec
  * @param index counts from 0; recordings of the same cell are used in turn
  */
@@ -63,8 +63,8 @@ export async function startRun(
       ],
     },
   });
-  const stored = async (): Promise<RunRecord> => {
-    const record = await ended.record;
+  const store = async (): Promise<RunRecord> => {
+    const record = await ended.store();
     onEvent({
       kind: 'runDone',
       run,
@@ -78,7 +78,7 @@ export async function startRun(
     });
     return record;
   };
-  return { isWell: ended.isWell, record: stored() };
+  return { isWell: ended.isWell, store };
 }
 
 function ofEngine(engine: LoadableEngine): Partial<RunManifest> {

@@ -92,10 +92,11 @@ export class SweepWork {
         const ended = await this.measure(worker, run);
         if (ended === null) continue;
         await storing;
-        storing = ended.record;
+        const stored = ended.store();
+        storing = stored;
         // Its error is that of the next await.
-        storing.catch(() => {});
-        const isOfGpu = !ended.isWell && GPU_FAILURES.includes(outcomeReason((await ended.record).outcome));
+        stored.catch(() => {});
+        const isOfGpu = !ended.isWell && GPU_FAILURES.includes(outcomeReason((await stored).outcome));
         if (isOfGpu) failed.push(run);
         else failed.length = 0;
         if (failed.length >= FAILURES_TO_CLOSE && this.queues.openWorkers > 1) {
@@ -119,8 +120,8 @@ export class SweepWork {
       return null;
     }
     if (run.harness !== null) {
-      const { isWell, record } = await startRun(worker, run, runId, null);
-      return { isWell, record: this.counted(record) };
+      const { isWell, store } = await startRun(worker, run, runId, null);
+      return { isWell, store: () => this.counted(store()) };
     }
     const engine = await this.engines.engine(worker, run.buildRef);
     if (engine?.kind !== 'ready') {
@@ -128,13 +129,15 @@ export class SweepWork {
       worker.onEvent({ kind: 'runSkipped', run });
       return null;
     }
-    const { isWell, record } = await startRun(worker, run, runId, engine.engine);
-    const stored = async (): Promise<RunRecord> => {
-      const own = await this.counted(record);
-      await this.engines.afterRun(worker, run.buildRef, engine, own.outcome);
-      return own;
+    const { isWell, store } = await startRun(worker, run, runId, engine.engine);
+    return {
+      isWell,
+      store: async () => {
+        const record = await this.counted(store());
+        await this.engines.afterRun(worker, run.buildRef, engine, record.outcome);
+        return record;
+      },
     };
-    return { isWell, record: stored() };
   }
 
   private async counted(record: Promise<RunRecord>): Promise<RunRecord> {

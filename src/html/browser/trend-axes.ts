@@ -52,7 +52,8 @@ export function dateLabels({ sweeps }: PageData, from: number, to: number, width
   });
 }
 
-const HALF_DATE = 36;
+/** Of a date such as 28 Feb, in pixels. */
+const HALF_DATE = 20;
 
 function clampText(at: number, width: number): number {
   return Math.min(width - HALF_DATE, Math.max(LEFT, at));

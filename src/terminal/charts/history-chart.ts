@@ -47,7 +47,7 @@ export function renderHistoryChart(chart: HistoryChart): string[] {
   const levels = levelsOf(chart);
   if (levels.length === 0) return ['(nothing was measured)'];
   const rows = Math.max(2, labels.length <= FEW_STEPS ? Math.min(FEW_ROWS, chart.height) : chart.height);
-  const scale = scaleOf(levels, values);
+  const scale = scaleOf(levels, values, rows);
   const names = tickNames(scale, rows);
   const ends = levels.slice(-2).map(({ value }) => ({ row: rowOf(value, scale, rows), text: ` ${format(value)}` }));
   const left = Math.max(...[...names.values()].map(textWidth));
@@ -90,14 +90,14 @@ function levelsOf({ levelStarts, values }: HistoryChart): Level[] {
 /** So few values say too little of their noise: all of them are on the scale. */
 const FEW_VALUES = 20;
 
-function scaleOf(levels: readonly Level[], values: readonly (number | null)[]): RoundScale {
+function scaleOf(levels: readonly Level[], values: readonly (number | null)[], rows: number): RoundScale {
   const known = values.flatMap((value) => value ?? []);
   const shown = known.length <= FEW_VALUES ? known : [];
   const low = Math.min(...shown, ...levels.map(({ value, reach }) => value - (shown.length > 0 ? reach : 2 * reach)));
   const high = Math.max(...shown, ...levels.map(({ value, reach }) => value + (shown.length > 0 ? reach : 2 * reach)));
   const least = Math.max(Math.abs(low + high) * (LEAST_RANGE / 2), Number.MIN_VALUE);
   const pad = Math.max(0, (least - (high - low)) / 2);
-  return roundScale(low - pad, high + pad);
+  return roundScale(low - pad, high + pad, rows);
 }
 
 function rowOf(value: number, { low, high }: RoundScale, rows: number): number {
@@ -157,7 +157,8 @@ const drawDots: Draw = (canvas, values, { low, high }, style) => {
   for (const [step, value] of values.entries()) {
     if (value === null) continue;
     const x = columnOf(step, values.length, width * 2);
-    const y = Math.round(((high - value) / (high - low)) * (rows * DOTS.length - 1));
+    // The middle of a row is where its label is.
+    const y = Math.round(((high - value) / (high - low)) * (rows - 1) * DOTS.length + (DOTS.length - 1) / 2);
     const place = Math.floor(y / DOTS.length) * width + (x >> 1);
     bits.set(place, (bits.get(place) ?? 0) | (DOTS[y % DOTS.length]?.[x % 2] ?? 0));
   }
