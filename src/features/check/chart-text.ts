@@ -9,6 +9,7 @@ import { cellLabel } from '../../text/cell-label.ts';
 import { printable } from '../../text/printable.ts';
 import type { CellRow } from './cell-rows.ts';
 import { levelText } from './change-text.ts';
+import { ownClearest } from './finding-words.ts';
 import type { CheckedFinding } from './output.ts';
 import type { SeriesPicture } from './picture.ts';
 
@@ -63,9 +64,17 @@ const SHOWN_SWEEPS = 90;
 /** Two values are in the text already. */
 const LEAST_VALUES = 3;
 
-/** The clearest cell of a finding, with what its levels and its marks are; nothing where it has no history. */
-export function chartText(finding: CheckedFinding, picture: SeriesPicture, look: Look): string[] {
-  const [clearest] = finding.details;
+/**
+ * The clearest cell of a finding, with what its levels and its marks are; nothing where it has no history.
+ * @param all findings of the series
+ */
+export function chartText(
+  finding: CheckedFinding,
+  all: readonly CheckedFinding[],
+  picture: SeriesPicture,
+  look: Look,
+): string[] {
+  const clearest = ownClearest(finding, finding.details, all);
   const drawn = picture.cells.get(clearest?.key ?? '');
   const values = clearest === undefined ? undefined : drawn?.histories.get(clearest.metric);
   if (clearest === undefined || drawn === undefined || values === undefined) return [];

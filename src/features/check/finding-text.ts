@@ -15,6 +15,7 @@ const SHOWN_CELLS = 12;
 /** A finding in full: how sure it is, its causes and commits, its clearest cell over time, and what to type next. */
 export function findingText(
   finding: CheckedFinding,
+  all: readonly CheckedFinding[],
   series: CheckedSeries,
   picture: SeriesPicture,
   look: Look,
@@ -28,7 +29,7 @@ export function findingText(
     ...causeLines(finding, look),
     ...otherMetrics(finding, picture, look),
     ...alsoText(finding).flatMap((text) => wrapHanging(`  ${text}`, columns, 4)),
-    ...chartText(finding, picture, look),
+    ...chartText(finding, all, picture, look),
     ...nextSteps(finding, series, columns),
   ];
 }
@@ -124,7 +125,9 @@ function nextSteps(finding: CheckedFinding, { sweepId }: CheckedSeries, columns:
   const what = finding.state === 'suspected' ? 'to be sure now' : finding.kind === 'limit' ? 'it may stay' : 'next';
   // A command stays on one line.
   const commands = nextCommands(finding, sweepId).map((command) => command.replaceAll(' ', NO_BREAK));
-  return labelled(`  ${what}: `, dotted(commands), columns).map((line) => line.replaceAll(NO_BREAK, ' '));
+  return labelled(`  ${what}: `, dotted(commands), columns).map((line) =>
+    line.replaceAll(NO_BREAK, ' ').replace(/ ·$/, ''),
+  );
 }
 
 const NO_BREAK = '\u00A0';

@@ -102,6 +102,16 @@ export function edgeWords({ direction }: Pick<CheckedFinding, 'direction'>): {
     : { first: 'first bad', last: 'last good' };
 }
 
+/** The clearest change of a finding whose cell is in no other one: its history has one step. Else its clearest. */
+export function ownClearest<Detail extends { readonly key: string }>(
+  finding: CheckedFinding,
+  details: readonly Detail[],
+  all: readonly CheckedFinding[],
+): Detail | undefined {
+  const others = new Set(all.filter((one) => one.id !== finding.id).flatMap(({ cells }) => cells));
+  return details.find(({ key }) => !others.has(key)) ?? details[0];
+}
+
 /** What to type next about a finding. @param sweepId the newest of its series */
 export function nextCommands(
   { direction, firstBad, id, kind, lastGood, state }: CheckedFinding,

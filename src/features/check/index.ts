@@ -2,7 +2,7 @@ export { cellChart } from './chart-text.ts';
 export { type CellRow, cellRows, countsText, worstFirst } from './cell-rows.ts';
 export { type CheckedSweep, checkedSweep } from './checked-series.ts';
 export { changeText, groupText, levelText } from './change-text.ts';
-export { causesOf, edgeWords, evidenceOf, firstOfEach, nextCommands, sizeText } from './finding-words.ts';
+export { causesOf, edgeWords, evidenceOf, firstOfEach, nextCommands, ownClearest, sizeText } from './finding-words.ts';
 export { foundIn, isPresent, isShownWhole, type Standing } from './headline.ts';
 export { type JudgedSweep, judgedSweep } from './judge-series.ts';
 export { runsToMeasureAgain } from './measure-again.ts';

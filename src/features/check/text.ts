@@ -102,7 +102,7 @@ function seriesText(
       : findings.length === 0
         ? wrapHanging(FIRST, columns, 2).map(style.dim)
         : []),
-    ...full.flatMap((finding) => ['', ...findingText(finding, series, picture, look)]),
+    ...full.flatMap((finding) => ['', ...findingText(finding, findings, series, picture, look)]),
     ...(others.length === 0 ? [] : ['', ...others.flatMap((finding) => findingLine(finding, picture, look))]),
     ...(others.length === 0 ? [] : wrapHanging('each in full: bench check --all', columns, 2).map(style.dim)),
     ...earlierText(

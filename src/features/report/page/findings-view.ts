@@ -52,7 +52,7 @@ function compareLine(compare: ReportData['compare']): Markup {
     .filter((verdict) => compare.counts[verdict] > 0)
     .map((verdict) => `${compare.counts[verdict]} ${verdict}`);
   const shift = compare.shift === null ? '' : ` ${shiftText(compare.shift)}.`;
-  return markup`By themselves, ${shortRef(compare.headRef)} against ${shortRef(compare.baseRef)}: ${parts.join(', ')}.${shift}`;
+  return markup`Between ${shortRef(compare.baseRef)} and ${shortRef(compare.headRef)} alone: ${parts.join(', ')}.${shift}`;
 }
 
 /** @param isAbove the first screen has its facts */

@@ -1,4 +1,4 @@
-import { firstOfEach, isPresent, isShownWhole, nextCommands } from '../../check/index.ts';
+import { firstOfEach, isPresent, isShownWhole, nextCommands, ownClearest } from '../../check/index.ts';
 import type { ComparedCell } from '../../compare/index.ts';
 import { type Markup, markup, shortened } from '../../../html/markup.ts';
 import { ALERTING } from '../../../judge/history/settings.ts';
@@ -94,7 +94,8 @@ function findingStory(findings: readonly Finding[], data: ReportData, adverb: st
   const which = worst === undefined ? '' : whichText(worst, data);
   const since = worst === undefined ? '' : dateText(worst.firstBad?.startedAt);
   const keys = new Set(data.cells.map(({ cell }) => cell.key));
-  const clearest = worst === undefined ? undefined : firstOfEach(worst).find(({ key }) => keys.has(key));
+  const shown = worst === undefined ? [] : firstOfEach(worst).filter(({ key }) => keys.has(key));
+  const clearest = worst === undefined ? undefined : ownClearest(worst, shown, data.check.findings);
   const others = data.check.findings.filter((one) => one !== worst && (isShownWhole(one) || isPresent(one))).length;
   return {
     tone,
@@ -102,7 +103,7 @@ function findingStory(findings: readonly Finding[], data: ReportData, adverb: st
     lead:
       worst === undefined
         ? markup``
-        : markup`${findings.length > 1 ? markup`The worst: ${count(worst.cells.length, 'cell')}, ` : null}<b>${findings.length > 1 ? which : asSentence(which)}</b>, since ${since}. ${stateText(worst)}${judgedText(data)}${others === 0 ? null : markup` <a href="#findings">${count(others, 'more finding')}</a>`}`,
+        : markup`${findings.length > 1 ? markup`First: ${cellsText([worst]).join('')}, ` : null}<b>${findings.length > 1 ? which : asSentence(which)}</b>, since ${since}. ${stateText(worst)}${judgedText(data)}${others === 0 ? null : markup` <a href="#findings">${count(others, 'more finding')}</a>`}`,
     facts: worst === undefined ? [] : factsOf(worst, data),
     commands: [
       ...(data.check.isStored ? [] : ['bench check']),
