@@ -14,6 +14,8 @@ const FEW = {
   cellsForNoise: 20,
   /** Then this is assumed of a sweep: standard deviation, log scale; it weighs as much as this number of differences. */
   sweepSigma: 0.003,
+  /** Of a tail: a p99 is 10 % higher in one of 44 short runs, sometimes in both of a sweep (docs/real-gpus.md). */
+  tailSigma: 0.03,
   priorWeight: 4,
   /** Share of false ones among the changes called: of the metric that a cell is compared by, and of each other one. */
   q: 0.004,
@@ -68,7 +70,9 @@ function compare(metric: GatedMetricId, cells: readonly YoungCell[], base: 'prev
   if (cells.length === 0) return [];
   const indexOf = ({ measured }: YoungCell): number => (base === 'first' ? 0 : measured.runs.length - 2);
   const sides = cells.map((young) => sidesOf(metric, young, indexOf(young)));
-  const assumedNights = cells.length < FEW.cellsForNoise ? 2 * sweepVariance(cells) : 0;
+  const isTail = metric === 'p99Ms';
+  const sigma = isTail ? FEW.tailSigma : FEW.sweepSigma;
+  const assumedNights = isTail || cells.length < FEW.cellsForNoise ? 2 * sweepVariance(cells, sigma) : 0;
   const compared = new Map(compareCells(sides, { q, assumedNights }).cells.map((cell) => [cell.cellKey, cell]));
   return cells.flatMap((young) => {
     const comparison = compared.get(young.evidence.cell.key);
@@ -124,10 +128,10 @@ function beganAt({ history: { values } }: MetricHistory, before: number, after: 
  * Variance of a sweep beyond its runs, log scale: what is assumed, and from the third sweep on what the earlier sweeps of
  * the cells say.
  */
-function sweepVariance(cells: readonly YoungCell[]): number {
+function sweepVariance(cells: readonly YoungCell[], sigma: number): number {
   // A change in the past is no noise: differences count up to three times what is assumed.
-  const most = 2 * (3 * FEW.sweepSigma) ** 2;
-  let sum = FEW.priorWeight * FEW.sweepSigma ** 2;
+  const most = 2 * (3 * sigma) ** 2;
+  let sum = FEW.priorWeight * sigma ** 2;
   let weight = FEW.priorWeight;
   for (const { measured } of cells) {
     const sweeps = measured.runs.slice(0, -1).map(valuesOf);

@@ -40,9 +40,13 @@ function bySamples(facts: FitnessFacts, compute: ComputeTimes | null): RunFlag |
   return flag(effect, slow.meanRatio, `${text}, mean ${shortMs(meanMs)} ms${processesText(facts)}`);
 }
 
+/** The usual query takes as long as its enqueue: how long it takes is decided by the host. */
+const LAUNCHES_DECIDE = 0.95;
+
 /** True if only queries with a slow enqueue exceed what is slow on a quiet GPU. */
 function isHostsOwn(facts: FitnessFacts, compute: ComputeTimes): boolean {
   if (!mayHoldLaunches(facts) || facts.times === null) return false;
+  if ((facts.derived.enqueueRatio ?? 0) >= LAUNCHES_DECIDE) return true;
   const slow = slowWithoutHost(facts.times, compute);
   return slow !== null && !exceeds(slow, SEEN);
 }
