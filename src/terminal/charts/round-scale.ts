@@ -10,17 +10,20 @@ const MOST_TICKS = 5;
 /** Smallest scale with round numbers in equally spaced rows that holds both; `low` is below `high`. @param rows of the chart, three at least */
 export function roundScale(low: number, high: number, rows: number): RoundScale {
   const rowsOfStep = Math.max(1, Math.ceil((rows - 1) / (MOST_TICKS - 1)));
-  const steps = (rows - 1) / rowsOfStep;
-  const finest = Math.floor(Math.log10((high - low) / steps));
+  const finest = Math.floor(Math.log10(((high - low) / (rows - 1)) * rowsOfStep));
   const candidates = [finest, finest + 1].flatMap((exponent) =>
     [1, 2, 5].map((mantissa) => ({ step: mantissa * 10 ** exponent, decimals: Math.max(0, -exponent) })),
   );
-  const fitting = candidates.find(({ step }) => Math.floor(low / step) + steps >= high / step);
+  // Rows are counted from zero: those whose number is one of a step have a label.
+  const rowOf = (value: number, step: number): number => Math.floor((value / step) * rowsOfStep + ROUNDING);
+  const fitting = candidates.find(({ step }) => ((rowOf(low, step) + rows - 1) * step) / rowsOfStep >= high);
   const { step, decimals } = fitting ?? { step: high - low, decimals: 4 };
-  const first = Math.floor(low / step);
-  const ticks = Array.from({ length: Math.floor(steps) + 1 }, (_, place) => {
-    const value = (first + place) * step;
-    return { value, text: value.toFixed(decimals) };
-  });
-  return { low: first * step, high: (first + steps) * step, ticks };
+  const lowest = rowOf(low, step);
+  const ticks = Array.from({ length: rows }, (_, place) => lowest + place)
+    .filter((row) => row % rowsOfStep === 0)
+    .map((row) => ({ value: (row / rowsOfStep) * step, text: ((row / rowsOfStep) * step).toFixed(decimals) }));
+  return { low: (lowest * step) / rowsOfStep, high: ((lowest + rows - 1) * step) / rowsOfStep, ticks };
 }
+
+/** Of a quotient that should be whole. */
+const ROUNDING = 1e-9;

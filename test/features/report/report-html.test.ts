@@ -97,7 +97,7 @@ describe('bench report --html', () => {
     expect(sectionOf(stdout, 'cells')).toContain(`worst first: verdict and change against ${base}`);
     expect(sectionOf(stdout, 'cells')).toMatch(/slower<\/td>.*<td class="number change">\+30\.0 %<\/td>/);
     const alone = await bench(['report', '--html', '--db', nights], { cwd });
-    expect(sectionOf(alone.stdout, 'findings')).toContain('a0000700 against a0000600: 2 same.');
+    expect(sectionOf(alone.stdout, 'findings')).toContain('Between a0000600 and a0000700 alone: 2 same.');
     const both = ['report', base, head, '--html', '--as-of', head, '--db', nights];
     expect(await bench(both, { cwd })).toMatchObject({
       code: 2,
