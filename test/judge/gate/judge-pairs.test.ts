@@ -151,3 +151,62 @@ test('the noise of a run is that within sweeps, whatever the level, and the dist
   expect(sigmaOf('new')).toBe(sigmaOf('unknown'));
   expect(runSigmas(new Map())('unknown')).toBe(0.01);
 });
+
+// GPU compute times in ms of an H100 (docs/real-gpus.md): two sweeps of ten cells, two runs each; in the second the
+// ResNet has three more layers. Then five pairs of its cell of batch 4.
+const YOUNG: readonly (readonly (readonly number[])[])[] = [
+  [
+    [0.168707, 0.168503],
+    [0.17185, 0.172509],
+  ],
+  [
+    [0.305452, 0.305107],
+    [0.31138, 0.310941],
+  ],
+  [
+    [0.174483, 0.174356],
+    [0.179234, 0.178061],
+  ],
+  [
+    [0.189211, 0.189124],
+    [0.192238, 0.192972],
+  ],
+  [
+    [0.208159, 0.208289],
+    [0.211131, 0.211409],
+  ],
+  [
+    [0.38899, 0.387493],
+    [0.388431, 0.387871],
+  ],
+  [
+    [0.605326, 0.603687],
+    [0.60416, 0.603434],
+  ],
+  [
+    [0.401497, 0.40302],
+    [0.402466, 0.402252],
+  ],
+  [
+    [0.419452, 0.41975],
+    [0.421625, 0.420437],
+  ],
+  [
+    [0.43499, 0.434547],
+    [0.435375, 0.43484],
+  ],
+];
+
+test('in the second sweep of all cells their runs together say how one run scatters: real pairs of +2 % are confirmed', () => {
+  const sigma = runSigmas(new Map(YOUNG.entries()))(3);
+  // The .75 quantile of the twenty differences over sqrt(2) x 1.1503, by Python.
+  expect(sigma).toBeCloseTo(0.00188, 4);
+  const pairs = measured([0.19225, 0.19265, 0.19268, 0.19251, 0.19253], [0.18928, 0.1887, 0.1886, 0.18873, 0.18879]);
+  expect(judgePairs({ ...pairs, before: 0.189168, now: 0.192605, sigma })).toMatchObject({
+    outcome: 'confirmed',
+    agreeing: 5,
+    count: 5,
+  });
+  // Too few runs in all: what is assumed.
+  expect(runSigmas(new Map(YOUNG.slice(0, 3).entries()))(0)).toBe(0.01);
+});
