@@ -144,8 +144,9 @@ describe('gc', () => {
     const { stdout } = await engines('gc', '--max-size', '1');
     expect(stdout).toContain('247 B: a cell may be compared with it (--keep-last-good)');
     // Two of each cell, and the cells may have run the three in any order.
-    expect(numbers().length).toBeGreaterThanOrEqual(2);
-    await engines('gc', '--max-size', '1', '--keep-last-good', String(bytesOf(1)));
+    const [kept = 0, ...others] = numbers();
+    expect(others.length).toBeGreaterThanOrEqual(1);
+    await engines('gc', '--max-size', '1', '--keep-last-good', String(bytesOf(kept)));
     expect(numbers()).toHaveLength(1);
   });
 
