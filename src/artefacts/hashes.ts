@@ -6,7 +6,7 @@ import { sha256OfFile } from './files.ts';
 
 /** A protobuf string entry `key: "location"`, followed by the tag of its value. */
 const LOCATION = Buffer.from([0x0a, 0x08, ...Buffer.from('location'), 0x12]);
-const LONGEST_NAME = 255;
+const LONGEST_ENTRY = LOCATION.length + 2 + 255;
 
 /**
  * SHA-256 over an ONNX file and its external data, found in the raw bytes: no model is held in memory.
@@ -15,12 +15,13 @@ const LONGEST_NAME = 255;
 export async function hashModel(path: string): Promise<string> {
   const hash = createHash('sha256');
   const locations = new Set<string>();
-  let tail = Buffer.alloc(0);
+  let tail: Uint8Array = new Uint8Array();
   for await (const chunk of readBytes(path)) {
     hash.update(chunk);
-    const bytes = Buffer.concat([tail, chunk]);
-    for (const name of locationsIn(bytes)) locations.add(name);
-    tail = bytes.subarray(Math.max(0, bytes.length - LOCATION.length - LONGEST_NAME - 2));
+    for (const name of [...locationsIn(Buffer.concat([tail, chunk.subarray(0, LONGEST_ENTRY)])), ...locationsIn(chunk)]) {
+      locations.add(name);
+    }
+    tail = chunk.subarray(Math.max(0, chunk.length - LONGEST_ENTRY));
   }
   for (const name of [...locations].toSorted()) {
     const data = join(dirname(path), name);

@@ -18,12 +18,13 @@ import { EnvironmentLackingError, InterruptedError } from '../errors.ts';
 import { type EnvironmentVariables, storedVariables } from '../process/environment-variables.ts';
 import { markOf } from '../process/marked-processes.ts';
 import { identityOf } from '../process/process-identity.ts';
+import type { ProcessResult } from '../process/spawn.ts';
 import { outcomeReason } from '../records/outcome.ts';
 import type { RunRecord, RunTry } from '../records/run.ts';
 import { wholeLimitS, withEngineOf } from '../records/time-limit.ts';
 import { engineBytesOf, refuseFullDisk, requireRoom, requireStore } from './requirements.ts';
 import { outcomeIn, type PassedFailure, passedFailureOf, waitForNextTry } from './retry.ts';
-import { type Attempt, axisVariables, readReplayReport, REPLAY_REPORT, startOf } from './start.ts';
+import { type Attempt, axisVariables, readReplayReport, REPLAY_REPORT, type Start, startOf } from './start.ts';
 import type { SweepContext } from './sweep-context.ts';
 import { recordAttempt } from '../store/runs/runs.ts';
 import { printable } from '../text/printable.ts';
@@ -58,48 +59,71 @@ export async function startAttempt(context: SweepContext, attempt: Attempt): Pro
   await mkdir(folder, { recursive: true });
   const tries: RunTry[] = [];
   let before: string | null = null;
-  let hasEndedWell = false;
-  try {
+  return orRemoved(folder, async () => {
     for (;;) {
       await requireRoom(context, attempt);
       requireStore(context);
       const startedAt = context.now().toISOString();
       const number = recordAttempt(context.db, sweep.sweepId, attempt.runId, startedAt);
       const started = await startOnce(context, attempt, folder);
-      refuseFullDisk(context, attempt);
-      const manifest = { ...started, attempt: number, tries: [...tries] };
-      hasEndedWell = isWell(manifest);
-      const lastOutcome = hasEndedWell ? null : await outcomeIn(folder);
-      // If it is a disk of ours, the next run would fail as well; otherwise only this run failed.
-      if (lastOutcome !== null && outcomeReason(lastOutcome.outcome) === 'diskFull') {
-        await requireRoom(context, attempt);
+      const manifestOf = async (): Promise<RunManifest> => {
+        refuseFullDisk(context, attempt);
+        return { ...(await started.manifest()), attempt: number, tries: [...tries] };
+      };
+      if (started.isWell) {
+        const store = async (): Promise<RunRecord> => {
+          await orRemoved(folder, async () => writeManifest(folder, await manifestOf(), before, null));
+          return finishRun(context, folder, attempt.runId);
+        };
+        return { isWell: true, store };
       }
-      const passed = lastOutcome === null ? null : await passedFailureOf(context, manifest, lastOutcome);
+      const manifest = await manifestOf();
+      const lastOutcome = await outcomeIn(folder);
+      // If it is a disk of ours, the next run would fail as well; otherwise only this run failed.
+      if (outcomeReason(lastOutcome.outcome) === 'diskFull') await requireRoom(context, attempt);
+      const passed = await passedFailureOf(context, manifest, lastOutcome);
       if (passed === null || passed.waitS === null) {
-        const note = noteOf(manifest, before, passed);
-        await writeAtomically(
-          join(folder, RUN_MANIFEST),
-          manifestText({ ...manifest, notes: [...manifest.notes, ...note] }),
-        );
-        break;
+        await writeManifest(folder, manifest, before, passed);
+        return { isWell: false, store: () => finishRun(context, folder, attempt.runId) };
       }
       before = passed.what;
       tries.push(passed.ended);
       await waitForNextTry(context, attempt, folder, passed, passed.waitS);
     }
+  });
+}
+
+/** A run cut off by Ctrl-C, a full disk or a missing program is no result: `--resume` repeats it from the start. */
+async function orRemoved<Result>(folder: string, work: () => Promise<Result>): Promise<Result> {
+  try {
+    return await work();
   } catch (error) {
-    // A run cut off by Ctrl-C, a full disk or a missing program is no result: `--resume` repeats it from the start.
     await rm(folder, { recursive: true, force: true });
     throw error;
   }
-  return { isWell: hasEndedWell, store: () => finishRun(context, folder, attempt.runId) };
+}
+
+async function writeManifest(
+  folder: string,
+  manifest: RunManifest,
+  before: string | null,
+  last: PassedFailure | null,
+): Promise<void> {
+  const notes = [...manifest.notes, ...noteOf(manifest, before, last)];
+  await writeAtomically(join(folder, RUN_MANIFEST), manifestText({ ...manifest, notes }));
+}
+
+/** A process that has ended. */
+interface EndedProcess {
+  readonly isWell: boolean;
+  /** Asks what else is to be known of it; to be called once and at once. */
+  readonly manifest: () => Promise<RunManifest>;
 }
 
 /** Starts the process once; stores nothing. */
-export async function startOnce(context: SweepContext, attempt: Attempt, folder: string): Promise<RunManifest> {
-  const { library, program, signal, sweep } = context;
-  const watch = attempt.manifest.role === 'build' ? null : context.watch;
-  await watch?.begin();
+export async function startOnce(context: SweepContext, attempt: Attempt, folder: string): Promise<EndedProcess> {
+  const { library, signal, sweep } = context;
+  await watchOf(context, attempt)?.begin();
   const limits = withEngineOf(attempt.limits, engineBytesOf(attempt));
   const wholeS = attempt.limits.wholeS ?? wholeLimitS(limits) ?? attempt.timeoutS;
   const { file, args, cwd, env, argv } = startOf(context, attempt, folder);
@@ -128,6 +152,19 @@ export async function startOnce(context: SweepContext, attempt: Attempt, folder:
   if (result.startProblem !== null) {
     throw new EnvironmentLackingError(`${printable(argv[0] ?? file)}: ${result.startProblem}`);
   }
+  const isWell = result.exitCode === 0 && result.signal === null;
+  return { isWell, manifest: () => manifestAfter(context, attempt, folder, { env, argv }, result) };
+}
+
+async function manifestAfter(
+  context: SweepContext,
+  attempt: Attempt,
+  folder: string,
+  { env, argv }: Pick<Start, 'argv' | 'env'>,
+  result: ProcessResult,
+): Promise<RunManifest> {
+  const { library, program, sweep } = context;
+  const watch = watchOf(context, attempt);
   const ended = new Date(result.startedAt.getTime() + result.wallS * 1000);
   const [watched] = await Promise.all([
     watch?.end(result.startedAt, ended, join(folder, TELEMETRY_FILE)),
@@ -155,6 +192,10 @@ export async function startOnce(context: SweepContext, attempt: Attempt, folder:
   };
 }
 
+function watchOf({ watch }: SweepContext, { manifest }: Attempt): SweepContext['watch'] {
+  return manifest.role === 'build' ? null : watch;
+}
+
 /** Exports of trtexec never contain its environment. */
 function isLog(name: string): boolean {
   return name === 'stdout.log' || name === 'stderr.log';
@@ -164,10 +205,6 @@ function isLog(name: string): boolean {
 function withoutLast(limit: RunManifest['limit'], env: EnvironmentVariables): RunManifest['limit'] {
   if (limit === null || limit.lastLine === null) return limit;
   return { ...limit, lastLine: scrubText(limit.lastLine, env) };
-}
-
-function isWell({ exitCode, signal }: RunManifest): boolean {
-  return exitCode === 0 && signal === null;
 }
 
 function noteOf({ tries }: RunManifest, before: string | null, last: PassedFailure | null) {

@@ -1,4 +1,5 @@
 import { availableParallelism } from 'node:os';
+import { basename } from 'node:path';
 
 import { artefactsFolderOf } from '../artefacts/layout.ts';
 import type { Io } from '../cli/io.ts';
@@ -57,7 +58,7 @@ export async function openGpuWorker(
     environment,
     gpu: device === null ? null : { label: deviceLabel(device), uuid: device.uuid },
     library: new LoadedLibrary(),
-    watch: settings.telemetry ? watchOf(machine, env, io, onNote) : null,
+    watch: settings.telemetry ? watchOf(machine, { ...program, env }, io, onNote) : null,
     program: { ...program, env, wrapper: binding.prefix },
     spawn: spawnOn(machine, settings.coolDown, io, onNote),
   };
@@ -65,14 +66,14 @@ export async function openGpuWorker(
 
 function watchOf(
   { device, hasSmi }: Machine,
-  env: TrtexecProgram['env'],
-  { signal }: Io,
+  { env, file }: TrtexecProgram,
+  { now, signal }: Io,
   onNote: (note: string) => void,
 ): RunWatch {
   const isWhole = device === null || device.uuid === device.boardUuid;
   // A process on another MIG partition is irrelevant.
   const ofWhole = { gpuUuid: device?.boardUuid ?? null, asksForProcesses: isWhole };
-  return new RunWatch({ env, ...ofWhole, hasSmi, signal, onNote });
+  return new RunWatch({ env, ...ofWhole, hasSmi, program: basename(file), signal, onNote, now });
 }
 
 function spawnOn(

@@ -49,6 +49,8 @@ export async function inSweep<Result>(
 ): Promise<Result> {
   const [{ artefactsFolder, sweep }] = workers;
   const unlock = lockSweep(artefactsFolder, sweep.sweepId);
+  // Their first lines take a moment, as does what follows.
+  for (const { watch } of workers) void watch?.begin();
   try {
     await openSweep(workers[0], stored);
     await recoverSweep(workers[0]);

@@ -1,3 +1,5 @@
+import { basename } from 'node:path';
+
 import { writeAtomically } from '../artefacts/files.ts';
 import type { RunManifest } from '../artefacts/run-manifest.ts';
 import type { OtherProcess } from '../records/telemetry.ts';
@@ -13,18 +15,27 @@ export interface WatchedMachine {
   readonly gpuUuid: string | null;
   readonly asksForProcesses: boolean;
   readonly hasSmi: boolean;
+  /** Name of the file that runs. */
+  readonly program: string;
   readonly signal: AbortSignal;
   readonly onNote: (note: string) => void;
+  readonly now: () => Date;
 }
+
+/** trtexec takes longer from its start to its first use of the GPU. */
+const SOON_MS = 100;
 
 /**
  * Watches the machine during the runs of one sweep: one nvidia-smi for all of them, whose lines are cut into the runs
- * by their time. It starts before the first run, and everything else is asked between runs.
+ * by their time. It starts before the first run, and everything else is asked while the next one starts.
  */
 export class RunWatch {
   private readonly machine: WatchedMachine;
   private sampler: GpuSampler | null = null;
-  private isStarted = false;
+  private starting: Promise<void> | null = null;
+  /** The question for other processes, asked when a run has ended, while the next one starts. */
+  private asking: Promise<unknown> = Promise.resolve();
+  private isSlow = false;
   private header = '';
   /** Already read, but from after the end of the last run. */
   private later: string[] = [];
@@ -35,10 +46,13 @@ export class RunWatch {
     this.asksForProcesses = machine.asksForProcesses && machine.hasSmi && machine.gpuUuid !== null;
   }
 
-  /** Call before each run. */
+  /** Call before each run; earlier if there is time for it. */
   async begin(): Promise<void> {
-    if (this.isStarted || !this.machine.hasSmi) return;
-    this.isStarted = true;
+    if (this.isSlow) await this.asking;
+    if (this.machine.hasSmi) await (this.starting ??= this.startSampling());
+  }
+
+  private async startSampling(): Promise<void> {
     const { env, gpuUuid, signal } = this.machine;
     const start = await startSampler(gpuUuid, env, signal);
     if (start.kind === 'sampling') {
@@ -74,12 +88,20 @@ export class RunWatch {
   }
 
   private async otherProcesses(): Promise<OtherProcess[]> {
-    const { env, gpuUuid } = this.machine;
+    const { env, gpuUuid, now } = this.machine;
     if (!this.asksForProcesses || gpuUuid === null) return [];
-    const answer = await askForProcesses(gpuUuid, env);
+    const askedAt = now().getTime();
+    const asking = askForProcesses(gpuUuid, env);
+    this.asking = asking;
+    const answer = await asking;
     // A query that hangs or fails would do so after each run.
     if (answer.kind !== 'answered') this.asksForProcesses = false;
-    return answer.kind === 'answered' ? parseComputeApps(answer.text) : [];
+    if (answer.kind !== 'answered') return [];
+    const others = parseComputeApps(answer.text);
+    if (this.isSlow || now().getTime() - askedAt <= SOON_MS) return others;
+    // What came so late may be of the next run; from now on that one waits.
+    this.isSlow = true;
+    return others.filter(({ name }) => basename(name) !== this.machine.program);
   }
 }
 

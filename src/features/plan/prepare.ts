@@ -78,12 +78,14 @@ export function readMatrix(path: string, io: Io, isUntrusted = false): Matrix {
 /** For matrices without trtexec cells. */
 const NEWEST = { major: 11, minor: 0, patch: 0 };
 
+/** @param onProgram called before the program is asked what it is, which takes a moment */
 export async function prepare(
   path: string,
   options: PrepareOptions,
   models: ModelsNeeded,
   io: Io,
   trial: Trial | null = null,
+  onProgram: (program: TrtexecProgram) => void = () => {},
 ): Promise<Prepared> {
   const matrix = readMatrix(path, io, options.untrusted === true);
   const chosen = filterCells(matrix, options.filter);
@@ -92,7 +94,7 @@ export async function prepare(
     cells.every(({ harness }) => harness !== null) && options.trtexec === undefined && options.replay === undefined;
   const { dialect, program, set, helpFlags } = isWithoutTrtexec
     ? { dialect: new Dialect(NEWEST), program: noTrtexec(io), set: null, helpFlags: null }
-    : await chooseDialect(options, matrix, io);
+    : await chooseDialect(options, matrix, io, onProgram);
   if (dialect.refusal !== null) throw new EnvironmentLackingError(dialect.refusal);
   const plan = makePlan(matrix, cells, dialect, {
     seed: options.seed ?? matrix.seed ?? (models === 'models needed' ? freshSeed(io) : SHOWN_SEED),
@@ -139,7 +141,12 @@ function buildsOf(matrix: Matrix, cells: readonly MatrixCell[], options: Prepare
   return builds;
 }
 
-async function chooseDialect(options: PrepareOptions, matrix: Matrix, io: Io) {
+async function chooseDialect(
+  options: PrepareOptions,
+  matrix: Matrix,
+  io: Io,
+  onProgram: (program: TrtexecProgram) => void,
+) {
   if (options.tensorrt !== undefined) {
     const version = parseTensorrtVersion(options.tensorrt);
     if (version === null) {
@@ -148,6 +155,7 @@ async function chooseDialect(options: PrepareOptions, matrix: Matrix, io: Io) {
     return { dialect: new Dialect(version), program: null, set: null, helpFlags: null };
   }
   const { program, set } = chooseProgram(options, matrix, io);
+  onProgram(program);
   if (set !== null) {
     const version = parseTensorrtVersion(set.tensorrt);
     if (version === null) throw new UsageError(`${set.folder}: its manifest names no version`);

@@ -76,7 +76,14 @@ export async function startSweep(
   io: Io,
   trial: Trial | null = null,
 ): Promise<ExitCode> {
-  const made = await prepare(path, options, 'models needed', io, trial);
+  let asked: Promise<[Machine, ...Machine[]]> | null = null;
+  const machinesOf = (program: TrtexecProgram) => {
+    asked = machinesFor(program, options.gpus ?? null, io);
+    // Its error is that of the await below.
+    asked.catch(() => {});
+    return asked;
+  };
+  const made = await prepare(path, options, 'models needed', io, trial, machinesOf);
   const { experiment } = made;
   const program = made.program;
   if (program === null) throw new UsageError('--tensorrt is for `bench plan`: a run needs trtexec');
@@ -85,14 +92,19 @@ export async function startSweep(
     io.err(`note: a cell is named ${times} times in the matrix; it is measured once\n`);
   }
   const lockClocks = wantedLock(made.matrix, program, options, io);
-  const machines = await machinesFor(program, options.gpus ?? null, io);
+  const trtexec = trtexecOf(made.plan, program);
+  // Each takes a moment; the reports of nvidia-smi take the longest.
+  const [machines, git, trtexecSha256] = await Promise.all([
+    asked ?? machinesOf(program),
+    gitStateOf(options, io),
+    trtexec === null ? null : trtexecHash(trtexec),
+  ]);
   if (experiment !== null && machines.length > 1) {
     throw new UsageError('A and B are measured on the same GPU: name one of them, as in --gpus 0');
   }
   if (options.gpus !== undefined) refuseOwnDevices(made.plan);
   // Reported before there is a store: without its Python nothing of the sweep can be made.
   const converter = await converterFor(made.plan, options.python ?? null, io);
-  const git = await gitStateOf(options, io);
   const sweep = plannedSweep(made.plan, program, {
     ...git,
     ...(experiment === null ? {} : { branch: AB_BRANCH }),
@@ -100,7 +112,6 @@ export async function startSweep(
     name: experiment?.name ?? null,
     startedAt: io.now().toISOString(),
   });
-  const trtexec = trtexecOf(made.plan, program);
   const store = warnIfMigrated(openStore(storePath(options.db, io), migrationsFolder()), io);
   const work = async (): Promise<ExitCode> => {
     const plan = withinBudget(store, made.plan, sweep, machines.length, options, io);
@@ -108,7 +119,7 @@ export async function startSweep(
       plan,
       program: {
         trtexec,
-        trtexecSha256: trtexec === null ? null : await trtexecHash(trtexec),
+        trtexecSha256,
         replayFolder: program.recordings?.folder ?? null,
         python: converter?.interpreter ?? null,
       },
