@@ -1,0 +1,43 @@
+import { join } from 'node:path';
+
+import { expect, test } from 'vitest';
+
+import { RunWatch } from '../../src/run/run-watch.ts';
+import { temporaryFolder } from '../support/bench.ts';
+import { stubSmi } from '../support/nvidia-smi.ts';
+
+const APPS = '41, 512, /opt/trtexec\n42, 812, python3\n';
+
+/** @param clockMs what its clock says, one after the other */
+function watchWith(clockMs: number[]): RunWatch {
+  return new RunWatch({
+    env: stubSmi({ apps: APPS }).env,
+    gpuUuid: 'GPU-1',
+    asksForProcesses: true,
+    hasSmi: true,
+    program: 'trtexec',
+    signal: new AbortController().signal,
+    onNote: () => {},
+    now: () => new Date(clockMs.shift() ?? 0),
+  });
+}
+
+async function othersOf(watch: RunWatch): Promise<string[]> {
+  const at = new Date(0);
+  const watched = await watch.end(at, at, join(temporaryFolder(), 'telemetry.csv'));
+  return (watched?.otherProcesses ?? []).map(({ name }) => name);
+}
+
+test('who else is on the GPU is known at once: nobody of them is the next run', async () => {
+  expect(await othersOf(watchWith([0, 30]))).toEqual(['/opt/trtexec', 'python3']);
+});
+
+test('what is answered late may be of the next run, which waits for it from then on', async () => {
+  const watch = watchWith([0, 2000, 0, 2000]);
+  expect(await othersOf(watch)).toEqual(['python3']);
+  const [second] = await Promise.all([
+    othersOf(watch),
+    watch.begin().then(() => watch.stop()),
+  ]);
+  expect(second).toEqual(['/opt/trtexec', 'python3']);
+});
