@@ -18,7 +18,10 @@ export async function hashModel(path: string): Promise<string> {
   let tail: Uint8Array = new Uint8Array();
   for await (const chunk of readBytes(path)) {
     hash.update(chunk);
-    for (const name of [...locationsIn(Buffer.concat([tail, chunk.subarray(0, LONGEST_ENTRY)])), ...locationsIn(chunk)]) {
+    for (const name of [
+      ...locationsIn(Buffer.concat([tail, chunk.subarray(0, LONGEST_ENTRY)])),
+      ...locationsIn(chunk),
+    ]) {
       locations.add(name);
     }
     tail = chunk.subarray(Math.max(0, chunk.length - LONGEST_ENTRY));

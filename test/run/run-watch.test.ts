@@ -35,9 +35,6 @@ test('who else is on the GPU is known at once: nobody of them is the next run', 
 test('what is answered late may be of the next run, which waits for it from then on', async () => {
   const watch = watchWith([0, 2000, 0, 2000]);
   expect(await othersOf(watch)).toEqual(['python3']);
-  const [second] = await Promise.all([
-    othersOf(watch),
-    watch.begin().then(() => watch.stop()),
-  ]);
+  const [second] = await Promise.all([othersOf(watch), watch.begin().then(() => watch.stop())]);
   expect(second).toEqual(['/opt/trtexec', 'python3']);
 });
