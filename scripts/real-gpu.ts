@@ -1,24 +1,31 @@
 /**
  * Tries bench on a machine with a GPU and trtexec, and writes a report in which every check is a line with its figure.
  *
- *     node scripts/real-gpu.ts numbers --models FOLDER --out FOLDER     at most nine minutes each; also: referee, gpus
+ *     node scripts/real-gpu.ts numbers --models FOLDER --out FOLDER     at most nine minutes each; also: referee,
+ *                                                                       confirm (after it, same --out), gpus
  *
  * The folder of models holds resnet.onnx and vit.onnx, and resnet_fp8.onnx and vit_fp8.onnx (`bench model quantize`),
  * with one input `input: [batch, 3, 224, 224]`.
  */
-import { readdirSync, writeFileSync } from 'node:fs';
+import { readdirSync } from 'node:fs';
 import { basename, join, resolve } from 'node:path';
 import { performance } from 'node:perf_hooks';
 import { parseArgs } from 'node:util';
 
 import { execa } from 'execa';
 
+import { visitConfirm } from './real-gpu/confirm.ts';
 import { visitNumbers } from './real-gpu/numbers.ts';
 import { visitReferee } from './real-gpu/referee.ts';
 import { visitSeveralGpus } from './real-gpu/several-gpus.ts';
 import { Visit } from './real-gpu/visit.ts';
 
-const VISITS = { numbers: visitNumbers, referee: visitReferee, gpus: visitSeveralGpus };
+const VISITS = new Map([
+  ['numbers', visitNumbers],
+  ['referee', visitReferee],
+  ['confirm', visitConfirm],
+  ['gpus', visitSeveralGpus],
+]);
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
@@ -30,14 +37,11 @@ const { values, positionals } = parseArgs({
     limit: { type: 'string', default: '540' },
   },
 });
-const [name] = positionals;
-if (
-  positionals.length !== 1 ||
-  !(name === 'numbers' || name === 'referee' || name === 'gpus') ||
-  values.models === undefined
-) {
+const [name = ''] = positionals;
+const body = VISITS.get(name);
+if (positionals.length !== 1 || body === undefined || values.models === undefined) {
   process.stderr.write(
-    'usage: node scripts/real-gpu.ts numbers|referee|gpus --models FOLDER [--out FOLDER] [--trtexec PATH] [--limit SECONDS] [--only PART]\n',
+    `usage: node scripts/real-gpu.ts ${[...VISITS.keys()].join('|')} --models FOLDER [--out FOLDER] [--trtexec PATH] [--limit SECONDS] [--only PART]\n`,
   );
   process.exit(2);
 }
@@ -49,6 +53,7 @@ const models = new Map(
     .map((file): [string, string] => [basename(file, '.onnx').replace(/_(?:tiny|small|base)/, ''), join(folder, file)]),
 );
 const visit = new Visit({
+  name,
   folder: resolve(values.out),
   command: [process.execPath, join(import.meta.dirname, '..', 'bin', 'bench.js')],
   trtexec: values.trtexec,
@@ -62,8 +67,6 @@ const query = ['--query-gpu=name,driver_version', '--format=csv,noheader'];
 visit.facts.set('date', new Date().toISOString().slice(0, 10));
 visit.facts.set('GPU and driver', (await execa('nvidia-smi', query, { reject: false })).stdout.replaceAll('\n', '; '));
 visit.facts.set('TensorRT', (await execa(values.trtexec, ['--help'], { reject: false })).stdout.split('\n')[0] ?? '');
-await VISITS[name](visit);
-const report = visit.report(`Visit: ${name}`);
-writeFileSync(join(visit.place.folder, 'report.md'), report);
-process.stdout.write(`\n${report}`);
+await body(visit);
+process.stdout.write(`\n${visit.report()}`);
 process.exitCode = visit.checks.some(({ isOk }) => isOk === false) ? 1 : 0;

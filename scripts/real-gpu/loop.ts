@@ -12,14 +12,7 @@ const LIMIT = 1.03;
 
 /** What bench adds to a loop over the same command lines: 10 runs of one second, the loop before and after it. */
 export async function checkLoop(visit: Visit): Promise<void> {
-  const matrix = writeMatrix(visit, {
-    name: 'loop',
-    level: 1,
-    models: ['resnet'],
-    durationS: 1,
-    warmUpMs: 200,
-    repeats: RUNS,
-  });
+  const matrix = writeMatrix(visit, { name: 'loop', models: ['resnet'], durationS: 1, warmUpMs: 200, repeats: RUNS });
   // Builds, if nothing did so before: the build is no part of the loop.
   await visit.bench(['run', matrix, '--repeats', '1']);
   const before = await loopS(visit);

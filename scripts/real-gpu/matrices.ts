@@ -13,8 +13,16 @@ export interface MatrixOptions {
   readonly profile?: boolean;
   /** The batch that engines are tuned for. */
   readonly optBatch?: number;
-  /** `--builderOptimizationLevel`; 3 is TensorRT's own. */
+  /** `--builderOptimizationLevel`; TensorRT's own is 3, which takes minutes to build. */
   readonly level?: number;
+  /** What a model has of its own, by its name. */
+  readonly changes?: Readonly<Record<string, ModelChange>>;
+}
+
+/** Another ONNX file, or another build, of one model: its cells stay the same cells. */
+interface ModelChange {
+  readonly onnx?: string;
+  readonly build?: { readonly optimizationLevel: number };
 }
 
 /** The matrix as an object: YAML can be written as JSON. Inputs of a model are `input: [batch, ...]`. */
@@ -35,6 +43,7 @@ export function matrixOf(visit: Visit, options: MatrixOptions): unknown {
               precision === 'fp16' ? 'flag' : { onnx: visit.model(`${model}_${precision}`) },
             ]),
           ),
+          ...options.changes?.[model],
         },
       ]),
     ),
@@ -43,7 +52,7 @@ export function matrixOf(visit: Visit, options: MatrixOptions): unknown {
       min: { batch: 1 },
       opt: { batch: options.optBatch ?? 8 },
       max: { batch: 32 },
-      optimizationLevel: options.level ?? 3,
+      optimizationLevel: options.level ?? 1,
     },
     run: { warmUpMs: options.warmUpMs ?? 100, durationS: options.durationS ?? 0.3 },
     repeats: options.repeats ?? 2,

@@ -1,3 +1,5 @@
+import { join } from 'node:path';
+
 import { z } from 'zod';
 
 import { OUTPUTS } from '../../test/support/outputs.ts';
@@ -8,7 +10,6 @@ import type { Visit } from './visit.ts';
 
 const ALL: MatrixOptions = {
   name: 'several',
-  level: 1,
   precisions: ['fp16', 'fp8'],
   batches: [1, 8],
   cudaGraph: ['on', 'off'],
@@ -17,11 +18,12 @@ const ALL: MatrixOptions = {
 
 /** Visit C: cells spread over all GPUs, alone and next to each other. */
 export async function visitSeveralGpus(visit: Visit): Promise<void> {
-  await visit.part('all GPUs', 120, () => checkAll(visit));
+  await visit.part('all GPUs', 80, () => checkAll(visit));
   await visit.part('same GPU again', 40, () => checkPinned(visit));
-  await visit.part('neighbors', 60, () => checkNeighbors(visit));
+  await visit.part('neighbors', 30, () => checkNeighbors(visit));
+  await visit.part('a build next door', 35, () => checkBuilds(visit));
   await visit.part('NUMA', 60, () => checkNuma(visit));
-  await visit.part('logs', 1, () => checkLogs(visit));
+  await visit.part('logs', 0, () => checkLogs(visit));
 }
 
 async function checkAll(visit: Visit): Promise<void> {
@@ -51,27 +53,51 @@ async function checkPinned(visit: Visit): Promise<void> {
   visit.check('no GPU idles for half of the time', gpus.length > 1 && Math.min(...busy) > 0.5, figure);
 }
 
-/** The same cells with all other GPUs idle: equal within their noise. */
+/** The cells of the first GPU with all other GPUs idle: equal within their noise. */
 async function checkNeighbors(visit: Visit): Promise<void> {
-  for (const gpu of visit.rows(z.object({ gpu: z.string() }), 'SELECT DISTINCT gpu_uuid gpu FROM environments')) {
-    const keys = visit.rows(
-      z.object({ key: z.string() }),
-      `SELECT DISTINCT cell_key key FROM runs JOIN environments USING (environment_id) WHERE gpu_uuid = ? AND role = 'timed'`,
-      gpu.gpu,
-    );
-    const filter = keys.map(({ key }) => `key=${key}`).join(' | ');
-    await visit.bench(['run', writeMatrix(visit, ALL), '--gpus', gpu.gpu, '--filter', filter]);
-    const { cells } = await visit.json(OUTPUTS.compare, ['compare', 'latest', 'latest~1', '--filter', filter]);
-    const called = cells.filter(({ verdict }) => verdict === 'slower' || verdict === 'faster');
-    const worst = Math.max(...cells.map(({ changePercent }) => Math.abs(changePercent ?? 0)));
-    const names = called.map(({ label, changePercent }) => `${label} ${changePercent?.toFixed(2)} %`);
-    visit.check(
-      'a busy neighbor changes nothing',
-      called.length === 0,
-      [`${cells.length} cells, ${worst.toFixed(2)} % at most`, ...names].join('; '),
-    );
-    break;
-  }
+  const { args, filter } = cellsOfFirst(visit);
+  await visit.bench(args);
+  await checkEqual(visit, 'a busy neighbor changes nothing', ['latest', 'latest~1', '--filter', filter]);
+}
+
+/** The same cells while another bench builds for the second GPU, in a store of its own: equal to them alone. */
+async function checkBuilds(visit: Visit): Promise<void> {
+  const { args, filter, others } = cellsOfFirst(visit);
+  // Slow builds of both models, which nothing else here uses: they outlast the sweep, and are ended with it.
+  const matrix = writeMatrix(visit, { name: 'built', optBatch: 2, level: 5 });
+  const build = ['run', matrix, '--gpus', others[0] ?? '', '--db', join(visit.place.folder, 'other.sqlite')];
+  const from = visit.place.clock();
+  const builder = visit.start(build);
+  await visit.bench(args);
+  builder.kill('SIGINT');
+  const { code } = visit.ended(build, from, await builder);
+  visit.check('it lasted longer than the sweep', code === 130, `exit code ${code}, ${others.length} other GPUs`);
+  await checkEqual(visit, 'a build next door changes nothing', ['latest~1', 'latest', '--filter', filter]);
+}
+
+/** What measures the cells of the first GPU alone, and the UUIDs of the others. */
+function cellsOfFirst(visit: Visit) {
+  const gpus = visit.rows(
+    z.object({ gpu: z.string() }),
+    `SELECT DISTINCT gpu_uuid gpu FROM environments WHERE gpu_uuid IS NOT NULL ORDER BY gpu_uuid`,
+  );
+  const [first = '', ...others] = gpus.map(({ gpu }) => gpu);
+  const keys = visit.rows(
+    z.object({ key: z.string() }),
+    `SELECT DISTINCT cell_key key FROM runs JOIN environments USING (environment_id) WHERE gpu_uuid = ? AND role = 'timed'`,
+    first,
+  );
+  const filter = keys.map(({ key }) => `key=${key}`).join(' | ');
+  return { args: ['run', writeMatrix(visit, ALL), '--gpus', first, '--filter', filter], filter, others };
+}
+
+async function checkEqual(visit: Visit, name: string, args: readonly string[]): Promise<void> {
+  const { cells } = await visit.json(OUTPUTS.compare, ['compare', ...args]);
+  const called = cells.filter(({ verdict }) => verdict === 'slower' || verdict === 'faster');
+  const changes = cells.map(
+    ({ label, verdict, changePercent }) => `${label}: ${verdict} ${changePercent?.toFixed(2)} %`,
+  );
+  visit.check(name, called.length === 0, changes.join('; '));
 }
 
 async function checkNuma(visit: Visit): Promise<void> {

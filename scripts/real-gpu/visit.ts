@@ -5,13 +5,7 @@ import Database from 'better-sqlite3';
 import { execa } from 'execa';
 import { z } from 'zod';
 
-/** What came out of one question to the machine; `isOk` is null where there was no time or nothing to ask. */
-export interface Check {
-  readonly part: string;
-  readonly name: string;
-  readonly isOk: boolean | null;
-  readonly figure: string;
-}
+import { type Call, type Check, mark, type PartTime, reportText } from './report.ts';
 
 /** How one call of bench ended. */
 export interface Ended {
@@ -29,6 +23,7 @@ interface Finished {
 }
 
 export interface VisitPlace {
+  readonly name: string;
   /** Gets the store, matrices, logs and the report. */
   readonly folder: string;
   /** The program and first arguments that start bench. */
@@ -51,6 +46,8 @@ export class Visit {
   readonly facts = new Map<string, string>();
   readonly place: VisitPlace;
   private readonly startS: number;
+  private readonly times: PartTime[] = [];
+  private calls: Call[] = [];
   private currentPart = '';
 
   constructor(place: VisitPlace) {
@@ -77,25 +74,29 @@ export class Visit {
     return this.place.limitS - (this.place.clock() - this.startS);
   }
 
-  /** Does one part if its time (in seconds, as planned) is left; an error of the part is a check that failed. */
+  /**
+   * Does one part if its time (in seconds, as planned; 0: in any case) is left; an error of the part is a check that
+   * failed. The report is written after each.
+   */
   async part(name: string, plannedS: number, body: () => Promise<void> | void): Promise<void> {
     if (this.place.only !== null && !name.includes(this.place.only)) return;
     this.currentPart = name;
-    if (this.leftS < plannedS) {
-      this.check('was reached', null, `not run: ${this.leftS.toFixed(0)} s left of ${plannedS} s that it takes`);
-      return;
-    }
+    this.calls = [];
     const from = this.place.clock();
-    try {
-      await body();
-    } catch (error) {
-      this.check(
-        'ran to its end',
-        false,
-        error instanceof Error ? (error.message.split('\n')[0] ?? '') : String(error),
-      );
+    if (plannedS > 0 && this.leftS < plannedS) {
+      this.check('was reached', null, `not run: ${this.leftS.toFixed(0)} s left of ${plannedS} s that it takes`);
+    } else {
+      try {
+        await body();
+      } catch (error) {
+        const message = error instanceof Error ? error.message.split('\n')[0] : String(error);
+        this.check('ran to its end', false, message ?? '');
+      }
     }
-    this.place.print(`   ${name}: ${(this.place.clock() - from).toFixed(1)} s, planned ${plannedS} s`);
+    const tookS = this.place.clock() - from;
+    this.times.push({ part: name, plannedS, tookS, calls: this.calls });
+    this.place.print(`   ${name}: ${tookS.toFixed(1)} s, planned ${plannedS} s`);
+    this.file('report.md', this.report());
   }
 
   check(name: string, isOk: boolean | null, figure: string): void {
@@ -124,6 +125,7 @@ export class Visit {
     const code = result.exitCode ?? -1;
     const text = `$ bench ${args.join(' ')}\n${result.stdout}\n${result.stderr}\n[${code}, ${seconds.toFixed(1)} s]\n\n`;
     appendFileSync(join(this.place.folder, 'calls.log'), text);
+    this.calls.push({ line: args.join(' ').replaceAll(`${this.place.folder}/`, ''), seconds });
     return { code, stdout: result.stdout, stderr: result.stderr, seconds };
   }
 
@@ -166,34 +168,8 @@ export class Visit {
     return path;
   }
 
-  /** The same visit with another file for one of its models. */
-  with(name: string, path: string): Visit {
-    const models = new Map([...this.place.models, [name, path]]);
-    return new Visit({ ...this.place, models });
-  }
-
   /** The report as Markdown. */
-  report(title: string): string {
-    const counted = (isOk: boolean | null): number => this.checks.filter((check) => check.isOk === isOk).length;
-    const facts = [...this.facts].map(([name, value]) => `- ${name}: ${value}`);
-    const rows = this.checks.map(
-      ({ part, name, isOk, figure }) => `| ${mark(isOk)} | ${part} | ${name} | ${figure.replaceAll('|', '\\|')} |`,
-    );
-    return [
-      `# ${title}`,
-      '',
-      ...facts,
-      `- ${counted(true)} ok, ${counted(false)} not ok, ${counted(null)} not run; ${(this.place.clock() - this.startS).toFixed(0)} s`,
-      '',
-      '|  | part | check | figure |',
-      '| --- | --- | --- | --- |',
-      ...rows,
-      '',
-    ].join('\n');
+  report(): string {
+    return reportText(this.place.name, this.facts, this.checks, this.times, this.place.clock() - this.startS);
   }
-}
-
-function mark(isOk: boolean | null): string {
-  if (isOk === null) return 'not run';
-  return isOk ? 'ok' : 'not ok';
 }

@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { copyFileSync, mkdirSync } from 'node:fs';
+import { chmodSync, copyFileSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 import Database from 'better-sqlite3';
@@ -9,18 +9,25 @@ import { ROOT, temporaryFolder } from '../support/bench.ts';
 import { GPU_TRTEXEC, GpuMachine } from '../support/gpu-machine.ts';
 import { ONNX_MODELS } from '../support/onnx-models.ts';
 
-test('a visit to a machine with two GPUs writes a line for each check, and sees a number that is not that of its log', () => {
-  const machine = new GpuMachine(2);
+/** A visit to a machine whose engines of level 0 take twice as long, each call with the parts that are meant. */
+function visitTo(gpus: number, name: string) {
+  const machine = new GpuMachine(gpus);
   const folder = temporaryFolder();
-  const [models, out] = [join(folder, 'models'), join(folder, 'visit')];
+  const [models, out, trtexec] = [join(folder, 'models'), join(folder, 'visit'), join(folder, 'trtexec')];
   mkdirSync(models);
   for (const model of ['resnet', 'vit']) {
     for (const variant of ['', '_fp8']) {
       copyFileSync(join(ONNX_MODELS, `${model}_tiny.onnx`), join(models, `${model}_tiny${variant}.onnx`));
     }
   }
-  const visit = (...only: readonly string[]) => {
-    const args = ['gpus', '--models', models, '--out', out, '--trtexec', GPU_TRTEXEC, ...only];
+  const factor = `process.argv.includes('--builderOptimizationLevel=0') ? '2' : '1'`;
+  writeFileSync(
+    trtexec,
+    `#!/usr/bin/env node\nprocess.env.STUB_ENGINE_FACTOR = ${factor};\nawait import('${GPU_TRTEXEC}');\n`,
+  );
+  chmodSync(trtexec, 0o755);
+  const visit = (only: string) => {
+    const args = [name, '--models', models, '--out', out, '--trtexec', trtexec, '--only', only];
     const env = { ...process.env, ...machine.env };
     const { status, stdout } = spawnSync(process.execPath, [join(ROOT, 'scripts', 'real-gpu.ts'), ...args], {
       encoding: 'utf8',
@@ -28,14 +35,21 @@ test('a visit to a machine with two GPUs writes a line for each check, and sees 
     });
     return { status, lines: stdout.split('\n').filter((line) => /^(?:not )?ok /.test(line)) };
   };
-  expect(visit('--only', 'all GPUs')).toEqual({
+  return { out, visit };
+}
+
+test('a visit to a machine with two GPUs writes a line for each check, and finds a number that is not that of its log', () => {
+  const { out, visit } = visitTo(2, 'gpus');
+  expect(visit('all GPUs')).toEqual({
     status: 0,
     lines: [
       'ok  all GPUs: every run is measured: {"measured":48,"unfit":0,"failed":0,"skipped":0,"kept":0,"replaced":0}',
       'ok  all GPUs: one run at a time on each GPU: 52 runs, 0 overlaps',
     ],
   });
-  expect(visit('--only', 'logs').lines).toEqual([
+  const report = readFileSync(join(out, 'report.md'), 'utf8').replace(/[\d.]+ s\b/g, 'N s');
+  expect(report).toContain('| all GPUs | N s | N s | 1: N s | N s: run several.yaml --gpus all --json |');
+  expect(visit('logs').lines).toEqual([
     'ok  logs: every stored number is that of its log: 48 runs, 1296 values, 0 differences',
   ]);
   const store = new Database(join(out, 'bench.sqlite'));
@@ -45,6 +59,34 @@ test('a visit to a machine with two GPUs writes a line for each check, and sees 
     )
     .run();
   store.close();
-  const wrong = visit('--only', 'logs');
+  const wrong = visit('logs');
   expect([wrong.status, wrong.lines]).toEqual([1, [expect.stringContaining('1 differences')]]);
+}, 60_000);
+
+test('a visit finds engines of another level in pairs, in the sweep in which they are new', () => {
+  const { visit } = visitTo(1, 'confirm');
+  expect(visit('sweeps without')).toEqual({
+    status: 0,
+    lines: ['ok  sweeps without a change: no finding: 3 of 3 sweeps of 10 cells, 0 times suspected'],
+  });
+  const { lines, status } = visit('level');
+  expect([status, lines.length]).toEqual([0, 1]);
+  expect(lines[0]).toContain(
+    '--confirm: changes of 2 % and more are confirmed in that sweep: confirmed slower by pairs: 5 cells, ',
+  );
+  expect(lines[0]).toContain('gpuComputeMs +100.00 %');
+  expect(lines[0]).toContain('5 of 5 pairs: confirmed');
+  expect(lines[0]).toContain('compared: +100.00 % +100.00 % +100.00 % +100.00 % +100.00 %');
+}, 120_000);
+
+test('changed builds are called, with their cause', () => {
+  const { visit } = visitTo(1, 'numbers');
+  expect(visit('changed builds')).toEqual({
+    status: 0,
+    lines: [
+      expect.stringMatching(/^ok {2}changed builds: tuned for batch 32: .* same 0\.00 %; .* same 0\.00 %$/),
+      expect.stringMatching(/^ok {2}changed builds: built with level 0: .* slower 100\.00 %; .* slower 100\.00 %$/),
+      'ok  changed builds: built with level 0: the first cause is the build: options, possible: options changed: build: --builderOptimizationLevel=1 → --builderOptimizationLevel=0',
+    ],
+  });
 }, 60_000);

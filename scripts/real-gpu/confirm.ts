@@ -1,0 +1,79 @@
+import { OUTPUTS } from '../../test/support/outputs.ts';
+import { type Contender, startContender } from './contender.ts';
+import { checkLogs } from './logs.ts';
+import { writeMatrix } from './matrices.ts';
+import { checkBack, checkQuiet, checkSlower, findingText, GATE, pairLines, writeSlowerResnet } from './referee.ts';
+import type { Visit } from './visit.ts';
+
+/** Sweeps before a change. */
+const HISTORY = 3;
+/** The ResNet with as much more behind its output, about 2 %: other counts than in the visit before, so that it is new. */
+const [SUSPECTED, CONTENDED] = [4, 5];
+
+/** Visit B, second half: changes without pairs and larger ones with them, and a machine that is slow. Same folder. */
+export async function visitConfirm(visit: Visit): Promise<void> {
+  const earlier = visit.engines().length === 0 ? 0 : sweepsOf(visit);
+  if (earlier < HISTORY) await visit.part('sweeps without a change', 95, () => checkQuiet(visit, HISTORY, 330));
+  else await visit.part('the engines of the visit before', 50, () => checkBack(visit, 2));
+  await visit.part('a slower model', 40, () => checkSlower(visit, 'suspected', SUSPECTED, '--no-confirm'));
+  await visit.part('the same engines again', 50, () => checkBack(visit, 2));
+  await visit.part('built with level 0', 85, () => checkSlower(visit, 'level', null, '--confirm'));
+  await visit.part('the same engines, later', 50, () => checkBack(visit, 2));
+  await visit.part('a second process in a sweep', 25, () => checkBusySweep(visit));
+  await visit.part('a second process in pairs', 85, () => checkBusyPairs(visit));
+  await visit.part('logs', 0, () => checkLogs(visit));
+}
+
+function sweepsOf(visit: Visit): number {
+  return visit.count(`SELECT count(*) n FROM sweeps WHERE matrix = 'gate' AND state = 'finished'`);
+}
+
+/** A second process during the whole sweep and what pairs it has: the engines are not to blame. */
+async function checkBusySweep(visit: Visit): Promise<void> {
+  const matrix = writeMatrix(visit, { ...GATE, batches: [1, 8] }, 'gate-busy');
+  const contender = startContender(visit);
+  try {
+    await visit.bench(['run', matrix, '--confirm', '--filter', 'batch=1 | batch=8']);
+  } finally {
+    await contender.stop();
+  }
+  await checkNotBlamed(visit, []);
+}
+
+/** A slower model in a quiet sweep, and a second process from its first pair on: these pairs confirm nothing. */
+async function checkBusyPairs(visit: Visit): Promise<void> {
+  const onnx = writeSlowerResnet(visit, CONTENDED);
+  const args = ['run', writeMatrix(visit, { ...GATE, changes: { resnet: { onnx } } }, 'gate-contended'), '--confirm'];
+  const from = visit.place.clock();
+  const child = visit.start(args);
+  let contender: Contender | null = null;
+  child.stderr?.on('data', (piece: Buffer) => {
+    if (contender === null && piece.includes('(pair 1')) contender = startContender(visit);
+  });
+  const { stderr } = visit.ended(args, from, await child);
+  visit.check('there were pairs', contender !== null, `${stderr.split('(pair ').length - 1} runs of pairs`);
+  await stop(contender);
+  await checkNotBlamed(visit, pairLines(stderr));
+}
+
+async function stop(contender: Contender | null): Promise<void> {
+  await contender?.stop();
+}
+
+/** No engine is called slower by what was measured next to a second process. */
+async function checkNotBlamed(visit: Visit, lines: readonly string[]): Promise<void> {
+  const { findings, series } = await visit.json(OUTPUTS.check, ['check']);
+  const blamed = findings.filter(
+    ({ state, direction, isNew }) => isNew && state === 'confirmed' && direction === 'slower',
+  );
+  const contended = visit.count(
+    `SELECT count(*) n FROM runs WHERE sweep_id = (SELECT sweep_id FROM sweeps ORDER BY started_at DESC LIMIT 1) AND
+       (reason = 'contended' OR run_id IN (SELECT run_id FROM run_flags WHERE flag = 'contended'))`,
+  );
+  const runs = visit.count(
+    `SELECT count(*) n FROM runs WHERE role <> 'build' AND sweep_id = (SELECT sweep_id FROM sweeps ORDER BY started_at DESC LIMIT 1)`,
+  );
+  visit.check('runs are called contended', contended > 0, `${contended} of ${runs} runs`);
+  const figure = [series[0]?.headline ?? '', ...findings.map(findingText), ...lines];
+  visit.check('the engines are not blamed', blamed.length === 0, figure.join('; '));
+}
