@@ -6,13 +6,11 @@
  * FOLDER holds what a recorder script left: `builds/ nights/1 nights/2 nights/1-profile pairs/ formats/help`, each run
  * a folder with `run.json`, `stdout.log`, `stderr.log` and exports. Bytes are kept exactly, compressed with brotli.
  */
-import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { brotliCompressSync, constants, gunzipSync } from 'node:zlib';
 
-import { parseRunManifest } from '../src/artefacts/run-manifest.ts';
-import { meaningOf } from '../src/trtexec/replay/meaning.ts';
-import { type Recording, RECORDING_SET_VERSION } from '../src/trtexec/replay/recording-set.ts';
+import { RECORDING_SET_VERSION } from '../src/trtexec/replay/recording-set.ts';
+import { packFolder, recordingOf, ROOT } from './pack-recordings/pack-folder.ts';
 
 const MODELS = ['vit_small', 'vit_base'];
 const PRECISIONS = ['fp16', 'fp8'];
@@ -85,48 +83,6 @@ const SETS: readonly SetDescription[] = [
   },
 ];
 
-const EXPORT_FILES = ['times.json', 'profile.json', 'layers.json'];
-
-function compress(bytes: Buffer): Buffer {
-  return brotliCompressSync(bytes, {
-    params: {
-      [constants.BROTLI_PARAM_QUALITY]: constants.BROTLI_MAX_QUALITY,
-      [constants.BROTLI_PARAM_LGWIN]: constants.BROTLI_MAX_WINDOW_BITS,
-      [constants.BROTLI_PARAM_SIZE_HINT]: bytes.length,
-    },
-  });
-}
-
-function packFolder(from: string, to: string): void {
-  mkdirSync(to, { recursive: true });
-  for (const file of readdirSync(from)) {
-    const bytes = readFileSync(join(from, file));
-    if (file === 'run.json') cpSync(join(from, file), join(to, file));
-    else if (bytes.length > 0) {
-      const plain = file.endsWith('.gz') ? gunzipSync(bytes) : bytes;
-      writeFileSync(join(to, `${file.replace(/\.gz$/, '')}.br`), compress(plain));
-    }
-  }
-}
-
-function recordingOf(source: Source, from: string): Recording {
-  const reading = parseRunManifest(readFileSync(join(from, 'run.json'), 'utf8'));
-  if (reading.kind === 'faulty') throw new Error(`${from}: ${reading.problem}`);
-  const args = reading.manifest.argv?.slice(1) ?? [];
-  const meaning = meaningOf(args);
-  if (meaning === null) throw new Error(`${from}: neither builds nor loads`);
-  const exported = EXPORT_FILES.filter((name) =>
-    args.some((arg) => arg.startsWith('--export') && arg.endsWith(`/${name}`)),
-  );
-  const kept = readdirSync(from).map((file) => file.replace(/\.gz$/, ''));
-  return {
-    folder: source.from.replaceAll('/', '_'),
-    build: source.build,
-    meaning,
-    omitted: exported.filter((name) => !kept.includes(name)),
-  };
-}
-
 function modelOf(model: string) {
   const precisions = PRECISIONS.map((precision) => [
     `${model}_${precision}.onnx`,
@@ -141,13 +97,12 @@ if (recordings === undefined || !existsSync(join(recordings, 'builds'))) {
   process.exit(2);
 }
 for (const set of SETS) {
-  const target = join(import.meta.dirname, '..', 'recordings', set.name);
+  const target = join(ROOT, 'recordings', set.name);
   rmSync(target, { recursive: true, force: true });
   const packed = set.sources.map((source) => {
-    const from = join(recordings, source.from);
-    const recording = recordingOf(source, from);
-    packFolder(from, join(target, recording.folder));
-    return recording;
+    const folder = source.from.replaceAll('/', '_');
+    packFolder(join(recordings, source.from), join(target, folder));
+    return recordingOf(folder, source.build, join(target, folder));
   });
   packFolder(join(recordings, 'formats/help'), join(target, 'help'));
   const manifest = {
@@ -171,7 +126,7 @@ const NOT_FOR_TESTS = ['formats/enqueue-bound-graph/times.json.gz'];
 
 const TELEMETRY = 'nvidia-smi-loop.csv';
 
-const fixtures = join(import.meta.dirname, '..', 'test', 'fixtures', 'trtexec');
+const fixtures = join(ROOT, 'test', 'fixtures', 'trtexec');
 rmSync(fixtures, { recursive: true, force: true });
 for (const group of TEST_GROUPS) {
   const folder = join(recordings, group);

@@ -105,7 +105,7 @@ test.each([
   [2, 'write a version such as 10.6', ['plan', EXAMPLE, '--tensorrt', 'ten']],
   [2, '"bach"; did you mean "batch"?', ['plan', EXAMPLE, '--filter', 'bach=8']],
   [2, '--trtexec and --replay exclude', ['run', EXAMPLE, '--trtexec', 'x', '--replay', 'night1']],
-  [2, 'night1, night2, pair', ['run', EXAMPLE, '--replay', 'night3']],
+  [2, 'h100, h200, night1, night2, pair', ['run', EXAMPLE, '--replay', 'night3']],
   // matrices
   [2, 'no-such.yaml: no such file', ['run', 'no-such.yaml']],
   [2, 'tap.yaml: no such file; did you mean "tab.yaml"?', ['plan', 'tap.yaml']],

@@ -116,7 +116,7 @@ describe('the sets that come with bench', () => {
     const bytes = readdirSync(RECORDINGS, { recursive: true, withFileTypes: true })
       .filter((entry) => entry.isFile())
       .reduce((sum, entry) => sum + statSync(join(entry.parentPath, entry.name)).size, 0);
-    expect(names).toEqual(['night1', 'night2', 'pair']);
+    expect(names).toEqual(['h100', 'h200', 'night1', 'night2', 'pair']);
     expect(bytes).toBeLessThanOrEqual(4_000_000);
   });
 

@@ -1,0 +1,78 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+import { beforeAll, describe, expect, test } from 'vitest';
+
+import { bench, ROOT, sharedFolder } from '../../support/bench.ts';
+
+const MATRIX = join(ROOT, 'matrices', 'two-gpus.yaml');
+
+interface Compared {
+  readonly counts: Readonly<Record<string, number>>;
+  readonly cells: readonly {
+    readonly label: string;
+    readonly verdict: string;
+    readonly changePercent: number;
+    readonly reasons: readonly string[];
+  }[];
+}
+
+async function compare(folder: string, ...args: readonly string[]): Promise<{ code: number | null; json: Compared }> {
+  const { code, stdout } = await bench(['compare', 'latest~1', 'latest', '--json', ...args], { cwd: folder });
+  return { code, json: JSON.parse(stdout) };
+}
+
+const changes = ({ cells }: Compared) =>
+  cells.map(({ label, verdict, changePercent }) => [label, verdict, Number(changePercent.toFixed(2))]);
+
+describe('the same engines of an H100 and of an H200', () => {
+  let folder: string;
+
+  beforeAll(async () => {
+    folder = sharedFolder();
+    await bench(['run', MATRIX], { cwd: folder });
+    await bench(['run', MATRIX, '--replay', 'h200'], { cwd: folder });
+  }, 60_000);
+
+  test('are not compared, and the option that compares them is named', async () => {
+    const { code, json } = await compare(folder);
+    expect(code).toBe(0);
+    expect(json.counts).toMatchObject({ incomparable: 4, slower: 0, faster: 0 });
+    const { stdout } = await bench(['compare', 'latest~1', 'latest'], { cwd: folder });
+    expect(stdout).toContain(
+      'GPU NVIDIA H100 80GB HBM3 → NVIDIA H200: compare them anyway with --across-gpu (4 cells)',
+    );
+  });
+
+  test('--across-gpu compares them: medians of the logs, and the GPU as the likeliest cause', async () => {
+    const { json } = await compare(folder, '--across-gpu');
+    // From the GPU compute medians that the logs print, by Python: resnet of batch 8 is
+    // sqrt(.221146 x .221313) / sqrt(.208618 x .208832) - 1.
+    expect(changes(json)).toEqual([
+      ['resnet fp16 (flag) 8x3x224x224 graph', 'slower', 5.99],
+      ['resnet fp16 (flag) 1x3x224x224 graph', 'slower', 2.92],
+      ['vit fp16 (flag) 8x3x224x224 graph', 'slower', 1.62],
+      ['vit fp16 (flag) 1x3x224x224 graph', 'unclear', -0.17],
+    ]);
+    const { stdout } = await bench(['compare', 'latest~1', 'latest', '--across-gpu'], { cwd: folder });
+    expect(stdout).toContain('compared anyway: GPU NVIDIA H100 80GB HBM3 → NVIDIA H200\n');
+    expect(stdout).toContain('environment: GPU NVIDIA H100 80GB HBM3 → NVIDIA H200 (possible)');
+  });
+});
+
+test('an engine of builder level 0 on an H100: its size, and other tactics as the first cause', async () => {
+  const folder = sharedFolder();
+  for (const level of [3, 0]) {
+    const path = join(folder, `level${level}.yaml`);
+    const axes = 'axes: { batch: [1, 8, 32] }';
+    writeFileSync(path, `extends: ${MATRIX}\n${axes}\nbuild: { optimizationLevel: ${level} }\n`);
+    const { code, stderr } = await bench(['run', path, '--filter', 'model=resnet'], { cwd: folder });
+    expect([code, stderr.includes('bench: ')]).toEqual([0, false]);
+  }
+  const { json } = await compare(folder);
+  expect(changes(json)).toEqual([
+    ['resnet fp16 (flag) 1x3x224x224 graph', 'slower', 219.17],
+    ['resnet fp16 (flag) 8x3x224x224 graph', 'slower', 186.37],
+    ['resnet fp16 (flag) 32x3x224x224 graph', 'slower', 146.39],
+  ]);
+}, 60_000);
