@@ -163,10 +163,7 @@ function modelOf(model: string) {
   const files = [
     ['fp16', `${model}_small.onnx`],
     ['fp8', `${model}_small_fp8.onnx`],
-  ].map(([precision = '', file = '']) => [
-    file,
-    { precision, identity: `${file} of the visits of ${DAY}` },
-  ]);
+  ].map(([precision = '', file = '']) => [file, { precision, identity: `${file} of the visits of ${DAY}` }]);
   return { inputs: { input: [-1, 3, 224, 224] }, onnx: Object.fromEntries(files) };
 }
 

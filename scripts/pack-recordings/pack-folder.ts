@@ -53,7 +53,8 @@ export function recordingOf(folder: string, build: string, packed: string): Reco
   const kept = readdirSync(packed);
   const omitted = EXPORT_FILES.filter(
     (name) =>
-      args.some((arg) => arg.startsWith('--export') && arg.split(/[=/]/).at(-1) === name) && !kept.includes(`${name}.br`),
+      args.some((arg) => arg.startsWith('--export') && arg.split(/[=/]/).at(-1) === name) &&
+      !kept.includes(`${name}.br`),
   );
   return { folder, build, meaning, omitted };
 }
