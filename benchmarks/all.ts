@@ -9,6 +9,7 @@ import { cpus } from 'node:os';
 import { inspect, parseArgs } from 'node:util';
 
 import { collect } from './collect.ts';
+import { cost } from './cost.ts';
 import { detection } from './detection/detection.ts';
 import { engineSharing } from './engine-sharing.ts';
 import { gate } from './gate.ts';
@@ -40,6 +41,7 @@ const BENCHMARKS: readonly Benchmark[] = [
   htmlReport,
   detection,
   gate,
+  cost,
 ];
 
 const { values: options, positionals: names } = parseArgs({

@@ -20,6 +20,7 @@ const OF_ALL = [
   'merge',
   'report',
   'gate',
+  'cost',
 ];
 
 describe('npm run bench:all, small', () => {
