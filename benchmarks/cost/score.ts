@@ -3,7 +3,7 @@ import { type DrawnCell, drawMatrix } from './draw.ts';
 import type { Visit } from './real-runs.ts';
 import { type Answer, checked, fixed, untilSure, type Way } from './ways.ts';
 
-export const WAYS: ReadonlyMap<string, Way> = new Map([
+const WAYS: ReadonlyMap<string, Way> = new Map([
   ...[1, 2, 3, 5, 8, 10].map((runs): [string, Way] => [`--repeats ${runs}, compare`, fixed(runs)]),
   ['--repeats 2 --until-sure 2, compare', untilSure(2, 2)],
   ['--repeats 2 --until-sure 1, compare', untilSure(2, 1)],
