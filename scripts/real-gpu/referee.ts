@@ -29,7 +29,7 @@ export async function visitReferee(visit: Visit): Promise<void> {
   await visit.part('logs', 0, () => checkLogs(visit));
 }
 
-/** So many sweeps at most without any change, as long as `reservedS` seconds are left. */
+/** Sweeps without any change, at most this number, as long as `reservedS` seconds are left. */
 export async function checkQuiet(visit: Visit, sweeps: number, reservedS: number): Promise<void> {
   const matrix = writeMatrix(visit, GATE);
   const [seen, found]: [number[], string[]] = [[], []];
