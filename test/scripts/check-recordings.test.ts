@@ -35,12 +35,19 @@ async function bothReadings(name: string) {
 }
 
 describe('as a command', () => {
-  test('all recordings of the tests are read to the last number', async () => {
-    const { code, stdout, stderr } = await check(join(ROOT, 'test', 'fixtures'));
-    expect([code, stderr]).toEqual([0, '']);
-    expect(stdout).toMatch(
+  test.each([
+    [
+      join('test', 'fixtures'),
       /^200 runs in 199 logs: 103 measured, 11 built, 59 failed, 27 unfit; 12\d \d{3} numbers and 9\d\d \d{3} samples equal; \d+ quoted lines found; 55 expectations met; 0 problems\n$/,
-    );
+    ],
+    [
+      'recordings',
+      /^218 runs in 218 logs: 192 measured, 21 built, 5 failed, 0 unfit; 79 \d{3} numbers and 9\d\d \d{3} samples equal; \d+ quoted lines found; 0 expectations met; 0 problems\n$/,
+    ],
+  ])('every run below %s is read to the last number', async (folder, expected) => {
+    const { code, stdout, stderr } = await check(join(ROOT, folder));
+    expect([code, stderr]).toEqual([0, '']);
+    expect(stdout).toMatch(expected);
   });
 
   test('an outcome that is not the expected one is named with its line', async () => {

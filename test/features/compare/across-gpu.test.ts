@@ -75,4 +75,13 @@ test('an engine of builder level 0 on an H100: its size, and other tactics as th
     ['resnet fp16 (flag) 8x3x224x224 graph', 'slower', 186.37],
     ['resnet fp16 (flag) 32x3x224x224 graph', 'slower', 146.39],
   ]);
+  const profiled = ['--profile', '--filter', 'model=resnet & batch=8'];
+  for (const level of [3, 0]) await bench(['run', `level${level}.yaml`, ...profiled], { cwd: folder });
+  const { stdout } = await bench(['why', '2a87b4a2', 'latest~1', 'latest', '--json'], { cwd: folder });
+  const { causes }: { causes: readonly { kind: string; certainty: string; title: string }[] } = JSON.parse(stdout);
+  expect(causes[0]).toMatchObject({
+    kind: 'tactics',
+    certainty: 'shown',
+    title: 'other tactics in 17 layers: layer*.*.conv1/Conv',
+  });
 }, 60_000);

@@ -99,6 +99,21 @@ test('no alarm on any undisturbed recording; launches that take longer than the 
       'hostBound explained',
       'GPU idle 5.5 % of the time, enqueue takes 1.00 times the GPU time',
     ],
+    [
+      'h200/vit.fp8.level1.b1.graph0_2',
+      'bimodal widened',
+      'two levels of GPU time: 0.7244 ms in 36 % of the queries, 0.9381 ms in the others',
+    ],
+    [
+      'h200/vit.fp8.level1.b1.graph0_2',
+      'drifting widened',
+      'the last quarter of the queries is 24.0 % faster than the first',
+    ],
+    [
+      'h200/vit.fp8.level1.b1.graph0_2',
+      'hostJitter explained',
+      '1.8 % of the queries took more than 1.5 times the undisturbed 0.717 ms, and were enqueued slowly',
+    ],
   ]);
 });
 
