@@ -23,7 +23,12 @@ const RECORDINGS = [
   ['a host that hiccups', join(H100, 'contended-false-b5eed25b'), 1, 'hostJitter explained'],
   ['a host without CPUs', join(FIXTURES, 'cpu-contended'), 4, null],
   ['a quiet night', join(FIXTURES, 'nights'), 15, null],
-  ['launches that take as long as the network: two levels of time', join(SETS, 'h200', 'vit.fp8.level1.b1.graph0_2'), 1, 'hostJitter explained'],
+  [
+    'launches that take as long as the network: two levels of time',
+    join(SETS, 'h200', 'vit.fp8.level1.b1.graph0_2'),
+    1,
+    'hostJitter explained',
+  ],
   ...['h100', 'night1', 'night2', 'pair'].map((set) => ['a quiet night', join(SETS, set), 15, null] as const),
   ['a quiet night', join(FIXTURES, 'level0'), 1, null],
   ['a quiet night', join(FIXTURES, 'pairs'), 1, null],
