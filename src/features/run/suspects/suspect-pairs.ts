@@ -14,6 +14,7 @@ import { cellRunsOf } from '../../../store/runs/cell-runs.ts';
 import type { StoreDatabase } from '../../../store/file/open.ts';
 import { sweepWallS } from '../../../store/runs/time-estimates.ts';
 import { plannedPairsOf } from '../../../store/sweeps/gate-of-sweep.ts';
+import { seriesUntil } from '../../../store/sweeps/find-sweeps.ts';
 import { findSweep, planOf } from '../../../store/sweeps/sweeps.ts';
 import { count, formatDuration } from '../../../terminal/numbers.ts';
 import { printable } from '../../../text/printable.ts';
@@ -138,7 +139,7 @@ export class SweepSuspects implements SuspectPairs {
   private async planned(suspect: Suspect): Promise<PlannedPairs> {
     const { cache, db, stored, sweep } = this.given;
     const { cellKey, isUnsteady, metric } = suspect;
-    const lastGood = suspect.lastGoodSweepId === null ? null : findSweep(db, suspect.lastGoodSweepId);
+    const lastGood = this.lastGoodOf(suspect);
     const planned: PlannedPairs = {
       cellKey,
       metric,
@@ -157,6 +158,15 @@ export class SweepSuspects implements SuspectPairs {
       recordedProblem(stored, cellKey, needed) ?? (earlier === null ? null : recordedProblem(earlier, cellKey, needed));
     const missing = [newest, good, unrecorded].find((each) => typeof each === 'string');
     return { ...planned, problem: typeof missing === 'string' ? missing : null };
+  }
+
+  /** A sweep of a part of the matrix may be the last good one of a group, and not of each of its cells. */
+  private lastGoodOf({ cellKey, lastGoodSweepId }: Suspect): Sweep | null {
+    const { db } = this.given;
+    const named = lastGoodSweepId === null ? null : findSweep(db, lastGoodSweepId);
+    if (named === null) return null;
+    const until = seriesUntil(db, named, SWEEPS_BACK);
+    return until.find((sweep) => buildOf(db, sweep, cellKey) !== null) ?? named;
   }
 
   /** Other programs than trtexec load their own models. */
@@ -208,3 +218,5 @@ export class SweepSuspects implements SuspectPairs {
 }
 
 const NAMED = 3;
+/** Sweeps among which the last good engine of a cell is looked for. */
+const SWEEPS_BACK = 20;
