@@ -8,6 +8,8 @@ import type { RunRecord } from '../records/run.ts';
 import type { Sweep } from '../records/sweep.ts';
 import { hashOf } from '../text/canonical-json.ts';
 import { lastMeasuredRuns } from '../store/runs/cell-runs.ts';
+import { findEnvironments } from '../store/sweeps/environments.ts';
+import { machineKey } from '../judge/compare/differences.ts';
 import { type EndedAttempt, startAttempt } from './attempt.ts';
 import type { LoadableEngine } from '../engines/engine-state.ts';
 import { filledArgs } from '../engines/engine-state.ts';
@@ -35,7 +37,6 @@ export async function startRun(
   const plannedCell = plan.cells.find((planned) => planned.cell.key === run.cellKey);
   const cell = plannedCell?.cell ?? null;
   const metric = gateMetric(null, cell ?? { streams: 1 });
-  const before = valueBefore(db, run, metric, sweep);
   const { minQueries, minWarmUpQueries } = run;
   const ended = await startAttempt(context, {
     runId,
@@ -73,7 +74,7 @@ export async function startRun(
       gpuComputeMs: record.log.measurement?.gpuComputeMs.median ?? null,
       throughputQps: record.log.measurement?.throughputQps ?? null,
       reading: readingOf(record, metric),
-      before,
+      before: valueBefore(db, run, metric, sweep, record),
       wallS: record.wallS ?? 0,
     });
     return record;
@@ -97,14 +98,20 @@ function overlapNotes({ role, buildRef }: PlannedRun, { builds }: SweepContext['
 /** More runs in one sweep are rare. */
 const LAST_RUNS = 20;
 
-/** The cell's value in the previous sweep that has it; null if none. */
+/** The cell's value in the previous sweep on such a machine that has it; null if none. */
 function valueBefore(
   db: SweepContext['db'],
   { cellKey, harness }: PlannedRun,
   metric: MetricId,
   sweep: Sweep,
+  { environment }: RunRecord,
 ): ValueBefore | null {
-  const runs = lastMeasuredRuns(db, cellKey, sweep.provenance, LAST_RUNS, { earlierIn: sweep });
+  const last = lastMeasuredRuns(db, cellKey, sweep.provenance, LAST_RUNS, { earlierIn: sweep });
+  const machines = findEnvironments(
+    db,
+    last.map((run) => run.environmentId),
+  );
+  const runs = last.filter((run) => machineKey(machines.get(run.environmentId)) === machineKey(environment));
   const sweepId = runs.at(-1)?.sweepId;
   const shown = harness === null ? 'gpuComputeMs' : metric;
   const own = runs.filter((run) => run.sweepId === sweepId);

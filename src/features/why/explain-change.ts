@@ -109,12 +109,12 @@ function sameThings({ base, head }: WhySides): string[] {
   const [was, is] = [newest(base), newest(head)];
   if (was === null || is === null) return [];
   const [a, b] = [watchedMedian(base, 'smClockMhz'), watchedMedian(head, 'smClockMhz')];
-  const kept = (field: 'driver' | 'tensorrt' | 'gpuUuid') =>
+  const kept = (field: 'driver' | 'tensorrt' | 'gpuName' | 'gpuUuid') =>
     was.environment[field] !== null && was.environment[field] === is.environment[field];
   return [
     ...(kept('driver') ? [`driver ${was.environment.driver}`] : []),
     ...(kept('tensorrt') ? [`TensorRT ${was.environment.tensorrt}`] : []),
-    ...(kept('gpuUuid') ? ['the same GPU'] : []),
+    ...(kept('gpuName') && kept('gpuUuid') ? ['the same GPU'] : []),
     ...(sameEngine(was.engine, is.engine) === true ? ['the same engine'] : []),
     ...(a !== null && a === b ? [`SM clock ${a} MHz`] : []),
   ];

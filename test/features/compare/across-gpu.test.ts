@@ -17,8 +17,8 @@ interface Compared {
   }[];
 }
 
-async function compare(folder: string, ...args: readonly string[]): Promise<{ code: number | null; json: Compared }> {
-  const { code, stdout } = await bench(['compare', 'latest~1', 'latest', '--json', ...args], { cwd: folder });
+async function compare(folder: string, base: string, head: string, ...args: readonly string[]): Promise<{ code: number | null; json: Compared }> {
+  const { code, stdout } = await bench(['compare', base, head, '--json', ...args], { cwd: folder });
   return { code, json: JSON.parse(stdout) };
 }
 
@@ -27,25 +27,38 @@ const changes = ({ cells }: Compared) =>
 
 describe('the same engines of an H100 and of an H200', () => {
   let folder: string;
+  const progress: string[] = [];
 
   beforeAll(async () => {
     folder = sharedFolder();
-    await bench(['run', MATRIX], { cwd: folder });
-    await bench(['run', MATRIX, '--replay', 'h200'], { cwd: folder });
+    for (const set of ['h100', 'h200', 'h200']) {
+      const { stderr } = await bench(['run', MATRIX, '--replay', set], { cwd: folder });
+      progress.push(stderr);
+    }
   }, 60_000);
 
+  test('the progress of a run compares with sweeps on such a GPU only', () => {
+    expect(progress.map((text) => text.split(' vs sweep ').length - 1)).toEqual([0, 0, 8]);
+  });
+
+  test('bench why names the GPU, and not what is the same', async () => {
+    const { stdout } = await bench(['why', '2a87b4a2', 'latest~2', 'latest~1'], { cwd: folder });
+    expect(stdout).toContain('1. environment: GPU NVIDIA H100 80GB HBM3 → NVIDIA H200\n');
+    expect(stdout).toContain('the same on both sides: driver 580.159.04, TensorRT 10.6.0\n');
+  });
+
   test('are not compared, and the option that compares them is named', async () => {
-    const { code, json } = await compare(folder);
+    const { code, json } = await compare(folder, 'latest~2', 'latest~1');
     expect(code).toBe(0);
     expect(json.counts).toMatchObject({ incomparable: 4, slower: 0, faster: 0 });
-    const { stdout } = await bench(['compare', 'latest~1', 'latest'], { cwd: folder });
+    const { stdout } = await bench(['compare', 'latest~2', 'latest~1'], { cwd: folder });
     expect(stdout).toContain(
       'GPU NVIDIA H100 80GB HBM3 → NVIDIA H200: compare them anyway with --across-gpu (4 cells)',
     );
   });
 
   test('--across-gpu compares them: medians of the logs, and the GPU as the likeliest cause', async () => {
-    const { json } = await compare(folder, '--across-gpu');
+    const { json } = await compare(folder, 'latest~2', 'latest~1', '--across-gpu');
     // From the GPU compute medians that the logs print, by Python: resnet of batch 8 is
     // sqrt(.221146 x .221313) / sqrt(.208618 x .208832) - 1.
     expect(changes(json)).toEqual([
@@ -54,7 +67,7 @@ describe('the same engines of an H100 and of an H200', () => {
       ['vit fp16 (flag) 8x3x224x224 graph', 'slower', 1.62],
       ['vit fp16 (flag) 1x3x224x224 graph', 'unclear', -0.17],
     ]);
-    const { stdout } = await bench(['compare', 'latest~1', 'latest', '--across-gpu'], { cwd: folder });
+    const { stdout } = await bench(['compare', 'latest~2', 'latest~1', '--across-gpu'], { cwd: folder });
     expect(stdout).toContain('compared anyway: GPU NVIDIA H100 80GB HBM3 → NVIDIA H200\n');
     expect(stdout).toContain('environment: GPU NVIDIA H100 80GB HBM3 → NVIDIA H200 (possible)');
   });
@@ -69,7 +82,7 @@ test('an engine of builder level 0 on an H100: its size, and other tactics as th
     const { code, stderr } = await bench(['run', path, '--filter', 'model=resnet'], { cwd: folder });
     expect([code, stderr.includes('bench: ')]).toEqual([0, false]);
   }
-  const { json } = await compare(folder);
+  const { json } = await compare(folder, 'latest~1', 'latest');
   expect(changes(json)).toEqual([
     ['resnet fp16 (flag) 1x3x224x224 graph', 'slower', 219.17],
     ['resnet fp16 (flag) 8x3x224x224 graph', 'slower', 186.37],
