@@ -17,7 +17,12 @@ interface Compared {
   }[];
 }
 
-async function compare(folder: string, base: string, head: string, ...args: readonly string[]): Promise<{ code: number | null; json: Compared }> {
+async function compare(
+  folder: string,
+  base: string,
+  head: string,
+  ...args: readonly string[]
+): Promise<{ code: number | null; json: Compared }> {
   const { code, stdout } = await bench(['compare', base, head, '--json', ...args], { cwd: folder });
   return { code, json: JSON.parse(stdout) };
 }
