@@ -9,8 +9,8 @@ import type { Visit } from './visit.ts';
 
 const SWEEPS = 20;
 /** Seconds of the parts after the sweeps. */
-const SLOWER_S = 65;
-const CLEARED_S = 25;
+const SLOWER_S = 75;
+const BACK_S = 22;
 
 /** Ten cells, two runs of .3 s; a short build, because sweeps are what takes the time here. */
 export const GATE: MatrixOptions = {
@@ -23,9 +23,9 @@ export const GATE: MatrixOptions = {
 
 /** Visit B: 20 sweeps without a change, a slower model with pairs, and the old engines again. */
 export async function visitReferee(visit: Visit): Promise<void> {
-  await visit.part('sweeps without a change', 60, () => checkQuiet(visit, SWEEPS, SLOWER_S + CLEARED_S));
+  await visit.part('sweeps without a change', 430, () => checkQuiet(visit, SWEEPS, SLOWER_S + BACK_S));
   await visit.part('a slower model', SLOWER_S, () => checkSlower(visit, 'slower', 3, '--confirm'));
-  await visit.part('the same engines again', CLEARED_S, () => checkBack(visit, 1));
+  await visit.part('the same engines again', BACK_S, () => checkBack(visit, 1));
   await visit.part('logs', 0, () => checkLogs(visit));
 }
 
