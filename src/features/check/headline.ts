@@ -81,14 +81,14 @@ export function verdictOf({ verdict }: JudgedSeries, standing: Standing): Checke
 
 /** The first line about a series. */
 export function headlineOf(judged: JudgedSeries, standing: Standing): string {
-  const { evidence, verdict } = judged;
+  const { evidence, sweepsOfOtherMachine, verdict } = judged;
   const parts = partsOf(judged, standing);
   switch (verdict.judgedBy) {
     case 'first':
       return ['first sweep: nothing to compare with', ...parts].join('; ');
     case 'previousSweep': {
       const what = parts.length === 0 ? 'nothing slower' : parts.join(', ');
-      return `${evidence.sweeps.length} of ${ALERTING.firstNight} sweeps: compared with the previous sweep: ${what}`;
+      return `${evidence.sweeps.length - sweepsOfOtherMachine} of ${ALERTING.firstNight} sweeps: compared with the previous sweep: ${what}`;
     }
     case 'history':
       return parts.length === 0 ? 'nothing new' : parts.join(', ');

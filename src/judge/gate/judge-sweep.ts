@@ -113,6 +113,9 @@ function limitsOf({ acknowledged, cells, findings, rules, sweeps }: SweepEvidenc
 }
 
 function judgedByOf(cells: readonly CellEvidence[], judged: number): SweepVerdict['judgedBy'] {
-  if (judged === 0) return 'first';
-  return cells.map(mainOf).some((main) => main !== undefined && hasHistory(main)) ? 'history' : 'previousSweep';
+  const mains = cells.flatMap((cell) => mainOf(cell) ?? []);
+  if (mains.some(hasHistory)) return 'history';
+  // On another machine every cell begins anew.
+  const areNew = mains.length > 0 && mains.every(({ history }) => history.nights[0] === judged);
+  return judged === 0 || areNew ? 'first' : 'previousSweep';
 }

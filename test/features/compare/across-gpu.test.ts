@@ -33,17 +33,28 @@ const changes = ({ cells }: Compared) =>
 describe('the same engines of an H100 and of an H200', () => {
   let folder: string;
   const progress: string[] = [];
+  const checked: string[] = [];
 
   beforeAll(async () => {
     folder = sharedFolder();
     for (const set of ['h100', 'h200', 'h200']) {
       const { stderr } = await bench(['run', MATRIX, '--replay', set], { cwd: folder });
       progress.push(stderr);
+      const { stdout } = await bench(['check'], { cwd: folder });
+      checked.push(stdout.split('\n')[0] ?? '');
     }
   }, 60_000);
 
   test('the progress of a run compares with sweeps on such a GPU only', () => {
     expect(progress.map((text) => text.split(' vs sweep ').length - 1)).toEqual([0, 0, 8]);
+  });
+
+  test('bench check: on another GPU there is nothing to compare with, and then the sweeps of that GPU', () => {
+    expect(checked).toEqual([
+      'first sweep: nothing to compare with',
+      'first sweep: nothing to compare with',
+      '2 of 20 sweeps: compared with the previous sweep: nothing slower',
+    ]);
   });
 
   test('bench why names the GPU, and not what is the same', async () => {
