@@ -33,6 +33,7 @@ async function checkBusySweep(visit: Visit): Promise<void> {
   const matrix = writeMatrix(visit, { ...GATE, batches: [1, 8] }, 'gate-busy');
   const contender = startContender(visit);
   try {
+    await contender.isBusy;
     await visit.bench(['run', matrix, '--confirm', '--filter', 'batch=1 | batch=8']);
   } finally {
     await contender.stop();

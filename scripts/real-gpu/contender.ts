@@ -1,9 +1,13 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+
 import { execa } from 'execa';
 
 import type { Visit } from './visit.ts';
 
 /** A second process that keeps the GPU busy until it is ended: trtexec itself, with an engine of the store. */
 export interface Contender {
+  /** When it has its engine loaded, some two seconds after its start. */
+  readonly isBusy: Promise<void>;
   stop(): Promise<void>;
 }
 
@@ -24,6 +28,7 @@ export function startContender(visit: Visit, gpu: string | null = null): Contend
     ...(gpu === null ? {} : { env: { CUDA_VISIBLE_DEVICES: gpu } }),
   });
   return {
+    isBusy: sleep(2500),
     stop: async () => {
       child.kill('SIGKILL');
       await child;

@@ -31,7 +31,7 @@ export async function visitNumbers(visit: Visit): Promise<void> {
   await visit.part('changed builds', 55, () => checkChanges(visit));
   await visit.part('flags', 0, () => checkFlags(visit));
   await visit.part('time that bench adds', 57, () => checkLoop(visit));
-  await visit.part('second process', 6, () => checkSecondProcess(visit));
+  await visit.part('second process', 8, () => checkSecondProcess(visit));
   await visit.part('interruptions', 58, () => checkInterruptions(visit));
   await visit.part('until sure', 17, () => checkUntilSure(visit));
   await visit.part('variable of the environment', 8, () => checkVariable(visit));

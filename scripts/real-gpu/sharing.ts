@@ -11,6 +11,7 @@ const ONE_CELL = { models: ['resnet'], batches: [1], repeats: 3 };
 export async function checkSecondProcess(visit: Visit): Promise<void> {
   const contender = startContender(visit);
   try {
+    await contender.isBusy;
     await visit.bench(['run', writeMatrix(visit, { ...ONE_CELL, name: 'contended' })]);
   } finally {
     await contender.stop();
