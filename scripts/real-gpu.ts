@@ -2,7 +2,8 @@
  * Tries bench on a machine with a GPU and trtexec, and writes a report in which every check is a line with its figure.
  *
  *     node scripts/real-gpu.ts numbers --models FOLDER --out FOLDER     at most nine minutes each; also: referee,
- *                                                                       confirm (after it, same --out), gpus
+ *                                                                       confirm (after it, same --out), gpus,
+ *                                                                       precision, versions (--other-trtexec PATH)
  *
  * The folder of models holds resnet.onnx and vit.onnx, and resnet_fp8.onnx and vit_fp8.onnx (`bench model quantize`),
  * with one input `input: [batch, 3, 224, 224]`.
@@ -16,8 +17,10 @@ import { execa } from 'execa';
 
 import { visitConfirm } from './real-gpu/confirm.ts';
 import { visitNumbers } from './real-gpu/numbers.ts';
+import { visitPrecision } from './real-gpu/precision.ts';
 import { visitReferee } from './real-gpu/referee.ts';
 import { visitSeveralGpus } from './real-gpu/several-gpus.ts';
+import { visitVersions } from './real-gpu/versions.ts';
 import { Visit } from './real-gpu/visit.ts';
 
 const VISITS = new Map([
@@ -25,6 +28,8 @@ const VISITS = new Map([
   ['referee', visitReferee],
   ['confirm', visitConfirm],
   ['gpus', visitSeveralGpus],
+  ['precision', visitPrecision],
+  ['versions', visitVersions],
 ]);
 
 const { values, positionals } = parseArgs({
@@ -32,6 +37,7 @@ const { values, positionals } = parseArgs({
   options: {
     models: { type: 'string' },
     out: { type: 'string', default: 'real-gpu' },
+    'other-trtexec': { type: 'string' },
     trtexec: { type: 'string', default: process.env['TRTEXEC'] ?? 'trtexec' },
     only: { type: 'string' },
     limit: { type: 'string', default: '540' },
@@ -57,6 +63,7 @@ const visit = new Visit({
   folder: resolve(values.out),
   command: [process.execPath, join(import.meta.dirname, '..', 'bin', 'bench.js')],
   trtexec: values.trtexec,
+  otherTrtexec: values['other-trtexec'] ?? null,
   models,
   only: values.only ?? null,
   limitS: Number(values.limit),

@@ -29,6 +29,8 @@ export interface VisitPlace {
   /** The program and first arguments that start bench. */
   readonly command: readonly [string, ...string[]];
   readonly trtexec: string;
+  /** Of another version, for the visit that compares two. */
+  readonly otherTrtexec: string | null;
   /** ONNX files by name of the model: `resnet`, `vit`, and variants such as `vit_fp8`. */
   readonly models: ReadonlyMap<string, string>;
   /** Parts whose names hold this text; null: all. */

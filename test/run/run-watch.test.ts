@@ -36,6 +36,17 @@ test('who else is on the GPU is known at once: nobody of them is the next run', 
 test('what is answered late may be of the next run, which waits for it from then on', async () => {
   const watch = watchWith([0, 2000, 0, 2000]);
   expect(await othersOf(watch)).toEqual(['python3']);
-  const [second] = await Promise.all([othersOf(watch), watch.begin().then(() => watch.stop())]);
-  expect(second).toEqual(['/opt/trtexec', 'python3']);
+  await watch.begin();
+  const order: string[] = [];
+  const begun = async (): Promise<void> => {
+    await watch.begin();
+    await setImmediate();
+    order.push('the next run');
+  };
+  const asked = async (): Promise<void> => {
+    order.push(...(await othersOf(watch)));
+  };
+  await Promise.all([asked(), begun()]);
+  watch.stop();
+  expect(order).toEqual(['/opt/trtexec', 'python3', 'the next run']);
 });

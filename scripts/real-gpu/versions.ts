@@ -1,0 +1,68 @@
+import { z } from 'zod';
+
+import { OUTPUTS } from '../../test/support/outputs.ts';
+import { checkLogs } from './logs.ts';
+import { type MatrixOptions, matrixOf, writeMatrix } from './matrices.ts';
+import type { Ended, Visit } from './visit.ts';
+
+const SMALL: MatrixOptions = { name: 'versions', batches: [1, 8], cudaGraph: ['on', 'off'], repeats: 4 };
+
+/** Two installations of TensorRT: their dialects, engines that are not shared, and what an upgrade changes. */
+export async function visitVersions(visit: Visit): Promise<void> {
+  const { otherTrtexec } = visit.place;
+  if (otherTrtexec === null) throw new Error('which other one? Give --other-trtexec PATH');
+  await visit.part('older', 80, () => checkRun(visit, 'older', otherTrtexec));
+  await visit.part('newer', 80, () => checkRun(visit, 'newer', visit.place.trtexec));
+  await visit.part('engines', 20, () => checkEngines(visit, otherTrtexec));
+  await visit.part('what an upgrade changes', 10, () => checkUpgrade(visit));
+  await visit.part('logs', 0, () => checkLogs(visit));
+}
+
+async function checkRun(visit: Visit, name: string, trtexec: string): Promise<void> {
+  const args = ['run', writeMatrix(visit, SMALL), '--trtexec', trtexec, '--profile'];
+  const { counts } = await visit.json(OUTPUTS.run, args);
+  visit.check('every run is measured', counts.failed + counts.unfit + counts.skipped === 0, JSON.stringify(counts));
+  const versions = visit.rows(
+    z.object({ tensorrt: z.string().nullable(), n: z.number() }),
+    `SELECT environments.tensorrt AS tensorrt, count(*) AS n FROM runs JOIN environments USING (environment_id)
+       WHERE sweep_id = (SELECT sweep_id FROM sweeps ORDER BY started_at DESC LIMIT 1) GROUP BY 1`,
+  );
+  visit.check(`the ${name} version is stored`, versions.length === 1, JSON.stringify(versions));
+}
+
+/** An engine of one version, given to the other: one line, and nothing measured. */
+async function checkEngines(visit: Visit, otherTrtexec: string): Promise<void> {
+  const builds = visit.count('SELECT count(DISTINCT engine_key) n FROM builds');
+  visit.check('no engine is shared', builds === 4, `${builds} engines of 2 models for 2 versions`);
+  const [own] = visit.rows(
+    z.object({ key: z.string() }),
+    `SELECT runs.engine_key AS key FROM runs JOIN cells USING (cell_key) WHERE model = 'resnet' AND role = 'timed'
+       ORDER BY runs.started_at DESC LIMIT 1`,
+  );
+  const engine = visit.engines().find((path) => path.includes(own?.key ?? 'none')) ?? '';
+  const small = z.looseObject({ models: z.looseObject({ resnet: z.looseObject({}) }) }).parse(
+    matrixOf(visit, { ...SMALL, models: ['resnet'], repeats: 1 }),
+  );
+  const { onnx: _, precisions: __, ...rest } = small.models.resnet;
+  const given = { ...small, name: 'given', build: {}, models: { resnet: { ...rest, engine } } };
+  const ended = await visit.bench(['run', visit.file('given.yaml', given), '--trtexec', otherTrtexec]);
+  const line = lastLine(ended);
+  visit.check('an engine of the newer version is refused by the older', ended.code !== 0, `${ended.code}: ${line}`);
+}
+
+async function checkUpgrade(visit: Visit): Promise<void> {
+  const plain = await visit.bench(['compare', 'latest~2', 'latest~1']);
+  visit.check('majors are not compared unasked', plain.code !== 0, `${plain.code}: ${lastLine(plain)}`);
+  const args = ['compare', 'latest~2', 'latest~1', '--across-tensorrt'];
+  const { cells, counts } = await visit.json(OUTPUTS.compare, args);
+  const changes = cells.map(({ label, verdict, changePercent }) => `${label} ${verdict} ${changePercent?.toFixed(1)} %`);
+  visit.check('an upgrade in numbers', counts.incomparable === 0, changes.join('; '));
+  const [cell] = cells;
+  if (cell === undefined) return;
+  const { causes } = await visit.json(OUTPUTS.why, ['why', cell.label, 'latest~2', 'latest~1']);
+  visit.check('why names TensorRT', JSON.stringify(causes).includes('TensorRT'), causes[0]?.title ?? 'no cause');
+}
+
+function lastLine({ stdout, stderr }: Ended): string {
+  return `${stdout}\n${stderr}`.trim().split('\n').at(-1)?.trim() ?? '';
+}
