@@ -114,7 +114,10 @@ async function checkOutputs(
     model,
     precision,
   );
-  const load = z.array(z.string()).parse(JSON.parse(engine?.argv ?? '[]')).find((arg) => arg.startsWith('--loadEngine='));
+  const load = z
+    .array(z.string())
+    .parse(JSON.parse(engine?.argv ?? '[]'))
+    .find((arg) => arg.startsWith('--loadEngine='));
   const output = visit.file(`${model}-${precision}.json`, '');
   const args = [`--shapes=input:${referenceShape}`, `--loadInputs=input:${input}`, `--exportOutput=${output}`];
   await execa(visit.place.trtexec, [load ?? '', ...args, '--iterations=1', '--duration=0', '--warmUp=0'], {

@@ -40,9 +40,9 @@ async function checkEngines(visit: Visit, otherTrtexec: string): Promise<void> {
        ORDER BY runs.started_at DESC LIMIT 1`,
   );
   const engine = visit.engines().find((path) => path.includes(own?.key ?? 'none')) ?? '';
-  const small = z.looseObject({ models: z.looseObject({ resnet: z.looseObject({}) }) }).parse(
-    matrixOf(visit, { ...SMALL, models: ['resnet'], repeats: 1 }),
-  );
+  const small = z
+    .looseObject({ models: z.looseObject({ resnet: z.looseObject({}) }) })
+    .parse(matrixOf(visit, { ...SMALL, models: ['resnet'], repeats: 1 }));
   const { onnx: _, precisions: __, ...rest } = small.models.resnet;
   const given = { ...small, name: 'given', build: {}, models: { resnet: { ...rest, engine } } };
   const ended = await visit.bench(['run', visit.file('given.yaml', given), '--trtexec', otherTrtexec]);
@@ -55,7 +55,9 @@ async function checkUpgrade(visit: Visit): Promise<void> {
   visit.check('majors are not compared unasked', plain.code !== 0, `${plain.code}: ${lastLine(plain)}`);
   const args = ['compare', 'latest~2', 'latest~1', '--across-tensorrt'];
   const { cells, counts } = await visit.json(OUTPUTS.compare, args);
-  const changes = cells.map(({ label, verdict, changePercent }) => `${label} ${verdict} ${changePercent?.toFixed(1)} %`);
+  const changes = cells.map(
+    ({ label, verdict, changePercent }) => `${label} ${verdict} ${changePercent?.toFixed(1)} %`,
+  );
   visit.check('an upgrade in numbers', counts.incomparable === 0, changes.join('; '));
   const [cell] = cells;
   if (cell === undefined) return;
