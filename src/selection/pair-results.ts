@@ -2,7 +2,7 @@ import type { PairResult } from '../judge/gate/evidence.ts';
 import type { GateRules } from '../judge/gate/limits.ts';
 import { judgePairs, judgeSameEngine } from '../judge/gate/judge-pairs.ts';
 import { runSigmas } from '../judge/gate/pair-noise.ts';
-import { doesNotLoad, fitPairRuns, isSameEngine, nextPairRun, pairsAmong } from '../judge/gate/pair-runs.ts';
+import { doesNotLoad, fitPairRuns, isSameEngine, nextPairRun, pairsAmong, sideOf } from '../judge/gate/pair-runs.ts';
 import { leftOutFor } from '../judge/run-trust.ts';
 import { valueRule } from '../judge/value-rule.ts';
 import { isJudgedOnly } from '../records/gated-metric.ts';
@@ -75,14 +75,19 @@ class PastRuns {
     );
   }
 
-  sigmaOf(cellKey: CellKey, own: ReadonlyMap<SweepId, readonly number[]>, metric: MetricId): number {
+  /** @param pairs values of either engine */
+  sigmaOf(
+    cellKey: CellKey,
+    own: ReadonlyMap<SweepId, readonly number[]>,
+    metric: MetricId,
+    pairs: readonly (readonly number[])[],
+  ): number {
     const others = [...this.newest].map(([key, runs]): [CellKey, number[][]] => {
       const valueOf = valueRule(runs, metric);
       return [key, [runs.flatMap((run) => valueOf(run) ?? [])]];
     });
-    return runSigmas(new Map<CellKey, readonly (readonly number[])[]>([...others, [cellKey, [...own.values()]]]))(
-      cellKey,
-    );
+    const cells = new Map<CellKey, readonly (readonly number[])[]>([...others, [cellKey, [...own.values()]]]);
+    return runSigmas(cells, pairs)(cellKey);
   }
 
   /** Values of up to seven sweeps until the last good one. */
@@ -145,9 +150,10 @@ function measuredValues(
   const values = past.valuesOf(cellKey, metric, valueOf);
   const before = past.levelOf(values, lastGoodSweepId);
   const now = median([...values.values()].at(-1) ?? []);
-  return before === null || now === null
-    ? null
-    : { valueOf, before, now, sigma: past.sigmaOf(cellKey, values, metric) };
+  if (before === null || now === null) return null;
+  const sides = [...Map.groupBy(fit, ({ repeat }) => sideOf(repeat)).values()];
+  const pairs = sides.map((runs) => runs.flatMap((run) => valueOf(run) ?? []));
+  return { valueOf, before, now, sigma: past.sigmaOf(cellKey, values, metric, pairs) };
 }
 
 /** A run either waited for the host or not: 2 or 1, without noise. Other facts of a sweep need no pairs. */

@@ -11,13 +11,18 @@ const LEAST_SIGMA = 1e-4;
  * Standard deviation of a single run of each cell, log scale: from the differences of runs within a sweep, of which a
  * quarter may be disturbed; in a cell with two states the larger quantile is their distance. Cells with one run a sweep
  * are judged by the differences of neighboring sweeps, cells with neither by the typical cell, and where all are young by
- * the runs of all of them together.
+ * the runs of all of them together; where these, too, are few, with the runs of the pairs.
  * @param cells values of the runs that count, above 0, by sweep in order
+ * @param pairs such values of either engine
  */
-export function runSigmas<Key>(cells: ReadonlyMap<Key, readonly (readonly number[])[]>): (key: Key) => number {
+export function runSigmas<Key>(
+  cells: ReadonlyMap<Key, readonly (readonly number[])[]>,
+  pairs: readonly (readonly number[])[] = [],
+): (key: Key) => number {
   const own = new Map([...cells].map(([key, sweeps]) => [key, ownSigma(sweeps)]));
   const known = median([...own.values()].flatMap((sigma) => sigma ?? []));
-  const all = [...cells.values()].flatMap((sweeps) => withinSweeps(sweeps));
+  const ofSweeps = [...cells.values()].flatMap((sweeps) => withinSweeps(sweeps));
+  const all = ofSweeps.length >= LEAST_DIFFERENCES ? ofSweeps : [...ofSweeps, ...withinSweeps(pairs)];
   const typical = known ?? (all.length >= LEAST_DIFFERENCES ? scaleOfAll(all) : ASSUMED_SIGMA);
   return (key) => Math.max(LEAST_SIGMA, own.get(key) ?? typical);
 }

@@ -197,6 +197,10 @@ const YOUNG: readonly (readonly (readonly number[])[])[] = [
   ],
 ];
 
+// The pairs of its cell of batch 1.
+const NEWEST_1 = [0.17221, 0.172163, 0.172242, 0.172396, 0.172032];
+const LAST_GOOD_1 = [0.168794, 0.16856, 0.168658, 0.168639, 0.168676];
+
 test('in the second sweep of all cells their runs together say how one run scatters: real pairs of +2 % are confirmed', () => {
   const sigma = runSigmas(new Map(YOUNG.entries()))(3);
   // The .75 quantile of the twenty differences over sqrt(2) x 1.1503, by Python.
@@ -207,6 +211,16 @@ test('in the second sweep of all cells their runs together say how one run scatt
     agreeing: 5,
     count: 5,
   });
-  // Too few runs in all: what is assumed.
-  expect(runSigmas(new Map(YOUNG.slice(0, 3).entries()))(0)).toBe(0.01);
+  // Too few runs in all: with those of the pairs, and without pairs what is assumed.
+  const [batch1 = []] = YOUNG;
+  const few = new Map([[0, batch1]]);
+  expect(runSigmas(few)(0)).toBe(0.01);
+  const ofPairs = runSigmas(few, [NEWEST_1, LAST_GOOD_1])(0);
+  // The median of the 22 differences over sqrt(2) x .6745, by numpy.
+  expect(ofPairs).toBeCloseTo(0.0008215, 6);
+  const own = { ...measured(NEWEST_1, LAST_GOOD_1), before: 0.168605, now: 0.17218 };
+  expect(judgePairs({ ...own, sigma: 0.01 })).toMatchObject({ outcome: 'cleared', agreeing: 5 });
+  expect(judgePairs({ ...own, sigma: ofPairs })).toMatchObject({ outcome: 'confirmed', agreeing: 5 });
+  // Runs of other sweeps are the better source where they are enough.
+  expect(runSigmas(new Map(YOUNG.entries()), [NEWEST_1, LAST_GOOD_1])(3)).toBe(sigma);
 });
