@@ -27,7 +27,13 @@ const findingCellSchema = z.object({
   after: z.number(),
 });
 
-const pairsSchema = z.object({ count, agreeing: count, changePercent: z.number(), outcome: z.string() });
+const pairsSchema = z.object({
+  count,
+  agreeing: count,
+  changePercent: z.number(),
+  outcome: z.string(),
+  cells: z.array(idSchema).default([]).describe('Measured in pairs; its other cells moved alike (empty: not known)'),
+});
 
 export const findingSchema = z.object({
   findingId: idSchema,

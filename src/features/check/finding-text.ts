@@ -1,5 +1,5 @@
 import { gatedMetricOf } from '../../records/gated-metric.ts';
-import { cellTable, withCells } from '../../terminal/cell-columns.ts';
+import { cellTable, shortNames, withCells } from '../../terminal/cell-columns.ts';
 import type { Look } from '../../terminal/look.ts';
 import { dotted, labelled, wrapHanging } from '../../terminal/text-width.ts';
 import { printable } from '../../text/printable.ts';
@@ -26,6 +26,7 @@ export function findingText(
       paintOf(finding, look),
     ),
     ...wrapHanging(`  ${stateText(finding, picture)}`, columns, 4),
+    ...pairedText(finding, picture).flatMap((text) => wrapHanging(`  ${text}`, columns, 4)),
     ...causeLines(finding, look),
     ...otherMetrics(finding, picture, look),
     ...alsoText(finding).flatMap((text) => wrapHanging(`  ${text}`, columns, 4)),
@@ -73,6 +74,23 @@ function stateText(finding: CheckedFinding, { sweeps }: SeriesPicture): string {
   const evidence = evidenceOf(finding, sweeps).join(', ');
   const owner = finding.owner === null ? '' : `; owner ${printable(finding.owner)}`;
   return `${stateWords(finding)}${metricText(finding)}${evidence === '' ? '' : `${finding.state === 'suspected' ? ', with' : ' by'} ${evidence}`}${owner}`;
+}
+
+/** Cells that are named of those that were measured in pairs, and of those that were not. */
+const NAMED_CELLS = 3;
+
+/** Which cells were measured in pairs, and which follow, where some do. */
+function pairedText({ cells, pairs }: CheckedFinding, picture: SeriesPicture): string[] {
+  const paired = new Set(pairs?.cells);
+  const nameOf = shortNames([...picture.cells.values()].map(({ cell }) => cell));
+  const [own, others] = [true, false].map((isOwn) => {
+    const names = [...picture.cells]
+      .filter(([key]) => cells.includes(key) && paired.has(key) === isOwn)
+      .map(([, { cell }]) => printable(nameOf(cell)));
+    const more = names.length - NAMED_CELLS;
+    return [...names.slice(0, NAMED_CELLS), ...(more > 0 ? [`${more} more`] : [])].join(', ');
+  });
+  return paired.size === 0 || others === '' ? [] : [`measured in pairs: ${own}; moved alike: ${others}`];
 }
 
 /** ` in GPU compute time`, of its clearest cell. */

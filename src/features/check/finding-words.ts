@@ -42,14 +42,17 @@ export function rangeText(
 
 /** What confirms a finding, or how likely it lasts, and how long it has been there; untrusted texts are not in it. */
 export function evidenceOf(
-  { confirmedBy, details, firstBad, pairs, probability, state }: CheckedFinding,
+  { cells, confirmedBy, details, firstBad, pairs, probability, state }: CheckedFinding,
   sweeps: readonly { readonly sweepId: string }[],
 ): string[] {
   const from = sweeps.findIndex(({ sweepId }) => sweepId === firstBad?.sweepId);
   const interval = intervalText(details[0]?.ciPercent ?? null);
+  const paired = pairs?.cells ?? [];
+  const where =
+    paired.length === 0 || paired.length === cells.length ? '' : ` in ${paired.length} of its ${cells.length} cells`;
   const own =
     pairs !== null
-      ? `${pairs.agreeing} of ${count(pairs.count, 'pair')} with the last good engine, ${formatPercent(pairs.changePercent)}`
+      ? `${pairs.agreeing} of ${count(pairs.count, 'pair')} with the last good engine${where}, ${formatPercent(pairs.changePercent)}`
       : state === 'suspected'
         ? probability === null
           ? null

@@ -13,7 +13,7 @@ import type { Candidate } from './verdict.ts';
 /** Levels in the window from which a cell counts as one with known states. */
 const RESTLESS_LEVELS = 3;
 const LEVEL_SWEEPS = 7;
-/** Off by this many standard deviations where only a comparison says so. */
+/** Off by this many standard deviations where only a comparison says so: less is worth no pairs. */
 const CALLED_DEVIATIONS = 3;
 
 interface Around {
@@ -23,19 +23,20 @@ interface Around {
 }
 
 /**
- * Cells off their level for the worse: groups before cells, the farthest off first. What needs no pairs, or was reported
- * already, is none. A cell goes by its own metric where that is off.
- * @param suspects cells without a history that lie off
+ * Cells off their level for the worse. What needs no pairs, or was reported already, is none. A cell goes by its own metric
+ * where that is off.
+ * @param young cells without a history that lie off
  * @param changes of single cells in the judged sweep
  * @param ofGroups groups that moved together
+ * @returns `candidates`: groups before cells, the farthest off first; `moved`: single cells, also those that are too little off to be one
  */
 export function candidatesOf(
   cells: readonly WeighedCell[],
-  suspects: readonly YoungSuspect[],
+  young: readonly YoungSuspect[],
   changes: readonly CellChange[],
   ofGroups: readonly Candidate[],
   around: Around,
-): Candidate[] {
+): { readonly candidates: readonly Candidate[]; readonly moved: readonly Candidate[] } {
   const byKey = new Map(cells.map((cell) => [cell.evidence.cell.key, cell]));
   const byHistory = cells.flatMap(({ evidence, histories }) =>
     [...histories.values()].flatMap(({ metric, worseDeviations }): YoungSuspect[] =>
@@ -51,19 +52,22 @@ export function candidatesOf(
     }));
   const isOwn = ({ cellKey, metric }: YoungSuspect): boolean =>
     byKey.get(cellKey)?.evidence.metrics[0]?.metric === metric;
-  // The last of a cell counts: its own metric, where that is off.
-  const all = [...called, ...byHistory, ...suspects].toSorted(
-    (a, b) => Number(isOwn(a)) - Number(isOwn(b)) || a.deviations - b.deviations,
-  );
-  const chosen = new Map(all.map((suspect) => [suspect.cellKey, suspect]));
-  const single = [...chosen.values()].flatMap(
-    (suspect) => asCandidate(suspect, byKey.get(suspect.cellKey), around) ?? [],
-  );
-  const open = single.filter(
+  const singles = (suspects: readonly YoungSuspect[]): Candidate[] => {
+    // The last of a cell counts: its own metric, where that is off.
+    const all = [...called, ...byHistory, ...suspects].toSorted(
+      (a, b) => Number(isOwn(a)) - Number(isOwn(b)) || a.deviations - b.deviations,
+    );
+    const chosen = new Map(all.map((suspect) => [suspect.cellKey, suspect]));
+    return [...chosen.values()].flatMap((suspect) => asCandidate(suspect, byKey.get(suspect.cellKey), around) ?? []);
+  };
+  const open = singles(young.filter(({ deviations }) => deviations >= CALLED_DEVIATIONS)).filter(
     ({ cellKeys }) => !ofGroups.some(({ group }) => cellKeys.every((key) => around.words.hasAll(key, group))),
   );
   const { groups, others } = grouped(open, around.words);
-  return [[...ofGroups, ...groups], others].flatMap((part) => part.toSorted((a, b) => b.deviations - a.deviations));
+  const candidates = [[...ofGroups, ...groups], others].flatMap((part) =>
+    part.toSorted((a, b) => b.deviations - a.deviations),
+  );
+  return { candidates, moved: singles(young) };
 }
 
 /** The three calmest cells of each group speak for it. */
@@ -91,7 +95,8 @@ function grouped(single: readonly Candidate[], words: CellWords) {
   return { groups, others: [...ofCell].flatMap(([key, one]) => (inGroups.has(key) ? [] : [one])) };
 }
 
-function noiseOf({ changePercent, deviations }: Candidate): number {
+/** In percent. */
+export function noiseOf({ changePercent, deviations }: Candidate): number {
   return Math.abs(changePercent) / deviations;
 }
 

@@ -54,7 +54,8 @@ export class CellWords {
   }
 
   /**
-   * Groups of which at least half of the cells are among these, the largest first; no cell is in two of them.
+   * Groups of which at least half of the cells are among these, the largest first; no cell is in two of them, and cells
+   * that share nothing are no group.
    * @returns the cells among these, with all that they share
    */
   groupsAmong(keys: ReadonlySet<string>): { readonly group: readonly string[]; readonly keys: ReadonlySet<string> }[] {
@@ -63,13 +64,15 @@ export class CellWords {
     let open = keys;
     while (open.size >= LEAST_CELLS) {
       const left = open;
-      const [largest] = [...cellsOf.values()]
-        .map((all) => ({ all, own: new Set([...left].filter((key) => all.has(key))) }))
-        .filter(({ all, own }) => own.size >= LEAST_CELLS && 2 * own.size >= all.size)
-        .toSorted((a, b) => b.own.size - a.own.size);
+      const largest = [...cellsOf.values()]
+        .map((all) => ({ all, keys: new Set([...left].filter((key) => all.has(key))) }))
+        .filter(({ all, keys: own }) => own.size >= LEAST_CELLS && 2 * own.size >= all.size)
+        .toSorted((a, b) => b.keys.size - a.keys.size)
+        .map(({ keys: own }) => ({ group: this.sharedBy(own), keys: own }))
+        .find(({ group }) => group.length > 0);
       if (largest === undefined) break;
-      found.push({ group: this.sharedBy(largest.own), keys: largest.own });
-      open = new Set([...left].filter((key) => !largest.own.has(key)));
+      found.push(largest);
+      open = new Set([...left].filter((key) => !largest.keys.has(key)));
     }
     return found;
   }

@@ -22,10 +22,10 @@ const FEW = {
   otherQ: 0.001,
   /** Against the first sweep, which is looked at in every sweep anew. */
   firstQ: 0.002,
-  /** Standard errors from which on what is not called is worth pairs, and those of an interval of 95 %. */
-  suspectErrors: 3,
-  intervalErrors: 1.96,
 } as const;
+
+/** Standard errors of an interval of 95 %. */
+export const INTERVAL_ERRORS = 1.96;
 
 /** A cell with too few sweeps for a history, in one metric: its sweeps at the expected level, and the judged one. */
 export interface YoungCell {
@@ -33,7 +33,7 @@ export interface YoungCell {
   readonly measured: MetricHistory;
 }
 
-/** What is not called, but lies off for the worse. */
+/** What lies off for the worse, by an interval of 95 % or more. */
 export interface YoungSuspect {
   readonly cellKey: CellKey;
   readonly metric: GatedMetricId;
@@ -61,7 +61,7 @@ export function judgeYoung(metric: GatedMetricId, cells: readonly YoungCell[], j
   return {
     changes: [...previous, ...first].filter(({ isCalled }) => isCalled).map(({ change }) => change),
     suspects: [...previous, ...first]
-      .filter(({ change, errors }) => change.direction === 'slower' && errors >= FEW.suspectErrors)
+      .filter(({ change, errors }) => change.direction === 'slower' && errors >= INTERVAL_ERRORS)
       .map(({ change, errors }): YoungSuspect => ({ cellKey: change.cellKey, metric, deviations: errors })),
   };
 }
@@ -107,7 +107,7 @@ function calledOf(
 ): Called[] {
   if (before === null || after === null || ciPercent === null) return [];
   const [low, high] = ciPercent.map((percent) => Math.log1p(percent / 100));
-  const error = ((high ?? 0) - (low ?? 0)) / 2 / FEW.intervalErrors;
+  const error = ((high ?? 0) - (low ?? 0)) / 2 / INTERVAL_ERRORS;
   const errors = Math.abs(Math.log(after / before)) / error;
   const began = beganAt(measured, before, after, index);
   const { nights } = measured.history;

@@ -36,8 +36,9 @@ export function judgeSweep(given: SweepEvidence): SweepVerdict {
   const changes = [...weighed.flatMap((cell) => cell.changes), ...young.changes];
   const words = new CellWords(evidence);
   const groups = judgeGroupsOf(weighed, evidence, known, words);
+  const suspects = candidatesOf(weighed, young.suspects, changes, groups.candidates, { known, words, sweeps });
   const accepted = new Set([...given.acknowledged.keys()].filter((id) => !reopened.has(id)));
-  const reported = weighChanges(joinGroups(changes, groups.changes), evidence, known, words).filter(
+  const reported = weighChanges(joinGroups(changes, groups.changes), evidence, known, words, suspects).filter(
     (change) =>
       Math.abs(change.changePercent) >= rules.minChangeOf(change.cellKey, change.metric) && !known.takesBack(change),
   );
@@ -50,7 +51,7 @@ export function judgeSweep(given: SweepEvidence): SweepVerdict {
     findings,
     endedAcknowledgements: [...reopened],
     cells: judgedCells(cells, findings, accepted, judged),
-    candidates: candidatesOf(weighed, young.suspects, changes, groups.candidates, { known, words, sweeps }),
+    candidates: suspects.candidates,
   };
 }
 

@@ -177,12 +177,11 @@ function highest(values: readonly (number | null)[]): number | null {
 
 /** Of several measured cells the one with the largest change. */
 function pairsOf(changes: readonly WeighedChange[]): Finding['pairs'] {
-  const [largest] = changes
-    .flatMap(({ pairs }) => pairs ?? [])
-    .toSorted((a, b) => Math.abs(b.changePercent) - Math.abs(a.changePercent));
+  const all = changes.flatMap(({ pairs }) => pairs ?? []);
+  const [largest] = all.toSorted((a, b) => Math.abs(b.changePercent) - Math.abs(a.changePercent));
   if (largest === undefined) return null;
   const { agreeing, changePercent, count, outcome } = largest;
-  return { agreeing, changePercent, count, outcome };
+  return { agreeing, changePercent, count, outcome, cells: [...new Set(all.map(({ cellKey }) => cellKey))] };
 }
 
 export function findingCellOf(change: CellChange): Finding['cells'][number] {

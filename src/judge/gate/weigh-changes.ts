@@ -1,9 +1,12 @@
 import type { CellKey } from '../../records/scalars.ts';
+import { type candidatesOf, noiseOf } from './candidates.ts';
 import { type CellChange, cellChange } from './cell-change.ts';
 import type { CellEvidence, PairResult, SweepEvidence } from './evidence.ts';
 import type { CellWords } from './cell-words.ts';
+import { INTERVAL_ERRORS } from './few-sweeps.ts';
 import type { KnownFindings } from './known-findings.ts';
 import type { WeighedChange } from './new-findings.ts';
+import type { Candidate } from './verdict.ts';
 
 const PAIRS = {
   /** How many sweeps a change may be old for the pairs of the judged sweep to say something of it. */
@@ -14,27 +17,39 @@ const PAIRS = {
   mostCleared: 2,
 } as const;
 
-/** What the pairs say of the changes, and changes that only pairs show. */
+/** What the pairs say of the changes, and changes that only pairs show: of the measured cells, and of those like them. */
 export function weighChanges(
   changes: readonly CellChange[],
   { cells, pairs, sweeps }: SweepEvidence,
   known: KnownFindings,
   words: CellWords,
+  suspects: ReturnType<typeof candidatesOf>,
 ): WeighedChange[] {
   const judged = sweeps.length - 1;
   const ofCell = new Map((pairs ?? []).map((pair) => [pair.cellKey, pair] as const));
   const isWeighed = ({ confirmedBy, direction, place }: CellChange): boolean =>
     direction === 'slower' && judged - place <= PAIRS.sweeps && confirmedBy !== 'measured';
-  const spoken = groupResult(changes.filter(isWeighed), ofCell, words);
+  const changed = new Set(changes.filter(isWeighed).map(({ cellKey }) => cellKey));
+  const spoken = spokenGroups(pairs ?? [], changed, suspects.candidates, words);
   const weighed = changes.map((change): WeighedChange => {
     if (!isWeighed(change)) return { ...change, pairs: null, fate: 'change' };
-    const result = ofCell.get(change.cellKey) ?? spoken(change.cellKey);
+    const ofGroup = spoken.find(({ group }) => words.hasAll(change.cellKey, group));
+    const result = ofCell.get(change.cellKey) ?? ofGroup?.said[0] ?? null;
     const isLeft = result?.outcome === 'cleared' && known.clearedSweeps(change.cellKey) >= PAIRS.mostCleared;
     return isLeft ? { ...change, pairs: null, fate: 'change' } : weigh(change, result, pairs !== null);
   });
   const said = new Set(weighed.filter(({ pairs: found }) => found !== null).map(({ cellKey }) => cellKey));
   const others = (pairs ?? []).filter(({ cellKey }) => !said.has(cellKey));
-  return [...weighed, ...others.flatMap((pair) => onlyInPairs(pair, cells, judged))];
+  const alike = suspects.moved.flatMap((one) =>
+    one.cellKeys.flatMap((cellKey) => {
+      if (ofCell.has(cellKey) || changed.has(cellKey)) return [];
+      const found = spoken.find(({ group, said: results }) => words.hasAll(cellKey, group) && isAlike(one, results));
+      const [pair] = found?.isOfCandidate === true ? found.said : [];
+      return pair === undefined ? [] : [{ pair, cellKey, changePercent: one.changePercent }];
+    }),
+  );
+  const measured = others.map((pair) => ({ pair, cellKey: pair.cellKey, changePercent: pair.changePercent }));
+  return [...weighed, ...[...measured, ...alike].flatMap((shown) => onlyInPairs(shown, cells, judged))];
 }
 
 /** @param isPaired the suspects of this sweep were to be measured in pairs */
@@ -56,27 +71,65 @@ function weigh(change: CellChange, result: PairResult | null, isPaired: boolean)
   }
 }
 
-/** What the measured cells of a group say of its cells that were not measured; null where too few say the same. */
-function groupResult(
-  changes: readonly CellChange[],
-  ofCell: ReadonlyMap<CellKey, PairResult>,
-  words: CellWords,
-): (key: CellKey) => PairResult | null {
-  const measured = [...new Set(changes.map(({ cellKey }) => cellKey))].flatMap((key) => ofCell.get(key) ?? []);
-  const byOutcome = [...Map.groupBy(measured, ({ outcome }) => outcome).values()];
-  const [most = []] = byOutcome.toSorted((a, b) => b.length - a.length);
-  const group = words.sharedBy(new Set(most.map(({ cellKey }) => cellKey)));
-  const isSure = most.length >= PAIRS.speakers && 2 * most.length > measured.length;
-  return (key) => (isSure && words.hasAll(key, group) ? (most[0] ?? null) : null);
+interface SpokenGroup {
+  readonly group: readonly string[];
+  /** The results that most of its measured cells have; at least three. */
+  readonly said: readonly PairResult[];
+  /** It was chosen to be measured as a group. */
+  readonly isOfCandidate: boolean;
 }
 
-function onlyInPairs(pair: PairResult, cells: readonly CellEvidence[], judged: number): WeighedChange[] {
-  const cell = cells.find((each) => each.cell.key === pair.cellKey);
+/** Groups of which the measured cells speak for the others, and what those measured that changed have in common. */
+function spokenGroups(
+  pairs: readonly PairResult[],
+  changed: ReadonlySet<CellKey>,
+  candidates: readonly Candidate[],
+  words: CellWords,
+): SpokenGroup[] {
+  const ofCandidates = candidates
+    .filter(({ group }) => group.length > 0)
+    .map(({ group }) => ({ group, own: pairs.filter(({ cellKey }) => words.hasAll(cellKey, group)) }));
+  const ofChanges = { group: null, own: pairs.filter(({ cellKey }) => changed.has(cellKey)) };
+  return [...ofCandidates, ofChanges].flatMap(({ group, own }) => {
+    const byOutcome = [...Map.groupBy(own, ({ outcome }) => outcome).values()];
+    const [said = []] = byOutcome.toSorted((a, b) => b.length - a.length);
+    const isSure = said.length >= PAIRS.speakers && 2 * said.length > own.length;
+    const shared = group ?? words.sharedBy(new Set(said.map(({ cellKey }) => cellKey)));
+    return isSure ? [{ group: shared, said, isOfCandidate: group !== null }] : [];
+  });
+}
+
+/** It moved, and within its noise as far as one of the measured cells, or between two of them: both by an interval of 95 %. */
+function isAlike(one: Candidate, said: readonly PairResult[]): boolean {
+  const sizes = said.filter(({ metric }) => metric === one.metric).map(({ changePercent }) => changePercent);
+  const reach = INTERVAL_ERRORS * noiseOf(one);
+  const { changePercent, deviations } = one;
+  return (
+    deviations >= INTERVAL_ERRORS &&
+    sizes.some((size) => size <= changePercent + reach) &&
+    sizes.some((size) => size >= changePercent - reach)
+  );
+}
+
+interface ShownByPairs {
+  readonly cellKey: CellKey;
+  /** Of the cell, or of one that speaks for it. */
+  readonly pair: PairResult;
+  /** Its own. */
+  readonly changePercent: number;
+}
+
+function onlyInPairs(
+  { cellKey, changePercent, pair }: ShownByPairs,
+  cells: readonly CellEvidence[],
+  judged: number,
+): WeighedChange[] {
+  const cell = cells.find((each) => each.cell.key === cellKey);
   const measured = cell?.metrics.find(({ metric }) => metric === pair.metric);
   const after = measured?.history.values.at(-1);
   if (cell === undefined || measured === undefined || after === undefined) return [];
   if (pair.outcome !== 'confirmed' && pair.outcome !== 'buildLuck') return [];
-  const levels = { before: after / (1 + pair.changePercent / 100), after };
+  const levels = { before: after / (1 + changePercent / 100), after };
   const facts = {
     place: judged,
     lastGood: measured.history.nights.at(-2) ?? null,

@@ -2,6 +2,8 @@ import { expect, test } from 'vitest';
 
 import type { PairResult } from '../../../src/judge/gate/evidence.ts';
 import type { Candidate } from '../../../src/judge/gate/verdict.ts';
+import type { KeyedCell } from '../../../src/records/cell.ts';
+import { readVisits } from '../../../benchmarks/cost/real-runs.ts';
 import { alarms, SimulatedGate, type SimulatedSeries } from '../../support/gate-evidence.ts';
 import { normals, simulatedCells, sweepOfNight } from '../../support/simulated-store.ts';
 
@@ -152,6 +154,63 @@ test('half of the cells are one candidate with its three calmest cells, and thei
   const { candidates, findings } = gate.next();
   expect(candidates[0]).toMatchObject({ group: ['fp8'], cellKeys: { length: 3 } });
   expect(findings).toMatchObject([{ state: 'confirmed', group: ['fp8'], confirmedBy: 'pairs', cells: { length: 20 } }]);
+});
+
+/**
+ * The second of two real sweeps of ten cells on an H100: the ResNet has three more small layers, the ViT is the same.
+ * @param change of single cells in that sweep, as a factor
+ */
+function realSecondSweep(change: (label: string) => number = () => 1) {
+  const visit = readVisits().find(({ name }) => name === 'h100-slower');
+  if (visit === undefined) throw new Error('no runs');
+  const { cells, runs } = visit;
+  const nameOf = ({ model, shapes }: KeyedCell): string => `${model} b${shapes['input']?.[0]}`;
+  const gate = new SimulatedGate({
+    cells,
+    metrics: ['gpuComputeMs'],
+    values: (cell, sweep) => {
+      const factor = sweep === 1 ? change(cells.flatMap((one, place) => (place === cell ? nameOf(one) : [])).join('')) : 1;
+      return (runs[cell] ?? []).flatMap((run) => (run.sweep === sweep && !run.isPair ? factor * run.ms : []));
+    },
+    pairs: (candidates) => sayAll('confirmed')(candidates.slice(0, 1)),
+  });
+  gate.next();
+  const { candidates, findings } = gate.next();
+  const named = (keys: readonly string[]): string[] =>
+    cells.filter(({ key }) => keys.includes(key)).map(nameOf).toSorted();
+  return {
+    group: candidates[0]?.group,
+    found: findings.map((finding) => ({
+      state: finding.state,
+      group: finding.group,
+      paired: named(finding.pairs?.cells ?? []),
+      changes: Object.fromEntries(
+        finding.cells.map(({ cellKey, changePercent }) => [named([cellKey]).join(''), Number(changePercent.toFixed(1))]),
+      ),
+    })),
+  };
+}
+
+test('cells that moved as those of their group that were paired follow them; real runs of which none is called by itself', () => {
+  expect(realSecondSweep()).toEqual({
+    group: ['resnet'],
+    found: [
+      {
+        state: 'confirmed',
+        group: ['resnet'],
+        paired: ['resnet b1', 'resnet b16', 'resnet b4'],
+        changes: { 'resnet b1': 2, 'resnet b16': 2, 'resnet b2': 2.4, 'resnet b4': 2, 'resnet b8': 1.5 },
+      },
+    ],
+  });
+});
+
+test('a cell of the group that does not move stays steady, and one of another group is measured by itself', () => {
+  const changesOf = (changed: string, factor: number) =>
+    realSecondSweep((cell) => (cell === changed ? factor : 1)).found.map(({ changes }) => changes);
+  const others = { 'resnet b1': 2, 'resnet b16': 2, 'resnet b2': 2.4, 'resnet b4': 2 };
+  expect(changesOf('resnet b8', 0.985)).toEqual([others]);
+  expect(changesOf('vit b8', 1.02)).toEqual([{ ...others, 'resnet b8': 1.5 }]);
 });
 
 test('changes that are too small to matter are no findings', () => {

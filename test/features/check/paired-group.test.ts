@@ -1,0 +1,82 @@
+import { join } from 'node:path';
+
+import Database from 'better-sqlite3';
+import { expect, test } from 'vitest';
+
+import { readVisits, type RealRun } from '../../../benchmarks/cost/real-runs.ts';
+import { textWidth } from '../../../src/terminal/text-width.ts';
+import { bench, temporaryFolder } from '../../support/bench.ts';
+import { simulateNights, sweepOfNight } from '../../support/simulated-store.ts';
+
+/**
+ * Two sweeps of an H100 and the pairs that were measured after the second, of the cells of these batches: of a ResNet, in the
+ * second with three more small layers, and of a ViT.
+ * @returns the lines of `bench check`
+ */
+async function checkedPairs(columns: number, batches: readonly number[], models: readonly string[]) {
+  const visit = readVisits().find(({ name }) => name === 'h100-slower');
+  const chosen = (visit?.cells ?? []).flatMap((cell, place) =>
+    batches.includes(cell.shapes['input']?.[0] ?? 0) && models.includes(cell.model)
+      ? [{ cell, runs: visit?.runs[place] ?? [] }]
+      : [],
+  );
+  const cells = chosen.map(({ cell }) => cell);
+  const runsOf = (place: number, isWanted: (run: RealRun) => boolean): readonly RealRun[] =>
+    (chosen[place]?.runs ?? []).filter(isWanted);
+  const db = join(temporaryFolder(), 'bench.sqlite');
+  const timed = (place: number, sweep: number, repeat: number): number | null =>
+    runsOf(place, (run) => run.sweep === sweep && !run.isPair)[repeat - 1]?.ms ?? null;
+  simulateNights(db, { cells, nights: 2, repeats: 2, value: timed });
+  // The newest engine has the odd numbers.
+  const paired = (place: number, repeat: number): number | null =>
+    runsOf(place, ({ engine, isPair }) => isPair && engine > 0 === (repeat % 2 === 1))[(repeat - 1) >> 1]?.ms ?? null;
+  simulateNights(db, { cells, nights: 1, repeats: 10, after: 2, value: (place, _, repeat) => paired(place, repeat) });
+  const pairs = cells
+    .filter((_, place) => paired(place, 1) !== null)
+    .map(({ key }) => ({
+      cellKey: key,
+      metric: 'gpuComputeMs',
+      lastGoodSweepId: sweepOfNight(0),
+      newestBuildId: 'newest',
+      lastGoodBuildId: 'last good',
+      isUnsteady: false,
+      problem: null,
+    }));
+  const store = new Database(db);
+  const [second, third] = [sweepOfNight(1), sweepOfNight(2)];
+  store.prepare("UPDATE runs SET sweep_id = ?, role = 'pair' WHERE sweep_id = ?").run(second, third);
+  store.prepare('DELETE FROM sweeps WHERE sweep_id = ?').run(third);
+  store.prepare('UPDATE sweeps SET plan = ? WHERE sweep_id = ?').run(JSON.stringify({ pairs }), second);
+  store.close();
+  const env = { ...process.env, COLUMNS: String(columns) };
+  const { code, stdout } = await bench(['check', '--db', db], { env });
+  return { code, lines: stdout.split('\n') };
+}
+
+test('the finding names the whole group, its sizes, which cells were measured in pairs and which follow', async () => {
+  const { code, lines } = await checkedPairs(120, [1, 2, 4, 8, 16], ['resnet', 'vit']);
+  expect(code).toBe(1);
+  expect(lines[0]).toBe('2 of 20 sweeps: compared with the previous sweep: 5 slower');
+  expect(lines[4]).toMatch(/^▲ \w{8} 5 of 10 cells slower by 1\.5 to 2\.4 %: all resnet, since 2026-01-02$/);
+  expect(lines.slice(5, 7)).toEqual([
+    '  confirmed in GPU compute time by 5 of 5 pairs with the last good engine in 3 of its 5 cells, +2.1 %',
+    '  measured in pairs: resnet fp16 b1, resnet fp16 b4, resnet fp16 b16; moved alike: resnet fp16 b2, resnet fp16 b8',
+  ]);
+  const rows = lines.filter((line) => /^(?:resnet|vit) /.test(line)).map((line) => line.split(/ {2,}/).slice(2, 5));
+  expect(rows).toEqual([
+    ['b2', '0.1786 ms', '+2.4 %'],
+    ['b1', '0.1722 ms', '+2.1 %'],
+    ['b4', '0.1926 ms', '+2.0 %'],
+    ['b16', '0.3112 ms', '+1.9 %'],
+    ['b8', '0.2113 ms', '+1.5 %'],
+  ]);
+  const narrow = await checkedPairs(60, [1, 2, 4, 8, 16], ['resnet', 'vit']);
+  expect(narrow.lines.filter((line) => textWidth(line) > 60)).toEqual([]);
+});
+
+test('pairs of five of five confirm 2 % in the second sweep of a store that has one cell', async () => {
+  const { code, lines } = await checkedPairs(120, [1], ['resnet']);
+  expect(code).toBe(1);
+  expect(lines).toContain('  confirmed in GPU compute time by 5 of 5 pairs with the last good engine, +2.1 %');
+  expect(lines.join(' ')).not.toContain('measured in pairs');
+});
