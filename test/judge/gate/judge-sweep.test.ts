@@ -169,7 +169,8 @@ function realSecondSweep(change: (label: string) => number = () => 1) {
     cells,
     metrics: ['gpuComputeMs'],
     values: (cell, sweep) => {
-      const factor = sweep === 1 ? change(cells.flatMap((one, place) => (place === cell ? nameOf(one) : [])).join('')) : 1;
+      const factor =
+        sweep === 1 ? change(cells.flatMap((one, place) => (place === cell ? nameOf(one) : [])).join('')) : 1;
       return (runs[cell] ?? []).flatMap((run) => (run.sweep === sweep && !run.isPair ? factor * run.ms : []));
     },
     pairs: (candidates) => sayAll('confirmed')(candidates.slice(0, 1)),
@@ -177,7 +178,10 @@ function realSecondSweep(change: (label: string) => number = () => 1) {
   gate.next();
   const { candidates, findings } = gate.next();
   const named = (keys: readonly string[]): string[] =>
-    cells.filter(({ key }) => keys.includes(key)).map(nameOf).toSorted();
+    cells
+      .filter(({ key }) => keys.includes(key))
+      .map(nameOf)
+      .toSorted();
   return {
     group: candidates[0]?.group,
     found: findings.map((finding) => ({
@@ -185,7 +189,10 @@ function realSecondSweep(change: (label: string) => number = () => 1) {
       group: finding.group,
       paired: named(finding.pairs?.cells ?? []),
       changes: Object.fromEntries(
-        finding.cells.map(({ cellKey, changePercent }) => [named([cellKey]).join(''), Number(changePercent.toFixed(1))]),
+        finding.cells.map(({ cellKey, changePercent }) => [
+          named([cellKey]).join(''),
+          Number(changePercent.toFixed(1)),
+        ]),
       ),
     })),
   };
