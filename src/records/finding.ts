@@ -32,7 +32,7 @@ const pairsSchema = z.object({
   agreeing: count,
   changePercent: z.number(),
   outcome: z.string(),
-  cells: z.array(idSchema).default([]).describe('Measured in pairs; its other cells moved alike (empty: not known)'),
+  cells: z.array(idSchema).default([]).describe('Measured in pairs: its other cells moved similarly'),
 });
 
 export const findingSchema = z.object({

@@ -90,7 +90,7 @@ function pairedText({ cells, pairs }: CheckedFinding, picture: SeriesPicture): s
     const more = names.length - NAMED_CELLS;
     return [...names.slice(0, NAMED_CELLS), ...(more > 0 ? [`${more} more`] : [])].join(', ');
   });
-  return paired.size === 0 || others === '' ? [] : [`measured in pairs: ${own}; moved alike: ${others}`];
+  return paired.size === 0 || others === '' ? [] : [`measured in pairs: ${own}; moved similarly: ${others}`];
 }
 
 /** ` in GPU compute time`, of its clearest cell. */

@@ -40,16 +40,15 @@ export function weighChanges(
   });
   const said = new Set(weighed.filter(({ pairs: found }) => found !== null).map(({ cellKey }) => cellKey));
   const others = (pairs ?? []).filter(({ cellKey }) => !said.has(cellKey));
-  const alike = suspects.moved.flatMap((one) =>
+  const similar = suspects.moved.flatMap((one) =>
     one.cellKeys.flatMap((cellKey) => {
       if (ofCell.has(cellKey) || changed.has(cellKey)) return [];
-      const found = spoken.find(({ group, said: results }) => words.hasAll(cellKey, group) && isAlike(one, results));
+      const found = spoken.find(({ group, said: results }) => words.hasAll(cellKey, group) && isSimilar(one, results));
       const [pair] = found?.isOfCandidate === true ? found.said : [];
-      return pair === undefined ? [] : [{ pair, cellKey, changePercent: one.changePercent }];
+      return pair === undefined ? [] : onlyInPairs(pair, { ...one, cellKey }, cells, judged);
     }),
   );
-  const measured = others.map((pair) => ({ pair, cellKey: pair.cellKey, changePercent: pair.changePercent }));
-  return [...weighed, ...[...measured, ...alike].flatMap((shown) => onlyInPairs(shown, cells, judged))];
+  return [...weighed, ...others.flatMap((pair) => onlyInPairs(pair, pair, cells, judged)), ...similar];
 }
 
 /** @param isPaired the suspects of this sweep were to be measured in pairs */
@@ -100,7 +99,7 @@ function spokenGroups(
 }
 
 /** It moved, and within its noise as far as one of the measured cells, or between two of them: both by an interval of 95 %. */
-function isAlike(one: Candidate, said: readonly PairResult[]): boolean {
+function isSimilar(one: Candidate, said: readonly PairResult[]): boolean {
   const sizes = said.filter(({ metric }) => metric === one.metric).map(({ changePercent }) => changePercent);
   const reach = INTERVAL_ERRORS * noiseOf(one);
   const { changePercent, deviations } = one;
@@ -111,16 +110,10 @@ function isAlike(one: Candidate, said: readonly PairResult[]): boolean {
   );
 }
 
-interface ShownByPairs {
-  readonly cellKey: CellKey;
-  /** Of the cell, or of one that speaks for it. */
-  readonly pair: PairResult;
-  /** Its own. */
-  readonly changePercent: number;
-}
-
+/** @param pair of the cell, or of one that speaks for it */
 function onlyInPairs(
-  { cellKey, changePercent, pair }: ShownByPairs,
+  pair: PairResult,
+  { cellKey, changePercent }: Pick<PairResult, 'cellKey' | 'changePercent'>,
   cells: readonly CellEvidence[],
   judged: number,
 ): WeighedChange[] {
