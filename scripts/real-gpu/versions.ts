@@ -13,8 +13,8 @@ export async function visitVersions(visit: Visit): Promise<void> {
   if (otherTrtexec === null) throw new Error('which other one? Give --other-trtexec PATH');
   await visit.part('older', 80, () => checkRun(visit, 'older', otherTrtexec));
   await visit.part('newer', 80, () => checkRun(visit, 'newer', visit.place.trtexec));
-  await visit.part('engines', 20, () => checkEngines(visit, otherTrtexec));
   await visit.part('what an upgrade changes', 10, () => checkUpgrade(visit));
+  await visit.part('engines', 20, () => checkEngines(visit, otherTrtexec));
   await visit.part('logs', 0, () => checkLogs(visit));
 }
 
@@ -51,9 +51,9 @@ async function checkEngines(visit: Visit, otherTrtexec: string): Promise<void> {
 }
 
 async function checkUpgrade(visit: Visit): Promise<void> {
-  const plain = await visit.bench(['compare', 'latest~2', 'latest~1']);
+  const plain = await visit.bench(['compare', 'latest~1', 'latest']);
   visit.check('majors are not compared unasked', plain.code !== 0, `${plain.code}: ${lastLine(plain)}`);
-  const args = ['compare', 'latest~2', 'latest~1', '--across-tensorrt'];
+  const args = ['compare', 'latest~1', 'latest', '--across-tensorrt'];
   const { cells, counts } = await visit.json(OUTPUTS.compare, args);
   const changes = cells.map(
     ({ label, verdict, changePercent }) => `${label} ${verdict} ${changePercent?.toFixed(1)} %`,
@@ -61,7 +61,7 @@ async function checkUpgrade(visit: Visit): Promise<void> {
   visit.check('an upgrade in numbers', counts.incomparable === 0, changes.join('; '));
   const [cell] = cells;
   if (cell === undefined) return;
-  const { causes } = await visit.json(OUTPUTS.why, ['why', cell.label, 'latest~2', 'latest~1']);
+  const { causes } = await visit.json(OUTPUTS.why, ['why', cell.label, 'latest~1', 'latest']);
   visit.check('why names TensorRT', JSON.stringify(causes).includes('TensorRT'), causes[0]?.title ?? 'no cause');
 }
 
