@@ -21,7 +21,7 @@ function compress(bytes: Buffer): Buffer {
 }
 
 /** Bytes of a kept file, decompressed by its ending. */
-export function plainBytes(path: string): Buffer {
+function plainBytes(path: string): Buffer {
   const bytes = readFileSync(path);
   if (path.endsWith('.gz')) return gunzipSync(bytes);
   return path.endsWith('.zst') ? zstdDecompressSync(bytes) : bytes;

@@ -66,6 +66,6 @@ export function writeMatrix(visit: Visit, options: MatrixOptions, file: string =
 }
 
 /** 224 for the networks of that size, 32 for the tiny ones of test/fixtures. */
-function imageSide(visit: Visit): number {
+export function imageSide(visit: Visit): number {
   return visit.model('vit').includes('tiny') ? 32 : 224;
 }

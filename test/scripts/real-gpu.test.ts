@@ -106,3 +106,14 @@ test('changed builds are called, with their cause', () => {
     ],
   });
 }, 60_000);
+
+test('a visit for precisions says the share of each, and what it lacks to look at outputs', () => {
+  const { visit } = visitTo(1, 'precision');
+  expect(visit('vit').lines.map((line) => line.replace(/\d+ layers.*/, 'N layers'))).toEqual([
+    'ok  vit: every run is measured: {"measured":6,"unfit":0,"failed":0,"skipped":0,"kept":0,"replaced":0}',
+    'not ok  vit: fp8 really runs: N layers',
+  ]);
+  expect(visit('decoder').lines).toEqual([
+    'not ok  decoder: ran to its end: no model decoder.onnx among those of --models',
+  ]);
+}, 60_000);
