@@ -8,7 +8,7 @@
  * The folder of models holds resnet.onnx and vit.onnx, and resnet_fp8.onnx and vit_fp8.onnx (`bench model quantize`),
  * with one input `input: [batch, 3, 224, 224]`.
  */
-import { readdirSync } from 'node:fs';
+import { existsSync, readdirSync } from 'node:fs';
 import { basename, join, resolve } from 'node:path';
 import { performance } from 'node:perf_hooks';
 import { parseArgs } from 'node:util';
@@ -32,48 +32,66 @@ const VISITS = new Map([
   ['versions', visitVersions],
 ]);
 
-const { values, positionals } = parseArgs({
-  allowPositionals: true,
-  options: {
-    models: { type: 'string' },
-    out: { type: 'string', default: 'real-gpu' },
-    'other-trtexec': { type: 'string' },
-    trtexec: { type: 'string', default: process.env['TRTEXEC'] ?? 'trtexec' },
-    only: { type: 'string' },
-    limit: { type: 'string', default: '540' },
-  },
-});
-const [name = ''] = positionals;
-const body = VISITS.get(name);
-if (positionals.length !== 1 || body === undefined || values.models === undefined) {
-  process.stderr.write(
-    `usage: node scripts/real-gpu.ts ${[...VISITS.keys()].join('|')} --models FOLDER [--out FOLDER] [--trtexec PATH] [--limit SECONDS] [--only PART]\n`,
-  );
-  process.exit(2);
+/** @throws {Error} for what cannot be begun, in one line */
+async function main(): Promise<void> {
+  const { values, positionals } = parseArgs({
+    allowPositionals: true,
+    options: {
+      models: { type: 'string' },
+      out: { type: 'string', default: 'real-gpu' },
+      'other-trtexec': { type: 'string' },
+      trtexec: { type: 'string', default: process.env['TRTEXEC'] ?? 'trtexec' },
+      only: { type: 'string' },
+      limit: { type: 'string', default: '540' },
+    },
+  });
+  const [name = ''] = positionals;
+  const body = VISITS.get(name);
+  if (positionals.length !== 1 || body === undefined || values.models === undefined) {
+    throw new Error(
+      `usage: node scripts/real-gpu.ts ${[...VISITS.keys()].join('|')} --models FOLDER [--out FOLDER] [--trtexec PATH] [--limit SECONDS] [--only PART]`,
+    );
+  }
+  const limitS = Number(values.limit);
+  if (!(limitS > 0)) throw new Error(`--limit ${values.limit}: give seconds`);
+  const models = modelsIn(resolve(values.models));
+  if (models.size === 0) throw new Error(`--models ${values.models}: no *.onnx in it`);
+  const help = await execa(values.trtexec, ['--help'], { reject: false });
+  if (help.exitCode !== 0) throw new Error(`${values.trtexec} --help fails: give --trtexec PATH`);
+  const otherTrtexec = values['other-trtexec'] ?? null;
+  if (name === 'versions' && otherTrtexec === null) throw new Error('which other one? Give --other-trtexec PATH');
+  const visit = new Visit({
+    name,
+    folder: resolve(values.out),
+    command: [process.execPath, join(import.meta.dirname, '..', 'bin', 'bench.js')],
+    trtexec: values.trtexec,
+    otherTrtexec,
+    models,
+    only: values.only ?? null,
+    limitS,
+    clock: () => performance.now() / 1000,
+    print: (line) => process.stdout.write(`${line}\n`),
+  });
+  const query = ['--query-gpu=name,driver_version', '--format=csv,noheader'];
+  const gpus = await execa('nvidia-smi', query, { reject: false });
+  visit.facts.set('date', new Date().toISOString().slice(0, 10));
+  visit.facts.set('GPU and driver', (gpus.stdout ?? 'no nvidia-smi').replaceAll('\n', '; '));
+  visit.facts.set('TensorRT', help.stdout.split('\n')[0] ?? '');
+  await body(visit);
+  process.stdout.write(`\n${visit.report()}`);
+  process.exitCode = visit.checks.some(({ isOk }) => isOk === false) ? 1 : 0;
 }
 
-const folder = resolve(values.models);
-const models = new Map(
-  readdirSync(folder)
-    .filter((file) => file.endsWith('.onnx'))
-    .map((file): [string, string] => [basename(file, '.onnx').replace(/_(?:tiny|small|base)/, ''), join(folder, file)]),
-);
-const visit = new Visit({
-  name,
-  folder: resolve(values.out),
-  command: [process.execPath, join(import.meta.dirname, '..', 'bin', 'bench.js')],
-  trtexec: values.trtexec,
-  otherTrtexec: values['other-trtexec'] ?? null,
-  models,
-  only: values.only ?? null,
-  limitS: Number(values.limit),
-  clock: () => performance.now() / 1000,
-  print: (line) => process.stdout.write(`${line}\n`),
-});
-const query = ['--query-gpu=name,driver_version', '--format=csv,noheader'];
-visit.facts.set('date', new Date().toISOString().slice(0, 10));
-visit.facts.set('GPU and driver', (await execa('nvidia-smi', query, { reject: false })).stdout.replaceAll('\n', '; '));
-visit.facts.set('TensorRT', (await execa(values.trtexec, ['--help'], { reject: false })).stdout.split('\n')[0] ?? '');
-await body(visit);
-process.stdout.write(`\n${visit.report()}`);
-process.exitCode = visit.checks.some(({ isOk }) => isOk === false) ? 1 : 0;
+function modelsIn(folder: string): Map<string, string> {
+  const names = existsSync(folder) ? readdirSync(folder).filter((file) => file.endsWith('.onnx')) : [];
+  return new Map(
+    names.map((file) => [basename(file, '.onnx').replace(/_(?:tiny|small|base)/, ''), join(folder, file)]),
+  );
+}
+
+try {
+  await main();
+} catch (error) {
+  process.stderr.write(`${error instanceof Error ? error.message.split('\n')[0] : String(error)}\n`);
+  process.exitCode = 2;
+}

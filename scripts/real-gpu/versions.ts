@@ -9,8 +9,7 @@ const SMALL: MatrixOptions = { name: 'versions', batches: [1, 8], cudaGraph: ['o
 
 /** Two installations of TensorRT: their dialects, engines that are not shared, and what an upgrade changes. */
 export async function visitVersions(visit: Visit): Promise<void> {
-  const { otherTrtexec } = visit.place;
-  if (otherTrtexec === null) throw new Error('which other one? Give --other-trtexec PATH');
+  const otherTrtexec = visit.place.otherTrtexec ?? '';
   await visit.part('older', 80, () => checkRun(visit, 'older', otherTrtexec));
   await visit.part('newer', 80, () => checkRun(visit, 'newer', visit.place.trtexec));
   await visit.part('what an upgrade changes', 10, () => checkUpgrade(visit));

@@ -117,3 +117,16 @@ test('a visit for precisions says the share of each, and what it lacks to look a
     'not ok  decoder: ran to its end: no model decoder.onnx among those of --models',
   ]);
 }, 60_000);
+
+test.each([
+  [['numbers'], /^usage: /],
+  [['numbers', '--models', 'nowhere'], /^--models nowhere: no \*\.onnx in it$/],
+  [['numbers', '--models', ONNX_MODELS, '--limit', 'soon'], /^--limit soon: give seconds$/],
+  [['numbers', '--models', ONNX_MODELS, '--trtexec', '/nowhere/trtexec'], /^\/nowhere\/trtexec --help fails: /],
+  [['numbers', '--bogus'], /^Unknown option '--bogus'/],
+])('what cannot be begun is one line: %j', (args, line) => {
+  const { status, stderr } = spawnSync(process.execPath, [join(ROOT, 'scripts', 'real-gpu.ts'), ...args], {
+    encoding: 'utf8',
+  });
+  expect([status, stderr.trim().split('\n')]).toEqual([2, [expect.stringMatching(line)]]);
+});
