@@ -2,7 +2,8 @@ import { copyFile, mkdir, readdir, readFile, unlink, writeFile } from 'node:fs/p
 import { createReadStream, createWriteStream, existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
-import { constants, createZstdCompress, zstdCompressSync } from 'node:zlib';
+import { constants, createZstdCompress, zstdCompress, zstdCompressSync } from 'node:zlib';
+import { promisify } from 'node:util';
 import { stat } from 'node:fs/promises';
 
 import { UsageError, errorCode } from '../errors.ts';
@@ -15,6 +16,9 @@ import { parseRunManifest, RUN_MANIFEST_VERSION, type RunManifest } from './run-
 
 const ZSTD = { params: { [constants.ZSTD_c_compressionLevel]: 3 } };
 const IN_MEMORY_BYTES = 8 << 20;
+/** Below this a thread of the pool costs more than it takes over. */
+const SMALL_BYTES = 1 << 16;
+const compress = promisify(zstdCompress);
 
 export function manifestText(manifest: RunManifest): string {
   const stated = Object.fromEntries(Object.entries(manifest).filter(([, value]) => !isEmpty(value)));
@@ -34,7 +38,7 @@ export async function compressFolder(folder: string): Promise<void> {
   for (const [name, file] of await folderFiles(folder)) {
     if (name === RUN_MANIFEST || name !== file) continue;
     const path = join(folder, file);
-    await compressTo(path, `${path}.zst`);
+    await putInPlace(`${path}.zst`, (temporary) => compressTo(path, temporary));
     await unlink(path);
   }
 }
@@ -96,8 +100,7 @@ export async function redateKept(folder: string, startedAt: string): Promise<voi
 
 async function compressTo(source: string, target: string): Promise<void> {
   const { size } = await stat(source);
-  await putInPlace(target, async (temporary) => {
-    if (size <= IN_MEMORY_BYTES) await writeFile(temporary, zstdCompressSync(await readFile(source), ZSTD));
-    else await pipeline(createReadStream(source), createZstdCompress(ZSTD), createWriteStream(temporary));
-  });
+  if (size <= SMALL_BYTES) await writeFile(target, zstdCompressSync(await readFile(source), ZSTD));
+  else if (size <= IN_MEMORY_BYTES) await writeFile(target, await compress(await readFile(source), ZSTD));
+  else await pipeline(createReadStream(source), createZstdCompress(ZSTD), createWriteStream(target));
 }

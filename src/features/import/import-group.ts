@@ -7,7 +7,9 @@ import { isInside, RUN_MANIFEST, runFolderOf, SWEEP_MANIFEST } from '../../artef
 import type { StandaloneReading } from '../../artefacts/read/read-standalone.ts';
 import { NOT_UNDERSTOOD, type ReadRun } from '../../artefacts/read/read-run.ts';
 import { readSource } from '../../artefacts/read/read-source.ts';
+import { readAhead } from '../../artefacts/read/read-ahead.ts';
 import type { RunSource } from '../../artefacts/read/recognise.ts';
+import type { RunRecord } from '../../records/run.ts';
 import { folderFiles } from '../../artefacts/run-files.ts';
 import { readSweepManifest, writeSweepManifest } from '../../artefacts/sweep-manifest.ts';
 import type { Outcome } from '../../records/outcome.ts';
@@ -73,6 +75,9 @@ interface DatedRun extends ReadRun {
 
 /** This many runs are looked at before the sweep of a group is settled. */
 const PEEKED_RUNS = 200;
+/** Artefacts are compressed side by side, and their runs stored in one transaction. */
+const STORED_AT_ONCE = 64;
+const WAITING_BYTES = 16 << 20;
 
 export class GroupImport {
   private readonly context: ImportContext;
@@ -82,6 +87,8 @@ export class GroupImport {
   /** Sweeps already resolved, with the folder that named them. */
   private readonly checked = new Set<string>();
   private readonly otherModels = new Set<string>();
+  private readonly waiting = new Map<RunId, { readonly record: RunRecord; readonly kept: Promise<void> }>();
+  private waitingBytes = 0;
 
   constructor(context: ImportContext, name: string) {
     this.context = context;
@@ -90,25 +97,33 @@ export class GroupImport {
 
   async import(sources: readonly NamedSource[]): Promise<ImportedSweep[]> {
     const peeked: DatedRun[] = [];
-    for (const { source } of sources.slice(0, PEEKED_RUNS)) {
-      this.context.signal.throwIfAborted();
-      peeked.push(...(await this.read(source)));
-    }
+    for await (const runs of this.read(sources.slice(0, PEEKED_RUNS))) peeked.push(...runs);
     const sweepId = this.settleSweep(peeked);
     // Before anything of the group is stored: a refused run leaves no empty sweep.
     for (const run of peeked) await this.refuseTaken(run, sweepId);
-    for (const run of peeked) await this.take(run, sweepId);
-    for (const { source } of sources.slice(PEEKED_RUNS)) {
-      this.context.signal.throwIfAborted();
-      for (const run of await this.read(source)) await this.take(run, sweepId);
+    try {
+      for (const run of peeked) await this.take(run, sweepId);
+      for await (const runs of this.read(sources.slice(PEEKED_RUNS))) {
+        for (const run of runs) await this.take(run, sweepId);
+      }
+    } finally {
+      await this.storeKept();
     }
     for (const entry of this.sweeps.values()) await this.finish(entry);
     return [...this.sweeps.values()];
   }
 
-  private async read(source: RunSource): Promise<DatedRun[]> {
-    const { date, into, standalone, note, onNote, signal } = this.context;
-    const runs = await readSource(source, standalone, { signal });
+  private async *read(sources: readonly NamedSource[]): AsyncGenerator<DatedRun[]> {
+    const { signal, standalone } = this.context;
+    const all = readAhead(sources, ({ source }) => readSource(source, standalone, { signal }));
+    for await (const runs of all) {
+      signal.throwIfAborted();
+      yield this.stated(runs);
+    }
+  }
+
+  private stated(runs: readonly ReadRun[]): DatedRun[] {
+    const { date, into, standalone, note, onNote } = this.context;
     for (const { path, notes } of runs) {
       const problem = notes.find((text) => text.startsWith(NOT_UNDERSTOOD));
       if (problem !== undefined) onNote(`${path}: ${problem}; the files next to it count alone`);
@@ -161,6 +176,7 @@ export class GroupImport {
     const provenance = run.manifest.provenance ?? 'imported';
     const base = this.sweeps.get(settled)?.sweep.provenance ?? provenance;
     const runId = run.manifest.runId ?? run.contentId;
+    if (this.waiting.has(runId)) await this.storeKept();
     const kept = this.context.writer.hasRun(runId);
     const settledId = base === provenance ? settled : hashOf({ settled, provenance });
     const sweepId = (kept ? sweepOfRun(this.context.db, runId) : null) ?? stated ?? settledId;
@@ -195,7 +211,7 @@ export class GroupImport {
   }
 
   private async store(run: ReadRun, runId: RunId, sweepId: SweepId): Promise<void> {
-    const { writer, artefactsFolder } = this.context;
+    const { artefactsFolder } = this.context;
     const folder = runFolderOf(artefactsFolder, sweepId, runId);
     const record = toRunRecord(run, {
       runId,
@@ -203,20 +219,27 @@ export class GroupImport {
       repeat: run.manifest.repeat ?? this.nextRepeat(run, sweepId),
       artefactFolder: `${sweepId}/${runId}`,
     });
-    if (!isInside(artefactsFolder, run.path)) {
-      await keepRun(folder, await filesOf(run), {
-        ...run.manifest,
-        sweepId,
-        runId,
-        role: record.role,
-        repeat: record.repeat,
-        cell: record.cell,
-        provenance: record.provenance,
-        logIndex: logIndexOf(run),
-        omitted: [...run.exports.omitted],
-      });
-    }
-    writer.saveRun(record);
+    const { role, repeat, cell, provenance } = record;
+    const manifest = { ...run.manifest, sweepId, runId, role, repeat, cell, provenance, logIndex: logIndexOf(run) };
+    const omitted = [...run.exports.omitted];
+    const keep = async (): Promise<void> => keepRun(folder, await filesOf(run), { ...manifest, omitted });
+    const kept = isInside(artefactsFolder, run.path) ? Promise.resolve() : keep();
+    // Thrown in order.
+    kept.catch(() => {});
+    this.waiting.set(runId, { record, kept });
+    this.waitingBytes += run.artefacts.reduce((sum, { bytes }) => sum + bytes, 0);
+    if (this.waiting.size >= STORED_AT_ONCE || this.waitingBytes >= WAITING_BYTES) await this.storeKept();
+  }
+
+  /** A run is in the store only once its artefacts are kept, and those before it are stored. */
+  private async storeKept(): Promise<void> {
+    const waiting = [...this.waiting.values()];
+    this.waiting.clear();
+    this.waitingBytes = 0;
+    const results = await Promise.allSettled(waiting.map(({ kept }) => kept));
+    const refused = results.findIndex(({ status }) => status === 'rejected');
+    this.context.writer.saveRuns(waiting.slice(0, refused < 0 ? undefined : refused).map(({ record }) => record));
+    await waiting[refused]?.kept;
   }
 
   /** Sets the date of a foreign run that had none, or a corrected one. */

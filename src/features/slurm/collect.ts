@@ -1,3 +1,4 @@
+import { readAhead } from '../../artefacts/read/read-ahead.ts';
 import { saveState } from '../../run/run-sweep.ts';
 import type { Io } from '../../cli/io.ts';
 import type { StoreDatabase } from '../../store/file/open.ts';
@@ -21,9 +22,7 @@ export interface Collected {
   readonly latestEnd: string | null;
 }
 
-/** Shards read while another is stored. */
-const READ_AHEAD = 8;
-/** Committing a transaction takes longer than inserting a small shard. */
+/** In one transaction. After a kill the next call imports the rest: shards keep their folders. */
 const STORED_AT_ONCE = 64;
 
 /** Imports the runs of finished shards, whole shards only. Safe to repeat. */
@@ -39,19 +38,9 @@ export async function collectShards(plan: RunPlan, context: CollectContext, io: 
   let [stored, alreadyStored, done] = [0, 0, 0];
   let latestEnd: string | null = null;
   const waiting = [...(await finishedShards(plan.folder))].toSorted((a, b) => a - b);
-  const all = waiting.length;
-  const reading: Promise<TakenShard>[] = [];
-  const readAhead = (): void => {
-    const shard = waiting.shift();
-    if (shard === undefined) return;
-    const taken = takeShard(plan, shard, artefactsFolder, storedBefore);
-    // Errors are thrown in order.
-    taken.catch(() => {});
-    reading.push(taken);
-  };
   let group: Extract<TakenShard, { kind: 'taken' }>[] = [];
   const storeGroup = (): void => {
-    storeRuns(group, context);
+    context.writer.saveRuns(group.flatMap(({ records }) => records));
     for (const { attempt, records } of group) {
       stored += records.length;
       alreadyStored += Object.keys(attempt.runs).length - records.length;
@@ -60,29 +49,22 @@ export async function collectShards(plan: RunPlan, context: CollectContext, io: 
     }
     group = [];
   };
-  try {
-    for (let ahead = 0; ahead < READ_AHEAD; ahead += 1) readAhead();
-    for (let next = reading.shift(); next !== undefined; next = reading.shift()) {
-      io.signal.throwIfAborted();
-      const shard = await next;
-      readAhead();
-      done += 1;
-      onProgress(done, all);
-      if (shard.kind === 'refused') {
-        refused.push(shard.refusal);
-        continue;
-      }
-      if (shard.isSuperseded) {
-        const other = 'another attempt was collected before: the store keeps that one';
-        io.err(`note: shard ${shard.attempt.shard}: ${other}\n`);
-      }
-      group.push(shard);
-      if (group.length >= STORED_AT_ONCE) storeGroup();
+  for await (const shard of readAhead(waiting, (each) => takeShard(plan, each, artefactsFolder, storedBefore))) {
+    io.signal.throwIfAborted();
+    done += 1;
+    onProgress(done, waiting.length);
+    if (shard.kind === 'refused') {
+      refused.push(shard.refusal);
+      continue;
     }
-    storeGroup();
-  } finally {
-    await Promise.allSettled(reading);
+    if (shard.isSuperseded) {
+      const other = 'another attempt was collected before: the store keeps that one';
+      io.err(`note: shard ${shard.attempt.shard}: ${other}\n`);
+    }
+    group.push(shard);
+    if (group.length >= STORED_AT_ONCE) storeGroup();
   }
+  storeGroup();
   return { shards, stored, alreadyStored, refused, latestEnd };
 }
 
@@ -94,13 +76,6 @@ function progressOf(io: Io): (done: number, all: number) => void {
     shownMs = now;
     io.err(`${done} of ${all} shards\n`);
   };
-}
-
-/** After a kill the next call imports the rest: shards keep their folders. */
-function storeRuns(shards: Iterable<Extract<TakenShard, { kind: 'taken' }>>, { db, writer }: CollectContext): void {
-  const records = [...shards].flatMap((shard) => shard.records);
-  if (records.length === 0) return;
-  db.transaction(() => records.forEach((record) => writer.saveRun(record)), { behavior: 'immediate' });
 }
 
 export async function closeCollectedSweep(

@@ -68,6 +68,11 @@ export class RunWriter {
     });
   }
 
+  /** In one transaction: committing one takes longer than inserting a small run. */
+  saveRuns(records: readonly RunRecord[]): void {
+    if (records.length > 0) immediately(this.db, () => records.forEach((record) => this.saveRun(record)));
+  }
+
   saveCell(cell: KeyedCell): void {
     const { key: cellKey, harness = null, ...identity } = cell;
     this.insertOnce(cells, cellKey, { ...identity, cellKey, keyVersion: CELL_KEY_VERSION, harness });

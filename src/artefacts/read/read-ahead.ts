@@ -1,0 +1,23 @@
+/** Files are waited for longer than they are worked on: this many are read while one is stored. */
+const READ_AHEAD = 8;
+
+/** Results in the order of the items; what is thrown comes in that order too. */
+export async function* readAhead<Item, Result>(
+  items: Iterable<Item>,
+  read: (item: Item) => Promise<Result>,
+): AsyncGenerator<Result> {
+  const reading: Promise<Result>[] = [];
+  try {
+    for (const item of items) {
+      const result = read(item);
+      result.catch(() => {});
+      reading.push(result);
+      if (reading.length <= READ_AHEAD) continue;
+      const first = reading.shift();
+      if (first !== undefined) yield await first;
+    }
+    for (let next = reading.shift(); next !== undefined; next = reading.shift()) yield await next;
+  } finally {
+    await Promise.allSettled(reading);
+  }
+}
