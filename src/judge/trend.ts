@@ -272,7 +272,7 @@ export function environmentMarks(environments: readonly (Environment | null)[]):
   const marks: TrendMark[] = [];
   let before: Environment | null = null;
   for (const [step, environment] of environments.entries()) {
-    if (environment === null) continue;
+    if (environment === null || environment === before) continue;
     const changes = before === null ? [] : environmentDifferences(before, environment);
     if (changes.length > 0) {
       const breaksLine = before !== null && isOtherMachine(before, environment);

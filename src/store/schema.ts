@@ -254,6 +254,18 @@ export const timeStatistics = sqliteTable(
   (table) => [primaryKey({ columns: [table.runId, table.metric] })],
 );
 
+/**
+ * What `bench check` reads of a sweep's runs, so that no later one reads them again. Triggers delete a row when a run of its
+ * sweep comes, changes or goes. Not merged.
+ */
+export const sweepValues = sqliteTable('sweep_values', {
+  sweepId: ofSweep().primaryKey(),
+  /** Of `facts` and `data`. */
+  format: text('format').notNull(),
+  facts: text('facts').notNull(),
+  data: blob('data', { mode: 'buffer' }).notNull(),
+});
+
 /** Method of a run by another harness; trtexec's own method follows from its options. */
 export const runMethods = sqliteTable('run_methods', {
   runId: ofRun().primaryKey(),

@@ -15,7 +15,7 @@ export function rowsOf(
   return cells.flatMap((checked): CellRow[] => {
     const { key, metric, status } = checked;
     const drawn = picture.cells.get(key);
-    const values = drawn?.histories.get(metric);
+    const values = drawn?.valuesOf(metric);
     if (drawn === undefined || values === undefined) return [];
     const row = { ...checked, cell: drawn.cell, values };
     if (status !== 'slower' && status !== 'faster') return [row];

@@ -76,7 +76,7 @@ export function chartText(
 ): string[] {
   const clearest = ownClearest(finding, finding.details, all);
   const drawn = picture.cells.get(clearest?.key ?? '');
-  const values = clearest === undefined ? undefined : drawn?.histories.get(clearest.metric);
+  const values = clearest === undefined ? undefined : drawn?.valuesOf(clearest.metric);
   if (clearest === undefined || drawn === undefined || values === undefined) return [];
   if (values.filter((value) => value !== null).length < LEAST_VALUES) return [];
   const from = Math.max(0, picture.sweeps.length - SHOWN_SWEEPS);

@@ -107,9 +107,7 @@ function stateWords({ isWarning, kind, state }: CheckedFinding): string {
 /** Of limits, and of metrics that the table of cells does not have: what they were and are. */
 function otherMetrics(finding: CheckedFinding, picture: SeriesPicture, look: Look): string[] {
   const isLimit = finding.kind === 'limit';
-  const shown = firstOfEach(finding).filter(
-    ({ key, metric }) => isLimit || [...(picture.cells.get(key)?.histories.keys() ?? [])][0] !== metric,
-  );
+  const shown = firstOfEach(finding).filter(({ key, metric }) => isLimit || picture.cells.get(key)?.metric !== metric);
   const cells = new Map([...picture.cells].map(([key, { cell }]) => [key, cell]));
   const changes = withCells(shown, cells);
   if (changes.length === 0) return [];

@@ -38,6 +38,8 @@ export interface GatherOptions {
   readonly minChangePercent?: number | undefined;
   /** What was reported in this very sweep is known, too. */
   readonly isJudged?: boolean;
+  /** What is read of runs is kept in the store. */
+  readonly keeps?: boolean;
 }
 
 /** Everything that a sweep is judged by, in one pass over the runs of its series. */
@@ -51,7 +53,7 @@ export async function gather(
   const rules = gateRules(gateOf(db, sweep.sweepId), options.minChangePercent ?? null);
   const { cells, planned, ineligible } = cellsOf(db, sweeps);
   const limited = rules.limited.filter((metric) => !isJudgedOnly(metric));
-  const histories = new Histories(db, series, cells, [...new Set([...GATED, ...limited])]);
+  const histories = new Histories(db, series, cells, [...new Set([...GATED, ...limited])], options.keeps === true);
   const evidence = cells.map((cell) => histories.of(cell, planned.has(cell.key)));
   const findings = options.findings ?? knownFindings(db, series, options.isJudged === true);
   return {

@@ -1,5 +1,5 @@
 import type { CellEvidence, MetricHistory } from '../../judge/gate/evidence.ts';
-import { historyOfRuns } from '../../judge/gate/cell-nights.ts';
+import { measuredNights, medianValues } from '../../judge/gate/cell-nights.ts';
 import { fitRuns, type LeftOutRun } from '../../judge/gate/fit-runs.ts';
 import type { KeyedCell } from '../../records/cell.ts';
 import type { Environment } from '../../records/environment.ts';
@@ -28,15 +28,21 @@ export class Histories {
   private readonly sources: ReadonlyMap<string, string | null>;
   private readonly precisions: ReadonlyMap<string, MetricHistory>;
   private readonly accuracies: ReadonlyMap<string, MetricHistory>;
-  private readonly newest: ReadonlyMap<string, readonly CellRun[]>;
+  private readonly newest: () => ReadonlyMap<string, readonly CellRun[]>;
 
-  constructor(db: StoreDatabase, series: Series, cells: readonly KeyedCell[], metrics: readonly MetricId[]) {
+  constructor(
+    db: StoreDatabase,
+    series: Series,
+    cells: readonly KeyedCell[],
+    metrics: readonly MetricId[],
+    keeps: boolean,
+  ) {
     const { sweep, sweeps } = series;
     this.series = series;
     this.sweepIds = sweeps.map(({ sweepId }) => sweepId);
     const keys = cells.map(({ key }) => key);
     this.metrics = [...new Set([...metrics, ...cells.map((cell) => gateMetric(null, cell))])];
-    this.runs = new GateRuns(db, this.sweepIds, new Set(keys), this.metrics);
+    this.runs = new GateRuns(db, this.sweepIds, new Set(keys), this.metrics, keeps);
     const environmentIds = new Set<string>();
     const buildIds = new Set<string>();
     for (const own of this.runs.byCell.values()) {
@@ -55,7 +61,8 @@ export class Histories {
     );
     this.precisions = precisionHistories(db, series, cells, this.runs);
     this.accuracies = accuracyHistories(db, series);
-    this.newest = Map.groupBy(cellRunsOf(db, [sweep.sweepId], keys), ({ cellKey }) => cellKey);
+    let newest: ReadonlyMap<string, readonly CellRun[]> | null = null;
+    this.newest = () => (newest ??= Map.groupBy(cellRunsOf(db, [sweep.sweepId], keys), ({ cellKey }) => cellKey));
   }
 
   of(cell: KeyedCell, isPlanned: boolean): { readonly cell: CellEvidence; readonly otherMachine: number } {
@@ -88,15 +95,17 @@ export class Histories {
   /** @param fitAll the runs of the cell that count, where all have a value */
   private historyOf(metric: MetricId, own: readonly GateRun[], fitAll: (metric: MetricId) => FittedRuns) {
     const valueOf = this.runs.valuesOf(own, metric);
-    const counted = own.filter((run) => valueOf(run) > 0);
-    const { byNight, leftOut } =
-      counted.length === own.length ? fitAll(metric) : fitRuns(this.series.sweeps, counted, metric);
-    const { history, runs } = historyOfRuns(byNight, valueOf);
-    const builds = runs.map((latest) => latest.at(-1)?.buildId ?? null);
-    const sources = builds.map((build) => (build === null ? null : (this.sources.get(build) ?? null)));
+    const isWhole = own.every((run) => valueOf(run) > 0);
+    const fitted = isWhole
+      ? fitAll(metric)
+      : this.fit(
+          own.filter((run) => valueOf(run) > 0),
+          metric,
+        );
+    const { leftOut, nights, runs } = fitted;
     const measured = {
       metric,
-      history: { ...history, builds, sources },
+      history: { ...fitted.history, nights, values: medianValues(runs, valueOf) },
       // Few look at single runs, and all of them are millions of objects.
       get runs() {
         return runs.map((latest) => latest.map((run) => ({ value: valueOf(run) })));
@@ -105,9 +114,17 @@ export class Histories {
     return { measured, leftOut };
   }
 
+  private fit(runs: readonly GateRun[], metric: MetricId) {
+    const { byNight, leftOut } = fitRuns(this.series.sweeps, runs, metric);
+    const { clock, ...measured } = measuredNights(byNight);
+    const builds = measured.runs.map((latest) => latest.at(-1)?.buildId ?? null);
+    const sources = builds.map((build) => (build === null ? null : (this.sources.get(build) ?? null)));
+    return { leftOut, ...measured, history: { clock, builds, sources } };
+  }
+
   /** Runs without a flag count for every metric. */
   private fittingOf(own: readonly GateRun[]): (metric: MetricId) => FittedRuns {
-    const fit = (metric: MetricId): FittedRuns => fitRuns(this.series.sweeps, own, metric);
+    const fit = (metric: MetricId): FittedRuns => this.fit(own, metric);
     if (own.some(({ flags }) => flags.length > 0)) return fit;
     let fitted: FittedRuns | null = null;
     return (metric) => (fitted ??= fit(metric));
@@ -119,14 +136,14 @@ export class Histories {
   }
 
   private failuresOf(cell: KeyedCell, leftOut: readonly LeftOutRun[]): string[] {
-    const outcomes = (this.newest.get(cell.key) ?? []).map(({ outcome }) => outcome);
+    const outcomes = (this.newest().get(cell.key) ?? []).map(({ outcome }) => outcome);
     const excluded = leftOut.filter(({ sweepId }) => sweepId === this.series.sweep.sweepId);
     const reasons = [...new Set([...failureSentences(outcomes), ...excluded.map(({ reason }) => reason)])];
     return reasons.length === 0 ? ['no run'] : reasons;
   }
 }
 
-type FittedRuns = ReturnType<typeof fitRuns<GateRun>>;
+type FittedRuns = ReturnType<Histories['fit']>;
 
 function sweepsOf(runs: readonly GateRun[]): number {
   return new Set(runs.map(({ sweepId }) => sweepId)).size;

@@ -55,8 +55,9 @@ export async function judgeSeries(
   newest: Sweep,
   { judgedAt, onlyNewest }: { readonly judgedAt: string | null; readonly onlyNewest: boolean },
   io: Place,
-  options: GatherOptions = {},
+  given: GatherOptions = {},
 ): Promise<JudgedSeries> {
+  const options = { ...given, keeps: judgedAt !== null };
   const { pending, skipped, before } = onlyNewest
     ? { pending: [newest], skipped: 0, before: null }
     : pendingOf(db, newest, options.minChangePercent !== undefined);

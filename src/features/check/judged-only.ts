@@ -11,14 +11,16 @@ import { recordsByCell } from '../../store/runs/accuracies.ts';
 import type { GateRun, GateRuns } from '../../store/runs/gate-runs.ts';
 import type { Series } from './series.ts';
 
-/** Share of the runs of each sweep that waited for the host, in percent. */
+/** Share of the runs of each sweep that waited for the host, in percent. @param own in the order of the sweeps */
 export function hostBoundHistory(own: readonly GateRun[], sweepIds: readonly SweepId[]): MetricHistory | null {
-  const bySweep = Map.groupBy(own, ({ sweepId }) => sweepId);
+  let from = 0;
   const values = sweepIds.flatMap((sweepId, night) => {
-    const runs = bySweep.get(sweepId);
-    if (runs === undefined) return [];
-    const bound = runs.filter(({ flags }) => flags.some(({ id }) => id === 'hostBound')).length;
-    return [{ night, value: (100 * bound) / runs.length }];
+    const first = from;
+    let bound = 0;
+    for (; own[from]?.sweepId === sweepId; from += 1) {
+      if (own[from]?.flags.some(({ id }) => id === 'hostBound') === true) bound += 1;
+    }
+    return from === first ? [] : [{ night, value: (100 * bound) / (from - first) }];
   });
   return values.length === 0 ? null : historyOf('hostBoundPercent', values);
 }

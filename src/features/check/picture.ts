@@ -9,8 +9,10 @@ import type { CellKey } from '../../records/scalars.ts';
 /** A cell over the sweeps that it was judged by. */
 export interface CellPicture {
   readonly cell: KeyedCell;
-  /** Each metric by sweep, oldest first; null where it has no value. The first one is the cell's own. */
-  readonly histories: ReadonlyMap<GatedMetricId, readonly (number | null)[]>;
+  /** By which it is compared. */
+  readonly metric: GatedMetricId | null;
+  /** Values by sweep, oldest first; null where it has none. Undefined of a metric that is not measured. */
+  readonly valuesOf: (metric: GatedMetricId) => readonly (number | null)[] | undefined;
   /** Steps are sweeps. */
   readonly environmentMarks: readonly TrendMark[];
 }
@@ -35,13 +37,16 @@ export function pictureOf({ cells, environments, sweeps }: SweepEvidence): Serie
         one.cell.key,
         {
           cell: one.cell,
-          histories: new Map(
-            one.metrics.map((measured) => {
-              const values = valuesByPlace(measured.history);
-              return [measured.metric, sweeps.map((_, place) => values[place] ?? null)];
-            }),
-          ),
-          environmentMarks: environmentMarks(one.environmentIds.map((id) => environments.get(id ?? '') ?? null)),
+          // Few of thousands of cells are drawn.
+          valuesOf(metric: GatedMetricId) {
+            const measured = one.metrics.find((history) => history.metric === metric);
+            const values = measured === undefined ? [] : valuesByPlace(measured.history);
+            return measured === undefined ? undefined : sweeps.map((_, place) => values[place] ?? null);
+          },
+          metric: mainOf(one)?.metric ?? null,
+          get environmentMarks() {
+            return environmentMarks(one.environmentIds.map((id) => environments.get(id ?? '') ?? null));
+          },
         },
       ]),
     ),

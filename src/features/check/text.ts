@@ -91,6 +91,7 @@ function seriesText(
 ): string[] {
   const { columns, style } = look;
   const picture = pictures.get(series.sweepId) ?? NO_PICTURE;
+  const rows = rowsOf(series, findings, picture);
   const whole = findings.filter(isShownWhole);
   const [worst, ...others] = isAll ? [] : whole;
   const full = isAll ? whole : worst === undefined ? [] : [worst];
@@ -98,7 +99,7 @@ function seriesText(
     ...wrapHanging(printable(headline), columns, 2).map(headlinePaint(series, look)),
     ...wrapHanging(aboutText(series, picture), columns, 2).map(style.dim),
     ...(series.judgedBy !== 'first'
-      ? countsText(rowsOf(series, findings, picture), series.geometricMean, look)
+      ? countsText(rows, series.geometricMean, look)
       : findings.length === 0
         ? wrapHanging(FIRST, columns, 2).map(style.dim)
         : []),
@@ -111,7 +112,7 @@ function seriesText(
       picture,
       look,
     ),
-    ...cellsText(rowsOf(series, findings, picture), isAll, look),
+    ...cellsText(rows, isAll, look),
     ...statusText(series, look),
     ...failedText(series, look),
     ...(series.notes.length === 0

@@ -25,21 +25,19 @@ export function cellNights(
   runs: readonly NightRun[],
 ): CellNights {
   const { byNight, leftOut } = fitRuns(sweeps, runs, metric);
-  return { cell, metric, leftOut, ...historyOfRuns(byNight, ({ value }) => value) };
+  const { clock, nights, runs: counted } = measuredNights(byNight);
+  const values = medianValues(counted, ({ value }) => value);
+  return { cell, metric, leftOut, history: { nights, values, clock }, runs: counted };
 }
 
-/** One value for each sweep that has one: the median of its runs. @param byNight runs that count, one entry per sweep */
-export function historyOfRuns<Run extends FitRun>(byNight: readonly (readonly Run[])[], valueOf: (run: Run) => number) {
-  const measured = byNight.flatMap((kept, night) => {
-    const value = median(kept.map(valueOf));
-    return value === null ? [] : [{ night, value, kept }];
-  });
-  return {
-    history: {
-      nights: measured.map(({ night }) => night),
-      values: Float64Array.from(measured, ({ value }) => value),
-      clock: measured.map(({ kept }) => clockOf(kept)),
-    },
-    runs: measured.map(({ kept }) => kept),
-  };
+/** Sweeps with runs that count, and what does not depend on the metric. @param byNight runs that count, one entry per sweep */
+export function measuredNights<Run extends FitRun>(byNight: readonly (readonly Run[])[]) {
+  const nights = byNight.flatMap(({ length }, night) => (length === 0 ? [] : [night]));
+  const runs = byNight.filter(({ length }) => length > 0);
+  return { nights, runs, clock: runs.map(clockOf) };
+}
+
+/** One value for each sweep: the median of its runs. */
+export function medianValues<Run>(runs: readonly (readonly Run[])[], valueOf: (run: Run) => number): Float64Array {
+  return Float64Array.from(runs, (kept) => median(kept.map(valueOf)) ?? Number.NaN);
 }

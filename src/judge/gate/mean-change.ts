@@ -49,14 +49,15 @@ export function meanChange(
 }
 
 /** Of the newest value against the level of the sweeps before it, log scale. */
-function noiseOf({ history, runs }: MetricHistory): Noise | null {
+function noiseOf(measured: MetricHistory): Noise | null {
+  const { history } = measured;
   const past = history.values.slice(0, -1);
   const level = Math.min(LEVEL_SWEEPS, past.length);
   if (past.length >= LEAST_SWEEPS) {
     const deviation = scaleOf(differences(past.map(Math.log), 1), 0.5);
     return { variance: deviation ** 2 * (1 + 1 / level), degrees: EFFICIENCY * past.length };
   }
-  const [base = [], head = []] = runs.slice(-2).map((own) => own.map(({ value }) => value));
+  const [base = [], head = []] = measured.runs.slice(-2).map((own) => own.map(({ value }) => value));
   const { degrees, variance } = pooledVariance({ base, head });
   return degrees === 0 || base.length * head.length === 0
     ? null

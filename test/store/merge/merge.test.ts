@@ -46,7 +46,9 @@ async function mergeJson(into: string, ...args: readonly string[]) {
 test('every table of the schema has its place in a merge', () => {
   const known = Object.values({ ...tables, ...annotationTables, ...findingTables })
     .filter((table) => is(table, SQLiteTable))
-    .map((table) => getTableName(table));
+    .map((table) => getTableName(table))
+    // What is read of the runs again where it is not there.
+    .filter((name) => name !== 'sweep_values');
   expect(Object.values(MERGED_TABLES).flat().toSorted()).toEqual(known.toSorted());
 });
 
