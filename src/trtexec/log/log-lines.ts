@@ -21,10 +21,7 @@ export interface LogMessage {
 
 /** Longer lines are truncated: tensor dumps and tactic lists may be many megabytes long. */
 const MAX_LINE_BYTES = 1 << 20;
-/** This many bytes become one short-lived string: larger ones leave the young generation, and are slower. */
-const SLICE_BYTES = 1 << 16;
 const PREFIX_LENGTH = '[MM/DD/YYYY-HH:MM:SS] [S]'.length;
-const LIBRARY_MARK_LENGTH = ' [TRT] '.length;
 const SEVERITY_OFFSET = PREFIX_LENGTH - 2;
 const PREFIX = /\[(\d{2}\/\d{2}\/\d{4}-\d{2}:\d{2}:\d{2})\] \[([FEWIV])\](?: (\[TRT\] )?|(?=\[)|$)/g;
 const UNDATED = /^\[([FEWIV])\](?: (\[TRT\] )?|$)/;
@@ -79,39 +76,27 @@ export class LogLineReader {
     return chunk.subarray(newline + 1);
   }
 
-  /** Processes every whole line of `bytes` and returns the start of the unfinished rest. */
+  /**
+   * Processes every whole line of `bytes` and returns the start of the unfinished rest. A loop over bytes is four times as
+   * fast as native searches: there are three million short lines in a log of 257 MB. Text that is kept is decoded as UTF-8.
+   */
   private scan(bytes: Buffer): number {
     let start = 0;
-    let length = SLICE_BYTES;
+    let marker = bytes.indexOf(MARKER_SIGN);
     for (;;) {
-      const read = this.scanSlice(bytes.subarray(start, start + length));
-      if (read === 0 && start + length >= bytes.length) return start;
-      start += read;
-      // The line is longer than the slice: double the slice.
-      length = read === 0 ? length * 2 : SLICE_BYTES;
-    }
-  }
-
-  /**
-   * Processes the whole lines of a slice and returns their number of bytes. Native searches of one latin1 string are
-   * several times faster than a loop over bytes, and reading a byte is cheaper than reading a character; text that is
-   * kept is decoded as UTF-8.
-   */
-  private scanSlice(bytes: Buffer): number {
-    const slice = bytes.toString('latin1');
-    let start = 0;
-    let marker = slice.indexOf(MARKER_SIGN);
-    for (;;) {
-      const end = slice.indexOf('\n', start);
-      if (end === -1) return start;
+      const isVerbose = bytes[start + SEVERITY_OFFSET] === V && isPrefixAt(bytes, start);
+      let end = start + (isVerbose ? 1 : 0);
+      let isPlain = isVerbose;
+      for (; end < bytes.length; end += 1) {
+        const byte = bytes[end];
+        if (byte === NEWLINE) break;
+        // Another message in the same line begins here, perhaps.
+        if (byte === OPEN && isPrefixAt(bytes, end)) isPlain = false;
+      }
+      if (end >= bytes.length) return start;
       this.lineCount += 1;
-      while (marker !== -1 && marker < start) marker = slice.indexOf(MARKER_SIGN, start);
-      const skip =
-        (marker === -1 || marker > end) &&
-        bytes[start + SEVERITY_OFFSET] === V &&
-        isPrefixAt(bytes, start) &&
-        !holdsPrefix(slice, bytes, textStart(bytes, start), end);
-      if (!skip) this.decodeLine(bytes, start, end);
+      while (marker !== -1 && marker < start) marker = bytes.indexOf(MARKER_SIGN, start);
+      if (!isPlain || (marker !== -1 && marker < end)) this.decodeLine(bytes, start, end);
       start = end + 1;
     }
   }
@@ -169,22 +154,4 @@ function isPrefixAt(bytes: Buffer, at: number): boolean {
     bytes[at + 20] === CLOSE &&
     bytes[at + 22] === OPEN
   );
-}
-
-/** Start of the text after a prefix. Nearly all verbose lines are the library's: saves a search for each. */
-function textStart(bytes: Buffer, line: number): number {
-  const at = line + PREFIX_LENGTH;
-  const hasMark = bytes[at + 1] === OPEN && bytes[at + LIBRARY_MARK_LENGTH - 2] === CLOSE;
-  return hasMark ? at + LIBRARY_MARK_LENGTH : at;
-}
-
-/** True if another message begins in `slice` between `from` and `end`; `bytes` are those of the slice. */
-function holdsPrefix(slice: string, bytes: Buffer, from: number, end: number): boolean {
-  if (end - from < PREFIX_LENGTH) return false;
-  let at = slice.indexOf('[', from);
-  while (at !== -1 && at < end) {
-    if (isPrefixAt(bytes, at)) return true;
-    at = slice.indexOf('[', at + 1);
-  }
-  return false;
 }
