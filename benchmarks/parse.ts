@@ -6,7 +6,7 @@ import { isRecord } from '../src/text/unknown-values.ts';
 import { findTool, runProcess } from './processes.ts';
 import { type Benchmark, needing, type Row, type Target } from './row.ts';
 import { inTemporaryFolder } from './temporary-folder.ts';
-import { medianTimesMs, seconds } from './timing.ts';
+import { medianTimesMs, seconds, timedMs } from './timing.ts';
 import { writeVerboseLog } from './verbose-log.ts';
 import { sized } from './size.ts';
 
@@ -15,7 +15,7 @@ const ROUNDS = sized(7, 1);
 const OURS = join(import.meta.dirname, 'parse-log.ts');
 const PYTHONS = join(import.meta.dirname, 'parse_trtexec_log.py');
 
-/** A large verbose log through the streaming parser, and through a script of the same purpose in Python. */
+/** A large verbose log through the streaming parser, through a script of the same purpose in Python, and counted. */
 export const parse: Benchmark = { name: 'parse', run: () => inTemporaryFolder(measure) };
 
 async function measure(folder: string): Promise<Row[]> {
@@ -34,6 +34,7 @@ async function measure(folder: string): Promise<Row[]> {
       ours: async () => (await ours()).timeMs,
       regexes: async () => (await regexes()).timeMs,
       skipping: async () => (await skipping()).timeMs,
+      counting: () => timedMs(() => runProcess('wc', ['-l', log])),
     },
     ROUNDS,
   );
@@ -50,6 +51,7 @@ async function measure(folder: string): Promise<Row[]> {
   return [
     row('Python, an expression a line', times.regexes, { atLeast: 10 }),
     row('Python, verbose lines told by a column', times.skipping, null),
+    row('wc -l, the whole process', times.counting, { atLeast: 0.5 }),
   ];
 }
 
