@@ -22,6 +22,7 @@ export interface LogMessage {
 /** Longer lines are truncated: tensor dumps and tactic lists may be many megabytes long. */
 const MAX_LINE_BYTES = 1 << 20;
 const PREFIX_LENGTH = '[MM/DD/YYYY-HH:MM:SS] [S]'.length;
+const LIBRARY_MARK_LENGTH = ' [TRT] '.length;
 const SEVERITY_OFFSET = PREFIX_LENGTH - 2;
 const PREFIX = /\[(\d{2}\/\d{2}\/\d{4}-\d{2}:\d{2}:\d{2})\] \[([FEWIV])\](?: (\[TRT\] )?|(?=\[)|$)/g;
 const UNDATED = /^\[([FEWIV])\](?: (\[TRT\] )?|$)/;
@@ -77,26 +78,23 @@ export class LogLineReader {
   }
 
   /**
-   * Processes every whole line of `bytes` and returns the start of the unfinished rest. A loop over bytes is four times as
-   * fast as native searches: there are three million short lines in a log of 257 MB. Text that is kept is decoded as UTF-8.
+   * Processes every whole line of `bytes` and returns the start of the unfinished rest. Native searches of bytes are twice
+   * as fast as a loop over them and five times as fast as searches of strings. Text that is kept is decoded as UTF-8.
    */
   private scan(bytes: Buffer): number {
     let start = 0;
     let marker = bytes.indexOf(MARKER_SIGN);
     for (;;) {
-      const isVerbose = bytes[start + SEVERITY_OFFSET] === V && isPrefixAt(bytes, start);
-      let end = start + (isVerbose ? 1 : 0);
-      let isPlain = isVerbose;
-      for (; end < bytes.length; end += 1) {
-        const byte = bytes[end];
-        if (byte === NEWLINE) break;
-        // Another message in the same line begins here, perhaps.
-        if (byte === OPEN && isPrefixAt(bytes, end)) isPlain = false;
-      }
-      if (end >= bytes.length) return start;
+      const end = bytes.indexOf(NEWLINE, start);
+      if (end === -1) return start;
       this.lineCount += 1;
       while (marker !== -1 && marker < start) marker = bytes.indexOf(MARKER_SIGN, start);
-      if (!isPlain || (marker !== -1 && marker < end)) this.decodeLine(bytes, start, end);
+      const isDropped =
+        (marker === -1 || marker > end) &&
+        bytes[start + SEVERITY_OFFSET] === V &&
+        isPrefixAt(bytes, start) &&
+        !holdsPrefix(bytes, textStart(bytes, start), end);
+      if (!isDropped) this.decodeLine(bytes, start, end);
       start = end + 1;
     }
   }
@@ -154,4 +152,21 @@ function isPrefixAt(bytes: Buffer, at: number): boolean {
     bytes[at + 20] === CLOSE &&
     bytes[at + 22] === OPEN
   );
+}
+
+/** Start of the text after a prefix. Nearly all verbose lines are the library's: saves a search for each. */
+function textStart(bytes: Buffer, line: number): number {
+  const at = line + PREFIX_LENGTH;
+  const hasMark = bytes[at + 1] === OPEN && bytes[at + LIBRARY_MARK_LENGTH - 2] === CLOSE;
+  return hasMark ? at + LIBRARY_MARK_LENGTH : at;
+}
+
+/** True if another message begins between `from` and `end`. */
+function holdsPrefix(bytes: Buffer, from: number, end: number): boolean {
+  let at = bytes.indexOf(OPEN, from);
+  while (at !== -1 && at < end) {
+    if (isPrefixAt(bytes, at)) return true;
+    at = bytes.indexOf(OPEN, at + 1);
+  }
+  return false;
 }
