@@ -18,6 +18,7 @@ import { ingest } from './ingest.ts';
 import { inspectModel } from './inspect.ts';
 import { memory } from './memory.ts';
 import { merge } from './merge.ts';
+import { nightly } from './nightly.ts';
 import { parse } from './parse.ts';
 import { tableLines } from './result-table.ts';
 import { type Benchmark, type Row, verdictOf } from './row.ts';
@@ -40,6 +41,7 @@ const BENCHMARKS: readonly Benchmark[] = [
   merge,
   htmlReport,
   detection,
+  nightly,
   gate,
   cost,
 ];

@@ -94,6 +94,8 @@ export function makeLargeStore(path: string, nights: number, queries: number = 2
     INSERT INTO time_statistics (run_id, metric, min_ms, max_ms, mean_ms, median_ms, p90_ms, p95_ms, p99_ms)
       SELECT run_id, name, ms * 0.99, ms * 1.1, ms, ms, ms * 1.01, ms * 1.02, ms * 1.05
       FROM valued CROSS JOIN metric;
+    INSERT INTO run_telemetry (run_id, samples, sm_clock_mhz, clock_reasons, other_processes)
+      SELECT run_id, 20, 1980, '{}', '[]' FROM valued;
     INSERT INTO run_hints (run_id, hint, value) SELECT run_id, 'graph_ok', NULL FROM valued;
     INSERT INTO artefacts (run_id, name, sha256, bytes) SELECT run_id, 'stdout.log', hex(randomblob(32)), 36000 FROM valued;
     INSERT INTO artefacts (run_id, name, sha256, bytes) SELECT run_id, 'times.json', hex(randomblob(32)), 700000 FROM valued;

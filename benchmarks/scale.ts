@@ -37,8 +37,11 @@ async function measure(folder: string): Promise<Row[]> {
   };
   // Seven nights are there in both stores.
   const week = ['--last', '7'];
+  // A morning as any other: the check before it kept what it read. It looks at 180 sweeps, of which the small store has few.
+  for (const db of [small, large]) await timeMs(['check'], db);
   return [
-    await rowOf(['compare'], { atMost: 1.5 }),
+    await rowOf(['check'], { atMost: 1.1 }),
+    await rowOf(['compare'], { atMost: 1.1 }),
     await rowOf(['trend', someCellKey().slice(0, 8), ...week], null),
     await rowOf(['trend', ...week], null),
   ];

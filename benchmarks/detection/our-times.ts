@@ -69,7 +69,7 @@ function compareMatrix(matrix: readonly LabelledCell[]): void {
 }
 
 /** 1 % of noise; with `every`, the level moves by 3 % every so many nights. */
-function madeHistory(count: number, every: number | null): NightlyValues {
+export function madeHistory(count: number, every: number | null): NightlyValues {
   const random = new Random(count + (every ?? 0));
   const nights = Array.from({ length: count }, (_, night) => night);
   return {

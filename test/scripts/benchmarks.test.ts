@@ -19,6 +19,7 @@ const OF_ALL = [
   'scale',
   'merge',
   'report',
+  'nightly',
   'gate',
   'cost',
 ];

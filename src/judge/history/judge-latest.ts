@@ -166,9 +166,11 @@ function asChange({ index, before, shift, deviations }: Departure, { nights }: N
 function youngReports({ nights }: NightlyValues, newest: Look, reported: readonly number[]): ChangePoint[] {
   const level = newest.levels.at(-1);
   if (level === undefined) return [];
+  const from = Math.max(newest.offset, newest.sweeps - EARLY.youngSweeps + 1);
+  const young = nights.slice(from, newest.sweeps);
   return reported.flatMap((night) => {
-    const index = nights.indexOf(night, newest.offset);
-    if (index === -1 || newest.sweeps - index >= EARLY.youngSweeps) return [];
+    const index = from + young.indexOf(night);
+    if (index < from) return [];
     if (newest.changes.some((change) => isReported(change, [night]))) return [];
     const since = newest.logs.slice(index - newest.offset).toSorted();
     const after = since[since.length >> 1] ?? level.median;
