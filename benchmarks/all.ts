@@ -14,6 +14,7 @@ import { detection } from './detection/detection.ts';
 import { engineSharing } from './engine-sharing.ts';
 import { gate } from './gate.ts';
 import { htmlReport } from './html-report.ts';
+import { importing } from './import.ts';
 import { ingest } from './ingest.ts';
 import { inspectModel } from './inspect.ts';
 import { memory } from './memory.ts';
@@ -35,6 +36,7 @@ const BENCHMARKS: readonly Benchmark[] = [
   stubLoop,
   engineSharing,
   ingest,
+  importing,
   collect,
   inspectModel,
   scale,

@@ -14,6 +14,7 @@ const OF_ALL = [
   'stub-loop',
   'engine-sharing',
   'ingest',
+  'import',
   'collect',
   'inspect',
   'scale',

@@ -1,0 +1,104 @@
+import { appendFileSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { constants, zstdCompressSync } from 'node:zlib';
+
+import { benchWithPeak } from './peak-memory.ts';
+import { bench, ROOT } from './processes.ts';
+import { readRecorded, unpackRun } from './recordings.ts';
+import type { Benchmark, Row } from './row.ts';
+import { sized } from './size.ts';
+import { inTemporaryFolder } from './temporary-folder.ts';
+import { medianTimesMs, seconds, timedMs } from './timing.ts';
+
+const FOLDERS = sized(246, 6);
+const LOGS = sized(20_000, 80);
+const ROUNDS = sized(3, 1);
+const MAX_FOLDERS_S = 2;
+const MAX_LOGS_S = 30;
+const MAX_LOGS_MB = 232;
+const NIGHT = join('recordings', 'night1');
+
+/** `bench import` of many runs at once, whole processes: folders with their exports, and logs alone. */
+export const importing: Benchmark = { name: 'import', run: () => inTemporaryFolder(measure) };
+
+async function measure(folder: string): Promise<Row[]> {
+  return [...(await folders(join(folder, 'folders'))), ...(await logs(join(folder, 'logs')))];
+}
+
+async function folders(folder: string): Promise<Row[]> {
+  const runs = join(folder, 'runs');
+  const recorded = readdirSync(join(ROOT, NIGHT)).filter((name) => name.startsWith('nights_'));
+  for (let index = 0; index < FOLDERS; index += 1) {
+    const run = join(runs, String(index));
+    unpackRun(run, NIGHT, recorded[index % recorded.length] ?? '');
+    appendFileSync(join(run, 'stdout.log'), `\n${index}\n`);
+  }
+  let round = 0;
+  const { ours, byHand } = await medianTimesMs(
+    {
+      ours: async () => {
+        round += 1;
+        const args = ['import', runs, '--sweep', 'runs', '--db', join(folder, `${round}`, 'bench.sqlite')];
+        mkdirSync(join(folder, `${round}`));
+        const { stdout, wallMs } = await bench(args);
+        mustHave(stdout, FOLDERS);
+        return wallMs;
+      },
+      byHand: () => timedMs(() => compressAll(runs, join(folder, `by-hand-${round}`))),
+    },
+    ROUNDS,
+  );
+  const what = `bench import of ${FOLDERS} run folders with their exports`;
+  const figures = { kind: 'measured', what, ours: seconds(ours) } as const;
+  return [
+    {
+      ...figures,
+      against: 'an absolute limit',
+      ratio: ours / 1000,
+      unit: ' s',
+      target: { atMost: MAX_FOLDERS_S },
+      theirs: '',
+    },
+    {
+      ...figures,
+      against: 'only their files compressed',
+      ratio: ours / byHand,
+      unit: '×',
+      target: null,
+      theirs: seconds(byHand),
+    },
+  ];
+}
+
+/** Nothing but what is left of the files in the end, one after the other. */
+function compressAll(runs: string, target: string): void {
+  for (const run of readdirSync(runs)) {
+    mkdirSync(join(target, run), { recursive: true });
+    for (const name of readdirSync(join(runs, run))) {
+      const params = { [constants.ZSTD_c_compressionLevel]: 3 };
+      writeFileSync(join(target, run, name), zstdCompressSync(readFileSync(join(runs, run, name)), { params }));
+    }
+  }
+}
+
+async function logs(folder: string): Promise<Row[]> {
+  const files = join(folder, 'files');
+  mkdirSync(files, { recursive: true });
+  const log = readRecorded(NIGHT, 'nights_1_vit_small.fp16.b8.graph1', 'stdout.log.br').toString('utf8');
+  for (let index = 0; index < LOGS; index += 1) writeFileSync(join(files, `${index}.log`), `${log}\n${index}\n`);
+  const { peakMb, stdout, wallMs } = await benchWithPeak(
+    ['import', files, '--db', join(folder, 'bench.sqlite')],
+    folder,
+  );
+  mustHave(stdout, LOGS);
+  const what = `bench import of ${LOGS} logs`;
+  const figures = { kind: 'measured', what, against: 'an absolute limit', theirs: '' } as const;
+  return [
+    { ...figures, ratio: wallMs / 1000, unit: ' s', target: { atMost: MAX_LOGS_S }, ours: seconds(wallMs) },
+    { ...figures, ratio: peakMb, unit: ' MB', target: { atMost: MAX_LOGS_MB }, ours: `${Math.round(peakMb)} MB` },
+  ];
+}
+
+function mustHave(stdout: string, runs: number): void {
+  if (!stdout.includes(`${runs} runs stored`)) throw new Error(`not ${runs} runs were stored:\n${stdout}`);
+}
