@@ -80,7 +80,7 @@ function readFlags({ $client }: StoreDatabase, sweepId: SweepId): Map<RunId, Fla
 
 type ValueRow = [runId: RunId, line: string, ...values: (number | null)[]];
 
-/** By the keys of the runs in order, or all rows of the table in theirs where most of them are wanted: that is faster. */
+/** By the keys of the runs in order: three times as fast. */
 function readColumns(
   { $client }: StoreDatabase,
   table: 'measurements' | 'time_statistics',
@@ -107,19 +107,6 @@ function readColumns(
       }
     }
   };
-  const measured = Number($client.prepare('SELECT max(rowid) FROM measurements').pluck().get());
-  if (runs.size > SCANNED_SHARE * measured) {
-    const key = table === 'measurements' ? 'rowid' : 'run_id';
-    const chunk = $client
-      .prepare<[number | string, number | string], ValueRow>(
-        `${select} ${table} v WHERE v.${key} >= ? AND v.${key} < ? ${which}`,
-      )
-      .raw();
-    // In the order in which each table is kept.
-    if (key === 'run_id') for (const [from, to] of HEX_RANGES) take(chunk.all(from, to));
-    else for (let from = 0; from <= measured; from += ROWS_AT_ONCE) take(chunk.all(from, from + ROWS_AT_ONCE));
-    return;
-  }
   const byKey = $client
     .prepare<[string], ValueRow>(`${select} json_each(?) e CROSS JOIN ${table} v ON v.run_id = e.value ${which}`)
     .raw();
@@ -130,14 +117,3 @@ function readColumns(
 }
 
 const ROWS_AT_ONCE = 20_000;
-/** The ids from `00` to `01`, and so on. */
-const HEX_RANGES = Array.from({ length: 256 }, (_, byte): [string, string] => [
-  hexOf(byte),
-  byte === 255 ? 'g' : hexOf(byte + 1),
-]);
-/** Share of a table from which on reading all of it is faster. */
-const SCANNED_SHARE = 0.2;
-
-function hexOf(byte: number): string {
-  return byte.toString(16).padStart(2, '0');
-}
