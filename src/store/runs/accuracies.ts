@@ -72,7 +72,7 @@ export function accuracyOfCells(
 /** Accuracies of the files that each cell's engines were built from in these sweeps, newest first. */
 export function recordsByCell(db: StoreDatabase, sweepIds: readonly SweepId[]): Map<string, AccuracyRecord[]> {
   // Most stores have none, and thousands of runs.
-  if (db.select().from(accuracies).limit(1).get() === undefined) return new Map();
+  if (db.select({ id: accuracies.accuracyId }).from(accuracies).get() === undefined) return new Map();
   const rows = db
     .selectDistinct({ cellKey: runs.cellKey, row: accuracies })
     .from(runs)

@@ -80,7 +80,7 @@ function readFlags({ $client }: StoreDatabase, sweepId: SweepId): Map<RunId, Fla
 
 type ValueRow = [runId: RunId, line: string, ...values: (number | null)[]];
 
-/** By the keys of the runs in order: three times as fast. */
+/** By the keys of the runs, in order. */
 function readColumns(
   { $client }: StoreDatabase,
   table: 'measurements' | 'time_statistics',
