@@ -153,7 +153,7 @@ describe('what was read of a sweep is not read again', () => {
     expect(await checked(db)).toEqual(all);
   });
 
-  test('a store that may only be read, or a question about the past, keeps nothing', async () => {
+  test('a question about the past, or with another limit, keeps nothing', async () => {
     const { db } = new Mornings(3);
     for (const args of [
       ['--as-of', nightDate(8)],
