@@ -9,6 +9,7 @@ import { chartText } from './chart-text.ts';
 import { edgeWords, evidenceOf, firstOfEach, nextCommands, rangeText, sizeText } from './finding-words.ts';
 import type { CheckedFinding, CheckedSeries } from './output.ts';
 import type { SeriesPicture } from './picture.ts';
+import { shortList } from '../../text/short-list.ts';
 
 const SHOWN_CELLS = 12;
 
@@ -87,8 +88,7 @@ function pairedText({ cells, pairs }: CheckedFinding, picture: SeriesPicture): s
     const names = [...picture.cells]
       .filter(([key]) => cells.includes(key) && paired.has(key) === isOwn)
       .map(([, { cell }]) => printable(nameOf(cell)));
-    const more = names.length - NAMED_CELLS;
-    return [...names.slice(0, NAMED_CELLS), ...(more > 0 ? [`${more} more`] : [])].join(', ');
+    return shortList(names, NAMED_CELLS);
   });
   return paired.size === 0 || others === '' ? [] : [`measured in pairs: ${own}; moved similarly: ${others}`];
 }

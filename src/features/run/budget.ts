@@ -18,6 +18,7 @@ import { engineName } from '../../engines/engine-note.ts';
 import type { Plan } from '../../records/plan.ts';
 import { fitBudget, type FittedPlan } from '../../matrix/plan/fit-budget.ts';
 import { lastBuildOf, pastRunsOf } from '../../store/runs/time-estimates.ts';
+import { shortList } from '../../text/short-list.ts';
 
 /** Runs requested beyond the plan; null for none. */
 export async function wantedMoreRuns(
@@ -70,10 +71,9 @@ function reportUnknown(db: StoreDatabase, base: readonly Sweep[], cells: readonl
   const measured = measuredCells(db, base);
   const unknown = inLabelOrder(cells.filter(({ key }) => !measured.has(key)));
   if (unknown.length === 0) return;
-  const names = unknown.slice(0, NAMED).map((cell) => printable(cellLabel(cell)));
-  const more = unknown.length > NAMED ? ` and ${unknown.length - NAMED} more` : '';
+  const names = unknown.map((cell) => printable(cellLabel(cell)));
   io.err(
-    `note: --until-sure has nothing to compare ${count(unknown.length, 'cell')} with, so only their own noise counts: ${names.join('; ')}${more}\n`,
+    `note: --until-sure has nothing to compare ${count(unknown.length, 'cell')} with, so only their own noise counts: ${shortList(names, NAMED, '; ', ' and ')}\n`,
   );
 }
 
@@ -109,8 +109,7 @@ const NAMED_CELLS = 6;
 /** The note for the user; null when everything fits. */
 export function budgetNote({ leftOut, leftOutS, plan }: FittedPlan, budgetS: number): string | null {
   if (leftOut.length === 0) return null;
-  const names = leftOut.slice(0, NAMED_CELLS).map(({ label }) => printable(label));
-  const more = leftOut.length > NAMED_CELLS ? [`${leftOut.length - NAMED_CELLS} more`] : [];
+  const names = leftOut.map(({ label }) => printable(label));
   const total = plan.cells.length + leftOut.length;
-  return `the budget of ${formatDuration(budgetS)} leaves out ${leftOut.length} of ${count(total, 'cell')} (about ${formatDuration(leftOutS)}); they come first next time: ${[...names, ...more].join(', ')}`;
+  return `the budget of ${formatDuration(budgetS)} leaves out ${leftOut.length} of ${count(total, 'cell')} (about ${formatDuration(leftOutS)}); they come first next time: ${shortList(names, NAMED_CELLS)}`;
 }

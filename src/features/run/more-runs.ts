@@ -15,6 +15,7 @@ import { seriesOf } from '../../store/sweeps/find-sweeps.ts';
 import type { StoreDatabase } from '../../store/file/open.ts';
 import { cellHistories } from '../../selection/cell-histories.ts';
 import type { CellKey } from '../../records/scalars.ts';
+import { shortList } from '../../text/short-list.ts';
 
 /** With a budget alone: the detectable effect aimed at, by the noise of the cell. */
 const WORTH_TELLING = { percent: 0.8, deviations: 2 };
@@ -112,10 +113,9 @@ export class MoreRuns {
     const fresh = open.filter(({ cell }) => keys.includes(cell.key) && !this.noted.has(cell.key));
     if (fresh.length === 0) return;
     for (const { cell } of fresh) this.noted.add(cell.key);
-    const names = fresh.slice(0, NAMED).map(({ cell }) => printable(cellLabel(cell)));
-    const more = fresh.length > NAMED ? ` and ${fresh.length - NAMED} more` : '';
+    const names = fresh.map(({ cell }) => printable(cellLabel(cell)));
     this.given.note(
-      `nights differ by more than runs can settle in ${count(fresh.length, 'cell')}, not repeated: ${names.join('; ')}${more}`,
+      `nights differ by more than runs can settle in ${count(fresh.length, 'cell')}, not repeated: ${shortList(names, NAMED, '; ', ' and ')}`,
     );
   }
 

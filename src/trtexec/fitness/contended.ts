@@ -2,6 +2,7 @@ import type { RunFlag } from '../../records/run-flag.ts';
 import type { QueryTimes } from '../run-facts.ts';
 import { type ComputeTimes, type FitnessFacts, hasOneStream, percent } from './facts.ts';
 import { isHostStarved } from './host-bound.ts';
+import { shortList } from '../../text/short-list.ts';
 
 interface Limits {
   readonly meanRatio: number;
@@ -114,9 +115,8 @@ function processesText(facts: FitnessFacts): string {
 const NAMED = 3;
 
 function namesOf(others: OtherProcesses): string {
-  const named = others.slice(0, NAMED).map(({ name, pid }) => `${name} (${pid})`);
-  const more = others.length - named.length;
-  return more > 0 ? `${named.join(', ')} and ${more} more` : named.join(', ');
+  const names = others.map(({ name, pid }) => `${name} (${pid})`);
+  return shortList(names, NAMED, ', ', ' and ');
 }
 
 function shortMs(value: number): string {

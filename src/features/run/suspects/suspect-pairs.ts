@@ -25,6 +25,7 @@ import { type JudgedSweep, judgedSweep } from '../../check/index.ts';
 import { chooseSuspects, confirmBudgetS, type Suspect } from './choose-suspects.ts';
 import { buildOf, keptEngine, programOf, recordedProblem, timedRunOf, withProgram } from './last-good-engine.ts';
 import { pairText } from './pair-text.ts';
+import { shortList } from '../../../text/short-list.ts';
 
 export interface SuspectsOf {
   readonly db: StoreDatabase;
@@ -191,9 +192,8 @@ export class SweepSuspects implements SuspectPairs {
     const problems = Map.groupBy(planned, ({ problem }) => problem);
     for (const [problem, all] of problems) {
       if (problem === null) continue;
-      const names = all.slice(0, NAMED).map(({ cellKey }) => this.labels.get(cellKey) ?? cellKey);
-      const more = all.length > NAMED ? ` and ${all.length - NAMED} more` : '';
-      this.note(`not measured in pairs, as ${problem}: ${names.join('; ')}${more}`);
+      const names = all.map(({ cellKey }) => this.labels.get(cellKey) ?? cellKey);
+      this.note(`not measured in pairs, as ${problem}: ${shortList(names, NAMED, '; ', ' and ')}`);
     }
   }
 
