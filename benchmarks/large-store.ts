@@ -2,7 +2,8 @@ import { join } from 'node:path';
 
 import Database from 'better-sqlite3';
 
-import { keyedCell, type KeyedCell } from '../src/records/cell.ts';
+import type { KeyedCell } from '../src/records/cell.ts';
+import { imageCell } from '../test/support/image-cell.ts';
 import { openStore } from '../src/store/file/open.ts';
 import { addChecksumFunction, CHECKSUM_COLUMN, checkedTables, checksumOf } from '../src/store/verify/row-checksums.ts';
 import { encodeSamples } from '../src/store/runs/blob-codecs.ts';
@@ -15,22 +16,7 @@ const REPEATS = 5;
 /** 72 cells: six models, two precisions, three batch sizes, CUDA graph on and off. */
 const CELLS: readonly KeyedCell[] = ['vit_s', 'vit_b', 'resnet50', 'bert', 'unet', 'yolo'].flatMap((model) =>
   (['fp16', 'fp8'] as const).flatMap((precision) =>
-    [1, 8, 32].flatMap((batch) =>
-      [true, false].map((cudaGraph) =>
-        keyedCell({
-          model,
-          precision,
-          precisionVia: 'onnx',
-          shapes: { input: [batch, 3, 224, 224] },
-          cudaGraph,
-          dataTransfers: false,
-          streams: 1,
-          spinWait: true,
-          inputs: { kind: 'random' },
-          axisFlags: {},
-        }),
-      ),
-    ),
+    [1, 8, 32].flatMap((batch) => [true, false].map((cudaGraph) => imageCell({ model, precision, batch, cudaGraph }))),
   ),
 );
 

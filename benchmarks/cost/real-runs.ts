@@ -3,7 +3,8 @@ import { join } from 'node:path';
 
 import * as z from 'zod';
 
-import { keyedCell, type KeyedCell, PRECISIONS } from '../../src/records/cell.ts';
+import { type KeyedCell, PRECISIONS } from '../../src/records/cell.ts';
+import { imageCell } from '../../test/support/image-cell.ts';
 import { ROOT } from '../processes.ts';
 
 const visitSchema = z.strictObject({
@@ -48,18 +49,7 @@ export function readVisits(): Visit[] {
     name,
     isReused: name === 'h200',
     cells: cells.map(({ batch, cudaGraph, model, precision }) =>
-      keyedCell({
-        model,
-        precision,
-        precisionVia: precision === 'fp16' ? 'flag' : 'onnx',
-        shapes: { input: [batch, 3, 224, 224] },
-        cudaGraph,
-        dataTransfers: false,
-        streams: 1,
-        spinWait: true,
-        inputs: { kind: 'random' },
-        axisFlags: {},
-      }),
+      imageCell({ model, precision, precisionVia: precision === 'fp16' ? 'flag' : 'onnx', batch, cudaGraph }),
     ),
     runs: cells.map((_, place) =>
       runs.flatMap(([cell, sweep, engine, pair, , wallS, ms]): RealRun[] =>

@@ -1,4 +1,5 @@
-import { keyedCell, type KeyedCell } from '../../src/records/cell.ts';
+import type { KeyedCell } from '../../src/records/cell.ts';
+import { imageCell } from '../../test/support/image-cell.ts';
 import { hashOf } from '../../src/text/canonical-json.ts';
 import { simulateNights } from '../../test/support/simulated-store.ts';
 import { Random } from '../detection/random.ts';
@@ -51,17 +52,10 @@ export function gateCells(count: number): KeyedCell[] {
   const models = count > 400 ? 40 : 10;
   return Array.from({ length: count }, (_, place) => {
     const within = place % half;
-    return keyedCell({
+    return imageCell({
       model: `model${within % models}`,
       precision: place < half ? 'fp8' : 'fp16',
-      precisionVia: 'onnx',
-      shapes: { input: [1 + Math.floor(within / models), 3, 224, 224] },
-      cudaGraph: true,
-      dataTransfers: false,
-      streams: 1,
-      spinWait: true,
-      inputs: { kind: 'random' },
-      axisFlags: {},
+      batch: 1 + Math.floor(within / models),
     });
   });
 }

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 
-import { keyedCell, type KeyedCell } from '../../src/records/cell.ts';
+import type { KeyedCell } from '../../src/records/cell.ts';
+import { imageCell } from '../../test/support/image-cell.ts';
 import { normals, simulateNights } from '../../test/support/simulated-store.ts';
 
 const MODELS = ['vit_small', 'vit_base', 'bert_large', 'resnet50'] as const;
@@ -12,18 +13,7 @@ const CELLS: readonly KeyedCell[] = MODELS.flatMap((model) =>
   PRECISIONS.flatMap((precision) =>
     BATCHES.flatMap((batch) =>
       [true, false].map((cudaGraph) =>
-        keyedCell({
-          model,
-          precision,
-          precisionVia: precision === 'fp8' ? 'onnx' : 'flag',
-          shapes: { input: [batch, 3, 224, 224] },
-          cudaGraph,
-          dataTransfers: false,
-          streams: 1,
-          spinWait: true,
-          inputs: { kind: 'random' },
-          axisFlags: {},
-        }),
+        imageCell({ model, precision, precisionVia: precision === 'fp8' ? 'onnx' : 'flag', batch, cudaGraph }),
       ),
     ),
   ),

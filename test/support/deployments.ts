@@ -1,5 +1,6 @@
 import type { Deployment } from '../../src/judge/deployment.ts';
-import { keyedCell, type KeyedCell } from '../../src/records/cell.ts';
+import type { KeyedCell } from '../../src/records/cell.ts';
+import { imageCell } from './image-cell.ts';
 import type { Accuracy } from '../../src/records/accuracy.ts';
 
 export function choiceCell(
@@ -7,19 +8,7 @@ export function choiceCell(
   batch: number,
   changes: Partial<KeyedCell> = {},
 ): KeyedCell {
-  return keyedCell({
-    model: 'vit',
-    precision,
-    precisionVia: 'onnx',
-    shapes: { input: [batch, 3, 224, 224] },
-    cudaGraph: true,
-    dataTransfers: true,
-    streams: 1,
-    spinWait: true,
-    inputs: { kind: 'random' },
-    axisFlags: {},
-    ...changes,
-  });
+  return imageCell({ model: 'vit', precision, batch, dataTransfers: true, ...changes });
 }
 
 export function accuracyOf(sqnrDb: number | null): Accuracy {

@@ -1,4 +1,5 @@
-import { keyedCell, type Precision } from '../../src/records/cell.ts';
+import type { Precision } from '../../src/records/cell.ts';
+import { imageCell } from './image-cell.ts';
 import { cellLabel } from '../../src/text/cell-label.ts';
 import type { Plan, PlannedRun } from '../../src/records/plan.ts';
 import { NO_PHASE_LIMITS } from '../../src/records/time-limit.ts';
@@ -16,18 +17,7 @@ export interface WantedCell {
 /** A plan with one run of each cell, of which nothing but the times matters. */
 export function planOfCells(wanted: readonly WantedCell[]): Plan {
   const cells = wanted.map(({ batch, cudaGraph = true, engine = 'engine', precision = 'fp16' }) => {
-    const cell = keyedCell({
-      model: 'vit',
-      precision,
-      precisionVia: 'onnx',
-      shapes: { input: [batch, 3] },
-      cudaGraph,
-      dataTransfers: false,
-      streams: 1,
-      spinWait: true,
-      inputs: { kind: 'random' },
-      axisFlags: {},
-    });
+    const cell = imageCell({ model: 'vit', precision, batch, shapes: { input: [batch, 3] }, cudaGraph });
     return { cell, label: cellLabel(cell), buildRef: engine };
   });
   const refs = [...new Set(cells.map(({ buildRef }) => buildRef))];

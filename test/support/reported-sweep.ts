@@ -1,4 +1,4 @@
-import { keyedCell } from '../../src/records/cell.ts';
+import { imageCell } from './image-cell.ts';
 import { UNKNOWN_ENVIRONMENT } from '../../src/records/environment.ts';
 import type { Sweep } from '../../src/records/sweep.ts';
 import type {
@@ -35,18 +35,7 @@ export function reportedCell(
   gpuComputeMs: readonly (number | null)[],
   judgement: CellJudgement = { kind: 'values' },
 ): ReportedCell {
-  const cell = keyedCell({
-    model,
-    precision: 'fp8',
-    precisionVia: 'onnx',
-    shapes: { input: [8, 3] },
-    cudaGraph: true,
-    dataTransfers: false,
-    streams: 1,
-    spinWait: true,
-    inputs: { kind: 'random' },
-    axisFlags: {},
-  });
+  const cell = imageCell({ model, precision: 'fp8', batch: 8, shapes: { input: [8, 3] } });
   const runs = gpuComputeMs.map((value, repeat): ReportedRun => ({
     runId: `run-${repeat}`,
     sweepId: SWEEP.sweepId,

@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 
-import { keyedCell, type KeyedCell } from '../../src/records/cell.ts';
+import type { KeyedCell } from '../../src/records/cell.ts';
+import { imageCell } from './image-cell.ts';
 import { hashOf } from '../../src/text/canonical-json.ts';
 import type { RunFlag } from '../../src/records/run-flag.ts';
 import { seededRandom } from '../../src/matrix/plan/order.ts';
@@ -45,18 +46,7 @@ const MIGRATIONS = join(import.meta.dirname, '..', '..', 'migrations');
 /** Cells of one model; every second one is FP8. */
 export function simulatedCells(count: number): KeyedCell[] {
   return Array.from({ length: count }, (_, index) =>
-    keyedCell({
-      model: 'vit',
-      precision: index % 2 === 0 ? 'fp16' : 'fp8',
-      precisionVia: 'onnx',
-      shapes: { input: [index + 1, 3, 224, 224] },
-      cudaGraph: true,
-      dataTransfers: false,
-      streams: 1,
-      spinWait: true,
-      inputs: { kind: 'random' },
-      axisFlags: {},
-    }),
+    imageCell({ model: 'vit', precision: index % 2 === 0 ? 'fp16' : 'fp8', batch: index + 1 }),
   );
 }
 
