@@ -21,6 +21,7 @@ import { identityOf } from '../process/process-identity.ts';
 import type { ProcessResult } from '../process/spawn.ts';
 import { outcomeReason } from '../records/outcome.ts';
 import type { RunRecord, RunTry } from '../records/run.ts';
+import type { OtherProcess } from '../records/telemetry.ts';
 import { wholeLimitS, withEngineOf } from '../records/time-limit.ts';
 import { engineBytesOf, refuseFullDisk, requireRoom, requireStore } from './requirements.ts';
 import { outcomeIn, type PassedFailure, passedFailureOf, waitForNextTry } from './retry.ts';
@@ -66,18 +67,19 @@ export async function startAttempt(context: SweepContext, attempt: Attempt): Pro
       const startedAt = context.now().toISOString();
       const number = recordAttempt(context.db, sweep.sweepId, attempt.runId, startedAt);
       const started = await startOnce(context, attempt, folder);
-      const manifestOf = async (): Promise<RunManifest> => {
-        refuseFullDisk(context, attempt);
-        return { ...(await started.manifest()), attempt: number, tries: [...tries] };
-      };
+      refuseFullDisk(context, attempt);
+      const manifest = { ...started.manifest, attempt: number, tries: [...tries] };
       if (started.isWell) {
+        // Before the next run starts: from here on a kill cuts off only that one.
+        await writeManifest(folder, manifest, before, null);
         const store = async (): Promise<RunRecord> => {
-          await orRemoved(folder, async () => writeManifest(folder, await manifestOf(), before, null));
+          const watched = await started.watched();
+          if (watched !== manifest.watched) await writeManifest(folder, { ...manifest, watched }, before, null);
           return finishRun(context, folder, attempt.runId);
         };
         return { isWell: true, store };
       }
-      const manifest = await manifestOf();
+      manifest.watched = await started.watched();
       const lastOutcome = await outcomeIn(folder);
       // If it is a disk of ours, the next run would fail as well; otherwise only this run failed.
       if (outcomeReason(lastOutcome.outcome) === 'diskFull') await requireRoom(context, attempt);
@@ -116,8 +118,9 @@ async function writeManifest(
 /** A process that has ended. */
 interface EndedProcess {
   readonly isWell: boolean;
-  /** Asks what else is to be known of it; to be called once and at once. */
-  readonly manifest: () => Promise<RunManifest>;
+  readonly manifest: RunManifest;
+  /** What is in the manifest, and with the other processes on the GPU if there are any. */
+  readonly watched: () => Promise<RunManifest['watched']>;
 }
 
 /** Starts the process once; stores nothing. */
@@ -153,7 +156,13 @@ export async function startOnce(context: SweepContext, attempt: Attempt, folder:
     throw new EnvironmentLackingError(`${printable(argv[0] ?? file)}: ${result.startProblem}`);
   }
   const isWell = result.exitCode === 0 && result.signal === null;
-  return { isWell, manifest: () => manifestAfter(context, attempt, folder, { env, argv }, result) };
+  const otherProcesses = watchOf(context, attempt)?.otherProcesses() ?? Promise.resolve([]);
+  const manifest = await manifestAfter(context, attempt, folder, { env, argv }, result);
+  return { isWell, manifest, watched: async () => withOthers(manifest.watched, await otherProcesses) };
+}
+
+function withOthers(watched: RunManifest['watched'], otherProcesses: OtherProcess[]): RunManifest['watched'] {
+  return watched === null || otherProcesses.length === 0 ? watched : { ...watched, otherProcesses };
 }
 
 async function manifestAfter(

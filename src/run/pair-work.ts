@@ -80,7 +80,7 @@ async function warmUp({ context, engine, run }: PairEngine): Promise<void> {
       index: 0,
       manifest: { role: 'pair' as const },
     };
-    await (await startOnce(context, attempt, folder)).manifest();
+    await (await startOnce(context, attempt, folder)).watched();
   } finally {
     await rm(folder, { recursive: true, force: true });
   }

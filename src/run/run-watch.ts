@@ -61,14 +61,14 @@ export class RunWatch {
     } else if (!signal.aborted) this.machine.onNote(`nvidia-smi gives no samples (${start.reason})`);
   }
 
-  /** Call when the run has ended: processes left on the GPU are not its own. `csvPath`: file for its samples. */
+  /** Call when the run has ended. `csvPath`: file for its samples. */
   async end(from: Date, to: Date, csvPath: string): Promise<RunManifest['watched']> {
     const load = hostLoad();
     const samples = this.cut(from, to);
     if (samples.length > 0) {
       await writeAtomically(csvPath, `${[this.header, ...samples].join('\n')}\n`);
     }
-    return { hostLoad: load, otherProcesses: [...(await this.otherProcesses())] };
+    return { hostLoad: load, otherProcesses: [] };
   }
 
   stop(): void {
@@ -87,7 +87,8 @@ export class RunWatch {
     return samples;
   }
 
-  private async otherProcesses(): Promise<OtherProcess[]> {
+  /** Call when the run has ended: processes left on the GPU are not its own. */
+  async otherProcesses(): Promise<OtherProcess[]> {
     const { env, gpuUuid, now } = this.machine;
     if (!this.asksForProcesses || gpuUuid === null) return [];
     const askedAt = now().getTime();

@@ -1,10 +1,8 @@
-import { join } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
 
 import { expect, test } from 'vitest';
 
 import { RunWatch } from '../../src/run/run-watch.ts';
-import { temporaryFolder } from '../support/bench.ts';
 import { stubSmi } from '../support/nvidia-smi.ts';
 
 const APPS = '41, 512, /opt/trtexec\n42, 812, python3\n';
@@ -24,9 +22,7 @@ function watchWith(clockMs: number[]): RunWatch {
 }
 
 async function othersOf(watch: RunWatch): Promise<string[]> {
-  const at = new Date(0);
-  const watched = await watch.end(at, at, join(temporaryFolder(), 'telemetry.csv'));
-  return (watched?.otherProcesses ?? []).map(({ name }) => name);
+  return (await watch.otherProcesses()).map(({ name }) => name);
 }
 
 test('who else is on the GPU is known at once: nobody of them is the next run', async () => {
