@@ -70,6 +70,12 @@ export const acknowledgementSchema = z.object({
 
 export type Acknowledgement = Immutable<z.infer<typeof acknowledgementSchema>>;
 
-export const judgedSweepSchema = z.object({ sweepId: idSchema, judgedAt: z.string(), judgedBy: z.enum(JUDGED_BY) });
+export const judgedSweepSchema = z.object({
+  sweepId: idSchema,
+  judgedAt: z.string(),
+  judgedBy: z.enum(JUDGED_BY),
+  /** Planned cells without a result; null: judged before this was kept. */
+  failedCells: z.number().int().min(0).nullable().default(null),
+});
 
 export type JudgedSweep = Immutable<z.infer<typeof judgedSweepSchema>>;

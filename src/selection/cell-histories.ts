@@ -6,7 +6,7 @@ import type { KeyedCell } from '../records/cell.ts';
 import { gateMetric, type MetricId } from '../records/metric.ts';
 import type { Sweep } from '../records/sweep.ts';
 import { findEnvironments } from '../store/sweeps/environments.ts';
-import { metricRuns } from '../store/runs/metric-runs.ts';
+import { GateRuns } from '../store/runs/gate-runs.ts';
 import type { StoreDatabase } from '../store/file/open.ts';
 import type { SweepId } from '../records/scalars.ts';
 
@@ -32,23 +32,17 @@ export function cellHistories(
   kinds?: ReadonlyMap<string, ValueKind>,
 ): CellHistory[] {
   const ids = sweeps.map(({ sweepId }) => sweepId);
-  const byMetric = [...Map.groupBy(cells, (cell) => gateMetric(requested, cell))];
-  const measured = byMetric.flatMap(([metric, own]) =>
-    metricRuns(
-      db,
-      ids,
-      own.map(({ key }) => key),
-      metric,
-    ),
-  );
-  const ofCell = Map.groupBy(measured, ({ cellKey }) => cellKey);
-  const environmentIds = new Set(measured.map(({ environmentId }) => environmentId));
+  const metrics = new Set(cells.map((cell) => gateMetric(requested, cell)));
+  const measured = new GateRuns(db, ids, new Set(cells.map(({ key }) => key)), [...metrics], false);
+  const environmentIds = new Set([...measured.byCell.values()].flatMap((own) => own.map((run) => run.environmentId)));
   const sameMachine = machineFilter(findEnvironments(db, [...environmentIds]));
   return cells.map((cell) => {
-    const { counted, otherKind } = ofOneKind(ofCell.get(cell.key) ?? [], kinds?.get(cell.key));
+    const metric = gateMetric(requested, cell);
+    const valued = measured.valued(cell.key, metric);
+    const { counted, otherKind } = ofOneKind(valued, kinds?.get(cell.key));
     const kept = machines === 'all' ? counted : sameMachine(counted, ids);
     return {
-      ...cellNights(cell, gateMetric(requested, cell), sweeps, kept),
+      ...cellNights(cell, metric, sweeps, kept),
       nightsOfOtherKind: otherKind.size,
       nightsOfOtherMachine: sweepsOf(counted).size - sweepsOf(kept).size,
     };

@@ -98,4 +98,5 @@ export const judgedSweeps = sqliteTable('judged_sweeps', {
   sweepId: ofSweep().primaryKey(),
   judgedAt: text('judged_at').notNull(),
   judgedBy: text('judged_by', { enum: JUDGED_BY }).notNull(),
+  failedCells: integer('failed_cells'),
 });

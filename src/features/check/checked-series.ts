@@ -10,9 +10,9 @@ import { count } from '../../terminal/numbers.ts';
 import { printable } from '../../text/printable.ts';
 import { cellLabel } from '../../text/cell-label.ts';
 import { headlineOf, type Standing, standingOf, verdictOf } from './headline.ts';
-import { type JudgedSeries, judgeSeries } from './judge-series.ts';
+import { failedCells, type JudgedSeries, judgeSeries } from './judge-series.ts';
 import type { CheckedFinding, CheckedSeries } from './output.ts';
-import { reportFindings } from './report-findings.ts';
+import { explanation, reportFindings } from './report-findings.ts';
 
 /** What the gate says of a series, and what it is said from. */
 export interface CheckedSweep {
@@ -33,8 +33,11 @@ export async function checkedSweep(
 }
 
 export async function checkedSeries(db: StoreDatabase, judged: JudgedSeries, cwd: string): Promise<CheckedSweep> {
-  const findings = await reportFindings(db, judged, cwd);
-  const standing = standingOf(judged, findings);
+  const { acknowledgements, batch, evidence, verdict } = judged;
+  const known = { acknowledgements, batch, rules: evidence.rules, sweeps: evidence.sweeps };
+  const explain = explanation(db, evidence, cwd);
+  const findings = await reportFindings(db, { ...known, findings: verdict.findings }, explain);
+  const standing = standingOf(findings, failedCells(judged.verdict));
   return { judged, findings, standing, series: seriesOutput(judged, standing) };
 }
 
@@ -43,21 +46,25 @@ export function aboutSeries({ matrix, branch, provenance, sweepId, startedAt, co
 }
 
 function seriesOutput(judged: JudgedSeries, standing: Standing): CheckedSeries {
-  const { evidence, series, verdict } = judged;
+  const { evidence, series, sweepsOfOtherMachine, verdict } = judged;
+  const { judgedBy } = verdict;
+  const { baseBranch } = series;
+  const sweeps = evidence.sweeps.length;
+  const looked = { judgedBy, baseBranch, sweeps: sweeps - sweepsOfOtherMachine, hasPairs: evidence.pairs !== null };
   const cells = new Map(evidence.cells.map(({ cell }) => [cell.key, cell]));
   return {
     ...aboutSeries(series.sweep),
-    judgedBy: verdict.judgedBy,
-    sweeps: evidence.sweeps.length,
-    baseBranch: series.baseBranch,
-    verdict: verdictOf(judged, standing),
-    headline: headlineOf(judged, standing),
+    judgedBy,
+    sweeps,
+    baseBranch,
+    verdict: verdictOf(looked, standing),
+    headline: headlineOf(looked, standing),
     cells: verdict.cells.map(({ cellKey, failures, ...numbers }) => {
       const cell = cells.get(cellKey);
       const label = cell === undefined ? cellKey.slice(0, 8) : cellLabel(cell);
       return { key: cellKey, label, unit: gatedMetricOf(numbers.metric).unit, ...numbers, reasons: [...failures] };
     }),
-    geometricMean: meanChange(verdict.cells, evidence.cells, evidence.sweeps.length),
+    geometricMean: meanChange(verdict.cells, evidence.cells, sweeps),
     notes: notesOf(judged),
   };
 }

@@ -93,7 +93,11 @@ function isEligible({ axisFlags }: KeyedCell): boolean {
   return knownVariablesOn(variablesOf(axisFlags)).length === 0;
 }
 
-function knownFindings(db: StoreDatabase, { baseBranch, sweep, matrices }: Series, isJudged: boolean): Finding[] {
+export function knownFindings(
+  db: StoreDatabase,
+  { baseBranch, sweep, matrices }: Series,
+  isJudged: boolean,
+): Finding[] {
   const ofBranch = (branch: string | null): Finding[] => findingsOf(db, { ...sweep, branch, matrices });
   const stored =
     baseBranch === null

@@ -1,7 +1,7 @@
+import type { SweepVerdict } from '../../judge/gate/verdict.ts';
 import { ALERTING } from '../../judge/history/settings.ts';
 import { count } from '../../terminal/numbers.ts';
 import { isOfSpeed } from './change-text.ts';
-import type { JudgedSeries } from './judge-series.ts';
 import type { CheckedFinding, CheckedSeries } from './output.ts';
 
 /** What counts for the exit code. */
@@ -33,8 +33,8 @@ export function isShownWhole(finding: CheckedFinding): boolean {
   return finding.state === 'suspected' || (isPresent(finding) && (finding.isNew || finding.kind === 'limit'));
 }
 
-/** @param findings of one series */
-export function standingOf({ verdict }: JudgedSeries, findings: readonly CheckedFinding[]): Standing {
+/** @param findings of one series; @param failed number of cells without a result */
+export function standingOf(findings: readonly CheckedFinding[], failed: number): Standing {
   const lasting = findings.filter(({ state }) => state === 'confirmed' || state === 'open');
   const acknowledged = lasting.filter((finding) => finding.acknowledged !== null);
   const free = lasting.filter((finding) => finding.acknowledged === null);
@@ -51,7 +51,7 @@ export function standingOf({ verdict }: JudgedSeries, findings: readonly Checked
     open: changes.filter(({ isNew }) => !isNew),
     faster: free.filter(({ direction, isNew }) => direction === 'faster' && isNew),
     acknowledged,
-    failed: verdict.cells.filter(({ status }) => status === 'failed').length,
+    failed,
   };
 }
 
@@ -68,7 +68,7 @@ export function foundIn(standings: readonly Standing[]) {
   };
 }
 
-export function verdictOf({ verdict }: JudgedSeries, standing: Standing): CheckedSeries['verdict'] {
+export function verdictOf({ judgedBy }: Looked, standing: Standing): CheckedSeries['verdict'] {
   if (standing.regressions.length > 0) return 'slower';
   if (standing.limits.length > 0) return 'limit';
   if (standing.failed > 0) return 'failed';
@@ -76,41 +76,47 @@ export function verdictOf({ verdict }: JudgedSeries, standing: Standing): Checke
   if (standing.open.length > 0) return 'open';
   if (standing.warnings.length > 0) return 'warning';
   if (standing.faster.length > 0) return 'faster';
-  return verdict.judgedBy === 'first' ? 'first' : 'quiet';
+  return judgedBy === 'first' ? 'first' : 'quiet';
+}
+
+/** How a series was looked at. */
+export interface Looked extends Pick<SweepVerdict, 'judgedBy'> {
+  /** Number of its sweeps that count. */
+  readonly sweeps: number;
+  readonly hasPairs: boolean;
+  readonly baseBranch: string | null;
 }
 
 /** The first line about a series. */
-export function headlineOf(judged: JudgedSeries, standing: Standing): string {
-  const { evidence, sweepsOfOtherMachine, verdict } = judged;
-  const parts = partsOf(judged, standing);
-  switch (verdict.judgedBy) {
+export function headlineOf(looked: Looked, standing: Standing): string {
+  const parts = partsOf(looked, standing);
+  switch (looked.judgedBy) {
     case 'first':
       return ['first sweep: nothing to compare with', ...parts].join('; ');
     case 'previousSweep': {
       const what = parts.length === 0 ? 'nothing slower' : parts.join(', ');
-      return `${evidence.sweeps.length - sweepsOfOtherMachine} of ${ALERTING.firstNight} sweeps: compared with the previous sweep: ${what}`;
+      return `${looked.sweeps} of ${ALERTING.firstNight} sweeps: compared with the previous sweep: ${what}`;
     }
     case 'history':
       return parts.length === 0 ? 'nothing new' : parts.join(', ');
   }
 }
 
-function partsOf({ evidence, series }: JudgedSeries, standing: Standing): string[] {
+function partsOf({ baseBranch, hasPairs }: Looked, standing: Standing): string[] {
   const { regressions, limits, warnings, suspected, open, faster, acknowledged, failed } = standing;
-  const wasMeasuredInPairs = evidence.pairs !== null;
   const isAny = regressions.length + limits.length + warnings.length + suspected.length + faster.length + failed > 0;
   return [
     ...slowerParts(regressions),
     ...(limits.length === 0 ? [] : [`${count(limits.length, 'limit')} broken`]),
     ...(suspected.length === 0
       ? []
-      : [`${count(suspected.length, 'suspect')} not confirmed${wasMeasuredInPairs ? ': budget' : ''}`]),
+      : [`${count(suspected.length, 'suspect')} not confirmed${hasPairs ? ': budget' : ''}`]),
     ...bySpeed(faster, ['faster', 'better']),
     ...(warnings.length === 0 ? [] : [count(warnings.length, 'warning')]),
     ...(failed === 0 ? [] : [`${failed} without a result`]),
     ...(open.length === 0 ? [] : [`${isAny ? '' : 'nothing new, '}${cellsIn(open)} still slower`]),
     ...(acknowledged.length === 0 ? [] : [`${count(acknowledged.length, 'acknowledged finding')}`]),
-    ...(series.baseBranch === null ? [] : [`judged against ${series.baseBranch}`]),
+    ...(baseBranch === null ? [] : [`judged against ${baseBranch}`]),
   ];
 }
 

@@ -98,7 +98,7 @@ async function judgedAsBefore(
  * Sweeps to be judged, oldest first; the newest again where more was measured of it since, as pairs.
  * @param isChanged it is to be judged by other settings
  */
-function pendingOf(db: StoreDatabase, newest: Sweep, isChanged: boolean) {
+export function pendingOf(db: StoreDatabase, newest: Sweep, isChanged: boolean) {
   const sweeps = seriesOf(db, newest, ALERTING.windowNights);
   const judged = judgedAmong(
     db,
@@ -109,7 +109,7 @@ function pendingOf(db: StoreDatabase, newest: Sweep, isChanged: boolean) {
     const together = sweeps.filter(({ sweepId }) => judged.get(sweepId)?.judgedAt === last.judgedAt);
     const batch = together.map(({ sweepId }) => sweepId);
     const pending = isChanged || hasRunsSince(db, newest.sweepId, last.judgedAt) ? [newest] : [];
-    return { pending, skipped: 0, before: { judgedAt: last.judgedAt, batch } };
+    return { pending, skipped: 0, before: { ...last, batch } };
   }
   const newestJudged = sweeps.findIndex(({ sweepId }) => judged.has(sweepId));
   // A series that was never judged before begins with its newest sweep.
@@ -129,8 +129,14 @@ function store(db: StoreDatabase, { series, evidence, verdict }: JudgedSweep, ju
   const retracted = earlier.map(({ findingId }) => findingId).filter((id) => !kept.has(id));
   const { endedAcknowledgements, judgedBy } = verdict;
   const all = [...findings, ...superseded(db, series, own)];
-  saveVerdict(db, { judged: { sweepId, judgedAt, judgedBy }, findings: all, retracted, endedAcknowledgements });
+  const judged = { sweepId, judgedAt, judgedBy, failedCells: failedCells(verdict) };
+  saveVerdict(db, { judged, findings: all, retracted, endedAcknowledgements });
   return [sweepId, ...all.map(({ reportedSweepId }) => reportedSweepId)];
+}
+
+/** Number of planned cells without a result. */
+export function failedCells({ cells }: SweepVerdict): number {
+  return cells.filter(({ status }) => status === 'failed').length;
 }
 
 /** Each push of a pull request is judged by itself: what an earlier one was said to be goes on, or is over. */

@@ -1,3 +1,4 @@
+import type { SweepEvidence } from '../../judge/gate/evidence.ts';
 import type { GateRules } from '../../judge/gate/limits.ts';
 import { buildDifferences } from '../../judge/compare/differences.ts';
 import type { KeyedCell } from '../../records/cell.ts';
@@ -17,13 +18,33 @@ import type { CheckedFinding } from './output.ts';
 
 type FindingCell = Finding['cells'][number];
 
-/** What the findings of a series are printed with. Causes and commits only of those that are new. */
-export async function reportFindings(db: StoreDatabase, judged: JudgedSeries, cwd: string): Promise<CheckedFinding[]> {
-  const { acknowledgements, batch, evidence, verdict } = judged;
-  const places = new Map(evidence.sweeps.map(({ sweepId }, place) => [sweepId, place]));
-  const { rules } = evidence;
-  const shown = verdict.findings.filter(
-    (finding) => (!isOver(finding) || places.has(finding.firstBadSweepId)) && !isBelowMinChange(finding, rules),
+/** The findings of a series, and what is known of them. */
+interface KnownFindings extends Pick<JudgedSeries, 'acknowledgements' | 'batch'> {
+  readonly findings: readonly Finding[];
+  readonly rules: GateRules;
+  readonly sweeps: readonly Sweep[];
+}
+
+type Explained = Pick<CheckedFinding, 'buildChanges' | 'commits' | 'likeliestCause'>;
+
+type Explain = (
+  finding: Finding,
+  details: readonly FindingCell[],
+  cells: ReadonlyMap<string, KeyedCell>,
+  edge: { readonly lastGood: Sweep | null; readonly firstBad: Sweep | null },
+) => Promise<Explained>;
+
+const UNEXPLAINED: Explained = { commits: [], buildChanges: [], likeliestCause: null };
+
+/** What the findings of a series are printed with. @param explain of those that are new; null: of none */
+export async function reportFindings(
+  db: StoreDatabase,
+  { acknowledgements, batch, findings: known, rules, sweeps: ofSeries }: KnownFindings,
+  explain: Explain | null,
+): Promise<CheckedFinding[]> {
+  const inSeries = new Set(ofSeries.map(({ sweepId }) => sweepId));
+  const shown = known.filter(
+    (finding) => (!isOver(finding) || inSeries.has(finding.firstBadSweepId)) && !isBelowMinChange(finding, rules),
   );
   const ids = shown.flatMap(({ firstBadSweepId, lastBadSweepId, lastGoodSweepId }) => [
     firstBadSweepId,
@@ -42,6 +63,8 @@ export async function reportFindings(db: StoreDatabase, judged: JudgedSeries, cw
     const acknowledgement = acknowledgements.get(finding.findingId);
     const details = inOrder(finding.cells, cells, rules);
     const isExplained = isNew && !isOver(finding);
+    const explained =
+      explain !== null && isExplained ? await explain(finding, details, cells, { lastGood, firstBad }) : UNEXPLAINED;
     findings.push({
       ...aboutOf(finding),
       isNew,
@@ -57,14 +80,22 @@ export async function reportFindings(db: StoreDatabase, judged: JudgedSeries, cw
       firstBad: sweepOutput(firstBad),
       lastGood: sweepOutput(lastGood),
       lastBad: sweepOutput(sweepOf(finding.lastBadSweepId)),
-      commits: isExplained ? await commitsOf(lastGood, firstBad, cwd) : [],
-      buildChanges: isExplained ? buildChangesOf(db, judged, finding, places) : [],
-      likeliestCause: isExplained ? await causeOf(db, details, cells, lastGood, firstBad) : null,
+      ...explained,
       owner: acknowledgement?.owner ?? finding.owner,
       acknowledged: acknowledgement === undefined ? null : acknowledgedOutput(acknowledgement),
     });
   }
   return findings;
+}
+
+/** Commits, engines and cause, for `reportFindings`. */
+export function explanation(db: StoreDatabase, evidence: SweepEvidence, cwd: string): Explain {
+  const places = new Map(evidence.sweeps.map(({ sweepId }, place) => [sweepId, place]));
+  return async (finding, details, cells, { lastGood, firstBad }) => ({
+    commits: await commitsOf(lastGood, firstBad, cwd),
+    buildChanges: buildChangesOf(db, evidence, finding, places),
+    likeliestCause: await causeOf(db, details, cells, lastGood, firstBad),
+  });
 }
 
 /** What was reported while a smaller change still mattered. */
@@ -120,11 +151,7 @@ const ORDER: readonly string[] = [
 ];
 
 /** Cells by evidence; of each cell its own metric first. */
-function inOrder(
-  changes: Finding['cells'],
-  cells: ReadonlyMap<string, KeyedCell>,
-  rules: JudgedSeries['evidence']['rules'],
-): FindingCell[] {
+function inOrder(changes: Finding['cells'], cells: ReadonlyMap<string, KeyedCell>, rules: GateRules): FindingCell[] {
   const rankOf = ({ cellKey, metric }: FindingCell): number => {
     const cell = cells.get(cellKey);
     if (cell !== undefined && gateMetric(null, cell) === metric) return -1;
@@ -177,7 +204,7 @@ async function commitsOf(
 /** What is recorded of the engines of its clearest cell. */
 function buildChangesOf(
   db: StoreDatabase,
-  { evidence }: JudgedSeries,
+  evidence: SweepEvidence,
   { cells, lastGoodSweepId, firstBadSweepId }: Finding,
   places: ReadonlyMap<string, number>,
 ): string[] {

@@ -69,9 +69,9 @@ export async function compare(
     const isChosen = [base, options.filter, options.metric, options.minChange].some((stated) => stated !== undefined);
     if (isChosen || newest === undefined) return printReport(compared, options, io);
     // Nothing was chosen: the question is what is new in the newest sweep, which the gate answers.
-    const { checkedSweep, foundIn } = await import('../check/index.ts');
-    const { series, standing } = await checkedSweep(store.db, newest, io);
-    return printReport(compared, options, io, { headline: series.headline, found: foundIn([standing]) });
+    const { foundIn, gateAnswer } = await import('../check/index.ts');
+    const { headline, standing } = await gateAnswer(store.db, newest, io);
+    return printReport(compared, options, io, { headline, found: foundIn([standing]) });
   });
 }
 

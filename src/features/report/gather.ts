@@ -21,6 +21,7 @@ import type { Io } from '../../cli/io.ts';
 import {
   changeText,
   checkedSweep,
+  gateAnswer,
   sizeText,
   groupText,
   isPresent,
@@ -200,8 +201,8 @@ async function gateSays(
 ): Promise<Pick<Judgements, 'gate' | 'standing'>> {
   const isChosen = [base, filter, metric].some((stated) => stated !== undefined);
   if (isChosen || newest === undefined) return { gate: null, standing: null };
-  const { series, standing } = await checkedSweep(db, newest, io);
-  return { gate: { headline: series.headline, findings: findingLines(standing) }, standing };
+  const { headline, standing } = await gateAnswer(db, newest, io);
+  return { gate: { headline, findings: findingLines(standing) }, standing };
 }
 
 function findingLines({ limits, regressions }: Standing): ReportedGate['findings'] {

@@ -6,7 +6,7 @@ import { reportedChanges, trendMarks } from '../../judge/trend.ts';
 import { metricOf } from '../../records/metric.ts';
 import type { Finding } from '../../records/finding.ts';
 import type { Sweep } from '../../records/sweep.ts';
-import { checkedSweep, isShownWhole, latestSweep } from '../check/index.ts';
+import { checkedSweep, gateAnswer, isShownWhole, latestSweep } from '../check/index.ts';
 import { metricTables, nullIfRefused, sidesOf } from './metric-tables.ts';
 import type { EnvironmentChange, ReportCell, ReportData } from './page/report-data.ts';
 import { paretoReport } from '../choose/index.ts';
@@ -107,7 +107,7 @@ async function otherSeries(
       (one) => one.provenance === other.provenance && one.matrix === other.matrix && one.branch === other.branch,
     );
     const isJudged = sweep !== undefined && judged.length < JUDGED_SERIES;
-    judged.push({ ...other, headline: isJudged ? (await checkedSweep(db, sweep, io)).series.headline : null });
+    judged.push({ ...other, headline: isJudged ? (await gateAnswer(db, sweep, io)).headline : null });
     await yieldToEventLoop(io);
   }
   return judged;

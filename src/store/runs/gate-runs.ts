@@ -1,8 +1,8 @@
-import type { NightRun } from '../../judge/value-rule.ts';
+import type { MetricValue, NightRun } from '../../judge/value-rule.ts';
 import { isOwnMetric, metricDefinition, type MetricId } from '../../records/metric.ts';
-import type { CellKey, RunId, SweepId } from '../../records/scalars.ts';
+import type { CellKey, SweepId } from '../../records/scalars.ts';
 import type { StoreDatabase } from '../file/open.ts';
-import { metricRuns } from './metric-runs.ts';
+import { metricValues } from './metric-runs.ts';
 import { readSweepValues, runRowsOf } from './read-sweep-values.ts';
 import { keepValues, keptValues, PLACES, RUN_COLUMNS, type SweepValues } from './sweep-values.ts';
 
@@ -56,6 +56,13 @@ export class GateRuns {
     return ({ row }) => column?.[row] ?? Number.NaN;
   }
 
+  /** The runs of a cell with both values of a metric. */
+  valued(cellKey: CellKey, metric: MetricId): (GateRun & MetricValue)[] {
+    const [printed, centres] = [this.printed.get(metric), this.centres.get(metric)];
+    const own = this.byCell.get(cellKey) ?? [];
+    return own.map((run) => ({ ...run, printed: valueIn(printed, run.row), centre: valueIn(centres, run.row) }));
+  }
+
   private take(bySweep: ReadonlyMap<SweepId, SweepValues>, metrics: ReadonlySet<MetricId>): void {
     this.size = [...bySweep.values()].reduce((sum, { places }) => sum + places.length / PLACES, 0);
     const columns = RUN_COLUMNS.flatMap(({ isCentre, metric }, index) =>
@@ -107,12 +114,12 @@ export class GateRuns {
       }
       return;
     }
-    const rows = new Map<RunId, number>();
+    const values = metricValues(this.db, this.sweepIds, [...this.cellKeys], metric);
     const rowsOf = runRowsOf(this.db);
-    for (const sweepId of this.sweepIds) for (const [runId] of rowsOf(sweepId)) rows.set(runId, rows.size);
-    for (const { runId, printed } of metricRuns(this.db, this.sweepIds, [...this.cellKeys], metric)) {
-      const row = rows.get(runId);
-      if (row !== undefined) column[row] = printed ?? Number.NaN;
+    let row = 0;
+    for (const [runId] of this.sweepIds.flatMap(rowsOf)) {
+      column[row] = values.get(runId) ?? Number.NaN;
+      row += 1;
     }
   }
 
@@ -121,4 +128,9 @@ export class GateRuns {
     columns.set(metric, column);
     return column;
   }
+}
+
+function valueIn(column: Float64Array | undefined, row: number): number | null {
+  const value = column?.[row] ?? Number.NaN;
+  return Number.isNaN(value) ? null : value;
 }

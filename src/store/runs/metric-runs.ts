@@ -1,80 +1,31 @@
-import { and, eq, isNotNull, ne, or, type SQL, sql } from 'drizzle-orm';
+import { and, eq, type SQL, sql } from 'drizzle-orm';
 
-import type { NightRun, MetricValue } from '../../judge/value-rule.ts';
 import { isOwnMetric, metricDefinition, type MetricId } from '../../records/metric.ts';
 import type { StoreDatabase } from '../file/open.ts';
-import { builds, measurements, runFlags, runHints, runs, runTelemetry, runValues, timeStatistics } from '../schema.ts';
+import { builds, measurements, runHints, runs, runTelemetry, runValues, timeStatistics } from '../schema.ts';
 import { accuracies } from '../annotations-schema.ts';
 import type { CellKey, RunId, SweepId } from '../../records/scalars.ts';
 
-export interface MetricRun extends Omit<NightRun, 'value'>, MetricValue {
-  readonly runId: RunId;
-}
-
-/** In the order of the sweeps. One statement for all: the gate reads tens of thousands of rows. */
-export function metricRuns(
+/** The printed values of a metric, of measured timed runs. */
+export function metricValues(
   db: StoreDatabase,
   sweepIds: readonly SweepId[],
   cellKeys: readonly CellKey[],
   metric: MetricId,
-): MetricRun[] {
+): Map<RunId, number> {
   const rows = db
-    .select({
-      runId: runs.runId,
-      cellKey: runs.cellKey,
-      sweepId: runs.sweepId,
-      buildId: runs.buildId,
-      environmentId: runs.environmentId,
-      printed: printedValue(metric),
-      centre: centreValue(metric),
-    })
-    .from(eachOf(sweepIds))
-    .innerJoin(runs, eq(runs.sweepId, EACH))
+    .select({ runId: runs.runId, value: printedValue(metric) })
+    .from(sql`json_each(${JSON.stringify(sweepIds)}) as each`)
+    .innerJoin(runs, eq(runs.sweepId, sql`each.value`))
     .leftJoin(measurements, eq(measurements.runId, runs.runId))
     .where(and(eq(runs.role, 'timed'), eq(runs.outcome, 'measured'), isCellAmong(cellKeys)))
     .all();
-  const ids = rows.map(({ runId }) => runId).toSorted();
-  const clocks = clocksOf(db, ids);
-  const flags = flagsOfMeasured(db, ids);
-  return rows.flatMap(({ runId, cellKey, ...row }) => {
-    const fitness = { smClockMhz: clocks.get(runId) ?? null, flags: flags.get(runId) ?? NO_FLAGS };
-    return cellKey === null ? [] : [{ ...row, runId, cellKey, ...fitness }];
-  });
+  return new Map(rows.flatMap(({ runId, value }): [RunId, number][] => (value === null ? [] : [[runId, value]])));
 }
-
-/** A table to join with: keeps this order, and is faster than joins on random ids all over a table. */
-function eachOf(ids: readonly string[]): SQL {
-  return sql`json_each(${JSON.stringify(ids)}) as each`;
-}
-
-const EACH = sql`each.value`;
 
 /** Runs of some cells in a few sweeps: bypasses the index of cells, which leads to all sweeps of a cell. */
 export function isCellAmong(cellKeys: readonly CellKey[]): SQL {
   return sql`+${runs.cellKey} in (select value from json_each(${JSON.stringify(cellKeys)}))`;
-}
-
-const NO_FLAGS: MetricRun['flags'] = [];
-
-/** @param runIds in order: three times as fast */
-function clocksOf(db: StoreDatabase, runIds: readonly RunId[]): Map<string, number | null> {
-  const rows = db
-    .select({ runId: runTelemetry.runId, smClockMhz: runTelemetry.smClockMhz })
-    .from(eachOf(runIds))
-    .innerJoin(runTelemetry, eq(runTelemetry.runId, EACH))
-    .where(isNotNull(runTelemetry.smClockMhz))
-    .all();
-  return new Map(rows.map(({ runId, smClockMhz }) => [runId, smClockMhz]));
-}
-
-function flagsOfMeasured(db: StoreDatabase, runIds: readonly RunId[]): Map<string, MetricRun['flags']> {
-  const rows = db
-    .select({ runId: runFlags.runId, id: runFlags.flag, effect: runFlags.effect })
-    .from(eachOf(runIds))
-    .innerJoin(runFlags, eq(runFlags.runId, EACH))
-    .where(or(ne(runFlags.effect, 'explained'), eq(runFlags.flag, 'powerLimited')))
-    .all();
-  return Map.groupBy(rows, ({ runId }) => runId);
 }
 
 /** SQL for a run's printed value of a metric; for statements with `runs` and `measurements` among their tables. */

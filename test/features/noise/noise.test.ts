@@ -420,7 +420,7 @@ test('a real change between two sweeps is no false alarm, whether the history or
     ],
   });
   saveVerdict(store.db, {
-    judged: { sweepId: sweepOfNight(29), judgedAt: '2026-02-01T00:00:00.000Z', judgedBy: 'history' },
+    judged: { sweepId: sweepOfNight(29), judgedAt: '2026-02-01T00:00:00.000Z', judgedBy: 'history', failedCells: 0 },
     findings: [finding(1, 'confirmed'), finding(4, 'open'), finding(7, 'cleared')],
     retracted: [],
     endedAcknowledgements: [],

@@ -1,0 +1,1 @@
+ALTER TABLE `judged_sweeps` ADD `failed_cells` integer;
