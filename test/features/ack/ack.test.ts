@@ -60,7 +60,12 @@ beforeEach(() => {
   db = join(cwd, 'bench.sqlite');
   simulateNights(db, { cells: CELLS, nights: 3, repeats: 1, value: () => 1, branch: 'main' });
   const store = openStore(db, migrationsFolder());
-  const judged = { sweepId: sweepOfNight(1), judgedAt: '2026-01-02T04:00:00.000Z', judgedBy: 'history', failedCells: 0 } as const;
+  const judged = {
+    sweepId: sweepOfNight(1),
+    judgedAt: '2026-01-02T04:00:00.000Z',
+    judgedBy: 'history',
+    failedCells: 0,
+  } as const;
   saveVerdict(store.db, { judged, findings: FINDINGS, retracted: [], endedAcknowledgements: [] });
   store.close();
 });
