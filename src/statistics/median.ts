@@ -1,10 +1,10 @@
+/** The usual number of runs, and the gate has half a million of them. */
+export function middleOfThree(a: number, b: number, c: number): number {
+  return Math.max(Math.min(a, b), Math.min(Math.max(a, b), c));
+}
+
 /** Null of nothing. */
 export function median(values: readonly number[]): number | null {
-  // The usual number of runs, and the gate has half a million of them.
-  if (values.length === 3) {
-    const [a = 0, b = 0, c = 0] = values;
-    return Math.max(Math.min(a, b), Math.min(Math.max(a, b), c));
-  }
   const sorted = values.toSorted((a, b) => a - b);
   const middle = sorted.length >> 1;
   const upper = sorted[middle];

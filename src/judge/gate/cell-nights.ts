@@ -1,7 +1,7 @@
 import type { KeyedCell } from '../../records/cell.ts';
 import type { MetricId } from '../../records/metric.ts';
 import type { Sweep } from '../../records/sweep.ts';
-import { median } from '../../statistics/median.ts';
+import { median, middleOfThree } from '../../statistics/median.ts';
 import type { NightlyValues } from '../history/noise.ts';
 import type { NightRun } from '../value-rule.ts';
 import { clockOf, type FitRun, fitRuns, type LeftOutRun } from './fit-runs.ts';
@@ -39,5 +39,15 @@ export function measuredNights<Run extends FitRun>(byNight: readonly (readonly R
 
 /** One value for each sweep: the median of its runs. */
 export function medianValues<Run>(runs: readonly (readonly Run[])[], valueOf: (run: Run) => number): Float64Array {
-  return Float64Array.from(runs, (kept) => median(kept.map(valueOf)) ?? Number.NaN);
+  const values = new Float64Array(runs.length).fill(Number.NaN);
+  for (let night = 0; night < runs.length; night += 1) {
+    const kept = runs[night] ?? [];
+    const [a, b, c] = kept;
+    const middle =
+      kept.length === 3 && a !== undefined && b !== undefined && c !== undefined
+        ? middleOfThree(valueOf(a), valueOf(b), valueOf(c))
+        : median(kept.map(valueOf));
+    values[night] = middle ?? Number.NaN;
+  }
+  return values;
 }

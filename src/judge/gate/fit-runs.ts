@@ -17,6 +17,8 @@ export interface LeftOutRun {
 /**
  * The runs of each night that count: what is flagged as excluded, or ran at another clock, does not. One entry for each
  * sweep.
+ *
+ * @param runs in the order of the sweeps
  */
 export function fitRuns<Run extends FitRun>(sweeps: readonly Sweep[], runs: readonly Run[], metric: MetricId) {
   const leftOut: LeftOutRun[] = [];
@@ -28,8 +30,13 @@ export function fitRuns<Run extends FitRun>(sweeps: readonly Sweep[], runs: read
     }
     return flag === null;
   };
-  const bySweep = Map.groupBy(runs.filter(isFit), ({ sweepId }) => sweepId);
-  const nights = sweeps.map(({ sweepId }) => bySweep.get(sweepId) ?? []);
+  const fit = runs.filter(isFit);
+  let from = 0;
+  const nights = sweeps.map(({ sweepId }) => {
+    const first = from;
+    while (fit[from]?.sweepId === sweepId) from += 1;
+    return fit.slice(first, from);
+  });
   return { byNight: atTheirClock(nights, leftOut).map((latest) => trustedRuns(latest)), leftOut };
 }
 
@@ -68,7 +75,11 @@ export function clockOf(latest: readonly FitRun[]): number | null {
 
 /** Suspect runs count only where a sweep has no others. */
 function trustedRuns<Run extends FitRun>(latest: readonly Run[]): readonly Run[] {
-  if (latest.length === 1) return latest;
-  const trusted = latest.filter(({ flags }) => flags.every(({ effect }) => effect !== 'widened'));
+  if (latest.every(isTrusted)) return latest;
+  const trusted = latest.filter(isTrusted);
   return trusted.length === 0 ? latest : trusted;
+}
+
+function isTrusted({ flags }: FitRun): boolean {
+  return flags.every(({ effect }) => effect !== 'widened');
 }
