@@ -25,6 +25,7 @@ import { tableLines } from './result-table.ts';
 import { type Benchmark, type Row, verdictOf } from './row.ts';
 import { scale } from './scale.ts';
 import { startUp } from './start-up.ts';
+import { storeSize } from './store-size.ts';
 import { stubLoop } from './stub-loop.ts';
 import { times } from './times.ts';
 
@@ -38,6 +39,7 @@ const BENCHMARKS: readonly Benchmark[] = [
   ingest,
   importing,
   collect,
+  storeSize,
   inspectModel,
   scale,
   merge,

@@ -9,6 +9,7 @@ import { addChecksumFunction, CHECKSUM_COLUMN, checkedTables, checksumOf } from 
 import { encodeSamples } from '../src/store/runs/blob-codecs.ts';
 import { keepChecksums } from '../src/store/verify/row-checksums.ts';
 import { RunWriter } from '../src/store/runs/save-run.ts';
+import { madeUpTimes } from './made-up-times.ts';
 import { ROOT } from './processes.ts';
 
 const REPEATS = 5;
@@ -89,7 +90,7 @@ export function makeLargeStore(path: string, nights: number, queries: number = 2
   `);
   db.prepare('INSERT INTO samples (run_id, count, data) SELECT run_id, ?, ? FROM valued').run(
     queries,
-    samplesOf(queries),
+    encodeSamples(madeUpTimes(queries)),
   );
   addChecksumFunction(db);
   for (const table of checkedTables(db)) {
@@ -97,16 +98,6 @@ export function makeLargeStore(path: string, nights: number, queries: number = 2
   }
   db.pragma('journal_mode = WAL');
   db.close();
-}
-
-/** Four columns that nothing can be told of beforehand, as the times of a real run: about 9 bytes a query. */
-function samplesOf(queries: number): Buffer {
-  const times = (): Float64Array =>
-    Float64Array.from({ length: queries }, () => Math.round(1e5 * (1 + Math.random() / 4)) / 1e5);
-  return encodeSamples({
-    count: queries,
-    columns: { startEnqMs: times(), computeMs: times(), h2dMs: times(), latencyMs: times() },
-  });
 }
 
 /** The key of one of the cells, to name it on a command line. */

@@ -15,7 +15,7 @@ interface Measured extends Named {
   readonly kind: 'measured';
   /** As `unit` says: a ratio of two times or speeds, or an absolute figure where a limit is absolute. */
   readonly ratio: number;
-  readonly unit: '×' | ' MB' | ' s' | ' %' | ' in 5,000' | '';
+  readonly unit: '×' | ' MB' | ' kB' | ' s' | ' %' | ' in 5,000' | '';
   /** Null for a figure that is only told. */
   readonly target: Target | null;
   /** The two sides, such as `42 ms` and `28 ms`; of a share its count. */

@@ -16,6 +16,7 @@ const OF_ALL = [
   'ingest',
   'import',
   'collect',
+  'store-size',
   'inspect',
   'scale',
   'merge',

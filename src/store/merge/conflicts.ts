@@ -13,7 +13,7 @@ const MAY_DIFFER: Readonly<Record<string, readonly string[]>> = {
   accuracy: ['"sweep_id"'],
   attachments: ['"attached_at"', '"pruned_at"'],
   baselines: ['"reason"', '"created_at"'],
-  // Comparing lengths avoids reading gigabytes: the bytes derive from artefacts that have hashes.
+  // Not read, for they are gigabytes, and derive from artefacts that have hashes; samples depend on the bench that wrote them.
   samples: ['"data"'],
   layer_profiles: ['"data"'],
   pruned_runs: ['"pruned_at"', '"samples"', '"layers"', '"artefacts"'],
@@ -48,7 +48,7 @@ function conflictsIn(db: StoreDatabase, table: string, by: 'rows' | 'runs'): Mer
   const { keys, values } = shapeOf(db, table);
   const free = MAY_DIFFER[table] ?? [];
   const compared = values.filter((column) => ![...free, OWN_CHECKSUM].includes(column));
-  const sizes = free.includes('"data"') ? ['length(#."data")'] : [];
+  const sizes = table === 'layer_profiles' ? ['length(#."data")'] : [];
   const expressions = [...compared.map((column) => `#.${column}`), ...sizes];
   if (by === 'rows' && expressions.length === 0) return [];
   const side = (name: string): string[] => expressions.map((text) => text.replace('#', name));

@@ -1,0 +1,178 @@
+import { QUERY_TIME_COLUMNS, type QueryTimeColumn, type QueryTimes } from '../../trtexec/run-facts.ts';
+import type { IntegerCoder } from './integer-coder.ts';
+import { isPrinted, printedAt, rankOf, unitAt } from './printed-numbers.ts';
+
+/** The order of columns in a row: what one is predicted from comes before it, or in an earlier row. */
+const ORDER = [
+  'startComputeMs',
+  'computeMs',
+  'endComputeMs',
+  'startH2dMs',
+  'h2dMs',
+  'endH2dMs',
+  'startD2hMs',
+  'd2hMs',
+  'endD2hMs',
+  'latencyMs',
+  'startEnqMs',
+  'endEnqMs',
+] as const satisfies readonly QueryTimeColumn[];
+
+const SUMS: Readonly<Partial<Record<QueryTimeColumn, readonly QueryTimeColumn[]>>> = {
+  endComputeMs: ['startComputeMs', 'computeMs'],
+  endH2dMs: ['startH2dMs', 'h2dMs'],
+  endD2hMs: ['startD2hMs', 'd2hMs'],
+  latencyMs: ['h2dMs', 'computeMs', 'd2hMs'],
+};
+
+/** Differences of 32-bit floats, so multiples of the last bit of a stamp. */
+const DIFFERENCES: ReadonlySet<QueryTimeColumn> = new Set(['h2dMs', 'computeMs', 'd2hMs']);
+const FLOAT_BITS = 23;
+const MAX_TICK_BITS = 20;
+
+/** How many rows back the stamp may be that another one follows, and by how many rows that is chosen. */
+const LAGS = 3;
+const TRIED = 128;
+/** Rows that a mean remembers. */
+const MEMORY = 32;
+
+/** Contexts: of the ranks of a column, of its ticks, and of what comes before all rows. */
+const TICKS = ORDER.length;
+const HEADER = 2 * ORDER.length;
+
+/** How a column is written; from `FOLLOWS` on by a stamp and a lag. */
+const ABSENT = 0;
+const AS_DOUBLES = 1;
+const BY_ITSELF = 2;
+const FOLLOWS = 3;
+
+type Columns = ReadonlyMap<QueryTimeColumn, Column>;
+
+interface Column {
+  readonly name: QueryTimeColumn;
+  readonly values: Float64Array;
+  readonly way: number;
+  /** Values as they were before they were printed, as far as that is known. */
+  readonly exact: Float64Array;
+}
+
+export const CONTEXTS = HEADER + 1;
+
+/**
+ * Writes or reads the times of all queries, the same to the last bit. A number of trtexec is its rank among the
+ * numbers of six digits, written as its distance from a predicted one. trtexec keeps stamps as 32-bit floats: durations
+ * are whole ticks of them, the latency is a sum of these, an end is a start and a duration. What is left are some four
+ * bytes a query for all twelve columns. A column with any other number in it is written as doubles.
+ * @param known null to read
+ * @throws RangeError of what was not written so
+ */
+export function codeTimes(coder: IntegerCoder, known: QueryTimes | null): QueryTimes {
+  const count = coder.code(HEADER, known?.count ?? 0);
+  const columns = new Map<QueryTimeColumn, Column>();
+  for (const name of ORDER) {
+    const way = coder.code(HEADER, known === null ? ABSENT : wayOf(name, known));
+    if (way === ABSENT) continue;
+    const values = known?.columns[name] ?? new Float64Array(count);
+    columns.set(name, { name, values, way, exact: new Float64Array(count) });
+  }
+  const steps = [...columns.values()].map((column) => stepOf(coder, column, columns));
+  for (let row = 0; row < count; row += 1) for (const step of steps) step(row);
+  if (coder.code(HEADER, count) !== count) throw new RangeError('the samples do not end as they begin');
+  const inOrder = QUERY_TIME_COLUMNS.flatMap((name) => columns.get(name) ?? []);
+  return { count, columns: Object.fromEntries(inOrder.map(({ name, values }) => [name, values])) };
+}
+
+function wayOf(name: QueryTimeColumn, { columns }: QueryTimes): number {
+  const values = columns[name];
+  if (values === undefined) return ABSENT;
+  if (!values.every(isPrinted)) return AS_DOUBLES;
+  if (SUMS[name]?.every((part) => columns[part] !== undefined) === true || !isStamp(name)) return BY_ITSELF;
+  let [best, least] = [BY_ITSELF, Infinity];
+  for (const [index, other] of ORDER.entries()) {
+    const stamps = columns[other];
+    if (stamps === undefined || !isStamp(other)) continue;
+    for (let lag = index < ORDER.indexOf(name) ? 0 : 1; lag < LAGS; lag += 1) {
+      const spread = spreadOf(values, stamps, lag);
+      if (spread < least) [best, least] = [FOLLOWS + LAGS * index + lag, spread];
+    }
+  }
+  return best;
+}
+
+function isStamp(name: QueryTimeColumn): boolean {
+  return name.startsWith('start') || name.startsWith('end');
+}
+
+/** About the digits of how far a stamp lies behind another one. */
+function spreadOf(values: Float64Array, stamps: Float64Array, lag: number): number {
+  const mean = new MovingMean();
+  let digits = 0;
+  const rows = Math.min(values.length, TRIED);
+  for (let row = lag; row < rows; row += 1) {
+    const distance = (values[row] ?? 0) - (stamps[row - lag] ?? 0);
+    digits += Math.log2(1 + 1000 * Math.abs(distance - mean.value));
+    mean.add(distance);
+  }
+  return digits / Math.max(1, rows - lag);
+}
+
+class MovingMean {
+  value = 0;
+  private seen = 0;
+
+  add(next: number): void {
+    if (this.seen < MEMORY) this.seen += 1;
+    this.value += (next - this.value) / this.seen;
+  }
+}
+
+/** What writes or reads the value of one row. */
+function stepOf(coder: IntegerCoder, column: Column, columns: Columns): (row: number) => void {
+  const { name, values, exact, way } = column;
+  const context = ORDER.indexOf(name);
+  if (way === AS_DOUBLES) return doublesStep(coder, context, column);
+  const { parts, lag } = partsOf(column, columns);
+  const stamps = DIFFERENCES.has(name) ? columns.get('startComputeMs')?.values : undefined;
+  const mean = new MovingMean();
+  const isSum = parts.length > 1;
+  return (row) => {
+    let base = 0;
+    if (row >= lag) for (const part of parts) base += part[row - lag] ?? 0;
+    let near = base + mean.value;
+    const tick = stamps === undefined ? 0 : tickOf(stamps[row] ?? 0);
+    const hasTick = tick > unitAt(near);
+    if (hasTick) {
+      const guess = Math.round(near / tick);
+      near = tick * (guess + coder.code(TICKS + context, Math.round((values[row] ?? 0) / tick) - guess));
+    }
+    const rank = rankOf(near);
+    const value = printedAt(rank + coder.code(context, rankOf(values[row] ?? 0) - rank));
+    values[row] = value;
+    exact[row] = hasTick ? near : value;
+    if (!isSum && row >= lag) mean.add(value - base);
+  };
+}
+
+/** What a value is the sum of, or what it follows. */
+function partsOf({ name, way }: Column, columns: Columns): { parts: readonly Float64Array[]; lag: number } {
+  const followed = ORDER[Math.floor((way - FOLLOWS) / LAGS)];
+  const isSum = followed === undefined && (SUMS[name]?.every((part) => columns.has(part)) ?? false);
+  const names = isSum ? (SUMS[name] ?? []) : [followed].filter((part) => part !== undefined);
+  return {
+    parts: names.flatMap((part) => columns.get(part)?.exact ?? []),
+    lag: followed === undefined ? 0 : (way - FOLLOWS) % LAGS,
+  };
+}
+
+function tickOf(stampMs: number): number {
+  return 1 / (1 << Math.min(MAX_TICK_BITS, FLOAT_BITS - 31 + Math.clz32(stampMs)));
+}
+
+function doublesStep(coder: IntegerCoder, context: number, { values, exact }: Column): (row: number) => void {
+  const view = new DataView(new ArrayBuffer(8));
+  return (row) => {
+    view.setFloat64(0, values[row] ?? 0);
+    for (const at of [0, 4]) view.setInt32(at, coder.code(context, view.getInt32(at)));
+    exact[row] = values[row] = view.getFloat64(0);
+  };
+}
