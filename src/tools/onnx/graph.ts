@@ -1,7 +1,7 @@
 import { elementTypeName, type OnnxDimension, type OnnxTensorInfo, shapeText } from './facts.ts';
 import type { GraphTally } from './graph-tally.ts';
 import { readTensor } from './tensor.ts';
-import { MAX_DIMENSIONS, numberOf, OnnxFormatError, type WireField, type WireReader } from './wire-reader.ts';
+import { type FieldReaders, MAX_DIMENSIONS, numberOf, OnnxFormatError, type WireField, type WireReader } from './wire-reader.ts';
 
 /** A node that quantizes or dequantizes. Its type may depend on a tensor later in the file. */
 export interface QuantizingNode {
@@ -25,8 +25,8 @@ export interface GraphFacts extends NodeFacts {
   readonly initializers: number;
 }
 
-/** A GraphProto: the main one, or one inside a node. */
-export function readGraph(wire: WireReader, message: WireField, tally: GraphTally): GraphFacts {
+/** A GraphProto: the main one, or one inside a node. @param pieces of a message, which Protocol Buffers may cut into several */
+export function readGraph(wire: WireReader, pieces: readonly WireField[], tally: GraphTally): GraphFacts {
   const inputs: OnnxTensorInfo[] = [];
   const outputs: OnnxTensorInfo[] = [];
   const initialized = new Set<string>();
@@ -39,7 +39,7 @@ export function readGraph(wire: WireReader, message: WireField, tally: GraphTall
     tally.keep(`${info.name} ${shapeText(info.shape)}`);
     infos.push(info);
   };
-  wire.read(message, {
+  const readers: FieldReaders = {
     1: (field) => {
       const node = readNode(wire, field, tally);
       nodes += 1;
@@ -56,7 +56,8 @@ export function readGraph(wire: WireReader, message: WireField, tally: GraphTall
     11: (field) => addInfo(field, inputs),
     12: (field) => addInfo(field, outputs),
     15: () => (initializers += 1),
-  });
+  };
+  for (const piece of pieces) wire.read(piece, readers);
   const open = inputs.filter(({ name }) => !initialized.has(name));
   return { inputs: open, outputs, nodes, nestedNodes, initializers, quantizing };
 }
@@ -130,7 +131,7 @@ function readAttribute(wire: WireReader, message: WireField, tally: GraphTally):
     tensorType = tensor.dataType;
   };
   const addGraph = (field: WireField): void => {
-    const inner = readGraph(wire, field, tally);
+    const inner = readGraph(wire, [field], tally);
     nestedNodes += inner.nodes + inner.nestedNodes;
     for (const node of inner.quantizing) quantizing.push(node);
   };

@@ -1,5 +1,5 @@
 import { elementTypeName, type OnnxModel, type OnnxOpCount, type OnnxOpset } from './facts.ts';
-import { type GraphFacts, type QuantizingNode, readGraph, readNode } from './graph.ts';
+import { type QuantizingNode, readGraph, readNode } from './graph.ts';
 import { GraphTally } from './graph-tally.ts';
 import { type ByteSource, numberOf, OnnxFormatError, type WireField, WireReader } from './wire-reader.ts';
 
@@ -23,7 +23,7 @@ export function readModel(source: ByteSource): OnnxModel {
   const opsets: OnnxOpset[] = [];
   const functions: ReturnType<typeof readFunction>[] = [];
   const producer = ['', ''];
-  const graphs: GraphFacts[] = [];
+  const pieces: WireField[] = [];
   let irVersion = 0;
   wire.read(
     { number: 0, kind: 'bytes', start: 0, end: source.size },
@@ -31,7 +31,7 @@ export function readModel(source: ByteSource): OnnxModel {
       1: (field) => (irVersion = numberOf(field)),
       2: (field) => (producer[0] = wire.text(field)),
       3: (field) => (producer[1] = wire.text(field)),
-      7: (field) => graphs.push(readGraph(wire, field, tally)),
+      7: (field) => pieces.push(field),
       8: (field) => {
         const opset = readOpset(wire, field);
         tally.keep(opset.domain);
@@ -44,8 +44,8 @@ export function readModel(source: ByteSource): OnnxModel {
       },
     },
   );
-  const graph = graphs.at(-1);
-  if (graph === undefined) throw new OnnxFormatError('no ONNX model: it has no graph');
+  if (pieces.length === 0) throw new OnnxFormatError('no ONNX model: it has no graph');
+  const graph = readGraph(wire, pieces, tally);
   const ops = tally.opCounts();
   const defined = new Set(functions.map(({ domain, name }) => `${domain}\0${name}`));
   const quantizing = [...graph.quantizing, ...functions.flatMap((own) => own.quantizing)];

@@ -29,6 +29,9 @@ const MAX_FIELDS = 30_000_000;
 export const MAX_DIMENSIONS = 1024;
 const TEXT = new TextDecoder('utf-8', { ignoreBOM: true });
 
+/** What to do with each field of a message, by its number; others are skipped. */
+export type FieldReaders = Readonly<Record<number, (field: WireField) => void>>;
+
 /** Walks protobuf messages through windows of a file, skipping unread fields. */
 export class WireReader {
   private readonly source: ByteSource;
@@ -63,7 +66,7 @@ export class WireReader {
   }
 
   /** Hands each field of a message to what reads its number; others are passed over. */
-  read(message: WireField, readers: Readonly<Record<number, (field: WireField) => void>>): void {
+  read(message: WireField, readers: FieldReaders): void {
     if (message.kind !== 'bytes') return;
     for (const field of this.fields(message.start, message.end)) readers[field.number]?.(field);
   }

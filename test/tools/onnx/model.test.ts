@@ -19,6 +19,17 @@ function factsOf(name: string) {
 }
 
 describe('facts of a model', () => {
+  test('a graph that comes in pieces is one graph', () => {
+    const input = valueInfo(11, 'input', ['batch', 3]);
+    const relu = node('Relu', ['input'], 'output');
+    const output = valueInfo(12, 'output', ['batch', 3]);
+    const whole = readModel(sourceOf(toBytes(model(17, ...input, ...relu, ...output))));
+    const cut = [...model(17, ...input), ...bytesField(7, ...relu, ...output)];
+    expect(readModel(sourceOf(toBytes(cut)))).toEqual(whole);
+    expect(whole).toMatchObject({ inputs: [{ name: 'input' }], outputs: [{ name: 'output' }], nodes: 1 });
+  });
+
+
   test('a whole network, as the onnx package counts it', () => {
     const { weights, ops, ...facts } = factsOf('vit_tiny.onnx');
     expect(facts).toEqual({
