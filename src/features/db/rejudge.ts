@@ -78,8 +78,8 @@ function rejudgeText({ nights, changes }: RejudgeOutput, names: RejudgedNames, l
   const onlyThen = differing.filter(({ toldTodaySweepId }) => toldTodaySweepId === null).length;
   const head = look.style.strong(
     differing.length === 0
-      ? `${count(nights, 'night')}: today's rules tell the same ${count(same, 'change')}`
-      : `${count(nights, 'night')}: ${count(same, 'change')} reported by both, ${onlyToday} only by today's rules, ${onlyThen} only then, ${differing.length - onlyToday - onlyThen} on another night`,
+      ? `${count(nights, 'sweep')}: today's rules report the same ${count(same, 'change')}`
+      : `${count(nights, 'sweep')}: ${count(same, 'change')} reported by both, ${onlyToday} only by today's rules, ${onlyThen} only then, ${differing.length - onlyToday - onlyThen} in another sweep`,
   );
   if (differing.length === 0) return [head];
   const date = (sweepId: SweepId | null): string =>

@@ -36,7 +36,7 @@ function visible(gpus: GpusFacts, lacking: DoctorCheck['state']): Judged {
     ? { state: lacking, evidence: `CUDA_VISIBLE_DEVICES hides all ${hidden}`, mend: 'unset CUDA_VISIBLE_DEVICES' }
     : {
         state: lacking,
-        evidence: 'nvidia-smi sees no GPU',
+        evidence: 'nvidia-smi lists no GPU',
         mend: 'lspci | grep -i nvidia   # in a container: docker run --gpus all …',
       };
 }

@@ -189,7 +189,7 @@ function summaryLines(report: LayersOutput, islands: readonly LayerGroup[]): str
   }
   if (summary.opaqueShare > 0.5) {
     lines.push(
-      `${percent(summary.opaqueShare)} of the time is in regions that show nothing of themselves: Nsight Systems sees the kernels within`,
+      `${percent(summary.opaqueShare)} of the time is in regions that show nothing of themselves: Nsight Systems shows the kernels within`,
     );
   }
   if (summary.olderKernelShare > 0) {

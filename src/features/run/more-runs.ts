@@ -115,7 +115,7 @@ export class MoreRuns {
     for (const { cell } of fresh) this.noted.add(cell.key);
     const names = fresh.map(({ cell }) => printable(cellLabel(cell)));
     this.given.note(
-      `nights differ by more than runs can settle in ${count(fresh.length, 'cell')}, not repeated: ${shortList(names, NAMED, '; ', ' and ')}`,
+      `sweeps differ by more than runs can settle in ${count(fresh.length, 'cell')}, not repeated: ${shortList(names, NAMED, '; ', ' and ')}`,
     );
   }
 

@@ -138,7 +138,7 @@ function unknownThings({ base, head, layers, missingProfiles }: WhySides): strin
   }
   if (layers !== null && layers.opaqueShare > MOST_OPAQUE) {
     unknown.push(
-      `what is in regions that show nothing of themselves (${Math.round(layers.opaqueShare * 100)} % of the time): Nsight Systems sees their kernels`,
+      `what is in regions that show nothing of themselves (${Math.round(layers.opaqueShare * 100)} % of the time): Nsight Systems shows their kernels`,
     );
   }
   return unknown;

@@ -326,7 +326,7 @@ test("bench db rejudge: today's rules beside what was told", async () => {
   const nights = new Nights(STEP);
   await nights.live(39, 46);
   const same = await nights.run('db', 'rejudge');
-  expect(same.stdout).toContain("46 nights: today's rules tell the same 3 changes");
+  expect(same.stdout).toContain("46 sweeps: today's rules report the same 3 changes");
 
   const late = new Nights(STEP);
   late.add(60);
@@ -341,5 +341,5 @@ test("bench db rejudge: today's rules beside what was told", async () => {
   }
   const text = await late.run('db', 'rejudge');
   expect(text.stdout).toContain('0 changes reported by both');
-  expect(text.stdout).toContain('3 on another night');
+  expect(text.stdout).toContain('3 in another sweep');
 }, 60_000);
