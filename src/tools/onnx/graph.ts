@@ -1,7 +1,14 @@
 import { elementTypeName, type OnnxDimension, type OnnxTensorInfo, shapeText } from './facts.ts';
 import type { GraphTally } from './graph-tally.ts';
 import { readTensor } from './tensor.ts';
-import { type FieldReaders, MAX_DIMENSIONS, numberOf, OnnxFormatError, type WireField, type WireReader } from './wire-reader.ts';
+import {
+  type FieldReaders,
+  MAX_DIMENSIONS,
+  numberOf,
+  OnnxFormatError,
+  type WireField,
+  type WireReader,
+} from './wire-reader.ts';
 
 /** A node that quantizes or dequantizes. Its type may depend on a tensor later in the file. */
 export interface QuantizingNode {

@@ -29,7 +29,6 @@ describe('facts of a model', () => {
     expect(whole).toMatchObject({ inputs: [{ name: 'input' }], outputs: [{ name: 'output' }], nodes: 1 });
   });
 
-
   test('a whole network, as the onnx package counts it', () => {
     const { weights, ops, ...facts } = factsOf('vit_tiny.onnx');
     expect(facts).toEqual({
