@@ -28,8 +28,7 @@ export const ingest: Benchmark = { name: 'ingest', run: () => inTemporaryFolder(
 
 async function measure(folder: string): Promise<Row[]> {
   const run = join(folder, 'run');
-  unpackRun(run, RECORDED);
-  const record = await recordOf(run);
+  const record = await recordedRecord(run);
   const { times } = record.exports;
   if (times === null) throw new Error('the recorded run has no samples');
   const without = { ...record, exports: { ...record.exports, times: null } };
@@ -105,13 +104,16 @@ function storeRaw(store: RawStore, rows: readonly RawRow[], runIds: readonly str
   return timeMs;
 }
 
-async function recordOf(folder: string): Promise<RunRecord> {
+/** A recorded run with 2397 samples. @param folder to unpack it in */
+export async function recordedRecord(folder: string): Promise<RunRecord> {
+  unpackRun(folder, RECORDED);
   const [read] = await readRunFolder(folder);
   if (read === undefined || read.outcome.kind !== 'measured') throw new Error('no run was read');
   return toRunRecord(read, { runId: '0'.repeat(32), sweepId: SWEEP_ID, repeat: 1, artefactFolder: null });
 }
 
-const SWEEP: Sweep = {
+/** Of that run. */
+export const SWEEP: Sweep = {
   ...NO_GIT,
   sweepId: SWEEP_ID,
   source: 'import',

@@ -15,7 +15,7 @@ import { ROOT } from './processes.ts';
 const REPEATS = 5;
 
 /** 72 cells: six models, two precisions, three batch sizes, CUDA graph on and off. */
-const CELLS: readonly KeyedCell[] = ['vit_s', 'vit_b', 'resnet50', 'bert', 'unet', 'yolo'].flatMap((model) =>
+export const CELLS: readonly KeyedCell[] = ['vit_s', 'vit_b', 'resnet50', 'bert', 'unet', 'yolo'].flatMap((model) =>
   (['fp16', 'fp8'] as const).flatMap((precision) =>
     [1, 8, 32].flatMap((batch) => [true, false].map((cudaGraph) => imageCell({ model, precision, batch, cudaGraph }))),
   ),
@@ -33,10 +33,15 @@ export const RUNS_PER_NIGHT = CELLS.length * REPEATS;
  * and the samples of all runs are the same.
  * @param queries samples of a run
  */
-export function makeLargeStore(path: string, nights: number, queries: number = 20): void {
+export function makeLargeStore(
+  path: string,
+  nights: number,
+  queries: number = 20,
+  cells: readonly KeyedCell[] = CELLS,
+): void {
   const store = openStore(path, join(ROOT, 'migrations'));
   const writer = new RunWriter(store.db);
-  for (const cell of CELLS) writer.saveCell(cell);
+  for (const cell of cells) writer.saveCell(cell);
   store.close();
   const db = new Database(path);
   db.pragma('journal_mode = OFF');
@@ -67,7 +72,7 @@ export function makeLargeStore(path: string, nights: number, queries: number = 2
                       invocation_id, notes, artefact_folder)
       SELECT lower(hex(randomblob(16))), sweep_id, 'timed', cell_key, r, '${BUILD}', NULL, NULL, 'measured', '${ENVIRONMENT}',
              'measured', NULL,
-             strftime('%Y-%m-%dT%H:%M:%fZ', started_at, '+' || (r * ${CELLS.length} + number) || ' seconds'),
+             strftime('%Y-%m-%dT%H:%M:%fZ', started_at, '+' || (r * ${cells.length} + number) || ' seconds'),
              1.7, 0, NULL, 0, 0, '${INVOCATION}', '[]', NULL
       FROM sweeps CROSS JOIN repeat CROSS JOIN numbered
       ORDER BY started_at, r, number;

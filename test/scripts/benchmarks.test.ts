@@ -41,6 +41,7 @@ describe('npm run bench:all, small', () => {
 /** Of kills, fuzz, flips, verdicts and why other tests do a small part. */
 test.each([
   ['locks.ts', '40', '2'],
+  ['fleet.ts', '--small'],
   ['bisect.ts', '1'],
   ['adaptive-repeats.ts', '1'],
 ])('%s, small', (...script) => {
