@@ -63,6 +63,7 @@ export class Mornings {
     const mornings = new Mornings();
     for (let night = 0; night < mornings.night; night += 2) mornings.add(mornings.db, night);
     for (let night = 0; night < mornings.night; night += 4) await mornings.importLog(night);
+    await mornings.run('baseline', 'set', 'v1');
     return mornings;
   }
 
@@ -78,12 +79,12 @@ export class Mornings {
     return (pick % (this.night / 2)) * 2;
   }
 
-  /** A copy in which nothing is kept of earlier mornings. */
+  /** A copy in which nothing is kept of earlier mornings: all is read and judged again. */
   forgotten(): string {
     const copy = join(temporaryFolder(), 'bench.sqlite');
     change(this.db, 'PRAGMA wal_checkpoint(TRUNCATE)');
     copyFileSync(this.db, copy);
-    change(copy, 'DELETE FROM sweep_values');
+    change(copy, 'DELETE FROM sweep_values; UPDATE judged_sweeps SET failed_cells = NULL');
     return copy;
   }
 
@@ -119,9 +120,10 @@ export class Mornings {
     await this.run('db', 'merge', other);
   }
 
-  ofRun(pick: number, set: string): void {
-    const one = `(SELECT rowid FROM runs WHERE outcome = 'measured' LIMIT 1 OFFSET ${pick % 50})`;
-    change(this.db, `UPDATE runs ${set} WHERE rowid = ${one}`);
+  /** Of the runs of one cell in one of the newest sweeps. */
+  ofCell(pick: number, set: string): void {
+    const one = `SELECT sweep_id, cell_key FROM runs ORDER BY started_at DESC LIMIT 1 OFFSET ${pick % 20}`;
+    change(this.db, `UPDATE runs ${set} WHERE (sweep_id, cell_key) = (${one})`);
   }
 
   async run(...args: string[]): Promise<void> {
@@ -152,7 +154,7 @@ export const EVENTS: readonly (readonly [name: string, happens: (mornings: Morni
   ],
   ['all is acknowledged', (one) => one.run('ack', '--all', '--reason', 'known')],
   ['that is taken back', (one) => one.run('ack', '--all', '--undo')],
-  ['a baseline is set', (one) => one.run('baseline', 'set', 'v1')],
+  ['the baseline is the newest sweep', (one) => one.run('baseline', 'set', 'v1')],
   ['the baseline is another one', (one, pick) => one.run('baseline', 'set', 'v1', sweepOfNight(one.nightAmong(pick)))],
   [
     'the next sweep has other limits',
@@ -161,8 +163,8 @@ export const EVENTS: readonly (readonly [name: string, happens: (mornings: Morni
   ],
   ['the next sweep has none', (one) => one.sweep()],
   ['the sweeps are judged again', (one) => one.run('db', 'rejudge')],
-  ['a run turns out to have failed', (one, pick) => one.ofRun(pick, `SET outcome = 'failed', reason = 'crashed'`)],
-  ['a run turns out to be of another cell', (one, pick) => one.ofRun(pick, `SET cell_key = '${CELLS[0]?.key}'`)],
+  ['a cell turns out to have failed', (one, pick) => one.ofCell(pick, `SET outcome = 'failed', reason = 'crashed'`)],
+  ['a cell turns out to be another one', (one, pick) => one.ofCell(pick, `SET cell_key = '${CELLS[0]?.key}'`)],
   [
     'runs have another date',
     ({ db }) => change(db, `UPDATE runs SET started_at = '${nightDate(3)}T01:00:00Z' WHERE repeat = 2`),

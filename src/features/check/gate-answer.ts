@@ -2,6 +2,7 @@ import type { Io } from '../../cli/io.ts';
 import { gateRules } from '../../judge/gate/limits.ts';
 import type { Sweep } from '../../records/sweep.ts';
 import type { StoreDatabase } from '../../store/file/open.ts';
+import { isKept } from '../../store/runs/sweep-values.ts';
 import { acknowledgementsOf } from '../../store/sweeps/findings.ts';
 import { gateOf, plannedPairsOf } from '../../store/sweeps/gate-of-sweep.ts';
 import { checkedSweep } from './checked-series.ts';
@@ -17,11 +18,12 @@ export interface GateAnswer {
   readonly standing: Standing;
 }
 
-/** Of a sweep that was judged, and of which nothing was measured since, the store has the answer. */
+/** Of a sweep that was judged, and whose runs are what they were then, the store has the answer. */
 export async function gateAnswer(db: StoreDatabase, sweep: Sweep, io: Pick<Io, 'cwd' | 'env'>): Promise<GateAnswer> {
   const { before, pending } = pendingOf(db, sweep, false);
   // What is judged by few sweeps is judged soon.
-  if (pending.length > 0 || before?.judgedBy !== 'history' || before.failedCells === null) {
+  const isStored = pending.length === 0 && before?.judgedBy === 'history' && isKept(db, sweep.sweepId);
+  if (!isStored || before.failedCells === null) {
     const { series, standing } = await checkedSweep(db, sweep, io);
     return { headline: series.headline, standing };
   }

@@ -12,6 +12,7 @@ import {
   findingsOf,
   findingsReportedIn,
   judgedAmong,
+  saveFailedCells,
   saveVerdict,
 } from '../../store/sweeps/findings.ts';
 import { gather, type Gathered, type GatherOptions } from './gather.ts';
@@ -69,7 +70,10 @@ export async function judgeSeries(
     known = judged.verdict.findings;
     if (judgedAt !== null) changed.push(...store(db, judged, before?.judgedAt ?? judgedAt));
   }
-  judged ??= await judgedAsBefore(db, newest, io, options);
+  if (judged === null) {
+    judged = await judgedAsBefore(db, newest, io, options);
+    if (judgedAt !== null) saveFailedCells(db, newest.sweepId, failedCells(judged.verdict));
+  }
   const ids = judged.verdict.findings.map(({ findingId }) => findingId);
   const ended = new Set(judged.verdict.endedAcknowledgements);
   const acknowledgements = [...acknowledgementsOf(db, ids)].filter(([findingId]) => !ended.has(findingId));

@@ -101,6 +101,15 @@ export function saveVerdict(db: StoreDatabase, verdict: StoredVerdict): void {
   });
 }
 
+/** Of a sweep that was judged, where runs came, changed or went since. */
+export function saveFailedCells(db: StoreDatabase, sweepId: SweepId, failedCells: number): void {
+  const isOther = sql`${judgedSweeps.failedCells} is not ${failedCells}`;
+  db.update(judgedSweeps)
+    .set({ failedCells })
+    .where(and(eq(judgedSweeps.sweepId, sweepId), isOther))
+    .run();
+}
+
 function saveFinding(db: StoreDatabase, { cells: changed, ...finding }: Finding): void {
   db.insert(findings).values(finding).onConflictDoUpdate({ target: findings.findingId, set: finding }).run();
   db.delete(findingCells).where(eq(findingCells.findingId, finding.findingId)).run();

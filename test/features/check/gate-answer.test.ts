@@ -1,9 +1,10 @@
+import { copyFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-import Database from 'better-sqlite3';
 import { expect, test } from 'vitest';
 
 import { bench, temporaryFolder } from '../../support/bench.ts';
+import { change } from '../../support/mornings.ts';
 import { simulatedCells, simulateNights } from '../../support/simulated-store.ts';
 import { queryStore } from '../../support/store-dump.ts';
 
@@ -29,30 +30,43 @@ const CASES: Readonly<Record<string, Case>> = {
   'few sweeps': { value: steady, nights: 4 },
 };
 
-/** What `compare` says of the gate, and its exit code; the same whether the store has the answer or not. */
-test.each(Object.entries(CASES))('%s: before and after an acknowledgement', async (_, { nights = NIGHTS, value }) => {
-  const db = join(temporaryFolder(), 'bench.sqlite');
-  const compared = async () => {
-    const { code, stdout } = await bench(['compare', '--db', db], { cwd: temporaryFolder() });
-    return { code, answer: /bench check: [^]*/.exec(stdout)?.[0] };
-  };
-  const forget = () => {
-    const client = new Database(db);
-    client.exec('UPDATE judged_sweeps SET failed_cells = NULL');
-    client.close();
-  };
+const LOST = `UPDATE runs SET outcome = 'failed' WHERE (sweep_id, cell_key) = (
+  SELECT sweep_id, cell_key FROM runs ORDER BY started_at DESC LIMIT 1)`;
 
-  for (let night = 0; night < nights; night += 1) {
-    simulateNights(db, { cells: CELLS, nights: 1, after: night, repeats: 2, value });
-    if (night >= 19 || night === nights - 1) await bench(['check', '--db', db], { cwd: temporaryFolder() });
-  }
-  const isJudged = queryStore(db, 'SELECT failed_cells FROM judged_sweeps').length;
-  expect(isJudged).toBe(Math.max(1, nights - 19));
-  for (const args of [[], ['ack', '--all', '--reason', 'known']]) {
-    if (args.length > 0) await bench([...args, '--db', db]);
-    const fromStore = await compared();
-    forget();
-    expect(fromStore).toEqual(await compared());
-    expect(fromStore.answer).toContain('bench check: ');
-  }
-});
+/** What `compare` says of the gate, and its exit code; the same whether the store has the answer or not. */
+test.each(Object.entries(CASES))(
+  '%s: before and after an acknowledgement, and after a cell was lost',
+  async (_, { nights = NIGHTS, value }) => {
+    const db = join(temporaryFolder(), 'bench.sqlite');
+    const compared = async (path: string) => {
+      const { code, stdout } = await bench(['compare', '--db', path], { cwd: temporaryFolder() });
+      return { code, answer: /bench check: [^]*/.exec(stdout)?.[0] };
+    };
+    const check = () => bench(['check', '--db', db], { cwd: temporaryFolder() });
+    const forgotten = () => {
+      const copy = join(temporaryFolder(), 'bench.sqlite');
+      change(db, 'PRAGMA wal_checkpoint(TRUNCATE)');
+      copyFileSync(db, copy);
+      change(copy, 'UPDATE judged_sweeps SET failed_cells = NULL');
+      return copy;
+    };
+
+    for (let night = 0; night < nights; night += 1) {
+      simulateNights(db, { cells: CELLS, nights: 1, after: night, repeats: 2, value });
+      if (night >= 19 || night === nights - 1) await check();
+    }
+    const isJudged = queryStore(db, 'SELECT failed_cells FROM judged_sweeps').length;
+    expect(isJudged).toBe(Math.max(1, nights - 19));
+    for (const happens of [
+      () => {},
+      () => bench(['ack', '--all', '--reason', 'known', '--db', db]),
+      () => (change(db, LOST), check()),
+      () => change(db, LOST.replace('LIMIT 1', 'LIMIT 1 OFFSET 2')),
+    ]) {
+      await happens();
+      const fromStore = await compared(db);
+      expect(fromStore).toEqual(await compared(forgotten()));
+      expect(fromStore.answer).toContain('bench check: ');
+    }
+  },
+);

@@ -16,19 +16,19 @@ const kept = (db: string): string[] =>
 /** What the gate stored, without the time. */
 function stored(db: string): unknown {
   const { acknowledgements, findings, finding_cells, judged_sweeps } = dumpTables(db, {
-    judged_sweeps: ['judged_at', 'row_checksum'],
+    judged_sweeps: ['judged_at', 'failed_cells', 'row_checksum'],
   });
   return { acknowledgements, findings, finding_cells, judged_sweeps };
 }
 
-/** What is said of a store. The first check judges, the second says it again. */
+/** What is said of a store. The first check judges, the second says it again; one comparison is made before it, and one after. */
 async function answers(db: string, isJson: boolean): Promise<unknown> {
   const cwd = temporaryFolder();
   const said: unknown[] = [];
   for (const [args, form] of [
+    [['compare'], isJson],
     [['check'], isJson],
     [['check'], !isJson],
-    [['compare'], isJson],
     [['compare', 'baseline:v1', 'latest'], !isJson],
     [['trend'], isJson],
   ] as const) {
@@ -58,7 +58,7 @@ describe('what was read of a sweep is not read again', () => {
         }
         expect(kept(mornings.db).length).toBeGreaterThan(12);
       }),
-      { seed: 20, numRuns: 2, endOnFailure: true },
+      { seed: 99, numRuns: 2, endOnFailure: true },
     );
   }, 120_000);
 
