@@ -7,7 +7,7 @@ import { inTemporaryFolder } from './temporary-folder.ts';
 import { sized } from './size.ts';
 
 const SHARDS = sized(1400, 4);
-const TARGET_S = 10;
+const TARGET_S = 3.75;
 
 /** `bench slurm collect` of a run with so many shards, whole processes; then the same once more, with nothing to do. */
 export const collect: Benchmark = { name: 'collect', run: () => inTemporaryFolder(measure) };

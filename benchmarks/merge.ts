@@ -13,7 +13,7 @@ import { sized } from './size.ts';
 
 const RUNS = sized(100_000, 720);
 const ROUNDS = sized(3, 1);
-const MAX_S = 10;
+const MAX_S = 6.4;
 
 /** Two stores of a hundred thousand runs each become one; beside the same by hand, and once again. */
 export const merge: Benchmark = { name: 'merge', run: () => inTemporaryFolder(measure) };

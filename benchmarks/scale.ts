@@ -4,11 +4,14 @@ import { makeLargeStore, RUNS_PER_NIGHT, someCellKey } from './large-store.ts';
 import { bench } from './processes.ts';
 import type { Benchmark, Row, Target } from './row.ts';
 import { inTemporaryFolder } from './temporary-folder.ts';
-import { medianTimesMs, milliseconds } from './timing.ts';
+import { medianTimesMs, milliseconds, seconds } from './timing.ts';
 import { sized } from './size.ts';
 
 const SMALL_RUNS = sized(10_000, 720);
-const LARGE_RUNS = sized(1_000_000, 1080);
+const LARGE_RUNS = sized(252_000, 1080);
+const SAMPLED_RUNS = sized(73_000, 720);
+const QUERIES = 1000;
+const MAX_TREND_S = 0.6;
 const ROUNDS = sized(9, 1);
 
 /** Whether questions about the last nights take longer when years of nights lie before them. */
@@ -26,7 +29,7 @@ async function measure(folder: string): Promise<Row[]> {
     const times = await medianTimesMs({ small: () => timeMs(args, small), large: () => timeMs(args, large) }, ROUNDS);
     return {
       kind: 'measured',
-      what: `bench ${args.join(' ')}, 1 million runs`,
+      what: `bench ${args.join(' ')}, ${LARGE_RUNS.toLocaleString('en')} runs`,
       against: '10 thousand runs',
       ratio: times.large / times.small,
       unit: '×',
@@ -44,5 +47,24 @@ async function measure(folder: string): Promise<Row[]> {
     await rowOf(['compare'], { atMost: 1.1 }),
     await rowOf(['trend', someCellKey().slice(0, 8), ...week], null),
     await rowOf(['trend', ...week], null),
+    await trendRow(folder),
   ];
+}
+
+/** Of all cells, in a store that is mostly samples. */
+async function trendRow(folder: string): Promise<Row> {
+  const db = join(folder, 'sampled.sqlite');
+  makeLargeStore(db, Math.ceil(SAMPLED_RUNS / RUNS_PER_NIGHT), QUERIES);
+  const trend = async (): Promise<number> => (await bench(['trend', '--db', db], { cwd: folder })).wallMs;
+  const times = await medianTimesMs({ trend }, ROUNDS);
+  return {
+    kind: 'measured',
+    what: `bench trend, ${SAMPLED_RUNS.toLocaleString('en')} runs of ${QUERIES} queries`,
+    against: '',
+    ratio: times.trend / 1000,
+    unit: ' s',
+    target: { atMost: MAX_TREND_S },
+    ours: seconds(times.trend),
+    theirs: '',
+  };
 }

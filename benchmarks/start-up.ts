@@ -38,7 +38,7 @@ async function measure(folder: string): Promise<Row[]> {
   });
   return [
     row('bench --version', times.version, { atMost: 1.5 }),
-    row('bench compare, quickstart store', times.compare, { atMost: 4 }),
+    row('bench compare, quickstart store', times.compare, { atMost: 6 }),
     ...(older === null ? [] : [row(`bench --version, handed over by Node ${older.version}`, times.handOver, null)]),
   ];
 }
