@@ -106,7 +106,7 @@ function valueBefore(
   sweep: Sweep,
   { environment }: RunRecord,
 ): ValueBefore | null {
-  const last = lastMeasuredRuns(db, cellKey, sweep.provenance, LAST_RUNS, { earlierIn: sweep });
+  const last = lastMeasuredRuns(db, cellKey, sweep, LAST_RUNS);
   const machines = findEnvironments(
     db,
     last.map((run) => run.environmentId),

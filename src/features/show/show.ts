@@ -20,7 +20,7 @@ import type { ShownCell } from './output.ts';
 import { cellRunsOf } from '../../store/runs/cell-runs.ts';
 import { allCells, findCells } from '../../store/cells.ts';
 import { failedAmong, findOutcome } from '../../store/runs/runs.ts';
-import { plannedSweeps, sweepsNamed } from '../../store/sweeps/find-sweeps.ts';
+import { plannedSweeps, sweepsById, sweepsNamed } from '../../store/sweeps/find-sweeps.ts';
 import type { StoreDatabase } from '../../store/file/open.ts';
 import { NO_SWEEP_NUMBERS, sweepNumbers } from '../../store/sweeps/overview.ts';
 import { prunedFrom } from '../../store/prune.ts';
@@ -181,7 +181,8 @@ const LISTED_SWEEPS = 10;
 
 /** Failed builds that left the cell without a run in a planned sweep. */
 function failedBuildsOf(db: StoreDatabase, cellKey: CellKey): StoredRun[] {
-  return plannedSweeps(db, cellKey, null, LISTED_SWEEPS).flatMap((sweep): StoredRun[] => {
+  const planned = plannedSweeps(db, null)(cellKey, LISTED_SWEEPS).map(({ sweepId }) => sweepId);
+  return sweepsById(db, planned).flatMap((sweep): StoredRun[] => {
     const plan = readStoredPlan(planOf(db, sweep.sweepId))?.plan;
     const buildRef = plan?.cells.find(({ cell }) => cell.key === cellKey)?.buildRef;
     const builds = plan?.builds.filter((build) => build.buildRef === buildRef) ?? [];

@@ -1,9 +1,10 @@
 import { chooseUnit, trendMarks, trendSteps } from '../../judge/trend.ts';
-import { valueRule } from '../../judge/value-rule.ts';
+import { kindOfValues, valueOfKind } from '../../judge/value-rule.ts';
 import { UsageError } from '../../errors.ts';
 import { EXIT_CODES, type ExitCode } from '../../exit-codes.ts';
-import { gateMetric, metricOf } from '../../records/metric.ts';
+import { gateMetric, type MetricId, metricOf } from '../../records/metric.ts';
 import type { KeyedCell } from '../../records/cell.ts';
+import type { CellKey } from '../../records/scalars.ts';
 import { meanLog, percentOfLog } from '../../statistics/logarithms.ts';
 import { median } from '../../statistics/median.ts';
 import { aboutCell } from '../../text/cell-label.ts';
@@ -13,7 +14,8 @@ import { Gate } from './gate.ts';
 import type { TrendOutput, TrendSeries } from './output.ts';
 import { trendText } from './text.ts';
 import { listBaselines } from '../../store/sweeps/sweeps.ts';
-import { lastMeasuredRuns } from '../../store/runs/cell-runs.ts';
+import { flagsOfRun } from '../../store/runs/run-facts.ts';
+import { lastValuedRuns, type ValuedRun } from '../../store/runs/valued-runs.ts';
 import { allCells } from '../../store/cells.ts';
 import { findEnvironments } from '../../store/sweeps/environments.ts';
 import { newestOfBranch, newestProvenance, plannedSweeps } from '../../store/sweeps/find-sweeps.ts';
@@ -60,34 +62,49 @@ async function measuredSeries(
   const { provenance: requested } = options;
   const candidates = requested === undefined ? new Set([newest, ...PROVENANCES]) : [requested];
   for (const provenance of candidates) {
-    const gate = new Gate(db, io);
+    const [gate, history] = [new Gate(db, io), new History(db, provenance, options)];
     const series: TrendSeries[] = [];
-    for (const cell of cells) series.push(await seriesOf(db, gate, cell, provenance, options));
+    for (const cell of cells) series.push(await seriesOf(db, gate, cell, history, options));
     const measured = series.filter(({ points }) => points.length > 0);
     if (measured.length > 0) return { schemaVersion: 1, provenance, cells: measured };
   }
   throw new UsageError(`no ${requested === undefined ? '' : `${requested} `}run of these cells is stored`);
 }
 
+/** What is stored of cells, asked for in statements that are prepared once for all of them. */
+class History {
+  readonly planned: ReturnType<typeof plannedSweeps>;
+  readonly runsOf: (cellKey: CellKey, metric: MetricId) => ValuedRun[];
+
+  constructor(db: StoreDatabase, provenance: Provenance, { branch, last }: TrendOptions) {
+    this.planned = plannedSweeps(db, provenance, branch);
+    const ofMetrics = new Map<MetricId, ReturnType<typeof lastValuedRuns>>();
+    this.runsOf = (cellKey, metric) => {
+      const known = ofMetrics.get(metric) ?? lastValuedRuns(db, metric, provenance, last * RUNS_PER_STEP, branch);
+      ofMetrics.set(metric, known);
+      return known(cellKey);
+    };
+  }
+}
+
 async function seriesOf(
   db: StoreDatabase,
   gate: Gate,
   cell: KeyedCell,
-  provenance: Provenance,
-  { metric: requested, branch, by, last, together }: TrendOptions,
+  history: History,
+  { metric: requested, by, last, together }: TrendOptions,
 ): Promise<TrendSeries> {
   const metric = gateMetric(metricNamed(db, requested), cell);
-  const measured = lastMeasuredRuns(db, cell.key, provenance, last * RUNS_PER_STEP, { branch });
-  const valueOf = valueRule(measured, metric);
+  const measured = history.runsOf(cell.key, metric);
+  const kind = kindOfValues(measured);
   const runs = measured.flatMap((run) => {
-    const value = valueOf(run);
+    const value = valueOfKind(run, kind);
     return value === null ? [] : [{ ...run, value }];
   });
   const step = by ?? (together === true ? 'sweep' : chooseUnit(runs));
-  const planned = plannedSweeps(db, cell.key, provenance, last, branch);
-  const points = trendSteps(runs, planned, step, last);
+  const points = trendSteps(runs, history.planned(cell.key, last), step, last);
   const newest = runs.at(-1);
-  const ineligible = ineligibleFlags(newest?.flags ?? []).map(({ id }) => id);
+  const ineligible = ineligibleFlags(newest === undefined ? [] : flagsOfRun(db, newest.runId)).map(({ id }) => id);
   const { betterIs } = metricOf(metric);
   const judged = newest === undefined ? null : await gate.of(cell.key, metric, newest.sweepId);
   const marks = trendMarks(points, runs, {

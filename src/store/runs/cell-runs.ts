@@ -4,7 +4,7 @@ import { byMetric, type CustomMetricId, METRIC_IDS } from '../../records/metric.
 import { isFine } from '../../records/outcome.ts';
 import type { RunFlag } from '../../records/run-flag.ts';
 import type { CellRun } from '../../records/run.ts';
-import type { Provenance, Sweep } from '../../records/sweep.ts';
+import type { Sweep } from '../../records/sweep.ts';
 import type { StoreDatabase } from '../file/open.ts';
 import { centreValue, hasCentre, isCellAmong, printedValue } from './metric-runs.ts';
 import { flagsOf } from './run-facts.ts';
@@ -94,16 +94,12 @@ function cellRuns(
   return complete.map((run) => ({ ...run, outcome: outcomes.get(run.runId) ?? run.outcome }));
 }
 
-/** The last measured timed runs of a cell, oldest first; can exclude one sweep, and other branches. */
+/** The last measured timed runs of a cell in earlier sweeps of a series, oldest first. */
 export function lastMeasuredRuns(
   db: StoreDatabase,
   cellKey: CellKey,
-  provenance: Provenance,
+  earlierIn: Pick<Sweep, 'sweepId' | 'branch' | 'matrix' | 'provenance'>,
   limit: number,
-  {
-    earlierIn,
-    branch,
-  }: { readonly earlierIn?: Pick<Sweep, 'sweepId' | 'branch' | 'matrix'>; readonly branch?: string | undefined } = {},
 ): CellRun[] {
   // Select ids first: sorting need not read the numbers of all others.
   const newest = db
@@ -115,9 +111,10 @@ export function lastMeasuredRuns(
         eq(runs.cellKey, cellKey),
         eq(runs.role, 'timed'),
         eq(runs.outcome, 'measured'),
-        eq(runs.provenance, provenance),
-        earlierIn === undefined ? undefined : inSeries(earlierIn),
-        branch === undefined ? undefined : eq(sweeps.branch, branch),
+        eq(runs.provenance, earlierIn.provenance),
+        ne(runs.sweepId, earlierIn.sweepId),
+        equalOrNull(sweeps.branch, earlierIn.branch),
+        equalOrNull(sweeps.matrix, earlierIn.matrix),
       ),
     )
     .orderBy(newestRunFirst)
@@ -125,10 +122,6 @@ export function lastMeasuredRuns(
   const rows = select(db).where(inArray(runs.runId, newest)).orderBy(newestRunFirst).all();
   const ids = rows.map(({ runId }) => runId);
   return completed(db, rows, inArray(runs.runId, ids)).toReversed();
-}
-
-function inSeries({ sweepId, branch, matrix }: Pick<Sweep, 'sweepId' | 'branch' | 'matrix'>) {
-  return and(ne(runs.sweepId, sweepId), equalOrNull(sweeps.branch, branch), equalOrNull(sweeps.matrix, matrix));
 }
 
 /** @param which selects the runs of these rows */

@@ -43,6 +43,10 @@ export function flagsOf(db: StoreDatabase, whichRuns: SQL | undefined): Map<stri
   return byRun;
 }
 
+export function flagsOfRun(db: StoreDatabase, runId: RunId): RunFlag[] {
+  return flagsOf(db, eq(runs.runId, runId)).get(runId) ?? [];
+}
+
 export function flaggedRuns(db: StoreDatabase, sweepId: SweepId, flag: RunFlagId): number {
   const row = db
     .select({ runs: countDistinct(runs.runId) })

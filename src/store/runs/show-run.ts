@@ -9,7 +9,7 @@ import { attachmentsOf } from './attachments.ts';
 import { attemptsOf, ofSweep, outcomeFrom } from './runs.ts';
 import type { StoreDatabase } from '../file/open.ts';
 import { findCells } from '../cells.ts';
-import { flagsOf, methodOf, telemetryOf, valuesOfRun } from './run-facts.ts';
+import { flagsOfRun, methodOf, telemetryOf, valuesOfRun } from './run-facts.ts';
 import { hintsOf } from './layer-runs.ts';
 import { decodeLayers, decodeSamples, type StoredLayers } from './blob-codecs.ts';
 import {
@@ -92,7 +92,7 @@ export function showRun(db: StoreDatabase, runId: RunId) {
     values: valuesOfRun(db, runId),
     method: run.role === 'timed' ? methodOf(db, runId, cellOf(db, run.cellKey)) : null,
     telemetry: telemetryOf(db, [runId]).get(runId) ?? null,
-    flags: flagsOf(db, eq(runs.runId, runId)).get(runId) ?? [],
+    flags: flagsOfRun(db, runId),
     hints: hintsOf(db, [runId]).get(runId) ?? [],
     notes: run.notes,
     attempts: attemptsOf(db, runId),

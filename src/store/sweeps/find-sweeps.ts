@@ -3,7 +3,7 @@ import { and, count, eq, inArray, isNotNull, isNull, lte, ne, notInArray, or, ty
 import { AB_BRANCH, OFF_BRANCHES, type Provenance, type Sweep } from '../../records/sweep.ts';
 import { equalOrNull, newestSweepFirst, notAfter } from './sweep-order.ts';
 import type { StoreDatabase } from '../file/open.ts';
-import { runs, sweepCells, sweeps } from '../schema.ts';
+import { runs, sweeps } from '../schema.ts';
 import { baselines } from '../annotations-schema.ts';
 import { sweepColumns } from './sweeps.ts';
 import type { CellKey, SweepId } from '../../records/scalars.ts';
@@ -142,18 +142,12 @@ export function newestProvenance(db: StoreDatabase): Provenance | null {
   return select(db, undefined, 1)[0]?.provenance ?? null;
 }
 
-/** Newest first, with or without a result. `provenance` null for any. */
-export function plannedSweeps(
-  db: StoreDatabase,
-  cellKey: CellKey,
-  provenance: Provenance | null,
-  limit: number,
-  branch?: string,
-): Sweep[] {
-  return db
-    .select(sweepColumns)
+/** Of a cell the newest sweeps that planned it, newest first, with or without a result. `provenance` null for any. */
+export function plannedSweeps(db: StoreDatabase, provenance: Provenance | null, branch?: string) {
+  // Sorted once for all cells.
+  const all = db
+    .select({ sweepId: sweeps.sweepId, startedAt: sweeps.startedAt, commit: sweeps.commit, dirty: sweeps.dirty })
     .from(sweeps)
-    .innerJoin(sweepCells, and(eq(sweepCells.sweepId, sweeps.sweepId), eq(sweepCells.cellKey, cellKey)))
     .where(
       and(
         ended,
@@ -162,8 +156,18 @@ export function plannedSweeps(
       ),
     )
     .orderBy(newestSweepFirst)
-    .limit(limit)
     .all();
+  const planned = db.$client.prepare<[SweepId, CellKey]>(
+    'SELECT 1 FROM sweep_cells WHERE sweep_id = ? AND cell_key = ?',
+  );
+  return (cellKey: CellKey, limit: number): typeof all => {
+    const newest: typeof all = [];
+    for (const sweep of all) {
+      if (newest.length === limit) break;
+      if (planned.get(sweep.sweepId, cellKey) !== undefined) newest.push(sweep);
+    }
+    return newest;
+  };
 }
 
 export function sweepsOfCell(db: StoreDatabase, cellKey: CellKey, limit: number): Sweep[] {
