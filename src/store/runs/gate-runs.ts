@@ -3,6 +3,7 @@ import { isOwnMetric, metricDefinition, type MetricId } from '../../records/metr
 import type { CellKey, SweepId } from '../../records/scalars.ts';
 import type { StoreDatabase } from '../file/open.ts';
 import { metricValues } from './metric-runs.ts';
+import { sweepValuesOf } from './known-sweep-values.ts';
 import { readSweepValues, runRowsOf } from './read-sweep-values.ts';
 import { keepValues, keptValues, PLACES, RUN_COLUMNS, type SweepValues } from './sweep-values.ts';
 
@@ -37,15 +38,19 @@ export class GateRuns {
     this.sweepIds = sweepIds;
     this.cellKeys = cellKeys;
     db.$client.transaction(() => {
-      const kept = keptValues(db, sweepIds);
-      const missing = readSweepValues(
-        db,
-        sweepIds.filter((id) => !kept.has(id)),
-      );
-      this.take(new Map([...kept, ...missing]), new Set(metrics));
+      this.take(keeps ? this.keptOrRead() : sweepValuesOf(db, sweepIds), new Set(metrics));
       for (const metric of metrics) if (!this.printed.has(metric)) this.readOther(metric);
-      if (keeps) keepValues(db, missing);
     })();
+  }
+
+  private keptOrRead(): ReadonlyMap<SweepId, SweepValues> {
+    const kept = keptValues(this.db, this.sweepIds);
+    const missing = readSweepValues(
+      this.db,
+      this.sweepIds.filter((id) => !kept.has(id)),
+    );
+    keepValues(this.db, missing);
+    return new Map([...kept, ...missing]);
   }
 
   /** The values of some runs, all of one kind as in `kindOfValues`; NaN where a run has none. */
@@ -64,7 +69,7 @@ export class GateRuns {
   }
 
   private take(bySweep: ReadonlyMap<SweepId, SweepValues>, metrics: ReadonlySet<MetricId>): void {
-    this.size = [...bySweep.values()].reduce((sum, { places }) => sum + places.length / PLACES, 0);
+    this.size = this.sweepIds.reduce((sum, id) => sum + (bySweep.get(id)?.places.length ?? 0) / PLACES, 0);
     const columns = RUN_COLUMNS.flatMap(({ isCentre, metric }, index) =>
       metrics.has(metric) ? [{ index, to: this.column(isCentre ? this.centres : this.printed, metric) }] : [],
     );
