@@ -4,8 +4,8 @@ export function middleOfThree(a: number, b: number, c: number): number {
 }
 
 /** Null of nothing. */
-export function median(values: readonly number[]): number | null {
-  const sorted = values.toSorted((a, b) => a - b);
+export function median(values: readonly number[] | Float64Array): number | null {
+  const sorted = values instanceof Float64Array ? values.toSorted() : values.toSorted((a, b) => a - b);
   const middle = sorted.length >> 1;
   const upper = sorted[middle];
   if (upper === undefined) return null;

@@ -5,26 +5,49 @@ import * as z from 'zod';
 import type { EngineLayer } from '../../layers/layer-info.ts';
 import type { LayerTime } from '../../trtexec/log/parsed-log.ts';
 import { QUERY_TIME_COLUMNS, type QueryTimeColumn, type QueryTimes } from '../../trtexec/run-facts.ts';
-import { IntegerCoder } from './integer-coder.ts';
-import { CONTEXTS, codeTimes } from './sample-codec.ts';
+import { LargeTimes, packTimes, unpackTimes } from '../../trtexec/samples/large-times.ts';
 
 /** The first byte of samples. One of zstd (0x28) tells a blob of the first format: columns of integers or doubles. */
-const FORMAT = 2;
+const PACKED = 2;
+/** Pieces, each as `PACKED` after its length; the number of queries comes before them. Integers are uint32, little endian. */
+const IN_PIECES = 3;
 const ZSTD_LEVEL = 6;
 
 export function encodeSamples(times: QueryTimes): Buffer {
-  const coder = new IntegerCoder(CONTEXTS, null);
-  codeTimes(coder, times);
-  return Buffer.concat([Buffer.of(FORMAT), coder.end()]);
+  if (!(times instanceof LargeTimes)) return Buffer.concat([Buffer.of(PACKED), packTimes(times)]);
+  const pieces = times.pieces.flatMap((piece) => [uint32(piece.length), piece]);
+  return Buffer.concat([Buffer.of(IN_PIECES), uint32(times.count), ...pieces]);
 }
 
 /** @throws when the blob was not written by `encodeSamples` */
 export function decodeSamples(blob: Buffer): QueryTimes {
-  if (blob[0] !== FORMAT) return decodeFirstFormat(zstdDecompressSync(blob));
-  const coder = new IntegerCoder(CONTEXTS, blob.subarray(1));
-  const times = codeTimes(coder, null);
-  coder.end();
-  return times;
+  if (blob[0] === PACKED) return unpackTimes(blob.subarray(1));
+  return blob[0] === IN_PIECES ? decodePieces(blob) : decodeFirstFormat(zstdDecompressSync(blob));
+}
+
+function uint32(value: number): Buffer {
+  const bytes = Buffer.alloc(4);
+  bytes.writeUInt32LE(value);
+  return bytes;
+}
+
+function decodePieces(blob: Buffer): QueryTimes {
+  const count = blob.readUInt32LE(1);
+  const columns: Partial<Record<QueryTimeColumn, Float64Array>> = {};
+  let row = 0;
+  for (let at = 5; at < blob.length; ) {
+    const end = at + 4 + blob.readUInt32LE(at);
+    if (end > blob.length) throw new RangeError('the samples end too soon');
+    const piece = unpackTimes(blob.subarray(at + 4, end));
+    for (const name of QUERY_TIME_COLUMNS) {
+      const values = piece.columns[name];
+      if (values !== undefined) (columns[name] ??= new Float64Array(count)).set(values, row);
+    }
+    row += piece.count;
+    at = end;
+  }
+  if (row !== count) throw new RangeError('the samples are not as many as they say');
+  return { count, columns };
 }
 
 const headerSchema = z.object({

@@ -28,6 +28,16 @@ export class RowScanner {
   private count = 0;
   private capacity = 0;
   private closed = false;
+  /** Rows of the pieces that were handed over. */
+  private before = 0;
+  private readonly pieceRows: number;
+  private readonly onPiece: (columns: Map<string, Float64Array>) => void;
+
+  /** @param onPiece takes the columns of so many rows, which are overwritten by the next ones */
+  constructor(pieceRows: number, onPiece: (columns: Map<string, Float64Array>) => void) {
+    this.pieceRows = pieceRows;
+    this.onPiece = onPiece;
+  }
 
   push(chunk: Buffer): void {
     const bytes = this.carry === null ? chunk : Buffer.concat([this.carry, chunk]);
@@ -41,7 +51,7 @@ export class RowScanner {
       const end = open < lastClose ? this.row(bytes, open) : -1;
       if (end === -1) {
         if (bytes.length - open > MAX_ROW_BYTES) {
-          throw new ExportFormatError(`row ${this.count + 1} does not end`);
+          throw new ExportFormatError(`row ${this.before + this.count + 1} does not end`);
         }
         this.carry = Buffer.from(bytes.subarray(open));
         return;
@@ -52,13 +62,17 @@ export class RowScanner {
   }
 
   /**
-   * The columns by name.
+   * The columns by name, without what was handed over.
    * @throws ExportFormatError if the array was not closed or its rows differ
    */
   end(): Map<string, Float64Array> {
     if (this.carry !== null || !this.closed) {
       throw new ExportFormatError('the file ends in the middle: the array is not closed');
     }
+    return this.piece();
+  }
+
+  private piece(): Map<string, Float64Array> {
     const names = this.names ?? [];
     return new Map(names.map((name, index) => [name, (this.columns[index] ?? NO_COLUMN).slice(0, this.count)]));
   }
@@ -67,7 +81,8 @@ export class RowScanner {
   private row(bytes: Buffer, open: number): number {
     if (this.names === null) this.learn(bytes, open);
     if (this.names === null) return -1;
-    if (this.count === this.capacity) this.grow();
+    if (this.count === this.pieceRows) this.handOver();
+    else if (this.count === this.capacity) this.grow();
     const end = this.fastRow(bytes, open);
     if (end > 0) {
       this.count += 1;
@@ -96,6 +111,12 @@ export class RowScanner {
     literals.push(Buffer.from(rest, 'latin1'));
     this.literals = literals;
     this.columns = this.names.map(() => new Float64Array(0));
+  }
+
+  private handOver(): void {
+    this.onPiece(this.piece());
+    this.before += this.count;
+    this.count = 0;
   }
 
   private grow(): void {
@@ -142,7 +163,7 @@ export class RowScanner {
     names.forEach((name, index) => {
       const value = row[name];
       if (value === undefined) {
-        throw new ExportFormatError(`row ${this.count + 1} has no "${name}"`);
+        throw new ExportFormatError(`row ${this.before + this.count + 1} has no "${name}"`);
       }
       if (!Number.isFinite(value)) {
         throw new ExportFormatError(`row ${this.count + 1}: "${name}" is no finite number`);

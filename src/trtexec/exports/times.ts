@@ -2,11 +2,13 @@ import { ExportFormatError } from '../../errors.ts';
 import type { Measurement } from '../../records/measurement.ts';
 import type { TensorrtVersion } from '../../text/version.ts';
 import { QUERY_TIME_COLUMNS, type QueryTimeColumn, type QueryTimes } from '../run-facts.ts';
+import { LargeTimesBuilder, PIECE_ROWS, withoutFirst } from '../samples/large-times.ts';
 import { RowScanner } from './row-scanner.ts';
 
-/** Reads chunks, so that a file of any size needs only the memory of its columns. TensorRT 7.0 to 11.x. */
+/** Reads chunks, and keeps what is read packed: a file of any size needs little memory. TensorRT 7.0 to 11.x. */
 export class TimesReader {
-  private readonly scanner = new RowScanner();
+  private readonly large = new LargeTimesBuilder();
+  private readonly scanner = new RowScanner(PIECE_ROWS, (columns) => this.large.add(normalize(columns)));
 
   push(chunk: Buffer): void {
     this.scanner.push(chunk);
@@ -14,7 +16,10 @@ export class TimesReader {
 
   /** @throws ExportFormatError if the file is truncated or not such an array */
   end(): QueryTimes {
-    return normalize(this.scanner.end());
+    const rest = normalize(this.scanner.end());
+    if (this.large.isEmpty) return rest;
+    if (rest.count > 0) this.large.add(rest);
+    return this.large.end();
   }
 }
 
@@ -85,10 +90,7 @@ function withoutWarmUp(times: QueryTimes, { queries, tensorrtVersion }: LoggedQu
   if (extra < 0 || !exportsWarmUp(tensorrtVersion)) {
     throw new OtherRunError(`${times.count} rows, but the log says that ${queries} queries were timed`);
   }
-  const columns = Object.fromEntries(
-    Object.entries(times.columns).map(([name, values]) => [name, values.slice(extra)]),
-  );
-  return { count: times.count - extra, columns };
+  return withoutFirst(times, extra);
 }
 
 function exportsWarmUp(version: TensorrtVersion | null): boolean {

@@ -95,7 +95,7 @@ function drifting({ inOrder }: ComputeTimes): RunFlag | null {
 
 /** By the median absolute deviation. */
 function deviationOf(sorted: Float64Array, middle: number): number {
-  return 1.4826 * (median([...sorted].map((value) => Math.abs(value - middle))) ?? 0);
+  return 1.4826 * (median(sorted.map((value) => Math.abs(value - middle))) ?? 0);
 }
 
 /** Load per CPU from which runnable processes must wait. */

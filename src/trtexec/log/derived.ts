@@ -74,8 +74,8 @@ const VISIBLY = 1.05;
 export function startsSlower(times: QueryTimes): boolean {
   const values = times.columns.computeMs;
   if (values === undefined || values.length < 2 * HEAD_QUERIES) return true;
-  const head = median(Array.from(values.subarray(0, HEAD_QUERIES))) ?? Number.NaN;
-  const later = median(Array.from(values.subarray(Math.floor(values.length / 2)))) ?? Number.NaN;
+  const head = median(values.subarray(0, HEAD_QUERIES)) ?? Number.NaN;
+  const later = median(values.subarray(Math.floor(values.length / 2))) ?? Number.NaN;
   return head > VISIBLY * later;
 }
 
@@ -85,7 +85,7 @@ export function startsSlower(times: QueryTimes): boolean {
  * @param times not empty, all positive, in any unit
  */
 export function runCentre(times: Float64Array | readonly number[]): number {
-  const sorted = Float64Array.from(times).toSorted();
+  const sorted = (times instanceof Float64Array ? times : Float64Array.from(times)).toSorted();
   const low = Math.floor(sorted.length / 10);
   const high = Math.max(low + 1, Math.floor((sorted.length * 6) / 10));
   let sum = 0;

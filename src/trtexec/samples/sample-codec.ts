@@ -1,4 +1,4 @@
-import { QUERY_TIME_COLUMNS, type QueryTimeColumn, type QueryTimes } from '../../trtexec/run-facts.ts';
+import { QUERY_TIME_COLUMNS, type QueryTimeColumn, type QueryTimes } from '../run-facts.ts';
 import type { IntegerCoder } from './integer-coder.ts';
 import { isPrinted, printedAt, rankOf, unitAt } from './printed-numbers.ts';
 

@@ -1,0 +1,106 @@
+import { QUERY_TIME_COLUMNS, type QueryTimeColumn, type QueryTimes } from '../run-facts.ts';
+import { IntegerCoder } from './integer-coder.ts';
+import { CONTEXTS, codeTimes } from './sample-codec.ts';
+
+/** Queries that are packed at once. */
+export const PIECE_ROWS = 1 << 16;
+
+/** What nearly every run is judged by. */
+const KEPT: ReadonlySet<QueryTimeColumn> = new Set(['computeMs', 'latencyMs']);
+
+export function packTimes(times: QueryTimes): Buffer {
+  const coder = new IntegerCoder(CONTEXTS, null);
+  codeTimes(coder, times);
+  return coder.end();
+}
+
+/** @throws when it was not written by `packTimes` */
+export function unpackTimes(packed: Buffer): QueryTimes {
+  const coder = new IntegerCoder(CONTEXTS, packed);
+  const times = codeTimes(coder, null);
+  coder.end();
+  return times;
+}
+
+/** Without the first queries. */
+export function withoutFirst(times: QueryTimes, queries: number): QueryTimes {
+  if (times instanceof LargeTimes) return times.withoutFirst(queries);
+  const { columns, count } = times;
+  const rest = Object.entries(columns).map(([name, values]) => [name, values.slice(queries)]);
+  return { count: count - queries, columns: Object.fromEntries(rest) };
+}
+
+/** Some four bytes a query in place of a hundred: other columns than the usual are unpacked each time they are asked for. */
+export class LargeTimes implements QueryTimes {
+  readonly count: number;
+  readonly columns: QueryTimes['columns'] = {};
+  readonly pieces: readonly Buffer[];
+
+  constructor(count: number, pieces: readonly Buffer[], columns: ReadonlyMap<QueryTimeColumn, Float64Array | null>) {
+    this.count = count;
+    this.pieces = pieces;
+    for (const [name, kept] of columns) {
+      Object.defineProperty(this.columns, name, { enumerable: true, get: () => kept ?? this.unpack(name) });
+    }
+  }
+
+  withoutFirst(queries: number): LargeTimes {
+    const builder = new LargeTimesBuilder();
+    let left = queries;
+    for (const piece of this.pieces) {
+      const times = unpackTimes(piece);
+      if (left < times.count) builder.add(withoutFirst(times, left));
+      left = Math.max(0, left - times.count);
+    }
+    return builder.end();
+  }
+
+  private unpack(name: QueryTimeColumn): Float64Array {
+    const values = new Float64Array(this.count);
+    let at = 0;
+    for (const piece of this.pieces) {
+      const { columns, count } = unpackTimes(piece);
+      values.set(columns[name] ?? [], at);
+      at += count;
+    }
+    return values;
+  }
+}
+
+export class LargeTimesBuilder {
+  private readonly pieces: Buffer[] = [];
+  private readonly kept = new Map<QueryTimeColumn, Float64Array>();
+  private columns: readonly QueryTimeColumn[] = [];
+  private count = 0;
+
+  get isEmpty(): boolean {
+    return this.count === 0;
+  }
+
+  /** @param times not empty, and with the same columns each time; what they lie in may be written to afterwards */
+  add(times: QueryTimes): void {
+    // A copy: what it was written to is twice as large.
+    this.pieces.push(Buffer.from(packTimes(times)));
+    this.columns = QUERY_TIME_COLUMNS.filter((name) => times.columns[name] !== undefined);
+    for (const name of this.columns) if (KEPT.has(name)) this.keep(name, times.columns[name] ?? NONE);
+    this.count += times.count;
+  }
+
+  end(): LargeTimes {
+    const columns = this.columns.map((name) => [name, this.kept.get(name)?.subarray(0, this.count) ?? null] as const);
+    return new LargeTimes(this.count, this.pieces, new Map(columns));
+  }
+
+  private keep(name: QueryTimeColumn, values: Float64Array): void {
+    const end = this.count + values.length;
+    let column = this.kept.get(name) ?? NONE;
+    if (end > column.length) {
+      const larger = new Float64Array(Math.max(end, 2 * column.length));
+      larger.set(column);
+      this.kept.set(name, (column = larger));
+    }
+    column.set(values, this.count);
+  }
+}
+
+const NONE = new Float64Array(0);
