@@ -35,7 +35,7 @@ function decodePieces(blob: Buffer): QueryTimes {
   const count = blob.readUInt32LE(1);
   const columns: Partial<Record<QueryTimeColumn, Float64Array>> = {};
   let row = 0;
-  for (let at = 5; at < blob.length; ) {
+  for (let at = 5; at < blob.length;) {
     const end = at + 4 + blob.readUInt32LE(at);
     if (end > blob.length) throw new RangeError('the samples end too soon');
     const piece = unpackTimes(blob.subarray(at + 4, end));

@@ -8,7 +8,9 @@ import { parseTimes } from '../../support/whole-files.ts';
 
 const QUERIES = 2 * PIECE_ROWS + 3;
 const startEnqMs = Float64Array.from({ length: QUERIES }, (_, query) => Number((200 + query / 7).toPrecision(6)));
-const computeMs = Float64Array.from({ length: QUERIES }, (_, query) => Number((0.4 + (query % 97) / 1e4).toPrecision(6)));
+const computeMs = Float64Array.from({ length: QUERIES }, (_, query) =>
+  Number((0.4 + (query % 97) / 1e4).toPrecision(6)),
+);
 const written: QueryTimes = { count: QUERIES, columns: { startEnqMs, computeMs } };
 
 function fileOf({ columns }: QueryTimes): Buffer {
