@@ -20,22 +20,29 @@ export function runRowsOf({ $client }: StoreDatabase): (sweepId: SweepId) => Run
   return (sweepId) => statement.all(sweepId);
 }
 
+interface Run {
+  readonly runId: RunId;
+  /** Of the sweep. */
+  readonly numbers: Float64Array;
+  readonly place: number;
+}
+
 /** Of all runs of some sweeps, from their own rows and in one pass: of half a million runs one statement a metric is too slow. */
 export function readSweepValues(db: StoreDatabase, sweepIds: readonly SweepId[]): Map<SweepId, SweepValues> {
   const rowsOf = runRowsOf(db);
-  const places = new Map<RunId, readonly [numbers: Float64Array, place: number]>();
+  const runs: Run[] = [];
   const values = new Map(
     sweepIds.map((sweepId) => {
       const rows = rowsOf(sweepId);
       const numbers = new Float64Array((1 + RUN_COLUMNS.length) * rows.length).fill(Number.NaN);
       rows.forEach(([runId, , , , clock], place) => {
-        places.set(runId, [numbers, place]);
+        runs.push({ runId, numbers, place });
         numbers[place] = clock ?? Number.NaN;
       });
       return [sweepId, { ...factsOf(rows, readFlags(db, sweepId)), numbers }] as const;
     }),
   );
-  for (const table of ['measurements', 'time_statistics'] as const) readColumns(db, table, places);
+  readColumns(db, runs);
   return values;
 }
 
@@ -78,41 +85,32 @@ function readFlags({ $client }: StoreDatabase, sweepId: SweepId): Map<RunId, Fla
   return new Map([...byRun].map(([runId, own]) => [runId, own.map(([, id, effect]) => ({ id, effect }))]));
 }
 
-type ValueRow = [runId: RunId, line: string, ...values: (number | null)[]];
+type ValueRow = [place: number, ...values: (number | null)[]];
 
 /** By the keys of the runs, in order. */
-function readColumns(
-  { $client }: StoreDatabase,
-  table: 'measurements' | 'time_statistics',
-  runs: ReadonlyMap<RunId, readonly [numbers: Float64Array, place: number]>,
-): void {
-  const ofTable = RUN_COLUMNS.map((column, index) => ({ ...column, index })).filter(
-    ({ line }) => (line === '') === (table === 'measurements'),
-  );
-  const names = [...new Set(ofTable.map(({ name }) => name))];
-  const lines = Map.groupBy(ofTable, ({ line }) => line);
-  const [line, which] =
-    table === 'measurements'
-      ? ["''", '']
-      : ['v.metric', `AND v.metric IN (${[...lines.keys()].map((name) => `'${name}'`).join(', ')})`];
-  const select = `SELECT v.run_id, ${line}, ${names.map((name) => `v.${name}`).join(', ')} FROM`;
-  const take = (rows: readonly ValueRow[]): void => {
-    for (const [runId, ofLine, ...values] of rows) {
-      const run = runs.get(runId);
+function readColumns({ $client }: StoreDatabase, runs: readonly Run[]): void {
+  const lines = [...new Set(RUN_COLUMNS.map(({ line }) => line))];
+  const columns = RUN_COLUMNS.map(({ line, name }) => `v${lines.indexOf(line)}.${name}`);
+  const joined = lines.map((line, index) => {
+    const table = line === '' ? 'measurements' : 'time_statistics';
+    const ofLine = line === '' ? '' : ` AND v${index}.metric = '${line}'`;
+    return `LEFT JOIN ${table} v${index} ON v${index}.run_id = e.value${ofLine}`;
+  });
+  const byKey = $client
+    .prepare<[string], ValueRow>(`SELECT e.key, ${columns.join(', ')} FROM json_each(?) e ${joined.join(' ')}`)
+    .raw();
+  const sorted = runs.toSorted((a, b) => (a.runId < b.runId ? -1 : 1));
+  for (let from = 0; from < sorted.length; from += ROWS_AT_ONCE) {
+    const some = sorted.slice(from, from + ROWS_AT_ONCE);
+    for (const row of byKey.all(JSON.stringify(some.map(({ runId }) => runId)))) {
+      const run = some[row[0]];
       if (run === undefined) continue;
-      const [numbers, place] = run;
+      const { numbers, place } = run;
       const count = numbers.length / (1 + RUN_COLUMNS.length);
-      for (const { index, name } of lines.get(ofLine) ?? []) {
-        numbers[(1 + index) * count + place] = values[names.indexOf(name)] ?? Number.NaN;
+      for (let column = 1; column < row.length; column += 1) {
+        numbers[column * count + place] = row[column] ?? Number.NaN;
       }
     }
-  };
-  const byKey = $client
-    .prepare<[string], ValueRow>(`${select} json_each(?) e CROSS JOIN ${table} v ON v.run_id = e.value ${which}`)
-    .raw();
-  const ids = [...runs.keys()].toSorted();
-  for (let from = 0; from < ids.length; from += ROWS_AT_ONCE) {
-    take(byKey.all(JSON.stringify(ids.slice(from, from + ROWS_AT_ONCE))));
   }
 }
 
