@@ -26,6 +26,12 @@ import type { Io } from '../cli/io.ts';
 import { runsUnder } from './runs-of-paths.ts';
 import type { RunId, SweepId } from '../records/scalars.ts';
 
+/** Layers of a run's profile, with what weakens them; null without one. */
+export function profiledLayers(db: StoreDatabase, run: LayerRun): Pick<ProfiledEngine, 'layers' | 'notes'> | null {
+  const stored = runLayers(db, run.runId);
+  return stored === null ? null : { layers: joinLayers(stored.profile, stored.layers), notes: overlapNotes(run.hints) };
+}
+
 export function profiledRun(db: StoreDatabase, runId: RunId, ref: string): ProfiledEngine | null {
   const run = layerRun(db, runId);
   return run === null ? null : profiledFrom(db, run, ref, []);
@@ -92,8 +98,8 @@ function labelOf(db: StoreDatabase, { cellKey }: LayerRun): string | null {
 }
 
 function profiledFrom(db: StoreDatabase, run: LayerRun, ref: string, notes: readonly string[]): ProfiledEngine | null {
-  const stored = runLayers(db, run.runId);
-  if (stored === null) return null;
+  const profiled = profiledLayers(db, run);
+  if (profiled === null) return null;
   return {
     ref,
     runId: run.runId,
@@ -102,10 +108,10 @@ function profiledFrom(db: StoreDatabase, run: LayerRun, ref: string, notes: read
     cellLabel: labelOf(db, run),
     provenance: run.provenance,
     startedAt: run.startedAt,
-    layers: joinLayers(stored.profile, stored.layers),
+    layers: profiled.layers,
     iterations: run.iterations,
     gpuComputeMs: run.gpuComputeMeanMs ?? timedMedianMs(db, run),
-    notes: [...notes, ...overlapNotes(run.hints)],
+    notes: [...notes, ...profiled.notes],
   };
 }
 

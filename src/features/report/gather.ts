@@ -20,6 +20,7 @@ import { chooseCells, metricNamed } from '../../selection/by-name.ts';
 import type { Io } from '../../cli/io.ts';
 import {
   changeText,
+  type CheckedSweep,
   checkedSweep,
   gateAnswer,
   sizeText,
@@ -43,15 +44,17 @@ type Judgements = Pick<ReportedSweep, 'gate' | 'shift' | 'geometricMean' | 'note
 
 const RECENT_SWEEPS = 20;
 
-/** The data of report files: runs of a side, judgments, and earlier sweeps. */
+/** The data of report files: runs of a side, judgments, and earlier sweeps. @param known what the gate says of a sweep, by the same options */
 export async function gatherReport(
   db: StoreDatabase,
   base: string | undefined,
   head: string | undefined,
   options: GatherOptions,
   io: Io,
+  known: CheckedSweep | null = null,
 ): Promise<{ readonly gathered: ReportedSweep; readonly standing: Standing | null }> {
-  const judged = options.night === true ? await byGate(db, options, io) : await bySides(db, base, head, options, io);
+  const judged =
+    options.night === true ? await byGate(db, options, io, known) : await bySides(db, base, head, options, io, known);
   const [newest, ...others] = judged.head.sweeps;
   if (newest === undefined) throw new UsageError('there is no sweep to report');
   const sweepIds = judged.head.sweeps.map(({ sweepId }) => sweepId);
@@ -94,12 +97,13 @@ async function bySides(
   head: string | undefined,
   options: GatherOptions,
   io: Io,
+  known: CheckedSweep | null,
 ): Promise<Judgements> {
   const sides = await sidesOrHead(db, base, head, options, io);
   if (sides.base === null) {
     const notes = sides.head.note === null ? [] : [sides.head.note];
     return {
-      ...(await gateSays(db, sides.head, base, options, io)),
+      ...(await gateSays(db, sides.head, base, options, io, known)),
       cells: new Map(),
       head: sides.head,
       base: null,
@@ -116,7 +120,7 @@ async function bySides(
     notes.push(shiftText(shift));
   }
   return {
-    ...(await gateSays(db, sides.head, base, options, io)),
+    ...(await gateSays(db, sides.head, base, options, io, known)),
     base: sides.base,
     head: sides.head,
     shift: shift?.verdict === 'slower' && !isShiftReported ? null : shift,
@@ -151,10 +155,17 @@ async function sidesOrHead(
   }
 }
 
-async function byGate(db: StoreDatabase, options: GatherOptions, io: Io): Promise<Judgements> {
+async function byGate(
+  db: StoreDatabase,
+  options: GatherOptions,
+  io: Io,
+  known: CheckedSweep | null,
+): Promise<Judgements> {
   const { asOf } = options;
   const { note, sweep } = await latestSweep(db, options, io);
-  const { findings, series, standing } = await checkedSweep(db, sweep, io, { onlyThis: asOf !== undefined });
+  const { findings, series, standing } = isOf(known, sweep)
+    ? known
+    : await checkedSweep(db, sweep, io, { onlyThis: asOf !== undefined });
   const cells = series.cells.map((cell): [string, CellJudgement] => {
     const own = findings.filter((finding) => finding.cells.includes(cell.key));
     const reported = own.find((finding) => finding.isNew && isPresent(finding) && !finding.isWarning);
@@ -198,11 +209,18 @@ async function gateSays(
   base: string | undefined,
   { filter, metric }: GatherOptions,
   io: Io,
+  known: CheckedSweep | null,
 ): Promise<Pick<Judgements, 'gate' | 'standing'>> {
   const isChosen = [base, filter, metric].some((stated) => stated !== undefined);
   if (isChosen || newest === undefined) return { gate: null, standing: null };
-  const { headline, standing } = await gateAnswer(db, newest, io);
+  const { headline, standing } = isOf(known, newest)
+    ? { headline: known.series.headline, standing: known.standing }
+    : await gateAnswer(db, newest, io);
   return { gate: { headline, findings: findingLines(standing) }, standing };
+}
+
+function isOf(known: CheckedSweep | null, { sweepId }: Sweep): known is CheckedSweep {
+  return known?.series.sweepId === sweepId;
 }
 
 function findingLines({ limits, regressions }: Standing): ReportedGate['findings'] {

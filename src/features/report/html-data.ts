@@ -6,7 +6,7 @@ import { reportedChanges, trendMarks } from '../../judge/trend.ts';
 import { metricOf } from '../../records/metric.ts';
 import type { Finding } from '../../records/finding.ts';
 import type { Sweep } from '../../records/sweep.ts';
-import { checkedSweep, gateAnswer, isShownWhole, latestSweep } from '../check/index.ts';
+import { type CheckedSweep, checkedSweep, gateAnswer, isShownWhole, latestSweep } from '../check/index.ts';
 import { metricTables, nullIfRefused, sidesOf } from './metric-tables.ts';
 import type { EnvironmentChange, ReportCell, ReportData } from './page/report-data.ts';
 import { paretoReport } from '../choose/index.ts';
@@ -37,13 +37,19 @@ export interface PageSides {
 /** More than a year of nightly sweeps. */
 const LAST_SWEEPS = 400;
 
+interface MadeReport {
+  readonly data: ReportData;
+  /** What the gate says of the newest sweep. */
+  readonly checked: CheckedSweep;
+}
+
 /** Reads the store only. */
 export async function htmlReportData(
   db: StoreDatabase,
   options: HtmlReportOptions,
   io: Io,
   named: PageSides | null = null,
-): Promise<ReportData> {
+): Promise<MadeReport> {
   const sides = named === null ? null : await resolveSides(db, named.base, named.head, io);
   const asOf = sides?.head.sweeps[0]?.sweepId;
   const { sweep: newest, note } = await latestSweep(db, asOf === undefined ? options : { ...options, asOf }, io);
@@ -52,7 +58,8 @@ export async function htmlReportData(
   const cells = cellsOf(db, sweeps, options.filter);
   await yieldToEventLoop(io);
   const onlyThis = options.asOf !== undefined || asOf !== undefined;
-  const { findings, judged, series } = await checkedSweep(db, newest, io, { onlyThis });
+  const checked = await checkedSweep(db, newest, io, { onlyThis });
+  const { findings, judged, series } = checked;
   const notes = note === null ? series.notes : [note, ...series.notes];
   const { reportCells, environments } = await gatherCells(db, cells, sweeps, judged.verdict.findings, options, io);
   const { provenance, matrix, branch } = newest;
@@ -65,7 +72,7 @@ export async function htmlReportData(
     reportCells,
   );
   const pinned = Map.groupBy(listBaselines(db), ({ sweepId }) => sweepId);
-  return {
+  const data = {
     toolVersion: toolVersion(),
     series: { provenance, matrix, branch, olderSweeps: found.length - sweeps.length },
     sweeps: sweeps.map((sweep) => ({ ...sweep, baselines: (pinned.get(sweep.sweepId) ?? []).map(({ name }) => name) })),
@@ -87,6 +94,7 @@ export async function htmlReportData(
     pareto: await choiceOf(db, newest, options, io),
     others: await otherSeries(db, newest, io),
   };
+  return { data, checked };
 }
 
 /** Of more series only the names are shown: each is judged for its line. */

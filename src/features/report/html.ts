@@ -12,6 +12,7 @@ import { type Io, printResult } from '../../cli/io.ts';
 import { cannotWrite, writeOutput } from '../../cli/output-file.ts';
 import { redactionFor } from '../../cli/redacted.ts';
 import { packageFolder } from '../../cli/store-location.ts';
+import type { CheckedSweep } from '../check/index.ts';
 import type { ReportOptions } from './command.ts';
 import { htmlReportData, type HtmlReportOptions, type PageSides } from './html-data.ts';
 
@@ -23,15 +24,16 @@ export async function reportHtml(
   options: ReportHtmlOptions,
   io: Io,
   sides: PageSides | null,
-): Promise<void> {
-  const { bytes, data } = await writeHtml(db, file, options, io, sides);
-  if (file === null) return;
+): Promise<CheckedSweep> {
+  const { bytes, checked, data } = await writeHtml(db, file, options, io, sides);
+  if (file === null) return checked;
   const { provenance } = data.series;
   const [cells, sweeps] = [data.cells.length, data.sweeps.length];
   const output: ReportHtmlOutput = { schemaVersion: 1, file, bytes, provenance, cells, sweeps };
   printResult(io, options, output, () => [
     `${printable(file)}: ${count(cells, 'cell')}, ${count(sweeps, 'sweep')}, ${provenance}, ${formatBytes(bytes)}`,
   ]);
+  return checked;
 }
 
 /** @param file null for standard output */
@@ -41,13 +43,13 @@ export async function writeHtml(
   options: ReportHtmlOptions,
   io: Io,
   sides: PageSides | null,
-): Promise<{ readonly bytes: number; readonly data: ReportData }> {
+): Promise<{ readonly bytes: number; readonly data: ReportData; readonly checked: CheckedSweep }> {
   if (file !== null) refuseUnwritable(resolve(io.cwd, file), file);
-  const data = await htmlReportData(db, options, io, sides);
+  const { checked, data } = await htmlReportData(db, options, io, sides);
   const html = reportPage(redacted(data, options, io), pageAssets(), null);
   if (file === null) io.out(html);
   else await writeOutput(file, [html], io);
-  return { bytes: Buffer.byteLength(html), data };
+  return { bytes: Buffer.byteLength(html), data, checked };
 }
 
 /**
@@ -60,7 +62,8 @@ export async function liveReport(
   version: string,
   io: Io,
 ): Promise<string> {
-  return reportPage(redacted(await htmlReportData(db, options, io), options, io), pageAssets(), version);
+  const { data } = await htmlReportData(db, options, io);
+  return reportPage(redacted(data, options, io), pageAssets(), version);
 }
 
 /** Before the work, not after it. */

@@ -8,9 +8,9 @@ import { layerLabel } from '../../layers/layer-label.ts';
 import { sumMs } from '../../layers/summarize-layers.ts';
 import type { KeyedCell } from '../../records/cell.ts';
 import type { SweepId } from '../../records/scalars.ts';
-import { profiledRun } from '../../selection/profiled-engine.ts';
+import { profiledLayers } from '../../selection/profiled-engine.ts';
 import type { StoreDatabase } from '../../store/file/open.ts';
-import { type LayerRun, layerRunsOfCell } from '../../store/runs/layer-runs.ts';
+import { type LayerRun, layerRunsOfCells } from '../../store/runs/layer-runs.ts';
 import { PURPOSE_WORDS } from '../../terminal/words.ts';
 import { shellLine } from '../../text/shell-quote.ts';
 import { type CheckedFinding, firstOfEach } from '../check/index.ts';
@@ -42,7 +42,9 @@ export function cellLayers(
   sweepIds: readonly SweepId[],
 ): Map<string, CellLayers> {
   const places = new Map(sweepIds.map((id, sweep) => [id, sweep]));
-  const profiles = new Map(cells.map((cell) => [cell.key, profilesOf(db, cell, sweepIds)]));
+  const keys = cells.map(({ key }) => key);
+  const layerRuns = layerRunsOfCells(db, keys, sweepIds);
+  const profiles = new Map(keys.map((key) => [key, profilesOf(db, layerRuns.get(key) ?? [])]));
   const twins = Map.groupBy(cells, precisionTwinKey);
   const profiled = [...profiles.values()].filter(({ length }) => length > 0).length;
   const drawn = Math.max(LEAST_LAYERS, Math.min(DRAWN_LAYERS, Math.floor(ALL_LAYERS / profiled)));
@@ -74,17 +76,14 @@ function dayOf(run: LayerRun | undefined): string {
 }
 
 /** At most two with times, of different sweeps, newest first; else one with names only. */
-function profilesOf(db: StoreDatabase, { key }: KeyedCell, sweepIds: readonly SweepId[]): Profile[] {
-  const runs = layerRunsOfCell(db, key, sweepIds);
+function profilesOf(db: StoreDatabase, runs: readonly LayerRun[]): Profile[] {
   const timed = runs.filter(({ iterations }) => iterations !== null);
   const [newest = runs[0]] = timed;
   if (newest === undefined) return [];
   const before = timed.find(({ sweepId }) => sweepId !== newest.sweepId);
   return [newest, before].flatMap((run) => {
-    const engine = run === undefined ? null : profiledRun(db, run.runId, '');
-    return run === undefined || engine === null
-      ? []
-      : [{ run, facts: layerFactsOf(engine.layers), notes: engine.notes }];
+    const found = run === undefined ? null : profiledLayers(db, run);
+    return run === undefined || found === null ? [] : [{ run, facts: layerFactsOf(found.layers), notes: found.notes }];
   });
 }
 

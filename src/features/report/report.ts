@@ -52,9 +52,9 @@ export async function report(
   const sides = base === undefined ? null : { base, head };
   if (html !== undefined && formats.length === 0 && options.github !== true) {
     return withStore(options, io, async ({ db }) => {
-      await reportHtml(db, html, options, io, sides);
+      const checked = await reportHtml(db, html, options, io, sides);
       const judged = options.asOf === undefined ? options : { ...options, night: true as const };
-      const { gathered, standing } = await gatherReport(db, base, head, judged, io);
+      const { gathered, standing } = await gatherReport(db, base, head, judged, io, checked);
       return exitOf(gathered, standing, options);
     });
   }

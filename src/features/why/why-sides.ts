@@ -11,7 +11,7 @@ import type { ExplainedRun } from '../../layers/explained-run.ts';
 import type { ProfiledEngine } from '../../layers/profiled-engine.ts';
 import { findCells } from '../../store/cells.ts';
 import { explainedRuns } from '../../store/runs/explained-runs.ts';
-import { failedRunsOf } from '../../store/runs/runs.ts';
+import { failedRunsOfCell } from '../../store/runs/runs.ts';
 import { layerRunsOfCell } from '../../store/runs/layer-runs.ts';
 import type { StoreDatabase } from '../../store/file/open.ts';
 import { profiledCell } from '../../selection/profiled-engine.ts';
@@ -88,9 +88,8 @@ function runNotes(db: StoreDatabase, side: string, point: WhyPoint, runs: readon
 
 /** Reasons why timed runs are invalid, each once with evidence; empty where there are none. */
 export function unmeasuredReasons(db: StoreDatabase, { cell, sweepIds, runId }: WhyPoint): string {
-  const own = sweepIds
-    .flatMap((sweepId) => failedRunsOf(db, sweepId))
-    .filter(({ cellKey, role }) => cellKey === cell.key && role === 'timed')
+  const own = failedRunsOfCell(db, sweepIds, cell.key)
+    .filter(({ role }) => role === 'timed')
     .filter((run) => runId === null || run.runId === runId);
   return failureSentences(own.map(({ outcome }) => outcome)).join('; ');
 }
@@ -112,10 +111,7 @@ export function missingProfiles(db: StoreDatabase, base: WhyPoint, head: WhyPoin
 function failedProfile(db: StoreDatabase, { cell, sweepIds }: WhyPoint): string | null {
   const [own] = layerRunsOfCell(db, cell.key, sweepIds);
   if (own !== undefined && own.iterations !== null) return 'measured';
-  const [failed] = sweepIds
-    .flatMap((sweepId) => failedRunsOf(db, sweepId))
-    .filter(({ cellKey, role }) => cellKey === cell.key && role === 'profile')
-    .toReversed();
+  const failed = failedRunsOfCell(db, sweepIds, cell.key).findLast(({ role }) => role === 'profile');
   if (failed === undefined) return null;
   const { outcome, runId } = failed;
   return `${failureSentences([outcome]).join('')}; bench show ${runId.slice(0, 8)}`;

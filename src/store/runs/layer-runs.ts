@@ -1,4 +1,4 @@
-import { and, eq, inArray, notInArray, or, type SQL } from 'drizzle-orm';
+import { and, eq, inArray, notInArray, or, type SQL, sql } from 'drizzle-orm';
 
 import type { EngineLayer } from '../../layers/layer-info.ts';
 import type { StoreDatabase } from '../file/open.ts';
@@ -12,7 +12,7 @@ import type { BuildId, CellKey, RunId, SweepId } from '../../records/scalars.ts'
 export type LayerRun = ReturnType<typeof select>[number];
 
 /** Newest first; those with times before those without. */
-function select(db: StoreDatabase, where: SQL | undefined) {
+function select(db: StoreDatabase, where: SQL | undefined, most: number = MOST) {
   const rows = db
     .select({
       runId: runs.runId,
@@ -34,7 +34,7 @@ function select(db: StoreDatabase, where: SQL | undefined) {
     .innerJoin(sweeps, eq(sweeps.sweepId, runs.sweepId))
     .where(where)
     .orderBy(newestRunFirst)
-    .limit(MOST)
+    .limit(most)
     .all();
   const hints = hintsOf(
     db,
@@ -63,6 +63,24 @@ export function layerRunsOfCell(db: StoreDatabase, cellKey: CellKey, sweepIds: r
     db,
     and(ofSweep, eq(runs.cellKey, cellKey), sweepIds === null ? undefined : inArray(runs.sweepId, [...sweepIds])),
   );
+}
+
+/** The same of many cells, sought among the runs of the sweeps: one pass over them, where a cell has its runs all over the file. */
+export function layerRunsOfCells(
+  db: StoreDatabase,
+  cellKeys: readonly CellKey[],
+  sweepIds: readonly SweepId[],
+): Map<CellKey | null, LayerRun[]> {
+  const ids = db.$client
+    .prepare<[string, string], string>(
+      `SELECT r.run_id FROM json_each(?) e CROSS JOIN runs r ON r.sweep_id = e.value
+       CROSS JOIN layer_profiles p ON p.run_id = r.run_id
+       WHERE r.role <> 'pair' AND r.cell_key IN (SELECT value FROM json_each(?))`,
+    )
+    .pluck()
+    .all(JSON.stringify(sweepIds), JSON.stringify(cellKeys));
+  const isOne = sql`${runs.runId} in (select value from json_each(${JSON.stringify(ids)}))`;
+  return Map.groupBy(select(db, isOne, ids.length), ({ cellKey }) => cellKey);
 }
 
 /** @param pairs also of the engines that were measured in pairs */

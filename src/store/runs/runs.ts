@@ -133,6 +133,16 @@ export function failedRunsOf(db: StoreDatabase, sweepId: SweepId): FailedRun[] {
   return failedWhere(db, and(eq(runs.sweepId, sweepId), ofSweep));
 }
 
+/** Of one cell in some sweeps: in the order of the sweeps. */
+export function failedRunsOfCell(db: StoreDatabase, sweepIds: readonly SweepId[], cellKey: CellKey): FailedRun[] {
+  const isThere = sql`${runs.sweepId} in (select value from json_each(${JSON.stringify(sweepIds)}))`;
+  const bySweep = Map.groupBy(
+    failedWhere(db, and(eq(runs.cellKey, cellKey), isThere, ofSweep)),
+    ({ sweepId }) => sweepId,
+  );
+  return sweepIds.flatMap((sweepId) => bySweep.get(sweepId) ?? []);
+}
+
 export function failedAmong(db: StoreDatabase, runIds: readonly RunId[]): FailedRun[] {
   return failedWhere(db, sql`${runs.runId} in (select value from json_each(${JSON.stringify(runIds)}))`);
 }
@@ -141,6 +151,7 @@ function failedWhere(db: StoreDatabase, which: SQL | undefined) {
   return db
     .select({
       runId: runs.runId,
+      sweepId: runs.sweepId,
       cellKey: runs.cellKey,
       role: runs.role,
       startedAt: runs.startedAt,
