@@ -1,24 +1,26 @@
 import type { ChildProcess } from 'node:child_process';
-import { appendFileSync, mkdirSync, readdirSync } from 'node:fs';
+import { appendFileSync, cpSync, mkdirSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 
-import { expect, test } from 'vitest';
+import { beforeAll, expect, test } from 'vitest';
 
 import { EngineCache } from '../../../src/engines/engine-cache.ts';
 import { judgePairs } from '../../../src/judge/gate/judge-pairs.ts';
-import { bench, finished, ROOT, startBench, temporaryFolder } from '../../support/bench.ts';
+import { bench, finished, ROOT, sharedFolder, startBench, temporaryFolder } from '../../support/bench.ts';
 import { queryStore } from '../../support/store-dump.ts';
 import { STUB, stubMatrix } from '../../support/stub.ts';
 
 /** Nights of a matrix of two cells, and one more after them. */
 class Nights {
-  readonly folder = temporaryFolder();
-  readonly db = join(this.folder, 'bench.sqlite');
+  readonly folder: string;
+  readonly db: string;
   private readonly matrix: string;
   private readonly env: Record<string, string>;
 
-  constructor() {
+  constructor(folder: string) {
+    this.folder = folder;
+    this.db = join(folder, 'bench.sqlite');
     this.matrix = stubMatrix(this.folder, ['repeats: 5']);
     const noise = '{"when": "", "percent": 0.2}';
     this.env = { STUB_JOURNAL: join(this.folder, 'journal'), STUB_NOISE: noise };
@@ -53,13 +55,6 @@ class Nights {
     return bench([...args, '--db', this.db], { env: this.env, cwd: this.folder });
   }
 
-  async calm(nights: number): Promise<void> {
-    for (let night = 0; night < nights; night += 1) {
-      const { code, stderr } = await this.run();
-      if (code !== 0) throw new Error(stderr);
-    }
-  }
-
   /** Another model, that is another engine. */
   changeModel(): void {
     appendFileSync(join(this.folder, 'model.onnx'), Buffer.from([0x32, 0x00]));
@@ -73,11 +68,27 @@ class Nights {
   }
 }
 
+let calm: Nights;
+
+beforeAll(async () => {
+  calm = new Nights(sharedFolder());
+  for (let night = 0; night < 2; night += 1) {
+    const { code, stderr } = await calm.run();
+    if (code !== 0) throw new Error(stderr);
+  }
+});
+
+/** Two sweeps of the same engine, in a folder of their own. */
+function twoCalmNights(): Nights {
+  const nights = new Nights(temporaryFolder());
+  cpSync(calm.folder, nights.folder, { recursive: true });
+  return nights;
+}
+
 const SLOW = { STUB_ENGINE_FACTOR: '1.05' };
 
 test('a slower engine is confirmed against the last good one, and reported at once', async () => {
-  const nights = new Nights();
-  await nights.calm(2);
+  const nights = twoCalmNights();
   nights.changeModel();
   const { code, stderr } = await nights.run(['--confirm'], SLOW);
   expect(code).toBe(0);
@@ -96,8 +107,7 @@ test('a slower engine is confirmed against the last good one, and reported at on
 });
 
 test('the machine: the last good engine is as slow, and nothing is reported of the code', async () => {
-  const nights = new Nights();
-  await nights.calm(2);
+  const nights = twoCalmNights();
   nights.changeModel();
   const { stderr } = await nights.run(['--confirm'], { STUB_SCALE: '1.05' });
   expect(stderr).toMatch(/small fp16 1x3 graph: the engine of sweep \w{8} is as slow now: the machine, not the engine/);
@@ -107,8 +117,7 @@ test('the machine: the last good engine is as slow, and nothing is reported of t
 });
 
 test('nothing was rebuilt: three more runs of the same engine, and no finding of the code', async () => {
-  const nights = new Nights();
-  await nights.calm(2);
+  const nights = twoCalmNights();
   const { stderr } = await nights.run(['--confirm'], { STUB_SCALE: '1.05' });
   expect(stderr).toContain('small fp16 1x3 graph: nothing was rebuilt since sweep');
   expect(nights.pairs().map(({ repeat }) => repeat)).toEqual([1, 3, 5]);
@@ -116,8 +125,7 @@ test('nothing was rebuilt: three more runs of the same engine, and no finding of
 });
 
 test('cleared: neither engine is off when they alternate', async () => {
-  const nights = new Nights();
-  await nights.calm(2);
+  const nights = twoCalmNights();
   nights.changeModel();
   // The five runs of each cell share the GPU with nobody, but are 5 % slower; the pairs after them are not.
   const { stderr } = await nights.run(['--confirm'], { STUB_SLOW_UNTIL: '10' });
@@ -128,8 +136,7 @@ test('cleared: neither engine is off when they alternate', async () => {
 });
 
 test('another build of the same sources is build luck', async () => {
-  const nights = new Nights();
-  await nights.calm(2);
+  const nights = twoCalmNights();
   await nights.retireEngine();
   const { stderr } = await nights.run(['--confirm'], SLOW);
   expect(stderr).toMatch(/small fp16 1x3 graph: .* and both are made of the same sources: build luck/);
@@ -138,8 +145,7 @@ test('another build of the same sources is build luck', async () => {
 });
 
 test('an engine that is gone, or does not load, cannot be compared with: said once', async () => {
-  const gone = new Nights();
-  await gone.calm(2);
+  const gone = twoCalmNights();
   await gone.bench('engines', 'rm', gone.engines()[0] ?? '');
   gone.changeModel();
   const { stderr } = await gone.run(['--confirm'], SLOW);
@@ -147,8 +153,7 @@ test('an engine that is gone, or does not load, cannot be compared with: said on
   expect(stderr.match(/is gone since/g)).toHaveLength(1);
   expect(gone.pairs()).toEqual([]);
 
-  const unloadable = new Nights();
-  await unloadable.calm(2);
+  const unloadable = twoCalmNights();
   const rules = JSON.stringify([{ when: unloadable.engines()[0], does: 'doesNotLoad' }]);
   unloadable.changeModel();
   const refused = await unloadable.run(['--confirm'], { ...SLOW, STUB_RULES: rules });
@@ -157,8 +162,7 @@ test('an engine that is gone, or does not load, cannot be compared with: said on
 });
 
 test('a finished sweep is measured in pairs later, and asked again nothing is measured twice', async () => {
-  const nights = new Nights();
-  await nights.calm(2);
+  const nights = twoCalmNights();
   nights.changeModel();
   const { stdout } = await nights.run([], SLOW);
   expect(nights.pairs()).toEqual([]);
@@ -171,8 +175,7 @@ test('a finished sweep is measured in pairs later, and asked again nothing is me
 });
 
 test('killed within a pair and resumed, it goes on with that pair', async () => {
-  const nights = new Nights();
-  await nights.calm(2);
+  const nights = twoCalmNights();
   nights.changeModel();
   const child = nights.start(['--confirm'], { ...SLOW, STUB_DELAY_MS: '60' });
   const ended = finished(child);
@@ -211,8 +214,7 @@ test('recorded runs: the engine for batch 32 is 15.8 % slower with batch 8 than 
 });
 
 test('runs of pairs, and what was planned, come back from artefacts', async () => {
-  const nights = new Nights();
-  await nights.calm(2);
+  const nights = twoCalmNights();
   nights.changeModel();
   await nights.run(['--confirm'], SLOW);
   const again = join(nights.folder, 'again', 'bench.sqlite');
@@ -229,8 +231,7 @@ test('runs of pairs, and what was planned, come back from artefacts', async () =
 });
 
 test('another TensorRT: the earlier program runs its own engine, as long as it is there', async () => {
-  const nights = new Nights();
-  await nights.calm(2);
+  const nights = twoCalmNights();
   const { stderr } = await nights.run(['--confirm'], { ...SLOW, STUB_VERSION: '100800' });
   expect(stderr).toMatch(
     /small fp16 1x3 graph: .* in 5 of 5 pairs with the engine of sweep \w{8}, TensorRT 10\.6\S* → 10\.8/,
