@@ -16,9 +16,10 @@ import { saveSweep } from '../src/store/sweeps/sweeps.ts';
 import { gateCells } from './gate/simulate-sweeps.ts';
 import { recordedRecord, SWEEP } from './ingest.ts';
 import { makeLargeStore, RUNS_PER_NIGHT } from './large-store.ts';
-import { bench, ROOT } from './processes.ts';
+import { ROOT } from './processes.ts';
 import { sized } from './size.ts';
 import { inTemporaryFolder } from './temporary-folder.ts';
+import { benchWithUsage, type Usage } from './usage.ts';
 import { median } from '../src/statistics/median.ts';
 
 const ROUNDS = sized(3, 1);
@@ -33,32 +34,38 @@ const KEPT = sized(90, 2);
 const MIGRATIONS = join(ROOT, 'migrations');
 const PARTS: Readonly<Record<string, (folder: string) => Promise<void>>> = { sizes, writers, fleet };
 
-function tell(what: string, value: number, unit: string): void {
-  const text = `${Number(value.toPrecision(3))}${unit}`.padEnd(10);
-  process.stdout.write(`${text} ${what} (load ${loadavg()[0]?.toFixed(1)})\n`);
+const rounded = (value: number, unit: string): string => `${Number(value.toPrecision(3))}${unit}`;
+
+function tell(what: string, ...figures: readonly string[]): void {
+  process.stdout.write(`${figures.join(', ').padEnd(32)} ${what} (load ${loadavg()[0]?.toFixed(1)})\n`);
 }
 
-const megabytes = (path: string): number => statSync(path).size / 1e6;
+const sizeOf = (path: string): string => rounded(statSync(path).size / 1e6, ' MB');
 
-/** Median seconds of a command on a store. */
-async function secondsOf(args: readonly string[], db: string, rounds: number = ROUNDS): Promise<number> {
-  const times: number[] = [];
+/** Tells what a command on a store takes: on the wall, of the CPU and in memory, medians. */
+async function tellCommand(args: readonly string[], db: string, of: string, rounds: number = ROUNDS): Promise<void> {
   // Not in a clone: the sweeps of these stores are of no branch.
   const cwd = join(db, '..');
-  for (let round = 0; round < rounds; round += 1)
-    times.push((await bench([...args, '--db', db], { cwd }, [0, 1])).wallMs);
-  return (median(times) ?? 0) / 1000;
+  const usages: Usage[] = [];
+  for (let round = 0; round < rounds; round += 1) {
+    usages.push(await benchWithUsage([...args, '--db', db], cwd, { cwd }, [0, 1]));
+  }
+  const middle = (figure: (usage: Usage) => number, unit: string): string =>
+    rounded(median(usages.map(figure)) ?? 0, unit);
+  tell(
+    `bench ${args.join(' ')}, ${of}`,
+    middle(({ wallMs }) => wallMs / 1000, ' s'),
+    middle(({ cpuMs }) => cpuMs / 1000, ' s of CPU'),
+    middle(({ peakMb }) => peakMb, ' MB'),
+  );
 }
 
 /** Of the commands of a morning. The first check reads all of the sweeps that it looks at, every later one what that kept. */
 async function tellCommands(db: string, of: string): Promise<void> {
-  const first = await secondsOf(['check'], db, 1);
-  tell(`the store, ${of}`, megabytes(db), ' MB');
-  tell(`bench check, the first ever, ${of}`, first, ' s');
-  tell(`bench check, ${of}`, await secondsOf(['check'], db), ' s');
-  tell(`bench compare, ${of}`, await secondsOf(['compare'], db), ' s');
-  tell(`bench trend, ${of}`, await secondsOf(['trend'], db), ' s');
-  tell(`bench report --html, ${of}`, await secondsOf(['report', '--html', join(db, '..', 'report.html')], db), ' s');
+  tell(`the store, ${of}`, sizeOf(db));
+  await tellCommand(['check'], db, `${of}, the first ever`, 1);
+  for (const args of [['check'], ['compare'], ['trend'], ['ls', 'sweeps']]) await tellCommand(args, db, of);
+  await tellCommand(['report', '--html', 'report.html'], db, of);
 }
 
 async function sizes(folder: string): Promise<void> {
@@ -69,7 +76,7 @@ async function sizes(folder: string): Promise<void> {
     const of = `${runs.toLocaleString('en')} runs`;
     await tellCommands(db, of);
     const { perSecond } = write(db, record, RUNS_OF_WRITER);
-    tell(`storing a run of ${record.exports.times?.count} queries, ${of}`, 1 / perSecond, ' s');
+    tell(`storing a run of ${record.exports.times?.count} queries, ${of}`, rounded(1000 / perSecond, ' ms'));
     rmSync(db);
   }
 }
@@ -113,8 +120,8 @@ async function writers(folder: string): Promise<void> {
     const perSecond = (1000 * count * RUNS_OF_WRITER) / (performance.now() - start);
     const longestMs = Math.max(...written.map((one) => one.longestMs));
     const what = `${count} ${count === 1 ? 'process' : 'processes'} that store ${RUNS_OF_WRITER} runs each: `;
-    tell(`${what}runs a second`, perSecond, '');
-    tell(`${what}longest wait`, longestMs / 1000, ' s');
+    tell(`${what}runs a second`, rounded(perSecond, ''));
+    tell(`${what}longest wait`, rounded(longestMs / 1000, ' s'));
     rmSync(db);
   }
 }
@@ -147,8 +154,12 @@ async function fleet(folder: string): Promise<void> {
   const of = `simulated, ${cells} cells, ${nights} sweeps, ${runs.toLocaleString('en')} runs`;
   await tellCommands(db, of);
   const prune = ['db', 'prune', '--keep-sweeps', `${KEPT}`, '--vacuum'];
-  tell(`bench ${prune.join(' ')}, ${of}`, await secondsOf(prune, db, 1), ' s');
-  tell(`the store after that, ${of}`, megabytes(db), ' MB');
+  await tellCommand(prune, db, of, 1);
+  tell(`the store after that, ${of}`, sizeOf(db));
+  const all = join(folder, 'all.sqlite');
+  for (const when of ['into an empty store', 'once more, nothing new']) {
+    await tellCommand(['db', 'merge', db], all, `${of}, ${when}`, 1);
+  }
 }
 
 const [writer, ...named] = process.argv.slice(2).filter((arg) => arg !== '--small');

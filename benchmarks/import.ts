@@ -2,7 +2,7 @@ import { appendFileSync, mkdirSync, readdirSync, readFileSync, writeFileSync } f
 import { join } from 'node:path';
 import { constants, zstdCompressSync } from 'node:zlib';
 
-import { benchWithPeak } from './peak-memory.ts';
+import { benchWithUsage } from './usage.ts';
 import { bench, ROOT } from './processes.ts';
 import { readRecorded, unpackRun } from './recordings.ts';
 import type { Benchmark, Row } from './row.ts';
@@ -86,7 +86,7 @@ async function logs(folder: string): Promise<Row[]> {
   mkdirSync(files, { recursive: true });
   const log = readRecorded(NIGHT, 'nights_1_vit_small.fp16.b8.graph1', 'stdout.log.br').toString('utf8');
   for (let index = 0; index < LOGS; index += 1) writeFileSync(join(files, `${index}.log`), `${log}\n${index}\n`);
-  const { peakMb, stdout, wallMs } = await benchWithPeak(
+  const { peakMb, stdout, wallMs } = await benchWithUsage(
     ['import', files, '--db', join(folder, 'bench.sqlite')],
     folder,
   );

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 
 import { isRecord } from '../src/text/unknown-values.ts';
 import { initializer, model, node, type Piece, valueInfo, writeSparse } from '../test/support/onnx-writer.ts';
-import { benchWithPeak } from './peak-memory.ts';
+import { benchWithUsage } from './usage.ts';
 import { bench, findTool, runProcess } from './processes.ts';
 import type { Benchmark, Row, Target } from './row.ts';
 import { inTemporaryFolder } from './temporary-folder.ts';
@@ -22,7 +22,7 @@ async function measure(folder: string): Promise<Row[]> {
   const within = join(folder, 'within.onnx');
   writeModel(beside, 2.5e9, 'beside.weights');
   writeModel(within, 1.9e9, null);
-  const facts = await benchWithPeak(['model', 'inspect', '--json', beside], folder);
+  const facts = await benchWithUsage(['model', 'inspect', '--json', beside], folder);
   checkFacts(facts.stdout);
   const python = await pythonWithOnnx();
   const theirs = async (path: string) => (python === null ? 0 : loadByOnnx(python, path));

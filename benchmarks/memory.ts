@@ -2,7 +2,7 @@ import { closeSync, openSync, readFileSync, statSync, writeFileSync, writeSync }
 import { join } from 'node:path';
 
 import { isRecord } from '../src/text/unknown-values.ts';
-import { benchWithPeak } from './peak-memory.ts';
+import { benchWithUsage } from './usage.ts';
 import { unpackRun } from './recordings.ts';
 import type { Benchmark, Row } from './row.ts';
 import { inTemporaryFolder } from './temporary-folder.ts';
@@ -23,7 +23,7 @@ async function measure(folder: string): Promise<Row[]> {
 async function ofLog(folder: string): Promise<Row> {
   const log = join(folder, 'trtexec.log');
   writeVerboseLog(log, LOG_BYTES);
-  const { stdout, peakMb } = await benchWithPeak(['parse', '--json', log], folder);
+  const { stdout, peakMb } = await benchWithUsage(['parse', '--json', log], folder);
   const parsed: unknown = JSON.parse(stdout);
   const runs: unknown = isRecord(parsed) ? parsed['runs'] : null;
   if (!Array.isArray(runs) || runs.length !== 1) throw new Error('the log was not understood');
@@ -34,7 +34,7 @@ async function ofTimes(folder: string): Promise<Row> {
   const run = join(folder, 'run');
   unpackRun(run, 'test', 'fixtures', 'trtexec', 'formats', 'enqueue-bound');
   const queries = repeatQueries(run);
-  const { stdout, peakMb } = await benchWithPeak(['import', run, '--db', join(folder, 'bench.sqlite')], folder);
+  const { stdout, peakMb } = await benchWithUsage(['import', run, '--db', join(folder, 'bench.sqlite')], folder);
   if (!stdout.includes('1 run stored')) throw new Error(`the run was not stored:\n${stdout}`);
   const megabytes = Math.round(statSync(join(run, 'times.json')).size / 1e6);
   return row('bench import', `exported times of ${queries.toLocaleString('en')} queries, ${megabytes} MB`, peakMb);
