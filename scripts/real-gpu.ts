@@ -15,6 +15,7 @@ import { parseArgs } from 'node:util';
 
 import { execa } from 'execa';
 
+import { findTrtexec } from '../src/trtexec/program/find-trtexec.ts';
 import { visitConfirm } from './real-gpu/confirm.ts';
 import { visitNumbers } from './real-gpu/numbers.ts';
 import { visitPrecision } from './real-gpu/precision.ts';
@@ -40,7 +41,7 @@ async function main(): Promise<void> {
       models: { type: 'string' },
       out: { type: 'string', default: 'real-gpu' },
       'other-trtexec': { type: 'string' },
-      trtexec: { type: 'string', default: process.env['TRTEXEC'] ?? 'trtexec' },
+      trtexec: { type: 'string' },
       only: { type: 'string' },
       limit: { type: 'string', default: '540' },
     },
@@ -56,20 +57,21 @@ async function main(): Promise<void> {
   if (!(limitS > 0)) throw new Error(`--limit ${values.limit}: give seconds`);
   const models = modelsIn(resolve(values.models));
   if (models.size === 0) throw new Error(`--models ${values.models}: no *.onnx in it`);
-  const help = await execa(values.trtexec, ['--help'], { reject: false });
-  if (help.exitCode !== 0) throw new Error(`${values.trtexec} --help fails: give --trtexec PATH`);
+  const trtexec = findTrtexec({ flag: values.trtexec, matrix: null, env: process.env, cwd: process.cwd() });
+  const help = await execa(trtexec, ['--help'], { reject: false });
+  if (help.exitCode !== 0) throw new Error(`${trtexec} --help fails: give --trtexec PATH`);
   const otherTrtexec = values['other-trtexec'] ?? null;
   if (name === 'versions' && otherTrtexec === null) throw new Error('which other one? Give --other-trtexec PATH');
   const visit = new Visit({
     name,
     folder: resolve(values.out),
     command: [process.execPath, join(import.meta.dirname, '..', 'bin', 'bench.js')],
-    trtexec: values.trtexec,
+    trtexec,
     otherTrtexec,
     models,
     only: values.only ?? null,
     limitS,
-    clock: () => performance.now() / 1000,
+    clock: () => (performance.timeOrigin + performance.now()) / 1000,
     print: (line) => process.stdout.write(`${line}\n`),
   });
   const query = ['--query-gpu=name,driver_version', '--format=csv,noheader'];

@@ -16,11 +16,28 @@ export async function checkLoop(visit: Visit): Promise<void> {
   // Builds, if nothing did so before: the build is no part of the loop.
   await visit.bench(['run', matrix, '--repeats', '1']);
   const before = await loopS(visit);
+  const from = visit.place.clock();
   const { seconds } = await visit.bench(['run', matrix]);
+  const around = aroundRuns(visit, from, from + seconds);
   const after = await loopS(visit);
   const ratio = seconds / ((before + after) / 2);
-  const figure = `${RUNS} runs of 1 s: ${seconds.toFixed(2)} s, loop ${before.toFixed(2)} and ${after.toFixed(2)} s: ${ratio.toFixed(3)} times (at most ${LIMIT})`;
+  const figure = `${RUNS} runs of 1 s: ${seconds.toFixed(2)} s, loop ${before.toFixed(2)} and ${after.toFixed(2)} s: ${ratio.toFixed(3)} times (at most ${LIMIT}); ${around}`;
   visit.check('little more than the loop', ratio <= LIMIT, figure);
+}
+
+/** Where the time goes that is no run's: before the first one of the newest sweep, between two, after the last one. */
+function aroundRuns(visit: Visit, from: number, to: number): string {
+  const runs = visit.rows(
+    z.object({ startS: z.number(), wallS: z.number() }),
+    `SELECT (julianday(started_at) - 2440587.5) * 86400 AS startS, wall_s AS wallS FROM runs
+       WHERE sweep_id = (SELECT sweep_id FROM sweeps ORDER BY started_at DESC LIMIT 1) ORDER BY started_at`,
+  );
+  const [first, last] = [runs[0], runs.at(-1)];
+  if (first === undefined || last === undefined) return 'no run';
+  const wallS = runs.reduce((sum, run) => sum + run.wallS, 0);
+  const betweenS = (last.startS + last.wallS - first.startS - wallS) / Math.max(1, runs.length - 1);
+  const [beforeS, afterS] = [first.startS - from, to - last.startS - last.wallS];
+  return `${beforeS.toFixed(2)} s before the first run, ${betweenS.toFixed(3)} s between two, ${afterS.toFixed(2)} s after the last; a run ${(wallS / runs.length).toFixed(3)} s`;
 }
 
 /** Seconds of a loop over the newest command line of bench. */

@@ -37,7 +37,7 @@ export interface VisitPlace {
   readonly only: string | null;
   /** The whole visit takes no longer, in seconds. */
   readonly limitS: number;
-  /** Seconds that passed since some moment. */
+  /** Seconds since 1970, which never go back. */
   readonly clock: () => number;
   readonly print: (line: string) => void;
 }
