@@ -122,7 +122,10 @@ test.each([
   [['numbers'], /^usage: /],
   [['numbers', '--models', 'nowhere'], /^--models nowhere: no \*\.onnx in it$/],
   [['numbers', '--models', ONNX_MODELS, '--limit', 'soon'], /^--limit soon: give seconds$/],
-  [['numbers', '--models', ONNX_MODELS, '--trtexec', '/nowhere/trtexec'], /^--trtexec: \/nowhere\/trtexec is no program/],
+  [
+    ['numbers', '--models', ONNX_MODELS, '--trtexec', '/nowhere/trtexec'],
+    /^--trtexec: \/nowhere\/trtexec is no program/,
+  ],
   [['numbers', '--models', ONNX_MODELS, '--trtexec', '/bin/false'], /^\/bin\/false --help fails: give --trtexec PATH$/],
   [['numbers', '--bogus'], /^Unknown option '--bogus'/],
 ])('what cannot be begun is one line: %j', (args, line) => {
