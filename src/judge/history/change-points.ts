@@ -1,6 +1,6 @@
 import { at } from '../../statistics/at.ts';
 import { medianIn } from '../../statistics/order-statistics.ts';
-import { findKnownState, type Level, Levels } from './levels.ts';
+import { findKnownState, type Level, Levels, type NoisySeries } from './levels.ts';
 import { logsOf, type NightlyValues, noiseFloor, noiseOf } from './noise.ts';
 import { SegmentStarts } from './segment-starts.ts';
 import { HISTORY } from './settings.ts';
@@ -55,15 +55,26 @@ export function directionOf(change: number, betterIs: 'lower' | 'higher'): 'slow
 }
 
 function cutLevels(logs: Float64Array, floor: number, isLong: boolean) {
-  const { clipped, sigma, slowFactor } = noiseOf(logs, floor);
-  const series = { logs, clipped, sigma, slowFactor };
-  if (!isLong) return { sigma, levels: new Levels(series, []).levels, cuts: [] };
+  const series = { logs, ...noiseOf(logs, floor) };
+  if (!isLong) return { sigma: series.sigma, levels: new Levels(series, []).levels, cuts: [] };
+  return { sigma: series.sigma, ...clearLevels(series, startsOf(series)) };
+}
+
+/** Starts of the levels of least squares, except the first. */
+export function startsOf(series: NoisySeries): readonly number[] {
+  const { clipped, sigma } = series;
   const centre = medianIn(clipped, 0, clipped.length);
-  const starts = segment(
-    clipped.map((value) => (value - centre) / sigma),
-    HISTORY.penalty * slowFactor * slowFactor * Math.log(logs.length),
-    HISTORY.leastLevel,
-  );
+  const z = clipped.map((value) => (value - centre) / sigma);
+  return segment(z, penaltyOf(series), HISTORY.leastLevel);
+}
+
+/** Of a cut, in squares of `sigma`. */
+export function penaltyOf({ logs, slowFactor }: NoisySeries): number {
+  return HISTORY.penalty * slowFactor * slowFactor * Math.log(logs.length);
+}
+
+/** Levels whose boundaries are clear, known states taken out. */
+export function clearLevels(series: NoisySeries, starts: readonly number[]) {
   const levels = new Levels(series, starts);
   levels.dropWeak();
   for (let state = findKnownState(levels); state !== -1; state = findKnownState(levels)) {
@@ -80,7 +91,7 @@ function cutLevels(logs: Float64Array, floor: number, isLong: boolean) {
       margin: levels.marginAt(boundary),
     };
   });
-  return { sigma, levels: levels.levels, cuts };
+  return { levels: levels.levels, cuts };
 }
 
 /**

@@ -84,7 +84,7 @@ export interface Level {
   readonly deviation: number;
 }
 
-interface NoisySeries {
+export interface NoisySeries {
   readonly logs: Float64Array;
   readonly clipped: Float64Array;
   readonly sigma: number;

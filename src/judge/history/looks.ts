@@ -13,7 +13,11 @@ export interface Look extends Omit<CutHistory, 'levels'> {
 
 /** @param sweeps measured ones, at least 1 */
 export function lookAt(history: NightlyValues, sweeps: number): Look {
-  const { logs, sigma, levels, changes } = cutHistory(untilSweep(history, sweeps));
+  return asLook(cutHistory(untilSweep(history, sweeps)), sweeps);
+}
+
+/** @param cut the window that ends with a sweep */
+export function asLook({ logs, sigma, levels, changes }: CutHistory, sweeps: number): Look {
   const offset = Math.max(0, sweeps - ALERTING.windowNights);
   if (offset === 0) return { sweeps, logs, sigma, levels, changes, offset };
   return {

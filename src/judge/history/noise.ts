@@ -34,18 +34,33 @@ export function noiseFloor({ values, spread = [], count = [] }: NightlyValues): 
     distinct += 1;
     step = Math.min(step, gap);
   }
-  const isCoarse = distinct > 1 && distinct <= Math.max(3, 0.6 * values.length);
-  const timer = isCoarse ? step / medianIn(sorted, 0, sorted.length) / Math.sqrt(12) : 0;
+  const timer = isCoarse(distinct, values.length) ? timerNoise(step, medianIn(sorted, 0, sorted.length)) : 0;
   const errors = new Float64Array(spread.length);
   let known = 0;
   for (let night = 0; night < spread.length; night += 1) {
-    const relative = spread[night];
-    const queries = count[night];
-    if (!relative || !queries) continue;
-    errors[known] = relative / Math.sqrt(queries);
+    const error = queryError(spread[night], count[night]);
+    if (error === null) continue;
+    errors[known] = error;
     known += 1;
   }
-  return Math.max(timer, middleOf(errors.subarray(0, known)), 1e-6);
+  return Math.max(timer, middleOf(errors.subarray(0, known)), LEAST_FLOOR);
+}
+
+export const LEAST_FLOOR = 1e-6;
+
+/** Of the center of a run, relative; null where it is not known. */
+export function queryError(spread: number | null | undefined, queries: number | null | undefined): number | null {
+  return spread && queries ? spread / Math.sqrt(queries) : null;
+}
+
+/** Few different values, as of a timer. */
+export function isCoarse(distinct: number, count: number): boolean {
+  return distinct > 1 && distinct <= Math.max(3, 0.6 * count);
+}
+
+/** Standard deviation of what a timer rounds. */
+export function timerNoise(step: number, median: number): number {
+  return step / median / Math.sqrt(12);
 }
 
 /**
@@ -112,18 +127,22 @@ export function noiseOf(logs: Float64Array, floor: number) {
 
 /** Hampel's filter: single outliers vanish, a level that lasts stays. */
 function clip(logs: Float64Array, sigma: number): Float64Array {
-  const { clip: limit, clipHalf } = HISTORY;
+  const { clipHalf } = HISTORY;
   const window = new Float64Array(2 * clipHalf + 1);
   return logs.map((value, night) => {
     const from = Math.max(0, night - clipHalf);
     const to = Math.min(logs.length, night + clipHalf + 1);
-    const middle = smallMedian(logs, from, to, window);
-    return Math.min(Math.max(value, middle - limit * sigma), middle + limit * sigma);
+    return clippedTo(value, smallMedian(logs, from, to, window), sigma);
   });
 }
 
+export function clippedTo(value: number, middle: number, sigma: number): number {
+  const limit = HISTORY.clip * sigma;
+  return Math.min(Math.max(value, middle - limit), middle + limit);
+}
+
 /** Median by insertion into a reused buffer. */
-function smallMedian(values: Float64Array, from: number, to: number, buffer: Float64Array): number {
+export function smallMedian(values: Float64Array, from: number, to: number, buffer: Float64Array): number {
   const n = to - from;
   for (let i = 0; i < n; i += 1) {
     const value = at(values, from + i);

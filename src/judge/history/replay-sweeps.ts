@@ -2,6 +2,7 @@ import type { ChangePoint } from './change-points.ts';
 import { isReported, judgeSweep, type ReportedChange } from './judge-latest.ts';
 import type { Look } from './looks.ts';
 import type { NightlyValues } from './noise.ts';
+import { RollingLooks } from './rolling-looks.ts';
 import { ALERTING, HISTORY } from './settings.ts';
 import type { Suspicion } from './suspects.ts';
 
@@ -26,8 +27,11 @@ export interface ReplayedSuspicion {
   readonly state: 'suspected' | 'confirmed' | 'cleared';
 }
 
-/** All sweeps of a history in turn, each with only the past. A reported change that came back was wrong. */
-export function replaySweeps(history: NightlyValues): Replay {
+/**
+ * All sweeps of a history in turn, each with only the past. A reported change that came back was wrong.
+ * @param lookOf asked for each sweep in turn
+ */
+export function replaySweeps(history: NightlyValues, lookOf: (sweeps: number) => Look = rollingLooks(history)): Replay {
   const reports: ReplayedReport[] = [];
   const suspicions: Omit<ReplayedSuspicion, 'state'>[] = [];
   const looks = new Map<number, Look>();
@@ -35,6 +39,7 @@ export function replaySweeps(history: NightlyValues): Replay {
   let wrongBefore = 0;
   for (let sweeps = ALERTING.firstNight; sweeps <= history.values.length; sweeps += 1) {
     const known = { reported: reports.map(({ change }) => change.night), wrongBefore };
+    looks.set(sweeps, lookOf(sweeps));
     const { changes, news, suspected } = judgeSweep(history, sweeps, known, looks);
     wrongBefore = Math.max(wrongBefore, reports.filter(({ change }) => isWrong(change, changes)).length);
     const night = history.nights[sweeps - 1] ?? sweeps - 1;
@@ -57,6 +62,11 @@ export function replaySweeps(history: NightlyValues): Replay {
       return { ...suspicion, state: open !== null && isReported(place, [open]) ? 'suspected' : 'cleared' };
     }),
   };
+}
+
+function rollingLooks(history: NightlyValues): (sweeps: number) => Look {
+  const looks = new RollingLooks(history);
+  return (sweeps) => looks.at(sweeps);
 }
 
 /** Not seen any more, or back at the level before within the time that a state lasts. */

@@ -1,0 +1,47 @@
+import { clearLevels } from './change-points.ts';
+import { asLook, type Look, lookAt } from './looks.ts';
+import type { NightlyValues } from './noise.ts';
+import { RollingCuts } from './rolling-cuts.ts';
+import { RollingNoise } from './rolling-noise.ts';
+import { ALERTING, HISTORY } from './settings.ts';
+
+/** `lookAt` of one sweep after the other: the same values, from what was found for the sweeps before. */
+export class RollingLooks {
+  private readonly history: NightlyValues;
+  private readonly noise: RollingNoise;
+  private readonly cuts: RollingCuts;
+
+  constructor(history: NightlyValues) {
+    this.history = history;
+    this.noise = new RollingNoise(history);
+    this.cuts = new RollingCuts(this.noise.clipped);
+  }
+
+  /** @param sweeps measured ones, more than the time before; at least `HISTORY.leastNights` */
+  at(sweeps: number): Look {
+    const { history, noise } = this;
+    const from = Math.max(0, sweeps - ALERTING.windowNights);
+    const scales = noise.moveTo(sweeps);
+    if (!isSteady(history.clock, from, sweeps)) return lookAt(history, sweeps);
+    const [logs, clipped] = [noise.logs, noise.clipped].map((values) => values.subarray(from, sweeps));
+    if (logs === undefined || clipped === undefined) return lookAt(history, sweeps);
+    const series = { logs, clipped, ...scales };
+    const { levels, cuts } = clearLevels(series, this.cuts.startsIn(series, from, sweeps));
+    const changes = cuts.map((cut) => ({ ...cut, night: history.nights[from + cut.index] ?? cut.index }));
+    return asLook({ logs, sigma: scales.sigma, levels, changes }, sweeps);
+  }
+}
+
+/** Its sweeps do not count as cycles: a clock is not known of all, or did not move. */
+function isSteady(clock: NightlyValues['clock'], from: number, to: number): boolean {
+  if (clock === undefined) return true;
+  let least = Number.POSITIVE_INFINITY;
+  let most = Number.NEGATIVE_INFINITY;
+  for (let sweep = from; sweep < to; sweep += 1) {
+    const mhz = clock[sweep] ?? null;
+    if (mhz === null || Number.isNaN(mhz)) return true;
+    if (mhz < least) least = mhz;
+    if (mhz > most) most = mhz;
+  }
+  return (most - least) / least <= HISTORY.clockMoves;
+}

@@ -1,0 +1,69 @@
+import { at } from './at.ts';
+
+/** Finite numbers in order, for quantiles of a window that moves: they are those of `order-statistics.ts`. */
+export class SortedWindow {
+  count = 0;
+  /** Neighbors that are equal. */
+  ties = 0;
+  private readonly sorted: Float64Array;
+
+  /** @param most of them at once */
+  constructor(most: number) {
+    this.sorted = new Float64Array(most);
+  }
+
+  add(value: number): void {
+    const place = this.placeOf(value);
+    if (place < this.count && this.sorted[place] === value) this.ties += 1;
+    this.sorted.copyWithin(place + 1, place, this.count);
+    this.sorted[place] = value;
+    this.count += 1;
+  }
+
+  /** @param value one of them */
+  remove(value: number): void {
+    const place = this.placeOf(value);
+    if (place + 1 < this.count && this.sorted[place + 1] === value) this.ties -= 1;
+    this.sorted.copyWithin(place, place + 1, this.count);
+    this.count -= 1;
+  }
+
+  /** Linear interpolation, as in `scaleOf`. 0 of nothing. */
+  quantile(p: number): number {
+    if (this.count === 0) return 0;
+    const place = p * (this.count - 1);
+    const below = Math.floor(place);
+    const low = at(this.sorted, below);
+    return place === below ? low : low + (place - below) * (at(this.sorted, below + 1) - low);
+  }
+
+  /** 0 of nothing. */
+  median(): number {
+    if (this.count === 0) return 0;
+    const middle = this.count >> 1;
+    const upper = at(this.sorted, middle);
+    return this.count % 2 === 1 ? upper : (at(this.sorted, middle - 1) + upper) / 2;
+  }
+
+  /** Between two of them that differ; infinite where none do. */
+  leastGap(): number {
+    let least = Number.POSITIVE_INFINITY;
+    for (let place = 1; place < this.count; place += 1) {
+      const gap = at(this.sorted, place) - at(this.sorted, place - 1);
+      if (gap > 0 && gap < least) least = gap;
+    }
+    return least;
+  }
+
+  /** Of the first that is not smaller. */
+  private placeOf(value: number): number {
+    let low = 0;
+    let high = this.count;
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if (at(this.sorted, middle) < value) low = middle + 1;
+      else high = middle;
+    }
+    return low;
+  }
+}
