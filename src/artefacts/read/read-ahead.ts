@@ -1,10 +1,14 @@
 /** Files are waited for longer than they are worked on: this many are read while one is stored. */
 const READ_AHEAD = 8;
 
-/** Results in the order of the items; what is thrown comes in that order too. */
+/**
+ * Results in the order of the items; what is thrown comes in that order too.
+ * @param ahead how many are begun before they are asked for
+ */
 export async function* readAhead<Item, Result>(
   items: Iterable<Item>,
   read: (item: Item) => Promise<Result>,
+  ahead = READ_AHEAD,
 ): AsyncGenerator<Result> {
   const reading: Promise<Result>[] = [];
   try {
@@ -12,7 +16,7 @@ export async function* readAhead<Item, Result>(
       const result = read(item);
       result.catch(() => {});
       reading.push(result);
-      if (reading.length <= READ_AHEAD) continue;
+      if (reading.length <= ahead) continue;
       const first = reading.shift();
       if (first !== undefined) yield await first;
     }
