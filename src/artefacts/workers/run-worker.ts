@@ -14,7 +14,7 @@ async function answerTo(task: Task): Promise<Answer> {
 
 parentPort?.on('message', ({ id, ...task }: Task & { readonly id: number }) => {
   answerTo(task).then(
-    (answer) => parentPort?.postMessage({ ...answer, id }),
-    () => parentPort?.postMessage({ kind: 'failed', id }),
+    (answer) => parentPort?.postMessage({ ...answer, id }, []),
+    () => parentPort?.postMessage({ kind: 'failed', id }, []),
   );
 });

@@ -102,7 +102,7 @@ export class RunWorkers implements RunWork {
       const [worker, own] = idlest;
       const id = (this.next += 1);
       own.set(id, asked);
-      worker.postMessage({ ...asked.task, id });
+      worker.postMessage({ ...asked.task, id }, []);
     }
   }
 

@@ -21,8 +21,8 @@ export function packTimes(times: QueryTimes): Buffer {
 }
 
 /** @throws when it was not written by `packTimes` */
-export function unpackTimes(packed: Buffer): QueryTimes {
-  const coder = new IntegerCoder(CONTEXTS, packed);
+export function unpackTimes(bytes: Buffer): QueryTimes {
+  const coder = new IntegerCoder(CONTEXTS, bytes);
   const times = codeTimes(coder, null);
   coder.end();
   return times;
