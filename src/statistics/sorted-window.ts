@@ -45,6 +45,24 @@ export class SortedWindow {
     return this.count % 2 === 1 ? upper : (at(this.sorted, middle - 1) + upper) / 2;
   }
 
+  /** Median distance from one of them or a value between two. 0 of nothing. */
+  medianApart(value: number): number {
+    const { count, sorted } = this;
+    if (count === 0) return 0;
+    let above = this.placeOf(value);
+    let below = above - 1;
+    let [before, last] = [0, 0];
+    for (let taken = 0; taken <= count >> 1; taken += 1) {
+      before = last;
+      const up = above < count ? Math.abs(at(sorted, above) - value) : Number.POSITIVE_INFINITY;
+      const down = below >= 0 ? Math.abs(at(sorted, below) - value) : Number.POSITIVE_INFINITY;
+      if (up <= down) above += 1;
+      else below -= 1;
+      last = Math.min(up, down);
+    }
+    return count % 2 === 1 ? last : (before + last) / 2;
+  }
+
   /** Between two of them that differ; infinite where none do. */
   leastGap(): number {
     let least = Number.POSITIVE_INFINITY;

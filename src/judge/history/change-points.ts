@@ -1,6 +1,6 @@
 import { at } from '../../statistics/at.ts';
 import { medianIn } from '../../statistics/order-statistics.ts';
-import { findKnownState, type Level, Levels, type NoisySeries } from './levels.ts';
+import { findKnownState, type Level, Levels, type NoisySeries, plainMeasures } from './levels.ts';
 import { logsOf, type NightlyValues, noiseFloor, noiseOf } from './noise.ts';
 import { SegmentStarts } from './segment-starts.ts';
 import { HISTORY } from './settings.ts';
@@ -55,7 +55,8 @@ export function directionOf(change: number, betterIs: 'lower' | 'higher'): 'slow
 }
 
 function cutLevels(logs: Float64Array, floor: number, isLong: boolean) {
-  const series = { logs, ...noiseOf(logs, floor) };
+  const noise = noiseOf(logs, floor);
+  const series = { logs, ...noise, measures: plainMeasures(logs, noise.clipped) };
   if (!isLong) return { sigma: series.sigma, levels: new Levels(series, []).levels, cuts: [] };
   return { sigma: series.sigma, ...clearLevels(series, startsOf(series)) };
 }

@@ -85,7 +85,10 @@ export function judgeSweep(
     changes: [...newest.changes, ...(share === null ? [] : [share]), ...youngReports(history, newest, reported)],
     news,
     suspected: suspicionOf(history, newest, reported, lookOf),
-    deviations: sweeps > HISTORY.leastNights ? deviationsIn(newest) : null,
+    // Nobody asks in a replay.
+    get deviations() {
+      return sweeps > HISTORY.leastNights ? deviationsIn(newest) : null;
+    },
   };
 }
 

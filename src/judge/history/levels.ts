@@ -1,5 +1,5 @@
 import { at } from '../../statistics/at.ts';
-import { middleOf, differences, medianIn, scaleOf } from '../../statistics/order-statistics.ts';
+import { middleOf, differences, scaleOf } from '../../statistics/order-statistics.ts';
 import { mannWhitneyP } from '../../statistics/mann-whitney.ts';
 import { HISTORY } from './settings.ts';
 
@@ -14,7 +14,7 @@ export class Levels {
     const edges = Float64Array.of(0, ...starts, series.logs.length);
     this.series = series;
     this.list = Array.from({ length: starts.length + 1 }, (_, index) =>
-      levelOf(series.clipped, at(edges, index), at(edges, index + 1)),
+      levelOf(series, at(edges, index), at(edges, index + 1)),
     );
     this.margins = [];
     for (let boundary = 0; boundary < starts.length; boundary += 1) this.reckon(boundary);
@@ -38,7 +38,7 @@ export class Levels {
       if (weakest === -1 || this.marginAt(weakest) >= 1) return;
       const [before, after] = [this.list[weakest], this.list[weakest + 1]];
       if (before === undefined || after === undefined) return;
-      this.replace(weakest, 2, levelOf(this.series.clipped, before.from, after.to));
+      this.replace(weakest, 2, levelOf(this.series, before.from, after.to));
     }
   }
 
@@ -55,7 +55,7 @@ export class Levels {
     const { clipped } = this.series;
     const kept = [...clipped.subarray(before.from, before.to)];
     if (after !== undefined) kept.push(...clipped.subarray(after.from, after.to));
-    const joined = levelOf(clipped, before.from, last.to);
+    const joined = levelOf(this.series, before.from, last.to);
     const median = middleOf(Float64Array.from(kept));
     this.replace(index - 1, after === undefined ? 2 : 3, { ...joined, median });
   }
@@ -85,21 +85,36 @@ export interface Level {
 }
 
 export interface NoisySeries {
+  readonly measures: LevelMeasures;
   readonly logs: Float64Array;
   readonly clipped: Float64Array;
   readonly sigma: number;
   readonly slowFactor: number;
 }
 
-function levelOf(clipped: Float64Array, from: number, to: number): Level {
-  const median = medianIn(clipped, from, to);
-  const isLong = to - from >= HISTORY.levelNights;
-  return { from, to, median, deviation: isLong ? deviationFrom(clipped, from, to, median) : 0 };
+function levelOf({ measures }: NoisySeries, from: number, to: number): Level {
+  const { median, apart } = measures.spreadOf(from, to);
+  return { from, to, median, deviation: to - from < HISTORY.levelNights ? 0 : 1.4826 * apart };
 }
 
-function deviationFrom(values: Float64Array, from: number, to: number, median: number): number {
-  const apart = values.slice(from, to).map((value) => Math.abs(value - median));
-  return 1.4826 * middleOf(apart);
+/** What costs most of levels. */
+export interface LevelMeasures {
+  /** Median of the clipped values of `[from, to)`, and median absolute deviation from it. */
+  spreadOf(from: number, to: number): { readonly median: number; readonly apart: number };
+  /** That the raw values of `[from, place)` and of `[place, to)` are alike: p value. */
+  rankP(from: number, place: number, to: number): number;
+}
+
+export function plainMeasures(logs: Float64Array, clipped: Float64Array): LevelMeasures {
+  return {
+    spreadOf(from, to) {
+      const own = clipped.slice(from, to);
+      const median = middleOf(own);
+      for (let sweep = 0; sweep < own.length; sweep += 1) own[sweep] = Math.abs(at(own, sweep) - median);
+      return { median, apart: middleOf(own) };
+    },
+    rankP: (from, place, to) => mannWhitneyP(logs.subarray(from, place), logs.subarray(place, to)),
+  };
 }
 
 /**
@@ -118,7 +133,7 @@ function marginOf(series: NoisySeries, a: Level, b: Level): number {
     shift / Math.max(noiseA, noiseB) / leastDeviations,
     shift / leastChange,
   );
-  return margin >= 1 && isContested(series.logs, a, b) ? JUST_UNDER : margin;
+  return margin >= 1 && isContested(series, a, b) ? JUST_UNDER : margin;
 }
 
 const JUST_UNDER = 0.99;
@@ -129,13 +144,11 @@ function levelNoise(clipped: Float64Array, from: number, to: number, sigma: numb
 }
 
 /** Raw values of both sides overlap too much, or a young level is not unanimous. */
-function isContested(logs: Float64Array, a: Level, b: Level): boolean {
+function isContested({ logs, measures }: NoisySeries, a: Level, b: Level): boolean {
   const { rankNights, leastRankNights, rankP, youngNights } = HISTORY;
-  const before = logs.subarray(Math.max(a.from, a.to - rankNights), a.to);
-  const after = logs.subarray(b.from, Math.min(b.to, b.from + rankNights));
-  if (before.length >= leastRankNights && after.length >= leastRankNights && mannWhitneyP(before, after) > rankP) {
-    return true;
-  }
+  const [from, to] = [Math.max(a.from, a.to - rankNights), Math.min(b.to, b.from + rankNights)];
+  const isLong = a.to - from >= leastRankNights && to - b.from >= leastRankNights;
+  if (isLong && measures.rankP(from, b.from, to) > rankP) return true;
   const isNewest = b.to === logs.length;
   if (!isNewest || b.to - b.from >= youngNights) return false;
   const shift = b.median - a.median;

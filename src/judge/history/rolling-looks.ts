@@ -1,4 +1,6 @@
+import { mannWhitneyP } from '../../statistics/mann-whitney.ts';
 import { clearLevels } from './change-points.ts';
+import type { LevelMeasures } from './levels.ts';
 import { asLook, type Look, lookAt } from './looks.ts';
 import type { NightlyValues } from './noise.ts';
 import { RollingCuts } from './rolling-cuts.ts';
@@ -10,6 +12,8 @@ export class RollingLooks {
   private readonly history: NightlyValues;
   private readonly noise: RollingNoise;
   private readonly cuts: RollingCuts;
+  /** Rank tests by where the later sweeps begin. */
+  private readonly ranked = new Map<number, { readonly from: number; readonly to: number; readonly p: number }>();
 
   constructor(history: NightlyValues) {
     this.history = history;
@@ -25,10 +29,30 @@ export class RollingLooks {
     if (!isSteady(history.clock, from, sweeps)) return lookAt(history, sweeps);
     const [logs, clipped] = [noise.logs, noise.clipped].map((values) => values.subarray(from, sweeps));
     if (logs === undefined || clipped === undefined) return lookAt(history, sweeps);
-    const series = { logs, clipped, ...scales };
+    const series = { logs, clipped, ...scales, measures: this.measuresFrom(from) };
     const { levels, cuts } = clearLevels(series, this.cuts.startsIn(series, from, sweeps));
     const changes = cuts.map((cut) => ({ ...cut, night: history.nights[from + cut.index] ?? cut.index }));
     return asLook({ logs, sigma: scales.sigma, levels, changes }, sweeps);
+  }
+
+  /** @param offset first sweep of the window */
+  private measuresFrom(offset: number): LevelMeasures {
+    const { noise, ranked } = this;
+    return {
+      spreadOf(from, to) {
+        const sorted = noise.sorted(offset + from, offset + to);
+        const median = sorted.median();
+        return { median, apart: sorted.medianApart(median) };
+      },
+      rankP(start, middle, end) {
+        const [from, place, to] = [offset + start, offset + middle, offset + end];
+        const known = ranked.get(place);
+        if (known?.from === from && known.to === to) return known.p;
+        const p = mannWhitneyP(noise.logs.subarray(from, place), noise.logs.subarray(place, to));
+        ranked.set(place, { from, to, p });
+        return p;
+      },
+    };
   }
 }
 

@@ -24,6 +24,7 @@ export class RollingNoise {
   private readonly slow: readonly Lag[];
   /** Of full windows of the clip. */
   private readonly middles: Float64Array;
+  private watched: Watched[] = [];
   private readonly buffer = new Float64Array(2 * clipHalf + 1);
 
   constructor({ values, spread = [], count = [] }: NightlyValues) {
@@ -50,6 +51,21 @@ export class RollingNoise {
     const { neighbours } = this;
     const sigma = Math.max(neighbours.scale(0.5), neighbours.scale(0.75), floor);
     return { sigma, slowFactor: Math.max(1, ...this.slow.map((lag) => lag.scale(0.5) / sigma)) };
+  }
+
+  /** As of a level: kept in order, for the next time that about these sweeps are asked for. */
+  sorted(from: number, to: number): SortedWindow {
+    const { clipped } = this;
+    const found = this.watched.find((one) => Math.abs(one.from - from) + Math.abs(one.to - to) <= NEAR);
+    const range = found ?? { from, to: from, sorted: windowed() };
+    while (range.from < from) range.sorted.remove(at(clipped, range.from++));
+    while (range.to > to) range.sorted.remove(at(clipped, --range.to));
+    while (range.from > from) range.sorted.add(at(clipped, --range.from));
+    while (range.to < to) range.sorted.add(at(clipped, range.to++));
+    if (this.watched[0] !== range) {
+      this.watched = [range, ...this.watched.filter((one) => one !== range)].slice(0, MOST_WATCHED);
+    }
+    return range.sorted;
   }
 
   private add(): void {
@@ -90,6 +106,11 @@ export class RollingNoise {
       const middle = isInside ? at(middles, sweep) : this.middleAt(sweep);
       const value = clippedTo(at(logs, sweep), middle, sigma);
       if (value === at(clipped, sweep)) continue;
+      for (const range of this.watched) {
+        if (sweep < range.from || sweep >= range.to) continue;
+        range.sorted.remove(at(clipped, sweep));
+        range.sorted.add(value);
+      }
       clipped[sweep] = value;
       this.neighbours.change(sweep, from, to);
       for (const lag of this.slow) lag.change(sweep, from, to);
@@ -101,6 +122,17 @@ export class RollingNoise {
     return smallMedian(this.logs, from, to, this.buffer);
   }
 }
+
+/** Clipped values of some sweeps. */
+interface Watched {
+  from: number;
+  to: number;
+  readonly sorted: SortedWindow;
+}
+
+/** A level begins and ends about where it did in the sweep before. */
+const NEAR = 8;
+const MOST_WATCHED = 6;
 
 /** Absolute differences of the values of a window that are `lag` apart, in order. */
 class Lag {
