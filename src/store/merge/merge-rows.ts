@@ -7,22 +7,30 @@ import type { SweepId } from '../../records/scalars.ts';
 /** @throws StoreError if the sweeps refer to rows that the other store lacks */
 export function copySweeps(db: StoreDatabase, sweepIds: readonly SweepId[], added: Map<string, number>): void {
   const { $client } = db;
-  $client.exec('DELETE FROM taken_sweeps; DELETE FROM taken_runs');
+  $client.exec('DELETE FROM taken_sweeps; DELETE FROM taken_runs; DELETE FROM taken_by_id');
   $client.prepare('INSERT INTO taken_sweeps SELECT value FROM json_each(?)').run(JSON.stringify(sweepIds));
   // Inside the transaction: another process may have stored some of them meanwhile.
   $client.exec(`
     INSERT INTO taken_runs
     SELECT r.run_id FROM taken_sweeps s CROSS JOIN other.runs r ON r.sweep_id = s.sweep_id
-    WHERE NOT EXISTS (SELECT 1 FROM main.runs m WHERE m.run_id = r.run_id) ORDER BY r.rowid`);
+    WHERE NOT EXISTS (SELECT 1 FROM main.runs m WHERE m.run_id = r.run_id) ORDER BY r.rowid;
+    INSERT INTO taken_by_id SELECT run_id FROM taken_runs`);
   for (const table of MERGED_TABLES.shared) insert(db, table, `other."${table}" o`, added);
   for (const table of MERGED_TABLES.sweep) {
     const from = `taken_sweeps s CROSS JOIN other."${table}" o ON o.sweep_id = s.sweep_id`;
     insert(db, table, from, added);
   }
   for (const table of MERGED_TABLES.run) {
-    insert(db, table, `taken_runs r CROSS JOIN other."${table}" o ON o.run_id = r.run_id`, added);
+    // Where rows lie in the order of ids, they come in that order: each page is found once, not once for each run.
+    const taken = hasNoRowid(db, table) ? 'taken_by_id' : 'taken_runs';
+    insert(db, table, `${taken} r CROSS JOIN other."${table}" o ON o.run_id = r.run_id`, added);
   }
   refuseBroken(db);
+}
+
+function hasNoRowid({ $client }: StoreDatabase, table: string): boolean {
+  const isIt = $client.prepare("SELECT wr FROM pragma_table_list WHERE schema = 'main' AND name = ?").pluck();
+  return isIt.get(table) === 1;
 }
 
 /** What rows of a sweep or of a run refer to besides that sweep or run: column, and the table that has it as its key. */

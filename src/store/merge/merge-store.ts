@@ -48,10 +48,11 @@ export async function mergeStore(
       CREATE TEMP TABLE common_runs AS
         SELECT o.run_id FROM other.runs o JOIN main.runs m ON m.run_id = o.run_id;
       CREATE TEMP TABLE taken_sweeps (sweep_id TEXT PRIMARY KEY) WITHOUT ROWID;
-      CREATE TEMP TABLE taken_runs (run_id TEXT)`);
+      CREATE TEMP TABLE taken_runs (run_id TEXT);
+      CREATE TEMP TABLE taken_by_id (run_id TEXT PRIMARY KEY) WITHOUT ROWID`);
     return await mergeAttached(db, onProgress, signal, runsAtOnce);
   } finally {
-    for (const table of ['common_runs', 'taken_sweeps', 'taken_runs']) {
+    for (const table of ['common_runs', 'taken_sweeps', 'taken_runs', 'taken_by_id']) {
       $client.exec(`DROP TABLE IF EXISTS temp.${table}`);
     }
     $client.exec('DETACH other');
