@@ -132,11 +132,23 @@ async function checkOutputs(
     cwd: visit.place.folder,
     reject: false,
   });
+  await checkAgainst(visit, reference, output, precision, "the engine's outputs are those of onnxruntime in FP32");
+  const own = join(folder, `${model}_${precision}.reference.json`);
+  if (existsSync(own)) await checkAgainst(visit, own, output, precision, 'the engine computes what its ONNX file says');
+}
+
+async function checkAgainst(
+  visit: Visit,
+  reference: string,
+  output: string,
+  precision: (typeof PRECISIONS)[number],
+  name: string,
+): Promise<void> {
   const { comparisons } = await visit.json(OUTPUTS.accuracy, ['model', 'accuracy', reference, output]);
   const [compared] = comparisons;
   const sqnrDb = compared?.kind === 'compared' ? compared.accuracy.sqnrDb : Number.NaN;
   visit.check(
-    `${precision}: the engine's outputs are those of onnxruntime`,
+    `${precision}: ${name}`,
     sqnrDb === null || sqnrDb >= LEAST_DB[precision],
     JSON.stringify(compared?.kind === 'compared' ? compared.accuracy : compared),
   );
