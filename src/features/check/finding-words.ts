@@ -51,17 +51,19 @@ export function evidenceOf(
   const where =
     paired.length === 0 || paired.length === cells.length ? '' : ` in ${paired.length} of its ${cells.length} cells`;
   const own =
-    pairs !== null
-      ? `${pairs.agreeing} of ${count(pairs.count, 'pair')} with the last good engine${where}, ${formatPercent(pairs.changePercent)}`
-      : state === 'suspected'
-        ? probability === null
-          ? null
-          : `a probability of ${formatPercent(100 * probability, false)} that it lasts`
-        : confirmedBy === 'history'
-          ? 'its history'
-          : confirmedBy === 'previousSweep'
-            ? 'comparison with the previous sweep'
-            : null;
+    pairs?.outcome === 'notComparable'
+      ? 'no pair that could be compared with the last good engine'
+      : pairs !== null
+        ? `${pairs.agreeing} of ${count(pairs.count, 'pair')} with the last good engine${where}, ${formatPercent(pairs.changePercent)}`
+        : state === 'suspected'
+          ? probability === null
+            ? null
+            : `a probability of ${formatPercent(100 * probability, false)} that it lasts`
+          : confirmedBy === 'history'
+            ? 'its history'
+            : confirmedBy === 'previousSweep'
+              ? 'comparison with the previous sweep'
+              : null;
   return [
     ...(own === null ? [] : [own]),
     ...(from < 1 || sweeps.length - from < 2 ? [] : [`${sweeps.length - from} sweeps at the new level`]),

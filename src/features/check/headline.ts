@@ -110,7 +110,7 @@ function partsOf({ baseBranch, hasPairs }: Looked, standing: Standing): string[]
     ...(limits.length === 0 ? [] : [`${count(limits.length, 'limit')} broken`]),
     ...(suspected.length === 0
       ? []
-      : [`${count(suspected.length, 'suspect')} not confirmed${hasPairs ? ': budget' : ''}`]),
+      : [`${count(suspected.length, 'suspect')} not confirmed${hasPairs ? whyNotPaired(suspected) : ''}`]),
     ...bySpeed(faster, ['faster', 'better']),
     ...(warnings.length === 0 ? [] : [count(warnings.length, 'warning')]),
     ...(failed === 0 ? [] : [`${failed} without a result`]),
@@ -118,6 +118,10 @@ function partsOf({ baseBranch, hasPairs }: Looked, standing: Standing): string[]
     ...(acknowledged.length === 0 ? [] : [`${count(acknowledged.length, 'acknowledged finding')}`]),
     ...(baseBranch === null ? [] : [`judged against ${baseBranch}`]),
   ];
+}
+
+function whyNotPaired(suspected: readonly CheckedFinding[]): string {
+  return suspected.every(({ pairs }) => pairs?.outcome === 'notComparable') ? ': no pairs to compare' : ': budget';
 }
 
 /** `2 slower`; what is no cell's own slowness is named. */

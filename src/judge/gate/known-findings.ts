@@ -122,11 +122,12 @@ export class KnownFindings {
 
   /**
    * The finding that a change is part of: same direction, about the same place, one of its cells or of its group. What was
-   * acknowledged covers no change that is much worse.
+   * acknowledged covers no change that is much worse; what is over, no later suspicion.
    */
   covering(change: CellChange, words: CellWords, acknowledged: ReadonlySet<string>): KnownFinding | null {
-    const isSame = ({ finding, place }: KnownFinding): boolean =>
+    const isSame = ({ finding, lastPlace, place }: KnownFinding): boolean =>
       finding.kind !== 'limit' &&
+      !(finding.state === 'recovered' && change.confirmedBy === null && lastPlace < change.place) &&
       finding.direction === change.direction &&
       Math.abs(place - change.place) <= ALERTING.sameNights &&
       !(acknowledged.has(finding.findingId) && isBeyondAccepted(finding, change)) &&

@@ -1,7 +1,7 @@
 import { type Finding, type FindingState, isOver } from '../../records/finding.ts';
 import { median } from '../../statistics/median.ts';
 import { ALERTING, HISTORY } from '../history/settings.ts';
-import { type CellChange, isMostlyLeft, shareLeft } from './cell-change.ts';
+import { type CellChange, isMostlyLeft, mainOf, shareLeft } from './cell-change.ts';
 import type { CellEvidence, MetricHistory } from './evidence.ts';
 import type { JudgedHistory } from './history-changes.ts';
 import { isBeyondAccepted, type KnownFinding } from './known-findings.ts';
@@ -42,11 +42,17 @@ export function nextState(
   if (place < 0) return 'open';
   const found = statesOf(finding, place, cells, judged);
   const seen = found.filter(({ isSeen }) => isSeen === true);
-  if (found.length === 0 || attached.length > 0 || seen.some(({ left }) => !isBack(left))) return 'open';
+  // What is suspected of another metric is no reason to say that this change lasts.
+  const isMore = attached.some((change) => change.confirmedBy !== null || hasChange(finding, change));
+  if (found.length === 0 || isMore || seen.some(({ left }) => !isBack(left))) return 'open';
   // Cells of a group may be too noisy to show by themselves what all of them show together.
   if (!isBack(median(found.map(({ left }) => left)) ?? 1)) return 'open';
   if (seen.length > 0 || finding.confirmedBy !== 'history') return 'recovered';
   return judged - place < YOUNG_SWEEPS ? 'open' : 'cleared';
+}
+
+function hasChange({ cells }: Finding, { cellKey, metric }: CellChange): boolean {
+  return cells.some((cell) => cell.cellKey === cellKey && cell.metric === metric);
 }
 
 /** True where the judged sweep still has the change; null where it has no value. */
@@ -86,9 +92,16 @@ function statesOf(
   cells: ReadonlyMap<string, WeighedCell>,
   judged: number,
 ): CellState[] {
+  // Where a cell has changed in its own metric, that one says it: the others scatter more.
+  const isOwn = ({ cellKey, metric }: Finding['cells'][number]): boolean => {
+    const evidence = cells.get(cellKey)?.evidence;
+    return evidence !== undefined && mainOf(evidence)?.metric === metric;
+  };
+  const inOwn = new Set(finding.cells.filter(isOwn).map(({ cellKey }) => cellKey));
   return finding.cells.flatMap((cell) => {
     const measured = historyOf(cell, cells);
     if (measured === undefined || measured.history.nights.at(-1) !== judged) return [];
+    if (inOwn.has(cell.cellKey) && !isOwn(cell)) return [];
     return [stateOf(cell, measured, cells.get(cell.cellKey)?.histories.get(cell.metric), place)];
   });
 }

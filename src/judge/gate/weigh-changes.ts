@@ -6,6 +6,7 @@ import type { CellWords } from './cell-words.ts';
 import { INTERVAL_ERRORS } from './few-sweeps.ts';
 import type { KnownFindings } from './known-findings.ts';
 import type { WeighedChange } from './new-findings.ts';
+import { SUSPECTS } from '../history/settings.ts';
 import type { Candidate } from './verdict.ts';
 
 const PAIRS = {
@@ -48,7 +49,8 @@ export function weighChanges(
       return pair === undefined ? [] : onlyInPairs(pair, { ...one, cellKey }, cells, judged);
     }),
   );
-  return [...weighed, ...others.flatMap((pair) => onlyInPairs(pair, pair, cells, judged)), ...similar];
+  const open = others.flatMap((pair) => stillSuspected(pair, suspects.candidates, cells, judged));
+  return [...weighed, ...others.flatMap((pair) => onlyInPairs(pair, pair, cells, judged)), ...similar, ...open];
 }
 
 /** @param isPaired the suspects of this sweep were to be measured in pairs */
@@ -129,5 +131,24 @@ function onlyInPairs(
     confirmedBy: 'pairs' as const,
     isBuildLuck: pair.outcome === 'buildLuck',
   };
+  return [{ ...cellChange(cell.cell, measured.metric, levels, facts), pairs: pair, fate: 'change' }];
+}
+
+/** What was so far off its level that it was to be measured in pairs, and could not be. */
+function stillSuspected(
+  pair: PairResult,
+  candidates: readonly Candidate[],
+  cells: readonly CellEvidence[],
+  judged: number,
+): WeighedChange[] {
+  const cell = cells.find((each) => each.cell.key === pair.cellKey);
+  const measured = cell?.metrics.find(({ metric }) => metric === pair.metric);
+  const after = measured?.history.values.at(-1);
+  const suspect = candidates.find(({ cellKeys, metric }) => metric === pair.metric && cellKeys.includes(pair.cellKey));
+  if (cell === undefined || measured === undefined || after === undefined || suspect === undefined) return [];
+  if (pair.outcome !== 'notComparable' || suspect.deviations < SUSPECTS.farDeviations) return [];
+  const levels = { before: after / (1 + suspect.changePercent / 100), after };
+  const lastGood = measured.history.nights.at(-2) ?? null;
+  const facts = { place: judged, lastGood, confirmedBy: null, margin: suspect.deviations };
   return [{ ...cellChange(cell.cell, measured.metric, levels, facts), pairs: pair, fate: 'change' }];
 }
