@@ -40,7 +40,7 @@ async function measure(folder: string): Promise<Row[]> {
   };
   // Seven nights are there in both stores.
   const week = ['--last', '7'];
-  // A morning as any other: the check before it kept what it read. It looks at 180 sweeps, of which the small store has few.
+  // A morning as any other: the check before it kept what it read. It looks at 240 sweeps, of which the small store has few.
   for (const db of [small, large]) await timeMs(['check'], db);
   return [
     await rowOf(['check'], { atMost: 1.1 }),
