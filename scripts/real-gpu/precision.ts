@@ -32,7 +32,7 @@ function networksOf(visit: Visit): readonly Network[] {
       shape: ['batch', 'sequence', 512],
       axes: { batch: [2, 8], sequence: [32, 128] },
       referenceShape: '2x32x512',
-      plannedS: 120,
+      plannedS: 140,
     },
     { model: 'vit', ...image, plannedS: 130 },
     { model: 'resnet', ...image, plannedS: 75 },
