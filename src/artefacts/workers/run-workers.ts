@@ -38,7 +38,7 @@ interface Asked {
 
 /**
  * Threads that read and keep runs. Whatever one of them cannot do, or did not do before it ended, is done in this thread:
- * that says what is wrong, and where it stands in the order of runs.
+ * that says what is wrong, and its place in the order of runs.
  */
 export class RunWorkers implements RunWork {
   readonly ahead = AHEAD;

@@ -101,7 +101,7 @@ function levelOf({ measures }: NoisySeries, from: number, to: number): Level {
 export interface LevelMeasures {
   /** Median of the clipped values of `[from, to)`, and median absolute deviation from it. */
   spreadOf(from: number, to: number): { readonly median: number; readonly apart: number };
-  /** That the raw values of `[from, place)` and of `[place, to)` are alike: p value. */
+  /** That the raw values of `[from, place)` and of `[place, to)` are similar: p value. */
   rankP(from: number, place: number, to: number): number;
 }
 

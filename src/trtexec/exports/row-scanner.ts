@@ -33,7 +33,7 @@ export class RowScanner {
   private readonly pieceRows: number;
   private readonly onPiece: (columns: Map<string, Float64Array>) => void;
 
-  /** @param onPiece takes the columns of so many rows, which are overwritten by the next ones */
+  /** @param onPiece takes the columns of that number of rows, which are overwritten by the next ones */
   constructor(pieceRows: number, onPiece: (columns: Map<string, Float64Array>) => void) {
     this.pieceRows = pieceRows;
     this.onPiece = onPiece;
