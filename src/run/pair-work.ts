@@ -43,19 +43,19 @@ async function measureBoth(
   engines: ReadonlyMap<PairSide, PairEngine | null>,
 ): Promise<boolean> {
   const warm = new Set<PairSide>();
-  for (
-    let repeat = nextPairRun(planned, runsOf(worker, planned));
-    repeat !== null;
-    repeat = nextPairRun(planned, runsOf(worker, planned))
-  ) {
+  for (;;) {
+    const made = runsOf(worker, planned);
+    const repeat = nextPairRun(planned, made);
+    if (repeat === null) return true;
     const side = sideOf(repeat);
     const engine = engines.get(side) ?? null;
     if (engine === null) return false;
+    // In place of a run that could not be used.
+    if (made.length >= wantedRuns(planned)) worker.onEvent({ kind: 'moreRuns', runs: [engine.run] });
     if (!warm.has(side)) await warmUp(engine);
     warm.add(side);
     await measurePairRun(engine, repeat);
   }
-  return true;
 }
 
 export async function measurePairRun({ context, engine, run }: PairEngine, repeat: number): Promise<void> {
