@@ -106,14 +106,9 @@ export async function compareReport(
   sides: { readonly base: Side; readonly head: Side },
   options: Omit<CompareOptions, 'json' | 'db' | 'failOn' | 'map' | 'branch'>,
   isExplained: boolean = true,
+  read: SidesRead = readSides(db, sides, options.filter),
 ): Promise<Compared> {
-  const sweepIds = [...sides.base.sweeps, ...sides.head.sweeps].map(({ sweepId }) => sweepId);
-  const chosen = cellsOfSweeps(db, sweepIds, options.filter);
-  if (chosen.length === 0) {
-    throw new UsageError('neither side has a cell that this concerns; see `bench ls sweeps` and `bench ls cells`');
-  }
-  const base = comparedSide(db, sides.base, chosen);
-  const allOfHead = comparedSide(db, sides.head, chosen);
+  const { chosen, base, head: allOfHead } = read;
   const metric = metricNamed(db, options.metric);
   const paired = options.acrossMethods === true ? acrossMethods(db, chosen, base, allOfHead, metric) : null;
   const cells = paired?.cells ?? chosen;
@@ -311,6 +306,23 @@ function sharedNoiseOf(past: Past, { base, head }: { readonly base: Side; readon
   const isOneSweep = base.sweeps[0]?.sweepId === head.sweeps[0]?.sweepId;
   if (isInTurns || isOneSweep) return NO_SHARED_NOISE;
   return sharedNoise([...past.values()].map(({ history }) => valuesByPlace(history)));
+}
+
+/** What is compared, whatever the metric. */
+export type SidesRead = ReturnType<typeof readSides>;
+
+/** @throws UsageError where neither side has a cell */
+export function readSides(
+  db: StoreDatabase,
+  { base, head }: { readonly base: Side; readonly head: Side },
+  filter: string | undefined,
+) {
+  const sweepIds = [...base.sweeps, ...head.sweeps].map(({ sweepId }) => sweepId);
+  const chosen = cellsOfSweeps(db, sweepIds, filter);
+  if (chosen.length === 0) {
+    throw new UsageError('neither side has a cell that this concerns; see `bench ls sweeps` and `bench ls cells`');
+  }
+  return { chosen, base: comparedSide(db, base, chosen), head: comparedSide(db, head, chosen) };
 }
 
 function comparedSide(db: StoreDatabase, side: Side, cells: readonly KeyedCell[]) {

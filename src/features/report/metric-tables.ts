@@ -8,7 +8,7 @@ import type { StoreDatabase } from '../../store/file/open.ts';
 import { UsageError } from '../../errors.ts';
 import { yieldToEventLoop, type Io } from '../../cli/io.ts';
 import type { CheckedFinding } from '../check/index.ts';
-import { compareReport } from '../compare/index.ts';
+import { compareReport, readSides, type SidesRead } from '../compare/index.ts';
 import { leftOutRuns, sweepValues } from './cells.ts';
 import type { ReportOptions } from './command.ts';
 import type { MetricTable, ReportData } from './page/report-data.ts';
@@ -26,6 +26,8 @@ interface Shown {
   readonly findings: readonly CheckedFinding[];
   readonly options: Chosen;
   readonly io: Io;
+  /** Sides that were read for another metric, by their sweeps. */
+  readonly read: Map<string, SidesRead>;
 }
 
 interface Sides {
@@ -34,7 +36,8 @@ interface Sides {
 }
 
 /** The cells by their own metric, and by each other one that the store has of them. */
-export async function metricTables(shown: Shown, own: MetricTable['cells']): Promise<MetricTable[]> {
+export async function metricTables(given: Omit<Shown, 'read'>, own: MetricTable['cells']): Promise<MetricTable[]> {
+  const shown = { ...given, read: new Map<string, SidesRead>() };
   const { db, io, sweeps } = shown;
   const newest = sweeps.slice(-SPARK_SWEEPS);
   const cells = own.map(({ cell }) => cell);
@@ -66,16 +69,16 @@ function tableCells(
 
 /** @param isOwn with the causes of its changes */
 async function metricTable(shown: Shown, cells: MetricTable['cells'], isOwn: boolean): Promise<MetricTable> {
-  const { db, options, sides } = shown;
-  const compare = await comparedSides(db, sides, options, isOwn);
+  const compare = await comparedSides(shown, shown.sides, isOwn);
   return { cells, compare, sinceGood: await comparedToGood(shown) };
 }
 
-async function comparedToGood({ db, findings, options, sweeps }: Shown): Promise<MetricTable['sinceGood']> {
+async function comparedToGood(shown: Shown): Promise<MetricTable['sinceGood']> {
+  const { findings, sweeps } = shown;
   const lasting = findings.filter(({ kind, state }) => kind !== 'limit' && (state === 'confirmed' || state === 'open'));
   const found = [...Map.groupBy(lasting, ({ lastGood }) => lastGood?.sweepId)].map(async ([good, own]) => {
     const ends = sweeps.filter(({ sweepId }, place) => sweepId === good || place === sweeps.length - 1);
-    const compare = await comparedSides(db, sidesOf(ends), options, false);
+    const compare = await comparedSides(shown, sidesOf(ends), false);
     return (compare?.cells ?? []).flatMap(({ key, verdict, changePercent, ciPercent }) =>
       own
         .filter(({ cells }) => cells.includes(key))
@@ -95,14 +98,17 @@ export function sidesOf(sweeps: readonly Sweep[]): Sides | null {
 
 /** Null where there is nothing to compare, or no cell of either side passes the filter. */
 async function comparedSides(
-  db: StoreDatabase,
+  { db, options, read }: Shown,
   sides: Sides | null,
-  options: Chosen,
   isExplained: boolean,
 ): Promise<ReportData['compare']> {
-  return sides === null
-    ? null
-    : nullIfRefused(async () => (await compareReport(db, sides, options, isExplained)).output);
+  if (sides === null) return null;
+  const key = JSON.stringify([sides.base, sides.head].map(({ sweeps }) => sweeps.map(({ sweepId }) => sweepId)));
+  return nullIfRefused(async () => {
+    const found = read.get(key) ?? readSides(db, sides, options.filter);
+    read.set(key, found);
+    return (await compareReport(db, sides, options, isExplained, found)).output;
+  });
 }
 
 export async function nullIfRefused<Output>(make: () => Promise<Output>): Promise<Output | null> {
