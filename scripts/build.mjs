@@ -4,12 +4,7 @@ import { build } from 'esbuild';
 
 rmSync('dist', { recursive: true, force: true });
 await build({
-  entryPoints: {
-    bench: 'src/bench.ts',
-    cli: 'src/cli.ts',
-    replay: 'src/trtexec/replay/trtexec.ts',
-    'run-worker': 'src/artefacts/workers/run-worker.ts',
-  },
+  entryPoints: { bench: 'src/bench.ts', cli: 'src/cli.ts', replay: 'src/trtexec/replay/trtexec.ts' },
   outdir: 'dist',
   bundle: true,
   splitting: true,

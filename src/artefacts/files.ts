@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { constants, createReadStream, readFileSync, statSync } from 'node:fs';
+import { constants, createReadStream, readFileSync } from 'node:fs';
 import { mkdir, open, rename, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import {
@@ -10,7 +10,6 @@ import {
   gunzipSync,
   zstdDecompressSync,
 } from 'node:zlib';
-import { isMainThread } from 'node:worker_threads';
 
 import type * as z from 'zod';
 
@@ -67,21 +66,8 @@ async function isPlainFile(path: string, bytes: number): Promise<boolean> {
 }
 
 async function* plain(path: string, packed: Buffer | null): AsyncGenerator<Buffer> {
-  const whole = packed ?? readAtOnce(path, READ_BYTES);
-  if (whole === null) yield* readPlain(path);
-  else yield whole;
-}
-
-/**
- * A small file, in a thread that nobody waits for: to hand each step to another one takes longer than the steps. Null
- * in the main thread, for another kind of file, and for one that is written to.
- */
-export function readAtOnce(path: string, maxBytes: number): Buffer | null {
-  if (isMainThread) return null;
-  const info = statSync(path);
-  if (!info.isFile() || info.size === 0 || info.size > maxBytes) return null;
-  const bytes = readFileSync(path);
-  return bytes.length === info.size ? bytes : null;
+  if (packed === null) yield* readPlain(path);
+  else yield packed;
 }
 
 /** The first stored bytes of a file; empty if it cannot be read. */
@@ -144,8 +130,6 @@ async function* readPlain(path: string): AsyncGenerator<Buffer> {
 }
 
 async function readSmall(path: string): Promise<Buffer | null> {
-  const bytes = readAtOnce(path, SMALL_BYTES);
-  if (bytes !== null) return bytes;
   const file = await open(path);
   try {
     const { size } = await file.stat();

@@ -1,4 +1,4 @@
-import { existsSync, lstatSync, readdirSync, readFileSync, renameSync, statSync } from 'node:fs';
+import { existsSync, lstatSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { mkdir, opendir, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
@@ -35,19 +35,15 @@ export async function putInPlace<Result>(
   make: (temporary: string) => Promise<Result> | Result,
 ): Promise<Result> {
   const temporary = temporaryPath(target);
-  if (isThere(temporary)) await rm(temporary, { recursive: true, force: true });
+  await rm(temporary, { recursive: true, force: true });
   try {
     const result = await make(temporary);
-    renameSync(temporary, target);
+    await rename(temporary, target);
     return result;
   } catch (error) {
     await rm(temporary, { recursive: true, force: true });
     throw error;
   }
-}
-
-function isThere(path: string): boolean {
-  return lstatSync(path, { throwIfNoEntry: false }) !== undefined;
 }
 
 /** Makes a folder of bench's own if it is not there; git ignores it. */

@@ -1,13 +1,14 @@
-import { copyFile, readdir, readFile, stat, unlink, writeFile } from 'node:fs/promises';
-import { createReadStream, createWriteStream, existsSync, mkdirSync, writeFileSync } from 'node:fs';
+import { copyFile, mkdir, readdir, readFile, unlink, writeFile } from 'node:fs/promises';
+import { createReadStream, createWriteStream, existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { constants, createZstdCompress, zstdCompress, zstdCompressSync } from 'node:zlib';
 import { promisify } from 'node:util';
+import { stat } from 'node:fs/promises';
 
 import { UsageError, errorCode } from '../errors.ts';
 import { printable } from '../text/printable.ts';
-import { plainName, readAtOnce, writeAtomically } from './files.ts';
+import { plainName, writeAtomically } from './files.ts';
 import { isTemporary, RUN_MANIFEST } from './layout.ts';
 import { refuseLink, putInPlace } from './folders.ts';
 import { folderFiles } from './run-files.ts';
@@ -56,13 +57,13 @@ export async function keepRun(
   refuseLink(dirname(target));
   try {
     await putInPlace(target, async (temporary) => {
-      mkdirSync(temporary, { recursive: true });
+      await mkdir(temporary, { recursive: true });
       for (const [source, name] of files) {
         const path = join(temporary, name);
         if (plainName(source) === source) await compressTo(source, `${path}.zst`);
         else await copyFile(source, path + source.slice(plainName(source).length));
       }
-      writeFileSync(join(temporary, RUN_MANIFEST), manifestText(manifest));
+      await writeFile(join(temporary, RUN_MANIFEST), manifestText(manifest));
     });
   } catch (error) {
     if (!['ENOTEMPTY', 'EEXIST'].includes(errorCode(error))) throw error;
@@ -98,11 +99,6 @@ export async function redateKept(folder: string, startedAt: string): Promise<voi
 }
 
 async function compressTo(source: string, target: string): Promise<void> {
-  const small = readAtOnce(source, SMALL_BYTES);
-  if (small !== null) {
-    writeFileSync(target, zstdCompressSync(small, ZSTD));
-    return;
-  }
   const { size } = await stat(source);
   if (size <= SMALL_BYTES) await writeFile(target, zstdCompressSync(await readFile(source), ZSTD));
   else if (size <= IN_MEMORY_BYTES) await writeFile(target, await compress(await readFile(source), ZSTD));

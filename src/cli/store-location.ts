@@ -25,11 +25,6 @@ export function packageFolder(): string {
   return folder;
 }
 
-/** What a thread runs that reads and keeps runs. */
-export function runWorkerFile(): string {
-  return join(packageFolder(), 'dist', 'run-worker.js');
-}
-
 export function migrationsFolder(): string {
   return join(packageFolder(), 'migrations');
 }

@@ -1,14 +1,10 @@
 /** Files are waited for longer than they are worked on: this many are read while one is stored. */
 const READ_AHEAD = 8;
 
-/**
- * Results in the order of the items; what is thrown comes in that order too.
- * @param ahead how many are begun before they are asked for
- */
+/** Results in the order of the items; what is thrown comes in that order too. */
 export async function* readAhead<Item, Result>(
   items: Iterable<Item>,
   read: (item: Item) => Promise<Result>,
-  ahead = READ_AHEAD,
 ): AsyncGenerator<Result> {
   const reading: Promise<Result>[] = [];
   try {
@@ -16,7 +12,7 @@ export async function* readAhead<Item, Result>(
       const result = read(item);
       result.catch(() => {});
       reading.push(result);
-      if (reading.length <= ahead) continue;
+      if (reading.length <= READ_AHEAD) continue;
       const first = reading.shift();
       if (first !== undefined) yield await first;
     }

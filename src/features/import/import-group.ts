@@ -2,15 +2,15 @@ import { basename, dirname, join, relative, resolve, sep } from 'node:path';
 
 import { plainName } from '../../artefacts/files.ts';
 import { cellOf, roleOf, startOf, statedStart, toRunRecord } from '../../artefacts/read/identify.ts';
-import { redateKept, refuseOther } from '../../artefacts/keep.ts';
+import { keepRun, redateKept, refuseOther } from '../../artefacts/keep.ts';
 import { isInside, RUN_MANIFEST, runFolderOf, SWEEP_MANIFEST } from '../../artefacts/layout.ts';
 import type { StandaloneReading } from '../../artefacts/read/read-standalone.ts';
 import { NOT_UNDERSTOOD, type ReadRun } from '../../artefacts/read/read-run.ts';
+import { readSource } from '../../artefacts/read/read-source.ts';
 import { readAhead } from '../../artefacts/read/read-ahead.ts';
 import type { RunSource } from '../../artefacts/read/recognise.ts';
 import type { RunRecord } from '../../records/run.ts';
 import { folderFiles } from '../../artefacts/run-files.ts';
-import type { RunWork } from '../../artefacts/workers/run-work.ts';
 import { readSweepManifest, writeSweepManifest } from '../../artefacts/sweep-manifest.ts';
 import type { Outcome } from '../../records/outcome.ts';
 import { type DateSource, type GitState, newSweep, type Sweep } from '../../records/sweep.ts';
@@ -33,7 +33,6 @@ export interface ImportContext extends RestoreContext {
   /** The sweep for runs that state none; null for a new one. */
   readonly into: Sweep | null;
   readonly onNote: (text: string) => void;
-  readonly work: RunWork;
   /** Ends an import between two runs; imported runs stay. */
   readonly signal: AbortSignal;
 }
@@ -115,8 +114,8 @@ export class GroupImport {
   }
 
   private async *read(sources: readonly NamedSource[]): AsyncGenerator<DatedRun[]> {
-    const { signal, standalone, work } = this.context;
-    const all = readAhead(sources, ({ source }) => work.read(source, standalone), work.ahead);
+    const { signal, standalone } = this.context;
+    const all = readAhead(sources, ({ source }) => readSource(source, standalone, { signal }));
     for await (const runs of all) {
       signal.throwIfAborted();
       yield this.stated(runs);
@@ -212,7 +211,7 @@ export class GroupImport {
   }
 
   private async store(run: ReadRun, runId: RunId, sweepId: SweepId): Promise<void> {
-    const { artefactsFolder, work } = this.context;
+    const { artefactsFolder } = this.context;
     const folder = runFolderOf(artefactsFolder, sweepId, runId);
     const record = toRunRecord(run, {
       runId,
@@ -223,7 +222,7 @@ export class GroupImport {
     const { role, repeat, cell, provenance } = record;
     const manifest = { ...run.manifest, sweepId, runId, role, repeat, cell, provenance, logIndex: logIndexOf(run) };
     const omitted = [...run.exports.omitted];
-    const keep = async (): Promise<void> => work.keep(folder, await filesOf(run), { ...manifest, omitted });
+    const keep = async (): Promise<void> => keepRun(folder, await filesOf(run), { ...manifest, omitted });
     const kept = isInside(artefactsFolder, run.path) ? Promise.resolve() : keep();
     // Thrown in order.
     kept.catch(() => {});

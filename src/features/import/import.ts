@@ -1,7 +1,6 @@
 import { statSync } from 'node:fs';
 
 import { ENGINE_EXPLORER, type ImportHints, TRTEXEC } from '../../artefacts/read/recognise.ts';
-import { workOn } from '../../artefacts/workers/run-workers.ts';
 import { artefactsFolderOf, isInside } from '../../artefacts/layout.ts';
 import type { StandaloneReading } from '../../artefacts/read/read-standalone.ts';
 import { readSource } from '../../artefacts/read/read-source.ts';
@@ -34,7 +33,7 @@ import { findSweepsByPrefix, sweepOfRun } from '../../store/sweeps/sweeps.ts';
 import { engineNotes } from '../../selection/mixed-engines.ts';
 import { type Io, printResult } from '../../cli/io.ts';
 import { findRuns, nothingIn } from '../../selection/find-runs.ts';
-import { migrationsFolder, runWorkerFile, storePath, toolVersion } from '../../cli/store-location.ts';
+import { migrationsFolder, storePath, toolVersion } from '../../cli/store-location.ts';
 import { warnIfMigrated, usingStore } from '../../cli/with-store.ts';
 import type { ImportOptions } from './command.ts';
 
@@ -71,7 +70,6 @@ export async function importRuns(paths: readonly string[], options: ImportOption
   const imported: ImportedSweep[] = [];
   const note = (text: string): void => io.err(`note: ${text}\n`);
   const work = async (): Promise<void> => {
-    await using runWork = workOn(sources.length, runWorkerFile(), io.signal);
     const context: ImportContext = {
       db: store.db,
       writer: new RunWriter(store.db),
@@ -81,7 +79,6 @@ export async function importRuns(paths: readonly string[], options: ImportOption
       now: io.now,
       date: dateOf(options, io),
       standalone,
-      work: runWork,
       note: options.note ?? null,
       into: options.into === undefined ? null : importedSweep(store.db, options.into),
       onNote: (text: string) => note(printable(text)),

@@ -5,7 +5,7 @@ import * as z from 'zod';
 import type { EngineLayer } from '../../layers/layer-info.ts';
 import type { LayerTime } from '../../trtexec/log/parsed-log.ts';
 import { QUERY_TIME_COLUMNS, type QueryTimeColumn, type QueryTimes } from '../../trtexec/run-facts.ts';
-import { PackedTimes, packTimes, unpackTimes } from '../../trtexec/samples/packed-times.ts';
+import { LargeTimes, packTimes, unpackTimes } from '../../trtexec/samples/large-times.ts';
 
 /** The first byte of samples. One of zstd (0x28) tells a blob of the first format: columns of integers or doubles. */
 const PACKED = 2;
@@ -14,9 +14,7 @@ const IN_PIECES = 3;
 const ZSTD_LEVEL = 6;
 
 export function encodeSamples(times: QueryTimes): Buffer {
-  if (!(times instanceof PackedTimes)) return Buffer.concat([Buffer.of(PACKED), packTimes(times)]);
-  const [only, ...others] = times.pieces;
-  if (only !== undefined && others.length === 0) return Buffer.concat([Buffer.of(PACKED), only]);
+  if (!(times instanceof LargeTimes)) return Buffer.concat([Buffer.of(PACKED), packTimes(times)]);
   const pieces = times.pieces.flatMap((piece) => [uint32(piece.length), piece]);
   return Buffer.concat([Buffer.of(IN_PIECES), uint32(times.count), ...pieces]);
 }

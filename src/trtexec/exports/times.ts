@@ -2,13 +2,13 @@ import { ExportFormatError } from '../../errors.ts';
 import type { Measurement } from '../../records/measurement.ts';
 import type { TensorrtVersion } from '../../text/version.ts';
 import { QUERY_TIME_COLUMNS, type QueryTimeColumn, type QueryTimes } from '../run-facts.ts';
-import { PackedTimesBuilder, PIECE_ROWS, withoutFirst } from '../samples/packed-times.ts';
+import { LargeTimesBuilder, PIECE_ROWS, withoutFirst } from '../samples/large-times.ts';
 import { RowScanner } from './row-scanner.ts';
 
 /** Reads chunks, and keeps what is read packed: a file of any size needs little memory. TensorRT 7.0 to 11.x. */
 export class TimesReader {
-  private readonly packed = new PackedTimesBuilder();
-  private readonly scanner = new RowScanner(PIECE_ROWS, (columns) => this.packed.add(normalize(columns)));
+  private readonly large = new LargeTimesBuilder();
+  private readonly scanner = new RowScanner(PIECE_ROWS, (columns) => this.large.add(normalize(columns)));
 
   push(chunk: Buffer): void {
     this.scanner.push(chunk);
@@ -17,9 +17,9 @@ export class TimesReader {
   /** @throws ExportFormatError if the file is truncated or not such an array */
   end(): QueryTimes {
     const rest = normalize(this.scanner.end());
-    if (this.packed.isEmpty) return rest;
-    if (rest.count > 0) this.packed.add(rest);
-    return this.packed.end();
+    if (this.large.isEmpty) return rest;
+    if (rest.count > 0) this.large.add(rest);
+    return this.large.end();
   }
 }
 

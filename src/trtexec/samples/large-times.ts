@@ -8,12 +8,6 @@ export const PIECE_ROWS = 1 << 16;
 /** What nearly every run is judged by. */
 const KEPT: ReadonlySet<QueryTimeColumn> = new Set(['computeMs', 'latencyMs']);
 
-/** What takes little room until it is stored. */
-export function packed(times: QueryTimes): PackedTimes {
-  if (times instanceof PackedTimes) return times;
-  return PackedTimes.of({ count: times.count, columns: namesOf(times), pieces: [Buffer.from(packTimes(times))] });
-}
-
 export function packTimes(times: QueryTimes): Buffer {
   const coder = new IntegerCoder(CONTEXTS, null);
   codeTimes(coder, times);
@@ -30,21 +24,14 @@ export function unpackTimes(bytes: Buffer): QueryTimes {
 
 /** Without the first queries. */
 export function withoutFirst(times: QueryTimes, queries: number): QueryTimes {
-  if (times instanceof PackedTimes) return times.withoutFirst(queries);
+  if (times instanceof LargeTimes) return times.withoutFirst(queries);
   const { columns, count } = times;
   const rest = Object.entries(columns).map(([name, values]) => [name, values.slice(queries)]);
   return { count: count - queries, columns: Object.fromEntries(rest) };
 }
 
-/** What a message to another thread can carry. */
-export interface PackedTimesParts {
-  readonly count: number;
-  readonly columns: readonly QueryTimeColumn[];
-  readonly pieces: readonly Uint8Array[];
-}
-
 /** Some four bytes a query in place of a hundred: other columns than the usual are unpacked each time they are asked for. */
-export class PackedTimes implements QueryTimes {
+export class LargeTimes implements QueryTimes {
   readonly count: number;
   readonly columns: QueryTimes['columns'] = {};
   readonly pieces: readonly Buffer[];
@@ -57,18 +44,8 @@ export class PackedTimes implements QueryTimes {
     }
   }
 
-  static of({ columns, count, pieces }: PackedTimesParts): PackedTimes {
-    const buffers = pieces.map((piece) => Buffer.from(piece.buffer, piece.byteOffset, piece.byteLength));
-    return new PackedTimes(count, buffers, new Map(columns.map((name) => [name, null])));
-  }
-
-  get parts(): PackedTimesParts {
-    const { count, pieces } = this;
-    return { count, columns: namesOf(this), pieces: pieces.map((piece) => Uint8Array.from(piece)) };
-  }
-
-  withoutFirst(queries: number): PackedTimes {
-    const builder = new PackedTimesBuilder();
+  withoutFirst(queries: number): LargeTimes {
+    const builder = new LargeTimesBuilder();
     let left = queries;
     for (const piece of this.pieces) {
       const times = unpackTimes(piece);
@@ -90,7 +67,7 @@ export class PackedTimes implements QueryTimes {
   }
 }
 
-export class PackedTimesBuilder {
+export class LargeTimesBuilder {
   private readonly pieces: Buffer[] = [];
   private readonly kept = new Map<QueryTimeColumn, Float64Array>();
   private columns: readonly QueryTimeColumn[] = [];
@@ -104,14 +81,14 @@ export class PackedTimesBuilder {
   add(times: QueryTimes): void {
     // A copy: what it was written to is twice as large.
     this.pieces.push(Buffer.from(packTimes(times)));
-    this.columns = namesOf(times);
+    this.columns = QUERY_TIME_COLUMNS.filter((name) => times.columns[name] !== undefined);
     for (const name of this.columns) if (KEPT.has(name)) this.keep(name, times.columns[name] ?? NONE);
     this.count += times.count;
   }
 
-  end(): PackedTimes {
+  end(): LargeTimes {
     const columns = this.columns.map((name) => [name, this.kept.get(name)?.subarray(0, this.count) ?? null] as const);
-    return new PackedTimes(this.count, this.pieces, new Map(columns));
+    return new LargeTimes(this.count, this.pieces, new Map(columns));
   }
 
   private keep(name: QueryTimeColumn, values: Float64Array): void {
@@ -124,10 +101,6 @@ export class PackedTimesBuilder {
     }
     column.set(values, this.count);
   }
-}
-
-function namesOf({ columns }: QueryTimes): QueryTimeColumn[] {
-  return QUERY_TIME_COLUMNS.filter((name) => Object.hasOwn(columns, name));
 }
 
 const NONE = new Float64Array(0);

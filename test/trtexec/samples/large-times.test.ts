@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { decodeSamples, encodeSamples } from '../../../src/store/runs/blob-codecs.ts';
 import { timesOfRun } from '../../../src/trtexec/exports/times.ts';
 import type { QueryTimes } from '../../../src/trtexec/run-facts.ts';
-import { PackedTimes, PIECE_ROWS } from '../../../src/trtexec/samples/packed-times.ts';
+import { LargeTimes, PIECE_ROWS } from '../../../src/trtexec/samples/large-times.ts';
 import { parseTimes } from '../../support/whole-files.ts';
 
 const QUERIES = 2 * PIECE_ROWS + 3;
@@ -23,7 +23,7 @@ function fileOf({ columns }: QueryTimes): Buffer {
 const read = parseTimes(fileOf(written));
 
 test('an export of many queries is read packed, to the same numbers', () => {
-  expect(read).toBeInstanceOf(PackedTimes);
+  expect(read).toBeInstanceOf(LargeTimes);
   expect({ count: read.count, columns: { ...read.columns } }).toEqual(written);
 });
 
