@@ -13,6 +13,8 @@ export interface KeepRules {
   /** This many of the newest sweeps of each series stay. */
   readonly sweepsOfSeries: number;
   readonly layers: boolean;
+  /** False: only samples go, and layers with `layers`. */
+  readonly artefacts: boolean;
 }
 
 /** States of findings whose sweeps are still needed. */
@@ -61,7 +63,11 @@ export function prunableSweeps({ $client }: StoreDatabase, rules: KeepRules): Pr
     ORDER BY p.started_at, p.sweep_id`);
   return statement
     .all(Math.max(LEAST_KEPT_SWEEPS, rules.sweepsOfSeries), rules.endedSince, rules.endedSince)
-    .map((sweep) => (rules.layers ? sweep : { ...sweep, layerBytes: 0 }))
+    .map((sweep) => ({
+      ...sweep,
+      layerBytes: rules.layers ? sweep.layerBytes : 0,
+      folders: rules.artefacts ? sweep.folders : 0,
+    }))
     .filter(({ sampleBytes, layerBytes, folders }) => sampleBytes > 0 || layerBytes > 0 || folders > 0);
 }
 

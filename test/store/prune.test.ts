@@ -66,6 +66,35 @@ describe('what no rule keeps', () => {
     expect([again.code, again.stdout]).toEqual([0, 'nothing to prune: all that is there is kept\n']);
   });
 
+  test('loses only samples, and keeps its artefacts, where only samples are to go', async () => {
+    const { db, ids, foldersOf } = fourSweeps();
+    const summaries = queryStore(db, SUMMARIES);
+    const args = ['db', 'prune', '--samples-older-than', '36h', '--keep-sweeps', '3', '--json', '--db', db];
+    const now = new Date(Date.now() + 48 * 3_600_000);
+    const wouldGo = JSON.parse((await bench([...args, '--dry-run'], { now })).stdout);
+    const went = JSON.parse((await bench(args, { now })).stdout);
+    expect(wouldGo.sweeps).toEqual(went.sweeps);
+    const sweeps: { sweepId: string; artefactBytes: number }[] = went.sweeps;
+    expect(sweeps.map(({ sweepId, artefactBytes }) => [sweepId, artefactBytes > 0])).toEqual([
+      [ids[0], true],
+      [ids[1], false],
+    ]);
+    const sampled = `${SAMPLES} ORDER BY sweep_id`;
+    expect(queryStore<{ id: string }>(db, sampled).map(({ id }) => id)).toEqual(ids.slice(2).toSorted());
+    expect(ids.map(foldersOf)).toEqual([0, 10, 10, 10]);
+    expect(queryStore(db, SUMMARIES)).toEqual(summaries);
+    const verified = await bench(['db', 'verify', '--db', db]);
+    expect([verified.code, verified.stdout]).toEqual([0, 'no damage: 4 sweeps, 41 runs\n']);
+    // Runs that are there do not get them back.
+    await bench(['import', join(dirname(db), 'artefacts'), '--db', db]);
+    expect(queryStore<{ id: string }>(db, sampled)).toHaveLength(2);
+    const layers = await bench(['db', 'prune', '--samples-older-than', '36h', '--layers', '--db', db]);
+    expect([layers.code, layers.stderr]).toEqual([
+      2,
+      expect.stringContaining('--layers needs --keep or --keep-sweeps'),
+    ]);
+  });
+
   test('says so when it is asked for', async () => {
     const { db, ids } = fourSweeps();
     await bench(['db', 'prune', '--keep-sweeps', '2', '--db', db]);

@@ -28,6 +28,8 @@ export interface BenchOptions {
   readonly cwd?: string;
   readonly env?: Readonly<Record<string, string | undefined>>;
   readonly input?: string;
+  /** Of a call within this process. */
+  readonly now?: Date;
 }
 
 interface Bundle {
@@ -48,7 +50,7 @@ export async function bench(args: readonly string[], options: BenchOptions = {})
   const code = await main(args, {
     cwd: options.cwd ?? ROOT,
     env,
-    now: () => new Date(),
+    now: () => options.now ?? new Date(),
     out: (text) => void (stdout += text),
     err: (text) => void (stderr += text),
     stdin: Readable.from([Buffer.from(options.input ?? '')]),

@@ -63,6 +63,7 @@ const pruneOptions = (command: PlainCommand) =>
     .option('--keep <age>', 'keep sweeps younger than this: 36h, 90d, 12w, 1y', age)
     .option('--keep-sweeps <n>', 'keep the newest N sweeps of each matrix and branch', positiveInteger)
     .option('--layers', 'also delete layer profiles')
+    .option('--samples-older-than <age>', 'also delete samples of sweeps that ended before that; artefacts stay', age)
     .option('--attachments-older-than <age>', 'also delete files that were attached before that', age)
     .option('--vacuum', 'return free space to the disk, however little')
     .option('--dry-run', 'only show what would be deleted');
@@ -75,6 +76,7 @@ const pruneCommand = defineCommand({
   examples: [
     'bench db prune --keep 90d --dry-run',
     'bench db prune --keep 90d --keep-sweeps 30',
+    'bench db prune --samples-older-than 30d         # times of single queries; quantiles and artefacts stay',
     'bench db prune --attachments-older-than 30d     # captures and other attached files',
   ],
   notes:

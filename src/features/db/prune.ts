@@ -23,6 +23,7 @@ import { sweepLockHolder } from '../../run/sweep-lock.ts';
 import type { PruneOutput } from './output.ts';
 import { type NamesOfSweeps, pruneText } from './prune-text.ts';
 import { attachmentsBefore, markPruned, type PlacedAttachment } from '../../store/runs/attachments.ts';
+import type { SweepId } from '../../records/scalars.ts';
 import type { StoreDatabase } from '../../store/file/open.ts';
 import { SiblingStores } from '../../store/file/sibling-stores.ts';
 import { unfinishedSweeps } from '../../store/sweeps/sweeps.ts';
@@ -57,38 +58,57 @@ interface Pruning {
   readonly io: Io;
 }
 
-/** Null when only attachments are removed. */
-function rulesOf({ attachmentsOlderThan, keep, keepSweeps, layers }: PruneOptions, io: Io): KeepRules | null {
-  if (keep === undefined && keepSweeps === undefined) {
-    if (attachmentsOlderThan !== undefined) return null;
+/** What takes more comes first. None when only attachments are removed. */
+function rulesOf(options: PruneOptions, io: Io): KeepRules[] {
+  const { attachmentsOlderThan, keep, keepSweeps, layers, samplesOlderThan } = options;
+  const rules: KeepRules[] = [];
+  if (keep !== undefined || keepSweeps !== undefined) {
+    rules.push({
+      endedSince: keep === undefined ? null : before(keep, io),
+      sweepsOfSeries: keepSweeps ?? LEAST_KEPT_SWEEPS,
+      layers: layers === true,
+      artefacts: true,
+    });
+  } else if (layers === true) {
+    throw new UsageError('--layers needs --keep or --keep-sweeps: which sweeps keep their layer profiles');
+  }
+  if (samplesOlderThan !== undefined) {
+    const endedSince = before(samplesOlderThan, io);
+    rules.push({ endedSince, sweepsOfSeries: LEAST_KEPT_SWEEPS, layers: false, artefacts: false });
+  }
+  if (rules.length === 0 && attachmentsOlderThan === undefined) {
     throw new UsageError(
-      'say what stays: --keep 90d, --keep-sweeps 30, or both; or which attachments go: --attachments-older-than 90d',
+      'say what stays: --keep 90d, --keep-sweeps 30, or both; or what goes: --samples-older-than 90d, --attachments-older-than 90d',
     );
   }
-  const since = keep === undefined ? null : io.now().getTime() - keep * 1000;
-  return {
-    // An age before the epoch keeps everything.
-    endedSince: since === null ? null : new Date(Math.max(0, since)).toISOString(),
-    sweepsOfSeries: keepSweeps ?? LEAST_KEPT_SWEEPS,
-    layers: layers === true,
-  };
+  return rules;
+}
+
+/** An age before the epoch is the epoch. */
+function before(ageS: number, io: Io): string {
+  return new Date(Math.max(0, io.now().getTime() - ageS * 1000)).toISOString();
 }
 
 async function pruneAll(
   pruning: Pruning,
-  rules: KeepRules | null,
+  rules: readonly KeepRules[],
   options: PruneOptions,
   ticker: Ticker,
 ): Promise<{ output: PruneOutput; names: NamesOfSweeps }> {
   const { artefacts, db, io, isDryRun } = pruning;
-  const chosen = rules === null ? [] : prunableSweeps(db, rules);
+  const chosen = new Map<SweepId, { sweep: PrunableSweep; rule: KeepRules }>();
+  for (const rule of rules) {
+    for (const sweep of prunableSweeps(db, rule)) {
+      if (!chosen.has(sweep.sweepId)) chosen.set(sweep.sweepId, { sweep, rule });
+    }
+  }
   const sweeps: PruneOutput['sweeps'][number][] = [];
   let measuredNow = 0;
-  for (const sweep of chosen) {
+  for (const { sweep, rule } of chosen.values()) {
     await yieldToEventLoop(io);
-    ticker.report(`pruning: ${sweeps.length} of ${chosen.length} sweeps`);
+    ticker.report(`pruning: ${sweeps.length} of ${chosen.size} sweeps`);
     if (sweepLockHolder(artefacts, sweep.sweepId) !== null) measuredNow += 1;
-    else if (rules !== null) sweeps.push(await pruneOne(pruning, sweep, rules));
+    else sweeps.push(await pruneOne(pruning, sweep, rule));
   }
   const attachments = await pruneAttachments(pruning, options.attachmentsOlderThan);
   if (!isDryRun) await removeLeftFolders(db, artefacts);
@@ -104,7 +124,7 @@ async function pruneAll(
       vacuumed,
       freeBytes: freeBytes(db),
     },
-    names: new Map(chosen.map(({ sweepId, name }) => [sweepId, name])),
+    names: new Map([...chosen.values()].map(({ sweep: { sweepId, name } }) => [sweepId, name])),
   };
 }
 
@@ -114,8 +134,9 @@ async function pruneAttachments(
   olderThanS: number | undefined,
 ): Promise<PlacedAttachment[]> {
   if (olderThanS === undefined) return [];
-  const before = new Date(Math.max(0, io.now().getTime() - olderThanS * 1000)).toISOString();
-  const own = attachmentsBefore(db, before).filter(({ runId, sweepId }) => !siblings.runsOf(sweepId).has(runId));
+  const own = attachmentsBefore(db, before(olderThanS, io)).filter(
+    ({ runId, sweepId }) => !siblings.runsOf(sweepId).has(runId),
+  );
   if (isDryRun) return own;
   for (const each of own) {
     await yieldToEventLoop(io);
@@ -134,21 +155,21 @@ function pays(db: StoreDatabase, artefacts: string): boolean {
 async function pruneOne(
   { artefacts, siblings, db, io, isDryRun }: Pruning,
   { sweepId, startedAt, runs, sampleBytes, layerBytes }: PrunableSweep,
-  rules: KeepRules,
+  rule: KeepRules,
 ): Promise<PruneOutput['sweeps'][number]> {
   const folder = sweepFolderOf(artefacts, sweepId);
   const own = runFoldersOf(db, sweepId).map(({ runId }) => runId);
   const known = siblings.runsOf(sweepId);
-  const shared = new Set(own.filter((runId) => known.has(runId)));
+  const shared = new Set(own.filter((runId) => rule.artefacts && known.has(runId)));
   if (!isDryRun) {
     refuseLink(folder);
-    pruneSweep(db, sweepId, rules, shared, io.now().toISOString());
+    pruneSweep(db, sweepId, rule, rule.artefacts ? shared : new Set(own), io.now().toISOString());
     const gone = runFoldersOf(db, sweepId).filter(({ isPruned }) => isPruned);
     if (gone.length > 0) await writePrunedNote(folder, { sweepId, runIds: gone.map(({ runId }) => runId) });
   }
   let artefactBytes = 0;
   const there = runFoldersIn(folder);
-  for (const runId of own.filter((id) => there.has(id) && !shared.has(id))) {
+  for (const runId of own.filter((id) => rule.artefacts && there.has(id) && !shared.has(id))) {
     const path = join(folder, runId);
     artefactBytes += (await (isDryRun ? folderSize(path) : removeFolder(path))).bytes;
   }
