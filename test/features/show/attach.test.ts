@@ -177,6 +177,6 @@ test('bench db prune drops attachments by their age, and only when that is asked
   const requested = await prune();
   expect([requested.code, requested.stderr]).toEqual([
     2,
-    'bench: say what stays: --keep 90d, --keep-sweeps 30, or both; or which attachments go: --attachments-older-than 90d\n',
+    'bench: say what stays: --keep 90d, --keep-sweeps 30, or both; or what goes: --samples-older-than 90d, --attachments-older-than 90d\n',
   ]);
 });
