@@ -80,8 +80,9 @@ export function makeLargeStore(
       SELECT run_id, runs.started_at, sweep_id, 0.5 + 0.05 * number + (abs(random()) % 1000) * 1e-6 AS ms
       FROM runs JOIN numbered USING (cell_key) ORDER BY runs.rowid;
     INSERT INTO measurements (run_id, throughput_qps, host_walltime_s, gpu_total_s, queries, warm_up_queries, cv_percent,
-                              enqueue_ratio, gpu_busy, gpu_compute_centre_ms, latency_centre_ms, context_memory_mib)
-      SELECT run_id, 1000 / ms, 1, 0.9, 1000, 200, 0.4, 0.05, 0.9, ms, ms, 12.5 FROM valued;
+                              enqueue_ratio, gpu_busy, gpu_compute_centre_ms, latency_centre_ms, context_memory_mib, items_per_s,
+                              bound_by)
+      SELECT run_id, 1000 / ms, 1, 0.9, 1000, 200, 0.4, 0.05, 0.9, ms, ms, 12.5, 8000 / ms, 'compute' FROM valued;
     WITH metric(name) AS (VALUES ('latency'), ('enqueue'), ('h2d'), ('gpuCompute'), ('d2h'))
     INSERT INTO time_statistics (run_id, metric, min_ms, max_ms, mean_ms, median_ms, p90_ms, p95_ms, p99_ms)
       SELECT run_id, name, ms * 0.99, ms * 1.1, ms, ms, ms * 1.01, ms * 1.02, ms * 1.05

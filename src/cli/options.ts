@@ -108,10 +108,19 @@ export const integerRange = parser((text): IntegerRange | null => {
   return [Number(low), Number(high)];
 }, 'must be such as 0..30521, the lower one first.');
 
+const FILTER_HELP =
+  "only these cells: words as tables print them ('vit_small fp8 b8'), FIELD = != < <= > >= VALUE, joined with & | ! ( )";
+
+/** Of cells in a matrix, which may not be measured yet. */
+export function matrixFilterOption() {
+  return new Option('--filter <expression>', FILTER_HELP);
+}
+
+/** Of cells in the store. */
 export function filterOption() {
   return new Option(
-    '--filter <expression>',
-    "only these cells: words as tables print them ('vit_small fp8 b8'), FIELD = != < <= > >= VALUE, joined with & | ! ( )",
+    '--filter <cells>',
+    `${FILTER_HELP}; of their newest runs bound=host, flag=contended, hint=h2d_bound, gpuBusy<0.9`,
   );
 }
 
@@ -234,7 +243,7 @@ export function failOn(requested: FailOn | undefined, found: Readonly<Partial<Re
 
 export function planOptions<Arguments extends unknown[]>(planning: Command<Arguments, CommonOptions>) {
   return planning
-    .addOption(filterOption())
+    .addOption(matrixFilterOption())
     .option('--repeats <n>', 'runs of each cell', positiveInteger)
     .option('--builds <n>', 'build each engine N times, and run each build --repeats times', positiveInteger)
     .option('--seed <n>', 'seed of the order of runs (default: a new one for each sweep)', positiveInteger)

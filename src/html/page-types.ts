@@ -107,7 +107,7 @@ export interface PageCell {
 /** What became of the line at a sweep: the place of it, and what is said. */
 interface PageMark {
   readonly step: number;
-  readonly kind: 'slower' | 'faster' | 'environment' | 'baseline';
+  readonly kind: 'slower' | 'faster' | 'bound' | 'environment' | 'baseline';
   readonly text: string;
   readonly breaksLine: boolean;
 }

@@ -4,7 +4,14 @@ import { median } from '../statistics/median.ts';
 import type { CellRun } from '../records/run.ts';
 
 /** Metrics with host time: a busy host changes them, but not GPU time. */
-const HOST_METRICS: readonly MetricId[] = ['throughputQps', 'enqueueMs', 'p99Ms'];
+const HOST_METRICS: readonly MetricId[] = [
+  'throughputQps',
+  'itemsPerS',
+  'enqueueMs',
+  'enqueueRatio',
+  'gpuBusy',
+  'p99Ms',
+];
 
 /** Sizes and times of building and loading do not depend on the machine's state during the run. */
 const OF_ENGINE: readonly MetricId[] = ['buildS', 'engineMib', 'contextMib', 'loadS', 'refitMs'];

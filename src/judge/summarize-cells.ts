@@ -3,11 +3,15 @@ import { itemsPerS, type KeyedCell } from '../records/cell.ts';
 import { isFine, outcomeReason, type Outcome } from '../records/outcome.ts';
 import type { RunFlag } from '../records/run-flag.ts';
 import { precisionShare, type RealPrecision } from '../layers/real-precision.ts';
+import { boundOf } from './bound.ts';
 import { leftOutFor } from './run-trust.ts';
 import { median } from '../statistics/median.ts';
 import { valuesOf } from './value-rule.ts';
 
-type SummarizedRun = Pick<CellRun, 'cellKey' | 'centres' | 'derivedQps' | 'flags' | 'outcome' | 'role' | 'values'>;
+type SummarizedRun = Pick<
+  CellRun,
+  'boundBy' | 'cellKey' | 'centres' | 'derivedQps' | 'flags' | 'outcome' | 'role' | 'values'
+>;
 
 /** In the order of the cells. */
 export function summarizeCells(
@@ -21,6 +25,7 @@ export function summarizeCells(
   return cells.map((cell) => {
     const all = byCell.get(cell.key) ?? [];
     const measured = all.filter(isMeasured);
+    const timed = all.filter(({ role }) => role === 'timed');
     // With several streams, too: the spread of the GPU's time is what the table shows next to it.
     const metric = cell.harness?.metric ?? 'gpuComputeMs';
     const values = valuesOf(measured, metric);
@@ -48,7 +53,8 @@ export function summarizeCells(
       precisionShare: precisionShare(cell, real.get(cell.key) ?? null, leastShare),
       noEngine: withoutEngine.get(cell.key) ?? null,
       others: otherOutcomes(all),
-      flags: countFlags(all.filter(({ role }) => role === 'timed').flatMap(({ flags }) => flags)),
+      bound: boundOf(cell, measured.length > 0 ? measured : timed),
+      flags: countFlags(timed.flatMap(({ flags }) => flags)),
     };
   });
 }

@@ -1,10 +1,13 @@
 import * as z from 'zod';
 
+import { BOUND_WORDS } from '../records/bound.ts';
+import type { CellRun } from '../records/run.ts';
 import { count, idSchema, type Immutable } from '../records/scalars.ts';
 import type { Sweep } from '../records/sweep.ts';
 import { median } from '../statistics/median.ts';
 import type { Environment } from '../records/environment.ts';
 import type { Finding } from '../records/finding.ts';
+import { usualBound } from './bound.ts';
 import { environmentDifferences } from './compare/differences.ts';
 import { percentOfLog } from '../statistics/logarithms.ts';
 import { directionOf, findChangePoints } from './history/change-points.ts';
@@ -187,7 +190,7 @@ type MarkedStep = Pick<TrendStep, 'sweepId' | 'value'>;
 /** What happened to a cell over the steps: changes of its level, of the machine, and baselines. */
 export function trendMarks(
   steps: readonly MarkedStep[],
-  runs: readonly { readonly sweepId: SweepId; readonly environmentId: string }[],
+  runs: readonly Pick<CellRun, 'boundBy' | 'environmentId' | 'sweepId'>[],
   known: {
     /** Null for steps that are single runs: what was not reported is not looked for. */
     readonly betterIs: 'lower' | 'higher' | null;
@@ -201,6 +204,7 @@ export function trendMarks(
   const places = new Map([...ofSweep.keys()].map((sweepId, place) => [sweepId, place]));
   return [
     ...changeMarks(steps, places, known.betterIs, known.reported),
+    ...boundMarks(steps, runs),
     ...environmentMarks(steps.map(({ sweepId }) => ofSweep.get(sweepId ?? '') ?? null)),
     ...baselineMarks(steps, known.baselines),
   ].toSorted((a, b) => a.step - b.step);
@@ -209,7 +213,7 @@ export function trendMarks(
 /** A mark on the time axis. */
 export const trendMarkSchema = z.strictObject({
   step: count.describe('Place among the points, from 0'),
-  kind: z.enum(['slower', 'faster', 'environment', 'baseline']),
+  kind: z.enum(['slower', 'faster', 'bound', 'environment', 'baseline']),
   /** What changed, or the name of the baseline; the finding that was reported of a change. */
   text: z.string(),
   /** Another GPU model or TensorRT major: the line ends. */
@@ -265,6 +269,24 @@ function isNear(a: PlacedChange, b: PlacedChange): boolean {
 function changeMark({ changePercent, direction: kind, step }: PlacedChange, note: string): TrendMark {
   const size = `${changePercent > 0 ? '+' : ''}${changePercent.toFixed(1)} %`;
   return { step, kind, text: `${size}${note}`, breaksLine: false };
+}
+
+/** Where the bottleneck turned to another one, and had not turned back at the next step. */
+function boundMarks(steps: readonly MarkedStep[], runs: readonly Pick<CellRun, 'boundBy' | 'sweepId'>[]): TrendMark[] {
+  const bySweep = Map.groupBy(runs, ({ sweepId }) => sweepId);
+  const known = steps.flatMap(({ sweepId }, step) => {
+    const by = usualBound((bySweep.get(sweepId ?? '') ?? []).map(({ boundBy }) => boundBy));
+    return by === null ? [] : [{ by, step }];
+  });
+  let before = known[0]?.by;
+  return known.flatMap(({ by, step }, place): TrendMark[] => {
+    const was = before;
+    if (was === undefined || by === was || (known[place + 1]?.by ?? by) !== by) return [];
+    before = by;
+    return [
+      { step, kind: 'bound', text: `bound by ${BOUND_WORDS[by]}, before by ${BOUND_WORDS[was]}`, breaksLine: false },
+    ];
+  });
 }
 
 /** @param environments of each step; null where it is not known */

@@ -55,7 +55,10 @@ function isPositive(value: number | null): value is number {
 /** The center of a run's samples, or the printed statistic. */
 export type ValueKind = 'centre' | 'printed';
 
-export interface NightRun extends Pick<CellRun, 'buildId' | 'cellKey' | 'environmentId' | 'smClockMhz' | 'sweepId'> {
+export interface NightRun extends Pick<
+  CellRun,
+  'boundBy' | 'buildId' | 'cellKey' | 'environmentId' | 'smClockMhz' | 'sweepId'
+> {
   /** In the unit of the metric. */
   readonly value: number;
   readonly flags: readonly Pick<RunFlag, 'id' | 'effect'>[];

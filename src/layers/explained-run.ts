@@ -15,7 +15,7 @@ export interface EngineIdentity {
 }
 
 /** One timed run with everything that may explain its number. Null: unknown. */
-export interface ExplainedRun extends Pick<CellRun, 'flags' | 'outcome' | 'runId' | 'sweepId'> {
+export interface ExplainedRun extends Pick<CellRun, 'boundBy' | 'flags' | 'outcome' | 'runId' | 'sweepId'> {
   readonly gpuComputeMs: number | null;
   readonly gpuComputeMeanMs: number | null;
   readonly latencyMs: number | null;

@@ -2,9 +2,12 @@ import { type Cell, batchOf } from '../records/cell.ts';
 import { NAMED_AXES, type NamedAxis, namedWords } from '../records/axis.ts';
 import { cellLabel } from '../text/cell-label.ts';
 
+/** Of several, any one may be meant. */
+export type FieldValue = string | number | boolean | readonly string[];
+
 /** A cell as filter expressions read it. */
 export interface CellFields {
-  readonly values: ReadonlyMap<string, string | number | boolean>;
+  readonly values: ReadonlyMap<string, FieldValue>;
   /** Fields that not every cell has: dimensions of the matrix, and flags on axes. */
   readonly names: readonly string[];
   /** What tables print of it, in lower case. */

@@ -1,5 +1,5 @@
 import { didYouMean } from '../text/nearest.ts';
-import { CELL_FIELDS, type CellFields } from './cell-fields.ts';
+import { CELL_FIELDS, type CellFields, type FieldValue } from './cell-fields.ts';
 
 /**
  * The one small language in which cells are chosen: `--filter`, `exclude`, and cells named on a command line.
@@ -40,10 +40,17 @@ class FilterFault extends Error {
   }
 }
 
+/** The words that a field may have; those of other fields are not known. */
+export type FieldWords = ReadonlyMap<string, readonly string[]>;
+
 /** @param cells all that there are: another field or word than theirs is a fault */
-export function readFilter(expression: string, cells: readonly CellFields[]): FilterReading {
+export function readFilter(
+  expression: string,
+  cells: readonly CellFields[],
+  wordsOf: FieldWords = new Map(),
+): FilterReading {
   try {
-    const parser = new FilterParser(tokenize(expression), cells);
+    const parser = new FilterParser(tokenize(expression), cells, wordsOf);
     return { kind: 'filter', filter: parser.whole() };
   } catch (error) {
     if (!(error instanceof FilterFault)) throw error;
@@ -74,12 +81,14 @@ class FilterParser {
   private readonly tokens: readonly Token[];
   private readonly cells: readonly CellFields[];
   private readonly known: readonly string[];
+  private readonly wordsOf: FieldWords;
   private at = 0;
 
-  constructor(tokens: readonly Token[], cells: readonly CellFields[]) {
+  constructor(tokens: readonly Token[], cells: readonly CellFields[], wordsOf: FieldWords) {
     this.tokens = tokens;
     this.cells = cells;
-    this.known = [...new Set([...CELL_FIELDS, ...cells.flatMap(({ names }) => names)])];
+    this.wordsOf = wordsOf;
+    this.known = [...new Set([...CELL_FIELDS, ...wordsOf.keys(), ...cells.flatMap(({ names }) => names)])];
   }
 
   whole(): Filter {
@@ -176,6 +185,10 @@ class FilterParser {
     if (!isEquality && (text.trim() === '' || !Number.isFinite(Number(text)))) {
       throw new FilterFault(`${operator} compares numbers, and "${text}" is none`, offset);
     }
+    const words = this.wordsOf.get(field);
+    if (words !== undefined && !text.includes('*') && !words.includes(text)) {
+      throw new FilterFault(`"${text}" is no ${field}${didYouMean(text, words)} (known: ${words.join(', ')})`, offset);
+    }
     if (SWITCHES.includes(field) && !SWITCH_WORDS.includes(text.toLowerCase())) {
       throw new FilterFault(`${field} is on or off, not "${text}"`, offset);
     }
@@ -221,8 +234,9 @@ const SWITCHES = ['cudaGraph', 'dataTransfers', 'spinWait'];
 const TRUE_WORDS = ['on', 'true', 'yes', '1'];
 const SWITCH_WORDS = [...TRUE_WORDS, 'off', 'false', 'no', '0'];
 
-function isEqual(actual: string | number | boolean | undefined, value: string): boolean {
+function isEqual(actual: FieldValue | undefined, value: string): boolean {
   if (actual === undefined) return false;
+  if (Array.isArray(actual)) return actual.some((one) => isEqual(one, value));
   if (typeof actual === 'boolean') return TRUE_WORDS.includes(value.toLowerCase()) === actual;
   if (typeof actual === 'number' && value.trim() !== '' && Number(value) === actual) return true;
   if (!value.includes('*')) return String(actual) === value;

@@ -1,12 +1,16 @@
 import * as z from 'zod';
 
 import { didYouMean } from '../text/nearest.ts';
+import type { BoundBy } from './bound.ts';
 import { type Metric, METRIC_IDS, type MetricId, metricOf, metricSchema, metricWord } from './metric.ts';
 
 /** What the gate also judges, and no run states by itself. */
 const JUDGED_ONLY = {
-  /** Share of the runs of a sweep that waited for the host. */
+  /** Shares of the runs of a sweep that have this bottleneck. */
   hostBoundPercent: { word: 'host-bound', label: 'host-bound runs', unit: '%', betterIs: 'lower' },
+  h2dBoundPercent: { word: 'h2d-bound', label: 'H2D-bound runs', unit: '%', betterIs: 'lower' },
+  d2hBoundPercent: { word: 'd2h-bound', label: 'D2H-bound runs', unit: '%', betterIs: 'lower' },
+  powerBoundPercent: { word: 'power-bound', label: 'power-bound runs', unit: '%', betterIs: 'lower' },
   /** Share of the time in the precision asked for. */
   precisionSharePercent: { word: 'precision-share', label: 'actual precision', unit: '%', betterIs: 'higher' },
   /** Signal to noise ratio of the outputs of a variant. */
@@ -22,6 +26,22 @@ const JUDGED_ONLY_IDS = Object.keys(JUDGED_ONLY).filter(isJudgedOnly);
 export function isJudgedOnly(id: string): id is JudgedOnly {
   return Object.hasOwn(JUDGED_ONLY, id);
 }
+
+/** Bottlenecks that the gate judges, by the share of the runs that have them. */
+export const BOUND_SHARES = {
+  hostBoundPercent: 'host',
+  h2dBoundPercent: 'h2d',
+  d2hBoundPercent: 'd2h',
+  powerBoundPercent: 'power',
+} as const satisfies Readonly<Partial<Record<JudgedOnly, BoundBy>>>;
+
+type BoundShareId = keyof typeof BOUND_SHARES;
+
+export function isBoundShare(id: string): id is BoundShareId {
+  return Object.hasOwn(BOUND_SHARES, id);
+}
+
+export const BOUND_SHARE_IDS = Object.keys(BOUND_SHARES).filter(isBoundShare);
 
 export const gatedMetricSchema = z.union([metricSchema, z.enum(JUDGED_ONLY_IDS)]);
 

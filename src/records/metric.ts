@@ -17,10 +17,13 @@ export type Direction = (typeof DIRECTIONS)[number];
 export type StoredAs =
   | {
       readonly table: 'timeStatistics';
-      readonly of: 'gpuCompute' | 'latency' | 'enqueue';
+      readonly of: 'gpuCompute' | 'latency' | 'enqueue' | 'h2d' | 'd2h';
       readonly column: 'medianMs' | 'p99Ms';
     }
-  | { readonly table: 'measurements'; readonly column: 'throughputQps' | 'contextMemoryMib' }
+  | {
+      readonly table: 'measurements';
+      readonly column: 'throughputQps' | 'contextMemoryMib' | 'itemsPerS' | 'enqueueRatio' | 'gpuBusy' | 'cvPercent';
+    }
   | { readonly table: 'builds'; readonly column: 'buildS' | 'engineMib' }
   | { readonly table: 'runTelemetry'; readonly column: 'memoryUsedMaxMib' }
   | {
@@ -130,6 +133,84 @@ const METRICS = {
       says: 'Host time of one call that gives a query to the GPU, or of the launch of one CUDA graph. Near or above the GPU compute time it means that the host is the limit.',
       caveats:
         'Only the call itself is in it, not the copies and events around it. It depends on the CPU, its clock, other load and on how detailed the profiling names are that the engine was built with, and little on the GPU. With a CUDA graph it is tiny and noisy, and a change of it is nothing by itself.',
+    },
+  },
+  h2dMs: {
+    word: 'h2d',
+    label: 'copy to the GPU (H2D)',
+    unit: 'ms',
+    betterIs: 'lower',
+    stored: { table: 'timeStatistics', of: 'h2d', column: 'medianMs' },
+    help: {
+      source: 'H2D Latency: min = … ms, max = …, mean = …, median = …',
+      says: 'How long the inputs of one query take from the memory of the host to that of the GPU. At or above the GPU compute time, the bus is the limit.',
+      caveats:
+        'With transfers off trtexec prints 0; bench then shows nothing. It depends on the generation and width of the PCIe link, on which NUMA node the process runs, and on pinned memory: trtexec warns when it only got pageable memory.',
+    },
+  },
+  d2hMs: {
+    word: 'd2h',
+    label: 'copy from the GPU (D2H)',
+    unit: 'ms',
+    betterIs: 'lower',
+    stored: { table: 'timeStatistics', of: 'd2h', column: 'medianMs' },
+    help: {
+      source: 'D2H Latency: min = … ms, max = …, mean = …, median = …',
+      says: 'How long the outputs of one query take from the GPU to the host. Large for segmentation and other dense outputs.',
+      caveats:
+        'With transfers off trtexec prints 0; bench then shows nothing. What slows the copy to the GPU slows this one as well.',
+    },
+  },
+  enqueueRatio: {
+    word: 'enqueue-ratio',
+    label: 'enqueue over GPU time',
+    unit: 'ratio',
+    betterIs: 'lower',
+    stored: { table: 'measurements', column: 'enqueueRatio' },
+    help: {
+      source: 'medians of Enqueue Time and GPU Compute Time',
+      says: 'Below 0.5 the host is free, above 0.8 it is the limit: the GPU could do more than it is given. CUDA graphs, a larger batch or a faster CPU help then.',
+      caveats:
+        'The limits are rules of thumb; trtexec warns from 0.8 on as well. When the host is the limit the GPU compute time contains its gaps, so the ratio stays near 1 however slow the host is.',
+    },
+  },
+  gpuBusy: {
+    word: 'gpu-busy',
+    label: 'GPU busy',
+    unit: 'ratio',
+    betterIs: 'higher',
+    stored: { table: 'measurements', column: 'gpuBusy' },
+    help: {
+      source: 'Total GPU Compute Time over Total Host Walltime',
+      says: 'The part of the time in which a query ran. Below 95 % something else was the limit: copies, the host, or pauses that were asked for.',
+      caveats:
+        'Only with one stream. Gaps between the kernels of one query count as busy, so a GPU that waits for its host may look busy: look at the enqueue ratio next to it.',
+    },
+  },
+  cvPercent: {
+    word: 'cv',
+    label: 'coefficient of variation (CV)',
+    unit: '%',
+    betterIs: 'lower',
+    stored: { table: 'measurements', column: 'cvPercent' },
+    help: {
+      source: 'the exported times; else the warning: GPU compute time is unstable, with coefficient of variance = …%',
+      says: 'Standard deviation over mean of the GPU compute times in one run: how steady the run was.',
+      caveats:
+        'trtexec warns from 1 % on, since 10.13.2 from 2.5 %: that no warning is there means different things. It is the spread inside of one process, and says little about how runs differ from each other, which is what bench judges by.',
+    },
+  },
+  itemsPerS: {
+    word: 'items',
+    label: 'items per second',
+    unit: 'items/s',
+    betterIs: 'higher',
+    stored: { table: 'measurements', column: 'itemsPerS' },
+    help: {
+      source: 'no line of trtexec: throughput times the batch',
+      says: 'Images, sequences or rows a second: queries a second times the first dimension that all inputs share. Compares batches with each other, which throughput in queries does not.',
+      caveats:
+        'Without a common first dimension of the inputs there is none. A padded batch counts in full: items that carry nothing are in it.',
     },
   },
   buildS: {

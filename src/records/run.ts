@@ -1,5 +1,6 @@
 import * as z from 'zod';
 
+import type { BoundBy } from './bound.ts';
 import type { KeyedCell } from './cell.ts';
 import type { Environment } from './environment.ts';
 import type { MetricId, MetricValues } from './metric.ts';
@@ -85,8 +86,8 @@ export interface CellRun {
   /** Null if the machine was not monitored. */
   readonly smClockMhz: number | null;
   readonly flags: readonly RunFlag[];
-  /** Median enqueue time over median GPU compute time. */
-  readonly enqueueRatio: number | null;
+  /** What limited its throughput; null where that is not known. */
+  readonly boundBy: BoundBy | null;
   /** From the median latency, if a harness runs one query at a time and reports no throughput; else null. */
   readonly derivedQps: number | null;
   readonly values: MetricValues;

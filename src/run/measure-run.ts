@@ -73,6 +73,7 @@ export async function startRun(
       outcome: record.outcome,
       gpuComputeMs: record.log.measurement?.gpuComputeMs.median ?? null,
       throughputQps: record.log.measurement?.throughputQps ?? null,
+      boundBy: record.derived.boundBy,
       reading: readingOf(record, metric),
       before: valueBefore(db, run, metric, sweep, record),
       wallS: record.wallS ?? 0,

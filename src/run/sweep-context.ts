@@ -2,6 +2,7 @@ import type { CachedEngine, EngineCache } from '../engines/engine-cache.ts';
 import type { PairSide } from '../judge/gate/pair-runs.ts';
 import type { LoadedLibrary } from '../machine/loaded-library.ts';
 import type { Spawn } from '../process/spawn.ts';
+import type { BoundBy } from '../records/bound.ts';
 import type { Environment } from '../records/environment.ts';
 import type { MetricId } from '../records/metric.ts';
 import type { Outcome } from '../records/outcome.ts';
@@ -128,6 +129,7 @@ export type SweepEvent =
       readonly outcome: Outcome;
       readonly gpuComputeMs: number | null;
       readonly throughputQps: number | null;
+      readonly boundBy: BoundBy | null;
       /** Reading of another harness, by the metric of the cell; null for trtexec. */
       readonly reading: { readonly metric: MetricId; readonly value: number } | null;
       /** The value in the previous sweep of the series that has the cell. */

@@ -5,6 +5,7 @@ import { cellLabel } from '../text/cell-label.ts';
 import { UsageError } from '../errors.ts';
 import { printable } from '../text/printable.ts';
 import { cellFields } from '../matrix/cell-fields.ts';
+import { MEASURED_WORDS, withMeasured } from './measured-fields.ts';
 import { readFilter } from '../matrix/filter.ts';
 import { shortNames } from '../terminal/cell-columns.ts';
 import { shellQuote } from '../text/shell-quote.ts';
@@ -16,18 +17,25 @@ import { isMetric, isOwnMetric, METRIC_WORDS, type MetricId, metricOf, ownMetric
 import { storedMetrics } from '../store/runs/run-facts.ts';
 import type { RunId, SweepId } from '../records/scalars.ts';
 
-export function chooseCells(cells: readonly KeyedCell[], expression: string | undefined): KeyedCell[] {
+/** @param db where `bound`, `flag`, `hint` and metrics of the cells are looked up; null: nowhere */
+export function chooseCells(
+  db: StoreDatabase | null,
+  cells: readonly KeyedCell[],
+  expression: string | undefined,
+): KeyedCell[] {
   if (expression === undefined) return [...cells];
-  const chosen = filtered(cells, expression);
+  const chosen = filtered(cells, expression, db);
   if (Array.isArray(chosen)) return chosen;
   throw new UsageError(`${printable(expression)}, at character ${chosen.offset + 1}: ${printable(chosen.problem)}`);
 }
 
-function filtered(cells: readonly KeyedCell[], expression: string) {
-  const read = cells.map((cell) => ({ cell, fields: cellFields(cell) }));
+function filtered(cells: readonly KeyedCell[], expression: string, db: StoreDatabase | null = null) {
+  const own = cells.map((cell) => ({ cell, fields: cellFields(cell) }));
+  const read = db === null ? own : withMeasured(db, own, expression);
   const reading = readFilter(
     expression,
     read.map(({ fields }) => fields),
+    MEASURED_WORDS,
   );
   if (reading.kind === 'faulty') return reading;
   return read.filter(({ fields }) => reading.filter(fields)).map(({ cell }) => cell);
@@ -40,7 +48,7 @@ export function cellsOfSweeps(
   expression: string | undefined,
 ): KeyedCell[] {
   const keys = new Set([...plannedCells(db, sweepIds), ...cellKeysOf(db, sweepIds)]);
-  return chooseCells([...findCells(db, [...keys]).values()], expression);
+  return chooseCells(db, [...findCells(db, [...keys]).values()], expression);
 }
 
 /**

@@ -98,7 +98,7 @@ async function placesOf(
 }
 
 async function placeOf(db: StoreDatabase, cells: readonly KeyedCell[], ref: string, io: Io): Promise<Place> {
-  if (/[=<>]/.test(ref)) return newestOf(db, chooseCells(cells, ref), ref);
+  if (/[=<>]/.test(ref)) return newestOf(db, chooseCells(db, cells, ref), ref);
   const [runId, ...more] = ref.length < SHORTEST_ID ? [] : findRunsByPrefix(db, ref);
   if (runId !== undefined && more.length === 0) {
     const run = showRun(db, runId);
@@ -122,7 +122,7 @@ async function placeOf(db: StoreDatabase, cells: readonly KeyedCell[], ref: stri
 /** The cells that all of these words name; empty where one of them is no word of a cell. */
 export function cellsInWords(cells: readonly KeyedCell[], words: readonly string[]): KeyedCell[] {
   try {
-    return words.reduce((left, word) => chooseCells(left, word), [...cells]);
+    return words.reduce((left, word) => chooseCells(null, left, word), [...cells]);
   } catch (error) {
     if (!(error instanceof UsageError)) throw error;
     return [];

@@ -5,7 +5,7 @@ import { runSigmas } from '../judge/gate/pair-noise.ts';
 import { doesNotLoad, fitPairRuns, isSameEngine, nextPairRun, pairsAmong, sideOf } from '../judge/gate/pair-runs.ts';
 import { leftOutFor } from '../judge/run-trust.ts';
 import { valueRule } from '../judge/value-rule.ts';
-import { isJudgedOnly } from '../records/gated-metric.ts';
+import { BOUND_SHARES, isBoundShare, isJudgedOnly } from '../records/gated-metric.ts';
 import type { MetricId } from '../records/metric.ts';
 import type { PlannedPairs } from '../records/planned-pairs.ts';
 import { type CellRun, isMeasured } from '../records/run.ts';
@@ -109,7 +109,7 @@ function resultOf(
   // The next resume measures the others.
   if (nextPairRun(planned, runs) !== null) return null;
   const fit = fitPairRuns(planned, runs);
-  const seen = isJudgedOnly(metric) ? hostBoundValues(metric) : measuredValues(metric, planned, fit, past);
+  const seen = isJudgedOnly(metric) ? boundValues(metric) : measuredValues(metric, planned, fit, past);
   if (seen === null) return null;
   const { before, now, sigma, valueOf } = seen;
   if (isSameEngine(planned)) {
@@ -156,13 +156,10 @@ function measuredValues(
   return { valueOf, before, now, sigma: past.sigmaOf(cellKey, values, metric, pairs) };
 }
 
-/** A run either waited for the host or not: 2 or 1, without noise. Other facts of a sweep need no pairs. */
-function hostBoundValues(metric: PlannedPairs['metric']): SeenValues | null {
-  return metric === 'hostBoundPercent' ? { valueOf: hostBoundValue, before: 1, now: 2, sigma: 0 } : null;
-}
-
-function hostBoundValue({ flags }: CellRun): number {
-  return flags.some(({ id }) => id === 'hostBound') ? 2 : 1;
+/** A run either has a bottleneck or not: 2 or 1, without noise. Other facts of a sweep need no pairs. */
+function boundValues(metric: PlannedPairs['metric']): SeenValues | null {
+  if (!isBoundShare(metric)) return null;
+  return { valueOf: ({ boundBy }) => (boundBy === BOUND_SHARES[metric] ? 2 : 1), before: 1, now: 2, sigma: 0 };
 }
 
 /** Two builds of one key are made of the same sources, for the same GPU, by the same TensorRT. */

@@ -3,6 +3,7 @@ import { blob, customType, index, integer, primaryKey, real, sqliteTable, text }
 import * as z from 'zod';
 
 import { ATTACHMENT_KINDS } from '../artefacts/attachment.ts';
+import type { BoundBy } from '../records/bound.ts';
 import {
   type Cell,
   type CellInputs,
@@ -233,6 +234,8 @@ export const measurements = sqliteTable('measurements', {
   gpuComputeCentreMs: real('gpu_compute_centre_ms'),
   latencyCentreMs: real('latency_centre_ms'),
   contextMemoryMib: real('context_memory_mib'),
+  itemsPerS: real('items_per_s'),
+  boundBy: text('bound_by').$type<BoundBy>(),
 });
 
 /** One line of the performance summary: `latency`, `enqueue`, `h2d`, `gpuCompute`, `d2h`. */

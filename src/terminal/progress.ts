@@ -1,6 +1,7 @@
 import { engineBuilds, estimateS } from '../matrix/plan/estimate.ts';
 import { pairRunName } from '../judge/gate/pair-runs.ts';
 import { convertedWords } from '../variants/conversion.ts';
+import { BOUND_WORDS } from '../records/bound.ts';
 import { metricOf } from '../records/metric.ts';
 import type { Outcome } from '../records/outcome.ts';
 import { printable } from '../text/printable.ts';
@@ -221,7 +222,7 @@ function builtText({ buildS, engineBytes }: Extract<SweepEvent, { kind: 'buildRe
 }
 
 function resultText(event: Extract<SweepEvent, { kind: 'runDone' }>): string {
-  const { gpuComputeMs, throughputQps, reading, before } = event;
+  const { boundBy, gpuComputeMs, throughputQps, reading, before } = event;
   const value = reading?.value ?? gpuComputeMs;
   const change =
     value === null || before === null
@@ -231,5 +232,6 @@ function resultText(event: Extract<SweepEvent, { kind: 'runDone' }>): string {
     const { label, unit } = metricOf(reading.metric);
     return `${label} ${formatNumber(reading.value)} ${unit}${change}`;
   }
-  return `${formatMs(gpuComputeMs)} GPU, ${formatNumber(throughputQps)} queries/s${change}`;
+  const bound = boundBy === null || boundBy === 'compute' ? '' : `, bound by ${BOUND_WORDS[boundBy]}`;
+  return `${formatMs(gpuComputeMs)} GPU, ${formatNumber(throughputQps)} queries/s${change}${bound}`;
 }

@@ -1,8 +1,9 @@
+import { boundOfRead } from '../judge/bound.ts';
 import type { HarnessReading } from '../records/harness.ts';
 import { metricOf } from '../records/metric.ts';
 import type { ParsedRun } from '../trtexec/run-facts.ts';
 import { formatTensorrtVersion } from '../text/version.ts';
-import { flagLines, outcomeText } from './words.ts';
+import { boundLines, flagLines, outcomeText } from './words.ts';
 import type { Look } from './look.ts';
 import { count, formatMs, formatNumber, formatPercent } from './numbers.ts';
 import { layersOf } from '../layers/join-layers.ts';
@@ -47,6 +48,8 @@ export function runText(run: ParsedRun, look: Look): string[] {
     );
   }
   if (run.telemetry !== null) lines.push(...telemetryLines(run.telemetry, look));
+  const isMeasured = log.measurement !== null || run.harness !== null;
+  if (isMeasured) lines.push(...boundLines(boundOfRead(run), run.flags, look));
   lines.push(...run.flags.flatMap((flag) => flagLines(flag, look)));
   for (const hint of log.hints) lines.push(style.warn(cut(`  ${hint.id}: ${printable(hint.text)}`)));
   for (const note of run.notes) lines.push(style.dim(cut(`  note: ${printable(note)}`)));
@@ -91,12 +94,11 @@ function harnessLines({ method, latencyMs, values }: HarnessReading, look: Look)
 /** Below this share, gaps between queries are shown. */
 const UNDERUSED = 0.95;
 
-function busyText({ gpuBusy, idleGapMs, transferBound }: ParsedRun['derived']): string {
+function busyText({ gpuBusy, idleGapMs }: ParsedRun['derived']): string {
   const busy = gpuBusy === null ? '' : ` · GPU busy ${formatPercent(gpuBusy * 100, false)}`;
   const gap =
     gpuBusy !== null && gpuBusy < UNDERUSED && idleGapMs !== null ? ` (${formatMs(idleGapMs)} idle a query)` : '';
-  const bus = transferBound === null ? '' : ` · ${transferBound.toUpperCase()} takes longer than the GPU`;
-  return `${busy}${gap}${bus}`;
+  return `${busy}${gap}`;
 }
 
 const SHOWN_LAYERS = 8;

@@ -1,9 +1,11 @@
 import type { FailureReason, Outcome, UnfitReason } from '../records/outcome.ts';
 import type { Style, Look } from './look.ts';
 import { isOfBuild, type MetricId, metricOf } from '../records/metric.ts';
+import { BOUND_ADVICE, FLAG_OF_BOUND, LAUNCH_ADVICE } from '../judge/bound.ts';
+import { BOUND_WORDS, type CellBound } from '../records/bound.ts';
 import { printable } from '../text/printable.ts';
 import { FLAG_LABELS, type RunFlag, type RunFlagId } from '../records/run-flag.ts';
-import { truncate } from './text-width.ts';
+import { truncate, wrapHanging } from './text-width.ts';
 import type { Verdict } from '../records/verdict.ts';
 import type { LayerKind } from '../layers/layer-facts.ts';
 
@@ -90,13 +92,13 @@ export function outcomeText(outcome: Outcome, style: Style): string {
 }
 
 const ADVICE: Readonly<Record<RunFlagId, string>> = {
-  powerLimited: 'normal for large networks; compare with runs under the same power limit',
+  powerLimited: BOUND_ADVICE.power,
   thermalSlowdown: 'let it cool down, look after the cooling, and run again',
   hardwareSlowdown: 'look after power supply and cooling, and run again',
   clockOffLevel: 'run again; lock the clocks with nvidia-smi -lgc where you may',
   drifting: 'raise warmUpMs until the times stand still',
-  contended: 'end what else uses the GPU, and run again',
-  hostBound: 'keep other work off the CPUs, and run again: the GPU times still count',
+  contended: BOUND_ADVICE.contended,
+  hostBound: BOUND_ADVICE.host,
   hostJitter: 'use a CUDA graph: without one, GPU times hold the gaps between launches',
   hostLoaded: 'keep other work off the CPUs while runs are timed',
   bimodal: 'look for a clock or a process that comes and goes; run it more often',
@@ -109,9 +111,6 @@ const ADVICE: Readonly<Record<RunFlagId, string>> = {
   pcieReduced: 'look at slot, riser and BIOS; copies are slower than they need be',
 };
 
-/** For a cell that is launch-bound in every sweep. */
-const LAUNCH_ADVICE = 'use a CUDA graph or a larger batch';
-
 function adviceOf({ id, effect }: Pick<RunFlag, 'id' | 'effect'>): string {
   return id === 'hostBound' && effect === 'explained' ? LAUNCH_ADVICE : ADVICE[id];
 }
@@ -122,6 +121,24 @@ export function flagLines(flag: Pick<RunFlag, 'id' | 'effect' | 'evidence'>, loo
   const color = flag.effect === 'explained' ? style.dim : flag.effect === 'barred' ? style.bad : style.warn;
   const text = `  ${FLAG_LABELS[flag.id]}${times}: ${printable(flag.evidence)}`;
   return [color(truncate(text, columns)), style.dim(truncate(`    → ${adviceOf(flag)}`, columns))];
+}
+
+/**
+ * `bound by the host: GPU busy 53 % of the time`, then the advice; neither where a flag says it.
+ * @param flags those that are shown with it
+ */
+export function boundLines(
+  bound: CellBound | null,
+  flags: readonly Pick<RunFlag, 'id'>[],
+  { columns, style }: Look,
+  times = '',
+): string[] {
+  if (bound === null) return [style.dim('  bound by: not known')];
+  const { advice, by, evidence } = bound;
+  const says = `  bound by ${BOUND_WORDS[by]}${times}`;
+  if (flags.some(({ id }) => id === FLAG_OF_BOUND[by])) return [truncate(says, columns)];
+  const because = by === 'compute' ? '' : `: ${printable(evidence)}`;
+  return [...wrapHanging(`${says}${because}`, columns, 4), style.dim(truncate(`    → ${advice}`, columns))];
 }
 
 /** Each verdict has a sign of its own, so that none is recognized by color alone. */

@@ -19,7 +19,7 @@ const HOME = /(?:[/\\](?:home|Users)[/\\])([^/\\\s"'`,;:)\]]+)/gu;
 
 /** Fields with words of a closed list: a user called `build` is no reason to change them. */
 const OWN_WORDS =
-  /^(?:betterIs|by|effect|enqueueClass|kind|metric|precision|precisionVia|provenances?|role|source|state|stream|transferBound|unit|verdict)$/;
+  /^(?:betterIs|boundBy|by|effect|enqueueClass|kind|metric|precision|precisionVia|provenances?|role|source|state|stream|transferBound|unit|verdict)$/;
 
 /**
  * Puts other names in place of private ones in what a command prints, the same for the same within one output: what

@@ -1,5 +1,6 @@
 import * as z from 'zod';
 import type { LayerInfo } from '../layers/layer-info.ts';
+import type { BoundBy } from '../records/bound.ts';
 import { shapesSchema } from '../records/cell.ts';
 import type { HarnessReading } from '../records/harness.ts';
 import type { Outcome } from '../records/outcome.ts';
@@ -118,6 +119,8 @@ export interface DerivedValues {
   readonly transferBound: 'h2d' | 'd2h' | null;
   /** Throughput times the batch; null if the inputs share no leading dimension. */
   readonly itemsPerS: number | null;
+  /** What limits throughput; null until its flags are known. */
+  readonly boundBy: BoundBy | null;
   /** Robust centers of the run's own samples, used by comparisons. */
   readonly gpuComputeCentreMs: number | null;
   readonly latencyCentreMs: number | null;

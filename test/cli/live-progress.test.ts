@@ -51,6 +51,7 @@ function done(run: PlannedRun, isMeasured: boolean, wallS = 1): SweepEvent {
     outcome: isMeasured ? { kind: 'measured', evidence: [] } : { kind: 'failed', reason: 'outOfMemory', evidence: [] },
     gpuComputeMs: isMeasured ? 0.5 : null,
     throughputQps: isMeasured ? 2000 : null,
+    boundBy: isMeasured ? 'compute' : null,
     before: null,
     reading: null,
     wallS,

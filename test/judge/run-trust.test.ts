@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 
 import { clockLevelMhz, clockOffLevel, systematicErrorOf, leftOutFor } from '../../src/judge/run-trust.ts';
 import { compareCells } from '../../src/judge/compare/compare-cells.ts';
-import { enqueueReasons, fitSide, flagReasons } from '../../src/judge/compare/side-flags.ts';
+import { fitSide, flagReasons } from '../../src/judge/compare/side-flags.ts';
 import type { RunFlag } from '../../src/records/run-flag.ts';
 
 const flag = (id: RunFlag['id'], effect: RunFlag['effect'], value: number | null = null): RunFlag => ({
@@ -108,14 +108,4 @@ test('doubt widens the interval and is not repeated away', () => {
   expect(unsure?.reasons[0]).toBe('runsInDoubt');
   const [none] = compareCells([{ ...sides, systematicError: 0 }, ...others]).cells;
   expect(none).toEqual(sure);
-});
-
-test('a cell that came to be bound by its launches is told', () => {
-  const runs = (...ratios: (number | null)[]) => ratios.map((enqueueRatio) => ({ enqueueRatio }));
-  expect(enqueueReasons(runs(0.4, 0.42), runs(0.95, 0.93))).toEqual([
-    'now bound by enqueue: enqueue takes 0.41 → 0.94 times the GPU time',
-  ]);
-  expect(enqueueReasons(runs(0.95), runs(0.4))[0]).toMatch(/^no longer bound by enqueue/);
-  expect(enqueueReasons(runs(0.3), runs(0.7))).toEqual([]);
-  expect(enqueueReasons(runs(null), runs(0.95))).toEqual([]);
 });

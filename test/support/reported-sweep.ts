@@ -46,9 +46,12 @@ export function reportedCell(
     outcome:
       value === null ? { kind: 'failed', reason: 'outOfMemory', evidence: [] } : { kind: 'measured', evidence: [] },
     flags: [],
+    boundBy: null,
     environmentId: 'here',
     values:
-      value === null ? NO_VALUES : { ...NO_VALUES, gpuComputeMs: value, throughputQps: 1000 / value, engineMib: 2 },
+      value === null
+        ? NO_VALUES
+        : { ...NO_VALUES, gpuComputeMs: value, throughputQps: 1000 / value, itemsPerS: 8000 / value, engineMib: 2 },
   }));
   const name = `${model} fp8 8x3 graph`;
   return { cell, name, metric: 'gpuComputeMs', owner: null, runs, judgement, recent: [1, 1, 1.1] };

@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 
-import type { KeyedCell } from '../../src/records/cell.ts';
+import type { BoundBy } from '../../src/records/bound.ts';
+import { itemsPerS, type KeyedCell } from '../../src/records/cell.ts';
 import { imageCell } from './image-cell.ts';
 import { hashOf } from '../../src/text/canonical-json.ts';
 import type { RunFlag } from '../../src/records/run-flag.ts';
@@ -13,6 +14,7 @@ export interface SimulatedFigures {
   readonly qps?: number;
   readonly p99Ms?: number;
   readonly contextMib?: number;
+  readonly boundBy?: BoundBy;
 }
 
 export interface SimulatedNights {
@@ -63,6 +65,13 @@ export function nightDate(night: number): string {
 const id = (prefix: string, ...numbers: number[]): string =>
   (prefix + numbers.map((number) => number.toString(16).padStart(5, '0')).join('')).padEnd(32, '0');
 
+/** What a run with these flags is bound by. */
+function boundOf(flags: readonly RunFlag[]): BoundBy {
+  const has = (name: RunFlag['id']): boolean => flags.some((flag) => flag.id === name);
+  if (flags.some((flag) => flag.id === 'contended' && flag.effect !== 'explained')) return 'contended';
+  return has('hostBound') ? 'host' : has('powerLimited') ? 'power' : 'compute';
+}
+
 const INVOCATION = id('c', 0);
 
 /** The id of the sweep of a night. @param matrix its number */
@@ -97,7 +106,7 @@ export function simulateNights(path: string, simulated: SimulatedNights): void {
     `insert into runs values (?, ?, 'timed', ?, ?, ?, null, null, 'simulated', ?, ?, ?, ?, ?, 0, null, 0, 0, '${INVOCATION}', '[]', null, null)`,
   );
   const measurement = db.prepare(
-    `insert into measurements values (?, ?, 1, 0.9, 1000, 200, 0.4, 0.05, 0.9, ?, ?, ?, null)`,
+    `insert into measurements values (?, ?, 1, 0.9, 1000, 200, 0.4, 0.05, 0.9, ?, ?, ?, null, ?, ?)`,
   );
   const statistics = db.prepare(`insert into time_statistics values (?, ?, ?, ?, ?, ?, null, null, ?, null, null)`);
   const telemetry = db.prepare(
@@ -133,14 +142,15 @@ export function simulateNights(path: string, simulated: SimulatedNights): void {
           run.run(...who, outcome, reason, time, wallS);
           if (ms === null) continue;
           if (simulated.clock) telemetry.run(runId, simulated.clock(place, night, repeat));
-          for (const flag of simulated.flags?.(place, night, repeat) ?? [])
-            flagged.run(runId, flag.id, flag.effect, flag.value, flag.evidence);
+          const flags = simulated.flags?.(place, night, repeat) ?? [];
+          for (const flag of flags) flagged.run(runId, flag.id, flag.effect, flag.value, flag.evidence);
           const {
             qps = 1000 / ms,
             p99Ms = 1.05 * ms,
             contextMib = 12.5,
+            boundBy = boundOf(flags),
           } = simulated.figures?.(place, night, repeat) ?? {};
-          measurement.run(runId, qps, ms, ms, contextMib);
+          measurement.run(runId, qps, ms, ms, contextMib, itemsPerS(cell.shapes, qps), boundBy);
           for (const metric of ['latency', 'gpuCompute']) {
             statistics.run(runId, metric, 0.99 * ms, Math.max(1.1 * ms, p99Ms), ms, ms, p99Ms);
           }

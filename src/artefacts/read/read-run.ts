@@ -16,6 +16,7 @@ import type { RunTelemetry } from '../../records/telemetry.ts';
 import type { StoredArtefact } from '../../records/run.ts';
 import { isTelemetryName, readTelemetry } from './read-telemetry.ts';
 import type { TrtexecRun } from '../../trtexec/log/parsed-log.ts';
+import { boundBy } from '../../trtexec/fitness/bound-by.ts';
 import { findFlags, findHarnessFlags, marked } from '../../trtexec/fitness/find-flags.ts';
 import { failed, syntheticEvidence, unfitFor } from '../../trtexec/log/ended.ts';
 import { judgeHarness } from '../../harnesses/judge-harness.ts';
@@ -295,7 +296,7 @@ function judged(
     log,
     harness: null,
     exports,
-    derived,
+    derived: { ...derived, boundBy: boundBy({ log, derived }, flags) },
     telemetry,
     flags,
     outcome,

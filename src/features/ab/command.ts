@@ -2,7 +2,7 @@ import { Option } from '@commander-js/extra-typings';
 import { defineCommand, type OptionsOf, type PlainCommand } from '../../cli/define-command.ts';
 import {
   failOnOption,
-  filterOption,
+  matrixFilterOption,
   metricOption,
   notEmpty,
   positiveInteger,
@@ -24,7 +24,7 @@ const define = (command: PlainCommand) =>
     .option('--significant <percent>', 'threshold: B must be better by more than this (default: 10%)', positivePercent)
     .option('--repeats <n>', 'runs of each side of each cell', positiveInteger, 5)
     .addOption(metricOption())
-    .addOption(filterOption())
+    .addOption(matrixFilterOption())
     .option('--name <text>', 'name of the experiment (default: what B sets)')
     .option('--upper-bound', 'B is an idealized upper bound: never a baseline or the best')
     .option('--invalid-output', 'B computes wrong outputs: never a baseline or the best')

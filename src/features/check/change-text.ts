@@ -1,5 +1,5 @@
 import { ALL_CELLS } from '../../judge/gate/cell-words.ts';
-import type { GatedMetricId } from '../../records/gated-metric.ts';
+import { BOUND_SHARE_IDS, type GatedMetricId, isBoundShare } from '../../records/gated-metric.ts';
 import { formatDecibels, formatNumber, formatPercent } from '../../terminal/numbers.ts';
 import { printable } from '../../text/printable.ts';
 import { IDENTICAL_DB } from './judged-only.ts';
@@ -23,7 +23,7 @@ export function groupText(group: readonly string[], own: readonly string[] = [],
 const NO_SPEEDS: readonly GatedMetricId[] = [
   'contextMib',
   'engineMib',
-  'hostBoundPercent',
+  ...BOUND_SHARE_IDS,
   'memoryMib',
   'outputErrorPercent',
   'precisionSharePercent',
@@ -43,7 +43,7 @@ export function directionText(finding: Pick<CheckedFinding, 'details' | 'directi
 export function changeText(change: Pick<Change, 'metric' | 'changePercent' | 'before' | 'after'>): string {
   const { after, before, changePercent, metric } = change;
   if (metric === 'sqnrDb') return `${formatDecibels(ratioOf(before))} → ${formatDecibels(ratioOf(after))}`;
-  if (metric === 'hostBoundPercent' || metric === 'precisionSharePercent') {
+  if (isBoundShare(metric) || metric === 'precisionSharePercent') {
     return `${formatPercent(before, false)} → ${formatPercent(after, false)}`;
   }
   return formatPercent(changePercent);

@@ -28,7 +28,14 @@ export interface CellChart extends Pick<CellRow, 'metric' | 'unit' | 'values'> {
 const HEIGHT = 6;
 /** Of the environment: more say only that two machines take turns. */
 const NAMED_CHANGES = 4;
-const SIGNS: Readonly<Record<Mark['kind'], string>> = { slower: 'S', faster: 'F', environment: 'E', baseline: 'B' };
+const SIGNS: Readonly<Record<Mark['kind'], string>> = {
+  slower: 'S',
+  faster: 'F',
+  /** Turned from one bottleneck to another. */
+  bound: 'T',
+  environment: 'E',
+  baseline: 'B',
+};
 
 /** A cell over time with its levels, and what each mark on the axis is. */
 export function cellChart({ height = HEIGHT, labels, marks, starts = [], values, ...about }: CellChart, look: Look) {
@@ -56,7 +63,9 @@ export function cellChart({ height = HEIGHT, labels, marks, starts = [], values,
 
 function paintOf(kind: Mark['kind'] | null, { style }: Look): (text: string) => string {
   if (kind === null) return (text) => text;
-  return { slower: style.bad, faster: style.good, environment: style.warn, baseline: style.dim }[kind];
+  return { slower: style.bad, faster: style.good, bound: style.warn, environment: style.warn, baseline: style.dim }[
+    kind
+  ];
 }
 
 /** Sweeps of a chart, at most. */

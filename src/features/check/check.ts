@@ -125,7 +125,7 @@ function shown(
 ): Pick<Checked, 'series' | 'findings'> {
   if (filter === undefined && requested === undefined) return { series: rows, findings };
   const metric = metricNamed(db, requested);
-  const keys = new Set(chooseCells([...cells.values()], filter).map(({ key }) => key));
+  const keys = new Set(chooseCells(db, [...cells.values()], filter).map(({ key }) => key));
   if (keys.size === 0) throw new UsageError('no cell of the newest sweeps passes the filter; see `bench ls cells`');
   const isShown = (finding: CheckedFinding): boolean =>
     finding.details.some((change) => (metric === null || change.metric === metric) && keys.has(change.key));

@@ -13,7 +13,7 @@ import { cellRunsOf } from '../../store/runs/cell-runs.ts';
 import { type GateRun, GateRuns } from '../../store/runs/gate-runs.ts';
 import { findBuilds, findEnvironments } from '../../store/sweeps/environments.ts';
 import { hashOf } from '../../text/canonical-json.ts';
-import { accuracyHistories, hostBoundHistory, precisionHistories } from './judged-only.ts';
+import { accuracyHistories, boundHistories, precisionHistories } from './judged-only.ts';
 import type { Series } from './series.ts';
 
 /** The histories of the cells of a series. */
@@ -82,9 +82,8 @@ export class Histories {
       if (metric === ownMetric || nights.length > 0) metrics.push(measured);
     }
     metrics.push(
-      ...[hostBoundHistory(own, this.sweepIds), this.precisions.get(cell.key), this.accuracies.get(cell.key)].flatMap(
-        (found) => found ?? [],
-      ),
+      ...boundHistories(own, this.sweepIds),
+      ...[this.precisions.get(cell.key), this.accuracies.get(cell.key)].flatMap((found) => found ?? []),
     );
     return {
       cell: { cell, metrics, environmentIds: this.environmentsOf(own), isPlanned, failures },

@@ -2,7 +2,7 @@ import type { MetricHistory } from '../../judge/gate/evidence.ts';
 import { LEAST_PRECISION_SHARE, precisionShare } from '../../layers/real-precision.ts';
 import { type AccuracyRecord } from '../../records/accuracy.ts';
 import type { KeyedCell } from '../../records/cell.ts';
-import type { GatedMetricId } from '../../records/gated-metric.ts';
+import { BOUND_SHARE_IDS, BOUND_SHARES, type GatedMetricId } from '../../records/gated-metric.ts';
 import type { CellKey, SweepId } from '../../records/scalars.ts';
 import { sameAccuracyHistory } from '../../judge/accuracy-drop.ts';
 import { realPrecisions } from '../../selection/actual-precisions.ts';
@@ -11,18 +11,30 @@ import { recordsByCell } from '../../store/runs/accuracies.ts';
 import type { GateRun, GateRuns } from '../../store/runs/gate-runs.ts';
 import type { Series } from './series.ts';
 
-/** Share of the runs of each sweep that waited for the host, in percent. @param own in the order of the sweeps */
-export function hostBoundHistory(own: readonly GateRun[], sweepIds: readonly SweepId[]): MetricHistory | null {
+/** Shares of the runs of each sweep with each bottleneck, in percent. @param own in the order of the sweeps */
+export function boundHistories(own: readonly GateRun[], sweepIds: readonly SweepId[]): MetricHistory[] {
   let from = 0;
-  const values = sweepIds.flatMap((sweepId, night) => {
-    const first = from;
-    let bound = 0;
-    for (; own[from]?.sweepId === sweepId; from += 1) {
-      if (own[from]?.flags.some(({ id }) => id === 'hostBound') === true) bound += 1;
-    }
-    return from === first ? [] : [{ night, value: (100 * bound) / (from - first) }];
+  const measured = sweepIds.flatMap((sweepId, night) => {
+    const bounds: GateRun['boundBy'][] = [];
+    for (; own[from]?.sweepId === sweepId; from += 1) bounds.push(own[from]?.boundBy ?? null);
+    return bounds.length === 0 ? [] : [{ night, bounds }];
   });
-  return values.length === 0 ? null : historyOf('hostBoundPercent', values);
+  if (measured.length === 0) return [];
+  const found = new Set(own.map(({ boundBy }) => boundBy));
+  const sharesOf = (by: GateRun['boundBy']) =>
+    measured.map(({ bounds, night }) => ({
+      night,
+      value: (100 * bounds.filter((bound) => bound === by).length) / bounds.length,
+    }));
+  // Most cells have none of them, and there are thousands.
+  const none = historyOf(
+    'hostBoundPercent',
+    measured.map(({ night }) => ({ night, value: 0 })),
+  );
+  return BOUND_SHARE_IDS.map((metric) => {
+    const by = BOUND_SHARES[metric];
+    return found.has(by) ? historyOf(metric, sharesOf(by)) : { ...none, metric };
+  });
 }
 
 function historyOf(

@@ -3,7 +3,7 @@ import type { GateRules } from '../../judge/gate/limits.ts';
 import { buildDifferences } from '../../judge/compare/differences.ts';
 import type { KeyedCell } from '../../records/cell.ts';
 import { type Finding, isOver } from '../../records/finding.ts';
-import { gatedMetricOf } from '../../records/gated-metric.ts';
+import { BOUND_SHARE_IDS, gatedMetricOf } from '../../records/gated-metric.ts';
 import { gateMetric, isMetric } from '../../records/metric.ts';
 import type { SweepId } from '../../records/scalars.ts';
 import type { Sweep } from '../../records/sweep.ts';
@@ -145,7 +145,7 @@ const ORDER: readonly string[] = [
   'gpuComputeMs',
   'throughputQps',
   'p99Ms',
-  'hostBoundPercent',
+  ...BOUND_SHARE_IDS,
   'contextMib',
   'engineMib',
 ];

@@ -11,6 +11,7 @@ import { listSweeps } from '../../store/sweeps/find-sweeps.ts';
 import type { StoreDatabase } from '../../store/file/open.ts';
 import type { CommandUnknownOpts } from '@commander-js/extra-typings';
 import { outputsOf } from '../../cli/define-command.ts';
+import { MEASURED_WORDS } from '../../selection/measured-fields.ts';
 import type { Io } from '../../cli/io.ts';
 import { packageFolder, storePath } from '../../cli/store-location.ts';
 import type { ValueKind, Candidate } from './wanted.ts';
@@ -38,6 +39,10 @@ export async function lookUp(
       return stored((store) => cells(store, typed));
     case 'metric':
       return METRIC_IDS.map((id) => ({ value: metricWord(id), meaning: metricOf(id).label }));
+    case 'measured':
+      return [...MEASURED_WORDS].flatMap(([field, words]) =>
+        words.map((word) => ({ value: `${field}=${word}`, meaning: '' })),
+      );
     case 'ref':
       return stored((store) => [...sweeps(store), ...baselines(store, 'baseline:'), ...branches(store)]);
     case 'sweep':

@@ -124,6 +124,7 @@ const VALUE_KINDS = [
   'matrix',
   'metric',
   'cell',
+  'measured',
   'ref',
   'sweep',
   'baseline',
@@ -168,6 +169,8 @@ const VALUES_OF_ARGUMENTS: Kinds = {
 const VALUES_OF_OPTIONS: Kinds = {
   '--matrix': ['matrix'],
   '--cell': ['cell'],
+  // Not of a matrix, whose cells may have no runs yet.
+  '--filter <cells>': ['measured', 'cell'],
   '--at': ['ref'],
   '--against': ['ref'],
   '--diff': ['ref'],

@@ -42,7 +42,7 @@ async function rejudged(
     changed.map(({ cellKey, metric, changePercent }) => ({ ...finding, cellKey, metric, changePercent })),
   );
   const then = Map.groupBy(reported, ({ cellKey }) => cellKey);
-  const cells = chooseCells(allCells(db), options.filter);
+  const cells = chooseCells(db, allCells(db), options.filter);
   const sweepId = (night: number | null): string | null => (night === null ? null : (sweeps[night]?.sweepId ?? null));
   const changes = cellHistories(db, sweeps, cells, metricNamed(db, options.metric)).flatMap((nights) => {
     const own = (then.get(nights.cell.key) ?? []).filter(({ metric }) => metric === nights.metric);

@@ -1,4 +1,4 @@
-import { batchOf, itemsPerS } from '../../records/cell.ts';
+import { batchOf } from '../../records/cell.ts';
 import { METRIC_IDS } from '../../records/metric.ts';
 import { withoutControls } from '../../text/printable.ts';
 import { outcomeReason } from '../../records/outcome.ts';
@@ -46,7 +46,7 @@ export function csvText({ cells, environments, sweeps }: ReportedSweep): string 
       metric,
       (_, run) => run.values[metric] ?? null,
     ]),
-    ['itemsPerS', ({ cell }, run) => itemsPerS(cell.shapes, run.values.throughputQps)],
+    ['boundBy', (_, run) => run.boundBy],
     ['queries', (_, run) => run.queries],
     ['wallS', (_, run) => run.wallS],
     ['gpu', (cell) => environmentOf(cell, environments)?.gpuName ?? null],

@@ -12,7 +12,17 @@ import type { CommonShift, GeometricMean, Verdict } from '../../records/verdict.
 
 export type ReportedRun = Pick<
   CellRun,
-  'environmentId' | 'flags' | 'outcome' | 'queries' | 'repeat' | 'runId' | 'startedAt' | 'sweepId' | 'values' | 'wallS'
+  | 'boundBy'
+  | 'environmentId'
+  | 'flags'
+  | 'outcome'
+  | 'queries'
+  | 'repeat'
+  | 'runId'
+  | 'startedAt'
+  | 'sweepId'
+  | 'values'
+  | 'wallS'
 >;
 
 /** What is known of a cell besidesss its values: against another side, against its history, or nothing. */

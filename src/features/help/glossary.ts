@@ -116,6 +116,11 @@ export const GLOSSARY: readonly Term[] = [
     see: ['outcome'],
   },
   {
+    words: ['bottleneck', 'bound by'],
+    text: 'What limits the throughput of a cell: GPU compute, the power limit, the host, copies to or from the GPU, pauses asked for, or other work on the GPU.',
+    see: ['flag', 'bench ls cells --filter bound=host'],
+  },
+  {
     words: ['metric'],
     text: 'A number of a run with its unit and the direction that is better, such as GPU compute time, latency, p99 or throughput.',
     see: ['bench help metrics'],

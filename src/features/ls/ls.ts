@@ -24,7 +24,7 @@ import { describeCommit } from '../../text/commit-label.ts';
 
 export function listCells(options: CellsOptions, io: Io): Promise<ExitCode> {
   return withStore(options, io, (store) => {
-    const found = chooseCells(allCells(store.db), options.filter);
+    const found = chooseCells(store.db, allCells(store.db), options.filter);
     const numbers = cellNumbers(
       store.db,
       found.map(({ key }) => key),

@@ -11,7 +11,7 @@ import {
   numberFromZero,
   positiveNumber,
   wholeNumber,
-  filterOption,
+  matrixFilterOption,
 } from '../../cli/options.ts';
 import { CALIBRATION_METHODS, CONVERTED_PRECISIONS, HIGH_PRECISIONS } from '../../variants/conversion.ts';
 import { DISTRIBUTIONS } from '../../variants/make-inputs.ts';
@@ -151,7 +151,7 @@ const accuracyOptions = (command: PlainCommand) =>
     .option('--timeout <time>', 'of one comparison', duration, 3600)
     .option('--model <name>', 'store the comparison of two files under this name')
     .addOption(new Option('--precision <name>', 'and this precision').choices(PRECISIONS))
-    .addOption(filterOption())
+    .addOption(matrixFilterOption())
     .option(
       '--max-drop <db>',
       'a larger drop of the SQNR since the last comparison is a regression',

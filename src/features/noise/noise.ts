@@ -62,7 +62,7 @@ async function assessed(
   const allIds = all.map(({ sweepId }) => sweepId);
   const paths = new Map(loadedEngines(db, allIds).map(({ runId, path }) => [runId, path]));
   const known = inLabelOrder([...findCells(db, [...cellKeysOf(db, allIds)]).values()]);
-  const cells = chooseCells(namedCells(known, names), filter);
+  const cells = chooseCells(db, namedCells(known, names), filter);
   if (cells.length === 0) throw new UsageError('no cell of these sweeps passes; see `bench ls cells`');
   const keys = cells.map(({ key }) => key);
   const runs = cellRunsOf(db, allIds, keys).map((run) => {

@@ -1,5 +1,6 @@
 import * as z from 'zod';
 
+import { cellBoundSchema } from '../../records/bound.ts';
 import { PERCENTILE_RULES, TIMERS } from '../../records/harness.ts';
 import { OUTCOME_KINDS } from '../../records/outcome.ts';
 import {
@@ -53,6 +54,7 @@ export const parseOutput = output('bench parse --json', {
       idleGapMs: z.number().nullable(),
       transferBound: z.enum(['h2d', 'd2h']).nullable(),
       itemsPerS: z.number().nullable(),
+      bound: cellBoundSchema,
       telemetry: telemetry.nullable(),
       hints: z.array(z.string()),
       flags: z.array(flag),

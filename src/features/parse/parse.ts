@@ -1,6 +1,7 @@
 import { type ReadOptions, type ReadRun, readBareLog } from '../../artefacts/read/read-run.ts';
 import { readSource } from '../../artefacts/read/read-source.ts';
 import type { RunSource } from '../../artefacts/read/recognise.ts';
+import { boundOfRead } from '../../judge/bound.ts';
 import { layersOf } from '../../layers/join-layers.ts';
 import { outcomeReason } from '../../records/outcome.ts';
 import { formatTensorrtVersion } from '../../text/version.ts';
@@ -57,6 +58,7 @@ function outputOf(run: ParsedRun): ParseOutput['runs'][number] {
     idleGapMs: derived.idleGapMs,
     transferBound: derived.transferBound,
     itemsPerS: derived.itemsPerS,
+    bound: boundOfRead(run),
     telemetry,
     flags,
     hints: [...new Set(log.hints.map(({ id }) => id))],

@@ -1,5 +1,7 @@
+import { usualBound } from '../../judge/bound.ts';
 import type { CellNights } from '../../judge/gate/cell-nights.ts';
 import type { TrendStep } from '../../judge/trend.ts';
+import type { BoundBy } from '../../records/bound.ts';
 import type { Sweep } from '../../records/sweep.ts';
 import type { CellSamples, LeftOut, SweepValue } from '../../html/page-types.ts';
 import type { ReportCell } from './page/report-data.ts';
@@ -40,6 +42,10 @@ export function stepsOf(
   sweeps: readonly Sweep[],
 ): Pick<TrendStep, 'sweepId' | 'value'>[] {
   return sweeps.map(({ sweepId }, sweep) => ({ sweepId, value: values[sweep]?.value ?? null }));
+}
+
+export function newestBound({ runs }: CellNights): BoundBy | null {
+  return usualBound((runs.at(-1) ?? []).map(({ boundBy }) => boundBy));
 }
 
 /** Measured runs that do not count, by sweep and reason. */

@@ -59,7 +59,7 @@ export async function gatherReport(
   if (newest === undefined) throw new UsageError('there is no sweep to report');
   const sweepIds = judged.head.sweeps.map(({ sweepId }) => sweepId);
   const keys = new Set([...judged.cells.keys(), ...plannedCells(db, sweepIds), ...cellKeysOf(db, sweepIds)]);
-  const cells = inLabelOrder(chooseCells([...findCells(db, [...keys]).values()], options.filter));
+  const cells = inLabelOrder(chooseCells(db, [...findCells(db, [...keys]).values()], options.filter));
   const kept = cells.map(({ key }) => key);
   const runs = cellRunsOf(db, sweepIds, kept).filter(({ role }) => role === 'timed');
   const byCell = Map.groupBy(runs, ({ cellKey }) => cellKey);

@@ -22,7 +22,7 @@ import { resolveSides } from '../../selection/sides.ts';
 import { forgeOf } from '../../tools/git/forge.ts';
 import { originUrl } from '../../tools/git/git.ts';
 import { toolVersion } from '../../cli/store-location.ts';
-import { leftOutRuns, newestSamples, stepsOf, sweepValues } from './cells.ts';
+import { leftOutRuns, newestBound, newestSamples, stepsOf, sweepValues } from './cells.ts';
 import { cellLayers, layersOfFinding } from './layers.ts';
 
 export type HtmlReportOptions = Pick<ReportOptions, 'db' | 'metric' | 'filter' | 'branch' | 'asOf' | 'last'>;
@@ -159,7 +159,7 @@ async function gatherCells(
     const reported = reportedChanges(findings, { cellKey: cell.key, metric });
     const steps = stepsOf(values, sweeps);
     const marks = trendMarks(steps, history.runs.flat(), { betterIs, environments: known, reported, baselines });
-    return { cell, metric, values, marks, leftOut: leftOutRuns(history, sweeps) };
+    return { cell, metric, values, marks, leftOut: leftOutRuns(history, sweeps), boundBy: newestBound(history) };
   });
   await yieldToEventLoop(io);
   const samples = newestSamples(db, drawn, ids);

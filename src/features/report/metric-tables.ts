@@ -9,7 +9,7 @@ import { UsageError } from '../../errors.ts';
 import { yieldToEventLoop, type Io } from '../../cli/io.ts';
 import type { CheckedFinding } from '../check/index.ts';
 import { compareReport, readSides, type SidesRead } from '../compare/index.ts';
-import { leftOutRuns, sweepValues } from './cells.ts';
+import { leftOutRuns, newestBound, sweepValues } from './cells.ts';
 import type { ReportOptions } from './command.ts';
 import type { MetricTable, ReportData } from './page/report-data.ts';
 
@@ -64,6 +64,7 @@ function tableCells(
     values: sweepValues(history, sweeps, []),
     marks: [],
     leftOut: leftOutRuns(history, sweeps),
+    boundBy: newestBound(history),
   }));
 }
 

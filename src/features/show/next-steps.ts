@@ -1,10 +1,10 @@
 import { type LayerFacts, layerFactsOf } from '../../layers/layer-facts.ts';
 import { summarizeLayers, type LayersSummary } from '../../layers/summarize-layers.ts';
+import { BOUND_WORDS } from '../../records/bound.ts';
 import { type KeyedCell, variablesOf } from '../../records/cell.ts';
 import { cellLabel } from '../../text/cell-label.ts';
 import { EXIT_CODES, type ExitCode } from '../../exit-codes.ts';
 import { fileName } from '../profile/index.ts';
-import { enqueueClass, type EnqueueClass } from '../../trtexec/run-facts.ts';
 import { parseTensorrtVersion } from '../../text/version.ts';
 import { layerNcuArgs } from '../../tools/ncu/ncu-args.ts';
 import { CAPTURED_QUERIES, captureArgs, shownBuildArgs } from '../../tools/nsys/nsys-args.ts';
@@ -53,6 +53,7 @@ function explainedRun(db: StoreDatabase, run: ShownRun): ExplainOutput {
         isCaptured: cellKey !== null && attachmentsOfCell(db, cellKey, 'nsysExport', null).length > 0,
         is11: (parseTensorrtVersion(String(environment['tensorrt'] ?? ''))?.major ?? 0) >= 11,
         isOurs: provenance === 'measured',
+        waits: ['host', 'h2d', 'd2h'].includes(run.bound?.by ?? ''),
         // The engine of a recording only represents one.
         parts: parts !== null && provenance === 'recorded' ? { ...parts, engine: null } : parts,
       });
@@ -74,9 +75,11 @@ interface Known {
   /** bench can capture runs of a sweep on this machine. */
   readonly isOurs: boolean;
   readonly parts: RunParts | null;
+  /** The GPU waits for the host or for copies: its layers do not say why. */
+  readonly waits: boolean;
 }
 
-function ladderOf(cell: KeyedCell | null, { hottest, is11, isCaptured, isOurs, parts }: Known): ProfilerStep[] {
+function ladderOf(cell: KeyedCell | null, { hottest, is11, isCaptured, isOurs, parts, waits }: Known): ProfilerStep[] {
   const key = cell?.key.slice(0, 8) ?? null;
   const model = fileName(cell?.model ?? 'model');
   const engine = parts?.engine ?? `${model}.plan`;
@@ -96,7 +99,7 @@ function ladderOf(cell: KeyedCell | null, { hottest, is11, isCaptured, isOurs, p
     iterations: CAPTURED_QUERIES,
   };
   const nsys = isOurs && key !== null ? ['bench', 'profile', key, '--nsys'] : null;
-  const isNext = hottest === null ? 'trtexec' : isCaptured ? 'ncu' : 'nsys';
+  const isNext = hottest === null && !waits ? 'trtexec' : isCaptured ? 'ncu' : 'nsys';
   const stateOf = (tool: ProfilerStep['tool'], isDone: boolean): ProfilerStep['state'] =>
     tool === isNext ? 'next' : isDone ? 'done' : 'later';
   return [
@@ -136,15 +139,9 @@ function ladderOf(cell: KeyedCell | null, { hottest, is11, isCaptured, isOurs, p
   ];
 }
 
-const ENQUEUE: Readonly<Record<EnqueueClass, string>> = {
-  free: 'the host keeps well ahead of the GPU',
-  near: 'the host is near to holding the GPU up',
-  bound: 'the host holds the GPU up: a CUDA graph or a larger batch helps',
-};
-
 /** What a run says of itself, in sentences. @param summary of its layers; null without a profile */
 function findingsOf(
-  { measurement, outcome, statistics }: ShownRun,
+  { bound, measurement, outcome, statistics }: ShownRun,
   cell: KeyedCell | null,
   summary: LayersSummary | null,
   hottest: LayerFacts | undefined,
@@ -156,7 +153,8 @@ function findingsOf(
   return [
     reason === null ? null : `${REASON_TEXT[reason]} (${reason})`,
     gpuComputeMs === null ? null : `GPU compute ${formatMs(gpuComputeMs)} (median)`,
-    ratio === null ? null : `enqueue takes ${formatNumber(ratio, 2)} of that: ${ENQUEUE[enqueueClass(ratio)]}`,
+    ratio === null ? null : `enqueue takes ${formatNumber(ratio, 2)} of that`,
+    bound === null ? null : `bound by ${BOUND_WORDS[bound.by]}: ${bound.evidence}; ${bound.advice}`,
     summary === null || cell?.cudaGraph === true
       ? null
       : `launching ${summary.layers} layers takes ${formatNumber(least, 2)} to ${formatNumber(most, 2)} ms of the host`,

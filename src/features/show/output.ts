@@ -1,6 +1,7 @@
 import * as z from 'zod';
 
 import { attachment } from '../../artefacts/attachment.ts';
+import { cellBoundSchema } from '../../records/bound.ts';
 import { OUTCOME_KINDS } from '../../records/outcome.ts';
 import {
   cell,
@@ -89,6 +90,7 @@ export const shownSweep = output('bench run --json, and bench show SWEEP --json'
         })
         .nullable()
         .describe('How much of the engine computes in the precision of the cell, from 0 to 1'),
+      bound: cellBoundSchema,
       noEngine: reason.describe('Why the build of its engine failed'),
       others: z.array(z.strictObject({ role, kind: z.enum(['unfit', 'failed']), reason, times: count })),
       flags: z.array(flag.omit({ value: true }).extend({ times: count.describe('Runs that have it') })),
@@ -116,6 +118,7 @@ export const shownCell = output('bench show CELL --json', {
 });
 export const shownRun = output('bench show RUN --json', {
   ...listedRun.shape,
+  bound: cellBoundSchema,
   cellKey: id.nullable(),
   cell: cell.nullable(),
   provenance,

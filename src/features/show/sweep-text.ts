@@ -1,4 +1,5 @@
 import type { KeyedCell } from '../../records/cell.ts';
+import { FLAG_OF_BOUND } from '../../judge/bound.ts';
 import { metricOf } from '../../records/metric.ts';
 import { describeCommit } from '../../text/commit-label.ts';
 import { printable } from '../../text/printable.ts';
@@ -18,7 +19,7 @@ import { failureSection } from '../../terminal/failure-section.ts';
 import { type SweepNumbers, withReused } from '../../store/sweeps/overview.ts';
 import type { ShownSweep } from './output.ts';
 import type { CellSummary } from './swept.ts';
-import { flagLines, REASON_TEXT } from '../../terminal/words.ts';
+import { boundLines, flagLines, REASON_TEXT } from '../../terminal/words.ts';
 import { graphGainLines } from '../../terminal/graph-gain-text.ts';
 import type { Look, Style } from '../../terminal/look.ts';
 import { overlapNote } from '../../terminal/statistics-table.ts';
@@ -45,7 +46,7 @@ export function sweepText(
   const { style } = look;
   const cells = withCells(shown.cells, new Map(summaries.map(({ cell }) => [cell.key, cell])));
   const table = mapped === null ? cellTables(cells, look) : valueMap(mapped, look);
-  table.push(...flagSection(cells, look), ...failureSection(failures, look));
+  table.push(...boundSection(cells, look), ...flagSection(cells, look), ...failureSection(failures, look));
   table.push(...graphGainLines(summaries, look));
   const parts = [
     runsAndBuilds({ ...withReused(numbers), runs: numbers.runs - counts.replaced + counts.skipped }),
@@ -104,6 +105,8 @@ function harnessTable(cells: readonly CellRow[], look: Look): string[] {
 
 /** Dropped before any number. */
 const FLAGS_RANK = 6;
+/** Any that is not the GPU is below the table. */
+const BOUND_RANK = 7;
 
 function remarkColumns(style: Style): Column<CellRow>[] {
   return [
@@ -144,6 +147,7 @@ function trtexecTable(cells: readonly CellRow[], look: Look): string[] {
         align: right,
         dropRank: 5,
       },
+      { header: 'bound by', text: ({ bound }) => bound?.by ?? '–', style: boundStyle(style), dropRank: BOUND_RANK },
       { header: 'latency p99', text: (row) => timeText(row, row.p99Ms), align: right, dropRank: 3 },
       { header: 'runs', text: ({ measured }) => String(measured), align: right, dropRank: 4 },
       ...remarkColumns(style),
@@ -250,6 +254,21 @@ function shareText(share: SweepCell['precisionShare']): string {
       ? `${formatPercent(layerShare * 100, false)} of layers`
       : `${formatPercent(timeShare * 100, false)} of time`;
   return isReal ? `${asked} ${size}` : `✗ not ${asked}: ${size}`;
+}
+
+function boundStyle(style: Style) {
+  return ({ bound }: SweepCell) => (bound === null || bound.by === 'compute' ? style.dim : (text: string) => text);
+}
+
+/** One cell of each bottleneck that is not the GPU, and that no flag says, with evidence and advice. */
+function boundSection(cells: readonly SweepCell[], look: Look): string[] {
+  const unflagged = cells.filter(
+    ({ bound, flags }) =>
+      bound !== null && bound.by !== 'compute' && !flags.some(({ id }) => id === FLAG_OF_BOUND[bound.by]),
+  );
+  return [...Map.groupBy(unflagged, ({ bound }) => `${bound?.by} ${bound?.advice}`).values()].flatMap((same) =>
+    boundLines(same[0]?.bound ?? null, [], look, same.length === 1 ? '' : ` (${same.length} cells, one of them)`),
+  );
 }
 
 /** One flag of each kind, with evidence and advice. */

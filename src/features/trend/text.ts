@@ -61,7 +61,7 @@ function chartOf(series: TrendSeries, height: number, look: Look): string[] {
   ];
 }
 
-const MARK_WORDS = { slower: 'slower ', faster: 'faster ', environment: '', baseline: 'baseline ' } as const;
+const MARK_WORDS = { slower: 'slower ', faster: 'faster ', bound: '', environment: '', baseline: 'baseline ' } as const;
 
 /** Of few sweeps each is a level of its own. */
 function sweepStarts(points: readonly TrendStep[]): number[] {

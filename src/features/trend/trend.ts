@@ -39,7 +39,7 @@ export function trend(names: readonly string[], options: TrendOptions, io: Io): 
     if (options.branch !== undefined && newestOfBranch(store.db, options.branch) === null) {
       throw nothingStored(store.db, options.branch);
     }
-    const cells = chooseCells(namedCells(allCells(store.db), names), options.filter);
+    const cells = chooseCells(store.db, namedCells(allCells(store.db), names), options.filter);
     const output = await measuredSeries(store.db, cells, newest, options, io);
     const details = {
       cells: new Map(cells.map((cell) => [cell.key, cell])),

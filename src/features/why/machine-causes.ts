@@ -182,7 +182,8 @@ export const hostBoundCauses: CauseDetector = (context) => {
   if (change.metric !== 'throughputQps') return [];
   const [before, after] = [medianOf(fast, busyShare), medianOf(slow, busyShare)];
   if (before === null || after === null || before - after < BUSY_FELL) return [];
-  if (copiesSetThePace(slow)) return [];
+  // The GPU waits for its inputs or outputs, not for launches.
+  if (shareOf(slow, ({ boundBy }) => boundBy === 'h2d' || boundBy === 'd2h') >= 0.5) return [];
   const load = watchedMedian(slow, 'hostLoad');
   return [
     cause('hostBound', shareOfSlowdown(context, before / after), {
@@ -202,13 +203,6 @@ export const hostBoundCauses: CauseDetector = (context) => {
 function busyShare({ gpuBusy, throughputQps, gpuComputeMeanMs }: ExplainedRun): number | null {
   if (gpuBusy === null || throughputQps === null || gpuComputeMeanMs === null) return gpuBusy;
   return Math.min(1, (throughputQps * gpuComputeMeanMs) / 1000);
-}
-
-/** The GPU waits for its inputs, not for launches. */
-function copiesSetThePace(runs: WhyContext['slow']): boolean {
-  const gpu = medianOf(runs, ({ gpuComputeMs }) => gpuComputeMs);
-  const copy = medianOf(runs, ({ h2dMs, d2hMs }) => Math.max(h2dMs ?? 0, d2hMs ?? 0));
-  return gpu !== null && copy !== null && copy >= gpu;
 }
 
 function percent(share: number): string {

@@ -1,5 +1,6 @@
 import * as z from 'zod';
 
+import { boundBySchema } from '../../records/bound.ts';
 import { causeSchema, EXPLAINED_METRICS, valueChangeSchema } from '../../records/cause.ts';
 import { id, output, type OutputOf, provenance } from '../../records/output-parts.ts';
 
@@ -9,6 +10,7 @@ const side = z.strictObject({
   label: z.string(),
   sweepIds: z.array(id),
   provenance: z.array(provenance),
+  boundBy: boundBySchema,
   note: z.string().nullable(),
 });
 

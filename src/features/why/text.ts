@@ -1,4 +1,5 @@
 import type { ExplainedMetric } from '../../records/cause.ts';
+import { BOUND_WORDS } from '../../records/bound.ts';
 import { printable } from '../../text/printable.ts';
 import type { Verdict } from '../../records/verdict.ts';
 import { changeStyle } from '../../terminal/words.ts';
@@ -68,6 +69,8 @@ function sideLine(name: string, side: WhyOutput['base'], other: WhyOutput['base'
     side.ref === ids ? '' : printable(side.ref),
     ids === '' ? '' : `sweep ${ids}`,
   ];
+  const isUsual = side.boundBy === 'compute' && other.boundBy === 'compute';
+  if (side.boundBy !== null && !isUsual) parts.push(`bound by ${BOUND_WORDS[side.boundBy]}`);
   if (side.key !== other.key) parts.push(printable(side.label));
   return `${name}  ${dotted(parts)}`;
 }

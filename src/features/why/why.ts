@@ -1,4 +1,5 @@
-import { diffCommand } from './context.ts';
+import { usualBound } from '../../judge/bound.ts';
+import { diffCommand, type WhySides } from './context.ts';
 import { explainChange } from './explain-change.ts';
 import { UsageError } from '../../errors.ts';
 import { EXIT_CODES, type ExitCode } from '../../exit-codes.ts';
@@ -113,20 +114,21 @@ async function explain(
       `${where}: no timed run of this cell there has a number to compare; profiles alone: bench layers --diff`,
     );
   }
-  return { schemaVersion: 1, base: sideOutput(base), head: sideOutput(head), ...explanation };
+  return { schemaVersion: 1, base: sideOutput(base, sides.base), head: sideOutput(head, sides.head), ...explanation };
 }
 
 function pointOf({ cell, sweeps, runId, ref }: CellPoint, path?: string) {
   return { cell, sweepIds: sweeps.map(({ sweepId }) => sweepId), runId, name: path ?? ref };
 }
 
-function sideOutput({ ref, cell, sweeps, note }: CellPoint): WhyOutput['base'] {
+function sideOutput({ ref, cell, sweeps, note }: CellPoint, runs: WhySides['base']): WhyOutput['base'] {
   return {
     ref: sweeps[0]?.name ?? ref,
     key: cell.key,
     label: cellLabel(cell),
     sweepIds: sweeps.map(({ sweepId }) => sweepId),
     provenance: [...new Set(sweeps.map(({ provenance }) => provenance))],
+    boundBy: usualBound(runs.map(({ boundBy }) => boundBy)),
     note,
   };
 }

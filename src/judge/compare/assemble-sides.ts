@@ -10,16 +10,17 @@ import type { CellComparison, Verdict } from '../../records/verdict.ts';
 import type { TwoSides } from './compare-cells.ts';
 import { type ComparedBuild, type Across, differencesOf } from './differences.ts';
 import { median } from '../../statistics/median.ts';
-import { enqueueReasons, machineStates, fitSide, flagReasons } from './side-flags.ts';
+import { machineStates, fitSide, flagReasons } from './side-flags.ts';
+import { boundReasons } from '../bound.ts';
 import { valueRule } from '../value-rule.ts';
 import type { CellKey } from '../../records/scalars.ts';
 
 type ComparedRun = Pick<
   CellRun,
+  | 'boundBy'
   | 'buildId'
   | 'cellKey'
   | 'centres'
-  | 'enqueueRatio'
   | 'environmentId'
   | 'flags'
   | 'outcome'
@@ -112,7 +113,7 @@ export function assembleSides(
       systematicError: Math.hypot(a.systematicError, b.systematicError),
       kind: noiseKindOf(cell),
     };
-    const flagged = [...flagReasons(a.runs, b.runs), ...enqueueReasons(a.runs, b.runs)];
+    const flagged = [...flagReasons(a.runs, b.runs), ...boundReasons(a.runs, b.runs)];
     return {
       cell,
       metric,

@@ -3,7 +3,6 @@ import { median } from '../../statistics/median.ts';
 import type { MetricId } from '../../records/metric.ts';
 import { FLAG_LABELS, type RunFlag, type RunFlagId } from '../../records/run-flag.ts';
 import { clockOffLevel, systematicErrorOf, leftOutFor } from '../run-trust.ts';
-import { enqueueClass } from '../../trtexec/run-facts.ts';
 
 export type FlaggedRun = Pick<CellRun, 'flags' | 'smClockMhz'>;
 
@@ -97,21 +96,4 @@ function mostHave(runs: readonly FlaggedRun[], id: RunFlagId): boolean {
 
 function clockOf(runs: readonly FlaggedRun[]): number | null {
   return median(runs.flatMap(({ smClockMhz }) => smClockMhz ?? []));
-}
-
-/** A cell that became enqueue-bound, or no longer is: reported even when its time did not move. */
-export function enqueueReasons(
-  base: readonly Pick<CellRun, 'enqueueRatio'>[],
-  head: readonly Pick<CellRun, 'enqueueRatio'>[],
-): string[] {
-  const [before, after] = [ratioOf(base), ratioOf(head)];
-  if (before === null || after === null) return [];
-  const [was, is] = [enqueueClass(before), enqueueClass(after)];
-  if (was === is || (was !== 'bound' && is !== 'bound')) return [];
-  const numbers = `enqueue takes ${before.toFixed(2)} → ${after.toFixed(2)} times the GPU time`;
-  return [`${is === 'bound' ? 'now' : 'no longer'} bound by enqueue: ${numbers}`];
-}
-
-function ratioOf(runs: readonly Pick<CellRun, 'enqueueRatio'>[]): number | null {
-  return median(runs.flatMap(({ enqueueRatio }) => enqueueRatio ?? []));
 }

@@ -1,5 +1,5 @@
 import { isOver } from '../../records/finding.ts';
-import { type GatedMetricId, gatedMetricOf } from '../../records/gated-metric.ts';
+import { type GatedMetricId, gatedMetricOf, isBoundShare } from '../../records/gated-metric.ts';
 import { MAX_DROP_DB } from '../../records/accuracy.ts';
 import type { CellKey } from '../../records/scalars.ts';
 import { median } from '../../statistics/median.ts';
@@ -29,16 +29,16 @@ const MARGINS: Readonly<Partial<Record<GatedMetricId, Margin>>> = {
 
 /** Recent values that a new one is held against. */
 const RECENT_SWEEPS = 20;
-const HOST = {
-  /** A cell that never waited for the host in this many sweeps, */
+const BOUND = {
+  /** A cell that never had this bottleneck in this many sweeps, */
   calmSweeps: 10,
-  /** and does so in every run of the first number of sweeps, or in some runs of each of the second. */
+  /** and has it in every run of the first number of sweeps, or in some runs of each of the second. */
   sweeps: 2,
   mostSweeps: 4,
 } as const;
 
 export function isSteady(metric: GatedMetricId): boolean {
-  return metric === 'hostBoundPercent' || MARGINS[metric] !== undefined;
+  return isBoundShare(metric) || MARGINS[metric] !== undefined;
 }
 
 /**
@@ -53,10 +53,10 @@ export function steadyChanges(
   judged: number,
 ): CellChange[] {
   const { nights, values } = measured.history;
+  if (nights.at(-1) !== judged || (isBoundShare(measured.metric) && values.at(-1) === 0)) return [];
   const entries = nights.map((place, index): Entry => ({ place, value: values[index] ?? 0 }));
-  if (nights.at(-1) !== judged) return [];
-  return measured.metric === 'hostBoundPercent'
-    ? hostChanges(evidence, entries)
+  return isBoundShare(measured.metric)
+    ? boundChanges(evidence, measured.metric, entries)
     : marginChanges(evidence, measured.metric, entries, known);
 }
 
@@ -106,17 +106,17 @@ function expectedPast(
 }
 
 /** From no run in all of the last sweeps to every run of the newest ones; some runs of each need more sweeps. */
-function hostChanges({ cell }: CellEvidence, entries: readonly Entry[]): CellChange[] {
-  for (let count = 1; count <= HOST.mostSweeps; count += 1) {
-    const [before, now] = [entries.slice(-count - HOST.calmSweeps, -count), entries.slice(-count)];
+function boundChanges({ cell }: CellEvidence, metric: GatedMetricId, entries: readonly Entry[]): CellChange[] {
+  for (let count = 1; count <= BOUND.mostSweeps; count += 1) {
+    const [before, now] = [entries.slice(-count - BOUND.calmSweeps, -count), entries.slice(-count)];
     const [first, last] = [now[0], before.at(-1)];
     if (first === undefined || last === undefined || before.some(({ value }) => value > 0)) continue;
     const values = now.map(({ value }) => value);
     const isAll = values.every((value) => value >= 100);
-    if (!isAll && !(count === HOST.mostSweeps && values.every((value) => value > 0))) continue;
-    const confirmedBy = count >= HOST.sweeps ? ('history' as const) : null;
+    if (!isAll && !(count === BOUND.mostSweeps && values.every((value) => value > 0))) continue;
+    const confirmedBy = count >= BOUND.sweeps ? ('history' as const) : null;
     const facts = { place: first.place, lastGood: last.place, confirmedBy };
-    return [cellChange(cell, 'hostBoundPercent', { before: 0, after: median(values) ?? 100 }, facts)];
+    return [cellChange(cell, metric, { before: 0, after: median(values) ?? 100 }, facts)];
   }
   return [];
 }

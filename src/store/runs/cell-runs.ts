@@ -35,7 +35,7 @@ function select(db: StoreDatabase) {
       engineKey: runs.engineKey,
       environmentId: runs.environmentId,
       smClockMhz: runTelemetry.smClockMhz,
-      enqueueRatio: measurements.enqueueRatio,
+      boundBy: measurements.boundBy,
       values: PRINTED,
       centres: CENTRES,
     })

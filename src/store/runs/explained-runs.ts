@@ -49,6 +49,7 @@ export function explainedRuns(db: StoreDatabase, cell: ExplainedCell) {
       d2hMs: statisticOf('d2h', 'medianMs'),
       cvPercent: measurements.cvPercent,
       gpuBusy: measurements.gpuBusy,
+      boundBy: measurements.boundBy,
     })
     .from(runs)
     .innerJoin(measurements, eq(measurements.runId, runs.runId))

@@ -77,7 +77,7 @@ export class GateRuns {
     for (const sweepId of this.sweepIds) {
       const values = bySweep.get(sweepId);
       if (values === undefined) continue;
-      const { builds, cells, environments, flags, numbers, places } = values;
+      const { bounds, builds, cells, environments, flags, numbers, places } = values;
       const count = places.length / PLACES;
       columns.forEach(({ index, to }) => to.set(numbers.subarray((1 + index) * count, (2 + index) * count), row));
       const runs = cells.map((key) => (this.cellKeys.has(key) ? this.runsOf(key) : null));
@@ -92,6 +92,7 @@ export class GateRuns {
           environmentId: environments[places[at + 2] ?? -1] ?? '',
           smClockMhz: Number.isNaN(clock) ? null : clock,
           flags: flags[places[at + 3] ?? -1] ?? [],
+          boundBy: bounds[places[at + 4] ?? -1] ?? null,
         });
       }
       row += count;

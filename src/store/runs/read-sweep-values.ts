@@ -1,3 +1,4 @@
+import type { BoundBy } from '../../records/bound.ts';
 import type { BuildId, CellKey, RunId, SweepId } from '../../records/scalars.ts';
 import type { RunFlag } from '../../records/run-flag.ts';
 import type { StoreDatabase } from '../file/open.ts';
@@ -5,15 +6,15 @@ import { RUN_COLUMNS, type SweepValues } from './sweep-values.ts';
 
 type Flags = readonly Pick<RunFlag, 'id' | 'effect'>[];
 
-/** A run with a cell, build, environment and SM clock. */
-export type RunRow = [RunId, CellKey | null, BuildId | null, string, number | null];
+/** A run with a cell, build, environment, SM clock and bottleneck. */
+export type RunRow = [RunId, CellKey | null, BuildId | null, string, number | null, BoundBy | null];
 
 /** The measured timed runs of a sweep, in the order in which they came. */
 export function runRowsOf({ $client }: StoreDatabase): (sweepId: SweepId) => RunRow[] {
   const statement = $client
     .prepare<[string], RunRow>(
-      `SELECT r.run_id, r.cell_key, r.build_id, r.environment_id, t.sm_clock_mhz
-       FROM runs r LEFT JOIN run_telemetry t ON t.run_id = r.run_id
+      `SELECT r.run_id, r.cell_key, r.build_id, r.environment_id, t.sm_clock_mhz, m.bound_by
+       FROM runs r LEFT JOIN run_telemetry t ON t.run_id = r.run_id LEFT JOIN measurements m ON m.run_id = r.run_id
        WHERE r.sweep_id = ? AND r.role = 'timed' AND r.outcome = 'measured' AND r.cell_key IS NOT NULL`,
     )
     .raw();
@@ -48,15 +49,22 @@ export function readSweepValues(db: StoreDatabase, sweepIds: readonly SweepId[])
 
 function factsOf(rows: readonly RunRow[], flags: ReadonlyMap<RunId, Flags>) {
   const [cells, builds, environments] = [new Places<CellKey>(), new Places<BuildId | null>(), new Places<string>()];
-  const flagged = new Places<Flags>();
+  const [flagged, bounds] = [new Places<Flags>(), new Places<BoundBy | null>()];
   const places = Int32Array.from(
-    rows.flatMap(([runId, cellKey, buildId, environmentId]) => {
+    rows.flatMap(([runId, cellKey, buildId, environmentId, , boundBy]) => {
       const own = flags.get(runId) ?? [];
       const ofRun = [cells.of(cellKey ?? ''), builds.of(buildId), environments.of(environmentId)];
-      return [...ofRun, flagged.of(own, JSON.stringify(own))];
+      return [...ofRun, flagged.of(own, JSON.stringify(own)), bounds.of(boundBy)];
     }),
   );
-  return { cells: cells.all, builds: builds.all, environments: environments.all, flags: flagged.all, places };
+  return {
+    cells: cells.all,
+    builds: builds.all,
+    environments: environments.all,
+    flags: flagged.all,
+    bounds: bounds.all,
+    places,
+  };
 }
 
 /** Each value once. */
@@ -77,7 +85,7 @@ function readFlags({ $client }: StoreDatabase, sweepId: SweepId): Map<RunId, Fla
     .prepare<[string], [RunId, RunFlag['id'], RunFlag['effect']]>(
       `SELECT r.run_id, f.flag, f.effect FROM runs r CROSS JOIN run_flags f ON f.run_id = r.run_id
        WHERE r.sweep_id = ? AND r.role = 'timed'
-         AND (f.effect <> 'explained' OR f.flag IN ('powerLimited', 'hostBound'))`,
+         AND (f.effect <> 'explained' OR f.flag = 'powerLimited')`,
     )
     .raw()
     .all(sweepId);

@@ -1,7 +1,7 @@
 import { and, asc, desc, eq, getTableColumns, like } from 'drizzle-orm';
 
-import type { KeyedCell } from '../../records/cell.ts';
-import { TIMED_METRICS, type TimeStatistics } from '../../records/measurement.ts';
+import { boundOf } from '../../judge/bound.ts';
+import { TIMED_METRICS, type TimedMetric, type TimeStatistics } from '../../records/measurement.ts';
 import type { Outcome } from '../../records/outcome.ts';
 import type { QueryTimes } from '../../trtexec/run-facts.ts';
 import { isOneOf } from '../../text/unknown-values.ts';
@@ -66,6 +66,16 @@ export function showRun(db: StoreDatabase, runId: RunId) {
   const { runId: _ofRun, ...measurementColumns } = getTableColumns(measurements);
   const { runId: _ofFile, ...artefactColumns } = getTableColumns(artefacts);
   const measured = db.select(measurementColumns).from(measurements).where(eq(measurements.runId, runId)).get();
+  const [statistics, flags] = [statisticsOf(db, runId), flagsOfRun(db, runId)];
+  const medianOf = (line: TimedMetric): number | null => statistics[line]?.median ?? null;
+  const values = {
+    gpuBusy: measured?.gpuBusy ?? null,
+    enqueueRatio: measured?.enqueueRatio ?? null,
+    gpuComputeMs: medianOf('gpuComputeMs'),
+    h2dMs: medianOf('h2dMs'),
+    d2hMs: medianOf('d2hMs'),
+  };
+  const cell = run.cellKey === null ? null : (findCells(db, [run.cellKey]).get(run.cellKey) ?? null);
   return {
     runId,
     sweepId: run.sweepId,
@@ -86,11 +96,12 @@ export function showRun(db: StoreDatabase, runId: RunId) {
     buildModel: run.buildId === null ? null : buildModelOf(db, run.buildId),
     engineSha256: run.engineSha256,
     measurement: measured ?? null,
-    statistics: statisticsOf(db, runId),
+    statistics,
+    bound: measured === undefined ? null : boundOf(cell, [{ ...measured, flags, values }]),
     values: valuesOfRun(db, runId),
-    method: run.role === 'timed' ? methodOf(db, runId, cellOf(db, run.cellKey)) : null,
+    method: run.role === 'timed' ? methodOf(db, runId, cell) : null,
     telemetry: telemetryOf(db, [runId]).get(runId) ?? null,
-    flags: flagsOfRun(db, runId),
+    flags,
     hints: hintsOf(db, [runId]).get(runId) ?? [],
     notes: run.notes,
     attempts: attemptsOf(db, runId),
@@ -103,10 +114,6 @@ export function showRun(db: StoreDatabase, runId: RunId) {
 function buildModelOf(db: StoreDatabase, buildId: BuildId): string | null {
   const row = db.select().from(builds).where(eq(builds.buildId, buildId)).get();
   return row === undefined || row.model === '' ? null : row.model;
-}
-
-function cellOf(db: StoreDatabase, key: string | null): KeyedCell | null {
-  return key === null ? null : (findCells(db, [key]).get(key) ?? null);
 }
 
 export function runLayers(db: StoreDatabase, runId: RunId): StoredLayers | null {

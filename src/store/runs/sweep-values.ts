@@ -1,19 +1,15 @@
 import * as z from 'zod';
 
 import { errorCode } from '../../errors.ts';
-import { METRIC_IDS, metricDefinition, type OwnMetricId } from '../../records/metric.ts';
+import { BOUNDS } from '../../records/bound.ts';
+import { metricDefinition, type OwnMetricId } from '../../records/metric.ts';
 import { FLAG_EFFECTS, RUN_FLAGS } from '../../records/run-flag.ts';
 import type { Immutable, SweepId } from '../../records/scalars.ts';
 import type { StoreDatabase } from '../file/open.ts';
+import { measurements, timeStatistics } from '../schema.ts';
 
-const COLUMNS = {
-  throughputQps: 'throughput_qps',
-  contextMemoryMib: 'context_memory_mib',
-  gpuComputeCentreMs: 'gpu_compute_centre_ms',
-  latencyCentreMs: 'latency_centre_ms',
-  medianMs: 'median_ms',
-  p99Ms: 'p99_ms',
-} as const;
+/** Those that many ask for; others are read for themselves. */
+const KEPT: readonly OwnMetricId[] = ['gpuComputeMs', 'latencyMs', 'throughputQps', 'p99Ms', 'enqueueMs', 'contextMib'];
 
 /** A value of a run in a row of its own. */
 export interface RunColumn {
@@ -21,16 +17,19 @@ export interface RunColumn {
   readonly isCentre: boolean;
   /** Of the performance summary; empty for what is stated once, in `measurements`. */
   readonly line: string;
-  readonly name: (typeof COLUMNS)[keyof typeof COLUMNS];
+  readonly name: string;
 }
 
-export const RUN_COLUMNS: readonly RunColumn[] = METRIC_IDS.flatMap((metric): RunColumn[] => {
+export const RUN_COLUMNS: readonly RunColumn[] = KEPT.flatMap((metric): RunColumn[] => {
   const { centre, stored } = metricDefinition(metric);
-  const line = stored.table === 'timeStatistics' ? stored.of : '';
-  const isOfRun = stored.table === 'timeStatistics' || stored.table === 'measurements';
   return [
-    ...(isOfRun ? [{ metric, isCentre: false, line, name: COLUMNS[stored.column] }] : []),
-    ...(centre === undefined ? [] : [{ metric, isCentre: true, line: '', name: COLUMNS[centre] }]),
+    ...(stored.table === 'timeStatistics'
+      ? [{ metric, isCentre: false, line: stored.of, name: timeStatistics[stored.column].name }]
+      : []),
+    ...(stored.table === 'measurements'
+      ? [{ metric, isCentre: false, line: '', name: measurements[stored.column].name }]
+      : []),
+    ...(centre === undefined ? [] : [{ metric, isCentre: true, line: '', name: measurements[centre].name }]),
   ];
 });
 
@@ -38,22 +37,23 @@ const factsSchema = z.object({
   cells: z.array(z.string()),
   builds: z.array(z.string().nullable()),
   environments: z.array(z.string()),
+  bounds: z.array(z.enum(BOUNDS).nullable()),
   flags: z.array(z.array(z.object({ id: z.enum(RUN_FLAGS), effect: z.enum(FLAG_EFFECTS) }))),
 });
 
 /** What the measured timed runs of a sweep have; what many of them share is in lists, once. */
 export interface SweepValues extends Immutable<z.infer<typeof factsSchema>> {
-  /** Places of the cell, the build, the environment and the flags of each run. */
+  /** Places of the cell, the build, the environment, the flags and the bottleneck of each run. */
   readonly places: Int32Array;
   /** Of all runs the SM clock in MHz, then each of `RUN_COLUMNS`; NaN where it is not known. */
   readonly numbers: Float64Array;
 }
 
-export const PLACES = 4;
+export const PLACES = 5;
 const BYTES = 4 * PLACES + 8 * (1 + RUN_COLUMNS.length);
 
 /** Of other columns than these, or of an older layout: read from the runs again. */
-const FORMAT = ['1', ...RUN_COLUMNS.map(({ line, name }) => `${line}.${name}`)].join(' ');
+const FORMAT = ['2', ...RUN_COLUMNS.map(({ line, name }) => `${line}.${name}`)].join(' ');
 
 /** Those that are kept; a damaged one is not. */
 export function keptValues({ $client }: StoreDatabase, sweepIds: readonly SweepId[]): Map<SweepId, SweepValues> {
@@ -70,8 +70,8 @@ export function keptValues({ $client }: StoreDatabase, sweepIds: readonly SweepI
       if (!parsed.success || !Number.isInteger(runs)) return [];
       // A copy: doubles begin at multiples of eight bytes.
       const { buffer } = new Uint8Array(data);
-      const places = new Int32Array(buffer, 0, PLACES * runs);
-      return [[sweepId, { ...parsed.data, places, numbers: new Float64Array(buffer, places.byteLength) }]];
+      const numbers = new Float64Array(buffer, 0, (1 + RUN_COLUMNS.length) * runs);
+      return [[sweepId, { ...parsed.data, numbers, places: new Int32Array(buffer, numbers.byteLength) }]];
     }),
   );
 }
@@ -100,7 +100,7 @@ export function keepValues({ $client }: StoreDatabase, values: ReadonlyMap<Sweep
   );
   try {
     for (const [sweepId, { numbers, places, ...facts }] of values) {
-      const data = Buffer.concat([places, numbers].map(bytesOf));
+      const data = Buffer.concat([numbers, places].map(bytesOf));
       keep.run(sweepId, FORMAT, JSON.stringify(facts), data);
     }
   } catch (error) {

@@ -48,6 +48,7 @@ export function lastValuedRuns(
         commit: sweeps.commit,
         dirty: sweeps.dirty,
         environmentId: runs.environmentId,
+        boundBy: measurements.boundBy,
         printed,
         centre: centreValue(metric),
       })

@@ -1,5 +1,6 @@
 import type { RunFlag } from '../../records/run-flag.ts';
 import type { QueryTimes } from '../run-facts.ts';
+import { copiesOf, isPaced } from './bound-by.ts';
 import { type ComputeTimes, type FitnessFacts, percent } from './facts.ts';
 
 /** Below this share the GPU is idle enough to ask why; in recorded sweeps only a cell limited by its copies. */
@@ -24,7 +25,8 @@ export function hostBound(facts: FitnessFacts, compute: ComputeTimes | null): Ru
         : `${percent(stalls.share)} in ${stalls.count} stalls between queries`;
     return { id: 'hostBound', effect: 'widened', value: gpuBusy, evidence: `${idle}, ${seen}` };
   }
-  if (enqueueClass !== 'bound' || enqueueRatio === null) return null;
+  // Their launches wait for the copies, too.
+  if (enqueueClass !== 'bound' || enqueueRatio === null || copiesOf(facts) !== null) return null;
   const evidence = `${idle}, enqueue takes ${enqueueRatio.toFixed(2)} times the GPU time`;
   return { id: 'hostBound', effect: 'explained', value: gpuBusy, evidence };
 }
@@ -47,8 +49,8 @@ function stallsOf({ times }: FitnessFacts, compute: ComputeTimes | null) {
 }
 
 /** Pauses and non-overlapping copies were requested. */
-function idlesByIntent({ log: { options } }: FitnessFacts): boolean {
-  return (options.sleepMs ?? 0) > 0 || (options.idleMs ?? 0) > 0 || options.exposeDma === true;
+function idlesByIntent({ log }: FitnessFacts): boolean {
+  return isPaced(log) || log.options.exposeDma === true;
 }
 
 /**

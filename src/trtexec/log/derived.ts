@@ -22,6 +22,7 @@ export function derive(run: TrtexecRun, times: QueryTimes | null): DerivedValues
     idleGapMs: oneStream ? idleGapMs(measurement) : null,
     transferBound: measurement === null ? null : transferBound(measurement),
     itemsPerS: itemsPerS(shapesOf(run), measurement?.throughputQps ?? null),
+    boundBy: null,
     gpuComputeCentreMs: centreOf(times?.columns.computeMs),
     latencyCentreMs: centreOf(times?.columns.latencyMs),
   };

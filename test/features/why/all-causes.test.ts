@@ -51,6 +51,7 @@ function runs(gpuComputeMs: number, sha256: string): ExplainedRun[] {
     d2hMs: null,
     cvPercent: 0.1,
     gpuBusy: 0.99,
+    boundBy: 'compute',
     hints: [],
     flags: [],
     telemetry: null,

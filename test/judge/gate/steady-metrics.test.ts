@@ -26,6 +26,9 @@ test.each<[string, GatedMetricId, number[], number[]]>([
   ['builds only warn', 'buildS', [60, 60, 60, 60, 600], []],
   ['every run waits for the host: the second sweep', 'hostBoundPercent', [...ZEROS, 100, 100, 100], [13]],
   ['some runs of each sweep: the fourth', 'hostBoundPercent', [...ZEROS, 100, 67, 33, 33, 33], [15]],
+  ['every run waits for its copies', 'h2dBoundPercent', [...ZEROS, 100, 100, 100], [13]],
+  ['and those from the GPU', 'd2hBoundPercent', [...ZEROS, 100, 100], [13]],
+  ['a cap that holds the clock down from now on', 'powerBoundPercent', [...ZEROS, 100, 100], [13]],
   ['one sweep is none', 'hostBoundPercent', [...ZEROS, 100, 0, 0], []],
   ['a cell that waited before', 'hostBoundPercent', [33, 0, 0, 0, 100, 100, 100], []],
 ])('%s', (_, metric, values, expected) => {

@@ -193,7 +193,9 @@ describe('people see it', () => {
       `SELECT run_id AS id FROM run_flags WHERE evidence LIKE 'GPU idle 49 %'`,
     );
     const { stdout } = await bench(['show', run?.id ?? '', '--db', db], { env: { COLUMNS: '160' } });
-    expect(stdout).toContain('measured\n  host-bound: GPU idle 49 % of the time, 49 % in 126 stalls');
+    expect(stdout).toContain(
+      'measured\n  bound by the host\n  host-bound: GPU idle 49 % of the time, 49 % in 126 stalls',
+    );
     const { stdout: json } = await bench(['show', run?.id ?? '', '--json', '--db', db]);
     expect(JSON.parse(json).flags).toMatchObject([{ id: 'hostBound', effect: 'widened' }]);
   });

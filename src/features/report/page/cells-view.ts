@@ -82,6 +82,7 @@ function columnsOf(data: ReportData, words: CellWords, shared: readonly string[]
     },
     { header: '95 %', kind: 'roomy', show: (row) => intervalOf(row, shared) },
     { header: 'now', kind: data.compare === null ? 'number' : 'number roomy', show: valueOf },
+    { header: 'bound by', kind: 'roomy', show: ({ report }) => report.boundBy },
     {
       header: shown < 2 ? '' : `last ${shown} sweeps, ±${sparks.percent} %`,
       kind: 'sparks',

@@ -1,5 +1,6 @@
 import type { CellSamples, LeftOut, ReportLayers, ReportLayersDiff, SweepValue } from '../../../html/page-types.ts';
 import type { TrendMark } from '../../../judge/trend.ts';
+import type { BoundBy } from '../../../records/bound.ts';
 import type { KeyedCell } from '../../../records/cell.ts';
 import type { Environment } from '../../../records/environment.ts';
 import type { MetricId } from '../../../records/metric.ts';
@@ -17,6 +18,8 @@ export interface ReportCell {
   readonly values: readonly (SweepValue | null)[];
   readonly marks: readonly TrendMark[];
   readonly leftOut: readonly LeftOut[];
+  /** In the newest sweep with a value; null where it is not known. */
+  readonly boundBy: BoundBy | null;
   readonly samples: CellSamples;
   /** Null if the series has no profile of the cell. */
   readonly layers: ReportLayers | null;
@@ -25,7 +28,7 @@ export interface ReportCell {
 
 /** The table of cells by one metric; its values are the newest ones. */
 export interface MetricTable {
-  readonly cells: readonly Pick<ReportCell, 'cell' | 'metric' | 'values' | 'marks' | 'leftOut'>[];
+  readonly cells: readonly Pick<ReportCell, 'boundBy' | 'cell' | 'metric' | 'values' | 'marks' | 'leftOut'>[];
   readonly compare: Comparison | null;
   /** Of the cells of lasting findings: the newest sweep against the last good one. */
   readonly sinceGood: readonly (Pick<ComparedCell, 'key' | 'verdict' | 'changePercent' | 'ciPercent'> & {

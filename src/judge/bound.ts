@@ -1,0 +1,114 @@
+import { BOUND_WORDS, type BoundBy, type CellBound } from '../records/bound.ts';
+import type { Cell } from '../records/cell.ts';
+import type { MetricValues } from '../records/metric.ts';
+import type { RunFlag, RunFlagId } from '../records/run-flag.ts';
+import { median } from '../statistics/median.ts';
+import { enqueueClass, type ParsedRun } from '../trtexec/run-facts.ts';
+
+type Launches = Pick<Cell, 'cudaGraph' | 'spinWait'>;
+
+type Shown = 'gpuBusy' | 'enqueueRatio' | 'gpuComputeMs' | 'h2dMs' | 'd2hMs';
+
+interface BoundRun {
+  readonly boundBy: BoundBy | null;
+  readonly flags: readonly Pick<RunFlag, 'id' | 'effect' | 'evidence'>[];
+  readonly values: Pick<MetricValues, Shown>;
+}
+
+/** The bottleneck of most of the runs; of equally frequent ones that of the newest. Null where none is known. */
+export function usualBound(bounds: readonly (BoundBy | null)[]): BoundBy | null {
+  const known = bounds.filter((by) => by !== null);
+  const counts = [...Map.groupBy(known.toReversed(), (by) => by)].map(([by, own]) => ({ by, count: own.length }));
+  return counts.toSorted((a, b) => b.count - a.count)[0]?.by ?? null;
+}
+
+/** @param cell null where it is not known; @param runs of it, in the order of time */
+export function boundOf(cell: Launches | null, runs: readonly BoundRun[]): CellBound | null {
+  const by = usualBound(runs.map(({ boundBy }) => boundBy));
+  if (by === null) return null;
+  const own = runs.filter(({ boundBy }) => boundBy === by);
+  return { by, evidence: evidenceOf(by, own), advice: adviceFor(by, own, cell) };
+}
+
+export function boundOfRead({ derived, flags, log: { measurement, options } }: ParsedRun): CellBound | null {
+  const medianOf = (line: 'gpuComputeMs' | 'h2dMs' | 'd2hMs') => measurement?.[line]?.median ?? null;
+  const [gpuComputeMs, h2dMs, d2hMs] = [medianOf('gpuComputeMs'), medianOf('h2dMs'), medianOf('d2hMs')];
+  return boundOf(options, [{ ...derived, flags, values: { ...derived, gpuComputeMs, h2dMs, d2hMs } }]);
+}
+
+/** A cell that turned from one bottleneck to another: reported even when its time did not move. */
+export function boundReasons(base: readonly BoundRun[], head: readonly BoundRun[]): string[] {
+  const [was, is] = [base, head].map((runs) => usualBound(runs.map(({ boundBy }) => boundBy)));
+  if (!was || !is || was === is) return [];
+  const evidence = evidenceOf(
+    is,
+    head.filter(({ boundBy }) => boundBy === is),
+  );
+  return [`now bound by ${BOUND_WORDS[is]}, before by ${BOUND_WORDS[was]}: ${evidence}`];
+}
+
+/** The flag with which a run says it, too. */
+export const FLAG_OF_BOUND: Readonly<Partial<Record<BoundBy, RunFlagId>>> = {
+  host: 'hostBound',
+  power: 'powerLimited',
+  contended: 'contended',
+};
+
+/** That of the flag where there is one, else the medians of the numbers that it follows from. */
+function evidenceOf(by: BoundBy, runs: readonly BoundRun[]): string {
+  const flag = runs.flatMap(({ flags }) => flags).find(({ id }) => id === FLAG_OF_BOUND[by]);
+  if (flag !== undefined) return flag.evidence;
+  const busy = said(medianIn(runs, 'gpuBusy'), (share) => `GPU busy ${Math.round(100 * share)} % of the time`);
+  if (by === 'h2d' || by === 'd2h') {
+    return [
+      ...said(medianIn(runs, `${by}Ms`), (ms) => `a copy takes ${shortMs(ms)} ms`),
+      ...said(medianIn(runs, 'gpuComputeMs'), (ms) => `GPU compute ${shortMs(ms)} ms`),
+      ...busy,
+    ].join(', ');
+  }
+  const enqueue = said(
+    medianIn(runs, 'enqueueRatio'),
+    (ratio) => `enqueue takes ${ratio.toFixed(2)} times the GPU time`,
+  );
+  return [...busy, ...enqueue].join(', ');
+}
+
+function medianIn(runs: readonly BoundRun[], value: Shown): number | null {
+  return median(runs.flatMap(({ values }) => values[value] ?? []));
+}
+
+function said(value: number | null, write: (known: number) => string): string[] {
+  return value === null ? [] : [write(value)];
+}
+
+function shortMs(value: number): string {
+  return String(Number(value.toPrecision(3)));
+}
+
+/** For a cell whose launches take as long as its work. */
+export const LAUNCH_ADVICE = 'use a CUDA graph or a larger batch';
+
+export const BOUND_ADVICE = {
+  compute: 'look at its layers with `bench layers`; a lower precision takes less',
+  power: 'normal for large networks; compare with runs under the same power limit',
+  host: 'keep other work off the CPUs, and run again: the GPU times still count',
+  h2d: 'send smaller inputs, or keep them on the GPU; look at the PCIe link',
+  d2h: 'return smaller outputs, or leave them on the GPU; look at the PCIe link',
+  paced: 'it is as fast as was asked for: measure without pauses what it can do',
+  contended: 'end what else uses the GPU, and run again',
+} satisfies Readonly<Record<BoundBy, string>>;
+
+/** Without a CUDA graph GPU times hold the gaps between launches. */
+const NEAR_LAUNCH_ADVICE = 'a CUDA graph may make it faster: its launches take more than half of the GPU time';
+
+function adviceFor(by: BoundBy, runs: readonly BoundRun[], cell: Launches | null): string {
+  const isGraph = cell?.cudaGraph === true;
+  const isNear = enqueueClass(medianIn(runs, 'enqueueRatio') ?? 0) !== 'free';
+  if (by === 'compute' && isNear && !isGraph) return NEAR_LAUNCH_ADVICE;
+  const isStarved = runs.some(({ flags }) =>
+    flags.some(({ id, effect }) => id === 'hostBound' && effect === 'widened'),
+  );
+  if (by !== 'host' || isStarved) return BOUND_ADVICE[by];
+  if (!isGraph) return LAUNCH_ADVICE;
+  return cell.spinWait === true ? 'use a larger batch' : 'use spin wait or a larger batch';
+}

@@ -1,0 +1,36 @@
+import * as z from 'zod';
+
+/** What limits the throughput of a cell: its bottleneck, as it is called in a sentence. */
+export const BOUND_WORDS = {
+  compute: 'GPU compute',
+  /** GPU compute at a clock that the power cap holds down. */
+  power: 'the power limit',
+  /** Launches take longer than the work, or the GPU waits for a CPU. */
+  host: 'the host',
+  h2d: 'copies to the GPU (H2D)',
+  d2h: 'copies from the GPU (D2H)',
+  /** The run was asked to pause between queries. */
+  paced: 'the pauses asked for',
+  contended: 'other work on the GPU',
+} satisfies Readonly<Record<string, string>>;
+
+export type BoundBy = keyof typeof BOUND_WORDS;
+
+function isBoundBy(id: string): id is BoundBy {
+  return Object.hasOwn(BOUND_WORDS, id);
+}
+
+export const BOUNDS = Object.keys(BOUND_WORDS).filter(isBoundBy);
+
+export const boundBySchema = z.enum(BOUNDS).nullable().describe('What limits throughput; null where it is not known');
+
+export const cellBoundSchema = z
+  .strictObject({
+    by: z.enum(BOUNDS),
+    evidence: z.string().describe('The numbers that show it'),
+    advice: z.string().describe('What helps against this bottleneck'),
+  })
+  .nullable()
+  .describe('What limits throughput, in most of the runs; null where it is not known');
+
+export type CellBound = NonNullable<z.infer<typeof cellBoundSchema>>;

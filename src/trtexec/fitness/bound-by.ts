@@ -1,0 +1,45 @@
+import type { BoundBy } from '../../records/bound.ts';
+import type { RunFlag } from '../../records/run-flag.ts';
+import type { FitnessFacts } from './facts.ts';
+
+/** Below this share of the time the GPU waits for something else. */
+const BUSY = 0.9;
+/** From this share of the time on a copy engine is never idle for long: .97 in the recorded cell that its copies limit. */
+const COPYING = 0.8;
+
+type BoundFacts = Pick<FitnessFacts, 'log' | 'derived'>;
+
+/**
+ * What limits the throughput of a run; null where it is not known: of several streams, whose GPU times overlap, only
+ * what is beyond doubt. The migration that added `measurements.bound_by` has the same rules in SQL.
+ */
+export function boundBy(facts: BoundFacts, flags: readonly Pick<RunFlag, 'id' | 'effect'>[]): BoundBy | null {
+  const { derived, log } = facts;
+  if (log.measurement === null) return null;
+  const { enqueueClass, gpuBusy, transferBound } = derived;
+  const isBusy = gpuBusy !== null && gpuBusy >= BUSY;
+  const has = (id: RunFlag['id']): boolean => flags.some((flag) => flag.id === id);
+  if (flags.some(({ effect, id }) => id === 'contended' && effect !== 'explained')) return 'contended';
+  if (isPaced(log) && !isBusy) return 'paced';
+  const copies = copiesOf(facts);
+  if (copies !== null) return copies;
+  if (enqueueClass === 'bound' || has('hostBound')) return 'host';
+  // One after the other: the longest of them.
+  if (log.options.exposeDma === true && gpuBusy !== null && !isBusy) return transferBound ?? 'compute';
+  if (gpuBusy !== null && !isBusy) return 'host';
+  if (has('powerLimited')) return 'power';
+  return isBusy ? 'compute' : null;
+}
+
+/** Pauses between queries were asked for. */
+export function isPaced({ options }: FitnessFacts['log']): boolean {
+  return (options.sleepMs ?? 0) > 0 || (options.idleMs ?? 0) > 0;
+}
+
+/** The direction of the copies that the GPU waits for: they take longer than a query, and nearly all of the time. */
+export function copiesOf({ derived, log: { measurement } }: BoundFacts): 'h2d' | 'd2h' | null {
+  const { gpuBusy, transferBound } = derived;
+  if (measurement === null || transferBound === null || (gpuBusy ?? 0) >= BUSY) return null;
+  const copyMs = measurement[`${transferBound}Ms`]?.median ?? 0;
+  return (copyMs * measurement.throughputQps) / 1000 >= COPYING ? transferBound : null;
+}

@@ -1,0 +1,65 @@
+import { expect, test } from 'vitest';
+
+import { boundOf, boundReasons, usualBound } from '../../src/judge/bound.ts';
+import type { BoundBy } from '../../src/records/bound.ts';
+import type { RunFlag } from '../../src/records/run-flag.ts';
+import { NO_VALUES } from '../support/no-values.ts';
+
+const GRAPH = { cudaGraph: true, spinWait: true };
+const NO_GRAPH = { cudaGraph: false, spinWait: true };
+
+const run = (boundBy: BoundBy | null, values: Partial<typeof NO_VALUES> = {}, flags: RunFlag[] = []) => ({
+  boundBy,
+  flags,
+  values: { ...NO_VALUES, ...values },
+});
+
+test('most of the runs decide, then the newest; unknown ones do not count', () => {
+  expect(usualBound(['compute', 'host', 'host'])).toBe('host');
+  expect(usualBound(['host', 'compute'])).toBe('compute');
+  expect(usualBound([null, null, 'h2d'])).toBe('h2d');
+  expect(usualBound([null])).toBeNull();
+  expect(boundOf(GRAPH, [])).toBeNull();
+});
+
+test('evidence is the medians of the runs that have it', () => {
+  const runs = [0.86, 0.88].map((gpuBusy) => run('h2d', { gpuBusy, h2dMs: 0.3514, gpuComputeMs: 0.3161 }));
+  expect(boundOf(GRAPH, [...runs, run('compute', { gpuBusy: 0.95 })])).toEqual({
+    by: 'h2d',
+    evidence: 'a copy takes 0.351 ms, GPU compute 0.316 ms, GPU busy 87 % of the time',
+    advice: 'send smaller inputs, or keep them on the GPU; look at the PCIe link',
+  });
+});
+
+test('or what a flag says of it', () => {
+  const flag = { id: 'powerLimited', effect: 'explained', value: 1, evidence: '690 of 700 W' } as const;
+  expect(boundOf(GRAPH, [run('power', {}, [flag])])?.evidence).toBe('690 of 700 W');
+});
+
+test('the advice fits: a CUDA graph only where there is none, and the CPUs where others use them', () => {
+  const advice = (by: BoundBy, cell = NO_GRAPH, flags: RunFlag[] = []): string =>
+    boundOf(cell, [run(by, {}, flags)])?.advice ?? '';
+  expect(advice('host')).toBe('use a CUDA graph or a larger batch');
+  expect(advice('host', GRAPH)).toBe('use a larger batch');
+  expect(advice('host', { cudaGraph: true, spinWait: false })).toBe('use spin wait or a larger batch');
+  const starved = { id: 'hostBound', effect: 'widened', value: 0.5, evidence: 'GPU idle' } as const;
+  expect(advice('host', NO_GRAPH, [starved])).toContain('keep other work off the CPUs');
+  expect(boundOf(NO_GRAPH, [run('compute', { enqueueRatio: 0.7 })])?.advice).toMatch(
+    /^a CUDA graph may make it faster/,
+  );
+  expect(boundOf(GRAPH, [run('compute', { enqueueRatio: 0.7 })])?.advice).not.toContain('graph');
+  for (const by of ['compute', 'power', 'h2d', 'd2h', 'paced', 'contended'] as const) {
+    expect(advice(by)).not.toContain('graph');
+  }
+});
+
+test('a cell that turned from one to another is told, even when its time did not move', () => {
+  const before = [run('compute', { gpuBusy: 0.99, enqueueRatio: 0.3 })];
+  const after = [run('host', { gpuBusy: 0.97, enqueueRatio: 0.95 })];
+  expect(boundReasons(before, after)).toEqual([
+    'now bound by the host, before by GPU compute: GPU busy 97 % of the time, enqueue takes 0.95 times the GPU time',
+  ]);
+  expect(boundReasons(after, before)[0]).toMatch(/^now bound by GPU compute, before by the host/);
+  expect(boundReasons(before, before)).toEqual([]);
+  expect(boundReasons([run(null)], after)).toEqual([]);
+});

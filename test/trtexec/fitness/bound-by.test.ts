@@ -1,0 +1,119 @@
+import { join } from 'node:path';
+
+import { expect, test } from 'vitest';
+
+import { discoverRuns } from '../../../src/artefacts/read/discover.ts';
+import { readRunFolder } from '../../../src/artefacts/read/read-run.ts';
+import { boundBy } from '../../../src/trtexec/fitness/bound-by.ts';
+import type { RunFlag } from '../../../src/records/run-flag.ts';
+import { ROOT } from '../../support/bench.ts';
+import { factsOf, syntheticLog } from '../../support/fitness-facts.ts';
+import { FIXTURES } from '../../support/recordings.ts';
+
+/** The names of the runs in a folder by what they are bound by. */
+async function boundsIn(folder: string, isWanted: (name: string) => boolean = () => true) {
+  const sources = await discoverRuns(folder);
+  const runs = (await Promise.all(sources.map(({ path }) => readRunFolder(path)))).flat();
+  const named = runs.map(({ derived, path }) => ({ by: String(derived.boundBy), name: path.slice(folder.length + 1) }));
+  const wanted = named.filter(({ name }) => isWanted(name)).toSorted((a, b) => (a.name < b.name ? -1 : 1));
+  return Object.fromEntries(
+    [...Map.groupBy(wanted, ({ by }) => by)].map(([by, own]) => [by, own.map(({ name }) => name)]),
+  );
+}
+
+test('without CPUs: the host, with and without a CUDA graph', async () => {
+  const bounds = await boundsIn(join(FIXTURES, 'cpu-contended'));
+  expect(Object.keys(bounds)).toEqual(['host']);
+  expect(bounds['host']).toHaveLength(4);
+});
+
+test('with another process on the GPU: contended', async () => {
+  const bounds = await boundsIn(join(FIXTURES, 'gpu-contended'));
+  expect(Object.keys(bounds)).toEqual(['contended']);
+  expect(bounds['contended']).toHaveLength(12);
+});
+
+test('20 s at the power cap: power', async () => {
+  expect((await readRunFolder(join(FIXTURES, 'sustained')))[0]?.derived.boundBy).toBe('power');
+});
+
+test('each kind of output: tiny networks wait for the host, those without transfers never for copies', async () => {
+  const bounds = await boundsIn(join(FIXTURES, 'formats'));
+  expect(bounds['paced']).toEqual(['sleep-idle']);
+  expect(bounds['h2d'] ?? bounds['d2h']).toBeUndefined();
+  expect(bounds['host']).toEqual(expect.arrayContaining(['enqueue-bound', 'layer-info-names-only', 'weak-fp16']));
+  expect(bounds['compute']).toEqual(
+    expect.arrayContaining([
+      'enqueue-bound-graph',
+      // Its copies wait for its compute on purpose: the longer of them.
+      'expose-dma',
+      'no-transfers',
+      'no-transfers-graph-spin',
+    ]),
+  );
+  // Of several streams the GPU times overlap.
+  expect(bounds['null']).toEqual(expect.arrayContaining(['h2d-bound', 'streams-4']));
+});
+
+test('quiet nights: large batches are bound by the GPU, one cell by its copies', async () => {
+  const isGraph = (name: string): boolean => name.includes('graph1');
+  const bounds = await boundsIn(join(ROOT, 'recordings', 'h200'), isGraph);
+  expect(bounds).toEqual({ compute: expect.any(Array) });
+  expect(bounds['compute']?.length).toBeGreaterThan(10);
+});
+
+const flagOf = (id: RunFlag['id'], effect: RunFlag['effect']) => [{ id, effect }];
+
+const bound = (log: string, flags: Parameters<typeof boundBy>[1] = []) => boundBy(factsOf(log), flags);
+
+const copies = (h2dMs: number, d2hMs: number, throughputQps: number, options?: readonly string[]): string =>
+  syntheticLog({ throughputQps, ...(options === undefined ? {} : { options }) })
+    .replace(
+      /H2D Latency: .*/,
+      `H2D Latency: min = ${h2dMs} ms, max = ${h2dMs} ms, mean = ${h2dMs} ms, median = ${h2dMs} ms`,
+    )
+    .replace(
+      /D2H Latency: .*/,
+      `D2H Latency: min = ${d2hMs} ms, max = ${d2hMs} ms, mean = ${d2hMs} ms, median = ${d2hMs} ms`,
+    );
+
+const TRANSFERS = ['Inference Streams: 1', 'Data transfers: Enabled'];
+
+test('made up: each bottleneck', () => {
+  expect(bound(syntheticLog())).toBe('compute');
+  expect(bound(syntheticLog(), flagOf('powerLimited', 'explained'))).toBe('power');
+  expect(bound(syntheticLog({ enqueueMs: 0.95 }))).toBe('host');
+  expect(bound(syntheticLog({ enqueueMs: 0.95 }), flagOf('powerLimited', 'explained'))).toBe('host');
+  expect(bound(syntheticLog({ throughputQps: 600 }))).toBe('host');
+  expect(bound(copies(1.4, 0.1, 700, TRANSFERS))).toBe('h2d');
+  expect(bound(copies(0.1, 1.4, 700, TRANSFERS))).toBe('d2h');
+  expect(bound(syntheticLog(), flagOf('contended', 'widened'))).toBe('contended');
+  expect(bound(syntheticLog(), flagOf('contended', 'explained'))).toBe('compute');
+});
+
+test('copies that take long, but not all of the time: the host leaves the GPU idle', () => {
+  expect(bound(copies(1.4, 0.1, 300, TRANSFERS))).toBe('host');
+});
+
+test('launches that wait for copies: the copies', () => {
+  const log = copies(1.4, 0.1, 700, TRANSFERS).replace(
+    /Enqueue Time: .*/,
+    'Enqueue Time: min = 0.9 ms, max = 0.9 ms, mean = 0.9 ms, median = 0.9 ms',
+  );
+  expect(bound(log)).toBe('h2d');
+});
+
+test('pauses that were asked for: paced, unless the GPU is busy all the same', () => {
+  const pausing = (throughputQps: number): string =>
+    syntheticLog({ throughputQps, options: ['Inference Streams: 1', 'Idle time: 2ms'] });
+  expect(bound(pausing(300))).toBe('paced');
+  expect(bound(pausing(990))).toBe('compute');
+});
+
+test('several streams: only what is beyond doubt', () => {
+  const options = ['Inference Streams: 4', 'Data transfers: Enabled'];
+  expect(bound(syntheticLog({ options }))).toBeNull();
+  expect(bound(syntheticLog({ options }), flagOf('powerLimited', 'explained'))).toBe('power');
+  expect(bound(syntheticLog({ enqueueMs: 0.95, options }))).toBe('host');
+  expect(bound(copies(1.4, 0.1, 700, options))).toBe('h2d');
+});
