@@ -14,13 +14,13 @@ import { HINT_RULES } from '../trtexec/log/hints.ts';
 
 /** `host-bound`: as tables print it, in one word. */
 function flagWord(id: RunFlagId): string {
-  return FLAG_LABELS[id].replaceAll(' ', '-');
+  return FLAG_LABELS[id].replaceAll(' ', '-').toLowerCase();
 }
 
 /** Fields of a cell that its newest runs fill, with their words. Its metrics are fields, too: numbers. */
 export const MEASURED_WORDS: FieldWords = new Map([
   ['bound', BOUNDS],
-  ['flag', RUN_FLAGS.flatMap((id) => [flagWord(id), id])],
+  ['flag', RUN_FLAGS.map(flagWord)],
   ['hint', [...new Set(HINT_RULES.map(({ id }) => id))]],
 ]);
 
@@ -54,7 +54,7 @@ function measuredIn(runs: readonly NewestRun[]): [string, FieldValue][] {
   });
   return [
     ['bound', bound ?? []],
-    ['flag', runs.flatMap(({ flags }) => flags.flatMap(({ id }) => [id, flagWord(id)]))],
+    ['flag', runs.flatMap(({ flags }) => flags.map(({ id }) => flagWord(id)))],
     ['hint', runs.flatMap(({ hints }) => hints)],
     ...numbers,
   ];

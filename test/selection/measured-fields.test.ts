@@ -31,7 +31,6 @@ describe('cells by what their newest runs show', () => {
       [...host, 'vit_base.fp16 32x3x224x224 graph transfers'].toSorted(),
     );
     expect(await labels('flag=power-limited')).toEqual(['vit_base.fp16 32x3x224x224 graph transfers']);
-    expect(await labels('flag=powerLimited')).toEqual(['vit_base.fp16 32x3x224x224 graph transfers']);
     const hinted = await labels('hint=enqueue_bound');
     expect(hinted.length).toBeGreaterThan(0);
     // A run of one query has the hint, too: it is no measurement, and does not say what its cell is bound by.
@@ -50,7 +49,8 @@ describe('cells by what their newest runs show', () => {
 
   test.each([
     ['bound=hots', /"hots" is no bound; did you mean "host"\?/],
-    ['flag=loud', /"loud" is no flag .*known: power-limited, powerLimited/],
+    ['flag=hostBound', /did you mean "host-bound"/],
+    ['flag=loud', /"loud" is no flag .*known: power-limited, thermal-slowdown/],
     ['hint=h2d-bound', /"h2d-bound" is no hint; did you mean "h2d_bound"\?/],
     ['bund=host', /unknown field "bund"; did you mean "bound"\?/],
   ])('%s: what there is', async (filter, message) => {
