@@ -1,5 +1,7 @@
 import * as z from 'zod';
 
+import { keysOf } from '../text/unknown-values.ts';
+
 /** What limits the throughput of a cell: its bottleneck, as it is called in a sentence. */
 export const BOUND_WORDS = {
   compute: 'GPU compute',
@@ -16,11 +18,7 @@ export const BOUND_WORDS = {
 
 export type BoundBy = keyof typeof BOUND_WORDS;
 
-function isBoundBy(id: string): id is BoundBy {
-  return Object.hasOwn(BOUND_WORDS, id);
-}
-
-export const BOUNDS = Object.keys(BOUND_WORDS).filter(isBoundBy);
+export const BOUNDS = keysOf(BOUND_WORDS);
 
 export const boundBySchema = z.enum(BOUNDS).nullable().describe('What limits throughput; null where it is not known');
 

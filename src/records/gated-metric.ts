@@ -1,6 +1,7 @@
 import * as z from 'zod';
 
 import { didYouMean } from '../text/nearest.ts';
+import { keysOf } from '../text/unknown-values.ts';
 import type { BoundBy } from './bound.ts';
 import { type Metric, METRIC_IDS, type MetricId, metricOf, metricSchema, metricWord } from './metric.ts';
 
@@ -21,7 +22,7 @@ type JudgedOnly = keyof typeof JUDGED_ONLY;
 
 export type GatedMetricId = MetricId | JudgedOnly;
 
-const JUDGED_ONLY_IDS = Object.keys(JUDGED_ONLY).filter(isJudgedOnly);
+const JUDGED_ONLY_IDS = keysOf(JUDGED_ONLY);
 
 export function isJudgedOnly(id: string): id is JudgedOnly {
   return Object.hasOwn(JUDGED_ONLY, id);
@@ -41,7 +42,7 @@ export function isBoundShare(id: string): id is BoundShareId {
   return Object.hasOwn(BOUND_SHARES, id);
 }
 
-export const BOUND_SHARE_IDS = Object.keys(BOUND_SHARES).filter(isBoundShare);
+export const BOUND_SHARE_IDS = keysOf(BOUND_SHARES);
 
 export const gatedMetricSchema = z.union([metricSchema, z.enum(JUDGED_ONLY_IDS)]);
 

@@ -1,6 +1,7 @@
 import * as z from 'zod';
 
 import { printable } from '../text/printable.ts';
+import { keysOf } from '../text/unknown-values.ts';
 
 export interface Metric {
   readonly id: MetricId;
@@ -323,7 +324,7 @@ export function isOwnMetric(id: string): id is OwnMetricId {
   return Object.hasOwn(METRICS, id);
 }
 
-export const METRIC_IDS = Object.keys(METRICS).filter(isOwnMetric);
+export const METRIC_IDS = keysOf(METRICS);
 
 /** `gpu` for gpuComputeMs; of another harness its own name. */
 export function metricWord(id: MetricId): string {

@@ -1,5 +1,6 @@
 import * as z from 'zod';
 
+import { keysOf } from '../text/unknown-values.ts';
 import { type Immutable, numberOrNull } from './scalars.ts';
 
 /**
@@ -44,11 +45,7 @@ export const FLAG_LABELS = {
 
 export type RunFlagId = keyof typeof FLAG_LABELS;
 
-function isRunFlag(id: string): id is RunFlagId {
-  return Object.hasOwn(FLAG_LABELS, id);
-}
-
-export const RUN_FLAGS = Object.keys(FLAG_LABELS).filter(isRunFlag);
+export const RUN_FLAGS = keysOf(FLAG_LABELS);
 
 export const RUN_MARKS = ['upperBound', 'invalidOutput'] as const satisfies readonly RunFlagId[];
 
