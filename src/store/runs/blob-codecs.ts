@@ -5,7 +5,7 @@ import * as z from 'zod';
 import type { EngineLayer } from '../../layers/layer-info.ts';
 import type { LayerTime } from '../../trtexec/log/parsed-log.ts';
 import { QUERY_TIME_COLUMNS, type QueryTimeColumn, type QueryTimes } from '../../trtexec/run-facts.ts';
-import { LargeTimes, packTimes, unpackTimes } from '../../trtexec/samples/large-times.ts';
+import { joinPieces, LargeTimes, packTimes, unpackTimes } from '../../trtexec/samples/large-times.ts';
 
 /** The first byte of samples. One of zstd (0x28) tells a blob of the first format: columns of integers or doubles. */
 const PACKED = 2;
@@ -33,21 +33,14 @@ function uint32(value: number): Buffer {
 
 function decodePieces(blob: Buffer): QueryTimes {
   const count = blob.readUInt32LE(1);
-  const columns: Partial<Record<QueryTimeColumn, Float64Array>> = {};
-  let row = 0;
+  const pieces: Buffer[] = [];
   for (let at = 5; at < blob.length;) {
     const end = at + 4 + blob.readUInt32LE(at);
     if (end > blob.length) throw new RangeError('the samples end too soon');
-    const piece = unpackTimes(blob.subarray(at + 4, end));
-    for (const name of QUERY_TIME_COLUMNS) {
-      const values = piece.columns[name];
-      if (values !== undefined) (columns[name] ??= new Float64Array(count)).set(values, row);
-    }
-    row += piece.count;
+    pieces.push(blob.subarray(at + 4, end));
     at = end;
   }
-  if (row !== count) throw new RangeError('the samples are not as many as they say');
-  return { count, columns };
+  return joinPieces(pieces, count);
 }
 
 const headerSchema = z.object({

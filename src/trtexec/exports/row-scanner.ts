@@ -51,7 +51,7 @@ export class RowScanner {
       const end = open < lastClose ? this.row(bytes, open) : -1;
       if (end === -1) {
         if (bytes.length - open > MAX_ROW_BYTES) {
-          throw new ExportFormatError(`row ${this.before + this.count + 1} does not end`);
+          throw new ExportFormatError(`row ${this.place()} does not end`);
         }
         this.carry = Buffer.from(bytes.subarray(open));
         return;
@@ -113,6 +113,11 @@ export class RowScanner {
     this.columns = this.names.map(() => new Float64Array(0));
   }
 
+  /** Of the row that is read, from 1. */
+  private place(): number {
+    return this.before + this.count + 1;
+  }
+
   private handOver(): void {
     this.onPiece(this.piece());
     this.before += this.count;
@@ -163,10 +168,10 @@ export class RowScanner {
     names.forEach((name, index) => {
       const value = row[name];
       if (value === undefined) {
-        throw new ExportFormatError(`row ${this.before + this.count + 1} has no "${name}"`);
+        throw new ExportFormatError(`row ${this.place()} has no "${name}"`);
       }
       if (!Number.isFinite(value)) {
-        throw new ExportFormatError(`row ${this.count + 1}: "${name}" is no finite number`);
+        throw new ExportFormatError(`row ${this.place()}: "${name}" is no finite number`);
       }
       (this.columns[index] ?? NO_COLUMN)[this.count] = value;
     });

@@ -22,6 +22,32 @@ export function unpackTimes(bytes: Buffer): QueryTimes {
   return times;
 }
 
+/**
+ * The queries of all pieces, one after the other; of these columns.
+ * @throws when `count` is not that of the pieces, or a piece was not written by `packTimes`
+ */
+export function joinPieces(
+  pieces: readonly Buffer[],
+  count: number,
+  names: readonly QueryTimeColumn[] = QUERY_TIME_COLUMNS,
+): QueryTimes {
+  if (count > pieces.length * PIECE_ROWS) throw new RangeError(COUNT_DIFFERS);
+  const joined: Partial<Record<QueryTimeColumn, Float64Array>> = {};
+  let row = 0;
+  for (const piece of pieces) {
+    const { columns, count: rows } = unpackTimes(piece);
+    for (const name of names) {
+      const values = columns[name];
+      if (values !== undefined) (joined[name] ??= new Float64Array(count)).set(values, row);
+    }
+    row += rows;
+  }
+  if (row !== count) throw new RangeError(COUNT_DIFFERS);
+  return { count, columns: joined };
+}
+
+const COUNT_DIFFERS = 'the samples are not as many as they say';
+
 /** Without the first queries. */
 export function withoutFirst(times: QueryTimes, queries: number): QueryTimes {
   if (times instanceof LargeTimes) return times.withoutFirst(queries);
@@ -56,14 +82,7 @@ export class LargeTimes implements QueryTimes {
   }
 
   private unpack(name: QueryTimeColumn): Float64Array {
-    const values = new Float64Array(this.count);
-    let at = 0;
-    for (const piece of this.pieces) {
-      const { columns, count } = unpackTimes(piece);
-      values.set(columns[name] ?? [], at);
-      at += count;
-    }
-    return values;
+    return joinPieces(this.pieces, this.count, [name]).columns[name] ?? NONE;
   }
 }
 

@@ -30,6 +30,8 @@ test('an export of many queries is read packed, to the same numbers', () => {
 test('a row is named by its place in the file', () => {
   const bytes = fileOf(written).toString().replace('\n]', '\n, { "computeMs" : 1 }\n]');
   expect(() => parseTimes(Buffer.from(bytes))).toThrow(`row ${QUERIES + 1} has no "startEnqMs"`);
+  const endless = bytes.replace('"computeMs" : 1 }', '"startEnqMs" : inf, "computeMs" : 1 }');
+  expect(() => parseTimes(Buffer.from(endless))).toThrow(`row ${QUERIES + 1}: "startEnqMs" is no finite number`);
 });
 
 test('in a store it is the same number by number, and nothing else is taken for it', () => {
@@ -39,6 +41,9 @@ test('in a store it is the same number by number, and nothing else is taken for 
   expect(() => decodeSamples(blob.subarray(0, -1))).toThrow('the samples end too soon');
   const fewer = Buffer.from(blob);
   fewer.writeUInt32LE(QUERIES + 1, 1);
+  expect(() => decodeSamples(fewer)).toThrow('the samples are not as many as they say');
+  // Before anything is made room for.
+  fewer.writeUInt32LE(0xffff_ffff, 1);
   expect(() => decodeSamples(fewer)).toThrow('the samples are not as many as they say');
 });
 
