@@ -27,6 +27,8 @@ export type StoredAs =
     }
   | { readonly table: 'builds'; readonly column: 'buildS' | 'engineMib' }
   | { readonly table: 'runTelemetry'; readonly column: 'memoryUsedMaxMib' }
+  /** The median power of the run's samples over a rate. */
+  | { readonly table: 'energy'; readonly over: 'throughputQps' | 'itemsPerS' }
   | {
       readonly table: 'runHints';
       readonly hint: 'engine_loaded_s' | 'engine_refitted_ms';
@@ -212,6 +214,32 @@ const METRICS = {
       says: 'Images, sequences or rows a second: queries a second times the first dimension that all inputs share. Compares batches with each other, which throughput in queries does not.',
       caveats:
         'Without a common first dimension of the inputs there is none. A padded batch counts in full: items that carry nothing are in it.',
+    },
+  },
+  energyPerQueryMj: {
+    word: 'energy',
+    label: 'energy of a query',
+    unit: 'mJ',
+    betterIs: 'lower',
+    stored: { table: 'energy', over: 'throughputQps' },
+    help: {
+      source: 'no line of trtexec: the power that nvidia-smi printed while the run was timed, over the throughput',
+      says: 'What the GPU takes from the mains for one query: the median power of the samples in which it worked, times the time from one query to the next. 1000 mJ are one watt for one second.',
+      caveats:
+        "It is that of the whole board, its idle power too, and without the host; what else uses the GPU is in it. nvidia-smi's power is good to some percent, the same on each run of a card, and in most generations a mean of the last second: short runs have few samples of it, and the first lags behind. Runs without telemetry, imports and recordings have none.",
+    },
+  },
+  energyPerItemMj: {
+    word: 'item-energy',
+    label: 'energy of an item',
+    unit: 'mJ',
+    betterIs: 'lower',
+    stored: { table: 'energy', over: 'itemsPerS' },
+    help: {
+      source: 'no line of trtexec: the power that nvidia-smi printed while the run was timed, over items a second',
+      says: 'Energy of a query over its batch: what one image, sequence or row costs. Compares batches and precisions with each other.',
+      caveats:
+        'As of the energy of a query; and without a common first dimension of the inputs there is none.',
     },
   },
   buildS: {

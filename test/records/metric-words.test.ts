@@ -16,6 +16,8 @@ test('each metric has a word of its own, and its id still names it', () => {
     'gpu-busy',
     'cv',
     'items',
+    'energy',
+    'item-energy',
     'build-time',
     'engine-size',
     'context-size',

@@ -22,6 +22,8 @@ export function groupText(group: readonly string[], own: readonly string[] = [],
 /** What is no time and no throughput is worse or better, not slower or faster. */
 const NO_SPEEDS: readonly GatedMetricId[] = [
   'contextMib',
+  'energyPerItemMj',
+  'energyPerQueryMj',
   'engineMib',
   ...BOUND_SHARE_IDS,
   'memoryMib',

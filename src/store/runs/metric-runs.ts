@@ -44,6 +44,9 @@ export function printedValue(metric: MetricId): SQL<number | null> {
       return sql`(select ${builds[stored.column]} from ${builds} where ${builds.buildId} = ${runs.buildId})`;
     case 'runTelemetry':
       return sql`(select ${runTelemetry[stored.column]} from ${runTelemetry} where ${runTelemetry.runId} = ${runs.runId})`;
+    case 'energy':
+      return sql`(select 1000 * ${runTelemetry.powerW} / nullif(${measurements[stored.over]}, 0) from ${runTelemetry}
+        where ${runTelemetry.runId} = ${runs.runId})`;
     case 'runHints':
       // A cross join fixes the join order: few logs have such a line, while a build may have years of runs.
       return stored.of === 'run'

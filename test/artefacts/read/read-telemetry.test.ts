@@ -62,6 +62,22 @@ describe('what somebody let nvidia-smi print beside a run', () => {
     expect(lines).toContain('  held by  power cap 100 % of the time');
   });
 
+  test('gives the energy of a query and of an item: 689.53 W over 315.32 queries a second of 32 images', async () => {
+    const db = join(temporaryFolder(), 'bench.sqlite');
+    await bench(['import', SUSTAINED, '--db', db]);
+    const now = async (metric: string): Promise<number> => {
+      const { stdout } = await bench(['trend', '--metric', metric, '--db', db, '--json']);
+      return JSON.parse(stdout).cells[0].now;
+    };
+    expect(await now('energy')).toBeCloseTo((689.53 / 315.325) * 1000, 1);
+    expect(await now('item-energy')).toBeCloseTo((689.53 / 315.325 / 32) * 1000, 2);
+    const cells = async (filter: string): Promise<number> => {
+      const { stdout } = await bench(['ls', 'cells', '--filter', filter, '--db', db, '--json']);
+      return JSON.parse(stdout).cells.length;
+    };
+    expect([await cells('energy>2100 & energy<2200'), await cells('item-energy>100')]).toEqual([1, 0]);
+  });
+
   test.each([
     ['telemetry.csv', loop],
     ['nvidia-smi.csv.gz', gzipSync(loop)],
