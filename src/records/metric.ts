@@ -238,8 +238,7 @@ const METRICS = {
     help: {
       source: 'no line of trtexec: the power that nvidia-smi printed while the run was timed, over items a second',
       says: 'Energy of a query over its batch: what one image, sequence or row costs. Compares batches and precisions with each other.',
-      caveats:
-        'As of the energy of a query; and without a common first dimension of the inputs there is none.',
+      caveats: 'As of the energy of a query; and without a common first dimension of the inputs there is none.',
     },
   },
   buildS: {
