@@ -18,6 +18,7 @@ import { type AccuracyPair, filesOfCells, type MatrixPairs, pairsOfMatrix } from
 import { type Io, printResult } from '../../cli/io.ts';
 import { filterCells, readMatrix } from '../plan/index.ts';
 import { migrationsFolder, storePath } from '../../cli/store-location.ts';
+import { pythonOf } from '../../tools/python/helper.ts';
 import { warnIfMigrated, usingStore } from '../../cli/with-store.ts';
 import type { AccuracyOptions } from './command.ts';
 import type { SweepId } from '../../records/scalars.ts';
@@ -130,9 +131,8 @@ function settingsOf(metricCommand: readonly string[], options: AccuracyOptions, 
     throw new UsageError(`--data ${printable(options.data ?? '')}: no such file`);
   }
   const { seed, distribution, batch } = options;
-  const named = options.python ?? io.env['BENCH_PYTHON'];
   return {
-    python: named === undefined || named === '' ? 'python3' : named,
+    python: pythonOf(options.python, io.env),
     data,
     samples: options.samples ?? null,
     seed,

@@ -1,21 +1,13 @@
 import { existsSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
 
 import { sha256OfFile } from '../../artefacts/files.ts';
 import { hashModel } from '../../artefacts/hashes.ts';
-import { packageFolder } from '../../cli/store-location.ts';
-import { EnvironmentLackingError, ExportFormatError, UsageError } from '../../errors.ts';
+import { ExportFormatError, UsageError } from '../../errors.ts';
 import type { CustomMetric } from '../../records/accuracy.ts';
 import { printable } from '../../text/printable.ts';
 import { type ExportedOutput, readExportedOutputs } from '../../trtexec/exports/outputs.ts';
-import {
-  type CompareJob,
-  compareOutputs,
-  type HelperContext,
-  readComparison,
-  readMetric,
-  runMetricCommand,
-} from './compare-outputs.ts';
+import type { HelperContext } from '../../tools/python/helper.ts';
+import { type CompareJob, compareOutputs, readMetric, runMetricCommand } from './compare-outputs.ts';
 import { compareValues, worstOutput } from './accuracy-figures.ts';
 import type { ComparedRow } from './output.ts';
 import type { AccuracyPair } from './accuracy-pairs.ts';
@@ -45,16 +37,10 @@ export async function comparePair(pair: AccuracyPair, settings: ComparisonSettin
   const missing = [reference, variant].find((path) => !existsSync(path));
   if (missing !== undefined) return { problem: `${printable(missing)}: no such file` };
   const { python, data, seed, distribution, batch, helper } = settings;
-  const script = join(packageFolder(), 'python', 'compare_outputs.py');
   const samples = settings.samples ?? (data === null ? DEFAULT_SAMPLES : null);
   const job = { reference, variant, data, samples, seed, distribution, batch, shapes };
-  const answer = await compareOutputs(python, script, job, helper);
-  if ('problem' in answer) return answer;
-  const reading = readComparison(answer.text);
-  if ('problem' in reading) {
-    if (reading.isLacking) throw new EnvironmentLackingError(printable(reading.problem));
-    return { problem: printable(reading.problem) };
-  }
+  const reading = await compareOutputs(python, job, helper);
+  if ('problem' in reading) return reading;
   const custom = await customMetric(pair, settings);
   if (custom !== null && 'problem' in custom) return custom;
   const accuracy = worstOutput(Object.values(reading.outputs), reading.samples, custom);

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 
-import { readComparison, readMetric } from '../../../src/features/model/compare-outputs.ts';
+import { COMPARISON, readMetric } from '../../../src/features/model/compare-outputs.ts';
+import { readAnswer } from '../../../src/tools/python/helper.ts';
 
 /** Printed by onnxruntime 1.24.4 for a ViT in FP8 against FP32, 64 samples. */
 const PRINTED =
@@ -8,23 +9,23 @@ const PRINTED =
 
 test('an answer, also behind what a library printed', () => {
   for (const text of [PRINTED, `a warning of a library\n${PRINTED}`]) {
-    const reading = readComparison(text);
+    const reading = readAnswer(text, COMPARISON);
     if ('problem' in reading) throw new Error(reading.problem);
-    expect(reading.samples).toBe(64);
-    expect(reading.versions['onnxruntime']).toBe('1.24.4');
-    const output = reading.outputs['output'];
+    expect(reading.value.samples).toBe(64);
+    expect(reading.value.versions['onnxruntime']).toBe('1.24.4');
+    const output = reading.value.outputs['output'];
     expect(output?.top1).toEqual({ same: 57, of: 64 });
     expect(output?.sqnrDb).toBeCloseTo(-20 * Math.log10(output?.relativeError ?? 0), 9);
   }
 });
 
 test('a problem is its own line; what is no answer is one as well', () => {
-  expect(readComparison('{"problem": "no numpy", "isLacking": true}')).toEqual({
+  expect(readAnswer('{"problem": "no numpy", "isLacking": true}', COMPARISON)).toEqual({
     problem: 'no numpy',
     isLacking: true,
   });
   for (const text of ['', 'Killed', '{}', '{"samples": 0}', PRINTED.replace('0.42', '-0.42')]) {
-    expect(readComparison(text)).toMatchObject({ problem: expect.any(String), isLacking: false });
+    expect(readAnswer(text, COMPARISON)).toMatchObject({ problem: expect.any(String), isLacking: false });
   }
 });
 

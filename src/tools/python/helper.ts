@@ -1,0 +1,103 @@
+import { readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+
+import * as z from 'zod';
+
+import { packageFolder } from '../../cli/store-location.ts';
+import { EnvironmentLackingError, InterruptedError } from '../../errors.ts';
+import type { EnvironmentVariables } from '../../process/environment-variables.ts';
+import type { Spawn } from '../../process/spawn.ts';
+import { printable } from '../../text/printable.ts';
+
+export interface HelperContext {
+  readonly cwd: string;
+  readonly env: EnvironmentVariables;
+  readonly spawn: Spawn;
+  readonly signal: AbortSignal;
+  readonly timeoutMs: number;
+}
+
+/** One of the programs in `python/`, with what it needs. */
+export interface Helper<Answer> {
+  readonly script: string;
+  /** `numpy and onnxruntime` */
+  readonly needs: string;
+  readonly answer: z.ZodType<Answer>;
+}
+
+/** Output of a program, or why there is none. */
+export type ProgramAnswer = { readonly text: string } | { readonly problem: string };
+
+const refusal = z.object({ problem: z.string(), isLacking: z.boolean() });
+
+/** @param named `--python` */
+export function pythonOf(named: string | undefined, env: EnvironmentVariables): string {
+  return named || env['BENCH_PYTHON'] || 'python3';
+}
+
+/**
+ * Runs a program of `python/` with the user's Python.
+ * @param folder a temporary one, for the job and what is printed
+ * @throws EnvironmentLackingError without such a Python or what it needs, InterruptedError on Ctrl-C
+ */
+export async function askHelper<Answer>(
+  helper: Helper<Answer>,
+  python: string,
+  job: object,
+  folder: string,
+  context: HelperContext,
+): Promise<Answer | { readonly problem: string }> {
+  const path = join(folder, 'job.json');
+  await writeFile(path, JSON.stringify(job));
+  const script = join(packageFolder(), 'python', helper.script);
+  const answer = await runProgram([python, script, path], folder, context, helper.needs);
+  if ('problem' in answer) return answer;
+  const read = readAnswer(answer.text, helper);
+  if ('value' in read) return read.value;
+  if (read.isLacking) throw new EnvironmentLackingError(printable(read.problem));
+  return { problem: printable(read.problem) };
+}
+
+/** Its last line: libraries may print before it. */
+export function readAnswer<Answer>(
+  text: string,
+  { answer, script }: Pick<Helper<Answer>, 'answer' | 'script'>,
+): { readonly value: Answer } | z.infer<typeof refusal> {
+  try {
+    const value: unknown = JSON.parse(lastLine(text));
+    const refused = refusal.safeParse(value);
+    return refused.success ? refused.data : { value: answer.parse(value) };
+  } catch {
+    return { problem: `${script} printed no answer that bench can read`, isLacking: false };
+  }
+}
+
+/** @param needs what a Python needs that is named in place of a program that cannot be started */
+export async function runProgram(
+  [file = '', ...args]: readonly string[],
+  folder: string,
+  { cwd, env, spawn, signal, timeoutMs }: HelperContext,
+  needs: string,
+): Promise<ProgramAnswer> {
+  const [stdoutPath, stderrPath] = [join(folder, 'stdout'), join(folder, 'stderr')];
+  const result = await spawn({ file, args, cwd, env, stdoutPath, stderrPath, timeoutMs }, signal, () => {});
+  if (result.cancelled || signal.aborted) throw new InterruptedError('interrupted');
+  const shown = printable(file);
+  if (result.startProblem !== null) {
+    const advice = `name a Python with ${needs}: --python or $BENCH_PYTHON`;
+    throw new EnvironmentLackingError(`${shown}: ${result.startProblem}; ${advice}`);
+  }
+  if (result.timedOut) return { problem: `${shown} took longer than ${timeoutMs / 1000} s` };
+  if (result.exitCode !== 0) {
+    const ended = result.signal ?? `exit code ${result.exitCode}`;
+    const reason = printable(lastLine(await readFile(stderrPath, 'utf8'))).slice(0, MAX_PROBLEM);
+    return { problem: [shown, ended, reason].filter((part) => part !== '').join(': ') };
+  }
+  return { text: await readFile(stdoutPath, 'utf8') };
+}
+
+const MAX_PROBLEM = 300;
+
+function lastLine(text: string): string {
+  return text.trim().split('\n').at(-1)?.trim() ?? '';
+}
