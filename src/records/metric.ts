@@ -25,7 +25,7 @@ export type StoredAs =
       readonly table: 'measurements';
       readonly column: 'throughputQps' | 'contextMemoryMib' | 'itemsPerS' | 'enqueueRatio' | 'gpuBusy' | 'cvPercent';
     }
-  | { readonly table: 'builds'; readonly column: 'buildS' | 'engineMib' }
+  | { readonly table: 'builds'; readonly column: 'buildS' | 'engineMib' | 'peakMemoryMib' }
   | { readonly table: 'runTelemetry'; readonly column: 'memoryUsedMaxMib' }
   /** The median power of the run's samples over a rate. */
   | { readonly table: 'energy'; readonly over: 'throughputQps' | 'itemsPerS' }
@@ -271,6 +271,20 @@ const METRICS = {
       says: 'The size of the serialized engine: weights in their precision, and the kernels that come with them.',
       caveats:
         'It is neither what the GPU needs at run time (see context-size; activations and the CUDA context come on top) nor the same from build to build, as other tactics bring other kernels. 0 MiB is a build that failed although trtexec may end with success. TensorRT before 9 does not print it.',
+    },
+  },
+  buildMemoryMib: {
+    word: 'build-memory',
+    label: 'build memory',
+    unit: 'MiB',
+    betterIs: 'lower',
+    stored: { table: 'builds', column: 'peakMemoryMib' },
+    isOfBuild: true,
+    help: {
+      source: 'Peak memory usage of TRT CPU/GPU memory allocators: CPU … MiB, GPU … MiB',
+      says: 'The most memory of the GPU that the builder held at once: weights, activations and the workspace of the tactics that it tried.',
+      caveats:
+        'Only what TensorRT allocates itself is in it: the CUDA context, and libraries that allocate for themselves, come on top. With a timing cache fewer tactics are tried, and less is needed.',
     },
   },
   contextMib: {

@@ -167,6 +167,8 @@ export const builds = sqliteTable(
     engineBytes: integer('engine_bytes'),
     engineMib: real('engine_mib'),
     buildS: real('build_s'),
+    /** Of TensorRT's own allocators on the GPU. */
+    peakMemoryMib: real('peak_memory_mib'),
   },
   (table) => [index('builds_by_model').on(table.model)],
 );

@@ -20,6 +20,7 @@ test('each metric has a word of its own, and its id still names it', () => {
     'item-energy',
     'build-time',
     'engine-size',
+    'build-memory',
     'context-size',
     'gpu-memory',
     'load-time',

@@ -113,6 +113,7 @@ export class RunWriter {
         engineBytes: exports.engineBytes,
         engineMib: log.build.createdEngineMib,
         buildS: log.build.engineBuiltS,
+        peakMemoryMib: log.build.peakMemoryMib,
       });
     }
     this.insert(runs, {

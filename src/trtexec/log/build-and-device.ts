@@ -12,6 +12,8 @@ export interface BuildFacts {
   contextMemoryMib: number | null;
   /** Mean of ten refits with the weights that the engine was built with; `--timeRefit`. */
   refitMs: number | null;
+  /** The most that the allocators of the builder held on the GPU at once; whole MiB. */
+  peakMemoryMib: number | null;
   inferenceSkipped: boolean;
   inferenceStarted: boolean;
 }
@@ -25,6 +27,7 @@ export function emptyBuild(): BuildFacts {
     parsedModelS: null,
     contextMemoryMib: null,
     refitMs: null,
+    peakMemoryMib: null,
     inferenceSkipped: false,
     inferenceStarted: false,
   };
@@ -47,6 +50,12 @@ const BUILD_LINES: readonly { readonly fact: NumericFact; readonly pattern: RegE
     // Printed for strategies that do not reserve the memory of the largest profile.
     fact: 'contextMemoryMib',
     pattern: new RegExp(`^Only allocated device memory enough for current (?:profile|input shapes): (${NUMBER}) MiB`),
+  },
+  {
+    fact: 'peakMemoryMib',
+    pattern: new RegExp(
+      `^\\[MemUsageStats\\] Peak memory usage of TRT CPU/GPU memory allocators: CPU \\d+ MiB, GPU (${NUMBER}) MiB`,
+    ),
   },
   { fact: 'refitMs', pattern: new RegExp(`^Engine refitted in (${NUMBER}) ms`) },
 ];

@@ -42,6 +42,7 @@ test('a build: shapes of the profile, seconds and size', () => {
   expect(run.build.inferenceSkipped).toBe(true);
   expect(run.build.engineBuiltS).toBeGreaterThan(0);
   expect(run.build.createdEngineMib).toBeGreaterThan(0);
+  expect(run.build.peakMemoryMib).toBe(5);
   expect(run.measurement).toBeNull();
 });
 

@@ -1,0 +1,1 @@
+ALTER TABLE `builds` ADD `peak_memory_mib` real;
