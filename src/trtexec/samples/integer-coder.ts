@@ -17,6 +17,17 @@ const LEAST = 2 ** -12;
 const RATES = Float64Array.from({ length: 30 }, (_, seen) => 1 / (seen + 1.6));
 const POWERS = Float64Array.from({ length: 54 }, (_, digits) => 2 ** digits);
 
+export interface CoderMemory {
+  /** Probabilities that a bit is 1, by slot; means nothing before the slot was seen. */
+  readonly ones: Float64Array;
+  readonly seen: Uint8Array;
+}
+
+export function coderMemory(contexts: number): CoderMemory {
+  const slots = 1 + contexts * SLOTS;
+  return { ones: new Float64Array(slots), seen: new Uint8Array(slots) };
+}
+
 /**
  * Integers as one row of bytes, each binary digit by its probability, which is learned from those before it in the same
  * context: an adaptive binary arithmetic coder (Witten, Neal and Cleary 1987), and integers as sign, number of digits,
@@ -32,12 +43,15 @@ export class IntegerCoder {
   private readonly ones: Float64Array;
   private readonly seen: Uint8Array;
 
-  /** @param source bytes to read; null to write */
-  constructor(contexts: number, source: Buffer | null) {
+  /**
+   * @param memory what it learns; the memory of a coder that is no longer used, or a new one
+   * @param source bytes to read; null to write
+   */
+  constructor(memory: CoderMemory, source: Buffer | null) {
     this.isReading = source !== null;
     this.bytes = source ?? Buffer.alloc(2 ** 13);
-    this.ones = new Float64Array(1 + contexts * SLOTS).fill(1 / 2);
-    this.seen = new Uint8Array(this.ones.length);
+    this.ones = memory.ones;
+    this.seen = memory.seen.fill(0);
     if (this.isReading) for (let byte = 0; byte <= AHEAD; byte += 1) this.shift();
   }
 
@@ -56,7 +70,7 @@ export class IntegerCoder {
     let digits = 1;
     for (let left = more - 1; left >= 0; left -= 1) {
       const slot = more - left > LEARNED_DIGITS ? EVEN : slots + DIGITS_AT + 3 * more + digits - 1;
-      digits = 2 * digits + (this.bit(slot, Math.floor(size / (POWERS[left] ?? 1)) % 2 === 1) ? 1 : 0);
+      digits = 2 * digits + (this.bit(slot, size >= (2 * digits + 1) * (POWERS[left] ?? 1)) ? 1 : 0);
     }
     return isNegative ? -digits : digits;
   }
@@ -69,14 +83,14 @@ export class IntegerCoder {
   }
 
   private bit(slot: number, given: boolean): boolean {
-    const ones = this.ones[slot] ?? 0;
-    const middle = this.low + Math.floor((this.high - this.low) * ones);
+    const seen = this.seen[slot] ?? 0;
+    const ones = seen === 0 ? 1 / 2 : (this.ones[slot] ?? 0);
+    const middle = this.low + (((this.high - this.low) * ones) | 0);
     const isOne = this.isReading ? this.value <= middle : given;
     if (isOne) this.high = middle;
     else this.low = middle + 1;
     while (this.low >> TOP === this.high >> TOP) this.shift();
     if (slot !== EVEN) {
-      const seen = this.seen[slot] ?? 0;
       const learned = ones + ((isOne ? 1 - LEAST : LEAST) - ones) * (RATES[seen] ?? 0);
       this.ones[slot] = learned;
       if (seen + 1 < RATES.length) this.seen[slot] = seen + 1;

@@ -1,5 +1,5 @@
 import { QUERY_TIME_COLUMNS, type QueryTimeColumn, type QueryTimes } from '../run-facts.ts';
-import { IntegerCoder } from './integer-coder.ts';
+import { coderMemory, IntegerCoder } from './integer-coder.ts';
 import { CONTEXTS, codeTimes } from './sample-codec.ts';
 
 /** Queries that are packed at once. */
@@ -8,15 +8,18 @@ export const PIECE_ROWS = 1 << 16;
 /** What nearly every run is judged by. */
 const KEPT: ReadonlySet<QueryTimeColumn> = new Set(['computeMs', 'latencyMs']);
 
+/** One for all: each coder ends before the next one begins. */
+const MEMORY = coderMemory(CONTEXTS);
+
 export function packTimes(times: QueryTimes): Buffer {
-  const coder = new IntegerCoder(CONTEXTS, null);
+  const coder = new IntegerCoder(MEMORY, null);
   codeTimes(coder, times);
   return coder.end();
 }
 
 /** @throws when it was not written by `packTimes` */
 export function unpackTimes(bytes: Buffer): QueryTimes {
-  const coder = new IntegerCoder(CONTEXTS, bytes);
+  const coder = new IntegerCoder(MEMORY, bytes);
   const times = codeTimes(coder, null);
   coder.end();
   return times;

@@ -52,7 +52,7 @@ interface Column {
   readonly name: QueryTimeColumn;
   readonly values: Float64Array;
   readonly way: number;
-  /** Values as they were before they were printed, as far as that is known. */
+  /** Values as they were before they were printed, of durations that have ticks; else the values. */
   readonly exact: Float64Array;
 }
 
@@ -73,7 +73,7 @@ export function codeTimes(coder: IntegerCoder, known: QueryTimes | null): QueryT
     const way = coder.code(HEADER, known === null ? ABSENT : wayOf(name, known));
     if (way === ABSENT) continue;
     const values = known?.columns[name] ?? new Float64Array(count);
-    columns.set(name, { name, values, way, exact: new Float64Array(count) });
+    columns.set(name, { name, values, way, exact: DIFFERENCES.has(name) ? new Float64Array(count) : values });
   }
   const steps = [...columns.values()].map((column) => stepOf(coder, column, columns));
   for (let row = 0; row < count; row += 1) for (const step of steps) step(row);
@@ -155,13 +155,11 @@ function stepOf(coder: IntegerCoder, column: Column, columns: Columns): (row: nu
 
 /** What a value is the sum of, or what it follows. */
 function partsOf({ name, way }: Column, columns: Columns): { parts: readonly Float64Array[]; lag: number } {
+  const exactOf = (parts: readonly QueryTimeColumn[]) => parts.flatMap((part) => columns.get(part)?.exact ?? []);
   const followed = ORDER[Math.floor((way - FOLLOWS) / LAGS)];
-  const isSum = followed === undefined && (SUMS[name]?.every((part) => columns.has(part)) ?? false);
-  const names = isSum ? (SUMS[name] ?? []) : [followed].filter((part) => part !== undefined);
-  return {
-    parts: names.flatMap((part) => columns.get(part)?.exact ?? []),
-    lag: followed === undefined ? 0 : (way - FOLLOWS) % LAGS,
-  };
+  if (followed !== undefined) return { parts: exactOf([followed]), lag: (way - FOLLOWS) % LAGS };
+  const sum = SUMS[name] ?? [];
+  return { parts: sum.every((part) => columns.has(part)) ? exactOf(sum) : [], lag: 0 };
 }
 
 function tickOf(stampMs: number): number {
