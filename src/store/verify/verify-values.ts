@@ -78,7 +78,8 @@ function tablesOf(client: Database.Database): [string, ColumnRow[]][] {
 function wrongIn(client: Database.Database, table: string, columns: readonly ColumnRow[]): StoreDamage[] {
   const conditions = columns.map(isWrong);
   // Nearly every table is whole: sums of each column are for those that are not.
-  const isWhole = client.prepare(`SELECT 1 FROM "${table}" WHERE ${conditions.join(' OR ')} LIMIT 1`).get() === undefined;
+  const isWhole =
+    client.prepare(`SELECT 1 FROM "${table}" WHERE ${conditions.join(' OR ')} LIMIT 1`).get() === undefined;
   if (isWhole) return [];
   const counts = conditions.map((condition) => `total(${condition})`).join(', ');
   const found = client.prepare<[], number[]>(`SELECT ${counts} FROM "${table}"`).raw().get() ?? [];
