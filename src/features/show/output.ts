@@ -24,6 +24,25 @@ import {
 } from '../../records/output-parts.ts';
 import { VERDICTS } from '../../records/verdict.ts';
 
+const switchGains = z
+  .strictObject({
+    medianPercent: z.number(),
+    pairs: z.array(
+      z.strictObject({
+        withoutKey: id,
+        withKey: id,
+        gainPercent: z.number(),
+        latencyChangePercent: z
+          .number()
+          .nullable()
+          .describe('Of the median latency: below 0 it answers sooner with it'),
+        verdict: z.enum(VERDICTS),
+        reasons: z.array(z.string()),
+      }),
+    ),
+  })
+  .nullable();
+
 export const shownSweep = output('bench run --json, and bench show SWEEP --json', {
   ...sweep.shape,
   counts: z.strictObject({
@@ -34,25 +53,8 @@ export const shownSweep = output('bench run --json, and bench show SWEEP --json'
     kept: count,
     replaced: count.describe('Of the unfit ones those in whose place another run was measured'),
   }),
-  graphGains: z
-    .strictObject({
-      medianPercent: z.number(),
-      pairs: z.array(
-        z.strictObject({
-          withoutKey: id,
-          withKey: id,
-          gainPercent: z.number(),
-          latencyChangePercent: z
-            .number()
-            .nullable()
-            .describe('Of the median latency: below 0 it answers sooner with the graph'),
-          verdict: z.enum(VERDICTS),
-          reasons: z.array(z.string()),
-        }),
-      ),
-    })
-    .nullable()
-    .describe('More queries a second with a CUDA graph, where the sweep has cells both ways'),
+  graphGains: switchGains.describe('More queries a second with a CUDA graph, where the sweep has cells both ways'),
+  transferCosts: switchGains.describe('Queries a second with transfers, where the sweep has cells both ways'),
   failures: z
     .array(
       z.strictObject({

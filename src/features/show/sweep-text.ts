@@ -20,7 +20,7 @@ import { type SweepNumbers, withReused } from '../../store/sweeps/overview.ts';
 import type { ShownSweep } from './output.ts';
 import type { CellSummary } from './swept.ts';
 import { boundLines, flagLines, REASON_TEXT } from '../../terminal/words.ts';
-import { graphGainLines } from '../../terminal/graph-gain-text.ts';
+import { switchGainLines } from '../../terminal/switch-gain-text.ts';
 import type { Look, Style } from '../../terminal/look.ts';
 import { overlapNote } from '../../terminal/statistics-table.ts';
 import { dotted, truncate, wrapHanging, wrapWords } from '../../terminal/text-width.ts';
@@ -47,7 +47,7 @@ export function sweepText(
   const cells = withCells(shown.cells, new Map(summaries.map(({ cell }) => [cell.key, cell])));
   const table = mapped === null ? cellTables(cells, look) : valueMap(mapped, look);
   table.push(...boundSection(cells, look), ...flagSection(cells, look), ...failureSection(failures, look));
-  table.push(...graphGainLines(summaries, look));
+  for (const by of ['cudaGraph', 'dataTransfers'] as const) table.push(...switchGainLines(summaries, by, look));
   const parts = [
     runsAndBuilds({ ...withReused(numbers), runs: numbers.runs - counts.replaced + counts.skipped }),
     counts.kept > 0 ? `${counts.kept} kept from before` : '',

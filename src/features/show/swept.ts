@@ -1,4 +1,4 @@
-import { graphGains } from '../../judge/graph-pairs.ts';
+import { type Switch, switchGains } from '../../judge/switch-pairs.ts';
 import type { summarizeCells } from '../../judge/summarize-cells.ts';
 import { outcomeReason } from '../../records/outcome.ts';
 import type { Sweep } from '../../records/sweep.ts';
@@ -20,19 +20,12 @@ export function shownSweepOf(
   cells: readonly CellSummary[],
   failures: ShownSweep['failures'],
 ): ShownSweep {
-  const gains = graphGains(cells);
   return {
     schemaVersion: 1,
     ...sweep,
     counts,
-    graphGains: gains && {
-      medianPercent: gains.medianPercent,
-      pairs: gains.pairs.map(({ without, with: graph, ...numbers }) => ({
-        withoutKey: without.cell.key,
-        withKey: graph.cell.key,
-        ...numbers,
-      })),
-    },
+    graphGains: gainsOf(cells, 'cudaGraph'),
+    transferCosts: gainsOf(cells, 'dataTransfers'),
     failures,
     cells: cells.map(({ cell, others, noEngine, runsQps: _runs, ...numbers }) => ({
       key: cell.key,
@@ -47,6 +40,20 @@ export function shownSweepOf(
       })),
     })),
   };
+}
+
+function gainsOf(cells: readonly CellSummary[], by: Switch): ShownSweep['graphGains'] {
+  const gains = switchGains(cells, by);
+  return (
+    gains && {
+      medianPercent: gains.medianPercent,
+      pairs: gains.pairs.map(({ without, with: one, ...numbers }) => ({
+        withoutKey: without.cell.key,
+        withKey: one.cell.key,
+        ...numbers,
+      })),
+    }
+  );
 }
 
 /**

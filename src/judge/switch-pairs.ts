@@ -4,34 +4,37 @@ import { median } from '../statistics/median.ts';
 import type { CellComparison } from '../records/verdict.ts';
 import { compareCells } from './compare/compare-cells.ts';
 
-export interface GraphCell {
+export interface SwitchedCell {
   readonly cell: KeyedCell;
   /** Of each measured run whose throughput counts. */
   readonly runsQps: readonly number[];
   readonly latencyMs: number | null;
 }
 
-/** The same cell with and without a CUDA graph. */
-export interface GraphPair<Row extends GraphCell> {
+/** What a cell may have or not: a CUDA graph, or the copies of its inputs and outputs. */
+export type Switch = 'cudaGraph' | 'dataTransfers';
+
+/** The same cell with and without one of them. */
+export interface SwitchPair<Row extends SwitchedCell> {
   readonly without: Row;
   readonly with: Row;
-  /** Throughput with the graph relative to without, percent. */
+  /** Throughput with it relative to without, percent. */
   readonly gainPercent: number;
-  /** Of the median latency: below 0 it is shorter with the graph. */
+  /** Of the median latency: below 0 it is shorter with it. */
   readonly latencyChangePercent: number | null;
   readonly verdict: CellComparison['verdict'];
   readonly reasons: readonly string[];
 }
 
 /**
- * What CUDA graphs gain, from cells that differ in nothing else: a large gain means that launching, not computing, is
- * the limit without one. The largest gain comes first.
+ * What CUDA graphs gain, or transfers cost, from cells that differ in nothing else: a large gain of graphs means that
+ * launching, not computing, is the limit without one. The largest gain comes first, and the largest cost.
  */
-export function graphGains<Row extends GraphCell>(cells: readonly Row[]) {
-  const byTwinKey = Map.groupBy(cells, ({ cell }) => twinKey(cell));
+export function switchGains<Row extends SwitchedCell>(cells: readonly Row[], by: Switch) {
+  const byTwinKey = Map.groupBy(cells, ({ cell }) => twinKey(cell, by));
   const twins = [...byTwinKey.values()].flatMap((same) => {
-    const off = same.find(({ cell }) => cell.cudaGraph === false);
-    const on = same.find(({ cell }) => cell.cudaGraph === true);
+    const off = same.find(({ cell }) => cell[by] === false);
+    const on = same.find(({ cell }) => cell[by] === true);
     return off === undefined || on === undefined ? [] : [{ off, on }];
   });
   const compared = compareCells(
@@ -39,7 +42,7 @@ export function graphGains<Row extends GraphCell>(cells: readonly Row[]) {
     { sameNight: true },
   );
   const judged = new Map(compared.cells.map((comparison) => [comparison.cellKey, comparison]));
-  const pairs = twins.flatMap(({ off, on }): GraphPair<Row>[] => {
+  const pairs = twins.flatMap(({ off, on }): SwitchPair<Row>[] => {
     const [before, after] = [median(off.runsQps) ?? 0, median(on.runsQps) ?? 0];
     if (before <= 0 || after <= 0) return [];
     const comparison = judged.get(on.cell.key);
@@ -60,9 +63,9 @@ export function graphGains<Row extends GraphCell>(cells: readonly Row[]) {
   const medianPercent = median(pairs.map(({ gainPercent }) => gainPercent));
   return medianPercent === null
     ? null
-    : { pairs: pairs.toSorted((a, b) => b.gainPercent - a.gainPercent), medianPercent };
+    : { pairs: pairs.toSorted((a, b) => (b.gainPercent - a.gainPercent) * (by === 'dataTransfers' ? -1 : 1)), medianPercent };
 }
 
-function twinKey({ key: _key, cudaGraph: _graph, ...rest }: KeyedCell): string {
-  return canonicalJson(rest);
+function twinKey({ key: _key, ...rest }: KeyedCell, by: Switch): string {
+  return canonicalJson({ ...rest, [by]: null });
 }

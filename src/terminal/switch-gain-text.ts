@@ -1,0 +1,60 @@
+import { type Switch, type SwitchedCell, switchGains, type SwitchPair } from '../judge/switch-pairs.ts';
+import { cellLabel } from '../text/cell-label.ts';
+import { printable } from '../text/printable.ts';
+import type { Look } from './look.ts';
+import { count, formatMs, formatPercent } from './numbers.ts';
+import { wrapHanging } from './text-width.ts';
+
+interface GainRow extends SwitchedCell {
+  readonly throughputFrom: 'counted' | 'medianLatency';
+  readonly measured: number;
+}
+
+const MOST_LINES = 6;
+
+const TEXTS = {
+  cudaGraph: { gains: 'a CUDA graph gains', with: 'a CUDA graph' },
+  dataTransfers: { gains: 'transfers:', with: 'transfers' },
+} as const satisfies Readonly<Record<Switch, unknown>>;
+
+/** What CUDA graphs gain, and what transfers cost, where cells have both ways. */
+export function switchGainLines(cells: readonly GainRow[], by: Switch, { columns, style }: Look): string[] {
+  const words = TEXTS[by];
+  const counted = switchGains(
+    cells.filter(({ throughputFrom }) => throughputFrom === 'counted'),
+    by,
+  );
+  const timed = switchGains(
+    cells.filter(({ throughputFrom }) => throughputFrom !== 'counted'),
+    by,
+  );
+  const [most] = counted?.pairs ?? [];
+  const texts = (timed?.pairs ?? []).slice(0, MOST_LINES).map((pair) => latencyText(pair, words.with));
+  const others = (timed?.pairs.length ?? 0) - texts.length;
+  if (others > 0) texts.push(`  and ${count(others, 'pair')} more with and without ${words.with}`);
+  if (counted !== null && most !== undefined) {
+    const typical =
+      counted.pairs.length > 1
+        ? `${formatPercent(counted.medianPercent)} queries/s in the middle of ${count(counted.pairs.length, 'pair')}, most `
+        : '';
+    const latency =
+      by === 'dataTransfers' && most.latencyChangePercent !== null
+        ? ` and ${formatPercent(most.latencyChangePercent)} latency`
+        : '';
+    texts.unshift(
+      `  ${words.gains} ${typical}${formatPercent(most.gainPercent)} queries/s${latency}: ${printable(cellLabel(most.with.cell))}`,
+    );
+  }
+  return texts.flatMap((text) => wrapHanging(text, columns, 4)).map(style.dim);
+}
+
+/** Where only latencies are known each pair is reported, with how sure that is. */
+function latencyText(
+  { without, with: graph, latencyChangePercent, verdict }: SwitchPair<GainRow>,
+  withIt: string,
+): string {
+  const change = `${formatPercent(latencyChangePercent)} (${formatMs(without.latencyMs)} → ${formatMs(graph.latencyMs)})`;
+  const isSingle = without.measured === 1 && graph.measured === 1;
+  const caveat = verdict === 'unclear' && isSingle ? ', one run per side' : '';
+  return `  with ${withIt} the median latency changes by ${change}: ${verdict}${caveat}: ${printable(cellLabel(graph.cell))}`;
+}
