@@ -63,7 +63,10 @@ export function switchGains<Row extends SwitchedCell>(cells: readonly Row[], by:
   const medianPercent = median(pairs.map(({ gainPercent }) => gainPercent));
   return medianPercent === null
     ? null
-    : { pairs: pairs.toSorted((a, b) => (b.gainPercent - a.gainPercent) * (by === 'dataTransfers' ? -1 : 1)), medianPercent };
+    : {
+        pairs: pairs.toSorted((a, b) => (b.gainPercent - a.gainPercent) * (by === 'dataTransfers' ? -1 : 1)),
+        medianPercent,
+      };
 }
 
 function twinKey({ key: _key, ...rest }: KeyedCell, by: Switch): string {

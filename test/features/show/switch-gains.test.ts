@@ -25,5 +25,8 @@ test('what transfers cost stands below a sweep that has a cell both ways', async
   expect(stdout).toContain('transfers: -1.7 % queries/s and +24.6 % latency: resnet_small.fp16 8x3x224x224');
   const json = await bench(['show', 'one', '--json', '--db', db]);
   const [pair] = OUTPUTS.run.parse(JSON.parse(json.stdout)).transferCosts?.pairs ?? [];
-  expect([pair?.gainPercent, pair?.latencyChangePercent].map((percent) => percent?.toFixed(1))).toEqual(['-1.7', '24.6']);
+  expect([pair?.gainPercent, pair?.latencyChangePercent].map((percent) => percent?.toFixed(1))).toEqual([
+    '-1.7',
+    '24.6',
+  ]);
 });
