@@ -18,6 +18,7 @@ import type { StoreDatabase } from '../store/file/open.ts';
 import { findSweepsByPrefix } from '../store/sweeps/sweeps.ts';
 import type { Io } from '../cli/io.ts';
 import { SHORTEST_ID } from './by-name.ts';
+import { sweepInEnvironment } from './environment-side.ts';
 import { nothingStored } from './nothing-stored.ts';
 
 export interface Side {
@@ -43,7 +44,8 @@ export interface SideOptions {
 }
 
 /**
- * Resolves `BASE` and `HEAD`: a git revision, `a..b`, a sweep's id or name, `baseline:NAME`, `latest`, `latest~N`.
+ * Resolves `BASE` and `HEAD`: a git revision, `a..b`, a sweep's id or name, `baseline:NAME`, `latest`, `latest~N`,
+ * or what it was measured on: `trt=10.6`, `driver=580`, `container=tensorrt:25.10`, `gpu=H200`, `host=node7`.
  * Default: the last two sweeps of this branch.
  */
 export async function resolveSides(
@@ -197,6 +199,8 @@ class SideResolver {
     if (ref.startsWith('baseline:')) return this.baseline(ref);
     const named = this.sweepOfIdOrName(ref);
     if (named !== null) return { ref, sweeps: [named], note: null };
+    const there = sweepInEnvironment(this.db, ref, this.like, this.branch);
+    if (there !== null) return { ref, sweeps: [there], note: null };
     const commit = await this.commit(ref);
     if (commit === null) throw this.unknown(ref);
     return this.atCommit(ref, commit);
@@ -298,7 +302,7 @@ class SideResolver {
   private unknown(ref: string): UsageError {
     if (countEndedSweeps(this.db) === 0) return nothingStored(this.db);
     return new UsageError(
-      `${printable(ref)}: neither a git revision here, nor a sweep (see \`bench ls sweeps\`), latest, latest~N or baseline:NAME${didYouMean(ref, ['latest', 'latest~1', 'HEAD', 'HEAD~1'])}`,
+      `${printable(ref)}: neither a git revision here, nor a sweep (see \`bench ls sweeps\`), latest, latest~N, baseline:NAME or trt=VERSION${didYouMean(ref, ['latest', 'latest~1', 'HEAD', 'HEAD~1'])}`,
     );
   }
 }

@@ -33,6 +33,7 @@ import { parseOutput } from '../../src/features/parse/output.ts';
 import { planOutput } from '../../src/features/plan/output.ts';
 import { profileOutput } from '../../src/features/profile/output.ts';
 import { report, reportHtml, serve } from '../../src/features/report/output.ts';
+import { upgrade } from '../../src/features/report/upgrade/output.ts';
 import { reproOutput } from '../../src/features/repro/output.ts';
 import { explainOutput, shownCell, shownRun, shownSweep } from '../../src/features/show/output.ts';
 import { cancelled, collected, submitted } from '../../src/features/slurm/output.ts';
@@ -89,5 +90,6 @@ export const OUTPUTS = {
   'db-merge': mergeOutput,
   'db-prune': pruneOutput,
   'report-html': reportHtml,
+  upgrade,
   serve,
 } as const;

@@ -17,6 +17,13 @@ export interface SimulatedFigures {
   readonly boundBy?: BoundBy;
 }
 
+export interface SimulatedMachine {
+  readonly host?: string;
+  readonly gpuUuid?: string;
+  readonly tensorrt?: string;
+  readonly powerLimitW?: number;
+}
+
 export interface SimulatedNights {
   readonly cells: readonly KeyedCell[];
   readonly nights: number;
@@ -27,6 +34,8 @@ export interface SimulatedNights {
   readonly branch?: string | null;
   readonly driver?: (night: number) => string;
   readonly gpuName?: (night: number) => string;
+  /** What else is known of the machine; TensorRT 10.6.0 when it is not given. */
+  readonly machine?: (night: number) => SimulatedMachine;
   readonly build?: (night: number) => string;
   /** The engine of each cell; without it all have the one of `build`. */
   readonly engine?: (cell: number, night: number) => SimulatedEngine;
@@ -91,7 +100,7 @@ export function simulateNights(path: string, simulated: SimulatedNights): void {
     `insert or ignore into invocations (invocation_id, argv, env, banner) values ('${INVOCATION}', '["trtexec"]', '{}', '{}')`,
   );
   const environment = db.prepare(
-    `insert or ignore into environments (environment_id, gpu_name, driver, tensorrt) values (?, ?, ?, '10.6.0')`,
+    `insert or ignore into environments (environment_id, gpu_name, driver, tensorrt, host, gpu_uuid, power_limit_w) values (?, ?, ?, ?, ?, ?, ?)`,
   );
   const build = db.prepare(
     `insert or ignore into builds (build_id, model, flags, engine_mib, build_s) values (?, 'vit', '[]', 10, 60)`,
@@ -118,8 +127,10 @@ export function simulateNights(path: string, simulated: SimulatedNights): void {
       const driver = simulated.driver?.(night) ?? '580.1';
       const buildId = simulated.build?.(night) ?? id('e', 0);
       const gpuName = simulated.gpuName?.(night) ?? 'Simulated GPU';
-      const environmentId = hashOf({ driver, gpuName });
-      environment.run(environmentId, gpuName, driver);
+      const machine = simulated.machine?.(night) ?? {};
+      const environmentId = hashOf({ driver, gpuName, ...machine });
+      const { gpuUuid = null, host = null, powerLimitW = null, tensorrt = '10.6.0' } = machine;
+      environment.run(environmentId, gpuName, driver, tensorrt, host, gpuUuid, powerLimitW);
       build.run(buildId);
       const sweepId = sweepOfNight(night, matrix.number);
       const commit = simulated.commit?.(night) ?? null;

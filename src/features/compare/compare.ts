@@ -23,7 +23,7 @@ import { printable } from '../../text/printable.ts';
 import { readGitState } from '../../tools/git/git.ts';
 import type { ComparedCell, Comparison } from './output.ts';
 import type { Compared, ComparedDetails } from './cell-text.ts';
-import { geometricMeans } from './geometric-means.ts';
+import { geometricMeans, meanOfCells } from './geometric-means.ts';
 import { compareText } from './text.ts';
 import { cellRunsOf } from '../../store/runs/cell-runs.ts';
 import { plannedCells } from '../../store/cells.ts';
@@ -139,6 +139,7 @@ export async function compareReport(
   const [provenance] = provenances;
   const causes = await causesOf(db, isExplained ? judged.cells : [], sides);
   const rules = gateRules(gateOfSide(db, sides.head), options.minChange ?? null);
+  const shared = sharedNoiseOf(past, sides);
   const shiftPercent = judged.shift?.verdict === 'slower' ? Math.abs(judged.shift.percent) : 0;
   return {
     output: {
@@ -156,7 +157,7 @@ export async function compareReport(
         ...smallChange(entry, rules),
       })),
       counts: judged.counts,
-      geometricMeans: geometricMeans(judged.cells, judged.ratios, sharedNoiseOf(past, sides)),
+      geometricMeans: geometricMeans(judged.cells, judged.ratios, shared),
     },
     isShiftReported: judged.cells.some(
       ({ cell, metric: its }) => shiftPercent > 0 && shiftPercent >= rules.minChangeOf(cell.key, its),
@@ -164,6 +165,7 @@ export async function compareReport(
     details: {
       queries: queriesOf(db, judged.cells, [base, allOfHead]),
       sides,
+      meanOf: (keys) => meanOfCells(keys, judged.ratios, shared),
       cells: new Map(judged.cells.map((entry) => [entry.cell.key, entry])),
     },
   };

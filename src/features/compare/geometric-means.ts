@@ -1,6 +1,7 @@
 import { type CellRatio, geometricMean, type Noise } from '../../judge/geometric-mean.ts';
 import type { JudgedCell } from '../../judge/compare/compare-matrix.ts';
 import type { KeyedCell } from '../../records/cell.ts';
+import type { GeometricMean } from '../../records/verdict.ts';
 import { metricOf } from '../../records/metric.ts';
 import type { Look } from '../../terminal/look.ts';
 import { meanChangeText, meanText } from '../../terminal/numbers.ts';
@@ -23,8 +24,9 @@ export function geometricMeans(
 ): Mean[] {
   return [...Map.groupBy(cells, ({ metric }) => metric)].flatMap(([metric, own]) => {
     const meanOf = (by: Mean['by'], name: string | null, its: readonly JudgedCell[]): Mean[] => {
-      const mean = geometricMean(
-        its.map(({ cell }) => ratios.get(cell.key) ?? { logRatio: null, noise: null }),
+      const mean = meanOfCells(
+        its.map(({ cell }) => cell.key),
+        ratios,
         shared,
       );
       return mean === null ? [] : [{ metric, by, name, ...mean }];
@@ -35,6 +37,17 @@ export function geometricMeans(
     });
     return [...meanOf('all', null, own), ...parts];
   });
+}
+
+export function meanOfCells(
+  keys: readonly string[],
+  ratios: ReadonlyMap<string, CellRatio>,
+  shared: Noise,
+): GeometricMean | null {
+  return geometricMean(
+    keys.map((key) => ratios.get(key) ?? { logRatio: null, noise: null }),
+    shared,
+  );
 }
 
 /** More models than this are in `--json` only. */

@@ -120,10 +120,26 @@ function commitText(commit: string | null): string {
   return commit === null ? '' : ` \`${commit.replace(/[^\w-]/g, '').slice(0, 8)}\``;
 }
 
-interface MarkdownColumn {
+interface MarkdownColumn<Row = ReportedCell> {
   readonly header: string;
   readonly rule: '---' | '--:';
-  readonly text: (cell: ReportedCell) => string;
+  /** Escaped. */
+  readonly text: (row: Row) => string;
+}
+
+/** @param most rows that are shown */
+export function markdownTable<Row>(
+  columns: readonly MarkdownColumn<Row>[],
+  rows: readonly Row[],
+  most: number,
+): string[] {
+  const more = rows.length - most;
+  return [
+    row(columns.map(({ header }) => header)),
+    row(columns.map(({ rule }) => rule)),
+    ...rows.slice(0, most).map((one) => row(columns.map(({ text }) => text(one)))),
+    ...(more > 0 ? ['', `and ${count(more, 'more cell', 'more cells')}`] : []),
+  ];
 }
 
 const CHANGE_COLUMNS: readonly MarkdownColumn[] = [
@@ -162,13 +178,7 @@ function tableOf(cells: readonly ReportedCell[], sign: string, most: number): st
     ...(hasTrend ? [trend] : []),
     ...(hasOwner ? [OWNER_COLUMN] : []),
   ];
-  const more = cells.length - most;
-  return [
-    row(columns.map(({ header }) => header)),
-    row(columns.map(({ rule }) => rule)),
-    ...cells.slice(0, most).map((cell) => row(columns.map(({ text }) => text(cell)))),
-    ...(more > 0 ? ['', `and ${count(more, 'more cell', 'more cells')}`] : []),
-  ];
+  return markdownTable(columns, cells, most);
 }
 
 /** Numbers that are no results get a warning. */
@@ -206,7 +216,7 @@ function shortened(name: string): string {
 }
 
 /** Escapes untrusted text: no markup, mention, link or table cell. */
-function markdown(text: string): string {
+export function markdown(text: string): string {
   return printable(text)
     .replace(/[&<>|`*~[\]@#\\!$]|(?<![a-z\d])_|_(?![a-z\d])/gi, (c) => `&#${c.charCodeAt(0)};`)
     .replace(/:\/\//g, '&#58;//')

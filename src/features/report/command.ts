@@ -20,6 +20,7 @@ function historyOptions<Arguments extends unknown[]>(command: Command<Arguments,
 const reportOptions = (command: PlainCommand) =>
   historyOptions(command.arguments('[base] [head]'))
     .option('--as-of <sweep>', 'with --html and --night: judge an earlier sweep (date, sweep or commit)')
+    .option('--upgrade', 'whether to move from OLD to NEW: two installs, drivers or containers over one matrix')
     .option('--night', 'judge by the history, as bench check does, instead of comparing two sides')
     .addOption(failOnOption())
     .optionsGroup('Formats, each to a file or to standard output:')
@@ -43,15 +44,17 @@ export const reportCommand = defineCommand({
     'bench report main HEAD --md comment.md           # for a pull request',
     'bench report --night --junit report.xml --md -   # what bench check says, for CI',
     'bench report latest~1 latest --github            # step summary and annotations',
+    'bench report --upgrade trt=10.6 trt=10.16 --md -      # can we move to 10.16?',
     'bench report --csv runs.csv --openmetrics bench.prom',
   ],
   outputs: {
     report: async () => (await import('./output.ts')).report,
+    upgrade: async () => (await import('./upgrade/output.ts')).upgrade,
     'report-html': async () => (await import('./output.ts')).reportHtml,
   },
   define: reportOptions,
-  // Redacts by itself, also in files.
-  redact: () => false,
+  // Files and other formats redact by themselves.
+  redact: ({ redact, upgrade }) => upgrade === true && redact === true,
   run: async ([base, head], options, io) => (await import('./report.ts')).report(base, head, options, io),
 });
 

@@ -24,6 +24,7 @@ import { originUrl } from '../../tools/git/git.ts';
 import { toolVersion } from '../../cli/store-location.ts';
 import { leftOutRuns, newestBound, newestSamples, stepsOf, sweepValues } from './cells.ts';
 import { cellLayers, layersOfFinding } from './layers.ts';
+import type { UpgradeOutput } from './upgrade/output.ts';
 
 export type HtmlReportOptions = Pick<ReportOptions, 'db' | 'metric' | 'filter' | 'branch' | 'asOf' | 'last'>;
 
@@ -32,6 +33,8 @@ export interface PageSides {
   readonly base: string;
   /** Undefined: the checkout, as in `bench compare BASE`. */
   readonly head: string | undefined;
+  /** Null where the page is not about one. */
+  readonly upgrade: UpgradeOutput | null;
 }
 
 /** More than a year of nightly sweeps. */
@@ -67,8 +70,10 @@ export async function htmlReportData(
   const shown = findings.filter((finding) => finding.cells.some((key) => keys.has(key)));
   const ids = sweeps.map(({ sweepId }) => sweepId);
   const origin = await originUrl(io.cwd);
+  const upgrade = named?.upgrade ?? null;
+  const compared = upgrade === null ? options : { ...options, acrossTensorrt: true as const };
   const tables = await metricTables(
-    { db, sweeps, sides: sides ?? sidesOf(sweeps), findings: shown, options, io },
+    { db, sweeps, sides: sides ?? sidesOf(sweeps), findings: shown, options: compared, io },
     reportCells,
   );
   const pinned = Map.groupBy(listBaselines(db), ({ sweepId }) => sweepId);
@@ -90,6 +95,7 @@ export async function htmlReportData(
     compare: tables[0]?.compare ?? null,
     tables,
     isOfSides: sides !== null,
+    upgrade,
     forge: origin === null ? null : forgeOf(origin),
     pareto: await choiceOf(db, newest, options, io),
     others: await otherSeries(db, newest, io),

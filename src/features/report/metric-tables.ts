@@ -16,7 +16,7 @@ import type { MetricTable, ReportData } from './page/report-data.ts';
 /** What the table of cells can show in place of the cells' own metric. */
 const METRICS: readonly MetricId[] = ['gpuComputeMs', 'latencyMs', 'p99Ms', 'throughputQps'];
 
-type Chosen = Pick<ReportOptions, 'metric' | 'filter'>;
+type Chosen = Pick<ReportOptions, 'metric' | 'filter'> & { readonly acrossTensorrt?: true };
 
 interface Shown {
   readonly db: StoreDatabase;

@@ -46,10 +46,11 @@ export async function report(
   options: ReportOptions,
   io: Io,
 ): Promise<ExitCode> {
+  if (options.upgrade === true) return (await import('./upgrade/report-upgrade.ts')).reportUpgrade(base, head, options, io);
   const html = options.html === true || options.html === '-' ? null : options.html;
   const formats = FORMAT_NAMES.filter((name) => options[name] !== undefined);
   refuseUnclear(formats, base, options);
-  const sides = base === undefined ? null : { base, head };
+  const sides = base === undefined ? null : { base, head, upgrade: null };
   if (html !== undefined && formats.length === 0 && options.github !== true) {
     return withStore(options, io, async ({ db }) => {
       const checked = await reportHtml(db, html, options, io, sides);

@@ -52,12 +52,14 @@ export function environmentDifferences(before: Environment, after: Environment):
   );
 }
 
+export const MODEL_CHANGED = 'the model changed';
+
 /** Differences between the builds of the engines. */
 export function buildDifferences(a: ComparedBuild | null, b: ComparedBuild | null): string[] {
   if (a === null || b === null) return [];
   const reasons: string[] = [];
   if (a.modelSha256 !== null && b.modelSha256 !== null && a.modelSha256 !== b.modelSha256) {
-    reasons.push('the model changed');
+    reasons.push(MODEL_CHANGED);
   }
   const gone = a.flags.filter((flag) => !b.flags.includes(flag));
   const come = b.flags.filter((flag) => !a.flags.includes(flag));

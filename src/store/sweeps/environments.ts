@@ -35,6 +35,19 @@ export function environmentsOf(db: StoreDatabase, sweepId: SweepId) {
     .all();
 }
 
+/** What the runs of each sweep were made on, in order of appearance. */
+export function sweepEnvironments(db: StoreDatabase): (sweepId: SweepId) => Environment[] {
+  const known = new Map<string, Environment>();
+  const ids = db.$client
+    .prepare<[SweepId], string>("SELECT DISTINCT environment_id FROM runs WHERE sweep_id = ? AND role <> 'pair'")
+    .pluck();
+  return (sweepId) => {
+    const own = ids.all(sweepId);
+    for (const [id, found] of findEnvironments(db, own.filter((one) => !known.has(one)))) known.set(id, found);
+    return own.flatMap((id) => known.get(id) ?? []);
+  };
+}
+
 export function builtModelsOf(db: StoreDatabase, sweepId: SweepId): Map<string, Set<string>> {
   const rows = db
     .selectDistinct({ model: builds.model, sha256: builds.modelSha256 })

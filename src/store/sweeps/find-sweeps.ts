@@ -21,23 +21,42 @@ export function newestOfBranch(db: StoreDatabase, branch: string | null, like: S
   return newestFinished(db, equalOrNull(sweeps.branch, branch), like);
 }
 
+/**
+ * The newest finished sweep that is wanted, without experiments, bisections and comparisons.
+ * @param branch null for any
+ */
+export function newestDone(
+  db: StoreDatabase,
+  like: Sweep | null,
+  branch: string | null,
+  isWanted: (sweep: Sweep) => boolean,
+): Sweep | null {
+  const which = branch === null ? isRepresentative : equalOrNull(sweeps.branch, branch);
+  const all = select(db, and(eq(sweeps.state, 'finished'), which, like === null ? undefined : isLike(like)), MAX_OTHERS);
+  return all.find(isWanted) ?? null;
+}
+
 /** Names of branches whose sweeps are of no series: bisections and comparisons. */
 const offBranches = OFF_BRANCHES.flatMap((branch) => branch ?? []);
+const isOnBranch = or(isNull(sweeps.branch), notInArray(sweeps.branch, offBranches));
+const isRepresentative = and(isNoExperiment, isOnBranch);
 
 /** As `newestOfBranch`, for any branch; without experiments, bisections and comparisons. */
 export function newestOfAnyBranch(db: StoreDatabase, like: Sweep | null = null): Sweep | null {
-  const isOnBranch = or(isNull(sweeps.branch), notInArray(sweeps.branch, offBranches));
-  return newestFinished(db, and(isNoExperiment, isOnBranch), like);
+  return newestFinished(db, isRepresentative, like);
 }
 
 function newestFinished(db: StoreDatabase, which: SQL | undefined, like: Sweep | null): Sweep | null {
   const where = and(
     eq(sweeps.state, 'finished'),
     which,
-    like === null ? undefined : equalOrNull(sweeps.matrix, like.matrix),
-    like === null ? undefined : eq(sweeps.provenance, like.provenance),
+    like === null ? undefined : isLike(like),
   );
   return select(db, where, 1)[0] ?? null;
+}
+
+function isLike({ matrix, provenance }: Sweep): SQL | undefined {
+  return and(equalOrNull(sweeps.matrix, matrix), eq(sweeps.provenance, provenance));
 }
 
 type SeriesName = Pick<Sweep, 'branch' | 'matrix' | 'provenance'>;

@@ -10,6 +10,7 @@ import type { Forge } from '../../../tools/git/forge.ts';
 import type { CheckedFinding, CheckedSeries } from '../../check/index.ts';
 import type { ParetoOutput } from '../../choose/index.ts';
 import type { ComparedCell, Comparison } from '../../compare/index.ts';
+import type { UpgradeOutput } from '../upgrade/output.ts';
 
 export interface ReportCell {
   readonly cell: KeyedCell;
@@ -62,6 +63,8 @@ export interface ReportData {
   readonly tables: readonly MetricTable[];
   /** BASE and HEAD were named: the first screen is about them. */
   readonly isOfSides: boolean;
+  /** Of two installs; null on every other page. */
+  readonly upgrade: UpgradeOutput | null;
   /** Of the remote `origin`; null without one that is known. */
   readonly forge: Forge | null;
   /** Null when no cell of the newest sweep has a measurement. */

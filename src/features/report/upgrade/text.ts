@@ -1,0 +1,49 @@
+import type { Look } from '../../../terminal/look.ts';
+import { count } from '../../../terminal/numbers.ts';
+import { renderTable } from '../../../terminal/table.ts';
+import { wrapHanging } from '../../../terminal/text-width.ts';
+import { printable } from '../../../text/printable.ts';
+import { CELL_COLUMNS, GROUP_COLUMNS, worstOf } from './columns.ts';
+import type { UpgradeOutput } from './output.ts';
+
+/** The rest is in the files. */
+const SHOWN_CELLS = 12;
+
+export function upgradeText(upgrade: UpgradeOutput, look: Look): string[] {
+  const { style } = look;
+  const wrapped = (text: string): string[] => wrapHanging(printable(text), look.columns, 2);
+  const worst = worstOf(upgrade);
+  const more = worst.length - SHOWN_CELLS;
+  return [
+    ...wrapped(upgrade.headline).map(style.strong),
+    ...wrapped(answerText(upgrade)).map(upgrade.against.length > 0 ? style.bad : style.good),
+    ...aboutLines(upgrade).flatMap(wrapped).map(style.dim),
+    '',
+    ...renderTable(GROUP_COLUMNS, upgrade.groups, look),
+    ...(worst.length === 0 ? [] : ['', style.strong('to look at first')]),
+    ...(worst.length === 0 ? [] : renderTable(CELL_COLUMNS, worst.slice(0, SHOWN_CELLS), look)),
+    ...(more > 0 ? [style.dim(`and ${count(more, 'more cell')}: in --json, --md and --html`)] : []),
+  ];
+}
+
+/** `against moving: 2 slower cells, …`, or that nothing is. */
+export function answerText({ against }: Pick<UpgradeOutput, 'against'>): string {
+  return against.length === 0 ? 'nothing measured speaks against moving' : `against moving: ${against.join(', ')}`;
+}
+
+/** Which sides were taken, what differs between them, and what is not known. */
+export function aboutLines({ across, base, baseRef, changed, head, headRef, provenance, unknown }: UpgradeOutput): string[] {
+  const sides = [
+    ['base', baseRef, base],
+    ['head', headRef, head],
+  ] as const;
+  return [
+    ...sides.map(([name, ref, { note, sweepIds }]) => {
+      const ids = sweepIds.map((id) => id.slice(0, 8)).join('+');
+      return `${name}: ${[provenance].flat().join(', ')}, ${ref}, sweep ${ids}${note === null ? '' : ` (${note})`}`;
+    }),
+    ...(changed.length === 0 ? [] : [`changed: ${changed.join(', ')}`]),
+    ...across.filter((text) => !changed.includes(text)).map((text) => `compared anyway: ${text}`),
+    ...(unknown.length === 0 ? [] : [`not known: ${unknown.join(', ')}`]),
+  ];
+}
