@@ -158,7 +158,7 @@ test.each([
   [2, 'no cell latst; did you mean "latest"? (see', ['show', 'latst', '--db', 'pair.sqlite']],
   [2, 'no cell vit_smll; did you mean "vit_small"? (see', ['trend', 'vit_smll', '--db', 'pair.sqlite']],
   [2, 'no cell b9; did you mean "b1"? (see', ['repro', 'b9', '--db', 'pair.sqlite']],
-  [2, 'or baseline:NAME; did you mean "latest"?', ['compare', 'latst', '--db', 'pair.sqlite']],
+  [2, 'baseline:NAME or trt=VERSION; did you mean "latest"?', ['compare', 'latst', '--db', 'pair.sqlite']],
   [2, 'says nothing of a change: one name is the base', ['compare', 'latest', '--db', 'pair.sqlite']],
   // the environment
   [3, 'no-such-trtexec', ['run', 'stub.yaml', '--trtexec', './no-such-trtexec']],
