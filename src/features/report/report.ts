@@ -46,7 +46,8 @@ export async function report(
   options: ReportOptions,
   io: Io,
 ): Promise<ExitCode> {
-  if (options.upgrade === true) return (await import('./upgrade/report-upgrade.ts')).reportUpgrade(base, head, options, io);
+  if (options.upgrade === true)
+    return (await import('./upgrade/report-upgrade.ts')).reportUpgrade(base, head, options, io);
   const html = options.html === true || options.html === '-' ? null : options.html;
   const formats = FORMAT_NAMES.filter((name) => options[name] !== undefined);
   refuseUnclear(formats, base, options);

@@ -43,7 +43,11 @@ export function sweepEnvironments(db: StoreDatabase): (sweepId: SweepId) => Envi
     .pluck();
   return (sweepId) => {
     const own = ids.all(sweepId);
-    for (const [id, found] of findEnvironments(db, own.filter((one) => !known.has(one)))) known.set(id, found);
+    for (const [id, found] of findEnvironments(
+      db,
+      own.filter((one) => !known.has(one)),
+    ))
+      known.set(id, found);
     return own.flatMap((id) => known.get(id) ?? []);
   };
 }

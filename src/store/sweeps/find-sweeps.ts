@@ -32,7 +32,11 @@ export function newestDone(
   isWanted: (sweep: Sweep) => boolean,
 ): Sweep | null {
   const which = branch === null ? isRepresentative : equalOrNull(sweeps.branch, branch);
-  const all = select(db, and(eq(sweeps.state, 'finished'), which, like === null ? undefined : isLike(like)), MAX_OTHERS);
+  const all = select(
+    db,
+    and(eq(sweeps.state, 'finished'), which, like === null ? undefined : isLike(like)),
+    MAX_OTHERS,
+  );
   return all.find(isWanted) ?? null;
 }
 
@@ -47,11 +51,7 @@ export function newestOfAnyBranch(db: StoreDatabase, like: Sweep | null = null):
 }
 
 function newestFinished(db: StoreDatabase, which: SQL | undefined, like: Sweep | null): Sweep | null {
-  const where = and(
-    eq(sweeps.state, 'finished'),
-    which,
-    like === null ? undefined : isLike(like),
-  );
+  const where = and(eq(sweeps.state, 'finished'), which, like === null ? undefined : isLike(like));
   return select(db, where, 1)[0] ?? null;
 }
 

@@ -53,16 +53,28 @@ describe('bench report --upgrade', () => {
     expect(found.headline).toBe(
       'TensorRT 10.16.1 against 10.6.0: geometric mean 1.03× faster (1.02–1.03), 8 of 10 cells faster, 1 slower, 1 without a result, accuracy moved in 1',
     );
-    expect(found.against).toEqual([
-      '1 cell that ran before: no result',
-      'accuracy fell in 1 cell',
-      '1 slower cell',
-    ]);
+    expect(found.against).toEqual(['1 cell that ran before: no result', 'accuracy fell in 1 cell', '1 slower cell']);
     expect(found.changed).toEqual(['TensorRT 10.6.0 → 10.16.1']);
-    expect(found.counts).toMatchObject({ cells: 10, faster: 8, slower: 1, runFailed: 1, layersChanged: 1, modelChanged: 9 });
+    expect(found.counts).toMatchObject({
+      cells: 10,
+      faster: 8,
+      slower: 1,
+      runFailed: 1,
+      layersChanged: 1,
+      modelChanged: 9,
+    });
     // Of nine cells: (0.96^8 x 1.1)^(1/9).
     expect(found.geometricMeans[0]?.changePercent).toBeCloseTo((0.96 ** (8 / 9) * 1.1 ** (1 / 9) - 1) * 100, 0);
-    expect(found.groups.map(({ precision, cells, faster, slower, runFailed, engineMib }) => [precision, cells, faster, slower, runFailed, engineMib])).toEqual([
+    expect(
+      found.groups.map(({ precision, cells, faster, slower, runFailed, engineMib }) => [
+        precision,
+        cells,
+        faster,
+        slower,
+        runFailed,
+        engineMib,
+      ]),
+    ).toEqual([
       ['fp16', 5, 4, 1, 0, [100, 110]],
       ['fp8', 5, 4, 0, 1, [100, 110]],
     ]);
@@ -70,13 +82,25 @@ describe('bench report --upgrade', () => {
     expect(failed?.problem).toEqual({ side: 'head', kind: 'run', reason: 'outOfMemory' });
     expect(lessAccurate?.accuracy).toEqual({ sqnrDb: [30, 24], moved: 'worse' });
     expect(slower?.changePercent).toBeCloseTo(10, 0);
-    expect(found.cells.filter(({ layers }) => layers !== null && layers.changed > 0).map(({ layers }) => layers)).toEqual([{ changed: 1, of: 3 }]);
+    expect(
+      found.cells.filter(({ layers }) => layers !== null && layers.changed > 0).map(({ layers }) => layers),
+    ).toEqual([{ changed: 1, of: 3 }]);
   });
 
   test('its verdicts are those of bench compare', async () => {
     const { stdout } = await upgrade('trt=10.6', 'trt=10.16', '--json');
     const compared = await bench(['compare', 'trt=10.6', 'trt=10.16', '--json', '--db', join(cwd, 'bench.sqlite')]);
-    const rowOf = ({ key, verdict, changePercent, ciPercent }: { key: string; verdict: string; changePercent: number | null; ciPercent: readonly number[] | null }) => [key, verdict, changePercent, ciPercent];
+    const rowOf = ({
+      key,
+      verdict,
+      changePercent,
+      ciPercent,
+    }: {
+      key: string;
+      verdict: string;
+      changePercent: number | null;
+      ciPercent: readonly number[] | null;
+    }) => [key, verdict, changePercent, ciPercent];
     const sorted = (rows: readonly unknown[]) => rows.map((row) => JSON.stringify(row)).toSorted();
     expect(sorted(OUTPUTS.upgrade.parse(JSON.parse(stdout)).cells.map(rowOf))).toEqual(
       sorted(OUTPUTS.compare.parse(JSON.parse(compared.stdout)).cells.map(rowOf)),
@@ -85,7 +109,9 @@ describe('bench report --upgrade', () => {
 
   test('a headline, the groups, and what to look at first: in the terminal, as Markdown and on the page', async () => {
     const { stdout } = await upgrade('trt=10.6', 'trt=10.16');
-    expect(stdout).toContain('against moving: 1 cell that ran before: no result, accuracy fell in 1 cell, 1 slower cell');
+    expect(stdout).toContain(
+      'against moving: 1 cell that ran before: no result, accuracy fell in 1 cell, 1 slower cell',
+    );
     expect(stdout).toMatch(/^vit +fp16 +5 +1\.0\d× .* +4 +1 +1 +100\.0 → 110\.0 \(\+10\.0 %\)/m);
     expect(stdout).toMatch(/accuracy 30\.0 dB → 24\.0 dB/);
     const { stdout: md } = await upgrade('trt=10.6', 'trt=10.16', '--md');

@@ -26,6 +26,10 @@ function tableOf<Row>(label: string, columns: readonly Column<Row>[], rows: read
   const kind = ({ align }: Column<Row>): string => (align === 'right' ? 'number' : '');
   return markup`<div class="wide" tabindex="0" role="region" aria-label="${label}"><table><caption>${label}</caption>
 <thead><tr>${shown.map((column) => markup`<th scope="col" class="${kind(column)}">${column.header}</th>`)}</tr></thead>
-<tbody>${rows.map((row) => markup`<tr>${shown.map((column) => markup`<td class="${kind(column)}">${shortened(column.text(row), LONGEST_CELL)}</td>`)}</tr>
-`)}</tbody></table></div>`;
+<tbody>${rows.map(
+    (
+      row,
+    ) => markup`<tr>${shown.map((column) => markup`<td class="${kind(column)}">${shortened(column.text(row), LONGEST_CELL)}</td>`)}</tr>
+`,
+  )}</tbody></table></div>`;
 }

@@ -84,7 +84,10 @@ function problemText({ kind, reason, side }: NonNullable<UpgradeCell['problem']>
 export function worstOf({ cells }: UpgradeOutput): UpgradeCell[] {
   return cells.filter(
     ({ accuracy, problem, verdict }) =>
-      problem !== null || verdict === 'slower' || verdict === 'missing' || (accuracy !== null && accuracy.moved !== null),
+      problem !== null ||
+      verdict === 'slower' ||
+      verdict === 'missing' ||
+      (accuracy !== null && accuracy.moved !== null),
   );
 }
 

@@ -51,7 +51,11 @@ function sidesText(
 export function timesText({ changePercent, ciPercent }: GeometricMean, metric: MetricId): string {
   const sign = metricOf(metric).betterIs === 'lower' ? -1 : 1;
   const speeds = [changePercent, ...(ciPercent ?? [])].map((percent) => (1 + percent / 100) ** sign);
-  const word = speeds.every((speed) => speed > 1) ? 'faster' : speeds.every((speed) => speed < 1) ? 'slower' : 'as fast';
+  const word = speeds.every((speed) => speed > 1)
+    ? 'faster'
+    : speeds.every((speed) => speed < 1)
+      ? 'slower'
+      : 'as fast';
   const [mean, ...bounds] = speeds.map((speed) => (word === 'slower' ? 1 / speed : speed));
   const range = bounds.toSorted((a, b) => a - b).map((bound) => bound.toFixed(2));
   return `${mean?.toFixed(2) ?? ''}× ${word}${range.length === 0 ? '' : ` (${range.join('–')})`}`;

@@ -32,7 +32,16 @@ export function answerText({ against }: Pick<UpgradeOutput, 'against'>): string 
 }
 
 /** Which sides were taken, what differs between them, and what is not known. */
-export function aboutLines({ across, base, baseRef, changed, head, headRef, provenance, unknown }: UpgradeOutput): string[] {
+export function aboutLines({
+  across,
+  base,
+  baseRef,
+  changed,
+  head,
+  headRef,
+  provenance,
+  unknown,
+}: UpgradeOutput): string[] {
   const sides = [
     ['base', baseRef, base],
     ['head', headRef, head],
