@@ -39,8 +39,8 @@ function number<Row>(header: string, text: (row: Row) => string, dropRank = 0): 
   return { header, text, align: 'right', dropRank };
 }
 
-function tally(number: number): string {
-  return number === 0 ? '' : String(number);
+function tally(cells: number): string {
+  return cells === 0 ? '' : String(cells);
 }
 
 function meanText({ geometricMean, metric }: UpgradeGroup): string {
