@@ -38,7 +38,7 @@ const OPERAND_TYPES: Readonly<Record<string, string>> = {
 };
 
 /** For matrix products from the kernel name; for other layers from the input type. */
-function computedIn({ tactic, precisionIn }: LayerFacts): string {
+export function computedIn({ tactic, precisionIn }: LayerFacts): string {
   const types = tactic === null ? null : parseTactic(tactic).types;
   const operand = types === null ? null : (/^(e4m3|e5m2|bf16|tf32|f16|f32|i8|s8)/.exec(types)?.[1] ?? null);
   if (operand !== null) return OPERAND_TYPES[operand] ?? operand;

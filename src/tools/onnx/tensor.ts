@@ -30,12 +30,12 @@ export function readTensor(wire: WireReader, message: WireField) {
   if (!(bytes <= Number.MAX_SAFE_INTEGER)) {
     throw new OnnxFormatError(`a tensor of ${dims.join('x')}: more bytes than there are`);
   }
-  if (!isExternal) return { name, dataType, bytes, external: null };
+  if (!isExternal) return { name, dataType, dims, bytes, external: null };
   const offset = wholeNumber(entries.get('offset')) ?? 0;
   const length = wholeNumber(entries.get('length')) ?? bytes;
   const location = entries.get('location') ?? '';
   // Its values are in a file of their own.
-  return { name, dataType, bytes, external: { location, end: offset + length } };
+  return { name, dataType, dims, bytes, external: { location, end: offset + length } };
 }
 
 /** A StringStringEntryProto. */

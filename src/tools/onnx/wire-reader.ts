@@ -78,10 +78,17 @@ export class WireReader {
     if (end - start > LONGEST_TEXT) {
       throw new OnnxFormatError(`byte ${start}: a name of ${end - start} bytes`);
     }
+    return TEXT.decode(this.bytes(field));
+  }
+
+  /** The content of a field; valid until the next call. */
+  bytes(field: WireField): Uint8Array {
+    if (field.kind !== 'bytes') return new Uint8Array(0);
+    const { start, end } = field;
     this.seek(start, end - start);
     const at = start - this.windowAt;
     if (end - this.windowAt > this.window.length) throw cutOff(end);
-    return TEXT.decode(this.window.subarray(at, at + end - start));
+    return this.window.subarray(at, at + end - start);
   }
 
   /** Numbers of a repeated field, single or packed. */

@@ -1,0 +1,148 @@
+import { describe, expect, test } from 'vitest';
+
+import { type Efficiency, engineShare, layerEfficiency } from '../../../src/layers/work/efficiency.ts';
+import { GPU_PEAKS, peakFlops, peaksOf } from '../../../src/layers/work/gpu-peaks.ts';
+import { inferShapes } from '../../../src/layers/work/infer-shapes.ts';
+import { layerWork, sumOf } from '../../../src/layers/work/layer-work.ts';
+import type { LayerFacts } from '../../../src/layers/layer-facts.ts';
+import { readNetwork } from '../../../src/tools/onnx/network.ts';
+import { sourceOf } from '../../support/onnx-models.ts';
+import { resnet, vit } from '../../support/onnx-networks.ts';
+import { recordedLayers } from '../../support/recorded-layers.ts';
+
+const NETWORKS = {
+  resnet_small: readNetwork(sourceOf(resnet({ blocks: [2, 2, 2, 2] }))),
+  vit_small: readNetwork(sourceOf(vit({ dim: 192, heads: 3, depth: 12 }))),
+  vit_base: readNetwork(sourceOf(vit({ dim: 768, heads: 12, depth: 12 }))),
+};
+
+const [peaks = null] = [peaksOf('NVIDIA H200')];
+if (peaks === null) throw new Error('no peaks');
+const GPU = { peaks, clockMhz: 1980 };
+
+function recorded(model: keyof typeof NETWORKS, folder: string, ms: number) {
+  const network = NETWORKS[model];
+  const known = inferShapes(network, { input: [8, 3, 224, 224] });
+  const layers = recordedLayers(folder);
+  const work = layerWork(layers, network, known);
+  const rows: { layer: LayerFacts; efficiency: Efficiency }[] = layers.map((layer, place) => ({
+    layer,
+    efficiency: layerEfficiency(layer, work[place] ?? { matrixFlops: null, otherFlops: null, bytes: null }, GPU),
+  }));
+  const flops = sumOf(network.nodes, known)?.matrixFlops ?? null;
+  return {
+    rows,
+    engine: engineShare(
+      rows.map(({ efficiency }) => efficiency),
+      flops,
+      GPU,
+      ms,
+    ),
+  };
+}
+
+/** GPU compute time of batch 8 with a CUDA graph, without the profiler, from the README of the recordings. */
+const RECORDED = [
+  ['vit_base', 'nights/1-profile/vit_base.fp16.b8', 0.988, 26.6, 90],
+  ['vit_base', 'nights/1-profile/vit_base.fp8.b8', 1.793, 7.4, 138],
+  ['vit_small', 'nights/1-profile/vit_small.fp16.b8', 0.4162, 4.5, 90],
+  ['vit_small', 'nights/1-profile/vit_small.fp8.b8', 0.8166, 1.2, 138],
+  ['resnet_small', 'nights/1-profile/resnet_small.fp16.b8', 0.2077, 13.1, 23],
+  ['resnet_small', 'nights/1-profile/resnet_small.int8.b8', 0.1451, 9.3, 23],
+  ['resnet_small', 'nights/1-profile/resnet_small.fp8.b8', 0.2363, 6.1, 32],
+] as const;
+
+describe('on recorded runs of an H200', () => {
+  test.each(RECORDED)('%s of %s: below the peak, all products found', (model, folder, ms, percent, computing) => {
+    const { engine, rows } = recorded(model, folder, ms);
+    expect(100 * (engine.peakShare ?? 0)).toBeCloseTo(percent, 0);
+    expect(engine.knownShare).toBeCloseTo(1, 9);
+    for (const { efficiency } of rows) {
+      expect(efficiency.peakShare ?? 0).toBeLessThan(1);
+      expect(efficiency.bandwidthShare ?? 0).toBeLessThan(1);
+    }
+    expect(rows.filter(({ layer }) => layer.kind === 'compute')).toHaveLength(computing);
+  });
+
+  test('a fused layer is the sum of its nodes: 8 x 197 rows, 768 to 3072, GELU within', () => {
+    const { rows } = recorded('vit_base', 'nights/1-profile/vit_base.fp16.b8', 0.988);
+    const fused = rows.find(({ layer }) => layer.name === '__myl_Fc_myl3_12')?.efficiency;
+    const [rowsIn, wide] = [8 * 197, 8 * 197 * 3072];
+    expect(fused).toMatchObject({
+      flops: 2 * rowsIn * 768 * 3072,
+      // A bias, and div, erf, add, two mul of the GELU.
+      otherFlops: 6 * wide,
+      // In, weights, bias, three scalars, out: each of two bytes, nothing in between.
+      bytes: 2 * (rowsIn * 768 + 768 * 3072 + 3072 + 3 + wide),
+      precision: 'fp16',
+      bound: 'compute',
+    });
+    expect(fused?.ridge).toBeCloseTo((132 * 4096 * 1980e6) / 4.8e12, 6);
+  });
+
+  test('attention is one kernel of two products; what goes between two kernels is read and written', () => {
+    const { rows } = recorded('vit_base', 'nights/1-profile/vit_base.fp16.b8', 0.988);
+    const attention = rows.find(({ layer }) => layer.name === '_gemm_mha_v2_myl3_9')?.efficiency;
+    const heads = 8 * 12 * 197;
+    expect([attention?.flops, attention?.bytes]).toEqual([2 * 2 * heads * 197 * 64, 2 * (4 * heads * 64 + 1)]);
+    const addition = rows.find(({ layer }) => layer.nodes.includes('blocks.1/Add1'))?.efficiency;
+    // Sum of two tensors, normalized: both are wanted later.
+    expect(addition?.bytes).toBe(2 * (4 * 8 * 197 * 768 + 2 * 768));
+    expect([addition?.precision, addition?.peakShare, addition?.bound]).toEqual([null, null, 'memory']);
+  });
+
+  test('types are those of the engine: FP8 and INT8 have one byte', () => {
+    const fp8 = recorded('vit_base', 'nights/1-profile/vit_base.fp8.b8', 1.793).rows;
+    const product = fp8.find(({ layer }) => layer.name === 'blocks_0_mlp_fc2/MatMul_myl3_17')?.efficiency;
+    // The bias is of 768; all that is read and written is FP8.
+    expect([product?.precision, product?.bytes]).toEqual(['fp8', 8 * 197 * 3072 + 3072 * 768 + 768 + 8 * 197 * 768]);
+    const int8 = recorded('resnet_small', 'nights/1-profile/resnet_small.int8.b8', 0.1451).rows;
+    expect(int8.find(({ layer }) => layer.nodes.includes('stem/Conv'))?.efficiency.precision).toBe('int8');
+  });
+
+  test('a node that several kernels name is work of the one that multiplies', () => {
+    const { rows } = recorded('vit_base', 'nights/1-profile/vit_base.fp16.b8', 0.988);
+    const naming = rows.filter(({ layer }) => layer.nodes.includes('blocks.0.attn.qkv/MatMul'));
+    expect(naming.map(({ efficiency, layer }) => [layer.type, efficiency.flops, efficiency.bytes])).toEqual([
+      ['kgen', null, null],
+      ['gemm', 2 * 8 * 197 * 768 * 2304, 2 * (8 * 197 * 768 + 768 * 2304 + 2304 + 8 * 197 * 2304)],
+    ]);
+  });
+});
+
+/** Dense, in 10^12 a second, as NVIDIA's whitepapers and datasheets print them at the boost clock. */
+const PUBLISHED: Readonly<Record<string, Readonly<Record<string, number>>>> = {
+  H200: { tf32: 494.7, fp16: 989.4, bf16: 989.4, fp8: 1978.9, int8: 1978.9 },
+  'H100 80GB HBM3': { tf32: 494.7, fp16: 989.4, bf16: 989.4, fp8: 1978.9, int8: 1978.9 },
+  'H100 PCIe': { tf32: 378, fp16: 756, fp8: 1513, int8: 1513 },
+  'A100-SXM4-80GB': { fp32: 19.5, tf32: 156, fp16: 312, bf16: 312, int8: 624, int4: 1248 },
+  'A100 80GB PCIe': { fp32: 19.5, tf32: 156, fp16: 312, int8: 624 },
+  'A100-SXM4-40GB': { fp32: 19.5, tf32: 156, fp16: 312, int8: 624 },
+  A30: { fp32: 10.3, tf32: 82, fp16: 165, int8: 330, int4: 661 },
+  A10: { fp32: 31.2, tf32: 62.5, fp16: 125, int8: 250, int4: 500 },
+  A40: { fp32: 37.4, tf32: 74.8, fp16: 149.7, int8: 299.3, int4: 598.7 },
+  'RTX A6000': { fp32: 38.7, tf32: 77.4, fp16: 154.8, int8: 309.7 },
+  L4: { fp32: 30.3, tf32: 60, fp16: 121, fp8: 242.5, int8: 242.5 },
+  L40S: { fp32: 91.6, tf32: 183, fp16: 366, fp8: 733, int8: 733 },
+  'RTX 6000 Ada Generation': { fp32: 91.1, tf32: 182.1, fp16: 364.2, fp8: 728.5 },
+  'GeForce RTX 4090': { fp32: 82.6, tf32: 82.6, bf16: 165.2, fp16: 330.3, fp8: 660.6, int8: 660.6 },
+  T4: { fp32: 8.1, fp16: 65, int8: 130, int4: 260 },
+  'V100-SXM2-16GB': { fp32: 15.7, fp16: 125 },
+};
+
+test('the published peaks follow from SMs, operations of an SM in a clock, and the clock', () => {
+  expect(GPU_PEAKS.map(({ names: [name] }) => name).toSorted()).toEqual(Object.keys(PUBLISHED).toSorted());
+  for (const [name, published] of Object.entries(PUBLISHED)) {
+    const found = peaksOf(`NVIDIA ${name}`);
+    for (const [precision, tflops] of Object.entries(published)) {
+      const peak = found === null ? 0 : (peakFlops(found, precision, found.boostMhz) ?? 0);
+      expect([name, precision, Math.abs(peak / 1e12 / tflops - 1) < 0.012]).toEqual([name, precision, true]);
+    }
+  }
+});
+
+test('the peak goes with the clock, and what a chip does not have has none', () => {
+  expect(peakFlops(peaks, 'fp16', 1980)).toBe(132 * 4096 * 1980e6);
+  expect(peakFlops(peaks, 'int4', 1980)).toBeNull();
+  expect([peaksOf('Tesla T4')?.sms, peaksOf('NVIDIA T1000'), peaksOf('NVIDIA H200 NVL')]).toEqual([40, null, null]);
+});
