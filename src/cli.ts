@@ -23,7 +23,7 @@ import { helpCommand } from './features/help/command.ts';
 import { importCommand } from './features/import/command.ts';
 import { initCommand } from './features/init/command.ts';
 import { layersCommand } from './features/layers/command.ts';
-import { cellsCommand, findingsCommand, sweepsCommand } from './features/ls/command.ts';
+import { cellsCommand, findingsCommand, machinesCommand, sweepsCommand } from './features/ls/command.ts';
 import { modelCommands } from './features/model/command.ts';
 import { noiseCommand } from './features/noise/command.ts';
 import { parseCommand } from './features/parse/command.ts';
@@ -40,9 +40,9 @@ import { whyCommand } from './features/why/command.ts';
 
 const lsCommands = defineGroup({
   name: 'ls',
-  summary: 'list sweeps, cells, findings, baselines or engines',
+  summary: 'list sweeps, cells, machines, findings, baselines or engines',
   examples: ['bench ls sweeps', "bench ls cells --filter 'precision=fp8'", 'bench ls baselines', 'bench ls engines'],
-  commands: [sweepsCommand, cellsCommand, baselinesCommand, cachedEnginesCommand, findingsCommand],
+  commands: [sweepsCommand, cellsCommand, machinesCommand, baselinesCommand, cachedEnginesCommand, findingsCommand],
 });
 
 const slurmCommands = defineGroup({

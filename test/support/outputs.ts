@@ -27,7 +27,7 @@ import { exported } from '../../src/features/export/output.ts';
 import { importOutput } from '../../src/features/import/output.ts';
 import { initOutput } from '../../src/features/init/output.ts';
 import { layers, layersDiff, layersKernels } from '../../src/features/layers/output.ts';
-import { cellsOutput, findingsOutput, sweepsOutput } from '../../src/features/ls/output.ts';
+import { cellsOutput, findingsOutput, machinesOutput, sweepsOutput } from '../../src/features/ls/output.ts';
 import { noise } from '../../src/features/noise/output.ts';
 import { parseOutput } from '../../src/features/parse/output.ts';
 import { planOutput } from '../../src/features/plan/output.ts';
@@ -80,6 +80,7 @@ export const OUTPUTS = {
   trend,
   sweeps: sweepsOutput,
   cells: cellsOutput,
+  machines: machinesOutput,
   import: importOutput,
   baselines: baselinesOutput,
   'show-cell': shownCell,

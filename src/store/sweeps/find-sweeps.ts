@@ -40,6 +40,11 @@ export function newestDone(
   return all.find(isWanted) ?? null;
 }
 
+/** Finished ones without experiments, bisections and comparisons, newest first. */
+export function representativeSweeps(db: StoreDatabase): Sweep[] {
+  return select(db, and(eq(sweeps.state, 'finished'), isRepresentative), MAX_OTHERS);
+}
+
 /** Names of branches whose sweeps are of no series: bisections and comparisons. */
 const offBranches = OFF_BRANCHES.flatMap((branch) => branch ?? []);
 const isOnBranch = or(isNull(sweeps.branch), notInArray(sweeps.branch, offBranches));
