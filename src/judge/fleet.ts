@@ -50,7 +50,9 @@ const FLEET = {
  * how machines differ. A sign test asks whether the cells of a machine agree.
  */
 export function judgeFleet(values: readonly FleetValue[]): MachineStanding[] {
-  const places = Map.groupBy(values, ({ cellKey, condition, gpuName }) => JSON.stringify([cellKey, gpuName, condition]));
+  const places = Map.groupBy(values, ({ cellKey, condition, gpuName }) =>
+    JSON.stringify([cellKey, gpuName, condition]),
+  );
   const compared = [...places.values()].flatMap((own) => own.map((value) => ratioOf(value, own)));
   const machines = [...Map.groupBy(compared, ({ machine }) => machine)].map(([machine, own]) => {
     const ratios = own.flatMap(({ logRatio }) => logRatio ?? []);
@@ -101,7 +103,10 @@ function extremeAmong(effects: readonly Effect[]): Set<string> {
   for (let count = most; count > 0; count -= 1) {
     const [candidate, rest] = [sorted[count - 1], sorted.slice(count)];
     if (candidate === undefined || rest.length < LEAST_TWINS) continue;
-    const p = differenceP(candidate.effect, rest.map(({ effect }) => effect));
+    const p = differenceP(
+      candidate.effect,
+      rest.map(({ effect }) => effect),
+    );
     if (p < FLEET.alpha / (rest.length + 1)) return new Set(sorted.slice(0, count).map(({ machine }) => machine));
   }
   return new Set();

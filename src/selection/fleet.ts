@@ -101,11 +101,7 @@ export function readFleet(
     });
     return [{ machine, values }];
   });
-  return {
-    provenance,
-    machines: found.map(({ machine }) => machine),
-    values: found.flatMap(({ values }) => values),
-  };
+  return { provenance, machines: found.map(({ machine }) => machine), values: found.flatMap(({ values }) => values) };
 }
 
 /** Newest first. */
@@ -168,9 +164,7 @@ function newestValue(
   conditionOf: (run: CellRun, environment: Environment) => string,
 ): MachineValue[] {
   const metric = gateMetric(requested, cell);
-  const valued = runs.filter(
-    ({ run }) => isMeasured(run) && !isIneligible(run.flags) && (run.values[metric] ?? 0) > 0,
-  );
+  const valued = runs.filter(({ run }) => isMeasured(run) && !isIneligible(run.flags) && (run.values[metric] ?? 0) > 0);
   const [newest] = valued;
   if (newest === undefined) return [];
   const condition = conditionOf(newest.run, newest.environment);

@@ -71,7 +71,10 @@ describe('judgeFleet', () => {
 
   test('machines of another condition are no twins', () => {
     const values = fleet(5, { machines: 8, cells: 24, machineSigma: 0.002, slow: [0.1, 0.1, 0.1, 0.1] });
-    const apart = values.map((value) => ({ ...value, condition: value.machine < 'node4' ? 'TensorRT 10' : 'TensorRT 11' }));
+    const apart = values.map((value) => ({
+      ...value,
+      condition: value.machine < 'node4' ? 'TensorRT 10' : 'TensorRT 11',
+    }));
     expect(named(apart)).toBe(0);
   });
 

@@ -47,7 +47,8 @@ function machineTable({ machines, provenance }: MachinesOutput, look: Look): str
       {
         header: 'to twins',
         text: ({ changePercent }) => (changePercent === null ? '' : formatPercent(changePercent)),
-        style: ({ standing }) => (standing === 'slower' ? look.style.bad : standing === 'faster' ? look.style.good : plain),
+        style: ({ standing }) =>
+          standing === 'slower' ? look.style.bad : standing === 'faster' ? look.style.good : plain,
         align: right,
       },
       {
@@ -60,7 +61,12 @@ function machineTable({ machines, provenance }: MachinesOutput, look: Look): str
       { header: 'TensorRT', text: ({ tensorrt }) => printable(tensorrt ?? ''), dropRank: 4 },
       { header: 'driver', text: ({ driver }) => printable(driver ?? ''), dropRank: 5 },
       { header: 'sweeps', text: ({ sweeps }) => String(sweeps), align: right, dropRank: 7 },
-      { header: 'runs', text: ({ measured, others }) => `${measured}${others === 0 ? '' : ` of ${measured + others}`}`, align: right, dropRank: 6 },
+      {
+        header: 'runs',
+        text: ({ measured, others }) => `${measured}${others === 0 ? '' : ` of ${measured + others}`}`,
+        align: right,
+        dropRank: 6,
+      },
       { header: 'last', text: ({ lastAt }) => (lastAt ?? '').slice(0, 10), dropRank: 3 },
     ],
     machines,

@@ -33,7 +33,12 @@ function machinesOf(fleet: Fleet | null): MachinesOutput {
   const standings = new Map(judgeFleet(fleet.values).map((standing) => [standing.machine, standing]));
   const machines = fleet.machines
     .map((machine) => machineOf(machine, standings.get(machine.name), fleet.machines))
-    .toSorted((a, b) => compareTexts(a.gpuName, b.gpuName) || (b.changePercent ?? 0) - (a.changePercent ?? 0) || compareTexts(a.name, b.name));
+    .toSorted(
+      (a, b) =>
+        compareTexts(a.gpuName, b.gpuName) ||
+        (b.changePercent ?? 0) - (a.changePercent ?? 0) ||
+        compareTexts(a.name, b.name),
+    );
   return {
     schemaVersion: 1,
     provenance: fleet.provenance,
@@ -90,7 +95,9 @@ function headlineOf(machine: ListedMachine): string[] {
   const having = standing === 'slower' ? slowerCells : cells - slowerCells;
   const size = formatPercent(Math.abs(changePercent), false);
   const why = differences.length === 0 ? '' : `; ${differences.join('; ')}`;
-  return [`${name} is ${size} ${standing} than its ${count(twins, 'twin')} in ${having} of ${count(cells, 'cell')} (${gpuName})${why}`];
+  return [
+    `${name} is ${size} ${standing} than its ${count(twins, 'twin')} in ${having} of ${count(cells, 'cell')} (${gpuName})${why}`,
+  ];
 }
 
 function cellsByGpu(values: readonly MachineValue[]): MachinesOutput['cells'] {

@@ -3,7 +3,16 @@ import * as z from 'zod';
 import { findingSchema } from '../../records/finding.ts';
 import { gatedMetricSchema } from '../../records/gated-metric.ts';
 import { idSchema } from '../../records/scalars.ts';
-import { aboutCell, cell, count, instant, output, type OutputOf, provenance, sweep } from '../../records/output-parts.ts';
+import {
+  aboutCell,
+  cell,
+  count,
+  instant,
+  output,
+  type OutputOf,
+  provenance,
+  sweep,
+} from '../../records/output-parts.ts';
 
 export const sweepsOutput = output('bench ls sweeps --json', {
   sweeps: z.array(

@@ -44,9 +44,11 @@ describe('bench ls machines', () => {
       ['node7', 9],
     ]);
     // Three of the other model: each has two twins only.
-    expect(rows.filter(({ gpuName }) => gpuName === 'NVIDIA H200').map(({ standing }) => standing)).toEqual(
-      [null, null, null],
-    );
+    expect(rows.filter(({ gpuName }) => gpuName === 'NVIDIA H200').map(({ standing }) => standing)).toEqual([
+      null,
+      null,
+      null,
+    ]);
   });
 
   test('--cells: every cell by GPU model, the median of its machines', async () => {
