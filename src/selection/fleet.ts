@@ -76,7 +76,8 @@ export function readFleet(
   const byMachine = Map.groupBy(
     runs.flatMap((run) => {
       const environment = environments.get(run.environmentId);
-      return environment?.gpuName == null ? [] : [{ run, environment, gpuName: environment.gpuName }];
+      const gpuName = environment?.gpuName ?? null;
+      return environment === undefined || gpuName === null ? [] : [{ run, environment, gpuName }];
     }),
     ({ environment }) => identityOf(environment),
   );

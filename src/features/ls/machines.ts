@@ -67,8 +67,21 @@ function machineOf(
   const { cells, changePercent, slowerCells, standing: how, twins } = standing ?? NO_STANDING;
   const rest = all.filter((other) => other.gpuName === gpuName && other.name !== name);
   return {
-    ...{ name, host, gpuName, gpuUuid, driver, tensorrt, sweeps, lastAt, measured, others },
-    ...{ twins, cells, slowerCells, changePercent, standing: how },
+    name,
+    host,
+    gpuName,
+    gpuUuid,
+    driver,
+    tensorrt,
+    sweeps,
+    lastAt,
+    measured,
+    others,
+    twins,
+    cells,
+    slowerCells,
+    changePercent,
+    standing: how,
     differences: differencesFrom(environment, rest),
   };
 }

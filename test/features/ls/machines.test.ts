@@ -61,7 +61,7 @@ describe('bench ls machines', () => {
       ['NVIDIA H100', 10],
       ['NVIDIA H200', 3],
     ]);
-    expect(first?.gpus[1]?.value).toBeCloseTo(0.8, 2);
+    expect(first?.gpus[1]?.value).toBeCloseTo(1.6, 2);
   });
 
   test('by throughput, where more is better, it is the same machine', async () => {
