@@ -211,6 +211,11 @@ export function precisionShareOption() {
   ).argParser((text) => positivePercent(text) / 100);
 }
 
+/** `--max-runs` of `maxRuns`. */
+export function flagOf(name: string): string {
+  return `--${name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
+}
+
 export const PYTHON_HELP = 'the Python with ModelOpt that makes variants (default: $BENCH_PYTHON, python3)';
 
 export function collected(text: string, before: string[] = []): string[] {

@@ -51,6 +51,7 @@ export function storedOnce(
       python: converter?.interpreter ?? null,
     },
     more: null,
+    search: null,
     matrix: null,
     gpus: null,
     slurmRun: null,

@@ -115,7 +115,8 @@ async function openSweep(context: SweepContext, stored: StoredPlan): Promise<voi
   const { artefactsFolder, db, plan, sweep, writer } = context;
   await makeOwnFolder(artefactsFolder);
   await saveState(context, stored, { ...sweep, state: 'running' });
-  const cells = plan.cells.map(({ cell }) => cell);
+  const withRuns = new Set(plan.runs.map(({ cellKey }) => cellKey));
+  const cells = plan.cells.flatMap(({ cell }) => (withRuns.has(cell.key) ? [cell] : []));
   savePlannedCells({ db, writer }, sweep.sweepId, cells, plan.repeats);
 }
 

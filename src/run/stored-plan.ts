@@ -1,6 +1,7 @@
 import * as z from 'zod';
 
 import { experimentSchema } from '../judge/experiment.ts';
+import { latencySearchSchema } from '../judge/latency-search.ts';
 import { moreRunsSchema } from '../judge/adaptive-repeats.ts';
 import { MATRIX_DEFAULTS } from '../matrix/schema/defaults.ts';
 import { clockRequestSchema, coolDownSchema, numaSchema } from '../machine/requests.ts';
@@ -25,6 +26,8 @@ export const storedPlanSchema = z.object({
   telemetry: z.boolean().default(true),
   /** Null if there are no runs beyond the plan. */
   more: moreRunsSchema.nullable().default(null),
+  /** What `bench choose --search` looks for: its runs are some of those of the plan. */
+  search: latencySearchSchema.nullable().default(null),
   /** Null: clocks are left alone. */
   lockClocks: clockRequestSchema.nullable().default(null),
   /** GPUs by UUID, and the cells of each; null if none were named: then the first visible one is used. */

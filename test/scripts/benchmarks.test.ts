@@ -67,6 +67,7 @@ test.each([
   ['fleet.ts', '--small'],
   ['bisect.ts', '1'],
   ['adaptive-repeats.ts', '1'],
+  ['latency-search.ts', '1'],
 ])('%s, small', (...script) => {
   expect(node(script)).not.toBe('');
 });

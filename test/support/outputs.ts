@@ -11,6 +11,7 @@ import { baselinesOutput } from '../../src/features/baseline/baseline.ts';
 import { bisectOutput } from '../../src/features/bisect/output.ts';
 import { checked } from '../../src/features/check/output.ts';
 import { pareto, slo } from '../../src/features/choose/output.ts';
+import { search } from '../../src/features/run/search/output.ts';
 import { comparison } from '../../src/features/compare/output.ts';
 import {
   backupOutput,
@@ -49,6 +50,7 @@ export const OUTPUTS = {
   accuracy: accuracyOutput,
   pareto,
   slo,
+  search,
   layers,
   'layers-diff': layersDiff,
   'layers-kernels': layersKernels,

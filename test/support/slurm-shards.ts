@@ -69,6 +69,7 @@ export async function makeFinishedRun(
     matrix: null,
     telemetry: false,
     more: null,
+    search: null,
     lockClocks: null,
     gpus: null,
     coolDown: null,

@@ -2,7 +2,16 @@ import { InvalidArgumentError, Option } from '@commander-js/extra-typings';
 import { defineCommand, type OptionsOf, type PlainCommand } from '../../cli/define-command.ts';
 import { ownMetricNamed } from '../../records/metric.ts';
 import { UsageError } from '../../errors.ts';
-import { branchOption, filterOption, positiveNumber } from '../../cli/options.ts';
+import {
+  branchOption,
+  filterOption,
+  flagOf,
+  positiveInteger,
+  positiveNumber,
+  positivePercent,
+  PYTHON_HELP,
+} from '../../cli/options.ts';
+import { SEARCH_AXES } from '../../judge/latency-search.ts';
 
 type LimitedLatency = 'p99' | 'median';
 
@@ -11,6 +20,13 @@ function limitedLatency(name: string): LimitedLatency {
   if (metric === 'p99Ms') return 'p99';
   if (metric === 'latencyMs' || name === 'median') return 'median';
   throw new InvalidArgumentError('--max-latency limits p99, or latency (the median).');
+}
+
+/** Half is a guess, and no number of runs makes it all. */
+function surePercent(text: string): number {
+  const percent = positivePercent(text);
+  if (percent > 50 && percent < 100) return percent;
+  throw new InvalidArgumentError('must be a percentage above 50 and below 100, such as 95.');
 }
 
 const define = (command: PlainCommand) =>
@@ -32,9 +48,23 @@ const define = (command: PlainCommand) =>
       '--min-sqnr <db>',
       'with --max-latency: only variants whose accuracy was checked and is no worse',
       positiveNumber,
-    );
+    )
+    .optionsGroup('Measuring what is missing:')
+    .option('--search [matrix]', 'bisect for the highest batch that holds --max-latency (default: the newest matrix)')
+    .addOption(new Option('--over <axis>', 'what to search (default: batch, else streams)').choices(SEARCH_AXES))
+    .option('--sure <percent>', 'how sure to be that a batch is within the limit (default: 95)', surePercent)
+    .option('--max-runs <n>', 'stop after this many runs', positiveInteger)
+    .option('--max-repeats <n>', 'runs of a cell, at most (default: as the matrix says, at least 3)', positiveInteger)
+    .option('--dry-run', 'show what would be searched, run nothing')
+    .option('--trtexec <path>', 'the trtexec to use (default: $TRTEXEC, else from PATH)')
+    .option('--replay <set>', 'answer from recordings: the name of a set, or a folder')
+    .option('--python <path>', PYTHON_HELP)
+    .option('--gpus <gpu>', 'the GPU to measure on: a number or a UUID')
+    .option('--untrusted', 'refuse a matrix that names programs or libraries to start or load');
 
 export type ChooseOptions = OptionsOf<typeof define>;
+
+const OF_SEARCH = /^(?:dryRun|gpus|maxRepeats|maxRuns|over|python|replay|sure|trtexec|untrusted)$/;
 
 export const chooseCommand = defineCommand({
   name: 'choose',
@@ -46,15 +76,21 @@ export const chooseCommand = defineCommand({
     'bench choose --scaling                  # and what a larger batch gains or loses a sample',
     'bench choose --max-latency 20           # the most throughput with a p99 latency of at most 20 ms',
     'bench choose --max-latency 5 --metric latency --min-sqnr 25',
+    'bench choose --max-latency 5 --search   # measure: the highest batch that holds 5 ms, in few runs',
+    'bench choose --max-latency 5 --search matrices/nightly.yaml --over streams --dry-run',
     'bench choose --max-latency 20 && deploy # exit code 4: a model has nothing within the limits',
   ],
   outputs: {
     pareto: async () => (await import('./output.ts')).pareto,
     slo: async () => (await import('./output.ts')).slo,
+    search: async () => (await import('../run/index.ts')).search,
   },
   define,
   run: async (_, options, io) => {
-    const { maxLatency, minSqnr } = options;
+    const { maxLatency, minSqnr, search } = options;
+    if (search !== undefined) return (await import('./search.ts')).search({ ...options, search }, io);
+    const alone = Object.keys(options).find((name) => OF_SEARCH.test(name));
+    if (alone !== undefined) throw new UsageError(`${flagOf(alone)} goes with --search`);
     if (maxLatency !== undefined) return (await import('./slo.ts')).slo({ ...options, maxLatency }, io);
     if (minSqnr !== undefined) throw new UsageError('--min-sqnr goes with --max-latency: add --max-latency MS');
     return (await import('./pareto.ts')).pareto(options, io);

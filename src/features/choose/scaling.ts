@@ -1,7 +1,7 @@
 import { compareCells } from '../../judge/compare/compare-cells.ts';
 import type { Deployment } from '../../judge/deployment.ts';
 import { batchOf, type KeyedCell } from '../../records/cell.ts';
-import { canonicalJson } from '../../text/canonical-json.ts';
+import { axisTwinKey } from '../../judge/latency-search.ts';
 import { captionLines, cellColumns } from '../../terminal/cell-columns.ts';
 import { derivedText, formatPercent } from '../../terminal/numbers.ts';
 import type { DeploymentOutput, ParetoOutput } from './output.ts';
@@ -40,7 +40,7 @@ function stepsOf(deployments: readonly Deployment[]): ScalingStep[] {
     const batch = batchOf(one.cell.shapes);
     return batch === null || one.itemsPerS === null ? [] : [{ one, batch, itemsPerS: one.itemsPerS }];
   });
-  const byTwin = Map.groupBy(known, ({ one, batch }) => batchTwinKey(one.cell, batch));
+  const byTwin = Map.groupBy(known, ({ one }) => axisTwinKey('batch', one.cell));
   return [...byTwin.values()].flatMap((same) => {
     const sorted = same.toSorted((a, b) => a.batch - b.batch);
     return sorted.slice(1).flatMap((to, place) => {
@@ -57,14 +57,6 @@ function stepsOf(deployments: readonly Deployment[]): ScalingStep[] {
       ];
     });
   });
-}
-
-/** Equal for cells that differ only in batch. */
-function batchTwinKey({ key: _key, shapes, axisFlags, ...rest }: KeyedCell, batch: number): string {
-  const samples = Object.entries(shapes).map(([input, dims]) => [input, dims.slice(1)]);
-  // A harness may be given the batch by a parameter of its own.
-  const flags = Object.entries(axisFlags).filter(([name, value]) => name !== 'batch' || value !== String(batch));
-  return canonicalJson({ ...rest, samples, flags });
 }
 
 interface StepRow extends Step {

@@ -34,13 +34,17 @@ import { withLockedClocks } from '../../machine/lock-clocks.ts';
 import { failOn } from '../../cli/options.ts';
 import { type Io, printResult } from '../../cli/io.ts';
 import { engineBuilds, estimateS } from '../../matrix/plan/estimate.ts';
-import { formatDuration, runsAndBuilds } from '../../terminal/numbers.ts';
+import { count, formatDuration, runsAndBuilds } from '../../terminal/numbers.ts';
 import { openGpuWorker, sweepServices } from '../../run/gpu-worker.ts';
 import { LiveProgress } from '../../cli/live-progress.ts';
 import type { Machine } from '../../machine/machine.ts';
 import { runsToMeasureAgain } from '../check/index.ts';
 import type { SweepOptions } from './command.ts';
 import { MoreRuns } from './more-runs.ts';
+import { isAnswered, searchOutput, searchText } from './search/search-report.ts';
+import type { SearchRuns } from './search/search-runs.ts';
+import { searchRuns } from './search/wanted-search.ts';
+import { planOfCells } from '../../matrix/plan/assign-gpus.ts';
 import { SweepSuspects } from './suspects/suspect-pairs.ts';
 import { realPrecisions } from '../../selection/actual-precisions.ts';
 import { sweepFailures } from '../../run/sweep-failures.ts';
@@ -60,24 +64,45 @@ export async function executePlan(
   options: SweepOptions,
   io: Io,
 ): Promise<ExitCode> {
-  const { machines, program, stored } = prepared;
-  if (options.json !== true) io.err(`${io.errLook.style.dim(startText(store, prepared, io))}\n`);
+  const { machines, program, stored, sweep } = prepared;
+  const search = searchOf(store, prepared);
+  if (search !== null && search.isKnown() && findSweep(store.db, sweep.sweepId) === null) {
+    return showFound(search, { ...sweep, sweepId: null }, options, io);
+  }
+  if (options.json !== true) {
+    io.err(`${io.errLook.style.dim(startText(store, prepared, io))}\n`);
+    if (search !== null)
+      io.err(`${searchText(searchOutput(search, { ...sweep, sweepId: null }), io.errLook).join('\n')}\n`);
+  }
   for (const note of new Set(machines.map((machine) => machine.note))) {
     if (note !== null) io.err(`note: ${note}\n`);
   }
   const lock = { request: stored.lockClocks, isVerbose: true };
   return withLockedClocks(lock, machines, stored.plan, program, io, (locked) =>
-    doSweep(store, { ...prepared, machines: locked }, options, io),
+    doSweep(store, { ...prepared, machines: locked }, search, options, io),
   );
 }
 
+function searchOf({ db }: OpenStore, { program, stored, sweep }: PreparedSweep): SearchRuns | null {
+  const { plan, search } = stored;
+  return search === null ? null : searchRuns(db, { plan, search, sweep, recorded: recordedOf(stored, program) });
+}
+
+function showFound(found: SearchRuns, of: Parameters<typeof searchOutput>[1], options: SweepOptions, io: Io): ExitCode {
+  const output = searchOutput(found, of);
+  printResult(io, options, output, searchText);
+  return isAnswered(output) ? EXIT_CODES.fine : EXIT_CODES.incomplete;
+}
+
 /** `sweep 1a2b3c4d in bench.sqlite: 10 runs + 1 build, about 1.1 s`; of one that goes on, what is done. */
-function startText(store: OpenStore, { sweep, stored: { plan }, program }: PreparedSweep, io: Io): string {
+function startText(store: OpenStore, { sweep, stored, program }: PreparedSweep, io: Io): string {
+  const { plan } = stored;
   const where = relative(io.cwd, store.path);
   const shortest = printable(where.length < store.path.length ? where : store.path);
   const planned = { runs: plan.runs.length, builds: engineBuilds(plan.builds).length };
   const { measured, built } = withReused(numbersOf(store, sweep));
   const name = `sweep ${sweep.sweepId.slice(0, 8)} in ${shortest}: `;
+  if (stored.search !== null) return `${name}as many of ${count(planned.runs, 'run')} as the search needs`;
   return findSweep(store.db, sweep.sweepId) === null
     ? `${name}${runsAndBuilds(planned)}, about ${formatDuration(estimateS(plan, program.recordings !== null))}`
     : `resuming ${name}${runsAndBuilds({ ...planned, measured, built })} done`;
@@ -86,27 +111,30 @@ function startText(store: OpenStore, { sweep, stored: { plan }, program }: Prepa
 async function doSweep(
   store: OpenStore,
   { sweep, stored, program, converter, machines }: PreparedSweep,
+  search: SearchRuns | null,
   options: SweepOptions,
   io: Io,
 ): Promise<ExitCode> {
   const telemetry = stored.telemetry && options.telemetry !== false;
-  const progress = new LiveProgress(stored.plan, program, io);
+  // The runs of a search are chosen one by one.
+  const begun = search === null ? stored.plan : { ...stored.plan, runs: [] };
+  const progress = new LiveProgress(begun, program, io);
   const artefactsFolder = artefactsFolderOf(store.path);
   const recorded = recordedOf(stored, program);
   const { more: wanted, plan } = stored;
   const given = { db: store.db, sweep, plan, recorded, now: io.now };
   const more = wanted === null ? null : new MoreRuns({ ...given, wanted, note: (line) => io.err(`note: ${line}\n`) });
-  const againRuns = () => runsToMeasureAgain(store.db, sweep.sweepId, stored.plan, recorded);
+  const againRuns = () => runsToMeasureAgain(store.db, sweep.sweepId, begun, recorded);
   const { coolDown, numa } = stored;
   const cache = new EngineCache(join(dirname(store.path), 'engines'));
   const shared = {
-    ...sweepServices(store, { plan: stored.plan, sweep }, converter, io, (event) => progress.take(event)),
+    ...sweepServices(store, { plan: begun, sweep }, converter, io, (event) => progress.take(event)),
     cache,
     // With several GPU models, the runs of one build have several engines.
     mayChangeEngines: options.anyway === true || new Set(machines.map(engineKind)).size > 1,
     hasMoreRuns: more !== null || againRuns().length > 0,
     suspects:
-      stored.gate.confirm && stored.experiment === null
+      stored.gate.confirm && stored.experiment === null && search === null
         ? new SweepSuspects(
             {
               ...given,
@@ -119,7 +147,7 @@ async function doSweep(
           )
         : null,
     againRuns,
-    moreRuns: () => more?.next() ?? [],
+    moreRuns: () => (search ?? more)?.next() ?? [],
   };
   const workerFor = async (machine: Machine): Promise<SweepContext> => {
     const { device } = machine;
@@ -137,6 +165,12 @@ async function doSweep(
     const workers: [SweepContext, ...SweepContext[]] = [await workerFor(first)];
     for (const machine of others) workers.push(await workerFor(machine));
     counts = await runSweep(workers, stored);
+    if (search !== null) {
+      // What was not needed is no part of the sweep.
+      const measured = new Set(cellRunsOf(store.db, [sweep.sweepId]).map(({ cellKey }) => cellKey));
+      const finished = { ...sweep, state: 'finished' as const, finishedAt: io.now().toISOString() };
+      await saveState(shared, { ...stored, plan: planOfCells(plan, measured) }, finished);
+    }
     const isGiven = plan.builds.some(({ enginePath }) => enginePath !== null);
     if (isGiven) await shared.cache.dropCopies(new Set(lastGoodBuilds(store.db)), io.now());
   } catch (error) {
@@ -152,6 +186,7 @@ async function doSweep(
     throw new InterruptedError(`interrupted; what was measured is stored: ${left}`, { cause: error });
   }
   progress.end();
+  if (search !== null) return showFound(search, sweep, options, io);
   const shown = show(store, sweep.sweepId, stored, counts, options, io);
   if (counts.measured + counts.kept + counts.unfit === 0 && lacksLibrary(store, sweep, io)) {
     return EXIT_CODES.environmentLacking;

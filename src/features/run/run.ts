@@ -20,6 +20,7 @@ import { executePlan } from './execute-plan.ts';
 import { changedSince, matrixIdentity, refuseChanges, resumable } from './resume.ts';
 import { converterFor } from '../../variants/converter.ts';
 import { budgetNote, fittedPlan, wantedMoreRuns } from './budget.ts';
+import { flagOf } from '../../cli/options.ts';
 import { gitStateOf } from '../../cli/git-state.ts';
 import type { Io } from '../../cli/io.ts';
 import type { Machine } from '../../machine/machine.ts';
@@ -28,6 +29,7 @@ import { plan as showPlan, prepare, type Trial } from '../plan/index.ts';
 import { migrationsFolder, storePath } from '../../cli/store-location.ts';
 import { warnIfMigrated, usingStore, withStoreToWrite } from '../../cli/with-store.ts';
 import type { RunOptions, SweepOptions } from './command.ts';
+import { type SearchRequest, wantedSearch } from './search/wanted-search.ts';
 
 export interface Executor {
   /** @throws UsageError for options that do not fit the executor */
@@ -58,8 +60,7 @@ function refuseWithResume(options: RunOptions): void {
   const isRefused = (name: string): boolean => PLANNED.test(name) || (name === 'gpus' && options.anyway !== true);
   const stated = Object.entries(options).find(([name, value]) => isRefused(name) && value !== undefined)?.[0];
   if (stated === undefined) return;
-  const flag = stated.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
-  throw new UsageError(`--${flag} does not go with --resume: a sweep goes on as it was planned`);
+  throw new UsageError(`${flagOf(stated)} does not go with --resume: a sweep goes on as it was planned`);
 }
 
 function required(path: string | undefined): string {
@@ -69,12 +70,16 @@ function required(path: string | undefined): string {
   return path;
 }
 
-/** @param trial changes the cells of the matrix for an experiment */
+/**
+ * @param trial changes the cells of the matrix for an experiment
+ * @param search measures only what it needs
+ */
 export async function startSweep(
   path: string,
   options: SweepOptions,
   io: Io,
   trial: Trial | null = null,
+  search: SearchRequest | null = null,
 ): Promise<ExitCode> {
   let asked: Promise<[Machine, ...Machine[]]> | null = null;
   const machinesOf = (program: TrtexecProgram) => {
@@ -132,6 +137,7 @@ export async function startSweep(
         options,
         io,
       ),
+      search: search === null ? null : wantedSearch(store.db, plan, sweep, machines, search),
       lockClocks,
       gpus: sharedOut(store, plan, machines, options, io),
       coolDown: options.coolDown ?? made.matrix.coolDown,

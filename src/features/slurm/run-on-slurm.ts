@@ -69,6 +69,7 @@ export async function runOnSlurm(path: string, options: SlurmRunOptions, io: Io)
       },
       telemetry: options.telemetry !== false,
       more: null,
+      search: null,
       lockClocks: recordings === null ? (options.lockClocks ?? made.matrix.lockClocks) : null,
       slurmRun: folder.path,
       experiment: null,

@@ -1,0 +1,53 @@
+import { DEFAULT_FAIL_ON, flagOf } from '../../cli/options.ts';
+import type { Io } from '../../cli/io.ts';
+import { withStore } from '../../cli/with-store.ts';
+import { UsageError } from '../../errors.ts';
+import type { ExitCode } from '../../exit-codes.ts';
+import { readStoredPlan } from '../../run/stored-plan.ts';
+import { resolveSide } from '../../selection/sides.ts';
+import { planOf } from '../../store/sweeps/sweeps.ts';
+import { type SearchRequest, showSearch, startSweep } from '../run/index.ts';
+import type { ChooseOptions } from './command.ts';
+
+/** They are about what is stored, or about the table. */
+const NOT_SEARCHED = ['at', 'minSqnr', 'scaling'] as const;
+
+const SURE_PERCENT = 95;
+
+/** `bench choose --search`: measures until it is known which batch or number of streams is the highest within the limit. */
+export async function search(options: ChooseOptions & { readonly search: string | true }, io: Io): Promise<ExitCode> {
+  const { maxLatency, maxRepeats, maxRuns, metric, over, sure } = options;
+  if (maxLatency === undefined) throw new UsageError('--search looks for a limit: add --max-latency MS');
+  const wrong = NOT_SEARCHED.find((name) => options[name] !== undefined);
+  if (wrong !== undefined) throw new UsageError(`${flagOf(wrong)} does not go with --search, which measures`);
+  const path = options.search === true ? await newestMatrix(options, io) : options.search;
+  const request: SearchRequest = {
+    axis: over ?? null,
+    maxLatencyMs: maxLatency,
+    metric: metric === 'p99' ? 'p99Ms' : 'latencyMs',
+    surePercent: sure ?? SURE_PERCENT,
+    maxRuns: maxRuns ?? null,
+    maxRepeats: maxRepeats ?? null,
+  };
+  const planned = {
+    ...options,
+    builds: 1,
+    profile: false,
+    telemetry: true,
+    maxRepeats: 1,
+    failOn: [...DEFAULT_FAIL_ON],
+  };
+  return options.dryRun === true
+    ? showSearch(path, planned, io, request)
+    : startSweep(path, planned, io, null, request);
+}
+
+function newestMatrix(options: ChooseOptions, io: Io): Promise<string> {
+  return withStore(options, io, async ({ db }) => {
+    const { sweeps } = await resolveSide(db, 'latest', io, { branch: options.branch });
+    const files = sweeps.flatMap(({ sweepId }) => readStoredPlan(planOf(db, sweepId))?.matrix?.file ?? []);
+    const [file] = files;
+    if (file === undefined) throw new UsageError('the newest sweep has no matrix: name one, as in --search MATRIX');
+    return file;
+  });
+}

@@ -1,0 +1,142 @@
+import { median } from '../../../statistics/median.ts';
+import type { Sweep } from '../../../records/sweep.ts';
+import type { Look } from '../../../terminal/look.ts';
+import { count, formatMs, formatPercent } from '../../../terminal/numbers.ts';
+import { dotted, wrapHanging, wrapWords } from '../../../terminal/text-width.ts';
+import { printable } from '../../../text/printable.ts';
+import type { SearchOutput } from './output.ts';
+import type { SearchedGroup, SearchRuns } from './search-runs.ts';
+
+type Group = SearchOutput['groups'][number];
+
+type Point = Group['points'][number];
+
+/** A second run on each side of the limit, and a look at the point above. */
+const MORE_THAN_BISECTED = 3;
+
+/** Of a plan the `sweepId` is null. */
+export function searchOutput(
+  runs: SearchRuns,
+  { provenance, sweepId }: { readonly provenance: Sweep['provenance']; readonly sweepId: string | null },
+): SearchOutput {
+  const { groups, made } = runs.found();
+  const { axis, maxLatencyMs, maxRuns, maxRepeats, metric, surePercent } = runs.search;
+  const shown = groups.map(groupOutput);
+  const points = shown.flatMap((group) => group.points);
+  const [expected, product] = [MORE_THAN_BISECTED * shown.length, points.length * maxRepeats];
+  const steps = shown.map((group) => Math.ceil(Math.log2(group.points.length + 1)));
+  return {
+    schemaVersion: 1,
+    sweepId,
+    provenance,
+    limits: { maxLatencyMs, metric: metric === 'p99Ms' ? 'p99' : 'median', surePercent, maxRuns },
+    axis,
+    groups: shown,
+    runs: {
+      made,
+      known: points.reduce((sum, { knownRuns }) => sum + knownRuns, 0),
+      expected: Math.min(
+        maxRuns ?? product,
+        product,
+        steps.reduce((sum, step) => sum + step, expected),
+      ),
+      product,
+    },
+  };
+}
+
+function groupOutput({ best, isMonotone, next, points }: SearchedGroup): Group {
+  const shown = points.map(({ at, isClose, knownRuns, planned, state, values }): Point => {
+    const { cell, label } = planned;
+    return { key: cell.key, label, at, state, isClose, limitedMs: median(values), runs: values.length, knownRuns };
+  });
+  const { cell, label = '' } = points[0]?.planned ?? {};
+  return {
+    label,
+    model: cell?.model ?? '',
+    precision: cell?.precision ?? '',
+    isComplete: next === null,
+    isMonotone,
+    highest: shown.find(({ key }) => key === best?.cellKey) ?? null,
+    points: shown,
+  };
+}
+
+/** Every group has its answer, and nothing failed on the way. */
+export function isAnswered({ groups }: SearchOutput): boolean {
+  return groups.every(
+    ({ highest, isComplete, points }) =>
+      isComplete && highest !== null && points.every(({ state }) => state !== 'lost'),
+  );
+}
+
+export function searchText(output: SearchOutput, look: Look): string[] {
+  const { groups, limits, provenance, runs, sweepId } = output;
+  const isPlan = sweepId === null;
+  const known = runs.known === 0 ? '' : `${count(runs.known, 'run')} known from other sweeps`;
+  const isKnown = isPlan && groups.every(({ isComplete }) => isComplete);
+  const cost = isPlan && !isKnown ? `about ${count(runs.expected, 'run')}` : count(runs.made, 'run');
+  const about = [
+    provenance,
+    isKnown ? 'all known' : isPlan ? 'plan' : `sweep ${sweepId.slice(0, 8)}`,
+    `${cost}, the whole product takes ${runs.product}`,
+    known,
+  ];
+  return [
+    look.style.strong(titleOf(output)),
+    ...wrapHanging(dotted(about.filter((part) => part !== '')), look.columns, 2),
+    ...groups.flatMap((group) => ['', ...groupLines(group, output, look)]),
+    ...(limits.maxRuns !== null && groups.some(({ isComplete }) => !isComplete) && !isPlan
+      ? ['', look.style.warn(`stopped at ${count(limits.maxRuns, 'run')}: --max-runs`)]
+      : []),
+  ];
+}
+
+function titleOf({ axis, limits }: SearchOutput): string {
+  const what = axis === 'batch' ? 'highest batch' : 'most streams';
+  const metric = limits.metric === 'p99' ? 'a latency p99' : 'a median latency';
+  return `${what} with ${metric} of at most ${formatMs(limits.maxLatencyMs)}, ${limits.surePercent} % sure`;
+}
+
+function groupLines(group: Group, output: SearchOutput, { columns, style }: Look): string[] {
+  const { highest, isComplete, isMonotone, label, points } = group;
+  const { axis, limits, sweepId } = output;
+  const wrapped = (text: string): string[] => wrapWords(text, columns - 2).map((line) => `  ${line}`);
+  const name = printable(highest?.label ?? label);
+  if (sweepId === null && points.every(({ runs }) => runs === 0)) {
+    return [style.accent(name), ...wrapped(`${axis} ${points.map(({ at }) => at).join(', ')}`)];
+  }
+  const measured = points.filter(({ state }) => state !== 'notMeasured');
+  const larger = points.filter(({ at }) => at > (highest?.at ?? -Infinity));
+  const bound = larger.find(({ state }) => state === 'misses');
+  const head =
+    highest === null
+      ? style.bad(`${name}: ${isComplete ? 'nothing is within the limit' : 'no answer yet'}`)
+      : style.good(`${name}: ${axis} ${highest.at}${isComplete ? '' : ' at least'}`);
+  const lines = [
+    ...(highest === null
+      ? []
+      : [`${placeText(highest, limits)}${larger.length === 0 ? `; no larger ${axis} in the matrix` : ''}`]),
+    ...(bound === undefined ? [] : [`${axis} ${bound.at}: ${placeText(bound, limits)}`]),
+    measured.length === 0 ? '' : `measured: ${measured.map(pointText).join(', ')}`,
+  ].filter((line) => line !== '');
+  const warnings = [
+    ...(isMonotone ? [] : [`latency does not grow with ${axis}: all above the answer were measured`]),
+    ...measured
+      .filter(({ state }) => state === 'lost')
+      .map(({ at }) => `${axis} ${at} could not be measured: see \`bench show ${sweepId?.slice(0, 8) ?? ''}\``),
+  ];
+  return [head, ...lines.flatMap(wrapped), ...warnings.flatMap(wrapped).map(style.warn)];
+}
+
+function placeText({ isClose, limitedMs, runs }: Point, { maxLatencyMs }: SearchOutput['limits']): string {
+  const share = (1 - (limitedMs ?? 0) / maxLatencyMs) * 100;
+  const side = share < 0 ? 'over' : 'below';
+  const single = runs === 1 ? `, by a single run${isClose ? ': too near to be sure' : ''}` : '';
+  const close = isClose && runs > 1 ? ', nearer than its runs can tell: their median decided' : '';
+  return `${formatMs(limitedMs)}, ${formatPercent(Math.abs(share), false)} ${side} the limit${single}${close}`;
+}
+
+function pointText({ at, runs, state }: Point): string {
+  return state === 'lost' ? `${at} failed` : `${at} ${state === 'open' ? 'is open' : state} (${count(runs, 'run')})`;
+}

@@ -1,0 +1,130 @@
+import { type CellRun, isMeasured } from '../../../records/run.ts';
+import { noiseKindOf } from '../../../records/cell.ts';
+import type { CellKey, SweepId } from '../../../records/scalars.ts';
+import type { Plan, PlannedCell, PlannedRun } from '../../../records/plan.ts';
+import { isIneligible } from '../../../records/run-flag.ts';
+import {
+  axisTwinKey,
+  type JudgedPoint,
+  judgePoints,
+  type LatencySearch,
+  placeOn,
+  type SearchPoint,
+  type SearchStep,
+  searchStep,
+} from '../../../judge/latency-search.ts';
+import { valueRule } from '../../../judge/value-rule.ts';
+
+export interface SearchedGroup extends SearchStep {
+  readonly points: readonly (JudgedPoint & {
+    readonly planned: PlannedCell;
+    /** Of other sweeps. */
+    readonly knownRuns: number;
+  })[];
+}
+
+interface SearchContext {
+  readonly search: LatencySearch;
+  readonly plan: Plan;
+  /** Of the search and of the sweeps that are known. */
+  readonly runs: () => readonly CellRun[];
+  /** Null before it has begun. */
+  readonly sweepId: SweepId | null;
+  /** Values of earlier sweeps at the level of these. */
+  readonly past: (planned: PlannedCell, runs: readonly CellRun[], values: readonly number[]) => readonly number[];
+  /** Runs available per cell; null for a real trtexec. */
+  readonly recorded: ((cellKey: CellKey) => number) | null;
+}
+
+/** Cells that differ in nothing but the axis, the smallest first. */
+export function searchGroups({ cells }: Plan, { axis }: Pick<LatencySearch, 'axis'>): PlannedCell[][] {
+  const placed = cells.filter(({ cell }) => placeOn(axis, cell) !== null);
+  return [...Map.groupBy(placed, ({ cell }) => axisTwinKey(axis, cell)).values()].map((group) =>
+    group.toSorted((a, b) => (placeOn(axis, a.cell) ?? 0) - (placeOn(axis, b.cell) ?? 0)),
+  );
+}
+
+/** Chooses the next runs of a search from what is stored: after a kill it goes on where it stopped. */
+export class SearchRuns {
+  private readonly given: SearchContext;
+  private readonly groups: readonly (readonly PlannedCell[])[];
+  /** Repeats that were asked for: what left no run has no engine. */
+  private readonly asked = new Map<CellKey, number>();
+
+  constructor(given: SearchContext) {
+    this.given = given;
+    this.groups = searchGroups(given.plan, given.search);
+  }
+
+  get search(): LatencySearch {
+    return this.given.search;
+  }
+
+  /** Nothing needs to be measured. */
+  isKnown(): boolean {
+    return this.found().groups.every(({ next }) => next === null);
+  }
+
+  /** One run of each group whose answer is open; empty when all are known, or no more runs are allowed. */
+  next(): PlannedRun[] {
+    const { plan, search } = this.given;
+    const { groups, made, runs } = this.found();
+    const left = search.maxRuns === null ? Infinity : Math.max(0, search.maxRuns - made);
+    const open = groups.flatMap(({ next }) => next ?? []).slice(0, left);
+    return open.flatMap(({ cellKey }): PlannedRun[] => {
+      const template = plan.runs.find((run) => run.cellKey === cellKey && run.role === 'timed');
+      if (template === undefined) return [];
+      const repeat = highestRepeat(this.ownRuns(runs.filter((run) => run.cellKey === cellKey))) + 1;
+      this.asked.set(cellKey, repeat);
+      return [{ ...template, repeat }];
+    });
+  }
+
+  found(): { readonly groups: SearchedGroup[]; readonly runs: readonly CellRun[]; readonly made: number } {
+    const { search } = this.given;
+    const runs = this.given.runs().filter(({ role }) => role === 'timed');
+    const byCell = Map.groupBy(runs, ({ cellKey }) => cellKey);
+    const points = this.groups.map((group) =>
+      group.map((planned) => this.point(planned, byCell.get(planned.cell.key) ?? [])),
+    );
+    const limit = { ms: search.maxLatencyMs, error: 1 - search.surePercent / 100 };
+    const groups = judgePoints(points, limit).map((judged, place): SearchedGroup => {
+      const withCells = judged.flatMap((point, at) => {
+        const planned = this.groups[place]?.[at];
+        const own = this.ownRuns(byCell.get(point.cellKey) ?? []).filter(isMeasured).length;
+        return planned === undefined ? [] : [{ ...point, planned, knownRuns: Math.max(0, point.values.length - own) }];
+      });
+      return { ...searchStep(judged), points: withCells };
+    });
+    return { groups, runs, made: this.ownRuns(runs).length };
+  }
+
+  private point(planned: PlannedCell, runs: readonly CellRun[]): SearchPoint {
+    const { past, recorded, search } = this.given;
+    const { cell } = planned;
+    const own = this.ownRuns(runs);
+    const mostRuns = Math.min(search.maxRepeats, recorded?.(cell.key) ?? Infinity);
+    const counted = runs.filter((run) => isMeasured(run) && !isIneligible(run.flags));
+    const valueOf = valueRule(counted, search.metric);
+    const values = counted.flatMap((run) => valueOf(run) ?? []);
+    const isRefused = (this.asked.get(cell.key) ?? 0) > highestRepeat(own);
+    const isSpent =
+      isRefused || own.at(-1)?.outcome.kind === 'failed' || Math.max(own.length, values.length) >= mostRuns;
+    return {
+      cellKey: cell.key,
+      at: placeOn(search.axis, cell) ?? 0,
+      values,
+      past: past(planned, counted, values),
+      kind: noiseKindOf(cell),
+      isSpent,
+    };
+  }
+
+  private ownRuns(runs: readonly CellRun[]): readonly CellRun[] {
+    return runs.filter(({ sweepId }) => sweepId === this.given.sweepId);
+  }
+}
+
+function highestRepeat(runs: readonly CellRun[]): number {
+  return Math.max(0, ...runs.map(({ repeat }) => repeat));
+}

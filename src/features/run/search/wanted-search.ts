@@ -1,0 +1,112 @@
+import { pastValues, PAST_WINDOW_NIGHTS } from '../../../judge/past-values.ts';
+import { type LatencySearch, SEARCH_AXES } from '../../../judge/latency-search.ts';
+import { valueKind } from '../../../judge/value-rule.ts';
+import type { Machine } from '../../../machine/machine.ts';
+import type { CellKey } from '../../../records/scalars.ts';
+import { UsageError } from '../../../errors.ts';
+import type { Plan } from '../../../records/plan.ts';
+import type { Sweep } from '../../../records/sweep.ts';
+import { cellHistories } from '../../../selection/cell-histories.ts';
+import type { StoreDatabase } from '../../../store/file/open.ts';
+import { cellRunsOf } from '../../../store/runs/cell-runs.ts';
+import { environmentsOf } from '../../../store/sweeps/environments.ts';
+import { seriesOf } from '../../../store/sweeps/find-sweeps.ts';
+import { printable } from '../../../text/printable.ts';
+import { searchGroups, SearchRuns } from './search-runs.ts';
+
+/** What `bench choose --search` asks for. */
+export interface SearchRequest extends Omit<LatencySearch, 'axis' | 'knownSweepIds' | 'maxRepeats'> {
+  /** Null for batches, else streams, whichever the matrix has. */
+  readonly axis: LatencySearch['axis'] | null;
+  /** Null for the repeats of the matrix. */
+  readonly maxRepeats: number | null;
+}
+
+/** A matrix may state a single run, which is no answer. */
+const LEAST_REPEATS = 3;
+
+/** @param db null when there is no store yet; `machines` null when nothing will run */
+export function wantedSearch(
+  db: StoreDatabase | null,
+  plan: Plan,
+  sweep: Sweep,
+  machines: readonly Machine[] | null,
+  { maxRepeats, ...request }: SearchRequest,
+): LatencySearch {
+  return {
+    ...request,
+    axis: axisOf(plan, request.axis),
+    maxRepeats: maxRepeats ?? Math.max(LEAST_REPEATS, plan.repeats),
+    knownSweepIds: db === null ? [] : knownSweeps(db, sweep, machines),
+  };
+}
+
+/** @throws UsageError when no cells differ only in it */
+function axisOf(plan: Plan, asked: LatencySearch['axis'] | null): LatencySearch['axis'] {
+  const axes = asked === null ? SEARCH_AXES : [asked];
+  const found = axes.find((axis) => searchGroups(plan, { axis }).some(({ length }) => length > 1));
+  if (found !== undefined) return found;
+  throw new UsageError(
+    `nothing to search in ${printable(plan.matrix)}: no two of its cells differ only in ${axes.join(' or ')}`,
+  );
+}
+
+/** Sweeps of the series that say as much of these cells as new runs would: same commit, TensorRT, host and GPU. */
+function knownSweeps(db: StoreDatabase, sweep: Sweep, machines: readonly Machine[] | null): string[] {
+  if (sweep.dirty === true) return [];
+  const uuids = new Set(machines?.flatMap(({ device }) => device?.uuid ?? []));
+  const isHere = ({ sweepId }: Sweep): boolean =>
+    uuids.size === 0 || environmentsOf(db, sweepId).every(({ gpuUuid }) => gpuUuid === null || uuids.has(gpuUuid));
+  return seriesOf(db, sweep, PAST_WINDOW_NIGHTS)
+    .filter(
+      (other) =>
+        other.dirty !== true &&
+        (['commit', 'tensorrt', 'host', 'recordingSet', 'trtexec'] as const).every((of) => other[of] === sweep[of]) &&
+        isHere(other),
+    )
+    .map(({ sweepId }) => sweepId)
+    .toReversed();
+}
+
+/** @param sweep has not begun when it is not in the store */
+export function searchRuns(
+  db: StoreDatabase | null,
+  {
+    plan,
+    recorded,
+    search,
+    sweep,
+  }: {
+    readonly plan: Plan;
+    readonly recorded: ((cellKey: CellKey) => number) | null;
+    readonly search: LatencySearch;
+    readonly sweep: Sweep;
+  },
+): SearchRuns {
+  const keys = plan.cells.map(({ cell }) => cell.key);
+  const counted = [...search.knownSweepIds, sweep.sweepId];
+  const earlier =
+    db === null
+      ? []
+      : seriesOf(db, sweep, PAST_WINDOW_NIGHTS + counted.length)
+          .filter(({ sweepId }) => !counted.includes(sweepId))
+          .toReversed();
+  return new SearchRuns({
+    plan,
+    search,
+    recorded,
+    sweepId: sweep.sweepId,
+    runs: () => (db === null ? [] : cellRunsOf(db, counted, keys)),
+    past: ({ cell }, runs, values) => {
+      if (db === null || earlier.length === 0 || values.length === 0) return [];
+      const kinds = new Map([[cell.key, valueKind(runs, search.metric)]]);
+      const [nights] = cellHistories(db, earlier, [cell], search.metric, 'newest', kinds);
+      if (nights === undefined) return [];
+      return pastValues(
+        nights.history,
+        nights.runs.map(({ length }) => length),
+        values,
+      );
+    },
+  });
+}

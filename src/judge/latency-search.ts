@@ -1,0 +1,156 @@
+import * as z from 'zod';
+
+import { type Immutable, numberOrNull } from '../records/scalars.ts';
+import { median } from '../statistics/median.ts';
+import { meanLog } from '../statistics/logarithms.ts';
+import { alphaSpent } from '../statistics/multiple-tests.ts';
+import { tQuantile } from '../statistics/student-t.ts';
+import { batchOf, type KeyedCell } from '../records/cell.ts';
+import type { CellKey } from '../records/scalars.ts';
+import { canonicalJson } from '../text/canonical-json.ts';
+import { ASSUMED_SIGMA, estimateNoise } from './run-noise.ts';
+
+export const SEARCH_AXES = ['batch', 'streams'] as const;
+
+export type SearchAxis = (typeof SEARCH_AXES)[number];
+
+/** A cell on the axis of its group. */
+export interface SearchPoint {
+  readonly cellKey: CellKey;
+  /** Its batch, or its streams. */
+  readonly at: number;
+  /** Latency of each run that counts, milliseconds. */
+  readonly values: readonly number[];
+  /** Values of earlier sweeps at that level. */
+  readonly past: readonly number[];
+  /** Cells of one kind have similar noise. */
+  readonly kind: string;
+  /** It gets no more runs: it has had them, or failed. */
+  readonly isSpent: boolean;
+}
+
+/** What is searched for, as stored with its sweep. */
+export const latencySearchSchema = z.object({
+  axis: z.enum(SEARCH_AXES),
+  maxLatencyMs: z.number(),
+  metric: z.enum(['p99Ms', 'latencyMs']),
+  /** That a point is on the side of the limit that is said, percent. */
+  surePercent: z.number(),
+  /** Runs of the search; null: no limit. */
+  maxRuns: numberOrNull,
+  /** Runs of a cell. */
+  maxRepeats: z.number(),
+  /** Sweeps of the same commit and machine, oldest first: what they measured is not measured again. */
+  knownSweepIds: z.array(z.string()),
+});
+
+export type LatencySearch = Immutable<z.infer<typeof latencySearchSchema>>;
+
+export interface LatencyLimit {
+  readonly ms: number;
+  /** Error of all looks at a point together, such as 0.05. */
+  readonly error: number;
+}
+
+export interface JudgedPoint extends SearchPoint {
+  /** `open`: more runs are needed; `lost`: no run counts, and there will be none. */
+  readonly state: 'holds' | 'misses' | 'open' | 'lost' | 'notMeasured';
+  /** Its runs are on both sides of the limit by their noise: the median decided. */
+  readonly isClose: boolean;
+  /** Standard error of the mean, log scale. */
+  readonly error: number;
+}
+
+/** Weight of the assumed noise, in runs, as long as no history of the cell says more. */
+const ASSUMED_DEGREES = 4;
+/** What the answer rests on is never a single run. */
+const EDGE_RUNS = 2;
+/** Of its errors a latency must fall from a point to the next above. */
+const FALLING_ERRORS = 4;
+
+/**
+ * Whether each point is within the limit: decided when an interval of its mean, by the noise of runs, is on one side.
+ * Each look spends a part of the error (Lan and DeMets 1983).
+ */
+export function judgePoints(groups: readonly (readonly SearchPoint[])[], limit: LatencyLimit): JudgedPoint[][] {
+  const all = groups.flat();
+  const noises = estimateNoise(all.map(({ kind, past, values }) => ({ base: [], head: values, past, kind })));
+  const noiseOf = new Map(all.map((point, place) => [point, noises[place]]));
+  return groups.map((points) =>
+    points.map((point): JudgedPoint => {
+      const { isSpent, values } = point;
+      const runs = values.length;
+      if (runs === 0) return { ...point, state: isSpent ? 'lost' : 'notMeasured', isClose: false, error: 0 };
+      const { variance = 0, degrees = 0, nights = 0 } = noiseOf.get(point) ?? {};
+      const assumed = nights > 0 ? 0 : ASSUMED_DEGREES;
+      const known = degrees + assumed;
+      const error = Math.sqrt((degrees * variance + assumed * ASSUMED_SIGMA ** 2) / known / runs);
+      const above = meanLog(values) - Math.log(limit.ms);
+      const reach = error * tQuantile(2 * alphaSpent(runs, limit.error), known);
+      if (Math.abs(above) > reach) return { ...point, state: above < 0 ? 'holds' : 'misses', isClose: false, error };
+      const holds = (median(values) ?? Infinity) <= limit.ms;
+      const state = !isSpent ? 'open' : holds ? 'holds' : 'misses';
+      return { ...point, state, isClose: state !== 'open', error };
+    }),
+  );
+}
+
+export interface SearchStep {
+  /** The point that the next run goes to; null when the answer is known. */
+  readonly next: JudgedPoint | null;
+  /** The highest point so far that holds the limit. */
+  readonly best: JudgedPoint | null;
+  /** A larger point is faster than a smaller one, or holds where that one does not. */
+  readonly isMonotone: boolean;
+}
+
+/**
+ * Bisects for the highest point that holds the limit. The point above the first that misses it is looked at as well:
+ * where latencies turn out not to grow, all above the highest one are measured, from the largest down.
+ * @param points of one group, the smallest first
+ */
+export function searchStep(points: readonly JudgedPoint[]): SearchStep {
+  const isMonotone = growsAlong(points);
+  const low = points.findLastIndex(({ state }) => state === 'holds');
+  const best = points[low] ?? null;
+  const above = points.slice(low + 1);
+  const end = isMonotone ? above.findIndex(({ state }) => state === 'misses' || state === 'lost') : -1;
+  const between = end === -1 ? above : above.slice(0, end);
+  const unmeasured = between.filter(({ state }) => state === 'notMeasured');
+  const miss = above.find(({ state }) => state === 'misses');
+  const beyond = miss && above.slice(above.indexOf(miss) + 1).find(({ state }) => state !== 'lost');
+  const next =
+    between.findLast(({ state }) => state === 'open') ??
+    (isMonotone ? unmeasured[Math.floor(unmeasured.length / 2)] : unmeasured.at(-1)) ??
+    [best, miss].find((edge) => edge && !edge.isSpent && edge.values.length < EDGE_RUNS) ??
+    (beyond?.state === 'notMeasured' ? beyond : null);
+  return { next, best, isMonotone };
+}
+
+function growsAlong(points: readonly JudgedPoint[]): boolean {
+  const measured = points.filter(({ state }) => state !== 'notMeasured');
+  return measured.slice(1).every((point, place) => {
+    const below = measured[place];
+    if (below === undefined) return true;
+    if (point.state === 'holds' && below.state !== 'holds' && below.state !== 'open') return false;
+    if (point.values.length === 0 || below.values.length === 0) return true;
+    const grown = meanLog(point.values) - meanLog(below.values);
+    return grown >= -FALLING_ERRORS * Math.hypot(point.error, below.error);
+  });
+}
+
+/** Where a cell is on an axis; null if it has no batch. */
+export function placeOn(axis: SearchAxis, { shapes, streams }: KeyedCell): number | null {
+  return axis === 'streams' ? streams : batchOf(shapes);
+}
+
+/** Equal for cells that differ in nothing but this axis. */
+export function axisTwinKey(axis: SearchAxis, { key: _key, ...cell }: KeyedCell): string {
+  if (axis === 'streams') return canonicalJson({ ...cell, streams: 1 });
+  const { shapes, axisFlags, ...rest } = cell;
+  const samples = Object.entries(shapes).map(([input, dims]) => [input, dims.slice(1)]);
+  const batch = String(batchOf(shapes));
+  // A harness may be given the batch by a parameter of its own.
+  const flags = Object.entries(axisFlags).filter(([name, value]) => name !== 'batch' || value !== batch);
+  return canonicalJson({ ...rest, samples, flags });
+}
