@@ -93,6 +93,7 @@ export function fuzzTargets(root: string): Target[] {
           cwd: '/',
           readText: (path) => (path === 'fuzz.yaml' ? bytes.toString('utf8') : null),
           hashFiles: () => new Map(),
+          readInputs: () => null,
         }),
     },
     {

@@ -271,9 +271,10 @@ async function readNoteText(path: string): Promise<string | null> {
   }
 }
 
-export function sha256OfFileSync(path: string): { sha256: string; bytes: number } {
+export function sha256OfFileSync(path: string): { sha256: string; bytes: number; isZeros: boolean } {
   const bytes = readFileSync(path);
-  return { sha256: createHash('sha256').update(bytes).digest('hex'), bytes: bytes.length };
+  const isZeros = bytes[0] === 0 && bytes.subarray(1).equals(bytes.subarray(0, -1));
+  return { sha256: createHash('sha256').update(bytes).digest('hex'), bytes: bytes.length, isZeros };
 }
 
 /** Writes next to the target and renames: a reader sees the old file or the whole new one, also after a crash. */

@@ -16,6 +16,7 @@ import { checkParameters, drivenCell, envFlags, envOf, harnessFiles, type ModelH
 import { inputsOf } from './models/input-files.ts';
 import { mergeBuild, readBuild, readMethod } from './schema/settings.ts';
 import { type MatrixModel, reachPrecision, readModels } from './models/models.ts';
+import type { ReadInputs } from './models/shapes-of-model.ts';
 import { axisFlags, isOnDla } from './points/flags.ts';
 import type { MistakeList, SourcePath } from './yaml/source-node.ts';
 import { type ModelPoints, pointsOf, type ShapedPoint, shapePlaces, templatesOf } from './points/points.ts';
@@ -24,6 +25,13 @@ import type { MatrixFile } from './schema/schema.ts';
 /** More cells are a mistake in the file. */
 const MAX_CELLS = 20_000;
 
+/** Files that a matrix names. */
+export interface FilesBeside {
+  readonly hashFiles: (paths: readonly string[]) => HashedFiles;
+  /** For a model that states no shapes. */
+  readonly readInputs: ReadInputs;
+}
+
 /**
  * Turns a checked file into its cells. Mistakes of meaning go to the list; what is free of them is expanded anyway,
  * so that all of them are found at once.
@@ -31,10 +39,10 @@ const MAX_CELLS = 20_000;
 export function expandMatrix(
   file: MatrixFile,
   fileName: string,
-  hashFiles: (paths: readonly string[]) => HashedFiles,
+  { hashFiles, readInputs }: FilesBeside,
   list: MistakeList,
 ): Omit<Matrix, 'executes'> {
-  const models = readModels(file, list);
+  const models = readModels(file, readInputs, list);
   const points = pointsOf(file, models, list);
   const hashed = hashFiles(points.flatMap(filesOf));
   checkBuildNames(file, points, list);
@@ -66,7 +74,7 @@ export function expandMatrix(
     keptLastGoodBytes: readKeptBytes(file, list),
     cells,
     merged,
-    notes: [...notesOf(file), ...dlaNotes(cells)],
+    notes: [...notesOf(file), ...dlaNotes(cells), ...prunedNotes(cells)],
   };
 }
 
@@ -97,7 +105,7 @@ function modelCells({ model, points }: ModelPoints, all: Expansion): MatrixCell[
       : buildShapes({ template, build, path: limitsPath(file, model), runs }, list);
   const files = Object.entries(model.inputFiles).map(([input, { value, at }]) => [
     input,
-    { value, at, bytes: hashed.get(value)?.bytes ?? 0 },
+    { value, at, bytes: hashed.get(value)?.bytes ?? 0, isZeros: hashed.get(value)?.isZeros ?? false },
   ]);
   return points.flatMap((shaped) => {
     const { dimensions, point, shapes } = shaped;
@@ -272,6 +280,15 @@ function dlaNotes(cells: readonly MatrixCell[]): string[] {
   );
   const named = [...new Set(devices)].join(', ');
   return named === '' ? [] : [`device ${named}: CUDA graphs are off there, whatever cudaGraph says`];
+}
+
+/** What makes engines of wrong outputs, or of easier work than that of real inputs. */
+function prunedNotes(cells: readonly MatrixCell[]): string[] {
+  return cells.some(({ cell }) => cell.axisFlags['--sparsity'] === 'force')
+    ? [
+        'sparsity force overwrites weights, and outputs are wrong: for speed only, and deprecated; prune the model instead (polygraphy surgeon prune) and state sparsity: enable',
+      ]
+    : [];
 }
 
 function coolDownOf({ coolDown }: MatrixFile, list: MistakeList): CoolDown | null {

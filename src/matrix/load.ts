@@ -1,15 +1,15 @@
 import { dirname, resolve } from 'node:path';
 
 import { MatrixError, type Mistake, UsageError } from '../errors.ts';
-import type { HashedFiles, Matrix } from './matrix.ts';
-import { expandMatrix } from './expand.ts';
+import type { Matrix } from './matrix.ts';
+import { expandMatrix, type FilesBeside } from './expand.ts';
 import { executedCode } from './executed-code.ts';
 import { MistakeList, sortMistakes, mergeNodes, type SourceNode } from './yaml/source-node.ts';
 import { matrixSchema } from './schema/schema.ts';
 import { readSchema } from './yaml/schema-mistakes.ts';
 import { readYaml } from './yaml/yaml-source.ts';
 
-export interface MatrixFiles {
+export interface MatrixFiles extends FilesBeside {
   /** What relative paths of matrix files are relative to. */
   readonly cwd: string;
   /**
@@ -17,7 +17,6 @@ export interface MatrixFiles {
    * @throws UsageError for no text file, or one too large for a matrix; without the path
    */
   readonly readText: (path: string) => string | null;
-  readonly hashFiles: (paths: readonly string[]) => HashedFiles;
 }
 
 const MAX_EXTENDS = 10;
@@ -50,7 +49,7 @@ export function loadMatrix(
   mistakes.push(...formal);
   if (file === null) throw new MatrixError(sortMistakes(mistakes));
   const list = new MistakeList(source, files.cwd);
-  const matrix = expandMatrix(file, shownPath, files.hashFiles, list);
+  const matrix = expandMatrix(file, shownPath, files, list);
   mistakes.push(...list.apartFrom(misspelt));
   if (mistakes.length > 0) throw new MatrixError(sortMistakes(mistakes));
   if (matrix.cells.length === 0) {

@@ -51,10 +51,15 @@ export function onnxOf(source: EngineSource): Placed<string> | null {
 
 export interface PlacedFile extends Placed<string> {
   readonly bytes: number;
+  /** It holds nothing but zero bytes. */
+  readonly isZeros: boolean;
 }
 
 /** Hashes of files that cells depend on, by absolute path; unreadable ones are absent. */
-export type HashedFiles = ReadonlyMap<string, { readonly sha256: string; readonly bytes: number }>;
+export type HashedFiles = ReadonlyMap<
+  string,
+  { readonly sha256: string; readonly bytes: number; readonly isZeros?: boolean }
+>;
 
 export interface ShapePlaces {
   readonly whole: SourcePosition;

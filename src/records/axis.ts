@@ -176,14 +176,19 @@ function bytesOf(text: string, plain: number): number | null {
 const POOLS = ['workspace', 'tacticSharedMem', 'dlaSRAM', 'dlaLocalDRAM', 'dlaGlobalDRAM'] as const;
 const MIB = 2 ** 20;
 
-/** In MiB without a suffix: versions read suffixes differently. */
+/**
+ * In MiB without a suffix: versions read suffixes differently. Shared memory for tactics is less than a MiB, and that
+ * pool came with 10.0.
+ */
 function poolsInMib(word: string): string | null {
   const pools = word.split(',').map((part) => {
     const colon = part.indexOf(':');
     const bytes = bytesOf(part.slice(colon + 1), MIB);
     const isWhole = bytes !== null && bytes > 0 && bytes % MIB === 0;
     const pool = part.slice(0, Math.max(colon, 0));
-    return isOneOf(POOLS, pool) && isWhole ? `${pool}:${bytes / MIB}` : null;
+    if (isOneOf(POOLS, pool) && isWhole) return `${pool}:${bytes / MIB}`;
+    const isKib = pool === 'tacticSharedMem' && bytes !== null && bytes > 0 && bytes % 2 ** 10 === 0;
+    return isKib ? `${pool}:${bytes / 2 ** 10}K` : null;
   });
   return pools.includes(null) ? null : pools.join(',');
 }

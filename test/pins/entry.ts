@@ -17,6 +17,7 @@ const matrixOf = (text: string): Matrix =>
     cwd: '/',
     readText: (path) => (path === '/pins/m.yaml' ? text : null),
     hashFiles: () => new Map(),
+    readInputs: () => null,
   });
 
 /** A run and a profile of each cell, as that version of TensorRT spells them. */

@@ -88,6 +88,7 @@ describe('each word in each version that has it', () => {
     ['memPoolSize: "workspace:512"', ['8.4', '11.1'], ['--memPoolSize=workspace:512'], []],
     ['memPoolSize: "workspace:512M"', ['8.4', '11.1'], ['--memPoolSize=workspace:512'], []],
     ['memPoolSize: "workspace:2GiB,dlaSRAM:1024K"', ['8.4', '11.1'], ['--memPoolSize=workspace:2048,dlaSRAM:1'], []],
+    ['memPoolSize: "tacticSharedMem:64K"', ['10.1', '11.1'], ['--memPoolSize=tacticSharedMem:64K'], []],
     ['loader: default', ['8.6', '11.1'], [], []],
     ['loader: async', ['10.7', '11.1'], [], ['--asyncFileReader']],
     ['device: gpu', ['8.4', '11.1'], [], []],

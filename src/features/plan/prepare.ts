@@ -25,6 +25,7 @@ import type { PlanOptions } from './command.ts';
 import { checkModels, NOTHING_CHECKED } from './check-models.ts';
 import type { Io } from '../../cli/io.ts';
 import { chooseProgram, noTrtexec, type ProgramOptions } from '../../cli/program.ts';
+import { onnxInputs } from '../../tools/onnx/onnx-file.ts';
 import { readingProblem } from '../../selection/reading-problem.ts';
 
 export interface PrepareOptions extends Partial<Omit<PlanOptions, 'profile'>>, ProgramOptions {
@@ -70,6 +71,7 @@ export function readMatrix(path: string, io: Io, isUntrusted = false): Matrix {
         return text;
       },
       hashFiles: (files) => new Map(files.flatMap((file) => hashedOrNothing(file))),
+      readInputs: onnxInputs,
     },
     { isUntrusted },
   );
@@ -261,7 +263,7 @@ function isMissing(error: unknown): boolean {
   return error instanceof Error && 'code' in error && (error.code === 'ENOENT' || error.code === 'ENOTDIR');
 }
 
-function hashedOrNothing(path: string): [string, { sha256: string; bytes: number }][] {
+function hashedOrNothing(path: string): [string, ReturnType<typeof sha256OfFileSync>][] {
   try {
     // A pipe or device would never end.
     return statSync(path).isFile() ? [[path, sha256OfFileSync(path)]] : [];

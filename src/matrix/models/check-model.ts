@@ -183,7 +183,13 @@ export function modelNotes(cells: readonly MatrixCell[], models: FactsByModel): 
       problem === null ? [] : [formatMistake({ at, problem: `model "${cell.model}" has ${problem}` })],
     );
   });
-  return [...new Set(notes)];
+  const zeros = cells.flatMap(({ inputFiles }) =>
+    Object.entries(inputFiles).flatMap(([name, { at, isZeros }]) => {
+      const problem = `inputs.${printable(name)}: nothing but zeros: a GPU draws less power on them, and clocks higher, than on real values`;
+      return isZeros ? [formatMistake({ at, problem })] : [];
+    }),
+  );
+  return [...new Set([...notes, ...zeros])];
 }
 
 export function onnxFilesOf(cells: readonly MatrixCell[]): Placed<string>[] {

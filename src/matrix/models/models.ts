@@ -6,6 +6,7 @@ import { type Axes, readAxes } from '../points/axes.ts';
 import { type ShapeSet, shapeSet } from '../points/shapes.ts';
 import type { ConversionFile } from '../schema/conversion-schema.ts';
 import { readConversion } from './conversions.ts';
+import { type ReadInputs, shapesOfModel } from './shapes-of-model.ts';
 import { type ModelHarness, readHarness } from '../schema/harness.ts';
 import type { MistakeList, SourcePath } from '../yaml/source-node.ts';
 import type { BuildFile, MatrixFile, ModelFile, PluginsFile, PrecisionSource } from '../schema/schema.ts';
@@ -16,7 +17,7 @@ export interface MatrixModel {
   readonly onnx: Placed<string> | null;
   readonly engine: Placed<string> | null;
   readonly harness: ModelHarness | null;
-  /** Null for `static`; undefined when not stated. */
+  /** Null for `static`; undefined when neither the matrix nor the model says them. */
   readonly shapes: ShapeSet | null | undefined;
   readonly inputFiles: Readonly<Record<string, Placed<string>>>;
   readonly axes: Axes;
@@ -27,11 +28,17 @@ export interface MatrixModel {
   readonly note: string | null;
 }
 
-export function readModels(file: MatrixFile, list: MistakeList): MatrixModel[] {
-  return Object.entries(file.models).map(([name, model]) => readModel(name, model, file, list));
+export function readModels(file: MatrixFile, readInputs: ReadInputs, list: MistakeList): MatrixModel[] {
+  return Object.entries(file.models).map(([name, model]) => readModel(name, model, file, readInputs, list));
 }
 
-function readModel(name: string, model: ModelFile, file: MatrixFile, list: MistakeList): MatrixModel {
+function readModel(
+  name: string,
+  model: ModelFile,
+  file: MatrixFile,
+  readInputs: ReadInputs,
+  list: MistakeList,
+): MatrixModel {
   const path: SourcePath = ['models', name];
   if (name !== name.trim()) list.addAtKey(path, `model "${name}": a name has no space around it`);
   const fileAt = (at: SourcePath, stated: string): Placed<string> => {
@@ -40,32 +47,35 @@ function readModel(name: string, model: ModelFile, file: MatrixFile, list: Mista
   };
   const inputs = Object.entries(model.inputs ?? {});
   refuseWithHarness(model, path, list);
+  const onnx = model.onnx === undefined ? null : fileAt([...path, 'onnx'], model.onnx);
+  const precisions = new Map([
+    ...placedPrecisions(file.precisions, ['precisions'], list),
+    ...placedPrecisions(model.precisions, [...path, 'precisions'], list),
+  ]);
+  const unstated = (): ShapeSet | null | undefined => {
+    if (model.harness !== undefined) return null;
+    const files = [...precisions.values()].flatMap(({ at, value }) =>
+      typeof value === 'object' && 'onnx' in value ? list.pathFrom(at, value.onnx) : [],
+    );
+    const [first] = onnx === null ? files : [onnx.value];
+    return first === undefined ? undefined : shapesOfModel(readInputs(first));
+  };
   return {
     name,
     path,
-    onnx: model.onnx === undefined ? null : fileAt([...path, 'onnx'], model.onnx),
+    onnx,
     engine: model.engine === undefined ? null : fileAt([...path, 'engine'], model.engine),
     harness: readHarness(model.harness, [...path, 'harness'], (stated) =>
       list.pathFrom(list.at([...path, 'harness']), stated),
     ),
-    shapes:
-      model.shapes === 'static'
-        ? null
-        : model.shapes === undefined
-          ? model.harness === undefined
-            ? undefined
-            : null
-          : shapeSet(model.shapes),
+    shapes: model.shapes === 'static' ? null : model.shapes === undefined ? unstated() : shapeSet(model.shapes),
     inputFiles: Object.fromEntries(
       inputs.map(([input, stated]) => [input, fileAt([...path, 'inputs', input], stated)]),
     ),
     axes: readAxes(model.axes, [...path, 'axes'], list),
     plugins: model.plugins,
     build: model.build ?? {},
-    precisions: new Map([
-      ...placedPrecisions(file.precisions, ['precisions'], list),
-      ...placedPrecisions(model.precisions, [...path, 'precisions'], list),
-    ]),
+    precisions,
     note: noteOf(model),
   };
 }

@@ -55,7 +55,8 @@ const MISTAKEN_FLAGS: Readonly<Record<string, string>> = {
   '--blockingSync': 'no trtexec has it; state axes.spinWait: off',
 };
 
-const POOLS = /^(?:workspace|tacticSharedMem|dlaSRAM|dlaLocalDRAM|dlaGlobalDRAM):\d+(?:,\w+:\d+)*$/;
+const POOL = /(?:tacticSharedMem:\d+K?|\w+:\d+)/.source;
+const POOLS = new RegExp(`^(?=workspace|tacticSharedMem|dlaSRAM|dlaLocalDRAM|dlaGlobalDRAM)${POOL}(?:,${POOL})*$`);
 
 type Place = 'build' | 'run' | 'axis';
 

@@ -1,8 +1,8 @@
-import { readSync } from 'node:fs';
-import { open, stat } from 'node:fs/promises';
+import { closeSync, fstatSync, openSync, readSync, statSync } from 'node:fs';
+import { stat } from 'node:fs/promises';
 import { dirname, isAbsolute, join, normalize, sep } from 'node:path';
 
-import type { FoundExternalFile, OnnxExternalFile, OnnxFacts } from './facts.ts';
+import type { FoundExternalFile, OnnxExternalFile, OnnxFacts, OnnxTensorInfo } from './facts.ts';
 import { readModel } from './model.ts';
 import { OnnxFormatError } from './wire-reader.ts';
 
@@ -12,13 +12,29 @@ import { OnnxFormatError } from './wire-reader.ts';
  * @throws OnnxFormatError if it is not an ONNX model; the system's error if it cannot be read
  */
 export async function readOnnxFacts(path: string): Promise<OnnxFacts> {
-  const status = await stat(path);
+  const { model, size } = readFile(path);
+  const externalFiles: FoundExternalFile[] = [];
+  for (const stated of model.externalFiles) externalFiles.push(await find(dirname(path), stated));
+  return { ...model, fileBytes: size, externalFiles };
+}
+
+/** The inputs of a model; null where there is no model that can be read. */
+export function onnxInputs(path: string): readonly OnnxTensorInfo[] | null {
+  try {
+    return readFile(path).model.inputs;
+  } catch {
+    return null;
+  }
+}
+
+function readFile(path: string) {
+  const status = statSync(path);
   if (status.isDirectory()) throw new OnnxFormatError('a folder, not a file');
   // Opening a pipe without a writer would block forever.
   if (!status.isFile()) throw new OnnxFormatError('no regular file');
-  const file = await open(path);
+  const file = openSync(path, 'r');
   try {
-    const { size } = await file.stat();
+    const { size } = fstatSync(file);
     const buffer = { bytes: Buffer.alloc(0) };
     const model = readModel({
       size,
@@ -27,18 +43,16 @@ export async function readOnnxFacts(path: string): Promise<OnnxFacts> {
         if (buffer.bytes.length < wanted) buffer.bytes = Buffer.allocUnsafe(wanted);
         let filled = 0;
         while (filled < wanted) {
-          const read = readSync(file.fd, buffer.bytes, filled, wanted - filled, at + filled);
+          const read = readSync(file, buffer.bytes, filled, wanted - filled, at + filled);
           if (read === 0) break;
           filled += read;
         }
         return buffer.bytes.subarray(0, filled);
       },
     });
-    const externalFiles: FoundExternalFile[] = [];
-    for (const stated of model.externalFiles) externalFiles.push(await find(dirname(path), stated));
-    return { ...model, fileBytes: size, externalFiles };
+    return { model, size };
   } finally {
-    await file.close();
+    closeSync(file);
   }
 }
 

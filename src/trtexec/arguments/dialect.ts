@@ -49,8 +49,9 @@ export class Dialect {
 
   /** The first memory pool unknown to this version; null if it knows all. */
   missingPool(pools: string): string | null {
-    const isNew = pools.includes('tacticSharedMem:') && !isAtLeast(this.version, '10.0');
-    return isNew ? 'tacticSharedMem: it is there since 10.0' : null;
+    if (!pools.includes('tacticSharedMem:')) return null;
+    if (!isAtLeast(this.version, '10.0')) return 'tacticSharedMem: it is there since 10.0';
+    return /\dK/.test(pools) && !isAtLeast(this.version, '10.1') ? 'tacticSharedMem in KiB: since 10.1' : null;
   }
 
   /** Whether layers can be made to shrink with the shapes that run: a preview feature of 10.10. */

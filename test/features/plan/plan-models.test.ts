@@ -139,6 +139,46 @@ describe('what is no mistake', () => {
     ]);
   });
 
+  test('inputs of nothing but zeros are a note', async () => {
+    const cwd = folderWith([
+      'models:',
+      '  fixed: {onnx: fixed.onnx, shapes: static, inputs: {x: zeros.bin}}',
+      '  real: {onnx: fixed.onnx, shapes: static, inputs: {x: values.bin}}',
+      'axes: {precision: fp32}',
+    ]);
+    writeFileSync(join(cwd, 'zeros.bin'), Buffer.alloc(8 * 3 * 2));
+    writeFileSync(join(cwd, 'values.bin'), Buffer.alloc(8 * 3 * 2).fill(1, 40));
+    expect(notesIn(await plan(cwd))).toEqual([
+      'note: m.yaml:2:57: inputs.x: nothing but zeros: a GPU draws less power on them, and clocks higher, than on real values',
+    ]);
+  });
+
+  test('without shapes the model says them, where only its first dimension is dynamic', async () => {
+    const cwd = folderWith([
+      'models: {vit: {onnx: vit_tiny.onnx}, fixed: {onnx: fixed.onnx}}',
+      'axes: {precision: fp32, batch: 8}',
+    ]);
+    const finished = await plan(cwd);
+    expect([finished.code, notesIn(finished)]).toEqual([0, []]);
+    expect(finished.stdout).toContain('--shapes=input:8x3x32x32');
+    expect(finished.stdout).toContain('fixed fp32');
+    expect(finished.stdout.match(/--shapes=/g)).toHaveLength(1);
+  });
+
+  test('other dynamic dimensions have to be stated', async () => {
+    const cwd = folderWith(['models: {text: {onnx: external.onnx}}', 'axes: {precision: fp32}']);
+    expect((await plan(cwd)).stderr).toBe(
+      'bench: m.yaml:1:10: model "text" states no shapes: write shapes: {INPUT: [batch, 3, 224, 224]}, or shapes: static for a model without dynamic dimensions\n',
+    );
+  });
+
+  test('sparsity force is told what it does to the outputs', async () => {
+    const cwd = folderWith(['models: {fixed: {onnx: fixed.onnx}}', 'axes: {precision: fp32, sparsity: [enable, force]}']);
+    expect(notesIn(await plan(cwd))).toEqual([
+      'note: sparsity force overwrites weights, and outputs are wrong: for speed only, and deprecated; prune the model instead (polygraphy surgeon prune) and state sparsity: enable',
+    ]);
+  });
+
   test('weights that are not there are a note for plan, and a mistake for run', async () => {
     const cwd = folderWith(right);
     rmSync(join(cwd, 'external.weights'));
