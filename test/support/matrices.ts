@@ -8,7 +8,12 @@ export function matrixFrom(
   hashes: ReadonlyMap<string, { sha256: string; bytes: number }> = new Map(),
 ): Matrix {
   const texts = typeof files === 'string' ? { 'm.yaml': files } : files;
-  return loadMatrix('m.yaml', { cwd: process.cwd(), readText: (path) => texts[path] ?? null, hashFiles: () => hashes, readInputs: () => null });
+  return loadMatrix('m.yaml', {
+    cwd: process.cwd(),
+    readText: (path) => texts[path] ?? null,
+    hashFiles: () => hashes,
+    readInputs: () => null,
+  });
 }
 
 /** Every mistake of a matrix, as it is printed. */

@@ -48,7 +48,8 @@ export async function init(places: readonly string[], options: InitOptions, io: 
   const matrix = loadMatrix(path, {
     cwd: io.cwd,
     readText: (file) => (file === path ? text : null),
-    hashFiles: () => new Map(), readInputs: () => null,
+    hashFiles: () => new Map(),
+    readInputs: () => null,
   });
   write(path, text, options);
   const written: InitOutput = {

@@ -220,7 +220,9 @@ const model = z
     note,
     shapes: z
       .union([z.literal('static'), shapeSet])
-      .describe('The run shape of each input; static for a model without dynamic dimensions. Default: by its file, where the first dimension (batch) is the only dynamic one'),
+      .describe(
+        'The run shape of each input; static for a model without dynamic dimensions. Default: by its file, where the first dimension (batch) is the only dynamic one',
+      ),
     inputs: z
       .record(z.string(), z.string().min(1))
       .describe('Raw binary files with the values of inputs. Default: random'),

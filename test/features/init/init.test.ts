@@ -181,7 +181,12 @@ describe('it never harms', () => {
     const text = readFileSync(join(cwd, 'matrix.yaml'), 'utf8');
     // oxlint-disable-next-line no-control-regex -- that is what must not be there
     expect(text).not.toMatch(/[\u0000-\u0009\u000b-\u001f\u202e]/);
-    const matrix = loadMatrix('matrix.yaml', { cwd: '/', readText: () => text, hashFiles: () => new Map(), readInputs: () => null });
+    const matrix = loadMatrix('matrix.yaml', {
+      cwd: '/',
+      readText: () => text,
+      hashFiles: () => new Map(),
+      readInputs: () => null,
+    });
     expect(new Set(matrix.cells.map(({ cell }) => cell.model))).toEqual(new Set([`${evil}2`, 'true']));
   });
 });

@@ -32,7 +32,12 @@ async function* typed(lines: readonly string[]): AsyncGenerator<Buffer> {
 
 function cellsOf(cwd: string): string[] {
   const text = readFileSync(join(cwd, 'matrix.yaml'), 'utf8');
-  const matrix = loadMatrix('matrix.yaml', { cwd: '/', readText: () => text, hashFiles: () => new Map(), readInputs: () => null });
+  const matrix = loadMatrix('matrix.yaml', {
+    cwd: '/',
+    readText: () => text,
+    hashFiles: () => new Map(),
+    readInputs: () => null,
+  });
   return matrix.cells.map(({ cell: { model, precision, shapes } }) =>
     [model, precision, Object.values(shapes)[0]?.join('x')].join(' '),
   );

@@ -173,7 +173,10 @@ describe('what is no mistake', () => {
   });
 
   test('sparsity force is told what it does to the outputs', async () => {
-    const cwd = folderWith(['models: {fixed: {onnx: fixed.onnx}}', 'axes: {precision: fp32, sparsity: [enable, force]}']);
+    const cwd = folderWith([
+      'models: {fixed: {onnx: fixed.onnx}}',
+      'axes: {precision: fp32, sparsity: [enable, force]}',
+    ]);
     expect(notesIn(await plan(cwd))).toEqual([
       'note: sparsity force overwrites weights, and outputs are wrong: for speed only, and deprecated; prune the model instead (polygraphy surgeon prune) and state sparsity: enable',
     ]);
