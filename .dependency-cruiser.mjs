@@ -61,6 +61,17 @@ export default {
       to: { path: 'node_modules/execa|^(node:)?child_process$' },
     },
     {
+      name: 'what-reads-a-store-works-on-every-system',
+      severity: 'error',
+      comment: 'locks, GPUs and processes are of Linux; parts of these features that measure have a folder of their own',
+      from: { path: '^src/features/(plan|import|parse|compare|check|trend|report)/', pathNot: '^src/features/compare/run/' },
+      to: {
+        path: '^src/(machine|run|engines)/|^src/process/(lock|marked-processes|printed-lines|process-identity)',
+        pathNot: '^src/(machine/requests|run/stored-plan)\\.ts$',
+        dependencyTypesNot: ['type-only'],
+      },
+    },
+    {
       name: 'only-the-store-knows-sqlite',
       severity: 'error',
       from: { pathNot: '^src/(store|tools/nsys)/' },

@@ -1,4 +1,4 @@
-import { dirname, resolve } from 'node:path';
+import { dirname, isAbsolute, resolve } from 'node:path';
 
 import { MatrixError, type Mistake, UsageError } from '../errors.ts';
 import type { Matrix } from './matrix.ts';
@@ -102,7 +102,7 @@ function readLayers(
 
 /** Shown relative to where the extending file is shown from. */
 function relativeTo(path: string, stated: string): string {
-  if (stated.startsWith('/')) return stated;
+  if (isAbsolute(stated)) return stated;
   const folder = dirname(path);
   return folder === '.' ? stated : `${folder}/${stated}`;
 }

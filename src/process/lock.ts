@@ -6,6 +6,7 @@ import { EnvironmentLackingError, InterruptedError, errorCode } from '../errors.
 import { printable } from '../text/printable.ts';
 import { askNow } from './ask.ts';
 import { earlierHolder } from './earlier-lock.ts';
+import { otherSystem } from './system.ts';
 import { clearHolder, type LockHolder, readHolder, UNKNOWN_HOLDER, writeHolder } from './lock-holder.ts';
 
 export interface LockOptions {
@@ -220,8 +221,11 @@ function flock(kind: keyof typeof FLAGS, descriptor: number, path: string): bool
       case 'answered':
         return true;
       case 'missing':
-        throw new EnvironmentLackingError(
-          'flock: no such program: bench takes its locks with it; install util-linux, which has it',
+        throw (
+          otherSystem() ??
+          new EnvironmentLackingError(
+            'flock: no such program: bench takes its locks with it; install util-linux, which has it',
+          )
         );
       case 'silent':
         return false;

@@ -65,7 +65,7 @@ export function nameSources(given: string, sources: readonly RunSource[]): Named
     const folder = dirname(resolve(source.path));
     const base = folder.startsWith(root) ? root : folder;
     const head = base.split(sep).filter(Boolean).slice(-2);
-    return { source, sweepName: [...head, relative(base, folder)].filter(Boolean).join('/') };
+    return { source, sweepName: [...head, ...relative(base, folder).split(sep)].filter(Boolean).join('/') };
   });
 }
 

@@ -4,6 +4,7 @@ import { delimiter, join, resolve } from 'node:path';
 import { EnvironmentLackingError } from '../../errors.ts';
 import { printable } from '../../text/printable.ts';
 import type { EnvironmentVariables } from '../../process/environment-variables.ts';
+import { otherSystem } from '../../process/system.ts';
 
 const USUAL_PLACES = [
   '/usr/src/tensorrt/bin/trtexec',
@@ -41,6 +42,8 @@ export function findTrtexec({ flag, matrix, env, cwd }: TrtexecLookup): string {
   const places = [...onPath.map((folder) => join(folder, 'trtexec')), ...USUAL_PLACES];
   const found = places.find(isProgram);
   if (found !== undefined) return found;
+  const elsewhere = otherSystem();
+  if (elsewhere !== null) throw elsewhere;
   throw new EnvironmentLackingError(
     `trtexec was not found (looked at --trtexec, $TRTEXEC, PATH, ${USUAL_PLACES.join(', ')}); name it with --trtexec PATH, or try --replay night1 without a GPU`,
   );

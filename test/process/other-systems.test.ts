@@ -1,0 +1,94 @@
+import { cpSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+
+import { beforeAll, describe, expect, test } from 'vitest';
+
+import { otherSystem, PORTABLE_COMMANDS } from '../../src/process/system.ts';
+import { nameSources } from '../../src/features/import/import-group.ts';
+import { benchProcess, type Finished, ROOT, sharedFolder, temporaryFolder } from '../support/bench.ts';
+
+const QUICKSTART = join(ROOT, 'matrices', 'quickstart.yaml');
+const PRELOADED = pathToFileURL(join(ROOT, 'test', 'support', 'other-platform.mjs')).href;
+
+/** What a user types there; `bench.sqlite` and `artefacts` came from a Linux machine. */
+const TYPED: Readonly<Record<(typeof PORTABLE_COMMANDS)[number], readonly string[]>> = {
+  plan: ['plan', QUICKSTART],
+  import: ['import', 'artefacts', '--db', 'new.sqlite', '--quiet'],
+  parse: ['parse', 'artefacts'],
+  compare: ['compare', '--db', 'bench.sqlite'],
+  check: ['check', '--db', 'bench.sqlite'],
+  trend: ['trend', '--db', 'bench.sqlite'],
+  report: ['report', '--md', '--db', 'bench.sqlite'],
+};
+
+let measured: string;
+
+beforeAll(async () => {
+  measured = sharedFolder();
+  for (const set of ['night1', 'night2']) {
+    const ran = await benchProcess(['run', QUICKSTART, '--replay', set, '--db', 'bench.sqlite'], { cwd: measured });
+    expect(ran.code).toBe(0);
+  }
+});
+
+describe.each(['darwin', 'win32'])('on %s', (platform) => {
+  test.each(PORTABLE_COMMANDS)(
+    'bench %s says what it says on Linux, and asks for nothing that only Linux has',
+    async (name) => {
+      const there = await type(TYPED[name], platform);
+      const { attempts: _, ...onLinux } = await type(TYPED[name], null);
+      expect(there).toEqual({ ...onLinux, attempts: '' });
+      expect(onLinux.code).toBe(0);
+    },
+  );
+
+  test('bench run says in one line what it needs, and stores no run', async () => {
+    const name = platform === 'win32' ? 'Windows' : 'macOS';
+    const { code, stderr } = await type(['run', QUICKSTART, '--db', 'own.sqlite'], platform);
+    expect(code).toBe(3);
+    expect(stderr.trim().split('\n').at(-1)).toBe(
+      `bench: ${otherSystem(platform === 'win32' ? 'win32' : 'darwin')?.message ?? ''}`,
+    );
+    expect(stderr).toContain(`this is ${name}: measure there`);
+  });
+
+  test('bench run without recordings says the same, not where trtexec was looked for', async () => {
+    const { code, stderr } = await type(
+      ['run', join(ROOT, 'matrices', 'nightly.yaml'), '--db', 'own.sqlite'],
+      platform,
+    );
+    expect([code, stderr.trim().split('\n').length]).toEqual([3, 1]);
+    expect(stderr).toContain('measuring needs Linux with an NVIDIA GPU and trtexec');
+  });
+});
+
+test('sweeps have the same names whatever separates folders', () => {
+  const source = { path: join(ROOT, 'logs', 'nights', '1', 'trtexec.log') };
+  expect(nameSources(join(ROOT, 'logs'), [source]).map(({ sweepName }) => sweepName)[0]).toMatch(/logs\/nights\/1$/);
+});
+
+test('on Linux nothing is in the way', () => {
+  expect(otherSystem('linux')).toBeNull();
+});
+
+/** What is typed in a copy of the folder: checks write into the store. */
+async function type(args: readonly string[], platform: string | null): Promise<Finished & { attempts: string }> {
+  const cwd = temporaryFolder();
+  cpSync(measured, cwd, { recursive: true });
+  const attempts = join(cwd, 'attempts');
+  writeFileSync(attempts, '');
+  const env = {
+    NODE_OPTIONS: `--import=${PRELOADED}`,
+    BENCH_TEST_PLATFORM: platform ?? '',
+    BENCH_TEST_ATTEMPTS: attempts,
+  };
+  const result = await benchProcess(args, { cwd, ...(platform === null ? {} : { env }) });
+  const plain = (text: string): string => text.replaceAll(cwd, '.');
+  return {
+    ...result,
+    stdout: plain(result.stdout),
+    stderr: plain(result.stderr),
+    attempts: readFileSync(attempts, 'utf8'),
+  };
+}
