@@ -42,7 +42,19 @@ function problemOf(name, paths) {
 
 const PATHS = { rename: 2, copyFile: 2, symlink: 2, link: 2, cp: 2 };
 const METHODS = ['access', 'appendFile', 'copyFile', 'cp', 'link', 'lstat', 'mkdir', 'open', 'opendir', 'readFile'];
-METHODS.push('readdir', 'readlink', 'realpath', 'rename', 'rm', 'rmdir', 'stat', 'statfs', 'symlink', 'unlink', 'writeFile');
+METHODS.push(
+  'readdir',
+  'readlink',
+  'realpath',
+  'rename',
+  'rm',
+  'rmdir',
+  'stat',
+  'statfs',
+  'symlink',
+  'unlink',
+  'writeFile',
+);
 
 for (const method of METHODS) {
   const count = PATHS[method] ?? 1;
