@@ -64,7 +64,11 @@ describe.each(['darwin', 'win32'])('on %s', (platform) => {
 });
 
 test('sweeps have the same names whatever separates folders', () => {
-  const source = { kind: 'layers', format: 'trtexec', path: join(ROOT, 'logs', 'nights', '1', 'profile.json') } as const;
+  const source = {
+    kind: 'layers',
+    format: 'trtexec',
+    path: join(ROOT, 'logs', 'nights', '1', 'profile.json'),
+  } as const;
   expect(nameSources(join(ROOT, 'logs'), [source]).map(({ sweepName }) => sweepName)[0]).toMatch(/logs\/nights\/1$/);
 });
 
