@@ -66,7 +66,7 @@ export default {
       comment: 'locks, GPUs and processes are of Linux; parts of these features that measure have a folder of their own',
       from: { path: '^src/features/(plan|import|parse|compare|check|trend|report)/', pathNot: '^src/features/compare/run/' },
       to: {
-        path: '^src/(machine|run|engines)/|^src/process/(lock|marked-processes|printed-lines|process-identity)',
+        path: '^src/(machine|run)/|^src/process/(lock|marked-processes|printed-lines|process-identity)',
         pathNot: '^src/(machine/requests|run/stored-plan)\\.ts$',
         dependencyTypesNot: ['type-only'],
       },
