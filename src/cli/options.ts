@@ -6,6 +6,7 @@ import { LAYER_GROUPINGS } from '../layers/layer-info.ts';
 import { readClockRequest, readCoolDown, readNumaPolicy } from '../machine/requests.ts';
 import type { ConfirmBudget } from '../records/gate-settings.ts';
 import type { IntegerRange } from '../variants/make-inputs.ts';
+import { parseShapes } from '../records/cell.ts';
 import { type CustomMetricId, isCustomMetric } from '../records/metric.ts';
 import { commandWords } from '../text/command-words.ts';
 import { foldedNote, LONGEST_NOTE } from '../text/note.ts';
@@ -93,14 +94,7 @@ export const numaPolicy = parser(readNumaPolicy, 'must be auto, off or the numbe
 
 export const onOrOff = parser((text) => (text === 'on' || text === 'off' ? text === 'on' : null), 'must be on or off.');
 
-/** `input:8x3x224x224,mask:8x1`, as trtexec takes it. */
-export const statedShapes = parser((text) => {
-  const shapes = text.split(',').map((part): [string, number[]] => {
-    const [, input = '', dims = ''] = /^(.+):(\d+(?:x\d+)*)$/.exec(part.trim()) ?? [];
-    return [input, dims.split('x').map(Number)];
-  });
-  return shapes.some(([input]) => input === '') ? null : Object.fromEntries(shapes);
-}, 'must be such as input:8x3x224x224, several with a comma.');
+export const statedShapes = parser(parseShapes, 'must be such as input:8x3x224x224, several with a comma.');
 
 export const integerRange = parser((text): IntegerRange | null => {
   const [, low, high] = /^(-?\d{1,15})\.\.(-?\d{1,15})$/.exec(text.trim()) ?? [];

@@ -14,7 +14,7 @@ export function redacted(io: Io, options: { readonly db?: string }) {
   const flush = (): void => {
     if (held === '') return;
     const redaction = redactionFor(io, options, held);
-    io.out(redactedJson(held, redaction) ?? redaction.text(held));
+    io.out(redactedText(held, redaction));
     held = '';
   };
   return { io: { ...io, out: (text: string) => (held += text) }, flush };
@@ -25,11 +25,12 @@ export function redactionFor(io: Io, options: { readonly db?: string }, output: 
   return new Redaction(privateNames(io, options.db), output);
 }
 
-function redactedJson(text: string, redaction: Redaction): string | null {
+/** JSON and lines of JSON keep their form. */
+export function redactedText(text: string, redaction: Redaction): string {
   const whole = parsed([text]);
   if (whole !== null) return `${jsonText(redaction.json(whole[0]))}\n`;
   const lines = parsed(text.split('\n').filter((line) => line !== ''));
-  if (lines === null) return null;
+  if (lines === null) return redaction.text(text);
   return lines.map((line) => `${JSON.stringify(redaction.json(line))}\n`).join('');
 }
 

@@ -36,6 +36,15 @@ export const shapesSchema = z.record(z.string(), z.array(z.number().int()));
 /** Dimensions by input name. Empty for a model with static shapes that were not stated. */
 export type Shapes = Immutable<z.infer<typeof shapesSchema>>;
 
+/** `input:8x3x224x224,mask:8x1`; null for other text. */
+export function parseShapes(text: string): Shapes | null {
+  const shapes = text.split(',').map((part): [string, number[]] => {
+    const [, input = '', dims = ''] = /^(.+):(\d+(?:x\d+)*)$/.exec(part.trim()) ?? [];
+    return [input, dims.split('x').map(Number)];
+  });
+  return shapes.some(([input]) => input === '') ? null : Object.fromEntries(shapes);
+}
+
 /** What is at the inputs: trtexec's own uniform random values, or files distinguished by their content. */
 export const cellInputsSchema = z.discriminatedUnion('kind', [
   z.object({ kind: z.literal('random') }),

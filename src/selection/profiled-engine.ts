@@ -23,6 +23,7 @@ import type { ReadRun } from '../artefacts/read/read-run.ts';
 import { UsageError } from '../errors.ts';
 import { printable } from '../text/printable.ts';
 import type { Io } from '../cli/io.ts';
+import type { CellPoint } from './cell-points.ts';
 import { runsUnder } from './runs-of-paths.ts';
 import type { RunId, SweepId } from '../records/scalars.ts';
 
@@ -35,6 +36,17 @@ export function profiledLayers(db: StoreDatabase, run: LayerRun): Pick<ProfiledE
 export function profiledRun(db: StoreDatabase, runId: RunId, ref: string): ProfiledEngine | null {
   const run = layerRun(db, runId);
   return run === null ? null : profiledFrom(db, run, ref, []);
+}
+
+/** @param isSameCell whether the other side is of the same cell: then another sweep's profile is no answer */
+export function profiledPoint(
+  db: StoreDatabase,
+  { cell, sweeps, runId, ref }: CellPoint,
+  isSameCell: boolean,
+): ProfiledEngine | null {
+  const ids = sweeps.map(({ sweepId }) => sweepId);
+  const own = runId === null ? null : profiledRun(db, runId, ref);
+  return own ?? profiledCell(db, cell, ids, ref, !isSameCell);
 }
 
 /**

@@ -35,7 +35,7 @@ import { planOutput } from '../../src/features/plan/output.ts';
 import { profileOutput } from '../../src/features/profile/output.ts';
 import { report, reportHtml, serve } from '../../src/features/report/output.ts';
 import { upgrade } from '../../src/features/report/upgrade/output.ts';
-import { reproOutput } from '../../src/features/repro/output.ts';
+import { reproBundle, reproOutput } from '../../src/features/repro/output.ts';
 import { explainOutput, shownCell, shownRun, shownSweep } from '../../src/features/show/output.ts';
 import { cancelled, collected, submitted } from '../../src/features/slurm/output.ts';
 import { trend } from '../../src/features/trend/output.ts';
@@ -59,6 +59,7 @@ export const OUTPUTS = {
   attach: attachOutput,
   why,
   repro: reproOutput,
+  'repro-bundle': reproBundle,
   export: exported,
   rejudge: rejudgeOutput,
   ab,

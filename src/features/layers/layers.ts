@@ -18,9 +18,9 @@ import { layersText } from './text.ts';
 import type { StoreDatabase } from '../../store/file/open.ts';
 import { telemetryOf } from '../../store/runs/run-facts.ts';
 import { findRunsByPrefix } from '../../store/runs/show-run.ts';
-import { type CellPoint, resolvePoint, resolvePoints } from '../../selection/cell-points.ts';
+import { resolvePoint, resolvePoints } from '../../selection/cell-points.ts';
 import { yieldToEventLoop, type Io, printResult } from '../../cli/io.ts';
-import { profiledCell, profiledRun, profiledPath } from '../../selection/profiled-engine.ts';
+import { profiledCell, profiledPath, profiledPoint, profiledRun } from '../../selection/profiled-engine.ts';
 import { isPath } from '../../selection/is-path.ts';
 import { selectLayers } from './select-layers.ts';
 import { withStore } from '../../cli/with-store.ts';
@@ -96,7 +96,7 @@ async function showDiff(
     : await withStore(options, io, async ({ db }) => {
         const { base, head } = await resolvePoints(db, name ?? null, refs, io);
         const isSameCell = base.cell.key === head.cell.key;
-        const found = [ofPoint(db, base, isSameCell), ofPoint(db, head, isSameCell)] as const;
+        const found = [profiledPoint(db, base, isSameCell), profiledPoint(db, head, isSameCell)] as const;
         smClockMhz = [clockOf(db, found[0]), clockOf(db, found[1])];
         return found;
       });
@@ -125,16 +125,6 @@ function clockOf(db: StoreDatabase, engine: ProfiledEngine | null): number | nul
   return telemetryOf(db, [engine.runId]).get(engine.runId)?.smClockMhz ?? null;
 }
 
-function ofPoint(
-  db: StoreDatabase,
-  { cell, sweeps, runId, ref }: CellPoint,
-  isSameCell: boolean,
-): ProfiledEngine | null {
-  const ids = sweeps.map(({ sweepId }) => sweepId);
-  const own = runId === null ? null : profiledRun(db, runId, ref);
-  return own ?? profiledCell(db, cell, ids, ref, !isSameCell);
-}
-
 function required(engine: ProfiledEngine | null, ref: string): ProfiledEngine {
   if (engine !== null) return engine;
   throw new UsageError(
@@ -147,6 +137,13 @@ const ORDERS = {
   index: (a: LayerFacts, b: LayerFacts) => a.index - b.index,
   name: (a: LayerFacts, b: LayerFacts) => (a.name < b.name ? -1 : 1),
 } as const;
+
+/** All layers of an engine, as `bench layers --json` prints them. */
+export function layerTable(engine: ProfiledEngine): LayersOutput {
+  const all = layerFactsOf(engine.layers);
+  const chosen = { groups: null, isSummedUp: false };
+  return layersOutput(engine, summarizeLayers(all, engine.totalMs), all, chosen);
+}
 
 /**
  * @param layers the chosen ones, in the order that was requested

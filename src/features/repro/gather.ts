@@ -17,6 +17,8 @@ import { readStoredPlan, type StoredPlan } from '../../run/stored-plan.ts';
 import { foreignWords, type LocalNames, localWords, programPlace } from './reproduction.ts';
 import { isStoredVariable } from '../../process/environment-variables.ts';
 import { buildRunOf } from '../../store/builds/builds.ts';
+import { importedBuilds } from '../../store/builds/loaded-engines.ts';
+import { flagValue } from '../../trtexec/flags/flag-table.ts';
 import { findCells } from '../../store/cells.ts';
 import { findBuilds } from '../../store/sweeps/environments.ts';
 import type { OpenStore, StoreDatabase } from '../../store/file/open.ts';
@@ -47,7 +49,7 @@ export async function gatherReproduction(store: OpenStore, runId: RunId, cwd: st
   const sweep = findSweep(db, sweepId);
   const plan = readStoredPlan(planOf(db, sweepId));
   const own = await processOf(shown, path, plan);
-  const built = role === 'build' ? null : buildRunOf(db, runId);
+  const built = role === 'build' ? null : (buildRunOf(db, runId) ?? importedBuildOf(db, shown));
   const builder = role === 'build' ? own : await builderOf(store, built?.runId ?? null);
   const cell = cellKey === null ? null : (findCells(db, [cellKey]).get(cellKey) ?? null);
   const planned = plannedRunOf(plan, shown);
@@ -103,6 +105,13 @@ export async function gatherReproduction(store: OpenStore, runId: RunId, cwd: st
       ...(builder === null && build !== null ? [ONLY_PLANNED] : []),
     ],
   };
+}
+
+/** The imported build that saved the engine file which this run loaded. */
+function importedBuildOf(db: StoreDatabase, { argv, sweepId }: ShownRun) {
+  const path = flagValue(argv ?? [], '--loadEngine');
+  const build = path === null ? undefined : importedBuilds(db, [sweepId]).get(path);
+  return build === undefined ? null : { runId: build.runId, isSameBuild: true };
 }
 
 const OTHER_BUILD = 'the build of this very engine is not in the store: the build below is of the same model and flags';

@@ -1,5 +1,6 @@
 import * as z from 'zod';
 
+import { LAYER_CHANGES } from '../../layers/diff-layers.ts';
 import { variantRecord } from '../../variants/conversion.ts';
 import { count, id, instant, output, type OutputOf, provenance, role } from '../../records/output-parts.ts';
 
@@ -80,3 +81,35 @@ export const reproOutput = output('bench repro --json', {
 });
 
 export type ReproOutput = OutputOf<typeof reproOutput>;
+
+const reduced = z.strictObject({
+  layer: z.string().describe('Its ONNX nodes'),
+  change: z.enum(LAYER_CHANGES),
+  deltaMs: z.number().describe('By the profiles of the two builds; 0 without profiles'),
+  matching: count.describe('Layers that the name fits; the one that changed most was taken'),
+  around: count.describe('Layers that were taken on each side of it'),
+  nodesBefore: count,
+  nodesAfter: count,
+  nodesOfLayer: count,
+  inputs: z.array(z.strictObject({ name: z.string(), type: z.string(), shape: z.array(count) })),
+  outputs: z.array(z.string()),
+  modelBytes: count,
+  commands: z
+    .strictObject({ base: z.string(), head: z.string() })
+    .describe('Of trtexec, which build and profile the reduced model without bench'),
+  notes: z.array(z.string()),
+});
+
+export type Reduced = OutputOf<typeof reduced>;
+
+export const reproBundle = output('bench repro --bundle --json', {
+  file: z.string(),
+  bytes: count,
+  runId: id,
+  baseRunId: id.nullable().describe('Null without --base'),
+  files: z.array(z.strictObject({ name: z.string(), bytes: count.describe('Before compression') })),
+  leftOut: z.array(z.strictObject({ name: z.string(), why: z.string() })),
+  reduced: reduced.nullable().describe('Null without --reduce'),
+});
+
+export type ReproBundle = OutputOf<typeof reproBundle>;
