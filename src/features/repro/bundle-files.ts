@@ -58,7 +58,6 @@ export class BundleFiles {
       this.leaveOut(`${to}/`, 'the files of this run are not kept any more');
       return;
     }
-    const rank = (name: string): number => FIRST.indexOf(name) + 1 || FIRST.length + 1;
     for (const name of run.names.toSorted((a, b) => rank(a) - rank(b) || (a < b ? -1 : 1))) {
       await this.#addFile(run, name, `${to}/${name}`);
     }
@@ -80,4 +79,8 @@ export class BundleFiles {
       this.leaveOut(as, `cannot be read: ${errorText(error)}`);
     }
   }
+}
+
+function rank(name: string): number {
+  return FIRST.indexOf(name) + 1 || FIRST.length + 1;
 }

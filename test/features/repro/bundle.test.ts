@@ -79,10 +79,7 @@ describe('the bundle of a measured run', () => {
     writeFileSync(matrix, 'name: other\nmodels: {}\n');
     const { stdout } = await bundle('--force', '--json');
     expect(OUTPUTS['repro-bundle'].parse(JSON.parse(stdout)).leftOut).toEqual([
-      {
-        name: 'head/matrix.yaml',
-        why: 'the matrix file is not there, or cannot be read; plan.json has what it said',
-      },
+      { name: 'head/matrix.yaml', why: 'the matrix file is not there, or cannot be read; plan.json has what it said' },
     ]);
     expect([...textsOf(zip).keys()]).not.toContain('head/matrix.yaml');
   });
