@@ -13,6 +13,8 @@ export interface ProfiledEngine {
   /** Cell of the profile; null for files, and for builds, which belong to no single cell. */
   readonly cellKey: CellKey | null;
   readonly cellLabel: string | null;
+  /** Launched as a CUDA graph; null where that is not known. */
+  readonly cudaGraph: boolean | null;
   readonly provenance: Provenance;
   readonly startedAt: string | null;
   readonly layers: readonly JoinedLayer[];

@@ -118,6 +118,7 @@ function profiledFrom(db: StoreDatabase, run: LayerRun, ref: string, notes: read
     sweepId: run.sweepId,
     cellKey: run.cellKey,
     cellLabel: labelOf(db, run),
+    cudaGraph: run.cudaGraph,
     provenance: run.provenance,
     startedAt: run.startedAt,
     layers: profiled.layers,
@@ -146,7 +147,7 @@ function timedMedianMs(db: StoreDatabase, { sweepId, cellKey }: LayerRun): numbe
 
 export async function profiledPath(path: string, io: Io, tracedRuns?: number): Promise<ProfiledEngine | null> {
   const runs = (await runsUnder(path, io, { ...NOTHING_STATED, runs: tracedRuns ?? null })).flatMap((run) => {
-    const engine = engineOf(run, path);
+    const engine = engineOf(run, path, tracedRuns);
     return engine === null ? [] : [engine];
   });
   const timed = runs.filter(({ iterations }) => iterations !== null);
@@ -161,13 +162,15 @@ function instantOf(text: string | null): string | null {
   return Number.isNaN(time) ? null : new Date(time).toISOString();
 }
 
-function engineOf(run: ReadRun, ref: string): ProfiledEngine | null {
+function engineOf(run: ReadRun, ref: string, tracedRuns: number | undefined): ProfiledEngine | null {
   const { log, exports, manifest, contentId } = run;
   const layers = layersOf(run);
   if (layers === null) return null;
   // Exports without a log do not identify a cell.
   const cell = cellOf(run);
-  const totalMs = (exports.profile ?? log.profile)?.totalMs;
+  const profile = exports.profile ?? log.profile;
+  const totalMs = profile?.totalMs;
+  const isTraced = tracedRuns !== undefined && exports.profile?.iterations === tracedRuns;
   return {
     ...(totalMs === undefined ? {} : { totalMs }),
     ref,
@@ -175,11 +178,15 @@ function engineOf(run: ReadRun, ref: string): ProfiledEngine | null {
     sweepId: manifest.sweepId,
     cellKey: cell.model === 'unnamed' ? null : cell.key,
     cellLabel: cell.model === 'unnamed' ? null : cellLabel(cell),
+    cudaGraph: cell.cudaGraph,
     provenance: manifest.provenance ?? 'imported',
     startedAt: instantOf(manifest.startedAt),
     layers,
-    iterations: (exports.profile ?? log.profile)?.iterations ?? null,
+    iterations: profile?.iterations ?? null,
     gpuComputeMs: log.measurement?.gpuComputeMs.mean ?? null,
-    notes: overlapNotes(log.hints.map(({ id }) => id)),
+    notes: [
+      ...(isTraced ? ['from a trace of Torch-TensorRT: another harness than trtexec'] : []),
+      ...overlapNotes(log.hints.map(({ id }) => id)),
+    ],
   };
 }

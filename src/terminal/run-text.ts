@@ -111,12 +111,17 @@ export function layersTable(layers: readonly JoinedLayer[], look: Look): string[
   const rest = longestFirst.slice(SHOWN_LAYERS);
   const rows = longestFirst
     .slice(0, SHOWN_LAYERS)
-    .map((layer) => ({ name: printable(layer.name), type: printable(layer.type ?? ''), ms: layer.averageMs ?? 0 }));
-  if (rest.length > 0) rows.push({ name: `${rest.length} more`, type: '', ms: sumMs(rest) });
+    .map((layer) => ({
+      name: printable(layer.name),
+      type: printable(layer.type ?? ''),
+      ms: layer.averageMs ?? 0,
+      percent: layer.percentage,
+    }));
+  if (rest.length > 0) rows.push({ name: `${rest.length} more`, type: '', ms: sumMs(rest), percent: null });
   return renderTable<(typeof rows)[number]>(
     [
       { header: 'mean', text: ({ ms }) => formatMs(ms), align: 'right' },
-      { header: 'share', text: ({ ms }) => formatPercent((ms / totalMs) * 100, false), align: 'right' },
+      { header: 'share', text: ({ ms, percent }) => formatPercent(percent ?? (ms / totalMs) * 100, false), align: 'right' },
       { header: 'type', text: ({ type }) => type, dropRank: 1 },
       { header: `layer (of ${timed.length})`, text: ({ name }) => name, minWidth: 12 },
     ],

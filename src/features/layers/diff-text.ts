@@ -135,7 +135,7 @@ function sumLines(
   }
   if (unknown !== null) {
     lines.push(
-      `kernels not known (names only: build with --profilingVerbosity=detailed):${sumText(unknown.deltaMs)} ${count(unknown.headLayers, 'layer')}`,
+      `kernels not known (names only: build with --profilingVerbosity=detailed):${sumText(unknown.deltaMs)}${deltaMs === null ? '' : ` ${formatNumber(unknown.baseMs)} → ${formatMs(unknown.headMs)},`} ${count(unknown.headLayers, 'layer')}`,
     );
   }
   if (unchanged !== null) {

@@ -107,11 +107,19 @@ async function showDiff(
   const diff = diffLayers(...facts);
   await yieldToEventLoop(io);
   const rows = changeRows(diff);
-  const output = layersDiffOutput(base, head, diff, rows);
+  const output = layersDiffOutput(base, withGraphNote(head, base), diff, rows);
   const opened = options.all === true ? rows.rows.map((row) => withParts(row, output.deltaMs !== null)) : null;
   const details = { opened, top: options.all === true ? Infinity : options.top, smClockMhz };
   printResult(io, options, output, (_, look) => layersDiffText(output, details, look));
   return EXIT_CODES.fine;
+}
+
+/** A profile without a CUDA graph has the gaps between launches in its times. */
+export function withGraphNote(head: ProfiledEngine, base: ProfiledEngine): ProfiledEngine {
+  if (head.cudaGraph === null || base.cudaGraph === null || head.cudaGraph === base.cudaGraph) return head;
+  const side = head.cudaGraph ? 'head' : 'base';
+  const note = `only the ${side} was launched as a CUDA graph: a part of the change may be that of launches`;
+  return { ...head, notes: [...head.notes, note] };
 }
 
 function withParts(row: ChangeRow, timed: boolean) {

@@ -22,6 +22,7 @@ function select(db: StoreDatabase, where: SQL | undefined, most: number = MOST) 
       startedAt: runs.startedAt,
       provenance: runs.provenance,
       buildId: runs.buildId,
+      cudaGraph: cells.cudaGraph,
       /** Profiled queries; null when only names and kernels are known. */
       iterations: layerProfiles.iterations,
       /** Of the run's own timed part, without the profiler. */

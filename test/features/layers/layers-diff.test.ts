@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { changeRows } from '../../../src/layers/change-rows.ts';
 import { diffLayers } from '../../../src/layers/diff-layers.ts';
 import type { ProfiledEngine } from '../../../src/layers/profiled-engine.ts';
-import { layersDiffOutput } from '../../../src/features/layers/layers.ts';
+import { layersDiffOutput, withGraphNote } from '../../../src/features/layers/layers.ts';
 import { layersDiffText } from '../../../src/features/layers/diff-text.ts';
 import { makeLook } from '../../../src/terminal/look.ts';
 import { recordedLayers } from '../../support/recorded-layers.ts';
@@ -21,6 +21,7 @@ const ENGINE: ProfiledEngine = {
   layers: [],
   iterations: 100,
   gpuComputeMs: null,
+  cudaGraph: null,
   notes: [],
 };
 
@@ -64,4 +65,13 @@ test.each([
 test.each([80, 100, 140])('%d columns show the kernels', (columns) => {
   const text = textOf(recordedLayers('pairs/vit_small.fp16/level2/profile'), [null, null], columns);
   expect(text).toContain('tile 128x16x64 → 128x32');
+});
+
+test('a CUDA graph on one side alone is a note', () => {
+  const [graph, launched] = [true, false].map((cudaGraph) => ({ ...ENGINE, cudaGraph }));
+  expect(withGraphNote(graph ?? ENGINE, launched ?? ENGINE).notes).toEqual([
+    'only the head was launched as a CUDA graph: a part of the change may be that of launches',
+  ]);
+  expect(withGraphNote(graph ?? ENGINE, graph ?? ENGINE).notes).toEqual([]);
+  expect(withGraphNote(graph ?? ENGINE, ENGINE).notes).toEqual([]);
 });

@@ -41,6 +41,11 @@ test('a failure is read without being one: exit code 0, its cause and the line',
   expect(stdout).toContain('line 2: Could not open file a.onnx');
 });
 
+test('shares of layers are those that trtexec printed, also where it shows two of them', async () => {
+  const { stdout } = await bench(['parse', join(GUIDE, 'listing-25-profile.log')]);
+  expect(stdout.match(/^ +0\..*?%/gm)?.map((row) => row.trim())).toEqual(['0.2413 ms  0.80 %', '0.1036 ms  0.40 %']);
+});
+
 test('--min-queries decides what is enough', async () => {
   const log = readFileSync(LOG, 'utf8');
   const outcome = async (...args: string[]): Promise<unknown> => {

@@ -222,6 +222,16 @@ describe('layers of files', () => {
     ]);
   });
 
+  test('AT-9: FP16 attention of a trace beside FP8 attention of a profile: 2.02 times, by another harness', async () => {
+    const sides = ['listing-31-trace.json', 'listing-25-profile.log'].map((name) => join(GUIDE, name));
+    const args = ['layers', '--diff', ...sides, '--runs', '100'];
+    const { stdout } = await bench([...args, '--json']);
+    const { base, unknown } = OUTPUTS['layers-diff'].parse(JSON.parse(stdout));
+    expect(base.notes).toEqual(['from a trace of Torch-TensorRT: another harness than trtexec']);
+    expect(((unknown?.baseMs ?? 0) / (unknown?.headMs ?? 1)).toFixed(2)).toBe('2.02');
+    expect((await bench(args)).stdout.replaceAll(/\s+/g, ' ')).toContain('0.2088 → 0.1036 ms');
+  });
+
   test('a folder without anything of trtexec', async () => {
     const { code, stderr } = await bench(['layers', `${temporaryFolder()}/.`]);
     expect([code, stderr.split('\n').length]).toEqual([2, 2]);
