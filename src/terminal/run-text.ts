@@ -121,7 +121,11 @@ export function layersTable(layers: readonly JoinedLayer[], look: Look): string[
   return renderTable<(typeof rows)[number]>(
     [
       { header: 'mean', text: ({ ms }) => formatMs(ms), align: 'right' },
-      { header: 'share', text: ({ ms, percent }) => formatPercent(percent ?? (ms / totalMs) * 100, false), align: 'right' },
+      {
+        header: 'share',
+        text: ({ ms, percent }) => formatPercent(percent ?? (ms / totalMs) * 100, false),
+        align: 'right',
+      },
       { header: 'type', text: ({ type }) => type, dropRank: 1 },
       { header: `layer (of ${timed.length})`, text: ({ name }) => name, minWidth: 12 },
     ],
