@@ -48,8 +48,9 @@ const FLEET = {
  * them. So the effects of the machines are compared with each other, the most extreme ones tested against the rest
  * (generalized ESD: Rosner 1983, inwards, so that two slow machines do not hide each other), with a stated prior for
  * how machines differ. A sign test asks whether the cells of a machine agree.
+ * @param hasFewCells too few for that test
  */
-export function judgeFleet(values: readonly FleetValue[]): MachineStanding[] {
+export function judgeFleet(values: readonly FleetValue[], hasFewCells = false): MachineStanding[] {
   const places = Map.groupBy(values, ({ cellKey, condition, gpuName }) =>
     JSON.stringify([cellKey, gpuName, condition]),
   );
@@ -68,7 +69,7 @@ export function judgeFleet(values: readonly FleetValue[]): MachineStanding[] {
       const isOutlier =
         effect !== null &&
         Math.abs(percentOfLog(effect)) >= FLEET.leastPercent &&
-        signTestP(slower, ratios.filter((ratio) => ratio !== 0).length) < FLEET.signAlpha &&
+        (hasFewCells || signTestP(slower, ratios.filter((ratio) => ratio !== 0).length) < FLEET.signAlpha) &&
         extreme.has(machine);
       return {
         machine,

@@ -31,8 +31,11 @@ export const AB_BRANCH = '(no branch, A/B)';
 /** The two sweeps of `bench compare --run` have a name in common: they were measured in turns. */
 export const COMPARE_BRANCH = '(compare --run)';
 
+/** Health checks of a machine: `bench doctor --measure`. */
+export const DOCTOR_BRANCH = '(no branch, doctor)';
+
 /** Sweeps of their commits, but in no history. */
-export const OFF_BRANCHES: readonly (string | null)[] = [BISECT_BRANCH, COMPARE_BRANCH];
+export const OFF_BRANCHES: readonly (string | null)[] = [BISECT_BRANCH, COMPARE_BRANCH, DOCTOR_BRANCH];
 
 /** One `bench run`, or one imported folder. */
 export const sweepSchema = z.object({

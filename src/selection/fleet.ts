@@ -11,7 +11,7 @@ import { median } from '../statistics/median.ts';
 import type { StoreDatabase } from '../store/file/open.ts';
 import { cellRunsOf } from '../store/runs/cell-runs.ts';
 import { findBuilds, findEnvironments, sweepEnvironments } from '../store/sweeps/environments.ts';
-import { representativeSweeps } from '../store/sweeps/find-sweeps.ts';
+import { sweepsOfMachines } from '../store/sweeps/find-sweeps.ts';
 import { cellsOfSweeps } from './by-name.ts';
 
 /** One GPU of one host. */
@@ -34,6 +34,7 @@ export interface MachineValue extends FleetValue {
   readonly metric: MetricId;
   readonly value: number;
   readonly tensorrt: string | null;
+  readonly sweepId: SweepId;
 }
 
 export interface Fleet {
@@ -45,11 +46,15 @@ export interface Fleet {
 /** Of each machine and matrix so many of the newest sweeps count: one of Slurm has only a part of the cells on each node. */
 const SWEEPS_EACH = 3;
 
+/** Where each sweep of a machine stands for itself. */
+const SWEEPS_APART = 12;
+
 const DAY_MS = 86_400_000;
 
 /**
  * What each machine measured last, of the provenance of the newest sweep.
  * @param days before the newest sweep; older ones are left out
+ * @param apart each sweep of a machine as a machine of its own: how it stands to its own past
  * @returns null for a store without such a sweep
  */
 export function readFleet(
@@ -57,8 +62,9 @@ export function readFleet(
   filter: string | undefined,
   requested: MetricId | null,
   days: number,
+  apart = false,
 ): Fleet | null {
-  const sweeps = representativeSweeps(db);
+  const sweeps = sweepsOfMachines(db);
   const [newest] = sweeps;
   if (newest === undefined) return null;
   const { provenance } = newest;
@@ -66,7 +72,7 @@ export function readFleet(
   const recent = sweeps.filter(
     (sweep) => sweep.provenance === provenance && !(Date.parse(sweep.startedAt ?? '') < since),
   );
-  const chosen = newestOfEachMachine(recent, sweepEnvironments(db));
+  const chosen = newestOfEachMachine(recent, sweepEnvironments(db), apart ? SWEEPS_APART : SWEEPS_EACH);
   const ids = chosen.map(({ sweepId }) => sweepId);
   const cells = new Map(cellsOfSweeps(db, ids, filter).map((cell) => [cell.key, cell]));
   const runs = cellRunsOf(db, ids, [...cells.keys()]).filter(({ role }) => role === 'timed');
@@ -79,14 +85,15 @@ export function readFleet(
       const gpuName = environment?.gpuName ?? null;
       return environment === undefined || gpuName === null ? [] : [{ run, environment, gpuName }];
     }),
-    ({ environment }) => identityOf(environment),
+    ({ environment, run }) => JSON.stringify([identityOf(environment), apart ? run.sweepId : null]),
   );
   const conditionOf = conditions(db, runs);
-  const found = [...byMachine].flatMap(([identity, own]) => {
-    const name = names.get(identity);
+  const found = [...byMachine.values()].flatMap((own) => {
     const sorted = own.toSorted((a, b) => (place.get(a.run.sweepId) ?? 0) - (place.get(b.run.sweepId) ?? 0));
     const [last] = sorted;
-    if (name === undefined || last === undefined) return [];
+    const short = last === undefined ? undefined : names.get(identityOf(last.environment));
+    if (short === undefined || last === undefined) return [];
+    const name = apart ? `${short} ${last.run.sweepId}` : short;
     const machine: FleetMachine = {
       name,
       gpuName: last.gpuName,
@@ -106,12 +113,12 @@ export function readFleet(
 }
 
 /** Newest first. */
-function newestOfEachMachine(sweeps: readonly Sweep[], environmentsOf: (id: SweepId) => Environment[]): Sweep[] {
+function newestOfEachMachine(sweeps: readonly Sweep[], environmentsOf: (id: SweepId) => Environment[], each: number): Sweep[] {
   const counts = new Map<string, number>();
   return sweeps.filter((sweep) => {
     const machines = new Set(environmentsOf(sweep.sweepId).map(identityOf));
     const places = [...machines].map((machine) => JSON.stringify([sweep.matrix, machine]));
-    const isWanted = places.some((place) => (counts.get(place) ?? 0) < SWEEPS_EACH);
+    const isWanted = places.some((place) => (counts.get(place) ?? 0) < each);
     if (isWanted) for (const place of places) counts.set(place, (counts.get(place) ?? 0) + 1);
     return isWanted;
   });
@@ -177,5 +184,6 @@ function newestValue(
   const cost = metricOf(metric).betterIs === 'lower' ? value : 1 / value;
   const cellKey: CellKey = cell.key;
   const { tensorrt } = newest.environment;
-  return [{ machine, gpuName: newest.gpuName, cellKey, condition, cost, cell, metric, value, tensorrt }];
+  const { gpuName, run } = newest;
+  return [{ machine, gpuName, cellKey, condition, cost, cell, metric, value, tensorrt, sweepId: run.sweepId }];
 }

@@ -1,5 +1,6 @@
 import { type Io, printResult } from '../../cli/io.ts';
 import { storePath } from '../../cli/store-location.ts';
+import { UsageError } from '../../errors.ts';
 import { EXIT_CODES, type ExitCode } from '../../exit-codes.ts';
 import type { Look, Style } from '../../terminal/look.ts';
 import { count } from '../../terminal/numbers.ts';
@@ -8,6 +9,7 @@ import { printable } from '../../text/printable.ts';
 import { readMatrix } from '../plan/index.ts';
 import type { DoctorOptions } from './command.ts';
 import { gatherFacts } from './gather.ts';
+import { measureReference } from './measure.ts';
 import { judgeMachine, lackingOf } from './judge-machine.ts';
 import type { DoctorCheck, DoctorOutput } from './output.ts';
 
@@ -15,15 +17,22 @@ const PATIENCE = { toolMs: 10_000, trtexecMs: 30_000 };
 
 /** `bench doctor`: checks that this machine can measure reliably. */
 export async function doctor(options: DoctorOptions, io: Io): Promise<ExitCode> {
+  refuseUnclear(options);
   const matrix = options.matrix === undefined ? null : readMatrix(options.matrix, io);
   const examined = { storePath: storePath(options.db, io), trtexec: options.trtexec, matrix };
   const facts = await gatherFacts(examined, PATIENCE, io);
-  const checks = judgeMachine(facts);
-  const ready = lackingOf(checks).length === 0;
-  printResult<DoctorOutput>(io, options, { schemaVersion: 1, ready, checks }, (output, look) =>
-    doctorText(output, facts.isReplay, look),
-  );
-  return ready ? EXIT_CODES.fine : EXIT_CODES.environmentLacking;
+  const found = judgeMachine(facts);
+  const ready = lackingOf(found).length === 0;
+  const health = ready && options.measure === true ? await measureReference(options, io) : null;
+  const checks = health === null ? found : [...found, ...health.checks];
+  const output: DoctorOutput = { schemaVersion: 1, ready, measured: health?.measured ?? null, checks };
+  printResult(io, options, output, (shown, look) => doctorText(shown, facts.isReplay, look));
+  return ready ? (health?.exitCode ?? EXIT_CODES.fine) : EXIT_CODES.environmentLacking;
+}
+
+function refuseUnclear({ filter, matrix, measure }: DoctorOptions): void {
+  if (filter === undefined || (measure === true && matrix !== undefined)) return;
+  throw new UsageError('--filter chooses cells for --measure of --matrix FILE: name both');
 }
 
 type CheckState = DoctorCheck['state'];

@@ -1,9 +1,28 @@
 import * as z from 'zod';
 
-import { output, type OutputOf } from '../../records/output-parts.ts';
+import { aboutCell, count, id, output, type OutputOf } from '../../records/output-parts.ts';
 
 export const doctorOutput = output('bench doctor --json', {
   ready: z.boolean().describe('Nothing essential lacks; else the exit code is 3'),
+  measured: z
+    .strictObject({
+      sweepId: id,
+      machine: z.string(),
+      gpuName: z.string(),
+      against: z.enum(['twins', 'itself']).nullable().describe('Null: neither three twins nor three earlier sweeps'),
+      known: count.describe('Twins, or earlier sweeps of this machine'),
+      changePercent: z.number().nullable().describe('Median over the cells: +4 is 4 % slower'),
+      standing: z.enum(['slower', 'faster', 'like its twins']).nullable(),
+      cells: z.array(
+        z.strictObject({
+          ...aboutCell,
+          value: z.number(),
+          usual: z.number().nullable().describe('Median of those that it is compared with'),
+        }),
+      ),
+    })
+    .nullable()
+    .describe('By --measure'),
   checks: z.array(
     z.strictObject({
       id: z.string().describe('Stable, such as trtexec.library or gpu0.persistence'),

@@ -1,6 +1,6 @@
 import { and, count, eq, inArray, isNotNull, isNull, lte, ne, notInArray, or, type SQL } from 'drizzle-orm';
 
-import { AB_BRANCH, OFF_BRANCHES, type Provenance, type Sweep } from '../../records/sweep.ts';
+import { AB_BRANCH, DOCTOR_BRANCH, OFF_BRANCHES, type Provenance, type Sweep } from '../../records/sweep.ts';
 import { equalOrNull, newestSweepFirst, notAfter } from './sweep-order.ts';
 import type { StoreDatabase } from '../file/open.ts';
 import { runs, sweeps } from '../schema.ts';
@@ -40,9 +40,10 @@ export function newestDone(
   return all.find(isWanted) ?? null;
 }
 
-/** Finished ones without experiments, bisections and comparisons, newest first. */
-export function representativeSweeps(db: StoreDatabase): Sweep[] {
-  return select(db, and(eq(sweeps.state, 'finished'), isRepresentative), MAX_OTHERS);
+/** Finished ones without experiments, bisections and comparisons, but with health checks; newest first. */
+export function sweepsOfMachines(db: StoreDatabase): Sweep[] {
+  const which = or(isRepresentative, eq(sweeps.branch, DOCTOR_BRANCH));
+  return select(db, and(eq(sweeps.state, 'finished'), which), MAX_OTHERS);
 }
 
 /** Names of branches whose sweeps are of no series: bisections and comparisons. */
