@@ -113,7 +113,11 @@ export function readFleet(
 }
 
 /** Newest first. */
-function newestOfEachMachine(sweeps: readonly Sweep[], environmentsOf: (id: SweepId) => Environment[], each: number): Sweep[] {
+function newestOfEachMachine(
+  sweeps: readonly Sweep[],
+  environmentsOf: (id: SweepId) => Environment[],
+  each: number,
+): Sweep[] {
   const counts = new Map<string, number>();
   return sweeps.filter((sweep) => {
     const machines = new Set(environmentsOf(sweep.sweepId).map(identityOf));

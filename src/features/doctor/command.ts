@@ -4,7 +4,10 @@ import { defineCommand, type OptionsOf, type PlainCommand } from '../../cli/defi
 const define = (command: PlainCommand) =>
   command
     .option('--matrix <file>', 'check the trtexec that this matrix names (none if it replays)')
-    .option('--measure', 'run a reference (default: a small one of bench) and compare this GPU with others of its model')
+    .option(
+      '--measure',
+      'run a reference (default: a small one of bench) and compare this GPU with others of its model',
+    )
     .addOption(matrixFilterOption())
     .option('--trtexec <path>', 'the trtexec to check (default: $TRTEXEC, else from PATH)');
 

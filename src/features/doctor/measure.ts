@@ -110,14 +110,19 @@ function cellsOf(own: readonly MachineValue[], known: readonly MachineValue[]): 
 }
 
 function judged(measured: Measured | null): Judged {
-  if (measured === null) return { state: 'warning', evidence: 'no run of the reference counts', mend: 'bench show latest' };
+  if (measured === null)
+    return { state: 'warning', evidence: 'no run of the reference counts', mend: 'bench show latest' };
   const { against, cells, changePercent, known, standing } = measured;
   const [first] = cells;
   const value = first === undefined ? '' : `${formatNumber(first.value)} ${first.unit}`;
   const what = cells.length === 1 ? value : count(cells.length, 'cell');
   if (against === null || changePercent === null) {
     const evidence = `${what}; compared with nothing: ${LEAST_TWINS} machines with this GPU, or ${LEAST_TWINS} earlier sweeps of this one, are needed`;
-    return { state: 'advice', evidence, mend: '# run it on the others as well, and merge their stores: bench db merge' };
+    return {
+      state: 'advice',
+      evidence,
+      mend: '# run it on the others as well, and merge their stores: bench db merge',
+    };
   }
   const others = against === 'twins' ? count(known, 'twin') : `${count(known, 'earlier sweep')} of it`;
   const evidence = `${what}, ${formatPercent(changePercent)} against ${others}${standing === 'slower' ? ': slower than they differ by' : ''}`;

@@ -49,7 +49,9 @@ test('--filter without cells to choose from is one clear line', async () => {
 function makeTwins(path: string, factor: number): void {
   const db = new Database(path);
   const columns = db
-    .prepare<[], string>("SELECT name FROM pragma_table_info('environments') WHERE name NOT IN ('environment_id', 'host', 'row_checksum')")
+    .prepare<[], string>(
+      "SELECT name FROM pragma_table_info('environments') WHERE name NOT IN ('environment_id', 'host', 'row_checksum')",
+    )
     .pluck()
     .all()
     .join(', ');
