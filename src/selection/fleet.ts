@@ -30,6 +30,8 @@ export interface FleetMachine {
 
 /** The newest value of a cell on a machine. */
 export interface MachineValue extends FleetValue {
+  /** Of the machine, also where each of its sweeps stands for itself. */
+  readonly name: string;
   readonly cell: KeyedCell;
   readonly metric: MetricId;
   readonly value: number;
@@ -105,7 +107,7 @@ export function readFleet(
     };
     const values = [...Map.groupBy(sorted, ({ run }) => run.cellKey)].flatMap(([key, of]) => {
       const cell = cells.get(key);
-      return cell === undefined ? [] : newestValue(name, cell, requested, of, conditionOf);
+      return cell === undefined ? [] : newestValue({ machine: name, name: short }, cell, requested, of, conditionOf);
     });
     return [{ machine, values }];
   });
@@ -169,7 +171,7 @@ interface Made {
 
 /** @param runs of one cell and machine, the newest sweep first */
 function newestValue(
-  machine: string,
+  names: Pick<MachineValue, 'machine' | 'name'>,
   cell: KeyedCell,
   requested: MetricId | null,
   runs: readonly Made[],
@@ -189,5 +191,5 @@ function newestValue(
   const cellKey: CellKey = cell.key;
   const { tensorrt } = newest.environment;
   const { gpuName, run } = newest;
-  return [{ machine, gpuName, cellKey, condition, cost, cell, metric, value, tensorrt, sweepId: run.sweepId }];
+  return [{ ...names, gpuName, cellKey, condition, cost, cell, metric, value, tensorrt, sweepId: run.sweepId }];
 }

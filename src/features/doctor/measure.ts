@@ -67,7 +67,7 @@ function standingOf(db: StoreDatabase): Measured | null {
     if (!hasEnough && against === 'twins') continue;
     return {
       sweepId,
-      machine: first.machine.replace(` ${sweepId}`, ''),
+      machine: first.name,
       gpuName: first.gpuName,
       against: hasEnough ? against : null,
       known: standing?.twins ?? 0,
@@ -86,16 +86,18 @@ function knownTo(
   against: 'twins' | 'itself',
 ): MachineValue[] {
   const [first] = own;
-  const place = ({ cellKey, condition }: MachineValue): string => `${cellKey} ${condition}`;
-  const places = new Set(own.map(place));
-  const hostOf = ({ machine, sweepId }: MachineValue): string => machine.replace(` ${sweepId}`, '');
+  const places = new Set(own.map(placeOf));
   return values.filter(
     (value) =>
       value.gpuName === first?.gpuName &&
       value.machine !== first.machine &&
-      places.has(place(value)) &&
-      (against === 'twins' || hostOf(value) === hostOf(first)),
+      places.has(placeOf(value)) &&
+      (against === 'twins' || value.name === first.name),
   );
+}
+
+function placeOf({ cellKey, condition }: MachineValue): string {
+  return `${cellKey} ${condition}`;
 }
 
 function cellsOf(own: readonly MachineValue[], known: readonly MachineValue[]): Measured['cells'] {
