@@ -126,14 +126,16 @@ def reduce(onnx, job):
     core = graph.between(wanted)
     chosen = graph.between(grown(graph, layers, core, job["around"]))
     types, sizes = inferred(onnx, model, job["shapes"])
-    chosen = with_shape_sums(graph, types, chosen)
+    chosen = completed(graph, types, chosen)
     inputs, outputs = graph.read_from_outside(chosen), graph.read_outside(chosen)
-    unknown = [name for name in [*inputs, *outputs] if name not in types]
-    if unknown:
-        raise Problem(f"onnx does not know the type of {unknown[0]}: it cannot be an input or output of a model")
+    for name in [*inputs, *outputs]:
+        if name not in types or not types[name].type.tensor_type.HasField("shape"):
+            raise Problem(f"onnx knows no shape of {name}, where the model would be cut: try another --around")
+    model.ir_version = max(model.ir_version, 4)  # before that, weights had to be inputs
     del model.graph.value_info[:]
-    own = {value.name for value in [*model.graph.input, *model.graph.output]}
-    model.graph.value_info.extend(types[name] for name in {*inputs, *outputs} - own)
+    del model.graph.output[:]
+    own = {value.name for value in model.graph.input}
+    model.graph.value_info.extend(types[name] for name in sorted({*inputs, *outputs} - own))
     cut = onnx.utils.Extractor(model).extract_model(inputs, outputs)
     cut.graph.name = f"{model.graph.name} reduced"
     del cut.graph.value_info[:]
@@ -170,18 +172,35 @@ def grown(graph, layers, chosen, around):
     return chosen - graph.constant
 
 
-def with_shape_sums(graph, types, chosen):
-    """Sizes that are computed from a shape come along: as an input of the model they would be any numbers."""
+def completed(graph, types, chosen):
+    """With what must not be cut off: sizes that are computed from a shape, which would be any numbers as an input, and
+    the other half of a quantization, as no engine reads or writes its type."""
     chosen = set(chosen)
     while True:
-        sums = [name for name in graph.read_from_outside(chosen) if name in graph.producer and is_size(types.get(name))]
-        if not sums:
+        more = {
+            graph.producer[name]
+            for name in graph.read_from_outside(chosen)
+            if name in graph.producer and (is_size(types.get(name)) or is_quantized(types.get(name)))
+        }
+        for name in graph.read_outside(chosen):
+            if is_quantized(types.get(name)):
+                more |= graph.readers.get(name, set()) - chosen
+        if not more:
             return chosen
-        chosen |= {graph.producer[name] for name in sums}
+        chosen |= more
 
 
 def is_size(value):
-    return value is not None and value.type.tensor_type.elem_type in (6, 7) and len(value.type.tensor_type.shape.dim) < 2
+    return value is not None and value.type.tensor_type.elem_type in INTEGERS and len(value.type.tensor_type.shape.dim) < 2
+
+
+def is_quantized(value):
+    return value is not None and value.type.tensor_type.elem_type not in PLAIN
+
+
+# Of TensorProto.DataType: int32 and int64; these with float, bool, float16 and bfloat16.
+INTEGERS = {6, 7}
+PLAIN = INTEGERS | {1, 9, 10, 16}
 
 
 def inferred(onnx, model, all_shapes):
@@ -233,7 +252,7 @@ def fix_dims(value, all_dims):
 def shape_of(name, dims):
     sizes = [dim.dim_value for dim in dims.get(name, []) if dim.HasField("dim_value")]
     if name not in dims or len(sizes) < len(dims[name]):
-        raise Problem(f"onnx cannot infer the shape of {name}, where the model would be cut: try another --around")
+        raise Problem(f"onnx knows no sizes of {name}, where the model would be cut: try another --around")
     return sizes
 
 
