@@ -1,0 +1,34 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+import { expect, test } from 'vitest';
+
+import { ROOT } from '../support/bench.ts';
+import { DEMAND_IDS, readDemands, statesTitle } from '../support/demands.ts';
+
+const rows = readDemands(ROOT);
+const works = rows.filter(({ state }) => state === 'works');
+
+function read(path: string): string {
+  return readFileSync(join(ROOT, path), 'utf8');
+}
+
+test('every demand has its row, in order', () => {
+  expect(rows.map(({ id }) => id)).toEqual(DEMAND_IDS);
+  expect(rows.filter(({ asks }) => asks.length < 5)).toEqual([]);
+});
+
+test('what is left out has a reason, and nothing else has', () => {
+  expect(rows.filter(({ reason, state }) => (state === 'left out') !== reason.length > 10)).toEqual([]);
+});
+
+test('the test of each row is there, by its title', () => {
+  expect(works.filter(({ file, title }) => title === '' || !statesTitle(read(file), title))).toEqual([]);
+});
+
+test('the main line of each row stands in its source once', () => {
+  const faulty = works.filter(
+    ({ instead, main, source }) => main === '' || main === instead || read(source).split(main).length !== 2,
+  );
+  expect(faulty).toEqual([]);
+});
