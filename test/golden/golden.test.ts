@@ -34,6 +34,8 @@ const PAIR: Scenes = {
   'show-cell': ['show', CELL],
   compare: ['compare', 'latest~1', 'latest'],
   'compare-cell': ['compare', 'latest~1', 'latest', '--filter', CELL],
+  upgrade: ['report', '--upgrade', 'latest~1', 'latest'],
+  machines: ['ls', 'machines', '--cells'],
   trend: ['trend', CELL],
   'trend-together': ['trend', '--together'],
   noise: ['noise'],

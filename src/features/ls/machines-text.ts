@@ -72,7 +72,8 @@ function machineTable({ machines, provenance }: MachinesOutput, look: Look): str
     machines,
     look,
   );
-  return [...table, look.style.dim(`${provenance ?? ''} runs; to twins: median over the cells, + is slower`)];
+  const legend = `${provenance ?? ''} runs; to twins: median over the cells, + is slower`;
+  return [...table, ...wrapHanging(legend, look.columns, 2).map(look.style.dim)];
 }
 
 function plain(text: string): string {
@@ -94,8 +95,9 @@ function gpuTable({ cells }: MachinesOutput, known: ReadonlyMap<string, KeyedCel
     },
     align: 'right',
   }));
+  const legend = `${estimateWords(cells.map(({ metric }) => metric))}; of several machines their median`;
   return [
     ...cellTable(rows, columns, look),
-    look.style.dim(`${estimateWords(cells.map(({ metric }) => metric))}; of several machines their median`),
+    ...wrapHanging(legend, look.columns, 2).map(look.style.dim),
   ];
 }

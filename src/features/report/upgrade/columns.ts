@@ -1,5 +1,8 @@
 import { metricOf } from '../../../records/metric.ts';
 import { count, formatDecibels, formatNumber, formatPercent, intervalText } from '../../../terminal/numbers.ts';
+import { cellTable, withCells } from '../../../terminal/cell-columns.ts';
+import type { Look } from '../../../terminal/look.ts';
+import type { KeyedCell } from '../../../records/cell.ts';
 import type { Column } from '../../../terminal/table.ts';
 import { reasonWords, VERDICT_SIGNS } from '../../../terminal/words.ts';
 import { printable } from '../../../text/printable.ts';
@@ -25,15 +28,31 @@ export const GROUP_COLUMNS: readonly Column<UpgradeGroup>[] = [
   number('GPU memory MiB', ({ memoryMib }) => sizeText(memoryMib), 7),
 ];
 
-export const CELL_COLUMNS: readonly Column<UpgradeCell>[] = [
-  { header: '', text: ({ verdict }) => VERDICT_SIGNS[verdict] },
-  { header: 'cell', text: ({ label }) => printable(label), minWidth: 20, isIdentity: true },
+const SIGN: Column<UpgradeCell> = { header: '', text: ({ verdict }) => VERDICT_SIGNS[verdict] };
+
+const CHANGE_COLUMNS: readonly Column<UpgradeCell>[] = [
   number('base', ({ base, metric }) => valueText(base, metric), 3),
   number('head', ({ head, metric }) => valueText(head, metric), 3),
   number('change', ({ changePercent }) => (changePercent === null ? '' : formatPercent(changePercent))),
   number('95 % interval', ({ ciPercent }) => intervalText(ciPercent).replace(/ %$/, ''), 4),
-  { header: 'what else', text: remarkText, minWidth: 24, dropRank: 1, wraps: true },
+  { header: 'what else', text: remarkText, minWidth: 24, dropRank: 1 },
 ];
+
+/** In the terminal columns of their own name a cell. */
+export const CELL_COLUMNS: readonly Column<UpgradeCell>[] = [
+  SIGN,
+  { header: 'cell', text: ({ label }) => printable(label) },
+  ...CHANGE_COLUMNS,
+];
+
+/** The worst of them, as all cells of the report name them. */
+export function cellLines(
+  shown: readonly UpgradeCell[],
+  cells: ReadonlyMap<string, KeyedCell>,
+  look: Look,
+): string[] {
+  return cellTable(withCells(shown, cells), CHANGE_COLUMNS, look, { before: [SIGN] });
+}
 
 function number<Row>(header: string, text: (row: Row) => string, dropRank = 0): Column<Row> {
   return { header, text, align: 'right', dropRank };

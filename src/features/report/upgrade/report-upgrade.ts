@@ -24,7 +24,7 @@ export async function reportUpgrade(
   const { branch, html, md } = options;
   return withStore(options, io, async ({ db }) => {
     const sides = await resolveSides(db, base, head, io, { branch });
-    const { isSlower, output } = await upgradeReport(db, sides, options);
+    const { cells, isSlower, output } = await upgradeReport(db, sides, options);
     if (html !== undefined) {
       const [old, now] = [sides.base, sides.head].map(({ sweeps }) => sweeps[0]?.sweepId ?? '');
       const file = fileOf(html);
@@ -39,7 +39,7 @@ export async function reportUpgrade(
       noteFile(file, io);
     }
     const isPrinted = [html, md].every((file) => file === undefined || fileOf(file) !== null);
-    if (isPrinted) printResult(io, options, output, upgradeText);
+    if (isPrinted) printResult(io, options, output, (shown, look) => upgradeText(shown, cells, look));
     const { buildFailed, incomparable, runFailed, unclear } = output.counts;
     return failOn(options.failOn, {
       regression: isSlower || output.counts.accuracyFell > 0,

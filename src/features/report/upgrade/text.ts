@@ -1,15 +1,20 @@
+import type { KeyedCell } from '../../../records/cell.ts';
 import type { Look } from '../../../terminal/look.ts';
 import { count } from '../../../terminal/numbers.ts';
 import { renderTable } from '../../../terminal/table.ts';
 import { wrapHanging } from '../../../terminal/text-width.ts';
 import { printable } from '../../../text/printable.ts';
-import { CELL_COLUMNS, GROUP_COLUMNS, worstOf } from './columns.ts';
+import { cellLines, GROUP_COLUMNS, worstOf } from './columns.ts';
 import type { UpgradeOutput } from './output.ts';
 
 /** The rest is in the files. */
 const SHOWN_CELLS = 12;
 
-export function upgradeText(upgrade: UpgradeOutput, look: Look): string[] {
+export function upgradeText(
+  upgrade: UpgradeOutput,
+  cells: ReadonlyMap<string, KeyedCell>,
+  look: Look,
+): string[] {
   const { style } = look;
   const wrapped = (text: string): string[] => wrapHanging(printable(text), look.columns, 2);
   const worst = worstOf(upgrade);
@@ -21,7 +26,7 @@ export function upgradeText(upgrade: UpgradeOutput, look: Look): string[] {
     '',
     ...renderTable(GROUP_COLUMNS, upgrade.groups, look),
     ...(worst.length === 0 ? [] : ['', style.strong('to look at first')]),
-    ...(worst.length === 0 ? [] : renderTable(CELL_COLUMNS, worst.slice(0, SHOWN_CELLS), look)),
+    ...(worst.length === 0 ? [] : cellLines(worst.slice(0, SHOWN_CELLS), cells, look)),
     ...(more > 0 ? [style.dim(`and ${count(more, 'more cell')}: in --json, --md and --html`)] : []),
   ];
 }

@@ -30,6 +30,8 @@ export type UpgradeOptions = Pick<ReportOptions, 'metric' | 'filter'>;
 interface Upgrade {
   readonly output: UpgradeOutput;
   readonly isSlower: boolean;
+  /** By their keys. */
+  readonly cells: ReadonlyMap<string, KeyedCell>;
 }
 
 /**
@@ -83,6 +85,7 @@ export async function upgradeReport(
     isSlower:
       isShiftReported ||
       cells.some(({ belowMinChange, verdict }) => verdict === 'slower' && belowMinChange === undefined),
+    cells: known,
   };
 }
 
