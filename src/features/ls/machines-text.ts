@@ -96,8 +96,5 @@ function gpuTable({ cells }: MachinesOutput, known: ReadonlyMap<string, KeyedCel
     align: 'right',
   }));
   const legend = `${estimateWords(cells.map(({ metric }) => metric))}; of several machines their median`;
-  return [
-    ...cellTable(rows, columns, look),
-    ...wrapHanging(legend, look.columns, 2).map(look.style.dim),
-  ];
+  return [...cellTable(rows, columns, look), ...wrapHanging(legend, look.columns, 2).map(look.style.dim)];
 }

@@ -46,11 +46,7 @@ export const CELL_COLUMNS: readonly Column<UpgradeCell>[] = [
 ];
 
 /** The worst of them, as all cells of the report name them. */
-export function cellLines(
-  shown: readonly UpgradeCell[],
-  cells: ReadonlyMap<string, KeyedCell>,
-  look: Look,
-): string[] {
+export function cellLines(shown: readonly UpgradeCell[], cells: ReadonlyMap<string, KeyedCell>, look: Look): string[] {
   return cellTable(withCells(shown, cells), CHANGE_COLUMNS, look, { before: [SIGN] });
 }
 

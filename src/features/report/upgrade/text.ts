@@ -10,11 +10,7 @@ import type { UpgradeOutput } from './output.ts';
 /** The rest is in the files. */
 const SHOWN_CELLS = 12;
 
-export function upgradeText(
-  upgrade: UpgradeOutput,
-  cells: ReadonlyMap<string, KeyedCell>,
-  look: Look,
-): string[] {
+export function upgradeText(upgrade: UpgradeOutput, cells: ReadonlyMap<string, KeyedCell>, look: Look): string[] {
   const { style } = look;
   const wrapped = (text: string): string[] => wrapHanging(printable(text), look.columns, 2);
   const worst = worstOf(upgrade);
