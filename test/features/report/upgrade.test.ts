@@ -3,9 +3,10 @@ import { join } from 'node:path';
 
 import { beforeAll, describe, expect, test } from 'vitest';
 
-import { bench, sharedFolder } from '../../support/bench.ts';
+import { bench, sharedFolder, temporaryFolder } from '../../support/bench.ts';
 import { OUTPUTS } from '../../support/outputs.ts';
 import { normals, simulatedCells, simulateNights } from '../../support/simulated-store.ts';
+import { STUB, stubMatrix } from '../../support/stub.ts';
 
 const LAYERS = ['conv1', 'conv2', 'conv3'];
 
@@ -148,4 +149,23 @@ describe('bench report --upgrade', () => {
     expect([code, OUTPUTS.upgrade.parse(JSON.parse(stdout)).counts.slower]).toEqual([1, 1]);
     expect((await upgrade('driver=58', 'latest')).code).toBe(2);
   });
+});
+
+test('an engine that no longer builds: the cells are named, with the reason, and the exit code is 4', async () => {
+  const cwd = temporaryFolder();
+  const matrix = stubMatrix(cwd, ['repeats: 3']);
+  const rules = JSON.stringify([{ when: '--skipInference', does: 'fails' }]);
+  const run = (env: Record<string, string>) => bench(['run', matrix, '--trtexec', STUB, '-q'], { cwd, env });
+  await run({ STUB_VERSION: '100600' });
+  await run({ STUB_VERSION: '101600', STUB_RULES: rules });
+  const { code, stdout } = await bench(['report', '--upgrade', 'trt=10.6', 'trt=10.16', '--json'], { cwd });
+  const { cells, counts, headline } = OUTPUTS.upgrade.parse(JSON.parse(stdout));
+  expect([code, counts.buildFailed, counts.runFailed]).toEqual([4, 2, 0]);
+  expect(headline).toBe(
+    'TensorRT 10.16.0 against 10.6.0: no cell has a result on both sides, 0 of 2 cells faster, 0 slower, 2 fail to build',
+  );
+  expect(cells.map(({ problem }) => [problem?.side, problem?.kind, problem?.reason.split(':')[0]])).toEqual([
+    ['head', 'build', 'outOfMemory'],
+    ['head', 'build', 'outOfMemory'],
+  ]);
 });

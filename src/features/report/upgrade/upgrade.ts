@@ -17,7 +17,7 @@ import { median } from '../../../statistics/median.ts';
 import type { StoreDatabase } from '../../../store/file/open.ts';
 import { recordsByCell } from '../../../store/runs/accuracies.ts';
 import { layersOfBuild } from '../../../store/runs/layer-runs.ts';
-import { findEnvironments } from '../../../store/sweeps/environments.ts';
+import { findEnvironments, sweepEnvironments } from '../../../store/sweeps/environments.ts';
 import { planOf } from '../../../store/sweeps/sweeps.ts';
 import { type ComparedCell, compareReport, readSides } from '../../compare/index.ts';
 import type { ReportOptions } from '../command.ts';
@@ -96,7 +96,7 @@ function commitsOf({ base, head }: Pick<UpgradeOutput, 'base' | 'head'>): string
 }
 
 interface SideFacts {
-  /** Of its newest run. */
+  /** Of its newest run; where nothing could be built, that of the builds. */
   readonly environment: Environment | null;
   readonly runs: ReadonlyMap<string, readonly CellRun[]>;
   /** Why no engine of a cell could be built, by its key. */
@@ -113,7 +113,9 @@ function factsOf(db: StoreDatabase, { sweeps }: Side, runs: readonly CellRun[]):
   });
   return {
     environment:
-      newest === undefined ? null : (findEnvironments(db, [newest.environmentId]).get(newest.environmentId) ?? null),
+      newest === undefined
+        ? (ids.flatMap(sweepEnvironments(db))[0] ?? null)
+        : (findEnvironments(db, [newest.environmentId]).get(newest.environmentId) ?? null),
     runs: Map.groupBy(
       runs.filter(({ role }) => role === 'timed'),
       ({ cellKey }) => cellKey,
