@@ -31,7 +31,7 @@ const COMPRESSED = /\.(gz|zst|br)$/;
 
 /** `stdout.log` for `stdout.log.gz`. */
 export function plainName(name: string): string {
-  return name.replace(COMPRESSED, '');
+  return name.replace(/\.(?:gz|zst|br|xz|bz2)$/, '');
 }
 
 /**

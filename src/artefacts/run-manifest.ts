@@ -30,6 +30,8 @@ const looseCellSchema = z.object({
   shapes: shapesSchema.optional(),
 });
 
+const LONGEST_PATTERN = 200;
+
 const standaloneSchema = z.discriminatedUnion('kind', [
   z.object({
     kind: z.literal('report'),
@@ -40,6 +42,7 @@ const standaloneSchema = z.discriminatedUnion('kind', [
     timer: z.enum(TIMERS),
     /** The metric, where only the user stated it. */
     metric: z.string().refine(isCustomMetric).nullable().default(null),
+    pattern: z.string().max(LONGEST_PATTERN).nullable().default(null),
   }),
   z.object({
     kind: z.literal('layers'),

@@ -4,6 +4,7 @@ import * as z from 'zod';
 
 import { LAYER_GROUPINGS } from '../layers/layer-info.ts';
 import { readClockRequest, readCoolDown, readNumaPolicy } from '../machine/requests.ts';
+import { patternName } from '../harnesses/command/number-pattern.ts';
 import type { ConfirmBudget } from '../records/gate-settings.ts';
 import type { IntegerRange } from '../variants/make-inputs.ts';
 import { parseShapes } from '../records/cell.ts';
@@ -166,15 +167,27 @@ export const instant = parser(
   'It is no date: write 2026-03-01 or 2026-03-01T02:30, in UTC, or with a zone as +01:00.',
 );
 
-/** A custom metric. A suffix gives the unit of a time; rates (`images_per_s`) have none. */
-export function ownMetric(text: string): CustomMetricId {
+/** Null when the name does not say its unit. */
+export function customMetricOf(text: string): CustomMetricId | null {
   const unit = /^[A-Za-z][\w.-]*(?<!per)_(ms|us|ns|s)$/.exec(text)?.[1];
   const id = unit === undefined ? text : `${text}:lower:${unit}`;
-  if (isCustomMetric(id)) return id;
+  return isCustomMetric(id) ? id : null;
+}
+
+/** A custom metric. A suffix gives the unit of a time; rates (`images_per_s`) have none. */
+export function ownMetric(text: string): CustomMetricId {
+  const id = customMetricOf(text);
+  if (id !== null) return id;
   throw new InvalidArgumentError(
     `"${text}" does not say which way is better, and in which unit: write NAME:lower:UNIT or NAME:higher:UNIT.`,
   );
 }
+
+/** Text with a name in braces where the number stands. */
+export const numberPattern = parser(
+  (text) => (patternName(text) === null ? null : text),
+  'must be text with one name in braces, such as "latency: {ms} ms".',
+);
 
 /** A program and its arguments, for no shell. */
 export function commandLine(text: string): readonly string[] {

@@ -80,8 +80,13 @@ export interface Driver {
   readonly read: (settings: unknown, files: HarnessFiles) => HarnessResult;
   /** What it will measure besides latencies; null where only its reports tell. */
   readonly metrics: (settings: unknown) => readonly MetricId[] | null;
-  /** For `bench import`: the reports in a file, or none. `metric` is the stated one, if any. */
-  readonly reports: (text: string, fileName: string, metric?: CustomMetricId | null) => readonly StandaloneReport[];
+  /** For `bench import`: the reports in a file, or none. `metric` and `pattern` are the stated ones, if any. */
+  readonly reports: (
+    text: string,
+    fileName: string,
+    metric?: CustomMetricId | null,
+    pattern?: string | null,
+  ) => readonly StandaloneReport[];
   /** Text in the first MiB of each report: other files are not read whole. Null: nothing does. */
   readonly mark: RegExp | null;
   /** What somebody has to say of a standalone report that does not say it itself; the model always. */

@@ -35,8 +35,8 @@ export async function findRuns(
       signal: io.signal,
       link: (link) => links.push(link),
       damaged: (file) => archives.push(`${printable(file)}: damaged archive: nothing in it can be read`),
-      archive: (file, name, command) =>
-        archives.push(`${printable(file)}: ${name} is not read here; unpack it: ${command} ${printable(file)}`),
+      archive: (file, program, from) =>
+        archives.push(`${printable(file)}: needs ${program} to be read (apt-get install ${from}), or unpack it`),
     });
     const [archive] = archives;
     if (found.length === 0 && archive !== undefined) throw new UsageError(archive);

@@ -5,7 +5,7 @@ import { TooLargeError } from '../../errors.ts';
 import { headOfFile, plainName, readChunks } from '../files.ts';
 import { ATTEMPT_PREFIX, isTemporary, runOfAttached } from '../layout.ts';
 import { isRunFolder, readBareLog } from './read-run.ts';
-import { foreignArchive } from './recode.ts';
+import { lackingUnpacker } from './recode.ts';
 import {
   EXPLORER_GRAPH,
   recogniseLayers,
@@ -29,7 +29,7 @@ export interface OnTheWay {
   readonly signal?: AbortSignal;
   readonly link?: (path: string) => void;
   readonly damaged?: (path: string) => void;
-  readonly archive?: (path: string, name: string, command: string) => void;
+  readonly archive?: (path: string, program: string, from: string) => void;
 }
 
 /**
@@ -78,8 +78,8 @@ async function discoverFolder(folder: string, hints: ImportHints, onTheWay: OnTh
 }
 
 async function isForeign(path: string, { archive }: OnTheWay): Promise<boolean> {
-  const found = foreignArchive(await headOfFile(path));
-  if (found !== null) archive?.(path, found.name, found.command);
+  const found = lackingUnpacker(await headOfFile(path));
+  if (found !== null) archive?.(path, found.program, found.from);
   return found !== null;
 }
 

@@ -38,7 +38,12 @@ type StandaloneReport = Extract<RunManifest['lone'], { kind: 'report' }>;
 async function readStandalone(files: RunFiles, standalone: StandaloneReport): Promise<HarnessResult> {
   const driver = findDriver(standalone.driver);
   if (driver === null) return { kind: 'faulty', problem: `this bench has no driver ${standalone.driver}` };
-  const reports = driver.reports(await tailOf(files, standalone.name), standalone.file, standalone.metric);
+  const reports = driver.reports(
+    await tailOf(files, standalone.name),
+    standalone.file,
+    standalone.metric,
+    standalone.pattern,
+  );
   const result = reports[standalone.index]?.result;
   if (result === undefined) {
     return { kind: 'faulty', problem: `${standalone.name} has no report ${standalone.index + 1} any more` };

@@ -324,7 +324,9 @@ function contentId(manifest: RunManifest, artefacts: readonly StoredArtefact[], 
 
 /** For bare numbers, only the stated cell and metric distinguish runs. */
 function statedKeys({ cell, lone: standalone }: RunManifest): unknown[] {
-  return standalone?.kind === 'report' && standalone.metric !== null ? [standalone.metric, standalone.timer, cell] : [];
+  if (standalone?.kind !== 'report' || standalone.metric === null) return [];
+  const { metric, pattern, timer } = standalone;
+  return [metric, timer, cell, ...(pattern === null ? [] : [pattern])];
 }
 
 export async function isRunFolder(path: string): Promise<boolean> {

@@ -20,9 +20,17 @@ export interface StandaloneReading {
   readonly runs: number | null;
   readonly as: string | null;
   readonly metric: CustomMetricId | null;
+  readonly pattern: string | null;
 }
 
-export const NOTHING_STATED: StandaloneReading = { stated: {}, isStrict: false, runs: null, as: null, metric: null };
+export const NOTHING_STATED: StandaloneReading = {
+  stated: {},
+  isStrict: false,
+  runs: null,
+  as: null,
+  metric: null,
+  pattern: null,
+};
 
 /** What a file may not say of its cell, and the option that says it. */
 const FIELDS = {
@@ -44,7 +52,7 @@ export async function readReportFile(
   const file = plainName(basename(path));
   const name = `report${extname(file)}`;
   const runs: ReadRun[] = [];
-  const reports = driver.reports(bytes.toString('utf8'), file, reading.metric);
+  const reports = driver.reports(bytes.toString('utf8'), file, reading.metric, reading.pattern);
   for (const [index, report] of reports.entries()) {
     const { result, harness, startedAt, notes = [] } = report;
     if (result.kind === 'faulty') throw new UsageError(`${printable(path)}: ${result.problem}`);
@@ -58,6 +66,7 @@ export async function readReportFile(
       index,
       timer: harnessOf({ ...harness, timer }, reading.stated).timer,
       metric: reading.metric,
+      pattern: reading.pattern,
     };
     const stated = { role: 'timed' as const, cell, startedAt, lone: standalone, notes: [...notes] };
     runs.push(await readKeptFiles(path, stated, new Map([[path, name]]), bytes));

@@ -1,20 +1,27 @@
-import { Readable, Transform, pipeline } from 'node:stream';
+import { type Duplex, Readable, Transform, pipeline } from 'node:stream';
 import { createGunzip, createZstdDecompress } from 'node:zlib';
+
+import { filterThrough, isInstalled } from '../../process/filter.ts';
 
 const HEAD_BYTES = 6;
 
-/** Archives that Node cannot unpack, by their first bytes, with a command that does. */
+/** Archives that Node cannot unpack, by their first bytes, with the program that does and its package. */
 const FOREIGN_ARCHIVES = [
-  { name: 'xz', magic: [0xfd, 0x37, 0x7a, 0x58, 0x5a], command: 'xz -dk' },
-  { name: 'bzip2', magic: [0x42, 0x5a, 0x68], command: 'bzip2 -dk' },
+  { program: 'xz', magic: [0xfd, 0x37, 0x7a, 0x58, 0x5a], from: 'xz-utils' },
+  { program: 'bzip2', magic: [0x42, 0x5a, 0x68], from: 'bzip2' },
 ] as const;
 
-export function foreignArchive(head: Buffer): { name: string; command: string } | null {
-  const found = FOREIGN_ARCHIVES.find(({ magic }) => begins(head, magic));
-  return found === undefined ? null : { name: found.name, command: found.command };
+/** The program that would unpack it and is not here, and its package; null if it can be read. */
+export function lackingUnpacker(head: Buffer): { program: string; from: string } | null {
+  const found = foreignArchive(head);
+  return found === undefined || isInstalled(found.program) ? null : found;
 }
 
-/** As UTF-8, unpacked if gzip or Zstandard. PowerShell redirects UTF-16 with a byte order mark, others without. */
+function foreignArchive(head: Buffer) {
+  return FOREIGN_ARCHIVES.find(({ magic }) => begins(head, magic));
+}
+
+/** As UTF-8, unpacked if gzip or Zstandard, or if xz or bzip2 and their program is there. PowerShell redirects UTF-16 with a byte order mark, others without. */
 export async function* recoded(source: AsyncIterable<Buffer>, mayBeArchive = true): AsyncGenerator<Buffer> {
   const chunks = source[Symbol.asyncIterator]();
   try {
@@ -54,9 +61,11 @@ async function* copies(first: Buffer, rest: AsyncIterator<Buffer>): AsyncGenerat
 const GZIP = [0x1f, 0x8b, 0x08] as const;
 const ZSTANDARD = [0x28, 0xb5, 0x2f, 0xfd] as const;
 
-function unpackerOf(head: Buffer): Transform | null {
+function unpackerOf(head: Buffer): Duplex | null {
   if (begins(head, GZIP)) return createGunzip();
-  return begins(head, ZSTANDARD) ? createZstdDecompress() : null;
+  if (begins(head, ZSTANDARD)) return createZstdDecompress();
+  const foreign = foreignArchive(head);
+  return foreign === undefined ? null : filterThrough(foreign.program, ['-dc']);
 }
 
 function decoderOf(head: Buffer): Transform | null {

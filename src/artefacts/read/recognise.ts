@@ -34,6 +34,8 @@ const TRACE = /"ph"\s*:\s*"X"/;
 export interface ImportHints {
   readonly as: string | null;
   readonly metric: CustomMetricId | null;
+  /** Where the metric stands in a line, as `latency: {ms} ms`. */
+  readonly pattern?: string | null;
 }
 
 /**
@@ -42,7 +44,7 @@ export interface ImportHints {
  */
 export async function recogniseReport(
   path: string,
-  { as, metric }: ImportHints,
+  { as, metric, pattern = null }: ImportHints,
   signal?: AbortSignal,
 ): Promise<RunSource | null> {
   if (as === TRTEXEC || as === ENGINE_EXPLORER) return null;
@@ -60,7 +62,7 @@ export async function recogniseReport(
     // Each driver parses the whole text; let a signal arrive in between.
     await nextTurn();
     signal?.throwIfAborted();
-    if (reports(text, name, metric).length > 0) return { kind: 'report', path, driver: kind };
+    if (reports(text, name, metric, pattern).length > 0) return { kind: 'report', path, driver: kind };
   }
   return null;
 }

@@ -1,6 +1,15 @@
 import { Option } from '@commander-js/extra-typings';
 import { defineCommand, type OptionsOf, type PlainCommand } from '../../cli/define-command.ts';
-import { instant, notEmpty, noteText, onOrOff, ownMetric, positiveInteger, statedShapes } from '../../cli/options.ts';
+import {
+  instant,
+  notEmpty,
+  noteText,
+  numberPattern,
+  onOrOff,
+  ownMetric,
+  positiveInteger,
+  statedShapes,
+} from '../../cli/options.ts';
 import { TIMERS } from '../../records/harness.ts';
 import { PRECISIONS } from '../../records/cell.ts';
 
@@ -27,6 +36,11 @@ const define = (command: PlainCommand) =>
       'import your own numbers, one per line or a JSON field; e2e_ms means e2e_ms:lower:ms',
       ownMetric,
     )
+    .option(
+      '--pattern <text>',
+      'where such a number stands in the lines of a log: "latency: {ms} ms"; without --metric its name is in the braces',
+      numberPattern,
+    )
     .option('--note <text>', 'a note on these runs, shown by bench show', noteText)
     .option('--into <sweep>', 'add to this import, by name or id, instead of a new sweep');
 
@@ -44,6 +58,7 @@ export const importCommand = defineCommand({
     'bench import engine.trace --runs 100 --model vit --precision fp8 --shapes input:128 --cuda-graph off',
     'bench import perf.csv --model vit --into v1.2   # adds to an existing import',
     'bench import e2e.txt --metric e2e_ms --model vit --precision fp16 --shapes input:8x3x224x224   # one number a line',
+    'bench import app.log --pattern "latency: {ms} ms" --model vit --precision fp16 --shapes input:8x3x224x224',
     'bench import artefacts/   # rebuilds a lost store',
   ],
   outputs: { import: async () => (await import('./output.ts')).importOutput },

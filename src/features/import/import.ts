@@ -8,6 +8,9 @@ import { readPrunedNotes } from '../../artefacts/sweep-manifest.ts';
 import { UsageError } from '../../errors.ts';
 import { EXIT_CODES, type ExitCode } from '../../exit-codes.ts';
 import type { GitState, Sweep } from '../../records/sweep.ts';
+import { patternName } from '../../harnesses/command/number-pattern.ts';
+import { customMetricOf } from '../../cli/options.ts';
+import type { CustomMetricId } from '../../records/metric.ts';
 import { DRIVERS } from '../../harnesses/registry.ts';
 import { didYouMean } from '../../text/nearest.ts';
 import { resolveRevision } from '../../tools/git/git.ts';
@@ -172,8 +175,19 @@ function checkOwner(as: string | undefined): void {
 /** Custom metrics are read by the driver for any command. */
 const OWN_NUMBERS = 'command';
 
+/** @throws UsageError when its name does not say the unit */
+function metricOfPattern(pattern: string): CustomMetricId {
+  const name = patternName(pattern) ?? '';
+  const metric = customMetricOf(name);
+  if (metric !== null) return metric;
+  throw new UsageError(
+    `--pattern: {${printable(name)}} does not say its unit: write {${printable(name)}_ms}, or add --metric NAME:lower|higher:UNIT`,
+  );
+}
+
 /** @throws UsageError where a metric is required but missing, or given but not needed */
-function hintsOf({ as, metric }: ImportOptions): ImportHints {
+function hintsOf({ as, metric: named, pattern }: ImportOptions): ImportHints {
+  const metric = named ?? (pattern === undefined ? undefined : metricOfPattern(pattern));
   if (metric !== undefined && as !== undefined && as !== OWN_NUMBERS) {
     throw new UsageError(
       `--metric says which number there is in files of your own: reports of ${printable(as)} say it themselves`,
@@ -182,7 +196,7 @@ function hintsOf({ as, metric }: ImportOptions): ImportHints {
   if (as === OWN_NUMBERS && metric === undefined) {
     throw new UsageError('which number is in them? Add --metric NAME:lower|higher:UNIT, as e2e:lower:ms');
   }
-  return { as: metric === undefined ? (as ?? null) : OWN_NUMBERS, metric: metric ?? null };
+  return { as: metric === undefined ? (as ?? null) : OWN_NUMBERS, metric: metric ?? null, pattern: pattern ?? null };
 }
 
 function standaloneOf(
@@ -190,7 +204,7 @@ function standaloneOf(
   hints: ImportHints,
 ): StandaloneReading {
   const stated = { model, precision, shapes, cudaGraph, timer };
-  return { stated, isStrict: true, runs: runs ?? null, ...hints };
+  return { stated, isStrict: true, runs: runs ?? null, ...hints, pattern: hints.pattern ?? null };
 }
 
 /** Before anything is stored: a mistake in one of many files leaves the store unchanged. */

@@ -12,7 +12,8 @@ export const commandDriver = defineDriver({
   plan,
   read: readCommand,
   metrics: metricsOf,
-  reports: (text, _, metric = null) => (metric === null ? [] : [standaloneNumbers(text, metric)]),
+  reports: (text, _, metric = null, pattern = null) =>
+    metric === null ? [] : [standaloneNumbers(text, metric, pattern)],
 });
 
 function plan(settings: CommandSettings, { resolve }: DriverPlace): DriverPlan {

@@ -5,6 +5,7 @@ import { median } from '../../statistics/median.ts';
 import { isRecord } from '../../text/unknown-values.ts';
 import { faulty, type HarnessFiles, type StandaloneReport, NOTHING_STATED } from '../driver.ts';
 import { parsedJson } from '../json-report.ts';
+import { expressionOf } from './number-pattern.ts';
 import type { CommandSettings } from './settings.ts';
 
 type MetricSettings = CommandSettings['metrics'][string];
@@ -110,15 +111,24 @@ function byPattern(text: string, pattern: MetricSettings['pattern']): number[] |
   });
 }
 
-/** Externally measured numbers, one per line or the metric's field in JSON or JSON lines. Their median counts. */
-export function standaloneNumbers(text: string, metric: CustomMetricId): StandaloneReport {
+/**
+ * Externally measured numbers, one per line, the metric's field in JSON or JSON lines, or what a pattern finds. Their
+ * median counts.
+ * @param pattern as `latency: {ms} ms`
+ */
+export function standaloneNumbers(text: string, metric: CustomMetricId, pattern: string | null): StandaloneReport {
   const harness = { name: 'command', timer: 'unknown', metric } as const;
-  return { ...NOTHING_STATED, harness, result: readNumbers(text, metric) };
+  return { ...NOTHING_STATED, harness, result: readNumbers(text, metric, pattern) };
 }
 
-function readNumbers(text: string, metric: CustomMetricId): HarnessResult {
+function readNumbers(text: string, metric: CustomMetricId, pattern: string | null): HarnessResult {
   const { betterIs, label, unit } = metricOf(metric);
   const settings = { kind: 'command', run: ['-'], metrics: { [label]: { unit, better: betterIs } } };
+  if (pattern !== null) {
+    const found = byPattern(text, expressionOf(pattern)) ?? [];
+    if (found.length === 0) return faulty(`"${pattern}" is in no line`);
+    return read({ ...settings, kind: 'command', output: 'jsonl' }, jsonLines(label, found));
+  }
   if (/^\s*\{/.test(text)) {
     return read({ ...settings, kind: 'command', output: parsed(text) === null ? 'jsonl' : 'json' }, text);
   }
@@ -132,8 +142,11 @@ function readNumbers(text: string, metric: CustomMetricId): HarnessResult {
     numbers.push(line);
   }
   if (numbers.length === 0) return faulty('no number in it');
-  const objects = numbers.map((number) => JSON.stringify({ [label]: Number(number) })).join('\n');
-  return read({ ...settings, kind: 'command', output: 'jsonl' }, objects);
+  return read({ ...settings, kind: 'command', output: 'jsonl' }, jsonLines(label, numbers.map(Number)));
+}
+
+function jsonLines(label: string, numbers: readonly number[]): string {
+  return numbers.map((number) => JSON.stringify({ [label]: number })).join('\n');
 }
 
 function read(settings: CommandSettings, text: string): HarnessResult {

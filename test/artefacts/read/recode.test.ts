@@ -1,11 +1,13 @@
-import { copyFileSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { spawnSync } from 'node:child_process';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { gzipSync, zstdCompressSync } from 'node:zlib';
 
 import { describe, expect, test } from 'vitest';
 
 import { readWhole } from '../../../src/artefacts/files.ts';
-import { bench, temporaryFolder } from '../../support/bench.ts';
+import { isInstalled } from '../../../src/process/filter.ts';
+import { bench, benchProcess, temporaryFolder } from '../../support/bench.ts';
 import { readFixture } from '../../support/recordings.ts';
 import { queryStore } from '../../support/store-dump.ts';
 
@@ -17,6 +19,11 @@ const UTF16_BE = Buffer.from(UTF16_LE).swap16();
 /** `printf 'x' | xz`, `printf 'x' | bzip2`: the first bytes tell. */
 const XZ = Buffer.from([0xfd, 0x37, 0x7a, 0x58, 0x5a, 0x00, 0x00, 0x04, 0xe6, 0xd6, 0xb4, 0x46]);
 const BZIP2 = Buffer.from('BZh91AY&SY', 'latin1');
+
+const FOREIGN = [
+  ['xz', 'xz', 'xz-utils'],
+  ['bzip2', 'bz2', 'bzip2'],
+] as const;
 
 const WRITTEN: readonly (readonly [string, Buffer])[] = [
   ['UTF-16, little endian', UTF16_LE],
@@ -64,31 +71,50 @@ describe('logs as others write them', () => {
   });
 });
 
-describe('archives that are not read', () => {
-  test('one is named with what to do', async () => {
-    const path = join(temporaryFolder(), 'run.log.xz');
-    writeFileSync(path, XZ);
-    expect(await bench(['parse', path])).toMatchObject({
-      code: 2,
-      stdout: '',
-      stderr: `bench: ${path}: xz is not read here; unpack it: xz -dk ${path}\n`,
-    });
+describe.each(FOREIGN)('%s', (program, ending, from) => {
+  const isThere = isInstalled(program);
+  const packed = (folder: string, bytes: Buffer): string => {
+    const path = join(folder, `run.log.${ending}`);
+    writeFileSync(path, spawnSync(program, ['-c'], { input: bytes, maxBuffer: 1 << 26 }).stdout);
+    return path;
+  };
+
+  test.skipIf(!isThere)(`is read as what is in it (apt-get install ${from})`, async () => {
+    const path = packed(temporaryFolder(), LOG);
+    expect(await readWhole(path)).toEqual(LOG);
   });
 
-  test('in a folder they are noted, and everything else is imported', async () => {
+  test.skipIf(!isThere)(`a log in it, in UTF-16, is a run (apt-get install ${from})`, async () => {
+    const folder = temporaryFolder();
+    packed(folder, UTF16_LE);
+    const db = join(folder, 'b.sqlite');
+    const { code, stderr } = await bench(['import', folder, '--db', db, '--model', 'm']);
+    expect([code, stderr]).toEqual([0, '']);
+    expect(queryStore(db, 'SELECT outcome FROM runs')).toEqual([{ outcome: 'measured' }]);
+  });
+
+  test.skipIf(!isThere)(`cut off, it is no whole file (apt-get install ${from})`, async () => {
+    const path = packed(temporaryFolder(), LOG);
+    writeFileSync(path, readFileSync(path).subarray(0, 1000));
+    await expect(readWhole(path)).rejects.toThrow(`${program}: the data are damaged, or end too soon`);
+  });
+
+  test('without its program it is named, and everything else is imported', async () => {
     const folder = temporaryFolder();
     mkdirSync(join(folder, 'logs'));
+    const path = join(folder, 'logs', `b.log.${ending}`);
     writeFileSync(join(folder, 'logs', 'a.log'), LOG);
-    writeFileSync(join(folder, 'logs', 'b.log.bz2'), BZIP2);
-    copyFileSync(join(folder, 'logs', 'b.log.bz2'), join(folder, 'logs', 'c.txt'));
-    const db = join(folder, 'b.sqlite');
-    const { code, stderr } = await bench(['import', join(folder, 'logs'), '--db', db]);
-    expect(code).toBe(0);
-    expect(stderr.trimEnd().split('\n')).toEqual(
-      ['b.log.bz2', 'c.txt'].map((name) => {
-        const path = join(folder, 'logs', name);
-        return `note: ${path}: bzip2 is not read here; unpack it: bzip2 -dk ${path}`;
-      }),
-    );
+    writeFileSync(path, program === 'xz' ? XZ : BZIP2);
+    const env = { PATH: folder };
+    const { code, stderr } = await benchProcess(['import', join(folder, 'logs'), '--db', join(folder, 'b.sqlite')], {
+      env,
+    });
+    const advice = `needs ${program} to be read (apt-get install ${from}), or unpack it`;
+    expect([code, stderr]).toEqual([0, `note: ${path}: ${advice}\n`]);
+    expect(await benchProcess(['parse', path], { env })).toMatchObject({
+      code: 2,
+      stdout: '',
+      stderr: `bench: ${path}: ${advice}\n`,
+    });
   });
 });

@@ -157,6 +157,50 @@ describe('numbers of an application beside those of trtexec', () => {
     expect((await bench([...args, '--db', store])).code).toBe(0);
     expect(queryStore(store, 'SELECT cell_key FROM cells')).toHaveLength(1);
   });
+
+  test('a pattern finds them in the lines of a log; its name says the metric', async () => {
+    const log = file(
+      'app.log',
+      'start\nlatency: 12.5 ms\nno number: latency: x ms\nlatency:  13 ms\nlatency: 1,200.5 ms\n',
+    );
+    const own = join(temporaryFolder(), 'own.sqlite');
+    for (const args of [
+      ['--pattern', 'latency: {ms} ms'],
+      ['--pattern', 'latency: {e2e_ms} ms'],
+      ['--pattern', 'latency: {n} ms', '--metric', 'frames:higher:frames/s'],
+    ]) {
+      expect((await bench(['import', log, ...args, ...VIT, '--db', own])).code).toBe(0);
+    }
+    expect(
+      queryStore<{ metric: string; value: number }>(own, VALUES).map(({ metric, value }) => [metric, value]),
+    ).toEqual([
+      ['latency_ms:lower:ms', 13],
+      ['e2e_ms:lower:ms', 13],
+      ['frames:higher:frames/s', 13],
+    ]);
+  });
+
+  test('kept files are read again by their pattern', async () => {
+    const log = file('again.log', 'took 7 ms\n');
+    const own = join(temporaryFolder(), 'own.sqlite');
+    await bench(['import', log, '--pattern', 'took {ms} ms', ...VIT, '--db', own]);
+    const other = join(temporaryFolder(), 'other.sqlite');
+    expect((await bench(['import', join(own, '..', 'artefacts'), '--db', other])).code).toBe(0);
+    expect(queryStore<{ value: number }>(other, VALUES).map(({ value }) => value)).toEqual([7]);
+  });
+
+  test.each([
+    ['took {e2e} ms', '--pattern: {e2e} does not say its unit: write {e2e_ms}, or add --metric NAME:lower|higher:UNIT'],
+    ['took ms', 'must be text with one name in braces, such as "latency: {ms} ms"'],
+    ['{a_ms} {b_ms}', 'must be text with one name in braces, such as "latency: {ms} ms"'],
+    ['{ms}', 'must be text with one name in braces, such as "latency: {ms} ms"'],
+    ['never {ms} ms', '"never {ms} ms" is in no line'],
+  ])('the pattern %s is answered in one line', async (pattern, problem) => {
+    const log = file('one.log', 'took 7 ms\n');
+    const { code, stderr } = await take(log, '--pattern', pattern, ...VIT);
+    expect([code, stderr.trim().split('\n').length]).toEqual([2, 1]);
+    expect(stderr).toContain(problem);
+  });
 });
 
 test('comments above a block of latencies that say no option are notes of its run', async () => {
