@@ -14,8 +14,10 @@ export function patternName(pattern: string): string | null {
 
 /** Its text stands for itself, each space for any white space, the name for a number. */
 export function expressionOf(pattern: string): string {
-  const literal = (text: string): string =>
-    text.replaceAll(/[$()*+.?[\\\]^{|}]/g, String.raw`\$&`).replaceAll(/\s+/g, String.raw`\s+`);
   const [head = '', , tail = ''] = pattern.split(PLACEHOLDER);
   return `${literal(head)}${NUMBER}${literal(tail)}`;
+}
+
+function literal(text: string): string {
+  return text.replaceAll(/[$()*+.?[\\\]^{|}]/g, String.raw`\$&`).replaceAll(/\s+/g, String.raw`\s+`);
 }
