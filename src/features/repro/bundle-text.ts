@@ -26,7 +26,7 @@ function reducedLines({ around, change, deltaMs, layer, matching, ...reduced }: 
   const { nodesAfter, nodesBefore, nodesOfLayer, notes } = reduced;
   const others = matching === 1 ? '' : `; of ${matching} layers that fit, the one that changed most`;
   return [
-    `reduced to ${nodesAfter} of ${nodesBefore} ONNX nodes: ${nodesOfLayer} of ${printable(layer)} (${CHANGE_WORDS[change]}, ${signedMs(deltaMs)}${others}), the others of its neighbors up to ${count(around, 'layer')} away (--around)`,
+    `reduced to ${nodesAfter} of ${nodesBefore} ONNX nodes: ${nodesOfLayer} of ${printable(layer)} (${CHANGE_WORDS[change]}, ${signedMs(deltaMs)}${others}), ${nodesAfter - nodesOfLayer} around it (--around ${around})`,
     ...notes.map((note) => `note: ${printable(note)}`),
   ];
 }

@@ -69,7 +69,7 @@ export async function writeBundle(name: string, file: string, options: ReproOpti
     const [head, base] = sides;
     const about = { runId: head.repro.runId, baseRunId: base?.repro.runId ?? null, reduced: reduced?.output ?? null };
     const sections = sides.map((side) => [side.name, reproText(outputOf(side.repro, null), PLAIN)] as const);
-    bundle.add('README.txt', readmeText(about, sections, bundle));
+    bundle.files.push({ name: 'README.txt', content: readmeText(about, sections, bundle) });
     const files = bundle.files.toSorted((a, b) => (a.name < b.name ? -1 : 1));
     const texts = files.flatMap(({ content }) => (typeof content === 'string' ? [content] : []));
     const redaction = redactionFor(io, options, texts.join('\n'));
@@ -138,6 +138,9 @@ async function reducedOf(
     throw new UsageError(
       `--reduce: no layers are known of ${printable(lacking?.point?.ref ?? '')}; \`bench run --profile\` takes them`,
     );
+  }
+  if (head.engine.runId === base.engine.runId) {
+    throw new UsageError('--reduce: the layers of both sides are of the same run: name another build with --base');
   }
   const diff = diffLayers(layerFactsOf(base.engine.layers), layerFactsOf(head.engine.layers));
   return reduceModel(cell, diff, { base: base.repro, head: head.repro }, options, io);

@@ -18,7 +18,7 @@ export type ReproOptions = OptionsOf<typeof define>;
 
 export const reproCommand = defineCommand({
   name: 'repro',
-  summary: 'print a standalone script that reproduces a run',
+  summary: 'show how to repeat a run: a standalone script, a bundle for a bug report',
   examples: [
     'bench repro 1a2b3c4d                      # commands, hashes, machine, clocks, unknowns',
     "bench repro 'model=vit & batch=8'          # the fastest run of a cell in its newest sweep",

@@ -68,6 +68,11 @@ describe('the bundle of a measured run', () => {
     expect(readFileSync(zip).equals(before)).toBe(true);
   });
 
+  test('has its README however small it must be', async () => {
+    await bundle('--force', '--max-mib', '1', '--quiet');
+    expect(textsOf(zip).get('README.txt')).toContain('== files');
+  });
+
   test('hides names of this machine', async () => {
     await bundle('--force');
     const texts = textsOf(zip);
@@ -122,6 +127,10 @@ describe('against a good build', () => {
     [
       ['--bundle', 'b.zip', '--base', 'normal', '--reduce', 'nothing of the kind'],
       '--reduce nothing of the kind: neither build has such a layer or ONNX node; what changed most is patch_embed/Conv',
+    ],
+    [
+      ['--bundle', 'b.zip', '--base', 'level2', '--reduce', 'patch_embed/Conv'],
+      '--reduce: the layers of both sides are of the same run: name another build with --base',
     ],
     [
       ['--bundle', 'b.zip', '--base', 'normal', '--reduce', 'patch_embed/Conv'],

@@ -6,7 +6,7 @@ import { expect, test } from 'vitest';
 
 import { writeNpz } from '../../../src/variants/npz-write.ts';
 import { randomCalibration } from '../../../src/variants/random-calibration.ts';
-import { DRAW_CALIBRATION } from '../../../src/features/repro/conversion-script.ts';
+import { drawCalibration } from '../../../src/features/repro/conversion-script.ts';
 import { temporaryFolder } from '../../support/bench.ts';
 
 test.each([1, 4_294_967_295])('Python writes the same bytes as bench, seed %i', async (seed) => {
@@ -22,7 +22,7 @@ test.each([1, 4_294_967_295])('Python writes the same bytes as bench, seed %i', 
   await writeNpz(join(folder, 'bench.npz'), randomCalibration(inputs, 5, seed));
   const drawn = JSON.stringify(inputs.map(({ descr, name, shape }) => ({ name, descr, shape })));
   const args = ['-', String(seed), '5', drawn, join(folder, 'python.npz')];
-  execFileSync('python3', args, { input: DRAW_CALIBRATION });
+  execFileSync('python3', args, { input: drawCalibration() });
   const [a, b] = ['bench.npz', 'python.npz'].map((name) => readFileSync(join(folder, name)));
   expect(b?.equals(a ?? Buffer.alloc(0))).toBe(true);
 });
