@@ -40,6 +40,9 @@ export const KNOWN_VARIABLES: readonly KnownVariable[] = [
   slows('CUDA_INJECTION64_PATH', 'set', 'a tool sits between the program and CUDA'),
 ];
 
+/** `off`: nobody samples the GPU during the run. */
+export const TELEMETRY_VARIABLE = 'BENCH_TELEMETRY';
+
 const OFF = new Set(['', '0', 'false', 'off', 'no']);
 
 export function knownVariablesOn(

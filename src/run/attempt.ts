@@ -15,7 +15,7 @@ import { emptyManifest, type RunManifest } from '../artefacts/run-manifest.ts';
 import { scrubFolder, scrubText } from '../artefacts/scrub.ts';
 import { adoptBuilt } from '../engines/engine-cache.ts';
 import { EnvironmentLackingError, InterruptedError } from '../errors.ts';
-import { type EnvironmentVariables, storedVariables } from '../process/environment-variables.ts';
+import { type EnvironmentVariables, storedVariables, TELEMETRY_VARIABLE } from '../process/environment-variables.ts';
 import { markOf } from '../process/marked-processes.ts';
 import { identityOf } from '../process/process-identity.ts';
 import type { ProcessResult } from '../process/spawn.ts';
@@ -126,10 +126,10 @@ interface EndedProcess {
 /** Starts the process once; stores nothing. */
 export async function startOnce(context: SweepContext, attempt: Attempt, folder: string): Promise<EndedProcess> {
   const { library, signal, sweep } = context;
-  await watchOf(context, attempt)?.begin();
   const limits = withEngineOf(attempt.limits, engineBytesOf(attempt));
   const wholeS = attempt.limits.wholeS ?? wholeLimitS(limits) ?? attempt.timeoutS;
   const { file, args, cwd, env, argv } = startOf(context, attempt, folder);
+  await watchOf(context, attempt)?.begin(env[TELEMETRY_VARIABLE] !== 'off');
   const result = await context.spawn(
     {
       file,

@@ -46,9 +46,19 @@ export class RunWatch {
     this.asksForProcesses = machine.asksForProcesses && machine.hasSmi && machine.gpuUuid !== null;
   }
 
-  /** Call before each run; earlier if there is time for it. */
-  async begin(): Promise<void> {
+  /**
+   * Call before each run; earlier if there is time for it.
+   * @param samples false for a run without nvidia-smi, among others that have it
+   */
+  async begin(samples = true): Promise<void> {
     if (this.isSlow) await this.asking;
+    if (!samples) {
+      this.stop();
+      this.sampler = null;
+      this.starting = null;
+      this.later = [];
+      return;
+    }
     if (this.machine.hasSmi) await (this.starting ??= this.startSampling());
   }
 

@@ -257,3 +257,22 @@ function someLibrary(): string {
   const maps = readFileSync('/proc/self/maps', 'utf8');
   return /\/\S*\/libm[.-]\S*so\S*/.exec(maps)?.[0] ?? '';
 }
+
+test('the experiment telemetry measures with nvidia-smi and without, in turns', async () => {
+  const folder = temporaryFolder();
+  const db = join(folder, 'bench.sqlite');
+  const args = ['ab', stubMatrix(folder), '--experiment', 'telemetry', '--filter', 'batch=8', '--repeats', '2'];
+  const { stdout } = await bench([...args, '--trtexec', STUB, '--db', db], {
+    env: { ...stubSmi({}).env, ...LONG_ENOUGH },
+  });
+  expect(stdout).toContain('telemetry: B with BENCH_TELEMETRY=off, A as it is');
+  const rows = queryStore(
+    db,
+    `SELECT axis_flags LIKE '%BENCH_TELEMETRY%' AS b, samples > 0 AS sampled, count(*) AS runs
+     FROM runs JOIN cells USING (cell_key) JOIN run_telemetry USING (run_id) WHERE role = 'timed' GROUP BY b, sampled`,
+  );
+  expect(rows).toEqual([
+    { b: 0, sampled: 1, runs: 2 },
+    { b: 1, sampled: 0, runs: 2 },
+  ]);
+}, 60_000);

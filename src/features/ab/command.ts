@@ -46,6 +46,7 @@ export const abCommand = defineCommand({
     'bench ab matrices/moe.yaml --experiment perfect-router   # is the routing a bottleneck?',
     "bench ab matrices/nightly.yaml --env CUDA_MODULE_LOADING=EAGER --filter 'model=vit*'",
     'bench ab matrices/moe.yaml --env NAME=1 --significant 5% --repeats 10 --upper-bound',
+    'bench ab matrices/nightly.yaml --experiment telemetry    # what does watching the GPU cost?',
     'bench ab perfect-router     # show the newest experiment of this name again',
   ],
   outputs: { ab: async () => (await import('../experiment/index.ts')).ab },

@@ -1,5 +1,6 @@
 import type { AbExperiment } from '../../judge/experiment.ts';
 import { UsageError } from '../../errors.ts';
+import { TELEMETRY_VARIABLE } from '../../process/environment-variables.ts';
 import { printable } from '../../text/printable.ts';
 import type { AbOptions } from './command.ts';
 import type { RunMark } from '../../records/run-flag.ts';
@@ -80,4 +81,14 @@ const PERFECT_ROUTER: NamedExperiment = {
   ],
 };
 
-export const NAMED_EXPERIMENTS: readonly NamedExperiment[] = [PERFECT_ROUTER];
+/** What watching the GPU costs the runs that are watched. */
+const TELEMETRY: NamedExperiment = {
+  name: 'telemetry',
+  variables: { [TELEMETRY_VARIABLE]: 'off' },
+  significantPercent: 1,
+  marks: [],
+  isForTrtexec: true,
+  notes: ['A has nvidia-smi beside it, once a second, as every sweep; B has none: what B gains is what telemetry costs'],
+};
+
+export const NAMED_EXPERIMENTS: readonly NamedExperiment[] = [PERFECT_ROUTER, TELEMETRY];
