@@ -88,7 +88,9 @@ const TELEMETRY: NamedExperiment = {
   significantPercent: 1,
   marks: [],
   isForTrtexec: true,
-  notes: ['A has nvidia-smi beside it, once a second, as every sweep; B has none: what B gains is what telemetry costs'],
+  notes: [
+    'A has nvidia-smi beside it, once a second, as every sweep; B has none: what B gains is what telemetry costs',
+  ],
 };
 
 export const NAMED_EXPERIMENTS: readonly NamedExperiment[] = [PERFECT_ROUTER, TELEMETRY];
