@@ -10,6 +10,7 @@ import { isDimensionAxis, isOn, type Point, productSize } from './points/axes.ts
 import { buildShapes, checkLimitNames, type Outside, outsideProfile } from './points/shapes.ts';
 import { readGate, readKeptBytes, readNotify } from './gate.ts';
 import { cellFields } from './cell-fields.ts';
+import { coldStarts } from './cold-starts.ts';
 import { type Filter, readFilter } from './filter.ts';
 import { MATRIX_DEFAULTS } from './schema/defaults.ts';
 import { checkParameters, drivenCell, envFlags, envOf, harnessFiles, type ModelHarness } from './schema/harness.ts';
@@ -72,7 +73,7 @@ export function expandMatrix(
     gate: readGate(file, cells, list),
     notify: readNotify(file, list),
     keptLastGoodBytes: readKeptBytes(file, list),
-    cells,
+    cells: [...cells, ...coldStarts(cells, file.coldStart?.repeats ?? null)],
     merged,
     notes: [...notesOf(file), ...dlaNotes(cells), ...prunedNotes(cells)],
   };

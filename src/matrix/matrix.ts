@@ -117,6 +117,8 @@ export interface MatrixCell {
   readonly notes: readonly string[];
   /** Of an A/B experiment: A and B of the same pair are measured one right after the other. */
   readonly side?: { readonly pair: string; readonly marks: readonly RunMark[] };
+  /** Runs of its own number: of a cold start. */
+  readonly repeats?: number;
 }
 
 export interface Matrix {

@@ -1,7 +1,7 @@
 import * as z from 'zod';
 
 import type { TimeStatistics } from './measurement.ts';
-import { type CustomMetricId, metricSchema } from './metric.ts';
+import { metricSchema, type ReadMetricId } from './metric.ts';
 import { flagOrNull, type Immutable, numberOrNull, textOrNull } from './scalars.ts';
 
 /** What measures time: the host's clock, or events that the GPU stamps. */
@@ -18,6 +18,13 @@ export type PercentileRule = (typeof PERCENTILE_RULES)[number];
 export const cellHarnessSchema = z.object({ name: z.string(), timer: z.enum(TIMERS), metric: metricSchema });
 
 export type CellHarness = Immutable<z.infer<typeof cellHarnessSchema>>;
+
+/** trtexec too, but what happens once in a process: such a cell has no steady times. */
+export const COLD_START: CellHarness = { name: 'cold-start', timer: 'cudaEvent', metric: 'firstInferenceMs' };
+
+export function isColdStart({ harness }: { readonly harness?: CellHarness | null }): boolean {
+  return harness?.name === COLD_START.name;
+}
 
 /** How a number was measured. Null if not stated. */
 export const methodSchema = z.object({
@@ -36,7 +43,7 @@ export type Method = Immutable<z.infer<typeof methodSchema>>;
 
 /** A number that is not one of bench's own metrics; its id contains unit and direction. */
 export interface HarnessValue {
-  readonly metric: CustomMetricId;
+  readonly metric: ReadMetricId;
   readonly value: number;
 }
 

@@ -34,6 +34,8 @@ export type StoredAs =
       readonly hint: 'engine_loaded_s' | 'engine_refitted_ms';
       readonly of: 'run' | 'build';
     }
+  /** Among the numbers of a harness, by its own name. */
+  | { readonly table: 'runValues' }
   /** The newest accuracy of the file that the engine was built from. */
   | { readonly table: 'accuracies' };
 
@@ -328,6 +330,19 @@ const METRICS = {
         'By default 11.x reads the whole file before this clock starts, the asynchronous loader reads while it runs: the two numbers do not tell which is done sooner. A file that was just read is in the memory of the host, and loads faster than after a restart. Refitting stripped weights is not in it.',
     },
   },
+  firstInferenceMs: {
+    word: 'first-inference',
+    label: 'first inference',
+    unit: 'ms',
+    betterIs: 'lower',
+    stored: { table: 'runValues' },
+    help: {
+      source: 'the first row of --exportTimes, of a run of its own with --warmUp=0',
+      says: 'Copies and compute of the first query of a process, with what happens once: kernels that are loaded lazily, memory that is taken, clocks that are low. Cells of `coldStart:` in a matrix have it; load-time of the same runs says how long the engine took before.',
+      caveats:
+        'The CUDA context, the execution context and reading the file come before and are not in it; trtexec prints no time of a context. The file is in the memory of the host, as bench drops no caches: after a restart of the machine loading takes longer.',
+    },
+  },
   refitMs: {
     word: 'refit-time',
     label: 'refit time',
@@ -384,6 +399,9 @@ export function ownMetricNamed(name: string): OwnMetricId | undefined {
 export type CustomMetricId = `${string}:${Direction}:${string}`;
 
 export type MetricId = OwnMetricId | CustomMetricId;
+
+/** Of a harness other than trtexec, or of a cold start. */
+export type ReadMetricId = CustomMetricId | 'firstInferenceMs';
 
 export const metricSchema = z
   .union([z.enum(METRIC_IDS), z.templateLiteral([z.string(), ':', z.enum(DIRECTIONS), ':', z.string()])])

@@ -114,7 +114,7 @@ function valueBefore(
   );
   const runs = last.filter((run) => machineKey(machines.get(run.environmentId)) === machineKey(environment));
   const sweepId = runs.at(-1)?.sweepId;
-  const shown = harness === null ? 'gpuComputeMs' : metric;
+  const shown = harness === null && metric !== 'firstInferenceMs' ? 'gpuComputeMs' : metric;
   const own = runs.filter((run) => run.sweepId === sweepId);
   const value = median(own.flatMap(({ values }) => values[shown] ?? []));
   return value === null || sweepId === undefined ? null : { value, sweepId };

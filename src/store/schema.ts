@@ -15,7 +15,7 @@ import {
 } from '../records/cell.ts';
 import { type CellHarness, cellHarnessSchema, PERCENTILE_RULES, TIMERS } from '../records/harness.ts';
 import { percentilesSchema, type TimeStatistics } from '../records/measurement.ts';
-import type { CustomMetricId } from '../records/metric.ts';
+import type { ReadMetricId } from '../records/metric.ts';
 import { OUTCOME_KINDS } from '../records/outcome.ts';
 import { PROVENANCES, SWEEP_STATES } from '../records/sweep.ts';
 import { FLAG_EFFECTS, type RunFlagId } from '../records/run-flag.ts';
@@ -289,7 +289,7 @@ export const runValues = sqliteTable(
   'run_values',
   {
     runId: ofRun(),
-    metric: text('metric').$type<CustomMetricId>().notNull(),
+    metric: text('metric').$type<ReadMetricId>().notNull(),
     position: integer('position').notNull(),
     value: real('value').notNull(),
   },

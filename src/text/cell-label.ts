@@ -1,4 +1,5 @@
 import type { Cell, KeyedCell } from '../records/cell.ts';
+import { isColdStart } from '../records/harness.ts';
 import { flagWords } from '../records/axis.ts';
 import { type MetricId, metricOf } from '../records/metric.ts';
 
@@ -56,6 +57,7 @@ function graphWords({ cudaGraph, harness }: Cell): string {
 /** `by command/wall`: a harness other than trtexec, and its timer if known; empty for trtexec. */
 export function harnessWords({ harness }: Cell): string {
   if (harness === undefined) return '';
+  if (isColdStart({ harness })) return harness.name;
   return harness.timer === 'unknown' ? `by ${harness.name}` : `by ${harness.name}/${harness.timer}`;
 }
 

@@ -24,6 +24,7 @@ test('each metric has a word of its own, and its id still names it', () => {
     'context-size',
     'gpu-memory',
     'load-time',
+    'first-inference',
     'refit-time',
     'output-error',
   ]);

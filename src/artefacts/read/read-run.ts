@@ -12,6 +12,7 @@ import {
   type RunExports,
   type ParsedRun,
 } from '../../trtexec/run-facts.ts';
+import { COLD_START, isColdStart } from '../../records/harness.ts';
 import type { RunTelemetry } from '../../records/telemetry.ts';
 import type { StoredArtefact } from '../../records/run.ts';
 import { isTelemetryName, readTelemetry } from './read-telemetry.ts';
@@ -268,11 +269,14 @@ function judged(
   artefacts: readonly StoredArtefact[],
   notes: readonly string[],
 ): ReadRun {
+  const isCold = manifest.cell !== null && 'harness' in manifest.cell && isColdStart(manifest.cell);
   const derived = derive(log, exports.times);
   const machine = defined(manifest.environment);
   const flags = [
     ...(log.measurement === null ? [] : marked(manifest)),
-    ...findFlags({ log, derived, times: exports.times, telemetry, machine }),
+    ...(isCold
+      ? findHarnessFlags({ log, derived, times: null, telemetry, machine }, null)
+      : findFlags({ log, derived, times: exports.times, telemetry, machine })),
   ];
   const { conversionFailure } = manifest;
   const outcome: Outcome =
@@ -293,16 +297,37 @@ function judged(
     path,
     index,
     manifest,
-    log,
-    harness: null,
-    exports,
-    derived: { ...derived, boundBy: boundBy({ log, derived }, flags) },
+    ...(isCold
+      ? coldStart(log, exports)
+      : { log, exports, harness: null, derived: { ...derived, boundBy: boundBy({ log, derived }, flags) } }),
     telemetry,
     flags,
     outcome,
     notes: [...manifest.notes, ...notes, ...(log.omittedBytes === 0 ? [] : [omittedNote(log.omittedBytes)])],
     artefacts,
     contentId: contentId(manifest, artefacts, index),
+  };
+}
+
+/** What it did once; its few queries are no steady times. */
+function coldStart(log: TrtexecRun, exports: RunExports): Pick<ReadRun, 'derived' | 'exports' | 'harness' | 'log'> {
+  const value = exports.times?.columns.latencyMs?.[0] ?? null;
+  const own = { ...log, measurement: null };
+  const method = {
+    harness: COLD_START.name,
+    harnessVersion: null,
+    timer: COLD_START.timer,
+    inFlight: 1,
+    percentileRule: 'unknown' as const,
+    transfers: log.options.dataTransfers,
+    warmUpRuns: 0,
+    timedRuns: 1,
+  };
+  return {
+    log: own,
+    exports: { ...exports, times: null },
+    derived: derive(own, null),
+    harness: value === null ? null : { method, latencyMs: null, values: [{ metric: 'firstInferenceMs', value }] },
   };
 }
 

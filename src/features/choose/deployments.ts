@@ -1,4 +1,5 @@
 import { cellsOfSweeps } from '../../selection/by-name.ts';
+import { isColdStart } from '../../records/harness.ts';
 import { LEAST_PRECISION_SHARE, type RealPrecision } from '../../layers/real-precision.ts';
 import { formatDecibels, formatPercent } from '../../terminal/numbers.ts';
 import { printable } from '../../text/printable.ts';
@@ -44,7 +45,7 @@ export async function chosenDeployments(
     );
   }
   const sweepIds = [...byId.keys()];
-  const cells = inLabelOrder(cellsOfSweeps(db, sweepIds, filter));
+  const cells = inLabelOrder(cellsOfSweeps(db, sweepIds, filter).filter((cell) => !isColdStart(cell)));
   if (cells.length === 0) {
     throw new UsageError('no cell of these sweeps passes the filter; see `bench ls cells`');
   }

@@ -1,3 +1,4 @@
+import { isColdStart } from '../../records/harness.ts';
 import { cellLabel } from '../../text/cell-label.ts';
 import { EXIT_CODES, type ExitCode } from '../../exit-codes.ts';
 import { PLACEHOLDERS, type PlannedRun, NO_TENSORRT } from '../../records/plan.ts';
@@ -176,10 +177,15 @@ function cellTable({ cells: shown }: PlanOutput, cells: Prepared['cells'], look:
 }
 
 /** Each round is shuffled: the first one shows the idea. */
-function orderLine({ repeats, seed, runs }: PlanOutput, isSeedDrawn: boolean): string {
-  const timed = runs.filter(({ role }) => role === 'timed').length;
-  const profiled = runs.length - timed;
-  const after = profiled === 0 ? '' : `, then ${count(profiled, 'profile run')}`;
+function orderLine({ cells, repeats, seed, runs }: PlanOutput, isSeedDrawn: boolean): string {
+  const colds = new Set(cells.filter(isColdStart).map(({ key }) => key));
+  const cold = runs.filter(({ cellKey }) => colds.has(cellKey)).length;
+  const timed = runs.filter(({ role }) => role === 'timed').length - cold;
+  const others = [
+    ...(cold === 0 ? [] : [count(cold, 'cold start')]),
+    ...(runs.length === timed + cold ? [] : [count(runs.length - timed - cold, 'profile run')]),
+  ];
+  const after = others.length === 0 ? '' : `, then ${others.join(', then ')}`;
   return `Order: ${count(repeats, 'round')} of ${count(timed / repeats, 'cell')}, each round shuffled (${isSeedDrawn ? 'each sweep draws its own order' : `seed ${seed}`})${after}`;
 }
 

@@ -16,6 +16,7 @@ import { readFilter } from '../../matrix/filter.ts';
 import { loadMatrix, NO_MATRIX } from '../../matrix/load.ts';
 import { sortMistakes } from '../../matrix/yaml/source-node.ts';
 import { Dialect } from '../../trtexec/arguments/dialect.ts';
+import { withoutColdStarts } from '../../matrix/cold-starts.ts';
 import { makePlan } from '../../matrix/plan/make-plan.ts';
 import { checkRecorded } from '../../trtexec/replay/check-plan.ts';
 import type { RecordingSet } from '../../trtexec/replay/recording-set.ts';
@@ -98,7 +99,8 @@ export async function prepare(
     ? { dialect: new Dialect(NEWEST), program: noTrtexec(io), set: null, helpFlags: null }
     : await chooseDialect(options, matrix, io, onProgram);
   if (dialect.refusal !== null) throw new EnvironmentLackingError(dialect.refusal);
-  const plan = makePlan(matrix, cells, dialect, {
+  const planned = set === null ? cells : withoutColdStarts(cells);
+  const plan = makePlan(matrix, planned, dialect, {
     seed: options.seed ?? matrix.seed ?? (models === 'models needed' ? freshSeed(io) : SHOWN_SEED),
     repeats: options.repeats ?? matrix.repeats,
     builds: buildsOf(matrix, cells, options),
@@ -107,7 +109,7 @@ export async function prepare(
   });
   // Recordings need no model.
   const checked = set === null ? await checkModels(cells) : NOTHING_CHECKED;
-  const lacking = set === null ? [...missingFiles(cells), ...checked.lacking] : checkRecorded(set, plan, cells);
+  const lacking = set === null ? [...missingFiles(cells), ...checked.lacking] : checkRecorded(set, plan, planned);
   const isLackingWrong = set !== null || models === 'models needed';
   const mistakes = [
     ...(isLackingWrong ? lacking : []),
@@ -120,11 +122,12 @@ export async function prepare(
     ...plan.notes,
     ...lacking.map(formatMistake),
     ...checked.notes,
+    ...(planned.length < cells.length ? ['coldStart: recordings have none, left out'] : []),
   ];
   const isSeedDrawn = options.seed === undefined && matrix.seed === null;
   const tensorrt = isWithoutTrtexec ? NO_TENSORRT : plan.tensorrt;
   const noted = { ...plan, notes, tensorrt };
-  return { matrix, cells, plan: noted, program, set, experiment, isSeedDrawn };
+  return { matrix, cells: planned, plan: noted, program, set, experiment, isSeedDrawn };
 }
 
 /** Printed before anything runs: a foreign matrix executes foreign programs. */

@@ -4,6 +4,7 @@ import { type Matrix, type MatrixCell, type MatrixHarness, onnxOf } from '../mat
 import type { Plan, PlannedBuild, PlannedCell, PlannedRun, PlannedVariant } from '../../records/plan.ts';
 import { profilingVerbosity } from '../../records/axis.ts';
 import { buildArgs, type SpelledArgs } from '../../trtexec/arguments/build-args.ts';
+import { isColdStart } from '../../records/harness.ts';
 import { hashOf } from '../../text/canonical-json.ts';
 import { planVariant } from '../../tools/modelopt/conversion-args.ts';
 import type { Dialect } from '../../trtexec/arguments/dialect.ts';
@@ -51,7 +52,8 @@ export function makePlan(matrix: Matrix, cells: readonly MatrixCell[], dialect: 
     });
   });
   const engines = planned.flat();
-  const timed = inRounds(engines, options.repeats, options.seed, pairOf);
+  const ofRepeats = Map.groupBy(engines, ({ entry }) => entry.repeats ?? options.repeats);
+  const timed = [...ofRepeats].flatMap(([repeats, same]) => inRounds(same, repeats, options.seed, pairOf));
   const profiled = options.profile
     ? shuffled(
         engines.filter(({ entry }) => hasLayers(entry)),
@@ -91,11 +93,13 @@ export function makePlan(matrix: Matrix, cells: readonly MatrixCell[], dialect: 
 }
 
 function hasLayers({ cell, harness }: MatrixCell): boolean {
-  return harness === null && profilingVerbosity(cell.axisFlags) !== 'none';
+  return harness === null && !isColdStart(cell) && profilingVerbosity(cell.axisFlags) !== 'none';
 }
 
 function notProfiled(cells: readonly MatrixCell[]): string[] {
-  const without = cells.filter((entry) => entry.harness === null && !hasLayers(entry)).length;
+  const without = cells.filter(
+    (entry) => entry.harness === null && !isColdStart(entry.cell) && !hasLayers(entry),
+  ).length;
   if (without === 0) return [];
   const which = without === 1 ? '1 cell has' : `${without} cells have`;
   return [`${which} profilingVerbosity none: no layer has a name, so none is profiled`];

@@ -291,6 +291,11 @@ export const matrixSchema = z
         'Builds of each engine, each run `repeats` times: tells the luck of a build from the noise of runs. Default: 1',
       ),
     profile: z.boolean().describe('One profile run of each cell as well. Default: false'),
+    coldStart: z
+      .strictObject({ repeats: wholeFrom(1).max(1000).describe('Runs of each') })
+      .describe(
+        'Also measure the engine load and the first inference of a process, as cells of their own (`cold-start`), without a CUDA graph. Default: not',
+      ),
     seed: wholeFrom(0).describe('Of the order of runs. Default: a new one each time'),
     lockClocks: z
       .union([z.enum(['base', 'max']), wholeFrom(1).max(99_999)])

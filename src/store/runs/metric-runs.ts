@@ -30,10 +30,10 @@ export function isCellAmong(cellKeys: readonly CellKey[]): SQL {
 
 /** SQL for a run's printed value of a metric; for statements with `runs` and `measurements` among their tables. */
 export function printedValue(metric: MetricId): SQL<number | null> {
-  if (!isOwnMetric(metric)) {
-    return sql`(select ${runValues.value} from ${runValues}
+  const ofHarness = () =>
+    sql<number | null>`(select ${runValues.value} from ${runValues}
       where ${runValues.runId} = ${runs.runId} and ${runValues.metric} = ${metric})`;
-  }
+  if (!isOwnMetric(metric)) return ofHarness();
   const { stored } = metricDefinition(metric);
   switch (stored.table) {
     case 'measurements':
@@ -54,6 +54,8 @@ export function printedValue(metric: MetricId): SQL<number | null> {
             where ${runHints.runId} = ${runs.runId} and ${runHints.hint} = ${stored.hint})`
         : sql`(select ${runHints.value} from ${runHints} cross join ${runs} built on built.run_id = ${runHints.runId}
             where ${runHints.hint} = ${stored.hint} and built.build_id = ${runs.buildId} limit 1)`;
+    case 'runValues':
+      return ofHarness();
     case 'accuracies':
       return sql`(select 100 * ${accuracies.relativeError}
         from ${builds} join ${accuracies} on ${accuracies.variantSha256} = ${builds.modelSha256}

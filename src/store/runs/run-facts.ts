@@ -3,7 +3,7 @@ import { and, countDistinct, eq, inArray, type SQL } from 'drizzle-orm';
 import { trtexecMethod } from '../../judge/method.ts';
 import type { Cell } from '../../records/cell.ts';
 import type { HarnessValue, Method } from '../../records/harness.ts';
-import type { CustomMetricId } from '../../records/metric.ts';
+import { type CustomMetricId, isOwnMetric } from '../../records/metric.ts';
 import type { RunFlag, RunFlagId } from '../../records/run-flag.ts';
 import type { RunTelemetry } from '../../records/telemetry.ts';
 import type { StoreDatabase } from '../file/open.ts';
@@ -114,7 +114,7 @@ export function storedMetrics(db: StoreDatabase): CustomMetricId[] {
     .selectDistinct({ metric: runValues.metric })
     .from(runValues)
     .all()
-    .map(({ metric }) => metric);
+    .flatMap(({ metric }) => (isOwnMetric(metric) ? [] : [metric]));
 }
 
 export function valuesOfRun(db: StoreDatabase, runId: RunId): HarnessValue[] {

@@ -1,4 +1,5 @@
 import { type CellRun, isMeasured } from '../../../records/run.ts';
+import { isColdStart } from '../../../records/harness.ts';
 import { noiseKindOf } from '../../../records/cell.ts';
 import type { CellKey, SweepId } from '../../../records/scalars.ts';
 import type { Plan, PlannedCell, PlannedRun } from '../../../records/plan.ts';
@@ -38,7 +39,7 @@ interface SearchContext {
 
 /** Cells that differ in nothing but the axis, the smallest first. */
 export function searchGroups({ cells }: Plan, { axis }: Pick<LatencySearch, 'axis'>): PlannedCell[][] {
-  const placed = cells.filter(({ cell }) => placeOn(axis, cell) !== null);
+  const placed = cells.filter(({ cell }) => !isColdStart(cell) && placeOn(axis, cell) !== null);
   return [...Map.groupBy(placed, ({ cell }) => axisTwinKey(axis, cell)).values()].map((group) =>
     group.toSorted((a, b) => (placeOn(axis, a.cell) ?? 0) - (placeOn(axis, b.cell) ?? 0)),
   );

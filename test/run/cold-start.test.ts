@@ -1,0 +1,105 @@
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+import { expect, test } from 'vitest';
+
+import { bench, temporaryFolder } from '../support/bench.ts';
+import { OUTPUTS } from '../support/outputs.ts';
+import { STUB, stubMatrix } from '../support/stub.ts';
+import { queryStore } from '../support/store-dump.ts';
+
+/** Four cells, of which two differ in their batch: two cold starts. Without a graph batch 8 takes 1.56 ms. */
+function place(env: Record<string, string> = {}) {
+  const cwd = temporaryFolder();
+  const matrix = stubMatrix(cwd, ['coldStart: {repeats: 4}', 'repeats: 2', 'profile: true']);
+  const text = readFileSync(matrix, 'utf8').replace('batch: [1, 8]', 'batch: [1, 8], cudaGraph: [on, off]');
+  writeFileSync(matrix, text);
+  const db = join(cwd, 'bench.sqlite');
+  const here = { cwd, env: { STUB_LOAD_S: '0.25', ...env } };
+  const run = () => bench(['run', matrix, '--trtexec', STUB, '--db', db, '--seed', '1'], here);
+  return { cwd, db, matrix, run, type: (...args: string[]) => bench([...args, '--db', db], { cwd }) };
+}
+
+test('cells of their own with repeats of their own, never among the steady times', async () => {
+  const { db, run, type } = place();
+  const { code, stdout, stderr } = await run();
+  expect(code).toBe(0);
+  expect(stderr).toContain('small fp16 8x3 cold-start #4: first inference 1.560 ms');
+  expect(stdout).toMatch(/small +fp16 +b8 +first inference +1\.560 +ms +0\.00 % +4/);
+  const json = JSON.parse((await type('ls', 'cells', '--json')).stdout);
+  const cells = OUTPUTS.cells.parse(json).cells.map(({ label }) => label);
+  expect(cells.toSorted()).toEqual([
+    'small fp16 1x3 cold-start',
+    'small fp16 1x3 graph',
+    'small fp16 1x3 no-graph',
+    'small fp16 8x3 cold-start',
+    'small fp16 8x3 graph',
+    'small fp16 8x3 no-graph',
+  ]);
+  const cold = `SELECT r.run_id FROM runs r JOIN cells c USING (cell_key) WHERE c.harness IS NOT NULL`;
+  for (const table of ['measurements', 'time_statistics', 'samples']) {
+    expect(queryStore(db, `SELECT * FROM ${table} WHERE run_id IN (${cold})`)).toEqual([]);
+  }
+  const argv = queryStore<{ argv: string }>(
+    db,
+    `SELECT DISTINCT argv FROM invocations JOIN runs USING (invocation_id) WHERE run_id IN (${cold}) AND argv LIKE '%:8x3%'`,
+  );
+  expect(argv).toHaveLength(1);
+  expect(argv[0]?.argv).toContain('"--warmUp=0","--duration=0","--iterations=10"');
+  expect(argv[0]?.argv).not.toContain('useCudaGraph');
+});
+
+test('its metrics are those of trend, compare, check and filters; no deployment is chosen by it', async () => {
+  const { db, cwd, run, type } = place();
+  await run();
+  await run();
+  const { stdout } = await type('compare', '--filter', 'cold-start', '--json');
+  const { cells } = OUTPUTS.compare.parse(JSON.parse(stdout));
+  expect(cells.map(({ base, metric, verdict }) => [metric, base, verdict])).toEqual([
+    ['firstInferenceMs', expect.closeTo(0.72, 6), 'same'],
+    ['firstInferenceMs', expect.closeTo(1.56, 6), 'same'],
+  ]);
+  const loads = await type('compare', '--metric', 'load-time', '--filter', 'cold-start', '--json');
+  expect(OUTPUTS.compare.parse(JSON.parse(loads.stdout)).cells.map(({ head }) => head)).toEqual([0.25, 0.25]);
+  const trend = await type('trend', '--metric', 'first-inference', '--filter', 'cold-start & first-inference>1');
+  expect(trend.stdout).toContain('steady at 1.560 ms');
+  expect(trend.stdout).not.toContain('0.7200');
+  const check = await type('check');
+  expect([check.code, check.stdout]).toEqual([0, expect.stringContaining('6 steady')]);
+  expect((await type('choose', '--no-chart')).stdout).not.toContain('cold');
+  // The store can be rebuilt from what was kept.
+  const rebuilt = join(cwd, 'rebuilt.sqlite');
+  expect((await bench(['import', join(cwd, 'artefacts'), '--db', rebuilt], { cwd })).code).toBe(0);
+  const values = 'SELECT run_id, metric, value FROM run_values ORDER BY run_id';
+  expect(queryStore(rebuilt, values)).toEqual(queryStore(db, values));
+  expect(queryStore(db, values)).toHaveLength(16);
+});
+
+test('without exported times it is no measurement', async () => {
+  const { run } = place({ STUB_RULES: '[{"when": "--warmUp=0", "does": "noTimes"}]' });
+  const { code, stdout } = await run();
+  expect(code).toBe(4);
+  expect(stdout).toContain('8 not fit');
+});
+
+test('a plan says how many; --filter leaves them out; a matrix states whole repeats', async () => {
+  const { cwd, matrix } = place();
+  const plan = (...more: string[]) => bench(['plan', matrix, '--trtexec', STUB, ...more], { cwd });
+  expect((await plan()).stdout).toContain('Order: 2 rounds of 4 cells, each round shuffled');
+  expect((await plan()).stdout).toContain(', then 8 cold starts, then 4 profile runs');
+  expect((await plan('--filter', '!cold-start')).stdout).not.toContain('cold');
+  writeFileSync(matrix, readFileSync(matrix, 'utf8').replace('repeats: 4', 'repeats: 0'));
+  const { code, stderr } = await plan();
+  expect([code, stderr]).toEqual([2, expect.stringMatching(/stub\.yaml:7:\d+: .*repeats/)]);
+});
+
+test('recordings have none: they are left out, and that is said', async () => {
+  const cwd = temporaryFolder();
+  const matrix = join(cwd, 'cold.yaml');
+  const base = join(import.meta.dirname, '..', '..', 'matrices', 'quickstart.yaml');
+  writeFileSync(matrix, `extends: ${base}\ncoldStart: {repeats: 2}\n`);
+  const { code, stdout } = await bench(['plan', matrix, '--json'], { cwd });
+  const { cells, notes } = OUTPUTS.plan.parse(JSON.parse(stdout));
+  expect([code, cells.length]).toEqual([0, 24]);
+  expect(notes).toContain('coldStart: recordings have none, left out');
+});
