@@ -35,6 +35,8 @@ export interface ReportLayers {
   readonly totalMs: number;
   readonly layers: readonly ReportLayer[];
   readonly rest: { readonly layers: number; readonly ms: number };
+  /** How much of the GPU is used, in sentences; empty without the ONNX model. */
+  readonly efficiency: readonly string[];
   readonly notes: readonly string[];
 }
 
@@ -45,6 +47,10 @@ export interface ReportLayer {
   readonly type: string;
   readonly precision: string;
   readonly tactic: string;
+  /** Share of the GPU's peak, as text; empty where it is not known. */
+  readonly peak: string;
+  /** `compute`, `memory`, or empty. */
+  readonly limit: string;
   readonly ms: number;
 }
 

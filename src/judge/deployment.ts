@@ -6,14 +6,23 @@ import { type Immutable, numberOrNull } from '../records/scalars.ts';
 import { canonicalJson } from '../text/canonical-json.ts';
 import { batchOf, itemsPerS, type KeyedCell, PRECISIONS } from '../records/cell.ts';
 import { valuesOf } from './value-rule.ts';
+import { type EngineEfficiency, engineEfficiencySchema } from '../layers/work/efficiency.ts';
 import { median } from '../statistics/median.ts';
+import { tQuantile } from '../statistics/student-t.ts';
 import { FLAG_LABELS, isIneligible, ineligibleFlags } from '../records/run-flag.ts';
 
 type ChoiceRun = Pick<CellRun, 'cellKey' | 'centres' | 'derivedQps' | 'flags' | 'outcome' | 'role'> & {
   readonly values: Pick<CellRun['values'], ChoiceMetric>;
 };
 
-type ChoiceMetric = 'latencyMs' | 'throughputQps' | 'p99Ms' | 'engineMib' | 'contextMib' | keyof DeploymentCosts;
+type ChoiceMetric =
+  | 'energyPerQueryMj'
+  | 'latencyMs'
+  | 'throughputQps'
+  | 'p99Ms'
+  | 'engineMib'
+  | 'contextMib'
+  | keyof DeploymentCosts;
 
 const costsSchema = z.strictObject({
   buildS: numberOrNull,
@@ -23,6 +32,13 @@ const costsSchema = z.strictObject({
 });
 
 type DeploymentCosts = z.infer<typeof costsSchema>;
+
+const energySchema = z.strictObject({
+  perQueryMj: z.number().describe('Mean over the runs'),
+  perItemMj: numberOrNull.describe('Null where no batch is known'),
+  runs: z.number().int().describe('That have telemetry'),
+  intervalPercent: numberOrNull.describe('Half the 95 % interval of the mean, of the mean; null with a single run'),
+});
 
 /** All that speaks for and against a way to run a model. Numbers are medians over its measured runs. */
 export const deploymentSchema = z.strictObject({
@@ -36,6 +52,8 @@ export const deploymentSchema = z.strictObject({
   engineMib: numberOrNull,
   contextMib: numberOrNull,
   costs: costsSchema.describe('What it takes besides running'),
+  energy: energySchema.nullable().describe('Of the GPU; null without telemetry'),
+  efficiency: engineEfficiencySchema.nullable().describe('How much of the GPU it uses; null without the ONNX model'),
   /** Null when unchecked. */
   accuracy: accuracySchema.nullable(),
   realPrecisionShare: z
@@ -55,6 +73,7 @@ export interface Deployment extends Immutable<z.infer<typeof deploymentSchema>> 
 export interface DeploymentFacts {
   readonly accuracy: ReadonlyMap<string, Accuracy>;
   readonly realPrecisionShare: ReadonlyMap<string, Readonly<Record<string, number>>>;
+  readonly efficiency: ReadonlyMap<string, EngineEfficiency>;
 }
 
 export type Deployments = ReturnType<typeof deploymentsOf>;
@@ -96,11 +115,29 @@ export function deploymentsOf(cells: readonly KeyedCell[], runs: readonly Choice
       engineMib: of('engineMib'),
       contextMib: of('contextMib'),
       costs: { buildS: of('buildS'), loadS: of('loadS'), refitMs: of('refitMs'), memoryMib: of('memoryMib') },
+      energy: energyOf(valuesOf(own, 'energyPerQueryMj'), batchOf(cell.shapes)),
+      efficiency: facts.efficiency.get(cell.key) ?? null,
       accuracy: facts.accuracy.get(cell.key) ?? null,
       realPrecisionShare: facts.realPrecisionShare.get(cell.key) ?? null,
     });
   }
   return { measured: measured.toSorted(byChoice), unmeasured, ineligible };
+}
+
+const TAIL = 0.05;
+
+function energyOf(values: readonly number[], batch: number | null): Deployment['energy'] {
+  if (values.length === 0) return null;
+  const mean = values.reduce((sum, value) => sum + value, 0) / values.length;
+  const squares = values.reduce((sum, value) => sum + (value - mean) ** 2, 0);
+  const degrees = values.length - 1;
+  const error = Math.sqrt(squares / degrees / values.length);
+  return {
+    perQueryMj: mean,
+    perItemMj: batch === null ? null : mean / batch,
+    runs: values.length,
+    intervalPercent: degrees === 0 ? null : (100 * tQuantile(TAIL, degrees) * error) / mean,
+  };
 }
 
 /** By workload, batch, other options, then precision. */

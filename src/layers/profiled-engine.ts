@@ -1,6 +1,8 @@
 import type { layer, OutputOf } from '../records/output-parts.ts';
+import type { Shapes } from '../records/cell.ts';
 import type { Provenance } from '../records/sweep.ts';
 import type { CellKey, RunId, SweepId } from '../records/scalars.ts';
+import type { EngineConditions } from './work/efficiency.ts';
 
 /** One engine layer from profile and inspector. Times are null without a profile. */
 export type JoinedLayer = OutputOf<typeof layer>;
@@ -25,4 +27,6 @@ export interface ProfiledEngine {
   /** Mean GPU compute time without the profiler, of the same run or of the cell's timed runs. */
   readonly gpuComputeMs: number | null;
   readonly notes: readonly string[];
+  /** Of files outside a store, which say it themselves. */
+  readonly stated?: { readonly conditions: EngineConditions; readonly shapes: Shapes };
 }

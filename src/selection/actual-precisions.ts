@@ -21,7 +21,10 @@ export function realPrecisions(
   runs: readonly EngineRun[],
   sweepIds: readonly SweepId[],
 ): Map<string, RealPrecision> {
-  const sources = new LayerSources(db, runs, sweepIds);
+  return realPrecisionsOf(new LayerSources(db, runs, sweepIds), cells);
+}
+
+export function realPrecisionsOf(sources: LayerSources, cells: readonly KeyedCell[]): Map<string, RealPrecision> {
   return new Map(
     cells.flatMap((cell): [string, RealPrecision][] => {
       const found = sources.of(cell);
@@ -30,7 +33,8 @@ export function realPrecisions(
   );
 }
 
-class LayerSources {
+/** Where the layers of a cell's engine are known from. */
+export class LayerSources {
   private readonly db: StoreDatabase;
   private readonly sweepIds: readonly SweepId[];
   private readonly buildOfCell: ReadonlyMap<string, string | null>;
@@ -47,15 +51,20 @@ class LayerSources {
   }
 
   of(cell: KeyedCell): RealPrecision | null {
+    const run = this.runOf(cell);
+    const found = run === null ? null : this.precisionOf(run);
+    return found === null || run?.isOwn === true ? found : { ...found, timeShares: {} };
+  }
+
+  /** The run whose layers are those of the cell's engine. `isOwn`: a profile of the cell itself. */
+  runOf(cell: KeyedCell): (LayerRun & { readonly isOwn: boolean }) | null {
     const buildId = this.buildOfCell.get(cell.key);
     if (buildId === undefined) return null;
     const ofEngine =
       buildId === null ? layerRunsOfCell(this.db, cell.key, this.sweepIds) : (this.ofBuild.get(buildId) ?? []);
     const own = ofEngine.find((run) => run.cellKey === cell.key && run.iterations !== null);
-    if (own !== undefined) return this.precisionOf(own);
-    const other = ofEngine[0] ?? layerRunsOfModel(this.db, cell.model, cell.precision, this.sweepIds)[0];
-    const layers = other === undefined ? null : this.precisionOf(other);
-    return layers === null ? null : { ...layers, timeShares: {} };
+    const run = own ?? ofEngine[0] ?? layerRunsOfModel(this.db, cell.model, cell.precision, this.sweepIds)[0];
+    return run === undefined ? null : { ...run, isOwn: own !== undefined };
   }
 
   private precisionOf({ runId }: LayerRun): RealPrecision | null {

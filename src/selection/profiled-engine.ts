@@ -188,5 +188,14 @@ function engineOf(run: ReadRun, ref: string, tracedRuns: number | undefined): Pr
       ...(isTraced ? ['from a trace of Torch-TensorRT: another harness than trtexec'] : []),
       ...overlapNotes(log.hints.map(({ id }) => id)),
     ],
+    stated: {
+      shapes: cell.shapes,
+      conditions: {
+        gpuName: log.device.name ?? manifest.environment.gpuName ?? null,
+        maxSmClockMhz: manifest.environment.maxSmClockMhz ?? null,
+        mig: manifest.environment.mig ?? null,
+        smClockMhz: run.telemetry?.smClockMhz ?? null,
+      },
+    },
   };
 }

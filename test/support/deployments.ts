@@ -38,6 +38,8 @@ export function deployment(cell: KeyedCell, latencyMs: number, changes: Partial<
     engineMib: null,
     contextMib: null,
     costs: { buildS: null, loadS: null, refitMs: null, memoryMib: null },
+    energy: null,
+    efficiency: null,
     accuracy: null,
     realPrecisionShare: null,
     ...changes,

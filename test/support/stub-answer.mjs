@@ -59,7 +59,7 @@ export function answer({ args, env, cwd }, { out, err }) {
     say(`CUDA Graph: ${word(is11 ? !on('--noCudaGraph') : on('--useCudaGraph'))}`);
     say('');
     say('=== Device Information ===');
-    say('Selected Device: Stub GPU');
+    say(`Selected Device: ${env.STUB_GPU ?? 'Stub GPU'}`);
     say('');
     say(`TensorRT version: ${version.slice(0, -4)}.${Number(version.slice(-4, -2))}.0`);
     return is11 ? !on('--noCudaGraph') : on('--useCudaGraph');
@@ -244,10 +244,14 @@ export function answer({ args, env, cwd }, { out, err }) {
     const name = env.STUB_LAYER ?? 'conv1';
     const layer = { name, timeMs: 6.4, averageMs: 0.1, medianMs: 0.1, percentage: 100 };
     writeFileSync(fileOf('--exportProfile'), JSON.stringify([{ count: 64 }, layer]));
-    writeFileSync(
-      fileOf('--exportLayerInfo'),
-      JSON.stringify({ Layers: [{ Name: name, LayerType: 'conv' }], Bindings: [name] }),
-    );
+    const tensors =
+      env.STUB_DATATYPE === undefined ? [] : [{ Name: 'x', Dimensions: [], 'Format/Datatype': env.STUB_DATATYPE }];
+    const info = {
+      Name: name,
+      LayerType: 'conv',
+      ...(tensors.length === 0 ? {} : { Inputs: tensors, Outputs: tensors }),
+    };
+    writeFileSync(fileOf('--exportLayerInfo'), JSON.stringify({ Layers: [info], Bindings: [name] }));
   }
 
   if (env.STUB_JOURNAL) appendFileSync(resolve(cwd, env.STUB_JOURNAL), `${line}\n`);

@@ -1,7 +1,7 @@
 import { cellsOfSweeps } from '../../selection/by-name.ts';
 import { isColdStart } from '../../records/harness.ts';
 import { LEAST_PRECISION_SHARE, type RealPrecision } from '../../layers/real-precision.ts';
-import { formatDecibels, formatPercent } from '../../terminal/numbers.ts';
+import { formatDecibels, formatNumber, formatPercent } from '../../terminal/numbers.ts';
 import { printable } from '../../text/printable.ts';
 import { type Deployment, type Deployments, deploymentsOf } from '../../judge/deployment.ts';
 import { cellLabel, inLabelOrder } from '../../text/cell-label.ts';
@@ -13,7 +13,8 @@ import { findEnvironments } from '../../store/sweeps/environments.ts';
 import type { StoreDatabase } from '../../store/file/open.ts';
 import type { DeploymentOutput } from './output.ts';
 import type { Io } from '../../cli/io.ts';
-import { realPrecisions } from '../../selection/actual-precisions.ts';
+import { LayerSources, realPrecisionsOf } from '../../selection/actual-precisions.ts';
+import { cellEfficiencies } from '../../selection/engine-efficiency.ts';
 import { resolveSide } from '../../selection/sides.ts';
 
 export interface DeploymentOptions {
@@ -52,9 +53,11 @@ export async function chosenDeployments(
   const keys = cells.map(({ key }) => key);
   const runs = cellRunsOf(db, sweepIds, keys);
   const environments = findEnvironments(db, [...new Set(runs.map((run) => run.environmentId))]);
+  const sources = new LayerSources(db, runs, sweepIds);
   const facts = {
     accuracy: accuracyOfCells(db, cells, sweepIds),
-    realPrecisionShare: sharesOf(realPrecisions(db, cells, runs, sweepIds)),
+    realPrecisionShare: sharesOf(realPrecisionsOf(sources, cells)),
+    efficiency: await cellEfficiencies(db, cells, runs, sources),
   };
   const deployments = deploymentsOf(cells, runs, facts);
   return {
@@ -124,6 +127,20 @@ export function shareText({ precision, realPrecisionShare }: DeploymentOutput): 
   const share = realPrecisionShare[precision] ?? 0;
   const sign = share < LEAST_PRECISION_SHARE ? '✗ ' : '';
   return `${sign}${precision} ${formatPercent(share * 100, false)}`;
+}
+
+/** `26.6 %` of the dense peak; empty where it is not known. */
+export function peakText({ efficiency }: Pick<DeploymentOutput, 'efficiency'>): string {
+  const share = efficiency?.peakShare ?? null;
+  return share === null ? '' : formatPercent(share * 100, false);
+}
+
+/** `68.3 ±0.4 %`: millijoules of an item, else of a query. */
+export function energyText({ energy }: Pick<DeploymentOutput, 'energy'>): string {
+  if (energy === null) return '';
+  const { intervalPercent, perItemMj, perQueryMj } = energy;
+  const spread = intervalPercent === null ? '' : ` ±${formatPercent(intervalPercent, false)}`;
+  return `${formatNumber(perItemMj ?? perQueryMj)}${spread}`;
 }
 
 export function sweepsLine(sweeps: readonly Sweep[]): string {

@@ -3,7 +3,7 @@ import { type NamedAxisName, namedWords } from '../../records/axis.ts';
 import { printable } from '../../text/printable.ts';
 import type { Sweep } from '../../records/sweep.ts';
 import { captionLines, cellColumns, withCells } from '../../terminal/cell-columns.ts';
-import { accuracyText, shareText, sweepsLine } from './deployments.ts';
+import { accuracyText, energyText, peakText, shareText, sweepsLine } from './deployments.ts';
 import type { ParetoOutput } from './output.ts';
 import { DERIVED_LEGEND, derivedText, isDerived, count, formatMs, formatNumber } from '../../terminal/numbers.ts';
 import type { Look } from '../../terminal/look.ts';
@@ -82,6 +82,7 @@ function tableOf(measured: readonly Row[], drawn: ParetoOutput['workloads'], loo
     { header: 'engine MiB', text: ({ engineMib }) => amount(engineMib), align: right, dropRank: 4 },
     { header: 'context MiB', text: ({ contextMib }) => amount(contextMib), align: right, dropRank: 5 },
     ...costColumns(measured),
+    ...USE_COLUMNS.filter(({ text }) => measured.some((one) => text(one) !== '')),
     { header: 'actual precision', short: 'actual', text: shareText, align: right, minWidth: 10, dropRank: 3 },
     { header: 'runs', text: ({ runs }) => String(runs), align: right, dropRank: 6 },
   ];
@@ -97,6 +98,12 @@ function tableOf(measured: readonly Row[], drawn: ParetoOutput['workloads'], loo
     ...wrapHanging(legend, look.columns, 2).map(style.dim),
   ];
 }
+
+/** How well the GPU is used, where that is known of a cell. */
+const USE_COLUMNS: readonly Column<Row>[] = [
+  { header: 'of peak', text: peakText, align: 'right', dropRank: 4.2 },
+  { header: 'mJ/item', text: energyText, align: 'right', dropRank: 4.4 },
+];
 
 interface CostColumn {
   readonly header: string;

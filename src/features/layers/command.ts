@@ -13,6 +13,7 @@ const define = (command: PlainCommand) =>
     .option('--regex', '--select is a regular expression')
     .option('--agg', 'one line for all selected layers: count, total, share, min, mean, max')
     .addOption(new Option('--group-by <list>', `sum up by: ${LAYER_GROUPINGS.join(', ')}`).argParser(layerGroupings))
+    .option('--onnx <file>', 'the ONNX model, for FLOPs and the share of the peak: by default that which bench built')
     .option('--runs <n>', 'number of runs that a trace sums up', positiveInteger)
     .option('--depth <n>', 'number of path parts in a scope', positiveInteger, 2)
     .option('--top <n>', 'number of lines', positiveInteger, 20)
@@ -35,6 +36,7 @@ export const layersCommand = defineCommand({
     'bench layers "model=vit & batch=8" --diff precision=fp16 precision=fp8',
     'bench layers --diff runs/before runs/after    # two folders with profile.json, layers.json',
     'bench layers engine.trace --runs 100          # of Torch-TensorRT, which sums its times over all runs',
+    "bench layers vit --onnx models/vit.onnx       # FLOPs, share of the GPU's peak, memory- or compute-bound",
     'bench layers 1a2b3c4d --kernels               # the newest capture: kernels of each layer',
   ],
   outputs: {

@@ -21,6 +21,8 @@ import { findRunsByPrefix } from '../../store/runs/show-run.ts';
 import { resolvePoint, resolvePoints } from '../../selection/cell-points.ts';
 import { yieldToEventLoop, type Io, printResult } from '../../cli/io.ts';
 import { profiledCell, profiledPath, profiledPoint, profiledRun } from '../../selection/profiled-engine.ts';
+import { efficiencyOf, statedCircumstances, storedCircumstances } from '../../selection/engine-efficiency.ts';
+import { type EngineModel, namedModel } from '../../selection/engine-model.ts';
 import { isPath } from '../../selection/is-path.ts';
 import { selectLayers } from './select-layers.ts';
 import { withStore } from '../../cli/with-store.ts';
@@ -53,16 +55,20 @@ async function showLayers(name: string | undefined, options: LayersOptions, io: 
   if (name === undefined) {
     throw new UsageError('of what? bench layers CELL, a run, or a folder with profile.json');
   }
-  const engine = isPath(name, io)
-    ? await profiledPath(name, io, options.runs)
+  const model = options.onnx === undefined ? null : namedModel(options.onnx, io.cwd);
+  const { found, known } = isPath(name, io)
+    ? await ofFiles(name, options, model, io)
     : await withStore(options, io, async ({ db }) => {
         const [runId, ...more] = name.length < SHORTEST_ID ? [] : findRunsByPrefix(db, name);
-        if (runId !== undefined && more.length === 0) return profiledRun(db, runId, name);
+        if (runId !== undefined && more.length === 0) {
+          const ofRun = required(profiledRun(db, runId, name), name);
+          return { found: ofRun, known: await storedCircumstances(db, ofRun, null, model) };
+        }
         const { cell, sweeps } = await resolvePoint(db, name, options.at ?? null, io);
         const ids = options.at === undefined ? null : sweeps.map(({ sweepId }) => sweepId);
-        return profiledCell(db, cell, ids, options.at ?? name);
+        const ofCell = required(profiledCell(db, cell, ids, options.at ?? name), name);
+        return { found: ofCell, known: await storedCircumstances(db, ofCell, cell, model) };
       });
-  const found = required(engine, name);
   if (found.layers.length === 0) throw new UsageError(`${printable(name)}: it lists no layers`);
   await yieldToEventLoop(io);
   const all = layerFactsOf(found.layers);
@@ -73,13 +79,24 @@ async function showLayers(name: string | undefined, options: LayersOptions, io: 
       `--select ${printable(options.select ?? '')}: none of the ${all.length} layers; it is looked for in names, ONNX nodes, types and tactics${how}`,
     );
   }
-  const output = layersOutput(found, summarizeLayers(all, found.totalMs), chosen, {
+  const summary = summarizeLayers(all, found.totalMs);
+  const profiledMs = hasTimes(found) ? summary.totalMs : null;
+  const efficiency = efficiencyOf(all, known, found.gpuComputeMs ?? profiledMs);
+  const ofLayer = new Map(all.map((layer, place) => [layer, efficiency.layers?.[place] ?? null]));
+  const rated = chosen.map((layer) => ({ ...layer, efficiency: ofLayer.get(layer) ?? null }));
+  const output = layersOutput(found, summary, rated, {
+    efficiency: efficiency.engine,
     groups: options.groupBy === undefined ? null : groupLayers(chosen, options.groupBy, options.depth),
     isSummedUp: options.agg === true,
   });
   const details = { islands: precisionIslands(all), top: options.all === true ? Infinity : options.top };
   printResult(io, options, output, (_, look) => layersText(output, details, look));
   return EXIT_CODES.fine;
+}
+
+async function ofFiles(path: string, { runs }: LayersOptions, model: EngineModel | null, io: Io) {
+  const found = required(await profiledPath(path, io, runs), path);
+  return { found, known: statedCircumstances(found, model) };
 }
 
 const SHORTEST_ID = 4;
@@ -149,8 +166,15 @@ const ORDERS = {
 /** All layers of an engine, as `bench layers --json` prints them. */
 export function layerTable(engine: ProfiledEngine): LayersOutput {
   const all = layerFactsOf(engine.layers);
-  const chosen = { groups: null, isSummedUp: false };
-  return layersOutput(engine, summarizeLayers(all, engine.totalMs), all, chosen);
+  const { engine: efficiency } = efficiencyOf(all, statedCircumstances(engine, null), null);
+  const rated = all.map((layer) => ({ ...layer, efficiency: null }));
+  const asked = { efficiency, groups: null, isSummedUp: false };
+  return layersOutput(engine, summarizeLayers(all, engine.totalMs), rated, asked);
+}
+
+interface LayersAsked extends Pick<LayersOutput, 'efficiency'> {
+  readonly groups: readonly LayerGroup[] | null;
+  readonly isSummedUp: boolean;
 }
 
 /**
@@ -160,8 +184,8 @@ export function layerTable(engine: ProfiledEngine): LayersOutput {
 function layersOutput(
   engine: ProfiledEngine,
   summary: LayersSummary,
-  layers: readonly LayerFacts[],
-  { groups, isSummedUp }: { readonly groups: readonly LayerGroup[] | null; readonly isSummedUp: boolean },
+  layers: LayersOutput['layers'],
+  { efficiency, groups, isSummedUp }: LayersAsked,
 ): LayersOutput {
   const totalMs = sumMs(layers);
   const sharePercent = summary.totalMs > 0 ? (totalMs / summary.totalMs) * 100 : null;
@@ -172,6 +196,7 @@ function layersOutput(
     totalMs: hasTimes(engine) ? summary.totalMs : null,
     summary,
     layers,
+    efficiency,
     aggregate: isSummedUp ? { layers: layers.length, ...together } : null,
     groups:
       groups?.map(({ key, layers: members, totalMs: ofGroup }) => ({

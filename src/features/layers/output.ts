@@ -1,6 +1,7 @@
 import * as z from 'zod';
 
 import { layerFactsSchema } from '../../layers/layer-facts.ts';
+import { efficiencySchema, engineEfficiencySchema } from '../../layers/work/efficiency.ts';
 import { layersSummarySchema } from '../../layers/summarize-layers.ts';
 import { LAYER_CHANGES } from '../../layers/diff-layers.ts';
 import { gpuWorkSchema, layerKernelsSchema, restOfWorkSchema } from '../../layers/kernels/layer-kernels.ts';
@@ -21,7 +22,10 @@ export const layers = output('bench layers --json', {
   ...engine,
   totalMs: z.number().nullable().describe('Sum over all layers, with the profiler attached'),
   summary: layersSummarySchema,
-  layers: z.array(layerFactsSchema),
+  layers: z.array(
+    layerFactsSchema.extend({ efficiency: efficiencySchema.nullable().describe('Null without the ONNX model') }),
+  ),
+  efficiency: engineEfficiencySchema.describe('Of the whole engine'),
   aggregate: z
     .strictObject({
       layers: count,

@@ -1,9 +1,11 @@
 import type { LayerFacts } from '../../layers/layer-facts.ts';
+import type { Efficiency } from '../../layers/work/efficiency.ts';
 import { layerLabel } from '../../layers/layer-label.ts';
 import { type LayerGroup, sumMs } from '../../layers/summarize-layers.ts';
 import { printable } from '../../text/printable.ts';
 import type { LayersOutput } from './output.ts';
 import { PURPOSE_WORDS } from '../../terminal/words.ts';
+import { efficiencyLines } from '../../terminal/efficiency-text.ts';
 import type { Look } from '../../terminal/look.ts';
 import { count, formatMs, formatNumber, formatPercent } from '../../terminal/numbers.ts';
 import { type Column, renderTable } from '../../terminal/table.ts';
@@ -41,6 +43,7 @@ export function layersText(report: LayersOutput, { islands, top }: LayersDetails
       : []),
     '',
     ...summaryLines(report, islands).flatMap((line) => wrapHanging(line, columns, 4)),
+    ...efficiencyLines(report.efficiency).flatMap((line) => wrapHanging(line, columns, 4)),
   ];
 }
 
@@ -89,7 +92,7 @@ function layerTable({ layers, summary, totalMs }: LayersOutput, top: number, loo
     sum += layer.averageMs;
     return { layer, ms: layer.averageMs, upTo: sum, label: printable(layerLabel(layer)) };
   });
-  type Row = Omit<(typeof rows)[number], 'layer'> & { readonly layer: LayerFacts | null };
+  type Row = Omit<(typeof rows)[number], 'layer'> & { readonly layer: LayersOutput['layers'][number] | null };
   const left = sumMs(rest);
   const more = { layer: null, ms: left, upTo: sum + left, label: `${rest.length} more (--top, --all)` };
   const times: Column<Row>[] = [
@@ -97,9 +100,19 @@ function layerTable({ layers, summary, totalMs }: LayersOutput, top: number, loo
     { header: 'share', text: ({ ms }) => sharePercent(ms, summary), align: 'right' },
     { header: 'so far', text: ({ upTo }) => sharePercent(upTo, summary), align: 'right', dropRank: 4 },
   ];
+  const of = (one: Row): Efficiency | null => one.layer?.efficiency ?? null;
+  const work: Column<Row>[] = [
+    { header: 'GFLOP', text: (one) => gigaText(of(one)?.flops), align: 'right', dropRank: 4.6 },
+    { header: 'of peak', text: (one) => shareText(of(one)?.peakShare), align: 'right', dropRank: 2.4 },
+    { header: 'of DRAM', text: (one) => shareText(of(one)?.bandwidthShare), align: 'right', dropRank: 2.6 },
+    { header: 'FLOP/B', text: (one) => intensityText(of(one)?.flopPerByte), align: 'right', dropRank: 4.4 },
+    { header: 'roofline', text: (one) => of(one)?.bound ?? '', dropRank: 2.5 },
+  ];
   return renderTable<Row>(
     [
       ...(totalMs === null ? [] : times),
+      // Without a model all are empty.
+      ...work.filter(({ text }) => rows.some((row) => text(row) !== '')),
       { header: 'type', text: ({ layer }) => printable(layer?.type ?? ''), dropRank: 3 },
       { header: 'in → out', text: ({ layer }) => precisionText(layer), dropRank: 2 },
       { header: 'ONNX nodes, or name', text: ({ label }) => label, minWidth: 26 },
@@ -109,6 +122,18 @@ function layerTable({ layers, summary, totalMs }: LayersOutput, top: number, loo
     rest.length === 0 ? rows : [...rows, more],
     look,
   );
+}
+
+function gigaText(flops: number | null | undefined): string {
+  return flops === null || flops === undefined || flops === 0 ? '' : formatNumber(flops / 1e9, 3);
+}
+
+function shareText(share: number | null | undefined): string {
+  return share === null || share === undefined ? '' : percent(share);
+}
+
+function intensityText(flopPerByte: number | null | undefined): string {
+  return flopPerByte === null || flopPerByte === undefined ? '' : formatNumber(flopPerByte, 2);
 }
 
 function precisionText(layer: LayerFacts | null): string {

@@ -170,7 +170,7 @@ async function gatherCells(
   await yieldToEventLoop(io);
   const samples = newestSamples(db, drawn, ids);
   await yieldToEventLoop(io);
-  const layers = cellLayers(db, cells, ids);
+  const layers = await cellLayers(db, cells, ids);
   const reportCells = drawn.map((one): ReportCell => ({
     ...one,
     samples: samples.get(one.cell.key) ?? { sweep: null, before: null, histogram: null, unreadable: 0 },

@@ -8,9 +8,13 @@ import { layerLabel } from '../../layers/layer-label.ts';
 import { sumMs } from '../../layers/summarize-layers.ts';
 import type { KeyedCell } from '../../records/cell.ts';
 import type { SweepId } from '../../records/scalars.ts';
+import { efficiencyOf, storedCircumstances } from '../../selection/engine-efficiency.ts';
+import { modelOfRun, type ReadModels } from '../../selection/engine-model.ts';
 import { profiledLayers } from '../../selection/profiled-engine.ts';
 import type { StoreDatabase } from '../../store/file/open.ts';
 import { type LayerRun, layerRunsOfCells } from '../../store/runs/layer-runs.ts';
+import { efficiencyLines } from '../../terminal/efficiency-text.ts';
+import { formatPercent } from '../../terminal/numbers.ts';
 import { PURPOSE_WORDS } from '../../terminal/words.ts';
 import { shellLine } from '../../text/shell-quote.ts';
 import { type CheckedFinding, firstOfEach } from '../check/index.ts';
@@ -36,11 +40,11 @@ interface Profile {
 }
 
 /** The newest profile of each cell and its layer diff, by key. */
-export function cellLayers(
+export async function cellLayers(
   db: StoreDatabase,
   cells: readonly KeyedCell[],
   sweepIds: readonly SweepId[],
-): Map<string, CellLayers> {
+): Promise<Map<string, CellLayers>> {
   const places = new Map(sweepIds.map((id, sweep) => [id, sweep]));
   const keys = cells.map(({ key }) => key);
   const layerRuns = layerRunsOfCells(db, keys, sweepIds);
@@ -48,27 +52,30 @@ export function cellLayers(
   const twins = Map.groupBy(cells, precisionTwinKey);
   const profiled = [...profiles.values()].filter(({ length }) => length > 0).length;
   const drawn = Math.max(LEAST_LAYERS, Math.min(DRAWN_LAYERS, Math.floor(ALL_LAYERS / profiled)));
-  return new Map(
-    cells.map((cell): [string, CellLayers] => {
-      const [newest, before] = profiles.get(cell.key) ?? [];
-      if (newest === undefined) return [cell.key, { layers: null, diffs: [] }];
-      const sweep = places.get(newest.run.sweepId) ?? null;
-      const siblings = twins.get(precisionTwinKey(cell)) ?? [];
-      const reference = REFERENCES.flatMap((name) => siblings.find(({ precision }) => precision === name) ?? [])[0];
-      const [twin] = reference === undefined || reference === cell ? [] : (profiles.get(reference.key) ?? []);
-      const earlier = `its profile of ${dayOf(before?.run)}`;
-      return [
-        cell.key,
-        {
-          layers: asLayers(newest, sweep, drawn),
-          diffs: [
-            ...diffOf(`against ${earlier}`, before, newest),
-            ...diffOf(`against ${reference?.precision ?? ''}`, twin, newest),
-          ],
-        },
-      ];
-    }),
-  );
+  const read: ReadModels = new Map();
+  const found = new Map<string, CellLayers>();
+  for (const cell of cells) {
+    const [newest, before] = profiles.get(cell.key) ?? [];
+    if (newest === undefined) continue;
+    const sweep = places.get(newest.run.sweepId) ?? null;
+    const siblings = twins.get(precisionTwinKey(cell)) ?? [];
+    const reference = REFERENCES.flatMap((name) => siblings.find(({ precision }) => precision === name) ?? [])[0];
+    const [twin] = reference === undefined || reference === cell ? [] : (profiles.get(reference.key) ?? []);
+    const earlier = `its profile of ${dayOf(before?.run)}`;
+    const { run, facts } = newest;
+    const model = await modelOfRun(db, run.runId, read);
+    const known = typeof model === 'string' ? null : await storedCircumstances(db, run, cell, model);
+    const ms = run.gpuComputeMeanMs ?? known?.gpuComputeMs ?? null;
+    const efficiency = known === null ? null : efficiencyOf(facts, known, ms);
+    found.set(cell.key, {
+      layers: asLayers(newest, sweep, drawn, efficiency),
+      diffs: [
+        ...diffOf(`against ${earlier}`, before, newest),
+        ...diffOf(`against ${reference?.precision ?? ''}`, twin, newest),
+      ],
+    });
+  }
+  return found;
 }
 
 function dayOf(run: LayerRun | undefined): string {
@@ -87,7 +94,13 @@ function profilesOf(db: StoreDatabase, runs: readonly LayerRun[]): Profile[] {
   });
 }
 
-function asLayers({ run, facts, notes }: Profile, sweep: number | null, drawn: number): ReportLayers {
+function asLayers(
+  { run, facts, notes }: Profile,
+  sweep: number | null,
+  drawn: number,
+  efficiency: ReturnType<typeof efficiencyOf> | null,
+): ReportLayers {
+  const ofLayer = new Map(facts.map((layer, place) => [layer, efficiency?.layers?.[place] ?? null]));
   const sorted = facts.toSorted((a, b) => b.averageMs - a.averageMs || a.index - b.index);
   const rest = sorted.slice(drawn);
   return {
@@ -104,11 +117,18 @@ function asLayers({ run, facts, notes }: Profile, sweep: number | null, drawn: n
         type: layer.type ?? '',
         precision: layer.precisionIn ?? '',
         tactic: layer.tactic ?? '',
+        peak: peakText(ofLayer.get(layer)?.peakShare ?? null),
+        limit: ofLayer.get(layer)?.bound ?? '',
         ms: layer.averageMs,
       })),
     rest: { layers: rest.length, ms: sumMs(rest) },
+    efficiency: efficiency === null ? [] : efficiencyLines(efficiency.engine),
     notes,
   };
+}
+
+function peakText(share: number | null): string {
+  return share === null ? '' : formatPercent(share * 100, false);
 }
 
 function diffOf(title: string, base: Profile | undefined, head: Profile): ReportLayersDiff[] {

@@ -44,7 +44,7 @@ export function sweepName({ sweeps }: PageData, sweep: number): string {
 
 export function layersOf({ texts }: PageData, { rows }: PageLayers): ReportLayer[] {
   const text = (place = -1): string => texts[place] ?? '';
-  return rows.map(([ms = 0, label, block, purpose, type, precision, tactic]) => ({
+  return rows.map(([ms = 0, label, block, purpose, type, precision, tactic, peak, limit]) => ({
     ms,
     label: text(label),
     block: text(block),
@@ -52,6 +52,8 @@ export function layersOf({ texts }: PageData, { rows }: PageLayers): ReportLayer
     type: text(type),
     precision: text(precision),
     tactic: text(tactic),
+    peak: text(peak),
+    limit: text(limit),
   }));
 }
 

@@ -9,6 +9,7 @@ const COLORS = [
   ['type', 'type'],
   ['block', 'block'],
   ['what it is for', 'purpose'],
+  ['roofline', 'limit'],
 ] as const;
 
 export function layersView(data: PageData, { diffs, layers }: PageCell): HTMLElement {
@@ -18,18 +19,20 @@ export function layersView(data: PageData, { diffs, layers }: PageCell): HTMLEle
   }
   const sweep = layers.sweep === null ? 'an unknown sweep' : sweepName(data, layers.sweep);
   const all = layersOf(data, layers);
-  const draw = (place: number): Element => layerMap(layers, all, (layer) => layer[COLORS[place]?.[1] ?? 'precision']);
+  const colors = COLORS.filter(([, field]) => field !== 'limit' || layers.efficiency.length > 0);
+  const draw = (place: number): Element => layerMap(layers, all, (layer) => layer[colors[place]?.[1] ?? 'precision']);
   return element(
     'section',
     {},
     title,
     element('p', {}, summary(layers, sweep)),
+    ...layers.efficiency.map((text) => element('p', {}, text)),
     ...layers.notes.map(note),
     ...(layers.iterations === null
       ? []
       : pickedPicture(
           'Color by',
-          COLORS.map(([name]) => name),
+          colors.map(([name]) => name),
           draw,
         )),
     showAsTable(() => [layerTable(data, layers, all)]),
@@ -45,23 +48,35 @@ function summary({ iterations, totalMs, runId, rest }: PageLayers, sweep: string
 }
 
 function layerTable(data: PageData, layers: PageLayers, all: readonly ReportLayer[]): HTMLElement {
-  const rows = all.map(({ label, ms, precision, purpose, tactic, type }) => [
+  const isRated = layers.efficiency.length > 0;
+  const rated = isRated ? ['of peak', 'roofline'] : [];
+  const rows = all.map(({ label, limit, ms, peak, precision, purpose, tactic, type }) => [
     label,
     purpose,
     type,
     precision,
     tactic,
+    ...(isRated ? [peak, limit] : []),
     formatMs(ms),
     layers.totalMs > 0 ? formatPercent((ms / layers.totalMs) * 100, false) : '–',
   ]);
   if (layers.rest.layers > 0) {
-    rows.push([`${layers.rest.layers} smaller layers`, '', '', '', '', formatMs(layers.rest.ms), '']);
+    rows.push([
+      `${layers.rest.layers} smaller layers`,
+      '',
+      '',
+      '',
+      '',
+      ...rated.map(() => ''),
+      formatMs(layers.rest.ms),
+      '',
+    ]);
   }
   return textTable(
     `Layers, ${data.provenance}`,
-    ['ONNX nodes, or name', 'for', 'type', 'takes in', 'tactic', 'time', 'share'],
+    ['ONNX nodes, or name', 'for', 'type', 'takes in', 'tactic', ...rated, 'time', 'share'],
     rows,
-    5,
+    5 + rated.length,
   );
 }
 

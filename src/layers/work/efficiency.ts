@@ -1,13 +1,20 @@
 import * as z from 'zod';
 
+import type { Shapes } from '../../records/cell.ts';
+import type { Environment } from '../../records/environment.ts';
 import { type Immutable, numberOrNull } from '../../records/scalars.ts';
+import type { OnnxNetwork } from '../../tools/onnx/network.ts';
 import type { LayerFacts } from '../layer-facts.ts';
 import { computedIn } from '../real-precision.ts';
+import { sumMs } from '../summarize-layers.ts';
 import { parseTactic } from '../tactic.ts';
-import { type GpuPeaks, peakFlops } from './gpu-peaks.ts';
-import type { LayerWork } from './layer-work.ts';
+import { type GpuPeaks, peakFlops, peaksOf } from './gpu-peaks.ts';
+import { inferShapes, type KnownTensors } from './infer-shapes.ts';
+import { type LayerWork, layerWork, NOT_KNOWN, sumOf } from './layer-work.ts';
+import { nodeWork } from './node-work.ts';
 
 const share = numberOrNull;
+const timeShare = z.number().min(0).max(1);
 
 /** Where a layer lies under the roof of its GPU. Null: not known. */
 export const efficiencySchema = z.strictObject({
@@ -25,13 +32,13 @@ export const efficiencySchema = z.strictObject({
 export type Efficiency = Immutable<z.infer<typeof efficiencySchema>>;
 
 /** A GPU at the clock that it ran at. */
-export interface ClockedGpu {
+interface ClockedGpu {
   readonly peaks: GpuPeaks;
   readonly clockMhz: number;
 }
 
 /** @param gpu null where its peaks or its clock are not known */
-export function layerEfficiency(layer: LayerFacts, work: LayerWork, gpu: ClockedGpu | null): Efficiency {
+function layerEfficiency(layer: LayerFacts, work: LayerWork, gpu: ClockedGpu | null): Efficiency {
   const { bytes, matrixFlops: flops, otherFlops } = work;
   const seconds = layer.averageMs > 0 ? layer.averageMs / 1000 : null;
   const isProduct = flops !== null && flops > 0;
@@ -68,7 +75,7 @@ function ratio(a: number | null, b: number | null): number | null {
  * As the kernel says it: of `f32f32_tf32f32_f32` the second part. FP32 of a kernel that says nothing may be TF32, which
  * engines use by default: not known.
  */
-export function productPrecision(layer: LayerFacts): string | null {
+function productPrecision(layer: LayerFacts): string | null {
   const types = layer.tactic === null ? null : parseTactic(layer.tactic).types;
   if (types !== null && /_tf32/.test(types)) return 'tf32';
   const precision = computedIn(layer);
@@ -77,27 +84,142 @@ export function productPrecision(layer: LayerFacts): string | null {
 
 /** Of one query of an engine. */
 export const engineEfficiencySchema = z.strictObject({
-  gpu: z.string(),
-  peakSource: z.string().describe('Who publishes the peaks'),
-  clockMhz: z.number(),
-  clockFrom: z.enum(['measured', 'highest']).describe('highest: none was measured, shares are no smaller than these'),
-  onnx: z.string().describe('The model that the FLOPs are of'),
+  onnx: z.string().nullable().describe('The model whose nodes were counted'),
   flops: numberOrNull.describe('Of all matrix products and convolutions; null where those of a node are not known'),
   otherFlops: numberOrNull,
+  gpu: z.string().nullable(),
+  peakSource: z.string().nullable().describe('Who publishes the peaks of this GPU'),
+  smClockMhz: numberOrNull.describe('That the peak is for'),
+  clockFrom: z
+    .enum(['measured', 'highest', 'published'])
+    .nullable()
+    .describe('While it ran; else the highest of the card, as the driver or NVIDIA states it: shares are no smaller'),
   knownShare: numberOrNull.describe('Of the FLOPs, in layers with a known precision'),
   tflopsPerS: numberOrNull.describe('10^12 of those FLOPs a second'),
-  peakShare: share.describe('Of the dense peak, each layer by its precision; the layers that are not known left out'),
+  peakShare: share.describe(
+    'Of the dense peak, each layer by its precision; layers that are not known count as nothing',
+  ),
+  timeShares: z
+    .strictObject({ compute: timeShare, memory: timeShare })
+    .nullable()
+    .describe('Of the time of all layers, in those on either side of the ridge'),
+  missing: z.array(z.string()).describe('What is not known, and why'),
 });
 
 export type EngineEfficiency = Immutable<z.infer<typeof engineEfficiencySchema>>;
 
+/** What an engine ran on. */
+export interface EngineConditions extends Pick<Environment, 'gpuName' | 'maxSmClockMhz' | 'mig'> {
+  /** Measured while it ran. */
+  readonly smClockMhz: number | null;
+}
+
+/** An ONNX model, and the shapes of its inputs in one cell. */
+export interface ShapedModel {
+  readonly name: string;
+  readonly network: OnnxNetwork;
+  readonly shapes: Shapes;
+}
+
+/**
+ * How much of its GPU an engine uses, as a whole and layer by layer.
+ * @param found the model that the engine was built from, or why it is not known
+ * @param ms of a query, without the profiler
+ */
+export function engineEfficiency(
+  layers: readonly LayerFacts[],
+  found: ShapedModel | string,
+  conditions: EngineConditions,
+  ms: number | null,
+): { readonly engine: EngineEfficiency; readonly layers: readonly Efficiency[] | null } {
+  const clocked = clockedGpu(conditions);
+  const gpu = typeof clocked === 'string' ? null : clocked;
+  const missing = typeof clocked === 'string' ? [clocked] : [];
+  const about = {
+    gpu: conditions.gpuName,
+    peakSource: gpu?.peaks.source ?? null,
+    smClockMhz: gpu?.clockMhz ?? null,
+    clockFrom: gpu?.from ?? null,
+  };
+  const model =
+    typeof found === 'string' || isModelOf(found, layers)
+      ? found
+      : `most ONNX nodes of the engine are not in ${found.name}: another model`;
+  if (typeof model === 'string') {
+    const nothing = {
+      flops: null,
+      otherFlops: null,
+      knownShare: null,
+      tflopsPerS: null,
+      peakShare: null,
+      timeShares: null,
+    };
+    return { engine: { onnx: null, ...about, ...nothing, missing: [model, ...missing] }, layers: null };
+  }
+  const { name: onnx, network, shapes } = model;
+  const known = inferShapes(network, shapes);
+  const total = sumOf(network.nodes, known);
+  const work = layerWork(layers, network, known);
+  const each = layers.map((layer, place) => layerEfficiency(layer, work[place] ?? NOT_KNOWN, gpu));
+  const unknown = unknownOperators(network, known);
+  if (unknown.length > 0) missing.unshift(`FLOPs of ${unknown.slice(0, MOST_NAMED).join(', ')} are not known`);
+  const reached = engineShare(each, total?.matrixFlops ?? null, gpu, ms);
+  if (gpu !== null && reached.peakShare === null) missing.push(`no layer with known FLOPs and precision`);
+  return {
+    engine: {
+      onnx,
+      flops: total?.matrixFlops ?? null,
+      otherFlops: total?.otherFlops ?? null,
+      ...about,
+      ...reached,
+      timeShares: timeSharesOf(layers, each),
+      missing,
+    },
+    layers: each,
+  };
+}
+
+/** Most of the nodes that the engine names; networks of one exporter share a few names. */
+function isModelOf({ network }: ShapedModel, layers: readonly LayerFacts[]): boolean {
+  const names = new Set(network.nodes.map(({ name }) => name));
+  const origins = new Set(layers.flatMap(({ nodes }) => nodes));
+  return 2 * [...origins].filter((name) => names.has(name) || network.initializers.has(name)).length >= origins.size;
+}
+
+function timeSharesOf(layers: readonly LayerFacts[], each: readonly Efficiency[]): EngineEfficiency['timeShares'] {
+  const totalMs = sumMs(layers);
+  if (totalMs <= 0 || each.every(({ bound }) => bound === null)) return null;
+  const of = (side: 'compute' | 'memory'): number =>
+    sumMs(layers.filter((_, place) => each[place]?.bound === side)) / totalMs;
+  return { compute: of('compute'), memory: of('memory') };
+}
+
+const MOST_NAMED = 4;
+
+function unknownOperators(network: OnnxNetwork, known: KnownTensors): string[] {
+  const unknown = network.nodes.filter((node) => nodeWork(node, known) === null).map(({ opType }) => opType);
+  return [...new Set(unknown)];
+}
+
+function clockedGpu({ gpuName, maxSmClockMhz, mig, smClockMhz }: EngineConditions) {
+  if (gpuName === null) return 'which GPU it ran on is not known';
+  const peaks = mig === 'on' ? null : peaksOf(gpuName);
+  if (mig === 'on') return 'a part of a GPU (MIG): its peak is not known';
+  if (peaks === null) return `the peaks of ${gpuName} are not known here`;
+  const [clockMhz, from] =
+    smClockMhz !== null
+      ? ([smClockMhz, 'measured'] as const)
+      : maxSmClockMhz !== null
+        ? ([maxSmClockMhz, 'highest'] as const)
+        : ([peaks.highestMhz, 'published'] as const);
+  return { peaks, clockMhz, from };
+}
+
 /**
  * Share of the peak that a whole query reaches: how long its products would take at the peak of their precisions, over how
  * long it takes.
- * @param total of the network
- * @param ms of a query, without the profiler
  */
-export function engineShare(layers: readonly Efficiency[], total: number | null, gpu: ClockedGpu, ms: number | null) {
+function engineShare(layers: readonly Efficiency[], total: number | null, gpu: ClockedGpu | null, ms: number | null) {
   let [atPeakS, known] = [0, 0];
   for (const { flops, precision } of layers) {
     const peak = precision === null ? null : peakOf(precision, gpu);
@@ -107,7 +229,7 @@ export function engineShare(layers: readonly Efficiency[], total: number | null,
   }
   const seconds = ms === null || ms <= 0 ? null : ms / 1000;
   return {
-    knownShare: ratio(known, total),
+    knownShare: gpu === null ? null : ratio(known, total),
     tflopsPerS: total === null ? null : ratio(total / 1e12, seconds),
     peakShare: known === 0 ? null : ratio(atPeakS, seconds),
   };

@@ -22,6 +22,8 @@ export interface GpuPeaks {
   readonly sms: number;
   /** Of tensor cores, at which the published peaks hold. */
   readonly boostMhz: number;
+  /** The highest published clock of the card. */
+  readonly highestMhz: number;
   readonly memoryGBs: number;
   readonly perClock: PerClock;
   readonly source: string;
@@ -37,9 +39,9 @@ const ADA_PAPER = 'NVIDIA Ada GPU Architecture (whitepaper)';
  * each published peak from SMs, operations and clock.
  */
 export const GPU_PEAKS: readonly GpuPeaks[] = [
-  gpu(['H200'], 132, 1830, 4800, HOPPER, `${HOPPER_PAPER}; H200 datasheet`),
-  gpu(['H100 80GB HBM3'], 132, 1830, 3350, HOPPER, `${HOPPER_PAPER}; H100 datasheet`),
-  gpu(['H100 PCIe'], 114, 1620, 2000, HOPPER, `${HOPPER_PAPER}; H100 datasheet`),
+  gpu(['H200'], 132, 1830, 4800, HOPPER, `${HOPPER_PAPER}; H200 datasheet`, 1980),
+  gpu(['H100 80GB HBM3'], 132, 1830, 3350, HOPPER, `${HOPPER_PAPER}; H100 datasheet`, 1980),
+  gpu(['H100 PCIe'], 114, 1620, 2000, HOPPER, `${HOPPER_PAPER}; H100 datasheet`, 1755),
   gpu(['A100-SXM4-80GB'], 108, 1410, 2039, AMPERE, AMPERE_PAPER),
   gpu(['A100 80GB PCIe'], 108, 1410, 1935, AMPERE, AMPERE_PAPER),
   gpu(['A100-SXM4-40GB', 'A100-PCIE-40GB'], 108, 1410, 1555, AMPERE, AMPERE_PAPER),
@@ -62,8 +64,9 @@ function gpu(
   memoryGBs: number,
   perClock: PerClock,
   source: string,
+  highestMhz = boostMhz,
 ): GpuPeaks {
-  return { names, sms, boostMhz, memoryGBs, perClock, source };
+  return { names, sms, boostMhz, highestMhz, memoryGBs, perClock, source };
 }
 
 /** Null for a card that is not in the table. @param name as nvidia-smi or trtexec says it */

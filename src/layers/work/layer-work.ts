@@ -13,7 +13,7 @@ export interface LayerWork {
   readonly bytes: number | null;
 }
 
-const NOT_KNOWN: LayerWork = { matrixFlops: null, otherFlops: null, bytes: null };
+export const NOT_KNOWN: LayerWork = { matrixFlops: null, otherFlops: null, bytes: null };
 
 /** Work of a network's layers, each the sum of the ONNX nodes that it stems from. In the order of the layers. */
 export function layerWork(layers: readonly LayerFacts[], network: OnnxNetwork, known: KnownTensors): LayerWork[] {

@@ -2,7 +2,14 @@ import { elementTypeName, type OnnxDimension, opName } from './facts.ts';
 import { readValueInfo } from './graph.ts';
 import { GraphTally } from './graph-tally.ts';
 import { readTensor } from './tensor.ts';
-import { type ByteSource, type FieldReaders, numberOf, type WireField, WireReader } from './wire-reader.ts';
+import {
+  type ByteSource,
+  type FieldReaders,
+  numberOf,
+  OnnxFormatError,
+  type WireField,
+  WireReader,
+} from './wire-reader.ts';
 
 /** A tensor of which shape and type are known; `values` only of small ones, which shapes are computed from. */
 export interface OnnxTensor {
@@ -69,6 +76,7 @@ export function readNetwork(source: ByteSource): OnnxNetwork {
     13: (field) => addInfo(field, stated),
   };
   wire.read({ number: 0, kind: 'bytes', start: 0, end: source.size }, { 7: (field) => wire.read(field, readers) });
+  if (nodes.length === 0) throw new OnnxFormatError('no ONNX model: it has no nodes');
   for (const name of initializers.keys()) inputs.delete(name);
   return { nodes, inputs, outputs, initializers, stated };
 }

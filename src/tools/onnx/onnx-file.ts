@@ -4,7 +4,8 @@ import { dirname, isAbsolute, join, normalize, sep } from 'node:path';
 
 import type { FoundExternalFile, OnnxExternalFile, OnnxFacts, OnnxTensorInfo } from './facts.ts';
 import { readModel } from './model.ts';
-import { OnnxFormatError } from './wire-reader.ts';
+import { type OnnxNetwork, readNetwork } from './network.ts';
+import { type ByteSource, OnnxFormatError } from './wire-reader.ts';
 
 /**
  * Facts about an ONNX file. Skips weights and only checks that external data files exist: any model takes milliseconds
@@ -12,22 +13,27 @@ import { OnnxFormatError } from './wire-reader.ts';
  * @throws OnnxFormatError if it is not an ONNX model; the system's error if it cannot be read
  */
 export async function readOnnxFacts(path: string): Promise<OnnxFacts> {
-  const { model, size } = readFile(path);
+  const { fileBytes, ...model } = withSource(path, (source) => ({ ...readModel(source), fileBytes: source.size }));
   const externalFiles: FoundExternalFile[] = [];
   for (const stated of model.externalFiles) externalFiles.push(await find(dirname(path), stated));
-  return { ...model, fileBytes: size, externalFiles };
+  return { ...model, fileBytes, externalFiles };
 }
 
 /** The inputs of a model; null where there is no model that can be read. */
 export function onnxInputs(path: string): readonly OnnxTensorInfo[] | null {
   try {
-    return readFile(path).model.inputs;
+    return withSource(path, readModel).inputs;
   } catch {
     return null;
   }
 }
 
-function readFile(path: string) {
+/** The graph of an ONNX file, without its weights. Throws as `readOnnxFacts`. */
+export function readOnnxNetwork(path: string): OnnxNetwork {
+  return withSource(path, readNetwork);
+}
+
+function withSource<Result>(path: string, read: (source: ByteSource) => Result): Result {
   const status = statSync(path);
   if (status.isDirectory()) throw new OnnxFormatError('a folder, not a file');
   // Opening a pipe without a writer would block forever.
@@ -36,21 +42,20 @@ function readFile(path: string) {
   try {
     const { size } = fstatSync(file);
     const buffer = { bytes: Buffer.alloc(0) };
-    const model = readModel({
+    return read({
       size,
       read: (at, bytes) => {
         const wanted = Math.max(0, Math.min(bytes, size - at));
         if (buffer.bytes.length < wanted) buffer.bytes = Buffer.allocUnsafe(wanted);
         let filled = 0;
         while (filled < wanted) {
-          const read = readSync(file, buffer.bytes, filled, wanted - filled, at + filled);
-          if (read === 0) break;
-          filled += read;
+          const count = readSync(file, buffer.bytes, filled, wanted - filled, at + filled);
+          if (count === 0) break;
+          filled += count;
         }
         return buffer.bytes.subarray(0, filled);
       },
     });
-    return { model, size };
   } finally {
     closeSync(file);
   }

@@ -67,6 +67,7 @@ test('only measured timed runs count, by their median; other cells are named', (
     loadS: null,
     refitMs: null,
     memoryMib: null,
+    energyPerQueryMj: null,
   });
   const run = (qps: number, role: 'timed' | 'profile' = 'timed') => ({
     cellKey: cell.key,
@@ -77,7 +78,7 @@ test('only measured timed runs count, by their median; other cells are named', (
     centres: {},
     derivedQps: null,
   });
-  const facts = { accuracy: new Map(), realPrecisionShare: new Map() };
+  const facts = { accuracy: new Map(), realPrecisionShare: new Map(), efficiency: new Map() };
   const { measured, unmeasured } = deploymentsOf(
     [cell, failed],
     [run(100), run(102), run(90), run(1, 'profile')],

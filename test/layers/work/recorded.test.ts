@@ -1,9 +1,7 @@
 import { describe, expect, test } from 'vitest';
 
-import { type Efficiency, engineShare, layerEfficiency } from '../../../src/layers/work/efficiency.ts';
+import { type Efficiency, type EngineConditions, engineEfficiency } from '../../../src/layers/work/efficiency.ts';
 import { GPU_PEAKS, peakFlops, peaksOf } from '../../../src/layers/work/gpu-peaks.ts';
-import { inferShapes } from '../../../src/layers/work/infer-shapes.ts';
-import { layerWork, sumOf } from '../../../src/layers/work/layer-work.ts';
 import type { LayerFacts } from '../../../src/layers/layer-facts.ts';
 import { readNetwork } from '../../../src/tools/onnx/network.ts';
 import { sourceOf } from '../../support/onnx-models.ts';
@@ -16,29 +14,17 @@ const NETWORKS = {
   vit_base: readNetwork(sourceOf(vit({ dim: 768, heads: 12, depth: 12 }))),
 };
 
-const [peaks = null] = [peaksOf('NVIDIA H200')];
-if (peaks === null) throw new Error('no peaks');
-const GPU = { peaks, clockMhz: 1980 };
+const H200: EngineConditions = { gpuName: 'NVIDIA H200', maxSmClockMhz: 1980, mig: 'off', smClockMhz: null };
 
 function recorded(model: keyof typeof NETWORKS, folder: string, ms: number) {
-  const network = NETWORKS[model];
-  const known = inferShapes(network, { input: [8, 3, 224, 224] });
   const layers = recordedLayers(folder);
-  const work = layerWork(layers, network, known);
-  const rows: { layer: LayerFacts; efficiency: Efficiency }[] = layers.map((layer, place) => ({
-    layer,
-    efficiency: layerEfficiency(layer, work[place] ?? { matrixFlops: null, otherFlops: null, bytes: null }, GPU),
-  }));
-  const flops = sumOf(network.nodes, known)?.matrixFlops ?? null;
-  return {
-    rows,
-    engine: engineShare(
-      rows.map(({ efficiency }) => efficiency),
-      flops,
-      GPU,
-      ms,
-    ),
-  };
+  const shaped = { name: `${model}.onnx`, network: NETWORKS[model], shapes: { input: [8, 3, 224, 224] } };
+  const { engine, layers: each } = engineEfficiency(layers, shaped, H200, ms);
+  const rows = layers.flatMap((layer, place): { layer: LayerFacts; efficiency: Efficiency }[] => {
+    const efficiency = each?.[place];
+    return efficiency === undefined ? [] : [{ layer, efficiency }];
+  });
+  return { rows, engine };
 }
 
 /** GPU compute time of batch 8 with a CUDA graph, without the profiler, from the README of the recordings. */
@@ -142,7 +128,38 @@ test('the published peaks follow from SMs, operations of an SM in a clock, and t
 });
 
 test('the peak goes with the clock, and what a chip does not have has none', () => {
+  const peaks = peaksOf('NVIDIA H200');
+  if (peaks === null) throw new Error('no peaks');
   expect(peakFlops(peaks, 'fp16', 1980)).toBe(132 * 4096 * 1980e6);
   expect(peakFlops(peaks, 'int4', 1980)).toBeNull();
   expect([peaksOf('Tesla T4')?.sms, peaksOf('NVIDIA T1000'), peaksOf('NVIDIA H200 NVL')]).toEqual([40, null, null]);
+});
+
+test('what is not known is said, and nothing is made up', () => {
+  const layers = recordedLayers('nights/1-profile/resnet_small.fp16.b8');
+  const model = { name: 'r.onnx', network: NETWORKS.resnet_small, shapes: { input: [8, 3, 224, 224] } };
+  const of = (changes: Partial<EngineConditions>, onnx: typeof model | string = model) =>
+    engineEfficiency(layers, onnx, { ...H200, ...changes }, 0.2077);
+  const other = of({ gpuName: 'NVIDIA T1000' });
+  expect(other.engine).toMatchObject({
+    flops: 29_025_173_504,
+    peakShare: null,
+    knownShare: null,
+    missing: ['the peaks of NVIDIA T1000 are not known here'],
+  });
+  expect(other.engine.tflopsPerS).toBeCloseTo(139.7, 1);
+  expect(other.layers?.every(({ bound, peakShare }) => bound === null && peakShare === null)).toBe(true);
+  expect(of({ mig: 'on' }).engine.missing).toEqual(['a part of a GPU (MIG): its peak is not known']);
+  expect(of({}, 'no model').engine).toMatchObject({ flops: null, onnx: null, missing: ['no model'] });
+  expect(of({}, 'no model').layers).toBeNull();
+  const open = of({}, { ...model, shapes: { input: [8, 3] } });
+  expect(open.engine).toMatchObject({ flops: null, peakShare: null });
+  expect(open.engine.missing[0]).toBe('FLOPs of Conv, Relu, MaxPool, Add are not known');
+  const clocks = [of({ smClockMhz: 1500 }), of({}), of({ maxSmClockMhz: null })].map(({ engine }) => engine);
+  expect(clocks.map(({ clockFrom, smClockMhz }) => [clockFrom, smClockMhz])).toEqual([
+    ['measured', 1500],
+    ['highest', 1980],
+    ['published', 1980],
+  ]);
+  expect((clocks[0]?.peakShare ?? 0) / (clocks[1]?.peakShare ?? 1)).toBeCloseTo(1980 / 1500, 9);
 });

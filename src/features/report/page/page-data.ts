@@ -67,9 +67,9 @@ function pageCell(report: ReportCell, texts: TextTable): Omit<PageCell, 'name' |
 const LONGEST_LABEL = 160;
 
 function pageLayers({ layers, ...facts }: ReportLayers, texts: TextTable): PageLayers {
-  const rows = layers.map(({ block, label, ms, precision, purpose, tactic, type }) => [
+  const rows = layers.map(({ block, label, limit, ms, peak, precision, purpose, tactic, type }) => [
     ms,
-    ...[label, block, purpose, type, precision, tactic].map((text) => placeOf(texts, text)),
+    ...[label, block, purpose, type, precision, tactic, peak, limit].map((text) => placeOf(texts, text)),
   ]);
   return { ...facts, runId: facts.runId.slice(0, 8), notes: facts.notes.map(printable), rows };
 }

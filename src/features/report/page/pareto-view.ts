@@ -1,7 +1,16 @@
 import { formatMs, formatNumber } from '../../../terminal/numbers.ts';
 import { cellLink, namesOf } from './finding-words.ts';
 import { type Markup, markup, shortened } from '../../../html/markup.ts';
-import { accuracyText, intervalText, RATIO, shareText, speedUpText, tallyText } from '../../choose/index.ts';
+import {
+  accuracyText,
+  energyText,
+  intervalText,
+  peakText,
+  RATIO,
+  shareText,
+  speedUpText,
+  tallyText,
+} from '../../choose/index.ts';
 import type { ReportData } from './report-data.ts';
 
 type Pareto = NonNullable<ReportData['pareto']>;
@@ -51,6 +60,8 @@ const COLUMNS: readonly Column[] = [
   { header: 'accuracy', text: accuracyText, isText: true },
   { header: 'engine MiB', text: ({ engineMib }) => formatNumber(engineMib) },
   { header: 'actual precision', text: shareText, isText: true },
+  { header: 'of peak', text: peakText },
+  { header: 'mJ/item', text: energyText },
   { header: 'runs', text: ({ runs }) => String(runs) },
 ];
 

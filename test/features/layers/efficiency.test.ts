@@ -1,0 +1,134 @@
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+import { beforeAll, describe, expect, test } from 'vitest';
+
+import { bench, sharedFolder } from '../../support/bench.ts';
+import { resnet } from '../../support/onnx-networks.ts';
+import { initializer, model, node, toBytes, valueInfo } from '../../support/onnx-writer.ts';
+import { OUTPUTS } from '../../support/outputs.ts';
+import { FIXTURES } from '../../support/recordings.ts';
+import { STUB, stubMatrix } from '../../support/stub.ts';
+
+const INT8 = join(FIXTURES, 'nights', '1-profile', 'resnet_small.int8.b8');
+
+describe('bench layers FOLDER --onnx FILE', () => {
+  let folder: string;
+  const layers = (...args: string[]) => bench(['layers', INT8, ...args], { cwd: folder, env: { COLUMNS: '140' } });
+
+  beforeAll(() => {
+    folder = sharedFolder();
+    writeFileSync(join(folder, 'resnet.onnx'), resnet({ blocks: [2, 2, 2, 2] }));
+  });
+
+  test('FLOPs, share of the peak and the side of the ridge of each layer, and of all', async () => {
+    const { code, stdout } = await layers('--onnx', 'resnet.onnx', '--json');
+    const json = OUTPUTS.layers.parse(JSON.parse(stdout));
+    const { efficiency, layers: each } = json;
+    expect(code).toBe(0);
+    expect(efficiency).toMatchObject({
+      onnx: 'resnet.onnx',
+      flops: 29_025_173_504,
+      gpu: 'NVIDIA H200',
+      smClockMhz: 1980,
+      clockFrom: 'published',
+      missing: [],
+    });
+    // 29 GFLOP in 0.1456 ms, nearly all of them in INT8: 132 SMs of 8192 operations a clock.
+    expect(efficiency.peakShare).toBeCloseTo(0.0931, 3);
+    const shares = each.flatMap(({ efficiency: of }) => of?.peakShare ?? []);
+    expect([shares.length, Math.max(...shares) < 0.13]).toEqual([21, true]);
+    const [stem] = each.filter(({ nodes }) => nodes.includes('stem/Conv'));
+    // 8 x 64 x 112 x 112 outputs of 3 x 7 x 7; INT8 images, weights and outputs, and a bias.
+    expect(stem?.efficiency).toMatchObject({
+      flops: 2 * 6_422_528 * 147,
+      otherFlops: 2 * 6_422_528,
+      bytes: 8 * 3 * 224 * 224 + 64 * 147 + 64 + 6_422_528,
+      precision: 'int8',
+      bound: 'memory',
+    });
+  });
+
+  test('as columns, and in two lines below', async () => {
+    const { stdout } = await layers('--onnx', 'resnet.onnx', '--top', '2');
+    expect(stdout).toMatch(/ GFLOP +of peak +of DRAM +FLOP\/B +roofline /);
+    const text = stdout.replaceAll(/\s+/g, ' ');
+    expect(text).toContain(
+      '29.0 GFLOP a query (resnet.onnx), 199 TFLOP/s, 9.3 % of the dense peak of NVIDIA H200 at 1980 MHz, its highest clock, as none was measured',
+    );
+    expect(text).toMatch(/roofline: 57\.8 % of the time in compute-bound layers, 36\.4 % in memory-bound ones/);
+  });
+
+  test('without it, with another one, or with what is none: one line', async () => {
+    const nothing = await layers('--top', '2');
+    expect(nothing.stdout).toContain(
+      'share of the peak not known: the ONNX model is not known here: --onnx FILE names it',
+    );
+    expect(nothing.stdout).not.toContain('of peak ');
+    writeFileSync(join(folder, 'other.onnx'), toBytes(model(17, ...node('Relu', ['input'], 'y'))));
+    const other = await layers('--onnx', 'other.onnx', '--top', '2');
+    expect(other.stdout).toContain('most ONNX nodes of the engine are not in other.onnx: another model');
+    writeFileSync(join(folder, 'text.onnx'), 'no model');
+    const wrong = await Promise.all(['text.onnx', 'none.onnx', '.'].map((path) => layers('--onnx', path)));
+    expect(wrong.map(({ code, stdout }) => [code, stdout])).toEqual([2, 2, 2].map((code) => [code, '']));
+    expect(wrong.map(({ stderr }) => stderr.split('\n').length)).toEqual([2, 2, 2]);
+    expect(wrong[1]?.stderr).toBe('bench: --onnx none.onnx: no such file or folder\n');
+  });
+});
+
+describe('in a store, of the model that bench built the engine from', () => {
+  let folder: string;
+  let onnx: string;
+  const env = { STUB_GPU: 'NVIDIA H200', STUB_DATATYPE: 'Half', STUB_LAYER: 'node_of_output' };
+  const typed = async (...args: string[]) => JSON.parse((await bench([...args, '--json'], { cwd: folder })).stdout);
+
+  beforeAll(async () => {
+    folder = sharedFolder();
+    onnx = join(folder, 'model.onnx');
+    const matrix = stubMatrix(folder, ['repeats: 1']);
+    const ends = [...valueInfo(11, 'input', ['batch', 3]), ...valueInfo(12, 'output', ['batch'])];
+    const product = [...initializer('w', 3), ...node('MatMul', ['input', 'w'], 'output')];
+    writeFileSync(onnx, toBytes(model(17, ...ends, ...product)));
+    const { code, stderr } = await bench(['run', matrix, '--trtexec', STUB, '--profile'], { cwd: folder, env });
+    expect([code, stderr.includes('error')]).toEqual([0, false]);
+  }, 60_000);
+
+  test('at the shape of each cell', async () => {
+    const shown = [];
+    for (const batch of [1, 8]) {
+      const { efficiency, layers } = OUTPUTS.layers.parse(await typed('layers', `batch=${batch}`));
+      shown.push([efficiency.onnx, efficiency.flops, layers[0]?.efficiency?.bytes, layers[0]?.efficiency?.bound]);
+    }
+    // A row of three, weights, and a number: each of two bytes.
+    expect(shown).toEqual([
+      ['model.onnx', 2 * 3, 2 * (3 + 3 + 1), 'memory'],
+      ['model.onnx', 8 * 2 * 3, 2 * (8 * 3 + 3 + 8), 'memory'],
+    ]);
+  });
+
+  test('bench choose and the page have the share of the peak', async () => {
+    const { workloads } = OUTPUTS.pareto.parse(await typed('choose'));
+    const [one, eight] = workloads[0] ?? [];
+    expect([one?.efficiency?.flops, eight?.efficiency?.flops]).toEqual([6, 48]);
+    expect(eight?.efficiency?.peakShare).toBeGreaterThan(0);
+    expect([eight?.energy, eight?.efficiency?.clockFrom]).toEqual([null, 'published']);
+    expect((await bench(['choose'], { cwd: folder })).stdout).toContain('of peak');
+    await bench(['report', '--html', 'page.html'], { cwd: folder });
+    const page = readFileSync(join(folder, 'page.html'), 'utf8');
+    expect(page).toContain('GFLOP a query (model.onnx)');
+    expect(page).toContain('<th scope="col" class="number">of peak</th>');
+  });
+
+  test('a model that changed since is not taken for it', async () => {
+    const before = readFileSync(onnx);
+    writeFileSync(onnx, toBytes(model(17, ...node('Relu', ['input'], 'output'))));
+    const { efficiency, layers } = OUTPUTS.layers.parse(await typed('layers', 'batch=8'));
+    expect([efficiency.flops, layers[0]?.efficiency]).toEqual([null, null]);
+    expect(efficiency.missing).toEqual([
+      expect.stringMatching(/^the ONNX model changed since the engine was built: .*model\.onnx; --onnx FILE names it$/),
+    ]);
+    // Written again: newer than the engine, and the same.
+    writeFileSync(onnx, before);
+    expect(OUTPUTS.layers.parse(await typed('layers', 'batch=8')).efficiency.flops).toBe(48);
+  });
+});
