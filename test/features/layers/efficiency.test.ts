@@ -14,7 +14,7 @@ const INT8 = join(FIXTURES, 'nights', '1-profile', 'resnet_small.int8.b8');
 
 describe('bench layers FOLDER --onnx FILE', () => {
   let folder: string;
-  const layers = (...args: string[]) => bench(['layers', INT8, ...args], { cwd: folder, env: { COLUMNS: '140' } });
+  const layers = (...args: string[]) => bench(['layers', INT8, ...args], { cwd: folder, env: { COLUMNS: '200' } });
 
   beforeAll(() => {
     folder = sharedFolder();
