@@ -38,7 +38,7 @@ describe('bench layers FOLDER --onnx FILE', () => {
     expect(efficiency.peakShare).toBeCloseTo(0.0931, 3);
     const shares = each.flatMap(({ efficiency: of }) => of?.peakShare ?? []);
     expect([shares.length, Math.max(...shares) < 0.13]).toEqual([21, true]);
-    const [stem] = each.filter(({ nodes }) => nodes.includes('stem/Conv'));
+    const stem = each.find(({ nodes }) => nodes.includes('stem/Conv'));
     // 8 x 64 x 112 x 112 outputs of 3 x 7 x 7; INT8 images, weights and outputs, and a bias.
     expect(stem?.efficiency).toMatchObject({
       flops: 2 * 6_422_528 * 147,
@@ -90,7 +90,7 @@ describe('in a store, of the model that bench built the engine from', () => {
     const product = [...initializer('w', 3), ...node('MatMul', ['input', 'w'], 'output')];
     writeFileSync(onnx, toBytes(model(17, ...ends, ...product)));
     const { code, stderr } = await bench(['run', matrix, '--trtexec', STUB, '--profile'], { cwd: folder, env });
-    expect([code, stderr.includes('error')]).toEqual([0, false]);
+    if (code !== 0) throw new Error(stderr);
   }, 60_000);
 
   test('at the shape of each cell', async () => {
