@@ -2,10 +2,16 @@ import type { layer, OutputOf } from '../records/output-parts.ts';
 import type { Shapes } from '../records/cell.ts';
 import type { Provenance } from '../records/sweep.ts';
 import type { CellKey, RunId, SweepId } from '../records/scalars.ts';
-import type { EngineConditions } from './work/efficiency.ts';
+import type { Environment } from '../records/environment.ts';
 
 /** One engine layer from profile and inspector. Times are null without a profile. */
 export type JoinedLayer = OutputOf<typeof layer>;
+
+/** What an engine ran on. */
+export interface EngineConditions extends Pick<Environment, 'gpuName' | 'maxSmClockMhz' | 'mig'> {
+  /** Measured while it ran. */
+  readonly smClockMhz: number | null;
+}
 
 export interface ProfiledEngine {
   readonly ref: string;

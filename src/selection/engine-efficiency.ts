@@ -1,8 +1,8 @@
 import { type LayerFacts, layerFactsOf } from '../layers/layer-facts.ts';
 import { joinLayers } from '../layers/join-layers.ts';
-import type { ProfiledEngine } from '../layers/profiled-engine.ts';
+import type { EngineConditions, ProfiledEngine } from '../layers/profiled-engine.ts';
 import { valuesOf } from '../judge/value-rule.ts';
-import { type EngineConditions, type EngineEfficiency, engineEfficiency } from '../layers/work/efficiency.ts';
+import { type EngineEfficiency, engineEfficiency } from '../layers/work/efficiency.ts';
 import type { KeyedCell, Shapes } from '../records/cell.ts';
 import { type CellRun, isMeasured } from '../records/run.ts';
 import type { CellKey } from '../records/scalars.ts';

@@ -1,10 +1,10 @@
 import * as z from 'zod';
 
 import type { Shapes } from '../../records/cell.ts';
-import type { Environment } from '../../records/environment.ts';
 import { type Immutable, numberOrNull } from '../../records/scalars.ts';
 import type { OnnxNetwork } from '../../tools/onnx/network.ts';
 import type { LayerFacts } from '../layer-facts.ts';
+import type { EngineConditions } from '../profiled-engine.ts';
 import { computedIn } from '../real-precision.ts';
 import { sumMs } from '../summarize-layers.ts';
 import { parseTactic } from '../tactic.ts';
@@ -107,12 +107,6 @@ export const engineEfficiencySchema = z.strictObject({
 });
 
 export type EngineEfficiency = Immutable<z.infer<typeof engineEfficiencySchema>>;
-
-/** What an engine ran on. */
-export interface EngineConditions extends Pick<Environment, 'gpuName' | 'maxSmClockMhz' | 'mig'> {
-  /** Measured while it ran. */
-  readonly smClockMhz: number | null;
-}
 
 /** An ONNX model, and the shapes of its inputs in one cell. */
 export interface ShapedModel {

@@ -116,12 +116,12 @@ export function numberIn({ attributes }: OnnxNode, name: string, otherwise: numb
 }
 
 /** Null where it is not given. */
-export function numbersIn({ attributes }: OnnxNode, name: string): readonly number[] | null {
+function numbersIn({ attributes }: OnnxNode, name: string): readonly number[] | null {
   const value = attributes.get(name);
   return Array.isArray(value) ? value : null;
 }
 
-export function product(sizes: readonly number[]): number {
+function product(sizes: readonly number[]): number {
   return sizes.reduce((result, size) => result * size, 1);
 }
 
@@ -159,7 +159,7 @@ function unary(
   return made(type, shape, compute === undefined ? null : (values?.map(compute) ?? null));
 }
 
-export function broadcastShape(shapes: readonly (readonly number[])[]): number[] {
+function broadcastShape(shapes: readonly (readonly number[])[]): number[] {
   const rank = Math.max(...shapes.map(({ length }) => length));
   return Array.from({ length: rank }, (_, axis) => {
     const sizes = shapes.map((shape) => shape[axis - rank + shape.length] ?? 1);

@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'vitest';
 
-import { type Efficiency, type EngineConditions, engineEfficiency } from '../../../src/layers/work/efficiency.ts';
+import { type Efficiency, engineEfficiency } from '../../../src/layers/work/efficiency.ts';
 import { GPU_PEAKS, peakFlops, peaksOf } from '../../../src/layers/work/gpu-peaks.ts';
+import type { EngineConditions } from '../../../src/layers/profiled-engine.ts';
 import type { LayerFacts } from '../../../src/layers/layer-facts.ts';
 import { readNetwork } from '../../../src/tools/onnx/network.ts';
 import { sourceOf } from '../../support/onnx-models.ts';
