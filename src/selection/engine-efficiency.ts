@@ -85,15 +85,18 @@ export async function cellEfficiencies(
   const byCell = Map.groupBy(runs.filter(isMeasured), ({ cellKey }) => cellKey);
   const environments = findEnvironments(db, [...new Set(runs.map(({ environmentId }) => environmentId))]);
   const found = new Map<CellKey, EngineEfficiency>();
-  for (const [runId, together] of Map.groupBy(cells, (cell) => sources.runOf(cell)?.runId)) {
-    const model = runId === undefined ? NO_MODEL : await modelOfRun(db, runId, read);
-    const stored = runId === undefined || typeof model === 'string' ? null : runLayers(db, runId);
+  const sourced = cells.flatMap((cell) => {
+    const source = sources.runOf(cell);
+    return source === null ? [] : [{ cell, source }];
+  });
+  for (const [runId, together] of Map.groupBy(sourced, ({ source }) => source.runId)) {
+    const model = await modelOfRun(db, runId, read);
+    const stored = typeof model === 'string' ? null : runLayers(db, runId);
     if (stored === null || typeof model === 'string') continue;
     const profiled = layerFactsOf(joinLayers(stored.profile, stored.layers));
-    for (const cell of together) {
+    for (const { cell, source } of together) {
       // Times of another cell say nothing of this one.
-      const facts =
-        sources.runOf(cell)?.isOwn === true ? profiled : profiled.map((layer) => ({ ...layer, averageMs: 0 }));
+      const facts = source.isOwn ? profiled : profiled.map((layer) => ({ ...layer, averageMs: 0 }));
       const own = byCell.get(cell.key) ?? [];
       const environment = environments.get(own[0]?.environmentId ?? '');
       if (environment === undefined) continue;

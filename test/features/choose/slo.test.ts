@@ -67,7 +67,8 @@ test('only measured timed runs count, by their median; other cells are named', (
     loadS: null,
     refitMs: null,
     memoryMib: null,
-    energyPerQueryMj: null,
+    // Of 100 queries a second: 4 W.
+    energyPerQueryMj: qps === 90 ? null : 4000 / qps,
   });
   const run = (qps: number, role: 'timed' | 'profile' = 'timed') => ({
     cellKey: cell.key,
@@ -87,4 +88,10 @@ test('only measured timed runs count, by their median; other cells are named', (
   expect(measured).toMatchObject([{ throughputQps: 100, itemsPerS: 800, latencyMs: 10, engineMib: 3 }]);
   expect(measured[0]?.runsQps).toEqual([100, 102, 90]);
   expect(unmeasured).toEqual([failed]);
+  // Two runs with telemetry, 40 and 39.216 mJ: t of one degree is 12.706.
+  const [{ energy = null } = {}] = measured;
+  expect(energy).toMatchObject({ runs: 2 });
+  expect(energy?.perQueryMj).toBeCloseTo(39.608, 3);
+  expect(energy?.perItemMj).toBeCloseTo(39.608 / 8, 4);
+  expect(energy?.intervalPercent).toBeCloseTo((100 * 12.7062 * 0.39216) / 39.608, 2);
 });
