@@ -26,7 +26,7 @@ export type StoredAs =
       readonly column: 'throughputQps' | 'contextMemoryMib' | 'itemsPerS' | 'enqueueRatio' | 'gpuBusy' | 'cvPercent';
     }
   | { readonly table: 'builds'; readonly column: 'buildS' | 'engineMib' | 'peakMemoryMib' }
-  | { readonly table: 'runTelemetry'; readonly column: 'memoryUsedMaxMib' }
+  | { readonly table: 'runTelemetry'; readonly column: 'memoryUsedMaxMib' | 'temperatureMaxC' | 'smClockMhz' | 'powerW' }
   /** The median power of the run's samples over a rate. */
   | { readonly table: 'energy'; readonly over: 'throughputQps' | 'itemsPerS' }
   | {
@@ -315,6 +315,45 @@ const METRICS = {
       says: 'The most memory of the GPU that was in use during the run: weights, activations, buffers, kernels and the CUDA context. What a weight-streaming budget saves is seen here.',
       caveats:
         'It is that of the whole GPU: what other processes hold is in it (see the flag contended). A short peak between two looks is missed. Runs without telemetry, imports and recordings have none.',
+    },
+  },
+  temperatureC: {
+    word: 'temperature',
+    label: 'GPU temperature',
+    unit: '°C',
+    betterIs: 'lower',
+    stored: { table: 'runTelemetry', column: 'temperatureMaxC' },
+    help: {
+      source: 'no line of trtexec: nvidia-smi, once a second while the run is timed',
+      says: 'The highest temperature of the GPU during the run. Hotter silicon leaks more current, so that the power cap is reached sooner: look at it beside times that rise over months.',
+      caveats:
+        'It depends on the room, on the runs before it and on how long the run takes. A GPU that slows down for its temperature is flagged throttled. Runs without telemetry have none.',
+    },
+  },
+  smClockMhz: {
+    word: 'sm-clock',
+    label: 'SM clock',
+    unit: 'MHz',
+    betterIs: 'higher',
+    stored: { table: 'runTelemetry', column: 'smClockMhz' },
+    help: {
+      source: 'no line of trtexec: nvidia-smi, once a second while the run is timed',
+      says: 'The median clock of the multiprocessors during the run. What scales with it is slower where it is lower, whatever the engine.',
+      caveats:
+        'A sample is one instant of a second, and clocks change in milliseconds. A locked clock is the same in every run. Runs without telemetry have none.',
+    },
+  },
+  powerW: {
+    word: 'power',
+    label: 'power',
+    unit: 'W',
+    betterIs: 'lower',
+    stored: { table: 'runTelemetry', column: 'powerW' },
+    help: {
+      source: 'no line of trtexec: nvidia-smi, once a second while the run is timed',
+      says: 'The median power of the whole board during the run. At its limit the GPU lowers its clocks (bound by power).',
+      caveats:
+        'More power for less time may be the better engine: what a query takes is its energy. Values of inputs matter, too: zeros draw less. Runs without telemetry have none.',
     },
   },
   loadS: {

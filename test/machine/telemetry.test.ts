@@ -276,3 +276,14 @@ test('the experiment telemetry measures with nvidia-smi and without, in turns', 
     { b: 1, sampled: 0, runs: 2 },
   ]);
 }, 60_000);
+
+test('temperature, clock and power of the runs are metrics over time', async () => {
+  const { db } = await sweep({}, [], LONG_ENOUGH);
+  const values = async (metric: string): Promise<number[]> => {
+    const { stdout } = await bench(['trend', '--metric', metric, '--json', '--db', db]);
+    return [...stdout.matchAll(/"value": ([\d.]+)/g)].map(([, value]) => Number(value));
+  };
+  expect(await values('temperature')).toEqual([51, 51]);
+  expect(await values('sm-clock')).toEqual([1590, 1590]);
+  expect(await values('power')).toEqual([412.5, 412.5]);
+}, 60_000);

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 
 import { DEFAULT_FITNESS_LIMITS, NO_EXPORTS } from '../../../src/trtexec/run-facts.ts';
 import { judgeRun } from '../../../src/trtexec/log/judge.ts';
-import { readFixture } from '../../support/recordings.ts';
+import { onlyRun, readFixture } from '../../support/recordings.ts';
 import { UNKNOWN_PROCESS, parseTrtexecLog } from '../../support/whole-files.ts';
 
 const LOG = readFixture('nights/1/resnet_small.fp16.b8.graph1/stdout.log.br').toString('latin1');
@@ -88,4 +88,15 @@ describe('bytes that a log lost', () => {
   test('one of them seldom does, and then it is a digit that nothing else tells', () => {
     expect(wrong(1).length / (SUMMARY.length / 3)).toBeLessThan(0.13);
   });
+});
+
+test('a latency that is not the sum of its parts is told', () => {
+  const line = (name: string, ms: number): string =>
+    `[I] ${name}: min = ${ms} ms, max = ${ms} ms, mean = ${ms} ms, median = ${ms} ms, percentile(99%) = ${ms} ms\n`;
+  const logOf = (latencyMs: number): string =>
+    `[I] === Performance summary ===\n[I] Throughput: 500 qps\n${line('Latency', latencyMs)}${line('Enqueue Time', 0.1)}` +
+    `${line('H2D Latency', 0.4)}${line('GPU Compute Time', 1.5)}${line('D2H Latency', 0.1)}` +
+    '[I] Total Host Walltime: 2 s\n[I] Total GPU Compute Time: 1.5 s\n';
+  expect(onlyRun(logOf(2)).contradiction).toBeNull();
+  expect(onlyRun(logOf(7)).contradiction).toBe('the max latency of 7 ms is not the sum of its parts (2 ms)');
 });
