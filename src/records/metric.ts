@@ -26,7 +26,10 @@ export type StoredAs =
       readonly column: 'throughputQps' | 'contextMemoryMib' | 'itemsPerS' | 'enqueueRatio' | 'gpuBusy' | 'cvPercent';
     }
   | { readonly table: 'builds'; readonly column: 'buildS' | 'engineMib' | 'peakMemoryMib' }
-  | { readonly table: 'runTelemetry'; readonly column: 'memoryUsedMaxMib' | 'temperatureMaxC' | 'smClockMhz' | 'powerW' }
+  | {
+      readonly table: 'runTelemetry';
+      readonly column: 'memoryUsedMaxMib' | 'temperatureMaxC' | 'smClockMhz' | 'powerW';
+    }
   /** The median power of the run's samples over a rate. */
   | { readonly table: 'energy'; readonly over: 'throughputQps' | 'itemsPerS' }
   | {
