@@ -46,7 +46,7 @@ const standaloneSchema = z.discriminatedUnion('kind', [
   }),
   z.object({
     kind: z.literal('layers'),
-    format: z.enum(['trtexec', 'trace']),
+    format: z.enum(['trtexec', 'trace', 'csv']),
     /** Number of runs that the times of a trace are summed over. */
     runs: z.number().int().min(1).nullable(),
   }),

@@ -147,7 +147,7 @@ function timedMedianMs(db: StoreDatabase, { sweepId, cellKey }: LayerRun): numbe
 
 export async function profiledPath(path: string, io: Io, tracedRuns?: number): Promise<ProfiledEngine | null> {
   const runs = (await runsUnder(path, io, { ...NOTHING_STATED, runs: tracedRuns ?? null })).flatMap((run) => {
-    const engine = engineOf(run, path, tracedRuns);
+    const engine = engineOf(run, path);
     return engine === null ? [] : [engine];
   });
   const timed = runs.filter(({ iterations }) => iterations !== null);
@@ -162,7 +162,7 @@ function instantOf(text: string | null): string | null {
   return Number.isNaN(time) ? null : new Date(time).toISOString();
 }
 
-function engineOf(run: ReadRun, ref: string, tracedRuns: number | undefined): ProfiledEngine | null {
+function engineOf(run: ReadRun, ref: string): ProfiledEngine | null {
   const { log, exports, manifest, contentId } = run;
   const layers = layersOf(run);
   if (layers === null) return null;
@@ -170,7 +170,7 @@ function engineOf(run: ReadRun, ref: string, tracedRuns: number | undefined): Pr
   const cell = cellOf(run);
   const profile = exports.profile ?? log.profile;
   const totalMs = profile?.totalMs;
-  const isTraced = tracedRuns !== undefined && exports.profile?.iterations === tracedRuns;
+  const alone = manifest.lone?.kind === 'layers' ? manifest.lone : null;
   return {
     ...(totalMs === undefined ? {} : { totalMs }),
     ref,
@@ -185,7 +185,8 @@ function engineOf(run: ReadRun, ref: string, tracedRuns: number | undefined): Pr
     iterations: profile?.iterations ?? null,
     gpuComputeMs: log.measurement?.gpuComputeMs.mean ?? null,
     notes: [
-      ...(isTraced ? ['from a trace of Torch-TensorRT: another harness than trtexec'] : []),
+      ...(alone?.format === 'trace' ? ['from a trace: another harness than trtexec'] : []),
+      ...(alone === null ? [] : run.notes),
       ...overlapNotes(log.hints.map(({ id }) => id)),
     ],
     stated: {

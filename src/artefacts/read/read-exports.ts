@@ -3,6 +3,7 @@ import { basename, dirname } from 'node:path';
 import type { RunFiles } from '../run-files.ts';
 import type { RunManifest } from '../run-manifest.ts';
 import { errorText } from '../../errors.ts';
+import { parseLayerCsv } from '../../trtexec/exports/layer-csv.ts';
 import { parseLayerInfo } from '../../trtexec/exports/layer-info.ts';
 import { parseProfile, ProfileReader } from '../../trtexec/exports/profile.ts';
 import { OtherRunError, timesOfRun, TimesReader } from '../../trtexec/exports/times.ts';
@@ -127,7 +128,12 @@ async function readTimes(chunks: AsyncIterable<Buffer>): Promise<QueryTimes> {
   return reader.end();
 }
 
-export const LAYER_NAMES = { profile: 'profile.json', info: 'layers.json', trace: 'trace.json' } as const;
+export const LAYER_NAMES = {
+  profile: 'profile.json',
+  info: 'layers.json',
+  trace: 'trace.json',
+  csv: 'layers.csv',
+} as const;
 
 /** The layers of an engine in a folder without a log. */
 export async function readStandaloneLayers(files: RunFiles, manifest: RunManifest): Promise<ReadExports> {
@@ -135,12 +141,15 @@ export async function readStandaloneLayers(files: RunFiles, manifest: RunManifes
   if (standalone?.kind !== 'layers' || standalone.format === 'trtexec') {
     return readExports(files, manifest, silentRun());
   }
+  const name = LAYER_NAMES[standalone.format];
   try {
-    const text = (await files.whole(LAYER_NAMES.trace)).toString('utf8');
-    const profile = parseTraceEvents(text, standalone.runs ?? 1);
-    return { exports: { ...NO_EXPORTS, profile }, notes: [] };
+    const text = (await files.whole(name)).toString('utf8');
+    const { exports, notes } =
+      standalone.format === 'csv'
+        ? parseLayerCsv(text)
+        : { exports: { profile: parseTraceEvents(text, standalone.runs ?? 1) }, notes: [] };
+    return { exports: { ...NO_EXPORTS, ...exports }, notes };
   } catch (error) {
-    const problem = errorText(error);
-    return { exports: NO_EXPORTS, notes: [`${LAYER_NAMES.trace} is damaged: ${problem}`] };
+    return { exports: NO_EXPORTS, notes: [`${name} is damaged: ${errorText(error)}`] };
   }
 }

@@ -23,6 +23,7 @@ import { printable } from '../../text/printable.ts';
 import { isOneOf } from '../../text/unknown-values.ts';
 import { type ExplorerMetadata, NO_METADATA, parseExplorerMetadata } from '../../trtexec/exports/explorer-metadata.ts';
 import { parseLayerInfo } from '../../trtexec/exports/layer-info.ts';
+import { parseTraceEvents } from '../../trtexec/exports/trace-events.ts';
 import type { LayerProfile } from '../../trtexec/log/parsed-log.ts';
 import { NO_EXPORTS, type RunExports } from '../../trtexec/run-facts.ts';
 
@@ -56,7 +57,7 @@ function runsOf(source: RunSource, standalone: StandaloneReading, options: ReadO
 type LayersSource = Extract<RunSource, { kind: 'layers' }>;
 
 /**
- * Reads layers without a log: trtexec exports, `get_layer_info()`, Torch-TensorRT traces, trt-engine-explorer files.
+ * Reads layers without a log: trtexec exports, `get_layer_info()`, traces, tables as CSV, trt-engine-explorer files.
  * @throws UsageError if the file is damaged, or something is unknown
  */
 async function readLayersFile(
@@ -67,22 +68,22 @@ async function readLayersFile(
   const { path, format } = source;
   if (format === 'trt-engine-explorer') return [await readExplorerFiles(path, reading)];
   const isTrace = format === 'trace';
-  if (isTrace && reading.runs === null) {
-    throw new UsageError(
-      `${printable(path)}: its times are summed over all runs, and it does not say how many: add --runs N`,
-    );
-  }
   const bytes = await contentOf(path, signal);
-  const name = isTrace ? LAYER_NAMES.trace : layersNameOf(bytes);
+  const runs = isTrace ? runsInTrace(path, bytes, reading.runs) : null;
+  const name = format === 'trtexec' ? layersNameOf(bytes) : LAYER_NAMES[format];
   const isTorch = isTrace || reading.as === TORCH_CELL.name;
   const cell = isTorch ? torchCell(path, reading) : trtexecCell(path, reading);
-  const standalone = {
-    kind: 'layers' as const,
-    format: isTrace ? ('trace' as const) : ('trtexec' as const),
-    runs: isTrace ? reading.runs : null,
-  };
+  const standalone = { kind: 'layers' as const, format, runs };
   const stated = { role: 'profile' as const, cell, lone: standalone };
   return [await readKeptFiles(path, stated, new Map([[path, name]]), bytes)];
+}
+
+function runsInTrace(path: string, bytes: Buffer, stated: number | null): number {
+  try {
+    return parseTraceEvents(bytes.toString('utf8'), stated).iterations;
+  } catch (error) {
+    throw new UsageError(`${printable(path)}: ${errorText(error)}`, { cause: error });
+  }
 }
 
 function layersNameOf(bytes: Buffer): string {

@@ -6,9 +6,10 @@ import { plainName, readChunks, readWhole } from '../files.ts';
 import { TooLargeError } from '../../errors.ts';
 import { DRIVERS } from '../../harnesses/registry.ts';
 import type { CustomMetricId } from '../../records/metric.ts';
+import { isLayerCsv } from '../../trtexec/exports/layer-csv.ts';
 
 /** How layers are written where no log lies next to them. */
-const LAYER_FORMATS = ['trtexec', 'trace', 'trt-engine-explorer'] as const;
+const LAYER_FORMATS = ['trtexec', 'trace', 'csv', 'trt-engine-explorer'] as const;
 
 export type RunSource =
   | { readonly kind: 'folder'; readonly path: string }
@@ -74,9 +75,12 @@ export async function recogniseLayers(
 ): Promise<RunSource | null> {
   if (as !== null && !LAYER_OWNERS.includes(as)) return null;
   const name = plainName(path);
-  if (!/\.(?:json|trace)$/.test(name)) return null;
+  if (!/\.(?:json|trace|csv)$/.test(name)) return null;
   const head = await headOf(path, signal);
   if (head === null) return null;
+  if (name.endsWith('.csv')) {
+    return as === ENGINE_EXPLORER || !isLayerCsv(head.text) ? null : { kind: 'layers', path, format: 'csv' };
+  }
   const isLayers = LAYERS.test(head.text);
   if (EXPLORER_GRAPH.test(name) && isLayers && as !== TRTEXEC) {
     return { kind: 'layers', path, format: ENGINE_EXPLORER };

@@ -30,7 +30,7 @@ const define = (command: PlainCommand) =>
         TIMERS.filter((timer) => timer !== 'unknown'),
       ),
     )
-    .option('--runs <n>', 'number of runs that a Torch-TensorRT trace sums up', positiveInteger)
+    .option('--runs <n>', 'number of runs that a trace sums up', positiveInteger)
     .option(
       '--metric <name:lower|higher:unit>',
       'import your own numbers, one per line or a JSON field; e2e_ms means e2e_ms:lower:ms',

@@ -100,7 +100,8 @@ const TYPE_WORDS: readonly (readonly [RegExp, string])[] = [
   [/\bBool\b/i, 'bool'],
 ];
 
-function tensorType(text: string | null): string | null {
+/** Its spelling in a `LayerTensor`. */
+export function tensorType(text: string | null): string | null {
   if (text === null) return null;
   return TYPE_WORDS.find(([pattern]) => pattern.test(text))?.[1] ?? text;
 }

@@ -5,36 +5,99 @@ import { isRecord } from '../../text/unknown-values.ts';
 import { ExportFormatError } from '../../errors.ts';
 import { parseJson } from './json-repair.ts';
 
-/** An event of an engine trace: `dur` in microseconds, summed over all runs. */
-const eventSchema = z.object({ name: z.string(), ph: z.literal('X'), dur: z.number().min(0) });
+const id = z.union([z.number(), z.string()]).optional().catch(undefined);
+
+/** An event of a trace: `dur` in microseconds. Category and ids are those of PyTorch's profiler. */
+const eventSchema = z.object({
+  name: z.string(),
+  ph: z.literal('X'),
+  dur: z.number().min(0),
+  cat: z.string().optional().catch(undefined),
+  args: z.object({ 'External id': id, 'external id': id, correlation: id }).optional().catch(undefined),
+});
+
+type TraceEvent = z.infer<typeof eventSchema>;
+
+interface SummedTime {
+  readonly name: string;
+  readonly timeMs: number;
+}
+
+const OPERATOR = 'cpu_op';
+const ON_GPU = ['kernel', 'gpu_memcpy', 'gpu_memset'];
+const STEP = /^ProfilerStep#\d+$/;
 
 /**
- * Parses the engine trace of Torch-TensorRT (Chrome's trace events): one event per layer.
- * @param runs number of runs summed in its times: the file does not state it
- * @throws ExportFormatError for any other file
+ * Parses Chrome's trace events: Torch-TensorRT's engine trace has one for each layer; of those of PyTorch's profiler the
+ * work on the GPU is summed by the operator that launched it, as its `key_averages()` does.
+ * @param runs number of runs summed in its times; null: as many as steps of the profiler are in it
+ * @throws ExportFormatError for any other file, and where nothing says the number of runs
  */
-export function parseTraceEvents(text: string, runs: number): LayerProfile {
-  const layers = eventsOf(text).map((event, index) => {
-    const { success, data, error } = eventSchema.safeParse(event);
-    if (!success) {
-      const [issue] = error.issues;
-      throw new ExportFormatError(`event ${index + 1}: ${issue?.path.join('.') ?? ''}: ${issue?.message ?? 'invalid'}`);
-    }
-    return { name: data.name, timeMs: data.dur / 1000 };
-  });
-  if (layers.length === 0) throw new ExportFormatError('no complete event ("ph": "X") in it');
-  const totalMs = layers.reduce((sum, { timeMs }) => sum + timeMs, 0);
+export function parseTraceEvents(text: string, runs: number | null): LayerProfile {
+  const events = eventsOf(text).map(checkedEvent);
+  if (events.length === 0) throw new ExportFormatError('no complete event ("ph": "X") in it');
+  const isTorch = events.some(({ cat }) => cat === OPERATOR || cat === 'kernel');
+  const steps = new Set(events.flatMap(({ name }) => (isTorch && STEP.test(name) ? [name] : []))).size;
+  const iterations = runs ?? steps;
+  if (iterations === 0) {
+    throw new ExportFormatError('its times are summed over all runs, and it does not say how many: add --runs N');
+  }
+  return summedProfile(isTorch ? byOperator(events) : events.map(timeOf), iterations);
+}
+
+/** @param times summed over all iterations */
+export function summedProfile(times: readonly SummedTime[], iterations: number): LayerProfile {
+  const totalMs = times.reduce((sum, { timeMs }) => sum + timeMs, 0);
   return {
-    iterations: runs,
-    layers: layers.map(({ name, timeMs }, index) => ({
+    iterations,
+    layers: times.map(({ name, timeMs }, index) => ({
       index,
       name,
       timeMs,
-      averageMs: timeMs / runs,
+      averageMs: timeMs / iterations,
       medianMs: null,
       percentage: totalMs === 0 ? 0 : (timeMs / totalMs) * 100,
     })),
   };
+}
+
+function timeOf({ name, dur }: TraceEvent): SummedTime {
+  return { name, timeMs: dur / 1000 };
+}
+
+/** Kernels that no operator launched one by one, such as those of a CUDA graph, keep their own names. */
+function byOperator(events: readonly TraceEvent[]): SummedTime[] {
+  const operators = new Map<unknown, string>();
+  const launches = new Map<unknown, unknown>();
+  for (const event of events) {
+    if (event.cat === OPERATOR) operators.set(operatorId(event), event.name);
+    else if (!isOnGpu(event)) launches.set(event.args?.correlation, operatorId(event));
+  }
+  operators.delete(undefined);
+  launches.delete(undefined);
+  const sums = new Map<string, number>();
+  for (const event of events.filter(isOnGpu)) {
+    const operator = operators.get(operatorId(event) ?? launches.get(event.args?.correlation)) ?? event.name;
+    sums.set(operator, (sums.get(operator) ?? 0) + event.dur / 1000);
+  }
+  if (sums.size === 0)
+    throw new ExportFormatError('no work of the GPU in it: profile with ProfilerActivity.CUDA as well');
+  return [...sums].map(([name, timeMs]) => ({ name, timeMs }));
+}
+
+function isOnGpu({ cat = '' }: TraceEvent): boolean {
+  return ON_GPU.includes(cat);
+}
+
+function operatorId({ args }: TraceEvent): unknown {
+  return args?.['External id'] ?? args?.['external id'];
+}
+
+function checkedEvent(event: unknown, index: number): TraceEvent {
+  const { success, data, error } = eventSchema.safeParse(event);
+  if (success) return data;
+  const [issue] = error.issues;
+  throw new ExportFormatError(`event ${index + 1}: ${issue?.path.join('.') ?? ''}: ${issue?.message ?? 'invalid'}`);
 }
 
 /** A list, a list under `traceEvents`, or one event. Marks and counters are not layers. */

@@ -227,7 +227,7 @@ describe('layers of files', () => {
     const args = ['layers', '--diff', ...sides, '--runs', '100'];
     const { stdout } = await bench([...args, '--json']);
     const { base, unknown } = OUTPUTS['layers-diff'].parse(JSON.parse(stdout));
-    expect(base.notes).toEqual(['from a trace of Torch-TensorRT: another harness than trtexec']);
+    expect(base.notes).toEqual(['from a trace: another harness than trtexec']);
     expect(((unknown?.baseMs ?? 0) / (unknown?.headMs ?? 1)).toFixed(2)).toBe('2.02');
     expect((await bench(args)).stdout.replaceAll(/\s+/g, ' ')).toContain('0.2088 → 0.1036 ms');
   });

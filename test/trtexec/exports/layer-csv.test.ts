@@ -1,0 +1,52 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+import { expect, test } from 'vitest';
+
+import { isLayerCsv, parseLayerCsv } from '../../../src/trtexec/exports/layer-csv.ts';
+import { bench, temporaryFolder } from '../../support/bench.ts';
+
+// Made by hand: no export of a designer was at hand.
+const TABLE = `Layer Name,Type,Input Dims,Output Dims,Precision,Time (us),Time %,Region
+"conv1, relu",Convolution,1x3x224x224,1x64x112x112,FP16,250,50,0
+pool,Pooling,1x64x112x112,1x64x56x56,FP32,250,50,0
+`;
+
+test('columns are known by the words of their header; one that is not is named', () => {
+  const { exports, notes } = parseLayerCsv(TABLE);
+  expect(notes).toEqual(['columns that were not understood: Region']);
+  expect(exports.profile?.layers.map(({ name, averageMs, percentage }) => [name, averageMs, percentage])).toEqual([
+    ['conv1, relu', 0.25, 50],
+    ['pool', 0.25, 50],
+  ]);
+  expect(exports.layerInfo?.layers[0]).toMatchObject({
+    type: 'Convolution',
+    inputs: [{ dimensions: [1, 3, 224, 224], type: 'fp16' }],
+    outputs: [{ dimensions: [1, 64, 112, 112] }],
+  });
+});
+
+test('a unit may stand in the fields; without one the table is refused', () => {
+  const table = (field: string) => `name;type;time\na;conv;${field}\n`;
+  expect(parseLayerCsv(table('1.5 ms')).exports.profile?.layers[0]?.averageMs).toBe(1.5);
+  expect(() => parseLayerCsv(table('1.5'))).toThrow('its times have no unit: write it in the header, as "time (ms)"');
+  expect(() => parseLayerCsv(table('- ms'))).toThrow('line 2: time: "- ms" is no time');
+  expect(() => parseLayerCsv(table('1,5 ms'))).toThrow('no CSV');
+});
+
+test('only a table with names, times and types or precisions is one of layers', () => {
+  expect(isLayerCsv(TABLE)).toBe(true);
+  expect(isLayerCsv('name,time\na,1\n')).toBe(false);
+  expect(isLayerCsv('')).toBe(false);
+});
+
+test('bench layers reads it', async () => {
+  const path = join(temporaryFolder(), 'network.csv');
+  writeFileSync(path, TABLE);
+  const { stdout } = await bench(['layers', path, '--json']);
+  expect(JSON.parse(stdout).notes).toEqual(['columns that were not understood: Region']);
+  expect(JSON.parse(stdout).layers).toMatchObject([
+    { name: 'conv1, relu', averageMs: 0.25, type: 'Convolution', precisionIn: 'fp16' },
+    { name: 'pool', averageMs: 0.25 },
+  ]);
+});
