@@ -1,0 +1,45 @@
+import { join } from 'node:path';
+
+import { expect, test } from 'vitest';
+
+import { bench } from '../support/bench.ts';
+import { FIXTURES } from '../support/recordings.ts';
+
+async function layersOf(...args: readonly string[]): Promise<string> {
+  const folder = join(FIXTURES, 'nights', '1-profile', 'resnet_small.fp8.b8');
+  const { stdout } = await bench(['layers', folder, ...args], { env: { COLUMNS: '200' } });
+  return stdout;
+}
+
+test('what is no work of the network: copies between formats, casts, shapes', async () => {
+  expect(await layersOf()).toContain(
+    "besides the network's own work: copies between formats 0.00580 ms (1.6 %), casts 0.00755 ms (2.1 %), shape work 0.00386 ms (1.1 %)",
+  );
+});
+
+test('large layers that were left in 16 bits are named', async () => {
+  const text = await layersOf();
+  expect(text).toContain('time by the type taken in: fp8 66.3 %, fp16 30.6 %, fp32 2.1 %, unknown precision 1.1 %');
+  expect(text).toContain('not quantized, and worth a look: layer*.*.conv2/Conv · fp16 0.04883 ms (13.4 %), 2 more');
+});
+
+test('what launches alone take, and how far the sum of layers is from the time without the profiler', async () => {
+  const text = await layersOf();
+  expect(text).toContain('sum of layers 0.3645 ms, GPU compute time without the profiler 0.2368 ms: +53.9 %');
+  expect(text).toContain('the profiler waits after each layer; shares hold, times are not for gating');
+  expect(text).toContain('launches alone take 0.18 to 0.55 ms of the host without a CUDA graph');
+});
+
+test('the longest layers first, and how much of all they are together', async () => {
+  const rows = (await layersOf('--top', '3')).split('\n').filter((line) => /^0\.\d+ +ms/.test(line));
+  expect(rows.map((row) => row.match(/[\d.]+ %/g)?.slice(0, 2))).toEqual([
+    ['6.7 %', '6.7 %'],
+    ['4.4 %', '11.2 %'],
+    ['4.2 %', '15.4 %'],
+    ['84.6 %', '100.0 %'],
+  ]);
+});
+
+test('kernels for older GPUs are counted', async () => {
+  expect(await layersOf()).toContain('7.0 % of the time is in kernels for GPUs older than sm90');
+});
