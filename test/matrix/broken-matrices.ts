@@ -63,6 +63,12 @@ export const BROKEN_MATRICES: readonly BrokenMatrix[] = [
     'm.yaml:6:15: batch: "one to eight" is neither a number nor a range such as 1..1024*2',
   ),
   broken(
+    'a variable that is no value of env',
+    oneModel('axes: {env.PERFECT: [0, 1]}'),
+    'm.yaml:6:22: env.PERFECT: a variable is an axis under env, as in axes: {env: {PERFECT: [unset, "1"]}}',
+    'm.yaml:6:25: env.PERFECT: a variable is an axis under env, as in axes: {env: {PERFECT: [unset, "1"]}}',
+  ),
+  broken(
     'a dimension of zero',
     oneModel('axes: {batch: 0, precision: fp16}'),
     'm.yaml:4:21: input: a dimension cannot be 0',

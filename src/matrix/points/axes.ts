@@ -78,6 +78,11 @@ function axisValues(name: string, value: unknown, path: SourcePath, list: Mistak
     list.add(path, `${name}: ${printable(word)} is none of what it takes: ${named.takes}`);
     return [];
   }
+  if (name.startsWith(ENV_AXIS)) {
+    const variable = name.slice(ENV_AXIS.length);
+    list.add(path, `${name}: a variable is an axis under env, as in axes: {env: {${variable}: [unset, "1"]}}`);
+    return [];
+  }
   if (typeof value === 'number') return [{ kind: 'number', number: value }];
   const range = readRange(String(value));
   if (typeof range !== 'string') return range.map((number) => ({ kind: 'number', number }));
