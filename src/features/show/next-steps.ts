@@ -12,6 +12,7 @@ import { GUIDE_NSYS } from '../../tools/nsys/nsys-dialect.ts';
 import { profileArgs, type RunParts, runParts } from '../../trtexec/arguments/run-args.ts';
 import type { ShowOptions } from './command.ts';
 import type { ExplainOutput, ProfilerStep } from './output.ts';
+import { remediesOf } from './remedies.ts';
 import { attachmentsOfCell } from '../../store/runs/attachments.ts';
 import { findCells } from '../../store/cells.ts';
 import type { StoreDatabase } from '../../store/file/open.ts';
@@ -62,7 +63,13 @@ function explainedRun(db: StoreDatabase, run: ShownRun): ExplainOutput {
     runId,
     label: cell === null ? null : cellLabel(cell),
     provenance,
-    findings: findingsOf(run, cell, layers.length === 0 ? null : summarizeLayers(layers), hottest),
+    findings: findingsOf(
+      run,
+      cell,
+      layers.length === 0 ? null : summarizeLayers(layers),
+      hottest,
+      remediesOf(db, run, cell),
+    ),
     next: ladder.find(({ state }) => state === 'next') ?? null,
     ladder,
   };
@@ -145,6 +152,7 @@ function findingsOf(
   cell: KeyedCell | null,
   summary: LayersSummary | null,
   hottest: LayerFacts | undefined,
+  remedies: readonly string[],
 ): string[] {
   const reason = outcomeReason(outcome);
   const gpuComputeMs = statistics['gpuComputeMs']?.median ?? null;
@@ -155,6 +163,7 @@ function findingsOf(
     gpuComputeMs === null ? null : `GPU compute ${formatMs(gpuComputeMs)} (median)`,
     ratio === null ? null : `enqueue takes ${formatNumber(ratio, 2)} of that`,
     bound === null ? null : `bound by ${BOUND_WORDS[bound.by]}: ${bound.evidence}; ${bound.advice}`,
+    ...remedies,
     summary === null || cell?.cudaGraph === true
       ? null
       : `launching ${summary.layers} layers takes ${formatNumber(least, 2)} to ${formatNumber(most, 2)} ms of the host`,

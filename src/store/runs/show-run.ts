@@ -111,6 +111,11 @@ export function showRun(db: StoreDatabase, runId: RunId) {
   };
 }
 
+/** Without paths; none of a build that is not stored. */
+export function buildFlagsOf(db: StoreDatabase, buildId: BuildId): readonly string[] {
+  return db.select({ flags: builds.flags }).from(builds).where(eq(builds.buildId, buildId)).get()?.flags ?? [];
+}
+
 function buildModelOf(db: StoreDatabase, buildId: BuildId): string | null {
   const row = db.select().from(builds).where(eq(builds.buildId, buildId)).get();
   return row === undefined || row.model === '' ? null : row.model;

@@ -1,0 +1,53 @@
+import { switchGains } from '../../judge/switch-pairs.ts';
+import { batchOf, type KeyedCell } from '../../records/cell.ts';
+import { isMeasured } from '../../records/run.ts';
+import { findCells } from '../../store/cells.ts';
+import type { StoreDatabase } from '../../store/file/open.ts';
+import { cellRunsOf } from '../../store/runs/cell-runs.ts';
+import { buildFlagsOf, type ShownRun } from '../../store/runs/show-run.ts';
+import { formatNumber, formatPercent } from '../../terminal/numbers.ts';
+
+/** What the sweep, the engine and the copies of a run say of what would make its cell faster. */
+export function remediesOf(db: StoreDatabase, run: ShownRun, cell: KeyedCell | null): string[] {
+  if (cell === null || cell.harness !== undefined || run.measurement === null) return [];
+  return [...graphRemedy(db, run, cell), ...tunedShape(db, run, cell), ...overlap(run, cell)];
+}
+
+/** The cell of the same sweep that has a CUDA graph already, and what it gained. */
+function graphRemedy(db: StoreDatabase, { bound, sweepId }: ShownRun, cell: KeyedCell): string[] {
+  if (bound?.advice.includes('CUDA graph') !== true || cell.cudaGraph !== false) return [];
+  const runs = Map.groupBy(cellRunsOf(db, [sweepId]).filter(isMeasured), ({ cellKey }) => cellKey);
+  const cells = [...findCells(db, [...runs.keys()]).values()].map((each) => ({
+    cell: each,
+    runsQps: (runs.get(each.key) ?? []).flatMap(({ values }) => values.throughputQps ?? []),
+    latencyMs: null,
+  }));
+  const gained = switchGains(cells, 'cudaGraph')?.pairs.find(({ without }) => without.cell.key === cell.key);
+  return [
+    gained === undefined
+      ? 'this sweep has no such cell with a CUDA graph: cudaGraph: [on, off] measures both'
+      : `with a CUDA graph it has ${formatPercent(gained.gainPercent)} queries/s in this sweep: cell ${gained.with.cell.key.slice(0, 8)}`,
+  ];
+}
+
+/** An engine is as fast as it can be at the shapes of its optimum. */
+function tunedShape(db: StoreDatabase, { buildId }: ShownRun, cell: KeyedCell): string[] {
+  const opt = buildId === null ? null : buildFlagsOf(db, buildId).find((flag) => flag.startsWith('--optShapes='));
+  const tuned = Number(/:(\d+)/.exec(opt ?? '')?.[1]);
+  const batch = batchOf(cell.shapes);
+  if (batch === null || !(tuned > 0) || batch === tuned) return [];
+  const ratio = formatNumber(batch / tuned, 2);
+  return [`its batch is ${ratio} times that which its engine is tuned for (${tuned}): build.opt of its own may be faster`];
+}
+
+function overlap({ hints, measurement, statistics }: ShownRun, cell: KeyedCell): string[] {
+  const copies = [statistics['h2dMs'], statistics['d2hMs']].flatMap((line) => line?.median ?? []);
+  const throughputQps = measurement?.['throughputQps'] ?? null;
+  if (copies.length === 0 || cell.streams !== 1 || throughputQps === null) return [];
+  const longest = Math.max(...copies, statistics['gpuComputeMs']?.median ?? 0);
+  const share = formatPercent((longest * throughputQps) / 10, false);
+  return [
+    `copies and compute overlap: the longest of them goes on for ${share} of the time`,
+    ...(hints.includes('pageable') ? ['host memory was pageable, not pinned: copies are slower, and hold up others'] : []),
+  ];
+}
