@@ -37,7 +37,9 @@ function tunedShape(db: StoreDatabase, { buildId }: ShownRun, cell: KeyedCell): 
   const batch = batchOf(cell.shapes);
   if (batch === null || !(tuned > 0) || batch === tuned) return [];
   const ratio = formatNumber(batch / tuned, 2);
-  return [`its batch is ${ratio} times that which its engine is tuned for (${tuned}): build.opt of its own may be faster`];
+  return [
+    `its batch is ${ratio} times that which its engine is tuned for (${tuned}): build.opt of its own may be faster`,
+  ];
 }
 
 function overlap({ hints, measurement, statistics }: ShownRun, cell: KeyedCell): string[] {
@@ -48,6 +50,8 @@ function overlap({ hints, measurement, statistics }: ShownRun, cell: KeyedCell):
   const share = formatPercent((longest * throughputQps) / 10, false);
   return [
     `copies and compute overlap: the longest of them goes on for ${share} of the time`,
-    ...(hints.includes('pageable') ? ['host memory was pageable, not pinned: copies are slower, and hold up others'] : []),
+    ...(hints.includes('pageable')
+      ? ['host memory was pageable, not pinned: copies are slower, and hold up others']
+      : []),
   ];
 }
