@@ -106,7 +106,12 @@ function formatCount(value: number | null): string {
 
 const SHOWN_CALLS = 4;
 
-function timelineLines({ busyMs, spanMs, gaps, copies, calls, unattributed }: KernelReport): string[] {
+const PAUSES: Readonly<Record<KernelReport['pauses'][number]['reason'], string>> = {
+  garbageCollection: 'garbage collection',
+  interpreterLock: "waiting for the interpreter's lock",
+};
+
+function timelineLines({ busyMs, spanMs, gaps, copies, calls, pauses, unattributed }: KernelReport): string[] {
   const share = spanMs === 0 ? '' : ` (${formatPercent((busyMs / spanMs) * 100, false)})`;
   const copied = copies.map(
     ({ kind, count: times, bytes, ms }) => `${printable(kind)} ${times}×, ${formatBytes(bytes)}, ${formatMs(ms)}`,
@@ -118,6 +123,10 @@ function timelineLines({ busyMs, spanMs, gaps, copies, calls, unattributed }: Ke
     `GPU      at work ${formatMs(busyMs)} of ${formatMs(spanMs)}${share}; idle within queries ${formatMs(gaps.withinQueriesMs)}, between them ${formatMs(gaps.betweenQueriesMs)}, before copies ${formatMs(gaps.beforeCopiesMs)}`,
     `copies   ${copied.join('; ') || 'none'}`,
     `calls    ${called.join('; ')}${calls.length > SHOWN_CALLS ? `; and ${calls.length - SHOWN_CALLS} more` : ''}`,
+    ...pauses.map(
+      ({ reason, count: times, ms, gpuIdleMs }) =>
+        `host     ${PAUSES[reason]} ${times}×, ${formatMs(ms)}; the GPU had no work for ${formatMs(gpuIdleMs)} of it`,
+    ),
     ...unattributed.map(
       ({ reason, kernels, kernelMs }) =>
         `not of any layer: ${count(kernels, 'kernel')}, ${formatMs(kernelMs)}, ${REASONS[reason]}`,

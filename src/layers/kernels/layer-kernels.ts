@@ -38,6 +38,16 @@ export const restOfWorkSchema = z.strictObject({
     .describe('Kernels of no layer'),
   copies: z.array(z.strictObject({ kind: z.string(), count, bytes: count, ms: sumMs })),
   calls: z.array(z.strictObject({ name: z.string(), count, ms: sumMs, maxMs: sumMs })),
+  pauses: z
+    .array(
+      z.strictObject({
+        reason: z.enum(['garbageCollection', 'interpreterLock']),
+        count,
+        ms: sumMs.describe('Where they overlap, counted once'),
+        gpuIdleMs: sumMs.describe('Of it, between the first and the last work, without any work on a GPU'),
+      }),
+    )
+    .describe('When Python held its threads up; as far as the capture recorded it'),
 });
 
 type RestOfWork = Immutable<z.infer<typeof restOfWorkSchema>>;
@@ -45,6 +55,8 @@ type RestOfWork = Immutable<z.infer<typeof restOfWorkSchema>>;
 export type CopySum = RestOfWork['copies'][number];
 
 export type CallSum = RestOfWork['calls'][number];
+
+export type HostPause = RestOfWork['pauses'][number];
 
 /** What a capture says of the work on the GPU and of its launching; layers with the longest first. */
 export type KernelReport = Immutable<z.infer<typeof gpuWorkSchema>> &

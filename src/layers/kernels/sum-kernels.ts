@@ -1,5 +1,6 @@
 import type { NsysTrace, TracedCall, TracedCopy, TracedSpan } from '../../tools/nsys/read-export.ts';
 import { type AttributedKernel, attributeKernels } from './attribute-kernels.ts';
+import { sumPauses } from './host-pauses.ts';
 import { type CallSum, type CopySum, type KernelReport, type LayerKernels, UNATTRIBUTED } from './layer-kernels.ts';
 
 const NS_PER_MS = 1e6;
@@ -32,6 +33,7 @@ export function sumKernels(trace: NsysTrace, layers: ReadonlySet<string> | null)
     }),
     copies: copySums(trace.copies),
     calls: callSums(trace.calls),
+    pauses: sumPauses(trace),
   };
 }
 

@@ -9,6 +9,8 @@ export interface NsysTrace {
   readonly kernels: readonly TracedKernel[];
   readonly calls: readonly TracedCall[];
   readonly ranges: readonly TracedRange[];
+  /** Of any thread, sorted by start. */
+  readonly pauses: readonly TracedPause[];
   readonly graphNodes: readonly TracedGraphNode[];
   readonly copies: readonly TracedCopy[];
 }
@@ -40,6 +42,11 @@ export interface TracedCall extends TracedSpan {
 export interface TracedRange extends TracedSpan {
   readonly name: string;
   readonly thread: string;
+}
+
+/** When Python held a thread up. */
+export interface TracedPause extends TracedSpan {
+  readonly reason: 'garbageCollection' | 'interpreterLock';
 }
 
 /** Creation of a CUDA graph node, during capture or instantiation. */
@@ -90,8 +97,19 @@ const NODES = 'CUDA_GRAPH_NODE_EVENTS';
 const COPY_KINDS = 'ENUM_CUDA_MEMCPY_OPER';
 const ABOUT = 'META_DATA_EXPORT';
 
-/** `NvtxPushPopRange` of ENUM_NSYS_EVENT_TYPE; 60 is a start/end range, which belongs to no thread. */
+/** `NvtxPushPopRange` of ENUM_NSYS_EVENT_TYPE; the other is a start/end range, which belongs to no thread. */
 const PUSH_POP = 59;
+const START_END = 60;
+
+/**
+ * Python's own ranges: TensorRT-LLM opens "Python GC" with TLLM_PROFILE_RECORD_GC (py_executor.py), `-t python-gil` the
+ * others. They nest with those of layers, and are none.
+ */
+const PYTHON_RANGES: ReadonlyMap<string, TracedPause['reason'] | null> = new Map([
+  ['Python GC', 'garbageCollection'],
+  ['Waiting for GIL', 'interpreterLock'],
+  ['Holding GIL', null],
+]);
 
 /** A thread's id has its process's id above its own 24 bits. */
 const PROCESS = (column: string): string => `CAST(CAST(${column} AS INTEGER) >> 24 AS TEXT)`;
@@ -102,12 +120,17 @@ export function readNsysExport(path: string): NsysTrace {
   try {
     for (const table of [STRINGS, KERNELS, CALLS, RANGES]) file.require(table);
     const first = file.firstNs([KERNELS.name, CALLS.name, RANGES.name, COPIES, SETS, NODES]);
+    const ranges = rangesIn(file, first);
     return {
       product: about(file, 'EXPORT_PRODUCT_VERSION'),
       schema: about(file, 'EXPORT_SCHEMA_VERSION'),
       kernels: kernelsIn(file, first),
       calls: callsIn(file, first),
-      ranges: rangesIn(file, first),
+      ranges: ranges.filter(({ eventType, name }) => eventType === PUSH_POP && !PYTHON_RANGES.has(name)),
+      pauses: ranges.flatMap(({ name, startNs, endNs }) => {
+        const reason = PYTHON_RANGES.get(name) ?? null;
+        return reason === null ? [] : { reason, startNs, endNs };
+      }),
       graphNodes: file.has(NODES, 'graphNodeId') ? nodesIn(file, first) : [],
       copies: copiesIn(file, first),
     };
@@ -151,12 +174,13 @@ function callsIn(file: ExportFile, first: bigint): TracedCall[] {
 }
 
 /** A range open at the end of the capture has no end. */
-function rangesIn(file: ExportFile, first: bigint): TracedRange[] {
+function rangesIn(file: ExportFile, first: bigint): (TracedRange & { readonly eventType: number })[] {
   const registered = file.has(RANGES.name, 'textId') ? '(SELECT value FROM StringIds s WHERE s.id = e.textId)' : 'NULL';
   return file
-    .rows<Omit<TracedRange, 'endNs'> & { readonly endNs: number | null }>(
-      `SELECT ${SPAN}, coalesce(e.text, ${registered}, '') AS name, coalesce(CAST(e.globalTid AS TEXT), '') AS thread
-       FROM ${RANGES.name} e WHERE e.eventType = ${PUSH_POP} ORDER BY e.start, e.end DESC`,
+    .rows<Omit<TracedRange, 'endNs'> & { readonly endNs: number | null; readonly eventType: number }>(
+      `SELECT ${SPAN}, coalesce(e.text, ${registered}, '') AS name, coalesce(CAST(e.globalTid AS TEXT), '') AS thread,
+              CAST(e.eventType AS INTEGER) AS eventType
+       FROM ${RANGES.name} e WHERE e.eventType IN (${PUSH_POP}, ${START_END}) ORDER BY e.start, e.end DESC`,
       { first },
     )
     .map((range) => ({ ...range, endNs: range.endNs ?? Infinity }));

@@ -6,8 +6,8 @@ import { describe, expect, test } from 'vitest';
 
 import { sumKernels } from '../../../src/layers/kernels/sum-kernels.ts';
 import { readNsysExport } from '../../../src/tools/nsys/read-export.ts';
-import { temporaryFolder } from '../../support/bench.ts';
-import { type Capture, NsysExport, writeCapture } from '../../support/nsys-export.ts';
+import { bench, temporaryFolder } from '../../support/bench.ts';
+import { type Capture, NsysExport, THREAD, writeCapture } from '../../support/nsys-export.ts';
 
 const LAYERS = [
   { name: 'conv1 + relu1', kernels: { sm90_xmma_fprop: 40, splitKreduce: 8 } },
@@ -73,6 +73,38 @@ describe('kernels by the layer that launched them', () => {
     expect(report.busyMs).toBeCloseTo(0.24, 10);
     expect(report.spanMs).toBeCloseTo(0.24 + 0.018 + 0.126 + 0.002, 10);
     expect(report.unattributed).toEqual([]);
+  });
+
+  test("Python's pauses are no layers: counted once where threads wait together, with the GPU's idle time in them", async () => {
+    const path = exported({ queries: 3 });
+    const client = new Database(path);
+    const at = (us: number): number => us * 1000;
+    const add = client.prepare(
+      `INSERT INTO NVTX_EVENTS (start, end, eventType, text, textId, globalTid) VALUES (?, ?, ?, ?, ?, ${THREAD})`,
+    );
+    client.exec(`INSERT INTO StringIds VALUES (9001, 'Holding GIL'), (9002, 'Waiting for GIL')`);
+    add.run(at(0), at(10_000), 59, null, 9001);
+    add.run(at(120), at(160), 59, null, 9002);
+    add.run(at(140), at(180), 59, null, 9002);
+    const [kernels] = client
+      .prepare<[], { readonly first: number; readonly last: number }>(
+        'SELECT min(start) AS first, max(end) AS last FROM CUPTI_ACTIVITY_KIND_KERNEL',
+      )
+      .all();
+    if (kernels === undefined) throw new Error('no kernels');
+    add.run(kernels.first, kernels.last, 60, 'Python GC', null);
+    client.close();
+    const report = sumKernels(readNsysExport(path), null);
+    expect(report.layers).toHaveLength(LAYERS.length);
+    const [collection, lock] = report.pauses;
+    expect(collection).toMatchObject({ reason: 'garbageCollection', count: 1 });
+    expect(lock).toMatchObject({ reason: 'interpreterLock', count: 2, ms: 0.06 });
+    // From the first kernel on: gaps within the queries and the two pauses between them.
+    expect(collection?.gpuIdleMs).toBeCloseTo(0.018 + 2 * 0.042, 10);
+    const { stdout } = await bench(['layers', '--kernels', path]);
+    expect(stdout).toMatch(
+      /\nhost {5}garbage collection 1×, 0\.\d+ ms; the GPU had no work for 0\.102\d* ms of it\nhost {5}waiting for the interpreter's lock 2×, 0\.060\d* ms;/,
+    );
   });
 
   test('copies by their kind, and calls by their name', () => {
