@@ -1,5 +1,5 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
-import { availableParallelism, cpus, hostname, loadavg, release, type } from 'node:os';
+import { availableParallelism, cpus, freemem, hostname, loadavg, release, totalmem, type } from 'node:os';
 import { basename } from 'node:path';
 import type { EnvironmentVariables } from '../process/environment-variables.ts';
 import type { Environment } from '../records/environment.ts';
@@ -62,6 +62,8 @@ export function hostState(env: EnvironmentVariables) {
     platform,
     cpuCount: availableParallelism(),
     loadPerCpu: hostLoad(),
+    freeMemoryBytes: freemem(),
+    memoryBytes: totalmem(),
     cpuGovernor: hostFacts(env).cpuGovernor ?? null,
     numaNodes: numaNodes(),
     /** Its nvidia-smi says little, or is not there. */

@@ -8,7 +8,7 @@ import { MODELOPT_INSTALL, readPythonVersions } from '../../tools/modelopt/names
 import { checksOf, type Judged, noAnswer } from './checks.ts';
 import { driverChecks, gpuChecks } from './gpu-checks.ts';
 import type { DoctorCheck } from './output.ts';
-import { storeChecks } from './store-checks.ts';
+import { byteSize, storeChecks } from './store-checks.ts';
 
 /** In the order in which a newcomer fixes them. */
 export function judgeMachine(facts: MachineFacts): DoctorCheck[] {
@@ -75,6 +75,7 @@ function hostChecks(facts: MachineFacts): DoctorCheck[] {
   return checksOf('host', 'host', [
     ['node', 'Node', { state: 'ok', evidence: host.node }],
     ['load', 'CPUs', load(host)],
+    ['memory', 'host memory', memory(host)],
     ['governor', 'CPU governor', governor(host)],
     ['numa', 'NUMA', numa(facts)],
   ]);
@@ -86,6 +87,17 @@ function load({ loadPerCpu, cpuCount }: HostState): Judged | null {
   return loadPerCpu > BUSY_SHARE
     ? { state: 'warning', evidence: `${evidence}: launches may wait`, mend: 'top   # what else runs here?' }
     : { state: 'ok', evidence };
+}
+
+/** A build holds its model, its weights and the engine at once. */
+const LEAST_MEMORY_BYTES = 4 * 2 ** 30;
+
+function memory({ freeMemoryBytes, isJetson, memoryBytes }: HostState): Judged {
+  const evidence = `${byteSize(freeMemoryBytes)} of ${byteSize(memoryBytes)} free`;
+  if (freeMemoryBytes >= LEAST_MEMORY_BYTES) return { state: 'ok', evidence };
+  const shared = isJetson ? ', which the GPU shares: add swap' : '';
+  const mend = `free -h   # a build takes several times the size of its model${shared}`;
+  return { state: 'warning', evidence, mend };
 }
 
 function governor({ cpuGovernor }: HostState): Judged | null {

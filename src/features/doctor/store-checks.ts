@@ -26,13 +26,13 @@ function database(store: StoreHealth): Judged {
     return { state: 'failed', evidence: `${store.path}: ${store.quickCheck}`, mend, essential };
   }
   const sweeps = store.sweeps === null ? '' : `, ${store.sweeps} ${store.sweeps === 1 ? 'sweep' : 'sweeps'}`;
-  const evidence = `${store.path}: ${size(store.bytes)}${sweeps}`;
+  const evidence = `${store.path}: ${byteSize(store.bytes)}${sweeps}`;
   if (store.schema === 'newer') {
     return { state: 'failed', evidence: `${evidence}, written by a newer bench`, mend: '# update bench', essential };
   }
   if (store.walBytes > LONG_WAL_BYTES) {
     const mend = `lsof ${store.path}   # who keeps it open?`;
-    return { state: 'warning', evidence: `${evidence}; its log has ${size(store.walBytes)}`, mend };
+    return { state: 'warning', evidence: `${evidence}; its log has ${byteSize(store.walBytes)}`, mend };
   }
   const older = store.schema === 'older' ? '; of an older bench, brought up to date when next used' : '';
   return { state: 'ok', evidence: `${evidence}${older}`, essential };
@@ -53,13 +53,13 @@ function space({ path, freeBytes, isThere, isWritable }: FolderFacts): Judged {
     const mend = `chmod u+w ${path}   # or another place: --db FILE`;
     return { state: 'failed', evidence: `${path} may not be written`, mend };
   }
-  const evidence = `${path}${freeBytes === null ? '' : `, ${size(freeBytes)} free`}`;
+  const evidence = `${path}${freeBytes === null ? '' : `, ${byteSize(freeBytes)} free`}`;
   if (freeBytes === null || freeBytes >= WARN_BYTES) return { state: 'ok', evidence };
   const mend = `df -h ${path}   # engines and artefacts grow: free space, or another place with --db FILE`;
   return { state: freeBytes < LEAST_BYTES ? 'failed' : 'warning', evidence, mend };
 }
 
-function size(bytes: number): string {
+export function byteSize(bytes: number): string {
   if (bytes < 2 ** 20) return `${Math.ceil(bytes / 1024)} KiB`;
   return bytes < GIB ? `${Math.round(bytes / 2 ** 20)} MiB` : `${(bytes / GIB).toFixed(1)} GiB`;
 }

@@ -63,6 +63,8 @@ const READY: MachineFacts = {
     platform: 'linux',
     cpuCount: 16,
     loadPerCpu: 0.03,
+    freeMemoryBytes: 100 * GIB,
+    memoryBytes: 128 * GIB,
     cpuGovernor: 'performance',
     numaNodes: 1,
     isJetson: false,
@@ -268,6 +270,11 @@ describe('of trtexec, its library and the driver', () => {
 describe('of host, disk and store', () => {
   test.each<[Partial<MachineFacts>, string[], string]>([
     [{ host: { ...READY.host, loadPerCpu: 0.75 } }, ['host.load warning'], 'load of 0.75 on each of 16 CPUs'],
+    [
+      { host: { ...READY.host, freeMemoryBytes: 3 * GIB, memoryBytes: 8 * GIB, isJetson: true } },
+      ['host.memory warning'],
+      '3.0 GiB of 8.0 GiB free',
+    ],
     [
       { host: { ...READY.host, cpuGovernor: 'powersave' } },
       ['host.governor advice'],
