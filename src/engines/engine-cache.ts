@@ -18,7 +18,6 @@ import {
 } from './engine-note.ts';
 import { EngineLocks, EngineUses, isNotWritable, removeStaleUses } from './engine-uses.ts';
 import { TimingCaches } from './timing-caches.ts';
-import { removeEarlierLeftovers } from '../process/earlier-lock.ts';
 import type { LockWait } from '../process/lock.ts';
 import { isPidRunning } from '../process/process-identity.ts';
 import { isFine } from '../records/outcome.ts';
@@ -192,7 +191,6 @@ export class EngineCache {
   /** Removes leftovers of builds whose process is gone. */
   async sweepUp(): Promise<void> {
     removeStaleUses(this.folder);
-    removeEarlierLeftovers(this.folder, '');
     for (const entry of namesIn(this.folder)) {
       const [, name = '', pid] = /^(.+?)(?:\.building-|\.json\.tmp-|\.cache\.tmp-)(\d+)/.exec(entry) ?? [];
       if (pid === undefined || this.isAtWork(name, Number(pid))) continue;

@@ -1,7 +1,6 @@
 import { join } from 'node:path';
 
 import type { EnvironmentVariables } from '../process/environment-variables.ts';
-import { removeEarlierLeftovers } from '../process/earlier-lock.ts';
 import { acquire, type Lock, type LockWait } from '../process/lock.ts';
 import { makeLockFolder } from '../process/lock-folder.ts';
 import { endOrphans } from '../process/marked-processes.ts';
@@ -20,7 +19,6 @@ export class GpuLock {
    */
   constructor(name: string, env: EnvironmentVariables, onNote: (text: string) => void) {
     const folder = makeLockFolder(env);
-    removeEarlierLeftovers(folder, '');
     this.path = join(folder, `gpu-${name.replace(/[^\w-]/g, '_')}.lock`);
     this.env = env;
     this.onNote = onNote;

@@ -16,8 +16,6 @@ export interface LockHolder {
 
 export const UNKNOWN_HOLDER: LockHolder = { pid: null, host: null, isGone: false };
 
-/** Marks a lock held by the kernel. Earlier releases wrote the file without it, and used no kernel lock. */
-const KERNEL = 'flock';
 const MAX_BYTES = 4096;
 
 /** `process 12`, with its host if that differs. */
@@ -28,7 +26,7 @@ export function holderText({ host, pid }: LockHolder): string {
 
 /** @param started the process that was started under the lock; null if none yet */
 export function writeHolder(descriptor: number, started: number | null): void {
-  const holder = { ...thisOwner(), lock: KERNEL, ...(started === null ? {} : { started: identityOf(started) }) };
+  const holder = { ...thisOwner(), ...(started === null ? {} : { started: identityOf(started) }) };
   writeText(descriptor, `${JSON.stringify(holder)}\n`);
 }
 
@@ -48,17 +46,11 @@ function writeText(descriptor: number, text: string): void {
 
 export function readHolder(descriptor: number): LockHolder {
   const owner = noteIn(readText(descriptor));
-  if (owner?.lock !== KERNEL) return UNKNOWN_HOLDER;
+  if (owner === null) return UNKNOWN_HOLDER;
   const { host, pid, started } = owner;
   return ownerState(owner) === 'gone'
     ? { pid: started?.pid ?? null, host, isGone: true }
     : { pid, host, isGone: false };
-}
-
-/** The holder in a lock file of an earlier release; null for anything else. */
-export function readEarlierHolder(text: string): LockNote | null {
-  const note = noteIn(text);
-  return note?.lock === undefined ? note : null;
 }
 
 function readText(descriptor: number): string {
@@ -71,14 +63,11 @@ function readText(descriptor: number): string {
 }
 
 const noteSchema = ownerSchema.extend({
-  lock: z.unknown().optional(),
   /** What was started under the lock. */
   started: identitySchema.nullable().catch(null),
 });
 
-type LockNote = z.infer<typeof noteSchema>;
-
-function noteIn(text: string): LockNote | null {
+function noteIn(text: string): z.infer<typeof noteSchema> | null {
   try {
     return noteSchema.parse(JSON.parse(text));
   } catch {

@@ -5,7 +5,6 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { EnvironmentLackingError, InterruptedError, errorCode } from '../errors.ts';
 import { printable } from '../text/printable.ts';
 import { askNow } from './ask.ts';
-import { earlierHolder } from './earlier-lock.ts';
 import { otherSystem } from './system.ts';
 import { clearHolder, type LockHolder, readHolder, UNKNOWN_HOLDER, writeHolder } from './lock-holder.ts';
 
@@ -81,8 +80,6 @@ export function tryAcquire(path: string, options: LockOptions = {}): LockAttempt
       if (flock('exclusive', descriptor, path)) {
         // The last holder may have removed the file before it was locked here.
         if (!isFileAt(path, descriptor)) continue;
-        const earlier = earlierHolder(path);
-        if (earlier !== null) return { kind: 'held', holder: earlier };
         if (readHolder(descriptor).isGone) options.endLeft?.();
         isTaken = true;
         return { kind: 'taken', lock: new Lock(path, descriptor) };
@@ -133,8 +130,7 @@ export function lockHolder(path: string): LockHolder | null {
     return null;
   }
   try {
-    const earlier = earlierHolder(path);
-    return earlier ?? (flock('shared', descriptor, path) ? null : readHolder(descriptor));
+    return flock('shared', descriptor, path) ? null : readHolder(descriptor);
   } catch (error) {
     // It cannot be determined: use what the file states.
     if (error instanceof EnvironmentLackingError) return readHolder(descriptor);

@@ -43,15 +43,6 @@ export function isPidRunning(pid: number): boolean {
   return isProbablyRunning({ pid, startTicks: null, bootId: null });
 }
 
-/** True while any process of the group runs. False without /proc, where it cannot be determined. */
-export function isGroupRunning(leader: ProcessIdentity): boolean {
-  if (leader.startTicks === null || leader.bootId !== currentBootId()) return false;
-  const now = statOf(leader.pid);
-  // The id is not reused while the group has processes.
-  if (now !== null) return now.startTicks === leader.startTicks;
-  return processNumbers().some((pid) => statOf(pid)?.group === leader.pid);
-}
-
 /** All visible processes; empty without /proc. */
 export function processNumbers(): number[] {
   try {
@@ -72,19 +63,13 @@ export function endOrphan(identity: ProcessIdentity): boolean {
   }
 }
 
-function startTicksOf(pid: number): string | null {
-  return statOf(pid)?.startTicks ?? null;
-}
-
 /** Null for a process that has ended, including a zombie. */
-function statOf(pid: number): { readonly group: number; readonly startTicks: string } | null {
+function startTicksOf(pid: number): string | null {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
     // The name in parentheses may contain anything: count from behind it.
     const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
-    const startTicks = fields[19];
-    if (fields[0] === 'Z' || fields[0] === 'X' || startTicks === undefined) return null;
-    return { group: Number(fields[2]), startTicks };
+    return fields[0] === 'Z' || fields[0] === 'X' ? null : (fields[19] ?? null);
   } catch {
     return null;
   }

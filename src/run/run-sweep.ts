@@ -18,7 +18,7 @@ import { measurePairs } from './pair-work.ts';
 import { asDiskFull, requireStore } from './requirements.ts';
 import type { StoredPlan } from './stored-plan.ts';
 import type { SweepContext, SweepCounts } from './sweep-context.ts';
-import { lockSweep, sweepUpLocks } from './sweep-lock.ts';
+import { lockSweep } from './sweep-lock.ts';
 import { SweepWork } from './sweep-work.ts';
 import type { CellKey, RunId } from '../records/scalars.ts';
 
@@ -145,7 +145,6 @@ async function recoverSweep(context: SweepContext): Promise<void> {
     } else if (isId(name) && !context.writer.hasRun(name)) await storeFinished(context, name);
     else if (isTemporary(name)) await rm(join(folder, name), { recursive: true, force: true });
   }
-  sweepUpLocks(context.artefactsFolder, context.sweep.sweepId);
   await context.cache.sweepUp();
   await context.variants?.cache.sweepUp();
 }

@@ -4,7 +4,6 @@ import { join } from 'node:path';
 import { sweepFolderOf } from '../artefacts/layout.ts';
 import { refuseLink } from '../artefacts/folders.ts';
 import { UsageError } from '../errors.ts';
-import { removeEarlierLeftovers } from '../process/earlier-lock.ts';
 import { lockHolder, tryAcquire } from '../process/lock.ts';
 import { holderText, type LockHolder } from '../process/lock-holder.ts';
 import type { SweepId } from '../records/scalars.ts';
@@ -25,11 +24,6 @@ export function lockSweep(artefactsFolder: string, sweepId: SweepId): () => void
   throw new UsageError(
     `sweep ${sweepId.slice(0, 8)} is being measured by ${holderText(attempt.holder)}: wait for it, or end it`,
   );
-}
-
-/** Removes files of benches that were killed while taking the lock. Call only while holding it. */
-export function sweepUpLocks(artefactsFolder: string, sweepId: SweepId): void {
-  removeEarlierLeftovers(join(artefactsFolder, sweepId), `${LOCK_FILE}.`);
 }
 
 export function sweepLockHolder(artefactsFolder: string, sweepId: SweepId): LockHolder | null {

@@ -7,7 +7,6 @@ import * as z from 'zod';
 import { writeNote } from '../artefacts/files.ts';
 import { makeOwnFolder, readJson } from '../artefacts/folders.ts';
 import { hashModel } from '../artefacts/hashes.ts';
-import { removeEarlierLeftovers } from '../process/earlier-lock.ts';
 import { isPidRunning } from '../process/process-identity.ts';
 import { evidenceSchema, FAILURE_REASONS } from '../records/outcome.ts';
 import { VARIANT_FILE } from '../tools/modelopt/conversion-args.ts';
@@ -119,7 +118,6 @@ export class VariantCache {
   }
 
   async sweepUp(): Promise<void> {
-    removeEarlierLeftovers(this.folder, '');
     const names = await readdir(this.folder).catch((): string[] => []);
     for (const name of names) {
       const pid = new RegExp(`^\\${MAKING}.*-(\\d+)$`).exec(name)?.[1];

@@ -87,19 +87,6 @@ describe('the lock of a GPU', () => {
     expect(await waitsFor(env)).toBeNull();
   });
 
-  test('what earlier benches left that were killed while they took it is removed', () => {
-    const { env, path } = lockFolder();
-    const gone = JSON.stringify({ ...thisOwner(), startTicks: '1' });
-    // No process has such a number.
-    for (const ending of ['.4194305', '.4194305-00ff', '.2.4194305-00ff', '.after-0f.4194305-00ff']) {
-      writeFileSync(path + ending, ending === '.4194305' ? '' : gone);
-    }
-    writeFileSync(`${path}.after-0f`, gone);
-    writeFileSync(`${path}.${process.pid}-00ff`, JSON.stringify(thisOwner()));
-    gpuLock(env);
-    expect(readdirSync(join(path, '..'))).toEqual([`gpu-${GPU}.lock.${process.pid}-00ff`]);
-  });
-
   test('a bench is killed: the GPU is in use until what it had started has ended', async () => {
     const { env } = lockFolder();
     const holder = startHolder(env);

@@ -15,7 +15,7 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 
 import { type Lock, lockHolder, tryAcquire } from '../../src/process/lock.ts';
-import { identityOf, thisOwner } from '../../src/process/process-identity.ts';
+import { thisOwner } from '../../src/process/process-identity.ts';
 import { finished, ROOT, temporaryFolder } from '../support/bench.ts';
 
 const SPANS = 10;
@@ -96,7 +96,7 @@ describe('a lock', () => {
 
   test('what the file says counts for nothing: not a process, not a time', () => {
     const path = lockPath();
-    const left = { ...thisOwner(), lock: 'flock' };
+    const left = thisOwner();
     for (const text of ['', '{"pid": 12', JSON.stringify(left), JSON.stringify({ ...left, bootId: 'x', host: 'y' })]) {
       for (const awayMs of [-100_000, 365 * 86_400_000]) {
         writeFileSync(path, text);
@@ -141,40 +141,5 @@ describe('a lock', () => {
     expect(() => tryAcquire(path)).toThrow(/cannot be opened as a lock/);
     expect(lockHolder(path)).toBeNull();
     expect(readFileSync(other, 'utf8')).toBe('mine');
-  });
-});
-
-describe('the lock of an earlier release', () => {
-  const earlier = thisOwner();
-  const gone = { ...earlier, ...identityOf(process.pid), startTicks: '1' };
-
-  test('counts while its process lives, or what that had started', () => {
-    const path = lockPath();
-    for (const name of [path, `${path}.2`]) {
-      writeFileSync(name, JSON.stringify({ ...earlier, nonce: '00ff' }));
-      expect(tryAcquire(path)).toMatchObject({ kind: 'held', holder: { pid: process.pid, isGone: false } });
-      expect(isFree(path)).toBe(false);
-      rmSync(name);
-    }
-    writeFileSync(path, JSON.stringify({ ...gone, started: identityOf(process.pid) }));
-    expect(lockHolder(path)).toMatchObject({ pid: process.pid, isGone: true });
-    for (const left of [gone, { ...gone, started: { ...gone, pid: 4194305 } }]) {
-      writeFileSync(path, JSON.stringify(left));
-      expect(isFree(path)).toBe(true);
-    }
-  });
-
-  test('one of another machine or container counts while it shows life', () => {
-    const path = lockPath();
-    const elsewhere = JSON.stringify({ ...earlier, bootId: 'another', host: `${hostname()}-2`, pid: 7 });
-    writeFileSync(path, elsewhere);
-    expect(tryAcquire(path)).toMatchObject({ kind: 'held', holder: { pid: 7, host: `${hostname()}-2` } });
-    // A minute and a half of silence is enough; and nobody's clock is a year ahead.
-    for (const awayMs of [-100_000, 365 * 86_400_000]) {
-      writeFileSync(path, elsewhere);
-      const then = new Date(Date.now() + awayMs);
-      utimesSync(path, then, then);
-      expect(isFree(path)).toBe(true);
-    }
   });
 });
