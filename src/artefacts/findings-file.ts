@@ -37,10 +37,8 @@ export async function writeFindings(
   const bySweep = Map.groupBy(findingsReportedIn(db, kept), ({ reportedSweepId }) => reportedSweepId);
   for (const sweepId of kept) {
     const findings = bySweep.get(sweepId) ?? [];
-    const marks = acknowledgementsOf(
-      db,
-      findings.map(({ findingId }) => findingId),
-    );
+    const ids = findings.map(({ findingId }) => findingId);
+    const marks = acknowledgementsOf(db, ids);
     const file: FindingsFile = {
       schemaVersion: 1,
       sweepId,

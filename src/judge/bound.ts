@@ -40,10 +40,8 @@ export function boundOfRead({ derived, flags, log: { measurement, options } }: P
 export function boundReasons(base: readonly BoundRun[], head: readonly BoundRun[]): string[] {
   const [was, is] = [base, head].map((runs) => usualBound(runs.map(({ boundBy }) => boundBy)));
   if (!was || !is || was === is) return [];
-  const evidence = evidenceOf(
-    is,
-    head.filter(({ boundBy }) => boundBy === is),
-  );
+  const own = head.filter(({ boundBy }) => boundBy === is);
+  const evidence = evidenceOf(is, own);
   return [`now bound by ${BOUND_WORDS[is]}, before by ${BOUND_WORDS[was]}: ${evidence}`];
 }
 

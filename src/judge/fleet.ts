@@ -104,10 +104,8 @@ function extremeAmong(effects: readonly Effect[]): Set<string> {
   for (let count = most; count > 0; count -= 1) {
     const [candidate, rest] = [sorted[count - 1], sorted.slice(count)];
     if (candidate === undefined || rest.length < LEAST_TWINS) continue;
-    const p = differenceP(
-      candidate.effect,
-      rest.map(({ effect }) => effect),
-    );
+    const others = rest.map(({ effect }) => effect);
+    const p = differenceP(candidate.effect, others);
     if (p < FLEET.alpha / (rest.length + 1)) return new Set(sorted.slice(0, count).map(({ machine }) => machine));
   }
   return new Set();

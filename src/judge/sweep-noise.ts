@@ -57,10 +57,8 @@ export function nightVariance(cells: readonly Difference[], called: ReadonlySet<
       needed.push((((a.difference - b.difference) / nearest) ** 2 - explained) / 2);
     }
   }
-  const variance = quantileSorted(
-    needed.toSorted((a, b) => a - b),
-    0.25,
-  );
+  const sorted = needed.toSorted((a, b) => a - b);
+  const variance = quantileSorted(sorted, 0.25);
   return limited(Math.min(variance, varianceInGroups(quietest(cells))));
 }
 

@@ -25,7 +25,6 @@ export interface EngineLayer {
 export interface LayerInfo {
   readonly detail: 'names' | 'detailed';
   readonly layers: readonly EngineLayer[];
-  readonly bindings: readonly string[];
 }
 
 export const LAYER_GROUPINGS = ['type', 'precision', 'block', 'scope', 'kind', 'node'] as const;

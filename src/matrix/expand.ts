@@ -58,7 +58,6 @@ export function expandMatrix(
   return {
     name: file.name ?? basename(fileName).replace(/\.ya?ml$/, ''),
     file: fileName,
-    allowsUnknownFlags: file.allowUnknownFlags ?? false,
     replay: file.replay === undefined ? null : recordingsOf(file.replay, list),
     trtexec: file.trtexec === undefined ? null : list.pathFrom(list.at(['trtexec']), file.trtexec),
     repeats: file.repeats ?? MATRIX_DEFAULTS.repeats,

@@ -114,10 +114,8 @@ class EntryReader {
   cellsOf(filter: string | undefined, entry: SourcePath): string[] | null {
     if (filter === undefined) return null;
     const path = [...entry, 'filter'];
-    const reading = readFilter(
-      filter,
-      this.cells.map(({ fields }) => fields),
-    );
+    const known = this.cells.map(({ fields }) => fields);
+    const reading = readFilter(filter, known);
     if (reading.kind === 'faulty') {
       this.addInText(path, reading.offset, reading.problem);
       return [];

@@ -124,8 +124,6 @@ export interface MatrixCell {
 export interface Matrix {
   readonly name: string;
   readonly file: string;
-  /** Unknown flags are passed on if trtexec's own help lists them. */
-  readonly allowsUnknownFlags: boolean;
   readonly replay: string | null;
   readonly trtexec: string | null;
   readonly repeats: number;

@@ -1,7 +1,7 @@
 import { ftruncateSync, readSync, writeSync } from 'node:fs';
 import { hostname } from 'node:os';
 
-import * as z from 'zod';
+import type * as z from 'zod';
 
 import { identityOf, identitySchema, ownerSchema, ownerState, thisOwner } from './process-identity.ts';
 

@@ -108,10 +108,8 @@ function valueBefore(
   { environment }: RunRecord,
 ): ValueBefore | null {
   const last = lastMeasuredRuns(db, cellKey, sweep, LAST_RUNS);
-  const machines = findEnvironments(
-    db,
-    last.map((run) => run.environmentId),
-  );
+  const ids = last.map((run) => run.environmentId);
+  const machines = findEnvironments(db, ids);
   const runs = last.filter((run) => machineKey(machines.get(run.environmentId)) === machineKey(environment));
   const sweepId = runs.at(-1)?.sweepId;
   const shown = harness === null && metric !== 'firstInferenceMs' ? 'gpuComputeMs' : metric;

@@ -11,10 +11,8 @@ import type { SweepId } from '../records/scalars.ts';
 /** @param plan null for imports, which have none */
 export function sweepFailures(db: StoreDatabase, sweepId: SweepId, plan: Plan | null): SweepFailure[] {
   const failed = failedRunsOf(db, sweepId);
-  const cells = findCells(
-    db,
-    failed.flatMap(({ cellKey }) => cellKey ?? []),
-  );
+  const keys = failed.flatMap(({ cellKey }) => cellKey ?? []);
+  const cells = findCells(db, keys);
   return failed.map((run) => failureOf({ ...run, label: labelOf(run, sweepId, plan, cells) }));
 }
 

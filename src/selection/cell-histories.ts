@@ -13,8 +13,6 @@ import type { SweepId } from '../records/scalars.ts';
 export interface CellHistory extends CellNights {
   /** Sweeps with values of the other kind only. */
   readonly nightsOfOtherKind: number;
-  /** Sweeps measured only on another machine than the newest; they do not count. */
-  readonly nightsOfOtherMachine: number;
 }
 
 /**
@@ -41,11 +39,7 @@ export function cellHistories(
     const valued = measured.valued(cell.key, metric);
     const { counted, otherKind } = ofOneKind(valued, kinds?.get(cell.key));
     const kept = machines === 'all' ? counted : sameMachine(counted, ids);
-    return {
-      ...cellNights(cell, metric, sweeps, kept),
-      nightsOfOtherKind: otherKind.size,
-      nightsOfOtherMachine: sweepsOf(counted).size - sweepsOf(kept).size,
-    };
+    return { ...cellNights(cell, metric, sweeps, kept), nightsOfOtherKind: otherKind.size };
   });
 }
 

@@ -134,10 +134,8 @@ function inSweeps(
   cells: readonly KeyedCell[],
   side: { readonly ref: string; readonly sweeps: readonly Sweep[]; readonly note: string | null },
 ): Place {
-  const there = cellKeysOf(
-    db,
-    side.sweeps.map(({ sweepId }) => sweepId),
-  );
+  const ids = side.sweeps.map(({ sweepId }) => sweepId);
+  const there = cellKeysOf(db, ids);
   return { ...side, isOfCells: false, cells: cells.filter(({ key }) => there.has(key)), runId: null };
 }
 

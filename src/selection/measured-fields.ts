@@ -35,10 +35,8 @@ export function withMeasured<Entry extends { readonly cell: KeyedCell; readonly 
   expression: string,
 ): readonly Entry[] {
   if (!NAMES_ONE.test(expression)) return entries;
-  const runs = newestRunsOf(
-    db,
-    entries.map(({ cell }) => cell.key),
-  );
+  const keys = entries.map(({ cell }) => cell.key);
+  const runs = newestRunsOf(db, keys);
   return entries.map((entry) => {
     const values = new Map([...measuredIn(runs.get(entry.cell.key) ?? []), ...entry.fields.values]);
     return { ...entry, fields: { ...entry.fields, values, names: [...entry.fields.names, ...MEASURED_FIELDS] } };

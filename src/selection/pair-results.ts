@@ -35,11 +35,8 @@ export function pairResultsOf(
   if (planned === null) return null;
   const runs = Map.groupBy(pairRunsOf(db, sweepId), ({ cellKey }) => cellKey);
   const before = sweeps.slice(-1 - NOISE_SWEEPS).map((sweep) => sweep.sweepId);
-  const past = new PastRuns(
-    db,
-    before,
-    planned.map(({ cellKey }) => cellKey),
-  );
+  const keys = planned.map(({ cellKey }) => cellKey);
+  const past = new PastRuns(db, before, keys);
   return planned.flatMap((pairs) => resultOf(pairs, runs.get(pairs.cellKey) ?? [], past, rules) ?? []);
 }
 

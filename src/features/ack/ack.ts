@@ -64,10 +64,8 @@ function chosenFindings(db: StoreDatabase, names: readonly string[], options: Ac
     (finding) =>
       (branch === undefined || finding.branch === branch) && (matrix === undefined || finding.matrix === matrix),
   );
-  const marked = acknowledgementsOf(
-    db,
-    lasting.map(({ findingId }) => findingId),
-  );
+  const ids = lasting.map(({ findingId }) => findingId);
+  const marked = acknowledgementsOf(db, ids);
   const chosen = lasting.filter(({ findingId }) => marked.has(findingId) === (undo === true));
   if (chosen.length === 0) {
     throw new UsageError(undo === true ? 'no finding is acknowledged' : 'no finding waits to be acknowledged');

@@ -56,6 +56,7 @@ export async function gather(
   const histories = new Histories(db, series, cells, [...new Set([...GATED, ...limited])], options.keeps === true);
   const evidence = cells.map((cell) => histories.of(cell, planned.has(cell.key)));
   const findings = options.findings ?? knownFindings(db, series, options.isJudged === true);
+  const findingIds = findings.map(({ findingId }) => findingId);
   return {
     series,
     evidence: {
@@ -63,12 +64,7 @@ export async function gather(
       cells: evidence.map(({ cell }) => cell),
       environments: histories.environments,
       findings,
-      acknowledged: await acknowledgedOf(
-        db,
-        findings.map(({ findingId }) => findingId),
-        sweep,
-        cwd,
-      ),
+      acknowledged: await acknowledgedOf(db, findingIds, sweep, cwd),
       rules,
       pairs: options.pairs ?? pairResultsOf(db, sweeps, rules),
     },

@@ -104,10 +104,8 @@ async function judgedAsBefore(
  */
 export function pendingOf(db: StoreDatabase, newest: Sweep, isChanged: boolean) {
   const sweeps = seriesOf(db, newest, ALERTING.windowNights);
-  const judged = judgedAmong(
-    db,
-    sweeps.map(({ sweepId }) => sweepId),
-  );
+  const ids = sweeps.map(({ sweepId }) => sweepId);
+  const judged = judgedAmong(db, ids);
   const last = judged.get(newest.sweepId);
   if (last !== undefined) {
     const together = sweeps.filter(({ sweepId }) => judged.get(sweepId)?.judgedAt === last.judgedAt);

@@ -27,10 +27,8 @@ export function boundHistories(own: readonly GateRun[], sweepIds: readonly Sweep
       value: (100 * bounds.filter((bound) => bound === by).length) / bounds.length,
     }));
   // Most cells have none of them, and there are thousands.
-  const none = historyOf(
-    'hostBoundPercent',
-    measured.map(({ night }) => ({ night, value: 0 })),
-  );
+  const zeros = measured.map(({ night }) => ({ night, value: 0 }));
+  const none = historyOf('hostBoundPercent', zeros);
   return BOUND_SHARE_IDS.map((metric) => {
     const by = BOUND_SHARES[metric];
     return found.has(by) ? historyOf(metric, sharesOf(by)) : { ...none, metric };
@@ -73,12 +71,8 @@ export function precisionHistories(
     const own = rebuilt.flatMap(({ cell, engines }) => ({ cell, engine: engines[place] }));
     const sweepIds = [...new Set(own.flatMap(({ engine }) => engine?.run.sweepId ?? []))];
     const asked = own.map(({ cell }) => cell);
-    const real = realPrecisions(
-      db,
-      asked,
-      own.flatMap(({ engine }) => engine?.run ?? []),
-      sweepIds,
-    );
+    const ofEngines = own.flatMap(({ engine }) => engine?.run ?? []);
+    const real = realPrecisions(db, asked, ofEngines, sweepIds);
     return new Map(
       asked.flatMap((cell): [string, number][] => {
         const share = precisionShare(cell, real.get(cell.key) ?? null, LEAST_PRECISION_SHARE);

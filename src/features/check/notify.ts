@@ -84,19 +84,14 @@ export async function notifyOfNews(
   io: Io,
 ) {
   const news = output.findings.filter((one) => one.isNew && one.direction === 'slower' && isPresent(one));
-  const ids = notNotified(
-    db,
-    news.map(({ id }) => id),
-  );
-  const fresh = news.filter(({ id }) => ids.has(id));
+  const ids = news.map(({ id }) => id);
+  const waiting = notNotified(db, ids);
+  const fresh = news.filter(({ id }) => waiting.has(id));
   const changed = sweeps.filter((sweep) => fresh.some((finding) => isOfSeries(finding, sweep)));
   for (const { argv, sweeps: own } of await notifyPrograms(db, { ...sources, sweeps: changed }, io)) {
     if (!(await notify(argv, `${jsonText(hide(output))}\n`, io))) continue;
     const itsOwn = fresh.filter((finding) => own.some((sweep) => isOfSeries(finding, sweep)));
-    markNotified(
-      db,
-      itsOwn.map(({ id }) => id),
-      io.now().toISOString(),
-    );
+    const itsIds = itsOwn.map(({ id }) => id);
+    markNotified(db, itsIds, io.now().toISOString());
   }
 }

@@ -93,6 +93,7 @@ function seriesText(
   const picture = pictures.get(series.sweepId) ?? NO_PICTURE;
   const rows = rowsOf(series, findings, picture);
   const whole = findings.filter(isShownWhole);
+  const before = findings.filter((finding) => !isShownWhole(finding));
   const [worst, ...others] = isAll ? [] : whole;
   const full = isAll ? whole : worst === undefined ? [] : [worst];
   return [
@@ -106,12 +107,7 @@ function seriesText(
     ...full.flatMap((finding) => ['', ...findingText(finding, findings, series, picture, look)]),
     ...(others.length === 0 ? [] : ['', ...others.flatMap((finding) => findingLine(finding, picture, look))]),
     ...(others.length === 0 ? [] : wrapHanging('each in full: bench check --all', columns, 2).map(style.dim)),
-    ...earlierText(
-      findings.filter((finding) => !isShownWhole(finding)),
-      series,
-      picture,
-      look,
-    ),
+    ...earlierText(before, series, picture, look),
     ...cellsText(rows, isAll, look),
     ...statusText(series, look),
     ...failedText(series, look),

@@ -24,11 +24,8 @@ export function geometricMeans(
 ): Mean[] {
   return [...Map.groupBy(cells, ({ metric }) => metric)].flatMap(([metric, own]) => {
     const meanOf = (by: Mean['by'], name: string | null, its: readonly JudgedCell[]): Mean[] => {
-      const mean = meanOfCells(
-        its.map(({ cell }) => cell.key),
-        ratios,
-        shared,
-      );
+      const keys = its.map(({ cell }) => cell.key);
+      const mean = meanOfCells(keys, ratios, shared);
       return mean === null ? [] : [{ metric, by, name, ...mean }];
     };
     const parts = (['model', 'precision'] as const).flatMap((by) => {
@@ -44,10 +41,8 @@ export function meanOfCells(
   ratios: ReadonlyMap<string, CellRatio>,
   shared: Noise,
 ): GeometricMean | null {
-  return geometricMean(
-    keys.map((key) => ratios.get(key) ?? { logRatio: null, noise: null }),
-    shared,
-  );
+  const own = keys.map((key) => ratios.get(key) ?? { logRatio: null, noise: null });
+  return geometricMean(own, shared);
 }
 
 /** More models than this are in `--json` only. */

@@ -25,20 +25,16 @@ export function abReport(
   experiment: AbExperiment,
 ): { readonly output: AbOutput; readonly details: AbDetails } {
   const runs = cellRunsOf(db, [sweep.sweepId]).filter(({ role }) => role === 'timed');
-  const cells = findCells(
-    db,
-    experiment.pairs.map(({ a }) => a),
-  );
+  const keys = experiment.pairs.map(({ a }) => a);
+  const cells = findCells(db, keys);
   const requested = metricNamed(db, experiment.metric ?? undefined);
   const pairs = experiment.pairs.flatMap(({ a, b }) => {
     const cell = cells.get(a);
     return cell === undefined ? [] : [{ cell, b, ...abSides(cell, b, requested, runs) }];
   });
-  const judged = judgeExperiment(
-    pairs.map(({ sides }) => sides),
-    experiment.significantPercent,
-  );
-  const keysOfA = new Set(experiment.pairs.map(({ a }) => a));
+  const compared = pairs.map(({ sides }) => sides);
+  const judged = judgeExperiment(compared, experiment.significantPercent);
+  const keysOfA = new Set(keys);
   const marks = distinct(runs.filter(({ cellKey }) => !keysOfA.has(cellKey)));
   const marksOfA = distinct(runs.filter(({ cellKey }) => keysOfA.has(cellKey)));
   const versions = harnessVersionsOf(db, sweep.sweepId);

@@ -25,10 +25,8 @@ import { describeCommit } from '../../text/commit-label.ts';
 export function listCells(options: CellsOptions, io: Io): Promise<ExitCode> {
   return withStore(options, io, (store) => {
     const found = chooseCells(store.db, allCells(store.db), options.filter);
-    const numbers = cellNumbers(
-      store.db,
-      found.map(({ key }) => key),
-    );
+    const keys = found.map(({ key }) => key);
+    const numbers = cellNumbers(store.db, keys);
     const listed = found.map((cell) => ({
       ...cell,
       label: cellLabel(cell),
@@ -49,10 +47,8 @@ function stateOf({ state, sweepId }: Sweep, artefactsFolder: string): SweepState
 export function listStoredSweeps(options: SweepsOptions, io: Io): Promise<ExitCode> {
   return withStore(options, io, (store) => {
     const found = listSweeps(store.db, options.last);
-    const numbers = sweepNumbers(
-      store.db,
-      found.map(({ sweepId }) => sweepId),
-    );
+    const ids = found.map(({ sweepId }) => sweepId);
+    const numbers = sweepNumbers(store.db, ids);
     const artefacts = artefactsFolderOf(store.path);
     const listed = found.map((sweep) => ({
       ...sweep,

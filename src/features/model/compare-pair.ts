@@ -66,10 +66,8 @@ async function customMetric(
   const [program] = metricCommand;
   if (program === undefined) return null;
   const valueOf = async (model: string): Promise<number | Failure> => {
-    const answer = await runMetricCommand(
-      metricCommand.map((word) => word.replaceAll('{model}', model)),
-      helper,
-    );
+    const argv = metricCommand.map((word) => word.replaceAll('{model}', model));
+    const answer = await runMetricCommand(argv, helper);
     if ('problem' in answer) return answer;
     const problem = `${printable(program)} printed no number as the last word of its output`;
     return readMetric(answer.text) ?? { problem };

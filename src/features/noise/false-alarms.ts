@@ -136,11 +136,8 @@ function sidesOf(
  */
 export function pastBefore({ sweeps }: CellSeries, place: number, base: readonly number[]): readonly number[] {
   const before = sweeps.filter((sweep) => sweep.place < place).slice(-PAST_WINDOW_NIGHTS);
-  return pastValues(
-    nightlyValues(before),
-    before.map(({ values }) => values.length),
-    base,
-  );
+  const runs = before.map(({ values }) => values.length);
+  return pastValues(nightlyValues(before), runs, base);
 }
 
 /**

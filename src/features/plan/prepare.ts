@@ -207,10 +207,8 @@ function filesOf({ build, method }: MatrixCell): Placed<string>[] {
 
 export function filterCells(matrix: Matrix, expression: string | undefined): MatrixCell[] {
   if (expression === undefined) return [...matrix.cells];
-  const reading = readFilter(
-    expression,
-    matrix.cells.map(({ cell, dimensions }) => cellFields(cell, dimensions)),
-  );
+  const fields = matrix.cells.map(({ cell, dimensions }) => cellFields(cell, dimensions));
+  const reading = readFilter(expression, fields);
   if (reading.kind === 'faulty') {
     throw new UsageError(`--filter, at character ${reading.offset + 1}: ${reading.problem}`);
   }

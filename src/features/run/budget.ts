@@ -58,10 +58,8 @@ function newestOfEach(db: StoreDatabase, sweep: Sweep, cells: readonly KeyedCell
 }
 
 function measuredCells(db: StoreDatabase, sweeps: readonly Sweep[]): Set<string> {
-  const runs = cellRunsOf(
-    db,
-    sweeps.map(({ sweepId }) => sweepId),
-  );
+  const ids = sweeps.map(({ sweepId }) => sweepId);
+  const runs = cellRunsOf(db, ids);
   return new Set(runs.filter(isMeasured).map(({ cellKey }) => cellKey));
 }
 
@@ -84,11 +82,8 @@ export function fittedPlan(
   budgetS: number,
   gpus: number,
 ): FittedPlan {
-  const past = pastRunsOf(
-    store.db,
-    plan.cells.map(({ cell }) => cell.key),
-    provenance,
-  );
+  const keys = plan.cells.map(({ cell }) => cell.key);
+  const past = pastRunsOf(store.db, keys, provenance);
   const engines = join(dirname(store.path), 'engines');
   const buildS = new Map(
     plan.builds.flatMap((build): [string, number][] => {

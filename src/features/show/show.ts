@@ -197,10 +197,8 @@ function failedBuildsOf(db: StoreDatabase, cellKey: CellKey): StoredRun[] {
 
 /** Failed runs with the first line of evidence. */
 function withFirstLine(db: StoreDatabase, runs: readonly StoredRun[]): StoredRun[] {
-  const failed = failedAmong(
-    db,
-    runs.map(({ runId }) => runId),
-  );
+  const ids = runs.map(({ runId }) => runId);
+  const failed = failedAmong(db, ids);
   const outcomes = new Map(failed.map(({ runId, outcome }) => [runId, outcome]));
   return runs.map((run) => ({ ...run, outcome: outcomes.get(run.runId) ?? run.outcome }));
 }

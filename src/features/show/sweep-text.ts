@@ -273,10 +273,8 @@ function boundSection(cells: readonly SweepCell[], look: Look): string[] {
 
 /** One flag of each kind, with evidence and advice. */
 function flagSection(cells: readonly SweepCell[], look: Look): string[] {
-  const byKind = Map.groupBy(
-    cells.flatMap(({ flags }) => flags),
-    ({ id, effect }) => `${id} ${effect}`,
-  );
+  const all = cells.flatMap(({ flags }) => flags);
+  const byKind = Map.groupBy(all, ({ id, effect }) => `${id} ${effect}`);
   return [...byKind.values()].flatMap((same) => {
     const [first] = same;
     const runs = same.reduce((sum, { times }) => sum + times, 0);

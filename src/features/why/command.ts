@@ -33,10 +33,8 @@ export const whyCommand = defineCommand({
   ],
   outputs: { why: async () => (await import('./output.ts')).why },
   define,
-  run: async (words, options, io) =>
-    (await import('./why.ts')).why(
-      words.filter((word) => word !== undefined),
-      options,
-      io,
-    ),
+  run: async (words, options, io) => {
+    const stated = words.filter((word) => word !== undefined);
+    return (await import('./why.ts')).why(stated, options, io);
+  },
 });

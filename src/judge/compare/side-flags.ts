@@ -52,10 +52,8 @@ export function flagReasons(base: readonly FlaggedRun[], head: readonly FlaggedR
 
 /** How many runs have each flag, and whether any of them is doubted for it. */
 function countFlags(runs: readonly FlaggedRun[]) {
-  const byId = Map.groupBy(
-    runs.flatMap(({ flags }) => flags),
-    ({ id }) => id,
-  );
+  const all = runs.flatMap(({ flags }) => flags);
+  const byId = Map.groupBy(all, ({ id }) => id);
   return new Map(
     [...byId].map(([id, same]) => [
       id,

@@ -17,8 +17,6 @@ export interface JudgedHistory {
   readonly changes: readonly CellChange[];
   /** Every change of level that the history shows, reported or not. */
   readonly seen: readonly ChangePoint[];
-  /** The newest sweeps lie off the level. */
-  readonly isOff: boolean;
   /** How far the judged sweep lies off its level for the worse, in standard deviations; null where it does not. */
   readonly worseDeviations: number | null;
 }
@@ -52,7 +50,6 @@ export function judgeHistory(
     metric,
     changes,
     seen: latest.changes,
-    isOff: latest.suspected !== null,
     worseDeviations: isMeasured ? worseDeviations(metric, history, latest.deviations) : null,
   };
 }

@@ -25,10 +25,8 @@ export function meanChange(
   evidence: readonly CellEvidence[],
   sweeps: number,
 ): GeometricMean | null {
-  const byMetric = Map.groupBy(
-    cells.filter(({ metric }) => !isJudgedOnly(metric)),
-    ({ metric }) => metric,
-  );
+  const compared = cells.filter(({ metric }) => !isJudgedOnly(metric));
+  const byMetric = Map.groupBy(compared, ({ metric }) => metric);
   const [most = []] = [...byMetric.values()].toSorted((a, b) => b.length - a.length);
   const counted = new Set(most);
   const histories = new Map(evidence.map((one) => [one.cell.key, mainOf(one)]));

@@ -112,13 +112,8 @@ function afterSuspicion(entry: KnownFinding, attached: readonly WeighedChange[],
   if (main === undefined) return [finding];
   const partOfFinding = (part: Part): Finding => {
     const keys = new Set(parts.get(part));
-    return asPart(
-      entry,
-      part,
-      keys,
-      attached.filter(({ cellKey }) => keys.has(cellKey)),
-      around,
-    );
+    const own = attached.filter(({ cellKey }) => keys.has(cellKey));
+    return asPart(entry, part, keys, own, around);
   };
   return [
     partOfFinding(main),

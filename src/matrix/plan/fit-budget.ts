@@ -13,7 +13,6 @@ export interface TimeEstimates {
 
 export interface FittedPlan {
   readonly plan: Plan;
-  readonly expectedS: number;
   readonly leftOut: readonly PlannedCell[];
   readonly leftOutS: number;
 }
@@ -58,7 +57,6 @@ export function fitBudget(
   }
   return {
     plan: planOfCells(plan, kept),
-    expectedS: expectedS / gpus,
     leftOut: plan.cells.filter(({ cell }) => !kept.has(cell.key)),
     leftOutS: leftOutS / gpus,
   };

@@ -45,10 +45,8 @@ export class GateRuns {
 
   private keptOrRead(): ReadonlyMap<SweepId, SweepValues> {
     const kept = keptValues(this.db, this.sweepIds);
-    const missing = readSweepValues(
-      this.db,
-      this.sweepIds.filter((id) => !kept.has(id)),
-    );
+    const others = this.sweepIds.filter((id) => !kept.has(id));
+    const missing = readSweepValues(this.db, others);
     keepValues(this.db, missing);
     return new Map([...kept, ...missing]);
   }

@@ -37,10 +37,8 @@ function select(db: StoreDatabase, where: SQL | undefined, most: number = MOST) 
     .orderBy(newestRunFirst)
     .limit(most)
     .all();
-  const hints = hintsOf(
-    db,
-    rows.map(({ runId }) => runId),
-  );
+  const ids = rows.map(({ runId }) => runId);
+  const hints = hintsOf(db, ids);
   return rows
     .map((row) => ({ ...row, hints: hints.get(row.runId) ?? [] }))
     .toSorted((a, b) => Number(b.iterations !== null) - Number(a.iterations !== null));

@@ -24,12 +24,8 @@ export function newestRunsOf(db: StoreDatabase, cellKeys: readonly CellKey[]): M
   const runs = cellRunsOf(db, [...new Set(newest.values())], cellKeys).filter(
     ({ cellKey, role, sweepId }) => role === 'timed' && newest.get(cellKey) === sweepId,
   );
-  const hints = hintsOf(
-    db,
-    runs.map(({ runId }) => runId),
-  );
-  return Map.groupBy(
-    runs.map((run) => ({ ...run, hints: hints.get(run.runId) ?? [] })),
-    ({ cellKey }) => cellKey,
-  );
+  const ids = runs.map(({ runId }) => runId);
+  const hints = hintsOf(db, ids);
+  const hinted = runs.map((run) => ({ ...run, hints: hints.get(run.runId) ?? [] }));
+  return Map.groupBy(hinted, ({ cellKey }) => cellKey);
 }

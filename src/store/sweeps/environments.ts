@@ -43,11 +43,8 @@ export function sweepEnvironments(db: StoreDatabase): (sweepId: SweepId) => Envi
     .pluck();
   return (sweepId) => {
     const own = ids.all(sweepId);
-    for (const [id, found] of findEnvironments(
-      db,
-      own.filter((one) => !known.has(one)),
-    ))
-      known.set(id, found);
+    const others = own.filter((one) => !known.has(one));
+    for (const [id, found] of findEnvironments(db, others)) known.set(id, found);
     return own.flatMap((id) => known.get(id) ?? []);
   };
 }

@@ -102,11 +102,8 @@ function ofMatrices(matrices: readonly (string | null)[], provenance: Provenance
 export function newestOfSeries(db: StoreDatabase, until: string | null): Sweep[] {
   const newest = listSeries(db)
     .filter(({ branch }) => branch === null || (branch !== AB_BRANCH && !offBranches.includes(branch)))
-    .flatMap((series) => seriesOf(db, series, 1, until));
-  return sweepsById(
-    db,
-    newest.map(({ sweepId }) => sweepId),
-  );
+    .flatMap((series) => seriesOf(db, series, 1, until).map(({ sweepId }) => sweepId));
+  return sweepsById(db, newest);
 }
 
 /** Sweeps of a matrix on other branches, newest first. */

@@ -14,12 +14,7 @@ export function parseLayerInfo(text: string): LayerInfo {
   if (entries === null) {
     throw new ExportFormatError('no "Layers" array: not a file of --exportLayerInfo');
   }
-  const bindings: unknown = isRecord(parsed) ? parsed['Bindings'] : null;
-  return {
-    detail: entries.some(isRecord) ? 'detailed' : 'names',
-    layers: entries.map(engineLayer),
-    bindings: Array.isArray(bindings) ? bindings.filter((binding) => typeof binding === 'string') : [],
-  };
+  return { detail: entries.some(isRecord) ? 'detailed' : 'names', layers: entries.map(engineLayer) };
 }
 
 /** Torch-TensorRT's `get_layer_info()` may be reduced to one layer, or to the list alone. */
@@ -140,11 +135,7 @@ export class LayerTextReader {
 
   finish(): LayerInfo | null {
     if (this.lines.length === 0) return null;
-    return {
-      detail: this.lines.some(isDetailed) ? 'detailed' : 'names',
-      layers: this.lines.map(layerOfLine),
-      bindings: [],
-    };
+    return { detail: this.lines.some(isDetailed) ? 'detailed' : 'names', layers: this.lines.map(layerOfLine) };
   }
 }
 
