@@ -18,14 +18,13 @@ import { isLink, makeOwnFolder, refuseLink } from './folders.ts';
 import { attachedPathOf, isTemporary, runFolderOf, sweepFolderOf, sweepManifestPath, temporaryPath } from './layout.ts';
 import { writePrunedNote, writeSweepManifest } from './sweep-manifest.ts';
 import { errorCode } from '../errors.ts';
-import { isId } from '../records/scalars.ts';
+import { isId, type SweepId } from '../records/scalars.ts';
 import type { StoreDatabase } from '../store/file/open.ts';
 import type { ArtefactMerge, StoreMerge } from '../store/merge/report.ts';
 import { runFoldersOf } from '../store/prune.ts';
 import { keptAttachments } from '../store/runs/attachments.ts';
 import { importTimeOf } from '../store/sweeps/sweep-order.ts';
 import { findSweep, planOf } from '../store/sweeps/sweeps.ts';
-import type { SweepId } from '../records/scalars.ts';
 
 /**
  * Copies the artefacts of merged sweeps from the other store to this one. Folders that are here stay; a

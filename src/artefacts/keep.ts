@@ -1,10 +1,9 @@
-import { copyFile, mkdir, readdir, readFile, unlink, writeFile } from 'node:fs/promises';
+import { copyFile, mkdir, readdir, readFile, unlink, writeFile, stat } from 'node:fs/promises';
 import { createReadStream, createWriteStream, existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { constants, createZstdCompress, zstdCompress, zstdCompressSync } from 'node:zlib';
 import { promisify } from 'node:util';
-import { stat } from 'node:fs/promises';
 
 import { UsageError, errorCode } from '../errors.ts';
 import { printable } from '../text/printable.ts';

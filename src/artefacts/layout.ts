@@ -2,9 +2,8 @@ import { dirname, join, resolve, sep } from 'node:path';
 
 import { nameProblem } from './attachment.ts';
 import { StoreError } from '../errors.ts';
-import { isId } from '../records/scalars.ts';
+import { isId, type RunId, type SweepId } from '../records/scalars.ts';
 import { printable } from '../text/printable.ts';
-import type { RunId, SweepId } from '../records/scalars.ts';
 
 /** Everything that processes print and write lies next to the store, so that the store can be rebuilt from it. */
 export function artefactsFolderOf(storePath: string): string {

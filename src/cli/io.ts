@@ -1,6 +1,6 @@
 import { writeSync } from 'node:fs';
 
-import { EXIT_CODES } from '../exit-codes.ts';
+import { EXIT_CODES, type ExitCode } from '../exit-codes.ts';
 import type { Spawn } from '../process/spawn.ts';
 import { asciiText } from '../terminal/ascii.ts';
 import { type Look, makeLook } from '../terminal/look.ts';
@@ -142,12 +142,14 @@ export function printLines(io: Io, lines: readonly string[]): void {
   if (lines.length > 0) io.out(`${io.look.isAscii ? asciiText(text) : text}\n`);
 }
 
+/** @returns the exit code of a command that has nothing else to say */
 export function printResult<Output>(
   io: Io,
   { json = false }: { readonly json?: boolean },
   output: Output,
   text: (output: Output, look: Look) => readonly string[],
-): void {
+): ExitCode {
   if (json) io.out(`${jsonText(output)}\n`);
   else printLines(io, text(output, io.look));
+  return EXIT_CODES.fine;
 }

@@ -1,7 +1,6 @@
-import type { Immutable } from '../records/scalars.ts';
+import type { Immutable, RunId } from '../records/scalars.ts';
 import { type Bins, binsOver, countIn } from '../statistics/histogram.ts';
 import { quantileSorted, trtexecPercentile } from '../statistics/quantile.ts';
-import type { RunId } from '../records/scalars.ts';
 
 export type SampleHistogram = Immutable<NonNullable<ReturnType<typeof histogramOf>>>;
 

@@ -1,7 +1,7 @@
 import * as z from 'zod';
 
 import { RUN_MARKS } from '../records/run-flag.ts';
-import { count, type Immutable, numberOrNull, textByName, textOrNull } from '../records/scalars.ts';
+import { count, type Immutable, numberOrNull, textByName, textOrNull, type CellKey } from '../records/scalars.ts';
 import { percentOfLog, meanLog } from '../statistics/logarithms.ts';
 import { median } from '../statistics/median.ts';
 import type { CellRun } from '../records/run.ts';
@@ -13,7 +13,6 @@ import { outcomeReason } from '../records/outcome.ts';
 import { fitSide } from './compare/side-flags.ts';
 import { singleRunReason } from '../records/verdict.ts';
 import { valueRule } from './value-rule.ts';
-import type { CellKey } from '../records/scalars.ts';
 
 /** A is the cell as it is, B has environment variables set. */
 export const experimentSchema = z.object({

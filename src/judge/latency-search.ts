@@ -1,12 +1,11 @@
 import * as z from 'zod';
 
-import { type Immutable, numberOrNull } from '../records/scalars.ts';
+import { type Immutable, numberOrNull, type CellKey } from '../records/scalars.ts';
 import { median } from '../statistics/median.ts';
 import { meanLog } from '../statistics/logarithms.ts';
 import { alphaSpent } from '../statistics/multiple-tests.ts';
 import { tQuantile } from '../statistics/student-t.ts';
 import { batchOf, type KeyedCell } from '../records/cell.ts';
-import type { CellKey } from '../records/scalars.ts';
 import { canonicalJson } from '../text/canonical-json.ts';
 import { ASSUMED_SIGMA, estimateNoise } from './run-noise.ts';
 

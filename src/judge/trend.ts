@@ -2,7 +2,7 @@ import * as z from 'zod';
 
 import { BOUND_WORDS } from '../records/bound.ts';
 import type { CellRun } from '../records/run.ts';
-import { count, idSchema, type Immutable } from '../records/scalars.ts';
+import { count, idSchema, type Immutable, type RunId, type SweepId } from '../records/scalars.ts';
 import type { Sweep } from '../records/sweep.ts';
 import { median } from '../statistics/median.ts';
 import type { Environment } from '../records/environment.ts';
@@ -12,7 +12,6 @@ import { environmentDifferences } from './compare/differences.ts';
 import { percentOfLog } from '../statistics/logarithms.ts';
 import { directionOf, findChangePoints } from './history/change-points.ts';
 import { ALERTING } from './history/settings.ts';
-import type { RunId, SweepId } from '../records/scalars.ts';
 
 export const TREND_UNITS = ['run', 'sweep', 'day', 'commit'] as const;
 

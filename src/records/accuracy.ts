@@ -2,8 +2,7 @@ import * as z from 'zod';
 
 import { type Precision, type PrecisionRoute, shapesSchema } from './cell.ts';
 import type { Provenance } from './sweep.ts';
-import { count, type Immutable, sha256Schema } from './scalars.ts';
-import type { SweepId } from './scalars.ts';
+import { count, type Immutable, sha256Schema, type SweepId } from './scalars.ts';
 
 /** Output error of a variant against its reference, on the same inputs; the worst of several outputs. */
 export const accuracySchema = z.strictObject({

@@ -6,10 +6,9 @@ import type { Environment } from './environment.ts';
 import type { MetricId, MetricValues } from './metric.ts';
 import { type Outcome, OUTCOME_KINDS } from './outcome.ts';
 import type { RunFlag } from './run-flag.ts';
-import { type Immutable, textOrNull } from './scalars.ts';
+import { type Immutable, textOrNull, type BuildId, type CellKey, type RunId, type SweepId } from './scalars.ts';
 import type { Provenance } from './sweep.ts';
 import type { ProcessFacts, ParsedRun } from '../trtexec/run-facts.ts';
-import type { BuildId, CellKey, RunId, SweepId } from './scalars.ts';
 
 /** `pair`: the newest or the last good engine of a suspect, measured alternately; never a run of its sweep. */
 export const RUN_ROLES = ['build', 'timed', 'profile', 'pair'] as const;

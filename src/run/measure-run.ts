@@ -11,8 +11,7 @@ import { lastMeasuredRuns } from '../store/runs/cell-runs.ts';
 import { findEnvironments } from '../store/sweeps/environments.ts';
 import { machineKey } from '../judge/compare/differences.ts';
 import { type EndedAttempt, startAttempt } from './attempt.ts';
-import type { LoadableEngine } from '../engines/engine-state.ts';
-import { filledArgs } from '../engines/engine-state.ts';
+import { type LoadableEngine, filledArgs } from '../engines/engine-state.ts';
 import type { RunId, SweepId } from '../records/scalars.ts';
 
 /** Measures one run and stores it. @throws as `startAttempt` */

@@ -9,7 +9,7 @@ import { writeSweepManifest } from '../artefacts/sweep-manifest.ts';
 import { BenchError } from '../errors.ts';
 import { endOrphans } from '../process/marked-processes.ts';
 import { endOrphan, identitySchema } from '../process/process-identity.ts';
-import { isId } from '../records/scalars.ts';
+import { isId, type CellKey, type RunId } from '../records/scalars.ts';
 import type { Sweep } from '../records/sweep.ts';
 import { savePlannedCells, saveSweep } from '../store/sweeps/sweeps.ts';
 import { sqliteRefusal } from '../store/verify/sqlite-problems.ts';
@@ -20,7 +20,6 @@ import type { StoredPlan } from './stored-plan.ts';
 import type { SweepContext, SweepCounts } from './sweep-context.ts';
 import { lockSweep } from './sweep-lock.ts';
 import { SweepWork } from './sweep-work.ts';
-import type { CellKey, RunId } from '../records/scalars.ts';
 
 /**
  * Does what a plan says, skipping what is stored already. Each result is stored the moment it is there, and a cell

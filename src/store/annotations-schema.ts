@@ -3,11 +3,10 @@ import { index, integer, real, sqliteTable, text } from 'drizzle-orm/sqlite-core
 
 import { type AccuracyInputs, accuracyInputsSchema, type AccuracyRecord } from '../records/accuracy.ts';
 import { PRECISION_ROUTES, PRECISIONS } from '../records/cell.ts';
-import { textByName } from '../records/scalars.ts';
+import { textByName, type SweepId } from '../records/scalars.ts';
 import { PROVENANCES } from '../records/sweep.ts';
 import { json } from './json-column.ts';
 import { ofSweep, sweeps } from './schema.ts';
-import type { SweepId } from '../records/scalars.ts';
 
 export const baselines = sqliteTable('baselines', {
   name: text('name').primaryKey(),

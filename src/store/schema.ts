@@ -20,11 +20,10 @@ import { OUTCOME_KINDS } from '../records/outcome.ts';
 import { PROVENANCES, SWEEP_STATES } from '../records/sweep.ts';
 import { FLAG_EFFECTS, type RunFlagId } from '../records/run-flag.ts';
 import { RUN_ROLES } from '../records/run.ts';
-import { textByName } from '../records/scalars.ts';
+import { textByName, type BuildId, type CellKey, type RunId, type SweepId } from '../records/scalars.ts';
 import { type RunTelemetry, telemetrySchema } from '../records/telemetry.ts';
 import type { Banner } from '../trtexec/log/banner.ts';
 import { json } from './json-column.ts';
-import type { BuildId, CellKey, RunId, SweepId } from '../records/scalars.ts';
 
 /**
  * One SQLite file. Numbers are REAL in the unit of their name, times are UTC in ISO 8601. Every id is a content hash or

@@ -11,6 +11,7 @@ const EXAMPLES = readdirSync(MATRICES).filter((name) => name.endsWith('.yaml'));
 const VERSIONS: Readonly<Record<string, string>> = {
   'deployment.yaml': '10.14',
   'nightly.yaml': '10.6',
+  'reference.yaml': '10.6',
   'tensorrt-11.yaml': '11.0',
   'tensorrt-8.6.yaml': '8.6',
   'two-inputs.yaml': '10.6',

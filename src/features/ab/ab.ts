@@ -4,7 +4,7 @@ import { resolve } from 'node:path';
 import { type Io, printResult } from '../../cli/io.ts';
 import { withStore } from '../../cli/with-store.ts';
 import { UsageError } from '../../errors.ts';
-import { EXIT_CODES, type ExitCode } from '../../exit-codes.ts';
+import type { ExitCode } from '../../exit-codes.ts';
 import { findDriver } from '../../harnesses/registry.ts';
 import type { MatrixCell, TwoSidedCells } from '../../matrix/matrix.ts';
 import type { EnvironmentVariables } from '../../process/environment-variables.ts';
@@ -57,8 +57,7 @@ function readAgain(ref: string, options: AbOptions, io: Io): Promise<ExitCode> {
     }
     const metric = options.metric ?? experiment.metric;
     const { output, details } = abReport(db, sweep, { ...experiment, metric });
-    printResult(io, options, output, (_, look) => abText(output, details, look));
-    return EXIT_CODES.fine;
+    return printResult(io, options, output, (_, look) => abText(output, details, look));
   });
 }
 

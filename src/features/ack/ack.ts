@@ -3,7 +3,7 @@ import * as z from 'zod';
 import { writeFindings } from '../../artefacts/findings-file.ts';
 import { artefactsFolderOf } from '../../artefacts/layout.ts';
 import { UsageError } from '../../errors.ts';
-import { EXIT_CODES, type ExitCode } from '../../exit-codes.ts';
+import type { ExitCode } from '../../exit-codes.ts';
 import { type Acknowledgement, acknowledgementSchema, type Finding } from '../../records/finding.ts';
 import { count } from '../../terminal/numbers.ts';
 import { didYouMean } from '../../text/nearest.ts';
@@ -30,8 +30,7 @@ export async function ack(names: readonly string[], options: AckOptions, io: Io)
     const reported = findings.map(({ reportedSweepId }) => reportedSweepId);
     const said = options.undo === true ? takeBack(store.db, findings) : await mark(store.db, findings, options, io);
     await writeFindings(store.db, artefactsFolderOf(store.path), reported);
-    printResult<AckOutput>(io, options, { schemaVersion: 1, acknowledged: [...said.rows] }, () => [said.line]);
-    return EXIT_CODES.fine;
+    return printResult<AckOutput>(io, options, { schemaVersion: 1, acknowledged: [...said.rows] }, () => [said.line]);
   });
 }
 

@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { isMeasured } from '../../records/run.ts';
 import { UsageError } from '../../errors.ts';
-import { EXIT_CODES, type ExitCode } from '../../exit-codes.ts';
+import type { ExitCode } from '../../exit-codes.ts';
 import { printable } from '../../text/printable.ts';
 import { ineligibleFlags, FLAG_LABELS, isIneligible } from '../../records/run-flag.ts';
 import { count } from '../../terminal/numbers.ts';
@@ -48,10 +48,9 @@ export async function setNamed(
       createdAt: io.now().toISOString(),
     };
     setBaseline(store.db, baseline);
-    printResult<BaselinesOutput>(io, options, { schemaVersion: 1, baselines: [baseline] }, () => [
+    return printResult<BaselinesOutput>(io, options, { schemaVersion: 1, baselines: [baseline] }, () => [
       `baseline ${name} is sweep ${sweep.sweepId.slice(0, 8)}: bench compare baseline:${name}`,
     ]);
-    return EXIT_CODES.fine;
   });
 }
 
@@ -72,8 +71,7 @@ function refuseIneligible(db: StoreDatabase, sweepId: SweepId, io: Io): void {
 
 export function listAll(options: BaselineOptions, io: Io): Promise<ExitCode> {
   return withStore(options, io, (store): ExitCode => {
-    printResult(io, options, { schemaVersion: 1, baselines: listBaselines(store.db) }, listText);
-    return EXIT_CODES.fine;
+    return printResult(io, options, { schemaVersion: 1, baselines: listBaselines(store.db) }, listText);
   });
 }
 
@@ -95,10 +93,9 @@ export function removeNamed(name: string, options: BaselineOptions, io: Io): Pro
   return withStoreToWrite(options, io, (store): ExitCode => {
     const removed = listBaselines(store.db).filter((baseline) => baseline.name === name);
     if (!removeBaseline(store.db, name)) throw new UsageError(`no baseline ${printable(name)}`);
-    printResult<BaselinesOutput>(io, options, { schemaVersion: 1, baselines: removed }, () => [
+    return printResult<BaselinesOutput>(io, options, { schemaVersion: 1, baselines: removed }, () => [
       `baseline ${printable(name)} is removed; its sweep is kept`,
     ]);
-    return EXIT_CODES.fine;
   });
 }
 

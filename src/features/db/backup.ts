@@ -4,7 +4,7 @@ import { dirname, resolve } from 'node:path';
 
 import { temporaryPath } from '../../artefacts/layout.ts';
 import { EnvironmentLackingError, StoreError, UsageError } from '../../errors.ts';
-import { EXIT_CODES, type ExitCode } from '../../exit-codes.ts';
+import type { ExitCode } from '../../exit-codes.ts';
 import { printable } from '../../text/printable.ts';
 import { count, formatBytes } from '../../terminal/numbers.ts';
 import { backupStore } from '../../store/file/backup.ts';
@@ -21,10 +21,9 @@ export function backup(file: string | undefined, options: BackupOptions, io: Io)
     refuse(target, store.path, options.force === true);
     const { runs } = await copyTo(store, target, options.force === true, io);
     const { size: bytes } = statSync(target);
-    printResult<BackupOutput>(io, options, { schemaVersion: 1, path: target, bytes, runs }, () => [
+    return printResult<BackupOutput>(io, options, { schemaVersion: 1, path: target, bytes, runs }, () => [
       `${printable(target)}: ${count(runs, 'run')}, ${formatBytes(bytes)}, checked`,
     ]);
-    return EXIT_CODES.fine;
   });
 }
 

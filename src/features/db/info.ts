@@ -2,7 +2,7 @@ import { dirname, join } from 'node:path';
 
 import { folderSize, sizeOf } from '../../artefacts/folders.ts';
 import { artefactsFolderOf, sweepFolderOf } from '../../artefacts/layout.ts';
-import { EXIT_CODES, type ExitCode } from '../../exit-codes.ts';
+import type { ExitCode } from '../../exit-codes.ts';
 import { freeBytes, LEAST_KEPT_SWEEPS, type PrunableSweep, prunableSweeps } from '../../store/prune.ts';
 import type { InfoOutput } from './output.ts';
 import { schemaTag } from '../../store/file/migrations.ts';
@@ -23,8 +23,7 @@ const DAY_MS = 86_400_000;
 
 export function info(options: InfoOptions, io: Io): Promise<ExitCode> {
   return withStore(options, io, async (store) => {
-    printResult(io, options, await infoOf(store, io), infoText);
-    return EXIT_CODES.fine;
+    return printResult(io, options, await infoOf(store, io), infoText);
   });
 }
 

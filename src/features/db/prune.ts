@@ -6,7 +6,7 @@ import { folderSize, refuseLink, removeFolder } from '../../artefacts/folders.ts
 import { artefactsFolderOf, attachedPathOf, runFolderOf, sweepFolderOf } from '../../artefacts/layout.ts';
 import { writePrunedNote } from '../../artefacts/sweep-manifest.ts';
 import { UsageError } from '../../errors.ts';
-import { EXIT_CODES, type ExitCode } from '../../exit-codes.ts';
+import type { ExitCode } from '../../exit-codes.ts';
 import {
   freeBytes,
   type KeepRules,
@@ -41,8 +41,7 @@ export function prune(options: PruneOptions, io: Io): Promise<ExitCode> {
     try {
       const { output, names } = await pruneAll(pruning, rules, options, ticker);
       ticker.end();
-      printResult(io, options, output, (pruned, look) => pruneText(pruned, names, look));
-      return EXIT_CODES.fine;
+      return printResult(io, options, output, (pruned, look) => pruneText(pruned, names, look));
     } finally {
       ticker.end();
       siblings.close();

@@ -1,7 +1,7 @@
 import { type Io, printResult } from '../../cli/io.ts';
 import { withStoreToWrite } from '../../cli/with-store.ts';
 import { UsageError } from '../../errors.ts';
-import { EXIT_CODES, type ExitCode } from '../../exit-codes.ts';
+import type { ExitCode } from '../../exit-codes.ts';
 import { rejudgeCell } from '../../judge/gate/rejudge.ts';
 import type { KeyedCell } from '../../records/cell.ts';
 import { cellHistories } from '../../selection/cell-histories.ts';
@@ -24,8 +24,7 @@ import type { SweepId } from '../../records/scalars.ts';
 export async function rejudge(options: RejudgeOptions, io: Io): Promise<ExitCode> {
   return withStoreToWrite(options, io, async (store) => {
     const { output, names } = await rejudged(store.db, options, io);
-    printResult(io, options, output, (judged, look) => rejudgeText(judged, names, look));
-    return EXIT_CODES.fine;
+    return printResult(io, options, output, (judged, look) => rejudgeText(judged, names, look));
   });
 }
 

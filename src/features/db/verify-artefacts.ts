@@ -5,14 +5,13 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { namesIn, readJson } from '../../artefacts/folders.ts';
 import { digestOfAttached } from '../../artefacts/attached.ts';
 import { attachedFolderOf, ATTEMPT_PREFIX, isTemporary, RUN_MANIFEST, sweepFolderOf } from '../../artefacts/layout.ts';
-import { isId } from '../../records/scalars.ts';
+import { isId, type RunId, type SweepId } from '../../records/scalars.ts';
 import { verifyRunFolder } from '../../artefacts/run-files.ts';
 import type { StoreDamage } from '../../store/verify/damage.ts';
 import { isProbablyRunning, identitySchema, isPidRunning } from '../../process/process-identity.ts';
 import type { AttachedFile, RunFiles } from '../../store/verify/verify-runs.ts';
 import { ATTEMPT_FILE } from '../../run/attempt.ts';
 import { sweepLockHolder } from '../../run/sweep-lock.ts';
-import type { RunId, SweepId } from '../../records/scalars.ts';
 
 export interface KnownArtefacts {
   readonly sweepIds: ReadonlySet<SweepId>;

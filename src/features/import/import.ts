@@ -6,7 +6,7 @@ import type { StandaloneReading } from '../../artefacts/read/read-standalone.ts'
 import { readSource } from '../../artefacts/read/read-source.ts';
 import { readPrunedNotes } from '../../artefacts/sweep-manifest.ts';
 import { UsageError } from '../../errors.ts';
-import { EXIT_CODES, type ExitCode } from '../../exit-codes.ts';
+import type { ExitCode } from '../../exit-codes.ts';
 import type { GitState, Sweep } from '../../records/sweep.ts';
 import { patternName } from '../../harnesses/command/number-pattern.ts';
 import { customMetricOf } from '../../cli/options.ts';
@@ -103,10 +103,9 @@ export async function importRuns(paths: readonly string[], options: ImportOption
   await usingStore(store, work, io);
   optionNotes(imported, options).forEach(note);
   const redated = imported.filter((entry) => entry.redated > 0).length;
-  printResult<ImportOutput>(io, options, { schemaVersion: 1, sweeps: imported.map(outputOf) }, (output, look) =>
+  return printResult<ImportOutput>(io, options, { schemaVersion: 1, sweeps: imported.map(outputOf) }, (output, look) =>
     importText(output, store.path, redated, look),
   );
-  return EXIT_CODES.fine;
 }
 
 function outputOf(imported: ImportedSweep): ImportOutput['sweeps'][number] {

@@ -2,7 +2,7 @@ import { readdir } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
 
 import { isInside, SWEEP_MANIFEST, sweepManifestPath } from '../../artefacts/layout.ts';
-import { isId } from '../../records/scalars.ts';
+import { isId, type SweepId } from '../../records/scalars.ts';
 import { isLink } from '../../artefacts/folders.ts';
 import {
   readPrunedNotes,
@@ -20,7 +20,6 @@ import type { RunWriter } from '../../store/runs/save-run.ts';
 import { findSweep, planOf, savePlannedCells, saveSweep } from '../../store/sweeps/sweeps.ts';
 import { nextImportTime, saveImportTime } from '../../store/sweeps/sweep-order.ts';
 import { readStoredPlan } from '../../run/stored-plan.ts';
-import type { SweepId } from '../../records/scalars.ts';
 
 export interface RestoreContext {
   readonly db: StoreDatabase;

@@ -4,7 +4,7 @@ import { basename, dirname, join, resolve } from 'node:path';
 import { type Io, printResult } from '../../cli/io.ts';
 import { cannotWrite } from '../../cli/output-file.ts';
 import { errorCode, UsageError } from '../../errors.ts';
-import { EXIT_CODES, type ExitCode } from '../../exit-codes.ts';
+import type { ExitCode } from '../../exit-codes.ts';
 import { loadMatrix } from '../../matrix/load.ts';
 import { matrixJsonSchema } from '../../matrix/schema/schema.ts';
 import type { Look } from '../../terminal/look.ts';
@@ -64,8 +64,7 @@ export async function init(places: readonly string[], options: InitOptions, io: 
     cells: matrix.cells.length,
     runs: matrix.cells.length * matrix.repeats,
   };
-  printResult(io, options, written, initText);
-  return EXIT_CODES.fine;
+  return printResult(io, options, written, initText);
 }
 
 function modelOutput({ dimensions, name, onnx, precisions }: DraftModel): InitOutput['models'][number] {

@@ -1,6 +1,6 @@
 import { type Io, printResult } from '../../cli/io.ts';
 import { withStore } from '../../cli/with-store.ts';
-import { EXIT_CODES, type ExitCode } from '../../exit-codes.ts';
+import type { ExitCode } from '../../exit-codes.ts';
 import { gatedMetricOf } from '../../records/gated-metric.ts';
 import { groupText } from '../check/index.ts';
 import { findCells } from '../../store/cells.ts';
@@ -48,8 +48,7 @@ export function listStoredFindings(options: FindingsOptions, io: Io): Promise<Ex
       };
     });
     const output: FindingsOutput = { schemaVersion: 1, findings };
-    printResult(io, options, output, (_, look) => findingsText(findings, io.now(), look));
-    return EXIT_CODES.fine;
+    return printResult(io, options, output, (_, look) => findingsText(findings, io.now(), look));
   });
 }
 

@@ -1,4 +1,4 @@
-import { EXIT_CODES, type ExitCode } from '../../exit-codes.ts';
+import type { ExitCode } from '../../exit-codes.ts';
 import { cellLabel } from '../../text/cell-label.ts';
 import type { CellsOutput, SweepsOutput } from './output.ts';
 import { allCells } from '../../store/cells.ts';
@@ -32,10 +32,9 @@ export function listCells(options: CellsOptions, io: Io): Promise<ExitCode> {
       label: cellLabel(cell),
       ...(numbers.get(cell.key) ?? { measured: 0, sweeps: 0, lastAt: null, provenances: [] }),
     }));
-    printResult<CellsOutput>(io, options, { schemaVersion: 1, cells: listed }, (output, look) =>
+    return printResult<CellsOutput>(io, options, { schemaVersion: 1, cells: listed }, (output, look) =>
       cellsText(output, options.filter !== undefined, look),
     );
-    return EXIT_CODES.fine;
   });
 }
 
@@ -55,10 +54,9 @@ export function listStoredSweeps(options: SweepsOptions, io: Io): Promise<ExitCo
       state: stateOf(sweep, artefacts),
       ...(numbers.get(sweep.sweepId) ?? NO_SWEEP_NUMBERS),
     }));
-    printResult<SweepsOutput>(io, options, { schemaVersion: 1, sweeps: listed }, (output, look) =>
+    return printResult<SweepsOutput>(io, options, { schemaVersion: 1, sweeps: listed }, (output, look) =>
       sweepsText(output, countSweeps(store.db), plannedRuns(store.db, listed), look),
     );
-    return EXIT_CODES.fine;
   });
 }
 

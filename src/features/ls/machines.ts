@@ -1,6 +1,6 @@
 import { type Io, printResult } from '../../cli/io.ts';
 import { withStore } from '../../cli/with-store.ts';
-import { EXIT_CODES, type ExitCode } from '../../exit-codes.ts';
+import type { ExitCode } from '../../exit-codes.ts';
 import { ENVIRONMENT_FIELDS } from '../../judge/compare/differences.ts';
 import { judgeFleet, LEAST_TWINS, type MachineStanding } from '../../judge/fleet.ts';
 import { metricOf } from '../../records/metric.ts';
@@ -21,10 +21,9 @@ export function listMachines(options: MachinesOptions, io: Io): Promise<ExitCode
     const days = options.since === undefined ? DEFAULT_DAYS : options.since / DAY_S;
     const fleet = readFleet(store.db, options.filter, metricNamed(store.db, options.metric), days);
     const known = new Map((fleet?.values ?? []).map(({ cell }) => [cell.key, cell]));
-    printResult(io, options, machinesOf(fleet), (output, look) =>
+    return printResult(io, options, machinesOf(fleet), (output, look) =>
       machinesText(output, options.cells === true ? known : null, look),
     );
-    return EXIT_CODES.fine;
   });
 }
 

@@ -2,7 +2,7 @@ import { resolve } from 'node:path';
 
 import { type Io, printResult } from '../../cli/io.ts';
 import { UsageError } from '../../errors.ts';
-import { EXIT_CODES, type ExitCode } from '../../exit-codes.ts';
+import type { ExitCode } from '../../exit-codes.ts';
 import { onnxProblem } from '../../selection/reading-problem.ts';
 import { printable } from '../../text/printable.ts';
 import { shellQuote } from '../../text/shell-quote.ts';
@@ -19,8 +19,8 @@ import { labelled } from '../../terminal/text-width.ts';
 export async function inspect(file: string, options: InspectOptions, io: Io): Promise<ExitCode> {
   const facts = await readModelFile(file, io);
   const [suggested, warnings] = [suggestedShapes(facts), inspectWarnings(facts)];
-  printResult<InspectOutput>(io, options, { schemaVersion: 1, file, ...facts, suggested, warnings }, inspectText);
-  return EXIT_CODES.fine;
+  const output: InspectOutput = { schemaVersion: 1, file, ...facts, suggested, warnings };
+  return printResult(io, options, output, inspectText);
 }
 
 async function readModelFile(file: string, io: Io): Promise<OnnxFacts> {

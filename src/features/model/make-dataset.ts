@@ -5,7 +5,7 @@ import { dirname, resolve } from 'node:path';
 import { type Io, printResult } from '../../cli/io.ts';
 import { cannotWrite, writeOutput } from '../../cli/output-file.ts';
 import { UsageError } from '../../errors.ts';
-import { EXIT_CODES, type ExitCode } from '../../exit-codes.ts';
+import type { ExitCode } from '../../exit-codes.ts';
 import { tokenDataset } from '../../harnesses/trtllm-bench/token-dataset.ts';
 import type { Look } from '../../terminal/look.ts';
 import { count, formatBytes } from '../../terminal/numbers.ts';
@@ -26,8 +26,7 @@ export async function makeDataset(file: string, options: MakeDatasetOptions, io:
   const lines = tokenDataset({ requests, input: inputTokens, output: outputTokens, vocabSize, seed });
   const written = await write(file, lines, io);
   const made = { schemaVersion: 1, file, ...written, requests, inputTokens, outputTokens, vocabSize, seed } as const;
-  printResult(io, options, made, datasetText);
-  return EXIT_CODES.fine;
+  return printResult(io, options, made, datasetText);
 }
 
 async function write(file: string, lines: Iterable<string>, io: Io) {

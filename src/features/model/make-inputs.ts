@@ -3,7 +3,7 @@ import { basename, isAbsolute, relative, resolve } from 'node:path';
 import { type Io, printResult } from '../../cli/io.ts';
 import { cannotWrite } from '../../cli/output-file.ts';
 import { BenchError, UsageError } from '../../errors.ts';
-import { EXIT_CODES, type ExitCode } from '../../exit-codes.ts';
+import type { ExitCode } from '../../exit-codes.ts';
 import { wantedInputs } from '../../matrix/models/wanted-inputs.ts';
 import type { Shapes } from '../../records/cell.ts';
 import { onnxProblem } from '../../selection/reading-problem.ts';
@@ -35,8 +35,7 @@ export async function makeInputs(model: string, options: MakeInputsOptions, io: 
   });
   const shown = isAbsolute(stated) ? folder : relative(io.cwd, folder) || '.';
   const output: MakeInputsOutput = { schemaVersion: 1, model, folder: shown, ...recipe, inputs: made };
-  printResult(io, options, output, makeInputsText);
-  return EXIT_CODES.fine;
+  return printResult(io, options, output, makeInputsText);
 }
 
 async function inputsOf(model: string, shapes: Shapes, io: Io): Promise<readonly WantedInput[]> {

@@ -6,7 +6,7 @@ import { type Io, printResult } from '../../cli/io.ts';
 import { cannotWrite } from '../../cli/output-file.ts';
 import { storePath } from '../../cli/store-location.ts';
 import { ConversionError, UsageError } from '../../errors.ts';
-import { EXIT_CODES, type ExitCode } from '../../exit-codes.ts';
+import type { ExitCode } from '../../exit-codes.ts';
 import { readConversion } from '../../matrix/models/conversions.ts';
 import type { ConversionFile } from '../../matrix/schema/conversion-schema.ts';
 import type { PlannedVariant } from '../../records/plan.ts';
@@ -45,7 +45,7 @@ export async function quantize(model: string, options: QuantizeOptions, io: Io):
   }
   if (output !== null) await copyVariant(state.path, output);
   const { how, path, record, wallS } = state;
-  printResult<QuantizeOutput>(
+  return printResult<QuantizeOutput>(
     io,
     options,
     {
@@ -61,7 +61,6 @@ export async function quantize(model: string, options: QuantizeOptions, io: Io):
     },
     quantizeText,
   );
-  return EXIT_CODES.fine;
 }
 
 function plannedVariant(model: string, options: QuantizeOptions, io: Io): PlannedVariant {

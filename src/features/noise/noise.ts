@@ -6,7 +6,7 @@ import { cellSeries, withoutCopies } from './cell-series.ts';
 import { LEAST_CALLED_PERCENT } from './visible-change.ts';
 import { inLabelOrder } from '../../text/cell-label.ts';
 import { UsageError } from '../../errors.ts';
-import { EXIT_CODES, type ExitCode } from '../../exit-codes.ts';
+import type { ExitCode } from '../../exit-codes.ts';
 import { isMetric, isOfBuild, metricOf, metricWord } from '../../records/metric.ts';
 import type { NoiseOutput } from './output.ts';
 import { type NoiseDetails, noiseText } from './text.ts';
@@ -44,8 +44,7 @@ export async function noise(names: readonly string[], options: NoiseOptions, io:
   }
   return withStore(options, io, async (store) => {
     const { output, details } = await assessed(store.db, names, options, io);
-    printResult(io, options, output, (_, look) => noiseText(output, details, look));
-    return EXIT_CODES.fine;
+    return printResult(io, options, output, (_, look) => noiseText(output, details, look));
   });
 }
 

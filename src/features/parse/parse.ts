@@ -7,7 +7,7 @@ import { outcomeReason } from '../../records/outcome.ts';
 import { formatTensorrtVersion } from '../../text/version.ts';
 import type { ParsedRun } from '../../trtexec/run-facts.ts';
 import { UsageError } from '../../errors.ts';
-import { EXIT_CODES, type ExitCode } from '../../exit-codes.ts';
+import type { ExitCode } from '../../exit-codes.ts';
 import type { ParseOutput } from './output.ts';
 import { runText } from '../../terminal/run-text.ts';
 import { findRuns, nothingIn } from '../../selection/find-runs.ts';
@@ -18,10 +18,9 @@ export async function parse(paths: readonly string[], options: ParseOptions, io:
   const reading: ReadOptions = options.minQueries === undefined ? {} : { limits: { minQueries: options.minQueries } };
   const runs: ReadRun[] = [];
   for (const path of paths) runs.push(...(await readPath(path, reading, io)));
-  printResult<ParseOutput>(io, options, { schemaVersion: 1, runs: runs.map(outputOf) }, (_, look) =>
+  return printResult<ParseOutput>(io, options, { schemaVersion: 1, runs: runs.map(outputOf) }, (_, look) =>
     runs.flatMap((run) => [...runText(run, look), '']),
   );
-  return EXIT_CODES.fine;
 }
 
 /** Times are null where not printed or not measured (transfers off). */

@@ -1,6 +1,6 @@
 import { isColdStart } from '../../records/harness.ts';
 import { cellLabel } from '../../text/cell-label.ts';
-import { EXIT_CODES, type ExitCode } from '../../exit-codes.ts';
+import type { ExitCode } from '../../exit-codes.ts';
 import { PLACEHOLDERS, type PlannedRun, NO_TENSORRT } from '../../records/plan.ts';
 import { type Io, printResult } from '../../cli/io.ts';
 import type { PlanOptions } from './command.ts';
@@ -17,8 +17,7 @@ import { renderTable } from '../../terminal/table.ts';
 
 export async function plan(path: string, options: PlanOptions, io: Io): Promise<ExitCode> {
   const prepared = await prepare(path, options, 'models maybe later', io);
-  printResult(io, options, outputOf(prepared), (output, look) => planText(output, prepared, look));
-  return EXIT_CODES.fine;
+  return printResult(io, options, outputOf(prepared), (output, look) => planText(output, prepared, look));
 }
 
 function outputOf({ matrix, plan: made, program }: Prepared): PlanOutput {

@@ -4,7 +4,7 @@ import { type Io, printResult } from '../../cli/io.ts';
 import { migrationsFolder, storePath } from '../../cli/store-location.ts';
 import { warnIfMigrated } from '../../cli/with-store.ts';
 import { UsageError } from '../../errors.ts';
-import { EXIT_CODES, type ExitCode } from '../../exit-codes.ts';
+import type { ExitCode } from '../../exit-codes.ts';
 import { layerFactsOf } from '../../layers/layer-facts.ts';
 import { profiledCell } from '../../selection/profiled-engine.ts';
 import { openExistingStore, type OpenStore } from '../../store/file/open.ts';
@@ -23,8 +23,7 @@ import { fileName, captureTarget, type CaptureTarget, engineInCache } from './ta
 export async function profile(words: readonly string[], options: ProfileOptions, io: Io): Promise<ExitCode> {
   refuseMixed(words, options);
   const { kernels, output } = await capture(words, options, io);
-  printResult(io, options, output, (_, look) => captureText(output, kernels, look));
-  return EXIT_CODES.fine;
+  return printResult(io, options, output, (_, look) => captureText(output, kernels, look));
 }
 
 async function capture(words: readonly string[], options: ProfileOptions, io: Io): Promise<Capture> {

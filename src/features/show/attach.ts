@@ -2,7 +2,7 @@ import { basename, resolve } from 'node:path';
 
 import { artefactsFolderOf } from '../../artefacts/layout.ts';
 import { UsageError } from '../../errors.ts';
-import { EXIT_CODES, type ExitCode } from '../../exit-codes.ts';
+import type { ExitCode } from '../../exit-codes.ts';
 import { attachFile } from '../../artefacts/attached.ts';
 import { printable } from '../../text/printable.ts';
 import { formatBytes } from '../../terminal/numbers.ts';
@@ -34,8 +34,7 @@ export async function attach(run: string, files: readonly string[], options: Att
       const { kind, sha256, bytes, attachedAt } = await attachFile(context, runId, resolve(io.cwd, file), name);
       attached.push({ name, kind, sha256, bytes, attachedAt });
     }
-    printResult<AttachOutput>(io, options, { schemaVersion: 1, runId, attached }, attachText);
-    return EXIT_CODES.fine;
+    return printResult<AttachOutput>(io, options, { schemaVersion: 1, runId, attached }, attachText);
   });
 }
 

@@ -3,7 +3,7 @@ import { summarizeLayers, type LayersSummary } from '../../layers/summarize-laye
 import { BOUND_WORDS } from '../../records/bound.ts';
 import { type KeyedCell, variablesOf } from '../../records/cell.ts';
 import { cellLabel } from '../../text/cell-label.ts';
-import { EXIT_CODES, type ExitCode } from '../../exit-codes.ts';
+import type { ExitCode } from '../../exit-codes.ts';
 import { fileName } from '../profile/index.ts';
 import { parseTensorrtVersion } from '../../text/version.ts';
 import { layerNcuArgs } from '../../tools/ncu/ncu-args.ts';
@@ -32,8 +32,7 @@ import { wrapHanging } from '../../terminal/text-width.ts';
 /** What the run shows, and the profiler to use next. */
 export async function explainRun(name: string, options: Pick<ShowOptions, 'json' | 'db'>, io: Io): Promise<ExitCode> {
   return withStore(options, io, ({ db }) => {
-    printResult(io, options, explainedRun(db, storedRun(db, namedRun(db, name))), explainText);
-    return EXIT_CODES.fine;
+    return printResult(io, options, explainedRun(db, storedRun(db, namedRun(db, name))), explainText);
   });
 }
 

@@ -1,8 +1,9 @@
 import { resolve } from 'node:path';
 
 import { EnvironmentLackingError } from '../../errors.ts';
-import { EXIT_CODES, type ExitCode } from '../../exit-codes.ts';
+import type { ExitCode } from '../../exit-codes.ts';
 import { cancelText } from './text.ts';
+import type { CancelOutput } from './output.ts';
 import { readJobs, recordJob, submittedArrays, taskOf } from './jobs.ts';
 import { isUnreachable, lastWords, SlurmClient } from '../../tools/slurm/slurm-client.ts';
 import { isLiving } from '../../tools/slurm/states.ts';
@@ -37,8 +38,8 @@ export async function cancel(path: string, options: { readonly json?: true }, io
   }
   const { sweepId } = plan.sweep;
   const ended = shards.length === 0 ? [] : jobs;
-  printResult(io, options, { schemaVersion: 1, sweepId, runFolder: folder.path, jobs: ended, shards }, cancelText);
-  return EXIT_CODES.fine;
+  const output: CancelOutput = { schemaVersion: 1, sweepId, runFolder: folder.path, jobs: ended, shards };
+  return printResult(io, options, output, cancelText);
 }
 
 function noAnswer(problem: string): EnvironmentLackingError {

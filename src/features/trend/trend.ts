@@ -1,7 +1,7 @@
 import { chooseUnit, trendMarks, trendSteps } from '../../judge/trend.ts';
 import { kindOfValues, valueOfKind } from '../../judge/value-rule.ts';
 import { UsageError } from '../../errors.ts';
-import { EXIT_CODES, type ExitCode } from '../../exit-codes.ts';
+import type { ExitCode } from '../../exit-codes.ts';
 import { gateMetric, type MetricId, metricOf } from '../../records/metric.ts';
 import type { KeyedCell } from '../../records/cell.ts';
 import type { CellKey } from '../../records/scalars.ts';
@@ -46,8 +46,7 @@ export function trend(names: readonly string[], options: TrendOptions, io: Io): 
       together: options.together === true,
       height: options.height,
     };
-    printResult(io, options, output, (_, look) => trendText(output, details, look));
-    return EXIT_CODES.fine;
+    return printResult(io, options, output, (_, look) => trendText(output, details, look));
   });
 }
 

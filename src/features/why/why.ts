@@ -2,7 +2,7 @@ import { usualBound } from '../../judge/bound.ts';
 import { diffCommand, type WhySides } from './context.ts';
 import { explainChange } from './explain-change.ts';
 import { UsageError } from '../../errors.ts';
-import { EXIT_CODES, type ExitCode } from '../../exit-codes.ts';
+import type { ExitCode } from '../../exit-codes.ts';
 import { allCells } from '../../store/cells.ts';
 import { findFindingsByPrefix } from '../../store/sweeps/findings.ts';
 import type { KeyedCell } from '../../records/cell.ts';
@@ -33,8 +33,7 @@ export async function why(words: readonly string[], options: WhyOptions, io: Io)
           const { cell, refs } = sidesOfFinding(db, words) ?? sidesIn(words, allCells(db));
           return explain(db, cell, refs, options, io);
         });
-  printResult(io, options, output, whyText);
-  return EXIT_CODES.fine;
+  return printResult(io, options, output, whyText);
 }
 
 interface AskedSides {

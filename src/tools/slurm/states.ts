@@ -1,8 +1,7 @@
 import * as z from 'zod';
 
-import { count, type Immutable, textOrNull } from '../../records/scalars.ts';
+import { count, type Immutable, textOrNull, type CellKey } from '../../records/scalars.ts';
 import type { TaskRow } from './task-rows.ts';
-import type { CellKey } from '../../records/scalars.ts';
 
 /** The work of one task: cells that are compared with each other are in the same shard. */
 export interface Shard {
