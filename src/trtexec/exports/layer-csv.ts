@@ -54,7 +54,7 @@ export function parseLayerCsv(text: string): {
     origins: [],
   }));
   return {
-    exports: { profile: summedProfile(times, 1), layerInfo: { detail: 'detailed', layers, bindings: [] } },
+    exports: { profile: summedProfile(times, 1), layerInfo: { detail: 'detailed', layers } },
     notes: unknown.length === 0 ? [] : [`columns that were not understood: ${unknown.map(printable).join(', ')}`],
   };
 }
