@@ -17,6 +17,11 @@ export interface Style {
   readonly accent: (text: string) => string;
 }
 
+/** A style that changes nothing. */
+export function plain(text: string): string {
+  return text;
+}
+
 /** @param columns a function where the width may change */
 export function makeLook(columns: number | (() => number), colour: boolean, isAscii: boolean = false): Look {
   const colours = picocolors.createColors(colour);

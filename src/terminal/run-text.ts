@@ -60,16 +60,10 @@ function numbers({ log, derived, harness }: ParsedRun, look: Look): string[] {
   const { measurement, options } = log;
   if (harness !== null) return harnessLines(harness, look);
   if (measurement === null) return [];
-  return statisticsTable(
-    {
-      throughputQps: measurement.throughputQps,
-      itemsPerS: derived.itemsPerS,
-      queries: derived.queries,
-      streams: options.streams ?? 1,
-      statistics: measurement,
-    },
-    look,
-  );
+  const { throughputQps } = measurement;
+  const { itemsPerS, queries } = derived;
+  const shown = { throughputQps, itemsPerS, queries, streams: options.streams ?? 1, statistics: measurement };
+  return statisticsTable(shown, look);
 }
 
 function harnessLines({ method, latencyMs, values }: HarnessReading, look: Look): string[] {

@@ -267,20 +267,11 @@ async function convert(
 ): Promise<ProcessResult> {
   const temporary = join(work, 'tmp');
   await mkdir(temporary);
-  const result = await spawn(
-    {
-      file: python.interpreter,
-      args,
-      cwd: work,
-      // Leftovers there are removed with the folder, however the process ends.
-      env: { ...env, TMPDIR: temporary },
-      stdoutPath: join(work, 'stdout.log'),
-      stderrPath: join(work, 'stderr.log'),
-      timeoutMs: timeoutS * 1000,
-    },
-    signal,
-    () => {},
-  );
+  const paths = { cwd: work, stdoutPath: join(work, 'stdout.log'), stderrPath: join(work, 'stderr.log') };
+  // Leftovers there are removed with the folder, however the process ends.
+  const own = { ...env, TMPDIR: temporary };
+  const invocation = { file: python.interpreter, args, env: own, ...paths, timeoutMs: timeoutS * 1000 };
+  const result = await spawn(invocation, signal, () => {});
   if (result.cancelled || signal.aborted) throw new InterruptedError('interrupted');
   if (result.startProblem !== null) {
     throw new EnvironmentLackingError(`${printable(python.interpreter)}: ${result.startProblem}`);

@@ -30,19 +30,9 @@ export async function planOneCell(opened: OpenedSubject, named: string | null, k
   const cells = readMatrix(matrix, io).cells.map(({ cell }) => cell);
   const cell = key === null ? cellNamed(cells, named) : cells.find((entry) => entry.key === key);
   if (cell === undefined) throw new BrokenSubjectError('its matrix does not have the cell');
-  const prepared = await prepare(
-    matrix,
-    {
-      filter: `key=${cell.key}`,
-      repeats: 1,
-      builds: 1,
-      seed: SEED,
-      ...(trtexec === null ? {} : { trtexec }),
-      ...(replay === null ? {} : { replay }),
-    },
-    'models needed',
-    io,
-  );
+  const stating = { ...(trtexec === null ? {} : { trtexec }), ...(replay === null ? {} : { replay }) };
+  const stated = { filter: `key=${cell.key}`, repeats: 1, builds: 1, seed: SEED, ...stating };
+  const prepared = await prepare(matrix, stated, 'models needed', io);
   const { plan, program, set } = prepared;
   const { lockClocks, coolDown, numa } = prepared.matrix;
   if (program === null) throw new BrokenSubjectError('there is no trtexec');

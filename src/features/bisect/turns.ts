@@ -20,11 +20,7 @@ export interface TwoEnds {
 
 export type EndsTurn =
   | { readonly kind: 'run'; readonly side: 'good' | 'bad' }
-  | {
-      readonly kind: 'decided';
-      readonly verdict: Exclude<EndsDecision['kind'], 'more'> | 'unclear' | 'broken';
-      readonly comparison: CellComparison | null;
-    };
+  | { readonly kind: 'decided'; readonly verdict: Exclude<EndsDecision['kind'], 'more'> | 'unclear' | 'broken' };
 
 /** Failed runs at the start after which a candidate counts as broken. */
 const HOPELESS_RUNS = 2;
@@ -34,13 +30,11 @@ export function endsTurn({ good, bad, betterIs, maxRuns }: TwoEnds): EndsTurn {
   if (good.values.length > bad.values.length && bad.canRun) return { kind: 'run', side: 'bad' };
   const sides = { good: measured(good), bad: measured(bad), betterIs };
   const { kind, comparison } = judgeEnds(sides);
-  if (kind !== 'more') return { kind: 'decided', verdict: kind, comparison };
-  if (isBroken(good) || isBroken(bad)) {
-    return { kind: 'decided', verdict: 'broken', comparison };
-  }
+  if (kind !== 'more') return { kind: 'decided', verdict: kind };
+  if (isBroken(good) || isBroken(bad)) return { kind: 'decided', verdict: 'broken' };
   if (good.values.length < maxRuns && good.canRun && bad.canRun) return { kind: 'run', side: 'good' };
   const isSlower = comparison?.verdict === 'slower';
-  return { kind: 'decided', verdict: isSlower ? 'slower' : 'unclear', comparison };
+  return { kind: 'decided', verdict: isSlower ? 'slower' : 'unclear' };
 }
 
 export interface CandidateSides extends TwoEnds {

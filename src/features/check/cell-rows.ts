@@ -4,7 +4,7 @@ import type { GatedMetricId } from '../../records/gated-metric.ts';
 import type { GeometricMean } from '../../records/verdict.ts';
 import { cellTable } from '../../terminal/cell-columns.ts';
 import { scalePercent, sparkline } from '../../terminal/charts/sparkline.ts';
-import type { Look } from '../../terminal/look.ts';
+import { type Look, plain } from '../../terminal/look.ts';
 import { formatPercent, meanChangeText } from '../../terminal/numbers.ts';
 import { textWidth } from '../../terminal/text-width.ts';
 import { levelText } from './change-text.ts';
@@ -76,10 +76,6 @@ export function worstFirst(rows: readonly CellRow[]): CellRow[] {
 function weightOf({ changePercent, status }: CellRow): number {
   const rank = { slower: 3e6, suspected: 2e6, faster: 1e6 }[String(status)] ?? 0;
   return rank + Math.abs(changePercent ?? 0);
-}
-
-function plain(text: string): string {
-  return text;
 }
 
 /** `12 slower   1 faster   35 steady   geometric mean +1.2 % (1.0 to 1.4)`. */

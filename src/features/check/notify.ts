@@ -26,25 +26,11 @@ const LONGEST_LINE = 200;
 export async function notify(argv: readonly string[], text: string, io: Io): Promise<boolean> {
   const [file = '', ...args] = argv;
   const problem = await inTemporaryFolder('notify', async (folder) => {
-    const stdinPath = join(folder, 'check.json');
-    const stdoutPath = join(folder, 'stdout.log');
-    const stderrPath = join(folder, 'stderr.log');
-    await writeFile(stdinPath, text);
-    const result = await io.spawn(
-      {
-        file,
-        args,
-        cwd: io.cwd,
-        env: io.env,
-        stdinPath,
-        stdoutPath,
-        stderrPath,
-        timeoutMs: LIMIT_S * 1000,
-        logCapBytes: LOG_BYTES,
-      },
-      io.signal,
-      () => {},
-    );
+    const [stdoutPath, stderrPath] = [join(folder, 'stdout.log'), join(folder, 'stderr.log')];
+    const paths = { stdinPath: join(folder, 'check.json'), stdoutPath, stderrPath };
+    await writeFile(paths.stdinPath, text);
+    const limits = { timeoutMs: LIMIT_S * 1000, logCapBytes: LOG_BYTES };
+    const result = await io.spawn({ file, args, cwd: io.cwd, env: io.env, ...paths, ...limits }, io.signal, () => {});
     return problemOf(result, () => lastLine(stderrPath) || lastLine(stdoutPath));
   });
   if (problem !== null) {

@@ -2,7 +2,7 @@ import type { SweepEvidence } from '../../judge/gate/evidence.ts';
 import type { GateRules } from '../../judge/gate/limits.ts';
 import { buildDifferences } from '../../judge/compare/differences.ts';
 import type { KeyedCell } from '../../records/cell.ts';
-import { type Finding, isOver } from '../../records/finding.ts';
+import { type Acknowledgement, type Finding, isOver } from '../../records/finding.ts';
 import { BOUND_SHARE_IDS, gatedMetricOf } from '../../records/gated-metric.ts';
 import { gateMetric, isMetric } from '../../records/metric.ts';
 import type { SweepId } from '../../records/scalars.ts';
@@ -131,12 +131,7 @@ function aboutOf(finding: Finding) {
   return { ...about, group, environmentChanges, cause, confirmedBy, probability, pairs, owner };
 }
 
-function acknowledgedOutput({
-  reason,
-  until,
-  owner,
-  createdAt,
-}: NonNullable<ReturnType<JudgedSeries['acknowledgements']['get']>>) {
+function acknowledgedOutput({ reason, until, owner, createdAt }: Acknowledgement) {
   return { reason, until, owner, createdAt };
 }
 

@@ -8,7 +8,7 @@ import type { Side } from '../../selection/sides.ts';
 import { belowText, comparedCellText, comparedQueriesText, type ComparedDetails, type ShownCell } from './cell-text.ts';
 import { geometricMeanLines } from './geometric-means.ts';
 import type { ComparedCell, Comparison } from './output.ts';
-import type { Look } from '../../terminal/look.ts';
+import { type Look, plain } from '../../terminal/look.ts';
 import { count, formatMs, formatNumber, formatPercent, intervalText } from '../../terminal/numbers.ts';
 import { changeStyle, estimateWords, reasonTitle, reasonWords } from '../../terminal/words.ts';
 import { describeCommit } from '../../text/commit-label.ts';
@@ -158,10 +158,6 @@ function verdictTable(cells: readonly ShownCell[], look: Look): string[] {
   );
   const hasChange = cells.some(({ changePercent }) => changePercent !== null);
   return [...table, ...(hasChange ? [style.dim('change: of the mean of the runs')] : [])];
-}
-
-function plain(text: string): string {
-  return text;
 }
 
 /** Items/s of both sides. */

@@ -17,6 +17,7 @@ import { startSweep } from '../run/index.ts';
 import { checksOf, type Judged } from './checks.ts';
 import type { DoctorOptions } from './command.ts';
 import type { DoctorCheck, DoctorOutput } from './output.ts';
+import { defined } from '../../text/unknown-values.ts';
 
 interface Health {
   readonly measured: DoctorOutput['measured'];
@@ -38,9 +39,7 @@ export async function measureReference(options: DoctorOptions, io: Io): Promise<
     json: true as const,
     telemetry: true,
     failOn: ['failed'] as const,
-    ...(db === undefined ? {} : { db }),
-    ...(filter === undefined ? {} : { filter }),
-    ...(trtexec === undefined ? {} : { trtexec }),
+    ...defined({ db, filter, trtexec }),
   };
   const ended = await startSweep(path, asked, { ...io, out: () => {} });
   return withStore(options, io, ({ db: store }) => {

@@ -1,7 +1,7 @@
 import { LEAST_TWINS } from '../../judge/fleet.ts';
 import type { KeyedCell } from '../../records/cell.ts';
 import { cellTable, withCells } from '../../terminal/cell-columns.ts';
-import type { Look } from '../../terminal/look.ts';
+import { type Look, plain } from '../../terminal/look.ts';
 import { count, formatNumber, formatPercent } from '../../terminal/numbers.ts';
 import { type Column, renderTable } from '../../terminal/table.ts';
 import { wrapHanging, wrapWords } from '../../terminal/text-width.ts';
@@ -74,10 +74,6 @@ function machineTable({ machines, provenance }: MachinesOutput, look: Look): str
   );
   const legend = `${provenance ?? ''} runs; to twins: median over the cells, + is slower`;
   return [...table, ...wrapHanging(legend, look.columns, 2).map(look.style.dim)];
-}
-
-function plain(text: string): string {
-  return text;
 }
 
 type GpuRow = MachinesOutput['cells'][number] & { readonly cell: KeyedCell };

@@ -51,11 +51,8 @@ function tableOf(rows: readonly ComparedRow[], look: Look): string[] {
   ];
   const whole = ({ before }: ComparedRow): ((text: string) => string) =>
     before?.isRegression === true ? look.style.bad : (text) => text;
-  return renderTable(
-    columns.map((column) => ({ ...column, style: whole })),
-    rows,
-    look,
-  );
+  const styled = columns.map((column) => ({ ...column, style: whole }));
+  return renderTable(styled, rows, look);
 }
 
 function methodWords({ accuracy, inputs, versions }: ComparedRow): string {

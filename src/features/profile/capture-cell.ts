@@ -97,16 +97,9 @@ export async function captureCell(
       filledArgs(target.run.args, { engine: engine.path, variant: engine.variantPath }),
       engine.path,
     );
-    const failure = await runNsys(
-      {
-        spawn: worker.spawn,
-        env: { ...worker.program.env, ...overlay(target.run.env) },
-        cwd: io.cwd,
-        signal: io.signal,
-      },
-      args,
-      `${request.output}.nsys-rep`,
-    );
+    const env = { ...worker.program.env, ...overlay(target.run.env) };
+    const place = { spawn: worker.spawn, env, cwd: io.cwd, signal: io.signal };
+    const failure = await runNsys(place, args, `${request.output}.nsys-rep`);
     if (failure !== null) {
       throw new CaptureError(`nsys captured nothing: ${failure.exit}`, failure.lastWords);
     }

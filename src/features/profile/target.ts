@@ -28,6 +28,7 @@ import {
   shownBuildArgs,
 } from '../../tools/nsys/nsys-args.ts';
 import type { NsysDialect } from '../../tools/nsys/nsys-dialect.ts';
+import { defined } from '../../text/unknown-values.ts';
 
 /** A cell with its build and its timed command line. */
 interface CapturedCell {
@@ -80,19 +81,14 @@ async function ofMatrix(
 ): Promise<CaptureTarget> {
   const cells = readMatrix(path, io).cells.map(({ cell }) => cell);
   const cell = name === undefined ? onlyCell(cells, `${printable(path)} has`, cells) : namedCell(cells, name);
-  const prepared = await prepare(
-    path,
-    {
-      filter: `key=${cell.key}`,
-      repeats: 1,
-      builds: 1,
-      profile: false,
-      ...(tensorrt === undefined ? {} : { tensorrt }),
-      ...(trtexec === undefined ? {} : { trtexec }),
-    },
-    'models maybe later',
-    io,
-  );
+  const stated = {
+    filter: `key=${cell.key}`,
+    repeats: 1,
+    builds: 1,
+    profile: false,
+    ...defined({ tensorrt, trtexec }),
+  };
+  const prepared = await prepare(path, stated, 'models maybe later', io);
   const measured = store === null ? null : newestPlanned(store.db, cell);
   return { ...ofPlan(prepared.plan, cell), plan: prepared.plan, measured, prepared };
 }

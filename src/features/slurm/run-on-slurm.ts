@@ -19,7 +19,7 @@ import { saveNewSweep } from './collect.ts';
 import { unfitRunFolder } from '../../tools/slurm/sbatch-args.ts';
 import { RunFolder, type RunPlan } from './run-folder.ts';
 import { SlurmClient } from '../../tools/slurm/slurm-client.ts';
-import { benchProgram, settingsOf, type Submission, submitCollector, submitOutput, submitShards } from './submit.ts';
+import { settingsOf, type Submission, submitCollector, submitOutput, submitShards } from './submit.ts';
 import { type OpenStore, openStore } from '../../store/file/open.ts';
 import { RunWriter } from '../../store/runs/save-run.ts';
 import { gitStateOf } from '../../cli/git-state.ts';
@@ -88,7 +88,8 @@ export async function runOnSlurm(path: string, options: SlurmRunOptions, io: Io)
     const artefactsFolder = artefactsFolderOf(store.path);
     await makeOwnFolder(artefactsFolder);
     await saveNewSweep(runPlan, { artefactsFolder, db: store.db, writer: new RunWriter(store.db) });
-    const collector = options.collectJob === true ? await collectAsJob(runPlan, submission, store, client, io) : null;
+    const { jobs } = submission;
+    const collector = options.collectJob === true ? await submitCollector(runPlan, jobs, client, io) : null;
     const report = submitOutput(runPlan, submission, collector);
     if (options.wait !== true) {
       printResult(io, options, report, () => submitText(report, shards));
@@ -176,17 +177,6 @@ async function submitAll(plan: RunPlan, client: SlurmClient, io: Io): Promise<Su
     await rm(plan.folder.path, { recursive: true, force: true });
     throw error;
   }
-}
-
-async function collectAsJob(
-  plan: RunPlan,
-  { jobs }: Submission,
-  store: OpenStore,
-  client: SlurmClient,
-  io: Io,
-): Promise<{ readonly jobId: string; readonly cluster: string | null }> {
-  const command = [...benchProgram(), 'slurm', 'collect', plan.folder.path, '--db', store.path];
-  return submitCollector(plan, jobs, command, client, io);
 }
 
 const ONLY_SLURM = ['slurmProfile', 'slurm', 'runDir', 'wait', 'collectJob'] as const;

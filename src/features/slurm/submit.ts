@@ -95,9 +95,8 @@ export function submitOutput(
 
 /** Submits the collector as a dependent job. It compares shards with the plan: being started proves nothing. */
 export async function submitCollector(
-  { folder, settings, sweep }: RunPlan,
+  { folder, settings, storePath, sweep }: RunPlan,
   jobs: readonly SubmittedArray[],
-  command: readonly string[],
   client: SlurmClient,
   io: Io,
 ): Promise<JobId> {
@@ -107,7 +106,7 @@ export async function submitCollector(
     name: `bench-${sweep.sweepId.slice(0, 8)}`,
     token,
     after: jobs.map(({ jobId }) => jobId),
-    command,
+    command: [...benchProgram(), 'slurm', 'collect', folder.path, '--db', storePath],
     env: io.env,
   });
   const taken = await submitOne(argv, token, settings.cluster ?? null, client, io);
@@ -161,7 +160,7 @@ export function settingsOf(below: SlurmSettings, { slurmProfile, slurm = [] }: S
 }
 
 /** Node by its path: a compute node's PATH may differ. */
-export function benchProgram(): string[] {
+function benchProgram(): string[] {
   return [process.execPath, join(packageFolder(), 'bin', 'bench.js')];
 }
 

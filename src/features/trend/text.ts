@@ -43,17 +43,15 @@ function flagsText({ barred }: Pick<TrendSeries, 'barred'>): string {
 
 function chartOf(series: TrendSeries, height: number, look: Look): string[] {
   const { by, marks, points } = series;
-  const { legend, lines } = cellChart(
-    {
-      ...series,
-      values: points.map(({ value }) => value),
-      labels: labelsOf(points, by),
-      marks: marks.map((mark) => ({ ...mark, text: `${MARK_WORDS[mark.kind]}${mark.text}` })),
-      starts: sweepStarts(points),
-      height,
-    },
-    look,
-  );
+  const chart = {
+    ...series,
+    values: points.map(({ value }) => value),
+    labels: labelsOf(points, by),
+    marks: marks.map((mark) => ({ ...mark, text: `${MARK_WORDS[mark.kind]}${mark.text}` })),
+    starts: sweepStarts(points),
+    height,
+  };
+  const { legend, lines } = cellChart(chart, look);
   return [
     ...lines,
     ...wrapHanging(changeLine(series), look.columns, 2),

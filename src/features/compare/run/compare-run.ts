@@ -75,11 +75,8 @@ export async function compareRun(
       const sweep = findSweep(store.db, pair[name]);
       return { ref: commits[name].ref, sweeps: sweep === null ? [] : [sweep], note: null };
     };
-    return printReport(
-      await compareReport(store.db, { base: sideOf('base'), head: sideOf('head') }, options),
-      options,
-      io,
-    );
+    const compared = await compareReport(store.db, { base: sideOf('base'), head: sideOf('head') }, options);
+    return printReport(compared, options, io);
   };
   try {
     return await usingStore(store, work, io);

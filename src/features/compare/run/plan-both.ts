@@ -5,6 +5,7 @@ import { count } from '../../../terminal/numbers.ts';
 import { type ModelsNeeded, type PrepareOptions } from '../../plan/index.ts';
 import { budgetNote, fittedPlan } from '../../run/index.ts';
 import type { CommitPlan, CommitSide, SideName } from './commit-side.ts';
+import { defined } from '../../../text/unknown-values.ts';
 
 export interface PlannedSide {
   readonly side: CommitSide;
@@ -25,15 +26,8 @@ export async function planBoth(
   { filter, repeats, replay, untrusted }: PrepareOptions,
   models: ModelsNeeded,
 ): Promise<BothPlans> {
-  const options = {
-    builds: 1,
-    profile: false,
-    seed: 1,
-    ...(filter === undefined ? {} : { filter }),
-    ...(replay === undefined ? {} : { replay }),
-    ...(untrusted === undefined ? {} : { untrusted }),
-  };
-  const ofHead = await head.plan({ ...options, ...(repeats === undefined ? {} : { repeats }) }, models);
+  const options = { builds: 1, profile: false, seed: 1, ...defined({ filter, replay, untrusted }) };
+  const ofHead = await head.plan({ ...options, ...defined({ repeats }) }, models);
   // The same number on both sides, also where the matrix changed it.
   const ofBase = await base.plan({ ...options, repeats: ofHead.plan.repeats }, models);
   const [inBase, inHead] = [ofBase, ofHead].map(({ plan }) => new Set(plan.cells.map(({ cell }) => cell.key)));
