@@ -7,6 +7,7 @@ import { didYouMean } from '../../text/nearest.ts';
 import { printable } from '../../text/printable.ts';
 import { GLOSSARY, termNamed } from './glossary.ts';
 import { EXPLAINED_NUMBERS, type ExplainedNumber, metricText } from './metric-texts.ts';
+import { manPage } from './man-page.ts';
 import {
   exitCodesPage,
   metricPage,
@@ -29,6 +30,7 @@ export async function help(topic: string | undefined, program: CommandUnknownOpt
   else if (topic === 'words') printLines(io, wordsPage(io.look));
   else if (topic === 'metrics') printLines(io, metricsPage(io.look));
   else if (topic === 'exit-codes') printLines(io, exitCodesPage(io.look));
+  else if (topic === 'man') printLines(io, manPage(program));
   else if (topic === 'matrix') printLines(io, await matrixPage(io));
   else if (term !== undefined) printLines(io, wordPage(term, io.look));
   else if (number !== undefined) printLines(io, metricPage(number, io.look));

@@ -110,7 +110,7 @@ function paragraph(text: string, { columns }: Look, indent = ''): string[] {
   return wrapWords(text, width).map((line) => `${indent}${line}`);
 }
 
-const EXIT_CODE_TEXTS: readonly (readonly [ExitCode, string])[] = [
+export const EXIT_CODE_TEXTS: readonly (readonly [ExitCode, string])[] = [
   [EXIT_CODES.fine, 'Fine: nothing got slower, or there was nothing to judge.'],
   [EXIT_CODES.regression, 'A regression: something got slower. It wins over 4.'],
   [EXIT_CODES.wrongUse, 'Wrong use or bad input: the line on standard error says what and where.'],
@@ -188,6 +188,7 @@ export const GENERAL_TOPICS = [
   { name: 'metrics', description: 'every metric, where it comes from, and its caveats' },
   { name: 'matrix', description: 'every key of a matrix file' },
   { name: 'exit-codes', description: 'meaning of the exit codes' },
+  { name: 'man', description: 'all of it as a page for man: bench help man > bench.1' },
 ];
 
 export function metricTopics() {

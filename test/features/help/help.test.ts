@@ -78,6 +78,18 @@ describe('--help', () => {
     expect(await helpOn('help')).toBe(helps.get('help'));
   });
 
+  test('bench help man is a page for man, with every command and each of its options', async () => {
+    const page = await helpOn('man');
+    const lines = page.split('\n');
+    expect(lines[0]).toMatch(/^\.TH BENCH 1 "" "trtbench \d/);
+    const commands = [...helps.keys()].filter((words) => words !== '' && !['help'].includes(words));
+    for (const words of commands) expect(lines).toContain(`.SS ${words.replaceAll('-', String.raw`\-`)}`);
+    expect(page).toContain(String.raw`\-\-max\-latency <ms>`);
+    // Whatever begins with a dot is a request that man knows.
+    const requests = lines.flatMap((line) => /^[.'](\S*)/.exec(line)?.[1] ?? []);
+    expect([...new Set(requests)].toSorted()).toEqual(['B', 'SH', 'SS', 'TH', 'TP', 'fi', 'nf']);
+  });
+
   test('the overview names every command and topic', async () => {
     const text = await helpOn();
     const commands = [...helps.keys()].filter((words) => /^\S+$/.test(words));
