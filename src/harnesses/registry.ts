@@ -18,6 +18,19 @@ export const DRIVERS: readonly [Driver, ...Driver[]] = [
   googleBenchmarkDriver,
 ];
 
+/** Drivers of plug-ins by kind, as matrices name them. */
+const outside = new Map<string, Driver>();
+
+/** @throws Error for a kind of bench itself */
+export function addDriver(driver: Driver): void {
+  if (DRIVERS.some(({ kind }) => kind === driver.kind)) throw new Error(`bench has a driver ${driver.kind} itself`);
+  outside.set(driver.kind, driver);
+}
+
+export function knownDrivers(): readonly Driver[] {
+  return [...DRIVERS, ...outside.values()];
+}
+
 export function findDriver(kind: string): Driver | null {
-  return DRIVERS.find((driver) => driver.kind === kind) ?? null;
+  return knownDrivers().find((driver) => driver.kind === kind) ?? null;
 }

@@ -13,6 +13,7 @@ interface Rule {
 export const CODE_RULES: readonly Rule[] = [
   { path: [], key: /^trtexec$/, what: 'is started in place of trtexec, also by bench plan' },
   { path: [], key: /^allowUnknownFlags$/, what: 'passes on flags of which bench does not know what they load' },
+  { path: [], key: /^(?:drivers|reporters)$/, what: 'loads code into bench' },
   { path: [], key: /^slurm$/, what: 'hands options, variables and images to sbatch' },
   { path: ['gate'], key: /^notify$/, what: 'is started by bench check' },
   { path: ['**'], key: /^python$/, what: 'is started as an interpreter' },

@@ -71,6 +71,8 @@ export function expandMatrix(
     slurm: file.slurm ?? {},
     gate: readGate(file, cells, list),
     notify: readNotify(file, list),
+    drivers: modulesOf('drivers', file, list),
+    reporters: modulesOf('reporters', file, list),
     keptLastGoodBytes: readKeptBytes(file, list),
     cells: [...cells, ...coldStarts(cells, file.coldStart?.repeats ?? null)],
     merged,
@@ -85,6 +87,11 @@ function filesOf({ model: { harness, inputFiles, name }, points }: ModelPoints):
 
 function recordingsOf(stated: string, list: MistakeList): string {
   return /^[\w-]+$/.test(stated) ? stated : list.pathFrom(list.at(['replay']), stated);
+}
+
+function modulesOf(key: 'drivers' | 'reporters', file: MatrixFile, list: MistakeList): Matrix['drivers'] {
+  const stated = file[key] ?? [];
+  return (typeof stated === 'string' ? [stated] : stated).map((value, index) => ({ value, at: list.at([key, index]) }));
 }
 
 interface Expansion {

@@ -49,9 +49,27 @@ export function readGate(file: MatrixFile, cells: readonly MatrixCell[], list: M
   };
 }
 
-/** The program of `notify:`; its path is relative to the file that states it. */
+/** The Node that runs bench, as a program to start. */
+export const THIS_NODE = '{node}';
+
+/** Calls a module with what is on standard input. Its arguments: the file that names it, and its name. */
+const CALL_MODULE = [
+  "import { createRequire } from 'node:module'; import { text } from 'node:stream/consumers';",
+  'const [, from, name] = process.argv;',
+  'try { const load = createRequire(from), loaded = load(load.resolve(name));',
+  'await (loaded.default ?? loaded)(JSON.parse(await text(process.stdin))); }',
+  'catch (error) { console.error(String(error?.message ?? error).split("\\n")[0]); process.exitCode = 1; }',
+].join('\n');
+
+/** The program of `notify:`, or what calls its module; paths are relative to the file that states it. */
 export function readNotify({ gate }: MatrixFile, list: MistakeList): Placed<readonly string[]> | null {
-  const [program, ...args] = gate?.notify ?? [];
+  const stated = gate?.notify ?? [];
+  if (!Array.isArray(stated)) {
+    const at = list.at(['gate', 'notify', 'module']);
+    const from = list.pathFrom({ file: '.' }, at.file);
+    return { value: [THIS_NODE, '--input-type=module', '--eval', CALL_MODULE, from, stated.module], at };
+  }
+  const [program, ...args] = stated;
   if (program === undefined) return null;
   const at = list.at(['gate', 'notify', 0]);
   return { value: [program.includes('/') ? list.pathFrom(at, program) : program, ...args], at };

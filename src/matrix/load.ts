@@ -1,11 +1,15 @@
 import { dirname, isAbsolute, resolve } from 'node:path';
 
 import { MatrixError, type Mistake, UsageError } from '../errors.ts';
+import type { Driver } from '../harnesses/driver.ts';
+import { outsideDriver, plugInProblem } from '../harnesses/plug-in.ts';
+import { addDriver } from '../harnesses/registry.ts';
+import { printable } from '../text/printable.ts';
 import type { Matrix } from './matrix.ts';
 import { expandMatrix, type FilesBeside } from './expand.ts';
 import { executedCode } from './executed-code.ts';
 import { MistakeList, sortMistakes, mergeNodes, type SourceNode } from './yaml/source-node.ts';
-import { matrixSchema } from './schema/schema.ts';
+import { matrixSchema, matrixSchemaWith } from './schema/schema.ts';
 import { readSchema } from './yaml/schema-mistakes.ts';
 import { readYaml } from './yaml/yaml-source.ts';
 
@@ -17,6 +21,11 @@ export interface MatrixFiles extends FilesBeside {
    * @throws UsageError for no text file, or one too large for a matrix; without the path
    */
   readonly readText: (path: string) => string | null;
+  /**
+   * The default export of a plug-in; without it there are none.
+   * @param from the absolute path of the file that names it
+   */
+  readonly loadModule?: (stated: string, from: string) => unknown;
 }
 
 const MAX_EXTENDS = 10;
@@ -45,7 +54,9 @@ export function loadMatrix(
     const refused = executes.map(({ at, problem }) => ({ at, problem: `${problem}: refused by --untrusted` }));
     throw new MatrixError(sortMistakes(refused));
   }
-  const { file, source, mistakes: formal, misspelt } = readSchema(root, matrixSchema);
+  const drivers = loadDrivers(root, files, mistakes);
+  if (mistakes.length > 0) throw new MatrixError(sortMistakes(mistakes));
+  const { file, source, mistakes: formal, misspelt } = readSchema(root, matrixSchemaWith(drivers));
   mistakes.push(...formal);
   if (file === null) throw new MatrixError(sortMistakes(mistakes));
   const list = new MistakeList(source, files.cwd);
@@ -56,6 +67,23 @@ export function loadMatrix(
     throw new MatrixError([{ at: root.at, problem: 'the matrix has no cells: it names no model' }]);
   }
   return { ...matrix, executes };
+}
+
+/** Registers the drivers of plug-ins; what is no name of one is left to the schema. */
+function loadDrivers(root: SourceNode, { cwd, loadModule }: MatrixFiles, mistakes: Mistake[]): Driver[] {
+  const stated = root.kind === 'map' ? root.entries.get('drivers')?.node : undefined;
+  if (stated === undefined || loadModule === undefined) return [];
+  return (stated.kind === 'list' ? stated.items : [stated]).flatMap((node) => {
+    if (node.kind !== 'scalar' || typeof node.value !== 'string') return [];
+    try {
+      const driver = outsideDriver(loadModule(node.value, resolve(cwd, node.at.file)));
+      addDriver(driver);
+      return [driver];
+    } catch (error) {
+      mistakes.push({ at: node.at, problem: printable(`drivers: ${node.value}: ${plugInProblem(error)}`) });
+      return [];
+    }
+  });
 }
 
 function readLayers(

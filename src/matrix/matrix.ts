@@ -141,6 +141,9 @@ export interface Matrix {
   readonly gate: GateSettings;
   /** A program and its arguments; null for none. */
   readonly notify: Placed<readonly string[]> | null;
+  /** Plug-ins, each by its name and the file that states it. */
+  readonly drivers: readonly Placed<string>[];
+  readonly reporters: readonly Placed<string>[];
   /** Space for the last good engines. */
   readonly keptLastGoodBytes: number;
   readonly cells: readonly MatrixCell[];

@@ -122,7 +122,7 @@ describe.each(DOCUMENTS)('%s', (name) => {
         if (lines.slice(read, block.start).includes(FRESH_CHECKOUT)) checkout = makeCheckout();
         read = block.end;
         if (block.language === 'yaml') await checkYaml(block, checkout.cwd);
-        if (block.language === 'csv' || block.language === 'text') saveFile(block, checkout.cwd);
+        if (['csv', 'text', 'js'].includes(block.language)) saveFile(block, checkout.cwd);
         if (block.language !== 'console') continue;
         const shown: string[] = [];
         for (const step of stepsOf(block.lines)) {
@@ -180,7 +180,7 @@ function linesOf(text: string, cwd: string, seen: Map<string, string>): string[]
 }
 
 function saveFile({ lines }: Block, cwd: string): void {
-  const file = /^# ([\w./-]+)$/.exec(lines[0] ?? '')?.[1];
+  const file = /^(?:#|\/\/) ([\w./-]+)$/.exec(lines[0] ?? '')?.[1];
   if (file !== undefined) writeFileSync(join(cwd, file), `${lines.join('\n')}\n`);
 }
 

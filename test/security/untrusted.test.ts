@@ -21,6 +21,12 @@ const CASES: readonly (readonly [text: string, refusal: RegExp])[] = [
     `gate: {notify: [mail, a@example.org]}\nmodels: {m: ${MODEL}}`,
     /m\.yaml:1:8: gate\.notify: is started by bench check \(mail a@example\.org\)/,
   ],
+  [`drivers: ./evil.js\nmodels: {m: ${MODEL}}`, /m\.yaml:1:1: drivers: loads code into bench \(\.\/evil\.js\)/],
+  [`reporters: [a, ./evil.js]\nmodels: {m: ${MODEL}}`, /m\.yaml:1:1: reporters: loads code into bench \(a \.\/evil\.js\)/],
+  [
+    `gate: {notify: {module: ./evil.js}}\nmodels: {m: ${MODEL}}`,
+    /gate\.notify: is started by bench check \(module: \.\/evil\.js\)/,
+  ],
   [`slurm: {time: 10}\nmodels: {m: ${MODEL}}`, /m\.yaml:1:1: slurm: /],
   [
     `models: {m: {harness: {kind: command, run: [./evil, now], ${METRICS}}}}`,

@@ -4,7 +4,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 
 import { plainName, readChunks, readWhole } from '../files.ts';
 import { TooLargeError } from '../../errors.ts';
-import { DRIVERS } from '../../harnesses/registry.ts';
+import { knownDrivers } from '../../harnesses/registry.ts';
 import type { CustomMetricId } from '../../records/metric.ts';
 import { isLayerCsv } from '../../trtexec/exports/layer-csv.ts';
 
@@ -51,7 +51,7 @@ export async function recogniseReport(
   if (as === TRTEXEC || as === ENGINE_EXPLORER) return null;
   const head = await headOf(path, signal);
   if (head === null) return null;
-  const candidates = DRIVERS.filter(({ kind, mark }) => {
+  const candidates = knownDrivers().filter(({ kind, mark }) => {
     if (as !== null && as !== kind) return false;
     return mark === null ? as !== null || mayReport(head) : mark.test(head.text);
   });

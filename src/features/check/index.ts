@@ -6,6 +6,7 @@ export { changeText, groupText, levelText } from './change-text.ts';
 export { causesOf, edgeWords, evidenceOf, firstOfEach, nextCommands, ownClearest, sizeText } from './finding-words.ts';
 export { foundIn, isPresent, isShownWhole, type Standing } from './headline.ts';
 export { type JudgedSweep, judgedSweep } from './judge-series.ts';
+export { matrixOfSweep, placesOf } from './notify-programs.ts';
 export { runsToMeasureAgain } from './measure-again.ts';
 export type { CheckedFinding, CheckedSeries } from './output.ts';
 export { latestSweep } from './series.ts';

@@ -40,9 +40,19 @@ export async function notifyPrograms(
 ): Promise<readonly NotifyProgram[]> {
   if (stated !== undefined) return sweeps.length === 0 ? [] : [{ argv: stated, sweeps }];
   const places = matrices !== null || isUntrusted ? [] : await placesOf(io);
+  const ofFile = (sweep: Sweep) => {
+    try {
+      return matrixOfSweep(db, sweep, places, io)?.notify?.value ?? null;
+    } catch (error) {
+      if (!(error instanceof BenchError)) throw error;
+      const file = printable(matrixFileOf(db, sweep.sweepId) ?? '');
+      io.err(`note: notify: ${file} cannot be read any more: nothing was started\n`);
+      return null;
+    }
+  };
   const programs = sweeps.map((sweep) => ({
     sweep,
-    argv: matrices === null ? programOfFile(db, sweep, places, io) : programAmong(matrices, sweep),
+    argv: matrices === null ? ofFile(sweep) : programAmong(matrices, sweep),
   }));
   return [...Map.groupBy(programs, ({ argv }) => JSON.stringify(argv)).values()].flatMap((same) => {
     const argv = same[0]?.argv ?? null;
@@ -50,7 +60,8 @@ export async function notifyPrograms(
   });
 }
 
-async function placesOf({ cwd }: Io): Promise<readonly string[]> {
+/** Where a matrix file may lie that the command line does not name. */
+export async function placesOf({ cwd }: Io): Promise<readonly string[]> {
   return [cwd, await repositoryFolder(cwd)].flatMap((folder) => folder ?? []);
 }
 
@@ -62,17 +73,16 @@ function isOfThisMachine({ source, provenance, host }: Sweep): boolean {
   return source === 'run' && (host === hostname() || (host === null && provenance === 'recorded'));
 }
 
-function programOfFile(db: StoreDatabase, sweep: Sweep, folders: readonly string[], io: Io): readonly string[] | null {
+/**
+ * The matrix that a sweep was made with, which may execute code: null unless it was measured here and lies in one of
+ * the folders.
+ * @throws BenchError when it cannot be read any more
+ */
+export function matrixOfSweep(db: StoreDatabase, sweep: Sweep, folders: readonly string[], io: Io): Matrix | null {
   const file = isOfThisMachine(sweep) ? matrixFileOf(db, sweep.sweepId) : null;
   if (file === null || !existsSync(file) || !folders.some((folder) => isUnder(file, folder))) return null;
-  try {
-    const { name, notify } = readMatrix(file, io);
-    return notify === null || name !== sweep.matrix ? null : notify.value;
-  } catch (error) {
-    if (!(error instanceof BenchError)) throw error;
-    io.err(`note: notify: ${printable(file)} cannot be read any more: nothing was started\n`);
-    return null;
-  }
+  const matrix = readMatrix(file, io);
+  return matrix.name === sweep.matrix ? matrix : null;
 }
 
 /** Links are followed: what they lead to lies there as well. */

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 
 import type { Io } from '../../cli/io.ts';
 import type { ProcessResult } from '../../process/spawn.ts';
+import { THIS_NODE } from '../../matrix/gate.ts';
 import { inTemporaryFolder } from '../../process/temporary-folder.ts';
 import type { Sweep } from '../../records/sweep.ts';
 import type { StoreDatabase } from '../../store/file/open.ts';
@@ -24,7 +25,9 @@ const LONGEST_LINE = 200;
  * @returns whether it ended well
  */
 export async function notify(argv: readonly string[], text: string, io: Io): Promise<boolean> {
-  const [file = '', ...args] = argv;
+  const [program = '', ...args] = argv;
+  const isModule = program === THIS_NODE;
+  const file = isModule ? process.execPath : program;
   const problem = await inTemporaryFolder('notify', async (folder) => {
     const [stdoutPath, stderrPath] = [join(folder, 'stdout.log'), join(folder, 'stderr.log')];
     const paths = { stdinPath: join(folder, 'check.json'), stdoutPath, stderrPath };
@@ -35,7 +38,7 @@ export async function notify(argv: readonly string[], text: string, io: Io): Pro
   });
   if (problem !== null) {
     io.err(
-      `note: notify: ${printable(file)}: ${problem}; what was found is as it is, and the next check tries again\n`,
+      `note: notify: ${printable(isModule ? (args.at(-1) ?? '') : program)}: ${problem}; what was found is as it is, and the next check tries again\n`,
     );
   }
   return problem === null;

@@ -1,4 +1,5 @@
 import { statSync } from 'node:fs';
+import { join } from 'node:path';
 
 import { ENGINE_EXPLORER, type ImportHints, TRTEXEC } from '../../artefacts/read/recognise.ts';
 import { artefactsFolderOf, isInside } from '../../artefacts/layout.ts';
@@ -11,7 +12,8 @@ import type { GitState, Sweep } from '../../records/sweep.ts';
 import { patternName } from '../../harnesses/command/number-pattern.ts';
 import { customMetricOf } from '../../cli/options.ts';
 import type { CustomMetricId } from '../../records/metric.ts';
-import { DRIVERS } from '../../harnesses/registry.ts';
+import { outsideDriver, plugInProblem } from '../../harnesses/plug-in.ts';
+import { addDriver, knownDrivers } from '../../harnesses/registry.ts';
 import { didYouMean } from '../../text/nearest.ts';
 import { resolveRevision } from '../../tools/git/git.ts';
 import { takeAttached } from '../../artefacts/attached.ts';
@@ -37,11 +39,13 @@ import { engineNotes } from '../../selection/mixed-engines.ts';
 import { type Io, printResult } from '../../cli/io.ts';
 import { findRuns, nothingIn } from '../../selection/find-runs.ts';
 import { migrationsFolder, storePath, toolVersion } from '../../cli/store-location.ts';
+import { loadModule } from '../../cli/load-module.ts';
 import { warnIfMigrated, usingStore } from '../../cli/with-store.ts';
 import type { ImportOptions } from './command.ts';
 
 /** Imports logs and folders of any trtexec, reports of other harnesses, or artefacts of a lost store. */
-export async function importRuns(paths: readonly string[], options: ImportOptions, io: Io): Promise<ExitCode> {
+export async function importRuns(paths: readonly string[], stated: ImportOptions, io: Io): Promise<ExitCode> {
+  const options = /^[./]/.test(stated.as ?? '') ? { ...stated, as: plugInKind(stated.as ?? '', io) } : stated;
   const sources: NamedSource[] = [];
   const sweeps: FoundSweep[] = [];
   const artefactsFolder = artefactsFolderOf(storePath(options.db, io));
@@ -165,8 +169,19 @@ function dateOf({ date }: ImportOptions, io: Io): string | null {
   return date ?? null;
 }
 
+/** Loads the driver of a plug-in: the kind that it is of. */
+function plugInKind(file: string, { cwd }: Io): string {
+  try {
+    const driver = outsideDriver(loadModule(file, join(cwd, 'from')));
+    addDriver(driver);
+    return driver.kind;
+  } catch (error) {
+    throw new UsageError(`--as ${printable(file)}: ${printable(plugInProblem(error))}`, { cause: error });
+  }
+}
+
 function checkOwner(as: string | undefined): void {
-  const owners = [TRTEXEC, ENGINE_EXPLORER, ...DRIVERS.map(({ kind }) => kind)];
+  const owners = [TRTEXEC, ENGINE_EXPLORER, ...knownDrivers().map(({ kind }) => kind)];
   if (as === undefined || owners.includes(as)) return;
   throw new UsageError(`--as ${printable(as)}${printable(didYouMean(as, owners))}: is one of ${owners.join(', ')}`);
 }

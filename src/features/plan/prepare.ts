@@ -25,6 +25,7 @@ import type { TrtexecProgram } from '../../trtexec/program/trtexec-program.ts';
 import type { PlanOptions } from './command.ts';
 import { checkModels, NOTHING_CHECKED } from './check-models.ts';
 import type { Io } from '../../cli/io.ts';
+import { loadModule } from '../../cli/load-module.ts';
 import { chooseProgram, noTrtexec, type ProgramOptions } from '../../cli/program.ts';
 import { onnxInputs } from '../../tools/onnx/onnx-file.ts';
 import { readingProblem } from '../../selection/reading-problem.ts';
@@ -73,6 +74,7 @@ export function readMatrix(path: string, io: Io, isUntrusted = false): Matrix {
       },
       hashFiles: (files) => new Map(files.flatMap((file) => hashedOrNothing(file))),
       readInputs: onnxInputs,
+      loadModule,
     },
     { isUntrusted },
   );

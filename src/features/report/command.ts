@@ -2,6 +2,7 @@ import type { Command } from '@commander-js/extra-typings';
 import { type CommonOptions, defineCommand, type OptionsOf, type PlainCommand } from '../../cli/define-command.ts';
 import {
   branchOption,
+  collected,
   failOnOption,
   filterOption,
   metricOption,
@@ -31,6 +32,7 @@ const reportOptions = (command: PlainCommand) =>
     .option('--openmetrics [file]', 'OpenMetrics text, for Prometheus and GitLab')
     .option('--bmf [file]', 'Bencher Metric Format')
     .option('--google-benchmark [file]', "JSON for google-benchmark's compare.py")
+    .option('--reporter <name=file>', 'a plug-in that the matrix names; without =FILE to standard output', collected)
     .option('--github', 'Markdown to the summary of the step, annotations to standard output');
 
 export type ReportOptions = OptionsOf<typeof reportOptions>;

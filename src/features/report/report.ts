@@ -24,6 +24,7 @@ import type { ReportOutput } from './output.ts';
 import { foundIn, type Standing } from '../check/index.ts';
 import { gatherReport } from './gather.ts';
 import { reportHtml, writeHtml } from './html.ts';
+import { rendered, reportersOf } from './reporters.ts';
 import type { ReportOptions } from './command.ts';
 
 /** To add one: its name here and below, and an option of that name in `command.ts`. */
@@ -52,7 +53,8 @@ export async function report(
   const formats = FORMAT_NAMES.filter((name) => options[name] !== undefined);
   refuseUnclear(formats, base, options);
   const sides = base === undefined ? null : { base, head, upgrade: null };
-  if (html !== undefined && formats.length === 0 && options.github !== true) {
+  const plugIns = (options.reporter ?? []).map(namedFile);
+  if (html !== undefined && formats.length + plugIns.length === 0 && options.github !== true) {
     return withStore(options, io, async ({ db }) => {
       const checked = await reportHtml(db, html, options, io, sides);
       const judged = options.asOf === undefined ? options : { ...options, night: true as const };
@@ -68,9 +70,17 @@ export async function report(
       await writeHtml(db, html, options, io, sides);
       if (html !== null) files.push({ format: 'html', file: html });
     }
-    for (const format of formats) {
-      const text = hide(FORMATS[format](gathered));
-      const file = options[format];
+    const reporters = plugIns.length === 0 ? [] : await reportersOf(db, gathered.sweeps[0], io);
+    const written = [
+      ...formats.map((format) => ({ format, file: options[format], render: () => FORMATS[format](gathered) })),
+      ...plugIns.map(({ name, file }) => ({
+        format: name,
+        file,
+        render: () => rendered(name, reporters, gathered),
+      })),
+    ];
+    for (const { format, file, render } of written) {
+      const text = hide(await render());
       if (typeof file === 'string' && file !== '-') {
         await writeOutput(file, [text], io);
         files.push({ format, file });
@@ -98,14 +108,20 @@ function exitOf(gathered: ReportedSweep, standing: Standing | null, { failOn: wo
   });
 }
 
+/** `NAME=FILE`, or `NAME`. */
+function namedFile(text: string): { readonly name: string; readonly file: string | true } {
+  const place = text.indexOf('=');
+  return place === -1 ? { name: text, file: true } : { name: text.slice(0, place), file: text.slice(place + 1) };
+}
+
 function refuseUnclear(formats: readonly Format[], base: string | undefined, options: ReportOptions): void {
-  const { asOf, github, html, json, night } = options;
-  if (formats.length === 0 && github !== true && html === undefined) {
+  const { asOf, github, html, json, night, reporter = [] } = options;
+  if (formats.length + reporter.length === 0 && github !== true && html === undefined) {
     throw new UsageError(
-      'which format? --html, --md, --junit, --csv, --openmetrics, --bmf, --google-benchmark, each with a file or to standard output; or --github',
+      'which format? --html, --md, --junit, --csv, --openmetrics, --bmf, --google-benchmark, --reporter, each with a file or to standard output; or --github',
     );
   }
-  const texts = [html, ...formats.map((name) => options[name])];
+  const texts = [html, ...formats.map((name) => options[name]), ...reporter.map((text) => namedFile(text).file)];
   const toOutput = texts.filter((file) => file === true || file === '-');
   const others = [github, json].filter((wanted) => wanted === true);
   if (toOutput.length + others.length > 1) {

@@ -49,6 +49,9 @@ export async function runOnSlurm(path: string, options: SlurmRunOptions, io: Io)
   // First of all: nothing works without Slurm.
   await client.ask('sbatch', ['--version']);
   const made = await prepareForNodes(path, options, io);
+  if (made.matrix.drivers.length > 0) {
+    throw new UsageError('--executor slurm does not take drivers of plug-ins to the nodes: use `kind: command` there');
+  }
   for (const note of made.plan.notes) io.err(`note: ${printable(note)}\n`);
   const settings = settingsOf(made.matrix.slurm, options, io);
   const shardS = (settings.shardMinutes ?? DEFAULT_SHARD_MINUTES) * 60;

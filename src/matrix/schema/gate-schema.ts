@@ -53,10 +53,13 @@ export const gateSchema = z
     renamedFrom: z.string().min(1).describe('The name that this matrix had before: its sweeps go on being its history'),
     owners: z.array(owner).min(1).describe('Who looks after which cells'),
     notify: z
-      .array(z.string().min(1))
-      .min(1)
-      .max(100)
-      .describe('A program and its arguments, started by `bench check` with its JSON when there is something new'),
+      .union([
+        z.array(z.string().min(1)).min(1).max(100),
+        z.strictObject({ module: z.string().min(1).describe('A file of JavaScript, ./name.js, or an npm package') }),
+      ])
+      .describe(
+        'A program and its arguments, started by `bench check` with its JSON when there is something new; or a module, whose default export is called with it',
+      ),
   })
   .partial()
   .describe('What `bench check` reports of sweeps of this matrix');

@@ -11,6 +11,7 @@ import {
 } from '../../records/axis.ts';
 import { LONGEST_NOTE } from '../../text/note.ts';
 import { PRECISION_ROUTES, PRECISIONS } from '../../records/cell.ts';
+import type { Driver } from '../../harnesses/driver.ts';
 import { DRIVERS } from '../../harnesses/registry.ts';
 import { conversionSchema } from './conversion-schema.ts';
 import { enginesSchema, gateSchema } from './gate-schema.ts';
@@ -208,15 +209,20 @@ const plugins = z
 
 const [firstDriver, ...otherDrivers] = DRIVERS;
 
-const harness = z
-  .discriminatedUnion('kind', [firstDriver.settings, ...otherDrivers.map(({ settings }) => settings)])
-  .describe('Another program than trtexec that measures this model');
+function harnessOf(outside: readonly Driver[]) {
+  return z
+    .discriminatedUnion('kind', [
+      firstDriver.settings,
+      ...[...otherDrivers, ...outside].map(({ settings }) => settings),
+    ])
+    .describe('Another program than trtexec that measures this model');
+}
 
 const model = z
   .strictObject({
     onnx: z.string().min(1).describe('The base model, relative to this file'),
     engine: z.string().min(1).describe('A built engine: nothing is built'),
-    harness: harness,
+    harness: harnessOf([]),
     note,
     shapes: z
       .union([z.literal('static'), shapeSet])
@@ -240,7 +246,13 @@ const includeEntry = z
   .catchall(z.union([integers, flagValue, z.array(flagValue).min(1)]))
   .describe('More cells: the axes named here take these values, the others their own');
 
-const models = z.record(z.string().min(1), model).describe('The models, by name');
+function modelsOf(each: typeof model) {
+  return z.record(z.string().min(1), each).describe('The models, by name');
+}
+
+const models = modelsOf(model);
+
+const modules = oneOrMore(z.string().min(1));
 
 export const matrixSchema = z
   .strictObject({
@@ -252,6 +264,10 @@ export const matrixSchema = z
       .boolean()
       .describe('Pass on flags that bench does not know, if the help of trtexec names them'),
     replay: z.string().min(1).describe('Recordings that answer instead of trtexec'),
+    drivers: modules.describe(
+      'Plug-ins for further harnesses: files of JavaScript, relative to this file, or npm packages installed there',
+    ),
+    reporters: modules.describe('Plug-ins for further formats of `bench report --reporter`, named as drivers are'),
     models,
     precisions: precisions,
     plugins: plugins,
@@ -315,6 +331,12 @@ export const matrixSchema = z
   .partial()
   .extend({ models })
   .describe('A matrix of TensorRT benchmarks for `bench run`');
+
+/** @param outside drivers of plug-ins */
+export function matrixSchemaWith(outside: readonly Driver[]): typeof matrixSchema {
+  if (outside.length === 0) return matrixSchema;
+  return matrixSchema.extend({ models: modelsOf(model.extend({ harness: harnessOf(outside).exactOptional() })) });
+}
 
 export type MatrixFile = z.infer<typeof matrixSchema>;
 export type ModelFile = z.infer<typeof model>;

@@ -1,0 +1,25 @@
+import { createRequire } from 'node:module';
+
+import { errorCode } from '../errors.ts';
+import { isRecord } from '../text/unknown-values.ts';
+
+/**
+ * What a file of JavaScript (`./name.js`) exports by default, or an npm package that is installed for `from`.
+ * @param from the absolute path of the file that names it
+ * @throws Error, or whatever its code throws
+ */
+export function loadModule(stated: string, from: string): unknown {
+  const requireFrom = createRequire(from);
+  const loaded: unknown = requireFrom(resolved(stated, requireFrom));
+  return isRecord(loaded) && 'default' in loaded ? loaded['default'] : loaded;
+}
+
+function resolved(stated: string, requireFrom: NodeJS.Require): string {
+  try {
+    return requireFrom.resolve(stated);
+  } catch (error) {
+    if (errorCode(error) !== 'MODULE_NOT_FOUND') throw error;
+    const what = /^[./]/.test(stated) ? 'no such file' : `no such package is installed there; a file is ./${stated}`;
+    throw new Error(what, { cause: error });
+  }
+}

@@ -1,0 +1,104 @@
+import * as z from 'zod';
+
+import { errorText } from '../errors.ts';
+import { cellHarnessSchema, methodSchema } from '../records/harness.ts';
+import { timeStatisticsSchema } from '../records/measurement.ts';
+import { customMetric, isCustomMetric, isMetric } from '../records/metric.ts';
+import { isRecord } from '../text/unknown-values.ts';
+import { defineDriver, type Driver, faulty, orAxis, wrong } from './driver.ts';
+import { plannedProgram, programSettings } from './started-program.ts';
+
+/** What a plug-in is called with, so that it needs to install nothing: its types alone come from `trtbench`. */
+export const API = { z, customMetric, defineDriver, faulty, orAxis, plannedProgram, programSettings, wrong } as const;
+
+const texts = z.array(z.string());
+const NO_METRIC = 'no metric: use customMetric(name, better, unit)';
+const metric = z.string().refine(isMetric, NO_METRIC);
+
+const planSchema = z.discriminatedUnion('kind', [
+  z.object({
+    kind: z.literal('planned'),
+    cell: z.object({
+      harness: cellHarnessSchema.extend({ metric }),
+      identity: z.record(z.string(), z.string()),
+      argv: z.tuple([z.string()], z.string()),
+      cwd: z.string().nullable(),
+      env: z.record(z.string(), z.string().nullable()),
+      resultFiles: texts,
+      timeoutS: z.number().nullable(),
+      estimateS: z.number(),
+    }),
+  }),
+  z.object({ kind: z.literal('wrong'), path: z.array(z.union([z.string(), z.number()])), problem: z.string() }),
+]);
+
+const resultSchema = z.discriminatedUnion('kind', [
+  z.object({
+    kind: z.literal('read'),
+    reading: z.object({
+      method: methodSchema,
+      latencyMs: timeStatisticsSchema.nullable(),
+      values: z.array(z.object({ metric: z.string().refine(isCustomMetric, NO_METRIC), value: z.number() })),
+    }),
+  }),
+  z.object({ kind: z.literal('faulty'), problem: z.string() }),
+]);
+
+const driverShape = z.custom<Driver>(
+  (made) =>
+    isRecord(made) &&
+    typeof made['kind'] === 'string' &&
+    made['settings'] instanceof z.ZodObject &&
+    ['files', 'plan', 'read', 'metrics', 'reports'].every((name) => typeof made[name] === 'function'),
+);
+
+/**
+ * The driver that a plug-in makes; what it does wrong later is a problem of its cell or run.
+ * @throws Error
+ */
+export function outsideDriver(exported: unknown): Driver {
+  const { data: driver, success } = driverShape.safeParse(calledWithApi(exported));
+  if (!success) throw new Error('makes no driver: return bench.defineDriver({kind, settings, plan, read})');
+  const { kind, plan, read, files, metrics, reports } = driver;
+  return {
+    ...driver,
+    settings: driver.settings.extend({ kind: z.literal(kind) }),
+    files: (settings) => guarded(() => texts.parse(files(own(settings))), () => []),
+    metrics: (settings) => guarded(() => z.array(metric).nullable().parse(metrics(own(settings))), () => null),
+    reports: (...args) => guarded(() => reports(...args), () => []),
+    plan: (settings, place) =>
+      guarded(() => planSchema.parse(plan(own(settings), place)), (problem) => wrong([], `driver ${kind}: ${problem}`)),
+    read: (settings, left) =>
+      guarded(() => resultSchema.parse(read(own(settings), left)), (problem) => faulty(`driver ${kind}: ${problem}`)),
+  };
+}
+
+/** The kind is bench's, not one of the settings that a plug-in states. */
+function own(settings: unknown): unknown {
+  if (!isRecord(settings)) return settings;
+  const { kind: _, ...others } = settings;
+  return others;
+}
+
+/** @throws Error when it is no function of the API */
+export function calledWithApi(exported: unknown): unknown {
+  if (typeof exported !== 'function') throw new Error('its default export is no function');
+  return exported(API);
+}
+
+function guarded<Value>(work: () => Value, instead: (problem: string) => Value): Value {
+  try {
+    return work();
+  } catch (error) {
+    return instead(plugInProblem(error));
+  }
+}
+
+/** In one line; of a value of the wrong form the first place. */
+export function plugInProblem(error: unknown): string {
+  if (error instanceof z.ZodError) {
+    const [issue] = error.issues;
+    return `gives a wrong ${issue?.path.join('.') || 'value'}: ${issue?.message ?? 'invalid'}`;
+  }
+  return errorText(error).split('\n', 1).join('');
+}

@@ -1,0 +1,145 @@
+import { spawnSync } from 'node:child_process';
+import { chmodSync, cpSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { delimiter, join } from 'node:path';
+
+import { expect, test } from 'vitest';
+
+import type * as published from '../../plug-in.d.ts';
+import type { Checked } from '../../src/features/check/output.ts';
+import type { ReportedSweep } from '../../src/features/export/index.ts';
+import { API } from '../../src/harnesses/plug-in.ts';
+import { bench, ROOT, temporaryFolder } from '../support/bench.ts';
+
+const EXAMPLE = join(ROOT, 'test', 'fixtures', 'plug-in');
+
+/** A folder with the example package installed, and a hyperfine that took `medianS`. */
+function withExample(medianS: number) {
+  const cwd = temporaryFolder();
+  const modules = join(cwd, 'node_modules');
+  mkdirSync(modules);
+  cpSync(EXAMPLE, join(modules, 'trtbench-hyperfine'), { recursive: true });
+  symlinkSync(ROOT, join(modules, 'trtbench'));
+  writeFileSync(
+    join(cwd, 'm.yaml'),
+    `drivers: trtbench-hyperfine
+reporters: [trtbench-hyperfine/reporter]
+gate: {notify: {module: trtbench-hyperfine/notify}}
+models:
+  nap: {harness: {kind: hyperfine, command: "sleep 0.{tenths}"}}
+axes: {tenths: [1, 2]}
+repeats: 2
+`,
+  );
+  const hyperfine = join(cwd, 'hyperfine');
+  const takes = (seconds: number): void => {
+    const report = JSON.stringify({ results: [{ median: seconds, times: [seconds, seconds] }] });
+    writeFileSync(hyperfine, `#!/bin/sh\necho '${report}' > "$5"\n`);
+    chmodSync(hyperfine, 0o755);
+  };
+  takes(medianS);
+  const env = { PATH: [cwd, process.env['PATH']].join(delimiter) };
+  const type = (...words: readonly string[]) => bench([...words], { cwd, env });
+  return { cwd, takes, type };
+}
+
+test('a package measures, reports and tells what is new, and its runs come back from artefacts', async () => {
+  const { cwd, takes, type } = withExample(0.5);
+  for (const seconds of [0.5, 0.5, 0.6, 0.6]) {
+    takes(seconds);
+    expect(await type('run', 'm.yaml')).toMatchObject({ code: 0 });
+  }
+  expect((await type('report', '--reporter', 'lines', '--fail-on', 'failed')).stdout).toBe(
+    'm: 2 cells\nnap tenths=1 by hyperfine/wall: 600\nnap tenths=2 by hyperfine/wall: 600\n',
+  );
+  expect((await type('check')).code).toBe(1);
+  expect(readFileSync(join(cwd, 'news.txt'), 'utf8')).toBe(
+    'nap tenths=1 by hyperfine/wall, nap tenths=2 by hyperfine/wall: commandMs:lower:ms 20.0 %\n',
+  );
+  const driver = './node_modules/trtbench-hyperfine/driver.js';
+  const restored = await type('import', 'artefacts', '--db', 'again.sqlite', '--as', driver, '--json');
+  const { sweeps } = JSON.parse(restored.stdout);
+  expect(sweeps.map(({ outcomes }: { outcomes: unknown }) => outcomes)).toEqual(
+    Array.from({ length: 4 }, () => ({ measured: 4, built: 0, unfit: 0, failed: 0 })),
+  );
+});
+
+test('a reporter that the matrix does not name is refused with those that it names', async () => {
+  const { type } = withExample(0.5);
+  await type('run', 'm.yaml');
+  expect(await type('report', '--reporter', 'line')).toMatchObject({
+    code: 2,
+    stderr: 'bench: --reporter line: the matrix has lines\n',
+  });
+});
+
+const SETTINGS = 'settings: z.strictObject({a: z.number()})';
+const READS = 'read: () => 1';
+
+/** What `bench plan` says of a driver. */
+async function planned(code: string, name = './driver.mjs') {
+  const cwd = temporaryFolder();
+  writeFileSync(join(cwd, 'driver.mjs'), code);
+  writeFileSync(join(cwd, 'm.yaml'), `drivers: [${name}]\nmodels:\n  s: {harness: {kind: toy, a: 1}}\n`);
+  const { code: exit, stderr } = await bench(['plan', 'm.yaml'], { cwd });
+  return [exit, stderr];
+}
+
+function toy(plan: string, kind = 'toy'): string {
+  return `export default ({z, defineDriver}) => defineDriver({kind: '${kind}', ${SETTINGS}, plan: ${plan}, ${READS}})`;
+}
+
+test.each([
+  ['export default 1', 'm.yaml:1:11: drivers: ./driver.mjs: its default export is no function'],
+  ['throw new Error("no \\u001b[31mlicense\\nsecond")', 'm.yaml:1:11: drivers: ./driver.mjs: no \\u001b[31mlicense'],
+  [
+    'export default () => ({kind: "toy"})',
+    'm.yaml:1:11: drivers: ./driver.mjs: makes no driver: return bench.defineDriver({kind, settings, plan, read})',
+  ],
+  [toy('() => ({})', 'command'), 'm.yaml:1:11: drivers: ./driver.mjs: bench has a driver command itself'],
+  [toy('() => { throw new Error("oops"); }'), 'm.yaml:3:16: driver toy: oops'],
+  [toy('() => ({kind: "planned", cell: {}})'), 'm.yaml:3:16: driver toy: gives a wrong cell.harness: Invalid input'],
+])('a broken driver is said in one line with its place: %s', async (code, line) => {
+  const [exit, stderr] = await planned(code);
+  expect([exit, String(stderr).replace(/: expected.*/, '')]).toEqual([2, expect.stringContaining(`bench: ${line}`)]);
+  expect(String(stderr).trimEnd().split('\n')).toHaveLength(1);
+});
+
+test('one that is not there, as a file and as a package', async () => {
+  expect(await planned('', './none.mjs')).toEqual([2, 'bench: m.yaml:1:11: drivers: ./none.mjs: no such file\n']);
+  expect(await planned('', 'none.mjs')).toEqual([
+    2,
+    'bench: m.yaml:1:11: drivers: none.mjs: no such package is installed there; a file is ./none.mjs\n',
+  ]);
+});
+
+test('the published types are those of bench, and the example package keeps them', () => {
+  // Checked by the compiler: what bench hands out fits what plug-ins were told.
+  const { customMetric, faulty, orAxis, plannedProgram, wrong } = API;
+  const api: Pick<published.PlugInApi, 'customMetric' | 'faulty' | 'wrong'> = { customMetric, faulty, wrong };
+  const reported = (sweep: ReportedSweep): published.ReportedSweep => sweep;
+  const checked = (output: Checked): published.Checked => output;
+  const plan: published.PlugInApi['plannedProgram'] = plannedProgram;
+  expect([api, reported, checked, plan, orAxis].every((each) => each !== undefined)).toBe(true);
+  const names: Record<keyof published.PlugInApi, true> = {
+    z: true,
+    customMetric: true,
+    defineDriver: true,
+    faulty: true,
+    orAxis: true,
+    plannedProgram: true,
+    programSettings: true,
+    wrong: true,
+  };
+  expect(Object.keys(API).toSorted()).toEqual(Object.keys(names).toSorted());
+
+  const { cwd } = withExample(0.5);
+  const tsc = join(ROOT, 'node_modules', 'typescript', 'bin', 'tsc');
+  const options = '--noEmit --allowJs --checkJs --strict --module nodenext --target es2023 --types node'.split(' ');
+  const types = join(ROOT, 'node_modules', '@types');
+  const files = ['driver', 'reporter', 'notify'].map((name) => `node_modules/trtbench-hyperfine/${name}.js`);
+  const { stdout } = spawnSync(process.execPath, [tsc, ...options, '--typeRoots', types, ...files], {
+    cwd,
+    encoding: 'utf8',
+  });
+  expect(stdout).toBe('');
+}, 60_000);
