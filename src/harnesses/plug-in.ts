@@ -63,13 +63,35 @@ export function outsideDriver(exported: unknown): Driver {
   return {
     ...driver,
     settings: driver.settings.extend({ kind: z.literal(kind) }),
-    files: (settings) => guarded(() => texts.parse(files(own(settings))), () => []),
-    metrics: (settings) => guarded(() => z.array(metric).nullable().parse(metrics(own(settings))), () => null),
-    reports: (...args) => guarded(() => reports(...args), () => []),
+    files: (settings) =>
+      guarded(
+        () => texts.parse(files(own(settings))),
+        () => [],
+      ),
+    metrics: (settings) =>
+      guarded(
+        () =>
+          z
+            .array(metric)
+            .nullable()
+            .parse(metrics(own(settings))),
+        () => null,
+      ),
+    reports: (...args) =>
+      guarded(
+        () => reports(...args),
+        () => [],
+      ),
     plan: (settings, place) =>
-      guarded(() => planSchema.parse(plan(own(settings), place)), (problem) => wrong([], `driver ${kind}: ${problem}`)),
+      guarded(
+        () => planSchema.parse(plan(own(settings), place)),
+        (problem) => wrong([], `driver ${kind}: ${problem}`),
+      ),
     read: (settings, left) =>
-      guarded(() => resultSchema.parse(read(own(settings), left)), (problem) => faulty(`driver ${kind}: ${problem}`)),
+      guarded(
+        () => resultSchema.parse(read(own(settings), left)),
+        (problem) => faulty(`driver ${kind}: ${problem}`),
+      ),
   };
 }
 

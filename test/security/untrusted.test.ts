@@ -22,7 +22,10 @@ const CASES: readonly (readonly [text: string, refusal: RegExp])[] = [
     /m\.yaml:1:8: gate\.notify: is started by bench check \(mail a@example\.org\)/,
   ],
   [`drivers: ./evil.js\nmodels: {m: ${MODEL}}`, /m\.yaml:1:1: drivers: loads code into bench \(\.\/evil\.js\)/],
-  [`reporters: [a, ./evil.js]\nmodels: {m: ${MODEL}}`, /m\.yaml:1:1: reporters: loads code into bench \(a \.\/evil\.js\)/],
+  [
+    `reporters: [a, ./evil.js]\nmodels: {m: ${MODEL}}`,
+    /m\.yaml:1:1: reporters: loads code into bench \(a \.\/evil\.js\)/,
+  ],
   [
     `gate: {notify: {module: ./evil.js}}\nmodels: {m: ${MODEL}}`,
     /gate\.notify: is started by bench check \(module: \.\/evil\.js\)/,

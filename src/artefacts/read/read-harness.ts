@@ -27,7 +27,10 @@ export async function readHarness(
   const text = (name: string): string | null => texts.get(name) ?? null;
   const result: HarnessResult =
     driver === null
-      ? { kind: 'faulty', problem: `this bench has no driver ${harness.driver}: where it is a plug-in, import with --as ./FILE.js` }
+      ? {
+          kind: 'faulty',
+          problem: `this bench has no driver ${harness.driver}: where it is a plug-in, import with --as ./FILE.js`,
+        }
       : driver.read(harness.settings, { text });
   return { result, lastError: lastLineOf(texts.get('stderr.log') ?? '') };
 }

@@ -23,7 +23,10 @@ const define = (command: PlainCommand) =>
     .option('--model <name>', 'the model, for files that do not state it')
     .addOption(new Option('--precision <name>', 'the precision, for files that do not state it').choices(PRECISIONS))
     .option('--shapes <spec>', 'the shapes, such as input:8x3x224x224, for logs that do not state them', statedShapes)
-    .option('--as <harness>', 'the harness that wrote the files, such as trtexec, or ./driver.js of a plug-in (default: by content)')
+    .option(
+      '--as <harness>',
+      'the harness that wrote the files, such as trtexec, or ./driver.js of a plug-in (default: by content)',
+    )
     .option('--cuda-graph <on|off>', 'whether a CUDA graph was used, for reports', onOrOff)
     .addOption(
       new Option('--timer <timer>', 'the timer, for reports that do not state it').choices(

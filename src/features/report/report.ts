@@ -73,11 +73,7 @@ export async function report(
     const reporters = plugIns.length === 0 ? [] : await reportersOf(db, gathered.sweeps[0], io);
     const written = [
       ...formats.map((format) => ({ format, file: options[format], render: () => FORMATS[format](gathered) })),
-      ...plugIns.map(({ name, file }) => ({
-        format: name,
-        file,
-        render: () => rendered(name, reporters, gathered),
-      })),
+      ...plugIns.map(({ name, file }) => ({ format: name, file, render: () => rendered(name, reporters, gathered) })),
     ];
     for (const { format, file, render } of written) {
       const text = hide(await render());
