@@ -1,5 +1,6 @@
 import { BOUND_WORDS, type BoundBy, type CellBound } from '../records/bound.ts';
 import type { Cell } from '../records/cell.ts';
+import { hostLinkOf } from '../records/environment.ts';
 import type { MetricValues } from '../records/metric.ts';
 import type { RunFlag, RunFlagId } from '../records/run-flag.ts';
 import { median } from '../statistics/median.ts';
@@ -22,18 +23,23 @@ export function usualBound(bounds: readonly (BoundBy | null)[]): BoundBy | null 
   return counts.toSorted((a, b) => b.count - a.count)[0]?.by ?? null;
 }
 
-/** @param cell null where it is not known; @param runs of it, in the order of time */
-export function boundOf(cell: Launches | null, runs: readonly BoundRun[]): CellBound | null {
+/** @param cell null where it is not known; @param runs of it, in the order of time; @param gpuName null: of any GPU */
+export function boundOf(
+  cell: Launches | null,
+  runs: readonly BoundRun[],
+  gpuName: string | null = null,
+): CellBound | null {
   const by = usualBound(runs.map(({ boundBy }) => boundBy));
   if (by === null) return null;
   const own = runs.filter(({ boundBy }) => boundBy === by);
-  return { by, evidence: evidenceOf(by, own), advice: adviceFor(by, own, cell) };
+  return { by, evidence: evidenceOf(by, own), advice: adviceFor(by, own, cell, gpuName) };
 }
 
-export function boundOfRead({ derived, flags, log: { measurement, options } }: ParsedRun): CellBound | null {
+export function boundOfRead({ derived, flags, log: { device, measurement, options } }: ParsedRun): CellBound | null {
   const medianOf = (line: 'gpuComputeMs' | 'h2dMs' | 'd2hMs') => measurement?.[line]?.median ?? null;
   const [gpuComputeMs, h2dMs, d2hMs] = [medianOf('gpuComputeMs'), medianOf('h2dMs'), medianOf('d2hMs')];
-  return boundOf(options, [{ ...derived, flags, values: { ...derived, gpuComputeMs, h2dMs, d2hMs } }]);
+  const run = { ...derived, flags, values: { ...derived, gpuComputeMs, h2dMs, d2hMs } };
+  return boundOf(options, [run], device.name);
 }
 
 /** A cell that turned from one bottleneck to another: reported even when its time did not move. */
@@ -90,8 +96,8 @@ export const BOUND_ADVICE = {
   compute: 'look at its layers with `bench layers`; a lower precision takes less',
   power: 'normal for large networks; compare with runs under the same power limit',
   host: 'keep other work off the CPUs, and run again: the GPU times still count',
-  h2d: 'send smaller inputs, or keep them on the GPU; look at the PCIe link',
-  d2h: 'return smaller outputs, or leave them on the GPU; look at the PCIe link',
+  h2d: 'send smaller inputs, or keep them on the GPU',
+  d2h: 'return smaller outputs, or leave them on the GPU',
   paced: 'it is as fast as was asked for: measure without pauses what it can do',
   contended: 'end what else uses the GPU, and run again',
 } satisfies Readonly<Record<BoundBy, string>>;
@@ -99,7 +105,16 @@ export const BOUND_ADVICE = {
 /** Without a CUDA graph GPU times hold the gaps between launches. */
 const NEAR_LAUNCH_ADVICE = 'a CUDA graph may make it faster: its launches take more than half of the GPU time';
 
-function adviceFor(by: BoundBy, runs: readonly BoundRun[], cell: Launches | null): string {
+/** Where there is nothing to copy, advice to copy less would be none. */
+const SHARED_MEMORY_ADVICE =
+  'CPU and GPU share their memory here, an application need not copy: measure without transfers';
+
+function adviceFor(by: BoundBy, runs: readonly BoundRun[], cell: Launches | null, gpuName: string | null): string {
+  if (by === 'h2d' || by === 'd2h') {
+    const link = hostLinkOf(gpuName);
+    if (link === 'sharedMemory') return SHARED_MEMORY_ADVICE;
+    return link === 'c2c' ? BOUND_ADVICE[by] : `${BOUND_ADVICE[by]}; look at the PCIe link`;
+  }
   const isGraph = cell?.cudaGraph === true;
   const isNear = enqueueClass(medianIn(runs, 'enqueueRatio') ?? 0) !== 'free';
   if (by === 'compute' && isNear && !isGraph) return NEAR_LAUNCH_ADVICE;

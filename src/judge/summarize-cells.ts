@@ -1,4 +1,5 @@
 import { type CellRun, isMeasured } from '../records/run.ts';
+import type { Environment } from '../records/environment.ts';
 import { itemsPerS, type KeyedCell } from '../records/cell.ts';
 import { isFine, outcomeReason, type Outcome } from '../records/outcome.ts';
 import type { RunFlag } from '../records/run-flag.ts';
@@ -10,7 +11,7 @@ import { valuesOf } from './value-rule.ts';
 
 type SummarizedRun = Pick<
   CellRun,
-  'boundBy' | 'cellKey' | 'centres' | 'derivedQps' | 'flags' | 'outcome' | 'role' | 'values'
+  'boundBy' | 'cellKey' | 'centres' | 'derivedQps' | 'environmentId' | 'flags' | 'outcome' | 'role' | 'values'
 >;
 
 /** In the order of the cells. */
@@ -20,6 +21,7 @@ export function summarizeCells(
   withoutEngine: ReadonlyMap<string, Outcome>,
   real: ReadonlyMap<string, RealPrecision>,
   leastShare: number,
+  environments: ReadonlyMap<string, Environment>,
 ) {
   const byCell = Map.groupBy(runs, ({ cellKey }) => cellKey);
   return cells.map((cell) => {
@@ -53,7 +55,11 @@ export function summarizeCells(
       precisionShare: precisionShare(cell, real.get(cell.key) ?? null, leastShare),
       noEngine: withoutEngine.get(cell.key) ?? null,
       others: otherOutcomes(all),
-      bound: boundOf(cell, measured.length > 0 ? measured : timed),
+      bound: boundOf(
+        cell,
+        measured.length > 0 ? measured : timed,
+        environments.get(timed[0]?.environmentId ?? '')?.gpuName,
+      ),
       flags: countFlags(timed.flatMap(({ flags }) => flags)),
     };
   });

@@ -37,6 +37,15 @@ export const environmentSchema = z.object({
 
 export type Environment = Immutable<z.infer<typeof environmentSchema>>;
 
+/**
+ * How data comes to the GPU: within the one memory of a board (Jetson, DRIVE, GB10), by NVLink-C2C beside a Grace CPU, else
+ * by PCIe. Known by the GPU's name.
+ */
+export function hostLinkOf(gpuName: string | null | undefined): 'sharedMemory' | 'c2c' | 'pcie' {
+  if (/\b(?:Orin|Thor|Xavier|Tegra|Jetson|GB10)\b/i.test(gpuName ?? '')) return 'sharedMemory';
+  return /\bG[HB][23]00\b/.test(gpuName ?? '') ? 'c2c' : 'pcie';
+}
+
 export const UNKNOWN_ENVIRONMENT: Environment = environmentSchema.parse(
   Object.fromEntries(Object.keys(environmentSchema.shape).map((fact) => [fact, null])),
 );

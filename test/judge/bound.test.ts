@@ -31,6 +31,20 @@ test('evidence is the medians of the runs that have it', () => {
   });
 });
 
+test('advice on copies follows how data comes to the GPU', () => {
+  const adviceOn = (gpuName: string | null) => boundOf(GRAPH, [run('d2h')], gpuName)?.advice;
+  const shared = 'CPU and GPU share their memory here, an application need not copy: measure without transfers';
+  expect(['Orin', 'NVIDIA Jetson AGX Orin', 'NVIDIA Thor', 'Xavier', 'NVIDIA GB10'].map(adviceOn)).toEqual(
+    Array.from({ length: 5 }, () => shared),
+  );
+  const discrete = 'return smaller outputs, or leave them on the GPU';
+  expect(['NVIDIA GH200 480GB', 'NVIDIA GB200'].map(adviceOn)).toEqual([discrete, discrete]);
+  expect(['NVIDIA H200', null].map(adviceOn)).toEqual([
+    `${discrete}; look at the PCIe link`,
+    `${discrete}; look at the PCIe link`,
+  ]);
+});
+
 test('or what a flag says of it', () => {
   const flag = { id: 'powerLimited', effect: 'explained', value: 1, evidence: '690 of 700 W' } as const;
   expect(boundOf(GRAPH, [run('power', {}, [flag])])?.evidence).toBe('690 of 700 W');

@@ -26,6 +26,7 @@ import { shownSweepOf, sweepText } from '../show/index.ts';
 import type { TrtexecProgram } from '../../trtexec/program/trtexec-program.ts';
 import { lastGoodBuilds } from '../../store/builds/last-good-builds.ts';
 import { cellRunsOf } from '../../store/runs/cell-runs.ts';
+import { findEnvironments } from '../../store/sweeps/environments.ts';
 import { NO_SWEEP_NUMBERS, sweepNumbers, type SweepNumbers, withReused } from '../../store/sweeps/overview.ts';
 import { failedRunsOf } from '../../store/runs/runs.ts';
 import type { OpenStore } from '../../store/file/open.ts';
@@ -246,6 +247,7 @@ function show(
     cellsWithoutEngine(store.db, sweep, plan),
     realPrecisions(store.db, planned, runs, [sweepId]),
     options.precisionShare ?? LEAST_PRECISION_SHARE,
+    findEnvironments(store.db, [...new Set(runs.map(({ environmentId }) => environmentId))]),
   );
   const failures = sweepFailures(store.db, sweepId, plan);
   const output = shownSweepOf(sweep, counts, cells, failures);

@@ -20,6 +20,7 @@ import type { ShownCell } from './output.ts';
 import { cellRunsOf } from '../../store/runs/cell-runs.ts';
 import { allCells, findCells } from '../../store/cells.ts';
 import { failedAmong, findOutcome } from '../../store/runs/runs.ts';
+import { findEnvironments } from '../../store/sweeps/environments.ts';
 import { plannedSweeps, sweepsById, sweepsNamed } from '../../store/sweeps/find-sweeps.ts';
 import type { StoreDatabase } from '../../store/file/open.ts';
 import { NO_SWEEP_NUMBERS, sweepNumbers } from '../../store/sweeps/overview.ts';
@@ -96,6 +97,7 @@ function showSweep(db: StoreDatabase, sweep: Sweep, options: ShowOptions, io: Io
     withoutEngine,
     realPrecisions(db, cells, runs, [sweep.sweepId]),
     options.precisionShare ?? LEAST_PRECISION_SHARE,
+    findEnvironments(db, [...new Set(runs.map(({ environmentId }) => environmentId))]),
   );
   const mapped = options.map === true ? mappedCells(summaries, runs, metricNamed(db, options.metric)) : null;
   for (const note of engineNotes(db, sweep.sweepId)) io.err(`note: ${note}\n`);

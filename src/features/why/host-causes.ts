@@ -1,4 +1,5 @@
 import type { ValueChange } from '../../records/cause.ts';
+import { hostLinkOf } from '../../records/environment.ts';
 import { cause } from './causes.ts';
 import { arrow, type CauseDetector, round, isUnfitFor, watchedMedian, medianOf, shareOf } from './context.ts';
 
@@ -75,7 +76,10 @@ export const transferCauses: CauseDetector = (context) => {
           : []),
         ...(slow.some(({ hints }) => hints.includes('pageable')) ? ['host memory was pageable, not pinned'] : []),
       ],
-      confirm: 'nvidia-smi -q -d PCIE under load; the same cell without transfers',
+      confirm:
+        hostLinkOf(slow[0]?.environment.gpuName) === 'pcie'
+          ? 'nvidia-smi -q -d PCIE under load; the same cell without transfers'
+          : 'the same cell without transfers',
     }),
   ];
 };

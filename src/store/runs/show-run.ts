@@ -97,7 +97,7 @@ export function showRun(db: StoreDatabase, runId: RunId) {
     engineSha256: run.engineSha256,
     measurement: measured ?? null,
     statistics,
-    bound: measured === undefined ? null : boundOf(cell, [{ ...measured, flags, values }]),
+    bound: measured === undefined ? null : boundOf(cell, [{ ...measured, flags, values }], environment.gpuName),
     values: valuesOfRun(db, runId),
     method: run.role === 'timed' ? methodOf(db, runId, cell) : null,
     telemetry: telemetryOf(db, [runId]).get(runId) ?? null,
