@@ -3,6 +3,7 @@ import type { KeyedCell } from '../records/cell.ts';
 import { cellLabel } from '../text/cell-label.ts';
 import { median } from '../statistics/median.ts';
 import type { ProfiledEngine } from '../layers/profiled-engine.ts';
+import { dlaNotes } from '../layers/dla-notes.ts';
 import { joinLayers, layersOf } from '../layers/join-layers.ts';
 import { cellRunsOf } from '../store/runs/cell-runs.ts';
 import { findCells } from '../store/cells.ts';
@@ -112,6 +113,7 @@ function labelOf(db: StoreDatabase, { cellKey }: LayerRun): string | null {
 function profiledFrom(db: StoreDatabase, run: LayerRun, ref: string, notes: readonly string[]): ProfiledEngine | null {
   const profiled = profiledLayers(db, run);
   if (profiled === null) return null;
+  const cell = run.cellKey === null ? undefined : findCells(db, [run.cellKey]).get(run.cellKey);
   return {
     ref,
     runId: run.runId,
@@ -124,7 +126,7 @@ function profiledFrom(db: StoreDatabase, run: LayerRun, ref: string, notes: read
     layers: profiled.layers,
     iterations: run.iterations,
     gpuComputeMs: run.gpuComputeMeanMs ?? timedMedianMs(db, run),
-    notes: [...notes, ...profiled.notes],
+    notes: [...notes, ...profiled.notes, ...dlaNotes(cell ?? null, profiled.layers)],
   };
 }
 
@@ -188,6 +190,7 @@ function engineOf(run: ReadRun, ref: string): ProfiledEngine | null {
       ...(alone?.format === 'trace' ? ['from a trace: another harness than trtexec'] : []),
       ...(alone === null ? [] : run.notes),
       ...overlapNotes(log.hints.map(({ id }) => id)),
+      ...dlaNotes(cell, layers),
     ],
     stated: {
       shapes: cell.shapes,
