@@ -5,6 +5,7 @@ import { cellLabel } from '../text/cell-label.ts';
 import { UsageError } from '../errors.ts';
 import { printable } from '../text/printable.ts';
 import { cellFields } from '../matrix/cell-fields.ts';
+import { isColdStart } from '../records/harness.ts';
 import { MEASURED_WORDS, withMeasured } from './measured-fields.ts';
 import { readFilter } from '../matrix/filter.ts';
 import { shortNames } from '../terminal/cell-columns.ts';
@@ -77,12 +78,15 @@ export function namedCell(cells: readonly KeyedCell[], name: string, others: rea
 const LISTED = 5;
 
 /**
+ * The cell itself, and not its cold starts, where it has them.
+ *
  * @param what begins the sentence: `b8 is`
  * @param all the cells from which these were chosen
  * @throws UsageError that lists the first few as they can be typed
  */
 export function onlyCell(cells: readonly KeyedCell[], what: string, all: readonly KeyedCell[]): KeyedCell {
-  const [cell, ...others] = cells;
+  const steady = cells.filter((cell) => !isColdStart(cell));
+  const [cell, ...others] = steady.length === 0 ? cells : steady;
   if (cell !== undefined && others.length === 0) return cell;
   const more = cells.length > LISTED ? ', …' : '';
   throw new UsageError(`${what} ${cells.length} cells: name one, as in ${typed(cells.slice(0, LISTED), all)}${more}`);

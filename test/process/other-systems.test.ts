@@ -62,6 +62,18 @@ describe.each(['darwin', 'win32'])('on %s', (platform) => {
   });
 });
 
+test('bench plan without trtexec says how to plan without it', async () => {
+  const cwd = temporaryFolder();
+  const nightly = join(ROOT, 'matrices', 'nightly.yaml');
+  const env = { PATH: cwd };
+  const typed = `bench plan ${nightly} --tensorrt 10.6`;
+  expect(await benchProcess(['plan', nightly], { cwd, env })).toMatchObject({
+    code: 3,
+    stderr: `bench: no trtexec was found here: name it with --trtexec PATH, or a version to plan for: ${typed}\n`,
+  });
+  expect((await benchProcess(typed.split(' ').slice(1), { cwd, env })).code).toBe(0);
+});
+
 test('sweeps have the same names whatever separates folders', () => {
   const source = {
     kind: 'layers',

@@ -8,6 +8,7 @@ import type { PlanOutput } from './output.ts';
 import { prepare, type Prepared } from './prepare.ts';
 import { estimateS } from '../../matrix/plan/estimate.ts';
 import { RANDOM_CALIBRATION_NOTE } from '../../variants/conversion.ts';
+import { NoTrtexecError } from '../../trtexec/program/find-trtexec.ts';
 import { printable } from '../../text/printable.ts';
 import { captionLines, cellColumns } from '../../terminal/cell-columns.ts';
 import type { Look } from '../../terminal/look.ts';
@@ -16,7 +17,13 @@ import { envText, shellLine } from '../../text/shell-quote.ts';
 import { renderTable } from '../../terminal/table.ts';
 
 export async function plan(path: string, options: PlanOptions, io: Io): Promise<ExitCode> {
-  const prepared = await prepare(path, options, 'models maybe later', io);
+  const prepared = await prepare(path, options, 'models maybe later', io).catch((error: unknown) => {
+    if (!(error instanceof NoTrtexecError)) throw error;
+    const typed = shellLine(['bench', 'plan', path, '--tensorrt', '10.6']);
+    throw new NoTrtexecError(
+      `no trtexec was found here: name it with --trtexec PATH, or a version to plan for: ${printable(typed)}`,
+    );
+  });
   return printResult(io, options, outputOf(prepared), (output, look) => planText(output, prepared, look));
 }
 

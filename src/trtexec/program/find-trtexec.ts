@@ -13,6 +13,9 @@ const USUAL_PLACES = [
   '/workspace/tensorrt/bin/trtexec',
 ];
 
+/** There is none where it is looked for. */
+export class NoTrtexecError extends EnvironmentLackingError {}
+
 interface TrtexecLookup {
   /** `--trtexec`. */
   readonly flag: string | undefined;
@@ -42,10 +45,9 @@ export function findTrtexec({ flag, matrix, env, cwd }: TrtexecLookup): string {
   const places = [...onPath.map((folder) => join(folder, 'trtexec')), ...USUAL_PLACES];
   const found = places.find(isProgram);
   if (found !== undefined) return found;
-  const elsewhere = otherSystem();
-  if (elsewhere !== null) throw elsewhere;
-  throw new EnvironmentLackingError(
-    `trtexec was not found (looked at --trtexec, $TRTEXEC, PATH, ${USUAL_PLACES.join(', ')}); name it with --trtexec PATH, or try --replay night1 without a GPU`,
+  throw new NoTrtexecError(
+    otherSystem()?.message ??
+      `trtexec was not found (looked at --trtexec, $TRTEXEC, PATH, ${USUAL_PLACES.join(', ')}); name it with --trtexec PATH, or try --replay night1 without a GPU`,
   );
 }
 
