@@ -2,6 +2,8 @@ import { join } from 'node:path';
 
 import { expect, test } from 'vitest';
 
+import { layerFactsOf } from '../../src/layers/layer-facts.ts';
+import { summarizeLayers } from '../../src/layers/summarize-layers.ts';
 import { bench } from '../support/bench.ts';
 import { FIXTURES } from '../support/recordings.ts';
 
@@ -42,4 +44,18 @@ test('the longest layers first, and how much of all they are together', async ()
 
 test('kernels for older GPUs are counted', async () => {
   expect(await layersOf()).toContain('7.0 % of the time is in kernels for GPUs older than sm90');
+});
+
+test('a layer for a whole region shows nothing of what is in it: how much of the time that is', () => {
+  const layer = { timeMs: 3, medianMs: null, percentage: 75, type: 'Myelin', tactic: null, precisionIn: 'fp16' };
+  const [region, other] = ['{ForeignNode[/loop/a.../loop/b]}', '/head/Gemm'].map((name, index) => ({
+    ...layer,
+    index,
+    name,
+    averageMs: 3 - 2 * index,
+    precisionOut: 'fp16',
+    origins: [name],
+  }));
+  if (region === undefined || other === undefined) throw new Error('two layers');
+  expect(summarizeLayers(layerFactsOf([region, other])).opaqueShare).toBe(0.75);
 });

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 
 import { metricNames } from '../../src/records/gated-metric.ts';
-import { METRIC_IDS, METRIC_WORDS, metricOf, metricWord, ownMetricNamed } from '../../src/records/metric.ts';
+import { gateMetric, METRIC_IDS, METRIC_WORDS, metricOf, metricWord, ownMetricNamed } from '../../src/records/metric.ts';
 
 test('each metric has a word of its own, and its id still names it', () => {
   expect(METRIC_WORDS).toEqual([
@@ -53,4 +53,10 @@ test('limits take words, ids and ids without a unit, and the names of a harness'
     'sqnrDb',
     'ttft:lower:ms',
   ]);
+});
+
+test('one stream is judged by GPU time, several by throughput, whatever is asked for first', () => {
+  const metrics = [1, 2, 8].map((streams) => gateMetric(null, { streams }));
+  expect(metrics).toEqual(['gpuComputeMs', 'throughputQps', 'throughputQps']);
+  expect(gateMetric('p99Ms', { streams: 2 })).toBe('p99Ms');
 });
