@@ -1,7 +1,14 @@
 import { expect, test } from 'vitest';
 
 import { metricNames } from '../../src/records/gated-metric.ts';
-import { gateMetric, METRIC_IDS, METRIC_WORDS, metricOf, metricWord, ownMetricNamed } from '../../src/records/metric.ts';
+import {
+  gateMetric,
+  METRIC_IDS,
+  METRIC_WORDS,
+  metricOf,
+  metricWord,
+  ownMetricNamed,
+} from '../../src/records/metric.ts';
 
 test('each metric has a word of its own, and its id still names it', () => {
   expect(METRIC_WORDS).toEqual([
