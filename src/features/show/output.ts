@@ -117,6 +117,20 @@ export const shownCell = output('bench show CELL --json', {
   mixedEngines: z
     .array(z.strictObject({ sweepId: id, paths: z.array(z.string()) }))
     .describe('Imported sweeps in which its runs loaded different engine files'),
+  latencyGaps: z
+    .array(
+      z.strictObject({
+        trtexecKey: id,
+        trtexecMs: z.number(),
+        hasTransfers: z.boolean().describe('Whether copies are in the latency of trtexec'),
+        applicationKey: id,
+        metric,
+        applicationMs: z.number(),
+        gapMs: z.number().describe('What trtexec does not measure: decoding, queues, what comes before and after'),
+        otherLabel: z.string().describe('Of that cell of the two which is not shown'),
+      }),
+    )
+    .describe('Latencies by other harnesses of the same model, precision and shapes; medians of the newest sweeps'),
 });
 export const shownRun = output('bench show RUN --json', {
   ...listedRun.shape,

@@ -12,6 +12,7 @@ import { readStoredPlan, type StoredPlan } from '../../run/stored-plan.ts';
 import type { Outcome } from '../../records/outcome.ts';
 import type { Sweep } from '../../records/sweep.ts';
 import { joinLayers } from '../../layers/join-layers.ts';
+import { latencyGapLines, latencyGapsOf } from './latency-gaps.ts';
 import { cellRunsText, type ListedRun } from './cell-text.ts';
 import { type DescribedRun, shownRunText } from './text.ts';
 import { sweepText } from './sweep-text.ts';
@@ -167,7 +168,8 @@ function printSamples(db: StoreDatabase, run: ShownRun, options: ShowOptions, io
 }
 
 function showCell(db: StoreDatabase, name: string, options: ShowOptions, io: Io): void {
-  const cell = namedCell(allCells(db), name, ['latest', 'latest~1', 'HEAD', 'HEAD~1']);
+  const cells = allCells(db);
+  const cell = namedCell(cells, name, ['latest', 'latest~1', 'HEAD', 'HEAD~1']);
   const runs = withFirstLine(db, [...failedBuildsOf(db, cell.key), ...runsOfCell(db, cell.key, LISTED_RUNS)]).toSorted(
     (a, b) => (b.startedAt ?? '').localeCompare(a.startedAt ?? ''),
   );
@@ -175,8 +177,12 @@ function showCell(db: StoreDatabase, name: string, options: ShowOptions, io: Io)
   const mixed = mixedEngines(db, sweepIds).filter(({ cell: { key } }) => key === cell.key);
   for (const each of mixed) io.err(`note: ${engineNote(each)}\n`);
   const engines = mixed.map(({ sweepId, paths }) => ({ sweepId, paths }));
-  const output: ShownCell = { schemaVersion: 1, cell, runs, mixedEngines: engines };
-  printResult(io, options, output, (_, look) => cellRunsText(cell, withValues(db, cell, runs), look));
+  const latencyGaps = latencyGapsOf(db, cell, cells);
+  const output: ShownCell = { schemaVersion: 1, cell, runs, mixedEngines: engines, latencyGaps };
+  printResult(io, options, output, (_, look) => [
+    ...cellRunsText(cell, withValues(db, cell, runs), look),
+    ...latencyGapLines(latencyGaps, look),
+  ]);
 }
 
 const LISTED_SWEEPS = 10;
