@@ -6,7 +6,7 @@ import { LAYER_GROUPINGS } from '../../layers/layer-info.ts';
 const define = (command: PlainCommand) =>
   command
     .arguments('[what]')
-    .option('--diff <sides...>', 'compare two sides: commits, sweeps, runs, expressions or folders')
+    .option('--diff <sides...>', 'compare two sides: commits, sweeps, runs, builds, expressions or folders')
     .option('--at <ref>', 'use this sweep, commit or baseline')
     .addOption(new Option('--sort <order>', 'order of the layers').choices(['time', 'index', 'name']).default('time'))
     .option('--select <text>', 'only layers whose name, ONNX node, type or tactic contains this; * matches any text')

@@ -17,7 +17,9 @@ import { layersDiffText } from './diff-text.ts';
 import { layersText } from './text.ts';
 import type { StoreDatabase } from '../../store/file/open.ts';
 import { telemetryOf } from '../../store/runs/run-facts.ts';
+import { layerRun } from '../../store/runs/layer-runs.ts';
 import { findRunsByPrefix } from '../../store/runs/show-run.ts';
+import type { RunId } from '../../records/scalars.ts';
 import { resolvePoint, resolvePoints } from '../../selection/cell-points.ts';
 import { yieldToEventLoop, type Io, printResult } from '../../cli/io.ts';
 import { profiledCell, profiledPath, profiledPoint, profiledRun } from '../../selection/profiled-engine.ts';
@@ -111,6 +113,9 @@ async function showDiff(
   const sides = refs.every((ref) => isPath(ref, io))
     ? [await profiledPath(refs[0], io, options.runs), await profiledPath(refs[1], io, options.runs)]
     : await withStore(options, io, async ({ db }) => {
+        const [was = null, is = null] = name === undefined ? refs.map((ref) => buildNamed(db, ref)) : [];
+        // Builds are of no cell.
+        if (was !== null && is !== null) return [profiledRun(db, was, refs[0]), profiledRun(db, is, refs[1])] as const;
         const { base, head } = await resolvePoints(db, name ?? null, refs, io);
         const isSameCell = base.cell.key === head.cell.key;
         const found = [profiledPoint(db, base, isSameCell), profiledPoint(db, head, isSameCell)] as const;
@@ -129,6 +134,13 @@ async function showDiff(
   const details = { opened, top: options.all === true ? Infinity : options.top, smClockMhz };
   printResult(io, options, output, (_, look) => layersDiffText(output, details, look));
   return EXIT_CODES.fine;
+}
+
+/** The build that an id of a run names; null for anything else. */
+function buildNamed(db: StoreDatabase, ref: string): RunId | null {
+  const [runId, ...more] = ref.length < SHORTEST_ID ? [] : findRunsByPrefix(db, ref);
+  const run = runId === undefined || more.length > 0 ? null : layerRun(db, runId);
+  return run?.role === 'build' ? run.runId : null;
 }
 
 /** A profile without a CUDA graph has the gaps between launches in its times. */

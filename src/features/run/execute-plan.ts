@@ -47,6 +47,7 @@ import type { SearchRuns } from './search/search-runs.ts';
 import { searchRuns } from './search/wanted-search.ts';
 import { planOfCells } from '../../matrix/plan/assign-gpus.ts';
 import { SweepSuspects } from './suspects/suspect-pairs.ts';
+import { rebuiltEngines } from '../../selection/rebuilt-engines.ts';
 import { realPrecisions } from '../../selection/actual-precisions.ts';
 import { sweepFailures } from '../../run/sweep-failures.ts';
 import type { CellKey, SweepId } from '../../records/scalars.ts';
@@ -250,7 +251,7 @@ function show(
     findEnvironments(store.db, [...new Set(runs.map(({ environmentId }) => environmentId))]),
   );
   const failures = sweepFailures(store.db, sweepId, plan);
-  const output = shownSweepOf(sweep, counts, cells, failures);
+  const output = shownSweepOf(sweep, counts, cells, failures, rebuiltEngines(store.db, sweep, planned, runs));
   printResult(io, options, output, (_, look) => sweepText(output, numbersOf(store, sweep), cells, look));
   return null;
 }

@@ -1,5 +1,6 @@
 import * as z from 'zod';
 
+import { rebuiltEngineSchema } from '../../selection/rebuilt-engines.ts';
 import { attachment } from '../../artefacts/attachment.ts';
 import { cellBoundSchema } from '../../records/bound.ts';
 import { OUTCOME_KINDS } from '../../records/outcome.ts';
@@ -55,6 +56,7 @@ export const shownSweep = output('bench run --json, and bench show SWEEP --json'
   }),
   graphGains: switchGains.describe('More queries a second with a CUDA graph, where the sweep has cells both ways'),
   transferCosts: switchGains.describe('Queries a second with transfers, where the sweep has cells both ways'),
+  rebuilt: z.array(rebuiltEngineSchema).describe('Engines built anew since the previous sweep, that differ in a layer'),
   failures: z
     .array(
       z.strictObject({

@@ -2,6 +2,7 @@ import { disturbedCells } from '../../judge/run-trust.ts';
 import { LEAST_PRECISION_SHARE } from '../../layers/real-precision.ts';
 import { summarizeCells } from '../../judge/summarize-cells.ts';
 import type { KeyedCell } from '../../records/cell.ts';
+import { rebuiltEngines } from '../../selection/rebuilt-engines.ts';
 import { UsageError } from '../../errors.ts';
 import { EXIT_CODES, type ExitCode } from '../../exit-codes.ts';
 import { jsonText, printable } from '../../text/printable.ts';
@@ -102,7 +103,7 @@ function showSweep(db: StoreDatabase, sweep: Sweep, options: ShowOptions, io: Io
   );
   const mapped = options.map === true ? mappedCells(summaries, runs, metricNamed(db, options.metric)) : null;
   for (const note of engineNotes(db, sweep.sweepId)) io.err(`note: ${note}\n`);
-  const output = shownSweepOf(sweep, tally, summaries, failures);
+  const output = shownSweepOf(sweep, tally, summaries, failures, rebuiltEngines(db, sweep, cells, runs));
   const numbers = sweepNumbers(db, [sweep.sweepId]).get(sweep.sweepId) ?? NO_SWEEP_NUMBERS;
   printResult(io, options, output, (_, look) => sweepText(output, numbers, summaries, look, mapped));
 }

@@ -48,6 +48,7 @@ export function sweepText(
   const table = mapped === null ? cellTables(cells, look) : valueMap(mapped, look);
   table.push(...boundSection(cells, look), ...flagSection(cells, look), ...failureSection(failures, look));
   for (const by of ['cudaGraph', 'dataTransfers'] as const) table.push(...switchGainLines(summaries, by, look));
+  table.push(...rebuiltLines(shown, look));
   const parts = [
     runsAndBuilds({ ...withReused(numbers), runs: numbers.runs - counts.replaced + counts.skipped }),
     counts.kept > 0 ? `${counts.kept} kept from before` : '',
@@ -61,6 +62,17 @@ export function sweepText(
     '',
     ...table,
   ];
+}
+
+/** What a builder chose otherwise than for the previous sweep, and what it cost. */
+function rebuiltLines({ rebuilt }: ShownSweep, { columns, style }: Look): string[] {
+  return rebuilt.flatMap(({ base, changePercent, head, isSameInputs, layers, layersChanged, model, precision }) => {
+    const how = isSameInputs ? 'rebuilt' : 'built from other inputs';
+    const cost = changePercent === null ? '' : `, GPU compute ${formatPercent(changePercent)} since the previous sweep`;
+    const line = `${printable(model)} ${precision} was ${how}: ${layersChanged} of ${count(layers, 'layer')} took other tactics or fusions${cost}`;
+    const see = `→ bench layers --diff ${base.slice(0, 8)} ${head.slice(0, 8)}`;
+    return [...wrapHanging(`  ${line}`, columns, 4), style.dim(`    ${see}`)];
+  });
 }
 
 /** trtexec's cells, then those of other harnesses with other metrics. */

@@ -19,6 +19,7 @@ export function shownSweepOf(
   counts: ShownSweep['counts'],
   cells: readonly CellSummary[],
   failures: ShownSweep['failures'],
+  rebuilt: ShownSweep['rebuilt'],
 ): ShownSweep {
   return {
     schemaVersion: 1,
@@ -26,6 +27,7 @@ export function shownSweepOf(
     counts,
     graphGains: gainsOf(cells, 'cudaGraph'),
     transferCosts: gainsOf(cells, 'dataTransfers'),
+    rebuilt,
     failures,
     cells: cells.map(({ cell, others, noEngine, runsQps: _runs, ...numbers }) => ({
       key: cell.key,

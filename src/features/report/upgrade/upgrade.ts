@@ -1,9 +1,6 @@
 import { cellsWithoutEngine } from '../../../engines/engine-state.ts';
 import { accuracyDrop, sameAccuracyHistory } from '../../../judge/accuracy-drop.ts';
 import { environmentDifferences } from '../../../judge/compare/differences.ts';
-import { diffLayers } from '../../../layers/diff-layers.ts';
-import { joinLayers } from '../../../layers/join-layers.ts';
-import { layerFactsOf } from '../../../layers/layer-facts.ts';
 import { type AccuracyRecord, MAX_DROP_DB } from '../../../records/accuracy.ts';
 import type { KeyedCell } from '../../../records/cell.ts';
 import type { Environment } from '../../../records/environment.ts';
@@ -16,7 +13,7 @@ import type { Side } from '../../../selection/sides.ts';
 import { median } from '../../../statistics/median.ts';
 import type { StoreDatabase } from '../../../store/file/open.ts';
 import { recordsByCell } from '../../../store/runs/accuracies.ts';
-import { layersOfBuild } from '../../../store/runs/layer-runs.ts';
+import { layerCounts } from '../../../selection/rebuilt-engines.ts';
 import { findEnvironments, sweepEnvironments } from '../../../store/sweeps/environments.ts';
 import { planOf } from '../../../store/sweeps/sweeps.ts';
 import { type ComparedCell, compareReport, readSides } from '../../compare/index.ts';
@@ -125,14 +122,12 @@ function factsOf(db: StoreDatabase, { sweeps }: Side, runs: readonly CellRun[]):
   };
 }
 
-type LayerCounts = (base: BuildId | null, head: BuildId | null) => UpgradeCell['layers'];
-
 function upgradeCell(
   cell: ComparedCell,
   { model, precision }: KeyedCell,
   base: SideFacts,
   head: SideFacts,
-  changedLayers: LayerCounts,
+  changedLayers: ReturnType<typeof layerCounts>,
 ): UpgradeCell {
   const [a, b] = [base.runs.get(cell.key) ?? [], head.runs.get(cell.key) ?? []];
   const sizes = (metric: OwnMetricId): Pair => [sizeOf(a, metric), sizeOf(b, metric)];
@@ -177,36 +172,6 @@ function movedAccuracy(before: readonly AccuracyRecord[], after: readonly Accura
     return { sqnrDb: [drop.before.accuracy.sqnrDb, now.accuracy.sqnrDb], moved };
   }
   return null;
-}
-
-/** Another hash of the same kernel is what every version has. */
-const KEPT: readonly string[] = ['same', 'unknown', 'otherHash'];
-
-/** Cells share engines: each pair of them is compared once. */
-function layerCounts(db: StoreDatabase): LayerCounts {
-  const known = new Map<string, UpgradeCell['layers']>();
-  const factsOfBuild = (build: BuildId) => {
-    const layers = layersOfBuild(db, build);
-    return layers === null ? null : layerFactsOf(joinLayers(null, layers));
-  };
-  return (base, head) => {
-    if (base === null || head === null) return null;
-    const pair = `${base} ${head}`;
-    const found = known.get(pair);
-    if (found !== undefined) return found;
-    const [before, after] = [factsOfBuild(base), factsOfBuild(head)];
-    const counted = before === null || after === null ? null : countChanged(before, after);
-    known.set(pair, counted);
-    return counted;
-  };
-}
-
-type Facts = ReturnType<typeof layerFactsOf>;
-
-function countChanged(before: Facts, after: Facts): UpgradeCell['layers'] {
-  const parts = diffLayers(before, after).parts.filter(({ change }) => !KEPT.includes(change));
-  const changed = parts.reduce((sum, { base, head }) => sum + Math.max(head.length, base.length), 0);
-  return { changed, of: Math.max(before.length, after.length) };
 }
 
 function groupsOf(

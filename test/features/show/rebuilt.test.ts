@@ -1,0 +1,52 @@
+import { join } from 'node:path';
+
+import { expect, test } from 'vitest';
+
+import { migrationsFolder } from '../../../src/cli/store-location.ts';
+import { rebuiltEngines } from '../../../src/selection/rebuilt-engines.ts';
+import { findCells } from '../../../src/store/cells.ts';
+import { openStore } from '../../../src/store/file/open.ts';
+import { cellRunsOf } from '../../../src/store/runs/cell-runs.ts';
+import { listSweeps } from '../../../src/store/sweeps/find-sweeps.ts';
+import { bench, ROOT, temporaryFolder } from '../../support/bench.ts';
+
+const [PAIR, OPT32] = ['quickstart-pair', 'quickstart-pair-opt32'].map((name) => join(ROOT, 'matrices', `${name}.yaml`));
+
+test('a sweep says how many layers a new engine changed, and what that cost; a build that chose the same says nothing', async () => {
+  const cwd = temporaryFolder();
+  const type = async (...words: string[]) => (await bench(words, { cwd, env: { COLUMNS: '200' } })).stdout;
+  const rebuilt = async (...words: string[]) => JSON.parse(await type(...words, '--json')).rebuilt;
+  expect(await rebuilt('run', PAIR ?? '')).toEqual([]);
+  const text = await type('run', OPT32 ?? '');
+  const [found, ...others] = await rebuilt('show', 'latest');
+  expect(others).toEqual([]);
+  expect(found).toMatchObject({
+    model: 'vit_small',
+    precision: 'fp16',
+    isSameInputs: false,
+    layersChanged: 49,
+    layers: 141,
+    cells: 2,
+  });
+  expect(found.changePercent).toBeCloseTo(20.774, 2);
+  const [base, head] = [found.base.slice(0, 8), found.head.slice(0, 8)];
+  expect(text).toContain(
+    `  vit_small fp16 was built from other inputs: 49 of 141 layers took other tactics or fusions, GPU compute +20.8 % since the previous sweep\n    → bench layers --diff ${base} ${head}\n`,
+  );
+  // What is suggested works: two builds, of no cell.
+  const diff = JSON.parse(await type('layers', '--diff', base, head, '--json'));
+  const tactics = diff.rows.filter(({ change }: { change: string }) => change === 'tactic');
+  expect(tactics.reduce((sum: number, { headLayers }: { headLayers: number }) => sum + headLayers, 0)).toBe(49);
+
+  const { db, close } = openStore(join(cwd, 'bench.sqlite'), migrationsFolder());
+  const [newest, oldest] = listSweeps(db, 2);
+  if (newest === undefined || oldest === undefined) throw new Error('two sweeps');
+  const runs = cellRunsOf(db, [newest.sweepId]);
+  const [earlier] = cellRunsOf(db, [oldest.sweepId]);
+  const cells = [...findCells(db, runs.map(({ cellKey }) => cellKey)).values()];
+  const sameKey = runs.map((run) => ({ ...run, engineKey: earlier?.engineKey ?? null }));
+  expect(rebuiltEngines(db, newest, cells, sameKey).map(({ isSameInputs }) => isSameInputs)).toEqual([true]);
+  const ofTwoBuilds = runs.map((run, place) => (place === 0 ? run : { ...run, buildId: earlier?.buildId ?? null }));
+  expect(rebuiltEngines(db, newest, cells, ofTwoBuilds)).toEqual([]);
+  close();
+}, 60_000);
