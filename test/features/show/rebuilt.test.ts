@@ -10,7 +10,9 @@ import { cellRunsOf } from '../../../src/store/runs/cell-runs.ts';
 import { listSweeps } from '../../../src/store/sweeps/find-sweeps.ts';
 import { bench, ROOT, temporaryFolder } from '../../support/bench.ts';
 
-const [PAIR, OPT32] = ['quickstart-pair', 'quickstart-pair-opt32'].map((name) => join(ROOT, 'matrices', `${name}.yaml`));
+const [PAIR, OPT32] = ['quickstart-pair', 'quickstart-pair-opt32'].map((name) =>
+  join(ROOT, 'matrices', `${name}.yaml`),
+);
 
 test('a sweep says how many layers a new engine changed, and what that cost; a build that chose the same says nothing', async () => {
   const cwd = temporaryFolder();
@@ -43,7 +45,12 @@ test('a sweep says how many layers a new engine changed, and what that cost; a b
   if (newest === undefined || oldest === undefined) throw new Error('two sweeps');
   const runs = cellRunsOf(db, [newest.sweepId]);
   const [earlier] = cellRunsOf(db, [oldest.sweepId]);
-  const cells = [...findCells(db, runs.map(({ cellKey }) => cellKey)).values()];
+  const cells = [
+    ...findCells(
+      db,
+      runs.map(({ cellKey }) => cellKey),
+    ).values(),
+  ];
   const sameKey = runs.map((run) => ({ ...run, engineKey: earlier?.engineKey ?? null }));
   expect(rebuiltEngines(db, newest, cells, sameKey).map(({ isSameInputs }) => isSameInputs)).toEqual([true]);
   const ofTwoBuilds = runs.map((run, place) => (place === 0 ? run : { ...run, buildId: earlier?.buildId ?? null }));
