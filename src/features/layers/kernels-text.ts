@@ -12,6 +12,8 @@ export interface KernelsReport {
   readonly file: string;
   readonly rows: readonly LayerWithKernels[];
   readonly report: KernelReport;
+  /** Mean GPU compute time by trtexec, of the same cell without a profiler; null where it is not known. */
+  readonly gpuComputeMs: number | null;
   readonly notes: readonly string[];
   /** This many lines; the rest is summed up. */
   readonly top: number;
@@ -32,7 +34,7 @@ export function kernelsText(all: KernelsReport, look: Look): string[] {
     '',
     ...kernelTable(all, look),
     '',
-    ...timelineLines(report).flatMap((line) => wrapHanging(line, columns, 4)),
+    ...[...agreementLines(all), ...timelineLines(report)].flatMap((line) => wrapHanging(line, columns, 4)),
   ];
 }
 
@@ -102,6 +104,21 @@ function kernelTable({ rows, top }: KernelsReport, look: Look): string[] {
 function formatCount(value: number | null): string {
   if (value === null) return '–';
   return Number.isInteger(value) ? String(value) : formatNumber(value, 3);
+}
+
+/** Two clocks that should say the same: from further apart on the capture is no picture of the runs. */
+const AGREES_PERCENT = 10;
+
+function agreementLines({ gpuComputeMs, report: { queryMs } }: KernelsReport): string[] {
+  if (gpuComputeMs === null || queryMs === null || gpuComputeMs === 0) return [];
+  const apart = (queryMs / gpuComputeMs - 1) * 100;
+  const said =
+    Math.abs(apart) <= AGREES_PERCENT
+      ? 'they agree'
+      : 'they do not agree: captured launches are slower (a CUDA graph, --cuda-graph-trace=graph), or clocks, engine or shapes were others';
+  return [
+    `check    a query takes ${formatMs(queryMs)} from its first kernel to its last, GPU compute time by trtexec ${formatMs(gpuComputeMs)} (${formatPercent(apart)}): ${said}`,
+  ];
 }
 
 const SHOWN_CALLS = 4;

@@ -143,6 +143,7 @@ function kernelsOfFile(
     label,
     file: path,
     rows: joinKernels(layers, report),
+    gpuComputeMs: engine?.gpuComputeMs ?? null,
     report,
     notes: [
       ...(engine?.notes ?? []),
@@ -156,12 +157,13 @@ function kernelsOfFile(
 
 const NOTHING_LAUNCHED = { name: '', executions: 0, kernels: 0, kernelMs: 0, launches: 0, gapMs: 0, kernelNames: [] };
 
-export function capturedOutput({ rows, report }: KernelsReport): Captured {
+export function capturedOutput({ gpuComputeMs, rows, report }: KernelsReport): Captured {
   const { layers: _layers, product, schema, ...sums } = report;
   return {
     ...sums,
     nsysVersion: product,
     exportSchema: schema,
+    gpuComputeMs,
     layers: rows.map(({ name, layer, kernels }) => {
       const { name: _name, ...work } = kernels ?? NOTHING_LAUNCHED;
       const profileMs = layer === null || layer.averageMs === 0 ? null : layer.averageMs;

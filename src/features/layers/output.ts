@@ -94,6 +94,10 @@ export const captured = z.strictObject({
   nsysVersion: z.string().nullable(),
   exportSchema: z.string().nullable(),
   ...gpuWorkSchema.shape,
+  gpuComputeMs: z
+    .number()
+    .nullable()
+    .describe('By trtexec without a profiler, to be held against queryMs; null where the cell is not known'),
   layers: z.array(
     z.strictObject({
       name: z.string(),

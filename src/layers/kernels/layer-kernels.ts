@@ -24,6 +24,7 @@ export type LayerKernels = { readonly name: string } & Immutable<z.infer<typeof 
 /** What a capture says of the work on the GPU. */
 export const gpuWorkSchema = z.strictObject({
   queries: count.describe('Calls of the engine, and launches of a graph of it'),
+  queryMs: sumMs.nullable().describe('Median over them, from the first kernel to the end of the last'),
   kernels: count,
   kernelMs: sumMs.describe('Sum over all kernels'),
   /** Less than the sum where they overlap. */

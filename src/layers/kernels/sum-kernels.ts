@@ -1,4 +1,5 @@
 import type { NsysTrace, TracedCall, TracedCopy, TracedSpan } from '../../tools/nsys/read-export.ts';
+import { median } from '../../statistics/median.ts';
 import { type AttributedKernel, attributeKernels } from './attribute-kernels.ts';
 import { sumPauses } from './host-pauses.ts';
 import { type CallSum, type CopySum, type KernelReport, type LayerKernels, UNATTRIBUTED } from './layer-kernels.ts';
@@ -10,11 +11,15 @@ export function sumKernels(trace: NsysTrace, layers: ReadonlySet<string> | null)
   const attributed = attributeKernels(trace, layers);
   const gaps = gapsOf(attributed, trace.copies);
   const owned = Map.groupBy(attributed, ({ owner }) => (owner.kind === 'layer' ? owner.layer : null));
-  const queries = new Set(attributed.flatMap(({ query }) => query ?? []));
+  const queries = Map.groupBy(
+    attributed.filter(({ query }) => query !== null),
+    ({ query }) => query,
+  );
   return {
     product: trace.product,
     schema: trace.schema,
     queries: queries.size,
+    queryMs: median([...queries.values()].map(spanMs)),
     kernels: attributed.length,
     kernelMs: kernelMs(attributed),
     busyMs: gaps.busyNs / NS_PER_MS,
@@ -53,6 +58,12 @@ function layerKernels(
     gapMs: gapNs / NS_PER_MS,
     kernelNames: [...new Set(own.map(({ kernel }) => kernel.name))],
   };
+}
+
+/** As CUDA events around the query see it. */
+function spanMs(own: readonly AttributedKernel[]): number {
+  const first = own.reduce((least, { kernel }) => Math.min(least, kernel.startNs), Infinity);
+  return (own.reduce((last, { kernel }) => Math.max(last, kernel.endNs), 0) - first) / NS_PER_MS;
 }
 
 /** Sums integer nanoseconds, so that the order does not matter. */

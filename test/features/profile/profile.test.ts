@@ -104,8 +104,12 @@ describe('bench profile CELL --nsys', () => {
     expect([again.code, again.stderr]).toEqual([0, '']);
     expect(again.stdout).toContain('150 kernels in 50 queries');
     expect(again.stdout).toMatch(/0\.04800 ms +90\.6 % +0\.1000 ms +2 +0 +0\.00200 ms {2}conv1/);
+    const line =
+      /\ncheck {4}a query takes 0\.05700 ms from its first kernel to its last, GPU compute time by trtexec\s+[\d.]+ ms \([+−-][\d.]+ %\): they do not agree:/;
+    expect(again.stdout).toMatch(line);
     const { stdout } = await start(['layers', '--kernels', 'one.sqlite', '--json']);
     const alone = OUTPUTS['layers-kernels'].parse(JSON.parse(stdout));
+    expect([alone.gpuComputeMs, alone.queryMs]).toEqual([null, 0.057]);
     expect(alone.layers.map(({ name, profileMs }) => [name, profileMs])).toEqual([
       ['conv1', null],
       ['Reformatting CopyNode for Input Tensor 0 to conv1', null],

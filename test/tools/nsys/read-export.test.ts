@@ -58,6 +58,8 @@ describe('kernels by the layer that launched them', () => {
     const report = sumKernels(readNsysExport(exported()), null);
     expect(report.queries).toBe(3);
     expect(report.kernels).toBe(12);
+    // 48 + 5 + 25 us of kernels, and 2 us in each of the three gaps.
+    expect(report.queryMs).toBeCloseTo(0.084, 10);
     expect(report.layers[0]).toEqual({
       name: 'conv1 + relu1',
       executions: 3,
