@@ -97,15 +97,8 @@ async function measureSuspects(workers: readonly [SweepContext, ...SweepContext[
   await saveState(first, withPairs, { ...sweep, state: 'running' });
   const places = new Map(workers.map(({ gpu }, place) => [gpu?.uuid, place]));
   const placeOf = (cellKey: CellKey): number => places.get(stored.gpus?.cells[cellKey]) ?? 0;
-  await Promise.all(
-    workers.map((worker, place) =>
-      measurePairs(
-        worker,
-        pairs.filter(({ cellKey }) => placeOf(cellKey) === place),
-        suspects,
-      ),
-    ),
-  );
+  const atPlace = (place: number) => pairs.filter(({ cellKey }) => placeOf(cellKey) === place);
+  await Promise.all(workers.map((worker, place) => measurePairs(worker, atPlace(place), suspects)));
   suspects.onEnd();
   await closeSweep(first, withPairs);
 }

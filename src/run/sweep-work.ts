@@ -74,11 +74,8 @@ export class SweepWork {
         .filter(needsEngine)
         .map(({ buildRef }) => buildRef),
     );
-    const inOrder = worker.plan.builds.map(({ buildRef }) => buildRef);
-    await this.engines.fill(
-      worker,
-      inOrder.filter((buildRef) => needed.has(buildRef)),
-    );
+    const inOrder = worker.plan.builds.map(({ buildRef }) => buildRef).filter((buildRef) => needed.has(buildRef));
+    await this.engines.fill(worker, inOrder);
     const isRoomy = worker.cpuCount >= CPUS_FOR_BUILD_AND_RUN * this.workers.length;
     if (isRoomy) await this.drain(worker, place);
   }

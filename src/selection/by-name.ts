@@ -33,11 +33,8 @@ export function chooseCells(
 function filtered(cells: readonly KeyedCell[], expression: string, db: StoreDatabase | null = null) {
   const own = cells.map((cell) => ({ cell, fields: cellFields(cell) }));
   const read = db === null ? own : withMeasured(db, own, expression);
-  const reading = readFilter(
-    expression,
-    read.map(({ fields }) => fields),
-    MEASURED_WORDS,
-  );
+  const known = read.map(({ fields }) => fields);
+  const reading = readFilter(expression, known, MEASURED_WORDS);
   if (reading.kind === 'faulty') return reading;
   return read.filter(({ fields }) => reading.filter(fields)).map(({ cell }) => cell);
 }

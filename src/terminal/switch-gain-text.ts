@@ -20,14 +20,10 @@ const TEXTS = {
 /** What CUDA graphs gain, and what transfers cost, where cells have both ways. */
 export function switchGainLines(cells: readonly GainRow[], by: Switch, { columns, style }: Look): string[] {
   const words = TEXTS[by];
-  const counted = switchGains(
-    cells.filter(({ throughputFrom }) => throughputFrom === 'counted'),
-    by,
-  );
-  const timed = switchGains(
-    cells.filter(({ throughputFrom }) => throughputFrom !== 'counted'),
-    by,
-  );
+  const [counted = null, timed = null] = [true, false].map((isCounted) => {
+    const own = cells.filter(({ throughputFrom }) => (throughputFrom === 'counted') === isCounted);
+    return switchGains(own, by);
+  });
   const [most] = counted?.pairs ?? [];
   const texts = (timed?.pairs ?? []).slice(0, MOST_LINES).map((pair) => latencyText(pair, words.with));
   const others = (timed?.pairs.length ?? 0) - texts.length;

@@ -166,10 +166,8 @@ function fit<Row>(
 }
 
 function columnsOf<Row>(all: readonly LaidColumn<Row>[], ranks: ReadonlySet<number>): LaidColumn<Row>[] {
-  return withGaps(
-    all.filter((entry) => ranks.has(rankOf(entry))),
-    TIGHT_GAP,
-  );
+  const own = all.filter((entry) => ranks.has(rankOf(entry)));
+  return withGaps(own, TIGHT_GAP);
 }
 
 function rankOf<Row>({ column }: LaidColumn<Row>): number {

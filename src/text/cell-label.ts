@@ -24,6 +24,12 @@ export function cellLabel(cell: Cell): string {
     .join(' ');
 }
 
+/** Of a cell that is stored; else the start of its key. */
+export function labelIn(cells: ReadonlyMap<string, Cell>, key: string): string {
+  const cell = cells.get(key);
+  return cell === undefined ? key.slice(0, 8) : cellLabel(cell);
+}
+
 /** By label, numbers by value: batch 8 before batch 32. */
 export function inLabelOrder(cells: readonly KeyedCell[]): KeyedCell[] {
   const collator = new Intl.Collator('en', { numeric: true });

@@ -8,7 +8,7 @@ import { undatedNote } from '../../selection/sides.ts';
 import type { StoreDatabase } from '../../store/file/open.ts';
 import { count } from '../../terminal/numbers.ts';
 import { printable } from '../../text/printable.ts';
-import { cellLabel } from '../../text/cell-label.ts';
+import { labelIn } from '../../text/cell-label.ts';
 import { headlineOf, type Standing, standingOf, verdictOf } from './headline.ts';
 import { failedCells, type JudgedSeries, judgeSeries } from './judge-series.ts';
 import type { CheckedFinding, CheckedSeries } from './output.ts';
@@ -60,8 +60,7 @@ function seriesOutput(judged: JudgedSeries, standing: Standing): CheckedSeries {
     verdict: verdictOf(looked, standing),
     headline: headlineOf(looked, standing),
     cells: verdict.cells.map(({ cellKey, failures, ...numbers }) => {
-      const cell = cells.get(cellKey);
-      const label = cell === undefined ? cellKey.slice(0, 8) : cellLabel(cell);
+      const label = labelIn(cells, cellKey);
       return { key: cellKey, label, unit: gatedMetricOf(numbers.metric).unit, ...numbers, reasons: [...failures] };
     }),
     geometricMean: meanChange(verdict.cells, evidence.cells, sweeps),

@@ -11,7 +11,7 @@ import { findCells } from '../../store/cells.ts';
 import type { StoreDatabase } from '../../store/file/open.ts';
 import { findBuilds } from '../../store/sweeps/environments.ts';
 import { sweepsById } from '../../store/sweeps/find-sweeps.ts';
-import { cellLabel } from '../../text/cell-label.ts';
+import { labelIn } from '../../text/cell-label.ts';
 import { commitsBetween } from '../../tools/git/git.ts';
 import type { JudgedSeries } from './judge-series.ts';
 import type { CheckedFinding } from './output.ts';
@@ -69,11 +69,11 @@ export async function reportFindings(
       ...aboutOf(finding),
       isNew,
       cells: [...new Set(details.map(({ cellKey }) => cellKey))],
-      labels: [...new Set(details.map(({ cellKey }) => cellKey))].map((key) => labelOf(cells, key)),
+      labels: [...new Set(details.map(({ cellKey }) => cellKey))].map((key) => labelIn(cells, key)),
       metrics: clearestOfEach(details).map(changeOutput),
       details: details.map((cell) => ({
         key: cell.cellKey,
-        label: labelOf(cells, cell.cellKey),
+        label: labelIn(cells, cell.cellKey),
         ...changeOutput(cell),
         margin: cell.margin,
       })),
@@ -172,11 +172,6 @@ function clearestOfEach(details: readonly FindingCell[]): FindingCell[] {
 function changeOutput({ metric, changePercent, ciPercent, before, after }: FindingCell) {
   const { betterIs, unit } = gatedMetricOf(metric);
   return { metric, unit, betterIs, changePercent, ciPercent, before, after };
-}
-
-function labelOf(cells: ReadonlyMap<string, KeyedCell>, key: string): string {
-  const cell = cells.get(key);
-  return cell === undefined ? key.slice(0, 8) : cellLabel(cell);
 }
 
 function sweepOutput(sweep: Sweep | null): CheckedFinding['lastGood'] {

@@ -55,14 +55,9 @@ export function compareText(comparison: Comparison, details: ComparedDetails, lo
   }
   const causes = causeLines(shown, look);
   if (causes.length > 0) lines.push('', ...causes);
-  lines.push(
-    '',
-    ...geometricMeanLines(comparison.geometricMeans, look),
-    ...noiseLines(shown, look),
-    ...reasonLines(shown, look),
-    ...adviceLines(comparison, look),
-  );
-  return lines;
+  const means = geometricMeanLines(comparison.geometricMeans, look);
+  const behind = [...noiseLines(shown, look), ...reasonLines(shown, look)];
+  return [...lines, '', ...means, ...behind, ...adviceLines(comparison, look)];
 }
 
 export function shiftText(shift: CommonShift): string {

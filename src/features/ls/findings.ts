@@ -10,7 +10,7 @@ import type { Look } from '../../terminal/look.ts';
 import { count } from '../../terminal/numbers.ts';
 import { renderTable } from '../../terminal/table.ts';
 import { printable } from '../../text/printable.ts';
-import { cellLabel } from '../../text/cell-label.ts';
+import { labelIn } from '../../text/cell-label.ts';
 import type { FindingsOptions } from './command.ts';
 import type { FindingsOutput } from './output.ts';
 
@@ -41,7 +41,7 @@ export function listStoredFindings(options: FindingsOptions, io: Io): Promise<Ex
         acknowledged: mark !== undefined,
         owner: mark?.owner ?? finding.owner,
         cells: keys,
-        labels: keys.map((key) => labelOf(cells.get(key), key)),
+        labels: keys.map((key) => labelIn(cells, key)),
         metrics: [...new Set(finding.cells.map(({ metric }) => metric))],
         reportedSweepId: finding.reportedSweepId,
         reportedAt: startOf.get(finding.reportedSweepId) ?? null,
@@ -50,10 +50,6 @@ export function listStoredFindings(options: FindingsOptions, io: Io): Promise<Ex
     const output: FindingsOutput = { schemaVersion: 1, findings };
     return printResult(io, options, output, (_, look) => findingsText(findings, io.now(), look));
   });
-}
-
-function labelOf(cell: Parameters<typeof cellLabel>[0] | undefined, key: string): string {
-  return cell === undefined ? key.slice(0, 8) : cellLabel(cell);
 }
 
 function findingsText(findings: readonly ListedFinding[], now: Date, look: Look): string[] {

@@ -76,6 +76,7 @@ async function assessed(
   const own = runs.filter(({ sweepId }) => kept.has(sweepId));
   // A replay is instant, whatever the recorded run took.
   const wallTimesS = newest.provenance === 'recorded' ? new Map<string, number[]>() : wallTimesOf(own);
+  const changes = realChanges(series, sweeps, findingsOf(db, { ...newest, matrices: [newest.matrix] }));
   const first = sweeps[0] ?? newest;
   const output = {
     schemaVersion: 1,
@@ -85,13 +86,7 @@ async function assessed(
     matrix: newest.matrix,
     provenance: newest.provenance,
     sweeps: sweeps.length,
-    ...assessNoise(
-      series,
-      sweeps.length,
-      want,
-      wallTimesS,
-      realChanges(series, sweeps, findingsOf(db, { ...newest, matrices: [newest.matrix] })),
-    ),
+    ...assessNoise(series, sweeps.length, want, wallTimesS, changes),
     builds: builtCells(cells, own, metric, kindsIn(db)),
   } as const;
   return {

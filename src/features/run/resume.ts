@@ -51,11 +51,8 @@ export function resumable(
     throw new UsageError(`the sweep ran with ${printable(trtexec)}, which is not there any more`);
   }
   if (stored.plan.tensorrt === NO_TENSORRT) return { sweep, stored, program: noTrtexec(io) };
-  const { program } = chooseProgram(
-    replayFolder === null ? { trtexec: trtexec ?? 'trtexec' } : { replay: replayFolder },
-    { replay: null, trtexec: null },
-    io,
-  );
+  const stated = replayFolder === null ? { trtexec: trtexec ?? 'trtexec' } : { replay: replayFolder };
+  const { program } = chooseProgram(stated, { replay: null, trtexec: null }, io);
   return { sweep, stored, program };
 }
 

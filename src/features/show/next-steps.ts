@@ -44,6 +44,7 @@ function explainedRun(db: StoreDatabase, run: ShownRun): ExplainOutput {
   const isProfiled = engine !== null && engine.iterations !== null;
   const layers = isProfiled ? layerFactsOf(engine.layers) : [];
   const [hottest] = layers.toSorted((a, b) => b.averageMs - a.averageMs);
+  const summary = layers.length === 0 ? null : summarizeLayers(layers);
   const parts = run.argv === null ? null : runParts(run.argv);
   const isUnmeasured = run.outcome.kind === 'failed' || run.role === 'build' || cell?.harness !== undefined;
   const ladder = isUnmeasured
@@ -62,13 +63,7 @@ function explainedRun(db: StoreDatabase, run: ShownRun): ExplainOutput {
     runId,
     label: cell === null ? null : cellLabel(cell),
     provenance,
-    findings: findingsOf(
-      run,
-      cell,
-      layers.length === 0 ? null : summarizeLayers(layers),
-      hottest,
-      remediesOf(db, run, cell),
-    ),
+    findings: findingsOf(run, cell, summary, hottest, remediesOf(db, run, cell)),
     next: ladder.find(({ state }) => state === 'next') ?? null,
     ladder,
   };

@@ -202,10 +202,8 @@ function changeOf(
       basis: `${base.length} + ${head.length} runs`,
     };
   }
-  const leastPercent = Math.max(
-    cudaGraph ? ONE_RUN_PERCENT.graph : ONE_RUN_PERCENT.noGraph,
-    WILD_ONE_RUN_PERCENT[metric] ?? 0,
-  );
+  const usual = cudaGraph ? ONE_RUN_PERCENT.graph : ONE_RUN_PERCENT.noGraph;
+  const leastPercent = Math.max(usual, WILD_ONE_RUN_PERCENT[metric] ?? 0);
   return {
     ...common,
     ...changeIf(size > leastPercent),

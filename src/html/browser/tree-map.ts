@@ -73,29 +73,15 @@ export function nestedTreeMap(
     .filter(({ size }) => size > 0)
     .toSorted((a, b) => b.size - a.size);
   const groups = [...Map.groupBy(members, ({ name }) => name)]
-    .map(([name, own]) => ({
-      name,
-      own,
-      total: sum(
-        own.map(({ size }) => size),
-        0,
-        own.length,
-      ),
-    }))
+    .map(([name, own]) => ({ name, own, total: own.reduce((total, { size }) => total + size, 0) }))
     .toSorted((a, b) => b.total - a.total);
-  const frames = treeMap(
-    groups.map(({ total }) => total),
-    width,
-    height,
-  );
+  const totals = groups.map(({ total }) => total);
+  const frames = treeMap(totals, width, height);
   return frames.map((frame) => {
     const { name, own } = groups[frame.place] ?? { name: '', own: [] };
     const room = frame.height >= LEAST_NAMED_HEIGHT && own.length > 1 ? NAME_HEIGHT : 0;
-    const inner = treeMap(
-      own.map(({ size }) => size),
-      frame.width,
-      frame.height - room,
-    );
+    const areas = own.map(({ size }) => size);
+    const inner = treeMap(areas, frame.width, frame.height - room);
     const tiles = inner.map((tile) => ({
       ...tile,
       place: own[tile.place]?.place ?? 0,

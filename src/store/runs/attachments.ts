@@ -40,15 +40,9 @@ export function attachmentsOfCell(
   kind: Attachment['kind'],
   sweepIds: readonly SweepId[] | null,
 ): PlacedAttachment[] {
+  const ofSweeps = sweepIds === null ? undefined : inArray(runs.sweepId, [...sweepIds]);
   return placed(db)
-    .where(
-      and(
-        eq(runs.cellKey, cellKey),
-        eq(attachments.kind, kind),
-        isNull(attachments.prunedAt),
-        sweepIds === null ? undefined : inArray(runs.sweepId, [...sweepIds]),
-      ),
-    )
+    .where(and(eq(runs.cellKey, cellKey), eq(attachments.kind, kind), isNull(attachments.prunedAt), ofSweeps))
     .orderBy(desc(attachments.attachedAt), desc(attachments.name))
     .all();
 }

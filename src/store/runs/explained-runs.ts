@@ -27,6 +27,7 @@ export interface ExplainedCell {
  * GPU time both numbers: which of them counts follows from the runs of both sides.
  */
 export function explainedRuns(db: StoreDatabase, cell: ExplainedCell) {
+  const isChosen = cell.runId === null ? inArray(runs.sweepId, [...cell.sweepIds]) : eq(runs.runId, cell.runId);
   const rows = db
     .select({
       runId: runs.runId,
@@ -55,13 +56,7 @@ export function explainedRuns(db: StoreDatabase, cell: ExplainedCell) {
     .innerJoin(measurements, eq(measurements.runId, runs.runId))
     .innerJoin(invocations, eq(invocations.invocationId, runs.invocationId))
     .leftJoin(builds, eq(builds.buildId, runs.buildId))
-    .where(
-      and(
-        eq(runs.cellKey, cell.cellKey),
-        eq(runs.role, 'timed'),
-        cell.runId === null ? inArray(runs.sweepId, [...cell.sweepIds]) : eq(runs.runId, cell.runId),
-      ),
-    )
+    .where(and(eq(runs.cellKey, cell.cellKey), eq(runs.role, 'timed'), isChosen))
     .orderBy(runs.startedAt, runs.repeat, runs.runId)
     .all();
   const ids = rows.map(({ runId }) => runId);

@@ -6,6 +6,7 @@ import { immediately, type StoreDatabase } from '../file/open.ts';
 import { attempts, builds, runEvidence, runs } from '../schema.ts';
 import { isOneOf } from '../../text/unknown-values.ts';
 import type { CellKey, RunId, SweepId } from '../../records/scalars.ts';
+import { equalOrNull } from '../sweeps/sweep-order.ts';
 
 /** Pairs are measured after a sweep, and with engines of another one: nothing that is said of a sweep counts them. */
 export const ofSweep = ne(runs.role, 'pair');
@@ -15,13 +16,7 @@ export function highestRepeat(db: StoreDatabase, sweepId: SweepId, role: RunRole
   const row = db
     .select({ repeat: max(runs.repeat) })
     .from(runs)
-    .where(
-      and(
-        eq(runs.sweepId, sweepId),
-        eq(runs.role, role),
-        cellKey === null ? isNull(runs.cellKey) : eq(runs.cellKey, cellKey),
-      ),
-    )
+    .where(and(eq(runs.sweepId, sweepId), eq(runs.role, role), equalOrNull(runs.cellKey, cellKey)))
     .get();
   return row?.repeat ?? 0;
 }

@@ -18,7 +18,7 @@ function select(db: StoreDatabase, where: SQL | undefined, limit: number): Sweep
 
 /** Branch null: imports without one. `like` restricts to its matrix and provenance. */
 export function newestOfBranch(db: StoreDatabase, branch: string | null, like: Sweep | null = null): Sweep | null {
-  return newestFinished(db, equalOrNull(sweeps.branch, branch), like);
+  return finishedLike(db, equalOrNull(sweeps.branch, branch), like, 1)[0] ?? null;
 }
 
 /**
@@ -32,18 +32,12 @@ export function newestDone(
   isWanted: (sweep: Sweep) => boolean,
 ): Sweep | null {
   const which = branch === null ? isRepresentative : equalOrNull(sweeps.branch, branch);
-  const all = select(
-    db,
-    and(eq(sweeps.state, 'finished'), which, like === null ? undefined : isLike(like)),
-    MAX_OTHERS,
-  );
-  return all.find(isWanted) ?? null;
+  return finishedLike(db, which, like, MAX_OTHERS).find(isWanted) ?? null;
 }
 
 /** Finished ones without experiments, bisections and comparisons, but with health checks; newest first. */
 export function sweepsOfMachines(db: StoreDatabase): Sweep[] {
-  const which = or(isRepresentative, eq(sweeps.branch, DOCTOR_BRANCH));
-  return select(db, and(eq(sweeps.state, 'finished'), which), MAX_OTHERS);
+  return finishedLike(db, or(isRepresentative, eq(sweeps.branch, DOCTOR_BRANCH)), null, MAX_OTHERS);
 }
 
 /** Names of branches whose sweeps are of no series: bisections and comparisons. */
@@ -53,16 +47,12 @@ const isRepresentative = and(isNoExperiment, isOnBranch);
 
 /** As `newestOfBranch`, for any branch; without experiments, bisections and comparisons. */
 export function newestOfAnyBranch(db: StoreDatabase, like: Sweep | null = null): Sweep | null {
-  return newestFinished(db, isRepresentative, like);
+  return finishedLike(db, isRepresentative, like, 1)[0] ?? null;
 }
 
-function newestFinished(db: StoreDatabase, which: SQL | undefined, like: Sweep | null): Sweep | null {
-  const where = and(eq(sweeps.state, 'finished'), which, like === null ? undefined : isLike(like));
-  return select(db, where, 1)[0] ?? null;
-}
-
-function isLike({ matrix, provenance }: Sweep): SQL | undefined {
-  return and(equalOrNull(sweeps.matrix, matrix), eq(sweeps.provenance, provenance));
+function finishedLike(db: StoreDatabase, which: SQL | undefined, like: Sweep | null, limit: number): Sweep[] {
+  const isLike = like === null ? eq(sweeps.state, 'finished') : ofMatrices([like.matrix], like.provenance);
+  return select(db, and(isLike, which), limit);
 }
 
 type SeriesName = Pick<Sweep, 'branch' | 'matrix' | 'provenance'>;

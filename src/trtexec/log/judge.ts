@@ -130,10 +130,8 @@ function unfit(parts: JudgedParts): Outcome | null {
   const contradicted = contradictedArgument(run, parts.statedArgv ?? null);
   if (contradicted !== null) return unfitFor('optionsDiffer', syntheticEvidence(contradicted));
   if (exports.missing.length > 0) {
-    return unfitFor(
-      'exportMissing',
-      exports.missing.flatMap(({ flag, problem }) => syntheticEvidence(`${flag}: ${problem}`)),
-    );
+    const evidence = exports.missing.flatMap(({ flag, problem }) => syntheticEvidence(`${flag}: ${problem}`));
+    return unfitFor('exportMissing', evidence);
   }
   return (timed ? tooShort(parts) : null) ?? suspect(run) ?? disturbed(parts.flags);
 }
