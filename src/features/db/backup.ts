@@ -3,7 +3,7 @@ import { link, mkdir, rename, rm } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 
 import { temporaryPath } from '../../artefacts/layout.ts';
-import { EnvironmentLackingError, StoreError, UsageError } from '../../errors.ts';
+import { EnvironmentLackingError, errorCode, StoreError, UsageError } from '../../errors.ts';
 import type { ExitCode } from '../../exit-codes.ts';
 import { printable } from '../../text/printable.ts';
 import { count, formatBytes } from '../../terminal/numbers.ts';
@@ -80,8 +80,7 @@ async function makeFolder(folder: string): Promise<void> {
 }
 
 function isFull(error: unknown): boolean {
-  const code = error instanceof Error && 'code' in error ? String(error.code) : '';
-  return ['ENOSPC', 'EDQUOT', 'SQLITE_FULL'].includes(code);
+  return ['ENOSPC', 'EDQUOT', 'SQLITE_FULL'].includes(errorCode(error));
 }
 
 /** A file of that name may have appeared. */

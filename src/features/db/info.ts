@@ -30,12 +30,8 @@ export function info(options: InfoOptions, io: Io): Promise<ExitCode> {
 async function infoOf({ db, path }: OpenStore, io: Io): Promise<InfoOutput> {
   const [artefacts, folder] = [artefactsFolderOf(path), dirname(path)];
   const before = new Date(io.now().getTime() - PRUNE_DAYS * DAY_MS).toISOString();
-  const old = prunableSweeps(db, {
-    endedSince: before,
-    sweepsOfSeries: LEAST_KEPT_SWEEPS,
-    layers: false,
-    artefacts: true,
-  });
+  const rule = { endedSince: before, sweepsOfSeries: LEAST_KEPT_SWEEPS, layers: false, artefacts: true };
+  const old = prunableSweeps(db, rule);
   return {
     schemaVersion: 1,
     path,

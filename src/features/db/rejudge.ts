@@ -11,10 +11,9 @@ import { allCells } from '../../store/cells.ts';
 import type { StoreDatabase } from '../../store/file/open.ts';
 import { seriesOf } from '../../store/sweeps/find-sweeps.ts';
 import { findingsOf } from '../../store/sweeps/findings.ts';
-import { captionLines, cellColumns } from '../../terminal/cell-columns.ts';
+import { cellTable, withCells } from '../../terminal/cell-columns.ts';
 import type { Look } from '../../terminal/look.ts';
 import { count, formatPercent } from '../../terminal/numbers.ts';
-import { renderTable } from '../../terminal/table.ts';
 import { cellLabel } from '../../text/cell-label.ts';
 import type { RejudgeOptions } from './command.ts';
 import type { RejudgeOutput } from './output.ts';
@@ -83,21 +82,16 @@ function rejudgeText({ nights, changes }: RejudgeOutput, names: RejudgedNames, l
   if (differing.length === 0) return [head];
   const date = (sweepId: SweepId | null): string =>
     sweepId === null ? '–' : (names.startedAt.get(sweepId)?.slice(0, 10) ?? '?');
-  const rows = differing.flatMap((change) => {
-    const cell = names.cells.get(change.key);
-    return cell === undefined ? [] : [{ ...change, cell }];
-  });
-  const about = cellColumns(rows, ({ cell }) => cell);
-  const table = renderTable<(typeof rows)[number]>(
+  const rows = withCells(differing, names.cells);
+  const table = cellTable<(typeof rows)[number]>(
+    rows,
     [
-      ...about.columns,
       { header: 'change', text: (row) => formatPercent(row.changePercent), align: 'right' },
       { header: 'since', text: ({ firstBadSweepId }) => date(firstBadSweepId), dropRank: 1 },
       { header: "reported by today's rules", text: ({ toldTodaySweepId }) => date(toldTodaySweepId) },
       { header: 'reported then', text: ({ toldThenSweepId }) => date(toldThenSweepId) },
     ],
-    rows,
     look,
   );
-  return [head, '', ...table, ...captionLines(about.caption, look)];
+  return [head, '', ...table];
 }

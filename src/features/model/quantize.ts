@@ -45,22 +45,18 @@ export async function quantize(model: string, options: QuantizeOptions, io: Io):
   }
   if (output !== null) await copyVariant(state.path, output);
   const { how, path, record, wallS } = state;
-  return printResult<QuantizeOutput>(
-    io,
-    options,
-    {
-      schemaVersion: 1,
-      model: variant.onnxPath,
-      ...record,
-      how,
-      path,
-      output,
-      argv: ['python3', ...variant.args],
-      wallS: wallS === null ? null : Number(wallS.toFixed(3)),
-      notes: variantNotes(record),
-    },
-    quantizeText,
-  );
+  const made: QuantizeOutput = {
+    schemaVersion: 1,
+    model: variant.onnxPath,
+    ...record,
+    how,
+    path,
+    output,
+    argv: ['python3', ...variant.args],
+    wallS: wallS === null ? null : Number(wallS.toFixed(3)),
+    notes: variantNotes(record),
+  };
+  return printResult(io, options, made, quantizeText);
 }
 
 function plannedVariant(model: string, options: QuantizeOptions, io: Io): PlannedVariant {
