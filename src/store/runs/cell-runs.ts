@@ -17,28 +17,15 @@ const PRINTED = byMetric(printedValue);
 const CENTRES = Object.fromEntries(METRIC_IDS.filter(hasCentre).map((metric) => [metric, centreValue(metric)]));
 
 function select(db: StoreDatabase) {
+  const { runId, sweepId, cellKey, role, repeat, startedAt, wallS, outcome, reason } = runs;
+  const { buildId, engineKey, environmentId } = runs;
+  const { boundBy, queries } = measurements;
+  const { commit, dirty } = sweeps;
+  const { smClockMhz } = runTelemetry;
+  const about = { runId, sweepId, cellKey, role, repeat, startedAt, wallS, queries, commit, dirty, outcome, reason };
+  const made = { buildId, engineKey, environmentId, smClockMhz, boundBy };
   return db
-    .select({
-      runId: runs.runId,
-      sweepId: runs.sweepId,
-      cellKey: runs.cellKey,
-      role: runs.role,
-      repeat: runs.repeat,
-      startedAt: runs.startedAt,
-      wallS: runs.wallS,
-      queries: measurements.queries,
-      commit: sweeps.commit,
-      dirty: sweeps.dirty,
-      outcome: runs.outcome,
-      reason: runs.reason,
-      buildId: runs.buildId,
-      engineKey: runs.engineKey,
-      environmentId: runs.environmentId,
-      smClockMhz: runTelemetry.smClockMhz,
-      boundBy: measurements.boundBy,
-      values: PRINTED,
-      centres: CENTRES,
-    })
+    .select({ ...about, ...made, values: PRINTED, centres: CENTRES })
     .from(runs)
     .innerJoin(sweeps, eq(sweeps.sweepId, runs.sweepId))
     .leftJoin(measurements, eq(measurements.runId, runs.runId))

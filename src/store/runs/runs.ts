@@ -143,31 +143,23 @@ export function failedAmong(db: StoreDatabase, runIds: readonly RunId[]): Failed
 }
 
 function failedWhere(db: StoreDatabase, which: SQL | undefined) {
+  const { runId, sweepId, cellKey, role, startedAt, outcome, reason } = runs;
+  const first = { stream: runEvidence.stream, line: runEvidence.line, text: runEvidence.text };
   return db
-    .select({
-      runId: runs.runId,
-      sweepId: runs.sweepId,
-      cellKey: runs.cellKey,
-      role: runs.role,
-      startedAt: runs.startedAt,
-      outcome: runs.outcome,
-      reason: runs.reason,
-      model: builds.model,
-      first: { stream: runEvidence.stream, line: runEvidence.line, text: runEvidence.text },
-    })
+    .select({ runId, sweepId, cellKey, role, startedAt, outcome, reason, model: builds.model, first })
     .from(runs)
     .leftJoin(builds, eq(builds.buildId, runs.buildId))
     .leftJoin(runEvidence, and(eq(runEvidence.runId, runs.runId), eq(runEvidence.position, 0)))
     .where(and(which, inArray(runs.outcome, ['unfit', 'failed'])))
     .orderBy(asc(runs.startedAt), asc(runs.runId))
     .all()
-    .map(({ outcome, reason, model, first, ...run }) => {
-      const stored = outcomeFrom(outcome, reason);
+    .map(({ outcome: kind, reason: why, model, first: line, ...run }) => {
+      const stored = outcomeFrom(kind, why);
       return {
         ...run,
         /** Model of a build; null if unknown. */
         buildModel: run.role === 'build' ? model : null,
-        outcome: first === null ? stored : { ...stored, evidence: [first] },
+        outcome: line === null ? stored : { ...stored, evidence: [line] },
       };
     });
 }
