@@ -53,7 +53,7 @@ export async function measureInTurns(
         return side;
       };
       const [a, b] = [await open('base', base), await open('head', head)];
-      const turns = new Turns({ base: a, head: b }, settings, cellsNow, progress, failure, io);
+      const turns = new Turns({ sides: { base: a, head: b }, settings, cellsNow, progress, failure, io });
       await inSweep(a.workers, a.stored, () => inSweep(b.workers, b.stored, () => turns.toTheEnd()));
     });
   } catch (error) {

@@ -25,33 +25,26 @@ export interface OpenedSide {
   readonly onGpu: readonly SweepWork[];
 }
 
+interface TurnsGiven {
+  readonly sides: Readonly<Record<SideName, OpenedSide>>;
+  readonly settings: MeasureSettings;
+  /** The cells with their runs, as stored. */
+  readonly cellsNow: () => PairedCell[];
+  readonly progress: LiveProgress;
+  readonly failure: AbortController;
+  readonly io: Io;
+}
+
 /** The rounds of a measurement, on one or more GPUs at once: a round ends on all of them before the next begins. */
 export class Turns {
-  private readonly sides: Readonly<Record<SideName, OpenedSide>>;
-  private readonly settings: MeasureSettings;
-  private readonly cellsNow: () => PairedCell[];
-  private readonly progress: LiveProgress;
-  private readonly failure: AbortController;
-  private readonly io: Io;
+  private readonly given: TurnsGiven;
   private readonly startMs: number;
   /** Cells whose round added no run, as their engine cannot be built. */
   private readonly stuck = new Set<CellKey>();
 
-  constructor(
-    sides: Readonly<Record<SideName, OpenedSide>>,
-    settings: MeasureSettings,
-    cellsNow: () => PairedCell[],
-    progress: LiveProgress,
-    failure: AbortController,
-    io: Io,
-  ) {
-    this.sides = sides;
-    this.settings = settings;
-    this.cellsNow = cellsNow;
-    this.progress = progress;
-    this.failure = failure;
-    this.io = io;
-    this.startMs = io.now().getTime();
+  constructor(given: TurnsGiven) {
+    this.given = given;
+    this.startMs = given.io.now().getTime();
   }
 
   async toTheEnd(): Promise<void> {
@@ -59,7 +52,7 @@ export class Turns {
     for (let round = this.next(); round.length > 0; round = this.next()) {
       const before = new Map(round.map((cell) => [cell.cell.key, roundsOf(cell)]));
       await this.measure(before);
-      for (const cell of this.cellsNow()) {
+      for (const cell of this.given.cellsNow()) {
         if (before.get(cell.cell.key) === roundsOf(cell)) this.stuck.add(cell.cell.key);
       }
     }
@@ -70,7 +63,7 @@ export class Turns {
     const keys = this.open().map(({ cell }) => cell.key);
     await this.onEachGpu(async (work, isOn) => {
       for (const name of ['base', 'head'] as const) {
-        const { runs } = this.sides[name].stored.plan;
+        const { runs } = this.given.sides[name].stored.plan;
         const needed = runs.filter(
           ({ cellKey, harness }) => harness === null && keys.includes(cellKey) && isOn(cellKey),
         );
@@ -80,14 +73,14 @@ export class Turns {
   }
 
   private open(): PairedCell[] {
-    return this.cellsNow().filter(({ cell }) => !this.stuck.has(cell.key));
+    return this.given.cellsNow().filter(({ cell }) => !this.stuck.has(cell.key));
   }
 
   private next(): PairedCell[] {
-    const { budgetS, repeats } = this.settings;
-    const round = nextRound(this.open(), this.settings);
+    const { budgetS, repeats } = this.given.settings;
+    const round = nextRound(this.open(), this.given.settings);
     if (budgetS === null) return round;
-    let leftS = budgetS - (this.io.now().getTime() - this.startMs) / 1000;
+    let leftS = budgetS - (this.given.io.now().getTime() - this.startMs) / 1000;
     return round.filter((cell) => {
       leftS -= cell.roundS;
       return leftS >= 0 || roundsOf(cell) < repeats;
@@ -96,7 +89,7 @@ export class Turns {
 
   /** @param before the rounds that each of its cells has */
   private async measure(before: ReadonlyMap<CellKey, number>): Promise<void> {
-    const { cells, seed } = this.sides.head.stored.plan;
+    const { cells, seed } = this.given.sides.head.stored.plan;
     // All cells, so that each keeps its turns whatever else is in the round.
     const items = cells.flatMap(({ cell: { key } }) => (['base', 'head'] as const).map((name) => ({ key, name })));
     const most = Math.max(...before.values()) + 1;
@@ -105,11 +98,11 @@ export class Turns {
       const { key, name } = item;
       const rounds = before.get(key);
       if (rounds === undefined || repeat !== rounds + 1) return [];
-      const planned = this.sides[name].stored.plan.runs.find(({ cellKey }) => cellKey === key);
+      const planned = this.given.sides[name].stored.plan.runs.find(({ cellKey }) => cellKey === key);
       return planned === undefined ? [] : [{ name, run: { ...planned, repeat } }];
     });
-    const beyond = order.flatMap(({ run }) => (run.repeat > this.settings.repeats ? [run] : []));
-    if (beyond.length > 0) this.progress.take({ kind: 'moreRuns', runs: beyond });
+    const beyond = order.flatMap(({ run }) => (run.repeat > this.given.settings.repeats ? [run] : []));
+    if (beyond.length > 0) this.given.progress.take({ kind: 'moreRuns', runs: beyond });
     await this.onEachGpu(async (work, isOn) => {
       for (const { name, run } of order) if (isOn(run.cellKey)) await work[name].do([run]);
     });
@@ -118,8 +111,8 @@ export class Turns {
   private async onEachGpu(
     measure: (work: Readonly<Record<SideName, SweepWork>>, isOn: (key: CellKey) => boolean) => Promise<void>,
   ): Promise<void> {
-    const { base, head } = this.sides;
-    const { gpus } = this.settings;
+    const { base, head } = this.given.sides;
+    const { gpus } = this.given.settings;
     await Promise.allSettled(
       base.onGpu.map(async (ofBase, place) => {
         const ofHead = head.onGpu[place];
@@ -129,10 +122,10 @@ export class Turns {
           await measure({ base: ofBase, head: ofHead }, (key) => gpus === null || gpus.cells[key] === uuid);
         } catch (error) {
           // What goes wrong on one GPU ends the work on the others.
-          this.failure.abort(error);
+          this.given.failure.abort(error);
         }
       }),
     );
-    if (this.failure.signal.aborted) throw this.failure.signal.reason;
+    if (this.given.failure.signal.aborted) throw this.given.failure.signal.reason;
   }
 }
