@@ -1,8 +1,9 @@
 import * as z from 'zod';
 
 import { inTemporaryFolder } from '../../process/temporary-folder.ts';
-import { accuracySchema, type InputDistribution } from '../../records/accuracy.ts';
+import type { InputDistribution } from '../../records/accuracy.ts';
 import type { Shapes } from '../../records/cell.ts';
+import { count } from '../../records/scalars.ts';
 import { askHelper, type HelperContext, type ProgramAnswer, runProgram } from '../../tools/python/helper.ts';
 
 /** Input of `python/compare_outputs.py`. */
@@ -27,7 +28,17 @@ export const COMPARISON = {
   needs: NEEDS,
   answer: z.object({
     samples: z.number().int().min(1),
-    outputs: z.record(z.string(), accuracySchema.omit({ samples: true, custom: true })),
+    outputs: z.record(
+      z.string(),
+      z.object({
+        sqnrDb: z.number().nullable(),
+        relativeError: z.number().min(0),
+        cosineMin: z.number(),
+        cosineMean: z.number(),
+        maxAbsError: z.number().min(0),
+        top1: z.object({ same: count, of: z.number().int().min(1) }).nullable(),
+      }),
+    ),
     versions: z.record(z.string(), z.string()),
   }),
 };
