@@ -11,14 +11,23 @@ const LEAST_CELLS = 4;
 /** Number of cells of a group, those that vary least, are measured in pairs for all of it. */
 export const CALMEST = 3;
 
-/** What a cell may share with others: model, precision, shapes, options, flags, and of the judged sweep its GPU and engine. */
-function wordsOf(evidence: CellEvidence, { environments }: SweepEvidence): ReadonlySet<string> {
-  const environmentId = evidence.environmentIds.at(-1) ?? null;
-  const gpu = environmentId === null ? null : (environments.get(environmentId)?.gpuUuid ?? null);
+/** What a cell may share with others: model, precision, shapes, options, flags, and of the judged sweep its engine. */
+function wordsOf(evidence: CellEvidence): string[] {
   const builds = mainOf(evidence)?.history.builds ?? [];
   const [before = null, now = null] = builds.slice(-2);
   const isNew = builds.length >= 2 && now !== null && before !== null && before !== now;
-  return new Set([...axisWords(evidence.cell), ...(gpu === null ? [] : [gpu]), ...(isNew ? ['new engine'] : [])]);
+  return [...axisWords(evidence.cell), ...(isNew ? ['new engine'] : [])];
+}
+
+/** The GPU of each cell in the judged sweep; none where all were measured on one. */
+function gpusOf({ cells, environments }: SweepEvidence): ReadonlyMap<string, string> {
+  const gpus = new Map(
+    cells.flatMap(({ cell, environmentIds }) => {
+      const gpu = environments.get(environmentIds.at(-1) ?? '')?.gpuUuid ?? null;
+      return gpu === null ? [] : [[cell.key, gpu] as const];
+    }),
+  );
+  return new Set(gpus.values()).size > 1 ? gpus : new Map();
 }
 
 function axisWords(cell: KeyedCell): string[] {
@@ -39,7 +48,13 @@ export class CellWords {
   private readonly words: ReadonlyMap<string, ReadonlySet<string>>;
 
   constructor(evidence: SweepEvidence) {
-    this.words = new Map(evidence.cells.map((cell) => [cell.cell.key, wordsOf(cell, evidence)]));
+    const gpus = gpusOf(evidence);
+    this.words = new Map(
+      evidence.cells.map((cell) => {
+        const gpu = gpus.get(cell.cell.key);
+        return [cell.cell.key, new Set([...wordsOf(cell), ...(gpu === undefined ? [] : [gpu])])];
+      }),
+    );
   }
 
   /** Of one cell nothing: its name says more. */
