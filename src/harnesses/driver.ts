@@ -31,6 +31,8 @@ export interface DrivenCell {
   /** Limit for the whole process; null for the default. */
   readonly timeoutS: number | null;
   readonly estimateS: number;
+  /** GPUs that it uses together; one where it says nothing. */
+  readonly gpus?: number;
 }
 
 /** Output of a process as text: `stdout.log`, `stderr.log` and its result files. */

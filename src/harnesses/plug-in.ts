@@ -27,6 +27,7 @@ const planSchema = z.discriminatedUnion('kind', [
       resultFiles: texts,
       timeoutS: z.number().nullable(),
       estimateS: z.number(),
+      gpus: z.number().int().min(1).exactOptional(),
     }),
   }),
   z.object({ kind: z.literal('wrong'), path: z.array(z.union([z.string(), z.number()])), problem: z.string() }),

@@ -57,7 +57,7 @@ export function lockedSpawn(
         await settle(invocation, signal);
         // If the lock file or its folder was removed meanwhile, another process may have the GPU.
         if (!lock.isInPlace()) continue;
-        return await spawn({ ...invocation, lock: lock.descriptor }, signal, (pid) => {
+        return await spawn({ ...invocation, locks: [...(invocation.locks ?? []), lock.descriptor] }, signal, (pid) => {
           lock.noteStarted(pid);
           onStart(pid);
         });

@@ -26,13 +26,15 @@ export interface Machine {
   readonly device: GpuDevice | null;
   /** The visible devices in CUDA's order, which `--device=N` indexes. */
   readonly visible: readonly GpuDevice[];
+  /** All that runs of several GPUs may have: the visible ones, or those that the user named. */
+  readonly pool: readonly GpuDevice[];
   /** Requested by the user: its processes see no other. */
   readonly isChosen: boolean;
 }
 
 /** Facts known before anything runs. Recordings state those of the machine they were made on. */
 export async function machineOf(program: TrtexecProgram, io: Io): Promise<Machine> {
-  const nothing = { device: null, visible: [], isChosen: false };
+  const nothing = { device: null, visible: [], pool: [], isChosen: false };
   if (program.recordings !== null) {
     return { ...nothing, environment: program.recordings.environment, note: null, hasSmi: false };
   }
@@ -46,7 +48,7 @@ export async function machineOf(program: TrtexecProgram, io: Io): Promise<Machin
   const isDivided = first !== undefined && first.uuid !== first.boardUuid;
   const uuid = firstVisibleGpu(report.gpus, io.env)?.uuid ?? null;
   const device = isDivided ? first : (visible.find((each) => each.uuid === uuid) ?? null);
-  return machineWith(report, device, { visible, isChosen: false }, io);
+  return machineWith(report, device, { visible, pool: visible, isChosen: false }, io);
 }
 
 /**
@@ -62,7 +64,7 @@ export async function machinesOf(requested: string, io: Io): Promise<Machine[]> 
   const chosen = requested === 'all' ? all : requested.split(',').flatMap((name) => named(all, name.trim()));
   if (chosen.length === 0) throw new EnvironmentLackingError('--gpus: no GPU is visible here');
   const once = [...new Map(chosen.map((device) => [device.uuid, device])).values()];
-  return once.map((device) => machineWith(report, device, { visible: [device], isChosen: true }, io));
+  return once.map((device) => machineWith(report, device, { visible: [device], pool: once, isChosen: true }, io));
 }
 
 function named(all: readonly GpuDevice[], name: string): GpuDevice[] {
@@ -75,7 +77,7 @@ function named(all: readonly GpuDevice[], name: string): GpuDevice[] {
 function machineWith(
   report: GpuReport,
   device: GpuDevice | null,
-  rest: Pick<Machine, 'visible' | 'isChosen'>,
+  rest: Pick<Machine, 'visible' | 'pool' | 'isChosen'>,
   io: Io,
 ): Machine {
   const gpu = report.gpus.find(({ uuid }) => uuid === device?.boardUuid) ?? null;

@@ -77,8 +77,10 @@ export interface Invocation {
   readonly logCapBytes?: number;
   /** Environment variable that identifies all processes it starts: see `marked-processes.ts`. */
   readonly mark?: string;
-  /** Descriptor of a lock that it inherits as number 3: see `lock.ts`. */
-  readonly lock?: number;
+  /** Descriptors of locks that it inherits, from number 3 on: see `lock.ts`. */
+  readonly locks?: readonly number[];
+  /** GPUs that it uses together; one where it says nothing. */
+  readonly gpus?: number;
   /** It is being measured: nothing may disturb it. */
   readonly isTimed?: boolean;
 }
@@ -108,7 +110,7 @@ const FORCE_KILL_AFTER_MS = 5_000;
 
 /** In its own group, so that all its processes can be ended; writes directly to files, which survive a kill. */
 export const spawnProcess: Spawn = async (invocation, signal, onStart) => {
-  const { lock, mark, stdinPath } = invocation;
+  const { locks = [], mark, stdinPath } = invocation;
   let group: number | undefined;
   const pause = { stop: () => signalGroup(group, 'SIGSTOP'), goOn: () => signalGroup(group, 'SIGCONT') };
   const stdout = new CappedLog(invocation.stdoutPath, pause, invocation.logCapBytes);
@@ -131,7 +133,7 @@ export const spawnProcess: Spawn = async (invocation, signal, onStart) => {
         stdin === null ? 'ignore' : createReadStream('', { fd: stdin, autoClose: false }),
         streamOf(stdout.fd, invocation.stdoutPath),
         streamOf(stderr.fd, invocation.stderrPath),
-        ...(lock === undefined ? [] : [streamOf(lock, '')]),
+        ...locks.map((lock) => streamOf(lock, '')),
       ],
       buffer: false,
       reject: false,

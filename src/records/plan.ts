@@ -64,6 +64,8 @@ const harnessSchema = z.object({
   /** Merged into the environment of bench. */
   env: variables,
   resultFiles: texts,
+  /** Used together; one where it is not stated. */
+  gpus: z.number().int().min(1).exactOptional(),
 });
 
 export type PlannedHarness = Immutable<z.infer<typeof harnessSchema>>;

@@ -143,6 +143,7 @@ export async function startOnce(context: SweepContext, attempt: Attempt, folder:
       timeoutMs: 0,
       reader: new PhaseWatch(limits, wholeS),
       mark: markOf(sweep.sweepId, attempt.runId),
+      ...(attempt.harness?.gpus === undefined ? {} : { gpus: attempt.harness.gpus }),
     },
     signal,
     (pid) => {

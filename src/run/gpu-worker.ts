@@ -24,7 +24,7 @@ import type { OpenStore } from '../store/file/open.ts';
 import { RunWriter } from '../store/runs/save-run.ts';
 import { count } from '../terminal/numbers.ts';
 import { printable } from '../text/printable.ts';
-import { deviceLabel } from '../tools/nvidia-smi/device-list.ts';
+import { deviceLabel, type GpuDevice } from '../tools/nvidia-smi/device-list.ts';
 import { askForTemperature } from '../tools/nvidia-smi/nvidia-smi.ts';
 import type { TrtexecProgram } from '../trtexec/program/trtexec-program.ts';
 import { variantsForStore } from '../variants/converter.ts';
@@ -77,7 +77,7 @@ function watchOf(
 }
 
 function spawnOn(
-  { device, visible }: Machine,
+  { device, pool, visible }: Machine,
   request: CoolDown | null,
   io: Io,
   onNote: (note: string) => void,
@@ -90,10 +90,10 @@ function spawnOn(
     locks.set(name, lock);
     return lock;
   };
-  const lockOf = ({ args }: Invocation): GpuLock => {
+  const nameOf = ({ args }: Invocation): string => {
     const number = numberOfDevice(args);
     const used = number === null ? device : (visible[number] ?? null);
-    return lockNamed(used?.uuid ?? unnamedGpu(number, io.env));
+    return used?.uuid ?? unnamedGpu(number, io.env);
   };
   // MIG devices have no temperature sensor of their own.
   const board = device?.boardUuid ?? null;
@@ -109,7 +109,52 @@ function spawnOn(
     const which = device === null ? 'the GPU' : deviceLabel(device);
     onNote(`${which} is in use by ${holderText(holder)}: runs wait for their turn`);
   };
-  return lockedSpawn(io.spawn, lockOf, onWait, settle);
+  return (invocation, signal, onStart) => {
+    const { env, gpus = 1 } = invocation;
+    if (gpus === 1)
+      return lockedSpawn(io.spawn, () => lockNamed(nameOf(invocation)), onWait, settle)(invocation, signal, onStart);
+    const together = gpusTogether(gpus, device, pool);
+    const names =
+      together?.map(({ uuid }) => uuid) ?? Array.from({ length: gpus }, (_, gpu) => unnamedGpu(gpu, io.env));
+    // All take their locks in one order, so that none waits for another that waits for it.
+    const [last = '', ...first] = names.toSorted().toReversed();
+    const innermost = lockedSpawn(io.spawn, () => lockNamed(last), onWait, settle);
+    const start = first.reduce(
+      (inner, name) =>
+        lockedSpawn(
+          inner,
+          () => lockNamed(name),
+          onWait,
+          async () => {},
+        ),
+      innermost,
+    );
+    const seen = together === null ? env : { ...env, CUDA_VISIBLE_DEVICES: names.join(',') };
+    return start({ ...invocation, env: seen }, signal, onStart);
+  };
+}
+
+/**
+ * The GPU of a worker, and the next ones of the pool; null where no GPU is known.
+ * @throws EnvironmentLackingError if there are fewer
+ */
+function gpusTogether(gpus: number, device: GpuDevice | null, pool: readonly GpuDevice[]): readonly GpuDevice[] | null {
+  if (device === null) return null;
+  if (gpus > pool.length) {
+    throw new EnvironmentLackingError(
+      `a cell needs ${gpus} GPUs together, and ${pool.length} may be used here (--gpus, CUDA_VISIBLE_DEVICES)`,
+    );
+  }
+  return [device, ...pool.filter(({ uuid }) => uuid !== device.uuid)].slice(0, gpus);
+}
+
+/** @throws EnvironmentLackingError before anything runs, for a cell that needs more GPUs together than there are */
+export function refuseTooFewGpus({ runs }: Plan, [{ device, pool }]: readonly [Machine, ...Machine[]]): void {
+  gpusTogether(mostGpus(runs), device, pool);
+}
+
+function mostGpus(runs: Plan['runs']): number {
+  return runs.reduce((most, { harness }) => Math.max(most, harness?.gpus ?? 1), 1);
 }
 
 export function numberOfDevice(args: readonly string[]): number | null {

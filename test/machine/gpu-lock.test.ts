@@ -71,7 +71,7 @@ describe('the lock of a GPU', () => {
     let settled = 0;
     const start = lockedSpawn(
       async (invocation) => {
-        starts.push(invocation.lock);
+        starts.push(invocation.locks?.[0]);
         expect(await waitsFor(env)).toBe(process.pid);
         throw new Error('started');
       },

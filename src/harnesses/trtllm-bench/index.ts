@@ -54,6 +54,8 @@ function plan(settings: TrtllmSettings, { resolve, sha256Of }: DriverPlace): Dri
     ...Object.fromEntries(CELL_OPTIONS.map(([name]) => [name, settings[name]])),
     config: configHash === null ? undefined : shortHash(configHash),
   };
+  // Expert parallelism splits the ranks of tensor parallelism anew.
+  const gpus = Number(settings.tp ?? 1) * Number(settings.pp ?? 1);
   return {
     kind: 'planned',
     cell: {
@@ -64,6 +66,7 @@ function plan(settings: TrtllmSettings, { resolve, sha256Of }: DriverPlace): Dri
       env: {},
       resultFiles: [REPORT_NAME],
       ...limitsOf(settings, DEFAULT_ESTIMATE_S),
+      ...(gpus === 1 ? {} : { gpus }),
     },
   };
 }

@@ -83,6 +83,10 @@ describe('the cell', () => {
   });
 });
 
+test('its GPUs are those of tensor and pipeline parallelism together', () => {
+  expect([{}, { tp: 2 }, { tp: 2, pp: 2, ep: 2 }].map((more) => cellOf(more).gpus ?? 1)).toEqual([1, 2, 4]);
+});
+
 describe('what is refused', () => {
   test('a data set that is not there: the command that makes one', () => {
     expect(refusalOf({ dataset: 'sets/a.jsonl' })).toEqual({
