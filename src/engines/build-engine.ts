@@ -73,6 +73,7 @@ export async function buildEngine(
       onEvent({ kind: 'buildFailed', build, outcome, folder: artefactFolder, runId });
       return { kind: 'failed', outcome };
     }
+    await cache.timing.keep(name, timing, timedOn(context));
     if (timing.isShared) await cache.timing.takeIn(timedOn(context), timing);
     onEvent({
       kind: 'buildReady',

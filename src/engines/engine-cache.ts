@@ -17,7 +17,7 @@ import {
   engineNoteSchema,
 } from './engine-note.ts';
 import { EngineLocks, EngineUses, isNotWritable, removeStaleUses } from './engine-uses.ts';
-import { TimingCaches } from './timing-caches.ts';
+import { KEPT_ENDINGS, TimingCaches } from './timing-caches.ts';
 import type { LockWait } from '../process/lock.ts';
 import { isPidRunning } from '../process/process-identity.ts';
 import { isFine } from '../records/outcome.ts';
@@ -99,6 +99,10 @@ export class EngineCache {
     const retired = `${name}@${note.buildId.slice(0, 8)}`;
     await writeNote(this.notePath(retired), note);
     await rename(path, this.pathOf(retired));
+    for (const ending of KEPT_ENDINGS) {
+      const kept = join(this.folder, name + ending);
+      if (existsSync(kept)) await rename(kept, join(this.folder, retired + ending));
+    }
     await rm(this.notePath(name), { force: true });
     return this.pathOf(retired);
   }
@@ -176,7 +180,7 @@ export class EngineCache {
       }
       // Note first: without it the engine does not exist, even if the rest fails.
       await rm(this.notePath(name), { force: true });
-      for (const ending of ['.plan', `.plan${CHANGED}`, '.used', '.pin']) {
+      for (const ending of ['.plan', `.plan${CHANGED}`, '.used', '.pin', ...KEPT_ENDINGS]) {
         await rm(join(this.folder, name + ending), { force: true });
       }
       return true;

@@ -1,4 +1,4 @@
-import { existsSync } from 'node:fs';
+import { constants, existsSync } from 'node:fs';
 import { copyFile, open, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 
@@ -19,6 +19,10 @@ const machineSchema = z.object({
   /** The locked frequency; null for floating clocks. */
   lockedClocks: z.string().nullable(),
 });
+
+/** Endings of a kept one after the name of its engine. */
+const KEPT = '.cache';
+export const KEPT_ENDINGS = [KEPT, `${KEPT}.json`] as const;
 
 export type TimedOn = z.infer<typeof machineSchema>;
 
@@ -83,6 +87,33 @@ export class TimingCaches {
     } finally {
       attempt.lock.release();
     }
+  }
+
+  /** Keeps what a build ended with next to its engine. */
+  async keep(engine: string, { path }: TimingCopy, timedOn: TimedOn): Promise<void> {
+    if (!existsSync(path)) return;
+    const kept = join(this.folder, `${engine}${KEPT}`);
+    try {
+      await copyFile(path, kept, constants.COPYFILE_FICLONE);
+      const note: TimingCacheNote = { schemaVersion: 1, ...(await sha256OfFile(kept)), timedOn };
+      await writeNote(`${kept}.json`, note);
+    } catch {
+      // A full disk: the engine is there, only this cannot be pinned.
+    }
+  }
+
+  /**
+   * Copies what the build of an engine ended with, with its note, for `build.timingCache`.
+   * @returns its bytes; null if nothing whole was kept
+   */
+  async copyKept(engine: string, to: string): Promise<number | null> {
+    const kept = join(this.folder, `${engine}${KEPT}`);
+    const note = readJson(`${kept}.json`, noteSchema);
+    const found = await sha256OfFile(kept).catch(() => null);
+    if (note === null || found?.sha256 !== note.sha256) return null;
+    await copyFile(kept, to);
+    await writeNote(`${to}.json`, note);
+    return note.bytes;
   }
 
   /** What is known of a file: by the note next to it, or because it is one of these. Null: nothing. */

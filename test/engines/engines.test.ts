@@ -270,6 +270,40 @@ describe('a timing cache', () => {
     expect(manifests).toEqual(engines.map(({ note }) => note.timingCacheSha256));
   }, 30_000);
 
+  test('that a build ended with is kept with its engine, and written for others to build with', async () => {
+    const { args, db, journal } = place(['builds: 2', 'repeats: 1']);
+    const [, matrix = ''] = args;
+    const cwd = join(db, '..');
+    const env = { ...new FakeGpu().env(), STUB_JOURNAL: journal };
+    expect((await bench(args, { env })).code).toBe(0);
+    const pin = (key: string, ...more: string[]) => bench(['engines', 'pin', key, '--db', db, ...more], { cwd });
+    const key = enginesBeside(db)[0]?.note.engineKey ?? '';
+    expect(await pin(key, '--timing-cache', 'good.cache')).toMatchObject({
+      code: 2,
+      stderr: 'bench: --timing-cache is of one engine: name one build of it, as KEY-2 or by its run\n',
+    });
+    const pinned = await pin(`${key}-2`, '--timing-cache', 'good.cache');
+    expect(pinned.stderr).toMatch(/^wrote good\.cache \(\d+ B\) and good\.cache\.json: build: \{timingCache: good\.cache\}/);
+    const times = `times of ${join(cwd, 'model.onnx')}\n`;
+    expect(readFileSync(join(cwd, 'good.cache'), 'utf8')).toBe(times);
+
+    // By the id of its run, as a sweep names it.
+    const [built] = queryStore<{ id: string }>(db, `SELECT run_id AS id FROM runs WHERE role = 'build' LIMIT 1`);
+    expect((await pin(built?.id.slice(0, 12) ?? '', '--timing-cache', 'same.cache')).code).toBe(0);
+    writeFileSync(join(cwd, 'engines', `${key}-2.cache`), 'damaged');
+    const damaged = await pin(`${key}-2`, '--timing-cache', 'none.cache');
+    expect([damaged.code, damaged.stderr]).toEqual([2, expect.stringContaining('no timing cache is kept')]);
+
+    // Its origin is known: nothing is said, and the build begins with it.
+    await bench(['engines', 'rm', key, '--force', '--db', db]);
+    expect(endingsBeside(db).filter((name) => name.endsWith('cache'))).toEqual([]);
+    writeFileSync(matrix, readFileSync(matrix, 'utf8').replace('build: {', 'build: {timingCache: good.cache, '));
+    const rebuilt = await bench([...args, '--builds', '1'], { env });
+    expect([rebuilt.code, rebuilt.stderr.includes('nothing says')]).toEqual([0, false]);
+    const sha256 = createHash('sha256').update(times).digest('hex');
+    expect(enginesBeside(db)[0]?.note.timingCacheSha256).toBe(sha256);
+  }, 60_000);
+
   test('of the matrix, made on another GPU: refused before the build, unless it is forced', async () => {
     const { args, db, journal } = place(['repeats: 1']);
     const [, matrix = ''] = args;

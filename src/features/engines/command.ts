@@ -18,11 +18,21 @@ const verifyCommand = defineCommand({
   run: async ([keys], options, io) => (await import('./engines.ts')).verifyEngines(keys, options, io),
 });
 
+const pinOptions = (command: PlainCommand) =>
+  command
+    .arguments('<keys...>')
+    .option('--timing-cache <file>', 'also write the timing cache that the build of this engine ended with');
+
+export type PinOptions = OptionsOf<typeof pinOptions>;
+
 const pinCommand = defineCommand({
   name: 'pin',
   summary: 'protect engines from gc',
-  examples: ['bench engines pin 1a2b3c4d'],
-  define: (command) => command.arguments('<keys...>'),
+  examples: [
+    'bench engines pin 1a2b3c4d',
+    'bench engines pin 1a2b3c4d-2 --timing-cache vit.cache   # what this build chose, for build.timingCache',
+  ],
+  define: pinOptions,
   run: async ([keys], options, io) => (await import('./engines.ts')).pinEngines(keys, true, options, io),
 });
 

@@ -1,5 +1,5 @@
 import { rm } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
 
 import { EngineCache } from '../../engines/engine-cache.ts';
 import { pinEngine, readEngineFolder, unpinEngine } from '../../engines/engine-folder.ts';
@@ -12,12 +12,14 @@ import type { EnginesGcOutput, EnginesOutput } from './output.ts';
 import { enginesText, engineTitle, gcText, shownName } from './text.ts';
 import { unfinishedSweepsByEngine } from '../../store/builds/builds.ts';
 import { lastGoodBuilds } from '../../store/builds/last-good-builds.ts';
+import { findRunsByPrefix, showRun } from '../../store/runs/show-run.ts';
+import { formatBytes } from '../../terminal/numbers.ts';
 import { listSweeps } from '../../store/sweeps/find-sweeps.ts';
 import { keptLastGoodBytesOf } from '../../store/sweeps/gate-of-sweep.ts';
 import type { OpenStore } from '../../store/file/open.ts';
 import { type Io, printResult } from '../../cli/io.ts';
 import { withStore } from '../../cli/with-store.ts';
-import type { RemoveOptions, GcOptions } from './command.ts';
+import type { GcOptions, PinOptions, RemoveOptions } from './command.ts';
 import type { BuildId } from '../../records/scalars.ts';
 
 export interface EnginesOptions {
@@ -56,12 +58,14 @@ export function verifyEngines(keys: readonly string[], options: EnginesOptions, 
 export function pinEngines(
   keys: readonly string[],
   isPinned: boolean,
-  options: EnginesOptions,
+  options: PinOptions,
   io: Io,
 ): Promise<ExitCode> {
   return withStore(options, io, async (store) => {
     const cache = enginesCache(store);
-    const engines = enginesOf(await readEngineFolder(cache, { hashes: false }), keys);
+    const wanted = keys.map((key) => buildOfRun(store, key) ?? key);
+    const engines = enginesOf(await readEngineFolder(cache, { hashes: false }), wanted);
+    if (options.timingCache !== undefined) await writeTimingCache(cache, engines, options.timingCache, io);
     for (const { name } of engines) {
       if (isPinned) await writing(cache.folder, () => pinEngine(cache.folder, name, io.now()));
       else await writing(cache.folder, async () => unpinEngine(cache.folder, name));
@@ -74,6 +78,26 @@ export function pinEngines(
     );
     return EXIT_CODES.fine;
   });
+}
+
+/** Of a build or another run that an id names, as `bench show` prints it. */
+function buildOfRun({ db }: OpenStore, key: string): BuildId | null {
+  const [runId, ...more] = key.length < LEAST_DIGITS ? [] : findRunsByPrefix(db, key);
+  return runId === undefined || more.length > 0 ? null : (showRun(db, runId)?.buildId ?? null);
+}
+
+async function writeTimingCache(cache: EngineCache, engines: readonly StoredEngine[], file: string, io: Io) {
+  const [engine, ...more] = engines;
+  if (engine === undefined || more.length > 0) {
+    throw new UsageError('--timing-cache is of one engine: name one build of it, as KEY-2 or by its run');
+  }
+  const path = resolve(io.cwd, file);
+  const bytes = await writing(dirname(path), () => cache.timing.copyKept(engine.name, path));
+  if (bytes === null) {
+    throw new UsageError(`of ${engineTitle(engine)} no timing cache is kept: its build had none, or was of an older bench`);
+  }
+  const shown = printable(file);
+  io.err(`wrote ${shown} (${formatBytes(bytes)}) and ${shown}.json: build: {timingCache: ${shown}} makes builds choose the same\n`);
 }
 
 /** Also releases models frozen to them. */
