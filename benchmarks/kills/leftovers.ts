@@ -21,7 +21,8 @@ export function halfEngines(folder: string): string[] {
   const names = existsSync(folder) ? readdirSync(folder) : [];
   return names.flatMap((name) => {
     // When an engine was used last, and timing caches: one that is not as its note says is not used.
-    if (name === '.gitignore' || /^timing-[0-9a-f]+\.(cache|json)$|^[0-9a-f]+\.cache(\.json)?$|\.used$/.test(name)) return [];
+    if (name === '.gitignore' || /^timing-[0-9a-f]+\.(cache|json)$|^[0-9a-f]+\.cache(\.json)?$|\.used$/.test(name))
+      return [];
     const [, key, kind] = /^([0-9a-f]+)\.(plan|json)$/.exec(name) ?? [];
     if (key === undefined) return [`engines: ${name} is left over`];
     const other = `${key}.${kind === 'plan' ? 'json' : 'plan'}`;

@@ -283,7 +283,9 @@ describe('a timing cache', () => {
       stderr: 'bench: --timing-cache is of one engine: name one build of it, as KEY-2 or by its run\n',
     });
     const pinned = await pin(`${key}-2`, '--timing-cache', 'good.cache');
-    expect(pinned.stderr).toMatch(/^wrote good\.cache \(\d+ B\) and good\.cache\.json: build: \{timingCache: good\.cache\}/);
+    expect(pinned.stderr).toMatch(
+      /^wrote good\.cache \(\d+ B\) and good\.cache\.json: build: \{timingCache: good\.cache\}/,
+    );
     const times = `times of ${join(cwd, 'model.onnx')}\n`;
     expect(readFileSync(join(cwd, 'good.cache'), 'utf8')).toBe(times);
 

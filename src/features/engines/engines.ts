@@ -55,12 +55,7 @@ export function verifyEngines(keys: readonly string[], options: EnginesOptions, 
   });
 }
 
-export function pinEngines(
-  keys: readonly string[],
-  isPinned: boolean,
-  options: PinOptions,
-  io: Io,
-): Promise<ExitCode> {
+export function pinEngines(keys: readonly string[], isPinned: boolean, options: PinOptions, io: Io): Promise<ExitCode> {
   return withStore(options, io, async (store) => {
     const cache = enginesCache(store);
     const wanted = keys.map((key) => buildOfRun(store, key) ?? key);
@@ -94,10 +89,14 @@ async function writeTimingCache(cache: EngineCache, engines: readonly StoredEngi
   const path = resolve(io.cwd, file);
   const bytes = await writing(dirname(path), () => cache.timing.copyKept(engine.name, path));
   if (bytes === null) {
-    throw new UsageError(`of ${engineTitle(engine)} no timing cache is kept: its build had none, or was of an older bench`);
+    throw new UsageError(
+      `of ${engineTitle(engine)} no timing cache is kept: its build had none, or was of an older bench`,
+    );
   }
   const shown = printable(file);
-  io.err(`wrote ${shown} (${formatBytes(bytes)}) and ${shown}.json: build: {timingCache: ${shown}} makes builds choose the same\n`);
+  io.err(
+    `wrote ${shown} (${formatBytes(bytes)}) and ${shown}.json: build: {timingCache: ${shown}} makes builds choose the same\n`,
+  );
 }
 
 /** Also releases models frozen to them. */
