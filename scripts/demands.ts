@@ -15,7 +15,7 @@ import { join } from 'node:path';
 import { type Demand, readDemands } from '../test/support/demands.ts';
 
 const ROOT = join(import.meta.dirname, '..');
-/** Beside what git knows. */
+/** Not known to git. */
 const LINKED = ['node_modules', '.tools', '.cache'];
 
 process.exitCode = main(process.argv.slice(2));

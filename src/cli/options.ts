@@ -183,7 +183,7 @@ export function ownMetric(text: string): CustomMetricId {
   );
 }
 
-/** Text with a name in braces where the number stands. */
+/** Text with a name in braces where the number is. */
 export const numberPattern = parser(
   (text) => (patternName(text) === null ? null : text),
   'must be text with one name in braces, such as "latency: {ms} ms".',

@@ -43,7 +43,7 @@ const FLEET = {
 } as const;
 
 /**
- * How each machine stands to its twins. Its effect is one number, the median over cells of the log ratio to the twins'
+ * How each machine compares with its twins. Its effect is one number, the median over cells of the log ratio to the twins'
  * median: cells of a machine are no independent evidence about it, as machines of one model differ a little in all of
  * them. So the effects of the machines are compared with each other, the most extreme ones tested against the rest
  * (generalized ESD: Rosner 1983, inwards, so that two slow machines do not hide each other), with a stated prior for

@@ -27,7 +27,7 @@ import type { MatrixFile } from './schema/schema.ts';
 const MAX_CELLS = 20_000;
 
 /** Files that a matrix names. */
-export interface FilesBeside {
+export interface NamedFiles {
   readonly hashFiles: (paths: readonly string[]) => HashedFiles;
   /** For a model that states no shapes. */
   readonly readInputs: ReadInputs;
@@ -40,7 +40,7 @@ export interface FilesBeside {
 export function expandMatrix(
   file: MatrixFile,
   fileName: string,
-  { hashFiles, readInputs }: FilesBeside,
+  { hashFiles, readInputs }: NamedFiles,
   list: MistakeList,
 ): Omit<Matrix, 'executes'> {
   const models = readModels(file, readInputs, list);

@@ -6,14 +6,14 @@ import { outsideDriver, plugInProblem } from '../harnesses/plug-in.ts';
 import { addDriver } from '../harnesses/registry.ts';
 import { printable } from '../text/printable.ts';
 import type { Matrix } from './matrix.ts';
-import { expandMatrix, type FilesBeside } from './expand.ts';
+import { expandMatrix, type NamedFiles } from './expand.ts';
 import { executedCode } from './executed-code.ts';
 import { MistakeList, sortMistakes, mergeNodes, type SourceNode } from './yaml/source-node.ts';
 import { matrixSchema, matrixSchemaWith } from './schema/schema.ts';
 import { readSchema } from './yaml/schema-mistakes.ts';
 import { readYaml } from './yaml/yaml-source.ts';
 
-export interface MatrixFiles extends FilesBeside {
+export interface MatrixFiles extends NamedFiles {
   /** What relative paths of matrix files are relative to. */
   readonly cwd: string;
   /**

@@ -38,7 +38,7 @@ export const environmentSchema = z.object({
 export type Environment = Immutable<z.infer<typeof environmentSchema>>;
 
 /**
- * How data comes to the GPU: within the one memory of a board (Jetson, DRIVE, GB10), by NVLink-C2C beside a Grace CPU, else
+ * How data comes to the GPU: within the one memory of a board (Jetson, DRIVE, GB10), by NVLink-C2C next to a Grace CPU, else
  * by PCIe. Known by the GPU's name.
  */
 export function hostLinkOf(gpuName: string | null | undefined): 'sharedMemory' | 'c2c' | 'pcie' {

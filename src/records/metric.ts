@@ -328,7 +328,7 @@ const METRICS = {
     stored: { table: 'runTelemetry', column: 'temperatureMaxC' },
     help: {
       source: 'no line of trtexec: nvidia-smi, once a second while the run is timed',
-      says: 'The highest temperature of the GPU during the run. Hotter silicon leaks more current, so that the power cap is reached sooner: look at it beside times that rise over months.',
+      says: 'The highest temperature of the GPU during the run. Hotter silicon leaks more current, so that the power cap is reached sooner: look at it with times that rise over months.',
       caveats:
         'It depends on the room, on the runs before it and on how long the run takes. A GPU that slows down for its temperature is flagged throttled. Runs without telemetry have none.',
     },

@@ -30,7 +30,7 @@ export interface FleetMachine {
 
 /** The newest value of a cell on a machine. */
 export interface MachineValue extends FleetValue {
-  /** Of the machine, also where each of its sweeps stands for itself. */
+  /** Of the machine, also where each of its sweeps counts alone. */
   readonly name: string;
   readonly cell: KeyedCell;
   readonly metric: MetricId;
@@ -45,10 +45,10 @@ export interface Fleet {
   readonly values: readonly MachineValue[];
 }
 
-/** Of each machine and matrix so many of the newest sweeps count: one of Slurm has only a part of the cells on each node. */
+/** Of each machine and matrix at most this number of the newest sweeps count: one of Slurm has only a part of the cells on each node. */
 const SWEEPS_EACH = 3;
 
-/** Where each sweep of a machine stands for itself. */
+/** Where each sweep of a machine counts alone. */
 const SWEEPS_APART = 12;
 
 const DAY_MS = 86_400_000;
@@ -56,7 +56,7 @@ const DAY_MS = 86_400_000;
 /**
  * What each machine measured last, of the provenance of the newest sweep.
  * @param days before the newest sweep; older ones are left out
- * @param apart each sweep of a machine as a machine of its own: how it stands to its own past
+ * @param apart each sweep of a machine as a machine of its own: how it compares with its own past
  * @returns null for a store without such a sweep
  */
 export function readFleet(

@@ -172,7 +172,8 @@ function engineOf(run: ReadRun, ref: string): ProfiledEngine | null {
   const cell = cellOf(run);
   const profile = exports.profile ?? log.profile;
   const totalMs = profile?.totalMs;
-  const alone = manifest.lone?.kind === 'layers' ? manifest.lone : null;
+  const { lone: standalone } = manifest;
+  const alone = standalone?.kind === 'layers' ? standalone : null;
   return {
     ...(totalMs === undefined ? {} : { totalMs }),
     ref,

@@ -1,7 +1,7 @@
 import { incompleteBeta } from './special-functions.ts';
 
 /**
- * Two-sided p-value of the exact sign test: so many positive ones among so many, where either sign is as likely.
+ * Two-sided p-value of the exact sign test: a number of positive ones among all, where either sign is as likely.
  * @param trials without ties; 1 when there are none
  */
 export function signTestP(positive: number, trials: number): number {

@@ -35,7 +35,7 @@ const TRACE = /"ph"\s*:\s*"X"/;
 export interface ImportHints {
   readonly as: string | null;
   readonly metric: CustomMetricId | null;
-  /** Where the metric stands in a line, as `latency: {ms} ms`. */
+  /** Where the metric is in a line, as `latency: {ms} ms`. */
   readonly pattern?: string | null;
 }
 

@@ -89,7 +89,7 @@ const TELEMETRY: NamedExperiment = {
   marks: [],
   isForTrtexec: true,
   notes: [
-    'A has nvidia-smi beside it, once a second, as every sweep; B has none: what B gains is what telemetry costs',
+    'A has nvidia-smi next to it, once a second, as every sweep; B has none: what B gains is what telemetry costs',
   ],
 };
 

@@ -4,7 +4,7 @@ const UNIT = /^(?:ms|us|ns|s)$/;
 
 /**
  * The name in a pattern such as `latency: {ms} ms`: of the metric, or of its unit, as which it is the latency.
- * @returns null when there is not just one name in braces, or nothing beside it
+ * @returns null when there is not just one name in braces, or nothing else
  */
 export function patternName(pattern: string): string | null {
   const [head = '', name, tail = '', ...more] = pattern.split(PLACEHOLDER);
@@ -12,7 +12,7 @@ export function patternName(pattern: string): string | null {
   return UNIT.test(name) ? `latency_${name}` : name;
 }
 
-/** Its text stands for itself, each space for any white space, the name for a number. */
+/** Its text matches itself, each space for any white space, the name for a number. */
 export function expressionOf(pattern: string): string {
   const [head = '', , tail = ''] = pattern.split(PLACEHOLDER);
   return `${literal(head)}${NUMBER}${literal(tail)}`;

@@ -87,7 +87,7 @@ function columnsOf(header: readonly string[]): {
   return { places, unknown };
 }
 
-/** The unit stands in the field or in the header. */
+/** The unit is in the field or in the header. */
 function timeMs(field: string, header: string, line: number): number {
   const value = Number.parseFloat(field);
   const unit = UNIT.exec(field.replace(/^[\d.e+-]+/i, ' '))?.[1] ?? UNIT.exec(header)?.[1];
