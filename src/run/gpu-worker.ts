@@ -34,6 +34,8 @@ interface WorkerSettings {
   readonly telemetry: boolean;
   readonly coolDown: CoolDown | null;
   readonly numa: NumaPolicy;
+  /** As many GPUs are watched as one of its runs uses together. */
+  readonly plan?: Pick<Plan, 'runs'>;
 }
 
 export type WorkerContext = Pick<SweepContext, 'environment' | 'gpu' | 'library' | 'program' | 'spawn' | 'watch'>;
@@ -58,21 +60,26 @@ export async function openGpuWorker(
     environment,
     gpu: device === null ? null : { label: deviceLabel(device), uuid: device.uuid },
     library: new LoadedLibrary(),
-    watch: settings.telemetry ? watchOf(machine, { ...program, env }, io, onNote) : null,
+    watch: settings.telemetry
+      ? watchOf(machine, mostGpus(settings.plan?.runs ?? []), { ...program, env }, io, onNote)
+      : null,
     program: { ...program, env, wrapper: binding.prefix },
     spawn: spawnOn(machine, settings.coolDown, io, onNote),
   };
 }
 
 function watchOf(
-  { device, hasSmi }: Machine,
+  { device, hasSmi, pool }: Machine,
+  gpus: number,
   { env, file }: TrtexecProgram,
   { now, signal }: Io,
   onNote: (note: string) => void,
 ): RunWatch {
   const isWhole = device === null || device.uuid === device.boardUuid;
   // A process on another MIG partition is irrelevant.
-  const ofWhole = { gpuUuid: device?.boardUuid ?? null, asksForProcesses: isWhole };
+  const boards = gpusTogether(gpus, device, pool)?.map(({ boardUuid }) => boardUuid);
+  // nvidia-smi takes a list with commas.
+  const ofWhole = { gpuUuid: boards?.join(',') ?? null, asksForProcesses: isWhole };
   return new RunWatch({ env, ...ofWhole, hasSmi, program: basename(file), signal, onNote, now });
 }
 

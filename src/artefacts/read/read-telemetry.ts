@@ -22,6 +22,13 @@ export function isTelemetryName(name: string): boolean {
   return name === TELEMETRY_FILE || QUERY_NAME.test(name) || isDmonName(name);
 }
 
+/** What another GPU did during the run; its samples are in the same file. */
+function otherGpuNote({ samples, uuid }: GpuSamples): string[] {
+  if (uuid === null) return [];
+  const { powerW, smClockMhz } = summariseTelemetry(samples, { hostLoad: null, otherProcesses: [] });
+  return [`telemetry of ${uuid}: SM clock ${smClockMhz ?? 'not known'} MHz, ${powerW ?? 'not known'} W`];
+}
+
 interface ReadTelemetry {
   readonly telemetry: RunTelemetry | null;
   readonly notes: readonly string[];
@@ -32,7 +39,7 @@ interface ReadTelemetry {
  */
 export async function readTelemetry(
   files: RunFiles,
-  { watched }: RunManifest,
+  { environment, watched }: RunManifest,
   { device }: TrtexecRun,
 ): Promise<ReadTelemetry> {
   const notes: string[] = [];
@@ -47,7 +54,11 @@ export async function readTelemetry(
       notes.push(`${name} is damaged: ${errorText(error)}`);
     }
   }
-  const samples = samplesOf(gpus, device.uuid);
+  // Another harness does not say its GPU; of several used together that of its worker speaks for the run.
+  const uuid = device.uuid ?? (gpus.length > 1 ? (environment.gpuUuid ?? null) : null);
+  const samples = samplesOf(gpus, uuid);
+  if (device.uuid === null && uuid !== null && samples.length > 0)
+    notes.push(...gpus.filter((gpu) => gpu.uuid !== uuid).flatMap(otherGpuNote));
   if (samples.length === 0 && gpus.length > 0) {
     notes.push(`${name} has no samples of the GPU of this run`);
   }

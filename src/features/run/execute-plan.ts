@@ -156,7 +156,7 @@ async function doSweep(
     const label = machines.length === 1 || device === null ? null : deviceLabel(device);
     const onEvent: SweepContext['onEvent'] = (event) => progress.take(event, label);
     const note = (text: string): void => onEvent({ kind: 'note', text });
-    const worker = await openGpuWorker(machine, program, { telemetry, coolDown, numa }, io, note);
+    const worker = await openGpuWorker(machine, program, { telemetry, coolDown, numa, plan }, io, note);
     const kind = engineKind(machine);
     const otherModel = kind === engineKind(machines[0]) ? null : kind;
     return { ...shared, ...worker, otherModel, onEvent };

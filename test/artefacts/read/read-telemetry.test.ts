@@ -4,6 +4,10 @@ import { brotliDecompressSync, gzipSync } from 'node:zlib';
 
 import { describe, expect, test } from 'vitest';
 
+import { readTelemetry } from '../../../src/artefacts/read/read-telemetry.ts';
+import { RunFiles } from '../../../src/artefacts/run-files.ts';
+import { emptyManifest } from '../../../src/artefacts/run-manifest.ts';
+import { silentRun } from '../../../src/trtexec/log/run-builder.ts';
 import { readRunFolder } from '../../../src/artefacts/read/read-run.ts';
 import { bench, temporaryFolder } from '../../support/bench.ts';
 import { SMI_FIXTURES } from '../../support/nvidia-smi.ts';
@@ -28,6 +32,23 @@ async function telemetryIn(folder: string) {
 }
 
 const loop = readFileSync(join(SUSTAINED, 'nvidia-smi-loop.csv'), 'utf8');
+
+test('of GPUs that another harness used together its own speaks for the run, and the others are told', async () => {
+  const uuids = ['GPU-00000000-0000-4000-8000-000000000000', 'GPU-00000001-0000-4000-8000-000000000000'];
+  const sample = (uuid: string, second: number, mhz: number, watts: number): string =>
+    `2026/11/21 02:00:0${second}.000, ${uuid}, ${mhz} MHz, ${watts} W, 99 %`;
+  const lines = [0, 1, 2].flatMap((second) => [
+    sample(uuids[0] ?? '', second, 1980, 610),
+    sample(uuids[1] ?? '', second, 1755, 698),
+  ]);
+  const header = 'timestamp, uuid, clocks.current.sm [MHz], power.draw [W], utilization.gpu [%]';
+  const csv = Buffer.from(`${[header, ...lines].join('\n')}\n`);
+  const files = RunFiles.read('/run', new Map([['telemetry.csv', csv]]));
+  const manifest = { ...emptyManifest(), environment: { gpuUuid: uuids[1] ?? '' } };
+  const { notes, telemetry } = await readTelemetry(files, manifest, silentRun());
+  expect(telemetry).toMatchObject({ samples: 3, smClockMhz: 1755, powerW: 698 });
+  expect(notes).toEqual([`telemetry of ${uuids[0]}: SM clock 1980 MHz, 610 W`]);
+});
 
 describe('what somebody let nvidia-smi print beside a run', () => {
   test('is imported with it: 689.5 W of 700 W, held by the power cap all the time', async () => {
