@@ -24,9 +24,7 @@ export function readCommand(settings: CommandSettings, files: HarnessFiles): Har
   const values: HarnessValue[] = [];
   for (const [metric, { better, unit, path = metric, pattern }] of Object.entries(settings.metrics)) {
     const found = output === 'text' ? byPattern(text, pattern) : objects.map((object) => at(object, path));
-    if (found === null) {
-      return faulty(`${name}: pattern of ${metric} was not done after ${PATTERN_MS / 1000} s: write a simpler one`);
-    }
+    if (typeof found === 'string') return faulty(`${name}: pattern of ${metric} ${found}`);
     const numbers = found.filter((value) => typeof value === 'number');
     const middle = numbers.length === found.length ? median(numbers) : null;
     if (middle === null || !Number.isFinite(middle)) {
@@ -95,16 +93,24 @@ function at(value: unknown, path: string): unknown {
   return inner;
 }
 
-/** A user's pattern may backtrack without end: it is then aborted, and the result is null. */
-function byPattern(text: string, pattern: MetricSettings['pattern']): number[] | null {
+/** As 12,75: its comma separates no thousands. */
+const DECIMAL_COMMA = /^[-+]?\d+,(?!\d{3}$)\d+$/;
+
+/**
+ * A user's pattern may backtrack without end: it is then aborted.
+ * @returns what is wrong, as text
+ */
+function byPattern(text: string, pattern: MetricSettings['pattern']): number[] | string {
   if (pattern === undefined) return [];
   let groups: string[];
   try {
     const found: unknown = FIND_ALL.runInNewContext({ text, pattern }, { timeout: PATTERN_MS });
     groups = String(found).split('\n');
   } catch {
-    return null;
+    return `was not done after ${PATTERN_MS / 1000} s: write a simpler one`;
   }
+  const unclear = groups.find((group) => DECIMAL_COMMA.test(group));
+  if (unclear !== undefined) return `finds ${unclear}, which is no number: a decimal point is needed`;
   return groups.flatMap((group) => {
     const number = Number(group.replaceAll(/[_,]/g, ''));
     return group === '' || Number.isNaN(number) ? [] : [number];
@@ -125,7 +131,8 @@ function readNumbers(text: string, metric: CustomMetricId, pattern: string | nul
   const { betterIs, label, unit } = metricOf(metric);
   const settings = { kind: 'command', run: ['-'], metrics: { [label]: { unit, better: betterIs } } };
   if (pattern !== null) {
-    const found = byPattern(text, expressionOf(pattern)) ?? [];
+    const found = byPattern(text, expressionOf(pattern));
+    if (typeof found === 'string') return faulty(`"${pattern}" ${found}`);
     if (found.length === 0) return faulty(`"${pattern}" is in no line`);
     return read({ ...settings, kind: 'command', output: 'jsonl' }, jsonLines(label, found));
   }

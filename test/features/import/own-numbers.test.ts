@@ -195,8 +195,9 @@ describe('numbers of an application beside those of trtexec', () => {
     ['{a_ms} {b_ms}', 'must be text with one name in braces, such as "latency: {ms} ms"'],
     ['{ms}', 'must be text with one name in braces, such as "latency: {ms} ms"'],
     ['never {ms} ms', '"never {ms} ms" is in no line'],
+    ['mean {ms} ms', '"mean {ms} ms" finds 12,75, which is no number: a decimal point is needed'],
   ])('the pattern %s is answered in one line', async (pattern, problem) => {
-    const log = file('one.log', 'took 7 ms\n');
+    const log = file('one.log', 'took 7 ms\nmean 1,275 ms\nmean 12,75 ms\n');
     const { code, stderr } = await take(log, '--pattern', pattern, ...VIT);
     expect([code, stderr.trim().split('\n').length]).toEqual([2, 1]);
     expect(stderr).toContain(problem);
