@@ -167,20 +167,26 @@ function withMissingDays(steps: readonly TrendStep[]): TrendStep[] {
 export interface ReportedChange {
   readonly id: string;
   readonly state: Finding['state'];
+  readonly isAcknowledged: boolean;
   readonly direction: Finding['direction'];
   readonly firstBadSweepId: SweepId;
   readonly changePercent: number;
 }
 
-/** What was reported of a metric of a cell. */
+/**
+ * What was reported of a metric of a cell.
+ * @param acknowledged by the id of their finding
+ */
 export function reportedChanges(
   findings: readonly Finding[],
+  acknowledged: ReadonlyMap<string, unknown>,
   about: Pick<Finding['cells'][number], 'cellKey' | 'metric'>,
 ): ReportedChange[] {
   return findings.flatMap(({ cells, direction, findingId: id, firstBadSweepId, kind, state }) => {
     const own = cells.find(({ cellKey, metric }) => cellKey === about.cellKey && metric === about.metric);
     if (own === undefined || kind === 'limit') return [];
-    return [{ id, state, direction, firstBadSweepId, changePercent: own.changePercent }];
+    const { changePercent } = own;
+    return [{ id, state, isAcknowledged: acknowledged.has(id), direction, firstBadSweepId, changePercent }];
   });
 }
 
@@ -254,7 +260,9 @@ function changeMarks(
         }));
   const known = placed.filter((one) => IS_CHANGE.includes(one.state) || seen.some((change) => isNear(one, change)));
   return [
-    ...known.map(({ id, state, ...change }) => changeMark(change, `, finding ${id.slice(0, 8)}: ${state}`)),
+    ...known.map(({ id, state, isAcknowledged, ...change }) =>
+      changeMark(change, `, finding ${id.slice(0, 8)}: ${state}${isAcknowledged ? ', acknowledged' : ''}`),
+    ),
     ...seen.filter((change) => !known.some((one) => isNear(one, change))).map((change) => changeMark(change, '')),
   ];
 }

@@ -4,7 +4,6 @@ import { inLabelOrder } from '../../text/cell-label.ts';
 import { UsageError } from '../../errors.ts';
 import { reportedChanges, trendMarks } from '../../judge/trend.ts';
 import { metricOf } from '../../records/metric.ts';
-import type { Finding } from '../../records/finding.ts';
 import type { Sweep } from '../../records/sweep.ts';
 import { type CheckedSweep, checkedSweep, gateAnswer, isShownWhole, latestSweep } from '../check/index.ts';
 import { metricTables, nullIfRefused, sidesOf } from './metric-tables.ts';
@@ -64,7 +63,7 @@ export async function htmlReportData(
   const checked = await checkedSweep(db, newest, io, { onlyThis });
   const { findings, judged, series } = checked;
   const notes = note === null ? series.notes : [note, ...series.notes];
-  const { reportCells, environments } = await gatherCells(db, cells, sweeps, judged.verdict.findings, options, io);
+  const { reportCells, environments } = await gatherCells(db, cells, sweeps, judged, options, io);
   const { provenance, matrix, branch } = newest;
   const keys = new Set(cells.map(({ key }) => key));
   const shown = findings.filter((finding) => finding.cells.some((key) => keys.has(key)));
@@ -145,7 +144,7 @@ async function gatherCells(
   db: StoreDatabase,
   cells: readonly KeyedCell[],
   sweeps: readonly Sweep[],
-  findings: readonly Finding[],
+  { acknowledgements, verdict }: CheckedSweep['judged'],
   options: HtmlReportOptions,
   io: Io,
 ) {
@@ -162,7 +161,7 @@ async function gatherCells(
     const { cell, metric } = history;
     const values = sweepValues(history, sweeps, environmentIds);
     const { betterIs } = metricOf(metric);
-    const reported = reportedChanges(findings, { cellKey: cell.key, metric });
+    const reported = reportedChanges(verdict.findings, acknowledgements, { cellKey: cell.key, metric });
     const steps = stepsOf(values, sweeps);
     const marks = trendMarks(steps, history.runs.flat(), { betterIs, environments: known, reported, baselines });
     return { cell, metric, values, marks, leftOut: leftOutRuns(history, sweeps), boundBy: newestBound(history) };

@@ -42,7 +42,7 @@ export class Gate {
     // A series of one sweep has no level.
     return {
       cell: cell === undefined || cell.before === null ? null : cell,
-      reported: reportedChanges(findings, { cellKey, metric }),
+      reported: reportedChanges(findings, acknowledgements, { cellKey, metric }),
     };
   }
 }

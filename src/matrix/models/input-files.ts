@@ -25,7 +25,7 @@ export function inputsOf(model: MatrixModel, shapes: Shapes, hashed: HashedFiles
     if (shape !== undefined && !ELEMENT_BYTES.some((bytes) => bytes * elements === file.bytes)) {
       list.addAt(
         at,
-        `inputs.${input}: the file has ${file.bytes} bytes, which is no whole number of bytes for each of the ${elements} elements of ${shape.join('x')}`,
+        `inputs.${input}: the file has ${file.bytes} bytes, but each of the ${elements} elements of ${shape.join('x')} takes one of ${ELEMENT_BYTES.join(', ')}`,
       );
     }
     sha256ByInput[input] = file.sha256;

@@ -294,6 +294,8 @@ describe('bench ack', () => {
   test('comes back when it gets worse', async () => {
     const { nights, id } = await withFindings();
     await nights.run('ack', id, '--reason', 'known');
+    const { stdout } = await nights.run('trend', 'fp8 b2');
+    expect(stdout.replaceAll(/\s+/g, ' ')).toContain(`finding ${id.slice(0, 8)}: open, acknowledged`);
     const reported = await nights.live(65, 80);
     expect(reported.length).toBeGreaterThan(0);
     expect(reported.every(({ night }) => night >= 70)).toBe(true);
