@@ -67,7 +67,9 @@ async function measuredSeries(
     const measured = series.filter(({ points }) => points.length > 0);
     if (measured.length > 0) return { schemaVersion: 1, provenance, cells: measured };
   }
-  throw new UsageError(`no ${requested === undefined ? '' : `${requested} `}run of these cells is stored`);
+  const kind = requested === undefined ? '' : `${requested} `;
+  const value = options.metric === undefined ? '' : ` with ${options.metric}`;
+  throw new UsageError(`no ${kind}run of these cells${value} is stored`);
 }
 
 /** What is stored of cells, asked for in statements that are prepared once for all of them. */

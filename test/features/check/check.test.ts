@@ -295,6 +295,8 @@ describe('bench ack', () => {
     const { nights, id } = await withFindings();
     await nights.run('ack', id, '--reason', 'known');
     const { stdout } = await nights.run('trend', 'fp8 b2');
+    const { stderr } = await nights.run('trend', 'fp8 b2', '--metric', 'temperature');
+    expect(stderr).toBe('bench: no run of these cells with temperature is stored\n');
     expect(stdout.replaceAll(/\s+/g, ' ')).toContain(`finding ${id.slice(0, 8)}: open, acknowledged`);
     const reported = await nights.live(65, 80);
     expect(reported.length).toBeGreaterThan(0);
