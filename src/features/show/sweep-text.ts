@@ -71,7 +71,7 @@ function rebuiltLines({ rebuilt }: ShownSweep, { columns, style }: Look): string
     const cost = changePercent === null ? '' : `, GPU compute ${formatPercent(changePercent)} since the previous sweep`;
     const line = `${printable(model)} ${precision} was ${how}: ${layersChanged} of ${count(layers, 'layer')} took other tactics or fusions${cost}`;
     const see = `→ bench layers --diff ${base.slice(0, 8)} ${head.slice(0, 8)}`;
-    return [...wrapHanging(`  ${line}`, columns, 4), style.dim(`    ${see}`)];
+    return [...wrapHanging(`  ${line}`, columns, 4), ...wrapHanging(`    ${see}`, columns, 6).map(style.dim)];
   });
 }
 
