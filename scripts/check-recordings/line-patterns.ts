@@ -18,6 +18,10 @@ type OptionSection = (typeof OPTION_SECTIONS)[number];
 export const PHASE_LINES: readonly LinePattern[] = [
   { pattern: /^Engine built in (\S+) sec/, keys: ['engineBuiltS'] },
   { pattern: /^Created engine with size: (\S+) MiB/, keys: ['createdEngineMib'] },
+  {
+    pattern: /^\[MemUsageStats\] Peak memory usage of TRT CPU\/GPU memory allocators: CPU \d+ MiB, GPU (\S+) MiB/,
+    keys: ['peakMemoryMib'],
+  },
   { pattern: /^Loaded engine (?:with )?size: (\S+) MiB/, keys: ['loadedEngineMib'] },
   { pattern: /^Engine (?:deserialized|loaded) in (\S+) sec/, keys: ['deserializedS'] },
   { pattern: /^Finished parsing network model\. Parse time: (\S+)/, keys: ['parsedModelS'] },
