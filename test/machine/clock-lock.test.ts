@@ -1,13 +1,13 @@
 import { execFileSync } from 'node:child_process';
-import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 
 import { describe, expect, test } from 'vitest';
 
 import { identityOf } from '../../src/process/process-identity.ts';
 import { bench, benchProcess, finished, startBench } from '../support/bench.ts';
 import { FAKE_GPU, FakeGpu, type Misbehaviour } from '../support/fake-gpu.ts';
+import { writtenPids } from '../support/processes.ts';
 import { queryStore } from '../support/store-dump.ts';
 import { STUB, stubMatrix } from '../support/stub.ts';
 
@@ -39,8 +39,7 @@ class Machine {
       env: { ...this.gpu.env(), STUB_PIDS: pids, STUB_RULES: JSON.stringify([{ when: '--loadEngine', does }]) },
     });
     const ended = finished(child);
-    while (!existsSync(pids)) await sleep(20);
-    const stub = Number(readFileSync(pids, 'utf8').split('\n')[0]);
+    const [stub] = await writtenPids(pids);
     return { child, ended, stub };
   }
 

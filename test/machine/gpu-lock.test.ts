@@ -49,7 +49,9 @@ function startHolder(env: Record<string, string>): ChildProcess {
 
 async function pidSaid({ stdout }: ChildProcess): Promise<number> {
   const [said]: unknown[] = stdout === null ? [] : await once(stdout, 'data');
-  return Number(said);
+  const pid = Number(said);
+  expect(pid).toBeGreaterThan(1);
+  return pid;
 }
 
 describe('the lock of a GPU', () => {

@@ -1,13 +1,12 @@
-import { copyFileSync, existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { copyFileSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { zstdDecompressSync } from 'node:zlib';
 
 import { describe, expect, test } from 'vitest';
 
 import { bench, startBench, temporaryFolder } from '../support/bench.ts';
 import { type SmiOnPath, type StubSmi, stubSmi } from '../support/nvidia-smi.ts';
-import { isGone, untilGone } from '../support/processes.ts';
+import { isGone, untilGone, writtenPids } from '../support/processes.ts';
 import { queryStore } from '../support/store-dump.ts';
 import { STUB, stubMatrix } from '../support/stub.ts';
 
@@ -215,7 +214,7 @@ describe('the one nvidia-smi', () => {
     const child = startBench(['run', matrix, '--trtexec', STUB, '--db', db, ...args], {
       env: { ...smi.env, STUB_RULES: JSON.stringify([{ when: '--loadEngine', does: 'hangs' }]), STUB_PIDS: pids },
     });
-    while (!existsSync(pids)) await sleep(20);
+    await writtenPids(pids);
     const sampler = smi.starts().find(({ line }) => line.includes('--loop'));
     return { child, folder, db, smi, matrix, pid: sampler?.pid ?? 0 };
   }

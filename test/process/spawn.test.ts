@@ -1,12 +1,11 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 
 import { describe, expect, test } from 'vitest';
 
 import { type Invocation, spawnProcess } from '../../src/process/spawn.ts';
 import { temporaryFolder } from '../support/bench.ts';
-import { untilGone } from '../support/processes.ts';
+import { untilGone, writtenPids } from '../support/processes.ts';
 
 function node(folder: string, script: string, more: Partial<Invocation> = {}): Invocation {
   return {
@@ -82,28 +81,22 @@ const STUBBORN = `
   for (const name of ['SIGTERM', 'SIGINT', 'SIGHUP']) process.on(name, () => {});
   const { spawn } = require('node:child_process');
   const child = spawn(process.execPath, ['-e', 'process.on("SIGTERM", () => {}); setTimeout(() => {}, 60000)']);
-  require('node:fs').writeFileSync('pids', process.pid + ' ' + child.pid);
+  require('node:fs').writeFileSync('pids', process.pid + '\\n' + child.pid + '\\n');
   setTimeout(() => {}, 60000)`;
-
-async function pidsIn(folder: string): Promise<number[]> {
-  while (!existsSync(join(folder, 'pids'))) await sleep(20);
-  await sleep(50);
-  return readFileSync(join(folder, 'pids'), 'utf8').split(' ').map(Number);
-}
 
 describe('ending a process', () => {
   test('that takes too long: with all that it started, though it ignores SIGTERM', async () => {
     const folder = temporaryFolder();
     const result = await spawnProcess(node(folder, STUBBORN, { timeoutMs: 800 }), never, noCallback);
     expect(result).toMatchObject({ timedOut: true, cancelled: false, exitCode: null });
-    for (const pid of await pidsIn(folder)) await untilGone(pid);
+    for (const pid of await writtenPids(join(folder, 'pids'))) await untilGone(pid);
   });
 
   test('on Ctrl-C', async () => {
     const folder = temporaryFolder();
     const abort = new AbortController();
     const ended = spawnProcess(node(folder, STUBBORN), abort.signal, noCallback);
-    const pids = await pidsIn(folder);
+    const pids = await writtenPids(join(folder, 'pids'));
     abort.abort();
     expect(await ended).toMatchObject({ cancelled: true, timedOut: false });
     for (const pid of pids) await untilGone(pid);
@@ -115,9 +108,9 @@ describe('ending a process', () => {
       const { spawn } = require('node:child_process');
       const child = spawn(process.execPath, ['-e', 'setTimeout(() => {}, 60000)'], { stdio: 'ignore' });
       child.unref();
-      require('node:fs').writeFileSync('pids', String(child.pid));`;
+      require('node:fs').writeFileSync('pids', child.pid + '\\n');`;
     const result = await spawnProcess(node(folder, script), never, noCallback);
     expect(result.exitCode).toBe(0);
-    for (const pid of await pidsIn(folder)) await untilGone(pid);
+    for (const pid of await writtenPids(join(folder, 'pids'))) await untilGone(pid);
   });
 });

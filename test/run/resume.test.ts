@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
 
 import { bench, finished, startBench, temporaryFolder } from '../support/bench.ts';
-import { untilGone } from '../support/processes.ts';
+import { untilGone, writtenPids } from '../support/processes.ts';
 import { queryStore } from '../support/store-dump.ts';
 import { STUB, stubMatrix } from '../support/stub.ts';
 
@@ -54,7 +54,7 @@ describe('Ctrl-C', () => {
       env: { STUB_RULES: hangs, STUB_PIDS: pids },
     });
     const ended = finished(child);
-    while (!existsSync(pids)) await sleep(50);
+    const started = await writtenPids(pids);
     child.kill('SIGINT');
     const { code, stderr } = await ended;
     expect(code).toBe(130);
@@ -62,9 +62,7 @@ describe('Ctrl-C', () => {
       stderr,
     );
     expect(typed?.[1]?.endsWith(` --db ${db}`)).toBe(true);
-    for (const pid of readFileSync(pids, 'utf8').trim().split('\n')) {
-      await untilGone(Number(pid));
-    }
+    for (const pid of started) await untilGone(pid);
     expect(queryStore(db, 'SELECT state FROM sweeps')).toEqual([{ state: 'interrupted' }]);
     const resumed = await bench(['run', '--resume', '--db', db]);
     expect(resumed.code).toBe(0);

@@ -10,7 +10,7 @@ import { seededRandom } from '../../../src/matrix/plan/order.ts';
 import { OUTPUTS } from '../../support/outputs.ts';
 import { bench, finished, sharedFolder, startBench, temporaryFolder } from '../../support/bench.ts';
 import { BISECT_TRTEXEC, makeHistory, slowFrom, writeInto } from '../../support/bisect-repository.ts';
-import { isGone } from '../../support/processes.ts';
+import { isGone, writtenPids } from '../../support/processes.ts';
 import { Repository } from '../../support/repository.ts';
 import { queryStore } from '../../support/store-dump.ts';
 
@@ -252,12 +252,10 @@ describe('SIGKILL and Ctrl-C', () => {
     const args = ['bisect', commits[0] ?? '', 'main', ...CELL, ...STUB, ...BUILD];
     const child = startBench(args, { cwd: folder, env });
     const ended = finished(child);
-    while (!existsSync(pids)) await sleep(50);
+    const started = await writtenPids(pids);
     child.kill('SIGINT');
     expect((await ended).code).toBe(130);
-    for (const pid of readFileSync(pids, 'utf8').trim().split('\n')) {
-      expect(isGone(Number(pid))).toBe(true);
-    }
+    expect(started.map(isGone)).toEqual(started.map(() => true));
     expectNoWorktrees(repository);
     const nothing = await bench(['run', '--resume'], { cwd: folder });
     expect(nothing.stderr).toContain('nothing to resume');
@@ -273,14 +271,12 @@ describe('SIGKILL and Ctrl-C', () => {
     const args = ['bisect', commits[0] ?? '', 'main', ...CELL, ...STUB];
     const child = startBench([...args, '--', 'sh', join(folder, 'slow.sh')], { cwd: folder });
     const ended = finished(child);
-    while (!existsSync(pids)) await sleep(50);
+    const started = await writtenPids(pids);
     child.kill('SIGINT');
     const { code, stderr } = await ended;
     expect(code).toBe(130);
     expect(stderr).toContain('bench: interrupted; what was measured is stored: go on with `bench bisect --resume`');
-    for (const pid of readFileSync(pids, 'utf8').trim().split('\n')) {
-      expect(isGone(Number(pid))).toBe(true);
-    }
+    expect(started.map(isGone)).toEqual(started.map(() => true));
     expectNoWorktrees(repository);
   }, 60_000);
 });

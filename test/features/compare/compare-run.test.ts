@@ -1,7 +1,6 @@
 import { execFileSync } from 'node:child_process';
 import { chmodSync, existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 
 import { beforeAll, describe, expect, test } from 'vitest';
 
@@ -11,7 +10,7 @@ import { BISECT_TRTEXEC, makeHistory, slowFrom, writeInto } from '../../support/
 import { bench, type Finished, finished, sharedFolder, startBench, temporaryFolder } from '../../support/bench.ts';
 import { GPU_TRTEXEC, GpuMachine } from '../../support/gpu-machine.ts';
 import { OUTPUTS } from '../../support/outputs.ts';
-import { isGone } from '../../support/processes.ts';
+import { isGone, writtenPids } from '../../support/processes.ts';
 import { Repository } from '../../support/repository.ts';
 import { queryStore } from '../../support/store-dump.ts';
 
@@ -344,7 +343,7 @@ describe('Ctrl-C and SIGKILL', () => {
     const env = { STUB_RULES: JSON.stringify(rules), STUB_PIDS: pids };
     const child = startBench(['compare', 'HEAD~1', ...args], { cwd: repository.folder, env });
     const ended = finished(child);
-    while (!existsSync(pids) && child.exitCode === null) await sleep(20);
+    await writtenPids(pids);
     child.kill(signal);
     return ended;
   }
@@ -354,9 +353,8 @@ describe('Ctrl-C and SIGKILL', () => {
     const { code, stderr } = await endedWhileMeasuring(repository, 'SIGINT');
     expect(code).toBe(130);
     expect(stderr).toContain('bench: interrupted; what was measured is stored: the same command goes on\n');
-    for (const pid of readFileSync(join(repository.folder, 'pids'), 'utf8').trim().split('\n')) {
-      expect(isGone(Number(pid))).toBe(true);
-    }
+    const started = await writtenPids(join(repository.folder, 'pids'));
+    expect(started.map(isGone)).toEqual(started.map(() => true));
     expectNoWorktrees(repository);
     expect(new Set(sweepsOf(repository).map(({ state }) => state))).toEqual(new Set(['interrupted']));
     const nothing = await bench(['run', '--resume'], { cwd: repository.folder });
@@ -406,10 +404,10 @@ describe('Ctrl-C and SIGKILL', () => {
     const args = ['compare', 'HEAD~1', ...MATRIX, ...STUB, '--build', script];
     const child = startBench(args, { cwd: repository.folder });
     const ended = finished(child);
-    while (!existsSync(pids)) await sleep(20);
+    const started = await writtenPids(pids);
     child.kill('SIGINT');
     expect((await ended).code).toBe(130);
-    for (const pid of readFileSync(pids, 'utf8').trim().split('\n')) expect(isGone(Number(pid))).toBe(true);
+    expect(started.map(isGone)).toEqual(started.map(() => true));
     expectNoWorktrees(repository);
   }, 60_000);
 });

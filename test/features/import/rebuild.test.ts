@@ -1,11 +1,11 @@
-import { cpSync, existsSync, readFileSync, rmSync } from 'node:fs';
+import { cpSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 
 import { describe, expect, test } from 'vitest';
 
 import { bench, finished, startBench, temporaryFolder } from '../../support/bench.ts';
 import { fakeHarnessMatrix } from '../../support/fake-harness.ts';
+import { writtenPids } from '../../support/processes.ts';
 import { FIXTURES } from '../../support/recordings.ts';
 import { dumpTables } from '../../support/store-dump.ts';
 import { STUB, stubMatrix } from '../../support/stub.ts';
@@ -84,7 +84,7 @@ async function interrupted(folder: string, flag: string): Promise<void> {
     env: { STUB_RULES: JSON.stringify([{ when: flag, does: 'stubborn' }]), STUB_PIDS: pids },
   });
   const ended = finished(child);
-  while (!existsSync(pids) || readFileSync(pids, 'utf8') === '') await sleep(20);
+  await writtenPids(pids);
   child.kill('SIGINT');
   expect((await ended).code).toBe(130);
 }
