@@ -39,6 +39,9 @@ METRICS = {
 BUILD = {
     "engineBuiltS": re.compile(rf"Engine built in {NUMBER} sec"),
     "createdEngineMib": re.compile(rf"Created engine with size: {NUMBER} MiB"),
+    "peakMemoryMib": re.compile(
+        rf"\[MemUsageStats\] Peak memory usage of TRT CPU/GPU memory allocators: CPU \d+ MiB, GPU {NUMBER} MiB"
+    ),
     "loadedEngineMib": re.compile(rf"Loaded engine size: {NUMBER} MiB"),
     "deserializedS": re.compile(rf"Engine deserialized in {NUMBER} sec"),
     "parsedModelS": re.compile(rf"Finished parsing network model\. Parse time: {NUMBER}"),
