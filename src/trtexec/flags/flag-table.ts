@@ -1,18 +1,11 @@
 import { compareTensorrtVersions, parseTensorrtVersion, type TensorrtVersion } from '../../text/version.ts';
-import table from './trtexec-flags.json' with { type: 'json' };
+import { FLAG_ROWS, type FlagRow } from './flags.ts';
 
-export type FlagPhase = 'build' | 'inference' | 'both' | 'report';
-
-interface TrtexecFlag {
-  readonly flag: string;
-  readonly value: 'none' | 'needed' | 'optional';
+interface TrtexecFlag extends Required<Omit<FlagRow, 'since' | 'removed' | 'isPath' | 'isRepeatable'>> {
   readonly since: TensorrtVersion;
   readonly removed: TensorrtVersion | null;
-  readonly phase: FlagPhase;
-  /** Its value is a path, relative to the matrix file. */
   readonly isPath: boolean;
   readonly isRepeatable: boolean;
-  readonly note: string;
 }
 
 export const CELL_FLAGS = [
@@ -27,81 +20,21 @@ export const CELL_FLAGS = [
   '--streams',
 ] as const;
 
-/** Some are listed under "build", but act while an engine is loaded and run. */
-const RUN_TIME_FLAGS = new Set([
-  '--loadEngine',
-  '--asyncFileReader',
-  '--useRuntime',
-  '--leanDLLPath',
-  '--getPlanVersionOnly',
-  '--tempdir',
-  '--tempfileControls',
-]);
-
-/** Listed elsewhere, but without effect on a loaded engine. */
-const BUILD_TIME_FLAGS = new Set(['--timeRefit']);
-
-/**
- * They must be there when the engine is built and again when it is loaded; an engine with marked tensors is given
- * again, so that the runs of it show what it is.
- */
-const BOTH_PHASES_FLAGS = new Set([
-  '--device',
-  '--useDLACore',
-  '--plugins',
-  '--staticPlugins',
-  '--dynamicPlugins',
-  '--safetyPlugins',
-  '--allowWeightStreaming',
-  '--versionCompatible',
-  '--vc',
-  '--markDebug',
-  '--markUnfusedTensorsAsDebugTensors',
-  // "Set nvtxVerbosity to be the same as build-time profilingVerbosity": sampleOptions.cpp.
-  '--profilingVerbosity',
-]);
-
-const PATH_FLAGS = new Set([
-  '--plugins',
-  '--staticPlugins',
-  '--dynamicPlugins',
-  '--safetyPlugins',
-  '--setPluginsToSerialize',
-  '--leanDLLPath',
-  '--refitFromOnnx',
-  '--calib',
-  '--tempdir',
-]);
-
-/** trtexec accepts them repeatedly; any other flag given twice is an unknown option. */
-const REPEATABLE_FLAGS = new Set(['--plugins', '--staticPlugins', '--dynamicPlugins', '--setPluginsToSerialize']);
-
-/** Read from NVIDIA's open-source tags 6.0 to 11.1. */
 const FLAGS: ReadonlyMap<string, TrtexecFlag> = new Map(
-  table.map((row) => [
+  FLAG_ROWS.map(({ isPath = false, isRepeatable = false, removed, since, ...row }) => [
     row.flag,
     {
-      flag: row.flag,
-      value: row.takesValue === 'optional' ? 'optional' : row.takesValue === true ? 'needed' : 'none',
-      since: versionOf(row.since),
-      removed: row.removed === null ? null : versionOf(row.removed),
-      phase: phaseOf(row.flag, row.phase),
-      isPath: PATH_FLAGS.has(row.flag),
-      isRepeatable: REPEATABLE_FLAGS.has(row.flag),
-      note: row.note,
+      ...row,
+      since: versionOf(since),
+      removed: removed === undefined ? null : versionOf(removed),
+      isPath,
+      isRepeatable,
     },
   ]),
 );
 
 function versionOf(text: string): TensorrtVersion {
   return parseTensorrtVersion(text) ?? { major: 0, minor: 0, patch: 0 };
-}
-
-function phaseOf(flag: string, stated: string): FlagPhase {
-  if (RUN_TIME_FLAGS.has(flag)) return 'inference';
-  if (BUILD_TIME_FLAGS.has(flag)) return 'build';
-  if (BOTH_PHASES_FLAGS.has(flag)) return 'both';
-  return stated === 'inference' || stated === 'report' ? stated : 'build';
 }
 
 export function flagNames(): string[] {

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
 
-import { findFlag, isFlagIn } from '../../../src/trtexec/flags/flag-table.ts';
+import { findFlag, flagNames, isFlagIn } from '../../../src/trtexec/flags/flag-table.ts';
 import { decodeMarkerVersion, parseTensorrtVersion } from '../../../src/text/version.ts';
-import table from '../../../src/trtexec/flags/trtexec-flags.json' with { type: 'json' };
+import table from '../../fixtures/trtexec/flags/trtexec-flags.json' with { type: 'json' };
 
 function isIn(flag: string, version: string): boolean {
   const parsed = parseTensorrtVersion(version);
@@ -16,6 +16,13 @@ describe('every flag in every version that was read', () => {
       expect([version, isIn(flag, version)]).toEqual([version, expected]);
     }
   });
+});
+
+test('the table has what was read from the tags, and nothing else', () => {
+  expect(flagNames()).toEqual(table.map(({ flag }) => flag));
+  expect(table.map(({ flag }) => findFlag(flag)?.value)).toEqual(
+    table.map(({ takesValue }) => (takesValue === 'optional' ? 'optional' : takesValue === true ? 'needed' : 'none')),
+  );
 });
 
 // The two tables of TensorRT's benchmarking chapter (11.x).
