@@ -100,6 +100,8 @@ export interface PageCell {
   readonly metric: string;
   readonly unit: string;
   readonly betterIs: 'lower' | 'higher';
+  /** The largest value that there can be; null where there is none. */
+  readonly most: number | null;
   readonly values: readonly (PageValue | null)[];
   /** What the heat map is neutral at; null without a value. */
   readonly level: number | null;

@@ -4,6 +4,7 @@ import { hostLinkOf } from '../records/environment.ts';
 import type { MetricValues } from '../records/metric.ts';
 import type { RunFlag, RunFlagId } from '../records/run-flag.ts';
 import { median } from '../statistics/median.ts';
+import { mayWaitForLaunches } from '../trtexec/fitness/bound-by.ts';
 import { enqueueClass, type ParsedRun } from '../trtexec/run-facts.ts';
 
 type Launches = Pick<Cell, 'cudaGraph' | 'spinWait'>;
@@ -102,6 +103,9 @@ export const BOUND_ADVICE = {
   contended: 'end what else uses the GPU, and run again',
 } satisfies Readonly<Record<BoundBy, string>>;
 
+/** For a GPU that is idle for longer than launches take. */
+const PAUSE_ADVICE = 'the GPU is idle far longer than launches take: look for pauses, and for other work on the CPUs';
+
 /** Without a CUDA graph GPU times hold the gaps between launches. */
 const NEAR_LAUNCH_ADVICE = 'a CUDA graph may make it faster: its launches take more than half of the GPU time';
 
@@ -122,6 +126,7 @@ function adviceFor(by: BoundBy, runs: readonly BoundRun[], cell: Launches | null
     flags.some(({ id, effect }) => id === 'hostBound' && effect === 'widened'),
   );
   if (by !== 'host' || isStarved) return BOUND_ADVICE[by];
+  if (!mayWaitForLaunches(medianIn(runs, 'gpuBusy'), medianIn(runs, 'enqueueRatio'))) return PAUSE_ADVICE;
   if (!isGraph) return LAUNCH_ADVICE;
   return cell.spinWait === true ? 'use a larger batch' : 'use spin wait or a larger batch';
 }

@@ -1,11 +1,15 @@
 import type { EngineLayer, LayerTensor } from './layer-info.ts';
 import type { JoinedLayer } from './profiled-engine.ts';
 import type { ParsedRun } from '../trtexec/run-facts.ts';
-import type { LayerTime } from '../trtexec/log/parsed-log.ts';
+import type { LayerProfile, LayerTime } from '../trtexec/log/parsed-log.ts';
+
+export function profileOf({ log, exports }: Pick<ParsedRun, 'log' | 'exports'>): LayerProfile | null {
+  return exports.profile ?? log.profile;
+}
 
 /** Null if the run has no layer data. */
 export function layersOf({ log, exports }: Pick<ParsedRun, 'log' | 'exports'>): JoinedLayer[] | null {
-  const profile = exports.profile ?? log.profile;
+  const profile = profileOf({ log, exports });
   const info = exports.layerInfo ?? log.layerInfo;
   if (profile === null && info === null) return null;
   return joinLayers(profile?.layers ?? null, info?.layers ?? []);

@@ -1,3 +1,4 @@
+import type { LayerProfile } from '../trtexec/log/parsed-log.ts';
 import type { layer, OutputOf } from '../records/output-parts.ts';
 import type { Shapes } from '../records/cell.ts';
 import type { Provenance } from '../records/sweep.ts';
@@ -27,10 +28,10 @@ export interface ProfiledEngine {
   readonly startedAt: string | null;
   readonly layers: readonly JoinedLayer[];
   /** All layers of one query, if not all of them are listed. */
-  readonly totalMs?: number;
+  readonly total?: LayerProfile['total'] | undefined;
   /** Null if nothing was timed: only names and kernels are known. */
   readonly iterations: number | null;
-  /** Mean GPU compute time without the profiler, of the same run or of the cell's timed runs. */
+  /** Median GPU compute time without the profiler, of the same run or of the cell's timed runs. */
   readonly gpuComputeMs: number | null;
   readonly notes: readonly string[];
   /** Of files outside a store, which say it themselves. */

@@ -50,6 +50,12 @@ export function gatedMetricOf(id: GatedMetricId): Omit<Metric, 'id'> & { readonl
   return isJudgedOnly(id) ? { id, ...JUDGED_ONLY[id] } : metricOf(id);
 }
 
+/** The largest value that there can be, of a share; else null. */
+export function wholeOf(id: GatedMetricId): number | null {
+  if (id === 'gpuBusy') return 1;
+  return isJudgedOnly(id) && JUDGED_ONLY[id].unit === '%' ? 100 : null;
+}
+
 function wordOf(id: GatedMetricId): string {
   return isJudgedOnly(id) ? JUDGED_ONLY[id].word : metricWord(id);
 }

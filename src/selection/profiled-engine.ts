@@ -4,7 +4,7 @@ import { cellLabel } from '../text/cell-label.ts';
 import { median } from '../statistics/median.ts';
 import type { ProfiledEngine } from '../layers/profiled-engine.ts';
 import { dlaNotes } from '../layers/dla-notes.ts';
-import { joinLayers, layersOf } from '../layers/join-layers.ts';
+import { joinLayers, layersOf, profileOf } from '../layers/join-layers.ts';
 import { cellRunsOf } from '../store/runs/cell-runs.ts';
 import { findCells } from '../store/cells.ts';
 import {
@@ -29,9 +29,14 @@ import { runsUnder } from './runs-of-paths.ts';
 import type { RunId, SweepId } from '../records/scalars.ts';
 
 /** Layers of a run's profile, with what weakens them; null without one. */
-export function profiledLayers(db: StoreDatabase, run: LayerRun): Pick<ProfiledEngine, 'layers' | 'notes'> | null {
+export function profiledLayers(
+  db: StoreDatabase,
+  run: LayerRun,
+): Pick<ProfiledEngine, 'layers' | 'notes' | 'total'> | null {
   const stored = runLayers(db, run.runId);
-  return stored === null ? null : { layers: joinLayers(stored.profile, stored.layers), notes: overlapNotes(run.hints) };
+  if (stored === null) return null;
+  const { layers, profile, total } = stored;
+  return { layers: joinLayers(profile, layers), total, notes: overlapNotes(run.hints) };
 }
 
 export function profiledRun(db: StoreDatabase, runId: RunId, ref: string): ProfiledEngine | null {
@@ -124,8 +129,9 @@ function profiledFrom(db: StoreDatabase, run: LayerRun, ref: string, notes: read
     provenance: run.provenance,
     startedAt: run.startedAt,
     layers: profiled.layers,
+    total: profiled.total,
     iterations: run.iterations,
-    gpuComputeMs: run.gpuComputeMeanMs ?? timedMedianMs(db, run),
+    gpuComputeMs: run.gpuComputeMs ?? timedMedianMs(db, run),
     notes: [...notes, ...profiled.notes, ...dlaNotes(cell ?? null, profiled.layers)],
   };
 }
@@ -165,17 +171,15 @@ function instantOf(text: string | null): string | null {
 }
 
 function engineOf(run: ReadRun, ref: string): ProfiledEngine | null {
-  const { log, exports, manifest, contentId } = run;
+  const { log, manifest, contentId } = run;
   const layers = layersOf(run);
   if (layers === null) return null;
   // Exports without a log do not identify a cell.
   const cell = cellOf(run);
-  const profile = exports.profile ?? log.profile;
-  const totalMs = profile?.totalMs;
+  const profile = profileOf(run);
   const { lone: standalone } = manifest;
   const alone = standalone?.kind === 'layers' ? standalone : null;
   return {
-    ...(totalMs === undefined ? {} : { totalMs }),
     ref,
     runId: manifest.runId ?? contentId,
     sweepId: manifest.sweepId,
@@ -185,8 +189,9 @@ function engineOf(run: ReadRun, ref: string): ProfiledEngine | null {
     provenance: manifest.provenance ?? 'imported',
     startedAt: instantOf(manifest.startedAt),
     layers,
+    total: profile?.total,
     iterations: profile?.iterations ?? null,
-    gpuComputeMs: log.measurement?.gpuComputeMs.mean ?? null,
+    gpuComputeMs: log.measurement?.gpuComputeMs.median ?? null,
     notes: [
       ...(alone?.format === 'trace' ? ['from a trace: another harness than trtexec'] : []),
       ...(alone === null ? [] : run.notes),

@@ -6,12 +6,12 @@ import { formatTensorrtVersion } from '../text/version.ts';
 import { boundLines, flagLines, outcomeText } from './words.ts';
 import type { Look } from './look.ts';
 import { count, formatMs, formatNumber, formatPercent } from './numbers.ts';
-import { layersOf } from '../layers/join-layers.ts';
+import { layersOf, profileOf } from '../layers/join-layers.ts';
 import { printable } from '../text/printable.ts';
 import { telemetryLines } from './machine-text.ts';
 import { statisticsTable } from './statistics-table.ts';
 import { truncate } from './text-width.ts';
-import type { JoinedLayer } from '../layers/profiled-engine.ts';
+import type { JoinedLayer, ProfiledEngine } from '../layers/profiled-engine.ts';
 import { renderTable } from './table.ts';
 
 const MAX_EVIDENCE_LINES = 5;
@@ -31,7 +31,7 @@ export function runText(run: ParsedRun, look: Look): string[] {
   for (const { line, text } of outcome.evidence.slice(0, MAX_EVIDENCE_LINES)) {
     lines.push(cut(`    ${line > 0 ? `line ${line}: ` : ''}${printable(text)}`));
   }
-  lines.push(...numbers(run, look), ...layersTable(layersOf(run) ?? [], look));
+  lines.push(...numbers(run, look), ...layersTable(layersOf(run) ?? [], look, profileOf(run)?.total));
   if (log.build.engineBuiltS !== null) {
     const size = log.build.createdEngineMib;
     lines.push(
@@ -97,11 +97,12 @@ function busyText({ gpuBusy, idleGapMs }: ParsedRun['derived']): string {
 
 const SHOWN_LAYERS = 8;
 
-export function layersTable(layers: readonly JoinedLayer[], look: Look): string[] {
+/** @param total of all layers, if not all of them are listed */
+export function layersTable(layers: readonly JoinedLayer[], look: Look, total?: ProfiledEngine['total']): string[] {
   const timed = layers.filter(({ averageMs }) => averageMs !== null);
   if (timed.length === 0) return [];
   const longestFirst = timed.toSorted((a, b) => (b.averageMs ?? 0) - (a.averageMs ?? 0));
-  const totalMs = sumMs(timed);
+  const totalMs = total?.averageMs ?? sumMs(timed);
   const rest = longestFirst.slice(SHOWN_LAYERS);
   const rows = longestFirst
     .slice(0, SHOWN_LAYERS)
@@ -112,6 +113,8 @@ export function layersTable(layers: readonly JoinedLayer[], look: Look): string[
       percent: layer.percentage,
     }));
   if (rest.length > 0) rows.push({ name: `${rest.length} more`, type: '', ms: sumMs(rest), percent: null });
+  if (total !== undefined)
+    rows.push({ name: 'all, of which the log lists these', type: '', ms: total.averageMs, percent: 100 });
   return renderTable<(typeof rows)[number]>(
     [
       { header: 'mean', text: ({ ms }) => formatMs(ms), align: 'right' },

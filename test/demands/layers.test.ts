@@ -1,11 +1,12 @@
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 import { expect, test } from 'vitest';
 
 import { layerFactsOf } from '../../src/layers/layer-facts.ts';
 import { summarizeLayers } from '../../src/layers/summarize-layers.ts';
-import { bench } from '../support/bench.ts';
-import { FIXTURES } from '../support/recordings.ts';
+import { bench, temporaryFolder } from '../support/bench.ts';
+import { FIXTURES, GUIDE } from '../support/recordings.ts';
 
 async function layersOf(...args: readonly string[]): Promise<string> {
   const folder = join(FIXTURES, 'nights', '1-profile', 'resnet_small.fp8.b8');
@@ -27,9 +28,29 @@ test('large layers that were left in 16 bits are named', async () => {
 
 test('what launches alone take, and how far the sum of layers is from the time without the profiler', async () => {
   const text = await layersOf();
-  expect(text).toContain('sum of layers 0.3645 ms, GPU compute time without the profiler 0.2368 ms: +53.9 %');
+  expect(text).toContain('medians: sum of layers 0.3642 ms, GPU compute time without the profiler 0.2368 ms: +53.8 %');
   expect(text).toContain('the profiler waits after each layer; shares hold, times are not for gating');
   expect(text).toContain('launches alone take 0.18 to 0.55 ms of the host without a CUDA graph');
+});
+
+test('the median of all layers beside that of the time without the profiler, also of a stored excerpt', async () => {
+  const folder = temporaryFolder();
+  const log = ['listing-11-fp8-summary.log', 'listing-25-profile.log'].map((name) => readFileSync(join(GUIDE, name)));
+  writeFileSync(join(folder, 'both.log'), Buffer.concat(log));
+  const env = { BENCH_DB: join(folder, 'bench.sqlite'), COLUMNS: '200' };
+  await bench(['import', 'both.log'], { cwd: folder, env });
+  for (const what of ['both.log', 'unnamed']) {
+    const { stdout } = await bench(['layers', what], { cwd: folder, env });
+    expect(stdout).toContain(
+      'medians: sum of layers 29.09 ms, GPU compute time without the profiler 28.90 ms: +0.63 % (not for gating)',
+    );
+    expect(stdout).toContain('2 layers, 29.09 ms a query');
+    expect(stdout).toContain('time by the type taken in: unknown precision 1.2 %');
+  }
+  const { stdout } = await bench(['layers', 'unnamed', '--json'], { cwd: folder, env });
+  const { medianMs, overheadPercent, totalMs } = JSON.parse(stdout);
+  expect([totalMs, medianMs]).toEqual([29.0892, 29.0876]);
+  expect(overheadPercent).toBeCloseTo((29.0876 / 28.9048 - 1) * 100, 9);
 });
 
 test('the longest layers first, and how much of all they are together', async () => {

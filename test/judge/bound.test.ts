@@ -77,3 +77,11 @@ test('a cell that turned from one to another is told, even when its time did not
   expect(boundReasons(before, before)).toEqual([]);
   expect(boundReasons([run(null)], after)).toEqual([]);
 });
+
+test('a GPU that is idle far longer than launches take is no case for a CUDA graph', () => {
+  const adviceOf = (gpuBusy: number, enqueueRatio: number) =>
+    boundOf(NO_GRAPH, [run('host', { gpuBusy, enqueueRatio })])?.advice;
+  const pauses = 'the GPU is idle far longer than launches take: look for pauses, and for other work on the CPUs';
+  expect([adviceOf(0.02, 0.95), adviceOf(0.02, 0.25)]).toEqual([pauses, pauses]);
+  expect(adviceOf(0.708, 0.84)).toBe('use a CUDA graph or a larger batch');
+});

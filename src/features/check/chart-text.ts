@@ -1,5 +1,5 @@
 import type { TrendMark } from '../../judge/trend.ts';
-import { gatedMetricOf } from '../../records/gated-metric.ts';
+import { gatedMetricOf, wholeOf } from '../../records/gated-metric.ts';
 import { dayText } from '../../terminal/charts/day-text.ts';
 import { renderHistoryChart } from '../../terminal/charts/history-chart.ts';
 import type { Look } from '../../terminal/look.ts';
@@ -49,6 +49,7 @@ export function cellChart({ height = HEIGHT, labels, marks, starts = [], values,
     marks: new Map(marks.toReversed().map(({ step, kind }) => [step, paintOf(kind, look)(SIGNS[kind])])),
     format: (value) => levelText(about, value),
     styleOf: (level) => paintOf(level === kinds.length - 1 ? (kinds[level] ?? null) : null, look),
+    most: wholeOf(about.metric),
     height,
     look,
   });

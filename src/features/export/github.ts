@@ -31,6 +31,9 @@ const SECTIONS: readonly {
   { status: 'missing', sign: '∅ missing', words: 'on one side only', isOpen: false },
 ];
 
+/** Of these nobody knows whether they are slower. */
+const UNJUDGED: ReadonlySet<Status> = new Set(['failed', 'incomparable', 'missing']);
+
 /** For a pull request comment: changes first, the rest folded. */
 export function markdownText(report: ReportedSweep): string {
   const byStatus = Map.groupBy(report.cells, statusOf);
@@ -69,17 +72,23 @@ function titleOf(
 ): string {
   if (gate !== null && gate.findings.length > 0) return `▲ ${markdown(gate.headline)}`;
   const slower = byStatus.get('slower') ?? [];
-  const parts = SECTIONS.filter(({ status }) => status !== 'slower').flatMap(({ isOpen, status, words }) => {
-    const number = byStatus.get(status)?.length ?? 0;
-    return isOpen && number > 0 ? [`${number} ${words}`] : [];
-  });
+  const numberOf = (status: Status): number => byStatus.get(status)?.length ?? 0;
+  const parts = SECTIONS.flatMap(({ isOpen, status, words }) =>
+    status !== 'slower' && (isOpen || UNJUDGED.has(status)) && numberOf(status) > 0
+      ? [`${numberOf(status)} ${words}`]
+      : [],
+  );
   const rest = parts.length === 0 ? '' : ` (${parts.join(', ')})`;
   if (slower.length > 0) {
     return `▲ ${slower.length} of ${count(cells.length, 'cell')} slower by ${rangeOf(slower)}${rest}`;
   }
   if (shift?.verdict === 'slower') return `▲ ${shiftSize(shift)}${rest}`;
   const isCompared = cells.some(({ judgement }) => judgement.kind !== 'values');
-  return isCompared ? `No slower cell among ${cells.length}${rest}` : `${count(cells.length, 'cell')}${rest}`;
+  if (!isCompared) return `${count(cells.length, 'cell')}${rest}`;
+  const judged = [...UNJUDGED].reduce((left, status) => left - numberOf(status), cells.length);
+  return judged === 0
+    ? `None of ${count(cells.length, 'cell')} compared${rest}`
+    : `No slower cell among ${judged}${rest}`;
 }
 
 function hiddenText(cells: readonly ReportedCell[]): string {

@@ -81,7 +81,7 @@ async function showLayers(name: string | undefined, options: LayersOptions, io: 
       `--select ${printable(options.select ?? '')}: none of the ${all.length} layers; it is looked for in names, ONNX nodes, types and tactics${how}`,
     );
   }
-  const summary = summarizeLayers(all, found.totalMs);
+  const summary = summarizeLayers(all, found.total?.averageMs);
   const profiledMs = hasTimes(found) ? summary.totalMs : null;
   const efficiency = efficiencyOf(all, known, found.gpuComputeMs ?? profiledMs);
   const ofLayer = new Map(all.map((layer, place) => [layer, efficiency.layers?.[place] ?? null]));
@@ -181,7 +181,7 @@ export function layerTable(engine: ProfiledEngine): LayersOutput {
   const { engine: efficiency } = efficiencyOf(all, statedCircumstances(engine, null), null);
   const rated = all.map((layer) => ({ ...layer, efficiency: null }));
   const asked = { efficiency, groups: null, isSummedUp: false };
-  return layersOutput(engine, summarizeLayers(all, engine.totalMs), rated, asked);
+  return layersOutput(engine, summarizeLayers(all, engine.total?.averageMs), rated, asked);
 }
 
 interface LayersAsked extends Pick<LayersOutput, 'efficiency'> {
@@ -206,6 +206,7 @@ function layersOutput(
     schemaVersion: 1,
     ...engineOutput(engine),
     totalMs: hasTimes(engine) ? summary.totalMs : null,
+    ...overheadOf(engine),
     summary,
     layers,
     efficiency,
@@ -218,6 +219,17 @@ function layersOutput(
         ...spread(members),
       })) ?? null,
   };
+}
+
+/** Median against median: as the last row of a printed table states it, else the sum of the layers' medians. */
+function overheadOf({ layers, total, gpuComputeMs }: ProfiledEngine) {
+  const ofLayers = layers.reduce<number | null>(
+    (sum, { medianMs }) => (sum === null || medianMs === null ? null : sum + medianMs),
+    0,
+  );
+  const medianMs = (total === undefined ? ofLayers : total.medianMs) || null;
+  const overheadPercent = medianMs === null || gpuComputeMs === null ? null : (medianMs / gpuComputeMs - 1) * 100;
+  return { medianMs, overheadPercent };
 }
 
 const NO_TIMES = { totalMs: null, sharePercent: null, minMs: null, meanMs: null, maxMs: null };

@@ -15,12 +15,14 @@ const engine = {
   provenance,
   startedAt: instant.nullable(),
   iterations: count.nullable().describe('Profiled queries; null without a profile'),
-  gpuComputeMs: z.number().nullable().describe('Without the profiler'),
+  gpuComputeMs: z.number().nullable().describe('Median, without the profiler'),
   notes: z.array(z.string()),
 };
 export const layers = output('bench layers --json', {
   ...engine,
   totalMs: z.number().nullable().describe('Sum over all layers, with the profiler attached'),
+  medianMs: z.number().nullable().describe('The same of medians; null before TensorRT 8.4, which printed none'),
+  overheadPercent: z.number().nullable().describe('Of medianMs over gpuComputeMs; never for gating'),
   summary: layersSummarySchema,
   layers: z.array(
     layerFactsSchema.extend({ efficiency: efficiencySchema.nullable().describe('Null without the ONNX model') }),

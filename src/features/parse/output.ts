@@ -67,6 +67,10 @@ export const parseOutput = output('bench parse --json', {
         .describe('Of another harness than trtexec'),
       notes: z.array(z.string()),
       layers: z.array(layer).nullable(),
+      layersTotal: layer
+        .pick({ averageMs: true, medianMs: true })
+        .nullable()
+        .describe('Of all layers of one query, where the log lists some of them only; else null'),
     }),
   ),
 });

@@ -10,6 +10,7 @@ import type { KeyedCell } from '../../records/cell.ts';
 import type { SweepId } from '../../records/scalars.ts';
 import { efficiencyOf, storedCircumstances } from '../../selection/engine-efficiency.ts';
 import { modelOfRun, type ReadModels } from '../../selection/engine-model.ts';
+import type { ProfiledEngine } from '../../layers/profiled-engine.ts';
 import { profiledLayers } from '../../selection/profiled-engine.ts';
 import type { StoreDatabase } from '../../store/file/open.ts';
 import { type LayerRun, layerRunsOfCells } from '../../store/runs/layer-runs.ts';
@@ -33,10 +34,9 @@ interface CellLayers {
   readonly diffs: readonly ReportLayersDiff[];
 }
 
-interface Profile {
+interface Profile extends Pick<ProfiledEngine, 'notes' | 'total'> {
   readonly run: LayerRun;
   readonly facts: readonly LayerFacts[];
-  readonly notes: readonly string[];
 }
 
 /** The newest profile of each cell and its layer diff, by key. */
@@ -65,7 +65,7 @@ export async function cellLayers(
     const { run, facts } = newest;
     const model = await modelOfRun(db, run.runId, read);
     const known = typeof model === 'string' ? null : await storedCircumstances(db, run, cell, model);
-    const ms = run.gpuComputeMeanMs ?? known?.gpuComputeMs ?? null;
+    const ms = run.gpuComputeMs ?? known?.gpuComputeMs ?? null;
     const efficiency = known === null ? null : efficiencyOf(facts, known, ms);
     found.set(cell.key, {
       layers: asLayers(newest, sweep, drawn, efficiency),
@@ -90,12 +90,12 @@ function profilesOf(db: StoreDatabase, runs: readonly LayerRun[]): Profile[] {
   const before = timed.find(({ sweepId }) => sweepId !== newest.sweepId);
   return [newest, before].flatMap((run) => {
     const found = run === undefined ? null : profiledLayers(db, run);
-    return run === undefined || found === null ? [] : [{ run, facts: layerFactsOf(found.layers), notes: found.notes }];
+    return run === undefined || found === null ? [] : [{ ...found, run, facts: layerFactsOf(found.layers) }];
   });
 }
 
 function asLayers(
-  { run, facts, notes }: Profile,
+  { run, facts, notes, total }: Profile,
   sweep: number | null,
   drawn: number,
   efficiency: ReturnType<typeof efficiencyOf> | null,
@@ -107,7 +107,7 @@ function asLayers(
     runId: run.runId,
     sweep,
     iterations: run.iterations,
-    totalMs: sumMs(facts),
+    totalMs: total?.averageMs ?? sumMs(facts),
     layers: sorted
       .slice(0, drawn)
       .map((layer) => ({

@@ -29,7 +29,7 @@ export function drawTrend(
       .slice(from, to + 1)
       .flatMap((sweep) => sweep?.value ?? []),
   );
-  const range = rangeOf([...shown.flatMap(({ least, most }) => [least, most]), ...further]);
+  const range = rangeOf([...shown.flatMap(({ least, most }) => [least, most]), ...further], cell.most);
   const y = linear(range, [height - BOTTOM, TOP]);
   const picture = svg('svg', {
     class: 'trend',
@@ -63,12 +63,12 @@ export function drawTrend(
 /** Least vertical range, relative to the value: with less, noise would look like a change. */
 const LEAST_SPAN = 0.01;
 
-function rangeOf(values: readonly number[]): [number, number] {
+function rangeOf(values: readonly number[], most: number | null): [number, number] {
   if (values.length === 0) return [0, 1];
-  const [least, most] = padded(values, 0.08);
-  const middle = (least + most) / 2;
-  const half = Math.max(most - least, LEAST_SPAN * Math.abs(middle)) / 2;
-  return [middle - half, middle + half];
+  const [low, high] = padded(values, 0.08);
+  const middle = (low + high) / 2;
+  const half = Math.max(high - low, LEAST_SPAN * Math.abs(middle)) / 2;
+  return [middle - half, Math.min(middle + half, most ?? Infinity)];
 }
 
 type Piece = (SweepValue & { sweep: number })[];

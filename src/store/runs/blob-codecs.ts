@@ -3,7 +3,7 @@ import { constants, zstdCompressSync, zstdDecompressSync } from 'node:zlib';
 import * as z from 'zod';
 
 import type { EngineLayer } from '../../layers/layer-info.ts';
-import type { LayerTime } from '../../trtexec/log/parsed-log.ts';
+import type { LayerProfile, LayerTime } from '../../trtexec/log/parsed-log.ts';
 import { QUERY_TIME_COLUMNS, type QueryTimeColumn, type QueryTimes } from '../../trtexec/run-facts.ts';
 import { joinPieces, LargeTimes, packTimes, unpackTimes } from '../../trtexec/samples/large-times.ts';
 
@@ -83,6 +83,7 @@ function decodeFirstFormat(bytes: Buffer): QueryTimes {
 export interface StoredLayers {
   readonly profile: readonly LayerTime[] | null;
   readonly layers: readonly EngineLayer[];
+  readonly total?: LayerProfile['total'];
 }
 
 export function encodeLayers(layers: StoredLayers): Buffer {

@@ -26,7 +26,7 @@ function select(db: StoreDatabase, where: SQL | undefined, most: number = MOST) 
       /** Profiled queries; null when only names and kernels are known. */
       iterations: layerProfiles.iterations,
       /** Of the run's own timed part, without the profiler. */
-      gpuComputeMeanMs: timeStatistics.meanMs,
+      gpuComputeMs: timeStatistics.medianMs,
     })
     .from(layerProfiles)
     .innerJoin(runs, eq(runs.runId, layerProfiles.runId))

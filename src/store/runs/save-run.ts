@@ -190,7 +190,7 @@ export class RunWriter {
       runId,
       iterations: profile?.iterations ?? null,
       layerCount: profile?.layers.length ?? layers.length,
-      data: encodeLayers({ profile: profile?.layers ?? null, layers }),
+      data: encodeLayers({ profile: profile?.layers ?? null, layers, total: profile?.total }),
     });
   }
 }

@@ -18,6 +18,8 @@ export interface HistoryChart {
   readonly format: (value: number) => string;
   /** Color of the steps of a level. @param level its number, from 0 */
   readonly styleOf: (level: number) => (text: string) => string;
+  /** The largest value that there can be; null where there is none. */
+  readonly most: number | null;
   readonly height: number;
   readonly look: Look;
 }
@@ -48,7 +50,7 @@ export function renderHistoryChart(chart: HistoryChart): string[] {
   if (levels.length === 0) return ['(nothing was measured)'];
   const rows = Math.max(2, labels.length <= FEW_STEPS ? Math.min(FEW_ROWS, chart.height) : chart.height);
   const scale = scaleOf(levels, values, rows);
-  const names = tickNames(scale, rows);
+  const names = tickNames(scale, rows, chart.most ?? Infinity);
   const ends = levels.slice(-2).map(({ value }) => ({ row: rowOf(value, scale, rows), text: ` ${format(value)}` }));
   const left = Math.max(...[...names.values()].map(textWidth));
   const right = Math.max(...ends.map(({ text }) => textWidth(text)));
@@ -105,8 +107,9 @@ function rowOf(value: number, { low, high }: RoundScale, rows: number): number {
 }
 
 /** Of several ticks in a row the first. */
-function tickNames(scale: RoundScale, rows: number): Map<number, string> {
-  return new Map(scale.ticks.toReversed().map(({ value, text }) => [rowOf(value, scale, rows), text]));
+function tickNames(scale: RoundScale, rows: number, most: number): Map<number, string> {
+  const possible = scale.ticks.filter(({ value }) => value <= most);
+  return new Map(possible.toReversed().map(({ value, text }) => [rowOf(value, scale, rows), text]));
 }
 
 /** Column of a step: the first one is at the left edge, the last one at the right. */

@@ -36,6 +36,14 @@ export function isPaced({ options }: FitnessFacts['log']): boolean {
   return (options.sleepMs ?? 0) > 0 || (options.idleMs ?? 0) > 0;
 }
 
+/** Launch and work of a query, one after the other, fill less than this of the time: the host did something else. */
+const LAUNCHING = 0.5;
+
+/** Whether the GPU may have waited for launches; of pauses that nothing states, no CUDA graph and no batch takes them away. */
+export function mayWaitForLaunches(gpuBusy: number | null, enqueueRatio: number | null): boolean {
+  return gpuBusy === null || gpuBusy * (1 + (enqueueRatio ?? 0)) >= LAUNCHING;
+}
+
 /** The direction of the copies that the GPU waits for: they take longer than a query, and nearly all of the time. */
 export function copiesOf({ derived, log: { measurement } }: BoundFacts): 'h2d' | 'd2h' | null {
   const { gpuBusy, transferBound } = derived;

@@ -1,6 +1,6 @@
 import type { RunFlag } from '../../records/run-flag.ts';
 import type { QueryTimes } from '../run-facts.ts';
-import { copiesOf, isPaced } from './bound-by.ts';
+import { copiesOf, isPaced, mayWaitForLaunches } from './bound-by.ts';
 import { type ComputeTimes, type FitnessFacts, percent } from './facts.ts';
 
 /** Below this share the GPU is idle enough to ask why; in recorded sweeps only a cell limited by its copies. */
@@ -27,6 +27,7 @@ export function hostBound(facts: FitnessFacts, compute: ComputeTimes | null): Ru
   }
   // Their launches wait for the copies, too.
   if (enqueueClass !== 'bound' || enqueueRatio === null || copiesOf(facts) !== null) return null;
+  if (!mayWaitForLaunches(gpuBusy, enqueueRatio)) return null;
   const evidence = `${idle}, enqueue takes ${enqueueRatio.toFixed(2)} times the GPU time`;
   return { id: 'hostBound', effect: 'explained', value: gpuBusy, evidence };
 }

@@ -37,8 +37,8 @@ export interface LayerProfile {
   /** Profiled iterations, including warmup. */
   readonly iterations: number;
   readonly layers: readonly LayerTime[];
-  /** All layers of one query, if the table is an excerpt and its last row states it. */
-  readonly totalMs?: number;
+  /** All layers of one query, if the table is an excerpt and its last row states them. */
+  readonly total?: Pick<LayerTime, 'averageMs' | 'medianMs'>;
 }
 
 export interface Hint extends Evidence {

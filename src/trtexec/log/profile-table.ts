@@ -67,5 +67,6 @@ export function finishProfile(draft: ProfileDraft | null): LayerProfile | null {
   const { iterations, layers, total } = draft;
   const sumMs = layers.reduce((sum, { averageMs }) => sum + averageMs, 0);
   const isExcerpt = total !== null && sumMs < total.averageMs * LEAST_LISTED;
-  return { iterations, layers, ...(isExcerpt ? { totalMs: total.averageMs } : {}) };
+  if (!isExcerpt) return { iterations, layers };
+  return { iterations, layers, total: { averageMs: total.averageMs, medianMs: total.medianMs } };
 }

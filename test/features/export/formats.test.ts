@@ -260,3 +260,14 @@ test('a change under the smallest one keeps its words, and fails nothing', () =>
   expect(text.split('\n')[0]).toBe('### No slower cell among 1');
   expect(text).toContain('<summary>1 cell with a change under the smallest that matters</summary>');
 });
+
+test('the title counts only cells that were compared, and names the others', () => {
+  const title = (cells: Parameters<typeof reportedSweep>[0]) => markdownText(reportedSweep(cells)).split('\n')[0];
+  const cell = (model: string, verdict: 'same' | 'missing' | 'incomparable' | 'failed') =>
+    reportedCell(model, [1, 1], { ...compared('same', 1, 1), verdict });
+  const missing = [cell('a', 'missing'), cell('b', 'missing')];
+  expect(title([cell('bert', 'same'), ...missing, cell('gpt', 'incomparable'), cell('t5', 'failed')])).toBe(
+    '### No slower cell among 1 (1 without a result, 1 that cannot be compared, 2 on one side only)',
+  );
+  expect(title(missing)).toBe('### None of 2 cells compared (2 on one side only)');
+});

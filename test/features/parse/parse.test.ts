@@ -3,6 +3,7 @@ import { join } from 'node:path';
 
 import { expect, test } from 'vitest';
 
+import { syntheticLog } from '../../support/fitness-facts.ts';
 import { bench } from '../../support/bench.ts';
 import { GUIDE, readFixture } from '../../support/recordings.ts';
 
@@ -43,7 +44,10 @@ test('a failure is read without being one: exit code 0, its cause and the line',
 
 test('shares of layers are those that trtexec printed, also where it shows two of them', async () => {
   const { stdout } = await bench(['parse', join(GUIDE, 'listing-25-profile.log')]);
-  expect(stdout.match(/^ +0\..*?%/gm)?.map((row) => row.trim())).toEqual(['0.2413 ms  0.80 %', '0.1036 ms  0.40 %']);
+  const rows = stdout.match(/^ +\d+\.\d+ +ms.*?%/gm)?.map((row) => row.trim().replaceAll(/ +/g, ' '));
+  expect(rows).toEqual(['0.2413 ms 0.80 %', '0.1036 ms 0.40 %', '29.09 ms 100 %']);
+  const { stdout: json } = await bench(['parse', join(GUIDE, 'listing-25-profile.log'), '--json']);
+  expect(JSON.parse(json).runs[0].layersTotal).toEqual({ averageMs: 29.0892, medianMs: 29.0876 });
 });
 
 test('--min-queries decides what is enough', async () => {
@@ -54,4 +58,12 @@ test('--min-queries decides what is enough', async () => {
   };
   expect(await outcome()).toMatchObject({ kind: 'measured' });
   expect(await outcome('--min-queries', '100000')).toMatchObject({ kind: 'unfit', reason: 'tooFewQueries' });
+});
+
+test('a GPU that is idle at 2 % for other reasons than its launches gets no advice about CUDA graphs', async () => {
+  const input = syntheticLog({ throughputQps: 20, enqueueMs: 0.95, options: ['Inference Streams: 1'] });
+  const { stdout } = await bench(['parse', '-', '--json'], { input });
+  const { bound, flags } = JSON.parse(stdout).runs[0];
+  expect(flags).toEqual([]);
+  expect(bound).toMatchObject({ by: 'host', advice: expect.stringMatching(/^the GPU is idle far longer/) });
 });

@@ -11,7 +11,12 @@ const plain = (text: string): string => text;
 
 function chart(
   values: readonly (number | null)[],
-  { columns = 60, starts = [], isAscii = false }: { columns?: number; starts?: number[]; isAscii?: boolean } = {},
+  {
+    columns = 60,
+    starts = [],
+    isAscii = false,
+    most = null,
+  }: { columns?: number; starts?: number[]; isAscii?: boolean; most?: number | null } = {},
 ): string[] {
   return renderHistoryChart({
     values,
@@ -20,6 +25,7 @@ function chart(
     marks: new Map(starts.map((start) => [start, 'S'])),
     format: (value) => `${value.toFixed(2)} ms`,
     styleOf: () => plain,
+    most,
     height: 6,
     look: makeLook(columns, false, isAscii),
   });
@@ -27,6 +33,12 @@ function chart(
 
 describe('a chart of a history', () => {
   const STEP = Array.from({ length: 40 }, (_, step) => (step < 30 ? 1 : 1.1));
+
+  test('the axis of a share ends at the whole', () => {
+    const labels = (rows: readonly string[]) => rows.flatMap((row) => /^ *(-?[\d.]+) ┤/u.exec(row)?.[1] ?? []);
+    expect(labels(chart([0, 0, 100], { starts: [2] }))).toContain('150');
+    expect(labels(chart([0, 0, 100], { starts: [2], most: 100 }))).toEqual(['100', '50', '0']);
+  });
 
   test('two levels: their values at the right, the change on the axis, round labels', () => {
     const rows = chart(STEP, { starts: [30] });

@@ -9,6 +9,7 @@ import type {
   ReportLayersDiff,
   SweepValue,
 } from '../../../html/page-types.ts';
+import { wholeOf } from '../../../records/gated-metric.ts';
 import { metricOf } from '../../../records/metric.ts';
 import { cellLabel } from '../../../text/cell-label.ts';
 import { printable } from '../../../text/printable.ts';
@@ -52,6 +53,7 @@ function pageCell(report: ReportCell, texts: TextTable): Omit<PageCell, 'name' |
     metric: label,
     unit,
     betterIs,
+    most: wholeOf(metric),
     values: values.map((sweep) =>
       sweep === null ? null : [sweep.value, sweep.least, sweep.most, sweep.runs, sweep.environment],
     ),
