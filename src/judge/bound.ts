@@ -5,6 +5,7 @@ import type { MetricValues } from '../records/metric.ts';
 import type { RunFlag, RunFlagId } from '../records/run-flag.ts';
 import { median } from '../statistics/median.ts';
 import { mayWaitForLaunches } from '../trtexec/fitness/bound-by.ts';
+import { shortMs } from '../trtexec/fitness/facts.ts';
 import { enqueueClass, type ParsedRun } from '../trtexec/run-facts.ts';
 
 type Launches = Pick<Cell, 'cudaGraph' | 'spinWait'>;
@@ -84,10 +85,6 @@ function medianIn(runs: readonly BoundRun[], value: Shown): number | null {
 
 function said(value: number | null, write: (known: number) => string): string[] {
   return value === null ? [] : [write(value)];
-}
-
-function shortMs(value: number): string {
-  return String(Number(value.toPrecision(3)));
 }
 
 /** For a cell whose launches take as long as its work. */

@@ -1,3 +1,4 @@
+import { compareTexts } from '../text/compare-texts.ts';
 import * as z from 'zod';
 
 import { type CellRun, isMeasured } from '../records/run.ts';
@@ -149,10 +150,6 @@ function byChoice({ cell: a }: Deployment, { cell: b }: Deployment): number {
     precisionPlace(a) - precisionPlace(b) ||
     compareTexts(a.key, b.key)
   );
-}
-
-function compareTexts(a: string, b: string): number {
-  return a === b ? 0 : a < b ? -1 : 1;
 }
 
 function precisionPlace({ precision }: KeyedCell): number {

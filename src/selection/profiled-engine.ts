@@ -1,3 +1,4 @@
+import { instantOf } from '../text/utc-instant.ts';
 import { isMeasured } from '../records/run.ts';
 import type { KeyedCell } from '../records/cell.ts';
 import { cellLabel } from '../text/cell-label.ts';
@@ -163,11 +164,6 @@ export async function profiledPath(path: string, io: Io, tracedRuns?: number): P
     throw new UsageError(`${printable(path)} has profiles of several cells: name the folder of one`);
   }
   return timed.at(-1) ?? runs.at(-1) ?? null;
-}
-
-function instantOf(text: string | null): string | null {
-  const time = text === null ? Number.NaN : Date.parse(text);
-  return Number.isNaN(time) ? null : new Date(time).toISOString();
 }
 
 function engineOf(run: ReadRun, ref: string): ProfiledEngine | null {

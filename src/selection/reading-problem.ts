@@ -1,9 +1,9 @@
+import { errorCode } from '../errors.ts';
 import { printable } from '../text/printable.ts';
 import { OnnxFormatError } from '../tools/onnx/wire-reader.ts';
 
 export function readingProblem(error: unknown): string {
-  const code = error instanceof Error && 'code' in error ? error.code : null;
-  switch (code) {
+  switch (errorCode(error)) {
     case 'ENOENT':
       return 'no such file or folder';
     case 'EACCES':

@@ -14,3 +14,9 @@ export function readInstant(text: string): string | null {
   const instant = new Date(`${day}T${time}${seconds}${zone}`);
   return exists && !Number.isNaN(instant.getTime()) ? instant.toISOString() : null;
 }
+
+/** What a program or a file states, in any form that `Date.parse` reads; null where it is none. */
+export function instantOf(text: string | null): string | null {
+  const time = text === null ? Number.NaN : Date.parse(text);
+  return Number.isNaN(time) ? null : new Date(time).toISOString();
+}

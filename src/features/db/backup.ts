@@ -74,7 +74,7 @@ async function makeFolder(folder: string): Promise<void> {
     await mkdir(folder, { recursive: true });
     accessSync(folder, constants.W_OK);
   } catch (error) {
-    if (isFull(error) || !(error instanceof Error && 'code' in error)) throw error;
+    if (isFull(error) || errorCode(error) === '') throw error;
     throw new UsageError(`${folder}: is no folder that may be written`, { cause: error });
   }
 }
@@ -91,7 +91,7 @@ async function linkNew(temporary: string, target: string): Promise<void> {
   } catch (error) {
     if (existsSync(target)) throw alreadyThere(target);
     // File systems without hard links.
-    if (error instanceof Error && 'code' in error) await rename(temporary, target);
-    else throw error;
+    if (errorCode(error) === '') throw error;
+    await rename(temporary, target);
   }
 }

@@ -3,7 +3,7 @@ import { dirname, join, resolve } from 'node:path';
 
 import { EngineCache } from '../../engines/engine-cache.ts';
 import { pinEngine, readEngineFolder, unpinEngine } from '../../engines/engine-folder.ts';
-import { UsageError } from '../../errors.ts';
+import { errorCode, UsageError } from '../../errors.ts';
 import { MATRIX_DEFAULTS } from '../../matrix/schema/defaults.ts';
 import { EXIT_CODES, type ExitCode } from '../../exit-codes.ts';
 import { printable } from '../../text/printable.ts';
@@ -235,7 +235,7 @@ async function writing<Result>(folder: string, work: () => Promise<Result>): Pro
   try {
     return await work();
   } catch (error) {
-    const code = error instanceof Error && 'code' in error ? String(error.code) : '';
+    const code = errorCode(error);
     if (code === '') throw error;
     throw new UsageError(`${printable(folder)} cannot be changed (${code})`, { cause: error });
   }

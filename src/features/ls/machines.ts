@@ -1,3 +1,4 @@
+import { compareTexts } from '../../text/compare-texts.ts';
 import { type Io, printResult } from '../../cli/io.ts';
 import { withStore } from '../../cli/with-store.ts';
 import type { ExitCode } from '../../exit-codes.ts';
@@ -141,8 +142,4 @@ function cellsByGpu(values: readonly MachineValue[]): MachinesOutput['cells'] {
       },
     ];
   });
-}
-
-function compareTexts(a: string, b: string): number {
-  return a < b ? -1 : a > b ? 1 : 0;
 }

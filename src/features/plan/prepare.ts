@@ -2,7 +2,14 @@ import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
 
 import { sha256OfFileSync } from '../../artefacts/files.ts';
-import { EnvironmentLackingError, formatMistake, MatrixError, type Mistake, UsageError } from '../../errors.ts';
+import {
+  errorCode,
+  EnvironmentLackingError,
+  formatMistake,
+  MatrixError,
+  type Mistake,
+  UsageError,
+} from '../../errors.ts';
 import type { AbExperiment } from '../../judge/experiment.ts';
 import { findFlag } from '../../trtexec/flags/flag-table.ts';
 import { type Matrix, type MatrixCell, onnxOf, type Placed, type TwoSidedCells } from '../../matrix/matrix.ts';
@@ -254,16 +261,12 @@ function readMatrixFile(path: string): string | null {
     bytes = readFileSync(path);
   } catch (error) {
     if (error instanceof UsageError) throw error;
-    if (isMissing(error)) return null;
+    if (['ENOENT', 'ENOTDIR'].includes(errorCode(error))) return null;
     throw new UsageError(readingProblem(error));
   }
   if (UTF_16.test(bytes.toString('latin1', 0, 4))) throw new UsageError('is UTF-16: save it as UTF-8');
   if (bytes.includes(0)) throw new UsageError(`is no text: ${NO_MATRIX}`);
   return bytes.toString('utf8');
-}
-
-function isMissing(error: unknown): boolean {
-  return error instanceof Error && 'code' in error && (error.code === 'ENOENT' || error.code === 'ENOTDIR');
 }
 
 function hashedOrNothing(path: string): [string, ReturnType<typeof sha256OfFileSync>][] {

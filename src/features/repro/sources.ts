@@ -1,3 +1,4 @@
+import { instantOf } from '../../text/utc-instant.ts';
 import { dirname, join, resolve } from 'node:path';
 
 import { EngineCache } from '../../engines/engine-cache.ts';
@@ -127,9 +128,4 @@ async function readFirst(folder: string): Promise<ReadRun | null> {
   } catch {
     return null;
   }
-}
-
-function instantOf(text: string | null): string | null {
-  const time = text === null ? Number.NaN : Date.parse(text);
-  return Number.isNaN(time) ? null : new Date(time).toISOString();
 }

@@ -164,7 +164,7 @@ interface OpenCell {
   readonly runs: readonly CellRun[];
 }
 
-function highestRepeat(runs: readonly CellRun[]): number {
+export function highestRepeat(runs: readonly CellRun[]): number {
   return Math.max(0, ...runs.map(({ repeat }) => repeat));
 }
 

@@ -1,3 +1,4 @@
+import { compareTexts } from '../../text/compare-texts.ts';
 import type { Plan, PlannedCell } from '../../records/plan.ts';
 import { BUILD_ESTIMATE_S } from './estimate.ts';
 import { comparedTogether, planOfCells, secondsByCell } from './assign-gpus.ts';
@@ -68,14 +69,9 @@ function longestAgoFirst(cells: readonly PlannedCell[], measuredAt: ReadonlyMap<
   const at = (key: string): string => measuredAt.get(key) ?? '';
   return comparedTogether(cells.map(({ cell }) => cell))
     .map((group) => {
-      const members = group.toSorted((a, b) => inTurn(at(a.key), at(b.key)));
+      const members = group.toSorted((a, b) => compareTexts(at(a.key), at(b.key)));
       return { members, since: at(members[0]?.key ?? '') };
     })
-    .toSorted((a, b) => inTurn(a.since, b.since))
+    .toSorted((a, b) => compareTexts(a.since, b.since))
     .flatMap(({ members }) => members.flatMap(({ key }) => byKey.get(key) ?? []));
-}
-
-function inTurn(a: string, b: string): number {
-  if (a === b) return 0;
-  return a < b ? -1 : 1;
 }

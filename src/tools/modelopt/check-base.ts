@@ -1,3 +1,4 @@
+import type { ArrayFacts } from '../../variants/npz-read.ts';
 import type { Shapes } from '../../records/cell.ts';
 import type { FailureReason } from '../../records/outcome.ts';
 import type { PlannedVariant } from '../../records/plan.ts';
@@ -86,17 +87,9 @@ function askForShapes(name: string, rank: number | null): string {
   return `say with which sizes it is calibrated: shapes in calibration ({${name}: ${example}}), or --calibration-shapes ${name}:${example}`;
 }
 
-interface CalibrationArray {
-  /** Empty for the only array of an npy file. */
-  readonly name: string;
-  readonly descr: string;
-  readonly shape: readonly number[];
-  readonly notFinite: number;
-}
-
 /** The first mistake, or null: ModelOpt would show a traceback, or nothing. `steps`: shapes of one step, if known. */
 export function checkCalibration(
-  arrays: readonly CalibrationArray[],
+  arrays: readonly ArrayFacts[],
   { inputs }: Pick<OnnxFacts, 'inputs'>,
   steps: Shapes,
 ): string | null {
@@ -128,7 +121,7 @@ export function checkCalibration(
     : null;
 }
 
-function typeProblem({ descr, notFinite }: CalibrationArray, elementType: string): string | null {
+function typeProblem({ descr, notFinite }: ArrayFacts, elementType: string): string | null {
   if (descr.includes('O')) return 'it holds Python objects: save plain arrays of numbers';
   const wanted = NPY_TYPES[elementType];
   if (wanted === undefined) return `the model takes ${elementType}, which numpy does not have`;
@@ -142,11 +135,11 @@ function typeProblem({ descr, notFinite }: CalibrationArray, elementType: string
 }
 
 /** The first dimension counts samples, whatever the model says. */
-function shapeProblem({ shape }: CalibrationArray, wanted: OnnxTensorInfo['shape']): string | null {
+function shapeProblem({ shape }: ArrayFacts, wanted: OnnxTensorInfo['shape']): string | null {
   return shapeFits(wanted, shape, 1) ? null : `it is ${shapeText(shape)}, and the model takes ${shapeText(wanted)}`;
 }
 
-function stepProblem({ shape }: CalibrationArray, step: readonly number[] | null): string | null {
+function stepProblem({ shape }: ArrayFacts, step: readonly number[] | null): string | null {
   const samples = shape[0] ?? 0;
   if (samples === 0) return 'it has no samples';
   if (step === null) return null;

@@ -1,3 +1,4 @@
+import { compareTexts } from '../../text/compare-texts.ts';
 import { elementTypeName, type OnnxExternalFile, type OnnxOpCount, type OnnxWeights } from './facts.ts';
 import type { TensorHeader } from './tensor.ts';
 import { OnnxFormatError } from './wire-reader.ts';
@@ -61,7 +62,7 @@ export class GraphTally {
   /** Most frequent first. */
   opCounts(): OnnxOpCount[] {
     return [...this.ops.values()].toSorted(
-      (a, b) => b.count - a.count || compare(a.domain, b.domain) || compare(a.opType, b.opType),
+      (a, b) => b.count - a.count || compareTexts(a.domain, b.domain) || compareTexts(a.opType, b.opType),
     );
   }
 
@@ -69,16 +70,12 @@ export class GraphTally {
   weights(): OnnxWeights[] {
     return [...this.byType]
       .map(([dataType, sum]) => ({ elementType: elementTypeName(dataType), ...sum }))
-      .toSorted((a, b) => b.bytes - a.bytes || compare(a.elementType, b.elementType));
+      .toSorted((a, b) => b.bytes - a.bytes || compareTexts(a.elementType, b.elementType));
   }
 
   externalFiles(): OnnxExternalFile[] {
     return [...this.files]
       .map(([location, file]) => ({ location, ...file }))
-      .toSorted((a, b) => compare(a.location, b.location));
+      .toSorted((a, b) => compareTexts(a.location, b.location));
   }
-}
-
-function compare(a: string, b: string): number {
-  return a < b ? -1 : a > b ? 1 : 0;
 }

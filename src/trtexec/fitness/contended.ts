@@ -1,6 +1,6 @@
 import type { RunFlag } from '../../records/run-flag.ts';
 import type { QueryTimes } from '../run-facts.ts';
-import { type ComputeTimes, type FitnessFacts, hasOneStream, percent } from './facts.ts';
+import { type ComputeTimes, type FitnessFacts, hasOneStream, percent, shortMs } from './facts.ts';
 import { isHostStarved } from './host-bound.ts';
 import { shortList } from '../../text/short-list.ts';
 
@@ -117,10 +117,6 @@ const NAMED = 3;
 function namesOf(others: OtherProcesses): string {
   const names = others.map(({ name, pid }) => `${name} (${pid})`);
   return shortList(names, NAMED, ', ', ' and ');
-}
-
-function shortMs(value: number): string {
-  return String(Number(value.toPrecision(3)));
 }
 
 /** A query is slow when it takes this many times the undisturbed time. */

@@ -52,3 +52,7 @@ export function percent(share: number): string {
   const value = share * 100;
   return `${value.toFixed(Math.abs(value) < 10 ? 1 : 0)} %`;
 }
+
+export function shortMs(value: number): string {
+  return String(Number(value.toPrecision(3)));
+}

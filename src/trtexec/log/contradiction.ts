@@ -1,7 +1,7 @@
-import type { TimedMetric, TimeStatistics } from '../../records/measurement.ts';
+import { TIMED_METRICS, type TimedMetric, type TimeStatistics } from '../../records/measurement.ts';
 import type { TensorrtVersion } from '../../text/version.ts';
 import type { TraceAverages } from './parsed-log.ts';
-import { finishStatistics, METRIC_NAMES, type SummaryDraft, TIMED_METRICS } from './summary.ts';
+import { finishStatistics, METRIC_NAMES, type SummaryDraft } from './summary.ts';
 
 export interface LoggedNumbers {
   readonly draft: SummaryDraft;

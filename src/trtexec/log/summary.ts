@@ -1,4 +1,4 @@
-import type { Measurement, TimedMetric, TimeStatistics } from '../../records/measurement.ts';
+import { type Measurement, TIMED_METRICS, type TimedMetric, type TimeStatistics } from '../../records/measurement.ts';
 import { isOneOf } from '../../text/unknown-values.ts';
 import { NUMBER, parseStreamNumber } from './printed-values.ts';
 
@@ -34,8 +34,6 @@ export const METRIC_NAMES: Readonly<Record<TimedMetric, string>> = {
   gpuComputeMs: 'GPU Compute Time',
   d2hMs: 'D2H Latency',
 };
-
-export const TIMED_METRICS = ['latencyMs', 'enqueueMs', 'h2dMs', 'gpuComputeMs', 'd2hMs'] as const;
 
 const FIELD = new RegExp(`(min|max|mean|median) = (${NUMBER}) ms`, 'g');
 const PERCENTILE = new RegExp(`percentile\\((${NUMBER})%\\) = (${NUMBER}) ms`, 'g');

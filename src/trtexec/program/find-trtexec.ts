@@ -16,7 +16,7 @@ const USUAL_PLACES = [
 /** There is none where it is looked for. */
 export class NoTrtexecError extends EnvironmentLackingError {}
 
-interface TrtexecLookup {
+export interface TrtexecLookup {
   /** `--trtexec`. */
   readonly flag: string | undefined;
   /** `trtexec:` of the matrix, as an absolute path. */

@@ -5,8 +5,7 @@ import { namesIn } from '../../artefacts/folders.ts';
 import { EnvironmentLackingError } from '../../errors.ts';
 import type { TensorrtVersion } from '../../text/version.ts';
 import { ask } from '../../process/ask.ts';
-import type { EnvironmentVariables } from '../../process/environment-variables.ts';
-import { findTrtexec } from './find-trtexec.ts';
+import { findTrtexec, type TrtexecLookup } from './find-trtexec.ts';
 import { probeTrtexec } from './probe-trtexec.ts';
 import { spawnProcess } from '../../process/spawn.ts';
 
@@ -37,11 +36,7 @@ export type LibraryFacts =
     }
   | { readonly kind: 'unknown'; readonly why: string };
 
-interface TrtexecLookup {
-  readonly flag: string | undefined;
-  readonly matrix: string | null;
-  readonly env: EnvironmentVariables;
-  readonly cwd: string;
+interface FactsLookup extends TrtexecLookup {
   readonly signal: AbortSignal;
   readonly timeoutMs: number;
 }
@@ -52,7 +47,7 @@ export interface TrtexecFindings {
 }
 
 /** Where trtexec is, whether it runs, and which library it will load. Uses no GPU. */
-export async function trtexecFacts(lookup: TrtexecLookup): Promise<TrtexecFindings> {
+export async function trtexecFacts(lookup: FactsLookup): Promise<TrtexecFindings> {
   let path: string;
   try {
     path = findTrtexec(lookup);
@@ -76,7 +71,7 @@ export async function trtexecFacts(lookup: TrtexecLookup): Promise<TrtexecFindin
 
 type Help = Extract<TrtexecFacts, { kind: 'found' }>['help'];
 
-async function helpOf(path: string, { env, signal, timeoutMs }: TrtexecLookup): Promise<Help> {
+async function helpOf(path: string, { env, signal, timeoutMs }: FactsLookup): Promise<Help> {
   const program = { file: path, prefixArgs: [], env, shownAs: path, provenance: 'measured' as const, recordings: null };
   const inTime = AbortSignal.timeout(timeoutMs);
   try {
@@ -98,7 +93,7 @@ async function libraryOf(
   trtexec: string,
   links: string,
   version: TensorrtVersion | null,
-  lookup: TrtexecLookup,
+  lookup: FactsLookup,
 ): Promise<LibraryFacts> {
   const linked = /^\s*(libnvinfer\.so\S*) => (.+?)(?: \(0x[0-9a-f]+\))?$/m.exec(links);
   if (linked !== null) {
@@ -124,7 +119,7 @@ async function libraryOf(
 }
 
 /** Names and paths in the loader's cache; null if unknown. */
-async function askLdconfig({ env, timeoutMs }: TrtexecLookup): Promise<[string, string][] | null> {
+async function askLdconfig({ env, timeoutMs }: FactsLookup): Promise<[string, string][] | null> {
   // It is where only root has it on PATH.
   const path = [env['PATH'] ?? '', '/usr/sbin', '/sbin'].join(delimiter);
   const answer = await ask('ldconfig', ['-p'], { env: { ...env, PATH: path }, timeoutMs });

@@ -1,6 +1,6 @@
 import { writeSync } from 'node:fs';
 
-import { BenchError } from '../../errors.ts';
+import { BenchError, errorCode } from '../../errors.ts';
 import { answer } from './answer.ts';
 
 /** Runs as trtexec with `--replay`. Settings come from the environment, as all arguments are trtexec's. */
@@ -33,8 +33,7 @@ function writeAll(fd: number, bytes: Buffer): void {
     try {
       at += writeSync(fd, bytes, at);
     } catch (error) {
-      const code = error instanceof Error && 'code' in error ? error.code : null;
-      if (code !== 'EAGAIN') throw error;
+      if (errorCode(error) !== 'EAGAIN') throw error;
     }
   }
 }

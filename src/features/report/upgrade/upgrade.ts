@@ -1,3 +1,4 @@
+import { compareTexts } from '../../../text/compare-texts.ts';
 import { cellsWithoutEngine } from '../../../engines/engine-state.ts';
 import { accuracyDrop, sameAccuracyHistory } from '../../../judge/accuracy-drop.ts';
 import { environmentDifferences } from '../../../judge/compare/differences.ts';
@@ -204,10 +205,6 @@ function groupsOf(
       ];
     })
     .toSorted((a, b) => compareTexts(a.model, b.model) || compareTexts(a.precision, b.precision));
-}
-
-function compareTexts(a: string, b: string): number {
-  return a < b ? -1 : a > b ? 1 : 0;
 }
 
 const ORDER: readonly UpgradeCell['verdict'][] = ['faster', 'same', 'incomparable', 'unclear', 'missing', 'failed'];

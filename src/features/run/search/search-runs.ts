@@ -15,6 +15,7 @@ import {
   searchStep,
 } from '../../../judge/latency-search.ts';
 import { valueRule } from '../../../judge/value-rule.ts';
+import { highestRepeat } from '../more-runs.ts';
 
 export interface SearchedGroup extends SearchStep {
   readonly points: readonly (JudgedPoint & {
@@ -124,8 +125,4 @@ export class SearchRuns {
   private ownRuns(runs: readonly CellRun[]): readonly CellRun[] {
     return runs.filter(({ sweepId }) => sweepId === this.given.sweepId);
   }
-}
-
-function highestRepeat(runs: readonly CellRun[]): number {
-  return Math.max(0, ...runs.map(({ repeat }) => repeat));
 }
