@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { constants, createReadStream, readFileSync } from 'node:fs';
+import { closeSync, constants, createReadStream, openSync, readFileSync, readSync } from 'node:fs';
 import { mkdir, open, rename, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import {
@@ -27,6 +27,7 @@ const SMALL_UNPACKED_BYTES = 1 << 20;
 const MAX_UNPACKED_BYTES = 4 * 2 ** 30;
 const MAX_DOCUMENT_BYTES = 256 << 20;
 const MAX_VALUES = 16_000_000;
+const NOTHING = Buffer.alloc(0);
 const COMPRESSED = /\.(gz|zst|br)$/;
 
 /** `stdout.log` for `stdout.log.gz`. */
@@ -70,16 +71,16 @@ async function* plain(path: string, packed: Buffer | null): AsyncGenerator<Buffe
   else yield packed;
 }
 
-/** The first stored bytes of a file; empty if it cannot be read. */
-export async function headOfFile(path: string): Promise<Buffer> {
+/** The first stored bytes of a file; empty if it cannot be read. A pipe is not waited for. */
+export function headOfFile(path: string): Buffer {
   const buffer = Buffer.alloc(16);
   try {
-    const file = await open(path);
+    const { O_RDONLY, O_NONBLOCK } = constants;
+    const file = openSync(path, O_RDONLY | O_NONBLOCK);
     try {
-      const { bytesRead } = await file.read(buffer, 0, buffer.length, 0);
-      return buffer.subarray(0, bytesRead);
+      return buffer.subarray(0, readSync(file, buffer));
     } finally {
-      await file.close();
+      closeSync(file);
     }
   } catch {
     return buffer.subarray(0, 0);
@@ -106,19 +107,26 @@ async function* unpacked(path: string, packed: Buffer | null, format: string): A
   yield* file.pipe(decompress);
 }
 
-/** Two alternating buffers: a stream would allocate one per chunk, which takes longer than parsing. */
+/**
+ * A small file at once, a larger one in two alternating buffers: a stream would allocate one per chunk, which takes longer
+ * than parsing.
+ */
 async function* readPlain(path: string): AsyncGenerator<Buffer> {
   const file = await open(path);
   try {
     const { size } = await file.stat();
     // A pipe has no size.
     const bytes = size === 0 ? READ_BYTES : Math.min(size, READ_BYTES);
-    let [filling, filled] = [Buffer.allocUnsafe(bytes), Buffer.allocUnsafe(bytes)];
+    let [filling, filled] = [Buffer.allocUnsafe(bytes), NOTHING];
     let reading = file.read(filling);
     for (;;) {
       const { bytesRead } = await reading;
       if (bytesRead === 0) return;
-      [filling, filled] = [filled, filling];
+      if (bytesRead === size) {
+        yield filling;
+        return;
+      }
+      [filling, filled] = [filled === NOTHING ? Buffer.allocUnsafe(bytes) : filled, filling];
       reading = file.read(filling);
       // What goes wrong is reported when the chunk is asked for; nobody may ask.
       reading.catch(() => {});

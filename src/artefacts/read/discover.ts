@@ -48,7 +48,7 @@ export async function discoverRuns(
   if (info.isDirectory()) return discoverFolder(path, hints, onTheWay);
   // A pipe can be read only once.
   if (!info.isFile()) return [{ kind: 'log', path }];
-  if ((await isForeign(path, onTheWay)) || (await isGarbage(path, onTheWay))) return [];
+  if (isForeign(path, onTheWay) || (await isGarbage(path, onTheWay))) return [];
   const isTrtexec = as === null || as === TRTEXEC;
   if (isTrtexec && (await speaksTrtexec(path))) return [{ kind: 'log', path }];
   const { signal } = onTheWay;
@@ -68,7 +68,7 @@ async function discoverFolder(folder: string, hints: ImportHints, onTheWay: OnTh
     if (runOfAttached(entry.name) !== null) continue;
     if (entry.isDirectory()) found.push(...(await discoverFolder(path, hints, onTheWay)));
     else if (entry.isSymbolicLink()) onTheWay.link?.(path);
-    else if (FOREIGN_NAME.test(entry.name) && (await isForeign(path, onTheWay))) continue;
+    else if (FOREIGN_NAME.test(entry.name) && isForeign(path, onTheWay)) continue;
     else if (!isRun && entry.isFile() && !(await isGarbage(path, onTheWay))) {
       const source = await discoverFile(path, plainName(entry.name), hints, onTheWay);
       if (source !== null) found.push(source);
@@ -77,8 +77,8 @@ async function discoverFolder(folder: string, hints: ImportHints, onTheWay: OnTh
   return found;
 }
 
-async function isForeign(path: string, { archive }: OnTheWay): Promise<boolean> {
-  const found = lackingUnpacker(await headOfFile(path));
+function isForeign(path: string, { archive }: OnTheWay): boolean {
+  const found = lackingUnpacker(headOfFile(path));
   if (found !== null) archive?.(path, found.program, found.from);
   return found !== null;
 }
@@ -90,7 +90,7 @@ const MAGIC = { gz: [0x1f, 0x8b], zst: [0x28, 0xb5, 0x2f, 0xfd] } as const;
 async function isGarbage(path: string, { damaged }: OnTheWay): Promise<boolean> {
   const magic = path.endsWith('.gz') ? MAGIC.gz : path.endsWith('.zst') ? MAGIC.zst : null;
   if (magic === null) return false;
-  const head = await headOfFile(path);
+  const head = headOfFile(path);
   if (magic.every((byte, index) => head[index] === byte)) return false;
   try {
     for await (const chunk of readChunks(path)) if (chunk.length > 0) break;

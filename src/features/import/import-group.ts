@@ -14,6 +14,7 @@ import { folderFiles } from '../../artefacts/run-files.ts';
 import { readSweepManifest, writeSweepManifest } from '../../artefacts/sweep-manifest.ts';
 import type { Outcome } from '../../records/outcome.ts';
 import { type DateSource, type GitState, newSweep, type Sweep } from '../../records/sweep.ts';
+import { keepHeapSmall } from '../../process/small-heap.ts';
 import { hashOf } from '../../text/canonical-json.ts';
 import { type StatedCell, otherModel } from '../../trtexec/cell-of-run.ts';
 import { otherSweep, type RestoreContext, restoreSweep } from './restore-sweep.ts';
@@ -102,7 +103,8 @@ export class GroupImport {
     // Before anything of the group is stored: a refused run leaves no empty sweep.
     for (const run of peeked) await this.refuseTaken(run, sweepId);
     try {
-      for (const run of peeked) await this.take(run, sweepId);
+      for (let run = peeked.shift(); run !== undefined; run = peeked.shift()) await this.take(run, sweepId);
+      if (sources.length > PEEKED_RUNS) keepHeapSmall();
       for await (const runs of this.read(sources.slice(PEEKED_RUNS))) {
         for (const run of runs) await this.take(run, sweepId);
       }

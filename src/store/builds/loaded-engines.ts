@@ -17,21 +17,24 @@ interface LoadedEngine {
 
 /** Engine files of imported runs without a known build, from their command lines. */
 export function loadedEngines(db: StoreDatabase, sweepIds: readonly SweepId[]): LoadedEngine[] {
-  const rows = db
-    .select({
-      runId: runs.runId,
-      sweepId: runs.sweepId,
-      cellKey: runs.cellKey,
-      argv: invocations.argv,
-      banner: invocations.banner,
-    })
-    .from(runs)
-    .innerJoin(invocations, eq(invocations.invocationId, runs.invocationId))
-    .where(and(inArray(runs.sweepId, [...sweepIds]), isNull(runs.buildId), ne(runs.role, 'build'), ofSweep))
-    .all();
-  return rows.flatMap(({ runId, sweepId, cellKey, ...row }) => {
-    const path = flagValue(statedArguments(row), '--loadEngine');
-    return path === null || cellKey === null ? [] : [{ runId, sweepId, cellKey, path }];
+  const { runId, sweepId, cellKey, invocationId } = runs;
+  const which = and(inArray(sweepId, [...sweepIds]), isNull(runs.buildId), ne(runs.role, 'build'), ofSweep);
+  const started = db.select({ invocationId }).from(runs).where(which);
+  // Many runs share an invocation: its text is read once.
+  const paths = new Map(
+    db
+      .select()
+      .from(invocations)
+      .where(inArray(invocations.invocationId, started))
+      .all()
+      .map((row) => [row.invocationId, flagValue(statedArguments(row), '--loadEngine')]),
+  );
+  const rows = db.select({ runId, sweepId, cellKey, invocationId }).from(runs).where(which).all();
+  return rows.flatMap((row) => {
+    const path = paths.get(row.invocationId) ?? null;
+    return path === null || row.cellKey === null
+      ? []
+      : [{ runId: row.runId, sweepId: row.sweepId, cellKey: row.cellKey, path }];
   });
 }
 

@@ -57,20 +57,22 @@ export class RunWriter {
 
   /** @throws if the sweep of the run is not stored yet */
   saveRun(record: RunRecord): Saved {
-    return immediately(this.db, () => {
-      if (this.hasRun(record.runId)) return 'already stored';
-      this.insertRun(record);
-      this.insertMeasurement(record);
-      this.insertReading(record);
-      this.insertLists(record);
-      this.insertLayers(record);
-      return 'stored';
-    });
+    return immediately(this.db, () => this.save(record));
   }
 
   /** In one transaction: committing one takes longer than inserting a small run. */
   saveRuns(records: readonly RunRecord[]): void {
-    if (records.length > 0) immediately(this.db, () => records.forEach((record) => this.saveRun(record)));
+    if (records.length > 0) immediately(this.db, () => records.forEach((record) => this.save(record)));
+  }
+
+  private save(record: RunRecord): Saved {
+    if (this.hasRun(record.runId)) return 'already stored';
+    this.insertRun(record);
+    this.insertMeasurement(record);
+    this.insertReading(record);
+    this.insertLists(record);
+    this.insertLayers(record);
+    return 'stored';
   }
 
   saveCell(cell: KeyedCell): void {

@@ -109,21 +109,21 @@ export class LogLineReader {
   }
 
   private decodeText(text: string): void {
-    const prefixes = text.includes('] [') ? [...text.matchAll(PREFIX)] : [];
-    const first = prefixes[0];
-    if (first === undefined) {
+    let prefix = nextPrefix(text, 0);
+    if (prefix === null) {
       this.emitUndated(text);
       return;
     }
-    if (first.index > 0) this.emit(null, null, false, text.slice(0, first.index));
-    prefixes.forEach((prefix, position) => {
+    if (prefix.index > 0) this.emit(null, null, false, text.slice(0, prefix.index));
+    while (prefix !== null) {
       const from = prefix.index + prefix[0].length;
-      const to = prefixes[position + 1]?.index ?? text.length;
+      const next = nextPrefix(text, from);
       const severity = prefix[2];
       if (isOneOf(SEVERITIES, severity) && severity !== 'V') {
-        this.emit(severity, prefix[1] ?? null, prefix[3] !== undefined, text.slice(from, to));
+        this.emit(severity, prefix[1] ?? null, prefix[3] !== undefined, text.slice(from, next?.index));
       }
-    });
+      prefix = next;
+    }
   }
 
   /** Some tools remove the time and keep the severity. */
@@ -139,6 +139,13 @@ export class LogLineReader {
   private emit(severity: Severity | null, time: string | null, fromLibrary: boolean, text: string): void {
     this.onMessage({ stream: this.stream, line: this.lineCount, severity, fromLibrary, text, time });
   }
+}
+
+/** Nearly every line has one prefix: whether there may be another is seen without a regular expression. */
+function nextPrefix(text: string, from: number): RegExpExecArray | null {
+  if (!text.includes('] [', from)) return null;
+  PREFIX.lastIndex = from;
+  return PREFIX.exec(text);
 }
 
 const NEWLINE_BYTES = Buffer.from('\n');

@@ -5,9 +5,9 @@ export const NUMBER = String.raw`[-+]?(?:\d+(?:\.\d+)?(?:e[-+]?\d+)?|inf|nan)`;
 
 /** NaN if `text` is not a number. */
 export function parseStreamNumber(text: string): number {
-  const unsigned = text.replace(/^[-+]/, '');
-  if (unsigned === 'inf') return text.startsWith('-') ? -Infinity : Infinity;
-  return Number(text);
+  const value = Number(text);
+  if (!Number.isNaN(value) || !/^[-+]?inf$/.test(text)) return value;
+  return text.startsWith('-') ? -Infinity : Infinity;
 }
 
 export function finiteOrNull(text: string | undefined): number | null {

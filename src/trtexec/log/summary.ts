@@ -113,10 +113,11 @@ function readLayout7(draft: SummaryDraft, text: string): boolean {
 /** Null if incomplete or not finite. TensorRT 7 prints 0 qps for dynamic shapes: recomputed from `queries`. */
 export function finishSummary(draft: SummaryDraft, queries: number | null): Measurement | null {
   const { hostWalltimeS } = draft;
+  // One of its last lines: until it is read, nothing else is looked at.
+  if (hostWalltimeS === undefined || !Number.isFinite(hostWalltimeS)) return null;
   const latencyMs = finishStatistics(draft.metrics.latencyMs);
   const gpuComputeMs = finishStatistics(draft.metrics.gpuComputeMs);
   if (latencyMs === null || gpuComputeMs === null) return null;
-  if (hostWalltimeS === undefined || !Number.isFinite(hostWalltimeS)) return null;
   const throughputQps =
     draft.throughputQps === 0 && queries !== null && hostWalltimeS > 0 ? queries / hostWalltimeS : draft.throughputQps;
   if (throughputQps === undefined || !Number.isFinite(throughputQps)) return null;
