@@ -10,18 +10,13 @@ import type { RunId, SweepId } from '../records/scalars.ts';
  */
 export const MARK_VARIABLE = 'BENCH_ATTEMPT';
 
-export interface MarkedProcess {
-  readonly pid: number;
-  readonly mark: string;
-}
-
 export function markOf(sweepId: SweepId, runId: RunId): string {
   const { pid, startTicks } = identityOf(process.pid);
   return [sweepId, runId, pid, startTicks ?? '', currentPidNamespace() ?? ''].join('/');
 }
 
 /** All processes of this user with a mark. Empty without /proc. */
-function markedProcesses(): MarkedProcess[] {
+function markedProcesses() {
   return processNumbers().flatMap((pid) => {
     const mark = pid === process.pid ? null : markIn(environOf(pid));
     return mark === null ? [] : [{ pid, mark }];

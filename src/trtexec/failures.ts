@@ -82,13 +82,8 @@ const MAY_PASS: readonly FailureReason[] = [
   'unknown',
 ];
 
-interface Passing {
-  readonly what: string;
-  readonly isOverAtOnce: boolean;
-}
-
 /** Null if a retry changes nothing. `lines` mention errors, whether or not they are evidence. */
-export function passingFailure(outcome: Outcome, lines: readonly string[], sharesGpu: boolean): Passing | null {
+export function passingFailure(outcome: Outcome, lines: readonly string[], sharesGpu: boolean) {
   if (outcome.kind !== 'failed' || !MAY_PASS.includes(outcome.reason)) return null;
   const found = PASSING_FAILURES.find(
     ({ pattern, onlyOnSharedGpu }) =>

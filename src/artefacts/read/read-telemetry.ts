@@ -1,7 +1,6 @@
 import { errorText } from '../../errors.ts';
 import type { RunFiles } from '../run-files.ts';
 import type { RunManifest } from '../run-manifest.ts';
-import type { RunTelemetry } from '../../records/telemetry.ts';
 import { type GpuSamples, parseDmon, parseQueryCsv, samplesOf } from '../../tools/nvidia-smi/gpu-samples.ts';
 import { summariseTelemetry } from '../../tools/nvidia-smi/summarise.ts';
 import type { TrtexecRun } from '../../trtexec/log/parsed-log.ts';
@@ -29,19 +28,10 @@ function otherGpuNote({ samples, uuid }: GpuSamples): string[] {
   return [`telemetry of ${uuid}: SM clock ${smClockMhz ?? 'not known'} MHz, ${powerW ?? 'not known'} W`];
 }
 
-interface ReadTelemetry {
-  readonly telemetry: RunTelemetry | null;
-  readonly notes: readonly string[];
-}
-
 /**
  * What was watched during a run: bench's own samples, else those that somebody else's nvidia-smi left in the folder.
  */
-export async function readTelemetry(
-  files: RunFiles,
-  { environment, watched }: RunManifest,
-  { device }: TrtexecRun,
-): Promise<ReadTelemetry> {
+export async function readTelemetry(files: RunFiles, { environment, watched }: RunManifest, { device }: TrtexecRun) {
   const notes: string[] = [];
   const names = files.names.filter(isTelemetryName).toSorted();
   const name = names.find((candidate) => candidate === TELEMETRY_FILE) ?? names[0];

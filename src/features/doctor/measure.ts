@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import type { Io } from '../../cli/io.ts';
 import { packageFolder } from '../../cli/store-location.ts';
 import { withStore } from '../../cli/with-store.ts';
-import { EXIT_CODES, type ExitCode } from '../../exit-codes.ts';
+import { EXIT_CODES } from '../../exit-codes.ts';
 import { judgeFleet, LEAST_TWINS } from '../../judge/fleet.ts';
 import { metricOf } from '../../records/metric.ts';
 import { DOCTOR_BRANCH } from '../../records/sweep.ts';
@@ -16,21 +16,15 @@ import { cellLabel, inLabelOrder } from '../../text/cell-label.ts';
 import { startSweep } from '../run/index.ts';
 import { checksOf, type Judged } from './checks.ts';
 import type { DoctorOptions } from './command.ts';
-import type { DoctorCheck, DoctorOutput } from './output.ts';
+import type { DoctorOutput } from './output.ts';
 import { defined } from '../../text/unknown-values.ts';
-
-interface Health {
-  readonly measured: DoctorOutput['measured'];
-  readonly checks: readonly DoctorCheck[];
-  readonly exitCode: ExitCode;
-}
 
 /** A year: a machine that was not measured since is no twin. */
 const DAYS = 365;
 const MAX_REPEATS = 20;
 
 /** Measures the reference, stores it in no history, and compares it with what the store knows of this GPU model. */
-export async function measureReference(options: DoctorOptions, io: Io): Promise<Health> {
+export async function measureReference(options: DoctorOptions, io: Io) {
   const { db, filter, matrix, trtexec } = options;
   const path = matrix ?? join(packageFolder(), 'matrices', 'reference.yaml');
   const asked = {

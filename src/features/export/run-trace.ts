@@ -9,22 +9,15 @@ import { prunedFrom } from '../../store/prune.ts';
 import { runSamples, type ShownRun } from '../../store/runs/show-run.ts';
 import { cellLabel } from '../../text/cell-label.ts';
 import { printable } from '../../text/printable.ts';
-import type { Trace, TraceGroup, TraceSlice, TraceTrack } from './trace.ts';
+import type { TraceGroup, TraceSlice, TraceTrack } from './trace.ts';
 import type { QueryTimeColumn, QueryTimes } from '../../trtexec/run-facts.ts';
 import type { RunId } from '../../records/scalars.ts';
-
-export interface RunTrace {
-  readonly runId: RunId;
-  readonly trace: Trace;
-  readonly slices: number;
-  readonly notes: readonly string[];
-}
 
 /**
  * The queries of a run, and the layers of its engine from it or from another run.
  * @throws UsageError when neither is known
  */
-export function runTrace(db: StoreDatabase, runId: RunId): RunTrace {
+export function runTrace(db: StoreDatabase, runId: RunId) {
   const run = storedRun(db, runId);
   const label = labelOf(db, run);
   const notes: string[] = [];

@@ -26,12 +26,6 @@ import type { CellKey, SweepId } from '../../records/scalars.ts';
 
 type KernelsOptions = Pick<LayersOptions, 'json' | 'db' | 'at' | 'select' | 'regex' | 'top' | 'all'>;
 
-interface RequestedCapture {
-  readonly file: string;
-  readonly label: string | null;
-  readonly engine: ProfiledEngine | null;
-}
-
 /** `bench layers CELL --kernels [FILE]`: a capture next to the profile, layer by layer. */
 export async function showKernels(
   named: string | undefined,
@@ -70,12 +64,7 @@ function selectable(row: LayerWithKernels) {
   };
 }
 
-async function requestedCapture(
-  name: string | undefined,
-  file: string | null,
-  options: KernelsOptions,
-  io: Io,
-): Promise<RequestedCapture> {
+async function requestedCapture(name: string | undefined, file: string | null, options: KernelsOptions, io: Io) {
   if (name === undefined) {
     if (file !== null) return { file, label: null, engine: null };
     throw new UsageError('of what? bench layers CELL --kernels, or bench layers --kernels FILE.sqlite');

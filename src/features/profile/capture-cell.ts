@@ -5,7 +5,7 @@ import { artefactsFolderOf } from '../../artefacts/layout.ts';
 import { BenchError, UsageError } from '../../errors.ts';
 import { EXIT_CODES } from '../../exit-codes.ts';
 import { printable } from '../../text/printable.ts';
-import { type LoadableEngine, filledArgs } from '../../engines/engine-state.ts';
+import { filledArgs } from '../../engines/engine-state.ts';
 import { provideEngine } from '../../engines/provide-engine.ts';
 import { overlay } from '../../run/start.ts';
 import type { SweepContext } from '../../run/sweep-context.ts';
@@ -20,7 +20,7 @@ import { engineKeysOf } from '../../store/runs/runs.ts';
 import type { OpenStore } from '../../store/file/open.ts';
 import { converterFor } from '../../variants/converter.ts';
 import type { Io } from '../../cli/io.ts';
-import { type WorkerContext, openGpuWorker, sweepServices } from '../../run/gpu-worker.ts';
+import { openGpuWorker, sweepServices } from '../../run/gpu-worker.ts';
 import { LiveProgress } from '../../cli/live-progress.ts';
 import { machineOf } from '../../machine/machine.ts';
 import type { CaptureTarget } from './target.ts';
@@ -40,12 +40,6 @@ export class CaptureError extends BenchError {
   }
 }
 
-export interface CellCapture {
-  readonly engine: LoadableEngine;
-  readonly worker: WorkerContext;
-  readonly notes: readonly string[];
-}
-
 /**
  * Builds the engine of a cell unless it is cached, and captures only its queries. The build belongs to the sweep that
  * measured the cell; the capture is not a run, so no statistic uses it.
@@ -57,7 +51,7 @@ export async function captureCell(
   program: TrtexecProgram,
   store: OpenStore,
   io: Io,
-): Promise<CellCapture> {
+) {
   const { cell, measured, plan } = target;
   if (measured === null) {
     throw new UsageError(

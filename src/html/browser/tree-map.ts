@@ -52,22 +52,11 @@ function sum(areas: readonly number[], from: number, to: number): number {
   return total;
 }
 
-export interface TileGroup {
-  readonly name: string;
-  readonly frame: Tile;
-  readonly tiles: readonly Tile[];
-}
-
 const NAME_HEIGHT = 16;
 const LEAST_NAMED_HEIGHT = 44;
 
 /** Groups and their members. `sizes` in any order, zeros are left out; `names` is the group of each. */
-export function nestedTreeMap(
-  sizes: readonly number[],
-  names: readonly string[],
-  width: number,
-  height: number,
-): TileGroup[] {
+export function nestedTreeMap(sizes: readonly number[], names: readonly string[], width: number, height: number) {
   const members = sizes
     .map((size, place) => ({ size, place, name: names[place] ?? '' }))
     .filter(({ size }) => size > 0)

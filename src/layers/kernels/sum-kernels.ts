@@ -101,21 +101,12 @@ function callName(name: string): string {
   return name.replace(/_v\d{4,}$/, '');
 }
 
-interface Gaps {
-  readonly beforeNs: ReadonlyMap<AttributedKernel, number>;
-  readonly withinNs: number;
-  readonly betweenNs: number;
-  readonly beforeCopiesNs: number;
-  readonly busyNs: number;
-  readonly spanNs: number;
-}
-
 type Work =
   | { readonly kind: 'kernel'; readonly span: TracedSpan; readonly kernel: AttributedKernel }
   | { readonly kind: 'copy'; readonly span: TracedSpan };
 
 /** Idle time of each device, over all of its streams. */
-function gapsOf(kernels: readonly AttributedKernel[], copies: readonly TracedCopy[]): Gaps {
+function gapsOf(kernels: readonly AttributedKernel[], copies: readonly TracedCopy[]) {
   const beforeNs = new Map<AttributedKernel, number>();
   const sum = { withinNs: 0, betweenNs: 0, beforeCopiesNs: 0, busyNs: 0, spanNs: 0 };
   const kernelsOn = Map.groupBy(kernels, ({ kernel }) => kernel.device);

@@ -8,11 +8,6 @@ import { errorCode } from '../../errors.ts';
 import { readFrom } from './open-to-read.ts';
 import { isRecord } from '../../text/unknown-values.ts';
 
-interface Migration {
-  readonly tag: string;
-  readonly time: number;
-}
-
 /** Time of the newest applied migration; 0 for a foreign database. */
 export function appliedMigration(client: Database.Database): number {
   if (!hasTable(client, '__drizzle_migrations')) return 0;
@@ -91,7 +86,7 @@ function hasTable(client: Database.Database, name: string): boolean {
   return known.get(name) !== undefined;
 }
 
-function journal(migrationsFolder: string): Migration[] {
+function journal(migrationsFolder: string) {
   const parsed: unknown = JSON.parse(readFileSync(join(migrationsFolder, 'meta', '_journal.json'), 'utf8'));
   const entries: unknown = isRecord(parsed) ? parsed['entries'] : null;
   return Array.isArray(entries)

@@ -39,12 +39,7 @@ export const MERGED_TABLES = {
   ],
 } as const;
 
-interface TableShape {
-  readonly keys: readonly string[];
-  readonly values: readonly string[];
-}
-
-export function shapeOf({ $client }: StoreDatabase, table: string): TableShape {
+export function shapeOf({ $client }: StoreDatabase, table: string) {
   const rows = $client
     .prepare<[string], { name: string; pk: number }>('SELECT name, pk FROM pragma_table_info(?)')
     .all(table)

@@ -38,11 +38,6 @@ export async function mergeBase(cwd: string, a: string, b: string): Promise<stri
   return (await git(cwd, ['merge-base', '--end-of-options', a, b]))?.trim() ?? null;
 }
 
-interface GitCommit {
-  readonly commit: string;
-  readonly subject: string;
-}
-
 /** What `git log` prints of each commit; nothing when git does not know them. */
 async function log(cwd: string, args: readonly string[], revisions: string): Promise<string[]> {
   const out = await git(cwd, ['-c', 'log.showSignature=false', 'log', ...args, '--end-of-options', revisions]);
@@ -50,7 +45,7 @@ async function log(cwd: string, args: readonly string[], revisions: string): Pro
 }
 
 /** The commits after `from` up to `to`, newest first, at most `limit`; empty if git knows neither. */
-export async function commitsBetween(cwd: string, from: string, to: string, limit: number): Promise<GitCommit[]> {
+export async function commitsBetween(cwd: string, from: string, to: string, limit: number) {
   const lines = await log(cwd, [`--max-count=${limit}`, '--format=%H %s'], `${from}..${to}`);
   return lines.map((line) => ({ commit: line.slice(0, 40), subject: line.slice(41) }));
 }

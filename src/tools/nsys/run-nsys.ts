@@ -14,20 +14,11 @@ export interface NsysContext {
   readonly signal: AbortSignal;
 }
 
-export interface NsysFailure {
-  readonly exit: string;
-  readonly lastWords: readonly string[];
-}
-
 const TIMEOUT_MS = 60 * 60_000;
 const LAST_WORDS = 3;
 
 /** Its output is shown only if it fails. Returns null if it left the file `result`. */
-export async function runNsys(
-  { spawn, env, cwd, signal }: NsysContext,
-  args: readonly string[],
-  result: string,
-): Promise<NsysFailure | null> {
+export async function runNsys({ spawn, env, cwd, signal }: NsysContext, args: readonly string[], result: string) {
   // An older file must not pass for the new one.
   rmSync(resolve(cwd, result), { force: true });
   return inTemporaryFolder('nsys', async (folder) => {

@@ -1,18 +1,13 @@
 import { type Dirent, readdirSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 
-export interface FoundOnnx {
-  readonly files: readonly string[];
-  readonly isCutOff: boolean;
-}
-
 /** Folders of other programs, and those of bench's own output. */
 const NOT_LOOKED_INTO = new Set(['node_modules', 'site-packages', 'variants', 'artefacts', '__pycache__']);
 const MAX_DEPTH = 6;
 const MAX_ENTRIES = 50_000;
 
 /** ONNX files in a folder and below, nearest first, folders sorted by name. Links to folders are not followed. */
-export function findOnnxFiles(folder: string): FoundOnnx {
+export function findOnnxFiles(folder: string) {
   const files: string[] = [];
   let level = [resolve(folder)];
   let seen = 0;

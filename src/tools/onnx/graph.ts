@@ -25,15 +25,8 @@ interface NodeFacts {
   readonly quantizing: readonly QuantizingNode[];
 }
 
-export interface GraphFacts extends NodeFacts {
-  readonly inputs: readonly OnnxTensorInfo[];
-  readonly outputs: readonly OnnxTensorInfo[];
-  readonly nodes: number;
-  readonly initializers: number;
-}
-
 /** A GraphProto: the main one, or one inside a node. @param pieces of a message, which Protocol Buffers may cut into several */
-export function readGraph(wire: WireReader, pieces: readonly WireField[], tally: GraphTally): GraphFacts {
+export function readGraph(wire: WireReader, pieces: readonly WireField[], tally: GraphTally) {
   const inputs: OnnxTensorInfo[] = [];
   const outputs: OnnxTensorInfo[] = [];
   const initialized = new Set<string>();
@@ -120,13 +113,7 @@ export function readNode(wire: WireReader, message: WireField, tally: GraphTally
   return { nestedNodes, quantizing };
 }
 
-interface AttributeFacts extends NodeFacts {
-  readonly name: string;
-  readonly integer: number;
-  readonly tensorType: number | null;
-}
-
-function readAttribute(wire: WireReader, message: WireField, tally: GraphTally): AttributeFacts {
+function readAttribute(wire: WireReader, message: WireField, tally: GraphTally) {
   let name = '';
   let integer = 0;
   let tensorType: number | null = null;

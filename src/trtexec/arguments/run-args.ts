@@ -10,12 +10,7 @@ import { pluginFlags, runFlags } from './implied-flags.ts';
 const TIMES_FILE = 'times.json';
 const PROFILE_FILE = 'profile.json';
 
-interface RunArgs {
-  readonly args: readonly string[];
-  readonly mistakes: readonly Mistake[];
-}
-
-export function runArgs(entry: MatrixCell, dialect: Dialect, role: 'timed' | 'profile'): RunArgs {
+export function runArgs(entry: MatrixCell, dialect: Dialect, role: 'timed' | 'profile') {
   const { cell, inputFiles, method } = entry;
   const mistakes: Mistake[] = [];
   const shapes = dialect.shapes(cell.shapes);

@@ -5,15 +5,10 @@ import { fullDisk } from '../../process/disk-space.ts';
 import type { Spawn } from '../../process/spawn.ts';
 import { inTemporaryFolder, temporaryFolderProblem } from '../../process/temporary-folder.ts';
 import { printable } from '../../text/printable.ts';
-import { compareTensorrtVersions, parseTensorrtVersion, type TensorrtVersion } from '../../text/version.ts';
+import { compareTensorrtVersions, parseTensorrtVersion } from '../../text/version.ts';
 import { missingLibrary, missingLibraryText } from '../failures.ts';
 import { versionInMarkers } from '../log/marker.ts';
 import type { TrtexecProgram } from './trtexec-program.ts';
-
-interface ProbedTrtexec {
-  readonly version: TensorrtVersion;
-  readonly flags: ReadonlySet<string>;
-}
 
 const TIMEOUT_MS = 60_000;
 
@@ -37,7 +32,7 @@ function ask<Value>(
 }
 
 /** @throws EnvironmentLackingError if it cannot be started or is not trtexec; runs its help, and uses no GPU */
-export async function probeTrtexec(program: TrtexecProgram, spawn: Spawn, signal: AbortSignal): Promise<ProbedTrtexec> {
+export async function probeTrtexec(program: TrtexecProgram, spawn: Spawn, signal: AbortSignal) {
   const name = printable(program.shownAs);
   return ask(program, spawn, signal, ['--help'], ({ startProblem, stdout, stderr, folder }) => {
     if (startProblem !== null) throw new EnvironmentLackingError(`${name}: ${startProblem}`);
