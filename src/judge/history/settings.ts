@@ -76,8 +76,6 @@ export const ALERTING = {
 
 /** Changes that are reported before three sweeps make a level, and what restless cells wait for. */
 export const EARLY = {
-  /** Departures of at most this many sweeps are looked at. */
-  mostSweeps: 3,
   /** The level before has at least this many sweeps. */
   levelSweeps: 6,
   /** Each of the sweeps lies off its level by this much: to be a departure, and to be reported. */
