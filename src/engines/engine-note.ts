@@ -61,6 +61,23 @@ export function notesIn(folder: string): { readonly name: string; readonly note:
   });
 }
 
+/** Fewer digits could be a slip that removes something. */
+const SHORTEST_NAME = 4;
+
+/** By the start of its key or build id; `KEY-2` for one of several builds. */
+export function isNamed(stated: string, name: string, buildId: string): boolean {
+  const [, key = stated, number] = /^([^-]*)-(\d+)$/.exec(stated) ?? [];
+  if (key.length < SHORTEST_NAME) return false;
+  const [ownKey = '', ownNumber = '1'] = name.replace(/@.*/, '').split('-');
+  const isKey = ownKey.startsWith(key) && (number === undefined || number === ownNumber);
+  return isKey || (number === undefined && buildId.startsWith(key));
+}
+
+/** Those of a folder that a key names. */
+export function enginesNamed(folder: string, stated: string) {
+  return notesIn(folder).filter(({ name, note }) => isNamed(stated, name, note.buildId));
+}
+
 export function engineName(engineKey: string, number: number): string {
   return number === 1 ? engineKey : `${engineKey}-${number}`;
 }

@@ -131,6 +131,12 @@ export function storedRun(db: StoreDatabase, runId: RunId): ShownRun {
 
 export const SHORTEST_ID = 4;
 
+/** The one run whose id starts so; null for none, and for several. */
+export function runByPrefix(db: StoreDatabase, prefix: string): RunId | null {
+  const [runId = null, ...more] = prefix.length < SHORTEST_ID ? [] : findRunsByPrefix(db, prefix);
+  return more.length > 0 ? null : runId;
+}
+
 /**
  * The run whose id starts so; for a cell the fastest timed run of its newest sweep.
  * @throws UsageError when there is none, or more than one

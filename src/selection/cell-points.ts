@@ -7,8 +7,8 @@ import { sweepsOfCell } from '../store/sweeps/find-sweeps.ts';
 import type { StoreDatabase } from '../store/file/open.ts';
 import { layerRunsOfCell } from '../store/runs/layer-runs.ts';
 import { cellKeysOf } from '../store/runs/runs.ts';
-import { findRunsByPrefix, showRun } from '../store/runs/show-run.ts';
-import { chooseCells, namedCells, onlyCell, SHORTEST_ID } from './by-name.ts';
+import { showRun } from '../store/runs/show-run.ts';
+import { chooseCells, namedCells, onlyCell, runByPrefix } from './by-name.ts';
 import type { Io } from '../cli/io.ts';
 import { resolveSide, resolveSides } from './sides.ts';
 import type { RunId } from '../records/scalars.ts';
@@ -99,8 +99,8 @@ async function placesOf(
 
 async function placeOf(db: StoreDatabase, cells: readonly KeyedCell[], ref: string, io: Io): Promise<Place> {
   if (/[=<>]/.test(ref)) return newestOf(db, chooseCells(db, cells, ref), ref);
-  const [runId, ...more] = ref.length < SHORTEST_ID ? [] : findRunsByPrefix(db, ref);
-  if (runId !== undefined && more.length === 0) {
+  const runId = runByPrefix(db, ref);
+  if (runId !== null) {
     const run = showRun(db, runId);
     const { sweeps } = await resolveSide(db, run?.sweepId ?? '', io);
     const ofRun = cells.filter(({ key }) => key === run?.cellKey);

@@ -2,6 +2,7 @@ import { rm } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 
 import { EngineCache } from '../../engines/engine-cache.ts';
+import { isNamed } from '../../engines/engine-note.ts';
 import { pinEngine, readEngineFolder, unpinEngine } from '../../engines/engine-folder.ts';
 import { errorCode, UsageError } from '../../errors.ts';
 import { MATRIX_DEFAULTS } from '../../matrix/schema/defaults.ts';
@@ -12,11 +13,12 @@ import type { EnginesGcOutput, EnginesOutput } from './output.ts';
 import { enginesText, engineTitle, gcText, shownName } from './text.ts';
 import { unfinishedSweepsByEngine } from '../../store/builds/builds.ts';
 import { lastGoodBuilds } from '../../store/builds/last-good-builds.ts';
-import { findRunsByPrefix, showRun } from '../../store/runs/show-run.ts';
+import { showRun } from '../../store/runs/show-run.ts';
 import { formatBytes } from '../../terminal/numbers.ts';
 import { listSweeps } from '../../store/sweeps/find-sweeps.ts';
 import { keptLastGoodBytesOf } from '../../store/sweeps/gate-of-sweep.ts';
 import type { OpenStore } from '../../store/file/open.ts';
+import { runByPrefix } from '../../selection/by-name.ts';
 import { type Io, printResult } from '../../cli/io.ts';
 import { withStore } from '../../cli/with-store.ts';
 import type { GcOptions, PinOptions, RemoveOptions } from './command.ts';
@@ -77,8 +79,8 @@ export function pinEngines(keys: readonly string[], isPinned: boolean, options: 
 
 /** Of a build or another run that an id names, as `bench show` prints it. */
 function buildOfRun({ db }: OpenStore, key: string): BuildId | null {
-  const [runId, ...more] = key.length < LEAST_DIGITS ? [] : findRunsByPrefix(db, key);
-  return runId === undefined || more.length > 0 ? null : (showRun(db, runId)?.buildId ?? null);
+  const runId = runByPrefix(db, key);
+  return runId === null ? null : (showRun(db, runId)?.buildId ?? null);
 }
 
 async function writeTimingCache(cache: EngineCache, engines: readonly StoredEngine[], file: string, io: Io) {
@@ -217,18 +219,6 @@ function enginesOf(found: EngineFolder, keys: readonly string[]): StoredEngine[]
     return engines;
   });
   return [...new Set(named)];
-}
-
-/** Fewer could be a slip that removes something. */
-const LEAST_DIGITS = 4;
-
-/** By the start of its key or build id; `KEY-2` for one of several builds. */
-function isNamed(stated: string, name: string, buildId: BuildId): boolean {
-  const [, key = stated, number] = /^([^-]*)-(\d+)$/.exec(stated) ?? [];
-  if (key.length < LEAST_DIGITS) return false;
-  const [ownKey = '', ownNumber = '1'] = name.replace(/@.*/, '').split('-');
-  const isKey = ownKey.startsWith(key) && (number === undefined || number === ownNumber);
-  return isKey || (number === undefined && buildId.startsWith(key));
 }
 
 async function writing<Result>(folder: string, work: () => Promise<Result>): Promise<Result> {

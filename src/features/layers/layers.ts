@@ -1,3 +1,6 @@
+import { dirname, join } from 'node:path';
+
+import { enginesNamed } from '../../engines/engine-note.ts';
 import { type ChangeRow, changeRows, partRows, type ChangeRows } from '../../layers/change-rows.ts';
 import { diffLayers, type LayersDiff } from '../../layers/diff-layers.ts';
 import { type LayerFacts, layerFactsOf } from '../../layers/layer-facts.ts';
@@ -15,11 +18,12 @@ import { printable } from '../../text/printable.ts';
 import type { ProfiledEngine } from '../../layers/profiled-engine.ts';
 import { layersDiffText } from './diff-text.ts';
 import { layersText } from './text.ts';
-import type { StoreDatabase } from '../../store/file/open.ts';
+import { runOfBuild } from '../../store/builds/builds.ts';
+import type { OpenStore, StoreDatabase } from '../../store/file/open.ts';
 import { telemetryOf } from '../../store/runs/run-facts.ts';
 import { layerRun } from '../../store/runs/layer-runs.ts';
-import { findRunsByPrefix } from '../../store/runs/show-run.ts';
 import type { RunId } from '../../records/scalars.ts';
+import { runByPrefix } from '../../selection/by-name.ts';
 import { resolvePoint, resolvePoints } from '../../selection/cell-points.ts';
 import { yieldToEventLoop, type Io, printResult } from '../../cli/io.ts';
 import { profiledCell, profiledPath, profiledPoint, profiledRun } from '../../selection/profiled-engine.ts';
@@ -61,8 +65,8 @@ async function showLayers(name: string | undefined, options: LayersOptions, io: 
   const { found, known } = isPath(name, io)
     ? await ofFiles(name, options, model, io)
     : await withStore(options, io, async ({ db }) => {
-        const [runId, ...more] = name.length < SHORTEST_ID ? [] : findRunsByPrefix(db, name);
-        if (runId !== undefined && more.length === 0) {
+        const runId = runByPrefix(db, name);
+        if (runId !== null) {
           const ofRun = required(profiledRun(db, runId, name), name);
           return { found: ofRun, known: await storedCircumstances(db, ofRun, null, model) };
         }
@@ -101,8 +105,6 @@ async function ofFiles(path: string, { runs }: LayersOptions, model: EngineModel
   return { found, known: statedCircumstances(found, model) };
 }
 
-const SHORTEST_ID = 4;
-
 async function showDiff(
   name: string | undefined,
   refs: readonly [string, string],
@@ -112,8 +114,9 @@ async function showDiff(
   let smClockMhz: readonly [number | null, number | null] = [null, null];
   const sides = refs.every((ref) => isPath(ref, io))
     ? [await profiledPath(refs[0], io, options.runs), await profiledPath(refs[1], io, options.runs)]
-    : await withStore(options, io, async ({ db }) => {
-        const [was = null, is = null] = name === undefined ? refs.map((ref) => buildNamed(db, ref)) : [];
+    : await withStore(options, io, async (store) => {
+        const { db } = store;
+        const [was = null, is = null] = name === undefined ? refs.map((ref) => buildNamed(store, ref)) : [];
         // Builds are of no cell.
         if (was !== null && is !== null) return [profiledRun(db, was, refs[0]), profiledRun(db, is, refs[1])] as const;
         const { base, head } = await resolvePoints(db, name ?? null, refs, io);
@@ -136,11 +139,12 @@ async function showDiff(
   return EXIT_CODES.fine;
 }
 
-/** The build that an id of a run names; null for anything else. */
-function buildNamed(db: StoreDatabase, ref: string): RunId | null {
-  const [runId, ...more] = ref.length < SHORTEST_ID ? [] : findRunsByPrefix(db, ref);
-  const run = runId === undefined || more.length > 0 ? null : layerRun(db, runId);
-  return run?.role === 'build' ? run.runId : null;
+/** The build that the id of its run names, or the key of an engine that is kept; null for anything else. */
+function buildNamed({ db, path }: OpenStore, ref: string): RunId | null {
+  const runId = runByPrefix(db, ref);
+  if (runId !== null) return layerRun(db, runId)?.role === 'build' ? runId : null;
+  const [engine, ...others] = enginesNamed(join(dirname(path), 'engines'), ref);
+  return engine === undefined || others.length > 0 ? null : runOfBuild(db, engine.note.buildId);
 }
 
 /** A profile without a CUDA graph has the gaps between launches in its times. */

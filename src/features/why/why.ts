@@ -11,6 +11,7 @@ import { printable } from '../../text/printable.ts';
 import type { WhyOutput } from './output.ts';
 import { whyText } from './text.ts';
 import type { StoreDatabase } from '../../store/file/open.ts';
+import { SHORTEST_ID } from '../../selection/by-name.ts';
 import { cellsInWords, type CellPoint, resolvePoints } from '../../selection/cell-points.ts';
 import { yieldToEventLoop, type Io, printResult } from '../../cli/io.ts';
 import { isPath } from '../../selection/is-path.ts';
@@ -65,8 +66,6 @@ function sidesOfFinding(db: StoreDatabase, [id = '', ...others]: readonly string
   }
   return { cell: clearest.cellKey, refs: [lastGoodSweepId.slice(0, 8), firstBadSweepId.slice(0, 8)] };
 }
-
-const SHORTEST_ID = 4;
 
 /** Words that all name the same cells are a cell; otherwise the last two are its sides. */
 function sidesIn(

@@ -4,7 +4,7 @@ import type { StoreDatabase } from '../file/open.ts';
 import { builds, measurements, runs, sweeps } from '../schema.ts';
 import { newestSweepFirst } from '../sweeps/sweep-order.ts';
 import { storedFlagsPattern } from '../../trtexec/flags/flag-table.ts';
-import type { CellKey, RunId } from '../../records/scalars.ts';
+import type { BuildId, CellKey, RunId } from '../../records/scalars.ts';
 
 /** Builds of a model with some flags, whatever the content of the files that these name. */
 export function isBuildOf(model: string, flags: readonly string[]) {
@@ -35,6 +35,12 @@ export function unfinishedSweepsByEngine(db: StoreDatabase): Map<string, string>
 
 /** Older stores have `measured` for a build. */
 const BUILT = ['built', 'measured'] as const;
+
+/** The run that built it; null if this store has none. */
+export function runOfBuild(db: StoreDatabase, buildId: BuildId): RunId | null {
+  const isBuild = and(eq(runs.buildId, buildId), eq(runs.role, 'build'));
+  return db.select({ runId: runs.runId }).from(runs).where(isBuild).limit(1).get()?.runId ?? null;
+}
 
 /** That very build, else the newest with the same key; null if this store has neither. */
 export function buildRunOf(

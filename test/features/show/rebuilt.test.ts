@@ -36,9 +36,15 @@ test('a sweep says how many layers a new engine changed, and what that cost; a b
     `  vit_small fp16 was built from other inputs: 49 of 141 layers took other tactics or fusions, GPU compute +20.8 % since the previous sweep\n    → bench layers --diff ${base} ${head}\n`,
   );
   // What is suggested works: two builds, of no cell.
-  const diff = JSON.parse(await type('layers', '--diff', base, head, '--json'));
-  const tactics = diff.rows.filter(({ change }: { change: string }) => change === 'tactic');
-  expect(tactics.reduce((sum: number, { headLayers }: { headLayers: number }) => sum + headLayers, 0)).toBe(49);
+  const otherTactics = async (...sides: string[]): Promise<number> => {
+    const { rows } = JSON.parse(await type('layers', '--diff', ...sides, '--json'));
+    const tactics = rows.filter(({ change }: { change: string }) => change === 'tactic');
+    return tactics.reduce((sum: number, { headLayers }: { headLayers: number }) => sum + headLayers, 0);
+  };
+  expect(await otherTactics(base, head)).toBe(49);
+  const { engines } = JSON.parse(await type('ls', 'engines', '--json'));
+  const keys = engines.map(({ key }: { key: string }) => key.slice(0, 8));
+  expect([keys.length, await otherTactics(...keys)]).toEqual([2, 49]);
 
   const { db, close } = openStore(join(cwd, 'bench.sqlite'), migrationsFolder());
   const [newest, oldest] = listSweeps(db, 2);
