@@ -143,7 +143,9 @@ async function showDiff(
 function buildNamed({ db, path }: OpenStore, ref: string): RunId | null {
   const runId = runByPrefix(db, ref);
   if (runId !== null) return layerRun(db, runId)?.role === 'build' ? runId : null;
-  const [engine, ...others] = enginesNamed(join(dirname(path), 'engines'), ref);
+  const named = enginesNamed(join(dirname(path), 'engines'), ref);
+  // KEY alone is what the first of several builds is listed as.
+  const [engine, ...others] = named.length > 1 ? named.filter(({ note }) => note.number === 1) : named;
   return engine === undefined || others.length > 0 ? null : runOfBuild(db, engine.note.buildId);
 }
 
