@@ -2,6 +2,9 @@ import type { EngineEfficiency } from '../layers/work/efficiency.ts';
 import { printable } from '../text/printable.ts';
 import { formatNumber, formatPercent } from './numbers.ts';
 
+/** Of the time. */
+const NOTABLE = 0.1;
+
 /** How much of the GPU is used, or in one line why that is not known. */
 export function efficiencyLines(efficiency: EngineEfficiency): string[] {
   const { clockFrom, flops, gpu, knownShare, missing, onnx, peakShare, smClockMhz, tflopsPerS, timeShares } =
@@ -20,7 +23,12 @@ export function efficiencyLines(efficiency: EngineEfficiency): string[] {
     ...(timeShares === null
       ? []
       : [
-          `roofline: ${shareText(timeShares.compute)} of the time in compute-bound layers, ${shareText(timeShares.memory)} in memory-bound ones`,
+          `roofline: ${shareText(timeShares.compute)} of the time in layers on the side of compute, ${shareText(timeShares.memory)} on that of memory`,
+          ...(timeShares.farBelow < NOTABLE
+            ? []
+            : [
+                `${shareText(timeShares.farBelow)} of the time in layers below a tenth of both roofs: bound by neither, too small for the GPU or waiting`,
+              ]),
         ]),
     ...(missing.length === 0 ? [] : [`share of the peak not known: ${missing.map(printable).join('; ')}`]),
   ];

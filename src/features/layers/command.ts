@@ -36,7 +36,7 @@ export const layersCommand = defineCommand({
     'bench layers "model=vit & batch=8" --diff precision=fp16 precision=fp8',
     'bench layers --diff runs/before runs/after    # two folders with profile.json, layers.json',
     'bench layers engine.trace --runs 100          # of Torch-TensorRT, which sums its times over all runs',
-    "bench layers vit --onnx models/vit.onnx       # FLOPs, share of the GPU's peak, memory- or compute-bound",
+    "bench layers vit --onnx models/vit.onnx       # FLOPs, share of the GPU's peak, roofline",
     'bench layers 1a2b3c4d --kernels               # the newest capture: kernels of each layer',
   ],
   outputs: {

@@ -1,4 +1,5 @@
 import { isMeasured } from '../../records/run.ts';
+import type { CellBound } from '../../records/bound.ts';
 import type { KeyedCell } from '../../records/cell.ts';
 import { cellLabel } from '../../text/cell-label.ts';
 import { median } from '../../statistics/median.ts';
@@ -11,6 +12,7 @@ import type { Look } from '../../terminal/look.ts';
 import { count, formatMs, formatNumber } from '../../terminal/numbers.ts';
 import { renderTable } from '../../terminal/table.ts';
 import { wrapHanging } from '../../terminal/text-width.ts';
+import { boundLines } from '../../terminal/words.ts';
 import { deviationText, spreadOf } from '../../terminal/statistics-table.ts';
 
 export interface ListedRun extends StoredRun {
@@ -21,13 +23,19 @@ export interface ListedRun extends StoredRun {
   readonly value: number | null;
 }
 
-export function cellRunsText(cell: KeyedCell, runs: readonly ListedRun[], look: Look): string[] {
+export function cellRunsText(
+  cell: KeyedCell,
+  bound: CellBound | null,
+  runs: readonly ListedRun[],
+  look: Look,
+): string[] {
   const driven = cell.harness === undefined ? null : metricOf(cell.harness.metric);
   return [
     ...wrapHanging(`${printable(cellLabel(cell))} · cell ${cell.key.slice(0, 8)}`, look.columns, 2).map(
       look.style.strong,
     ),
     ...newestLines(runs, driven, look),
+    ...(bound === null ? [] : boundLines(bound, [], look)),
     ...renderTable<ListedRun>(
       [
         { header: 'run', text: ({ runId }) => runId.slice(0, 8) },

@@ -115,6 +115,7 @@ const listedRun = z.strictObject({
 });
 export const shownCell = output('bench show CELL --json', {
   cell,
+  bound: cellBoundSchema.describe('What limits throughput in the newest sweep that measured it; null where not known'),
   runs: z.array(listedRun),
   mixedEngines: z
     .array(z.strictObject({ sweepId: id, paths: z.array(z.string()) }))

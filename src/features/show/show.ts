@@ -1,7 +1,10 @@
 import { disturbedCells } from '../../judge/run-trust.ts';
 import { LEAST_PRECISION_SHARE } from '../../layers/real-precision.ts';
 import { summarizeCells } from '../../judge/summarize-cells.ts';
+import { boundOf } from '../../judge/bound.ts';
+import type { CellBound } from '../../records/bound.ts';
 import type { KeyedCell } from '../../records/cell.ts';
+import { type CellRun, isMeasured } from '../../records/run.ts';
 import { rebuiltEngines } from '../../selection/rebuilt-engines.ts';
 import { UsageError } from '../../errors.ts';
 import { EXIT_CODES, type ExitCode } from '../../exit-codes.ts';
@@ -179,9 +182,11 @@ function showCell(db: StoreDatabase, name: string, options: ShowOptions, io: Io)
   for (const each of mixed) io.err(`note: ${engineNote(each)}\n`);
   const engines = mixed.map(({ sweepId, paths }) => ({ sweepId, paths }));
   const latencyGaps = latencyGapsOf(db, cell, cells);
-  const output: ShownCell = { schemaVersion: 1, cell, runs, mixedEngines: engines, latencyGaps };
+  const valued = cellRunsOf(db, sweepIds, [cell.key]);
+  const bound = newestBound(db, cell, valued);
+  const output: ShownCell = { schemaVersion: 1, cell, bound, runs, mixedEngines: engines, latencyGaps };
   printResult(io, options, output, (_, look) => [
-    ...cellRunsText(cell, withValues(db, cell, runs), look),
+    ...cellRunsText(cell, bound, withValues(cell, runs, valued), look),
     ...latencyGapLines(latencyGaps, look),
   ]);
 }
@@ -212,9 +217,18 @@ function withFirstLine(db: StoreDatabase, runs: readonly StoredRun[]): StoredRun
   return runs.map((run) => ({ ...run, outcome: outcomes.get(run.runId) ?? run.outcome }));
 }
 
-function withValues(db: StoreDatabase, { key, harness }: KeyedCell, runs: readonly StoredRun[]): ListedRun[] {
-  const sweepIds = [...new Set(runs.map(({ sweepId }) => sweepId))];
-  const values = new Map(cellRunsOf(db, sweepIds, [key]).map((run) => [run.runId, run.values]));
+/** Of the newest sweep that measured the cell; null for another harness, too. */
+function newestBound(db: StoreDatabase, cell: KeyedCell, runs: readonly CellRun[]): CellBound | null {
+  const measured = runs.filter(isMeasured);
+  const newest = measured.at(-1);
+  if (newest === undefined) return null;
+  const { environmentId, sweepId } = newest;
+  const gpuName = findEnvironments(db, [environmentId]).get(environmentId)?.gpuName;
+  return boundOf(cell, measured.filter((run) => run.sweepId === sweepId), gpuName);
+}
+
+function withValues({ harness }: KeyedCell, runs: readonly StoredRun[], valued: readonly CellRun[]): ListedRun[] {
+  const values = new Map(valued.map((run) => [run.runId, run.values]));
   return runs.map((run) => ({
     ...run,
     gpuComputeMs: values.get(run.runId)?.gpuComputeMs ?? null,

@@ -100,7 +100,11 @@ export const engineEfficiencySchema = z.strictObject({
     'Of the dense peak, each layer by its precision; layers that are not known count as nothing',
   ),
   timeShares: z
-    .strictObject({ compute: timeShare, memory: timeShare })
+    .strictObject({
+      compute: timeShare,
+      memory: timeShare,
+      farBelow: timeShare.describe('In those that reach less than a tenth of both roofs: bound by neither'),
+    })
     .nullable()
     .describe('Of the time of all layers, in those on either side of the ridge'),
   missing: z.array(z.string()).describe('What is not known, and why'),
@@ -183,10 +187,19 @@ function isModelOf({ network }: ShapedModel, layers: readonly LayerFacts[]): boo
 function timeSharesOf(layers: readonly LayerFacts[], each: readonly Efficiency[]): EngineEfficiency['timeShares'] {
   const totalMs = sumMs(layers);
   if (totalMs <= 0 || each.every(({ bound }) => bound === null)) return null;
-  const of = (side: 'compute' | 'memory'): number =>
-    sumMs(layers.filter((_, place) => each[place]?.bound === side)) / totalMs;
-  return { compute: of('compute'), memory: of('memory') };
+  const of = (isOne: (layer: Efficiency) => boolean): number =>
+    each.reduce((ms, layer, place) => ms + (isOne(layer) ? (layers[place]?.averageMs ?? 0) : 0), 0) / totalMs;
+  return {
+    compute: of(({ bound }) => bound === 'compute'),
+    memory: of(({ bound }) => bound === 'memory'),
+    farBelow: of(
+      ({ bandwidthShare, bound, peakShare }) => bound !== null && Math.max(bandwidthShare ?? 0, peakShare ?? 0) < FAR_BELOW,
+    ),
+  };
 }
+
+/** Of either roof. */
+const FAR_BELOW = 0.1;
 
 const MOST_NAMED = 4;
 

@@ -38,6 +38,12 @@ describe('bench layers FOLDER --onnx FILE', () => {
     expect(efficiency.peakShare).toBeCloseTo(0.0931, 3);
     const shares = each.flatMap(({ efficiency: of }) => of?.peakShare ?? []);
     expect([shares.length, Math.max(...shares) < 0.13]).toEqual([21, true]);
+    const low = each.filter(
+      ({ efficiency: of }) => of?.bound && Math.max(of.peakShare ?? 0, of.bandwidthShare ?? 0) < 0.1,
+    );
+    const lowMs = low.reduce((sum, { averageMs }) => sum + averageMs, 0);
+    expect(efficiency.timeShares?.farBelow).toBeCloseTo(lowMs / (json.totalMs ?? 0), 9);
+    expect(low.length).toBeGreaterThan(0);
     const stem = each.find(({ nodes }) => nodes.includes('stem/Conv'));
     // 8 x 64 x 112 x 112 outputs of 3 x 7 x 7; INT8 images, weights and outputs, and a bias.
     expect(stem?.efficiency).toMatchObject({
@@ -56,7 +62,8 @@ describe('bench layers FOLDER --onnx FILE', () => {
     expect(text).toContain(
       '29.0 GFLOP a query (resnet.onnx), 199 TFLOP/s, 9.3 % of the dense peak of NVIDIA H200 at 1980 MHz, its highest clock, as none was measured',
     );
-    expect(text).toMatch(/roofline: 57\.8 % of the time in compute-bound layers, 36\.4 % in memory-bound ones/);
+    expect(text).toMatch(/roofline: 57\.8 % of the time in layers on the side of compute, 36\.4 % on that of memory/);
+    expect(text).toContain('of the time in layers below a tenth of both roofs: bound by neither');
   });
 
   test('without it, with another one, or with what is none: one line', async () => {

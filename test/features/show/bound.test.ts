@@ -1,0 +1,18 @@
+import { join } from 'node:path';
+
+import { expect, test } from 'vitest';
+
+import { bench, temporaryFolder } from '../../support/bench.ts';
+import { OUTPUTS } from '../../support/outputs.ts';
+import { FIXTURES } from '../../support/recordings.ts';
+
+test('a cell says what limits it in its newest sweep, with evidence and advice', async () => {
+  const env = { BENCH_DB: join(temporaryFolder(), 'bench.sqlite') };
+  await bench(['import', join(FIXTURES, 'cpu-contended')], { env });
+  const { stdout } = await bench(['show', 'resnet_small b1 graph'], { env });
+  expect(stdout.replaceAll(/\s+/g, ' ')).toContain(
+    'bound by the host: GPU idle 49 % of the time, 49 % in 126 stalls between queries → keep other work off the CPUs',
+  );
+  const json = await bench(['show', 'resnet_small b1 graph', '--json'], { env });
+  expect(OUTPUTS['show-cell'].parse(JSON.parse(json.stdout)).bound?.by).toBe('host');
+});
