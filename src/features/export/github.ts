@@ -32,7 +32,7 @@ const SECTIONS: readonly {
 ];
 
 /** Of these nobody knows whether they are slower. */
-const UNJUDGED: ReadonlySet<Status> = new Set(['failed', 'incomparable', 'missing']);
+const UNJUDGED: ReadonlySet<Status> = new Set(['failed', 'unclear', 'incomparable', 'missing']);
 
 /** For a pull request comment: changes first, the rest folded. */
 export function markdownText(report: ReportedSweep): string {
@@ -87,7 +87,7 @@ function titleOf(
   if (!isCompared) return `${count(cells.length, 'cell')}${rest}`;
   const judged = [...UNJUDGED].reduce((left, status) => left - numberOf(status), cells.length);
   return judged === 0
-    ? `None of ${count(cells.length, 'cell')} compared${rest}`
+    ? `No verdict in ${count(cells.length, 'cell')}${rest}`
     : `No slower cell among ${judged}${rest}`;
 }
 

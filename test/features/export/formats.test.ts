@@ -35,7 +35,7 @@ test('a slow-down that the cells share is a finding of its own, also where no ce
   const faster = { ...report, shift: { ...shift, verdict: 'faster' as const } };
   expect(junitXml(faster)).not.toContain('common shift');
   expect(githubAnnotations(faster)).toEqual([]);
-  expect(markdownText(faster)).toContain('### No slower cell among 1');
+  expect(markdownText(faster)).toContain('### No verdict in 1 cell (1 unclear)');
 });
 
 describe('CSV', () => {
@@ -269,5 +269,5 @@ test('the title counts only cells that were compared, and names the others', () 
   expect(title([cell('bert', 'same'), ...missing, cell('gpt', 'incomparable'), cell('t5', 'failed')])).toBe(
     '### No slower cell among 1 (1 without a result, 1 that cannot be compared, 2 on one side only)',
   );
-  expect(title(missing)).toBe('### None of 2 cells compared (2 on one side only)');
+  expect(title(missing)).toBe('### No verdict in 2 cells (2 on one side only)');
 });

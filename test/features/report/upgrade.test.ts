@@ -3,6 +3,8 @@ import { join } from 'node:path';
 
 import { beforeAll, describe, expect, test } from 'vitest';
 
+import { headlineOf } from '../../../src/features/report/upgrade/headline.ts';
+import { answerText } from '../../../src/features/report/upgrade/text.ts';
 import { bench, sharedFolder, temporaryFolder } from '../../support/bench.ts';
 import { OUTPUTS } from '../../support/outputs.ts';
 import { normals, simulatedCells, simulateNights } from '../../support/simulated-store.ts';
@@ -14,13 +16,13 @@ const LAYERS = ['conv1', 'conv2', 'conv3'];
  * Ten cells under TensorRT 10.6 and 10.16, six runs each: eight are 4 % faster, one is 10 % slower, of one no run
  * works. The engine of cell 0 has another kernel, that of cell 1 another accuracy.
  */
-function simulateUpgrade(path: string): void {
+function simulateUpgrade(path: string, repeats = 6): void {
   const normal = normals(3);
   const factorOf = (cell: number): number => (cell === 8 ? 1.1 : 0.96);
   simulateNights(path, {
     cells: simulatedCells(10),
     nights: 2,
-    repeats: 6,
+    repeats,
     machine: (night) => ({ tensorrt: night === 0 ? '10.6.0' : '10.16.1' }),
     value: (cell, night) =>
       cell === 9 && night === 1 ? null : (1 + cell) * (night === 0 ? 1 : factorOf(cell)) * (1 + 1e-3 * normal()),
@@ -122,6 +124,29 @@ describe('bench report --upgrade', () => {
     const html = readFileSync(join(cwd, 'u.html'), 'utf8');
     expect(html).toContain('<h2 id="upgrade-title">Upgrade</h2>');
     expect(html).toContain('<a href="#upgrade">Upgrade</a>');
+  });
+
+  test('without a verdict nothing is said for the move', async () => {
+    const db = join(temporaryFolder(), 'bench.sqlite');
+    simulateUpgrade(db, 1);
+    const { stdout } = await bench(['report', '--upgrade', 'trt=10.16', 'trt=10.6', '--db', db]);
+    expect(stdout).toContain('\nnobody can say yet: no cell has a verdict\n');
+    const { counts } = OUTPUTS.upgrade.parse(JSON.parse((await upgrade('trt=10.6', 'trt=10.16', '--json')).stdout));
+    const good = { against: [], counts: { ...counts, faster: 6, same: 1, slower: 0 } };
+    expect(answerText(good)).toBe('nothing measured speaks against moving in the 7 of 10 cells with a verdict');
+    const apart = { ...counts, faster: 0, slower: 0, runFailed: 0, accuracyMoved: 0, incomparable: 10 };
+    expect(headlineOf(apart, [], null, null, { baseRef: 'a', headRef: 'b' })).toBe(
+      'b against a: no cell can be compared, 0 of 10 cells faster, 0 slower',
+    );
+  });
+
+  test('a narrow terminal keeps the mean', async () => {
+    const { stdout } = await bench(
+      ['report', '--upgrade', 'trt=10.6', 'trt=10.16', '--db', join(cwd, 'bench.sqlite')],
+      { env: { COLUMNS: '40' } },
+    );
+    expect(stdout).toMatch(/^vit +fp16 +1\.0\d× faster/m);
+    expect(stdout.split('\n').filter((line) => [...line].length > 40)).toEqual([]);
   });
 
   test('a move back: what failed there works, and is not held against it', async () => {

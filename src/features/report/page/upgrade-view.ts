@@ -2,7 +2,7 @@ import { type Markup, markup, shortened } from '../../../html/markup.ts';
 import type { Column } from '../../../terminal/table.ts';
 import { CELL_COLUMNS, filled, GROUP_COLUMNS, worstOf } from '../upgrade/columns.ts';
 import type { UpgradeOutput } from '../upgrade/output.ts';
-import { aboutLines, answerText } from '../upgrade/text.ts';
+import { aboutLines, answerText, answerTone } from '../upgrade/text.ts';
 
 /** Null on every page but that of an upgrade. Needs no script. */
 export function upgradeView(upgrade: UpgradeOutput | null): Markup | null {
@@ -12,7 +12,7 @@ export function upgradeView(upgrade: UpgradeOutput | null): Markup | null {
 <section id="upgrade" aria-labelledby="upgrade-title">
 <h2 id="upgrade-title">Upgrade</h2>
 <p><b>${shortened(upgrade.headline, 400)}</b></p>
-<p class="${upgrade.against.length > 0 ? 'slower' : 'faster'}">${answerText(upgrade)}</p>
+<p class="${answerTone(upgrade)}">${answerText(upgrade)}</p>
 <ul>${aboutLines(upgrade).map((line) => markup`<li>${shortened(line, 400)}</li>`)}</ul>
 ${tableOf('By model and precision', GROUP_COLUMNS, upgrade.groups)}
 ${worst.length === 0 ? null : tableOf('To look at first', CELL_COLUMNS, worst)}

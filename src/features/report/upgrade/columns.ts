@@ -16,7 +16,7 @@ export const GROUP_COLUMNS: readonly Column<UpgradeGroup>[] = [
   number('cells', ({ cells }) => String(cells), 4),
   { header: 'geometric mean', text: meanText },
   number('faster', ({ faster }) => tally(faster), 1),
-  number('slower', ({ slower }) => tally(slower)),
+  number('slower', ({ slower }) => tally(slower), 0.5),
   number('no engine', ({ buildFailed }) => tally(buildFailed)),
   number('no result', ({ runFailed }) => tally(runFailed), 1),
   number('unclear', ({ unclear }) => tally(unclear), 4),

@@ -21,10 +21,12 @@ export function headlineOf(
   head: Environment | null,
   refs: Pick<Comparison, 'baseRef' | 'headRef'>,
 ): string {
-  const { accuracyMoved, buildFailed, cells, faster, missing, runFailed, slower } = counts;
+  const { accuracyMoved, buildFailed, cells, faster, incomparable, missing, runFailed, slower } = counts;
   const most = means.filter(({ by }) => by === 'all').toSorted((a, b) => b.cells - a.cells)[0];
   const parts = [
-    most === undefined ? 'no cell has a result on both sides' : `geometric mean ${timesText(most, most.metric)}`,
+    most !== undefined
+      ? `geometric mean ${timesText(most, most.metric)}`
+      : `no cell ${incomparable > 0 ? 'can be compared' : 'has a result on both sides'}`,
     `${faster} of ${count(cells, 'cell')} faster`,
     `${slower} slower`,
     ...(buildFailed === 0 ? [] : [`${buildFailed} ${buildFailed === 1 ? 'fails' : 'fail'} to build`]),

@@ -17,7 +17,7 @@ export function upgradeText(upgrade: UpgradeOutput, cells: ReadonlyMap<string, K
   const more = worst.length - SHOWN_CELLS;
   return [
     ...wrapped(upgrade.headline).map(style.strong),
-    ...wrapped(answerText(upgrade)).map(upgrade.against.length > 0 ? style.bad : style.good),
+    ...wrapped(answerText(upgrade)).map({ slower: style.bad, faster: style.good, '': style.warn }[answerTone(upgrade)]),
     ...aboutLines(upgrade).flatMap(wrapped).map(style.dim),
     '',
     ...renderTable(GROUP_COLUMNS, upgrade.groups, look),
@@ -27,9 +27,22 @@ export function upgradeText(upgrade: UpgradeOutput, cells: ReadonlyMap<string, K
   ];
 }
 
-/** `against moving: 2 slower cells, …`, or that nothing is. */
-export function answerText({ against }: Pick<UpgradeOutput, 'against'>): string {
-  return against.length === 0 ? 'nothing measured speaks against moving' : `against moving: ${against.join(', ')}`;
+/** `against moving: 2 slower cells, …`, or that nothing is, as far as cells have a verdict. */
+export function answerText({ against, counts }: Pick<UpgradeOutput, 'against' | 'counts'>): string {
+  if (against.length > 0) return `against moving: ${against.join(', ')}`;
+  const judged = judgedCells(counts);
+  if (judged === 0) return 'nobody can say yet: no cell has a verdict';
+  const part = judged === counts.cells ? '' : ` in the ${judged} of ${count(counts.cells, 'cell')} with a verdict`;
+  return `nothing measured speaks against moving${part}`;
+}
+
+/** How it is shown. */
+export function answerTone({ against, counts }: Pick<UpgradeOutput, 'against' | 'counts'>): 'slower' | 'faster' | '' {
+  return against.length > 0 ? 'slower' : judgedCells(counts) === 0 ? '' : 'faster';
+}
+
+function judgedCells({ faster, same, slower }: UpgradeOutput['counts']): number {
+  return faster + same + slower;
 }
 
 /** Which sides were taken, what differs between them, and what is not known. */
