@@ -86,9 +86,7 @@ function titleOf(
   const isCompared = cells.some(({ judgement }) => judgement.kind !== 'values');
   if (!isCompared) return `${count(cells.length, 'cell')}${rest}`;
   const judged = [...UNJUDGED].reduce((left, status) => left - numberOf(status), cells.length);
-  return judged === 0
-    ? `No verdict in ${count(cells.length, 'cell')}${rest}`
-    : `No slower cell among ${judged}${rest}`;
+  return judged === 0 ? `No verdict in ${count(cells.length, 'cell')}${rest}` : `No slower cell among ${judged}${rest}`;
 }
 
 function hiddenText(cells: readonly ReportedCell[]): string {

@@ -224,7 +224,11 @@ function newestBound(db: StoreDatabase, cell: KeyedCell, runs: readonly CellRun[
   if (newest === undefined) return null;
   const { environmentId, sweepId } = newest;
   const gpuName = findEnvironments(db, [environmentId]).get(environmentId)?.gpuName;
-  return boundOf(cell, measured.filter((run) => run.sweepId === sweepId), gpuName);
+  return boundOf(
+    cell,
+    measured.filter((run) => run.sweepId === sweepId),
+    gpuName,
+  );
 }
 
 function withValues({ harness }: KeyedCell, runs: readonly StoredRun[], valued: readonly CellRun[]): ListedRun[] {

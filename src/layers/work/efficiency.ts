@@ -193,7 +193,8 @@ function timeSharesOf(layers: readonly LayerFacts[], each: readonly Efficiency[]
     compute: of(({ bound }) => bound === 'compute'),
     memory: of(({ bound }) => bound === 'memory'),
     farBelow: of(
-      ({ bandwidthShare, bound, peakShare }) => bound !== null && Math.max(bandwidthShare ?? 0, peakShare ?? 0) < FAR_BELOW,
+      ({ bandwidthShare, bound, peakShare }) =>
+        bound !== null && Math.max(bandwidthShare ?? 0, peakShare ?? 0) < FAR_BELOW,
     ),
   };
 }
