@@ -17,6 +17,9 @@ const SERIAL = '(?<=serial(?:[ _]?(?:number|no\\.?))?"?\\s*[:=]?\\s*"?)[\\p{L}\\
 /** `/home/NAME`, `/Users/NAME`, `C:\Users\NAME`: also of other machines. */
 const HOME = /(?:[/\\](?:home|Users)[/\\])([^/\\\s"'`,;:)\]]+)/gu;
 
+/** The user that every machine has. */
+const NOBODY = 'root';
+
 /** Fields with words of a closed list: a user called `build` is no reason to change them. */
 const OWN_WORDS =
   /^(?:betterIs|boundBy|by|effect|enqueueClass|kind|metric|precision|precisionVia|provenances?|role|source|state|stream|transferBound|unit|verdict)$/;
@@ -67,6 +70,7 @@ export class Redaction {
   }
 
   private know(name: string, kind: 'host' | 'user', whole = name): void {
+    if (kind === 'user' && name === NOBODY) return;
     for (const form of [name, printable(name)].map((text) => text.toLowerCase())) {
       if (form.trim() !== '' && !this.known.has(form)) this.known.set(form, { kind, whole });
     }

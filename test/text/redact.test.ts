@@ -30,6 +30,12 @@ describe('text', () => {
     expect(redact('gpu01.corp gpu01.lab gpu01', { hosts: both })).toBe('host-1 host-2 host-1');
   });
 
+  test('root is nobody', () => {
+    expect(redact('needs root, /root/a, root@node-1', { users: ['root'], home: '/root', hosts: ['node-1'] })).toBe(
+      'needs root, ~/a, root@host-1',
+    );
+  });
+
   test('GPUs and their MIG devices', () => {
     expect(redact(`${UUID} ${OTHER_UUID} ${UUID.toLowerCase()} MIG-${UUID}/7/0 GPU-accelerated`)).toBe(
       'GPU-redacted-1 GPU-redacted-2 GPU-redacted-1 GPU-redacted-3/7/0 GPU-accelerated',

@@ -216,8 +216,11 @@ function addPlan(bundle: BundleFiles, side: string, text: string | null, io: Io)
   try {
     // What is no matrix is no business of whoever reads the bundle.
     const isSame = readMatrix(file, io, true).name === plan.plan.matrix;
-    if (isSame) bundle.add(name, readFileSync(file, 'utf8'));
-    else bundle.leaveOut(name, 'the matrix file has another name now; plan.json has what it said');
+    if (isSame) {
+      const yaml = readFileSync(file, 'utf8');
+      bundle.add(name, yaml);
+      if (/^extends:/m.test(yaml)) bundle.leaveOut(`what ${name} extends`, 'plan.json has what both said together');
+    } else bundle.leaveOut(name, 'the matrix file has another name now; plan.json has what it said');
   } catch (error) {
     if (!(error instanceof BenchError)) throw error;
     bundle.leaveOut(name, 'the matrix file is not there, or cannot be read; plan.json has what it said');

@@ -17,7 +17,7 @@ import { askHelper, pythonOf } from '../../tools/python/helper.ts';
 import { flagsOf } from '../../trtexec/flags/flag-table.ts';
 import { selectLayers } from '../layers/index.ts';
 import type { Reduced } from './output.ts';
-import { type CutInput, reducedMatrix, trtexecLine } from './reduced-matrix.ts';
+import { type Cut, type CutInput, reducedMatrix, trtexecLine } from './reduced-matrix.ts';
 import type { Reproduction } from './reproduction.ts';
 
 export interface ReduceOptions {
@@ -68,7 +68,8 @@ export async function reduceModel(
   const [part] = found;
   const path = modelPath(head, options.model, io);
   const layers = diff.parts.map(originsOf);
-  const shapes = shapesOf(cell, head);
+  const [ofHead, ofBase] = [limitsOf(head), limitsOf(sides.base)];
+  const shapes = [cell.shapes, ...ofHead, ...ofBase];
   const job = { model: path, layers, wanted: [diff.parts.indexOf(part)], around: options.around, shapes };
   const context = { cwd: io.cwd, env: io.env, spawn: io.spawn, signal: io.signal, timeoutMs: TIMEOUT_MS };
   const { answer, model } = await inTemporaryFolder('reduce', async (folder) => {
@@ -78,7 +79,15 @@ export async function reduceModel(
     return { answer: read, model: readFileSync(output) };
   });
   const inputs: readonly CutInput[] = answer.inputs;
-  const cut = { cell, inputs, title: `${cell.model} reduced: ${labelOf(diff, part)}` };
+  const title = `${cell.model} reduced: ${labelOf(diff, part)}`;
+  const cutOf = (from: number, { length }: readonly Shapes[]): Cut => {
+    const own = inputs.map((input) => ({
+      ...input,
+      shapes: [...input.shapes.slice(0, 1), ...input.shapes.slice(from, from + length)],
+    }));
+    return { cell, title, inputs: own };
+  };
+  const cuts = { head: cutOf(1, ofHead), base: cutOf(1 + ofHead.length, ofBase) };
   return {
     output: {
       layer: labelOf(diff, part),
@@ -92,11 +101,11 @@ export async function reduceModel(
       inputs: inputs.map(({ name, shapes: [run = []], type }) => ({ name, type, shape: run })),
       outputs: answer.outputs,
       modelBytes: model.length,
-      commands: { base: shellLine(trtexecLine(sides.base, cut)), head: shellLine(trtexecLine(head, cut)) },
+      commands: { base: shellLine(trtexecLine(sides.base, cuts.base)), head: shellLine(trtexecLine(head, cuts.head)) },
       notes: await notesOf(path, head, part, answer.missing),
     },
     model,
-    matrices: { base: reducedMatrix(sides.base, cut), head: reducedMatrix(head, cut) },
+    matrices: { base: reducedMatrix(sides.base, cuts.base), head: reducedMatrix(head, cuts.head) },
   };
 }
 
@@ -146,12 +155,12 @@ function modelPath({ build, conversion, model }: Reproduction, named: string | u
   throw new UsageError(`${printable(path)}: no such model${advice}`);
 }
 
-/** That of the run first, then those that the engine was built for. */
-function shapesOf({ shapes }: KeyedCell, { build }: Reproduction): Shapes[] {
+/** Min, opt and max that the engine was built for; none where they are not known. */
+function limitsOf({ build }: Reproduction): Shapes[] {
   const flags = flagsOf(build?.argv ?? []);
   const limits = ['--minShapes', '--optShapes', '--maxShapes'].map((flag) => parseShapes(flags.get(flag) ?? ''));
   const known = limits.filter((limit) => limit !== null);
-  return known.length < limits.length ? [shapes] : [shapes, ...known];
+  return known.length < limits.length ? [] : known;
 }
 
 async function notesOf(path: string, head: Reproduction, part: ChangedLayers, missing: readonly string[]) {

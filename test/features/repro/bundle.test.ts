@@ -80,6 +80,17 @@ describe('the bundle of a measured run', () => {
     for (const text of texts.values()) expect(text.includes(`"host": "${hostname()}"`)).toBe(false);
   });
 
+  test('of a matrix that extends another one it says so', async () => {
+    const whole = readFileSync(matrix);
+    writeFileSync(join(cwd, 'common.yaml'), whole);
+    writeFileSync(matrix, 'extends: common.yaml\n');
+    const { stdout } = await bundle('--force', '--json');
+    writeFileSync(matrix, whole);
+    expect(OUTPUTS['repro-bundle'].parse(JSON.parse(stdout)).leftOut).toEqual([
+      { name: 'what head/matrix.yaml extends', why: 'plan.json has what both said together' },
+    ]);
+  });
+
   test('a matrix that can no longer be read is left out', async () => {
     writeFileSync(matrix, 'name: other\nmodels: {}\n');
     const { stdout } = await bundle('--force', '--json');

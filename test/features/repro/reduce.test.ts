@@ -26,6 +26,7 @@ interface Inspected {
 }
 
 const PAIRS = {
+  opt32: ['pairs/vit_small.fp16/normal/profile', 'pairs/vit_small.fp16/opt32/profile'],
   level2: ['pairs/vit_small.fp16/normal/profile', 'pairs/vit_small.fp16/level2/profile'],
   level0: ['level0/profile/vit_small.fp16.normal', 'level0/profile/vit_small.fp16.level0'],
 } as const;
@@ -104,6 +105,16 @@ describe.skipIf(TEST_PYTHON === null)(`--reduce (${NEEDS_PYTHON})`, () => {
         expect.arrayContaining(['--stronglyTyped', '--minShapes=input:1x3x224x224', '--maxShapes=input:32x3x224x224']),
       );
       expect(builds[0]?.argv?.includes('--builderOptimizationLevel=2')).toBe(side === 'head');
+    }
+  });
+
+  test('each side has the optimum shape that its own engine was built for', async () => {
+    const { cwd, reduced } = await reduce('opt32', '--reduce', 'patch_embed/Conv');
+    for (const [side, batch] of [['base', 8] as const, ['head', 32] as const]) {
+      const opt = `--optShapes=input:${batch}x3x224x224`;
+      expect(reduced?.commands[side]).toContain(` ${opt} `);
+      const plan = await bench(['plan', `reduced/${side}.yaml`, '--tensorrt', '10.6', '--json'], { cwd });
+      expect(OUTPUTS.plan.parse(JSON.parse(plan.stdout)).builds[0]?.argv).toContain(opt);
     }
   });
 
