@@ -52,7 +52,9 @@ describe('text', () => {
     expect(redact('/home/alice/m.onnx /home/bob/x C:\\Users\\carol\\y bob/fix /rootfs', names)).toBe(
       '~/m.onnx /home/user-1/x C:\\Users\\user-2\\y user-1/fix /rootfs',
     );
-    expect(redact('/root/x /rootfs /mnt/root', { users: ['root'], home: '/root' })).toBe('~/x /rootfs /mnt/user-1');
+    expect(redact('/srv/ada/x /srv/adafs /mnt/ada', { users: ['ada'], home: '/srv/ada' })).toBe(
+      '~/x /srv/adafs /mnt/user-1',
+    );
   });
 
   test('names that a narrow terminal cut', () => {
