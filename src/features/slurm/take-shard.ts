@@ -15,6 +15,7 @@ import {
   type RunPlan,
 } from './run-folder.ts';
 import type { RunId } from '../../records/scalars.ts';
+import { withPackedLayers } from '../../store/runs/save-run.ts';
 
 /** The folder of a shard is not what a task left there. */
 class ShardRefusal extends Error {
@@ -121,7 +122,7 @@ async function shardRuns(
     if (record.cell !== null && !keys.has(record.cell.key)) {
       throw new ShardRefusal(`${name} is of a cell of another shard`);
     }
-    records.push(record);
+    records.push(withPackedLayers(record));
   }
   return records;
 }

@@ -21,11 +21,12 @@ export function savePlannedCells(
   cells: readonly KeyedCell[],
   repeats: number,
 ): void {
+  const row = { sweepId, cellKey: sql.placeholder('cellKey'), engineKey: null, repeats };
+  const insert = db.insert(sweepCells).values(row).onConflictDoNothing().prepare();
   immediately(db, () => {
     for (const cell of cells) {
       writer.saveCell(cell);
-      const row = { sweepId, cellKey: cell.key, engineKey: null, repeats };
-      db.insert(sweepCells).values(row).onConflictDoNothing().run();
+      insert.run({ cellKey: cell.key });
     }
   });
 }
