@@ -11,15 +11,20 @@ import type { MachinesOutput } from './output.ts';
 
 type ListedMachine = MachinesOutput['machines'][number];
 
-/** @param cells what is shown by GPU model in place of the machines; null for the machines */
+/**
+ * @param cells what is shown by GPU model in place of the machines; null for the machines
+ * @param isFiltered whether only some cells were asked for
+ */
 export function machinesText(
   output: MachinesOutput,
   cells: ReadonlyMap<string, KeyedCell> | null,
+  isFiltered: boolean,
   look: Look,
 ): string[] {
   const { headlines, machines } = output;
   if (machines.length === 0) {
-    return wrapWords('no run names its GPU and its machine: `bench run` stores both', look.columns);
+    const what = isFiltered ? 'no run that the filter lets through' : 'no run';
+    return wrapWords(`${what} names its GPU and its machine: \`bench run\` stores both`, look.columns);
   }
   const head =
     headlines.length === 0
@@ -81,16 +86,19 @@ type GpuRow = MachinesOutput['cells'][number] & { readonly cell: KeyedCell };
 function gpuTable({ cells }: MachinesOutput, known: ReadonlyMap<string, KeyedCell>, look: Look): string[] {
   const rows = withCells(cells, known);
   const names = [...new Set(cells.flatMap(({ gpus }) => gpus.map(({ gpuName }) => gpuName)))].toSorted();
-  const columns = names.map((gpuName): Column<GpuRow> => ({
+  const columns = names.map((gpuName, place): Column<GpuRow> => ({
     header: printable(gpuName.replace(/^NVIDIA /, '')),
     text: ({ gpus, unit }) => {
       const own = gpus.find((gpu) => gpu.gpuName === gpuName);
       if (own === undefined) return '–';
-      const several = own.machines === 1 ? '' : ` (${own.machines} machines)`;
+      const several = own.machines === 1 ? '' : ` ×${own.machines}`;
       return `${formatNumber(own.value)} ${printable(unit)}${several}`;
     },
     align: 'right',
+    // Where there is no room for all, the first ones are left.
+    dropRank: place,
   }));
-  const legend = `${estimateWords(cells.map(({ metric }) => metric))}; of several machines their median`;
+  const isShared = cells.some(({ gpus }) => gpus.some(({ machines }) => machines > 1));
+  const legend = `${estimateWords(cells.map(({ metric }) => metric))}${isShared ? '; ×N: of N machines their median' : ''}`;
   return [...cellTable(rows, columns, look), ...wrapHanging(legend, look.columns, 2).map(look.style.dim)];
 }

@@ -23,7 +23,7 @@ export function listMachines(options: MachinesOptions, io: Io): Promise<ExitCode
     const fleet = readFleet(store.db, options.filter, metricNamed(store.db, options.metric), days);
     const known = new Map((fleet?.values ?? []).map(({ cell }) => [cell.key, cell]));
     return printResult(io, options, machinesOf(fleet), (output, look) =>
-      machinesText(output, options.cells === true ? known : null, look),
+      machinesText(output, options.cells === true ? known : null, options.filter !== undefined, look),
     );
   });
 }

@@ -53,7 +53,13 @@ describe('bench ls machines', () => {
 
   test('--cells: every cell by GPU model, the median of its machines', async () => {
     const { stdout } = await machines('--cells');
-    expect(stdout).toMatch(/^vit +fp16 +b1 +0\.9998 ms \(10 machines\) +0\.80\d+ ms \(3 machines\)$/m);
+    expect(stdout).toMatch(/^vit +fp16 +b1 +0\.9998 ms ×10 +0\.80\d+ ms ×3$/m);
+    expect(stdout).toContain('; ×N: of N machines their median');
+    const narrow = await bench(['ls', 'machines', '--cells', '--db', db], { env: { COLUMNS: '40' } });
+    expect(narrow.stdout.split('\n').filter((line) => [...line].length > 40)).toEqual([]);
+    expect((await machines('--filter', 'batch=99')).stdout).toBe(
+      'no run that the filter lets through names its GPU and its machine: `bench run` stores both\n',
+    );
     const { cells } = await listed();
     expect(cells).toHaveLength(CELLS);
     const [first] = cells;
