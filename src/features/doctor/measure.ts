@@ -119,7 +119,7 @@ function judged(measured: Measured | null): Judged {
       mend: '# run it on the others as well, and merge their stores: bench db merge',
     };
   }
-  const others = against === 'twins' ? count(known, 'twin') : `${count(known, 'earlier sweep')} of it`;
+  const others = against === 'twins' ? count(known, 'twin') : `${count(known, 'earlier sweep')} of this machine`;
   const evidence = `${what}, ${formatPercent(changePercent)} against ${others}${standing === 'slower' ? ': slower than they differ by' : ''}`;
   return standing === 'slower'
     ? { state: 'warning', evidence, mend: 'bench ls machines   # and what it has otherwise than its twins' }

@@ -1,4 +1,5 @@
 import type { PageCell, PageData } from '../page-types.ts';
+import { count } from '../../terminal/numbers.ts';
 import { listenToBrush } from './brush.ts';
 import { comparePicker, lineKey } from './compared-cells.ts';
 import { inPercent, sweepName, valuesOf } from './data.ts';
@@ -113,7 +114,7 @@ export class TrendChart {
     const width = Math.max(320, this.stage.clientWidth);
     this.drawing = drawTrend(this.data, cell, { width, height: HEIGHT, from, to }, others);
     this.stage.replaceChildren(this.drawing.picture);
-    this.rangeText.textContent = `${sweepName(this.data, from)} to ${sweepName(this.data, to)}, ${to - from + 1} sweeps`;
+    this.rangeText.textContent = `${sweepName(this.data, from)} to ${sweepName(this.data, to)}, ${count(to - from + 1, 'sweep')}`;
   }
 
   private listen(): void {

@@ -6,7 +6,7 @@ import { beforeAll, describe, expect, test } from 'vitest';
 
 import { OUTPUTS } from '../../support/outputs.ts';
 import { openStore } from '../../../src/store/file/open.ts';
-import { bench, ROOT, sharedFolder } from '../../support/bench.ts';
+import { bench, ROOT, sharedFolder, temporaryFolder } from '../../support/bench.ts';
 import { pageDataIn, sectionOf } from '../../support/page-data.ts';
 import { simulatedCells, simulateNights, sweepOfNight } from '../../support/simulated-store.ts';
 import { queryStore } from '../../support/store-dump.ts';
@@ -250,4 +250,23 @@ describe('bench report --html', () => {
     expect([code, stdout]).toEqual([2, '']);
     expect(stderr).toContain('the store is empty');
   });
+});
+
+test('the first screen claims nothing of cells that were not compared', async () => {
+  const cwd = temporaryFolder();
+  const db = join(cwd, 'bench.sqlite');
+  const simulate = (cells: number, after: number) =>
+    simulateNights(db, { cells: simulatedCells(cells), nights: 1, after, repeats: 1, value: (cell) => 1 + cell });
+  const firstScreen = async (...args: string[]): Promise<string> => {
+    await bench(['report', ...args, '--html', 'page.html', '--db', db], { cwd });
+    const page = readFileSync(join(cwd, 'page.html'), 'utf8');
+    const [screen = ''] = /<h1[^]*?<\/ul>/.exec(page) ?? [];
+    return screen.replaceAll(/<[^>]*>/g, '').replaceAll(/\s+/g, ' ');
+  };
+  simulate(2, 0);
+  const first = await firstScreen();
+  expect(first).toContain('First sweep: 2 cells measured');
+  expect(first).toMatch(/ 2 measured 0 without result/);
+  simulate(9, 1);
+  expect(await firstScreen('latest~1', 'latest')).toContain('No clear change in 2 cells, 7 not compared');
 });

@@ -64,9 +64,9 @@ function firstChart(data: ReportData, { cell: key }: Story): Markup | null {
 
 function countsRow(
   { counts: { faster, mean, slower, steady, unclear, without } }: Story,
-  { isOfSides }: ReportData,
+  { check, isOfSides }: ReportData,
 ): Markup {
-  const what = isOfSides ? 'same' : 'steady';
+  const what = isOfSides ? 'same' : check.series.judgedBy === 'first' ? 'measured' : 'steady';
   return markup`<ul class="counts">
 ${tile(slower, 'slower', slower > 0 ? 'slower' : '')}
 ${tile(faster, 'faster', faster > 0 ? 'faster' : '')}

@@ -170,6 +170,13 @@ function countsOf({ cells, check, compare }: ReportData): Counts {
   return { slower, faster, steady, unclear, without: failed.length, mean };
 }
 
+/** @param without cells that have no result on one of the sides, or cannot be compared */
+function quietHeadline(compared: number, without: number, isUnclear: boolean): Story['headline'] {
+  if (compared === 0) return ['Nothing to compare', ` in ${count(without, 'cell')}`];
+  const rest = without === 0 ? '' : `, ${without} not compared`;
+  return [isUnclear ? 'No clear change' : 'No change', ` in ${count(compared, 'cell')}${rest}`];
+}
+
 function comparedStory(data: ReportData, compare: NonNullable<ReportData['compare']>): Story {
   const { base, cells, counts, geometricMeans, head } = compare;
   const [baseRef, headRef] = [shortRef(compare.baseRef), shortRef(compare.headRef)];
@@ -188,7 +195,7 @@ function comparedStory(data: ReportData, compare: NonNullable<ReportData['compar
     tone,
     headline:
       worst === undefined
-        ? [counts.unclear > 0 ? 'No clear change' : 'No change', ` in ${count(cells.length, 'cell')}`]
+        ? quietHeadline(cells.length - without, without, counts.unclear > 0)
         : [
             `${changed.length} of ${count(cells.length, 'cell')} ${tone}`,
             ` by ${ends.join(' to ').replace(' % to', ' to')}`,
