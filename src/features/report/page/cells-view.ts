@@ -10,6 +10,7 @@ import { type Markup, markup, shortened } from '../../../html/markup.ts';
 import { SPARK_SWEEPS } from '../../../html/sparkline.ts';
 import { batchOf, type KeyedCell } from '../../../records/cell.ts';
 import { cellColumns } from '../../../terminal/cell-columns.ts';
+import { shortRef } from './story.ts';
 
 /** The main table, worst cells first; needs no script, which sorts and filters it and changes its metric. */
 export function cellsView(data: ReportData): Markup {
@@ -26,7 +27,7 @@ export function cellsView(data: ReportData): Markup {
   const notes = [
     compare === null
       ? null
-      : `worst first: verdict and change ${hasFindings ? ofFindings : ''}against ${shortened(compare.baseRef)}`,
+      : `worst first: verdict and change ${hasFindings ? ofFindings : ''}against ${shortRef(compare.baseRef)}`,
     ...shared,
     words.caption,
   ].filter((note) => note !== null);
