@@ -133,7 +133,7 @@ describe('bench report --upgrade', () => {
     expect(stdout).toContain('\nnobody can say yet: no cell has a verdict\n');
     const { counts } = OUTPUTS.upgrade.parse(JSON.parse((await upgrade('trt=10.6', 'trt=10.16', '--json')).stdout));
     const good = { against: [], counts: { ...counts, faster: 6, same: 1, slower: 0 } };
-    expect(answerText(good)).toBe('nothing measured speaks against moving in the 7 of 10 cells with a verdict');
+    expect(answerText(good)).toBe('nothing measured speaks against moving, in 7 of 10 cells: the rest has no verdict');
     const apart = { ...counts, faster: 0, slower: 0, runFailed: 0, accuracyMoved: 0, incomparable: 10 };
     expect(headlineOf(apart, [], null, null, { baseRef: 'a', headRef: 'b' })).toBe(
       'b against a: no cell can be compared, 0 of 10 cells faster, 0 slower',

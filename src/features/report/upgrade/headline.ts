@@ -83,6 +83,6 @@ export function notKnown(counts: Tallies): string[] {
     ...(missing === 0 ? [] : [`${count(missing, 'cell')} on one side only`]),
     ...(modelChanged === 0 ? [] : [`what the other model file does in ${count(modelChanged, 'cell')}`]),
     ...(accuracyUnknown === 0 ? [] : [`accuracy of ${count(accuracyUnknown, 'cell')}: see bench model accuracy`]),
-    ...(layersUnknown === 0 ? [] : [`layers of ${count(layersUnknown, 'cell')}: build with detailed verbosity`]),
+    ...(layersUnknown === 0 ? [] : [`layers of ${count(layersUnknown, 'cell')}: see bench run --profile`]),
   ];
 }

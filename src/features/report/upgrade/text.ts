@@ -32,7 +32,8 @@ export function answerText({ against, counts }: Pick<UpgradeOutput, 'against' | 
   if (against.length > 0) return `against moving: ${against.join(', ')}`;
   const judged = judgedCells(counts);
   if (judged === 0) return 'nobody can say yet: no cell has a verdict';
-  const part = judged === counts.cells ? '' : ` in the ${judged} of ${count(counts.cells, 'cell')} with a verdict`;
+  const part =
+    judged === counts.cells ? '' : `, in ${judged} of ${count(counts.cells, 'cell')}: the rest has no verdict`;
   return `nothing measured speaks against moving${part}`;
 }
 
