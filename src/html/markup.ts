@@ -47,6 +47,11 @@ export function shortened(text: string, longest = LONGEST_TEXT): string {
   return text.length <= longest ? text : `${text.slice(0, longest - 1)}…`;
 }
 
+/** Of an id its first eight digits, which are enough to type. */
+export function shortRef(ref: string): string {
+  return /^[0-9a-f]{9,64}$/.test(ref) ? ref.slice(0, 8) : shortened(ref, 60);
+}
+
 /** More digits than are displayed. */
 const DIGITS = 6;
 

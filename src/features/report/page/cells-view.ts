@@ -6,11 +6,10 @@ import { changeText } from '../../check/index.ts';
 import { type FoundInCell, type Row, rowsOf } from './cell-rows.ts';
 import { cellSparks } from './cell-sparks.ts';
 import type { MetricTable, ReportData } from './report-data.ts';
-import { type Markup, markup, shortened } from '../../../html/markup.ts';
+import { type Markup, markup, shortened, shortRef } from '../../../html/markup.ts';
 import { SPARK_SWEEPS } from '../../../html/sparkline.ts';
 import { batchOf, type KeyedCell } from '../../../records/cell.ts';
 import { cellColumns } from '../../../terminal/cell-columns.ts';
-import { shortRef } from './story.ts';
 
 /** The main table, worst cells first; needs no script, which sorts and filters it and changes its metric. */
 export function cellsView(data: ReportData): Markup {

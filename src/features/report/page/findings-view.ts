@@ -1,7 +1,7 @@
 import { changeText, firstOfEach, isShownWhole, levelText } from '../../check/index.ts';
 import { shiftText } from '../../compare/index.ts';
 import { gatedMetricOf } from '../../../records/gated-metric.ts';
-import { type Markup, markup, shortened } from '../../../html/markup.ts';
+import { type Markup, markup, shortened, shortRef } from '../../../html/markup.ts';
 import { count, formatNumber } from '../../../terminal/numbers.ts';
 import { reasonWords } from '../../../terminal/words.ts';
 import { ownRows } from './cell-rows.ts';
@@ -22,7 +22,7 @@ import {
 } from './finding-words.ts';
 import { layersView } from './layers-view.ts';
 import type { ReportData } from './report-data.ts';
-import { shortRef, storyOf } from './story.ts';
+import { storyOf } from './story.ts';
 
 const SHOWN_COMMITS = 10;
 const SHOWN_CELLS = 12;

@@ -1,6 +1,6 @@
 import { firstOfEach, isPresent, isShownWhole, nextCommands, ownClearest } from '../../check/index.ts';
 import type { ComparedCell } from '../../compare/index.ts';
-import { type Markup, markup, shortened } from '../../../html/markup.ts';
+import { type Markup, markup, shortened, shortRef } from '../../../html/markup.ts';
 import { ALERTING } from '../../../judge/history/settings.ts';
 import type { GeometricMean } from '../../../records/verdict.ts';
 import { median } from '../../../statistics/median.ts';
@@ -141,11 +141,6 @@ function steadiest({ cells, compare }: ReportData): string | null {
   const largest = byChange(compare?.cells ?? [])[0]?.key;
   const measured = cells.filter(({ values }) => values.some((one) => one !== null));
   return (measured.find(({ cell }) => cell.key === largest) ?? measured[0])?.cell.key ?? null;
-}
-
-/** Of an id its first eight digits, which are enough to type. */
-export function shortRef(ref: string): string {
-  return /^[0-9a-f]{9,64}$/.test(ref) ? ref.slice(0, 8) : shortened(ref, 60);
 }
 
 function byChange(cells: readonly ComparedCell[]): ComparedCell[] {
