@@ -59,7 +59,11 @@ export async function show(name: string, options: ShowOptions, io: Io): Promise<
     const [runId, ...moreRuns] = findRunsByPrefix(db, name);
     const [sweep, ...moreSweeps] = await sweepsOfName(db, name, io);
     if (moreRuns.length + moreSweeps.length > 0 || (runId !== undefined && sweep !== undefined)) {
-      throw new UsageError(`${printable(name)} is the start of several ids: write more of it`);
+      throw new UsageError(
+        sweep?.name === name
+          ? `${printable(name)} is the name of several sweeps: take the id of one (\`bench ls sweeps\`)`
+          : `${printable(name)} is the start of several ids: write more of it`,
+      );
     }
     if (options.metric !== undefined && options.map !== true && runId === undefined) {
       throw new UsageError('--metric says what --map shows, or the chart of a run: add --map');

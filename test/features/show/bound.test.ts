@@ -1,7 +1,9 @@
 import { join } from 'node:path';
 
+import Database from 'better-sqlite3';
 import { expect, test } from 'vitest';
 
+import { simulatedCells, simulateNights } from '../../support/simulated-store.ts';
 import { bench, temporaryFolder } from '../../support/bench.ts';
 import { OUTPUTS } from '../../support/outputs.ts';
 import { FIXTURES } from '../../support/recordings.ts';
@@ -15,4 +17,14 @@ test('a cell says what limits it in its newest sweep, with evidence and advice',
   );
   const json = await bench(['show', 'resnet_small b1 graph', '--json'], { env });
   expect(OUTPUTS['show-cell'].parse(JSON.parse(json.stdout)).bound?.by).toBe('host');
+});
+
+test('of sweeps that share a name an id is asked for', async () => {
+  const db = join(temporaryFolder(), 'bench.sqlite');
+  simulateNights(db, { cells: simulatedCells(1), nights: 2, repeats: 1, value: () => 1 });
+  const store = new Database(db);
+  store.exec("UPDATE sweeps SET name = 'guide'");
+  store.close();
+  const { stderr } = await bench(['show', 'guide', '--db', db]);
+  expect(stderr).toBe('bench: guide is the name of several sweeps: take the id of one (`bench ls sweeps`)\n');
 });
