@@ -18,6 +18,18 @@ export function padded(values: readonly number[], share: number): [number, numbe
   return [least - room, most + room];
 }
 
+/** Least vertical range, relative to the value: with less, noise would look like a change. */
+const LEAST_SPAN = 0.01;
+
+/** Of a vertical axis. @param most the largest value that there can be; null where there is none */
+export function rangeOf(values: readonly number[], most: number | null): [number, number] {
+  if (values.length === 0) return [0, 1];
+  const [low, high] = padded(values, 0.08);
+  const middle = (low + high) / 2;
+  const half = Math.max(high - low, LEAST_SPAN * Math.abs(middle)) / 2;
+  return [middle - half, Math.min(middle + half, most ?? Infinity)];
+}
+
 export function clamp(value: number, least: number, most: number): number {
   return Math.min(most, Math.max(least, value));
 }

@@ -1,7 +1,7 @@
 import type { PageCell, PageData, SweepValue } from '../page-types.ts';
 import { valuesOf } from './data.ts';
 import { svg } from './dom.ts';
-import { linear, padded, type Scale } from './scale.ts';
+import { linear, rangeOf, type Scale } from './scale.ts';
 import { BOTTOM, grid, LEFT, RIGHT, TOP, type TrendFrame } from './trend-axes.ts';
 import { baselineLevels, levelLines, markLines } from './trend-marks.ts';
 
@@ -58,17 +58,6 @@ export function drawTrend(
   plot.append(...levelLines(cell, frame, x, y), ...baselineLevels(cell, frame, x, y));
   picture.append(...grid(data, cell.unit, frame, x, y, range), plot, ...markLines(data, cell, frame, x));
   return { picture, x, y };
-}
-
-/** Least vertical range, relative to the value: with less, noise would look like a change. */
-const LEAST_SPAN = 0.01;
-
-function rangeOf(values: readonly number[], most: number | null): [number, number] {
-  if (values.length === 0) return [0, 1];
-  const [low, high] = padded(values, 0.08);
-  const middle = (low + high) / 2;
-  const half = Math.max(high - low, LEAST_SPAN * Math.abs(middle)) / 2;
-  return [middle - half, Math.min(middle + half, most ?? Infinity)];
 }
 
 type Piece = (SweepValue & { sweep: number })[];
