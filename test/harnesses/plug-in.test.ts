@@ -104,6 +104,27 @@ test.each([
   expect(String(stderr).trimEnd().split('\n')).toHaveLength(1);
 });
 
+test('a setting out of its range is told once', async () => {
+  const bounded = toy('() => 1').replace('z.number()', 'z.number().min(2)');
+  expect(await planned(bounded)).toEqual([2, 'bench: m.yaml:3:31: models.s.harness.a: 1: must be at least 2\n']);
+});
+
+test('a reading without the number that its cell is judged by is no measurement', async () => {
+  const cwd = temporaryFolder();
+  const method = `{harness: 'toy', harnessVersion: null, timer: 'wall', inFlight: 1, percentileRule: 'unknown', transfers: null, warmUpRuns: null, timedRuns: null}`;
+  writeFileSync(
+    join(cwd, 'driver.mjs'),
+    `export default ({z, defineDriver, plannedProgram, customMetric}) => defineDriver({kind: 'toy', ${SETTINGS},
+      plan: (settings, {resolve}) => plannedProgram(settings, resolve, 1, {
+        harness: {name: 'toy', timer: 'wall', metric: customMetric('x', 'lower', 'ms')}, run: ['true'], resultFiles: [],
+      }),
+      read: () => ({kind: 'read', reading: {method: ${method}, latencyMs: null, values: []}})})`,
+  );
+  writeFileSync(join(cwd, 'm.yaml'), 'drivers: ./driver.mjs\nmodels: {s: {harness: {kind: toy, a: 1}}}\nrepeats: 1\n');
+  const { code, stdout } = await bench(['run', 'm.yaml', '--no-telemetry'], { cwd });
+  expect([code, stdout]).toEqual([4, expect.stringContaining('no value of x, by which it is judged')]);
+});
+
 test('one that is not there, as a file and as a package', async () => {
   expect(await planned('', './none.mjs')).toEqual([2, 'bench: m.yaml:1:11: drivers: ./none.mjs: no such file\n']);
   expect(await planned('', 'none.mjs')).toEqual([

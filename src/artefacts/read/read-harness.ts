@@ -1,4 +1,5 @@
 import type { HarnessResult } from '../../records/harness.ts';
+import { isCustomMetric, type MetricId, metricOf } from '../../records/metric.ts';
 import type { Evidence } from '../../records/outcome.ts';
 import { findDriver } from '../../harnesses/registry.ts';
 import type { RunFiles } from '../run-files.ts';
@@ -17,7 +18,7 @@ const MAX_EVIDENCE_CHARACTERS = 500;
 /** What the driver reads from a run's files; null for trtexec. */
 export async function readHarness(
   files: RunFiles,
-  { harness, lone: standalone }: RunManifest,
+  { cell, harness, lone: standalone }: RunManifest,
 ): Promise<DrivenFiles | null> {
   if (standalone?.kind === 'report') return { result: await readStandalone(files, standalone), lastError: null };
   if (harness === null) return null;
@@ -31,8 +32,15 @@ export async function readHarness(
           kind: 'faulty',
           problem: `this bench has no driver ${harness.driver}: where it is a plug-in, import with --as ./FILE.js`,
         }
-      : driver.read(harness.settings, { text });
+      : withItsMetric(driver.read(harness.settings, { text }), cell !== null && 'harness' in cell ? cell.harness?.metric : undefined);
   return { result, lastError: lastLineOf(texts.get('stderr.log') ?? '') };
+}
+
+/** A reading without the number that its cell is judged by is no measurement. */
+function withItsMetric(result: HarnessResult, metric: MetricId = 'latencyMs'): HarnessResult {
+  const isLacking =
+    result.kind === 'read' && isCustomMetric(metric) && !result.reading.values.some((value) => value.metric === metric);
+  return isLacking ? { kind: 'faulty', problem: `no value of ${metricOf(metric).label}, by which it is judged` } : result;
 }
 
 type StandaloneReport = Extract<RunManifest['lone'], { kind: 'report' }>;

@@ -26,6 +26,7 @@ export function readSchema<File>(root: SourceNode, schema: z.ZodType<File>) {
   const mistakes: Mistake[] = [];
   const misspelt: SourcePath[] = [];
   const listed = new Set<string>();
+  const removed = new Set<string>();
   let source = root;
   for (let round = 0; round < MAX_ROUNDS; round += 1) {
     const result = schema.safeParse(toValue(source));
@@ -33,17 +34,21 @@ export function readSchema<File>(root: SourceNode, schema: z.ZodType<File>) {
     const faults = result.error.issues.flatMap((issue) => faultsOf(issue, []));
     misspelt.push(...faults.flatMap(({ key, path }) => (key === undefined ? [] : [path.slice(0, -1)])));
     for (const fault of faults) {
-      // A key next to it has another name than the schema knows: that one is probably the missing one.
-      if (fault.missing && misspelt.some((map) => pathText(map) === pathText(fault.path.slice(0, -1)))) continue;
+      // It was wrong, or a key next to it has another name than the schema knows: that one is probably the missing one.
+      const isExplained =
+        removed.has(pathText(fault.path)) ||
+        misspelt.some((map) => pathText(map) === pathText(fault.path.slice(0, -1)));
+      if (isExplained && nodeAt(source, fault.path) === null) continue;
       mistakes.push({
         at: fault.atKey ? keyPositionAt(source, fault.path) : positionAt(source, fault.path),
         problem: problemOf(fault, source, schema, listed),
         isCause: fault.key !== undefined,
       });
     }
-    const wrong = new Set(faults.map(({ path, missing }) => pathText(missing ? path.slice(0, -1) : path)));
-    if (wrong.has(pathText([]))) break;
-    source = prune(source, wrong);
+    const known = removed.size;
+    for (const { path } of faults) removed.add(pathText(path));
+    if (removed.size === known || removed.has(pathText([]))) break;
+    source = prune(source, removed);
   }
   return { file: null, source, mistakes, misspelt };
 }
@@ -51,7 +56,6 @@ export function readSchema<File>(root: SourceNode, schema: z.ZodType<File>) {
 interface Fault {
   readonly path: SourcePath;
   readonly atKey: boolean;
-  readonly missing: boolean;
   readonly issue: $ZodIssue;
   readonly key?: string;
 }
@@ -60,7 +64,7 @@ interface Fault {
 function faultsOf(issue: $ZodIssue, base: SourcePath): Fault[] {
   const path = [...base, ...issue.path];
   if (issue.code === 'unrecognized_keys') {
-    return issue.keys.map((key) => ({ path: [...path, key], atKey: true, missing: false, issue, key }));
+    return issue.keys.map((key) => ({ path: [...path, key], atKey: true, issue, key }));
   }
   if (issue.code === 'invalid_union' && issue.errors.length > 0) {
     const deepest = issue.errors
@@ -69,10 +73,9 @@ function faultsOf(issue: $ZodIssue, base: SourcePath): Fault[] {
     if (deepest !== undefined && depthOf(deepest) > path.length) return deepest;
   }
   if (issue.code === 'invalid_key') {
-    return [{ path, atKey: true, missing: false, issue, key: String(path.at(-1)) }];
+    return [{ path, atKey: true, issue, key: String(path.at(-1)) }];
   }
-  const missing = issue.code === 'invalid_type' && issue.input === undefined && 'input' in issue;
-  return [{ path, atKey: false, missing, issue }];
+  return [{ path, atKey: false, issue }];
 }
 
 function depthOf(faults: readonly Fault[]): number {
