@@ -9,6 +9,7 @@ import type { EngineCache } from './engine-cache.ts';
 import { ENGINE_NAME, type EngineNote, notesIn } from './engine-note.ts';
 import { usersOf } from './engine-uses.ts';
 import type { EngineFolder, StoredEngine } from '../records/engine.ts';
+import { KEPT } from './timing-caches.ts';
 
 const PIN = '.pin';
 
@@ -54,6 +55,7 @@ function storedEngine(
     key: engineKey,
     path: cache.pathOf(name),
     bytes: state === 'missing' ? 0 : sizeOf(cache.pathOf(name)),
+    timingCacheBytes: names.includes(name + KEPT) ? sizeOf(join(cache.folder, name + KEPT)) : 0,
     state,
     lastUsedAt: cache.uses.lastUsed(name)?.toISOString() ?? null,
     pinnedAt: pinnedAt(cache.folder, name),
@@ -73,10 +75,10 @@ function quickState(path: string, note: EngineNote): StoredEngine['state'] {
   return sizeOf(path) === note.bytes ? 'unchecked' : 'changed';
 }
 
-/** An engine set aside, or one without a note that is not being built. */
+/** An engine set aside, or one without a note that is not being built, and its timing cache. */
 function isLoose(entry: string, known: ReadonlySet<string>, cache: EngineCache): boolean {
   if (entry.endsWith('.plan.changed')) return true;
-  const name = entry.replace(/\.plan$/, '');
+  const name = entry.replace(/\.(?:plan|cache(?:\.json)?)$/, '');
   return name !== entry && ENGINE_NAME.test(name) && !known.has(name) && !cache.locks.isHeld(name);
 }
 

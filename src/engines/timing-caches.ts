@@ -21,7 +21,7 @@ const machineSchema = z.object({
 });
 
 /** Endings of a kept one after the name of its engine. */
-const KEPT = '.cache';
+export const KEPT = '.cache';
 export const KEPT_ENDINGS = [KEPT, `${KEPT}.json`] as const;
 
 export type TimedOn = z.infer<typeof machineSchema>;

@@ -12,6 +12,7 @@ export const keptEngine = z.strictObject({
   sha256: sha256Schema,
   path: z.string(),
   bytes: count,
+  timingCacheBytes: count.describe('Of the timing cache that is kept with it'),
   state: z.enum(['asBuilt', 'unchecked', 'changed', 'missing']).describe('unchecked: only the size was looked at'),
   model: z.string().nullable(),
   precision: z.string().nullable(),

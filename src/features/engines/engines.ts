@@ -10,7 +10,7 @@ import { EXIT_CODES, type ExitCode } from '../../exit-codes.ts';
 import { printable } from '../../text/printable.ts';
 import type { EngineFolder, KeptEngine, StoredEngine } from '../../records/engine.ts';
 import type { EnginesGcOutput, EnginesOutput } from './output.ts';
-import { enginesText, engineTitle, gcText, shownName } from './text.ts';
+import { enginesText, engineTitle, gcText, heldBytes, shownName } from './text.ts';
 import { unfinishedSweepsByEngine } from '../../store/builds/builds.ts';
 import { lastGoodBuilds } from '../../store/builds/last-good-builds.ts';
 import { showRun } from '../../store/runs/show-run.ts';
@@ -187,7 +187,7 @@ function sparedBuilds(
   engines: readonly StoredEngine[],
   maxBytes: number,
 ): ReadonlySet<string> {
-  const sizes = new Map(engines.map(({ buildId, bytes }) => [buildId, bytes]));
+  const sizes = new Map(engines.map((engine) => [engine.buildId, heldBytes(engine)]));
   let leftBytes = maxBytes;
   return new Set(
     builds.filter((buildId) => {
@@ -256,7 +256,7 @@ export function enginesToRemove(
   maxBytes: number,
   reasonToKeep: (engine: StoredEngine) => string | null,
 ): CleanUp {
-  const bytesBefore = engines.reduce((sum, { bytes }) => sum + bytes, otherBytes);
+  const bytesBefore = engines.reduce((sum, engine) => sum + heldBytes(engine), otherBytes);
   const remove: StoredEngine[] = [];
   const kept: HeldEngine[] = [];
   let bytesAfter = bytesBefore;
@@ -265,7 +265,7 @@ export function enginesToRemove(
     const because = reasonToKeep(engine);
     if (because === null) {
       remove.push(engine);
-      bytesAfter -= engine.bytes;
+      bytesAfter -= heldBytes(engine);
     } else kept.push({ engine, because });
   }
   return { remove, kept, bytesBefore, bytesAfter };

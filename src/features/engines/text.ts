@@ -61,7 +61,8 @@ export function enginesText(found: EnginesOutput, look: Look): string[] {
 function totalLine({ engines, loose, timingCacheBytes }: EnginesOutput): string {
   const bytes = engines.reduce((sum, engine) => sum + engine.bytes, 0);
   const parts = [`${count(engines.length, 'engine')}, ${formatBytes(bytes)}`];
-  if (timingCacheBytes > 0) parts.push(`timing caches ${formatBytes(timingCacheBytes)}`);
+  const cacheBytes = engines.reduce((sum, engine) => sum + engine.timingCacheBytes, timingCacheBytes);
+  if (cacheBytes > 0) parts.push(`timing caches ${formatBytes(cacheBytes)}`);
   if (loose.length > 0) {
     const left = loose.reduce((sum, file) => sum + file.bytes, 0);
     parts.push(`${count(loose.length, 'file')} of no engine, ${formatBytes(left)}`);
@@ -84,6 +85,11 @@ function nameOf({ path }: KeptEngine): string {
 }
 
 /** `1a2b3c4d-2 vit fp16 #2` */
+/** With the timing cache that goes with it. */
+export function heldBytes({ bytes, timingCacheBytes }: KeptEngine): number {
+  return bytes + timingCacheBytes;
+}
+
 export function engineTitle(engine: KeptEngine): string {
   return `${nameOf(engine)} ${printable(engineLabel(engine))}`;
 }
@@ -114,13 +120,19 @@ export function gcText(report: EnginesGcOutput, look: Look): string[] {
     ...removedFiles.map(({ path, bytes }) => `${would} ${printable(path)}, ${formatBytes(bytes)}`),
     ...removed.map(
       (engine) =>
-        `${would} ${engineTitle(engine)}, ${formatBytes(engine.bytes)}, last used ${minute(engine.lastUsedAt ?? engine.builtAt)}`,
+        `${would} ${engineTitle(engine)}, ${formatBytes(heldBytes(engine))}, last used ${minute(engine.lastUsedAt ?? engine.builtAt)}`,
     ),
-    ...kept.map(({ engine, because }) => `kept ${engineTitle(engine)}, ${formatBytes(engine.bytes)}: ${because}`),
+    ...kept.map(({ engine, because }) => `kept ${engineTitle(engine)}, ${formatBytes(heldBytes(engine))}: ${because}`),
     bytesBefore === bytesAfter
       ? `${formatBytes(bytesAfter)} are kept, of ${formatBytes(maxBytes)} allowed: nothing to remove`
       : `${formatBytes(bytesAfter)} ${now} left of ${formatBytes(bytesBefore)}, ${formatBytes(maxBytes)} allowed`,
   ];
-  if (bytesAfter > maxBytes) lines.push('what is left is held and stays: `bench engines unpin`, or end who uses it');
+  if (bytesAfter > maxBytes) {
+    lines.push(
+      kept.length === 0
+        ? 'what is left are the timing caches of all builds, which stay'
+        : 'what is left is held and stays: `bench engines unpin`, or end who uses it',
+    );
+  }
   return lines.flatMap((line) => wrapWords(line, look.columns));
 }

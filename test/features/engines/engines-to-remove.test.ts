@@ -12,6 +12,7 @@ function engine(name: string, bytes: number): StoredEngine {
     sha256: '',
     path: name,
     bytes,
+    timingCacheBytes: 0,
     state: 'unchecked',
     model: null,
     precision: null,

@@ -33,6 +33,12 @@ function file(number: number, ending: string): string {
   return join(folder, 'engines', name + ending);
 }
 
+/** With the timing cache that is kept with it. */
+function engineBytes(number: number): number {
+  const files = ['.plan', '.cache'].map((ending) => file(number, ending)).filter((path) => existsSync(path));
+  return files.reduce((sum, path) => sum + statSync(path).size, 0);
+}
+
 function numbers(): number[] {
   return enginesBeside(db).map(({ note }) => note.number);
 }
@@ -114,7 +120,7 @@ describe('gc', () => {
   }
 
   function bytesOf(...which: readonly number[]): number {
-    return which.reduce((sum, number) => sum + readFileSync(file(number, '.plan')).length, 0);
+    return which.reduce((sum, number) => sum + engineBytes(number), 0);
   }
 
   test('those used longest ago go first, and no more than need be', async () => {
@@ -135,19 +141,32 @@ describe('gc', () => {
     expect(numbers()).toEqual([1]);
     expect(stdout).toContain(`kept ${key} small fp16`);
     expect(stdout).toContain('it is pinned');
+    expect(stdout).toContain('`bench engines unpin`');
     await engines('unpin', `${key}-1`);
-    await engines('gc', '--max-size', '1', ...SPARE_NONE);
-    expect(numbers()).toEqual([]);
+    const all = await engines('gc', '--max-size', '1', ...SPARE_NONE);
+    expect([numbers(), all.stdout.includes('unpin')]).toEqual([[], false]);
   });
 
   test('what newer engines may be compared with stays, as far as it fits', async () => {
     const { stdout } = await engines('gc', '--max-size', '1');
-    expect(stdout).toContain('247 B: a cell may be compared with it (--keep-last-good)');
+    expect(stdout).toContain('290 B: a cell may be compared with it (--keep-last-good)');
     // Two of each cell, and the cells may have run the three in any order.
     const [kept = 0, ...others] = numbers();
     expect(others.length).toBeGreaterThanOrEqual(1);
     await engines('gc', '--max-size', '1', '--keep-last-good', String(bytesOf(kept)));
     expect(numbers()).toHaveLength(1);
+  });
+
+  test('the timing cache of an engine counts with it, and goes with it or when it is left alone', async () => {
+    const caches = [file(1, '.cache'), join(folder, 'engines', `${'0'.repeat(32)}.cache`)];
+    for (const cache of caches) writeFileSync(cache, 'x'.repeat(5000));
+    expect((await bench(['ls', 'engines', '--db', db])).stdout).toContain(
+      '3 engines, 741 B · timing caches 4.97 KiB · 1 file of no engine, 4.88 KiB',
+    );
+    const bytesBefore = engineBytes(1) + engineBytes(2) + engineBytes(3) + 5000;
+    const gc = await engines('gc', '--max-size', '4kB', ...SPARE_NONE, '--json');
+    expect(JSON.parse(gc.stdout)).toMatchObject({ bytesBefore, removedFiles: [{ path: caches[1] }] });
+    expect([...caches.map((cache) => existsSync(cache)), numbers().includes(1)]).toEqual([false, false, false]);
   });
 
   test('an engine without a note is swept up, the engines stay', async () => {
