@@ -105,6 +105,7 @@ function staleSeries(sweep: Sweep): CheckedSeries {
     baseBranch: null,
     verdict: 'stale',
     headline: `no sweep since ${sweep.startedAt?.slice(0, 10) ?? 'an unknown date'}: not judged`,
+    canConfirm: false,
     cells: [],
     geometricMean: null,
     notes: [],

@@ -6,6 +6,7 @@ import { gatedMetricOf } from '../../records/gated-metric.ts';
 import type { Sweep } from '../../records/sweep.ts';
 import { undatedNote } from '../../selection/sides.ts';
 import type { StoreDatabase } from '../../store/file/open.ts';
+import { canConfirm } from '../../store/sweeps/gate-of-sweep.ts';
 import { count } from '../../terminal/numbers.ts';
 import { printable } from '../../text/printable.ts';
 import { labelIn } from '../../text/cell-label.ts';
@@ -38,14 +39,14 @@ export async function checkedSeries(db: StoreDatabase, judged: JudgedSeries, cwd
   const explain = explanation(db, evidence, cwd);
   const findings = await reportFindings(db, { ...known, findings: verdict.findings }, explain);
   const standing = standingOf(findings, failedCells(judged.verdict));
-  return { judged, findings, standing, series: seriesOutput(judged, standing) };
+  return { judged, findings, standing, series: seriesOutput(db, judged, standing) };
 }
 
 export function aboutSeries({ matrix, branch, provenance, sweepId, startedAt, commit }: Sweep) {
   return { matrix, branch, provenance, sweepId, startedAt, commit };
 }
 
-function seriesOutput(judged: JudgedSeries, standing: Standing): CheckedSeries {
+function seriesOutput(db: StoreDatabase, judged: JudgedSeries, standing: Standing): CheckedSeries {
   const { evidence, series, sweepsOfOtherMachine, verdict } = judged;
   const { judgedBy } = verdict;
   const { baseBranch } = series;
@@ -59,6 +60,7 @@ function seriesOutput(judged: JudgedSeries, standing: Standing): CheckedSeries {
     baseBranch,
     verdict: verdictOf(looked, standing),
     headline: headlineOf(looked, standing),
+    canConfirm: canConfirm(db, series.sweep.sweepId),
     cells: verdict.cells.map(({ cellKey, failures, ...numbers }) => {
       const label = labelIn(cells, cellKey);
       return { key: cellKey, label, unit: gatedMetricOf(numbers.metric).unit, ...numbers, reasons: [...failures] };

@@ -137,10 +137,10 @@ function alsoText(finding: CheckedFinding): string[] {
   return texts.length === 0 ? [] : [`also: ${texts.join(', ')}`];
 }
 
-function nextSteps(finding: CheckedFinding, { sweepId }: CheckedSeries, columns: number): string[] {
-  const what = finding.state === 'suspected' ? 'to be sure now' : finding.kind === 'limit' ? 'it may stay' : 'next';
+function nextSteps(finding: CheckedFinding, series: CheckedSeries, columns: number): string[] {
+  const what = finding.state === 'suspected' && series.canConfirm ? 'to be sure now' : finding.kind === 'limit' ? 'it may stay' : 'next';
   // A command stays on one line.
-  const commands = nextCommands(finding, sweepId).map((command) => command.replaceAll(' ', NO_BREAK));
+  const commands = nextCommands(finding, series).map((command) => command.replaceAll(' ', NO_BREAK));
   return labelled(`  ${what}: `, dotted(commands), columns).map((line) =>
     line.replaceAll(NO_BREAK, ' ').replace(/ ·$/, ''),
   );

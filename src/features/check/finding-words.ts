@@ -1,7 +1,7 @@
 import { gatedMetricOf } from '../../records/gated-metric.ts';
 import { count, formatPercent, intervalText } from '../../terminal/numbers.ts';
 import { changeText, directionText, isOfSpeed } from './change-text.ts';
-import type { CheckedFinding } from './output.ts';
+import type { CheckedFinding, CheckedSeries } from './output.ts';
 
 type Change = CheckedFinding['details'][number];
 
@@ -117,12 +117,12 @@ export function ownClearest<Detail extends { readonly key: string }>(
   return details.find(({ key }) => !others.has(key)) ?? details[0];
 }
 
-/** What to type next about a finding. @param sweepId the newest of its series */
+/** What to type next about a finding of a series. */
 export function nextCommands(
   { direction, firstBad, id, kind, lastGood, state }: CheckedFinding,
-  sweepId: string,
+  { canConfirm, sweepId }: Pick<CheckedSeries, 'canConfirm' | 'sweepId'>,
 ): string[] {
-  if (state === 'suspected') return [`bench run --resume ${sweepId.slice(0, 8)} --confirm`];
+  if (state === 'suspected' && canConfirm) return [`bench run --resume ${sweepId.slice(0, 8)} --confirm`];
   const [good, bad] = [lastGood?.sweepId.slice(0, 8), firstBad?.sweepId.slice(0, 8)];
   const isExplained = kind !== 'limit' && good !== undefined && bad !== undefined;
   return [

@@ -80,6 +80,7 @@ const series = z.strictObject({
   baseBranch: z.string().nullable().describe('What a pull request was judged against'),
   verdict: z.enum(['slower', 'limit', 'failed', 'suspected', 'open', 'warning', 'faster', 'quiet', 'first', 'stale']),
   headline: z.string(),
+  canConfirm: z.boolean().describe('Whether `bench run --resume SWEEP --confirm` can measure its suspects again'),
   cells: z.array(
     z.strictObject({
       key: id,

@@ -27,6 +27,11 @@ export function matrixFileOf(db: StoreDatabase, sweepId: SweepId): string | null
   return inPlan(db, sweepId, sql`'$.matrix'`, z.object({ file: z.string() }))?.file ?? null;
 }
 
+/** Whether `bench run --resume SWEEP --confirm` takes it: it was planned here, and not handed to Slurm. */
+export function canConfirm(db: StoreDatabase, sweepId: SweepId): boolean {
+  return inPlan(db, sweepId, sql`'$.plan.tensorrt', '$.slurmRun'`, z.tuple([z.string(), z.null()])) !== null;
+}
+
 /** A part of a plan, which may be large: read by SQLite alone. */
 function inPlan<Value>(db: StoreDatabase, sweepId: SweepId, path: SQL, schema: z.ZodType<Value>): Value | null {
   const part = sql<string | null>`iif(json_valid(${sweeps.plan}), json_extract(${sweeps.plan}, ${path}), null)`;

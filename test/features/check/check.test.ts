@@ -7,6 +7,7 @@ import { ack } from '../../../src/features/ack/ack.ts';
 import { OUTPUTS } from '../../support/outputs.ts';
 import { bench, temporaryFolder } from '../../support/bench.ts';
 import { testIo } from '../../support/io.ts';
+import { change } from '../../support/mornings.ts';
 import { Repository } from '../../support/repository.ts';
 import {
   nightDate,
@@ -103,7 +104,16 @@ describe('bench check', () => {
     expect((await nights.check('--fail-on', 'suspected')).code).toBe(1);
     const { stdout } = await nights.run('check');
     expect(stdout.split('\n')[0]).toBe('1 suspect not confirmed');
-    expect(stdout).toContain(`bench run --resume ${sweepOfNight(40).slice(0, 8)} --confirm`);
+    const confirm = `to be sure now: bench run --resume ${sweepOfNight(40).slice(0, 8)} --confirm\n`;
+    // Only by what measured it: not for an import, nor for what was handed to Slurm.
+    expect(stdout).not.toContain('--confirm');
+    for (const [slurmRun, isOurs] of [
+      [null, true],
+      ['/runs/1', false],
+    ] as const) {
+      change(nights.db, `UPDATE sweeps SET plan = '${JSON.stringify({ plan: { tensorrt: '10.6.0' }, slurmRun })}'`);
+      expect((await nights.run('check')).stdout.includes(confirm)).toBe(isOurs);
+    }
     expect(stdout).toContain(`last good sweep ${sweepOfNight(39).slice(0, 8)}`);
     const reported = await nights.live(41, 44);
     expect(reported.length).toBeGreaterThan(0);

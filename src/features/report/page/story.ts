@@ -107,7 +107,7 @@ function findingStory(findings: readonly Finding[], data: ReportData, adverb: st
     facts: worst === undefined ? [] : factsOf(worst, data),
     commands: [
       ...(data.check.isStored ? [] : ['bench check']),
-      ...(worst === undefined ? [] : nextCommands(worst, data.check.series.sweepId)),
+      ...(worst === undefined ? [] : nextCommands(worst, data.check.series)),
     ],
     cell: clearest?.key ?? steadiest(data),
     finding: worst?.id ?? null,
