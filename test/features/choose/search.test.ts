@@ -45,7 +45,7 @@ describe('bench choose --search', () => {
     expect(JSON.parse(shown.stdout).cells).toHaveLength(3);
 
     const again = await bench(args('--max-latency', '1.5'), here);
-    expect(again.stdout).toContain('all known · 0 runs, the whole product takes 30 · 5 runs known from other sweeps');
+    expect(again.stdout).toContain('all known · 0 runs, the product takes 30 (5 a cell) · 5 runs known from other sweeps');
     expect(again.stdout).toContain('small fp16 8x3 graph: batch 8\n  1.30');
     expect(runs()).toEqual({ runs: 5 });
     expect(queryStore(db, 'SELECT * FROM sweeps')).toHaveLength(1);
@@ -61,13 +61,13 @@ describe('bench choose --search', () => {
     expect(first.stdout).toContain('small fp16 8x3 graph: batch 8 at least');
     expect(first.stdout).toContain('stopped at 1 run: --max-runs');
     const second = await bench(args('--max-latency', '1.5', '--dry-run'), here);
-    expect(second.stdout).toContain('plan · about 6 runs, the whole product takes 30 · 1 run known');
+    expect(second.stdout).toContain('plan · about 6 runs, the product takes 30 (5 a cell) · 1 run known');
     expect(runs()).toEqual({ runs: 1 });
     expect((await bench(args('--max-latency', '1.5'), here)).code).toBe(0);
     expect(runs()).toEqual({ runs: 5 });
   });
 
-  test('Ctrl-C keeps what is measured; bench run --resume finishes the search', async () => {
+  test.each([false, true])('Ctrl-C keeps what is measured; --resume or the same again finishes it', async (isSame) => {
     const { args, db, here, folder, runs } = place();
     const slow = { ...here.env, STUB_DELAY_MS: '500' };
     const child = startBench(args('--max-latency', '1.5'), { ...here, env: slow });
@@ -77,9 +77,11 @@ describe('bench choose --search', () => {
     child.kill('SIGINT');
     const { code, stderr } = await ended;
     expect([code, stderr]).toEqual([130, expect.stringContaining('go on with `bench run --resume')]);
-    const resumed = await bench(['run', '--resume', '--db', db], here);
+    const resume = isSame ? args('--max-latency', '1.5') : ['run', '--resume', '--db', db];
+    const resumed = await bench(resume, here);
     expect([resumed.code, resumed.stdout]).toEqual([0, expect.stringContaining('batch 8\n')]);
     expect(runs()).toEqual({ runs: 5 });
+    if (isSame) return;
     expect((await bench(['run', '--resume', '--db', db])).stderr).toBe('nothing to resume: no sweep was interrupted\n');
   }, 60_000);
 

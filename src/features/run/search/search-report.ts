@@ -23,8 +23,8 @@ export function searchOutput(
   const { axis, maxLatencyMs, maxRuns, maxRepeats, metric, surePercent } = runs.search;
   const shown = groups.map(groupOutput);
   const points = shown.flatMap((group) => group.points);
-  const [expected, product] = [MORE_THAN_BISECTED * shown.length, points.length * maxRepeats];
-  const steps = shown.map((group) => Math.ceil(Math.log2(group.points.length + 1)));
+  const product = points.length * maxRepeats;
+  const expected = shown.filter(({ isComplete }) => !isComplete).map((group) => MORE_THAN_BISECTED + stepsLeft(group));
   return {
     schemaVersion: 1,
     sweepId,
@@ -38,11 +38,15 @@ export function searchOutput(
       expected: Math.min(
         maxRuns ?? product,
         product,
-        steps.reduce((sum, step) => sum + step, expected),
+        expected.reduce((sum, runs) => sum + runs, 0),
       ),
       product,
     },
   };
+}
+
+function stepsLeft({ points }: Group): number {
+  return Math.ceil(Math.log2(points.filter(({ state }) => state === 'notMeasured').length + 1));
 }
 
 function groupOutput({ best, isMonotone, next, points }: SearchedGroup): Group {
@@ -79,7 +83,7 @@ export function searchText(output: SearchOutput, look: Look): string[] {
   const about = [
     provenance,
     isKnown ? 'all known' : isPlan ? 'plan' : `sweep ${sweepId.slice(0, 8)}`,
-    `${cost}, the whole product takes ${runs.product}`,
+    `${cost}, the product takes ${runs.product} (${runs.product / countOf(groups)} a cell)`,
     known,
   ];
   return [
@@ -90,6 +94,10 @@ export function searchText(output: SearchOutput, look: Look): string[] {
       ? ['', look.style.warn(`stopped at ${count(limits.maxRuns, 'run')}: --max-runs`)]
       : []),
   ];
+}
+
+function countOf(groups: readonly Group[]): number {
+  return groups.reduce((sum, { points }) => sum + points.length, 0);
 }
 
 function titleOf({ axis, limits }: SearchOutput): string {

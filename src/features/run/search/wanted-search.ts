@@ -11,6 +11,7 @@ import type { StoreDatabase } from '../../../store/file/open.ts';
 import { cellRunsOf } from '../../../store/runs/cell-runs.ts';
 import { environmentsOf } from '../../../store/sweeps/environments.ts';
 import { seriesOf } from '../../../store/sweeps/find-sweeps.ts';
+import { unfinishedSweeps } from '../../../store/sweeps/sweeps.ts';
 import { printable } from '../../../text/printable.ts';
 import { searchGroups, SearchRuns } from './search-runs.ts';
 
@@ -51,17 +52,18 @@ function axisOf(plan: Plan, asked: LatencySearch['axis'] | null): LatencySearch[
   );
 }
 
-/** Sweeps of the series that say as much of these cells as new runs would: same commit, TensorRT, host and GPU. */
+/** Sweeps of the series, interrupted ones too, that say as much of these cells as new runs would: same commit, TensorRT, host and GPU. */
 function knownSweeps(db: StoreDatabase, sweep: Sweep, machines: readonly Machine[] | null): string[] {
   if (sweep.dirty === true) return [];
   const uuids = new Set(machines?.flatMap(({ device }) => device?.uuid ?? []));
   const isHere = ({ sweepId }: Sweep): boolean =>
     uuids.size === 0 || environmentsOf(db, sweepId).every(({ gpuUuid }) => gpuUuid === null || uuids.has(gpuUuid));
-  return seriesOf(db, sweep, PAST_WINDOW_NIGHTS)
+  const unfinished = unfinishedSweeps(db).filter(({ sweepId }) => sweepId !== sweep.sweepId);
+  return [...unfinished, ...seriesOf(db, sweep, PAST_WINDOW_NIGHTS)]
     .filter(
       (other) =>
         other.dirty !== true &&
-        (['commit', 'tensorrt', 'host', 'recordingSet', 'trtexec'] as const).every((of) => other[of] === sweep[of]) &&
+        (['matrix', 'branch', 'provenance', 'commit', 'tensorrt', 'host', 'recordingSet', 'trtexec'] as const).every((of) => other[of] === sweep[of]) &&
         isHere(other),
     )
     .map(({ sweepId }) => sweepId)
