@@ -70,6 +70,16 @@ test('its metrics are those of trend, compare, check and filters; no deployment 
     ['firstInferenceMs', expect.closeTo(0.72, 6), 'same'],
     ['firstInferenceMs', expect.closeTo(1.56, 6), 'same'],
   ]);
+  const all = await type('compare', '--metric', 'first-inference', '--json');
+  const compared = OUTPUTS.compare.parse(JSON.parse(all.stdout));
+  expect([all.code, compared.counts.incomparable, compared.counts.failed]).toEqual([0, 4, 0]);
+  expect(compared.cells.find(({ verdict }) => verdict === 'incomparable')?.reasons.slice(0, 2)).toEqual([
+    'base: its runs have no first inference',
+    'head: its runs have no first inference',
+  ]);
+  // It is no latency of an application, next to that of trtexec.
+  const shown = await type('show', 'small fp16 b8 cold-start', '--json');
+  expect(OUTPUTS['show-cell'].parse(JSON.parse(shown.stdout))).toMatchObject({ latencyGaps: [] });
   const loads = await type('compare', '--metric', 'load-time', '--filter', 'cold-start', '--json');
   expect(OUTPUTS.compare.parse(JSON.parse(loads.stdout)).cells.map(({ head }) => head)).toEqual([0.25, 0.25]);
   const trend = await type('trend', '--metric', 'first-inference', '--filter', 'cold-start & first-inference>1');

@@ -9,6 +9,7 @@ import { formatMs, formatPercent } from '../../terminal/numbers.ts';
 import { wrapHanging } from '../../terminal/text-width.ts';
 import { printable } from '../../text/printable.ts';
 import type { KeyedCell } from '../../records/cell.ts';
+import { isColdStart } from '../../records/harness.ts';
 import { metricOf } from '../../records/metric.ts';
 import { isMeasured } from '../../records/run.ts';
 import { median } from '../../statistics/median.ts';
@@ -19,11 +20,12 @@ type LatencyGap = ShownCell['latencyGaps'][number];
 /** The latency of an application, or of another harness, next to trtexec's of the same model, precision and shapes. */
 export function latencyGapsOf(db: StoreDatabase, cell: KeyedCell, cells: readonly KeyedCell[]): LatencyGap[] {
   const isOwn = cell.harness === undefined;
-  const own = newestLatency(db, cell);
+  const own = isColdStart(cell) ? null : newestLatency(db, cell);
   if (own === null) return [];
   const others = cells.filter(
     (other) =>
       (other.harness === undefined) !== isOwn &&
+      !isColdStart(other) &&
       other.model === cell.model &&
       other.precision === cell.precision &&
       isDeepStrictEqual(other.shapes, cell.shapes),

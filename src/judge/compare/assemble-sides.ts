@@ -100,8 +100,9 @@ export function assembleSides(
       return settle('missing', [`only in ${a.isPlanned ? 'base' : 'head'}`]);
     }
     if (a.values.length === 0 || b.values.length === 0) {
-      const why = [...failureReasons('base', a), ...failureReasons('head', b)];
-      return settle(a.isIneligible || b.isIneligible ? 'incomparable' : 'failed', why);
+      const why = [...failureReasons('base', a, metric), ...failureReasons('head', b, metric)];
+      const isAsked = requested !== null && [a, b].every(({ lacksMetric, values }) => lacksMetric || values.length > 0);
+      return settle(isAsked || a.isIneligible || b.isIneligible ? 'incomparable' : 'failed', why);
     }
     if (provenance !== null) return settle('incomparable', [provenance]);
     if (problem !== null) return settle('incomparable', [problem]);
@@ -148,6 +149,8 @@ function sideOf(
     isPlanned: side.planned.has(cell.key) || runs.length > 0,
     /** All its runs are excluded. */
     isIneligible: kept.length === 0 && timed.some(({ flags }) => isIneligible(flags)),
+    /** It was measured, without this number. */
+    lacksMetric: comparable.length > 0 && units.length === 0,
     /** Those that count. */
     runs: units,
     values: units.flatMap((run) => valueOf(run) ?? []),
@@ -193,9 +196,10 @@ function provenanceProblem(base: ComparedSide, head: ComparedSide, across: Acros
   return `base is ${a}, head is ${b}: compare them anyway with --across-provenance`;
 }
 
-function failureReasons(name: string, side: CellSide): string[] {
-  const { values, others, notes, isProfiled } = side;
+function failureReasons(name: string, side: CellSide, metric: MetricId): string[] {
+  const { values, others, notes, isProfiled, lacksMetric } = side;
   if (values.length > 0) return [];
+  if (lacksMetric) return [`${name}: its runs have no ${metricOf(metric).label}`];
   const reasons = failureSentences(others);
   const built = others.some(({ kind }) => kind === 'built') ? ['built'] : [];
   const profiled = 'only profiled runs, whose times do not count (--separateProfileRun)';
