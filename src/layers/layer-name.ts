@@ -29,8 +29,7 @@ export function originsInName(name: string): string[] {
   if (foreign !== null) return [foreign[1] ?? '', foreign[2] ?? ''].filter((node) => node !== '');
   const parts = bare
     .replace(/^Reformatting CopyNode for .*? to /, '')
-    .replace(/PWN\(/g, '')
-    .replace(/\)+$/g, '')
+    .replace(/PWN\((.*?)\)*$/, (_, inner: string) => inner.replaceAll('PWN(', ''))
     .split(/ \+ |\+(?=\/)|, (?=\/)/)
     .map((part) => part.trim());
   return parts.filter((part) => part !== '' && !isMadeUp(part));

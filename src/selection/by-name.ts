@@ -91,7 +91,11 @@ export function onlyCell(cells: readonly KeyedCell[], what: string, all: readonl
 
 function typed(cells: readonly KeyedCell[], all: readonly KeyedCell[]): string {
   const nameOf = shortNames(all);
-  return cells.map((cell) => shellQuote(printable(nameOf(cell)))).join(', ');
+  const names = all.map(nameOf);
+  // Those that are called alike go by their key.
+  const isOwn = (name: string): boolean => names.indexOf(name) === names.lastIndexOf(name);
+  const typedName = (cell: KeyedCell): string => (isOwn(nameOf(cell)) ? nameOf(cell) : cell.key.slice(0, 8));
+  return cells.map((cell) => shellQuote(printable(typedName(cell)))).join(', ');
 }
 
 function cellsOfName(cells: readonly KeyedCell[], name: string, others: readonly string[]): KeyedCell[] {

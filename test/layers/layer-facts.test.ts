@@ -30,6 +30,8 @@ test.each([
   ['stem/Conv + stem/Relu', ['stem/Conv', 'stem/Relu']],
   ['/a/query/MatMul+/a/value/MatMul_myl0_152', ['/a/query/MatMul', '/a/value/MatMul']],
   ['{ForeignNode[blocks.0/Norm...head/Gemm]}', ['blocks.0/Norm', 'head/Gemm']],
+  ['PWN(/a/Add, /b/Relu)', ['/a/Add', '/b/Relu']],
+  ['Memcpy DtoH (Device -> Pageable)', ['Memcpy DtoH (Device -> Pageable)']],
   ['_gemm_mha_v2_myl0_153', []],
 ])('%s names the nodes %j itself', (name, nodes) => {
   expect(originsInName(name)).toEqual(nodes);

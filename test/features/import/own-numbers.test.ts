@@ -178,6 +178,10 @@ describe('numbers of an application beside those of trtexec', () => {
       ['e2e_ms:lower:ms', 13],
       ['frames:higher:frames/s', 13],
     ]);
+    // Three cells of one name go by their keys.
+    expect((await bench(['show', 'vit', '--db', own])).stderr).toMatch(
+      /^bench: vit is 3 cells: name one, as in [\da-f]{8}, [\da-f]{8}, [\da-f]{8}\n$/,
+    );
   });
 
   test('kept files are read again by their pattern', async () => {
