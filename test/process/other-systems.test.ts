@@ -52,6 +52,11 @@ describe.each(['darwin', 'win32'])('on %s', (platform) => {
     expect(stderr).toContain(`this is ${name}: measure there`);
   });
 
+  test('bench doctor advises nothing that bench run refuses there', async () => {
+    const { code, stdout } = await type(['doctor', '--db', 'bench.sqlite'], platform);
+    expect([code, stdout.includes('measure there'), stdout.includes('--replay')]).toEqual([3, false, false]);
+  });
+
   test('bench run without recordings says the same, not where trtexec was looked for', async () => {
     const { code, stderr } = await type(
       ['run', join(ROOT, 'matrices', 'nightly.yaml'), '--db', 'own.sqlite'],

@@ -2,6 +2,7 @@ import { type Io, printResult } from '../../cli/io.ts';
 import { storePath } from '../../cli/store-location.ts';
 import { UsageError } from '../../errors.ts';
 import { EXIT_CODES, type ExitCode } from '../../exit-codes.ts';
+import { otherSystem } from '../../process/system.ts';
 import type { Look, Style } from '../../terminal/look.ts';
 import { count } from '../../terminal/numbers.ts';
 import { labelled, padEnd, textWidth, wrapWords } from '../../terminal/text-width.ts';
@@ -72,7 +73,7 @@ function summary(checks: readonly DoctorCheck[], isReplay: boolean, { style, col
   const isWithoutGpu = lacking.some(({ id }) => /^(?:trtexec|gpu)/.test(id));
   const other =
     'Without trtexec or a GPU bench works on recorded runs: `npm run quickstart` in its repository, or `bench run MATRIX --replay night1`';
-  return isWithoutGpu ? [...lines, ...wrapWords(other, columns)] : lines;
+  return isWithoutGpu && otherSystem() === null ? [...lines, ...wrapWords(other, columns)] : lines;
 }
 
 function checkLines({ title, state, evidence, mend }: DoctorCheck, width: number, look: Look): string[] {
