@@ -96,13 +96,29 @@ export async function main(argv: readonly string[], io: Io): Promise<ExitCode> {
     return EXIT_CODES.fine;
   }
   try {
-    await program.parseAsync(argv, { from: 'user' });
+    await program.parseAsync(behindCommand(argv, program), { from: 'user' });
   } catch (error) {
     if (!(error instanceof CommanderError)) throw error;
     return error.exitCode === 0 ? EXIT_CODES.fine : EXIT_CODES.wrongUse;
   }
   return exitCode;
 }
+
+/** Options of every command may stand in front of it, too: they are its options. */
+function behindCommand(argv: readonly string[], program: CommandUnknownOpts): string[] {
+  const first = argv.findIndex((word, at) => !IN_FRONT.test(word) && argv[at - 1] !== '--db');
+  let command = program;
+  let behind = first;
+  for (; ; behind += 1) {
+    const inner: CommandUnknownOpts | undefined = command.commands.find((each) => each.name() === argv[behind]);
+    if (first < 1 || inner === undefined) break;
+    command = inner;
+  }
+  const options = behind > first ? argv.slice(0, first) : [];
+  return first < 1 ? [...argv] : [...argv.slice(first, behind), ...options, ...argv.slice(behind)];
+}
+
+const IN_FRONT = /^(?:--json|--db(?:=.*)?|-q|--quiet|--no-color|--redact)$/s;
 
 function makeProgram(io: Io): Command {
   const program: Command = new Command('bench');

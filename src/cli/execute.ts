@@ -4,6 +4,7 @@ import { type Io, withoutColor } from './io.ts';
 import { BenchError, errorText } from '../errors.ts';
 import { asciiText } from '../terminal/ascii.ts';
 import { printable } from '../text/printable.ts';
+import { withNamedStore } from './name-store.ts';
 import { sqliteProblem } from '../store/verify/sqlite-problems.ts';
 
 export interface CommonOptions {
@@ -32,8 +33,9 @@ export async function execute(
   }
 }
 
-function shown(io: Io, { color, quiet }: CommonOptions): Io {
-  const signs = io.errLook.isAscii ? { ...io, err: (text: string) => io.err(asciiText(text)) } : io;
+function shown(io: Io, { color, db, quiet }: CommonOptions): Io {
+  const named = db === undefined ? io : { ...io, db, err: (text: string) => io.err(withNamedStore(text, db)) };
+  const signs = named.errLook.isAscii ? { ...named, err: (text: string) => named.err(asciiText(text)) } : named;
   const plain = color === false ? withoutColor(signs) : signs;
   return quiet === true ? quietly(plain) : plain;
 }

@@ -5,6 +5,7 @@ import type { Spawn } from '../process/spawn.ts';
 import { asciiText } from '../terminal/ascii.ts';
 import { type Look, makeLook } from '../terminal/look.ts';
 import { jsonText } from '../text/printable.ts';
+import { linesWithNamedStore } from './name-store.ts';
 
 /** The parts of the process that a command may use; tests pass their own. */
 export interface Io {
@@ -20,6 +21,8 @@ export interface Io {
   readonly look: Look;
   readonly errLook: Look;
   readonly spawn: Spawn;
+  /** The store as it was named on the command line. */
+  readonly db?: string;
   /** Aborted by Ctrl-C and termination signals. */
   readonly signal: AbortSignal;
 }
@@ -138,7 +141,7 @@ export async function yieldToEventLoop({ signal }: Io): Promise<void> {
 }
 
 export function printLines(io: Io, lines: readonly string[]): void {
-  const text = lines.join('\n');
+  const text = (io.db === undefined ? lines : linesWithNamedStore(lines, io.db, io.look.columns)).join('\n');
   if (lines.length > 0) io.out(`${io.look.isAscii ? asciiText(text) : text}\n`);
 }
 

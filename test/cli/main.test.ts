@@ -1,3 +1,5 @@
+import { join } from 'node:path';
+
 import { expect, test } from 'vitest';
 
 import { main } from '../../src/cli.ts';
@@ -37,4 +39,22 @@ test('--no-color takes color away, whatever the terminal is', async () => {
   await main(['doctor', '--no-color', '--trtexec', '/dev/null'], io);
   expect(out).not.toContain('\u001b');
   expect(out).not.toBe('');
+});
+
+test('options of every command are taken in front of it, too', async () => {
+  const folder = temporaryFolder();
+  const db = join(folder, 'a b.sqlite');
+  const behind = await typed(['ls', 'sweeps', '--json', '--db', db], folder);
+  expect(behind.err).toBe(`bench: ${db}: no such store; \`bench run --db '${db}'\` or \`bench import --db '${db}'\` makes one\n`);
+  expect(await typed(['--no-color', '--db', db, '-q', '--json', 'ls', 'sweeps'], folder)).toEqual(behind);
+  expect(await typed([`--db=${db}`, 'ls', 'sweeps'], folder)).toEqual(behind);
+  expect(await typed(['--json', '--version'], folder)).toMatchObject({ code: 0 });
+  expect(await typed(['--json', 'parsee'], folder)).toMatchObject({
+    code: 2,
+    err: expect.stringContaining("unknown command 'parsee'; did you mean parse?"),
+  });
+  expect(await typed(['--last', '3', 'trend'], folder)).toMatchObject({
+    code: 2,
+    err: expect.stringContaining("unknown option '--last'"),
+  });
 });

@@ -81,7 +81,7 @@ describe('the store, while bench run works', () => {
         String.raw`bench: \S+bench\.sqlite: ${what} while bench wrote into it; no run is lost: ${advice}, then go on with \`bench run --resume \w{8}\`\n$`,
       ),
     );
-  const AGAIN = String.raw`bring them back with \`bench import \S+artefacts --db \S+bench\.sqlite\``;
+  const AGAIN = String.raw`bring them back with \`bench import \S+artefacts\``;
 
   test('is deleted', async () => {
     const it = night();

@@ -8,6 +8,7 @@ import { pathToFileURL } from 'node:url';
 import { onTestFinished } from 'vitest';
 
 import { type Io, lookOf } from '../../src/cli/io.ts';
+import { shellQuote } from '../../src/text/shell-quote.ts';
 import { spawnHere } from './spawn-here.ts';
 import { definedVariables } from '../../src/process/environment-variables.ts';
 
@@ -61,7 +62,7 @@ export async function bench(args: readonly string[], options: BenchOptions = {})
     spawn: spawnHere,
     signal: new AbortController().signal,
   });
-  return { code, signal: null, stdout, stderr };
+  return asWritten(args, { code, signal: null, stdout, stderr });
 }
 
 /** Commands whose files are all found from `Io.cwd`. */
@@ -110,8 +111,16 @@ export function finished(child: ChildProcess): Promise<Finished> {
   child.stdout?.on('data', (chunk: Buffer) => (stdout += chunk.toString()));
   child.stderr?.on('data', (chunk: Buffer) => (stderr += chunk.toString()));
   return new Promise((resolve) => {
-    child.on('close', (code, signal) => resolve({ code, signal, stdout, stderr }));
+    child.on('close', (code, signal) => resolve(asWritten(child.spawnargs, { code, signal, stdout, stderr })));
   });
+}
+
+/** Printed commands as they are written: that bench adds the store that was named is `name-store.test.ts`'s. */
+function asWritten(args: readonly string[], { stdout, stderr, ...ended }: Finished): Finished {
+  const place = args.indexOf('--db');
+  if (place === -1 || args.includes('--json')) return { ...ended, stdout, stderr };
+  const named = ` --db ${shellQuote(args[place + 1] ?? '')}`;
+  return { ...ended, stdout: stdout.replaceAll(named, ''), stderr: stderr.replaceAll(named, '') };
 }
 
 /** A folder that is gone when the test is over. */

@@ -10,7 +10,6 @@ import { EXIT_CODES, type ExitCode } from '../../exit-codes.ts';
 import { deviceLabel } from '../../tools/nvidia-smi/device-list.ts';
 import { missingLibrary, missingLibraryText } from '../../trtexec/failures.ts';
 import { outcomeReason } from '../../records/outcome.ts';
-import { shellQuote } from '../../text/shell-quote.ts';
 import { printable } from '../../text/printable.ts';
 import type { SweepContext, SweepCounts } from '../../run/sweep-context.ts';
 import type { Sweep } from '../../records/sweep.ts';
@@ -183,8 +182,7 @@ async function doSweep(
     // With the pairs that were decided meanwhile.
     const latest = readStoredPlan(planOf(store.db, sweep.sweepId)) ?? stored;
     await saveState({ artefactsFolder, db: store.db }, latest, interrupted);
-    const at = options.db === undefined ? '' : ` --db ${shellQuote(options.db)}`;
-    const left = `go on with \`bench run --resume ${sweep.sweepId.slice(0, 8)}${at}\``;
+    const left = `go on with \`bench run --resume ${sweep.sweepId.slice(0, 8)}\``;
     throw new InterruptedError(`interrupted; what was measured is stored: ${left}`, { cause: error });
   }
   progress.end();

@@ -49,7 +49,7 @@ async function checkedPairs(columns: number, batches: readonly number[], models:
   store.prepare('UPDATE sweeps SET plan = ? WHERE sweep_id = ?').run(JSON.stringify({ pairs }), second);
   store.close();
   const env = { ...process.env, COLUMNS: String(columns) };
-  const { code, stdout } = await bench(['check', '--db', db], { env });
+  const { code, stdout } = await bench(['check'], { env: { ...env, BENCH_DB: db } });
   return { code, lines: stdout.split('\n') };
 }
 

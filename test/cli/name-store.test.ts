@@ -1,0 +1,30 @@
+import { expect, test } from 'vitest';
+
+import { linesWithNamedStore, withNamedStore } from '../../src/cli/name-store.ts';
+
+test.each<readonly [text: string, named: string]>([
+  ['no cell x (see `bench ls cells`)', 'no cell x (see `bench ls cells --db "a b"`)'],
+  ['go on with `bench run\n  --resume 12`', 'go on with `bench run --db "a b"\n  --resume 12`'],
+  ['  \u001b[2m    → bench show 12ab\u001b[22m', '  \u001b[2m    → bench show 12ab --db "a b"\u001b[22m'],
+  [
+    '  next: bench why ab · bench compare 1 2 ·\n        bench ack ab --reason "a, b"',
+    '  next: bench why ab --db "a b" · bench compare 1 2 --db "a b" ·\n        bench ack ab --reason "a, b" --db "a b"',
+  ],
+  ['is complete: bench show 12, bench check', 'is complete: bench show 12 --db "a b", bench check --db "a b"'],
+  ['try: bench ls machines   # and look', 'try: bench ls machines --db "a b"   # and look'],
+  // These name a store, need none, or are no commands.
+  ...['`bench import a --db b.sqlite`', 'see `bench help metrics`', 'note: bench builds into its cache', '`bench parse x`'].map(
+    (text): [string, string] => [text, text],
+  ),
+])('%j', (text, named) => {
+  expect(withNamedStore(text, 'a b')).toBe(named.replaceAll('"a b"', "'a b'"));
+});
+
+test('commands of a line that got too long have lines of their own', () => {
+  const line = '  next: bench why ab · bench compare 1 2 · bench ack ab';
+  expect(linesWithNamedStore([line, 'bench'], 'a.sqlite', 60)).toEqual([
+    '  next: bench why ab --db a.sqlite ·\n        bench compare 1 2 --db a.sqlite ·\n        bench ack ab --db a.sqlite',
+    'bench',
+  ]);
+  expect(linesWithNamedStore([line], 'a', 100)).toEqual([line.replaceAll(/(?= ·|$)/g, ' --db a')]);
+});
