@@ -13,9 +13,12 @@ test.each<readonly [text: string, named: string]>([
   ['is complete: bench show 12, bench check', 'is complete: bench show 12 --db "a b", bench check --db "a b"'],
   ['try: bench ls machines   # and look', 'try: bench ls machines --db "a b"   # and look'],
   // These name a store, need none, or are no commands.
-  ...['`bench import a --db b.sqlite`', 'see `bench help metrics`', 'note: bench builds into its cache', '`bench parse x`'].map(
-    (text): [string, string] => [text, text],
-  ),
+  ...[
+    '`bench import a --db b.sqlite`',
+    'see `bench help metrics`',
+    'note: bench builds into its cache',
+    '`bench parse x`',
+  ].map((text): [string, string] => [text, text]),
 ])('%j', (text, named) => {
   expect(withNamedStore(text, 'a b')).toBe(named.replaceAll('"a b"', "'a b'"));
 });

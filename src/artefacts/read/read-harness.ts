@@ -32,7 +32,10 @@ export async function readHarness(
           kind: 'faulty',
           problem: `this bench has no driver ${harness.driver}: where it is a plug-in, import with --as ./FILE.js`,
         }
-      : withItsMetric(driver.read(harness.settings, { text }), cell !== null && 'harness' in cell ? cell.harness?.metric : undefined);
+      : withItsMetric(
+          driver.read(harness.settings, { text }),
+          cell !== null && 'harness' in cell ? cell.harness?.metric : undefined,
+        );
   return { result, lastError: lastLineOf(texts.get('stderr.log') ?? '') };
 }
 
@@ -40,7 +43,9 @@ export async function readHarness(
 function withItsMetric(result: HarnessResult, metric: MetricId = 'latencyMs'): HarnessResult {
   const isLacking =
     result.kind === 'read' && isCustomMetric(metric) && !result.reading.values.some((value) => value.metric === metric);
-  return isLacking ? { kind: 'faulty', problem: `no value of ${metricOf(metric).label}, by which it is judged` } : result;
+  return isLacking
+    ? { kind: 'faulty', problem: `no value of ${metricOf(metric).label}, by which it is judged` }
+    : result;
 }
 
 type StandaloneReport = Extract<RunManifest['lone'], { kind: 'report' }>;

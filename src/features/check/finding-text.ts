@@ -138,7 +138,12 @@ function alsoText(finding: CheckedFinding): string[] {
 }
 
 function nextSteps(finding: CheckedFinding, series: CheckedSeries, columns: number): string[] {
-  const what = finding.state === 'suspected' && series.canConfirm ? 'to be sure now' : finding.kind === 'limit' ? 'it may stay' : 'next';
+  const what =
+    finding.state === 'suspected' && series.canConfirm
+      ? 'to be sure now'
+      : finding.kind === 'limit'
+        ? 'it may stay'
+        : 'next';
   // A command stays on one line.
   const commands = nextCommands(finding, series).map((command) => command.replaceAll(' ', NO_BREAK));
   return labelled(`  ${what}: `, dotted(commands), columns).map((line) =>

@@ -32,7 +32,10 @@ async function answers(db: string, isJson: boolean): Promise<unknown> {
     [['compare', 'baseline:v1', 'latest'], !isJson],
     [['trend'], isJson],
   ] as const) {
-    const { code, stdout, stderr } = await bench([...args, ...(form ? ['--json'] : [])], { cwd, env: { BENCH_DB: db } });
+    const { code, stdout, stderr } = await bench([...args, ...(form ? ['--json'] : [])], {
+      cwd,
+      env: { BENCH_DB: db },
+    });
     said.push([...args, code, stdout, stderr]);
   }
   return [said, stored(db)];

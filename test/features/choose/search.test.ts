@@ -45,7 +45,9 @@ describe('bench choose --search', () => {
     expect(JSON.parse(shown.stdout).cells).toHaveLength(3);
 
     const again = await bench(args('--max-latency', '1.5'), here);
-    expect(again.stdout).toContain('all known · 0 runs, the product takes 30 (5 a cell) · 5 runs known from other sweeps');
+    expect(again.stdout).toContain(
+      'all known · 0 runs, the product takes 30 (5 a cell) · 5 runs known from other sweeps',
+    );
     expect(again.stdout).toContain('small fp16 8x3 graph: batch 8\n  1.30');
     expect(runs()).toEqual({ runs: 5 });
     expect(queryStore(db, 'SELECT * FROM sweeps')).toHaveLength(1);
@@ -67,23 +69,29 @@ describe('bench choose --search', () => {
     expect(runs()).toEqual({ runs: 5 });
   });
 
-  test.each([false, true])('Ctrl-C keeps what is measured; --resume or the same again finishes it', async (isSame) => {
-    const { args, db, here, folder, runs } = place();
-    const slow = { ...here.env, STUB_DELAY_MS: '500' };
-    const child = startBench(args('--max-latency', '1.5'), { ...here, env: slow });
-    const ended = finished(child);
-    const journal = join(folder, 'journal');
-    while (!existsSync(journal) || readFileSync(journal, 'utf8').split('--loadEngine').length < 3) await sleep(20);
-    child.kill('SIGINT');
-    const { code, stderr } = await ended;
-    expect([code, stderr]).toEqual([130, expect.stringContaining('go on with `bench run --resume')]);
-    const resume = isSame ? args('--max-latency', '1.5') : ['run', '--resume', '--db', db];
-    const resumed = await bench(resume, here);
-    expect([resumed.code, resumed.stdout]).toEqual([0, expect.stringContaining('batch 8\n')]);
-    expect(runs()).toEqual({ runs: 5 });
-    if (isSame) return;
-    expect((await bench(['run', '--resume', '--db', db])).stderr).toBe('nothing to resume: no sweep was interrupted\n');
-  }, 60_000);
+  test.each([false, true])(
+    'Ctrl-C keeps what is measured; --resume or the same again finishes it',
+    async (isSame) => {
+      const { args, db, here, folder, runs } = place();
+      const slow = { ...here.env, STUB_DELAY_MS: '500' };
+      const child = startBench(args('--max-latency', '1.5'), { ...here, env: slow });
+      const ended = finished(child);
+      const journal = join(folder, 'journal');
+      while (!existsSync(journal) || readFileSync(journal, 'utf8').split('--loadEngine').length < 3) await sleep(20);
+      child.kill('SIGINT');
+      const { code, stderr } = await ended;
+      expect([code, stderr]).toEqual([130, expect.stringContaining('go on with `bench run --resume')]);
+      const resume = isSame ? args('--max-latency', '1.5') : ['run', '--resume', '--db', db];
+      const resumed = await bench(resume, here);
+      expect([resumed.code, resumed.stdout]).toEqual([0, expect.stringContaining('batch 8\n')]);
+      expect(runs()).toEqual({ runs: 5 });
+      if (isSame) return;
+      expect((await bench(['run', '--resume', '--db', db])).stderr).toBe(
+        'nothing to resume: no sweep was interrupted\n',
+      );
+    },
+    60_000,
+  );
 
   test('each precision and graph has its own answer; streams are an axis, too', async () => {
     const { args, here } = place('batch: 8, streams: [1, 2, 4], cudaGraph: [on, off]');

@@ -63,7 +63,9 @@ function knownSweeps(db: StoreDatabase, sweep: Sweep, machines: readonly Machine
     .filter(
       (other) =>
         other.dirty !== true &&
-        (['matrix', 'branch', 'provenance', 'commit', 'tensorrt', 'host', 'recordingSet', 'trtexec'] as const).every((of) => other[of] === sweep[of]) &&
+        (['matrix', 'branch', 'provenance', 'commit', 'tensorrt', 'host', 'recordingSet', 'trtexec'] as const).every(
+          (of) => other[of] === sweep[of],
+        ) &&
         isHere(other),
     )
     .map(({ sweepId }) => sweepId)
