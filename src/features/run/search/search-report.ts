@@ -38,7 +38,7 @@ export function searchOutput(
       expected: Math.min(
         maxRuns ?? product,
         product,
-        expected.reduce((sum, runs) => sum + runs, 0),
+        expected.reduce((sum, each) => sum + each, 0),
       ),
       product,
     },
