@@ -15,7 +15,7 @@ const LOGS = sized(20_000, 80);
 const ROUNDS = sized(3, 1);
 const MAX_FOLDERS_S = 2;
 const MAX_LOGS_S = 30;
-const MAX_LOGS_MB = 232;
+const MAX_LOGS_MB = 200;
 const NIGHT = join('recordings', 'night1');
 
 /** `bench import` of many runs at once, whole processes: folders with their exports, and logs alone. */

@@ -72,8 +72,8 @@ async function* plain(path: string, packed: Buffer | null): AsyncGenerator<Buffe
 }
 
 /** The first stored bytes of a file; empty if it cannot be read. A pipe is not waited for. */
-export function headOfFile(path: string): Buffer {
-  const buffer = Buffer.alloc(16);
+export function headOfFile(path: string, bytes: number): Buffer {
+  const buffer = Buffer.allocUnsafe(bytes);
   try {
     const { O_RDONLY, O_NONBLOCK } = constants;
     const file = openSync(path, O_RDONLY | O_NONBLOCK);

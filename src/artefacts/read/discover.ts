@@ -1,5 +1,6 @@
 import { readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 
 import { TooLargeError } from '../../errors.ts';
 import { headOfFile, plainName, readChunks } from '../files.ts';
@@ -23,6 +24,9 @@ const NO_ENDING = /^[^.]+$/;
 const LOOKS_LIKE_LOG = /^(?:&&&& RUNNING TensorRT\.trtexec|\[\d\d\/\d\d\/\d{4}-[\d:]{8}\] \[I\] === Model Options)/m;
 const SPEAKS = /TensorRT\.trtexec|=== (?:Performance summary|Model Options|Profile \()/;
 const SNIFFED_BYTES = 1 << 20;
+/** Enough for the first line of nearly every log. */
+const HEAD_BYTES = 2048;
+const MAGIC_BYTES = 16;
 const FOREIGN_NAME = /\.(?:log|txt|out|err|json)(?:\.\d+)?(?:\.(?:xz|bz2))?$/;
 
 export interface OnTheWay {
@@ -62,6 +66,7 @@ async function discoverFolder(folder: string, hints: ImportHints, onTheWay: OnTh
   const entries = await readdir(folder, { withFileTypes: true });
   const found: RunSource[] = isRun ? [{ kind: 'folder', path: folder }] : [];
   for (const entry of entries.toSorted((a, b) => (a.name < b.name ? -1 : 1))) {
+    await nextTurn();
     onTheWay.signal?.throwIfAborted();
     const path = join(folder, entry.name);
     if (isTemporary(entry.name) || entry.name.startsWith(ATTEMPT_PREFIX)) continue;
@@ -78,7 +83,7 @@ async function discoverFolder(folder: string, hints: ImportHints, onTheWay: OnTh
 }
 
 function isForeign(path: string, { archive }: OnTheWay): boolean {
-  const found = lackingUnpacker(headOfFile(path));
+  const found = lackingUnpacker(headOfFile(path, MAGIC_BYTES));
   if (found !== null) archive?.(path, found.program, found.from);
   return found !== null;
 }
@@ -90,7 +95,7 @@ const MAGIC = { gz: [0x1f, 0x8b], zst: [0x28, 0xb5, 0x2f, 0xfd] } as const;
 async function isGarbage(path: string, { damaged }: OnTheWay): Promise<boolean> {
   const magic = path.endsWith('.gz') ? MAGIC.gz : path.endsWith('.zst') ? MAGIC.zst : null;
   if (magic === null) return false;
-  const head = headOfFile(path);
+  const head = headOfFile(path, MAGIC_BYTES);
   if (magic.every((byte, index) => head[index] === byte)) return false;
   try {
     for await (const chunk of readChunks(path)) if (chunk.length > 0) break;
@@ -123,6 +128,7 @@ async function discoverFile(
 }
 
 async function speaksTrtexec(path: string): Promise<boolean> {
+  if (SPEAKS.test(headOfFile(path, HEAD_BYTES).toString('latin1'))) return true;
   let head = '';
   try {
     for await (const chunk of readChunks(path)) {

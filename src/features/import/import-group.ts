@@ -97,6 +97,7 @@ export class GroupImport {
   }
 
   async import(sources: readonly NamedSource[]): Promise<ImportedSweep[]> {
+    if (sources.length > PEEKED_RUNS) keepHeapSmall();
     const peeked: DatedRun[] = [];
     for await (const runs of this.read(sources.slice(0, PEEKED_RUNS))) peeked.push(...runs);
     const sweepId = this.settleSweep(peeked);
@@ -104,7 +105,6 @@ export class GroupImport {
     for (const run of peeked) await this.refuseTaken(run, sweepId);
     try {
       for (let run = peeked.shift(); run !== undefined; run = peeked.shift()) await this.take(run, sweepId);
-      if (sources.length > PEEKED_RUNS) keepHeapSmall();
       for await (const runs of this.read(sources.slice(PEEKED_RUNS))) {
         for (const run of runs) await this.take(run, sweepId);
       }
