@@ -30,7 +30,7 @@ test('what launches alone take, and how far the sum of layers is from the time w
   const text = await layersOf();
   expect(text).toContain('medians: sum of layers 0.3642 ms, GPU compute time without the profiler 0.2368 ms: +53.8 %');
   expect(text).toContain('the profiler waits after each layer; shares hold, times are not for gating');
-  expect(text).toContain('launches alone take 0.18 to 0.55 ms of the host without a CUDA graph');
+  expect(text).toContain('launches without a CUDA graph: 0.18 to 0.55 ms of the host, estimated at 5 to 15 µs each');
 });
 
 test('the median of all layers beside that of the time without the profiler, also of a stored excerpt', async () => {

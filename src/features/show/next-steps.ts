@@ -158,9 +158,10 @@ function findingsOf(
     ratio === null ? null : `enqueue takes ${formatNumber(ratio, 2)} of that`,
     bound === null ? null : `bound by ${BOUND_WORDS[bound.by]}: ${bound.evidence}; ${bound.advice}`,
     ...remedies,
-    summary === null || cell?.cudaGraph === true
+    // A measured enqueue time is that of the launches.
+    summary === null || cell?.cudaGraph === true || ratio !== null
       ? null
-      : `launching ${summary.layers} layers takes ${formatNumber(least, 2)} to ${formatNumber(most, 2)} ms of the host`,
+      : `launching ${summary.layers} layers takes the host about ${formatNumber(least, 2)} to ${formatNumber(most, 2)} ms, estimated at 5 to 15 µs each`,
     hottest === undefined || summary === null
       ? null
       : `the layer that takes longest has ${formatMs(hottest.averageMs)}, ${formatPercent((hottest.averageMs / summary.totalMs) * 100, false)} of all layers: ${hottest.name}`,

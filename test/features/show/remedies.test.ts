@@ -41,3 +41,9 @@ test('whether copies and compute overlap', async () => {
     'copies and compute overlap: the longest of them goes on for 99.6 % of the time',
   );
 });
+
+test('where the enqueue time was measured, none is estimated beside it', async () => {
+  const findings = await findingsOf(0);
+  expect(findings).toContainEqual(expect.stringMatching(/^enqueue takes 0\.66 of that$/));
+  expect(findings.filter((text) => text.startsWith('launching'))).toEqual([]);
+});
