@@ -44,6 +44,6 @@ test('whether copies and compute overlap', async () => {
 
 test('where the enqueue time was measured, none is estimated beside it', async () => {
   const findings = await findingsOf(0);
-  expect(findings).toContainEqual(expect.stringMatching(/^enqueue takes 0\.66 of that$/));
+  expect(findings).toContainEqual(expect.stringMatching(/^enqueue takes 0\.58 of that$/));
   expect(findings.filter((text) => text.startsWith('launching'))).toEqual([]);
 });
