@@ -1,11 +1,12 @@
 import { shellQuote } from '../text/shell-quote.ts';
 
-const COMMANDS =
+/** All that read or write a store, but those that only begin one. */
+export const STORE_COMMANDS =
   'ab|ack|baseline|bisect|check|choose|compare|db|engines|export|import|layers|ls|model accuracy|noise|plan|profile|report|repro|run|serve|show|slurm|trend|why';
 
 /** What is to be typed begins behind a backtick, a sign or an indent, and ends with a sign or its line. */
 const TYPED = new RegExp(
-  String.raw`(?<=${'`'}|(?:→|[:·,]) |^ {4,})bench (?:${COMMANDS})\b(?:"[^"]*"|'[^']*'|[^"'${'`'}·,;)\n\u001b])*?(?=${'`'}| ·|[,;)\u001b]| {2}|$)`,
+  String.raw`(?<=${'`'}|(?:→|[:·,]) |^ {4,})bench (?:${STORE_COMMANDS})\b(?:"[^"]*"|'[^']*'|[^"'${'`'}·,;)\n\u001b])*?(?=${'`'}| ·|[,;)\u001b]| {2}|$)`,
   'gmu',
 );
 

@@ -15,6 +15,7 @@ import { measuredRunIds } from '../store/builds/builds.ts';
 import type { StoreDatabase } from '../store/file/open.ts';
 import { findRunsByPrefix, showRun, type ShownRun } from '../store/runs/show-run.ts';
 import { isMetric, isOwnMetric, METRIC_WORDS, type MetricId, metricOf, ownMetricNamed } from '../records/metric.ts';
+import { findSweepsByPrefix } from '../store/sweeps/sweeps.ts';
 import { storedMetrics } from '../store/runs/run-facts.ts';
 import type { RunId, SweepId } from '../records/scalars.ts';
 
@@ -92,7 +93,7 @@ export function onlyCell(cells: readonly KeyedCell[], what: string, all: readonl
 function typed(cells: readonly KeyedCell[], all: readonly KeyedCell[]): string {
   const nameOf = shortNames(all);
   const names = all.map(nameOf);
-  // Those that are called alike go by their key.
+  // Those that share a name go by their key.
   const isOwn = (name: string): boolean => names.indexOf(name) === names.lastIndexOf(name);
   const typedName = (cell: KeyedCell): string => (isOwn(nameOf(cell)) ? nameOf(cell) : cell.key.slice(0, 8));
   return cells.map((cell) => shellQuote(printable(typedName(cell)))).join(', ');
@@ -154,6 +155,11 @@ export function namedRun(db: StoreDatabase, name: string): string {
   const cells = allCells(db);
   if (cells.length === 0 || /^[0-9a-f]{32}$/.test(name)) {
     throw new UsageError(`no run ${printable(name)}: \`bench show CELL\` lists those of a cell`);
+  }
+  if (/^latest(?:~\d+)?$/.test(name) || (name.length >= 8 && findSweepsByPrefix(db, name).length > 0)) {
+    throw new UsageError(
+      `${printable(name)} is a sweep: name a cell, or a run of it (\`bench show ${printable(name)}\` lists its cells)`,
+    );
   }
   const cell = namedCell(cells, name);
   const [fastest] = measuredRunIds(db, cell.key);

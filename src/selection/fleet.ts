@@ -46,7 +46,7 @@ export interface Fleet {
 }
 
 /** Of each machine and matrix at most this number of the newest sweeps count: one of Slurm has only a part of the cells on each node. */
-const SWEEPS_EACH = 3;
+export const SWEEPS_EACH = 3;
 
 /** Where each sweep of a machine counts alone. */
 const SWEEPS_APART = 12;

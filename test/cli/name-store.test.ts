@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 
-import { linesWithNamedStore, withNamedStore } from '../../src/cli/name-store.ts';
+import { linesWithNamedStore, STORE_COMMANDS, withNamedStore } from '../../src/cli/name-store.ts';
+import { bench } from '../support/bench.ts';
 
 test.each<readonly [text: string, named: string]>([
   ['no cell x (see `bench ls cells`)', 'no cell x (see `bench ls cells --db "a b"`)'],
@@ -30,4 +31,9 @@ test('commands of a line that got too long have lines of their own', () => {
     'bench',
   ]);
   expect(linesWithNamedStore([line], 'a', 100)).toEqual([line.replaceAll(/(?= ·|$)/g, ' --db a')]);
+});
+
+test.each(STORE_COMMANDS.split('|'))('bench %s is a command', async (name) => {
+  const { code, stdout } = await bench([...name.split(' '), '--help']);
+  expect([code, stdout.startsWith(`Usage: bench ${name} `)]).toEqual([0, true]);
 });

@@ -1,6 +1,7 @@
 import { LEAST_TWINS } from '../../judge/fleet.ts';
 import type { KeyedCell } from '../../records/cell.ts';
 import { cellTable, withCells } from '../../terminal/cell-columns.ts';
+import { SWEEPS_EACH } from '../../selection/fleet.ts';
 import { type Look, plain } from '../../terminal/look.ts';
 import { count, formatNumber, formatPercent } from '../../terminal/numbers.ts';
 import { type Column, renderTable } from '../../terminal/table.ts';
@@ -77,7 +78,7 @@ function machineTable({ machines, provenance }: MachinesOutput, look: Look): str
     machines,
     look,
   );
-  const legend = `${provenance ?? ''} runs; to twins: median over the cells, + is slower`;
+  const legend = `${provenance ?? ''} runs of the newest ${SWEEPS_EACH} sweeps of each machine; to twins: median over the cells, + is slower`;
   return [...table, ...wrapHanging(legend, look.columns, 2).map(look.style.dim)];
 }
 
