@@ -404,7 +404,10 @@ test('wrong use is one line', async () => {
       'bench: no/such/folder.sh: cannot be written: there is no such folder',
     ],
     [['repro', 'f'.repeat(32)], `bench: no run ${'f'.repeat(32)}: `],
-    [['repro', 'latest'], 'bench: latest is a sweep: name a cell, or a run of it (`bench show latest` lists its cells)'],
+    [
+      ['repro', 'latest'],
+      'bench: latest is a sweep: name a cell, or a run of it (`bench show latest` lists its cells)',
+    ],
     [['repro', 'model=vit_small'], 'bench: model=vit_small is 2 cells: name one, as in '],
     [['repro'], "bench: missing required argument 'what'"],
     [['repro', 'abc', '--db', 'none.sqlite'], 'bench: '],
