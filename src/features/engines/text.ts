@@ -131,7 +131,7 @@ export function gcText(report: EnginesGcOutput, look: Look): string[] {
     lines.push(
       kept.length === 0
         ? 'what is left are the timing caches of all builds, which stay'
-        : 'what is left is held and stays: `bench engines unpin`, or end who uses it',
+        : 'what is left stays for the reasons above; what is pinned goes after `bench engines unpin`',
     );
   }
   return lines.flatMap((line) => wrapWords(line, look.columns));
