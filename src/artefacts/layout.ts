@@ -10,6 +10,11 @@ export function artefactsFolderOf(storePath: string): string {
   return join(dirname(storePath), 'artefacts');
 }
 
+/** The cache of built engines, next to the store, too. */
+export function enginesFolderOf(storePath: string): string {
+  return join(dirname(storePath), 'engines');
+}
+
 /**
  * Only ids become part of a path, never a model, branch or file name.
  * @throws StoreError for anything else

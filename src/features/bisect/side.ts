@@ -1,9 +1,9 @@
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { rm } from 'node:fs/promises';
 
 import type { SideRuns } from './turns.ts';
 import { EngineCache } from '../../engines/engine-cache.ts';
-import { artefactsFolderOf } from '../../artefacts/layout.ts';
+import { artefactsFolderOf, enginesFolderOf } from '../../artefacts/layout.ts';
 import { hashOf } from '../../text/canonical-json.ts';
 import { outcomeReason } from '../../records/outcome.ts';
 import { printable } from '../../text/printable.ts';
@@ -130,7 +130,7 @@ export class Side {
   private enginesFolder(opened: OpenedSubject, { program }: OneCell): string {
     return program.recordings === null && opened.hasOwnEngines(program.file)
       ? this.ownEngines()
-      : join(dirname(this.session.store.path), 'engines');
+      : enginesFolderOf(this.session.store.path);
   }
 
   private ownEngines(): string {

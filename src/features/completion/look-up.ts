@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
-import { join, dirname } from 'node:path';
+import { join } from 'node:path';
 
+import { enginesFolderOf } from '../../artefacts/layout.ts';
 import { namesIn } from '../../artefacts/folders.ts';
 import { cellLabel } from '../../text/cell-label.ts';
 import { GENERAL_TOPICS, metricTopics } from '../help/index.ts';
@@ -142,7 +143,7 @@ async function engines(store: string): Promise<Candidate[]> {
       import('../../engines/engine-cache.ts'),
       import('../../engines/engine-folder.ts'),
     ]);
-    const cache = new EngineCache(join(dirname(store), 'engines'));
+    const cache = new EngineCache(enginesFolderOf(store));
     const found = await readEngineFolder(cache, { hashes: false });
     return found.engines.map((engine) => ({ value: shownName(engine.name), meaning: engineLabel(engine) }));
   } catch {

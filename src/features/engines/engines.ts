@@ -1,6 +1,7 @@
 import { rm } from 'node:fs/promises';
-import { dirname, join, resolve } from 'node:path';
+import { dirname, resolve } from 'node:path';
 
+import { enginesFolderOf } from '../../artefacts/layout.ts';
 import { EngineCache } from '../../engines/engine-cache.ts';
 import { isNamed } from '../../engines/engine-note.ts';
 import { pinEngine, readEngineFolder, unpinEngine } from '../../engines/engine-folder.ts';
@@ -37,7 +38,7 @@ function keptBytes({ db }: OpenStore): number {
 }
 
 function enginesCache({ path }: Pick<OpenStore, 'path'>): EngineCache {
-  return new EngineCache(join(dirname(path), 'engines'));
+  return new EngineCache(enginesFolderOf(path));
 }
 
 export function listEngines(options: EnginesOptions, io: Io): Promise<ExitCode> {

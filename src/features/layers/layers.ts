@@ -1,5 +1,4 @@
-import { dirname, join } from 'node:path';
-
+import { enginesFolderOf } from '../../artefacts/layout.ts';
 import { enginesNamed } from '../../engines/engine-note.ts';
 import { type ChangeRow, changeRows, partRows, type ChangeRows } from '../../layers/change-rows.ts';
 import { diffLayers, type LayersDiff } from '../../layers/diff-layers.ts';
@@ -143,7 +142,7 @@ async function showDiff(
 function buildNamed({ db, path }: OpenStore, ref: string): RunId | null {
   const runId = runByPrefix(db, ref);
   if (runId !== null) return layerRun(db, runId)?.role === 'build' ? runId : null;
-  const named = enginesNamed(join(dirname(path), 'engines'), ref);
+  const named = enginesNamed(enginesFolderOf(path), ref);
   // KEY alone is what the first of several builds is listed as.
   const [engine, ...others] = named.length > 1 ? named.filter(({ note }) => note.number === 1) : named;
   return engine === undefined || others.length > 0 ? null : runOfBuild(db, engine.note.buildId);

@@ -1,7 +1,5 @@
-import { dirname, join } from 'node:path';
-
 import { EngineCache } from '../../engines/engine-cache.ts';
-import { artefactsFolderOf } from '../../artefacts/layout.ts';
+import { artefactsFolderOf, enginesFolderOf } from '../../artefacts/layout.ts';
 import { BenchError, UsageError } from '../../errors.ts';
 import { EXIT_CODES } from '../../exit-codes.ts';
 import { printable } from '../../text/printable.ts';
@@ -62,7 +60,7 @@ export async function captureCell(
   const unlock = lockSweep(artefactsFolderOf(store.path), sweep.sweepId);
   const progress = new LiveProgress({ ...plan, runs: [] }, program, io);
   const onEvent: SweepContext['onEvent'] = (event) => progress.take(event);
-  const cache = new EngineCache(join(dirname(store.path), 'engines'));
+  const cache = new EngineCache(enginesFolderOf(store.path));
   try {
     const machine = await machineOf(program, io);
     const note = (text: string): void => onEvent({ kind: 'note', text });

@@ -1,5 +1,4 @@
-import { dirname, join } from 'node:path';
-
+import { enginesFolderOf } from '../../artefacts/layout.ts';
 import { type CachedEngine, EngineCache } from '../../engines/engine-cache.ts';
 import { engineName } from '../../engines/engine-note.ts';
 import type { KeyedCell } from '../../records/cell.ts';
@@ -127,7 +126,7 @@ export async function engineInCache(
   if (measured.sweep.provenance !== 'measured') return null;
   const isSame = measured.stored.plan.builds.some(({ buildRef }) => buildRef === build.buildRef);
   if (!isSame) return null;
-  const cache = new EngineCache(join(dirname(store.path), 'engines'));
+  const cache = new EngineCache(enginesFolderOf(store.path));
   for (const key of engineKeysOf(store.db, measured.sweep.sweepId, [cell.key])) {
     const found = await cache.find(engineName(key, build.number));
     if (found.kind === 'ready') return found.engine;

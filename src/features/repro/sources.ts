@@ -1,5 +1,5 @@
 import { instantOf } from '../../text/utc-instant.ts';
-import { dirname, join, resolve } from 'node:path';
+import { join, resolve } from 'node:path';
 
 import { EngineCache } from '../../engines/engine-cache.ts';
 import { readEngineFolder } from '../../engines/engine-folder.ts';
@@ -10,7 +10,7 @@ import type { PlannedVariant } from '../../records/plan.ts';
 import type { DrawnInput, HashedFile, ReproModel } from './reproduction.ts';
 import { calibrationInputs } from '../../tools/modelopt/check-base.ts';
 import { NPY_TYPES } from '../../variants/npy.ts';
-import { artefactsFolderOf, runFolderOf } from '../../artefacts/layout.ts';
+import { artefactsFolderOf, enginesFolderOf, runFolderOf } from '../../artefacts/layout.ts';
 import { type ReadRun, readRunFolder } from '../../artefacts/read/read-run.ts';
 import type { StoredPlan } from '../../run/stored-plan.ts';
 import type { ShownRun } from '../../store/runs/show-run.ts';
@@ -59,7 +59,7 @@ export function inputFiles(inputs: CellInputs | null, argv: readonly string[]): 
 /** Where the cache next to a store has an engine with these bytes; null when it has not. */
 export async function cachedEngine(storePath: string, sha256: string | null): Promise<string | null> {
   if (sha256 === null) return null;
-  const cache = new EngineCache(join(dirname(storePath), 'engines'));
+  const cache = new EngineCache(enginesFolderOf(storePath));
   const { engines } = await readEngineFolder(cache, { hashes: false });
   const found = engines.find((engine) => engine.sha256 === sha256 && engine.state === 'unchecked');
   return found?.path ?? null;

@@ -1,3 +1,4 @@
+import { enginesFolderOf } from '../../artefacts/layout.ts';
 import { isMeasured } from '../../records/run.ts';
 import type { KeyedCell } from '../../records/cell.ts';
 import { cellLabel, inLabelOrder } from '../../text/cell-label.ts';
@@ -13,7 +14,7 @@ import type { Io } from '../../cli/io.ts';
 import type { SweepOptions } from './command.ts';
 import { resolveSide } from '../../selection/sides.ts';
 import { existsSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { engineName } from '../../engines/engine-note.ts';
 import type { Plan } from '../../records/plan.ts';
 import { fitBudget, type FittedPlan } from '../../matrix/plan/fit-budget.ts';
@@ -84,7 +85,7 @@ export function fittedPlan(
 ): FittedPlan {
   const keys = plan.cells.map(({ cell }) => cell.key);
   const past = pastRunsOf(store.db, keys, provenance);
-  const engines = join(dirname(store.path), 'engines');
+  const engines = enginesFolderOf(store.path);
   const buildS = new Map(
     plan.builds.flatMap((build): [string, number][] => {
       if (build.enginePath !== null) return [[build.buildRef, 0]];

@@ -1,6 +1,6 @@
-import { dirname, join, relative } from 'node:path';
+import { relative } from 'node:path';
 
-import { artefactsFolderOf } from '../../artefacts/layout.ts';
+import { artefactsFolderOf, enginesFolderOf } from '../../artefacts/layout.ts';
 import type { AbVerdict } from '../../judge/experiment.ts';
 import { EngineCache } from '../../engines/engine-cache.ts';
 import { LEAST_PRECISION_SHARE } from '../../layers/real-precision.ts';
@@ -127,7 +127,7 @@ async function doSweep(
   const more = wanted === null ? null : new MoreRuns({ ...given, wanted, note: (line) => io.err(`note: ${line}\n`) });
   const againRuns = () => runsToMeasureAgain(store.db, sweep.sweepId, begun, recorded);
   const { coolDown, numa } = stored;
-  const cache = new EngineCache(join(dirname(store.path), 'engines'));
+  const cache = new EngineCache(enginesFolderOf(store.path));
   const shared = {
     ...sweepServices(store, { plan: begun, sweep }, converter, io, (event) => progress.take(event)),
     cache,

@@ -1,6 +1,4 @@
-import { dirname, join } from 'node:path';
-
-import { artefactsFolderOf } from '../../../artefacts/layout.ts';
+import { artefactsFolderOf, enginesFolderOf } from '../../../artefacts/layout.ts';
 import type { Io } from '../../../cli/io.ts';
 import { LiveProgress } from '../../../cli/live-progress.ts';
 import { InterruptedError } from '../../../errors.ts';
@@ -103,7 +101,7 @@ async function openSide(
       progress.take(event, label);
   const shared = {
     ...sweepServices(store, { plan, sweep }, converter, there, take(name)),
-    cache: side.cacheFor(planned, join(dirname(store.path), 'engines')),
+    cache: side.cacheFor(planned, enginesFolderOf(store.path)),
     // The engines of several GPU models are others.
     mayChangeEngines: machines.length > 1,
   };
