@@ -106,19 +106,28 @@ export async function main(argv: readonly string[], io: Io): Promise<ExitCode> {
 
 /** Options of every command may stand in front of it, too: they are its options. */
 function behindCommand(argv: readonly string[], program: CommandUnknownOpts): string[] {
-  const first = argv.findIndex((word, at) => !IN_FRONT.test(word) && argv[at - 1] !== '--db');
+  const common = program.commands
+    .flatMap(({ options }) => options)
+    .filter(({ helpGroupHeading }) => helpGroupHeading === COMMON_OPTIONS);
+  const inFront = (word = '') => {
+    const [name] = word.split('=');
+    return common.find(({ long, required, short }) => [long, short].includes(name) && (required || name === word));
+  };
+  const takesNext = (word = ''): boolean => inFront(word)?.required === true && !word.includes('=');
+  const first = argv.findIndex((word, at) => inFront(word) === undefined && !takesNext(argv[at - 1]));
+  if (first < 1) return [...argv];
   let command = program;
   let behind = first;
-  for (; ; behind += 1) {
+  for (;;) {
     const inner: CommandUnknownOpts | undefined = command.commands.find((each) => each.name() === argv[behind]);
-    if (first < 1 || inner === undefined) break;
+    if (inner === undefined) break;
     command = inner;
+    behind += 1;
   }
-  const options = behind > first ? argv.slice(0, first) : [];
-  return first < 1 ? [...argv] : [...argv.slice(first, behind), ...options, ...argv.slice(behind)];
+  // A word that is no command is told as that, not the options in front of it.
+  const moved = behind === first ? [] : argv.slice(0, first);
+  return [...argv.slice(first, behind), ...moved, ...argv.slice(behind)];
 }
-
-const IN_FRONT = /^(?:--json|--db(?:=.*)?|-q|--quiet|--no-color|--redact)$/s;
 
 function makeProgram(io: Io): Command {
   const program: Command = new Command('bench');
