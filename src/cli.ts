@@ -124,7 +124,7 @@ function behindCommand(argv: readonly string[], program: CommandUnknownOpts): st
     command = inner;
     behind += 1;
   }
-  // A word that is no command is told as that, not the options in front of it.
+  // A word that is no command is the mistake to report, not the options in front of it.
   const moved = behind === first ? [] : argv.slice(0, first);
   return [...argv.slice(first, behind), ...moved, ...argv.slice(behind)];
 }
