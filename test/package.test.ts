@@ -30,7 +30,7 @@ test('npm pack makes a package that installs and runs elsewhere, small enough to
   );
   const [made] = packed;
   expect(made?.size).toBeLessThan(6e6);
-  expect(made?.files.filter(({ path }) => /^(?:src|test|scripts)\//.test(path))).toEqual([]);
+  expect(made?.files.filter(({ path }) => /^(?:src|test|scripts)\/|\.map$/.test(path))).toEqual([]);
 
   const prefix = join(folder, 'prefix');
   npm(

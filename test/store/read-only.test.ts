@@ -1,5 +1,15 @@
 import { execFile, spawnSync } from 'node:child_process';
-import { chmodSync, copyFileSync, cpSync, mkdirSync, readdirSync, readFileSync } from 'node:fs';
+import {
+  chmodSync,
+  copyFileSync,
+  cpSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statfsSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 
 import type Database from 'better-sqlite3';
@@ -7,9 +17,10 @@ import { beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 
 import { StoreAccessError } from '../../src/errors.ts';
 import { openExistingStore, openStore, openStoreToRead } from '../../src/store/file/open.ts';
-import { bench, ROOT, sharedFolder, temporaryFolder } from '../support/bench.ts';
+import { bench, benchProcess, ROOT, sharedFolder, temporaryFolder } from '../support/bench.ts';
 import { MIGRATIONS, oldStore } from '../support/old-store.ts';
 import { FIXTURES } from '../support/recordings.ts';
+import { noDiskBecause, smallDisk } from '../support/small-disk.ts';
 
 const MAY_NOT = (): boolean => false;
 
@@ -37,6 +48,15 @@ function storeWith(...ids: string[]): string {
 function filesBeside(path: string): unknown {
   const folder = join(path, '..');
   return readdirSync(folder).map((name) => [name, readFileSync(join(folder, name)).toString('base64')]);
+}
+
+function setTemporaryFolder(path: string): void {
+  const { TMPDIR } = process.env;
+  onTestFinished(() => {
+    if (TMPDIR === undefined) delete process.env['TMPDIR'];
+    else process.env['TMPDIR'] = TMPDIR;
+  });
+  process.env['TMPDIR'] = path;
 }
 
 describe('a store that may not be written', () => {
@@ -91,12 +111,7 @@ describe('a store that may not be written', () => {
 
   test('needs a temporary folder', () => {
     const path = storeWith('a');
-    const { TMPDIR } = process.env;
-    onTestFinished(() => {
-      if (TMPDIR === undefined) delete process.env['TMPDIR'];
-      else process.env['TMPDIR'] = TMPDIR;
-    });
-    process.env['TMPDIR'] = '/nowhere/at/all';
+    setTemporaryFolder('/nowhere/at/all');
     expect(() => openStoreToRead(path, MIGRATIONS, MAY_NOT)).toThrow(StoreAccessError);
     expect(() => openStoreToRead(path, MIGRATIONS, MAY_NOT)).toThrow(
       /\/nowhere\/at\/all takes none \(ENOENT\): set TMPDIR to a folder with room$/,
@@ -222,5 +237,71 @@ describe.skipIf(PREFIX === null)('as a user who may read it and nothing else', (
       '',
       `bench: ${copy}: may only be read: this command needs write access to the file and its folder; ask for it, or name another store with --db\n`,
     ]);
+  });
+});
+
+function fill(disk: string): void {
+  const { bavail, bsize } = statfsSync(disk);
+  writeFileSync(join(disk, 'filler'), Buffer.alloc(bavail * bsize));
+}
+
+function fillInodes(disk: string): void {
+  mkdirSync(join(disk, 'fillers'));
+  while (statfsSync(disk).ffree > 0) writeFileSync(join(disk, 'fillers', String(statfsSync(disk).ffree)), '');
+}
+
+describe.skipIf(noDiskBecause() !== null)('a full disk ends nothing that only looks', { timeout: 120_000 }, () => {
+  let folder: string;
+  beforeAll(async () => {
+    folder = sharedFolder();
+    const args = ['run', 'matrices/quickstart-pair.yaml', '--db', join(folder, 'bench.sqlite')];
+    for (let sweep = 0; sweep < 2; sweep += 1) expect((await bench(args)).code).toBe(0);
+  }, 60_000);
+
+  test.each([
+    ['room', null, fill],
+    ['inodes', 1000, fillInodes],
+  ])('without %s, also for temporary files', async (_, inodes, fillUp) => {
+    const { path } = smallDisk(16, inodes);
+    cpSync(folder, path, { recursive: true });
+    const db = join(path, 'bench.sqlite');
+    const before = readFileSync(db);
+    fillUp(path);
+    for (const line of READING) {
+      const args = line.split(' ');
+      const own = await bench([...args, '--db', join(folder, 'bench.sqlite')]);
+      const { code, stderr } = await benchProcess([...args, '--db', db], { env: { TMPDIR: path } });
+      expect([line, code, stderr.replaceAll(path, folder)]).toEqual([
+        line,
+        own.code,
+        line.startsWith('check')
+          ? expect.stringMatching(
+              /^note: the disk (?:is full|has no inodes left): what this check says was not recorded\n/,
+            )
+          : own.stderr,
+      ]);
+    }
+    expect(readFileSync(db)).toEqual(before);
+  });
+
+  test('with what a killed process left in its WAL, and a store of an older bench', () => {
+    const path = join(smallDisk(4).path, 'bench.sqlite');
+    const source = storeWith('a');
+    const writer = openStore(source, MIGRATIONS);
+    addSweep(writer.db.$client, 'b');
+    for (const ending of ['', '-wal']) copyFileSync(source + ending, path + ending);
+    writer.close();
+    fill(join(path, '..'));
+    const store = openStoreToRead(path, MIGRATIONS);
+    expect([store.isReadOnly, sweepsIn(store)]).toEqual([true, ['a', 'b']]);
+    store.close();
+    for (const ending of ['', '-wal', '-shm']) rmSync(path + ending, { force: true });
+    rmSync(join(path, '..', 'filler'));
+    copyFileSync(oldStore(4), path);
+    fill(join(path, '..'));
+    setTemporaryFolder(join(path, '..'));
+    const older = openStoreToRead(path, MIGRATIONS);
+    expect(sweepsIn(older)).toEqual(['a'.repeat(32)]);
+    older.close();
   });
 });

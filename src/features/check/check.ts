@@ -1,3 +1,5 @@
+import { dirname } from 'node:path';
+
 import { writeFindings } from '../../artefacts/findings-file.ts';
 import { artefactsFolderOf } from '../../artefacts/layout.ts';
 import { type Io, printResult } from '../../cli/io.ts';
@@ -7,6 +9,7 @@ import { errorText, UsageError } from '../../errors.ts';
 import type { ExitCode } from '../../exit-codes.ts';
 import type { KeyedCell } from '../../records/cell.ts';
 import type { Sweep } from '../../records/sweep.ts';
+import { fullDisk } from '../../process/disk-space.ts';
 import { readMatrix } from '../plan/index.ts';
 import { chooseCells, metricNamed } from '../../selection/by-name.ts';
 import type { OpenStore } from '../../store/file/open.ts';
@@ -54,7 +57,10 @@ async function checkedStore(store: OpenStore, options: CheckOptions & SeriesOpti
   const { db } = store;
   const newest = await newestSweeps(db, options, io);
   const isStored = !store.isReadOnly && options.asOf === undefined && options.minChange === undefined;
-  if (store.isReadOnly) io.err('note: the store may only be read here: what this check says was not recorded\n');
+  if (store.isReadOnly) {
+    const why = fullDisk(dirname(store.path)) ?? 'the store may only be read here';
+    io.err(`note: ${why}: what this check says was not recorded\n`);
+  }
   const how = { judgedAt: isStored ? io.now().toISOString() : null, onlyNewest: options.asOf !== undefined };
   const settings = options.minChange === undefined ? {} : { minChangePercent: options.minChange };
   const rows: CheckedSeries[] = [];

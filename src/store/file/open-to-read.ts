@@ -7,6 +7,7 @@ import {
   existsSync,
   mkdtempSync,
   openSync,
+  readFileSync,
   readSync,
   rmSync,
   statSync,
@@ -17,6 +18,7 @@ import { dirname, join } from 'node:path';
 import Database from 'better-sqlite3';
 
 import { StoreAccessError, errorCode } from '../../errors.ts';
+import { fullDisk } from '../../process/disk-space.ts';
 
 const BUSY_TIMEOUT_MS = 30_000;
 const COPY_TRIES = 5;
@@ -53,8 +55,18 @@ export function openToRead(
   timeoutMs: number = BUSY_TIMEOUT_MS,
   mayWrite: (path: string) => boolean = mayWriteStore,
 ): Database.Database {
+  const open = () => new Database(path, { fileMustExist: true, timeout: timeoutMs });
   if (mayWrite(path)) {
-    return checked(new Database(path, { fileMustExist: true, timeout: timeoutMs }));
+    try {
+      return checked(open());
+    } catch (error) {
+      if (fullDisk(dirname(path)) === null) throw error;
+    }
+    if (!existsSync(`${path}-wal`)) return memoryCopy(readFileSync(path));
+    // Whoever uses a store alone needs no file for the index of its WAL: SQLite keeps it in memory.
+    const alone = open();
+    alone.pragma('locking_mode = EXCLUSIVE');
+    return checked(alone);
   }
   if (!isReadableInPlace(path)) return privateCopy((copy) => copyFiles(path, copy));
   try {
@@ -90,6 +102,17 @@ function checked(client: Database.Database): Database.Database {
   }
 }
 
+/**
+ * For a disk without room. The header must not ask for a WAL: "write version" and "read version" 1.
+ * @param bytes a whole database, of which nothing is in a WAL
+ * @param prepare makes the last changes to it
+ */
+export function memoryCopy(bytes: Buffer, prepare: (client: Database.Database) => void = () => {}): Database.Database {
+  const client = new Database(bytes.fill(1, WRITE_VERSION_AT, WRITE_VERSION_AT + 2));
+  prepare(client);
+  return checked(client);
+}
+
 /** SQLite must create a file to read the store, or recover after a killed process. */
 function needsWriting(error: unknown): boolean {
   const code = errorCode(error);
@@ -102,16 +125,19 @@ function isReadableInPlace(path: string): boolean {
   return !isInWalMode(path) && !existsSync(`${path}-journal`);
 }
 
-/** The file format's "write version": 2 is WAL. @see https://www.sqlite.org/fileformat.html */
+/** @see https://www.sqlite.org/fileformat.html */
+const WRITE_VERSION_AT = 18;
+
+/** Its "write version" is 2. */
 function isInWalMode(path: string): boolean {
-  const header = Buffer.alloc(19);
+  const header = Buffer.alloc(WRITE_VERSION_AT + 1);
   const file = openSync(path, 'r');
   try {
     readSync(file, header, 0, header.length, 0);
   } finally {
     closeSync(file);
   }
-  return header[18] === 2;
+  return header[WRITE_VERSION_AT] === 2;
 }
 
 /**

@@ -1,4 +1,5 @@
 import { existsSync, statSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { dirname } from 'node:path';
 
 import Database from 'better-sqlite3';
@@ -8,7 +9,7 @@ import { migrate } from 'drizzle-orm/better-sqlite3/migrator';
 import { DiskFullError, StoreAccessError, StoreError } from '../../errors.ts';
 import { fullDisk } from '../../process/disk-space.ts';
 import { appliedMigration, copyBeforeMigration, isOfAnotherProgram, newestMigration } from './migrations.ts';
-import { mayWriteStore, openToRead, privateCopy } from './open-to-read.ts';
+import { mayWriteStore, memoryCopy, openToRead, privateCopy } from './open-to-read.ts';
 import { keepChecksums } from '../verify/row-checksums.ts';
 import * as schema from '../schema.ts';
 import { isAccessProblem, sqliteRefusal } from '../verify/sqlite-problems.ts';
@@ -67,14 +68,14 @@ export function openExistingStore(path: string, migrationsFolder: string): OpenS
   return openStore(path, migrationsFolder);
 }
 
-/** A read-only store is not migrated: if it is older, a copy of it is. */
+/** A read-only store, or one without room to write, is not migrated: if it is older, a copy of it is. */
 export function openStoreToRead(
   path: string,
   migrationsFolder: string,
   mayWrite: (path: string) => boolean = mayWriteStore,
 ): OpenStore {
   refuseMissing(path);
-  if (mayWrite(path)) return openStore(path, migrationsFolder);
+  if (mayWrite(path) && fullDisk(dirname(path)) === null) return openStore(path, migrationsFolder);
   try {
     const client = currentClient(path, migrationsFolder, mayWrite);
     const db = drizzle(client, { schema });
@@ -90,12 +91,13 @@ function currentClient(path: string, migrationsFolder: string, mayWrite: (path: 
   try {
     refuseForeign(client, path, migrationsFolder);
     if (appliedMigration(client) === newestMigration(migrationsFolder)) return client;
+    const update = (copied: Database.Database): void => migrate(drizzle(copied, { schema }), { migrationsFolder });
     // With query_only SQLite refuses to write the copy, too.
     client.pragma('query_only = OFF');
-    const current = privateCopy(
-      (copy) => client.prepare('VACUUM INTO ?').run(copy),
-      (copied) => migrate(drizzle(copied, { schema }), { migrationsFolder }),
-    );
+    const current =
+      fullDisk(tmpdir()) === null
+        ? privateCopy((copy) => client.prepare('VACUUM INTO ?').run(copy), update)
+        : memoryCopy(client.serialize(), update);
     client.close();
     return current;
   } catch (error) {
