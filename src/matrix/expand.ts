@@ -1,6 +1,7 @@
 import { basename } from 'node:path';
 
 import { keyedCell, PRECISIONS, type Shapes } from '../records/cell.ts';
+import type { CellKey } from '../records/scalars.ts';
 import type { SourcePosition } from '../errors.ts';
 import { type CoolDown, readCoolDown } from '../machine/requests.ts';
 import type { HashedFiles, Matrix, MatrixCell } from './matrix.ts';
@@ -16,7 +17,7 @@ import { MATRIX_DEFAULTS } from './schema/defaults.ts';
 import { checkParameters, drivenCell, envFlags, envOf, harnessFiles, type ModelHarness } from './schema/harness.ts';
 import { inputsOf } from './models/input-files.ts';
 import { mergeBuild, readBuild, readMethod } from './schema/settings.ts';
-import { type MatrixModel, reachPrecision, readModels } from './models/models.ts';
+import { type MatrixModel, reachPrecision, readModels, type Unreachable } from './models/models.ts';
 import type { ReadInputs } from './models/shapes-of-model.ts';
 import { axisFlags, isOnDla } from './points/flags.ts';
 import type { MistakeList, SourcePath } from './yaml/source-node.ts';
@@ -52,8 +53,13 @@ export function expandMatrix(
     0,
   );
   if (size > MAX_CELLS) list.add(['axes'], `${size} cells; at most ${MAX_CELLS} are taken`);
-  const all = size > MAX_CELLS ? [] : points.flatMap((entry) => modelCells(entry, { file, hashed, list }));
+  const lacking = new Map<CellKey, Unreachable>();
+  const all = size > MAX_CELLS ? [] : points.flatMap((entry) => modelCells(entry, { file, hashed, lacking, list }));
   const kept = applyExclude(file, all, list);
+  for (const { cell, precisionAt } of kept) {
+    const found = lacking.get(cell.key);
+    if (found !== undefined) list.addAt(found.at ?? precisionAt, found.problem);
+  }
   const { cells, merged } = mergeIdentical(kept);
   return {
     name: file.name ?? basename(fileName).replace(/\.ya?ml$/, ''),
@@ -97,6 +103,8 @@ function modulesOf(key: 'drivers' | 'reporters', file: MatrixFile, list: Mistake
 interface Expansion {
   readonly file: MatrixFile;
   readonly hashed: HashedFiles;
+  /** Cells that the model has nothing for: mistakes, unless they are excluded. */
+  readonly lacking: Map<CellKey, Unreachable>;
   readonly list: MistakeList;
 }
 
@@ -180,21 +188,18 @@ function harnessCells(
   });
 }
 
-function cellOfPoint(model: MatrixModel, point: Point, shapes: Shapes, { hashed, list }: Expansion) {
+function cellOfPoint(model: MatrixModel, point: Point, shapes: Shapes, { hashed, lacking, list }: Expansion) {
   const stated = point.get('precision');
   const precision = stated?.value.kind === 'word' ? stated.value.word : null;
   if (!isOneOf(PRECISIONS, precision)) return null;
   const reached = reachPrecision(model, precision, list);
   const precisionAt = stated?.at ?? list.at(model.path);
-  if ('problem' in reached) {
-    list.addAt(reached.at ?? precisionAt, reached.problem);
-    return null;
-  }
+  const isLacking = 'problem' in reached;
   const streams = point.get('streams')?.value;
   const cell = keyedCell({
     model: model.name,
     precision: model.engine === null ? precision : 'unstated',
-    precisionVia: reached.via,
+    precisionVia: isLacking ? 'onnx' : reached.via,
     shapes,
     // The DLA takes no launches by graph: trtexec 10.10 and newer disables them.
     cudaGraph: isOn(point.get('cudaGraph')) && !isOnDla(point),
@@ -204,7 +209,9 @@ function cellOfPoint(model: MatrixModel, point: Point, shapes: Shapes, { hashed,
     inputs: inputsOf(model, shapes, hashed, list),
     axisFlags: { ...axisFlags(point), ...envFlags(point) },
   });
-  return { cell, source: reached.source, note: reached.note, precisionAt };
+  if (!isLacking) return { cell, source: reached.source, note: reached.note, precisionAt };
+  lacking.set(cell.key, reached);
+  return { cell, source: { kind: 'none' } as const, note: null, precisionAt };
 }
 
 function checkBuildNames(file: MatrixFile, entries: readonly ModelPoints[], list: MistakeList): void {

@@ -120,6 +120,24 @@ test('include adds cells in which the named axes have other values, exclude take
   ]);
 });
 
+test('exclude spares a model a precision that it lacks', () => {
+  const twoModels = [
+    'models:',
+    '  a: {onnx: a.onnx, shapes: {x: [batch, 3]}}',
+    '  b: {precisions: {fp16: {onnx: b16.onnx}}, shapes: {x: [batch, 3]}}',
+    'axes: {precision: [fp32, fp16], batch: 8}',
+  ].join('\n');
+  const { cells } = matrixFrom(`${twoModels}\nexclude: ["model=b & precision=fp32"]`);
+  expect(cells.map(({ cell }) => [cell.model, cell.precision, cell.precisionVia])).toEqual([
+    ['a', 'fp32', 'onnx'],
+    ['a', 'fp16', 'autocast'],
+    ['b', 'fp16', 'onnx'],
+  ]);
+  expect(() => matrixFrom(`${twoModels}\nexclude: ["model=a & precision=fp32"]`)).toThrow(
+    'model "b" has nothing for fp32: give its base model (onnx: FILE), or a file for it (precisions: {fp32: {onnx: FILE}})',
+  );
+});
+
 test('a model may have its own axes, shapes and build', () => {
   const { cells } = matrixFrom(
     [

@@ -5,7 +5,12 @@ import { formatMistake, type Mistake } from '../../errors.ts';
 import type { MatrixCell } from '../../matrix/matrix.ts';
 import type { OnnxFacts } from '../../tools/onnx/facts.ts';
 import { printable } from '../../text/printable.ts';
-import { modelMistakes, modelNotes, onnxFilesOf } from '../../matrix/models/check-model.ts';
+import { reportOf } from '../../machine/machine.ts';
+import { inputBytes, modelMistakes, modelNotes, onnxFilesOf } from '../../matrix/models/check-model.ts';
+import { formatBytes } from '../../terminal/numbers.ts';
+import { cellLabel } from '../../text/cell-label.ts';
+import { firstVisibleGpu, lacksFp8 } from '../../tools/nvidia-smi/gpu-environment.ts';
+import type { Io } from '../../cli/io.ts';
 import { onnxProblem } from '../../selection/reading-problem.ts';
 
 export interface CheckedModels {
@@ -16,8 +21,38 @@ export interface CheckedModels {
 
 export const NOTHING_CHECKED: CheckedModels = { mistakes: [], lacking: [], notes: [] };
 
+/** Every GPU takes more: none has to be asked for what is smaller. */
+const SMALL_BYTES = 1 << 30;
+
+/** What the GPU here cannot do, as far as nvidia-smi tells: another one may be meant. */
+async function gpuNotes(cells: readonly MatrixCell[], models: ReadonlyMap<string, OnnxFacts>, io: Io) {
+  const sized = cells.map((entry) => ({ entry, bytes: inputBytes(entry, models) }));
+  const large = sized.filter(({ bytes }) => bytes > SMALL_BYTES).toSorted((a, b) => b.bytes - a.bytes);
+  const fp8 = cells.filter(({ cell }) => cell.precision === 'fp8');
+  if (large.length === 0 && fp8.length === 0) return [];
+  const report = await reportOf(io);
+  const gpu = typeof report === 'string' ? null : firstVisibleGpu(report.gpus, io.env);
+  if (gpu === null) return [];
+  const name = printable(gpu.name ?? 'GPU');
+  const [refused] = lacksFp8(gpu) ? fp8 : [];
+  const memoryBytes = (gpu.memoryTotalMib ?? Infinity) * 2 ** 20;
+  const excessive = large.filter(({ bytes }) => bytes > memoryBytes);
+  const ofEachModel = [...Map.groupBy(excessive, ({ entry }) => entry.cell.model).values()];
+  const sizes = ofEachModel.flatMap((same) => same.slice(0, 1));
+  const notes = [
+    ...(refused === undefined
+      ? []
+      : [{ at: refused.precisionAt, problem: `FP8 needs a GPU of SM 8.9 (Ada) or newer, and ${name} is older` }]),
+    ...sizes.map(({ bytes, entry: { at, cell } }) => ({
+      at,
+      problem: `${cellLabel(cell)}: its inputs take ${formatBytes(bytes)}, and ${name} has ${formatBytes(memoryBytes)}`,
+    })),
+  ];
+  return notes.map(formatMistake);
+}
+
 /** Checks the matrix against its models. An ONNX file that bench cannot read is only a remark: trtexec decides. */
-export async function checkModels(cells: readonly MatrixCell[]): Promise<CheckedModels> {
+export async function checkModels(cells: readonly MatrixCell[], io: Io): Promise<CheckedModels> {
   const models = new Map<string, OnnxFacts>();
   const lacking: Mistake[] = [];
   const notes: string[] = [];
@@ -35,5 +70,6 @@ export async function checkModels(cells: readonly MatrixCell[]): Promise<Checked
       notes.push(formatMistake({ at, problem }));
     }
   }
-  return { mistakes: modelMistakes(cells, models), lacking, notes: [...notes, ...modelNotes(cells, models)] };
+  notes.push(...modelNotes(cells, models), ...(await gpuNotes(cells, models, io)));
+  return { mistakes: modelMistakes(cells, models), lacking, notes };
 }

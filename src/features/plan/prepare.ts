@@ -117,7 +117,7 @@ export async function prepare(
     forcesTimingCaches: options.forceCache === true,
   });
   // Recordings need no model.
-  const checked = set === null ? await checkModels(cells) : NOTHING_CHECKED;
+  const checked = set === null ? await checkModels(cells, io) : NOTHING_CHECKED;
   const lacking = set === null ? [...missingFiles(cells), ...checked.lacking] : checkRecorded(set, plan, planned);
   const isLackingWrong = set !== null || models === 'models needed';
   const mistakes = [

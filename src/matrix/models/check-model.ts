@@ -11,6 +11,7 @@ import {
 import { printable } from '../../text/printable.ts';
 import { sortMistakes } from '../yaml/source-node.ts';
 import { nearest } from '../../text/nearest.ts';
+import { isDynamic } from './shapes-of-model.ts';
 
 type FactsByModel = ReadonlyMap<string, OnnxFacts>;
 
@@ -111,13 +112,31 @@ function fileMistakes({ cell, build, inputFiles }: MatrixCell, { inputs }: OnnxF
 }
 
 function sizeMistakes(file: PlacedFile, input: OnnxTensorInfo, stated: readonly number[] | undefined): Mistake[] {
-  const shape = stated ?? input.shape?.map((dimension) => fixedSize(dimension)) ?? [null];
-  const elements = shape.reduce<number>((product, size) => product * (size ?? Number.NaN), 1);
-  const bytes = elementsBytes(input.elementType, elements);
-  if (bytes === null || Number.isNaN(bytes) || bytes === file.bytes) return [];
-  if (mayBeShapeTensor(input)) return [];
+  const shape = sizesOf(input, stated);
+  const bytes = bytesOf(input, stated);
+  if (bytes === null || bytes === file.bytes || mayBeShapeTensor(input)) return [];
   const problem = `inputs.${printable(input.name)}: the file has ${file.bytes} bytes; ${shape.join('x')} of ${input.elementType} takes ${bytes}`;
   return [{ at: file.at, problem }];
+}
+
+function sizesOf({ shape }: OnnxTensorInfo, stated: readonly number[] | undefined): readonly (number | null)[] {
+  return stated ?? shape?.map((dimension) => fixedSize(dimension)) ?? [null];
+}
+
+/** Null while a size is open, and for types without a size of their own. */
+function bytesOf(input: OnnxTensorInfo, stated: readonly number[] | undefined): number | null {
+  const sizes = sizesOf(input, stated).flatMap((size) => size ?? []);
+  if (sizes.length < sizesOf(input, stated).length) return null;
+  return elementsBytes(
+    input.elementType,
+    sizes.reduce((product, size) => product * size, 1),
+  );
+}
+
+/** All inputs of a cell, as far as they are known. */
+export function inputBytes(entry: MatrixCell, models: FactsByModel): number {
+  const inputs = factsOf(entry, models)?.inputs.filter((input) => !mayBeShapeTensor(input)) ?? [];
+  return inputs.reduce((sum, input) => sum + (bytesOf(input, entry.cell.shapes[input.name]) ?? 0), 0);
 }
 
 function unknownInput(model: string, name: string, inputs: readonly OnnxTensorInfo[]): string {
@@ -135,10 +154,6 @@ function isMeant(stated: string, { name }: OnnxTensorInfo): boolean {
   if (star === -1 || stated === name) return stated === name;
   const [head, tail] = [stated.slice(0, star), stated.slice(star + 1)];
   return name.length >= head.length + tail.length && name.startsWith(head) && name.endsWith(tail);
-}
-
-function isDynamic({ shape }: OnnxTensorInfo): boolean {
-  return shape === null || shape.some((dimension) => typeof dimension !== 'number');
 }
 
 /** What trtexec is given of a shape tensor are its values, not its dimensions; only a build finds out which it is. */

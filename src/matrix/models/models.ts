@@ -7,6 +7,7 @@ import { type ShapeSet, shapeSet } from '../points/shapes.ts';
 import type { ConversionFile } from '../schema/conversion-schema.ts';
 import { readConversion } from './conversions.ts';
 import { type ReadInputs, shapesOfModel } from './shapes-of-model.ts';
+import type { OnnxTensorInfo } from '../../tools/onnx/facts.ts';
 import { type ModelHarness, readHarness } from '../schema/harness.ts';
 import type { MistakeList, SourcePath } from '../yaml/source-node.ts';
 import type { BuildFile, MatrixFile, ModelFile, PluginsFile, PrecisionSource } from '../schema/schema.ts';
@@ -19,6 +20,8 @@ export interface MatrixModel {
   readonly harness: ModelHarness | null;
   /** Null for `static`; undefined when neither the matrix nor the model says them. */
   readonly shapes: ShapeSet | null | undefined;
+  /** Of a model that states no shapes; null where its file cannot be read. */
+  readonly inputs: readonly OnnxTensorInfo[] | null;
   readonly inputFiles: Readonly<Record<string, Placed<string>>>;
   readonly axes: Axes;
   /** Undefined: the file's plugins. */
@@ -52,14 +55,13 @@ function readModel(
     ...placedPrecisions(file.precisions, ['precisions'], list),
     ...placedPrecisions(model.precisions, [...path, 'precisions'], list),
   ]);
-  const unstated = (): ShapeSet | null | undefined => {
-    if (model.harness !== undefined) return null;
-    const files = [...precisions.values()].flatMap(({ at, value }) =>
-      typeof value === 'object' && 'onnx' in value ? list.pathFrom(at, value.onnx) : [],
-    );
-    const [first] = onnx === null ? files : [onnx.value];
-    return first === undefined ? undefined : shapesOfModel(readInputs(first));
-  };
+  const isStated = model.shapes !== undefined || model.harness !== undefined;
+  const files = [...precisions.values()].flatMap(({ at, value }) =>
+    typeof value === 'object' && 'onnx' in value ? list.pathFrom(at, value.onnx) : [],
+  );
+  const first = onnx?.value ?? files[0];
+  const known = isStated || first === undefined ? null : readInputs(first);
+  const unstated = model.harness === undefined ? shapesOfModel(known) : null;
   return {
     name,
     path,
@@ -68,7 +70,8 @@ function readModel(
     harness: readHarness(model.harness, [...path, 'harness'], (stated) =>
       list.pathFrom(list.at([...path, 'harness']), stated),
     ),
-    shapes: model.shapes === 'static' ? null : model.shapes === undefined ? unstated() : shapeSet(model.shapes),
+    shapes: model.shapes === 'static' ? null : model.shapes === undefined ? unstated : shapeSet(model.shapes),
+    inputs: known,
     inputFiles: Object.fromEntries(
       inputs.map(([input, stated]) => [input, fileAt([...path, 'inputs', input], stated)]),
     ),

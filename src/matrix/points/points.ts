@@ -3,6 +3,7 @@ import { ENV_AXIS, type Shapes } from '../../records/cell.ts';
 import { didYouMean } from '../../text/nearest.ts';
 import type { ShapePlaces } from '../matrix.ts';
 import type { MatrixModel } from '../models/models.ts';
+import { shapesExample } from '../models/shapes-of-model.ts';
 import type { MatrixFile } from '../schema/schema.ts';
 import type { MistakeList, SourcePath } from '../yaml/source-node.ts';
 import { type Axes, defaultAxes, isDimensionAxis, type Point, product, productSize, readAxes } from './axes.ts';
@@ -99,7 +100,7 @@ function shapedPoints(model: MatrixModel, axes: Axes, list: MistakeList): Shaped
   if (model.shapes === undefined && !axes.has('shapes')) {
     list.addAtKey(
       model.path,
-      `model "${model.name}" states no shapes: write shapes: {INPUT: [batch, 3, 224, 224]}, or shapes: static for a model without dynamic dimensions`,
+      `model "${model.name}" states no shapes: write shapes: ${shapesExample(model.inputs)}${model.inputs === null ? ', or shapes: static for a model without dynamic dimensions' : ''}`,
     );
     return [];
   }

@@ -53,3 +53,13 @@ function clockPolicyOf({ clocks, clockReasons }: GpuState): string | null {
   const hasFallen = smMhz !== null && lowest !== undefined && smMhz <= lowest;
   return hasFallen && clockReasons?.includes('gpuIdle') === true ? 'floating' : null;
 }
+
+const BEFORE_ADA = /^(?:Kepler|Maxwell|Pascal|Volta|Turing|Ampere)$/;
+/** The GPUs of these architectures by name, for drivers that do not say it. */
+const NAMES_BEFORE_ADA =
+  /\b(?:Tesla|Quadro|GTX|TITAN|RTX [23]0\d0|RTX A\d{4}|T4|[PV]100|A(?:2|10G?|16|30|40|100|800))\b/;
+
+/** FP8 needs compute capability 8.9: Ada, Hopper or newer. */
+export function lacksFp8({ architecture, name }: Pick<GpuState, 'architecture' | 'name'>): boolean {
+  return BEFORE_ADA.test(architecture ?? '') || NAMES_BEFORE_ADA.test(name ?? '');
+}

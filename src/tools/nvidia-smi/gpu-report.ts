@@ -61,6 +61,8 @@ function gpuState(gpu: UnknownRecord, index: number) {
     /** Index in the report: nvidia-smi's own number, if no GPU was left out. */
     index,
     name: text('product_name'),
+    /** `Hopper`; drivers before 510 do not say it. */
+    architecture: text('product_architecture'),
     uuid: text('uuid'),
     /** As nvidia-smi writes it: `00000000:00:06.0`. */
     busId: text('pci', 'pci_bus_id') ?? text('@id'),

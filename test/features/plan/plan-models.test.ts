@@ -1,4 +1,4 @@
-import { copyFileSync, existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { copyFileSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 import { describe, expect, test } from 'vitest';
@@ -6,6 +6,7 @@ import { describe, expect, test } from 'vitest';
 import { bench, type Finished, ROOT, temporaryFolder } from '../../support/bench.ts';
 import { ONNX_MODELS } from '../../support/onnx-models.ts';
 import { model, valueInfo, writeSparse } from '../../support/onnx-writer.ts';
+import { H200_REPORT, stubSmi } from '../../support/nvidia-smi.ts';
 import { STUB } from '../../support/stub.ts';
 
 const MODELS = ['vit_tiny.onnx', 'mlp_tiny.onnx', 'external.onnx', 'external.weights'];
@@ -165,11 +166,18 @@ describe('what is no mistake', () => {
     expect(finished.stdout.match(/--shapes=/g)).toHaveLength(1);
   });
 
-  test('other dynamic dimensions have to be stated', async () => {
-    const cwd = folderWith(['models: {text: {onnx: external.onnx}}', 'axes: {precision: fp32}']);
-    expect((await plan(cwd)).stderr).toBe(
-      'bench: m.yaml:1:10: model "text" states no shapes: write shapes: {INPUT: [batch, 3, 224, 224]}, or shapes: static for a model without dynamic dimensions\n',
-    );
+  test('other dynamic dimensions have to be stated: as those of an image only where the inputs are not known', async () => {
+    const cwd = folderWith([
+      'models: {text: {onnx: external.onnx}, gone: {onnx: gone.onnx}, open: {onnx: open.onnx}}',
+      'axes: {precision: fp32}',
+    ]);
+    writeSparse(join(cwd, 'open.onnx'), model(17, ...valueInfo(11, 'x', ['', '', 3])));
+    expect((await plan(cwd)).stderr.split('\n')).toEqual([
+      'bench: m.yaml:1:10: model "text" states no shapes: write shapes: {input_ids: [batch, sequence], attention_mask: [batch, sequence, 16]}',
+      'bench: m.yaml:1:39: model "gone" states no shapes: write shapes: {INPUT: [batch, 3, 224, 224]}, or shapes: static for a model without dynamic dimensions',
+      'bench: m.yaml:1:64: model "open" states no shapes: write shapes: {x: [batch, dim1, 3]}',
+      '',
+    ]);
   });
 
   test('sparsity force is told what it does to the outputs', async () => {
@@ -212,5 +220,49 @@ describe('what is no mistake', () => {
         `note: m.yaml:2:16: ${join(cwd, 'external.onnx')}: not readable as ONNX: byte 0: no field of a protobuf message; its inputs are not checked`,
       ],
     ]);
+  });
+});
+
+describe('what the GPU here cannot do is a note', () => {
+  const report = readFileSync(H200_REPORT, 'utf8');
+  const matrix = [
+    'models:',
+    '  vit: {onnx: vit_tiny.onnx, shapes: {input: [batch, 3, 32, 32]}}',
+    'axes: {precision: [fp16, fp8], batch: [8, 20000000]}',
+    'build: {opt: {batch: 8}}',
+  ];
+
+  async function notesOn(gpu: string, architecture: string | null, lines = matrix) {
+    const folder = temporaryFolder();
+    const path = join(folder, 'report.xml');
+    const named = architecture === null ? '' : `<product_architecture>${architecture}</product_architecture>`;
+    const text = report.replaceAll('NVIDIA H200', gpu).replace(/<product_architecture>.*<.*>/, named);
+    writeFileSync(path, text);
+    const smi = stubSmi({ report: path }, folder);
+    const finished = await bench(['plan', 'm.yaml', '--tensorrt', '10.6'], { cwd: folderWith(lines), env: smi.env });
+    expect(finished.code).toBe(0);
+    return { notes: notesIn(finished), asked: smi.starts().length };
+  }
+
+  const large = (gpu: string): string =>
+    `note: m.yaml:2:3: vit fp16 20000000x3x32x32 graph: its inputs take 229 GiB, and ${gpu} has 140 GiB`;
+  const fp8 = (gpu: string): string =>
+    `note: m.yaml:3:26: FP8 needs a GPU of SM 8.9 (Ada) or newer, and ${gpu} is older`;
+
+  test.each([
+    ['NVIDIA H200', 'Hopper', []],
+    ['NVIDIA L4', 'Ada Lovelace', []],
+    ['NVIDIA RTX 6000 Ada Generation', null, []],
+    ['Tesla T4', 'Turing', [fp8('Tesla T4')]],
+    ['Tesla T4', null, [fp8('Tesla T4')]],
+    ['NVIDIA A100-SXM4-80GB', null, [fp8('NVIDIA A100-SXM4-80GB')]],
+    ['NVIDIA GeForce RTX 3090', 'Ampere', [fp8('NVIDIA GeForce RTX 3090')]],
+  ])('%s (%s): FP8 below SM 8.9, inputs larger than its memory', async (gpu, architecture, notes) => {
+    expect((await notesOn(gpu, architecture)).notes).toEqual([...notes, large(gpu)]);
+  });
+
+  test('it is not asked for what every GPU can', async () => {
+    const small = [...matrix.slice(0, 2), 'axes: {precision: fp16, batch: 8}'];
+    expect(await notesOn('Tesla T4', 'Turing', small)).toEqual({ notes: [], asked: 0 });
   });
 });

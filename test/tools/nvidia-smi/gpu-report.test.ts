@@ -24,6 +24,7 @@ describe('nvidia-smi -q -x', () => {
     expect({ ...gpus[0], clocks }).toEqual({
       index: 0,
       name: 'NVIDIA H200',
+      architecture: 'Hopper',
       uuid: 'GPU-00000000-0000-0000-0000-000000000000',
       busId: '00000000:00:06.0',
       vbios: '96.00.A5.00.1A',
