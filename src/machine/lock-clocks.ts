@@ -7,7 +7,8 @@ import { type ClockLock, type LockableGpu, lockClocks } from './clock-lock.ts';
 import type { TrtexecProgram } from '../trtexec/program/trtexec-program.ts';
 import type { Io } from '../cli/io.ts';
 import { numberOfDevice } from '../run/gpu-worker.ts';
-import { type Machine, reportOf } from './machine.ts';
+import type { Machine } from './machine.ts';
+import { readReport } from '../tools/nvidia-smi/nvidia-smi.ts';
 
 type Machines = readonly [Machine, ...Machine[]];
 
@@ -57,7 +58,7 @@ function chosenGpus(machines: Machines): LockableGpu[] | null {
 }
 
 async function gpusOf(plan: Plan, io: Io): Promise<LockableGpu[]> {
-  const report = await reportOf(io);
+  const report = await readReport(io.env);
   if (typeof report === 'string') {
     throw new EnvironmentLackingError(`clocks cannot be locked: nvidia-smi gave no answer (${printable(report)})`);
   }

@@ -10,8 +10,8 @@ import {
 } from '../tools/nvidia-smi/device-list.ts';
 import { printable } from '../text/printable.ts';
 import { environmentOf, firstVisibleGpu } from '../tools/nvidia-smi/gpu-environment.ts';
-import { type GpuReport, parseGpuReport } from '../tools/nvidia-smi/gpu-report.ts';
-import { askForDevices, askForReport, whyNoReport } from '../tools/nvidia-smi/nvidia-smi.ts';
+import type { GpuReport } from '../tools/nvidia-smi/gpu-report.ts';
+import { askForDevices, readReport } from '../tools/nvidia-smi/nvidia-smi.ts';
 import { hostFacts, numaNodeOf } from './host-facts.ts';
 import type { TrtexecProgram } from '../trtexec/program/trtexec-program.ts';
 import type { Io } from '../cli/io.ts';
@@ -38,7 +38,7 @@ export async function machineOf(program: TrtexecProgram, io: Io): Promise<Machin
   if (program.recordings !== null) {
     return { ...nothing, environment: program.recordings.environment, note: null, hasSmi: false };
   }
-  const report = await reportOf(io);
+  const report = await readReport(io.env);
   if (typeof report === 'string') {
     const note = `nvidia-smi gave no answer (${printable(report)}): of driver and GPU is known what the logs tell`;
     return { ...nothing, environment: hostFacts(io.env), note, hasSmi: false };
@@ -56,7 +56,7 @@ export async function machineOf(program: TrtexecProgram, io: Io): Promise<Machin
  * @param requested `all`, or numbers of nvidia-smi and UUIDs with commas between them
  */
 export async function machinesOf(requested: string, io: Io): Promise<Machine[]> {
-  const report = await reportOf(io);
+  const report = await readReport(io.env);
   if (typeof report === 'string') {
     throw new EnvironmentLackingError(`--gpus needs nvidia-smi, which gave no answer (${printable(report)})`);
   }
@@ -98,15 +98,4 @@ async function devicesOf(report: GpuReport, { env }: Io): Promise<GpuDevice[]> {
   const answer = isDivided ? await askForDevices(env) : null;
   const listed = answer?.kind === 'answered' ? parseDeviceList(answer.text) : [];
   return listed.length > 0 ? listed : devicesOfReport(report);
-}
-
-export async function reportOf(io: Io): Promise<GpuReport | string> {
-  const answer = await askForReport(io.env);
-  if (answer.kind !== 'answered') return whyNoReport(answer);
-  try {
-    const report = parseGpuReport(answer.text);
-    return report.gpus.length === 0 ? 'it found no GPU' : report;
-  } catch {
-    return 'its report was not understood';
-  }
 }

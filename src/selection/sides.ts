@@ -336,3 +336,10 @@ function dirtyNote(ref: string, sweeps: readonly Sweep[]): string | null {
 export function provenancesOf(side: Side): Set<Provenance> {
   return new Set(side.sweeps.map(({ provenance }) => provenance));
 }
+
+/** By the start of an id, or a reference as for `compare`: `latest`, `latest~N`, `HEAD~N`, `baseline:NAME`. */
+export async function sweepsOfName(db: StoreDatabase, name: string, io: Io): Promise<readonly Sweep[]> {
+  return /^latest(?:~\d+)?$|^HEAD(?:[~^]\d*)*$|^baseline:/.test(name)
+    ? (await resolveSide(db, name, io)).sweeps.slice(0, 1)
+    : [...findSweepsByPrefix(db, name), ...sweepsNamed(db, name)];
+}

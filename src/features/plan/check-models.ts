@@ -5,7 +5,7 @@ import { formatMistake, type Mistake } from '../../errors.ts';
 import type { MatrixCell } from '../../matrix/matrix.ts';
 import type { OnnxFacts } from '../../tools/onnx/facts.ts';
 import { printable } from '../../text/printable.ts';
-import { reportOf } from '../../machine/machine.ts';
+import { readReport } from '../../tools/nvidia-smi/nvidia-smi.ts';
 import { inputBytes, modelMistakes, modelNotes, onnxFilesOf } from '../../matrix/models/check-model.ts';
 import { formatBytes } from '../../terminal/numbers.ts';
 import { cellLabel } from '../../text/cell-label.ts';
@@ -30,7 +30,7 @@ async function gpuNotes(cells: readonly MatrixCell[], models: ReadonlyMap<string
   const large = sized.filter(({ bytes }) => bytes > SMALL_BYTES).toSorted((a, b) => b.bytes - a.bytes);
   const fp8 = cells.filter(({ cell }) => cell.precision === 'fp8');
   if (large.length === 0 && fp8.length === 0) return [];
-  const report = await reportOf(io);
+  const report = await readReport(io.env);
   const gpu = typeof report === 'string' ? null : firstVisibleGpu(report.gpus, io.env);
   if (gpu === null) return [];
   const name = printable(gpu.name ?? 'GPU');

@@ -8,7 +8,7 @@ import type { Reduced, ReproBundle } from './output.ts';
 
 export function bundleText({ bytes, file, files, leftOut, reduced }: ReproBundle, { columns }: Look): string[] {
   const lines = [
-    `${printable(file)}: ${count(files.length, 'file')}, ${formatBytes(bytes)}; names of hosts, users, home folders and GPUs are masked`,
+    `${printable(file)}: ${count(files.length, 'file')}, ${formatBytes(bytes)}; names of hosts, users and GPUs are masked`,
     ...leftOut.map(({ name, why }) => `left out: ${name}: ${why}`),
     ...(reduced === null ? [] : reducedLines(reduced)),
   ];
@@ -41,7 +41,7 @@ export function readmeText(
   }: { readonly files: readonly { readonly name: string }[]; readonly leftOut: ReproBundle['leftOut'] },
 ): string {
   const lines = [
-    'Written by `bench repro --bundle`. Names of hosts, users, home folders and GPUs are masked, each by the same word everywhere.',
+    'Written by `bench repro --bundle`. It has what an allow-list knows. Names of hosts, users and GPUs are masked, and absolute paths replaced, each by the same word everywhere.',
     ...sections.flatMap(([side, text]) => ['', `== ${side}${side === 'base' ? ' (the good build)' : ''}`, ...text]),
     ...(reduced === null ? [] : ['', '== reduced model', ...reducedLines(reduced)]),
     ...(reduced === null

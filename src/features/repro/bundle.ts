@@ -1,8 +1,7 @@
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 
 import { artefactsFolderOf, runFolderOf } from '../../artefacts/layout.ts';
-import { scrubText } from '../../artefacts/scrub.ts';
 import { zipped } from '../../artefacts/zip.ts';
 import { type Io, printResult } from '../../cli/io.ts';
 import { writeOutput } from '../../cli/output-file.ts';
@@ -18,16 +17,18 @@ import { isMeasured } from '../../records/run.ts';
 import type { RunId } from '../../records/scalars.ts';
 import { readStoredPlan } from '../../run/stored-plan.ts';
 import { type CellPoint, resolvePoints } from '../../selection/cell-points.ts';
-import { namedRun, storedRun } from '../../selection/by-name.ts';
+import { storedRun } from '../../selection/by-name.ts';
+import { newestRun } from '../../selection/newest-run.ts';
 import { profiledPoint, profiledRun } from '../../selection/profiled-engine.ts';
-import type { OpenStore } from '../../store/file/open.ts';
+import type { OpenStore, StoreDatabase } from '../../store/file/open.ts';
 import { cellRunsOf } from '../../store/runs/cell-runs.ts';
 import { planOf } from '../../store/sweeps/sweeps.ts';
+import { isStoredVariable } from '../../process/environment-variables.ts';
 import { makeLook } from '../../terminal/look.ts';
+import { count } from '../../terminal/numbers.ts';
 import { jsonText, printable } from '../../text/printable.ts';
-import { withoutSecretEnv } from '../../text/secret-name.ts';
+import { RelativePaths } from '../../text/relative-paths.ts';
 import { layersDiffOutput, layersDiffText, layerTable } from '../layers/index.ts';
-import { readMatrix } from '../plan/index.ts';
 import { BundleFiles } from './bundle-files.ts';
 import { bundleText, readmeText } from './bundle-text.ts';
 import type { ReproOptions } from './command.ts';
@@ -50,7 +51,7 @@ interface Side {
 
 const PLAIN = makeLook(100, false);
 
-/** One zip file to attach to a bug report: equal bytes for equal results, redacted, of a limited size. */
+/** One zip file to attach to a bug report: equal bytes for equal results, of what is known to be fit, of a limited size. */
 export async function writeBundle(name: string, file: string, options: ReproOptions, io: Io): Promise<ExitCode> {
   const { around, base: ref, force, maxMib, model, python, reduce: layer, script } = options;
   if (script !== undefined) throw new UsageError('the script is in the bundle: leave --script out');
@@ -62,20 +63,24 @@ export async function writeBundle(name: string, file: string, options: ReproOpti
     throw new UsageError('--reduce needs the good build to compare with: --base latest~1');
   }
   return withStore(options, io, async (store) => {
-    const sides = await sidesOf(store, namedRun(store.db, name), ref, io);
-    const reduced = layer === undefined ? null : await reducedOf(sides, { layer, around, model, python }, io);
-    const bundle = new BundleFiles(maxMib);
-    await fill(bundle, sides, reduced, store, io);
-    const [head, base] = sides;
-    const about = { runId: head.repro.runId, baseRunId: base?.repro.runId ?? null, reduced: reduced?.output ?? null };
+    const found = await sidesOf(store, await newestRun(store.db, name, io), ref, io);
+    const made = layer === undefined ? null : await reducedOf(found, { layer, around, model, python }, io);
+    const paths = new RelativePaths(found.map(({ repro }) => repro));
+    const sides = found.map((side) => ({ ...side, repro: paths.copy(knownOf(side.repro)) }));
+    const reduced = made && { ...made, matrices: paths.copy(made.matrices), output: paths.copy(made.output) };
+    const bundle = new BundleFiles(maxMib, paths);
+    await fill(bundle, sides, reduced, { paths, store }, io);
+    const [{ repro: head }, base] = found;
+    const about = { runId: head.runId, baseRunId: base?.repro.runId ?? null, reduced: reduced?.output ?? null };
     const sections = sides.map((side) => [side.name, reproText(outputOf(side.repro, null), PLAIN)] as const);
+    leaveOutNames(bundle, sides, paths);
     bundle.files.push({ name: 'README.txt', content: readmeText(about, sections, bundle) });
     const files = bundle.files.toSorted((a, b) => (a.name < b.name ? -1 : 1));
     const texts = files.flatMap(({ content }) => (typeof content === 'string' ? [content] : []));
     const redaction = redactionFor(io, options, texts.join('\n'));
     const hidden = files.map(({ content, name: as }) => {
       if (typeof content !== 'string') return { name: as, content };
-      return { name: as, content: Buffer.from(scrubText(redactedText(content, redaction), io.env)) };
+      return { name: as, content: Buffer.from(redactedText(content, redaction)) };
     });
     const zip = zipped(
       hidden.map(({ content, name: as }) => ({ name: as, pieces: () => [content], isDeflated: true })),
@@ -150,7 +155,7 @@ async function fill(
   bundle: BundleFiles,
   sides: readonly Side[],
   reduced: ReducedModel | null,
-  store: OpenStore,
+  { paths, store }: { readonly paths: RelativePaths; readonly store: OpenStore },
   io: Io,
 ): Promise<void> {
   for (const { name, repro } of sides) {
@@ -164,7 +169,7 @@ async function fill(
   }
   addLayers(bundle, sides);
   const seen = new Set<RunId>();
-  for (const { name, repro } of sides) addPlan(bundle, name, planOf(store.db, repro.sweepId), io);
+  for (const side of sides) addPlan(bundle, side, store.db, paths);
   for (const role of ['run', 'build', 'profile'] as const) {
     for (const { engine, name, repro } of sides) {
       const runId = { run: repro.runId, build: repro.build?.runId ?? null, profile: engine?.runId ?? null }[role];
@@ -175,6 +180,17 @@ async function fill(
       await bundle.addRun(`${name}/${repro.role === 'build' ? 'build' : role}`, folder, io.signal);
     }
   }
+}
+
+/** What is in no file, by kind. */
+function leaveOutNames(bundle: BundleFiles, sides: readonly Side[], { count: folders }: RelativePaths): void {
+  for (const { name, repro } of sides) {
+    const { start, withheld } = repro;
+    const named = start === null || start.withheld.length === 0 ? '' : `, among them ${start.withheld.join(', ')}`;
+    if (withheld > 0) bundle.leaveOut(`${name}: ${count(withheld, 'variable')}`, `not known to hold no secret${named}`);
+  }
+  if (folders > 0)
+    bundle.leaveOut(`absolute paths in ${count(folders, 'folder')}`, 'folder-1 and so on in their place');
 }
 
 function json(value: unknown): string {
@@ -205,24 +221,36 @@ function addLayers(bundle: BundleFiles, sides: readonly Side[]): void {
   bundle.add('layers-diff.txt', `${layersDiffText(output, details, PLAIN).join('\n')}\n`);
 }
 
-/** The plan, and the matrix file where it is still one of that name. */
-function addPlan(bundle: BundleFiles, side: string, text: string | null, io: Io): void {
-  const plan = readStoredPlan(text);
-  const name = `${side}/matrix.yaml`;
-  if (text === null || plan === null) return bundle.leaveOut(name, 'the run was not made by a matrix of bench');
-  bundle.add(`${side}/plan.json`, json(withoutSecretEnv(JSON.parse(text))));
-  const file = plan.matrix?.file ?? null;
-  if (file === null) return bundle.leaveOut(name, 'where the matrix lies is not known; plan.json has what it said');
-  try {
-    // What is no matrix is no business of whoever reads the bundle.
-    const isSame = readMatrix(file, io, true).name === plan.plan.matrix;
-    if (isSame) {
-      const yaml = readFileSync(file, 'utf8');
-      bundle.add(name, yaml);
-      if (/^extends:/m.test(yaml)) bundle.leaveOut(`what ${name} extends`, 'plan.json has what both said together');
-    } else bundle.leaveOut(name, 'the matrix file has another name now; plan.json has what it said');
-  } catch (error) {
-    if (!(error instanceof BenchError)) throw error;
-    bundle.leaveOut(name, 'the matrix file is not there, or cannot be read; plan.json has what it said');
-  }
+/** What the plan says of this cell. Notes, and settings of other harnesses, are text that somebody wrote. */
+function addPlan(bundle: BundleFiles, { name, point, repro }: Side, db: StoreDatabase, paths: RelativePaths): void {
+  bundle.leaveOut(`${name}/matrix.yaml`, 'somebody wrote it: plan.json has what it says of this cell');
+  const plan = readStoredPlan(planOf(db, repro.sweepId))?.plan;
+  const cells = plan?.cells.filter(({ cell }) => cell.key === point?.cell.key) ?? [];
+  if (plan === undefined || cells.length === 0) return bundle.leaveOut(`${name}/plan.json`, 'no plan has this cell');
+  const builds = plan.builds.filter(({ buildRef }) => cells.some((cell) => cell.buildRef === buildRef));
+  const variants = plan.variants.filter(({ variantRef }) => builds.some((build) => build.variantRef === variantRef));
+  const runs = plan.runs.filter(({ cellKey }) => cells.some(({ cell }) => cell.key === cellKey));
+  const own = {
+    ...plan,
+    notes: undefined,
+    cells,
+    variants,
+    builds: builds.map((build) => ({ ...build, notes: undefined })),
+    runs: runs.map((run) => ({ ...run, notes: undefined, harness: undefined })),
+  };
+  bundle.add(`${name}/plan.json`, json(paths.copy(own)));
+}
+
+/** Without what an allow-list does not have. */
+function knownOf(repro: Reproduction): Reproduction {
+  const { environment, git, start, withheld } = repro;
+  const unknown = Object.keys(start?.env ?? {}).filter((name) => !isStoredVariable(name));
+  const env = Object.entries(start?.env ?? {}).filter(([name]) => isStoredVariable(name));
+  return {
+    ...repro,
+    environment: { ...environment, container: null },
+    git: { ...git, branch: null },
+    start: start && { ...start, env: Object.fromEntries(env), withheld: [...start.withheld, ...unknown] },
+    withheld: withheld + unknown.length,
+  };
 }

@@ -26,7 +26,7 @@ import { cellRunsOf } from '../../store/runs/cell-runs.ts';
 import { allCells, findCells } from '../../store/cells.ts';
 import { failedAmong, findOutcome } from '../../store/runs/runs.ts';
 import { findEnvironments } from '../../store/sweeps/environments.ts';
-import { plannedSweeps, sweepsById, sweepsNamed } from '../../store/sweeps/find-sweeps.ts';
+import { plannedSweeps, sweepsById } from '../../store/sweeps/find-sweeps.ts';
 import type { StoreDatabase } from '../../store/file/open.ts';
 import { NO_SWEEP_NUMBERS, sweepNumbers } from '../../store/sweeps/overview.ts';
 import { prunedFrom } from '../../store/prune.ts';
@@ -39,7 +39,7 @@ import {
   showRun,
   type ShownRun,
 } from '../../store/runs/show-run.ts';
-import { findSweepsByPrefix, planOf } from '../../store/sweeps/sweeps.ts';
+import { planOf } from '../../store/sweeps/sweeps.ts';
 import { namedCell, metricNamed } from '../../selection/by-name.ts';
 import { engineNote, engineNotes, mixedEngines } from '../../selection/mixed-engines.ts';
 import { type Io, printResult } from '../../cli/io.ts';
@@ -47,7 +47,7 @@ import { queryTimes, type RunQueries } from '../../selection/query-times.ts';
 import { realPrecisions } from '../../selection/actual-precisions.ts';
 import { sweepFailures } from '../../run/sweep-failures.ts';
 import { withStore } from '../../cli/with-store.ts';
-import { resolveSide } from '../../selection/sides.ts';
+import { sweepsOfName } from '../../selection/sides.ts';
 import type { ShowOptions } from './command.ts';
 import type { CellKey, RunId } from '../../records/scalars.ts';
 
@@ -73,13 +73,6 @@ export async function show(name: string, options: ShowOptions, io: Io): Promise<
     else showCell(db, name, options, io);
     return EXIT_CODES.fine;
   });
-}
-
-/** By the start of an id, or a reference as for `compare`: `latest`, `latest~N`, `HEAD~N`, `baseline:NAME`. */
-async function sweepsOfName(db: StoreDatabase, name: string, io: Io): Promise<readonly Sweep[]> {
-  return /^latest(?:~\d+)?$|^HEAD(?:[~^]\d*)*$|^baseline:/.test(name)
-    ? (await resolveSide(db, name, io)).sweeps.slice(0, 1)
-    : [...findSweepsByPrefix(db, name), ...sweepsNamed(db, name)];
 }
 
 function showSweep(db: StoreDatabase, sweep: Sweep, options: ShowOptions, io: Io): void {

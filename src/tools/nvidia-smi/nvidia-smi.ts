@@ -2,6 +2,7 @@ import { type Answer, ask, askNow, type NoAnswer, problemOf } from '../../proces
 import type { EnvironmentVariables } from '../../process/environment-variables.ts';
 import type { OtherProcess } from '../../records/telemetry.ts';
 import { printable } from '../../text/printable.ts';
+import { type GpuReport, parseGpuReport } from './gpu-report.ts';
 import { numberOrNull } from './values.ts';
 
 const PROGRAM = 'nvidia-smi';
@@ -10,8 +11,16 @@ const PROGRAM = 'nvidia-smi';
 const REPORT_TIMEOUT_MS = 20_000;
 const PROCESSES_TIMEOUT_MS = 5_000;
 
-export function askForReport(env: EnvironmentVariables): Promise<Answer> {
-  return ask(PROGRAM, ['-q', '-x'], { env, timeoutMs: REPORT_TIMEOUT_MS });
+/** A text says why there is none. */
+export async function readReport(env: EnvironmentVariables): Promise<GpuReport | string> {
+  const answer = await ask(PROGRAM, ['-q', '-x'], { env, timeoutMs: REPORT_TIMEOUT_MS });
+  if (answer.kind !== 'answered') return whyNoReport(answer);
+  try {
+    const report = parseGpuReport(answer.text);
+    return report.gpus.length === 0 ? 'it found no GPU' : report;
+  } catch {
+    return 'its report was not understood';
+  }
 }
 
 export function askForDevices(env: EnvironmentVariables): Promise<Answer> {
@@ -33,7 +42,7 @@ export function askForProcesses(gpuUuid: string, env: EnvironmentVariables): Pro
 }
 
 /** Why there is no report. nvidia-smi prints errors on standard output. */
-export function whyNoReport(answer: NoAnswer): string {
+function whyNoReport(answer: NoAnswer): string {
   switch (answer.kind) {
     case 'missing':
       return 'it is not installed';

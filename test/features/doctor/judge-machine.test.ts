@@ -9,6 +9,7 @@ const UUID = 'GPU-00000000-0000-0000-0000-000000000000';
 const H200: GpuFacts = {
   index: 0,
   name: 'NVIDIA H200',
+  architecture: 'Hopper',
   uuid: UUID,
   ecc: 'on',
   mig: 'off',

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
 
 import { BundleFiles } from '../../../src/features/repro/bundle-files.ts';
+import { RelativePaths } from '../../../src/text/relative-paths.ts';
 import { bench, ROOT, sharedFolder, temporaryFolder } from '../../support/bench.ts';
 import { OUTPUTS } from '../../support/outputs.ts';
 import { FIXTURES } from '../../support/recordings.ts';
@@ -19,12 +20,11 @@ function textsOf(zip: string): Map<string, string> {
 describe('the bundle of a measured run', () => {
   let cwd: string;
   let zip: string;
-  let matrix: string;
 
   beforeAll(async () => {
     cwd = sharedFolder();
     zip = join(cwd, 'bug.zip');
-    matrix = stubMatrix(cwd, ['repeats: 1', 'profile: true', 'name: nightly']);
+    const matrix = stubMatrix(cwd, ['repeats: 1', 'profile: true', 'name: nightly']);
     const run = await bench(['run', matrix, '--trtexec', STUB, '--no-telemetry'], { cwd });
     if (run.code !== 0) throw new Error(run.stderr);
   }, 60_000);
@@ -47,14 +47,18 @@ describe('the bundle of a measured run', () => {
     expect(names).toEqual(names.toSorted());
     expect(names).toEqual(
       expect.arrayContaining(
-        ['layers.json', 'matrix.yaml', 'plan.json', 'repro.json', 'repro.sh', 'run/run.json', 'run/stdout.log']
+        ['layers.json', 'plan.json', 'repro.json', 'repro.sh', 'run/run.json', 'run/stdout.log']
           .concat(['build/stdout.log', 'profile/profile.json'])
           .map((name) => `head/${name}`),
       ),
     );
     expect(OUTPUTS.repro.parse(JSON.parse(texts.get('head/repro.json') ?? '')).runId).toBe(output.runId);
     expect(texts.get('head/repro.sh')).toMatch(/^#!\/bin\/sh\n/);
-    expect(texts.get('head/matrix.yaml')).toContain('name: nightly');
+    expect(JSON.parse(texts.get('head/plan.json') ?? '')).toMatchObject({
+      matrix: 'nightly',
+      cells: [{}],
+      runs: [{}, {}],
+    });
     for (const name of names.slice(1)) expect(texts.get('README.txt')).toContain(name);
     expect(output).toMatchObject({ baseRunId: null, reduced: null, bytes: readFileSync(zip).length });
   });
@@ -80,24 +84,68 @@ describe('the bundle of a measured run', () => {
     for (const text of texts.values()) expect(text.includes(`"host": "${hostname()}"`)).toBe(false);
   });
 
-  test('of a matrix that extends another one it says so', async () => {
-    const whole = readFileSync(matrix);
-    writeFileSync(join(cwd, 'common.yaml'), whole);
-    writeFileSync(matrix, 'extends: common.yaml\n');
-    const { stdout } = await bundle('--force', '--json');
-    writeFileSync(matrix, whole);
-    expect(OUTPUTS['repro-bundle'].parse(JSON.parse(stdout)).leftOut).toEqual([
-      { name: 'what head/matrix.yaml extends', why: 'plan.json has what both said together' },
-    ]);
+  test('of several runs it takes the newest, and says which', async () => {
+    const timed = queryStore<{ id: string }>(
+      join(cwd, 'bench.sqlite'),
+      "SELECT run_id AS id FROM runs WHERE role = 'timed' ORDER BY started_at DESC",
+    );
+    const newest = timed[0]?.id ?? '';
+    for (const name of ['latest', 'small']) {
+      const { code, stdout, stderr } = await bench(['repro', name, '--bundle', zip, '--force', '--json'], { cwd });
+      expect([code, JSON.parse(stdout).runId]).toEqual([0, newest]);
+      expect(stderr).toMatch(`note: ${name} has several runs: taking the newest, ${newest.slice(0, 8)} of small fp16 `);
+    }
+  });
+});
+
+describe('a bundle has what an allow-list knows, and says what it left out', () => {
+  const SECRET = 'hunter2 and more';
+  let folder: string;
+  let texts: Map<string, string>;
+  let leftOut: readonly { name: string; why: string }[];
+
+  beforeAll(async () => {
+    folder = join(sharedFolder(), 'acme corp', 'project-x');
+    mkdirSync(folder, { recursive: true });
+    const matrix = stubMatrix(folder, ['repeats: 1', 'profile: false', 'name: nightly # of acme corp']);
+    const wrapper = join(folder, 'trtexec');
+    const script = `#!/bin/sh\necho "MYCRED=$MYCRED"\necho "see $MYCRED" >&2\nexec '${process.execPath}' '${STUB}' "$@"\n`;
+    writeFileSync(wrapper, script, { mode: 0o755 });
+    const env = { MYCRED: SECRET, LD_LIBRARY_PATH: '/opt/project-x/lib:/usr/project-x/lib' };
+    const run = await bench(['run', matrix, '--trtexec', wrapper, '--no-telemetry'], { cwd: folder, env });
+    if (run.code !== 0) throw new Error(run.stderr);
+    const { stdout } = await bench(['repro', 'latest', '--bundle', 'bug.zip', '--json'], { cwd: folder });
+    ({ leftOut } = OUTPUTS['repro-bundle'].parse(JSON.parse(stdout)));
+    texts = textsOf(join(folder, 'bug.zip'));
+  }, 60_000);
+
+  test('no value of a variable that is not known, whoever printed it', () => {
+    for (const text of texts.values()) expect(text).not.toMatch(/hunter2|MYCRED/);
+    expect(texts.get('head/run/stdout.log')).toContain('&&&& PASSED TensorRT.trtexec');
+    expect(leftOut).toEqual(
+      expect.arrayContaining([
+        { name: 'head/run/stdout.log', why: "1 line that trtexec's logger did not write, or verbose" },
+        { name: 'head/run/stderr.log', why: "1 line that trtexec's logger did not write, or verbose" },
+        { name: 'head/matrix.yaml', why: 'somebody wrote it: plan.json has what it says of this cell' },
+      ]),
+    );
   });
 
-  test('a matrix that can no longer be read is left out', async () => {
-    writeFileSync(matrix, 'name: other\nmodels: {}\n');
-    const { stdout } = await bundle('--force', '--json');
-    expect(OUTPUTS['repro-bundle'].parse(JSON.parse(stdout)).leftOut).toEqual([
-      { name: 'head/matrix.yaml', why: 'the matrix file is not there, or cannot be read; plan.json has what it said' },
-    ]);
-    expect([...textsOf(zip).keys()]).not.toContain('head/matrix.yaml');
+  test('no absolute path, in the home folder or not: one folder has one name in all files', () => {
+    for (const text of texts.values()) expect(text).not.toMatch(/acme|project-x/);
+    const { model, engine, env, trtexec } = JSON.parse(texts.get('head/repro.json') ?? '');
+    expect([model.path, trtexec.path]).toEqual(
+      ['folder-1/model.onnx', 'folder-1/trtexec'].map((path) =>
+        expect.stringMatching(path.replace('1', String.raw`\d`)),
+      ),
+    );
+    expect(model.path.split('/')[0]).toBe(trtexec.path.split('/')[0]);
+    expect(env.LD_LIBRARY_PATH).toMatch(/^folder-\d:folder-\d$/);
+    expect(texts.get('head/run/stdout.log')).toContain(`--loadEngine=${engine.cachedPath}`);
+    expect(leftOut.at(-1)).toEqual({
+      name: expect.stringMatching(/^absolute paths in \d folders$/),
+      why: 'folder-1 and so on in their place',
+    });
   });
 });
 
@@ -177,34 +225,41 @@ describe('limits of a bundle', () => {
   const MIB = 1 << 20;
   const signal = new AbortController().signal;
 
-  test('a long log loses its middle; other long files, binary ones, links and odd names are left out', async () => {
+  const noPaths = new RelativePaths(null);
+
+  test('a long log loses its middle; other long files and what it does not know are left out, a link is not followed', async () => {
     const folder = temporaryFolder();
-    writeFileSync(join(folder, 'stdout.log'), `START${'x'.repeat(6 * MIB)}END`);
+    const line = `[11/21/2026-07:33:53] [I] ${'x'.repeat(1000)}\n`;
+    const verbose = line.replace('[I]', '[V]');
+    writeFileSync(join(folder, 'stdout.log'), `SET=1\n${line.replace('xx', 'START')}${verbose}${line.repeat(6000)}`);
     writeFileSync(join(folder, 'times.json'), 'x'.repeat(5 * MIB));
     writeFileSync(join(folder, 'output.bin'), 'x');
     writeFileSync(join(folder, 'a b.json'), '{}');
-    writeFileSync(join(folder, 'run.json'), '{}');
-    symlinkSync('/etc/passwd', join(folder, 'link.log'));
-    const bundle = new BundleFiles(24);
+    const facts = { schemaVersion: 1, exitCode: 0, notes: ['of acme'], argv: ['trtexec', '--onnx=/acme/n.onnx'] };
+    writeFileSync(join(folder, 'run.json'), JSON.stringify({ ...facts, environment: { host: 'node7' } }));
+    symlinkSync('/etc/passwd', join(folder, 'stderr.log'));
+    const bundle = new BundleFiles(24, new RelativePaths(null));
     await bundle.addRun('head/run', folder, signal);
     expect(bundle.files.map(({ name }) => name)).toEqual(['head/run/run.json', 'head/run/stdout.log']);
+    expect(JSON.parse(String(bundle.files[0]?.content))).toMatchObject({
+      exitCode: 0,
+      argv: ['trtexec', '--onnx=folder-1/n.onnx'],
+    });
+    expect(String(bundle.files[0]?.content)).not.toMatch(/acme|node7/);
     const log = String(bundle.files[1]?.content);
     expect(log.length).toBeLessThan(4 * MIB + 100);
-    expect([log.slice(0, 6), log.slice(-4), /\n\[2.* MiB are left out here\]\n/.exec(log)?.index]).toEqual([
-      'STARTx',
-      'xEND',
-      MIB,
-    ]);
+    expect([log.slice(26, 31), log.indexOf('\n[…]\n')]).toEqual(['START', MIB]);
     expect(bundle.leftOut.map(({ name, why }) => `${name}: ${why}`)).toEqual([
-      'head/run/stdout.log: 6.00 MiB, and a file takes 4.00 MiB: its middle is not there',
-      'head/run/a b.json: its name is not plain',
-      'head/run/output.bin: only text can be redacted',
+      "head/run/stdout.log: 2 lines that trtexec's logger did not write, or verbose",
+      'head/run/stdout.log: 1.88 MiB in its middle, as a file takes 4.00 MiB',
       'head/run/times.json: 5.00 MiB, and a file takes 4.00 MiB',
+      'head/run/a b.json: none of the files that a bundle takes',
+      'head/run/output.bin: none of the files that a bundle takes',
     ]);
   });
 
   test('what no longer fits is left out, what is smaller still comes', () => {
-    const bundle = new BundleFiles(1);
+    const bundle = new BundleFiles(1, noPaths);
     for (const [name, bytes] of Object.entries({ first: MIB - 10, second: 11, third: 10 })) {
       bundle.add(name, Buffer.alloc(bytes));
     }
@@ -215,7 +270,7 @@ describe('limits of a bundle', () => {
   });
 
   test('a folder that is gone is named', async () => {
-    const bundle = new BundleFiles(1);
+    const bundle = new BundleFiles(1, noPaths);
     await bundle.addRun('head/run', join(temporaryFolder(), 'gone'), signal);
     mkdirSync(join(temporaryFolder(), 'empty'));
     expect(bundle.leftOut).toEqual([{ name: 'head/run/', why: 'the files of this run are not kept any more' }]);

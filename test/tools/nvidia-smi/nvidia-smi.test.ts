@@ -1,11 +1,10 @@
 import { expect, test } from 'vitest';
 
-import { askForReport, whyNoReport } from '../../../src/tools/nvidia-smi/nvidia-smi.ts';
+import { readReport } from '../../../src/tools/nvidia-smi/nvidia-smi.ts';
 import { stubSmi } from '../../support/nvidia-smi.ts';
 
-test('what nvidia-smi says comes back as it is', async () => {
-  const answer = await askForReport(stubSmi().env);
-  expect(answer).toEqual({ kind: 'answered', text: expect.stringContaining('<product_name>NVIDIA H200'), stderr: '' });
+test('what nvidia-smi says is read', async () => {
+  expect(await readReport(stubSmi().env)).toMatchObject({ gpus: [{ name: 'NVIDIA H200', architecture: 'Hopper' }] });
 });
 
 test.each([
@@ -16,8 +15,7 @@ test.each([
   ],
   [stubSmiLater(''), 'it failed'],
 ])('a failure is an answer, too', async (env, reason) => {
-  const answer = await askForReport(typeof env === 'function' ? env() : env);
-  expect(answer.kind === 'answered' ? null : whyNoReport(answer)).toBe(reason);
+  expect(await readReport(typeof env === 'function' ? env() : env)).toBe(reason);
 });
 
 /** A stub lives as long as its test. */

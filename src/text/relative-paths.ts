@@ -1,0 +1,64 @@
+import { win32 } from 'node:path';
+
+/** From its root, from the home folder, or with a drive; not inside of a word or of a relative path. */
+const PATH = /(?<![\w.\-~/\\])(?:~|[A-Za-z]:)?[\\/][^\s"'`<>|:;,=()[\]{}*?$&#]+/;
+/** The whole of a text, or of the value of an option: a space in it belongs to it. */
+const WHOLE = /^(?:-[\w-]+=)?((?:~|[A-Za-z]:)?[\\/].+)$/s;
+const LIST = /[:;,](?=[~/\\])(?<!\b[A-Za-z]:)/;
+/** Files whose names are those that the command lines are about. Others may be folders. */
+const FILE =
+  /^(?:trtexec|[^\\/]*\.(?:bin|cache|csv|data|dll|engine|exe|json|log|np[yz]|onnx|plan|py|so|trt|weights|ya?ml)[\d.]*)$/i;
+
+/** In place of absolute paths `folder-1/model.onnx`, of one folder always the same. */
+export class RelativePaths {
+  readonly #folders = new Map<string, string>();
+  readonly #pattern: RegExp;
+
+  /** @param known values with paths, which may have spaces */
+  constructor(known: unknown) {
+    const parts = textsIn(known).flatMap((text) => text.split(LIST));
+    const whole = parts.flatMap((part) => WHOLE.exec(part)?.[1] ?? []);
+    const longest = [...new Set(whole)].toSorted((a, b) => b.length - a.length || (a < b ? -1 : 1));
+    const literals = longest.map((path) => path.replace(/[$()*+./?[\\\]^{|}]/g, String.raw`\$&`));
+    this.#pattern = new RegExp([...literals, PATH.source].join('|'), 'g');
+  }
+
+  get count(): number {
+    return this.#folders.size;
+  }
+
+  text(text: string): string {
+    return text.replace(this.#pattern, (path) => {
+      const name = win32.basename(path);
+      return FILE.test(name) ? `${this.#folder(win32.dirname(path))}/${name}` : this.#folder(path);
+    });
+  }
+
+  /** A copy with other texts. */
+  copy<Value>(value: Value): Value {
+    const copy = structuredClone(value);
+    this.#change(copy);
+    return copy;
+  }
+
+  #change(value: unknown): void {
+    if (typeof value !== 'object' || value === null) return;
+    for (const [name, inner] of Object.entries(value)) {
+      if (typeof inner === 'string') Reflect.set(value, name, this.text(inner));
+      else this.#change(inner);
+    }
+  }
+
+  #folder(path: string): string {
+    const known = this.#folders.get(path);
+    if (known !== undefined) return known;
+    const name = `folder-${this.#folders.size + 1}`;
+    this.#folders.set(path, name);
+    return name;
+  }
+}
+
+function textsIn(value: unknown): string[] {
+  if (typeof value === 'string') return [value];
+  return typeof value === 'object' && value !== null ? Object.values(value).flatMap(textsIn) : [];
+}
