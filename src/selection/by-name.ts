@@ -15,6 +15,8 @@ import { measuredRunIds } from '../store/builds/builds.ts';
 import type { StoreDatabase } from '../store/file/open.ts';
 import { findRunsByPrefix, showRun, type ShownRun } from '../store/runs/show-run.ts';
 import { isMetric, isOwnMetric, METRIC_WORDS, type MetricId, metricOf, ownMetricNamed } from '../records/metric.ts';
+import type { Finding } from '../records/finding.ts';
+import { findFindingsByPrefix } from '../store/sweeps/findings.ts';
 import { findSweepsByPrefix } from '../store/sweeps/sweeps.ts';
 import { storedMetrics } from '../store/runs/run-facts.ts';
 import type { RunId, SweepId } from '../records/scalars.ts';
@@ -140,6 +142,13 @@ export const SHORTEST_ID = 4;
 export function runByPrefix(db: StoreDatabase, prefix: string): RunId | null {
   const [runId = null, ...more] = prefix.length < SHORTEST_ID ? [] : findRunsByPrefix(db, prefix);
   return more.length > 0 ? null : runId;
+}
+
+/** The one finding whose id starts so; null for none. @throws UsageError for several */
+export function findingByPrefix(db: StoreDatabase, prefix: string): Finding | null {
+  const [finding = null, ...more] = prefix.length < SHORTEST_ID ? [] : findFindingsByPrefix(db, prefix);
+  if (more.length > 0) throw new UsageError(`${printable(prefix)} is the start of several findings: write more of it`);
+  return finding;
 }
 
 /**

@@ -71,6 +71,14 @@ export function labelled(label: string, text: string, columns: number): string[]
   return [`${label}${first}`, ...more.map((line) => ' '.repeat(width) + line)];
 }
 
+/** The same with items, each of which stays on one line. */
+export function labelledItems(label: string, items: readonly string[], columns: number): string[] {
+  const whole = items.map((item) => item.replaceAll(' ', NO_BREAK));
+  return labelled(label, dotted(whole), columns).map((line) => line.replaceAll(NO_BREAK, ' ').replace(/ ·$/, ''));
+}
+
+const NO_BREAK = '\u00A0';
+
 function pieces(word: string, width: number): string[] {
   if (textWidth(word) <= width) return [word];
   const found: string[] = [];

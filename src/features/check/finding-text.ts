@@ -1,7 +1,7 @@
 import { gatedMetricOf } from '../../records/gated-metric.ts';
 import { cellTable, shortNames, withCells } from '../../terminal/cell-columns.ts';
 import type { Look } from '../../terminal/look.ts';
-import { dotted, labelled, wrapHanging } from '../../terminal/text-width.ts';
+import { labelledItems, wrapHanging } from '../../terminal/text-width.ts';
 import { printable } from '../../text/printable.ts';
 import { causeLines } from './cause-text.ts';
 import { changeText, groupText, levelText } from './change-text.ts';
@@ -144,14 +144,8 @@ function nextSteps(finding: CheckedFinding, series: CheckedSeries, columns: numb
       : finding.kind === 'limit'
         ? 'it may stay'
         : 'next';
-  // A command stays on one line.
-  const commands = nextCommands(finding, series).map((command) => command.replaceAll(' ', NO_BREAK));
-  return labelled(`  ${what}: `, dotted(commands), columns).map((line) =>
-    line.replaceAll(NO_BREAK, ' ').replace(/ ·$/, ''),
-  );
+  return labelledItems(`  ${what}: `, nextCommands(finding, series), columns);
 }
-
-const NO_BREAK = '\u00A0';
 
 /** Ended findings are shown for this number of sweeps. */
 const SHOWN_ENDED = 10;
