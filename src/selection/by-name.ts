@@ -33,6 +33,11 @@ export function chooseCells(
   throw new UsageError(`${printable(expression)}, at character ${chosen.offset + 1}: ${printable(chosen.problem)}`);
 }
 
+/** Of a mistake that is not at the beginning. */
+function placeOf({ offset }: { readonly offset: number }): string {
+  return offset === 0 ? '' : `, at character ${offset + 1}`;
+}
+
 function filtered(cells: readonly KeyedCell[], expression: string, db: StoreDatabase | null = null) {
   const own = cells.map((cell) => ({ cell, fields: cellFields(cell) }));
   const read = db === null ? own : withMeasured(db, own, expression);
@@ -106,7 +111,7 @@ function cellsOfName(cells: readonly KeyedCell[], name: string, others: readonly
   if (byName.length > 0) return byName;
   const found = filtered(cells, name);
   if (Array.isArray(found) && found.length > 0) return found;
-  const problem = Array.isArray(found) ? nearestCells(cells, name) : `: ${found.problem}`;
+  const problem = Array.isArray(found) ? nearestCells(cells, name) : `${placeOf(found)}: ${found.problem}`;
   const hint =
     problem.replace(`: "${name}" is no word of a cell`, '') || didYouMean(name, [...others, ...wordsOf(cells)]);
   throw new UsageError(`no cell ${printable(name)}${printable(hint)} (see \`bench ls cells\`)`);

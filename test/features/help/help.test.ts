@@ -4,7 +4,11 @@ import { brotliDecompressSync } from 'node:zlib';
 
 import { beforeAll, describe, expect, test } from 'vitest';
 
+import { FAIL_ON_WORDS } from '../../../src/cli/options.ts';
 import { EXIT_CODES } from '../../../src/exit-codes.ts';
+import { CELL_STATUSES } from '../../../src/judge/gate/verdict.ts';
+import { FINDING_STATES } from '../../../src/records/finding.ts';
+import { VERDICTS } from '../../../src/records/verdict.ts';
 import { METRIC_IDS } from '../../../src/records/metric.ts';
 import { matrixSchema } from '../../../src/matrix/schema/schema.ts';
 import { EXPLAINED_NUMBERS, metricText } from '../../../src/features/help/metric-texts.ts';
@@ -165,6 +169,13 @@ describe('topics', () => {
   test('words', async () => {
     expect(await helpOn('words')).toContain('cell\n  One point of a matrix');
   });
+
+  test.each([...new Set([...CELL_STATUSES, ...VERDICTS, ...FINDING_STATES, ...FAIL_ON_WORDS])])(
+    '%s, which is printed or can be typed, is a word',
+    async (word) => {
+      expect(await helpOn(word)).toMatch(new RegExp(`^(?:.*, )?${word}(?:, .*)?\n\n`));
+    },
+  );
 
   test.each([
     [['help', 'metrisc'], 'did you mean "metrics"?'],

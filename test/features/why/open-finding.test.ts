@@ -24,10 +24,7 @@ beforeAll(async () => {
 
 test('without a cell and an open finding, two sides are not enough', async () => {
   const { code, stderr } = await here('why', 'latest~1', 'latest');
-  expect([code, stderr]).toEqual([
-    2,
-    'bench: which cell? bench why CELL latest~1 latest; see `bench ls cells`\n',
-  ]);
+  expect([code, stderr]).toEqual([2, 'bench: which cell? bench why CELL latest~1 latest; see `bench ls cells`\n']);
 });
 
 test('without a cell the only open finding is meant, with its sides or others', async () => {
