@@ -17,7 +17,7 @@ export type ShowOptions = OptionsOf<typeof define>;
 
 export const showCommand = defineCommand({
   name: 'show',
-  summary: 'show a stored run, sweep or cell',
+  summary: 'show a stored run, sweep, cell or finding',
   examples: [
     'bench show latest                # the newest sweep',
     'bench show 1a2b3c4d              # the start of an id, or of a key',
@@ -33,6 +33,7 @@ export const showCommand = defineCommand({
   outputs: {
     'show-cell': async () => (await import('./output.ts')).shownCell,
     'show-run': async () => (await import('./output.ts')).shownRun,
+    'show-finding': async () => (await import('../check/index.ts')).shownFinding,
     explain: async () => (await import('./output.ts')).explainOutput,
     attach: async () => (await import('./attach.ts')).attachOutput,
   },
