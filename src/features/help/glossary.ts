@@ -137,7 +137,7 @@ export const GLOSSARY: readonly Term[] = [
   },
   {
     words: ['steady', 'new'],
-    text: 'What `bench check` says of a cell without a finding: steady has no change that could be told from noise, new has no earlier value.',
+    text: 'What `bench check` says of a cell without a finding: steady has no change that its noise would not explain, new has no earlier value.',
     see: ['finding', 'detectable'],
   },
   {
