@@ -21,6 +21,7 @@ export const showCommand = defineCommand({
   examples: [
     'bench show latest                # the newest sweep',
     'bench show 1a2b3c4d              # the start of an id, or of a key',
+    'bench show 6f1c248c              # a finding of bench check',
     'bench show latest --map          # its times by precision and batch',
     'bench show latest --map --metric throughput',
     'bench show 1a2b3c4d --samples > queries.csv',
