@@ -76,6 +76,13 @@ describe('--help', () => {
     expect(looked).toBeGreaterThan(30);
   });
 
+  test('the first screen fits 80 columns, with each exit code whole', async () => {
+    const { stdout } = await bench(['--help'], { env: { COLUMNS: '80' } });
+    expect(stdout.split('\n').filter((line) => line.length > 80)).toEqual([]);
+    expect(stdout).toContain('\nExit codes: 0 fine · 1 regression · 2 wrong use or bad input\n');
+    expect(stdout).toContain('\n            3 the environment lacks something · 4 some runs failed\n');
+  });
+
   test('bench help COMMAND says the same', async () => {
     expect(await helpOn('compare')).toBe(helps.get('compare'));
     expect(await helpOn('baseline', 'set')).toBe(helps.get('baseline set'));
