@@ -37,6 +37,7 @@ import { showCommand } from './features/show/command.ts';
 import { collectCommand, resumeCommand, cancelCommand, workerCommand } from './features/slurm/command.ts';
 import { trendCommand } from './features/trend/command.ts';
 import { whyCommand } from './features/why/command.ts';
+import { labelledItems, wrapHanging } from './terminal/text-width.ts';
 
 const lsCommands = defineGroup({
   name: 'ls',
@@ -131,13 +132,13 @@ function behindCommand(argv: readonly string[], program: CommandUnknownOpts): st
 
 function makeProgram(io: Io): Command {
   const program: Command = new Command('bench');
-  const commands = (): string[] => program.commands.map((command) => command.name());
+  const usages = () => new Map(program.commands.map((command) => [command.name(), command.usage()]));
   return program
     .description('TensorRT benchmarks: what got slower, by how much, and how sure that is.')
     .configureOutput({
       writeOut: io.out,
       writeErr: io.err,
-      outputError: (text, write) => write(wrongUseLine(text, commands())),
+      outputError: (text, write) => write(wrongUseLine(text, usages())),
       getOutHelpWidth: () => io.look.columns,
       getErrHelpWidth: () => io.errLook.columns,
       getOutHasColors: () => false,
@@ -146,16 +147,30 @@ function makeProgram(io: Io): Command {
     .configureHelp({ groupItems: commonLast, subcommandTerm: withoutOptions, visibleCommands: firstScreen })
     .exitOverride()
     .version(toolVersion(), '-V, --version', 'print the version')
-    .addHelpText(
-      'after',
-      `
-Exit codes: 0 fine · 1 regression · 2 wrong use or bad input · 3 the environment lacks something
-            4 some runs failed · 5 unclear, with --fail-on unclear · 130 interrupted
-
-bench init writes a first matrix; bench help lists all commands and topics
-bench help WORD explains a command, a metric or a word: bench help verdict`,
+    .addHelpText('after', () =>
+      [
+        '',
+        ...labelledItems('Exit codes: ', EXIT_CODE_WORDS, io.look.columns),
+        '',
+        ...FURTHER_HELP.flatMap((line) => wrapHanging(line, io.look.columns, 2)),
+      ].join('\n'),
     );
 }
+
+const EXIT_CODE_WORDS = [
+  '0 fine',
+  '1 regression',
+  '2 wrong use or bad input',
+  '3 the environment lacks something',
+  '4 some runs failed',
+  '5 unclear, with --fail-on unclear',
+  '130 interrupted',
+];
+
+const FURTHER_HELP = [
+  'bench init writes a first matrix; bench help lists all commands and topics',
+  'bench help WORD explains a command, a metric or a word: bench help verdict',
+];
 
 function firstScreen(this: Help, command: CommandUnknownOpts): CommandUnknownOpts[] {
   const visible = Help.prototype.visibleCommands.call(this, command);

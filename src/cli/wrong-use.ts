@@ -38,14 +38,18 @@ const MEANT: ReadonlyMap<string, string> = new Map([
   ['version', '--version'],
 ]);
 
-/** @param commands names of the commands of bench */
-export function wrongUseLine(text: string, commands: readonly string[]): string {
+/** @param usages of the commands of bench, by their names */
+export function wrongUseLine(text: string, usages: ReadonlyMap<string, string>): string {
+  const commands = [...usages.keys()];
   const [, what = text, hint] = /^error: (.*?)(?:\n\(Did you mean (.*)\?\))?\n*$/s.exec(text) ?? [];
   const [, unknown] = /^unknown command '(.*)'$/.exec(what) ?? [];
   const meant =
     unknown === undefined ? (optionMeant(what) ?? hint ?? choiceMeant(what)) : commandMeant(unknown, commands, hint);
   const suggestion = meant === null ? '' : `; did you mean ${printable(meant)}?`;
-  return `bench: ${printable(what).replace(/\.$/, '')}${suggestion} (--help shows what there is)\n`;
+  const [, crowded = ''] = /^too many arguments for '(.*?)'/.exec(what) ?? [];
+  const usage = usages.get(crowded);
+  const help = usage === undefined ? '--help shows what there is' : `usage: bench ${crowded} ${usage}`;
+  return `bench: ${printable(what).replace(/\.$/, '')}${suggestion} (${help})\n`;
 }
 
 /** @param hint what commander suggests, which knows the commands of a group, and suggests too much */

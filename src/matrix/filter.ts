@@ -126,8 +126,7 @@ class FilterParser {
     if (term.kind !== 'word' && term.kind !== 'quoted') {
       throw new FilterFault(`a word or a field is needed, not ${term.text}`, term.offset);
     }
-    const isComparison = COMPARISONS.some((word) => word === this.peek().text);
-    return isComparison ? this.comparison(term) : this.words(term);
+    return isComparison(this.peek()) ? this.comparison(term) : this.words(term);
   }
 
   private beginsTerm(): boolean {
@@ -138,7 +137,7 @@ class FilterParser {
   /** Several with commas are either of them, or one: the shapes of several inputs. */
   private words(first: Token): Filter {
     const terms = [first];
-    while (this.takeOperator(',')) terms.push(this.next());
+    while (this.takeComma(terms.map(({ text }) => text).join(','))) terms.push(this.next());
     const whole = terms.map(({ text }) => text).join(',');
     if (terms.length > 1 && this.cells.some(({ words }) => words.includes(whole.toLowerCase()))) {
       return this.word({ ...first, text: whole });
@@ -171,7 +170,9 @@ class FilterParser {
     const operator = this.next().text;
     const comparison = COMPARISONS.find((word) => word === operator) ?? '=';
     const values = [this.value(field.text, comparison)];
-    while (this.takeOperator(',')) values.push(this.value(field.text, comparison));
+    while (this.takeComma(`${field.text}${comparison}${values.join(',')}`)) {
+      values.push(this.value(field.text, comparison));
+    }
     // Some values have commas: `memPoolSize=workspace:1GiB,dlaSRAM:1MiB`.
     return compare(field.text, comparison, values.length > 1 ? [...values, values.join(',')] : values);
   }
@@ -195,8 +196,21 @@ class FilterParser {
     return text;
   }
 
-  private peek(): Token {
-    return this.tokens[this.at] ?? { kind: 'end', text: 'the end', offset: 0 };
+  /** @param before what is in front of it */
+  private takeComma(before: string): boolean {
+    const { offset } = this.peek();
+    if (!this.takeOperator(',')) return false;
+    const field = this.peek().text;
+    const comparison = this.peek(1);
+    if (!isComparison(comparison)) return true;
+    throw new FilterFault(
+      `"," separates values of one field: "&" joins conditions, as in ${before} & ${field}${comparison.text}…`,
+      offset,
+    );
+  }
+
+  private peek(ahead = 0): Token {
+    return this.tokens[this.at + ahead] ?? { kind: 'end', text: 'the end', offset: 0 };
   }
 
   private next(): Token {
@@ -211,6 +225,10 @@ class FilterParser {
     this.at += 1;
     return true;
   }
+}
+
+function isComparison({ kind, text }: Token): boolean {
+  return kind === 'operator' && COMPARISONS.some((word) => word === text);
 }
 
 function compare(field: string, operator: (typeof COMPARISONS)[number], values: readonly string[]): Filter {

@@ -15,6 +15,8 @@ import { measuredRunIds } from '../store/builds/builds.ts';
 import type { StoreDatabase } from '../store/file/open.ts';
 import { findRunsByPrefix, showRun, type ShownRun } from '../store/runs/show-run.ts';
 import { isMetric, isOwnMetric, METRIC_WORDS, type MetricId, metricOf, ownMetricNamed } from '../records/metric.ts';
+import type { Finding } from '../records/finding.ts';
+import { findFindingsByPrefix } from '../store/sweeps/findings.ts';
 import { findSweepsByPrefix } from '../store/sweeps/sweeps.ts';
 import { storedMetrics } from '../store/runs/run-facts.ts';
 import type { RunId, SweepId } from '../records/scalars.ts';
@@ -29,6 +31,11 @@ export function chooseCells(
   const chosen = filtered(cells, expression, db);
   if (Array.isArray(chosen)) return chosen;
   throw new UsageError(`${printable(expression)}, at character ${chosen.offset + 1}: ${printable(chosen.problem)}`);
+}
+
+/** Of a mistake that is not at the beginning. */
+function placeOf({ offset }: { readonly offset: number }): string {
+  return offset === 0 ? '' : `, at character ${offset + 1}`;
 }
 
 function filtered(cells: readonly KeyedCell[], expression: string, db: StoreDatabase | null = null) {
@@ -104,7 +111,7 @@ function cellsOfName(cells: readonly KeyedCell[], name: string, others: readonly
   if (byName.length > 0) return byName;
   const found = filtered(cells, name);
   if (Array.isArray(found) && found.length > 0) return found;
-  const problem = Array.isArray(found) ? nearestCells(cells, name) : `: ${found.problem}`;
+  const problem = Array.isArray(found) ? nearestCells(cells, name) : `${placeOf(found)}: ${found.problem}`;
   const hint =
     problem.replace(`: "${name}" is no word of a cell`, '') || didYouMean(name, [...others, ...wordsOf(cells)]);
   throw new UsageError(`no cell ${printable(name)}${printable(hint)} (see \`bench ls cells\`)`);
@@ -140,6 +147,13 @@ export const SHORTEST_ID = 4;
 export function runByPrefix(db: StoreDatabase, prefix: string): RunId | null {
   const [runId = null, ...more] = prefix.length < SHORTEST_ID ? [] : findRunsByPrefix(db, prefix);
   return more.length > 0 ? null : runId;
+}
+
+/** The one finding whose id starts so; null for none. @throws UsageError for several */
+export function findingByPrefix(db: StoreDatabase, prefix: string): Finding | null {
+  const [finding = null, ...more] = prefix.length < SHORTEST_ID ? [] : findFindingsByPrefix(db, prefix);
+  if (more.length > 0) throw new UsageError(`${printable(prefix)} is the start of several findings: write more of it`);
+  return finding;
 }
 
 /**

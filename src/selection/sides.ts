@@ -44,8 +44,8 @@ export interface SideOptions {
 }
 
 /**
- * Resolves `BASE` and `HEAD`: a git revision, `a..b`, a sweep's id or name, `baseline:NAME`, `latest`, `latest~N`,
- * or what it was measured on: `trt=10.6`, `driver=580`, `container=tensorrt:25.10`, `gpu=H200`, `host=node7`.
+ * Resolves `BASE` and `HEAD`: a git revision, `a..b`, a sweep's id or name, `baseline:NAME` (`NAME` alone, where nothing
+ * else has it), `latest`, `latest~N`, or what it was measured on: `trt=10.6`, `driver=580`, `container=tensorrt:25.10`, `gpu=H200`, `host=node7`.
  * Default: the last two sweeps of this branch.
  */
 export async function resolveSides(
@@ -197,13 +197,20 @@ class SideResolver {
     const latest = /^latest(?:~(\d+))?$/.exec(ref);
     if (latest !== null) return this.latest(ref, Number(latest[1] ?? 0));
     if (ref.startsWith('baseline:')) return this.baseline(ref);
-    const named = this.sweepOfIdOrName(ref);
-    if (named !== null) return { ref, sweeps: [named], note: null };
-    const there = sweepInEnvironment(this.db, ref, this.like, this.branch);
-    if (there !== null) return { ref, sweeps: [there], note: null };
+    const found = await this.sweepOrRevision(ref);
+    const baseline = baselineSweep(this.db, ref);
+    if (found === null && baseline === null) throw await this.unknown(ref);
+    if (found === null) return this.baseline(`baseline:${ref}`);
+    if (baseline === null || found.sweeps.some(({ sweepId }) => sweepId === baseline)) return found;
+    const note = `${printable(ref)} is taken as a git revision or a sweep; the baseline is baseline:${printable(ref)}`;
+    return { ...found, note: found.note === null ? note : `${found.note}; ${note}` };
+  }
+
+  private async sweepOrRevision(ref: string): Promise<Side | null> {
+    const sweep = this.sweepOfIdOrName(ref) ?? sweepInEnvironment(this.db, ref, this.like, this.branch);
+    if (sweep !== null) return { ref, sweeps: [sweep], note: null };
     const commit = await this.commit(ref);
-    if (commit === null) throw this.unknown(ref);
-    return this.atCommit(ref, commit);
+    return commit === null ? null : this.atCommit(ref, commit);
   }
 
   /**
@@ -299,10 +306,14 @@ class SideResolver {
     return resolveRevision(this.io.cwd, ref);
   }
 
-  private unknown(ref: string): UsageError {
+  private async unknown(ref: string): Promise<UsageError> {
     if (countEndedSweeps(this.db) === 0) return nothingStored(this.db);
+    const [, later = ''] = /^(.+?)(?:[~^]\d*)+$/.exec(ref) ?? [];
+    const isTooFar = (await this.commit(later)) !== null;
+    const why = isTooFar ? ` (no commit here is that far before ${printable(later)})` : '';
+    const hint = isTooFar ? '' : didYouMean(ref, ['latest', 'latest~1', 'HEAD', 'HEAD~1']);
     return new UsageError(
-      `${printable(ref)}: neither a git revision here, nor a sweep (see \`bench ls sweeps\`), latest, latest~N, baseline:NAME or trt=VERSION${didYouMean(ref, ['latest', 'latest~1', 'HEAD', 'HEAD~1'])}`,
+      `${printable(ref)}: neither a git revision here${why}, nor a sweep (see \`bench ls sweeps\`), latest, latest~N, baseline:NAME or trt=VERSION${hint}`,
     );
   }
 }

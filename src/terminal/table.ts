@@ -1,4 +1,13 @@
-import { alignPoints, padEnd, padStart, textWidth, truncate, wrapHanging, wrapWords } from './text-width.ts';
+import {
+  alignPoints,
+  padEnd,
+  padStart,
+  textWidth,
+  truncate,
+  truncateDistinct,
+  wrapHanging,
+  wrapWords,
+} from './text-width.ts';
 import { asciiText } from './ascii.ts';
 import type { Look } from './look.ts';
 
@@ -36,6 +45,7 @@ export function renderTable<Row>(columns: readonly Column<Row>[], rows: readonly
     .map((column) => pointed(look.isAscii ? inAscii(column) : column, rows))
     .filter((column) => rows.some((row) => column.text(row) !== ''));
   const laid = layOut(filled, rows, look.columns);
+  const linesOf = new Map(laid.map((entry) => [entry.column, linesIn(entry, rows)]));
   const line = (textOf: (entry: LaidColumn<Row>) => string): string =>
     laid
       .map((entry) => entry.gap + textOf(entry))
@@ -43,7 +53,7 @@ export function renderTable<Row>(columns: readonly Column<Row>[], rows: readonly
       .trimEnd();
   const header = line(({ column, width }) => pad(headerOf(column, width), width, column.align));
   const lines = rows.flatMap((row) => {
-    const texts = new Map(laid.map(({ column, width }) => [column, textLines(column, row, width)]));
+    const texts = new Map(laid.map(({ column }) => [column, linesOf.get(column)?.(row) ?? []]));
     const height = Math.max(...[...texts.values()].map(({ length }) => length));
     return Array.from({ length: height }, (_, nth) =>
       line(({ column, width }) => {
@@ -65,8 +75,11 @@ function inAscii<Row>(column: Column<Row>): Column<Row> {
   return { ...column, header: asciiText(column.header), text: (row) => asciiText(column.text(row)) };
 }
 
-function textLines<Row>({ text, wraps }: Column<Row>, row: Row, width: number): string[] {
-  return wraps === true ? wrapWords(text(row), width) : [truncate(text(row), width)];
+/** How a text of a column is printed. */
+function linesIn<Row>({ column, width }: LaidColumn<Row>, rows: readonly Row[]): (row: Row) => readonly string[] {
+  if (column.wraps === true) return (row) => wrapWords(column.text(row), width);
+  const cut = truncateDistinct(rows.map(column.text), width);
+  return (row) => [cut.get(column.text(row)) ?? ''];
 }
 
 function layOut<Row>(columns: readonly Column<Row>[], rows: readonly Row[], available: number): LaidColumn<Row>[] {
@@ -196,6 +209,7 @@ function shrink<Row>(laid: readonly LaidColumn<Row>[], excess: number): LaidColu
   let left = excess;
   const limits = [
     ({ column, content }: LaidColumn<Row>) => Math.max(column.minWidth ?? Infinity, content),
+    (entry: LaidColumn<Row>) => (entry.column.minWidth === undefined ? wholeWidth(entry) : Infinity),
     ({ column }: LaidColumn<Row>) => column.minWidth ?? Infinity,
     // Last, headers wider than the least width of their column.
     ({ column, content }: LaidColumn<Row>) =>

@@ -12,24 +12,36 @@ export function textWidth(text: string): number {
   return NARROW.test(text) ? text.length : stringWidth(text);
 }
 
-/** Cuts text to `width` columns, ending with an ellipsis. */
-export function truncate(text: string, width: number): string {
+/** Cuts text to `width` columns, with an ellipsis in front of its last `tail` columns. */
+export function truncate(text: string, width: number, tail = 0): string {
   if (textWidth(text) <= width) return text;
   if (width < 1) return '';
-  return `${NARROW.test(text) ? text.slice(0, width - 1) : cutGraphemes(text, width - 1)}…`;
+  const head = width - 1 - tail;
+  if (NARROW.test(text)) return `${text.slice(0, head)}…${text.slice(text.length - tail)}`;
+  const graphemes = graphemesOf(text);
+  return `${fitting(graphemes, head).join('')}…${fitting(graphemes.toReversed(), tail).toReversed().join('')}`;
 }
 
-function cutGraphemes(text: string, width: number): string {
-  segmenter ??= new Intl.Segmenter('en', { granularity: 'grapheme' });
-  let kept = '';
+/** Cuts each of the texts to `width` columns where the fewest of them become equal: at the end, in the middle, or at the beginning. */
+export function truncateDistinct(texts: readonly string[], width: number): ReadonlyMap<string, string> {
+  const distinct = [...new Set(texts)];
+  const ways = [0, Math.ceil((width - 1) / 2), Math.max(0, width - 1)].map((tail) =>
+    distinct.map((text) => truncate(text, width, tail)),
+  );
+  const counts = ways.map((cut) => new Set(cut).size);
+  const best = ways[counts.indexOf(Math.max(...counts))] ?? [];
+  return new Map(distinct.map((text, place) => [text, best[place] ?? text]));
+}
+
+function fitting(graphemes: readonly string[], width: number): string[] {
   let used = 0;
-  for (const { segment } of segmenter.segment(text)) {
-    const next = used + textWidth(segment);
-    if (next > width) break;
-    kept += segment;
-    used = next;
-  }
-  return kept;
+  const end = graphemes.findIndex((grapheme) => (used += textWidth(grapheme)) > width);
+  return graphemes.slice(0, end === -1 ? graphemes.length : end);
+}
+
+function graphemesOf(text: string): string[] {
+  segmenter ??= new Intl.Segmenter('en', { granularity: 'grapheme' });
+  return Array.from(segmenter.segment(text), ({ segment }) => segment);
 }
 
 let segmenter: Intl.Segmenter | null = null;
@@ -70,6 +82,14 @@ export function labelled(label: string, text: string, columns: number): string[]
   const [first = '', ...more] = wrapWords(text, columns - width);
   return [`${label}${first}`, ...more.map((line) => ' '.repeat(width) + line)];
 }
+
+/** The same with items, each of which stays on one line. */
+export function labelledItems(label: string, items: readonly string[], columns: number): string[] {
+  const whole = items.map((item) => item.replaceAll(' ', NO_BREAK));
+  return labelled(label, dotted(whole), columns).map((line) => line.replaceAll(NO_BREAK, ' ').replace(/ ·$/, ''));
+}
+
+const NO_BREAK = '\u00A0';
 
 function pieces(word: string, width: number): string[] {
   if (textWidth(word) <= width) return [word];

@@ -9,7 +9,7 @@ import { ackOutput } from '../../src/features/ack/ack.ts';
 import { attachOutput } from '../../src/features/show/attach.ts';
 import { baselinesOutput } from '../../src/features/baseline/baseline.ts';
 import { bisectOutput } from '../../src/features/bisect/output.ts';
-import { checked } from '../../src/features/check/output.ts';
+import { checked, shownFinding } from '../../src/features/check/output.ts';
 import { pareto, slo } from '../../src/features/choose/output.ts';
 import { search } from '../../src/features/run/search/output.ts';
 import { comparison } from '../../src/features/compare/output.ts';
@@ -87,6 +87,7 @@ export const OUTPUTS = {
   import: importOutput,
   baselines: baselinesOutput,
   'show-cell': shownCell,
+  'show-finding': shownFinding,
   'show-run': shownRun,
   'db-info': infoOutput,
   'db-verify': verifyOutput,

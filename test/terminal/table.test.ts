@@ -105,6 +105,58 @@ test('cutting keeps whole characters', () => {
   expect(truncate('hello!', 5)).toBe('hell…');
   expect(truncate('👩‍👩‍👧 family', 4)).toBe('👩‍👩‍👧 …');
   expect(truncate('模型模型', 4)).toBe('模…');
+  expect(truncate('模型模型', 6, 3)).toBe('模…型');
+});
+
+describe('names without room', () => {
+  const namesAt = (columns: number, names: readonly string[]): string[] => {
+    const rows = names.map((name) => ({ name, value: '1', note: '' }));
+    return renderTable(COLUMNS, rows, makeLook(columns, false))
+      .slice(1)
+      .map((line) => line.replace(/ +1$/, ''));
+  };
+
+  test.each([
+    ['at the end', ['resnet50.fp16', 'vit_small.fp16'], ['resne…', 'vit_s…']],
+    ['in the middle', ['resnet50.b1', 'resnet50.b8', 'vit_small.b1'], ['res….b1', 'res….b8', 'vit….b1']],
+    [
+      'at the beginning',
+      ['trtexec/pairs/opt32/b1.graph1', 'trtexec/pairs/opt32/b8.graph1'],
+      ['…b1.graph1', '…b8.graph1'],
+    ],
+  ])('are cut %s, where they differ least', (_, names, cut) => {
+    const width = Math.max(...cut.map(textWidth));
+    expect(namesAt(width + 7, names)).toEqual(cut);
+  });
+
+  test('that differ in their last characters never read the same', () => {
+    const end = fc.stringMatching(/^[a-z0-9]{4}$/);
+    fc.assert(
+      fc.property(
+        fc.stringMatching(/^[a-z/]{8,40}$/),
+        fc.uniqueArray(end, { minLength: 2, maxLength: 6 }),
+        (beginning, ends) => {
+          const names = namesAt(
+            13,
+            ends.map((own) => beginning + own),
+          );
+          expect(new Set(names).size).toBe(ends.length);
+        },
+      ),
+    );
+  });
+});
+
+test('a header with a short form gives way: no line is wider than the terminal', () => {
+  const columns: Column<Row>[] = [
+    { header: 'value', text: ({ value }) => value },
+    { header: 'last 12 sweeps, ±7 %', short: '±7 %', text: ({ name }) => name },
+  ];
+  expect(renderTable(columns, ROWS, makeLook(22, false))).toEqual([
+    'value    ±7 %',
+    '1.5 ms   a',
+    '12.5 ms  a longer name',
+  ]);
 });
 
 describe('a narrow terminal', () => {
@@ -152,7 +204,7 @@ describe('a narrow terminal', () => {
   test('two rows never read the same: where they would, the key stands before them', () => {
     const alike = rows.map((row, place) => ({ ...row, name: `graph transfers streams=${place + 1}` }));
     const cut = renderTable(columns, alike, makeLook(28, false));
-    expect(cut.slice(1, 3).map((line) => line.slice(0, 18))).toEqual(['8880ae78  graph tr', '0c92a3ad  graph tr']);
+    expect(cut.slice(1, 3).map((line) => line.slice(0, 18))).toEqual(['8880ae78  grap…ms=', '0c92a3ad  grap…ms=']);
     const same = [rows[0], rows[0]].filter((row) => row !== undefined);
     expect(renderTable(columns, same, makeLook(28, false))[0]).toMatch(/^options/);
   });

@@ -1,4 +1,5 @@
-import { dirname } from 'node:path';
+import { existsSync } from 'node:fs';
+import { dirname, resolve } from 'node:path';
 
 import { writeFindings } from '../../artefacts/findings-file.ts';
 import { artefactsFolderOf } from '../../artefacts/layout.ts';
@@ -14,6 +15,7 @@ import { readMatrix } from '../plan/index.ts';
 import { chooseCells, metricNamed } from '../../selection/by-name.ts';
 import type { OpenStore } from '../../store/file/open.ts';
 import { jsonText, printable } from '../../text/printable.ts';
+import { shellLine } from '../../text/shell-quote.ts';
 import { aboutSeries, checkedSeries } from './checked-series.ts';
 import type { CheckOptions } from './command.ts';
 import { foundIn, type Standing } from './headline.ts';
@@ -29,6 +31,7 @@ export async function check(files: readonly string[], options: CheckOptions, io:
     throw new UsageError('--matrix and a matrix file exclude each other: a file has a name');
   }
   const isUntrusted = options.untrusted === true;
+  refuseReferences(files, io);
   const matrices = files.length === 0 ? null : files.map((file) => readMatrix(file, io, isUntrusted));
   const names = matrices?.map(({ name }) => name) ?? (options.matrix === undefined ? undefined : [options.matrix]);
   return withStore(options, io, async (store) => {
@@ -41,6 +44,13 @@ export async function check(files: readonly string[], options: CheckOptions, io:
     }
     return exitCode;
   });
+}
+
+function refuseReferences(files: readonly string[], { cwd }: Io): void {
+  const other = files.find((file) => file !== '' && !/\.ya?ml$/.test(file) && !existsSync(resolve(cwd, file)));
+  if (other === undefined) return;
+  const typed = printable(shellLine(['bench', 'check', '--as-of', other]));
+  throw new UsageError(`${printable(other)}: no such matrix file; an earlier sweep is judged by \`${typed}\``);
 }
 
 /** What a program gets is hidden as what is printed. */

@@ -1,7 +1,7 @@
 import { gatedMetricOf } from '../../records/gated-metric.ts';
 import { cellTable, shortNames, withCells } from '../../terminal/cell-columns.ts';
 import type { Look } from '../../terminal/look.ts';
-import { dotted, labelled, wrapHanging } from '../../terminal/text-width.ts';
+import { labelledItems, wrapHanging } from '../../terminal/text-width.ts';
 import { printable } from '../../text/printable.ts';
 import { causeLines } from './cause-text.ts';
 import { changeText, groupText, levelText } from './change-text.ts';
@@ -13,11 +13,15 @@ import { shortList } from '../../text/short-list.ts';
 
 const SHOWN_CELLS = 12;
 
+interface SeriesOfFinding extends Pick<CheckedSeries, 'canConfirm' | 'sweepId'> {
+  readonly cells: readonly unknown[];
+}
+
 /** A finding in full: how sure it is, its causes and commits, its clearest cell over time, and what to type next. */
 export function findingText(
   finding: CheckedFinding,
   all: readonly CheckedFinding[],
-  series: CheckedSeries,
+  series: SeriesOfFinding,
   picture: SeriesPicture,
   look: Look,
 ): string[] {
@@ -108,23 +112,34 @@ function stateWords({ isWarning, kind, state }: CheckedFinding): string {
 function otherMetrics(finding: CheckedFinding, picture: SeriesPicture, look: Look): string[] {
   const isLimit = finding.kind === 'limit';
   const shown = firstOfEach(finding).filter(({ key, metric }) => isLimit || picture.cells.get(key)?.metric !== metric);
+  const table = changesTable(finding, shown.slice(0, SHOWN_CELLS), picture, { ...look, columns: look.columns - 2 });
+  const more = shown.length - SHOWN_CELLS;
+  return [
+    ...table,
+    ...(more > 0 ? [look.style.dim(`and ${more} more: bench show ${finding.id.slice(0, 8)}`)] : []),
+  ].map((line) => `  ${line}`);
+}
+
+/** What some of the metrics of its cells were and are. */
+export function changesTable(
+  { kind }: CheckedFinding,
+  shown: CheckedFinding['details'],
+  picture: SeriesPicture,
+  look: Look,
+): string[] {
+  const isLimit = kind === 'limit';
   const cells = new Map([...picture.cells].map(([key, { cell }]) => [key, cell]));
   const changes = withCells(shown, cells);
   if (changes.length === 0) return [];
-  const table = cellTable(
-    changes.slice(0, SHOWN_CELLS),
+  return cellTable(
+    changes,
     [
-      { header: 'metric', text: ({ metric }) => printable(gatedMetricOf(metric).label), dropRank: 3 },
-      { header: isLimit ? 'limit' : 'before', text: (row) => levelText(row, row.before), align: 'right', dropRank: 2 },
-      { header: isLimit ? 'value' : 'after', text: (row) => levelText(row, row.after), align: 'right', dropRank: 1 },
+      { header: 'metric', text: ({ metric }) => printable(gatedMetricOf(metric).label), minWidth: 8, dropRank: 1 },
+      { header: isLimit ? 'limit' : 'before', text: (row) => levelText(row, row.before), align: 'right', dropRank: 3 },
+      { header: isLimit ? 'value' : 'after', text: (row) => levelText(row, row.after), align: 'right', dropRank: 2 },
       { header: isLimit ? 'beyond' : 'change', text: changeText, align: 'right' },
     ],
-    { ...look, columns: look.columns - 2 },
-    { all: changes },
-  );
-  const more = changes.length - SHOWN_CELLS;
-  return [...table, ...(more > 0 ? [look.style.dim(`and ${more} more: --json has all`)] : [])].map(
-    (line) => `  ${line}`,
+    look,
   );
 }
 
@@ -137,21 +152,15 @@ function alsoText(finding: CheckedFinding): string[] {
   return texts.length === 0 ? [] : [`also: ${texts.join(', ')}`];
 }
 
-function nextSteps(finding: CheckedFinding, series: CheckedSeries, columns: number): string[] {
+function nextSteps(finding: CheckedFinding, series: Omit<SeriesOfFinding, 'cells'>, columns: number): string[] {
   const what =
     finding.state === 'suspected' && series.canConfirm
       ? 'to be sure now'
       : finding.kind === 'limit'
         ? 'it may stay'
         : 'next';
-  // A command stays on one line.
-  const commands = nextCommands(finding, series).map((command) => command.replaceAll(' ', NO_BREAK));
-  return labelled(`  ${what}: `, dotted(commands), columns).map((line) =>
-    line.replaceAll(NO_BREAK, ' ').replace(/ ·$/, ''),
-  );
+  return labelledItems(`  ${what}: `, nextCommands(finding, series), columns);
 }
-
-const NO_BREAK = '\u00A0';
 
 /** Ended findings are shown for this number of sweeps. */
 const SHOWN_ENDED = 10;

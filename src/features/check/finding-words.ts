@@ -1,3 +1,4 @@
+import { isOver } from '../../records/finding.ts';
 import { gatedMetricOf } from '../../records/gated-metric.ts';
 import { count, formatPercent, intervalText } from '../../terminal/numbers.ts';
 import { changeText, directionText, isOfSpeed } from './change-text.ts';
@@ -42,10 +43,13 @@ export function rangeText(
 
 /** What confirms a finding, or how likely it lasts, and how long it has been there; untrusted texts are not in it. */
 export function evidenceOf(
-  { cells, confirmedBy, details, firstBad, pairs, probability, state }: CheckedFinding,
+  { cells, confirmedBy, details, firstBad, lastBad, pairs, probability, state }: CheckedFinding,
   sweeps: readonly { readonly sweepId: string }[],
 ): string[] {
-  const from = sweeps.findIndex(({ sweepId }) => sweepId === firstBad?.sweepId);
+  const [from = -1, last = -1] = [firstBad, lastBad].map((edge) =>
+    sweeps.findIndex(({ sweepId }) => sweepId === edge?.sweepId),
+  );
+  const number = (last === -1 ? sweeps.length : last + 1) - from;
   const interval = intervalText(details[0]?.ciPercent ?? null);
   const paired = pairs?.cells ?? [];
   const where =
@@ -66,7 +70,7 @@ export function evidenceOf(
               : null;
   return [
     ...(own === null ? [] : [own]),
-    ...(from < 1 || sweeps.length - from < 2 ? [] : [`${sweeps.length - from} sweeps at the new level`]),
+    ...(from < 1 || number < 2 ? [] : [`${number} sweeps at the new level`]),
     ...(interval === '' ? [] : [`95 % interval ${interval} in its clearest cell`]),
   ];
 }
@@ -119,7 +123,7 @@ export function ownClearest<Detail extends { readonly key: string }>(
 
 /** What to type next about a finding of a series. */
 export function nextCommands(
-  { direction, firstBad, id, kind, lastGood, state }: CheckedFinding,
+  { acknowledged, direction, firstBad, id, kind, lastGood, state }: CheckedFinding,
   { canConfirm, sweepId }: Pick<CheckedSeries, 'canConfirm' | 'sweepId'>,
 ): string[] {
   if (state === 'suspected' && canConfirm) return [`bench run --resume ${sweepId.slice(0, 8)} --confirm`];
@@ -127,7 +131,9 @@ export function nextCommands(
   const isExplained = kind !== 'limit' && good !== undefined && bad !== undefined;
   return [
     ...(isExplained ? [`bench why ${id.slice(0, 8)}`, `bench compare ${good} ${bad}`] : []),
-    // What got faster needs no excuse.
-    ...(direction === 'faster' ? [] : [`bench ack ${id.slice(0, 8)} --reason "…"`]),
+    // What got faster, or is over, needs no excuse.
+    ...(direction === 'faster' || acknowledged !== null || isOver({ state })
+      ? []
+      : [`bench ack ${id.slice(0, 8)} --reason "…"`]),
   ];
 }

@@ -8,5 +8,6 @@ export { foundIn, isPresent, isShownWhole, type Standing } from './headline.ts';
 export { type JudgedSweep, judgedSweep } from './judge-series.ts';
 export { matrixOfSweep, placesOf } from './notify-programs.ts';
 export { runsToMeasureAgain } from './measure-again.ts';
-export type { CheckedFinding, CheckedSeries } from './output.ts';
+export { type CheckedFinding, type CheckedSeries, shownFinding } from './output.ts';
+export { showFinding } from './show-finding.ts';
 export { latestSweep } from './series.ts';

@@ -104,7 +104,11 @@ export const checked = output('bench check --json', {
   exitCode: z.literal(Object.values(EXIT_CODES)),
 });
 
+export const shownFinding = output('bench show FINDING --json', finding.shape);
+
 export type Checked = OutputOf<typeof checked>;
+
+export type ShownFinding = OutputOf<typeof shownFinding>;
 
 export type CheckedSeries = Checked['series'][number];
 

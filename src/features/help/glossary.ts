@@ -130,6 +130,21 @@ export const GLOSSARY: readonly Term[] = [
     text: 'What a comparison says of a cell: slower, faster, same, unclear (with the detectable effect, and how many runs would settle it), missing, failed, or incomparable.',
     see: ['detectable', 'bench compare'],
   },
+  {
+    words: ['regression'],
+    text: 'Something is slower, or otherwise worse, than its reference, and nobody acknowledged it: the exit code is 1. --fail-on selects what counts.',
+    see: ['finding', 'bench help exit-codes'],
+  },
+  {
+    words: ['steady', 'new'],
+    text: 'What `bench check` says of a cell without a finding: steady has no change that its noise would not explain, new has no earlier value.',
+    see: ['finding', 'detectable'],
+  },
+  {
+    words: ['limit', 'warning'],
+    text: 'A limit is a bound of the matrix on a metric (gate.limits): a value beyond it is a finding. A warning is a finding that makes no exit code, unless --fail-on has it.',
+    see: ['finding', 'bench help matrix'],
+  },
   { words: ['base', 'head'], text: 'The two sides of a comparison: before and after.', see: ['bench compare'] },
   {
     words: ['baseline'],

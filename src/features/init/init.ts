@@ -16,6 +16,7 @@ import { askDraft, Questions } from './ask-draft.ts';
 import type { InitOptions } from './command.ts';
 import { draftModels } from './draft-models.ts';
 import { draftText } from './draft-text.ts';
+import { ignoreMade } from './ignore-file.ts';
 import { findModels, lookAround } from './look-around.ts';
 import type { DraftModel, MatrixDraft } from './matrix-draft.ts';
 import type { InitOutput } from './output.ts';
@@ -56,6 +57,7 @@ export async function init(places: readonly string[], options: InitOptions, io: 
     schemaVersion: 1,
     file: options.output,
     schemaFile: writeSchema(dirname(path)) ? join(dirname(options.output), SCHEMA_NAME) : null,
+    ...(await ignoreMade(io)),
     trtexec: here.trtexec,
     gpus: here.gpus,
     models: models.map(modelOutput),
@@ -119,7 +121,7 @@ function writeSchema(folder: string): boolean {
 }
 
 function initText(written: InitOutput, { columns, style }: Look): string[] {
-  const { cells, file, gpus, lacking, models, runs, schemaFile, skipped, trtexec } = written;
+  const { cells, file, gpus, ignoreFile, lacking, models, notIgnored, runs, schemaFile, skipped, trtexec } = written;
   const counted = `${count(models.length, 'model')}, ${count(cells, 'cell')}, ${count(runs, 'run')}`;
   const command = shellQuote(file);
   const isKnown = trtexec !== null && trtexec.version !== null;
@@ -131,6 +133,8 @@ function initText(written: InitOutput, { columns, style }: Look): string[] {
     ...(trtexec === null || trtexec.version === null ? [] : [`trtexec ${trtexec.version}: ${printable(trtexec.path)}`]),
     ...(gpus.length === 0 ? [] : [`GPU: ${gpus.map((name) => printable(name)).join(', ')}`]),
     ...(schemaFile === null ? [] : [`for editors that complete: ${printable(schemaFile)}`]),
+    ...(ignoreFile === null ? [] : [`for git: ${ignoreFile}, so that results are not added`]),
+    ...(notIgnored.length === 0 ? [] : warned(`.gitignore lacks what bench makes: ${notIgnored.join(' ')}`)),
     ...lacking.flatMap((what) => warned(`missing: ${what}`)),
     lacking.length === 0
       ? `next: bench plan ${command}, then bench run ${command}`

@@ -8,6 +8,11 @@ const size = z.number().int().min(0);
 export const initOutput = output('bench init --json', {
   file: z.string().describe('The matrix that was written'),
   schemaFile: z.string().nullable().describe('Its schema, for editors; null when it was there'),
+  ignoreFile: z
+    .string()
+    .nullable()
+    .describe('The .gitignore that was written; null when one was there, or none is needed'),
+  notIgnored: z.array(z.string()).describe('Lines that the .gitignore which was there lacks'),
   trtexec: z
     .strictObject({ path: z.string(), version: z.string().nullable() })
     .nullable()

@@ -6,6 +6,7 @@ import { LAYER_GROUPINGS } from '../../layers/layer-info.ts';
 const define = (command: PlainCommand) =>
   command
     .arguments('[what]')
+    .usage('[options] [what] [--diff BASE HEAD]')
     .option('--diff <sides...>', 'compare two sides: commits, sweeps, runs, builds, expressions or folders')
     .option('--at <ref>', 'use this sweep, commit or baseline')
     .addOption(new Option('--sort <order>', 'order of the layers').choices(['time', 'index', 'name']).default('time'))

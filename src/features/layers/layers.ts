@@ -51,7 +51,7 @@ export async function listLayers(name: string | undefined, options: LayersOption
   if (options.diff === undefined) return showLayers(name, options, io);
   const [a, b, ...more] = options.diff;
   if (a === undefined || b === undefined || more.length > 0) {
-    throw new UsageError('--diff takes two sides: --diff latest~1 latest, or two folders');
+    throw new UsageError('--diff takes two sides, behind the cell: bench layers CELL --diff BASE HEAD, or two folders');
   }
   return showDiff(name, [a, b], options, io);
 }

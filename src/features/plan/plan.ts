@@ -15,6 +15,7 @@ import type { Look } from '../../terminal/look.ts';
 import { count, formatDuration, runsAndBuilds } from '../../terminal/numbers.ts';
 import { envText, shellLine } from '../../text/shell-quote.ts';
 import { renderTable } from '../../terminal/table.ts';
+import { dotted, wrapHanging } from '../../terminal/text-width.ts';
 
 export async function plan(path: string, options: PlanOptions, io: Io): Promise<ExitCode> {
   const prepared = await prepare(path, options, 'models maybe later', io).catch((error: unknown) => {
@@ -114,7 +115,8 @@ function planText(
     runsAndBuilds({ runs: shown.runs.length, builds: shown.builds.filter(({ argv }) => argv !== null).length }),
     `about ${formatDuration(shown.estimateS)}`,
   ];
-  const lines = [style.strong(head.join(' · ')), ''];
+  const wrapped = (text: string): string[] => wrapHanging(text, look.columns, 2);
+  const lines = [...wrapped(dotted(head)).map(style.strong), ''];
   lines.push(...cellTable(shown, cells, look), '');
   lines.push(...variantLines(shown, look));
   if (shown.builds.length > 0) lines.push(style.strong('Builds'));
@@ -129,7 +131,7 @@ function planText(
     lines.push(`  ${style.accent(printable(label))}${run.role === 'profile' ? ' (profile)' : ''}`);
     lines.push(`  ${envText(run.env)}${shellLine(run.argv ?? [])}`);
   }
-  lines.push('', orderLine(shown, isSeedDrawn));
+  lines.push('', ...wrapped(orderLine(shown, isSeedDrawn)));
   for (const { label, times } of shown.merged) {
     lines.push(`note: ${printable(label)} is named ${times} times; it is measured as one cell`);
   }

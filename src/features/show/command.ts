@@ -17,10 +17,11 @@ export type ShowOptions = OptionsOf<typeof define>;
 
 export const showCommand = defineCommand({
   name: 'show',
-  summary: 'show a stored run, sweep or cell',
+  summary: 'show a stored run, sweep, cell or finding',
   examples: [
     'bench show latest                # the newest sweep',
     'bench show 1a2b3c4d              # the start of an id, or of a key',
+    'bench show 6f1c248c              # a finding of bench check',
     'bench show latest --map          # its times by precision and batch',
     'bench show latest --map --metric throughput',
     'bench show 1a2b3c4d --samples > queries.csv',
@@ -33,6 +34,7 @@ export const showCommand = defineCommand({
   outputs: {
     'show-cell': async () => (await import('./output.ts')).shownCell,
     'show-run': async () => (await import('./output.ts')).shownRun,
+    'show-finding': async () => (await import('../check/index.ts')).shownFinding,
     explain: async () => (await import('./output.ts')).explainOutput,
     attach: async () => (await import('./attach.ts')).attachOutput,
   },

@@ -39,8 +39,9 @@ import {
   showRun,
   type ShownRun,
 } from '../../store/runs/show-run.ts';
-import { planOf } from '../../store/sweeps/sweeps.ts';
-import { namedCell, metricNamed } from '../../selection/by-name.ts';
+import { findSweepsByPrefix, planOf } from '../../store/sweeps/sweeps.ts';
+import { findingByPrefix, namedCell, metricNamed } from '../../selection/by-name.ts';
+import { cellsInWords } from '../../selection/cell-points.ts';
 import { engineNote, engineNotes, mixedEngines } from '../../selection/mixed-engines.ts';
 import { type Io, printResult } from '../../cli/io.ts';
 import { queryTimes, type RunQueries } from '../../selection/query-times.ts';
@@ -70,7 +71,12 @@ export async function show(name: string, options: ShowOptions, io: Io): Promise<
     }
     if (sweep !== undefined) showSweep(db, sweep, options, io);
     else if (runId !== undefined) showOneRun(db, runId, options, io);
-    else showCell(db, name, options, io);
+    else {
+      const cells = allCells(db);
+      const finding = cellsInWords(cells, [name]).length > 0 ? null : findingByPrefix(db, name);
+      if (finding !== null) return (await import('../check/index.ts')).showFinding(db, finding, options, io);
+      showCell(db, cells, name, options, io);
+    }
     return EXIT_CODES.fine;
   });
 }
@@ -168,8 +174,7 @@ function printSamples(db: StoreDatabase, run: ShownRun, options: ShowOptions, io
   io.out(`${[names.join(','), ...rows].join('\n')}\n`);
 }
 
-function showCell(db: StoreDatabase, name: string, options: ShowOptions, io: Io): void {
-  const cells = allCells(db);
+function showCell(db: StoreDatabase, cells: readonly KeyedCell[], name: string, options: ShowOptions, io: Io): void {
   const cell = namedCell(cells, name, ['latest', 'latest~1', 'HEAD', 'HEAD~1']);
   const runs = withFirstLine(db, [...failedBuildsOf(db, cell.key), ...runsOfCell(db, cell.key, LISTED_RUNS)]).toSorted(
     (a, b) => (b.startedAt ?? '').localeCompare(a.startedAt ?? ''),

@@ -117,8 +117,8 @@ function harnessTable(cells: readonly CellRow[], look: Look): string[] {
 
 /** Dropped before any number. */
 const FLAGS_RANK = 6;
-/** Any that is not the GPU is below the table. */
-const BOUND_RANK = 7;
+/** Any that is not the GPU is explained below the table. */
+const BOUND_RANKS = { compute: 7, explained: 2.5 };
 
 function remarkColumns(style: Style): Column<CellRow>[] {
   return [
@@ -146,6 +146,8 @@ function trtexecTable(cells: readonly CellRow[], look: Look): string[] {
   const right = 'right' as const;
   const hasBatches = cells.some(({ itemsPerS, throughputQps }) => itemsPerS !== throughputQps);
   const streams = Math.max(1, ...cells.map(({ cell }) => cell.streams));
+  const isExplained = cells.some(({ bound }) => bound !== null && bound.by !== 'compute');
+  const boundRank = BOUND_RANKS[isExplained ? 'explained' : 'compute'];
   const table = cellTable<CellRow>(
     cells,
     [
@@ -159,7 +161,7 @@ function trtexecTable(cells: readonly CellRow[], look: Look): string[] {
         align: right,
         dropRank: 5,
       },
-      { header: 'bound by', text: ({ bound }) => bound?.by ?? '–', style: boundStyle(style), dropRank: BOUND_RANK },
+      { header: 'bound by', text: ({ bound }) => bound?.by ?? '–', style: boundStyle(style), dropRank: boundRank },
       { header: 'latency p99', text: (row) => timeText(row, row.p99Ms), align: right, dropRank: 3 },
       { header: 'runs', text: ({ measured }) => String(measured), align: right, dropRank: 4 },
       ...remarkColumns(style),

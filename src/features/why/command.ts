@@ -27,7 +27,8 @@ export const whyCommand = defineCommand({
   examples: [
     "bench why 'model=vit & batch=8 & cudaGraph=on'      # between the last two sweeps",
     'bench why 1a2b3c4d HEAD~1 HEAD --metric latency',
-    'bench why 6f1c248c                                # a finding of bench check',
+    'bench why                                         # the only open finding of bench check',
+    'bench why 6f1c248c                                # a finding by its id',
     "bench why 'model=vit & batch=8' precision=fp16 precision=fp8",
     'bench why runs/before runs/after                  # two folders of one cell',
   ],

@@ -4,14 +4,15 @@ import { explainChange } from './explain-change.ts';
 import { UsageError } from '../../errors.ts';
 import type { ExitCode } from '../../exit-codes.ts';
 import { allCells } from '../../store/cells.ts';
-import { findFindingsByPrefix } from '../../store/sweeps/findings.ts';
-import type { KeyedCell } from '../../records/cell.ts';
+import { acknowledgementsOf, lastingFindings } from '../../store/sweeps/findings.ts';
+import type { Finding } from '../../records/finding.ts';
 import { cellLabel } from '../../text/cell-label.ts';
 import { printable } from '../../text/printable.ts';
+import { shellLine } from '../../text/shell-quote.ts';
 import type { WhyOutput } from './output.ts';
 import { whyText } from './text.ts';
 import type { StoreDatabase } from '../../store/file/open.ts';
-import { SHORTEST_ID } from '../../selection/by-name.ts';
+import { findingByPrefix } from '../../selection/by-name.ts';
 import { cellsInWords, type CellPoint, resolvePoints } from '../../selection/cell-points.ts';
 import { yieldToEventLoop, type Io, printResult } from '../../cli/io.ts';
 import { isPath } from '../../selection/is-path.ts';
@@ -31,7 +32,7 @@ export async function why(words: readonly string[], options: WhyOptions, io: Io)
           return explain(db, paths.cell, [a ?? '', b ?? ''], options, io, paths.refs);
         })
       : await withStore(options, io, ({ db }) => {
-          const { cell, refs } = sidesOfFinding(db, words) ?? sidesIn(words, allCells(db));
+          const { cell, refs } = askedSides(db, words, io);
           return explain(db, cell, refs, options, io);
         });
   return printResult(io, options, output, whyText);
@@ -50,36 +51,64 @@ function pathsIn(words: readonly string[], io: Io): AskedSides | null {
   return areBoth ? { cell: words.length === 3 ? (words[0] ?? null) : null, refs: [base, head] } : null;
 }
 
-/** The clearest cell of a finding between its last good sweep and its first bad one; null where the word is no finding's id. */
-function sidesOfFinding(db: StoreDatabase, [id = '', ...others]: readonly string[]): AskedSides | null {
-  if (id.length < SHORTEST_ID || others.length > 0 || cellsInWords(allCells(db), [id]).length > 0) return null;
-  const [finding, ...more] = findFindingsByPrefix(db, id);
-  if (finding === undefined && /^[0-9a-f]{8,32}$/.test(id)) {
-    throw new UsageError(`no cell and no finding ${id} is stored; \`bench check\` stores what it finds`);
+/** What the words name: a finding; a cell, perhaps with its sides; or the sides alone. Without a cell it is that of the only open finding. */
+function askedSides(
+  db: StoreDatabase,
+  words: readonly string[],
+  io: Io,
+): Omit<AskedSides, 'refs'> & { readonly refs: AskedSides['refs'] | null } {
+  const cells = allCells(db);
+  const [a, b, c] = words;
+  // Words that all name the same cells are a cell; otherwise the last two are its sides.
+  const isCell = (...named: readonly string[]): boolean => cellsInWords(cells, named).length > 0;
+  if (a !== undefined && isCell(...words)) return { cell: words.join(' '), refs: null };
+  if (c !== undefined && b !== undefined && a !== undefined) {
+    if (isCell(c) && !isCell(a) && !isCell(b))
+      throw new UsageError(`the cell comes first: ${printable(shellLine(['bench', 'why', c, a, b]))}`);
+    return { cell: a, refs: [b, c] };
   }
-  if (finding === undefined) return null;
-  if (more.length > 0) throw new UsageError(`${printable(id)} is the start of several findings`);
-  const { cells, firstBadSweepId, lastGoodSweepId } = finding;
-  const [clearest] = cells;
-  if (clearest === undefined || lastGoodSweepId === null) {
-    throw new UsageError(`finding ${printable(id)} has no last good sweep: name a cell and two sweeps`);
+  if (a !== undefined && b === undefined) {
+    const finding = findingByPrefix(db, a);
+    if (finding !== null) return sidesOfFinding(finding);
+    if (/^[0-9a-f]{8,32}$/.test(a)) {
+      throw new UsageError(`no cell and no finding ${a} is stored; \`bench check\` stores what it finds`);
+    }
+    return { cell: a, refs: null };
   }
-  return { cell: clearest.cellKey, refs: [lastGoodSweepId.slice(0, 8), firstBadSweepId.slice(0, 8)] };
+  if (a !== undefined && isCell(a)) throw new UsageError(`two sides are needed, or none: ${ORDER}`);
+  const refs = a === undefined || b === undefined ? null : ([a, b] as const);
+  const finding = onlyOpenFinding(db);
+  if (finding === null && refs !== null) {
+    throw new UsageError(
+      `which cell? ${printable(shellLine(['bench', 'why', 'CELL', ...refs]))}; see \`bench ls cells\``,
+    );
+  }
+  if (finding === null) return { cell: null, refs };
+  const own = sidesOfFinding(finding);
+  io.err(`note: the only open finding: ${finding.findingId.slice(0, 8)}\n`);
+  return { ...own, refs: refs ?? own.refs };
 }
 
-/** Words that all name the same cells are a cell; otherwise the last two are its sides. */
-function sidesIn(
-  words: readonly string[],
-  cells: readonly KeyedCell[],
-): Omit<AskedSides, 'refs'> & { readonly refs: AskedSides['refs'] | null } {
-  const [a, b, c, ...more] = words;
-  if (a === undefined || b === undefined) return { cell: a ?? null, refs: null };
-  if (cellsInWords(cells, words).length > 0) return { cell: words.join(' '), refs: null };
-  if (c === undefined) {
-    throw new UsageError(`which cell? bench why CELL ${printable(a)} ${printable(b)}; see \`bench ls cells\``);
+const ORDER = 'bench why CELL BASE HEAD';
+
+function onlyOpenFinding(db: StoreDatabase): Finding | null {
+  const lasting = lastingFindings(db);
+  const acknowledged = acknowledgementsOf(
+    db,
+    lasting.map(({ findingId }) => findingId),
+  );
+  const [only = null, ...others] = lasting.filter(({ findingId }) => !acknowledged.has(findingId));
+  return others.length > 0 ? null : only;
+}
+
+/** The clearest cell of a finding between its last good sweep and its first bad one. */
+function sidesOfFinding({ cells: [clearest], findingId, firstBadSweepId, lastGoodSweepId }: Finding): AskedSides {
+  if (clearest === undefined || lastGoodSweepId === null) {
+    throw new UsageError(
+      `finding ${findingId.slice(0, 8)} has no last good sweep: name a cell and two sweeps: ${ORDER}`,
+    );
   }
-  if (more.length > 0) throw new UsageError('bench why takes a cell and two sides');
-  return { cell: a, refs: [b, c] };
+  return { cell: clearest.cellKey, refs: [lastGoodSweepId.slice(0, 8), firstBadSweepId.slice(0, 8)] };
 }
 
 async function explain(

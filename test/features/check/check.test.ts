@@ -208,6 +208,13 @@ describe('bench check', () => {
     expect(json.findings.filter(({ direction }) => direction === 'slower')).toMatchObject([
       { labels: ['vit fp8 2x3x224x224 graph'], state: 'recovered' },
     ]);
+    const id = json.findings.find(({ direction }) => direction === 'slower')?.id ?? '';
+    const { stdout } = await nights.run('show', id.slice(0, 8));
+    expect(stdout).toMatch(
+      /^▲ \w{8} vit fp8 2x3x224x224 graph slower by [\d.]+ %, from 2026-02-10 to 2026-\d\d-\d\d, back since\n/,
+    );
+    expect(stdout).not.toContain('bench ack');
+    expect(stdout).toContain('20 sweeps at the new level');
   }, 60_000);
 
   test('an improvement is told, and is no failure', async () => {

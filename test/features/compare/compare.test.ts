@@ -152,6 +152,15 @@ describe('on a repository in which one commit made two cells slower', () => {
     expect((await compare('latest~1', 'latest', '--fail-on', 'regression')).code).toBe(1);
   });
 
+  test('the name of a baseline is enough; a git revision of that name wins, and that is said', async () => {
+    const inRepository = (...args: string[]) => bench([...args, '--db', db], { cwd: repository.folder });
+    await inRepository('baseline', 'set', 'v1', 'latest~1');
+    const { json } = await compare('v1', 'latest');
+    expect([json.baseRef, json.base.sweepIds]).toEqual(['baseline:v1', (await compare('latest~1')).json.base.sweepIds]);
+    await inRepository('baseline', 'set', 'main', 'latest~1');
+    expect((await compare('baseline:main', 'main')).json.head.note).toContain('the baseline is baseline:main');
+  });
+
   test('only some cells', async () => {
     const { json } = await compare('latest~1', 'latest', '--filter', 'batch=8');
     expect(json.cells.map(({ label }) => label)).toEqual(['vit_small fp16 8x3x224x224 graph transfers']);
@@ -161,7 +170,8 @@ describe('on a repository in which one commit made two cells slower', () => {
     [['nonsense'], 'neither a git revision here, nor a sweep'],
     [['baseline:none'], 'no such baseline'],
     [['latest~9'], 'there are only 2 sweeps'],
-    [['HEAD~99'], 'neither a git revision here'],
+    [['HEAD~99'], 'neither a git revision here (no commit here is that far before HEAD), nor a sweep'],
+    [['HAED~1'], 'did you mean "HEAD~1"'],
     [['latest~1', 'latest', '--filter', 'batch=3'], 'neither side has a cell'],
     [['latest~1', 'latest', '--filter', 'bach=3'], 'did you mean "batch"'],
   ])('%j is one clear line', async (args, message) => {

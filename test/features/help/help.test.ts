@@ -4,7 +4,11 @@ import { brotliDecompressSync } from 'node:zlib';
 
 import { beforeAll, describe, expect, test } from 'vitest';
 
+import { FAIL_ON_WORDS } from '../../../src/cli/options.ts';
 import { EXIT_CODES } from '../../../src/exit-codes.ts';
+import { CELL_STATUSES } from '../../../src/judge/gate/verdict.ts';
+import { FINDING_STATES } from '../../../src/records/finding.ts';
+import { VERDICTS } from '../../../src/records/verdict.ts';
 import { METRIC_IDS } from '../../../src/records/metric.ts';
 import { matrixSchema } from '../../../src/matrix/schema/schema.ts';
 import { EXPLAINED_NUMBERS, metricText } from '../../../src/features/help/metric-texts.ts';
@@ -70,6 +74,13 @@ describe('--help', () => {
       }
     }
     expect(looked).toBeGreaterThan(30);
+  });
+
+  test('the first screen fits 80 columns, with each exit code whole', async () => {
+    const { stdout } = await bench(['--help'], { env: { COLUMNS: '80' } });
+    expect(stdout.split('\n').filter((line) => line.length > 80)).toEqual([]);
+    expect(stdout).toContain('\nExit codes: 0 fine · 1 regression · 2 wrong use or bad input\n');
+    expect(stdout).toContain('\n            3 the environment lacks something · 4 some runs failed\n');
   });
 
   test('bench help COMMAND says the same', async () => {
@@ -165,6 +176,13 @@ describe('topics', () => {
   test('words', async () => {
     expect(await helpOn('words')).toContain('cell\n  One point of a matrix');
   });
+
+  test.each([...new Set([...CELL_STATUSES, ...VERDICTS, ...FINDING_STATES, ...FAIL_ON_WORDS])])(
+    '%s, which is printed or can be typed, is a word',
+    async (word) => {
+      expect(await helpOn(word)).toMatch(new RegExp(`^(?:.*, )?${word}(?:, .*)?\n\n`));
+    },
+  );
 
   test.each([
     [['help', 'metrisc'], 'did you mean "metrics"?'],

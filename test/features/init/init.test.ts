@@ -12,6 +12,7 @@ import { fakeTools } from '../../support/fake-tools.ts';
 import { testIo } from '../../support/io.ts';
 import { ONNX_MODELS } from '../../support/onnx-models.ts';
 import { model, toBytes, valueInfo } from '../../support/onnx-writer.ts';
+import { Repository } from '../../support/repository.ts';
 import { STUB } from '../../support/stub.ts';
 
 const FOLDERS = [ONNX_MODELS, join(ROOT, 'test', 'fixtures', 'accuracy')];
@@ -88,6 +89,47 @@ describe('what it writes', () => {
     expect(text).toContain('# If (1), Loop (1): the host decides in between, so no CUDA graph');
     expect(text).toContain('cudaGraph: off');
     expect(text).toContain('min: { batch: 1, x_dim1: 1 }');
+  });
+});
+
+describe('what bench makes is kept out of commits', () => {
+  const REPORTS = ['report.html', 'report.md', 'report.xml'];
+  const ALL = ['artefacts/', 'engines/', 'variants/', 'bench.sqlite*', ...REPORTS];
+
+  test('by a .gitignore where there is none', async () => {
+    const repository = new Repository(withModels('vit.onnx'));
+    const { folder } = repository;
+    const { ignoreFile, notIgnored } = await drafted(folder, {}, '100600');
+    expect([ignoreFile, notIgnored]).toEqual(['.gitignore', []]);
+    expect(readFileSync(join(folder, '.gitignore'), 'utf8').split('\n').slice(1, -1)).toEqual(ALL);
+    for (const name of ['artefacts', 'engines']) mkdirSync(join(folder, name));
+    for (const name of ['artefacts/a', 'engines/e', 'bench.sqlite', 'bench.sqlite-wal', 'report.html']) {
+      writeFileSync(join(folder, name), '');
+    }
+    expect(repository.git('status', '--porcelain', '--untracked-files=all').split('\n').toSorted()).toEqual([
+      '?? .gitignore',
+      '?? matrix.schema.json',
+      '?? matrix.yaml',
+      '?? vit.onnx',
+    ]);
+  });
+
+  test('of one that is there the lines are named that it lacks, whatever the others are', async () => {
+    const { folder } = new Repository(withModels('vit.onnx'));
+    writeFileSync(join(folder, '.gitignore'), '*.sqlite*\n/engines\n');
+    const { ignoreFile, notIgnored } = await drafted(folder, {}, '100600');
+    expect([ignoreFile, notIgnored]).toEqual([null, ['artefacts/', 'variants/', ...REPORTS]]);
+    expect(readFileSync(join(folder, '.gitignore'), 'utf8')).toBe('*.sqlite*\n/engines\n');
+  });
+
+  test('and nothing is written where an outer one has all of them', async () => {
+    const { folder } = new Repository(temporaryFolder());
+    writeFileSync(join(folder, '.gitignore'), `${ALL.join('\n')}\n`);
+    const inner = join(folder, 'inner');
+    mkdirSync(inner);
+    copyFileSync(join(ONNX_MODELS, 'vit_tiny.onnx'), join(inner, 'vit.onnx'));
+    const { ignoreFile, notIgnored } = await drafted(inner, {}, '100600');
+    expect([ignoreFile, notIgnored, existsSync(join(inner, '.gitignore'))]).toEqual([null, [], false]);
   });
 });
 

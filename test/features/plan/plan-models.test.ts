@@ -266,3 +266,13 @@ describe('what the GPU here cannot do is a note', () => {
     expect(await notesOn('Tesla T4', 'Turing', small)).toEqual({ notes: [], asked: 0 });
   });
 });
+
+test('what it plans is wrapped, and only what is copied is not', async () => {
+  const { stdout } = await bench(['plan', join(ROOT, 'matrices', 'quickstart.yaml')], { env: { COLUMNS: '60' } });
+  const lines = stdout.split('\n').filter((line) => !line.startsWith('  trtexec '));
+  expect(lines.slice(0, 2)).toEqual([
+    'quickstart · TensorRT 10.6.0 (recorded) · 24 cells · 24',
+    '  runs + 4 builds · about 2.8 s',
+  ]);
+  expect(lines.filter((line) => line.length > 60)).toEqual([]);
+});

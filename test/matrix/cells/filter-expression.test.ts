@@ -78,6 +78,8 @@ describe('is not kept by', () => {
   )('%s', (expression) => expect(isKept(expression)).toBe(false));
 });
 
+const COMMA = '"," separates values of one field: "&" joins conditions';
+
 describe('faults tell their place', () => {
   test.each([
     ['', 0, 'a word or a field is needed, not the end'],
@@ -91,6 +93,9 @@ describe('faults tell their place', () => {
     ["model='vit", 6, 'a quote is not closed'],
     ['batch=8 &', 9, 'a word or a field is needed, not the end'],
     ['batch>=eight', 7, '>= compares numbers, and "eight" is none'],
+    ['model=a,precision=b', 7, `${COMMA}, as in model=a & precision=…`],
+    ['batch=1,8,precision!=fp16', 9, `${COMMA}, as in batch=1,8 & precision!=…`],
+    ['small,b8,precision=fp16', 8, `${COMMA}, as in small,b8 & precision=…`],
     ['cudaGraph=maybe', 10, 'cudaGraph is on or off, not "maybe"'],
   ])('%s', (expression, offset, problem) => {
     expect(readFilter(expression, [CELL, OTHER])).toEqual({ kind: 'faulty', offset, problem });
