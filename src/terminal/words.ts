@@ -12,7 +12,7 @@ import type { LayerKind } from '../layers/layer-facts.ts';
 export const REASON_TEXT: Readonly<Record<FailureReason | UnfitReason, string>> = {
   modelMissing: 'the model file is not there',
   modelInvalid: 'the model is no valid ONNX file',
-  operatorUnsupported: 'TensorRT does not know an operator or plugin of the model',
+  operatorUnsupported: 'TensorRT cannot parse the model, or lacks a plugin of it',
   shapeInvalid: 'the shapes do not fit the model or the engine',
   flagUnknown: 'this trtexec does not know a flag',
   flagInvalid: 'a flag has a value that trtexec does not take',
@@ -89,6 +89,19 @@ export function outcomeText(outcome: Outcome, style: Style): string {
     case 'failed':
       return style.bad(`failed: ${REASON_TEXT[outcome.reason]} (${outcome.reason})`);
   }
+}
+
+const LONGEST_EVIDENCE_LINES = 4;
+/** A log line may be a megabyte long. */
+const LONGEST_EVIDENCE = 1000;
+
+/** The first line, which says why, is wrapped; the others are cut. */
+export function evidenceLines(evidence: Outcome['evidence'], { columns }: Look): string[] {
+  return evidence.flatMap(({ line, text }, index) => {
+    const shown = `    ${line > 0 ? `line ${line}: ` : ''}${printable(text.slice(0, LONGEST_EVIDENCE))}`;
+    if (index > 0) return [truncate(shown, columns)];
+    return wrapHanging(shown, columns, 6).slice(0, LONGEST_EVIDENCE_LINES);
+  });
 }
 
 const ADVICE: Readonly<Record<RunFlagId, string>> = {
