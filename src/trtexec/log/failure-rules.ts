@@ -83,10 +83,7 @@ const FAILURE_RULES: readonly FailureRule[] = [
     pattern:
       /NVRTC Compilation failure|not supported in this NVRTC version|could not find any supported formats|Engine could not be created from network|Building engine failed|Could not find any implementation for node|Builder creation failed|Network And Config setup failed|Failed to create engine from model/,
   },
-  {
-    reason: 'cudaError',
-    pattern: /Cuda failure|CUDA error|cudaError[A-Z]|Error Code 1: Cuda (?:Runtime|Driver)/,
-  },
+  { reason: 'cudaError', pattern: /Cuda failure|CUDA error|cudaError[A-Z]|Error Code 1: Cuda (?:Runtime|Driver)/ },
   { reason: 'inferenceFailed', pattern: /Inference set up failed/ },
   { reason: 'buildFailed', pattern: /Engine set up failed/ },
 ];
@@ -99,13 +96,15 @@ const SAYS_NO_WHY =
 const INTRODUCES = /\bIn function \S+:\s*$/;
 
 /** An error in a line without a prefix. */
-const STATES_ERROR = /^\s*(?:\[[EF]\] |(?:LLVM )?ERROR: |Error\[\d+\]: |terminate called|what\(\): )|: Error Code \d+: |Assertion failed|CHECK\(.*\) failed/;
+const STATES_ERROR =
+  /^\s*(?:\[[EF]\] |(?:LLVM )?ERROR: |Error\[\d+\]: |terminate called|what\(\): )|: Error Code \d+: |Assertion failed|CHECK\(.*\) failed/;
 
 /** Of a timing cache that cannot be used: trtexec goes on without it. */
 export const OF_TIMING_CACHE = /timing cache|magicTagRead|stdArchiveReader/i;
 
 /** Cheap filter before the rules for lines without a prefix: help texts and layer dumps have thousands of lines. */
-const ALERTING = /fail|error|exception|could not|cannot|not found|not supported|unable|abort|terminate|what\(\)|no space|out of memory/i;
+const ALERTING =
+  /fail|error|exception|could not|cannot|not found|not supported|unable|abort|terminate|what\(\)|no space|out of memory/i;
 
 /** Limit for kept lines of one run: a failing loop may print the same error for hours. */
 const MAX_KEPT = 100;

@@ -158,7 +158,7 @@ export class RunBuilder {
       this.helpPrinted = true;
     }
     if (this.failures.found.length > 0 && message.text.includes('trtexec')) this.speaks = true;
-    if (message.text.includes('.cache.lock')) this.keepHints(message);
+    if (/\.cache\.lock|\.qdstrm/.test(message.text)) this.keepHints(message);
   }
 
   /** The headings of a help text are those of the banner: only what is under them tells the two apart. */
@@ -175,7 +175,11 @@ export class RunBuilder {
   }
 
   private readFailure(message: LogMessage): void {
-    readFailureLine(this.failures, message, () => this.options().loadEngine !== null && this.build.deserializedS === null);
+    readFailureLine(
+      this.failures,
+      message,
+      () => this.options().loadEngine !== null && this.build.deserializedS === null,
+    );
   }
 
   private keepError({ stream, line, text }: LogMessage): void {

@@ -105,7 +105,8 @@ describe('what TensorRT cannot parse, by the line that says why: real messages, 
 const FORMATS =
   'Error[9]: [pluginV2Builder.cpp::reportPluginError::23] Error Code 9: Internal Error (/SCA_IndexRebatch_TRT: could not find any supported formats consistent with input/output data types)';
 const NVRTC = 'nvrtc_compile.cpp:940: CHECK(false) failed. NVRTC Compilation failure';
-const ILLEGAL = '1: [convRunner.cpp::execute::290] Error Code 1: Cuda Runtime (an illegal memory access was encountered)';
+const ILLEGAL =
+  '1: [convRunner.cpp::execute::290] Error Code 1: Cuda Runtime (an illegal memory access was encountered)';
 const NO_TACTIC =
   'Error[10]: [optimizer.cpp::computeCosts::3869] Error Code 10: Internal Error (Could not find any implementation for node Conv_0.)';
 const NO_ENGINE =
