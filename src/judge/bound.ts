@@ -114,7 +114,7 @@ export const BOUND_ADVICE = {
 const PAUSE_ADVICE = 'launches do not explain the idle GPU: look for pauses, and for other work on the CPUs';
 
 /** Of a GPU that is busy for this share of the time nobody sees that it waits for launches. */
-const BUSY = 0.95;
+const BUSY = 0.965;
 
 /** Without a CUDA graph GPU times hold the gaps between launches. */
 const NEAR_LAUNCH_ADVICE = 'a CUDA graph may make it faster: its launches take more than half of the GPU time';
