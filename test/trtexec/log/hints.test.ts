@@ -32,6 +32,7 @@ const LINES: readonly (readonly [id: string, line: string, value: number | null]
     3,
   ],
   ['graph_capturing', '[I] Capturing CUDA graph for the current execution context', null],
+  ['nsys', "Generating '/tmp/nsys-wili/nsys-report-5bde.qdstrm'", null],
   [
     'graph_ok',
     '[I] Successfully captured CUDA graph for the current execution context. When profiling with Nsight Systems, add "--cuda-graph-trace=node"',
