@@ -66,8 +66,11 @@ function evidenceOf(by: BoundBy, runs: readonly BoundRun[]): string {
   if (flag !== undefined) return flag.evidence;
   const busy = said(medianIn(runs, 'gpuBusy'), (share) => `GPU busy ${Math.round(100 * share)} % of the time`);
   if (by === 'h2d' || by === 'd2h') {
+    const way = (copy: 'h2dMs' | 'd2hMs') => shortMs(medianIn(runs, copy) ?? 0);
     return [
-      ...said(medianIn(runs, `${by}Ms`), (ms) => `a copy takes ${shortMs(ms)} ms`),
+      ...(areBothLong(runs)
+        ? [`copies take ${way('h2dMs')} ms to the GPU and ${way('d2hMs')} ms from it`]
+        : said(medianIn(runs, `${by}Ms`), (ms) => `a copy takes ${shortMs(ms)} ms`)),
       ...said(medianIn(runs, 'gpuComputeMs'), (ms) => `GPU compute ${shortMs(ms)} ms`),
       ...busy,
     ].join(', ');
@@ -77,6 +80,13 @@ function evidenceOf(by: BoundBy, runs: readonly BoundRun[]): string {
     (ratio) => `enqueue takes ${ratio.toFixed(2)} times the GPU time`,
   );
   return [...busy, ...enqueue].join(', ');
+}
+
+/** Copies in either direction take longer than the GPU's work. */
+function areBothLong(runs: readonly BoundRun[]): boolean {
+  const computeMs = medianIn(runs, 'gpuComputeMs');
+  const copiesMs = [medianIn(runs, 'h2dMs') ?? 0, medianIn(runs, 'd2hMs') ?? 0];
+  return computeMs !== null && copiesMs.every((ms) => ms > computeMs);
 }
 
 function medianIn(runs: readonly BoundRun[], value: Shown): number | null {
@@ -100,8 +110,11 @@ export const BOUND_ADVICE = {
   contended: 'end what else uses the GPU, and run again',
 } satisfies Readonly<Record<BoundBy, string>>;
 
-/** For a GPU that is idle for longer than launches take. */
-const PAUSE_ADVICE = 'the GPU is idle far longer than launches take: look for pauses, and for other work on the CPUs';
+/** For a GPU that is idle, but not for its launches. */
+const PAUSE_ADVICE = 'launches do not explain the idle GPU: look for pauses, and for other work on the CPUs';
+
+/** Of a GPU that is busy for this share of the time nobody sees that it waits for launches. */
+const BUSY = 0.965;
 
 /** Without a CUDA graph GPU times hold the gaps between launches. */
 const NEAR_LAUNCH_ADVICE = 'a CUDA graph may make it faster: its launches take more than half of the GPU time';
@@ -110,20 +123,35 @@ const NEAR_LAUNCH_ADVICE = 'a CUDA graph may make it faster: its launches take m
 const SHARED_MEMORY_ADVICE =
   'CPU and GPU share their memory here, an application need not copy: measure without transfers';
 
+/** Below this gain in percent a CUDA graph does not help. */
+const LEAST_GRAPH_GAIN = 1;
+
+/** @param gainPercent of the same cell with a CUDA graph, measured */
+export function withGraphGain(bound: CellBound | null, gainPercent: number): CellBound | null {
+  if (bound === null || gainPercent >= LEAST_GRAPH_GAIN) return bound;
+  if (bound.advice === NEAR_LAUNCH_ADVICE && bound.by === 'compute') return { ...bound, advice: BOUND_ADVICE.compute };
+  const isGraphAdvice = bound.advice === LAUNCH_ADVICE || bound.advice === NEAR_LAUNCH_ADVICE;
+  return isGraphAdvice ? { ...bound, advice: 'use a larger batch: a CUDA graph gains nothing here' } : bound;
+}
+
 function adviceFor(by: BoundBy, runs: readonly BoundRun[], cell: Launches | null, gpuName: string | null): string {
   if (by === 'h2d' || by === 'd2h') {
     const link = hostLinkOf(gpuName);
     if (link === 'sharedMemory') return SHARED_MEMORY_ADVICE;
-    return link === 'c2c' ? BOUND_ADVICE[by] : `${BOUND_ADVICE[by]}; look at the PCIe link`;
+    const advice = areBothLong(runs) ? 'send and return less, or keep it on the GPU' : BOUND_ADVICE[by];
+    return link === 'c2c' ? advice : `${advice}; look at the PCIe link`;
   }
   const isGraph = cell?.cudaGraph === true;
   const isNear = enqueueClass(medianIn(runs, 'enqueueRatio') ?? 0) !== 'free';
-  if (by === 'compute' && isNear && !isGraph) return NEAR_LAUNCH_ADVICE;
+  const isProfiled = runs.some(({ flags }) => flags.some(({ id }) => id === 'profilingOn'));
+  if (by === 'compute' && isNear && !isGraph && !isProfiled) return NEAR_LAUNCH_ADVICE;
   const isStarved = runs.some(({ flags }) =>
     flags.some(({ id, effect }) => id === 'hostBound' && effect === 'widened'),
   );
   if (by !== 'host' || isStarved) return BOUND_ADVICE[by];
-  if (!mayWaitForLaunches(medianIn(runs, 'gpuBusy'), medianIn(runs, 'enqueueRatio'))) return PAUSE_ADVICE;
-  if (!isGraph) return LAUNCH_ADVICE;
+  const [gpuBusy, enqueueRatio] = [medianIn(runs, 'gpuBusy'), medianIn(runs, 'enqueueRatio')];
+  if (!mayWaitForLaunches(gpuBusy, enqueueRatio)) return PAUSE_ADVICE;
+  if (!isGraph && !isNear && enqueueRatio !== null) return PAUSE_ADVICE;
+  if (!isGraph) return gpuBusy !== null && gpuBusy >= BUSY ? NEAR_LAUNCH_ADVICE : LAUNCH_ADVICE;
   return cell.spinWait === true ? 'use a larger batch' : 'use spin wait or a larger batch';
 }

@@ -4,8 +4,9 @@ import { itemsPerS, type KeyedCell } from '../records/cell.ts';
 import { isFine, outcomeReason, type Outcome } from '../records/outcome.ts';
 import type { RunFlag } from '../records/run-flag.ts';
 import { precisionShare, type RealPrecision } from '../layers/real-precision.ts';
-import { boundOf } from './bound.ts';
+import { boundOf, withGraphGain } from './bound.ts';
 import { leftOutFor } from './run-trust.ts';
+import { switchGains } from './switch-pairs.ts';
 import { median } from '../statistics/median.ts';
 import { valuesOf } from './value-rule.ts';
 
@@ -24,7 +25,7 @@ export function summarizeCells(
   environments: ReadonlyMap<string, Environment>,
 ) {
   const byCell = Map.groupBy(runs, ({ cellKey }) => cellKey);
-  return cells.map((cell) => {
+  const summaries = cells.map((cell) => {
     const all = byCell.get(cell.key) ?? [];
     const measured = all.filter(isMeasured);
     const timed = all.filter(({ role }) => role === 'timed');
@@ -63,6 +64,12 @@ export function summarizeCells(
       flags: countFlags(timed.flatMap(({ flags }) => flags)),
     };
   });
+  const pairs = switchGains(summaries, 'cudaGraph')?.pairs ?? [];
+  const gains = new Map(pairs.map(({ without, gainPercent }) => [without.cell.key, gainPercent]));
+  return summaries.map((summary) => ({
+    ...summary,
+    bound: withGraphGain(summary.bound, gains.get(summary.cell.key) ?? Number.POSITIVE_INFINITY),
+  }));
 }
 
 /** Runs per flag, with the first one's evidence. */

@@ -113,7 +113,7 @@ function spawnOn(
   const onWait: LockWait['onWait'] = (holder) => {
     if (hasWarned) return;
     hasWarned = true;
-    const which = device === null ? 'the GPU' : deviceLabel(device);
+    const which = device === null ? 'the lock for one GPU (nvidia-smi lists none)' : deviceLabel(device);
     onNote(`${which} is in use by ${holderText(holder)}: runs wait for their turn`);
   };
   return (invocation, signal, onStart) => {

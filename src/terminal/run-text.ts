@@ -3,7 +3,7 @@ import type { HarnessReading } from '../records/harness.ts';
 import { metricOf } from '../records/metric.ts';
 import type { ParsedRun } from '../trtexec/run-facts.ts';
 import { formatTensorrtVersion } from '../text/version.ts';
-import { boundLines, flagLines, outcomeText } from './words.ts';
+import { adviceOf, boundLines, evidenceLines, flagLines, outcomeText } from './words.ts';
 import type { Look } from './look.ts';
 import { count, formatMs, formatNumber, formatPercent } from './numbers.ts';
 import { layersOf, profileOf } from '../layers/join-layers.ts';
@@ -28,9 +28,7 @@ export function runText(run: ParsedRun, look: Look): string[] {
   const lines = [style.strong(cut(printable(run.path)))];
   if (head.length > 0) lines.push(cut(`  ${head.join(' · ')}`));
   lines.push(`  ${outcomeText(outcome, style)}`);
-  for (const { line, text } of outcome.evidence.slice(0, MAX_EVIDENCE_LINES)) {
-    lines.push(cut(`    ${line > 0 ? `line ${line}: ` : ''}${printable(text)}`));
-  }
+  lines.push(...evidenceLines(outcome.evidence.slice(0, MAX_EVIDENCE_LINES), look));
   lines.push(...numbers(run, look), ...layersTable(layersOf(run) ?? [], look, profileOf(run)?.total));
   if (log.build.engineBuiltS !== null) {
     const size = log.build.createdEngineMib;
@@ -49,8 +47,9 @@ export function runText(run: ParsedRun, look: Look): string[] {
   }
   if (run.telemetry !== null) lines.push(...telemetryLines(run.telemetry, look));
   const isMeasured = log.measurement !== null || run.harness !== null;
-  if (isMeasured) lines.push(...boundLines(boundOfRead(run), run.flags, look));
-  lines.push(...run.flags.flatMap((flag) => flagLines(flag, look)));
+  const bound = boundOfRead(run);
+  if (isMeasured) lines.push(...boundLines(bound, run.flags, look));
+  lines.push(...run.flags.flatMap((flag) => flagLines(flag, look, adviceOf(flag, bound))));
   for (const hint of log.hints) lines.push(style.warn(cut(`  ${hint.id}: ${printable(hint.text)}`)));
   for (const note of run.notes) lines.push(style.dim(cut(`  note: ${printable(note)}`)));
   return lines;

@@ -12,7 +12,7 @@ import type { LayerKind } from '../layers/layer-facts.ts';
 export const REASON_TEXT: Readonly<Record<FailureReason | UnfitReason, string>> = {
   modelMissing: 'the model file is not there',
   modelInvalid: 'the model is no valid ONNX file',
-  operatorUnsupported: 'TensorRT does not know an operator or plugin of the model',
+  operatorUnsupported: 'TensorRT cannot parse the model, or lacks a plugin of it',
   shapeInvalid: 'the shapes do not fit the model or the engine',
   flagUnknown: 'this trtexec does not know a flag',
   flagInvalid: 'a flag has a value that trtexec does not take',
@@ -91,6 +91,19 @@ export function outcomeText(outcome: Outcome, style: Style): string {
   }
 }
 
+const LONGEST_EVIDENCE_LINES = 4;
+/** A log line may be a megabyte long. */
+const LONGEST_EVIDENCE = 1000;
+
+/** The first line, which says why, is wrapped; the others are cut. */
+export function evidenceLines(evidence: Outcome['evidence'], { columns }: Look): string[] {
+  return evidence.flatMap(({ line, text }, index) => {
+    const shown = `    ${line > 0 ? `line ${line}: ` : ''}${printable(text.slice(0, LONGEST_EVIDENCE))}`;
+    if (index > 0) return [truncate(shown, columns)];
+    return wrapHanging(shown, columns, 6).slice(0, LONGEST_EVIDENCE_LINES);
+  });
+}
+
 const ADVICE: Readonly<Record<RunFlagId, string>> = {
   powerLimited: BOUND_ADVICE.power,
   thermalSlowdown: 'let it cool down, look after the cooling, and run again',
@@ -106,21 +119,28 @@ const ADVICE: Readonly<Record<RunFlagId, string>> = {
   loneOutlier: 'the medians are not touched; look at more runs before a tail is believed',
   upperBound: 'a limit to compare with, no result: never a baseline, never the best',
   invalidOutput: 'only its speed counts, and what it gives must not be used',
-  profilingOn: 'unset the variable and run again: times under a profiler are no baseline',
+  profilingOn: 'run again without it: times under a profiler are no baseline',
   debugTensors: 'look at the tensors, and measure without these flags',
   pcieReduced: 'look at slot, riser and BIOS; copies are slower than they need be',
 };
 
-function adviceOf({ id, effect }: Pick<RunFlag, 'id' | 'effect'>): string {
+/** @param bound of the same runs: what it advises holds for the flag that says the same */
+export function adviceOf({ id, effect }: Pick<RunFlag, 'id' | 'effect'>, bound: CellBound | null): string {
+  if (bound !== null && FLAG_OF_BOUND[bound.by] === id) return bound.advice;
   return id === 'hostBound' && effect === 'explained' ? LAUNCH_ADVICE : ADVICE[id];
 }
 
 /** `contended: 9 % of the queries ...`, then the advice. */
-export function flagLines(flag: Pick<RunFlag, 'id' | 'effect' | 'evidence'>, look: Look, times = ''): string[] {
+export function flagLines(
+  flag: Pick<RunFlag, 'id' | 'effect' | 'evidence'>,
+  look: Look,
+  advice = adviceOf(flag, null),
+  times = '',
+): string[] {
   const { columns, style } = look;
   const color = flag.effect === 'explained' ? style.dim : flag.effect === 'barred' ? style.bad : style.warn;
   const text = `  ${FLAG_LABELS[flag.id]}${times}: ${printable(flag.evidence)}`;
-  return [color(truncate(text, columns)), style.dim(truncate(`    → ${adviceOf(flag)}`, columns))];
+  return [color(truncate(text, columns)), ...wrapHanging(`    → ${advice}`, columns, 6).map(style.dim)];
 }
 
 /**
@@ -138,7 +158,8 @@ export function boundLines(
   const says = `  bound by ${BOUND_WORDS[by]}${times}`;
   if (flags.some(({ id }) => id === FLAG_OF_BOUND[by])) return [truncate(says, columns)];
   const because = by === 'compute' ? '' : `: ${printable(evidence)}`;
-  return [...wrapHanging(`${says}${because}`, columns, 4), style.dim(truncate(`    → ${advice}`, columns))];
+  const what = wrapHanging(`    → ${advice}`, columns, 6).map(style.dim);
+  return [...wrapHanging(`${says}${because}`, columns, 4), ...what];
 }
 
 /** Each verdict has a sign of its own, so that none is recognized by color alone. */

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 
-import { boundOf, boundReasons, usualBound } from '../../src/judge/bound.ts';
+import { boundOf, boundReasons, usualBound, withGraphGain } from '../../src/judge/bound.ts';
 import type { BoundBy } from '../../src/records/bound.ts';
 import type { RunFlag } from '../../src/records/run-flag.ts';
 import { NO_VALUES } from '../support/no-values.ts';
@@ -81,7 +81,34 @@ test('a cell that turned from one to another is told, even when its time did not
 test('a GPU that is idle far longer than launches take is no case for a CUDA graph', () => {
   const adviceOf = (gpuBusy: number, enqueueRatio: number) =>
     boundOf(NO_GRAPH, [run('host', { gpuBusy, enqueueRatio })])?.advice;
-  const pauses = 'the GPU is idle far longer than launches take: look for pauses, and for other work on the CPUs';
+  const pauses = 'launches do not explain the idle GPU: look for pauses, and for other work on the CPUs';
   expect([adviceOf(0.02, 0.95), adviceOf(0.02, 0.25)]).toEqual([pauses, pauses]);
   expect(adviceOf(0.708, 0.84)).toBe('use a CUDA graph or a larger batch');
+  // A V100 with TensorRT 7: launches take a twelfth of the GPU time.
+  expect(adviceOf(0.672, 0.08)).toBe(pauses);
+});
+
+test('a busy GPU: a CUDA graph may help, and under a profiler nothing says that it does', () => {
+  const profiled = { id: 'profilingOn', effect: 'barred', value: null, evidence: '--exportProfile' } as const;
+  const values = { gpuBusy: 0.97, enqueueRatio: 1.01 };
+  expect(boundOf(NO_GRAPH, [run('host', values)])?.advice).toMatch(/^a CUDA graph may make it faster/);
+  expect(boundOf(NO_GRAPH, [run('compute', values, [profiled])])?.advice).not.toContain('graph');
+});
+
+test('a CUDA graph that was measured to gain nothing is not advised', () => {
+  const [host, compute] = (['host', 'compute'] as const).map((by) =>
+    boundOf(NO_GRAPH, [run(by, { gpuBusy: 0.9, enqueueRatio: 0.95 })]),
+  );
+  expect(withGraphGain(host ?? null, -0.02)?.advice).toBe('use a larger batch: a CUDA graph gains nothing here');
+  expect(withGraphGain(compute ?? null, -0.02)?.advice).not.toContain('graph');
+  expect(withGraphGain(host ?? null, 30)).toBe(host);
+  expect(withGraphGain(null, -0.02)).toBeNull();
+});
+
+test('copies that take longer than the GPU in both directions are both named', () => {
+  const bound = boundOf(GRAPH, [run('h2d', { h2dMs: 6.2, d2hMs: 6.25, gpuComputeMs: 0.45, gpuBusy: 0.03 })]);
+  expect(bound).toMatchObject({
+    evidence: 'copies take 6.2 ms to the GPU and 6.25 ms from it, GPU compute 0.45 ms, GPU busy 3 % of the time',
+    advice: 'send and return less, or keep it on the GPU; look at the PCIe link',
+  });
 });

@@ -3,8 +3,8 @@ import { type Environment, UNKNOWN_ENVIRONMENT } from '../../records/environment
 import { type Outcome, outcomeReason } from '../../records/outcome.ts';
 import type { RunRecord, RunRole, RunTry } from '../../records/run.ts';
 import { formatTensorrtVersion } from '../../text/version.ts';
-import type { TrtexecRun } from '../../trtexec/log/parsed-log.ts';
 import { cellOfRun } from '../../trtexec/cell-of-run.ts';
+import { timedUnderProfiler } from '../../trtexec/fitness/profiled.ts';
 import { processFacts, type ReadRun } from './read-run.ts';
 import type { RunManifest } from '../run-manifest.ts';
 
@@ -62,18 +62,6 @@ export function roleOf({ manifest, log, exports }: ReadRun): RunRole {
     (manifest.argv?.some((part) => skips.includes(part)) ?? false);
   if (buildOnly) return 'build';
   return timedUnderProfiler(log, exports.profile !== null) ? 'profile' : 'timed';
-}
-
-/** From TensorRT 11.0 on, the profiled run is always separate, after the summary. */
-const ALWAYS_SEPARATE = 11;
-
-/** With `--separateProfileRun` the profiler is attached after the summary was printed: the times are valid. */
-function timedUnderProfiler(log: TrtexecRun, hasProfile: boolean): boolean {
-  const { profile, exportProfile, separateProfiling } = log.options;
-  const isProfiled =
-    log.profile !== null || profile === true || exportProfile !== null || (profile === null && hasProfile);
-  const isSeparate = separateProfiling === true || (log.tensorrtVersion?.major ?? 0) >= ALWAYS_SEPARATE;
-  return isProfiled && !(isSeparate && log.measurement !== null);
 }
 
 export function cellOf({ manifest, log }: ReadRun): KeyedCell {

@@ -12,7 +12,7 @@ import { GUIDE_NSYS } from '../../tools/nsys/nsys-dialect.ts';
 import { profileArgs, type RunParts, runParts } from '../../trtexec/arguments/run-args.ts';
 import type { ShowOptions } from './command.ts';
 import type { ExplainOutput, ProfilerStep } from './output.ts';
-import { remediesOf } from './remedies.ts';
+import { provenBound, remediesOf } from './remedies.ts';
 import { attachmentsOfCell } from '../../store/runs/attachments.ts';
 import { findCells } from '../../store/cells.ts';
 import type { StoreDatabase } from '../../store/file/open.ts';
@@ -36,9 +36,10 @@ export async function explainRun(name: string, options: Pick<ShowOptions, 'json'
   });
 }
 
-function explainedRun(db: StoreDatabase, run: ShownRun): ExplainOutput {
-  const { cellKey, environment, provenance, runId, sweepId } = run;
+function explainedRun(db: StoreDatabase, stored: ShownRun): ExplainOutput {
+  const { cellKey, environment, provenance, runId, sweepId } = stored;
   const cell = cellKey === null ? null : (findCells(db, [cellKey]).get(cellKey) ?? null);
+  const run = { ...stored, bound: provenBound(db, sweepId, cell, stored.bound) };
   const engine =
     profiledRun(db, runId, runId) ?? (cell === null ? null : profiledCell(db, cell, [sweepId], runId, true));
   const isProfiled = engine !== null && engine.iterations !== null;

@@ -1,6 +1,9 @@
+import { withGraphGain } from '../../judge/bound.ts';
 import { switchGains } from '../../judge/switch-pairs.ts';
+import type { CellBound } from '../../records/bound.ts';
 import { batchOf, type KeyedCell } from '../../records/cell.ts';
 import { isMeasured } from '../../records/run.ts';
+import type { SweepId } from '../../records/scalars.ts';
 import { findCells } from '../../store/cells.ts';
 import type { StoreDatabase } from '../../store/file/open.ts';
 import { cellRunsOf } from '../../store/runs/cell-runs.ts';
@@ -16,18 +19,33 @@ export function remediesOf(db: StoreDatabase, run: ShownRun, cell: KeyedCell | n
 /** The cell of the same sweep that has a CUDA graph already, and what it gained. */
 function graphRemedy(db: StoreDatabase, { bound, sweepId }: ShownRun, cell: KeyedCell): string[] {
   if (bound?.advice.includes('CUDA graph') !== true || cell.cudaGraph !== false) return [];
+  const gained = graphPair(db, sweepId, cell);
+  return [
+    gained === undefined
+      ? 'this sweep has no such cell with a CUDA graph: cudaGraph: [on, off] measures both'
+      : `with a CUDA graph it has ${formatPercent(gained.gainPercent)} queries/s in this sweep: cell ${gained.with.cell.key.slice(0, 8)}`,
+  ];
+}
+
+/** Advice that the cell of the same sweep with a CUDA graph disproves is not given. */
+export function provenBound(
+  db: StoreDatabase,
+  sweepId: SweepId,
+  cell: KeyedCell | null,
+  bound: CellBound | null,
+): CellBound | null {
+  const gained = bound === null || cell?.cudaGraph !== false ? undefined : graphPair(db, sweepId, cell);
+  return gained === undefined ? bound : withGraphGain(bound, gained.gainPercent);
+}
+
+function graphPair(db: StoreDatabase, sweepId: SweepId, cell: KeyedCell) {
   const runs = Map.groupBy(cellRunsOf(db, [sweepId]).filter(isMeasured), ({ cellKey }) => cellKey);
   const cells = [...findCells(db, [...runs.keys()]).values()].map((each) => ({
     cell: each,
     runsQps: (runs.get(each.key) ?? []).flatMap(({ values }) => values.throughputQps ?? []),
     latencyMs: null,
   }));
-  const gained = switchGains(cells, 'cudaGraph')?.pairs.find(({ without }) => without.cell.key === cell.key);
-  return [
-    gained === undefined
-      ? 'this sweep has no such cell with a CUDA graph: cudaGraph: [on, off] measures both'
-      : `with a CUDA graph it has ${formatPercent(gained.gainPercent)} queries/s in this sweep: cell ${gained.with.cell.key.slice(0, 8)}`,
-  ];
+  return switchGains(cells, 'cudaGraph')?.pairs.find(({ without }) => without.cell.key === cell.key);
 }
 
 /** An engine is as fast as it can be at the shapes of its optimum. */

@@ -2,6 +2,7 @@ import { disturbedCells } from '../../judge/run-trust.ts';
 import { LEAST_PRECISION_SHARE } from '../../layers/real-precision.ts';
 import { summarizeCells } from '../../judge/summarize-cells.ts';
 import { boundOf } from '../../judge/bound.ts';
+import { provenBound } from './remedies.ts';
 import type { CellBound } from '../../records/bound.ts';
 import type { KeyedCell } from '../../records/cell.ts';
 import { type CellRun, isMeasured } from '../../records/run.ts';
@@ -39,7 +40,7 @@ import {
   showRun,
   type ShownRun,
 } from '../../store/runs/show-run.ts';
-import { findSweepsByPrefix, planOf } from '../../store/sweeps/sweeps.ts';
+import { planOf } from '../../store/sweeps/sweeps.ts';
 import { findingByPrefix, namedCell, metricNamed } from '../../selection/by-name.ts';
 import { cellsInWords } from '../../selection/cell-points.ts';
 import { engineNote, engineNotes, mixedEngines } from '../../selection/mixed-engines.ts';
@@ -135,7 +136,8 @@ function showOneRun(db: StoreDatabase, runId: RunId, options: ShowOptions, io: I
   const mixed = mixedEngines(db, [run.sweepId]).find(({ cell: { key } }) => key === run.cellKey);
   if (mixed !== undefined) io.err(`note: ${engineNote(mixed)}\n`);
   const cellEngines = mixed?.paths ?? null;
-  const output: DescribedRun = { schemaVersion: 1, ...run, cell, build, cellEngines, layers };
+  const bound = provenBound(db, run.sweepId, cell, run.bound);
+  const output: DescribedRun = { schemaVersion: 1, ...run, bound, cell, build, cellEngines, layers };
   printResult(io, options, output, (_, look) => shownRunText(output, look, queriesOf(db, run, options)));
 }
 
@@ -226,11 +228,8 @@ function newestBound(db: StoreDatabase, cell: KeyedCell, runs: readonly CellRun[
   if (newest === undefined) return null;
   const { environmentId, sweepId } = newest;
   const gpuName = findEnvironments(db, [environmentId]).get(environmentId)?.gpuName;
-  return boundOf(
-    cell,
-    measured.filter((run) => run.sweepId === sweepId),
-    gpuName,
-  );
+  const own = measured.filter((run) => run.sweepId === sweepId);
+  return provenBound(db, sweepId, cell, boundOf(cell, own, gpuName));
 }
 
 function withValues({ harness }: KeyedCell, runs: readonly StoredRun[], valued: readonly CellRun[]): ListedRun[] {

@@ -19,7 +19,7 @@ import { failureSection } from '../../terminal/failure-section.ts';
 import { type SweepNumbers, withReused } from '../../store/sweeps/overview.ts';
 import type { ShownSweep } from './output.ts';
 import type { CellSummary } from './swept.ts';
-import { boundLines, flagLines, REASON_TEXT } from '../../terminal/words.ts';
+import { adviceOf, boundLines, flagLines, REASON_TEXT } from '../../terminal/words.ts';
 import { switchGainLines } from '../../terminal/switch-gain-text.ts';
 import type { Look, Style } from '../../terminal/look.ts';
 import { overlapNote } from '../../terminal/statistics-table.ts';
@@ -280,19 +280,28 @@ function boundSection(cells: readonly SweepCell[], look: Look): string[] {
     ({ bound, flags }) =>
       bound !== null && bound.by !== 'compute' && !flags.some(({ id }) => id === FLAG_OF_BOUND[bound.by]),
   );
-  return [...Map.groupBy(unflagged, ({ bound }) => `${bound?.by} ${bound?.advice}`).values()].flatMap((same) =>
-    boundLines(same[0]?.bound ?? null, [], look, same.length === 1 ? '' : ` (${same.length} cells, one of them)`),
-  );
+  return [...Map.groupBy(unflagged, ({ bound }) => `${bound?.by} ${bound?.advice}`).values()].flatMap((same) => {
+    const [{ bound, label } = { bound: null, label: '' }] = same;
+    if (bound === null) return [];
+    const times = same.length === 1 ? '' : ` (${same.length} cells, one of them)`;
+    return boundLines({ ...bound, advice: named(label, bound.advice) }, [], look, times);
+  });
+}
+
+function named(label: string, advice: string): string {
+  return `${printable(label)}: ${advice}`;
 }
 
 /** One flag of each kind, with evidence and advice. */
 function flagSection(cells: readonly SweepCell[], look: Look): string[] {
-  const all = cells.flatMap(({ flags }) => flags);
-  const byKind = Map.groupBy(all, ({ id, effect }) => `${id} ${effect}`);
+  const all = cells.flatMap(({ bound, flags, label }) =>
+    flags.map((flag) => ({ ...flag, label, advice: adviceOf(flag, bound) })),
+  );
+  const byKind = Map.groupBy(all, ({ advice, effect, id }) => `${id} ${effect} ${advice}`);
   return [...byKind.values()].flatMap((same) => {
     const [first] = same;
     const runs = same.reduce((sum, { times }) => sum + times, 0);
     const times = runs === 1 ? '' : ` (${runs} runs, one of them)`;
-    return first === undefined ? [] : flagLines(first, look, times);
+    return first === undefined ? [] : flagLines(first, look, named(first.label, first.advice), times);
   });
 }

@@ -7,7 +7,7 @@ import { printable } from '../../text/printable.ts';
 import type { ShownRun as StoredRun } from '../../store/runs/show-run.ts';
 import type { ShownRun } from './output.ts';
 import type { JoinedLayer } from '../../layers/profiled-engine.ts';
-import { boundLines, flagLines, outcomeText } from '../../terminal/words.ts';
+import { adviceOf, boundLines, evidenceLines, flagLines, outcomeText } from '../../terminal/words.ts';
 import type { Look } from '../../terminal/look.ts';
 import { layersTable } from '../../terminal/run-text.ts';
 import { machineLines } from '../../terminal/machine-text.ts';
@@ -29,11 +29,9 @@ export function shownRunText(run: DescribedRun, look: Look, queries: RunQueries 
   const lines = [
     style.strong(truncate(`${printable(title)} · run ${run.runId.slice(0, 8)} #${run.repeat}`, columns)),
     `  ${outcomeText(run.outcome, style)}`,
-    ...run.outcome.evidence.map(({ line, text }) =>
-      truncate(`    ${line > 0 ? `line ${line}: ` : ''}${printable(text)}`, columns),
-    ),
+    ...evidenceLines(run.outcome.evidence, look),
     ...(run.outcome.kind === 'measured' && run.role === 'timed' ? boundLines(run.bound, run.flags, look) : []),
-    ...run.flags.flatMap((flag) => flagLines(flag, look)),
+    ...run.flags.flatMap((flag) => flagLines(flag, look, adviceOf(flag, run.bound))),
     ...field('sweep', run.sweepId.slice(0, 8), look),
     ...field('role', `${run.role}, ${run.provenance}`, look),
     ...field(

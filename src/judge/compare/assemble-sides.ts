@@ -202,7 +202,7 @@ function failureReasons(name: string, side: CellSide, metric: MetricId): string[
   if (lacksMetric) return [`${name}: its runs have no ${metricOf(metric).label}`];
   const reasons = failureSentences(others);
   const built = others.some(({ kind }) => kind === 'built') ? ['built'] : [];
-  const profiled = 'only profiled runs, whose times do not count (--separateProfileRun)';
+  const profiled = 'only runs that were timed with a profiler attached, whose times do not count';
   const none = isProfiled ? profiled : notes.length === 0 ? 'no run' : 'no run that counts';
   const why = [...reasons, ...built];
   return (why.length === 0 ? [none] : why).map((text) => `${name}: ${text}`);

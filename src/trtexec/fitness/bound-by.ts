@@ -1,6 +1,7 @@
 import type { BoundBy } from '../../records/bound.ts';
 import type { RunFlag } from '../../records/run-flag.ts';
 import type { FitnessFacts } from './facts.ts';
+import { timedUnderProfiler } from './profiled.ts';
 
 /** Below this share of the time the GPU waits for something else. */
 const BUSY = 0.9;
@@ -11,7 +12,7 @@ type BoundFacts = Pick<FitnessFacts, 'log' | 'derived'>;
 
 /**
  * What limits the throughput of a run; null where it is not known: of several streams, whose GPU times overlap, only
- * what is beyond doubt. The migration that added `measurements.bound_by` has the same rules in SQL.
+ * what is beyond doubt. The migration that added `measurements.bound_by` had the rules of its time in SQL.
  */
 export function boundBy(facts: BoundFacts, flags: readonly Pick<RunFlag, 'id' | 'effect'>[]): BoundBy | null {
   const { derived, log } = facts;
@@ -23,7 +24,9 @@ export function boundBy(facts: BoundFacts, flags: readonly Pick<RunFlag, 'id' | 
   if (isPaced(log) && !isBusy) return 'paced';
   const copies = copiesOf(facts);
   if (copies !== null) return copies;
-  if (enqueueClass === 'bound' || has('hostBound')) return 'host';
+  // trtexec's profiler makes each launch wait for the GPU.
+  const isLaunching = enqueueClass === 'bound' && !timedUnderProfiler(log, false);
+  if (isLaunching || has('hostBound')) return 'host';
   // One after the other: the longest of them.
   if (log.options.exposeDma === true && gpuBusy !== null && !isBusy) return transferBound ?? 'compute';
   if (gpuBusy !== null && !isBusy) return 'host';
@@ -44,10 +47,13 @@ export function mayWaitForLaunches(gpuBusy: number | null, enqueueRatio: number 
   return gpuBusy === null || gpuBusy * (1 + (enqueueRatio ?? 0)) >= LAUNCHING;
 }
 
-/** The direction of the copies that the GPU waits for: they take longer than a query, and nearly all of the time. */
+/**
+ * The direction of the copies that the GPU waits for: one takes longer than the GPU's work, and those of both directions
+ * nearly all of the time.
+ */
 export function copiesOf({ derived, log: { measurement } }: BoundFacts): 'h2d' | 'd2h' | null {
   const { gpuBusy, transferBound } = derived;
   if (measurement === null || transferBound === null || (gpuBusy ?? 0) >= BUSY) return null;
-  const copyMs = measurement[`${transferBound}Ms`]?.median ?? 0;
-  return (copyMs * measurement.throughputQps) / 1000 >= COPYING ? transferBound : null;
+  const copiesMs = (measurement.h2dMs?.median ?? 0) + (measurement.d2hMs?.median ?? 0);
+  return (copiesMs * measurement.throughputQps) / 1000 >= COPYING ? transferBound : null;
 }

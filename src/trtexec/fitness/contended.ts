@@ -34,22 +34,34 @@ function bySamples(facts: FitnessFacts, compute: ComputeTimes | null): RunFlag |
   // Without a CUDA graph GPU times include each launch's wait for its CPU.
   if (isHostStarved(facts, compute)) return null;
   const text = `${percent(slow.share)} of the queries took more than ${SLOW} times the undisturbed ${shortMs(fastMs)} ms`;
-  if (isHostsOwn(facts, compute)) {
-    return hostJitter(slow.meanRatio, `${text}, and were enqueued slowly`);
-  }
+  const host = hostsOwn(facts, compute);
+  if (host !== null) return hostJitter(slow.meanRatio, `${text}, ${host}`);
   const effect = exceeds(slow, CERTAIN) ? 'excluded' : 'widened';
   return flag(effect, slow.meanRatio, `${text}, mean ${shortMs(meanMs)} ms${processesText(facts)}`);
 }
 
 /** The usual query takes as long as its enqueue: how long it takes is decided by the host. */
 const LAUNCHES_DECIDE = 0.95;
+/** A GPU that two processes take in turns is never idle for long: 98.8 % busy at least in the recorded cells. */
+const TAKEN_IN_TURNS = 0.9;
 
-/** True if only queries with a slow enqueue exceed what is slow on a quiet GPU. */
-function isHostsOwn(facts: FitnessFacts, compute: ComputeTimes): boolean {
-  if (!mayHoldLaunches(facts) || facts.times === null) return false;
-  if ((facts.derived.enqueueRatio ?? 0) >= LAUNCHES_DECIDE) return true;
+function launchesDecide({ derived }: FitnessFacts): boolean {
+  return (derived.enqueueRatio ?? 0) >= LAUNCHES_DECIDE;
+}
+
+function idleText({ derived: { gpuBusy, transferBound } }: FitnessFacts): string | null {
+  return gpuBusy === null || gpuBusy >= TAKEN_IN_TURNS || transferBound !== null
+    ? null
+    : `the GPU idle ${percent(1 - gpuBusy)} of the time`;
+}
+
+/** What shows that the host delayed the slow queries; null if nothing does. */
+function hostsOwn(facts: FitnessFacts, compute: ComputeTimes): string | null {
+  if (!mayHoldLaunches(facts) || facts.times === null) return null;
+  // Only queries with a slow enqueue exceed what is slow on a quiet GPU.
   const slow = slowWithoutHost(facts.times, compute);
-  return slow !== null && !exceeds(slow, SEEN);
+  const isEnqueued = launchesDecide(facts) || (slow !== null && !exceeds(slow, SEEN));
+  return isEnqueued ? 'and were enqueued slowly' : idleText(facts);
 }
 
 /** With a CUDA graph a query is one launch; with another process on the GPU its turns may hold up the enqueues too. */
@@ -72,8 +84,14 @@ function bySummary(facts: FitnessFacts, compute: ComputeTimes | null): RunFlag |
   const text = `mean GPU time ${shortMs(mean)} ms, undisturbed ${shortMs(times.min)} ms`;
   const enqueue = facts.log.measurement?.enqueueMs;
   const enqueueTail = (enqueue?.mean ?? 0) - (enqueue?.median ?? 0);
-  return mayHoldLaunches(facts) && enqueueTail > OF_HOST * (mean - times.min)
-    ? hostJitter(meanRatio, `${text}; the enqueues have a tail as long`)
+  const host =
+    enqueueTail > OF_HOST * (mean - times.min)
+      ? 'the enqueues have a tail as long'
+      : launchesDecide(facts)
+        ? 'the enqueues take as long'
+        : idleText(facts);
+  return mayHoldLaunches(facts) && host !== null
+    ? hostJitter(meanRatio, `${text}; ${host}`)
     : flag('excluded', meanRatio, `${text}${processesText(facts)}`);
 }
 

@@ -6,6 +6,7 @@ import { hardwareSlowdown, powerLimited, thermalSlowdown } from './clocks.ts';
 import { contended } from './contended.ts';
 import { at, type ComputeTimes, computeTimesOf, type FitnessFacts, hasOneStream, percent } from './facts.ts';
 import { hostBound } from './host-bound.ts';
+import { profiled } from './profiled.ts';
 import { bimodal, coarseTimer } from './samples.ts';
 
 export function findHarnessFlags(facts: FitnessFacts, reading: HarnessReading | null): RunFlag[] {
@@ -28,6 +29,7 @@ export function findFlags(facts: FitnessFacts): RunFlag[] {
   const alone = hasOneStream(facts) && (shared === null || shared.effect === 'explained');
   const own = alone ? compute : null;
   return [
+    profiled(facts),
     debugTensors(facts),
     thermalSlowdown(facts),
     hardwareSlowdown(facts),

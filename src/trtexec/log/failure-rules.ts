@@ -1,11 +1,16 @@
-import type { FailureReason } from '../../records/outcome.ts';
+import type { Evidence, FailureReason } from '../../records/outcome.ts';
 import type { FailureEvidence } from './parsed-log.ts';
 import type { LogMessage } from './log-lines.ts';
 
 interface FailureRule {
   readonly reason: FailureReason;
   readonly pattern: RegExp;
+  /** Only of a run that was given an engine, before TensorRT has read it. */
+  readonly whileLoading?: true;
 }
+
+/** TensorRT prints it as a warning, and goes on without a GPU until something else fails. */
+const CUDA_NOT_INITIALIZED = /CUDA initialization failure/i;
 
 /** Most specific first: a missing library also makes the build fail ("Building engine failed"). */
 const FAILURE_RULES: readonly FailureRule[] = [
@@ -17,7 +22,7 @@ const FAILURE_RULES: readonly FailureRule[] = [
   {
     reason: 'noGpu',
     pattern:
-      /no CUDA-capable device|Cannot find any available devices|CUDA driver version is insufficient|forward compatibility was attempted on non supported HW|Cuda failure: (?:35|100)\s*$/,
+      /no CUDA-capable device|Cannot find any available devices|CUDA driver version is insufficient|forward compatibility was attempted on non supported HW|Cuda failure: (?:35|100)\s*$|CUDA initialization failure with error:? (?:35|100)\b/i,
   },
   { reason: 'deviceInvalid', pattern: /Cannot find device ID|invalid device ordinal|Cuda failure: 101\s*$/ },
   { reason: 'flagUnknown', pattern: /^Unknown option: / },
@@ -45,14 +50,15 @@ const FAILURE_RULES: readonly FailureRule[] = [
   {
     reason: 'modelInvalid',
     pattern:
-      /MODEL_DESERIALIZE_FAILED|Failed to parse the ONNX model|Network must have at least one output|Failed to parse onnx file|Parsing model failed|INVALID_(?:GRAPH|NODE)/,
+      /MODEL_DESERIALIZE_FAILED|Failed to parse (?:the )?ONNX model|Error parsing text-format \S*ModelProto|ModelProto (?:has no|does not have a) graph|Network must have at least one output/,
   },
   { reason: 'engineMissing', pattern: /Error opening engine file/ },
   {
     reason: 'engineInvalid',
     pattern:
-      /deserializeCudaEngine|Engine deserialization failed|Got invalid engine|Version tag does not match|Plan file (?:was|is)|incompatible serialization version/,
+      /deserializeCudaEngine|Engine deserialization failed|Got invalid engine|Version tag does not match|[Pp]lan file (?:was|is)|incompatible serialization version/,
   },
+  { reason: 'engineInvalid', pattern: /^LLVM ERROR: /, whileLoading: true },
   {
     reason: 'inputInvalid',
     pattern: /Unexpected file size for input file|Uncaught exception detected: Cannot open file/,
@@ -66,48 +72,97 @@ const FAILURE_RULES: readonly FailureRule[] = [
     reason: 'outputNotWritten',
     pattern: /Saving engine to file failed|Cannot write to FileStreamWriter|Failed to open engine file for/,
   },
-  { reason: 'inferenceFailed', pattern: /Error occurred during inference/ },
+  { reason: 'cudaError', pattern: CUDA_NOT_INITIALIZED },
+  {
+    reason: 'inferenceFailed',
+    pattern: /Error occurred during inference|NVMEDIA_DLA\b.*\bERROR\b|DLA Error in |FAILED_EXECUTION/,
+  },
+  { reason: 'operatorUnsupported', pattern: /Failed to parse onnx file|Parsing model failed|INVALID_(?:GRAPH|NODE)/ },
   {
     reason: 'buildFailed',
     pattern:
-      /Engine could not be created from network|Building engine failed|Could not find any implementation for node|Builder creation failed|Network And Config setup failed|Failed to create engine from model/,
+      /NVRTC Compilation failure|not supported in this NVRTC version|could not find any supported formats|Engine could not be created from network|Building engine failed|Could not find any implementation for node|Builder creation failed|Network And Config setup failed|Failed to create engine from model/,
   },
-  {
-    reason: 'cudaError',
-    pattern: /Cuda failure|CUDA error|cudaError[A-Z]|CUDA initialization failure|Error Code 1: Cuda (?:Runtime|Driver)/,
-  },
+  { reason: 'cudaError', pattern: /Cuda failure|CUDA error|cudaError[A-Z]|Error Code 1: Cuda (?:Runtime|Driver)/ },
   { reason: 'inferenceFailed', pattern: /Inference set up failed/ },
   { reason: 'buildFailed', pattern: /Engine set up failed/ },
 ];
 
+/** What trtexec prints when a step failed, and what surrounds a message of the parser: that it failed, and not why. */
+const SAYS_NO_WHY =
+  /^(?:Failed to (?:parse (?:onnx|uff|caffe) file|create engine from model(?: or file)?)|(?:Parsing model|Building engine|Engine deserialization|(?:Builder|Network|Config|Parser|Engine) (?:creation|validation)|(?:Engine|Inference|Network And Config) set ?up) failed|Engine could not be \w+(?: from network)?|Got invalid engine|Error occurred during inference|FAILED_EXECUTION: std::exception)[.!]?\s*$|Could not find any implementation for node|Assertion engine\w* != nullptr failed|ModelImporter\.cpp:\d+: \w+: "|While parsing node number|--- (?:Begin|End) node ---|^\[\d+\] Invalid Node - /i;
+
+/** The parser's message follows in lines without a prefix. */
+const INTRODUCES = /\bIn function \S+:\s*$/;
+
+/** An error in a line without a prefix. */
+const STATES_ERROR =
+  /^\s*(?:\[[EF]\] |(?:LLVM )?ERROR: |Error\[\d+\]: |terminate called|what\(\): )|: Error Code \d+: |Assertion failed|CHECK\(.*\) failed/;
+
+/** Of a timing cache that cannot be used: trtexec goes on without it. */
+export const OF_TIMING_CACHE = /timing cache|magicTagRead|stdArchiveReader/i;
+
 /** Cheap filter before the rules for lines without a prefix: help texts and layer dumps have thousands of lines. */
-const ALERTING = /fail|error|exception|could not|cannot|not found|unable|abort|terminate|no space|out of memory/i;
+const ALERTING =
+  /fail|error|exception|could not|cannot|not found|not supported|unable|abort|terminate|what\(\)|no space|out of memory/i;
 
 /** Limit for kept lines of one run: a failing loop may print the same error for hours. */
 const MAX_KEPT = 100;
+const MAX_CAUSES = 3;
 
 export interface FailureDraft {
   /** With the index of the matching rule: lower is more specific. */
   readonly found: { readonly rank: number; readonly evidence: FailureEvidence }[];
   readonly ranks: Set<number>;
+  /** The first lines that say why something failed, whether or not a rule knows them. */
+  readonly causes: Evidence[];
+  isIntroduced: boolean;
 }
 
 export function emptyFailures(): FailureDraft {
-  return { found: [], ranks: new Set() };
+  return { found: [], ranks: new Set(), causes: [], isIntroduced: false };
 }
 
 /** Looks for a cause in one message; keeps the first line of each, and some more. */
-export function readFailureLine(draft: FailureDraft, message: LogMessage): void {
+export function readFailureLine(draft: FailureDraft, message: LogMessage, isLoading: () => boolean): void {
   const { severity, stream, line, text } = message;
-  if (severity === 'W' || (severity === null && !ALERTING.test(text))) return;
+  const isError = severity === 'E' || severity === 'F';
+  const isIntroduced = severity === null && draft.isIntroduced && text.trim() !== '';
+  draft.isIntroduced = INTRODUCES.test(text) || isIntroduced;
+  if (severity === 'W' && !CUDA_NOT_INITIALIZED.test(text)) return;
+  if (severity === null && !isIntroduced && !ALERTING.test(text)) return;
   if (severity === 'I' && !text.startsWith('Cannot find ')) return;
-  const rank = FAILURE_RULES.findIndex(({ pattern }) => pattern.test(text));
+  const rank = FAILURE_RULES.findIndex(
+    ({ pattern, whileLoading }) => pattern.test(text) && (whileLoading !== true || isLoading()),
+  );
   const rule = FAILURE_RULES[rank];
+  const evidence = { stream, line, text: text.trim() };
+  const saysWhy = (isError || isIntroduced || rule !== undefined || STATES_ERROR.test(text)) && !saysNoWhy(evidence);
+  if (saysWhy && draft.causes.length < MAX_KEPT) draft.causes.push(evidence);
   if (rule === undefined || (draft.ranks.has(rank) && draft.found.length >= MAX_KEPT)) return;
   draft.ranks.add(rank);
-  draft.found.push({ rank, evidence: { reason: rule.reason, stream, line, text: text.trim() } });
+  draft.found.push({ rank, evidence: { reason: rule.reason, ...evidence } });
 }
 
-export function finishFailures({ found }: FailureDraft): FailureEvidence[] {
-  return found.toSorted((a, b) => a.rank - b.rank).map(({ evidence }) => evidence);
+function saysNoWhy({ text }: Evidence): boolean {
+  return SAYS_NO_WHY.test(text) || INTRODUCES.test(text);
+}
+
+/** The first lines that say why something failed. */
+export function finishCauses({ causes }: FailureDraft, cacheFailed: boolean): Evidence[] {
+  return causes.filter(({ text }) => !(cacheFailed && OF_TIMING_CACHE.test(text))).slice(0, MAX_CAUSES);
+}
+
+/** Where the lines of the reason do not say why, those that do come first. */
+export function finishFailures({ found }: FailureDraft, causes: readonly Evidence[]): FailureEvidence[] {
+  const sorted = found.toSorted((a, b) => a.rank - b.rank).map(({ evidence }) => evidence);
+  const [first] = sorted;
+  if (first === undefined || !saysNoWhy(first)) return sorted;
+  const { reason } = first;
+  return [...causes.map((cause) => ({ reason, ...cause })), ...withoutLines(sorted, causes)];
+}
+
+/** Those of other lines than some. */
+export function withoutLines<Line extends Evidence>(lines: readonly Line[], others: readonly Evidence[]): Line[] {
+  return lines.filter(({ line, stream }) => !others.some((other) => other.line === line && other.stream === stream));
 }

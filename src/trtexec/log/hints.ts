@@ -25,6 +25,7 @@ export const HINT_RULES: readonly HintRule[] = [
   { id: 'graph_fail', pattern: /CUDA graph capture failed\. The inference will be launched/ },
   { id: 'graph_dla', pattern: /CUDA graphs and DLA offloading are not simultaneously supported/ },
   { id: 'graph_profiler', pattern: /Graph profiling only works with CUDA 11\.1 and beyond/ },
+  { id: 'nsys', pattern: /Generating '.*\.qdstrm'/ },
   { id: 'profiler_miss', pattern: /Failed to collect layer timing info from previous/ },
   { id: 'weak_typing', pattern: /Weakly-typed networks have been deprecated/ },
   { id: 'strong_ignored', pattern: /Invalid usage, setting \w+ mode is not allowed if graph is strongly typed/ },

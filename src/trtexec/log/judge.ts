@@ -5,6 +5,7 @@ import { CELL_FLAGS } from '../flags/flag-table.ts';
 import type { FitnessLimits, ProcessFacts, RequestedOptions, RunExports } from '../run-facts.ts';
 import { queryCount, startsSlower } from './derived.ts';
 import { disturbed, endedByOthers, failed, syntheticEvidence, signalOf, unfitFor } from './ended.ts';
+import { OF_TIMING_CACHE, withoutLines } from './failure-rules.ts';
 import type { TrtexecRun } from './parsed-log.ts';
 
 export interface JudgedParts {
@@ -49,14 +50,20 @@ function failure(parts: JudgedParts): Outcome | null {
     if (run.measurement !== null && accuracyFailed(run)) return null;
     if (cause !== null) return failed(cause, evidence);
     const signal = signalOf(process);
-    if (signal !== null) return failed('unknown', syntheticEvidence(`crashed by ${signal}`));
+    if (signal !== null) return failed('unknown', [...run.causes, ...syntheticEvidence(`crashed by ${signal}`)]);
     if (run.helpPrinted) return failed('flagInvalid', run.errors.slice(0, 1));
-    return failed('unknown', run.errors.length > 0 ? run.errors : syntheticEvidence(exitText(process)));
+    const said = saidBy(run);
+    return failed('unknown', said.length > 0 ? said : syntheticEvidence(exitText(process)));
   }
   if (run.helpPrinted && run.measurement === null) {
     return failed('incomplete', syntheticEvidence('only the help was printed: this was not a run'));
   }
   return silentBuildFailure(parts) ?? unfinished(parts, cause, evidence);
+}
+
+/** Why it failed, then all other errors. */
+function saidBy({ causes, errors }: TrtexecRun): Evidence[] {
+  return [...causes, ...withoutLines(errors, causes)];
 }
 
 function exitText({ exitCode }: ProcessFacts): string {
@@ -90,14 +97,16 @@ function unfinished(
     const excerpt =
       !run.startedByMarker && (run.measurement !== null || run.profile !== null || run.layerInfo !== null);
     if (excerpt) return null;
-    return cause === null
-      ? failed('incomplete', syntheticEvidence('the log ends without PASSED or FAILED'))
-      : failed(cause, evidence);
+    if (cause !== null) return failed(cause, evidence);
+    const said = saidBy(run);
+    return run.startedByMarker || said.length === 0
+      ? failed('incomplete', [...syntheticEvidence('the log ends without PASSED or FAILED'), ...said])
+      : failed('unknown', said);
   }
   // TensorRT 7 passes even if its inference failed.
   const broken = run.measurement === null && run.errors.length > 0 && !run.build.inferenceSkipped;
   if (broken && process.exitCode === 0 && run.build.inferenceStarted) {
-    return failed(cause ?? 'inferenceFailed', evidence.length > 0 ? evidence : run.errors);
+    return failed(cause ?? 'inferenceFailed', evidence.length > 0 ? evidence : saidBy(run));
   }
   return null;
 }
@@ -154,9 +163,7 @@ function tooShort({ run, exports, limits }: JudgedParts): Outcome | null {
 function suspect(run: TrtexecRun): Outcome | null {
   if (run.contradiction !== null) return unfitFor('suspectErrors', syntheticEvidence(run.contradiction));
   const cacheFailed = run.hints.some(({ id }) => id === 'cache_fail');
-  const errors = run.errors.filter(
-    ({ text }) => !(cacheFailed && /timing cache|magicTagRead|stdArchiveReader/i.test(text)),
-  );
+  const errors = run.errors.filter(({ text }) => !(cacheFailed && OF_TIMING_CACHE.test(text)));
   // trtexec continues without a plugin library that it cannot load: the engine may differ.
   const unloaded = errors.find(({ text }) => /Unable to (?:open|load) library/.test(text));
   if (unloaded !== undefined) return failed('libraryMissing', [unloaded]);

@@ -86,6 +86,8 @@ export interface TrtexecRun {
   readonly hints: readonly Hint[];
   /** Lines that name a cause of failure, most specific first. */
   readonly failures: readonly FailureEvidence[];
+  /** The first lines that say why something failed, whether or not their reason is known. */
+  readonly causes: readonly Evidence[];
   /** `[E]` and `[F]` lines, the first 100. */
   readonly errors: readonly Evidence[];
 }

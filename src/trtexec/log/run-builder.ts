@@ -11,7 +11,7 @@ import {
   readBannerLine,
 } from './banner.ts';
 import { emptyBuild, emptyDevice, readBuildLine, readDeviceLine } from './build-and-device.ts';
-import { emptyFailures, finishFailures, readFailureLine } from './failure-rules.ts';
+import { emptyFailures, finishCauses, finishFailures, readFailureLine } from './failure-rules.ts';
 import { contradictionIn } from './contradiction.ts';
 import { findHints } from './hints.ts';
 import { isoOfStamp } from './printed-values.ts';
@@ -130,10 +130,10 @@ export class RunBuilder {
     if (severity === 'I') this.isPrefixed = true;
     this.firstTime ??= message.time;
     if (severity === 'I') this.readInformation(message);
-    else this.keepHints(message);
-    if (severity === 'E' || severity === 'F') {
-      readFailureLine(this.failures, message);
-      this.keepError(message);
+    else {
+      this.keepHints(message);
+      this.readFailure(message);
+      if (severity !== 'W') this.keepError(message);
     }
   }
 
@@ -149,7 +149,7 @@ export class RunBuilder {
       if (message.text.startsWith('Name: ')) this.speaks = true;
       return;
     }
-    readFailureLine(this.failures, message);
+    this.readFailure(message);
     if (!this.isPrefixed && this.isStrippedAt(message.text)) {
       this.readStripped(message);
       return;
@@ -158,7 +158,7 @@ export class RunBuilder {
       this.helpPrinted = true;
     }
     if (this.failures.found.length > 0 && message.text.includes('trtexec')) this.speaks = true;
-    if (message.text.includes('.cache.lock')) this.keepHints(message);
+    if (/\.cache\.lock|\.qdstrm/.test(message.text)) this.keepHints(message);
   }
 
   /** The headings of a help text are those of the banner: only what is under them tells the two apart. */
@@ -172,6 +172,14 @@ export class RunBuilder {
     }
     this.awaitsOptions = text === '=== Model Options ===';
     return this.isStripped || (this.isStripped = text === '=== Performance summary ===');
+  }
+
+  private readFailure(message: LogMessage): void {
+    readFailureLine(
+      this.failures,
+      message,
+      () => this.options().loadEngine !== null && this.build.deserializedS === null,
+    );
   }
 
   private keepError({ stream, line, text }: LogMessage): void {
@@ -189,7 +197,7 @@ export class RunBuilder {
   private readInformation(message: LogMessage): void {
     const { text, fromLibrary } = message;
     this.informs = true;
-    readFailureLine(this.failures, message);
+    if (message.severity !== null) this.readFailure(message);
     if (text === 'Layers:') {
       this.layerText.push(text);
       return;
@@ -288,6 +296,7 @@ export class RunBuilder {
   finish(): TrtexecRun {
     const count = (id: string): number => this.hintCounts.get(id) ?? 0;
     const traceAverages = finishTrace(this.trace);
+    const causes = finishCauses(this.failures, count('cache_fail') > 0);
     return {
       commandLine: this.startMarker?.commandLine ?? null,
       firstLine: this.firstLine,
@@ -320,7 +329,8 @@ export class RunBuilder {
       profile: finishProfile(this.profile),
       layerInfo: this.layerText.finish(),
       hints: this.hints,
-      failures: finishFailures(this.failures),
+      failures: finishFailures(this.failures, causes),
+      causes,
       errors: this.errors,
     };
   }

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { expect, test } from 'vitest';
 
+import { imageCell } from '../../support/image-cell.ts';
 import { simulatedCells, simulateNights } from '../../support/simulated-store.ts';
 import { bench, temporaryFolder } from '../../support/bench.ts';
 import { OUTPUTS } from '../../support/outputs.ts';
@@ -28,6 +29,32 @@ test('what is explained below the table is in the table, at 60 columns, too', as
     expect([columns, stdout.match(/^model .* bound by/m)]).toEqual([columns, expect.anything()]);
     expect([columns, stdout.match(/^resnet_.* host\b/gm)]).toHaveProperty([1, 'length'], 4);
   }
+});
+
+test('advice names its cell, and a CUDA graph that gains nothing there is not advised', async () => {
+  const db = join(temporaryFolder(), 'bench.sqlite');
+  const [slow, fast] = [1.25, 1.0002];
+  const cells = ['vit', 'resnet'].flatMap((model) =>
+    [true, false].map((cudaGraph) => imageCell({ model, precision: 'fp16', batch: 1, cudaGraph })),
+  );
+  simulateNights(db, {
+    cells,
+    nights: 1,
+    repeats: 2,
+    value: (cell) => [1, slow, 1, fast][cell] ?? null,
+    figures: (cell) => ({ boundBy: cell % 2 === 0 ? 'compute' : 'host' }),
+  });
+  const store = new Database(db);
+  store.exec('UPDATE measurements SET enqueue_ratio = 0.95, gpu_busy = 0.9');
+  store.close();
+  const shown = async (what: string): Promise<string> =>
+    (await bench(['show', what, '--db', db])).stdout.replaceAll(/\s+/g, ' ');
+  const helps = 'use a CUDA graph or a larger batch';
+  const gainsNothing = 'use a larger batch: a CUDA graph gains nothing here';
+  expect(await shown('latest')).toContain(`→ vit fp16 1x3x224x224 no-graph: ${helps} bound by the host`);
+  expect(await shown('latest')).toContain(`→ resnet fp16 1x3x224x224 no-graph: ${gainsNothing}`);
+  expect(await shown('vit no-graph')).toContain(`→ ${helps}`);
+  expect(await shown('resnet no-graph')).toContain(`→ ${gainsNothing}`);
 });
 
 test('of sweeps that share a name an id is asked for', async () => {

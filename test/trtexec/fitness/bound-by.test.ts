@@ -5,6 +5,7 @@ import { expect, test } from 'vitest';
 import { discoverRuns } from '../../../src/artefacts/read/discover.ts';
 import { readRunFolder } from '../../../src/artefacts/read/read-run.ts';
 import { boundBy } from '../../../src/trtexec/fitness/bound-by.ts';
+import { findFlags } from '../../../src/trtexec/fitness/find-flags.ts';
 import type { RunFlag } from '../../../src/records/run-flag.ts';
 import { ROOT } from '../../support/bench.ts';
 import { factsOf, syntheticLog } from '../../support/fitness-facts.ts';
@@ -93,6 +94,39 @@ test('made up: each bottleneck', () => {
 
 test('copies that take long, but not all of the time: the host leaves the GPU idle', () => {
   expect(bound(copies(1.4, 0.1, 300, TRANSFERS))).toBe('host');
+});
+
+test('copies of both directions fill the time together', () => {
+  // A log of 8.5: copies of 6.2 ms either way, .45 ms of GPU time, 13.4 ms a query.
+  const log = copies(6.2, 6.2, 74.6, TRANSFERS);
+  expect(bound(log)).toBe('h2d');
+  expect(bound(copies(6.2, 2, 74.6, TRANSFERS))).toBe('host');
+});
+
+test("trtexec's profiler makes launches wait for the GPU: TensorRT 7 with --exportProfile", () => {
+  const log = syntheticLog({ enqueueMs: 1.01 });
+  const profiled = log.replace(
+    /^.*=== Inference Options ===/m,
+    '[02/21/2021-22:46:03] [I] === Reporting Options ===\n[02/21/2021-22:46:03] [I] Profile: Disabled\n[02/21/2021-22:46:03] [I] Export profile to JSON file: profile_googlenet_None_int8_10_1.json\n[02/21/2021-22:46:03] [I] \n$&',
+  );
+  expect([bound(log), bound(profiled)]).toEqual(['host', 'compute']);
+  expect(findFlags(factsOf(log)).map(({ id }) => id)).not.toContain('profilingOn');
+  expect(findFlags(factsOf(profiled))).toContainEqual({
+    id: 'profilingOn',
+    effect: 'barred',
+    value: null,
+    evidence: "it was timed with trtexec's profiler attached (--exportProfile)",
+  });
+});
+
+test('a log that ends with the lines of nsys was taken under it', () => {
+  const line = "Generating '/tmp/nsys-wili/nsys-report-5bde.qdstrm'";
+  expect(findFlags(factsOf(`${syntheticLog()}\n${line}`))).toContainEqual({
+    id: 'profilingOn',
+    effect: 'barred',
+    value: null,
+    evidence: `it ran under Nsight Systems: ${line}`,
+  });
 });
 
 test('launches that wait for copies: the copies', () => {

@@ -84,19 +84,29 @@ test('without the single queries their summary tells the host from another proce
   expect(sharing(findFlags({ ...facts, log }))).toBe('hostJitter explained');
 });
 
+test('without the single queries launches that take as long as the GPU tell the host, too', () => {
+  // A log of 10.16 under nsys: enqueue .060, GPU .062 ms, the fastest query .036 ms.
+  const log = syntheticLog({ options: ['CUDA Graph: Disabled'], enqueueMs: 0.97 }).replace(
+    /GPU Compute Time: min = 1 ms/,
+    'GPU Compute Time: min = 0.55 ms',
+  );
+  expect(sharing(findFlags(factsOf(log)))).toBe('hostJitter explained');
+  expect(sharing(findFlags(factsOf(log.replaceAll('0.97 ms', '0.3 ms'))))).toBe('contended excluded');
+});
+
 describe('limits', () => {
   const NO_GRAPH = ['Inference Streams: 1', 'CUDA Graph: Disabled'];
   const other = { ...NO_TELEMETRY, otherProcesses: [{ pid: 71, name: 'python3', memoryMib: 9 }] };
 
   /** Every so many queries one is slow, and its enqueue too when the host is to blame. Made up. */
-  function run(every: number, slowEnqueue: boolean, options: readonly string[], seen = false) {
+  function run(every: number, slowEnqueue: boolean, options: readonly string[], seen = false, throughputQps = 990) {
     const slow = (query: number): boolean => query % every === 0;
     const times = queriesOf(Array.from({ length: 2000 }, (_, query) => (slow(query) ? 10 : 1)));
     const startEnqMs = Float64Array.from(times.columns.startComputeMs ?? []);
     const endEnqMs = startEnqMs.map((start, query) => start + (slowEnqueue && slow(query) ? 9.8 : 0.8));
     const columns = { ...times.columns, startEnqMs, endEnqMs };
     const more = seen ? { telemetry: other } : {};
-    return sharing(findFlags(factsOf(syntheticLog({ options }), { ...times, columns }, more)));
+    return sharing(findFlags(factsOf(syntheticLog({ options, throughputQps }), { ...times, columns }, more)));
   }
 
   test.each([
@@ -105,6 +115,18 @@ describe('limits', () => {
     [
       'with a graph a query is one launch',
       run(20, true, ['Inference Streams: 1', 'CUDA Graph: Enabled']),
+      'contended widened',
+    ],
+    // Two processes that take turns leave no GPU idle.
+    [
+      'a GPU that is idle half of the time waits for the host',
+      run(20, false, NO_GRAPH, false, 500),
+      'hostJitter explained',
+    ],
+    ['unless somebody was seen on it', run(20, false, NO_GRAPH, true, 500), 'contended widened'],
+    [
+      'or its queries are one launch each',
+      run(20, false, ['Inference Streams: 1', 'CUDA Graph: Enabled'], false, 500),
       'contended widened',
     ],
     ['a process that was seen may hold up enqueues', run(20, true, NO_GRAPH, true), 'contended widened'],
