@@ -78,7 +78,8 @@ function runNotes(db: StoreDatabase, side: string, point: WhyPoint, runs: readon
   const reasons = isValid ? '' : unmeasuredReasons(db, point);
   const warnings = runs
     .flatMap(({ flags }) => flags)
-    .filter(({ effect, evidence }) => effect !== 'explained' && (isValid || !reasons.includes(evidence)));
+    .filter(({ effect, id }) => effect !== 'explained' || id === 'bimodal')
+    .filter(({ evidence }) => isValid || !reasons.includes(evidence));
   const byFlag = [...Map.groupBy(warnings, ({ id }) => id).values()];
   return [
     ...(isValid ? [] : [`${side} has no valid run: ${reasons}`]),
