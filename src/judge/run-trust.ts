@@ -1,4 +1,4 @@
-import type { MetricId } from '../records/metric.ts';
+import { isOfBuild, type MetricId } from '../records/metric.ts';
 import type { RunFlag } from '../records/run-flag.ts';
 import { median } from '../statistics/median.ts';
 import type { CellRun } from '../records/run.ts';
@@ -13,15 +13,19 @@ const HOST_METRICS: readonly MetricId[] = [
   'p99Ms',
 ];
 
-/** Sizes and times of building and loading do not depend on the machine's state during the run. */
-const OF_ENGINE: readonly MetricId[] = ['buildS', 'engineMib', 'contextMib', 'loadS', 'refitMs'];
+/** What is of the build, and these, do not depend on the machine's state during the run. */
+const OF_ENGINE: readonly MetricId[] = ['contextMib', 'loadS'];
+
+function isOfEngine(metric: MetricId): boolean {
+  return isOfBuild(metric) || OF_ENGINE.includes(metric);
+}
 
 /** The flag that excludes a run for this metric; null when the run counts. */
 export function leftOutFor<Flag extends Pick<RunFlag, 'id' | 'effect'>>(
   flags: readonly Flag[],
   metric: MetricId,
 ): Flag | null {
-  if (OF_ENGINE.includes(metric)) return null;
+  if (isOfEngine(metric)) return null;
   const isStarved = (flag: Flag): boolean => flag.id === 'hostBound' && flag.effect === 'widened';
   return (
     flags.find(
@@ -39,7 +43,7 @@ const WIDTHS: readonly RunFlag['id'][] = ['coarseTimer', 'drifting', 'bimodal', 
  * runs do not reduce it: the next may be off the same way.
  */
 export function systematicErrorOf(flags: readonly RunFlag[], metric: MetricId): number {
-  if (OF_ENGINE.includes(metric)) return 0;
+  if (isOfEngine(metric)) return 0;
   const widths = flags.map(({ id, effect, value }) => (effect === 'widened' && WIDTHS.includes(id) ? (value ?? 0) : 0));
   return Math.log1p(Math.max(0, ...widths) / 100) / Math.sqrt(12);
 }

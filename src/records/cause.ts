@@ -30,7 +30,11 @@ export const causeSchema = z.strictObject({
     .describe('The evidence shows it, fits in size, or only could do it'),
   title: z.string(),
   evidence: z.array(z.string()),
-  explainsPercent: z.number().nullable().describe('Share of the change; null: cannot be counted'),
+  explainsPercent: z
+    .number()
+    .nullable()
+    .describe('Share of the change, above 100 where others made up for it; null: cannot be counted'),
+  gainedPercent: z.number().nullable().describe('Share that other layers gained where a cause is more than the change'),
   /** What would confirm it, or the command that does. */
   confirm: z.string(),
   rank: z.number().describe('How strongly it is suspected, up to 100'),
@@ -38,7 +42,13 @@ export const causeSchema = z.strictObject({
 
 export type Cause = Immutable<z.infer<typeof causeSchema>>;
 
-export const firstCauseSchema = causeSchema.pick({ kind: true, certainty: true, title: true, explainsPercent: true });
+export const firstCauseSchema = causeSchema.pick({
+  kind: true,
+  certainty: true,
+  title: true,
+  explainsPercent: true,
+  gainedPercent: true,
+});
 
 export type FirstCause = Immutable<z.infer<typeof firstCauseSchema>>;
 

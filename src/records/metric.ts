@@ -77,7 +77,7 @@ const METRICS = {
     openMetrics: { name: 'gpu_compute', help: 'Median GPU compute time of a query' },
     help: {
       source: 'GPU Compute Time: min = … ms, max = …, mean = …, median = …',
-      says: 'How long the GPU works on one query: from an event before the query is enqueued to one behind its last kernel, without copies. bench takes the median of a run, or a robust centre of its samples where they were kept. It is what bench compares by as long as one stream runs.',
+      says: 'How long the GPU works on one query: from an event before the query is enqueued to one behind its last kernel, without copies. bench takes the median of a run, or a robust centre of its samples where they were kept and have one level. It is what bench compares by as long as one stream runs.',
       caveats:
         'When the GPU waits for the host, the gaps between kernels are in it: the number then says how fast the host launches (see enqueue), and CUDA graphs take that away. With several streams the times overlap. Event times are 32-bit floats since the start of the run, so a long run of a fast model sees only coarse steps.',
     },

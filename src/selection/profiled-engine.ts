@@ -72,16 +72,15 @@ export function profiledCell(
   const [own] = layerRunsOfCell(db, cell.key, sweepIds);
   if (own !== undefined) return profiledFrom(db, own, ref, []);
   if (sweepIds === null) return null;
-  const sameEngine = layerRunsOfEngine(db, enginesOf(db, sweepIds, cell.key), true).find(
-    ({ iterations }) => iterations !== null,
-  );
+  const ofEngine = layerRunsOfEngine(db, enginesOf(db, sweepIds, cell.key), true);
+  const sameEngine = ofEngine.find(({ iterations }) => iterations !== null);
   if (sameEngine !== undefined) {
     const label = labelOf(db, sameEngine);
     const note = `no profile there: this one is of the same engine, in sweep ${sameEngine.sweepId.slice(0, 8)}${label === null ? '' : ` (${label})`}`;
     return profiledFrom(db, sameEngine, ref, [note]);
   }
   const [similar] = layerRunsOfModel(db, cell.model, cell.precision, sweepIds);
-  const built = (similar?.iterations ?? null) === null ? builtLayers(db, cell, sweepIds) : null;
+  const built = (similar?.iterations ?? null) === null ? (ofEngine[0] ?? builtLayers(db, cell, sweepIds)) : null;
   if (built !== null) {
     const note = 'no profile there: these are the layers of the build that saved its engine file, without times';
     return profiledFrom(db, built, ref, built.iterations === null ? [note] : []);

@@ -1,3 +1,4 @@
+import type { Cause } from '../records/cause.ts';
 import type { GeometricMean } from '../records/verdict.ts';
 
 const NOTHING = '–';
@@ -34,6 +35,17 @@ export function formatPercent(value: number | null, signed = true): string {
   const isZero = Number(rounded) === 0;
   const sign = signed && value > 0 && !isZero ? '+' : '';
   return `${sign}${isZero ? rounded.replace('-', '') : rounded} %`;
+}
+
+/** `, accounts for 121 % of it, others gained 78.0 %`; nothing where it cannot be counted. */
+export function shareText(
+  { explainsPercent, gainedPercent }: Pick<Cause, 'explainsPercent' | 'gainedPercent'>,
+  before: string,
+  of = '',
+): string {
+  if (explainsPercent === null) return '';
+  const gained = gainedPercent === null ? '' : `, others gained ${formatPercent(gainedPercent, false)}`;
+  return `${before} ${formatPercent(explainsPercent, false)}${of === '' ? '' : ` ${of}`}${gained}`;
 }
 
 /** `+14.2 … +16.0 %`; nothing where there is no interval. */

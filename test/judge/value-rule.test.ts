@@ -104,7 +104,7 @@ describe('centres of samples and printed medians in one cell', () => {
     };
     for (const { noise, reasons } of await nightsOf()) {
       expect(noise.nights).toBeGreaterThan(20);
-      expect(reasons.join()).not.toContain('without samples');
+      expect(reasons.join()).not.toContain('left out');
     }
     const whole = new Database(db);
     whole.exec(`UPDATE measurements SET gpu_compute_centre_ms = NULL WHERE run_id IN (
@@ -113,7 +113,7 @@ describe('centres of samples and printed medians in one cell', () => {
     whole.close();
     for (const { noise, reasons } of await nightsOf()) {
       expect(noise.nights).toBeGreaterThan(20);
-      expect(reasons).toContain('1 earlier sweep without samples left out, as base and head have them');
+      expect(reasons).toContain('1 earlier sweep without a center of samples left out, as base and head have one');
     }
   });
 

@@ -21,6 +21,7 @@ export function groupText(group: readonly string[], own: readonly string[] = [],
 
 /** What is no time and no throughput is worse or better, not slower or faster. */
 const NO_SPEEDS: readonly GatedMetricId[] = [
+  'buildMemoryMib',
   'contextMib',
   'energyPerItemMj',
   'energyPerQueryMj',

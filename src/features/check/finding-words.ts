@@ -1,6 +1,6 @@
 import { isOver } from '../../records/finding.ts';
 import { gatedMetricOf } from '../../records/gated-metric.ts';
-import { count, formatPercent, intervalText } from '../../terminal/numbers.ts';
+import { count, formatPercent, intervalText, shareText } from '../../terminal/numbers.ts';
 import { changeText, directionText, isOfSpeed } from './change-text.ts';
 import type { CheckedFinding, CheckedSeries } from './output.ts';
 
@@ -85,8 +85,7 @@ const CAUSES: Readonly<Record<string, string>> = {
 /** What caused a finding, as far as it is known, and what changed with it; what is said is untrusted. */
 export function causesOf(finding: CheckedFinding): (readonly [term: string, says: string])[] {
   const { buildChanges, cause, environmentChanges, likeliestCause: likeliest } = finding;
-  const explained = likeliest?.explainsPercent ?? null;
-  const share = explained === null ? '' : `, accounts for ${formatPercent(explained, false)}`;
+  const share = likeliest === null ? '' : shareText(likeliest, ', accounts for');
   // What the likeliest cause names already is not said again.
   const changes = [...environmentChanges, ...buildChanges].filter(
     (change) => likeliest?.title.includes(change) !== true,

@@ -215,7 +215,7 @@ function cellOutput(
   const { cellKey: _, reasons, ...numbers } = comparison;
   const otherKind = past?.nightsOfOtherKind ?? 0;
   // Its noise lacks nights, as they have no numbers of the kind that its sides have.
-  const note = `${count(otherKind, 'earlier sweep')} without samples left out, as base and head have them`;
+  const note = `${count(otherKind, 'earlier sweep')} without a center of samples left out, as base and head have one`;
   return {
     ...aboutCell(cell, metric),
     betterIs: metricOf(metric).betterIs,

@@ -9,7 +9,7 @@ import { belowText, comparedCellText, comparedQueriesText, type ComparedDetails,
 import { geometricMeanLines } from './geometric-means.ts';
 import type { ComparedCell, Comparison } from './output.ts';
 import { type Look, plain } from '../../terminal/look.ts';
-import { count, formatMs, formatNumber, formatPercent, intervalText } from '../../terminal/numbers.ts';
+import { count, formatMs, formatNumber, formatPercent, intervalText, shareText } from '../../terminal/numbers.ts';
 import { changeStyle, estimateWords, reasonTitle, reasonWords } from '../../terminal/words.ts';
 import { describeCommit } from '../../text/commit-label.ts';
 import { dotted, truncate, wrapHanging, wrapWords } from '../../terminal/text-width.ts';
@@ -179,8 +179,7 @@ function causeLines(cells: readonly ShownCell[], { columns, style }: Look): stri
   const byTitle = Map.groupBy(found, ({ cause }) => cause?.title ?? '');
   const lines = [...byTitle].map(([title, group]) => {
     const [first] = group;
-    const share = first?.cause?.explainsPercent ?? null;
-    const size = share === null || group.length > 1 ? '' : `, ${formatPercent(share, false)} of the change`;
+    const size = !first?.cause || group.length > 1 ? '' : shareText(first.cause, ',', 'of the change');
     const cell = first?.label ?? '';
     const where = group.length === 1 ? cell : `${cell} and ${group.length - 1} more`;
     const text = `  ${printable(title)} (${first?.cause?.certainty ?? ''}${size}): ${printable(where)}`;

@@ -193,7 +193,7 @@ export function layersOfFinding(
       { ...point, sweepIds: sweepIds.slice(bad) },
     ];
     const { layers, notes, profiles } = layersBetween(db, base, head);
-    if (layers === null || profiles === null) {
+    if (layers?.isTimed !== true || profiles === null) {
       best ??= {
         cell: key,
         profiled: null,

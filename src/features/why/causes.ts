@@ -37,6 +37,7 @@ const OTHER_CELL_RANK = CAUSES.engineBuild[2] + 1;
 interface CauseText {
   readonly title: string;
   readonly evidence?: readonly string[];
+  readonly gainedPercent?: number | null;
   /** What would confirm it. */
   readonly confirm: string;
 }
@@ -44,19 +45,23 @@ interface CauseText {
 /** @param explainsPercent share of the change that it accounts for; null where that cannot be counted */
 export function cause(name: keyof typeof CAUSES, explainsPercent: number | null, text: CauseText): Cause {
   const [kind, certainty, rank] = CAUSES[name];
-  const { title, evidence = [], confirm } = text;
-  return { kind, certainty, title, evidence, explainsPercent, confirm, rank: rank * (explainsPercent ?? 1) };
+  const { title, evidence = [], gainedPercent = null, confirm } = text;
+  const weight = Math.min(100, explainsPercent ?? 1);
+  return { kind, certainty, title, evidence, explainsPercent, gainedPercent, confirm, rank: rank * weight };
 }
 
 /** A profile of another batch may or may not behave in the same way. */
 export function seenInOtherCell(seen: Cause, otherCell: string): Cause {
   return {
-    ...seen,
-    certainty: 'possible',
+    ...uncounted(seen),
     title: `${seen.title} (by the profile of ${otherCell})`,
     evidence: [`this cell has no profile on both sides: seen in ${otherCell}`, ...seen.evidence],
-    explainsPercent: null,
     confirm: 'bench run --profile, which profiles this cell too',
-    rank: OTHER_CELL_RANK + seen.rank / 10,
   };
+}
+
+/** Seen in the layers, of which nobody knows how long they take in this cell. */
+export function uncounted(seen: Cause): Cause {
+  const rank = OTHER_CELL_RANK + seen.rank / 10;
+  return { ...seen, certainty: 'possible', explainsPercent: null, gainedPercent: null, rank };
 }

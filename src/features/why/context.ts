@@ -59,10 +59,10 @@ export function arrow({ headIsSlow }: WhyContext, fast: string | number, slow: s
   return `${base} → ${head}${unit === '' ? '' : ` ${unit}`}`;
 }
 
-/** Percent of the slowdown that a factor explains, 0 to 100. */
+/** Percent of the slowdown that a factor explains; above 100 where others made up for it. */
 export function shareOfSlowdown({ slowdown }: WhyContext, factor: number): number {
   if (slowdown <= 0 || !(factor > 0)) return 0;
-  return Math.max(0, Math.min(100, (Math.log(factor) / slowdown) * 100));
+  return Math.max(0, (Math.log(factor) / slowdown) * 100);
 }
 
 export function round(value: number, digits = 4): string {
@@ -76,6 +76,8 @@ export function diffCommand({ cell, base, head }: WhySides['names']): string {
 export interface WhyLayers {
   readonly diff: LayersDiff;
   readonly rows: ChangeRows;
+  /** False where layers are only listed on a side: the times in `diff` and `rows` then say nothing. */
+  readonly isTimed: boolean;
   /** The cells of the profiles, where those asked about have none: times of other queries. */
   readonly otherCell: string | null;
   /** Share of the base's time in opaque regions. */
@@ -90,7 +92,7 @@ export interface WhySides {
   readonly isSameCell: boolean;
   /** `no-graph → graph`; empty for the same cell. */
   readonly cellDifference: string;
-  /** Null without profiles on both sides, or for the same engine. */
+  /** Null where the layers of a side are not known, or for the same engine. */
   readonly layers: WhyLayers | null;
   /** Sides without a layer profile of their own, and why. */
   readonly missingProfiles: readonly { readonly text: string; readonly hasFailed: boolean }[];

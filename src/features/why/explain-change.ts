@@ -3,9 +3,10 @@ import { type Cause, type ValueChange, type ExplainedMetric, EXPLAINED_METRICS }
 import { changedConditions, sameEngine } from './changed-conditions.ts';
 import { type CauseDetector, contextOf, newest, type WhyContext, type WhySides, watchedMedian } from './context.ts';
 import { enqueueCauses, graphCauses, transferCauses } from './host-causes.ts';
-import { layerCauses } from './layer-causes.ts';
+import { layerCauses, otherChangedLayers } from './layer-causes.ts';
 import { clockCauses, contentionCauses, hostBoundCauses } from './machine-causes.ts';
 import { isCalled } from '../../records/verdict.ts';
+import type { ChangeRows } from '../../layers/change-rows.ts';
 import type { ExplainedRun } from '../../layers/explained-run.ts';
 import { compareCells } from '../../judge/compare/compare-cells.ts';
 import { meanLog, percentOfLog } from '../../statistics/logarithms.ts';
@@ -25,8 +26,6 @@ const DETECTORS: readonly CauseDetector[] = [
 
 /** Below this a cause is not named. */
 const LEAST_RANK = 12;
-/** Layers moved by more than their own noise: each kind of change is named that is seen in addition to a larger one. */
-const LEAST_LAYERS_RANK = 2;
 
 /**
  * The likeliest causes, ranked: those that explain most of the change, then changed conditions. States when the change
@@ -46,14 +45,15 @@ export function explainChange(
   const real = metricChanges.filter((change) => change.isReal || isKnownReal);
   const subject = subjectOf(metric === null ? real : real.slice(0, 1));
   const doubtful = subject ?? subjectOf(metricChanges.filter(({ isUnclear }) => isUnclear));
-  const causes =
-    doubtful === null ? changedConditions(contextOf(sides, first)) : rankedCauses(contextOf(sides, doubtful));
+  const context = contextOf(sides, doubtful ?? first);
+  const causes = doubtful === null ? changedConditions(context) : rankedCauses(context);
   const explained = causes.length > 0 ? 'explained' : 'notExplained';
   return {
     outcome: doubtful === null ? 'noDifference' : subject === null ? 'unclear' : explained,
     metric: doubtful?.metric ?? null,
     changes,
     causes,
+    layers: otherChangedLayers(context, doubtful !== null),
     same: sameThings(sides),
     unknown: unknownThings(sides),
     notes: sides.notes,
@@ -62,7 +62,7 @@ export function explainChange(
 
 function rankedCauses(context: WhyContext): Cause[] {
   return mechanismFirst(DETECTORS.flatMap((detect) => detect(context)))
-    .filter(({ kind, rank }) => rank >= (LAYER_KINDS.has(kind) ? LEAST_LAYERS_RANK : LEAST_RANK))
+    .filter(({ kind, rank }) => LAYER_KINDS.has(kind) || rank >= LEAST_RANK)
     .toSorted((a, b) => b.rank - a.rank);
 }
 
@@ -105,7 +105,7 @@ function mechanismFirst(causes: readonly Cause[]): Cause[] {
 const MOST_PERCENT = 50;
 
 /** What did not change. */
-function sameThings({ base, head }: WhySides): string[] {
+function sameThings({ base, head, layers }: WhySides): string[] {
   const [was, is] = [newest(base), newest(head)];
   if (was === null || is === null) return [];
   const [a, b] = [watchedMedian(base, 'smClockMhz'), watchedMedian(head, 'smClockMhz')];
@@ -116,8 +116,13 @@ function sameThings({ base, head }: WhySides): string[] {
     ...(kept('tensorrt') ? [`TensorRT ${was.environment.tensorrt}`] : []),
     ...(kept('gpuName') && kept('gpuUuid') ? ['the same GPU'] : []),
     ...(sameEngine(was.engine, is.engine) === true ? ['the same engine'] : []),
+    ...(layers !== null && haveSameKernels(layers.rows) ? ['the kernels of all layers'] : []),
     ...(a !== null && a === b ? [`SM clock ${a} MHz`] : []),
   ];
+}
+
+function haveSameKernels({ rows, unattributed, unknown }: ChangeRows): boolean {
+  return rows.length === 0 && unattributed === null && unknown === null;
 }
 
 /** Above this share, layers say too little. */

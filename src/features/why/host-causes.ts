@@ -30,7 +30,7 @@ export const enqueueCauses: CauseDetector = (context) => {
   if (before === null || after === null || gpuBefore === null || gpuAfter === null) return [];
   if (after <= before || after < NEAR * gpuAfter || sides.cudaGraph) return [];
   const grew = after - before;
-  const explains = Math.min(100, (grew / changeMs(change)) * 100);
+  const explains = (grew / changeMs(change)) * 100;
   const hinted = slow.some(({ hints }) => hints.includes('enqueue_bound'));
   return [
     cause(after >= 0.8 * gpuAfter ? 'enqueueBound' : 'nearEnqueueBound', explains, {
@@ -60,7 +60,7 @@ export const transferCauses: CauseDetector = (context) => {
   const [[h2dBefore = 0, d2hBefore = 0], [h2dAfter = 0, d2hAfter = 0]] = [both(fast), both(slow)];
   const grew = h2dAfter + d2hAfter - h2dBefore - d2hBefore;
   if (grew <= 0) return [];
-  const explains = Math.min(100, (grew / changeMs(change)) * 100);
+  const explains = (grew / changeMs(change)) * 100;
   if (explains < 10) return [];
   const [name, from, to] =
     h2dAfter - h2dBefore >= d2hAfter - d2hBefore

@@ -3,8 +3,8 @@ import type { ChangeRow } from '../../layers/change-rows.ts';
 import type { LayerChange } from '../../layers/diff-layers.ts';
 import { kernelName } from '../../layers/layer-label.ts';
 import { count } from '../../terminal/numbers.ts';
-import { cause, seenInOtherCell } from './causes.ts';
-import { type CauseDetector, diffCommand, round, type WhyContext } from './context.ts';
+import { cause, seenInOtherCell, uncounted } from './causes.ts';
+import { type CauseDetector, diffCommand, round, type WhyContext, type WhyLayers } from './context.ts';
 import { engineRoot } from './changed-conditions.ts';
 
 type LayerKind = 'fusion' | 'precision' | 'tactics';
@@ -18,39 +18,89 @@ const KINDS: readonly (readonly [LayerKind | 'newLayers', readonly LayerChange[]
 
 /** Least share of the end-to-end change that a profile must show. */
 const LEAST_PROFILE_SHARE = 0.2;
-const LISTED = 5;
-/** Of the largest; smaller ones are counted. */
-const LISTED_SHARE = 0.03;
+/** Of the change: each kind is named that is seen in addition to a larger one. */
+const LEAST_SHARE = 0.02;
+const LISTED = 10;
+
+interface LayerGroup {
+  readonly kind: LayerKind;
+  /** By cost, the largest first. */
+  readonly rows: readonly ChangeRow[];
+  /** Shares of the change: what these cost, and what all others gained. */
+  readonly share: number;
+  readonly gained: number;
+}
 
 /** Layers with other kernels or fusions: by ONNX origin, largest contribution first. */
 export const layerCauses: CauseDetector = (context) => {
   const { layers } = context.sides;
   if (layers === null) return [];
-  const sign = context.headIsSlow ? 1 : -1;
-  const whole = sign * layers.diff.deltaMs;
-  const pace = Math.abs(Math.log(layers.diff.headMs / layers.diff.baseMs));
-  if (whole <= 0 || pace < LEAST_PROFILE_SHARE * context.gpuPart * context.slowdown) return [];
-  const groups = KINDS.map(([kind, changes]) => {
-    const ofKind = layers.rows.rows.filter(({ change, isCause }) => changes.includes(change) && isCause);
-    const rows = ofKind.filter(({ deltaMs }) => sign * deltaMs > 0);
-    return { kind, rows, sumMs: sumOf(rows, sign), netMs: sumOf(ofKind, sign) };
-  });
-  // Removed and new layers are the same work: only their difference is a change.
-  const counted = groups.filter(({ kind, rows, netMs }) =>
-    kind === 'newLayers' ? netMs > LEAST_NET_SHARE * whole : rows.length > 0,
-  );
-  const amount = ({ kind, sumMs, netMs }: (typeof groups)[number]): number => (kind === 'newLayers' ? netMs : sumMs);
-  const gains = counted.reduce((sum, group) => sum + amount(group), 0);
-  return counted.map((group) => {
-    const ofProfile = amount(group) / Math.max(whole, gains);
-    // A profile may show more or less than the query: shares are capped by both.
-    const ofQuery = layers.otherCell === null && context.gpuGrewMs > 0 ? amount(group) / context.gpuGrewMs : 1;
-    const share = Math.min(ofProfile, ofQuery) * context.gpuPart;
-    const kind = group.kind === 'newLayers' ? 'fusion' : group.kind;
-    const found = causeOf(context, kind, group.rows, Math.min(100, share * 100));
+  return groupsOf(context, layers).map((group) => {
+    const found = causeOf(context, group);
+    if (!layers.isTimed) return uncounted(found);
     return layers.otherCell === null ? found : seenInOtherCell(found, layers.otherCell);
   });
 };
+
+/** Changed layers that no cause names, by cost. */
+export function otherChangedLayers(context: WhyContext, isExplained: boolean): string[] {
+  const { layers, names } = context.sides;
+  if (layers === null) return [];
+  const named = new Set(isExplained ? groupsOf(context, layers).flatMap(({ rows }) => rows) : []);
+  return listed(
+    byCost(layers, context.headIsSlow ? 1 : -1).filter((row) => !named.has(row)),
+    layers.isTimed,
+    `: ${diffCommand(names)}`,
+  );
+}
+
+/** Without times by number of layers. */
+function byCost({ isTimed, rows }: WhyLayers, sign: number): readonly ChangeRow[] {
+  const costOf = (row: ChangeRow): number => (isTimed ? sign * row.deltaMs : Math.max(row.baseLayers, row.headLayers));
+  return rows.rows.toSorted((a, b) => costOf(b) - costOf(a));
+}
+
+function groupsOf(context: WhyContext, layers: WhyLayers): LayerGroup[] {
+  return layers.isTimed ? costingGroups(context, layers) : listedGroups(layers);
+}
+
+/** Of engines without layer times: other kernels, but not those that were only generated again. */
+function listedGroups(layers: WhyLayers): LayerGroup[] {
+  const changed = byCost(layers, 1).filter(({ change }) => change !== 'otherHash');
+  const countOf = (rows: readonly ChangeRow[]): number => rows.reduce((sum, { headLayers }) => sum + headLayers, 0);
+  return KINDS.flatMap(([kind, changes]) => {
+    const rows = changed.filter(({ change }) => changes.includes(change));
+    if (kind === 'newLayers' || rows.length === 0) return [];
+    return [{ kind, rows, share: countOf(rows) / Math.max(1, countOf(changed)), gained: 0 }];
+  });
+}
+
+function costingGroups(context: WhyContext, layers: WhyLayers): LayerGroup[] {
+  const sign = context.headIsSlow ? 1 : -1;
+  const ofProfile = sign * layers.diff.deltaMs;
+  const pace = Math.abs(Math.log(layers.diff.headMs / layers.diff.baseMs));
+  if (ofProfile <= 0 || pace < LEAST_PROFILE_SHARE * context.gpuPart * context.slowdown) return [];
+  // A profile may show more or less than the query.
+  const wholeMs = Math.max(ofProfile, layers.otherCell === null ? context.gpuGrewMs : 0);
+  const { rows: changed, unattributed, unchanged, unknown } = layers.rows;
+  const all = [...changed, unattributed, unchanged, unknown].filter((row) => row !== null);
+  const shareOf = (ms: number): number => (ms / wholeMs) * context.gpuPart;
+  const causing = byCost(layers, sign).filter(({ isCause }) => isCause);
+  return KINDS.flatMap(([kind, changes]) => {
+    const ofKind = causing.filter(({ change }) => changes.includes(change));
+    const rows = ofKind.filter(({ deltaMs }) => sign * deltaMs > 0);
+    // Removed and new layers are the same work: only their difference is a change.
+    const counted = kind === 'newLayers' ? ofKind : rows;
+    const costMs = sumOf(counted, sign);
+    const gainedMs = sumOf(
+      all.filter((row) => !counted.includes(row) && sign * row.deltaMs < 0),
+      -sign,
+    );
+    const isNamed = kind === 'newLayers' ? costMs > LEAST_NET_SHARE * ofProfile : shareOf(costMs) >= LEAST_SHARE;
+    if (!isNamed || rows.length === 0) return [];
+    return [{ kind: kind === 'newLayers' ? 'fusion' : kind, rows, share: shareOf(costMs), gained: shareOf(gainedMs) }];
+  });
+}
 
 /** Of the whole change of the profile. */
 const LEAST_NET_SHARE = 0.1;
@@ -59,19 +109,20 @@ function sumOf(rows: readonly ChangeRow[], sign: number): number {
   return rows.reduce((total, { deltaMs }) => total + sign * deltaMs, 0);
 }
 
-function causeOf(context: WhyContext, kind: LayerKind, rows: readonly ChangeRow[], explainsPercent: number): Cause {
-  const root = engineRoot(context.sides);
-  const largest = Math.abs(rows[0]?.deltaMs ?? 0);
-  const listed = rows
-    .slice(0, LISTED)
-    .filter(({ deltaMs }) => Math.abs(deltaMs) >= LISTED_SHARE * largest)
-    .map(rowLine);
-  const more = rows.length - listed.length;
-  return cause(kind, explainsPercent, {
+function causeOf({ sides }: WhyContext, { kind, rows, share, gained }: LayerGroup): Cause {
+  const root = engineRoot(sides);
+  return cause(kind, share * 100, {
     title: titleOf(kind, rows),
-    evidence: [...(root === null ? [] : [root]), ...listed, ...(more > 0 ? [`and ${more} more`] : [])],
-    confirm: diffCommand(context.sides.names),
+    evidence: [...(root === null ? [] : [root]), ...listed(rows, sides.layers?.isTimed === true)],
+    gainedPercent: share > 1 ? gained * 100 : null,
+    confirm: diffCommand(sides.names),
   });
+}
+
+function listed(rows: readonly ChangeRow[], isTimed: boolean, rest = ''): string[] {
+  const more = rows.length - LISTED;
+  const lines = rows.slice(0, LISTED).map((row) => rowLine(row, isTimed));
+  return more > 0 ? [...lines, `and ${more} more${rest}`] : lines;
 }
 
 function titleOf(kind: LayerKind, rows: readonly ChangeRow[]): string {
@@ -105,10 +156,11 @@ function fusionTitle({ change, parts, label }: ChangeRow): string {
   }
 }
 
-function rowLine({ deltaMs, label, detail, headLayers }: ChangeRow): string {
+function rowLine({ deltaMs, label, detail, headLayers, isCause }: ChangeRow, isTimed: boolean): string {
+  const size = isTimed ? `${deltaMs > 0 ? '+' : ''}${round(deltaMs)} ms ` : '';
   const layers = headLayers > 1 ? ` x${headLayers}` : '';
   const how = detail === null ? '' : `: ${short(detail)}`;
-  return `${deltaMs > 0 ? '+' : ''}${round(deltaMs)} ms ${short(label)}${layers}${how}`;
+  return `${size}${short(label)}${layers}${how}${isTimed && !isCause ? ' (within noise)' : ''}`;
 }
 
 /** Names of layers may have thousands of characters. */

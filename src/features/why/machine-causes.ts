@@ -113,9 +113,10 @@ function smClockCause(context: WhyContext, { fast, slow, factor }: Factor): Caus
   });
 }
 
-/** A clock explains at most the change of GPU time. */
+/** Of a change that is not all GPU time, a clock explains at most that part. */
 function gpuShare(context: WhyContext, factor: number): number {
-  return Math.min(shareOfSlowdown(context, factor), context.gpuPart * 100);
+  const share = shareOfSlowdown(context, factor);
+  return context.gpuPart < 1 ? Math.min(share, context.gpuPart * 100) : share;
 }
 
 /** Whether a reason held the clock down in visibly more samples of the slow side. */

@@ -23,6 +23,7 @@ export const why = output('bench why --json', {
   metric: z.enum(EXPLAINED_METRICS).nullable().describe('The change that is explained'),
   changes: z.array(valueChangeSchema),
   causes: z.array(causeSchema).describe('The likeliest first'),
+  layers: z.array(z.string()).describe('Changed layers that no cause names, by what they cost'),
   same: z.array(z.string()),
   unknown: z.array(z.string()),
   notes: z.array(z.string()).describe('What makes the evidence less than it seems'),

@@ -5,7 +5,7 @@ import type { Verdict } from '../../records/verdict.ts';
 import { changeStyle } from '../../terminal/words.ts';
 import type { WhyOutput } from './output.ts';
 import type { Look } from '../../terminal/look.ts';
-import { formatMs, formatNumber, formatPercent, intervalText } from '../../terminal/numbers.ts';
+import { formatMs, formatNumber, formatPercent, intervalText, shareText } from '../../terminal/numbers.ts';
 import { type Column, renderTable } from '../../terminal/table.ts';
 import { dotted, truncate, wrapHanging, wrapWords } from '../../terminal/text-width.ts';
 
@@ -20,7 +20,7 @@ const METRIC_WORDS: Readonly<Record<ExplainedMetric, string>> = {
 };
 
 export function whyText(explained: WhyOutput, look: Look): string[] {
-  const { base, head, same, unknown, notes } = explained;
+  const { base, head, layers, same, unknown, notes } = explained;
   const { style, columns } = look;
   const of = printable(base.label);
   const lines = [
@@ -34,6 +34,10 @@ export function whyText(explained: WhyOutput, look: Look): string[] {
     '',
     ...answerLines(explained, look),
   ];
+  if (layers.length > 0) {
+    const changed = layers.flatMap((layer) => wrapHanging(`- ${printable(layer)}`, columns, 2));
+    lines.push('', 'changed layers that no cause names:', ...changed);
+  }
   if (notes.length > 0) {
     lines.push('', ...notes.flatMap((note) => wrapWords(`note: ${printable(note)}`, columns)).map(style.warn));
   }
@@ -150,7 +154,9 @@ function answerLines(explained: WhyOutput, look: Look): string[] {
           ? 'measure both sides again, in turns: bench compare BASE..HEAD --run'
           : `it would help to know: ${printable(explained.unknown.join('; '))}`;
       return [
-        ...warn('not explained: nothing that is known differs between the two sides'),
+        ...warn(
+          `not explained: ${explained.layers.length === 0 ? 'nothing that is known differs between the two sides' : 'the layers that changed do not account for it'}`,
+        ),
         ...wrapWords(help, columns).map(style.dim),
       ];
     }
@@ -165,8 +171,8 @@ function answerLines(explained: WhyOutput, look: Look): string[] {
 }
 
 function causeLines(cause: WhyOutput['causes'][number], place: number, { style, columns }: Look): string[] {
-  const { certainty, title, evidence, explainsPercent, confirm } = cause;
-  const share = explainsPercent === null ? '' : `, accounts for ${formatPercent(explainsPercent, false)} of it`;
+  const { certainty, title, evidence, confirm } = cause;
+  const share = shareText(cause, ', accounts for', 'of it');
   const indent = '   ';
   return [
     ...wrapHanging(`${place}. ${printable(title)}`, columns, 3).map((line) => style.strong(line)),

@@ -41,7 +41,10 @@ export function whySides(db: StoreDatabase, base: WhyPoint, head: WhyPoint, isSt
     isSameCell: base.cell.key === head.cell.key,
     cellDifference: cellDifference(base.cell, head.cell),
     layers,
-    missingProfiles: layers !== null && layers.otherCell === null ? [] : missingProfiles(db, base, head),
+    missingProfiles:
+      layers?.isTimed === true && layers.otherCell === null
+        ? []
+        : missingProfiles(db, base, head, layers?.isTimed === false ? 'times' : 'profiles'),
     notes: [...notes, ...runNotes(db, 'base', base, baseRuns), ...runNotes(db, 'head', head, headRuns)],
     names: { cell: isStored ? base.cell.key.slice(0, 8) : '', base: base.name, head: head.name },
   };
@@ -78,7 +81,8 @@ function runNotes(db: StoreDatabase, side: string, point: WhyPoint, runs: readon
   const reasons = isValid ? '' : unmeasuredReasons(db, point);
   const warnings = runs
     .flatMap(({ flags }) => flags)
-    .filter(({ effect, evidence }) => effect !== 'explained' && (isValid || !reasons.includes(evidence)));
+    .filter(({ effect, id }) => effect !== 'explained' || id === 'bimodal')
+    .filter(({ evidence }) => isValid || !reasons.includes(evidence));
   const byFlag = [...Map.groupBy(warnings, ({ id }) => id).values()];
   return [
     ...(isValid ? [] : [`${side} has no valid run: ${reasons}`]),
@@ -95,11 +99,16 @@ export function unmeasuredReasons(db: StoreDatabase, { cell, sweepIds, runId }: 
 }
 
 /** For each side without a profile: whether one was made, and its result. */
-export function missingProfiles(db: StoreDatabase, base: WhyPoint, head: WhyPoint): WhySides['missingProfiles'] {
+export function missingProfiles(
+  db: StoreDatabase,
+  base: WhyPoint,
+  head: WhyPoint,
+  what: 'profiles' | 'times' = 'profiles',
+): WhySides['missingProfiles'] {
   const sides = [['base', failedProfile(db, base)] as const, ['head', failedProfile(db, head)] as const];
   const lacking = sides.filter(([, failed]) => failed !== 'measured');
   if (lacking.length === 2 && lacking.every(([, failed]) => failed === null)) {
-    return [{ text: 'layer profiles of both sides (bench run --profile)', hasFailed: false }];
+    return [{ text: `layer ${what} of both sides (bench run --profile)`, hasFailed: false }];
   }
   return lacking.map(([side, failed]) => {
     const why = failed === null ? ' (bench run --profile)' : `: its profile run failed (${failed})`;
@@ -121,33 +130,43 @@ interface LayersBetween extends Pick<WhySides, 'layers' | 'notes'> {
   readonly profiles: readonly [ProfiledEngine, ProfiledEngine] | null;
 }
 
-/** The layers of both sides; null without profiles of both, or for one engine. */
+/** The layers of both sides; null where those of one are not known, or for one engine. */
 export function layersBetween(db: StoreDatabase, base: WhyPoint, head: WhyPoint): LayersBetween {
   const isSameCell = base.cell.key === head.cell.key;
   const before = profiledCell(db, base.cell, base.sweepIds, base.name, !isSameCell);
   const after = profiledCell(db, head.cell, head.sweepIds, head.name, !isSameCell);
   const none = { layers: null, notes: [], profiles: null };
   if (before === null || after === null || before.runId === after.runId) return none;
-  if (before.iterations === null || after.iterations === null) return none;
   if (!haveSameShapes(db, before, after)) {
     return { ...none, notes: ['the profiles of the two sides are of different shapes: left out'] };
   }
   const facts = layerFactsOf(before.layers);
   const diff = diffLayers(facts, layerFactsOf(after.layers));
   const others = [
-    ...(before.cellKey === base.cell.key ? [] : [before.cellLabel ?? 'another cell']),
-    ...(after.cellKey === head.cell.key ? [] : [after.cellLabel ?? 'another cell']),
+    ...(isOwn(before, base) ? [] : [before.cellLabel ?? 'another cell']),
+    ...(isOwn(after, head) ? [] : [after.cellLabel ?? 'another cell']),
   ];
   const otherCell = others.length === 0 ? null : [...new Set(others)].join(' and ');
   const { opaqueShare } = summarizeLayers(facts);
   return {
-    layers: { diff, rows: changeRows(diff), otherCell, opaqueShare },
+    layers: {
+      diff,
+      rows: changeRows(diff),
+      isTimed: before.iterations !== null && after.iterations !== null,
+      otherCell,
+      opaqueShare,
+    },
     profiles: [before, after],
     notes: [
       ...before.notes.map((note) => `layers of base: ${note}`),
       ...after.notes.map((note) => `layers of head: ${note}`),
     ],
   };
+}
+
+/** The layers that a build listed are of no cell. */
+function isOwn({ cellKey }: ProfiledEngine, { cell }: WhyPoint): boolean {
+  return cellKey === null || cellKey === cell.key;
 }
 
 /** Layer times at another batch do not explain a change. */
@@ -164,6 +183,6 @@ export function firstCauseOf(db: StoreDatabase, base: WhyPoint, head: WhyPoint, 
   const explanation = explainChange(whySides(db, base, head), metric, true);
   const [cause] = explanation === null || explanation.outcome === 'noDifference' ? [] : explanation.causes;
   if (cause === undefined) return null;
-  const { kind, certainty, title, explainsPercent } = cause;
-  return { kind, certainty, title, explainsPercent };
+  const { kind, certainty, title, explainsPercent, gainedPercent } = cause;
+  return { kind, certainty, title, explainsPercent, gainedPercent };
 }

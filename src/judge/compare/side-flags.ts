@@ -41,6 +41,7 @@ export function flagReasons(base: readonly FlaggedRun[], head: readonly FlaggedR
   const [inBase, inHead] = [countFlags(base), countFlags(head)];
   const ids = new Set([...inBase.keys(), ...inHead.keys()]);
   return [...ids].flatMap((id) => {
+    if (id === 'bimodal') return [...levelReasons('base', base), ...levelReasons('head', head)];
     const [a, b] = [inBase.get(id), inHead.get(id)];
     const isDoubted = a?.isDoubted === true || b?.isDoubted === true;
     const label = isDoubted ? `${FLAG_LABELS[id]}, trusted less` : FLAG_LABELS[id];
@@ -48,6 +49,15 @@ export function flagReasons(base: readonly FlaggedRun[], head: readonly FlaggedR
     const [side, runs, found] = a === undefined ? ['head', head, b] : ['base', base, a];
     return [`${label}: ${found?.times ?? 0} of ${runs.length} runs of ${side}`];
   });
+}
+
+/** Of either side: the level that a median is of may be the change itself. */
+function levelReasons(side: string, runs: readonly FlaggedRun[]): string[] {
+  const found = runs.flatMap(({ flags }) => flags.filter(({ id }) => id === 'bimodal'));
+  const [first] = found;
+  if (first === undefined) return [];
+  const doubt = found.some(({ effect }) => effect === 'widened') ? ', trusted less' : '';
+  return [`two levels inside runs${doubt}: ${first.evidence} (${found.length} of ${runs.length} runs of ${side})`];
 }
 
 /** How many runs have each flag, and whether any of them is doubted for it. */

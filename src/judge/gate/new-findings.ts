@@ -19,6 +19,7 @@ type Family = 'time' | 'memory' | 'precision' | 'accuracy' | 'build';
 
 const FAMILIES: Readonly<Partial<Record<GatedMetricId, Family>>> = {
   engineMib: 'memory',
+  buildMemoryMib: 'memory',
   contextMib: 'memory',
   memoryMib: 'memory',
   precisionSharePercent: 'precision',

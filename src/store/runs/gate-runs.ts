@@ -2,6 +2,7 @@ import type { MetricValue, NightRun } from '../../judge/value-rule.ts';
 import { isOwnMetric, metricDefinition, type MetricId } from '../../records/metric.ts';
 import type { CellKey, SweepId } from '../../records/scalars.ts';
 import type { StoreDatabase } from '../file/open.ts';
+import { builds } from '../schema.ts';
 import { metricValues } from './metric-runs.ts';
 import { sweepValuesOf } from './known-sweep-values.ts';
 import { readSweepValues, runRowsOf } from './read-sweep-values.ts';
@@ -108,7 +109,7 @@ export class GateRuns {
     const column = this.column(this.printed, metric);
     const stored = isOwnMetric(metric) ? metricDefinition(metric).stored : null;
     if (stored?.table === 'builds') {
-      const name = stored.column === 'buildS' ? 'build_s' : 'engine_mib';
+      const { name } = builds[stored.column];
       const statement = this.db.$client
         .prepare<[], [string, number | null]>(`SELECT build_id, ${name} FROM builds`)
         .raw();

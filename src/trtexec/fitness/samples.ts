@@ -13,8 +13,22 @@ const RULE = {
   deviations: 6,
 } as const;
 
-/** Query times have two levels, such as two clock states. Split by least squares (Otsu 1979). */
+/** The median is of one level, whichever the next run has more of, from this distance of the shares on. */
+const FIRM_SHARE = 0.1;
+
+/** Query times have two levels, such as two clock states: a run is judged by its median, which is of one of them. */
 export function bimodal({ sorted }: ComputeTimes): RunFlag | null {
+  const levels = twoLevels(sorted);
+  if (levels === null) return null;
+  const { share, lower, upper } = levels;
+  const [most, other] = share > 0.5 ? [lower, upper] : [upper, lower];
+  const evidence = `${percent(Math.max(share, 1 - share))} of queries at ${most.toPrecision(3)} ms, the others at ${other.toPrecision(3)} ms`;
+  const effect = Math.abs(share - 0.5) >= FIRM_SHARE ? 'explained' : 'widened';
+  return { id: 'bimodal', effect, value: (upper / lower - 1) * 100, evidence };
+}
+
+/** The lower level's share of the queries, and both levels; null where there is one. Split by least squares (Otsu 1979). */
+export function twoLevels(sorted: Float64Array) {
   if (sorted.length < RULE.leastQueries) return null;
   const trimmed = Math.ceil(RULE.trimmed * sorted.length);
   const values = sorted.subarray(trimmed, sorted.length - trimmed);
@@ -22,15 +36,11 @@ export function bimodal({ sorted }: ComputeTimes): RunFlag | null {
   const [least = 0] = values;
   if ((values.at(-1) ?? 0) < (1 + RULE.leastApart) * least) return null;
   const { low, lower, upper, deviation } = cut(values);
-  const share = low / values.length;
-  const apart = upper / lower - 1;
   const isClear =
-    Math.min(share, 1 - share) >= RULE.leastShare &&
-    apart >= RULE.leastApart &&
+    Math.min(low, values.length - low) >= RULE.leastShare * values.length &&
+    upper / lower - 1 >= RULE.leastApart &&
     upper - lower >= RULE.deviations * deviation;
-  if (!isClear) return null;
-  const evidence = `two levels of GPU time: ${lower.toPrecision(4)} ms in ${percent(share)} of the queries, ${upper.toPrecision(4)} ms in the others`;
-  return { id: 'bimodal', effect: 'widened', value: apart * 100, evidence };
+  return isClear ? { share: (trimmed + low) / sorted.length, lower, upper } : null;
 }
 
 /** How many values are on the lower side, the means of both sides, and the deviation within them. */

@@ -2,6 +2,7 @@ import { itemsPerS } from '../../records/cell.ts';
 import type { Measurement } from '../../records/measurement.ts';
 import { median } from '../../statistics/median.ts';
 import { type DerivedValues, enqueueClass, type QueryTimes } from '../run-facts.ts';
+import { twoLevels } from '../fitness/samples.ts';
 import { shapesOf, type TrtexecRun } from './parsed-log.ts';
 
 export function derive(run: TrtexecRun, times: QueryTimes | null): DerivedValues {
@@ -41,8 +42,11 @@ function transferBound({ h2dMs, d2hMs, gpuComputeMs }: Measurement): 'h2d' | 'd2
   return h2d >= d2h ? 'h2d' : 'd2h';
 }
 
+/** Null where samples have two levels: a mean lies between them, and the median is of one. */
 function centreOf(values: Float64Array | undefined): number | null {
-  return values !== undefined && values.length > 0 && values.every((value) => value > 0) ? runCentre(values) : null;
+  if (values === undefined || values.length === 0 || values.some((value) => !(value > 0))) return null;
+  const sorted = values.toSorted();
+  return twoLevels(sorted) === null ? sortedCentre(sorted) : null;
 }
 
 /** From the timing trace; else from throughput and wall time, which agree to a small fraction of a query. */
@@ -82,11 +86,14 @@ export function startsSlower(times: QueryTimes): boolean {
 
 /**
  * The center of one run's samples: the mean of the logarithms between the 10 % and 60 % quantiles, as a time. Steadier
- * than the median when iterations have two states, and insensitive to the slow tail.
+ * than the median when iterations have two states close together, and insensitive to the slow tail.
  * @param times not empty, all positive, in any unit
  */
-export function runCentre(times: Float64Array | readonly number[]): number {
-  const sorted = (times instanceof Float64Array ? times : Float64Array.from(times)).toSorted();
+export function runCentre(times: readonly number[]): number {
+  return sortedCentre(Float64Array.from(times).sort());
+}
+
+function sortedCentre(sorted: Float64Array): number {
   const low = Math.floor(sorted.length / 10);
   const high = Math.max(low + 1, Math.floor((sorted.length * 6) / 10));
   let sum = 0;

@@ -1,8 +1,9 @@
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 
 import { changeRows } from '../../../src/layers/change-rows.ts';
 import { diffLayers } from '../../../src/layers/diff-layers.ts';
 import type { LayerFacts } from '../../../src/layers/layer-facts.ts';
+import { shareText } from '../../../src/terminal/numbers.ts';
 import { sumMs } from '../../../src/layers/summarize-layers.ts';
 import { explainChange } from '../../../src/features/why/explain-change.ts';
 import type { ExplainedRun } from '../../../src/layers/explained-run.ts';
@@ -37,6 +38,8 @@ function withLostFusion(layers: readonly LayerFacts[]): LayerFacts[] {
   );
 }
 
+const faster = (layer: LayerFacts): LayerFacts => ({ ...layer, averageMs: 0.6 * layer.averageMs });
+
 function runs(gpuComputeMs: number, sha256: string): ExplainedRun[] {
   return [0, 1, 2].map((nth) => ({
     runId: `${sha256}${nth}`,
@@ -62,10 +65,9 @@ function runs(gpuComputeMs: number, sha256: string): ExplainedRun[] {
   }));
 }
 
-test('a lost fusion is named beside other tactics that cost ten times as much', () => {
-  const head = withLostFusion(OPT32);
+function explain(head: readonly LayerFacts[], grewMs = sumMs(head) - sumMs(BASE), isTimed = true) {
   const diff = diffLayers(BASE, head);
-  const grewMs = sumMs(head) - sumMs(BASE);
+  const rows = changeRows(diff);
   const explanation = explainChange(
     {
       base: runs(0.412, 'a'),
@@ -73,16 +75,61 @@ test('a lost fusion is named beside other tactics that cost ten times as much', 
       cudaGraph: true,
       isSameCell: true,
       cellDifference: '',
-      layers: { diff, rows: changeRows(diff), otherCell: null, opaqueShare: 0 },
+      layers: { diff, rows, isTimed, otherCell: null, opaqueShare: 0 },
       missingProfiles: [],
       notes: [],
       names: { cell: '', base: 'a', head: 'b' },
     },
     null,
   );
-  const causes = explanation?.causes ?? [];
+  if (explanation === null) throw new Error('both sides have runs');
+  return { rows: rows.rows, ...explanation };
+}
+
+test('a lost fusion is named beside other tactics that cost ten times as much', () => {
+  const { causes } = explain(withLostFusion(OPT32));
   expect(causes.map(({ kind, certainty }) => `${kind} ${certainty}`)).toEqual(['tactics shown', 'fusion shown']);
   expect(causes[1]?.explainsPercent).toBeLessThan(12);
   expect(causes[1]?.evidence.join()).toContain('blocks.3.mlp.fc1');
   expect(causes[1]?.title).not.toContain('*');
+});
+
+test('what costs more than the change is counted in full, with what others gained', () => {
+  const head = OPT32.map((layer) => (layer.nodes.some((node) => node.includes('attn.proj')) ? faster(layer) : layer));
+  const { causes, rows } = explain(head);
+  const grewMs = sumMs(head) - sumMs(BASE);
+  const costs = rows.filter(({ deltaMs, isCause }) => isCause && deltaMs > 0);
+  const gains = rows.filter(({ deltaMs }) => deltaMs < 0);
+  const percentOf = (some: typeof rows) => (100 * some.reduce((sum, { deltaMs }) => sum + deltaMs, 0)) / grewMs;
+  expect(percentOf(costs)).toBeGreaterThan(120);
+  expect(causes[0]?.explainsPercent).toBeCloseTo(percentOf(costs), 0);
+  expect(causes[0]?.gainedPercent).toBeCloseTo(-percentOf(gains), 0);
+  expect(causes[0]?.rank).toBeLessThanOrEqual(100);
+  if (causes[0] === undefined) throw new Error('a cause');
+  expect(shareText(causes[0], ', accounts for', 'of it')).toMatch(/^, accounts for 1\d\d % of it, others gained \d\d\.\d %$/);
+});
+
+describe('every changed layer is named, by cost', () => {
+  const faint = BASE.map((layer) => ({ ...layer, tactic: layer.tactic?.replace('64x64x64', '256x64x32') ?? null }));
+
+  test.each([
+    ['some of them causes', OPT32, undefined, true],
+    ['none beyond noise', faint, 0.02, true],
+    ['without times', OPT32, 0.02, false],
+  ])('%s', (_, head, grewMs, isTimed) => {
+    const { causes, layers, rows } = explain(head, grewMs, isTimed);
+    const lines = [...causes.flatMap(({ evidence }) => evidence), ...layers];
+    expect(rows.length).toBeGreaterThan(1);
+    for (const { label } of rows) expect(lines.filter((line) => line.includes(label))).not.toEqual([]);
+    expect(lines.some((line) => line.includes(' ms '))).toBe(isTimed);
+    const costs = layers.map((line) => Number(/^[+-][\d.]+/.exec(line)?.[0] ?? 0));
+    expect(costs).toEqual(costs.toSorted((a, b) => b - a));
+    expect(causes.some(({ explainsPercent }) => explainsPercent !== null)).toBe(isTimed && head === OPT32);
+  });
+
+  test('or that none changed', () => {
+    const { causes, layers, same } = explain(BASE, 0.02);
+    expect([causes.map(({ kind }) => kind), layers]).toEqual([['engineBuild'], []]);
+    expect(same).toContain('the kernels of all layers');
+  });
 });

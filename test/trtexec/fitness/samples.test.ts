@@ -58,11 +58,25 @@ test('a run that gets 15 % slower to its end is drifting, one that gets 3 % slow
   expect(flagsOf(series(400, (query) => 1 + (0.03 * query) / 400))).toEqual([]);
 });
 
-test('two levels that come and go', () => {
-  const flags = flagsOf(series(400, (query) => (query % 80 < 30 ? 1.2 : 1)));
-  expect(named(flags)).toEqual(['bimodal widened']);
-  expect(flags[0]?.value).toBeCloseTo(20, 0);
-  expect(flags[0]?.evidence).toMatch(/1\.\d+ ms in 6\d % of the queries, 1\.2\d+ ms in the others/);
+describe('two levels that come and go', () => {
+  const levels = (slow: number) => series(400, (query) => (query % 20 < slow ? 1.2 : 1));
+
+  test('their median is of one level, if fewer than 40 % or more than 60 % of the queries are of it', () => {
+    const [flag, ...others] = flagsOf(levels(7));
+    expect(others).toEqual([]);
+    expect(flag).toMatchObject({ id: 'bimodal', effect: 'explained', value: expect.closeTo(20, 0) });
+    expect(flag?.evidence).toMatch(/^65 % of queries at 1\.01 ms, the others at 1\.21 ms$/);
+    expect(named(flagsOf(levels(11)))).toEqual(['bimodal widened']);
+  });
+
+  test('a mean of the samples lies between them: there is no center', () => {
+    for (const slow of [7, 11, 15]) {
+      const { derived } = factsOf(syntheticLog(), queriesOf(levels(slow)));
+      expect(derived).toMatchObject({ gpuComputeCentreMs: null, latencyCentreMs: null });
+    }
+    const { derived } = factsOf(syntheticLog(), queriesOf(levels(0)));
+    expect(derived.gpuComputeCentreMs).toBeCloseTo(1.007, 3);
+  });
 });
 
 describe('a timer with steps', () => {
