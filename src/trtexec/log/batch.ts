@@ -10,7 +10,7 @@ export interface PrintedCounts {
   readonly measurement: Measurement | null;
 }
 
-/** Queries as executions of the whole batch, and what of it is no printed number. */
+/** Queries as executions of the whole batch, and which of these are no printed numbers. */
 export interface CountedQueries extends Omit<PrintedCounts, 'batch'> {
   /** Formula with its numbers, by the name of the computed one. */
   readonly derived: Readonly<Record<string, string>>;
