@@ -18,6 +18,16 @@ export const timeStatisticsSchema = z
 
 export type TimeStatistics = Immutable<z.infer<typeof timeStatisticsSchema>>;
 
+/** Of a block of which lines are lost: null where a number was not printed. */
+export type PartialStatistics = { readonly [Name in keyof TimeStatistics]: TimeStatistics[Name] | null } & {
+  readonly percentiles: TimeStatistics['percentiles'];
+};
+
+/** The numbers of a summary that is not whole: not a measurement. */
+export type Excerpt = Readonly<Record<TimedMetric, PartialStatistics | null>> & {
+  readonly [Total in 'throughputQps' | 'hostWalltimeS' | 'gpuTotalS']: number | null;
+};
+
 /** A query is one execution of the whole batch, as trtexec counts; multiply by the batch for items/s. */
 export interface Measurement {
   readonly throughputQps: number;

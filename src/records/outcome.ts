@@ -44,6 +44,7 @@ export const UNFIT_REASONS = [
   'notWarmedUp',
   'exportMissing',
   'summaryHidden',
+  'excerpt',
   'engineEmpty',
   'suspectErrors',
   'throttled',

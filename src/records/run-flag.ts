@@ -33,6 +33,8 @@ export const FLAG_LABELS = {
   loneOutlier: 'single outlier',
   /** Debug tensors: layers are not fused around them, and they are copied out. */
   debugTensors: 'debug tensors',
+  /** The log does not say how many queries warmed up. */
+  warmUpUnknown: 'warmup unknown',
   /** The PCIe link was slower than card and slot support. */
   pcieReduced: 'PCIe reduced',
   /** Something was idealized: the number is the best case, not the real one. */

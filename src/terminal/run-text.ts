@@ -56,12 +56,14 @@ export function runText(run: ParsedRun, look: Look): string[] {
 }
 
 function numbers({ log, derived, harness }: ParsedRun, look: Look): string[] {
-  const { measurement, options } = log;
+  const { options } = log;
   if (harness !== null) return harnessLines(harness, look);
-  if (measurement === null) return [];
-  const { throughputQps } = measurement;
+  const statistics = log.measurement ?? log.excerpt;
+  if (statistics === null) return [];
+  const { throughputQps } = statistics;
   const { itemsPerS, queries } = derived;
-  const shown = { throughputQps, itemsPerS, queries, streams: options.streams ?? 1, statistics: measurement };
+  const computed = new Set(Object.keys(log.derived));
+  const shown = { throughputQps, itemsPerS, queries, streams: options.streams ?? 1, statistics, computed };
   return statisticsTable(shown, look);
 }
 

@@ -1,4 +1,9 @@
-import { TIMED_METRICS, type TimedMetric, type TimeStatistics } from '../records/measurement.ts';
+import {
+  type PartialStatistics,
+  TIMED_METRICS,
+  type TimedMetric,
+  type TimeStatistics,
+} from '../records/measurement.ts';
 import { isOneOf } from '../text/unknown-values.ts';
 import type { Look } from './look.ts';
 import { count, formatMs, formatNumber } from './numbers.ts';
@@ -21,12 +26,14 @@ interface ShownStatistics {
   readonly itemsPerS: number | null;
   readonly queries: number | null;
   readonly streams: number;
-  readonly statistics: Readonly<Partial<Record<TimedMetric, TimeStatistics | null>>>;
+  readonly statistics: Readonly<Partial<Record<TimedMetric, PartialStatistics | null>>>;
+  /** Names of numbers that were computed from printed ones. */
+  readonly computed?: ReadonlySet<string>;
 }
 
 interface Row {
   readonly metric: TimedMetric;
-  readonly statistics: TimeStatistics;
+  readonly statistics: PartialStatistics;
 }
 
 export function statisticsTable(shown: ShownStatistics, look: Look): string[] {
@@ -59,10 +66,13 @@ export function statisticsTable(shown: ShownStatistics, look: Look): string[] {
       ),
     ),
   ];
+  const about = (name: string): string => (shown.computed?.has(name) === true ? '~' : '');
   const rates = [
-    shown.throughputQps === null ? '' : look.style.strong(`${formatNumber(shown.throughputQps)} queries/s`),
+    shown.throughputQps === null
+      ? ''
+      : look.style.strong(`${about('throughputQps')}${formatNumber(shown.throughputQps)} queries/s`),
     itemsPerS === null || itemsPerS === shown.throughputQps ? '' : `${formatNumber(itemsPerS)} items/s`,
-    queries === null ? '' : count(queries, 'query', 'queries'),
+    queries === null ? '' : `${about('queries')}${count(queries, 'query', 'queries')}`,
   ];
   const rateText = rates.filter((part) => part !== '').join(' · ');
   const lines = rateText === '' ? [] : [`  ${rateText}`];

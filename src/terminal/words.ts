@@ -45,6 +45,7 @@ export const REASON_TEXT: Readonly<Record<FailureReason | UnfitReason, string>> 
   notWarmedUp: 'not warmed up',
   exportMissing: 'an exported file is missing',
   summaryHidden: 'trtexec printed no performance summary',
+  excerpt: 'an excerpt of a log, without a whole summary',
   engineEmpty: 'the engine is empty',
   suspectErrors: 'it passed, but reported errors, or its numbers contradict each other',
   throttled: 'the GPU was throttled',
@@ -122,6 +123,7 @@ const ADVICE: Readonly<Record<RunFlagId, string>> = {
   profilingOn: 'run again without it: times under a profiler are no baseline',
   debugTensors: 'look at the tensors, and measure without these flags',
   pcieReduced: 'look at slot, riser and BIOS; copies are slower than they need be',
+  warmUpUnknown: 'keep the whole log: a cold GPU is slower at first',
 };
 
 /** @param bound of the same runs: what it advises holds for the flag that says the same */

@@ -25,7 +25,15 @@ const harnessMethod = z.strictObject({
   warmUpRuns: count.nullable(),
   timedRuns: count.nullable(),
 });
-const times = statistics.nullable();
+/** Null in it: a number that an excerpt does not have. */
+const times = z
+  .strictObject({
+    ...statistics.shape,
+    min: z.number().nullable(),
+    max: z.number().nullable(),
+    median: z.number().nullable(),
+  })
+  .nullable();
 export const parseOutput = output('bench parse --json', {
   runs: z.array(
     z.strictObject({
@@ -44,6 +52,10 @@ export const parseOutput = output('bench parse --json', {
       gpuTotalS: z.number().nullable(),
       queries: count.nullable(),
       warmUpQueries: count.nullable(),
+      derived: z
+        .record(z.string(), z.string())
+        .exactOptional()
+        .describe('Numbers that were computed from printed ones, with their formulas; absent without any'),
       engineMiB: z.number().nullable(),
       buildS: z.number().nullable(),
       contextMiB: z.number().nullable(),

@@ -26,7 +26,7 @@ export async function parse(paths: readonly string[], options: ParseOptions, io:
 /** Times are null where not printed or not measured (transfers off). */
 function outputOf(run: ParsedRun): ParseOutput['runs'][number] {
   const { path, log, exports, harness, derived, telemetry, flags, outcome, notes } = run;
-  const { measurement } = log;
+  const measurement = log.measurement ?? log.excerpt;
   return {
     file: path,
     outcome: {
@@ -47,6 +47,7 @@ function outputOf(run: ParsedRun): ParseOutput['runs'][number] {
     gpuTotalS: measurement?.gpuTotalS ?? null,
     queries: derived.queries,
     warmUpQueries: log.warmUpQueries,
+    ...(Object.keys(log.derived).length === 0 ? {} : { derived: log.derived }),
     engineMiB: log.build.createdEngineMib ?? log.build.loadedEngineMib,
     buildS: log.build.engineBuiltS,
     contextMiB: log.build.contextMemoryMib,

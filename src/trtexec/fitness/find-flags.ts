@@ -41,7 +41,13 @@ export function findFlags(facts: FitnessFacts): RunFlag[] {
     powerLimited(facts),
     hostLoaded(facts),
     pcieReduced(facts),
+    warmUpUnknown(facts),
   ].filter((flag) => flag !== null);
+}
+
+function warmUpUnknown({ log }: FitnessFacts): RunFlag | null {
+  if (!log.warmUpUnknown) return null;
+  return { id: 'warmUpUnknown', effect: 'explained', value: null, evidence: 'the log has no line about its warmup' };
 }
 
 const FLAGS =

@@ -1,6 +1,7 @@
 import { TIMED_METRICS, type TimedMetric, type TimeStatistics } from '../../records/measurement.ts';
 import type { TensorrtVersion } from '../../text/version.ts';
 import type { TraceAverages } from './parsed-log.ts';
+import { isSameCount } from './batch.ts';
 import { finishStatistics, METRIC_NAMES, type SummaryDraft } from './summary.ts';
 
 export interface LoggedNumbers {
@@ -145,12 +146,12 @@ function wrongCount(logged: LoggedNumbers, found: Statistics): string | null {
   }
   const counted = queries ?? throughputQps * hostWalltimeS;
   // TensorRT 7 prints 0 for dynamic shapes.
-  if (throughputQps !== 0 && differs(throughputQps * hostWalltimeS, counted)) {
+  if (throughputQps !== 0 && !isSameCount(throughputQps * hostWalltimeS, counted)) {
     return `${throughputQps} qps over ${hostWalltimeS} s are not the ${counted} queries of the timing trace`;
   }
   const mean = found.gpuComputeMs?.mean ?? null;
   if (gpuTotalS === undefined || mean === null || throughputQps === 0) return null;
-  return differs((mean / 1000) * counted, gpuTotalS)
+  return !isSameCount((1000 * gpuTotalS) / mean, counted)
     ? `${Number(counted.toPrecision(6))} queries of ${mean} ms are not a total GPU compute time of ${gpuTotalS} s`
     : null;
 }

@@ -22,11 +22,17 @@ export function derive(run: TrtexecRun, times: QueryTimes | null): DerivedValues
         : null,
     idleGapMs: oneStream ? idleGapMs(measurement) : null,
     transferBound: measurement === null ? null : transferBound(measurement),
-    itemsPerS: itemsPerS(shapesOf(run), measurement?.throughputQps ?? null),
+    itemsPerS: itemsOf(run),
     boundBy: null,
     gpuComputeCentreMs: centreOf(times?.columns.computeMs),
     latencyCentreMs: centreOf(times?.columns.latencyMs),
   };
+}
+
+function itemsOf(run: TrtexecRun): number | null {
+  const throughputQps = run.measurement?.throughputQps ?? null;
+  if (run.imagesPerQuery === null || throughputQps === null) return itemsPerS(shapesOf(run), throughputQps);
+  return throughputQps * run.imagesPerQuery;
 }
 
 function idleGapMs(measurement: Measurement | null): number | null {

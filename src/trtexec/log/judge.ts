@@ -1,3 +1,4 @@
+import type { Excerpt } from '../../records/measurement.ts';
 import type { Evidence, FailureReason, Outcome, UnfitReason } from '../../records/outcome.ts';
 import type { RunFlag } from '../../records/run-flag.ts';
 import type { RunRole } from '../../records/run.ts';
@@ -93,6 +94,10 @@ function unfinished(
   cause: FailureReason | null,
   evidence: readonly Evidence[],
 ): Outcome | null {
+  // What somebody copied out of a log; a process that bench started has an exit code.
+  if (cause === null && run.excerpt !== null && process.exitCode === null) {
+    return unfitFor('excerpt', syntheticEvidence(`an excerpt: no ${lackingIn(run.excerpt)}, not a measurement`));
+  }
   if (run.closingMarker !== 'PASSED') {
     const excerpt =
       !run.startedByMarker && (run.measurement !== null || run.profile !== null || run.layerInfo !== null);
@@ -109,6 +114,14 @@ function unfinished(
     return failed(cause ?? 'inferenceFailed', evidence.length > 0 ? evidence : saidBy(run));
   }
   return null;
+}
+
+/** The first of the lines that a measurement needs. */
+function lackingIn({ gpuComputeMs, hostWalltimeS, latencyMs, throughputQps }: Excerpt): string {
+  if (hostWalltimeS === null) return 'walltime';
+  if (throughputQps === null) return 'throughput';
+  if (latencyMs === null || latencyMs.median === null) return 'whole latency';
+  return gpuComputeMs === null ? 'GPU compute time' : 'whole GPU compute time';
 }
 
 function hinted(run: TrtexecRun, ...ids: readonly string[]): Evidence[] {
@@ -155,7 +168,11 @@ function tooShort({ run, exports, limits }: JudgedParts): Outcome | null {
   if (warmUpQueries === null || warmUpQueries >= limits.minWarmUpQueries) return null;
   // A slow model has few warm-up queries and may be warm anyway: its first timed queries tell.
   if (exports.times !== null && warmUpQueries > 0 && !startsSlower(exports.times)) return null;
-  const text = `${warmUpQueries} warm-up queries, at least ${limits.minWarmUpQueries} are needed: raise warmUpMs`;
+  const { gpuComputeMs, latencyMs } = run.measurement ?? {};
+  const queryMs = Math.max(gpuComputeMs?.mean ?? 0, latencyMs?.mean ?? 0);
+  const enoughMs = Math.ceil((1.2 * limits.minWarmUpQueries * queryMs) / 100) * 100;
+  const raise = enoughMs > 0 ? `raise warmUpMs (--warmUp) to ${enoughMs}` : 'raise warmUpMs';
+  const text = `${warmUpQueries} warm-up queries, at least ${limits.minWarmUpQueries} are needed: ${raise}`;
   return unfitFor('notWarmedUp', syntheticEvidence(text));
 }
 

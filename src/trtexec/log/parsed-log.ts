@@ -1,6 +1,6 @@
 import type { LayerInfo } from '../../layers/layer-info.ts';
 import type { Shapes } from '../../records/cell.ts';
-import type { Measurement } from '../../records/measurement.ts';
+import type { Excerpt, Measurement } from '../../records/measurement.ts';
 import type { Evidence, FailureReason } from '../../records/outcome.ts';
 import type { TensorrtVersion } from '../../text/version.ts';
 import type { Banner, EffectiveOptions } from './banner.ts';
@@ -79,6 +79,14 @@ export interface TrtexecRun {
   readonly traceWalltimeS: number | null;
   readonly traceAverages: TraceAverages | null;
   readonly measurement: Measurement | null;
+  /** Numbers of a summary that is not whole; null with a measurement, and without a number. */
+  readonly excerpt: Excerpt | null;
+  /** Its log has no line about the warmup. */
+  readonly warmUpUnknown: boolean;
+  /** Images in a query of an implicit batch. */
+  readonly imagesPerQuery: number | null;
+  /** Numbers above that were computed from printed ones: formula with its numbers, by name. */
+  readonly derived: Readonly<Record<string, string>>;
   /** Two contradicting numbers of this run, in words; null if there are none. */
   readonly contradiction: string | null;
   readonly profile: LayerProfile | null;

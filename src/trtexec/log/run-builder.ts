@@ -12,13 +12,14 @@ import {
 } from './banner.ts';
 import { emptyBuild, emptyDevice, readBuildLine, readDeviceLine } from './build-and-device.ts';
 import { emptyFailures, finishCauses, finishFailures, readFailureLine } from './failure-rules.ts';
+import { type CountedQueries, countQueries } from './batch.ts';
 import { contradictionIn } from './contradiction.ts';
 import { findHints } from './hints.ts';
-import { isoOfStamp } from './printed-values.ts';
+import { finiteOrNull, isoOfStamp } from './printed-values.ts';
 import type { LogMessage } from './log-lines.ts';
 import type { Marker } from './marker.ts';
 import { finishProfile, type ProfileDraft, readProfileLine, startProfileTable } from './profile-table.ts';
-import { emptySummary, finishSummary, readSummaryLine, type SummaryDraft } from './summary.ts';
+import { emptySummary, endBlock, excerptOf, finishSummary, readSummaryLine, type SummaryDraft } from './summary.ts';
 import { emptyTrace, finishTrace, readTraceLine } from './trace.ts';
 
 const HEADING = /^=== (.+?) ===/;
@@ -51,6 +52,7 @@ export class RunBuilder {
   private firstLine: number;
   private lastLine: number;
   private startMarker: Marker | null = null;
+  private endMarker: Marker | null = null;
   private closingMarker: TrtexecRun['closingMarker'] = null;
   private version: TensorrtVersion | null = null;
   private helpPrinted = false;
@@ -114,6 +116,7 @@ export class RunBuilder {
     this.speaks = true;
     this.lastLine = Math.max(this.lastLine, line);
     this.version ??= marker.version;
+    this.endMarker = marker;
     if (marker.result === 'PASSED' || marker.result === 'FAILED' || marker.result === 'WAIVED') {
       this.closingMarker = marker.result;
     }
@@ -145,6 +148,8 @@ export class RunBuilder {
       this.layerText.stop();
       return;
     }
+    // Where `grep -C` left something out.
+    if (message.text === '--') endBlock(this.summary);
     if (this.layerText.push(message.text)) {
       if (message.text.startsWith('Name: ')) this.speaks = true;
       return;
@@ -243,7 +248,7 @@ export class RunBuilder {
     if (readTraceLine(this.trace, text)) return;
     if (readSummaryLine(this.summary, text)) {
       // The last complete report of a run counts.
-      if (finishSummary(this.summary, this.trace.queries) !== null) {
+      if (finishSummary(this.summary) !== null) {
         const before = this.measured?.draft;
         if (before !== undefined && before !== this.summary && this.earlierSummaries.size < 2) {
           this.earlierSummaries.add(JSON.stringify(before));
@@ -252,6 +257,7 @@ export class RunBuilder {
       }
       return;
     }
+    endBlock(this.summary);
     if (text.startsWith('TensorRT version: ')) {
       this.version ??= parseTensorrtVersion(text.slice('TensorRT version: '.length));
       return;
@@ -269,17 +275,26 @@ export class RunBuilder {
     return { ...options, loadEngine: options.loadEngine ?? stated ?? null };
   }
 
-  private contradiction(traceAverages: TraceAverages | null): string | null {
-    if (this.measured === null) return null;
-    const counted = JSON.stringify(this.measured.draft);
-    if ([...this.earlierSummaries].some((summary) => summary !== counted)) {
+  /** As the command line and the inference options say it. */
+  private batch(): number | null {
+    const printed = this.banner['Inference Options']?.['Batch'];
+    const { commandLine = '' } = this.startMarker ?? this.endMarker ?? {};
+    const stated = / --batch=(\d+)/.exec(commandLine ?? '')?.[1];
+    return finiteOrNull(printed) ?? finiteOrNull(stated);
+  }
+
+  private contradiction(traceAverages: TraceAverages | null, counted: CountedQueries): string | null {
+    if (this.measured === null || counted.measurement === null) return null;
+    const newest = JSON.stringify(this.measured.draft);
+    if ([...this.earlierSummaries].some((summary) => summary !== newest)) {
       return 'it printed two performance summaries with other numbers';
     }
-    const { queries, walltimeS } = this.trace;
+    if (counted.contradiction !== null) return counted.contradiction;
+    const { throughputQps } = counted.measurement;
     return contradictionIn({
-      draft: this.measured.draft,
-      queries,
-      traceWalltimeS: walltimeS,
+      draft: { ...this.measured.draft, throughputQps },
+      queries: counted.queries,
+      traceWalltimeS: this.trace.walltimeS,
       trace: traceAverages,
       version: this.version,
     });
@@ -297,6 +312,9 @@ export class RunBuilder {
     const count = (id: string): number => this.hintCounts.get(id) ?? 0;
     const traceAverages = finishTrace(this.trace);
     const causes = finishCauses(this.failures, count('cache_fail') > 0);
+    const { queries, warmUpQueries } = this.trace;
+    const printed = this.measured === null ? null : finishSummary(this.measured.draft);
+    const counted = countQueries({ batch: this.batch(), queries, warmUpQueries, measurement: printed });
     return {
       commandLine: this.startMarker?.commandLine ?? null,
       firstLine: this.firstLine,
@@ -318,14 +336,17 @@ export class RunBuilder {
         capturesSucceeded: count('graph_ok'),
         captureFailed: count('graph_fail') > 0,
       },
-      warmUpQueries: this.trace.warmUpQueries,
-      queries: this.trace.queries,
+      warmUpQueries: counted.warmUpQueries,
+      queries: counted.queries,
+      imagesPerQuery: counted.imagesPerQuery,
+      derived: counted.derived,
       traceWalltimeS: this.trace.walltimeS,
       traceAverages,
-      measurement:
-        // Whose numbers they are is unknown.
-        this.measured === null || this.overlaps ? null : finishSummary(this.measured.draft, this.trace.queries),
-      contradiction: this.contradiction(traceAverages),
+      // Whose numbers they are is unknown.
+      measurement: this.overlaps ? null : counted.measurement,
+      excerpt: this.overlaps || printed !== null ? null : excerptOf(this.summary),
+      warmUpUnknown: this.trace.warmUpQueries === null,
+      contradiction: this.contradiction(traceAverages, counted),
       profile: finishProfile(this.profile),
       layerInfo: this.layerText.finish(),
       hints: this.hints,

@@ -1,4 +1,11 @@
-import { type Measurement, TIMED_METRICS, type TimedMetric, type TimeStatistics } from '../../records/measurement.ts';
+import {
+  type Excerpt,
+  type Measurement,
+  type PartialStatistics,
+  TIMED_METRICS,
+  type TimedMetric,
+  type TimeStatistics,
+} from '../../records/measurement.ts';
 import { isOneOf } from '../../text/unknown-values.ts';
 import { NUMBER, parseStreamNumber } from './printed-values.ts';
 
@@ -83,6 +90,7 @@ function readTotal(draft: SummaryDraft, text: string): boolean {
     const value = pattern.exec(text)?.[1];
     if (value === undefined) continue;
     draft[total] = parseStreamNumber(value);
+    endBlock(draft);
     return true;
   }
   return false;
@@ -95,31 +103,46 @@ function readLayout7(draft: SummaryDraft, text: string): boolean {
     draft.metrics[heading] = { percentiles: {} };
     return true;
   }
-  const statistics = draft.heading === undefined ? undefined : draft.metrics[draft.heading];
-  if (statistics === undefined) return false;
   const field = BARE_FIELD.exec(text);
+  const percentile = field === null ? BARE_PERCENTILE.exec(text) : null;
+  if (field === null && percentile === null) return false;
+  const statistics = draft.heading === undefined ? undefined : draft.metrics[draft.heading];
   const name = field?.[1];
-  if (field !== null && isOneOf(FIELD_NAMES, name)) {
-    statistics[name] = parseStreamNumber(field[2] ?? '');
+  // Out of order they belong to a heading that was lost.
+  if (statistics === undefined || isBefore(name, statistics)) {
+    delete draft.heading;
     return true;
   }
-  const percentile = BARE_PERCENTILE.exec(text);
-  if (percentile === null) return false;
-  const percent = String(parseStreamNumber(percentile[2] ?? ''));
-  statistics.percentiles[percent] = parseStreamNumber(percentile[1] ?? '');
+  if (field !== null && isOneOf(FIELD_NAMES, name)) statistics[name] = parseStreamNumber(field[2] ?? '');
+  if (percentile !== null) {
+    const percent = String(parseStreamNumber(percentile[2] ?? ''));
+    statistics.percentiles[percent] = parseStreamNumber(percentile[1] ?? '');
+  }
   return true;
 }
 
-/** Null if incomplete or not finite. TensorRT 7 prints 0 qps for dynamic shapes: recomputed from `queries`. */
-export function finishSummary(draft: SummaryDraft, queries: number | null): Measurement | null {
+/** Lines of a block are printed in one order: a field that was read, or one before it, is not of this block. */
+function isBefore(name: string | undefined, statistics: StatisticsDraft): boolean {
+  const place = FIELD_NAMES.findIndex((field) => field === name);
+  if (place === -1) return false;
+  const later = FIELD_NAMES.slice(place).some((field) => statistics[field] !== undefined);
+  return later || Object.keys(statistics.percentiles).length > 0;
+}
+
+/** The end of a block: what follows has a heading of its own. */
+export function endBlock(draft: SummaryDraft): void {
+  delete draft.heading;
+}
+
+/** Null if incomplete or not finite. */
+export function finishSummary(draft: SummaryDraft): Measurement | null {
   const { hostWalltimeS } = draft;
   // One of its last lines: until it is read, nothing else is looked at.
   if (hostWalltimeS === undefined || !Number.isFinite(hostWalltimeS)) return null;
   const latencyMs = finishStatistics(draft.metrics.latencyMs);
   const gpuComputeMs = finishStatistics(draft.metrics.gpuComputeMs);
   if (latencyMs === null || gpuComputeMs === null) return null;
-  const throughputQps =
-    draft.throughputQps === 0 && queries !== null && hostWalltimeS > 0 ? queries / hostWalltimeS : draft.throughputQps;
+  const { throughputQps } = draft;
   if (throughputQps === undefined || !Number.isFinite(throughputQps)) return null;
   return {
     throughputQps,
@@ -133,6 +156,42 @@ export function finishSummary(draft: SummaryDraft, queries: number | null): Meas
   };
 }
 
+/** What there is of a summary; null where there is no number. */
+export function excerptOf(draft: SummaryDraft): Excerpt | null {
+  const { gpuTotalS, hostWalltimeS, metrics, throughputQps } = draft;
+  const totals = { throughputQps, hostWalltimeS, gpuTotalS };
+  const times = TIMED_METRICS.map((metric) => [metric, partialStatistics(metrics[metric])] as const);
+  const [latencyMs = null, enqueueMs = null, h2dMs = null, gpuComputeMs = null, d2hMs = null] = times.map(
+    ([, statistics]) => statistics,
+  );
+  const known = Object.values(totals).filter((value) => value !== undefined);
+  if (known.length === 0 && times.every(([, statistics]) => statistics === null)) return null;
+  return {
+    throughputQps: finiteOrNone(throughputQps),
+    hostWalltimeS: finiteOrNone(hostWalltimeS),
+    gpuTotalS: finiteOrNone(gpuTotalS),
+    latencyMs,
+    enqueueMs,
+    h2dMs: transferOrNull(h2dMs),
+    gpuComputeMs,
+    d2hMs: transferOrNull(d2hMs),
+  };
+}
+
+function partialStatistics(draft: StatisticsDraft | undefined): PartialStatistics | null {
+  if (draft === undefined) return null;
+  const { max, mean, median, min, percentiles } = draft;
+  const finite = Object.entries(percentiles).filter(([, value]) => Number.isFinite(value));
+  const numbers = [min, max, mean, median].map(finiteOrNone);
+  const [least = null, most = null, average = null, middle = null] = numbers;
+  if (numbers.every((number) => number === null) && finite.length === 0) return null;
+  return { min: least, max: most, mean: average, median: middle, percentiles: Object.fromEntries(finite) };
+}
+
+function finiteOrNone(value: number | undefined): number | null {
+  return value !== undefined && Number.isFinite(value) ? value : null;
+}
+
 export function finishStatistics(draft: StatisticsDraft | undefined): TimeStatistics | null {
   if (draft === undefined) return null;
   const { min, max, mean, median, percentiles } = draft;
@@ -143,6 +202,6 @@ export function finishStatistics(draft: StatisticsDraft | undefined): TimeStatis
 }
 
 /** With data transfers off trtexec prints zeros: zero means "not measured". */
-function transferOrNull(statistics: TimeStatistics | null): TimeStatistics | null {
+function transferOrNull<Statistics extends PartialStatistics>(statistics: Statistics | null): Statistics | null {
   return statistics !== null && statistics.max === 0 && statistics.min === 0 ? null : statistics;
 }

@@ -88,12 +88,16 @@ test('a log that begins must also end', () => {
   expect(judge(passed(SUMMARY))).toBe('measured:null');
 });
 
-test('every way of cutting a log off is a failure and never a measurement', () => {
+test('every way of cutting a log off is a failure, within its summary an excerpt, and never a measurement', () => {
   const log = passed(SUMMARY);
-  const lastMarker = log.lastIndexOf('&&&&');
+  const [firstNumber, lastMarker] = [log.indexOf('Throughput'), log.lastIndexOf('&&&&')];
+  const end = log.indexOf('Host Walltime');
   for (let length = 40; length < lastMarker; length += 97) {
-    expect(judge(log.slice(0, length))).toBe('failed:incomplete');
+    const isExcerpt = length > firstNumber + 40 && length < end;
+    expect([length, judge(log.slice(0, length))]).toEqual([length, isExcerpt ? 'unfit:excerpt' : 'failed:incomplete']);
   }
+  const started = { ...UNKNOWN_PROCESS, exitCode: 0 };
+  expect(judge(log.slice(0, end - 10), { process: started })).toBe('failed:incomplete');
 });
 
 test('a build that failed without a word: exit 0, PASSED, 0 MiB', () => {

@@ -1,0 +1,191 @@
+import * as fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+
+import { outcomeReason } from '../../../src/records/outcome.ts';
+import { derive } from '../../../src/trtexec/log/derived.ts';
+import { judgeRun } from '../../../src/trtexec/log/judge.ts';
+import type { TrtexecRun } from '../../../src/trtexec/log/parsed-log.ts';
+import { DEFAULT_FITNESS_LIMITS, NO_EXPORTS } from '../../../src/trtexec/run-facts.ts';
+import { onlyRun } from '../../support/recordings.ts';
+import { UNKNOWN_PROCESS } from '../../support/whole-files.ts';
+
+/** From the log of a Jetson with TensorRT 7, `--batch=4`: the trace of two groups of its 667 queries, and its summary. */
+const JETSON = `&&&& RUNNING TensorRT.trtexec # trtexec --deploy=googlenet.prototxt --int8 --batch=4
+[02/21/2021-22:49:53] [I] === Inference Options ===
+[02/21/2021-22:49:53] [I] Batch: 4
+[02/21/2021-22:49:53] [I] === Reporting Options ===
+[02/21/2021-22:49:53] [I] Averages: 3 inferences
+[02/21/2021-22:49:53] [I] 
+[02/21/2021-22:51:12] [I] Warmup completed 164 queries over 200 ms
+[02/21/2021-22:51:12] [I] Timing trace has 2668 queries over 3.01129 s
+[02/21/2021-22:51:12] [I] Host Latency
+[02/21/2021-22:51:12] [I] min: 4.39917 ms (end to end 4.40747 ms)
+[02/21/2021-22:51:12] [I] max: 8.58171 ms (end to end 8.61534 ms)
+[02/21/2021-22:51:12] [I] mean: 4.48906 ms (end to end 4.50246 ms)
+[02/21/2021-22:51:12] [I] median: 4.44601 ms (end to end 4.45871 ms)
+[02/21/2021-22:51:12] [I] percentile: 5.68823 ms at 99% (end to end 5.70337 ms at 99%)
+[02/21/2021-22:51:12] [I] throughput: 886 qps
+[02/21/2021-22:51:12] [I] walltime: 3.01129 s
+[02/21/2021-22:51:12] [I] Enqueue Time
+[02/21/2021-22:51:12] [I] min: 4.32037 ms
+[02/21/2021-22:51:12] [I] max: 8.43929 ms
+[02/21/2021-22:51:12] [I] median: 4.39526 ms
+[02/21/2021-22:51:12] [I] GPU Compute
+[02/21/2021-22:51:12] [I] min: 4.2644 ms
+[02/21/2021-22:51:12] [I] max: 8.35519 ms
+[02/21/2021-22:51:12] [I] mean: 4.34033 ms
+[02/21/2021-22:51:12] [I] median: 4.30252 ms
+[02/21/2021-22:51:12] [I] percentile: 5.5249 ms at 99%
+[02/21/2021-22:51:12] [I] total compute time: 2.895 s
+&&&& PASSED TensorRT.trtexec # trtexec --deploy=googlenet.prototxt --int8 --batch=4
+`;
+
+/** TensorRT 8.4, without a banner and a warmup. */
+const TEGRA = `[03/11/2022-14:57:03] [I] === Performance summary ===
+[03/11/2022-14:57:03] [I] Throughput: 41087.7 qps
+[03/11/2022-14:57:03] [I] Latency: min = 0.387207 ms, max = 0.447357 ms, mean = 0.402238 ms, median = 0.401947 ms, percentile(99%) = 0.420288 ms
+[03/11/2022-14:57:03] [I] Enqueue Time: min = 0.0830078 ms, max = 0.229004 ms, mean = 0.090497 ms, median = 0.0871582 ms, percentile(99%) = 0.126099 ms
+[03/11/2022-14:57:03] [I] H2D Latency: min = 0.00622559 ms, max = 0.0571899 ms, mean = 0.0104126 ms, median = 0.00952148 ms, percentile(99%) = 0.0272217 ms
+[03/11/2022-14:57:03] [I] GPU Compute Time: min = 0.375977 ms, max = 0.403564 ms, mean = 0.388221 ms, median = 0.388443 ms, percentile(99%) = 0.393188 ms
+[03/11/2022-14:57:03] [I] D2H Latency: min = 0.00195312 ms, max = 0.00537109 ms, mean = 0.00360451 ms, median = 0.00366211 ms, percentile(99%) = 0.00488281 ms
+[03/11/2022-14:57:03] [I] Total Host Walltime: 3.00119 s
+[03/11/2022-14:57:03] [I] Total GPU Compute Time: 2.99202 s
+&&&& PASSED TensorRT.trtexec [TensorRT v8400] # trtexec --loadEngine=mnist16.trt --batch=16
+`;
+
+function outcomeOf(run: TrtexecRun): string {
+  const parts = { run, process: UNKNOWN_PROCESS, exports: NO_EXPORTS, requested: {}, flags: [] };
+  const outcome = judgeRun({ ...parts, limits: DEFAULT_FITNESS_LIMITS, role: 'timed' });
+  return [outcome.kind, outcomeReason(outcome) ?? ''].join(' ').trim();
+}
+
+const parse = (text: string) => onlyRun(Buffer.from(text));
+
+describe('an implicit batch of N: trtexec counts images', () => {
+  test('counts and throughput are divided by N, items are the images', () => {
+    const run = parse(JETSON);
+    expect(run).toMatchObject({
+      queries: 667,
+      warmUpQueries: 41,
+      measurement: { throughputQps: 221.5 },
+      derived: {
+        queries: '2668 images / batch 4',
+        warmUpQueries: '164 images / batch 4',
+        throughputQps: '886 images / batch 4',
+      },
+    });
+    expect([derive(run, null).itemsPerS, outcomeOf(run)]).toEqual([886, 'measured']);
+  });
+
+  test('N of the last line alone, where the log has no other', () => {
+    const run = parse(TEGRA);
+    expect([derive(run, null).queries, derive(run, null).itemsPerS, run.warmUpUnknown]).toEqual([7707, 41087.7, true]);
+    expect(outcomeOf(run)).toBe('measured');
+  });
+
+  test('a count that fits the times as it is was not changed by the flag', () => {
+    const run = parse(JETSON.replace('2668 queries', '667 queries').replace('886 qps', '221.5 qps'));
+    expect(run).toMatchObject({ queries: 667, warmUpQueries: 164, derived: {}, imagesPerQuery: null });
+    expect(outcomeOf(run)).toBe('measured');
+  });
+
+  test('where neither fits the run is refused with both numbers', () => {
+    const run = parse(JETSON.replaceAll('batch=4', 'batch=8').replace('Batch: 4', 'Batch: 8'));
+    expect(outcomeOf(run)).toBe('unfit suspectErrors');
+    expect(run.contradiction).toBe('2668 queries, or 333.5 of batch 8, do not fit 2.895 s / 4.34033 ms = 667');
+  });
+
+  test('the limits are those of queries, and name the number to raise', () => {
+    const slow = parse(JETSON.replace('Warmup completed 164', 'Warmup completed 16'));
+    const parts = { run: slow, process: UNKNOWN_PROCESS, exports: NO_EXPORTS, requested: {}, flags: [] };
+    expect(judgeRun({ ...parts, limits: DEFAULT_FITNESS_LIMITS, role: 'timed' })).toMatchObject({
+      reason: 'notWarmedUp',
+      evidence: [{ text: '4 warm-up queries, at least 10 are needed: raise warmUpMs (--warmUp) to 100' }],
+    });
+  });
+});
+
+test('TensorRT 7 multiplies the counts of explicit batches by 0: the times say how many', () => {
+  const explicit = JETSON.replaceAll(' --batch=4', ' --explicitBatch')
+    .replace('Batch: 4', 'Batch: Explicit')
+    .replace('164 queries', '0 queries')
+    .replace('2668 queries', '0 queries')
+    .replace('886 qps', '0 qps');
+  const run = parse(explicit);
+  expect(run).toMatchObject({
+    queries: 667,
+    warmUpQueries: null,
+    derived: { queries: '2.895 s / 4.34033 ms', throughputQps: '667 queries / 3.01129 s' },
+  });
+  expect(run.measurement?.throughputQps).toBeCloseTo(667 / 3.01129, 10);
+  expect(outcomeOf(run)).toBe('measured');
+});
+
+describe('an excerpt', () => {
+  const without = (text: string, ...lost: readonly string[]): string =>
+    text
+      .split('\n')
+      .filter((line) => !lost.some((part) => line.includes(part)))
+      .join('\n');
+
+  test('without a walltime is no measurement, and keeps its numbers', () => {
+    const run = parse(without(TEGRA, 'Walltime'));
+    expect([run.measurement, outcomeOf(run)]).toEqual([null, 'unfit excerpt']);
+    expect(run.excerpt).toMatchObject({ throughputQps: 41087.7, gpuComputeMs: { median: 0.388443 } });
+  });
+
+  test('a line below no heading of its own belongs to none', () => {
+    const cut = JETSON.replace(/\[[^\]]*\] \[I\] Enqueue Time\n.*min: 4.32037 ms\n.*max: 8.43929 ms\n/, '--\n');
+    expect(parse(cut).measurement).toMatchObject({ latencyMs: { median: 4.44601 }, enqueueMs: null });
+  });
+
+  test('a whole summary without a line about the warmup is measured and flagged', () => {
+    const run = parse(without(JETSON, 'Warmup'));
+    expect([outcomeOf(run), run.warmUpUnknown]).toEqual(['measured', true]);
+  });
+});
+
+/** Every number of a measurement, by its name. */
+function numbersOf(value: unknown, name = ''): (readonly [name: string, value: number])[] {
+  if (typeof value === 'number') return [[name, value]];
+  if (typeof value !== 'object' || value === null) return [];
+  return Object.entries(value).flatMap(([key, part]) => numbersOf(part, key));
+}
+
+test('whatever lines are lost, moved or cut: no measured number is neither printed nor derived with its formula', () => {
+  const lossOf = (lines: readonly string[]) =>
+    fc.record({
+      batch: fc.constantFrom(1, 2, 4, 8, 16, 32),
+      order: fc.shuffledSubarray([...lines.keys()], { minLength: 6 }),
+      isSorted: fc.boolean(),
+      cuts: fc.array(fc.record({ line: fc.nat(lines.length), characters: fc.nat(60) }), { maxLength: 3 }),
+    });
+  for (const log of [JETSON, TEGRA]) {
+    const lines = log.trimEnd().split('\n');
+    fc.assert(
+      fc.property(lossOf(lines), ({ batch, cuts, isSorted, order }) => {
+        const cut = lines.map((line, place) => {
+          const lost = cuts.find((one) => one.line === place)?.characters ?? 0;
+          return line.slice(lost).replace(/(--batch=|Batch: )\d+/, `$1${batch}`);
+        });
+        const kept = (isSorted ? order.toSorted((a, b) => a - b) : order).map((place) => cut[place]).join('\n');
+        const run = onlyRunOrNull(kept);
+        if (run === null || outcomeOf(run) !== 'measured') return;
+        const printed = new Set([...kept.matchAll(/\d+(?:\.\d+)?/g)].map(([text]) => Number(text)));
+        const { queries, warmUpQueries } = run;
+        for (const [name, value] of numbersOf({ ...run.measurement, queries, warmUpQueries })) {
+          expect([name, printed.has(value) || run.derived[name] !== undefined]).toEqual([name, true]);
+        }
+      }),
+      { numRuns: 300, seed: 29 },
+    );
+  }
+});
+
+function onlyRunOrNull(text: string): TrtexecRun | null {
+  try {
+    return parse(text);
+  } catch {
+    return null;
+  }
+}
