@@ -39,6 +39,12 @@ export async function setNamed(
         `sweep ${sweep.sweepId.slice(0, 8)} has ${marked} run${marked === 1 ? '' : 's'} with debug tensors (--markDebug, --saveDebugTensors and the like), whose times say nothing: no baseline can be one of these`,
       );
     }
+    const named = listBaselines(store.db).find((baseline) => baseline.name === name);
+    if (named !== undefined && named.sweepId !== sweep.sweepId && options.force !== true) {
+      throw new UsageError(
+        `baseline ${name} names sweep ${named.sweepId.slice(0, 8)} since ${named.createdAt.slice(0, 10)}: --force replaces it`,
+      );
+    }
     if (head.note !== null) io.err(`note: ${head.note}\n`);
     refuseIneligible(store.db, sweep.sweepId, io);
     const baseline = {

@@ -1,6 +1,10 @@
 import { defineCommand, defineGroup, type OptionsOf, type PlainCommand } from '../../cli/define-command.ts';
 
-const setOptions = (command: PlainCommand) => command.arguments('<name> [ref]').option('--reason <text>', 'why');
+const setOptions = (command: PlainCommand) =>
+  command
+    .arguments('<name> [ref]')
+    .option('--reason <text>', 'why')
+    .option('--force', 'let an existing name name another sweep');
 
 export type BaselineOptions = OptionsOf<typeof setOptions>;
 

@@ -14,7 +14,7 @@ import {
 } from '../../store/sweeps/find-sweeps.ts';
 import { gateOf } from '../../store/sweeps/gate-of-sweep.ts';
 import { printable } from '../../text/printable.ts';
-import { ancestors, targetBranch } from '../../tools/git/git.ts';
+import { ancestors, ciBranch, readGitState, targetBranch } from '../../tools/git/git.ts';
 
 /** What a sweep is judged by. */
 export interface Series {
@@ -35,7 +35,7 @@ export interface SeriesOptions {
 }
 
 /**
- * The newest sweep of each series, the newest first.
+ * The newest sweep of each series of the branch that is checked out, and of those without a branch; the newest first.
  * @throws UsageError when there is none
  */
 export async function newestSweeps(db: StoreDatabase, options: SeriesOptions, io: Io): Promise<readonly Sweep[]> {
@@ -44,7 +44,11 @@ export async function newestSweeps(db: StoreDatabase, options: SeriesOptions, io
   const isDate = asOf !== undefined && DATE.test(asOf);
   if (asOf !== undefined && !isDate) return (await resolveSide(db, asOf, io, { branch })).sweeps.slice(0, 1);
   const all = newestOfSeries(db, isDate ? endOf(asOf) : null);
-  const ofBranch = all.filter((sweep) => branch === undefined || sweep.branch === branch);
+  const own = branch ?? (await checkedOutBranch(io));
+  const ofOwn = all.filter((sweep) => sweep.branch === own);
+  // A branch without a sweep of its own, or none at all: every series.
+  const ofBranch =
+    branch !== undefined ? ofOwn : ofOwn.length === 0 ? all : all.filter((sweep) => (sweep.branch ?? own) === own);
   const found = ofBranch.filter(({ matrix }) => names === undefined || names.includes(matrix ?? ''));
   if (found.length > 0) return found;
   if (isDate && newestOfSeries(db, null).length > 0) {
@@ -70,6 +74,10 @@ export async function latestSweep(
       ? 'no sweep of this series can be read: `bench db verify` says whether the store is damaged'
       : `--as-of ${asOf}: no sweep had been made by then`,
   );
+}
+
+async function checkedOutBranch({ cwd, env }: Io): Promise<string | null> {
+  return (await readGitState(cwd)).branch ?? ciBranch(env);
 }
 
 const DATE = /^\d{4}-\d\d-\d\d$/;

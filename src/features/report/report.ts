@@ -42,11 +42,12 @@ type Format = keyof typeof FORMATS;
 const FORMAT_NAMES: readonly Format[] = ['md', 'junit', 'csv', 'openmetrics', 'bmf', 'googleBenchmark'];
 
 export async function report(
-  base: string | undefined,
+  stated: string | undefined,
   head: string | undefined,
-  options: ReportOptions,
+  given: ReportOptions,
   io: Io,
 ): Promise<ExitCode> {
+  const { base, options } = withRange(stated, given);
   if (options.upgrade === true)
     return (await import('./upgrade/report-upgrade.ts')).reportUpgrade(base, head, options, io);
   const html = options.html === true || options.html === '-' ? null : options.html;
@@ -102,6 +103,20 @@ function exitOf(gathered: ReportedSweep, standing: Standing | null, { failOn: wo
       : foundIn([standing])),
     unclear: (counts['unclear'] ?? 0) > 0,
   });
+}
+
+/** `--md main...HEAD`: commander takes the range for the file of the option. */
+function withRange(base: string | undefined, options: ReportOptions) {
+  const name = (['html', ...FORMAT_NAMES] as const).find((format) => isRange(options[format]));
+  const range = name === undefined ? undefined : options[name];
+  return name === undefined || typeof range !== 'string' || base !== undefined
+    ? { base, options }
+    : { base: range, options: { ...options, [name]: true } };
+}
+
+/** `a..b` and `a...b`, but no path with a folder `..`. */
+function isRange(text: string | boolean | undefined): boolean {
+  return typeof text === 'string' && /[^./]\.{2,3}(?:[^./]|$)/.test(text);
 }
 
 /** `NAME=FILE`, or `NAME`. */

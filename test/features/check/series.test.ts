@@ -146,6 +146,25 @@ describe('the series of a store', () => {
     expect(code).toBe(1);
     expect((await run('--branch', 'main')).code).toBe(0);
   });
+
+  test('the branch that is checked out is judged, with what has no branch; without sweeps of it every series', async () => {
+    const repository = new Repository(temporaryFolder());
+    repository.commit();
+    const store = new Store();
+    for (const branch of ['main', 'pr', null]) {
+      store.add(slowFrom(99), { branch });
+      store.add(slowFrom(99), { branch });
+    }
+    const branches = async () => {
+      const { stdout } = await bench(['check', '--db', store.db, '--json'], { cwd: repository.folder });
+      return OUTPUTS.check.parse(JSON.parse(stdout)).series.map(({ branch }) => branch);
+    };
+    expect(await branches()).toEqual([null, 'main']);
+    repository.git('checkout', '--quiet', '-b', 'pr');
+    expect(await branches()).toEqual([null, 'pr']);
+    repository.git('checkout', '--quiet', '-b', 'never-measured');
+    expect(await branches()).toEqual([null, 'pr', 'main']);
+  });
 });
 
 /** As it is kept with a sweep. */

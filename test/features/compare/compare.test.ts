@@ -122,6 +122,26 @@ describe('on a repository in which one commit made two cells slower', () => {
     expect(JSON.parse(shown.stdout)).toMatchObject({ sweepId: base });
     expect(json.base.sweepIds).toEqual([base]);
     expect(json.counts['slower']).toBe(2);
+    const other = await bench(['baseline', 'set', 'v1.2', 'latest', '--db', db], { cwd: repository.folder });
+    expect([other.code, other.stderr]).toEqual([
+      2,
+      expect.stringContaining(`baseline v1.2 names sweep ${base?.slice(0, 8)} since 2026-`),
+    ]);
+    const forced = await bench(['baseline', 'set', 'v1.2', 'latest', '--force', '--db', db], {
+      cwd: repository.folder,
+    });
+    expect(forced.stdout).toContain(`baseline v1.2 is sweep ${head?.slice(0, 8)}`);
+  });
+
+  test('a range behind an option with an optional file is the sides, not a file', async () => {
+    const [ranged, plain] = await Promise.all(
+      [
+        ['--md', `${commits[0]}..${commits[2]}`],
+        [`${commits[0]}..${commits[2]}`, '--md'],
+      ].map((args) => bench(['report', ...args, '--db', db], { cwd: repository.folder })),
+    );
+    expect(ranged).toEqual(plain);
+    expect(ranged?.stdout).toMatch(/^### ▲ 2 of 2 cells slower/);
   });
 
   test('faster the other way round, and in throughput with its sign', async () => {
