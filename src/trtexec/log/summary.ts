@@ -97,7 +97,7 @@ function readTotal(draft: SummaryDraft, text: string): boolean {
 }
 
 function readLayout7(draft: SummaryDraft, text: string): boolean {
-  const heading = HEADINGS_7[text];
+  const heading = HEADINGS_7[text.trimEnd()];
   if (heading !== undefined) {
     draft.heading = heading;
     draft.metrics[heading] = { percentiles: {} };
