@@ -46,12 +46,14 @@ export async function compressFolder(folder: string): Promise<void> {
  * Copies the files of a run into the artefacts, compressed, with a normalized `run.json`. The folder appears
  * atomically.
  * @param files target name by source path
- * @throws UsageError if another run has this id: most ids are content hashes, but a run may state its own
+ * @param isContentHash its id is that of its content: what is there already is the same
+ * @throws UsageError if another run has this id, as a run may state its own
  */
 export async function keepRun(
   target: string,
   files: ReadonlyMap<string, string>,
   manifest: RunManifest,
+  isContentHash: boolean,
 ): Promise<void> {
   refuseLink(dirname(target));
   try {
@@ -67,7 +69,7 @@ export async function keepRun(
   } catch (error) {
     if (!['ENOTEMPTY', 'EEXIST'].includes(errorCode(error))) throw error;
     if (!existsSync(join(target, RUN_MANIFEST))) throw error;
-    await refuseOther(target, manifest);
+    if (!isContentHash) await refuseOther(target, manifest);
   }
 }
 

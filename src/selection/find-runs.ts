@@ -1,7 +1,9 @@
 import { resolve } from 'node:path';
 import process from 'node:process';
 
-import { discoverRuns } from '../artefacts/read/discover.ts';
+import * as z from 'zod';
+
+import { discoverRuns, LEFT_OUT_KINDS, type LeftOutKind, leftOutKind } from '../artefacts/read/discover.ts';
 import type { ImportHints } from '../artefacts/read/recognise.ts';
 import { UsageError } from '../errors.ts';
 import { printable } from '../text/printable.ts';
@@ -10,9 +12,60 @@ import type { Io } from '../cli/io.ts';
 import { readingProblem } from './reading-problem.ts';
 
 export function nothingIn(path: string): string {
+  if (leftOutKind(path) === 'oldTrtexec')
+    return `${printable(path)}: written by trtexec of TensorRT 6 or older, whose averages are not read`;
   const isCapture = /\.(?:sqlite|nsys-rep)$/.test(path);
   const hint = isCapture ? '; `bench layers --kernels FILE.sqlite` reads an export of nsys' : '';
   return `${printable(path)}: nothing of trtexec in it, nor of another harness that bench knows${hint}`;
+}
+
+/** Number of files of each kind that nothing was read of; filled on the way. */
+export type LeftOut = Partial<Record<LeftOutKind, number>>;
+
+export const leftOutSchema = z
+  .partialRecord(z.enum(LEFT_OUT_KINDS), z.number().int().min(1))
+  .exactOptional()
+  .describe('Number of files, by kind, that nothing was read of; absent without any');
+
+export function leftOutOutput(leftOut: LeftOut): { readonly leftOut?: LeftOut } {
+  return Object.keys(leftOut).length === 0 ? {} : { leftOut };
+}
+
+/**
+ * Reads each path that somebody named; of several, those with nothing to read are left out with a note.
+ * @returns whether all of them were read
+ * @throws UsageError where nothing was read of any
+ */
+export async function readNamed(
+  paths: readonly string[],
+  leftOut: LeftOut,
+  io: Pick<Io, 'err'>,
+  read: (path: string) => Promise<string | null>,
+): Promise<boolean> {
+  const problems: string[] = [];
+  for (const path of paths) {
+    const problem = await read(path);
+    if (problem === null) continue;
+    problems.push(problem);
+    const kind = leftOutKind(path);
+    leftOut[kind] = (leftOut[kind] ?? 0) + 1;
+  }
+  const [first] = problems;
+  if (first !== undefined && problems.length === paths.length) throw new UsageError(first);
+  for (const problem of problems) io.err(`note: ${problem}: left out\n`);
+  return first === undefined;
+}
+
+const LEFT_OUT_WORDS: Readonly<Record<LeftOutKind, string>> = {
+  oldTrtexec: 'of trtexec of TensorRT 6 or older',
+  empty: 'empty',
+  other: 'not of trtexec',
+};
+
+function leftOutText(files: readonly LeftOutKind[]): string {
+  const groups = [...Map.groupBy(files, (kind) => kind)];
+  const byKind = groups.map(([kind, own]) => `${groups.length > 1 ? `${own.length} ` : ''}${LEFT_OUT_WORDS[kind]}`);
+  return `${count(files.length, 'file')} left out: ${byKind.join(', ')}`;
 }
 
 const MOST_NAMED = 5;
@@ -25,15 +78,18 @@ export async function findRuns(
   typed: string,
   io: Pick<Io, 'cwd' | 'err' | 'signal'>,
   hints?: ImportHints,
+  leftOut: LeftOut = {},
 ): ReturnType<typeof discoverRuns> {
   if (typed === '') throw new UsageError('which file or folder? Its name is empty');
   const path = resolve(io.cwd) === process.cwd() ? typed : resolve(io.cwd, typed);
   const links: string[] = [];
   const archives: string[] = [];
+  const left: LeftOutKind[] = [];
   try {
     const found = await discoverRuns(path, hints, {
       signal: io.signal,
       link: (link) => links.push(link),
+      leftOut: (_, kind) => left.push(kind),
       damaged: (file) => archives.push(`${printable(file)}: damaged archive: nothing in it can be read`),
       archive: (file, program, from) =>
         archives.push(`${printable(file)}: needs ${program} to be read (apt-get install ${from}), or unpack it`),
@@ -44,6 +100,8 @@ export async function findRuns(
     if (archives.length > MOST_NAMED) {
       io.err(`note: ${archives.length - MOST_NAMED} more archives are not read\n`);
     }
+    for (const kind of left) leftOut[kind] = (leftOut[kind] ?? 0) + 1;
+    if (left.length > 0) io.err(`note: ${printable(path)}: ${leftOutText(left)}\n`);
     const [first] = links;
     if (first !== undefined) {
       io.err(

@@ -1,7 +1,7 @@
 import { readdirSync, statSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 
-import { cellOf, roleOf, toRunRecord } from '../artefacts/read/identify.ts';
+import { cellOf, isUnnamed, roleOf, toRunRecord } from '../artefacts/read/identify.ts';
 import { readLayerFile, readSource } from '../artefacts/read/read-source.ts';
 import { type StandaloneReading, NOTHING_STATED } from '../artefacts/read/read-standalone.ts';
 import type { ReadRun } from '../artefacts/read/read-run.ts';
@@ -103,7 +103,7 @@ export async function runsUnder(
   const runs: ReadRun[] = [];
   for (const source of sources) {
     io.signal.throwIfAborted();
-    runs.push(...(await readSource(source, standalone, { signal: io.signal })));
+    runs.push(...(await readSource(source, standalone, { signal: io.signal })).map(withoutFileName));
   }
   // A folder may hold only exports.
   if (runs.length === 0 && statSync(path).isDirectory()) {
@@ -117,6 +117,12 @@ export async function runsUnder(
   const ofSweeps = runs.filter((run) => roleOf(run) !== 'pair');
   // Unless somebody names the folder of just that run.
   return ofSweeps.length === 0 ? runs : ofSweeps;
+}
+
+/** Two logs that name no model are of one cell here: who compares their files says so. */
+function withoutFileName(run: ReadRun): ReadRun {
+  if (!isUnnamed(run)) return run;
+  return { ...run, manifest: { ...run.manifest, cell: { ...run.manifest.cell, model: 'unnamed' } } };
 }
 
 function sweepOf(path: string, place: number, [first]: readonly ReadRun[]): Sweep {

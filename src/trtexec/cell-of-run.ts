@@ -22,16 +22,24 @@ export interface StatedCell {
   readonly timer?: Timer | undefined;
 }
 
-/** From the recorder's statement, trtexec's banner and its flags, without paths. `argv` only if known as a list. */
-export function cellOfRun(stated: StatedCell, argv: readonly string[] | null, log: TrtexecRun): Cell {
+/**
+ * From the recorder's statement, trtexec's banner and its flags, without paths.
+ * @param argv only if known as a list; @param fileName model of a log that names neither a model nor an engine
+ */
+export function cellOfRun(
+  stated: StatedCell,
+  argv: readonly string[] | null,
+  log: TrtexecRun,
+  fileName: string = 'unnamed',
+): Cell {
   const flags = statedFlags(argv, log);
   const { options } = log;
   // Without marker and command line, a missing flag is unknown, not unset.
-  const isExcerpt = argv === null && !log.startedByMarker;
+  const isExcerpt = argv === null && log.commandLine === null;
   const newDefaults = (log.tensorrtVersion?.major ?? 0) >= 11;
-  const { precision, precisionVia } = precisionOf(stated, flags);
+  const { precision, precisionVia } = precisionOf(stated, flags, isExcerpt ? options.precision : null, isExcerpt);
   return {
-    model: stated.model ?? modelName(flags, log),
+    model: stated.model ?? modelName(flags, log) ?? fileName,
     precision,
     precisionVia,
     shapes: shapesOr(log, stated.shapes),
@@ -73,16 +81,32 @@ function requested(flags: Flags, on: string, off: string, byDefault: boolean): b
   return flags.has(on) || byDefault;
 }
 
-function modelName(flags: Flags, { options }: TrtexecRun): string {
-  const path = flags.get('--onnx') ?? flags.get('--loadEngine') ?? options.onnx ?? options.loadEngine ?? '';
-  const name = basename(path).replace(/\.(?:onnx|plan|engine|trt)$/, '');
-  return name === '' ? 'unnamed' : name;
+/** Flags that name a model or an engine: of ONNX, Caffe and UFF. */
+const MODEL_FLAGS = ['--onnx', '--loadEngine', '--deploy', '--uff', '--model'];
+
+/** Null where neither a model nor an engine is named. */
+export function modelOfLog(argv: readonly string[] | null, log: TrtexecRun): string | null {
+  return modelName(statedFlags(argv, log), log);
+}
+
+function modelName(flags: Flags, { banner, options }: TrtexecRun): string | null {
+  const stated = MODEL_FLAGS.map((flag) => flags.get(flag));
+  const printed = [options.onnx, options.loadEngine, banner['Model Options']?.['Prototxt']];
+  const path = [...stated, ...printed].find((each) => each !== undefined && each !== null && each !== '') ?? '';
+  const name = basename(path).replace(/\.(?:onnx|plan|engine|trt|prototxt|caffemodel|uff)$/, '');
+  return name === '' ? null : name;
 }
 
 /** In the order of meaning: with `--best` others are implied; fp8 and int4 come with fp16. */
 const PRECISION_FLAGS: readonly Precision[] = ['best', 'int4', 'fp8', 'int8', 'bf16', 'fp16'];
 
-function precisionOf(stated: StatedCell, flags: Flags): { precision: Cell['precision']; precisionVia: PrecisionRoute } {
+/** @param printed of an excerpt: its banner's words, as `FP32+FP16` */
+function precisionOf(
+  stated: StatedCell,
+  flags: Flags,
+  printed: string | null,
+  isExcerpt: boolean,
+): { precision: Cell['precision']; precisionVia: PrecisionRoute } {
   const byFlag = PRECISION_FLAGS.find((precision) => flags.has(`--${precision}`));
   const strong = flags.has('--stronglyTyped');
   const loaded = flags.has('--loadEngine');
@@ -91,6 +115,11 @@ function precisionOf(stated: StatedCell, flags: Flags): { precision: Cell['preci
   }
   if (byFlag !== undefined && !strong) return { precision: byFlag, precisionVia: 'flag' };
   if (strong || loaded) return { precision: 'unstated', precisionVia: loaded ? 'engine' : 'onnx' };
+  const words = (printed ?? '').toLowerCase().split(/[+ ]/);
+  const byBanner = PRECISION_FLAGS.find((precision) => words.includes(precision));
+  if (byBanner !== undefined) return { precision: byBanner, precisionVia: 'flag' };
+  // An excerpt that names none may be of any.
+  if (isExcerpt && !words.includes('fp32')) return { precision: 'unstated', precisionVia: 'onnx' };
   return { precision: flags.has('--noTF32') ? 'fp32' : 'tf32', precisionVia: 'onnx' };
 }
 

@@ -34,6 +34,22 @@ export interface OnTheWay {
   readonly link?: (path: string) => void;
   readonly damaged?: (path: string) => void;
   readonly archive?: (path: string, program: string, from: string) => void;
+  /** A file that is called as a log, and holds nothing that can be read. */
+  readonly leftOut?: (path: string, kind: LeftOutKind) => void;
+}
+
+export const LEFT_OUT_KINDS = ['oldTrtexec', 'empty', 'other'] as const;
+
+export type LeftOutKind = (typeof LEFT_OUT_KINDS)[number];
+
+/** Up to TensorRT 6: averages alone. */
+const OLD_TRTEXEC = /Average over \d+ runs is [\d.]+ ms \(host walltime is/;
+
+/** What a file is of which nothing can be read. */
+export function leftOutKind(path: string): LeftOutKind {
+  const head = headOfFile(path, SNIFFED_BYTES);
+  if (head.length === 0) return 'empty';
+  return OLD_TRTEXEC.test(head.toString('latin1')) ? 'oldTrtexec' : 'other';
 }
 
 /**
@@ -77,6 +93,7 @@ async function discoverFolder(folder: string, hints: ImportHints, onTheWay: OnTh
     else if (!isRun && entry.isFile() && !(await isGarbage(path, onTheWay))) {
       const source = await discoverFile(path, plainName(entry.name), hints, onTheWay);
       if (source !== null) found.push(source);
+      else if (LOG_NAME.test(plainName(entry.name))) onTheWay.leftOut?.(path, leftOutKind(path));
     }
   }
   return found;

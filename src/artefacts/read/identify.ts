@@ -1,9 +1,12 @@
+import { basename } from 'node:path';
+
+import { plainName } from '../files.ts';
 import { type KeyedCell, keyedCell } from '../../records/cell.ts';
 import { type Environment, UNKNOWN_ENVIRONMENT } from '../../records/environment.ts';
 import { type Outcome, outcomeReason } from '../../records/outcome.ts';
 import type { RunRecord, RunRole, RunTry } from '../../records/run.ts';
 import { formatTensorrtVersion } from '../../text/version.ts';
-import { cellOfRun } from '../../trtexec/cell-of-run.ts';
+import { cellOfRun, modelOfLog } from '../../trtexec/cell-of-run.ts';
 import { timedUnderProfiler } from '../../trtexec/fitness/profiled.ts';
 import { processFacts, type ReadRun } from './read-run.ts';
 import type { RunManifest } from '../run-manifest.ts';
@@ -64,9 +67,25 @@ export function roleOf({ manifest, log, exports }: ReadRun): RunRole {
   return timedUnderProfiler(log, exports.profile !== null) ? 'profile' : 'timed';
 }
 
-export function cellOf({ manifest, log }: ReadRun): KeyedCell {
-  const { cell } = manifest;
-  return keyedCell(cell !== null && 'cudaGraph' in cell ? cell : cellOfRun(cell ?? {}, manifest.argv, log));
+export function cellOf(run: ReadRun): KeyedCell {
+  const { log, manifest } = run;
+  const { argv, cell } = manifest;
+  if (cell !== null && 'cudaGraph' in cell) return keyedCell(cell);
+  return keyedCell(cellOfRun(cell ?? {}, argv, log, fileNameOf(run)));
+}
+
+/** A log that names neither a model nor an engine, and of which nobody said it: its cell is called as its file. */
+export function isUnnamed(run: ReadRun): boolean {
+  const { log, manifest } = run;
+  const isOfModel = manifest.cell?.model !== undefined || modelOfLog(manifest.argv, log) !== null;
+  return fileNameOf(run) !== undefined && !isOfModel;
+}
+
+/** A run folder and standard input have no name of their own. */
+function fileNameOf({ artefacts, harness, path }: ReadRun): string | undefined {
+  const name = plainName(basename(path));
+  const isLog = harness === null && artefacts.length === 1 && artefacts[0]?.name === name;
+  return isLog ? name.replace(/\.(?:log|txt|out|err)$/, '') : undefined;
 }
 
 function environmentOf({ manifest, log }: ReadRun): Environment {

@@ -1,7 +1,7 @@
 import { basename, dirname, join, relative, resolve, sep } from 'node:path';
 
 import { plainName } from '../../artefacts/files.ts';
-import { cellOf, roleOf, startOf, statedStart, toRunRecord } from '../../artefacts/read/identify.ts';
+import { cellOf, isUnnamed, roleOf, startOf, statedStart, toRunRecord } from '../../artefacts/read/identify.ts';
 import { keepRun, redateKept, refuseOther } from '../../artefacts/keep.ts';
 import { isInside, RUN_MANIFEST, runFolderOf, SWEEP_MANIFEST } from '../../artefacts/layout.ts';
 import type { StandaloneReading } from '../../artefacts/read/read-standalone.ts';
@@ -74,6 +74,11 @@ interface DatedRun extends ReadRun {
   readonly isDatedByUser?: boolean;
 }
 
+/** trtexec is of 2017. */
+const FIRST_TENSORRT_MS = Date.UTC(2017, 0);
+/** Clocks and time zones of two machines differ by less. */
+export const AHEAD_MS = 86_400_000;
+
 /** This many runs are looked at before the sweep of a group is settled. */
 const PEEKED_RUNS = 200;
 /** Artefacts are compressed side by side, and their runs stored in one transaction. */
@@ -88,6 +93,9 @@ export class GroupImport {
   /** Sweeps already resolved, with the folder that named them. */
   private readonly checked = new Set<string>();
   private readonly otherModels = new Set<string>();
+  /** Logs that name neither a model nor an engine. */
+  private readonly unnamed: string[] = [];
+  private readonly impossibleDates: string[] = [];
   private readonly waiting = new Map<RunId, { readonly record: RunRecord; readonly kept: Promise<void> }>();
   private waitingBytes = 0;
 
@@ -112,6 +120,11 @@ export class GroupImport {
       await this.storeKept();
     }
     for (const entry of this.sweeps.values()) await this.finish(entry);
+    this.noteAll(
+      this.unnamed,
+      'names neither a model nor an engine: a cell of its own, --model NAME --precision P joins it',
+    );
+    this.noteAll(this.impossibleDates, 'not used: no date of a run of TensorRT');
     return [...this.sweeps.values()];
   }
 
@@ -130,9 +143,33 @@ export class GroupImport {
       const problem = notes.find((text) => text.startsWith(NOT_UNDERSTOOD));
       if (problem !== undefined) onNote(`${path}: ${problem}; the files next to it count alone`);
     }
-    for (const run of runs) this.noteOtherModel(run);
+    for (const run of runs) {
+      this.noteOtherModel(run);
+      const hasNumbers = run.log.measurement !== null || run.log.excerpt !== null;
+      if (hasNumbers && isUnnamed(withStatedCell(run, standalone.stated))) this.unnamed.push(run.path);
+    }
     const name = into?.name ?? this.name;
-    return runs.map((run) => withDate(withNote(inSweep(withStatedCell(run, standalone.stated), name), note), date));
+    return runs.map((run) => {
+      const named = inSweep(withStatedCell(run, standalone.stated), name);
+      return withDate(withNote(this.withPossibleDate(named), note), date);
+    });
+  }
+
+  private noteAll(names: readonly string[], what: string): void {
+    const [first] = names;
+    if (first !== undefined)
+      this.context.onNote(`${first}${names.length > 1 ? ` and ${names.length - 1} more` : ''}: ${what}`);
+  }
+
+  /** What others state may be of a clock that was never set. */
+  private withPossibleDate(run: ReadRun): ReadRun {
+    const { log, manifest, path } = run;
+    const start = startOf(run);
+    if (manifest.runId !== null || (start === null && log.impossibleStamp === null)) return run;
+    const time = start === null ? Number.NaN : Date.parse(start);
+    if (time >= FIRST_TENSORRT_MS && time <= this.context.now().getTime() + AHEAD_MS) return run;
+    this.impossibleDates.push(`${path}, ${start?.slice(0, 10) ?? log.impossibleStamp ?? ''}`);
+    return { ...run, manifest: { ...manifest, startedAt: null }, log: { ...log, startedAtLocal: null } };
   }
 
   /** Once per pair of names; a matrix named the runs of bench itself. */
@@ -167,8 +204,9 @@ export class GroupImport {
   /** @throws UsageError when another run is kept in its place */
   private async refuseTaken(run: DatedRun, settled: string): Promise<void> {
     const { artefactsFolder, writer } = this.context;
-    const runId = run.manifest.runId ?? run.contentId;
-    if (writer.hasRun(runId) || isInside(artefactsFolder, run.path)) return;
+    const { runId } = run.manifest;
+    // Equal content has an equal id: what another store of this folder kept of it serves both.
+    if (runId === null || writer.hasRun(runId) || isInside(artefactsFolder, run.path)) return;
     const folder = runFolderOf(artefactsFolder, run.manifest.sweepId ?? settled, runId);
     await refuseOther(folder, { ...run.manifest, logIndex: logIndexOf(run) });
   }
@@ -224,7 +262,8 @@ export class GroupImport {
     const { role, repeat, cell, provenance } = record;
     const manifest = { ...run.manifest, sweepId, runId, role, repeat, cell, provenance, logIndex: logIndexOf(run) };
     const omitted = [...run.exports.omitted];
-    const keep = async (): Promise<void> => keepRun(folder, await filesOf(run), { ...manifest, omitted });
+    const isContent = run.manifest.runId === null;
+    const keep = async (): Promise<void> => keepRun(folder, await filesOf(run), { ...manifest, omitted }, isContent);
     const kept = isInside(artefactsFolder, run.path) ? Promise.resolve() : keep();
     // Thrown in order.
     kept.catch(() => {});

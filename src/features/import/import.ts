@@ -7,7 +7,7 @@ import type { StandaloneReading } from '../../artefacts/read/read-standalone.ts'
 import { readSource } from '../../artefacts/read/read-source.ts';
 import { readPrunedNotes } from '../../artefacts/sweep-manifest.ts';
 import { UsageError } from '../../errors.ts';
-import type { ExitCode } from '../../exit-codes.ts';
+import { EXIT_CODES, type ExitCode } from '../../exit-codes.ts';
 import type { GitState, Sweep } from '../../records/sweep.ts';
 import { patternName } from '../../harnesses/command/number-pattern.ts';
 import { customMetricOf } from '../../cli/options.ts';
@@ -19,6 +19,7 @@ import { resolveRevision } from '../../tools/git/git.ts';
 import { takeAttached } from '../../artefacts/attached.ts';
 import { takeFindings } from '../../artefacts/findings-file.ts';
 import {
+  AHEAD_MS,
   GroupImport,
   type ImportContext,
   type ImportedSweep,
@@ -37,7 +38,7 @@ import { RunWriter } from '../../store/runs/save-run.ts';
 import { findSweepsByPrefix, sweepOfRun } from '../../store/sweeps/sweeps.ts';
 import { engineNotes } from '../../selection/mixed-engines.ts';
 import { type Io, printResult } from '../../cli/io.ts';
-import { findRuns, nothingIn } from '../../selection/find-runs.ts';
+import { findRuns, type LeftOut, leftOutOutput, nothingIn, readNamed } from '../../selection/find-runs.ts';
 import { migrationsFolder, storePath, toolVersion } from '../../cli/store-location.ts';
 import { loadModule } from '../../cli/load-module.ts';
 import { warnIfMigrated, usingStore } from '../../cli/with-store.ts';
@@ -54,22 +55,22 @@ export async function importRuns(paths: readonly string[], stated: ImportOptions
   }
   checkOwner(options.as);
   const hints = hintsOf(options);
-  for (const path of paths) {
-    const all = await findRuns(path, io, hints);
+  const leftOut: LeftOut = {};
+  const isWhole = await readNamed(paths, leftOut, io, async (path) => {
+    const all = await findRuns(path, io, hints, leftOut);
     const found = withoutOwnArtefacts(path, all, artefactsFolder);
     const planned = withoutOwnArtefacts(path, await findSweepFolders(path, all), artefactsFolder);
     sweeps.push(...planned);
     if (found.length === 0 && planned.length === 0) {
-      throw new UsageError(
-        (await prunedWords(path)) ??
-          (hints.as === null ? nothingIn(path) : `${printable(path)}: nothing of ${hints.as} in it`),
-      );
+      const words = hints.as === null ? nothingIn(path) : `${printable(path)}: nothing of ${hints.as} in it`;
+      return (await prunedWords(path)) ?? words;
     }
     if (found.some((source) => source.kind === 'log' && !statSync(source.path).isFile())) {
       throw new UsageError(`${printable(path)}: can be read only once; save it to a file first`);
     }
     sources.push(...nameSources(path, found));
-  }
+    return null;
+  });
   const standalone = standaloneOf(options, hints);
   await checkStandalone(sources, standalone, io);
   const git = await gitOf(options, io);
@@ -107,9 +108,11 @@ export async function importRuns(paths: readonly string[], stated: ImportOptions
   await usingStore(store, work, io);
   optionNotes(imported, options).forEach(note);
   const redated = imported.filter((entry) => entry.redated > 0).length;
-  return printResult<ImportOutput>(io, options, { schemaVersion: 1, sweeps: imported.map(outputOf) }, (output, look) =>
-    importText(output, store.path, redated, look),
+  const output = { schemaVersion: 1 as const, sweeps: imported.map(outputOf), ...leftOutOutput(leftOut) };
+  const code = printResult<ImportOutput>(io, options, output, (shown, look) =>
+    importText(shown, store.path, redated, look),
   );
+  return isWhole ? code : EXIT_CODES.incomplete;
 }
 
 function outputOf(imported: ImportedSweep): ImportOutput['sweeps'][number] {
@@ -158,9 +161,6 @@ function optionNotes(imported: readonly ImportedSweep[], { date, note }: ImportO
       `--date does not count for runs whose run.json says when they began (${count(dated, 'sweep')})`,
   ].filter((text) => text !== false);
 }
-
-/** Clocks and time zones of two machines differ by less. */
-const AHEAD_MS = 86_400_000;
 
 function dateOf({ date }: ImportOptions, io: Io): string | null {
   if (date !== undefined && Date.parse(date) > io.now().getTime() + AHEAD_MS) {

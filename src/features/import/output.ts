@@ -1,9 +1,11 @@
 import * as z from 'zod';
 
 import { DATE_SOURCES } from '../../records/sweep.ts';
+import { leftOutSchema } from '../../selection/find-runs.ts';
 import { count, id, instant, output, type OutputOf, provenance } from '../../records/output-parts.ts';
 
 export const importOutput = output('bench import --json', {
+  leftOut: leftOutSchema,
   sweeps: z.array(
     z.strictObject({
       sweepId: id,

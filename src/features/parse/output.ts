@@ -2,6 +2,7 @@ import * as z from 'zod';
 
 import { cellBoundSchema } from '../../records/bound.ts';
 import { PERCENTILE_RULES, TIMERS } from '../../records/harness.ts';
+import { leftOutSchema } from '../../selection/find-runs.ts';
 import { OUTCOME_KINDS } from '../../records/outcome.ts';
 import {
   count,
@@ -35,6 +36,7 @@ const times = z
   })
   .nullable();
 export const parseOutput = output('bench parse --json', {
+  leftOut: leftOutSchema,
   runs: z.array(
     z.strictObject({
       file: z.string(),

@@ -6,21 +6,27 @@ import { layersOf, profileOf } from '../../layers/join-layers.ts';
 import { outcomeReason } from '../../records/outcome.ts';
 import { formatTensorrtVersion } from '../../text/version.ts';
 import type { ParsedRun } from '../../trtexec/run-facts.ts';
-import { UsageError } from '../../errors.ts';
-import type { ExitCode } from '../../exit-codes.ts';
+import { EXIT_CODES, type ExitCode } from '../../exit-codes.ts';
 import type { ParseOutput } from './output.ts';
 import { runText } from '../../terminal/run-text.ts';
-import { findRuns, nothingIn } from '../../selection/find-runs.ts';
+import { findRuns, type LeftOut, leftOutOutput, nothingIn, readNamed } from '../../selection/find-runs.ts';
 import { type Io, printResult } from '../../cli/io.ts';
 import type { ParseOptions } from './command.ts';
 
 export async function parse(paths: readonly string[], options: ParseOptions, io: Io): Promise<ExitCode> {
   const reading: ReadOptions = options.minQueries === undefined ? {} : { limits: { minQueries: options.minQueries } };
   const runs: ReadRun[] = [];
-  for (const path of paths) runs.push(...(await readPath(path, reading, io)));
-  return printResult<ParseOutput>(io, options, { schemaVersion: 1, runs: runs.map(outputOf) }, (_, look) =>
+  const leftOut: LeftOut = {};
+  const isWhole = await readNamed(paths, leftOut, io, async (path) => {
+    const own = await readPath(path, reading, leftOut, io);
+    runs.push(...own);
+    return own.length === 0 ? nothingIn(path) : null;
+  });
+  const output = { schemaVersion: 1 as const, runs: runs.map(outputOf), ...leftOutOutput(leftOut) };
+  const code = printResult<ParseOutput>(io, options, output, (_, look) =>
     runs.flatMap((run) => [...runText(run, look), '']),
   );
+  return isWhole ? code : EXIT_CODES.incomplete;
 }
 
 /** Times are null where not printed or not measured (transfers off). */
@@ -69,15 +75,14 @@ function outputOf(run: ParsedRun): ParseOutput['runs'][number] {
   };
 }
 
-async function readPath(path: string, reading: ReadOptions, io: Io): Promise<ReadRun[]> {
-  const sources: RunSource[] = path === '-' ? [] : await findRuns(path, io);
+async function readPath(path: string, reading: ReadOptions, leftOut: LeftOut, io: Io): Promise<ReadRun[]> {
+  const sources: RunSource[] = path === '-' ? [] : await findRuns(path, io, undefined, leftOut);
   const runs: ReadRun[] = path === '-' ? await readBareLog('-', reading, untilAborted(io)) : [];
   for (const source of sources) {
     io.signal.throwIfAborted();
     runs.push(...(await readSource(source, undefined, { ...reading, signal: io.signal })));
   }
   io.signal.throwIfAborted();
-  if (runs.length === 0) throw new UsageError(nothingIn(path));
   return runs;
 }
 

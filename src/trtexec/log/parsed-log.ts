@@ -62,6 +62,8 @@ export interface TrtexecRun {
   readonly startedByMarker: boolean;
   /** `YYYY-MM-DDTHH:MM:SS` of its first line: local time of that machine, without a zone. Null if invalid. */
   readonly startedAtLocal: string | null;
+  /** The stamp of its first line where it is no date, such as 02/31/2026. */
+  readonly impossibleStamp: string | null;
   /** True when another trtexec wrote to the same log at the same time: no number can be attributed. */
   readonly overlaps: boolean;
   readonly helpPrinted: boolean;

@@ -271,15 +271,14 @@ export class RunBuilder {
   /** From 10.0 on the banner omits the engine if one is loaded. */
   private options(): EffectiveOptions {
     const options = effectiveOptions(this.banner);
-    const stated = / --loadEngine=(.*?)(?= --|$)/s.exec(this.startMarker?.commandLine ?? '')?.[1];
+    const stated = / --loadEngine=(.*?)(?= --|$)/s.exec((this.startMarker ?? this.endMarker)?.commandLine ?? '')?.[1];
     return { ...options, loadEngine: options.loadEngine ?? stated ?? null };
   }
 
   /** As the command line and the inference options say it. */
   private batch(): number | null {
     const printed = this.banner['Inference Options']?.['Batch'];
-    const { commandLine = '' } = this.startMarker ?? this.endMarker ?? {};
-    const stated = / --batch=(\d+)/.exec(commandLine ?? '')?.[1];
+    const stated = / --batch=(\d+)/.exec((this.startMarker ?? this.endMarker)?.commandLine ?? '')?.[1];
     return finiteOrNull(printed) ?? finiteOrNull(stated);
   }
 
@@ -316,13 +315,14 @@ export class RunBuilder {
     const printed = this.measured === null ? null : finishSummary(this.measured.draft);
     const counted = countQueries({ batch: this.batch(), queries, warmUpQueries, measurement: printed });
     return {
-      commandLine: this.startMarker?.commandLine ?? null,
+      commandLine: (this.startMarker ?? this.endMarker)?.commandLine ?? null,
       firstLine: this.firstLine,
       lastLine: this.lastLine,
       tensorrtVersion: this.version,
       closingMarker: this.closingMarker,
       startedByMarker: this.isMarked,
       startedAtLocal: this.firstTime === null ? null : isoOfStamp(this.firstTime),
+      impossibleStamp: this.firstTime !== null && isoOfStamp(this.firstTime) === null ? this.firstTime : null,
       overlaps: this.overlaps,
       helpPrinted: this.helpPrinted,
       omittedBytes: this.omittedBytes,

@@ -55,8 +55,8 @@ describe('runs that profile', () => {
       {
         verdict: 'failed',
         reasons: [
-          'base: only profiled runs, whose times do not count (--separateProfileRun)',
-          'head: only profiled runs, whose times do not count (--separateProfileRun)',
+          'base: only runs that were timed with a profiler attached, whose times do not count',
+          'head: only runs that were timed with a profiler attached, whose times do not count',
         ],
       },
     ]);

@@ -43,24 +43,6 @@ test.each(['SIGKILL', 'SIGINT'] as const)('%s in the middle, then the same again
   expect(await imported(db)).toEqual(whole);
 });
 
-test('another run in the place of one ends the import: those before it are stored, and none after it', async () => {
-  const repeat = 250;
-  const [own] = queryStore<{ folder: string }>(
-    join(shared, 'bench.sqlite'),
-    `SELECT artefact_folder AS folder FROM runs WHERE repeat = ${repeat}`,
-  );
-  const folder = temporaryFolder();
-  const taken = join(folder, 'artefacts', own?.folder ?? '');
-  mkdirSync(taken, { recursive: true });
-  const manifest = JSON.parse(readFileSync(join(shared, 'artefacts', own?.folder ?? '', 'run.json'), 'utf8'));
-  writeFileSync(join(taken, 'run.json'), JSON.stringify({ ...manifest, startedAt: '2020-01-01T00:00:00.000Z' }));
-  const db = join(folder, 'bench.sqlite');
-  const { code, stderr } = await bench(['import', logs, '--sweep', 'logs', '--db', db]);
-  expect([code, stderr]).toEqual([2, expect.stringContaining('of a run that the store does not know')]);
-  const stored = queryStore(db, 'SELECT count(*) AS runs, max(repeat) AS last FROM runs');
-  expect(stored).toEqual([{ runs: repeat - 1, last: repeat - 1 }]);
-});
-
 /** Folders of runs, finished or not. */
 function keptIn(artefacts: string): number {
   if (!existsSync(artefacts)) return 0;

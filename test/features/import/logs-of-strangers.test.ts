@@ -1,0 +1,114 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+import { describe, expect, test } from 'vitest';
+
+import { bench, temporaryFolder } from '../../support/bench.ts';
+
+/** Of a T4 with TensorRT 8.2, as it stands in a thread; `$` is where a file has its own line. */
+const SUMMARY = `[05/17/2022-15:33:49] [I] === Performance summary ===
+[05/17/2022-15:33:49] [I] Throughput: 231.086 qps
+[05/17/2022-15:33:49] [I] Latency: min = 3.29541 ms, max = 9.36523 ms, mean = 4.41086 ms, median = 4.42065 ms, percentile(99%) = 5.40323 ms
+[05/17/2022-15:33:49] [I] Enqueue Time: min = 3.24353 ms, max = 9.43591 ms, mean = 4.12215 ms, median = 4.23169 ms, percentile(99%) = 4.6792 ms
+[05/17/2022-15:33:49] [I] H2D Latency: min = 0.101929 ms, max = 0.130371 ms, mean = 0.1091 ms, median = 0.106384 ms, percentile(99%) = 0.123535 ms
+[05/17/2022-15:33:49] [I] GPU Compute Time: min = 3.18799 ms, max = 9.24084 ms, mean = 4.29297 ms, median = 4.3064 ms, percentile(99%) = 5.28589 ms
+[05/17/2022-15:33:49] [I] D2H Latency: min = 0.00317383 ms, max = 0.0352936 ms, mean = 0.00878103 ms, median = 0.00585938 ms, percentile(99%) = 0.0248108 ms
+[05/17/2022-15:33:49] [I] Total Host Walltime: 3.00927 s
+[05/17/2022-15:33:49] [I] Total GPU Compute Time: 2.9838 s
+`;
+const passed = (line: string): string => `${SUMMARY}&&&& PASSED TensorRT.trtexec [TensorRT v8201] # trtexec ${line}\n`;
+
+/** TensorRT 6, `giexec`. */
+const OLD = 'Average over 10 runs is 0.664858 ms (host walltime is 0.688763 ms, 99% percentile time is 0.673792).\n';
+
+function folderWith(files: Readonly<Record<string, string>>): string {
+  const folder = temporaryFolder();
+  for (const [name, text] of Object.entries(files)) writeFileSync(join(folder, name), text);
+  return folder;
+}
+
+async function cellsOf(cwd: string): Promise<(readonly [model: string, precision: string, runs: number])[]> {
+  const { stdout } = await bench(['ls', 'cells', '--json'], { cwd });
+  const { cells }: { cells: { model: string; precision: string; measured: number }[] } = JSON.parse(stdout);
+  return cells.map(({ model, precision, measured }) => [model, precision, measured] as const);
+}
+
+describe('whose numbers they are', () => {
+  test('the model is that of any flag that names one; logs of one name and options are one cell across files and sweeps', async () => {
+    const cwd = folderWith({
+      'a.log': passed('--deploy=Models/googlenet.prototxt --int8'),
+      'b.log': passed('--deploy=Models/resnet-50.prototxt --int8'),
+      'c.log': passed('--uff=lenet.uff --fp16'),
+      'again.log': passed('--deploy=/other/googlenet.prototxt --int8').replaceAll('4.42065', '4.42066'),
+    });
+    await bench(['import', 'a.log', 'b.log', 'c.log'], { cwd });
+    await bench(['import', 'again.log', '--sweep', 'later'], { cwd });
+    expect(await cellsOf(cwd)).toEqual([
+      ['googlenet', 'int8', 2],
+      ['lenet', 'fp16', 1],
+      ['resnet-50', 'int8', 1],
+    ]);
+  });
+
+  test('a log that names no precision has none; one that names nothing is a cell of its own, and the note says how to join it', async () => {
+    const cwd = folderWith({ 'first.log': SUMMARY, 'second.log': SUMMARY.replaceAll('4.42065', '4.42066') });
+    const { stderr } = await bench(['import', 'first.log', 'second.log'], { cwd });
+    expect(await cellsOf(cwd)).toEqual([
+      ['first', 'unstated', 1],
+      ['second', 'unstated', 1],
+    ]);
+    expect(stderr).toContain(
+      'first.log and 1 more: names neither a model nor an engine: a cell of its own, --model NAME --precision P joins it',
+    );
+    const joined = folderWith({ 'first.log': SUMMARY, 'second.log': SUMMARY.replaceAll('4.42065', '4.42066') });
+    const named = await bench(['import', '.', '--model', 'regnet', '--precision', 'fp16'], { cwd: joined });
+    expect([await cellsOf(joined), named.stderr]).toEqual([[['regnet', 'fp16', 2]], '']);
+  });
+});
+
+describe('a file that nothing can be read of', () => {
+  test('is left out with a note and exit 4 where it was named with others; alone it is a mistake', async () => {
+    const cwd = folderWith({ 'good.log': passed('--onnx=a.onnx'), 'old.log': OLD, 'other.log': 'hello\n' });
+    const parsed = await bench(['parse', 'old.log', 'good.log', 'other.log', '--json'], { cwd });
+    expect([parsed.code, JSON.parse(parsed.stdout)]).toMatchObject([
+      4,
+      { leftOut: { oldTrtexec: 1, other: 1 }, runs: [{ outcome: { kind: 'measured' } }] },
+    ]);
+    expect(parsed.stderr).toContain(
+      'note: old.log: written by trtexec of TensorRT 6 or older, whose averages are not read: left out',
+    );
+    const imported = await bench(['import', 'good.log', 'other.log'], { cwd });
+    expect([imported.code, imported.stdout]).toEqual([4, expect.stringContaining('1 run stored')]);
+    const alone = await bench(['import', 'old.log'], { cwd });
+    expect([alone.code, alone.stderr]).toEqual([2, expect.stringContaining('TensorRT 6 or older')]);
+  });
+
+  test('is counted by kind in a folder', async () => {
+    const cwd = folderWith({ 'good.log': passed('--onnx=a.onnx'), 'old.log': OLD, 'a.txt': 'hello\n', 'b.out': '' });
+    const { code, stderr, stdout } = await bench(['import', '.', '--json'], { cwd });
+    expect([code, JSON.parse(stdout).leftOut]).toEqual([0, { empty: 1, oldTrtexec: 1, other: 1 }]);
+    expect(stderr).toContain('note: .: 3 files left out: ');
+  });
+});
+
+test.each(['01/01/1970-00:00:01', '02/31/2021-22:49:52', '01/01/2099-00:00:01'])(
+  '%s is no date of a run: it is not used, and said',
+  async (stamp) => {
+    const cwd = folderWith({ 'a.log': passed('--onnx=a.onnx').replaceAll('05/17/2022-15:33:49', stamp) });
+    const { stderr, stdout } = await bench(['import', 'a.log', '--json'], { cwd });
+    expect(JSON.parse(stdout).sweeps).toMatchObject([{ startedAt: null, stored: 1 }]);
+    expect(stderr).toMatch(/a\.log, .*: not used: no date of a run of TensorRT/);
+  },
+);
+
+test('two stores in one folder: what the other one kept of the same content serves both', async () => {
+  const cwd = folderWith({ 'a.log': passed('--onnx=a.onnx') });
+  for (const [store, date] of [
+    ['one.sqlite', '2024-01-02'],
+    ['two.sqlite', '2024-03-02'],
+  ]) {
+    const { code, stdout } = await bench(['import', 'a.log', '--date', date ?? '', '--db', store ?? ''], { cwd });
+    expect([code, stdout]).toEqual([0, expect.stringContaining('1 run stored')]);
+  }
+  expect((await bench(['db', 'verify', '--db', 'two.sqlite'], { cwd })).code).toBe(0);
+});
