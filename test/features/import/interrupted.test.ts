@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 
@@ -6,7 +6,7 @@ import { beforeAll, expect, test } from 'vitest';
 
 import { bench, finished, sharedFolder, startBench, temporaryFolder } from '../../support/bench.ts';
 import { readFixture } from '../../support/recordings.ts';
-import { dumpTables, queryStore } from '../../support/store-dump.ts';
+import { dumpTables } from '../../support/store-dump.ts';
 
 const LOGS = 300;
 /** When it was imported, which orders sweeps without a date. */
