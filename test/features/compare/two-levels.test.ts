@@ -44,11 +44,14 @@ test.each([
   // The next run may have more queries at the other level.
   [55, 1, 29.5, ', trusted less: 55 % of queries at 1.30 ms, the others at 1.00 ms'],
   [20, 0, 0.1, ': 80 % of queries at 1.00 ms, the others at 1.30 ms'],
-])('%i of 100 queries of each run at another level: judged by the median, and said', async (slow, code, change, says) => {
-  const cell = await compared(slow);
-  expect(cell).toMatchObject({ code, changePercent: expect.closeTo(change, 1) });
-  expect(cell.verdict).toBe(code === 1 ? 'slower' : 'unclear');
-  expect(cell.reasons).toContain(`two levels inside runs${says} (5 of 5 runs of head)`);
-  const [least = 0, most = 0] = cell.ciPercent ?? [];
-  expect(most - least > 10).toBe(says.startsWith(', trusted less'));
-});
+])(
+  '%i of 100 queries of each run at another level: judged by the median, and said',
+  async (slow, code, change, says) => {
+    const cell = await compared(slow);
+    expect(cell).toMatchObject({ code, changePercent: expect.closeTo(change, 1) });
+    expect(cell.verdict).toBe(code === 1 ? 'slower' : 'unclear');
+    expect(cell.reasons).toContain(`two levels inside runs${says} (5 of 5 runs of head)`);
+    const [least = 0, most = 0] = cell.ciPercent ?? [];
+    expect(most - least > 10).toBe(says.startsWith(', trusted less'));
+  },
+);

@@ -99,11 +99,7 @@ test('no alarm on any undisturbed recording; launches that take longer than the 
       'hostBound explained',
       'GPU idle 5.5 % of the time, enqueue takes 1.00 times the GPU time',
     ],
-    [
-      'h200/vit.fp8.level1.b1.graph0_2',
-      'bimodal explained',
-      '64 % of queries at 0.938 ms, the others at 0.724 ms',
-    ],
+    ['h200/vit.fp8.level1.b1.graph0_2', 'bimodal explained', '64 % of queries at 0.938 ms, the others at 0.724 ms'],
     [
       'h200/vit.fp8.level1.b1.graph0_2',
       'drifting widened',
