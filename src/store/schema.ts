@@ -231,7 +231,7 @@ export const measurements = sqliteTable('measurements', {
   cvPercent: real('cv_percent'),
   enqueueRatio: real('enqueue_ratio'),
   gpuBusy: real('gpu_busy'),
-  /** Robust center of the run's own samples, used by comparisons; null without samples. */
+  /** Robust center of the run's own samples, used by comparisons; null without samples, or where they have two levels. */
   gpuComputeCentreMs: real('gpu_compute_centre_ms'),
   latencyCentreMs: real('latency_centre_ms'),
   contextMemoryMib: real('context_memory_mib'),

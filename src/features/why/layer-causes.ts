@@ -47,11 +47,20 @@ export function otherChangedLayers(context: WhyContext, isExplained: boolean): s
   const { layers, names } = context.sides;
   if (layers === null) return [];
   const named = new Set(isExplained ? groupsOf(context, layers).flatMap(({ rows }) => rows) : []);
-  return listed(
-    byCost(layers, context.headIsSlow ? 1 : -1).filter((row) => !named.has(row)),
-    layers.isTimed,
-    `: ${diffCommand(names)}`,
-  );
+  const others = byCost(layers, context.headIsSlow ? 1 : -1).filter((row) => !named.has(row));
+  const again = layers.isTimed ? [] : others.filter(({ change }) => change === 'otherHash');
+  return [
+    ...listed(
+      others.filter((row) => !again.includes(row)),
+      layers.isTimed,
+      `: ${diffCommand(names)}`,
+    ),
+    ...(again.length === 0 ? [] : [`another generated kernel of the same kind in ${count(layersIn(again), 'layer')}`]),
+  ];
+}
+
+function layersIn(rows: readonly ChangeRow[]): number {
+  return rows.reduce((sum, { headLayers }) => sum + headLayers, 0);
 }
 
 /** Without times by number of layers. */
@@ -67,11 +76,10 @@ function groupsOf(context: WhyContext, layers: WhyLayers): LayerGroup[] {
 /** Of engines without layer times: other kernels, but not those that were only generated again. */
 function listedGroups(layers: WhyLayers): LayerGroup[] {
   const changed = byCost(layers, 1).filter(({ change }) => change !== 'otherHash');
-  const countOf = (rows: readonly ChangeRow[]): number => rows.reduce((sum, { headLayers }) => sum + headLayers, 0);
   return KINDS.flatMap(([kind, changes]) => {
     const rows = changed.filter(({ change }) => changes.includes(change));
     if (kind === 'newLayers' || rows.length === 0) return [];
-    return [{ kind, rows, share: countOf(rows) / Math.max(1, countOf(changed)), gained: 0 }];
+    return [{ kind, rows, share: layersIn(rows) / Math.max(1, layersIn(changed)), gained: 0 }];
   });
 }
 
@@ -129,7 +137,7 @@ function titleOf(kind: LayerKind, rows: readonly ChangeRow[]): string {
   const [first] = rows;
   if (first === undefined) return kind;
   if (kind === 'fusion') return fusionTitle(first);
-  const layers = rows.reduce((sum, { headLayers }) => sum + headLayers, 0);
+  const layers = layersIn(rows);
   const what = kind === 'precision' ? 'other precision' : 'other tactics';
   // The place of the largest part: `blocks.*.mlp.fc1`.
   const where = short(first.label.split(' + ')[0]?.split(':')[0] ?? first.label);
@@ -156,8 +164,11 @@ function fusionTitle({ change, parts, label }: ChangeRow): string {
   }
 }
 
+/** Of a millisecond. */
+const NS_DECIMALS = 6;
+
 function rowLine({ deltaMs, label, detail, headLayers, isCause }: ChangeRow, isTimed: boolean): string {
-  const size = isTimed ? `${deltaMs > 0 ? '+' : ''}${round(deltaMs)} ms ` : '';
+  const size = isTimed ? `${deltaMs > 0 ? '+' : ''}${round(Number(deltaMs.toFixed(NS_DECIMALS)))} ms ` : '';
   const layers = headLayers > 1 ? ` x${headLayers}` : '';
   const how = detail === null ? '' : `: ${short(detail)}`;
   return `${size}${short(label)}${layers}${how}${isTimed && !isCause ? ' (within noise)' : ''}`;

@@ -157,11 +157,15 @@ export function layersBetween(db: StoreDatabase, base: WhyPoint, head: WhyPoint)
       opaqueShare,
     },
     profiles: [before, after],
-    notes: [
-      ...before.notes.map((note) => `layers of base: ${note}`),
-      ...after.notes.map((note) => `layers of head: ${note}`),
-    ],
+    notes: layerNotes(before.notes, after.notes),
   };
+}
+
+function layerNotes(base: readonly string[], head: readonly string[]): string[] {
+  const sides = new Map([...base, ...head].map((note) => [note, 'both sides']));
+  for (const note of base) if (!head.includes(note)) sides.set(note, 'base');
+  for (const note of head) if (!base.includes(note)) sides.set(note, 'head');
+  return [...sides].map(([note, side]) => `layers of ${side}: ${note}`);
 }
 
 /** The layers that a build listed are of no cell. */

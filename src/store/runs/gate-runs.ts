@@ -76,7 +76,7 @@ export class GateRuns {
     for (const sweepId of this.sweepIds) {
       const values = bySweep.get(sweepId);
       if (values === undefined) continue;
-      const { bounds, builds, cells, environments, flags, numbers, places } = values;
+      const { bounds, builds: buildIds, cells, environments, flags, numbers, places } = values;
       const count = places.length / PLACES;
       columns.forEach(({ index, to }) => to.set(numbers.subarray((1 + index) * count, (2 + index) * count), row));
       const runs = cells.map((key) => (this.cellKeys.has(key) ? this.runsOf(key) : null));
@@ -87,7 +87,7 @@ export class GateRuns {
           row: row + run,
           cellKey: cells[cell] ?? '',
           sweepId,
-          buildId: builds[places[at + 1] ?? -1] ?? null,
+          buildId: buildIds[places[at + 1] ?? -1] ?? null,
           environmentId: environments[places[at + 2] ?? -1] ?? '',
           smClockMhz: Number.isNaN(clock) ? null : clock,
           flags: flags[places[at + 3] ?? -1] ?? [],

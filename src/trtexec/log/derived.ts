@@ -96,7 +96,7 @@ export function startsSlower(times: QueryTimes): boolean {
  * @param times not empty, all positive, in any unit
  */
 export function runCentre(times: readonly number[]): number {
-  return sortedCentre(Float64Array.from(times).sort());
+  return sortedCentre(Float64Array.from(times).toSorted());
 }
 
 function sortedCentre(sorted: Float64Array): number {

@@ -4,6 +4,7 @@ import { beforeAll, describe, expect, test } from 'vitest';
 
 import { OUTPUTS } from '../../support/outputs.ts';
 import { bench, ROOT, sharedFolder, temporaryFolder } from '../../support/bench.ts';
+import { sharedStore } from '../../support/made-stores.ts';
 import { FIXTURES, GUIDE } from '../../support/recordings.ts';
 
 const PAIRS = join(FIXTURES, 'pairs', 'vit_small.fp16');
@@ -81,6 +82,28 @@ test('the profile of another cell shows nothing of this one: possible, and of wh
   expect(stdout).not.toContain('(shown');
 });
 
+test('engines that nobody profiled: the layers that their builds listed, without a size', async () => {
+  const db = await sharedStore('pairs');
+  const { causes, layers, notes, unknown } = await why('batch=8', 'latest~1', 'latest', '--db', db);
+  expect(causes.map(({ kind, certainty }) => `${kind} ${certainty}`)).toEqual(['options possible', 'tactics possible']);
+  expect(causes[1]).toMatchObject({ title: 'other tactics in 49 layers: blocks.*.attn.qkv', explainsPercent: null });
+  expect(causes[1]?.evidence.slice(1)).toEqual([
+    'blocks.*.attn.qkv: Add, MatMul x12: tile 128x64x64 → 256x64x32',
+    'blocks.*.attn.proj: Add, MatMul x12: tile 64x64x64 → 256x64x32, stages 4 → 3',
+    'blocks.*.mlp.fc1: Add, MatMul + blocks.*.mlp/Gelu: AddOne, Div, Erf, Half, Mul x12: tile 64x64x64 → 256x64x32, stages 4 → 3',
+    'blocks.*.mlp.fc2: Add, MatMul x12: tile 64x64x64 → 64x128x64',
+    'patch_embed/Conv: tile 128x16x64 → 128x32x64',
+  ]);
+  // 89 of 141 in all, as `bench layers --diff` has it.
+  expect(layers).toEqual(['another generated kernel of the same kind in 40 layers']);
+  expect(notes).toEqual([
+    'layers of both sides: no profile there: these are the layers of the build that saved its engine file, without times',
+  ]);
+  expect(unknown).toContain('layer times of both sides (bench run --profile)');
+  const { stdout } = await bench(['layers', 'batch=8', '--diff', 'latest~1', 'latest', '--db', db]);
+  expect(stdout).toContain('89 of 141 layers changed (no times)');
+});
+
 describe('stored sweeps', () => {
   let db: string;
 
@@ -109,7 +132,13 @@ describe('stored sweeps', () => {
   }, 60_000);
 
   test('level2: one layer with another tactic, and the option that made it so', async () => {
-    const { causes, metric } = await why('batch=8', 'normal', 'level2', '--db', db);
+    const { causes, layers, metric } = await why('batch=8', 'normal', 'level2', '--db', db);
+    // With it all 26 that `bench layers --diff` finds, by cost.
+    expect(layers).toEqual([
+      '+0.001186 ms blocks.*.mlp.fc2: Add, MatMul x12: types f16f16_f16f16_f16 → f16f16_f16f32_f32 (within noise)',
+      '+0.000096 ms head.fc/Gemm: tile 32x32x64 → 64x16x64, stages 6 → 7, types f16f16_f16f16_f16 → f16f16_f16f32_f32 (within noise)',
+      '-0.000514 ms blocks.*.attn.qkv: Add, MatMul x12: nn → tn (within noise)',
+    ]);
     expect(metric).toBe('gpuComputeMs');
     expect(causes[0]).toMatchObject({
       kind: 'tactics',
