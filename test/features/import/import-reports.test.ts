@@ -32,12 +32,12 @@ function newStore(): string {
 }
 
 async function take(db: string, ...args: string[]): Promise<string> {
-  const { stdout, stderr } = await taken(db, ...args);
+  const { stdout, stderr } = await finishedImport(db, ...args);
   expect(stderr).toBe('');
   return stdout;
 }
 
-async function taken(db: string, ...args: string[]) {
+async function finishedImport(db: string, ...args: string[]) {
   const finished = await bench(['import', ...args, '--db', db]);
   expect(finished.code).toBe(0);
   return finished;
@@ -275,7 +275,7 @@ describe('a folder', () => {
     writeFileSync(join(folder, 'notes.txt'), 'nothing of the kind');
     writeFileSync(join(folder, 'other.json'), '{"a": 1}');
     const db = newStore();
-    const { stderr } = await taken(db, folder, '--model', 'vit', '--cuda-graph', 'off');
+    const { stderr } = await finishedImport(db, folder, '--model', 'vit', '--cuda-graph', 'off');
     expect(stderr).toBe(`note: ${folder}: 1 file left out: not of trtexec\n`);
     const rows = queryStore(db, "SELECT coalesce(harness ->> 'name', 'trtexec') AS name FROM cells ORDER BY name");
     expect(rows).toEqual([{ name: 'torch-tensorrt' }, { name: 'trtexec' }]);
@@ -285,7 +285,7 @@ describe('a folder', () => {
     const folder = temporaryFolder();
     copyFileSync(TORCH.fp16b256, join(folder, 'torch.txt'));
     copyFileSync(join(GUIDE, 'listing-06-fp16-summary.log'), join(folder, 'trtexec.log'));
-    const { stdout, stderr } = await taken(newStore(), folder, '--as', 'trtexec', '--json', '--model', 'vit');
+    const { stdout, stderr } = await finishedImport(newStore(), folder, '--as', 'trtexec', '--json', '--model', 'vit');
     expect(stderr).toBe(`note: ${folder}: 1 file left out: not of trtexec\n`);
     expect(JSON.parse(stdout).sweeps).toMatchObject([{ stored: 1 }]);
     const other = await bench(['import', folder, '--as', 'polygraphy']);
