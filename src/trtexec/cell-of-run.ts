@@ -118,8 +118,9 @@ function precisionOf(
   const words = (printed ?? '').toLowerCase().split(/[+ ]/);
   const byBanner = PRECISION_FLAGS.find((precision) => words.includes(precision));
   if (byBanner !== undefined) return { precision: byBanner, precisionVia: 'flag' };
-  // An excerpt that names none may be of any.
-  if (isExcerpt && !words.includes('fp32')) return { precision: 'unstated', precisionVia: 'onnx' };
+  const isBuilt = !isExcerpt && MODEL_FLAGS.some((flag) => flags.has(flag));
+  // Only what was built without a word is of the default; an excerpt that names none may be of any.
+  if (!isBuilt && !words.includes('fp32')) return { precision: 'unstated', precisionVia: 'onnx' };
   return { precision: flags.has('--noTF32') ? 'fp32' : 'tf32', precisionVia: 'onnx' };
 }
 

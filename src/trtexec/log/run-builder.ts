@@ -23,6 +23,7 @@ import { emptySummary, endBlock, excerptOf, finishSummary, readSummaryLine, type
 import { emptyTrace, finishTrace, readTraceLine } from './trace.ts';
 
 const HEADING = /^=== (.+?) ===/;
+const TYPED_COMMAND = /(?:^|[\s#$>/\\])(trtexec(?:\.exe)? +--\S.*)$/;
 const OPTION_SECTIONS = new Set([
   'Model Options',
   'Build Options',
@@ -53,6 +54,8 @@ export class RunBuilder {
   private lastLine: number;
   private startMarker: Marker | null = null;
   private endMarker: Marker | null = null;
+  /** As somebody typed it before what was printed. */
+  private typedCommand: string | null = null;
   private closingMarker: TrtexecRun['closingMarker'] = null;
   private version: TensorrtVersion | null = null;
   private helpPrinted = false;
@@ -148,6 +151,7 @@ export class RunBuilder {
       this.layerText.stop();
       return;
     }
+    this.typedCommand = TYPED_COMMAND.exec(message.text)?.[1] ?? this.typedCommand;
     // Where `grep -C` left something out.
     if (message.text === '--') endBlock(this.summary);
     if (this.layerText.push(message.text)) {
@@ -271,14 +275,18 @@ export class RunBuilder {
   /** From 10.0 on the banner omits the engine if one is loaded. */
   private options(): EffectiveOptions {
     const options = effectiveOptions(this.banner);
-    const stated = / --loadEngine=(.*?)(?= --|$)/s.exec((this.startMarker ?? this.endMarker)?.commandLine ?? '')?.[1];
+    const stated = / --loadEngine=(.*?)(?= --|$)/s.exec(this.commandLine ?? '')?.[1];
     return { ...options, loadEngine: options.loadEngine ?? stated ?? null };
+  }
+
+  private get commandLine(): string | null {
+    return (this.startMarker ?? this.endMarker)?.commandLine ?? this.typedCommand;
   }
 
   /** As the command line and the inference options say it. */
   private batch(): number | null {
     const printed = this.banner['Inference Options']?.['Batch'];
-    const stated = / --batch=(\d+)/.exec((this.startMarker ?? this.endMarker)?.commandLine ?? '')?.[1];
+    const stated = / --batch=(\d+)/.exec(this.commandLine ?? '')?.[1];
     return finiteOrNull(printed) ?? finiteOrNull(stated);
   }
 
@@ -315,7 +323,7 @@ export class RunBuilder {
     const printed = this.measured === null ? null : finishSummary(this.measured.draft);
     const counted = countQueries({ batch: this.batch(), queries, warmUpQueries, measurement: printed });
     return {
-      commandLine: (this.startMarker ?? this.endMarker)?.commandLine ?? null,
+      commandLine: this.commandLine,
       firstLine: this.firstLine,
       lastLine: this.lastLine,
       tensorrtVersion: this.version,
