@@ -107,7 +107,7 @@ test('a plan says how many; --filter leaves them out; a matrix states whole repe
   const { cwd, matrix } = place();
   const plan = (...more: string[]) => bench(['plan', matrix, '--trtexec', STUB, ...more], { cwd });
   expect((await plan()).stdout).toContain('Order: 2 rounds of 4 cells, each round shuffled');
-  expect((await plan()).stdout).toContain(', then 8 cold starts, then 4 profile runs');
+  expect((await plan()).stdout.replaceAll(/\s+/g, ' ')).toContain(', then 8 cold starts, then 4 profile runs');
   expect((await plan('--filter', '!cold-start')).stdout).not.toContain('cold');
   writeFileSync(matrix, readFileSync(matrix, 'utf8').replace('repeats: 4', 'repeats: 0'));
   const { code, stderr } = await plan();

@@ -115,7 +115,7 @@ describe('output on terminals and in pipes', () => {
   }
 
   test('a reader that goes away is no fault', async () => {
-    const parse = ['parse', join(ROOT, 'test/fixtures'), '--json'];
+    const parse = ['parse', join(ROOT, 'test/fixtures/trtexec'), '--json'];
     expect(await withoutReader('stdout', parse)).toMatchObject({ code: 0, stderr: '' });
     expect(await withoutReader('stdout', ['--help'])).toMatchObject({ code: 0, stderr: '' });
   });

@@ -187,7 +187,7 @@ describe('people see it', () => {
     expect(flagged).toBe(4);
     const { stdout: sweep } = await bench(['show', sweepId, '--db', db], { env: { COLUMNS: '160' } });
     expect(sweep).toMatch(/host-bound \(4 runs, one of them\): GPU idle \d+ % of the time/);
-    expect(sweep).toContain('→ keep other work off the CPUs');
+    expect(sweep).toContain('→ resnet_small fp16 1x3x224x224 no-graph transfers: keep other work off the CPUs');
     const [run] = queryStore<{ id: string }>(
       db,
       `SELECT run_id AS id FROM run_flags WHERE evidence LIKE 'GPU idle 49 %'`,
