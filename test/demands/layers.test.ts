@@ -39,7 +39,7 @@ test('the median of all layers beside that of the time without the profiler, als
   writeFileSync(join(folder, 'both.log'), Buffer.concat(log));
   const env = { BENCH_DB: join(folder, 'bench.sqlite'), COLUMNS: '200' };
   await bench(['import', 'both.log'], { cwd: folder, env });
-  for (const what of ['both.log', 'unnamed']) {
+  for (const what of ['both.log', 'both']) {
     const { stdout } = await bench(['layers', what], { cwd: folder, env });
     expect(stdout).toContain(
       'medians: sum of layers 29.09 ms, GPU compute time without the profiler 28.90 ms: +0.63 % (not for gating)',
@@ -47,7 +47,7 @@ test('the median of all layers beside that of the time without the profiler, als
     expect(stdout).toContain('2 layers, 29.09 ms a query');
     expect(stdout).toContain('time by the type taken in: unknown precision 1.2 %');
   }
-  const { stdout } = await bench(['layers', 'unnamed', '--json'], { cwd: folder, env });
+  const { stdout } = await bench(['layers', 'both', '--json'], { cwd: folder, env });
   const { medianMs, overheadPercent, totalMs } = JSON.parse(stdout);
   expect([totalMs, medianMs]).toEqual([29.0892, 29.0876]);
   expect(overheadPercent).toBeCloseTo((29.0876 / 28.9048 - 1) * 100, 9);
