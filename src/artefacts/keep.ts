@@ -90,13 +90,14 @@ function startOf(text: string): string | null {
   return JSON.stringify([argv, startedAt, exitCode, wallS, logIndex]);
 }
 
-export async function redateKept(folder: string, startedAt: string): Promise<void> {
+/** Corrects what was stated of a kept run. */
+export async function restateKept(folder: string, stated: Partial<RunManifest>): Promise<void> {
   for (const own of [dirname(folder), folder]) refuseLink(own);
   const path = join(folder, RUN_MANIFEST);
   const text = await readFile(path, 'utf8').catch(() => '');
   const reading = parseRunManifest(text);
   if (reading.kind !== 'read') return;
-  await writeAtomically(path, manifestText({ ...reading.manifest, startedAt }));
+  await writeAtomically(path, manifestText({ ...reading.manifest, ...stated }));
 }
 
 async function compressTo(source: string, target: string): Promise<void> {

@@ -111,7 +111,7 @@ export function tailOf({ shapes }: Cell): string {
 }
 
 export function precisionText({ precision, precisionVia }: Cell, withVia = true): string {
-  const name = precision === 'unstated' ? '' : precision;
+  const name = precision === 'unstated' ? 'unknown' : precision;
   return withVia && precisionVia === 'flag' ? `${name} (flag)` : name;
 }
 

@@ -22,6 +22,8 @@ export interface Column<Row> {
   readonly dropRank?: number;
   /** May be cut with an ellipsis down to this width. */
   readonly minWidth?: number;
+  /** Words and no name: cut at the end. */
+  readonly isSentence?: true;
   /** Text without room goes on in the next line in place of being cut. */
   readonly wraps?: true;
   /** Identifies a row: two rows must not have the same texts in all of these. */
@@ -78,6 +80,7 @@ function inAscii<Row>(column: Column<Row>): Column<Row> {
 /** How a text of a column is printed. */
 function linesIn<Row>({ column, width }: LaidColumn<Row>, rows: readonly Row[]): (row: Row) => readonly string[] {
   if (column.wraps === true) return (row) => wrapWords(column.text(row), width);
+  if (column.isSentence === true) return (row) => [truncate(column.text(row), width)];
   const cut = truncateDistinct(rows.map(column.text), width);
   return (row) => [cut.get(column.text(row)) ?? ''];
 }

@@ -37,7 +37,7 @@ export function cellOfRun(
   // Without marker and command line, a missing flag is unknown, not unset.
   const isExcerpt = argv === null && log.commandLine === null;
   const newDefaults = (log.tensorrtVersion?.major ?? 0) >= 11;
-  const { precision, precisionVia } = precisionOf(stated, flags, isExcerpt ? options.precision : null, isExcerpt);
+  const { precision, precisionVia } = precisionOf(stated, flags, options.precision, argv !== null);
   return {
     model: stated.model ?? modelName(flags, log) ?? fileName,
     precision,
@@ -100,12 +100,12 @@ function modelName(flags: Flags, { banner, options }: TrtexecRun): string | null
 /** In the order of meaning: with `--best` others are implied; fp8 and int4 come with fp16. */
 const PRECISION_FLAGS: readonly Precision[] = ['best', 'int4', 'fp8', 'int8', 'bf16', 'fp16'];
 
-/** @param printed of an excerpt: its banner's words, as `FP32+FP16` */
+/** @param printed the banner's words, as `FP32+FP16`; @param isWhole a flag that is missing was not passed */
 function precisionOf(
   stated: StatedCell,
   flags: Flags,
   printed: string | null,
-  isExcerpt: boolean,
+  isWhole: boolean,
 ): { precision: Cell['precision']; precisionVia: PrecisionRoute } {
   const byFlag = PRECISION_FLAGS.find((precision) => flags.has(`--${precision}`));
   const strong = flags.has('--stronglyTyped');
@@ -118,8 +118,8 @@ function precisionOf(
   const words = (printed ?? '').toLowerCase().split(/[+ ]/);
   const byBanner = PRECISION_FLAGS.find((precision) => words.includes(precision));
   if (byBanner !== undefined) return { precision: byBanner, precisionVia: 'flag' };
-  const isBuilt = !isExcerpt && MODEL_FLAGS.some((flag) => flags.has(flag));
-  // Only what was built without a word is of the default; an excerpt that names none may be of any.
+  const isBuilt = isWhole && MODEL_FLAGS.some((flag) => flags.has(flag));
+  // Only what was built without a word is of the default; a log that prints none may be of any.
   if (!isBuilt && !words.includes('fp32')) return { precision: 'unstated', precisionVia: 'onnx' };
   return { precision: flags.has('--noTF32') ? 'fp32' : 'tf32', precisionVia: 'onnx' };
 }

@@ -155,7 +155,10 @@ export const EVENTS: readonly (readonly [name: string, happens: (mornings: Morni
   ['all is acknowledged', (one) => one.run('ack', '--all', '--reason', 'known')],
   ['that is taken back', (one) => one.run('ack', '--all', '--undo')],
   ['the baseline is the newest sweep', (one) => one.run('baseline', 'set', 'v1', '--force')],
-  ['the baseline is another one', (one, pick) => one.run('baseline', 'set', 'v1', sweepOfNight(one.nightAmong(pick)), '--force')],
+  [
+    'the baseline is another one',
+    (one, pick) => one.run('baseline', 'set', 'v1', sweepOfNight(one.nightAmong(pick)), '--force'),
+  ],
   [
     'the next sweep has other limits',
     (one, pick) =>

@@ -45,6 +45,14 @@ describe('a table', () => {
     ]);
   });
 
+  test('a sentence is cut at its end', () => {
+    const columns: readonly Column<Row>[] = [
+      { header: 'why', text: ({ note }) => note, minWidth: 6, isSentence: true },
+    ];
+    const rows = [{ name: 'a', value: '', note: 'another process was on the GPU' }];
+    expect(renderTable(columns, rows, makeLook(20, false))).toEqual(['why', 'another process was…']);
+  });
+
   test('a header gives way before a text does', () => {
     const columns: Column<Row>[] = [
       { header: 'a long header', text: ({ value }) => value, minWidth: 4 },

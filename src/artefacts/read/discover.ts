@@ -22,6 +22,7 @@ const LOG_NAME = /\.(?:log|txt|out|err)(?:\.\d+)?$/;
 /** Programs and scripts have no extension either: such a file must look like a log. */
 const NO_ENDING = /^[^.]+$/;
 const LOOKS_LIKE_LOG = /^(?:&&&& RUNNING TensorRT\.trtexec|\[\d\d\/\d\d\/\d{4}-[\d:]{8}\] \[I\] === Model Options)/m;
+const STAMP = /\[\d\d\/\d\d\/\d{4}-[\d:]{8}\] \[[FEWIV]\] /;
 const SPEAKS = /TensorRT\.trtexec|=== (?:Performance summary|Model Options|Profile \()/;
 const SNIFFED_BYTES = 1 << 20;
 /** Enough for the first line of nearly every log. */
@@ -47,9 +48,12 @@ const OLD_TRTEXEC = /Average over \d+ runs is [\d.]+ ms \(host walltime is/;
 
 /** What a file is of which nothing can be read. */
 export function leftOutKind(path: string): LeftOutKind {
-  const head = headOfFile(path, SNIFFED_BYTES);
-  if (head.length === 0) return 'empty';
-  return OLD_TRTEXEC.test(head.toString('latin1')) ? 'oldTrtexec' : 'other';
+  if (headOfFile(path, 1).length === 0) return 'empty';
+  return isOld(path) ? 'oldTrtexec' : 'other';
+}
+
+function isOld(path: string): boolean {
+  return OLD_TRTEXEC.test(headOfFile(path, SNIFFED_BYTES).toString('latin1'));
 }
 
 /**
@@ -70,6 +74,7 @@ export async function discoverRuns(
   if (!info.isFile()) return [{ kind: 'log', path }];
   if (isForeign(path, onTheWay) || (await isGarbage(path, onTheWay))) return [];
   const isTrtexec = as === null || as === TRTEXEC;
+  if (isTrtexec && isOld(path)) return [];
   if (isTrtexec && (await speaksTrtexec(path))) return [{ kind: 'log', path }];
   const { signal } = onTheWay;
   const found = (await recogniseReport(path, hints, signal)) ?? (await recogniseLayers(path, as, signal));
@@ -136,12 +141,18 @@ async function discoverFile(
 ): Promise<RunSource | null> {
   const { as } = hints;
   if (as === null || as === TRTEXEC) {
-    const isLog = LOG_NAME.test(name) ? await speaksTrtexec(path) : NO_ENDING.test(name) && (await looksLikeLog(path));
-    if (isLog) return { kind: 'log', path };
+    const isLog = LOG_NAME.test(name) ? await isLogOfTrtexec(path) : NO_ENDING.test(name) && (await looksLikeLog(path));
+    if (isLog) return isOld(path) ? null : { kind: 'log', path };
   }
   const report = REPORT_NAME.test(name) ? await recogniseReport(path, hints, signal) : null;
   if (report !== null) return report;
   return EXPLORER_GRAPH.test(name) || (as !== null && as !== TRTEXEC) ? recogniseLayers(path, as, signal) : null;
+}
+
+/** An excerpt may have nothing of trtexec but the stamps of its logger. */
+async function isLogOfTrtexec(path: string): Promise<boolean> {
+  if (await speaksTrtexec(path)) return true;
+  return STAMP.test(headOfFile(path, HEAD_BYTES).toString('latin1')) && (await readBareLog(path)).length > 0;
 }
 
 async function speaksTrtexec(path: string): Promise<boolean> {

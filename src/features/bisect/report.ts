@@ -102,7 +102,7 @@ function stepTable(report: BisectOutput, look: Look): string[] {
         text: ({ candidate }) => (isOfCommits ? (candidate[0] ?? '').slice(0, 8) : printable(candidate.join(', '))),
         minWidth: 8,
       },
-      { header: '', text: ({ subject }) => printable(subject ?? ''), minWidth: 10 },
+      { header: '', text: ({ subject }) => printable(subject ?? ''), minWidth: 10, isSentence: true },
       {
         header: 'change',
         text: ({ evidence }) => (evidence === null ? '' : formatPercent(evidence.changePercent)),
@@ -114,7 +114,7 @@ function stepTable(report: BisectOutput, look: Look): string[] {
         text: ({ verdict }) => verdict,
         style: ({ verdict }) => (verdict === 'bad' ? style.bad : verdict === 'good' ? style.good : style.warn),
       },
-      { header: '', text: ({ reason }) => printable(reason ?? ''), minWidth: 10 },
+      { header: '', text: ({ reason }) => printable(reason ?? ''), minWidth: 10, isSentence: true },
     ],
     report.steps,
     look,

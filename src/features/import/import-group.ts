@@ -2,7 +2,7 @@ import { basename, dirname, join, relative, resolve, sep } from 'node:path';
 
 import { plainName } from '../../artefacts/files.ts';
 import { cellOf, isUnnamed, roleOf, startOf, statedStart, toRunRecord } from '../../artefacts/read/identify.ts';
-import { keepRun, redateKept, refuseOther } from '../../artefacts/keep.ts';
+import { keepRun, refuseOther, restateKept } from '../../artefacts/keep.ts';
 import { isInside, RUN_MANIFEST, runFolderOf, SWEEP_MANIFEST } from '../../artefacts/layout.ts';
 import type { StandaloneReading } from '../../artefacts/read/read-standalone.ts';
 import { NOT_UNDERSTOOD, type ReadRun } from '../../artefacts/read/read-run.ts';
@@ -15,10 +15,11 @@ import { readSweepManifest, writeSweepManifest } from '../../artefacts/sweep-man
 import type { Outcome } from '../../records/outcome.ts';
 import { type DateSource, type GitState, newSweep, type Sweep } from '../../records/sweep.ts';
 import { keepHeapSmall } from '../../process/small-heap.ts';
+import { cellLabel } from '../../text/cell-label.ts';
 import { hashOf } from '../../text/canonical-json.ts';
 import { type StatedCell, otherModel } from '../../trtexec/cell-of-run.ts';
 import { otherSweep, type RestoreContext, restoreSweep } from './restore-sweep.ts';
-import { highestRepeat, redateRun } from '../../store/runs/runs.ts';
+import { cellKeyOf, highestRepeat, moveToCell, redateRun } from '../../store/runs/runs.ts';
 import { importTimeOf } from '../../store/sweeps/sweep-order.ts';
 import { findSweep, saveSweep, sweepOfRun, sweepSpan } from '../../store/sweeps/sweeps.ts';
 import type { RunId, SweepId } from '../../records/scalars.ts';
@@ -223,6 +224,7 @@ export class GroupImport {
     await this.openSweep(sweepId, run, kept);
     if (!kept) await this.store(run, runId, sweepId);
     const isRedated = kept && (await this.redate(run, runId, sweepId));
+    if (kept) await this.join(run, runId, sweepId);
     this.count(sweepId, run, !kept, isRedated);
   }
 
@@ -289,8 +291,22 @@ export class GroupImport {
     const startedAt = startOf(run);
     if (startedAt === null || run.manifest.runId !== null) return false;
     if (!redateRun(db, runId, startedAt, date !== null)) return false;
-    if (date !== null) await redateKept(runFolderOf(artefactsFolder, sweepId, runId), startedAt);
+    if (date !== null) await restateKept(runFolderOf(artefactsFolder, sweepId, runId), { startedAt });
     return true;
+  }
+
+  /** A stored run whose log names no model goes to the cell that is stated now. */
+  private async join(run: ReadRun, runId: RunId, sweepId: SweepId): Promise<void> {
+    const { artefactsFolder, db, onNote, standalone, writer } = this.context;
+    const unstated = { ...run, manifest: { ...run.manifest, cell: null } };
+    if (standalone.stated.model === undefined || !isUnnamed(unstated)) return;
+    const [before, cell] = [cellOf(unstated), cellOf(run)];
+    if (cellKeyOf(db, runId) !== before.key || cell.key === before.key) return;
+    const repeat = this.nextRepeat(run, sweepId);
+    writer.saveCell(cell);
+    moveToCell(db, runId, cell.key, repeat);
+    await restateKept(runFolderOf(artefactsFolder, sweepId, runId), { cell, repeat });
+    onNote(`${run.path}: its run is of ${cellLabel(cell)} now, no longer of ${cellLabel(before)}`);
   }
 
   private nextRepeat(run: ReadRun, sweepId: SweepId): number {

@@ -137,6 +137,7 @@ function remarkColumns(style: Style): Column<CellRow>[] {
       style: ({ others, noEngine }) =>
         noEngine !== null || others.some(({ kind }) => kind === 'failed') ? style.bad : style.warn,
       minWidth: 10,
+      isSentence: true,
     },
   ];
 }

@@ -78,7 +78,7 @@ function shardTable(rows: readonly ShardStatus[], refused: ReadonlySet<number>, 
         text: ({ shard, state }) => (refused.has(shard) ? 'refused' : state),
         style: (row) => (isOver(row) ? style.bad : style.dim),
       },
-      { header: 'reason', text: ({ reason }) => printable(reason), minWidth: 14 },
+      { header: 'reason', text: ({ reason }) => printable(reason), minWidth: 14, isSentence: true },
       { header: 'node', text: ({ node }) => printable(node ?? ''), dropRank: 1 },
       { header: 'task', text: ({ task }) => task ?? '', dropRank: 2 },
       {

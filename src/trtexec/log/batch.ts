@@ -36,6 +36,7 @@ export function countQueries(printed: PrintedCounts): CountedQueries {
   const { batch, measurement, queries } = printed;
   const timed = timedQueries(measurement);
   const counted = queries ?? (measurement === null ? null : measurement.throughputQps * measurement.hostWalltimeS);
+  if (measurement !== null && timed === null && (counted === 0 || (batch ?? 1) > 1)) return untold(printed);
   if (batch !== null && batch > 1 && timed !== null && counted !== null && !isSameCount(counted, timed.queries)) {
     if (isSameCount(counted / batch, timed.queries)) return perBatch(printed, batch);
     const both = `${shown(counted)} queries, or ${shown(counted / batch)} of batch ${batch}`;
@@ -46,7 +47,10 @@ export function countQueries(printed: PrintedCounts): CountedQueries {
 
 function asPrinted({ measurement, queries, warmUpQueries }: PrintedCounts): CountedQueries {
   const none = measurement?.throughputQps === 0 && queries !== null && queries > 0 && measurement.hostWalltimeS > 0;
-  if (!none) return { measurement, queries, warmUpQueries, derived: {}, imagesPerQuery: null, contradiction: null };
+  if (!none) {
+    const derived = ofRate(queries, measurement, '');
+    return { measurement, queries, warmUpQueries, derived, imagesPerQuery: null, contradiction: null };
+  }
   return {
     measurement: { ...measurement, throughputQps: queries / measurement.hostWalltimeS },
     queries,
@@ -66,8 +70,30 @@ function perBatch({ measurement, queries, warmUpQueries }: PrintedCounts, batch:
     measurement: measurement === null ? null : { ...measurement, throughputQps: measurement.throughputQps / batch },
     queries: divided(queries),
     warmUpQueries: divided(warmUpQueries),
-    derived: Object.fromEntries(known.map(([name, value]) => [name, formula(value)])),
+    derived: {
+      ...Object.fromEntries(known.map(([name, value]) => [name, formula(value)])),
+      ...ofRate(queries, measurement, ` / batch ${batch}`),
+    },
     imagesPerQuery: batch,
+    contradiction: null,
+  };
+}
+
+/** Without the line of the timing trace the count is that of the rate. */
+function ofRate(queries: number | null, measurement: Measurement | null, by: string): CountedQueries['derived'] {
+  if (queries !== null || measurement === null) return {};
+  return { queries: `${measurement.throughputQps} qps × ${measurement.hostWalltimeS} s${by}` };
+}
+
+/** Without total and mean nobody can tell queries from images, nor count those that were multiplied by 0. */
+function untold({ queries, warmUpQueries }: PrintedCounts): CountedQueries {
+  const isZero = queries === 0;
+  return {
+    measurement: null,
+    queries: isZero ? null : queries,
+    warmUpQueries: isZero ? null : warmUpQueries,
+    derived: {},
+    imagesPerQuery: null,
     contradiction: null,
   };
 }

@@ -117,11 +117,12 @@ function unfinished(
 }
 
 /** The first of the lines that a measurement needs. */
-function lackingIn({ gpuComputeMs, hostWalltimeS, latencyMs, throughputQps }: Excerpt): string {
+function lackingIn({ gpuComputeMs, gpuTotalS, hostWalltimeS, latencyMs, throughputQps }: Excerpt): string {
   if (hostWalltimeS === null) return 'walltime';
   if (throughputQps === null) return 'throughput';
   if (latencyMs === null || latencyMs.median === null) return 'whole latency';
-  return gpuComputeMs === null ? 'GPU compute time' : 'whole GPU compute time';
+  if (gpuComputeMs === null) return 'GPU compute time';
+  return gpuTotalS === null ? 'total GPU compute time' : 'whole GPU compute time';
 }
 
 function hinted(run: TrtexecRun, ...ids: readonly string[]): Evidence[] {

@@ -23,7 +23,7 @@ import { emptySummary, endBlock, excerptOf, finishSummary, readSummaryLine, type
 import { emptyTrace, finishTrace, readTraceLine } from './trace.ts';
 
 const HEADING = /^=== (.+?) ===/;
-const TYPED_COMMAND = /(?:^|[\s#$>/\\])(trtexec(?:\.exe)? +--\S.*)$/;
+export const TYPED_COMMAND = /(?:^|[\s#$>/\\])(trtexec(?:\.exe)? +--\S.*)$/;
 const OPTION_SECTIONS = new Set([
   'Model Options',
   'Build Options',
@@ -44,7 +44,7 @@ export class RunBuilder {
   speaks = false;
   overlaps = false;
   /** Has printed something other than warnings and errors. */
-  private informs = false;
+  informs = false;
   /** Its lines lack their prefix. */
   private isStripped = false;
   private isPrefixed = false;
@@ -352,8 +352,8 @@ export class RunBuilder {
       traceAverages,
       // Whose numbers they are is unknown.
       measurement: this.overlaps ? null : counted.measurement,
-      excerpt: this.overlaps || printed !== null ? null : excerptOf(this.summary),
-      warmUpUnknown: this.trace.warmUpQueries === null,
+      excerpt: this.overlaps || counted.measurement !== null ? null : excerptOf(this.measured?.draft ?? this.summary),
+      warmUpUnknown: counted.warmUpQueries === null,
       contradiction: this.contradiction(traceAverages, counted),
       profile: finishProfile(this.profile),
       layerInfo: this.layerText.finish(),

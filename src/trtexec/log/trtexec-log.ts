@@ -2,7 +2,7 @@ import type { LogStream } from '../../records/outcome.ts';
 import type { TrtexecLog } from './parsed-log.ts';
 import { LogLineReader, type LogMessage } from './log-lines.ts';
 import { type Marker, markerStart, parseMarker } from './marker.ts';
-import { RunBuilder } from './run-builder.ts';
+import { RunBuilder, TYPED_COMMAND } from './run-builder.ts';
 
 /**
  * Reads what trtexec printed, 7.x to 11.x, in constant memory. Push the bytes of stdout first, then those of stderr;
@@ -97,9 +97,10 @@ export class TrtexecLogParser {
     return builder;
   }
 
-  /** A repeated banner belongs to another run: in a log without markers to the next one. */
+  /** A repeated banner belongs to another run, as does what follows a command: in a log without markers to the next one. */
   private currentFor({ severity, text, line }: LogMessage): RunBuilder {
     const run = this.current(line);
+    if (severity === null && !run.isMarked && run.informs && TYPED_COMMAND.test(text)) return this.add(line);
     if (severity !== 'I' || !run.hasSection(text)) return run;
     if (!run.isMarked) return this.add(line);
     run.overlaps = true;

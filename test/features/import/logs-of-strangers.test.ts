@@ -60,9 +60,32 @@ describe('whose numbers they are', () => {
     expect(stderr).toContain(
       'first.log and 1 more: names neither a model nor an engine: a cell of its own, --model NAME --precision P joins it',
     );
-    const joined = folderWith({ 'first.log': SUMMARY, 'second.log': SUMMARY.replaceAll('4.42065', '4.42066') });
-    const named = await bench(['import', '.', '--model', 'regnet', '--precision', 'fp16'], { cwd: joined });
-    expect([await cellsOf(joined), named.stderr]).toEqual([[['regnet', 'fp16', 2]], '']);
+    const joined = await bench(['import', '.', '--model', 'regnet', '--precision', 'fp16'], { cwd });
+    expect(await cellsOf(cwd)).toEqual([['regnet', 'fp16', 2]]);
+    expect(joined.stderr).toContain(
+      'its run is of regnet fp16 options unknown now, no longer of first options unknown',
+    );
+    // What is kept says it, too.
+    await bench(['import', 'artefacts', '--db', 'rebuilt.sqlite'], { cwd });
+    const rebuilt = await bench(['ls', 'cells', '--json', '--db', 'rebuilt.sqlite'], { cwd });
+    expect(JSON.parse(rebuilt.stdout).cells).toMatchObject([{ model: 'regnet', precision: 'fp16', measured: 2 }]);
+  });
+
+  test('a command line without a precision and without its banner says none', async () => {
+    const cwd = folderWith({ 'a.log': passed('--onnx=a.onnx') });
+    await bench(['import', 'a.log'], { cwd });
+    expect(await cellsOf(cwd)).toEqual([['a', 'unstated', 1]]);
+    expect((await bench(['ls', 'cells'], { cwd })).stdout).toMatch(/ a +unknown /);
+  });
+
+  test('notes with a command above each summary are a run each', async () => {
+    const notes = ['a', 'b'].map((name) => `## trtexec --fp16\ntrtexec --int8 --onnx=${name}.onnx\n${SUMMARY}`);
+    const cwd = folderWith({ 'notes.log': notes.join('') });
+    await bench(['import', 'notes.log'], { cwd });
+    expect(await cellsOf(cwd)).toEqual([
+      ['a', 'int8', 1],
+      ['b', 'int8', 1],
+    ]);
   });
 });
 
@@ -84,8 +107,16 @@ describe('a file that nothing can be read of', () => {
   });
 
   test('is counted by kind in a folder', async () => {
-    const cwd = folderWith({ 'good.log': passed('--onnx=a.onnx'), 'old.log': OLD, 'a.txt': 'hello\n', 'b.out': '' });
+    const cwd = folderWith({
+      'good.log': passed('--onnx=a.onnx'),
+      'old.log': `&&&& RUNNING TensorRT.trtexec # trtexec --onnx=a.onnx\n${OLD}`,
+      'a.txt': 'hello\n',
+      'b.out': '',
+      // Of TensorRT 7: nothing names trtexec.
+      'excerpt.log': SUMMARY.split('\n').slice(1).join('\n'),
+    });
     const { code, stderr, stdout } = await bench(['import', '.', '--json'], { cwd });
+    expect(JSON.parse(stdout).sweeps).toMatchObject([{ stored: 2 }]);
     expect([code, JSON.parse(stdout).leftOut]).toEqual([0, { empty: 1, oldTrtexec: 1, other: 1 }]);
     expect(stderr).toContain('note: .: 3 files left out: ');
   });

@@ -115,10 +115,20 @@ test('TensorRT 7 multiplies the counts of explicit batches by 0: the times say h
   expect(run).toMatchObject({
     queries: 667,
     warmUpQueries: null,
+    warmUpUnknown: true,
     derived: { queries: '2.895 s / 4.34033 ms', throughputQps: '667 queries / 3.01129 s' },
   });
   expect(run.measurement?.throughputQps).toBeCloseTo(667 / 3.01129, 10);
   expect(outcomeOf(run)).toBe('measured');
+});
+
+test('the count of a rate has its formula, too', () => {
+  expect(parse(TEGRA).derived['queries']).toBe('41087.7 qps × 3.00119 s / batch 16');
+  const plain = TEGRA.replace('41087.7', '2567.98').replace(' --batch=16', '');
+  expect([derive(parse(plain), null).queries, parse(plain).derived]).toEqual([
+    7707,
+    { queries: '2567.98 qps × 3.00119 s' },
+  ]);
 });
 
 describe('an excerpt', () => {
@@ -132,6 +142,13 @@ describe('an excerpt', () => {
     const run = parse(without(TEGRA, 'Walltime'));
     expect([run.measurement, outcomeOf(run)]).toEqual([null, 'unfit excerpt']);
     expect(run.excerpt).toMatchObject({ throughputQps: 41087.7, gpuComputeMs: { median: 0.388443 } });
+  });
+
+  test('without total or mean nobody can tell queries from images', () => {
+    const noMean = JETSON.replace(/.*mean: 4.34033 ms\n/, '');
+    expect(outcomeOf(parse(noMean))).toBe('unfit excerpt');
+    const run = parse(without(JETSON, 'total compute time'));
+    expect([outcomeOf(run), run.excerpt]).toMatchObject(['unfit excerpt', { latencyMs: { median: 4.44601 } }]);
   });
 
   test('a line below no heading of its own belongs to none', () => {
@@ -172,8 +189,8 @@ test('whatever lines are lost, moved or cut: no measured number is neither print
         const run = onlyRunOrNull(kept);
         if (run === null || outcomeOf(run) !== 'measured') return;
         const printed = new Set([...kept.matchAll(/\d+(?:\.\d+)?/g)].map(([text]) => Number(text)));
-        const { queries, warmUpQueries } = run;
-        for (const [name, value] of numbersOf({ ...run.measurement, queries, warmUpQueries })) {
+        const { queries } = derive(run, null);
+        for (const [name, value] of numbersOf({ ...run.measurement, queries, warmUpQueries: run.warmUpQueries })) {
           expect([name, printed.has(value) || run.derived[name] !== undefined]).toEqual([name, true]);
         }
       }),
