@@ -110,8 +110,9 @@ export function tailOf({ shapes }: Cell): string {
   return only !== undefined && others.length === 0 ? only.slice(1).join('x') : '';
 }
 
-export function precisionText({ precision, precisionVia }: Cell, withVia = true): string {
-  const name = precision === 'unstated' ? 'unknown' : precision;
+/** What a program of another kind measures may have none. */
+export function precisionText({ harness, precision, precisionVia }: Cell, withVia = true): string {
+  const name = precision !== 'unstated' ? precision : harness === undefined ? 'unknown' : '';
   return withVia && precisionVia === 'flag' ? `${name} (flag)` : name;
 }
 
