@@ -27,20 +27,17 @@ const OWN_FILE_MODE = 0o600;
 
 /** Whether this process may change a store: its file, what lies next to it, and the folder, where SQLite makes files. */
 export function mayWriteStore(path: string): boolean {
-  // Check absence last: another process may close the store meanwhile and remove SQLite's files next to it.
   const files = [path, `${path}-wal`, `${path}-shm`];
-  return (
-    isAllowed(dirname(path), constants.W_OK) &&
-    files.every((file) => isAllowed(file, constants.W_OK) || !existsSync(file))
-  );
+  return isAllowed(dirname(path), constants.W_OK) && files.every((file) => isAllowed(file, constants.W_OK, true));
 }
 
-function isAllowed(path: string, mode: number): boolean {
+/** In one call: another process may make or remove the file between two. */
+function isAllowed(path: string, mode: number, mayBeMissing = false): boolean {
   try {
     accessSync(path, mode);
     return true;
-  } catch {
-    return false;
+  } catch (error) {
+    return mayBeMissing && errorCode(error) === 'ENOENT';
   }
 }
 
