@@ -233,7 +233,7 @@ export function commaList(text: string): string[] {
   return text.split(',').map((word) => word.trim());
 }
 
-export const FAIL_ON_WORDS = ['regression', 'failed', 'unclear', 'suspected', 'open', 'warning', 'limit'] as const;
+export const FAIL_ON_WORDS = ['regression', 'new', 'failed', 'unclear', 'warning', 'limit'] as const;
 
 type FailOnWord = (typeof FAIL_ON_WORDS)[number];
 
@@ -242,8 +242,8 @@ export type FailOn = readonly FailOnWord[];
 
 export const DEFAULT_FAIL_ON: FailOn = ['regression', 'failed', 'limit'];
 
-/** What is no failed or unclear result is something that got worse. */
-const WORSE: FailOn = ['regression', 'suspected', 'open', 'warning', 'limit'];
+/** What is no failed or unclear result is something that is worse than it should be. */
+const WORSE: FailOn = ['regression', 'new', 'warning', 'limit'];
 
 /** Something worse takes precedence over failed runs, and these over unclear results. */
 export function failOn(requested: FailOn | undefined, found: Readonly<Partial<Record<FailOnWord, boolean>>>): ExitCode {

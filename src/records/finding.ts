@@ -2,20 +2,17 @@ import * as z from 'zod';
 
 import { gatedMetricSchema } from './gated-metric.ts';
 import { PROVENANCES } from './sweep.ts';
-import { count, idSchema, type Immutable, numberOrNull, textOrNull } from './scalars.ts';
+import { count, idSchema, type Immutable, textOrNull } from './scalars.ts';
 
-export const FINDING_KINDS = ['change', 'environment', 'limit'] as const;
-export const FINDING_STATES = ['suspected', 'confirmed', 'open', 'recovered', 'cleared', 'machine'] as const;
-export const CONFIRMATIONS = ['pairs', 'history', 'previousSweep', 'measured'] as const;
-export const FINDING_CAUSES = ['engine', 'buildLuck', 'environment', 'version'] as const;
-export const JUDGED_BY = ['history', 'previousSweep', 'first'] as const;
+export const FINDING_KINDS = ['change', 'limit'] as const;
+export const FINDING_STATES = ['open', 'recovered'] as const;
+/** What shows that a finding is no single sweep: pairs with the last good engine, further sweeps, or a metric without noise. */
+export const LASTING_EVIDENCE = ['pairs', 'history', 'measured'] as const;
+export const FINDING_CAUSES = ['engine', 'buildLuck', 'environment', 'version', 'machine'] as const;
+/** `earlierRules`: judged by a version of bench that did not compare with reference levels. */
+export const JUDGED_BY = ['reference', 'first', 'earlierRules'] as const;
 
 export type FindingState = (typeof FINDING_STATES)[number];
-
-/** What was slower is back, or was not seen again. */
-export function isOver({ state }: { readonly state: FindingState }): boolean {
-  return state === 'recovered' || state === 'cleared';
-}
 
 const findingCellSchema = z.object({
   cellKey: idSchema,
@@ -45,10 +42,9 @@ export const findingSchema = z.object({
   direction: z.enum(['slower', 'faster']),
   state: z.enum(FINDING_STATES),
   group: z.array(z.string()),
-  confirmedBy: z.enum(CONFIRMATIONS).nullable(),
+  lasts: z.enum(LASTING_EVIDENCE).nullable(),
   cause: z.enum(FINDING_CAUSES).nullable(),
   environmentChanges: z.array(z.string()),
-  probability: numberOrNull,
   pairs: pairsSchema.nullable(),
   lastGoodSweepId: idSchema.nullable(),
   firstBadSweepId: idSchema,

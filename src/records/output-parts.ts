@@ -67,7 +67,15 @@ export const layer = z.strictObject({
 export const commonShift = commonShiftSchema.nullable().describe('A change that at least 80 % of the cells share');
 
 export function output<Shape extends z.ZodRawShape>(description: string, shape: Shape) {
-  return z.strictObject({ schemaVersion: z.literal(1), ...shape }).describe(description);
+  return outputOfVersion(1, description, shape);
+}
+
+export function outputOfVersion<const Version extends number, Shape extends z.ZodRawShape>(
+  version: Version,
+  description: string,
+  shape: Shape,
+) {
+  return z.strictObject({ schemaVersion: z.literal(version), ...shape }).describe(description);
 }
 
 export type OutputOf<Schema extends z.ZodType> = Immutable<z.infer<Schema>>;

@@ -2,12 +2,12 @@ import { index, integer, primaryKey, real, sqliteTable, text } from 'drizzle-orm
 import * as z from 'zod';
 
 import {
-  CONFIRMATIONS,
   type Finding,
   FINDING_CAUSES,
   FINDING_KINDS,
   FINDING_STATES,
   JUDGED_BY,
+  LASTING_EVIDENCE,
   findingSchema,
 } from '../records/finding.ts';
 import type { GatedMetricId } from '../records/gated-metric.ts';
@@ -31,10 +31,9 @@ export const findings = sqliteTable(
     direction: text('direction', { enum: ['slower', 'faster'] }).notNull(),
     state: text('state', { enum: FINDING_STATES }).notNull(),
     group: json<readonly string[]>('group_words', texts, 'words of a group').notNull(),
-    confirmedBy: text('confirmed_by', { enum: CONFIRMATIONS }),
+    lasts: text('lasts', { enum: LASTING_EVIDENCE }),
     cause: text('cause', { enum: FINDING_CAUSES }),
     environmentChanges: json<readonly string[]>('environment_changes', texts, 'changes of an environment').notNull(),
-    probability: real('probability'),
     pairs: json<Finding['pairs']>('pairs', findingSchema.shape.pairs, 'pairs of a finding'),
     lastGoodSweepId: text('last_good_sweep_id').$type<SweepId>(),
     firstBadSweepId: text('first_bad_sweep_id')

@@ -16,8 +16,9 @@ export function causeLines(finding: CheckedFinding, look: Look): string[] {
 }
 
 function commitLines(finding: CheckedFinding, { columns, style }: Look): string[] {
-  const { commits, firstBad, isNew, lastGood } = finding;
-  if (lastGood === null || firstBad === null || !isNew) return [];
+  const { cause, commits, firstBad, lastGood } = finding;
+  // A slow machine is nobody's commit.
+  if (lastGood === null || firstBad === null || cause === 'machine') return [];
   const edge = edgeWords(finding);
   const [good, bad] = [lastGood.commit?.slice(0, 8), firstBad.commit?.slice(0, 8)];
   if (good === undefined || bad === undefined) {

@@ -1,4 +1,4 @@
-import type { CellStatus } from '../../judge/gate/verdict.ts';
+import type { CellVerdict, JudgedCell } from '../../judge/gate/verdict.ts';
 import type { KeyedCell } from '../../records/cell.ts';
 import type { GatedMetricId } from '../../records/gated-metric.ts';
 import type { GeometricMean } from '../../records/verdict.ts';
@@ -13,7 +13,8 @@ import { levelText } from './change-text.ts';
 export interface CellRow {
   readonly cell: KeyedCell;
   /** Null where the gate does not judge its metric: then its change is that of its newest two sweeps. */
-  readonly status: CellStatus | null;
+  readonly verdict: CellVerdict | null;
+  readonly reason: JudgedCell['reason'];
   readonly metric: GatedMetricId;
   readonly unit: string;
   readonly before: number | null;
@@ -45,8 +46,8 @@ export function cellRows(shown: readonly CellRow[], all: readonly CellRow[], ste
       { header: 'now', text: (row) => (row.now === null ? '–' : levelText(row, row.now)), align: 'right', dropRank: 2 },
       {
         header: 'change',
-        text: (row) => row.otherChange ?? (hasMoved(row) ? formatPercent(row.changePercent) : (row.status ?? '')),
-        style: ({ status }) => (status === 'slower' ? bad : status === 'faster' ? good : plain),
+        text: (row) => row.otherChange ?? (hasMoved(row) ? formatPercent(row.changePercent) : verdictText(row)),
+        style: ({ verdict }) => (verdict === 'slower' ? bad : verdict === 'faster' ? good : plain),
         align: 'right',
       },
       {
@@ -62,10 +63,14 @@ export function cellRows(shown: readonly CellRow[], all: readonly CellRow[], ste
   );
 }
 
-const MOVED: readonly CellRow['status'][] = ['slower', 'faster', 'suspected', null];
+/** `same`, `unclear`, `new`, `no result`. */
+function verdictText({ reason, verdict }: Pick<CellRow, 'reason' | 'verdict'>): string {
+  if (reason === 'new') return 'new';
+  return verdict === 'noResult' ? 'no result' : (verdict ?? '');
+}
 
-export function hasMoved({ status }: Pick<CellRow, 'status'>): boolean {
-  return MOVED.includes(status);
+export function hasMoved({ reason, verdict }: Pick<CellRow, 'reason' | 'verdict'>): boolean {
+  return verdict === 'slower' || verdict === 'faster' || verdict === null || (verdict === 'unclear' && reason === null);
 }
 
 /** Slower ones first, then the others that moved. */
@@ -73,28 +78,30 @@ export function worstFirst(rows: readonly CellRow[]): CellRow[] {
   return rows.toSorted((a, b) => weightOf(b) - weightOf(a));
 }
 
-function weightOf({ changePercent, status }: CellRow): number {
-  const rank = { slower: 3e6, suspected: 2e6, faster: 1e6 }[String(status)] ?? 0;
+function weightOf({ changePercent, verdict }: CellRow): number {
+  const rank = { slower: 3e6, unclear: 2e6, faster: 1e6 }[String(verdict)] ?? 0;
   return rank + Math.abs(changePercent ?? 0);
 }
 
-/** `12 slower   1 faster   35 steady   geometric mean +1.2 % (1.0 to 1.4)`. */
+/** `12 slower   1 faster   35 same   geometric mean +1.2 % (1.0 to 1.4)`. */
 export function countsText(
-  cells: readonly Pick<CellRow, 'status'>[],
+  cells: readonly Pick<CellRow, 'reason' | 'verdict'>[],
   geometricMean: GeometricMean | null,
   { columns, style }: Look,
 ): string[] {
-  const numberOf = (status: CellStatus): number => cells.filter((cell) => cell.status === status).length;
+  const numberOf = (verdict: CellVerdict): number =>
+    cells.filter((cell) => cell.reason !== 'new' && cell.verdict === verdict).length;
   const [slower, faster] = [numberOf('slower'), numberOf('faster')];
-  const words = (['suspected', 'new', 'missing', 'failed'] as const).flatMap((status) => {
-    const number = numberOf(status);
-    return number === 0 ? [] : [`${number} ${status === 'failed' ? 'without a result' : status}`];
-  });
+  const others = [
+    [numberOf('unclear'), 'unclear'],
+    [numberOf('noResult'), 'no result'],
+    [cells.filter(({ reason }) => reason === 'new').length, 'new'],
+  ] as const;
   const counts = [
     slower === 0 ? '0 slower' : style.bad(`▲ ${slower} slower`),
     faster === 0 ? '0 faster' : style.good(`▼ ${faster} faster`),
-    `${numberOf('steady')} steady`,
-    ...words,
+    `${numberOf('same')} same`,
+    ...others.flatMap(([number, word]) => (number === 0 ? [] : [`${number} ${word}`])),
   ].join('   ');
   const mean = geometricMean === null ? '' : `geometric mean ${meanChangeText(geometricMean)}`;
   const isOneLine = textWidth(counts) + textWidth(mean) + 3 <= columns;

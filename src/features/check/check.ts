@@ -94,7 +94,7 @@ async function checkedStore(store: OpenStore, options: CheckOptions & SeriesOpti
     standings.push(checked.standing);
   }
   const exitCode = failOn(options.failOn, foundIn(standings));
-  const output: Checked = { schemaVersion: 1, ...shown(db, { rows, findings, cells }, options), exitCode };
+  const output: Checked = { schemaVersion: 2, ...shown(db, { rows, findings, cells }, options), exitCode };
   return { output, pictures, exitCode, isStored, newest };
 }
 

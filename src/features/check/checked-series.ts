@@ -11,7 +11,7 @@ import { count } from '../../terminal/numbers.ts';
 import { printable } from '../../text/printable.ts';
 import { labelIn } from '../../text/cell-label.ts';
 import { headlineOf, type Standing, standingOf, verdictOf } from './headline.ts';
-import { failedCells, type JudgedSeries, judgeSeries } from './judge-series.ts';
+import { type JudgedSeries, judgeSeries } from './judge-series.ts';
 import type { CheckedFinding, CheckedSeries } from './output.ts';
 import { explanation, reportFindings } from './report-findings.ts';
 
@@ -38,7 +38,7 @@ export async function checkedSeries(db: StoreDatabase, judged: JudgedSeries, cwd
   const known = { acknowledgements, batch, rules: evidence.rules, sweeps: evidence.sweeps };
   const explain = explanation(db, evidence, cwd);
   const findings = await reportFindings(db, { ...known, findings: verdict.findings }, explain);
-  const standing = standingOf(findings, failedCells(judged.verdict));
+  const standing = standingOf(findings, verdict.cells);
   return { judged, findings, standing, series: seriesOutput(db, judged, standing) };
 }
 
@@ -47,11 +47,11 @@ export function aboutSeries({ matrix, branch, provenance, sweepId, startedAt, co
 }
 
 function seriesOutput(db: StoreDatabase, judged: JudgedSeries, standing: Standing): CheckedSeries {
-  const { evidence, series, sweepsOfOtherMachine, verdict } = judged;
+  const { evidence, series, verdict } = judged;
   const { judgedBy } = verdict;
   const { baseBranch } = series;
   const sweeps = evidence.sweeps.length;
-  const looked = { judgedBy, baseBranch, sweeps: sweeps - sweepsOfOtherMachine, hasPairs: evidence.pairs !== null };
+  const looked = { judgedBy, baseBranch };
   const cells = new Map(evidence.cells.map(({ cell }) => [cell.key, cell]));
   return {
     ...aboutSeries(series.sweep),
@@ -61,10 +61,15 @@ function seriesOutput(db: StoreDatabase, judged: JudgedSeries, standing: Standin
     verdict: verdictOf(looked, standing),
     headline: headlineOf(looked, standing),
     canConfirm: canConfirm(db, series.sweep.sweepId),
-    cells: verdict.cells.map(({ cellKey, failures, ...numbers }) => {
-      const label = labelIn(cells, cellKey);
-      return { key: cellKey, label, unit: gatedMetricOf(numbers.metric).unit, ...numbers, reasons: [...failures] };
-    }),
+    cells: verdict.cells.map(({ cellKey, ciPercent, levels, notes, ...numbers }) => ({
+      key: cellKey,
+      label: labelIn(cells, cellKey),
+      unit: gatedMetricOf(numbers.metric).unit,
+      ...numbers,
+      ciPercent: ciPercent === null ? null : [...ciPercent],
+      levels: levels === null ? null : [...levels],
+      notes: [...notes],
+    })),
     geometricMean: meanChange(verdict.cells, evidence.cells, sweeps),
     notes: notesOf(judged),
   };

@@ -45,12 +45,12 @@ export function findingLine(finding: CheckedFinding, picture: SeriesPicture, loo
   return wrapHanging(`${signOf(finding)} ${titleOf(finding, picture)}`, look.columns, 2).map(paintOf(finding, look));
 }
 
-function signOf({ direction, state }: CheckedFinding): string {
-  return state === 'suspected' ? '?' : direction === 'slower' ? '▲' : '▼';
+function signOf({ direction }: CheckedFinding): string {
+  return direction === 'slower' ? '▲' : '▼';
 }
 
-function paintOf({ direction, isWarning, state }: CheckedFinding, { style }: Look): (text: string) => string {
-  if (state === 'suspected' || isWarning) return style.warn;
+function paintOf({ direction, isWarning }: CheckedFinding, { style }: Look): (text: string) => string {
+  if (isWarning) return style.warn;
   return direction === 'slower' ? style.bad : style.good;
 }
 
@@ -66,19 +66,18 @@ function titleOf(finding: CheckedFinding, picture: SeriesPicture, ofCells: numbe
   return `${id.slice(0, 8)} ${which} ${sizeText([finding]).join('')}${shared}, ${spanText(finding)}`;
 }
 
-/** `since 2026-02-10`; of what is over `from 2026-02-10 to 2026-02-11, back since`. */
+/** `since 2026-02-10`; of what is over `from 2026-02-10 to 2026-02-11`, or `on 2026-02-10 only`. */
 function spanText({ firstBad, lastBad, state }: CheckedFinding): string {
   const [from = 'an unknown date', to = from] = [firstBad?.startedAt?.slice(0, 10), lastBad?.startedAt?.slice(0, 10)];
-  if (state === 'machine') return `the machine, on ${from}`;
-  if (state === 'suspected' || isThere(state)) return `since ${from}`;
-  return `${from === to ? `on ${from}` : `from ${from} to ${to}`}, back since`;
+  if (state !== 'recovered') return `since ${from}`;
+  return from === to ? `on ${from} only` : `from ${from} to ${to}`;
 }
 
-/** `confirmed in GPU compute time by 5 of 5 pairs …; owner team-vision`. */
+/** `new, in GPU compute time: 5 of 5 pairs …; owner team-vision`. */
 function stateText(finding: CheckedFinding, { sweeps }: SeriesPicture): string {
   const evidence = evidenceOf(finding, sweeps).join(', ');
   const owner = finding.owner === null ? '' : `; owner ${printable(finding.owner)}`;
-  return `${stateWords(finding)}${metricText(finding)}${evidence === '' ? '' : `${finding.state === 'suspected' ? ', with' : ' by'} ${evidence}`}${owner}`;
+  return `${stateWords(finding)}${metricText(finding)}${evidence === '' ? '' : `: ${evidence}`}${owner}`;
 }
 
 /** Cells that are named of those that were measured in pairs, and of those that were not. */
@@ -103,9 +102,8 @@ function metricText({ details: [clearest] }: CheckedFinding): string {
 }
 
 function stateWords({ isWarning, kind, state }: CheckedFinding): string {
-  if (isWarning) return 'warning';
-  if (kind === 'limit') return 'limit broken';
-  return kind === 'environment' ? `environment, ${state}` : state;
+  const what = isWarning ? ', a warning' : kind === 'limit' ? ', a broken limit' : '';
+  return `${state}${what}`;
 }
 
 /** Of limits, and of metrics that the table of cells does not have: what they were and are. */
@@ -153,54 +151,29 @@ function alsoText(finding: CheckedFinding): string[] {
 }
 
 function nextSteps(finding: CheckedFinding, series: Omit<SeriesOfFinding, 'cells'>, columns: number): string[] {
-  const what =
-    finding.state === 'suspected' && series.canConfirm
-      ? 'to be sure now'
-      : finding.kind === 'limit'
-        ? 'it may stay'
-        : 'next';
+  const what = finding.kind === 'limit' ? 'it may stay' : 'next';
   return labelledItems(`  ${what}: `, nextCommands(finding, series), columns);
 }
 
 /** Ended findings are shown for this number of sweeps. */
 const SHOWN_ENDED = 10;
 
-/** What became of the older findings, and what to do about the first that is open. */
+/** Findings that are acknowledged, over, or faster since an earlier sweep. */
 export function earlierText(
   findings: readonly CheckedFinding[],
-  series: CheckedSeries,
   picture: SeriesPicture,
   { style, columns }: Look,
 ): string[] {
-  const lasting = findings.filter(isLasting);
-  const ended = findings.filter((finding) => !isLasting(finding)).slice(0, SHOWN_ENDED);
-  if (ended.length + lasting.length === 0) return [];
-  const open = lasting.find(isOpen);
+  const [lasting, ended] = [false, true].map((isEnded) =>
+    findings.filter(({ state }) => (state === 'recovered') === isEnded),
+  );
+  const shown = [...(lasting ?? []), ...(ended ?? []).slice(0, SHOWN_ENDED)];
+  if (shown.length === 0) return [];
   return [
     '',
     style.strong('reported before'),
-    ...[...lasting, ...ended].flatMap((finding) => {
-      const bad = finding.firstBad?.commit?.slice(0, 8);
-      const commit = bad === undefined || !isLasting(finding) ? '' : `, ${edgeWords(finding).first} ${bad}`;
-      const text = `  ${markWords(finding)}${metricText(finding)}: ${titleOf(finding, picture)}${commit}`;
-      return wrapHanging(text, columns, 4).map((line) => (isOpen(finding) ? line : style.dim(line)));
-    }),
-    ...(open === undefined ? [] : nextSteps(open, series, columns)),
+    ...shown.flatMap((finding) =>
+      wrapHanging(`  ${finding.state}${metricText(finding)}: ${titleOf(finding, picture)}`, columns, 4).map(style.dim),
+    ),
   ];
-}
-
-function isLasting({ state }: CheckedFinding): boolean {
-  return isThere(state) || state === 'machine';
-}
-
-function isOpen({ acknowledged, state }: CheckedFinding): boolean {
-  return state === 'open' && acknowledged === null;
-}
-
-function markWords({ acknowledged, state }: CheckedFinding): string {
-  return acknowledged === null ? state : 'acknowledged';
-}
-
-function isThere(state: CheckedFinding['state']): boolean {
-  return state === 'confirmed' || state === 'open';
 }

@@ -1,4 +1,3 @@
-import { isOver } from '../../records/finding.ts';
 import { gatedMetricOf } from '../../records/gated-metric.ts';
 import { count, formatPercent, intervalText, shareText } from '../../terminal/numbers.ts';
 import { changeText, directionText, isOfSpeed } from './change-text.ts';
@@ -41,9 +40,9 @@ export function rangeText(
   return `${least.replace(/ %$/, '')} to ${most}`;
 }
 
-/** What confirms a finding, or how likely it lasts, and how long it has been there; untrusted texts are not in it. */
+/** What shows that a finding lasts, and the size of its clearest cell; untrusted texts are not in it. */
 export function evidenceOf(
-  { cells, confirmedBy, details, firstBad, lastBad, pairs, probability, state }: CheckedFinding,
+  { cells, details, firstBad, lastBad, lasts, pairs }: CheckedFinding,
   sweeps: readonly { readonly sweepId: string }[],
 ): string[] {
   const [from = -1, last = -1] = [firstBad, lastBad].map((edge) =>
@@ -59,24 +58,17 @@ export function evidenceOf(
       ? 'no pair that could be compared with the last good engine'
       : pairs !== null
         ? `${pairs.agreeing} of ${count(pairs.count, 'pair')} with the last good engine${where}, ${formatPercent(pairs.changePercent)}`
-        : state === 'suspected'
-          ? probability === null
-            ? null
-            : `a probability of ${formatPercent(100 * probability, false)} that it lasts`
-          : confirmedBy === 'history'
-            ? 'its history'
-            : confirmedBy === 'previousSweep'
-              ? 'comparison with the previous sweep'
-              : null;
+        : null;
   return [
     ...(own === null ? [] : [own]),
-    ...(from < 1 || number < 2 ? [] : [`${number} sweeps at the new level`]),
+    ...(from < 0 || number < 2 ? [] : [`${number} sweeps${lasts === 'history' ? ', a lasting level' : ''}`]),
     ...(interval === '' ? [] : [`95 % interval ${interval} in its clearest cell`]),
   ];
 }
 
 const CAUSES: Readonly<Record<string, string>> = {
   engine: 'the engine: the last good one is faster now, too',
+  machine: 'the machine: the last good engine is as slow now',
   buildLuck: 'luck of the build: the same sources, other tactics',
   environment: 'the environment',
   version: 'another version of TensorRT',
@@ -122,17 +114,18 @@ export function ownClearest<Detail extends { readonly key: string }>(
 
 /** What to type next about a finding of a series. */
 export function nextCommands(
-  { acknowledged, direction, firstBad, id, kind, lastGood, state }: CheckedFinding,
+  { cause, direction, firstBad, id, kind, lastGood, lasts, pairs, state }: CheckedFinding,
   { canConfirm, sweepId }: Pick<CheckedSeries, 'canConfirm' | 'sweepId'>,
 ): string[] {
-  if (state === 'suspected' && canConfirm) return [`bench run --resume ${sweepId.slice(0, 8)} --confirm`];
   const [good, bad] = [lastGood?.sweepId.slice(0, 8), firstBad?.sweepId.slice(0, 8)];
-  const isExplained = kind !== 'limit' && good !== undefined && bad !== undefined;
+  const isExplained = kind !== 'limit' && cause !== 'machine' && good !== undefined && bad !== undefined;
+  const isUnpaired = state === 'new' && lasts === null && pairs === null && direction === 'slower';
   return [
+    ...(isUnpaired && canConfirm ? [`bench run --resume ${sweepId.slice(0, 8)} --confirm`] : []),
     ...(isExplained ? [`bench why ${id.slice(0, 8)}`, `bench compare ${good} ${bad}`] : []),
     // What got faster, or is over, needs no excuse.
-    ...(direction === 'faster' || acknowledged !== null || isOver({ state })
-      ? []
-      : [`bench ack ${id.slice(0, 8)} --reason "…"`]),
+    ...(direction === 'slower' && (state === 'new' || state === 'open')
+      ? [`bench ack ${id.slice(0, 8)} --reason "…"`]
+      : []),
   ];
 }

@@ -61,6 +61,7 @@ export async function gather(
     series,
     evidence: {
       sweeps,
+      baseSweeps: series.baseBranch === null ? null : sweeps.length - 1,
       cells: evidence.map(({ cell }) => cell),
       environments: histories.environments,
       findings,

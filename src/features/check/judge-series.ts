@@ -5,16 +5,15 @@ import { ALERTING } from '../../judge/history/settings.ts';
 import type { Acknowledgement, Finding } from '../../records/finding.ts';
 import type { Sweep } from '../../records/sweep.ts';
 import type { StoreDatabase } from '../../store/file/open.ts';
-import { hasRunsSince } from '../../store/runs/runs.ts';
 import { seriesOf } from '../../store/sweeps/find-sweeps.ts';
 import {
   acknowledgementsOf,
   findingsOf,
   findingsReportedIn,
   judgedAmong,
-  saveFailedCells,
   saveVerdict,
 } from '../../store/sweeps/findings.ts';
+import { failedCells } from './headline.ts';
 import { gather, type Gathered, type GatherOptions } from './gather.ts';
 import { type Series, seriesAt } from './series.ts';
 
@@ -46,6 +45,8 @@ export interface JudgedSeries extends JudgedSweep {
   readonly acknowledgements: ReadonlyMap<string, Acknowledgement>;
   /** Ids of the sweeps whose stored findings changed. */
   readonly changed: readonly string[];
+  /** The sweep was judged before by rules of an earlier version: what was open then makes an exit code now. */
+  readonly isFirstByReference: boolean;
 }
 
 const MOST_AT_ONCE = 7;
@@ -61,18 +62,12 @@ export async function judgeSeries(
   const options = { ...given, keeps: judgedAt !== null };
   const { pending, skipped, before } = onlyNewest
     ? { pending: [newest], skipped: 0, before: null }
-    : pendingOf(db, newest, options.minChangePercent !== undefined);
+    : pendingOf(db, newest);
   const changed: string[] = [];
-  let known: readonly Finding[] | undefined = options.findings;
-  let judged: JudgedSweep | null = null;
-  for (const sweep of pending) {
-    judged = await judgedSweep(db, sweep, io, { ...options, findings: known });
-    known = judged.verdict.findings;
+  let judged = await judgedSweep(db, pending[0] ?? newest, io, options);
+  for (const sweep of [null, ...pending.slice(1)]) {
+    if (sweep !== null) judged = await judgedSweep(db, sweep, io, { ...options, findings: judged.verdict.findings });
     if (judgedAt !== null) changed.push(...store(db, judged, before?.judgedAt ?? judgedAt));
-  }
-  if (judged === null) {
-    judged = await judgedAsBefore(db, newest, io, options);
-    if (judgedAt !== null) saveFailedCells(db, newest.sweepId, failedCells(judged.verdict));
   }
   const ids = judged.verdict.findings.map(({ findingId }) => findingId);
   const ended = new Set(judged.verdict.endedAcknowledgements);
@@ -83,37 +78,21 @@ export async function judgeSeries(
     skipped,
     acknowledgements: new Map(acknowledgements),
     changed,
+    isFirstByReference: before?.judgedBy === 'earlierRules',
   };
 }
 
-/** Nothing came since it was judged: what was said of it holds. */
-async function judgedAsBefore(
-  db: StoreDatabase,
-  sweep: Sweep,
-  io: Place,
-  options: GatherOptions,
-): Promise<JudgedSweep> {
-  const judged = await judgedSweep(db, sweep, io, { ...options, isJudged: true });
-  const { findings } = judged.evidence;
-  return { ...judged, verdict: { ...judged.verdict, findings, endedAcknowledgements: [] } };
-}
-
-/**
- * Sweeps to be judged, oldest first; the newest again where more was measured of it since, as pairs.
- * @param isChanged it is to be judged by other settings
- */
-export function pendingOf(db: StoreDatabase, newest: Sweep, isChanged: boolean) {
+/** Sweeps to be judged, oldest first: those that never were, or the newest again, as runs, pairs or marks may have come. */
+function pendingOf(db: StoreDatabase, newest: Sweep) {
   const sweeps = seriesOf(db, newest, ALERTING.windowNights);
   const ids = sweeps.map(({ sweepId }) => sweepId);
   const judged = judgedAmong(db, ids);
-  const last = judged.get(newest.sweepId);
-  if (last !== undefined) {
-    const together = sweeps.filter(({ sweepId }) => judged.get(sweepId)?.judgedAt === last.judgedAt);
-    const batch = together.map(({ sweepId }) => sweepId);
-    const pending = isChanged || hasRunsSince(db, newest.sweepId, last.judgedAt) ? [newest] : [];
-    return { pending, skipped: 0, before: { ...last, batch } };
-  }
   const newestJudged = sweeps.findIndex(({ sweepId }) => judged.has(sweepId));
+  const last = judged.get(sweeps[newestJudged]?.sweepId ?? '');
+  if (newestJudged === 0 && last !== undefined) {
+    const together = sweeps.filter(({ sweepId }) => judged.get(sweepId)?.judgedAt === last.judgedAt);
+    return { pending: [newest], skipped: 0, before: { ...last, batch: together.map(({ sweepId }) => sweepId) } };
+  }
   // A series that was never judged before begins with its newest sweep.
   const unjudged = newestJudged === -1 ? 1 : newestJudged;
   const pending = sweeps.slice(0, Math.min(unjudged, MOST_AT_ONCE)).toReversed();
@@ -131,21 +110,16 @@ function store(db: StoreDatabase, { series, evidence, verdict }: JudgedSweep, ju
   const retracted = earlier.map(({ findingId }) => findingId).filter((id) => !kept.has(id));
   const { endedAcknowledgements, judgedBy } = verdict;
   const all = [...findings, ...superseded(db, series, own)];
-  const judged = { sweepId, judgedAt, judgedBy, failedCells: failedCells(verdict) };
+  const judged = { sweepId, judgedAt, judgedBy, failedCells: failedCells(verdict.cells) };
   saveVerdict(db, { judged, findings: all, retracted, endedAcknowledgements });
   return [sweepId, ...all.map(({ reportedSweepId }) => reportedSweepId)];
-}
-
-/** Number of planned cells without a result. */
-export function failedCells({ cells }: SweepVerdict): number {
-  return cells.filter(({ status }) => status === 'failed').length;
 }
 
 /** Each push of a pull request is judged by itself: what an earlier one was said to be goes on, or is over. */
 function superseded(db: StoreDatabase, { baseBranch, matrices, sweep }: Series, own: readonly Finding[]): Finding[] {
   if (baseBranch === null) return [];
   const earlier = findingsOf(db, { ...sweep, matrices }).filter(
-    ({ reportedSweepId, state }) => reportedSweepId !== sweep.sweepId && GOES_ON.includes(state),
+    ({ reportedSweepId, state }) => reportedSweepId !== sweep.sweepId && state === 'open',
   );
   return earlier.flatMap((finding): Finding[] => {
     const isSeen = own.some(
@@ -157,5 +131,3 @@ function superseded(db: StoreDatabase, { baseBranch, matrices, sweep }: Series, 
     return state === finding.state ? [] : [{ ...finding, state }];
   });
 }
-
-const GOES_ON: readonly Finding['state'][] = ['suspected', 'confirmed', 'open'];

@@ -10,7 +10,7 @@ import type { Sweep } from '../../records/sweep.ts';
 import type { StoreDatabase } from '../../store/file/open.ts';
 import { markNotified, notNotified } from '../../store/sweeps/notified.ts';
 import { jsonText, printable } from '../../text/printable.ts';
-import { isOfSeries, isPresent } from './headline.ts';
+import { isOfSeries } from './headline.ts';
 import { notifyPrograms, type NotifySources } from './notify-programs.ts';
 import type { Checked } from './output.ts';
 
@@ -72,7 +72,7 @@ export async function notifyOfNews(
   hide: (output: Checked) => unknown,
   io: Io,
 ) {
-  const news = output.findings.filter((one) => one.isNew && one.direction === 'slower' && isPresent(one));
+  const news = output.findings.filter(({ direction, state }) => state === 'new' && direction === 'slower');
   const ids = news.map(({ id }) => id);
   const waiting = notNotified(db, ids);
   const fresh = news.filter(({ id }) => waiting.has(id));

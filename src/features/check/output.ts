@@ -2,14 +2,15 @@ import * as z from 'zod';
 
 import { firstCauseSchema } from '../../records/cause.ts';
 import { EXIT_CODES } from '../../exit-codes.ts';
-import { CELL_STATUSES } from '../../judge/gate/verdict.ts';
+import { CELL_REASONS, CELL_VERDICTS } from '../../judge/gate/verdict.ts';
 import { findingSchema, JUDGED_BY } from '../../records/finding.ts';
 import { gatedMetricSchema } from '../../records/gated-metric.ts';
 import { geometricMeanSchema } from '../../records/verdict.ts';
-import { count, id, instant, output, type OutputOf, provenance, unit } from '../../records/output-parts.ts';
+import { count, id, instant, outputOfVersion, type OutputOf, provenance, unit } from '../../records/output-parts.ts';
 
-const { kind, isWarning, state, direction, group, confirmedBy, environmentChanges, probability, pairs, owner } =
-  findingSchema.shape;
+const { kind, isWarning, direction, group, lasts, environmentChanges, pairs, owner } = findingSchema.shape;
+
+const STATES = ['new', 'open', 'acknowledged', 'recovered'] as const;
 
 const checkedSweep = z
   .strictObject({
@@ -33,10 +34,9 @@ const change = {
 const finding = z.strictObject({
   id,
   kind,
-  state,
+  state: z.enum(STATES).describe('New: reported in the sweeps that were judged last'),
   direction,
   isWarning: isWarning.describe('Reported without an exit code'),
-  isNew: z.boolean().describe('Reported in the sweeps that were judged last'),
   matrix: z.string().nullable(),
   branch: z.string().nullable(),
   provenance,
@@ -54,8 +54,7 @@ const finding = z.strictObject({
   buildChanges: z.array(z.string()).describe('Of the engines, in its clearest cell'),
   cause: z.string().nullable(),
   likeliestCause: firstCauseSchema.nullable().describe('In its clearest cell'),
-  confirmedBy,
-  probability: probability.describe('Of a suspected one: that it is a lasting change'),
+  lasts: lasts.describe('What shows that it is no single sweep; null while nothing does'),
   pairs,
   owner,
   acknowledged: z
@@ -78,33 +77,39 @@ const series = z.strictObject({
   judgedBy: z.enum(JUDGED_BY).nullable().describe('Null for a series without a sweep in 30 days, which is not judged'),
   sweeps: count.describe('That it was judged by, the newest included'),
   baseBranch: z.string().nullable().describe('What a pull request was judged against'),
-  verdict: z.enum(['slower', 'limit', 'failed', 'suspected', 'open', 'warning', 'faster', 'quiet', 'first', 'stale']),
+  verdict: z.enum(['slower', 'limit', 'failed', 'unclear', 'warning', 'faster', 'same', 'first', 'stale']),
   headline: z.string(),
-  canConfirm: z.boolean().describe('Whether `bench run --resume SWEEP --confirm` can measure its suspects again'),
+  canConfirm: z.boolean().describe('Whether `bench run --resume SWEEP --confirm` can measure pairs'),
   cells: z.array(
     z.strictObject({
       key: id,
       label: z.string(),
-      status: z.enum(CELL_STATUSES),
+      verdict: z.enum(CELL_VERDICTS),
+      reason: z.enum(CELL_REASONS).nullable().describe('Why it is not compared'),
       metric: gatedMetricSchema,
       unit,
-      before: z.number().nullable(),
+      before: z.number().nullable().describe('Reference level: what was last accepted'),
       now: z.number().nullable(),
-      changePercent: z.number().nullable().describe('Of a finding that of its levels, else of the newest value'),
-      reasons: z.array(z.string()).describe('Why it has no result'),
+      changePercent: z.number().nullable().describe('Of the newest level against the reference'),
+      ciPercent: z.tuple([z.number(), z.number()]).nullable().describe('95 % interval of it'),
+      mdePercent: z.number().nullable().describe('Smallest change that this sweep would show nine times in ten'),
+      levels: z.tuple([z.number(), z.number()]).nullable().describe('Two known levels of the cell'),
+      runs: count.describe('Fit runs in the newest sweep'),
+      referenceSweeps: count.describe('Sweeps that the reference is estimated from'),
+      notes: z.array(z.string()).describe('Why it has no result, or is unclear'),
     }),
   ),
-  geometricMean: geometricMeanSchema.nullable().describe('Of the newest values over the levels before'),
+  geometricMean: geometricMeanSchema.nullable().describe('Of the newest values over the reference levels'),
   notes: z.array(z.string()),
 });
 
-export const checked = output('bench check --json', {
+export const checked = outputOfVersion(2, 'bench check --json', {
   series: z.array(series),
   findings: z.array(finding).describe('Of these series; those that are over as long as their sweeps count'),
   exitCode: z.literal(Object.values(EXIT_CODES)),
 });
 
-export const shownFinding = output('bench show FINDING --json', finding.shape);
+export const shownFinding = outputOfVersion(2, 'bench show FINDING --json', finding.shape);
 
 export type Checked = OutputOf<typeof checked>;
 

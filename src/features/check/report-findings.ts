@@ -2,7 +2,7 @@ import type { SweepEvidence } from '../../judge/gate/evidence.ts';
 import type { GateRules } from '../../judge/gate/limits.ts';
 import { buildDifferences } from '../../judge/compare/differences.ts';
 import type { KeyedCell } from '../../records/cell.ts';
-import { type Acknowledgement, type Finding, isOver } from '../../records/finding.ts';
+import type { Acknowledgement, Finding } from '../../records/finding.ts';
 import { BOUND_SHARE_IDS, gatedMetricOf } from '../../records/gated-metric.ts';
 import { gateMetric, isMetric } from '../../records/metric.ts';
 import type { SweepId } from '../../records/scalars.ts';
@@ -36,7 +36,7 @@ type Explain = (
 
 const UNEXPLAINED: Explained = { commits: [], buildChanges: [], likeliestCause: null };
 
-/** What the findings of a series are printed with. @param explain of those that are new; null: of none */
+/** What the findings of a series are printed with. @param explain of those that are there; null: of none */
 export async function reportFindings(
   db: StoreDatabase,
   { acknowledgements, batch, findings: known, rules, sweeps: ofSeries }: KnownFindings,
@@ -44,7 +44,7 @@ export async function reportFindings(
 ): Promise<CheckedFinding[]> {
   const inSeries = new Set(ofSeries.map(({ sweepId }) => sweepId));
   const shown = known.filter(
-    (finding) => (!isOver(finding) || inSeries.has(finding.firstBadSweepId)) && !isBelowMinChange(finding, rules),
+    (finding) => (finding.state === 'open' || inSeries.has(finding.firstBadSweepId)) && !isBelowMinChange(finding, rules),
   );
   const ids = shown.flatMap(({ firstBadSweepId, lastBadSweepId, lastGoodSweepId }) => [
     firstBadSweepId,
@@ -58,16 +58,16 @@ export async function reportFindings(
   const sweepOf = (sweepId: SweepId | null): Sweep | null => sweeps.get(sweepId ?? '') ?? null;
   const findings: CheckedFinding[] = [];
   for (const finding of shown.toSorted(byWeight)) {
-    const isNew = batch.has(finding.reportedSweepId);
     const [lastGood, firstBad] = [sweepOf(finding.lastGoodSweepId), sweepOf(finding.firstBadSweepId)];
     const acknowledgement = acknowledgements.get(finding.findingId);
     const details = inOrder(finding.cells, cells, rules);
-    const isExplained = isNew && !isOver(finding);
+    const state = stateOf(finding, acknowledgement !== undefined, batch);
+    const isExplained = state === 'new' || (state === 'open' && finding.direction === 'slower');
     const explained =
       explain !== null && isExplained ? await explain(finding, details, cells, { lastGood, firstBad }) : UNEXPLAINED;
     findings.push({
       ...aboutOf(finding),
-      isNew,
+      state,
       cells: [...new Set(details.map(({ cellKey }) => cellKey))],
       labels: [...new Set(details.map(({ cellKey }) => cellKey))].map((key) => labelIn(cells, key)),
       metrics: clearestOfEach(details).map(changeOutput),
@@ -125,10 +125,19 @@ function marginOf({ cells }: Finding): number {
 }
 
 function aboutOf(finding: Finding) {
-  const { findingId: id, kind, state, direction, isWarning, matrix, branch, provenance, reportedSweepId } = finding;
-  const { group, environmentChanges, cause, confirmedBy, probability, pairs, owner } = finding;
-  const about = { id, kind, state, direction, isWarning, matrix, branch, provenance, reportedSweepId };
-  return { ...about, group, environmentChanges, cause, confirmedBy, probability, pairs, owner };
+  const { findingId: id, kind, direction, isWarning, matrix, branch, provenance, reportedSweepId } = finding;
+  const { group, environmentChanges, cause, lasts, pairs, owner } = finding;
+  const about = { id, kind, direction, isWarning, matrix, branch, provenance, reportedSweepId };
+  return { ...about, group, environmentChanges, cause, lasts, pairs, owner };
+}
+
+function stateOf(
+  { reportedSweepId, state }: Finding,
+  isAcknowledged: boolean,
+  batch: ReadonlySet<string>,
+): CheckedFinding['state'] {
+  if (state === 'recovered') return 'recovered';
+  return isAcknowledged ? 'acknowledged' : batch.has(reportedSweepId) ? 'new' : 'open';
 }
 
 function acknowledgedOutput({ reason, until, owner, createdAt }: Acknowledgement) {

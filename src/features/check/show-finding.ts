@@ -37,7 +37,7 @@ export async function showFinding(
   const [finding] = await reportFindings(db, known, explanation(db, evidence, io.cwd));
   if (finding === undefined) throw new UsageError(`finding ${findingId} has no cell`);
   const series = { cells: evidence.cells, canConfirm: canConfirm(db, newest.sweepId), sweepId: newest.sweepId };
-  const output: ShownFinding = { schemaVersion: 1, ...finding };
+  const output: ShownFinding = { schemaVersion: 2, ...finding };
   return printResult(io, options, output, (_, look) => {
     const picture = pictureOf(evidence);
     const mark = finding.acknowledged;

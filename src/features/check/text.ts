@@ -45,23 +45,22 @@ const WORST: readonly CheckedSeries['verdict'][] = [
   'slower',
   'limit',
   'failed',
-  'suspected',
-  'open',
+  'unclear',
   'warning',
   'faster',
-  'quiet',
+  'same',
   'first',
   'stale',
 ];
 
 /** Of equal verdicts the one with more slower cells is worse. */
 function rankOf({ cells, verdict }: CheckedSeries): number {
-  const slower = cells.filter(({ status }) => status === 'slower').length;
+  const slower = cells.filter((cell) => cell.verdict === 'slower').length;
   return WORST.indexOf(verdict) + 1 / (1 + slower);
 }
 
 /** The headline of such a series is all that there is to say. */
-const SAYS_ALL: readonly CheckedSeries['verdict'][] = ['quiet', 'first'];
+const SAYS_ALL: readonly CheckedSeries['verdict'][] = ['same', 'first'];
 
 /** `nightly · main`, and what else tells it from the others. */
 function nameOf(series: CheckedSeries, all: readonly CheckedSeries[], { pictures }: CheckDetails): string {
@@ -92,7 +91,7 @@ function seriesText(
   const { columns, style } = look;
   const picture = pictures.get(series.sweepId) ?? NO_PICTURE;
   const rows = rowsOf(series, findings, picture);
-  const whole = findings.filter(isShownWhole);
+  const whole = findings.filter(isShownWhole).toSorted((a, b) => Number(b.state === 'new') - Number(a.state === 'new'));
   const before = findings.filter((finding) => !isShownWhole(finding));
   const [worst, ...others] = isAll ? [] : whole;
   const full = isAll ? whole : worst === undefined ? [] : [worst];
@@ -107,9 +106,9 @@ function seriesText(
     ...full.flatMap((finding) => ['', ...findingText(finding, findings, series, picture, look)]),
     ...(others.length === 0 ? [] : ['', ...others.flatMap((finding) => findingLine(finding, picture, look))]),
     ...(others.length === 0 ? [] : wrapHanging('each in full: bench check --all', columns, 2).map(style.dim)),
-    ...earlierText(before, series, picture, look),
+    ...earlierText(before, picture, look),
     ...cellsText(rows, isAll, look),
-    ...statusText(series, look),
+    ...reasonText(series, look),
     ...failedText(series, look),
     ...(series.notes.length === 0
       ? []
@@ -136,25 +135,25 @@ function aboutText(series: CheckedSeries, { machine, metric }: SeriesPicture): s
 const SHOWN_CELLS = 12;
 
 /** Cells that are new, or were in the sweep before only. */
-function statusText({ cells, judgedBy }: CheckedSeries, { columns, style }: Look): string[] {
+function reasonText({ cells, judgedBy }: CheckedSeries, { columns, style }: Look): string[] {
   if (judgedBy === 'first') return [];
-  return (['new', 'missing'] as const).flatMap((status) => {
-    const own = cells.filter((cell) => cell.status === status);
+  return (['new', 'missing'] as const).flatMap((reason) => {
+    const own = cells.filter((cell) => cell.reason === reason);
     if (own.length === 0) return [];
     const more = own.length > SHOWN_CELLS ? ` and ${own.length - SHOWN_CELLS} more` : '';
     const names = own.slice(0, SHOWN_CELLS).map(({ label }) => printable(label));
-    return ['', ...wrapHanging(`${status}: ${names.join(', ')}${more}`, columns, 2).map(style.warn)];
+    return ['', ...wrapHanging(`${reason}: ${names.join(', ')}${more}`, columns, 2).map(style.warn)];
   });
 }
 
 function failedText({ cells }: CheckedSeries, { columns, style }: Look): string[] {
-  const failed = cells.filter(({ status }) => status === 'failed');
+  const failed = cells.filter(({ reason }) => reason === 'failed');
   if (failed.length === 0) return [];
   return [
     '',
     style.bad(`${count(failed.length, 'cell')} without a result in the newest sweep`),
-    ...failed.flatMap(({ label, reasons }) =>
-      wrapHanging(`  ${printable(label)}: ${reasons.map(reasonWords).join('; ')}`, columns, 4),
+    ...failed.flatMap(({ label, notes }) =>
+      wrapHanging(`  ${printable(label)}: ${notes.map(reasonWords).join('; ')}`, columns, 4),
     ),
   ];
 }

@@ -3,23 +3,21 @@ import type { Finding } from '../../records/finding.ts';
 import { type GatedMetricId, gatedMetricOf, isJudgedOnly } from '../../records/gated-metric.ts';
 import { percentOfLog } from '../../statistics/logarithms.ts';
 import { directionOf } from '../history/change-points.ts';
-import type { CellEvidence, MetricHistory } from './evidence.ts';
+import type { CellEvidence, MetricHistory, PairResult } from './evidence.ts';
 
 export type Direction = Finding['direction'];
 
 type FindingCell = Finding['cells'][number];
 
-/** A metric of a cell that is, or may be, at another level. */
+/** A metric of a cell that moved. */
 export interface CellChange extends FindingCell {
   readonly cell: KeyedCell;
   readonly direction: Direction;
   /** Places of the first sweep at the new level, and of the last one at the old one (null: unknown). */
   readonly place: number;
   readonly lastGood: number | null;
-  /** What confirms it; null while it is suspected. */
-  readonly confirmedBy: Finding['confirmedBy'];
-  /** Of a suspected one: that it lasts, from the cell's own past. */
-  readonly probability: number | null;
+  readonly lasts: Finding['lasts'];
+  readonly pairs: PairResult | null;
   /** It began with another build of the same sources. */
   readonly isBuildLuck: boolean;
 }
@@ -48,8 +46,8 @@ export function cellChange(
   cell: KeyedCell,
   metric: GatedMetricId,
   levels: Levels,
-  facts: Pick<CellChange, 'place' | 'lastGood' | 'confirmedBy'> &
-    Partial<Pick<CellChange, 'ciPercent' | 'isBuildLuck' | 'margin' | 'probability'>>,
+  facts: Pick<CellChange, 'place' | 'lastGood'> &
+    Partial<Pick<CellChange, 'ciPercent' | 'isBuildLuck' | 'lasts' | 'margin' | 'pairs'>>,
 ): CellChange {
   return {
     cell,
@@ -61,7 +59,8 @@ export function cellChange(
     margin: 1,
     before: levels.before,
     after: levels.after,
-    probability: null,
+    lasts: null,
+    pairs: null,
     isBuildLuck: false,
     ...facts,
   };

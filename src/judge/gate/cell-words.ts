@@ -113,6 +113,11 @@ export class CellWords {
     return cellsOf;
   }
 
+  /** By which it may move together with others. */
+  groupWordsOf(key: string): readonly string[] {
+    return [...this.of(key)];
+  }
+
   /** True for a cell that belongs to a group by its words; none belongs to a group without words. */
   hasAll(key: string, group: readonly string[]): boolean {
     const words = this.of(key);

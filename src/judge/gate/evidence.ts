@@ -45,6 +45,8 @@ export interface PairResult {
 export interface SweepEvidence {
   /** Oldest first; the last one is judged. */
   readonly sweeps: readonly Sweep[];
+  /** Of these, those of the base of a pull request; null for a series of its own. */
+  readonly baseSweeps: number | null;
   /** Of the judged sweep, and of the one before it. */
   readonly cells: readonly CellEvidence[];
   readonly environments: ReadonlyMap<string, Environment>;

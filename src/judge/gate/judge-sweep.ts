@@ -1,104 +1,108 @@
-import type { Finding } from '../../records/finding.ts';
+import { type Finding } from '../../records/finding.ts';
+import type { GatedMetricId } from '../../records/gated-metric.ts';
+import type { CellKey } from '../../records/scalars.ts';
 import { candidatesOf } from './candidates.ts';
 import { type CellChange, mainOf } from './cell-change.ts';
 import { CellWords } from './cell-words.ts';
 import type { CellEvidence, SweepEvidence } from './evidence.ts';
-import { judgeYoung, type YoungCell } from './few-sweeps.ts';
-import { joinGroups, judgeGroupsOf } from './group-changes.ts';
-import { hasHistory, judgeHistory } from './history-changes.ts';
-import { judgedCells } from './judged-cells.ts';
-import { KnownFindings } from './known-findings.ts';
+import { judgedCell } from './judged-cells.ts';
+import { judgeMetrics } from './judge-metrics.ts';
 import { limitFindings } from './limit-findings.ts';
-import { valuesAt } from './values-at.ts';
-import { mergeFindings } from './merge-findings.ts';
-import { isReopened, type WeighedCell } from './next-state.ts';
+import { changeOfPair, changeOfState } from './metric-changes.ts';
+import { type MetricStates, stateIn } from './metric-state.ts';
+import { hasCell, placeFindings, type PlacedFinding } from './placed-finding.ts';
+import { reduceFindings } from './reduce-findings.ts';
 import { isSteady, steadyChanges } from './steady-metrics.ts';
-import type { SweepVerdict } from './verdict.ts';
-import { weighChanges } from './weigh-changes.ts';
-import { withoutPlaces, withoutSweeps } from './without-sweeps.ts';
+import { valuesAt } from './values-at.ts';
+import type { JudgedCell, SweepVerdict } from './verdict.ts';
 
-/** What is worse, or better, in the newest sweep than it should be. The same evidence gives the same verdict. */
-export function judgeSweep(given: SweepEvidence): SweepVerdict {
-  const { rules, sweeps } = given;
+/**
+ * What is slower or faster in the newest sweep than its reference level, and what became of the findings of earlier
+ * sweeps. The same evidence gives the same verdict.
+ */
+export function judgeSweep(evidence: SweepEvidence): SweepVerdict {
+  const { acknowledged, cells, findings, rules, sweeps } = evidence;
   const judged = sweeps.length - 1;
-  const known = new KnownFindings(given.findings, sweeps);
-  // Sweeps in which the machine was slow are no part of a cell's level.
-  const cells = given.cells.map((cell) => withoutSweeps(cell, known.machinePlaces(cell.cell.key)));
-  const evidence = { ...given, cells };
-  const byKey = new Map(cells.map((cell) => [cell.cell.key, { evidence: cell, histories: new Map() }]));
-  const reopened = new Set(
-    known.all
-      .filter((entry) => isReopened(entry, given.acknowledged.get(entry.finding.findingId), byKey, judged))
-      .map(({ finding }) => finding.findingId),
-  );
-  const weighed = cells.map((cell) => judgeCell(cell, known, reopened, judged));
-  const young = judgeAllYoung(cells, known, judged);
-  const changes = [...weighed.flatMap((cell) => cell.changes), ...young.changes];
+  const known = placeFindings(findings, sweeps);
+  const ended = [...acknowledged].flatMap(([id, { isOver }]) => (isOver ? [id] : []));
+  const reopened = new Set(ended);
+  const accepted = new Set([...acknowledged.keys()].filter((id) => !reopened.has(id)));
   const words = new CellWords(evidence);
-  const groups = judgeGroupsOf(weighed, evidence, known, words);
-  const suspects = candidatesOf(weighed, young.suspects, changes, groups.candidates, { known, words, sweeps });
-  const accepted = new Set([...given.acknowledged.keys()].filter((id) => !reopened.has(id)));
-  const reported = weighChanges(joinGroups(changes, groups.changes), evidence, known, words, suspects).filter(
-    (change) =>
-      Math.abs(change.changePercent) >= rules.minChangeOf(change.cellKey, change.metric) && !known.takesBack(change),
+  const states = judgeMetrics(evidence, known, accepted, words);
+  const changes = [
+    ...withPairs(changesOf(evidence, states, known), evidence),
+    ...cells.flatMap((cell) => steadyMetricChanges(cell, known, judged)),
+  ].filter((change) => Math.abs(change.changePercent) >= rules.minChangeOf(change.cellKey, change.metric));
+  const facts = { evidence, states, words, accepted, reopened };
+  const after = [...reduceFindings(known, changes, facts), ...limitsOf(evidence)];
+  const byKey = new Map(cells.map((cell) => [cell.cell.key, cell]));
+  const judgedIn = (cellKey: CellKey, metric: GatedMetricId | undefined): JudgedCell | null => {
+    const cell = byKey.get(cellKey);
+    const measured = cell?.metrics.find((one) => one.metric === metric);
+    if (cell === undefined || measured === undefined) return null;
+    return judgedCell(cell, measured, states, after, accepted, judged);
+  };
+  return {
+    judgedBy: isFirst(cells, judged) ? 'first' : 'reference',
+    findings: after,
+    endedAcknowledgements: ended,
+    cells: cells.flatMap((cell) => judgedIn(cell.cell.key, mainOf(cell)?.metric) ?? []),
+    judged: judgedIn,
+    candidates: candidatesOf(cells, states, after, words, sweeps),
+  };
+}
+
+/** What is told in this sweep, and what is off its reference without a finding that says so. */
+function changesOf(
+  { cells }: SweepEvidence,
+  states: MetricStates,
+  known: readonly PlacedFinding[],
+): CellChange[] {
+  return cells.flatMap((cell) =>
+    cell.metrics.flatMap((measured): CellChange[] => {
+      const state = stateIn(states, cell.cell.key, measured.metric);
+      if (state === null || state.verdict === 'same' || state.verdict === 'unclear') return [];
+      // A step towards the reference is no finding of its own: that of the way there ends, or goes on.
+      const isTowards = state.told !== null && Math.sign(state.told.worse) !== Math.sign(state.worse);
+      const isKnown = known.some(
+        ({ finding }) =>
+          finding.state === 'open' &&
+          finding.direction === state.verdict &&
+          hasCell(finding, cell.cell.key, measured.metric),
+      );
+      return isTowards || (state.told === null && isKnown) ? [] : [changeOfState(cell, measured, state)];
+    }),
   );
-  const findings = [
-    ...mergeFindings(reported, evidence, known, words, { cells: weighed, reopened, judged }),
-    ...limitsOf(evidence),
-  ];
-  return {
-    judgedBy: judgedByOf(cells, judged),
-    findings,
-    endedAcknowledgements: [...reopened],
-    cells: judgedCells(cells, findings, accepted, judged),
-    candidates: suspects.candidates,
-  };
 }
 
-interface CellWithChanges extends WeighedCell {
-  readonly changes: readonly CellChange[];
+/** What pairs say of the changes of this sweep, and what they alone show. */
+function withPairs(changes: readonly CellChange[], { cells, pairs }: SweepEvidence): CellChange[] {
+  const isConfirmed = (outcome: string): boolean => outcome === 'confirmed' || outcome === 'buildLuck';
+  const ofCell = new Map((pairs ?? []).map((pair) => [pair.cellKey, pair]));
+  const weighed = changes.map((change): CellChange => {
+    const pair = ofCell.get(change.cellKey);
+    if (pair === undefined || change.direction === 'faster') return change;
+    const isBuildLuck = change.isBuildLuck || pair.outcome === 'buildLuck';
+    return { ...change, pairs: pair, isBuildLuck, lasts: isConfirmed(pair.outcome) ? 'pairs' : null };
+  });
+  const changed = new Set(changes.filter(({ direction }) => direction === 'slower').map(({ cellKey }) => cellKey));
+  const others = (pairs ?? []).filter(({ cellKey, outcome }) => isConfirmed(outcome) && !changed.has(cellKey));
+  const only = others.flatMap((pair) => {
+    const cell = cells.find((one) => one.cell.key === pair.cellKey);
+    const isBuildLuck = pair.outcome === 'buildLuck';
+    const found = cell === undefined ? [] : changeOfPair(cell, pair);
+    return found.map((change): CellChange => ({ ...change, pairs: pair, isBuildLuck, lasts: 'pairs' }));
+  });
+  return [...weighed, ...only];
 }
 
-function judgeCell(
-  evidence: CellEvidence,
-  known: KnownFindings,
-  reopened: ReadonlySet<string>,
-  judged: number,
-): CellWithChanges {
-  const { key } = evidence.cell;
-  const steady = evidence.metrics.filter(({ metric }) => isSteady(metric));
-  const histories = evidence.metrics
-    .filter((measured) => !isSteady(measured.metric) && hasHistory(measured))
-    .map((measured) => judgeHistory(evidence, measured, judged, known.ofMetric(key, measured.metric, reopened)));
-  return {
-    evidence,
-    histories: new Map(histories.map((history) => [history.metric, history])),
-    changes: [
-      ...steady.flatMap((measured) =>
-        steadyChanges(evidence, measured, known.reportedOf(key, measured.metric), judged),
-      ),
-      ...histories.flatMap(({ changes }) => changes),
-    ],
-  };
-}
-
-/** Cells and metrics without enough history, all cells of a metric at once. */
-function judgeAllYoung(cells: readonly CellEvidence[], known: KnownFindings, judged: number) {
-  const young = cells.flatMap((evidence) =>
-    evidence.metrics
-      .filter((measured) => !isSteady(measured.metric) && !hasHistory(measured))
-      .map((measured): YoungCell => {
-        const isUnexpected = known.isUnexpected(evidence.cell.key, measured.metric);
-        const places = measured.history.nights.filter((place) => place < judged && isUnexpected(place));
-        return { evidence, measured: withoutPlaces(measured, places) };
-      }),
-  );
-  const byMetric = Map.groupBy(young, ({ measured }) => measured.metric);
-  const verdicts = [...byMetric].map(([metric, own]) => judgeYoung(metric, own, judged));
-  return {
-    changes: verdicts.flatMap(({ changes }) => changes),
-    suspects: verdicts.flatMap(({ suspects }) => suspects),
-  };
+function steadyMetricChanges(cell: CellEvidence, known: readonly PlacedFinding[], judged: number): CellChange[] {
+  return cell.metrics
+    .filter(({ metric }) => isSteady(metric))
+    .flatMap((measured) => {
+      const own = known.filter(({ finding }) => hasCell(finding, cell.cell.key, measured.metric));
+      return steadyChanges(cell, measured, own, judged);
+    });
 }
 
 /** Limits that people set hold in every sweep, also in the first one. */
@@ -113,10 +117,8 @@ function limitsOf({ acknowledged, cells, findings, rules, sweeps }: SweepEvidenc
   return first === undefined ? [] : limitFindings({ rules, sweeps: [first, ...others], known, acknowledged, series });
 }
 
-function judgedByOf(cells: readonly CellEvidence[], judged: number): SweepVerdict['judgedBy'] {
+/** On another machine every cell begins anew. */
+function isFirst(cells: readonly CellEvidence[], judged: number): boolean {
   const mains = cells.flatMap((cell) => mainOf(cell) ?? []);
-  if (mains.some(hasHistory)) return 'history';
-  // On another machine every cell begins anew.
-  const areNew = mains.length > 0 && mains.every(({ history }) => history.nights[0] === judged);
-  return judged === 0 || areNew ? 'first' : 'previousSweep';
+  return judged === 0 || (mains.length > 0 && mains.every(({ history }) => history.nights[0] === judged));
 }

@@ -31,7 +31,7 @@ export function limitFindings(evidence: LimitEvidence): Finding[] {
   const broken = new Map(brokenLimits(rules, last.values).map((each) => [placeOf(each.cell, each.limit.metric), each]));
   // What an earlier look at this sweep reported is found again.
   const lasting = evidence.known.filter(
-    ({ reportedSweepId, state }) => reportedSweepId !== last.sweepId && (state === 'confirmed' || state === 'open'),
+    ({ reportedSweepId, state }) => reportedSweepId !== last.sweepId && state === 'open',
   );
   const known = lasting.map((finding) => {
     const next = continued(finding, broken, rules, last);
@@ -51,7 +51,7 @@ function placeOf(cell: string, metric: string): string {
   return `${cell} ${metric}`;
 }
 
-/** Open while one of its cells breaks its limit, or has no value; its values are the newest. Cleared without a limit. */
+/** Open while one of its cells breaks its limit, or has no value; its values are the newest. Over without a limit. */
 function continued(
   finding: Finding,
   broken: ReadonlyMap<string, BrokenLimit>,
@@ -66,7 +66,7 @@ function continued(
   const hasValue = finding.cells.some(({ cellKey, metric }) => values.get(cellKey)?.has(metric) === true);
   if (isBroken) return { ...finding, cells, state: 'open', lastBadSweepId: sweepId };
   const isLimited = finding.cells.some(({ cellKey, metric }) => rules.limitOf(cellKey, metric) !== null);
-  if (!isLimited) return { ...finding, state: 'cleared' };
+  if (!isLimited) return { ...finding, state: 'recovered' };
   return { ...finding, state: hasValue ? 'recovered' : 'open' };
 }
 
@@ -88,12 +88,11 @@ function newFinding(
     branch,
     matrix,
     direction: 'slower',
-    state: 'confirmed',
+    state: 'open',
     group: [],
-    confirmedBy: 'measured',
+    lasts: 'measured',
     cause: null,
     environmentChanges: [],
-    probability: null,
     pairs: null,
     lastGoodSweepId,
     firstBadSweepId,

@@ -5,17 +5,17 @@ import { type CellRatio, geometricMean, type Noise, sharedNoise, valuesByPlace }
 import { pooledVariance } from '../run-noise.ts';
 import { mainOf } from './cell-change.ts';
 import type { CellEvidence, MetricHistory } from './evidence.ts';
-import { LEVEL_SWEEPS } from './judged-cells.ts';
 import type { JudgedCell } from './verdict.ts';
 
+/** Sweeps that a reference level is taken to be estimated from. */
+const LEVEL_SWEEPS = 7;
 /** With fewer earlier sweeps the runs say the noise of a cell, and nothing how it differs from sweep to sweep. */
 const LEAST_SWEEPS = 4;
 /** Information of a median of absolute differences next to that of a mean of squares. */
 const EFFICIENCY = 0.37;
 
 /**
- * Geometric mean of the judged sweep over the levels that `check` compares with: what an open finding changed is part of
- * it. Of the metric that most cells are shown by; the others are left out, as are cells without a value.
+ * Geometric mean of the judged sweep over the reference levels that `check` compares with. Of the metric that most cells are shown by; the others are left out, as are cells without a value.
  * @param cells as `judgeSweep` returns them
  * @param evidence of the same cells; @param sweeps number of sweeps, the judged one included
  * @returns null when no cell has a level and a value

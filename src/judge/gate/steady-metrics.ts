@@ -1,11 +1,10 @@
-import { isOver } from '../../records/finding.ts';
 import { type GatedMetricId, gatedMetricOf, isBoundShare } from '../../records/gated-metric.ts';
 import { MAX_DROP_DB } from '../../records/accuracy.ts';
 import type { CellKey } from '../../records/scalars.ts';
 import { median } from '../../statistics/median.ts';
 import { type CellChange, cellChange, isMostlyLeft } from './cell-change.ts';
 import type { CellEvidence, MetricHistory } from './evidence.ts';
-import type { KnownFinding } from './known-findings.ts';
+import type { PlacedFinding } from './placed-finding.ts';
 
 interface Margin {
   readonly share?: number;
@@ -49,7 +48,7 @@ export function isSteady(metric: GatedMetricId): boolean {
 export function steadyChanges(
   evidence: CellEvidence,
   measured: MetricHistory,
-  known: readonly KnownFinding[],
+  known: readonly PlacedFinding[],
   judged: number,
 ): CellChange[] {
   const { nights, values } = measured.history;
@@ -69,7 +68,7 @@ function marginChanges(
   { cell }: CellEvidence,
   metric: GatedMetricId,
   entries: readonly Entry[],
-  known: readonly KnownFinding[],
+  known: readonly PlacedFinding[],
 ): CellChange[] {
   const { share = 0, difference = 0, leastPast = 1 } = MARGINS[metric] ?? {};
   const now = entries.at(-1);
@@ -85,7 +84,7 @@ function marginChanges(
   const isWorse = now.value > most === (gatedMetricOf(metric).betterIs === 'lower');
   // A better value is no news of a metric that only warns.
   if (!isWorse && metric === 'buildS') return [];
-  const facts = { place: now.place, lastGood: last.place, confirmedBy: 'measured' as const, margin };
+  const facts = { place: now.place, lastGood: last.place, lasts: 'measured' as const, margin };
   return [cellChange(cell, metric, { before: last.value, after: now.value }, facts)];
 }
 
@@ -94,13 +93,13 @@ function expectedPast(
   entries: readonly Entry[],
   cellKey: CellKey,
   metric: GatedMetricId,
-  known: readonly KnownFinding[],
+  known: readonly PlacedFinding[],
 ): readonly Entry[] {
   return known.reduce((past, { finding, place }) => {
     const change = finding.cells.find((cell) => cell.cellKey === cellKey && cell.metric === metric);
     if (change === undefined || place < 0) return past;
     return past.filter((entry) =>
-      isOver(finding) ? entry.place < place || !isMostlyLeft(change, entry.value) : entry.place >= place,
+      finding.state === 'recovered' ? entry.place < place || !isMostlyLeft(change, entry.value) : entry.place >= place,
     );
   }, entries);
 }
@@ -114,8 +113,8 @@ function boundChanges({ cell }: CellEvidence, metric: GatedMetricId, entries: re
     const values = now.map(({ value }) => value);
     const isAll = values.every((value) => value >= 100);
     if (!isAll && !(count === BOUND.mostSweeps && values.every((value) => value > 0))) continue;
-    const confirmedBy = count >= BOUND.sweeps ? ('history' as const) : null;
-    const facts = { place: first.place, lastGood: last.place, confirmedBy };
+    const lasts = count >= BOUND.sweeps ? ('history' as const) : null;
+    const facts = { place: first.place, lastGood: last.place, lasts };
     return [cellChange(cell, metric, { before: 0, after: median(values) ?? 100 }, facts)];
   }
   return [];

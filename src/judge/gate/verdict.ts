@@ -2,25 +2,37 @@ import type { Finding, JUDGED_BY } from '../../records/finding.ts';
 import type { GatedMetricId } from '../../records/gated-metric.ts';
 import type { CellKey, SweepId } from '../../records/scalars.ts';
 
-export const CELL_STATUSES = ['steady', 'slower', 'faster', 'suspected', 'new', 'missing', 'failed'] as const;
+export const CELL_VERDICTS = ['slower', 'faster', 'same', 'unclear', 'noResult'] as const;
 
-export type CellStatus = (typeof CELL_STATUSES)[number];
+export type CellVerdict = (typeof CELL_VERDICTS)[number];
 
-/** A cell in the judged sweep, by its own metric. */
+/** Why a cell is not compared: its first sweep, not planned in this sweep, or no fit run. */
+export const CELL_REASONS = ['new', 'missing', 'failed'] as const;
+
+/** A metric of a cell in the judged sweep, compared with its reference level. */
 export interface JudgedCell {
   readonly cellKey: CellKey;
-  readonly status: CellStatus;
+  readonly verdict: CellVerdict;
+  readonly reason: (typeof CELL_REASONS)[number] | null;
   readonly metric: GatedMetricId;
-  /** The level that is expected, and the value of this sweep, in the unit of the metric. */
+  /** Reference level and value of this sweep, in the unit of the metric. */
   readonly before: number | null;
   readonly now: number | null;
-  /** Of a finding that of its levels, else of this sweep's value. */
+  /** Of the value against the reference, with the interval of 95 % of that estimate. */
   readonly changePercent: number | null;
-  /** Why it has no value. */
-  readonly failures: readonly string[];
+  readonly ciPercent: readonly [number, number] | null;
+  /** Smallest change that would be reported in this sweep nine times in ten. */
+  readonly mdePercent: number | null;
+  /** Two known levels, in the unit of the metric. */
+  readonly levels: readonly [number, number] | null;
+  /** Fit runs in this sweep, and sweeps of the reference. */
+  readonly runs: number;
+  readonly referenceSweeps: number;
+  /** What else there is to say: why it has no value, or why it is unclear. */
+  readonly notes: readonly string[];
 }
 
-/** What is worth pairs with the last good engine, as it lies off its level on the worse side. */
+/** What is worth pairs with the last good engine, as it lies off its reference on the worse side. */
 export interface Candidate {
   /** Words that the cells share; empty for a single cell. */
   readonly group: readonly string[];
@@ -28,25 +40,24 @@ export interface Candidate {
   readonly cellKeys: readonly CellKey[];
   readonly metric: GatedMetricId;
   readonly changePercent: number;
-  /** Distance from the level, in standard deviations. */
+  /** Distance from the reference, in standard errors. */
   readonly deviations: number;
   /** The newest sweep at the level before. */
   readonly lastGoodSweepId: SweepId | null;
-  /** Cells with known states, or whose builds of the same sources differed: eight pairs, of which seven agree. */
+  /** Cells with two known levels, or whose builds of the same sources differed: eight pairs, of which seven agree. */
   readonly isUnsteady: boolean;
 }
 
 export interface SweepVerdict {
   readonly judgedBy: (typeof JUDGED_BY)[number];
-  /**
-   * Every known finding with its state after this sweep, and every new one. Reported in this sweep: those whose
-   * `reportedSweepId` it is. One that an earlier look at this sweep reported, and this one does not, is left out.
-   */
+  /** Every known finding with its state after this sweep, and every new one: those whose `reportedSweepId` it is. */
   readonly findings: readonly Finding[];
-  /** Findings that are acknowledged no longer: the time is over, or it got worse. */
+  /** Acknowledgements whose time is over. */
   readonly endedAcknowledgements: readonly string[];
-  /** In the order of the evidence. */
+  /** By the metric that each cell is compared by, in the order of the evidence. */
   readonly cells: readonly JudgedCell[];
+  /** Any metric of a cell. */
+  readonly judged: (cellKey: CellKey, metric: GatedMetricId) => JudgedCell | null;
   /** Groups before cells; those further off first. */
   readonly candidates: readonly Candidate[];
 }

@@ -45,10 +45,10 @@ export function findFindingsByPrefix(db: StoreDatabase, prefix: string): Finding
   return select(db, inArray(findings.findingId, ids.limit(3)));
 }
 
-/** What is worse and has not ended. */
+/** What is slower and not over. */
 export function lastingFindings(db: StoreDatabase): Finding[] {
   const { direction, state } = findings;
-  return select(db, and(eq(direction, 'slower'), inArray(state, ['suspected', 'confirmed', 'open'])));
+  return select(db, and(eq(direction, 'slower'), eq(state, 'open')));
 }
 
 /** Those that were reported in these sweeps. */
@@ -99,15 +99,6 @@ export function saveVerdict(db: StoreDatabase, verdict: StoredVerdict): void {
     db.delete(acknowledgements).where(isAmong(acknowledgements.findingId, verdict.endedAcknowledgements)).run();
     db.insert(judgedSweeps).values(judged).onConflictDoUpdate({ target: judgedSweeps.sweepId, set: judged }).run();
   });
-}
-
-/** Of a sweep that was judged, where runs came, changed or went since. */
-export function saveFailedCells(db: StoreDatabase, sweepId: SweepId, failedCells: number): void {
-  const isOther = sql`${judgedSweeps.failedCells} is not ${failedCells}`;
-  db.update(judgedSweeps)
-    .set({ failedCells })
-    .where(and(eq(judgedSweeps.sweepId, sweepId), isOther))
-    .run();
 }
 
 function saveFinding(db: StoreDatabase, { cells: changed, ...finding }: Finding): void {

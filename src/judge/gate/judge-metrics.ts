@@ -1,0 +1,119 @@
+import { type GatedMetricId, gatedMetricOf } from '../../records/gated-metric.ts';
+import type { CellKey } from '../../records/scalars.ts';
+import type { CellJudgement, Control } from '../tonight/judgement.ts';
+import { MatrixJudge } from '../tonight/matrix-judge.ts';
+import type { CellWords } from './cell-words.ts';
+import type { CellEvidence, MetricHistory, SweepEvidence } from './evidence.ts';
+import type { MetricState, MetricStates } from './metric-state.ts';
+import { excludedPlaces, hasCell, type PlacedFinding } from './placed-finding.ts';
+import { isSteady } from './steady-metrics.ts';
+
+/** Standard deviation of a sweep where nothing is known yet, log scale: a p99 is 10 % higher in one of 44 short runs. */
+const TYPICAL_SD: Readonly<Partial<Record<GatedMetricId, number>>> = { p99Ms: 0.01 };
+
+interface MeasuredCell {
+  readonly evidence: CellEvidence;
+  readonly measured: MetricHistory;
+}
+
+/**
+ * Every metric that varies from run to run, of every cell: all sweeps in their order, each judged with only the past.
+ * @param accepted ids of acknowledged findings: their levels are the reference from the next sweep on
+ */
+export function judgeMetrics(
+  evidence: SweepEvidence,
+  known: readonly PlacedFinding[],
+  accepted: ReadonlySet<string>,
+  words: CellWords,
+): MetricStates {
+  const cells = evidence.cells.flatMap((cell): MeasuredCell[] =>
+    cell.metrics
+      .filter(({ history, metric }) => !isSteady(metric) && history.values.every((value) => value > 0))
+      .map((measured) => ({ evidence: cell, measured })),
+  );
+  const byMetric = Map.groupBy(cells, ({ measured }) => measured.metric);
+  const states = new Map<CellKey, Map<GatedMetricId, MetricState>>();
+  for (const [metric, own] of byMetric) {
+    const judgements = judgeMetric(metric, own, evidence, { known, accepted, words, judgedTogether: cells.length });
+    for (const [index, { evidence: cell }] of own.entries()) {
+      const judgement = judgements[index] ?? null;
+      if (judgement === null) continue;
+      const ofCell = states.get(cell.cell.key) ?? new Map<GatedMetricId, MetricState>();
+      states.set(cell.cell.key, ofCell.set(metric, stateOf(metric, judgement)));
+    }
+  }
+  return states;
+}
+
+interface Around {
+  readonly known: readonly PlacedFinding[];
+  readonly accepted: ReadonlySet<string>;
+  readonly words: CellWords;
+  readonly judgedTogether: number;
+}
+
+function judgeMetric(
+  metric: GatedMetricId,
+  cells: readonly MeasuredCell[],
+  { baseSweeps, sweeps }: SweepEvidence,
+  { accepted, judgedTogether, known, words }: Around,
+) {
+  const isLower = gatedMetricOf(metric).betterIs === 'lower';
+  const judge = new MatrixJudge(
+    cells.map(({ evidence }) => ({ id: evidence.cell.key, groups: words.groupWordsOf(evidence.cell.key) })),
+    { typicalSd: TYPICAL_SD[metric], judgedTogether },
+  );
+  const judged = sweeps.length - 1;
+  const controls = cells.map(({ evidence }) => controlsOf(evidence.cell.key, metric, known, accepted, judged));
+  const runsAt = cells.map(({ measured: { history, runs } }) => {
+    const values = new Map(history.nights.map((place, index) => [place, runs[index] ?? []]));
+    return (place: number) => values.get(place)?.map(({ value }) => (isLower ? value : 1 / value)) ?? null;
+  });
+  let judgements: readonly (CellJudgement | null)[] = [];
+  for (let place = 0; place <= judged; place += 1) {
+    // The level at the merge base is what a pull request is compared with.
+    const isFirstOfBranch = baseSweeps !== null && place === baseSweeps;
+    judgements = judge.step(
+      runsAt.map((valuesAt) => valuesAt(place)),
+      controls.map((own) => (isFirstOfBranch ? { accept: true } : own.get(place))),
+    );
+  }
+  return judgements;
+}
+
+function controlsOf(
+  cellKey: CellKey,
+  metric: GatedMetricId,
+  known: readonly PlacedFinding[],
+  accepted: ReadonlySet<string>,
+  judged: number,
+): ReadonlyMap<number, Control> {
+  const own = known.filter(({ finding }) => hasCell(finding, cellKey));
+  if (own.length === 0) return new Map();
+  const excluded = [...excludedPlaces(own, cellKey, judged)].map((place) => [place, { exclude: true }] as const);
+  const accepting = own
+    .filter(({ finding }) => accepted.has(finding.findingId) && hasCell(finding, cellKey, metric))
+    .map(({ reportedPlace }) => [reportedPlace + 1, { accept: true }] as const);
+  return new Map<number, Control>([...excluded, ...accepting]);
+}
+
+function stateOf(metric: GatedMetricId, judgement: CellJudgement): MetricState {
+  const valueOf = (log: number): number => Math.exp(gatedMetricOf(metric).betterIs === 'lower' ? log : -log);
+  const { change, detectable, isOnlyRunFarOff, level, levels, reference, told, verdict } = judgement;
+  return {
+    verdict,
+    reference: valueOf(reference.log),
+    referenceSweeps: reference.sweeps,
+    level: valueOf(reference.log + change.log),
+    worse: change.log,
+    error: change.error,
+    detectable,
+    levels: levels === null ? null : [valueOf(levels.lower), valueOf(levels.upper)],
+    told:
+      told === null
+        ? null
+        : { first: told.first, worse: told.change, error: told.error, isOfGroup: told.group !== null },
+    isOnlyRunFarOff,
+    levelSweeps: level.sweeps,
+  };
+}

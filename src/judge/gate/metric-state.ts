@@ -1,0 +1,37 @@
+import type { GatedMetricId } from '../../records/gated-metric.ts';
+import type { CellKey } from '../../records/scalars.ts';
+
+/** Natural logarithms, so that 0.01 is 1 %; above 0 is worse, also of a metric of which more is better. */
+export interface MetricState {
+  readonly verdict: 'slower' | 'faster' | 'same' | 'unclear';
+  /** Reference level in the unit of the metric, and the number of sweeps that it is estimated from. */
+  readonly reference: number;
+  readonly referenceSweeps: number;
+  /** Level of the newest sweeps that agree with the judged one, in the unit of the metric. */
+  readonly level: number;
+  readonly levelSweeps: number;
+  /** Of the level against the reference. */
+  readonly worse: number;
+  readonly error: number;
+  readonly detectable: number;
+  readonly levels: readonly [number, number] | null;
+  /** What is reported for the first time in the judged sweep. */
+  readonly told: ToldChange | null;
+  readonly isOnlyRunFarOff: boolean;
+}
+
+export interface ToldChange {
+  /** Place of the first sweep at the new level. */
+  readonly first: number;
+  /** Against the level before, which is the reference unless a finding is open. */
+  readonly worse: number;
+  readonly error: number;
+  readonly isOfGroup: boolean;
+}
+
+/** By cell, then by metric; only of metrics that vary from run to run and have a value in the judged sweep. */
+export type MetricStates = ReadonlyMap<CellKey, ReadonlyMap<GatedMetricId, MetricState>>;
+
+export function stateIn(states: MetricStates, cellKey: CellKey, metric: GatedMetricId): MetricState | null {
+  return states.get(cellKey)?.get(metric) ?? null;
+}

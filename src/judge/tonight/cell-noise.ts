@@ -1,0 +1,192 @@
+import { at } from '../../statistics/at.ts';
+import { TONIGHT } from './settings.ts';
+import { heavyLogRatio, heavyTail, normalTail } from './tails.ts';
+
+const STEPS = 18;
+const KEPT = 16;
+/** Sd between sweeps over the sd that the runs leave in a sweep's mean. */
+const RATIOS = [0.3, 0.6, 0.9, 1.2, 1.5] as const;
+const SHARES = RATIOS.map((ratio) => 1 + ratio * ratio);
+const SHARE_LOGS = SHARES.map(Math.log);
+
+/** What the cells of a matrix share: the grid of sds of one sweep and its prior. */
+export class NoisePrior {
+  readonly typicalSd: number;
+  readonly sds = new Float64Array(STEPS);
+  readonly squares = new Float64Array(STEPS);
+  readonly squareLogs = new Float64Array(STEPS);
+  readonly logs = new Float64Array(STEPS);
+
+  constructor(typicalSd: number) {
+    this.typicalSd = typicalSd;
+    for (let i = 0; i < STEPS; i += 1) {
+      const ratio = Math.exp(Math.log(1 / 8) + (Math.log(96) * i) / (STEPS - 1));
+      this.sds[i] = typicalSd * ratio;
+      this.squares[i] = at(this.sds, i) ** 2;
+      this.squareLogs[i] = Math.log(at(this.squares, i));
+      this.logs[i] = ratio > 1 / 6 && ratio < 6.5 ? 0 : -1.5;
+    }
+  }
+}
+
+/**
+ * Posterior of one cell's noise on a grid: the sd of one sweep and whether its tails are heavy, from the squares within
+ * sweeps, the tails of the runs and the residuals of the sweeps from their level.
+ */
+export class CellNoise {
+  readonly #prior: NoisePrior;
+  /** Normal at 2i, heavy at 2i + 1. */
+  readonly #logLikelihood = new Float64Array(2 * STEPS);
+  readonly #weights = new Float64Array(2 * STEPS);
+  /** Squares within sweeps, their degrees of freedom, and how much likelier heavy tails make the runs. */
+  squares = 0;
+  degrees = 0;
+  #runTails = 0;
+  #repeats = 1;
+  /** Log likelihoods of the squares within sweeps. */
+  readonly #within = new Float64Array(2 * STEPS);
+  #judgedDegrees = 0;
+  /** Residual, scale and extra of the newest sweeps learned. */
+  readonly #newest = new Float64Array(3 * KEPT);
+  #stale = 0;
+  #learned = 0;
+  sd = 0;
+
+  constructor(prior: NoisePrior) {
+    this.#prior = prior;
+  }
+
+  /** Sd of one run. */
+  get runSd(): number {
+    return Math.sqrt((this.squares + 3 * (1.6 * this.#prior.typicalSd) ** 2) / (this.degrees + 3));
+  }
+
+  addRuns(runs: readonly number[], centre: number): void {
+    this.#repeats = Math.max(this.#repeats, runs.length);
+    if (runs.length < 2) return;
+    const variance = this.squares / this.degrees;
+    const weight = (runs.length - 1) / runs.length;
+    for (const run of runs) {
+      const square = (run - centre) ** 2 / weight;
+      if (this.degrees >= 8) this.#runTails += weight * heavyLogRatio(square / variance);
+    }
+    for (const run of runs) this.squares += (run - centre) ** 2;
+    this.degrees += runs.length - 1;
+    this.#stale += 1;
+  }
+
+  /** Variance of the mean of so many runs in units of that of all repeats. */
+  extraOf(runs: number): number {
+    return runs >= this.#repeats ? 0 : this.runSd ** 2 * (1 / runs - 1 / this.#repeats);
+  }
+
+  /** Learns a residual of variance scale * sd^2 + extra. */
+  learn(residual: number, scale: number, extra: number): void {
+    const slot = 3 * (this.#learned % KEPT);
+    this.#newest[slot] = residual;
+    this.#newest[slot + 1] = scale;
+    this.#newest[slot + 2] = extra;
+    this.#learned += 1;
+    this.#stale += 1;
+    this.#add(slot, 1);
+  }
+
+  /** The posterior as it is without the newest sweeps (-1), or with them again (1). */
+  refreshWith(sweeps: number, sign: 1 | -1): void {
+    const known = Math.min(sweeps, this.#learned, KEPT);
+    for (let back = 1; back <= known; back += 1) this.#add(3 * ((this.#learned - back) % KEPT), sign);
+    this.#stale += 1;
+    this.refresh(true);
+  }
+
+  #add(slot: number, sign: 1 | -1): void {
+    const { squares } = this.#prior;
+    const logs = this.#logLikelihood;
+    const square = at(this.#newest, slot) ** 2;
+    const scale = at(this.#newest, slot + 1);
+    const extra = at(this.#newest, slot + 2);
+    for (let i = 0; i < STEPS; i += 1) {
+      const variance = scale * at(squares, i) + extra;
+      const x = square / variance;
+      const normal = -0.5 * (Math.log(variance) + x);
+      logs[2 * i] = at(logs, 2 * i) + sign * normal;
+      logs[2 * i + 1] = at(logs, 2 * i + 1) + sign * (normal + heavyLogRatio(x));
+    }
+  }
+
+  /** Recomputes the posterior once a quarter of what it knows is new, or at once. */
+  refresh(now = false): void {
+    if (this.sd !== 0 && (this.#stale === 0 || (!now && this.#stale * 4 < this.#learned))) return;
+    this.#stale = 0;
+    this.#judgeRuns();
+    const weights = this.#weights;
+    const { logs, sds } = this.#prior;
+    let top = Number.NEGATIVE_INFINITY;
+    for (let i = 0; i < STEPS; i += 1) {
+      for (let heavy = 0; heavy < 2; heavy += 1) {
+        const share = heavy === 1 ? Math.log(TONIGHT.heavyShare) + this.#runTails : Math.log(1 - TONIGHT.heavyShare);
+        const weight = at(this.#logLikelihood, 2 * i + heavy) + at(logs, i) + share + at(this.#within, 2 * i + heavy);
+        weights[2 * i + heavy] = weight;
+        top = Math.max(top, weight);
+      }
+    }
+    let sum = 0;
+    let mean = 0;
+    for (let i = 0; i < 2 * STEPS; i += 1) {
+      const weight = Math.exp(at(weights, i) - top);
+      weights[i] = weight;
+      sum += weight;
+      mean += weight * Math.log(at(sds, i >> 1));
+    }
+    for (let i = 0; i < 2 * STEPS; i += 1) weights[i] = at(weights, i) / sum;
+    this.sd = Math.exp(mean / sum);
+  }
+
+  /** Log likelihood of the squares within sweeps if the sd of a sweep is this; heavy tails leave a quarter of the degrees. */
+  #judgeRuns(): void {
+    if (this.degrees === this.#judgedDegrees) return;
+    this.#judgedDegrees = this.degrees;
+    const observed = (this.squares / this.degrees + 1e-12) / this.#repeats;
+    const observedLog = Math.log(observed);
+    for (let i = 0; i < STEPS; i += 1) {
+      const ratio = observed / at(this.#prior.squares, i);
+      const log = observedLog - at(this.#prior.squareLogs, i);
+      let normal = 1e-300;
+      let heavy = 1e-300;
+      for (let r = 0; r < RATIOS.length; r += 1) {
+        const likelihood = 1 - ratio * (SHARES[r] ?? 1) + log + (SHARE_LOGS[r] ?? 0);
+        normal += Math.exp(0.5 * this.degrees * likelihood);
+        heavy += Math.exp(0.125 * this.degrees * likelihood);
+      }
+      this.#within[2 * i] = Math.log(normal);
+      this.#within[2 * i + 1] = Math.log(heavy);
+    }
+  }
+
+  /** Probability of a residual at least so far off, of variance scale * sd^2 + extra. */
+  tail(residual: number, scale: number, extra: number, isMean = false): number {
+    let p = 0;
+    for (let i = 0; i < STEPS; i += 1) {
+      const normal = at(this.#weights, 2 * i);
+      const heavy = at(this.#weights, 2 * i + 1);
+      if (normal + heavy < 1e-9) continue;
+      const x = Math.abs(residual) / Math.sqrt(scale * at(this.#prior.squares, i) + extra);
+      p += isMean
+        ? (normal + heavy) * normalTail(x)
+        : normal * normalTail(x) + (heavy > 1e-7 ? heavy * heavyTail(x) : 0);
+    }
+    return p;
+  }
+
+  /** How far off tonight has this tail probability: bisection, to 1 % of the sd. */
+  offOf(p: number, scale: number, extra: number): number {
+    let low = 0;
+    let high = 40 * this.sd + 5 * Math.sqrt(extra);
+    while (high - low > 0.02 * this.sd) {
+      const middle = (low + high) / 2;
+      if (this.tail(middle, scale, extra) < p) high = middle;
+      else low = middle;
+    }
+    return high;
+  }
+}

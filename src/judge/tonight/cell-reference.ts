@@ -1,0 +1,108 @@
+import type { CellJudgement, Control, LevelEstimate, Told } from './judgement.ts';
+import type { CellSweep, JudgedCell } from './judged-cell.ts';
+import { Level } from './level.ts';
+import { TONIGHT } from './settings.ts';
+
+/** What was last accepted of a cell, and what the cell is against it. It moves up only when people say so. */
+export class CellReference {
+  readonly #cell: JudgedCell;
+  #level: Level;
+  /** Something was told since the cell was at its reference. */
+  #isOpen = false;
+
+  constructor(cell: JudgedCell) {
+    this.#cell = cell;
+    this.#level = cell.home;
+  }
+
+  /** What was said before this sweep. */
+  obey({ accept, reference }: Control, place: number): void {
+    if (accept === true) this.#move(this.#cell.recent);
+    if (reference === undefined) return;
+    const isRuns = 'runs' in reference;
+    const log = isRuns ? meanOfLogs(reference.runs) : reference.log;
+    this.#level = Level.of(place, log, isRuns ? 1 : reference.sweeps);
+    this.#isOpen = true;
+    if (this.#cell.pending === null && this.#isNear(this.#cell.home)) {
+      this.#level.follow(this.#cell.home);
+      this.#isOpen = false;
+    }
+  }
+
+  /** After the sweep: told opens; a level back at the reference is the reference; a faster one that lasts becomes it. */
+  update(told: Told | null, isConfirmed: boolean): void {
+    const cell = this.#cell;
+    if (told !== null) this.#isOpen = true;
+    if (cell.home === this.#level && cell.pending === null) this.#isOpen = false;
+    if (!this.#isOpen) return;
+    const { recent } = cell;
+    const isFaster = recent.mean < this.#level.referenceMean && !this.#isNear(recent);
+    const isLasting =
+      recent.count >= TONIGHT.fasterSweeps && cell.known.sweepsToTell(recent.mean, cell.tolerance) === 1;
+    if (isFaster && (isConfirmed || isLasting)) this.#move(recent);
+    else if (cell.pending === null && cell.held === null && this.#isNear(cell.home)) {
+      this.#level.follow(cell.home);
+      cell.home = this.#level;
+      this.#isOpen = false;
+    }
+  }
+
+  judgement(sweep: CellSweep, told: Told | null): CellJudgement {
+    const cell = this.#cell;
+    const { recent, noise, held } = cell;
+    const reference = this.#estimate(this.#level, this.#level.referenceMean, TONIGHT.referenceSweeps);
+    const isAtReference = recent === this.#level;
+    const level = this.#estimate(recent, recent.mean, Infinity);
+    const isTonight = isAtReference || told !== null || held !== null;
+    const spread = Math.sqrt(noise.sd ** 2 + sweep.night.variance + sweep.extra);
+    const now = isTonight && (told === null || told.first === sweep.place) ? sweep.log : level.log;
+    const change = { log: now - reference.log, error: Math.hypot(reference.error, isTonight ? spread : level.error) };
+    const second = cell.known.second(recent.mean, cell.tolerance);
+    const upper = second === null ? 0 : Math.max(second, recent.mean);
+    const isUpper = Math.abs(sweep.log - upper) < Math.abs(sweep.log - Math.min(second ?? 0, recent.mean));
+    return {
+      verdict: this.#verdict(change, isTonight && told === null, sweep),
+      reference,
+      level,
+      change,
+      told,
+      detectable: cell.detectable(sweep),
+      levels: second === null ? null : { lower: Math.min(second, recent.mean), upper, at: isUpper ? 'upper' : 'lower' },
+      isOnlyRunFarOff: cell.isOnlyRunFarOff,
+    };
+  }
+
+  #verdict({ log, error }: CellJudgement['change'], isTonight: boolean, sweep: CellSweep): CellJudgement['verdict'] {
+    const cell = this.#cell;
+    if (cell.isOnlyRunFarOff) return 'unclear';
+    if (cell.held !== null) return cell.known.sweepsToTell(cell.held.mean, cell.tolerance) > 1 ? 'same' : 'unclear';
+    if (this.#isOpen && Math.abs(log) > TONIGHT.openErrors * error) return log > 0 ? 'slower' : 'faster';
+    const variance = sweep.night.variance + sweep.extra;
+    const p = isTonight ? cell.noise.tail(log, 1 + 1 / this.#level.count, variance) : 1;
+    return p < TONIGHT.unclearP ? 'unclear' : 'same';
+  }
+
+  #move(level: Level): void {
+    this.#level = level;
+    this.#isOpen = false;
+    if (this.#cell.pending !== null && level === this.#cell.pending) this.#cell.adopt();
+  }
+
+  #isNear(level: Level): boolean {
+    const { sd } = this.#cell.noise;
+    const reference = Math.min(this.#level.count, TONIGHT.referenceSweeps);
+    return (
+      Math.abs(level.mean - this.#level.referenceMean) <
+      TONIGHT.openErrors * sd * Math.sqrt(1 / level.count + 1 / reference)
+    );
+  }
+
+  #estimate(level: Level, log: number, most: number): LevelEstimate {
+    const sweeps = Math.min(level.count, most);
+    return { log, error: this.#cell.noise.sd / Math.sqrt(sweeps), sweeps, first: level.first };
+  }
+}
+
+function meanOfLogs(values: readonly number[]): number {
+  return values.reduce((sum, value) => sum + Math.log(value), 0) / values.length;
+}

@@ -1,0 +1,268 @@
+import type { CellNoise } from './cell-noise.ts';
+import type { Told } from './judgement.ts';
+import { KnownLevels } from './known-levels.ts';
+import { Level } from './level.ts';
+import type { NightEffect } from './night-effect.ts';
+import { TONIGHT } from './settings.ts';
+
+/** One sweep of one cell, as far as all cells of the matrix know it. */
+export interface CellSweep {
+  readonly place: number;
+  /** Log of its center, the common effect taken off. */
+  readonly log: number;
+  /** Runs in it, and the variance that it has above a sweep of all repeats. */
+  readonly runs: number;
+  readonly extra: number;
+  readonly night: NightEffect;
+  /** Tail probabilities in this matrix over those of the settings. */
+  readonly share: number;
+  /** The cell moved together with others, by about so much. */
+  readonly moved: { readonly word: string; readonly change: number; readonly kind: 'group' | 'shift' } | null;
+}
+
+/** scipy.stats.norm.ppf(0.9) */
+const NINE_IN_TEN = 1.2816;
+
+/** Where one cell is: its level, one that may follow it, and the levels it knows. */
+export class JudgedCell {
+  readonly noise: CellNoise;
+  readonly known = new KnownLevels();
+  home: Level;
+  /** The level after a step that was told, until it is old enough. */
+  pending: Level | null = null;
+  /** Far sweeps that are not told yet. */
+  held: Level | null = null;
+  isOnlyRunFarOff = false;
+  #offRuns = 0;
+  #isDrifting = false;
+  #driftTold = 0;
+  /** Off at which a sweep is told, in sd, and what it was computed for. */
+  #threshold = 0;
+  #thresholdSd = 0;
+  #thresholdP = 0;
+
+  constructor(noise: CellNoise, place: number, log: number) {
+    this.noise = noise;
+    this.home = new Level(place, log);
+  }
+
+  get recent(): Level {
+    return this.pending ?? this.home;
+  }
+
+  /** @returns log ratio of the smallest step that this sweep would show nine times in ten */
+  detectable({ night, extra, share }: CellSweep): number {
+    const { noise, recent } = this;
+    const scale = 1 + 1 / recent.count;
+    const variance = night.variance + extra;
+    const p = TONIGHT.oneSweepP * share;
+    if (p !== this.#thresholdP || Math.abs(noise.sd / this.#thresholdSd - 1) > 0.02) {
+      this.#threshold = noise.offOf(p, 1, 0) / noise.sd;
+      this.#thresholdSd = noise.sd;
+      this.#thresholdP = p;
+    }
+    const unit = Math.sqrt(scale * noise.sd ** 2 + variance);
+    return (this.#threshold + NINE_IN_TEN) * unit;
+  }
+
+  get tolerance(): number {
+    return 3 * this.noise.sd + 0.003;
+  }
+
+  /** A sweep that is no part of a level: what it would tell, and nothing kept of it. */
+  judgeApart(sweep: CellSweep): Told | null {
+    const off = sweep.log - this.recent.mean;
+    return this.#isFar(off, sweep, this.recent.count) ? this.#told(sweep, off, sweep.place, 1) : null;
+  }
+
+  judge(sweep: CellSweep): Told | null {
+    this.isOnlyRunFarOff = false;
+    const off = sweep.log - this.recent.mean;
+    return this.pending === null ? this.#judgeAtHome(sweep, off) : this.#judgePending(sweep, this.pending, off);
+  }
+
+  #isFar(off: number, { night, extra, share }: CellSweep, count: number): boolean {
+    if (Math.abs(off) < 3 * this.noise.sd) return false;
+    this.noise.refresh(true);
+    return (
+      Math.abs(off) > 3 * this.noise.sd &&
+      this.noise.tail(off, 1 + 1 / count, night.variance + extra) < TONIGHT.oneSweepP * share
+    );
+  }
+
+  #judgePending(sweep: CellSweep, pending: Level, off: number): Told | null {
+    const back = sweep.log - this.home.mean;
+    const size = pending.mean - this.home.mean;
+    if (Math.abs(back) < Math.abs(off) && Math.abs(back) < 0.5 * Math.abs(size)) {
+      this.known.visit(pending.mean, this.tolerance, { told: false, sweeps: pending.count });
+      if (pending.count === 1) this.#offRuns += 1;
+      this.pending = null;
+      this.#join(this.home, sweep);
+      const isNews =
+        pending.count >= TONIGHT.lastingSweeps && this.known.sweepsToTell(this.home.mean, this.tolerance) === 1;
+      return isNews ? this.#tell(sweep, -size, this.home) : null;
+    }
+    if (Math.abs(off) > 0.5 * Math.abs(size) && this.#isFar(off, sweep, pending.count)) return this.#begin(sweep, off);
+    this.#join(pending, sweep);
+    if (pending.count >= TONIGHT.adoptSweeps) this.adopt();
+    return null;
+  }
+
+  #judgeAtHome(sweep: CellSweep, off: number): Told | null {
+    const { moved } = sweep;
+    if (moved !== null) {
+      const own = Math.abs(off) > 5 * this.noise.sd ? off : moved.change;
+      return this.#begin(sweep, own);
+    }
+    if (this.#isFar(off, sweep, this.home.count)) return this.#judgeFar(sweep, off);
+    if (this.held !== null) this.#release(this.held);
+    this.#learn(sweep, off);
+    return this.#drift(sweep) ?? this.#judgeWindows(sweep, off);
+  }
+
+  /** A sweep far off is told at once, unless it is what the cell knows or may be the accident of one run. */
+  #judgeFar(sweep: CellSweep, off: number): Told | null {
+    let held = this.held;
+    if (held !== null && Math.abs(sweep.log - held.mean) > this.tolerance * 1.5) {
+      this.#release(held);
+      held = null;
+    }
+    const size = Math.abs(off);
+    const isLone =
+      sweep.runs === 1 &&
+      size > TONIGHT.offRunLeast &&
+      size < TONIGHT.offRunMost &&
+      (this.home.count < TONIGHT.offRunQuiet || this.#offRuns > 0);
+    const needed = Math.max(this.known.sweepsToTell(sweep.log, this.tolerance), isLone ? 2 : 1);
+    if (needed === 1) return this.#begin(sweep, off);
+    if (held === null) held = new Level(sweep.place, sweep.log);
+    else held.add(sweep.place, sweep.log, Infinity);
+    this.held = held;
+    this.isOnlyRunFarOff = isLone && held.count < 2;
+    if (held.count < needed) return null;
+    this.held = null;
+    this.pending = held;
+    this.known.visit(held.mean, this.tolerance, { told: true, sweeps: 0 });
+    return this.#told(sweep, off, held.first, held.count);
+  }
+
+  #release(held: Level): void {
+    this.known.visit(held.mean, this.tolerance, { told: false, sweeps: held.count });
+    this.#offRuns += 1;
+    this.held = null;
+  }
+
+  #learn(sweep: CellSweep, off: number): void {
+    this.noise.learn(off, 1 + 1 / this.home.count, sweep.night.variance + sweep.extra);
+    this.#join(this.home, sweep);
+  }
+
+  #join(level: Level, { place, log }: CellSweep): void {
+    level.add(place, log, level.count < 3 ? Infinity : 2.5 * this.noise.sd);
+  }
+
+  /** The level after the step is the one that further steps are measured from. */
+  adopt(): void {
+    const { pending } = this;
+    if (pending === null) return;
+    this.known.visit(this.home.mean, this.tolerance, { told: false, sweeps: this.home.count });
+    this.home = pending;
+    this.pending = null;
+    this.#isDrifting = false;
+  }
+
+  #begin(sweep: CellSweep, change: number): Told {
+    if (this.pending !== null)
+      this.known.visit(this.pending.mean, this.tolerance, { told: false, sweeps: this.pending.count });
+    if (this.held !== null) this.#release(this.held);
+    this.pending = new Level(sweep.place, sweep.log);
+    return this.#tell(sweep, change, this.pending);
+  }
+
+  #tell(sweep: CellSweep, change: number, level: Level): Told {
+    this.known.visit(level.mean, this.tolerance, { told: true, sweeps: 0 });
+    return this.#told(sweep, change, sweep.place, 1);
+  }
+
+  #told({ night, moved }: CellSweep, change: number, first: number, sweeps: number, kind: Told['kind'] = 'cell'): Told {
+    return {
+      direction: change > 0 ? 'slower' : 'faster',
+      first,
+      change,
+      error: Math.sqrt(this.noise.sd ** 2 * (1 / sweeps + 1 / this.home.count) + night.variance / sweeps),
+      group: moved?.word ?? null,
+      kind: moved?.kind ?? kind,
+    };
+  }
+
+  /** A line through the level that is sure is a drift from then on: only its newest sweeps are the level. */
+  #drift(sweep: CellSweep): Told | null {
+    const { home } = this;
+    if (!this.#isDrifting && home.count > TONIGHT.lineSweeps) {
+      const { slope, rest, places } = home.line();
+      const error = Math.sqrt((rest + this.noise.sd ** 2) / (home.count - 1) / places);
+      if (Math.abs(slope) > TONIGHT.driftT * error) {
+        this.#isDrifting = true;
+        this.#driftTold = home.startMean;
+      }
+    }
+    if (!this.#isDrifting) return null;
+    if (home.count > 5) this.home = home.newest(5);
+    const now = this.home;
+    const [a, b, c] = [now.valueAt(1), now.valueAt(2), now.valueAt(3)];
+    const off = Math.max(Math.min(a, b), Math.min(Math.max(a, b), c)) - this.#driftTold;
+    const unit = Math.hypot(this.noise.sd, sweep.night.sd);
+    if (Math.abs(off) <= TONIGHT.driftSd * unit) return null;
+    this.#driftTold += off;
+    return this.#told(sweep, off, now.placeAt(3), 3, 'creep');
+  }
+
+  /** Small steps: the mean of the last sweeps against the sweeps at this level before. */
+  #judgeWindows(sweep: CellSweep, off: number): Told | null {
+    const { home, noise } = this;
+    const { night, share } = sweep;
+    if (this.#isDrifting || Math.abs(off) < 0.4 * noise.sd) return null;
+    let best: { p: number; window: number; mean: number } | null = null;
+    for (let window = 2; window <= Math.min(TONIGHT.longestWindow, home.count - 1); window += 1) {
+      const old = home.meanBefore(window);
+      const count = home.count - window;
+      const mean = this.#windowMean(window, old);
+      if (Math.abs(mean) < 2.5 * noise.sd * Math.sqrt(1 / window + 1 / count)) continue;
+      if ((home.valueAt(1) - old) * mean < 0.3 * mean * mean) continue;
+      if (this.#agreeing(window, old, mean) * 2 <= window) continue;
+      noise.refreshWith(window, -1);
+      const isLarge = Math.abs(mean) > TONIGHT.windowMeanSd * Math.hypot(noise.sd, night.sd);
+      const p = isLarge ? noise.tail(mean, 1 / window + 1 / count, night.variance / window, true) : 1;
+      const variance = noise.sd ** 2;
+      noise.refreshWith(window, 1);
+      if (p >= TONIGHT.windowP * share || (best !== null && p >= best.p)) continue;
+      if (home.count >= TONIGHT.lineSweeps && home.restOfStep(window) > home.line().rest - TONIGHT.lineGain * variance)
+        continue;
+      best = { p, window, mean };
+    }
+    if (best === null) return null;
+    this.home = home.newest(best.window);
+    home.forget(best.window);
+    this.known.visit(home.mean, this.tolerance, { told: false, sweeps: home.count });
+    this.known.visit(this.home.mean, this.tolerance, { told: true, sweeps: 0 });
+    return this.#told(sweep, best.mean, this.home.first, best.window);
+  }
+
+  #windowMean(window: number, old: number): number {
+    const limit = TONIGHT.clipSd * this.noise.sd;
+    let sum = 0;
+    for (let back = 1; back <= window; back += 1) {
+      sum += Math.max(-limit, Math.min(limit, this.home.valueAt(back) - old));
+    }
+    return sum / window;
+  }
+
+  /** Sweeps of the window that are off by .6 of its mean. */
+  #agreeing(window: number, old: number, mean: number): number {
+    let count = 0;
+    for (let back = 1; back <= window; back += 1) {
+      if ((this.home.valueAt(back) - old) * mean >= 0.6 * mean * mean) count += 1;
+    }
+    return count;
+  }
+}

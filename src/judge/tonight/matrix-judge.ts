@@ -1,0 +1,140 @@
+import { at } from '../../statistics/at.ts';
+import { CellNoise, NoisePrior } from './cell-noise.ts';
+import { CellReference } from './cell-reference.ts';
+import { type CellSweep, JudgedCell } from './judged-cell.ts';
+import type { CellJudgement, Controls, SweepRuns } from './judgement.ts';
+import { GroupShifts, NightEffect } from './night-effect.ts';
+import { TONIGHT } from './settings.ts';
+import { agreeingRuns } from './sweep-center.ts';
+
+export interface MatrixCell {
+  readonly id: string;
+  /** Words that groups of cells share: precision, model. */
+  readonly groups: readonly string[];
+}
+
+export interface MatrixOptions {
+  /** Sd of a sweep where nothing is known yet, as a log. */
+  readonly typicalSd?: number;
+  /** Cells times metrics that are judged in one sweep. */
+  readonly judgedTogether?: number;
+}
+
+interface CellAndReference {
+  readonly state: JudgedCell;
+  readonly reference: CellReference;
+}
+
+function newCell(noise: CellNoise, place: number, log: number): CellAndReference {
+  const state = new JudgedCell(noise, place, log);
+  return { state, reference: new CellReference(state) };
+}
+
+/** One metric of one matrix, sweep by sweep, each with only the past. */
+export class MatrixJudge {
+  readonly #prior: NoisePrior;
+  readonly #share: number;
+  readonly #cells: (CellAndReference | null)[];
+  readonly #noises: readonly CellNoise[];
+  readonly #night: NightEffect;
+  readonly #groups: GroupShifts;
+  readonly #logs: Float64Array;
+  readonly #differences: Float64Array;
+  readonly #variances: Float64Array;
+  readonly #extras: Float64Array;
+  readonly #zs: Float64Array;
+  #place = 0;
+
+  constructor(
+    cells: readonly MatrixCell[],
+    { typicalSd = TONIGHT.typicalSd, judgedTogether = cells.length }: MatrixOptions = {},
+  ) {
+    this.#prior = new NoisePrior(typicalSd);
+    this.#share = Math.min(1, TONIGHT.testsAtFullP / judgedTogether);
+    this.#cells = cells.map(() => null);
+    this.#noises = cells.map(() => new CellNoise(this.#prior));
+    this.#night = new NightEffect(cells.length);
+    this.#groups = new GroupShifts(cells.map(({ groups }) => groups));
+    this.#logs = new Float64Array(cells.length);
+    this.#differences = new Float64Array(cells.length);
+    this.#variances = new Float64Array(cells.length);
+    this.#extras = new Float64Array(cells.length);
+    this.#zs = new Float64Array(cells.length);
+  }
+
+  /** @param runs of each cell, null where it has no result in this sweep @returns null for those */
+  step(runs: readonly SweepRuns[], controls: Controls = []): readonly (CellJudgement | null)[] {
+    const place = this.#place++;
+    for (const [index, noise] of this.#noises.entries()) {
+      const control = controls[index] ?? null;
+      const cell = this.#cells[index] ?? null;
+      if (control !== null && cell !== null) cell.reference.obey(control, place);
+      this.#measure(index, noise, runs[index] ?? null, control?.exclude === true);
+    }
+    this.#night.estimate({ differences: this.#differences, variances: this.#variances });
+    const { effect, variance } = this.#night;
+    for (let i = 0; i < this.#zs.length; i += 1) {
+      this.#zs[i] = (at(this.#differences, i) - effect) / Math.sqrt(at(this.#variances, i) + variance);
+    }
+    const moved = this.#moved();
+    return this.#noises.map((noise, index) => {
+      const own = runs[index] ?? null;
+      if (own === null || own.length === 0) return null;
+      const control = controls[index] ?? {};
+      const log = at(this.#logs, index);
+      let cell = this.#cells[index] ?? null;
+      const isNew = cell === null;
+      if (cell === null) {
+        cell = newCell(noise, place, log);
+        this.#cells[index] = cell;
+        cell.reference.obey(control, place);
+      }
+      const sweep: CellSweep = {
+        place,
+        log: log - effect,
+        runs: own.length,
+        extra: at(this.#extras, index),
+        night: this.#night,
+        share: this.#share,
+        moved: moved(index),
+      };
+      if (control.exclude === true) return cell.reference.judgement(sweep, cell.state.judgeApart(sweep));
+      const told = isNew ? null : cell.state.judge(sweep);
+      cell.reference.update(told, control.confirmed === true);
+      return cell.reference.judgement(sweep, told);
+    });
+  }
+
+  #moved(): (index: number) => CellSweep['moved'] {
+    const { shift } = this.#night;
+    if (shift !== 0) {
+      const all: CellSweep['moved'] = { word: 'all', change: shift, kind: 'shift' };
+      return () => all;
+    }
+    const groups = this.#groups.moved(this.#zs);
+    return (index) => {
+      const group = groups.get(index);
+      return group === undefined ? null : { word: group.word, change: group.sign, kind: 'group' };
+    };
+  }
+
+  #measure(index: number, noise: CellNoise, runs: SweepRuns, isApart: boolean): void {
+    this.#differences[index] = Number.NaN;
+    this.#variances[index] = Number.NaN;
+    if (runs === null || runs.length === 0) return;
+    const cell = this.#cells[index] ?? null;
+    const level = cell?.state.recent ?? null;
+    const logs = runs.map(Math.log);
+    const kept = agreeingRuns(logs, noise, level?.mean ?? null);
+    let sum = 0;
+    for (const log of kept) sum += log;
+    const log = sum / kept.length;
+    if (!isApart) noise.addRuns(kept, log);
+    noise.refresh();
+    this.#logs[index] = log;
+    this.#extras[index] = noise.extraOf(kept.length);
+    if (level === null || isApart) return;
+    this.#differences[index] = log - level.mean;
+    this.#variances[index] = noise.sd ** 2 * (1 + 1 / level.count) + at(this.#extras, index);
+  }
+}

@@ -1,0 +1,60 @@
+/** Constants of the judge of one sweep, chosen on seeds below 100 of the simulation `tonight`; sd = standard deviation. */
+export const TONIGHT = {
+  /** Tail probability at which one sweep is told: half of the false findings allowed, .5 in 1,000 calm cell-sweeps. */
+  oneSweepP: 4e-4,
+  /** The same for the mean of the last 2 to 10 sweeps: nine means that depend on each other share it. */
+  windowP: 4e-5,
+  /** So many tests judged together have these probabilities; more share what these have (Bonferroni). */
+  testsAtFullP: 500,
+  longestWindow: 10,
+  /** Prior share of cells whose noise has the tails of Student's t with 5 degrees of freedom. */
+  heavyShare: 0.25,
+  /** A sweep counts in a window with at most so many sd: one excursion is no step. */
+  clipSd: 3.5,
+  /** The mean of a window lies off by so many sd of one sweep: less is drift or a night. */
+  windowMeanSd: 1.7,
+  /** Sd of a sweep where nothing is known, as a log: GPU times of trtexec, .25 %. */
+  typicalSd: 0.0025,
+  /** Sd of the common effect of a sweep, worth so many sweeps of the matrix. */
+  nightSd: 0.001,
+  nightWeight: 4,
+  /** A cell's own difference between two sweeps that its noise does not show. */
+  cellSd: 0.001,
+  /** A common effect of so many night sd, at least so large, in this share of the cells is a shift. */
+  shiftSd: 5.5,
+  shiftLeast: 0.006,
+  shiftShare: 0.7,
+  /** The sum of a group's z over the root of its cells, and the share of its cells that agree. */
+  groupZ: 6,
+  groupShare: 0.75,
+  groupCells: 4,
+  /** A new level is the one that further steps are measured from after so many sweeps. */
+  adoptSweeps: 4,
+  /** One run off by so much (log ratio) may be an accident of this run, until the cell was quiet for so many sweeps. */
+  offRunLeast: 0.035,
+  offRunMost: 0.4,
+  offRunQuiet: 18,
+  /** A level that lasted so many sweeps is worth saying that it ended; a single sweep is an excursion. */
+  lastingSweeps: 2,
+  /** A second level that was told so many times is known, and told only when it lasts longer than before. */
+  tellsOfLevel: 2,
+  /** Sweeps running at a known level after which it is told again. */
+  knownRun: 3,
+  /** A faster level of so many sweeps is the reference. */
+  fasterSweeps: 3,
+  /** A level that was told differs from the reference while it is so many standard errors off. */
+  openErrors: 2.5,
+  /** Tail probability of a sweep at the reference that is unclear, and is not told. */
+  unclearP: 0.003,
+  /** A reference is the mean of its first so many sweeps. */
+  referenceSweeps: 20,
+  /** From so many sweeps on, a step has to fit better than a line by so many squared sd. */
+  lineSweeps: 6,
+  lineGain: 6,
+  /** A line whose slope has this t is a drift; drift is told at so many sd from the level told last. */
+  driftT: 4,
+  driftSd: 5,
+  /** Runs of one sweep agree within so many run sd, at least this log ratio. */
+  runSd: 6,
+  runLeast: 0.02,
+};
