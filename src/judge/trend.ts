@@ -227,8 +227,6 @@ export const trendMarkSchema = z.strictObject({
 
 export type TrendMark = Immutable<z.infer<typeof trendMarkSchema>>;
 
-const IS_CHANGE: readonly Finding['state'][] = ['suspected', 'confirmed', 'open', 'recovered'];
-
 /**
  * Changes of level: those that were reported, as they were, and lasting ones that were not.
  * @param places of the sweeps in the order of time
@@ -258,12 +256,11 @@ function changeMarks(
           direction: directionOf(shift, betterIs),
           changePercent: percentOfLog(shift),
         }));
-  const known = placed.filter((one) => IS_CHANGE.includes(one.state) || seen.some((change) => isNear(one, change)));
   return [
-    ...known.map(({ id, state, isAcknowledged, ...change }) =>
+    ...placed.map(({ id, state, isAcknowledged, ...change }) =>
       changeMark(change, `, finding ${id.slice(0, 8)}: ${state}${isAcknowledged ? ', acknowledged' : ''}`),
     ),
-    ...seen.filter((change) => !known.some((one) => isNear(one, change))).map((change) => changeMark(change, '')),
+    ...seen.filter((change) => !placed.some((one) => isNear(one, change))).map((change) => changeMark(change, '')),
   ];
 }
 

@@ -1,6 +1,5 @@
 import { and, asc, eq, isNotNull } from 'drizzle-orm';
 
-import type { FindingState } from '../records/finding.ts';
 import type { StoreDatabase } from './file/open.ts';
 import { prunedRuns, runs } from './schema.ts';
 import { newestFirstSql } from './sweeps/sweep-order.ts';
@@ -17,9 +16,6 @@ export interface KeepRules {
   readonly artefacts: boolean;
 }
 
-/** States of findings whose sweeps are still needed. */
-const LASTING_STATES: readonly FindingState[] = ['suspected', 'confirmed', 'open', 'machine'];
-
 /** `bench compare` needs the last two in any case. */
 export const LEAST_KEPT_SWEEPS = 2;
 
@@ -35,7 +31,6 @@ export interface PrunableSweep {
 
 /** Oldest first. Baselines, sweeps of open findings, and undated ones if age decides are never included. */
 export function prunableSweeps({ $client }: StoreDatabase, rules: KeepRules): PrunableSweep[] {
-  const lasting = LASTING_STATES.map((state) => `'${state}'`).join(', ');
   const statement = $client.prepare<[number, string | null, string | null], PrunableSweep>(`
     WITH placed AS (
       SELECT sweep_id, started_at, finished_at, coalesce(matrix, name) AS name,
@@ -44,9 +39,9 @@ export function prunableSweeps({ $client }: StoreDatabase, rules: KeepRules): Pr
       FROM sweeps),
     needed(sweep_id) AS (
       SELECT sweep_id FROM baselines
-      UNION SELECT last_good_sweep_id FROM findings WHERE state IN (${lasting}) AND last_good_sweep_id IS NOT NULL
-      UNION SELECT first_bad_sweep_id FROM findings WHERE state IN (${lasting})
-      UNION SELECT reported_sweep_id FROM findings WHERE state IN (${lasting}))
+      UNION SELECT last_good_sweep_id FROM findings WHERE state = 'open' AND last_good_sweep_id IS NOT NULL
+      UNION SELECT first_bad_sweep_id FROM findings WHERE state = 'open'
+      UNION SELECT reported_sweep_id FROM findings WHERE state = 'open')
     SELECT p.sweep_id AS sweepId, p.started_at AS startedAt, p.name,
            count(*) AS runs,
            coalesce(sum(length(s.data)), 0) AS sampleBytes,

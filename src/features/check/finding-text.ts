@@ -6,7 +6,7 @@ import { printable } from '../../text/printable.ts';
 import { causeLines } from './cause-text.ts';
 import { changeText, groupText, levelText } from './change-text.ts';
 import { chartText } from './chart-text.ts';
-import { edgeWords, evidenceOf, firstOfEach, nextCommands, rangeText, sizeText } from './finding-words.ts';
+import { evidenceOf, firstOfEach, nextCommands, rangeText, sizeText } from './finding-words.ts';
 import type { CheckedFinding, CheckedSeries } from './output.ts';
 import type { SeriesPicture } from './picture.ts';
 import { shortList } from '../../text/short-list.ts';

@@ -6,9 +6,6 @@ import { type CellSeries, nightlyValues, type SeriesSweep } from './cell-series.
 /** Places in the series, by cell: the first sweep at a new level. */
 export type RealChanges = ReadonlyMap<CellKey, readonly number[]>;
 
-/** Findings that no change of the cell may be behind. */
-const UNREAL: readonly Finding['state'][] = ['suspected', 'cleared', 'machine'];
-
 /**
  * Where cells really changed: as their histories show it, and as findings say that stand.
  * @param sweeps oldest first
@@ -16,11 +13,11 @@ const UNREAL: readonly Finding['state'][] = ['suspected', 'cleared', 'machine'];
 export function realChanges(
   series: readonly CellSeries[],
   sweeps: readonly Pick<SeriesSweep, 'sweepId'>[],
-  findings: readonly Pick<Finding, 'cells' | 'kind' | 'state' | 'firstBadSweepId'>[],
+  findings: readonly Pick<Finding, 'cause' | 'cells' | 'kind' | 'state' | 'firstBadSweepId'>[],
 ): RealChanges {
   const places = new Map(sweeps.map(({ sweepId }, place) => [sweepId, place]));
   const known = findings
-    .filter(({ kind, state }) => kind !== 'limit' && !UNREAL.includes(state))
+    .filter(({ cause, kind, state }) => kind !== 'limit' && state === 'open' && cause !== 'machine')
     .flatMap(({ cells, firstBadSweepId }) => cells.map(({ cellKey }) => ({ cellKey, firstBadSweepId })));
   const real = Map.groupBy(known, ({ cellKey }) => cellKey);
   return new Map(

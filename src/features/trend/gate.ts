@@ -1,6 +1,4 @@
 import type { Io } from '../../cli/io.ts';
-import type { CellEvidence, MetricHistory } from '../../judge/gate/evidence.ts';
-import { judgedCells } from '../../judge/gate/judged-cells.ts';
 import { reportedChanges } from '../../judge/trend.ts';
 import type { MetricId } from '../../records/metric.ts';
 import type { CellKey, SweepId } from '../../records/scalars.ts';
@@ -31,17 +29,12 @@ export class Gate {
     if (newest === undefined) return null;
     const checked = this.judged.get(newest.sweepId) ?? checkedSweep(this.db, newest, this.io);
     this.judged.set(newest.sweepId, checked);
-    const { acknowledgements, evidence, verdict } = (await checked).judged;
+    const { acknowledgements, verdict } = (await checked).judged;
     const findings = verdict.findings.filter(({ cells }) =>
       cells.some((cell) => cell.cellKey === cellKey && cell.metric === metric),
     );
-    const cells = evidence.cells.filter(({ cell }) => cell.key === cellKey);
-    const ofMetric = ({ metrics }: CellEvidence): MetricHistory | undefined =>
-      metrics.find((measured) => measured.metric === metric);
-    const [cell] = judgedCells(cells, findings, acknowledgements, evidence.sweeps.length - 1, ofMetric);
-    // A series of one sweep has no level.
     return {
-      cell: cell === undefined || cell.before === null ? null : cell,
+      cell: verdict.judged(cellKey, metric),
       reported: reportedChanges(findings, acknowledgements, { cellKey, metric }),
     };
   }

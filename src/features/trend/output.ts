@@ -1,11 +1,11 @@
 import * as z from 'zod';
 
-import { CELL_STATUSES } from '../../judge/gate/verdict.ts';
+import { CELL_REASONS, CELL_VERDICTS } from '../../judge/gate/verdict.ts';
 import { TREND_UNITS, trendMarkSchema, trendStepSchema } from '../../judge/trend.ts';
-import { aboutCell, output, type OutputOf, provenance } from '../../records/output-parts.ts';
+import { aboutCell, outputOfVersion, type OutputOf, provenance } from '../../records/output-parts.ts';
 import { RUN_FLAGS } from '../../records/run-flag.ts';
 
-export const trend = output('bench trend --json', {
+export const trend = outputOfVersion(2, 'bench trend --json', {
   provenance,
   cells: z.array(
     z.strictObject({
@@ -13,11 +13,9 @@ export const trend = output('bench trend --json', {
       by: z.enum(TREND_UNITS),
       points: z.array(trendStepSchema),
       marks: z.array(trendMarkSchema),
-      status: z.enum(CELL_STATUSES).nullable().describe('What the gate says; null where it does not judge this metric'),
-      before: z
-        .number()
-        .nullable()
-        .describe('Level that the gate expects; where it does not judge, the previous sweep'),
+      verdict: z.enum(CELL_VERDICTS).nullable().describe('As in `check`; null where it does not judge this metric'),
+      reason: z.enum(CELL_REASONS).nullable().describe('Why it is not compared'),
+      before: z.number().nullable().describe('Reference level; where `check` does not judge, the previous sweep'),
       now: z.number().nullable().describe('Newest sweep'),
       changePercent: z.number().nullable().describe('As `check` has it'),
       barred: z.array(z.enum(RUN_FLAGS)).describe('Why it is never a baseline: of its newest run'),

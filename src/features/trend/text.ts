@@ -71,14 +71,14 @@ const ENOUGH_STEPS = 8;
 
 /** `slower: +5.3 % from 0.4780 ms, newest sweep 0.5031 ms`. */
 function changeLine(series: TrendSeries): string {
-  const { before, changePercent, now, status } = series;
-  if (now === null) return status === 'failed' || status === 'missing' ? `${status} in the newest sweep` : '';
+  const { before, changePercent, now, verdict } = series;
+  if (now === null) return verdict === 'noResult' ? 'no result in the newest sweep' : '';
   const newest = `newest sweep ${levelText(series, now)}`;
   if (before === null) return newest;
   const level = levelText(series, before);
   const change = formatPercent(changePercent);
-  if (status === null) return `${newest}, previous sweep ${level}: ${change}`;
-  return `${status === 'steady' ? `steady at ${level}` : `${status}: ${change} from ${level}`}, ${newest}`;
+  if (verdict === null) return `${newest}, previous sweep ${level}: ${change}`;
+  return `${verdict}: ${change} from ${level}, ${newest}`;
 }
 
 /** A line a cell, as in `bench check`. */
@@ -98,7 +98,7 @@ function rowsText(
   const steps = units.length === 1 ? `${units.join('')}s` : 'steps';
   return [
     ...wrapHanging(title, look.columns, 2).map(look.style.strong),
-    ...(rows.every(({ status }) => status === null) ? [] : countsText(rows, null, look)),
+    ...(rows.every(({ verdict }) => verdict === null) ? [] : countsText(rows, null, look)),
     ...cellRows(worstFirst(rows), rows, steps, look),
   ];
 }

@@ -65,7 +65,7 @@ async function measuredSeries(
     const series: TrendSeries[] = [];
     for (const cell of cells) series.push(await seriesOf(db, gate, cell, history, options));
     const measured = series.filter(({ points }) => points.length > 0);
-    if (measured.length > 0) return { schemaVersion: 1, provenance, cells: measured };
+    if (measured.length > 0) return { schemaVersion: 2, provenance, cells: measured };
   }
   const kind = requested === undefined ? '' : `${requested} `;
   const value = options.metric === undefined ? '' : ` with ${options.metric}`;
@@ -115,8 +115,12 @@ async function seriesOf(
     // A baseline excludes such cells.
     baselines: ineligible.length === 0 ? listBaselines(db) : [],
   });
-  const { status, before, now, changePercent } = judged?.cell ?? { status: null, ...lastTwoSweeps(runs) };
-  const change = { status, before, now, changePercent };
+  const { verdict, reason, before, now, changePercent } = judged?.cell ?? {
+    verdict: null,
+    reason: null,
+    ...lastTwoSweeps(runs),
+  };
+  const change = { verdict, reason, before, now, changePercent };
   return { ...aboutCell(cell, metric), by: step, points, marks, ...change, barred: ineligible };
 }
 

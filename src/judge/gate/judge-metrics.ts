@@ -9,7 +9,7 @@ import { excludedPlaces, hasCell, type PlacedFinding } from './placed-finding.ts
 import { isSteady } from './steady-metrics.ts';
 
 /** Standard deviation of a sweep where nothing is known yet, log scale: a p99 is 10 % higher in one of 44 short runs. */
-const TYPICAL_SD: Readonly<Partial<Record<GatedMetricId, number>>> = { p99Ms: 0.01 };
+const TYPICAL_SD: Readonly<Partial<Record<GatedMetricId, { readonly typicalSd: number }>>> = { p99Ms: { typicalSd: 0.01 } };
 
 interface MeasuredCell {
   readonly evidence: CellEvidence;
@@ -61,7 +61,7 @@ function judgeMetric(
   const isLower = gatedMetricOf(metric).betterIs === 'lower';
   const judge = new MatrixJudge(
     cells.map(({ evidence }) => ({ id: evidence.cell.key, groups: words.groupWordsOf(evidence.cell.key) })),
-    { typicalSd: TYPICAL_SD[metric], judgedTogether },
+    { ...TYPICAL_SD[metric], judgedTogether },
   );
   const judged = sweeps.length - 1;
   const controls = cells.map(({ evidence }) => controlsOf(evidence.cell.key, metric, known, accepted, judged));

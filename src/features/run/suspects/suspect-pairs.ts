@@ -61,7 +61,7 @@ export class SweepSuspects implements SuspectPairs {
     this.judged = await judgedSweep(db, finished, this.io);
     const { evidence, verdict } = this.judged;
     const carriedOver = evidence.findings
-      .filter(({ reportedSweepId, state }) => state === 'suspected' && reportedSweepId !== sweep.sweepId)
+      .filter(({ pairs, reportedSweepId }) => pairs === null && reportedSweepId !== sweep.sweepId)
       .flatMap(({ cells }) => cells.map(({ cellKey }) => cellKey));
     const budgetS = confirmBudgetS(stored.gate.confirmBudget, sweepWallS(db, sweep.sweepId));
     const known = new Set(this.labels.keys());
