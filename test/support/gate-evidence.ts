@@ -81,6 +81,7 @@ export class SimulatedGate {
     );
     return {
       sweeps,
+      baseSweeps: null,
       cells: cells.map((cell, index) => this.cellEvidence(cell, index)),
       environments,
       findings: this.findings,
@@ -127,6 +128,6 @@ export class SimulatedGate {
 export function alarms({ findings }: SweepVerdict, sweep: number): Finding[] {
   return findings.filter(
     ({ direction, isWarning, reportedSweepId, state }) =>
-      state === 'confirmed' && direction === 'slower' && !isWarning && reportedSweepId === sweepOfNight(sweep),
+      state === 'open' && direction === 'slower' && !isWarning && reportedSweepId === sweepOfNight(sweep),
   );
 }

@@ -4,7 +4,8 @@ import { defineCommand, type OptionsOf, type PlainCommand } from '../../cli/defi
 const define = (command: PlainCommand) =>
   command
     .arguments('<file>')
-    .option('--ab', 'the file has the file has the file has two sides of each cell instead of histories')
+    .option('--ab', 'the file has two sides of each cell instead of histories')
+    .option('--sweeps', 'the file has the runs of each sweep: what is new, sweep by sweep')
     .addOption(new Option('--better <which>', 'the better direction').choices(['lower', 'higher']).default('lower'));
 
 export type DetectOptions = OptionsOf<typeof define>;
@@ -16,6 +17,7 @@ export const detectCommand = defineCommand({
     'bench detect nights.csv                # date,value: each column of numbers is a history',
     'bench detect histories.jsonl           # {"id", "values": [1.02, null, 1.01, ...]}',
     'bench detect --ab cells.jsonl          # {"id", "a": [runs], "b": [runs]}: two sides',
+    'bench detect --sweeps sweeps.jsonl     # {"matrix", "id", "precision", "sweeps": [[runs], null, ...]}',
   ],
   define,
   run: async ([file], options, io) => (await import('./detect.ts')).detect(file, options, io),

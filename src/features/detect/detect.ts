@@ -23,11 +23,13 @@ import {
   SeriesFormatError,
   type SeriesRecord,
 } from './series-file.ts';
+import { detectSweeps } from './sweeps.ts';
 
 export async function detect(path: string, options: DetectOptions, io: Io): Promise<ExitCode> {
   const text = await readText(path, io);
   try {
-    if (options.ab === true) compareAll(readAbJson(text), options, io);
+    if (options.sweeps === true) detectSweeps(text, io);
+    else if (options.ab === true) compareAll(readAbJson(text), options, io);
     else for (const record of readSeries(path, text)) io.out(`${seriesLine(record, options)}\n`);
   } catch (error) {
     if (!(error instanceof SeriesFormatError)) throw error;

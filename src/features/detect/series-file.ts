@@ -66,7 +66,8 @@ export function readAbJson(text: string): AbRecord[] {
   return readJson(text, abSchema);
 }
 
-function readJson<Record>(text: string, schema: z.ZodType<Record>): Record[] {
+/** JSON lines or one JSON array, each record checked. @throws SeriesFormatError */
+export function readJson<Record>(text: string, schema: z.ZodType<Record>): Record[] {
   if (text.trimStart().startsWith('[')) {
     const all = parsed(text, 1);
     return Array.isArray(all) ? all.map((record) => checked(record, schema, 1)) : [];

@@ -1,4 +1,4 @@
-import { type Finding } from '../../records/finding.ts';
+import type { Finding } from '../../records/finding.ts';
 import type { GatedMetricId } from '../../records/gated-metric.ts';
 import type { CellKey } from '../../records/scalars.ts';
 import { candidatesOf } from './candidates.ts';
@@ -23,17 +23,18 @@ import type { JudgedCell, SweepVerdict } from './verdict.ts';
 export function judgeSweep(evidence: SweepEvidence): SweepVerdict {
   const { acknowledged, cells, findings, rules, sweeps } = evidence;
   const judged = sweeps.length - 1;
-  const known = placeFindings(findings, sweeps);
+  // What an earlier look at this sweep reported is found again.
+  const earlier = findings.filter(({ reportedSweepId }) => reportedSweepId !== sweeps[judged]?.sweepId);
+  const known = placeFindings(earlier, sweeps);
   const ended = [...acknowledged].flatMap(([id, { isOver }]) => (isOver ? [id] : []));
-  const reopened = new Set(ended);
-  const accepted = new Set([...acknowledged.keys()].filter((id) => !reopened.has(id)));
+  const accepted = new Set([...acknowledged.keys()].filter((id) => !ended.includes(id)));
   const words = new CellWords(evidence);
   const states = judgeMetrics(evidence, known, accepted, words);
   const changes = [
     ...withPairs(changesOf(evidence, states, known), evidence),
     ...cells.flatMap((cell) => steadyMetricChanges(cell, known, judged)),
   ].filter((change) => Math.abs(change.changePercent) >= rules.minChangeOf(change.cellKey, change.metric));
-  const facts = { evidence, states, words, accepted, reopened };
+  const facts = { evidence, states, words, accepted };
   const after = [...reduceFindings(known, changes, facts), ...limitsOf(evidence)];
   const byKey = new Map(cells.map((cell) => [cell.cell.key, cell]));
   const judgedIn = (cellKey: CellKey, metric: GatedMetricId | undefined): JudgedCell | null => {

@@ -1,5 +1,5 @@
 import type { Finding } from '../../records/finding.ts';
-import type { GatedMetricId } from '../../records/gated-metric.ts';
+import { type GatedMetricId, isBoundShare } from '../../records/gated-metric.ts';
 import type { CellKey } from '../../records/scalars.ts';
 import { type CellChange, isMostlyLeft, mainOf } from './cell-change.ts';
 import type { CellWords } from './cell-words.ts';
@@ -19,7 +19,6 @@ export interface JudgedSweepFacts {
   readonly words: CellWords;
   /** Findings that may stay: ids of the acknowledged ones. */
   readonly accepted: ReadonlySet<string>;
-  readonly reopened: ReadonlySet<string>;
 }
 
 /**
@@ -51,8 +50,9 @@ function covers({ finding, place }: PlacedFinding, change: CellChange, { states,
   const { cellKey, direction, metric } = change;
   if (finding.state === 'recovered' || finding.direction !== direction) return false;
   if (!hasCell(finding, cellKey) && !words.hasAll(cellKey, finding.group)) return false;
-  // What is not told tonight is where it was told before.
-  const isTold = stateIn(states, cellKey, metric)?.told !== null;
+  // What is not told in this sweep is where it was told before; a bottleneck has no further step.
+  const state = stateIn(states, cellKey, metric);
+  const isTold = state === null ? !(isBoundShare(metric) && hasCell(finding, cellKey, metric)) : state.told !== null;
   if (!isTold || finding.cause === 'machine') return true;
   return Math.abs(place - change.place) <= SAME_CAUSE_SWEEPS && !hasCell(finding, cellKey, metric);
 }
@@ -63,7 +63,7 @@ function continued(
   facts: JudgedSweepFacts,
   stacked: ReadonlySet<string>,
 ): Finding {
-  const { evidence, reopened, states } = facts;
+  const { evidence, states } = facts;
   const judged = evidence.sweeps.length - 1;
   const newest = evidence.sweeps[judged]?.sweepId ?? finding.reportedSweepId;
   if (finding.state === 'recovered') return finding;
@@ -82,7 +82,6 @@ function continued(
   const pairs = attached.find((change) => change.pairs !== null && change.lasts === 'pairs');
   return {
     ...finding,
-    reportedSweepId: reopened.has(finding.findingId) ? newest : finding.reportedSweepId,
     lasts: finding.lasts ?? pairs?.lasts ?? null,
     lastBadSweepId: isMachine ? newest : finding.lastBadSweepId,
     cells: [...updated, ...added],

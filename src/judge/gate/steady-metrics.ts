@@ -106,15 +106,14 @@ function expectedPast(
 
 /** From no run in all of the last sweeps to every run of the newest ones; some runs of each need more sweeps. */
 function boundChanges({ cell }: CellEvidence, metric: GatedMetricId, entries: readonly Entry[]): CellChange[] {
-  for (let count = 1; count <= BOUND.mostSweeps; count += 1) {
+  for (let count: number = BOUND.sweeps; count <= BOUND.mostSweeps; count += 1) {
     const [before, now] = [entries.slice(-count - BOUND.calmSweeps, -count), entries.slice(-count)];
     const [first, last] = [now[0], before.at(-1)];
     if (first === undefined || last === undefined || before.some(({ value }) => value > 0)) continue;
     const values = now.map(({ value }) => value);
     const isAll = values.every((value) => value >= 100);
     if (!isAll && !(count === BOUND.mostSweeps && values.every((value) => value > 0))) continue;
-    const lasts = count >= BOUND.sweeps ? ('history' as const) : null;
-    const facts = { place: first.place, lastGood: last.place, lasts };
+    const facts = { place: first.place, lastGood: last.place, lasts: 'history' as const };
     return [cellChange(cell, metric, { before: 0, after: median(values) ?? 100 }, facts)];
   }
   return [];

@@ -64,12 +64,11 @@ test('a limit that is broken in the first sweep is a finding with its limit, val
       kind: 'limit',
       isWarning: false,
       direction: 'slower',
-      state: 'confirmed',
+      state: 'open',
       group: [],
-      confirmedBy: 'measured',
+      lasts: 'measured',
       cause: null,
       environmentChanges: [],
-      probability: null,
       pairs: null,
       lastGoodSweepId: null,
       firstBadSweepId: sweep(1, 0, 0).sweepId,
@@ -93,10 +92,10 @@ test('it is reported once, open while it lasts, and recovered when it holds', ()
 test('another cell that breaks it later is another finding, as is the same one after it has recovered', () => {
   const sweeps = [sweep(1, 2.5, 1), sweep(2, 2.5, 3), sweep(3, 1, 3), sweep(4, 2.1, 3)];
   expect(judged(sweeps).map(briefly)).toEqual([
-    [['confirmed', 1, [[VIT, 2.5]]]],
+    [['open', 1, [[VIT, 2.5]]]],
     [
       ['open', 1, [[VIT, 2.5]]],
-      ['confirmed', 2, [[BERT, 3]]],
+      ['open', 2, [[BERT, 3]]],
     ],
     [
       ['recovered', 1, [[VIT, 2.5]]],
@@ -104,7 +103,7 @@ test('another cell that breaks it later is another finding, as is the same one a
     ],
     [
       ['open', 2, [[BERT, 3]]],
-      ['confirmed', 4, [[VIT, 2.1]]],
+      ['open', 4, [[VIT, 2.1]]],
     ],
   ]);
 });
@@ -113,7 +112,7 @@ test('cells that break a limit together are one finding, since the sweep after t
   const [, , found = []] = judged([sweep(1, 1, 1), sweep(2, 1.5, 1), sweep(3, 4, 5)]);
   expect(briefly(found)).toEqual([
     [
-      'confirmed',
+      'open',
       3,
       [
         [VIT, 4],
@@ -163,7 +162,7 @@ test('asked again of the same sweep it says the same', () => {
   expect(again).toEqual(first);
 });
 
-test('a limit that nobody sets any more is cleared', () => {
+test('a limit that nobody sets any more is over', () => {
   const [known = []] = judged([sweep(1, 3, 1)]);
   const found = limitFindings({
     rules: gateRules(NO_GATE),
@@ -172,7 +171,7 @@ test('a limit that nobody sets any more is cleared', () => {
     acknowledged: NONE,
     series: SERIES,
   });
-  expect(briefly(found)).toEqual([['cleared', 1, [[VIT, 3]]]]);
+  expect(briefly(found)).toEqual([['recovered', 1, [[VIT, 3]]]]);
 });
 
 test('what only warns has limits that only warn', () => {
