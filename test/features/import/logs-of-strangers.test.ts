@@ -141,3 +141,9 @@ test('two stores in one folder: what the other one kept of the same content serv
   }
   expect((await bench(['db', 'verify', '--db', 'two.sqlite'], { cwd })).code).toBe(0);
 });
+
+test('what trtexec counted for the throughput of an excerpt nobody knows: it is shown in its own word', async () => {
+  const cwd = folderWith({ 'zero.log': SUMMARY.replace('231.086', '0').replace(/.*Total GPU.*\n/, '') });
+  const { stdout } = await bench(['parse', 'zero.log'], { cwd });
+  expect(stdout).toContain('an excerpt: no total GPU compute time, not a measurement\n  0 qps\n');
+});
