@@ -4,7 +4,7 @@ import { defineCommand, type OptionsOf, type PlainCommand } from '../../cli/defi
 const define = (command: PlainCommand) =>
   command
     .arguments('<file>')
-    .option('--ab', 'the file has the file has the file has two sides of each cell instead of histories')
+    .option('--ab', 'the file has two sides of each cell instead of histories')
     .addOption(new Option('--better <which>', 'the better direction').choices(['lower', 'higher']).default('lower'));
 
 export type DetectOptions = OptionsOf<typeof define>;
