@@ -27,6 +27,7 @@ function found(run: ReadRun): ReadonlyMap<string, unknown> {
   return new Map<string, unknown>([
     ['model', isNamed ? cell.model : ''],
     ['precision', PRECISIONS[cell.precision] ?? cell.precision],
+    ['batch', cell.axisFlags['--batch'] ?? null],
     ['state', outcome.kind],
     ['reason', outcomeReason(outcome) ?? ''],
     ['queries', derived.queries],
@@ -58,6 +59,11 @@ function isEqual(column: string, expected: string, actual: unknown): boolean {
 let equal = 0;
 for (const [file, expected] of byFile) {
   const runs = await readBareLog(join(folder, file));
+  const most = Math.max(...expected.map((row) => Number(row.get('run'))));
+  if (runs.length > most) {
+    process.stdout.write(`${file}: ${runs.length} runs read, ${most} expected\n`);
+    process.exitCode = 1;
+  }
   for (const row of expected) {
     const number = Number(row.get('run'));
     const run = runs[number - 1];
@@ -72,3 +78,5 @@ for (const [file, expected] of byFile) {
   }
 }
 process.stdout.write(`${equal} of ${wanted.length} rows are as expected\n`);
+// Fewer than 95 of 100 is a failure.
+if (equal < 0.95 * wanted.length) process.exitCode = 1;

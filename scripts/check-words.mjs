@@ -24,6 +24,8 @@ const WORDS = {
   'so many': 'number of, at most N',
   'all the same': 'anyway, all equal',
   'what of': 'which of, the part of',
+  // What a replacement of words leaves that ran twice.
+  [String.raw`([a-z]+ [a-z]+ [a-z]+) \1`]: 'it once',
 };
 
 /** Names in stored files and in `--json`, which stay as they are. */
@@ -32,6 +34,8 @@ const KEPT = [
   /told(?:Today|Then)?SweepId|told_sweep_id/g,
   // a key of run.json
   /(?<=[.{,'] ?)lone(?=['?.:])|(?<=^ *)lone(?=: \w+\.)/gm,
+  // operators of ONNX
+  /ReduceLogSum/g,
   // the id of a flag of runs
   /loneOutlier/g,
   // an effect of flags in stores, and a key of the output of `trend`

@@ -1,6 +1,6 @@
 import { type Cell, batchOf } from '../records/cell.ts';
 import { NAMED_AXES, type NamedAxis, namedWords } from '../records/axis.ts';
-import { cellLabel } from '../text/cell-label.ts';
+import { cellLabel, precisionName } from '../text/cell-label.ts';
 
 /** Of several, any one may be meant. */
 export type FieldValue = string | number | boolean | readonly string[];
@@ -40,14 +40,20 @@ export function cellFields(
 function wordsOf(cell: Cell): string[] {
   const batch = batchOf(cell.shapes);
   const inputs = Object.entries(cell.shapes).map(([input, shape]) => `${input}:${shape.join('x')}`);
-  const words = [...cellLabel(cell).split(' '), cell.model, ...inputs, batch === null ? '' : `b${batch}`];
+  const words = [
+    ...cellLabel(cell).split(' '),
+    cell.model,
+    precisionName(cell),
+    ...inputs,
+    batch === null ? '' : `b${batch}`,
+  ];
   return words.map((word) => (word === '(flag)' ? 'flag' : word.toLowerCase())).filter(Boolean);
 }
 
 function valuesOf(cell: Cell & { readonly key?: string }, dimensions: Readonly<Record<string, number>>) {
-  const fields = new Map<string, string | number | boolean>([
+  const fields = new Map<string, FieldValue>([
     ['model', cell.model],
-    ['precision', cell.precision],
+    ['precision', cell.precision === 'unstated' ? [cell.precision, precisionName(cell)] : cell.precision],
     ['via', cell.precisionVia],
     [
       'shape',

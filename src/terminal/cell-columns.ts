@@ -1,5 +1,5 @@
 import type { Cell, KeyedCell } from '../records/cell.ts';
-import { harnessWords, optionWords } from '../text/cell-label.ts';
+import { harnessWords, optionWords, precisionName } from '../text/cell-label.ts';
 import { flagWords } from '../records/axis.ts';
 import { printable } from '../text/printable.ts';
 import type { Look } from './look.ts';
@@ -110,10 +110,9 @@ export function tailOf({ shapes }: Cell): string {
   return only !== undefined && others.length === 0 ? only.slice(1).join('x') : '';
 }
 
-/** What a program of another kind measures may have none. */
-export function precisionText({ harness, precision, precisionVia }: Cell, withVia = true): string {
-  const name = precision !== 'unstated' ? precision : harness === undefined ? 'unknown' : '';
-  return withVia && precisionVia === 'flag' ? `${name} (flag)` : name;
+export function precisionText(cell: Cell, withVia = true): string {
+  const name = precisionName(cell);
+  return withVia && cell.precisionVia === 'flag' ? `${name} (flag)` : name;
 }
 
 /** `8x3x224x224`, or `b8` where the caption has the rest; several inputs by name. */

@@ -63,7 +63,9 @@ function numbers({ log, derived, harness }: ParsedRun, look: Look): string[] {
   const { throughputQps } = statistics;
   const { itemsPerS, queries } = derived;
   const computed = new Set(Object.keys(log.derived));
-  const shown = { throughputQps, itemsPerS, queries, streams: options.streams ?? 1, statistics, computed };
+  // Of an excerpt nobody knows what trtexec counted: queries, images, or nothing at all.
+  const rateUnit = log.measurement === null ? 'qps' : 'queries/s';
+  const shown = { throughputQps, itemsPerS, queries, streams: options.streams ?? 1, statistics, computed, rateUnit };
   return statisticsTable(shown, look);
 }
 

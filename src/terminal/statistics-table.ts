@@ -22,6 +22,7 @@ const P99_IS_MAXIMUM = 100;
 
 interface ShownStatistics {
   readonly throughputQps: number | null;
+  readonly rateUnit?: string;
   /** Throughput times the batch; null where there is none. */
   readonly itemsPerS: number | null;
   readonly queries: number | null;
@@ -70,7 +71,9 @@ export function statisticsTable(shown: ShownStatistics, look: Look): string[] {
   const rates = [
     shown.throughputQps === null
       ? ''
-      : look.style.strong(`${about('throughputQps')}${formatNumber(shown.throughputQps)} queries/s`),
+      : look.style.strong(
+          `${about('throughputQps')}${formatNumber(shown.throughputQps)} ${shown.rateUnit ?? 'queries/s'}`,
+        ),
     itemsPerS === null || itemsPerS === shown.throughputQps ? '' : `${formatNumber(itemsPerS)} items/s`,
     queries === null ? '' : `${about('queries')}${count(queries, 'query', 'queries')}`,
   ];

@@ -24,6 +24,11 @@ export function cellLabel(cell: Cell): string {
     .join(' ');
 }
 
+/** What tables print of it: what a program of another kind measures may have none. */
+export function precisionName({ harness, precision }: Cell): string {
+  return precision !== 'unstated' ? precision : harness === undefined ? 'unknown' : '';
+}
+
 /** Of a cell that is stored; else the start of its key. */
 export function labelIn(cells: ReadonlyMap<string, Cell>, key: string): string {
   const cell = cells.get(key);

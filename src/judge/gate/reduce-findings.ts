@@ -135,14 +135,16 @@ function ownMetrics(finding: Finding, cells: ReadonlyMap<CellKey, CellEvidence>)
 /** Null where the judged sweep says nothing of it. */
 function isBack(
   cell: Finding['cells'][number],
-  { direction }: Finding,
+  { direction, findingId }: Finding,
   cells: ReadonlyMap<CellKey, CellEvidence>,
-  { evidence, states }: JudgedSweepFacts,
+  { accepted, evidence, states }: JudgedSweepFacts,
 ): boolean | null {
   const state = stateIn(states, cell.cellKey, cell.metric);
   if (state !== null) {
     if (state.verdict === 'unclear') return null;
-    return state.verdict !== direction || !isMostlyLeft(cell, state.level);
+    // What is acknowledged is at its reference, and there until it is back at the level before.
+    const isAtReference = !accepted.has(findingId) && state.verdict !== direction;
+    return isAtReference || !isMostlyLeft(cell, state.level);
   }
   const history = historyOf(cell, cells);
   const value = history?.values.at(-1);

@@ -36,7 +36,7 @@ export function countQueries(printed: PrintedCounts): CountedQueries {
   const { batch, measurement, queries } = printed;
   const timed = timedQueries(measurement);
   const counted = queries ?? (measurement === null ? null : measurement.throughputQps * measurement.hostWalltimeS);
-  if (measurement !== null && timed === null && (counted === 0 || (batch ?? 1) > 1)) return untold(printed);
+  if (measurement !== null && timed === null) return untold(printed);
   if (batch !== null && batch > 1 && timed !== null && counted !== null && !isSameCount(counted, timed.queries)) {
     if (isSameCount(counted / batch, timed.queries)) return perBatch(printed, batch);
     const both = `${shown(counted)} queries, or ${shown(counted / batch)} of batch ${batch}`;

@@ -162,7 +162,7 @@ function unfit(parts: JudgedParts): Outcome | null {
 function tooShort({ run, exports, limits }: JudgedParts): Outcome | null {
   const queries = queryCount(run);
   if (queries !== null && queries < limits.minQueries) {
-    const text = `${queries} queries were timed, at least ${limits.minQueries} are needed: raise durationS or iterations`;
+    const text = `${queries} ${queries === 1 ? 'query was' : 'queries were'} timed, at least ${limits.minQueries} are needed: raise durationS or iterations`;
     return unfitFor('tooFewQueries', syntheticEvidence(text));
   }
   const { warmUpQueries } = run;
@@ -173,7 +173,7 @@ function tooShort({ run, exports, limits }: JudgedParts): Outcome | null {
   const queryMs = Math.max(gpuComputeMs?.mean ?? 0, latencyMs?.mean ?? 0);
   const enoughMs = Math.ceil((1.2 * limits.minWarmUpQueries * queryMs) / 100) * 100;
   const raise = enoughMs > 0 ? `raise warmUpMs (--warmUp) to ${enoughMs}` : 'raise warmUpMs';
-  const text = `${warmUpQueries} warm-up queries, at least ${limits.minWarmUpQueries} are needed: ${raise}`;
+  const text = `${warmUpQueries} warm-up ${warmUpQueries === 1 ? 'query' : 'queries'}, at least ${limits.minWarmUpQueries} are needed: ${raise}`;
   return unfitFor('notWarmedUp', syntheticEvidence(text));
 }
 

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 
 import { bench, temporaryFolder } from '../../support/bench.ts';
+import { OUTPUTS } from '../../support/outputs.ts';
 
 /** Of a T4 with TensorRT 8.2, as it stands in a thread; `$` is where a file has its own line. */
 const SUMMARY = `[05/17/2022-15:33:49] [I] === Performance summary ===
@@ -57,6 +58,13 @@ describe('whose numbers they are', () => {
       ['first', 'unstated', 1],
       ['second', 'unstated', 1],
     ]);
+    // The word of the tables chooses these cells, too.
+    for (const word of ['precision=unknown', 'unknown']) {
+      const { cells } = OUTPUTS.trend.parse(
+        JSON.parse((await bench(['trend', '--filter', word, '--json'], { cwd })).stdout),
+      );
+      expect(cells).toHaveLength(2);
+    }
     expect(stderr).toContain(
       'first.log and 1 more: names neither a model nor an engine: a cell of its own, --model NAME --precision P joins it',
     );
@@ -140,4 +148,10 @@ test('two stores in one folder: what the other one kept of the same content serv
     expect([code, stdout]).toEqual([0, expect.stringContaining('1 run stored')]);
   }
   expect((await bench(['db', 'verify', '--db', 'two.sqlite'], { cwd })).code).toBe(0);
+});
+
+test('what trtexec counted for the throughput of an excerpt nobody knows: it is shown in its own word', async () => {
+  const cwd = folderWith({ 'zero.log': SUMMARY.replace('231.086', '0').replace(/.*Total GPU.*\n/, '') });
+  const { stdout } = await bench(['parse', 'zero.log'], { cwd });
+  expect(stdout).toContain('an excerpt: no total GPU compute time, not a measurement\n  0 qps\n');
 });

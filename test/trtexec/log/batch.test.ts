@@ -149,6 +149,9 @@ describe('an excerpt', () => {
     expect(outcomeOf(parse(noMean))).toBe('unfit excerpt');
     const run = parse(without(JETSON, 'total compute time'));
     expect([outcomeOf(run), run.excerpt]).toMatchObject(['unfit excerpt', { latencyMs: { median: 4.44601 } }]);
+    // Nor whether there were any images, where the line that says the batch is lost, too.
+    expect(outcomeOf(parse(without(TEGRA, 'PASSED', 'Total GPU')))).toBe('unfit excerpt');
+    expect(outcomeOf(parse(without(TEGRA, 'PASSED').replace('mean = 0.388221 ms, ', '')))).toBe('unfit excerpt');
   });
 
   test('a line below no heading of its own belongs to none', () => {

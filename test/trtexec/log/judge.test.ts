@@ -91,7 +91,7 @@ test('a log that begins must also end', () => {
 test('every way of cutting a log off is a failure, within its summary an excerpt, and never a measurement', () => {
   const log = passed(SUMMARY);
   const [firstNumber, lastMarker] = [log.indexOf('Throughput'), log.lastIndexOf('&&&&')];
-  const end = log.indexOf('Host Walltime');
+  const end = log.indexOf('Explanations');
   for (let length = 40; length < lastMarker; length += 97) {
     const isExcerpt = length > firstNumber + 40 && length < end;
     expect([length, judge(log.slice(0, length))]).toEqual([length, isExcerpt ? 'unfit:excerpt' : 'failed:incomplete']);
