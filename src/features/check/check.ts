@@ -87,6 +87,7 @@ async function checkedStore(store: OpenStore, options: CheckOptions & SeriesOpti
     const judged = await judgeSeries(db, sweep, how, io, settings);
     await keep(store, judged, io);
     const checked = await checkedSeries(db, judged, io.cwd);
+    announce(judged, checked.standing, io);
     for (const { cell } of judged.evidence.cells) cells.set(cell.key, cell);
     pictures.set(sweep.sweepId, pictureOf(judged.evidence));
     rows.push(checked.series);
@@ -96,6 +97,14 @@ async function checkedStore(store: OpenStore, options: CheckOptions & SeriesOpti
   const exitCode = failOn(options.failOn, foundIn(standings));
   const output: Checked = { schemaVersion: 2, ...shown(db, { rows, findings, cells }, options), exitCode };
   return { output, pictures, exitCode, isStored, newest };
+}
+
+/** Once after an update: what was reported before and is not acknowledged makes an exit code from now on. */
+function announce({ isFirstByReference }: JudgedSeries, { slower }: Standing, io: Io): void {
+  const open = slower.filter(({ state }) => state === 'open').map(({ id }) => id.slice(0, 8));
+  if (!isFirstByReference || open.length === 0) return;
+  const command = `bench ack ${open.join(' ')} --reason "…"`;
+  io.err(`note: open findings make exit code 1 until they are acknowledged: ${command}\n`);
 }
 
 /** What the gate said also lies next to the artefacts, which another user may own. */

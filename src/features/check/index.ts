@@ -11,3 +11,4 @@ export { runsToMeasureAgain } from './measure-again.ts';
 export { type CheckedFinding, type CheckedSeries, shownFinding } from './output.ts';
 export { showFinding } from './show-finding.ts';
 export { latestSweep } from './series.ts';
+export { checkedSweepText } from './sweep-text.ts';

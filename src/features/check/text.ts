@@ -21,7 +21,11 @@ export interface CheckDetails {
 }
 
 /** Of several series a line for each, the worst first; then the worst in full, or all of them. */
-export function checkText({ findings, series }: Checked, details: CheckDetails, look: Look): string[] {
+export function checkText(
+  { findings, series }: Pick<Checked, 'findings' | 'series'>,
+  details: CheckDetails,
+  look: Look,
+): string[] {
   const blockOf = (one: CheckedSeries, headline: string): string[] => {
     const own = findings.filter((finding) => isOfSeries(finding, one));
     return seriesText(one, own, details, headline, look);

@@ -64,33 +64,24 @@ export async function compare(
   const git = readGitState(io.cwd);
   return withStore(options, io, async (store) => {
     const sides = await resolveSides(store.db, base, head, io, { git, branch: options.branch });
-    const compared = await compareReport(store.db, sides, options);
     const [newest] = sides.head.sweeps;
     const isChosen = [base, options.filter, options.metric, options.minChange].some((stated) => stated !== undefined);
-    if (isChosen || newest === undefined) return printReport(compared, options, io);
-    // Nothing was chosen: the question is what is new in the newest sweep, which the gate answers.
-    const { foundIn, gateAnswer } = await import('../check/index.ts');
-    const { headline, standing } = await gateAnswer(store.db, newest, io);
-    return printReport(compared, options, io, { headline, found: foundIn([standing]) });
+    if (isChosen || newest === undefined) return printReport(await compareReport(store.db, sides, options), options, io);
+    // Nothing was chosen: the question is what is slower than it should be, which has one answer.
+    const { checkedSweep, checkedSweepText, foundIn } = await import('../check/index.ts');
+    const { comparedToReference } = await import('./compare-to-reference.ts');
+    const checked = await checkedSweep(store.db, newest, io);
+    printResult(io, options, comparedToReference(checked), (_, look) => checkedSweepText(checked, look));
+    return failOn(options.failOn, foundIn([checked.standing]));
   });
-}
-
-interface GateVerdict {
-  readonly headline: string;
-  readonly found: Parameters<typeof failOn>[1];
 }
 
 export function printReport(
   { output, details, isShiftReported }: Compared,
   options: CompareOptions,
   io: Io,
-  gate?: GateVerdict,
 ): ExitCode {
-  printResult(io, options, output, (_, look) => {
-    const lines = compareText(output, details, look, options.map === true);
-    if (gate === undefined) return lines;
-    return [...lines, '', ...wrapHanging(`bench check: ${printable(gate.headline)}`, look.columns, 2)];
-  });
+  printResult(io, options, output, (_, look) => compareText(output, details, look, options.map === true));
   const { cells, counts } = output;
   const compared = {
     regression:
@@ -98,7 +89,7 @@ export function printReport(
       cells.some(({ verdict, belowMinChange }) => verdict === 'slower' && belowMinChange === undefined),
     failed: counts.failed > 0,
   };
-  return failOn(options.failOn, { ...(gate?.found ?? compared), unclear: counts.unclear > 0 });
+  return failOn(options.failOn, { ...compared, unclear: counts.unclear > 0 });
 }
 
 export async function compareReport(

@@ -58,24 +58,35 @@ export class NightEffect {
     }
     if (cells === 0) return { mean: 0, weight: 0, cells };
     const sorted = this.#sorted.subarray(0, filled).sort();
-    let mean = (at(sorted, filled >> 1) + at(sorted, (filled - 1) >> 1)) / 2;
-    let weight = 0;
-    for (let round = 0; round < 4; round += 1) {
-      let sum = 0;
-      weight = 0;
-      for (let i = 0; i < differences.length; i += 1) {
-        const difference = at(differences, i);
-        const variance = at(variances, i);
-        if (!(Math.abs(difference - mean) < 3 * Math.sqrt(variance + night ** 2 / 4))) continue;
-        const w = 1 / (variance + TONIGHT.cellSd ** 2);
-        sum += w * difference;
-        weight += w;
-      }
-      if (weight === 0) break;
-      mean = sum / weight;
-    }
+    const middle = (at(sorted, filled >> 1) + at(sorted, (filled - 1) >> 1)) / 2;
+    // Where half of the cells moved, the median lies between them and the others: then those that did not move say it.
+    const [still, most] = [0, middle].map((start) => meanAround(start, differences, variances, night));
+    const { mean, weight } = most !== undefined && most.weight > 1.5 * (still?.weight ?? 0) ? most : (still ?? NONE);
     return { mean, weight, cells };
   }
+}
+
+const NONE = { mean: 0, weight: 0 };
+
+/** Weighted mean of the cells within 3 sd of it, from a start on. */
+function meanAround(start: number, differences: Float64Array, variances: Float64Array, night: number) {
+  let mean = start;
+  let weight = 0;
+  for (let round = 0; round < 4; round += 1) {
+    let sum = 0;
+    weight = 0;
+    for (let i = 0; i < differences.length; i += 1) {
+      const difference = at(differences, i);
+      const variance = at(variances, i);
+      if (!(Math.abs(difference - mean) < 3 * Math.sqrt(variance + night ** 2 / 4))) continue;
+      const w = 1 / (variance + TONIGHT.cellSd ** 2);
+      sum += w * difference;
+      weight += w;
+    }
+    if (weight === 0) break;
+    mean = sum / weight;
+  }
+  return { mean, weight };
 }
 
 function shareMoved(differences: Float64Array, shift: number): number {

@@ -77,7 +77,9 @@ test('a further step on top of an open finding is reported as one', () => {
   const gate = gateOf(6, (cell, sweep) => (cell === 0 ? level(sweep) : 1));
   const reported = Array.from({ length: 16 }, (_, sweep) => alarms(gate.next(), sweep)).flat();
   expect(reported).toMatchObject([{ firstBadSweepId: sweepOfNight(8) }, { firstBadSweepId: sweepOfNight(12) }]);
-  expect(reported.map(({ cells }) => Math.round(cells[0]?.changePercent ?? 0))).toEqual([10, 14]);
+  const [first = 0, second = 0] = reported.map(({ cells }) => cells[0]?.changePercent);
+  expect(Math.abs(first - 10)).toBeLessThan(0.5);
+  expect(Math.abs(second - 13.6)).toBeLessThan(0.5);
   expect(gate.findings.map(({ state }) => state)).toEqual(['open', 'open']);
   expect(gate.again().cells[0]).toMatchObject({ verdict: 'slower' });
   expect(gate.again().cells[0]?.changePercent).toBeCloseTo(25, 0);
