@@ -18,8 +18,6 @@ import { type CellComparison, isCalled } from '../../records/verdict.ts';
 import { aboutCell } from '../../text/cell-label.ts';
 import { median } from '../../statistics/median.ts';
 import { count } from '../../terminal/numbers.ts';
-import { wrapHanging } from '../../terminal/text-width.ts';
-import { printable } from '../../text/printable.ts';
 import { readGitState } from '../../tools/git/git.ts';
 import type { ComparedCell, Comparison } from './output.ts';
 import type { Compared, ComparedDetails } from './cell-text.ts';
@@ -65,7 +63,7 @@ export async function compare(
   return withStore(options, io, async (store) => {
     const sides = await resolveSides(store.db, base, head, io, { git, branch: options.branch });
     const [newest] = sides.head.sweeps;
-    const isChosen = [base, options.filter, options.metric, options.minChange].some((stated) => stated !== undefined);
+    const isChosen = [base, options.filter, options.map, options.metric, options.minChange].some((stated) => stated !== undefined);
     if (isChosen || newest === undefined) return printReport(await compareReport(store.db, sides, options), options, io);
     // Nothing was chosen: the question is what is slower than it should be, which has one answer.
     const { checkedSweep, checkedSweepText, foundIn } = await import('../check/index.ts');
