@@ -14,6 +14,7 @@ import { printable } from '../../text/printable.ts';
 import type { SweepContext, SweepCounts } from '../../run/sweep-context.ts';
 import type { Sweep } from '../../records/sweep.ts';
 import { cellsWithoutEngine } from '../../engines/engine-state.ts';
+import { leftOutOf } from '../../run/planned-sweep.ts';
 import { requireStore } from '../../run/requirements.ts';
 import { runSweep, saveState } from '../../run/run-sweep.ts';
 import { type UnfitRound, UnfitRoundError, UnfitRounds } from '../../run/unfit-rounds.ts';
@@ -173,7 +174,9 @@ async function doSweep(
       // What was not needed is no part of the sweep.
       const measured = new Set(cellRunsOf(store.db, [sweep.sweepId]).map(({ cellKey }) => cellKey));
       const finished = { ...sweep, state: 'finished' as const, finishedAt: io.now().toISOString() };
-      await saveState(shared, { ...stored, plan: planOfCells(plan, measured) }, finished);
+      const needed = planOfCells(plan, measured);
+      const leftOut = stored.leftOut && [...stored.leftOut, ...leftOutOf(plan, needed)];
+      await saveState(shared, { ...stored, plan: needed, leftOut }, finished);
     }
     const isGiven = plan.builds.some(({ enginePath }) => enginePath !== null);
     if (isGiven) await shared.cache.dropCopies(new Set(lastGoodBuilds(store.db)), io.now());
