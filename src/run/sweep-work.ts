@@ -7,7 +7,7 @@ import { runIdOf, startRun } from './measure-run.ts';
 import type { SweepContext, SweepCounts } from './sweep-context.ts';
 import { highestRepeat } from '../store/runs/runs.ts';
 import type { CellKey } from '../records/scalars.ts';
-import { type UnfitRound, UnfitRoundError, type UnfitRounds } from './unfit-rounds.ts';
+import type { UnfitRound, UnfitRounds } from './unfit-rounds.ts';
 
 type MutableCounts = { -readonly [Kind in keyof SweepCounts]: number };
 
@@ -16,6 +16,19 @@ const FAILURES_TO_CLOSE = 3;
 const GPU_FAILURES: readonly (string | null)[] = ['cudaError', 'noGpu', 'deviceInvalid'];
 /** A build that has fewer CPUs for itself slows the host side of what is timed next to it. */
 const CPUS_FOR_BUILD_AND_RUN = 8;
+
+/** Nothing is lost, and the sweep can be resumed: what the caller says. */
+export class UnfitRoundError extends Error {
+  override readonly name = 'UnfitRoundError';
+  readonly round: UnfitRound;
+  readonly counts: SweepCounts;
+
+  constructor(round: UnfitRound, counts: SweepCounts) {
+    super(`${round.runs} runs in a row are unfit: ${round.reason}`);
+    this.round = round;
+    this.counts = counts;
+  }
+}
 
 /** The runs of a sweep on one or more GPUs in parallel, sequential on each. */
 export class SweepWork {

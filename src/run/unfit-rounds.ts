@@ -1,7 +1,6 @@
 import type { UnfitReason } from '../records/outcome.ts';
 import type { CellKey } from '../records/scalars.ts';
 import type { RunRecord } from '../records/run.ts';
-import type { SweepCounts } from './sweep-context.ts';
 
 /** A whole round of runs that the machine spoilt, or that were started otherwise than asked for. */
 export interface UnfitRound {
@@ -11,19 +10,6 @@ export interface UnfitRound {
   readonly cells: number;
   /** Of the last one; null if nothing shows it. */
   readonly evidence: string | null;
-}
-
-/** Nothing is lost, and the sweep can be resumed: what the caller says. */
-export class UnfitRoundError extends Error {
-  override readonly name = 'UnfitRoundError';
-  readonly round: UnfitRound;
-  readonly counts: SweepCounts;
-
-  constructor(round: UnfitRound, counts: SweepCounts) {
-    super(`${round.runs} runs in a row are unfit: ${round.reason}`);
-    this.round = round;
-    this.counts = counts;
-  }
 }
 
 /** Reasons that are not of the cell: the next run will have them, too. */
