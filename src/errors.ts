@@ -28,6 +28,12 @@ export class EnvironmentLackingError extends BenchError {
 /** Nothing measured is lost; the work can be resumed. */
 export class DiskFullError extends EnvironmentLackingError {}
 
+/** The machine spoils every run: the sweep stopped, and can be resumed. */
+export class UnfitSweepError extends BenchError {
+  override readonly name = 'UnfitSweepError';
+  readonly exitCode = EXIT_CODES.incomplete;
+}
+
 /** The store file was removed or replaced while a sweep wrote to it. */
 export class StoreLostError extends EnvironmentLackingError {}
 

@@ -1,3 +1,4 @@
+import { existsSync, realpathSync } from 'node:fs';
 import { dirname, join, resolve, sep } from 'node:path';
 
 import { nameProblem } from './attachment.ts';
@@ -8,6 +9,12 @@ import { printable } from '../text/printable.ts';
 /** Everything that processes print and write lies next to the store, so that the store can be rebuilt from it. */
 export function artefactsFolderOf(storePath: string): string {
   return join(dirname(storePath), 'artefacts');
+}
+
+/** Artefacts of sweeps that `bench db rm` took back: next to the others, on the same disk. */
+export function removedFolderOf(artefactsFolder: string): string {
+  const real = existsSync(artefactsFolder) ? realpathSync(artefactsFolder) : artefactsFolder;
+  return join(dirname(real), 'removed');
 }
 
 /** The cache of built engines, next to the store, too. */

@@ -202,6 +202,7 @@ export function sweepServices(
     hasMoreRuns: false,
     againRuns: () => [],
     moreRuns: () => [],
+    unfitRounds: null,
     suspects: null,
   };
 }

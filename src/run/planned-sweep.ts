@@ -3,7 +3,8 @@ import { hostname } from 'node:os';
 import { toolVersion } from '../cli/store-location.ts';
 import { MATRIX_DEFAULTS } from '../matrix/schema/defaults.ts';
 import { NO_GATE } from '../records/gate-settings.ts';
-import { NO_TENSORRT, type Plan } from '../records/plan.ts';
+import { NO_TENSORRT, type Plan, type PlannedCell } from '../records/plan.ts';
+import type { CellKey } from '../records/scalars.ts';
 import { newSweep, type Sweep } from '../records/sweep.ts';
 import type { TrtexecProgram } from '../trtexec/program/trtexec-program.ts';
 import type { ConverterPython } from '../variants/variants.ts';
@@ -34,6 +35,12 @@ export function plannedSweep(
   });
 }
 
+/** Keys of the cells of a matrix that a plan does not have. */
+export function leftOutOf({ cells }: { readonly cells: readonly Pick<PlannedCell, 'cell'>[] }, plan: Plan): CellKey[] {
+  const planned = new Set(plan.cells.map(({ cell }) => cell.key));
+  return cells.flatMap(({ cell }) => (planned.has(cell.key) ? [] : cell.key));
+}
+
 type Settings = Pick<StoredPlan, 'telemetry' | 'lockClocks' | 'coolDown' | 'numa'>;
 
 /** The plan of a sweep that `bench run --resume` never continues: nothing is checked again, no runs follow. */
@@ -58,6 +65,7 @@ export function storedOnce(
     experiment: null,
     gate: NO_GATE,
     pairs: null,
+    leftOut: null,
     keptLastGoodBytes: MATRIX_DEFAULTS.keptLastGoodBytes,
     ...settings,
     plan,

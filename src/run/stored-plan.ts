@@ -43,6 +43,8 @@ export const storedPlanSchema = z.object({
   gate: gateSettingsSchema.prefault({}),
   /** Suspects that are measured in pairs, decided when the other runs were done; null before. */
   pairs: z.array(plannedPairsSchema).nullable().default(null),
+  /** Keys of cells of the matrix that are not in the plan, by `--filter` or `--budget`; null: not known. */
+  leftOut: z.array(z.string()).nullable().default(null),
   /** Space for the last good engines. */
   keptLastGoodBytes: z.number().default(MATRIX_DEFAULTS.keptLastGoodBytes),
 });

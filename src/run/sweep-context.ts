@@ -17,6 +17,7 @@ import type { TrtexecProgram } from '../trtexec/program/trtexec-program.ts';
 import type { ConvertedNodes } from '../variants/conversion.ts';
 import type { VariantContext } from '../variants/variants.ts';
 import type { RunId, SweepId } from '../records/scalars.ts';
+import type { UnfitRounds } from './unfit-rounds.ts';
 
 interface WorkerGpu {
   /** `GPU 2`. */
@@ -57,6 +58,8 @@ export interface SweepContext {
   readonly againRuns: () => readonly PlannedRun[];
   /** The next runs beyond the plan, according to what is stored; empty if there is enough. */
   readonly moreRuns: () => readonly PlannedRun[];
+  /** Ends the sweep after a whole round of unfit runs; null: nothing does. */
+  readonly unfitRounds: UnfitRounds | null;
   /** Suspects are measured in pairs with their last good engines; null: none are. */
   readonly suspects: SuspectPairs | null;
   readonly onEvent: (event: SweepEvent) => void;

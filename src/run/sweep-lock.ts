@@ -8,7 +8,7 @@ import { lockHolder, tryAcquire } from '../process/lock.ts';
 import { holderText, type LockHolder } from '../process/lock-holder.ts';
 import type { SweepId } from '../records/scalars.ts';
 
-const LOCK_FILE = '.lock';
+export const LOCK_FILE = '.lock';
 
 /**
  * @returns a function that releases the lock

@@ -7,6 +7,7 @@ import { runIdOf, startRun } from './measure-run.ts';
 import type { SweepContext, SweepCounts } from './sweep-context.ts';
 import { highestRepeat } from '../store/runs/runs.ts';
 import type { CellKey } from '../records/scalars.ts';
+import type { UnfitRound, UnfitRounds } from './unfit-rounds.ts';
 
 type MutableCounts = { -readonly [Kind in keyof SweepCounts]: number };
 
@@ -16,6 +17,19 @@ const GPU_FAILURES: readonly (string | null)[] = ['cudaError', 'noGpu', 'deviceI
 /** A build that has fewer CPUs for itself slows the host side of what is timed next to it. */
 const CPUS_FOR_BUILD_AND_RUN = 8;
 
+/** Nothing is lost, and the sweep can be resumed: what the caller says. */
+export class UnfitRoundError extends Error {
+  override readonly name = 'UnfitRoundError';
+  readonly round: UnfitRound;
+  readonly counts: SweepCounts;
+
+  constructor(round: UnfitRound, counts: SweepCounts) {
+    super(`${round.runs} runs in a row are unfit: ${round.reason}`);
+    this.round = round;
+    this.counts = counts;
+  }
+}
+
 /** The runs of a sweep on one or more GPUs in parallel, sequential on each. */
 export class SweepWork {
   readonly counts: MutableCounts;
@@ -23,10 +37,14 @@ export class SweepWork {
   private readonly queues: RunQueues;
   private readonly engines: EnginePool;
   private readonly failure = new AbortController();
+  private readonly unfitRounds: UnfitRounds | null;
+  /** Why no more runs are started. */
+  private unfit: UnfitRound | null = null;
 
   /** @param gpuOfCell UUID by cell key; a cell that is not in it goes to the first worker */
   constructor(workers: readonly [SweepContext, ...SweepContext[]], gpuOfCell: Readonly<Record<string, string>>) {
     const [first] = workers;
+    this.unfitRounds = first.unfitRounds;
     const places = new Map(workers.map(({ gpu }, worker) => [gpu?.uuid, worker]));
     this.counts = { measured: 0, unfit: 0, failed: 0, skipped: 0, kept: 0, replaced: 0 };
     this.queues = new RunQueues(workers.length, (cellKey) => places.get(gpuOfCell[cellKey]) ?? 0);
@@ -56,10 +74,18 @@ export class SweepWork {
 
   /** @param needsEngine selects the runs whose engines are provided before any run starts */
   async do(runs: readonly PlannedRun[], needsEngine: (run: PlannedRun) => boolean = () => false): Promise<void> {
+    this.beginRound(runs);
     this.queues.add(runs);
     await this.together((worker, place) => this.provideEngines(worker, place, needsEngine));
     // The workers that have ended begin again when another one's runs were moved to them.
     while (!this.queues.isEmpty) await this.together((worker, place) => this.drain(worker, place));
+    if (this.unfit !== null) throw new UnfitRoundError(this.unfit, this.counts);
+  }
+
+  private beginRound(runs: readonly PlannedRun[]): void {
+    const [first] = this.workers;
+    const isNew = (run: PlannedRun): boolean => first?.writer.hasRun(runIdOf(first.sweep.sweepId, run)) === false;
+    this.unfitRounds?.begin(runs.flatMap((run) => (run.role === 'timed' && isNew(run) ? run.cellKey : [])));
   }
 
   /** The builds that this worker needs and nobody has begun; with CPUs enough, its runs do not wait for the others' builds. */
@@ -118,11 +144,12 @@ export class SweepWork {
     }
     if (run.harness !== null) {
       const { isWell, store } = await startRun(worker, run, runId, null);
-      return { isWell, store: () => this.counted(store()) };
+      return { isWell, store: () => this.counted(run, store()) };
     }
     const engine = await this.engines.engine(worker, run.buildRef);
     if (engine?.kind !== 'ready') {
       this.counts.skipped += 1;
+      this.unfitRounds?.skip(run.cellKey);
       worker.onEvent({ kind: 'runSkipped', run });
       return null;
     }
@@ -130,17 +157,20 @@ export class SweepWork {
     return {
       isWell,
       store: async () => {
-        const record = await this.counted(store());
+        const record = await this.counted(run, store());
         await this.engines.afterRun(worker, run.buildRef, engine, record.outcome);
         return record;
       },
     };
   }
 
-  private async counted(record: Promise<RunRecord>): Promise<RunRecord> {
+  private async counted({ cellKey }: PlannedRun, record: Promise<RunRecord>): Promise<RunRecord> {
     const own = await record;
     const { kind } = own.outcome;
     if (kind !== 'built') this.counts[kind] += 1;
+    this.unfit ??= this.unfitRounds?.take(cellKey, own) ?? null;
+    // What is being measured now is stored, too.
+    if (this.unfit !== null) this.queues.clear();
     return own;
   }
 
@@ -206,6 +236,10 @@ class RunQueues {
       moved.set(run.cellKey, worker);
       this.queues[worker]?.push(run);
     }
+  }
+
+  clear(): void {
+    for (const queue of this.queues) queue.length = 0;
   }
 
   next(worker: number): PlannedRun | undefined {

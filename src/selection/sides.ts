@@ -14,6 +14,8 @@ import {
   sweepsById,
   sweepsNamed,
 } from '../store/sweeps/find-sweeps.ts';
+import { withFitRuns } from '../store/sweeps/swept-cells.ts';
+import { count } from '../terminal/numbers.ts';
 import type { StoreDatabase } from '../store/file/open.ts';
 import { findSweepsByPrefix } from '../store/sweeps/sweeps.ts';
 import type { Io } from '../cli/io.ts';
@@ -152,6 +154,9 @@ export function splitRange(text: string): { from: string; to: string; symmetric:
   return { from: match[1] || 'HEAD', to: match[3] || 'HEAD', symmetric: match[2] === '...' };
 }
 
+/** More sweeps in a row without a fit run are looked through by nobody. */
+const MOST_SKIPPED = 400;
+
 class SideResolver {
   private readonly db: StoreDatabase;
   private readonly io: Io;
@@ -228,14 +233,21 @@ class SideResolver {
 
   private async latest(ref: string, back: number): Promise<Side> {
     const { newest, note } = await this.newestOfSeries();
-    const series = seriesOf(this.db, newest, back + 1);
+    const all = seriesOf(this.db, newest, back + 1 + MOST_SKIPPED);
+    const ids = all.map(({ sweepId }) => sweepId);
+    const fit = withFitRuns(this.db, ids);
+    // Where no sweep has a result, each is as good as any other.
+    const series = fit.size === 0 ? all : all.filter(({ sweepId }) => fit.has(sweepId));
     const chosen = series[back];
     if (chosen === undefined) {
       throw new UsageError(
         `${ref}: there ${series.length === 1 ? 'is only one sweep' : `are only ${series.length} sweeps`} of ${newest.branch === null ? 'this branch' : `branch ${printable(newest.branch)}`}, matrix and provenance; run one more, or name what to compare`,
       );
     }
-    return { ref, sweeps: [chosen], note };
+    const skipped = ids.indexOf(chosen.sweepId) - back;
+    const skips = skipped === 0 ? null : `latest skips ${count(skipped, 'sweep')} without a fit run`;
+    const notes = [note, skips].filter((text) => text !== null);
+    return { ref, sweeps: [chosen], note: notes.length === 0 ? null : notes.join('; ') };
   }
 
   /** Without a branch, as on a detached head or with a copied store, the newest sweep says which series it is. */

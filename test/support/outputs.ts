@@ -19,6 +19,7 @@ import {
   mergeOutput,
   pruneOutput,
   rejudgeOutput,
+  rmOutput,
   verifyOutput,
 } from '../../src/features/db/output.ts';
 import { doctorOutput } from '../../src/features/doctor/output.ts';
@@ -62,6 +63,7 @@ export const OUTPUTS = {
   'repro-bundle': reproBundle,
   export: exported,
   rejudge: rejudgeOutput,
+  'db-rm': rmOutput,
   ab,
   bisect: bisectOutput,
   doctor: doctorOutput,

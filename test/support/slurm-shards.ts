@@ -79,6 +79,7 @@ export async function makeFinishedRun(
     gate: NO_GATE,
     pairs: null,
     keptLastGoodBytes: 10e9,
+    leftOut: null,
   };
   await folder.create({ sweep: SWEEP, stored, shards, settings: {}, storePath });
   const written = await folder.readPlan();

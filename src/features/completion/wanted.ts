@@ -151,6 +151,7 @@ const VALUES_OF_ARGUMENTS: Kinds = {
   bad: ['ref'],
   ref: ['ref'],
   findings: ['finding'],
+  sweeps: ['sweep'],
   topic: ['topic'],
   keys: ['engine'],
   'show what': ['sweep', 'cell'],

@@ -86,6 +86,26 @@ const pruneCommand = defineCommand({
   run: async (_, options, io) => (await import('./prune.ts')).prune(options, io),
 });
 
+const rmOptions = (command: PlainCommand) =>
+  command.arguments('<sweeps...>').option('--dry-run', 'only show what would go');
+
+export type RmOptions = OptionsOf<typeof rmOptions>;
+
+const rmCommand = defineCommand({
+  name: 'rm',
+  summary: 'take sweeps back, as if they had never been made; their artefacts go to removed/',
+  examples: [
+    'bench db rm latest --dry-run     # what would go',
+    'bench db rm 1a2b3c4d             # the start of an id',
+    'bench import removed/1a2b3c4d5e6f708192a3b4c5d6e7f809     # brings it back',
+  ],
+  notes:
+    'Findings that it reported go with it, and the next `bench check` judges later sweeps again. A sweep that is being measured, or that a baseline names, is refused (exit code 2).',
+  outputs: { 'db-rm': async () => (await import('./output.ts')).rmOutput },
+  define: rmOptions,
+  run: async ([sweeps], options, io) => (await import('./rm.ts')).rm(sweeps, options, io),
+});
+
 const rejudgeOptions = (command: PlainCommand) =>
   command
     .addOption(metricOption())
@@ -105,13 +125,14 @@ const rejudgeCommand = defineCommand({
 
 export const dbCommands = defineGroup({
   name: 'db',
-  summary: 'inspect, verify, back up, merge and prune the store',
+  summary: 'inspect, verify, back up, merge and prune the store, and take sweeps back',
   examples: [
     'bench db info',
     'bench db verify',
     'bench db backup',
     'bench db merge ../other-machine/bench.sqlite',
     'bench db prune --keep 90d --dry-run',
+    'bench db rm latest --dry-run',
   ],
-  commands: [infoCommand, verifyCommand, backupCommand, mergeCommand, pruneCommand, rejudgeCommand],
+  commands: [infoCommand, verifyCommand, backupCommand, mergeCommand, pruneCommand, rmCommand, rejudgeCommand],
 });

@@ -1,6 +1,7 @@
 import * as z from 'zod';
 
 import { count, id, instant, output, type OutputOf } from '../../records/output-parts.ts';
+import { acknowledgementSchema } from '../../records/finding.ts';
 import { attachment } from '../../artefacts/attachment.ts';
 import { artefactMerge, mergeConflict, mergedRows, rowsThere } from '../../store/merge/report.ts';
 import { factsOfStore } from '../../store/store-facts.ts';
@@ -72,6 +73,34 @@ export const pruneOutput = output('bench db prune --json', {
   freeBytes: bytes.describe('Within the file, for rows to come'),
 });
 
+export const rmOutput = output('bench db rm --json', {
+  dryRun: z.boolean(),
+  sweeps: z.array(
+    z.strictObject({
+      sweepId: id,
+      name: z.string().nullable().describe('Of its matrix, or its own'),
+      startedAt: instant.nullable(),
+      runs: count.describe('With builds'),
+      movedTo: z.string().nullable().describe('Folder of its artefacts now; null if there were none, or in a dry run'),
+      sharedRuns: count.describe('Runs whose artefacts stay for another store of this folder'),
+    }),
+  ),
+  findings: z
+    .array(
+      z.strictObject({
+        id,
+        direction: z.enum(['slower', 'faster']),
+        changePercent: z.number().nullable().describe('The largest of its cells'),
+        cells: count,
+        reportedSweepId: id,
+        acknowledged: acknowledgementSchema.pick({ reason: true, owner: true, until: true }).strict().nullable(),
+      }),
+    )
+    .describe('Findings that go, with their acknowledgements'),
+  reopened: z.array(id).describe('Findings that the sweep, or a later one, had ended'),
+  judgedAgain: count.describe('Later sweeps that the next `bench check` judges again'),
+});
+
 export const rejudgeOutput = output('bench db rejudge --json', {
   nights: count,
   changes: z.array(
@@ -92,4 +121,5 @@ export type VerifyOutput = OutputOf<typeof verifyOutput>;
 export type BackupOutput = OutputOf<typeof backupOutput>;
 export type MergeOutput = OutputOf<typeof mergeOutput>;
 export type PruneOutput = OutputOf<typeof pruneOutput>;
+export type RmOutput = OutputOf<typeof rmOutput>;
 export type RejudgeOutput = OutputOf<typeof rejudgeOutput>;

@@ -2,7 +2,7 @@ import { statSync } from 'node:fs';
 import { join } from 'node:path';
 
 import { ENGINE_EXPLORER, type ImportHints, TRTEXEC } from '../../artefacts/read/recognise.ts';
-import { artefactsFolderOf, isInside } from '../../artefacts/layout.ts';
+import { artefactsFolderOf, isInside, removedFolderOf } from '../../artefacts/layout.ts';
 import type { StandaloneReading } from '../../artefacts/read/read-standalone.ts';
 import { readSource } from '../../artefacts/read/read-source.ts';
 import { readPrunedNotes } from '../../artefacts/sweep-manifest.ts';
@@ -254,14 +254,14 @@ async function prunedNotes(path: string, { db }: OpenStore): Promise<string[]> {
   });
 }
 
-/** Imports of a parent folder skip the store's own artefacts; naming them rebuilds the store. */
+/** Imports of a parent folder skip the store's own artefacts, and those of removed sweeps; naming them brings them back. */
 function withoutOwnArtefacts<Found extends { readonly path: string }>(
   given: string,
   found: readonly Found[],
   artefactsFolder: string,
 ): Found[] {
-  if (isInside(artefactsFolder, given)) return [...found];
-  return found.filter(({ path }) => !isInside(artefactsFolder, path));
+  const own = [artefactsFolder, removedFolderOf(artefactsFolder)].filter((folder) => !isInside(folder, given));
+  return found.filter(({ path }) => !own.some((folder) => isInside(folder, path)));
 }
 
 async function gitOf(options: ImportOptions, io: Io): Promise<GitState | null> {

@@ -5,7 +5,7 @@ import type { AbVerdict } from '../../judge/experiment.ts';
 import { EngineCache } from '../../engines/engine-cache.ts';
 import { LEAST_PRECISION_SHARE } from '../../layers/real-precision.ts';
 import { summarizeCells } from '../../judge/summarize-cells.ts';
-import { InterruptedError } from '../../errors.ts';
+import { InterruptedError, UnfitSweepError } from '../../errors.ts';
 import { EXIT_CODES, type ExitCode } from '../../exit-codes.ts';
 import { deviceLabel } from '../../tools/nvidia-smi/device-list.ts';
 import { missingLibrary, missingLibraryText } from '../../trtexec/failures.ts';
@@ -14,8 +14,11 @@ import { printable } from '../../text/printable.ts';
 import type { SweepContext, SweepCounts } from '../../run/sweep-context.ts';
 import type { Sweep } from '../../records/sweep.ts';
 import { cellsWithoutEngine } from '../../engines/engine-state.ts';
+import { leftOutOf } from '../../run/planned-sweep.ts';
 import { requireStore } from '../../run/requirements.ts';
 import { runSweep, saveState } from '../../run/run-sweep.ts';
+import { UnfitRoundError } from '../../run/sweep-work.ts';
+import { type UnfitRound, UnfitRounds } from '../../run/unfit-rounds.ts';
 import { readStoredPlan, type StoredPlan } from '../../run/stored-plan.ts';
 import type { ConverterPython } from '../../variants/variants.ts';
 import { recordedRuns } from '../../trtexec/replay/check-plan.ts';
@@ -35,6 +38,7 @@ import { failOn } from '../../cli/options.ts';
 import { type Io, printResult } from '../../cli/io.ts';
 import { engineBuilds, estimateS } from '../../matrix/plan/estimate.ts';
 import { count, formatDuration, runsAndBuilds } from '../../terminal/numbers.ts';
+import { reasonWords } from '../../terminal/words.ts';
 import { openGpuWorker, sweepServices } from '../../run/gpu-worker.ts';
 import { LiveProgress } from '../../cli/live-progress.ts';
 import type { Machine } from '../../machine/machine.ts';
@@ -149,6 +153,7 @@ async function doSweep(
         : null,
     againRuns,
     moreRuns: () => (search ?? more)?.next() ?? [],
+    unfitRounds: new UnfitRounds(),
   };
   const workerFor = async (machine: Machine): Promise<SweepContext> => {
     const { device } = machine;
@@ -170,19 +175,26 @@ async function doSweep(
       // What was not needed is no part of the sweep.
       const measured = new Set(cellRunsOf(store.db, [sweep.sweepId]).map(({ cellKey }) => cellKey));
       const finished = { ...sweep, state: 'finished' as const, finishedAt: io.now().toISOString() };
-      await saveState(shared, { ...stored, plan: planOfCells(plan, measured) }, finished);
+      const needed = planOfCells(plan, measured);
+      const leftOut = stored.leftOut && [...stored.leftOut, ...leftOutOf(plan, needed)];
+      await saveState(shared, { ...stored, plan: needed, leftOut }, finished);
     }
     const isGiven = plan.builds.some(({ enginePath }) => enginePath !== null);
     if (isGiven) await shared.cache.dropCopies(new Set(lastGoodBuilds(store.db)), io.now());
   } catch (error) {
     progress.end();
-    if (!io.signal.aborted) throw error;
+    const isUnfit = error instanceof UnfitRoundError;
+    if (!io.signal.aborted && !isUnfit) throw error;
     requireStore({ ...shared, sweep });
     const interrupted = { ...sweep, state: 'interrupted' as const };
     // With the pairs that were decided meanwhile.
     const latest = readStoredPlan(planOf(store.db, sweep.sweepId)) ?? stored;
     await saveState({ artefactsFolder, db: store.db }, latest, interrupted);
     const left = `go on with \`bench run --resume ${sweep.sweepId.slice(0, 8)}\``;
+    if (isUnfit) {
+      if (search === null) show(store, sweep.sweepId, stored, error.counts, options, io, error.round);
+      throw new UnfitSweepError(`${roundText(error.round)}; what was measured is stored: ${left}`, { cause: error });
+    }
     throw new InterruptedError(`interrupted; what was measured is stored: ${left}`, { cause: error });
   }
   progress.end();
@@ -196,6 +208,11 @@ async function doSweep(
     unclear: shown === 'unclear',
     failed: counts.failed + counts.unfit - counts.replaced + counts.skipped > 0,
   });
+}
+
+function roundText({ cells, evidence, reason, runs }: UnfitRound): string {
+  const what = evidence === null ? '' : ` (${printable(evidence)})`;
+  return `stopped: ${count(runs, 'run')} in a row, of ${count(cells, 'cell')}, are unfit: ${reasonWords(reason)}${what}`;
 }
 
 /** True when nothing could start because a library is missing; prints which, and what to do. */
@@ -230,10 +247,12 @@ function show(
   counts: SweepCounts,
   options: SweepOptions,
   io: Io,
+  stopped: UnfitRound | null = null,
 ): AbVerdict | null {
   const sweep = findSweep(store.db, sweepId);
   if (sweep === null) return null;
   if (experiment !== null) {
+    if (stopped !== null) return null;
     const { output, details } = abReport(store.db, sweep, experiment);
     printResult(io, options, output, (_, look) => abText(output, details, look));
     return output.overall.verdict;
@@ -249,7 +268,8 @@ function show(
     findEnvironments(store.db, [...new Set(runs.map(({ environmentId }) => environmentId))]),
   );
   const failures = sweepFailures(store.db, sweepId, plan);
-  const output = shownSweepOf(sweep, counts, cells, failures, rebuiltEngines(store.db, sweep, planned, runs));
+  const shown = shownSweepOf(sweep, counts, cells, failures, rebuiltEngines(store.db, sweep, planned, runs));
+  const output = stopped === null ? shown : { ...shown, stopped };
   printResult(io, options, output, (_, look) => sweepText(output, numbersOf(store, sweep), cells, look));
   return null;
 }

@@ -11,7 +11,7 @@ import type { Plan } from '../../records/plan.ts';
 import { printable } from '../../text/printable.ts';
 import type { GateSettings } from '../../records/gate-settings.ts';
 import { AB_BRANCH, type Sweep } from '../../records/sweep.ts';
-import { plannedSweep, trtexecOf } from '../../run/planned-sweep.ts';
+import { leftOutOf, plannedSweep, trtexecOf } from '../../run/planned-sweep.ts';
 import type { StoredPlan } from '../../run/stored-plan.ts';
 import type { TrtexecProgram } from '../../trtexec/program/trtexec-program.ts';
 import { type OpenStore, openStore } from '../../store/file/open.ts';
@@ -147,6 +147,7 @@ export async function startSweep(
       experiment,
       gate: confirmedBy(made.matrix.gate, options),
       pairs: null,
+      leftOut: experiment === null ? leftOutOf(made.matrix, plan) : null,
       keptLastGoodBytes: made.matrix.keptLastGoodBytes,
     };
     return await executePlan(store, { sweep, stored, program, converter, machines }, options, io);

@@ -23,6 +23,7 @@ import {
   sweep,
   telemetry,
 } from '../../records/output-parts.ts';
+import { SHARED_REASONS } from '../../run/unfit-rounds.ts';
 import { VERDICTS } from '../../records/verdict.ts';
 
 const switchGains = z
@@ -57,6 +58,15 @@ export const shownSweep = output('bench run --json, and bench show SWEEP --json'
   graphGains: switchGains.describe('More queries a second with a CUDA graph, where the sweep has cells both ways'),
   transferCosts: switchGains.describe('Queries a second with transfers, where the sweep has cells both ways'),
   rebuilt: z.array(rebuiltEngineSchema).describe('Engines built anew since the previous sweep, that differ in a layer'),
+  stopped: z
+    .strictObject({
+      reason: z.enum(SHARED_REASONS),
+      runs: count.describe('In a row'),
+      cells: count,
+      evidence: z.string().nullable().describe('Of the last one'),
+    })
+    .exactOptional()
+    .describe('A whole round was unfit, so that `bench run` stopped; absent if it did not'),
   failures: z
     .array(
       z.strictObject({

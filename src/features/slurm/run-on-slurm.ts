@@ -12,6 +12,7 @@ import { EXIT_CODES, type ExitCode } from '../../exit-codes.ts';
 import { NO_TENSORRT } from '../../records/plan.ts';
 import { printable } from '../../text/printable.ts';
 import { newSweep, type Sweep } from '../../records/sweep.ts';
+import { leftOutOf } from '../../run/planned-sweep.ts';
 import type { StoredPlan } from '../../run/stored-plan.ts';
 import { shardPlan } from '../../matrix/plan/shards.ts';
 import { submitText } from './text.ts';
@@ -78,6 +79,7 @@ export async function runOnSlurm(path: string, options: SlurmRunOptions, io: Io)
       experiment: null,
       gate: made.matrix.gate,
       pairs: null,
+      leftOut: leftOutOf(made.matrix, plan),
       keptLastGoodBytes: made.matrix.keptLastGoodBytes,
       // Nodes have files of their own, and Slurm chooses GPUs.
       matrix: null,

@@ -1,10 +1,11 @@
-import { and, count, eq, inArray, isNotNull, isNull, lte, ne, notInArray, or, type SQL } from 'drizzle-orm';
+import { and, count, eq, inArray, isNotNull, isNull, lte, ne, not, notInArray, or, type SQL } from 'drizzle-orm';
 
 import { AB_BRANCH, DOCTOR_BRANCH, OFF_BRANCHES, type Provenance, type Sweep } from '../../records/sweep.ts';
 import { equalOrNull, newestSweepFirst, notAfter } from './sweep-order.ts';
 import type { StoreDatabase } from '../file/open.ts';
 import { runs, sweeps } from '../schema.ts';
 import { baselines } from '../annotations-schema.ts';
+import { gateOf } from './gate-of-sweep.ts';
 import { sweepColumns } from './sweeps.ts';
 import type { CellKey, SweepId } from '../../records/scalars.ts';
 
@@ -71,6 +72,32 @@ export function seriesUntil(
   matrices: readonly (string | null)[] = [sweep.matrix],
 ): Sweep[] {
   return select(db, and(inSeriesOf(sweep, matrices), notAfter(sweep.sweepId)), limit);
+}
+
+/** The sweeps of the same series on both sides of a sweep, which is in neither; the nearest first. */
+export function seriesAround(
+  db: StoreDatabase,
+  sweep: Sweep,
+): { readonly before: readonly Sweep[]; readonly after: readonly Sweep[] } {
+  const series = inSeriesOf(sweep, matricesSince(db, sweep));
+  const after = select(db, and(series, not(notAfter(sweep.sweepId))), NO_LIMIT).toReversed();
+  const before = select(db, and(series, notAfter(sweep.sweepId), ne(sweeps.sweepId, sweep.sweepId)), NO_LIMIT);
+  return { before, after };
+}
+
+/** In SQLite. */
+const NO_LIMIT = -1;
+
+/** The names that its matrix has had since, as the matrices say themselves. */
+function matricesSince(db: StoreDatabase, sweep: Sweep): (string | null)[] {
+  const { branch, matrix, provenance } = sweep;
+  const others = listSeries(db).filter(
+    (series) => series.branch === branch && series.provenance === provenance && series.matrix !== matrix,
+  );
+  const renamed = others.filter((series) =>
+    seriesOf(db, series, 1).some(({ sweepId }) => gateOf(db, sweepId).renamedFrom === matrix),
+  );
+  return [matrix, ...(matrix === null ? [] : renamed.map((series) => series.matrix))];
 }
 
 function inSeriesOf(
@@ -207,6 +234,11 @@ export function listSeries(
 export function baselineSweep(db: StoreDatabase, name: string): string | null {
   const row = db.select().from(baselines).where(eq(baselines.name, name)).get();
   return row?.sweepId ?? null;
+}
+
+export function baselinesOf(db: StoreDatabase, sweepId: SweepId): string[] {
+  const rows = db.select().from(baselines).where(eq(baselines.sweepId, sweepId)).orderBy(baselines.name).all();
+  return rows.map(({ name }) => name);
 }
 
 export function countEndedSweeps(db: StoreDatabase): number {

@@ -56,6 +56,13 @@ export function findingsReportedIn(db: StoreDatabase, sweepIds: readonly SweepId
   return select(db, isAmong(findings.reportedSweepId, sweepIds));
 }
 
+/** Those of which a sweep is the first or last bad one, the last good one, or the one that reported them. */
+export function findingsNaming(db: StoreDatabase, sweepId: SweepId): Finding[] {
+  const { firstBadSweepId, lastBadSweepId, lastGoodSweepId, reportedSweepId } = findings;
+  const named = [firstBadSweepId, lastBadSweepId, lastGoodSweepId, reportedSweepId];
+  return select(db, or(...named.map((column) => eq(column, sweepId))));
+}
+
 /** Without what only `notified.ts` is about. */
 const { notifiedAt: _, ...findingColumns } = getTableColumns(findings);
 
@@ -101,7 +108,7 @@ export function saveVerdict(db: StoreDatabase, verdict: StoredVerdict): void {
   });
 }
 
-function saveFinding(db: StoreDatabase, { cells: changed, ...finding }: Finding): void {
+export function saveFinding(db: StoreDatabase, { cells: changed, ...finding }: Finding): void {
   db.insert(findings).values(finding).onConflictDoUpdate({ target: findings.findingId, set: finding }).run();
   db.delete(findingCells).where(eq(findingCells.findingId, finding.findingId)).run();
   const { findingId } = finding;

@@ -3,7 +3,7 @@ import * as z from 'zod';
 
 import { type GateSettings, gateSettingsSchema, NO_GATE } from '../../records/gate-settings.ts';
 import { type PlannedPairs, plannedPairsSchema } from '../../records/planned-pairs.ts';
-import type { SweepId } from '../../records/scalars.ts';
+import type { CellKey, SweepId } from '../../records/scalars.ts';
 import type { StoreDatabase } from '../file/open.ts';
 import { sweeps } from '../schema.ts';
 
@@ -25,6 +25,11 @@ export function keptLastGoodBytesOf(db: StoreDatabase, sweepId: SweepId): number
 /** The matrix file that a sweep was made with, as an absolute path; null where none is stated. */
 export function matrixFileOf(db: StoreDatabase, sweepId: SweepId): string | null {
   return inPlan(db, sweepId, sql`'$.matrix'`, z.object({ file: z.string() }))?.file ?? null;
+}
+
+/** Cells of its matrix that `--filter` or `--budget` left out of a sweep; null where that is not known. */
+export function leftOutCellsOf(db: StoreDatabase, sweepId: SweepId): CellKey[] | null {
+  return inPlan(db, sweepId, sql`'$.leftOut'`, z.array(z.string()));
 }
 
 /** Whether `bench run --resume SWEEP --confirm` takes it: it was planned here, and not handed to Slurm. */

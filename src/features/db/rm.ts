@@ -1,0 +1,169 @@
+import { existsSync } from 'node:fs';
+import { rm as removeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+
+import { writeFindings } from '../../artefacts/findings-file.ts';
+import { artefactsFolderOf, sweepFolderOf } from '../../artefacts/layout.ts';
+import { moveToRemoved } from '../../artefacts/removed.ts';
+import { type Io, printResult } from '../../cli/io.ts';
+import { withStoreToWrite } from '../../cli/with-store.ts';
+import { UsageError } from '../../errors.ts';
+import type { ExitCode } from '../../exit-codes.ts';
+import type { Sweep } from '../../records/sweep.ts';
+import { LOCK_FILE, lockSweep, sweepLockHolder } from '../../run/sweep-lock.ts';
+import { readStoredPlan } from '../../run/stored-plan.ts';
+import { SHORTEST_ID } from '../../selection/by-name.ts';
+import { sweepsOfName } from '../../selection/sides.ts';
+import { holderText } from '../../process/lock-holder.ts';
+import type { OpenStore, StoreDatabase } from '../../store/file/open.ts';
+import { SiblingStores } from '../../store/file/sibling-stores.ts';
+import { sweepNumbers } from '../../store/sweeps/overview.ts';
+import { type Removal, removalOf, removeSweep } from '../../store/sweeps/remove-sweep.ts';
+import { baselinesOf } from '../../store/sweeps/find-sweeps.ts';
+import { planOf } from '../../store/sweeps/sweeps.ts';
+import { printable } from '../../text/printable.ts';
+import { shellQuote } from '../../text/shell-quote.ts';
+import type { RmOptions } from './command.ts';
+import type { RmOutput } from './output.ts';
+import { rmText } from './rm-text.ts';
+
+/** Takes sweeps back: what they said goes from the store, and their artefacts to `removed/`. */
+export function rm(names: readonly string[], options: RmOptions, io: Io): Promise<ExitCode> {
+  return withStoreToWrite(options, io, async (store) => {
+    const chosen = new Map<string, Sweep>();
+    for (const name of names) {
+      const sweep = await namedSweep(store.db, name, io);
+      chosen.set(sweep.sweepId, sweep);
+    }
+    const sweeps = [...chosen.values()];
+    // All or none: before the first one goes.
+    for (const sweep of sweeps) refuse(store, sweep);
+    const isDryRun = options.dryRun === true;
+    const siblings = new SiblingStores(store.path);
+    const removed: Removed[] = [];
+    try {
+      for (const sweep of sweeps) {
+        io.signal.throwIfAborted();
+        removed.push(await removeOne(store, sweep, siblings, isDryRun));
+      }
+    } finally {
+      siblings.close();
+    }
+    return printResult(io, options, outputOf(removed, isDryRun), rmText);
+  });
+}
+
+/** Git revisions and baselines may mean several sweeps, or other ones tomorrow. */
+async function namedSweep(db: StoreDatabase, name: string, io: Io): Promise<Sweep> {
+  const isOther = name.startsWith('baseline:') || /^HEAD\b/.test(name);
+  const found = isOther || name.length < SHORTEST_ID ? [] : await sweepsOfName(db, name, io);
+  const [only, ...others] = new Map(found.map((sweep) => [sweep.sweepId, sweep])).values();
+  if (only === undefined) {
+    throw new UsageError(`no sweep ${printable(name)} in this store: name the start of an id of \`bench ls sweeps\``);
+  }
+  if (others.length > 0) throw new UsageError(`${printable(name)} names ${found.length} sweeps: write more of the id`);
+  return only;
+}
+
+/** @throws UsageError for a sweep that somebody measures, or relies on */
+function refuse({ db, path }: OpenStore, { state, sweepId }: Sweep): void {
+  const short = sweepId.slice(0, 8);
+  const holder = sweepLockHolder(artefactsFolderOf(path), sweepId);
+  if (holder !== null) {
+    throw new UsageError(`sweep ${short} is being measured by ${holderText(holder)}: wait for it, or end it`);
+  }
+  const slurmRun = state === 'finished' ? null : (readStoredPlan(planOf(db, sweepId))?.slurmRun ?? null);
+  if (slurmRun !== null && existsSync(slurmRun)) {
+    throw new UsageError(
+      `sweep ${short} was handed to Slurm, whose jobs may still bring results: \`bench slurm cancel ${shellQuote(slurmRun)}\`, then move that folder away`,
+    );
+  }
+  const [baseline] = baselinesOf(db, sweepId);
+  if (baseline !== undefined) {
+    throw new UsageError(
+      `sweep ${short} is the baseline ${printable(baseline)}: \`bench baseline rm ${shellQuote(baseline)}\` first, or set it to another sweep`,
+    );
+  }
+}
+
+interface Removed {
+  readonly sweep: Sweep;
+  readonly removal: Removal;
+  readonly runs: number;
+  readonly movedTo: string | null;
+  readonly sharedRuns: number;
+}
+
+/**
+ * First the artefacts, then the rows: after a kill between the two the sweep is still known, and doing it again ends it.
+ * A sweep that is being measured keeps its artefacts, as does one whose rows cannot be deleted.
+ */
+async function removeOne(
+  { db, path }: OpenStore,
+  sweep: Sweep,
+  siblings: SiblingStores,
+  isDryRun: boolean,
+): Promise<Removed> {
+  const { sweepId } = sweep;
+  const artefacts = artefactsFolderOf(path);
+  const numbers = sweepNumbers(db, [sweepId]).get(sweepId);
+  const shared = siblings.hasSweep(sweepId) ? siblings.runsOf(sweepId) : null;
+  const about = { sweep, runs: (numbers?.runs ?? 0) + (numbers?.builds ?? 0), sharedRuns: shared?.size ?? 0 };
+  if (isDryRun) return { ...about, removal: removalOf(db, sweep), movedTo: null };
+  const unlock = existsSync(sweepFolderOf(artefacts, sweepId)) ? lockSweep(artefacts, sweepId) : () => {};
+  try {
+    const removal = removalOf(db, sweep);
+    const moved = await moveToRemoved(artefacts, sweepId, shared);
+    try {
+      removeSweep(db, removal);
+    } catch (error) {
+      await moved.undo();
+      throw error;
+    }
+    if (moved.folder !== null) await removeFile(join(moved.folder, LOCK_FILE), { force: true });
+    const { changed, judgedAgain, reopened } = removal;
+    const reporting = [...changed, ...reopened].map(({ reportedSweepId }) => reportedSweepId);
+    await writeFindings(db, artefacts, [...judgedAgain, ...reporting]);
+    return { ...about, removal, movedTo: moved.folder };
+  } finally {
+    unlock();
+  }
+}
+
+/** Of several sweeps in a dry run the same finding may go with each. */
+function outputOf(removed: readonly Removed[], dryRun: boolean): RmOutput {
+  const removals = removed.map(({ removal }) => removal);
+  const ids = new Set(removals.map(({ sweepId }) => sweepId));
+  const gone = new Map(removals.flatMap(({ findings }) => findings).map((each) => [each.finding.findingId, each]));
+  const reopened = removals.flatMap((removal) => removal.reopened);
+  const again = new Set(removals.flatMap(({ judgedAgain }) => judgedAgain).filter((id) => !ids.has(id)));
+  return {
+    schemaVersion: 1,
+    dryRun,
+    sweeps: removed.map(({ movedTo, runs, sharedRuns, sweep: { matrix, name, sweepId, startedAt } }) => ({
+      sweepId,
+      name: matrix ?? name,
+      startedAt,
+      runs,
+      movedTo,
+      sharedRuns,
+    })),
+    findings: [...gone.values()].map(({ acknowledgement, finding }) => ({
+      id: finding.findingId,
+      direction: finding.direction,
+      changePercent: largestOf(finding.cells.map(({ changePercent }) => changePercent)),
+      cells: new Set(finding.cells.map(({ cellKey }) => cellKey)).size,
+      reportedSweepId: finding.reportedSweepId,
+      acknowledged:
+        acknowledgement === null
+          ? null
+          : { reason: acknowledgement.reason, owner: acknowledgement.owner, until: acknowledgement.until },
+    })),
+    reopened: [...new Set(reopened.map(({ findingId }) => findingId))].filter((id) => !gone.has(id)),
+    judgedAgain: again.size,
+  };
+}
+
+function largestOf(changes: readonly number[]): number | null {
+  return changes.toSorted((a, b) => Math.abs(b) - Math.abs(a))[0] ?? null;
+}
