@@ -1,5 +1,5 @@
-import { replaySweeps } from '../src/judge/history/replay-sweeps.ts';
 import { findChangePoints } from '../src/judge/history/change-points.ts';
+import { lastingChanges } from '../src/judge/history/lasting-changes.ts';
 import { madeHistory } from './detection/our-times.ts';
 import type { Benchmark, Row } from './row.ts';
 import { sized } from './size.ts';
@@ -28,7 +28,7 @@ export const nightly: Benchmark = {
 
 async function rowsOf({ mostMs, nights }: (typeof LENGTHS)[number]): Promise<Row[]> {
   const history = madeHistory(nights, 250);
-  const replay = (): Promise<number> => timedMs(() => replaySweeps(history));
+  const replay = (): Promise<number> => timedMs(() => lastingChanges(history));
   const times = await medianTimesMs({ replay, whole: () => timedMs(() => findChangePoints(history)) }, ROUNDS);
   const what = `${nights} nights, one after the other`;
   const measured = { kind: 'measured', what, unit: '×', ours: milliseconds(times.replay) } as const;

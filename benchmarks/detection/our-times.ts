@@ -78,8 +78,6 @@ export function madeHistory(count: number, every: number | null): NightlyValues 
       const level = every === null ? 0 : 0.03 * (Math.floor(night / every) % 3);
       return Math.exp(level + 0.01 * random.normal());
     }),
-    spread: nights.map(() => 0.02),
-    count: nights.map(() => 1000),
     clock: nights.map(() => 1980),
   };
 }

@@ -32,16 +32,16 @@ function byPeriod({ metric, history }: MetricHistory): MetricHistory['history'] 
   return { ...history, clock: history.clock.map((mhz) => (mhz === null ? null : 1e6 / mhz)) };
 }
 
-/** @param reported places of known findings of this metric; @param wrongBefore how many turned out wrong */
+/** @param known its reported places */
 export function judgeHistory(
   evidence: CellEvidence,
   measured: MetricHistory,
   judged: number,
-  known: { readonly reported: readonly number[]; readonly wrongBefore: number },
+  known: { readonly reported: readonly number[] },
 ): JudgedHistory {
   const { metric } = measured;
   const history = byPeriod(measured);
-  const latest = judgeLatest(history, known);
+  const latest = judgeLatest(history, known.reported);
   const isMeasured = history.nights.at(-1) === judged;
   const changes = isMeasured
     ? [...newsOf(evidence, metric, history.nights, latest), ...suspects(evidence, metric, history.nights, latest)]
@@ -74,7 +74,7 @@ function suspects(
   { news, suspected }: LatestJudgement,
 ) {
   if (suspected === null || news.length > 0) return [];
-  const { before, deviations, firstNight, now, probability, sweeps } = suspected;
+  const { before, deviations, firstNight, now, sweeps } = suspected;
   if (metric !== mainOf(evidence)?.metric && deviations < OTHER_METRIC.deviations) return [];
   const lastGood = nights[nights.length - sweeps - 1] ?? null;
   return [
@@ -82,7 +82,7 @@ function suspects(
       evidence.cell,
       metric,
       { before, after: now },
-      { place: firstNight, lastGood, confirmedBy: null, probability, margin: deviations },
+      { place: firstNight, lastGood, confirmedBy: null, margin: deviations },
     ),
   ];
 }

@@ -12,7 +12,7 @@ export function withoutPlaces(measured: MetricHistory, places: readonly number[]
   const kept = history.nights.flatMap((night, index) => (places.includes(night) ? [] : [index]));
   const pick = <Value>(values: readonly Value[]): Value[] => kept.flatMap((index) => values.slice(index, index + 1));
   const pickKnown = <Value>(values: readonly Value[] | undefined) => (values === undefined ? undefined : pick(values));
-  const { builds, clock, count, nights, sources, spread, values } = history;
+  const { builds, clock, nights, sources, values } = history;
   return {
     metric,
     runs: pick(runs),
@@ -21,9 +21,7 @@ export function withoutPlaces(measured: MetricHistory, places: readonly number[]
       values: Float64Array.from(pick([...values])),
       builds: pickKnown(builds),
       clock: pickKnown(clock),
-      count: pickKnown(count),
       sources: pickKnown(sources),
-      spread: pickKnown(spread),
     },
   };
 }

@@ -105,7 +105,7 @@ test('a regression of one sweep is suspected, then cleared with its sweeps', () 
   for (let sweep = 0; sweep < 30; sweep += 1) expect(alarms(gate.next(), sweep)).toEqual([]);
   expect(gate.next()).toMatchObject({
     judgedBy: 'history',
-    findings: [{ state: 'suspected', probability: 0.35 }],
+    findings: [{ state: 'suspected' }],
     cells: [{ status: 'suspected' }, {}, {}, {}],
     candidates: [{ group: [], lastGoodSweepId: sweepOfNight(29) }],
   });
