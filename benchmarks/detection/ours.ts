@@ -1,7 +1,7 @@
 import { compareCells } from '../../src/judge/compare/compare-cells.ts';
 import { findChangePoints } from '../../src/judge/history/change-points.ts';
 import { lastingChanges } from '../../src/judge/history/lasting-changes.ts';
-import type { NightlyValues } from '../../src/judge/history/noise.ts';
+import type { CellHistory } from '../../src/judge/history/noise.ts';
 import type { Verdict } from '../../src/records/verdict.ts';
 import { runCentre } from '../../src/trtexec/log/derived.ts';
 import type { LabelledCell, LabelledHistory } from './labelled.ts';
@@ -9,7 +9,7 @@ import type { Alarm, NightAlarm } from './score.ts';
 import type { CellVerdict } from './score-cells.ts';
 
 /** What the detector is given of a history: the measured nights, no labels. */
-export function nightlyValues(history: Pick<LabelledHistory, 'values' | 'clock'>): NightlyValues {
+export function nightlyValues(history: Pick<LabelledHistory, 'values' | 'clock'>): CellHistory {
   const nights = history.values.flatMap((value, night) => (value === null ? [] : [night]));
   return {
     nights,

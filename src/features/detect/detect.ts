@@ -7,7 +7,7 @@ import { EXIT_CODES, type ExitCode } from '../../exit-codes.ts';
 import { compareCells } from '../../judge/compare/compare-cells.ts';
 import { isBuildLuck } from '../../judge/history/build-luck.ts';
 import { type ChangePoint, directionOf, findChangePoints } from '../../judge/history/change-points.ts';
-import type { NightlyValues } from '../../judge/history/noise.ts';
+import type { CellHistory } from '../../judge/history/noise.ts';
 import { lastingChanges } from '../../judge/history/lasting-changes.ts';
 import type { CellComparison } from '../../records/verdict.ts';
 import { readingProblem } from '../../selection/reading-problem.ts';
@@ -83,7 +83,7 @@ function seriesLine(record: SeriesRecord, { better }: DetectOptions): string {
   });
 }
 
-function historyOf({ values, clock, build, sources }: SeriesRecord): NightlyValues {
+function historyOf({ values, clock, build, sources }: SeriesRecord): CellHistory {
   const nights = values.flatMap((value, night) => (value === null ? [] : [night]));
   const ofNights = <Fact>(facts: readonly (Fact | null)[] | null | undefined) =>
     facts ? nights.map((night) => facts[night] ?? null) : undefined;

@@ -1,6 +1,6 @@
 import { medianIn } from '../../statistics/order-statistics.ts';
 import { clearLevels, type Level, type NoisySeries } from './levels.ts';
-import { logsOf, type NightlyValues, noiseOf } from './noise.ts';
+import { logsOf, type CellHistory, noiseOf } from './noise.ts';
 import { segment } from './segment.ts';
 import { HISTORY } from './settings.ts';
 
@@ -24,7 +24,7 @@ export interface ChangePoint {
  * clipped, exact least-squares levels, boundaries without enough margin joined, known states taken out. The same
  * sweeps give the same answer.
  */
-export function findChangePoints(history: NightlyValues): readonly ChangePoint[] {
+export function findChangePoints(history: CellHistory): readonly ChangePoint[] {
   return cutHistory(history).changes;
 }
 
@@ -41,7 +41,7 @@ export interface CutHistory {
 }
 
 /** The levels of a history, and the changes between them. One level where it is short. */
-export function cutHistory(history: NightlyValues): CutHistory {
+export function cutHistory(history: CellHistory): CutHistory {
   const logs = logsOf(history);
   const series = { logs, ...noiseOf(logs) };
   const isLong = logs.length >= HISTORY.leastNights;

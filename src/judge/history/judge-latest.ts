@@ -3,7 +3,7 @@ import { percentOfLog } from '../../statistics/logarithms.ts';
 import { medianIn, middleOf } from '../../statistics/order-statistics.ts';
 import { type ChangePoint, type CutHistory, cutHistory } from './change-points.ts';
 import { isSame, type LastingChange, lastingChanges } from './lasting-changes.ts';
-import type { NightlyValues } from './noise.ts';
+import type { CellHistory } from './noise.ts';
 import { ALERTING, HISTORY, SUSPECTS } from './settings.ts';
 
 // For `judge/gate` alone, and deleted with it.
@@ -38,7 +38,7 @@ export interface LatestJudgement {
  * @param history no longer than the window
  * @param reported first sweeps (as in `nights`) of the changes that were reported in earlier sweeps
  */
-export function judgeLatest(history: NightlyValues, reported: readonly number[]): LatestJudgement {
+export function judgeLatest(history: CellHistory, reported: readonly number[]): LatestJudgement {
   const { nights, values } = history;
   if (values.length < HISTORY.leastNights) return { changes: [], news: [], suspected: null, deviations: null };
   const places = reported.map((night) => ({ night }));
@@ -61,7 +61,7 @@ function deviationsIn({ levels, logs, sigma }: CutHistory): number | null {
 }
 
 function suspicionOf(
-  history: NightlyValues,
+  history: CellHistory,
   { logs }: CutHistory,
   reported: readonly Pick<ChangePoint, 'night'>[],
 ): Suspicion | null {
@@ -88,7 +88,7 @@ function isBeyond(logs: Float64Array, index: number): boolean {
 }
 
 /** The sweeps from an index on, against the level before them; null unless all lie well off it on one side. */
-function departureOf(history: NightlyValues, logs: Float64Array, index: number) {
+function departureOf(history: CellHistory, logs: Float64Array, index: number) {
   const past = { ...history, values: history.values.subarray(0, index), clock: history.clock?.slice(0, index) };
   const { levels, sigma } = cutHistory(past);
   const level = levels.at(-1);

@@ -2,7 +2,7 @@ import { at } from '../../statistics/at.ts';
 import { isBuildLuck } from './build-luck.ts';
 import { type ChangePoint, type CutHistory, cutHistory } from './change-points.ts';
 import { staysIn } from './levels.ts';
-import type { NightlyValues } from './noise.ts';
+import type { CellHistory } from './noise.ts';
 import { ALERTING, HISTORY } from './settings.ts';
 
 /** A change of level that is known to last. */
@@ -18,7 +18,7 @@ export interface LastingChange extends ChangePoint {
  * asked alone shows all that are known in it, whenever that became so. The direction of one: `directionOf(shift)`.
  * @param since as in `nights`; the newest sweep costs one look where nothing changed
  */
-export function lastingChanges(history: NightlyValues, since = 0): readonly LastingChange[] {
+export function lastingChanges(history: CellHistory, since = 0): readonly LastingChange[] {
   const { nights, values } = history;
   // Such a history has no level but one; most sizes are so.
   if (values.every((value) => value === at(values, 0))) return [];
@@ -52,7 +52,7 @@ export function isSame(a: Pick<ChangePoint, 'night'>, b: Pick<ChangePoint, 'nigh
  * The past up to a sweep, limited to the window.
  * @param sweeps measured ones
  */
-function windowUntil(history: NightlyValues, sweeps: number): NightlyValues {
+function windowUntil(history: CellHistory, sweeps: number): CellHistory {
   const from = Math.max(0, sweeps - ALERTING.windowNights);
   return {
     nights: history.nights.slice(from, sweeps),
@@ -85,7 +85,7 @@ function leastAge({ index, before, shift }: ChangePoint, { logs, sigma }: CutHis
   const tolerance = Math.max(HISTORY.similarShare * Math.abs(shift), sigma);
   // A single sweep is an outlier.
   const stays = staysIn(logs, 0, index, (log) => Math.abs(log - before - shift) <= tolerance).filter(
-    (stay) => stay > 1 && stay <= HISTORY.stateNights,
+    (stay) => stay > 1 && stay <= HISTORY.stateSweeps,
   );
   return stays.length === 0 ? 0 : Math.max(ALERTING.visitedAge, ...stays);
 }

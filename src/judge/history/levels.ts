@@ -133,10 +133,10 @@ function isKnownState({ logs, sigma }: NoisySeries, levels: readonly Level[], in
   if (before === undefined || level === undefined) return false;
   const shift = level.median - before.median;
   const sweeps = level.to - level.from;
-  const { backShare, burstSweeps, stateNights, stateDeviations, stateVisits, stayFactor } = HISTORY;
+  const { backShare, burstSweeps, stateSweeps, stateDeviations, stateVisits, stayFactor } = HISTORY;
   const isBack = after !== undefined && Math.abs(after.median - before.median) < backShare * Math.abs(shift);
   if (isBack && sweeps < burstSweeps) return true;
-  if (sweeps > stateNights || Math.abs(shift) < stateDeviations * sigma) return false;
+  if (sweeps > stateSweeps || Math.abs(shift) < stateDeviations * sigma) return false;
   if (!isBack && after !== undefined) return false;
   const tolerance = Math.max(HISTORY.similarShare * Math.abs(shift), sigma);
   const stays = levels.flatMap(({ from, to, median }, other) =>

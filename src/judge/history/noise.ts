@@ -6,7 +6,7 @@ import { HISTORY } from './settings.ts';
 type Known<Fact> = readonly (Fact | null)[] | undefined;
 
 /** A cell's history: one entry per measured sweep in every array. */
-export interface NightlyValues {
+export interface CellHistory {
   /** Index of each measured sweep, ascending: sweeps without a value count. */
   readonly nights: readonly number[];
   /** Positive, in any unit. */
@@ -22,7 +22,7 @@ export interface NightlyValues {
  * Logs of values, as cycles where that reduces the scatter much. Memory-bound cells do not follow the clock: the data
  * decide.
  */
-export function logsOf({ values, clock = [] }: NightlyValues): Float64Array {
+export function logsOf({ values, clock = [] }: CellHistory): Float64Array {
   const logs = values.map(Math.log);
   const clocks = knownClocks(clock);
   if (clocks === null) return logs;

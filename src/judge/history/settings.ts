@@ -35,7 +35,7 @@ export const HISTORY = {
   youngSweeps: 6,
   /** Known states: at least this many deviations off, no longer than this, visited so often before. */
   stateDeviations: 4,
-  stateNights: 30,
+  stateSweeps: 30,
   stateVisits: 2,
   /** A level that is back after fewer sweeps is a burst. */
   burstSweeps: 5,

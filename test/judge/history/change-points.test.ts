@@ -6,7 +6,7 @@ import { nightlyValues } from '../../../benchmarks/detection/ours.ts';
 import { Random } from '../../../benchmarks/detection/random.ts';
 import { findChangePoints } from '../../../src/judge/history/change-points.ts';
 import { lastingChanges } from '../../../src/judge/history/lasting-changes.ts';
-import type { NightlyValues } from '../../../src/judge/history/noise.ts';
+import type { CellHistory } from '../../../src/judge/history/noise.ts';
 import { plainHistory } from '../../support/plain-history.ts';
 
 function noise(seed: number, nights: number, sigma: number): number[] {
@@ -14,7 +14,7 @@ function noise(seed: number, nights: number, sigma: number): number[] {
   return Array.from({ length: nights }, () => Math.exp(sigma * random.normal()));
 }
 
-const places = (history: NightlyValues): number[] => findChangePoints(history).map(({ night }) => night);
+const places = (history: CellHistory): number[] => findChangePoints(history).map(({ night }) => night);
 
 const anyHistory = fc.constantFrom(...packedHistories('synthetic-dev').map(nightlyValues));
 
