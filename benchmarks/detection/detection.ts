@@ -8,7 +8,7 @@ export const detection: Benchmark = {
   run: async () => rowsOf(await compareDetectors({ seed: null, peers: false, peerNights: false })),
 };
 
-const LIMITS = { shortMs: 0.2, longMs: 5 } as const;
+const LIMITS = { shortMs: 0.2, longMs: 60 } as const;
 
 function rowsOf({ detectors, deciders, times }: Comparison): Row[] {
   const [detector] = detectors;

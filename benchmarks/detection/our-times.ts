@@ -1,6 +1,6 @@
 import { compareCells } from '../../src/judge/compare/compare-cells.ts';
 import { findChangePoints } from '../../src/judge/history/change-points.ts';
-import type { NightlyValues } from '../../src/judge/history/noise.ts';
+import type { CellHistory } from '../../src/judge/history/noise.ts';
 import { runCentre } from '../../src/trtexec/log/derived.ts';
 import { medianTimesMs, type Side, timedMs } from '../timing.ts';
 import type { LabelledCell, LabelledHistory } from './labelled.ts';
@@ -49,7 +49,7 @@ export async function ourTimes(
 }
 
 /** One pass looks at a history so many times. */
-function repeated(history: NightlyValues, count: number): Side {
+function repeated(history: CellHistory, count: number): Side {
   const pass = (): void => {
     for (let i = 0; i < count; i += 1) findChangePoints(history);
   };
@@ -69,7 +69,7 @@ function compareMatrix(matrix: readonly LabelledCell[]): void {
 }
 
 /** 1 % of noise; with `every`, the level moves by 3 % every so many nights. */
-export function madeHistory(count: number, every: number | null): NightlyValues {
+export function madeHistory(count: number, every: number | null): CellHistory {
   const random = new Random(count + (every ?? 0));
   const nights = Array.from({ length: count }, (_, night) => night);
   return {
@@ -78,8 +78,6 @@ export function madeHistory(count: number, every: number | null): NightlyValues 
       const level = every === null ? 0 : 0.03 * (Math.floor(night / every) % 3);
       return Math.exp(level + 0.01 * random.normal());
     }),
-    spread: nights.map(() => 0.02),
-    count: nights.map(() => 1000),
     clock: nights.map(() => 1980),
   };
 }

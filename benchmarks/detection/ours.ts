@@ -1,7 +1,7 @@
 import { compareCells } from '../../src/judge/compare/compare-cells.ts';
 import { findChangePoints } from '../../src/judge/history/change-points.ts';
-import { replaySweeps } from '../../src/judge/history/replay-sweeps.ts';
-import type { NightlyValues } from '../../src/judge/history/noise.ts';
+import { lastingChanges } from '../../src/judge/history/lasting-changes.ts';
+import type { CellHistory } from '../../src/judge/history/noise.ts';
 import type { Verdict } from '../../src/records/verdict.ts';
 import { runCentre } from '../../src/trtexec/log/derived.ts';
 import type { LabelledCell, LabelledHistory } from './labelled.ts';
@@ -9,15 +9,12 @@ import type { Alarm, NightAlarm } from './score.ts';
 import type { CellVerdict } from './score-cells.ts';
 
 /** What the detector is given of a history: the measured nights, no labels. */
-export function nightlyValues(history: Pick<LabelledHistory, 'values' | 'spread' | 'count' | 'clock'>): NightlyValues {
+export function nightlyValues(history: Pick<LabelledHistory, 'values' | 'clock'>): CellHistory {
   const nights = history.values.flatMap((value, night) => (value === null ? [] : [night]));
-  const take = (facts: readonly (number | null)[]): (number | null)[] => nights.map((night) => facts[night] ?? null);
   return {
     nights,
     values: Float64Array.from(nights, (night) => history.values[night] ?? Number.NaN),
-    spread: take(history.spread),
-    count: take(history.count),
-    clock: take(history.clock),
+    clock: nights.map((night) => history.clock[night] ?? null),
   };
 }
 
@@ -36,10 +33,10 @@ export function ourNightAlarms(histories: readonly LabelledHistory[]): Map<strin
   return new Map(
     histories.map((history) => [
       history.id,
-      replaySweeps(nightlyValues(history)).reports.map(({ reportedOn, change }) => ({
-        night: reportedOn,
-        index: change.night,
-        sign: change.shift > 0 ? 1 : -1,
+      lastingChanges(nightlyValues(history)).map(({ knownAt, night, shift }) => ({
+        night: knownAt,
+        index: night,
+        sign: shift > 0 ? 1 : -1,
       })),
     ]),
   );

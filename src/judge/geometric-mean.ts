@@ -1,7 +1,7 @@
 import type { GeometricMean } from '../records/verdict.ts';
 import { percentOfLog } from '../statistics/logarithms.ts';
 import { median } from '../statistics/median.ts';
-import type { NightlyValues } from './history/noise.ts';
+import type { CellHistory } from './history/noise.ts';
 import { tQuantile } from '../statistics/student-t.ts';
 
 /** A variance on the log scale, and its degrees of freedom. */
@@ -105,7 +105,7 @@ export function sharedNoise(histories: readonly (readonly (number | null)[])[], 
 }
 
 /** The values of a history with the gaps of the sweeps that have none. */
-export function valuesByPlace({ nights, values }: NightlyValues): (number | null)[] {
+export function valuesByPlace({ nights, values }: CellHistory): (number | null)[] {
   const byPlace = Array.from({ length: (nights.at(-1) ?? -1) + 1 }, (): number | null => null);
   for (const [index, place] of nights.entries()) byPlace[place] = values[index] ?? null;
   return byPlace;

@@ -1,6 +1,6 @@
 import { median } from '../statistics/median.ts';
 import { findChangePoints } from './history/change-points.ts';
-import type { NightlyValues } from './history/noise.ts';
+import type { CellHistory } from './history/noise.ts';
 import { differences, medianIn, scaleOf } from '../statistics/order-statistics.ts';
 import { meanLog } from '../statistics/logarithms.ts';
 import { LEAST_PAST_NIGHTS } from './run-noise.ts';
@@ -19,7 +19,7 @@ const SAME_LEVEL = { deviations: 4, least: 0.005 } as const;
  * @param base only sweeps at the level of these runs count
  * @returns one value per sweep, oldest first; empty when there are too few
  */
-export function pastValues(history: NightlyValues, runsANight: readonly number[], base: readonly number[]): number[] {
+export function pastValues(history: CellHistory, runsANight: readonly number[], base: readonly number[]): number[] {
   if (base.length === 0) return [];
   const level = meanLog(base);
   const typicalRuns = median(runsANight) ?? 1;
@@ -34,7 +34,7 @@ export function pastValues(history: NightlyValues, runsANight: readonly number[]
 }
 
 /** Logs of each level in turn. */
-function levelsOf(history: NightlyValues): Float64Array[] {
+function levelsOf(history: CellHistory): Float64Array[] {
   const logs = history.values.map(Math.log);
   const starts = [0, ...findChangePoints(history).map(({ index }) => index)];
   return starts.map((from, place) => logs.subarray(from, starts[place + 1]));

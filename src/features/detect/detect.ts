@@ -7,8 +7,8 @@ import { EXIT_CODES, type ExitCode } from '../../exit-codes.ts';
 import { compareCells } from '../../judge/compare/compare-cells.ts';
 import { isBuildLuck } from '../../judge/history/build-luck.ts';
 import { type ChangePoint, directionOf, findChangePoints } from '../../judge/history/change-points.ts';
-import type { NightlyValues } from '../../judge/history/noise.ts';
-import { replaySweeps } from '../../judge/history/replay-sweeps.ts';
+import type { CellHistory } from '../../judge/history/noise.ts';
+import { lastingChanges } from '../../judge/history/lasting-changes.ts';
 import type { CellComparison } from '../../records/verdict.ts';
 import { readingProblem } from '../../selection/reading-problem.ts';
 import { printable } from '../../text/printable.ts';
@@ -58,9 +58,9 @@ function readSeries(path: string, text: string): SeriesRecord[] {
 }
 
 /**
- * One history: `alarms` as the whole history shows them, `nightly` as they would have been reported sweep by sweep with only
- * the past, `suspected` what lay far off and was reported later (confirmed) or came back (cleared). `index` is the first
- * sweep at the new level, `night` the one in which it is said. `buildLuck` is no alarm: a new build of the same sources.
+ * One history: `alarms` as the whole history shows them, `nightly` as they were known to last with only the past. `index`
+ * is the first sweep at the new level, `night` the one in which that became known. `buildLuck` is no alarm: a new build
+ * of the same sources.
  */
 function seriesLine(record: SeriesRecord, { better }: DetectOptions): string {
   const history = historyOf(record);
@@ -69,39 +69,29 @@ function seriesLine(record: SeriesRecord, { better }: DetectOptions): string {
     changePercent: rounded(percentOfLog(shift)),
     margin: rounded(margin),
   });
-  const { reports, suspicions } = replaySweeps(history);
-  const nightly = reports.map(({ reportedOn, change }) => ({
-    isBuildLuck: change.isBuildLuck,
-    alarm: { night: reportedOn, index: change.night, ...reported(change) },
-  }));
-  const luck = nightly.filter(({ isBuildLuck: isLuck }) => isLuck).map(({ alarm }) => alarm);
+  const lasting = lastingChanges(history);
+  const lineOf = (isLuck: boolean) =>
+    lasting
+      .filter(({ isBuildLuck: is }) => is === isLuck)
+      .map((change) => ({ night: change.knownAt, index: change.night, ...reported(change) }));
+  const luck = lineOf(true);
   return JSON.stringify({
     id: record.id,
     alarms: findChangePoints(history)
       .filter(({ index }) => !isBuildLuck(history, index))
       .map((change) => ({ index: change.night, ...reported(change) })),
-    nightly: nightly.filter(({ isBuildLuck: isLuck }) => !isLuck).map(({ alarm }) => alarm),
+    nightly: lineOf(false),
     ...(luck.length === 0 ? {} : { buildLuck: luck }),
-    suspected: suspicions.map(({ suspectedOn, first, state }) => ({
-      night: suspectedOn,
-      index: first.firstNight,
-      direction: directionOf(first.now - first.before, better),
-      changePercent: rounded(first.changePercent),
-      probability: first.probability,
-      state,
-    })),
   });
 }
 
-function historyOf({ values, spread, count, clock, build, sources }: SeriesRecord): NightlyValues {
+function historyOf({ values, clock, build, sources }: SeriesRecord): CellHistory {
   const nights = values.flatMap((value, night) => (value === null ? [] : [night]));
   const ofNights = <Fact>(facts: readonly (Fact | null)[] | null | undefined) =>
     facts ? nights.map((night) => facts[night] ?? null) : undefined;
   return {
     nights,
     values: Float64Array.from(nights, (night) => values[night] ?? Number.NaN),
-    spread: ofNights(spread),
-    count: ofNights(count),
     clock: ofNights(clock),
     builds: ofNights(build),
     sources: ofNights(sources),

@@ -11,15 +11,7 @@ const facts = z.array(z.number().nullable()).nullish();
 /** Build that ran, and what it was made of. */
 const ids = z.array(z.string().nullable()).nullish();
 
-const seriesSchema = z.object({
-  id: z.coerce.string(),
-  values: nights,
-  spread: facts,
-  count: facts,
-  clock: facts,
-  build: ids,
-  sources: ids,
-});
+const seriesSchema = z.object({ id: z.coerce.string(), values: nights, clock: facts, build: ids, sources: ids });
 
 /** One value per sweep, null for a sweep without one. */
 export type SeriesRecord = Immutable<z.infer<typeof seriesSchema>>;

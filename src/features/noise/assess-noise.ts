@@ -1,5 +1,5 @@
 import { compareCells } from '../../judge/compare/compare-cells.ts';
-import { logsOf, noiseFloor, noiseOf } from '../../judge/history/noise.ts';
+import { logsOf, noiseOf } from '../../judge/history/noise.ts';
 import { squaresAround } from '../../judge/run-noise.ts';
 import { HISTORY } from '../../judge/history/settings.ts';
 import { noiseKindOf } from '../../records/cell.ts';
@@ -17,6 +17,7 @@ import {
 } from './false-alarms.ts';
 import type { NoiseOutput, NoisyCell } from './output.ts';
 import type { RealChanges } from './real-changes.ts';
+import { timerNoise } from './timer-noise.ts';
 import { findTwoStates } from './two-states.ts';
 import { attainableChanges, type CellScatter, repeatsFor, visibleChanges } from './visible-change.ts';
 
@@ -144,7 +145,7 @@ export function runSigma(sweeps: readonly SweepRuns[]): number | null {
 export function nightSigma(sweeps: readonly SweepRuns[]): number | null {
   if (sweeps.length < HISTORY.leastNights) return null;
   const history = nightlyValues(sweeps);
-  return noiseOf(logsOf(history), noiseFloor(history)).sigma;
+  return Math.max(noiseOf(logsOf(history)).sigma, timerNoise(history.values));
 }
 
 /**

@@ -1,7 +1,7 @@
 import { at } from '../../statistics/at.ts';
 import { percentOfLog } from '../../statistics/logarithms.ts';
-import { noiseFloor } from '../../judge/history/noise.ts';
 import type { NoisyCell } from './output.ts';
+import { timerNoise } from './timer-noise.ts';
 
 /** Levels in the unit of the metric. */
 export type TwoStates = NonNullable<NoisyCell['twoStates']>;
@@ -25,6 +25,9 @@ const RULE = {
   leastPercent: 0.5,
 } as const;
 
+/** Relative; of values that are all equal. */
+const LEAST_NOISE = 1e-6;
+
 interface Cut {
   readonly low: number;
   /** In standard deviations within the levels. */
@@ -42,7 +45,7 @@ export function findTwoStates(values: readonly number[]): TwoStates | null {
   if (values.length < RULE.leastRuns) return null;
   const sorted = Float64Array.from(values, Math.log).toSorted();
   const sums = sumsOf(sorted);
-  const floor = noiseFloor({ nights: [], values: Float64Array.from(values) });
+  const floor = Math.max(LEAST_NOISE, timerNoise(values));
   const least = Math.max(RULE.leastVisits, Math.ceil(RULE.leastShare * sorted.length));
   let cut = cutAt(sorted, sums, least, floor);
   for (let low = least + 1; low <= sorted.length - least; low += 1) {

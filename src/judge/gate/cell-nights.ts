@@ -2,7 +2,7 @@ import type { KeyedCell } from '../../records/cell.ts';
 import type { MetricId } from '../../records/metric.ts';
 import type { Sweep } from '../../records/sweep.ts';
 import { median, middleOfThree } from '../../statistics/median.ts';
-import type { NightlyValues } from '../history/noise.ts';
+import type { CellHistory } from '../history/noise.ts';
 import type { NightRun } from '../value-rule.ts';
 import { clockOf, type FitRun, fitRuns, type LeftOutRun } from './fit-runs.ts';
 
@@ -10,7 +10,7 @@ import { clockOf, type FitRun, fitRuns, type LeftOutRun } from './fit-runs.ts';
 export interface CellNights {
   readonly cell: KeyedCell;
   readonly metric: MetricId;
-  readonly history: NightlyValues;
+  readonly history: CellHistory;
   /** Runs of each measured sweep, in the order of `history.nights`. */
   readonly runs: readonly (readonly NightRun[])[];
   /** Measured runs that do not count, with reasons. */

@@ -4,14 +4,14 @@ import type { Finding } from '../../records/finding.ts';
 import type { GatedMetricId } from '../../records/gated-metric.ts';
 import type { CellKey } from '../../records/scalars.ts';
 import type { Sweep } from '../../records/sweep.ts';
-import type { NightlyValues } from '../history/noise.ts';
+import type { CellHistory } from '../history/noise.ts';
 import type { GateRules } from './limits.ts';
 
 /** One metric of a cell over the sweeps of its series. */
 export interface MetricHistory {
   readonly metric: GatedMetricId;
   /** One value for each sweep that has one; `nights` are their places among the sweeps. Shares may be 0. */
-  readonly history: NightlyValues;
+  readonly history: CellHistory;
   /** The runs that count, in the order of `history.nights`. */
   readonly runs: readonly (readonly { readonly value: number }[])[];
 }

@@ -3,7 +3,7 @@ import { metricOf } from '../../records/metric.ts';
 import type { Sweep } from '../../records/sweep.ts';
 import { percentOfLog } from '../../statistics/logarithms.ts';
 import { directionOf } from '../history/change-points.ts';
-import { replaySweeps } from '../history/replay-sweeps.ts';
+import { lastingChanges } from '../history/lasting-changes.ts';
 import { ALERTING } from '../history/settings.ts';
 import type { CellNights } from './cell-nights.ts';
 import type { CellKey } from '../../records/scalars.ts';
@@ -33,7 +33,7 @@ export function rejudgeCell(
 ): Rejudged[] {
   const placeOf = new Map(sweeps.map(({ sweepId }, night) => [sweepId, night]));
   const open = [...then];
-  const today = replaySweeps(history).reports.map(({ reportedOn, change }): Rejudged => {
+  const today = lastingChanges(history).map((change): Rejudged => {
     const direction = directionOf(change.shift, metricOf(metric).betterIs);
     const same = open.findIndex(
       (finding) =>
@@ -46,7 +46,7 @@ export function rejudgeCell(
       direction,
       night: change.night,
       changePercent: percentOfLog(change.shift),
-      reportedToday: reportedOn,
+      reportedToday: change.knownAt,
       reportedThen: found === undefined ? null : (placeOf.get(found.reportedSweepId) ?? null),
     };
   });

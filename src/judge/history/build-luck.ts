@@ -1,4 +1,4 @@
-import type { NightlyValues } from './noise.ts';
+import type { CellHistory } from './noise.ts';
 
 /** A place may be off by this many sweeps. */
 const NEAR_SWEEPS = 1;
@@ -8,7 +8,7 @@ const NEAR_SWEEPS = 1;
  * sources are not known, or where new sources were built about then too.
  * @param index of the level's first sweep among the measured ones
  */
-export function isBuildLuck({ builds, sources }: NightlyValues, index: number): boolean {
+export function isBuildLuck({ builds, sources }: CellHistory, index: number): boolean {
   if (builds === undefined || sources === undefined) return false;
   let isRebuilt = false;
   for (let at = Math.max(1, index - NEAR_SWEEPS); at <= index + NEAR_SWEEPS; at += 1) {

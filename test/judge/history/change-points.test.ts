@@ -5,8 +5,8 @@ import { packedHistories } from '../../../benchmarks/detection/labelled.ts';
 import { nightlyValues } from '../../../benchmarks/detection/ours.ts';
 import { Random } from '../../../benchmarks/detection/random.ts';
 import { findChangePoints } from '../../../src/judge/history/change-points.ts';
-import { replaySweeps } from '../../../src/judge/history/replay-sweeps.ts';
-import type { NightlyValues } from '../../../src/judge/history/noise.ts';
+import { lastingChanges } from '../../../src/judge/history/lasting-changes.ts';
+import type { CellHistory } from '../../../src/judge/history/noise.ts';
 import { plainHistory } from '../../support/plain-history.ts';
 
 function noise(seed: number, nights: number, sigma: number): number[] {
@@ -14,7 +14,7 @@ function noise(seed: number, nights: number, sigma: number): number[] {
   return Array.from({ length: nights }, () => Math.exp(sigma * random.normal()));
 }
 
-const places = (history: NightlyValues): number[] => findChangePoints(history).map(({ night }) => night);
+const places = (history: CellHistory): number[] => findChangePoints(history).map(({ night }) => night);
 
 const anyHistory = fc.constantFrom(...packedHistories('synthetic-dev').map(nightlyValues));
 
@@ -67,8 +67,8 @@ describe('properties', () => {
       }),
     );
     const [history] = packedHistories('synthetic-dev').slice(100).map(nightlyValues);
-    const once = history === undefined ? [] : replaySweeps(history).reports;
-    expect(history === undefined ? [] : replaySweeps(history).reports).toEqual(once);
+    const once = history === undefined ? [] : lastingChanges(history);
+    expect(history === undefined ? [] : lastingChanges(history)).toEqual(once);
   });
 
   test('a clock that does not move is as good as none', () => {
@@ -103,11 +103,9 @@ describe('steps', () => {
     const delays = Array.from({ length: 60 }, (_, seed) => {
       const at = 40 + (seed % 40);
       const values = noise(seed, 90, 0.01).map((value, night) => (night < at ? value : value * 1.1));
-      const reported = replaySweeps(plainHistory(values)).reports.filter(
-        ({ change }) => Math.abs(change.night - at) <= 3,
-      );
-      expect(reported).toHaveLength(1);
-      return (reported[0]?.reportedOn ?? 0) - at;
+      const known = lastingChanges(plainHistory(values)).filter(({ night }) => Math.abs(night - at) <= 3);
+      expect(known).toHaveLength(1);
+      return (known[0]?.knownAt ?? 0) - at;
     });
     expect(Math.max(...delays)).toBeLessThanOrEqual(4);
     expect(delays.filter((delay) => delay > 3).length).toBeLessThanOrEqual(3);

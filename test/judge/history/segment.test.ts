@@ -2,11 +2,11 @@ import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 
 import { Random } from '../../../benchmarks/detection/random.ts';
-import { segment } from '../../../src/judge/history/change-points.ts';
+import { segment } from '../../../src/judge/history/segment.ts';
 
 const SHORTEST = 3;
 
-/** The same by a look at every start of every level: no pruning, no thinning, no groups. */
+/** The same by the squares around the mean of every level. */
 function segmentSlowly(z: Float64Array, penalty: number): number[] {
   const best = [-penalty];
   const back = [0];

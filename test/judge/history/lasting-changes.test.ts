@@ -1,0 +1,92 @@
+import { describe, expect, test } from 'vitest';
+
+import { packedHistories } from '../../../benchmarks/detection/labelled.ts';
+import { nightlyValues } from '../../../benchmarks/detection/ours.ts';
+import { Random } from '../../../benchmarks/detection/random.ts';
+import { lastingChanges } from '../../../src/judge/history/lasting-changes.ts';
+import { plainHistory } from '../../support/plain-history.ts';
+
+function noise(seed: number, sweeps: number, sigma = 0.003): number[] {
+  const random = new Random(seed);
+  return Array.from({ length: sweeps }, () => Math.exp(sigma * random.normal()));
+}
+
+/** Slower by a share from a sweep on. */
+function stepped(seed: number, sweeps: number, at: number, rel: number): number[] {
+  return noise(seed, sweeps).map((value, sweep) => (sweep < at ? value : value * (1 + rel)));
+}
+
+const placesOf = (values: readonly number[], since?: number): number[] =>
+  lastingChanges(plainHistory(values), since).map(({ night }) => night);
+
+describe('calm cells', () => {
+  test.each([0.03, 0.05, 0.2, 1])('a step of %f is known to last by its fifth sweep', (rel) => {
+    const delays = Array.from({ length: 60 }, (_, seed) => {
+      const [known] = lastingChanges(plainHistory(stepped(seed, 75, 60, rel)));
+      return (known?.knownAt ?? Number.NaN) - 60 + 1;
+    });
+    expect(delays.filter((delay) => delay <= 5).length).toBeGreaterThanOrEqual(54);
+    expect(delays.filter((delay) => delay < 3)).toEqual([]);
+  });
+
+  test('what lasted for one or two sweeps, and equal values, are none', () => {
+    for (const length of [1, 2]) {
+      const values = noise(4, 70).map((value, sweep) => (sweep >= 60 && sweep < 60 + length ? value * 1.05 : value));
+      expect(placesOf(values)).toEqual([]);
+    }
+    expect(placesOf(Array.from({ length: 60 }, () => 512))).toEqual([]);
+  });
+
+  test('is known in a sweep asked alone, however old it is', () => {
+    for (let age = 4; age <= 14; age += 1) {
+      const values = stepped(4, 40 + age, 40, 0.05);
+      expect([age, placesOf(values, 39 + age)]).toEqual([age, [40]]);
+    }
+  });
+});
+
+test('a sweep asked alone knows what the whole way knew in it for the first time', () => {
+  let known = 0;
+  for (const history of packedHistories('synthetic-dev')
+    .filter((_, place) => place >= 64 && place % 4 === 0)
+    .map(nightlyValues)) {
+    for (const change of lastingChanges(history)) {
+      const index = history.nights.indexOf(change.knownAt) + 1;
+      const clock = history.clock?.slice(0, index);
+      const past = { nights: history.nights.slice(0, index), values: history.values.slice(0, index), clock };
+      expect(lastingChanges(past, change.knownAt)).toContainEqual(change);
+      known += 1;
+    }
+  }
+  expect(known).toBeGreaterThan(25);
+  expect(placesOf(stepped(4, 60, 40, 0.05), 60)).toEqual([]);
+});
+
+test('where the cell stayed for some sweeps before, a change has to stay for seven sweeps', () => {
+  const visited = stepped(5, 80, 60, 0.05).map((value, sweep) => (sweep >= 30 && sweep < 35 ? value * 1.05 : value));
+  const last = lastingChanges(plainHistory(visited)).find(({ night }) => night === 60);
+  expect(last?.knownAt).toBe(66);
+});
+
+describe('clocks and builds', () => {
+  const random = new Random(8);
+  const slow = Array.from({ length: 120 }, (_, sweep) => (sweep >= 40 && sweep < 46) || (sweep >= 80 && sweep < 92));
+  const values = slow.map((isSlow) => (isSlow ? 1.04 : 1) * Math.exp(0.002 * random.normal()));
+
+  test('a clock that switches seldom explains what it did', () => {
+    const clock = slow.map((isSlow) => 1980 / (isSlow ? 1.04 : 1));
+    expect(placesOf(values).length).toBeGreaterThan(0);
+    // Three switches teach that it does: the first visit is over by then.
+    expect(lastingChanges({ ...plainHistory(values), clock }, 80)).toEqual([]);
+  });
+
+  test('a level that begins with a new build of the same sources is build luck; of new sources it is not', () => {
+    const slower = stepped(9, 70, 60, 0.05);
+    const builds = slower.map((_, sweep) => (sweep < 60 ? 'a' : 'b'));
+    const luckOf = (sources: readonly (string | null)[]) =>
+      lastingChanges({ ...plainHistory(slower), builds, sources }).map(({ isBuildLuck }) => isBuildLuck);
+    expect(luckOf(slower.map(() => 's'))).toEqual([true]);
+    expect(luckOf(slower.map((_, sweep) => (sweep < 60 ? 's' : 't')))).toEqual([false]);
+    expect(luckOf(slower.map(() => null))).toEqual([false]);
+  });
+});
