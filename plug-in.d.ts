@@ -146,13 +146,14 @@ export interface ReportedSweep {
     readonly host: string | null;
   }[];
   readonly ref: string;
-  /** Null when compared with nothing, or with its history. */
+  /** Null where no two sides are compared. */
   readonly baseRef: string | null;
   readonly notes: readonly string[];
   /** What the gate says; null where two sides were named. */
   readonly gate: {
     readonly headline: string;
-    readonly findings: readonly { readonly id: string; readonly text: string }[];
+    /** Those that make an exit code; `state` is `new` or `open`. */
+    readonly findings: readonly { readonly id: string; readonly state: string; readonly text: string }[];
   } | null;
   readonly cells: readonly {
     readonly name: string;
@@ -166,7 +167,7 @@ export interface ReportedSweep {
     readonly judgement:
       | { readonly kind: 'values' }
       | {
-          readonly kind: 'compared' | 'history';
+          readonly kind: 'compared' | 'judged';
           readonly verdict: string;
           readonly changePercent: number | null;
           readonly reasons: readonly string[];
@@ -189,7 +190,6 @@ export interface Checked {
     readonly id: string;
     readonly state: string;
     readonly direction: string;
-    readonly isNew: boolean;
     readonly isWarning: boolean;
     readonly matrix: string | null;
     readonly labels: readonly string[];

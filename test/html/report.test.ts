@@ -68,7 +68,7 @@ describe.skipIf(CHROMIUM === null)(`the report in a browser (${NEEDS_CHROMIUM})`
 
   test('every view is used by mouse and keys: no error, and no request but for the file', async () => {
     const { page, faults } = await open(simulated);
-    expect(await text(page, 'h1')).toMatch(/^1 cell slower by (9|10)\.\d\u00a0%$/);
+    expect(await text(page, 'h1')).toMatch(/^1 cell slower by (9|10)\.\d\u00a0%: 1 new$/);
     expect(await text(page, '.provenance')).toBe('simulated');
 
     await page.type('#filter', 'fp8');

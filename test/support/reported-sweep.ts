@@ -76,6 +76,18 @@ export function compared(
   };
 }
 
+/** As the gate says it, of a reference level and the value of the sweep. */
+export function judged(
+  verdict: 'slower' | 'faster' | 'same' | 'unclear',
+  base: number,
+  head: number,
+  findings: Extract<CellJudgement, { readonly kind: 'judged' }>['findings'] = [],
+): Extract<CellJudgement, { readonly kind: 'judged' }> {
+  const { changePercent, ciPercent, mdePercent, reasons } = compared(verdict, base, head);
+  const numbers = { base, head, changePercent, ciPercent, mdePercent };
+  return { kind: 'judged', verdict, reason: null, metric: 'gpuComputeMs', ...numbers, reasons, findings };
+}
+
 export function reportedSweep(cells: readonly ReportedCell[]): ReportedSweep {
   return {
     sweeps: [SWEEP],

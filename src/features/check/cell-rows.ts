@@ -64,7 +64,7 @@ export function cellRows(shown: readonly CellRow[], all: readonly CellRow[], ste
 }
 
 /** `same`, `unclear`, `new`, `no result`. */
-function verdictText({ reason, verdict }: Pick<CellRow, 'reason' | 'verdict'>): string {
+export function verdictText({ reason, verdict }: Pick<CellRow, 'reason' | 'verdict'>): string {
   if (reason === 'new') return 'new';
   return verdict === 'noResult' ? 'no result' : (verdict ?? '');
 }

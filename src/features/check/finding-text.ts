@@ -54,20 +54,25 @@ function paintOf({ direction, isWarning }: CheckedFinding, { style }: Look): (te
   return direction === 'slower' ? style.bad : style.good;
 }
 
-/** What got slower, by how much, what its cells share, since when. @param ofCells number of cells in the series */
+/** @param ofCells number of cells in the series */
 function titleOf(finding: CheckedFinding, picture: SeriesPicture, ofCells: number | null = null): string {
-  const { cells, group, id, labels } = finding;
+  return `${finding.id.slice(0, 8)} ${sentenceOf(finding, picture, ofCells)}`;
+}
+
+/** What got slower, by how much, what its cells share, since when. @param ofCells number of cells in the series */
+export function sentenceOf(finding: CheckedFinding, picture: SeriesPicture, ofCells: number | null = null): string {
+  const { cells, group, labels } = finding;
   const [own, all] = [cells, picture.cells.keys()].map((keys) =>
     [...keys].flatMap((key) => picture.cells.get(key)?.cell.model ?? []),
   );
   const of = ofCells === null || ofCells === cells.length ? '' : `of ${ofCells} `;
   const which = cells.length === 1 ? printable(labels[0] ?? '') : `${cells.length} ${of}cells`;
   const shared = group.length === 0 || cells.length === 1 ? '' : `: ${groupText(group, own, all)}`;
-  return `${id.slice(0, 8)} ${which} ${sizeText([finding]).join('')}${shared}, ${spanText(finding)}`;
+  return `${which} ${sizeText([finding]).join('')}${shared}, ${spanText(finding)}`;
 }
 
 /** `since 2026-02-10`; of what is over `from 2026-02-10 to 2026-02-11`, or `on 2026-02-10 only`. */
-function spanText({ firstBad, lastBad, state }: CheckedFinding): string {
+export function spanText({ firstBad, lastBad, state }: CheckedFinding): string {
   const [from = 'an unknown date', to = from] = [firstBad?.startedAt?.slice(0, 10), lastBad?.startedAt?.slice(0, 10)];
   if (state !== 'recovered') return `since ${from}`;
   return from === to ? `on ${from} only` : `from ${from} to ${to}`;
@@ -101,7 +106,8 @@ function metricText({ details: [clearest] }: CheckedFinding): string {
   return clearest === undefined ? '' : ` in ${printable(gatedMetricOf(clearest.metric).label)}`;
 }
 
-function stateWords({ isWarning, kind, state }: CheckedFinding): string {
+/** `new`, `open, a broken limit`. */
+export function stateWords({ isWarning, kind, state }: CheckedFinding): string {
   const what = isWarning ? ', a warning' : kind === 'limit' ? ', a broken limit' : '';
   return `${state}${what}`;
 }

@@ -1,4 +1,4 @@
-import type { SweepVerdict } from '../../judge/gate/verdict.ts';
+import type { JudgedCell, SweepVerdict } from '../../judge/gate/verdict.ts';
 import { count } from '../../terminal/numbers.ts';
 import { isOfSpeed } from './change-text.ts';
 import type { CheckedFinding, CheckedSeries } from './output.ts';
@@ -32,14 +32,31 @@ export function isShownWhole({ direction, state }: Pick<CheckedFinding, 'directi
   return state === 'new' || (state === 'open' && direction === 'slower');
 }
 
+/** What is new comes first. */
+export function newFirst<Found extends Pick<CheckedFinding, 'state'>>(findings: readonly Found[]): Found[] {
+  return findings.toSorted((a, b) => Number(b.state === 'new') - Number(a.state === 'new'));
+}
+
+/** `1 new, 2 open`. */
+export function statesText(findings: readonly Pick<CheckedFinding, 'state'>[]): string {
+  const fresh = findings.filter(({ state }) => state === 'new').length;
+  const open = findings.length - fresh;
+  return [...(fresh === 0 ? [] : [`${fresh} new`]), ...(open === 0 ? [] : [`${open} open`])].join(', ');
+}
+
 /** @param findings of one series */
-export function standingOf(findings: readonly CheckedFinding[], cells: SweepVerdict['cells']): Standing {
+export function standingOf(
+  findings: readonly CheckedFinding[],
+  cells: readonly Pick<JudgedCell, 'reason' | 'verdict'>[],
+): Standing {
   const present = findings.filter(isPresent);
   const worse = present.filter(({ direction, isWarning }) => direction === 'slower' && !isWarning);
   return {
     slower: worse.filter(({ kind }) => kind !== 'limit'),
     limits: worse.filter(({ kind }) => kind === 'limit'),
-    warnings: present.filter(({ direction, isWarning, state }) => direction === 'slower' && isWarning && state === 'new'),
+    warnings: present.filter(
+      ({ direction, isWarning, state }) => direction === 'slower' && isWarning && state === 'new',
+    ),
     faster: present.filter(({ direction, state }) => direction === 'faster' && state === 'new'),
     acknowledged: findings.filter(({ direction, state }) => direction === 'slower' && state === 'acknowledged'),
     unclear: cells.filter(({ reason, verdict }) => verdict === 'unclear' && reason === null).length,
@@ -48,7 +65,7 @@ export function standingOf(findings: readonly CheckedFinding[], cells: SweepVerd
 }
 
 /** Number of planned cells without a result. */
-export function failedCells(cells: SweepVerdict['cells']): number {
+export function failedCells(cells: readonly Pick<JudgedCell, 'reason'>[]): number {
   return cells.filter(({ reason }) => reason === 'failed').length;
 }
 
@@ -106,8 +123,5 @@ function bySpeed(findings: readonly CheckedFinding[], [ofSpeed, ofOthers]: reado
 function partOf(findings: readonly CheckedFinding[], word: string): string[] {
   if (findings.length === 0) return [];
   const cells = new Set(findings.flatMap((finding) => finding.cells)).size;
-  const fresh = findings.filter(({ state }) => state === 'new').length;
-  const open = findings.length - fresh;
-  const states = [...(fresh === 0 ? [] : [`${fresh} new`]), ...(open === 0 ? [] : [`${open} open`])];
-  return [`${count(cells, 'cell')} ${word}: ${states.join(', ')}`];
+  return [`${count(cells, 'cell')} ${word}: ${statesText(findings)}`];
 }

@@ -1,10 +1,12 @@
 export { cellChart } from './chart-text.ts';
-export { type CellRow, cellRows, countsText, worstFirst } from './cell-rows.ts';
+export { type CellRow, cellRows, countsText, verdictText, worstFirst } from './cell-rows.ts';
 export { type CheckedSweep, checkedSweep } from './checked-series.ts';
 export { gateAnswer } from './gate-answer.ts';
 export { changeText, groupText, levelText } from './change-text.ts';
 export { causesOf, edgeWords, evidenceOf, firstOfEach, nextCommands, ownClearest, sizeText } from './finding-words.ts';
-export { foundIn, isPresent, isShownWhole, type Standing } from './headline.ts';
+export { sentenceOf, spanText, stateWords } from './finding-text.ts';
+export { foundIn, isPresent, isShownWhole, newFirst, standingOf, statesText } from './headline.ts';
+export { pictureOf } from './picture.ts';
 export { type JudgedSweep, judgedSweep } from './judge-series.ts';
 export { matrixOfSweep, placesOf } from './notify-programs.ts';
 export { runsToMeasureAgain } from './measure-again.ts';

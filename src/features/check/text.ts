@@ -8,7 +8,7 @@ import { printable } from '../../text/printable.ts';
 import { countsText } from './cell-rows.ts';
 import { cellsText, rowsOf } from './cells-text.ts';
 import { earlierText, findingLine, findingText } from './finding-text.ts';
-import { isOfSeries, isShownWhole } from './headline.ts';
+import { isOfSeries, isShownWhole, newFirst } from './headline.ts';
 import type { Checked, CheckedFinding, CheckedSeries } from './output.ts';
 import type { SeriesPicture } from './picture.ts';
 
@@ -95,7 +95,7 @@ function seriesText(
   const { columns, style } = look;
   const picture = pictures.get(series.sweepId) ?? NO_PICTURE;
   const rows = rowsOf(series, findings, picture);
-  const whole = findings.filter(isShownWhole).toSorted((a, b) => Number(b.state === 'new') - Number(a.state === 'new'));
+  const whole = newFirst(findings.filter(isShownWhole));
   const before = findings.filter((finding) => !isShownWhole(finding));
   const [worst, ...others] = isAll ? [] : whole;
   const full = isAll ? whole : worst === undefined ? [] : [worst];

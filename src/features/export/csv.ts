@@ -5,10 +5,12 @@ import { outcomeReason } from '../../records/outcome.ts';
 import {
   environmentOf,
   harnessMetrics,
+  judgedMetric,
   marksOf,
   type ReportedCell,
   type ReportedRun,
   type ReportedSweep,
+  statusOf,
 } from './reported-sweep.ts';
 
 type Value = string | number | boolean | null;
@@ -54,6 +56,17 @@ export function csvText({ cells, environments, sweeps }: ReportedSweep): string 
     ['tensorrt', (_, run) => environments.get(run.environmentId)?.tensorrt ?? null],
     ['host', (_, run) => environments.get(run.environmentId)?.host ?? null],
     ['marks', (_, run) => marksOf({ runs: [run] })],
+    ['verdict', (cell) => statusOf(cell)],
+    ['verdictMetric', (cell) => judgedMetric(cell).id],
+    ['before', ({ judgement }) => (judgement.kind === 'values' ? null : judgement.base)],
+    ['now', ({ judgement }) => (judgement.kind === 'values' ? null : judgement.head)],
+    ['changePercent', ({ judgement }) => (judgement.kind === 'values' ? null : judgement.changePercent)],
+    ['ciLowPercent', ({ judgement }) => (judgement.kind === 'values' ? null : (judgement.ciPercent?.[0] ?? null))],
+    ['ciHighPercent', ({ judgement }) => (judgement.kind === 'values' ? null : (judgement.ciPercent?.[1] ?? null))],
+    [
+      'findings',
+      ({ judgement }) => (judgement.kind === 'judged' ? judgement.findings.map(({ id }) => id).join(' ') : null),
+    ],
   ];
   const rows = cells.flatMap((cell) => cell.runs.map((run) => columns.map(([, value]) => csvCell(value(cell, run)))));
   return [columns.map(([name]) => name), ...rows].map((row) => `${row.join(',')}\r\n`).join('');

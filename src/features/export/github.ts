@@ -1,10 +1,18 @@
-import { metricOf } from '../../records/metric.ts';
 import { printable } from '../../text/printable.ts';
 import { shiftSize, shiftText } from '../compare/index.ts';
 import { scalePercent, sparkline } from '../../terminal/charts/sparkline.ts';
 import { count, formatNumber, formatPercent, meanText } from '../../terminal/numbers.ts';
 import { messageOf } from './junit.ts';
-import { environmentOf, marksOf, type ReportedCell, type ReportedSweep, statusOf, valueOf } from './reported-sweep.ts';
+import {
+  environmentOf,
+  isRegression,
+  judgedMetric,
+  marksOf,
+  type ReportedCell,
+  type ReportedSweep,
+  statusOf,
+  valueOf,
+} from './reported-sweep.ts';
 
 type Status = ReturnType<typeof statusOf>;
 
@@ -25,7 +33,7 @@ const SECTIONS: readonly {
   { status: 'unclear', sign: '? unclear', words: 'unclear', isOpen: true },
   { status: 'small', sign: '± small', words: 'with a change under the smallest that matters', isOpen: false },
   { status: 'same', sign: '= same', words: 'the same', isOpen: false },
-  { status: 'quiet', sign: '= nothing new', words: 'with nothing new', isOpen: false },
+  { status: 'new', sign: 'new', words: 'without a reference yet', isOpen: false },
   { status: 'measured', sign: 'measured', words: 'measured', isOpen: false },
   { status: 'incomparable', sign: '≠ incomparable', words: 'that cannot be compared', isOpen: false },
   { status: 'missing', sign: '∅ missing', words: 'on one side only', isOpen: false },
@@ -46,7 +54,7 @@ export function markdownText(report: ReportedSweep): string {
 }
 
 function whole(report: ReportedSweep, byStatus: ReadonlyMap<Status, readonly ReportedCell[]>, most: number): string {
-  const isOnlyValues = [...byStatus.keys()].every((status) => status === 'measured');
+  const isOnlyValues = [...byStatus.keys()].every((status) => status === 'measured' || status === 'new');
   const lines = [`### ${titleOf(report, byStatus)}`, '', aboutLine(report), ''];
   for (const note of report.notes) lines.push(`> ${markdown(note)}`, '');
   for (const { id, text } of report.gate?.findings ?? [])
@@ -70,7 +78,7 @@ function titleOf(
   { cells, gate, shift }: ReportedSweep,
   byStatus: ReadonlyMap<Status, readonly ReportedCell[]>,
 ): string {
-  if (gate !== null && gate.findings.length > 0) return `▲ ${markdown(gate.headline)}`;
+  if (gate !== null) return `${gate.findings.length > 0 ? '▲ ' : ''}${markdown(gate.headline)}`;
   const slower = byStatus.get('slower') ?? [];
   const numberOf = (status: Status): number => byStatus.get(status)?.length ?? 0;
   const parts = SECTIONS.flatMap(({ isOpen, status, words }) =>
@@ -91,7 +99,7 @@ function titleOf(
 
 function hiddenText(cells: readonly ReportedCell[]): string {
   const hidden = cells.flatMap(({ judgement }) =>
-    judgement.kind === 'compared' && judgement.verdict === 'unclear' ? (judgement.mdePercent ?? []) : [],
+    judgement.kind !== 'values' && judgement.verdict === 'unclear' ? (judgement.mdePercent ?? []) : [],
   );
   return hidden.length === 0 ? '' : `: changes from ${formatPercent(Math.max(...hidden), false)} are detectable`;
 }
@@ -149,11 +157,14 @@ export function markdownTable<Row>(
   ];
 }
 
-const CHANGE_COLUMNS: readonly MarkdownColumn[] = [
-  { header: 'base', rule: '--:', text: (cell) => levelText(cell, 'base') },
-  { header: 'head', rule: '--:', text: (cell) => levelText(cell, 'head') },
-  { header: 'change', rule: '--:', text: (cell) => formatPercent(changeOf(cell)) },
-];
+function changeColumns([first]: readonly ReportedCell[]): MarkdownColumn[] {
+  const [base, head] = first?.judgement.kind === 'judged' ? ['reference', 'now'] : ['base', 'head'];
+  return [
+    { header: base, rule: '--:', text: (cell) => levelText(cell, 'base') },
+    { header: head, rule: '--:', text: (cell) => levelText(cell, 'head') },
+    { header: 'change', rule: '--:', text: (cell) => formatPercent(changeOf(cell)) },
+  ];
+}
 const VALUE_COLUMN: MarkdownColumn = { header: 'value', rule: '---', text: (cell) => markdown(messageOf(cell)) };
 const INTERVAL_COLUMN: MarkdownColumn = { header: '95 % interval', rule: '--:', text: intervalText };
 /** This many values, the newest. */
@@ -168,7 +179,7 @@ function row(texts: readonly string[]): string {
 
 function tableOf(cells: readonly ReportedCell[], sign: string, most: number): string[] {
   const hasChange = cells.some((cell) => changeOf(cell) !== null);
-  const hasInterval = cells.some(({ judgement }) => judgement.kind === 'compared' && judgement.ciPercent !== null);
+  const hasInterval = cells.some(({ judgement }) => judgement.kind !== 'values' && judgement.ciPercent !== null);
   const hasTrend = cells.some(({ recent }) => recent.length > 1);
   const percent = scalePercent(cells.map(changeOf));
   const trend: MarkdownColumn = {
@@ -180,7 +191,7 @@ function tableOf(cells: readonly ReportedCell[], sign: string, most: number): st
   const columns: readonly MarkdownColumn[] = [
     { header: '', rule: '---', text: () => sign },
     { header: 'cell', rule: '---', text: nameText },
-    ...(hasChange ? CHANGE_COLUMNS : [VALUE_COLUMN]),
+    ...(hasChange ? changeColumns(cells) : [VALUE_COLUMN]),
     ...(hasInterval ? [INTERVAL_COLUMN] : []),
     ...(hasTrend ? [trend] : []),
     ...(hasOwner ? [OWNER_COLUMN] : []),
@@ -198,11 +209,11 @@ function nameText(cell: ReportedCell): string {
 function levelText(cell: ReportedCell, side: 'base' | 'head'): string {
   const { judgement, metric } = cell;
   const value = judgement.kind === 'values' ? (side === 'head' ? valueOf(cell, metric) : null) : judgement[side];
-  return value === null ? '–' : `${formatNumber(value)} ${metricOf(metric).unit}`;
+  return value === null ? '–' : `${formatNumber(value)} ${judgedMetric(cell).unit}`;
 }
 
 function intervalText({ judgement }: ReportedCell): string {
-  if (judgement.kind !== 'compared' || judgement.ciPercent === null) return '–';
+  if (judgement.kind === 'values' || judgement.ciPercent === null) return '–';
   const [low, high] = judgement.ciPercent;
   return `${formatPercent(low).replace(/ %$/, '')} to ${formatPercent(high)}`;
 }
@@ -230,22 +241,19 @@ export function markdown(text: string): string {
     .replace(/www\./gi, (match) => `${match.slice(0, 3)}&#46;`);
 }
 
-/** GitHub shows ten of each kind per step; all are in the log. */
-const LEVELS = { slower: 'error', failed: 'warning' } as const;
-
 /**
  * Workflow commands (docs.github.com, "Workflow commands for GitHub Actions"): one for each cell that needs attention,
- * one for a shared slow-down, one for each new finding.
+ * one for a shared slow-down, one for each finding. GitHub shows ten of each kind per step; all are in the log.
  */
 export function githubAnnotations({ cells, gate, shift }: ReportedSweep): string[] {
   const findings = gate?.findings ?? [];
   const ofFindings = findings.map(({ id, text }) => `::error title=finding ${id.slice(0, 8)}::${data(text)}`);
   const shared = shift?.verdict === 'slower' ? [`::error title=common shift::${data(shiftText(shift))}`] : [];
   const ofCells = cells.flatMap((cell) => {
-    const status = statusOf(cell);
-    if (status !== 'slower' && status !== 'failed') return [];
+    const level = isRegression(cell) ? 'error' : statusOf(cell) === 'failed' ? 'warning' : null;
+    if (level === null) return [];
     const owner = cell.owner === null ? '' : ` (owner: ${cell.owner})`;
-    return [`::${LEVELS[status]} title=${property(cell.name)}::${data(`${messageOf(cell)}${owner}`)}`];
+    return [`::${level} title=${property(cell.name)}::${data(`${messageOf(cell)}${owner}`)}`];
   });
   return [...ofFindings, ...shared, ...ofCells];
 }

@@ -1,10 +1,13 @@
-import { METRIC_IDS, metricOf } from '../../records/metric.ts';
+import { METRIC_IDS } from '../../records/metric.ts';
 import { failureSentences } from '../../records/outcome.ts';
+import { verdictText } from '../check/index.ts';
 import { shiftSize, shiftText } from '../compare/index.ts';
 import { formatNumber, formatPercent } from '../../terminal/numbers.ts';
 import {
   environmentOf,
   harnessMetrics,
+  isRegression,
+  judgedMetric,
   type ReportedCell,
   type ReportedSweep,
   statusOf,
@@ -12,8 +15,8 @@ import {
 } from './reported-sweep.ts';
 
 /**
- * A test case per cell: slower is a failure, no result an error, unclear is skipped. A shared slow-down and a
- * new finding are failed cases of their own.
+ * A test case per cell: slower is a failure, no result an error. A shared slow-down and each finding, new or open, are
+ * failed cases of their own; the property `new` distinguishes them.
  */
 export function junitXml(report: ReportedSweep): string {
   const { cells, sweeps } = report;
@@ -28,8 +31,8 @@ export function junitXml(report: ReportedSweep): string {
         ]
       : [];
   const findings = (report.gate?.findings ?? []).map(
-    ({ id, text }) =>
-      `    <testcase classname="trtbench" name="finding ${id.slice(0, 8)}" time="0.000"><failure type="slower" message="${xml(text)}">${xml(`${text}\n`)}</failure></testcase>`,
+    ({ id, state, text }) =>
+      `    <testcase classname="trtbench" name="finding ${id.slice(0, 8)}" time="0.000"><properties><property name="new" value="${state === 'new'}"/></properties><failure type="slower" message="${xml(text)}">${xml(`${text}\n`)}</failure></testcase>`,
   );
   const more = shared.length + findings.length;
   const counts = `tests="${cases.length + more}" failures="${times('failure') + more}" errors="${times('error')}" skipped="${times('skipped')}" time="${seconds.toFixed(3)}"`;
@@ -59,9 +62,8 @@ export function junitXml(report: ReportedSweep): string {
 type Kind = 'passed' | 'failure' | 'error' | 'skipped';
 
 function kindOf(cell: ReportedCell): Kind {
+  if (isRegression(cell)) return 'failure';
   switch (statusOf(cell)) {
-    case 'slower':
-      return 'failure';
     case 'failed':
       return 'error';
     case 'missing':
@@ -78,6 +80,7 @@ function testCase(cell: ReportedCell, kind: Kind, seconds: number, { environment
     cell: cell.cell.key,
     gpu: environmentOf(cell, environments)?.gpuName ?? null,
     owner: cell.owner,
+    ...(kind === 'failure' ? findingProperties(cell) : {}),
     ...Object.fromEntries(values),
   };
   const message = messageOf(cell);
@@ -97,26 +100,34 @@ function testCase(cell: ReportedCell, kind: Kind, seconds: number, { environment
   ];
 }
 
+function findingProperties({ judgement }: ReportedCell) {
+  if (judgement.kind !== 'judged') return {};
+  const { findings } = judgement;
+  return {
+    finding: findings.map(({ id }) => id.slice(0, 8)).join(' '),
+    new: String(findings.some(({ state }) => state === 'new')),
+  };
+}
+
 function secondsOf({ runs }: ReportedCell): number {
   return runs.reduce((sum, { wallS }) => sum + (wallS ?? 0), 0);
 }
 
 export function messageOf(cell: ReportedCell): string {
   const { judgement, metric } = cell;
-  const { label, unit } = metricOf(metric);
-  const status = judgement.kind === 'values' ? statusOf(cell) : judgement.verdict;
+  const { label, unit } = judgedMetric(cell);
+  const word =
+    judgement.kind === 'values' ? '' : judgement.kind === 'judged' ? verdictText(judgement) : judgement.verdict;
   if (judgement.kind === 'values' || judgement.head === null || judgement.base === null) {
     const value = valueOf(cell, metric);
     const reasons = reasonsOf(cell);
     if (value === null) return `no result${reasons === '' ? '' : `: ${reasons}`}`;
     const text = `${label} ${formatNumber(value)} ${unit}`;
-    return status === 'measured' || status === 'quiet'
-      ? text
-      : `${status}: ${text}${reasons === '' ? '' : ` (${reasons})`}`;
+    return word === '' || word === 'new' ? text : `${word}: ${text}${reasons === '' ? '' : ` (${reasons})`}`;
   }
   const change = formatPercent(judgement.changePercent);
   const levels = `${formatNumber(judgement.base)} → ${formatNumber(judgement.head)} ${unit}`;
-  return `${status}: ${label} ${change} (${levels})`;
+  return `${word}: ${label} ${change} (${levels})`;
 }
 
 function reasonsOf({ judgement, runs }: ReportedCell): string {
@@ -129,14 +140,13 @@ function reasonsOf({ judgement, runs }: ReportedCell): string {
 function detailsOf(cell: ReportedCell): string[] {
   const { judgement } = cell;
   const lines = cell.owner === null ? [] : [`owner: ${cell.owner}`];
-  if (judgement.kind === 'compared') {
-    const { cause, ciPercent } = judgement;
-    if (ciPercent !== null) lines.push(`95 % interval ${ciPercent.map((end) => formatPercent(end)).join(' to ')}`);
-    if (cause !== null) lines.push(`likeliest cause: ${cause.title} (${cause.certainty})`);
+  if (judgement.kind !== 'values' && judgement.ciPercent !== null) {
+    lines.push(`95 % interval ${judgement.ciPercent.map((end) => formatPercent(end)).join(' to ')}`);
   }
-  if (judgement.kind === 'history' && judgement.findingId !== null) {
-    lines.push(`finding ${judgement.findingId.slice(0, 8)}`);
+  if (judgement.kind === 'compared' && judgement.cause !== null) {
+    lines.push(`likeliest cause: ${judgement.cause.title} (${judgement.cause.certainty})`);
   }
+  if (judgement.kind === 'judged') lines.push(...judgement.findings.map(({ id }) => `finding ${id.slice(0, 8)}`));
   return [...lines, reasonsOf(cell)].filter((line) => line !== '');
 }
 

@@ -1,3 +1,4 @@
+import type { JudgedCell } from '../../judge/gate/verdict.ts';
 import type { CellRun } from '../../records/run.ts';
 import type { KeyedCell } from '../../records/cell.ts';
 import { cellLabel } from '../../text/cell-label.ts';
@@ -5,8 +6,9 @@ import type { Environment } from '../../records/environment.ts';
 import { median } from '../../statistics/median.ts';
 import { type CustomMetricId, isCustomMetric, type MetricId } from '../../records/metric.ts';
 import { ineligibleFlags, FLAG_LABELS, isIneligible } from '../../records/run-flag.ts';
-import type { GatedMetricId } from '../../records/gated-metric.ts';
+import { gatedMetricOf } from '../../records/gated-metric.ts';
 import type { Sweep } from '../../records/sweep.ts';
+import type { CheckedFinding } from '../check/index.ts';
 import type { ComparedCell } from '../compare/index.ts';
 import type { CommonShift, GeometricMean, Verdict } from '../../records/verdict.ts';
 
@@ -25,7 +27,7 @@ export type ReportedRun = Pick<
   | 'wallS'
 >;
 
-/** What is known of a cell besidesss its values: against another side, against its history, or nothing. */
+/** What is said of a cell besides its values: against another side, by the gate, or nothing. */
 export type CellJudgement =
   | { readonly kind: 'values' }
   | ({ readonly kind: 'compared' } & Pick<
@@ -40,18 +42,15 @@ export type CellJudgement =
       | 'cause'
       | 'belowMinChange'
     >)
-  /** `bench check` says something new of it, or that it has no result in the newest sweep. */
-  | {
-      readonly kind: 'history';
-      readonly verdict: 'slower' | 'faster' | 'quiet' | 'failed' | 'missing';
-      /** That base and head are of; null without a finding. */
-      readonly metric: GatedMetricId | null;
+  | ({
+      readonly kind: 'judged';
+      /** Reference level, and value of the sweep. */
       readonly base: number | null;
       readonly head: number | null;
-      readonly changePercent: number | null;
-      readonly findingId: string | null;
       readonly reasons: readonly string[];
-    };
+      /** Those that are there, in its metric. */
+      readonly findings: readonly Pick<CheckedFinding, 'id' | 'state' | 'isWarning'>[];
+    } & Pick<JudgedCell, 'verdict' | 'reason' | 'metric' | 'changePercent' | 'ciPercent' | 'mdePercent'>);
 
 export interface ReportedCell {
   readonly cell: KeyedCell;
@@ -69,8 +68,8 @@ export interface ReportedCell {
 
 export interface ReportedGate {
   readonly headline: string;
-  /** New findings that make an exit code, one line each. Not safe to print. */
-  readonly findings: readonly { readonly id: string; readonly text: string }[];
+  /** Those that make an exit code, new ones first, one line each. Not safe to print. */
+  readonly findings: readonly (Pick<CheckedFinding, 'id' | 'state'> & { readonly text: string })[];
 }
 
 /** The data of every report file. */
@@ -78,7 +77,7 @@ export interface ReportedSweep {
   /** Newest first. */
   readonly sweeps: readonly [Sweep, ...Sweep[]];
   readonly ref: string;
-  /** Null when compared with nothing, or with history. */
+  /** Null where no two sides are compared. */
   readonly baseRef: string | null;
   readonly baseSweep: Sweep | null;
   readonly shift: CommonShift | null;
@@ -136,10 +135,24 @@ export function environmentOf(cell: ReportedCell, environments: ReadonlyMap<stri
 }
 
 /** In the words of its judgment; `small`: a change under the smallest one; `failed` also when nothing ran, as without an engine. */
-export function statusOf(cell: ReportedCell): Verdict | 'small' | 'quiet' | 'measured' {
-  if (cell.judgement.kind === 'compared' && cell.judgement.belowMinChange !== undefined) return 'small';
-  if (cell.judgement.kind !== 'values') return cell.judgement.verdict;
-  return measuredRuns(cell).length > 0 ? 'measured' : 'failed';
+export function statusOf(cell: ReportedCell): Verdict | 'small' | 'new' | 'measured' {
+  const { judgement } = cell;
+  if (judgement.kind === 'values') return measuredRuns(cell).length > 0 ? 'measured' : 'failed';
+  if (judgement.kind === 'compared') return judgement.belowMinChange === undefined ? judgement.verdict : 'small';
+  return judgement.reason ?? (judgement.verdict === 'noResult' ? 'failed' : judgement.verdict);
+}
+
+/** It is slower, and that makes an exit code. */
+export function isRegression({ judgement }: ReportedCell): boolean {
+  if (judgement.kind === 'values' || judgement.verdict !== 'slower') return false;
+  return judgement.kind === 'compared'
+    ? judgement.belowMinChange === undefined
+    : judgement.findings.some(({ isWarning }) => !isWarning);
+}
+
+/** What the numbers of its judgment are of. */
+export function judgedMetric({ judgement, metric }: ReportedCell) {
+  return gatedMetricOf(judgement.kind === 'judged' ? judgement.metric : metric);
 }
 
 /** Removes digits left by unit conversion: 0.00178961, not 0.0017896099999999999. */

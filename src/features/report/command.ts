@@ -20,14 +20,14 @@ function historyOptions<Arguments extends unknown[]>(command: Command<Arguments,
 
 const reportOptions = (command: PlainCommand) =>
   historyOptions(command.arguments('[base] [head]'))
-    .option('--as-of <sweep>', 'with --html and --night: judge an earlier sweep (date, sweep or commit)')
+    .option('--as-of <sweep>', 'judge an earlier sweep (date, sweep or commit)')
     .option('--upgrade', 'whether to move from OLD to NEW: two installs, drivers or containers over one matrix')
-    .option('--night', 'judge by the history, as bench check does, instead of comparing two sides')
+    .option('--night', 'as bench check judges the newest sweep: what a report without sides is anyway')
     .addOption(failOnOption())
     .optionsGroup('Formats, each to a file or to standard output:')
     .option('--html [file]', 'the whole report as one page: findings, trends, layers, samples')
     .option('--md [file]', 'Markdown that fits the comment of a pull request')
-    .option('--junit [file]', 'JUnit XML: a test case for each cell; slower ones fail')
+    .option('--junit [file]', 'JUnit XML: a test case for each cell and finding; slower ones fail')
     .option('--csv [file]', 'a line for each run')
     .option('--openmetrics [file]', 'OpenMetrics text, for Prometheus and GitLab')
     .option('--bmf [file]', 'Bencher Metric Format')
@@ -44,7 +44,7 @@ export const reportCommand = defineCommand({
     'bench report --html report.html                  # one file that works offline',
     "bench report --html vit.html --filter 'model=vit*' --last 90",
     'bench report main HEAD --md comment.md           # for a pull request',
-    'bench report --night --junit report.xml --md -   # what bench check says, for CI',
+    'bench report --junit report.xml --md -           # what bench check says, for CI',
     'bench report latest~1 latest --github            # step summary and annotations',
     'bench report --upgrade trt=10.6 trt=10.16 --md -      # can we move to 10.16?',
     'bench report --csv runs.csv --openmetrics bench.prom',

@@ -3,10 +3,11 @@ import type { KeyedCell } from '../../records/cell.ts';
 import { inLabelOrder } from '../../text/cell-label.ts';
 import { UsageError } from '../../errors.ts';
 import { reportedChanges, trendMarks } from '../../judge/trend.ts';
-import { metricOf } from '../../records/metric.ts';
+import { type MetricId, metricOf } from '../../records/metric.ts';
 import type { Sweep } from '../../records/sweep.ts';
-import { type CheckedSweep, checkedSweep, gateAnswer, isShownWhole, latestSweep } from '../check/index.ts';
-import { metricTables, nullIfRefused, sidesOf } from './metric-tables.ts';
+import { type CheckedSweep, gateAnswer, isShownWhole, newFirst } from '../check/index.ts';
+import { comparedCells, judgedCells, type Judgements, newestChecked } from './judgements.ts';
+import { comparerOf, metricTables, nullIfRefused } from './metric-tables.ts';
 import type { EnvironmentChange, ReportCell, ReportData } from './page/report-data.ts';
 import { paretoReport } from '../choose/index.ts';
 import { listBaselines } from '../../store/sweeps/sweeps.ts';
@@ -27,7 +28,6 @@ import type { UpgradeOutput } from './upgrade/output.ts';
 
 export type HtmlReportOptions = Pick<ReportOptions, 'db' | 'metric' | 'filter' | 'branch' | 'asOf' | 'last'>;
 
-/** Default: the newest sweep and the one before it in its series. */
 export interface PageSides {
   readonly base: string;
   /** Undefined: the checkout, as in `bench compare BASE`. */
@@ -36,47 +36,46 @@ export interface PageSides {
   readonly upgrade: UpgradeOutput | null;
 }
 
+/** Two sides, or a sweep as the gate says it. */
+export type PageAbout = PageSides | { readonly checked: CheckedSweep };
+
 /** More than a year of nightly sweeps. */
 const LAST_SWEEPS = 400;
-
-interface MadeReport {
-  readonly data: ReportData;
-  /** What the gate says of the newest sweep. */
-  readonly checked: CheckedSweep;
-}
 
 /** Reads the store only. */
 export async function htmlReportData(
   db: StoreDatabase,
   options: HtmlReportOptions,
   io: Io,
-  named: PageSides | null = null,
-): Promise<MadeReport> {
+  about: PageAbout,
+): Promise<ReportData> {
+  const named = 'checked' in about ? null : about;
   const sides = named === null ? null : await resolveSides(db, named.base, named.head, io);
   const asOf = sides?.head.sweeps[0]?.sweepId;
-  const { sweep: newest, note } = await latestSweep(db, asOf === undefined ? options : { ...options, asOf }, io);
+  const checked = 'checked' in about ? about.checked : await newestChecked(db, asOf === undefined ? {} : { asOf }, io);
+  const { findings, judged, series } = checked;
+  const newest = judged.series.sweep;
   const found = seriesUntil(db, newest, Number.MAX_SAFE_INTEGER);
   const sweeps = found.slice(0, options.last ?? LAST_SWEEPS).toReversed();
   const cells = cellsOf(db, sweeps, options.filter);
   await yieldToEventLoop(io);
-  const onlyThis = options.asOf !== undefined || asOf !== undefined;
-  const checked = await checkedSweep(db, newest, io, { onlyThis });
-  const { findings, judged, series } = checked;
-  const notes = note === null ? series.notes : [note, ...series.notes];
-  const { reportCells, environments } = await gatherCells(db, cells, sweeps, judged, options, io);
+  const upgrade = named?.upgrade ?? null;
+  const chosen = upgrade === null ? options : { ...options, acrossTensorrt: true as const };
+  const comparer = sides === null ? null : await comparerOf(db, sides, chosen);
+  const compare = (await comparer?.()) ?? null;
+  const judge = async (metric: MetricId | null): Promise<Judgements> => {
+    if (comparer === null) return judgedCells(checked, metric);
+    return comparedCells((metric === null ? compare : await comparer(metric)) ?? { cells: [] });
+  };
+  const said = await judge(metricNamed(db, options.metric));
+  const { reportCells, environments } = await gatherCells(db, cells, sweeps, judged, said, options, io);
   const { provenance, matrix, branch } = newest;
   const keys = new Set(cells.map(({ key }) => key));
   const shown = findings.filter((finding) => finding.cells.some((key) => keys.has(key)));
   const ids = sweeps.map(({ sweepId }) => sweepId);
   const origin = await originUrl(io.cwd);
-  const upgrade = named?.upgrade ?? null;
-  const compared = upgrade === null ? options : { ...options, acrossTensorrt: true as const };
-  const tables = await metricTables(
-    { db, sweeps, sides: sides ?? sidesOf(sweeps), findings: shown, options: compared, io },
-    reportCells,
-  );
   const pinned = Map.groupBy(listBaselines(db), ({ sweepId }) => sweepId);
-  const data = {
+  return {
     toolVersion: toolVersion(),
     series: { provenance, matrix, branch, olderSweeps: found.length - sweeps.length },
     sweeps: sweeps.map((sweep) => ({ ...sweep, baselines: (pinned.get(sweep.sweepId) ?? []).map(({ name }) => name) })),
@@ -84,22 +83,20 @@ export async function htmlReportData(
     environments,
     environmentChanges: environmentChangesOf(reportCells),
     check: {
-      series: { ...series, notes },
+      series,
       isStored: shown.every(({ id }) => findFindingsByPrefix(db, id).length > 0),
-      findings: shown.map((finding) => ({
+      findings: newFirst(shown).map((finding) => ({
         ...finding,
         layers: isShownWhole(finding) ? layersOfFinding(db, finding, cells, ids) : null,
       })),
     },
-    compare: tables[0]?.compare ?? null,
-    tables,
-    isOfSides: sides !== null,
+    compare,
+    tables: await metricTables({ db, sweeps, judge, io }, reportCells),
     upgrade,
     forge: origin === null ? null : forgeOf(origin),
     pareto: await choiceOf(db, newest, options, io),
     others: await otherSeries(db, newest, io),
   };
-  return { data, checked };
 }
 
 /** Of more series only the names are shown: each is judged for its line. */
@@ -145,6 +142,7 @@ async function gatherCells(
   cells: readonly KeyedCell[],
   sweeps: readonly Sweep[],
   { acknowledgements, verdict }: CheckedSweep['judged'],
+  said: Judgements,
   options: HtmlReportOptions,
   io: Io,
 ) {
@@ -172,6 +170,7 @@ async function gatherCells(
   const layers = await cellLayers(db, cells, ids);
   const reportCells = drawn.map((one): ReportCell => ({
     ...one,
+    judgement: said.get(one.cell.key) ?? { kind: 'values' },
     samples: samples.get(one.cell.key) ?? { sweep: null, before: null, histogram: null, unreadable: 0 },
     ...(layers.get(one.cell.key) ?? { layers: null, diffs: [] }),
   }));

@@ -12,9 +12,9 @@ import { type Io, printResult } from '../../cli/io.ts';
 import { cannotWrite, writeOutput } from '../../cli/output-file.ts';
 import { redactionFor } from '../../cli/redacted.ts';
 import { packageFolder } from '../../cli/store-location.ts';
-import type { CheckedSweep } from '../check/index.ts';
 import type { ReportOptions } from './command.ts';
-import { htmlReportData, type HtmlReportOptions, type PageSides } from './html-data.ts';
+import { htmlReportData, type HtmlReportOptions, type PageAbout } from './html-data.ts';
+import { newestChecked } from './judgements.ts';
 
 type ReportHtmlOptions = HtmlReportOptions & Pick<ReportOptions, 'json' | 'redact'>;
 
@@ -23,17 +23,16 @@ export async function reportHtml(
   file: string | null,
   options: ReportHtmlOptions,
   io: Io,
-  sides: PageSides | null,
-): Promise<CheckedSweep> {
-  const { bytes, checked, data } = await writeHtml(db, file, options, io, sides);
-  if (file === null) return checked;
+  about: PageAbout,
+): Promise<void> {
+  const { bytes, data } = await writeHtml(db, file, options, io, about);
+  if (file === null) return;
   const { provenance } = data.series;
   const [cells, sweeps] = [data.cells.length, data.sweeps.length];
   const output: ReportHtmlOutput = { schemaVersion: 1, file, bytes, provenance, cells, sweeps };
   printResult(io, options, output, () => [
     `${printable(file)}: ${count(cells, 'cell')}, ${count(sweeps, 'sweep')}, ${provenance}, ${formatBytes(bytes)}`,
   ]);
-  return checked;
 }
 
 /** @param file null for standard output */
@@ -42,14 +41,14 @@ export async function writeHtml(
   file: string | null,
   options: ReportHtmlOptions,
   io: Io,
-  sides: PageSides | null,
-): Promise<{ readonly bytes: number; readonly data: ReportData; readonly checked: CheckedSweep }> {
+  about: PageAbout,
+): Promise<{ readonly bytes: number; readonly data: ReportData }> {
   if (file !== null) refuseUnwritable(resolve(io.cwd, file), file);
-  const { checked, data } = await htmlReportData(db, options, io, sides);
+  const data = await htmlReportData(db, options, io, about);
   const html = reportPage(redacted(data, options, io), pageAssets(), null);
   if (file === null) io.out(html);
   else await writeOutput(file, [html], io);
-  return { bytes: Buffer.byteLength(html), data, checked };
+  return { bytes: Buffer.byteLength(html), data };
 }
 
 /**
@@ -62,7 +61,7 @@ export async function liveReport(
   version: string,
   io: Io,
 ): Promise<string> {
-  const { data } = await htmlReportData(db, options, io);
+  const data = await htmlReportData(db, options, io, { checked: await newestChecked(db, options, io) });
   return reportPage(redacted(data, options, io), pageAssets(), version);
 }
 

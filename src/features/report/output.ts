@@ -5,8 +5,12 @@ import { commonShift, count, id, output, type OutputOf, provenance } from '../..
 export const report = output('bench report --json', {
   sweepIds: z.array(id),
   ref: z.string(),
-  baseRef: z.string().nullable().describe('Null: compared with nothing, or with its history'),
+  baseRef: z.string().nullable().describe('Null: judged as bench check does, or compared with nothing'),
   shift: commonShift,
+  headline: z.string().nullable().describe('Of bench check; null where two sides were named'),
+  findings: z
+    .array(z.strictObject({ id, state: z.string() }))
+    .describe('Those of bench check that make an exit code, new ones first'),
   cells: count,
   counts: z.record(z.string(), count).describe('Cells by what is said of them'),
   files: z.array(z.strictObject({ format: z.string(), file: z.string() })),

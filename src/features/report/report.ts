@@ -21,8 +21,9 @@ import { type Io, printLines } from '../../cli/io.ts';
 import { cannotWrite, writeOutput } from '../../cli/output-file.ts';
 import { withStore } from '../../cli/with-store.ts';
 import type { ReportOutput } from './output.ts';
-import { foundIn, type Standing } from '../check/index.ts';
+import { foundIn } from '../check/index.ts';
 import { gatherReport } from './gather.ts';
+import { newestChecked } from './judgements.ts';
 import { reportHtml, writeHtml } from './html.ts';
 import { rendered, reportersOf } from './reporters.ts';
 import type { ReportOptions } from './command.ts';
@@ -55,20 +56,18 @@ export async function report(
   refuseUnclear(formats, base, options);
   const sides = base === undefined ? null : { base, head, upgrade: null };
   const plugIns = (options.reporter ?? []).map(namedFile);
-  if (html !== undefined && formats.length + plugIns.length === 0 && options.github !== true) {
-    return withStore(options, io, async ({ db }) => {
-      const checked = await reportHtml(db, html, options, io, sides);
-      const judged = options.asOf === undefined ? options : { ...options, night: true as const };
-      const { gathered, standing } = await gatherReport(db, base, head, judged, io, checked);
-      return exitOf(gathered, standing, options);
-    });
-  }
+  const isPageOnly = formats.length + plugIns.length === 0 && options.github !== true;
   const hide = (text: string): string => (options.redact === true ? redactionFor(io, options, text).text(text) : text);
   return withStore(options, io, async ({ db }) => {
-    const { gathered, standing } = await gatherReport(db, base, head, options, io);
+    const about = sides ?? { checked: await newestChecked(db, options, io) };
+    if (html !== undefined && isPageOnly) await reportHtml(db, html, options, io, about);
+    const gathered = await gatherReport(db, about, options, io);
+    const found = 'checked' in about ? foundIn([about.checked.standing]) : foundBetween(gathered);
+    const exitCode = failOn(options.failOn, found);
+    if (isPageOnly) return exitCode;
     const files: { format: string; file: string }[] = [];
     if (html !== undefined) {
-      await writeHtml(db, html, options, io, sides);
+      await writeHtml(db, html, options, io, about);
       if (html !== null) files.push({ format: 'html', file: html });
     }
     const reporters = plugIns.length === 0 ? [] : await reportersOf(db, gathered.sweeps[0], io);
@@ -84,25 +83,18 @@ export async function report(
       } else io.out(text);
     }
     if (options.github === true) reportToGithub(gathered, hide, io);
-    const counts = countsOf(gathered);
-    if (options.json === true) io.out(`${jsonText(reportOutput(gathered, files, counts))}\n`);
+    if (options.json === true) io.out(`${jsonText(reportOutput(gathered, files))}\n`);
     else for (const { file } of files) io.err(`wrote ${printable(file)}\n`);
-    return exitOf(gathered, standing, options);
+    return exitCode;
   });
 }
 
-/** The same for every format. */
-function exitOf(gathered: ReportedSweep, standing: Standing | null, { failOn: words }: ReportOptions): ExitCode {
+/** Of two sides. */
+function foundBetween(gathered: ReportedSweep) {
   const counts = countsOf(gathered);
-  return failOn(words, {
-    ...(standing === null
-      ? {
-          regression: (counts['slower'] ?? 0) > 0 || gathered.shift?.verdict === 'slower',
-          failed: (counts['failed'] ?? 0) > 0,
-        }
-      : foundIn([standing])),
-    unclear: (counts['unclear'] ?? 0) > 0,
-  });
+  const has = (status: string): boolean => (counts[status] ?? 0) > 0;
+  const regression = has('slower') || gathered.shift?.verdict === 'slower';
+  return { regression, failed: has('failed'), unclear: has('unclear') };
 }
 
 /** `--md main...HEAD`: commander takes the range for the file of the option. */
@@ -144,9 +136,6 @@ function refuseUnclear(formats: readonly Format[], base: string | undefined, opt
   if (asOf !== undefined && base !== undefined) {
     throw new UsageError('--as-of names a sweep, BASE and HEAD two sides: leave one of them out');
   }
-  if (asOf !== undefined && night !== true && html === undefined) {
-    throw new UsageError('--as-of is for --html and --night');
-  }
 }
 
 function reportToGithub(gathered: ReportedSweep, hide: (text: string) => string, io: Io): void {
@@ -167,19 +156,18 @@ function countsOf({ cells }: ReportedSweep): Record<string, number> {
   return counts;
 }
 
-function reportOutput(
-  { baseRef, cells, ref, shift, sweeps }: ReportedSweep,
-  files: ReportOutput['files'],
-  counts: ReportOutput['counts'],
-): ReportOutput {
+function reportOutput(gathered: ReportedSweep, files: ReportOutput['files']): ReportOutput {
+  const { baseRef, cells, gate, ref, shift, sweeps } = gathered;
   return {
     schemaVersion: 1,
     sweepIds: sweeps.map(({ sweepId }) => sweepId),
     ref,
     baseRef,
     shift,
+    headline: gate?.headline ?? null,
+    findings: (gate?.findings ?? []).map(({ id, state }) => ({ id, state })),
     cells: cells.length,
-    counts,
+    counts: countsOf(gathered),
     files,
   };
 }

@@ -7,7 +7,7 @@ import { bencherJson, googleBenchmarkJson } from '../../../src/features/export/j
 import { junitXml } from '../../../src/features/export/junit.ts';
 import { githubAnnotations, markdownText } from '../../../src/features/export/github.ts';
 import { openMetricsText } from '../../../src/features/export/open-metrics.ts';
-import { compared, reportedCell, reportedSweep } from '../../support/reported-sweep.ts';
+import { compared, judged, reportedCell, reportedSweep } from '../../support/reported-sweep.ts';
 
 const REPORT = reportedSweep([
   reportedCell('bert', [2, 2.2, 2.1], compared('slower', 2, 2.1)),
@@ -270,4 +270,72 @@ test('the title counts only cells that were compared, and names the others', () 
     '### No slower cell among 1 (1 without a result, 1 that cannot be compared, 2 on one side only)',
   );
   expect(title(missing)).toBe('### No verdict in 2 cells (2 on one side only)');
+});
+
+describe('as the gate says it', () => {
+  const open = { id: '1a2b3c4d5e6f', state: 'open', isWarning: false } as const;
+  const about = { ...open, text: 'open: bert fp8 slower by 5.0 %, since 2026-11-18' };
+  const report = {
+    ...reportedSweep([
+      reportedCell('bert', [2.1], judged('slower', 2, 2.1, [open])),
+      reportedCell('gpt', [2.1], judged('slower', 2, 2.1, [{ ...open, isWarning: true }])),
+      reportedCell('t5', [null], { ...judged('same', 1, 1), verdict: 'noResult', reason: 'failed', base: null }),
+      reportedCell('vit', [1], {
+        ...judged('unclear', 1, 1),
+        reason: 'new',
+        base: null,
+        changePercent: null,
+        mdePercent: null,
+      }),
+    ]),
+    baseRef: null,
+    gate: { headline: '1 cell slower: 1 open; 1 cell without a result', findings: [about] },
+  };
+
+  test('Markdown: its headline, its findings, and the reference', () => {
+    const lines = markdownText(report).split('\n');
+    expect(lines[0]).toBe('### ▲ 1 cell slower: 1 open; 1 cell without a result');
+    expect(lines).toContain('- finding `1a2b3c4d`: open: bert fp8 slower by 5.0 %, since 2026-11-18');
+    expect(lines).toContain('|  | cell | reference | now | change | 95 % interval | last sweeps, ±7 % |');
+    expect(lines).toContain('| ▲ slower | bert fp8 8x3 graph | 2.000 ms | 2.100 ms | +5.0 % | +4.8 to +5.2 % | ▄▄! |');
+    expect(lines).toContain('<details><summary>1 cell without a reference yet</summary>');
+  });
+
+  test('JUnit: what makes no exit code fails nothing', () => {
+    const { testsuites } = new XMLParser({ ignoreAttributes: false, attributeNamePrefix: '' }).parse(junitXml(report));
+    expect(testsuites).toMatchObject({ tests: '5', failures: '2', errors: '1', skipped: '0' });
+    const [finding, bert, gpt, t5, vit] = testsuites.testsuite.testcase;
+    expect(finding).toMatchObject({
+      name: 'finding 1a2b3c4d',
+      properties: { property: { name: 'new', value: 'false' } },
+      failure: { type: 'slower', message: about.text },
+    });
+    expect(bert.properties.property).toEqual(
+      expect.arrayContaining([
+        { name: 'finding', value: '1a2b3c4d' },
+        { name: 'new', value: 'false' },
+      ]),
+    );
+    expect(bert.failure.message).toBe('slower: GPU compute time +5.0 % (2.000 → 2.100 ms)');
+    expect(gpt['system-out']).toContain('slower: GPU compute time +5.0 % (2.000 → 2.100 ms)');
+    expect(t5.error.message).toBe('no result: outOfMemory');
+    expect(vit['system-out']).toContain('GPU compute time 1.000 ms');
+  });
+
+  test('annotations and CSV', () => {
+    expect(githubAnnotations(report)).toEqual([
+      '::error title=finding 1a2b3c4d::open: bert fp8 slower by 5.0 %25, since 2026-11-18',
+      '::error title=bert fp8 8x3 graph::slower: GPU compute time +5.0 %25 (2.000 → 2.100 ms)',
+      '::warning title=t5 fp8 8x3 graph::no result: outOfMemory',
+    ]);
+    const rows: Record<string, string>[] = parse(csvText(report), { columns: true });
+    expect(rows.map(({ verdict }) => verdict)).toEqual(['slower', 'slower', 'failed', 'new']);
+    expect(rows[0]).toMatchObject({
+      verdictMetric: 'gpuComputeMs',
+      before: '2',
+      now: '2.1',
+      changePercent: '5.000000000000004',
+      findings: '1a2b3c4d5e6f',
+    });
+  });
 });

@@ -5,10 +5,11 @@ import Database from 'better-sqlite3';
 import { beforeAll, describe, expect, test } from 'vitest';
 
 import { OUTPUTS } from '../../support/outputs.ts';
+import { formatPercent } from '../../../src/terminal/numbers.ts';
 import { openStore } from '../../../src/store/file/open.ts';
 import { bench, ROOT, sharedFolder, temporaryFolder } from '../../support/bench.ts';
 import { pageDataIn, sectionOf } from '../../support/page-data.ts';
-import { simulatedCells, simulateNights, sweepOfNight } from '../../support/simulated-store.ts';
+import { normals, simulatedCells, simulateNights, sweepOfNight } from '../../support/simulated-store.ts';
 import { queryStore } from '../../support/store-dump.ts';
 
 const QUICKSTART = join(ROOT, 'matrices', 'quickstart.yaml');
@@ -58,17 +59,16 @@ describe('bench report --html', () => {
 
   test('what is in the store is told, and nothing of it changes', async () => {
     const nights = join(cwd, 'nights.sqlite');
-    const cells = simulatedCells(2);
-    simulateNights(nights, {
-      cells,
-      nights: 40,
-      repeats: 3,
-      value: (cell, night) => (1 + cell) * (1 + 0.001 * ((night * 7) % 5)) * (night >= 36 ? 1.2 : 1),
-    });
+    const normal = normals(3);
+    const value = (cell: number, night: number): number =>
+      (1 + cell) * (1 + 0.001 * normal()) * (night >= 36 ? 1.2 : 1);
+    simulateNights(nights, { cells: simulatedCells(2), nights: 40, repeats: 3, value });
     const before = queryStore(nights, 'select count(*) as n from findings');
     const { stdout } = await bench(['report', '--html', '--db', nights], { cwd });
     expect(queryStore(nights, 'select count(*) as n from findings')).toEqual(before);
-    expect(sectionOf(stdout, 'overview')).toContain('<span class="slower">2 cells slower</span> by 20.1\u00a0%');
+    expect(sectionOf(stdout, 'overview')).toMatch(
+      /<span class="slower">2 cells slower<\/span> by [\d.]+( to [\d.]+)?\u00a0%: 1 new</,
+    );
     const data = pageDataIn(stdout);
     expect(data.sweeps.ids).toHaveLength(40);
     const slower = data.cells.flatMap(({ marks }) => marks.filter(({ kind }) => kind === 'slower'));
@@ -97,7 +97,9 @@ describe('bench report --html', () => {
     expect(sectionOf(stdout, 'cells')).toContain(`worst first: verdict and change against ${base.slice(0, 8)}`);
     expect(sectionOf(stdout, 'cells')).toMatch(/slower<\/td>.*<td class="number change">\+30\.0 %<\/td>/);
     const alone = await bench(['report', '--html', '--db', nights], { cwd });
-    expect(sectionOf(alone.stdout, 'findings')).toContain('Between a0000600 and a0000700 alone: 2 same.');
+    expect(sectionOf(stdout, 'findings')).toContain('Between a0000100 and a0000500 alone: 2 slower.');
+    expect(sectionOf(alone.stdout, 'findings')).not.toContain('alone');
+    expect(sectionOf(alone.stdout, 'cells')).toContain('against the reference level of each cell');
     const both = ['report', base, head, '--html', '--as-of', head, '--db', nights];
     expect(await bench(both, { cwd })).toMatchObject({
       code: 2,
@@ -105,23 +107,20 @@ describe('bench report --html', () => {
     });
   });
 
-  test('with too little history the first screen is about the comparison with the previous sweep', async () => {
-    const young = join(cwd, 'young.sqlite');
-    const value = (_cell: number, night: number, repeat: number): number =>
-      (night < 1 ? 1 : 1.25) * (1 + 0.001 * (repeat % 3));
-    simulateNights(young, { cells: simulatedCells(2), nights: 2, repeats: 5, value });
-    const overview = sectionOf((await bench(['report', '--html', '--db', young], { cwd })).stdout, 'overview');
-    expect(overview).toContain('<span class="slower">2 cells slower</span> by 25.0\u00a0%');
-    expect(overview).toContain('Too little history (2 of 20 sweeps): compared with the previous sweep.');
-    expect(overview).toContain('comparison with the previous sweep, 95 % interval +');
-  });
-
-  test('one run a side gives no verdict, and the first screen says so', async () => {
-    const single = join(cwd, 'single.sqlite');
-    simulateNights(single, { cells: simulatedCells(2), nights: 2, repeats: 1, value: (_, night) => 1 + 0.001 * night });
-    const overview = sectionOf((await bench(['report', '--html', '--db', single], { cwd })).stdout, 'overview');
-    expect(overview).toContain('No verdict</span> in 2 cells: too few runs');
-    expect(overview).toContain('<b class="">2</b> <span>unclear</span>');
+  test('where nothing is slower the first screen says what would have been found', async () => {
+    const quiet = join(cwd, 'quiet.sqlite');
+    const normal = normals(5);
+    simulateNights(quiet, { cells: simulatedCells(3), nights: 6, repeats: 3, value: () => 1 + 0.001 * normal() });
+    const overview = sectionOf((await bench(['report', '--html', '--db', quiet], { cwd })).stdout, 'overview');
+    const { stdout } = await bench(['check', '--json', '--db', quiet], { cwd });
+    const [series] = OUTPUTS.check.parse(JSON.parse(stdout)).series;
+    const effects = (series?.cells ?? []).map(({ mdePercent }) => mdePercent ?? Number.NaN);
+    const [, middle = Number.NaN, most = Number.NaN] = effects.toSorted((a, b) => a - b);
+    expect(overview).toContain('<span class="quiet">Nothing slower</span></h1>');
+    expect(overview).toContain(
+      `A change of ${formatPercent(middle, false)} would have been found nine times in ten in half of the cells, and one of ${formatPercent(most, false)} in all of them.`,
+    );
+    expect(overview).toContain('<b class="">3</b> <span>same</span>');
   });
 
   test('baselines, runs that do not count, and samples that cannot be read are named', async () => {
@@ -189,9 +188,7 @@ describe('bench report --html', () => {
     expect(data.sweeps.ids).toHaveLength(1);
     const [header = ''] = stdout.split('<nav');
     expect(header).toContain('Also in the store: 1 other series');
-    expect(header).toContain(
-      'simulated, nightly, no branch: 3 sweeps · <b>3 of 20 sweeps: compared with the previous sweep: nothing slower</b>',
-    );
+    expect(header).toContain('simulated, nightly, no branch: 3 sweeps · <b>nothing slower</b>');
   });
 
   test('views without anything to show say so', async () => {
@@ -201,7 +198,7 @@ describe('bench report --html', () => {
     expect(code).toBe(4);
     const overview = sectionOf(stdout, 'overview');
     expect(overview).toContain('There is no sweep before this one to compare it with.');
-    expect(overview).toContain('1 of 1 cell</span> without a result');
+    expect(overview).toContain('First sweep: nothing to compare with; 1 cell without a result</span>');
     expect(sectionOf(stdout, 'findings')).toContain('Without a result in the newest sweep');
     expect(sectionOf(stdout, 'pareto')).toContain('No cell of the newest sweep has a measurement');
     expect(sectionOf(stdout, 'environment')).toContain('No run says what it was measured on.');
@@ -265,8 +262,8 @@ test('the first screen claims nothing of cells that were not compared', async ()
   };
   simulate(2, 0);
   const first = await firstScreen();
-  expect(first).toContain('First sweep: 2 cells measured');
-  expect(first).toMatch(/ 2 measured 0 without result/);
+  expect(first).toContain('First sweep: nothing to compare with');
+  expect(first).toContain('0 slower0 faster0 same2 new');
   simulate(9, 1);
   expect(await firstScreen('latest~1', 'latest')).toContain('No clear change in 2 cells, 7 not compared');
   await bench(['report', sweepOfNight(0), sweepOfNight(1), '--html', 'page.html', '--db', db], { cwd });

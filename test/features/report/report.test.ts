@@ -1,12 +1,15 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
+import { parse } from 'csv-parse/sync';
+import { XMLParser } from 'fast-xml-parser';
 import { beforeAll, describe, expect, test } from 'vitest';
 
 import { OUTPUTS } from '../../support/outputs.ts';
 import { bench, ROOT, sharedFolder, temporaryFolder } from '../../support/bench.ts';
 import { compareBenchmarks, describeWithConsumers, readBy } from '../../support/consumers.ts';
-import { nightDate, normals, simulatedCells, simulateNights } from '../../support/simulated-store.ts';
+import { sectionOf } from '../../support/page-data.ts';
+import { normals, simulatedCells, simulateNights } from '../../support/simulated-store.ts';
 import { queryStore } from '../../support/store-dump.ts';
 import { STUB, stubMatrix } from '../../support/stub.ts';
 
@@ -42,7 +45,9 @@ describe('bench report', () => {
   test('of the only sweep there is: its values, compared with nothing', async () => {
     const { code, stdout, stderr } = await inStore('--md');
     expect([code, stderr]).toEqual([0, '']);
-    expect(stdout).toMatch(/^### 2 cells\n\n\*\*recorded\*\* \(pair\) · quickstart-pair · latest/);
+    expect(stdout).toMatch(
+      /^### first sweep: nothing to compare with\n\n\*\*recorded\*\* \(pair\) · quickstart-pair · latest/,
+    );
     expect(stdout).toContain('GPU compute time');
   });
 
@@ -51,7 +56,9 @@ describe('bench report', () => {
     expect(code).toBe(0);
     expect(JSON.parse(stdout)).toMatchObject({
       cells: 2,
-      counts: { measured: 2 },
+      headline: 'first sweep: nothing to compare with',
+      findings: [],
+      counts: { new: 2 },
       files: [
         { format: 'junit', file: 'j.xml' },
         { format: 'csv', file: 'c.csv' },
@@ -65,7 +72,7 @@ describe('bench report', () => {
     [[], 'which format? --html'],
     [['--md', '--csv'], 'only one thing can go to standard output'],
     [['a', '--night', '--md'], '--night takes no sides'],
-    [['--as-of', '2026-01-01', '--md'], '--as-of is for'],
+    [['a', '--as-of', '2026-01-01', '--md'], '--as-of names a sweep, BASE and HEAD two sides'],
     [['nope', '--md'], 'nope'],
   ])('%j is one clear line', async (args, line) => {
     const { code, stderr } = await inStore(...args);
@@ -98,34 +105,156 @@ describe('bench report', () => {
     const { code, stdout } = await bench(['report', '--github'], { cwd: folder, env });
     expect(code).toBe(4);
     expect(stdout).toMatch(/^::warning title=small fp16 8x3 graph::no result[^\n]*\n$/);
-    expect(readFileSync(summary, 'utf8')).toMatch(/^before\n### 2 cells \(1 without a result\)\n/);
+    expect(readFileSync(summary, 'utf8')).toMatch(
+      /^before\n### first sweep: nothing to compare with; 1 cell without a result\n/,
+    );
   });
 });
 
-test('--night says what bench check says of that night, and stores nothing', async () => {
-  const db = join(temporaryFolder(), 'bench.sqlite');
-  const normal = normals(7);
-  simulateNights(db, {
-    cells: simulatedCells(2),
-    nights: 44,
-    repeats: 2,
-    value: (cell, night) => (cell === 0 && night >= 40 ? 1.1 : 1) * (1 + 1e-3 * normal()),
+describe('without sides every format says what bench check says', () => {
+  const db = join(sharedFolder(), 'mornings.sqlite');
+  const cells = simulatedCells(6);
+  let checked: ReturnType<typeof OUTPUTS.check.parse>;
+  const of = async (...args: string[]) => bench(['report', ...args, '--db', db]);
+
+  beforeAll(async () => {
+    const normal = normals(7);
+    const steps = [
+      { cell: 1, from: 25, size: 1.05 },
+      { cell: 3, from: 29, size: 1.08 },
+    ];
+    const value = (cell: number, night: number): number | null => {
+      if (cell === 0 && night === 29) return null;
+      const step = steps.find((one) => one.cell === cell && night >= one.from)?.size ?? 1;
+      return (1 + cell) * step * (1 + 2e-3 * normal());
+    };
+    const add = (nights: number, after: number): void =>
+      simulateNights(db, { cells, nights, after, repeats: 3, value });
+    add(26, 0);
+    await bench(['check', '--db', db]);
+    add(3, 26);
+    await bench(['check', '--db', db]);
+    add(1, 29);
+    checked = OUTPUTS.check.parse(
+      JSON.parse((await bench(['check', '--as-of', 'latest', '--json', '--db', db])).stdout),
+    );
+  }, 60_000);
+
+  /** Verdicts of `bench check` by the key of the cell. */
+  const verdicts = () => new Map(checked.series[0]?.cells.map((cell) => [cell.key, cell.reason ?? cell.verdict]));
+  const told = () =>
+    checked.findings
+      .filter(({ direction, state }) => direction === 'slower' && (state === 'new' || state === 'open'))
+      .toSorted((a, b) => a.state.localeCompare(b.state));
+
+  test('one new finding, one open, and a cell without a result', () => {
+    expect(checked.series[0]?.headline).toBe('2 cells slower: 1 new, 1 open; 1 cell without a result');
+    expect([...verdicts().values()].toSorted()).toEqual(['failed', 'same', 'same', 'same', 'slower', 'slower']);
+    expect(told().map(({ state }) => state)).toEqual(['new', 'open']);
   });
-  const messages: string[] = [];
-  for (const night of [41, 42, 43]) {
-    const date = nightDate(night);
-    const reported = await bench(['report', '--night', '--as-of', date, '--junit', '--db', db]);
-    const checked = await bench(['check', '--as-of', date, '--json', '--db', db]);
-    expect(reported.code).toBe(checked.code);
-    const { findings } = OUTPUTS.check.parse(JSON.parse(checked.stdout));
-    const cells = findings.filter(({ state }) => state === 'confirmed').flatMap((finding) => finding.cells);
-    expect(reported.stdout).toContain(`tests="2" failures="${cells.length}" errors="0"`);
-    messages.push(...(reported.stdout.match(/message="slower: [^"]*"/g) ?? []));
-  }
-  expect(messages.length).toBeGreaterThan(0);
-  for (const message of messages) expect(message).toMatch(/^message="slower: GPU compute time \+(9|10)\.\d %/);
-  expect(queryStore(db, 'SELECT count(*) AS findings FROM findings')).toEqual([{ findings: 0 }]);
+
+  test('the exit code is that of bench check in every format, with --night or without', async () => {
+    const formats = ['--html', '--md', '--junit', '--csv', '--openmetrics', '--bmf', '--github'];
+    const all = await Promise.all(formats.flatMap((format) => [of(format), of('--night', format)]));
+    expect(checked.exitCode).toBe(1);
+    expect(new Set(all.map(({ code }) => code))).toEqual(new Set([1]));
+    expect(new Set(all.map(({ stdout }) => stdout)).size).toBe(formats.length);
+    expect((await of('--md', '--fail-on', 'failed')).code).toBe(4);
+    expect((await of('--md', '--fail-on', 'unclear')).code).toBe(0);
+  }, 60_000);
+
+  test('JSON: headline, findings, and cells by verdict', async () => {
+    const report = JSON.parse((await of('--csv', join(temporaryFolder(), 'r.csv'), '--json')).stdout);
+    expect(OUTPUTS.report.safeParse(report).error?.issues ?? []).toEqual([]);
+    expect(report).toMatchObject({
+      headline: checked.series[0]?.headline,
+      findings: told().map(({ id, state }) => ({ id, state })),
+      counts: { slower: 2, same: 3, failed: 1 },
+    });
+  });
+
+  test('Markdown: the headline, a line for each finding, the new one first, and the reference', async () => {
+    const { stdout } = await of('--md');
+    const lines = stdout.split('\n');
+    expect(lines[0]).toBe(`### ▲ ${checked.series[0]?.headline}`);
+    expect(lines.filter((line) => line.startsWith('- finding'))).toEqual(
+      told().map(({ id, state }) => expect.stringMatching(`^- finding \`${id.slice(0, 8)}\`: ${state}: .* slower by `)),
+    );
+    expect(stdout).toContain('|  | cell | reference | now | change | 95 % interval |');
+    expect(lines.filter((line) => line.startsWith('| ▲ slower'))).toHaveLength(2);
+    expect(lines.filter((line) => line.startsWith('| ✗ no result'))).toHaveLength(1);
+    expect(lines.filter((line) => line.startsWith('| = same'))).toHaveLength(3);
+  });
+
+  test('JUnit: a failure for each finding and each slower cell, with what is new', async () => {
+    const { testsuites } = new XMLParser({ ignoreAttributes: false, attributeNamePrefix: '' }).parse(
+      (await of('--junit')).stdout,
+    );
+    expect(testsuites).toMatchObject({ tests: '8', failures: '4', errors: '1', skipped: '0' });
+    const cases: JunitCase[] = testsuites.testsuite.testcase;
+    const failed = cases.filter(({ failure }) => failure !== undefined);
+    const newOf = ({ properties }: JunitCase) =>
+      [properties?.property ?? []].flat().find(({ name }) => name === 'new')?.value;
+    expect(failed.map((one) => [one.name.split(' ')[0], newOf(one)])).toEqual([
+      ['finding', 'true'],
+      ['finding', 'false'],
+      ['vit', 'false'],
+      ['vit', 'true'],
+    ]);
+    expect(failed.slice(0, 2).map(({ name }) => name)).toEqual(told().map(({ id }) => `finding ${id.slice(0, 8)}`));
+  });
+
+  test('CSV and GitHub', async () => {
+    const rows: Record<string, string>[] = parse((await of('--csv')).stdout, { columns: true });
+    for (const { cellKey = '', verdict, before, changePercent } of rows) {
+      const cell = checked.series[0]?.cells.find(({ key }) => key === cellKey);
+      expect([verdict, Number(before), Number(changePercent)]).toEqual([
+        cell?.reason ?? cell?.verdict,
+        cell?.before ?? 0,
+        cell?.changePercent ?? 0,
+      ]);
+    }
+    const lines = (await of('--github')).stdout.trimEnd().split('\n');
+    expect(lines.map((line) => line.split(/[ :]+/).slice(1, 3).join(' '))).toEqual([
+      'error title=finding',
+      'error title=finding',
+      'error title=vit',
+      'error title=vit',
+      'warning title=vit',
+    ]);
+  });
+
+  test('the page: verdicts of the cells, the new finding first, the headline', async () => {
+    const { stdout } = await of('--html');
+    const [own = ''] = sectionOf(stdout, 'cells').split('<template');
+    const rows = [...own.matchAll(/data-key="(\w+)" data-verdict="([^"]+)"/g)].map(([, key = '', verdict]) => [
+      key,
+      verdict === 'no result' ? 'failed' : verdict,
+    ]);
+    expect(new Map(rows.map(([key = '', verdict]) => [key, verdict]))).toEqual(verdicts());
+    const findings = sectionOf(stdout, 'findings');
+    expect(findings).toContain(`<p class="none">${checked.series[0]?.headline}.</p>`);
+    expect([...findings.matchAll(/id="finding-(\w+)"/g)].map(([, id]) => id)).toEqual(
+      told().map(({ id }) => id.slice(0, 8)),
+    );
+    expect(sectionOf(stdout, 'overview')).toMatch(
+      /<span class="slower">2 cells slower<\/span> by [^<]*: 1 new, 1 open</,
+    );
+    expect(sectionOf(stdout, 'overview')).toContain('<b class="slower">2</b> <span>slower</span>');
+    expect(queryStore(db, 'SELECT count(*) AS n FROM judged_sweeps')).toEqual([{ n: 4 }]);
+  });
 });
+
+interface JunitCase {
+  readonly name: string;
+  readonly failure?: unknown;
+  readonly properties?: { readonly property: JunitProperty | readonly JunitProperty[] };
+}
+
+interface JunitProperty {
+  readonly name: string;
+  readonly value: string;
+}
 
 describeWithConsumers('the programs that read them', () => {
   let cwd: string;

@@ -1,4 +1,5 @@
 import { median } from '../../../statistics/median.ts';
+import { verdictText } from '../../check/index.ts';
 import { reasonWords } from '../../../terminal/words.ts';
 import type { MetricTable, ReportData } from './report-data.ts';
 
@@ -7,23 +8,22 @@ type Finding = ReportData['check']['findings'][number];
 type Change = Finding['details'][number];
 
 /** A row of the table of cells. */
-export interface Row {
+export interface Row extends Pick<Judged, 'ciPercent'> {
   readonly report: TableCell;
   readonly findings: readonly FoundInCell[];
-  /** That of which it shows the change. */
-  readonly found: FoundInCell | undefined;
-  /** Null where there is nothing to compare with. */
+  /** Null where nothing is said of it. */
   readonly verdict: string | null;
   /** In percent; positive is a larger value, not always a slower one. */
   readonly changePercent: number | null;
-  /** The level before a change of a finding, or of two sides where they are all there is to go by; else null. */
+  /** What it is compared with: reference level, or value of the base. */
   readonly before: number | null;
-  readonly ciPercent: readonly [number, number] | null;
   /** Why there is no verdict. */
   readonly reasons: readonly string[];
   /** The order of the table: the larger, the worse. */
   readonly badness: number;
 }
+
+type Judged = Exclude<TableCell['judgement'], { readonly kind: 'values' }>;
 
 export interface FoundInCell {
   readonly finding: Finding;
@@ -31,44 +31,37 @@ export interface FoundInCell {
 }
 
 /** What a verdict weighs before the size of its change does. */
-const WEIGHTS: Readonly<Record<string, number>> = { slower: 4, failed: 2, missing: 2, faster: 1 };
+const WEIGHTS: Readonly<Record<string, number>> = { slower: 4, failed: 2, missing: 2, 'no result': 2, faster: 1 };
 /** Of a cell that is worse in another metric only. */
 const WORSE_OTHERWISE = 3;
 const WEIGHT = 1e9;
 
 /** The worst first. */
-export function rowsOf({ cells, compare, sinceGood }: MetricTable, { check, isOfSides }: ReportData): Row[] {
-  const compared = new Map((compare?.cells ?? []).map((entry) => [entry.key, entry]));
-  const failed = new Set(check.series.cells.filter(({ status }) => status === 'failed').map(({ key }) => key));
-  const isCompared = isOfSides || check.series.judgedBy !== 'history';
-  const good = new Map(sinceGood.map((entry) => [`${entry.findingId} ${entry.key}`, entry]));
+export function rowsOf({ cells }: MetricTable, { check, compare }: ReportData): Row[] {
   const rows = cells.map((report): Row => {
-    const { key } = report.cell;
+    const { judgement } = report;
     const findings = lastingIn(report, check.findings);
     // Where two sides were named it is about them.
-    const judged = isOfSides ? [] : findings;
-    const own = judged.filter(({ change, finding }) => finding.kind !== 'limit' && change.metric === report.metric);
-    const found = own.find(({ finding }) => finding.direction === 'slower') ?? own[0];
-    const since = good.get(`${(found ?? judged[0])?.finding.id} ${key}`);
-    const entry = since ?? compared.get(key);
-    const verdict = found?.finding.direction ?? entry?.verdict ?? (failed.has(key) ? 'failed' : null);
-    const { changePercent = null } = found?.change ?? entry ?? {};
-    const isWorse = judged.some(({ finding }) => finding.direction === 'slower');
+    const isWorse = compare === null && findings.some(({ finding }) => finding.direction === 'slower');
+    const said = judgement.kind === 'values' ? NOTHING : judgement;
+    const verdict = judgement.kind === 'judged' ? verdictText(judgement) : said.verdict;
     const weight = Math.max(WEIGHTS[verdict ?? ''] ?? 0, isWorse ? WORSE_OTHERWISE : 0);
+    const { base: before, changePercent, ciPercent } = said;
     return {
       report,
       findings,
-      found,
       verdict,
       changePercent,
-      before: found?.change.before ?? (isCompared ? (compared.get(key)?.base ?? null) : null),
-      ciPercent: found?.change.ciPercent ?? (found === undefined ? entry : since)?.ciPercent ?? null,
-      reasons: judged.length === 0 ? (compared.get(key)?.reasons ?? []).map(reasonWords) : [],
+      before,
+      ciPercent,
+      reasons: said.reasons.map(reasonWords),
       badness: weight * WEIGHT + Math.min(Math.abs(changePercent ?? 0), WEIGHT / 2),
     };
   });
   return rows.toSorted((a, b) => b.badness - a.badness);
 }
+
+const NOTHING = { verdict: null, base: null, changePercent: null, ciPercent: null, reasons: [] };
 
 /** Of the first table, which is by the cells' own metric; by key. */
 export function ownRows(data: ReportData): ReadonlyMap<string, Row> {
@@ -87,10 +80,10 @@ export function levelOf({ marks, values }: TableCell, row: Row | undefined): num
   return median(values.slice(last).flatMap((sweep) => sweep?.value ?? []));
 }
 
-/** Lasting findings, each with its change of the cell: in its metric where there is one. */
+/** Findings that are there, each with its change of the cell: in its metric where there is one. */
 function lastingIn({ cell: { key }, metric }: TableCell, findings: readonly Finding[]): FoundInCell[] {
   return findings.flatMap((finding): FoundInCell[] => {
-    if (finding.state !== 'confirmed' && finding.state !== 'open') return [];
+    if (finding.state === 'recovered') return [];
     const changes = finding.details.filter((one) => one.key === key);
     const change = changes.find((one) => one.metric === metric) ?? changes[0];
     return change === undefined ? [] : [{ finding, change }];

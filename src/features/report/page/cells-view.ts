@@ -18,15 +18,13 @@ export function cellsView(data: ReportData): Markup {
   const tables = data.tables.map((table) => ({ label: labelOf(table), rows: rowsOf(table, data) }));
   const all = tables.flatMap(({ rows }) => rows);
   const shared = sharedReasons(tables[0]?.rows ?? []);
-  const columns = columnsOf(data, words, shared).filter(({ show }) => all.some((row) => show(row) !== null));
+  const hasLevels = all.some(({ before }) => before !== null);
+  const columns = columnsOf(data, words, shared, hasLevels).filter(({ show }) => all.some((row) => show(row) !== null));
   const [own, ...others] = tables.map(({ label, rows }) => ({ label, body: rows.map((row) => cellRow(row, columns)) }));
-  const ofFindings =
-    'of the finding where there is one, with the interval of the newest sweep against the last good one; else ';
-  const hasFindings = all.some(({ found }) => found !== undefined);
+  const against =
+    compare === null ? 'the reference level of each cell, what was last accepted' : shortRef(compare.baseRef);
   const notes = [
-    compare === null
-      ? null
-      : `worst first: verdict and change ${hasFindings ? ofFindings : ''}against ${shortRef(compare.baseRef)}`,
+    hasLevels ? `worst first: verdict and change against ${against}` : null,
     ...shared,
     words.caption,
   ].filter((note) => note !== null);
@@ -62,7 +60,8 @@ interface Column {
   readonly show: (row: Row) => Markup | string | null;
 }
 
-function columnsOf(data: ReportData, words: CellWords, shared: readonly string[]): Column[] {
+/** @param hasLevels whether any cell is compared with something */
+function columnsOf(data: ReportData, words: CellWords, shared: readonly string[], hasLevels: boolean): Column[] {
   const { sweeps } = data;
   const sparks = cellSparks(data);
   const shown = Math.min(SPARK_SWEEPS, sweeps.length);
@@ -81,7 +80,8 @@ function columnsOf(data: ReportData, words: CellWords, shared: readonly string[]
       show: ({ changePercent }) => (changePercent === null ? null : formatPercent(changePercent)),
     },
     { header: '95 %', kind: 'roomy', show: (row) => intervalOf(row, shared) },
-    { header: 'now', kind: data.compare === null ? 'number' : 'number roomy', show: valueOf },
+    { header: data.compare === null ? 'reference' : 'base', kind: 'number roomy', show: levelOf },
+    { header: 'now', kind: hasLevels ? 'number roomy' : 'number', show: valueOf },
     { header: 'bound by', kind: 'roomy', show: ({ report }) => report.boundBy },
     {
       header: shown < 2 ? '' : `last ${shown} sweeps, ±${sparks.percent} %`,
@@ -92,7 +92,8 @@ function columnsOf(data: ReportData, words: CellWords, shared: readonly string[]
     {
       header: 'finding',
       kind: 'roomy found',
-      show: (row) => (row.findings.length === 0 ? null : markup`${row.findings.map((one) => findingText(one, row))}`),
+      show: ({ findings, report }) =>
+        findings.length === 0 ? null : markup`${findings.map((one) => findingText(one, report, data))}`,
     },
     { header: 'cell', kind: 'roomy', show: ({ report: { cell } }) => markup`<code>${cell.key.slice(0, 8)}</code>` },
   ];
@@ -123,6 +124,10 @@ function intervalOf({ ciPercent, reasons }: Row, shared: readonly string[]): str
 
 const INELIGIBLE_LABELS = [FLAG_LABELS.upperBound, FLAG_LABELS.invalidOutput, FLAG_LABELS.profilingOn];
 
+function levelOf({ before, report: { metric } }: Row): string | null {
+  return before === null ? null : `${formatNumber(before)} ${metricOf(metric).unit}`;
+}
+
 /** Or why its measured values do not count. */
 function valueOf({ report }: Row): Markup | string {
   const newest = report.values.findLast((one) => one !== null);
@@ -141,12 +146,12 @@ function oldDateOf({ values }: Row['report'], sweeps: ReportData['sweeps']): str
 }
 
 /** With its change, unless the row shows that. */
-function findingText(one: FoundInCell, { found }: Row): Markup {
-  const { change, finding } = one;
-  const { acknowledged, direction, id, kind, state } = finding;
+function findingText({ change, finding }: FoundInCell, { metric }: Row['report'], { compare }: ReportData): Markup {
+  const { direction, id, kind, state } = finding;
+  const isShown = compare === null && kind !== 'limit' && change.metric === metric;
   const what = kind === 'limit' ? 'limit broken, ' : '';
   const size = markup`${what}${gatedMetricOf(change.metric).label} <span class="${direction}">${changeText(change)}</span> `;
-  return markup`${one === found ? null : size}${acknowledged === null ? state : 'acknowledged'} <code>${id.slice(0, 8)}</code> `;
+  return markup`${isShown ? null : size}${state} <code>${id.slice(0, 8)}</code> `;
 }
 
 /** The four columns that name a cell, with the texts of each row. */

@@ -1,12 +1,20 @@
-import { causesOf, edgeWords, evidenceOf, groupText, sizeText } from '../../check/index.ts';
+import {
+  causesOf,
+  type CheckedFinding,
+  edgeWords,
+  evidenceOf,
+  groupText,
+  sizeText,
+  spanText,
+  stateWords,
+} from '../../check/index.ts';
 import { type Markup, markup, shortened } from '../../../html/markup.ts';
 import { count } from '../../../terminal/numbers.ts';
 import { commitUrl, compareUrl } from '../../../tools/git/forge.ts';
 import { cellWords } from './cells-view.ts';
 import type { ReportData } from './report-data.ts';
 
-export type Finding = ReportData['check']['findings'][number];
-export type Change = Finding['details'][number];
+export type Change = CheckedFinding['details'][number];
 
 const MONTHS = 'January February March April May June July August September October November December'.split(' ');
 
@@ -17,7 +25,7 @@ export function dateText(instant: string | null | undefined): string {
 }
 
 /** Cells of several findings, and what became of them: `12 cells slower`, ` by 4.7 to 5.3 %`. */
-export function cellsText(findings: readonly Finding[]): readonly [what: string, size: string] {
+export function cellsText(findings: readonly CheckedFinding[]): readonly [what: string, size: string] {
   const [direction, size] = sizeText(findings);
   // Number and sign stay on one line.
   const cells = new Set(findings.flatMap((finding) => finding.cells)).size;
@@ -25,7 +33,7 @@ export function cellsText(findings: readonly Finding[]): readonly [what: string,
 }
 
 /** What its cells have in common: `all fp8 of vit_small and vit_base`, else the names of a few. */
-export function whichText({ cells, group, labels }: Finding, data: ReportData): string {
+export function whichText({ cells, group, labels }: CheckedFinding, data: ReportData): string {
   if (group.length > 0) {
     const own = new Set(cells);
     const ofCells = data.cells.filter(({ cell }) => own.has(cell.key));
@@ -50,30 +58,16 @@ export function namesOf({ cells }: ReportData): Map<string, string> {
   return new Map(cells.map(({ cell }) => [cell.key, wordsOf(cell).filter(Boolean).join(' ')]));
 }
 
-export function asSentence(text: string): string {
-  return text.startsWith('all ') ? capitalized(text) : text;
+/** Which cells, since when, and what became of it. */
+export function aboutText(finding: CheckedFinding, data: ReportData): Markup {
+  const { acknowledged } = finding;
+  const which = whichText(finding, data);
+  const reason = acknowledged === null ? '' : `: ${shortened(acknowledged.reason)}`;
+  return markup`<b>${which.startsWith('all ') ? capitalized(which) : which}</b>, ${spanText(finding)}: ${stateWords(finding)}${reason}.`;
 }
 
-function capitalized(text: string): string {
+export function capitalized(text: string): string {
   return text.charAt(0).toUpperCase() + text.slice(1);
-}
-
-/** In the words of its state. */
-export function stateText({ acknowledged, isNew, isWarning, state, lastBad }: Finding): string {
-  if (acknowledged !== null) return `Acknowledged: ${shortened(acknowledged.reason)}`;
-  if (isWarning) return 'A warning: no exit code.';
-  switch (state) {
-    case 'suspected':
-      return 'Suspected, not confirmed yet.';
-    case 'confirmed':
-      return isNew ? 'Confirmed.' : 'Confirmed, reported before.';
-    case 'open':
-      return 'Reported before, and still there.';
-    case 'machine':
-      return 'It was the machine: the last good engine was as slow.';
-    default:
-      return `${state === 'cleared' ? 'Cleared' : 'Recovered'} after ${dateText(lastBad?.startedAt)}.`;
-  }
 }
 
 /** `4aac0ffa`, a link where the forge is known. */
@@ -89,7 +83,7 @@ function linked(text: Markup | string, url: string | null): Markup {
 type Fact = readonly [term: string, says: Markup];
 
 /** Since when, by what, how sure, and whose: only what is known. */
-export function factsOf(finding: Finding, data: ReportData): Fact[] {
+export function factsOf(finding: CheckedFinding, data: ReportData): Fact[] {
   const evidence = evidenceOf(finding, data.sweeps);
   const { owner } = finding;
   return [
@@ -103,7 +97,7 @@ export function factsOf(finding: Finding, data: ReportData): Fact[] {
 /** More are not read. */
 const LISTED = 50;
 
-function firstBadFact(finding: Finding, data: ReportData): Fact[] {
+function firstBadFact(finding: CheckedFinding, data: ReportData): Fact[] {
   const { commits, firstBad, lastGood } = finding;
   const edge = edgeWords(finding);
   if (firstBad === null) return [];

@@ -1,5 +1,5 @@
-import { changeText, firstOfEach, isShownWhole, levelText } from '../../check/index.ts';
-import { shiftText } from '../../compare/index.ts';
+import { changeText, firstOfEach, isShownWhole, levelText, stateWords } from '../../check/index.ts';
+import { type Comparison, shiftText } from '../../compare/index.ts';
 import { gatedMetricOf } from '../../../records/gated-metric.ts';
 import { type Markup, markup, shortened, shortRef } from '../../../html/markup.ts';
 import { count, formatNumber } from '../../../terminal/numbers.ts';
@@ -7,18 +7,15 @@ import { reasonWords } from '../../../terminal/words.ts';
 import { ownRows } from './cell-rows.ts';
 import { cellSparks } from './cell-sparks.ts';
 import {
-  asSentence,
+  aboutText,
+  capitalized,
   cellLink,
   type Change,
   commitLink,
-  dateText,
   factList,
   factsOf,
-  type Finding,
   namesOf,
   cellsText,
-  stateText,
-  whichText,
 } from './finding-words.ts';
 import { layersView } from './layers-view.ts';
 import type { ReportData } from './report-data.ts';
@@ -27,26 +24,27 @@ import { storyOf } from './story.ts';
 const SHOWN_COMMITS = 10;
 const SHOWN_CELLS = 12;
 
-/** The same words as `bench check`, worst first: regressions, then improvements, then what was reported before. */
+type Finding = ReportData['check']['findings'][number];
+
+/** The same words as `bench check`: what is there, new findings first, then what was reported before. */
 export function findingsView(data: ReportData): Markup {
   const { findings, series } = data.check;
   const above = storyOf(data).finding;
   const shown = findings.filter(isShownWhole);
   const earlier = findings.filter((finding) => !isShownWhole(finding));
-  const failed = series.cells.filter(({ status }) => status === 'failed');
+  const failed = series.cells.filter(({ reason }) => reason === 'failed');
   return markup`
 <section id="findings" aria-labelledby="findings-title">
 <h2 id="findings-title">Findings</h2>
-<p class="none">${shown.length + earlier.length === 0 ? 'None. ' : null}${compareLine(data.compare)}</p>
+<p class="none">${data.compare === null ? `${capitalized(series.headline)}.` : compareLine(data.compare)}</p>
 ${shown.map((finding) => findingView(finding, data, finding.id === above))}
 ${earlier.length === 0 ? null : markup`<h3>Reported before</h3><ul class="earlier">${earlier.map((finding) => earlierLine(finding, data))}</ul>`}
-${failed.length === 0 ? null : markup`<h3>Without a result in the newest sweep</h3><ul>${failed.map(({ key, label, reasons }) => markup`<li>${cellLink(key, label)}: ${shortened(reasons.map(reasonWords).join(', '), 400)}</li>`)}</ul>`}
+${failed.length === 0 ? null : markup`<h3>Without a result in the newest sweep</h3><ul>${failed.map(({ key, label, notes }) => markup`<li>${cellLink(key, label)}: ${shortened(notes.map(reasonWords).join(', '), 400)}</li>`)}</ul>`}
 ${series.notes.map((note) => markup`<p class="note">${note}</p>`)}
 </section>`;
 }
 
-function compareLine(compare: ReportData['compare']): Markup {
-  if (compare === null) return markup`There is no sweep before this one to compare it with.`;
+function compareLine(compare: Comparison): Markup {
   const verdicts = ['slower', 'faster', 'same', 'unclear', 'missing', 'failed', 'incomparable'] as const;
   const parts = verdicts
     .filter((verdict) => compare.counts[verdict] > 0)
@@ -57,13 +55,12 @@ function compareLine(compare: ReportData['compare']): Markup {
 
 /** @param isAbove the first screen has its facts */
 function findingView(finding: Finding, data: ReportData, isAbove: boolean): Markup {
-  const { direction, firstBad, id, kind, state } = finding;
+  const { direction, id } = finding;
   const [what, size] = cellsText([finding]);
-  const mark = kind === 'limit' ? 'limit broken' : state;
   return markup`
 <article class="finding" aria-labelledby="finding-${id.slice(0, 8)}">
-<h3 id="finding-${id.slice(0, 8)}"><span class="${direction}">${what}</span>${size} <small>${mark} <code>${id.slice(0, 8)}</code></small></h3>
-<p><b>${asSentence(whichText(finding, data))}</b>, since ${dateText(firstBad?.startedAt)}. ${stateText(finding)}</p>
+<h3 id="finding-${id.slice(0, 8)}"><span class="${direction}">${what}</span>${size} <small>${stateWords(finding)} <code>${id.slice(0, 8)}</code></small></h3>
+<p>${aboutText(finding, data)}</p>
 ${isAbove ? null : factList(factsOf(finding, data))}
 ${smallMultiples(finding, data)}
 ${layersView(finding, data)}
@@ -105,8 +102,6 @@ function changeRow(change: Change, direction: Finding['direction']): Markup {
 
 /** What became of it, on a line. */
 function earlierLine(finding: Finding, data: ReportData): Markup {
-  const { acknowledged, firstBad, id, state } = finding;
   const [what, size] = cellsText([finding]);
-  const mark = acknowledged === null ? state : 'acknowledged';
-  return markup`<li>${mark} <code>${id.slice(0, 8)}</code> ${what}${size}, ${whichText(finding, data)}, since ${dateText(firstBad?.startedAt)}</li>`;
+  return markup`<li><code>${finding.id.slice(0, 8)}</code> ${what}${size}: ${aboutText(finding, data)}</li>`;
 }

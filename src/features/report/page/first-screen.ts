@@ -22,7 +22,7 @@ ${commands.length === 0 ? null : markup`<ul class="commands" aria-label="To be t
 </div>
 ${firstChart(data, story)}
 </div>
-${countsRow(story, data)}
+${countsRow(story)}
 </section>
 ${aboutSeries(data)}
 </header>`;
@@ -62,16 +62,17 @@ function firstChart(data: ReportData, { cell: key }: Story): Markup | null {
   return markup`<figure class="first-chart script" data-cell="${shown.cell.key}"><figcaption><a href="#cell=${shown.cell.key}"><b>${shortened(namesOf(data).get(shown.cell.key) ?? '', 80)}</b></a> <span>${shortened(metricOf(shown.metric).label, 60)}${how}</span></figcaption><div></div></figure>`;
 }
 
-function countsRow(
-  { counts: { faster, mean, slower, steady, unclear, without } }: Story,
-  { check, isOfSides }: ReportData,
-): Markup {
-  const what = isOfSides ? 'same' : check.series.judgedBy === 'first' ? 'measured' : 'steady';
+const TONES: Readonly<Record<string, string>> = {
+  slower: 'slower',
+  faster: 'faster',
+  'no result': 'warn',
+  failed: 'warn',
+  missing: 'warn',
+};
+
+function countsRow({ counts: { cells, mean } }: Story): Markup {
   return markup`<ul class="counts">
-${tile(slower, 'slower', slower > 0 ? 'slower' : '')}
-${tile(faster, 'faster', faster > 0 ? 'faster' : '')}
-${tile(steady, unclear === 0 ? what : unclear === steady ? 'unclear' : `${what}, ${unclear} of them unclear`)}
-${tile(without, 'without result', without > 0 ? 'warn' : '')}
+${cells.map(([number, verdict]) => tile(number, verdict, number > 0 ? TONES[verdict] : ''))}
 ${mean === null ? null : tile(formatPercent(mean.changePercent), `geometric mean${mean.ciPercent === null ? '' : ` ${meanChangeText(mean).replace(/^[^(]*/, '')}`}, ${count(mean.cells, 'cell')}`)}
 </ul>`;
 }

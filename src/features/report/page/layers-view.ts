@@ -1,7 +1,7 @@
 import { CHANGE_WORDS } from '../../layers/index.ts';
 import { type Markup, markup, shortened } from '../../../html/markup.ts';
 import { count, formatMs, formatNumber } from '../../../terminal/numbers.ts';
-import { cellLink, type Finding, namesOf } from './finding-words.ts';
+import { cellLink, namesOf } from './finding-words.ts';
 import type { ReportData } from './report-data.ts';
 
 const SHOWN_LAYERS = 5;
@@ -9,7 +9,7 @@ const SHOWN_FUSIONS = 3;
 const FUSIONS: readonly string[] = [CHANGE_WORDS.split, CHANGE_WORDS.merged];
 
 /** The few layers that changed most, and what fusions were lost or gained; a line where there are no profiles. */
-export function layersView({ layers }: Finding, data: ReportData): Markup | null {
+export function layersView({ layers }: ReportData['check']['findings'][number], data: ReportData): Markup | null {
   if (layers === null) return null;
   const { cell, notes, profiled } = layers;
   if (profiled === null) {

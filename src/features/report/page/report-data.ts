@@ -9,7 +9,8 @@ import type { Sweep } from '../../../records/sweep.ts';
 import type { Forge } from '../../../tools/git/forge.ts';
 import type { CheckedFinding, CheckedSeries } from '../../check/index.ts';
 import type { ParetoOutput } from '../../choose/index.ts';
-import type { ComparedCell, Comparison } from '../../compare/index.ts';
+import type { Comparison } from '../../compare/index.ts';
+import type { CellJudgement } from '../../export/index.ts';
 import type { UpgradeOutput } from '../upgrade/output.ts';
 
 export interface ReportCell {
@@ -21,6 +22,7 @@ export interface ReportCell {
   readonly leftOut: readonly LeftOut[];
   /** In the newest sweep with a value; null where it is not known. */
   readonly boundBy: BoundBy | null;
+  readonly judgement: CellJudgement;
   readonly samples: CellSamples;
   /** Null if the series has no profile of the cell. */
   readonly layers: ReportLayers | null;
@@ -29,12 +31,10 @@ export interface ReportCell {
 
 /** The table of cells by one metric; its values are the newest ones. */
 export interface MetricTable {
-  readonly cells: readonly Pick<ReportCell, 'boundBy' | 'cell' | 'metric' | 'values' | 'marks' | 'leftOut'>[];
-  readonly compare: Comparison | null;
-  /** Of the cells of lasting findings: the newest sweep against the last good one. */
-  readonly sinceGood: readonly (Pick<ComparedCell, 'key' | 'verdict' | 'changePercent' | 'ciPercent'> & {
-    readonly findingId: string;
-  })[];
+  readonly cells: readonly Pick<
+    ReportCell,
+    'boundBy' | 'cell' | 'judgement' | 'metric' | 'values' | 'marks' | 'leftOut'
+  >[];
 }
 
 /**
@@ -57,12 +57,10 @@ export interface ReportData {
     /** `bench check` was there: the ids of the findings can be typed. */
     readonly isStored: boolean;
   };
-  /** HEAD against BASE where they were named, else the newest sweep against the previous one; null when there is none. */
+  /** HEAD against BASE, which the first screen is about; null where they were not named. */
   readonly compare: Comparison | null;
   /** By the cells' own metric first. */
   readonly tables: readonly MetricTable[];
-  /** BASE and HEAD were named: the first screen is about them. */
-  readonly isOfSides: boolean;
   /** Of two installs; null on every other page. */
   readonly upgrade: UpgradeOutput | null;
   /** Of the remote `origin`; null without one that is known. */

@@ -1,22 +1,22 @@
-import { firstOfEach, isPresent, isShownWhole, nextCommands, ownClearest } from '../../check/index.ts';
+import {
+  type CheckedFinding,
+  firstOfEach,
+  isPresent,
+  isShownWhole,
+  newFirst,
+  nextCommands,
+  ownClearest,
+  standingOf,
+  statesText,
+} from '../../check/index.ts';
 import type { ComparedCell } from '../../compare/index.ts';
 import { type Markup, markup, shortened, shortRef } from '../../../html/markup.ts';
-import { ALERTING } from '../../../judge/history/settings.ts';
 import type { GeometricMean } from '../../../records/verdict.ts';
 import { median } from '../../../statistics/median.ts';
 import { count, formatPercent, intervalText } from '../../../terminal/numbers.ts';
 import { shellLine } from '../../../text/shell-quote.ts';
-import {
-  asSentence,
-  commitLink,
-  dateText,
-  factsOf,
-  type Finding,
-  namesOf,
-  cellsText,
-  stateText,
-  whichText,
-} from './finding-words.ts';
+import { ownRows } from './cell-rows.ts';
+import { aboutText, capitalized, cellsText, commitLink, factsOf, namesOf } from './finding-words.ts';
 import type { ReportData } from './report-data.ts';
 
 /** What the first screen says. */
@@ -35,46 +35,27 @@ export interface Story {
   readonly counts: Counts;
 }
 
+/** Cells by what is said of them. */
 interface Counts {
-  readonly slower: number;
-  readonly faster: number;
-  readonly steady: number;
-  /** Of the steady ones, those that too few runs decide nothing about. */
-  readonly unclear: number;
-  readonly without: number;
+  readonly cells: readonly (readonly [number: number, verdict: string])[];
   readonly mean: GeometricMean | null;
 }
 
 export function storyOf(data: ReportData): Story {
-  if (data.isOfSides && data.compare !== null) return comparedStory(data, data.compare);
+  if (data.compare !== null) return comparedStory(data, data.compare);
   const { findings, series } = data.check;
-  const shown = findings.filter(isShownWhole);
-  const certain = shown.filter((one) => isSlower(one) && one.state !== 'suspected' && !one.isWarning);
-  const suspected = shown.filter((one) => isSlower(one) && one.state === 'suspected');
-  const open = findings.filter((one) => isSlower(one) && isPresent(one) && !isShownWhole(one));
-  const warnings = shown.filter((one) => isSlower(one) && one.isWarning);
-  const faster = shown.filter((one) => !isSlower(one) && isPresent(one));
-  if (certain.length > 0) return findingStory(certain, data, '');
-  if (suspected.length > 0) return findingStory(suspected, data, 'perhaps ');
-  if (open.length > 0) return findingStory(open, data, 'still ');
-  if (warnings.length > 0) return findingStory(warnings, data, '');
-  if (faster.length > 0) return findingStory(faster, data, '');
-  const cells = count(series.cells.length, 'cell');
-  const isFirst = series.judgedBy === 'first';
-  const counts = countsOf(data);
+  const { failed, faster, limits, slower, warnings } = standingOf(findings, series.cells);
+  const told = [newFirst([...slower, ...limits]), warnings, faster].find(({ length }) => length > 0) ?? [];
+  const counts = countsOf(data, series.geometricMean);
+  const [worst] = told;
+  if (worst !== undefined) return { ...findingStory(worst, told, data), counts };
   return {
-    tone: counts.without > 0 ? 'slower' : 'quiet',
-    headline:
-      counts.without > 0
-        ? [`${counts.without} of ${cells}`, ' without a result']
-        : isFirst
-          ? ['First sweep', `: ${cells} measured`]
-          : counts.unclear > 0 && counts.unclear === counts.steady
-            ? ['No verdict', ` in ${cells}: too few runs`]
-            : ['Nothing new', ` in ${cells}`],
-    lead: isFirst
-      ? markup`There is no sweep before this one to compare it with. The next sweep of this matrix and branch will be.`
-      : markup`${detectableText(data)}${judgedText(data)}`,
+    tone: failed > 0 ? 'slower' : 'quiet',
+    headline: [capitalized(series.headline), ''],
+    lead:
+      series.judgedBy === 'first'
+        ? markup`There is no sweep before this one to compare it with. The next sweep of this matrix and branch will be.`
+        : markup`${detectableText(data)}`,
     facts: [],
     commands: [],
     cell: steadiest(data),
@@ -83,86 +64,62 @@ export function storyOf(data: ReportData): Story {
   };
 }
 
-function isSlower({ direction }: Finding): boolean {
-  return direction === 'slower';
-}
-
-function findingStory(findings: readonly Finding[], data: ReportData, adverb: string): Story {
-  const [worst] = findings;
-  const [what, size] = cellsText(findings);
-  const tone = worst?.direction ?? 'quiet';
-  const which = worst === undefined ? '' : whichText(worst, data);
-  const since = worst === undefined ? '' : dateText(worst.firstBad?.startedAt);
+/** About those that are like the first: of one kind, in one metric. */
+function findingStory(worst: CheckedFinding, told: readonly CheckedFinding[], data: ReportData): Omit<Story, 'counts'> {
+  const { findings, isStored, series } = data.check;
+  const alike = told.filter(
+    ({ details: [clearest], kind }) => kind === worst.kind && clearest?.metric === worst.details[0]?.metric,
+  );
+  const [what, size] = cellsText(alike);
   const keys = new Set(data.cells.map(({ cell }) => cell.key));
-  const shown = worst === undefined ? [] : firstOfEach(worst).filter(({ key }) => keys.has(key));
-  const clearest = worst === undefined ? undefined : ownClearest(worst, shown, data.check.findings);
-  const others = data.check.findings.filter((one) => one !== worst && (isShownWhole(one) || isPresent(one))).length;
+  const clearest = ownClearest(
+    worst,
+    firstOfEach(worst).filter(({ key }) => keys.has(key)),
+    findings,
+  );
+  const others = findings.filter((one) => one.id !== worst.id && (isShownWhole(one) || isPresent(one))).length;
+  const first = alike.length > 1 ? `First: ${cellsText([worst]).join('')}, ` : '';
+  const base = series.baseBranch === null ? '' : ` Compared with ${shortened(series.baseBranch, 60)}.`;
   return {
-    tone,
-    headline: [what.replace(/ (?=\w+$)/, ` ${adverb}`), size],
-    lead:
-      worst === undefined
-        ? markup``
-        : markup`${findings.length > 1 ? markup`First: ${cellsText([worst]).join('')}, ` : null}<b>${findings.length > 1 ? which : asSentence(which)}</b>, since ${since}. ${stateText(worst)}${judgedText(data)}${others === 0 ? null : markup` <a href="#findings">${count(others, 'more finding')}</a>`}`,
-    facts: worst === undefined ? [] : factsOf(worst, data),
-    commands: [
-      ...(data.check.isStored ? [] : ['bench check']),
-      ...(worst === undefined ? [] : nextCommands(worst, data.check.series)),
-    ],
+    tone: worst.direction,
+    headline: [what, `${size}: ${statesText(alike)}`],
+    lead: markup`${first}${aboutText(worst, data)}${base}${others === 0 ? null : markup` <a href="#findings">${count(others, 'more finding')}</a>`}`,
+    facts: factsOf(worst, data),
+    commands: [...(isStored ? [] : ['bench check']), ...nextCommands(worst, series)],
     cell: clearest?.key ?? steadiest(data),
-    finding: worst?.id ?? null,
-    counts: countsOf(data),
+    finding: worst.id,
   };
 }
 
-/** What it was judged against, where that is not its own history. */
-function judgedText({ check: { series } }: ReportData): string {
-  const young =
-    series.judgedBy === 'previousSweep'
-      ? ` Too little history (${series.sweeps} of ${ALERTING.firstNight} sweeps): compared with the previous sweep.`
-      : '';
-  return series.baseBranch === null ? young : ` Judged against ${shortened(series.baseBranch, 60)}.${young}`;
-}
-
 /** Where nothing is found: what would have been. */
-function detectableText({ compare }: ReportData): string {
-  const decided = (compare?.cells ?? []).filter(({ verdict }) => verdict !== 'unclear');
-  if (compare !== null && decided.length === 0) {
-    return 'One run of a cell does not show its noise: measure with three or more runs a sweep.';
-  }
-  const effects = decided.flatMap(({ mdePercent }) => mdePercent ?? []);
+function detectableText({ cells }: ReportData): string {
+  const effects = cells.flatMap(({ judgement }) =>
+    judgement.kind === 'values' || (judgement.kind === 'compared' && judgement.verdict === 'unclear')
+      ? []
+      : (judgement.mdePercent ?? []),
+  );
   const middle = median(effects);
-  if (middle === null) return 'There is no sweep before this one with a value to compare it with.';
-  return `Against the previous sweep, a change of ${formatPercent(middle, false)} would have been found nine times in ten in half of the cells, and one of ${formatPercent(Math.max(...effects), false)} in ${decided.length === compare?.cells.length ? 'all of them' : `${decided.length} of ${compare?.cells.length ?? 0}`}. Smaller ones show after more sweeps.`;
+  if (middle === null) return 'One run of a cell does not show its noise: measure with three or more runs a sweep.';
+  return `A change of ${formatPercent(middle, false)} would have been found nine times in ten in half of the cells, and one of ${formatPercent(Math.max(...effects), false)} in ${effects.length === cells.length ? 'all of them' : `${effects.length} of ${cells.length}`}. Smaller ones show after more sweeps.`;
 }
 
-/** The cell with the largest change that the comparison has, else the first with a value. */
-function steadiest({ cells, compare }: ReportData): string | null {
-  const largest = byChange(compare?.cells ?? [])[0]?.key;
-  const measured = cells.filter(({ values }) => values.some((one) => one !== null));
-  return (measured.find(({ cell }) => cell.key === largest) ?? measured[0])?.cell.key ?? null;
+/** The cell at the top of the table of those with a value. */
+function steadiest(data: ReportData): string | null {
+  const rows = [...ownRows(data).values()];
+  return rows.find(({ report }) => report.values.some((one) => one !== null))?.report.cell.key ?? null;
 }
 
 function byChange(cells: readonly ComparedCell[]): ComparedCell[] {
   return cells.toSorted((a, b) => Math.abs(b.changePercent ?? 0) - Math.abs(a.changePercent ?? 0));
 }
 
-function countsOf({ cells, check, compare }: ReportData): Counts {
-  const present = check.findings.filter(({ state }) => state === 'confirmed' || state === 'open');
-  const keysOf = (direction: Finding['direction']) =>
-    new Set(present.filter((one) => one.direction === direction).flatMap((one) => one.cells));
-  const [slow, fast] = [keysOf('slower'), keysOf('faster')];
-  const shown = new Set(cells.map(({ cell }) => cell.key));
-  const judged = check.series.cells.filter(({ key }) => shown.has(key));
-  const failed = judged.filter(({ status }) => status === 'failed' || status === 'missing');
-  const rest = judged.filter((cell) => !failed.includes(cell));
-  const slower = rest.filter(({ key }) => slow.has(key)).length;
-  const faster = rest.filter(({ key }) => fast.has(key) && !slow.has(key)).length;
-  const mean = check.series.geometricMean;
-  const steady = rest.length - slower - faster;
-  // A history decides by more than the runs of its last two sweeps.
-  const unclear = check.series.judgedBy === 'previousSweep' ? Math.min(steady, compare?.counts.unclear ?? 0) : 0;
-  return { slower, faster, steady, unclear, without: failed.length, mean };
+/** Always shown; the others where there are any. */
+const COUNTED = ['slower', 'faster', 'same'];
+
+function countsOf(data: ReportData, mean: GeometricMean | null): Counts {
+  const byVerdict = Map.groupBy(ownRows(data).values(), ({ verdict }) => verdict ?? 'no result');
+  const words = new Set([...COUNTED, ...[...byVerdict.keys()].toSorted()]);
+  return { cells: [...words].map((word) => [byVerdict.get(word)?.length ?? 0, word]), mean };
 }
 
 /** @param without cells that have no result on one of the sides, or cannot be compared */
@@ -217,13 +174,6 @@ function comparedStory(data: ReportData, compare: NonNullable<ReportData['compar
     ],
     cell: worst?.key ?? steadiest(data),
     finding: null,
-    counts: {
-      slower: slower.length,
-      faster: faster.length,
-      steady: counts.same + counts.unclear,
-      unclear: counts.unclear,
-      without,
-      mean: mean.length === 1 ? (mean[0] ?? null) : null,
-    },
+    counts: countsOf(data, mean.length === 1 ? (mean[0] ?? null) : null),
   };
 }

@@ -1,0 +1,70 @@
+import type { Io } from '../../cli/io.ts';
+import type { CellKey } from '../../records/scalars.ts';
+import { gateMetric, type MetricId } from '../../records/metric.ts';
+import type { StoreDatabase } from '../../store/file/open.ts';
+import {
+  type CheckedSweep,
+  checkedSweep,
+  isPresent,
+  latestSweep,
+  newFirst,
+  pictureOf,
+  sentenceOf,
+  stateWords,
+} from '../check/index.ts';
+import type { Comparison } from '../compare/index.ts';
+import type { CellJudgement, ReportedGate } from '../export/index.ts';
+import type { ReportOptions } from './command.ts';
+
+/** What is said of each cell, by key. */
+export type Judgements = ReadonlyMap<CellKey, CellJudgement>;
+
+/** The sweep that a report is about where no sides are named, as `bench check` says it. */
+export async function newestChecked(
+  db: StoreDatabase,
+  options: Pick<ReportOptions, 'asOf' | 'branch'>,
+  io: Io,
+): Promise<CheckedSweep> {
+  const { note, sweep } = await latestSweep(db, options, io);
+  const checked = await checkedSweep(db, sweep, io, { onlyThis: options.asOf !== undefined });
+  const { series } = checked;
+  return note === null ? checked : { ...checked, series: { ...series, notes: [note, ...series.notes] } };
+}
+
+/** @param metric null: of each cell the one that it is compared by; none of cells whose metric the gate does not judge */
+export function judgedCells({ findings, judged }: CheckedSweep, metric: MetricId | null): Judgements {
+  const { evidence, verdict } = judged;
+  const cells =
+    metric === null
+      ? verdict.cells
+      : evidence.cells.flatMap(({ cell }) => verdict.judged(cell.key, gateMetric(metric, cell)) ?? []);
+  const present = findings.filter((finding) => isPresent(finding) && finding.kind !== 'limit');
+  return new Map(
+    cells.map(({ before, cellKey, now, notes, ...said }): [CellKey, CellJudgement] => {
+      const own = present.filter(({ details }) =>
+        details.some((change) => change.key === cellKey && change.metric === said.metric),
+      );
+      const found = own.map(({ id, isWarning, state }) => ({ id, isWarning, state }));
+      return [cellKey, { kind: 'judged', ...said, base: before, head: now, reasons: notes, findings: found }];
+    }),
+  );
+}
+
+export function comparedCells({ cells }: Pick<Comparison, 'cells'>): Judgements {
+  return new Map(cells.map((cell) => [cell.key, { kind: 'compared', ...cell }]));
+}
+
+/** @param isShown whether a report of some cells is about a finding */
+export function gateOf(
+  { judged, series, standing }: CheckedSweep,
+  isShown: (finding: CheckedSweep['findings'][number]) => boolean,
+): ReportedGate {
+  const picture = pictureOf(judged.evidence);
+  const told = newFirst([...standing.slower, ...standing.limits]).filter(isShown);
+  const findings = told.map((finding) => ({
+    id: finding.id,
+    state: finding.state,
+    text: `${stateWords(finding)}: ${sentenceOf(finding, picture)}`,
+  }));
+  return { headline: series.headline, findings };
+}
