@@ -12,8 +12,6 @@ export const FINDING_CAUSES = ['engine', 'buildLuck', 'environment', 'version', 
 /** `earlierRules`: judged by a version of bench that did not compare with reference levels. */
 export const JUDGED_BY = ['reference', 'first', 'earlierRules'] as const;
 
-export type FindingState = (typeof FINDING_STATES)[number];
-
 const findingCellSchema = z.object({
   cellKey: idSchema,
   metric: gatedMetricSchema,

@@ -49,7 +49,7 @@ export function scaleOf(scratch: Float64Array, q: keyof typeof NORMAL_QUANTILES)
 }
 
 /** The same from the quantile. */
-export function scaleFrom(value: number, q: keyof typeof NORMAL_QUANTILES): number {
+function scaleFrom(value: number, q: keyof typeof NORMAL_QUANTILES): number {
   return value / (NORMAL_QUANTILES[q] * Math.SQRT2);
 }
 

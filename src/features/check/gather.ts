@@ -90,7 +90,7 @@ function isEligible({ axisFlags }: KeyedCell): boolean {
   return knownVariablesOn(variablesOf(axisFlags)).length === 0;
 }
 
-export function knownFindings(
+function knownFindings(
   db: StoreDatabase,
   { baseBranch, sweep, matrices }: Series,
   isJudged: boolean,

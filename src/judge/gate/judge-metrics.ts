@@ -36,10 +36,10 @@ export function judgeMetrics(
   for (const [metric, own] of byMetric) {
     const judgements = judgeMetric(metric, own, evidence, { known, accepted, words, judgedTogether: cells.length });
     for (const [index, { evidence: cell }] of own.entries()) {
-      const judgement = judgements[index] ?? null;
+      const judgement = judgements.newest[index] ?? null;
       if (judgement === null) continue;
       const ofCell = states.get(cell.cell.key) ?? new Map<GatedMetricId, MetricState>();
-      states.set(cell.cell.key, ofCell.set(metric, stateOf(metric, judgement)));
+      states.set(cell.cell.key, ofCell.set(metric, stateOf(metric, judgement, judgements.since[index] ?? 0)));
     }
   }
   return states;
@@ -69,16 +69,23 @@ function judgeMetric(
     const values = new Map(history.nights.map((place, index) => [place, runs[index] ?? []]));
     return (place: number) => values.get(place)?.map(({ value }) => (isLower ? value : 1 / value)) ?? null;
   });
-  let judgements: readonly (CellJudgement | null)[] = [];
+  let newest: readonly (CellJudgement | null)[] = [];
+  const since = cells.map(() => 0);
+  const sides = cells.map((): CellJudgement['verdict'] => 'same');
   for (let place = 0; place <= judged; place += 1) {
     // The level at the merge base is what a pull request is compared with.
     const isFirstOfBranch = baseSweeps !== null && place === baseSweeps;
-    judgements = judge.step(
+    newest = judge.step(
       runsAt.map((valuesAt) => valuesAt(place)),
       controls.map((own) => (isFirstOfBranch ? { accept: true } : own.get(place))),
     );
+    for (const [index, judgement] of newest.entries()) {
+      if (judgement === null || judgement.verdict === sides[index]) continue;
+      sides[index] = judgement.verdict;
+      since[index] = judgement.told?.first ?? place;
+    }
   }
-  return judgements;
+  return { newest, since };
 }
 
 function controlsOf(
@@ -97,7 +104,8 @@ function controlsOf(
   return new Map<number, Control>([...excluded, ...accepting]);
 }
 
-function stateOf(metric: GatedMetricId, judgement: CellJudgement): MetricState {
+/** @param since place of the sweep since which it has been on its side of the reference */
+function stateOf(metric: GatedMetricId, judgement: CellJudgement, since: number): MetricState {
   const valueOf = (log: number): number => Math.exp(gatedMetricOf(metric).betterIs === 'lower' ? log : -log);
   const { change, detectable, isOnlyRunFarOff, level, levels, reference, told, verdict } = judgement;
   return {
@@ -115,5 +123,6 @@ function stateOf(metric: GatedMetricId, judgement: CellJudgement): MetricState {
         : { first: told.first, worse: told.change, error: told.error, isOfGroup: told.group !== null },
     isOnlyRunFarOff,
     levelSweeps: level.sweeps,
+    since,
   };
 }

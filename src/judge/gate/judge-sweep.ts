@@ -1,10 +1,12 @@
 import type { Finding } from '../../records/finding.ts';
-import type { GatedMetricId } from '../../records/gated-metric.ts';
+import { type GatedMetricId, gatedMetricOf } from '../../records/gated-metric.ts';
 import type { CellKey } from '../../records/scalars.ts';
+import { directionOf } from '../history/change-points.ts';
+import { isSame, lastingChanges } from '../history/lasting-changes.ts';
 import { candidatesOf } from './candidates.ts';
 import { type CellChange, mainOf } from './cell-change.ts';
 import { CellWords } from './cell-words.ts';
-import type { CellEvidence, SweepEvidence } from './evidence.ts';
+import type { CellEvidence, PairResult, SweepEvidence } from './evidence.ts';
 import { judgedCell } from './judged-cells.ts';
 import { judgeMetrics } from './judge-metrics.ts';
 import { limitFindings } from './limit-findings.ts';
@@ -35,7 +37,7 @@ export function judgeSweep(evidence: SweepEvidence): SweepVerdict {
     ...cells.flatMap((cell) => steadyMetricChanges(cell, known, judged)),
   ].filter((change) => Math.abs(change.changePercent) >= rules.minChangeOf(change.cellKey, change.metric));
   const facts = { evidence, states, words, accepted };
-  const after = [...reduceFindings(known, changes, facts), ...limitsOf(evidence)];
+  const after = [...reduceFindings(known, changes, facts).map((one) => withHistory(one, evidence)), ...limitsOf(evidence)];
   const byKey = new Map(cells.map((cell) => [cell.cell.key, cell]));
   const judgedIn = (cellKey: CellKey, metric: GatedMetricId | undefined): JudgedCell | null => {
     const cell = byKey.get(cellKey);
@@ -75,14 +77,14 @@ function changesOf(
           finding.direction === state.verdict &&
           hasCell(finding, cell.cell.key, measured.metric),
       );
-      return isTowards || isUnsure || (state.told === null && isKnown) ? [] : [changeOfState(cell, measured, state)];
+      if (isTowards || isUnsure || (state.told === null && isKnown)) return [];
+      return [changeOfState(cell, measured, state, isKnown ? state.told : null)];
     }),
   );
 }
 
 /** What pairs say of the changes of this sweep, and what they alone show. */
 function withPairs(changes: readonly CellChange[], { cells, pairs }: SweepEvidence): CellChange[] {
-  const isConfirmed = (outcome: string): boolean => outcome === 'confirmed' || outcome === 'buildLuck';
   const ofCell = new Map((pairs ?? []).map((pair) => [pair.cellKey, pair]));
   const weighed = changes.map((change): CellChange => {
     const pair = ofCell.get(change.cellKey);
@@ -99,6 +101,27 @@ function withPairs(changes: readonly CellChange[], { cells, pairs }: SweepEviden
     return found.map((change): CellChange => ({ ...change, pairs: pair, isBuildLuck, lasts: 'pairs' }));
   });
   return [...weighed, ...only];
+}
+
+function isConfirmed(outcome: PairResult['outcome']): boolean {
+  return outcome === 'confirmed' || outcome === 'buildLuck';
+}
+
+/** Whether the history of the clearest cell shows that a finding lasts. */
+function withHistory(finding: Finding, { cells, sweeps }: SweepEvidence): Finding {
+  const { cells: changes, direction, firstBadSweepId, lasts, state } = finding;
+  if (state !== 'open' || lasts !== null) return finding;
+  const [clearest] = changes.toSorted((a, b) => b.margin - a.margin);
+  const ofCell = cells.find(({ cell }) => cell.key === clearest?.cellKey);
+  const history = ofCell?.metrics.find(({ metric }) => metric === clearest?.metric)?.history;
+  if (history === undefined || clearest === undefined || isSteady(clearest.metric)) return finding;
+  const place = sweeps.findIndex(({ sweepId }) => sweepId === firstBadSweepId);
+  const isSeen = lastingChanges(history, sweeps.length - 1).some(
+    (change) =>
+      isSame(change, { night: place }) &&
+      directionOf(change.shift, gatedMetricOf(clearest.metric).betterIs) === direction,
+  );
+  return isSeen ? { ...finding, lasts: 'history' } : finding;
 }
 
 function steadyMetricChanges(cell: CellEvidence, known: readonly PlacedFinding[], judged: number): CellChange[] {

@@ -4,7 +4,7 @@ import type { CellEvidence, MetricHistory, PairResult } from './evidence.ts';
 import type { MetricState } from './metric-state.ts';
 
 /** Standard errors of an interval of 95 %. */
-export const INTERVAL_ERRORS = 1.96;
+const INTERVAL_ERRORS = 1.96;
 
 /** Raw change of a value, in percent, for a change on the scale where above 0 is worse. */
 export function rawPercent(metric: GatedMetricId, worse: number): number {
@@ -18,27 +18,29 @@ export function rawInterval(metric: GatedMetricId, worse: number, error: number)
 }
 
 /**
- * What a metric of a cell shows in the judged sweep: what is told in it, else where it lies against its reference.
- * @param first place of the first sweep at the new level
+ * Where a metric of a cell lies in the judged sweep: against its reference, or, on top of an open finding, against the
+ * level before its newest step.
  */
-export function changeOfState(evidence: CellEvidence, measured: MetricHistory, state: MetricState): CellChange {
+export function changeOfState(
+  evidence: CellEvidence,
+  measured: MetricHistory,
+  state: MetricState,
+  step: MetricState['told'],
+): CellChange {
   const { history, metric } = measured;
-  const told = state.told ?? { first: history.nights.at(-1) ?? 0, worse: state.worse, error: state.error };
-  const percent = rawPercent(metric, told.worse);
-  // From the reference itself where the step is from it, so that all outputs have one value before.
-  const isFromReference = Math.abs(told.worse - state.worse) < 1e-12;
-  const after = state.level;
-  const before = isFromReference ? state.reference : after / (1 + percent / 100);
-  const index = history.nights.indexOf(told.first);
+  const { error, first, worse } = step ?? { error: state.error, first: state.since, worse: state.worse };
+  const percent = rawPercent(metric, worse);
+  const before = step === null ? state.reference : state.level / (1 + percent / 100);
+  const index = history.nights.indexOf(first);
   return cellChange(
     evidence.cell,
     metric,
-    { before, after: isFromReference ? before * (1 + percent / 100) : after },
+    { before, after: before * (1 + percent / 100) },
     {
-      place: told.first,
+      place: first,
       lastGood: history.nights[index - 1] ?? null,
-      ciPercent: [...rawInterval(metric, told.worse, told.error)],
-      margin: told.error > 0 ? Math.abs(told.worse) / told.error : 1,
+      ciPercent: [...rawInterval(metric, worse, error)],
+      margin: error > 0 ? Math.abs(worse) / error : 1,
       isBuildLuck: isBuildLuckAt(history, index),
     },
   );

@@ -10,6 +10,8 @@ export interface MetricState {
   /** Level of the newest sweeps that agree with the judged one, in the unit of the metric. */
   readonly level: number;
   readonly levelSweeps: number;
+  /** Place of the sweep since which it has been on this side of the reference. */
+  readonly since: number;
   /** Of the level against the reference. */
   readonly worse: number;
   readonly error: number;

@@ -74,30 +74,3 @@ export const ALERTING = {
   /** Where the cell was for some sweeps before it lasts from this age on, or longer than that. */
   visitedAge: 7,
 } as const;
-
-/** For `judge/gate` alone. In standard deviations: worth more runs, and worth saying; from a level of so many sweeps. */
-export const SUSPECTS = { leastDeviations: 3, farDeviations: 5, levelSweeps: 6 } as const;
-
-/** Groups of cells against all others. */
-export const GROUPS = {
-  /** Of either side. */
-  leastCells: 4,
-  /** Share of the cells that have at least half of the shift. */
-  movedShare: 0.65,
-  /** Past sweeps of a contrast, at most and at least. */
-  windowSweeps: 60,
-  leastPast: 24,
-  /** The newest sweeps that may be off together; a cell's change is part of its level from `youngSweeps` on. */
-  mostSweeps: 3,
-  youngSweeps: 6,
-  leastSigma: 1e-5,
-  leastChange: 0.003,
-  /** Worth pairs. */
-  suspectDeviations: 3,
-  /** Clear: this many sweeps running, all this far off, and this many times as far as any before. */
-  rules: [
-    { sweeps: 1, deviations: 5.5, timesFarthest: 1.3 },
-    { sweeps: 2, deviations: 5, timesFarthest: 1.15 },
-    { sweeps: 3, deviations: 4, timesFarthest: 1 },
-  ],
-} as const;

@@ -5,8 +5,8 @@ import { heavyLogRatio, heavyTail, normalTail } from './tails.ts';
 const STEPS = 18;
 const KEPT = 16;
 /** Sd between sweeps over the sd that the runs leave in a sweep's mean. */
-const RATIOS = [0.3, 0.6, 0.9, 1.2, 1.5] as const;
-const SHARES = RATIOS.map((ratio) => 1 + ratio * ratio);
+const RATIOS = [0.3, 0.6, 0.9, 1.2, 1.5];
+const SHARES = Float64Array.from(RATIOS, (ratio) => 1 + ratio * ratio);
 const SHARE_LOGS = SHARES.map(Math.log);
 
 /** What the cells of a matrix share: the grid of sds of one sweep and its prior. */
@@ -44,7 +44,7 @@ export class CellNoise {
   #runTails = 0;
   #repeats = 1;
   /** Log likelihoods of the squares within sweeps. */
-  readonly #within = new Float64Array(2 * STEPS);
+  readonly #within = new Float64Array(STEPS);
   #judgedDegrees = 0;
   /** Residual, scale and extra of the newest sweeps learned. */
   readonly #newest = new Float64Array(3 * KEPT);
@@ -68,11 +68,11 @@ export class CellNoise {
     const weight = (runs.length - 1) / runs.length;
     for (const run of runs) {
       const square = (run - centre) ** 2 / weight;
-      if (this.degrees >= 8) this.#runTails += weight * heavyLogRatio(square / variance);
+      if (this.degrees >= 8)
+        this.#runTails += TONIGHT.runTailWeight * weight * runLogRatio(square / variance, this.degrees);
     }
     for (const run of runs) this.squares += (run - centre) ** 2;
     this.degrees += runs.length - 1;
-    this.#stale += 1;
   }
 
   /** Variance of the mean of so many runs in units of that of all repeats. */
@@ -125,7 +125,7 @@ export class CellNoise {
     for (let i = 0; i < STEPS; i += 1) {
       for (let heavy = 0; heavy < 2; heavy += 1) {
         const share = heavy === 1 ? Math.log(TONIGHT.heavyShare) + this.#runTails : Math.log(1 - TONIGHT.heavyShare);
-        const weight = at(this.#logLikelihood, 2 * i + heavy) + at(logs, i) + share + at(this.#within, 2 * i + heavy);
+        const weight = at(this.#logLikelihood, 2 * i + heavy) + at(logs, i) + share + at(this.#within, i);
         weights[2 * i + heavy] = weight;
         top = Math.max(top, weight);
       }
@@ -142,38 +142,42 @@ export class CellNoise {
     this.sd = Math.exp(mean / sum);
   }
 
-  /** Log likelihood of the squares within sweeps if the sd of a sweep is this; heavy tails leave a quarter of the degrees. */
+  /** Log likelihood of the squares within sweeps if the sd of a sweep is this one, over the ratios. */
   #judgeRuns(): void {
     if (this.degrees === this.#judgedDegrees) return;
     this.#judgedDegrees = this.degrees;
     const observed = (this.squares / this.degrees + 1e-12) / this.#repeats;
     const observedLog = Math.log(observed);
+    const half = this.degrees / 2;
     for (let i = 0; i < STEPS; i += 1) {
       const ratio = observed / at(this.#prior.squares, i);
-      const log = observedLog - at(this.#prior.squareLogs, i);
-      let normal = 1e-300;
-      let heavy = 1e-300;
-      for (let r = 0; r < RATIOS.length; r += 1) {
-        const likelihood = 1 - ratio * (SHARES[r] ?? 1) + log + (SHARE_LOGS[r] ?? 0);
-        normal += Math.exp(0.5 * this.degrees * likelihood);
-        heavy += Math.exp(0.125 * this.degrees * likelihood);
+      const log = 1 + observedLog - at(this.#prior.squareLogs, i);
+      let sum = 1e-300;
+      for (let r = 0; r < SHARES.length; r += 1) {
+        const likelihood = half * (log + at(SHARE_LOGS, r) - ratio * at(SHARES, r));
+        if (likelihood > -40) sum += Math.exp(likelihood);
       }
-      this.#within[2 * i] = Math.log(normal);
-      this.#within[2 * i + 1] = Math.log(heavy);
+      this.#within[i] = Math.log(sum);
     }
   }
 
-  /** Probability of a residual at least so far off, of variance scale * sd^2 + extra. */
-  tail(residual: number, scale: number, extra: number, isMean = false): number {
+  /**
+   * Probability that the mean of so many sweeps lies at least so far off, its variance being scale * sd^2 + extra. Tails of
+   * a mean of heavy sweeps: between the heavy and the normal one, as its excess kurtosis falls with the number.
+   */
+  tail(residual: number, scale: number, extra: number, sweeps = 1): number {
     let p = 0;
     for (let i = 0; i < STEPS; i += 1) {
       const normal = at(this.#weights, 2 * i);
       const heavy = at(this.#weights, 2 * i + 1);
       if (normal + heavy < 1e-9) continue;
       const x = Math.abs(residual) / Math.sqrt(scale * at(this.#prior.squares, i) + extra);
-      p += isMean
-        ? (normal + heavy) * normalTail(x)
-        : normal * normalTail(x) + (heavy > 1e-7 ? heavy * heavyTail(x) : 0);
+      const light = normalTail(x);
+      p += normal * light;
+      if (heavy > 1e-7)
+        p +=
+          heavy *
+          (sweeps === 1 ? heavyTail(x) : light * (heavyTail(x) / light) ** (1 / sweeps ** TONIGHT.heavyMeanPower));
     }
     return p;
   }
@@ -189,4 +193,9 @@ export class CellNoise {
     }
     return high;
   }
+}
+
+/** Log density ratio of a run: heavy tails to the t that a normal run has whose sd comes from so many degrees of freedom. */
+function runLogRatio(square: number, degrees: number): number {
+  return heavyLogRatio(square) - 0.5 * square + 0.5 * (degrees + 1) * Math.log1p(square / degrees);
 }

@@ -78,7 +78,8 @@ export class CellReference {
     if (cell.held !== null) return cell.known.sweepsToTell(cell.held.mean, cell.tolerance) > 1 ? 'same' : 'unclear';
     if (this.#isOpen && Math.abs(log) > TONIGHT.openErrors * error) return log > 0 ? 'slower' : 'faster';
     const variance = sweep.night.variance + sweep.extra;
-    const p = isTonight ? cell.noise.tail(log, 1 + 1 / this.#level.count, variance) : 1;
+    if (!isTonight || Math.abs(log) < 2 * error) return 'same';
+    const p = cell.noise.tail(log, 1 + 1 / this.#level.count, variance);
     return p < TONIGHT.unclearP ? 'unclear' : 'same';
   }
 

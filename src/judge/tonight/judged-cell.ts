@@ -26,14 +26,14 @@ const NINE_IN_TEN = 1.2816;
 /** Where one cell is: its level, one that may follow it, and the levels it knows. */
 export class JudgedCell {
   readonly noise: CellNoise;
-  readonly known = new KnownLevels();
+  readonly known: KnownLevels;
   home: Level;
   /** The level after a step that was told, until it is old enough. */
   pending: Level | null = null;
   /** Far sweeps that are not told yet. */
   held: Level | null = null;
   isOnlyRunFarOff = false;
-  #offRuns = 0;
+  #sweeps = 1;
   #isDrifting = false;
   #driftTold = 0;
   /** Off at which a sweep is told, in sd, and what it was computed for. */
@@ -41,8 +41,10 @@ export class JudgedCell {
   #thresholdSd = 0;
   #thresholdP = 0;
 
-  constructor(noise: CellNoise, place: number, log: number) {
+  /** @param tells of a second level before it is known */
+  constructor(noise: CellNoise, place: number, log: number, tells: number) {
     this.noise = noise;
+    this.known = new KnownLevels(tells);
     this.home = new Level(place, log);
   }
 
@@ -77,6 +79,7 @@ export class JudgedCell {
 
   judge(sweep: CellSweep): Told | null {
     this.isOnlyRunFarOff = false;
+    this.#sweeps += 1;
     const off = sweep.log - this.recent.mean;
     return this.pending === null ? this.#judgeAtHome(sweep, off) : this.#judgePending(sweep, this.pending, off);
   }
@@ -95,7 +98,7 @@ export class JudgedCell {
     const size = pending.mean - this.home.mean;
     if (Math.abs(back) < Math.abs(off) && Math.abs(back) < 0.5 * Math.abs(size)) {
       this.known.visit(pending.mean, this.tolerance, { told: false, sweeps: pending.count });
-      if (pending.count === 1) this.#offRuns += 1;
+      if (pending.count < TONIGHT.lastingSweeps) this.known.addExcursion(size);
       this.pending = null;
       this.#join(this.home, sweep);
       const isNews =
@@ -109,31 +112,32 @@ export class JudgedCell {
   }
 
   #judgeAtHome(sweep: CellSweep, off: number): Told | null {
-    const { moved } = sweep;
-    if (moved !== null) {
-      const own = Math.abs(off) > 5 * this.noise.sd ? off : moved.change;
-      return this.#begin(sweep, own);
-    }
+    const common = this.#commonChange(sweep, off);
+    if (common !== null) return this.#begin(sweep, common);
     if (this.#isFar(off, sweep, this.home.count)) return this.#judgeFar(sweep, off);
     if (this.held !== null) this.#release(this.held);
     this.#learn(sweep, off);
     return this.#drift(sweep) ?? this.#judgeWindows(sweep, off);
   }
 
+  /** The change of the cells that moved together, unless this cell did not, or by its own size. */
+  #commonChange({ moved, night, extra }: CellSweep, off: number): number | null {
+    if (moved === null) return null;
+    const variance = this.noise.sd ** 2 * (1 + 1 / this.recent.count) + night.variance + extra;
+    const against = ((off - moved.change) ** 2 - off ** 2) / (2 * variance);
+    if (against > TONIGHT.againstGroup) return null;
+    return (off - moved.change) ** 2 > 9 * variance ? off : moved.change;
+  }
+
   /** A sweep far off is told at once, unless it is what the cell knows or may be the accident of one run. */
   #judgeFar(sweep: CellSweep, off: number): Told | null {
     let held = this.held;
-    if (held !== null && Math.abs(sweep.log - held.mean) > this.tolerance * 1.5) {
+    if (held !== null && Math.abs(sweep.log - held.mean) > 4.5 * this.noise.sd + TONIGHT.cellSd) {
       this.#release(held);
       held = null;
     }
-    const size = Math.abs(off);
-    const isLone =
-      sweep.runs === 1 &&
-      size > TONIGHT.offRunLeast &&
-      size < TONIGHT.offRunMost &&
-      (this.home.count < TONIGHT.offRunQuiet || this.#offRuns > 0);
-    const needed = Math.max(this.known.sweepsToTell(sweep.log, this.tolerance), isLone ? 2 : 1);
+    const isLone = sweep.runs === 1 && this.#mayBeOffRun(sweep, off);
+    const needed = Math.max(this.known.sweepsToTell(sweep.log, this.tolerance, off), isLone ? 2 : 1);
     if (needed === 1) return this.#begin(sweep, off);
     if (held === null) held = new Level(sweep.place, sweep.log);
     else held.add(sweep.place, sweep.log, Infinity);
@@ -141,14 +145,29 @@ export class JudgedCell {
     this.isOnlyRunFarOff = isLone && held.count < 2;
     if (held.count < needed) return null;
     this.held = null;
+    if (isLone && this.home.count === 1) {
+      this.home.restart(held);
+      this.known.addExcursion(-off);
+      return null;
+    }
     this.pending = held;
     this.known.visit(held.mean, this.tolerance, { told: true, sweeps: 0 });
     return this.#told(sweep, off, held.first, held.count);
   }
 
+  /** One run may be an accident, and the likelier so the fewer quiet sweeps the cell has; not where it lands on a level it knows. */
+  #mayBeOffRun({ log }: CellSweep, off: number): boolean {
+    const size = Math.abs(off);
+    if (size < TONIGHT.offRunLeast || size > TONIGHT.offRunMost) return false;
+    if (this.known.hasLasted(log, this.tolerance)) return false;
+    if (this.known.excursions > 0) return true;
+    const quiet = TONIGHT.offRunQuiet + (Math.log(size / 0.1) / TONIGHT.offRunRate) * TONIGHT.offRunSize;
+    return this.#sweeps < quiet - (off < 0 ? TONIGHT.offRunFaster : 0);
+  }
+
   #release(held: Level): void {
     this.known.visit(held.mean, this.tolerance, { told: false, sweeps: held.count });
-    this.#offRuns += 1;
+    if (held.count < TONIGHT.lastingSweeps) this.known.addExcursion(held.mean - this.home.mean);
     this.held = null;
   }
 
@@ -232,7 +251,7 @@ export class JudgedCell {
       if (this.#agreeing(window, old, mean) * 2 <= window) continue;
       noise.refreshWith(window, -1);
       const isLarge = Math.abs(mean) > TONIGHT.windowMeanSd * Math.hypot(noise.sd, night.sd);
-      const p = isLarge ? noise.tail(mean, 1 / window + 1 / count, night.variance / window, true) : 1;
+      const p = isLarge ? noise.tail(mean, 1 / window + 1 / count, night.variance / window, window) : 1;
       const variance = noise.sd ** 2;
       noise.refreshWith(window, 1);
       if (p >= TONIGHT.windowP * share || (best !== null && p >= best.p)) continue;
@@ -241,6 +260,10 @@ export class JudgedCell {
       best = { p, window, mean };
     }
     if (best === null) return null;
+    if (best.window > 3 && home.count - best.window < 3) {
+      this.home.restart(home.newest(best.window));
+      return null;
+    }
     this.home = home.newest(best.window);
     home.forget(best.window);
     this.known.visit(home.mean, this.tolerance, { told: false, sweeps: home.count });

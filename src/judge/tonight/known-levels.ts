@@ -12,6 +12,26 @@ interface KnownLevel {
 /** The levels that a cell was at: one told twice is known, and told again only when a visit lasts longer than any before. */
 export class KnownLevels {
   readonly #levels: KnownLevel[] = [];
+  /** Tells that a level or excursions have before they are known. */
+  readonly #allowed: number;
+  /** Far sweeps that came back, and the largest change of them, downward and upward. */
+  readonly #largest = [0, 0];
+  readonly #counts = [0, 0];
+
+  constructor(allowed: number) {
+    this.#allowed = allowed;
+  }
+
+  get excursions(): number {
+    return (this.#counts[0] ?? 0) + (this.#counts[1] ?? 0);
+  }
+
+  /** The cell was off by so much and came back. */
+  addExcursion(off: number): void {
+    const side = off > 0 ? 1 : 0;
+    this.#counts[side] = (this.#counts[side] ?? 0) + 1;
+    this.#largest[side] = Math.max(this.#largest[side] ?? 0, Math.abs(off));
+  }
 
   #near(log: number, tolerance: number): KnownLevel | undefined {
     return this.#levels.find((level) => Math.abs(level.log - log) <= tolerance);
@@ -29,18 +49,27 @@ export class KnownLevels {
     }
   }
 
-  /** Sweeps running that the cell has to be at this level before it is told. */
-  sweepsToTell(log: number, tolerance: number): number {
+  /** Sweeps running that the cell has to be at this level, off its own by so much, before it is told. */
+  sweepsToTell(log: number, tolerance: number, off = 0): number {
+    const side = off > 0 ? 1 : 0;
+    const isRestless = off !== 0 && (this.#counts[side] ?? 0) >= this.#allowed;
+    const isUsual = isRestless && Math.abs(off) < TONIGHT.knownSize * (this.#largest[side] ?? 0);
     const level = this.#near(log, tolerance);
-    if (level === undefined || level.tells < TONIGHT.tellsOfLevel) return 1;
-    return Math.max(TONIGHT.knownRun, 2 * level.longest + 1);
+    const isKnown = level !== undefined && level.tells >= this.#allowed;
+    return isKnown ? Math.max(TONIGHT.knownRun, 2 * level.longest + 1) : isUsual ? TONIGHT.knownRun : 1;
+  }
+
+  /** Whether the cell was at this level for long enough to come back to it. */
+  hasLasted(log: number, tolerance: number): boolean {
+    return (this.#near(log, tolerance)?.longest ?? 0) >= TONIGHT.lastingSweeps;
   }
 
   /** The level told twice that is not the one at `log`. */
   second(log: number, tolerance: number): number | null {
     return (
-      this.#levels.find((level) => level.tells >= TONIGHT.tellsOfLevel && Math.abs(level.log - log) > tolerance)?.log ??
-      null
+      this.#levels.find(
+        (level) => level.tells >= this.#allowed && level.visits > 1 && Math.abs(level.log - log) > tolerance,
+      )?.log ?? null
     );
   }
 }

@@ -4,6 +4,10 @@ import { TONIGHT } from './settings.ts';
 /** Twice the longest window: a window can be taken back and the next one still be looked at. */
 const KEPT = 32;
 
+/** Levels of so few sweeps are computed anew with each. */
+const YOUNG = 8;
+const SCRATCH = new Float64Array(YOUNG);
+
 /** The sweeps at one level: a mean in which no sweep counts by more than its limit, the newest values, and sums for a line. */
 export class Level {
   readonly first: number;
@@ -39,9 +43,17 @@ export class Level {
 
   /** Goes on with the newest sweeps of a level that is this one again. */
   follow(level: Level): void {
-    for (let back = Math.min(level.count, TONIGHT.adoptSweeps); back > 0; back -= 1) {
+    for (let back = Math.min(level.count, TONIGHT.longestWindow); back > 0; back -= 1) {
       this.add(level.placeAt(back), level.valueAt(back), Infinity);
     }
+  }
+
+  /** The one sweep that it had was an accident: it is what followed. */
+  restart(level: Level): void {
+    this.count = 0;
+    this.mean = 0;
+    this.#sumT = this.#sumY = this.#sumTT = this.#sumTY = this.#sumYY = 0;
+    this.follow(level);
   }
 
   /** @param limit how far the value may pull the mean, as if it lay so far off */
@@ -52,6 +64,7 @@ export class Level {
     this.#means[slot] = this.mean;
     this.count += 1;
     this.mean += Math.max(-limit, Math.min(limit, value - this.mean)) / this.count;
+    if (this.count > 2 && this.count <= YOUNG) this.mean = this.#robustMean();
     if (this.count <= TONIGHT.referenceSweeps) this.referenceMean = this.mean;
     if (this.count <= 3) this.startMean = this.mean;
     const t = place - this.first;
@@ -61,6 +74,20 @@ export class Level {
     this.#sumTT += t * t;
     this.#sumTY += t * y;
     this.#sumYY += y * y;
+  }
+
+  /** Mean of a young level: no value counts by more than 2.5 sd by the median deviation (Huber 1964). */
+  #robustMean(): number {
+    const sorted = SCRATCH.subarray(0, this.count);
+    for (let i = 0; i < this.count; i += 1) sorted[i] = at(this.#values, i);
+    sorted.sort();
+    const middle = (at(sorted, this.count >> 1) + at(sorted, (this.count - 1) >> 1)) / 2;
+    for (let i = 0; i < this.count; i += 1) sorted[i] = Math.abs(at(this.#values, i) - middle);
+    sorted.sort();
+    const limit = 2.5 * 1.4826 * ((at(sorted, this.count >> 1) + at(sorted, (this.count - 1) >> 1)) / 2) + 2.5e-4;
+    let sum = 0;
+    for (let i = 0; i < this.count; i += 1) sum += Math.max(-limit, Math.min(limit, at(this.#values, i) - middle));
+    return middle + sum / this.count;
   }
 
   /** The `back`-th newest value, 1 for the newest. */

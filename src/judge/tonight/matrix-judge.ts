@@ -25,8 +25,8 @@ interface CellAndReference {
   readonly reference: CellReference;
 }
 
-function newCell(noise: CellNoise, place: number, log: number): CellAndReference {
-  const state = new JudgedCell(noise, place, log);
+function newCell(noise: CellNoise, place: number, log: number, tells: number): CellAndReference {
+  const state = new JudgedCell(noise, place, log, tells);
   return { state, reference: new CellReference(state) };
 }
 
@@ -85,7 +85,7 @@ export class MatrixJudge {
       let cell = this.#cells[index] ?? null;
       const isNew = cell === null;
       if (cell === null) {
-        cell = newCell(noise, place, log);
+        cell = newCell(noise, place, log, this.#share < 1 ? 1 : TONIGHT.tellsOfLevel);
         this.#cells[index] = cell;
         cell.reference.obey(control, place);
       }
@@ -105,16 +105,17 @@ export class MatrixJudge {
     });
   }
 
+  /** What moved together in this sweep, by place of the cell. */
   #moved(): (index: number) => CellSweep['moved'] {
-    const { shift } = this.#night;
+    const { shift, effect } = this.#night;
     if (shift !== 0) {
       const all: CellSweep['moved'] = { word: 'all', change: shift, kind: 'shift' };
       return () => all;
     }
-    const groups = this.#groups.moved(this.#zs);
+    const groups = this.#groups.moved(this.#zs, effect, { differences: this.#differences, variances: this.#variances });
     return (index) => {
       const group = groups.get(index);
-      return group === undefined ? null : { word: group.word, change: group.sign, kind: 'group' };
+      return group === undefined ? null : { ...group, kind: 'group' };
     };
   }
 

@@ -12,6 +12,9 @@ export interface Differences {
 export class NightEffect {
   #squares = TONIGHT.nightSd ** 2 * TONIGHT.nightWeight;
   #sweeps = TONIGHT.nightWeight;
+  /** The levels lie in the night of their first sweep: its effect is the mean of those since, against it. */
+  #sum = 0;
+  #summed = 0;
   readonly #sorted: Float64Array;
   /** Common effect of this sweep to be taken off, its variance, and the shift of all cells, 0 where there is none. */
   effect = 0;
@@ -28,19 +31,30 @@ export class NightEffect {
 
   estimate({ differences, variances }: Differences): void {
     const night = this.sd;
-    const { mean, weight, cells } = this.#robustMean(differences, variances, night);
+    const { mean: raw, weight, cells } = this.#robustMean(differences, variances, night);
+    const center = this.#sum / (this.#summed + 1);
+    const mean = raw - center;
     const variance = weight === 0 ? 0 : 1 / weight;
     this.variance = 1 / (weight + 1 / night ** 2);
     this.shift = 0;
     this.effect = 0;
     if (cells === 0) return;
     const limit = Math.max(TONIGHT.shiftLeast, TONIGHT.shiftSd * Math.sqrt(night ** 2 + variance));
-    if (cells >= TONIGHT.groupCells && Math.abs(mean) > limit && shareMoved(differences, mean) >= TONIGHT.shiftShare) {
+    if (
+      cells >= TONIGHT.groupCells &&
+      Math.abs(mean) > limit &&
+      shareMoved(differences, center, mean) >= TONIGHT.shiftShare
+    ) {
       this.shift = mean;
+      this.effect = center;
+      this.#sum = 0;
+      this.#summed = 0;
       return;
     }
     const shrunk = (mean * night ** 2) / (night ** 2 + variance);
-    this.effect = Math.max(-4 * night, Math.min(4 * night, shrunk));
+    this.effect = center + Math.max(-4 * night, Math.min(4 * night, shrunk));
+    this.#sum += raw;
+    this.#summed += 1;
     this.#squares += Math.min(mean * mean, 9 * night ** 2);
     this.#sweeps += 1;
   }
@@ -58,42 +72,31 @@ export class NightEffect {
     }
     if (cells === 0) return { mean: 0, weight: 0, cells };
     const sorted = this.#sorted.subarray(0, filled).sort();
-    const middle = (at(sorted, filled >> 1) + at(sorted, (filled - 1) >> 1)) / 2;
-    // Where half of the cells moved, the median lies between them and the others: then those that did not move say it.
-    const [still, most] = [0, middle].map((start) => meanAround(start, differences, variances, night));
-    const { mean, weight } = most !== undefined && most.weight > 1.5 * (still?.weight ?? 0) ? most : (still ?? NONE);
+    let mean = (at(sorted, filled >> 1) + at(sorted, (filled - 1) >> 1)) / 2;
+    let weight = 0;
+    for (let round = 0; round < 4; round += 1) {
+      let sum = 0;
+      weight = 0;
+      for (let i = 0; i < differences.length; i += 1) {
+        const difference = at(differences, i);
+        const variance = at(variances, i);
+        if (!(Math.abs(difference - mean) < 3 * Math.sqrt(variance + night ** 2 / 4))) continue;
+        const w = 1 / (variance + TONIGHT.cellSd ** 2);
+        sum += w * difference;
+        weight += w;
+      }
+      if (weight === 0) break;
+      mean = sum / weight;
+    }
     return { mean, weight, cells };
   }
 }
 
-const NONE = { mean: 0, weight: 0 };
-
-/** Weighted mean of the cells within 3 sd of it, from a start on. */
-function meanAround(start: number, differences: Float64Array, variances: Float64Array, night: number) {
-  let mean = start;
-  let weight = 0;
-  for (let round = 0; round < 4; round += 1) {
-    let sum = 0;
-    weight = 0;
-    for (let i = 0; i < differences.length; i += 1) {
-      const difference = at(differences, i);
-      const variance = at(variances, i);
-      if (!(Math.abs(difference - mean) < 3 * Math.sqrt(variance + night ** 2 / 4))) continue;
-      const w = 1 / (variance + TONIGHT.cellSd ** 2);
-      sum += w * difference;
-      weight += w;
-    }
-    if (weight === 0) break;
-    mean = sum / weight;
-  }
-  return { mean, weight };
-}
-
-function shareMoved(differences: Float64Array, shift: number): number {
+function shareMoved(differences: Float64Array, center: number, shift: number): number {
   let cells = 0;
   let moved = 0;
   for (let i = 0; i < differences.length; i += 1) {
-    const difference = at(differences, i);
+    const difference = at(differences, i) - center;
     if (Number.isNaN(difference)) continue;
     cells += 1;
     if (difference * shift > 0 && Math.abs(difference) > 0.5 * Math.abs(shift)) moved += 1;
@@ -113,23 +116,34 @@ export class GroupShifts {
     this.#groups = groups;
   }
 
-  /** @param zs of the cells, NaN where a cell has no difference @returns word and sum of z by cell */
-  moved(zs: Float64Array): Map<number, { readonly word: string; readonly sign: number }> {
-    const found = new Map<number, { word: string; sign: number }>();
+  /** @param zs of the cells, NaN where a cell has no difference @returns word and mean difference by cell */
+  moved(zs: Float64Array, effect: number, { differences, variances }: Differences): Map<number, GroupMove> {
+    const found = new Map<number, GroupMove>();
     for (const [word, cells] of this.#groups) {
       let sum = 0;
       let present = 0;
+      let agreeing = 0;
+      let weights = 0;
+      let change = 0;
       for (const cell of cells) {
         const z = at(zs, cell);
         if (Number.isNaN(z)) continue;
         present += 1;
         sum += Math.max(-3.5, Math.min(3.5, z));
+        agreeing += Math.abs(z) > 1 ? Math.sign(z) : 0;
+        const weight = 1 / (at(variances, cell) + TONIGHT.cellSd ** 2);
+        weights += weight;
+        change += weight * (at(differences, cell) - effect);
       }
       if (present < TONIGHT.groupCells || Math.abs(sum) <= TONIGHT.groupZ * Math.sqrt(present)) continue;
-      const agreeing = cells.filter((cell) => at(zs, cell) * sum > 0 && Math.abs(at(zs, cell)) > 1).length;
-      if (agreeing < TONIGHT.groupShare * present) continue;
-      for (const cell of cells) if (!Number.isNaN(at(zs, cell))) found.set(cell, { word, sign: Math.sign(sum) });
+      if (agreeing * Math.sign(sum) < TONIGHT.groupShare * present) continue;
+      for (const cell of cells) found.set(cell, { word, change: change / weights });
     }
     return found;
   }
+}
+
+export interface GroupMove {
+  readonly word: string;
+  readonly change: number;
 }

@@ -1,14 +1,18 @@
 /** Constants of the judge of one sweep, chosen on seeds below 100 of the simulation `tonight`; sd = standard deviation. */
 export const TONIGHT = {
   /** Tail probability at which one sweep is told: half of the false findings allowed, .5 in 1,000 calm cell-sweeps. */
-  oneSweepP: 4e-4,
+  oneSweepP: 1e-3,
   /** The same for the mean of the last 2 to 10 sweeps: nine means that depend on each other share it. */
-  windowP: 4e-5,
+  windowP: 6e-4,
   /** So many tests judged together have these probabilities; more share what these have (Bonferroni). */
   testsAtFullP: 500,
   longestWindow: 10,
   /** Prior share of cells whose noise has the tails of Student's t with 5 degrees of freedom. */
-  heavyShare: 0.25,
+  heavyShare: 0.8,
+  /** Tails of runs count half for the tails of sweeps, whose mean and own effect are closer to normal. */
+  runTailWeight: 0.5,
+  /** The tail of a mean of n heavy sweeps is the normal one times this power of n of their ratio (chosen by simulation). */
+  heavyMeanPower: 0.5,
   /** A sweep counts in a window with at most so many sd: one excursion is no step. */
   clipSd: 3.5,
   /** The mean of a window lies off by so many sd of one sweep: less is drift or a night. */
@@ -28,16 +32,23 @@ export const TONIGHT = {
   groupZ: 6,
   groupShare: 0.75,
   groupCells: 4,
+  /** A cell of a group that moved is told with it unless its own sweep speaks against it by this log likelihood ratio. */
+  againstGroup: 3,
   /** A new level is the one that further steps are measured from after so many sweeps. */
   adoptSweeps: 4,
   /** One run off by so much (log ratio) may be an accident of this run, until the cell was quiet for so many sweeps. */
-  offRunLeast: 0.035,
-  offRunMost: 0.4,
-  offRunQuiet: 18,
+  offRunLeast: 0.042,
+  offRunMost: 0.36,
+  offRunQuiet: 17,
+  offRunRate: 0.083,
+  offRunSize: 0.5,
+  offRunFaster: 9,
   /** A level that lasted so many sweeps is worth saying that it ended; a single sweep is an excursion. */
-  lastingSweeps: 2,
+  lastingSweeps: 3,
   /** A second level that was told so many times is known, and told only when it lasts longer than before. */
   tellsOfLevel: 2,
+  /** An excursion up to so many times the largest one known is usual. */
+  knownSize: 1.5,
   /** Sweeps running at a known level after which it is told again. */
   knownRun: 3,
   /** A faster level of so many sweeps is the reference. */
@@ -50,9 +61,9 @@ export const TONIGHT = {
   referenceSweeps: 20,
   /** From so many sweeps on, a step has to fit better than a line by so many squared sd. */
   lineSweeps: 6,
-  lineGain: 6,
+  lineGain: 9,
   /** A line whose slope has this t is a drift; drift is told at so many sd from the level told last. */
-  driftT: 4,
+  driftT: 3.5,
   driftSd: 5,
   /** Runs of one sweep agree within so many run sd, at least this log ratio. */
   runSd: 6,

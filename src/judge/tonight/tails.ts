@@ -3,12 +3,12 @@ import { erfc } from '../../statistics/special-functions.ts';
 
 /** P(|Z| > x) of a normal Z. @see scipy.stats.norm.sf(x) * 2 */
 export function normalTail(x: number): number {
-  return x < MOST ? lookUp(NORMAL, x) : 0;
+  return x < MOST ? lookUp(NORMAL, x) : 1e-60;
 }
 
 /** P(|T| > x) of Student's t with 5 degrees of freedom scaled to variance 1. @see scipy.stats.t.sf(x * sqrt(5 / 3), 5) * 2 */
 export function heavyTail(x: number): number {
-  return x < MOST ? lookUp(HEAVY, x) : heavyTailOf(x);
+  return x < MOST ? lookUp(HEAVY, x) : at(HEAVY, MOST * STEPS) * (MOST / x) ** 5;
 }
 
 function heavyTailOf(x: number): number {

@@ -1,4 +1,4 @@
-import { and, asc, eq, getTableColumns, gt, inArray, isNull, max, ne, notExists, or, type SQL, sql } from 'drizzle-orm';
+import { and, asc, eq, getTableColumns, inArray, isNull, max, ne, notExists, or, type SQL, sql } from 'drizzle-orm';
 
 import { FAILURE_REASONS, type Outcome, UNFIT_REASONS } from '../../records/outcome.ts';
 import type { RunRole, RunTry } from '../../records/run.ts';
@@ -19,12 +19,6 @@ export function highestRepeat(db: StoreDatabase, sweepId: SweepId, role: RunRole
     .where(and(eq(runs.sweepId, sweepId), eq(runs.role, role), equalOrNull(runs.cellKey, cellKey)))
     .get();
   return row?.repeat ?? 0;
-}
-
-/** True when a run of any role was made after a time. */
-export function hasRunsSince(db: StoreDatabase, sweepId: SweepId, instant: string): boolean {
-  const which = and(eq(runs.sweepId, sweepId), gt(runs.startedAt, instant));
-  return db.select({ runId: runs.runId }).from(runs).where(which).limit(1).get() !== undefined;
 }
 
 /** The outcome of a run, without its evidence; null if it is not stored. */

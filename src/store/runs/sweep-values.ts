@@ -76,12 +76,6 @@ export function keptValues({ $client }: StoreDatabase, sweepIds: readonly SweepI
   );
 }
 
-/** Whether no run of the sweep came, changed or went since its values were kept. */
-export function isKept({ $client }: StoreDatabase, sweepId: SweepId): boolean {
-  const statement = $client.prepare('SELECT 1 FROM sweep_values WHERE sweep_id = ? AND format = ?');
-  return statement.get(sweepId, FORMAT) !== undefined;
-}
-
 function parsedJson(text: string): unknown {
   try {
     return JSON.parse(text);
