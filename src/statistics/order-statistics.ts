@@ -45,12 +45,7 @@ const NORMAL_QUANTILES = { 0.5: 0.6745, 0.6: 0.8416, 0.75: 1.1503, 0.9: 1.645 } 
  * for fewer than two.
  */
 export function scaleOf(scratch: Float64Array, q: keyof typeof NORMAL_QUANTILES): number {
-  return scratch.length < 2 ? 0 : scaleFrom(quantile(scratch, q), q);
-}
-
-/** The same from the quantile. */
-function scaleFrom(value: number, q: keyof typeof NORMAL_QUANTILES): number {
-  return value / (NORMAL_QUANTILES[q] * Math.SQRT2);
+  return scratch.length < 2 ? 0 : quantile(scratch, q) / (NORMAL_QUANTILES[q] * Math.SQRT2);
 }
 
 /** The k-th smallest value; no value before it is larger then (Hoare's selection). */
