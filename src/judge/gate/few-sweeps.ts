@@ -73,7 +73,9 @@ function compare(metric: GatedMetricId, cells: readonly YoungCell[], base: 'prev
   const isTail = metric === 'p99Ms';
   const sigma = isTail ? FEW.tailSigma : FEW.sweepSigma;
   const assumedNights = isTail || cells.length < FEW.cellsForNoise ? 2 * sweepVariance(cells, sigma) : 0;
-  const compared = new Map(compareCells(sides, { q, assumedNights }).cells.map((cell) => [cell.cellKey, cell]));
+  const compared = new Map(
+    compareCells(sides, { q, assumedNights, isShiftKept: true }).cells.map((cell) => [cell.cellKey, cell]),
+  );
   return cells.flatMap((young) => {
     const comparison = compared.get(young.evidence.cell.key);
     return comparison === undefined ? [] : calledOf(comparison, metric, young, indexOf(young));
