@@ -66,8 +66,12 @@ export const layer = z.strictObject({
 
 export const commonShift = commonShiftSchema.nullable().describe('A change that at least 80 % of the cells share');
 
-export function output<Shape extends z.ZodRawShape>(description: string, shape: Shape) {
-  return z.strictObject({ schemaVersion: z.literal(1), ...shape }).describe(description);
+export function output<Shape extends z.ZodRawShape, const Version extends number = 1>(
+  description: string,
+  shape: Shape,
+  version?: Version,
+) {
+  return z.strictObject({ schemaVersion: z.literal(version ?? 1), ...shape }).describe(description);
 }
 
 export type OutputOf<Schema extends z.ZodType> = Immutable<z.infer<Schema>>;

@@ -8,7 +8,7 @@ import {
 import { rejectedByBenjaminiHochberg } from '../../statistics/multiple-tests.ts';
 import { commonShift, type Shift, sharesShift } from './common-shift.ts';
 import type { CellRatio } from '../geometric-mean.ts';
-import { callLimit, detectableErrors, varianceReserve } from '../detectable-effect.ts';
+import { callLimit, detectableChange, FALSE_SHARE, LEAST_PERCENT, varianceReserve } from '../detectable-effect.ts';
 import { meanLog, percentOfLog } from '../../statistics/logarithms.ts';
 import { nightVariance, pastNightVariance } from '../sweep-noise.ts';
 import { estimateNoise, type NoiseEstimate, type NoisySides } from '../run-noise.ts';
@@ -25,10 +25,6 @@ export interface TwoSides extends NoisySides {
 
 /** Scored on simulated matrices with known changes (benchmarks/verdicts.ts). */
 const COMPARISON = {
-  /** False discovery rate. */
-  q: 0.03,
-  /** Smaller changes are never reported. */
-  leastPercent: 0.5,
   /** A cell in which a change of this size would have been detected is the same. */
   samePercent: 2,
   confidence: 0.95,
@@ -71,7 +67,7 @@ interface Evidence {
  */
 export function compareCells(
   cells: readonly TwoSides[],
-  { q = COMPARISON.q, sameNight = false, isShiftKept = sameNight, assumedNights = 0 }: CompareSettings = {},
+  { q = FALSE_SHARE, sameNight = false, isShiftKept = sameNight, assumedNights = 0 }: CompareSettings = {},
 ) {
   const estimates = estimateNoise(cells);
   const byRuns = cells.flatMap((cell, index) => {
@@ -206,7 +202,7 @@ function signed({ betterIs }: TwoSides, difference: number): number {
 }
 
 function isLarge(change: number): boolean {
-  return Math.abs(percentOfLog(change)) >= COMPARISON.leastPercent;
+  return Math.abs(percentOfLog(change)) >= LEAST_PERCENT;
 }
 
 function describeShift(shift: number, evidence: readonly Evidence[], sharing: number): CommonShift {
@@ -226,7 +222,7 @@ function judge(entry: Evidence, isCalled: boolean, calls: Calls): CellComparison
   const change = signed(cell, difference);
   const reach = tQuantile(1 - COMPARISON.confidence, degrees) * error;
   const isSure = Math.abs(judged) > reach;
-  const detectable = detectableChange(error, degrees, calls);
+  const detectable = detectableChange(error, degrees, calls.limitAt(degrees));
   const hasVerdict = !isUnjudged(entry);
   // An unreported change in the row cannot be of a detectable size.
   const mde = hasVerdict ? detectable : Math.max(detectable, Math.abs(change));
@@ -253,13 +249,6 @@ function judge(entry: Evidence, isCalled: boolean, calls: Calls): CellComparison
       ...shiftReasons(entry, Math.abs(difference) > reach, calls.shift),
     ],
   };
-}
-
-/** Detectable effect at a power of 90 %, log scale. */
-function detectableChange(error: number, degrees: number, { limitAt }: Calls): number {
-  const least = Math.log1p(COMPARISON.leastPercent / 100);
-  const called = detectableErrors(limitAt(degrees), degrees) * error;
-  return Math.max(called, least + detectableErrors(0, degrees) * error);
 }
 
 function verdictOf(entry: Evidence, isCalled: boolean, isSure: boolean, mde: number): Verdict {
@@ -293,7 +282,7 @@ function moreRuns(entry: Evidence, mde: number, isSure: boolean, calls: Calls): 
   const isEnough = (runs: number): boolean => {
     const error = Math.max(Math.sqrt((2 * variance) / runs), cell.systematicError ?? 0);
     const degrees = noise.degrees + 2 * (runs - 1) - own;
-    return detectableChange(Math.hypot(error, Math.sqrt(nights)), degrees, calls) <= wanted;
+    return detectableChange(Math.hypot(error, Math.sqrt(nights)), degrees, calls.limitAt(degrees)) <= wanted;
   };
   if (!isEnough(COMPARISON.mostRuns)) return null;
   let low = Math.max(there, COMPARISON.leastRuns - 1);

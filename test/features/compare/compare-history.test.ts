@@ -88,7 +88,7 @@ test('a slow-down of all cells is one regression, and a new driver that explains
   expect(code).toBe(1);
   expect(shift).toMatchObject({ verdict: 'slower', recorded: ['driver 580.1 → 590.2'] });
   expect(counts).toMatchObject({ slower: 0, faster: 0 });
-  expect(counts.same).toBeGreaterThan(9);
+  expect(counts['same']).toBeGreaterThan(9);
   for (const { reasons } of cells) expect(reasons).toContain('commonShift');
   const { stdout } = await bench(['compare', '--db', db], { env: { COLUMNS: '200' } });
   expect(stdout).toContain('recorded in them: driver 580.1 → 590.2');
