@@ -56,3 +56,44 @@ export function visibleChange({ run, sweep, degrees }: KnownNoise, runs: number,
   const free = Math.max(2 * (runs - 1), degrees);
   return detectableChange(error, free, callLimit(FALSE_SHARE, 0, cells, free));
 }
+
+/** Runs of a cell that are compared, and what they scatter by; log scale. */
+export interface ComparedRuns {
+  /** Of one run. */
+  readonly variance: number;
+  readonly degrees: number;
+  readonly runs: readonly [number, number];
+  /** Errors of the difference that more runs do not reduce: standard deviation, and variance between sweeps. */
+  readonly systematicError: number;
+  readonly nights: number;
+}
+
+/** Fewer runs a side settle nothing; more are impractical. */
+const LEAST_RUNS = 3;
+const MOST_RUNS = 10_000;
+
+/**
+ * More runs a side until the error of the difference is small enough; null when no number does. The variance estimate
+ * is rough: it is raised so that the number suffices in four cases of five.
+ */
+export function moreRunsUntil(
+  { variance, degrees, runs: [a, b], systematicError, nights }: ComparedRuns,
+  isEnough: (error: number, degrees: number) => boolean,
+): number | null {
+  const there = Math.min(a, b);
+  const raised = variance * varianceReserve(degrees);
+  const isEnoughWith = (runs: number): boolean => {
+    const error = Math.max(Math.sqrt((2 * raised) / runs), systematicError);
+    return isEnough(Math.hypot(error, Math.sqrt(nights)), degrees + 2 * runs - a - b);
+  };
+  if (!isEnoughWith(MOST_RUNS)) return null;
+  let low = Math.max(there, LEAST_RUNS - 1);
+  let high = 2 * low;
+  while (!isEnoughWith(high)) [low, high] = [high, 2 * high];
+  while (high - low > 1) {
+    const middle = Math.floor((low + high) / 2);
+    if (isEnoughWith(middle)) high = middle;
+    else low = middle;
+  }
+  return high - there;
+}

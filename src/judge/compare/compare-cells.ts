@@ -8,7 +8,7 @@ import {
 import { rejectedByBenjaminiHochberg } from '../../statistics/multiple-tests.ts';
 import { commonShift, type Shift, sharesShift } from './common-shift.ts';
 import type { CellRatio } from '../geometric-mean.ts';
-import { callLimit, detectableChange, FALSE_SHARE, LEAST_PERCENT, varianceReserve } from '../detectable-effect.ts';
+import { callLimit, detectableChange, FALSE_SHARE, LEAST_PERCENT, moreRunsUntil } from '../detectable-effect.ts';
 import { meanLog, percentOfLog } from '../../statistics/logarithms.ts';
 import { nightVariance, pastNightVariance } from '../sweep-noise.ts';
 import { estimateNoise, type NoiseEstimate, type NoisySides } from '../run-noise.ts';
@@ -28,9 +28,6 @@ const COMPARISON = {
   /** A cell in which a change of this size would have been detected is the same. */
   samePercent: 2,
   confidence: 0.95,
-  /** Fewer runs a side settle nothing; more are impractical. */
-  leastRuns: 3,
-  mostRuns: 10_000,
 } as const;
 
 interface CompareSettings {
@@ -266,34 +263,19 @@ function hasSingleRun({ base, head }: TwoSides): boolean {
   return Math.min(base.length, head.length) < 2;
 }
 
-/**
- * More runs a side until the detectable effect reaches what counts as the same, or the observed change; null when no
- * number does. The variance estimate is rough: it is raised so that the number suffices in four cases of five.
- */
+/** More runs a side until the detectable effect reaches what counts as the same, or the observed change. */
 function moreRuns(entry: Evidence, mde: number, isSure: boolean, calls: Calls): number | null {
   const { cell, judged, noise, nights } = entry;
   const same = Math.log1p(COMPARISON.samePercent / 100);
   const isPrecise = mde <= same && isSure && !isUnjudged(entry);
   if (isPrecise && !isLarge(signed(cell, judged))) return null;
   const wanted = isPrecise ? Math.abs(judged) : same;
-  const there = Math.min(cell.base.length, cell.head.length);
-  const own = cell.base.length + cell.head.length - 2;
-  const variance = noise.variance * varianceReserve(noise.degrees);
-  const isEnough = (runs: number): boolean => {
-    const error = Math.max(Math.sqrt((2 * variance) / runs), cell.systematicError ?? 0);
-    const degrees = noise.degrees + 2 * (runs - 1) - own;
-    return detectableChange(Math.hypot(error, Math.sqrt(nights)), degrees, calls.limitAt(degrees)) <= wanted;
-  };
-  if (!isEnough(COMPARISON.mostRuns)) return null;
-  let low = Math.max(there, COMPARISON.leastRuns - 1);
-  let high = 2 * low;
-  while (!isEnough(high)) [low, high] = [high, 2 * high];
-  while (high - low > 1) {
-    const middle = Math.floor((low + high) / 2);
-    if (isEnough(middle)) high = middle;
-    else low = middle;
-  }
-  return high - there;
+  const { systematicError = 0, base, head } = cell;
+  const runs = [base.length, head.length] as const;
+  return moreRunsUntil(
+    { ...noise, runs, systematicError, nights },
+    (error, degrees) => detectableChange(error, degrees, calls.limitAt(degrees)) <= wanted,
+  );
 }
 
 function unclearReasons(
