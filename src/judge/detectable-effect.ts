@@ -1,5 +1,10 @@
 import { tQuantile } from '../statistics/student-t.ts';
 
+/** False discovery rate of a comparison. */
+export const FALSE_SHARE = 0.03;
+/** Smaller changes are never reported. */
+export const LEAST_PERCENT = 0.5;
+
 /** 90 % quantile of a normal. */
 const POWER_ERRORS = 1.2816;
 
@@ -23,4 +28,72 @@ export function callLimit(q: number, called: number, cells: number, degrees: num
 export function varianceReserve(degrees: number): number {
   const part = 2 / (9 * degrees);
   return 1 / Math.max(0.1, 1 - part - 0.8416 * Math.sqrt(part)) ** 3;
+}
+
+/** Detectable effect at a power of 90 %, log scale. */
+export function detectableChange(error: number, degrees: number, limit: number): number {
+  const least = Math.log1p(LEAST_PERCENT / 100);
+  return Math.max(detectableErrors(limit, degrees) * error, least + detectableErrors(0, degrees) * error);
+}
+
+/** Noise of a cell: standard deviations, log scale. */
+export interface KnownNoise {
+  /** Of a run; null without repeats. */
+  readonly run: number | null;
+  /** Of a sweep beyond its runs; null with few sweeps. */
+  readonly sweep: number | null;
+  readonly degrees: number;
+}
+
+/**
+ * The smallest change of one cell among many that two sweeps with this many runs of it show nine times in ten, log scale;
+ * null where the noise of a run is not known.
+ */
+export function visibleChange({ run, sweep, degrees }: KnownNoise, runs: number, cells: number): number | null {
+  // Of a sweep of one run it is not known which part of its noise more runs would reduce.
+  if (run === null && (sweep === null || runs > 1)) return null;
+  const error = Math.sqrt(2 * ((run ?? 0) ** 2 / runs + (sweep ?? 0) ** 2));
+  const free = Math.max(2 * (runs - 1), degrees);
+  return detectableChange(error, free, callLimit(FALSE_SHARE, 0, cells, free));
+}
+
+/** Runs of a cell that are compared, and what they scatter by; log scale. */
+export interface ComparedRuns {
+  /** Of one run. */
+  readonly variance: number;
+  readonly degrees: number;
+  readonly runs: readonly [number, number];
+  /** Errors of the difference that more runs do not reduce: standard deviation, and variance between sweeps. */
+  readonly systematicError: number;
+  readonly nights: number;
+}
+
+/** Fewer runs a side settle nothing; more are impractical. */
+const LEAST_RUNS = 3;
+const MOST_RUNS = 10_000;
+
+/**
+ * More runs a side until the error of the difference is small enough; null when no number does. The variance estimate
+ * is rough: it is raised so that the number suffices in four cases of five.
+ */
+export function moreRunsUntil(
+  { variance, degrees, runs: [a, b], systematicError, nights }: ComparedRuns,
+  isEnough: (error: number, degrees: number) => boolean,
+): number | null {
+  const there = Math.min(a, b);
+  const raised = variance * varianceReserve(degrees);
+  const isEnoughWith = (runs: number): boolean => {
+    const error = Math.max(Math.sqrt((2 * raised) / runs), systematicError);
+    return isEnough(Math.hypot(error, Math.sqrt(nights)), degrees + 2 * runs - a - b);
+  };
+  if (!isEnoughWith(MOST_RUNS)) return null;
+  let low = Math.max(there, LEAST_RUNS - 1);
+  let high = 2 * low;
+  while (!isEnoughWith(high)) [low, high] = [high, 2 * high];
+  while (high - low > 1) {
+    const middle = Math.floor((low + high) / 2);
+    if (isEnoughWith(middle)) high = middle;
+    else low = middle;
+  }
+  return high - there;
 }

@@ -2,10 +2,11 @@ import * as z from 'zod';
 
 import { RUN_MARKS } from '../records/run-flag.ts';
 import { count, type Immutable, numberOrNull, textByName, textOrNull, type CellKey } from '../records/scalars.ts';
-import { percentOfLog, meanLog } from '../statistics/logarithms.ts';
 import { median } from '../statistics/median.ts';
 import type { CellRun } from '../records/run.ts';
-import { estimateNoise, pooledVariance } from './run-noise.ts';
+import { compareCells } from './compare/compare-cells.ts';
+import { type ComparedRuns, detectableErrors, moreRunsUntil } from './detectable-effect.ts';
+import { type CellRatio, geometricMean, NO_SHARED_NOISE } from './geometric-mean.ts';
 import { tQuantile } from '../statistics/student-t.ts';
 import type { KeyedCell } from '../records/cell.ts';
 import { gateMetric, type MetricId, metricOf } from '../records/metric.ts';
@@ -61,119 +62,85 @@ export const abJudgementSchema = z.strictObject({
 
 type AbJudgement = Immutable<z.infer<typeof abJudgementSchema>>;
 
-const CONFIDENCE = 0.95;
-/** From this many cells on the noise of each is steadied by that of all. */
-const CELLS_FOR_NOISE = 5;
-const MOST_REPEATS = 10_000;
-
 interface Evidence {
+  readonly cellKey: CellKey;
   /** Log scale, positive where B is better. */
-  readonly gain: number;
-  readonly variance: number;
-  readonly degrees: number;
-  readonly runs: readonly [number, number];
-  readonly systematicError: number;
+  readonly ratio: CellRatio;
+  readonly runs: ComparedRuns;
   readonly reasons: readonly string[];
 }
 
 /**
- * Whether B is better by more than the threshold, by less, or open. The interval is Student's t on logs of runs, with
- * noise moderated over many cells as in `compareCells`. Means of several cells are combined by Welch and Satterthwaite.
+ * Whether B is better by more than the threshold, by less, or open: the comparison of two sides, and the mean of their
+ * cells, held against the threshold in place of 0.
  */
 export function judgeExperiment(cells: readonly AbSides[], significantPercent: number) {
-  const threshold = Math.log1p(significantPercent / 100);
-  const measured = cells.filter(({ a, b }) => a.length > 0 && b.length > 0);
-  const evidence = new Map(evidenceOf(measured).map((entry, at) => [measured[at], entry]));
-  return {
-    cells: cells.map((cell) => {
-      const entry = evidence.get(cell);
-      return {
-        cellKey: cell.cellKey,
-        /** Centers over runs, in the unit of the metric. */
-        a: median(cell.a),
-        b: median(cell.b),
-        runs: [cell.a.length, cell.b.length] as const,
-        ...(entry === undefined ? NOTHING : judge([entry], threshold)),
-      };
-    }),
-    /** Mean over measured cells. */
-    overall: evidence.size === 0 ? NOTHING : judge([...evidence.values()], threshold),
-  };
-}
-
-const NOTHING: AbJudgement = { verdict: 'failed', gainPercent: null, ciPercent: null, moreRepeats: null, reasons: [] };
-
-function evidenceOf(cells: readonly AbSides[]): Evidence[] {
-  const sides = cells.map(({ a, b }) => ({ base: a, head: b }));
-  const estimates = estimateNoise(sides);
-  return cells.map(({ a, b, betterIs, systematicError }, at) => {
-    const own = pooledVariance({ base: a, head: b });
-    const estimate = estimates[at] ?? { ...own, assumed: null };
-    const isModerated = cells.length >= CELLS_FOR_NOISE || own.degrees === 0;
-    const { variance, degrees } = isModerated ? estimate : own;
-    const difference = meanLog(b) - meanLog(a);
-    return {
-      gain: betterIs === 'higher' ? difference : -difference,
-      variance,
-      degrees,
-      runs: [a.length, b.length],
-      systematicError,
-      reasons: [singleRunReason([a.length, b.length]), estimate.assumed].filter((reason) => reason !== null),
-    };
+  const sides = cells.map(({ a, b, ...cell }) => ({ ...cell, base: a, head: b }));
+  const { ratios, noises } = compareCells(sides, { sameNight: true });
+  const evidence = cells.flatMap(({ cellKey, a, b, betterIs, systematicError }): Evidence[] => {
+    const [ratio, noise] = [ratios.get(cellKey), noises.get(cellKey)];
+    if (ratio === undefined || ratio.logRatio === null || noise === undefined) return [];
+    const runs = [a.length, b.length] as const;
+    return [
+      {
+        cellKey,
+        ratio: { ...ratio, logRatio: betterIs === 'higher' ? ratio.logRatio : -ratio.logRatio },
+        runs: { ...noise, runs, systematicError, nights: 0 },
+        reasons: [singleRunReason(runs), noise.assumed].filter((reason) => reason !== null),
+      },
+    ];
   });
-}
-
-function judge(entries: readonly Evidence[], threshold: number): AbJudgement {
-  const gain = entries.reduce((sum, entry) => sum + entry.gain, 0) / entries.length;
-  const half = halfWidth(entries, 0);
-  const reasons = [...new Set(entries.flatMap((entry) => entry.reasons))];
-  const verdict =
-    reasons.length > 0
-      ? 'unclear'
-      : gain - half > threshold
-        ? 'significant'
-        : gain + half < threshold
-          ? 'notABottleneck'
-          : 'unclear';
-  const moreRepeats = verdict === 'unclear' ? moreFor(entries, Math.abs(gain - threshold)) : null;
+  const byCell = Map.groupBy(evidence, ({ cellKey }) => cellKey);
   return {
-    verdict,
-    gainPercent: percentOfLog(gain),
-    ciPercent: [percentOfLog(gain - half), percentOfLog(gain + half)],
-    moreRepeats,
-    reasons:
-      verdict === 'unclear' && moreRepeats === null
-        ? [...reasons, 'more repeats like these do not settle it']
-        : reasons,
+    cells: cells.map(({ a, b, cellKey }) => ({
+      cellKey,
+      /** Centers over runs, in the unit of the metric. */
+      a: median(a),
+      b: median(b),
+      runs: [a.length, b.length] as const,
+      ...judge(byCell.get(cellKey) ?? [], significantPercent),
+    })),
+    /** Mean over measured cells. */
+    overall: judge(evidence, significantPercent),
   };
 }
 
-/** Half of the interval, were there this many more repeats of each side. */
-function halfWidth(entries: readonly Evidence[], more: number): number {
-  const parts = entries.map(({ variance, degrees, runs: [a, b] }) => ({
-    square: variance * (1 / (a + more) + 1 / (b + more)),
-    degrees: degrees + 2 * more,
-  }));
-  const square = parts.reduce((sum, part) => sum + part.square, 0);
-  const weights = parts.reduce((sum, part) => sum + part.square ** 2 / part.degrees, 0);
-  const degrees = weights > 0 ? square ** 2 / weights : Number.MAX_SAFE_INTEGER;
-  const systematicError = Math.hypot(...entries.map((entry) => entry.systematicError));
-  const error = Math.max(Math.sqrt(square), systematicError) / entries.length;
-  return tQuantile(1 - CONFIDENCE, degrees) * error;
+function judge(evidence: readonly Evidence[], significantPercent: number): AbJudgement {
+  const ratios = evidence.map(({ ratio }) => ratio);
+  const mean = geometricMean(ratios, NO_SHARED_NOISE);
+  if (mean === null) {
+    return { verdict: 'failed', gainPercent: null, ciPercent: null, moreRepeats: null, reasons: [] };
+  }
+  const { changePercent: gainPercent, ciPercent } = mean;
+  const [low, high] = ciPercent ?? [-Infinity, Infinity];
+  const reasons = [...new Set(evidence.flatMap((entry) => entry.reasons))];
+  const isClear = reasons.length === 0 && (low > significantPercent || high < significantPercent);
+  if (isClear) {
+    const verdict = low > significantPercent ? 'significant' : 'notABottleneck';
+    return { verdict, gainPercent, ciPercent, moreRepeats: null, reasons };
+  }
+  const distance = Math.abs(Math.log1p(gainPercent / 100) - Math.log1p(significantPercent / 100));
+  const moreRepeats = moreRunsUntil(
+    meanRuns(evidence),
+    (error, degrees) => detectableErrors(tQuantile(0.05, degrees), degrees) * error <= distance,
+  );
+  const never = moreRepeats === null ? ['more repeats like these do not settle it'] : [];
+  return { verdict: 'unclear', gainPercent, ciPercent, moreRepeats, reasons: [...reasons, ...never] };
 }
 
-/** Least number of repeats that excludes the threshold at the present effect. */
-function moreFor(entries: readonly Evidence[], distance: number): number | null {
-  const least = Math.max(0, 2 - Math.min(...entries.flatMap(({ runs }) => runs)));
-  if (halfWidth(entries, MOST_REPEATS) >= distance) return null;
-  let low = Math.max(1, least) - 1;
-  let high = MOST_REPEATS;
-  while (high - low > 1) {
-    const middle = Math.floor((low + high) / 2);
-    if (halfWidth(entries, middle) < distance) high = middle;
-    else low = middle;
-  }
-  return high;
+/** The mean of cells as one cell (degrees of freedom: Satterthwaite 1946). */
+function meanRuns(evidence: readonly Evidence[]): ComparedRuns {
+  const all = evidence.map(({ runs }) => runs);
+  const variance = all.reduce((sum, cell) => sum + cell.variance, 0);
+  const spread = all.reduce((sum, cell) => sum + cell.variance ** 2 / cell.degrees, 0);
+  const least = Math.min(...all.flatMap(({ runs }) => runs));
+  return {
+    variance: variance / all.length ** 2,
+    degrees: variance ** 2 / spread,
+    runs: [least, least],
+    systematicError: Math.hypot(...all.map(({ systematicError }) => systematicError)) / all.length,
+    nights: 0,
+  };
 }
 
 type AbRun = Pick<CellRun, 'cellKey' | 'centres' | 'flags' | 'outcome' | 'role' | 'smClockMhz' | 'values'>;

@@ -2,7 +2,6 @@ import { median } from '../statistics/median.ts';
 import { quantileSorted } from '../statistics/quantile.ts';
 import type { NoiseSource } from '../records/verdict.ts';
 import { type SampleVariance, typicalVariance, variancePrior } from '../statistics/variance-prior.ts';
-import { differences, medianIn, scaleOf } from '../statistics/order-statistics.ts';
 
 /** Variance of single runs, log scale. */
 export interface NoiseEstimate {
@@ -12,9 +11,8 @@ export interface NoiseEstimate {
   /** Source of a variance that is not the cell's own; else null. */
   readonly assumed: string | null;
   readonly from: NoiseSource;
-  /** Earlier sweeps that count, and those left out as outliers. */
+  /** Earlier sweeps that count. */
   readonly nights: number;
-  readonly nightsLeftOut: number;
   /**
    * Excess variance of a run implied by past sweeps over `variance`; negative where sweeps differ less, 0 without a
    * past.
@@ -72,7 +70,6 @@ const UNKNOWN: NoiseEstimate = {
   assumed: `noise assumed to be ${ASSUMED_SIGMA * 100} %, as nothing says it`,
   from: 'assumed',
   nights: 0,
-  nightsLeftOut: 0,
   beyond: 0,
 };
 
@@ -89,25 +86,18 @@ function fallbackOf(cells: readonly NoisySides[]) {
 
 function noiseOfCell(cell: NoisySides, { prior, unrepeated }: Fallback): NoiseEstimate {
   const own = pooledVariance(cell);
-  const settled = settledNights(cell.past ?? []);
-  const past = settled.length < LEAST_PAST_NIGHTS ? null : pastVariance(settled);
+  const { past: values = [] } = cell;
+  const past = values.length < LEAST_PAST_NIGHTS ? null : pastVariance(values);
   if (past === null && own.degrees === 0) return unrepeated;
-  const nights = past === null ? 0 : settled.length;
-  const nightsLeftOut = past === null ? 0 : (cell.past ?? []).length - settled.length;
-  const known = { assumed: null, nights, nightsLeftOut, beyond: 0 };
+  const known = { assumed: null, nights: past === null ? 0 : values.length, beyond: 0 };
   if (own.degrees === 0) return { ...(past ?? own), ...known, from: 'nights' };
   if (past === null) {
     const noise = prior === null ? own : moderated(own, prior);
     return { ...noise, ...known, from: 'runs' };
   }
-  const runs = cell.base.length + cell.head.length;
-  const noise = pooled([own, past], runs);
-  const beyond = past.variance - MEDIAN_EXCESS * own.variance - noise.variance;
-  return { ...noise, ...known, beyond, from: 'runsAndNights' };
+  const noise = pooled([own, past], cell.base.length + cell.head.length);
+  return { ...noise, ...known, beyond: past.variance - noise.variance, from: 'runsAndNights' };
 }
-
-/** Excess variance of the median of three to ten runs over their mean, as a share. */
-const MEDIAN_EXCESS = 0.4;
 
 /** From this many times the typical variance on a cell is of another sort, and the others say less of it. */
 const WILD_RATIO = 2;
@@ -135,9 +125,21 @@ export function pooledVariance({ base, head }: Pick<NoisySides, 'base' | 'head'>
   return { variance: Math.max(variance, LEAST_VARIANCE), degrees };
 }
 
+const PAST = {
+  /** Share of sweeps on either side that may lie anywhere: what went wrong once is no noise. */
+  share: 0.15,
+  /** Normal deviations between the quantiles of both shares. */
+  deviations: 2 * 1.0364,
+  /** Degrees of freedom of a distance of quantiles, as a share of those of a mean square. */
+  degrees: 0.7,
+} as const;
+
+/** From the distance of two quantiles (Pearson and Tukey 1965). */
 function pastVariance(past: readonly number[]): SampleVariance {
-  const degrees = past.length - 1;
-  return { variance: Math.max(squaresAround(past) / past.length, LEAST_VARIANCE), degrees };
+  const logs = past.map(Math.log).toSorted((a, b) => a - b);
+  const [low, high] = [quantileSorted(logs, PAST.share), quantileSorted(logs, 1 - PAST.share)];
+  const variance = ((high - low) / PAST.deviations) ** 2;
+  return { variance: Math.max(variance, LEAST_VARIANCE), degrees: PAST.degrees * (past.length - 1) };
 }
 
 /** Of the logarithms, around their mean. */
@@ -163,30 +165,4 @@ function withoutRepeats(cells: readonly NoisySides[]): NoiseEstimate | null {
     assumed: 'noise taken from how much cells differ',
     from: 'otherCells',
   };
-}
-
-/** This many deviations off, and no less than this in logarithms, a night is an outlier. */
-const OUTLIER = { deviations: 4, least: 0.003 } as const;
-/** A level visited more often is a state of the cell, part of its noise. */
-const MOST_VISITS = 2;
-/** A larger share of sweeps is no exception. */
-const MOST_SHARE = 0.25;
-
-/**
- * The nights without those on which something went wrong once: single wild nights, or a few of them in a row. Levels to
- * which a cell goes again and again stay, as they are how it scatters.
- * @param past one positive value a night, the oldest first
- */
-export function settledNights(past: readonly number[]): number[] {
-  const logs = Float64Array.from(past, Math.log);
-  const centre = medianIn(logs, 0, logs.length);
-  const apart = logs.map((value) => Math.abs(value - centre));
-  const deviation = Math.max(1.4826 * medianIn(apart, 0, apart.length), scaleOf(differences(logs, 1), 0.5));
-  const limit = Math.max(OUTLIER.least, OUTLIER.deviations * deviation);
-  const isOff = Array.from(apart, (distance) => distance > limit);
-  const off = isOff.filter(Boolean).length;
-  const visits = isOff.filter((isNow, night) => isNow && isOff[night - 1] !== true).length;
-  return visits > MOST_VISITS || off > MOST_SHARE * past.length
-    ? [...past]
-    : past.filter((_, night) => isOff[night] !== true);
 }

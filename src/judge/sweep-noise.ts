@@ -18,10 +18,8 @@ const NIGHTS = {
   leastCells: 20,
   /** and this many of them must be left without those that changed. */
   leastUnchanged: 8,
-  /** Cells reported as changed are left out, unless they exceed this share: then the sweep effect causes it, */
+  /** Cells reported as changed are left out, unless they exceed this share: then the sweep effect causes it. */
   changedShare: 0.25,
-  /** but not where this many of them went the same way, as nights move cells to both sides. */
-  oneWay: 0.9,
   /** A mean difference of this many of its errors is no chance: cells changed, or nights differ in what all share; */
   oneWayErrors: 3,
   /** the former if two groups are likelier than one by this log likelihood. */
@@ -93,11 +91,8 @@ function isOneWay(cells: readonly Difference[]): boolean {
 }
 
 function unchanged(cells: readonly Difference[], called: ReadonlySet<string>): readonly Difference[] {
-  const changed = cells.filter(({ cellKey }) => called.has(cellKey));
-  const up = changed.filter(({ difference }) => difference > 0).length;
-  const wentOneWay = Math.max(up, changed.length - up) >= NIGHTS.oneWay * changed.length;
-  const areChanges = wentOneWay || changed.length <= NIGHTS.changedShare * cells.length;
   const rest = cells.filter(({ cellKey }) => !called.has(cellKey));
+  const areChanges = cells.length - rest.length <= NIGHTS.changedShare * cells.length;
   return areChanges && rest.length >= NIGHTS.leastUnchanged ? rest : cells;
 }
 

@@ -15,7 +15,6 @@ const cellNoiseSchema = z.strictObject({
   runPercent: z.number().describe('Standard deviation of a run'),
   nightPercent: z.number().describe('What cells differ by beyond their runs: standard deviation of a difference'),
   nights: count.describe('Earlier sweeps that count'),
-  nightsLeftOut: count.describe('Earlier sweeps that were left out as outliers'),
 });
 
 /** Comparison of one cell's runs on two sides. Numbers are null if no run has them. */

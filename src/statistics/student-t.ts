@@ -23,29 +23,3 @@ export function tQuantile(p: number, degrees: number): number {
   }
   return (low + high) / 2;
 }
-
-const TAIL = 0.025;
-
-/**
- * 95 % interval of a proportion (Clopper and Pearson 1934). Both numbers may be fractional, so that dependent trials
- * can count less.
- * @param trials more than 0
- * @returns shares in [0, 1]
- */
-export function binomialInterval(count: number, trials: number): readonly [number, number] {
-  const low = count <= 0 ? 0 : betaQuantile(TAIL, count, trials - count + 1);
-  const high = count >= trials ? 1 : betaQuantile(1 - TAIL, count + 1, trials - count);
-  return [low, high];
-}
-
-/** The x at which I_x(a, b) is `p`, by bisection. */
-function betaQuantile(p: number, a: number, b: number): number {
-  let low = 0;
-  let high = 1;
-  for (let step = 0; step < BISECTIONS && high - low > 1e-14 * high; step += 1) {
-    const middle = (low + high) / 2;
-    if (incompleteBeta(a, b, middle) < p) low = middle;
-    else high = middle;
-  }
-  return (low + high) / 2;
-}

@@ -30,7 +30,7 @@ const COMMANDS: Readonly<Record<string, (db: string, io: Io) => Promise<ExitCode
   compare: (db, io) => compare(BASE, HEAD, { db, failOn: DEFAULT_FAIL_ON }, io),
   trend: (db, io) => trend([], { db, last: 20, height: 6 }, io),
   show: (db, io) => show('latest', { db }, io),
-  noise: (db, io) => noise([], { db, last: 20, want: 2 }, io),
+  noise: (db, io) => noise([], { db, last: 20 }, io),
   report: (db, io) => report(BASE, HEAD, { db, md: true, failOn: DEFAULT_FAIL_ON }, io),
 };
 
@@ -114,7 +114,7 @@ describe('values of another type, or texts that are no JSON', () => {
 
   test.each([true, false])('are named by the command that they stop', async (isForeign) => {
     const path = changed(`UPDATE sweeps SET matrix = ${BLOB}`, isForeign);
-    expect(await answer((io) => noise([], { db: path, last: 20, want: 2 }, io))).toEqual({
+    expect(await answer((io) => noise([], { db: path, last: 20 }, io))).toEqual({
       code: 2,
       stdout: '',
       stderr:

@@ -201,16 +201,12 @@ const LEAST_SWEEP_PERCENT = 0.05;
 function noiseLines(cells: readonly ShownCell[], { style, columns }: Look): string[] {
   const noises = cells.flatMap(({ noise }) => noise ?? []);
   const withPast = noises.filter(({ nights }) => nights > 0);
-  const outliers = withPast.filter(({ nightsLeftOut }) => nightsLeftOut > 0);
   const sweepPercent = Math.max(0, ...noises.map((noise) => noise.nightPercent));
   const own = withPast.some(({ from }) => from === 'runsAndNights') ? 'the runs and ' : '';
   const texts = [
     withPast.length === 0
       ? ''
       : `noise from ${own}${rangeOf(withPast.map(({ nights }) => nights))} earlier sweeps (${count(withPast.length, 'cell')})`,
-    outliers.length === 0
-      ? ''
-      : `outlier sweeps left out of it: ${rangeOf(outliers.map(({ nightsLeftOut }) => nightsLeftOut))} (${count(outliers.length, 'cell')})`,
     sweepPercent < LEAST_SWEEP_PERCENT
       ? ''
       : `sweeps differ by ${formatPercent(sweepPercent, false)} more than their runs explain: this is in the intervals`,

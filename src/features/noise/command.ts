@@ -1,3 +1,5 @@
+import { Option } from '@commander-js/extra-typings';
+
 import { defineCommand, type OptionsOf, type PlainCommand } from '../../cli/define-command.ts';
 import { branchOption, filterOption, metricOption, positiveInteger } from '../../cli/options.ts';
 
@@ -8,16 +10,15 @@ const define = (command: PlainCommand) =>
     .addOption(filterOption())
     .addOption(branchOption())
     .option('--last <n>', 'use the newest N sweeps', positiveInteger, 60)
-    .option('--want <percent>', 'the change that should be detectable', Number, 2);
+    .addOption(new Option('--want [percent]', 'replaced by the columns of the table').hideHelp());
 
 export type NoiseOptions = OptionsOf<typeof define>;
 
 export const noiseCommand = defineCommand({
   name: 'noise',
-  summary: 'noise floor, false alarms and detectable effects of this machine',
+  summary: 'noise of each cell, and the change that 1, 3, 5 and 10 runs show',
   examples: [
-    'bench noise                        # measured false alarms and detectable effects',
-    'bench noise --want 1               # repeats and GPU minutes needed to detect 1 %',
+    'bench noise                        # the noisiest cells first',
     "bench noise 'model=vit* & batch=8' --metric throughput",
   ],
   outputs: { noise: async () => (await import('./output.ts')).noise },

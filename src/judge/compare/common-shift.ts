@@ -7,8 +7,10 @@ const SHIFT = {
   errors: 3,
   /** Share of cells that must be near it. */
   share: 0.8,
-  /** lies within this many of their errors of it. */
+  /** lies within this many of their errors of it, */
   nearErrors: 2.5,
+  /** and the mean square of those is not above this, in squares of errors: two groups lie on both sides of a median. */
+  meanSquare: 1.4,
 } as const;
 
 interface Change {
@@ -16,27 +18,32 @@ interface Change {
   readonly error: number;
 }
 
+/** A change that cells share and its standard error, log scale; above 0 where head is worse. */
+export interface Shift {
+  readonly size: number;
+  readonly error: number;
+}
+
 /**
- * The change that nearly all cells share, log scale; null where there is none. A change of half the cells does not
- * count: the other half would look changed.
+ * The change that nearly all cells share; null where there is none. A change of half the cells does not count: the
+ * other half would look changed.
  */
-export function commonShift(changes: readonly Change[]): number | null {
+export function commonShift(changes: readonly Change[]): Shift | null {
   if (changes.length < SHIFT.leastCells) return null;
-  const shift = median(changes.map(({ difference }) => difference)) ?? 0;
+  const size = median(changes.map(({ difference }) => difference)) ?? 0;
   const typicalError = median(changes.map(({ error }) => error)) ?? 0;
   // 1.2533: error of a median relative to a mean, for normal values.
   const error = (1.2533 * typicalError) / Math.sqrt(changes.length);
-  if (Math.abs(shift) <= SHIFT.errors * error) return null;
-  const sharing = changes.filter((change) => sharesShift(change, shift)).length;
-  return sharing >= SHIFT.share * changes.length ? shift : null;
+  const near = changes.map((change) => errorsOff(change, size)).filter((errors) => errors <= SHIFT.nearErrors);
+  const squares = near.reduce((sum, errors) => sum + errors ** 2, 0);
+  const isShared = near.length >= SHIFT.share * changes.length && squares <= SHIFT.meanSquare * near.length;
+  return isShared && Math.abs(size) > SHIFT.errors * error ? { size, error } : null;
 }
 
-/** Near the shift and nearer to it than to no change: a noisy unchanged cell is near anything. */
-export function sharesShift(change: Change, shift: number): boolean {
-  const isNearer = Math.abs(change.difference - shift) < Math.abs(change.difference);
-  return isNearer && isNearShift(change, shift);
+export function sharesShift(change: Change, { size }: Shift): boolean {
+  return errorsOff(change, size) <= SHIFT.nearErrors;
 }
 
-export function isNearShift({ difference, error }: Change, shift: number): boolean {
-  return Math.abs(difference - shift) <= SHIFT.nearErrors * error;
+function errorsOff({ difference, error }: Change, size: number): number {
+  return Math.abs(difference - size) / error;
 }

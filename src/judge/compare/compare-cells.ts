@@ -6,9 +6,9 @@ import {
   type Verdict,
 } from '../../records/verdict.ts';
 import { rejectedByBenjaminiHochberg } from '../../statistics/multiple-tests.ts';
-import { commonShift, isNearShift, sharesShift } from './common-shift.ts';
+import { commonShift, type Shift, sharesShift } from './common-shift.ts';
 import type { CellRatio } from '../geometric-mean.ts';
-import { callLimit, detectableErrors, varianceReserve } from '../detectable-effect.ts';
+import { callLimit, detectableChange, FALSE_SHARE, LEAST_PERCENT, moreRunsUntil } from '../detectable-effect.ts';
 import { meanLog, percentOfLog } from '../../statistics/logarithms.ts';
 import { nightVariance, pastNightVariance } from '../sweep-noise.ts';
 import { estimateNoise, type NoiseEstimate, type NoisySides } from '../run-noise.ts';
@@ -25,16 +25,9 @@ export interface TwoSides extends NoisySides {
 
 /** Scored on simulated matrices with known changes (benchmarks/verdicts.ts). */
 const COMPARISON = {
-  /** False discovery rate. */
-  q: 0.03,
-  /** Smaller changes are never reported. */
-  leastPercent: 0.5,
   /** A cell in which a change of this size would have been detected is the same. */
   samePercent: 2,
   confidence: 0.95,
-  /** Fewer runs a side settle nothing; more are impractical. */
-  leastRuns: 3,
-  mostRuns: 10_000,
 } as const;
 
 interface CompareSettings {
@@ -42,6 +35,8 @@ interface CompareSettings {
   readonly q?: number | undefined;
   /** True for two sides of one sweep: no sweep effect, and a common shift is the answer. */
   readonly sameNight?: boolean;
+  /** True where the verdict is of the whole change, also of the part that nearly all cells share. */
+  readonly isShiftKept?: boolean;
   /** Least variance between two sweeps of cells without a past, log scale: where cells are too few to say it themselves. */
   readonly assumedNights?: number;
 }
@@ -51,6 +46,8 @@ interface Evidence {
   readonly cellKey: CellKey;
   /** Difference of mean logs; above 0 where head is worse. */
   readonly difference: number;
+  /** The part of it that is judged: without the common shift, and never of the other direction. */
+  readonly judged: number;
   readonly error: number;
   readonly degrees: number;
   /** Variance between two sweeps beyond their runs. */
@@ -60,14 +57,14 @@ interface Evidence {
 
 /**
  * Compares the two sides of many cells at once: the noise of each is steadied by that of all, what nights differ by is
- * read from all, and the share of false calls is held over the whole matrix. A verdict is of the change as it is; one
- * that nearly all cells share is named as well. No random numbers: the same runs give the same verdicts.
+ * read from all, and the share of false calls is held over the whole matrix. A change that nearly all cells share is one
+ * finding, and each cell is judged without it. No random numbers: the same runs give the same verdicts.
  * @returns `sharing`: keys of the cells that share the shift; `ratios`: head over base by key, for a mean over cells; `noises`: how single runs of each cell scatter, by its key,
  * also of cells with runs on one side only
  */
 export function compareCells(
   cells: readonly TwoSides[],
-  { q = COMPARISON.q, sameNight = false, assumedNights = 0 }: CompareSettings = {},
+  { q = FALSE_SHARE, sameNight = false, isShiftKept = sameNight, assumedNights = 0 }: CompareSettings = {},
 ) {
   const estimates = estimateNoise(cells);
   const byRuns = cells.flatMap((cell, index) => {
@@ -75,11 +72,9 @@ export function compareCells(
     const isMeasured = cell.base.length > 0 && cell.head.length > 0;
     return noise === undefined || !isMeasured ? [] : [evidenceOf(cell, noise)];
   });
-  const evidence = sameNight ? byRuns : withNights(byRuns, q, assumedNights);
-  const called = calledAmong(evidence, q);
-  const judged = evidence.filter((entry) => !isUnjudged(entry));
-  const shift = sameNight ? null : commonShift(judged);
-  const sharing = shift === null ? [] : judged.filter((entry) => sharesShift(entry, shift));
+  const { evidence, called, shift } = sameNight
+    ? calledAmong(byRuns, q, isShiftKept)
+    : withNights(byRuns, q, isShiftKept, assumedNights);
   const limits = new Map<number, number>();
   const tested = evidence.filter(isTestable).length;
   const calls: Calls = {
@@ -92,9 +87,11 @@ export function compareCells(
       return limit;
     },
   };
+  const judged = evidence.filter((entry) => !isUnjudged(entry));
+  const sharing = shift === null ? [] : judged.filter((entry) => sharesShift(entry, shift));
   return {
     cells: evidence.map((entry) => judge(entry, called.has(entry.cellKey), calls)),
-    shift: shift === null ? null : describeShift(shift, judged, sharing.length),
+    shift: shift === null ? null : describeShift(shift.size, judged, sharing.length),
     sharing: new Set(sharing.map(({ cellKey }) => cellKey)),
     ratios: new Map(evidence.map((entry) => [entry.cellKey, ratioOf(entry)])),
     noises: new Map(
@@ -115,7 +112,7 @@ function ratioOf({ cell, degrees, difference, error, noise }: Evidence): CellRat
 }
 
 interface Calls {
-  readonly shift: number | null;
+  readonly shift: Shift | null;
   /** Cells over which the false discovery rate holds. */
   readonly tested: number;
   /** The t value with this many degrees of freedom from which one more cell would be called. */
@@ -130,6 +127,7 @@ function evidenceOf(cell: TwoSides, noise: NoiseEstimate): Evidence {
     cell,
     cellKey: cell.cellKey,
     difference: betterIs === 'lower' ? change : -change,
+    judged: betterIs === 'lower' ? change : -change,
     error: Math.max(Math.sqrt(byRuns), systematicError),
     degrees: noise.degrees,
     nights: 0,
@@ -141,26 +139,25 @@ function evidenceOf(cell: TwoSides, noise: NoiseEstimate): Evidence {
 const LOOKS = 4;
 
 /** Adds the sweep effect: from a cell's earlier sweeps, else from the differences of all cells. */
-function withNights(evidence: readonly Evidence[], q: number, assumed: number): readonly Evidence[] {
+function withNights(evidence: readonly Evidence[], q: number, isShiftKept: boolean, assumed: number) {
   const [old, young] = [true, false].map((hasPast) =>
     evidence.filter((entry) => isTestable(entry) && entry.noise.nights > 0 === hasPast),
   );
   const past = pastNightVariance(
     (old ?? []).map((entry) => ({ ...entry, beyond: entry.noise.beyond * perRun(entry.cell) })),
   );
-  let seen = evidence;
-  let called = calledAmong(seen, q);
+  let found = calledAmong(evidence, q, isShiftKept);
   for (let look = 0; look < LOOKS; look += 1) {
-    const nights = Math.max(assumed, nightVariance(young ?? [], called));
-    seen = evidence.map((entry) => {
+    const before = found.called.size;
+    const nights = Math.max(assumed, nightVariance(young ?? [], found.called));
+    const seen = evidence.map((entry) => {
       const differing = entry.noise.nights > 0 ? past : nights;
       return { ...entry, nights: differing, error: Math.hypot(entry.error, Math.sqrt(differing)) };
     });
-    const now = calledAmong(seen, q);
-    if (now.size === called.size) break;
-    called = now;
+    found = calledAmong(seen, q, isShiftKept);
+    if (found.called.size === before) break;
   }
-  return seen;
+  return found;
 }
 
 /** Variance of a difference of two sides, in units of a run's. */
@@ -174,18 +171,27 @@ function isTestable({ noise }: Evidence): boolean {
 
 const NEVER_SURE = 1;
 
-function calledAmong(evidence: readonly Evidence[], q: number): ReadonlySet<string> {
+/** Takes the common shift off, and finds the cells that changed without it, by their keys. */
+function calledAmong(all: readonly Evidence[], q: number, isShiftKept: boolean) {
+  const shift = isShiftKept ? null : commonShift(all.filter((entry) => !isUnjudged(entry)));
+  const evidence = shift === null ? all : all.map((entry) => withoutShift(entry, shift));
   const tested = evidence.filter(isTestable);
   const positions = rejectedByBenjaminiHochberg(
-    tested.map(({ cell, difference, error, degrees }) =>
+    tested.map(({ cell, judged, error, degrees }) =>
       // What is never reported must not help others through, however significant.
-      !hasSingleRun(cell) && isLarge(signed(cell, difference))
-        ? twoSidedP(Math.abs(difference) / error, degrees)
-        : NEVER_SURE,
+      !hasSingleRun(cell) && isLarge(signed(cell, judged)) ? twoSidedP(Math.abs(judged) / error, degrees) : NEVER_SURE,
     ),
     q,
   );
-  return new Set(tested.flatMap(({ cellKey }, index) => (positions.has(index) ? cellKey : [])));
+  return { evidence, shift, called: new Set(tested.flatMap(({ cellKey }, at) => (positions.has(at) ? cellKey : []))) };
+}
+
+/** Judged is the smaller of the change and of what is left of it without the shift; nothing where they disagree. */
+function withoutShift(entry: Evidence, { size, error }: Shift): Evidence {
+  const { difference } = entry;
+  const left = difference - size;
+  const judged = left * difference <= 0 ? 0 : Math.abs(left) < Math.abs(difference) ? left : difference;
+  return { ...entry, judged, error: Math.hypot(entry.error, error) };
 }
 
 function signed({ betterIs }: TwoSides, difference: number): number {
@@ -193,7 +199,7 @@ function signed({ betterIs }: TwoSides, difference: number): number {
 }
 
 function isLarge(change: number): boolean {
-  return Math.abs(percentOfLog(change)) >= COMPARISON.leastPercent;
+  return Math.abs(percentOfLog(change)) >= LEAST_PERCENT;
 }
 
 function describeShift(shift: number, evidence: readonly Evidence[], sharing: number): CommonShift {
@@ -209,11 +215,11 @@ function describeShift(shift: number, evidence: readonly Evidence[], sharing: nu
 }
 
 function judge(entry: Evidence, isCalled: boolean, calls: Calls): CellComparison {
-  const { cell, difference, error, degrees, nights, noise } = entry;
+  const { cell, difference, judged, error, degrees, nights, noise } = entry;
   const change = signed(cell, difference);
   const reach = tQuantile(1 - COMPARISON.confidence, degrees) * error;
-  const isSure = Math.abs(difference) > reach;
-  const detectable = detectableChange(error, degrees, calls);
+  const isSure = Math.abs(judged) > reach;
+  const detectable = detectableChange(error, degrees, calls.limitAt(degrees));
   const hasVerdict = !isUnjudged(entry);
   // An unreported change in the row cannot be of a detectable size.
   const mde = hasVerdict ? detectable : Math.max(detectable, Math.abs(change));
@@ -234,25 +240,17 @@ function judge(entry: Evidence, isCalled: boolean, calls: Calls): CellComparison
       runPercent: percentOfLog(Math.sqrt(noise.variance)),
       nightPercent: percentOfLog(Math.sqrt(nights)),
       nights: noise.nights,
-      nightsLeftOut: noise.nightsLeftOut,
     },
     reasons: [
       ...(verdict === 'unclear' ? unclearReasons(entry, mde, isSure, more, calls) : []),
-      ...shiftReasons(entry, isSure, calls.shift),
+      ...shiftReasons(entry, Math.abs(difference) > reach, calls.shift),
     ],
   };
 }
 
-/** Detectable effect at a power of 90 %, log scale. */
-function detectableChange(error: number, degrees: number, { limitAt }: Calls): number {
-  const least = Math.log1p(COMPARISON.leastPercent / 100);
-  const called = detectableErrors(limitAt(degrees), degrees) * error;
-  return Math.max(called, least + detectableErrors(0, degrees) * error);
-}
-
 function verdictOf(entry: Evidence, isCalled: boolean, isSure: boolean, mde: number): Verdict {
   if (isUnjudged(entry)) return 'unclear';
-  if (isCalled) return entry.difference > 0 ? 'slower' : 'faster';
+  if (isCalled) return entry.judged > 0 ? 'slower' : 'faster';
   return !isSure && percentOfLog(mde) <= COMPARISON.samePercent ? 'same' : 'unclear';
 }
 
@@ -265,34 +263,19 @@ function hasSingleRun({ base, head }: TwoSides): boolean {
   return Math.min(base.length, head.length) < 2;
 }
 
-/**
- * More runs a side until the detectable effect reaches what counts as the same, or the observed change; null when no
- * number does. The variance estimate is rough: it is raised so that the number suffices in four cases of five.
- */
+/** More runs a side until the detectable effect reaches what counts as the same, or the observed change. */
 function moreRuns(entry: Evidence, mde: number, isSure: boolean, calls: Calls): number | null {
-  const { cell, difference, noise, nights } = entry;
+  const { cell, judged, noise, nights } = entry;
   const same = Math.log1p(COMPARISON.samePercent / 100);
   const isPrecise = mde <= same && isSure && !isUnjudged(entry);
-  if (isPrecise && !isLarge(signed(cell, difference))) return null;
-  const wanted = isPrecise ? Math.abs(difference) : same;
-  const there = Math.min(cell.base.length, cell.head.length);
-  const own = cell.base.length + cell.head.length - 2;
-  const variance = noise.variance * varianceReserve(noise.degrees);
-  const isEnough = (runs: number): boolean => {
-    const error = Math.max(Math.sqrt((2 * variance) / runs), cell.systematicError ?? 0);
-    const degrees = noise.degrees + 2 * (runs - 1) - own;
-    return detectableChange(Math.hypot(error, Math.sqrt(nights)), degrees, calls) <= wanted;
-  };
-  if (!isEnough(COMPARISON.mostRuns)) return null;
-  let low = Math.max(there, COMPARISON.leastRuns - 1);
-  let high = 2 * low;
-  while (!isEnough(high)) [low, high] = [high, 2 * high];
-  while (high - low > 1) {
-    const middle = Math.floor((low + high) / 2);
-    if (isEnough(middle)) high = middle;
-    else low = middle;
-  }
-  return high - there;
+  if (isPrecise && !isLarge(signed(cell, judged))) return null;
+  const wanted = isPrecise ? Math.abs(judged) : same;
+  const { systematicError = 0, base, head } = cell;
+  const runs = [base.length, head.length] as const;
+  return moreRunsUntil(
+    { ...noise, runs, systematicError, nights },
+    (error, degrees) => detectableChange(error, degrees, calls.limitAt(degrees)) <= wanted,
+  );
 }
 
 function unclearReasons(
@@ -302,13 +285,13 @@ function unclearReasons(
   more: number | null,
   { tested }: Calls,
 ): string[] {
-  const { cell, difference, noise, nights } = entry;
+  const { cell, judged, noise, nights } = entry;
   const reasons: string[] = [];
   const single = singleRunReason([cell.base.length, cell.head.length]);
   if (single !== null) reasons.push(single);
   if (noise.assumed !== null) reasons.push(noise.assumed);
   const isSeen = reasons.length === 0 && isSure;
-  const isSmall = isSeen && !isLarge(signed(cell, difference));
+  const isSmall = isSeen && !isLarge(signed(cell, judged));
   if (isSmall) reasons.push('smallChange');
   else if (isSeen) reasons.push(tested > 1 ? 'notSureAmongMany' : 'notSureEnough');
   const isSettled = isSmall && percentOfLog(mde) <= COMPARISON.samePercent;
@@ -318,8 +301,9 @@ function unclearReasons(
   return [...reasons, `${DETECTABLE_FROM}${percentOfLog(mde).toFixed(1)} %`];
 }
 
-function shiftReasons(entry: Evidence, isSure: boolean, shift: number | null): string[] {
+/** @param isMoved whether its change as it is leaves 0 out */
+function shiftReasons(entry: Evidence, isMoved: boolean, shift: Shift | null): string[] {
   if (shift === null || isUnjudged(entry)) return [];
-  if (!isNearShift(entry, shift)) return ['unlikeShift'];
-  return isSure && sharesShift(entry, shift) ? ['commonShift'] : [];
+  if (!sharesShift(entry, shift)) return ['unlikeShift'];
+  return isMoved ? ['commonShift'] : [];
 }

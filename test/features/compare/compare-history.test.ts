@@ -13,7 +13,7 @@ interface Compared {
     readonly key: string;
     readonly verdict: string;
     readonly mdePercent: number;
-    readonly noise: { readonly from: string; readonly nights: number; readonly nightsLeftOut: number };
+    readonly noise: { readonly from: string; readonly nights: number };
     readonly reasons: readonly string[];
   }[];
 }
@@ -49,7 +49,7 @@ describe('earlier nights and a comparison', () => {
         .toSorted(),
     );
     for (const row of rows.filter(({ key }) => slower.includes(key))) {
-      expect(row.noise).toEqual(expect.objectContaining({ from: 'runsAndNights', nightsLeftOut: 1 }));
+      expect(row.noise).toEqual(expect.objectContaining({ from: 'runsAndNights' }));
       expect(row.mdePercent).toBeLessThan(3);
     }
     const { stdout } = await bench(['compare', '--db', db]);
@@ -74,7 +74,7 @@ describe('earlier nights and a comparison', () => {
   });
 });
 
-test('a slow-down of all cells is a regression, and a new driver that explains it does not excuse it', async () => {
+test('a slow-down of all cells is one regression, and a new driver that explains it does not excuse it', async () => {
   const db = join(temporaryFolder(), 'bench.sqlite');
   const normal = normals(63);
   simulateNights(db, {
@@ -87,7 +87,8 @@ test('a slow-down of all cells is a regression, and a new driver that explains i
   const { code, counts, shift, cells } = await compared(db);
   expect(code).toBe(1);
   expect(shift).toMatchObject({ verdict: 'slower', recorded: ['driver 580.1 → 590.2'] });
-  expect(counts).toMatchObject({ slower: 12, faster: 0, same: 0 });
+  expect(counts).toMatchObject({ slower: 0, faster: 0 });
+  expect(counts['same']).toBeGreaterThan(9);
   for (const { reasons } of cells) expect(reasons).toContain('commonShift');
   const { stdout } = await bench(['compare', '--db', db], { env: { COLUMNS: '200' } });
   expect(stdout).toContain('recorded in them: driver 580.1 → 590.2');
@@ -134,15 +135,13 @@ test('the first line counts the rows, and the common shift is a sentence of its 
     repeats: 5,
     value: (_cell, night) => Math.exp(0.004 * normal()) * (night === 1 ? 1.007 : 1),
   });
-  const { code, counts, cells } = await compared(db);
-  const rows = (verdict: string): number => cells.filter((row) => row.verdict === verdict).length;
+  const { code, counts } = await compared(db);
   expect(code).toBe(1);
-  expect(rows('same')).toBeGreaterThan(0);
-  expect(counts).toMatchObject({ slower: rows('slower'), same: rows('same') });
+  expect(counts).toMatchObject({ slower: 0, same: 40 });
   const { stdout } = await bench(['compare', '--db', db], { env: { COLUMNS: '200' } });
-  expect(stdout.split('\n')[0]).toBe(
-    `${rows('slower')} slower, 0 faster, ${rows('same')} same, ${rows('unclear')} unclear · GPU compute time, median of runs`,
+  expect(stdout.split('\n')[0]).toBe('0 slower, 0 faster, 40 same · GPU compute time, median of runs');
+  expect(stdout).toMatch(
+    /\nCommon shift of \+0\.[67]\d* %, which fits (?:all|\d+ of) 40 cells: a regression by itself; /,
   );
-  expect(stdout).toMatch(/\nCommon shift of \+0\.[67]\d* %, which fits \d+ of 40 cells: a regression by itself; /);
   expect(stdout).not.toMatch(/cells share a shift.*slower/);
 });
