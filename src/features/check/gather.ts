@@ -90,11 +90,7 @@ function isEligible({ axisFlags }: KeyedCell): boolean {
   return knownVariablesOn(variablesOf(axisFlags)).length === 0;
 }
 
-function knownFindings(
-  db: StoreDatabase,
-  { baseBranch, sweep, matrices }: Series,
-  isJudged: boolean,
-): Finding[] {
+function knownFindings(db: StoreDatabase, { baseBranch, sweep, matrices }: Series, isJudged: boolean): Finding[] {
   const ofBranch = (branch: string | null): Finding[] => findingsOf(db, { ...sweep, branch, matrices });
   const stored =
     baseBranch === null

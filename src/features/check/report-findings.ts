@@ -44,7 +44,8 @@ export async function reportFindings(
 ): Promise<CheckedFinding[]> {
   const inSeries = new Set(ofSeries.map(({ sweepId }) => sweepId));
   const shown = known.filter(
-    (finding) => (finding.state === 'open' || inSeries.has(finding.firstBadSweepId)) && !isBelowMinChange(finding, rules),
+    (finding) =>
+      (finding.state === 'open' || inSeries.has(finding.firstBadSweepId)) && !isBelowMinChange(finding, rules),
   );
   const ids = shown.flatMap(({ firstBadSweepId, lastBadSweepId, lastGoodSweepId }) => [
     firstBadSweepId,

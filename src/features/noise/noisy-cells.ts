@@ -1,5 +1,5 @@
 import { type KnownNoise, visibleChange } from '../../judge/detectable-effect.ts';
-import { logsOf, noiseFloor, noiseOf } from '../../judge/history/noise.ts';
+import { logsOf, noiseOf } from '../../judge/history/noise.ts';
 import { HISTORY } from '../../judge/history/settings.ts';
 import { squaresAround } from '../../judge/run-noise.ts';
 import { percentOfLog } from '../../statistics/logarithms.ts';
@@ -8,6 +8,7 @@ import { aboutCell } from '../../text/cell-label.ts';
 import { type BuiltNoiseRun, buildPercentOf } from './build-luck.ts';
 import { type CellSeries, nightlyValues, type SweepRuns } from './cell-series.ts';
 import { type NoisyCell, SHOWN_RUNS } from './output.ts';
+import { timerNoise } from './timer-noise.ts';
 
 /** What each cell scatters by, and what is visible in spite of it, among so many cells. */
 export function noisyCells(series: readonly CellSeries[], runs: readonly BuiltNoiseRun[]): NoisyCell[] {
@@ -40,7 +41,7 @@ export function noiseOfSweeps(sweeps: readonly SweepRuns[]): KnownNoise {
   const run = within === 0 ? null : Math.sqrt(squares / within);
   if (sweeps.length < HISTORY.leastNights) return { run, sweep: null, degrees: within };
   const history = nightlyValues(sweeps);
-  const { sigma } = noiseOf(logsOf(history), noiseFloor(history));
+  const sigma = Math.max(noiseOf(logsOf(history)).sigma, timerNoise(history.values));
   const runs = median(sweeps.map(({ values }) => values.length)) ?? 1;
   const byRuns = (runs > 2 ? MEDIAN_VARIANCE : 1) * ((run ?? 0) ** 2 / runs);
   return { run, sweep: Math.sqrt(Math.max(0, sigma ** 2 - byRuns)), degrees: Math.max(within, sweeps.length - 1) };

@@ -9,7 +9,9 @@ import { excludedPlaces, hasCell, type PlacedFinding } from './placed-finding.ts
 import { isSteady } from './steady-metrics.ts';
 
 /** Standard deviation of a sweep where nothing is known yet, log scale: a p99 is 10 % higher in one of 44 short runs. */
-const TYPICAL_SD: Readonly<Partial<Record<GatedMetricId, { readonly typicalSd: number }>>> = { p99Ms: { typicalSd: 0.01 } };
+const TYPICAL_SD: Readonly<Partial<Record<GatedMetricId, { readonly typicalSd: number }>>> = {
+  p99Ms: { typicalSd: 0.01 },
+};
 
 interface MeasuredCell {
   readonly evidence: CellEvidence;

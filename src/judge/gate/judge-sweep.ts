@@ -37,7 +37,10 @@ export function judgeSweep(evidence: SweepEvidence): SweepVerdict {
     ...cells.flatMap((cell) => steadyMetricChanges(cell, known, judged)),
   ].filter((change) => Math.abs(change.changePercent) >= rules.minChangeOf(change.cellKey, change.metric));
   const facts = { evidence, states, words, accepted };
-  const after = [...reduceFindings(known, changes, facts).map((one) => withHistory(one, evidence)), ...limitsOf(evidence)];
+  const after = [
+    ...reduceFindings(known, changes, facts).map((one) => withHistory(one, evidence)),
+    ...limitsOf(evidence),
+  ];
   const byKey = new Map(cells.map((cell) => [cell.cell.key, cell]));
   const judgedIn = (cellKey: CellKey, metric: GatedMetricId | undefined): JudgedCell | null => {
     const cell = byKey.get(cellKey);
@@ -59,11 +62,7 @@ export function judgeSweep(evidence: SweepEvidence): SweepVerdict {
 const UNREPORTED_ERRORS = 5;
 
 /** What is told in this sweep, and what is off its reference without a finding that says so. */
-function changesOf(
-  { cells }: SweepEvidence,
-  states: MetricStates,
-  known: readonly PlacedFinding[],
-): CellChange[] {
+function changesOf({ cells }: SweepEvidence, states: MetricStates, known: readonly PlacedFinding[]): CellChange[] {
   return cells.flatMap((cell) =>
     cell.metrics.flatMap((measured): CellChange[] => {
       const state = stateIn(states, cell.cell.key, measured.metric);

@@ -38,7 +38,9 @@ export function judgedCell(
   if (state === null) return withoutNoise(about, metric, [...history.values], mark);
   // What pairs alone show, or took back, is not what the runs of the sweep say.
   const isAccepted = own.length > 0 && mark === undefined;
-  const verdict = isAccepted ? 'same' : (mark?.direction ?? (wasCleared(findings, cell.key, metric, state.verdict) ? 'same' : state.verdict));
+  const verdict = isAccepted
+    ? 'same'
+    : (mark?.direction ?? (wasCleared(findings, cell.key, metric, state.verdict) ? 'same' : state.verdict));
   const shown = isAccepted ? own[0]?.cells.find((one) => one.cellKey === cell.key && one.metric === metric) : undefined;
   const before = shown?.after ?? state.reference;
   const worse = shown === undefined ? state.worse : 0;
@@ -48,7 +50,8 @@ export function judgedCell(
     reason: null,
     before,
     now: value,
-    changePercent: shown === undefined ? rawPercent(metric, worse) : changePercentOf(metric, { before, after: value ?? before }),
+    changePercent:
+      shown === undefined ? rawPercent(metric, worse) : changePercentOf(metric, { before, after: value ?? before }),
     ciPercent: rawInterval(metric, worse, state.error),
     mdePercent: 100 * Math.expm1(state.detectable),
     levels: state.levels,

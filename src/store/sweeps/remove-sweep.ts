@@ -64,7 +64,8 @@ export function removalOf(db: StoreDatabase, sweep: Sweep): Removal {
   const since = new Set([sweep, ...after].map((one) => one.sweepId));
   const seenSince = earlier.filter(({ lastBadSweepId }) => lastBadSweepId !== null && since.has(lastBadSweepId));
   const endedSince = earlier.filter(
-    (finding) => finding.state === 'recovered' && (finding.lastBadSweepId === previous?.sweepId || seenSince.includes(finding)),
+    (finding) =>
+      finding.state === 'recovered' && (finding.lastBadSweepId === previous?.sweepId || seenSince.includes(finding)),
   );
   return {
     sweepId,
@@ -74,7 +75,9 @@ export function removalOf(db: StoreDatabase, sweep: Sweep): Removal {
       .map((finding) => ({ finding, acknowledgement: marks.get(finding.findingId) ?? null })),
     reopened: endedSince.map((finding) => ({ ...finding, state: 'open', lastBadSweepId: null })),
     changed: [
-      ...seenSince.filter((finding) => finding.state !== 'recovered').map((finding) => ({ ...finding, lastBadSweepId: null })),
+      ...seenSince
+        .filter((finding) => finding.state !== 'recovered')
+        .map((finding) => ({ ...finding, lastBadSweepId: null })),
       ...reported.filter(stays).flatMap((finding) => withNeighbors(finding, sweepId, previous, next)),
     ],
   };
