@@ -1,5 +1,6 @@
 import type { CellJudgement, Control, LevelEstimate, Told } from './judgement.ts';
-import type { CellSweep, JudgedCell } from './judged-cell.ts';
+import type { CellSweep } from './cell-sweep.ts';
+import type { JudgedCell } from './judged-cell.ts';
 import { Level } from './level.ts';
 import { TONIGHT } from './settings.ts';
 
@@ -47,7 +48,8 @@ export class CellReference {
     }
   }
 
-  judgement(sweep: CellSweep, told: Told | null): CellJudgement {
+  /** @param isApart the sweep is no part of a level, and slower or faster by itself */
+  judgement(sweep: CellSweep, told: Told | null, isApart = false): CellJudgement {
     const cell = this.#cell;
     const { recent, noise, held } = cell;
     const reference = this.#estimate(this.#level, this.#level.referenceMean, TONIGHT.referenceSweeps);
@@ -61,7 +63,7 @@ export class CellReference {
     const upper = second === null ? 0 : Math.max(second, recent.mean);
     const isUpper = Math.abs(sweep.log - upper) < Math.abs(sweep.log - Math.min(second ?? 0, recent.mean));
     return {
-      verdict: this.#verdict(change, isTonight && told === null, sweep),
+      verdict: isApart && told !== null ? told.direction : this.#verdict(change, isTonight && told === null, sweep),
       reference,
       level,
       change,

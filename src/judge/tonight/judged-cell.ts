@@ -2,23 +2,9 @@ import type { CellNoise } from './cell-noise.ts';
 import type { Told } from './judgement.ts';
 import { KnownLevels } from './known-levels.ts';
 import { Level } from './level.ts';
-import type { NightEffect } from './night-effect.ts';
+import type { CellSweep } from './cell-sweep.ts';
 import { TONIGHT } from './settings.ts';
-
-/** One sweep of one cell, as far as all cells of the matrix know it. */
-export interface CellSweep {
-  readonly place: number;
-  /** Log of its center, the common effect taken off. */
-  readonly log: number;
-  /** Runs in it, and the variance that it has above a sweep of all repeats. */
-  readonly runs: number;
-  readonly extra: number;
-  readonly night: NightEffect;
-  /** Tail probabilities in this matrix over those of the settings. */
-  readonly share: number;
-  /** The cell moved together with others, by about so much. */
-  readonly moved: { readonly word: string; readonly change: number; readonly kind: 'group' | 'shift' } | null;
-}
+import { stepOfWindow } from './step-window.ts';
 
 /** scipy.stats.norm.ppf(0.9) */
 const NINE_IN_TEN = 1.2816;
@@ -85,7 +71,7 @@ export class JudgedCell {
   }
 
   #isFar(off: number, { night, extra, share }: CellSweep, count: number): boolean {
-    if (Math.abs(off) < 3 * this.noise.sd) return false;
+    if (Math.abs(off) < 3 * this.noise.sd || off * (off + night.own) < 0) return false;
     this.noise.refresh(true);
     return (
       Math.abs(off) > 3 * this.noise.sd &&
@@ -227,65 +213,36 @@ export class JudgedCell {
     }
     if (!this.#isDrifting) return null;
     if (home.count > 5) this.home = home.newest(5);
-    const now = this.home;
-    const [a, b, c] = [now.valueAt(1), now.valueAt(2), now.valueAt(3)];
-    const off = Math.max(Math.min(a, b), Math.min(Math.max(a, b), c)) - this.#driftTold;
     const unit = Math.hypot(this.noise.sd, sweep.night.sd);
-    if (Math.abs(off) <= TONIGHT.driftSd * unit) return null;
-    this.#driftTold += off;
-    return this.#told(sweep, off, now.placeAt(3), 3, 'creep');
+    return Math.abs(this.home.newestMiddle - this.#driftTold) > TONIGHT.driftSd * unit
+      ? this.#creep(sweep, this.#driftTold)
+      : null;
   }
 
-  /** Small steps: the mean of the last sweeps against the sweeps at this level before. */
+  /** The cell crept away from a level; what it creeps on is told from here. */
+  #creep(sweep: CellSweep, from: number): Told {
+    this.#isDrifting = true;
+    this.#driftTold = this.home.newestMiddle;
+    if (this.home.count > 5) this.home = this.home.newest(5);
+    return this.#told(sweep, this.#driftTold - from, this.home.placeAt(3), 3, 'creep');
+  }
+
+  /** Small steps and creep, from the last sweeps together. */
   #judgeWindows(sweep: CellSweep, off: number): Told | null {
     const { home, noise } = this;
-    const { night, share } = sweep;
     if (this.#isDrifting || Math.abs(off) < 0.4 * noise.sd) return null;
-    let best: { p: number; window: number; mean: number } | null = null;
-    for (let window = 2; window <= Math.min(TONIGHT.longestWindow, home.count - 1); window += 1) {
-      const old = home.meanBefore(window);
-      const count = home.count - window;
-      const mean = this.#windowMean(window, old);
-      if (Math.abs(mean) < 2.5 * noise.sd * Math.sqrt(1 / window + 1 / count)) continue;
-      if ((home.valueAt(1) - old) * mean < 0.3 * mean * mean) continue;
-      if (this.#agreeing(window, old, mean) * 2 <= window) continue;
-      noise.refreshWith(window, -1);
-      const isLarge = Math.abs(mean) > TONIGHT.windowMeanSd * Math.hypot(noise.sd, night.sd);
-      const p = isLarge ? noise.tail(mean, 1 / window + 1 / count, night.variance / window, window) : 1;
-      const variance = noise.sd ** 2;
-      noise.refreshWith(window, 1);
-      if (p >= TONIGHT.windowP * share || (best !== null && p >= best.p)) continue;
-      if (home.count >= TONIGHT.lineSweeps && home.restOfStep(window) > home.line().rest - TONIGHT.lineGain * variance)
-        continue;
-      best = { p, window, mean };
-    }
-    if (best === null) return null;
-    if (best.window > 3 && home.count - best.window < 3) {
-      this.home.restart(home.newest(best.window));
+    const found = stepOfWindow(home, noise, sweep);
+    if (found === null) return null;
+    if (found.kind === 'creep') return this.#creep(sweep, home.startMean);
+    const { window, mean } = found;
+    if (window > 3 && home.count - window < 3) {
+      home.restart(home.newest(window));
       return null;
     }
-    this.home = home.newest(best.window);
-    home.forget(best.window);
+    this.home = home.newest(window);
+    home.forget(window);
     this.known.visit(home.mean, this.tolerance, { told: false, sweeps: home.count });
     this.known.visit(this.home.mean, this.tolerance, { told: true, sweeps: 0 });
-    return this.#told(sweep, best.mean, this.home.first, best.window);
-  }
-
-  #windowMean(window: number, old: number): number {
-    const limit = TONIGHT.clipSd * this.noise.sd;
-    let sum = 0;
-    for (let back = 1; back <= window; back += 1) {
-      sum += Math.max(-limit, Math.min(limit, this.home.valueAt(back) - old));
-    }
-    return sum / window;
-  }
-
-  /** Sweeps of the window that are off by .6 of its mean. */
-  #agreeing(window: number, old: number, mean: number): number {
-    let count = 0;
-    for (let back = 1; back <= window; back += 1) {
-      if ((this.home.valueAt(back) - old) * mean >= 0.6 * mean * mean) count += 1;
-    }
-    return count;
+    return this.#told(sweep, mean, this.home.first, window);
   }
 }

@@ -1,4 +1,5 @@
 import { at } from '../../statistics/at.ts';
+import { middleOfThree } from '../../statistics/median.ts';
 import { TONIGHT } from './settings.ts';
 
 /** Twice the longest window: a window can be taken back and the next one still be looked at. */
@@ -97,6 +98,11 @@ export class Level {
 
   placeAt(back: number): number {
     return at(this.#places, (this.count - back) % KEPT);
+  }
+
+  /** Median of the newest three values. */
+  get newestMiddle(): number {
+    return middleOfThree(this.valueAt(1), this.valueAt(2), this.valueAt(3));
   }
 
   /** Mean before the newest `sweeps` were added. */

@@ -15,6 +15,9 @@ export class NightEffect {
   /** The levels lie in the night of their first sweep: its effect is the mean of those since, against it. */
   #sum = 0;
   #summed = 0;
+  #raw = Number.NaN;
+  /** The part of `effect` that is this night's. */
+  own = 0;
   readonly #sorted: Float64Array;
   /** Common effect of this sweep to be taken off, its variance, and the shift of all cells, 0 where there is none. */
   effect = 0;
@@ -38,6 +41,8 @@ export class NightEffect {
     this.variance = 1 / (weight + 1 / night ** 2);
     this.shift = 0;
     this.effect = 0;
+    this.own = 0;
+    this.#raw = Number.NaN;
     if (cells === 0) return;
     const limit = Math.max(TONIGHT.shiftLeast, TONIGHT.shiftSd * Math.sqrt(night ** 2 + variance));
     if (
@@ -47,16 +52,25 @@ export class NightEffect {
     ) {
       this.shift = mean;
       this.effect = center;
-      this.#sum = 0;
-      this.#summed = 0;
       return;
     }
     const shrunk = (mean * night ** 2) / (night ** 2 + variance);
-    this.effect = center + Math.max(-4 * night, Math.min(4 * night, shrunk));
-    this.#sum += raw;
-    this.#summed += 1;
-    this.#squares += Math.min(mean * mean, 9 * night ** 2);
-    this.#sweeps += 1;
+    this.own = Math.max(-4 * night, Math.min(4 * night, shrunk));
+    this.effect = center + this.own;
+    this.#raw = raw;
+  }
+
+  /** Learns the sd of nights from this sweep; after a shift the levels lie in its night. */
+  learn(): void {
+    const night = this.sd;
+    const mean = this.#raw - this.#sum / (this.#summed + 1);
+    if (this.shift !== 0) this.#sum = this.#summed = 0;
+    else if (!Number.isNaN(this.#raw)) {
+      this.#sum += this.#raw;
+      this.#summed += 1;
+      this.#squares += Math.min(mean * mean, 9 * night ** 2);
+      this.#sweeps += 1;
+    }
   }
 
   /** Weighted mean of the cells within 3 sd of it, from the median on: quiet cells count twice in the median. */
@@ -71,7 +85,8 @@ export class NightEffect {
       if (at(variances, i) < (4 * TONIGHT.nightSd) ** 2) this.#sorted[filled++] = difference;
     }
     if (cells === 0) return { mean: 0, weight: 0, cells };
-    const sorted = this.#sorted.subarray(0, filled).sort();
+    const sorted = this.#sorted.subarray(0, filled);
+    sorted.sort();
     let mean = (at(sorted, filled >> 1) + at(sorted, (filled - 1) >> 1)) / 2;
     let weight = 0;
     for (let round = 0; round < 4; round += 1) {
@@ -117,7 +132,11 @@ export class GroupShifts {
   }
 
   /** @param zs of the cells, NaN where a cell has no difference @returns word and mean difference by cell */
-  moved(zs: Float64Array, effect: number, { differences, variances }: Differences): Map<number, GroupMove> {
+  moved(
+    zs: Float64Array,
+    { effect, own }: NightEffect,
+    { differences, variances }: Differences,
+  ): Map<number, GroupMove> {
     const found = new Map<number, GroupMove>();
     for (const [word, cells] of this.#groups) {
       let sum = 0;
@@ -137,7 +156,10 @@ export class GroupShifts {
       }
       if (present < TONIGHT.groupCells || Math.abs(sum) <= TONIGHT.groupZ * Math.sqrt(present)) continue;
       if (agreeing * Math.sign(sum) < TONIGHT.groupShare * present) continue;
-      for (const cell of cells) found.set(cell, { word, change: change / weights });
+      change /= weights;
+      // No direction that the runs themselves do not have: the other cells may be the ones that moved.
+      if ((change + own) * change < 0.5 * change * change) continue;
+      for (const cell of cells) found.set(cell, { word, change });
     }
     return found;
   }

@@ -4,11 +4,16 @@ export const TONIGHT = {
   oneSweepP: 1e-3,
   /** The same for the mean of the last 2 to 10 sweeps: nine means that depend on each other share it. */
   windowP: 6e-4,
-  /** So many tests judged together have these probabilities; more share what these have (Bonferroni). */
-  testsAtFullP: 500,
+  /** So many tests judged together have these probabilities; with more they fall with this power of the number (1: Bonferroni). */
+  testsAtFullP: 24,
+  testsPower: 0.7,
+  /** From so many tests on, one excursion of a cell is enough to know that it has them. */
+  manyTests: 500,
   longestWindow: 10,
   /** Prior share of cells whose noise has the tails of Student's t with 5 degrees of freedom. */
   heavyShare: 0.8,
+  /** The flat prior of the sd counts as so many cells of the matrix. */
+  flatCells: 20,
   /** Tails of runs count half for the tails of sweeps, whose mean and own effect are closer to normal. */
   runTailWeight: 0.5,
   /** The tail of a mean of n heavy sweeps is the normal one times this power of n of their ratio (chosen by simulation). */
@@ -29,8 +34,8 @@ export const TONIGHT = {
   shiftLeast: 0.006,
   shiftShare: 0.7,
   /** The sum of a group's z over the root of its cells, and the share of its cells that agree. */
-  groupZ: 6,
-  groupShare: 0.75,
+  groupZ: 4.5,
+  groupShare: 0.7,
   groupCells: 4,
   /** A cell of a group that moved is told with it unless its own sweep speaks against it by this log likelihood ratio. */
   againstGroup: 3,
@@ -39,7 +44,7 @@ export const TONIGHT = {
   /** One run off by so much (log ratio) may be an accident of this run, until the cell was quiet for so many sweeps. */
   offRunLeast: 0.042,
   offRunMost: 0.36,
-  offRunQuiet: 17,
+  offRunQuiet: 18,
   offRunRate: 0.083,
   offRunSize: 0.5,
   offRunFaster: 9,
