@@ -52,8 +52,6 @@ describe('earlier nights and a comparison', () => {
       expect(row.noise).toEqual(expect.objectContaining({ from: 'runsAndNights' }));
       expect(row.mdePercent).toBeLessThan(3);
     }
-    const { stdout } = await bench(['compare', '--db', db]);
-    expect(stdout).toContain('outlier sweeps left out of it: 1 (6 cells)');
   });
 
   test('nights of another level say nothing on the first nights of a new one', async () => {
