@@ -33,7 +33,7 @@ export function cellsText(findings: readonly CheckedFinding[]): readonly [what: 
 }
 
 /** What its cells have in common: `all fp8 of vit_small and vit_base`, else the names of a few. */
-export function whichText({ cells, group, labels }: CheckedFinding, data: ReportData): string {
+function whichText({ cells, group, labels }: CheckedFinding, data: ReportData): string {
   if (group.length > 0) {
     const own = new Set(cells);
     const ofCells = data.cells.filter(({ cell }) => own.has(cell.key));
