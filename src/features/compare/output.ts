@@ -7,7 +7,7 @@ import {
   count,
   id,
   metric,
-  output,
+  outputOfVersion,
   type OutputOf,
   provenance,
 } from '../../records/output-parts.ts';
@@ -22,7 +22,8 @@ const side = z.strictObject({
   note: z.string().nullable().describe('What was taken in place of what was asked for'),
 });
 
-export const comparison = output(
+export const comparison = outputOfVersion(
+  2,
   'bench compare --json',
   {
     baseRef: z.string(),
@@ -59,7 +60,6 @@ export const comparison = output(
       )
       .describe('Of head over base; by model and by precision where there are several'),
   },
-  2,
 );
 
 export type Comparison = OutputOf<typeof comparison>;

@@ -44,7 +44,10 @@ export class NightEffect {
     this.own = 0;
     this.#raw = Number.NaN;
     if (cells === 0) return;
-    const limit = Math.max(TONIGHT.shiftLeast, TONIGHT.shiftSd * Math.sqrt(night ** 2 + variance));
+    const limit = Math.max(
+      TONIGHT.shiftLeast,
+      TONIGHT.shiftSd * Math.sqrt(night ** 2 * (1 + 1 / (this.#summed + 1)) + variance),
+    );
     if (
       cells >= TONIGHT.groupCells &&
       Math.abs(mean) > limit &&

@@ -1,17 +1,17 @@
 /** Constants of the judge of one sweep, chosen on seeds below 100 of the simulation `tonight`; sd = standard deviation. */
 export const TONIGHT = {
-  /** Tail probability at which one sweep is told: half of the false findings allowed, .5 in 1,000 calm cell-sweeps. */
+  /** Tail probability at which one sweep is told. Calm cells reach .05 in 1,000 sweeps with it, heavy ones .35: see `heavyShare`. */
   oneSweepP: 1e-3,
   /** The same for the mean of the last 2 to 10 sweeps: nine means that depend on each other share it. */
-  windowP: 6e-4,
+  windowP: 5e-4,
   /** So many tests judged together have these probabilities; with more they fall with this power of the number (1: Bonferroni). */
   testsAtFullP: 24,
   testsPower: 0.7,
   /** From so many tests on, one excursion of a cell is enough to know that it has them. */
   manyTests: 500,
   longestWindow: 10,
-  /** Prior share of cells whose noise has the tails of Student's t with 5 degrees of freedom. */
-  heavyShare: 0.8,
+  /** Prior share of cells with the tails of Student's t with 5 degrees of freedom: far above the true one, so that heavy cells are told falsely no more often than calm ones. */
+  heavyShare: 0.9,
   /** The flat prior of the sd counts as so many cells of the matrix. */
   flatCells: 20,
   /** Tails of runs count half for the tails of sweeps, whose mean and own effect are closer to normal. */
