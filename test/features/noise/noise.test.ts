@@ -397,10 +397,9 @@ test('a real change between two sweeps is no false alarm, whether the history or
     direction: 'slower',
     state,
     group: [],
-    confirmedBy: null,
+    lasts: null,
     cause: null,
     environmentChanges: [],
-    probability: null,
     pairs: null,
     lastGoodSweepId: sweepOfNight(28),
     firstBadSweepId: sweepOfNight(29),
@@ -420,8 +419,8 @@ test('a real change between two sweeps is no false alarm, whether the history or
     ],
   });
   saveVerdict(store.db, {
-    judged: { sweepId: sweepOfNight(29), judgedAt: '2026-02-01T00:00:00.000Z', judgedBy: 'history', failedCells: 0 },
-    findings: [finding(1, 'confirmed'), finding(4, 'open'), finding(7, 'cleared')],
+    judged: { sweepId: sweepOfNight(29), judgedAt: '2026-02-01T00:00:00.000Z', judgedBy: 'reference', failedCells: 0 },
+    findings: [finding(1, 'open'), finding(4, 'open'), finding(7, 'recovered')],
     retracted: [],
     endedAcknowledgements: [],
   });
