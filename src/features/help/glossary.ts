@@ -126,9 +126,9 @@ export const GLOSSARY: readonly Term[] = [
     see: ['bench help metrics'],
   },
   {
-    words: ['verdict', 'slower', 'faster', 'same', 'unclear', 'missing', 'incomparable'],
-    text: 'What a comparison says of a cell: slower, faster, same, unclear (with the detectable effect, and how many runs would settle it), missing, failed, or incomparable.',
-    see: ['detectable', 'bench compare'],
+    words: ['verdict', 'slower', 'faster', 'same', 'unclear', 'no result', 'missing', 'incomparable'],
+    text: 'What `bench check` says of a cell against its reference, and a comparison of its two sides: slower, faster, same, unclear (more runs or sweeps would settle it), or no result, because it is missing, failed or incomparable.',
+    see: ['reference', 'detectable', 'bench compare'],
   },
   {
     words: ['regression'],
@@ -136,9 +136,9 @@ export const GLOSSARY: readonly Term[] = [
     see: ['finding', 'bench help exit-codes'],
   },
   {
-    words: ['steady', 'new'],
-    text: 'What `bench check` says of a cell without a finding: steady has no change that its noise would not explain, new has no earlier value.',
-    see: ['finding', 'detectable'],
+    words: ['reference'],
+    text: 'The level that a cell was last accepted at. It moves up only by `bench ack` or a baseline, and down by itself where a faster level lasts.',
+    see: ['level', 'bench ack'],
   },
   {
     words: ['limit', 'warning'],
@@ -153,34 +153,23 @@ export const GLOSSARY: readonly Term[] = [
   },
   {
     words: ['finding'],
-    text: 'A change that `bench check` reports. Its state is suspected, confirmed, cleared, machine, open or recovered; `bench ack` acknowledges it.',
-    see: ['level', 'bench ls findings'],
+    text: 'Something that `bench check` reports: new in the sweeps judged last, then open until it is acknowledged or recovered. Its cause, and whether it lasts, are told where they are known.',
+    see: ['reference', 'bench ls findings'],
   },
   {
-    words: ['suspected'],
-    text: 'A state of a finding: a change was seen, and it is not yet certain.',
-    see: ['finding', 'referee'],
-  },
-  {
-    words: ['confirmed', 'open'],
-    text: 'States of a finding: the change is certain, by pairs, by the history, or by the comparison with the previous sweep. It is open from the next sweep on.',
+    words: ['new', 'open'],
+    text: 'States of a finding: reported for the first time, and reported before and still there. A cell is new in its first sweep.',
     see: ['finding', 'recovered'],
   },
   {
-    words: ['cleared'],
-    text: 'A state of a finding: measured again, the change was not there.',
-    see: ['finding', 'referee'],
+    words: ['recovered'],
+    text: 'A state of a finding: its cells are back at the reference, or nearer to it than to the new level.',
+    see: ['finding'],
   },
-  {
-    words: ['machine'],
-    text: 'A state of a finding: measured again, the last good engine is now as slow, so the machine changed and not the engine.',
-    see: ['finding', 'referee', 'environment'],
-  },
-  { words: ['recovered'], text: 'A state of a finding: the history is back at the level before it.', see: ['finding'] },
   {
     words: ['acknowledged'],
-    text: 'A mark on a finding: somebody accepted it with a reason, and `bench check` does not fail because of it.',
-    see: ['bench ack'],
+    text: 'A state of a finding: somebody accepted it with a reason, its level is the reference, and `bench check` does not fail because of it.',
+    see: ['bench ack', 'reference'],
   },
   {
     words: ['referee', 'pair'],

@@ -4,10 +4,24 @@ import { TONIGHT } from './settings.ts';
 import { heavyLogRatio, heavyTail, normalTail } from './tails.ts';
 
 const KEPT = 16;
-/** Sd between sweeps over the sd that the runs leave in a sweep's mean. */
-const RATIOS = [0.3, 0.6, 0.9, 1.2, 1.5];
-const SHARES = Float64Array.from(RATIOS, (ratio) => 1 + ratio * ratio);
+/** Sd between sweeps over the sd that the runs leave in a sweep's mean, and how usual that is. */
+const RATIOS = [
+  [0.3, 1],
+  [0.6, 1],
+  [0.9, 1],
+  [1.2, 1],
+  [1.5, 1],
+  [2.2, 0.2],
+  [3.5, 0.15],
+  [6, 0.1],
+  [10, 0.05],
+  [40, 0.03],
+] as const;
+const SHARES = Float64Array.from(RATIOS, ([ratio]) => 1 + ratio * ratio);
 const SHARE_LOGS = SHARES.map(Math.log);
+const SHARE_WEIGHTS = Float64Array.from(RATIOS, ([, weight]) => weight);
+/** Sd, as a log, that a timer leaves in runs that print the same number. */
+const TIMER_SD = 5e-5;
 
 /**
  * Posterior of one cell's noise on a grid: the sd of one sweep and whether its tails are heavy, from the squares within
@@ -49,7 +63,7 @@ export class CellNoise {
   addRuns(runs: readonly number[], centre: number): void {
     this.#repeats = Math.max(this.#repeats, runs.length);
     if (runs.length < 2) return;
-    const variance = this.squares / this.degrees;
+    const variance = this.squares / this.degrees + TIMER_SD ** 2;
     const weight = (runs.length - 1) / runs.length;
     for (const run of runs) {
       const square = (run - centre) ** 2 / weight;
@@ -131,7 +145,7 @@ export class CellNoise {
   #judgeRuns(): void {
     if (this.degrees === this.#judgedDegrees) return;
     this.#judgedDegrees = this.degrees;
-    const observed = (this.squares / this.degrees + 1e-12) / this.#repeats;
+    const observed = (this.squares / this.degrees + TIMER_SD ** 2) / this.#repeats;
     const observedLog = Math.log(observed);
     const half = this.degrees / 2;
     for (let i = 0; i < STEPS; i += 1) {
@@ -140,7 +154,7 @@ export class CellNoise {
       let sum = 1e-300;
       for (let r = 0; r < SHARES.length; r += 1) {
         const likelihood = half * (log + at(SHARE_LOGS, r) - ratio * at(SHARES, r));
-        if (likelihood > -40) sum += Math.exp(likelihood);
+        if (likelihood > -40) sum += at(SHARE_WEIGHTS, r) * Math.exp(likelihood);
       }
       this.#within[i] = Math.log(sum);
     }

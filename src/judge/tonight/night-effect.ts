@@ -58,7 +58,10 @@ export class NightEffect {
       return;
     }
     const shrunk = (mean * night ** 2) / (night ** 2 + variance);
-    this.own = Math.max(-4 * night, Math.min(4 * night, shrunk));
+    const most = 4 * night;
+    // Of a few cells what is larger is no night: they moved.
+    const isMove = cells < TONIGHT.groupCells && Math.abs(shrunk) > most;
+    this.own = isMove ? 0 : Math.max(-most, Math.min(most, shrunk));
     this.effect = center + this.own;
     this.#raw = raw;
   }

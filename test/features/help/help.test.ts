@@ -6,11 +6,12 @@ import { beforeAll, describe, expect, test } from 'vitest';
 
 import { FAIL_ON_WORDS } from '../../../src/cli/options.ts';
 import { EXIT_CODES } from '../../../src/exit-codes.ts';
-import { CELL_STATUSES } from '../../../src/judge/gate/verdict.ts';
+import { CELL_REASONS, CELL_VERDICTS } from '../../../src/judge/gate/verdict.ts';
 import { FINDING_STATES } from '../../../src/records/finding.ts';
 import { VERDICTS } from '../../../src/records/verdict.ts';
 import { METRIC_IDS } from '../../../src/records/metric.ts';
 import { matrixSchema } from '../../../src/matrix/schema/schema.ts';
+import { verdictText } from '../../../src/features/check/index.ts';
 import { EXPLAINED_NUMBERS, metricText } from '../../../src/features/help/metric-texts.ts';
 import { bench, ROOT } from '../../support/bench.ts';
 import { FIXTURES } from '../../support/recordings.ts';
@@ -177,7 +178,7 @@ describe('topics', () => {
     expect(await helpOn('words')).toContain('cell\n  One point of a matrix');
   });
 
-  test.each([...new Set([...CELL_STATUSES, ...VERDICTS, ...FINDING_STATES, ...FAIL_ON_WORDS])])(
+  test.each([...new Set([...CELL_VERDICTS.map((verdict) => verdictText({ verdict, reason: null })), ...CELL_REASONS, ...VERDICTS, ...FINDING_STATES, ...FAIL_ON_WORDS])])(
     '%s, which is printed or can be typed, is a word',
     async (word) => {
       expect(await helpOn(word)).toMatch(new RegExp(`^(?:.*, )?${word}(?:, .*)?\n\n`));
