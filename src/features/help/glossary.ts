@@ -126,9 +126,19 @@ export const GLOSSARY: readonly Term[] = [
     see: ['bench help metrics'],
   },
   {
-    words: ['verdict', 'slower', 'faster', 'same', 'unclear', 'missing', 'incomparable'],
-    text: 'What a comparison says of a cell: slower, faster, same, unclear (with the detectable effect, and how many runs would settle it), missing, failed, or incomparable.',
-    see: ['detectable', 'bench compare'],
+    words: ['verdict', 'slower', 'faster', 'same'],
+    text: 'What is said of a cell against its reference level, or against the other side of a comparison: slower, faster, same, unclear, or no result.',
+    see: ['reference level', 'unclear', 'no result'],
+  },
+  {
+    words: ['unclear'],
+    text: 'A verdict: these runs do not say whether the cell changed, as when its only run is far off. More runs or the next sweep settle it.',
+    see: ['verdict', 'detectable'],
+  },
+  {
+    words: ['no result', 'missing', 'incomparable'],
+    text: 'A verdict: the cell has no run that counts. It failed, is missing or incomparable, or another process used the GPU. The exit code is 4.',
+    see: ['outcome', 'bench help exit-codes'],
   },
   {
     words: ['regression'],
@@ -136,9 +146,9 @@ export const GLOSSARY: readonly Term[] = [
     see: ['finding', 'bench help exit-codes'],
   },
   {
-    words: ['steady', 'new'],
-    text: 'What `bench check` says of a cell without a finding: steady has no change that its noise would not explain, new has no earlier value.',
-    see: ['finding', 'detectable'],
+    words: ['reference level', 'reference'],
+    text: 'What a cell is compared with: the level that was last accepted. It becomes slower only by `bench ack` or `bench baseline`, and faster by itself when a faster level lasts.',
+    see: ['level', 'acknowledged'],
   },
   {
     words: ['limit', 'warning'],
@@ -153,34 +163,23 @@ export const GLOSSARY: readonly Term[] = [
   },
   {
     words: ['finding'],
-    text: 'A change that `bench check` reports. Its state is suspected, confirmed, cleared, machine, open or recovered; `bench ack` acknowledges it.',
-    see: ['level', 'bench ls findings'],
+    text: 'Cells that `bench check` found off their reference level, with one cause. It is new, then open until it is recovered or acknowledged. Whether it lasts, and its cause, are told with it where they are known.',
+    see: ['reference level', 'bench ls findings'],
   },
   {
-    words: ['suspected'],
-    text: 'A state of a finding: a change was seen, and it is not yet certain.',
+    words: ['new', 'open'],
+    text: 'States of a finding: new on the morning of its report, open from then on. Of a cell, new means that it has no earlier value.',
+    see: ['finding', 'regression'],
+  },
+  {
+    words: ['recovered'],
+    text: 'A state of a finding: its cells are back at their reference level, or pairs showed no difference.',
     see: ['finding', 'referee'],
   },
-  {
-    words: ['confirmed', 'open'],
-    text: 'States of a finding: the change is certain, by pairs, by the history, or by the comparison with the previous sweep. It is open from the next sweep on.',
-    see: ['finding', 'recovered'],
-  },
-  {
-    words: ['cleared'],
-    text: 'A state of a finding: measured again, the change was not there.',
-    see: ['finding', 'referee'],
-  },
-  {
-    words: ['machine'],
-    text: 'A state of a finding: measured again, the last good engine is now as slow, so the machine changed and not the engine.',
-    see: ['finding', 'referee', 'environment'],
-  },
-  { words: ['recovered'], text: 'A state of a finding: the history is back at the level before it.', see: ['finding'] },
   {
     words: ['acknowledged'],
-    text: 'A mark on a finding: somebody accepted it with a reason, and `bench check` does not fail because of it.',
-    see: ['bench ack'],
+    text: 'A state of a finding: somebody accepted it with a reason. Its level is the reference from then on, and `bench check` does not fail because of it.',
+    see: ['bench ack', 'reference level'],
   },
   {
     words: ['referee', 'pair'],

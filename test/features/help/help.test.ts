@@ -6,7 +6,7 @@ import { beforeAll, describe, expect, test } from 'vitest';
 
 import { FAIL_ON_WORDS } from '../../../src/cli/options.ts';
 import { EXIT_CODES } from '../../../src/exit-codes.ts';
-import { CELL_STATUSES } from '../../../src/judge/gate/verdict.ts';
+import { CELL_REASONS, CELL_VERDICTS } from '../../../src/judge/gate/verdict.ts';
 import { FINDING_STATES } from '../../../src/records/finding.ts';
 import { VERDICTS } from '../../../src/records/verdict.ts';
 import { METRIC_IDS } from '../../../src/records/metric.ts';
@@ -177,7 +177,11 @@ describe('topics', () => {
     expect(await helpOn('words')).toContain('cell\n  One point of a matrix');
   });
 
-  test.each([...new Set([...CELL_STATUSES, ...VERDICTS, ...FINDING_STATES, ...FAIL_ON_WORDS])])(
+  const verdicts = CELL_VERDICTS.map((verdict) => (verdict === 'noResult' ? 'no result' : verdict));
+  const states = [...FINDING_STATES, 'new', 'acknowledged'];
+  const words = [...verdicts, ...CELL_REASONS, ...VERDICTS, ...states, ...FAIL_ON_WORDS];
+
+  test.each(['reference level', ...new Set(words)])(
     '%s, which is printed or can be typed, is a word',
     async (word) => {
       expect(await helpOn(word)).toMatch(new RegExp(`^(?:.*, )?${word}(?:, .*)?\n\n`));
@@ -231,7 +235,7 @@ test('every word of the glossary has help, in the singular and the plural', asyn
       }
     }
   }
-  expect(await helpOn('verdicts')).toContain('What a comparison says of a cell');
+  expect(await helpOn('verdicts')).toContain('What is said of a cell against its reference level');
   expect(await helpOn('noise')).toContain('As a word:');
 });
 
