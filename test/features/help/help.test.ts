@@ -181,12 +181,9 @@ describe('topics', () => {
   const states = [...FINDING_STATES, 'new', 'acknowledged'];
   const words = [...verdicts, ...CELL_REASONS, ...VERDICTS, ...states, ...FAIL_ON_WORDS];
 
-  test.each(['reference level', ...new Set(words)])(
-    '%s, which is printed or can be typed, is a word',
-    async (word) => {
-      expect(await helpOn(word)).toMatch(new RegExp(`^(?:.*, )?${word}(?:, .*)?\n\n`));
-    },
-  );
+  test.each(['reference level', ...new Set(words)])('%s, which is printed or can be typed, is a word', async (word) => {
+    expect(await helpOn(word)).toMatch(new RegExp(`^(?:.*, )?${word}(?:, .*)?\n\n`));
+  });
 
   test.each([
     [['help', 'metrisc'], 'did you mean "metrics"?'],

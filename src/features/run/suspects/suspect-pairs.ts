@@ -61,7 +61,9 @@ export class SweepSuspects implements SuspectPairs {
     this.judged = await judgedSweep(db, finished, this.io);
     const { evidence, verdict } = this.judged;
     const carriedOver = evidence.findings
-      .filter(({ pairs, reportedSweepId, state }) => state === 'open' && pairs === null && reportedSweepId !== sweep.sweepId)
+      .filter(
+        ({ pairs, reportedSweepId, state }) => state === 'open' && pairs === null && reportedSweepId !== sweep.sweepId,
+      )
       .flatMap(({ cells }) => cells.map(({ cellKey }) => cellKey));
     const budgetS = confirmBudgetS(stored.gate.confirmBudget, sweepWallS(db, sweep.sweepId));
     const known = new Set(this.labels.keys());
