@@ -102,7 +102,7 @@ export async function falseGroups(folder: string): Promise<Row[]> {
     for (let sweep = PAST; sweep < PAST + MORNINGS; sweep += 1) {
       simulateSweeps(path, simulated, sweep, 1);
       const { findings } = await checkedAfter(path, sweep);
-      const news = findings.filter(({ isNew, state }) => isNew && state === 'confirmed');
+      const news = findings.filter(({ state }) => state === 'new');
       for (const { cells } of news) {
         if (cells.length >= 0.8 * CELLS) ofAll += 1;
         else if (cells.length > 2) ofGroups += 1;

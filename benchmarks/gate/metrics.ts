@@ -97,7 +97,6 @@ export async function worseMetrics(folder: string): Promise<Row[]> {
   ];
 }
 
-/** Reported for the first time, and not only suspected. */
 function news({ findings }: Morning): Morning['findings'] {
-  return findings.filter(({ isNew, state }) => isNew && (state === 'confirmed' || state === 'open'));
+  return findings.filter(({ state }) => state === 'new');
 }

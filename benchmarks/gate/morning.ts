@@ -25,11 +25,8 @@ export async function checkedAfter(path: string, sweep: number, ...more: readonl
 
 /** Worse, and not known before. */
 export function newlyWorse({ findings }: Morning): Checked['findings'] {
-  return findings.filter((one) => one.isNew && one.direction === 'slower' && REPORTED.has(one.state));
+  return findings.filter(({ direction, state }) => state === 'new' && direction === 'slower');
 }
-
-/** States of a finding on the morning of its report. */
-const REPORTED: ReadonlySet<string> = new Set(['confirmed', 'open']);
 
 export function removeStore(path: string): void {
   for (const end of ['', '-wal', '-shm']) rmSync(`${path}${end}`, { force: true });

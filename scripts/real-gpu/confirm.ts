@@ -8,14 +8,14 @@ import type { Visit } from './visit.ts';
 /** Sweeps before a change. */
 const HISTORY = 3;
 /** The ResNet with as much more behind its output, about 2 %: other counts than in the visit before, so that it is new. */
-const [SUSPECTED, CONTENDED] = [4, 5];
+const [UNPAIRED, CONTENDED] = [4, 5];
 
 /** Visit B, second half: changes without pairs and larger ones with them, and a machine that is slow. Same folder. */
 export async function visitConfirm(visit: Visit): Promise<void> {
   const earlier = visit.engines().length === 0 ? 0 : sweepsOf(visit);
   if (earlier < HISTORY) await visit.part('sweeps without a change', 95, () => checkQuiet(visit, HISTORY, 330));
   else await visit.part('the engines of the visit before', 50, () => checkBack(visit, 2));
-  await visit.part('a slower model', 40, () => checkSlower(visit, 'suspected', SUSPECTED, '--no-confirm'));
+  await visit.part('a slower model', 40, () => checkSlower(visit, 'unpaired', UNPAIRED, '--no-confirm'));
   await visit.part('the same engines again', 50, () => checkBack(visit, 2));
   await visit.part('built with level 0', 85, () => checkSlower(visit, 'level', null, '--confirm'));
   await visit.part('the same engines, later', 50, () => checkBack(visit, 2));
@@ -70,7 +70,7 @@ async function stop(contender: Contender | null): Promise<void> {
 async function checkNotBlamed(visit: Visit, percent: number, lines: readonly string[]): Promise<void> {
   const { findings, series } = await visit.json(OUTPUTS.check, ['check']);
   const fresh = findings.filter(
-    ({ state, direction, isNew }) => isNew && state === 'confirmed' && direction === 'slower',
+    ({ cause, state, direction }) => state === 'new' && cause !== 'machine' && direction === 'slower',
   );
   const sizes = fresh.map(({ metrics, pairs }) => pairs?.changePercent ?? metrics[0]?.changePercent ?? 0);
   const newest = `FROM runs WHERE role <> 'build' AND sweep_id = (SELECT sweep_id FROM sweeps ORDER BY started_at DESC LIMIT 1)`;

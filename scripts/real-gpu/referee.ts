@@ -33,25 +33,21 @@ export async function visitReferee(visit: Visit): Promise<void> {
 export async function checkQuiet(visit: Visit, sweeps: number, reservedS: number): Promise<void> {
   const matrix = writeMatrix(visit, GATE);
   const [seen, found]: [number[], string[]] = [[], []];
-  let suspected = 0;
   // A sweep took as long as the longest one so far but the first, which builds.
   while (seen.length < sweeps && visit.leftS > reservedS + Math.max(0, ...seen.slice(1))) {
     const { seconds } = await visit.bench(['run', matrix, '--no-confirm']);
     seen.push(seconds);
     const { findings } = await visit.json(OUTPUTS.check, ['check']);
-    const fresh = findings.filter(({ isNew, isWarning }) => isNew && !isWarning);
-    suspected += fresh.filter(({ state }) => state === 'suspected').length;
-    const reported = fresh.filter(({ state }) => state !== 'suspected' && state !== 'cleared');
-    found.push(...reported.map((finding) => `sweep ${seen.length}: ${findingText(finding)}`));
+    const fresh = findings.filter(({ isWarning, state }) => state === 'new' && !isWarning);
+    found.push(...fresh.map((finding) => `sweep ${seen.length}: ${findingText(finding)}`));
   }
   const cells = visit.count('SELECT count(DISTINCT cell_key) n FROM runs WHERE cell_key IS NOT NULL');
-  const figure = `${seen.length} of ${sweeps} sweeps of ${cells} cells, ${suspected} times suspected`;
+  const figure = `${seen.length} of ${sweeps} sweeps of ${cells} cells`;
   visit.check('no finding', seen.length > 0 && found.length === 0, [figure, ...found].join('; '));
 }
 
 /**
- * The ResNet changed: with `--confirm` what is 2 % slower and more is confirmed in that sweep, without pairs it is
- * suspected at least.
+ * The ResNet changed: what is 2 % slower and more is new in that sweep, and with `--confirm` pairs say that it lasts.
  *
  * @param softmaxes how many are added behind its output; null: built with level 0 instead
  */
@@ -71,8 +67,10 @@ export async function checkSlower(
   const { findings } = await visit.json(OUTPUTS.check, ['check']);
   const { cells } = await visit.json(OUTPUTS.compare, ['compare', 'latest~1', 'latest']);
   const large = cells.filter(({ changePercent }) => (changePercent ?? 0) >= 2);
-  const wanted = how === '--confirm' ? ['confirmed'] : ['confirmed', 'suspected'];
-  const reported = findings.filter(({ direction, state }) => direction === 'slower' && wanted.includes(state));
+  const reported = findings.filter(
+    ({ direction, lasts, state }) =>
+      direction === 'slower' && state === 'new' && (how === '--no-confirm' || lasts === 'pairs'),
+  );
   const missed = large.filter(({ label }) => !reported.some(({ labels }) => labels.includes(label)));
   const changed = cells.filter(({ label }) => label.startsWith('resnet'));
   const figure = [
@@ -82,7 +80,7 @@ export async function checkSlower(
     ...missed.map(({ label, changePercent }) => `missed: ${label} ${percentText(changePercent)}`),
   ];
   visit.check(
-    `${how}: changes of 2 % and more are ${how === '--confirm' ? 'confirmed' : 'reported or suspected'} in that sweep`,
+    `${how}: changes of 2 % and more are new in that sweep${how === '--confirm' ? ', and last' : ''}`,
     large.length > 0 && missed.length === 0,
     figure.join('; '),
   );
@@ -100,8 +98,7 @@ export async function checkBack(visit: Visit, sweeps: 1 | 2): Promise<void> {
   }
   const { findings } = await visit.json(OUTPUTS.check, ['check']);
   const slower = findings.filter(
-    ({ direction, isNew, state }) =>
-      direction === 'slower' && ['confirmed', 'suspected', 'open'].includes(state) && (isNew || sweeps === 2),
+    ({ direction, state }) => direction === 'slower' && (state === 'new' || (state === 'open' && sweeps === 2)),
   );
   const figure = [...findings.map(findingText), ...lines].join('; ') || 'no finding';
   visit.check(sweeps === 1 ? 'nothing is newly slower' : 'nothing is slower any more', slower.length === 0, figure);
@@ -114,19 +111,19 @@ export function writeSlowerResnet(visit: Visit, softmaxes: number): string {
   return path;
 }
 
-/** State, size and confidence of a finding. */
+/** State, size and evidence of a finding. */
 export function findingText(finding: CheckedFinding): string {
-  const { confirmedBy, details, direction, labels, metrics, pairs, probability, state } = finding;
+  const { cause, details, direction, labels, lasts, metrics, pairs, state } = finding;
   const sizes = metrics.map(({ changePercent, ciPercent, metric }) => {
     const interval = ciPercent === null ? '' : ` (${ciPercent.map(percentText).join(' to ')})`;
     return `${metric} ${percentText(changePercent)}${interval}`;
   });
   return [
-    `${state} ${direction}${confirmedBy === null ? '' : ` by ${confirmedBy}`}: ${labels.length} cells`,
+    `${state} ${direction}${lasts === null ? '' : `, lasts by ${lasts}`}: ${labels.length} cells`,
     ...sizes,
     `margin ${Math.max(...details.map(({ margin }) => margin)).toFixed(1)}`,
     ...(pairs === null ? [] : [`${pairs.agreeing} of ${pairs.count} pairs: ${pairs.outcome}`]),
-    ...(probability === null ? [] : [`probability ${probability.toFixed(2)}`]),
+    ...(cause === null ? [] : [`cause ${cause}`]),
   ].join(', ');
 }
 

@@ -20,7 +20,10 @@ function isOfEngine(metric: MetricId): boolean {
   return isOfBuild(metric) || OF_ENGINE.includes(metric);
 }
 
-/** The flag that excludes a run for this metric; null when the run counts. */
+/**
+ * The flag that excludes a run for this metric; null when the run counts. What another process on the GPU did to the
+ * times of a run is not known: it counts for none of them.
+ */
 export function leftOutFor<Flag extends Pick<RunFlag, 'id' | 'effect'>>(
   flags: readonly Flag[],
   metric: MetricId,
@@ -30,13 +33,16 @@ export function leftOutFor<Flag extends Pick<RunFlag, 'id' | 'effect'>>(
   return (
     flags.find(
       (flag) =>
-        flag.effect === 'excluded' || flag.effect === 'barred' || (isStarved(flag) && HOST_METRICS.includes(metric)),
+        flag.effect === 'excluded' ||
+        flag.effect === 'barred' ||
+        flag.id === 'contended' ||
+        (isStarved(flag) && HOST_METRICS.includes(metric)),
     ) ?? null
   );
 }
 
 /** Flags whose value is the width, in percent, of the band around the true value. */
-const WIDTHS: readonly RunFlag['id'][] = ['coarseTimer', 'drifting', 'bimodal', 'contended'];
+const WIDTHS: readonly RunFlag['id'][] = ['coarseTimer', 'drifting', 'bimodal'];
 
 /**
  * Possible error of a flagged run: standard deviation, log scale, of a uniform distribution over the widest band. More

@@ -31,9 +31,9 @@ export type ConfirmBudget = z.infer<typeof confirmBudgetSchema>;
 
 /** `gate:` of a matrix as kept with its sweeps; no program is part of it. Of several entries the last that fits holds. */
 export const gateSettingsSchema = z.object({
-  /** Suspects are measured in pairs with the last good engine. */
+  /** Slower cells are measured in pairs with the last good engine. */
   confirm: z.boolean().default(false),
-  /** Null: a tenth of the sweep, and always enough for three suspects. */
+  /** Null: a tenth of the sweep, and always enough for three cells. */
   confirmBudget: confirmBudgetSchema.nullable().default(null),
   minChange: z.array(z.object({ metric, cells, percent: z.number() })).default([]),
   limits: z.array(limitSchema).default([]),

@@ -60,7 +60,7 @@ export interface SweepContext {
   readonly moreRuns: () => readonly PlannedRun[];
   /** Ends the sweep after a whole round of unfit runs; null: nothing does. */
   readonly unfitRounds: UnfitRounds | null;
-  /** Suspects are measured in pairs with their last good engines; null: none are. */
+  /** Slower cells are measured in pairs with their last good engines; null: none are. */
   readonly suspects: SuspectPairs | null;
   readonly onEvent: (event: SweepEvent) => void;
 }
@@ -76,7 +76,7 @@ export interface PairEngine {
 
 /** Decides what is measured in pairs after the runs of a sweep. */
 export interface SuspectPairs {
-  /** All that was decided so far, with what is new; empty if nothing is suspected. */
+  /** All that was decided so far, with what is new; empty if nothing is slower. */
   readonly decide: () => Promise<readonly PlannedPairs[]>;
   readonly engineOf: (worker: SweepContext, planned: PlannedPairs, side: PairSide) => Promise<PairEngine | null>;
   /** Whether there is no time left for this suspect. */

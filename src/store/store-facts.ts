@@ -44,7 +44,7 @@ export function storeFacts({ $client }: StoreDatabase): StoreFacts {
       builds: number('SELECT count(*) FROM builds'),
       accuracies: number('SELECT count(*) FROM accuracy'),
       baselines: number('SELECT count(*) FROM baselines'),
-      openFindings: number(`SELECT count(*) FROM findings WHERE state IN ('confirmed', 'open')`),
+      openFindings: number(`SELECT count(*) FROM findings WHERE state = 'open'`),
       prunedRuns: number('SELECT count(*) FROM pruned_runs'),
     },
     runs: $client

@@ -21,6 +21,16 @@ describe('which runs count', () => {
     expect(leftOutFor(flags, 'engineMib')).toBeNull();
   });
 
+  test('what another process on the GPU did to the times of a run is not known', () => {
+    for (const effect of ['explained', 'widened'] as const) {
+      const shared = flag('contended', effect, 4.2);
+      expect(
+        (['gpuComputeMs', 'p99Ms', 'throughputQps'] as const).map((metric) => leftOutFor([shared], metric)),
+      ).toEqual([shared, shared, shared]);
+      expect(leftOutFor([shared], 'contextMib')).toBeNull();
+    }
+  });
+
   test('a host without CPUs spoils what holds its time, not that of the GPU', () => {
     expect(leftOutFor([STARVED], 'gpuComputeMs')).toBeNull();
     expect(leftOutFor([STARVED], 'latencyMs')).toBeNull();

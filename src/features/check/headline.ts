@@ -12,6 +12,7 @@ export interface Standing {
   readonly faster: readonly CheckedFinding[];
   readonly acknowledged: readonly CheckedFinding[];
   /** Numbers of cells. */
+  readonly compared: number;
   readonly unclear: number;
   readonly failed: number;
 }
@@ -59,6 +60,7 @@ export function standingOf(
     ),
     faster: present.filter(({ direction, state }) => direction === 'faster' && state === 'new'),
     acknowledged: findings.filter(({ direction, state }) => direction === 'slower' && state === 'acknowledged'),
+    compared: cells.filter(({ verdict }) => verdict !== 'noResult').length,
     unclear: cells.filter(({ reason, verdict }) => verdict === 'unclear' && reason === null).length,
     failed: failedCells(cells),
   };
@@ -99,8 +101,9 @@ export interface Looked extends Pick<SweepVerdict, 'judgedBy'> {
 
 /** The first line about a series: `2 cells slower: 1 new, 2 open; 1 cell faster`. */
 export function headlineOf({ baseBranch, judgedBy }: Looked, standing: Standing): string {
-  const { acknowledged, failed, faster, limits, slower, unclear, warnings } = standing;
-  const isQuiet = slower.length + limits.length === 0;
+  const { acknowledged, compared, failed, faster, limits, slower, unclear, warnings } = standing;
+  // Where no cell has a result, nothing is known to be slower or not.
+  const isQuiet = slower.length + limits.length === 0 && (compared > 0 || failed === 0);
   return [
     ...(judgedBy === 'first' ? ['first sweep: nothing to compare with'] : isQuiet ? ['nothing slower'] : []),
     ...bySpeed(slower, ['slower', 'worse']),

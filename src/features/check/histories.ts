@@ -5,6 +5,7 @@ import type { KeyedCell } from '../../records/cell.ts';
 import type { Environment } from '../../records/environment.ts';
 import { gateMetric, type MetricId } from '../../records/metric.ts';
 import { failureSentences } from '../../records/outcome.ts';
+import { FLAG_LABELS } from '../../records/run-flag.ts';
 import type { CellRun } from '../../records/run.ts';
 import type { SweepId } from '../../records/scalars.ts';
 import { machineFilter } from '../../selection/cell-histories.ts';
@@ -135,9 +136,13 @@ export class Histories {
   }
 
   private failuresOf(cell: KeyedCell, leftOut: readonly LeftOutRun[]): string[] {
-    const outcomes = (this.newest().get(cell.key) ?? []).map(({ outcome }) => outcome);
+    const runs = this.newest().get(cell.key) ?? [];
     const excluded = leftOut.filter(({ sweepId }) => sweepId === this.series.sweep.sweepId);
-    const reasons = [...new Set([...failureSentences(outcomes), ...excluded.map(({ reason }) => reason)])];
+    const evidence = new Map(runs.flatMap(({ flags }) => flags).map((flag) => [FLAG_LABELS[flag.id], flag.evidence]));
+    const sentences = excluded.map(({ reason }) =>
+      [reason, evidence.get(reason)].filter((part) => part !== undefined).join(': '),
+    );
+    const reasons = [...new Set([...failureSentences(runs.map(({ outcome }) => outcome)), ...sentences])];
     return reasons.length === 0 ? ['no run'] : reasons;
   }
 }

@@ -1,7 +1,7 @@
 export { cellChart } from './chart-text.ts';
 export { type CellRow, cellRows, countsText, verdictText, worstFirst } from './cell-rows.ts';
 export { type CheckedSweep, checkedSweep } from './checked-series.ts';
-export { gateAnswer } from './gate-answer.ts';
+export { type GateAnswer, gateAnswer } from './gate-answer.ts';
 export { changeText, groupText, levelText } from './change-text.ts';
 export { causesOf, edgeWords, evidenceOf, firstOfEach, nextCommands, ownClearest, sizeText } from './finding-words.ts';
 export { sentenceOf, spanText, stateWords } from './finding-text.ts';

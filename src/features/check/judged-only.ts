@@ -5,14 +5,16 @@ import type { KeyedCell } from '../../records/cell.ts';
 import { BOUND_SHARE_IDS, BOUND_SHARES, type GatedMetricId } from '../../records/gated-metric.ts';
 import type { CellKey, SweepId } from '../../records/scalars.ts';
 import { sameAccuracyHistory } from '../../judge/accuracy-drop.ts';
+import { leftOutFor } from '../../judge/run-trust.ts';
 import { realPrecisions } from '../../selection/actual-precisions.ts';
 import type { StoreDatabase } from '../../store/file/open.ts';
 import { recordsByCell } from '../../store/runs/accuracies.ts';
 import type { GateRun, GateRuns } from '../../store/runs/gate-runs.ts';
 import type { Series } from './series.ts';
 
-/** Shares of the runs of each sweep with each bottleneck, in percent. @param own in the order of the sweeps */
-export function boundHistories(own: readonly GateRun[], sweepIds: readonly SweepId[]): MetricHistory[] {
+/** Shares of the fit runs of each sweep with each bottleneck, in percent. @param all in the order of the sweeps */
+export function boundHistories(all: readonly GateRun[], sweepIds: readonly SweepId[]): MetricHistory[] {
+  const own = all.filter(({ flags }) => leftOutFor(flags, 'gpuComputeMs') === null);
   let from = 0;
   const measured = sweepIds.flatMap((sweepId, night) => {
     const bounds: GateRun['boundBy'][] = [];

@@ -22,45 +22,41 @@ const side = z.strictObject({
   note: z.string().nullable().describe('What was taken in place of what was asked for'),
 });
 
-export const comparison = outputOfVersion(
-  2,
-  'bench compare --json',
-  {
-    baseRef: z.string(),
-    headRef: z.string(),
-    base: side,
-    head: side,
-    provenance: z.union([provenance, z.array(provenance)]),
-    shift: commonShift,
-    across: z.array(z.string()).describe('Differences in spite of which cells were compared, as --across-… asked for'),
-    otherMethods: count.describe(
-      'Cells on both sides that only another way of measuring keeps apart: see --across-methods',
-    ),
-    cells: z.array(
+export const comparison = outputOfVersion(2, 'bench compare --json', {
+  baseRef: z.string(),
+  headRef: z.string(),
+  base: side,
+  head: side,
+  provenance: z.union([provenance, z.array(provenance)]),
+  shift: commonShift,
+  across: z.array(z.string()).describe('Differences in spite of which cells were compared, as --across-… asked for'),
+  otherMethods: count.describe(
+    'Cells on both sides that only another way of measuring keeps apart: see --across-methods',
+  ),
+  cells: z.array(
+    z.strictObject({
+      ...aboutCell,
+      betterIs: z.enum(['lower', 'higher']),
+      ...judged,
+      belowMinChange: z
+        .number()
+        .optional()
+        .describe('The smallest change that is reported, in percent, of a change below it: no exit code'),
+      cause: firstCauseSchema.nullable().describe('The likeliest cause of a change'),
+    }),
+  ),
+  counts: z.record(z.enum(VERDICTS), count),
+  geometricMeans: z
+    .array(
       z.strictObject({
-        ...aboutCell,
-        betterIs: z.enum(['lower', 'higher']),
-        ...judged,
-        belowMinChange: z
-          .number()
-          .optional()
-          .describe('The smallest change that is reported, in percent, of a change below it: no exit code'),
-        cause: firstCauseSchema.nullable().describe('The likeliest cause of a change'),
+        metric,
+        by: z.enum(['all', 'model', 'precision']),
+        name: z.string().nullable().describe('Of the model or precision'),
+        ...geometricMeanSchema.shape,
       }),
-    ),
-    counts: z.record(z.enum(VERDICTS), count),
-    geometricMeans: z
-      .array(
-        z.strictObject({
-          metric,
-          by: z.enum(['all', 'model', 'precision']),
-          name: z.string().nullable().describe('Of the model or precision'),
-          ...geometricMeanSchema.shape,
-        }),
-      )
-      .describe('Of head over base; by model and by precision where there are several'),
-  },
-);
+    )
+    .describe('Of head over base; by model and by precision where there are several'),
+});
 
 export type Comparison = OutputOf<typeof comparison>;
 

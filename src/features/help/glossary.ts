@@ -126,9 +126,19 @@ export const GLOSSARY: readonly Term[] = [
     see: ['bench help metrics'],
   },
   {
-    words: ['verdict', 'slower', 'faster', 'same', 'unclear', 'no result', 'missing', 'incomparable'],
-    text: 'What `bench check` says of a cell against its reference, and a comparison of its two sides: slower, faster, same, unclear (more runs or sweeps would settle it), or no result, because it is missing, failed or incomparable.',
-    see: ['reference', 'detectable', 'bench compare'],
+    words: ['verdict', 'slower', 'faster', 'same'],
+    text: 'What is said of a cell against its reference level, or against the other side of a comparison: slower, faster, same, unclear, or no result.',
+    see: ['reference level', 'unclear', 'no result'],
+  },
+  {
+    words: ['unclear'],
+    text: 'A verdict: these runs do not say whether the cell changed, as when its only run is far off. More runs or the next sweep settle it.',
+    see: ['verdict', 'detectable'],
+  },
+  {
+    words: ['no result', 'missing', 'incomparable'],
+    text: 'A verdict: the cell has no run that counts. It failed, is missing or incomparable, or another process used the GPU. The exit code is 4.',
+    see: ['outcome', 'bench help exit-codes'],
   },
   {
     words: ['regression'],
@@ -136,9 +146,9 @@ export const GLOSSARY: readonly Term[] = [
     see: ['finding', 'bench help exit-codes'],
   },
   {
-    words: ['reference'],
-    text: 'The level that a cell was last accepted at. It moves up only by `bench ack` or a baseline, and down by itself where a faster level lasts.',
-    see: ['level', 'bench ack'],
+    words: ['reference level', 'reference'],
+    text: 'What a cell is compared with: the level that was last accepted. It becomes slower only by `bench ack` or `bench baseline`, and faster by itself when a faster level lasts.',
+    see: ['level', 'acknowledged'],
   },
   {
     words: ['limit', 'warning'],
@@ -153,23 +163,23 @@ export const GLOSSARY: readonly Term[] = [
   },
   {
     words: ['finding'],
-    text: 'Something that `bench check` reports: new in the sweeps judged last, then open until it is acknowledged or recovered. Its cause, and whether it lasts, are told where they are known.',
-    see: ['reference', 'bench ls findings'],
+    text: 'Cells that `bench check` found off their reference level, with one cause. It is new, then open until it is recovered or acknowledged. Whether it lasts, and its cause, are told with it where they are known.',
+    see: ['reference level', 'bench ls findings'],
   },
   {
     words: ['new', 'open'],
-    text: 'States of a finding: reported for the first time, and reported before and still there. A cell is new in its first sweep.',
-    see: ['finding', 'recovered'],
+    text: 'States of a finding: new on the morning of its report, open from then on. Of a cell, new means that it has no earlier value.',
+    see: ['finding', 'regression'],
   },
   {
     words: ['recovered'],
-    text: 'A state of a finding: its cells are back at the reference, or nearer to it than to the new level.',
-    see: ['finding'],
+    text: 'A state of a finding: its cells are back at their reference level, or pairs showed no difference.',
+    see: ['finding', 'referee'],
   },
   {
     words: ['acknowledged'],
-    text: 'A state of a finding: somebody accepted it with a reason, its level is the reference, and `bench check` does not fail because of it.',
-    see: ['bench ack', 'reference'],
+    text: 'A state of a finding: somebody accepted it with a reason. Its level is the reference from then on, and `bench check` does not fail because of it.',
+    see: ['bench ack', 'reference level'],
   },
   {
     words: ['referee', 'pair'],

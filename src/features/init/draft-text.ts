@@ -26,7 +26,7 @@ export function draftText(draft: MatrixDraft): string {
     'profile: false # true: one more run of each cell with times by layer, for `bench why`',
     '',
     'gate: # what `bench check` reports',
-    '  confirm: true # measure suspects against their last good engine before they are reported',
+    '  confirm: true # measure slower cells in pairs with their last good engine',
     '  # minChange: 2% # smaller changes are not reported',
     "  # limits: ['p99 <= 5 ms', { limit: 'engineMib <= 500', filter: 'batch=1' }]",
     "  # owners: [{ filter: 'model=*', owner: team-vision }] # the last entry that fits a cell holds",

@@ -44,7 +44,7 @@ const define = (command: PlainCommand) =>
           'time limit such as 30m: cells that do not fit come first next time; spare time goes to repeats',
           duration,
         )
-        .option('--confirm', 'measure suspects in pairs with their last good engines (default: as the matrix says)')
+        .option('--confirm', 'measure slower cells in pairs with their last good engines (default: as the matrix says)')
         .option('--no-confirm', 'measure no pairs, whatever the matrix says')
         .option('--confirm-budget <share|time>', 'time for these pairs: 10% of the sweep, or 20m', confirmBudget)
         .option('--against <ref>', 'what --until-sure compares with (default: the previous sweep)')

@@ -38,11 +38,13 @@ import { failOn } from '../../cli/options.ts';
 import { type Io, printResult } from '../../cli/io.ts';
 import { engineBuilds, estimateS } from '../../matrix/plan/estimate.ts';
 import { count, formatDuration, runsAndBuilds } from '../../terminal/numbers.ts';
+import type { Look } from '../../terminal/look.ts';
+import { wrapHanging } from '../../terminal/text-width.ts';
 import { reasonWords } from '../../terminal/words.ts';
 import { openGpuWorker, sweepServices } from '../../run/gpu-worker.ts';
 import { LiveProgress } from '../../cli/live-progress.ts';
 import type { Machine } from '../../machine/machine.ts';
-import { runsToMeasureAgain } from '../check/index.ts';
+import { type GateAnswer, gateAnswer, runsToMeasureAgain } from '../check/index.ts';
 import type { SweepOptions } from './command.ts';
 import { MoreRuns } from './more-runs.ts';
 import { isAnswered, searchOutput, searchText } from './search/search-report.ts';
@@ -192,21 +194,21 @@ async function doSweep(
     await saveState({ artefactsFolder, db: store.db }, latest, interrupted);
     const left = `go on with \`bench run --resume ${sweep.sweepId.slice(0, 8)}\``;
     if (isUnfit) {
-      if (search === null) show(store, sweep.sweepId, stored, error.counts, options, io, error.round);
+      if (search === null) await show(store, sweep.sweepId, stored, error.counts, options, io, error.round);
       throw new UnfitSweepError(`${roundText(error.round)}; what was measured is stored: ${left}`, { cause: error });
     }
     throw new InterruptedError(`interrupted; what was measured is stored: ${left}`, { cause: error });
   }
   progress.end();
   if (search !== null) return showFound(search, sweep, options, io);
-  const shown = show(store, sweep.sweepId, stored, counts, options, io);
+  const { gate, verdict } = await show(store, sweep.sweepId, stored, counts, options, io);
   if (counts.measured + counts.kept + counts.unfit === 0 && lacksLibrary(store, sweep, io)) {
     return EXIT_CODES.environmentLacking;
   }
   return failOn(options.failOn, {
     regression: false,
-    unclear: shown === 'unclear',
-    failed: counts.failed + counts.unfit - counts.replaced + counts.skipped > 0,
+    unclear: verdict === 'unclear',
+    failed: counts.failed + counts.unfit - counts.replaced + counts.skipped + (gate?.standing.failed ?? 0) > 0,
   });
 }
 
@@ -240,7 +242,16 @@ function numbersOf({ db }: OpenStore, { sweepId }: Sweep): SweepNumbers {
   return sweepNumbers(db, [sweepId]).get(sweepId) ?? NO_SWEEP_NUMBERS;
 }
 
-function show(
+interface Shown {
+  /** What `bench check` says now, without an experiment; null of what was stopped. */
+  readonly gate: GateAnswer | null;
+  /** Of an experiment. */
+  readonly verdict: AbVerdict | null;
+}
+
+const NOTHING_SHOWN: Shown = { gate: null, verdict: null };
+
+async function show(
   store: OpenStore,
   sweepId: SweepId,
   { experiment, plan }: StoredPlan,
@@ -248,14 +259,14 @@ function show(
   options: SweepOptions,
   io: Io,
   stopped: UnfitRound | null = null,
-): AbVerdict | null {
+): Promise<Shown> {
   const sweep = findSweep(store.db, sweepId);
-  if (sweep === null) return null;
+  if (sweep === null) return NOTHING_SHOWN;
   if (experiment !== null) {
-    if (stopped !== null) return null;
+    if (stopped !== null) return NOTHING_SHOWN;
     const { output, details } = abReport(store.db, sweep, experiment);
     printResult(io, options, output, (_, look) => abText(output, details, look));
-    return output.overall.verdict;
+    return { ...NOTHING_SHOWN, verdict: output.overall.verdict };
   }
   const runs = cellRunsOf(store.db, [sweepId]);
   const planned = plan.cells.map(({ cell }) => cell);
@@ -270,8 +281,17 @@ function show(
   const failures = sweepFailures(store.db, sweepId, plan);
   const shown = shownSweepOf(sweep, counts, cells, failures, rebuiltEngines(store.db, sweep, planned, runs));
   const output = stopped === null ? shown : { ...shown, stopped };
-  printResult(io, options, output, (_, look) => sweepText(output, numbersOf(store, sweep), cells, look));
-  return null;
+  const gate = stopped === null ? await gateAnswer(store.db, sweep, io) : null;
+  printResult(io, options, output, (_, look) => [
+    ...sweepText(output, numbersOf(store, sweep), cells, look),
+    ...(gate === null ? [] : ['', ...headlineText(gate, look)]),
+  ]);
+  return { ...NOTHING_SHOWN, gate };
+}
+
+function headlineText({ headline, standing }: GateAnswer, { columns, style }: Look): string[] {
+  const paint = standing.slower.length + standing.limits.length > 0 ? style.bad : (line: string) => line;
+  return wrapHanging(`${printable(headline)}: bench check`, columns, 2).map(paint);
 }
 
 /** Machines of one kind share engines; every part of a divided GPU is its own kind. */

@@ -34,7 +34,7 @@ export const gateSchema = z
   .strictObject({
     confirm: z
       .boolean()
-      .describe('Measure suspects against their last good engine at the end of a sweep. Default: false'),
+      .describe('Measure slower cells in pairs with their last good engine at the end of a sweep. Default: false'),
     confirmBudget: z
       .string()
       .regex(/^\d+(?:\.\d+)?\s*(?:%|s|m|h)$/, 'write a share of the sweep such as 10%, or a time such as 20m')

@@ -120,7 +120,7 @@ test('why cells share a shift is only what the machine is recorded to be in thos
     ],
   });
   const { shift, cells } = await compared(db);
-  expect(cells.flatMap(({ reasons }) => reasons)).toContain('contended: 1 of 4 runs of base');
+  expect(cells.flatMap(({ reasons }) => reasons)).toContain('base: 1 of 4 runs left out, contended: contended');
   expect(shift).toMatchObject({ sharing: 10, recorded: ['power-limited in head', 'SM clock lower in head'] });
 });
 

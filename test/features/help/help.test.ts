@@ -178,12 +178,13 @@ describe('topics', () => {
     expect(await helpOn('words')).toContain('cell\n  One point of a matrix');
   });
 
-  test.each([...new Set([...CELL_VERDICTS.map((verdict) => verdictText({ verdict, reason: null })), ...CELL_REASONS, ...VERDICTS, ...FINDING_STATES, ...FAIL_ON_WORDS])])(
-    '%s, which is printed or can be typed, is a word',
-    async (word) => {
-      expect(await helpOn(word)).toMatch(new RegExp(`^(?:.*, )?${word}(?:, .*)?\n\n`));
-    },
-  );
+  const verdicts = CELL_VERDICTS.map((verdict) => (verdict === 'noResult' ? 'no result' : verdict));
+  const states = [...FINDING_STATES, 'new', 'acknowledged'];
+  const words = [...verdicts, ...CELL_REASONS, ...VERDICTS, ...states, ...FAIL_ON_WORDS];
+
+  test.each(['reference level', ...new Set(words)])('%s, which is printed or can be typed, is a word', async (word) => {
+    expect(await helpOn(word)).toMatch(new RegExp(`^(?:.*, )?${word}(?:, .*)?\n\n`));
+  });
 
   test.each([
     [['help', 'metrisc'], 'did you mean "metrics"?'],
@@ -232,7 +233,7 @@ test('every word of the glossary has help, in the singular and the plural', asyn
       }
     }
   }
-  expect(await helpOn('verdicts')).toContain('What a comparison says of a cell');
+  expect(await helpOn('verdicts')).toContain('What is said of a cell against its reference level');
   expect(await helpOn('noise')).toContain('As a word:');
 });
 

@@ -247,75 +247,7 @@ describe('three builds of the same engine', () => {
   }, 60_000);
 });
 
-<<<<<<< HEAD
 test('what is visible is what a comparison of two of the nights says', async () => {
-=======
-test('a real change between two sweeps is no false alarm, whether the history or a finding says so', async () => {
-  const db = join(temporaryFolder(), 'bench.sqlite');
-  const normal = normals(12);
-  simulateNights(db, {
-    cells: CELLS,
-    nights: 30,
-    repeats: 4,
-    // The newest pair of sweeps has a step in four other cells, too young for a history.
-    value: (cell, night) =>
-      0.5 *
-      Math.exp(
-        0.002 * normal() + (night >= 11 && cell % 2 === 0 ? 0.05 : 0) + (night >= 29 && cell % 3 === 1 ? 0.05 : 0),
-      ),
-  });
-  const before = await noise(db);
-  expect(before.falseAlarms).toMatchObject({ leftOut: 6, neighbours: { comparisons: 15, alarmed: 1, calls: 4 } });
-  expect(before.notes).toContain('6 cells left out between two sweeps, because a real change lies there');
-  const { stdout } = await bench(['noise', '--db', db], { env: { COLUMNS: '300' } });
-  expect(stdout).toMatch(
-    /^[^;]+; 4 false alarms in 15 A\/A comparisons between sweeps of 12 cells \(2\.3 % of cells; [\d.]+ to \d+ %, 95 %; 6\.7 % of matrices\)\n/,
-  );
-  const store = openStore(db, join(ROOT, 'migrations'));
-  const finding = (cell: number, state: Finding['state']): Finding => ({
-    findingId: cell.toString(16).repeat(32),
-    kind: 'change',
-    isWarning: false,
-    provenance: 'simulated',
-    branch: null,
-    matrix: 'nightly',
-    direction: 'slower',
-    state,
-    group: [],
-    lasts: null,
-    cause: null,
-    environmentChanges: [],
-    pairs: null,
-    lastGoodSweepId: sweepOfNight(28),
-    firstBadSweepId: sweepOfNight(29),
-    lastBadSweepId: null,
-    reportedSweepId: sweepOfNight(29),
-    owner: null,
-    cells: [
-      {
-        cellKey: CELLS[cell]?.key ?? '',
-        metric: 'gpuComputeMs',
-        changePercent: 5,
-        ciPercent: null,
-        margin: 2,
-        before: 0.5,
-        after: 0.525,
-      },
-    ],
-  });
-  saveVerdict(store.db, {
-    judged: { sweepId: sweepOfNight(29), judgedAt: '2026-02-01T00:00:00.000Z', judgedBy: 'reference', failedCells: 0 },
-    findings: [finding(1, 'open'), finding(4, 'open'), finding(7, 'recovered')],
-    retracted: [],
-    endedAcknowledgements: [],
-  });
-  store.close();
-  const { falseAlarms } = await noise(db);
-  expect(falseAlarms).toMatchObject({ leftOut: 8, neighbours: { calls: 2, cellComparisons: 172 } });
-});
-
-test('what is detectable is what a comparison of two of the nights says', async () => {
->>>>>>> 5e59c2fe3ef2b7e31fccdbb0d3820135d79d2739
   const store = join(temporaryFolder(), 'bench.sqlite');
   const normal = normals(91);
   const levels = Array.from({ length: 12 * 40 }, () => 0.003 * normal());

@@ -87,14 +87,15 @@ function twoCalmNights(): Nights {
 
 const SLOW = { STUB_ENGINE_FACTOR: '1.05' };
 
-test('a slower engine is confirmed against the last good one, and reported at once', async () => {
+test('a slower engine is told in its sweep, and pairs with the last good one say that it lasts', async () => {
   const nights = twoCalmNights();
   nights.changeModel();
-  const { code, stderr } = await nights.run(['--confirm'], SLOW);
+  const { code, stderr, stdout } = await nights.run(['--confirm'], SLOW);
   expect(code).toBe(0);
   expect(stderr).toMatch(
-    /small fp16 1x3 graph: .* [+-][45]\.\d % in 5 of 5 pairs with the engine of sweep \w{8}: confirmed/,
+    /small fp16 1x3 graph: .* [+-][45]\.\d % in 5 of 5 pairs with the engine of sweep \w{8}: the engine/,
   );
+  expect(stdout).toMatch(/\n\n2 cells slower: 1 new: bench check\n$/);
   const pairs = nights.pairs();
   // The first of each pair alternates; at last the profiles of both.
   expect(pairs.map(({ repeat }) => repeat)).toEqual([1, 2, 4, 3, 5, 6, 8, 7, 9, 10, 1002, 1001]);
@@ -102,37 +103,45 @@ test('a slower engine is confirmed against the last good one, and reported at on
   const check = await nights.bench('check', '--json');
   expect(check.code).toBe(1);
   expect(JSON.parse(check.stdout).findings).toMatchObject([
-    { state: 'confirmed', cause: 'engine', pairs: { count: 5, agreeing: 5, outcome: 'confirmed' } },
+    { state: 'new', lasts: 'pairs', cause: 'engine', pairs: { count: 5, agreeing: 5, outcome: 'confirmed' } },
   ]);
 });
 
-test('the machine: the last good engine is as slow, and nothing is reported of the code', async () => {
+test('the machine: the last good engine is as slow, which is told without a commit, until the next sweep is back', async () => {
   const nights = twoCalmNights();
   nights.changeModel();
   const { stderr } = await nights.run(['--confirm'], { STUB_SCALE: '1.05' });
   expect(stderr).toMatch(/small fp16 1x3 graph: the engine of sweep \w{8} is as slow now: the machine, not the engine/);
   const check = await nights.bench('check', '--json');
-  expect(check.code).toBe(0);
-  expect(JSON.parse(check.stdout).findings).toMatchObject([{ state: 'machine', pairs: { outcome: 'machine' } }]);
+  expect(check.code).toBe(1);
+  expect(JSON.parse(check.stdout).findings).toMatchObject([
+    { state: 'new', lasts: null, cause: 'machine', pairs: { outcome: 'machine' } },
+  ]);
+  expect((await nights.bench('check')).stdout).not.toMatch(/first bad|bench why/);
+  expect((await nights.run()).stdout).toMatch(/\n\nnothing slower: bench check\n$/);
+  const after = await nights.bench('check', '--json');
+  expect([after.code, JSON.parse(after.stdout).findings]).toMatchObject([0, [{ state: 'recovered' }]]);
 });
 
-test('nothing was rebuilt: three more runs of the same engine, and no finding of the code', async () => {
+test('nothing was rebuilt: three more runs of the same engine say that it is the machine', async () => {
   const nights = twoCalmNights();
   const { stderr } = await nights.run(['--confirm'], { STUB_SCALE: '1.05' });
   expect(stderr).toContain('small fp16 1x3 graph: nothing was rebuilt since sweep');
   expect(nights.pairs().map(({ repeat }) => repeat)).toEqual([1, 3, 5]);
-  expect((await nights.bench('check')).code).toBe(0);
+  const check = await nights.bench('check', '--json');
+  expect(check.code).toBe(1);
+  expect(JSON.parse(check.stdout).findings).toMatchObject([{ state: 'new', cause: 'machine' }]);
 });
 
-test('cleared: neither engine is off when they alternate', async () => {
+test('recovered at once: neither engine is off when they alternate', async () => {
   const nights = twoCalmNights();
   nights.changeModel();
   // The five runs of each cell share the GPU with nobody, but are 5 % slower; the pairs after them are not.
   const { stderr } = await nights.run(['--confirm'], { STUB_SLOW_UNTIL: '10' });
-  expect(stderr).toMatch(/small fp16 1x3 graph: no difference to the engine of sweep \w{8} .*: cleared/);
+  expect(stderr).toMatch(/small fp16 1x3 graph: no difference to the engine of sweep \w{8} .*: recovered/);
   const check = await nights.bench('check', '--json');
   expect(check.code).toBe(0);
-  expect(JSON.parse(check.stdout).findings).toMatchObject([{ state: 'cleared' }]);
+  expect(JSON.parse(check.stdout).findings).toMatchObject([{ state: 'recovered', lasts: null, cause: null }]);
 });
 
 test('another build of the same sources is build luck', async () => {
@@ -141,7 +150,7 @@ test('another build of the same sources is build luck', async () => {
   const { stderr } = await nights.run(['--confirm'], SLOW);
   expect(stderr).toMatch(/small fp16 1x3 graph: .* and both are made of the same sources: build luck/);
   const check = await nights.bench('check', '--json');
-  expect(JSON.parse(check.stdout).findings).toMatchObject([{ cause: 'buildLuck' }]);
+  expect(JSON.parse(check.stdout).findings).toMatchObject([{ state: 'new', lasts: 'pairs', cause: 'buildLuck' }]);
 });
 
 test('an engine that is gone, or does not load, cannot be compared with: said once', async () => {
@@ -168,7 +177,7 @@ test('a finished sweep is measured in pairs later, and asked again nothing is me
   expect(nights.pairs()).toEqual([]);
   const [, sweepId = ''] = /^sweep ([0-9a-f]{8})/m.exec(stdout) ?? [];
   const resumed = await nights.bench('run', '--resume', sweepId, '--confirm');
-  expect(resumed.stderr.match(/: confirmed$/gm)).toHaveLength(2);
+  expect(resumed.stderr.match(/: the engine$/gm)).toHaveLength(2);
   expect(nights.pairs()).toHaveLength(12);
   await nights.bench('run', '--resume', sweepId, '--confirm');
   expect(nights.pairs()).toHaveLength(12);
@@ -184,7 +193,7 @@ test('killed within a pair and resumed, it goes on with that pair', async () => 
   await ended;
   const before = nights.pairs().length;
   const { stderr } = await nights.bench('run', '--resume');
-  expect(stderr.match(/: confirmed$/gm)).toHaveLength(2);
+  expect(stderr.match(/: the engine$/gm)).toHaveLength(2);
   expect(nights.pairs().length).toBeGreaterThan(before);
   const repeats = nights.pairs().map(({ repeat }) => repeat);
   expect(repeats.toSorted((a, b) => a - b)).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 1001, 1002]);
@@ -196,7 +205,7 @@ test('recorded runs: the engine for batch 32 is 15.8 % slower with batch 8 than 
     bench(['run', join(ROOT, 'matrices', matrix), '--db', join(folder, 'bench.sqlite'), ...args], { cwd: folder });
   await run('quickstart-pair.yaml');
   const { stderr } = await run('quickstart-pair-opt32.yaml', '--confirm');
-  expect(stderr).toMatch(/8x3x224x224 graph transfers: .* in 5 of 5 pairs with the engine of sweep \w{8}: confirmed/);
+  expect(stderr).toMatch(/8x3x224x224 graph transfers: .* in 5 of 5 pairs with the engine of sweep \w{8}: the engine/);
   const rows = queryStore<{ repeat: number; ms: number }>(
     join(folder, 'bench.sqlite'),
     `SELECT repeat, median_ms AS ms FROM runs JOIN cells USING (cell_key) JOIN time_statistics USING (run_id)
@@ -227,7 +236,9 @@ test('runs of pairs, and what was planned, come back from artefacts', async () =
   expect(runs(again)).toEqual(runs(nights.db));
   const check = await bench(['check', '--json', '--db', again], { cwd: nights.folder });
   expect(check.code).toBe(1);
-  expect(JSON.parse(check.stdout).findings).toMatchObject([{ state: 'confirmed', pairs: { outcome: 'confirmed' } }]);
+  expect(JSON.parse(check.stdout).findings).toMatchObject([
+    { state: 'new', lasts: 'pairs', pairs: { outcome: 'confirmed' } },
+  ]);
 });
 
 test('another TensorRT: the earlier program runs its own engine, as long as it is there', async () => {

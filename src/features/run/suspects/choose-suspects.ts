@@ -29,7 +29,7 @@ export function confirmBudgetS(stated: ConfirmBudget | null, sweepS: number): nu
 
 /**
  * In the order of the candidates, those that were left out before first. A cell of several candidates is measured once.
- * @param carriedOver cells that an earlier sweep suspected, and that nothing settled
+ * @param carriedOver cells with an open finding that was never measured in pairs
  * @param runS what a run of a cell takes
  */
 export function chooseSuspects(

@@ -20,17 +20,17 @@ export function pairText(
   if (isSameEngine(planned) && outcome !== 'notComparable') {
     return outcome === 'machine'
       ? `${label}: nothing was rebuilt since sweep ${planned.lastGoodSweepId.slice(0, 8)}, and ${change} in more runs: ${where} or its environment`
-      : `${label}: back at its level in more runs of the same engine: cleared`;
+      : `${label}: back at its reference in more runs of the same engine: recovered`;
   }
   switch (outcome) {
     case 'confirmed':
-      return `${label}: ${pairs}: confirmed`;
+      return `${label}: ${pairs}: the engine`;
     case 'buildLuck':
       return `${label}: ${pairs}, and both are made of the same sources: build luck`;
     case 'machine':
       return `${label}: ${good} is as slow now: ${where}, not the engine`;
     case 'cleared':
-      return `${label}: no difference to ${good} (${change} in ${count} pairs): cleared`;
+      return `${label}: no difference to ${good} (${change} in ${count} pairs): recovered`;
     case 'notComparable':
       return `${label}: not compared with ${good}: ${planned.problem ?? 'it does not load, or too few of its runs could be used'}`;
   }

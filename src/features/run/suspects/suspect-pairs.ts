@@ -37,7 +37,7 @@ export interface SuspectsOf {
   readonly onEvent: (event: SweepEvent) => void;
 }
 
-/** Takes what lies off its level at the end of a sweep, and says what pairs with the last good engine make of it. */
+/** Takes what is off its reference at the end of a sweep, and says what pairs with the last good engine make of it. */
 export class SweepSuspects implements SuspectPairs {
   private readonly given: SuspectsOf;
   private readonly io: Io;
@@ -61,7 +61,9 @@ export class SweepSuspects implements SuspectPairs {
     this.judged = await judgedSweep(db, finished, this.io);
     const { evidence, verdict } = this.judged;
     const carriedOver = evidence.findings
-      .filter(({ pairs, reportedSweepId }) => pairs === null && reportedSweepId !== sweep.sweepId)
+      .filter(
+        ({ pairs, reportedSweepId, state }) => state === 'open' && pairs === null && reportedSweepId !== sweep.sweepId,
+      )
       .flatMap(({ cells }) => cells.map(({ cellKey }) => cellKey));
     const budgetS = confirmBudgetS(stored.gate.confirmBudget, sweepWallS(db, sweep.sweepId));
     const known = new Set(this.labels.keys());
@@ -94,7 +96,7 @@ export class SweepSuspects implements SuspectPairs {
     if (this.leftOut === 0) return;
     const { sweepId } = this.given.sweep;
     this.note(
-      `${count(this.leftOut, 'suspect')} not measured in pairs, as the budget of ${formatDuration(this.budgetS)} is used up: \`bench run --resume ${sweepId.slice(0, 8)} --confirm\` does`,
+      `${count(this.leftOut, 'cell')} not measured in pairs, as the budget of ${formatDuration(this.budgetS)} is used up: \`bench run --resume ${sweepId.slice(0, 8)} --confirm\` does`,
     );
   }
 
@@ -183,7 +185,7 @@ export class SweepSuspects implements SuspectPairs {
     const good = first.lastGoodSweepId === null ? null : findSweep(db, first.lastGoodSweepId);
     const range = [good?.commit, sweep.commit].map((commit) => commit?.slice(0, 8) ?? '?').join('..');
     this.note(
-      `${count(others.length, 'suspect')} of other programs than trtexec, which pairs cannot confirm: bench compare ${range} --run`,
+      `${count(others.length, 'cell')} of other programs than trtexec not measured in pairs: bench compare ${range} --run`,
     );
   }
 
