@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 
-import { heavyLogRatio, heavyTail, normalTail } from '../../../src/judge/tonight/tails.ts';
+import { heavyLogRatio, heavyTail, normalTail } from '../../../src/judge/sweep/tails.ts';
 
 // scipy.stats.norm.sf([.5, 1.5, 4]) * 2
 it.each([

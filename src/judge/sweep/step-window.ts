@@ -1,7 +1,7 @@
 import type { CellNoise } from './cell-noise.ts';
 import type { CellSweep } from './cell-sweep.ts';
 import type { Level } from './level.ts';
-import { TONIGHT } from './settings.ts';
+import { RULES } from './settings.ts';
 
 export type WindowChange =
   | { readonly kind: 'creep' }
@@ -12,27 +12,24 @@ export type WindowChange =
  * was known before the window. Where a line fits as well as the step, the level crept.
  */
 export function stepOfWindow(level: Level, noise: CellNoise, { night, share }: CellSweep): WindowChange | null {
-  let least = TONIGHT.windowP * share;
+  let least = RULES.windowP * share;
   let best: WindowChange | null = null;
-  for (let window = 2; window <= Math.min(TONIGHT.longestWindow, level.count - 1); window += 1) {
+  for (let window = 2; window <= Math.min(RULES.longestWindow, level.count - 1); window += 1) {
     const old = level.meanBefore(window);
     const count = level.count - window;
-    const mean = windowMean(level, window, old, TONIGHT.clipSd * noise.sd);
+    const mean = windowMean(level, window, old, RULES.clipSd * noise.sd);
     if (Math.abs(mean) < 2.5 * noise.sd * Math.sqrt(1 / window + 1 / count)) continue;
     if ((level.valueAt(1) - old) * mean < 0.3 * mean * mean) continue;
     if (agreeing(level, window, old, 0.6 * mean) * 2 <= window) continue;
     noise.refreshWith(window, -1);
     const { sd } = noise;
-    const isLarge = Math.abs(mean) > TONIGHT.windowMeanSd * Math.hypot(sd, night.sd);
+    const isLarge = Math.abs(mean) > RULES.windowMeanSd * Math.hypot(sd, night.sd);
     const p = isLarge ? noise.tail(mean, 1 / window + 1 / count, night.variance / window, window) : 1;
     noise.refreshWith(window, 1);
     if (p >= least) continue;
-    if (
-      level.count >= TONIGHT.lineSweeps &&
-      level.restOfStep(window) > level.line().rest - TONIGHT.lineGain * sd * sd
-    ) {
+    if (level.count >= RULES.lineSweeps && level.restOfStep(window) > level.line().rest - RULES.lineGain * sd * sd) {
       const crept = Math.abs(level.newestMiddle - level.startMean);
-      if (crept < TONIGHT.driftSd * Math.hypot(noise.sd, night.sd)) continue;
+      if (crept < RULES.driftSd * Math.hypot(noise.sd, night.sd)) continue;
       return { kind: 'creep' };
     }
     least = p;

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 
-import { judgeScene, type Scene, told } from './simulate.ts';
+import { judgeScene, type Scene, reported } from './simulate.ts';
 
 const after = (quiet: number, ratio: number) => (cell: number, sweep: number) =>
   cell === 0 && sweep >= quiet ? ratio : 1;
@@ -9,13 +9,13 @@ const verdicts = (scene: ReturnType<typeof judgeScene>, cell = 0) => scene.map((
 
 describe('a step that three runs show', () => {
   it.each([5, 12, 24, 60].flatMap((quiet) => [1.02, 1.05, 1.5, 2.93].map((ratio) => [quiet, ratio] as const)))(
-    'is told in its sweep after %i quiet ones: x %f',
+    'is reported in its sweep after %i quiet ones: x %f',
     (quiet, ratio) => {
       for (const seed of seeds) {
         const judgement = judgeScene(quiet + 1, { seed, time: after(quiet, ratio) })[quiet]?.[0];
         expect(judgement).toMatchObject({
           verdict: 'slower',
-          told: { direction: 'slower', first: quiet, kind: 'cell' },
+          reported: { direction: 'slower', first: quiet, kind: 'cell' },
         });
         expect(judgement?.change.log).toBeCloseTo(Math.log(ratio), 1);
         expect(Math.abs((judgement?.change.log ?? 0) - Math.log(ratio))).toBeLessThan(
@@ -25,47 +25,49 @@ describe('a step that three runs show', () => {
     },
   );
 
-  it('is told by the third sweep with one run: +3 %, runs scatter by .2 %', () => {
+  it('is reported by the third sweep with one run: +3 %, runs scatter by .2 %', () => {
     const found = seeds.filter((seed) =>
-      told(judgeScene(15, { seed, repeats: 1, time: after(12, 1.03) }), 0).some((text) => /^1[234] slower$/.test(text)),
+      reported(judgeScene(15, { seed, repeats: 1, time: after(12, 1.03) }), 0).some((text) =>
+        /^1[234] slower$/.test(text),
+      ),
     );
     expect(found).toHaveLength(seeds.length);
   });
 });
 
-it('tells a further step on top of an open one, also in the next sweep', () => {
+it('reports a further step on top of an open one, also in the next sweep', () => {
   const steps = (second: number): Scene => ({
     seed: 1,
     time: (cell, sweep) => (cell > 0 || sweep < 10 ? 1 : sweep < second ? 1.1 : 1.25),
   });
-  expect(told(judgeScene(30, steps(20)), 0)).toEqual(['10 slower', '20 slower']);
-  expect(told(judgeScene(20, steps(11)), 0)).toEqual(['10 slower', '11 slower']);
+  expect(reported(judgeScene(30, steps(20)), 0)).toEqual(['10 slower', '20 slower']);
+  expect(reported(judgeScene(20, steps(11)), 0)).toEqual(['10 slower', '11 slower']);
   const last = judgeScene(30, steps(20)).at(-1)?.[0];
   expect(last?.verdict).toBe('slower');
   expect(last?.change.log).toBeCloseTo(Math.log(1.25), 2);
   expect(last?.reference).toMatchObject({ first: 0, sweeps: 10 });
 });
 
-it.each([0.001, 0.002, 0.004])('tells a creep of .01 a night by .05, and again: runs scatter by %f', (runSd) => {
+it.each([0.001, 0.002, 0.004])('reports a creep of .01 a night by .05, and again: runs scatter by %f', (runSd) => {
   for (const seed of seeds) {
     const scene = judgeScene(40, {
       seed,
       runSd,
       time: (cell, sweep) => (cell > 0 ? 1 : 1.01 ** Math.max(0, sweep - 5)),
     });
-    const places = told(scene, 0).map((text) => Number(text.split(' ')[0]));
+    const places = reported(scene, 0).map((text) => Number(text.split(' ')[0]));
     expect(places[0]).toBeLessThanOrEqual(10);
     expect(places.length).toBeGreaterThan(3);
     expect(scene.at(-1)?.[0]?.verdict).toBe('slower');
   }
 });
 
-it.each([3, 5, 1])('names two levels and is quiet after two tells of each: %i sweeps a visit', (visit) => {
+it.each([3, 5, 1])('names two levels and is quiet after two reports of each: %i sweeps a visit', (visit) => {
   const isUpper = (sweep: number) => (visit === 1 ? sweep % 5 === 4 : sweep % (2 * visit) >= visit);
   const scene = judgeScene(60, { seed: 3, time: (cell, sweep) => (cell === 0 && isUpper(sweep) ? 1.8 : 1.6) });
-  const slower = told(scene, 0).filter((text) => text.endsWith('slower'));
+  const slower = reported(scene, 0).filter((text) => text.endsWith('slower'));
   expect(slower.length).toBeLessThanOrEqual(2);
-  expect(told(scene, 0).filter((text) => Number(text.split(' ')[0]) > 25)).toEqual([]);
+  expect(reported(scene, 0).filter((text) => Number(text.split(' ')[0]) > 25)).toEqual([]);
   const upper = scene.findLastIndex((_, sweep) => isUpper(sweep));
   expect(scene[upper]?.[0]).toMatchObject({ verdict: 'same', levels: { at: 'upper' } });
   expect(Math.exp(scene[upper]?.[0]?.levels?.upper ?? 0)).toBeCloseTo(1.8, 1);
@@ -75,21 +77,21 @@ it.each([3, 5, 1])('names two levels and is quiet after two tells of each: %i sw
 describe('what moves together', () => {
   const groups = (cell: number) => [cell % 2 === 0 ? 'int8' : 'fp16'];
 
-  it('is told of a group, also of half of all cells, and not of the others', () => {
+  it('is reported of a group, also of half of all cells, and not of the others', () => {
     for (const seed of seeds) {
       const time = (cell: number, sweep: number) => (cell % 2 === 1 && sweep >= 10 ? 1.015 : 1);
       const scene = judgeScene(12, { seed, groups, time });
-      expect(scene[10]?.map((cell) => cell?.told?.group ?? null)).toEqual(
+      expect(scene[10]?.map((cell) => cell?.reported?.group ?? null)).toEqual(
         Array.from({ length: 12 }, (_, cell) => (cell % 2 === 1 ? 'fp16' : null)),
       );
-      expect(told(scene, 0)).toEqual([]);
+      expect(reported(scene, 0)).toEqual([]);
     }
   });
 
   it('is a shift where all cells do', () => {
     const scene = judgeScene(12, { seed: 4, groups, time: (_, sweep) => (sweep >= 10 ? 0.985 : 1) });
     for (const cell of scene[10] ?? []) {
-      expect(cell?.told).toMatchObject({ direction: 'faster', group: 'all', kind: 'shift' });
+      expect(cell?.reported).toMatchObject({ direction: 'faster', group: 'all', kind: 'shift' });
     }
   });
 });
@@ -100,13 +102,13 @@ describe('the reference', () => {
       seed: 5,
       time: (cell, sweep) => (cell === 0 && sweep >= 10 && sweep < 20 ? 1.05 : 1),
     });
-    expect(told(scene, 0)).toEqual(['10 slower', '20 faster']);
+    expect(reported(scene, 0)).toEqual(['10 slower', '20 faster']);
     expect(verdicts(scene)).toEqual(Array.from({ length: 30 }, (_, at) => (at >= 10 && at < 20 ? 'slower' : 'same')));
   });
 
   it('is back after one sweep without a word', () => {
     const scene = judgeScene(14, { seed: 5, time: (cell, sweep) => (cell === 0 && sweep === 10 ? 1.05 : 1) });
-    expect(told(scene, 0)).toEqual(['10 slower']);
+    expect(reported(scene, 0)).toEqual(['10 slower']);
     expect(scene[11]?.[0]?.verdict).toBe('same');
   });
 
@@ -115,7 +117,7 @@ describe('the reference', () => {
     const scene = judgeScene(24, { seed: 5, time });
     expect(verdicts(scene).slice(9, 14)).toEqual(['same', 'faster', 'faster', 'same', 'same']);
     expect(scene[12]?.[0]?.reference).toMatchObject({ first: 10 });
-    expect(told(scene, 0)).toEqual(['10 faster', '20 slower']);
+    expect(reported(scene, 0)).toEqual(['10 faster', '20 slower']);
     expect(scene[23]?.[0]?.verdict).toBe('slower');
     const confirmed = judgeScene(11, {
       seed: 5,
@@ -135,7 +137,7 @@ describe('the reference', () => {
         return sweep === 20 ? { reference: { log: 0, sweeps: 10 } } : null;
       },
     });
-    expect(told(scene, 0)).toEqual(['10 slower']);
+    expect(reported(scene, 0)).toEqual(['10 slower']);
     expect(verdicts(scene).slice(10)).toEqual([
       ...Array(5).fill('slower'),
       ...Array(5).fill('same'),
@@ -156,7 +158,7 @@ describe('the reference', () => {
     const time = (_: number, sweep: number) => (sweep === 10 ? 1.1 : 1);
     const scene = judgeScene(20, { seed: 7, time, controls: (_, sweep) => (sweep === 10 ? { exclude: true } : null) });
     expect(scene[10]?.every((cell) => cell?.verdict === 'slower')).toBe(true);
-    expect(told(scene, 0)).toEqual(['10 slower']);
+    expect(reported(scene, 0)).toEqual(['10 slower']);
     expect(verdicts(scene).slice(11)).toEqual(Array(9).fill('same'));
     expect(scene[19]?.[0]?.level.log).toBeCloseTo(0, 2);
   });
@@ -166,21 +168,23 @@ it('is unclear about one run far off until a second sweep agrees', () => {
   const time = (length: number) => (cell: number, sweep: number) =>
     cell === 0 && sweep >= 8 && sweep < 8 + length ? 1.2 : 1;
   const once = judgeScene(10, { seed: 7, repeats: 1, time: time(1) });
-  expect(told(once, 0)).toEqual([]);
+  expect(reported(once, 0)).toEqual([]);
   expect(once[8]?.[0]).toMatchObject({ verdict: 'unclear', isOnlyRunFarOff: true });
   expect(once[9]?.[0]).toMatchObject({ verdict: 'same', isOnlyRunFarOff: false });
   const twice = judgeScene(10, { seed: 7, repeats: 1, time: time(2) });
-  expect(twice[9]?.[0]?.told).toMatchObject({ direction: 'slower', first: 8 });
+  expect(twice[9]?.[0]?.reported).toMatchObject({ direction: 'slower', first: 8 });
 });
 
-it('tells nothing in quiet histories: 50 of 12 cells with 60 sweeps', () => {
+it('reports nothing in quiet histories: 50 of 12 cells with 60 sweeps', () => {
   const alarmed = Array.from({ length: 50 }, (_, index) =>
-    judgeScene(60, { seed: 1001 + index }).some((sweep) => sweep.some((cell) => cell?.told?.direction === 'slower')),
+    judgeScene(60, { seed: 1001 + index }).some((sweep) =>
+      sweep.some((cell) => cell?.reported?.direction === 'slower'),
+    ),
   );
   expect(alarmed.filter(Boolean).length).toBeLessThanOrEqual(3);
 });
 
-it('says what it would tell nine times in ten', () => {
+it('says what it would report nine times in ten', () => {
   const quiet = 20;
   const detectable = judgeScene(quiet, { seed: 1 })[quiet - 1]?.[0]?.detectable ?? 0;
   expect(detectable).toBeGreaterThan(0.002);
@@ -188,7 +192,7 @@ it('says what it would tell nine times in ten', () => {
   const found = Array.from({ length: 100 }, (_, seed) =>
     judgeScene(quiet + 1, { seed: seed + 1, time: after(quiet, ratio) }),
   );
-  const share = found.filter((scene) => scene[quiet]?.[0]?.told).length / found.length;
+  const share = found.filter((scene) => scene[quiet]?.[0]?.reported).length / found.length;
   expect(share).toBeGreaterThan(0.8);
 });
 
@@ -202,5 +206,5 @@ it('needs more evidence where more is judged together', () => {
 
 it('has no judgement without a result, and begins where the first one is', () => {
   const scene = judgeScene(3, { seed: 1 });
-  expect(scene[0]?.[0]).toMatchObject({ verdict: 'same', told: null, reference: { sweeps: 1, first: 0 } });
+  expect(scene[0]?.[0]).toMatchObject({ verdict: 'same', reported: null, reference: { sweeps: 1, first: 0 } });
 });

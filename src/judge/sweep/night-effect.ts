@@ -1,5 +1,5 @@
 import { at } from '../../statistics/at.ts';
-import { TONIGHT } from './settings.ts';
+import { RULES } from './settings.ts';
 
 /** The sweep's differences from the levels, one place per cell; NaN where a cell has none. */
 export interface Differences {
@@ -10,8 +10,8 @@ export interface Differences {
 
 /** What the cells have in common in each sweep: a normal effect of a sd that is learned, or a shift. */
 export class NightEffect {
-  #squares = TONIGHT.nightSd ** 2 * TONIGHT.nightWeight;
-  #sweeps = TONIGHT.nightWeight;
+  #squares = RULES.nightSd ** 2 * RULES.nightWeight;
+  #sweeps = RULES.nightWeight;
   /** The levels lie in the night of their first sweep: its effect is the mean of those since, against it. */
   #sum = 0;
   #summed = 0;
@@ -45,13 +45,13 @@ export class NightEffect {
     this.#raw = Number.NaN;
     if (cells === 0) return;
     const limit = Math.max(
-      TONIGHT.shiftLeast,
-      TONIGHT.shiftSd * Math.sqrt(night ** 2 * (1 + 1 / (this.#summed + 1)) + variance),
+      RULES.shiftLeast,
+      RULES.shiftSd * Math.sqrt(night ** 2 * (1 + 1 / (this.#summed + 1)) + variance),
     );
     if (
-      cells >= TONIGHT.groupCells &&
+      cells >= RULES.groupCells &&
       Math.abs(mean) > limit &&
-      shareMoved(differences, center, mean) >= TONIGHT.shiftShare
+      shareMoved(differences, center, mean) >= RULES.shiftShare
     ) {
       this.shift = mean;
       this.effect = center;
@@ -60,7 +60,7 @@ export class NightEffect {
     const shrunk = (mean * night ** 2) / (night ** 2 + variance);
     const most = 4 * night;
     // Of a few cells what is larger is no night: they moved.
-    const isMove = cells < TONIGHT.groupCells && Math.abs(shrunk) > most;
+    const isMove = cells < RULES.groupCells && Math.abs(shrunk) > most;
     this.own = isMove ? 0 : Math.max(-most, Math.min(most, shrunk));
     this.effect = center + this.own;
     this.#raw = raw;
@@ -88,7 +88,7 @@ export class NightEffect {
       if (Number.isNaN(difference)) continue;
       cells += 1;
       this.#sorted[filled++] = difference;
-      if (at(variances, i) < (4 * TONIGHT.nightSd) ** 2) this.#sorted[filled++] = difference;
+      if (at(variances, i) < (4 * RULES.nightSd) ** 2) this.#sorted[filled++] = difference;
     }
     if (cells === 0) return { mean: 0, weight: 0, cells };
     const sorted = this.#sorted.subarray(0, filled);
@@ -102,7 +102,7 @@ export class NightEffect {
         const difference = at(differences, i);
         const variance = at(variances, i);
         if (!(Math.abs(difference - mean) < 3 * Math.sqrt(variance + night ** 2 / 4))) continue;
-        const w = 1 / (variance + TONIGHT.cellSd ** 2);
+        const w = 1 / (variance + RULES.cellSd ** 2);
         sum += w * difference;
         weight += w;
       }
@@ -156,12 +156,12 @@ export class GroupShifts {
         present += 1;
         sum += Math.max(-3.5, Math.min(3.5, z));
         agreeing += Math.abs(z) > 1 ? Math.sign(z) : 0;
-        const weight = 1 / (at(variances, cell) + TONIGHT.cellSd ** 2);
+        const weight = 1 / (at(variances, cell) + RULES.cellSd ** 2);
         weights += weight;
         change += weight * (at(differences, cell) - effect);
       }
-      if (present < TONIGHT.groupCells || Math.abs(sum) <= TONIGHT.groupZ * Math.sqrt(present)) continue;
-      if (agreeing * Math.sign(sum) < TONIGHT.groupShare * present) continue;
+      if (present < RULES.groupCells || Math.abs(sum) <= RULES.groupZ * Math.sqrt(present)) continue;
+      if (agreeing * Math.sign(sum) < RULES.groupShare * present) continue;
       change /= weights;
       // No direction that the runs themselves do not have: the other cells may be the ones that moved.
       if ((change + own) * change < 0.5 * change * change) continue;

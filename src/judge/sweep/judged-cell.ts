@@ -1,9 +1,9 @@
 import type { CellNoise } from './cell-noise.ts';
-import type { Told } from './judgement.ts';
+import type { Reported } from './judgement.ts';
 import { KnownLevels } from './known-levels.ts';
 import { Level } from './level.ts';
 import type { CellSweep } from './cell-sweep.ts';
-import { TONIGHT } from './settings.ts';
+import { RULES } from './settings.ts';
 import { stepOfWindow } from './step-window.ts';
 
 /** scipy.stats.norm.ppf(0.9) */
@@ -14,23 +14,23 @@ export class JudgedCell {
   readonly noise: CellNoise;
   readonly known: KnownLevels;
   home: Level;
-  /** The level after a step that was told, until it is old enough. */
+  /** The level after a step that was reported, until it is old enough. */
   pending: Level | null = null;
-  /** Far sweeps that are not told yet. */
+  /** Far sweeps that are not reported yet. */
   held: Level | null = null;
   isOnlyRunFarOff = false;
   #sweeps = 1;
   #isDrifting = false;
   #driftTold = 0;
-  /** Off at which a sweep is told, in sd, and what it was computed for. */
+  /** Off at which a sweep is reported, in sd, and what it was computed for. */
   #threshold = 0;
   #thresholdSd = 0;
   #thresholdP = 0;
 
-  /** @param tells of a second level before it is known */
-  constructor(noise: CellNoise, place: number, log: number, tells: number) {
+  /** @param reports of a second level before it is known */
+  constructor(noise: CellNoise, place: number, log: number, reports: number) {
     this.noise = noise;
-    this.known = new KnownLevels(tells);
+    this.known = new KnownLevels(reports);
     this.home = new Level(place, log);
   }
 
@@ -43,7 +43,7 @@ export class JudgedCell {
     const { noise, recent } = this;
     const scale = 1 + 1 / recent.count;
     const variance = night.variance + extra;
-    const p = TONIGHT.oneSweepP * share;
+    const p = RULES.oneSweepP * share;
     if (p !== this.#thresholdP || Math.abs(noise.sd / this.#thresholdSd - 1) > 0.02) {
       this.#threshold = noise.offOf(p, 1, 0) / noise.sd;
       this.#thresholdSd = noise.sd;
@@ -57,13 +57,13 @@ export class JudgedCell {
     return 3 * this.noise.sd + 0.003;
   }
 
-  /** A sweep that is no part of a level: what it would tell, and nothing kept of it. */
-  judgeApart(sweep: CellSweep): Told | null {
+  /** A sweep that is no part of a level: what it would report, and nothing kept of it. */
+  judgeApart(sweep: CellSweep): Reported | null {
     const off = sweep.log - this.recent.mean;
-    return this.#isFar(off, sweep, this.recent.count) ? this.#told(sweep, off, sweep.place, 1) : null;
+    return this.#isFar(off, sweep, this.recent.count) ? this.#reported(sweep, off, sweep.place, 1) : null;
   }
 
-  judge(sweep: CellSweep): Told | null {
+  judge(sweep: CellSweep): Reported | null {
     this.isOnlyRunFarOff = false;
     this.#sweeps += 1;
     const off = sweep.log - this.recent.mean;
@@ -75,29 +75,29 @@ export class JudgedCell {
     this.noise.refresh(true);
     return (
       Math.abs(off) > 3 * this.noise.sd &&
-      this.noise.tail(off, 1 + 1 / count, night.variance + extra) < TONIGHT.oneSweepP * share
+      this.noise.tail(off, 1 + 1 / count, night.variance + extra) < RULES.oneSweepP * share
     );
   }
 
-  #judgePending(sweep: CellSweep, pending: Level, off: number): Told | null {
+  #judgePending(sweep: CellSweep, pending: Level, off: number): Reported | null {
     const back = sweep.log - this.home.mean;
     const size = pending.mean - this.home.mean;
     if (Math.abs(back) < Math.abs(off) && Math.abs(back) < 0.5 * Math.abs(size)) {
-      this.known.visit(pending.mean, this.tolerance, { told: false, sweeps: pending.count });
-      if (pending.count < TONIGHT.lastingSweeps) this.known.addExcursion(size);
+      this.known.visit(pending.mean, this.tolerance, { reported: false, sweeps: pending.count });
+      if (pending.count < RULES.lastingSweeps) this.known.addExcursion(size);
       this.pending = null;
       this.#join(this.home, sweep);
       const isNews =
-        pending.count >= TONIGHT.lastingSweeps && this.known.sweepsToTell(this.home.mean, this.tolerance) === 1;
-      return isNews ? this.#tell(sweep, -size, this.home) : null;
+        pending.count >= RULES.lastingSweeps && this.known.sweepsToReport(this.home.mean, this.tolerance) === 1;
+      return isNews ? this.#report(sweep, -size, this.home) : null;
     }
     if (Math.abs(off) > 0.5 * Math.abs(size) && this.#isFar(off, sweep, pending.count)) return this.#begin(sweep, off);
     this.#join(pending, sweep);
-    if (pending.count >= TONIGHT.adoptSweeps) this.adopt();
+    if (pending.count >= RULES.adoptSweeps) this.adopt();
     return null;
   }
 
-  #judgeAtHome(sweep: CellSweep, off: number): Told | null {
+  #judgeAtHome(sweep: CellSweep, off: number): Reported | null {
     const common = this.#commonChange(sweep, off);
     if (common !== null) return this.#begin(sweep, common);
     if (this.#isFar(off, sweep, this.home.count)) return this.#judgeFar(sweep, off);
@@ -111,49 +111,49 @@ export class JudgedCell {
     if (moved === null) return null;
     const variance = this.noise.sd ** 2 * (1 + 1 / this.recent.count) + night.variance + extra;
     const against = ((off - moved.change) ** 2 - off ** 2) / (2 * variance);
-    if (against > TONIGHT.againstGroup) return null;
+    if (against > RULES.againstGroup) return null;
     return (off - moved.change) ** 2 > 9 * variance ? off : moved.change;
   }
 
-  /** A sweep far off is told at once, unless it is what the cell knows or may be the accident of one run. */
-  #judgeFar(sweep: CellSweep, off: number): Told | null {
+  /** A sweep far off is reported at once, unless it is what the cell knows or may be the accident of one run. */
+  #judgeFar(sweep: CellSweep, off: number): Reported | null {
     let held = this.held;
-    if (held !== null && Math.abs(sweep.log - held.mean) > 4.5 * this.noise.sd + TONIGHT.cellSd) {
+    if (held !== null && Math.abs(sweep.log - held.mean) > 4.5 * this.noise.sd + RULES.cellSd) {
       this.#release(held);
       held = null;
     }
-    const isLone = sweep.runs === 1 && this.#mayBeOffRun(sweep, off);
-    const needed = Math.max(this.known.sweepsToTell(sweep.log, this.tolerance, off), isLone ? 2 : 1);
+    const isOnlyRun = sweep.runs === 1 && this.#mayBeOffRun(sweep, off);
+    const needed = Math.max(this.known.sweepsToReport(sweep.log, this.tolerance, off), isOnlyRun ? 2 : 1);
     if (needed === 1) return this.#begin(sweep, off);
     if (held === null) held = new Level(sweep.place, sweep.log);
     else held.add(sweep.place, sweep.log, Infinity);
     this.held = held;
-    this.isOnlyRunFarOff = isLone && held.count < 2;
+    this.isOnlyRunFarOff = isOnlyRun && held.count < 2;
     if (held.count < needed) return null;
     this.held = null;
-    if (isLone && this.home.count === 1) {
+    if (isOnlyRun && this.home.count === 1) {
       this.home.restart(held);
       this.known.addExcursion(-off);
       return null;
     }
     this.pending = held;
-    this.known.visit(held.mean, this.tolerance, { told: true, sweeps: 0 });
-    return this.#told(sweep, off, held.first, held.count);
+    this.known.visit(held.mean, this.tolerance, { reported: true, sweeps: 0 });
+    return this.#reported(sweep, off, held.first, held.count);
   }
 
   /** One run may be an accident, and the likelier so the fewer quiet sweeps the cell has; not where it lands on a level it knows. */
   #mayBeOffRun({ log }: CellSweep, off: number): boolean {
     const size = Math.abs(off);
-    if (size < TONIGHT.offRunLeast || size > TONIGHT.offRunMost) return false;
+    if (size < RULES.offRunLeast || size > RULES.offRunMost) return false;
     if (this.known.hasLasted(log, this.tolerance)) return false;
     if (this.known.excursions > 0) return true;
-    const quiet = TONIGHT.offRunQuiet + (Math.log(size / 0.1) / TONIGHT.offRunRate) * TONIGHT.offRunSize;
-    return this.#sweeps < quiet - (off < 0 ? TONIGHT.offRunFaster : 0);
+    const quiet = RULES.offRunQuiet + (Math.log(size / 0.1) / RULES.offRunRate) * RULES.offRunSize;
+    return this.#sweeps < quiet - (off < 0 ? RULES.offRunFaster : 0);
   }
 
   #release(held: Level): void {
-    this.known.visit(held.mean, this.tolerance, { told: false, sweeps: held.count });
-    if (held.count < TONIGHT.lastingSweeps) this.known.addExcursion(held.mean - this.home.mean);
+    this.known.visit(held.mean, this.tolerance, { reported: false, sweeps: held.count });
+    if (held.count < RULES.lastingSweeps) this.known.addExcursion(held.mean - this.home.mean);
     this.held = null;
   }
 
@@ -170,26 +170,32 @@ export class JudgedCell {
   adopt(): void {
     const { pending } = this;
     if (pending === null) return;
-    this.known.visit(this.home.mean, this.tolerance, { told: false, sweeps: this.home.count });
+    this.known.visit(this.home.mean, this.tolerance, { reported: false, sweeps: this.home.count });
     this.home = pending;
     this.pending = null;
     this.#isDrifting = false;
   }
 
-  #begin(sweep: CellSweep, change: number): Told {
+  #begin(sweep: CellSweep, change: number): Reported {
     if (this.pending !== null)
-      this.known.visit(this.pending.mean, this.tolerance, { told: false, sweeps: this.pending.count });
+      this.known.visit(this.pending.mean, this.tolerance, { reported: false, sweeps: this.pending.count });
     if (this.held !== null) this.#release(this.held);
     this.pending = new Level(sweep.place, sweep.log);
-    return this.#tell(sweep, change, this.pending);
+    return this.#report(sweep, change, this.pending);
   }
 
-  #tell(sweep: CellSweep, change: number, level: Level): Told {
-    this.known.visit(level.mean, this.tolerance, { told: true, sweeps: 0 });
-    return this.#told(sweep, change, sweep.place, 1);
+  #report(sweep: CellSweep, change: number, level: Level): Reported {
+    this.known.visit(level.mean, this.tolerance, { reported: true, sweeps: 0 });
+    return this.#reported(sweep, change, sweep.place, 1);
   }
 
-  #told({ night, moved }: CellSweep, change: number, first: number, sweeps: number, kind: Told['kind'] = 'cell'): Told {
+  #reported(
+    { night, moved }: CellSweep,
+    change: number,
+    first: number,
+    sweeps: number,
+    kind: Reported['kind'] = 'cell',
+  ): Reported {
     return {
       direction: change > 0 ? 'slower' : 'faster',
       first,
@@ -201,12 +207,12 @@ export class JudgedCell {
   }
 
   /** A line through the level that is sure is a drift from then on: only its newest sweeps are the level. */
-  #drift(sweep: CellSweep): Told | null {
+  #drift(sweep: CellSweep): Reported | null {
     const { home } = this;
-    if (!this.#isDrifting && home.count > TONIGHT.lineSweeps) {
+    if (!this.#isDrifting && home.count > RULES.lineSweeps) {
       const { slope, rest, places } = home.line();
       const error = Math.sqrt((rest + this.noise.sd ** 2) / (home.count - 1) / places);
-      if (Math.abs(slope) > TONIGHT.driftT * error) {
+      if (Math.abs(slope) > RULES.driftT * error) {
         this.#isDrifting = true;
         this.#driftTold = home.startMean;
       }
@@ -214,21 +220,21 @@ export class JudgedCell {
     if (!this.#isDrifting) return null;
     if (home.count > 5) this.home = home.newest(5);
     const unit = Math.hypot(this.noise.sd, sweep.night.sd);
-    return Math.abs(this.home.newestMiddle - this.#driftTold) > TONIGHT.driftSd * unit
+    return Math.abs(this.home.newestMiddle - this.#driftTold) > RULES.driftSd * unit
       ? this.#creep(sweep, this.#driftTold)
       : null;
   }
 
-  /** The cell crept away from a level; what it creeps on is told from here. */
-  #creep(sweep: CellSweep, from: number): Told {
+  /** The cell crept away from a level; what it creeps on is reported from here. */
+  #creep(sweep: CellSweep, from: number): Reported {
     this.#isDrifting = true;
     this.#driftTold = this.home.newestMiddle;
     if (this.home.count > 5) this.home = this.home.newest(5);
-    return this.#told(sweep, this.#driftTold - from, this.home.placeAt(3), 3, 'creep');
+    return this.#reported(sweep, this.#driftTold - from, this.home.placeAt(3), 3, 'creep');
   }
 
   /** Small steps and creep, from the last sweeps together. */
-  #judgeWindows(sweep: CellSweep, off: number): Told | null {
+  #judgeWindows(sweep: CellSweep, off: number): Reported | null {
     const { home, noise } = this;
     if (this.#isDrifting || Math.abs(off) < 0.4 * noise.sd) return null;
     const found = stepOfWindow(home, noise, sweep);
@@ -241,8 +247,8 @@ export class JudgedCell {
     }
     this.home = home.newest(window);
     home.forget(window);
-    this.known.visit(home.mean, this.tolerance, { told: false, sweeps: home.count });
-    this.known.visit(this.home.mean, this.tolerance, { told: true, sweeps: 0 });
-    return this.#told(sweep, mean, this.home.first, window);
+    this.known.visit(home.mean, this.tolerance, { reported: false, sweeps: home.count });
+    this.known.visit(this.home.mean, this.tolerance, { reported: true, sweeps: 0 });
+    return this.#reported(sweep, mean, this.home.first, window);
   }
 }

@@ -1,5 +1,5 @@
-import { MatrixJudge, type MatrixOptions } from '../../../src/judge/tonight/matrix-judge.ts';
-import type { CellJudgement, Control } from '../../../src/judge/tonight/judgement.ts';
+import { MatrixJudge, type MatrixOptions } from '../../../src/judge/sweep/matrix-judge.ts';
+import type { CellJudgement, Control } from '../../../src/judge/sweep/judgement.ts';
 
 /** Uniform numbers in 0 to 1 (mulberry32). */
 export function uniform(seed: number): () => number {
@@ -53,10 +53,10 @@ export function judgeScene(sweeps: number, scene: Scene): readonly (readonly (Ce
   });
 }
 
-/** Where something was told of a cell: sweep, direction. */
-export function told(scene: readonly (readonly (CellJudgement | null)[])[], cell: number): string[] {
+/** Where something was reported of a cell: sweep, direction. */
+export function reported(scene: readonly (readonly (CellJudgement | null)[])[], cell: number): string[] {
   return scene.flatMap((sweep, place) => {
-    const found = sweep[cell]?.told;
+    const found = sweep[cell]?.reported;
     return found ? [`${place} ${found.direction}`] : [];
   });
 }

@@ -21,7 +21,7 @@ function score(matrices: number, sweeps: number) {
       time: (cell, sweep) => (sweep >= (cells[cell]?.at ?? 0) ? (cells[cell]?.ratio ?? 1) : 1),
     });
     for (const [index, { z, at }] of cells.entries()) {
-      const places = scene.flatMap((judgements, sweep) => (judgements[index]?.told ? [sweep] : []));
+      const places = scene.flatMap((judgements, sweep) => (judgements[index]?.reported ? [sweep] : []));
       const first = places.find((place) => z > 0 && place >= at);
       counts.falsely += places.filter((place) => place !== first).length;
       counts.sweeps += sweeps;
@@ -35,7 +35,7 @@ function score(matrices: number, sweeps: number) {
   return counts;
 }
 
-it('tells steps in their sweep and by the third, and little else', () => {
+it('reports steps in their sweep and by the third, and little else', () => {
   const { falsely, sweeps, large, middle } = score(60, 30);
   const share = (row: readonly number[], column: number) => (row[column] ?? 0) / (row[0] ?? 1);
   expect(share(large, 1)).toBeGreaterThan(0.97);
@@ -45,9 +45,9 @@ it('tells steps in their sweep and by the third, and little else', () => {
   expect((1000 * falsely) / sweeps).toBeLessThan(0.5);
 });
 
-it('tells at most one of 10,000 quiet cell-sweeps where 2,000 cells are judged together', () => {
+it('reports at most one of 10,000 quiet cell-sweeps where 2,000 cells are judged together', () => {
   const normal = gaussian(uniform(5));
   const sds = Array.from({ length: 2000 }, () => Math.exp(-6.5 + 0.6 * normal()));
   const scene = judgeScene(20, { seed: 11, cells: 2000, runSd: (cell) => sds[cell] ?? 0.001 });
-  expect(scene.flat().filter((cell) => cell?.told).length).toBeLessThanOrEqual(4);
+  expect(scene.flat().filter((cell) => cell?.reported).length).toBeLessThanOrEqual(4);
 });

@@ -1,6 +1,6 @@
 import { at } from '../../statistics/at.ts';
 import { type NoisePrior, STEPS } from './noise-prior.ts';
-import { TONIGHT } from './settings.ts';
+import { RULES } from './settings.ts';
 import { heavyLogRatio, heavyTail, normalTail } from './tails.ts';
 
 const KEPT = 16;
@@ -68,13 +68,13 @@ export class CellNoise {
     for (const run of runs) {
       const square = (run - centre) ** 2 / weight;
       if (this.degrees >= 8)
-        this.#runTails += TONIGHT.runTailWeight * weight * runLogRatio(square / variance, this.degrees);
+        this.#runTails += RULES.runTailWeight * weight * runLogRatio(square / variance, this.degrees);
     }
     for (const run of runs) this.squares += (run - centre) ** 2;
     this.degrees += runs.length - 1;
   }
 
-  /** Variance of the mean of so many runs in units of that of all repeats. */
+  /** Variance of the mean of this many runs in units of that of all repeats. */
   extraOf(runs: number): number {
     return runs >= this.#repeats ? 0 : this.runSd ** 2 * (1 / runs - 1 / this.#repeats);
   }
@@ -123,7 +123,7 @@ export class CellNoise {
     let top = Number.NEGATIVE_INFINITY;
     for (let i = 0; i < STEPS; i += 1) {
       for (let heavy = 0; heavy < 2; heavy += 1) {
-        const share = heavy === 1 ? Math.log(TONIGHT.heavyShare) + this.#runTails : Math.log(1 - TONIGHT.heavyShare);
+        const share = heavy === 1 ? Math.log(RULES.heavyShare) + this.#runTails : Math.log(1 - RULES.heavyShare);
         const weight = at(this.#logLikelihood, 2 * i + heavy) + at(logs, i) + share + at(this.#within, i);
         weights[2 * i + heavy] = weight;
         top = Math.max(top, weight);
@@ -161,7 +161,7 @@ export class CellNoise {
   }
 
   /**
-   * Probability that the mean of so many sweeps lies at least so far off, its variance being scale * sd^2 + extra. Tails of
+   * Probability that the mean of this many sweeps lies at least so far off, its variance being scale * sd^2 + extra. Tails of
    * a mean of heavy sweeps: between the heavy and the normal one, as its excess kurtosis falls with the number.
    */
   tail(residual: number, scale: number, extra: number, sweeps = 1): number {
@@ -176,12 +176,12 @@ export class CellNoise {
       if (heavy > 1e-7)
         p +=
           heavy *
-          (sweeps === 1 ? heavyTail(x) : light * (heavyTail(x) / light) ** (1 / sweeps ** TONIGHT.heavyMeanPower));
+          (sweeps === 1 ? heavyTail(x) : light * (heavyTail(x) / light) ** (1 / sweeps ** RULES.heavyMeanPower));
     }
     return p;
   }
 
-  /** How far off tonight has this tail probability: bisection, to 1 % of the sd. */
+  /** The distance of the newest sweep that has this tail probability: bisection, to 1 % of the sd. */
   offOf(p: number, scale: number, extra: number): number {
     let low = 0;
     let high = 40 * this.sd + 5 * Math.sqrt(extra);
@@ -194,7 +194,7 @@ export class CellNoise {
   }
 }
 
-/** Log density ratio of a run: heavy tails to the t that a normal run has whose sd comes from so many degrees of freedom. */
+/** Log density ratio of a run: heavy tails to the t that a normal run has whose sd comes from this many degrees of freedom. */
 function runLogRatio(square: number, degrees: number): number {
   return heavyLogRatio(square) - 0.5 * square + 0.5 * (degrees + 1) * Math.log1p(square / degrees);
 }

@@ -6,7 +6,7 @@ import type { CellSweep } from './cell-sweep.ts';
 import { JudgedCell } from './judged-cell.ts';
 import type { CellJudgement, Controls, SweepRuns } from './judgement.ts';
 import { GroupShifts, NightEffect } from './night-effect.ts';
-import { TONIGHT } from './settings.ts';
+import { RULES } from './settings.ts';
 import { agreeingRuns } from './sweep-center.ts';
 
 export interface MatrixCell {
@@ -27,8 +27,8 @@ interface CellAndReference {
   readonly reference: CellReference;
 }
 
-function newCell(noise: CellNoise, place: number, log: number, tells: number): CellAndReference {
-  const state = new JudgedCell(noise, place, log, tells);
+function newCell(noise: CellNoise, place: number, log: number, reports: number): CellAndReference {
+  const state = new JudgedCell(noise, place, log, reports);
   return { state, reference: new CellReference(state) };
 }
 
@@ -36,7 +36,7 @@ function newCell(noise: CellNoise, place: number, log: number, tells: number): C
 export class MatrixJudge {
   readonly #prior: NoisePrior;
   readonly #share: number;
-  readonly #tells: number;
+  readonly #reports: number;
   readonly #cells: (CellAndReference | null)[];
   readonly #noises: readonly CellNoise[];
   readonly #night: NightEffect;
@@ -50,11 +50,11 @@ export class MatrixJudge {
 
   constructor(
     cells: readonly MatrixCell[],
-    { typicalSd = TONIGHT.typicalSd, judgedTogether = cells.length }: MatrixOptions = {},
+    { typicalSd = RULES.typicalSd, judgedTogether = cells.length }: MatrixOptions = {},
   ) {
     this.#prior = new NoisePrior(typicalSd);
-    this.#share = Math.min(1, (TONIGHT.testsAtFullP / judgedTogether) ** TONIGHT.testsPower);
-    this.#tells = judgedTogether < TONIGHT.manyTests ? TONIGHT.tellsOfLevel : 1;
+    this.#share = Math.min(1, (RULES.testsAtFullP / judgedTogether) ** RULES.testsPower);
+    this.#reports = judgedTogether < RULES.manyTests ? RULES.reportsOfLevel : 1;
     this.#cells = cells.map(() => null);
     this.#noises = cells.map(() => new CellNoise(this.#prior));
     this.#night = new NightEffect(cells.length);
@@ -89,7 +89,7 @@ export class MatrixJudge {
       const isNew = cell === null;
       if (cell === null) {
         if (control.exclude === true) return null;
-        cell = newCell(noise, place, log, this.#tells);
+        cell = newCell(noise, place, log, this.#reports);
         this.#cells[index] = cell;
         cell.reference.obey(control, place);
       }
@@ -103,9 +103,9 @@ export class MatrixJudge {
         moved: moved(index),
       };
       if (control.exclude === true) return cell.reference.judgement(sweep, cell.state.judgeApart(sweep), true);
-      const told = isNew ? null : cell.state.judge(sweep);
-      cell.reference.update(told, control.confirmed === true);
-      return cell.reference.judgement(sweep, told);
+      const reported = isNew ? null : cell.state.judge(sweep);
+      cell.reference.update(reported, control.confirmed === true);
+      return cell.reference.judgement(sweep, reported);
     });
   }
 

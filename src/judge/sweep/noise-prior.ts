@@ -1,5 +1,5 @@
 import { at } from '../../statistics/at.ts';
-import { TONIGHT } from './settings.ts';
+import { RULES } from './settings.ts';
 
 /** Sds of one sweep that are weighed: each a third larger than the one before. */
 export const STEPS = 18;
@@ -27,10 +27,10 @@ export class NoisePrior {
     this.#flatSum = this.#flat.reduce((sum, weight) => sum + weight, 0);
   }
 
-  /** Empirical Bayes: the prior of each cell is what the cells know, and the flat one for so many cells. */
+  /** Empirical Bayes: the prior of each cell is what the cells know, and the flat one for this many cells. */
   learn(cells: readonly { weightOf(step: number): number }[]): void {
     for (let i = 0; i < STEPS; i += 1) {
-      let sum = (TONIGHT.flatCells * at(this.#flat, i)) / this.#flatSum;
+      let sum = (RULES.flatCells * at(this.#flat, i)) / this.#flatSum;
       for (const cell of cells) sum += cell.weightOf(i);
       this.logs[i] = Math.log(sum);
     }
