@@ -21,7 +21,7 @@ export class JudgedCell {
   isOnlyRunFarOff = false;
   #sweeps = 1;
   #isDrifting = false;
-  #driftTold = 0;
+  #driftReported = 0;
   /** Off at which a sweep is reported, in sd, and what it was computed for. */
   #threshold = 0;
   #thresholdSd = 0;
@@ -214,23 +214,23 @@ export class JudgedCell {
       const error = Math.sqrt((rest + this.noise.sd ** 2) / (home.count - 1) / places);
       if (Math.abs(slope) > RULES.driftT * error) {
         this.#isDrifting = true;
-        this.#driftTold = home.startMean;
+        this.#driftReported = home.startMean;
       }
     }
     if (!this.#isDrifting) return null;
     if (home.count > 5) this.home = home.newest(5);
     const unit = Math.hypot(this.noise.sd, sweep.night.sd);
-    return Math.abs(this.home.newestMiddle - this.#driftTold) > RULES.driftSd * unit
-      ? this.#creep(sweep, this.#driftTold)
+    return Math.abs(this.home.newestMiddle - this.#driftReported) > RULES.driftSd * unit
+      ? this.#creep(sweep, this.#driftReported)
       : null;
   }
 
   /** The cell crept away from a level; what it creeps on is reported from here. */
   #creep(sweep: CellSweep, from: number): Reported {
     this.#isDrifting = true;
-    this.#driftTold = this.home.newestMiddle;
+    this.#driftReported = this.home.newestMiddle;
     if (this.home.count > 5) this.home = this.home.newest(5);
-    return this.#reported(sweep, this.#driftTold - from, this.home.placeAt(3), 3, 'creep');
+    return this.#reported(sweep, this.#driftReported - from, this.home.placeAt(3), 3, 'creep');
   }
 
   /** Small steps and creep, from the last sweeps together. */
