@@ -112,7 +112,7 @@ export class SimulatedGate {
     const { build } = this.series;
     return {
       metric,
-      runs: measured.map(({ values }) => values.map((value) => ({ value }))),
+      runs: measured.map(({ values }) => values),
       history: {
         nights: measured.map(({ sweep }) => sweep),
         values: Float64Array.from(measured, ({ value }) => value),

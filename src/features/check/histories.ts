@@ -106,9 +106,8 @@ export class Histories {
     const measured = {
       metric,
       history: { ...fitted.history, nights, values: medianValues(runs, valueOf) },
-      // Few look at single runs, and all of them are millions of objects.
       get runs() {
-        return runs.map((latest) => latest.map((run) => ({ value: valueOf(run) })));
+        return runs.map((latest) => latest.map(valueOf));
       },
     };
     return { measured, leftOut };

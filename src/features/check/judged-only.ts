@@ -44,7 +44,7 @@ function historyOf(
   return {
     metric,
     history: { nights: values.map(({ night }) => night), values: Float64Array.from(values, ({ value }) => value) },
-    runs: values.map(({ value }) => [{ value }]),
+    runs: values.map(({ value }) => [value]),
   };
 }
 

@@ -13,7 +13,7 @@ export interface MetricHistory {
   /** One value for each sweep that has one; `nights` are their places among the sweeps. Shares may be 0. */
   readonly history: CellHistory;
   /** The runs that count, in the order of `history.nights`. */
-  readonly runs: readonly (readonly { readonly value: number }[])[];
+  readonly runs: readonly (readonly number[])[];
 }
 
 export interface CellEvidence {

@@ -38,10 +38,10 @@ export function judgeMetrics(
   for (const [metric, own] of byMetric) {
     const judgements = judgeMetric(metric, own, evidence, { known, accepted, words, judgedTogether: cells.length });
     for (const [index, { evidence: cell }] of own.entries()) {
-      const judgement = judgements.newest[index] ?? null;
+      const judgement = judgements[index] ?? null;
       if (judgement === null) continue;
       const ofCell = states.get(cell.cell.key) ?? new Map<GatedMetricId, MetricState>();
-      states.set(cell.cell.key, ofCell.set(metric, stateOf(metric, judgement, judgements.since[index] ?? 0)));
+      states.set(cell.cell.key, ofCell.set(metric, stateOf(metric, judgement)));
     }
   }
   return states;
@@ -67,27 +67,24 @@ function judgeMetric(
   );
   const judged = sweeps.length - 1;
   const controls = cells.map(({ evidence }) => controlsOf(evidence.cell.key, metric, known, accepted, judged));
-  const runsAt = cells.map(({ measured: { history, runs } }) => {
-    const values = new Map(history.nights.map((place, index) => [place, runs[index] ?? []]));
-    return (place: number) => values.get(place)?.map(({ value }) => (isLower ? value : 1 / value)) ?? null;
+  const runs = cells.map(({ measured: { history, runs: all } }) => {
+    let next = 0;
+    return (place: number): readonly number[] | null => {
+      if (history.nights[next] !== place) return null;
+      const values = all[next++] ?? [];
+      return isLower ? values : values.map((value) => 1 / value);
+    };
   });
-  let newest: readonly (CellJudgement | null)[] = [];
-  const since = cells.map(() => 0);
-  const sides = cells.map((): CellJudgement['verdict'] => 'same');
-  for (let place = 0; place <= judged; place += 1) {
+  const sweepAt = (place: number) => {
     // The level at the merge base is what a pull request is compared with.
     const isFirstOfBranch = baseSweeps !== null && place === baseSweeps;
-    newest = judge.step(
-      runsAt.map((valuesAt) => valuesAt(place)),
+    return [
+      runs.map((valuesAt) => valuesAt(place)),
       controls.map((own) => (isFirstOfBranch ? { accept: true } : own.get(place))),
-    );
-    for (const [index, judgement] of newest.entries()) {
-      if (judgement === null || judgement.verdict === sides[index]) continue;
-      sides[index] = judgement.verdict;
-      since[index] = judgement.reported?.first ?? place;
-    }
-  }
-  return { newest, since };
+    ] as const;
+  };
+  for (let place = 0; place < judged; place += 1) judge.learn(...sweepAt(place));
+  return judge.step(...sweepAt(judged));
 }
 
 function controlsOf(
@@ -106,10 +103,9 @@ function controlsOf(
   return new Map<number, Control>([...excluded, ...accepting]);
 }
 
-/** @param since place of the sweep since which it has been on its side of the reference */
-function stateOf(metric: GatedMetricId, judgement: CellJudgement, since: number): MetricState {
+function stateOf(metric: GatedMetricId, judgement: CellJudgement): MetricState {
   const valueOf = (log: number): number => Math.exp(gatedMetricOf(metric).betterIs === 'lower' ? log : -log);
-  const { change, detectable, isOnlyRunFarOff, level, levels, reference, reported, verdict } = judgement;
+  const { change, detectable, isOnlyRunFarOff, level, levels, reference, reported, since, verdict } = judgement;
   return {
     verdict,
     reference: valueOf(reference.log),

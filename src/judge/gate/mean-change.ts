@@ -55,7 +55,7 @@ function noiseOf(measured: MetricHistory): Noise | null {
     const deviation = scaleOf(differences(past.map(Math.log), 1), 0.5);
     return { variance: deviation ** 2 * (1 + 1 / level), degrees: EFFICIENCY * past.length };
   }
-  const [base = [], head = []] = measured.runs.slice(-2).map((own) => own.map(({ value }) => value));
+  const [base = [], head = []] = measured.runs.slice(-2);
   const { degrees, variance } = pooledVariance({ base, head });
   return degrees === 0 || base.length * head.length === 0
     ? null

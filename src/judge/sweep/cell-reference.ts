@@ -8,8 +8,9 @@ import { RULES } from './settings.ts';
 export class CellReference {
   readonly #cell: JudgedCell;
   #level: Level;
-  /** Something was reported since the cell was at its reference. */
+  /** Something was reported since the cell was at its reference; the first sweep of that level. */
   #isOpen = false;
+  #since = 0;
 
   constructor(cell: JudgedCell) {
     this.#cell = cell;
@@ -24,6 +25,7 @@ export class CellReference {
     const log = isRuns ? meanOfLogs(reference.runs) : reference.log;
     this.#level = Level.of(place, log, isRuns ? 1 : reference.sweeps);
     this.#isOpen = true;
+    this.#since = this.#cell.home.first;
     if (this.#cell.pending === null && this.#isNear(this.#cell.home)) {
       this.#level.follow(this.#cell.home);
       this.#isOpen = false;
@@ -33,6 +35,7 @@ export class CellReference {
   /** After the sweep: reported opens; a level back at the reference is the reference; a faster one that lasts becomes it. */
   update(reported: Reported | null, isConfirmed: boolean): void {
     const cell = this.#cell;
+    if (reported !== null && !this.#isOpen) this.#since = reported.first;
     if (reported !== null) this.#isOpen = true;
     if (cell.home === this.#level && cell.pending === null) this.#isOpen = false;
     if (!this.#isOpen) return;
@@ -66,6 +69,7 @@ export class CellReference {
       verdict:
         isApart && reported !== null ? reported.direction : this.#verdict(change, isNewest && reported === null, sweep),
       reference,
+      since: this.#isOpen ? this.#since : sweep.place,
       level,
       change,
       reported,

@@ -26,6 +26,8 @@ export interface CellJudgement {
   readonly verdict: 'slower' | 'faster' | 'same' | 'unclear';
   /** What was last accepted. */
   readonly reference: LevelEstimate;
+  /** Place of the first sweep off the reference; of this one where nothing was reported since. */
+  readonly since: number;
   /** Where the cell is now; the same as the reference where nothing happened. */
   readonly level: LevelEstimate;
   /** Log ratio to the reference: of the recent level where it is another one, else of the newest sweep. */

@@ -66,8 +66,21 @@ export class MatrixJudge {
     this.#zs = new Float64Array(cells.length);
   }
 
+  /** Learns from a sweep of which nobody asks the judgement. */
+  learn(runs: readonly SweepRuns[], controls: Controls = []): void {
+    this.#judge(runs, controls, () => null);
+  }
+
   /** @param runs of each cell, null where it has no result in this sweep @returns null for those */
   step(runs: readonly SweepRuns[], controls: Controls = []): readonly (CellJudgement | null)[] {
+    return this.#judge(runs, controls, (cell, ...facts) => cell.reference.judgement(...facts));
+  }
+
+  #judge(
+    runs: readonly SweepRuns[],
+    controls: Controls,
+    judgementOf: (cell: CellAndReference, ...facts: Parameters<CellReference['judgement']>) => CellJudgement | null,
+  ): readonly (CellJudgement | null)[] {
     const place = this.#place++;
     // Each time that twice as many sweeps are known.
     if (place > 1 && (place & (place - 1)) === 0) this.#prior.learn(this.#noises);
@@ -102,10 +115,10 @@ export class MatrixJudge {
         share: this.#share,
         moved: moved(index),
       };
-      if (control.exclude === true) return cell.reference.judgement(sweep, cell.state.judgeApart(sweep), true);
+      if (control.exclude === true) return judgementOf(cell, sweep, cell.state.judgeApart(sweep), true);
       const reported = isNew ? null : cell.state.judge(sweep);
       cell.reference.update(reported, control.confirmed === true);
-      return cell.reference.judgement(sweep, reported);
+      return judgementOf(cell, sweep, reported);
     });
   }
 
