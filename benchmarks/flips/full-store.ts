@@ -32,9 +32,9 @@ function addOthers(path: string): void {
   const store = openStore(path, join(ROOT, 'migrations'));
   const time = '2026-01-01T00:00:00.000Z';
   store.db.$client.exec(`
-    INSERT OR IGNORE INTO findings (finding_id, kind, is_warning, provenance, matrix, direction, state, group_words, confirmed_by,
+    INSERT OR IGNORE INTO findings (finding_id, kind, is_warning, provenance, matrix, direction, state, group_words, lasts,
       environment_changes, pairs, first_bad_sweep_id, reported_sweep_id)
-      VALUES ('${'f'.repeat(32)}', 'change', 0, 'simulated', 'nightly', 'slower', 'confirmed', '[]', 'pairs', '[]',
+      VALUES ('${'f'.repeat(32)}', 'change', 0, 'simulated', 'nightly', 'slower', 'open', '[]', 'pairs', '[]',
         '{"count":5,"agreeing":5,"changePercent":5,"outcome":"confirmed"}',
         '${sweepOfNight(18)}', '${sweepOfNight(21)}');
     INSERT OR IGNORE INTO finding_cells (finding_id, cell_key, metric, change_percent, margin, before_value, after_value)

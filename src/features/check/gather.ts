@@ -8,7 +8,7 @@ import type { Sweep } from '../../records/sweep.ts';
 import { knownVariablesOn } from '../../process/environment-variables.ts';
 import { findCells, plannedCells } from '../../store/cells.ts';
 import type { StoreDatabase } from '../../store/file/open.ts';
-import { acknowledgementsOf, findingsOf } from '../../store/sweeps/findings.ts';
+import { acknowledgementsOf, findingsOf, findingsReportedIn } from '../../store/sweeps/findings.ts';
 import { sweepsUntil } from '../../store/sweeps/find-sweeps.ts';
 import { cellKeysOf } from '../../store/runs/runs.ts';
 import { gateOf } from '../../store/sweeps/gate-of-sweep.ts';
@@ -36,8 +36,6 @@ export interface GatherOptions {
   /** Pairs of the judged sweep, where they are not stored yet. */
   readonly pairs?: readonly PairResult[] | null;
   readonly minChangePercent?: number | undefined;
-  /** What was reported in this very sweep is known, too. */
-  readonly isJudged?: boolean;
   /** What is read of runs is kept in the store. */
   readonly keeps?: boolean;
 }
@@ -55,7 +53,7 @@ export async function gather(
   const limited = rules.limited.filter((metric) => !isJudgedOnly(metric));
   const histories = new Histories(db, series, cells, [...new Set([...GATED, ...limited])], options.keeps === true);
   const evidence = cells.map((cell) => histories.of(cell, planned.has(cell.key)));
-  const findings = options.findings ?? knownFindings(db, series, options.isJudged === true);
+  const findings = [...(options.findings ?? knownFindings(db, series)), ...acceptedIn(db, sweep)];
   const findingIds = findings.map(({ findingId }) => findingId);
   return {
     series,
@@ -90,22 +88,23 @@ function isEligible({ axisFlags }: KeyedCell): boolean {
   return knownVariablesOn(variablesOf(axisFlags)).length === 0;
 }
 
-function knownFindings(
-  db: StoreDatabase,
-  { baseBranch, sweep, matrices }: Series,
-  isJudged: boolean,
-): Finding[] {
+/** What an earlier look at this sweep reported, and somebody acknowledged: it goes by its id. */
+function acceptedIn(db: StoreDatabase, { sweepId }: Sweep): Finding[] {
+  const reported = findingsReportedIn(db, [sweepId]);
+  const marks = acknowledgementsOf(db, reported.map(({ findingId }) => findingId));
+  return reported.filter(({ findingId }) => marks.has(findingId));
+}
+
+function knownFindings(db: StoreDatabase, { baseBranch, sweep, matrices }: Series): Finding[] {
   const ofBranch = (branch: string | null): Finding[] => findingsOf(db, { ...sweep, branch, matrices });
   const stored =
     baseBranch === null
       ? ofBranch(sweep.branch)
       : // A pull request is judged against its base: what an earlier push was said to be is not known of this one.
-        [...ofBranch(baseBranch), ...ofBranch(sweep.branch).filter((one) => one.reportedSweepId === sweep.sweepId)];
+        ofBranch(baseBranch);
   const reportedIn = [...new Set(stored.map(({ reportedSweepId }) => reportedSweepId))];
   const until = sweepsUntil(db, reportedIn, sweep);
-  return stored.filter(
-    ({ reportedSweepId }) => until.has(reportedSweepId) && (isJudged || reportedSweepId !== sweep.sweepId),
-  );
+  return stored.filter(({ reportedSweepId }) => until.has(reportedSweepId) && reportedSweepId !== sweep.sweepId);
 }
 
 async function acknowledgedOf(

@@ -40,16 +40,12 @@ export async function judgedSweep(
 export interface JudgedSeries extends JudgedSweep {
   /** Ids of the sweeps that were judged together with the newest: what they reported is new. */
   readonly batch: ReadonlySet<string>;
-  /** Sweeps that were never judged, and are too many to be. */
-  readonly skipped: number;
   readonly acknowledgements: ReadonlyMap<string, Acknowledgement>;
   /** Ids of the sweeps whose stored findings changed. */
   readonly changed: readonly string[];
   /** The sweep was judged before by rules of an earlier version: what was open then makes an exit code now. */
   readonly isFirstByReference: boolean;
 }
-
-const MOST_AT_ONCE = 7;
 
 /** @param judgedAt null: nothing is stored */
 export async function judgeSeries(
@@ -60,9 +56,7 @@ export async function judgeSeries(
   given: GatherOptions = {},
 ): Promise<JudgedSeries> {
   const options = { ...given, keeps: judgedAt !== null };
-  const { pending, skipped, before } = onlyNewest
-    ? { pending: [newest], skipped: 0, before: null }
-    : pendingOf(db, newest);
+  const { pending, before } = onlyNewest ? { pending: [newest], before: null } : pendingOf(db, newest);
   const changed: string[] = [];
   let judged = await judgedSweep(db, pending[0] ?? newest, io, options);
   for (const sweep of [null, ...pending.slice(1)]) {
@@ -75,14 +69,13 @@ export async function judgeSeries(
   return {
     ...judged,
     batch: new Set([...pending.map(({ sweepId }) => sweepId), ...(before?.batch ?? [])]),
-    skipped,
     acknowledgements: new Map(acknowledgements),
     changed,
     isFirstByReference: before?.judgedBy === 'earlierRules',
   };
 }
 
-/** Sweeps to be judged, oldest first: those that never were, or the newest again, as runs, pairs or marks may have come. */
+/** Sweeps to be judged, oldest first: those that are not, or the newest again, as runs, pairs or marks may have come. */
 function pendingOf(db: StoreDatabase, newest: Sweep) {
   const sweeps = seriesOf(db, newest, ALERTING.windowNights);
   const ids = sweeps.map(({ sweepId }) => sweepId);
@@ -91,12 +84,11 @@ function pendingOf(db: StoreDatabase, newest: Sweep) {
   const last = judged.get(sweeps[newestJudged]?.sweepId ?? '');
   if (newestJudged === 0 && last !== undefined) {
     const together = sweeps.filter(({ sweepId }) => judged.get(sweepId)?.judgedAt === last.judgedAt);
-    return { pending: [newest], skipped: 0, before: { ...last, batch: together.map(({ sweepId }) => sweepId) } };
+    return { pending: [newest], before: { ...last, batch: together.map(({ sweepId }) => sweepId) } };
   }
   // A series that was never judged before begins with its newest sweep.
   const unjudged = newestJudged === -1 ? 1 : newestJudged;
-  const pending = sweeps.slice(0, Math.min(unjudged, MOST_AT_ONCE)).toReversed();
-  return { pending, skipped: unjudged - pending.length, before: null };
+  return { pending: sweeps.slice(0, unjudged).toReversed(), before: null };
 }
 
 /** @returns ids of the sweeps whose findings changed */

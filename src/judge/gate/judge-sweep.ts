@@ -37,7 +37,8 @@ export function judgeSweep(evidence: SweepEvidence): SweepVerdict {
     ...cells.flatMap((cell) => steadyMetricChanges(cell, known, judged)),
   ].filter((change) => Math.abs(change.changePercent) >= rules.minChangeOf(change.cellKey, change.metric));
   const facts = { evidence, states, words, accepted };
-  const after = [...reduceFindings(known, changes, facts).map((one) => withHistory(one, evidence)), ...limitsOf(evidence)];
+  const reduced = reduceFindings(known, changes, facts).map((one) => withHistory(one, evidence));
+  const after = withAccepted([...reduced, ...limitsOf(evidence)], evidence);
   const byKey = new Map(cells.map((cell) => [cell.cell.key, cell]));
   const judgedIn = (cellKey: CellKey, metric: GatedMetricId | undefined): JudgedCell | null => {
     const cell = byKey.get(cellKey);
@@ -122,6 +123,33 @@ function withHistory(finding: Finding, { cells, sweeps }: SweepEvidence): Findin
       directionOf(change.shift, gatedMetricOf(clearest.metric).betterIs) === direction,
   );
   return isSeen ? { ...finding, lasts: 'history' } : finding;
+}
+
+/**
+ * An acknowledged finding of an earlier look at this sweep goes on by its id in what is found of its cells now; it is
+ * over where nothing is.
+ */
+function withAccepted(found: readonly Finding[], { acknowledged, findings, sweeps }: SweepEvidence): Finding[] {
+  const judged = sweeps.at(-1)?.sweepId;
+  const given = findings.filter((one) => one.reportedSweepId === judged && acknowledged.has(one.findingId));
+  const after = new Map(found.map((one) => [one, one]));
+  const isOver = (accepted: Finding): boolean => {
+    const { cells, direction, findingId, kind, owner } = accepted;
+    const same = found.find(
+      (one) =>
+        one.reportedSweepId === judged &&
+        one.direction === direction &&
+        one.kind === kind &&
+        after.get(one) === one &&
+        one.cells.some(({ cellKey, metric }) => cells.some((cell) => cell.cellKey === cellKey && cell.metric === metric)),
+    );
+    if (same !== undefined) after.set(same, { ...same, findingId, owner });
+    return same === undefined;
+  };
+  const over = given.filter(isOver).map(
+    (one): Finding => ({ ...one, state: 'recovered', lastBadSweepId: one.lastBadSweepId ?? one.firstBadSweepId }),
+  );
+  return [...after.values(), ...over];
 }
 
 function steadyMetricChanges(cell: CellEvidence, known: readonly PlacedFinding[], judged: number): CellChange[] {
