@@ -7,6 +7,8 @@ const KEPT = 16;
 /** Sd between sweeps over the sd that the runs leave in a sweep's mean. */
 const RATIOS = [0.3, 0.6, 0.9, 1.2, 1.5];
 const SHARES = Float64Array.from(RATIOS, (ratio) => 1 + ratio * ratio);
+/** Of runs, whose clock may have printed the same value for all. */
+const LEAST_VARIANCE = 1e-12;
 const SHARE_LOGS = SHARES.map(Math.log);
 
 /** What the cells of a matrix share: the grid of sds of one sweep and its prior. */
@@ -64,7 +66,7 @@ export class CellNoise {
   addRuns(runs: readonly number[], centre: number): void {
     this.#repeats = Math.max(this.#repeats, runs.length);
     if (runs.length < 2) return;
-    const variance = this.squares / this.degrees;
+    const variance = Math.max(this.squares / this.degrees, LEAST_VARIANCE);
     const weight = (runs.length - 1) / runs.length;
     for (const run of runs) {
       const square = (run - centre) ** 2 / weight;
@@ -146,7 +148,7 @@ export class CellNoise {
   #judgeRuns(): void {
     if (this.degrees === this.#judgedDegrees) return;
     this.#judgedDegrees = this.degrees;
-    const observed = (this.squares / this.degrees + 1e-12) / this.#repeats;
+    const observed = (this.squares / this.degrees + LEAST_VARIANCE) / this.#repeats;
     const observedLog = Math.log(observed);
     const half = this.degrees / 2;
     for (let i = 0; i < STEPS; i += 1) {
