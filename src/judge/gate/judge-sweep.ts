@@ -127,13 +127,21 @@ function withHistory(finding: Finding, { cells, sweeps }: SweepEvidence): Findin
 
 /**
  * An acknowledged finding of an earlier look at this sweep goes on by its id in what is found of its cells now; it is
- * over where nothing is.
+ * over where nothing is found of those that have a value.
  */
-function withAccepted(found: readonly Finding[], { acknowledged, findings, sweeps }: SweepEvidence): Finding[] {
+function withAccepted(found: readonly Finding[], { acknowledged, cells: all, findings, sweeps }: SweepEvidence): Finding[] {
   const judged = sweeps.at(-1)?.sweepId;
+  const isMeasured = ({ cells }: Finding): boolean =>
+    all.some(({ cell, metrics }) =>
+      metrics.some(
+        ({ history, metric }) =>
+          history.nights.at(-1) === sweeps.length - 1 &&
+          cells.some((one) => one.cellKey === cell.key && one.metric === metric),
+      ),
+    );
   const given = findings.filter((one) => one.reportedSweepId === judged && acknowledged.has(one.findingId));
   const after = new Map(found.map((one) => [one, one]));
-  const isOver = (accepted: Finding): boolean => {
+  const isLost = (accepted: Finding): boolean => {
     const { cells, direction, findingId, kind, owner } = accepted;
     const same = found.find(
       (one) =>
@@ -146,10 +154,11 @@ function withAccepted(found: readonly Finding[], { acknowledged, findings, sweep
     if (same !== undefined) after.set(same, { ...same, findingId, owner });
     return same === undefined;
   };
-  const over = given.filter(isOver).map(
-    (one): Finding => ({ ...one, state: 'recovered', lastBadSweepId: one.lastBadSweepId ?? one.firstBadSweepId }),
-  );
-  return [...after.values(), ...over];
+  const lost = given.filter(isLost).map((one): Finding => {
+    const lastBadSweepId = one.lastBadSweepId ?? one.firstBadSweepId;
+    return isMeasured(one) ? { ...one, state: 'recovered', lastBadSweepId } : one;
+  });
+  return [...after.values(), ...lost];
 }
 
 function steadyMetricChanges(cell: CellEvidence, known: readonly PlacedFinding[], judged: number): CellChange[] {

@@ -124,20 +124,6 @@ describe('the series of a store', () => {
     expect(queryStore(store.db, 'SELECT count(*) AS n FROM acknowledgements')).toEqual([{ n: 1 }]);
   });
 
-  test('an acknowledged finding that its own sweep does not show any more is over, and stays', async () => {
-    const store = new Store();
-    for (let sweep = 0; sweep < 4; sweep += 1) store.add(slowFrom(3));
-    const [found] = (await store.check()).json.findings;
-    await bench(['ack', found?.id ?? '', '--reason', 'known', '--db', store.db]);
-    const client = new Database(store.db);
-    client.exec(`UPDATE measurements SET gpu_compute_ms = gpu_compute_ms / 1.2, p99_ms = p99_ms / 1.2,
-      throughput_qps = throughput_qps * 1.2 WHERE run_id IN (SELECT run_id FROM runs JOIN cells USING (cell_key)
-      WHERE sweep_id = '${sweepOfNight(3)}' AND precision = 'fp16' AND shapes LIKE '%[1,%')`);
-    client.close();
-    const { code, json } = await store.check();
-    expect([code, json.findings]).toMatchObject([0, [{ id: found?.id, state: 'recovered', acknowledged: {} }]]);
-  });
-
   test('a series without a sweep for 30 days is one line and no exit code', async () => {
     const store = new Store();
     store.add(slowFrom(1), { matrix: 'old' });
