@@ -31,7 +31,7 @@ export interface Gathered {
 }
 
 export interface GatherOptions {
-  /** What is known before this sweep; default: what the store says was reported until then. */
+  /** What is known before this sweep, besides what an earlier look at it reported; default: what the store says was reported until then. */
   readonly findings?: readonly Finding[] | undefined;
   /** Pairs of the judged sweep, where they are not stored yet. */
   readonly pairs?: readonly PairResult[] | null;
@@ -53,7 +53,7 @@ export async function gather(
   const limited = rules.limited.filter((metric) => !isJudgedOnly(metric));
   const histories = new Histories(db, series, cells, [...new Set([...GATED, ...limited])], options.keeps === true);
   const evidence = cells.map((cell) => histories.of(cell, planned.has(cell.key)));
-  const findings = [...(options.findings ?? knownFindings(db, series)), ...acceptedIn(db, sweep)];
+  const findings = [...(options.findings ?? knownFindings(db, series)), ...findingsReportedIn(db, [sweep.sweepId])];
   const findingIds = findings.map(({ findingId }) => findingId);
   return {
     series,
@@ -86,13 +86,6 @@ function cellsOf(db: StoreDatabase, sweeps: readonly Sweep[]) {
 
 function isEligible({ axisFlags }: KeyedCell): boolean {
   return knownVariablesOn(variablesOf(axisFlags)).length === 0;
-}
-
-/** What an earlier look at this sweep reported, and somebody acknowledged: it goes by its id. */
-function acceptedIn(db: StoreDatabase, { sweepId }: Sweep): Finding[] {
-  const reported = findingsReportedIn(db, [sweepId]);
-  const marks = acknowledgementsOf(db, reported.map(({ findingId }) => findingId));
-  return reported.filter(({ findingId }) => marks.has(findingId));
 }
 
 function knownFindings(db: StoreDatabase, { baseBranch, sweep, matrices }: Series): Finding[] {

@@ -25,7 +25,7 @@ import type { JudgedCell, SweepVerdict } from './verdict.ts';
 export function judgeSweep(evidence: SweepEvidence): SweepVerdict {
   const { acknowledged, cells, findings, rules, sweeps } = evidence;
   const judged = sweeps.length - 1;
-  // What an earlier look at this sweep reported is found again.
+  // What an earlier look at this sweep reported is found again, by its id.
   const earlier = findings.filter(({ reportedSweepId }) => reportedSweepId !== sweeps[judged]?.sweepId);
   const known = placeFindings(earlier, sweeps);
   const ended = [...acknowledged].flatMap(([id, { isOver }]) => (isOver ? [id] : []));
@@ -38,7 +38,7 @@ export function judgeSweep(evidence: SweepEvidence): SweepVerdict {
   ].filter((change) => Math.abs(change.changePercent) >= rules.minChangeOf(change.cellKey, change.metric));
   const facts = { evidence, states, words, accepted };
   const reduced = reduceFindings(known, changes, facts).map((one) => withHistory(one, evidence));
-  const after = withAccepted([...reduced, ...limitsOf(evidence)], evidence);
+  const after = withEarlierIds([...reduced, ...limitsOf(evidence)], evidence);
   const byKey = new Map(cells.map((cell) => [cell.cell.key, cell]));
   const judgedIn = (cellKey: CellKey, metric: GatedMetricId | undefined): JudgedCell | null => {
     const cell = byKey.get(cellKey);
@@ -126,39 +126,36 @@ function withHistory(finding: Finding, { cells, sweeps }: SweepEvidence): Findin
 }
 
 /**
- * An acknowledged finding of an earlier look at this sweep goes on by its id in what is found of its cells now; it is
- * over where nothing is found of those that have a value.
+ * What an earlier look at this sweep reported goes on by its id in what is found of its cells now. Where nothing is, it
+ * is no finding; an acknowledged one is over then, unless its cells have no value.
  */
-function withAccepted(found: readonly Finding[], { acknowledged, cells: all, findings, sweeps }: SweepEvidence): Finding[] {
+function withEarlierIds(found: readonly Finding[], { acknowledged, cells: all, findings, sweeps }: SweepEvidence): Finding[] {
   const judged = sweeps.at(-1)?.sweepId;
-  const isMeasured = ({ cells }: Finding): boolean =>
-    all.some(({ cell, metrics }) =>
-      metrics.some(
-        ({ history, metric }) =>
-          history.nights.at(-1) === sweeps.length - 1 &&
-          cells.some((one) => one.cellKey === cell.key && one.metric === metric),
-      ),
-    );
-  const given = findings.filter((one) => one.reportedSweepId === judged && acknowledged.has(one.findingId));
   const after = new Map(found.map((one) => [one, one]));
-  const isLost = (accepted: Finding): boolean => {
-    const { cells, direction, findingId, kind, owner } = accepted;
+  const lost = findings.filter((earlier) => {
+    if (earlier.reportedSweepId !== judged) return false;
     const same = found.find(
       (one) =>
         one.reportedSweepId === judged &&
-        one.direction === direction &&
-        one.kind === kind &&
+        one.direction === earlier.direction &&
+        one.kind === earlier.kind &&
         after.get(one) === one &&
-        one.cells.some(({ cellKey, metric }) => cells.some((cell) => cell.cellKey === cellKey && cell.metric === metric)),
+        one.cells.some(({ cellKey, metric }) => hasCell(earlier, cellKey, metric)),
     );
-    if (same !== undefined) after.set(same, { ...same, findingId, owner });
-    return same === undefined;
-  };
-  const lost = given.filter(isLost).map((one): Finding => {
+    if (same !== undefined) after.set(same, { ...same, findingId: earlier.findingId, owner: earlier.owner ?? same.owner });
+    return same === undefined && acknowledged.has(earlier.findingId);
+  });
+  const isMeasured = (finding: Finding): boolean =>
+    all.some(({ cell, metrics }) =>
+      metrics.some(
+        ({ history, metric }) => history.nights.at(-1) === sweeps.length - 1 && hasCell(finding, cell.key, metric),
+      ),
+    );
+  const kept = lost.map((one): Finding => {
     const lastBadSweepId = one.lastBadSweepId ?? one.firstBadSweepId;
     return isMeasured(one) ? { ...one, state: 'recovered', lastBadSweepId } : one;
   });
-  return [...after.values(), ...lost];
+  return [...after.values(), ...kept];
 }
 
 function steadyMetricChanges(cell: CellEvidence, known: readonly PlacedFinding[], judged: number): CellChange[] {

@@ -135,7 +135,10 @@ test('an open finding: since which commit, and what to type; check and trend giv
     /▲ [0-9a-f]{8} vit fp8 4x3x224x224 graph slower by ([56]\.\d %), since 2026-02-25 open in GPU compute time: 6 sweeps/.exec(
       stdout.replaceAll(/\s+/g, ' '),
     ) ?? [];
-  expect(stdout.replaceAll(/\s+/g, ' ')).toContain(`first bad ${FROM.toString(16).repeat(4)} next: bench why`);
+  expect(stdout.replaceAll(/\s+/g, ' ')).toContain(
+    `first bad ${FROM.toString(16).repeat(4)}, last good ${(FROM - 1).toString(16).repeat(4)} also:`,
+  );
+  expect(stdout).toMatch(/^ {2}next: bench why [0-9a-f]{8} · bench compare/m);
   expect(stdout).toMatch(/bench ack [0-9a-f]{8} --reason "…"$/m);
   const row = new RegExp(String.raw`^vit +fp8 +b4 +0\.8\d+ ms +\+${size} `, 'm');
   expect(stdout).toMatch(row);
