@@ -166,8 +166,7 @@ function withMissingDays(steps: readonly TrendStep[]): TrendStep[] {
 /** A change of level that was reported. */
 export interface ReportedChange {
   readonly id: string;
-  readonly state: Finding['state'];
-  readonly isAcknowledged: boolean;
+  readonly state: Finding['state'] | 'acknowledged';
   readonly direction: Finding['direction'];
   readonly firstBadSweepId: SweepId;
   readonly changePercent: number;
@@ -185,8 +184,9 @@ export function reportedChanges(
   return findings.flatMap(({ cells, direction, findingId: id, firstBadSweepId, kind, state }) => {
     const own = cells.find(({ cellKey, metric }) => cellKey === about.cellKey && metric === about.metric);
     if (own === undefined || kind === 'limit') return [];
+    const isAccepted = state === 'open' && acknowledged.has(id);
     const { changePercent } = own;
-    return [{ id, state, isAcknowledged: acknowledged.has(id), direction, firstBadSweepId, changePercent }];
+    return [{ id, state: isAccepted ? 'acknowledged' : state, direction, firstBadSweepId, changePercent }];
   });
 }
 
@@ -257,9 +257,7 @@ function changeMarks(
           changePercent: percentOfLog(shift),
         }));
   return [
-    ...placed.map(({ id, state, isAcknowledged, ...change }) =>
-      changeMark(change, `, finding ${id.slice(0, 8)}: ${state}${isAcknowledged ? ', acknowledged' : ''}`),
-    ),
+    ...placed.map(({ id, state, ...change }) => changeMark(change, `, finding ${id.slice(0, 8)}: ${state}`)),
     ...seen.filter((change) => !placed.some((one) => isNear(one, change))).map((change) => changeMark(change, '')),
   ];
 }

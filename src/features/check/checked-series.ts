@@ -75,14 +75,13 @@ function seriesOutput(db: StoreDatabase, judged: JudgedSeries, standing: Standin
   };
 }
 
-function notesOf({ evidence, ineligible, skipped, sweepsOfOtherMachine }: JudgedSeries): string[] {
+function notesOf({ evidence, ineligible, sweepsOfOtherMachine }: JudgedSeries): string[] {
   return [
     undatedNote(evidence.sweeps),
     ...limitsWithoutValue(
       evidence.rules,
       valuesAt(evidence.cells, evidence.rules.limited, evidence.sweeps.length - 1),
     ).map((limit) => `limit ${printable(limitText(limit))}: no cell has a value for it`),
-    skipped > 0 && `${count(skipped, 'older sweep')} not judged: only the newest seven are at once`,
     ineligible > 0 && `${count(ineligible, 'cell')} under a profiling switch or as an upper bound: never judged`,
     sweepsOfOtherMachine > 0 &&
       `${count(sweepsOfOtherMachine, 'sweep')} on another GPU model, TensorRT major or locked clock left out: bench compare A B --across-gpu --across-tensorrt --across-clocks`,

@@ -8,7 +8,7 @@ import type { Sweep } from '../../records/sweep.ts';
 import { knownVariablesOn } from '../../process/environment-variables.ts';
 import { findCells, plannedCells } from '../../store/cells.ts';
 import type { StoreDatabase } from '../../store/file/open.ts';
-import { acknowledgementsOf, findingsOf } from '../../store/sweeps/findings.ts';
+import { acknowledgementsOf, findingsOf, findingsReportedIn } from '../../store/sweeps/findings.ts';
 import { sweepsUntil } from '../../store/sweeps/find-sweeps.ts';
 import { cellKeysOf } from '../../store/runs/runs.ts';
 import { gateOf } from '../../store/sweeps/gate-of-sweep.ts';
@@ -31,7 +31,7 @@ export interface Gathered {
 }
 
 export interface GatherOptions {
-  /** What is known before this sweep; default: what the store says was reported until then. */
+  /** What is known before this sweep, besides what an earlier look at it reported; default: what the store says was reported until then. */
   readonly findings?: readonly Finding[] | undefined;
   /** Pairs of the judged sweep, where they are not stored yet. */
   readonly pairs?: readonly PairResult[] | null;
@@ -53,7 +53,7 @@ export async function gather(
   const limited = rules.limited.filter((metric) => !isJudgedOnly(metric));
   const histories = new Histories(db, series, cells, [...new Set([...GATED, ...limited])], options.keeps === true);
   const evidence = cells.map((cell) => histories.of(cell, planned.has(cell.key)));
-  const findings = options.findings ?? knownFindings(db, series);
+  const findings = [...(options.findings ?? knownFindings(db, series)), ...findingsReportedIn(db, [sweep.sweepId])];
   const findingIds = findings.map(({ findingId }) => findingId);
   return {
     series,
@@ -88,14 +88,13 @@ function isEligible({ axisFlags }: KeyedCell): boolean {
   return knownVariablesOn(variablesOf(axisFlags)).length === 0;
 }
 
-/** A pull request is judged against its base: what an earlier push was said to be is not known of this one. */
+/** A pull request is judged against its base, and by no finding of an earlier push. */
 function knownFindings(db: StoreDatabase, { baseBranch, sweep, matrices }: Series): Finding[] {
-  const ofBranch = findingsOf(db, { ...sweep, matrices });
-  const stored =
-    baseBranch === null ? ofBranch : ofBranch.filter(({ reportedSweepId }) => reportedSweepId === sweep.sweepId);
+  if (baseBranch !== null) return [];
+  const stored = findingsOf(db, { ...sweep, matrices });
   const reportedIn = [...new Set(stored.map(({ reportedSweepId }) => reportedSweepId))];
   const until = sweepsUntil(db, reportedIn, sweep);
-  return stored.filter(({ reportedSweepId }) => until.has(reportedSweepId));
+  return stored.filter(({ reportedSweepId }) => until.has(reportedSweepId) && reportedSweepId !== sweep.sweepId);
 }
 
 async function acknowledgedOf(

@@ -2,7 +2,7 @@ import type { Io } from '../../cli/io.ts';
 import { judgeSweep } from '../../judge/gate/judge-sweep.ts';
 import type { SweepVerdict } from '../../judge/gate/verdict.ts';
 import { ALERTING } from '../../judge/history/settings.ts';
-import type { Acknowledgement, Finding } from '../../records/finding.ts';
+import type { Acknowledgement, Finding, JudgedSweep as JudgedRow } from '../../records/finding.ts';
 import type { Sweep } from '../../records/sweep.ts';
 import type { StoreDatabase } from '../../store/file/open.ts';
 import { seriesOf } from '../../store/sweeps/find-sweeps.ts';
@@ -40,16 +40,12 @@ export async function judgedSweep(
 export interface JudgedSeries extends JudgedSweep {
   /** Ids of the sweeps that were judged together with the newest: what they reported is new. */
   readonly batch: ReadonlySet<string>;
-  /** Sweeps that were never judged, and are too many to be. */
-  readonly skipped: number;
   readonly acknowledgements: ReadonlyMap<string, Acknowledgement>;
   /** Ids of the sweeps whose stored findings changed. */
   readonly changed: readonly string[];
-  /** The sweep was judged before by rules of an earlier version: what was open then makes an exit code now. */
+  /** The newest judged sweep was judged by rules of an earlier version: what was open then makes an exit code now. */
   readonly isFirstByReference: boolean;
 }
-
-const MOST_AT_ONCE = 7;
 
 /** @param judgedAt null: nothing is stored */
 export async function judgeSeries(
@@ -60,47 +56,53 @@ export async function judgeSeries(
   given: GatherOptions = {},
 ): Promise<JudgedSeries> {
   const options = { ...given, keeps: judgedAt !== null };
-  const { pending, skipped, before } = onlyNewest
-    ? { pending: [newest], skipped: 0, before: null }
+  const { pending, before, isFirstByReference } = onlyNewest
+    ? { pending: [newest], before: null, isFirstByReference: false }
     : pendingOf(db, newest);
   const changed: string[] = [];
   let judged = await judgedSweep(db, pending[0] ?? newest, io, options);
   for (const sweep of [null, ...pending.slice(1)]) {
     if (sweep !== null) judged = await judgedSweep(db, sweep, io, { ...options, findings: judged.verdict.findings });
-    if (judgedAt !== null) changed.push(...store(db, judged, before?.judgedAt ?? judgedAt));
+    if (judgedAt !== null) changed.push(...store(db, judged, { judgedAt, ...before }));
   }
   const ids = judged.verdict.findings.map(({ findingId }) => findingId);
   const ended = new Set(judged.verdict.endedAcknowledgements);
   const acknowledgements = [...acknowledgementsOf(db, ids)].filter(([findingId]) => !ended.has(findingId));
   return {
     ...judged,
-    batch: new Set([...pending.map(({ sweepId }) => sweepId), ...(before?.batch ?? [])]),
-    skipped,
+    batch: new Set(before?.batch ?? pending.map(({ sweepId }) => sweepId)),
     acknowledgements: new Map(acknowledgements),
     changed,
-    isFirstByReference: before?.judgedBy === 'earlierRules',
+    isFirstByReference,
   };
 }
 
-/** Sweeps to be judged, oldest first: those that never were, or the newest again, as runs, pairs or marks may have come. */
+/** Sweeps to be judged, oldest first: those that are not, or the newest again, as runs, pairs or marks may have come. */
 function pendingOf(db: StoreDatabase, newest: Sweep) {
   const sweeps = seriesOf(db, newest, ALERTING.windowNights);
   const ids = sweeps.map(({ sweepId }) => sweepId);
   const judged = judgedAmong(db, ids);
   const newestJudged = sweeps.findIndex(({ sweepId }) => judged.has(sweepId));
   const last = judged.get(sweeps[newestJudged]?.sweepId ?? '');
+  const isFirstByReference = last?.judgedBy === 'earlierRules';
   if (newestJudged === 0 && last !== undefined) {
     const together = sweeps.filter(({ sweepId }) => judged.get(sweepId)?.judgedAt === last.judgedAt);
-    return { pending: [newest], skipped: 0, before: { ...last, batch: together.map(({ sweepId }) => sweepId) } };
+    // What was reported before an update is not told as new after it.
+    const batch = isFirstByReference ? [] : together.map(({ sweepId }) => sweepId);
+    const before = { judgedAt: last.judgedAt, batch, ...(isFirstByReference ? { judgedBy: last.judgedBy } : {}) };
+    return { pending: [newest], before, isFirstByReference };
   }
   // A series that was never judged before begins with its newest sweep.
   const unjudged = newestJudged === -1 ? 1 : newestJudged;
-  const pending = sweeps.slice(0, Math.min(unjudged, MOST_AT_ONCE)).toReversed();
-  return { pending, skipped: unjudged - pending.length, before: null };
+  return { pending: sweeps.slice(0, unjudged).toReversed(), before: null, isFirstByReference };
 }
 
 /** @returns ids of the sweeps whose findings changed */
-function store(db: StoreDatabase, { series, evidence, verdict }: JudgedSweep, judgedAt: string): string[] {
+function store(
+  db: StoreDatabase,
+  { series, evidence, verdict }: JudgedSweep,
+  { judgedAt, judgedBy = verdict.judgedBy }: Pick<JudgedRow, 'judgedAt'> & Partial<Pick<JudgedRow, 'judgedBy'>>,
+): string[] {
   const { sweepId, branch } = series.sweep;
   const before = new Map(evidence.findings.map((finding) => [finding.findingId, JSON.stringify(finding)]));
   const own = verdict.findings.filter((finding) => finding.branch === branch);
@@ -108,7 +110,7 @@ function store(db: StoreDatabase, { series, evidence, verdict }: JudgedSweep, ju
   const kept = new Set(own.map(({ findingId }) => findingId));
   const earlier = findingsReportedIn(db, [sweepId]);
   const retracted = earlier.map(({ findingId }) => findingId).filter((id) => !kept.has(id));
-  const { endedAcknowledgements, judgedBy } = verdict;
+  const { endedAcknowledgements } = verdict;
   const all = [...findings, ...superseded(db, series, own)];
   const judged = { sweepId, judgedAt, judgedBy, failedCells: failedCells(verdict.cells) };
   saveVerdict(db, { judged, findings: all, retracted, endedAcknowledgements });

@@ -120,7 +120,7 @@ const rejudgeCommand = defineCommand({
   examples: ['bench db rejudge', "bench db rejudge --filter 'precision=fp8' --json"],
   outputs: { rejudge: async () => (await import('./output.ts')).rejudgeOutput },
   define: rejudgeOptions,
-  run: async (_, options, io) => (await import('./rejudge.ts')).rejudge(options, io),
+  run: async (_, options, io) => (await import('./rejudge.ts')).rejudgeStore(options, io),
 });
 
 export const dbCommands = defineGroup({

@@ -2,9 +2,10 @@ import { type Io, printResult } from '../../cli/io.ts';
 import { withStoreToWrite } from '../../cli/with-store.ts';
 import { UsageError } from '../../errors.ts';
 import type { ExitCode } from '../../exit-codes.ts';
-import { rejudgeCell } from '../../judge/gate/rejudge.ts';
+import { rejudge, type ReportedOfCell, reportedOfCells } from '../../judge/gate/rejudge.ts';
 import type { KeyedCell } from '../../records/cell.ts';
-import { cellHistories } from '../../selection/cell-histories.ts';
+import type { Finding } from '../../records/finding.ts';
+import { gateMetric } from '../../records/metric.ts';
 import { chooseCells, metricNamed } from '../../selection/by-name.ts';
 import { resolveSide } from '../../selection/sides.ts';
 import { allCells } from '../../store/cells.ts';
@@ -14,13 +15,14 @@ import { findingsOf } from '../../store/sweeps/findings.ts';
 import { cellTable, withCells } from '../../terminal/cell-columns.ts';
 import type { Look } from '../../terminal/look.ts';
 import { count, formatPercent } from '../../terminal/numbers.ts';
-import { cellLabel } from '../../text/cell-label.ts';
+import { labelIn } from '../../text/cell-label.ts';
+import { judgedSweep } from '../check/index.ts';
 import type { RejudgeOptions } from './command.ts';
 import type { RejudgeOutput } from './output.ts';
 import type { SweepId } from '../../records/scalars.ts';
 
 /** `bench db rejudge`: apply today's rules to the stored sweeps, next to what was reported. Stores nothing. */
-export async function rejudge(options: RejudgeOptions, io: Io): Promise<ExitCode> {
+export async function rejudgeStore(options: RejudgeOptions, io: Io): Promise<ExitCode> {
   return withStoreToWrite(options, io, async (store) => {
     const { output, names } = await rejudged(store.db, options, io);
     return printResult(io, options, output, (judged, look) => rejudgeText(judged, names, look));
@@ -35,29 +37,34 @@ async function rejudged(
   const [newest] = (await resolveSide(db, 'latest', io)).sweeps;
   if (newest === undefined) throw new UsageError('there is no sweep to judge again');
   const sweeps = seriesOf(db, newest, options.last).toReversed();
-  const stored = findingsOf(db, { ...newest, matrices: [newest.matrix] });
-  const reported = stored.flatMap(({ cells: changed, ...finding }) =>
-    changed.map(({ cellKey, metric, changePercent }) => ({ ...finding, cellKey, metric, changePercent })),
+  const cells = new Map(chooseCells(db, allCells(db), options.filter).map((cell) => [cell.key, cell]));
+  const metric = metricNamed(db, options.metric);
+  const isAsked = ({ cellKey, metric: own }: ReportedOfCell): boolean => {
+    const cell = cells.get(cellKey);
+    return cell !== undefined && gateMetric(metric, cell) === own;
+  };
+  let today: readonly Finding[] = [];
+  for (const sweep of sweeps) {
+    io.signal.throwIfAborted();
+    today = (await judgedSweep(db, sweep, io, { findings: today })).verdict.findings;
+  }
+  const [now, then] = [today, findingsOf(db, { ...newest, matrices: [newest.matrix] })].map((findings) =>
+    reportedOfCells(findings).filter(isAsked),
   );
-  const then = Map.groupBy(reported, ({ cellKey }) => cellKey);
-  const cells = chooseCells(db, allCells(db), options.filter);
-  const sweepId = (night: number | null): string | null => (night === null ? null : (sweeps[night]?.sweepId ?? null));
-  const changes = cellHistories(db, sweeps, cells, metricNamed(db, options.metric)).flatMap((nights) => {
-    const own = (then.get(nights.cell.key) ?? []).filter(({ metric }) => metric === nights.metric);
-    return rejudgeCell(nights, sweeps, own).map((entry) => ({
-      key: entry.cellKey,
-      label: cellLabel(nights.cell),
-      direction: entry.direction,
-      changePercent: entry.changePercent,
-      firstBadSweepId: sweepId(entry.night),
-      toldTodaySweepId: sweepId(entry.reportedToday),
-      toldThenSweepId: sweepId(entry.reportedThen),
-    }));
-  });
+  const ids = sweeps.map(({ sweepId }) => sweepId);
+  const changes = rejudge(now ?? [], then ?? [], ids).map((change) => ({
+    key: change.cellKey,
+    label: labelIn(cells, change.cellKey),
+    direction: change.direction,
+    changePercent: change.changePercent,
+    firstBadSweepId: change.firstBadSweepId,
+    toldTodaySweepId: change.today,
+    toldThenSweepId: change.then,
+  }));
   return {
     output: { schemaVersion: 1, nights: sweeps.length, changes },
     names: {
-      cells: new Map(cells.map((cell) => [cell.key, cell])),
+      cells,
       startedAt: new Map(sweeps.map((sweep) => [sweep.sweepId, sweep.startedAt])),
     },
   };

@@ -25,7 +25,7 @@ import type { JudgedCell, SweepVerdict } from './verdict.ts';
 export function judgeSweep(evidence: SweepEvidence): SweepVerdict {
   const { acknowledged, cells, findings, rules, sweeps } = evidence;
   const judged = sweeps.length - 1;
-  // What an earlier look at this sweep reported is found again.
+  // What an earlier look at this sweep reported is found again, by its id.
   const earlier = findings.filter(({ reportedSweepId }) => reportedSweepId !== sweeps[judged]?.sweepId);
   const known = placeFindings(earlier, sweeps);
   const ended = [...acknowledged].flatMap(([id, { isOver }]) => (isOver ? [id] : []));
@@ -37,10 +37,8 @@ export function judgeSweep(evidence: SweepEvidence): SweepVerdict {
     ...cells.flatMap((cell) => steadyMetricChanges(cell, known, judged)),
   ].filter((change) => Math.abs(change.changePercent) >= rules.minChangeOf(change.cellKey, change.metric));
   const facts = { evidence, states, words, accepted };
-  const after = [
-    ...reduceFindings(known, changes, facts).map((one) => withHistory(one, evidence)),
-    ...limitsOf(evidence),
-  ];
+  const reduced = reduceFindings(known, changes, facts).map((one) => withHistory(one, evidence));
+  const after = withEarlierIds([...reduced, ...limitsOf(evidence)], evidence);
   const byKey = new Map(cells.map((cell) => [cell.cell.key, cell]));
   const judgedIn = (cellKey: CellKey, metric: GatedMetricId | undefined): JudgedCell | null => {
     const cell = byKey.get(cellKey);
@@ -121,6 +119,39 @@ function withHistory(finding: Finding, { cells, sweeps }: SweepEvidence): Findin
       directionOf(change.shift, gatedMetricOf(clearest.metric).betterIs) === direction,
   );
   return isSeen ? { ...finding, lasts: 'history' } : finding;
+}
+
+/**
+ * What an earlier look at this sweep reported goes on by its id in what is found of its cells now. Where nothing is, it
+ * is no finding; an acknowledged one is over then, unless its cells have no value.
+ */
+function withEarlierIds(found: readonly Finding[], { acknowledged, cells: all, findings, sweeps }: SweepEvidence): Finding[] {
+  const judged = sweeps.at(-1)?.sweepId;
+  const after = new Map(found.map((one) => [one, one]));
+  const lost = findings.filter((earlier) => {
+    if (earlier.reportedSweepId !== judged) return false;
+    const same = found.find(
+      (one) =>
+        one.reportedSweepId === judged &&
+        one.direction === earlier.direction &&
+        one.kind === earlier.kind &&
+        after.get(one) === one &&
+        one.cells.some(({ cellKey, metric }) => hasCell(earlier, cellKey, metric)),
+    );
+    if (same !== undefined) after.set(same, { ...same, findingId: earlier.findingId, owner: earlier.owner ?? same.owner });
+    return same === undefined && acknowledged.has(earlier.findingId);
+  });
+  const isMeasured = (finding: Finding): boolean =>
+    all.some(({ cell, metrics }) =>
+      metrics.some(
+        ({ history, metric }) => history.nights.at(-1) === sweeps.length - 1 && hasCell(finding, cell.key, metric),
+      ),
+    );
+  const kept = lost.map((one): Finding => {
+    const lastBadSweepId = one.lastBadSweepId ?? one.firstBadSweepId;
+    return isMeasured(one) ? { ...one, state: 'recovered', lastBadSweepId } : one;
+  });
+  return [...after.values(), ...kept];
 }
 
 function steadyMetricChanges(cell: CellEvidence, known: readonly PlacedFinding[], judged: number): CellChange[] {

@@ -48,10 +48,10 @@ const NEXT = `bench compare ${sweepOfNight(FROM - 1).slice(0, 8)} ${sweepOfNight
 test('one group: what, how much, since which commit, how sure, what to do next', async () => {
   const { bad, code, good, text, why } = await firstLines(24, { factor: (cell) => (cell % 2 === 1 ? 1.05 : 1) });
   expect(code).toBe(1);
-  expect(text).toMatch(/^12 slower$/m);
+  expect(text).toMatch(/^12 cells slower: 1 new$/m);
   expect(text).toMatch(/12 of 24 cells slower by 4\.\d to 5\.\d %: all fp8, since 2026-02-25/);
   expect(text).toContain(`first bad ${bad.slice(0, 8)} "change ${FROM}", last good ${good.slice(0, 8)} (1 commit)`);
-  expect(text).toContain('confirmed in GPU compute time by its history, 5 sweeps at the new level');
+  expect(text).toContain('new in GPU compute time: 5 sweeps, a lasting level, 95 % interval +4.');
   expect(text.replace(/\s+/g, ' ')).toContain(NEXT);
   expect(text).toMatch(/next: bench why [0-9a-f]{8} ·/);
   expect(why).toMatch(/GPU compute time.*\+[45]\.\d %/);
@@ -62,7 +62,7 @@ test('one cell', async () => {
   expect(code).toBe(1);
   expect(text).toMatch(/vit fp8 4x3x224x224 graph slower by [78]\.\d %, since/);
   expect(text).toContain(`first bad ${bad.slice(0, 8)}`);
-  expect(text).toContain('confirmed in GPU compute time');
+  expect(text).toContain('new in GPU compute time: 5 sweeps, a lasting level');
   expect(text.replace(/\s+/g, ' ')).toContain(NEXT);
 }, 60_000);
 
@@ -99,14 +99,14 @@ test('several series: a line for each, the worst first, then that one in full', 
   const lines = stdout.split('\n');
   expect(code).toBe(1);
   expect(lines.slice(0, 5)).toEqual([
-    'six · main · GPU of six · TensorRT 10.6.0: 6 slower',
-    'one · main · GPU of one · TensorRT 10.6.0: 1 slower',
-    'calm · main · GPU of calm · TensorRT 10.6.0: nothing new',
+    'six · main · GPU of six · TensorRT 10.6.0: 6 cells slower: 1 new',
+    'one · main · GPU of one · TensorRT 10.6.0: 1 cell slower: 1 new',
+    'calm · main · GPU of calm · TensorRT 10.6.0: nothing slower',
     '',
     'six · main · GPU of six · TensorRT 10.6.0',
   ]);
   expect(lines.filter((line) => line.startsWith('▲ ')).map((line) => line.replace(/ [0-9a-f]{8} /, ' '))).toEqual([
-    expect.stringMatching(/^▲ 6 slower {3}0 faster {3}6 steady/),
+    expect.stringMatching(/^▲ 6 slower {3}0 faster {3}6 same/),
     expect.stringMatching(/^▲ 6 of 12 cells slower by 5\.\d to 6\.\d %: all fp8, since 2026-02-25$/),
   ]);
   expect(lines.at(-2)).toBe('each in full: bench check --all');
@@ -130,12 +130,15 @@ test('an open finding: since which commit, and what to type; check and trend giv
   expect((await bench(['check'], { cwd })).code).toBe(1);
   simulateNights(db, { ...story, nights: 1, after: SWEEPS });
   const { code, stdout } = await bench(['check'], { cwd, env: { ...process.env, COLUMNS: '80' } });
-  expect(code).toBe(0);
+  expect([code, stdout.split('\n')[0]]).toEqual([1, '1 cell slower: 1 open']);
   const [, size = ''] =
-    / open in GPU compute time: [0-9a-f]{8} vit fp8 4x3x224x224 graph slower by ([56]\.\d %), since 2026-02-25/.exec(
+    /▲ [0-9a-f]{8} vit fp8 4x3x224x224 graph slower by ([56]\.\d %), since 2026-02-25 open in GPU compute time: 6 sweeps/.exec(
       stdout.replaceAll(/\s+/g, ' '),
     ) ?? [];
-  expect(stdout.replaceAll(/\s+/g, ' ')).toContain(`first bad ${FROM.toString(16).repeat(4)} next: bench why`);
+  expect(stdout.replaceAll(/\s+/g, ' ')).toContain(
+    `first bad ${FROM.toString(16).repeat(4)}, last good ${(FROM - 1).toString(16).repeat(4)} also:`,
+  );
+  expect(stdout).toMatch(/^ {2}next: bench why [0-9a-f]{8} · bench compare/m);
   expect(stdout).toMatch(/bench ack [0-9a-f]{8} --reason "…"$/m);
   const row = new RegExp(String.raw`^vit +fp8 +b4 +0\.8\d+ ms +\+${size} `, 'm');
   expect(stdout).toMatch(row);

@@ -58,15 +58,14 @@ describe('limits', () => {
     expect(others).toEqual([]);
     expect(finding).toMatchObject({
       kind: 'limit',
-      state: 'confirmed',
-      isNew: true,
+      state: 'new',
       owner: 'team-vision',
       labels: ['vit_small fp16 8x3x224x224 graph transfers'],
       metrics: [{ metric: 'gpuComputeMs', before: 0.45, after: expect.closeTo(0.4765, 3) }],
     });
-    expect(await checked()).toMatchObject({ code: 1, findings: [{ id: finding?.id, isNew: true }] });
+    expect(await checked()).toMatchObject({ code: 1, findings: [{ id: finding?.id, state: 'new' }] });
     await sweep('opt32');
-    expect(await checked()).toMatchObject({ code: 1, findings: [{ id: finding?.id, isNew: false, state: 'open' }] });
+    expect(await checked()).toMatchObject({ code: 1, findings: [{ id: finding?.id, state: 'open' }] });
     await sweep('pair');
     const held = await checked();
     expect([held.code, held.findings.find(({ id }) => id === finding?.id)?.state]).toEqual([0, 'recovered']);
@@ -77,7 +76,7 @@ describe('limits', () => {
     const { stdout } = await check();
     expect(stdout).toContain('first sweep: nothing to compare with; 1 limit broken');
     expect(stdout).toMatch(/▲ [0-9a-f]{8} vit_small fp16 8x3x224x224 graph transfers beyond a limit by 5\.9 %, since/);
-    expect(stdout).toMatch(/ limit broken in GPU compute time; owner team-vision/);
+    expect(stdout).toMatch(/ new, a broken limit in GPU compute time; owner team-vision/);
     expect(stdout).toMatch(/metric +limit +value +beyond\n.*0\.4500 ms +0\.476\d ms +\+5\.9 %/);
     expect((await check('--fail-on', 'regression,failed')).code).toBe(0);
   });
@@ -100,7 +99,7 @@ describe('limits', () => {
 test('a smaller change than --min-change, or that of the matrix, is not reported', async () => {
   await sweep('pair');
   await sweep('opt32');
-  expect((await checked()).findings.some(({ kind, state }) => kind === 'change' && state !== 'suspected')).toBe(true);
+  expect((await checked()).findings.some(({ kind, state }) => kind === 'change' && state === 'new')).toBe(true);
   const silent = await checked('--min-change', '90%');
   expect([silent.code, silent.findings.filter(({ kind }) => kind === 'change')]).toEqual([1, []]);
   expect(silent.series).toMatchObject([{ verdict: 'limit' }]);

@@ -51,8 +51,8 @@ class Store {
 }
 
 const said = ({ json }: { json: Checked }) => json.series.map(({ headline, matrix }) => [matrix, headline]);
-const SLOWER = '2 of 20 sweeps: compared with the previous sweep: 1 slower';
-const QUIET = '2 of 20 sweeps: compared with the previous sweep: nothing slower';
+const SLOWER = '1 cell slower: 1 new';
+const QUIET = 'nothing slower';
 
 describe('the series of a store', () => {
   test('two matrices of one night: checked together or one after the other, the same is said', async () => {
@@ -83,21 +83,45 @@ describe('the series of a store', () => {
     expect([unknown.code, unknown.stderr]).toEqual([2, expect.stringContaining('matrix c: no sweep of it is stored')]);
   });
 
-  test('sweeps that were not judged are judged in their order; of many only the newest seven', async () => {
+  test('sweeps that were not judged are all judged, in their order', async () => {
     const store = new Store();
     store.add(slowFrom(99));
     await store.check();
     for (let sweep = 1; sweep < 4; sweep += 1) store.add(slowFrom(2));
     const { code, json } = await store.check();
     expect(code).toBe(1);
-    expect(json.findings[0]).toMatchObject({ reportedSweepId: sweepOfNight(2), isNew: true, state: 'open' });
+    expect(json.findings).toMatchObject([{ reportedSweepId: sweepOfNight(2), state: 'new' }]);
     expect(queryStore(store.db, 'SELECT count(*) AS n FROM judged_sweeps')).toEqual([{ n: 4 }]);
     for (let sweep = 0; sweep < 9; sweep += 1) store.add(slowFrom(2));
     const later = await store.check();
-    expect([later.code, later.json.series[0]?.notes]).toEqual([
-      0,
-      ['2 older sweeps not judged: only the newest seven are at once'],
+    expect([later.code, later.json.findings.map(({ id, state }) => [id, state])]).toEqual([
+      1,
+      [[json.findings[0]?.id, 'open']],
     ]);
+    expect(queryStore(store.db, 'SELECT count(*) AS n FROM judged_sweeps')).toEqual([{ n: 13 }]);
+  });
+
+  test('after an old sweep was taken back all later ones are judged again; what was acknowledged keeps its id', async () => {
+    const store = new Store();
+    for (let sweep = 0; sweep < 12; sweep += 1) {
+      store.add(slowFrom(2));
+      await store.check();
+    }
+    const before = (await store.check()).json.findings;
+    expect(before).toMatchObject([{ state: 'open', reportedSweepId: sweepOfNight(2) }]);
+    const id = before[0]?.id ?? '';
+    await bench(['ack', id, '--reason', 'tuned for batch 32', '--owner', 'me', '--db', store.db]);
+    const removed = await bench(['db', 'rm', sweepOfNight(1), '--db', store.db], { cwd: store.folder });
+    expect([removed.code, removed.stderr]).toEqual([0, '']);
+    expect(queryStore(store.db, 'SELECT count(*) AS n FROM judged_sweeps')).toEqual([{ n: 1 }]);
+    const { code, json } = await store.check();
+    expect(queryStore(store.db, 'SELECT count(*) AS n FROM judged_sweeps')).toEqual([{ n: 11 }]);
+    expect([code, json.findings]).toMatchObject([
+      0,
+      [{ id, state: 'acknowledged', owner: 'me', acknowledged: { reason: 'tuned for batch 32' } }],
+    ]);
+    expect(json.findings[0]?.lastGood?.sweepId).toBe(sweepOfNight(0));
+    expect(queryStore(store.db, 'SELECT count(*) AS n FROM acknowledgements')).toEqual([{ n: 1 }]);
   });
 
   test('a series without a sweep for 30 days is one line and no exit code', async () => {
@@ -108,7 +132,7 @@ describe('the series of a store', () => {
     const { code, json } = await store.check();
     expect(code).toBe(0);
     expect(json.series.map(({ matrix, verdict }) => [matrix, verdict])).toEqual([
-      ['nightly', 'quiet'],
+      ['nightly', 'same'],
       ['old', 'stale'],
     ]);
     const { stdout } = await bench(['check', '--db', store.db], { cwd: store.folder });
