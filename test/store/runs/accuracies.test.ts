@@ -106,7 +106,7 @@ describe('the accuracy of the file that an engine was built from', () => {
     const { findings } = OUTPUTS.check.parse(JSON.parse(stdout));
     expect(code).toBe(1);
     expect(findings).toMatchObject([
-      { state: 'confirmed', confirmedBy: 'measured', metrics: [{ metric: 'sqnrDb', before: 30, after: 20 }] },
+      { state: 'new', lasts: 'measured', metrics: [{ metric: 'sqnrDb', before: 30, after: 20 }] },
     ]);
     expect(findings[0]?.cells).toHaveLength(2);
     expect((await bench(['check', '--db', db])).stdout).toContain('SQNR 30.0 dB → 20.0 dB');
