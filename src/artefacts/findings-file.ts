@@ -6,7 +6,7 @@ import * as z from 'zod';
 import { readNote, writeNote } from './files.ts';
 import { refuseLink } from './folders.ts';
 import { sweepFolderOf } from './layout.ts';
-import { acknowledgementSchema, findingSchema, judgedSweepSchema } from '../records/finding.ts';
+import { acknowledgementSchema, type Finding, findingSchema, judgedSweepSchema } from '../records/finding.ts';
 import { idSchema, type Immutable, type SweepId } from '../records/scalars.ts';
 import type { StoreDatabase } from '../store/file/open.ts';
 import { acknowledgementsOf, findingsReportedIn, judgedAmong, restoreFindings } from '../store/sweeps/findings.ts';
@@ -16,7 +16,7 @@ const FINDINGS_FILE = 'findings.json';
 const MAX_FINDINGS = 10_000;
 
 const findingsFileSchema = z.object({
-  schemaVersion: z.literal(1),
+  schemaVersion: z.literal(2),
   sweepId: idSchema,
   judged: judgedSweepSchema.nullable(),
   /** Reported in this sweep, with what became of them. */
@@ -25,6 +25,40 @@ const findingsFileSchema = z.object({
 });
 
 type FindingsFile = Immutable<z.infer<typeof findingsFileSchema>>;
+
+/** As migration 0016 does in a store. */
+const earlierFindingSchema = findingSchema
+  .omit({ lasts: true })
+  .extend({
+    kind: z.enum(['change', 'environment', 'limit']),
+    state: z.enum(['suspected', 'confirmed', 'open', 'recovered', 'cleared', 'machine']),
+    confirmedBy: z.enum(['pairs', 'history', 'previousSweep', 'measured']).nullable(),
+  })
+  .transform(({ confirmedBy, kind, state, ...finding }): Finding[] => {
+    if (state === 'suspected') return [];
+    const cause = state === 'machine' ? 'machine' : (finding.cause ?? (kind === 'environment' ? 'environment' : null));
+    return [
+      {
+        ...finding,
+        kind: kind === 'environment' ? 'change' : kind,
+        state: state === 'recovered' || state === 'cleared' ? 'recovered' : 'open',
+        lasts: confirmedBy === 'previousSweep' ? null : confirmedBy,
+        cause,
+      },
+    ];
+  });
+
+/** Written by a version of bench that did not compare with reference levels. */
+const earlierFileSchema = findingsFileSchema.extend({
+  schemaVersion: z.literal(1),
+  judged: judgedSweepSchema.extend({ judgedBy: z.string().transform(() => 'earlierRules' as const) }).nullable(),
+  findings: z
+    .array(earlierFindingSchema)
+    .max(MAX_FINDINGS)
+    .transform((found) => found.flat()),
+});
+
+const storedFileSchema = z.discriminatedUnion('schemaVersion', [findingsFileSchema, earlierFileSchema]);
 
 /** Writes next to the artefacts of sweeps what the gate and people said of them: a store can be rebuilt from it. */
 export async function writeFindings(
@@ -40,7 +74,7 @@ export async function writeFindings(
     const ids = findings.map(({ findingId }) => findingId);
     const marks = acknowledgementsOf(db, ids);
     const file: FindingsFile = {
-      schemaVersion: 1,
+      schemaVersion: 2,
       sweepId,
       judged: judged.get(sweepId) ?? null,
       findings,
@@ -63,7 +97,7 @@ export async function takeFindings(
   const restored: SweepId[] = [];
   for (const { path } of sweepFolders) {
     // A damaged one is left out: the results are there anyway.
-    const file = await readNote(join(path, FINDINGS_FILE), findingsFileSchema);
+    const file = await readNote(join(path, FINDINGS_FILE), storedFileSchema);
     if (file === null) continue;
     restoreFindings(db, file);
     restored.push(file.sweepId);

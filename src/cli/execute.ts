@@ -1,6 +1,7 @@
 import { type ExitCode, EXIT_CODES } from '../exit-codes.ts';
 import { clockRecordNames } from '../process/lock-folder.ts';
 import { type Io, withoutColor } from './io.ts';
+import { earlierWordsNote } from './options.ts';
 import { BenchError, errorText } from '../errors.ts';
 import { asciiText } from '../terminal/ascii.ts';
 import { printable } from '../text/printable.ts';
@@ -10,6 +11,7 @@ import { sqliteProblem } from '../store/verify/sqlite-problems.ts';
 export interface CommonOptions {
   readonly color?: boolean;
   readonly db?: string;
+  readonly failOn?: readonly string[];
   readonly redact?: boolean;
   readonly quiet?: boolean;
 }
@@ -26,6 +28,8 @@ export async function execute(
     const { releaseLeftClocks } = await import('../machine/clock-records.ts');
     releaseLeftClocks(io.env, (line) => io.err(`bench: ${line}\n`));
   }
+  const note = earlierWordsNote(options.failOn);
+  if (note !== '') io.err(note);
   try {
     return options.redact === true ? await redacted(io, options, start) : await start(io);
   } catch (error) {

@@ -132,7 +132,12 @@ export function branchOption(says = 'only sweeps of this branch (default: checke
 export function failOnOption() {
   return new Option('--fail-on <list>', `what makes a nonzero exit code: ${FAIL_ON_WORDS.join(', ')}`)
     .default(DEFAULT_FAIL_ON, DEFAULT_FAIL_ON.join(','))
-    .argParser(listOf(FAIL_ON_WORDS));
+    .argParser(failOnWords);
+}
+
+function failOnWords(text: string): (FailOnWord | EarlierWord)[] {
+  const known = listOf(FAIL_ON_WORDS);
+  return commaList(text).flatMap((word) => (isOneOf(EARLIER_WORDS, word) ? [word] : known(word)));
 }
 
 export function minChangeOption() {
@@ -237,17 +242,29 @@ export const FAIL_ON_WORDS = ['regression', 'new', 'failed', 'unclear', 'warning
 
 type FailOnWord = (typeof FAIL_ON_WORDS)[number];
 
+/** Words of the version before, and what they are taken as in this one. */
+const EARLIER_WORDS = ['open', 'suspected'] as const;
+type EarlierWord = (typeof EARLIER_WORDS)[number];
+const TAKEN_AS: Readonly<Record<EarlierWord, FailOnWord>> = { open: 'regression', suspected: 'unclear' };
+
 /** `--fail-on`: findings that set the exit code. */
-export type FailOn = readonly FailOnWord[];
+export type FailOn = readonly (FailOnWord | EarlierWord)[];
+
+/** What is said of words of the version before; empty where there are none. */
+export function earlierWordsNote(requested: readonly string[] = []): string {
+  const taken = EARLIER_WORDS.filter((word) => requested.includes(word)).map((word) => `${word} as ${TAKEN_AS[word]}`);
+  return taken.length === 0 ? '' : `note: --fail-on takes ${taken.join(', and ')}, in this version only\n`;
+}
 
 export const DEFAULT_FAIL_ON: FailOn = ['regression', 'failed', 'limit'];
 
 /** What is no failed or unclear result is something that is worse than it should be. */
-const WORSE: FailOn = ['regression', 'new', 'warning', 'limit'];
+const WORSE: readonly FailOnWord[] = ['regression', 'new', 'warning', 'limit'];
 
 /** Something worse takes precedence over failed runs, and these over unclear results. */
 export function failOn(requested: FailOn | undefined, found: Readonly<Partial<Record<FailOnWord, boolean>>>): ExitCode {
-  const words = (requested ?? DEFAULT_FAIL_ON).filter((word) => found[word] === true);
+  const asked = (requested ?? DEFAULT_FAIL_ON).map((word) => (isOneOf(EARLIER_WORDS, word) ? TAKEN_AS[word] : word));
+  const words = asked.filter((word) => found[word] === true);
   if (words.some((word) => WORSE.includes(word))) return EXIT_CODES.regression;
   if (words.includes('failed')) return EXIT_CODES.incomplete;
   return words.includes('unclear') ? EXIT_CODES.unclear : EXIT_CODES.fine;

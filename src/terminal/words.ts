@@ -175,6 +175,11 @@ export const VERDICT_SIGNS: Readonly<Record<Verdict, string>> = {
   incomparable: '≠',
 };
 
+/** The verdict as text says it: why there is no result is a reason. */
+export function verdictWord(verdict: Verdict): string {
+  return verdict === 'missing' || verdict === 'failed' || verdict === 'incomparable' ? 'no result' : verdict;
+}
+
 /** What the numbers of a table are: `GPU compute time, median of runs`; empty without any. */
 export function estimateWords(metrics: Iterable<MetricId>): string {
   const [first, ...others] = new Set(metrics);

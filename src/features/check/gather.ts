@@ -36,8 +36,6 @@ export interface GatherOptions {
   /** Pairs of the judged sweep, where they are not stored yet. */
   readonly pairs?: readonly PairResult[] | null;
   readonly minChangePercent?: number | undefined;
-  /** What was reported in this very sweep is known, too. */
-  readonly isJudged?: boolean;
   /** What is read of runs is kept in the store. */
   readonly keeps?: boolean;
 }
@@ -55,7 +53,7 @@ export async function gather(
   const limited = rules.limited.filter((metric) => !isJudgedOnly(metric));
   const histories = new Histories(db, series, cells, [...new Set([...GATED, ...limited])], options.keeps === true);
   const evidence = cells.map((cell) => histories.of(cell, planned.has(cell.key)));
-  const findings = options.findings ?? knownFindings(db, series, options.isJudged === true);
+  const findings = options.findings ?? knownFindings(db, series);
   const findingIds = findings.map(({ findingId }) => findingId);
   return {
     series,
@@ -90,18 +88,14 @@ function isEligible({ axisFlags }: KeyedCell): boolean {
   return knownVariablesOn(variablesOf(axisFlags)).length === 0;
 }
 
-function knownFindings(db: StoreDatabase, { baseBranch, sweep, matrices }: Series, isJudged: boolean): Finding[] {
-  const ofBranch = (branch: string | null): Finding[] => findingsOf(db, { ...sweep, branch, matrices });
+/** A pull request is judged against its base: what an earlier push was said to be is not known of this one. */
+function knownFindings(db: StoreDatabase, { baseBranch, sweep, matrices }: Series): Finding[] {
+  const ofBranch = findingsOf(db, { ...sweep, matrices });
   const stored =
-    baseBranch === null
-      ? ofBranch(sweep.branch)
-      : // A pull request is judged against its base: what an earlier push was said to be is not known of this one.
-        [...ofBranch(baseBranch), ...ofBranch(sweep.branch).filter((one) => one.reportedSweepId === sweep.sweepId)];
+    baseBranch === null ? ofBranch : ofBranch.filter(({ reportedSweepId }) => reportedSweepId === sweep.sweepId);
   const reportedIn = [...new Set(stored.map(({ reportedSweepId }) => reportedSweepId))];
   const until = sweepsUntil(db, reportedIn, sweep);
-  return stored.filter(
-    ({ reportedSweepId }) => until.has(reportedSweepId) && (isJudged || reportedSweepId !== sweep.sweepId),
-  );
+  return stored.filter(({ reportedSweepId }) => until.has(reportedSweepId));
 }
 
 async function acknowledgedOf(

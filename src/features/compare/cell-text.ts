@@ -8,7 +8,7 @@ import { renderTable } from '../../terminal/table.ts';
 import { wrapHanging } from '../../terminal/text-width.ts';
 import { deviationText, spreadOf } from '../../terminal/statistics-table.ts';
 import type { ComparedCell, Comparison } from './output.ts';
-import { changeStyle, VERDICT_SIGNS } from '../../terminal/words.ts';
+import { changeStyle, VERDICT_SIGNS, verdictWord } from '../../terminal/words.ts';
 import type { JudgedCell } from '../../judge/compare/compare-matrix.ts';
 import type { RunQueries } from '../../selection/query-times.ts';
 import type { Side } from '../../selection/sides.ts';
@@ -20,7 +20,7 @@ export function comparedCellText(compared: ShownCell, look: Look): string[] {
   const interval = ciPercent === null ? '' : ` (${intervalText(ciPercent)}, 95 %)`;
   const change = changePercent === null ? '' : `, ${label} ${formatPercent(changePercent)}${interval}`;
   const small = compared.belowMinChange === undefined ? '' : `, ${belowText(compared.belowMinChange)}`;
-  const title = `${VERDICT_SIGNS[verdict]} ${verdict}: ${printable(name)}${change}${small}`;
+  const title = `${VERDICT_SIGNS[verdict]} ${verdictWord(verdict)}: ${printable(name)}${change}${small}`;
   const percent = formatPercent(changePercent);
   const lines = [
     ...wrapHanging(title, look.columns, 2).map((line) =>

@@ -38,7 +38,7 @@ export function comparedToReference({ findings, judged, series }: CheckedSweep):
   });
   const numberOf = (verdict: Verdict): number => cells.filter((cell) => cell.verdict === verdict).length;
   return {
-    schemaVersion: 1,
+    schemaVersion: 2,
     baseRef: 'reference',
     headRef: series.sweepId.slice(0, 8),
     base: { sweepIds: [], commit: null, dirty: null, note: null },

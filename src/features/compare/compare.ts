@@ -131,7 +131,7 @@ export async function compareReport(
   const shiftPercent = judged.shift?.verdict === 'slower' ? Math.abs(judged.shift.percent) : 0;
   return {
     output: {
-      schemaVersion: 1,
+      schemaVersion: 2,
       baseRef: sides.base.ref,
       headRef: sides.head.ref,
       base: sideOutput(sides.base),

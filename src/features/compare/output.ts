@@ -7,7 +7,7 @@ import {
   count,
   id,
   metric,
-  output,
+  outputOfVersion,
   type OutputOf,
   provenance,
 } from '../../records/output-parts.ts';
@@ -22,7 +22,7 @@ const side = z.strictObject({
   note: z.string().nullable().describe('What was taken in place of what was asked for'),
 });
 
-export const comparison = output('bench compare --json', {
+export const comparison = outputOfVersion(2, 'bench compare --json', {
   baseRef: z.string(),
   headRef: z.string(),
   base: side,

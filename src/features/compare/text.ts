@@ -10,7 +10,7 @@ import { geometricMeanLines } from './geometric-means.ts';
 import type { ComparedCell, Comparison } from './output.ts';
 import { type Look, plain } from '../../terminal/look.ts';
 import { count, formatMs, formatNumber, formatPercent, intervalText, shareText } from '../../terminal/numbers.ts';
-import { changeStyle, estimateWords, reasonTitle, reasonWords } from '../../terminal/words.ts';
+import { changeStyle, estimateWords, reasonTitle, reasonWords, verdictWord } from '../../terminal/words.ts';
 import { describeCommit } from '../../text/commit-label.ts';
 import { dotted, truncate, wrapHanging, wrapWords } from '../../terminal/text-width.ts';
 import type { Column } from '../../terminal/table.ts';
@@ -76,12 +76,10 @@ export function shiftSize({ percent, cells, sharing, verdict }: CommonShift): st
   return `Common shift of ${formatPercent(percent)}, which fits ${who}${regression}`;
 }
 
-function verdictLine(counts: Readonly<Record<Verdict, number>>): string {
-  const words: Verdict[] = ['slower', 'faster', 'same', 'unclear', 'failed', 'incomparable'];
-  return words
-    .filter((word) => counts[word] > 0 || word === 'slower' || word === 'faster')
-    .map((word) => `${counts[word]} ${word}`)
-    .join(', ');
+function verdictLine({ slower, faster, same, unclear, ...others }: Readonly<Record<Verdict, number>>): string {
+  const without = Object.values(others).reduce((sum, number) => sum + number, 0);
+  const further = Object.entries({ same, unclear, 'no result': without }).filter(([, number]) => number > 0);
+  return [`${slower} slower`, `${faster} faster`, ...further.map(([word, number]) => `${number} ${word}`)].join(', ');
 }
 
 /** `; 2 of them under the smallest change of 2 %: not reported` */
@@ -122,7 +120,7 @@ function verdictTable(cells: readonly ShownCell[], look: Look): string[] {
   };
   const verdict: Column<ShownCell> = {
     header: 'verdict',
-    text: (cell) => cell.verdict,
+    text: (cell) => verdictWord(cell.verdict),
     style: (cell) => (cell.verdict === 'failed' ? style.bad : plain),
   };
   const table = cellTable<ShownCell>(

@@ -1,7 +1,7 @@
 import * as z from 'zod';
 
 import type { Io } from '../../cli/io.ts';
-import { MatrixJudge } from '../../judge/tonight/matrix-judge.ts';
+import { MatrixJudge } from '../../judge/sweep/matrix-judge.ts';
 import { percentOfLog } from '../../statistics/logarithms.ts';
 import { readJson } from './series-file.ts';
 
@@ -30,8 +30,8 @@ export function detectSweeps(text: string, io: Io): void {
     for (let place = 0; place < sweeps; place += 1) {
       const judgements = judge.step(cells.map((cell) => cell.sweeps[place] ?? null));
       for (const [index, judgement] of judgements.entries()) {
-        if (judgement === null || judgement.told === null) continue;
-        const { direction, change } = judgement.told;
+        if (judgement === null || judgement.reported === null) continue;
+        const { direction, change } = judgement.reported;
         alarms[lines[index] ?? -1]?.push({
           at: place,
           direction,

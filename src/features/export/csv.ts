@@ -55,7 +55,6 @@ export function csvText({ cells, environments, sweeps }: ReportedSweep): string 
     ['driver', (_, run) => environments.get(run.environmentId)?.driver ?? null],
     ['tensorrt', (_, run) => environments.get(run.environmentId)?.tensorrt ?? null],
     ['host', (_, run) => environments.get(run.environmentId)?.host ?? null],
-    ['marks', (_, run) => marksOf({ runs: [run] })],
     ['verdict', (cell) => statusOf(cell)],
     ['verdictMetric', (cell) => judgedMetric(cell).id],
     ['before', ({ judgement }) => (judgement.kind === 'values' ? null : judgement.base)],
@@ -67,6 +66,7 @@ export function csvText({ cells, environments, sweeps }: ReportedSweep): string 
       'findings',
       ({ judgement }) => (judgement.kind === 'judged' ? judgement.findings.map(({ id }) => id).join(' ') : null),
     ],
+    ['marks', (_, run) => marksOf({ runs: [run] })],
   ];
   const rows = cells.flatMap((cell) => cell.runs.map((run) => columns.map(([, value]) => csvCell(value(cell, run)))));
   return [columns.map(([name]) => name), ...rows].map((row) => `${row.join(',')}\r\n`).join('');

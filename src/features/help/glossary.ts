@@ -163,7 +163,7 @@ export const GLOSSARY: readonly Term[] = [
   },
   {
     words: ['finding'],
-    text: 'Cells that `bench check` found off their reference level, with one cause. It is new, then open until it is recovered or acknowledged. Whether it lasts, and its cause, are told with it where they are known.',
+    text: 'Cells that `bench check` found off their reference level, with one cause. It is new, then open until it is recovered or acknowledged. Whether it lasts, and its cause, are said with it where they are known.',
     see: ['reference level', 'bench ls findings'],
   },
   {

@@ -10,9 +10,9 @@ import { type CellSeries, nightlyValues, type SweepRuns } from './cell-series.ts
 import { type NoisyCell, SHOWN_RUNS } from './output.ts';
 import { timerNoise } from './timer-noise.ts';
 
-/** What each cell scatters by, and what is visible in spite of it, among so many cells. */
-export function noisyCells(series: readonly CellSeries[], runs: readonly BuiltNoiseRun[]): NoisyCell[] {
-  const byCell = Map.groupBy(runs, ({ cellKey }) => cellKey);
+/** What each cell scatters by, and what is visible in spite of it, among all of them. */
+export function noisyCells(series: readonly CellSeries[], builtRuns: readonly BuiltNoiseRun[]): NoisyCell[] {
+  const byCell = Map.groupBy(builtRuns, ({ cellKey }) => cellKey);
   return series.map(({ cell, metric, sweeps }) => {
     const noise = noiseOfSweeps(sweeps);
     return {
@@ -35,7 +35,7 @@ function percentOrNull(deviation: number | null): number | null {
 const MEDIAN_VARIANCE = Math.PI / 2;
 
 /** Of single runs around the mean of their sweep, and of the values of sweeps beyond them, without lasting changes. */
-export function noiseOfSweeps(sweeps: readonly SweepRuns[]): KnownNoise {
+function noiseOfSweeps(sweeps: readonly SweepRuns[]): KnownNoise {
   const squares = sweeps.reduce((sum, { values }) => sum + squaresAround(values), 0);
   const within = sweeps.reduce((sum, { values }) => sum + values.length - 1, 0);
   const run = within === 0 ? null : Math.sqrt(squares / within);

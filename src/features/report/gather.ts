@@ -19,9 +19,10 @@ import { chooseCells, metricNamed } from '../../selection/by-name.ts';
 import type { Io } from '../../cli/io.ts';
 import type { CheckedSweep } from '../check/index.ts';
 import { NotMeasuredError, resolveSide, resolveSides, type Side } from '../../selection/sides.ts';
+import type { PageAbout, PageSides } from './html-data.ts';
 import { comparedCells, gateOf, judgedCells, type Judgements } from './judgements.ts';
 
-export type GatherOptions = Pick<ReportOptions, 'metric' | 'filter' | 'branch' | 'asOf'>;
+type GatherOptions = Pick<ReportOptions, 'metric' | 'filter' | 'branch' | 'asOf'>;
 
 /** What is said of each cell, and of the whole. */
 type Judged = Pick<ReportedSweep, 'shift' | 'geometricMean' | 'notes'> & {
@@ -32,22 +33,16 @@ type Judged = Pick<ReportedSweep, 'shift' | 'geometricMean' | 'notes'> & {
 
 const RECENT_SWEEPS = 20;
 
-/** Two sides by name, or a sweep as the gate says it. */
-export type Reported =
-  | { readonly base: string; readonly head: string | undefined }
-  | { readonly checked: CheckedSweep };
-
 /** The data of report files: runs of a side, judgments, and earlier sweeps. */
 export async function gatherReport(
   db: StoreDatabase,
-  reported: Reported,
+  about: PageAbout,
   options: GatherOptions,
   io: Io,
 ): Promise<ReportedSweep> {
   const metric = metricNamed(db, options.metric);
-  const checked = 'checked' in reported ? reported.checked : null;
-  const judged =
-    'checked' in reported ? byGate(reported.checked, metric, options) : await bySides(db, reported, options, io);
+  const checked = 'checked' in about ? about.checked : null;
+  const judged = 'checked' in about ? byGate(about.checked, metric, options) : await bySides(db, about, options, io);
   const { base, cells: said, head, ...whole } = judged;
   const [newest, ...others] = head.sweeps;
   if (newest === undefined) throw new UsageError('there is no sweep to report');
@@ -98,7 +93,7 @@ function byGate(checked: CheckedSweep, metric: MetricId | null, { asOf, filter }
 /** Against the base; only values where that was not measured. */
 async function bySides(
   db: StoreDatabase,
-  { base, head }: Exclude<Reported, { readonly checked: CheckedSweep }>,
+  { base, head }: Pick<PageSides, 'base' | 'head'>,
   options: GatherOptions,
   io: Io,
 ): Promise<Judged> {

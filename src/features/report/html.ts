@@ -43,7 +43,6 @@ export async function writeHtml(
   io: Io,
   about: PageAbout,
 ): Promise<{ readonly bytes: number; readonly data: ReportData }> {
-  if (file !== null) refuseUnwritable(resolve(io.cwd, file), file);
   const data = await htmlReportData(db, options, io, about);
   const html = reportPage(redacted(data, options, io), pageAssets(), null);
   if (file === null) io.out(html);
@@ -65,8 +64,10 @@ export async function liveReport(
   return reportPage(redacted(data, options, io), pageAssets(), version);
 }
 
-/** Before the work, not after it. */
-function refuseUnwritable(path: string, named: string): void {
+/** Before the work, not after it. @param named null for standard output */
+export function refuseUnwritable(named: string | null, { cwd }: Pick<Io, 'cwd'>): void {
+  if (named === null) return;
+  const path = resolve(cwd, named);
   try {
     accessSync(`${dirname(path)}/`, constants.W_OK);
   } catch (error) {

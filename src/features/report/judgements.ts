@@ -60,8 +60,8 @@ export function gateOf(
   isShown: (finding: CheckedSweep['findings'][number]) => boolean,
 ): ReportedGate {
   const picture = pictureOf(judged.evidence);
-  const told = newFirst([...standing.slower, ...standing.limits]).filter(isShown);
-  const findings = told.map((finding) => ({
+  const reported = newFirst([...standing.slower, ...standing.limits]).filter(isShown);
+  const findings = reported.map((finding) => ({
     id: finding.id,
     state: finding.state,
     text: `${stateWords(finding)}: ${sentenceOf(finding, picture)}`,

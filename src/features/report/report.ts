@@ -24,7 +24,7 @@ import type { ReportOutput } from './output.ts';
 import { foundIn } from '../check/index.ts';
 import { gatherReport } from './gather.ts';
 import { newestChecked } from './judgements.ts';
-import { reportHtml, writeHtml } from './html.ts';
+import { refuseUnwritable, reportHtml, writeHtml } from './html.ts';
 import { rendered, reportersOf } from './reporters.ts';
 import type { ReportOptions } from './command.ts';
 
@@ -59,6 +59,7 @@ export async function report(
   const isPageOnly = formats.length + plugIns.length === 0 && options.github !== true;
   const hide = (text: string): string => (options.redact === true ? redactionFor(io, options, text).text(text) : text);
   return withStore(options, io, async ({ db }) => {
+    if (html !== undefined) refuseUnwritable(html, io);
     const about = sides ?? { checked: await newestChecked(db, options, io) };
     if (html !== undefined && isPageOnly) await reportHtml(db, html, options, io, about);
     const gathered = await gatherReport(db, about, options, io);

@@ -45,16 +45,16 @@ export function candidatesOf(
 function candidateOf(
   { cell }: CellEvidence,
   measured: MetricHistory,
-  { error, isOnlyRunFarOff, levels, told, verdict, worse }: MetricState,
+  { error, isOnlyRunFarOff, levels, reported, verdict, worse }: MetricState,
   sweeps: readonly Sweep[],
 ): Candidate[] {
   const deviations = error > 0 ? worse / error : 0;
-  const isReported = told !== null && told.worse > 0;
+  const isReported = reported !== null && reported.worse > 0;
   const isNear = verdict !== 'slower' && deviations < LEAST_DEVIATIONS && !isOnlyRunFarOff;
   if (worse <= 0 || (isNear && !isReported)) return [];
   const { metric } = measured;
   const { nights } = measured.history;
-  const index = told === null ? -1 : nights.indexOf(told.first);
+  const index = reported === null ? -1 : nights.indexOf(reported.first);
   const lastGood = index > 0 ? nights[index - 1] : nights.at(-2);
   return [
     {

@@ -1,7 +1,7 @@
 import { type GatedMetricId, gatedMetricOf } from '../../records/gated-metric.ts';
 import type { CellKey } from '../../records/scalars.ts';
-import type { CellJudgement, Control } from '../tonight/judgement.ts';
-import { MatrixJudge } from '../tonight/matrix-judge.ts';
+import type { CellJudgement, Control } from '../sweep/judgement.ts';
+import { MatrixJudge } from '../sweep/matrix-judge.ts';
 import type { CellWords } from './cell-words.ts';
 import type { CellEvidence, MetricHistory, SweepEvidence } from './evidence.ts';
 import type { MetricState, MetricStates } from './metric-state.ts';
@@ -84,7 +84,7 @@ function judgeMetric(
     for (const [index, judgement] of newest.entries()) {
       if (judgement === null || judgement.verdict === sides[index]) continue;
       sides[index] = judgement.verdict;
-      since[index] = judgement.told?.first ?? place;
+      since[index] = judgement.reported?.first ?? place;
     }
   }
   return { newest, since };
@@ -109,7 +109,7 @@ function controlsOf(
 /** @param since place of the sweep since which it has been on its side of the reference */
 function stateOf(metric: GatedMetricId, judgement: CellJudgement, since: number): MetricState {
   const valueOf = (log: number): number => Math.exp(gatedMetricOf(metric).betterIs === 'lower' ? log : -log);
-  const { change, detectable, isOnlyRunFarOff, level, levels, reference, told, verdict } = judgement;
+  const { change, detectable, isOnlyRunFarOff, level, levels, reference, reported, verdict } = judgement;
   return {
     verdict,
     reference: valueOf(reference.log),
@@ -119,10 +119,10 @@ function stateOf(metric: GatedMetricId, judgement: CellJudgement, since: number)
     error: change.error,
     detectable,
     levels: levels === null ? null : [valueOf(levels.lower), valueOf(levels.upper)],
-    told:
-      told === null
+    reported:
+      reported === null
         ? null
-        : { first: told.first, worse: told.change, error: told.error, isOfGroup: told.group !== null },
+        : { first: reported.first, worse: reported.change, error: reported.error, isOfGroup: reported.group !== null },
     isOnlyRunFarOff,
     levelSweeps: level.sweeps,
     since,

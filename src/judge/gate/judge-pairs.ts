@@ -49,7 +49,7 @@ export interface MeasuredPairs {
 /**
  * What alternating runs of the newest and the last good engine say of a suspect. The newest one differs when the
  * median pair is beyond max(3.5 sigma sqrt(2 x 1.57 / n), the smallest change worth reporting) on the suspect's side,
- * and all pairs but one are beyond .35 of it. If not, the last good engine tells the machine from chance: it is the
+ * and all pairs but one are beyond .35 of it. If not, the last good engine reports the machine from chance: it is the
  * machine where that engine, too, is nearer to the suspect's value than to the level. Fewer pairs than were to be
  * measured compare nothing.
  */

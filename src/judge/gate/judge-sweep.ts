@@ -61,23 +61,23 @@ export function judgeSweep(evidence: SweepEvidence): SweepVerdict {
 /** Off the reference by this number of standard errors, what no finding says is reported in a later sweep, too. */
 const UNREPORTED_ERRORS = 5;
 
-/** What is told in this sweep, and what is off its reference without a finding that says so. */
+/** What is reported in this sweep, and what is off its reference without a finding that says so. */
 function changesOf({ cells }: SweepEvidence, states: MetricStates, known: readonly PlacedFinding[]): CellChange[] {
   return cells.flatMap((cell) =>
     cell.metrics.flatMap((measured): CellChange[] => {
       const state = stateIn(states, cell.cell.key, measured.metric);
       if (state === null || state.verdict === 'same' || state.verdict === 'unclear') return [];
       // A step towards the reference is no finding of its own: that of the way there ends, or goes on.
-      const isTowards = state.told !== null && Math.sign(state.told.worse) !== Math.sign(state.worse);
-      const isUnsure = state.told === null && Math.abs(state.worse) < UNREPORTED_ERRORS * state.error;
+      const isTowards = state.reported !== null && Math.sign(state.reported.worse) !== Math.sign(state.worse);
+      const isUnsure = state.reported === null && Math.abs(state.worse) < UNREPORTED_ERRORS * state.error;
       const isKnown = known.some(
         ({ finding }) =>
           finding.state === 'open' &&
           finding.direction === state.verdict &&
           hasCell(finding, cell.cell.key, measured.metric),
       );
-      if (isTowards || isUnsure || (state.told === null && isKnown)) return [];
-      return [changeOfState(cell, measured, state, isKnown ? state.told : null)];
+      if (isTowards || isUnsure || (state.reported === null && isKnown)) return [];
+      return [changeOfState(cell, measured, state, isKnown ? state.reported : null)];
     }),
   );
 }

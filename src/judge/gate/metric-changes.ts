@@ -25,7 +25,7 @@ export function changeOfState(
   evidence: CellEvidence,
   measured: MetricHistory,
   state: MetricState,
-  step: MetricState['told'],
+  step: MetricState['reported'],
 ): CellChange {
   const { history, metric } = measured;
   const { error, first, worse } = step ?? { error: state.error, first: state.since, worse: state.worse };

@@ -18,11 +18,11 @@ export interface MetricState {
   readonly detectable: number;
   readonly levels: readonly [number, number] | null;
   /** What is reported for the first time in the judged sweep. */
-  readonly told: ToldChange | null;
+  readonly reported: ReportedStep | null;
   readonly isOnlyRunFarOff: boolean;
 }
 
-export interface ToldChange {
+export interface ReportedStep {
   /** Place of the first sweep at the new level. */
   readonly first: number;
   /** Against the level before, which is the reference unless a finding is open. */

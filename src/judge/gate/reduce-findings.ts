@@ -50,10 +50,11 @@ function covers({ finding, place }: PlacedFinding, change: CellChange, { states,
   const { cellKey, direction, metric } = change;
   if (finding.state === 'recovered' || finding.direction !== direction) return false;
   if (!hasCell(finding, cellKey) && !words.hasAll(cellKey, finding.group)) return false;
-  // What is not told in this sweep is where it was told before; a bottleneck has no further step.
+  // What is not reported in this sweep is where it was reported before; a bottleneck has no further step.
   const state = stateIn(states, cellKey, metric);
-  const isTold = state === null ? !(isBoundShare(metric) && hasCell(finding, cellKey, metric)) : state.told !== null;
-  if (!isTold || finding.cause === 'machine') return true;
+  const isReported =
+    state === null ? !(isBoundShare(metric) && hasCell(finding, cellKey, metric)) : state.reported !== null;
+  if (!isReported || finding.cause === 'machine') return true;
   return Math.abs(place - change.place) <= SAME_CAUSE_SWEEPS && !hasCell(finding, cellKey, metric);
 }
 
@@ -77,7 +78,7 @@ function continued(
   const isMachine = finding.cause === 'machine' && (attached.length > 0 || standing.includes(false));
   const added = attached.filter(({ cellKey, metric }) => !hasCell(finding, cellKey, metric)).map(findingCellOf);
   const updated = finding.cells.map((cell) =>
-    stacked.has(cellName(cell)) || facts.accepted.has(finding.findingId) ? cell : asTonight(cell, finding, states),
+    stacked.has(cellName(cell)) || facts.accepted.has(finding.findingId) ? cell : asNow(cell, finding, states),
   );
   const pairs = attached.find((change) => change.pairs !== null && change.lasts === 'pairs');
   return {
@@ -89,11 +90,7 @@ function continued(
 }
 
 /** The size of a change is the newest estimate of it, wherever it is shown. */
-function asTonight(
-  cell: Finding['cells'][number],
-  { direction }: Finding,
-  states: MetricStates,
-): Finding['cells'][number] {
+function asNow(cell: Finding['cells'][number], { direction }: Finding, states: MetricStates): Finding['cells'][number] {
   const state = stateIn(states, cell.cellKey, cell.metric);
   if (state === null || state.verdict !== direction) return cell;
   const { error, reference: before, worse } = state;
@@ -108,7 +105,7 @@ function asTonight(
   };
 }
 
-/** Metrics of cells that several open findings have: each keeps the step that it was told by. */
+/** Metrics of cells that several open findings have: each keeps the step that it was reported by. */
 function stackedCells(known: readonly PlacedFinding[]): ReadonlySet<string> {
   const open = known.filter(({ finding }) => finding.state === 'open');
   const counts = Map.groupBy(

@@ -8,7 +8,7 @@ import { ALERTING } from '../history/settings.ts';
 import type { CellNights } from './cell-nights.ts';
 import type { CellKey } from '../../records/scalars.ts';
 
-/** A change as today's rules tell it, as it was reported then, or both. Nights are places among the sweeps. */
+/** A change as today's rules report it, as it was reported then, or both. Nights are places among the sweeps. */
 export interface Rejudged {
   readonly cellKey: CellKey;
   readonly direction: Finding['direction'];

@@ -5,7 +5,7 @@ import { optionList, precisionText, shapeText, tailOf } from '../cell-columns.ts
 import type { Look } from '../look.ts';
 import type { Verdict } from '../../records/verdict.ts';
 import { formatPercent, formatNumber } from '../numbers.ts';
-import { VERDICT_SIGNS, verdictStyle } from '../words.ts';
+import { VERDICT_SIGNS, verdictStyle, verdictWord } from '../words.ts';
 import { type MetricId, metricOf } from '../../records/metric.ts';
 
 /** The shade shows the number; color is only an aid. */
@@ -127,7 +127,7 @@ export function changeMap(cells: readonly ChangedCell[], look: Look): string[] {
     style: verdictStyle(verdict, look.style),
   }));
   const seen = [...new Set(cells.map(({ verdict }) => verdict))];
-  const legend = seen.map((verdict) => `${VERDICT_SIGNS[verdict]} ${verdict}`);
+  const legend = seen.map((verdict) => `${VERDICT_SIGNS[verdict]} ${verdictWord(verdict)}`);
   if (seen.some(isChange)) legend.push('by less than ░ 5 %, ▒ 10 %, ▓ 15 %, █ more');
   return [...heatMaps(tiles, look), ...wrapWords(legend.join(', '), look.columns).map(look.style.dim)];
 }

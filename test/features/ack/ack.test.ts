@@ -27,10 +27,9 @@ function finding(number: number, more: Partial<Finding> = {}): Finding {
     direction: 'slower',
     state: 'open',
     group: [],
-    confirmedBy: 'history',
+    lasts: 'history',
     cause: null,
     environmentChanges: [],
-    probability: null,
     pairs: null,
     lastGoodSweepId: sweepOfNight(0),
     firstBadSweepId: sweepOfNight(1),
@@ -44,8 +43,8 @@ function finding(number: number, more: Partial<Finding> = {}): Finding {
 
 const FINDINGS = [
   finding(1),
-  finding(2, { group: ['fp8'], state: 'confirmed' }),
-  finding(3, { group: ['fp8', 'vit'], branch: 'next', state: 'suspected' }),
+  finding(2, { group: ['fp8'] }),
+  finding(3, { group: ['fp8', 'vit'], branch: 'next', lasts: null }),
   finding(4, { state: 'recovered' }),
   finding(5, { direction: 'faster' }),
   finding(6, { matrix: 'weekly' }),
@@ -63,7 +62,7 @@ beforeEach(() => {
   const judged = {
     sweepId: sweepOfNight(1),
     judgedAt: '2026-01-02T04:00:00.000Z',
-    judgedBy: 'history',
+    judgedBy: 'reference',
     failedCells: 0,
   } as const;
   saveVerdict(store.db, { judged, findings: FINDINGS, retracted: [], endedAcknowledgements: [] });
@@ -94,7 +93,7 @@ describe('which findings', () => {
     expect(marks()).toMatchObject([{ finding_id: SECOND }, { finding_id: THIRD }]);
   });
 
-  test('--all is what is slower and lasts; asked again there is nothing left', async () => {
+  test('--all is what is slower and open; asked again there is nothing left', async () => {
     const { stdout } = await ack('--all', '--reason', 'new driver', '--json');
     expect(OUTPUTS.ack.parse(JSON.parse(stdout)).acknowledged.map(({ findingId }) => findingId)).toEqual([
       FIRST,

@@ -13,6 +13,7 @@ const KEYS = CELLS.map(({ key }) => key);
 function wordsOn(gpus: readonly (string | null)[]): CellWords {
   return new CellWords({
     sweeps: [],
+    baseSweeps: null,
     cells: CELLS.map((cell, place) => ({
       cell,
       metrics: [],

@@ -8,15 +8,15 @@ import { normals, simulatedCells, sweepOfNight } from '../../support/simulated-s
 const CELLS = 80;
 const BEGIN = 30;
 
-/** Sweeps of a cell that scatter by .4 %: too much for 1 % in a single cell. */
+/** Sweeps of a cell that scatter by 0.3 %, and its runs by 0.3 %: too much for 1 % in a single cell. */
 function gateOf(slower: (cell: number, sweep: number) => number, more: Partial<SimulatedSeries> = {}): SimulatedGate {
   const normal = normals(7);
   const gate = new SimulatedGate({
     cells: simulatedCells(CELLS),
     metrics: ['gpuComputeMs'],
     values: (cell, sweep) => {
-      const level = 2 * slower(cell, sweep) * Math.exp(0.004 * normal());
-      return [level, level, level];
+      const level = 2 * slower(cell, sweep) * Math.exp(0.003 * normal());
+      return [1, 2, 3].map(() => level * Math.exp(0.003 * normal()));
     },
     ...more,
   });
@@ -29,8 +29,8 @@ test('1 % in half of the cells is reported in its first sweep, with the group, a
   const verdict = gate.next();
   expect(verdict.candidates[0]).toMatchObject({ group: ['fp8'], cellKeys: { length: 3 } });
   const [found, ...others] = alarms(verdict, BEGIN);
-  expect(found).toMatchObject({ group: ['fp8'], cells: { length: CELLS / 2 }, firstBadSweepId: sweepOfNight(BEGIN) });
-  expect(found?.cells[0]?.changePercent).toBeCloseTo(1, 0);
+  expect(found).toMatchObject({ group: ['fp8'], firstBadSweepId: sweepOfNight(BEGIN) });
+  expect(found?.cells.length).toBeGreaterThanOrEqual(0.9 * (CELLS / 2));
   expect(others).toEqual([]);
   for (let sweep = BEGIN + 1; sweep < BEGIN + 8; sweep += 1) expect(alarms(gate.next(), sweep)).toEqual([]);
   expect(gate.findings.map(({ state }) => state)).toEqual(['open']);

@@ -48,7 +48,12 @@ test('a second look at the same sweep says the same, and the next sweep that it 
   gate.next();
   const third = gate.next();
   expect(alarms(third, 2)).toHaveLength(1);
-  const plain = ({ candidates, cells, findings, judgedBy }: SweepVerdict) => ({ candidates, cells, findings, judgedBy });
+  const plain = ({ candidates, cells, findings, judgedBy }: SweepVerdict) => ({
+    candidates,
+    cells,
+    findings,
+    judgedBy,
+  });
   expect(plain(gate.again())).toEqual(plain(third));
   const fourth = gate.next();
   expect(fourth.findings).toMatchObject([{ state: 'open', findingId: third.findings[0]?.findingId }]);

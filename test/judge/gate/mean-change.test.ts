@@ -31,12 +31,18 @@ const EVIDENCE = PAST.flatMap((past, index) => evidenceOf([...past, NOW[index] ?
 function judgedOf(now: readonly (number | null)[]): JudgedCell[] {
   return EVIDENCE.map(({ cell }, index) => ({
     cellKey: cell.key,
-    status: 'steady',
+    verdict: 'same',
+    reason: null,
     metric: 'gpuComputeMs',
     before: median(PAST[index] ?? []),
     now: now[index] ?? null,
     changePercent: null,
-    failures: [],
+    ciPercent: null,
+    mdePercent: null,
+    levels: null,
+    runs: 1,
+    referenceSweeps: 7,
+    notes: [],
   }));
 }
 

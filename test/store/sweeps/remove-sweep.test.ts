@@ -34,7 +34,7 @@ function storeWith(findings: readonly Finding[], acknowledged: readonly string[]
   ];
   for (const sweepId of ids) {
     saveVerdict(db, {
-      judged: { sweepId, judgedAt: '2026-02-01T00:00:00.000Z', judgedBy: 'history', failedCells: 0 },
+      judged: { sweepId, judgedAt: '2026-02-01T00:00:00.000Z', judgedBy: 'reference', failedCells: 0 },
       findings: findings.filter(({ reportedSweepId }) => reportedSweepId === sweepId),
       retracted: [],
       endedAcknowledgements: [],
@@ -66,10 +66,9 @@ function finding(name: string, reported: number, more: Partial<Finding> = {}): F
     direction: 'slower',
     state: 'open',
     group: [],
-    confirmedBy: null,
+    lasts: null,
     cause: null,
     environmentChanges: [],
-    probability: null,
     pairs: null,
     lastGoodSweepId: sweepOfNight(reported - 1),
     firstBadSweepId: sweepOfNight(reported),

@@ -1,4 +1,4 @@
-import { changeText, firstOfEach, isShownWhole, levelText, stateWords } from '../../check/index.ts';
+import { changeText, firstOfEach, isShownWhole, levelText } from '../../check/index.ts';
 import { type Comparison, shiftText } from '../../compare/index.ts';
 import { gatedMetricOf } from '../../../records/gated-metric.ts';
 import { type Markup, markup, shortened, shortRef } from '../../../html/markup.ts';
@@ -59,7 +59,7 @@ function findingView(finding: Finding, data: ReportData, isAbove: boolean): Mark
   const [what, size] = cellsText([finding]);
   return markup`
 <article class="finding" aria-labelledby="finding-${id.slice(0, 8)}">
-<h3 id="finding-${id.slice(0, 8)}"><span class="${direction}">${what}</span>${size} <small>${stateWords(finding)} <code>${id.slice(0, 8)}</code></small></h3>
+<h3 id="finding-${id.slice(0, 8)}"><span class="${direction}">${what}</span>${size} <small><code>${id.slice(0, 8)}</code></small></h3>
 <p>${aboutText(finding, data)}</p>
 ${isAbove ? null : factList(factsOf(finding, data))}
 ${smallMultiples(finding, data)}

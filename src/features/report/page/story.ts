@@ -45,10 +45,10 @@ export function storyOf(data: ReportData): Story {
   if (data.compare !== null) return comparedStory(data, data.compare);
   const { findings, series } = data.check;
   const { failed, faster, limits, slower, warnings } = standingOf(findings, series.cells);
-  const told = [newFirst([...slower, ...limits]), warnings, faster].find(({ length }) => length > 0) ?? [];
+  const reported = [newFirst([...slower, ...limits]), warnings, faster].find(({ length }) => length > 0) ?? [];
   const counts = countsOf(data, series.geometricMean);
-  const [worst] = told;
-  if (worst !== undefined) return { ...findingStory(worst, told, data), counts };
+  const [worst] = reported;
+  if (worst !== undefined) return { ...findingStory(worst, reported, data), counts };
   return {
     tone: failed > 0 ? 'slower' : 'quiet',
     headline: [capitalized(series.headline), ''],
@@ -64,13 +64,17 @@ export function storyOf(data: ReportData): Story {
   };
 }
 
-/** About those that are like the first: of one kind, in one metric. */
-function findingStory(worst: CheckedFinding, told: readonly CheckedFinding[], data: ReportData): Omit<Story, 'counts'> {
+/** About those that are similar to the first: of one kind, in one metric. */
+function findingStory(
+  worst: CheckedFinding,
+  reported: readonly CheckedFinding[],
+  data: ReportData,
+): Omit<Story, 'counts'> {
   const { findings, isStored, series } = data.check;
-  const alike = told.filter(
+  const similar = reported.filter(
     ({ details: [clearest], kind }) => kind === worst.kind && clearest?.metric === worst.details[0]?.metric,
   );
-  const [what, size] = cellsText(alike);
+  const [what, size] = cellsText(similar);
   const keys = new Set(data.cells.map(({ cell }) => cell.key));
   const clearest = ownClearest(
     worst,
@@ -78,11 +82,11 @@ function findingStory(worst: CheckedFinding, told: readonly CheckedFinding[], da
     findings,
   );
   const others = findings.filter((one) => one.id !== worst.id && (isShownWhole(one) || isPresent(one))).length;
-  const first = alike.length > 1 ? `First: ${cellsText([worst]).join('')}, ` : '';
+  const first = similar.length > 1 ? `First: ${cellsText([worst]).join('')}, ` : '';
   const base = series.baseBranch === null ? '' : ` Compared with ${shortened(series.baseBranch, 60)}.`;
   return {
     tone: worst.direction,
-    headline: [what, `${size}: ${statesText(alike)}`],
+    headline: [what, `${size}: ${statesText(similar)}`],
     lead: markup`${first}${aboutText(worst, data)}${base}${others === 0 ? null : markup` <a href="#findings">${count(others, 'more finding')}</a>`}`,
     facts: factsOf(worst, data),
     commands: [...(isStored ? [] : ['bench check']), ...nextCommands(worst, series)],

@@ -8,7 +8,7 @@ import type { ExitCode } from '../../../exit-codes.ts';
 import { resolveSides } from '../../../selection/sides.ts';
 import { printable } from '../../../text/printable.ts';
 import type { ReportOptions } from '../command.ts';
-import { writeHtml } from '../html.ts';
+import { refuseUnwritable, writeHtml } from '../html.ts';
 import { upgradeMarkdown } from './markdown.ts';
 import { upgradeText } from './text.ts';
 import { upgradeReport } from './upgrade.ts';
@@ -23,6 +23,7 @@ export async function reportUpgrade(
   refuseUnclear(base, head, options);
   const { branch, html, md } = options;
   return withStore(options, io, async ({ db }) => {
+    if (html !== undefined) refuseUnwritable(fileOf(html), io);
     const sides = await resolveSides(db, base, head, io, { branch });
     const { cells, isSlower, output } = await upgradeReport(db, sides, options);
     if (html !== undefined) {

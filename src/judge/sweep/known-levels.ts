@@ -1,15 +1,15 @@
-import { TONIGHT } from './settings.ts';
+import { RULES } from './settings.ts';
 
 interface KnownLevel {
   log: number;
   visits: number;
-  /** How often it was told that the cell went there. */
-  tells: number;
+  /** How often it was reported that the cell went there. */
+  reports: number;
   /** Sweeps of its longest visit. */
   longest: number;
 }
 
-/** The levels that a cell was at: one told twice is known, and told again only when a visit lasts longer than any before. */
+/** The levels that a cell was at: one reported twice is known, and reported again only when a visit lasts longer than any before. */
 export class KnownLevels {
   readonly #levels: KnownLevel[] = [];
   /** Tells that a level or excursions have before they are known. */
@@ -37,11 +37,11 @@ export class KnownLevels {
     return this.#levels.find((level) => Math.abs(level.log - log) <= tolerance);
   }
 
-  /** Remembers that the cell went to a level, or ends a visit of so many sweeps. */
-  visit(log: number, tolerance: number, visit: { readonly told: boolean; readonly sweeps: number }): void {
+  /** Remembers that the cell went to a level, or ends a visit of this many sweeps. */
+  visit(log: number, tolerance: number, visit: { readonly reported: boolean; readonly sweeps: number }): void {
     let level = this.#near(log, tolerance);
-    if (level === undefined) this.#levels.push((level = { log, visits: 0, tells: 0, longest: 0 }));
-    if (visit.told) level.tells += 1;
+    if (level === undefined) this.#levels.push((level = { log, visits: 0, reports: 0, longest: 0 }));
+    if (visit.reported) level.reports += 1;
     if (visit.sweeps > 0) {
       level.visits += 1;
       level.longest = Math.max(level.longest, visit.sweeps);
@@ -49,26 +49,26 @@ export class KnownLevels {
     }
   }
 
-  /** Sweeps running that the cell has to be at this level, off its own by so much, before it is told. */
-  sweepsToTell(log: number, tolerance: number, off = 0): number {
+  /** Sweeps running that the cell has to be at this level, off its own by so much, before it is reported. */
+  sweepsToReport(log: number, tolerance: number, off = 0): number {
     const side = off > 0 ? 1 : 0;
     const isRestless = off !== 0 && (this.#counts[side] ?? 0) >= this.#allowed;
-    const isUsual = isRestless && Math.abs(off) < TONIGHT.knownSize * (this.#largest[side] ?? 0);
+    const isUsual = isRestless && Math.abs(off) < RULES.knownSize * (this.#largest[side] ?? 0);
     const level = this.#near(log, tolerance);
-    const isKnown = level !== undefined && level.tells >= this.#allowed;
-    return isKnown ? Math.max(TONIGHT.knownRun, 2 * level.longest + 1) : isUsual ? TONIGHT.knownRun : 1;
+    const isKnown = level !== undefined && level.reports >= this.#allowed;
+    return isKnown ? Math.max(RULES.knownRun, 2 * level.longest + 1) : isUsual ? RULES.knownRun : 1;
   }
 
   /** Whether the cell was at this level for long enough to come back to it. */
   hasLasted(log: number, tolerance: number): boolean {
-    return (this.#near(log, tolerance)?.longest ?? 0) >= TONIGHT.lastingSweeps;
+    return (this.#near(log, tolerance)?.longest ?? 0) >= RULES.lastingSweeps;
   }
 
-  /** The level told twice that is not the one at `log`. */
+  /** The level reported twice that is not the one at `log`. */
   second(log: number, tolerance: number): number | null {
     return (
       this.#levels.find(
-        (level) => level.tells >= this.#allowed && level.visits > 1 && Math.abs(level.log - log) > tolerance,
+        (level) => level.reports >= this.#allowed && level.visits > 1 && Math.abs(level.log - log) > tolerance,
       )?.log ?? null
     );
   }

@@ -24,7 +24,7 @@ export function heavyLogRatio(square: number): number {
 
 const HEAVY_AT_ZERO = Math.log((8 / (3 * Math.sqrt(3) * Math.PI)) * Math.sqrt(2 * Math.PI));
 
-/** Tables with so many values a unit: between them the error of a line is below .1 % of the probability up to x = 6. */
+/** Tables with this many values a unit: between them the error of a line is below .1 % of the probability up to x = 6. */
 const STEPS = 64;
 const MOST = 16;
 const NORMAL = Float64Array.from({ length: MOST * STEPS + 2 }, (_, i) => erfc(i / STEPS / Math.SQRT2));

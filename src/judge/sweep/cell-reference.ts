@@ -1,13 +1,14 @@
-import type { CellJudgement, Control, LevelEstimate, Told } from './judgement.ts';
-import type { CellSweep, JudgedCell } from './judged-cell.ts';
+import type { CellJudgement, Control, LevelEstimate, Reported } from './judgement.ts';
+import type { CellSweep } from './cell-sweep.ts';
+import type { JudgedCell } from './judged-cell.ts';
 import { Level } from './level.ts';
-import { TONIGHT } from './settings.ts';
+import { RULES } from './settings.ts';
 
 /** What was last accepted of a cell, and what the cell is against it. It moves up only when people say so. */
 export class CellReference {
   readonly #cell: JudgedCell;
   #level: Level;
-  /** Something was told since the cell was at its reference. */
+  /** Something was reported since the cell was at its reference. */
   #isOpen = false;
 
   constructor(cell: JudgedCell) {
@@ -29,16 +30,16 @@ export class CellReference {
     }
   }
 
-  /** After the sweep: told opens; a level back at the reference is the reference; a faster one that lasts becomes it. */
-  update(told: Told | null, isConfirmed: boolean): void {
+  /** After the sweep: reported opens; a level back at the reference is the reference; a faster one that lasts becomes it. */
+  update(reported: Reported | null, isConfirmed: boolean): void {
     const cell = this.#cell;
-    if (told !== null) this.#isOpen = true;
+    if (reported !== null) this.#isOpen = true;
     if (cell.home === this.#level && cell.pending === null) this.#isOpen = false;
     if (!this.#isOpen) return;
     const { recent } = cell;
     const isFaster = recent.mean < this.#level.referenceMean && !this.#isNear(recent);
     const isLasting =
-      recent.count >= TONIGHT.fasterSweeps && cell.known.sweepsToTell(recent.mean, cell.tolerance) === 1;
+      recent.count >= RULES.fasterSweeps && cell.known.sweepsToReport(recent.mean, cell.tolerance) === 1;
     if (isFaster && (isConfirmed || isLasting)) this.#move(recent);
     else if (cell.pending === null && cell.held === null && this.#isNear(cell.home)) {
       this.#level.follow(cell.home);
@@ -47,40 +48,42 @@ export class CellReference {
     }
   }
 
-  judgement(sweep: CellSweep, told: Told | null): CellJudgement {
+  /** @param isApart the sweep is no part of a level, and slower or faster by itself */
+  judgement(sweep: CellSweep, reported: Reported | null, isApart = false): CellJudgement {
     const cell = this.#cell;
     const { recent, noise, held } = cell;
-    const reference = this.#estimate(this.#level, this.#level.referenceMean, TONIGHT.referenceSweeps);
+    const reference = this.#estimate(this.#level, this.#level.referenceMean, RULES.referenceSweeps);
     const isAtReference = recent === this.#level;
     const level = this.#estimate(recent, recent.mean, Infinity);
-    const isTonight = isAtReference || told !== null || held !== null;
+    const isNewest = isAtReference || reported !== null || held !== null;
     const spread = Math.sqrt(noise.sd ** 2 + sweep.night.variance + sweep.extra);
-    const now = isTonight && (told === null || told.first === sweep.place) ? sweep.log : level.log;
-    const change = { log: now - reference.log, error: Math.hypot(reference.error, isTonight ? spread : level.error) };
+    const now = isNewest && (reported === null || reported.first === sweep.place) ? sweep.log : level.log;
+    const change = { log: now - reference.log, error: Math.hypot(reference.error, isNewest ? spread : level.error) };
     const second = cell.known.second(recent.mean, cell.tolerance);
     const upper = second === null ? 0 : Math.max(second, recent.mean);
     const isUpper = Math.abs(sweep.log - upper) < Math.abs(sweep.log - Math.min(second ?? 0, recent.mean));
     return {
-      verdict: this.#verdict(change, isTonight && told === null, sweep),
+      verdict:
+        isApart && reported !== null ? reported.direction : this.#verdict(change, isNewest && reported === null, sweep),
       reference,
       level,
       change,
-      told,
+      reported,
       detectable: cell.detectable(sweep),
       levels: second === null ? null : { lower: Math.min(second, recent.mean), upper, at: isUpper ? 'upper' : 'lower' },
       isOnlyRunFarOff: cell.isOnlyRunFarOff,
     };
   }
 
-  #verdict({ log, error }: CellJudgement['change'], isTonight: boolean, sweep: CellSweep): CellJudgement['verdict'] {
+  #verdict({ log, error }: CellJudgement['change'], isNewest: boolean, sweep: CellSweep): CellJudgement['verdict'] {
     const cell = this.#cell;
     if (cell.isOnlyRunFarOff) return 'unclear';
-    if (cell.held !== null) return cell.known.sweepsToTell(cell.held.mean, cell.tolerance) > 1 ? 'same' : 'unclear';
-    if (this.#isOpen && Math.abs(log) > TONIGHT.openErrors * error) return log > 0 ? 'slower' : 'faster';
+    if (cell.held !== null) return cell.known.sweepsToReport(cell.held.mean, cell.tolerance) > 1 ? 'same' : 'unclear';
+    if (this.#isOpen && Math.abs(log) > RULES.openErrors * error) return log > 0 ? 'slower' : 'faster';
     const variance = sweep.night.variance + sweep.extra;
-    if (!isTonight || Math.abs(log) < 2 * error) return 'same';
+    if (!isNewest || Math.abs(log) < 2 * error) return 'same';
     const p = cell.noise.tail(log, 1 + 1 / this.#level.count, variance);
-    return p < TONIGHT.unclearP ? 'unclear' : 'same';
+    return p < RULES.unclearP ? 'unclear' : 'same';
   }
 
   #move(level: Level): void {
@@ -91,10 +94,10 @@ export class CellReference {
 
   #isNear(level: Level): boolean {
     const { sd } = this.#cell.noise;
-    const reference = Math.min(this.#level.count, TONIGHT.referenceSweeps);
+    const reference = Math.min(this.#level.count, RULES.referenceSweeps);
     return (
       Math.abs(level.mean - this.#level.referenceMean) <
-      TONIGHT.openErrors * sd * Math.sqrt(1 / level.count + 1 / reference)
+      RULES.openErrors * sd * Math.sqrt(1 / level.count + 1 / reference)
     );
   }
 

@@ -1,5 +1,5 @@
 import { at } from '../../statistics/at.ts';
-import { TONIGHT } from './settings.ts';
+import { RULES } from './settings.ts';
 
 /** The sweep's differences from the levels, one place per cell; NaN where a cell has none. */
 export interface Differences {
@@ -10,11 +10,14 @@ export interface Differences {
 
 /** What the cells have in common in each sweep: a normal effect of a sd that is learned, or a shift. */
 export class NightEffect {
-  #squares = TONIGHT.nightSd ** 2 * TONIGHT.nightWeight;
-  #sweeps = TONIGHT.nightWeight;
+  #squares = RULES.nightSd ** 2 * RULES.nightWeight;
+  #sweeps = RULES.nightWeight;
   /** The levels lie in the night of their first sweep: its effect is the mean of those since, against it. */
   #sum = 0;
   #summed = 0;
+  #raw = Number.NaN;
+  /** The part of `effect` that is this night's. */
+  own = 0;
   readonly #sorted: Float64Array;
   /** Common effect of this sweep to be taken off, its variance, and the shift of all cells, 0 where there is none. */
   effect = 0;
@@ -38,25 +41,42 @@ export class NightEffect {
     this.variance = 1 / (weight + 1 / night ** 2);
     this.shift = 0;
     this.effect = 0;
+    this.own = 0;
+    this.#raw = Number.NaN;
     if (cells === 0) return;
-    const limit = Math.max(TONIGHT.shiftLeast, TONIGHT.shiftSd * Math.sqrt(night ** 2 + variance));
+    const limit = Math.max(
+      RULES.shiftLeast,
+      RULES.shiftSd * Math.sqrt(night ** 2 * (1 + 1 / (this.#summed + 1)) + variance),
+    );
     if (
-      cells >= TONIGHT.groupCells &&
+      cells >= RULES.groupCells &&
       Math.abs(mean) > limit &&
-      shareMoved(differences, center, mean) >= TONIGHT.shiftShare
+      shareMoved(differences, center, mean) >= RULES.shiftShare
     ) {
       this.shift = mean;
       this.effect = center;
-      this.#sum = 0;
-      this.#summed = 0;
       return;
     }
     const shrunk = (mean * night ** 2) / (night ** 2 + variance);
-    this.effect = center + Math.max(-4 * night, Math.min(4 * night, shrunk));
-    this.#sum += raw;
-    this.#summed += 1;
-    this.#squares += Math.min(mean * mean, 9 * night ** 2);
-    this.#sweeps += 1;
+    const most = 4 * night;
+    // Of a few cells what is larger is no night: they moved.
+    const isMove = cells < RULES.groupCells && Math.abs(shrunk) > most;
+    this.own = isMove ? 0 : Math.max(-most, Math.min(most, shrunk));
+    this.effect = center + this.own;
+    this.#raw = raw;
+  }
+
+  /** Learns the sd of nights from this sweep; after a shift the levels lie in its night. */
+  learn(): void {
+    const night = this.sd;
+    const mean = this.#raw - this.#sum / (this.#summed + 1);
+    if (this.shift !== 0) this.#sum = this.#summed = 0;
+    else if (!Number.isNaN(this.#raw)) {
+      this.#sum += this.#raw;
+      this.#summed += 1;
+      this.#squares += Math.min(mean * mean, 9 * night ** 2);
+      this.#sweeps += 1;
+    }
   }
 
   /** Weighted mean of the cells within 3 sd of it, from the median on: quiet cells count twice in the median. */
@@ -68,10 +88,11 @@ export class NightEffect {
       if (Number.isNaN(difference)) continue;
       cells += 1;
       this.#sorted[filled++] = difference;
-      if (at(variances, i) < (4 * TONIGHT.nightSd) ** 2) this.#sorted[filled++] = difference;
+      if (at(variances, i) < (4 * RULES.nightSd) ** 2) this.#sorted[filled++] = difference;
     }
     if (cells === 0) return { mean: 0, weight: 0, cells };
-    const sorted = this.#sorted.subarray(0, filled).sort();
+    const sorted = this.#sorted.subarray(0, filled);
+    sorted.sort();
     let mean = (at(sorted, filled >> 1) + at(sorted, (filled - 1) >> 1)) / 2;
     let weight = 0;
     for (let round = 0; round < 4; round += 1) {
@@ -81,7 +102,7 @@ export class NightEffect {
         const difference = at(differences, i);
         const variance = at(variances, i);
         if (!(Math.abs(difference - mean) < 3 * Math.sqrt(variance + night ** 2 / 4))) continue;
-        const w = 1 / (variance + TONIGHT.cellSd ** 2);
+        const w = 1 / (variance + RULES.cellSd ** 2);
         sum += w * difference;
         weight += w;
       }
@@ -117,7 +138,11 @@ export class GroupShifts {
   }
 
   /** @param zs of the cells, NaN where a cell has no difference @returns word and mean difference by cell */
-  moved(zs: Float64Array, effect: number, { differences, variances }: Differences): Map<number, GroupMove> {
+  moved(
+    zs: Float64Array,
+    { effect, own }: NightEffect,
+    { differences, variances }: Differences,
+  ): Map<number, GroupMove> {
     const found = new Map<number, GroupMove>();
     for (const [word, cells] of this.#groups) {
       let sum = 0;
@@ -131,13 +156,16 @@ export class GroupShifts {
         present += 1;
         sum += Math.max(-3.5, Math.min(3.5, z));
         agreeing += Math.abs(z) > 1 ? Math.sign(z) : 0;
-        const weight = 1 / (at(variances, cell) + TONIGHT.cellSd ** 2);
+        const weight = 1 / (at(variances, cell) + RULES.cellSd ** 2);
         weights += weight;
         change += weight * (at(differences, cell) - effect);
       }
-      if (present < TONIGHT.groupCells || Math.abs(sum) <= TONIGHT.groupZ * Math.sqrt(present)) continue;
-      if (agreeing * Math.sign(sum) < TONIGHT.groupShare * present) continue;
-      for (const cell of cells) found.set(cell, { word, change: change / weights });
+      if (present < RULES.groupCells || Math.abs(sum) <= RULES.groupZ * Math.sqrt(present)) continue;
+      if (agreeing * Math.sign(sum) < RULES.groupShare * present) continue;
+      change /= weights;
+      // No direction that the runs themselves do not have: the other cells may be the ones that moved.
+      if ((change + own) * change < 0.5 * change * change) continue;
+      for (const cell of cells) found.set(cell, { word, change });
     }
     return found;
   }

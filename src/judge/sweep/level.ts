@@ -1,5 +1,6 @@
 import { at } from '../../statistics/at.ts';
-import { TONIGHT } from './settings.ts';
+import { middleOfThree } from '../../statistics/median.ts';
+import { RULES } from './settings.ts';
 
 /** Twice the longest window: a window can be taken back and the next one still be looked at. */
 const KEPT = 32;
@@ -34,7 +35,7 @@ export class Level {
     this.add(place, value, Number.POSITIVE_INFINITY);
   }
 
-  /** A level that is known as the mean of so many sweeps. */
+  /** A level that is known as the mean of this many sweeps. */
   static of(place: number, log: number, sweeps: number): Level {
     const level = new Level(place, log);
     for (let i = 1; i < sweeps; i += 1) level.add(place, log, Infinity);
@@ -43,7 +44,7 @@ export class Level {
 
   /** Goes on with the newest sweeps of a level that is this one again. */
   follow(level: Level): void {
-    for (let back = Math.min(level.count, TONIGHT.longestWindow); back > 0; back -= 1) {
+    for (let back = Math.min(level.count, RULES.longestWindow); back > 0; back -= 1) {
       this.add(level.placeAt(back), level.valueAt(back), Infinity);
     }
   }
@@ -65,7 +66,7 @@ export class Level {
     this.count += 1;
     this.mean += Math.max(-limit, Math.min(limit, value - this.mean)) / this.count;
     if (this.count > 2 && this.count <= YOUNG) this.mean = this.#robustMean();
-    if (this.count <= TONIGHT.referenceSweeps) this.referenceMean = this.mean;
+    if (this.count <= RULES.referenceSweeps) this.referenceMean = this.mean;
     if (this.count <= 3) this.startMean = this.mean;
     const t = place - this.first;
     const y = value - this.#origin;
@@ -99,6 +100,11 @@ export class Level {
     return at(this.#places, (this.count - back) % KEPT);
   }
 
+  /** Median of the newest three values. */
+  get newestMiddle(): number {
+    return middleOfThree(this.valueAt(1), this.valueAt(2), this.valueAt(3));
+  }
+
   /** Mean before the newest `sweeps` were added. */
   meanBefore(sweeps: number): number {
     return at(this.#means, (this.count - sweeps) % KEPT);
@@ -124,7 +130,7 @@ export class Level {
     }
     this.mean = this.meanBefore(sweeps);
     this.count -= sweeps;
-    if (this.count <= TONIGHT.referenceSweeps) this.referenceMean = this.mean;
+    if (this.count <= RULES.referenceSweeps) this.referenceMean = this.mean;
   }
 
   /** Slope, squares it leaves and squares of the places. */

@@ -9,8 +9,8 @@ export interface LevelEstimate {
   readonly first: number;
 }
 
-/** What is told of a cell for the first time. */
-export interface Told {
+/** What is reported of a cell for the first time. */
+export interface Reported {
   readonly direction: 'slower' | 'faster';
   /** Place of the sweep in which the change began. */
   readonly first: number;
@@ -28,10 +28,10 @@ export interface CellJudgement {
   readonly reference: LevelEstimate;
   /** Where the cell is now; the same as the reference where nothing happened. */
   readonly level: LevelEstimate;
-  /** Log ratio to the reference: of the recent level where it is another one, else of tonight. */
+  /** Log ratio to the reference: of the recent level where it is another one, else of the newest sweep. */
   readonly change: { readonly log: number; readonly error: number };
-  readonly told: Told | null;
-  /** Log ratio of the smallest change that tonight's runs would tell nine times in ten. */
+  readonly reported: Reported | null;
+  /** Log ratio of the smallest change that the newest sweep's runs would report nine times in ten. */
   readonly detectable: number;
   /** Two levels that the cell goes to and fro between. */
   readonly levels: { readonly lower: number; readonly upper: number; readonly at: 'lower' | 'upper' } | null;

@@ -1,33 +1,27 @@
 import { at } from '../../statistics/at.ts';
-import { TONIGHT } from './settings.ts';
+import { type NoisePrior, STEPS } from './noise-prior.ts';
+import { RULES } from './settings.ts';
 import { heavyLogRatio, heavyTail, normalTail } from './tails.ts';
 
-const STEPS = 18;
 const KEPT = 16;
-/** Sd between sweeps over the sd that the runs leave in a sweep's mean. */
-const RATIOS = [0.3, 0.6, 0.9, 1.2, 1.5];
-const SHARES = Float64Array.from(RATIOS, (ratio) => 1 + ratio * ratio);
+/** Sd between sweeps over the sd that the runs leave in a sweep's mean, and how usual that is. */
+const RATIOS = [
+  [0.3, 1],
+  [0.6, 1],
+  [0.9, 1],
+  [1.2, 1],
+  [1.5, 1],
+  [2.2, 0.2],
+  [3.5, 0.15],
+  [6, 0.1],
+  [10, 0.05],
+  [40, 0.03],
+] as const;
+const SHARES = Float64Array.from(RATIOS, ([ratio]) => 1 + ratio * ratio);
 const SHARE_LOGS = SHARES.map(Math.log);
-
-/** What the cells of a matrix share: the grid of sds of one sweep and its prior. */
-export class NoisePrior {
-  readonly typicalSd: number;
-  readonly sds = new Float64Array(STEPS);
-  readonly squares = new Float64Array(STEPS);
-  readonly squareLogs = new Float64Array(STEPS);
-  readonly logs = new Float64Array(STEPS);
-
-  constructor(typicalSd: number) {
-    this.typicalSd = typicalSd;
-    for (let i = 0; i < STEPS; i += 1) {
-      const ratio = Math.exp(Math.log(1 / 8) + (Math.log(96) * i) / (STEPS - 1));
-      this.sds[i] = typicalSd * ratio;
-      this.squares[i] = at(this.sds, i) ** 2;
-      this.squareLogs[i] = Math.log(at(this.squares, i));
-      this.logs[i] = ratio > 1 / 6 && ratio < 6.5 ? 0 : -1.5;
-    }
-  }
-}
+const SHARE_WEIGHTS = Float64Array.from(RATIOS, ([, weight]) => weight);
+/** Sd, as a log, that a timer leaves in runs that print the same number. */
+const TIMER_SD = 5e-5;
 
 /**
  * Posterior of one cell's noise on a grid: the sd of one sweep and whether its tails are heavy, from the squares within
@@ -56,6 +50,11 @@ export class CellNoise {
     this.#prior = prior;
   }
 
+  /** Posterior weight of a step of the grid; 0 until something is known. */
+  weightOf(step: number): number {
+    return this.#learned === 0 ? 0 : at(this.#weights, 2 * step) + at(this.#weights, 2 * step + 1);
+  }
+
   /** Sd of one run. */
   get runSd(): number {
     return Math.sqrt((this.squares + 3 * (1.6 * this.#prior.typicalSd) ** 2) / (this.degrees + 3));
@@ -64,18 +63,18 @@ export class CellNoise {
   addRuns(runs: readonly number[], centre: number): void {
     this.#repeats = Math.max(this.#repeats, runs.length);
     if (runs.length < 2) return;
-    const variance = this.squares / this.degrees;
+    const variance = this.squares / this.degrees + TIMER_SD ** 2;
     const weight = (runs.length - 1) / runs.length;
     for (const run of runs) {
       const square = (run - centre) ** 2 / weight;
       if (this.degrees >= 8)
-        this.#runTails += TONIGHT.runTailWeight * weight * runLogRatio(square / variance, this.degrees);
+        this.#runTails += RULES.runTailWeight * weight * runLogRatio(square / variance, this.degrees);
     }
     for (const run of runs) this.squares += (run - centre) ** 2;
     this.degrees += runs.length - 1;
   }
 
-  /** Variance of the mean of so many runs in units of that of all repeats. */
+  /** Variance of the mean of this many runs in units of that of all repeats. */
   extraOf(runs: number): number {
     return runs >= this.#repeats ? 0 : this.runSd ** 2 * (1 / runs - 1 / this.#repeats);
   }
@@ -124,7 +123,7 @@ export class CellNoise {
     let top = Number.NEGATIVE_INFINITY;
     for (let i = 0; i < STEPS; i += 1) {
       for (let heavy = 0; heavy < 2; heavy += 1) {
-        const share = heavy === 1 ? Math.log(TONIGHT.heavyShare) + this.#runTails : Math.log(1 - TONIGHT.heavyShare);
+        const share = heavy === 1 ? Math.log(RULES.heavyShare) + this.#runTails : Math.log(1 - RULES.heavyShare);
         const weight = at(this.#logLikelihood, 2 * i + heavy) + at(logs, i) + share + at(this.#within, i);
         weights[2 * i + heavy] = weight;
         top = Math.max(top, weight);
@@ -146,7 +145,7 @@ export class CellNoise {
   #judgeRuns(): void {
     if (this.degrees === this.#judgedDegrees) return;
     this.#judgedDegrees = this.degrees;
-    const observed = (this.squares / this.degrees + 1e-12) / this.#repeats;
+    const observed = (this.squares / this.degrees + TIMER_SD ** 2) / this.#repeats;
     const observedLog = Math.log(observed);
     const half = this.degrees / 2;
     for (let i = 0; i < STEPS; i += 1) {
@@ -155,14 +154,14 @@ export class CellNoise {
       let sum = 1e-300;
       for (let r = 0; r < SHARES.length; r += 1) {
         const likelihood = half * (log + at(SHARE_LOGS, r) - ratio * at(SHARES, r));
-        if (likelihood > -40) sum += Math.exp(likelihood);
+        if (likelihood > -40) sum += at(SHARE_WEIGHTS, r) * Math.exp(likelihood);
       }
       this.#within[i] = Math.log(sum);
     }
   }
 
   /**
-   * Probability that the mean of so many sweeps lies at least so far off, its variance being scale * sd^2 + extra. Tails of
+   * Probability that the mean of this many sweeps lies at least so far off, its variance being scale * sd^2 + extra. Tails of
    * a mean of heavy sweeps: between the heavy and the normal one, as its excess kurtosis falls with the number.
    */
   tail(residual: number, scale: number, extra: number, sweeps = 1): number {
@@ -177,12 +176,12 @@ export class CellNoise {
       if (heavy > 1e-7)
         p +=
           heavy *
-          (sweeps === 1 ? heavyTail(x) : light * (heavyTail(x) / light) ** (1 / sweeps ** TONIGHT.heavyMeanPower));
+          (sweeps === 1 ? heavyTail(x) : light * (heavyTail(x) / light) ** (1 / sweeps ** RULES.heavyMeanPower));
     }
     return p;
   }
 
-  /** How far off tonight has this tail probability: bisection, to 1 % of the sd. */
+  /** The distance of the newest sweep that has this tail probability: bisection, to 1 % of the sd. */
   offOf(p: number, scale: number, extra: number): number {
     let low = 0;
     let high = 40 * this.sd + 5 * Math.sqrt(extra);
@@ -195,7 +194,7 @@ export class CellNoise {
   }
 }
 
-/** Log density ratio of a run: heavy tails to the t that a normal run has whose sd comes from so many degrees of freedom. */
+/** Log density ratio of a run: heavy tails to the t that a normal run has whose sd comes from this many degrees of freedom. */
 function runLogRatio(square: number, degrees: number): number {
   return heavyLogRatio(square) - 0.5 * square + 0.5 * (degrees + 1) * Math.log1p(square / degrees);
 }

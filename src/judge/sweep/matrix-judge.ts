@@ -1,10 +1,12 @@
 import { at } from '../../statistics/at.ts';
-import { CellNoise, NoisePrior } from './cell-noise.ts';
+import { CellNoise } from './cell-noise.ts';
+import { NoisePrior } from './noise-prior.ts';
 import { CellReference } from './cell-reference.ts';
-import { type CellSweep, JudgedCell } from './judged-cell.ts';
+import type { CellSweep } from './cell-sweep.ts';
+import { JudgedCell } from './judged-cell.ts';
 import type { CellJudgement, Controls, SweepRuns } from './judgement.ts';
 import { GroupShifts, NightEffect } from './night-effect.ts';
-import { TONIGHT } from './settings.ts';
+import { RULES } from './settings.ts';
 import { agreeingRuns } from './sweep-center.ts';
 
 export interface MatrixCell {
@@ -25,8 +27,8 @@ interface CellAndReference {
   readonly reference: CellReference;
 }
 
-function newCell(noise: CellNoise, place: number, log: number, tells: number): CellAndReference {
-  const state = new JudgedCell(noise, place, log, tells);
+function newCell(noise: CellNoise, place: number, log: number, reports: number): CellAndReference {
+  const state = new JudgedCell(noise, place, log, reports);
   return { state, reference: new CellReference(state) };
 }
 
@@ -34,6 +36,7 @@ function newCell(noise: CellNoise, place: number, log: number, tells: number): C
 export class MatrixJudge {
   readonly #prior: NoisePrior;
   readonly #share: number;
+  readonly #reports: number;
   readonly #cells: (CellAndReference | null)[];
   readonly #noises: readonly CellNoise[];
   readonly #night: NightEffect;
@@ -47,10 +50,11 @@ export class MatrixJudge {
 
   constructor(
     cells: readonly MatrixCell[],
-    { typicalSd = TONIGHT.typicalSd, judgedTogether = cells.length }: MatrixOptions = {},
+    { typicalSd = RULES.typicalSd, judgedTogether = cells.length }: MatrixOptions = {},
   ) {
     this.#prior = new NoisePrior(typicalSd);
-    this.#share = Math.min(1, TONIGHT.testsAtFullP / judgedTogether);
+    this.#share = Math.min(1, (RULES.testsAtFullP / judgedTogether) ** RULES.testsPower);
+    this.#reports = judgedTogether < RULES.manyTests ? RULES.reportsOfLevel : 1;
     this.#cells = cells.map(() => null);
     this.#noises = cells.map(() => new CellNoise(this.#prior));
     this.#night = new NightEffect(cells.length);
@@ -65,18 +69,17 @@ export class MatrixJudge {
   /** @param runs of each cell, null where it has no result in this sweep @returns null for those */
   step(runs: readonly SweepRuns[], controls: Controls = []): readonly (CellJudgement | null)[] {
     const place = this.#place++;
+    // Each time that twice as many sweeps are known.
+    if (place > 1 && (place & (place - 1)) === 0) this.#prior.learn(this.#noises);
     for (const [index, noise] of this.#noises.entries()) {
       const control = controls[index] ?? null;
       const cell = this.#cells[index] ?? null;
       if (control !== null && cell !== null) cell.reference.obey(control, place);
       this.#measure(index, noise, runs[index] ?? null, control?.exclude === true);
     }
-    this.#night.estimate({ differences: this.#differences, variances: this.#variances });
-    const { effect, variance } = this.#night;
-    for (let i = 0; i < this.#zs.length; i += 1) {
-      this.#zs[i] = (at(this.#differences, i) - effect) / Math.sqrt(at(this.#variances, i) + variance);
-    }
     const moved = this.#moved();
+    this.#night.learn();
+    const { effect } = this.#night;
     return this.#noises.map((noise, index) => {
       const own = runs[index] ?? null;
       if (own === null || own.length === 0) return null;
@@ -85,7 +88,8 @@ export class MatrixJudge {
       let cell = this.#cells[index] ?? null;
       const isNew = cell === null;
       if (cell === null) {
-        cell = newCell(noise, place, log, this.#share < 1 ? 1 : TONIGHT.tellsOfLevel);
+        if (control.exclude === true) return null;
+        cell = newCell(noise, place, log, this.#reports);
         this.#cells[index] = cell;
         cell.reference.obey(control, place);
       }
@@ -98,21 +102,30 @@ export class MatrixJudge {
         share: this.#share,
         moved: moved(index),
       };
-      if (control.exclude === true) return cell.reference.judgement(sweep, cell.state.judgeApart(sweep));
-      const told = isNew ? null : cell.state.judge(sweep);
-      cell.reference.update(told, control.confirmed === true);
-      return cell.reference.judgement(sweep, told);
+      if (control.exclude === true) return cell.reference.judgement(sweep, cell.state.judgeApart(sweep), true);
+      const reported = isNew ? null : cell.state.judge(sweep);
+      cell.reference.update(reported, control.confirmed === true);
+      return cell.reference.judgement(sweep, reported);
     });
   }
 
-  /** What moved together in this sweep, by place of the cell. */
+  /** The effect of the night, and what moved together in this sweep: groups are no part of the night. */
   #moved(): (index: number) => CellSweep['moved'] {
-    const { shift, effect } = this.#night;
-    if (shift !== 0) {
-      const all: CellSweep['moved'] = { word: 'all', change: shift, kind: 'shift' };
-      return () => all;
+    const night = this.#night;
+    const all = { differences: this.#differences, variances: this.#variances };
+    night.estimate(all);
+    if (night.shift !== 0) {
+      const shift: CellSweep['moved'] = { word: 'all', change: night.shift, kind: 'shift' };
+      return () => shift;
     }
-    const groups = this.#groups.moved(this.#zs, effect, { differences: this.#differences, variances: this.#variances });
+    for (let i = 0; i < this.#zs.length; i += 1) {
+      this.#zs[i] = (at(this.#differences, i) - night.effect) / Math.sqrt(at(this.#variances, i) + night.variance);
+    }
+    const groups = this.#groups.moved(this.#zs, night, all);
+    if (groups.size > 0 && groups.size < this.#zs.length) {
+      const others = this.#zs.map((_, i) => (groups.has(i) ? Number.NaN : at(this.#differences, i)));
+      night.estimate({ differences: others, variances: this.#variances });
+    }
     return (index) => {
       const group = groups.get(index);
       return group === undefined ? null : { ...group, kind: 'group' };

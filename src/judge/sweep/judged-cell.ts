@@ -1,0 +1,254 @@
+import type { CellNoise } from './cell-noise.ts';
+import type { Reported } from './judgement.ts';
+import { KnownLevels } from './known-levels.ts';
+import { Level } from './level.ts';
+import type { CellSweep } from './cell-sweep.ts';
+import { RULES } from './settings.ts';
+import { stepOfWindow } from './step-window.ts';
+
+/** scipy.stats.norm.ppf(0.9) */
+const NINE_IN_TEN = 1.2816;
+
+/** Where one cell is: its level, one that may follow it, and the levels it knows. */
+export class JudgedCell {
+  readonly noise: CellNoise;
+  readonly known: KnownLevels;
+  home: Level;
+  /** The level after a step that was reported, until it is old enough. */
+  pending: Level | null = null;
+  /** Far sweeps that are not reported yet. */
+  held: Level | null = null;
+  isOnlyRunFarOff = false;
+  #sweeps = 1;
+  #isDrifting = false;
+  #driftTold = 0;
+  /** Off at which a sweep is reported, in sd, and what it was computed for. */
+  #threshold = 0;
+  #thresholdSd = 0;
+  #thresholdP = 0;
+
+  /** @param reports of a second level before it is known */
+  constructor(noise: CellNoise, place: number, log: number, reports: number) {
+    this.noise = noise;
+    this.known = new KnownLevels(reports);
+    this.home = new Level(place, log);
+  }
+
+  get recent(): Level {
+    return this.pending ?? this.home;
+  }
+
+  /** @returns log ratio of the smallest step that this sweep would show nine times in ten */
+  detectable({ night, extra, share }: CellSweep): number {
+    const { noise, recent } = this;
+    const scale = 1 + 1 / recent.count;
+    const variance = night.variance + extra;
+    const p = RULES.oneSweepP * share;
+    if (p !== this.#thresholdP || Math.abs(noise.sd / this.#thresholdSd - 1) > 0.02) {
+      this.#threshold = noise.offOf(p, 1, 0) / noise.sd;
+      this.#thresholdSd = noise.sd;
+      this.#thresholdP = p;
+    }
+    const unit = Math.sqrt(scale * noise.sd ** 2 + variance);
+    return (this.#threshold + NINE_IN_TEN) * unit;
+  }
+
+  get tolerance(): number {
+    return 3 * this.noise.sd + 0.003;
+  }
+
+  /** A sweep that is no part of a level: what it would report, and nothing kept of it. */
+  judgeApart(sweep: CellSweep): Reported | null {
+    const off = sweep.log - this.recent.mean;
+    return this.#isFar(off, sweep, this.recent.count) ? this.#reported(sweep, off, sweep.place, 1) : null;
+  }
+
+  judge(sweep: CellSweep): Reported | null {
+    this.isOnlyRunFarOff = false;
+    this.#sweeps += 1;
+    const off = sweep.log - this.recent.mean;
+    return this.pending === null ? this.#judgeAtHome(sweep, off) : this.#judgePending(sweep, this.pending, off);
+  }
+
+  #isFar(off: number, { night, extra, share }: CellSweep, count: number): boolean {
+    if (Math.abs(off) < 3 * this.noise.sd || off * (off + night.own) < 0) return false;
+    this.noise.refresh(true);
+    return (
+      Math.abs(off) > 3 * this.noise.sd &&
+      this.noise.tail(off, 1 + 1 / count, night.variance + extra) < RULES.oneSweepP * share
+    );
+  }
+
+  #judgePending(sweep: CellSweep, pending: Level, off: number): Reported | null {
+    const back = sweep.log - this.home.mean;
+    const size = pending.mean - this.home.mean;
+    if (Math.abs(back) < Math.abs(off) && Math.abs(back) < 0.5 * Math.abs(size)) {
+      this.known.visit(pending.mean, this.tolerance, { reported: false, sweeps: pending.count });
+      if (pending.count < RULES.lastingSweeps) this.known.addExcursion(size);
+      this.pending = null;
+      this.#join(this.home, sweep);
+      const isNews =
+        pending.count >= RULES.lastingSweeps && this.known.sweepsToReport(this.home.mean, this.tolerance) === 1;
+      return isNews ? this.#report(sweep, -size, this.home) : null;
+    }
+    if (Math.abs(off) > 0.5 * Math.abs(size) && this.#isFar(off, sweep, pending.count)) return this.#begin(sweep, off);
+    this.#join(pending, sweep);
+    if (pending.count >= RULES.adoptSweeps) this.adopt();
+    return null;
+  }
+
+  #judgeAtHome(sweep: CellSweep, off: number): Reported | null {
+    const common = this.#commonChange(sweep, off);
+    if (common !== null) return this.#begin(sweep, common);
+    if (this.#isFar(off, sweep, this.home.count)) return this.#judgeFar(sweep, off);
+    if (this.held !== null) this.#release(this.held);
+    this.#learn(sweep, off);
+    return this.#drift(sweep) ?? this.#judgeWindows(sweep, off);
+  }
+
+  /** The change of the cells that moved together, unless this cell did not, or by its own size. */
+  #commonChange({ moved, night, extra }: CellSweep, off: number): number | null {
+    if (moved === null) return null;
+    const variance = this.noise.sd ** 2 * (1 + 1 / this.recent.count) + night.variance + extra;
+    const against = ((off - moved.change) ** 2 - off ** 2) / (2 * variance);
+    if (against > RULES.againstGroup) return null;
+    return (off - moved.change) ** 2 > 9 * variance ? off : moved.change;
+  }
+
+  /** A sweep far off is reported at once, unless it is what the cell knows or may be the accident of one run. */
+  #judgeFar(sweep: CellSweep, off: number): Reported | null {
+    let held = this.held;
+    if (held !== null && Math.abs(sweep.log - held.mean) > 4.5 * this.noise.sd + RULES.cellSd) {
+      this.#release(held);
+      held = null;
+    }
+    const isOnlyRun = sweep.runs === 1 && this.#mayBeOffRun(sweep, off);
+    const needed = Math.max(this.known.sweepsToReport(sweep.log, this.tolerance, off), isOnlyRun ? 2 : 1);
+    if (needed === 1) return this.#begin(sweep, off);
+    if (held === null) held = new Level(sweep.place, sweep.log);
+    else held.add(sweep.place, sweep.log, Infinity);
+    this.held = held;
+    this.isOnlyRunFarOff = isOnlyRun && held.count < 2;
+    if (held.count < needed) return null;
+    this.held = null;
+    if (isOnlyRun && this.home.count === 1) {
+      this.home.restart(held);
+      this.known.addExcursion(-off);
+      return null;
+    }
+    this.pending = held;
+    this.known.visit(held.mean, this.tolerance, { reported: true, sweeps: 0 });
+    return this.#reported(sweep, off, held.first, held.count);
+  }
+
+  /** One run may be an accident, and the likelier so the fewer quiet sweeps the cell has; not where it lands on a level it knows. */
+  #mayBeOffRun({ log }: CellSweep, off: number): boolean {
+    const size = Math.abs(off);
+    if (size < RULES.offRunLeast || size > RULES.offRunMost) return false;
+    if (this.known.hasLasted(log, this.tolerance)) return false;
+    if (this.known.excursions > 0) return true;
+    const quiet = RULES.offRunQuiet + (Math.log(size / 0.1) / RULES.offRunRate) * RULES.offRunSize;
+    return this.#sweeps < quiet - (off < 0 ? RULES.offRunFaster : 0);
+  }
+
+  #release(held: Level): void {
+    this.known.visit(held.mean, this.tolerance, { reported: false, sweeps: held.count });
+    if (held.count < RULES.lastingSweeps) this.known.addExcursion(held.mean - this.home.mean);
+    this.held = null;
+  }
+
+  #learn(sweep: CellSweep, off: number): void {
+    this.noise.learn(off, 1 + 1 / this.home.count, sweep.night.variance + sweep.extra);
+    this.#join(this.home, sweep);
+  }
+
+  #join(level: Level, { place, log }: CellSweep): void {
+    level.add(place, log, level.count < 3 ? Infinity : 2.5 * this.noise.sd);
+  }
+
+  /** The level after the step is the one that further steps are measured from. */
+  adopt(): void {
+    const { pending } = this;
+    if (pending === null) return;
+    this.known.visit(this.home.mean, this.tolerance, { reported: false, sweeps: this.home.count });
+    this.home = pending;
+    this.pending = null;
+    this.#isDrifting = false;
+  }
+
+  #begin(sweep: CellSweep, change: number): Reported {
+    if (this.pending !== null)
+      this.known.visit(this.pending.mean, this.tolerance, { reported: false, sweeps: this.pending.count });
+    if (this.held !== null) this.#release(this.held);
+    this.pending = new Level(sweep.place, sweep.log);
+    return this.#report(sweep, change, this.pending);
+  }
+
+  #report(sweep: CellSweep, change: number, level: Level): Reported {
+    this.known.visit(level.mean, this.tolerance, { reported: true, sweeps: 0 });
+    return this.#reported(sweep, change, sweep.place, 1);
+  }
+
+  #reported(
+    { night, moved }: CellSweep,
+    change: number,
+    first: number,
+    sweeps: number,
+    kind: Reported['kind'] = 'cell',
+  ): Reported {
+    return {
+      direction: change > 0 ? 'slower' : 'faster',
+      first,
+      change,
+      error: Math.sqrt(this.noise.sd ** 2 * (1 / sweeps + 1 / this.home.count) + night.variance / sweeps),
+      group: moved?.word ?? null,
+      kind: moved?.kind ?? kind,
+    };
+  }
+
+  /** A line through the level that is sure is a drift from then on: only its newest sweeps are the level. */
+  #drift(sweep: CellSweep): Reported | null {
+    const { home } = this;
+    if (!this.#isDrifting && home.count > RULES.lineSweeps) {
+      const { slope, rest, places } = home.line();
+      const error = Math.sqrt((rest + this.noise.sd ** 2) / (home.count - 1) / places);
+      if (Math.abs(slope) > RULES.driftT * error) {
+        this.#isDrifting = true;
+        this.#driftTold = home.startMean;
+      }
+    }
+    if (!this.#isDrifting) return null;
+    if (home.count > 5) this.home = home.newest(5);
+    const unit = Math.hypot(this.noise.sd, sweep.night.sd);
+    return Math.abs(this.home.newestMiddle - this.#driftTold) > RULES.driftSd * unit
+      ? this.#creep(sweep, this.#driftTold)
+      : null;
+  }
+
+  /** The cell crept away from a level; what it creeps on is reported from here. */
+  #creep(sweep: CellSweep, from: number): Reported {
+    this.#isDrifting = true;
+    this.#driftTold = this.home.newestMiddle;
+    if (this.home.count > 5) this.home = this.home.newest(5);
+    return this.#reported(sweep, this.#driftTold - from, this.home.placeAt(3), 3, 'creep');
+  }
+
+  /** Small steps and creep, from the last sweeps together. */
+  #judgeWindows(sweep: CellSweep, off: number): Reported | null {
+    const { home, noise } = this;
+    if (this.#isDrifting || Math.abs(off) < 0.4 * noise.sd) return null;
+    const found = stepOfWindow(home, noise, sweep);
+    if (found === null) return null;
+    if (found.kind === 'creep') return this.#creep(sweep, home.startMean);
+    const { window, mean } = found;
+    if (window > 3 && home.count - window < 3) {
+      home.restart(home.newest(window));
+      return null;
+    }
+    this.home = home.newest(window);
+    home.forget(window);
+    this.known.visit(home.mean, this.tolerance, { reported: false, sweeps: home.count });
+    this.known.visit(this.home.mean, this.tolerance, { reported: true, sweeps: 0 });
+    return this.#reported(sweep, mean, this.home.first, window);
+  }
+}

@@ -1,0 +1,76 @@
+/** Constants of the judge of one sweep, chosen on seeds below 100 of the benchmark of single sweeps; sd = standard deviation. */
+export const RULES = {
+  /** Tail probability at which one sweep is reported. Calm cells reach .05 in 1,000 sweeps with it, heavy ones .35: see `heavyShare`. */
+  oneSweepP: 1e-3,
+  /** The same for the mean of the last 2 to 10 sweeps: nine means that depend on each other share it. */
+  windowP: 5e-4,
+  /** This many tests judged together have these probabilities; with more they fall with this power of the number (1: Bonferroni). */
+  testsAtFullP: 24,
+  testsPower: 0.7,
+  /** From this many tests on, one excursion of a cell is enough to know that it has them. */
+  manyTests: 500,
+  longestWindow: 10,
+  /** Prior share of cells with the tails of Student's t with 5 degrees of freedom: far above the true one, so that heavy cells are reported falsely no more often than calm ones. */
+  heavyShare: 0.9,
+  /** The flat prior of the sd counts as this many cells of the matrix. */
+  flatCells: 20,
+  /** Tails of runs count half for the tails of sweeps, whose mean and own effect are closer to normal. */
+  runTailWeight: 0.5,
+  /** The tail of a mean of n heavy sweeps is the normal one times this power of n of their ratio (chosen by simulation). */
+  heavyMeanPower: 0.5,
+  /** A sweep counts in a window with at most this many sd: one excursion is no step. */
+  clipSd: 3.5,
+  /** The mean of a window lies off by this many sd of one sweep: less is drift or a night. */
+  windowMeanSd: 1.7,
+  /** Sd of a sweep where nothing is known, as a log: GPU times of trtexec, .25 %. */
+  typicalSd: 0.0025,
+  /** Sd of the common effect of a sweep, worth this many sweeps of the matrix. */
+  nightSd: 0.001,
+  nightWeight: 4,
+  /** A cell's own difference between two sweeps that its noise does not show. */
+  cellSd: 0.001,
+  /** A common effect of this many night sd, at least so large, in this share of the cells is a shift. */
+  shiftSd: 5.5,
+  shiftLeast: 0.006,
+  shiftShare: 0.7,
+  /** The sum of a group's z over the root of its cells, and the share of its cells that agree. */
+  groupZ: 4.5,
+  groupShare: 0.7,
+  groupCells: 4,
+  /** A cell of a group that moved is reported with it unless its own sweep speaks against it by this log likelihood ratio. */
+  againstGroup: 3,
+  /** A new level is the one that further steps are measured from after this many sweeps. */
+  adoptSweeps: 4,
+  /** One run off by so much (log ratio) may be an accident of this run, until the cell was quiet for this many sweeps. */
+  offRunLeast: 0.042,
+  offRunMost: 0.36,
+  offRunQuiet: 18,
+  offRunRate: 0.083,
+  offRunSize: 0.5,
+  offRunFaster: 9,
+  /** A level that lasted this many sweeps is worth saying that it ended; a single sweep is an excursion. */
+  lastingSweeps: 3,
+  /** A second level that was reported this many times is known, and reported only when it lasts longer than before. */
+  reportsOfLevel: 2,
+  /** An excursion up to this many times the largest one known is usual. */
+  knownSize: 1.5,
+  /** Sweeps running at a known level after which it is reported again. */
+  knownRun: 3,
+  /** A faster level of this many sweeps is the reference. */
+  fasterSweeps: 3,
+  /** A level that was reported differs from the reference while it is this many standard errors off. */
+  openErrors: 2.5,
+  /** Tail probability of a sweep at the reference that is unclear, and is not reported. */
+  unclearP: 0.003,
+  /** A reference is the mean of its first this many sweeps. */
+  referenceSweeps: 20,
+  /** From this many sweeps on, a step has to fit better than a line by this many squared sd. */
+  lineSweeps: 6,
+  lineGain: 9,
+  /** A line whose slope has this t is a drift; drift is reported at this many sd from the level reported last. */
+  driftT: 3.5,
+  driftSd: 5,
+  /** Runs of one sweep agree within this many run sd, at least this log ratio. */
+  runSd: 6,
+  runLeast: 0.02,
+};
