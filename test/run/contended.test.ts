@@ -55,12 +55,10 @@ test.each(['explained', 'widened'] as const)(
 test('some runs of a cell share the GPU: the others count', async () => {
   const { cells, code, findings, headline } = await checked(stored((cell, repeat) => cell === 0 || repeat === 1));
   expect([code, findings, headline]).toEqual([4, [], 'nothing slower; 1 cell without a result']);
-  expect(cells.map(({ runs, verdict }) => [verdict, runs])).toEqual([
-    ['noResult', 0],
-    ['same', 2],
-    ['same', 2],
-    ['same', 2],
-  ]);
+  const first = simulatedCells(1).map(({ key }) => key);
+  for (const { key, runs, verdict } of cells) {
+    expect([verdict, runs]).toEqual(first.includes(key) ? ['noResult', 0] : ['same', 2]);
+  }
 });
 
 test('recorded on a shared GPU after two nights: no result, with what shows it', async () => {

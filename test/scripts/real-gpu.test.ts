@@ -78,20 +78,20 @@ test('a visit finds engines of another level in pairs, in the sweep in which the
   const { visit } = visitTo(1, 'confirm');
   expect(visit('sweeps without')).toEqual({
     status: 0,
-    lines: ['ok  sweeps without a change: no finding: 3 of 3 sweeps of 10 cells, 0 times suspected'],
+    lines: ['ok  sweeps without a change: no finding: 3 of 3 sweeps of 10 cells'],
   });
   // A sweep of four cells: the others of the group have their last good engine from the sweep before.
   expect(visit('process in a sweep').lines).toEqual([
     'not ok  a second process in a sweep: runs are called contended: 0 of 8',
-    'ok  a second process in a sweep: the engines are not blamed for it: 0.00 % without it; 4 of 20 sweeps: compared with the previous sweep: nothing slower',
+    'ok  a second process in a sweep: the engines are not blamed for it: 0.00 % without it; nothing slower',
   ]);
   const { lines, status } = visit('level');
   expect([status, lines.length]).toEqual([0, 1]);
   expect(lines[0]).toContain(
-    '--confirm: changes of 2 % and more are confirmed in that sweep: confirmed slower by pairs: 5 cells, ',
+    '--confirm: changes of 2 % and more are new in that sweep, and last: new slower, lasts by pairs: 5 cells, ',
   );
   expect(lines[0]).toContain('gpuComputeMs +100.00 %');
-  expect(lines[0]?.match(/in 5 of 5 pairs with the engine of sweep \w{8}: confirmed/g)).toHaveLength(3);
+  expect(lines[0]?.match(/in 5 of 5 pairs with the engine of sweep \w{8}: the engine/g)).toHaveLength(3);
   expect(lines[0]).toContain('compared: +100.00 % +100.00 % ? ? ?');
 }, 120_000);
 

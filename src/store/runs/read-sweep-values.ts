@@ -85,7 +85,7 @@ function readFlags({ $client }: StoreDatabase, sweepId: SweepId): Map<RunId, Fla
     .prepare<[string], [RunId, RunFlag['id'], RunFlag['effect']]>(
       `SELECT r.run_id, f.flag, f.effect FROM runs r CROSS JOIN run_flags f ON f.run_id = r.run_id
        WHERE r.sweep_id = ? AND r.role = 'timed'
-         AND (f.effect <> 'explained' OR f.flag = 'powerLimited')`,
+         AND (f.effect <> 'explained' OR f.flag IN ('powerLimited', 'contended'))`,
     )
     .raw()
     .all(sweepId);

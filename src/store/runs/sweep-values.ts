@@ -53,7 +53,7 @@ export const PLACES = 5;
 const BYTES = 4 * PLACES + 8 * (1 + RUN_COLUMNS.length);
 
 /** Of other columns than these, or of an older layout: read from the runs again. */
-const FORMAT = ['2', ...RUN_COLUMNS.map(({ line, name }) => `${line}.${name}`)].join(' ');
+const FORMAT = ['3', ...RUN_COLUMNS.map(({ line, name }) => `${line}.${name}`)].join(' ');
 
 /** Those that are kept; a damaged one is not. */
 export function keptValues({ $client }: StoreDatabase, sweepIds: readonly SweepId[]): Map<SweepId, SweepValues> {

@@ -177,7 +177,7 @@ describe('topics', () => {
     expect(await helpOn('words')).toContain('cell\n  One point of a matrix');
   });
 
-  const verdicts = CELL_VERDICTS.map((verdict) => (verdict === 'noResult' ? 'no result' : verdict));
+  const verdicts = CELL_VERDICTS.map((verdict) => verdictText({ reason: null, verdict }));
   const states = [...FINDING_STATES, 'new', 'acknowledged'];
   const words = [...verdicts, ...CELL_REASONS, ...VERDICTS, ...states, ...FAIL_ON_WORDS];
 
