@@ -8,9 +8,7 @@ export async function readCheck() {
 
 /** What is new and slower: `{ subject, lines }`, each a single line of plain text. */
 export function messageOf({ findings, series }) {
-  const fresh = findings.filter(
-    ({ isNew, direction, state }) => isNew && direction === 'slower' && state !== 'suspected',
-  );
+  const fresh = findings.filter(({ direction, state }) => state === 'new' && direction === 'slower');
   const names = [...new Set(fresh.map(({ matrix }) => matrix ?? 'trtbench'))].join(', ');
   const what = fresh.length === 1 ? '1 new finding' : `${fresh.length} new findings`;
   return {

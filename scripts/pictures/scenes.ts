@@ -59,7 +59,7 @@ export const SCENES: readonly Scene[] = [
   {
     ...SIMULATED,
     name: 'simulated-check',
-    title: 'Terminal: bench check after 60 simulated sweeps: three findings, the worst in full with its chart.',
+    title: 'Terminal: bench check after 60 simulated sweeps: two findings, the worst in full with its chart.',
     shown: [['bench', 'check']],
     lines: 44,
   },

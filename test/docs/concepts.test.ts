@@ -29,7 +29,7 @@ test('the arithmetic of the worked example is that of the comparison', async () 
     expect(code).toBe(0);
     printed.push(mediansOf((await bench(['report', '--csv', '-'], { cwd })).stdout));
   }
-  const { cells } = JSON.parse((await bench(['compare', '--json'], { cwd })).stdout);
+  const { cells } = JSON.parse((await bench(['compare', 'latest~1', 'latest', '--json'], { cwd })).stdout);
   const cell: unknown = cells.find(({ label }: { label: string }) => label.includes(' 8x3x'));
   expect(cell).toMatchObject({ verdict: 'slower', runs: [5, 5] });
   const { base, head, changePercent, ciPercent, mdePercent, noise } = JSON.parse(JSON.stringify(cell));

@@ -10,14 +10,13 @@ import { ROOT, temporaryFolder } from '../support/bench.ts';
 
 const RECIPES = join(ROOT, 'docs', 'recipes');
 const CHECK = {
-  series: [{ headline: '1 slower, 1 limit broken' }],
+  series: [{ headline: '2 cells slower: 1 new; 1 limit broken' }],
   findings: [
     {
       id: '1a2b3c4d'.padEnd(32, '0'),
       kind: 'change',
-      state: 'confirmed',
+      state: 'new',
       direction: 'slower',
-      isNew: true,
       matrix: 'nightly',
       labels: ['vit fp8 8x3', 'vit <!channel> `x`'],
       group: ['fp8'],
@@ -29,9 +28,8 @@ const CHECK = {
     {
       id: 'ffffffff'.padEnd(32, '0'),
       kind: 'limit',
-      state: 'confirmed',
+      state: 'new',
       direction: 'slower',
-      isNew: true,
       matrix: 'nightly',
       labels: ['a <!channel> `@team`\r\nBcc: everybody'],
       group: [],
@@ -40,14 +38,14 @@ const CHECK = {
       commits: [],
       owner: null,
     },
-    { isNew: false, direction: 'slower', state: 'open' },
-    { isNew: true, direction: 'faster', state: 'confirmed' },
-    { isNew: true, direction: 'slower', state: 'suspected' },
+    { direction: 'slower', state: 'open' },
+    { direction: 'faster', state: 'new' },
+    { direction: 'slower', state: 'recovered' },
   ],
   exitCode: 1,
 };
 const LINES = [
-  '1 slower, 1 limit broken',
+  '2 cells slower: 1 new; 1 limit broken',
   '',
   '1a2b3c4d 2 cells (fp8): gpuComputeMs +5.0 %, since 5a6b7c8d, 3 commits, owner team-vision',
   'ffffffff a <!channel> `@team`  Bcc: everybody: p99Ms 2.5 ms, limit 2 ms',

@@ -55,7 +55,7 @@ export const compareCommand = defineCommand({
   name: 'compare',
   summary: 'show what got slower between two commits, sweeps or baselines',
   examples: [
-    'bench compare                      # the last two sweeps of this branch',
+    'bench compare                      # the newest sweep against its reference levels',
     'bench compare HEAD~1               # this commit against the one before',
     'bench compare main..HEAD --metric throughput',
     'bench compare baseline:v1.2 latest --fail-on regression,unclear',
