@@ -2,7 +2,7 @@ import { at } from '../../statistics/at.ts';
 import { RULES } from './settings.ts';
 
 /** Sds of one sweep that are weighed: each a third larger than the one before. */
-export const STEPS = 18;
+export const STEPS = 24;
 
 /** What the cells of a matrix share: the grid of sds of one sweep and its prior. */
 export class NoisePrior {
@@ -17,7 +17,7 @@ export class NoisePrior {
   constructor(typicalSd: number) {
     this.typicalSd = typicalSd;
     for (let i = 0; i < STEPS; i += 1) {
-      const ratio = Math.exp(Math.log(1 / 8) + (Math.log(96) * i) / (STEPS - 1));
+      const ratio = Math.exp(Math.log(1 / 8) + (Math.log(800) * i) / (STEPS - 1));
       this.sds[i] = typicalSd * ratio;
       this.squares[i] = at(this.sds, i) ** 2;
       this.squareLogs[i] = Math.log(at(this.squares, i));
