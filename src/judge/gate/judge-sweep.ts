@@ -25,8 +25,10 @@ import type { JudgedCell, SweepVerdict } from './verdict.ts';
 export function judgeSweep(evidence: SweepEvidence): SweepVerdict {
   const { acknowledged, cells, findings, rules, sweeps } = evidence;
   const judged = sweeps.length - 1;
-  // What an earlier look at this sweep reported is found again.
-  const earlier = findings.filter(({ reportedSweepId }) => reportedSweepId !== sweeps[judged]?.sweepId);
+  // What an earlier look at this sweep reported is found again; what people acknowledged stays what it is.
+  const earlier = findings.filter(
+    ({ findingId, reportedSweepId }) => reportedSweepId !== sweeps[judged]?.sweepId || acknowledged.has(findingId),
+  );
   const known = placeFindings(earlier, sweeps);
   const ended = [...acknowledged].flatMap(([id, { isOver }]) => (isOver ? [id] : []));
   const accepted = new Set([...acknowledged.keys()].filter((id) => !ended.includes(id)));

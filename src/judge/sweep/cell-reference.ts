@@ -52,7 +52,7 @@ export class CellReference {
   judgement(sweep: CellSweep, reported: Reported | null, isApart = false): CellJudgement {
     const cell = this.#cell;
     const { recent, noise, held } = cell;
-    const reference = this.#estimate(this.#level, this.#level.referenceMean, RULES.referenceSweeps);
+    const reference = this.#referenceBefore(sweep.place);
     const isAtReference = recent === this.#level;
     const level = this.#estimate(recent, recent.mean, Infinity);
     const isNewest = isAtReference || reported !== null || held !== null;
@@ -82,7 +82,7 @@ export class CellReference {
     if (this.#isOpen && Math.abs(log) > RULES.openErrors * error) return log > 0 ? 'slower' : 'faster';
     const variance = sweep.night.variance + sweep.extra;
     if (!isNewest || Math.abs(log) < 2 * error) return 'same';
-    const p = cell.noise.tail(log, 1 + 1 / this.#level.count, variance);
+    const p = cell.noise.tail(log, 1 + 1 / this.#referenceBefore(sweep.place).sweeps, variance);
     return p < RULES.unclearP ? 'unclear' : 'same';
   }
 
@@ -99,6 +99,16 @@ export class CellReference {
       Math.abs(level.mean - this.#level.referenceMean) <
       RULES.openErrors * sd * Math.sqrt(1 / level.count + 1 / reference)
     );
+  }
+
+  /** Without the sweep that is judged against it. */
+  #referenceBefore(place: number): LevelEstimate {
+    const level = this.#level;
+    const { count, referenceMean } = level;
+    const isPart = count > 1 && count <= RULES.referenceSweeps && level.placeAt(1) === place;
+    return isPart
+      ? this.#estimate(level, level.meanBefore(1), count - 1)
+      : this.#estimate(level, referenceMean, RULES.referenceSweeps);
   }
 
   #estimate(level: Level, log: number, most: number): LevelEstimate {
