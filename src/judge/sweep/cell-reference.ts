@@ -63,8 +63,11 @@ export class CellReference {
     const upper = second === null ? 0 : Math.max(second, recent.mean);
     const isUpper = Math.abs(sweep.log - upper) < Math.abs(sweep.log - Math.min(second ?? 0, recent.mean));
     return {
+      // A cell that is reported with its group may be less sure by itself; a step back to the reference is none from it.
       verdict:
-        isApart && reported !== null ? reported.direction : this.#verdict(change, isNewest && reported === null, sweep),
+        reported !== null && (isApart || change.log / reported.change > 0.5)
+          ? reported.direction
+          : this.#verdict(change, isNewest && reported === null, sweep),
       reference,
       level,
       change,
