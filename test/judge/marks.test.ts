@@ -40,13 +40,13 @@ describe('cells under a switch that is known', () => {
 
   test('are never judged by the gate, which says so', async () => {
     const [series] = JSON.parse(await printed(['check', '--json'])).series;
-    const statuses = series.cells.map(({ status }: { status: string }) => status);
-    expect(statuses).not.toContain('failed');
+    const verdicts = series.cells.map(({ verdict }: { verdict: string }) => verdict);
+    expect(verdicts).not.toContain('noResult');
     expect(series.notes).toContain('1 cell under a profiling switch or as an upper bound: never judged');
   });
 
   test('are compared with nothing', async () => {
-    const { cells, counts } = JSON.parse(await printed(['compare', '--json']));
+    const { cells, counts } = JSON.parse(await printed(['compare', 'latest~1', 'latest', '--json']));
     expect(counts).toMatchObject({ incomparable: 1, failed: 0 });
     const cell = cells.find(({ verdict }: { verdict: string }) => verdict === 'incomparable');
     expect(cell.reasons.join('\n')).toContain('2 of 2 runs left out');
@@ -123,12 +123,19 @@ describe('a switch that bench was started with', () => {
     const env = { TLLM_LLMAPI_ENABLE_NVTX: '1', HF_TOKEN: 'hf_never_stored' };
     const args = ['run', matrix, '--repeats', '2', '--no-telemetry', ...here];
     const run = await bench(args, { env, cwd: folder });
-    expect([run.code, run.code === 0 ? '' : run.stderr]).toEqual([0, '']);
+    expect(run.code).toBe(4);
     expect(run.stdout).toContain('profiling on');
+    expect(run.stdout).toContain('first sweep: nothing to compare with; 1 cell without a result: bench check');
     const check = await bench(['check', '--json', ...here], { cwd: folder });
     expect(check.code).toBe(4);
     const [series] = JSON.parse(check.stdout).series;
-    expect(series.cells).toMatchObject([{ status: 'failed', reasons: ['profiling on'] }]);
+    expect(series.cells).toMatchObject([
+      {
+        verdict: 'noResult',
+        reason: 'failed',
+        notes: ['profiling on: TLLM_LLMAPI_ENABLE_NVTX=1: the LLM API marks NVTX ranges'],
+      },
+    ]);
     const baseline = await bench(['baseline', 'set', 'v1', ...here], { cwd: folder });
     expect(baseline.code).toBe(2);
     expect(baseline.stderr).toMatch(

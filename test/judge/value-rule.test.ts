@@ -98,7 +98,7 @@ describe('centres of samples and printed medians in one cell', () => {
           SELECT sweep_id FROM sweeps ORDER BY started_at LIMIT 1 OFFSET 3))`);
     client.close();
     const nightsOf = async () => {
-      const { stdout } = await bench(['compare', '--json', '--db', db]);
+      const { stdout } = await bench(['compare', 'latest~1', 'latest', '--json', '--db', db]);
       const { cells }: { cells: { noise: { nights: number }; reasons: string[] }[] } = JSON.parse(stdout);
       return cells;
     };
@@ -132,7 +132,7 @@ describe('centres of samples and printed medians in one cell', () => {
       return db;
     };
     const rowOf = async (db: string) => {
-      const { stdout } = await bench(['compare', '--json', '--db', db]);
+      const { stdout } = await bench(['compare', 'latest~1', 'latest', '--json', '--db', db]);
       return JSON.parse(stdout).cells[0];
     };
     const newest = `(SELECT run_id FROM runs WHERE sweep_id =

@@ -46,7 +46,11 @@ export function reduceFindings(
   ];
 }
 
-function covers({ finding, place }: PlacedFinding, change: CellChange, { states, words }: JudgedSweepFacts): boolean {
+function covers(
+  { finding, place, reportedPlace }: PlacedFinding,
+  change: CellChange,
+  { evidence, states, words }: JudgedSweepFacts,
+): boolean {
   const { cellKey, direction, metric } = change;
   if (finding.state === 'recovered' || finding.direction !== direction) return false;
   if (!hasCell(finding, cellKey) && !words.hasAll(cellKey, finding.group)) return false;
@@ -54,7 +58,8 @@ function covers({ finding, place }: PlacedFinding, change: CellChange, { states,
   const state = stateIn(states, cellKey, metric);
   const isReported =
     state === null ? !(isBoundShare(metric) && hasCell(finding, cellKey, metric)) : state.reported !== null;
-  if (!isReported || finding.cause === 'machine') return true;
+  const isOfSweep = reportedPlace === evidence.sweeps.length - 1;
+  if (!isReported || isOfSweep || finding.cause === 'machine') return true;
   return Math.abs(place - change.place) <= SAME_CAUSE_SWEEPS && !hasCell(finding, cellKey, metric);
 }
 

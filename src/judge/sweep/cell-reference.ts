@@ -55,7 +55,7 @@ export class CellReference {
   judgement(sweep: CellSweep, reported: Reported | null, isApart = false): CellJudgement {
     const cell = this.#cell;
     const { recent, noise, held } = cell;
-    const reference = this.#estimate(this.#level, this.#level.referenceMean, RULES.referenceSweeps);
+    const reference = this.#referenceBefore(sweep.place);
     const isAtReference = recent === this.#level;
     const level = this.#estimate(recent, recent.mean, Infinity);
     const isNewest = isAtReference || reported !== null || held !== null;
@@ -66,8 +66,11 @@ export class CellReference {
     const upper = second === null ? 0 : Math.max(second, recent.mean);
     const isUpper = Math.abs(sweep.log - upper) < Math.abs(sweep.log - Math.min(second ?? 0, recent.mean));
     return {
+      // A cell that is reported with its group may be less sure by itself; a step back to the reference is none from it.
       verdict:
-        isApart && reported !== null ? reported.direction : this.#verdict(change, isNewest && reported === null, sweep),
+        reported !== null && (isApart || change.log / reported.change > 0.5)
+          ? reported.direction
+          : this.#verdict(change, isNewest && reported === null, sweep),
       reference,
       since: this.#isOpen ? this.#since : sweep.place,
       level,
@@ -86,7 +89,7 @@ export class CellReference {
     if (this.#isOpen && Math.abs(log) > RULES.openErrors * error) return log > 0 ? 'slower' : 'faster';
     const variance = sweep.night.variance + sweep.extra;
     if (!isNewest || Math.abs(log) < 2 * error) return 'same';
-    const p = cell.noise.tail(log, 1 + 1 / this.#level.count, variance);
+    const p = cell.noise.tail(log, 1 + 1 / this.#referenceBefore(sweep.place).sweeps, variance);
     return p < RULES.unclearP ? 'unclear' : 'same';
   }
 
@@ -103,6 +106,16 @@ export class CellReference {
       Math.abs(level.mean - this.#level.referenceMean) <
       RULES.openErrors * sd * Math.sqrt(1 / level.count + 1 / reference)
     );
+  }
+
+  /** Without the sweep that is judged against it. */
+  #referenceBefore(place: number): LevelEstimate {
+    const level = this.#level;
+    const { count, referenceMean } = level;
+    const isPart = count > 1 && count <= RULES.referenceSweeps && level.placeAt(1) === place;
+    return isPart
+      ? this.#estimate(level, level.meanBefore(1), count - 1)
+      : this.#estimate(level, referenceMean, RULES.referenceSweeps);
   }
 
   #estimate(level: Level, log: number, most: number): LevelEstimate {

@@ -11,7 +11,6 @@ import { FINDING_STATES } from '../../../src/records/finding.ts';
 import { VERDICTS } from '../../../src/records/verdict.ts';
 import { METRIC_IDS } from '../../../src/records/metric.ts';
 import { matrixSchema } from '../../../src/matrix/schema/schema.ts';
-import { verdictText } from '../../../src/features/check/index.ts';
 import { EXPLAINED_NUMBERS, metricText } from '../../../src/features/help/metric-texts.ts';
 import { bench, ROOT } from '../../support/bench.ts';
 import { FIXTURES } from '../../support/recordings.ts';
