@@ -7,7 +7,7 @@ import Database from 'better-sqlite3';
 import { listCells, listStoredSweeps } from '../../src/features/ls/ls.ts';
 import { check } from '../../src/features/check/check.ts';
 import { compare } from '../../src/features/compare/compare.ts';
-import { DEFAULT_FAIL_ON } from '../../src/cli/options.ts';
+import { DEFAULT_FAIL_ON } from '../../src/cli/fail-on.ts';
 import type { Io } from '../../src/cli/io.ts';
 import { show } from '../../src/features/show/show.ts';
 import { trend } from '../../src/features/trend/trend.ts';

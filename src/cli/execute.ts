@@ -1,7 +1,7 @@
 import { type ExitCode, EXIT_CODES } from '../exit-codes.ts';
 import { clockRecordNames } from '../process/lock-folder.ts';
 import { type Io, withoutColor } from './io.ts';
-import { earlierWordsNote } from './options.ts';
+import { earlierWordsNote } from './fail-on.ts';
 import { BenchError, errorText } from '../errors.ts';
 import { asciiText } from '../terminal/ascii.ts';
 import { printable } from '../text/printable.ts';

@@ -14,7 +14,7 @@ import { report } from '../../src/features/report/report.ts';
 import { show } from '../../src/features/show/show.ts';
 import { trend } from '../../src/features/trend/trend.ts';
 import type { ExitCode } from '../../src/exit-codes.ts';
-import { DEFAULT_FAIL_ON } from '../../src/cli/options.ts';
+import { DEFAULT_FAIL_ON } from '../../src/cli/fail-on.ts';
 import { migrationsFolder } from '../../src/cli/store-location.ts';
 import { usingStore } from '../../src/cli/with-store.ts';
 import { openStore } from '../../src/store/file/open.ts';

@@ -4,7 +4,7 @@ import { dirname, resolve } from 'node:path';
 import { writeFindings } from '../../artefacts/findings-file.ts';
 import { artefactsFolderOf } from '../../artefacts/layout.ts';
 import { type Io, printResult } from '../../cli/io.ts';
-import { failOn } from '../../cli/options.ts';
+import { failOn } from '../../cli/fail-on.ts';
 import { withStore } from '../../cli/with-store.ts';
 import { errorText, UsageError } from '../../errors.ts';
 import type { ExitCode } from '../../exit-codes.ts';

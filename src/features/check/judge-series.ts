@@ -87,7 +87,7 @@ function pendingOf(db: StoreDatabase, newest: Sweep) {
   const isFirstByReference = last?.judgedBy === 'earlierRules';
   if (newestJudged === 0 && last !== undefined) {
     const together = sweeps.filter(({ sweepId }) => judged.get(sweepId)?.judgedAt === last.judgedAt);
-    // What was reported before an update is not told as new after it.
+    // What was reported before an update is not reported as new after it.
     const batch = isFirstByReference ? [] : together.map(({ sweepId }) => sweepId);
     const before = { judgedAt: last.judgedAt, batch, ...(isFirstByReference ? { judgedBy: last.judgedBy } : {}) };
     return { pending: [newest], before, isFirstByReference };

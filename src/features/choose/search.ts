@@ -1,4 +1,5 @@
-import { DEFAULT_FAIL_ON, flagOf } from '../../cli/options.ts';
+import { flagOf } from '../../cli/options.ts';
+import { DEFAULT_FAIL_ON } from '../../cli/fail-on.ts';
 import type { Io } from '../../cli/io.ts';
 import { withStore } from '../../cli/with-store.ts';
 import { UsageError } from '../../errors.ts';

@@ -32,7 +32,7 @@ import { seriesUntil } from '../../store/sweeps/find-sweeps.ts';
 import type { StoreDatabase } from '../../store/file/open.ts';
 import { acrossMethods, pairsOf } from './compare-across-methods.ts';
 import { type CellHistory, cellHistories } from '../../selection/cell-histories.ts';
-import { failOn } from '../../cli/options.ts';
+import { failOn } from '../../cli/fail-on.ts';
 import { type Io, printResult } from '../../cli/io.ts';
 import { isPath } from '../../selection/is-path.ts';
 import { queryTimes } from '../../selection/query-times.ts';
@@ -63,7 +63,9 @@ export async function compare(
   return withStore(options, io, async (store) => {
     const sides = await resolveSides(store.db, base, head, io, { git, branch: options.branch });
     const [newest] = sides.head.sweeps;
-    const isChosen = [base, options.filter, options.map, options.metric, options.minChange].some(
+    const { acrossClocks, acrossGpu, acrossMethods, acrossProvenance, acrossTensorrt } = options;
+    const across = [acrossClocks, acrossGpu, acrossMethods, acrossProvenance, acrossTensorrt];
+    const isChosen = [base, options.filter, options.map, options.metric, options.minChange, ...across].some(
       (stated) => stated !== undefined,
     );
     if (isChosen || newest === undefined)

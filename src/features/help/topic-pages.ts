@@ -1,7 +1,7 @@
 import type { CommandUnknownOpts } from '@commander-js/extra-typings';
 
 import { commandsOf } from '../../cli/command-tree.ts';
-import { DEFAULT_FAIL_ON, FAIL_ON_WORDS } from '../../cli/options.ts';
+import { DEFAULT_FAIL_ON, FAIL_ON_WORDS } from '../../cli/fail-on.ts';
 import { EXIT_CODES, type ExitCode } from '../../exit-codes.ts';
 import type { Look } from '../../terminal/look.ts';
 import { padEnd, textWidth, wrapWords } from '../../terminal/text-width.ts';

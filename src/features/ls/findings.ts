@@ -57,7 +57,10 @@ function findingsText(findings: readonly ListedFinding[], now: Date, look: Look)
   return renderTable<ListedFinding>(
     [
       { header: 'finding', text: ({ id }) => id.slice(0, 8) },
-      { header: 'state', text: ({ acknowledged, state }) => (acknowledged && state === 'open' ? 'acknowledged' : state) },
+      {
+        header: 'state',
+        text: ({ acknowledged, state }) => (acknowledged && state === 'open' ? 'acknowledged' : state),
+      },
       { header: 'what', text: ({ direction, kind }) => (kind === 'limit' ? 'limit' : direction), dropRank: 2 },
       { header: 'age', text: ({ reportedAt }) => ageText(reportedAt, now), align: 'right', dropRank: 3 },
       { header: 'owner', text: ({ owner }) => printable(owner ?? ''), dropRank: 4 },

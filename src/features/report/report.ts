@@ -16,7 +16,7 @@ import {
   withoutIneligible,
 } from '../export/index.ts';
 import { redactionFor } from '../../cli/redacted.ts';
-import { failOn } from '../../cli/options.ts';
+import { failOn } from '../../cli/fail-on.ts';
 import { type Io, printLines } from '../../cli/io.ts';
 import { cannotWrite, writeOutput } from '../../cli/output-file.ts';
 import { withStore } from '../../cli/with-store.ts';

@@ -34,7 +34,7 @@ import { failedRunsOf } from '../../store/runs/runs.ts';
 import type { OpenStore } from '../../store/file/open.ts';
 import { findSweep, planOf } from '../../store/sweeps/sweeps.ts';
 import { withLockedClocks } from '../../machine/lock-clocks.ts';
-import { failOn } from '../../cli/options.ts';
+import { failOn } from '../../cli/fail-on.ts';
 import { type Io, printResult } from '../../cli/io.ts';
 import { engineBuilds, estimateS } from '../../matrix/plan/estimate.ts';
 import { count, formatDuration, runsAndBuilds } from '../../terminal/numbers.ts';
@@ -291,7 +291,7 @@ async function show(
 
 function headlineText({ headline, standing }: GateAnswer, { columns, style }: Look): string[] {
   const paint = standing.slower.length + standing.limits.length > 0 ? style.bad : (line: string) => line;
-  return wrapHanging(`${printable(headline)}: bench check`, columns, 2).map(paint);
+  return wrapHanging(`bench check: ${printable(headline)}`, columns, 2).map(paint);
 }
 
 /** Machines of one kind share engines; every part of a divided GPU is its own kind. */

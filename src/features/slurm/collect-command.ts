@@ -23,7 +23,7 @@ import type { CellRun } from '../../records/run.ts';
 import { type OpenStore, openStore } from '../../store/file/open.ts';
 import { RunWriter } from '../../store/runs/save-run.ts';
 import { findSweep } from '../../store/sweeps/sweeps.ts';
-import { failOn } from '../../cli/options.ts';
+import { failOn } from '../../cli/fail-on.ts';
 import { type Io, printResult } from '../../cli/io.ts';
 import { migrationsFolder, storePath } from '../../cli/store-location.ts';
 import { usingStore } from '../../cli/with-store.ts';

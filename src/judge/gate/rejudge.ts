@@ -3,13 +3,14 @@ import type { SweepId } from '../../records/scalars.ts';
 import { ALERTING } from '../history/settings.ts';
 
 /** A finding, with the change of one of its cells. */
-export type ReportedOfCell = Pick<Finding, 'direction' | 'firstBadSweepId' | 'reportedSweepId'> & Finding['cells'][number];
+export type ReportedOfCell = Pick<Finding, 'direction' | 'firstBadSweepId' | 'reportedSweepId'> &
+  Finding['cells'][number];
 
 /** A change as today's rules tell it, as it was reported then, or both. */
 export interface Rejudged extends Pick<ReportedOfCell, 'cellKey' | 'changePercent' | 'direction' | 'firstBadSweepId'> {
   /** Sweeps that reported it; null: today's rules do not, or it was not reported then. */
-  readonly today: SweepId | null;
-  readonly then: SweepId | null;
+  readonly reportedToday: SweepId | null;
+  readonly reportedThen: SweepId | null;
 }
 
 export function reportedOfCells(findings: readonly Finding[]): ReportedOfCell[] {
@@ -35,7 +36,10 @@ export function rejudge(
         Math.abs(beginOf(reported) - beginOf(change)) <= ALERTING.sameNights,
     );
     const [found] = same === -1 ? [] : open.splice(same, 1);
-    return { ...change, today: change.reportedSweepId, then: found?.reportedSweepId ?? null };
+    return { ...change, reportedToday: change.reportedSweepId, reportedThen: found?.reportedSweepId ?? null };
   });
-  return [...both, ...open.map((reported): Rejudged => ({ ...reported, today: null, then: reported.reportedSweepId }))];
+  return [
+    ...both,
+    ...open.map((reported): Rejudged => ({ ...reported, reportedToday: null, reportedThen: reported.reportedSweepId })),
+  ];
 }

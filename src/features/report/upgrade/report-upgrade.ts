@@ -1,5 +1,5 @@
 import { type Io, printResult } from '../../../cli/io.ts';
-import { failOn } from '../../../cli/options.ts';
+import { failOn } from '../../../cli/fail-on.ts';
 import { writeOutput } from '../../../cli/output-file.ts';
 import { redactionFor } from '../../../cli/redacted.ts';
 import { withStore } from '../../../cli/with-store.ts';
