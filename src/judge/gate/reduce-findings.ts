@@ -60,7 +60,13 @@ function covers(
     state === null ? !(isBoundShare(metric) && hasCell(finding, cellKey, metric)) : state.reported !== null;
   const isOfSweep = reportedPlace === evidence.sweeps.length - 1;
   if (!isReported || isOfSweep || finding.cause === 'machine') return true;
-  return Math.abs(place - change.place) <= SAME_CAUSE_SWEEPS && !hasCell(finding, cellKey, metric);
+  return Math.abs(place - change.place) <= SAME_CAUSE_SWEEPS && !isFurther(finding, change);
+}
+
+/** A step on top of the known one begins at its level; one that begins at the reference is the known one, found again. */
+function isFurther({ cells }: Finding, { before, cellKey, metric }: CellChange): boolean {
+  const known = cells.find((cell) => cell.cellKey === cellKey && cell.metric === metric);
+  return known !== undefined && isMostlyLeft(known, before);
 }
 
 function continued(
