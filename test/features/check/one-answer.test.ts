@@ -1,0 +1,113 @@
+import { join } from 'node:path';
+
+import { expect, test } from 'vitest';
+
+import { seededRandom } from '../../../src/matrix/plan/order.ts';
+import { bench, temporaryFolder } from '../../support/bench.ts';
+import { OUTPUTS } from '../../support/outputs.ts';
+import { normals, simulatedCells, type SimulatedNights, simulateNights } from '../../support/simulated-store.ts';
+
+/** `BENCH_RANDOM_STORES=300` makes more of them. */
+const STORES = Number(process.env['BENCH_RANDOM_STORES'] ?? 8);
+
+/** Steps, single sweeps, creep, groups, contended sweeps and failures: nothing is the same in two of them. */
+function randomStore(seed: number): { readonly db: string; readonly folder: string } {
+  const random = seededRandom(seed);
+  const normal = normals(seed);
+  const pick = (least: number, most: number): number => least + Math.floor(random() * (most - least + 1));
+  const [cells, nights, repeats] = [simulatedCells(pick(1, 9)), pick(2, 26), pick(1, 4)];
+  const events = Array.from({ length: pick(0, 3) }, () => ({
+    kind: pick(0, 4),
+    cell: pick(0, cells.length - 1),
+    at: pick(1, nights - 1),
+    factor: 1 + (random() < 0.3 ? -0.5 : 1) * 0.3 * random(),
+  }));
+  const night = Array.from({ length: nights }, () => 0.001 * normal());
+  const factorOf = (cell: number, at: number): number =>
+    events.reduce((product, event) => {
+      const isIts = event.kind === 1 ? cell % 2 === event.cell % 2 : event.kind === 2 || cell === event.cell;
+      const isNow = event.kind === 3 ? at === event.at : at >= event.at;
+      const steps = event.kind === 4 ? Math.max(0, at - event.at) : Number(isNow);
+      return isIts ? product * event.factor ** (event.kind === 4 ? steps / 8 : steps) : product;
+    }, 1);
+  const isFailed = (cell: number, at: number): boolean => seed % 4 === 0 && cell === 0 && at === nights - 1;
+  const folder = temporaryFolder();
+  const simulated: SimulatedNights = {
+    cells,
+    nights,
+    repeats,
+    value: (cell, at) =>
+      isFailed(cell, at)
+        ? null
+        : (0.5 + 0.1 * cell) * factorOf(cell, at) * Math.exp((night[at] ?? 0) + 0.002 * normal()),
+    flags: (cell, at) =>
+      seed % 5 === 0 && cell === 1 && at === nights - 1
+        ? [{ id: 'contended', effect: 'explained', value: null, evidence: 'another process on the GPU: python3 (7)' }]
+        : [],
+  };
+  simulateNights(join(folder, 'bench.sqlite'), simulated);
+  return { db: join(folder, 'bench.sqlite'), folder };
+}
+
+test.each(Array.from({ length: STORES }, (_, seed) => seed + 1))(
+  'random store %i: check, compare, report and trend say the same',
+  async (seed) => {
+    const { db, folder } = randomStore(seed);
+    const run = (...args: string[]) => bench([...args, '--db', db], { cwd: folder });
+    const answers = async () => {
+      const [checked, compared, reported] = [
+        await run('check', '--json'),
+        await run('compare', '--json'),
+        await run('report', '--json'),
+      ];
+      const check = OUTPUTS.check.parse(JSON.parse(checked.stdout));
+      const compare = OUTPUTS.compare.parse(JSON.parse(compared.stdout));
+      const report = OUTPUTS.report.parse(JSON.parse(reported.stdout));
+      const trend = OUTPUTS.trend.parse(JSON.parse((await run('trend', '--json')).stdout));
+      const [series] = check.series;
+      const cells = series?.cells ?? [];
+      // One exit code.
+      expect([compared.code, reported.code]).toEqual([checked.code, checked.code]);
+      expect((await run('check')).code).toBe(checked.code);
+      // One headline, also in the text of each.
+      expect(report.headline).toBe(series?.headline);
+      for (const args of [['check'], ['compare']]) {
+        expect((await run(...args)).stdout.replaceAll(/\s+/g, ' ')).toContain(series?.headline.replaceAll(/\s+/g, ' '));
+      }
+      expect((await run('report', '--md', '-')).stdout).toContain(series?.headline ?? '');
+      // One verdict, reference, value, change and interval of each cell.
+      const numbersOf = (cell: (typeof cells)[number]) => [cell.key, cell.before, cell.now, cell.changePercent];
+      expect(compare.cells.map(({ base, changePercent, head, key }) => [key, base, head, changePercent])).toEqual(
+        cells.map(numbersOf),
+      );
+      expect(compare.cells.map(({ ciPercent }) => ciPercent)).toEqual(cells.map(({ ciPercent }) => ciPercent));
+      expect(compare.counts.slower).toBe(cells.filter(({ verdict }) => verdict === 'slower').length);
+      for (const shown of trend.cells) {
+        const cell = cells.find(({ key }) => key === shown.key);
+        expect([shown.verdict, shown.before, shown.now, shown.changePercent]).toEqual([
+          cell?.verdict,
+          cell?.before,
+          cell?.now,
+          cell?.changePercent,
+        ]);
+      }
+      // One set of findings; a slower cell is one of theirs, and what is slower makes the exit code.
+      const there = check.findings.filter(({ state }) => state === 'new' || state === 'open');
+      expect(report.findings.map(({ id }) => id).toSorted()).toEqual(
+        expect.arrayContaining(there.filter(({ direction }) => direction === 'slower').map(({ id }) => id)),
+      );
+      const slower = there.filter(({ direction, isWarning }) => direction === 'slower' && !isWarning);
+      const named = new Set(slower.flatMap((finding) => finding.cells));
+      for (const { key, verdict } of cells) if (verdict === 'slower') expect(named).toContain(key);
+      const failed = cells.some(({ reason }) => reason === 'failed');
+      expect(checked.code).toBe(slower.length > 0 ? 1 : failed ? 4 : 0);
+      return check;
+    };
+    const before = await answers();
+    if (!before.findings.some(({ state }) => state === 'new')) return;
+    expect((await run('ack', '--all', '--reason', 'random')).code).toBe(0);
+    const after = await answers();
+    expect(after.findings.filter(({ direction, state }) => direction === 'slower' && state === 'new')).toEqual([]);
+    expect(after.series[0]?.cells.filter(({ verdict }) => verdict === 'slower')).toEqual([]);
+  },
+);
