@@ -103,11 +103,23 @@ describe('on a repository in which one commit made two cells slower', () => {
     ['an open range', ['HEAD~3..']],
     ['the point where two lines parted', ['HEAD~3...HEAD']],
     ['latest', ['latest~1', 'latest']],
-    ['nothing: the last two sweeps of this branch', []],
   ])('%s', async (_, args) => {
     const { code, json } = await compare(...args);
     expect([json.base.commit, json.head.commit]).toEqual([commits[0], commits[2]]);
     expect(code).toBe(1);
+  });
+
+  test('without sides it is what `bench check` says of the newest sweep', async () => {
+    const { code, json } = await compare();
+    expect([code, json.baseRef, json.base.commit, json.head.commit]).toEqual([1, 'reference', null, commits[2]]);
+    expect(json.counts).toMatchObject({ slower: 2, faster: 0, same: 0, unclear: 0 });
+    const [b1, b8] = json.cells.toSorted((a, b) => a.label.localeCompare(b.label));
+    expect(b1?.changePercent).toBeCloseTo(25.5, 1);
+    expect(b8?.changePercent).toBeCloseTo(15.8, 1);
+    const [compared, checked] = await Promise.all(
+      ['compare', 'check'].map((command) => bench([command, '--db', db], { cwd: repository.folder })),
+    );
+    expect(compared).toEqual(checked);
   });
 
   test('sweep ids and their beginnings, and a baseline', async () => {
