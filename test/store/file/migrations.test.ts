@@ -185,7 +185,7 @@ describe('findings of before reference levels', () => {
     const open = findings.filter(({ state }) => state === 'open').map(({ id }) => id.slice(0, 8));
     expect([code, findings.map(({ state }) => state).toSorted(), open.length]).toEqual([1, ['acknowledged', 'open'], 1]);
     expect(stderr).toBe(
-      `note: open findings make exit code 1 until they are acknowledged: bench ack ${open.join(' ')} --reason "…"\n`,
+      `note: open findings make exit code 1 until they are acknowledged: bench ack ${open.join(' ')} --reason "…" --db ${path}\n`,
     );
     expect(queryStore(path, 'SELECT finding_id, owner FROM findings ORDER BY finding_id')).toEqual(before);
     expect(queryStore(path, 'SELECT * FROM acknowledgements')).toEqual(marks);
