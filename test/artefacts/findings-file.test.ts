@@ -79,7 +79,9 @@ test('artefacts of a version before reference levels come with their findings, a
     db,
     'SELECT finding_id, kind, state, lasts, cause, owner FROM findings ORDER BY 1',
   );
-  expect(rows.map(({ finding_id: id, kind, state, lasts, cause }) => [id?.slice(0, 1), kind, state, lasts, cause])).toEqual([
+  expect(
+    rows.map(({ finding_id: id, kind, state, lasts, cause }) => [id?.slice(0, 1), kind, state, lasts, cause]),
+  ).toEqual([
     ['1', 'change', 'open', null, null],
     ['2', 'change', 'open', 'pairs', 'environment'],
     ['3', 'change', 'open', 'history', 'machine'],

@@ -9,7 +9,9 @@ export function comparedToReference({ findings, judged, series }: CheckedSweep, 
   const { sweep } = judged.series;
   const cells = series.cells.flatMap((cell): ComparedCell[] => {
     if (!isMetric(cell.metric)) return [];
-    const finding = findings.find(({ details, state }) => state !== 'recovered' && details.some(({ key }) => key === cell.key));
+    const finding = findings.find(
+      ({ details, state }) => state !== 'recovered' && details.some(({ key }) => key === cell.key),
+    );
     return [
       {
         key: cell.key,
@@ -26,7 +28,10 @@ export function comparedToReference({ findings, judged, series }: CheckedSweep, 
         runs: [cell.referenceSweeps, cell.runs],
         moreRunsNeeded: null,
         noise: null,
-        reasons: [...cell.notes, ...(finding === undefined ? [] : [`finding ${finding.id.slice(0, 8)}: ${finding.state}`])],
+        reasons: [
+          ...cell.notes,
+          ...(finding === undefined ? [] : [`finding ${finding.id.slice(0, 8)}: ${finding.state}`]),
+        ],
         cause: finding?.likeliestCause ?? null,
       },
     ];

@@ -64,8 +64,11 @@ export async function compare(
   return withStore(options, io, async (store) => {
     const sides = await resolveSides(store.db, base, head, io, { git, branch: options.branch });
     const [newest] = sides.head.sweeps;
-    const isChosen = [base, options.filter, options.map, options.metric, options.minChange].some((stated) => stated !== undefined);
-    if (isChosen || newest === undefined) return printReport(await compareReport(store.db, sides, options), options, io);
+    const isChosen = [base, options.filter, options.map, options.metric, options.minChange].some(
+      (stated) => stated !== undefined,
+    );
+    if (isChosen || newest === undefined)
+      return printReport(await compareReport(store.db, sides, options), options, io);
     // Nothing was chosen: the question is what is slower than it should be, which has one answer.
     const { checkedSweep, checkedSweepText, foundIn } = await import('../check/index.ts');
     const { comparedToReference } = await import('./compare-to-reference.ts');
@@ -79,11 +82,7 @@ export async function compare(
   });
 }
 
-export function printReport(
-  { output, details, isShiftReported }: Compared,
-  options: CompareOptions,
-  io: Io,
-): ExitCode {
+export function printReport({ output, details, isShiftReported }: Compared, options: CompareOptions, io: Io): ExitCode {
   printResult(io, options, output, (_, look) => compareText(output, details, look, options.map === true));
   const { cells, counts } = output;
   const compared = {

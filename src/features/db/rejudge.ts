@@ -58,15 +58,12 @@ async function rejudged(
     direction: change.direction,
     changePercent: change.changePercent,
     firstBadSweepId: change.firstBadSweepId,
-    toldTodaySweepId: change.today,
-    toldThenSweepId: change.then,
+    toldTodaySweepId: change.reportedToday,
+    toldThenSweepId: change.reportedThen,
   }));
   return {
     output: { schemaVersion: 1, nights: sweeps.length, changes },
-    names: {
-      cells,
-      startedAt: new Map(sweeps.map((sweep) => [sweep.sweepId, sweep.startedAt])),
-    },
+    names: { cells, startedAt: new Map(sweeps.map((sweep) => [sweep.sweepId, sweep.startedAt])) },
   };
 }
 

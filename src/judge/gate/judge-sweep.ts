@@ -60,11 +60,7 @@ export function judgeSweep(evidence: SweepEvidence): SweepVerdict {
 const UNREPORTED_ERRORS = 5;
 
 /** What is told in this sweep, and what is off its reference without a finding that says so. */
-function changesOf(
-  { cells }: SweepEvidence,
-  states: MetricStates,
-  known: readonly PlacedFinding[],
-): CellChange[] {
+function changesOf({ cells }: SweepEvidence, states: MetricStates, known: readonly PlacedFinding[]): CellChange[] {
   return cells.flatMap((cell) =>
     cell.metrics.flatMap((measured): CellChange[] => {
       const state = stateIn(states, cell.cell.key, measured.metric);
@@ -129,7 +125,10 @@ function withHistory(finding: Finding, { cells, sweeps }: SweepEvidence): Findin
  * What an earlier look at this sweep reported goes on by its id in what is found of its cells now. Where nothing is, it
  * is no finding; an acknowledged one is over then, unless its cells have no value.
  */
-function withEarlierIds(found: readonly Finding[], { acknowledged, cells: all, findings, sweeps }: SweepEvidence): Finding[] {
+function withEarlierIds(
+  found: readonly Finding[],
+  { acknowledged, cells: all, findings, sweeps }: SweepEvidence,
+): Finding[] {
   const judged = sweeps.at(-1)?.sweepId;
   const after = new Map(found.map((one) => [one, one]));
   const lost = findings.filter((earlier) => {
@@ -142,7 +141,8 @@ function withEarlierIds(found: readonly Finding[], { acknowledged, cells: all, f
         after.get(one) === one &&
         one.cells.some(({ cellKey, metric }) => hasCell(earlier, cellKey, metric)),
     );
-    if (same !== undefined) after.set(same, { ...same, findingId: earlier.findingId, owner: earlier.owner ?? same.owner });
+    if (same !== undefined)
+      after.set(same, { ...same, findingId: earlier.findingId, owner: earlier.owner ?? same.owner });
     return same === undefined && acknowledged.has(earlier.findingId);
   });
   const isMeasured = (finding: Finding): boolean =>

@@ -8,8 +8,8 @@ export type ToldOfCell = Pick<Finding, 'direction' | 'firstBadSweepId' | 'report
 /** A change as today's rules tell it, as it was reported then, or both. */
 export interface Rejudged extends Pick<ToldOfCell, 'cellKey' | 'changePercent' | 'direction' | 'firstBadSweepId'> {
   /** Sweeps that reported it; null: today's rules do not, or it was not reported then. */
-  readonly today: SweepId | null;
-  readonly then: SweepId | null;
+  readonly reportedToday: SweepId | null;
+  readonly reportedThen: SweepId | null;
 }
 
 export function toldOfCells(findings: readonly Finding[]): ToldOfCell[] {
@@ -35,7 +35,10 @@ export function rejudge(
         Math.abs(beginOf(told) - beginOf(change)) <= ALERTING.sameNights,
     );
     const [found] = same === -1 ? [] : open.splice(same, 1);
-    return { ...change, today: change.reportedSweepId, then: found?.reportedSweepId ?? null };
+    return { ...change, reportedToday: change.reportedSweepId, reportedThen: found?.reportedSweepId ?? null };
   });
-  return [...both, ...open.map((told): Rejudged => ({ ...told, today: null, then: told.reportedSweepId }))];
+  return [
+    ...both,
+    ...open.map((told): Rejudged => ({ ...told, reportedToday: null, reportedThen: told.reportedSweepId })),
+  ];
 }

@@ -168,7 +168,10 @@ describe('bench check', () => {
     expect(gpu).toHaveLength(3);
     expect(reported.map(({ night }) => night)).toEqual([40]);
     const last = await nights.check();
-    expect([last.code, last.json.findings.map(({ lasts, state }) => [state, lasts])]).toEqual([1, [['open', 'history']]]);
+    expect([last.code, last.json.findings.map(({ lasts, state }) => [state, lasts])]).toEqual([
+      1,
+      [['open', 'history']],
+    ]);
   }, 60_000);
 
   test('the same night twice: the same bytes and the same exit code', async () => {
@@ -230,9 +233,7 @@ describe('bench check', () => {
     ]);
     const id = json.findings.find(({ direction }) => direction === 'slower')?.id ?? '';
     const { stdout } = await nights.run('show', id.slice(0, 8));
-    expect(stdout).toMatch(
-      /^▲ \w{8} vit fp8 2x3x224x224 graph slower by [56]\.\d %, from 2026-02-10 to 2026-03-01\n/,
-    );
+    expect(stdout).toMatch(/^▲ \w{8} vit fp8 2x3x224x224 graph slower by [56]\.\d %, from 2026-02-10 to 2026-03-01\n/);
     expect(stdout).not.toContain('bench ack');
     expect(stdout).toContain('recovered in GPU compute time: 20 sweeps');
   }, 60_000);
@@ -248,11 +249,9 @@ describe('bench check', () => {
     // What held in three sweeps is the reference from then on.
     nights.add(4);
     const held = await nights.check();
-    expect([held.code, held.json.series[0]?.verdict, held.json.series[0]?.cells.map(({ verdict }) => verdict)]).toEqual([
-      0,
-      'same',
-      CELLS.map(() => 'same'),
-    ]);
+    expect([held.code, held.json.series[0]?.verdict, held.json.series[0]?.cells.map(({ verdict }) => verdict)]).toEqual(
+      [0, 'same', CELLS.map(() => 'same')],
+    );
   });
 
   test('throughput that falls is slower', async () => {

@@ -178,12 +178,17 @@ describe('topics', () => {
     expect(await helpOn('words')).toContain('cell\n  One point of a matrix');
   });
 
-  test.each([...new Set([...CELL_VERDICTS.map((verdict) => verdictText({ verdict, reason: null })), ...CELL_REASONS, ...VERDICTS, ...FINDING_STATES, ...FAIL_ON_WORDS])])(
-    '%s, which is printed or can be typed, is a word',
-    async (word) => {
-      expect(await helpOn(word)).toMatch(new RegExp(`^(?:.*, )?${word}(?:, .*)?\n\n`));
-    },
-  );
+  test.each([
+    ...new Set([
+      ...CELL_VERDICTS.map((verdict) => verdictText({ verdict, reason: null })),
+      ...CELL_REASONS,
+      ...VERDICTS,
+      ...FINDING_STATES,
+      ...FAIL_ON_WORDS,
+    ]),
+  ])('%s, which is printed or can be typed, is a word', async (word) => {
+    expect(await helpOn(word)).toMatch(new RegExp(`^(?:.*, )?${word}(?:, .*)?\n\n`));
+  });
 
   test.each([
     [['help', 'metrisc'], 'did you mean "metrics"?'],
@@ -232,7 +237,7 @@ test('every word of the glossary has help, in the singular and the plural', asyn
       }
     }
   }
-  expect(await helpOn('verdicts')).toContain('What a comparison says of a cell');
+  expect(await helpOn('verdicts')).toContain('What `bench check` says of a cell');
   expect(await helpOn('noise')).toContain('As a word:');
 });
 

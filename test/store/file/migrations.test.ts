@@ -148,7 +148,10 @@ describe('findings of before reference levels', () => {
     const path = join(temporaryFolder(), 'bench.sqlite');
     simulateNights(path, { cells: CELLS, nights: 10, repeats: 2, value });
     await bench(['check', '--db', path]);
-    asBefore(path, `UPDATE findings SET state = '${state}', kind = '${kind}', cause = ${cause === null ? 'NULL' : `'${cause}'`}`);
+    asBefore(
+      path,
+      `UPDATE findings SET state = '${state}', kind = '${kind}', cause = ${cause === null ? 'NULL' : `'${cause}'`}`,
+    );
     await bench(['ls', 'sweeps', '--db', path]);
     const rows = queryStore(path, 'SELECT DISTINCT state, kind, cause FROM findings');
     expect(rows).toEqual([{ state: stateAfter, kind: kindAfter, cause: causeAfter }]);
@@ -163,37 +166,55 @@ describe('findings of before reference levels', () => {
     expect(queryStore(path, 'SELECT count(*) AS n FROM findings')).toEqual([{ n: 0 }]);
   });
 
-  test.each([0, 1])('the first check, %i sweeps later: nothing reported before is new, and what is open is said', async (later) => {
-    const path = join(temporaryFolder(), 'bench.sqlite');
-    for (let night = 0; night < 10; night += 1) {
-      simulateNights(path, { cells: CELLS, nights: 1, after: night, repeats: 2, value });
-      if (night >= 7) await bench(['check', '--db', path]);
-    }
-    const [marked] = queryStore<{ id: string }>(
-      path,
-      `SELECT finding_id AS id FROM findings JOIN sweeps ON sweep_id = reported_sweep_id ORDER BY started_at`,
-    );
-    await bench(['ack', marked?.id ?? '', '--reason', 'known', '--until', '2999-12-31', '--owner', 'me', '--db', path]);
-    const before = queryStore(path, 'SELECT finding_id, owner FROM findings ORDER BY finding_id');
-    const marks = queryStore(path, 'SELECT * FROM acknowledgements');
-    expect([before.length, marks.length]).toEqual([2, 1]);
-    asBefore(path, `UPDATE findings SET state = 'confirmed', confirmed_by = 'history'`);
-    await bench(['ls', 'sweeps', '--db', path]);
-    simulateNights(path, { cells: CELLS, nights: later, after: 10, repeats: 2, value });
-    const { code, stderr, stdout } = await bench(['check', '--json', '--db', path]);
-    const { findings } = OUTPUTS.check.parse(JSON.parse(stdout));
-    const open = findings.filter(({ state }) => state === 'open').map(({ id }) => id.slice(0, 8));
-    expect([code, findings.map(({ state }) => state).toSorted(), open.length]).toEqual([1, ['acknowledged', 'open'], 1]);
-    expect(stderr).toBe(
-      `note: open findings make exit code 1 until they are acknowledged: bench ack ${open.join(' ')} --reason "…" --db ${path}\n`,
-    );
-    expect(queryStore(path, 'SELECT finding_id, owner FROM findings ORDER BY finding_id')).toEqual(before);
-    expect(queryStore(path, 'SELECT * FROM acknowledgements')).toEqual(marks);
-    const again = await bench(['check', '--json', '--db', path]);
-    expect(again.stdout).toBe(stdout);
-    // Said again only while the newest sweep is the one of before the update.
-    expect(again.stderr).toBe(later === 0 ? stderr : '');
-  });
+  test.each([0, 1])(
+    'the first check, %i sweeps later: nothing reported before is new, and what is open is said',
+    async (later) => {
+      const path = join(temporaryFolder(), 'bench.sqlite');
+      for (let night = 0; night < 10; night += 1) {
+        simulateNights(path, { cells: CELLS, nights: 1, after: night, repeats: 2, value });
+        if (night >= 7) await bench(['check', '--db', path]);
+      }
+      const [marked] = queryStore<{ id: string }>(
+        path,
+        `SELECT finding_id AS id FROM findings JOIN sweeps ON sweep_id = reported_sweep_id ORDER BY started_at`,
+      );
+      await bench([
+        'ack',
+        marked?.id ?? '',
+        '--reason',
+        'known',
+        '--until',
+        '2999-12-31',
+        '--owner',
+        'me',
+        '--db',
+        path,
+      ]);
+      const before = queryStore(path, 'SELECT finding_id, owner FROM findings ORDER BY finding_id');
+      const marks = queryStore(path, 'SELECT * FROM acknowledgements');
+      expect([before.length, marks.length]).toEqual([2, 1]);
+      asBefore(path, `UPDATE findings SET state = 'confirmed', confirmed_by = 'history'`);
+      await bench(['ls', 'sweeps', '--db', path]);
+      simulateNights(path, { cells: CELLS, nights: later, after: 10, repeats: 2, value });
+      const { code, stderr, stdout } = await bench(['check', '--json', '--db', path]);
+      const { findings } = OUTPUTS.check.parse(JSON.parse(stdout));
+      const open = findings.filter(({ state }) => state === 'open').map(({ id }) => id.slice(0, 8));
+      expect([code, findings.map(({ state }) => state).toSorted(), open.length]).toEqual([
+        1,
+        ['acknowledged', 'open'],
+        1,
+      ]);
+      expect(stderr).toBe(
+        `note: open findings make exit code 1 until they are acknowledged: bench ack ${open.join(' ')} --reason "…" --db ${path}\n`,
+      );
+      expect(queryStore(path, 'SELECT finding_id, owner FROM findings ORDER BY finding_id')).toEqual(before);
+      expect(queryStore(path, 'SELECT * FROM acknowledgements')).toEqual(marks);
+      const again = await bench(['check', '--json', '--db', path]);
+      expect(again.stdout).toBe(stdout);
+      // Said again only while the newest sweep is the one of before the update.
+      expect(again.stderr).toBe(later === 0 ? stderr : '');
+    },
+  );
 });
 
 test('eight processes that bring a store up to date leave one copy of it', async () => {
