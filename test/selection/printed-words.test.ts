@@ -29,7 +29,7 @@ async function trendOf(...words: string[]): Promise<string[]> {
 
 test.each([
   ['ls cells', ['ls', 'cells'], 24],
-  ['compare', ['compare'], 24],
+  ['compare', ['compare', 'latest~1', 'latest'], 24],
 ])('each row of %s, typed back, is its cell: as one argument, as several, as a filter', async (_, args, count) => {
   const rows = await rowsOf(...args);
   expect(new Set(rows.map((words) => words.join(' '))).size).toBe(count);

@@ -41,7 +41,7 @@ describe('the checksums of rows', () => {
     ['time_statistics', `UPDATE time_statistics SET median_ms = median_ms * 1.01 WHERE metric = 'gpuCompute'`],
     ['sweeps', `UPDATE sweeps SET git_commit = 'abc'`],
     ['cells', `UPDATE cells SET cuda_graph = 1 - cuda_graph WHERE model = 'vit_small'`],
-    ['findings', `UPDATE findings SET state = 'open'`],
+    ['findings', `UPDATE findings SET state = 'recovered'`],
     ['measurements', `UPDATE measurements SET row_checksum = NULL, gpu_busy = 0.5`],
   ])('tell of a change by another program in %s', async (table, sql) => {
     const changed = join(temporaryFolder(), 'bench.sqlite');

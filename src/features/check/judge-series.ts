@@ -5,7 +5,7 @@ import { ALERTING } from '../../judge/history/settings.ts';
 import type { Acknowledgement, Finding, JudgedSweep as JudgedRow } from '../../records/finding.ts';
 import type { Sweep } from '../../records/sweep.ts';
 import type { StoreDatabase } from '../../store/file/open.ts';
-import { seriesOf } from '../../store/sweeps/find-sweeps.ts';
+import { seriesUntil } from '../../store/sweeps/find-sweeps.ts';
 import {
   acknowledgementsOf,
   findingsOf,
@@ -79,7 +79,7 @@ export async function judgeSeries(
 
 /** Sweeps to be judged, oldest first: those that are not, or the newest again, as runs, pairs or marks may have come. */
 function pendingOf(db: StoreDatabase, newest: Sweep) {
-  const sweeps = seriesOf(db, newest, ALERTING.windowNights);
+  const sweeps = seriesUntil(db, newest, ALERTING.windowNights);
   const ids = sweeps.map(({ sweepId }) => sweepId);
   const judged = judgedAmong(db, ids);
   const newestJudged = sweeps.findIndex(({ sweepId }) => judged.has(sweepId));

@@ -4,8 +4,8 @@ import { VERDICTS, type Verdict } from '../../records/verdict.ts';
 import type { CheckedSweep } from '../check/index.ts';
 import type { ComparedCell, Comparison } from './output.ts';
 
-/** The judgement of a sweep in the form of a comparison: the base are the reference levels. */
-export function comparedToReference({ findings, judged, series }: CheckedSweep): Comparison {
+/** The judgement of a sweep in the form of a comparison: the base are the reference levels. @param note why it is this sweep */
+export function comparedToReference({ findings, judged, series }: CheckedSweep, note: string | null): Comparison {
   const { sweep } = judged.series;
   const cells = series.cells.flatMap((cell): ComparedCell[] => {
     if (!isMetric(cell.metric)) return [];
@@ -42,7 +42,7 @@ export function comparedToReference({ findings, judged, series }: CheckedSweep):
     baseRef: 'reference',
     headRef: series.sweepId.slice(0, 8),
     base: { sweepIds: [], commit: null, dirty: null, note: null },
-    head: { sweepIds: [series.sweepId], commit: sweep.commit, dirty: sweep.dirty, note: null },
+    head: { sweepIds: [series.sweepId], commit: sweep.commit, dirty: sweep.dirty, note },
     provenance: series.provenance,
     shift: null,
     across: [],

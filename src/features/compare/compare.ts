@@ -38,6 +38,7 @@ import { isPath } from '../../selection/is-path.ts';
 import { queryTimes } from '../../selection/query-times.ts';
 import { withStore } from '../../cli/with-store.ts';
 import type { WhyPoint } from '../why/index.ts';
+import { wrapWords } from '../../terminal/text-width.ts';
 import { provenancesOf, resolveSides, type Side } from '../../selection/sides.ts';
 import type { CompareOptions } from './command.ts';
 
@@ -74,7 +75,11 @@ export async function compare(
     const { checkedSweep, checkedSweepText, foundIn } = await import('../check/index.ts');
     const { comparedToReference } = await import('./compare-to-reference.ts');
     const checked = await checkedSweep(store.db, newest, io);
-    printResult(io, options, comparedToReference(checked), (_, look) => checkedSweepText(checked, look));
+    const { note } = sides.head;
+    printResult(io, options, comparedToReference(checked, note), (_, look) => [
+      ...checkedSweepText(checked, look),
+      ...(note === null ? [] : wrapWords(note, look.columns).map(look.style.warn)),
+    ]);
     return failOn(options.failOn, foundIn([checked.standing]));
   });
 }

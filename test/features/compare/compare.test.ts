@@ -103,11 +103,23 @@ describe('on a repository in which one commit made two cells slower', () => {
     ['an open range', ['HEAD~3..']],
     ['the point where two lines parted', ['HEAD~3...HEAD']],
     ['latest', ['latest~1', 'latest']],
-    ['nothing: the last two sweeps of this branch', []],
   ])('%s', async (_, args) => {
     const { code, json } = await compare(...args);
     expect([json.base.commit, json.head.commit]).toEqual([commits[0], commits[2]]);
     expect(code).toBe(1);
+  });
+
+  test('without sides it is what `bench check` says of the newest sweep', async () => {
+    const { code, json } = await compare();
+    expect([code, json.baseRef, json.base.commit, json.head.commit]).toEqual([1, 'reference', null, commits[2]]);
+    expect(json.counts).toMatchObject({ slower: 2, faster: 0, same: 0, unclear: 0 });
+    const [b1, b8] = json.cells.toSorted((a, b) => a.label.localeCompare(b.label));
+    expect(b1?.changePercent).toBeCloseTo(25.5, 1);
+    expect(b8?.changePercent).toBeCloseTo(15.8, 1);
+    const [compared, checked] = await Promise.all(
+      ['compare', 'check'].map((command) => bench([command, '--db', db], { cwd: repository.folder })),
+    );
+    expect(compared).toEqual(checked);
   });
 
   test('sweep ids and their beginnings, and a baseline', async () => {
@@ -208,7 +220,7 @@ describe('two nights with one run a side', () => {
     const matrix = join(MATRICES, 'quickstart.yaml');
     await bench(['run', matrix, '--db', db]);
     await bench(['run', matrix, '--replay', 'night2', '--db', db]);
-    const { code, stdout } = await bench(['compare', '--db', db, '--json']);
+    const { code, stdout } = await bench(['compare', 'latest~1', 'latest', '--db', db, '--json']);
     const json: Compared = JSON.parse(stdout);
     expect(code).toBe(0);
     expect(json.counts).toMatchObject({ slower: 0, faster: 0, same: 0, unclear: 24 });
@@ -217,8 +229,15 @@ describe('two nights with one run a side', () => {
       expect(cell.mdePercent).toBeGreaterThan(0);
       expect(cell.moreRunsNeeded).toBeGreaterThan(0);
     }
-    const unclear = await bench(['compare', '--db', db, '--fail-on', 'regression,unclear']);
+    const unclear = await bench(['compare', 'latest~1', 'latest', '--db', db, '--fail-on', 'regression,unclear']);
     expect(unclear.code).toBe(5);
+    // Against their references, with what other cells say of the noise, they are judged.
+    const judged: Compared = JSON.parse((await bench(['compare', '--db', db, '--json'])).stdout);
+    expect(judged.counts).toMatchObject({ slower: 0, faster: 0, same: 24, unclear: 0 });
+    for (const cell of judged.cells) {
+      expect(cell.runs[1]).toBe(1);
+      expect(cell.mdePercent).toBeGreaterThan(0);
+    }
   }, 60_000);
 });
 

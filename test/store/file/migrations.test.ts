@@ -7,6 +7,8 @@ import { describe, expect, test } from 'vitest';
 import { openStore } from '../../../src/store/file/open.ts';
 import { bench, benchProcess, temporaryFolder } from '../../support/bench.ts';
 import { MIGRATIONS, migrationsOf, oldStore, TAGS } from '../../support/old-store.ts';
+import { OUTPUTS } from '../../support/outputs.ts';
+import { simulatedCells, simulateNights } from '../../support/simulated-store.ts';
 import { queryStore } from '../../support/store-dump.ts';
 
 /** Whoever reads without writing, as these tests do, leaves the files of the WAL. */
@@ -68,7 +70,7 @@ describe.each(OLDER)('a store from before $tag', ({ migrations }) => {
 /** Digits of ids. */
 const STATES = { '1': 'new', '2': 'open', '3': 'withdrawn', '4': 'recovered', '5': 'accepted' };
 
-test('findings of before the gate had groups keep their ids, states and acknowledgements', async () => {
+test('findings of before the gate had groups keep their ids and acknowledgements, and are open or recovered', async () => {
   const path = oldStore(TAGS.indexOf('0011_gate'));
   const client = new Database(path);
   client.exec(`INSERT INTO cells (cell_key, key_version, model, precision, precision_via, shapes, cuda_graph,
@@ -85,13 +87,13 @@ test('findings of before the gate had groups keep their ids, states and acknowle
   client.close();
   const opened = await bench(['ls', 'sweeps', '--db', path]);
   expect([opened.code, opened.stderr]).toEqual([0, expect.stringContaining('before-0011_gate')]);
-  const states = queryStore(path, 'SELECT finding_id AS id, state, kind, confirmed_by, group_words FROM findings');
+  const states = queryStore(path, 'SELECT finding_id AS id, state, kind, lasts, group_words FROM findings');
   expect(states).toEqual(
-    ['confirmed', 'open', 'cleared', 'recovered', 'open'].map((state, index) => ({
+    ['open', 'open', 'recovered', 'recovered', 'open'].map((state, index) => ({
       id: String(index + 1).repeat(32),
       state,
       kind: 'change',
-      confirmed_by: 'history',
+      lasts: 'history',
       group_words: '[]',
     })),
   );
@@ -113,9 +115,106 @@ test('findings of before the gate had groups keep their ids, states and acknowle
     },
   ]);
   expect(queryStore(path, 'SELECT sweep_id, judged_by FROM judged_sweeps')).toEqual([
-    { sweep_id: 'a'.repeat(32), judged_by: 'history' },
+    { sweep_id: 'a'.repeat(32), judged_by: 'earlierRules' },
   ]);
   expect(await bench(['db', 'verify', '--db', path])).toMatchObject({ code: 0 });
+});
+
+/** As the version before reference levels left a store that was checked. */
+function asBefore(path: string, sql: string): void {
+  const client = new Database(path);
+  client.exec(`ALTER TABLE findings RENAME COLUMN lasts TO confirmed_by;
+    ALTER TABLE findings ADD COLUMN probability real;
+    UPDATE judged_sweeps SET judged_by = 'history';
+    DELETE FROM __drizzle_migrations WHERE created_at = (SELECT max(created_at) FROM __drizzle_migrations);
+    ${sql}`);
+  client.close();
+}
+
+describe('findings of before reference levels', () => {
+  const CELLS = simulatedCells(4);
+  const value = (cell: number, night: number, repeat: number): number =>
+    (1 + cell + 0.0007 * ((7 * night + 3 * repeat + cell) % 5)) *
+    (night >= 9 && cell === 1 ? 1.08 : 1) *
+    (night >= 8 && cell === 2 ? 1.05 : 1);
+
+  test.each([
+    ['confirmed', 'change', null, 'open', 'change', null],
+    ['open', 'environment', null, 'open', 'change', 'environment'],
+    ['machine', 'change', null, 'open', 'change', 'machine'],
+    ['cleared', 'change', null, 'recovered', 'change', null],
+    ['recovered', 'limit', 'engine', 'recovered', 'limit', 'engine'],
+  ])('%s, %s: %s becomes %s', async (state, kind, cause, stateAfter, kindAfter, causeAfter) => {
+    const path = join(temporaryFolder(), 'bench.sqlite');
+    simulateNights(path, { cells: CELLS, nights: 10, repeats: 2, value });
+    await bench(['check', '--db', path]);
+    asBefore(
+      path,
+      `UPDATE findings SET state = '${state}', kind = '${kind}', cause = ${cause === null ? 'NULL' : `'${cause}'`}`,
+    );
+    await bench(['ls', 'sweeps', '--db', path]);
+    const rows = queryStore(path, 'SELECT DISTINCT state, kind, cause FROM findings');
+    expect(rows).toEqual([{ state: stateAfter, kind: kindAfter, cause: causeAfter }]);
+  });
+
+  test('what was suspected is no finding', async () => {
+    const path = join(temporaryFolder(), 'bench.sqlite');
+    simulateNights(path, { cells: CELLS, nights: 10, repeats: 2, value });
+    await bench(['check', '--db', path]);
+    asBefore(path, `UPDATE findings SET state = 'suspected', confirmed_by = 'previousSweep'`);
+    await bench(['ls', 'sweeps', '--db', path]);
+    expect(queryStore(path, 'SELECT count(*) AS n FROM findings')).toEqual([{ n: 0 }]);
+  });
+
+  test.each([0, 1])(
+    'the first check, %i sweeps later: nothing reported before is new, and what is open is said',
+    async (later) => {
+      const path = join(temporaryFolder(), 'bench.sqlite');
+      for (let night = 0; night < 10; night += 1) {
+        simulateNights(path, { cells: CELLS, nights: 1, after: night, repeats: 2, value });
+        if (night >= 7) await bench(['check', '--db', path]);
+      }
+      const [marked] = queryStore<{ id: string }>(
+        path,
+        `SELECT finding_id AS id FROM findings JOIN sweeps ON sweep_id = reported_sweep_id ORDER BY started_at`,
+      );
+      await bench([
+        'ack',
+        marked?.id ?? '',
+        '--reason',
+        'known',
+        '--until',
+        '2999-12-31',
+        '--owner',
+        'me',
+        '--db',
+        path,
+      ]);
+      const before = queryStore(path, 'SELECT finding_id, owner FROM findings ORDER BY finding_id');
+      const marks = queryStore(path, 'SELECT * FROM acknowledgements');
+      expect([before.length, marks.length]).toEqual([2, 1]);
+      asBefore(path, `UPDATE findings SET state = 'confirmed', confirmed_by = 'history'`);
+      await bench(['ls', 'sweeps', '--db', path]);
+      simulateNights(path, { cells: CELLS, nights: later, after: 10, repeats: 2, value });
+      const { code, stderr, stdout } = await bench(['check', '--json', '--db', path]);
+      const { findings } = OUTPUTS.check.parse(JSON.parse(stdout));
+      const open = findings.filter(({ state }) => state === 'open').map(({ id }) => id.slice(0, 8));
+      expect([code, findings.map(({ state }) => state).toSorted(), open.length]).toEqual([
+        1,
+        ['acknowledged', 'open'],
+        1,
+      ]);
+      expect(stderr).toBe(
+        `note: open findings make exit code 1 until they are acknowledged: bench ack ${open.join(' ')} --reason "…" --db ${path}\n`,
+      );
+      expect(queryStore(path, 'SELECT finding_id, owner FROM findings ORDER BY finding_id')).toEqual(before);
+      expect(queryStore(path, 'SELECT * FROM acknowledgements')).toEqual(marks);
+      const again = await bench(['check', '--json', '--db', path]);
+      expect(again.stdout).toBe(stdout);
+      // Said again only while the newest sweep is the one of before the update.
+      expect(again.stderr).toBe(later === 0 ? stderr : '');
+    },
+  );
 });
 
 test('eight processes that bring a store up to date leave one copy of it', async () => {
