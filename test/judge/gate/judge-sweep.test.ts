@@ -157,6 +157,24 @@ test('a slow machine is one finding while it lasts, no level, and over with the 
   expect(gate.findings).toMatchObject([{ lastBadSweepId: sweepOfNight(28) }]);
 });
 
+test('what was acknowledged keeps its id when its sweep is judged again, whatever it would be called now', () => {
+  const gate = gateOf(4, (cell, sweep) => (cell > 0 || sweep < 5 ? 1 : 1.05));
+  for (let sweep = 0; sweep < 6; sweep += 1) gate.next();
+  gate.findings = gate.findings.map((finding) => ({ ...finding, findingId: 'of earlier rules' }));
+  gate.acknowledged.set('of earlier rules', { isOver: false });
+  const { cells, findings } = gate.again();
+  expect(findings.map(({ findingId, state }) => [findingId, state])).toEqual([['of earlier rules', 'open']]);
+  expect(cells[0]?.verdict).toBe('same');
+});
+
+test('the reference is the level before the judged sweep', () => {
+  const gate = gateOf(4, (cell, sweep) => (cell > 0 || sweep < 1 ? 1 : 1.004));
+  const [first, second] = [gate.next(), gate.next()].map(({ cells }) => cells[0]);
+  expect(second).toMatchObject({ verdict: 'same', referenceSweeps: 1 });
+  expect(second?.before).toBeCloseTo(first?.now ?? 0, 2);
+  expect((second?.now ?? 0) / (second?.before ?? 1)).toBeCloseTo(1.004, 2);
+});
+
 test('an acknowledged level is the reference, and a worse one is reported', () => {
   const gate = gateOf(4, (cell, sweep) => (cell > 0 || sweep < 5 ? 1 : sweep < 8 ? 1.05 : 1.1));
   for (let sweep = 0; sweep < 6; sweep += 1) gate.next();
