@@ -64,11 +64,9 @@ export async function compare(
   return withStore(options, io, async (store) => {
     const sides = await resolveSides(store.db, base, head, io, { git, branch: options.branch });
     const [newest] = sides.head.sweeps;
-    const { acrossClocks, acrossGpu, acrossMethods, acrossProvenance, acrossTensorrt } = options;
-    const across = [acrossClocks, acrossGpu, acrossMethods, acrossProvenance, acrossTensorrt];
-    const isChosen = [base, options.filter, options.map, options.metric, options.minChange, ...across].some(
-      (stated) => stated !== undefined,
-    );
+    const chosen = [base, options.filter, options.map, options.metric, options.minChange, options.acrossMethods];
+    const across = [options.acrossClocks, options.acrossGpu, options.acrossProvenance, options.acrossTensorrt];
+    const isChosen = [...chosen, ...across].some((stated) => stated !== undefined);
     if (isChosen || newest === undefined)
       return printReport(await compareReport(store.db, sides, options), options, io);
     // Nothing was chosen: the question is what is slower than it should be, which has one answer.

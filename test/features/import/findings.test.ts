@@ -23,10 +23,7 @@ test('findings, acknowledgements and judged sweeps come back with the artefacts'
   const ack = ['ack', id, '--reason', 'tuned for batch 32', '--owner', 'team-vision', '--db', db];
   expect((await bench(ack, { cwd: folder })).code).toBe(0);
   const again = await bench(['check', '--db', db], { cwd: folder });
-  expect([again.code, again.stdout.split('\n')[0]]).toEqual([
-    0,
-    'nothing slower; 1 finding acknowledged',
-  ]);
+  expect([again.code, again.stdout.split('\n')[0]]).toEqual([0, 'nothing slower; 1 finding acknowledged']);
   const rebuilt = join(temporaryFolder(), 'bench.sqlite');
   await bench(['import', join(folder, 'artefacts'), '--db', rebuilt], { cwd: folder });
   for (const table of TABLES) {
