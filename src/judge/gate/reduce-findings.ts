@@ -143,15 +143,16 @@ function ownMetrics(finding: Finding, cells: ReadonlyMap<CellKey, CellEvidence>)
 /** Null where the judged sweep says nothing of it. */
 function isBack(
   cell: Finding['cells'][number],
-  { direction, findingId }: Finding,
+  { direction, findingId, lasts }: Finding,
   cells: ReadonlyMap<CellKey, CellEvidence>,
   { accepted, evidence, states }: JudgedSweepFacts,
 ): boolean | null {
   const state = stateIn(states, cell.cellKey, cell.metric);
   if (state !== null) {
     if (state.verdict === 'unclear') return null;
-    // What is acknowledged is at its reference, and there until it is back at the level before.
-    const isAtReference = !accepted.has(findingId) && state.verdict !== direction;
+    // What is acknowledged is at its reference, and what only pairs show may be: both go on until the level before is back.
+    const isByLevel = accepted.has(findingId) || lasts === 'pairs';
+    const isAtReference = !isByLevel && state.verdict !== direction;
     return isAtReference || !isMostlyLeft(cell, state.level);
   }
   const history = historyOf(cell, cells);
