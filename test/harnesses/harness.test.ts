@@ -188,7 +188,7 @@ describe('measured differently', () => {
     await bench(['run', 'm.yaml'], { cwd });
     writeFileSync(join(cwd, 'm.yaml'), matrix('', 'batch: 8').replace('wall', 'cudaEvent'));
     await bench(['run', 'm.yaml'], { cwd });
-    const plain = await bench(['compare'], { cwd });
+    const plain = await bench(['compare', 'latest~1', 'latest'], { cwd });
     expect(plain.stdout).toContain(
       '1 cell on both sides, measured by different harnesses: --across-methods compares their medians',
     );

@@ -125,7 +125,7 @@ describe('a switch that bench was started with', () => {
     const run = await bench(args, { env, cwd: folder });
     expect(run.code).toBe(4);
     expect(run.stdout).toContain('profiling on');
-    expect(run.stdout).toContain('first sweep: nothing to compare with; 1 cell without a result: bench check');
+    expect(run.stdout).toContain('bench check: first sweep: nothing to compare with; 1 cell without a result');
     const check = await bench(['check', '--json', ...here], { cwd: folder });
     expect(check.code).toBe(4);
     const [series] = JSON.parse(check.stdout).series;

@@ -83,7 +83,7 @@ test('its metrics are those of trend, compare, check and filters; no deployment 
   const loads = await type('compare', '--metric', 'load-time', '--filter', 'cold-start', '--json');
   expect(OUTPUTS.compare.parse(JSON.parse(loads.stdout)).cells.map(({ head }) => head)).toEqual([0.25, 0.25]);
   const trend = await type('trend', '--metric', 'first-inference', '--filter', 'cold-start & first-inference>1');
-  expect(trend.stdout).toContain('steady at 1.560 ms');
+  expect(trend.stdout).toContain('same: 0.00 % from 1.560 ms');
   expect(trend.stdout).not.toContain('0.7200');
   const check = await type('check');
   expect([check.code, check.stdout]).toEqual([0, expect.stringContaining('6 steady')]);

@@ -67,14 +67,15 @@ function changesOf({ cells }: SweepEvidence, states: MetricStates, known: readon
       if (state === null || state.verdict === 'same' || state.verdict === 'unclear') return [];
       // A step towards the reference is no finding of its own: that of the way there ends, or goes on.
       const isTowards = state.reported !== null && Math.sign(state.reported.worse) !== Math.sign(state.worse);
-      const isUnsure = state.reported === null && Math.abs(state.worse) < UNREPORTED_ERRORS * state.error;
+      const isStep = state.reported !== null && !isTowards;
+      const isUnsure = Math.abs(state.worse) < UNREPORTED_ERRORS * state.error;
       const isKnown = known.some(
         ({ finding }) =>
           finding.state === 'open' &&
           finding.direction === state.verdict &&
           hasCell(finding, cell.cell.key, measured.metric),
       );
-      if (isTowards || isUnsure || (state.reported === null && isKnown)) return [];
+      if (!isStep && (isKnown || isUnsure)) return [];
       return [changeOfState(cell, measured, state, isKnown ? state.reported : null)];
     }),
   );

@@ -11,11 +11,11 @@ const RATIOS = [
   [0.9, 1],
   [1.2, 1],
   [1.5, 1],
-  [2.2, 0.2],
-  [3.5, 0.15],
-  [6, 0.1],
-  [10, 0.05],
-  [40, 0.03],
+  [2.2, 0.1],
+  [3.5, 0.03],
+  [6, 0.006],
+  [10, 0.002],
+  [40, 0.0005],
 ] as const;
 const SHARES = Float64Array.from(RATIOS, ([ratio]) => 1 + ratio * ratio);
 const SHARE_LOGS = SHARES.map(Math.log);

@@ -43,25 +43,22 @@ export class NightEffect {
     this.effect = 0;
     this.own = 0;
     this.#raw = Number.NaN;
-    if (cells === 0) return;
+    // Of a few cells nobody can say whether they moved or the night did.
+    if (cells < RULES.groupCells) {
+      this.variance = night ** 2;
+      return;
+    }
     const limit = Math.max(
       RULES.shiftLeast,
       RULES.shiftSd * Math.sqrt(night ** 2 * (1 + 1 / (this.#summed + 1)) + variance),
     );
-    if (
-      cells >= RULES.groupCells &&
-      Math.abs(mean) > limit &&
-      shareMoved(differences, center, mean) >= RULES.shiftShare
-    ) {
+    if (Math.abs(mean) > limit && shareMoved(differences, center, mean) >= RULES.shiftShare) {
       this.shift = mean;
       this.effect = center;
       return;
     }
     const shrunk = (mean * night ** 2) / (night ** 2 + variance);
-    const most = 4 * night;
-    // Of a few cells what is larger is no night: they moved.
-    const isMove = cells < RULES.groupCells && Math.abs(shrunk) > most;
-    this.own = isMove ? 0 : Math.max(-most, Math.min(most, shrunk));
+    this.own = Math.max(-4 * night, Math.min(4 * night, shrunk));
     this.effect = center + this.own;
     this.#raw = raw;
   }

@@ -53,7 +53,7 @@ describe('the same engines of an H100 and of an H200', () => {
     expect(checked).toEqual([
       'first sweep: nothing to compare with',
       'first sweep: nothing to compare with',
-      '2 of 20 sweeps: compared with the previous sweep: nothing slower',
+      'nothing slower',
     ]);
   });
 

@@ -89,7 +89,8 @@ test('a slow-down of all cells is one regression, and a new driver that explains
   expect(counts['same']).toBeGreaterThan(9);
   for (const { reasons } of cells) expect(reasons).toContain('commonShift');
   const { stdout } = await bench(['compare', '--db', db], { env: { COLUMNS: '200' } });
-  expect(stdout).toContain('recorded in them: driver 580.1 → 590.2');
+  expect(stdout).toContain('12 cells slower: 1 new');
+  expect(stdout).toContain('driver 580.1 → 590.2');
   const report = async (format: string) => bench(['report', 'latest~1', 'latest', format, '--db', db]);
   const named = 'Common shift of +';
   for (const format of ['--junit', '--github', '--md']) {
@@ -136,7 +137,7 @@ test('the first line counts the rows, and the common shift is a sentence of its 
   const { code, counts } = await compared(db);
   expect(code).toBe(1);
   expect(counts).toMatchObject({ slower: 0, same: 40 });
-  const { stdout } = await bench(['compare', '--db', db], { env: { COLUMNS: '200' } });
+  const { stdout } = await bench(['compare', 'latest~1', 'latest', '--db', db], { env: { COLUMNS: '200' } });
   expect(stdout.split('\n')[0]).toBe('0 slower, 0 faster, 40 same · GPU compute time, median of runs');
   expect(stdout).toMatch(
     /\nCommon shift of \+0\.[67]\d* %, which fits (?:all|\d+ of) 40 cells: a regression by itself; /,

@@ -50,7 +50,7 @@ describe('runs that profile', () => {
       writeFileSync(join(folder, 'stderr.log'), night);
       await bench(['import', join(parent, night), '--db', db]);
     }
-    const { stdout } = await bench(['compare', '--json', '--db', db]);
+    const { stdout } = await bench(['compare', 'latest~1', 'latest', '--json', '--db', db]);
     expect(JSON.parse(stdout).cells).toMatchObject([
       {
         verdict: 'failed',
