@@ -86,7 +86,7 @@ test('its metrics are those of trend, compare, check and filters; no deployment 
   expect(trend.stdout).toContain('same: 0.00 % from 1.560 ms');
   expect(trend.stdout).not.toContain('0.7200');
   const check = await type('check');
-  expect([check.code, check.stdout]).toEqual([0, expect.stringContaining('6 steady')]);
+  expect([check.code, check.stdout]).toEqual([0, expect.stringContaining('6 same')]);
   expect((await type('choose', '--no-chart')).stdout).not.toContain('cold');
   // The store can be rebuilt from what was kept.
   const rebuilt = join(cwd, 'rebuilt.sqlite');
