@@ -105,7 +105,7 @@ function controlsOf(
 
 function stateOf(metric: GatedMetricId, judgement: CellJudgement): MetricState {
   const valueOf = (log: number): number => Math.exp(gatedMetricOf(metric).betterIs === 'lower' ? log : -log);
-  const { change, detectable, isOnlyRunFarOff, level, levels, reference, reported, since, verdict } = judgement;
+  const { change, detectable, isOnlyRunFarOff, levels, reference, reported, since, verdict } = judgement;
   return {
     verdict,
     reference: valueOf(reference.log),
@@ -115,12 +115,8 @@ function stateOf(metric: GatedMetricId, judgement: CellJudgement): MetricState {
     error: change.error,
     detectable,
     levels: levels === null ? null : [valueOf(levels.lower), valueOf(levels.upper)],
-    reported:
-      reported === null
-        ? null
-        : { first: reported.first, worse: reported.change, error: reported.error, isOfGroup: reported.group !== null },
+    reported: reported === null ? null : { first: reported.first, worse: reported.change, error: reported.error },
     isOnlyRunFarOff,
-    levelSweeps: level.sweeps,
     since,
   };
 }

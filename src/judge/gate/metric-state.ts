@@ -9,7 +9,6 @@ export interface MetricState {
   readonly referenceSweeps: number;
   /** Level of the newest sweeps that agree with the judged one, in the unit of the metric. */
   readonly level: number;
-  readonly levelSweeps: number;
   /** Place of the sweep since which it has been on this side of the reference. */
   readonly since: number;
   /** Of the level against the reference. */
@@ -28,7 +27,6 @@ export interface ReportedStep {
   /** Against the level before, which is the reference unless a finding is open. */
   readonly worse: number;
   readonly error: number;
-  readonly isOfGroup: boolean;
 }
 
 /** By cell, then by metric; only of metrics that vary from run to run and have a value in the judged sweep. */
