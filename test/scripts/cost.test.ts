@@ -55,10 +55,10 @@ describe('benchmarks/cost.ts', () => {
       --repeats 2 --until-sure 2, compare 1.71 1.72 0.95 1.00 1.00 1.00
       --repeats 2 --until-sure 1, compare 1.81 1.84 1.00 1.00 1.00 1.00
       --repeats 3 --until-sure 1, compare 2.59 2.56 1.00 1.00 1.00 1.00
-      --repeats 2, check 1.71 1.71 0.00 0.89 0.95 1.00
-      --repeats 3, check 2.59 2.56 0.00 1.00 1.00 1.00
-      --repeats 5, check 4.30 4.26 0.00 1.00 1.00 1.00
-      --repeats 2 --confirm, check 1.71 4.60 1.00 1.00 1.00 1.00
+      --repeats 2, check 1.71 1.71 1.00 1.00 1.00 1.00
+      --repeats 3, check 2.59 2.56 1.00 1.00 1.00 1.00
+      --repeats 5, check 4.30 4.26 1.00 1.00 1.00 1.00
+      --repeats 2 --confirm, check 1.71 4.59 1.00 1.00 1.00 1.00
       --repeats 3 --confirm, check 2.59 5.44 1.00 1.00 1.00 1.00
       --repeats 1, compare 1.10 1.10 0.00 0.00 0.00 0.00
       --repeats 2, compare 2.19 2.16 0.00 0.00 0.67 0.67
@@ -69,11 +69,11 @@ describe('benchmarks/cost.ts', () => {
       --repeats 2 --until-sure 2, compare 10.46 7.85 0.40 0.86 1.00 1.00
       --repeats 2 --until-sure 1, compare 11.04 11.33 0.40 0.86 1.00 1.00
       --repeats 3 --until-sure 1, compare 11.17 11.46 0.40 0.86 1.00 1.00
-      --repeats 2, check 2.19 2.16 0.00 0.00 0.00 0.00
-      --repeats 3, check 3.24 3.23 0.00 0.00 0.00 0.40
-      --repeats 5, check 5.41 5.42 0.00 0.00 0.67 0.86
-      --repeats 2 --confirm, check 2.19 2.57 0.00 0.00 0.00 0.86
-      --repeats 3 --confirm, check 3.24 3.84 0.00 0.00 0.40 0.86"
+      --repeats 2, check 2.19 2.16 0.00 0.00 0.33 0.75
+      --repeats 3, check 3.24 3.23 0.00 0.00 0.00 0.67
+      --repeats 5, check 5.41 5.42 0.00 0.00 0.40 0.86
+      --repeats 2 --confirm, check 2.19 3.67 0.00 0.40 0.40 0.86
+      --repeats 3 --confirm, check 3.24 4.25 0.00 0.00 0.67 0.67"
     `);
   });
 
@@ -84,7 +84,7 @@ describe('benchmarks/cost.ts', () => {
       }),
     ).toEqual([
       ['--repeats 2, compare', 1.46, 2.42, 5, 5, 0],
-      ['--repeats 2, check', 1.46, 2.42, 0, 5, 0],
+      ['--repeats 2, check', 1.46, 2.42, 5, 5, 0],
       ['--repeats 2 --confirm, check', 1.46, 2.42, 5, 5, 0],
       ['--repeats 2, compare', 3.85, 4.76, 5, 5, 0],
       ['--repeats 2, check', 3.85, 4.76, 5, 5, 0],

@@ -92,7 +92,7 @@ describe('a timer with steps', () => {
 
   test('by the length of the run where the queries are not known: float32 at 17 minutes', () => {
     const long = syntheticLog().replace('Walltime: 1 s', 'Walltime: 600 s');
-    const [flag] = findFlags(factsOf(long.replace(/Total GPU Compute Time: .* s/, '')));
+    const [flag] = findFlags(factsOf(long.replace(/Total GPU Compute Time: .* s/, 'Total GPU Compute Time: 599 s')));
     // 2 ** 19 ms to 2 ** 20 ms: a step of 2 ** -4 ms.
     expect(flag).toMatchObject({ id: 'coarseTimer', value: 6.25 });
   });
