@@ -3,6 +3,7 @@ import { Command, CommanderError, type CommandUnknownOpts, Help, type Option } f
 import { COMMON_OPTIONS, type DefinedCommand, defineGroup } from './cli/define-command.ts';
 import { execute } from './cli/execute.ts';
 import type { Io } from './cli/io.ts';
+import { removedLine } from './cli/removed.ts';
 import { toolVersion } from './cli/store-location.ts';
 import { wrongUseLine } from './cli/wrong-use.ts';
 import { EXIT_CODES, type ExitCode } from './exit-codes.ts';
@@ -96,8 +97,14 @@ export async function main(argv: readonly string[], io: Io): Promise<ExitCode> {
     program.outputHelp();
     return EXIT_CODES.fine;
   }
+  const words = behindCommand(argv, program);
+  const removed = removedLine(words);
+  if (removed !== null) {
+    io.err(removed);
+    return EXIT_CODES.wrongUse;
+  }
   try {
-    await program.parseAsync(behindCommand(argv, program), { from: 'user' });
+    await program.parseAsync(words, { from: 'user' });
   } catch (error) {
     if (!(error instanceof CommanderError)) throw error;
     return error.exitCode === 0 ? EXIT_CODES.fine : EXIT_CODES.wrongUse;

@@ -1,0 +1,24 @@
+interface Removed {
+  /** Words of the command, as in `ls machines`. */
+  readonly command: string;
+  /** Where only an option of the command went. */
+  readonly option?: string;
+  /** What to do now. */
+  readonly instead: string;
+}
+
+/** Commands and options that the version before had; a row stays for one release. */
+export const REMOVED: readonly Removed[] = [];
+
+/** One line for a command or an option that is gone; null for all else. */
+export function removedLine(argv: readonly string[]): string | null {
+  const typed = argv.filter((word) => !word.startsWith('-')).join(' ');
+  const found = REMOVED.find(
+    ({ command, option }) =>
+      `${typed} `.startsWith(`${command} `) &&
+      (option === undefined || argv.some((word) => word === option || word.startsWith(`${option}=`))),
+  );
+  if (found === undefined) return null;
+  const what = found.option === undefined ? `bench ${found.command}` : `${found.option} of bench ${found.command}`;
+  return `bench: ${what} is gone: ${found.instead}\n`;
+}
