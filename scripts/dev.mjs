@@ -146,6 +146,7 @@ const CHECKS = [
   ['unused code', 'knip', ['--no-progress']],
   ['module borders', 'dependency-cruiser', ['--config', '.dependency-cruiser.mjs', 'src'], 'depcruise'],
   ['words', 'scripts/check-words.mjs', []],
+  ['budget', 'scripts/count-code.ts', []],
 ];
 
 /**

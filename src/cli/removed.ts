@@ -8,7 +8,7 @@ interface Removed {
 }
 
 /** Commands and options that the version before had; a row stays for one release. */
-export const REMOVED: readonly Removed[] = [];
+const REMOVED: readonly Removed[] = [];
 
 /** One line for a command or an option that is gone; null for all else. */
 export function removedLine(argv: readonly string[]): string | null {
