@@ -1,9 +1,15 @@
+import process from 'node:process';
+
 import { defineConfig } from 'vitest/config';
 
 import { LongestFirst } from './test/support/longest-first.ts';
 import { unitTests } from './test/support/unit-tests.ts';
 
 const UNIT = unitTests();
+/** Developers' scripts, and every command of the documents: minutes. Run by `.ci/run`, or when named on the command line. */
+const ONLY_IN_CI = ['test/scripts/**', 'test/docs/{typed,pictures,ci-recipes,recipes}.test.ts'];
+const runsAll =
+  process.env['BENCH_NO_SKIP'] === '1' || process.argv.some((word) => /^test\/(?:scripts|docs)/.test(word));
 const CLEAN_UP = './test/support/shared-folders.ts';
 
 export default defineConfig({
@@ -24,7 +30,7 @@ export default defineConfig({
         test: {
           name: 'process',
           include: ['test/**/*.test.ts'],
-          exclude: UNIT,
+          exclude: runsAll ? UNIT : [...UNIT, ...ONLY_IN_CI],
           setupFiles: [CLEAN_UP],
           globalSetup: ['./test/support/global-set-up.ts'],
         },
