@@ -4,14 +4,15 @@ import { type KeyedCell, variablesOf } from '../../records/cell.ts';
 import type { Finding } from '../../records/finding.ts';
 import { isJudgedOnly } from '../../records/gated-metric.ts';
 import type { MetricId } from '../../records/metric.ts';
+import type { CellKey } from '../../records/scalars.ts';
 import type { Sweep } from '../../records/sweep.ts';
 import { knownVariablesOn } from '../../process/environment-variables.ts';
-import { findCells, plannedCells } from '../../store/cells.ts';
+import { findCells } from '../../store/cells.ts';
 import type { StoreDatabase } from '../../store/file/open.ts';
 import { acknowledgementsOf, findingsOf, findingsReportedIn } from '../../store/sweeps/findings.ts';
 import { sweepsUntil } from '../../store/sweeps/find-sweeps.ts';
-import { cellKeysOf } from '../../store/runs/runs.ts';
 import { gateOf } from '../../store/sweeps/gate-of-sweep.ts';
+import { matrixCellsOf } from '../../store/sweeps/swept-cells.ts';
 import { pairResultsOf } from '../../selection/pair-results.ts';
 import { contains } from '../../tools/git/git.ts';
 import { inLabelOrder } from '../../text/cell-label.ts';
@@ -49,10 +50,12 @@ export async function gather(
 ): Promise<Gathered> {
   const { sweep, sweeps } = series;
   const rules = gateRules(gateOf(db, sweep.sweepId), options.minChangePercent ?? null);
-  const { cells, planned, ineligible } = cellsOf(db, sweeps);
+  const { cells, ineligible, leftOut, planned } = cellsOf(db, series);
   const limited = rules.limited.filter((metric) => !isJudgedOnly(metric));
   const histories = new Histories(db, series, cells, [...new Set([...GATED, ...limited])], options.keeps === true);
-  const evidence = cells.map((cell) => histories.of(cell, planned.has(cell.key)));
+  const evidence = cells
+    .map((cell) => histories.of(cell, { isPlanned: planned.has(cell.key), isLeftOut: leftOut.has(cell.key) }))
+    .filter(({ cell }) => cell.isLeftOut !== true || cell.metrics.some(({ history }) => history.nights.length > 0));
   const findings = [...(options.findings ?? knownFindings(db, series)), ...findingsReportedIn(db, [sweep.sweepId])];
   const findingIds = findings.map(({ findingId }) => findingId);
   return {
@@ -72,16 +75,24 @@ export async function gather(
   };
 }
 
-/** Of the newest sweep and the one before it. Cells that are ineligible because of a variable on an axis have no history to keep. */
-function cellsOf(db: StoreDatabase, sweeps: readonly Sweep[]) {
-  const of = ({ sweepId }: Sweep): string[] => [...plannedCells(db, [sweepId]), ...cellKeysOf(db, [sweepId])];
-  const [before, newest] = [sweeps.at(-2), sweeps.at(-1)];
-  const planned = new Set(newest === undefined ? [] : of(newest));
-  const all = new Set([...planned, ...(before === undefined ? [] : of(before))]);
-  const chosen = inLabelOrder([...findCells(db, [...all]).values()]);
+/**
+ * Of the newest sweep's matrix, and of the one before it. Of what a filter left out the newest values count, but not on a
+ * pull request, whose cells were not measured then. Cells that are ineligible because of a variable on an axis have no
+ * history to keep.
+ */
+function cellsOf(db: StoreDatabase, { baseBranch, sweep, sweeps }: Series) {
+  const { planned, leftOut: notMeasured } = matrixCellsOf(db, sweep.sweepId);
+  const leftOut: ReadonlySet<CellKey> = notMeasured ?? new Set();
+  const [before] = sweeps
+    .slice(0, -1)
+    .slice(-1)
+    .map(({ sweepId }) => matrixCellsOf(db, sweepId));
+  const all = new Set([...planned, ...leftOut, ...(before?.planned ?? []), ...(before?.leftOut ?? [])]);
+  const isLeft = ({ key }: KeyedCell): boolean => baseBranch !== null && leftOut.has(key);
+  const chosen = inLabelOrder([...findCells(db, [...all]).values()]).filter((cell) => !isLeft(cell));
   const cells = chosen.filter(isEligible);
   const own = chosen.filter(({ key }) => planned.has(key));
-  return { cells, planned, ineligible: own.filter((cell) => !isEligible(cell)).length };
+  return { cells, planned, leftOut, ineligible: own.filter((cell) => !isEligible(cell)).length };
 }
 
 function isEligible({ axisFlags }: KeyedCell): boolean {
