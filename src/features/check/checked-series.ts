@@ -51,7 +51,7 @@ function seriesOutput(db: StoreDatabase, judged: JudgedSeries, standing: Standin
   const { judgedBy } = verdict;
   const { baseBranch } = series;
   const sweeps = evidence.sweeps.length;
-  const looked = { judgedBy, baseBranch };
+  const looked = { judgedBy, base: judged.baseline === null ? baseBranch : `baseline ${judged.baseline}` };
   const cells = new Map(evidence.cells.map(({ cell }) => [cell.key, cell]));
   return {
     ...aboutSeries(series.sweep),

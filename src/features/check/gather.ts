@@ -1,3 +1,4 @@
+import { UsageError } from '../../errors.ts';
 import type { PairResult, SweepEvidence } from '../../judge/gate/evidence.ts';
 import { gateRules } from '../../judge/gate/limits.ts';
 import { type KeyedCell, variablesOf } from '../../records/cell.ts';
@@ -10,12 +11,13 @@ import { knownVariablesOn } from '../../process/environment-variables.ts';
 import { findCells } from '../../store/cells.ts';
 import type { StoreDatabase } from '../../store/file/open.ts';
 import { acknowledgementsOf, findingsOf, findingsReportedIn } from '../../store/sweeps/findings.ts';
-import { sweepsUntil } from '../../store/sweeps/find-sweeps.ts';
+import { baselineSweep, sweepsById, sweepsUntil } from '../../store/sweeps/find-sweeps.ts';
 import { gateOf } from '../../store/sweeps/gate-of-sweep.ts';
 import { matrixCellsOf } from '../../store/sweeps/swept-cells.ts';
 import { pairResultsOf } from '../../selection/pair-results.ts';
 import { contains } from '../../tools/git/git.ts';
 import { inLabelOrder } from '../../text/cell-label.ts';
+import { printable } from '../../text/printable.ts';
 import { Histories } from './histories.ts';
 import type { Series } from './series.ts';
 
@@ -24,6 +26,8 @@ const GATED: readonly MetricId[] = ['gpuComputeMs', 'throughputQps', 'p99Ms', 'e
 
 export interface Gathered {
   readonly series: Series;
+  /** Name of the baseline that it is judged against. */
+  readonly baseline: string | null;
   readonly evidence: SweepEvidence;
   /** Cells under a profiling switch or as an upper bound: never judged. */
   readonly ineligible: number;
@@ -37,6 +41,8 @@ export interface GatherOptions {
   /** Pairs of the judged sweep, where they are not stored yet. */
   readonly pairs?: readonly PairResult[] | null;
   readonly minChangePercent?: number | undefined;
+  /** The baseline that is the reference, in place of what the matrix says. */
+  readonly against?: string | undefined;
   /** What is read of runs is kept in the store. */
   readonly keeps?: boolean;
 }
@@ -44,12 +50,19 @@ export interface GatherOptions {
 /** Everything that a sweep is judged by, in one pass over the runs of its series. */
 export async function gather(
   db: StoreDatabase,
-  series: Series,
+  ofBranch: Series,
   { cwd }: { readonly cwd: string },
   options: GatherOptions = {},
 ): Promise<Gathered> {
-  const { sweep, sweeps } = series;
-  const rules = gateRules(gateOf(db, sweep.sweepId), options.minChangePercent ?? null);
+  const { baseBranch, sweep } = ofBranch;
+  const settings = gateOf(db, sweep.sweepId);
+  // A pull request is judged against its merge base.
+  const name = options.against ?? (baseBranch === null ? settings.against : null);
+  const baseline = name === null ? null : baselineNamed(db, name, options.against === undefined);
+  const isOther = baseline !== null && ofBranch.sweeps.every(({ sweepId }) => sweepId !== baseline.sweepId);
+  const series = isOther ? { ...ofBranch, sweeps: [baseline, ...ofBranch.sweeps] } : ofBranch;
+  const { sweeps } = series;
+  const rules = gateRules(settings, options.minChangePercent ?? null);
   const { cells, ineligible, leftOut, planned } = cellsOf(db, series);
   const limited = rules.limited.filter((metric) => !isJudgedOnly(metric));
   const histories = new Histories(db, series, cells, [...new Set([...GATED, ...limited])], options.keeps === true);
@@ -60,9 +73,11 @@ export async function gather(
   const findingIds = findings.map(({ findingId }) => findingId);
   return {
     series,
+    baseline: baseline === null ? null : name,
     evidence: {
       sweeps,
-      baseSweeps: series.baseBranch === null ? null : sweeps.length - 1,
+      baseSweeps: baseBranch === null ? null : sweeps.length - 1,
+      baselinePlace: baseline === null ? null : sweeps.findIndex(({ sweepId }) => sweepId === baseline.sweepId),
       cells: evidence.map(({ cell }) => cell),
       environments: histories.environments,
       findings,
@@ -93,6 +108,15 @@ function cellsOf(db: StoreDatabase, { baseBranch, sweep, sweeps }: Series) {
   const cells = chosen.filter(isEligible);
   const own = chosen.filter(({ key }) => planned.has(key));
   return { cells, planned, leftOut, ineligible: own.filter((cell) => !isEligible(cell)).length };
+}
+
+/** @param isOptional null where it is not set, as in a store of another machine @throws UsageError */
+function baselineNamed(db: StoreDatabase, name: string, isOptional: boolean): Sweep | null {
+  const [sweep] = sweepsById(db, [baselineSweep(db, name) ?? '']);
+  if (sweep === undefined && !isOptional) {
+    throw new UsageError(`--against ${printable(name)}: no such baseline; see \`bench ls baselines\``);
+  }
+  return sweep ?? null;
 }
 
 function isEligible({ axisFlags }: KeyedCell): boolean {

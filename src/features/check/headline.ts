@@ -96,11 +96,12 @@ export function verdictOf({ judgedBy }: Looked, standing: Standing): CheckedSeri
 
 /** How a series was looked at. */
 export interface Looked extends Pick<SweepVerdict, 'judgedBy'> {
-  readonly baseBranch: string | null;
+  /** What it was compared with, besides what was last accepted. */
+  readonly base: string | null;
 }
 
 /** The first line about a series: `2 cells slower: 1 new, 2 open; 1 cell faster`. */
-export function headlineOf({ baseBranch, judgedBy }: Looked, standing: Standing): string {
+export function headlineOf({ base, judgedBy }: Looked, standing: Standing): string {
   const { acknowledged, compared, failed, faster, limits, slower, unclear, warnings } = standing;
   // Where no cell has a result, nothing is known to be slower or not.
   const isQuiet = slower.length + limits.length === 0 && (compared > 0 || failed === 0);
@@ -113,7 +114,7 @@ export function headlineOf({ baseBranch, judgedBy }: Looked, standing: Standing)
     ...(warnings.length === 0 ? [] : [count(warnings.length, 'warning')]),
     ...bySpeed(faster, ['faster', 'better']),
     ...(acknowledged.length === 0 ? [] : [`${count(acknowledged.length, 'finding')} acknowledged`]),
-    ...(baseBranch === null ? [] : [`compared with ${baseBranch}`]),
+    ...(base === null ? [] : [`compared with ${base}`]),
   ].join('; ');
 }
 

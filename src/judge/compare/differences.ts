@@ -125,7 +125,7 @@ function majorOf(version: string | null): string | null {
   return version?.split('.')[0] ?? null;
 }
 
-/** Histories do not continue across GPU models, TensorRT majors or locked clocks. */
+/** Histories do not continue across GPU models, TensorRT majors or locked clocks; a MIG device's name has its profile. */
 export function machineKey(environment: Environment | undefined): string {
   return JSON.stringify([
     environment?.gpuName ?? null,

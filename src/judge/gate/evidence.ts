@@ -49,6 +49,8 @@ export interface SweepEvidence {
   readonly sweeps: readonly Sweep[];
   /** Of these, those of the base of a pull request; null for a series of its own. */
   readonly baseSweeps: number | null;
+  /** Place of the sweep whose runs are the reference; null or not stated: what was last accepted. */
+  readonly baselinePlace?: number | null;
   /** Of the judged sweep, and of the one before it. */
   readonly cells: readonly CellEvidence[];
   readonly environments: ReadonlyMap<string, Environment>;

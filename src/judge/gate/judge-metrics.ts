@@ -59,7 +59,7 @@ interface Around {
 function judgeMetric(
   metric: GatedMetricId,
   cells: readonly MeasuredCell[],
-  { baseSweeps, sweeps }: SweepEvidence,
+  { baselinePlace = null, baseSweeps, sweeps }: SweepEvidence,
   { accepted, judgedTogether, known, words }: Around,
 ) {
   const isLower = gatedMetricOf(metric).betterIs === 'lower';
@@ -77,12 +77,24 @@ function judgeMetric(
       return isLower ? values : values.map((value) => 1 / value);
     };
   });
+  // A named baseline is the reference of what is judged, whatever was accepted since.
+  const baselines = cells.map(({ measured: { history, runs: all } }, index): Control => {
+    const own = all[baselinePlace === null ? -1 : history.nights.indexOf(baselinePlace)] ?? [];
+    const reference = { runs: isLower ? own : own.map((value) => 1 / value) };
+    return own.length === 0 ? {} : { ...controls[index]?.get(history.nights.at(-1) ?? 0), reference };
+  });
+  const isBaselined = (index: number, place: number): boolean =>
+    baselines[index]?.reference !== undefined &&
+    place !== baselinePlace &&
+    place === cells[index]?.measured.history.nights.at(-1);
   const sweepAt = (place: number) => {
     // The level at the merge base is what a pull request is compared with.
     const isFirstOfBranch = baseSweeps !== null && place === baseSweeps;
     return [
       runs.map((valuesAt) => valuesAt(place)),
-      controls.map((own) => (isFirstOfBranch ? { accept: true } : own.get(place))),
+      controls.map((own, index) =>
+        isBaselined(index, place) ? baselines[index] : isFirstOfBranch ? { accept: true } : own.get(place),
+      ),
     ] as const;
   };
   const newest = new Set(cells.map(({ measured }) => measured.history.nights.at(-1)));
