@@ -5,7 +5,7 @@ import { UsageError } from '../../errors.ts';
 import { reportedChanges, trendMarks } from '../../judge/trend.ts';
 import { type MetricId, metricOf } from '../../records/metric.ts';
 import type { Sweep } from '../../records/sweep.ts';
-import { type CheckedSweep, gateAnswer, isShownWhole, newFirst } from '../check/index.ts';
+import { type CheckedSweep, checkedSweep, isShownWhole, newFirst } from '../check/index.ts';
 import { comparedCells, judgedCells, type Judgements, newestChecked } from './judgements.ts';
 import { comparerOf, metricTables, nullIfRefused } from './metric-tables.ts';
 import type { EnvironmentChange, ReportCell, ReportData } from './page/report-data.ts';
@@ -117,7 +117,7 @@ async function otherSeries(
       (one) => one.provenance === other.provenance && one.matrix === other.matrix && one.branch === other.branch,
     );
     const isJudged = sweep !== undefined && judged.length < JUDGED_SERIES;
-    judged.push({ ...other, headline: isJudged ? (await gateAnswer(db, sweep, io)).headline : null });
+    judged.push({ ...other, headline: isJudged ? (await checkedSweep(db, sweep, io)).series.headline : null });
     await yieldToEventLoop(io);
   }
   return judged;
@@ -141,7 +141,7 @@ async function gatherCells(
   db: StoreDatabase,
   cells: readonly KeyedCell[],
   sweeps: readonly Sweep[],
-  { acknowledgements, verdict }: CheckedSweep['judged'],
+  judged: CheckedSweep['judged'],
   said: Judgements,
   options: HtmlReportOptions,
   io: Io,
@@ -159,7 +159,7 @@ async function gatherCells(
     const { cell, metric } = history;
     const values = sweepValues(history, sweeps, environmentIds);
     const { betterIs } = metricOf(metric);
-    const reported = reportedChanges(verdict.findings, acknowledgements, { cellKey: cell.key, metric });
+    const reported = reportedChanges(judged.verdict.findings, judged, { cellKey: cell.key, metric });
     const steps = stepsOf(values, sweeps);
     const marks = trendMarks(steps, history.runs.flat(), { betterIs, environments: known, reported, baselines });
     return { cell, metric, values, marks, leftOut: leftOutRuns(history, sweeps), boundBy: newestBound(history) };

@@ -45,7 +45,7 @@ export function judgeSweep(evidence: SweepEvidence): SweepVerdict {
     const cell = byKey.get(cellKey);
     const measured = cell?.metrics.find((one) => one.metric === metric);
     if (cell === undefined || measured === undefined) return null;
-    return judgedCell(cell, measured, newest, after, accepted, judged);
+    return withMinChange(judgedCell(cell, measured, newest, after, accepted, judged), rules);
   };
   return {
     judgedBy: isFirst(cells, judged) ? 'first' : 'reference',
@@ -55,6 +55,13 @@ export function judgeSweep(evidence: SweepEvidence): SweepVerdict {
     judged: judgedIn,
     candidates: candidatesOf(cells, states, after, words, sweeps),
   };
+}
+
+/** A change that is too small to matter is none. */
+function withMinChange(cell: JudgedCell, { minChangeOf }: SweepEvidence['rules']): JudgedCell {
+  const { cellKey, changePercent, metric, verdict } = cell;
+  const isSmall = changePercent !== null && Math.abs(changePercent) < minChangeOf(cellKey, metric);
+  return isSmall && (verdict === 'slower' || verdict === 'faster') ? { ...cell, verdict: 'same' } : cell;
 }
 
 /** Off the reference by this number of standard errors, what no finding says is reported in a later sweep, too. */
