@@ -20,10 +20,10 @@ import { chooseCells, metricNamed } from '../../selection/by-name.ts';
 import type { Io } from '../../cli/io.ts';
 import type { CheckedSweep } from '../check/index.ts';
 import { NotMeasuredError, resolveSide, resolveSides, type Side } from '../../selection/sides.ts';
-import type { PageAbout, PageSides } from './html-data.ts';
+import type { Across, PageAbout, PageSides } from './html-data.ts';
 import { comparedCells, gateOf, judgedCells, type Judgements } from './judgements.ts';
 
-type GatherOptions = Pick<ReportOptions, 'metric' | 'filter' | 'branch' | 'asOf'>;
+type GatherOptions = Pick<ReportOptions, 'metric' | 'filter' | 'branch' | 'asOf'> & Across;
 
 /** What is said of each cell, and of the whole. */
 type Judged = Pick<ReportedSweep, 'shift' | 'geometricMean' | 'notes'> & {

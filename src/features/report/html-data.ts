@@ -24,16 +24,18 @@ import { originUrl } from '../../tools/git/git.ts';
 import { toolVersion } from '../../cli/store-location.ts';
 import { leftOutRuns, newestBound, newestSamples, stepsOf, sweepValues } from './cells.ts';
 import { cellLayers, layersOfFinding } from './layers.ts';
-import type { UpgradeOutput } from './upgrade/output.ts';
 
-export type HtmlReportOptions = Pick<ReportOptions, 'db' | 'metric' | 'filter' | 'branch' | 'asOf' | 'last'>;
+export type HtmlReportOptions = Pick<ReportOptions, 'db' | 'metric' | 'filter' | 'branch' | 'asOf' | 'last'> & Across;
+
+/** Of two sides: whether TensorRT majors are compared. */
+export interface Across {
+  readonly acrossTensorrt?: true;
+}
 
 export interface PageSides {
   readonly base: string;
   /** Undefined: the checkout, as in `bench compare BASE`. */
   readonly head: string | undefined;
-  /** Null where the page is not about one. */
-  readonly upgrade: UpgradeOutput | null;
 }
 
 /** Two sides, or a sweep as the gate says it. */
@@ -59,9 +61,7 @@ export async function htmlReportData(
   const sweeps = found.slice(0, options.last ?? LAST_SWEEPS).toReversed();
   const cells = cellsOf(db, sweeps, options.filter);
   await yieldToEventLoop(io);
-  const upgrade = named?.upgrade ?? null;
-  const chosen = upgrade === null ? options : { ...options, acrossTensorrt: true as const };
-  const comparer = sides === null ? null : await comparerOf(db, sides, chosen);
+  const comparer = sides === null ? null : await comparerOf(db, sides, options);
   const compare = (await comparer?.()) ?? null;
   const judge = async (metric: MetricId | null): Promise<Judgements> => {
     if (comparer === null) return judgedCells(checked, metric);
@@ -92,7 +92,6 @@ export async function htmlReportData(
     },
     compare,
     tables: await metricTables({ db, sweeps, judge, io }, reportCells),
-    upgrade,
     forge: origin === null ? null : forgeOf(origin),
     pareto: await choiceOf(db, newest, options, io),
     others: await otherSeries(db, newest, io),

@@ -52,7 +52,7 @@ export function environmentDifferences(before: Environment, after: Environment):
   );
 }
 
-export const MODEL_CHANGED = 'the model changed';
+const MODEL_CHANGED = 'the model changed';
 
 /** Differences between the builds of the engines. */
 export function buildDifferences(a: ComparedBuild | null, b: ComparedBuild | null): string[] {
