@@ -21,7 +21,7 @@ import { count } from '../../terminal/numbers.ts';
 import { readGitState } from '../../tools/git/git.ts';
 import type { ComparedCell, Comparison } from './output.ts';
 import type { Compared, ComparedDetails } from './cell-text.ts';
-import { geometricMeans, meanOfCells } from './geometric-means.ts';
+import { geometricMeans } from './geometric-means.ts';
 import { compareText } from './text.ts';
 import { cellRunsOf } from '../../store/runs/cell-runs.ts';
 import { plannedCells } from '../../store/cells.ts';
@@ -182,7 +182,6 @@ export async function compareReport(
     details: {
       queries: queriesOf(db, judged.cells, [base, allOfHead]),
       sides,
-      meanOf: (keys) => meanOfCells(keys, judged.ratios, shared),
       cells: new Map(judged.cells.map((entry) => [entry.cell.key, entry])),
     },
   };
