@@ -12,10 +12,10 @@ export const FINDING_CAUSES = ['engine', 'buildLuck', 'environment', 'version', 
 /** As every output says it: `new` in the sweeps that were judged last, then `open` until it is one of the others. */
 export const SAID_STATES = ['new', 'open', 'acknowledged', 'recovered'] as const;
 /**
- * `earlierRules`: by a version of bench that did not compare with reference levels; `earlierRulesTold`: and it was said what
+ * `earlierRules`: by a version of bench that did not compare with reference levels; `earlierRulesReported`: and it was said what
  * that means for its findings.
  */
-export const JUDGED_BY = ['reference', 'first', 'earlierRules', 'earlierRulesTold'] as const;
+export const JUDGED_BY = ['reference', 'first', 'earlierRules', 'earlierRulesReported'] as const;
 
 /** @param batch ids of the sweeps that were judged last */
 export function saidState(

@@ -90,12 +90,12 @@ function pendingOf(db: StoreDatabase, newest: Sweep) {
   const newestJudged = sweeps.findIndex(({ sweepId }) => judged.has(sweepId));
   const last = judged.get(sweeps[newestJudged]?.sweepId ?? '');
   const isFirstByReference = last?.judgedBy === 'earlierRules';
-  const isOfEarlierRules = isFirstByReference || last?.judgedBy === 'earlierRulesTold';
+  const isOfEarlierRules = isFirstByReference || last?.judgedBy === 'earlierRulesReported';
   if (newestJudged === 0 && last !== undefined) {
     const together = sweeps.filter(({ sweepId }) => judged.get(sweepId)?.judgedAt === last.judgedAt);
     // What was reported before an update is not reported as new after it.
     const batch = isOfEarlierRules ? [] : together.map(({ sweepId }) => sweepId);
-    const judgedBy = isOfEarlierRules ? { judgedBy: 'earlierRulesTold' as const } : {};
+    const judgedBy = isOfEarlierRules ? { judgedBy: 'earlierRulesReported' as const } : {};
     const before = { judgedAt: last.judgedAt, batch, ...judgedBy };
     return { pending: [newest], before, isFirstByReference };
   }
