@@ -6,7 +6,7 @@ import { count, idSchema, type Immutable, type RunId, type SweepId } from '../re
 import type { Sweep } from '../records/sweep.ts';
 import { median } from '../statistics/median.ts';
 import type { Environment } from '../records/environment.ts';
-import type { Finding } from '../records/finding.ts';
+import { type Finding, saidState } from '../records/finding.ts';
 import { usualBound } from './bound.ts';
 import { environmentDifferences } from './compare/differences.ts';
 import { percentOfLog } from '../statistics/logarithms.ts';
@@ -166,27 +166,33 @@ function withMissingDays(steps: readonly TrendStep[]): TrendStep[] {
 /** A change of level that was reported. */
 export interface ReportedChange {
   readonly id: string;
-  readonly state: Finding['state'] | 'acknowledged';
+  readonly state: ReturnType<typeof saidState>;
   readonly direction: Finding['direction'];
   readonly firstBadSweepId: SweepId;
   readonly changePercent: number;
 }
 
+interface Said {
+  readonly acknowledgements: ReadonlyMap<string, unknown>;
+  readonly batch: ReadonlySet<string>;
+}
+
 /**
  * What was reported of a metric of a cell.
- * @param acknowledged by the id of their finding
+ * @param said acknowledgements by the id of their finding, and ids of the sweeps that were judged last
  */
 export function reportedChanges(
   findings: readonly Finding[],
-  acknowledged: ReadonlyMap<string, unknown>,
+  said: Said,
   about: Pick<Finding['cells'][number], 'cellKey' | 'metric'>,
 ): ReportedChange[] {
-  return findings.flatMap(({ cells, direction, findingId: id, firstBadSweepId, kind, state }) => {
+  return findings.flatMap((finding) => {
+    const { cells, direction, findingId: id, firstBadSweepId, kind } = finding;
     const own = cells.find(({ cellKey, metric }) => cellKey === about.cellKey && metric === about.metric);
     if (own === undefined || kind === 'limit') return [];
-    const isAccepted = state === 'open' && acknowledged.has(id);
     const { changePercent } = own;
-    return [{ id, state: isAccepted ? 'acknowledged' : state, direction, firstBadSweepId, changePercent }];
+    const state = saidState(finding, said.acknowledgements.has(id), said.batch);
+    return [{ id, state, direction, firstBadSweepId, changePercent }];
   });
 }
 

@@ -16,7 +16,7 @@ type GateFile = NonNullable<MatrixFile['gate']>;
 
 /** What an entry is about: keys of cells, null for all; a faulty one is added to the list and is about none. */
 export function readGate(file: MatrixFile, cells: readonly MatrixCell[], list: MistakeList): GateSettings {
-  const { confirm, confirmBudget, limits, minChange, owners, renamedFrom, warn } = file.gate ?? {};
+  const { against, confirm, confirmBudget, limits, minChange, owners, renamedFrom, warn } = file.gate ?? {};
   const reader = new EntryReader(cells, list);
   return {
     confirm: confirm ?? false,
@@ -41,6 +41,7 @@ export function readGate(file: MatrixFile, cells: readonly MatrixCell[], list: M
       if (entry.metric === undefined && entry.filter === undefined) list.add(path, 'name a metric, a filter or both');
       return { metric: reader.metricOf(entry.metric, [...path, 'metric']), cells: reader.cellsOf(entry.filter, path) };
     }),
+    against: against ?? null,
     renamedFrom: renamedFrom ?? null,
     owners: (owners ?? []).map(({ filter, owner }, index) => ({
       owner,

@@ -9,8 +9,23 @@ export const FINDING_STATES = ['open', 'recovered'] as const;
 /** What shows that a finding is no single sweep: pairs with the last good engine, further sweeps, or a metric without noise. */
 export const LASTING_EVIDENCE = ['pairs', 'history', 'measured'] as const;
 export const FINDING_CAUSES = ['engine', 'buildLuck', 'environment', 'version', 'machine'] as const;
-/** `earlierRules`: judged by a version of bench that did not compare with reference levels. */
-export const JUDGED_BY = ['reference', 'first', 'earlierRules'] as const;
+/** As every output says it: `new` in the sweeps that were judged last, then `open` until it is one of the others. */
+export const SAID_STATES = ['new', 'open', 'acknowledged', 'recovered'] as const;
+/**
+ * `earlierRules`: by a version of bench that did not compare with reference levels; `earlierRulesReported`: and it was said what
+ * that means for its findings.
+ */
+export const JUDGED_BY = ['reference', 'first', 'earlierRules', 'earlierRulesReported'] as const;
+
+/** @param batch ids of the sweeps that were judged last */
+export function saidState(
+  { reportedSweepId, state }: Pick<Finding, 'reportedSweepId' | 'state'>,
+  isAcknowledged: boolean,
+  batch: ReadonlySet<string>,
+): (typeof SAID_STATES)[number] {
+  if (state === 'recovered') return 'recovered';
+  return isAcknowledged ? 'acknowledged' : batch.has(reportedSweepId) ? 'new' : 'open';
+}
 
 const findingCellSchema = z.object({
   cellKey: idSchema,

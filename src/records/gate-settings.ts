@@ -37,6 +37,8 @@ export const gateSettingsSchema = z.object({
   confirmBudget: confirmBudgetSchema.nullable().default(null),
   minChange: z.array(z.object({ metric, cells, percent: z.number() })).default([]),
   limits: z.array(limitSchema).default([]),
+  /** The baseline that is the reference. */
+  against: textOrNull.default(null),
   /** The name that the matrix had before. */
   renamedFrom: textOrNull.default(null),
   /** What only warns. */

@@ -39,7 +39,7 @@ export interface LayerCount {
 const KEPT: readonly string[] = ['same', 'unknown', 'otherHash'];
 
 /** Layers of the second build with another fusion, tactic or precision; null where one has none stored. Each pair is compared once. */
-export function layerCounts(db: StoreDatabase): (base: BuildId | null, head: BuildId | null) => LayerCount | null {
+function layerCounts(db: StoreDatabase): (base: BuildId | null, head: BuildId | null) => LayerCount | null {
   const known = new Map<string, LayerCount | null>();
   const factsOfBuild = (build: BuildId) => {
     const layers = layersOfBuild(db, build);

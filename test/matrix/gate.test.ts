@@ -40,6 +40,7 @@ describe('gate: in a matrix', () => {
     expect(gate).toEqual({
       confirm: true,
       confirmBudget: { kind: 'time', seconds: 1200 },
+      against: null,
       renamedFrom: null,
       minChange: [
         { metric: null, cells: null, percent: 2 },

@@ -66,13 +66,14 @@ const STALE_MS = 30 * 86_400_000;
 async function checkedStore(store: OpenStore, options: CheckOptions & SeriesOptions, io: Io) {
   const { db } = store;
   const newest = await newestSweeps(db, options, io);
-  const isStored = !store.isReadOnly && options.asOf === undefined && options.minChange === undefined;
+  const isStored =
+    !store.isReadOnly && [options.asOf, options.minChange, options.against].every((stated) => stated === undefined);
   if (store.isReadOnly) {
     const why = fullDisk(dirname(store.path)) ?? 'the store may only be read here';
     io.err(`note: ${why}: what this check says was not recorded\n`);
   }
   const how = { judgedAt: isStored ? io.now().toISOString() : null, onlyNewest: options.asOf !== undefined };
-  const settings = options.minChange === undefined ? {} : { minChangePercent: options.minChange };
+  const settings = { minChangePercent: options.minChange, against: options.against };
   const rows: CheckedSeries[] = [];
   const findings: CheckedFinding[] = [];
   const standings: Standing[] = [];

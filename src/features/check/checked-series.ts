@@ -1,7 +1,7 @@
 import type { Io } from '../../cli/io.ts';
 import { limitText, limitsWithoutValue } from '../../judge/gate/limits.ts';
 import { meanChange } from '../../judge/gate/mean-change.ts';
-import { valuesAt } from '../../judge/gate/values-at.ts';
+import { newestValues } from '../../judge/gate/values-at.ts';
 import { gatedMetricOf } from '../../records/gated-metric.ts';
 import type { Sweep } from '../../records/sweep.ts';
 import { undatedNote } from '../../selection/sides.ts';
@@ -51,7 +51,7 @@ function seriesOutput(db: StoreDatabase, judged: JudgedSeries, standing: Standin
   const { judgedBy } = verdict;
   const { baseBranch } = series;
   const sweeps = evidence.sweeps.length;
-  const looked = { judgedBy, baseBranch };
+  const looked = { judgedBy, base: judged.baseline === null ? baseBranch : `baseline ${judged.baseline}` };
   const cells = new Map(evidence.cells.map(({ cell }) => [cell.key, cell]));
   return {
     ...aboutSeries(series.sweep),
@@ -76,12 +76,13 @@ function seriesOutput(db: StoreDatabase, judged: JudgedSeries, standing: Standin
 }
 
 function notesOf({ evidence, ineligible, sweepsOfOtherMachine }: JudgedSeries): string[] {
+  const leftOut = evidence.cells.filter(({ isLeftOut }) => isLeftOut).length;
   return [
     undatedNote(evidence.sweeps),
-    ...limitsWithoutValue(
-      evidence.rules,
-      valuesAt(evidence.cells, evidence.rules.limited, evidence.sweeps.length - 1),
-    ).map((limit) => `limit ${printable(limitText(limit))}: no cell has a value for it`),
+    leftOut > 0 && `${count(leftOut, 'cell')} left out of this sweep: the newest values count`,
+    ...limitsWithoutValue(evidence.rules, newestValues(evidence.cells, evidence.rules.limited)).map(
+      (limit) => `limit ${printable(limitText(limit))}: no cell has a value for it`,
+    ),
     ineligible > 0 && `${count(ineligible, 'cell')} under a profiling switch or as an upper bound: never judged`,
     sweepsOfOtherMachine > 0 &&
       `${count(sweepsOfOtherMachine, 'sweep')} on another GPU model, TensorRT major or locked clock left out: bench compare A B --across-gpu --across-tensorrt --across-clocks`,

@@ -11,8 +11,10 @@ export interface Standing {
   readonly warnings: readonly CheckedFinding[];
   readonly faster: readonly CheckedFinding[];
   readonly acknowledged: readonly CheckedFinding[];
-  /** Numbers of cells. */
+  /** Numbers of cells; with a value and a reference. */
   readonly compared: number;
+  readonly fresh: number;
+  readonly missing: number;
   readonly unclear: number;
   readonly failed: number;
 }
@@ -38,10 +40,11 @@ export function newFirst<Found extends Pick<CheckedFinding, 'state'>>(findings: 
   return findings.toSorted((a, b) => Number(b.state === 'new') - Number(a.state === 'new'));
 }
 
-/** `1 new, 2 open`. */
-export function statesText(findings: readonly Pick<CheckedFinding, 'state'>[]): string {
-  const fresh = findings.filter(({ state }) => state === 'new').length;
-  const open = findings.length - fresh;
+/** Cells by the newest finding that they are in: `1 new, 2 open`. */
+export function statesText(findings: readonly Pick<CheckedFinding, 'cells' | 'state'>[]): string {
+  const cellsIn = (own: typeof findings): number => new Set(own.flatMap(({ cells }) => cells)).size;
+  const fresh = cellsIn(findings.filter(({ state }) => state === 'new'));
+  const open = cellsIn(findings) - fresh;
   return [...(fresh === 0 ? [] : [`${fresh} new`]), ...(open === 0 ? [] : [`${open} open`])].join(', ');
 }
 
@@ -60,7 +63,9 @@ export function standingOf(
     ),
     faster: present.filter(({ direction, state }) => direction === 'faster' && state === 'new'),
     acknowledged: findings.filter(({ direction, state }) => direction === 'slower' && state === 'acknowledged'),
-    compared: cells.filter(({ verdict }) => verdict !== 'noResult').length,
+    compared: cells.filter(({ reason }) => reason === null).length,
+    missing: cells.filter(({ reason }) => reason === 'missing').length,
+    fresh: cells.filter(({ reason }) => reason === 'new').length,
     unclear: cells.filter(({ reason, verdict }) => verdict === 'unclear' && reason === null).length,
     failed: failedCells(cells),
   };
@@ -91,21 +96,25 @@ export function verdictOf({ judgedBy }: Looked, standing: Standing): CheckedSeri
   if (standing.unclear > 0) return 'unclear';
   if (standing.warnings.length > 0) return 'warning';
   if (standing.faster.length > 0) return 'faster';
-  return judgedBy === 'first' ? 'first' : 'same';
+  if (judgedBy === 'first') return 'first';
+  return standing.compared === 0 ? 'unclear' : 'same';
 }
 
 /** How a series was looked at. */
 export interface Looked extends Pick<SweepVerdict, 'judgedBy'> {
-  readonly baseBranch: string | null;
+  /** What it was compared with, besides what was last accepted. */
+  readonly base: string | null;
 }
 
 /** The first line about a series: `2 cells slower: 1 new, 2 open; 1 cell faster`. */
-export function headlineOf({ baseBranch, judgedBy }: Looked, standing: Standing): string {
-  const { acknowledged, compared, failed, faster, limits, slower, unclear, warnings } = standing;
-  // Where no cell has a result, nothing is known to be slower or not.
-  const isQuiet = slower.length + limits.length === 0 && (compared > 0 || failed === 0);
+export function headlineOf({ base, judgedBy }: Looked, standing: Standing): string {
+  const { acknowledged, compared, failed, faster, fresh, limits, missing, slower, unclear, warnings } = standing;
+  // Where no cell has a result and a reference, nothing is known to be slower or not.
+  const isQuiet = slower.length + limits.length === 0 && compared > 0;
+  const apart = [...(fresh === 0 ? [] : [`${fresh} new`]), ...(missing === 0 ? [] : [`${missing} missing`])].join(', ');
   return [
     ...(judgedBy === 'first' ? ['first sweep: nothing to compare with'] : isQuiet ? ['nothing slower'] : []),
+    ...(judgedBy !== 'first' && compared === 0 && apart !== '' ? [`no cell to compare: ${apart}`] : []),
     ...bySpeed(slower, ['slower', 'worse']),
     ...(limits.length === 0 ? [] : [`${count(limits.length, 'limit')} broken`]),
     ...(failed === 0 ? [] : [`${count(failed, 'cell')} without a result`]),
@@ -113,7 +122,7 @@ export function headlineOf({ baseBranch, judgedBy }: Looked, standing: Standing)
     ...(warnings.length === 0 ? [] : [count(warnings.length, 'warning')]),
     ...bySpeed(faster, ['faster', 'better']),
     ...(acknowledged.length === 0 ? [] : [`${count(acknowledged.length, 'finding')} acknowledged`]),
-    ...(baseBranch === null ? [] : [`compared with ${baseBranch}`]),
+    ...(base === null ? [] : [`compared with ${base}`]),
   ].join('; ');
 }
 

@@ -66,7 +66,10 @@ export class Histories {
     this.newest = () => (newest ??= Map.groupBy(cellRunsOf(db, [sweep.sweepId], keys), ({ cellKey }) => cellKey));
   }
 
-  of(cell: KeyedCell, isPlanned: boolean): { readonly cell: CellEvidence; readonly otherMachine: number } {
+  of(
+    cell: KeyedCell,
+    { isLeftOut, isPlanned }: Required<Pick<CellEvidence, 'isLeftOut' | 'isPlanned'>>,
+  ): { readonly cell: CellEvidence; readonly otherMachine: number } {
     const { sweeps } = this.series;
     const all = this.runs.byCell.get(cell.key) ?? [];
     const own = this.sameMachine(all, this.sweepIds);
@@ -87,7 +90,7 @@ export class Histories {
       ...[this.precisions.get(cell.key), this.accuracies.get(cell.key)].flatMap((found) => found ?? []),
     );
     return {
-      cell: { cell, metrics, environmentIds: this.environmentsOf(own), isPlanned, failures },
+      cell: { cell, metrics, environmentIds: this.environmentsOf(own), isPlanned, isLeftOut, failures },
       otherMachine: all.length === own.length ? 0 : sweepsOf(all) - sweepsOf(own),
     };
   }

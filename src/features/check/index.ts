@@ -1,16 +1,15 @@
 export { cellChart } from './chart-text.ts';
 export { type CellRow, cellRows, countsText, verdictText, worstFirst } from './cell-rows.ts';
 export { type CheckedSweep, checkedSweep } from './checked-series.ts';
-export { type GateAnswer, gateAnswer } from './gate-answer.ts';
 export { changeText, groupText, levelText } from './change-text.ts';
 export { causesOf, edgeWords, evidenceOf, firstOfEach, nextCommands, ownClearest, sizeText } from './finding-words.ts';
 export { sentenceOf, spanText, stateWords } from './finding-text.ts';
 export { foundIn, isPresent, isShownWhole, newFirst, standingOf, statesText } from './headline.ts';
 export { pictureOf } from './picture.ts';
-export { type JudgedSweep, judgedSweep } from './judge-series.ts';
+export { type JudgedSweep, judgedSweep, newestBatch } from './judge-series.ts';
 export { matrixOfSweep, placesOf } from './notify-programs.ts';
 export { runsToMeasureAgain } from './measure-again.ts';
 export { type CheckedFinding, type CheckedSeries, shownFinding } from './output.ts';
 export { showFinding } from './show-finding.ts';
 export { latestSweep } from './series.ts';
-export { checkedSweepText } from './sweep-text.ts';
+export { checkedSweepText, closingText } from './text.ts';

@@ -77,6 +77,11 @@ export async function judgeSeries(
   };
 }
 
+/** Ids of the sweeps that were judged together with the newest of a series, if it was: what they reported is new. */
+export function newestBatch(db: StoreDatabase, newest: Sweep | undefined): ReadonlySet<string> {
+  return new Set(newest === undefined ? [] : pendingOf(db, newest).before?.batch);
+}
+
 /** Sweeps to be judged, oldest first: those that are not, or the newest again, as runs, pairs or marks may have come. */
 function pendingOf(db: StoreDatabase, newest: Sweep) {
   const sweeps = seriesUntil(db, newest, ALERTING.windowNights);
@@ -85,11 +90,13 @@ function pendingOf(db: StoreDatabase, newest: Sweep) {
   const newestJudged = sweeps.findIndex(({ sweepId }) => judged.has(sweepId));
   const last = judged.get(sweeps[newestJudged]?.sweepId ?? '');
   const isFirstByReference = last?.judgedBy === 'earlierRules';
+  const isOfEarlierRules = isFirstByReference || last?.judgedBy === 'earlierRulesReported';
   if (newestJudged === 0 && last !== undefined) {
     const together = sweeps.filter(({ sweepId }) => judged.get(sweepId)?.judgedAt === last.judgedAt);
     // What was reported before an update is not reported as new after it.
-    const batch = isFirstByReference ? [] : together.map(({ sweepId }) => sweepId);
-    const before = { judgedAt: last.judgedAt, batch, ...(isFirstByReference ? { judgedBy: last.judgedBy } : {}) };
+    const batch = isOfEarlierRules ? [] : together.map(({ sweepId }) => sweepId);
+    const judgedBy = isOfEarlierRules ? { judgedBy: 'earlierRulesReported' as const } : {};
+    const before = { judgedAt: last.judgedAt, batch, ...judgedBy };
     return { pending: [newest], before, isFirstByReference };
   }
   // A series that was never judged before begins with its newest sweep.

@@ -3,14 +3,12 @@ import * as z from 'zod';
 import { firstCauseSchema } from '../../records/cause.ts';
 import { EXIT_CODES } from '../../exit-codes.ts';
 import { CELL_REASONS, CELL_VERDICTS } from '../../judge/gate/verdict.ts';
-import { findingSchema, JUDGED_BY } from '../../records/finding.ts';
+import { findingSchema, JUDGED_BY, SAID_STATES } from '../../records/finding.ts';
 import { gatedMetricSchema } from '../../records/gated-metric.ts';
 import { geometricMeanSchema } from '../../records/verdict.ts';
 import { count, id, instant, outputOfVersion, type OutputOf, provenance, unit } from '../../records/output-parts.ts';
 
 const { kind, isWarning, direction, group, lasts, environmentChanges, pairs, owner } = findingSchema.shape;
-
-const STATES = ['new', 'open', 'acknowledged', 'recovered'] as const;
 
 const checkedSweep = z
   .strictObject({
@@ -34,7 +32,7 @@ const change = {
 const finding = z.strictObject({
   id,
   kind,
-  state: z.enum(STATES).describe('New: reported in the sweeps that were judged last'),
+  state: z.enum(SAID_STATES).describe('New: reported in the sweeps that were judged last'),
   direction,
   isWarning: isWarning.describe('Reported without an exit code'),
   matrix: z.string().nullable(),

@@ -2,7 +2,7 @@ import type { SweepEvidence } from '../../judge/gate/evidence.ts';
 import type { GateRules } from '../../judge/gate/limits.ts';
 import { buildDifferences } from '../../judge/compare/differences.ts';
 import type { KeyedCell } from '../../records/cell.ts';
-import type { Acknowledgement, Finding } from '../../records/finding.ts';
+import { type Acknowledgement, type Finding, saidState } from '../../records/finding.ts';
 import { BOUND_SHARE_IDS, gatedMetricOf } from '../../records/gated-metric.ts';
 import { gateMetric, isMetric } from '../../records/metric.ts';
 import type { SweepId } from '../../records/scalars.ts';
@@ -62,7 +62,7 @@ export async function reportFindings(
     const [lastGood, firstBad] = [sweepOf(finding.lastGoodSweepId), sweepOf(finding.firstBadSweepId)];
     const acknowledgement = acknowledgements.get(finding.findingId);
     const details = inOrder(finding.cells, cells, rules);
-    const state = stateOf(finding, acknowledgement !== undefined, batch);
+    const state = saidState(finding, acknowledgement !== undefined, batch);
     const isExplained = state === 'new' || (state === 'open' && finding.direction === 'slower');
     const explained =
       explain !== null && isExplained ? await explain(finding, details, cells, { lastGood, firstBad }) : UNEXPLAINED;
@@ -130,15 +130,6 @@ function aboutOf(finding: Finding) {
   const { group, environmentChanges, cause, lasts, pairs, owner } = finding;
   const about = { id, kind, direction, isWarning, matrix, branch, provenance, reportedSweepId };
   return { ...about, group, environmentChanges, cause, lasts, pairs, owner };
-}
-
-function stateOf(
-  { reportedSweepId, state }: Finding,
-  isAcknowledged: boolean,
-  batch: ReadonlySet<string>,
-): CheckedFinding['state'] {
-  if (state === 'recovered') return 'recovered';
-  return isAcknowledged ? 'acknowledged' : batch.has(reportedSweepId) ? 'new' : 'open';
 }
 
 function acknowledgedOutput({ reason, until, owner, createdAt }: Acknowledgement) {

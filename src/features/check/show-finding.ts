@@ -10,6 +10,7 @@ import { wrapHanging } from '../../terminal/text-width.ts';
 import { printable } from '../../text/printable.ts';
 import { changesTable, findingText } from './finding-text.ts';
 import { gather } from './gather.ts';
+import { newestBatch } from './judge-series.ts';
 import type { ShownFinding } from './output.ts';
 import { pictureOf } from './picture.ts';
 import { explanation, reportFindings } from './report-findings.ts';
@@ -28,7 +29,7 @@ export async function showFinding(
   const { evidence } = await gather(db, await seriesAt(db, newest, io), io);
   const known = {
     acknowledgements: acknowledgementsOf(db, [findingId]),
-    batch: new Set([reportedSweepId]),
+    batch: newestBatch(db, newest),
     findings: [stored],
     // It is shown whatever its size, and however long ago it ended.
     rules: { ...evidence.rules, minChangeOf: () => 0 },

@@ -10,7 +10,8 @@ import { cellsText, rowsOf } from './cells-text.ts';
 import { earlierText, findingLine, findingText } from './finding-text.ts';
 import { isOfSeries, isShownWhole, newFirst } from './headline.ts';
 import type { Checked, CheckedFinding, CheckedSeries } from './output.ts';
-import type { SeriesPicture } from './picture.ts';
+import type { CheckedSweep } from './checked-series.ts';
+import { pictureOf, type SeriesPicture } from './picture.ts';
 
 /** What is printed; not part of `--json`. */
 export interface CheckDetails {
@@ -18,6 +19,18 @@ export interface CheckDetails {
   readonly pictures: ReadonlyMap<string, SeriesPicture>;
   /** Every finding in full, and every cell. */
   readonly isAll: boolean;
+}
+
+/** What `bench check` prints of one sweep. */
+export function checkedSweepText({ findings, judged, series }: CheckedSweep, look: Look): string[] {
+  const pictures = new Map([[series.sweepId, pictureOf(judged.evidence)]]);
+  return checkText({ series: [series], findings }, { pictures, isAll: false }, look);
+}
+
+/** The first line of `bench check`, at the end of another command. @param of `sweep 1a2b3c4d`, where it is not the newest */
+export function closingText({ series }: Pick<CheckedSweep, 'series'>, look: Look, of: string = ''): string[] {
+  const text = `bench check${of === '' ? '' : ` of ${of}`}: ${printable(series.headline)}`;
+  return wrapHanging(text, look.columns, 2).map(headlinePaint(series, look));
 }
 
 /** Of several series a line for each, the worst first; then the worst in full, or all of them. */

@@ -1,4 +1,3 @@
-import type { GeometricMean } from '../../records/verdict.ts';
 import { type Metric, metricOf } from '../../records/metric.ts';
 import { printable } from '../../text/printable.ts';
 import type { Look } from '../../terminal/look.ts';
@@ -142,8 +141,6 @@ export interface Compared {
 export interface ComparedDetails {
   readonly sides: { readonly base: Side; readonly head: Side };
   readonly cells: ReadonlyMap<string, CellDetails>;
-  /** Of cells of one metric, by their keys; null where none has a value on both sides. */
-  readonly meanOf: (keys: readonly string[]) => GeometricMean | null;
   /** Of base and head, where one cell is shown; null where one of them kept none. */
   readonly queries: readonly [RunQueries, RunQueries] | null;
 }

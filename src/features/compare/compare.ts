@@ -21,14 +21,15 @@ import { count } from '../../terminal/numbers.ts';
 import { readGitState } from '../../tools/git/git.ts';
 import type { ComparedCell, Comparison } from './output.ts';
 import type { Compared, ComparedDetails } from './cell-text.ts';
-import { geometricMeans, meanOfCells } from './geometric-means.ts';
+import { geometricMeans } from './geometric-means.ts';
 import { compareText } from './text.ts';
 import { cellRunsOf } from '../../store/runs/cell-runs.ts';
 import { plannedCells } from '../../store/cells.ts';
 import { type CellRun, isMeasured } from '../../records/run.ts';
 import { findBuilds, findEnvironments } from '../../store/sweeps/environments.ts';
 import { gateOf } from '../../store/sweeps/gate-of-sweep.ts';
-import { seriesUntil } from '../../store/sweeps/find-sweeps.ts';
+import { judgedAmong } from '../../store/sweeps/findings.ts';
+import { seriesOf, seriesUntil } from '../../store/sweeps/find-sweeps.ts';
 import type { StoreDatabase } from '../../store/file/open.ts';
 import { acrossMethods, pairsOf } from './compare-across-methods.ts';
 import { type CellHistory, cellHistories } from '../../selection/cell-histories.ts';
@@ -38,6 +39,7 @@ import { isPath } from '../../selection/is-path.ts';
 import { queryTimes } from '../../selection/query-times.ts';
 import { withStore } from '../../cli/with-store.ts';
 import type { WhyPoint } from '../why/index.ts';
+import type { Look } from '../../terminal/look.ts';
 import { wrapWords } from '../../terminal/text-width.ts';
 import { provenancesOf, resolveSides, type Side } from '../../selection/sides.ts';
 import type { CompareOptions } from './command.ts';
@@ -67,8 +69,10 @@ export async function compare(
     const chosen = [base, options.filter, options.map, options.metric, options.minChange, options.acrossMethods];
     const across = [options.acrossClocks, options.acrossGpu, options.acrossProvenance, options.acrossTensorrt];
     const isChosen = [...chosen, ...across].some((stated) => stated !== undefined);
-    if (isChosen || newest === undefined)
-      return printReport(await compareReport(store.db, sides, options), options, io);
+    if (isChosen || newest === undefined) {
+      const checked = options.json === true ? null : await judgedHead(store.db, sides.head, io);
+      return printReport(await compareReport(store.db, sides, options), options, io, checked);
+    }
     // Nothing was chosen: the question is what is slower than it should be, which has one answer.
     const { checkedSweep, checkedSweepText, foundIn } = await import('../check/index.ts');
     const { comparedToReference } = await import('./compare-to-reference.ts');
@@ -82,8 +86,28 @@ export async function compare(
   });
 }
 
-export function printReport({ output, details, isShiftReported }: Compared, options: CompareOptions, io: Io): ExitCode {
-  printResult(io, options, output, (_, look) => compareText(output, details, look, options.map === true));
+/** What `bench check` says of the sweep of a side, where it is one that was judged. */
+async function judgedHead(db: StoreDatabase, { sweeps }: Side, io: Io): Promise<Closing | null> {
+  const [sweep, ...others] = sweeps;
+  if (sweep === undefined || others.length > 0 || judgedAmong(db, [sweep.sweepId]).size === 0) return null;
+  const { checkedSweep, closingText } = await import('../check/index.ts');
+  const onlyThis = seriesOf(db, sweep, 1)[0]?.sweepId !== sweep.sweepId;
+  const checked = await checkedSweep(db, sweep, io, { onlyThis });
+  return (look) => closingText(checked, look, `sweep ${sweep.sweepId.slice(0, 8)}`);
+}
+
+type Closing = (look: Look) => readonly string[];
+
+export function printReport(
+  { output, details, isShiftReported }: Compared,
+  options: CompareOptions,
+  io: Io,
+  closing: Closing | null = null,
+): ExitCode {
+  printResult(io, options, output, (_, look) => [
+    ...compareText(output, details, look, options.map === true),
+    ...(closing === null ? [] : ['', ...closing(look)]),
+  ]);
   const { cells, counts } = output;
   const compared = {
     regression:
@@ -158,7 +182,6 @@ export async function compareReport(
     details: {
       queries: queriesOf(db, judged.cells, [base, allOfHead]),
       sides,
-      meanOf: (keys) => meanOfCells(keys, judged.ratios, shared),
       cells: new Map(judged.cells.map((entry) => [entry.cell.key, entry])),
     },
   };

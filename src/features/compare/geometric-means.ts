@@ -36,7 +36,7 @@ export function geometricMeans(
   });
 }
 
-export function meanOfCells(
+function meanOfCells(
   keys: readonly string[],
   ratios: ReadonlyMap<string, CellRatio>,
   shared: Noise,

@@ -1,3 +1,3 @@
 export { compareReport, readSides } from './compare.ts';
 export { comparison, type ComparedCell, type Comparison } from './output.ts';
-export { shiftSize, shiftText } from './text.ts';
+export { compareText, shiftSize, shiftText } from './text.ts';

@@ -143,11 +143,7 @@ interface MarkdownColumn<Row = ReportedCell> {
 }
 
 /** @param most rows that are shown */
-export function markdownTable<Row>(
-  columns: readonly MarkdownColumn<Row>[],
-  rows: readonly Row[],
-  most: number,
-): string[] {
+function markdownTable<Row>(columns: readonly MarkdownColumn<Row>[], rows: readonly Row[], most: number): string[] {
   const more = rows.length - most;
   return [
     row(columns.map(({ header }) => header)),

@@ -1,5 +1,5 @@
 export { csvText } from './csv.ts';
-export { githubAnnotations, markdown, markdownTable, markdownText } from './github.ts';
+export { githubAnnotations, markdown, markdownText } from './github.ts';
 export { bencherJson, googleBenchmarkJson } from './json-reports.ts';
 export { junitXml } from './junit.ts';
 export { openMetricsText } from './open-metrics.ts';

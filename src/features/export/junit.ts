@@ -15,8 +15,8 @@ import {
 } from './reported-sweep.ts';
 
 /**
- * A test case per cell: slower is a failure, no result an error. A shared slow-down and each finding, new or open, are
- * failed cases of their own; the property `new` distinguishes them.
+ * A test case per cell: without a result it is an error. What the gate says fails by finding, new or open, in a case of
+ * its own; the property `new` distinguishes them. Between two sides a slower cell fails, and a shared slow-down.
  */
 export function junitXml(report: ReportedSweep): string {
   const { cells, sweeps } = report;
@@ -62,7 +62,7 @@ export function junitXml(report: ReportedSweep): string {
 type Kind = 'passed' | 'failure' | 'error' | 'skipped';
 
 function kindOf(cell: ReportedCell): Kind {
-  if (isRegression(cell)) return 'failure';
+  if (cell.judgement.kind === 'compared' && isRegression(cell)) return 'failure';
   switch (statusOf(cell)) {
     case 'failed':
       return 'error';
@@ -80,7 +80,7 @@ function testCase(cell: ReportedCell, kind: Kind, seconds: number, { environment
     cell: cell.cell.key,
     gpu: environmentOf(cell, environments)?.gpuName ?? null,
     owner: cell.owner,
-    ...(kind === 'failure' ? findingProperties(cell) : {}),
+    ...findingProperties(cell),
     ...Object.fromEntries(values),
   };
   const message = messageOf(cell);
@@ -101,7 +101,7 @@ function testCase(cell: ReportedCell, kind: Kind, seconds: number, { environment
 }
 
 function findingProperties({ judgement }: ReportedCell) {
-  if (judgement.kind !== 'judged') return {};
+  if (judgement.kind !== 'judged' || judgement.findings.length === 0) return {};
   const { findings } = judgement;
   return {
     finding: findings.map(({ id }) => id.slice(0, 8)).join(' '),

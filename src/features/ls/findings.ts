@@ -2,10 +2,11 @@ import { type Io, printResult } from '../../cli/io.ts';
 import { withStore } from '../../cli/with-store.ts';
 import type { ExitCode } from '../../exit-codes.ts';
 import { gatedMetricOf } from '../../records/gated-metric.ts';
-import { groupText } from '../check/index.ts';
+import { saidState } from '../../records/finding.ts';
+import { groupText, newestBatch } from '../check/index.ts';
 import { findCells } from '../../store/cells.ts';
 import { acknowledgementsOf, listFindings } from '../../store/sweeps/findings.ts';
-import { sweepsById } from '../../store/sweeps/find-sweeps.ts';
+import { seriesOf, sweepsById } from '../../store/sweeps/find-sweeps.ts';
 import type { Look } from '../../terminal/look.ts';
 import { count } from '../../terminal/numbers.ts';
 import { renderTable } from '../../terminal/table.ts';
@@ -24,13 +25,19 @@ export function listStoredFindings(options: FindingsOptions, io: Io): Promise<Ex
     const cells = findCells(db, [...new Set(found.flatMap((finding) => finding.cells.map(({ cellKey }) => cellKey)))]);
     const sweeps = sweepsById(db, [...new Set(found.map(({ reportedSweepId }) => reportedSweepId))]);
     const startOf = new Map(sweeps.map(({ startedAt, sweepId }) => [sweepId, startedAt]));
+    const series = Map.groupBy(found, ({ branch, matrix, provenance }) => JSON.stringify([branch, matrix, provenance]));
+    const batch = new Set(
+      [...series.values()].flatMap(([first]) =>
+        first === undefined ? [] : [...newestBatch(db, seriesOf(db, first, 1)[0])],
+      ),
+    );
     const findings = found.map((finding): ListedFinding => {
-      const { findingId: id, state, kind, direction, isWarning, matrix, branch, provenance, group } = finding;
+      const { findingId: id, kind, direction, isWarning, matrix, branch, provenance, group } = finding;
       const keys = [...new Set(finding.cells.map(({ cellKey }) => cellKey))];
       const mark = marks.get(id);
       return {
         id,
-        state,
+        state: saidState(finding, mark !== undefined, batch),
         kind,
         direction,
         isWarning,
@@ -47,7 +54,7 @@ export function listStoredFindings(options: FindingsOptions, io: Io): Promise<Ex
         reportedAt: startOf.get(finding.reportedSweepId) ?? null,
       };
     });
-    const output: FindingsOutput = { schemaVersion: 1, findings };
+    const output: FindingsOutput = { schemaVersion: 2, findings };
     return printResult(io, options, output, (_, look) => findingsText(findings, io.now(), look));
   });
 }
@@ -57,10 +64,7 @@ function findingsText(findings: readonly ListedFinding[], now: Date, look: Look)
   return renderTable<ListedFinding>(
     [
       { header: 'finding', text: ({ id }) => id.slice(0, 8) },
-      {
-        header: 'state',
-        text: ({ acknowledged, state }) => (acknowledged && state === 'open' ? 'acknowledged' : state),
-      },
+      { header: 'state', text: ({ state }) => state },
       { header: 'what', text: ({ direction, kind }) => (kind === 'limit' ? 'limit' : direction), dropRank: 2 },
       { header: 'age', text: ({ reportedAt }) => ageText(reportedAt, now), align: 'right', dropRank: 3 },
       { header: 'owner', text: ({ owner }) => printable(owner ?? ''), dropRank: 4 },

@@ -1,6 +1,6 @@
 import * as z from 'zod';
 
-import { findingSchema } from '../../records/finding.ts';
+import { findingSchema, SAID_STATES } from '../../records/finding.ts';
 import { gatedMetricSchema } from '../../records/gated-metric.ts';
 import { idSchema } from '../../records/scalars.ts';
 import {
@@ -10,6 +10,7 @@ import {
   instant,
   output,
   type OutputOf,
+  outputOfVersion,
   provenance,
   sweep,
 } from '../../records/output-parts.ts';
@@ -40,11 +41,11 @@ export const cellsOutput = output('bench ls cells --json', {
   ),
 });
 
-export const findingsOutput = output('bench ls findings --json', {
+export const findingsOutput = outputOfVersion(2, 'bench ls findings --json', {
   findings: z.array(
     z.strictObject({
       id: idSchema,
-      state: findingSchema.shape.state,
+      state: z.enum(SAID_STATES),
       kind: findingSchema.shape.kind,
       direction: findingSchema.shape.direction,
       isWarning: z.boolean(),

@@ -51,7 +51,7 @@ export const reportCommand = defineCommand({
   ],
   outputs: {
     report: async () => (await import('./output.ts')).report,
-    upgrade: async () => (await import('./upgrade/output.ts')).upgrade,
+    upgrade: async () => (await import('./output.ts')).upgrade,
     'report-html': async () => (await import('./output.ts')).reportHtml,
   },
   define: reportOptions,

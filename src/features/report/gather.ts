@@ -13,16 +13,17 @@ import { findCells, plannedCells } from '../../store/cells.ts';
 import { findEnvironments } from '../../store/sweeps/environments.ts';
 import { gateOf as rulesOf } from '../../store/sweeps/gate-of-sweep.ts';
 import { seriesUntil } from '../../store/sweeps/find-sweeps.ts';
+import { matrixCellsOf, newestFitSweeps } from '../../store/sweeps/swept-cells.ts';
 import type { StoreDatabase } from '../../store/file/open.ts';
 import { cellHistories } from '../../selection/cell-histories.ts';
 import { chooseCells, metricNamed } from '../../selection/by-name.ts';
 import type { Io } from '../../cli/io.ts';
 import type { CheckedSweep } from '../check/index.ts';
 import { NotMeasuredError, resolveSide, resolveSides, type Side } from '../../selection/sides.ts';
-import type { PageAbout, PageSides } from './html-data.ts';
+import type { Across, PageAbout, PageSides } from './html-data.ts';
 import { comparedCells, gateOf, judgedCells, type Judgements } from './judgements.ts';
 
-type GatherOptions = Pick<ReportOptions, 'metric' | 'filter' | 'branch' | 'asOf'>;
+type GatherOptions = Pick<ReportOptions, 'metric' | 'filter' | 'branch' | 'asOf'> & Across;
 
 /** What is said of each cell, and of the whole. */
 type Judged = Pick<ReportedSweep, 'shift' | 'geometricMean' | 'notes'> & {
@@ -50,7 +51,15 @@ export async function gatherReport(
   const keys = new Set([...said.keys(), ...plannedCells(db, sweepIds), ...cellKeysOf(db, sweepIds)]);
   const cells = inLabelOrder(chooseCells(db, [...findCells(db, [...keys]).values()], options.filter));
   const kept = new Set(cells.map(({ key }) => key));
-  const runs = cellRunsOf(db, sweepIds, [...kept]).filter(({ role }) => role === 'timed');
+  // What a filter left out of the sweep is reported by its newest one, as it is judged.
+  const { leftOut } = matrixCellsOf(db, newest.sweepId);
+  const cellKeys = checked === null ? [] : [...(leftOut ?? [])].filter((key) => said.has(key));
+  const earlier = newestFitSweeps(db, newest, { cellKeys });
+  const ids = [...new Set([...sweepIds, ...[...earlier.values()].map(({ sweepId }) => sweepId)])];
+  const runs = cellRunsOf(db, ids, [...kept]).filter(
+    ({ cellKey, role, sweepId }) =>
+      role === 'timed' && (sweepIds.includes(sweepId) || earlier.get(cellKey)?.sweepId === sweepId),
+  );
   const byCell = Map.groupBy(runs, ({ cellKey }) => cellKey);
   const names = uniqueNames(cells);
   const { ownerOf } = gateRules(rulesOf(db, newest.sweepId));

@@ -5,7 +5,7 @@ import { UsageError } from '../../errors.ts';
 import { reportedChanges, trendMarks } from '../../judge/trend.ts';
 import { type MetricId, metricOf } from '../../records/metric.ts';
 import type { Sweep } from '../../records/sweep.ts';
-import { type CheckedSweep, gateAnswer, isShownWhole, newFirst } from '../check/index.ts';
+import { type CheckedSweep, checkedSweep, isShownWhole, newFirst } from '../check/index.ts';
 import { comparedCells, judgedCells, type Judgements, newestChecked } from './judgements.ts';
 import { comparerOf, metricTables, nullIfRefused } from './metric-tables.ts';
 import type { EnvironmentChange, ReportCell, ReportData } from './page/report-data.ts';
@@ -24,16 +24,18 @@ import { originUrl } from '../../tools/git/git.ts';
 import { toolVersion } from '../../cli/store-location.ts';
 import { leftOutRuns, newestBound, newestSamples, stepsOf, sweepValues } from './cells.ts';
 import { cellLayers, layersOfFinding } from './layers.ts';
-import type { UpgradeOutput } from './upgrade/output.ts';
 
-export type HtmlReportOptions = Pick<ReportOptions, 'db' | 'metric' | 'filter' | 'branch' | 'asOf' | 'last'>;
+export type HtmlReportOptions = Pick<ReportOptions, 'db' | 'metric' | 'filter' | 'branch' | 'asOf' | 'last'> & Across;
+
+/** Of two sides: whether TensorRT majors are compared. */
+export interface Across {
+  readonly acrossTensorrt?: true;
+}
 
 export interface PageSides {
   readonly base: string;
   /** Undefined: the checkout, as in `bench compare BASE`. */
   readonly head: string | undefined;
-  /** Null where the page is not about one. */
-  readonly upgrade: UpgradeOutput | null;
 }
 
 /** Two sides, or a sweep as the gate says it. */
@@ -59,9 +61,7 @@ export async function htmlReportData(
   const sweeps = found.slice(0, options.last ?? LAST_SWEEPS).toReversed();
   const cells = cellsOf(db, sweeps, options.filter);
   await yieldToEventLoop(io);
-  const upgrade = named?.upgrade ?? null;
-  const chosen = upgrade === null ? options : { ...options, acrossTensorrt: true as const };
-  const comparer = sides === null ? null : await comparerOf(db, sides, chosen);
+  const comparer = sides === null ? null : await comparerOf(db, sides, options);
   const compare = (await comparer?.()) ?? null;
   const judge = async (metric: MetricId | null): Promise<Judgements> => {
     if (comparer === null) return judgedCells(checked, metric);
@@ -92,7 +92,6 @@ export async function htmlReportData(
     },
     compare,
     tables: await metricTables({ db, sweeps, judge, io }, reportCells),
-    upgrade,
     forge: origin === null ? null : forgeOf(origin),
     pareto: await choiceOf(db, newest, options, io),
     others: await otherSeries(db, newest, io),
@@ -117,7 +116,7 @@ async function otherSeries(
       (one) => one.provenance === other.provenance && one.matrix === other.matrix && one.branch === other.branch,
     );
     const isJudged = sweep !== undefined && judged.length < JUDGED_SERIES;
-    judged.push({ ...other, headline: isJudged ? (await gateAnswer(db, sweep, io)).headline : null });
+    judged.push({ ...other, headline: isJudged ? (await checkedSweep(db, sweep, io)).series.headline : null });
     await yieldToEventLoop(io);
   }
   return judged;
@@ -141,7 +140,7 @@ async function gatherCells(
   db: StoreDatabase,
   cells: readonly KeyedCell[],
   sweeps: readonly Sweep[],
-  { acknowledgements, verdict }: CheckedSweep['judged'],
+  judged: CheckedSweep['judged'],
   said: Judgements,
   options: HtmlReportOptions,
   io: Io,
@@ -159,7 +158,7 @@ async function gatherCells(
     const { cell, metric } = history;
     const values = sweepValues(history, sweeps, environmentIds);
     const { betterIs } = metricOf(metric);
-    const reported = reportedChanges(verdict.findings, acknowledgements, { cellKey: cell.key, metric });
+    const reported = reportedChanges(judged.verdict.findings, judged, { cellKey: cell.key, metric });
     const steps = stepsOf(values, sweeps);
     const marks = trendMarks(steps, history.runs.flat(), { betterIs, environments: known, reported, baselines });
     return { cell, metric, values, marks, leftOut: leftOutRuns(history, sweeps), boundBy: newestBound(history) };

@@ -1,6 +1,15 @@
 import * as z from 'zod';
 
-import { commonShift, count, id, output, type OutputOf, provenance } from '../../records/output-parts.ts';
+import { comparison } from '../compare/index.ts';
+import {
+  commonShift,
+  count,
+  id,
+  output,
+  type OutputOf,
+  outputOfVersion,
+  provenance,
+} from '../../records/output-parts.ts';
 
 export const report = output('bench report --json', {
   sweepIds: z.array(id),
@@ -15,6 +24,15 @@ export const report = output('bench report --json', {
   counts: z.record(z.string(), count).describe('Cells by what is said of them'),
   files: z.array(z.strictObject({ format: z.string(), file: z.string() })),
 });
+
+const { schemaVersion: _, ...compared } = comparison.shape;
+
+export const upgrade = outputOfVersion(2, 'bench report --upgrade OLD NEW --json', {
+  ...compared,
+  against: z.array(z.string()).describe('What speaks against moving; empty where nothing does'),
+});
+
+export type UpgradeOutput = OutputOf<typeof upgrade>;
 
 export type ReportOutput = OutputOf<typeof report>;
 

@@ -49,12 +49,11 @@ export async function report(
   io: Io,
 ): Promise<ExitCode> {
   const { base, options } = withRange(stated, given);
-  if (options.upgrade === true)
-    return (await import('./upgrade/report-upgrade.ts')).reportUpgrade(base, head, options, io);
+  if (options.upgrade === true) return (await import('./upgrade.ts')).reportUpgrade(base, head, options, io);
   const html = options.html === true || options.html === '-' ? null : options.html;
   const formats = FORMAT_NAMES.filter((name) => options[name] !== undefined);
   refuseUnclear(formats, base, options);
-  const sides = base === undefined ? null : { base, head, upgrade: null };
+  const sides = base === undefined ? null : { base, head };
   const plugIns = (options.reporter ?? []).map(namedFile);
   const isPageOnly = formats.length + plugIns.length === 0 && options.github !== true;
   const hide = (text: string): string => (options.redact === true ? redactionFor(io, options, text).text(text) : text);

@@ -38,13 +38,11 @@ import { failOn } from '../../cli/fail-on.ts';
 import { type Io, printResult } from '../../cli/io.ts';
 import { engineBuilds, estimateS } from '../../matrix/plan/estimate.ts';
 import { count, formatDuration, runsAndBuilds } from '../../terminal/numbers.ts';
-import type { Look } from '../../terminal/look.ts';
-import { wrapHanging } from '../../terminal/text-width.ts';
 import { reasonWords } from '../../terminal/words.ts';
 import { openGpuWorker, sweepServices } from '../../run/gpu-worker.ts';
 import { LiveProgress } from '../../cli/live-progress.ts';
 import type { Machine } from '../../machine/machine.ts';
-import { type GateAnswer, gateAnswer, runsToMeasureAgain } from '../check/index.ts';
+import { type CheckedSweep, checkedSweep, closingText, runsToMeasureAgain } from '../check/index.ts';
 import type { SweepOptions } from './command.ts';
 import { MoreRuns } from './more-runs.ts';
 import { isAnswered, searchOutput, searchText } from './search/search-report.ts';
@@ -244,7 +242,7 @@ function numbersOf({ db }: OpenStore, { sweepId }: Sweep): SweepNumbers {
 
 interface Shown {
   /** What `bench check` says now, without an experiment; null of what was stopped. */
-  readonly gate: GateAnswer | null;
+  readonly gate: CheckedSweep | null;
   /** Of an experiment. */
   readonly verdict: AbVerdict | null;
 }
@@ -281,17 +279,12 @@ async function show(
   const failures = sweepFailures(store.db, sweepId, plan);
   const shown = shownSweepOf(sweep, counts, cells, failures, rebuiltEngines(store.db, sweep, planned, runs));
   const output = stopped === null ? shown : { ...shown, stopped };
-  const gate = stopped === null ? await gateAnswer(store.db, sweep, io) : null;
+  const gate = stopped === null ? await checkedSweep(store.db, sweep, io) : null;
   printResult(io, options, output, (_, look) => [
     ...sweepText(output, numbersOf(store, sweep), cells, look),
-    ...(gate === null ? [] : ['', ...headlineText(gate, look)]),
+    ...(gate === null ? [] : ['', ...closingText(gate, look)]),
   ]);
   return { ...NOTHING_SHOWN, gate };
-}
-
-function headlineText({ headline, standing }: GateAnswer, { columns, style }: Look): string[] {
-  const paint = standing.slower.length + standing.limits.length > 0 ? style.bad : (line: string) => line;
-  return wrapHanging(`bench check: ${printable(headline)}`, columns, 2).map(paint);
 }
 
 /** Machines of one kind share engines; every part of a divided GPU is its own kind. */

@@ -29,13 +29,11 @@ export class Gate {
     if (newest === undefined) return null;
     const checked = this.judged.get(newest.sweepId) ?? checkedSweep(this.db, newest, this.io);
     this.judged.set(newest.sweepId, checked);
-    const { acknowledgements, verdict } = (await checked).judged;
+    const { judged } = await checked;
+    const { verdict } = judged;
     const findings = verdict.findings.filter(({ cells }) =>
       cells.some((cell) => cell.cellKey === cellKey && cell.metric === metric),
     );
-    return {
-      cell: verdict.judged(cellKey, metric),
-      reported: reportedChanges(findings, acknowledgements, { cellKey, metric }),
-    };
+    return { cell: verdict.judged(cellKey, metric), reported: reportedChanges(findings, judged, { cellKey, metric }) };
   }
 }

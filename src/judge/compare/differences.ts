@@ -52,7 +52,7 @@ export function environmentDifferences(before: Environment, after: Environment):
   );
 }
 
-export const MODEL_CHANGED = 'the model changed';
+const MODEL_CHANGED = 'the model changed';
 
 /** Differences between the builds of the engines. */
 export function buildDifferences(a: ComparedBuild | null, b: ComparedBuild | null): string[] {
@@ -125,7 +125,7 @@ function majorOf(version: string | null): string | null {
   return version?.split('.')[0] ?? null;
 }
 
-/** Histories do not continue across GPU models, TensorRT majors or locked clocks. */
+/** Histories do not continue across GPU models, TensorRT majors or locked clocks; a MIG device's name has its profile. */
 export function machineKey(environment: Environment | undefined): string {
   return JSON.stringify([
     environment?.gpuName ?? null,

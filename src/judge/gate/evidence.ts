@@ -24,6 +24,8 @@ export interface CellEvidence {
   readonly environmentIds: readonly (string | null)[];
   /** False for a cell of the previous sweep that is not part of this one. */
   readonly isPlanned: boolean;
+  /** Of the matrix, but not measured in this sweep, as a filter said: its newest values stand. */
+  readonly isLeftOut?: boolean;
   /** Why the judged sweep has no value of its own metric; empty where it has one. */
   readonly failures: readonly string[];
 }
@@ -47,6 +49,8 @@ export interface SweepEvidence {
   readonly sweeps: readonly Sweep[];
   /** Of these, those of the base of a pull request; null for a series of its own. */
   readonly baseSweeps: number | null;
+  /** Place of the sweep whose runs are the reference; null or not stated: what was last accepted. */
+  readonly baselinePlace?: number | null;
   /** Of the judged sweep, and of the one before it. */
   readonly cells: readonly CellEvidence[];
   readonly environments: ReadonlyMap<string, Environment>;

@@ -19,7 +19,8 @@ interface MeasuredCell {
 }
 
 /**
- * Every metric that varies from run to run, of every cell: all sweeps in their order, each judged with only the past.
+ * Every metric that varies from run to run, of every cell, in the newest sweep that has a value of it: all sweeps in
+ * their order, each judged with only the past.
  * @param accepted ids of acknowledged findings: their levels are the reference from the next sweep on
  */
 export function judgeMetrics(
@@ -37,11 +38,12 @@ export function judgeMetrics(
   const states = new Map<CellKey, Map<GatedMetricId, MetricState>>();
   for (const [metric, own] of byMetric) {
     const judgements = judgeMetric(metric, own, evidence, { known, accepted, words, judgedTogether: cells.length });
-    for (const [index, { evidence: cell }] of own.entries()) {
+    for (const [index, { evidence: cell, measured }] of own.entries()) {
       const judgement = judgements[index] ?? null;
       if (judgement === null) continue;
       const ofCell = states.get(cell.cell.key) ?? new Map<GatedMetricId, MetricState>();
-      states.set(cell.cell.key, ofCell.set(metric, stateOf(metric, judgement)));
+      const place = measured.history.nights.at(-1) ?? 0;
+      states.set(cell.cell.key, ofCell.set(metric, stateOf(metric, judgement, place)));
     }
   }
   return states;
@@ -57,7 +59,7 @@ interface Around {
 function judgeMetric(
   metric: GatedMetricId,
   cells: readonly MeasuredCell[],
-  { baseSweeps, sweeps }: SweepEvidence,
+  { baselinePlace = null, baseSweeps, sweeps }: SweepEvidence,
   { accepted, judgedTogether, known, words }: Around,
 ) {
   const isLower = gatedMetricOf(metric).betterIs === 'lower';
@@ -75,16 +77,35 @@ function judgeMetric(
       return isLower ? values : values.map((value) => 1 / value);
     };
   });
+  // A named baseline is the reference of what is judged, whatever was accepted since.
+  const baselines = cells.map(({ measured: { history, runs: all } }, index): Control => {
+    const own = all[baselinePlace === null ? -1 : history.nights.indexOf(baselinePlace)] ?? [];
+    const reference = { runs: isLower ? own : own.map((value) => 1 / value) };
+    return own.length === 0 ? {} : { ...controls[index]?.get(history.nights.at(-1) ?? 0), reference };
+  });
+  const isBaselined = (index: number, place: number): boolean =>
+    baselines[index]?.reference !== undefined &&
+    place !== baselinePlace &&
+    place === cells[index]?.measured.history.nights.at(-1);
   const sweepAt = (place: number) => {
     // The level at the merge base is what a pull request is compared with.
     const isFirstOfBranch = baseSweeps !== null && place === baseSweeps;
     return [
       runs.map((valuesAt) => valuesAt(place)),
-      controls.map((own) => (isFirstOfBranch ? { accept: true } : own.get(place))),
+      controls.map((own, index) =>
+        isBaselined(index, place) ? baselines[index] : isFirstOfBranch ? { accept: true } : own.get(place),
+      ),
     ] as const;
   };
-  for (let place = 0; place < judged; place += 1) judge.learn(...sweepAt(place));
-  return judge.step(...sweepAt(judged));
+  const newest = new Set(cells.map(({ measured }) => measured.history.nights.at(-1)));
+  let judgements: readonly (CellJudgement | null)[] = [];
+  for (let place = 0; place <= judged; place += 1) {
+    if (newest.has(place)) {
+      const before = judgements;
+      judgements = judge.step(...sweepAt(place)).map((one, index) => one ?? before[index] ?? null);
+    } else judge.learn(...sweepAt(place));
+  }
+  return judgements;
 }
 
 function controlsOf(
@@ -103,7 +124,7 @@ function controlsOf(
   return new Map<number, Control>([...excluded, ...accepting]);
 }
 
-function stateOf(metric: GatedMetricId, judgement: CellJudgement): MetricState {
+function stateOf(metric: GatedMetricId, judgement: CellJudgement, place: number): MetricState {
   const valueOf = (log: number): number => Math.exp(gatedMetricOf(metric).betterIs === 'lower' ? log : -log);
   const { change, detectable, isOnlyRunFarOff, levels, reference, reported, since, verdict } = judgement;
   return {
@@ -117,6 +138,7 @@ function stateOf(metric: GatedMetricId, judgement: CellJudgement): MetricState {
     levels: levels === null ? null : [valueOf(levels.lower), valueOf(levels.upper)],
     reported: reported === null ? null : { first: reported.first, worse: reported.change, error: reported.error },
     isOnlyRunFarOff,
+    place,
     since,
   };
 }

@@ -11,7 +11,7 @@ import { judgedCell } from './judged-cells.ts';
 import { judgeMetrics } from './judge-metrics.ts';
 import { limitFindings } from './limit-findings.ts';
 import { changeOfPair, changeOfState } from './metric-changes.ts';
-import { type MetricStates, stateIn } from './metric-state.ts';
+import { type MetricStates, stateIn, statesAt } from './metric-state.ts';
 import { hasCell, placeFindings, type PlacedFinding } from './placed-finding.ts';
 import { reduceFindings } from './reduce-findings.ts';
 import { isSteady, steadyChanges } from './steady-metrics.ts';
@@ -31,7 +31,8 @@ export function judgeSweep(evidence: SweepEvidence): SweepVerdict {
   const ended = [...acknowledged].flatMap(([id, { isOver }]) => (isOver ? [id] : []));
   const accepted = new Set([...acknowledged.keys()].filter((id) => !ended.includes(id)));
   const words = new CellWords(evidence);
-  const states = judgeMetrics(evidence, known, accepted, words);
+  const newest = judgeMetrics(evidence, known, accepted, words);
+  const states = statesAt(newest, judged);
   const changes = [
     ...withPairs(changesOf(evidence, states, known), evidence),
     ...cells.flatMap((cell) => steadyMetricChanges(cell, known, judged)),
@@ -44,7 +45,7 @@ export function judgeSweep(evidence: SweepEvidence): SweepVerdict {
     const cell = byKey.get(cellKey);
     const measured = cell?.metrics.find((one) => one.metric === metric);
     if (cell === undefined || measured === undefined) return null;
-    return judgedCell(cell, measured, states, after, accepted, judged);
+    return withMinChange(judgedCell(cell, measured, newest, after, accepted, judged), rules);
   };
   return {
     judgedBy: isFirst(cells, judged) ? 'first' : 'reference',
@@ -54,6 +55,13 @@ export function judgeSweep(evidence: SweepEvidence): SweepVerdict {
     judged: judgedIn,
     candidates: candidatesOf(cells, states, after, words, sweeps),
   };
+}
+
+/** A change that is too small to matter is none. */
+function withMinChange(cell: JudgedCell, { minChangeOf }: SweepEvidence['rules']): JudgedCell {
+  const { cellKey, changePercent, metric, verdict } = cell;
+  const isSmall = changePercent !== null && Math.abs(changePercent) < minChangeOf(cellKey, metric);
+  return isSmall && (verdict === 'slower' || verdict === 'faster') ? { ...cell, verdict: 'same' } : cell;
 }
 
 /** Off the reference by this number of standard errors, what no finding says is reported in a later sweep, too. */

@@ -11,7 +11,7 @@ import type { JudgedCell } from './verdict.ts';
 /** Newest values that say where a metric without noise lies. */
 const LEVEL_SWEEPS = 7;
 
-/** Of one metric of a cell in the judged sweep. @param findings after it; @param accepted ids of those that may stay */
+/** Of one metric of a cell in the judged sweep, or, of a cell that was left out of it, in its newest one. @param findings after it; @param accepted ids of those that may stay */
 export function judgedCell(
   evidence: CellEvidence,
   measured: MetricHistory,
@@ -20,30 +20,31 @@ export function judgedCell(
   accepted: ReadonlySet<string>,
   judged: number,
 ): JudgedCell {
-  const { cell, failures, isPlanned } = evidence;
+  const { cell, failures, isLeftOut = false, isPlanned } = evidence;
   const { history, metric, runs } = measured;
-  const isMeasured = history.nights.at(-1) === judged;
+  const isMeasured = history.nights.at(-1) === judged || (isLeftOut && history.nights.length > 0);
   const about = { cellKey: cell.key, metric, runs: isMeasured ? (runs.at(-1)?.length ?? 0) : 0 };
   const value = history.values.at(-1) ?? null;
+  const own = findings.filter((finding) => finding.state === 'open' && hasCell(finding, cell.key, metric));
+  const state = stateIn(states, cell.key, metric);
+  const mark = own.find(({ findingId }) => !accepted.has(findingId));
   if (!isMeasured) {
     const reason = isPlanned ? ('failed' as const) : ('missing' as const);
-    return { ...NOTHING, ...about, verdict: 'noResult', reason, notes: failures };
+    const before = acceptedLevel(own, mark, cell.key, metric) ?? state?.reference ?? levelOf([...history.values]);
+    return { ...NOTHING, ...about, verdict: 'noResult', reason, before, notes: failures };
   }
   if (history.values.length === 1) {
     return { ...NOTHING, ...about, verdict: 'unclear', reason: 'new', now: value, notes: [] };
   }
-  const own = findings.filter((finding) => finding.state === 'open' && hasCell(finding, cell.key, metric));
-  const state = stateIn(states, cell.key, metric);
-  const mark = own.find(({ findingId }) => !accepted.has(findingId));
   if (state === null) return withoutNoise(about, metric, [...history.values], mark);
   // What pairs alone show, or took back, is not what the runs of the sweep say.
   const isAccepted = own.length > 0 && mark === undefined;
   const verdict = isAccepted
     ? 'same'
     : (mark?.direction ?? (wasCleared(findings, cell.key, metric, state.verdict) ? 'same' : state.verdict));
-  const shown = isAccepted ? own[0]?.cells.find((one) => one.cellKey === cell.key && one.metric === metric) : undefined;
-  const before = shown?.after ?? state.reference;
-  const worse = shown === undefined ? state.worse : 0;
+  const shown = acceptedLevel(own, mark, cell.key, metric);
+  const before = shown ?? state.reference;
+  const worse = shown === null ? state.worse : 0;
   return {
     ...about,
     verdict,
@@ -51,7 +52,7 @@ export function judgedCell(
     before,
     now: value,
     changePercent:
-      shown === undefined ? rawPercent(metric, worse) : changePercentOf(metric, { before, after: value ?? before }),
+      shown === null ? rawPercent(metric, worse) : changePercentOf(metric, { before, after: value ?? before }),
     ciPercent: rawInterval(metric, worse, state.error),
     mdePercent: 100 * Math.expm1(state.detectable),
     levels: state.levels,
@@ -71,6 +72,21 @@ const NOTHING = {
   referenceSweeps: 0,
 } as const;
 
+/** Where every finding of a metric of a cell may stay, the level that it reported. */
+function acceptedLevel(
+  [first]: readonly Finding[],
+  mark: Finding | undefined,
+  cellKey: JudgedCell['cellKey'],
+  metric: GatedMetricId,
+): number | null {
+  if (mark !== undefined) return null;
+  return first?.cells.find((one) => one.cellKey === cellKey && one.metric === metric)?.after ?? null;
+}
+
+function levelOf(values: readonly number[]): number | null {
+  return median(values.slice(-LEVEL_SWEEPS));
+}
+
 /** A metric that hardly varies is as its findings say. */
 function withoutNoise(
   about: Pick<JudgedCell, 'cellKey' | 'metric' | 'runs'>,
@@ -80,7 +96,7 @@ function withoutNoise(
 ): JudgedCell {
   const now = values.at(-1) ?? null;
   const found = mark?.cells.find((cell) => cell.cellKey === about.cellKey && cell.metric === metric);
-  const before = found?.before ?? median(values.slice(0, -1).slice(-LEVEL_SWEEPS));
+  const before = found?.before ?? levelOf(values.slice(0, -1));
   const changePercent = before === null || now === null ? null : changePercentOf(metric, { before, after: now });
   const verdict = mark?.direction ?? 'same';
   return { ...NOTHING, ...about, verdict, before, now, changePercent, notes: [] };

@@ -19,6 +19,8 @@ export interface MetricState {
   /** What is reported for the first time in the judged sweep. */
   readonly reported: ReportedStep | null;
   readonly isOnlyRunFarOff: boolean;
+  /** Of the sweep that it is judged in: the newest with a value. */
+  readonly place: number;
 }
 
 export interface ReportedStep {
@@ -29,8 +31,14 @@ export interface ReportedStep {
   readonly error: number;
 }
 
-/** By cell, then by metric; only of metrics that vary from run to run and have a value in the judged sweep. */
+/** By cell, then by metric; only of metrics that vary from run to run. */
 export type MetricStates = ReadonlyMap<CellKey, ReadonlyMap<GatedMetricId, MetricState>>;
+
+/** Of what has a value in that sweep. */
+export function statesAt(states: MetricStates, place: number): MetricStates {
+  const isOfSweep = ([, state]: readonly [GatedMetricId, MetricState]): boolean => state.place === place;
+  return new Map([...states].map(([key, own]) => [key, new Map([...own].filter(isOfSweep))]));
+}
 
 export function stateIn(states: MetricStates, cellKey: CellKey, metric: GatedMetricId): MetricState | null {
   return states.get(cellKey)?.get(metric) ?? null;

@@ -50,6 +50,10 @@ export const gateSchema = z
       .array(z.union([metric, warning]))
       .min(1)
       .describe('What only warns: findings of these metrics or cells; those of build-time always do'),
+    against: z
+      .string()
+      .min(1)
+      .describe('The baseline that cells are judged against, in place of what was last accepted'),
     renamedFrom: z.string().min(1).describe('The name that this matrix had before: its sweeps go on being its history'),
     owners: z.array(owner).min(1).describe('Who looks after which cells'),
     notify: z

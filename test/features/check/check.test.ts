@@ -288,7 +288,7 @@ describe('bench check', () => {
     expect([first.code, first.json.series[0]?.headline]).toEqual([0, 'first sweep: nothing to compare with']);
     nights.add(1);
     const second = await nights.check();
-    expect([second.code, second.json.series[0]?.headline]).toEqual([1, '2 cells slower: 1 new']);
+    expect([second.code, second.json.series[0]?.headline]).toEqual([1, '2 cells slower: 2 new']);
     expect(second.json.series[0]).toMatchObject({ judgedBy: 'reference', verdict: 'slower', sweeps: 2 });
     const again = await nights.check();
     expect([again.code, again.text]).toEqual([1, second.text]);

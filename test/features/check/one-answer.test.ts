@@ -91,6 +91,17 @@ test.each(Array.from({ length: STORES }, (_, seed) => seed + 1))(
           cell?.changePercent,
         ]);
       }
+      // One word for each finding, and one failure in JUnit for each that makes an exit code.
+      const listed = OUTPUTS.findings.parse(
+        JSON.parse((await run('ls', 'findings', '--json', '--last', '1000')).stdout),
+      );
+      for (const { id, state } of check.findings)
+        expect(listed.findings.find((one) => one.id === id)?.state).toBe(state);
+      const junit = (await run('report', '--junit', '-')).stdout;
+      expect(junit.split('<failure').length - 1).toBe(report.findings.length);
+      expect(junit.split('name="new" value="true"/></properties><failure').length - 1).toBe(
+        report.findings.filter(({ state }) => state === 'new').length,
+      );
       // One set of findings; a slower cell is one of theirs, and what is slower makes the exit code.
       const there = check.findings.filter(({ state }) => state === 'new' || state === 'open');
       expect(report.findings.map(({ id }) => id).toSorted()).toEqual(

@@ -117,7 +117,7 @@ test('marks where the level, the machine and a baseline lie', async () => {
     {
       step: 40,
       kind: 'slower',
-      text: expect.stringMatching(/^\+[45]\.\d %, finding [0-9a-f]{8}: open$/),
+      text: expect.stringMatching(/^\+[45]\.\d %, finding [0-9a-f]{8}: new$/),
       breaksLine: false,
     },
   ]);

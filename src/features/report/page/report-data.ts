@@ -11,7 +11,6 @@ import type { CheckedFinding, CheckedSeries } from '../../check/index.ts';
 import type { ParetoOutput } from '../../choose/index.ts';
 import type { Comparison } from '../../compare/index.ts';
 import type { CellJudgement } from '../../export/index.ts';
-import type { UpgradeOutput } from '../upgrade/output.ts';
 
 export interface ReportCell {
   readonly cell: KeyedCell;
@@ -61,8 +60,6 @@ export interface ReportData {
   readonly compare: Comparison | null;
   /** By the cells' own metric first. */
   readonly tables: readonly MetricTable[];
-  /** Of two installs; null on every other page. */
-  readonly upgrade: UpgradeOutput | null;
   /** Of the remote `origin`; null without one that is known. */
   readonly forge: Forge | null;
   /** Null when no cell of the newest sweep has a measurement. */

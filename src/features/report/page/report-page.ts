@@ -12,7 +12,6 @@ import { pageDataOf } from './page-data.ts';
 import type { ReportData } from './report-data.ts';
 import { paretoView } from './pareto-view.ts';
 import { storyOf } from './story.ts';
-import { upgradeView } from './upgrade-view.ts';
 
 /** Built script and style of the page. */
 export interface PageAssets {
@@ -46,10 +45,6 @@ const VIEWS = [
   ['environment', 'Environment'],
 ] as const;
 
-function viewsOf({ upgrade }: ReportData): readonly (readonly [string, string])[] {
-  return upgrade === null ? VIEWS : [['upgrade', 'Upgrade'], ...VIEWS];
-}
-
 /**
  * One self-contained file.
  * @param live served, may be refreshed
@@ -72,10 +67,9 @@ export function reportPage(data: ReportData, assets: PageAssets, live: string | 
 <body data-live="${live ?? ''}">
 <a class="skip" href="#cells">Skip to the table of cells</a>
 ${firstScreen(data)}
-<nav aria-label="Views"><ul>${viewsOf(data).map(([id, name]) => markup`<li><a href="#${id}">${name}</a></li>`)}</ul></nav>
+<nav aria-label="Views"><ul>${VIEWS.map(([id, name]) => markup`<li><a href="#${id}">${name}</a></li>`)}</ul></nav>
 <main>
 <noscript><p class="note">Charts need the script of this page, which this browser does not run. All tables are here without it.</p></noscript>
-${upgradeView(data.upgrade)}
 ${findingsView(data)}
 ${cellsView(data)}
 ${matrixView(data)}

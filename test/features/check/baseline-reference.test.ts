@@ -1,0 +1,83 @@
+import { join } from 'node:path';
+
+import { expect, test } from 'vitest';
+
+import { bench, temporaryFolder } from '../../support/bench.ts';
+import { OUTPUTS } from '../../support/outputs.ts';
+import { change } from '../../support/mornings.ts';
+import { simulatedCells, simulateNights, sweepOfNight } from '../../support/simulated-store.ts';
+
+const CELLS = simulatedCells(4);
+const NIGHTS = 16;
+
+/** Slower by 10 % in cell 1 from night 8 on. */
+function store(): string {
+  const db = join(temporaryFolder(), 'bench.sqlite');
+  const value = (cell: number, night: number): number =>
+    (0.5 + 0.1 * cell) * (1 + 0.0005 * ((night * 7 + cell) % 5)) * (cell === 1 && night >= 8 ? 1.1 : 1);
+  simulateNights(db, { cells: CELLS, nights: NIGHTS, repeats: 3, value });
+  return db;
+}
+
+async function checked(db: string, ...args: string[]) {
+  const { code, stdout } = await bench(['check', '--json', '--db', db, ...args]);
+  const { findings, series } = OUTPUTS.check.parse(JSON.parse(stdout));
+  const cell = series[0]?.cells.find(({ key }) => key === CELLS[1]?.key);
+  return { code, headline: series[0]?.headline, findings, cell };
+}
+
+test('check --against judges against the runs of a baseline, and stores nothing of it', async () => {
+  const db = store();
+  await bench(['baseline', 'set', 'slow', sweepOfNight(9), '--db', db]);
+  await bench(['baseline', 'set', 'fast', sweepOfNight(2), '--db', db]);
+  const slow = await checked(db, '--against', 'slow');
+  expect([slow.code, slow.headline, slow.cell?.verdict]).toEqual([
+    0,
+    'nothing slower; compared with baseline slow',
+    'same',
+  ]);
+  expect(slow.cell?.before).toBeCloseTo(0.66, 2);
+  const fast = await checked(db, '--against', 'fast');
+  expect([fast.code, fast.cell?.verdict, fast.cell?.before?.toFixed(2)]).toEqual([1, 'slower', '0.60']);
+  expect(fast.cell?.changePercent).toBeCloseTo(10, 0);
+  const other = await bench(['check', '--against', 'none', '--db', db]);
+  expect([other.code, other.stderr]).toEqual([2, expect.stringContaining('--against none: no such baseline')]);
+});
+
+test('a matrix names the baseline that every output judges against', async () => {
+  const db = store();
+  await bench(['baseline', 'set', 'shipped', sweepOfNight(2), '--db', db]);
+  const plan = JSON.stringify({ gate: { against: 'shipped' } });
+  change(db, `UPDATE sweeps SET plan = '${plan}'`);
+  const first = await checked(db);
+  expect([first.code, first.cell?.verdict]).toEqual([1, 'slower']);
+  const id = first.findings.find(({ direction }) => direction === 'slower')?.id ?? '';
+  // A sweep later it is the same finding, and open.
+  const value = (cell: number, night: number): number =>
+    (0.5 + 0.1 * cell) * (1 + 0.0005 * ((night * 7 + cell) % 5)) * (cell === 1 ? 1.1 : 1);
+  simulateNights(db, { cells: CELLS, nights: 1, after: NIGHTS, repeats: 3, value });
+  change(db, `UPDATE sweeps SET plan = '${plan}'`);
+  const next = await checked(db);
+  expect([next.code, next.findings.find((one) => one.id === id)?.state]).toEqual([1, 'open']);
+  const compared = await bench(['compare', '--db', db]);
+  expect([compared.code, compared.stdout]).toEqual([1, expect.stringContaining('compared with baseline shipped')]);
+  // What is acknowledged may stay; a faster sweep moves no baseline.
+  await bench(['ack', '--all', '--reason', 'known', '--db', db]);
+  const acknowledged = await checked(db);
+  expect([acknowledged.code, acknowledged.cell?.verdict]).toEqual([0, 'same']);
+});
+
+test('what is under --min-change is no slower row, and compare ends with what check says of its head', async () => {
+  const db = store();
+  for (const at of [7, 8]) await bench(['check', '--as-of', sweepOfNight(at), '--db', db]);
+  const all = await checked(db);
+  expect([all.code, all.cell?.verdict]).toEqual([1, 'slower']);
+  const small = await checked(db, '--min-change', '20%');
+  expect([small.code, small.headline, small.cell?.verdict]).toEqual([0, 'nothing slower', 'same']);
+  const newest = sweepOfNight(NIGHTS - 1);
+  const text = (await bench(['compare', sweepOfNight(3), newest, '--db', db])).stdout.replaceAll(/\s+/g, ' ');
+  expect(text).toContain(`bench check of sweep ${newest.slice(0, 8)}: ${all.headline}`);
+  // A sweep that nobody judged has no such line.
+  const unjudged = (await bench(['compare', sweepOfNight(3), sweepOfNight(5), '--db', db])).stdout;
+  expect(unjudged).not.toContain('bench check of sweep');
+});
