@@ -10,17 +10,31 @@ import type { TrtexecProgram } from '../../../trtexec/program/trtexec-program.ts
 import type { Io } from '../../../cli/io.ts';
 import { printable } from '../../../text/printable.ts';
 import type { CellKey } from '../../../records/scalars.ts';
+import type { Sweep } from '../../../records/sweep.ts';
 import { type ModelsNeeded, prepare, type Prepared, type PrepareOptions } from '../../plan/index.ts';
 import { commitText, type NamedCommit } from './commits.ts';
 
 export type SideName = 'base' | 'head';
 
-/** What one commit is measured with. */
-export interface CommitPlan extends Pick<Prepared, 'matrix' | 'plan'> {
+/** What one side is measured with. */
+export interface SidePlan extends Pick<Prepared, 'matrix' | 'plan'> {
   readonly io: Io;
   readonly program: TrtexecProgram;
   /** Runs that it can have of a cell; infinite for a real trtexec. */
   readonly capacity: (cellKey: CellKey) => number;
+}
+
+/** One of two sides that are measured in turns. */
+export interface TurnSide {
+  /** Safe to print. */
+  readonly text: string;
+  readonly git: Pick<Sweep, 'commit' | 'dirty'>;
+  /** @throws BenchError with all that is wrong with its matrix, model or trtexec */
+  plan(options: PrepareOptions, models: ModelsNeeded): Promise<SidePlan>;
+  /** @param shared folder of the engines that every side may load */
+  cacheFor(plan: SidePlan, shared: string): EngineCache;
+  /** Sets the machine up, before each build and run. */
+  readonly beforeRun?: () => Promise<void>;
 }
 
 class NoMatrixError extends UsageError {}
@@ -49,7 +63,7 @@ export class CommitError extends BenchError {
 }
 
 /** One of the two commits: its worktree, and what it plans there. */
-export class CommitSide {
+export class CommitSide implements TurnSide {
   readonly name: SideName;
   readonly named: NamedCommit;
   private readonly checkout: CommitCheckout;
@@ -66,6 +80,10 @@ export class CommitSide {
     return commitText(this.named);
   }
 
+  get git(): TurnSide['git'] {
+    return { commit: this.named.commit, dirty: false };
+  }
+
   /** @returns true when the commit has no matrix of its own: that of the working tree was copied */
   async add(): Promise<boolean> {
     return this.explained(async () => {
@@ -79,7 +97,7 @@ export class CommitSide {
   }
 
   /** @throws CommitError with all that is wrong with its matrix, model or trtexec */
-  async plan(options: PrepareOptions, models: ModelsNeeded): Promise<CommitPlan> {
+  async plan(options: PrepareOptions, models: ModelsNeeded): Promise<SidePlan> {
     return this.explained(async () => {
       const { trtexec } = this.checkout;
       const placed = { ...options, ...(trtexec === null ? {} : { trtexec }) };
@@ -95,7 +113,7 @@ export class CommitSide {
   }
 
   /** Engines of a trtexec that the commit has or built are for this commit alone. */
-  cacheFor({ program }: CommitPlan, shared: string): EngineCache {
+  cacheFor({ program }: SidePlan, shared: string): EngineCache {
     const isOwn = program.recordings === null && this.checkout.holds(program.file);
     return new EngineCache(isOwn ? join(ownEnginesOf(this.source.folder), this.named.commit.slice(0, 16)) : shared);
   }

@@ -46,7 +46,7 @@ export function costText(
 function enginesOf({ db, path }: OpenStore, { planned, side }: PlannedSide) {
   const needed = planned.plan.builds.filter(({ enginePath }) => enginePath === null).length;
   const keys = planned.plan.cells.map(({ cell }) => cell.key);
-  const made = sweepsAtCommit(db, side.named.commit).flatMap(({ sweepId }) => engineKeysOf(db, sweepId, keys));
+  const made = sweepsAtCommit(db, side.git.commit ?? '').flatMap(({ sweepId }) => engineKeysOf(db, sweepId, keys));
   const isThere = (key: string): boolean => existsSync(join(dirname(path), 'engines', `${engineName(key, 1)}.plan`));
   const known = Math.min(needed, [...new Set(made)].filter(isThere).length);
   return { known, missing: needed - known };

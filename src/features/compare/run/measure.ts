@@ -21,7 +21,7 @@ import { type PairedCell, roundsOf } from './rounds.ts';
 import { type MeasureSettings, type OpenedSide, Turns } from './turns.ts';
 
 /**
- * Measures both commits in turns, each cell on one GPU, round by round, until it is known enough of every cell. Each run
+ * Measures two sides in turns, each cell on one GPU, round by round, until it is known enough of every cell. Each run
  * is stored at once.
  * @param cellsNow the cells with their runs, as stored
  * @throws InterruptedError on Ctrl-C: what was measured is stored, and the same call goes on
@@ -91,9 +91,8 @@ async function openSide(
     sweepId: pair[name],
     name: `compare ${pair.pairId.slice(0, 8)}`,
     startedAt: pair.stored[name]?.startedAt ?? io.now().toISOString(),
-    commit: side.named.commit,
+    ...side.git,
     branch: COMPARE_BRANCH,
-    dirty: false,
   });
   const take =
     (label: string): SweepContext['onEvent'] =>
@@ -115,5 +114,5 @@ async function openSide(
   const [first, ...others] = machines;
   const workers: [SweepContext, ...SweepContext[]] = [await workerOf(first)];
   for (const machine of others) workers.push(await workerOf(machine));
-  return { sweep, stored, workers, onGpu: workers.map((worker) => new SweepWork([worker], {})) };
+  return { side, sweep, stored, workers, onGpu: workers.map((worker) => new SweepWork([worker], {})) };
 }

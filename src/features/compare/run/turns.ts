@@ -6,7 +6,7 @@ import type { Sweep } from '../../../records/sweep.ts';
 import type { StoredPlan } from '../../../run/stored-plan.ts';
 import type { SweepContext } from '../../../run/sweep-context.ts';
 import type { SweepWork } from '../../../run/sweep-work.ts';
-import type { SideName } from './commit-side.ts';
+import type { SideName, TurnSide } from './commit-side.ts';
 import { type Enough, nextRound, type PairedCell, roundsOf } from './rounds.ts';
 
 export interface MeasureSettings extends Enough {
@@ -18,6 +18,7 @@ export interface MeasureSettings extends Enough {
 }
 
 export interface OpenedSide {
+  readonly side: Pick<TurnSide, 'beforeRun'>;
   readonly sweep: Sweep;
   readonly stored: StoredPlan;
   /** One for each GPU. */
@@ -63,7 +64,9 @@ export class Turns {
     const keys = this.open().map(({ cell }) => cell.key);
     await this.onEachGpu(async (work, isOn) => {
       for (const name of ['base', 'head'] as const) {
-        const { runs } = this.given.sides[name].stored.plan;
+        const { side, stored } = this.given.sides[name];
+        const { runs } = stored.plan;
+        await side.beforeRun?.();
         const needed = runs.filter(
           ({ cellKey, harness }) => harness === null && keys.includes(cellKey) && isOn(cellKey),
         );
@@ -104,7 +107,11 @@ export class Turns {
     const beyond = order.flatMap(({ run }) => (run.repeat > this.given.settings.repeats ? [run] : []));
     if (beyond.length > 0) this.given.progress.take({ kind: 'moreRuns', runs: beyond });
     await this.onEachGpu(async (work, isOn) => {
-      for (const { name, run } of order) if (isOn(run.cellKey)) await work[name].do([run]);
+      for (const { name, run } of order) {
+        if (!isOn(run.cellKey)) continue;
+        await this.given.sides[name].side.beforeRun?.();
+        await work[name].do([run]);
+      }
     });
   }
 
