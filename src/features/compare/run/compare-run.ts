@@ -1,38 +1,41 @@
+export { pairIds } from './pair.ts';
 import { resolve } from 'node:path';
-
 import { sha256OfFile } from '../../../artefacts/files.ts';
 import type { Io } from '../../../cli/io.ts';
 import { migrationsFolder, storePath } from '../../../cli/store-location.ts';
 import { usingStore, warnIfMigrated } from '../../../cli/with-store.ts';
 import { InterruptedError, UsageError } from '../../../errors.ts';
 import type { ExitCode } from '../../../exit-codes.ts';
+import type { Compared } from '../cell-text.ts';
+import type { CompareOptions } from '../command.ts';
+import { compareReport, printReport } from '../compare.ts';
+import {
+  CommitError,
+  CommitSide,
+  type SideName,
+  type TurnSide,
+  type TwoCommits,
+  commitText,
+  twoCommits,
+} from './commit-side.ts';
+import { type Pair, findPair, inPairFolder, isFinished } from './pair.ts';
+import { type BothPlans, planBoth, withinBudget } from './plan-both.ts';
+import { type Enough, cellsOf, costText, nextRound, pairedCells } from './rounds.ts';
+import { measureInTurns } from './turns.ts';
 import { isMetric } from '../../../records/metric.ts';
 import { pathInside } from '../../../run/checkout/commit-checkout.ts';
 import { machinesFor, refuseOwnDevices, shareOut } from '../../../run/gpu-worker.ts';
 import { readStoredPlan } from '../../../run/stored-plan.ts';
 import { metricNamed } from '../../../selection/by-name.ts';
-import { type OpenStore, openStore, type StoreDatabase } from '../../../store/file/open.ts';
+import { type OpenStore, type StoreDatabase, openStore } from '../../../store/file/open.ts';
 import { lastGpusOf } from '../../../store/runs/time-estimates.ts';
 import { findSweep, planOf } from '../../../store/sweeps/sweeps.ts';
 import { wrapHanging } from '../../../terminal/text-width.ts';
-import { isInCommit } from '../../../tools/git/git.ts';
 import { printable } from '../../../text/printable.ts';
 import { shellLine } from '../../../text/shell-quote.ts';
+import { isInCommit } from '../../../tools/git/git.ts';
 import { recordedRuns } from '../../../trtexec/replay/check-plan.ts';
 import { readRecordingSet } from '../../../trtexec/replay/recording-set.ts';
-import type { CompareOptions } from '../command.ts';
-import type { Compared } from '../cell-text.ts';
-import { compareReport, printReport } from '../compare.ts';
-import { CommitError, CommitSide, type SideName, type TurnSide } from './commit-side.ts';
-import { commitText, type TwoCommits, twoCommits } from './commits.ts';
-import { costText } from './cost.ts';
-import { measureInTurns } from './measure.ts';
-import { findPair, inPairFolder, isFinished, type Pair } from './pair.ts';
-
-export { pairIds } from './pair.ts';
-import { cellsOf, pairedCells } from './paired-cells.ts';
-import { type BothPlans, planBoth, withinBudget } from './plan-both.ts';
-import { type Enough, nextRound } from './rounds.ts';
 
 const DEFAULT_PERCENT = 1;
 const DEFAULT_MAX_REPEATS = 20;
