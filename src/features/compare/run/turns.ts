@@ -51,7 +51,7 @@ interface TurnsGiven {
 }
 
 /** The rounds of a measurement, on one or more GPUs at once: a round ends on all of them before the next begins. */
-export class Turns {
+class Turns {
   private readonly given: TurnsGiven;
   private readonly startMs: number;
   /** Cells whose round added no run, as their engine cannot be built. */
