@@ -1,12 +1,12 @@
 /**
  * How `bench bisect` decides, against `git bisect run` with a script that holds a fixed number of runs against a
  * threshold: how often the answer is right, and what it costs. A simulation of the decision rules with seeded random
- * numbers; nothing is built or run. Both search in the same way, so only the decisions differ.
+ * numbers; nothing is built or run, and a line of commits is halved as git does it.
  *
  *     node benchmarks/bisect.ts [SEARCHES]
  */
-import { searchCommits } from '../src/features/bisect/commit-search.ts';
-import { type Judged, type StepVerdict, candidateTurn, endsTurn, measured } from '../src/features/bisect/turns.ts';
+import { cellsToRepeat } from '../src/judge/adaptive-repeats.ts';
+import { compareCells } from '../src/judge/compare/compare-cells.ts';
 import { median } from '../src/statistics/median.ts';
 import { seededRandom } from '../src/matrix/plan/order.ts';
 
@@ -40,8 +40,11 @@ const SETTINGS: readonly Setting[] = [
   { name: 'no commit is slower, noise 1 %', change: 0, noise: 0.01 },
 ];
 
-const LINE = Array.from({ length: COMMITS }, (_, place) => ({ commit: String(place), parents: [String(place - 1)] }));
 const LAST = COMMITS - 1;
+/** Of `bench bisect`: runs of each side, at least. */
+const LEAST_RUNS = 4;
+
+type StepVerdict = 'good' | 'bad' | 'skip';
 
 type Answer = 'right' | 'range' | 'none' | 'wrong';
 
@@ -63,8 +66,11 @@ class Machine {
     this.setting = setting;
     this.random = seededRandom(seed);
     this.culprit = setting.change === 0 ? COMMITS : Math.floor(this.random() * COMMITS);
-    this.luck = LINE.map(() => (setting.builds ?? 0) * this.normal());
-    this.broken = LINE.map((_, place) => place !== LAST && this.random() < (setting.broken ?? 0));
+    this.luck = Array.from({ length: COMMITS }, () => (setting.builds ?? 0) * this.normal());
+    this.broken = Array.from(
+      { length: COMMITS },
+      (_, place) => place !== LAST && this.random() < (setting.broken ?? 0),
+    );
   }
 
   isBroken(commit: number): boolean {
@@ -84,49 +90,50 @@ class Machine {
   }
 }
 
-/** What the search ends with when `judge` gives the verdicts. */
+/** What the search ends with when `judge` gives the verdicts; what is skipped is replaced by a neighbor. */
 function search(machine: Machine, judge: (commit: number) => StepVerdict): Answer {
-  const judged: Judged[] = [];
+  const skipped = new Set<number>();
+  let [good, bad] = [-1, LAST];
   for (;;) {
-    const state = searchCommits(LINE, judged);
-    const culprit = String(machine.culprit);
-    if (state.kind === 'found') return state.names[0] === culprit ? 'right' : 'wrong';
-    if (state.kind !== 'test') return state.names.includes(culprit) ? 'range' : 'wrong';
-    const commit = Number(state.candidate);
-    const verdict = machine.isBroken(commit) ? 'broken' : judge(commit);
-    judged.push({ candidate: state.candidate, verdict });
+    const open = Array.from({ length: bad - good - 1 }, (_, place) => good + 1 + place).filter(
+      (at) => !skipped.has(at),
+    );
+    const commit = open[Math.floor(open.length / 2)];
+    if (commit === undefined) break;
+    const verdict = machine.isBroken(commit) ? 'skip' : judge(commit);
+    if (verdict === 'skip') skipped.add(commit);
+    else if (verdict === 'good') good = commit;
+    else bad = commit;
   }
+  if (machine.culprit <= good || machine.culprit > bad) return 'wrong';
+  return bad - good === 1 ? 'right' : 'range';
 }
 
+/** Rounds of both sides, as `bench compare --run` decides how many, and its verdict. */
+function compared(machine: Machine, commit: number, percent: number) {
+  const [base, head]: [number[], number[]] = [[], []];
+  const cell = { cellKey: '', base, head, past: [], kind: '', betterIs: 'lower' as const, runS: 1 };
+  for (;;) {
+    base.push(machine.run(-1));
+    head.push(machine.run(commit));
+    if (base.length < LEAST_RUNS) continue;
+    const { open, limitedByNights } = cellsToRepeat([cell], 1 + base.length - LEAST_RUNS, { percent, deviations: 0 });
+    if (base.length === MAX_RUNS || open.length + limitedByNights.length === 0) break;
+  }
+  const { verdict, changePercent, ciPercent } = compareCells([cell]).cells[0] ?? {};
+  const [low, high] = ciPercent ?? [-Infinity, Infinity];
+  return { verdict, changePercent: changePercent ?? 0, isSmall: Math.max(-low, high) < percent };
+}
+
+/** As `--min-change` of half the change of the ends maps to exit codes. */
 function ours(machine: Machine): Answer {
-  const good: number[] = [];
-  const bad: number[] = [];
-  const ends = () => ({
-    good: { values: good, canRun: true },
-    bad: { values: bad, canRun: true },
-    betterIs: 'lower' as const,
-    maxRuns: MAX_RUNS,
-  });
-  const runEnd = (side: 'good' | 'bad'): unknown =>
-    side === 'good' ? good.push(machine.run(-1)) : bad.push(machine.run(LAST));
-  let turn = endsTurn(ends());
-  for (; turn.kind === 'run'; turn = endsTurn(ends())) runEnd(turn.side);
-  if (turn.verdict !== 'slower') return machine.culprit < COMMITS ? 'none' : 'right';
-  const others: number[][] = [];
-  const tests = Math.ceil(Math.log2(COMMITS));
+  const ends = compared(machine, LAST, 1);
+  if (ends.verdict !== 'slower') return machine.culprit < COMMITS ? 'none' : 'right';
+  const half = ends.changePercent / 2;
   return search(machine, (commit) => {
-    const values: number[] = [];
-    const before = { good: good.length, bad: bad.length };
-    for (;;) {
-      const candidate = { values, canRun: true };
-      const next = candidateTurn({ ...ends(), candidate, before, others, tests });
-      if (next.kind === 'decided') {
-        others.push(measured(candidate));
-        return next.verdict;
-      }
-      if (next.side === 'candidate') values.push(machine.run(commit));
-      else runEnd(next.side);
-    }
+    const { changePercent, isSmall, verdict } = compared(machine, commit, half);
+    if (verdict === 'slower' && changePercent >= half) return 'bad';
+    return verdict === 'unclear' && !isSmall ? 'skip' : 'good';
   });
 }
 

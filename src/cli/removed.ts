@@ -8,7 +8,9 @@ interface Removed {
 }
 
 /** Commands and options that the version before had; a row stays for one release. */
-const REMOVED: readonly Removed[] = [];
+const REMOVED: readonly Removed[] = [
+  { command: 'noise', option: '--want', instead: 'its table shows the change that 1, 3, 5 and 10 runs show' },
+];
 
 /** One line for a command or an option that is gone; null for all else. */
 export function removedLine(argv: readonly string[]): string | null {

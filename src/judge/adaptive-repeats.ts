@@ -5,7 +5,11 @@ import { compareCells, type TwoSides } from './compare/compare-cells.ts';
 import { meanLog } from '../statistics/logarithms.ts';
 import { alphaSpent } from '../statistics/multiple-tests.ts';
 import { tQuantile } from '../statistics/student-t.ts';
+import { type KeyedCell, noiseKindOf } from '../records/cell.ts';
+import { type MetricId, metricOf } from '../records/metric.ts';
+import { type CellRun, isMeasured } from '../records/run.ts';
 import { type Immutable, numberOrNull } from '../records/scalars.ts';
+import { valueRule } from './value-rule.ts';
 
 /**
  * A cell whose runs are still being made: `head` are those of the newest sweep so far, `base` those to compare with, none when
@@ -14,6 +18,40 @@ import { type Immutable, numberOrNull } from '../records/scalars.ts';
 export interface GrowingCell extends TwoSides {
   /** Wall time of another run, seconds. */
   readonly runS: number;
+}
+
+export type RoundRun = Pick<CellRun, 'centres' | 'outcome' | 'repeat' | 'role' | 'values'>;
+
+/**
+ * A cell with the runs of both sides so far.
+ * @param past values of earlier sweeps at the level of those of the base
+ */
+export function growingCell(
+  cell: KeyedCell,
+  metric: MetricId,
+  sides: readonly [base: readonly RoundRun[], head: readonly RoundRun[]],
+  past: (values: readonly number[]) => readonly number[],
+  runS: number,
+): GrowingCell {
+  const measured = sides.map((side) => side.filter(isMeasured));
+  const valueOf = valueRule(measured.flat(), metric);
+  const [base = [], head = []] = measured.map((side) => side.flatMap((run) => valueOf(run) ?? []));
+  const { betterIs } = metricOf(metric);
+  return { cellKey: cell.key, base, head, past: past(base), kind: noiseKindOf(cell), betterIs, runS };
+}
+
+/** The last of the runs; undefined without one. */
+export function newestRun<Run extends Pick<CellRun, 'repeat'>>(runs: readonly Run[]): Run | undefined {
+  return runs.toSorted((a, b) => a.repeat - b.repeat).at(-1);
+}
+
+/** What fits into the time, in this order: each takes its part, whether it fits or not. */
+export function withinTime<Item>(items: readonly Item[], seconds: number, secondsOf: (item: Item) => number): Item[] {
+  let leftS = seconds;
+  return items.filter((item) => {
+    leftS -= secondsOf(item);
+    return leftS >= 0;
+  });
 }
 
 /** The detectable effect aimed at. */

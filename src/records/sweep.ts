@@ -23,7 +23,7 @@ export const DATE_SOURCES = ['runJson', 'logStamps', 'option'] as const;
 export type DateSource = (typeof DATE_SOURCES)[number];
 
 /** Bisect sweeps are on no branch, so that the gate ignores them. Not a valid git branch name. */
-export const BISECT_BRANCH = '(no branch, bisect)';
+const BISECT_BRANCH = '(no branch, bisect)';
 
 /** Like bisect sweeps, A/B experiments do not belong to the branch's series. */
 export const AB_BRANCH = '(no branch, A/B)';

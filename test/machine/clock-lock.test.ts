@@ -199,7 +199,7 @@ describe('bench run --lock-clocks', () => {
   });
 });
 
-test('bench bisect locks for each run, as the matrix says', async () => {
+test('bench bisect locks for each comparison, as the matrix says', async () => {
   const machine = new Machine(['lockClocks: 1590']);
   const factors = join(machine.folder, 'factors.yaml');
   writeFileSync(factors, 'factors: {scale: {env: {good: {}, bad: {STUB_SCALE: "1.1"}}}}\n');
@@ -209,7 +209,7 @@ test('bench bisect locks for each run, as the matrix says', async () => {
   const { status, runs } = JSON.parse(stdout);
   expect([status, runs]).toEqual(['found', 8]);
   const locks = machine.gpu.changes.filter((change) => change === '-lgc 1590,1590');
-  expect(locks).toHaveLength(8);
+  expect(locks).toHaveLength(1);
   expect(machine.gpu.locks).toEqual(RELEASED);
   expect(machine.policies()).toEqual(['locked 1590 MHz']);
 }, 60_000);

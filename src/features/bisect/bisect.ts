@@ -1,37 +1,28 @@
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
-import { relative, resolve } from 'node:path';
+import { dirname, join, relative } from 'node:path';
 
-import { InterruptedError, UsageError } from '../../errors.ts';
-import { EXIT_CODES, type ExitCode } from '../../exit-codes.ts';
-import { isMetric, isOfBuild, METRIC_WORDS, type MetricId, ownMetricNamed } from '../../records/metric.ts';
-import { printable } from '../../text/printable.ts';
-import { resolveRevision } from '../../tools/git/git.ts';
-import { readFactors } from '../../matrix/points/factors.ts';
-import { commitTask } from './commits.ts';
-import { factorTask } from './factors.ts';
-import { bisectText, reportOf } from './report.ts';
-import { Measurements } from './measurements.ts';
-import { searchToTheEnd, type SearchEnd } from './search.ts';
-import {
-  bisectFolderOf,
-  enginesOf,
-  inSession,
-  type Session,
-  type BisectRequest,
-  type BisectState,
-  idOfRequest,
-  newestUnfinished,
-  newState,
-  readState,
-} from './state.ts';
+import { writeNote } from '../../artefacts/files.ts';
+import { makeOwnFolder } from '../../artefacts/folders.ts';
 import { type Io, printResult } from '../../cli/io.ts';
 import { storePath } from '../../cli/store-location.ts';
 import { withStore } from '../../cli/with-store.ts';
+import { BenchError, InterruptedError, UsageError } from '../../errors.ts';
+import { EXIT_CODES, type ExitCode } from '../../exit-codes.ts';
+import { holderText } from '../../process/lock-holder.ts';
+import { isMetric, isOfBuild, METRIC_WORDS, type MetricId, ownMetricNamed } from '../../records/metric.ts';
 import { readStoredPlan } from '../../run/stored-plan.ts';
+import { lockSweep, sweepLockHolder } from '../../run/sweep-lock.ts';
 import { resolveSide } from '../../selection/sides.ts';
 import { planOf } from '../../store/sweeps/sweeps.ts';
+import { printable } from '../../text/printable.ts';
+import { resolveRevision } from '../../tools/git/git.ts';
 import type { BisectOptions } from './command.ts';
+import { bisectCommits } from './commits.ts';
+import { bisectFactors } from './factors.ts';
+import type { BisectOutput } from './output.ts';
+import { type BisectRequest, idOfRequest, newestUnfinished, requestFile } from './request.ts';
+import { bisectText } from './text.ts';
 
 export async function bisect(
   good: string | undefined,
@@ -41,36 +32,41 @@ export async function bisect(
   io: Io,
 ): Promise<ExitCode> {
   const path = storePath(options.db, io);
-  const state = await stateOf(path, [good, bad, command], options, io);
+  const all = join(dirname(path), 'bisect');
+  const isResumed = options.resume === true && good === undefined && options.factors === undefined;
+  const request = isResumed ? newestUnfinished(all) : await requestOf(path, [good, bad, command], options, io);
+  if (!existsSync(request.cwd)) {
+    throw new UsageError(`${printable(request.cwd)}: it was started there, and is gone`);
+  }
+  const { search } = request;
+  const bisectId = idOfRequest(request);
+  const folder = join(all, bisectId);
+  const settings = { request, bisectId, folder, db: path, telemetry: options.telemetry !== false };
+  await makeOwnFolder(all);
+  const holder = sweepLockHolder(all, bisectId);
+  if (holder !== null) throw new UsageError(`${holderText(holder)} works on this bisection already`);
+  const unlock = lockSweep(all, bisectId);
+  const there: Io = { ...io, cwd: request.cwd };
   try {
-    const telemetry = options.telemetry !== false;
-    return await inSession(path, state, telemetry, io, (session) => search(session, options, io));
+    await writeNote(requestFile(folder), request);
+    const output = await (search.kind === 'commits'
+      ? bisectCommits(settings, search, there)
+      : bisectFactors(settings, search.file, there));
+    if (output.status !== 'failed') await rm(requestFile(folder), { force: true });
+    printResult(io, options, output, bisectText);
+    return EXITS[output.status];
   } catch (error) {
+    if (error instanceof BenchError && error.exitCode === EXIT_CODES.wrongUse) await rm(folder, { recursive: true });
     if (!io.signal.aborted) throw error;
     const left = 'go on with `bench bisect --resume`';
     throw new InterruptedError(`interrupted; what was measured is stored: ${left}`, { cause: error });
+  } finally {
+    unlock();
   }
-}
-
-async function search(session: Session, options: BisectOptions, io: Io): Promise<ExitCode> {
-  const { request } = session.state();
-  const there: Io = { ...io, cwd: request.cwd };
-  const task = await (request.search.kind === 'commits'
-    ? commitTask(request, request.search, session.folder, there)
-    : factorTask(request, request.search, session.folder, there));
-  const placed = { ...session, io: there };
-  const measurements = new Measurements(placed, task);
-  const end = await searchToTheEnd(placed, task, measurements);
-  if (end.kind !== 'failed') {
-    await session.save({ isFinished: true });
-    await rm(enginesOf(session.folder), { recursive: true, force: true });
-  }
-  printResult(io, options, reportOf(session, task, measurements, end), bisectText);
-  return EXITS[end.kind];
 }
 
 /** Only an answer is a success: a script must not mistake "nothing to find" for one. */
-const EXITS: Readonly<Record<SearchEnd['kind'], ExitCode>> = {
+const EXITS: Readonly<Record<BisectOutput['status'], ExitCode>> = {
   found: EXIT_CODES.fine,
   together: EXIT_CODES.unclear,
   range: EXIT_CODES.incomplete,
@@ -79,24 +75,16 @@ const EXITS: Readonly<Record<SearchEnd['kind'], ExitCode>> = {
   unclear: EXIT_CODES.unclear,
 };
 
-async function stateOf(
+async function requestOf(
   path: string,
   [good, bad, command]: [string | undefined, string | undefined, readonly string[]],
   options: BisectOptions,
   io: Io,
-): Promise<BisectState> {
-  const folder = bisectFolderOf(path);
-  if (options.resume === true && good === undefined && options.factors === undefined) {
-    const unfinished = newestUnfinished(folder);
-    if (unfinished === null) throw new UsageError('nothing to resume: no bisection was interrupted');
-    if (!existsSync(unfinished.request.cwd)) {
-      throw new UsageError(`${printable(unfinished.request.cwd)}: it was started there, and is gone`);
-    }
-    return unfinished;
-  }
+): Promise<BisectRequest> {
   const { factors } = options;
   const matrix = options.matrix ?? (factors === undefined ? await matrixOf([bad, good], path, io) : null);
-  const request: BisectRequest = {
+  const request = {
+    startedAt: io.now().toISOString(),
     cwd: io.cwd,
     matrix,
     cell: options.cell ?? null,
@@ -104,11 +92,18 @@ async function stateOf(
     trtexec: options.trtexec ?? null,
     replay: options.replay ?? null,
     maxRuns: options.maxRuns,
-    search: factors === undefined ? await commitSearch(good, bad, command, io) : factorSearch(good, factors, io),
+    restart: options.restart === true,
   };
-  if (matrix === null && factors === undefined) throw new UsageError('which matrix? --matrix FILE');
-  const known = options.restart === true ? null : readState(folder, idOfRequest(request));
-  return known ?? newState(request, io.now().toISOString());
+  if (factors !== undefined) {
+    if (good === undefined) return { ...request, search: { kind: 'factors', file: factors } };
+    throw new UsageError('--factors takes no commits and no command: a command to run is in the table as before:');
+  }
+  if (good === undefined || bad === undefined) {
+    throw new UsageError('between which commits? bench bisect GOOD BAD --matrix FILE -- CMD...');
+  }
+  const commits = { good: await revision(good, io), bad: await revision(bad, io), goodRef: good, badRef: bad };
+  if (matrix === null) throw new UsageError('which matrix? --matrix FILE');
+  return { ...request, search: { kind: 'commits', ...commits, command: [...command] } };
 }
 
 /** The file with which one of these revisions, or one before it, was measured; null where none is known. */
@@ -146,39 +141,8 @@ function metricOf(name: string | undefined): MetricId | null {
   return metric;
 }
 
-async function commitSearch(
-  good: string | undefined,
-  bad: string | undefined,
-  command: readonly string[],
-  io: Io,
-): Promise<BisectRequest['search']> {
-  if (good === undefined || bad === undefined) {
-    throw new UsageError('between which commits? bench bisect GOOD BAD --matrix FILE -- CMD...');
-  }
-  const goodCommit = await revision(good, io);
-  const badCommit = await revision(bad, io);
-  return { kind: 'commits', good: goodCommit, bad: badCommit, goodRef: good, badRef: bad, command };
-}
-
 async function revision(ref: string, io: Io): Promise<string> {
   const commit = await resolveRevision(io.cwd, ref);
   if (commit === null) throw new UsageError(`${printable(ref)}: no git revision here`);
   return commit;
-}
-
-function factorSearch(good: string | undefined, file: string, io: Io): BisectRequest['search'] {
-  if (good !== undefined) {
-    throw new UsageError('--factors takes no commits and no command: a command to run is in the table as before:');
-  }
-  const path = resolve(io.cwd, file);
-  const files = { cwd: io.cwd, isThere: existsSync };
-  return { kind: 'factors', file, factors: readFactors(file, readText(path, file), files) };
-}
-
-function readText(path: string, shown: string): string {
-  try {
-    return readFileSync(path, 'utf8');
-  } catch {
-    throw new UsageError(`${printable(shown)}: no such file, or it cannot be read`);
-  }
 }

@@ -1,79 +1,193 @@
-import type { Io } from '../../cli/io.ts';
-import { UsageError } from '../../errors.ts';
-import { BISECT_BRANCH } from '../../records/sweep.ts';
-import { printable } from '../../text/printable.ts';
-import { type CheckoutSource, CommitCheckout, worktreesOf } from '../../run/checkout/commit-checkout.ts';
-import { commitRange, contains, removeWorktrees, repositoryFolder, subjectOf } from '../../tools/git/git.ts';
-import { searchCommits, testsLeft } from './commit-search.ts';
-import type { Subject, Task } from './subject.ts';
-import type { BisectRequest, CommitRequest } from './state.ts';
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
 
-export async function commitTask(
-  { matrix, trtexec, replay }: BisectRequest,
-  { good, bad, goodRef, badRef, command }: CommitRequest,
-  folder: string,
-  io: Io,
-): Promise<Task> {
-  const repository = await repositoryFolder(io.cwd);
+import type { Io } from '../../cli/io.ts';
+import { packageFolder } from '../../cli/store-location.ts';
+import { withStore } from '../../cli/with-store.ts';
+import { BenchError, UsageError } from '../../errors.ts';
+import { EXIT_CODES } from '../../exit-codes.ts';
+import { BrokenSubjectError, runCommand } from '../../run/checkout/user-command.ts';
+import { printable } from '../../text/printable.ts';
+import { addWorktree, contains, git, removeWorktree, repositoryFolder, subjectOf } from '../../tools/git/git.ts';
+import { inTurns, type MeasureOptions, type TwoCommits } from '../compare/index.ts';
+import type { BisectOutput } from './output.ts';
+import { evidenceOf, measureOptions, outputOf, type Settings, verdictOf } from './report.ts';
+import type { CommitRequest } from './request.ts';
+
+/**
+ * What `git bisect run` starts, in a worktree where git keeps its state and no files: the commit is compared with GOOD
+ * by the rest of the arguments. Exit code 0 is a good commit, 1 a bad one; what failed (4) or stays unclear (5) is
+ * skipped, and all else ends the search.
+ */
+export const STEP = `
+commit=$(git rev-parse BISECT_HEAD) || exit 255
+unset GIT_DIR GIT_WORK_TREE GIT_INDEX_FILE GIT_PREFIX
+cd "$1" || exit 255
+good=$2
+shift 2
+"$@" "$good..$commit"
+code=$?
+case $code in
+  0 | 1) exit $code ;;
+  4 | 5) exit 125 ;;
+  *) exit 255 ;;
+esac`;
+
+export async function bisectCommits(settings: Settings, search: CommitRequest, io: Io): Promise<BisectOutput> {
+  const { bisectId, db: path, folder, request } = settings;
+  const { bad, badRef, command, good, goodRef } = search;
+  const repository = await checkedRepository(search, io);
+  const options = {
+    ...measureOptions(settings, request.matrix ?? '', io),
+    ...(command.length === 0 ? {} : { build: command }),
+  };
+  const { measuredCommits, storedCommits } = await inTurns();
+  const upTo = (commit: string, ref = commit): TwoCommits => ({
+    repository,
+    base: { ref: goodRef, commit: good },
+    head: { ref, commit },
+    isDirty: false,
+  });
+  const problem = await measuredCommits(upTo(bad, badRef), options, io).then(
+    () => null,
+    (error: unknown) => {
+      if (error instanceof BenchError && error.exitCode === EXIT_CODES.incomplete) return error.lines[0] ?? null;
+      throw error;
+    },
+  );
+  const stored = (commit: string) =>
+    withStore({ db: path }, io, ({ db }) => storedCommits(db, upTo(commit), options, io));
+  const ends = await stored(bad);
+  const verdict = verdictOf(ends.compared);
+  const state = join(folder, 'state');
+  let answer: GitAnswer = { names: [], steps: [] };
+  if (verdict === 'slower') {
+    const half = Math.abs(evidenceOf(ends.compared)?.changePercent ?? 0) / 2;
+    const compare = [...compareCommand(options), `--until-sure=${half}`, `--min-change=${half}`];
+    answer = await gitAnswer(search, { repository, folder, state, compare }, io);
+  }
+  await removeWorktree(repository, state);
+  const steps: BisectOutput['steps'][number][] = [];
+  for (const { commit, subject, verdict: said } of answer.steps) {
+    const { compared, pair } = await stored(commit);
+    const found = said === 'good' || said === 'bad' ? said : verdictOf(compared) === 'unclear' ? 'unclear' : 'broken';
+    const reason = found === 'broken' ? `it could not be built or measured: see bisect/${bisectId}/git.err` : null;
+    const evidence = evidenceOf(compared);
+    steps.push({ candidate: [commit], subject, verdict: found, reason, evidence, sweepId: pair.head });
+  }
+  const causes: BisectOutput['causes'][number][] = [];
+  for (const { commit, subject } of answer.names) {
+    causes.push({ name: commit, subject, evidence: evidenceOf((await stored(commit)).compared) });
+  }
+  const end = async (ref: string, commit: string) => ({ ref, commit, subject: await subjectOf(io.cwd, commit) });
+  return outputOf(settings, ends.compared, {
+    kind: 'commits',
+    status: verdict !== 'slower' ? verdict : causes.length === 1 ? 'found' : 'range',
+    good: { ...(await end(goodRef, good)), sweepId: ends.pair.base },
+    bad: { ...(await end(badRef, bad)), sweepId: ends.pair.head },
+    causes,
+    steps,
+    notes: problem === null ? [] : [problem],
+  });
+}
+
+/** @throws UsageError where GOOD does not lead to BAD */
+async function checkedRepository({ bad, badRef, good, goodRef }: CommitRequest, { cwd }: Io): Promise<string> {
+  const repository = await repositoryFolder(cwd);
   if (repository === null) throw new UsageError('there is no git repository here');
   const shown = `${printable(goodRef)} (${good.slice(0, 8)})`;
   const shownBad = `${printable(badRef)} (${bad.slice(0, 8)})`;
   if (good === bad) throw new UsageError(`${shown} and ${shownBad} are the same commit`);
-  if (!(await contains(io.cwd, bad, good))) {
-    throw new UsageError(
-      (await contains(io.cwd, good, bad))
-        ? `${shown} comes after ${shownBad}: GOOD is the older one`
-        : `${shown} is no ancestor of ${shownBad}: take the commit where the two parted, git merge-base`,
-    );
-  }
-  if (matrix === null) throw new UsageError('which matrix? --matrix FILE');
-  const commits = await commitRange(io.cwd, good, bad);
-  const subjects = new Map(commits.map(({ commit, subject }) => [commit, subject]));
-  subjects.set(good, await subjectOf(io.cwd, good));
-  const source = { repository, folder, command, matrix, trtexec, replay };
-  const make = (commit: string): Subject => commitSubject(commit, subjects.get(commit) ?? '', source, io);
-  return {
-    good: make(good),
-    bad: make(bad),
-    next: (judged) => {
-      const next = searchCommits(commits, judged);
-      return next.kind === 'test' ? { kind: 'test', candidate: make(next.candidate) } : next;
-    },
-    testsLeft: (judged) => testsLeft(commits, judged),
-    subject: make,
-    close: () => removeWorktrees(repository, worktreesOf(folder)),
-    keyOf: (commit) => commit,
-    namesOf: (commit) => [commit],
-    subjectOf: (commit) => subjects.get(commit) ?? null,
-  };
+  if (await contains(cwd, bad, good)) return repository;
+  throw new UsageError(
+    (await contains(cwd, good, bad))
+      ? `${shown} comes after ${shownBad}: GOOD is the older one`
+      : `${shown} is no ancestor of ${shownBad}: take the commit where the two parted, git merge-base`,
+  );
 }
 
-/** A commit in a worktree, built by the user's command. */
-function commitSubject(
-  commit: string,
-  subject: string,
-  source: CheckoutSource & Pick<BisectRequest, 'replay'>,
+function compareCommand({ build, force, telemetry, ...options }: MeasureOptions): string[] {
+  const { db, filter, matrix, maxRepeats, metric, repeats, replay, trtexec } = options;
+  const stated = { db, filter, matrix, metric, replay, trtexec, 'max-repeats': maxRepeats, repeats };
+  return [
+    process.execPath,
+    join(packageFolder(), 'bin', 'bench.js'),
+    'compare',
+    '--run',
+    '--fail-on=regression,failed,unclear',
+    ...Object.entries(stated).flatMap(([name, value]) => (value === undefined ? [] : [`--${name}=${value}`])),
+    ...(build === undefined ? [] : [`--build=${build.map(quoted).join(' ')}`]),
+    ...(telemetry === false ? ['--no-telemetry'] : []),
+    ...(force === true ? ['--force'] : []),
+  ];
+}
+
+/** As `--build` takes words apart: nothing is expanded. */
+function quoted(word: string): string {
+  return `'${word.replaceAll("'", String.raw`'\''`)}'`;
+}
+
+interface GitCommit {
+  readonly commit: string;
+  /** Untrusted text. */
+  readonly subject: string;
+}
+
+interface GitAnswer {
+  /** The first bad commit, or those that it may be. */
+  readonly names: readonly GitCommit[];
+  readonly steps: readonly (GitCommit & { readonly verdict: string })[];
+}
+
+interface GitSearch {
+  readonly repository: string;
+  readonly folder: string;
+  /** Worktree with git's state. */
+  readonly state: string;
+  /** Compares GOOD with a commit, lacking the commits. */
+  readonly compare: readonly string[];
+}
+
+/** Begins or goes on: git knows what was judged. */
+async function gitAnswer(
+  { bad, good }: CommitRequest,
+  { compare, folder, repository, state }: GitSearch,
   io: Io,
-): Subject {
-  const checkout = new CommitCheckout(commit, source, io);
-  return {
-    key: commit,
-    label: `${commit.slice(0, 8)} ${subject}`.trimEnd(),
-    git: { commit, branch: BISECT_BRANCH, dirty: false },
-    open: async () => {
-      await checkout.add();
-      await checkout.build();
-      return {
-        io: checkout.there,
-        matrix: (await checkout.matrix()).path,
-        trtexec: checkout.trtexec,
-        replay: source.replay,
-        model: null,
-        timingCache: null,
-        hasOwnEngines: (program) => checkout.holds(program),
-        beforeRun: () => Promise.resolve(),
-      };
-    },
-    close: () => checkout.remove(),
-  };
+): Promise<GitAnswer> {
+  let log = existsSync(state) ? await git(state, ['bisect', 'log']) : null;
+  if (log === null) {
+    const problem = await addWorktree(repository, state, good, ['--no-checkout']);
+    if (problem !== null) throw new BrokenSubjectError(`git worktree: ${problem}`);
+    await git(state, ['bisect', 'start', '--no-checkout', bad, good]);
+    log = (await git(state, ['bisect', 'log'])) ?? '';
+  }
+  let failure: unknown = null;
+  if (namesIn(log).length === 0) {
+    const step = ['sh', '-c', STEP, 'sh', io.cwd, good, ...compare];
+    const read = (text: string, stream: 'stdout' | 'stderr') => (stream === 'stderr' ? io.err(text) : undefined);
+    const run = {
+      command: ['git', 'bisect', 'run', ...step],
+      cwd: state,
+      log: join(folder, 'git'),
+      reader: { read, passed: () => null },
+    };
+    // It fails where commits that were skipped are left, too.
+    await runCommand(run, io).catch((error: unknown) => {
+      if (!(error instanceof BrokenSubjectError)) throw error;
+      failure = error;
+    });
+    log = (await git(state, ['bisect', 'log'])) ?? '';
+  }
+  const names = namesIn(log);
+  if (names.length === 0) throw failure;
+  const steps = [...log.matchAll(/^# (good|bad|skip): \[(\w+)\] (.*)$/gm)]
+    .map(([, verdict = '', commit = '', subject = '']) => ({ verdict, commit, subject }))
+    .filter(({ commit }) => commit !== good && commit !== bad);
+  return { names, steps };
+}
+
+/** The oldest first. */
+function namesIn(log: string): GitCommit[] {
+  const found = log.matchAll(/^# (?:possible )?first bad commit: \[(\w+)\] (.*)$/gm);
+  return [...found].map(([, commit = '', subject = '']) => ({ commit, subject })).toReversed();
 }

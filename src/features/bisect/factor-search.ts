@@ -1,4 +1,19 @@
-import { isHopeless, type NextStep, type StepVerdict } from './turns.ts';
+import type { BisectOutput } from './output.ts';
+
+type StepVerdict = BisectOutput['steps'][number]['verdict'];
+
+/** `names`: the factors found, or those that remain; `together`: no single one makes the difference. */
+export type NextFactors =
+  | { readonly kind: 'test'; readonly candidate: readonly string[] }
+  | { readonly kind: 'found' | 'range' | 'together'; readonly names: readonly string[] };
+
+/** Consecutive unclear candidates after which the noise is too great to go on. */
+const HOPELESS_IN_ROW = 6;
+
+function isHopeless(judged: readonly JudgedFactors[]): boolean {
+  const last = judged.slice(-HOPELESS_IN_ROW);
+  return last.length === HOPELESS_IN_ROW && last.every(({ verdict }) => verdict === 'unclear');
+}
 
 /** These factors at their bad value, all others at their good one. */
 export interface JudgedFactors {
@@ -11,21 +26,12 @@ export interface JudgedFactors {
  * one that acts only together with others is not the cause. A half that cannot be judged is replaced by other halves,
  * then by single factors.
  */
-export function searchFactors(
-  factors: readonly string[],
-  judged: readonly JudgedFactors[],
-): NextStep<readonly string[]> {
+export function searchFactors(factors: readonly string[], judged: readonly JudgedFactors[]): NextFactors {
   const verdicts = verdictsOf(judged);
   const { next, suspects } = narrowed(factors, verdicts);
   const [only] = suspects;
   if (next === null) return only === undefined ? { kind: 'range', names: [] } : lastOf(only, factors, verdicts);
   return next.kind === 'test' && isHopeless(judged) ? { kind: 'range', names: suspects } : next;
-}
-
-/** Tests left if every one can be judged and the last is made alone. */
-export function factorTestsLeft(factors: readonly string[], judged: readonly JudgedFactors[]): number {
-  const { suspects } = narrowed(factors, verdictsOf(judged));
-  return Math.ceil(Math.log2(Math.max(1, suspects.length))) + 1;
 }
 
 type Verdicts = ReadonlyMap<string, StepVerdict>;
@@ -37,7 +43,7 @@ function verdictsOf(judged: readonly JudgedFactors[]): Verdicts {
 function narrowed(
   factors: readonly string[],
   verdicts: Verdicts,
-): { readonly suspects: readonly string[]; readonly next: NextStep<readonly string[]> | null } {
+): { readonly suspects: readonly string[]; readonly next: NextFactors | null } {
   let suspects = factors;
   while (suspects.length > 1) {
     const decided = partsOf(suspects).find((part) => {
@@ -61,7 +67,7 @@ function partsOf(suspects: readonly string[]): readonly string[][] {
   return [...halves, ...suspects.map((factor) => [factor])];
 }
 
-function lastOf(factor: string, factors: readonly string[], verdicts: Verdicts): NextStep<readonly string[]> {
+function lastOf(factor: string, factors: readonly string[], verdicts: Verdicts): NextFactors {
   // All factors bad is the bad end, which was measured first.
   if (factors.length === 1) return { kind: 'found', names: [factor] };
   const verdict = verdicts.get(keyOfFactors([factor]));
@@ -70,6 +76,6 @@ function lastOf(factor: string, factors: readonly string[], verdicts: Verdicts):
   return verdict === 'good' ? { kind: 'together', names: factors } : { kind: 'range', names: [factor] };
 }
 
-export function keyOfFactors(bad: readonly string[]): string {
+function keyOfFactors(bad: readonly string[]): string {
   return JSON.stringify(bad.toSorted());
 }

@@ -1,8 +1,10 @@
 import * as z from 'zod';
 
 import { cellComparisonSchema } from '../../records/verdict.ts';
-import { STEP_VERDICTS } from './turns.ts';
 import { count, id, metric, output, type OutputOf, provenance, unit } from '../../records/output-parts.ts';
+
+/** `unclear` after the maximum of runs, `broken` when it could not be measured. */
+const STEP_VERDICTS = ['good', 'bad', 'unclear', 'broken'] as const;
 
 const evidence = cellComparisonSchema
   .pick({ base: true, head: true, changePercent: true, ciPercent: true, mdePercent: true, runs: true })

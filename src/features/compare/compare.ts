@@ -115,7 +115,8 @@ export function printReport(
       cells.some(({ verdict, belowMinChange }) => verdict === 'slower' && belowMinChange === undefined),
     failed: counts.failed > 0,
   };
-  return failOn(options.failOn, { ...compared, unclear: counts.unclear > 0 });
+  const unclear = cells.some(({ verdict, belowMinChange }) => verdict === 'unclear' && belowMinChange === undefined);
+  return failOn(options.failOn, { ...compared, unclear });
 }
 
 export async function compareReport(
@@ -211,10 +212,12 @@ function gateOfSide(db: StoreDatabase, { sweeps }: Side): GateSettings {
   return newest === undefined ? NO_GATE : gateOf(db, newest.sweepId);
 }
 
-/** A change that is too small to matter keeps its verdict. */
+/** A change that is too small to matter keeps its verdict, and so does an unclear cell whose interval is. */
 function smallChange({ cell, metric, comparison }: JudgedCell, rules: GateRules): Pick<ComparedCell, 'belowMinChange'> {
   const least = rules.minChangeOf(cell.key, metric);
-  const isSmall = isCalled(comparison) && Math.abs(comparison.changePercent ?? 0) < least;
+  const { changePercent, ciPercent, verdict } = comparison;
+  const isWithin = verdict === 'unclear' && ciPercent !== null && Math.max(-ciPercent[0], ciPercent[1]) < least;
+  const isSmall = isWithin || (isCalled(comparison) && Math.abs(changePercent ?? 0) < least);
   return isSmall ? { belowMinChange: least } : {};
 }
 

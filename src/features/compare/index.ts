@@ -1,3 +1,9 @@
 export { compareReport, readSides } from './compare.ts';
 export { comparison, type ComparedCell, type Comparison } from './output.ts';
 export { compareText, shiftSize, shiftText } from './text.ts';
+export type { TurnSide } from './run/commit-side.ts';
+export type { TwoCommits } from './run/commit-side.ts';
+export type { MeasureOptions } from './run/compare-run.ts';
+
+/** Loaded where something is measured: most comparisons only read. */
+export const inTurns = async () => import('./run/compare-run.ts');

@@ -1,5 +1,3 @@
-import { Option } from '@commander-js/extra-typings';
-
 import { defineCommand, type OptionsOf, type PlainCommand } from '../../cli/define-command.ts';
 import { branchOption, filterOption, metricOption, positiveInteger } from '../../cli/options.ts';
 
@@ -9,8 +7,7 @@ const define = (command: PlainCommand) =>
     .addOption(metricOption())
     .addOption(filterOption())
     .addOption(branchOption())
-    .option('--last <n>', 'use the newest N sweeps', positiveInteger, 60)
-    .addOption(new Option('--want [percent]', 'replaced by the columns of the table').hideHelp());
+    .option('--last <n>', 'use the newest N sweeps', positiveInteger, 60);
 
 export type NoiseOptions = OptionsOf<typeof define>;
 

@@ -1,12 +1,11 @@
 import { cellKeysOf } from '../../store/runs/runs.ts';
 import { HISTORY } from '../../judge/history/settings.ts';
 import { count } from '../../terminal/numbers.ts';
-import { noisyCells } from './noisy-cells.ts';
-import { cellSeries, withoutCopies } from './cell-series.ts';
+import { noisyCell, sweepRunsOf, withoutCopies } from './cell-noise.ts';
 import { inLabelOrder } from '../../text/cell-label.ts';
 import { UsageError } from '../../errors.ts';
 import type { ExitCode } from '../../exit-codes.ts';
-import { isMetric, isOfBuild, metricOf, metricWord } from '../../records/metric.ts';
+import { gateMetric, isMetric, isOfBuild, metricOf, metricWord } from '../../records/metric.ts';
 import type { NoiseOutput } from './output.ts';
 import { type NoiseDetails, noiseText } from './text.ts';
 import { cellRunsOf } from '../../store/runs/cell-runs.ts';
@@ -23,14 +22,11 @@ import type { NoiseOptions } from './command.ts';
 
 /** `bench noise [CELL...]`: the noise of each cell, and what is visible in spite of it. */
 export async function noise(names: readonly string[], options: NoiseOptions, io: Io): Promise<ExitCode> {
-  const { metric, want } = options;
+  const { metric } = options;
   if (metric !== undefined && isMetric(metric) && isOfBuild(metric)) {
     throw new UsageError(
       `--metric ${metricWord(metric)}: a build has one ${metricOf(metric).label}, however often its engine runs`,
     );
-  }
-  if (want !== undefined) {
-    throw new UsageError('--want was replaced by the table: it shows the change that 1, 3, 5 and 10 runs show');
   }
   return withStore(options, io, async (store) => {
     const { output, details } = await assessed(store.db, names, options, io);
@@ -53,36 +49,40 @@ async function assessed(
   const known = inLabelOrder([...findCells(db, [...cellKeysOf(db, allIds)]).values()]);
   const cells = chooseCells(db, namedCells(known, names), filter);
   if (cells.length === 0) throw new UsageError('no cell of these sweeps passes; see `bench ls cells`');
-  const keys = cells.map(({ key }) => key);
-  const runs = cellRunsOf(db, allIds, keys).map((run) => {
+  const runs = cellRunsOf(
+    db,
+    allIds,
+    cells.map(({ key }) => key),
+  ).map((run) => {
     const enginePath = paths.get(run.runId);
     return enginePath === undefined ? run : { ...run, enginePath };
   });
-  const sweeps = withoutCopies(all, runs);
+  const sweepIds = withoutCopies(allIds, runs);
   const environments = findEnvironments(db, [...new Set(runs.map(({ environmentId }) => environmentId))]);
   const metric = metricNamed(db, requested);
-  const series = cellSeries(cells, sweeps, runs, environments, metric);
-  const kept = new Set(sweeps.map(({ sweepId }) => sweepId));
-  const own = runs.filter(({ sweepId }) => kept.has(sweepId));
-  const noisy = noisyCells(series, own);
-  const first = sweeps[0] ?? newest;
+  const byCell = Map.groupBy(runs, ({ cellKey }) => cellKey);
+  const noisy = cells.map((cell) => {
+    const sweepRuns = sweepRunsOf(cell, metric, sweepIds, byCell.get(cell.key) ?? [], environments);
+    return noisyCell(cell, gateMetric(metric, cell), sweepRuns, cells.length);
+  });
+  const first = all.find(({ sweepId }) => sweepId === sweepIds[0]) ?? newest;
   const notes = [
-    all.length === sweeps.length
+    all.length === sweepIds.length
       ? null
-      : `${count(all.length - sweeps.length, 'sweep')} with the same recorded runs as an earlier one left out`,
+      : `${count(all.length - sweepIds.length, 'sweep')} with the same recorded runs as an earlier one left out`,
     noisy.some(({ sweepPercent }) => sweepPercent !== null)
       ? null
       : `sweep-to-sweep noise needs at least ${HISTORY.leastNights} sweeps: until then what is visible is by the runs alone`,
   ].filter((note) => note !== null);
   return {
     output: {
-      schemaVersion: 2,
+      schemaVersion: 3,
       sweepId: newest.sweepId,
       firstSweepId: first.sweepId,
       branch: newest.branch,
       matrix: newest.matrix,
       provenance: newest.provenance,
-      sweeps: sweeps.length,
+      sweeps: sweepIds.length,
       cells: noisy,
       notes,
     },

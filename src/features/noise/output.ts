@@ -7,7 +7,7 @@ export const SHOWN_RUNS = [1, 3, 5, 10] as const;
 
 const percent = z.number().min(0).nullable();
 
-export const noise = outputOfVersion(2, 'bench noise --json', {
+export const noise = outputOfVersion(3, 'bench noise --json', {
   sweepId: id.describe('The newest of the series'),
   firstSweepId: id.describe('The oldest that was looked at'),
   branch: z.string().nullable(),
@@ -21,7 +21,6 @@ export const noise = outputOfVersion(2, 'bench noise --json', {
       sweeps: count,
       runPercent: percent.describe('Standard deviation of a run within its sweep'),
       sweepPercent: percent.describe('Standard deviation between sweeps beyond their runs; null with fewer than 8'),
-      buildPercent: percent.describe('Standard deviation between builds of one engine beyond their runs'),
       visible: z
         .array(z.strictObject({ runs: count, percent }))
         .describe('The smallest change that two sweeps with this many runs of the cell show nine times in ten'),

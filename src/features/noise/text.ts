@@ -66,20 +66,12 @@ function noiseTable(cells: readonly NoisyRow[], look: Look): string[] {
   const right = 'right' as const;
   const known = cells.filter((cell) => weightOf(cell) >= 0).toSorted((a, b) => weightOf(b) - weightOf(a));
   if (known.length === 0) return [];
-  const hasBuilds = known.some(({ buildPercent }) => buildPercent !== null);
-  const build = {
-    header: 'build ±',
-    text: (row: NoisyRow) => percentText(row.buildPercent),
-    align: right,
-    dropRank: 3,
-  };
   const table = cellTable<NoisyRow>(
     known.slice(0, SHOWN_CELLS),
     [
       { header: 'runs', text: ({ runs }) => String(runs), align: right, dropRank: 5 },
       { header: 'run ±', text: (row) => percentText(row.runPercent), align: right, dropRank: 2 },
       { header: 'sweep ±', text: (row) => percentText(row.sweepPercent), align: right, dropRank: 2 },
-      ...(hasBuilds ? [build] : []),
       ...SHOWN_RUNS.map((runs) => ({
         header: count(runs, 'run'),
         text: (row: NoisyRow) => percentText(visibleWith(row, runs)),

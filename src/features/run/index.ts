@@ -1,5 +1,5 @@
 export { budgetNote, fittedPlan } from './budget.ts';
 export { startSweep } from './run.ts';
 export { search } from './search/output.ts';
-export { showSearch } from './search/show-search.ts';
+export { showSearch } from './search/wanted-search.ts';
 export type { SearchRequest } from './search/wanted-search.ts';

@@ -1,11 +1,17 @@
-import { cellsToRepeat, type GrowingCell, type MoreRunsWanted } from '../../judge/adaptive-repeats.ts';
-import { valueKind, valueRule } from '../../judge/value-rule.ts';
+import {
+  cellsToRepeat,
+  growingCell,
+  type MoreRunsWanted,
+  newestRun,
+  withinTime,
+} from '../../judge/adaptive-repeats.ts';
+import { valueKind } from '../../judge/value-rule.ts';
 import { PAST_WINDOW_NIGHTS, pastValues } from '../../judge/past-values.ts';
-import { type KeyedCell, noiseKindOf } from '../../records/cell.ts';
+import type { KeyedCell } from '../../records/cell.ts';
 import { cellLabel } from '../../text/cell-label.ts';
 import { printable } from '../../text/printable.ts';
 import { count } from '../../terminal/numbers.ts';
-import { gateMetric, metricOf } from '../../records/metric.ts';
+import { gateMetric } from '../../records/metric.ts';
 import type { Plan, PlannedRun } from '../../records/plan.ts';
 import type { Sweep } from '../../records/sweep.ts';
 import { seededRandom, shuffled } from '../../matrix/plan/order.ts';
@@ -65,21 +71,15 @@ export class MoreRuns {
     const goal = untilSurePercent === null ? WORTH_TELLING : { percent: untilSurePercent, deviations: 0 };
     const base = this.baseRuns();
     const past = this.pastOf(open, base);
-    const growing = open.map(({ cell, runs: made }): GrowingCell => {
-      const metric = gateMetric(null, cell);
-      const sides = [base.get(cell.key) ?? [], made].map((side) => side.filter(isMeasured));
-      const valueOf = valueRule(sides.flat(), metric);
-      const [before = [], now = []] = sides.map((side) => side.flatMap((run) => valueOf(run) ?? []));
-      return {
-        cellKey: cell.key,
-        base: before,
-        head: now,
-        past: past(cell.key, before),
-        kind: noiseKindOf(cell),
-        betterIs: metricOf(metric).betterIs,
-        runS: this.estimateS(cell.key),
-      };
-    });
+    const growing = open.map(({ cell, runs: made }) =>
+      growingCell(
+        cell,
+        gateMetric(null, cell),
+        [base.get(cell.key) ?? [], made],
+        (before) => past(cell.key, before),
+        this.estimateS(cell.key),
+      ),
+    );
     const look = 1 + Math.max(0, ...[...runs.values()].map(highestRepeat)) - this.given.plan.repeats;
     const { open: repeated, limitedByNights } = cellsToRepeat(growing, look, goal);
     this.noteLimited(open, limitedByNights);
@@ -145,11 +145,8 @@ export class MoreRuns {
   private withinBudget(runs: readonly PlannedRun[], made: ReadonlyMap<string, readonly CellRun[]>): PlannedRun[] {
     const { budgetS } = this.given.wanted;
     if (budgetS === null || made.size === 0) return [...runs];
-    let leftS = budgetS - (this.given.now().getTime() - this.startMs) / 1000;
-    return runs.filter(({ cellKey }) => {
-      leftS -= this.estimateS(cellKey);
-      return leftS >= 0;
-    });
+    const leftS = budgetS - (this.given.now().getTime() - this.startMs) / 1000;
+    return withinTime(runs, leftS, ({ cellKey }) => this.estimateS(cellKey));
   }
 
   private estimateS(cellKey: CellKey): number {
@@ -166,8 +163,4 @@ interface OpenCell {
 
 export function highestRepeat(runs: readonly CellRun[]): number {
   return Math.max(0, ...runs.map(({ repeat }) => repeat));
-}
-
-function newestRun(runs: readonly CellRun[]): CellRun | undefined {
-  return runs.toSorted((a, b) => a.repeat - b.repeat).at(-1);
 }

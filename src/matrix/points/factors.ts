@@ -23,9 +23,11 @@ const factorSettingSchema = z.object({
 
 export type FactorSetting = Immutable<z.infer<typeof factorSettingSchema>>;
 
-export const factorSchema = z.object({ name: z.string(), good: factorSettingSchema, bad: factorSettingSchema });
-
-type Factor = Immutable<z.infer<typeof factorSchema>>;
+interface Factor {
+  readonly name: string;
+  readonly good: FactorSetting;
+  readonly bad: FactorSetting;
+}
 
 interface FactorFiles {
   readonly cwd: string;

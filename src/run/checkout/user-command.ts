@@ -6,6 +6,7 @@ import type { Io } from '../../cli/io.ts';
 import { BenchError, InterruptedError } from '../../errors.ts';
 import { EXIT_CODES } from '../../exit-codes.ts';
 import { endOrphan, identityOf, identitySchema } from '../../process/process-identity.ts';
+import type { Invocation } from '../../process/spawn.ts';
 import { printable } from '../../text/printable.ts';
 
 /** A commit or a setting that cannot be measured, with the reason in one line. */
@@ -33,6 +34,8 @@ export interface ExternalCommand {
   readonly cwd: string;
   /** Its output goes to `LOG.out` and `LOG.err`. */
   readonly log: string;
+  /** Gets its output while it runs. */
+  readonly reader?: Invocation['reader'];
 }
 
 /**
@@ -40,7 +43,7 @@ export interface ExternalCommand {
  * @throws BrokenSubjectError when it cannot be started or fails
  * @throws InterruptedError on Ctrl-C, after it was ended
  */
-export async function runCommand({ command, cwd, log }: ExternalCommand, io: Io): Promise<void> {
+export async function runCommand({ command, cwd, log, reader }: ExternalCommand, io: Io): Promise<void> {
   const [file, ...args] = command;
   if (file === undefined) return;
   await mkdir(dirname(log), { recursive: true });
@@ -49,7 +52,8 @@ export async function runCommand({ command, cwd, log }: ExternalCommand, io: Io)
   const env = Object.fromEntries(Object.entries(io.env).filter(([name]) => !GIT_VARIABLES.includes(name)));
   let noted = Promise.resolve();
   const paths = { stdoutPath: `${log}.out`, stderrPath: `${log}.err` };
-  const result = await io.spawn({ file, args, cwd, env, ...paths, timeoutMs: 0 }, io.signal, (pid) => {
+  const started = { file, args, cwd, env, ...paths, timeoutMs: 0, ...(reader === undefined ? {} : { reader }) };
+  const result = await io.spawn(started, io.signal, (pid) => {
     noted = writeFile(pidFile, JSON.stringify(identityOf(pid)));
   });
   await noted;

@@ -11,7 +11,7 @@ function askGit(cwd: string, args: readonly string[], timeoutMs = 0): Promise<An
 }
 
 /** Output of git; null without git or a repository, or if git fails. */
-async function git(cwd: string, args: readonly string[], timeoutMs = 0): Promise<string | null> {
+export async function git(cwd: string, args: readonly string[], timeoutMs = 0): Promise<string | null> {
   const answer = await askGit(cwd, args, timeoutMs);
   return answer.kind === 'answered' ? answer.text : null;
 }
@@ -77,13 +77,6 @@ export function targetBranch(env: Readonly<Record<string, string | undefined>>):
   return names.find((name) => name !== undefined && name !== '') ?? null;
 }
 
-interface RangeCommit {
-  readonly commit: string;
-  readonly parents: readonly string[];
-  /** The first line of its message: untrusted text. */
-  readonly subject: string;
-}
-
 /** The root of the repository that a folder is in; null if there is none. */
 export async function repositoryFolder(cwd: string): Promise<string | null> {
   return (await git(cwd, ['rev-parse', '--show-toplevel']))?.replace(/\n$/, '') ?? null;
@@ -109,24 +102,19 @@ export async function isShallow(cwd: string): Promise<boolean> {
   return (await git(cwd, ['rev-parse', '--is-shallow-repository']))?.trim() === 'true';
 }
 
-/** On all lines of history, parents first, without `good` and lines that began before: their merge is tested. */
-export async function commitRange(cwd: string, good: string, bad: string): Promise<RangeCommit[]> {
-  const args = ['--ancestry-path', '--topo-order', '--reverse', '--format=%H%x09%P%x09%s'];
-  const lines = await log(cwd, args, `${good}..${bad}`);
-  return lines.map((line) => {
-    const [commit = '', parents = '', ...subject] = line.split('\t');
-    return { commit, parents: parents.split(' ').filter((parent) => parent !== ''), subject: subject.join('\t') };
-  });
-}
-
 export async function subjectOf(cwd: string, commit: string): Promise<string> {
   return (await log(cwd, ['--max-count=1', '--format=%s'], commit))[0] ?? '';
 }
 
 /** The user's checkout is not changed; what is in the way is removed. Returns git's error, or null. */
-export async function addWorktree(repository: string, folder: string, commit: string): Promise<string | null> {
+export async function addWorktree(
+  repository: string,
+  folder: string,
+  commit: string,
+  options: readonly string[] = [],
+): Promise<string | null> {
   await removeWorktree(repository, folder);
-  const answer = await askGit(repository, ['worktree', 'add', '--detach', '--force', folder, commit]);
+  const answer = await askGit(repository, ['worktree', 'add', '--detach', '--force', ...options, folder, commit]);
   return answer.kind === 'answered' ? null : problemOf('git', answer);
 }
 

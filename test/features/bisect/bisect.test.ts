@@ -1,10 +1,11 @@
-import { execFileSync } from 'node:child_process';
+import { execFileSync, spawnSync } from 'node:child_process';
 import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync, globSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 
 import { beforeAll, describe, expect, test } from 'vitest';
 
+import { STEP } from '../../../src/features/bisect/commits.ts';
 import { printable } from '../../../src/text/printable.ts';
 import { seededRandom } from '../../../src/matrix/plan/order.ts';
 import { OUTPUTS } from '../../support/outputs.ts';
@@ -64,28 +65,28 @@ function expectNoWorktrees(repository: Repository): void {
 
 describe('bench bisect GOOD BAD -- CMD', () => {
   test('finds the commit, with the evidence; the checkout stays as it was', async () => {
-    const { repository, commits } = history(slowFrom(6, 12));
+    const { repository, commits } = history(slowFrom(4, 8));
     const head = repository.git('status', '--porcelain=v2', '--branch');
     const args = [commits[0] ?? '', 'main', ...CELL, ...STUB, ...BUILD];
     const { code, json } = await bisect(repository, args);
     expect([code, json.status]).toEqual([0, 'found']);
-    expect(json.causes).toMatchObject([{ name: commits[6], subject: 'change 6' }]);
+    expect(json.causes).toMatchObject([{ name: commits[4], subject: 'change 4' }]);
     expect(json.causes[0]?.evidence?.changePercent).toBeCloseTo(5, 3);
     expect(json.change?.changePercent).toBeCloseTo(5, 3);
-    expect(json.steps.length).toBeLessThanOrEqual(4);
-    // Four runs of each end, then two of a candidate and two of the ends a step.
-    expect(json.runs).toBe(8 + 4 * json.steps.length);
+    expect(json.steps.length).toBeLessThanOrEqual(3);
+    // Four runs of each of two sides.
+    expect(json.runs).toBe(8 + 8 * json.steps.length);
     expectNoWorktrees(repository);
     const status = repository.git('status', '--porcelain=v2', '--branch');
     expect(status.replace(/\n\? bench\.sqlite.*/s, '')).toBe(head);
     const db = join(repository.folder, 'bench.sqlite');
-    const sweeps = queryStore<{ id: string; git_commit: string; name: string; state: string }>(
+    const sweeps = queryStore<{ id: string; git_commit: string; state: string }>(
       db,
-      'SELECT sweep_id AS id, git_commit, name, state FROM sweeps',
+      'SELECT sweep_id AS id, git_commit, state FROM sweeps',
     );
-    expect(sweeps).toHaveLength(2 + json.steps.length);
+    expect(sweeps).toHaveLength(2 + 2 * json.steps.length);
     for (const { candidate, sweepId } of json.steps) {
-      expect(sweeps).toContainEqual({ id: sweepId, git_commit: candidate[0], name: 'bisect', state: 'finished' });
+      expect(sweeps).toContainEqual({ id: sweepId, git_commit: candidate[0], state: 'finished' });
     }
     const compared = await bench(['compare', commits[0] ?? '', 'main', '--fail-on', 'failed'], {
       cwd: repository.folder,
@@ -121,44 +122,21 @@ describe('bench bisect GOOD BAD -- CMD', () => {
   }, 60_000);
 
   test('broken commits are skipped, with the reason; beside the culprit a range is left', async () => {
-    const sources = slowFrom(5, 10);
-    sources[4] = 'broken\n';
-    sources[7] = 'change 7 scale=0\n';
+    const sources = slowFrom(3, 6);
+    sources[2] = 'broken\n';
+    sources[4] = 'change 4 scale=0\n';
     const { repository, commits } = history(sources);
     const args = [commits[0] ?? '', 'HEAD', ...CELL, ...STUB, ...BUILD];
     const { code, json } = await bisect(repository, args);
     expect([code, json.status]).toEqual([4, 'range']);
-    expect(json.causes.map(({ name }) => name)).toEqual([commits[4], commits[5]]);
-    const broken = json.steps.find(({ candidate }) => candidate[0] === commits[4]);
-    expect(broken).toMatchObject({ verdict: 'broken' });
-    expect(broken?.reason).toMatch(/^\.\/build\.sh: exit code 3; its output is in bisect\//);
-    const log = /its output is in (\S+)/.exec(broken?.reason ?? '')?.[1] ?? '';
-    expect(existsSync(join(repository.folder, log))).toBe(true);
+    expect(json.causes.map(({ name }) => name)).toEqual([commits[2], commits[3]]);
+    const skipped = json.steps.filter(({ verdict }) => verdict === 'broken');
+    expect(skipped.map(({ candidate: [commit] }) => commit)).toContain(commits[2]);
+    for (const { reason } of skipped) {
+      const log = /^it could not be built or measured: see (\S+)$/.exec(reason ?? '')?.[1] ?? '';
+      expect(readFileSync(join(repository.folder, log), 'utf8')).toContain('./build.sh: exit code 3');
+    }
     expectNoWorktrees(repository);
-  }, 60_000);
-
-  test('an engine that cannot be built is a broken commit, too', async () => {
-    const sources = slowFrom(3, 5);
-    sources[2] = 'change 2 scale=0\n';
-    const { repository, commits } = history(sources);
-    const args = [commits[0] ?? '', 'HEAD', ...CELL, ...STUB, ...BUILD];
-    const { json } = await bisect(repository, args);
-    expect(json.steps.find(({ candidate }) => candidate[0] === commits[2])).toMatchObject({
-      verdict: 'broken',
-      reason: 'its engine could not be built: outOfMemory',
-    });
-  }, 60_000);
-
-  test('noise of 1 % and a change of 4 %: found, with an interval that holds it', async () => {
-    const { repository, commits } = history(slowFrom(3, 8, 1.04));
-    // Where the noise begins: an interval of 95 % misses the truth for one beginning in twenty.
-    writeInto(repository.folder, 'counter', 'a');
-    const env = { BISECT_NOISE: '0.01', BISECT_COUNTER: join(repository.folder, 'counter') };
-    const args = [commits[0] ?? '', 'main', ...CELL, ...STUB, ...BUILD];
-    const { json } = await bisect(repository, args, env);
-    expect(json.causes).toMatchObject([{ name: commits[3] }]);
-    const [low = 9, high = 0] = json.causes[0]?.evidence?.ciPercent ?? [];
-    expect([low < 4, high > 4]).toEqual([true, true]);
   }, 60_000);
 
   test('nothing to find: exit code 5 and a line that says so', async () => {
@@ -212,7 +190,7 @@ describe('bench bisect GOOD BAD -- CMD', () => {
 
 describe('SIGKILL and Ctrl-C', () => {
   test('killed again and again, it goes on and repeats nothing that was measured', async () => {
-    const { repository, commits } = history(slowFrom(6, 12));
+    const { repository, commits } = history(slowFrom(3, 6));
     const { folder } = repository;
     const journal = join(folder, 'journal');
     const env = { STUB_JOURNAL: journal, STUB_DELAY_MS: '20' };
@@ -221,21 +199,21 @@ describe('SIGKILL and Ctrl-C', () => {
     const loads = (): number =>
       existsSync(journal) ? readFileSync(journal, 'utf8').split('--loadEngine').length - 1 : 0;
     let kills = 0;
-    for (let round = 0; round < 8; round += 1) {
+    for (let round = 0; round < 5; round += 1) {
       // A process killed before it wrote its state leaves nothing to resume.
-      const again = globSync('bisect/*/state.json', { cwd: folder }).length > 0 && round % 2 === 1;
+      const again = globSync('bisect/*/request.json', { cwd: folder }).length > 0 && round % 2 === 1;
       const child = startBench(again ? ['bisect', '--resume'] : args, { cwd: folder, env });
       const ended = finished(child);
-      const enough = loads() + Math.floor(random() * 3);
+      const enough = loads() + 1 + Math.floor(random() * 4);
       while (loads() < enough && child.exitCode === null) await sleep(10);
       await sleep(400 * random());
       child.kill('SIGKILL');
       if ((await ended).signal === 'SIGKILL') kills += 1;
     }
-    expect(kills).toBe(8);
+    expect(kills).toBe(5);
     const { code, json } = await bisect(repository, args.slice(1), env);
-    expect([code, json.causes[0]?.name]).toEqual([0, commits[6]]);
-    expect(json.runs).toBe(8 + 4 * json.steps.length);
+    expect([code, json.causes[0]?.name]).toEqual([0, commits[3]]);
+    expect(json.runs).toBe(8 + 8 * json.steps.length);
     const db = join(folder, 'bench.sqlite');
     const stored = queryStore(db, `SELECT * FROM runs WHERE role = 'timed'`).length;
     expect(stored).toBe(json.runs);
@@ -363,6 +341,40 @@ axes: {precision: fp16, batch: 8}
       'again: model is switched by model already',
     );
   });
+});
+
+describe('what git bisect run starts', () => {
+  test.each([
+    [0, 0],
+    [1, 1],
+    [2, 255],
+    [3, 255],
+    [4, 125],
+    [5, 125],
+    [70, 255],
+    [130, 255],
+  ])('exit code %i of a comparison is %i to git', (code, expected) => {
+    const { repository, commits } = history(slowFrom(1, 2));
+    const [good = '', bad = ''] = commits;
+    repository.git('update-ref', 'BISECT_HEAD', bad);
+    const compare = ['sh', '-c', `echo "$1" > asked; exit ${code}`, 'sh'];
+    const args = ['-c', STEP, 'sh', repository.folder, good, ...compare];
+    expect(spawnSync('sh', args, { cwd: repository.folder }).status).toBe(expected);
+    expect(readFileSync(join(repository.folder, 'asked'), 'utf8')).toBe(`${good}..${bad}\n`);
+  });
+});
+
+test('a bisection that an earlier version began is named with its two commits', async () => {
+  const { repository, commits } = history(slowFrom(1, 2));
+  const [good = '', bad = ''] = commits;
+  const search = { kind: 'commits', good, bad, goodRef: 'v1', badRef: 'HEAD', command: [] };
+  const state = { schemaVersion: 1, isFinished: false, request: { search } };
+  writeInto(repository.folder, 'bisect/0123456789abcdef0123456789abcdef/state.json', JSON.stringify(state));
+  const { code, stderr } = await bench(['bisect', '--resume'], { cwd: repository.folder });
+  expect([code, stderr]).toEqual([
+    2,
+    `bench: an earlier version of bench began this one: start it again with bench bisect ${good} ${bad}\n`,
+  ]);
 });
 
 describe('wrong use and hostile names', () => {

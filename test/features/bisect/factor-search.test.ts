@@ -2,11 +2,10 @@ import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 
 import { type JudgedFactors, searchFactors } from '../../../src/features/bisect/factor-search.ts';
-import type { StepVerdict } from '../../../src/features/bisect/turns.ts';
 
 const named = (count: number): string[] => Array.from({ length: count }, (_, place) => `f${place}`);
 
-function search(factors: readonly string[], judge: (bad: readonly string[]) => StepVerdict) {
+function search(factors: readonly string[], judge: (bad: readonly string[]) => JudgedFactors['verdict']) {
   const judged: JudgedFactors[] = [];
   for (;;) {
     const state = searchFactors(factors, judged);

@@ -6,7 +6,6 @@ import { beforeAll, describe, expect, test } from 'vitest';
 import { printable } from '../../../src/text/printable.ts';
 import { OUTPUTS } from '../../support/outputs.ts';
 import { bench, ROOT, sharedFolder, temporaryFolder } from '../../support/bench.ts';
-import { STUB, stubMatrix } from '../../support/stub.ts';
 import { normals, simulatedCells, simulateNights } from '../../support/simulated-store.ts';
 
 const MATRICES = join(ROOT, 'matrices');
@@ -22,7 +21,6 @@ interface Noise {
     readonly runs: number;
     readonly runPercent: number | null;
     readonly sweepPercent: number | null;
-    readonly buildPercent: number | null;
     readonly visible: readonly { readonly runs: number; readonly percent: number | null }[];
   }[];
   readonly notes: readonly string[];
@@ -121,8 +119,7 @@ describe('a quiet machine, with one noisy cell', () => {
   });
 
   test.each([
-    [['--want', '0.4'], '--want was replaced by the table'],
-    [['--want'], '--want was replaced by the table'],
+    [['--want', '0.4'], '--want of bench noise is gone: its table shows'],
     [['--metric', 'engineMib'], 'a build has one engine size'],
     [['no such cell'], 'no cell no such cell'],
     [['--last', '0'], 'must be a whole number'],
@@ -215,36 +212,6 @@ describe('on recorded runs', () => {
     expect([sweeps, cells.map(({ runs }) => runs)]).toEqual([1, [5, 5]]);
     expect(notes[0]).toBe('1 sweep with the same recorded runs as an earlier one left out');
   });
-});
-
-describe('three builds of the same engine', () => {
-  async function measured(unluckyPercent: string): Promise<string> {
-    const folder = temporaryFolder();
-    const db = join(folder, 'bench.sqlite');
-    const env = {
-      STUB_JOURNAL: join(folder, 'journal'),
-      STUB_NOISE: JSON.stringify({ when: '--loadEngine', percent: 0.3 }),
-      STUB_UNLUCKY_PERCENT: unluckyPercent,
-    };
-    const matrix = stubMatrix(folder, ['builds: 3', 'repeats: 3', 'seed: 7']);
-    const args = ['run', matrix, '--trtexec', STUB, '--db', db, '--no-telemetry'];
-    const { code, stderr } = await bench(args, { env });
-    if (code !== 0) throw new Error(stderr);
-    return db;
-  }
-
-  test('the second is 4 % slower: the noise of builds is beyond that of runs', async () => {
-    const db = await measured('4');
-    const { cells } = await noise(db);
-    expect(cells).toHaveLength(2);
-    for (const { buildPercent } of cells) {
-      // Of the logarithms 0, ln 1.04, 0: ln 1.04 / sqrt(3) = 2.26 %.
-      expect(buildPercent).toBeGreaterThan(1.8);
-      expect(buildPercent).toBeLessThan(2.8);
-    }
-    const { stdout } = await bench(['noise', '--db', db], { env: { COLUMNS: '120' } });
-    expect(stdout).toContain('build ±');
-  }, 60_000);
 });
 
 test('what is visible is what a comparison of two of the nights says', async () => {

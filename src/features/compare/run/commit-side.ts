@@ -1,26 +1,40 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-
+import type { Io } from '../../../cli/io.ts';
 import { EngineCache } from '../../../engines/engine-cache.ts';
 import { BenchError, EnvironmentLackingError, InterruptedError, MatrixError, UsageError } from '../../../errors.ts';
 import type { ExitCode } from '../../../exit-codes.ts';
-import { recordedRuns } from '../../../trtexec/replay/check-plan.ts';
-import { type CheckoutSource, CommitCheckout } from '../../../run/checkout/commit-checkout.ts';
-import type { TrtexecProgram } from '../../../trtexec/program/trtexec-program.ts';
-import type { Io } from '../../../cli/io.ts';
-import { printable } from '../../../text/printable.ts';
+import { type ModelsNeeded, type PrepareOptions, type Prepared, prepare } from '../../plan/index.ts';
 import type { CellKey } from '../../../records/scalars.ts';
-import { type ModelsNeeded, prepare, type Prepared, type PrepareOptions } from '../../plan/index.ts';
-import { commitText, type NamedCommit } from './commits.ts';
+import type { Sweep } from '../../../records/sweep.ts';
+import { type CheckoutSource, CommitCheckout } from '../../../run/checkout/commit-checkout.ts';
+import { splitRange } from '../../../selection/sides.ts';
+import { printable } from '../../../text/printable.ts';
+import { isShallow, mergeBase, readGitState, repositoryFolder, resolveRevision } from '../../../tools/git/git.ts';
+import type { TrtexecProgram } from '../../../trtexec/program/trtexec-program.ts';
+import { recordedRuns } from '../../../trtexec/replay/check-plan.ts';
 
 export type SideName = 'base' | 'head';
 
-/** What one commit is measured with. */
-export interface CommitPlan extends Pick<Prepared, 'matrix' | 'plan'> {
+/** What one side is measured with. */
+export interface SidePlan extends Pick<Prepared, 'matrix' | 'plan'> {
   readonly io: Io;
   readonly program: TrtexecProgram;
   /** Runs that it can have of a cell; infinite for a real trtexec. */
   readonly capacity: (cellKey: CellKey) => number;
+}
+
+/** One of two sides that are measured in turns. */
+export interface TurnSide {
+  /** Safe to print. */
+  readonly text: string;
+  readonly git: Pick<Sweep, 'commit' | 'dirty'>;
+  /** @throws BenchError with all that is wrong with its matrix, model or trtexec */
+  plan(options: PrepareOptions, models: ModelsNeeded): Promise<SidePlan>;
+  /** @param shared folder of the engines that every side may load */
+  cacheFor(plan: SidePlan, shared: string): EngineCache;
+  /** Sets the machine up, before each build and run. */
+  readonly beforeRun?: () => Promise<void>;
 }
 
 class NoMatrixError extends UsageError {}
@@ -49,7 +63,7 @@ export class CommitError extends BenchError {
 }
 
 /** One of the two commits: its worktree, and what it plans there. */
-export class CommitSide {
+export class CommitSide implements TurnSide {
   readonly name: SideName;
   readonly named: NamedCommit;
   private readonly checkout: CommitCheckout;
@@ -66,6 +80,10 @@ export class CommitSide {
     return commitText(this.named);
   }
 
+  get git(): TurnSide['git'] {
+    return { commit: this.named.commit, dirty: false };
+  }
+
   /** @returns true when the commit has no matrix of its own: that of the working tree was copied */
   async add(): Promise<boolean> {
     return this.explained(async () => {
@@ -79,7 +97,7 @@ export class CommitSide {
   }
 
   /** @throws CommitError with all that is wrong with its matrix, model or trtexec */
-  async plan(options: PrepareOptions, models: ModelsNeeded): Promise<CommitPlan> {
+  async plan(options: PrepareOptions, models: ModelsNeeded): Promise<SidePlan> {
     return this.explained(async () => {
       const { trtexec } = this.checkout;
       const placed = { ...options, ...(trtexec === null ? {} : { trtexec }) };
@@ -95,7 +113,7 @@ export class CommitSide {
   }
 
   /** Engines of a trtexec that the commit has or built are for this commit alone. */
-  cacheFor({ program }: CommitPlan, shared: string): EngineCache {
+  cacheFor({ program }: SidePlan, shared: string): EngineCache {
     const isOwn = program.recordings === null && this.checkout.holds(program.file);
     return new EngineCache(isOwn ? join(ownEnginesOf(this.source.folder), this.named.commit.slice(0, 16)) : shared);
   }
@@ -120,4 +138,68 @@ export class CommitSide {
 /** Engines that only one commit may load: its own program built them. */
 export function ownEnginesOf(folder: string): string {
   return join(folder, 'engines');
+}
+
+export interface NamedCommit {
+  /** As it was named. Not safe to print. */
+  readonly ref: string;
+  readonly commit: string;
+}
+
+export interface TwoCommits {
+  /** Top folder of the checkout. */
+  readonly repository: string;
+  readonly base: NamedCommit;
+  readonly head: NamedCommit;
+  /** True when head is checked out, with changes that are not committed. */
+  readonly isDirty: boolean;
+}
+
+/**
+ * `A..B`, `A...B` (from where the two parted), `A B`, `A` (against HEAD); HEAD against the commit before it when nothing
+ * is named.
+ * @throws UsageError where these are not two commits
+ */
+export async function twoCommits(base: string | undefined, head: string | undefined, io: Io): Promise<TwoCommits> {
+  const repository = await repositoryFolder(io.cwd);
+  if (repository === null) {
+    throw new UsageError('there is no git repository here, or no git: --run checks out two commits and measures them');
+  }
+  const range = base === undefined || head !== undefined ? null : splitRange(base);
+  const from = range?.from ?? base ?? 'HEAD~1';
+  const to = await namedCommit(range?.to ?? head ?? 'HEAD', io);
+  const stated = await namedCommit(from, io).catch((error: unknown) => {
+    if (base !== undefined) throw error;
+    throw new UsageError(`${commitText(to)} has no commit before it: name two`);
+  });
+  const sides = { base: range?.symmetric === true ? await parted(stated, to, io) : stated, head: to };
+  const { commit, dirty } = await readGitState(io.cwd);
+  const isDirty = dirty === true && commit === to.commit;
+  if (sides.base.commit === to.commit) {
+    const advice = isDirty ? 'uncommitted changes are not measured: commit them first' : 'name two, as in HEAD~1..HEAD';
+    const names = from === to.ref ? printable(from) : `${printable(from)} and ${printable(to.ref)}`;
+    throw new UsageError(`both sides are commit ${to.commit.slice(0, 8)} (${names}); ${advice}`);
+  }
+  return { repository, ...sides, isDirty };
+}
+
+/** `main (1a2b3c4d)`. */
+export function commitText({ ref, commit }: NamedCommit): string {
+  const short = commit.slice(0, 8);
+  return commit.startsWith(ref) ? short : `${printable(ref)} (${short})`;
+}
+
+async function namedCommit(ref: string, io: Io): Promise<NamedCommit> {
+  const commit = await resolveRevision(io.cwd, ref);
+  if (commit !== null) return { ref, commit };
+  const why = (await isShallow(io.cwd))
+    ? 'not in this shallow clone: fetch the whole history (git fetch --unshallow; fetch-depth: 0 in CI)'
+    : 'no git revision here: --run measures commits';
+  throw new UsageError(`${printable(ref)}: ${why}`);
+}
+
+async function parted(from: NamedCommit, to: NamedCommit, io: Io): Promise<NamedCommit> {
+  const commit = await mergeBase(io.cwd, from.commit, to.commit);
+  if (commit === null) throw new UsageError(`${printable(from.ref)}...${printable(to.ref)}: no common commit`);
+  return { ref: from.ref, commit };
 }

@@ -1,44 +1,49 @@
+export { pairIds } from './pair.ts';
 import { resolve } from 'node:path';
-
 import { sha256OfFile } from '../../../artefacts/files.ts';
 import type { Io } from '../../../cli/io.ts';
 import { migrationsFolder, storePath } from '../../../cli/store-location.ts';
 import { usingStore, warnIfMigrated } from '../../../cli/with-store.ts';
 import { InterruptedError, UsageError } from '../../../errors.ts';
 import type { ExitCode } from '../../../exit-codes.ts';
+import type { Compared } from '../cell-text.ts';
+import type { CompareOptions } from '../command.ts';
+import { compareReport, printReport } from '../compare.ts';
+import {
+  CommitError,
+  CommitSide,
+  type SideName,
+  type TurnSide,
+  type TwoCommits,
+  commitText,
+  twoCommits,
+} from './commit-side.ts';
+import { type Pair, findPair, inPairFolder, isFinished } from './pair.ts';
+import { type BothPlans, planBoth, withinBudget } from './plan-both.ts';
+import { type Enough, cellsOf, costText, nextRound, pairedCells } from './rounds.ts';
+import { measureInTurns } from './turns.ts';
 import { isMetric } from '../../../records/metric.ts';
 import { pathInside } from '../../../run/checkout/commit-checkout.ts';
 import { machinesFor, refuseOwnDevices, shareOut } from '../../../run/gpu-worker.ts';
 import { readStoredPlan } from '../../../run/stored-plan.ts';
 import { metricNamed } from '../../../selection/by-name.ts';
-import { type OpenStore, openStore } from '../../../store/file/open.ts';
+import { type OpenStore, type StoreDatabase, openStore } from '../../../store/file/open.ts';
 import { lastGpusOf } from '../../../store/runs/time-estimates.ts';
 import { findSweep, planOf } from '../../../store/sweeps/sweeps.ts';
 import { wrapHanging } from '../../../terminal/text-width.ts';
-import { isInCommit } from '../../../tools/git/git.ts';
 import { printable } from '../../../text/printable.ts';
 import { shellLine } from '../../../text/shell-quote.ts';
+import { isInCommit } from '../../../tools/git/git.ts';
 import { recordedRuns } from '../../../trtexec/replay/check-plan.ts';
 import { readRecordingSet } from '../../../trtexec/replay/recording-set.ts';
-import type { CompareOptions } from '../command.ts';
-import { compareReport, printReport } from '../compare.ts';
-import { CommitError, CommitSide, type SideName } from './commit-side.ts';
-import { commitText, type TwoCommits, twoCommits } from './commits.ts';
-import { costText } from './cost.ts';
-import { measureInTurns } from './measure.ts';
-import { findPair, inPairFolder, isFinished, type Pair } from './pair.ts';
-import { cellsOf, pairedCells } from './paired-cells.ts';
-import { type BothPlans, planBoth, withinBudget } from './plan-both.ts';
-import { type Enough, nextRound } from './rounds.ts';
 
 const DEFAULT_PERCENT = 1;
 const DEFAULT_MAX_REPEATS = 20;
 
 interface Comparing {
   readonly store: OpenStore;
-  readonly commits: TwoCommits;
   readonly pair: Pair;
-  readonly options: CompareOptions & { readonly matrix: string };
+  readonly options: MeasureOptions;
   readonly io: Io;
 }
 
@@ -64,33 +69,83 @@ export async function compareRun(
   }
   const [from, to] = words.filter((word) => !isMatrix(word));
   const commits = await twoCommits(from, to, io);
-  const store = warnIfMigrated(openStore(storePath(options.db, io), migrationsFolder()), io);
-  const work = async (): Promise<ExitCode> => {
-    const pair = findPair(store.db, await requestOf(commits, matrix, options, io), options.force === true);
-    const comparing = { store, commits, pair, options: { ...options, matrix }, io };
+  const compared = await measuredCommits(commits, { ...options, matrix }, io);
+  return printReport(compared, options, io);
+}
+
+export type MeasureOptions = Partial<CompareOptions> & { readonly matrix: string };
+
+/** The comparison of two commits, after measuring what the store lacks of them. */
+export async function measuredCommits(commits: TwoCommits, options: MeasureOptions, io: Io): Promise<Compared> {
+  return measuring(options, io, async (store) => {
+    const pair = findPair(store.db, await requestOf(commits, options, io), options.force === true);
+    const comparing = { store, pair, options, io };
     if (!isDone(comparing)) {
-      await inPairFolder(store.path, pair, commits.repository, io, (folder) => measure(comparing, folder));
+      await inPairFolder(store.path, pair, commits.repository, io, async (folder) =>
+        measure(comparing, await preparedCommits(comparing, commits, folder)),
+      );
     }
-    const sideOf = (name: SideName) => {
-      const sweep = findSweep(store.db, pair[name]);
-      return { ref: commits[name].ref, sweeps: sweep === null ? [] : [sweep], note: null };
-    };
-    const compared = await compareReport(store.db, { base: sideOf('base'), head: sideOf('head') }, options);
-    return printReport(compared, options, io);
-  };
+    return comparedPair(store.db, pair, { base: commits.base.ref, head: commits.head.ref }, options);
+  });
+}
+
+/** What the store has of the measurement of two commits; `compared` is null where it is not finished. */
+export async function storedCommits(db: StoreDatabase, commits: TwoCommits, options: MeasureOptions, io: Io) {
+  const pair = findPair(db, await requestOf(commits, options, io), false);
+  const refs = { base: commits.base.ref, head: commits.head.ref };
+  return { pair, compared: isFinished(pair) ? await comparedPair(db, pair, refs, options) : null };
+}
+
+/**
+ * The same of two sides that are no commits.
+ * @param request what is measured and how: equal requests are one measurement
+ */
+export async function measuredSides(
+  request: unknown,
+  sides: Readonly<Record<SideName, TurnSide>>,
+  options: MeasureOptions,
+  io: Io,
+): Promise<{ readonly pair: Pair; readonly compared: Compared }> {
+  return measuring(options, io, async (store) => {
+    const pair = findPair(store.db, request, options.force === true);
+    const comparing = { store, pair, options, io };
+    if (!isDone(comparing)) await measure(comparing, await planBoth(sides, options, 'models needed'));
+    const refs = { base: sides.base.text, head: sides.head.text };
+    return { pair, compared: await comparedPair(store.db, pair, refs, options) };
+  });
+}
+
+async function measuring<Result>(
+  { db }: MeasureOptions,
+  io: Io,
+  work: (store: OpenStore) => Promise<Result>,
+): Promise<Result> {
+  const store = warnIfMigrated(openStore(storePath(db, io), migrationsFolder()), io);
   try {
-    return await usingStore(store, work, io);
+    return await usingStore(store, () => work(store), io);
   } catch (error) {
     if (!io.signal.aborted) throw error;
     throw new InterruptedError('interrupted; what was measured is stored: the same command goes on', { cause: error });
   }
 }
 
+function comparedPair(
+  db: StoreDatabase,
+  pair: Pair,
+  refs: Readonly<Record<SideName, string>>,
+  options: MeasureOptions,
+): Promise<Compared> {
+  const sideOf = (name: SideName) => {
+    const sweep = findSweep(db, pair[name]);
+    return { ref: refs[name], sweeps: sweep === null ? [] : [sweep], note: null };
+  };
+  return compareReport(db, { base: sideOf('base'), head: sideOf('head') }, options);
+}
+
 /** The same for the same two commits, measured in the same way: from any checkout of the repository. */
 async function requestOf(
   { base, head, repository }: TwoCommits,
-  matrix: string,
-  { build = [], filter, replay, trtexec }: CompareOptions,
+  { build = [], filter, matrix, replay, trtexec }: MeasureOptions,
   { cwd }: Io,
 ) {
   const inside = pathInside(repository, resolve(cwd, matrix));
@@ -131,8 +186,9 @@ function isDone({ io, options, pair, store }: Comparing): boolean {
   return true;
 }
 
-async function measure(comparing: Comparing, folder: string): Promise<void> {
-  const { commits, io, options, pair, store } = comparing;
+/** Checks both commits out and builds them. */
+async function preparedCommits(comparing: Comparing, commits: TwoCommits, folder: string): Promise<BothPlans> {
+  const { io, options } = comparing;
   const { build: command = [], matrix, trtexec = null } = options;
   say(`base ${commitText(commits.base)}, head ${commitText(commits.head)}`, io);
   if (commits.isDirty) {
@@ -153,8 +209,12 @@ async function measure(comparing: Comparing, folder: string): Promise<void> {
     say(`building ${side.name} ${side.text}: ${shellLine(command)}`, io);
     await side.build();
   }
-  const all = await planBoth(sides, options, 'models needed');
-  if (early === null) sayCost(comparing, all);
+  const both = await planBoth(sides, options, 'models needed');
+  if (early === null) sayCost(comparing, both);
+  return both;
+}
+
+async function measure({ io, options, pair, store }: Comparing, all: BothPlans): Promise<void> {
   const both = withinBudget(store, all, options.budget ?? null);
   for (const note of both.notes) say(`note: ${note}`, io);
   const { program, plan } = both.head.planned;
@@ -195,7 +255,7 @@ function sayCost({ io, options, pair, store }: Comparing, both: BothPlans): void
   for (const line of costText(store, [base, head], cells, enough, gpus, budgetS)) say(line, io);
 }
 
-function enoughOf({ maxRepeats, metric, repeats, untilSure }: CompareOptions, planned: number): Enough {
+function enoughOf({ maxRepeats, metric, repeats, untilSure }: MeasureOptions, planned: number): Enough {
   return {
     repeats: repeats ?? planned,
     maxRepeats: maxRepeats ?? DEFAULT_MAX_REPEATS,

@@ -15,11 +15,14 @@ import { hashOf } from '../../../text/canonical-json.ts';
 import { removeWorktrees } from '../../../tools/git/git.ts';
 import { ownEnginesOf, type SideName } from './commit-side.ts';
 
-/** The two sweeps of one measurement of two commits. */
-export interface Pair {
+interface PairIds {
   readonly pairId: string;
   readonly base: SweepId;
   readonly head: SweepId;
+}
+
+/** The two sweeps of one measurement of two sides. */
+export interface Pair extends PairIds {
   /** Null for one that was not begun. */
   readonly stored: Readonly<Record<SideName, Sweep | null>>;
 }
@@ -43,9 +46,14 @@ export function isFinished({ stored }: Pair): boolean {
 }
 
 function pairOf(db: StoreDatabase, request: unknown, number: number): Pair {
+  const ids = pairIds(request, number);
+  return { ...ids, stored: { base: findSweep(db, ids.base), head: findSweep(db, ids.head) } };
+}
+
+/** @param number counts the measurements of the same request from 1 */
+export function pairIds(request: unknown, number: number): PairIds {
   const pairId = hashOf({ request, number });
-  const [base, head] = [hashOf({ pairId, side: 'base' }), hashOf({ pairId, side: 'head' })];
-  return { pairId, base, head, stored: { base: findSweep(db, base), head: findSweep(db, head) } };
+  return { pairId, base: hashOf({ pairId, side: 'base' }), head: hashOf({ pairId, side: 'head' }) };
 }
 
 /**

@@ -4,12 +4,12 @@ import type { OpenStore } from '../../../store/file/open.ts';
 import { count } from '../../../terminal/numbers.ts';
 import { type ModelsNeeded, type PrepareOptions } from '../../plan/index.ts';
 import { budgetNote, fittedPlan } from '../../run/index.ts';
-import type { CommitPlan, CommitSide, SideName } from './commit-side.ts';
+import type { SideName, SidePlan, TurnSide } from './commit-side.ts';
 import { defined } from '../../../text/unknown-values.ts';
 
 export interface PlannedSide {
-  readonly side: CommitSide;
-  readonly planned: CommitPlan;
+  readonly side: TurnSide;
+  readonly planned: SidePlan;
 }
 
 export interface BothPlans extends Readonly<Record<SideName, PlannedSide>> {
@@ -18,11 +18,11 @@ export interface BothPlans extends Readonly<Record<SideName, PlannedSide>> {
 }
 
 /**
- * The cells that both commits have, each with the matrix of its own commit.
+ * The cells that both sides have, each with the matrix of its own side.
  * @throws UsageError where they share none
  */
 export async function planBoth(
-  { base, head }: Readonly<Record<SideName, CommitSide>>,
+  { base, head }: Readonly<Record<SideName, TurnSide>>,
   { filter, repeats, replay, untrusted }: PrepareOptions,
   models: ModelsNeeded,
 ): Promise<BothPlans> {
@@ -37,7 +37,7 @@ export async function planBoth(
     const own = plan.cells.length - common.size;
     return own === 0 ? [] : [`${count(own, 'cell')} only in ${place === 0 ? 'base' : 'head'}, not measured`];
   });
-  const cut = (planned: CommitPlan): CommitPlan => {
+  const cut = (planned: SidePlan): SidePlan => {
     const plan = planOfCells(planned.plan, common);
     // A frozen engine would be the same on both sides.
     return { ...planned, plan: { ...plan, builds: plan.builds.map((build) => ({ ...build, isFrozen: false })) } };

@@ -1,13 +1,27 @@
+import { artefactsFolderOf, enginesFolderOf } from '../../../artefacts/layout.ts';
 import type { Io } from '../../../cli/io.ts';
-import type { LiveProgress } from '../../../cli/live-progress.ts';
+import { LiveProgress } from '../../../cli/live-progress.ts';
+import { InterruptedError } from '../../../errors.ts';
+import type { SideName, TurnSide } from './commit-side.ts';
+import type { Pair } from './pair.ts';
+import type { PlannedSide } from './plan-both.ts';
+import { type Enough, type PairedCell, nextRound, roundsOf } from './rounds.ts';
+import { withLockedClocks } from '../../../machine/lock-clocks.ts';
+import type { Machine } from '../../../machine/machine.ts';
+import { withinTime } from '../../../judge/adaptive-repeats.ts';
 import { inRounds } from '../../../matrix/plan/order.ts';
+import type { Plan, PlannedRun } from '../../../records/plan.ts';
 import type { CellKey } from '../../../records/scalars.ts';
-import type { Sweep } from '../../../records/sweep.ts';
+import { COMPARE_BRANCH, type Sweep } from '../../../records/sweep.ts';
+import { openGpuWorker, sweepServices } from '../../../run/gpu-worker.ts';
+import { plannedSweep, storedOnce } from '../../../run/planned-sweep.ts';
+import { inSweep, saveState } from '../../../run/run-sweep.ts';
 import type { StoredPlan } from '../../../run/stored-plan.ts';
 import type { SweepContext } from '../../../run/sweep-context.ts';
-import type { SweepWork } from '../../../run/sweep-work.ts';
-import type { SideName } from './commit-side.ts';
-import { type Enough, nextRound, type PairedCell, roundsOf } from './rounds.ts';
+import { SweepWork } from '../../../run/sweep-work.ts';
+import type { OpenStore } from '../../../store/file/open.ts';
+import { deviceLabel } from '../../../tools/nvidia-smi/device-list.ts';
+import { converterFor } from '../../../variants/converter.ts';
 
 export interface MeasureSettings extends Enough {
   /** Time for rounds beyond `repeats`, seconds; null for as long as it takes. */
@@ -18,6 +32,7 @@ export interface MeasureSettings extends Enough {
 }
 
 export interface OpenedSide {
+  readonly side: Pick<TurnSide, 'beforeRun'>;
   readonly sweep: Sweep;
   readonly stored: StoredPlan;
   /** One for each GPU. */
@@ -36,7 +51,7 @@ interface TurnsGiven {
 }
 
 /** The rounds of a measurement, on one or more GPUs at once: a round ends on all of them before the next begins. */
-export class Turns {
+class Turns {
   private readonly given: TurnsGiven;
   private readonly startMs: number;
   /** Cells whose round added no run, as their engine cannot be built. */
@@ -63,7 +78,9 @@ export class Turns {
     const keys = this.open().map(({ cell }) => cell.key);
     await this.onEachGpu(async (work, isOn) => {
       for (const name of ['base', 'head'] as const) {
-        const { runs } = this.given.sides[name].stored.plan;
+        const { side, stored } = this.given.sides[name];
+        const { runs } = stored.plan;
+        await side.beforeRun?.();
         const needed = runs.filter(
           ({ cellKey, harness }) => harness === null && keys.includes(cellKey) && isOn(cellKey),
         );
@@ -80,11 +97,9 @@ export class Turns {
     const { budgetS, repeats } = this.given.settings;
     const round = nextRound(this.open(), this.given.settings);
     if (budgetS === null) return round;
-    let leftS = budgetS - (this.given.io.now().getTime() - this.startMs) / 1000;
-    return round.filter((cell) => {
-      leftS -= cell.roundS;
-      return leftS >= 0 || roundsOf(cell) < repeats;
-    });
+    const leftS = budgetS - (this.given.io.now().getTime() - this.startMs) / 1000;
+    const fitting = new Set(withinTime(round, leftS, ({ roundS }) => roundS));
+    return round.filter((cell) => fitting.has(cell) || roundsOf(cell) < repeats);
   }
 
   /** @param before the rounds that each of its cells has */
@@ -104,7 +119,11 @@ export class Turns {
     const beyond = order.flatMap(({ run }) => (run.repeat > this.given.settings.repeats ? [run] : []));
     if (beyond.length > 0) this.given.progress.take({ kind: 'moreRuns', runs: beyond });
     await this.onEachGpu(async (work, isOn) => {
-      for (const { name, run } of order) if (isOn(run.cellKey)) await work[name].do([run]);
+      for (const { name, run } of order) {
+        if (!isOn(run.cellKey)) continue;
+        await this.given.sides[name].side.beforeRun?.();
+        await work[name].do([run]);
+      }
     });
   }
 
@@ -128,4 +147,101 @@ export class Turns {
     );
     if (this.given.failure.signal.aborted) throw this.given.failure.signal.reason;
   }
+}
+
+/**
+ * Measures two sides in turns, each cell on one GPU, round by round, until it is known enough of every cell. Each run
+ * is stored at once.
+ * @param cellsNow the cells with their runs, as stored
+ * @throws InterruptedError on Ctrl-C: what was measured is stored, and the same call goes on
+ */
+export async function measureInTurns(
+  store: OpenStore,
+  pair: Pair,
+  sides: Readonly<Record<SideName, PlannedSide>>,
+  machines: readonly [Machine, ...Machine[]],
+  settings: MeasureSettings,
+  cellsNow: () => PairedCell[],
+  io: Io,
+): Promise<void> {
+  const { base, head } = sides;
+  const { lockClocks } = head.planned.matrix;
+  const { program } = head.planned;
+  const lock = { request: program.recordings === null ? lockClocks : null, isVerbose: true };
+  const progress = new LiveProgress(planLeft(sides, cellsNow()), program, io);
+  const failure = new AbortController();
+  const signal = AbortSignal.any([io.signal, failure.signal]);
+  const opened: OpenedSide[] = [];
+  try {
+    await withLockedClocks(lock, machines, head.planned.plan, program, io, async (locked) => {
+      const open = async (name: SideName, toMeasure: PlannedSide): Promise<OpenedSide> => {
+        const side = await openSide(store, pair, name, toMeasure, locked, settings, progress, { ...io, signal });
+        opened.push(side);
+        return side;
+      };
+      const [a, b] = [await open('base', base), await open('head', head)];
+      const turns = new Turns({ sides: { base: a, head: b }, settings, cellsNow, progress, failure, io });
+      await inSweep(a.workers, a.stored, () => inSweep(b.workers, b.stored, () => turns.toTheEnd()));
+    });
+  } catch (error) {
+    if (!io.signal.aborted) throw error;
+    const folders = { artefactsFolder: artefactsFolderOf(store.path), db: store.db };
+    for (const { sweep, stored } of opened) await saveState(folders, stored, { ...sweep, state: 'interrupted' });
+    throw new InterruptedError('interrupted', { cause: error });
+  } finally {
+    progress.end();
+  }
+}
+
+/** What is left to be done, for the progress: the runs of both sides. */
+function planLeft({ base, head }: Readonly<Record<SideName, PlannedSide>>, cells: readonly PairedCell[]): Plan {
+  const done = new Map(cells.map((cell) => [cell.cell.key, roundsOf(cell)]));
+  const left = ({ planned }: PlannedSide): PlannedRun[] =>
+    planned.plan.runs.filter(({ cellKey, repeat }) => repeat > (done.get(cellKey) ?? 0));
+  return { ...head.planned.plan, runs: [...left(base), ...left(head)] };
+}
+
+async function openSide(
+  store: OpenStore,
+  pair: Pair,
+  name: SideName,
+  { side, planned }: PlannedSide,
+  machines: readonly [Machine, ...Machine[]],
+  { gpus, python, telemetry }: MeasureSettings,
+  progress: LiveProgress,
+  io: Io,
+): Promise<OpenedSide> {
+  const { matrix, plan, program } = planned;
+  const there = { ...planned.io, signal: io.signal };
+  const converter = await converterFor(plan, python, there);
+  const { coolDown, gate, lockClocks, numa } = matrix;
+  const stored = storedOnce(plan, program, converter, { coolDown, gate, gpus, lockClocks, numa, telemetry });
+  const sweep = plannedSweep(plan, program, {
+    sweepId: pair[name],
+    name: `compare ${pair.pairId.slice(0, 8)}`,
+    startedAt: pair.stored[name]?.startedAt ?? io.now().toISOString(),
+    ...side.git,
+    branch: COMPARE_BRANCH,
+  });
+  const take =
+    (label: string): SweepContext['onEvent'] =>
+    (event) =>
+      progress.take(event, label);
+  const shared = {
+    ...sweepServices(store, { plan, sweep }, converter, there, take(name)),
+    cache: side.cacheFor(planned, enginesFolderOf(store.path)),
+    // The engines of several GPU models are others.
+    mayChangeEngines: machines.length > 1,
+  };
+  const workerOf = async (machine: Machine): Promise<SweepContext> => {
+    const { device } = machine;
+    const label = machines.length === 1 || device === null ? name : `${name} · ${deviceLabel(device)}`;
+    const note = (text: string): void => progress.take({ kind: 'note', text }, label);
+    const worker = await openGpuWorker(machine, program, { telemetry, coolDown, numa }, there, note);
+    return { ...shared, ...worker, onEvent: take(label) };
+  };
+  const [first, ...others] = machines;
+  const workers: [SweepContext, ...SweepContext[]] = [await workerOf(first)];
+  for (const machine of others) workers.push(await workerOf(machine));
+  return { side, sweep, stored, workers, onGpu: workers.map((worker) => new SweepWork([worker], {})) };
 }

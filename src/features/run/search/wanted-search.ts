@@ -1,11 +1,23 @@
-import { pastValues, PAST_WINDOW_NIGHTS } from '../../../judge/past-values.ts';
+import { existsSync } from 'node:fs';
+import { gitStateOf } from '../../../cli/git-state.ts';
+import { type Io, printResult } from '../../../cli/io.ts';
+import { noTrtexec } from '../../../cli/program.ts';
+import { storePath } from '../../../cli/store-location.ts';
+import { withStore } from '../../../cli/with-store.ts';
+import { UsageError } from '../../../errors.ts';
+import { EXIT_CODES, type ExitCode } from '../../../exit-codes.ts';
+import { prepare } from '../../plan/index.ts';
+import type { SweepOptions } from '../command.ts';
+import { searchOutput, searchText } from './search-report.ts';
+import { SearchRuns, searchGroups } from './search-runs.ts';
 import { type LatencySearch, SEARCH_AXES } from '../../../judge/latency-search.ts';
+import { PAST_WINDOW_NIGHTS, pastValues } from '../../../judge/past-values.ts';
 import { valueKind } from '../../../judge/value-rule.ts';
 import type { Machine } from '../../../machine/machine.ts';
-import type { CellKey } from '../../../records/scalars.ts';
-import { UsageError } from '../../../errors.ts';
 import type { Plan } from '../../../records/plan.ts';
+import type { CellKey } from '../../../records/scalars.ts';
 import type { Sweep } from '../../../records/sweep.ts';
+import { plannedSweep } from '../../../run/planned-sweep.ts';
 import { cellHistories } from '../../../selection/cell-histories.ts';
 import type { StoreDatabase } from '../../../store/file/open.ts';
 import { cellRunsOf } from '../../../store/runs/cell-runs.ts';
@@ -13,7 +25,6 @@ import { environmentsOf } from '../../../store/sweeps/environments.ts';
 import { seriesOf } from '../../../store/sweeps/find-sweeps.ts';
 import { unfinishedSweeps } from '../../../store/sweeps/sweeps.ts';
 import { printable } from '../../../text/printable.ts';
-import { searchGroups, SearchRuns } from './search-runs.ts';
 
 /** What `bench choose --search` asks for. */
 export interface SearchRequest extends Omit<LatencySearch, 'axis' | 'knownSweepIds' | 'maxRepeats'> {
@@ -113,4 +124,25 @@ export function searchRuns(
       );
     },
   });
+}
+
+/** What a search would measure, and what is known already. Runs nothing. */
+export async function showSearch(
+  path: string,
+  options: SweepOptions,
+  io: Io,
+  request: SearchRequest,
+): Promise<ExitCode> {
+  const { plan, program } = await prepare(path, options, 'models maybe later', io);
+  const git = await gitStateOf(options, io);
+  const startedAt = io.now().toISOString();
+  const sweep = plannedSweep(plan, program ?? noTrtexec(io), { ...git, sweepId: '', startedAt });
+  const show = (db: StoreDatabase | null): ExitCode => {
+    const search = wantedSearch(db, plan, sweep, null, request);
+    const runs = searchRuns(db, { plan, search, sweep, recorded: null });
+    const output = searchOutput(runs, { ...sweep, sweepId: null });
+    printResult(io, options, output, searchText);
+    return EXIT_CODES.fine;
+  };
+  return existsSync(storePath(options.db, io)) ? withStore(options, io, ({ db }) => show(db)) : show(null);
 }

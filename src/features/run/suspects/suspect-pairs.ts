@@ -1,31 +1,32 @@
 import type { Io } from '../../../cli/io.ts';
 import type { EngineCache } from '../../../engines/engine-cache.ts';
+import { type JudgedSweep, judgedSweep } from '../../check/index.ts';
+import { type Suspect, chooseSuspects, confirmBudgetS } from './choose-suspects.ts';
+import { buildOf, keptEngine, programOf, recordedProblem, timedRunOf, withProgram } from './last-good-engine.ts';
+import type { PairResult } from '../../../judge/gate/evidence.ts';
 import { pairsNeeded } from '../../../judge/gate/judge-pairs.ts';
-import { isSameEngine, type PairSide, profileRepeat } from '../../../judge/gate/pair-runs.ts';
+import { type PairSide, isSameEngine, profileRepeat } from '../../../judge/gate/pair-runs.ts';
+import { gatedMetricOf } from '../../../records/gated-metric.ts';
 import type { PlannedPairs } from '../../../records/planned-pairs.ts';
 import type { CellKey } from '../../../records/scalars.ts';
 import type { Sweep } from '../../../records/sweep.ts';
-import { measurePairRun } from '../../../run/pair-work.ts';
 import { runIdOf } from '../../../run/measure-run.ts';
-import { readStoredPlan, type StoredPlan } from '../../../run/stored-plan.ts';
+import { measurePairRun } from '../../../run/pair-work.ts';
+import { type StoredPlan, readStoredPlan } from '../../../run/stored-plan.ts';
 import type { PairEngine, SuspectPairs, SweepContext, SweepEvent } from '../../../run/sweep-context.ts';
 import { pairResultsOf } from '../../../selection/pair-results.ts';
-import { cellRunsOf } from '../../../store/runs/cell-runs.ts';
 import type { StoreDatabase } from '../../../store/file/open.ts';
+import { cellRunsOf } from '../../../store/runs/cell-runs.ts';
 import { sweepWallS } from '../../../store/runs/time-estimates.ts';
-import { plannedPairsOf } from '../../../store/sweeps/gate-of-sweep.ts';
 import { seriesUntil } from '../../../store/sweeps/find-sweeps.ts';
+import { plannedPairsOf } from '../../../store/sweeps/gate-of-sweep.ts';
 import { findSweep, planOf } from '../../../store/sweeps/sweeps.ts';
-import { count, formatDuration } from '../../../terminal/numbers.ts';
+import { count, formatDuration, formatPercent } from '../../../terminal/numbers.ts';
 import { printable } from '../../../text/printable.ts';
+import { shortList } from '../../../text/short-list.ts';
 import { parseTensorrtVersion } from '../../../text/version.ts';
 import { Dialect } from '../../../trtexec/arguments/dialect.ts';
 import { profileArgs } from '../../../trtexec/arguments/run-args.ts';
-import { type JudgedSweep, judgedSweep } from '../../check/index.ts';
-import { chooseSuspects, confirmBudgetS, type Suspect } from './choose-suspects.ts';
-import { buildOf, keptEngine, programOf, recordedProblem, timedRunOf, withProgram } from './last-good-engine.ts';
-import { pairText } from './pair-text.ts';
-import { shortList } from '../../../text/short-list.ts';
 
 export interface SuspectsOf {
   readonly db: StoreDatabase;
@@ -222,3 +223,35 @@ export class SweepSuspects implements SuspectPairs {
 const NAMED = 3;
 /** Sweeps among which the last good engine of a cell is looked for. */
 const SWEEPS_BACK = 20;
+
+/** One line: what the pairs of a cell say. `label` is printable. */
+function pairText(
+  label: string,
+  planned: PlannedPairs,
+  result: PairResult,
+  gpu: string | null,
+  upgrade: string | null,
+): string {
+  const { agreeing, changePercent, count: pairs, outcome } = result;
+  const good = `the engine of sweep ${planned.lastGoodSweepId.slice(0, 8)}`;
+  const change = `${gatedMetricOf(planned.metric).label} ${formatPercent(changePercent)}`;
+  const inPairs = `${change} in ${agreeing} of ${pairs} pairs with ${good}${upgrade === null ? '' : `, ${upgrade}`}`;
+  const where = gpu ?? 'the machine';
+  if (isSameEngine(planned) && outcome !== 'notComparable') {
+    return outcome === 'machine'
+      ? `${label}: nothing was rebuilt since sweep ${planned.lastGoodSweepId.slice(0, 8)}, and ${change} in more runs: ${where} or its environment`
+      : `${label}: back at its reference in more runs of the same engine: recovered`;
+  }
+  switch (outcome) {
+    case 'confirmed':
+      return `${label}: ${inPairs}: the engine`;
+    case 'buildLuck':
+      return `${label}: ${inPairs}, and both are made of the same sources: build luck`;
+    case 'machine':
+      return `${label}: ${good} is as slow now: ${where}, not the engine`;
+    case 'cleared':
+      return `${label}: no difference to ${good} (${change} in ${pairs} pairs): recovered`;
+    case 'notComparable':
+      return `${label}: not compared with ${good}: ${planned.problem ?? 'it does not load, or too few of its runs could be used'}`;
+  }
+}

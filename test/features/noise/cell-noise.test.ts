@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 
-import { cellSeries, type NoiseRun, withoutCopies } from '../../../src/features/noise/cell-series.ts';
+import { type NoiseRun, sweepRunsOf, withoutCopies } from '../../../src/features/noise/cell-noise.ts';
 import { UNKNOWN_ENVIRONMENT } from '../../../src/records/environment.ts';
 import { simulatedCells } from '../../support/simulated-store.ts';
 import { NO_VALUES } from '../../support/no-values.ts';
@@ -13,7 +13,7 @@ const ENVIRONMENTS = new Map([
   ['twin', { ...UNKNOWN_ENVIRONMENT, gpuName: 'H200', tensorrt: '10.6.0', gpuUuid: 'b' }],
   ['next', { ...UNKNOWN_ENVIRONMENT, gpuName: 'H200', tensorrt: '11.0.0' }],
 ]);
-const SWEEPS = ['s1', 's2'].map((sweepId) => ({ sweepId, commit: 'c', dirty: false }));
+const SWEEPS = ['s1', 's2'];
 
 function run(sweepId: string, gpuComputeMs: number, more: Partial<NoiseRun> = {}): NoiseRun {
   return {
@@ -29,8 +29,8 @@ function run(sweepId: string, gpuComputeMs: number, more: Partial<NoiseRun> = {}
   };
 }
 
-function sweepsOf(runs: readonly NoiseRun[], sweeps = SWEEPS) {
-  return CELL === undefined ? [] : cellSeries([CELL], sweeps, runs, ENVIRONMENTS, null).flatMap((one) => one.sweeps);
+function sweepsOf(runs: readonly NoiseRun[]) {
+  return CELL === undefined ? [] : sweepRunsOf(CELL, null, SWEEPS, runs, ENVIRONMENTS);
 }
 
 describe('the runs of a cell, sweep by sweep', () => {
@@ -42,7 +42,6 @@ describe('the runs of a cell, sweep by sweep', () => {
       [0, [1, 2]],
       [1, [3]],
     ]);
-    expect(found[0]?.origin).toBe(found[1]?.origin);
   });
 
   test('are centres only when every run has one', () => {
@@ -60,19 +59,9 @@ describe('the runs of a cell, sweep by sweep', () => {
     const runs = [run('s1', 1), run('s2', 2, { environmentId: 'next' })];
     expect(sweepsOf(runs).map(({ place }) => place)).toEqual([1]);
   });
-
-  test('without a build they are the same when the commit is', () => {
-    const runs = [run('s1', 1, { buildId: null }), run('s2', 2, { buildId: null })];
-    const same = sweepsOf(runs).map(({ origin }) => origin);
-    expect(new Set(same).size).toBe(1);
-    expect(same[0]).not.toBeNull();
-    const dirty = SWEEPS.map((sweep) => ({ ...sweep, dirty: true }));
-    expect(sweepsOf(runs, dirty).map(({ origin }) => origin)).toEqual([null, null]);
-  });
 });
 
 test('recordings that were answered from twice count once', () => {
   const runs = [run('s1', 1), run('s1', 2), run('s2', 2), run('s2', 1), run('s3', 1)];
-  const sweeps = ['s1', 's2', 's3', 's4', 's5'].map((sweepId) => ({ sweepId }));
-  expect(withoutCopies(sweeps, runs).map(({ sweepId }) => sweepId)).toEqual(['s1', 's3', 's4', 's5']);
+  expect(withoutCopies(['s1', 's2', 's3', 's4', 's5'], runs)).toEqual(['s1', 's3', 's4', 's5']);
 });
