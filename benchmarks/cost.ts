@@ -55,7 +55,7 @@ function cheapest(scored: readonly Scored[], isOne: (way: string) => boolean): S
   return good.toSorted((a, b) => a.quiet.secondsACell - b.quiet.secondsACell)[0] ?? null;
 }
 
-/** The table of docs/nightly.md, and what the models that were really slower add. */
+/** The table of benchmarks/README.md, and what the models that were really slower add. */
 function markdown(matrices: number, seed: number): string[] {
   const { noisy, steady } = scoredCells(matrices, seed);
   const heads = ['s', ...PERCENTS.map((percent) => `${percent} %`), 'false'];

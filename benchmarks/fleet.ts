@@ -1,5 +1,5 @@
 /**
- * What one store carries, and one that many write to at once: the figures of docs/scale.md. Not part of `all.ts`: it takes
+ * What one store carries, and one that many write to at once: the figures of benchmarks/README.md. Not part of `all.ts`: it takes
  * half an hour, and 25 GB of disk.
  *
  *     node benchmarks/fleet.ts

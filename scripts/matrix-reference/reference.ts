@@ -10,11 +10,11 @@ const TOP = 'The file';
 const HEAD = `# Every key of a matrix
 
 What may stand in a matrix file, from the schema that also checks it and that editors complete from
-([matrix.schema.json](../matrices/matrix.schema.json)). What it means, with examples: [the guide](matrix.md).
+([matrix.schema.json](../../matrices/matrix.schema.json)). What it means, with examples: [the guide](matrix.md).
 
 A *shape* is \`[batch, 3, 224, 224]\` or \`8x3x224x224\`; a word in it is an axis of that name. In \`models.NAME\`, NAME is any name of yours.
 
-This page is written by \`node scripts/matrix-reference.ts\`: change the descriptions in [src/matrix/](../src/matrix/schema/schema.ts), not here.
+This page is written by \`node scripts/matrix-reference.ts\`: change the descriptions in [src/matrix/](../../src/matrix/schema/schema.ts), not here.
 `;
 
 /** Markdown with a table for each object of the schema; the same keys under another name are listed once. */

@@ -1,15 +1,9 @@
 import { createHash } from 'node:crypto';
 import { closeSync, constants, createReadStream, openSync, readFileSync, readSync } from 'node:fs';
 import { mkdir, open, rename, stat } from 'node:fs/promises';
-import { dirname } from 'node:path';
-import {
-  brotliDecompressSync,
-  createBrotliDecompress,
-  createGunzip,
-  createZstdDecompress,
-  gunzipSync,
-  zstdDecompressSync,
-} from 'node:zlib';
+import { dirname, extname } from 'node:path';
+import { type Duplex, Readable, pipeline } from 'node:stream';
+import { createBrotliDecompress, createGunzip, createZstdDecompress } from 'node:zlib';
 
 import type * as z from 'zod';
 
@@ -18,17 +12,11 @@ import { printable } from '../text/printable.ts';
 import { temporaryPath } from './layout.ts';
 import { recoded } from './read/recode.ts';
 
-const STREAM_BYTES = 1 << 16;
 const READ_BYTES = 1 << 18;
-/** Compressed files up to this size, of up to this many bytes, are unpacked at once: a stream takes five times as long. */
-const SMALL_BYTES = 1 << 16;
-const SMALL_UNPACKED_BYTES = 1 << 20;
 /** Upper limit for an unpacked file; anything larger is a decompression bomb. */
 const MAX_UNPACKED_BYTES = 4 * 2 ** 30;
 const MAX_DOCUMENT_BYTES = 256 << 20;
 const MAX_VALUES = 16_000_000;
-const NOTHING = Buffer.alloc(0);
-const COMPRESSED = /\.(gz|zst|br)$/;
 
 /** `stdout.log` for `stdout.log.gz`. */
 export function plainName(name: string): string {
@@ -36,8 +24,7 @@ export function plainName(name: string): string {
 }
 
 /**
- * The bytes of a file, decompressed by its ending or its first bytes, as UTF-8. A chunk is valid only until the next is
- * requested.
+ * The bytes of a file, decompressed, as UTF-8.
  * @param packed stored bytes, if already read
  * @param signal checked between chunks
  * @throws TooLargeError when an archive or a device yields more than any real file
@@ -48,10 +35,8 @@ export async function* readChunks(
   packed: Buffer | null = null,
   signal?: AbortSignal,
 ): AsyncGenerator<Buffer> {
-  const format = COMPRESSED.exec(path)?.[1];
-  const stored = format === undefined ? plain(path, packed) : unpacked(path, packed, format);
   let bytes = 0;
-  for await (const chunk of recoded(stored)) {
+  for await (const chunk of recoded(storedChunks(path, packed))) {
     signal?.throwIfAborted();
     bytes += chunk.length;
     if (bytes > MAX_UNPACKED_BYTES && !(await isPlainFile(path, bytes))) {
@@ -64,11 +49,6 @@ export async function* readChunks(
 async function isPlainFile(path: string, bytes: number): Promise<boolean> {
   const info = await stat(path);
   return info.isFile() && info.size >= bytes;
-}
-
-async function* plain(path: string, packed: Buffer | null): AsyncGenerator<Buffer> {
-  if (packed === null) yield* readPlain(path);
-  else yield packed;
 }
 
 /** The first stored bytes of a file; empty if it cannot be read. A pipe is not waited for. */
@@ -95,78 +75,21 @@ function mib(bytes: number): string {
   return `${Math.floor(bytes / (1 << 20))} MiB`;
 }
 
-async function* unpacked(path: string, packed: Buffer | null, format: string): AsyncGenerator<Buffer> {
-  const small = unpackSmall(packed ?? (await readSmall(path)), format);
-  if (small !== null) {
-    yield small;
-    return;
-  }
-  const decompress = decompressor(format);
-  const file = createReadStream(path, { highWaterMark: STREAM_BYTES });
-  file.on('error', (error) => decompress.destroy(error));
-  yield* file.pipe(decompress);
+/** Stored bytes, unpacked once by the ending of the path: an archive that bench compressed is still one. */
+function storedChunks(path: string, packed: Buffer | null): Readable {
+  const stored = packed === null ? createReadStream(path, { highWaterMark: READ_BYTES }) : Readable.from([packed]);
+  const decompress = DECOMPRESSORS.get(extname(path));
+  if (decompress === undefined) return stored;
+  return pipeline(stored, decompress(), () => {
+    // Errors are thrown by the reader.
+  });
 }
 
-/**
- * A small file at once, a larger one in two alternating buffers: a stream would allocate one per chunk, which takes longer
- * than parsing.
- */
-async function* readPlain(path: string): AsyncGenerator<Buffer> {
-  const file = await open(path);
-  try {
-    const { size } = await file.stat();
-    // A pipe has no size.
-    const bytes = size === 0 ? READ_BYTES : Math.min(size, READ_BYTES);
-    let [filling, filled] = [Buffer.allocUnsafe(bytes), NOTHING];
-    let reading = file.read(filling);
-    for (;;) {
-      const { bytesRead } = await reading;
-      if (bytesRead === 0) return;
-      if (bytesRead === size) {
-        yield filling;
-        return;
-      }
-      [filling, filled] = [filled === NOTHING ? Buffer.allocUnsafe(bytes) : filled, filling];
-      reading = file.read(filling);
-      // What goes wrong is reported when the chunk is asked for; nobody may ask.
-      reading.catch(() => {});
-      yield filled.subarray(0, bytesRead);
-    }
-  } finally {
-    await file.close();
-  }
-}
-
-async function readSmall(path: string): Promise<Buffer | null> {
-  const file = await open(path);
-  try {
-    const { size } = await file.stat();
-    if (size === 0 || size > SMALL_BYTES) return null;
-    const { buffer, bytesRead } = await file.read(Buffer.allocUnsafe(size), 0, size);
-    return bytesRead === size ? buffer : null;
-  } finally {
-    await file.close();
-  }
-}
-
-/** Null if a stream has to do it: too large, or damaged (the part before the damage counts). */
-function unpackSmall(packed: Buffer | null, format: string): Buffer | null {
-  if (packed === null) return null;
-  const limits = { chunkSize: STREAM_BYTES, maxOutputLength: SMALL_UNPACKED_BYTES };
-  try {
-    if (format === 'gz') return gunzipSync(packed, limits);
-    return format === 'zst' ? zstdDecompressSync(packed, limits) : brotliDecompressSync(packed, limits);
-  } catch {
-    return null;
-  }
-}
-
-function decompressor(format: string) {
-  if (format === 'gz') return createGunzip({ chunkSize: STREAM_BYTES });
-  return format === 'zst'
-    ? createZstdDecompress({ chunkSize: STREAM_BYTES })
-    : createBrotliDecompress({ chunkSize: STREAM_BYTES });
-}
+const DECOMPRESSORS: ReadonlyMap<string, () => Duplex> = new Map<string, () => Duplex>([
+  ['.gz', createGunzip],
+  ['.zst', createZstdDecompress],
+  ['.br', createBrotliDecompress],
+]);
 
 /** @throws TooLargeError as `wholeOf` does */
 export async function readWhole(path: string, signal?: AbortSignal): Promise<Buffer> {
@@ -183,7 +106,7 @@ export async function wholeOf(chunks: AsyncIterable<Buffer>, path: string): Prom
   for await (const chunk of chunks) {
     bytes += chunk.length;
     if (bytes > MAX_DOCUMENT_BYTES) throw tooLarge(path, `holds more than ${mib(MAX_DOCUMENT_BYTES)}`);
-    copies.push(Buffer.from(chunk));
+    copies.push(chunk);
     // Fewer bytes than that cannot hold too many, and most files have few.
     if (bytes <= MAX_VALUES) continue;
     for (const copy of copies.slice(counted)) values += valuesIn(copy);

@@ -87,7 +87,7 @@ export class RunFiles {
     for await (const chunk of this.noting(chunks)) {
       bytes += chunk.length;
       if (bytes > Math.min(KEPT_FILE_BYTES, this.room)) copies = null;
-      copies?.push(Buffer.from(chunk));
+      copies?.push(chunk);
       yield chunk;
     }
     if (copies === null) return;

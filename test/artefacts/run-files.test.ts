@@ -18,7 +18,7 @@ const LINES = Buffer.from('[I] GPU Compute Time\n'.repeat(3000));
 describe.for(FORMATS)('a file that ends in .%s', ([format, pack]) => {
   const newPath = () => join(temporaryFolder(), `stdout.log.${format}`);
 
-  test('is read the same, whether it is unpacked at once or in pieces', async () => {
+  test('is read whole, small or large', async () => {
     const path = newPath();
     // The second one becomes more than what is held in memory at once.
     for (const content of [LINES, Buffer.alloc(3 << 20, LINES)]) {

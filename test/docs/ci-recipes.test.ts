@@ -8,7 +8,7 @@ import { parse } from 'yaml';
 import { ROOT, temporaryFolder } from '../support/bench.ts';
 import { Repository } from '../support/repository.ts';
 
-const FORMATS = readFileSync(join(ROOT, 'docs', 'output.md'), 'utf8');
+const FORMATS = readFileSync(join(ROOT, 'docs', 'how-to', 'nightly.md'), 'utf8');
 
 /** The block that says `# as FILE` in its first line. */
 function recipe(file: string): string {

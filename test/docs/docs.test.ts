@@ -23,18 +23,16 @@ import { HAS_SLURM, SlurmCluster } from '../support/slurm-cluster.ts';
 import { STUB } from '../support/stub.ts';
 import { type Block, blocksOf, linksOf, type Step, stepsOf, wordsOf } from './markdown.ts';
 
-const DOCUMENTS = [
-  'README.md',
-  'CONTRIBUTING.md',
-  ...readdirSync(join(ROOT, 'docs'))
-    .filter((name) => name.endsWith('.md'))
-    .map((name) => join('docs', name)),
-];
+function pages(): string[] {
+  return readdirSync(join(ROOT, 'docs'), { recursive: true, encoding: 'utf8' }).filter((name) => name.endsWith('.md'));
+}
+
+const DOCUMENTS = ['README.md', 'CONTRIBUTING.md', ...pages().map((name) => join('docs', name))];
 const STUB_NSYS = join(ROOT, 'test', 'support', 'stub-nsys.ts');
 /** A document may have several stories: each begins with a checkout of its own. */
 const FRESH_CHECKOUT = '<!-- from here on a fresh checkout -->';
 /** Its examples need a real Slurm. */
-const ON_SLURM = join('docs', 'slurm.md');
+const ON_SLURM = join('docs', 'how-to', 'slurm.md');
 /** `UPDATE_DOCS=1` writes what the commands print into the documents instead of comparing it. */
 const IS_UPDATE = process.env['UPDATE_DOCS'] === '1';
 const GIT_IDENTITY = ['-c', 'user.name=Docs', '-c', 'user.email=docs@example.com'];
@@ -72,8 +70,11 @@ function git(cwd: string, args: readonly string[]): string {
 test('docs/README.md names each document once', () => {
   const text = readFileSync(join(ROOT, 'docs', 'README.md'), 'utf8');
   const named = linksOf(text).filter((link) => !link.startsWith('..'));
-  const there = readdirSync(join(ROOT, 'docs')).filter((name) => name.endsWith('.md'));
-  expect(named.toSorted()).toEqual(there.filter((name) => name !== 'README.md').toSorted());
+  expect(named.toSorted()).toEqual(
+    pages()
+      .filter((name) => name !== 'README.md')
+      .toSorted(),
+  );
 });
 
 test('CONTRIBUTING.md names files and folders that are there', () => {

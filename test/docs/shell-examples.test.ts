@@ -8,7 +8,10 @@ import { bench, ROOT, temporaryFolder } from '../support/bench.ts';
 import { blocksOf, type Block } from './markdown.ts';
 
 /** What the documents show without running it: lines for a shell, scripts, units of systemd. */
-const BLOCKS = ['README.md', ...readdirSync(join(ROOT, 'docs')).map((name) => join('docs', name))]
+const BLOCKS = [
+  'README.md',
+  ...readdirSync(join(ROOT, 'docs'), { recursive: true, encoding: 'utf8' }).map((name) => join('docs', name)),
+]
   .filter((name) => name.endsWith('.md'))
   .flatMap((name) => blocksOf(readFileSync(join(ROOT, name), 'utf8')).map((block) => ({ ...block, name })));
 

@@ -6,7 +6,7 @@ import type { TrtexecRun } from '../../src/trtexec/log/parsed-log.ts';
 import { ROOT } from './bench.ts';
 import { parseTrtexecLog } from './whole-files.ts';
 
-/** trtexec 10.6.0 on an H200; see docs/store.md. */
+/** trtexec 10.6.0 on an H200; see docs/how-to/store.md. */
 export const FIXTURES = join(ROOT, 'test', 'fixtures', 'trtexec');
 /** 20 s at the power cap, with what nvidia-smi printed beside it. */
 export const SUSTAINED = join(FIXTURES, 'sustained');

@@ -74,7 +74,7 @@ async function tailOf(files: RunFiles, name: string): Promise<string> {
   let bytes = 0;
   try {
     for await (const chunk of files.chunks(name)) {
-      kept.push(Buffer.from(chunk));
+      kept.push(chunk);
       bytes += chunk.length;
       if (bytes > 2 * MAX_BYTES) {
         kept = [Buffer.concat(kept).subarray(-MAX_BYTES)];

@@ -30,32 +30,25 @@ export async function* recoded(source: AsyncIterable<Buffer>, mayBeArchive = tru
     const head = first.value.subarray(0, HEAD_BYTES);
     const archive = mayBeArchive ? unpackerOf(head) : null;
     const decoder = archive ?? decoderOf(first.value);
-    if (decoder !== null) {
-      // A pipe keeps chunks longer than they are valid.
-      const all = Readable.from(copies(first.value, chunks), { objectMode: false });
-      const unpacked = pipeline(all, decoder, () => {
-        // Errors are thrown by the reader below.
-      });
-      // An archive may contain UTF-16, but not another archive.
-      if (archive === null) yield* unpacked;
-      else yield* recoded(unpacked, false);
+    const all = withRest(first.value, chunks);
+    if (decoder === null) {
+      yield* all;
       return;
     }
-    let next: IteratorResult<Buffer, unknown> = first;
-    while (next.done !== true) {
-      yield next.value;
-      next = await chunks.next();
-    }
+    const unpacked = pipeline(Readable.from(all, { objectMode: false }), decoder, () => {
+      // Errors are thrown by the reader below.
+    });
+    // An archive may contain UTF-16, but not another archive.
+    if (archive === null) yield* unpacked;
+    else yield* recoded(unpacked, false);
   } finally {
     await chunks.return?.();
   }
 }
 
-async function* copies(first: Buffer, rest: AsyncIterator<Buffer>): AsyncGenerator<Buffer> {
-  yield Buffer.from(first);
-  for (let next = await rest.next(); next.done !== true; next = await rest.next()) {
-    yield Buffer.from(next.value);
-  }
+async function* withRest(first: Buffer, rest: AsyncIterator<Buffer>): AsyncGenerator<Buffer> {
+  yield first;
+  for (let next = await rest.next(); next.done !== true; next = await rest.next()) yield next.value;
 }
 
 const GZIP = [0x1f, 0x8b, 0x08] as const;

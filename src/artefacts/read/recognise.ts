@@ -108,7 +108,7 @@ async function headOf(path: string, signal: AbortSignal | undefined): Promise<He
   let bytes = 0;
   try {
     for await (const chunk of readChunks(path, null, signal)) {
-      copies.push(Buffer.from(chunk));
+      copies.push(chunk);
       bytes += chunk.length;
       if (bytes >= HEAD_BYTES) {
         return headFrom(copies, false, path);
