@@ -8,7 +8,10 @@ interface Removed {
 }
 
 /** Commands and options that the version before had; a row stays for one release. */
-const REMOVED: readonly Removed[] = [];
+const REMOVED: readonly Removed[] = [
+  { command: 'ls machines', option: '--cells', instead: 'bench compare gpu=A gpu=B --across-gpu compares GPUs' },
+  { command: 'ls machines', option: '--metric', instead: 'bench compare gpu=A gpu=B --metric compares machines' },
+];
 
 /** One line for a command or an option that is gone; null for all else. */
 export function removedLine(argv: readonly string[]): string | null {
