@@ -59,7 +59,7 @@ function noteFile(file: string | null, io: Io): void {
   if (file !== null) io.err(`wrote ${printable(file)}\n`);
 }
 
-const OTHER_FORMATS = ['junit', 'csv', 'openmetrics', 'bmf', 'googleBenchmark', 'github', 'night', 'asOf'] as const;
+const OTHER_FORMATS = ['junit', 'csv', 'openmetrics', 'bmf', 'github', 'night', 'asOf'] as const;
 
 function refuseUnclear(base: string | undefined, head: string | undefined, options: ReportOptions): void {
   if (base === undefined || (head === undefined && !base.includes('..'))) {
