@@ -12,6 +12,7 @@ const REMOVED: readonly Removed[] = [
   { command: 'ls machines', option: '--cells', instead: 'bench compare gpu=A gpu=B --across-gpu compares GPUs' },
   { command: 'ls machines', option: '--metric', instead: 'bench compare gpu=A gpu=B --metric compares machines' },
   { command: 'report', option: '--google-benchmark', instead: '--bmf and --csv have the same numbers' },
+  { command: 'init', option: '--yes', instead: 'bench init never asks' },
 ];
 
 /** One line for a command or an option that is gone; null for all else. */
