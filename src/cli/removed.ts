@@ -13,6 +13,7 @@ const REMOVED: readonly Removed[] = [
   { command: 'ls machines', option: '--metric', instead: 'bench compare gpu=A gpu=B --metric compares machines' },
   { command: 'report', option: '--google-benchmark', instead: '--bmf and --csv have the same numbers' },
   { command: 'init', option: '--yes', instead: 'bench init never asks' },
+  { command: 'help man', instead: '`bench help` and --help of each command say all of it' },
 ];
 
 /** One line for a command or an option that is gone; null for all else. */
