@@ -189,7 +189,6 @@ function silentIo(cwd: string): Io {
     err: () => {},
     stdin: chunksOf(Buffer.alloc(0)),
     isInteractive: false,
-    canAsk: false,
     spawn: () => Promise.reject(new Error('nothing is to be started here')),
     look,
     errLook: look,

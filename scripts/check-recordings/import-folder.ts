@@ -23,7 +23,6 @@ export async function importFolder(folder: string, store: string): Promise<Impor
       err: () => {},
       stdin: (async function* () {})(),
       isInteractive: false,
-      canAsk: false,
       spawn: () => Promise.reject(new Error('nothing is to be started here')),
       look,
       errLook: look,

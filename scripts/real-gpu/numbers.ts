@@ -48,7 +48,7 @@ async function checkDoctor(visit: Visit): Promise<void> {
 
 async function checkInit(visit: Visit): Promise<void> {
   const output = visit.file('init/matrix.yaml', '');
-  const init = await visit.bench(['init', visit.model('resnet'), '--yes', '--force', '--output', output]);
+  const init = await visit.bench(['init', visit.model('resnet'), '--force', '--output', output]);
   visit.check('bench init writes a matrix', init.code === 0, init.stdout.split('\n')[0] ?? '');
   // The same matrix, only shorter: three seconds a run are for a schedule.
   const run = { warmUpMs: 100, durationS: 0.3 };

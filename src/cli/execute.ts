@@ -47,7 +47,7 @@ function shown(io: Io, { color, db, quiet }: CommonOptions): Io {
 /** Errors begin with `bench:`; all else on standard error is progress or a note. */
 function quietly(io: Io): Io {
   const isError = (text: string): boolean => text.startsWith('bench: ') || io.env['BENCH_DEBUG'] !== undefined;
-  return { ...io, isInteractive: false, canAsk: false, err: (text) => (isError(text) ? io.err(text) : undefined) };
+  return { ...io, isInteractive: false, err: (text) => (isError(text) ? io.err(text) : undefined) };
 }
 
 async function redacted(io: Io, options: CommonOptions, start: (io: Io) => Promise<ExitCode>): Promise<ExitCode> {

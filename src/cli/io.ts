@@ -17,7 +17,6 @@ export interface Io {
   readonly stdin: AsyncIterable<Buffer>;
   /** Lines on standard error may be redrawn. */
   readonly isInteractive: boolean;
-  readonly canAsk: boolean;
   readonly look: Look;
   readonly errLook: Look;
   readonly spawn: Spawn;
@@ -81,7 +80,6 @@ export function processIo(): Io {
     err: (text) => void stderr.write(text),
     stdin: process.stdin,
     isInteractive: stderr.isTTY === true && env['TERM'] !== 'dumb' && !env['CI'],
-    canAsk: process.stdin.isTTY === true && stderr.isTTY === true && !env['CI'],
     // `bench ls cells | head` in a terminal: its width, which standard error still knows.
     look: lookOf({ columns: stdout.columns ?? stderr.columns, isTTY: stdout.isTTY }, env),
     errLook: makeLook(

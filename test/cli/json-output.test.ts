@@ -61,7 +61,7 @@ describe('every --json is one object as its schema says, strictly', () => {
     ['profile', () => ['profile', cellKey, '--nsys', '--dry-run']],
     ['layers', () => ['layers', profiledRun, '--select', 'Softmax', '--agg']],
     ['repro', () => ['repro', profiledRun]],
-    ['export', () => ['export', profiledRun, '--format', 'perfetto', '--output', join(sharedFolder(), 'a.pftrace')]],
+    ['export', () => ['export', profiledRun, '--output', join(sharedFolder(), 'a.json')]],
     ['run', () => ['show', 'latest']],
     ['run', () => ['run', NIGHT, '--filter', 'batch=1', '--replay', 'night2']],
     ['import', () => ['import', join(FIXTURES, 'formats')]],

@@ -35,7 +35,7 @@ const PAIR: Scenes = {
   compare: ['compare', 'latest~1', 'latest'],
   'compare-cell': ['compare', 'latest~1', 'latest', '--filter', CELL],
   upgrade: ['report', '--upgrade', 'latest~1', 'latest'],
-  machines: ['ls', 'machines', '--cells'],
+  machines: ['ls', 'machines'],
   trend: ['trend', CELL],
   'trend-together': ['trend', '--together'],
   noise: ['noise'],

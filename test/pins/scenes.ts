@@ -43,7 +43,6 @@ export const RECORDED: Scenes = {
   junit: ['report', NIGHT1, NIGHT2, '--junit', '-'],
   openmetrics: ['report', NIGHT1, NIGHT2, '--openmetrics', '-'],
   bmf: ['report', NIGHT1, NIGHT2, '--bmf', '-'],
-  'google-benchmark': ['report', NIGHT1, NIGHT2, '--google-benchmark', '-'],
   html: ['report', NIGHT1, NIGHT2, '--html', '-'],
 };
 

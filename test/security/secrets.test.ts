@@ -6,8 +6,7 @@ import { describe, expect, test } from 'vitest';
 
 import { scrubFolder, scrubText } from '../../src/artefacts/scrub.ts';
 import { isSecret, isSecretName } from '../../src/text/secret-name.ts';
-import { csvText } from '../../src/features/export/csv.ts';
-import { openMetricsText } from '../../src/features/export/open-metrics.ts';
+import { csvText, openMetricsText } from '../../src/features/export/metric-tables.ts';
 import { bench, temporaryFolder } from '../support/bench.ts';
 import { reportedCell, reportedSweep } from '../support/reported-sweep.ts';
 import { STUB, stubMatrix } from '../support/stub.ts';

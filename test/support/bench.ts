@@ -56,7 +56,6 @@ export async function bench(args: readonly string[], options: BenchOptions = {})
     err: (text) => void (stderr += text),
     stdin: Readable.from([Buffer.from(options.input ?? '')]),
     isInteractive: false,
-    canAsk: false,
     look,
     errLook: look,
     spawn: spawnHere,

@@ -7,15 +7,14 @@ import { describe } from 'vitest';
 import { ROOT } from './bench.ts';
 
 const PYTHON = join(ROOT, '.cache', 'consumers', 'bin', 'python');
-const COMPARE = '/usr/share/benchmark/compare.py';
-const IS_THERE = existsSync(PYTHON) && existsSync(COMPARE);
+const IS_THERE = existsSync(PYTHON);
 
 /** Tests that hand files to the programs that read them. */
 export const describeWithConsumers = IS_THERE ? describe : describe.skip;
 
 if (!IS_THERE) {
   process.stderr.write(
-    'tests with the readers of reports are skipped; what they need: apt-get install libbenchmark-tools && test/consumers/install .cache/consumers\n',
+    'tests with the readers of reports are skipped; what they need: test/consumers/install .cache/consumers\n',
   );
 }
 
@@ -23,10 +22,4 @@ if (!IS_THERE) {
 export function readBy(format: 'junit' | 'openmetrics' | 'bmf', file: string): unknown {
   const script = join(ROOT, 'test', 'consumers', 'read.py');
   return JSON.parse(execFileSync(PYTHON, [script, format, file], { encoding: 'utf8' }));
-}
-
-/** What google-benchmark's `compare.py` says of two files. */
-export function compareBenchmarks(base: string, head: string): string {
-  const args = [COMPARE, '--no-color', 'benchmarks', base, head];
-  return execFileSync(PYTHON, args, { encoding: 'utf8' });
 }

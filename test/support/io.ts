@@ -12,7 +12,6 @@ export function testIo(): Io {
     err: () => {},
     stdin: nothing(),
     isInteractive: false,
-    canAsk: false,
     spawn: () => Promise.reject(new Error('nothing is to be started here')),
     look,
     errLook: look,

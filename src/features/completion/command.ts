@@ -3,7 +3,6 @@ import { join } from 'node:path';
 import { Option } from '@commander-js/extra-typings';
 import { defineCommand } from '../../cli/define-command.ts';
 import { packageFolder } from '../../cli/store-location.ts';
-import { isOneOf } from '../../text/unknown-values.ts';
 import { SHELLS } from './scripts.ts';
 
 export const completionCommand = defineCommand({
@@ -23,9 +22,7 @@ export const completionCommand = defineCommand({
       .addOption(new Option('--complete', 'candidates at the cursor').hideHelp()),
   run: async ([shell, words], { complete }, io, program) => {
     const completion = await import('./completion.ts');
-    if (complete === true && isOneOf(SHELLS, shell)) {
-      return completion.complete(program, shell, words, io);
-    }
+    if (complete === true) return completion.complete(program, words, io);
     return completion.completion(shell, [process.execPath, join(packageFolder(), 'bin', 'bench.js')], io);
   },
 });

@@ -9,11 +9,18 @@ _bench_ask() {
   if type -P bench >/dev/null; then command bench completion "$@"; else PROGRAM completion "$@"; fi
 }
 _bench() {
-  local value
+  local value word words=()
   COMPREPLY=()
-  while IFS= read -r value; do
-    COMPREPLY+=("$value")
-  done < <(_bench_ask --complete bash -- "\${COMP_LINE:0:COMP_POINT}" "$COMP_WORDBREAKS" 2>/dev/null)
+  # Nothing can be put into a quote that is open, or behind a colon, at which bash splits.
+  [[ "\${COMP_WORDS[COMP_CWORD]}" == [\\'\\":]* || "\${COMP_WORDS[COMP_CWORD-1]}" == : ]] && return
+  for word in "\${COMP_WORDS[@]:0:COMP_CWORD}"; do
+    [[ "$word" == = ]] || words+=("\${word//\\\\/}")
+  done
+  word=\${COMP_WORDS[COMP_CWORD]#=}
+  word=\${word//\\\\/}
+  while IFS=$'\\t' read -r value _; do
+    [[ "$value" != *:* && "$value" == "$word"* ]] && COMPREPLY+=("$(printf %q "$value")")
+  done < <(_bench_ask --complete bash -- "\${words[@]}" "$word" 2>/dev/null)
 }
 complete -o default -F _bench bench
 `,

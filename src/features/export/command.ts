@@ -1,11 +1,14 @@
 import { Option } from '@commander-js/extra-typings';
 import { defineCommand, type OptionsOf, type PlainCommand } from '../../cli/define-command.ts';
-import { EXPORT_FORMATS } from './trace.ts';
 
 const define = (command: PlainCommand) =>
   command
     .arguments('<what>')
-    .addOption(new Option('--format <name>', 'what it becomes').choices(EXPORT_FORMATS).makeOptionMandatory())
+    .addOption(
+      new Option('--format <name>', 'what it becomes')
+        .choices(['chrome-trace'] as const)
+        .default('chrome-trace' as const),
+    )
     .option('--output <file>', 'a file (default: standard output)');
 
 export type ExportOptions = OptionsOf<typeof define>;
@@ -13,10 +16,7 @@ export type ExportOptions = OptionsOf<typeof define>;
 export const exportCommand = defineCommand({
   name: 'export',
   summary: 'the queries and layers of a run for viewers of traces',
-  examples: [
-    'bench export 1a2b3c4d --format chrome-trace --output run.json   # chrome://tracing, ui.perfetto.dev',
-    'bench export 1a2b3c4d --format perfetto --output run.pftrace    # ui.perfetto.dev',
-  ],
+  examples: ['bench export 1a2b3c4d --output run.json   # chrome://tracing, ui.perfetto.dev'],
   outputs: { export: async () => (await import('./output.ts')).exported },
   define,
   run: async ([what], options, io) => (await import('./export.ts')).exportRun(what, options, io),

@@ -7,9 +7,7 @@ import { namedRun } from '../../selection/by-name.ts';
 import { jsonText, printable } from '../../text/printable.ts';
 import type { ExportOptions } from './command.ts';
 import type { ExportOutput } from './output.ts';
-import { runTrace } from './run-trace.ts';
-import { perfettoTrace } from './perfetto-trace.ts';
-import { chromeTrace } from './trace.ts';
+import { chromeTrace, runTrace } from './trace.ts';
 
 export async function exportRun(name: string, options: ExportOptions, io: Io): Promise<ExitCode> {
   const { format, json, output, redact } = options;
@@ -17,22 +15,19 @@ export async function exportRun(name: string, options: ExportOptions, io: Io): P
   if (file === null && json === true) {
     throw new UsageError('only one thing can go to standard output: name a file with --output');
   }
-  if (file === null && format === 'perfetto') {
-    throw new UsageError('perfetto is a binary format: name a file, --output run.pftrace');
-  }
   if (file !== null && redact === true) {
     throw new UsageError('--redact hides names in what is printed: leave --output out');
   }
   return withStore(options, io, async (store) => {
     const { notes, runId, slices, trace } = runTrace(store.db, namedRun(store.db, name));
-    const chunks = format === 'perfetto' ? perfettoTrace(trace) : chromeTrace(trace);
+    const chunks = chromeTrace(trace);
     const onProgress = (): void => {
       for (const note of notes) io.err(`note: ${printable(note)}\n`);
     };
     if (file === null) {
       onProgress();
       for (const chunk of chunks) {
-        io.out(chunk.toString());
+        io.out(chunk);
         await yieldToEventLoop(io);
       }
       return EXIT_CODES.fine;

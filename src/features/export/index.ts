@@ -1,8 +1,6 @@
-export { csvText } from './csv.ts';
 export { githubAnnotations, markdown, markdownText } from './github.ts';
-export { bencherJson, googleBenchmarkJson } from './json-reports.ts';
 export { junitXml } from './junit.ts';
-export { openMetricsText } from './open-metrics.ts';
+export { bencherJson, csvText, openMetricsText } from './metric-tables.ts';
 export {
   type CellJudgement,
   type ReportedGate,

@@ -19,44 +19,53 @@ import {
  * its own; the property `new` distinguishes them. Between two sides a slower cell fails, and a shared slow-down.
  */
 export function junitXml(report: ReportedSweep): string {
-  const { cells, sweeps } = report;
-  const [sweep] = sweeps;
-  const cases = cells.map((cell) => ({ cell, kind: kindOf(cell), seconds: secondsOf(cell) }));
-  const times = (kind: string) => cases.filter((entry) => entry.kind === kind).length;
-  const seconds = cases.reduce((sum, entry) => sum + entry.seconds, 0);
+  const { baseRef, cells, gate, shift, sweeps } = report;
+  const [{ branch, commit, matrix, name, provenance, startedAt, sweepId: sweep, tensorrt }] = sweeps;
+  const cases = cells.map((cell) => {
+    const seconds = cell.runs.reduce((sum, { wallS }) => sum + (wallS ?? 0), 0);
+    return { cell, kind: kindOf(cell), seconds };
+  });
   const shared =
-    report.shift?.verdict === 'slower'
-      ? [
-          `    <testcase classname="trtbench" name="common shift" time="0.000"><failure type="slower" message="${xml(shiftSize(report.shift))}">${xml(`${shiftText(report.shift)}\n`)}</failure></testcase>`,
-        ]
-      : [];
-  const findings = (report.gate?.findings ?? []).map(
-    ({ id, state, text }) =>
-      `    <testcase classname="trtbench" name="finding ${id.slice(0, 8)}" time="0.000"><properties><property name="new" value="${state === 'new'}"/></properties><failure type="slower" message="${xml(text)}">${xml(`${text}\n`)}</failure></testcase>`,
+    shift?.verdict === 'slower' ? [failedCase('common shift', [], shiftSize(shift), shiftText(shift))] : [];
+  const findings = (gate?.findings ?? []).map(({ id, state, text }) =>
+    failedCase(`finding ${id.slice(0, 8)}`, properties({ new: String(state === 'new') }), text, text),
   );
-  const more = shared.length + findings.length;
-  const counts = `tests="${cases.length + more}" failures="${times('failure') + more}" errors="${times('error')}" skipped="${times('skipped')}" time="${seconds.toFixed(3)}"`;
-  const suite = {
-    provenance: sweep.provenance,
-    sweep: sweep.sweepId,
-    commit: sweep.commit,
-    branch: sweep.branch,
-    base: report.baseRef,
-    tensorrt: sweep.tensorrt,
+  const more = [...shared, ...findings].flat();
+  const times = (kind: Kind) => cases.filter((one) => one.kind === kind).length;
+  const counts = {
+    tests: cases.length + shared.length + findings.length,
+    failures: times('failure') + shared.length + findings.length,
+    errors: times('error'),
+    skipped: times('skipped'),
+    time: cases.reduce((sum, { seconds }) => sum + seconds, 0).toFixed(3),
   };
-  const stamp = sweep.startedAt === null ? '' : ` timestamp="${sweep.startedAt.slice(0, 19)}"`;
-  return [
-    '<?xml version="1.0" encoding="UTF-8"?>',
-    `<testsuites name="trtbench" ${counts}>`,
-    `  <testsuite name="${xml(sweep.matrix ?? sweep.name ?? 'trtbench')}" ${counts}${stamp}>`,
-    ...properties(suite, '    '),
-    ...shared,
-    ...findings,
-    ...cases.flatMap((entry) => testCase(entry.cell, entry.kind, entry.seconds, report)),
-    '  </testsuite>',
-    '</testsuites>',
-    '',
-  ].join('\n');
+  const suite = { name: matrix ?? name ?? 'trtbench', ...counts, timestamp: startedAt?.slice(0, 19) ?? null };
+  const lines = element('testsuites', { name: 'trtbench', ...counts }, [
+    ...element('testsuite', suite, [
+      ...properties({ provenance, sweep, commit, branch, base: baseRef, tensorrt }),
+      ...more,
+      ...cases.flatMap(({ cell, kind, seconds }) => testCase(cell, kind, seconds, report)),
+    ]),
+  ]);
+  return `${['<?xml version="1.0" encoding="UTF-8"?>', ...lines].join('\n')}\n`;
+}
+
+function failedCase(name: string, about: readonly string[], message: string, text: string): string[] {
+  const failure = element('failure', { type: 'slower', message }, `${text}\n`);
+  return element('testcase', { classname: 'trtbench', name, time: '0.000' }, [...about, ...failure]);
+}
+
+type Attributes = Readonly<Record<string, string | number | null>>;
+
+/** Lines, without attributes that are null. @param content a text, or lines of elements; an element alone for none */
+function element(name: string, attributes: Attributes, content: string | readonly string[] = []): string[] {
+  const stated = Object.entries(attributes).flatMap(([attribute, value]) =>
+    value === null ? [] : [` ${attribute}="${xml(String(value))}"`],
+  );
+  const start = `<${name}${stated.join('')}`;
+  if (content.length === 0) return [`${start}/>`];
+  if (typeof content === 'string') return [`${start}>${xml(content)}</${name}>`];
+  return [`${start}>`, ...content.map((line) => `  ${line}`), `</${name}>`];
 }
 
 type Kind = 'passed' | 'failure' | 'error' | 'skipped';
@@ -75,42 +84,27 @@ function kindOf(cell: ReportedCell): Kind {
 }
 
 function testCase(cell: ReportedCell, kind: Kind, seconds: number, { environments }: ReportedSweep): string[] {
-  const values = [...METRIC_IDS, ...harnessMetrics([cell])].map((metric) => [metric, valueOf(cell, metric)]);
+  const { judgement } = cell;
+  const findings = kind === 'failure' && judgement.kind === 'judged' ? judgement.findings : null;
+  const metrics = [...METRIC_IDS, ...harnessMetrics([cell])];
   const about = {
     cell: cell.cell.key,
     gpu: environmentOf(cell, environments)?.gpuName ?? null,
     owner: cell.owner,
-    ...findingProperties(cell),
-    ...Object.fromEntries(values),
+    finding: findings?.map(({ id }) => id.slice(0, 8)).join(' ') ?? null,
+    new: findings === null ? null : String(findings.some(({ state }) => state === 'new')),
+    ...Object.fromEntries(metrics.map((metric) => [metric, valueOf(cell, metric)])),
   };
   const message = messageOf(cell);
   const text = `${[cell.name, ...detailsOf(cell)].join('\n')}\n`;
-  const result: Readonly<Record<Kind, string[]>> = {
-    passed: [],
-    failure: [`      <failure type="slower" message="${xml(message)}">${xml(text)}</failure>`],
-    error: [`      <error type="noResult" message="${xml(message)}">${xml(text)}</error>`],
-    skipped: [`      <skipped message="${xml(message)}"/>`],
-  };
-  return [
-    `    <testcase classname="${xml(cell.cell.model)}" name="${xml(cell.name)}" time="${seconds.toFixed(3)}">`,
-    ...properties(about, '      '),
-    ...result[kind],
-    ...(kind === 'passed' ? [`      <system-out>${xml(`${message}\n`)}</system-out>`] : []),
-    '    </testcase>',
-  ];
-}
-
-function findingProperties({ judgement }: ReportedCell) {
-  if (judgement.kind !== 'judged' || judgement.findings.length === 0) return {};
-  const { findings } = judgement;
-  return {
-    finding: findings.map(({ id }) => id.slice(0, 8)).join(' '),
-    new: String(findings.some(({ state }) => state === 'new')),
-  };
-}
-
-function secondsOf({ runs }: ReportedCell): number {
-  return runs.reduce((sum, { wallS }) => sum + (wallS ?? 0), 0);
+  const result = {
+    passed: () => element('system-out', {}, `${message}\n`),
+    failure: () => element('failure', { type: 'slower', message }, text),
+    error: () => element('error', { type: 'noResult', message }, text),
+    skipped: () => element('skipped', { message }),
+  }[kind]();
+  const named = { classname: cell.cell.model, name: cell.name, time: seconds.toFixed(3) };
+  return element('testcase', named, [...properties(about), ...result]);
 }
 
 export function messageOf(cell: ReportedCell): string {
@@ -150,11 +144,13 @@ function detailsOf(cell: ReportedCell): string[] {
   return [...lines, reasonsOf(cell)].filter((line) => line !== '');
 }
 
-function properties(values: Readonly<Record<string, string | number | null>>, indent: string): string[] {
-  const lines = Object.entries(values).flatMap(([name, value]) =>
-    value === null ? [] : [`${indent}  <property name="${name}" value="${xml(String(value))}"/>`],
+function properties(values: Attributes): string[] {
+  const known = Object.entries(values).filter(([, value]) => value !== null);
+  return element(
+    'properties',
+    {},
+    known.flatMap(([name, value]) => element('property', { name, value })),
   );
-  return lines.length === 0 ? [] : [`${indent}<properties>`, ...lines, `${indent}</properties>`];
 }
 
 const ENTITIES: Readonly<Record<string, string>> = {

@@ -154,8 +154,3 @@ export function isRegression({ judgement }: ReportedCell): boolean {
 export function judgedMetric({ judgement, metric }: ReportedCell) {
   return gatedMetricOf(judgement.kind === 'judged' ? judgement.metric : metric);
 }
-
-/** Removes digits left by unit conversion: 0.00178961, not 0.0017896099999999999. */
-export function rounded(value: number): number {
-  return Number(value.toPrecision(12));
-}

@@ -1,31 +1,35 @@
-import { jsonLine } from '../../text/printable.ts';
+import { UsageError } from '../../errors.ts';
+import type { JoinedLayer, ProfiledEngine } from '../../layers/profiled-engine.ts';
+import type { RunId } from '../../records/scalars.ts';
+import { storedRun } from '../../selection/by-name.ts';
+import { profiledRun } from '../../selection/profiled-engine.ts';
+import { findCells } from '../../store/cells.ts';
+import type { StoreDatabase } from '../../store/file/open.ts';
+import { prunedFrom } from '../../store/prune.ts';
+import { layerRunsOfEngine } from '../../store/runs/layer-runs.ts';
+import { runSamples, type ShownRun } from '../../store/runs/show-run.ts';
+import { cellLabel } from '../../text/cell-label.ts';
+import { jsonLine, printable } from '../../text/printable.ts';
+import type { QueryTimeColumn, QueryTimes } from '../../trtexec/run-facts.ts';
 
-export const EXPORT_FORMATS = ['chrome-trace', 'perfetto'] as const;
+type Facts = Readonly<Record<string, string | number>>;
 
-/** Milliseconds from the start of the trace. */
-export interface TraceSlice {
-  readonly name: string;
-  readonly startMs: number;
-  readonly endMs: number;
-  readonly facts: Readonly<Record<string, string | number>>;
-}
-
-/** Slices do not overlap, in order. */
-export interface TraceTrack {
+/** Slices in order, which do not overlap; times in milliseconds from the start of the trace. */
+interface Track {
   readonly name: string;
   readonly count: number;
-  /** May be called repeatedly; large runs are never held as objects. */
-  readonly slices: () => Iterable<TraceSlice>;
-}
-
-export interface TraceGroup {
-  readonly name: string;
-  readonly tracks: readonly TraceTrack[];
+  /** Large runs are never held as objects. */
+  readonly slices: () => Iterable<{
+    readonly name: string;
+    readonly startMs: number;
+    readonly endMs: number;
+    readonly facts: Facts;
+  }>;
 }
 
 export interface Trace {
   readonly facts: Readonly<Record<string, string>>;
-  readonly groups: readonly TraceGroup[];
+  readonly groups: readonly { readonly name: string; readonly tracks: readonly Track[] }[];
 }
 
 const CHUNK_CHARACTERS = 1 << 16;
@@ -51,12 +55,12 @@ export function* chromeTrace(trace: Trace): Generator<string> {
 function* events({ groups }: Trace): Generator<object> {
   for (const [groupPlace, group] of groups.entries()) {
     const pid = groupPlace + 1;
-    yield metadata('process_name', { pid }, { name: group.name });
-    yield metadata('process_sort_index', { pid }, { sort_index: pid });
+    yield { ph: 'M', name: 'process_name', pid, args: { name: group.name } };
+    yield { ph: 'M', name: 'process_sort_index', pid, args: { sort_index: pid } };
     for (const [trackPlace, track] of group.tracks.entries()) {
       const tid = trackPlace + 1;
-      yield metadata('thread_name', { pid, tid }, { name: track.name });
-      yield metadata('thread_sort_index', { pid, tid }, { sort_index: tid });
+      yield { ph: 'M', name: 'thread_name', pid, tid, args: { name: track.name } };
+      yield { ph: 'M', name: 'thread_sort_index', pid, tid, args: { sort_index: tid } };
       for (const { endMs, facts, name, startMs } of track.slices()) {
         const ts = microseconds(startMs);
         yield { ph: 'X', name, cat: 'trtexec', pid, tid, ts, dur: microseconds(endMs - startMs), args: facts };
@@ -65,11 +69,169 @@ function* events({ groups }: Trace): Generator<object> {
   }
 }
 
-function metadata(name: string, of: { pid: number; tid?: number }, args: object): object {
-  return { ph: 'M', name, ...of, args };
-}
-
 /** To the nanosecond: the rest is conversion noise. */
 function microseconds(ms: number): number {
   return Number((ms * 1000).toFixed(3));
+}
+
+/**
+ * The queries of a run, and the layers of its engine from it or from another run.
+ * @throws UsageError when neither is known
+ */
+export function runTrace(db: StoreDatabase, runId: RunId) {
+  const run = storedRun(db, runId);
+  const { provenance, role, startedAt } = run;
+  const cell = run.cellKey === null ? undefined : findCells(db, [run.cellKey]).get(run.cellKey);
+  const label = cell === undefined ? `${role} run` : cellLabel(cell);
+  const times = runSamples(db, runId);
+  const { hasStamps, tracks } = times === null ? { hasStamps: true, tracks: [] } : queryTracks(times);
+  const engine = timedLayers(db, run);
+  const layers = engine === null ? [] : layerSlices(engine.layers);
+  const [short, other] = [runId, engine?.runId].map((id) => id?.slice(0, 8));
+  if (tracks.length === 0 && layers.length === 0) throw nothingToTrace(db, run);
+  const laid = 'laid one behind the other: this trtexec wrote no start times, so no gap is known';
+  const queries = { name: `queries of ${label} (${provenance})${hasStamps ? '' : `, ${laid}`}`, tracks };
+  const means = `layers: means of ${engine?.iterations ?? 0} profiled queries of run ${other} (${engine?.provenance}), no timeline`;
+  const track = { name: 'mean time of each layer', count: layers.length, slices: () => layers };
+  const ofOther = short === other ? [] : [`the layers are those that run ${other} saw in the same engine`];
+  return {
+    runId,
+    trace: {
+      facts: { run: runId, cell: label, provenance, startedAt: startedAt ?? 'unknown', writtenBy: 'bench export' },
+      groups: [
+        ...(tracks.length === 0 ? [] : [queries]),
+        ...(layers.length === 0 ? [] : [{ name: means, tracks: [track] }]),
+      ],
+    },
+    slices: tracks.reduce((sum, { count }) => sum + count, layers.length),
+    notes: [
+      ...(hasStamps ? [] : [`queries are ${laid}`]),
+      ...(layers.length === 0 ? [] : [...ofOther, ...(engine?.notes ?? [])]),
+      ...(tracks.length === 0 ? ['the run has no times of single queries: only its layers'] : []),
+    ],
+  };
+}
+
+function timedLayers(db: StoreDatabase, run: ShownRun): ProfiledEngine | null {
+  const own = profiledRun(db, run.runId, run.runId);
+  if (own !== null && own.iterations !== null) return own;
+  const ids = [run.buildId, run.engineSha256].flatMap((id) => id ?? []);
+  const other = layerRunsOfEngine(db, ids).find(
+    ({ cellKey, iterations, provenance }) =>
+      iterations !== null && cellKey === run.cellKey && provenance === run.provenance,
+  );
+  return other === undefined ? null : profiledRun(db, other.runId, run.runId);
+}
+
+function nothingToTrace(db: StoreDatabase, run: ShownRun): UsageError {
+  const pruned = prunedFrom(db, run.runId);
+  const why =
+    pruned !== null && (pruned.samples || pruned.layers)
+      ? `has no times of queries or layers any more: \`bench db prune\` took them on ${pruned.prunedAt.slice(0, 10)}`
+      : `(${run.role}) has neither times of single queries (exportTimes in the matrix) nor of layers (bench run --profile)`;
+  return new UsageError(`run ${printable(run.runId.slice(0, 8))} ${why}`);
+}
+
+/** Mean layer times in engine order: where time goes, not when. */
+function layerSlices(layers: readonly JoinedLayer[]) {
+  let at = 0;
+  return layers
+    .toSorted((a, b) => a.index - b.index)
+    .flatMap((layer) => {
+      const { averageMs, medianMs, name, origins, percentage, precisionIn, precisionOut, tactic, type } = layer;
+      if (averageMs === null) return [];
+      const onnx = origins.length === 0 ? null : origins.join(', ');
+      const about = { meanMs: averageMs, medianMs, percent: percentage, type, precisionIn, precisionOut, tactic, onnx };
+      const known = Object.entries(about).flatMap(([fact, value]) => (value === null ? [] : [[fact, value] as const]));
+      const startMs = at;
+      at += averageMs;
+      return [{ name, startMs, endMs: at, facts: Object.fromEntries(known) }];
+    });
+}
+
+interface Kind {
+  readonly name: string;
+  readonly start: QueryTimeColumn;
+  readonly end: QueryTimeColumn;
+  /** More exact than the difference of the stamps; null where trtexec writes none. */
+  readonly duration: QueryTimeColumn | null;
+}
+
+const KINDS: readonly Kind[] = [
+  { name: 'enqueue (host)', start: 'startEnqMs', end: 'endEnqMs', duration: null },
+  { name: 'H2D copy', start: 'startH2dMs', end: 'endH2dMs', duration: 'h2dMs' },
+  { name: 'GPU compute', start: 'startComputeMs', end: 'endComputeMs', duration: 'computeMs' },
+  { name: 'D2H copy', start: 'startD2hMs', end: 'endD2hMs', duration: 'd2hMs' },
+];
+
+/**
+ * Each part of a query on a track of its own; overlapping queries (several streams) get further tracks. Where the export
+ * has no stamps, queries are laid end to end, without gaps.
+ */
+export function queryTracks(times: QueryTimes): { readonly tracks: readonly Track[]; readonly hasStamps: boolean } {
+  const hasStamps = times.columns.startComputeMs !== undefined;
+  const tracks = KINDS.flatMap((kind) => {
+    const spans = hasStamps ? stampedSpans(kind, times) : laidSpans(kind, times);
+    return spans === null ? [] : tracksOf(kind.name, spans);
+  });
+  return { tracks, hasStamps };
+}
+
+interface Spans {
+  readonly startMs: Float64Array;
+  readonly endMs: Float64Array;
+}
+
+function stampedSpans({ duration, end, start }: Kind, { columns }: QueryTimes): Spans | null {
+  const [startMs, stampMs] = [columns[start], columns[end]];
+  const lengthMs = duration === null ? undefined : columns[duration];
+  if (startMs === undefined || (stampMs === undefined && lengthMs === undefined)) return null;
+  const endMs = startMs.map((from, query) =>
+    Math.max(from, lengthMs === undefined ? (stampMs?.[query] ?? from) : from + (lengthMs[query] ?? 0)),
+  );
+  return endMs.some((to, query) => to > (startMs[query] ?? 0)) ? { startMs, endMs } : null;
+}
+
+function laidSpans({ duration }: Kind, { columns, count }: QueryTimes): Spans | null {
+  const own = duration === null ? undefined : columns[duration];
+  if (own === undefined || own.every((value) => value === 0)) return null;
+  const [startMs, endMs] = [new Float64Array(count), new Float64Array(count)];
+  for (let query = 0, at = 0; query < count; query += 1) {
+    for (const part of ['h2dMs', 'computeMs', 'd2hMs'] as const) {
+      const from = at;
+      at += columns[part]?.[query] ?? 0;
+      if (part === duration) [startMs[query], endMs[query]] = [from, at];
+    }
+  }
+  return { startMs, endMs };
+}
+
+function tracksOf(name: string, { endMs, startMs }: Spans): Track[] {
+  const order = Uint32Array.from(startMs.keys()).toSorted((a, b) => (startMs[a] ?? 0) - (startMs[b] ?? 0));
+  const tracks: number[][] = [];
+  for (const query of order) {
+    const from = startMs[query] ?? 0;
+    const track = tracks.find((queries) => (endMs[queries.at(-1) ?? query] ?? 0) <= from + roundingMs(from));
+    const last = track?.at(-1);
+    // Stamps are rounded, durations are not: their disagreement is no overlap.
+    if (last !== undefined) endMs[last] = Math.min(endMs[last] ?? from, from);
+    if (track === undefined) tracks.push([query]);
+    else track.push(query);
+  }
+  return tracks.map((queries, place) => ({
+    name: place === 0 ? name : `${name} (${place + 1})`,
+    count: queries.length,
+    slices: function* slices() {
+      for (const query of queries) {
+        yield { name, startMs: startMs[query] ?? 0, endMs: endMs[query] ?? 0, facts: { query } };
+      }
+    },
+  }));
+}
+
+const STAMP_DIGITS = 6;
+
+/** trtexec prints six significant digits: two stamps may each be half a step off. */
+export function roundingMs(stampMs: number): number {
+  return 2 * 10 ** (Math.floor(Math.log10(Math.max(stampMs, 1))) + 1 - STAMP_DIGITS);
 }

@@ -11,7 +11,6 @@ export const helpCommand = defineCommand({
     'bench help compare',
     'bench help p99            # what a metric means, and its caveats',
     'bench help exit-codes',
-    'bench help man > bench.1  # a page for man',
   ],
   isPlain: true,
   define: (command) => command.arguments('[topic...]'),

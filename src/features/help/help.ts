@@ -1,63 +1,103 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { basename, join } from 'node:path';
+
 import type { CommandUnknownOpts } from '@commander-js/extra-typings';
 
 import { commandsOf } from '../../cli/command-tree.ts';
+import { type Io, printLines } from '../../cli/io.ts';
+import { packageFolder } from '../../cli/store-location.ts';
 import { UsageError } from '../../errors.ts';
 import { EXIT_CODES, type ExitCode } from '../../exit-codes.ts';
+import { isOwnMetric, ownMetricNamed } from '../../records/metric.ts';
+import type { Look } from '../../terminal/look.ts';
+import { padEnd, textWidth, wrapWords } from '../../terminal/text-width.ts';
 import { didYouMean } from '../../text/nearest.ts';
 import { printable } from '../../text/printable.ts';
-import { GLOSSARY, termNamed } from './glossary.ts';
 import { EXPLAINED_NUMBERS, type ExplainedNumber, metricText } from './metric-texts.ts';
-import { manPage } from './man-page.ts';
-import {
-  exitCodesPage,
-  metricPage,
-  metricsPage,
-  overviewPage,
-  wordPage,
-  wordsPage,
-  GENERAL_TOPICS,
-} from './topic-pages.ts';
-import { ownMetricNamed } from '../../records/metric.ts';
-import { type Io, printLines } from '../../cli/io.ts';
-import type { Look } from '../../terminal/look.ts';
 
-export async function help(topic: string | undefined, program: CommandUnknownOpts, io: Io): Promise<ExitCode> {
+const WIDEST = 100;
+const WORDS = join('reference', 'words.md');
+
+export function help(topic: string | undefined, program: CommandUnknownOpts, io: Io): ExitCode {
+  const { look } = io;
   const number = numberNamed(topic ?? '');
   // `buildS` is a metric, `builds` is several of a build.
   const isNumber = number !== undefined && [number, metricText(number).word].includes(topic ?? '');
-  const term = isNumber ? undefined : termNamed(topic ?? '');
-  if (topic === undefined) printLines(io, overviewPage(program, io.look));
-  else if (topic === 'words') printLines(io, wordsPage(io.look));
-  else if (topic === 'metrics') printLines(io, metricsPage(io.look));
-  else if (topic === 'exit-codes') printLines(io, exitCodesPage(io.look));
-  else if (topic === 'man') printLines(io, manPage(program));
-  else if (topic === 'matrix') printLines(io, await matrixPage(io));
-  else if (term !== undefined) printLines(io, wordPage(term, io.look));
-  else if (number !== undefined) printLines(io, metricPage(number, io.look));
+  const found = isNumber || topic === undefined ? null : inDocuments(topic, look);
+  if (topic === undefined) printLines(io, overviewPage(program, look));
+  else if (topic === 'metrics') printLines(io, metricsPage(look));
+  else if (found !== null) printLines(io, found);
+  else if (number !== undefined) printLines(io, metricPage(number, look));
   else {
-    const known = [
-      ...commandsOf(program).map((command) => command.name()),
-      ...GENERAL_TOPICS.map(({ name }) => name),
-      ...EXPLAINED_NUMBERS.map((id) => metricText(id).word),
-      ...GLOSSARY.flatMap(({ words }) => words),
-    ];
-    throw new UsageError(`no help on ${printable(topic)}${didYouMean(topic, known)} (bench help lists what there is)`);
+    const commands = commandsOf(program).map((command) => command.name());
+    const numbers = EXPLAINED_NUMBERS.map((id) => metricText(id).word);
+    const words = documents().flatMap(({ name, lines }) => [name, ...lines.flatMap((line) => wordsOf(line))]);
+    const guess = didYouMean(topic, ['metrics', ...commands, ...numbers, ...words]);
+    throw new UsageError(`no help on ${printable(topic)}${guess} (bench help lists what there is)`);
   }
   return EXIT_CODES.fine;
 }
 
 /** What a word that is also a command means; nothing for other commands. */
 export function wordLines(topic: string, look: Look): string[] {
-  const term = termNamed(topic);
-  return term === undefined ? [] : ['', 'As a word:', '', ...wordPage(term, look)];
+  const found = wordRow(topic, look);
+  return found === null ? [] : ['', 'As a word:', '', ...found];
 }
 
-async function matrixPage(io: Io): Promise<string[]> {
-  const [{ matrixPage: page }, { matrixJsonSchema }] = await Promise.all([
-    import('./topic-pages.ts'),
-    import('../../matrix/schema/schema.ts'),
-  ]);
-  return page(matrixJsonSchema(), io.look);
+/** The files of `docs/`, that of the words first. */
+function documents() {
+  const folder = join(packageFolder(), 'docs');
+  const files = readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((file) => /[a-z]\.md$/.test(file));
+  return [WORDS, ...files.filter((file) => file !== WORDS).toSorted()].map((file) => {
+    const lines = readFileSync(join(folder, file), 'utf8').split('\n');
+    return { name: basename(file, '.md'), title: lines[0]?.slice(2) ?? '', lines };
+  });
+}
+
+/** A file by its name, a section by its heading, or an entry of `words.md`. */
+function inDocuments(topic: string, look: Look): string[] | null {
+  const wanted = plain(topic);
+  const all = documents();
+  const file = all.find(({ name }) => plain(name) === wanted);
+  if (file !== undefined) return file.lines.map((line) => printable(line));
+  const word = wordRow(topic, look);
+  if (word !== null) return word;
+  for (const { lines } of all) {
+    const start = lines.findIndex((line) => /^##+ /.test(line) && plain(line.replace(/^#+/, '')) === wanted);
+    if (start === -1) continue;
+    const end = lines.findIndex((line, place) => place > start && line.startsWith('#'));
+    return lines.slice(start, end === -1 ? undefined : end).map((line) => printable(line));
+  }
+  return null;
+}
+
+/** By a word, in the singular or plural; case and hyphens do not matter. */
+function wordRow(topic: string, look: Look): string[] | null {
+  const wanted = plain(topic);
+  if (wanted === '') return null;
+  for (const line of documents()[0]?.lines ?? []) {
+    const words = wordsOf(line);
+    const isNamed = words.some((word) => formsOf(plain(word)).includes(wanted));
+    if (isNamed)
+      return [look.style.strong(words.join(', ')), '', ...paragraph(line.slice(line.indexOf('**: ') + 4), look)];
+  }
+  return null;
+}
+
+/** Those in bold at the beginning of an entry. */
+function wordsOf(line: string): string[] {
+  return /^- \*\*(.+?)\*\*: /.exec(line)?.[1]?.split(', ') ?? [];
+}
+
+function plain(word: string): string {
+  return word
+    .trim()
+    .toLowerCase()
+    .replaceAll(/[-_ ]+/g, ' ');
+}
+
+function formsOf(word: string): string[] {
+  return [word, `${word}s`, word.replace(/y$/, 'ies'), word.replace(/([sx])$/, '$1es')];
 }
 
 /** By its word, by its id, by trtexec's name, or by an unambiguous prefix; case-insensitive. */
@@ -77,4 +117,60 @@ function numberNamed(topic: string): ExplainedNumber | undefined {
 function namesOf(id: ExplainedNumber): string[] {
   const { label, source, word } = metricText(id);
   return [word, id, label, /^[\w ]+(?=: )/.exec(source)?.[0] ?? label];
+}
+
+function metricsPage(look: Look): string[] {
+  const rows = EXPLAINED_NUMBERS.map((id): [string, string] => {
+    return [metricText(id).word, `${meaning(id).slice(2)}${isOwnMetric(id) ? '' : ' (shown only)'}`];
+  });
+  const where = '--metric and limits of a matrix take these names, but for those that are only shown.';
+  return [...definitions(rows, look), '', ...paragraph(where, look), 'Each of them: bench help gpu'];
+}
+
+/** `: GPU compute time, ms`; `, ms` where the word says it all. */
+function meaning(id: ExplainedNumber): string {
+  const { label, unit, word } = metricText(id);
+  return word.replaceAll('-', ' ') === label ? `, ${unit}` : `: ${label}, ${unit}`;
+}
+
+function metricPage(id: ExplainedNumber, look: Look): string[] {
+  const { caveats, says, source, word } = metricText(id);
+  const title = `${look.style.strong(word)}${meaning(id)}${word === id ? '' : ` (in JSON: ${id})`}`;
+  return [title, ...[says, `From: ${source}`, `Caveats: ${caveats}`].flatMap((text) => ['', ...paragraph(text, look)])];
+}
+
+function overviewPage(program: CommandUnknownOpts, look: Look): string[] {
+  const groups = Map.groupBy(commandsOf(program), (command) => command.helpGroup().replace(/:$/, ''));
+  const topics = documents().flatMap(({ name, title }): [string, string][] => [[name, title]]);
+  const numbers = EXPLAINED_NUMBERS.map((id) => metricText(id).word);
+  return [
+    ...[...groups].flatMap(([group, commands]) => {
+      const rows = commands.map((command): [string, string] => [command.name(), command.description()]);
+      return [look.style.strong(group), ...definitions(rows, look, '  '), ''];
+    }),
+    'Each command: bench help COMMAND',
+    '',
+    look.style.strong('Topics: bench help TOPIC'),
+    ...definitions([['metrics', 'every metric, where it comes from, and its caveats'], ...topics], look, '  '),
+    '',
+    look.style.strong('Numbers: bench help NAME'),
+    ...paragraph(numbers.join(' '), look, '  '),
+  ];
+}
+
+/** Names with their texts next to them; below them where the terminal is narrow. */
+function definitions(rows: readonly (readonly [string, string])[], look: Look, indent = ''): string[] {
+  const width = Math.max(...rows.map(([name]) => textWidth(name))) + 2;
+  const room = Math.min(look.columns, WIDEST) - width - indent.length;
+  if (room < 24) {
+    return rows.flatMap(([name, text]) => [`${indent}${name}`, ...paragraph(text, look, `${indent}  `)]);
+  }
+  return rows.flatMap(([name, text]) =>
+    wrapWords(text, room).map((line, index) => `${indent}${padEnd(index === 0 ? name : '', width)}${line}`),
+  );
+}
+
+function paragraph(text: string, { columns }: Look, indent = ''): string[] {
+  const width = Math.min(columns, WIDEST) - indent.length;
+  return wrapWords(text, width).map((line) => `${indent}${line}`);
 }

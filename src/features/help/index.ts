@@ -1,2 +1,1 @@
 export { metricText } from './metric-texts.ts';
-export { GENERAL_TOPICS, metricTopics } from './topic-pages.ts';

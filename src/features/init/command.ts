@@ -5,7 +5,6 @@ const define = (command: PlainCommand) =>
     .arguments('[places...]')
     .option('--output <file>', 'the matrix to write', 'matrix.yaml')
     .option('--force', 'overwrite an existing file')
-    .option('--yes', 'do not ask questions (the default without a terminal)')
     .option('--trtexec <path>', 'the trtexec to use (default: $TRTEXEC, else from PATH)');
 
 export type InitOptions = OptionsOf<typeof define>;
@@ -16,7 +15,7 @@ export const initCommand = defineCommand({
   examples: [
     'bench init                              # the models in this folder and below it',
     'bench init models/vit.onnx --output matrices/vit.yaml',
-    'bench init --yes && bench run matrix.yaml   # asks nothing: the best guesses',
+    'bench init && bench run matrix.yaml     # the best guesses; comments say what they are',
   ],
   outputs: { init: async () => (await import('./output.ts')).initOutput },
   define,

@@ -3,6 +3,7 @@ import { basename, dirname, join, resolve } from 'node:path';
 
 import { type Io, printResult } from '../../cli/io.ts';
 import { cannotWrite } from '../../cli/output-file.ts';
+import { storePath } from '../../cli/store-location.ts';
 import { errorCode, UsageError } from '../../errors.ts';
 import type { ExitCode } from '../../exit-codes.ts';
 import { loadMatrix } from '../../matrix/load.ts';
@@ -12,13 +13,11 @@ import { count } from '../../terminal/numbers.ts';
 import { wrapWords } from '../../terminal/text-width.ts';
 import { printable } from '../../text/printable.ts';
 import { shellLine, shellQuote } from '../../text/shell-quote.ts';
-import { askDraft, Questions } from './ask-draft.ts';
+import { yamlText } from '../../text/yaml-text.ts';
+import { notIgnored, repositoryFolder } from '../../tools/git/git.ts';
 import type { InitOptions } from './command.ts';
-import { draftModels } from './draft-models.ts';
-import { draftText } from './draft-text.ts';
-import { ignoreMade } from './ignore-file.ts';
-import { findModels, lookAround } from './look-around.ts';
-import type { DraftModel, MatrixDraft } from './matrix-draft.ts';
+import { type DraftModel, draftModels, type SkippedFile } from './draft.ts';
+import { findModels, lookAround } from './found.ts';
 import type { InitOutput } from './output.ts';
 
 const SCHEMA_NAME = 'matrix.schema.json';
@@ -26,26 +25,19 @@ const SCHEMA_NAME = 'matrix.schema.json';
 export async function init(places: readonly string[], options: InitOptions, io: Io): Promise<ExitCode> {
   const path = resolve(io.cwd, options.output);
   refuseToOverwrite(path, options);
-  const [found, here] = await Promise.all([findModels(places, dirname(path), io), lookAround(options.trtexec, io)]);
-  if (found.note !== null) io.err(`${found.note}\n`);
-  const drafted = draftModels(found.models, here.possibilities);
-  const skipped = [...found.skipped, ...drafted.skipped];
+  const [read, here] = await Promise.all([findModels(places, dirname(path), io), lookAround(options.trtexec, io)]);
+  if (read.note !== null) io.err(`${read.note}\n`);
+  const { models, skipped: unfit } = draftModels(read.models, here.possibilities);
+  const skipped = [...read.skipped, ...unfit];
   const [first] = skipped;
-  if (drafted.models.length === 0) {
+  if (models.length === 0) {
     const more = skipped.length > 1 ? `, and ${skipped.length - 1} more` : '';
     throw new UsageError(
       `no model that a matrix could stand for: ${printable(first?.path ?? '')}: ${first?.problem ?? ''}${more}`,
     );
   }
-  const isAsking = io.canAsk && options.yes !== true && options.json !== true;
-  const models = isAsking ? await askModels(drafted.models, io) : drafted.models;
-  const text = draftText({
-    schema: `./${SCHEMA_NAME}`,
-    found: [...here.found, `Run it: ${shellLine(['bench', 'run', options.output])}`],
-    trtexec: here.statedTrtexec,
-    models,
-    skipped,
-  } satisfies MatrixDraft);
+  const found = [...here.found, `Run it: ${shellLine(['bench', 'run', options.output])}`];
+  const text = draftText(SCHEMA_NAME, found, here.statedTrtexec, models, skipped);
   const matrix = loadMatrix(path, {
     cwd: io.cwd,
     readText: (file) => (file === path ? text : null),
@@ -60,26 +52,13 @@ export async function init(places: readonly string[], options: InitOptions, io: 
     ...(await ignoreMade(io)),
     trtexec: here.trtexec,
     gpus: here.gpus,
-    models: models.map(modelOutput),
+    models: models.map(({ dimensions, name, onnx, precisions }) => ({ name, onnx, precisions, dimensions })),
     skipped,
     lacking: here.lacking,
     cells: matrix.cells.length,
     runs: matrix.cells.length * matrix.repeats,
   };
   return printResult(io, options, written, initText);
-}
-
-function modelOutput({ dimensions, name, onnx, precisions }: DraftModel): InitOutput['models'][number] {
-  return {
-    name,
-    onnx,
-    precisions: precisions.map(({ precision, source, why }) => ({
-      precision,
-      source: source.kind === 'word' ? source.word : source.path,
-      why,
-    })),
-    dimensions,
-  };
 }
 
 function refuseToOverwrite(path: string, { force, output }: InitOptions): void {
@@ -91,15 +70,6 @@ function refuseToOverwrite(path: string, { force, output }: InitOptions): void {
 
 function thereAlready(output: string): UsageError {
   return new UsageError(`${printable(output)} is there already: --force replaces it, --output FILE writes another`);
-}
-
-async function askModels(models: readonly DraftModel[], io: Io): Promise<DraftModel[]> {
-  const questions = new Questions(io);
-  try {
-    return await askDraft(models, questions);
-  } finally {
-    await questions.close();
-  }
 }
 
 function write(path: string, text: string, { force, output }: InitOptions): void {
@@ -120,8 +90,41 @@ function writeSchema(folder: string): boolean {
   return true;
 }
 
+/** What bench makes next to the store, and reports by the names that they have in the documents: patterns for git. */
+const MADE = ['artefacts/', 'engines/', 'variants/', 'bench.sqlite*', 'report.html', 'report.md', 'report.xml'];
+
+/** Writes a `.gitignore` where there is none, for what git would add. */
+async function ignoreMade(io: Io): Promise<Pick<InitOutput, 'ignoreFile' | 'notIgnored'>> {
+  const none = { ignoreFile: null, notIgnored: [] };
+  // A store elsewhere has a folder of its own.
+  if (dirname(storePath(undefined, io)) !== io.cwd) return none;
+  const paths = MADE.map((pattern) => pattern.replace('*', ''));
+  const added = await notIgnored(io.cwd, paths);
+  const patterns = MADE.filter((_, place) => added.includes(paths[place] ?? ''));
+  if (patterns.length === 0) return none;
+  try {
+    writeFileSync(join(io.cwd, '.gitignore'), `# made by bench\n${patterns.join('\n')}\n`, { flag: 'wx' });
+    return { ignoreFile: '.gitignore', notIgnored: [] };
+  } catch {
+    // Without a repository nobody knows what it means.
+    return (await repositoryFolder(io.cwd)) === null ? none : { ignoreFile: null, notIgnored: patterns };
+  }
+}
+
 function initText(written: InitOutput, { columns, style }: Look): string[] {
-  const { cells, file, gpus, ignoreFile, lacking, models, notIgnored, runs, schemaFile, skipped, trtexec } = written;
+  const {
+    cells,
+    file,
+    gpus,
+    ignoreFile,
+    lacking,
+    models,
+    notIgnored: lacks,
+    runs,
+    schemaFile,
+    skipped,
+    trtexec,
+  } = written;
   const counted = `${count(models.length, 'model')}, ${count(cells, 'cell')}, ${count(runs, 'run')}`;
   const command = shellQuote(file);
   const isKnown = trtexec !== null && trtexec.version !== null;
@@ -134,7 +137,7 @@ function initText(written: InitOutput, { columns, style }: Look): string[] {
     ...(gpus.length === 0 ? [] : [`GPU: ${gpus.map((name) => printable(name)).join(', ')}`]),
     ...(schemaFile === null ? [] : [`for editors that complete: ${printable(schemaFile)}`]),
     ...(ignoreFile === null ? [] : [`for git: ${ignoreFile}, so that results are not added`]),
-    ...(notIgnored.length === 0 ? [] : warned(`.gitignore lacks what bench makes: ${notIgnored.join(' ')}`)),
+    ...(lacks.length === 0 ? [] : warned(`.gitignore lacks what bench makes: ${lacks.join(' ')}`)),
     ...lacking.flatMap((what) => warned(`missing: ${what}`)),
     lacking.length === 0
       ? `next: bench plan ${command}, then bench run ${command}`
@@ -146,4 +149,83 @@ function modelLine({ name, precisions, dimensions }: InitOutput['models'][number
   const sizes = dimensions.map((each) => `${each.name} ${each.values.join(' ')}`);
   const parts = [precisions.map(({ precision }) => precision).join(' '), ...sizes];
   return `  ${printable(name)}: ${parts.join(' · ')}`;
+}
+
+const REST = `
+axes:
+  cudaGraph: on # launch through a captured CUDA graph; [on, off] measures both
+  dataTransfers: off # copies of inputs and outputs are not in the timed part
+
+run:
+  warmUpMs: 500
+  durationS: 3
+
+repeats: 3 # runs of each cell; more of them see smaller changes, see \`bench noise\`
+profile: false # true: one more run of each cell with times by layer, for \`bench why\`
+
+gate: # what \`bench check\` reports
+  confirm: true # measure slower cells in pairs with their last good engine
+  # minChange: 2% # smaller changes are not reported
+  # limits: ['p99 <= 5 ms', { limit: 'engineMib <= 500', filter: 'batch=1' }]
+  # owners: [{ filter: 'model=*', owner: team-vision }] # the last entry that fits a cell holds
+`;
+
+/**
+ * A draft as the file that a person goes on with: everything that was guessed says so next to it.
+ * @param trtexec null when it is found by itself
+ */
+function draftText(
+  schema: string,
+  found: readonly string[],
+  trtexec: string | null,
+  models: readonly DraftModel[],
+  skipped: readonly SkippedFile[],
+): string {
+  const lines = [
+    `# yaml-language-server: $schema=./${schema}`,
+    '# Written by `bench init`. What it guessed says so; change what you know better. All that may stand here: bench help matrix',
+    ...found.map((line) => comment(line)),
+    '',
+    ...(trtexec === null ? [] : [`trtexec: ${yamlText(trtexec)}`, '']),
+    'models:',
+    ...models.flatMap(modelLines),
+    ...skipped.map(({ path, problem }) => comment(`left out: ${path}: ${problem}`, '  ')),
+  ];
+  return `${lines.join('\n')}\n${REST}`;
+}
+
+function modelLines(model: DraftModel): string[] {
+  const { cudaGraph, dimensions, name, onnx, others, precisions, remarks, shapes } = model;
+  const limits = (['min', 'opt', 'max'] as const).map((limit) => {
+    const sizes = dimensions.map((dimension) => `${yamlText(dimension.name)}: ${dimension[limit]}`);
+    return `      ${limit}: { ${sizes.join(', ')} }`;
+  });
+  const also = others.map(({ precision, source, why }) => `${precision}: ${source} (${why})`).join('; ');
+  return [
+    `  ${yamlText(name)}:`,
+    ...remarks.map((line) => comment(line, '    ')),
+    ...(onnx === null ? [] : [`    onnx: ${yamlText(onnx)}`]),
+    shapes === null ? '    shapes: static' : '    shapes: # a word is an axis',
+    ...Object.entries(shapes ?? {}).map(([input, shape]) => {
+      const sizes = shape.map((size) => (typeof size === 'number' ? size : yamlText(size)));
+      return `      ${yamlText(input)}: [${sizes.join(', ')}]`;
+    }),
+    '    precisions:',
+    ...precisions.map(({ precision, source, why }) => {
+      const isWord = ['onnx', 'flag', 'autocast', 'modelopt'].includes(source);
+      return `      ${precision}: ${isWord ? source : `{ onnx: ${yamlText(source)} }`} # ${why}`;
+    }),
+    ...(also === '' ? [] : [comment(`would work here too: ${also}`, '      ')]),
+    '    axes:',
+    `      precision: [${precisions.map(({ precision }) => precision).join(', ')}]`,
+    ...(cudaGraph ? [] : ['      cudaGraph: off']),
+    ...dimensions.map((axis) => `      ${yamlText(axis.name)}: [${axis.values.join(', ')}] # guessed, ${axis.why}`),
+    ...(dimensions.length === 0
+      ? []
+      : ['    build: # the shapes that an engine takes; `opt` are those that it is tuned for', ...limits]),
+  ];
+}
+
+function comment(text: string, indent = ''): string {
+  return `${indent}# ${printable(text)}`;
 }

@@ -37,7 +37,7 @@ export const initOutput = output('bench init --json', {
             min: size,
             opt: size,
             max: size,
-            why: z.string().nullable().describe('Why it was guessed; null when a person said it'),
+            why: z.string().nullable().describe('Why it was guessed'),
           }),
         )
         .describe('Those that the model leaves open'),

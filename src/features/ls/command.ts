@@ -1,5 +1,5 @@
 import { defineCommand, type OptionsOf, type PlainCommand } from '../../cli/define-command.ts';
-import { age, filterOption, metricOption, positiveInteger } from '../../cli/options.ts';
+import { age, filterOption, positiveInteger } from '../../cli/options.ts';
 
 const sweepsOptions = (command: PlainCommand) => command.option('--last <n>', 'show the newest N', positiveInteger, 20);
 
@@ -29,21 +29,15 @@ export const cellsCommand = defineCommand({
 
 const machinesOptions = (command: PlainCommand) =>
   command
-    .addOption(metricOption())
     .addOption(filterOption())
-    .option('--cells', 'show each cell by GPU model')
     .option('--since <age>', 'leave out what is older than the newest sweep by more (default: 30d)', age);
 
 export type MachinesOptions = OptionsOf<typeof machinesOptions>;
 
 export const machinesCommand = defineCommand({
   name: 'machines',
-  summary: 'list the machines, and those that differ from their twins',
-  examples: [
-    'bench ls machines',
-    'bench ls machines --cells           # every cell by GPU model',
-    "bench ls machines --since 7d --filter 'model=vit*'",
-  ],
+  summary: 'list the machines that measured',
+  examples: ['bench ls machines', "bench ls machines --since 7d --filter 'model=vit*'"],
   outputs: { machines: async () => (await import('./output.ts')).machinesOutput },
   define: machinesOptions,
   run: async (_, options, io) => (await import('./machines.ts')).listMachines(options, io),

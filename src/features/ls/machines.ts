@@ -1,145 +1,124 @@
-import { compareTexts } from '../../text/compare-texts.ts';
 import { type Io, printResult } from '../../cli/io.ts';
 import { withStore } from '../../cli/with-store.ts';
 import type { ExitCode } from '../../exit-codes.ts';
-import { ENVIRONMENT_FIELDS } from '../../judge/compare/differences.ts';
-import { judgeFleet, LEAST_TWINS, type MachineStanding } from '../../judge/fleet.ts';
-import { metricOf } from '../../records/metric.ts';
-import { metricNamed } from '../../selection/by-name.ts';
-import { type Fleet, type FleetMachine, type MachineValue, readFleet } from '../../selection/fleet.ts';
-import { median } from '../../statistics/median.ts';
-import { count, formatPercent } from '../../terminal/numbers.ts';
-import { cellLabel, inLabelOrder } from '../../text/cell-label.ts';
+import type { Environment } from '../../records/environment.ts';
+import { cellsOfSweeps } from '../../selection/by-name.ts';
+import type { StoreDatabase } from '../../store/file/open.ts';
+import { findEnvironments, runsByEnvironment } from '../../store/sweeps/environments.ts';
+import { sweepsOfMachines } from '../../store/sweeps/find-sweeps.ts';
+import type { Look } from '../../terminal/look.ts';
+import { renderTable } from '../../terminal/table.ts';
+import { wrapHanging, wrapWords } from '../../terminal/text-width.ts';
+import { compareTexts } from '../../text/compare-texts.ts';
+import { printable } from '../../text/printable.ts';
 import type { MachinesOptions } from './command.ts';
-import { machinesText } from './machines-text.ts';
 import type { MachinesOutput } from './output.ts';
-
-const DAY_S = 86_400;
-const DEFAULT_DAYS = 30;
-
-export function listMachines(options: MachinesOptions, io: Io): Promise<ExitCode> {
-  return withStore(options, io, (store) => {
-    const days = options.since === undefined ? DEFAULT_DAYS : options.since / DAY_S;
-    const fleet = readFleet(store.db, options.filter, metricNamed(store.db, options.metric), days);
-    const known = new Map((fleet?.values ?? []).map(({ cell }) => [cell.key, cell]));
-    return printResult(io, options, machinesOf(fleet), (output, look) =>
-      machinesText(output, options.cells === true ? known : null, options.filter !== undefined, look),
-    );
-  });
-}
-
-function machinesOf(fleet: Fleet | null): MachinesOutput {
-  if (fleet === null) return { schemaVersion: 1, provenance: null, headlines: [], machines: [], cells: [] };
-  const standings = new Map(judgeFleet(fleet.values).map((standing) => [standing.machine, standing]));
-  const machines = fleet.machines
-    .map((machine) => machineOf(machine, standings.get(machine.name), fleet.machines))
-    .toSorted(
-      (a, b) =>
-        compareTexts(a.gpuName, b.gpuName) ||
-        (b.changePercent ?? 0) - (a.changePercent ?? 0) ||
-        compareTexts(a.name, b.name),
-    );
-  return {
-    schemaVersion: 1,
-    provenance: fleet.provenance,
-    headlines: machines.flatMap((machine) => headlineOf(machine)),
-    machines,
-    cells: cellsByGpu(fleet.values),
-  };
-}
 
 type ListedMachine = MachinesOutput['machines'][number];
 
-const NO_STANDING: Omit<MachineStanding, 'machine'> = {
-  twins: 0,
-  cells: 0,
-  slowerCells: 0,
-  changePercent: null,
-  standing: null,
-};
+const DEFAULT_AGE_S = 30 * 86_400;
 
-function machineOf(
-  { environment, gpuName, lastAt, measured, name, others, sweeps }: FleetMachine,
-  standing: MachineStanding | undefined,
-  all: readonly FleetMachine[],
-): ListedMachine {
-  const { driver, gpuUuid, host, tensorrt } = environment;
-  const { cells, changePercent, slowerCells, standing: how, twins } = standing ?? NO_STANDING;
-  const rest = all.filter((other) => other.gpuName === gpuName && other.name !== name);
-  return {
-    name,
-    host,
-    gpuName,
-    gpuUuid,
-    driver,
-    tensorrt,
-    sweeps,
-    lastAt,
-    measured,
-    others,
-    twins,
-    cells,
-    slowerCells,
-    changePercent,
-    standing: how,
-    differences: differencesFrom(environment, rest),
-  };
+export function listMachines(options: MachinesOptions, io: Io): Promise<ExitCode> {
+  return withStore(options, io, ({ db }) =>
+    printResult(io, options, machinesOf(db, options), (output, look) =>
+      machinesText(output, options.filter !== undefined, look),
+    ),
+  );
 }
 
-/** Every machine has its own. */
-const OWN: readonly string[] = ['host', 'gpuUuid', 'numaNode'];
-
-/** `power limit 600 W, its twins 700 W`: where more than half of the twins agree on something else. */
-function differencesFrom(own: FleetMachine['environment'], twins: readonly FleetMachine[]): string[] {
-  if (twins.length < LEAST_TWINS) return [];
-  return ENVIRONMENT_FIELDS.filter(([field]) => !OWN.includes(field)).flatMap(([field, name, unit]) => {
-    const groups = Map.groupBy(twins, ({ environment }) => environment[field]);
-    const [usual] = [...groups].find(([, having]) => having.length > twins.length / 2) ?? [];
-    const value = own[field];
-    if (usual === undefined || usual === null || value === null || value === usual) return [];
-    return [`${name} ${value}${unit}, its twins ${usual}${unit}`];
+/** A machine is one GPU of one host, with what it measured under the provenance of the newest sweep. */
+function machinesOf(db: StoreDatabase, { filter, since = DEFAULT_AGE_S }: MachinesOptions): MachinesOutput {
+  const [newest, ...older] = sweepsOfMachines(db);
+  if (newest === undefined) return { schemaVersion: 1, provenance: null, machines: [] };
+  const from = Date.parse(newest.startedAt ?? '') - 1000 * since;
+  const recent = older.filter(({ provenance, startedAt }) => {
+    return provenance === newest.provenance && !(Date.parse(startedAt ?? '') < from);
   });
+  const ids = [newest, ...recent].map(({ sweepId }) => sweepId);
+  const keys = filter === undefined ? null : cellsOfSweeps(db, ids, filter).map(({ key }) => key);
+  const rows = runsByEnvironment(db, ids, keys);
+  const environments = findEnvironments(db, [...new Set(rows.map(({ environmentId }) => environmentId))]);
+  const known = rows.flatMap((row) => {
+    const environment = environments.get(row.environmentId);
+    return environment === undefined ? [] : [{ ...row, environment }];
+  });
+  const names = machineNames([...environments.values()]);
+  const machines = [...Map.groupBy(known, ({ environment }) => identityOf(environment))].flatMap(
+    ([identity, own]): ListedMachine[] => {
+      const [last] = own.toSorted((a, b) => compareTexts(b.lastAt ?? '', a.lastAt ?? ''));
+      const name = names.get(identity);
+      const { driver, gpuName, gpuUuid, host, tensorrt } = last?.environment ?? {};
+      if (last === undefined || name === undefined || gpuName === undefined || gpuName === null) return [];
+      const measured = own.reduce((sum, row) => sum + row.measured, 0);
+      return [
+        {
+          name,
+          host: host ?? null,
+          gpuName,
+          gpuUuid: gpuUuid ?? null,
+          driver: driver ?? null,
+          tensorrt: tensorrt ?? null,
+          sweeps: new Set(own.map(({ sweepId }) => sweepId)).size,
+          lastAt: last.lastAt,
+          measured,
+          others: own.reduce((sum, row) => sum + row.runs, 0) - measured,
+        },
+      ];
+    },
+  );
+  const sorted = machines.toSorted((a, b) => compareTexts(a.gpuName, b.gpuName) || compareTexts(a.name, b.name));
+  return { schemaVersion: 1, provenance: newest.provenance, machines: sorted };
 }
 
-/** `node17 is 4.0 % slower than its 9 twins in 60 of 72 cells (NVIDIA H200): power limit 600 W, its twins 700 W` */
-function headlineOf(machine: ListedMachine): string[] {
-  const { cells, changePercent, differences, gpuName, name, slowerCells, standing, twins } = machine;
-  if (changePercent === null || (standing !== 'slower' && standing !== 'faster')) return [];
-  const having = standing === 'slower' ? slowerCells : cells - slowerCells;
-  const size = formatPercent(Math.abs(changePercent), false);
-  const why = differences.length === 0 ? '' : `; ${differences.join('; ')}`;
-  return [
-    `${name} is ${size} ${standing} than its ${count(twins, 'twin')} in ${having} of ${count(cells, 'cell')} (${gpuName})${why}`,
-  ];
+function identityOf({ gpuName, gpuUuid, host }: Environment): string {
+  return JSON.stringify([host, gpuName, gpuUuid]);
 }
 
-function cellsByGpu(values: readonly MachineValue[]): MachinesOutput['cells'] {
-  const byKey = Map.groupBy(values, ({ cellKey }) => cellKey);
-  const cells = inLabelOrder([...byKey.values()].flatMap(([first]) => first?.cell ?? []));
-  return cells.flatMap((cell) => {
-    const own = byKey.get(cell.key) ?? [];
-    const [first] = own;
-    if (first === undefined) return [];
-    const gpus = [...Map.groupBy(own, ({ gpuName }) => gpuName)].map(([gpuName, of]) => {
-      const numbers = of.map(({ value }) => value);
-      return {
-        gpuName,
-        machines: of.length,
-        value: median(numbers) ?? 0,
-        least: Math.min(...numbers),
-        most: Math.max(...numbers),
-        tensorrt: [...new Set(of.flatMap(({ tensorrt }) => tensorrt ?? []))].toSorted(),
-      };
-    });
-    const { metric } = first;
-    return [
+const SHORT_UUID = 12;
+
+/** By `identityOf`: as short as no other is named; without those that nothing names. */
+function machineNames(environments: readonly Environment[]): ReadonlyMap<string, string> {
+  const machines = new Map(environments.map((environment) => [identityOf(environment), namesOf(environment)]));
+  const times = Map.groupBy([...machines.values()].flat(), (name) => name);
+  return new Map(
+    [...machines].flatMap(([identity, names]): [string, string][] => {
+      const name = names.find((one) => times.get(one)?.length === 1);
+      return name === undefined ? [] : [[identity, name]];
+    }),
+  );
+}
+
+/** The shorter first. */
+function namesOf({ gpuName, gpuUuid, host }: Environment): string[] {
+  const uuid = gpuUuid?.slice(0, SHORT_UUID) ?? null;
+  const known = [host, uuid].filter((part) => part !== null).join(' ');
+  return known === '' ? [] : [...new Set([host ?? known, known, `${known} (${gpuName})`])];
+}
+
+function machinesText({ machines, provenance }: MachinesOutput, isFiltered: boolean, look: Look): string[] {
+  if (machines.length === 0) {
+    const what = isFiltered ? 'no run that the filter lets through' : 'no run';
+    return wrapWords(`${what} names its GPU and its machine: \`bench run\` stores both`, look.columns);
+  }
+  const right = 'right' as const;
+  const table = renderTable<ListedMachine>(
+    [
+      { header: 'machine', text: ({ name }) => printable(name), minWidth: 10, isIdentity: true },
+      { header: 'GPU', text: ({ gpuName }) => printable(gpuName), minWidth: 10, isIdentity: true },
+      { header: 'TensorRT', text: ({ tensorrt }) => printable(tensorrt ?? ''), dropRank: 2 },
+      { header: 'driver', text: ({ driver }) => printable(driver ?? ''), dropRank: 3 },
+      { header: 'sweeps', text: ({ sweeps }) => String(sweeps), align: right, dropRank: 5 },
       {
-        key: cell.key,
-        label: cellLabel(cell),
-        metric,
-        unit: metricOf(metric).unit,
-        gpus: gpus.toSorted((a, b) => compareTexts(a.gpuName, b.gpuName)),
+        header: 'runs',
+        text: ({ measured, others }) => `${measured}${others === 0 ? '' : ` of ${measured + others}`}`,
+        align: right,
+        dropRank: 4,
       },
-    ];
-  });
+      { header: 'last', text: ({ lastAt }) => (lastAt ?? '').slice(0, 10), dropRank: 1 },
+    ],
+    machines,
+    look,
+  );
+  const legend = `${provenance ?? ''} runs; bench compare gpu=A gpu=B --across-gpu compares two of them`;
+  return [...table, ...wrapHanging(legend, look.columns, 2).map(look.style.dim)];
 }

@@ -4,7 +4,6 @@ import { findingSchema, SAID_STATES } from '../../records/finding.ts';
 import { gatedMetricSchema } from '../../records/gated-metric.ts';
 import { idSchema } from '../../records/scalars.ts';
 import {
-  aboutCell,
   cell,
   count,
   instant,
@@ -66,7 +65,6 @@ export const findingsOutput = outputOfVersion(2, 'bench ls findings --json', {
 
 export const machinesOutput = output('bench ls machines --json', {
   provenance: provenance.nullable().describe('Null for a store without sweeps'),
-  headlines: z.array(z.string()).describe('One for each machine that differs from its twins'),
   machines: z.array(
     z.strictObject({
       name: z.string().describe('The host, with its GPU where the host has several of the model'),
@@ -79,30 +77,6 @@ export const machinesOutput = output('bench ls machines --json', {
       lastAt: instant.nullable(),
       measured: count,
       others: count.describe('Runs that failed, or are no measurements'),
-      twins: count.describe('Machines with the same GPU model and a cell in common'),
-      cells: count.describe('Cells that at least three twins have'),
-      slowerCells: count.describe('Those in which it is slower than the median of its twins'),
-      changePercent: z.number().nullable().describe('Median over these cells: +4 is 4 % slower'),
-      standing: z
-        .enum(['slower', 'faster', 'like its twins'])
-        .nullable()
-        .describe('Whether it differs by more than its twins do; null with fewer than three twins'),
-      differences: z.array(z.string()).describe('What most of its twins have otherwise'),
-    }),
-  ),
-  cells: z.array(
-    z.strictObject({
-      ...aboutCell,
-      gpus: z.array(
-        z.strictObject({
-          gpuName: z.string(),
-          machines: count,
-          value: z.number().describe('Median of the machines'),
-          least: z.number(),
-          most: z.number(),
-          tensorrt: z.array(z.string()).describe('Of the newest runs of these machines'),
-        }),
-      ),
     }),
   ),
 });

@@ -31,7 +31,6 @@ const reportOptions = (command: PlainCommand) =>
     .option('--csv [file]', 'a line for each run')
     .option('--openmetrics [file]', 'OpenMetrics text, for Prometheus and GitLab')
     .option('--bmf [file]', 'Bencher Metric Format')
-    .option('--google-benchmark [file]', "JSON for google-benchmark's compare.py")
     .option('--reporter <name=file>', 'a plug-in that the matrix names; without =FILE to standard output', collected)
     .option('--github', 'Markdown to the summary of the step, annotations to standard output');
 

@@ -7,7 +7,6 @@ import {
   bencherJson,
   csvText,
   githubAnnotations,
-  googleBenchmarkJson,
   junitXml,
   markdownText,
   openMetricsText,
@@ -35,12 +34,11 @@ const FORMATS = {
   csv: csvText,
   openmetrics: (gathered: ReportedSweep) => openMetricsText(withoutIneligible(gathered)),
   bmf: (gathered: ReportedSweep) => `${jsonText(bencherJson(withoutIneligible(gathered)))}\n`,
-  googleBenchmark: (gathered: ReportedSweep) => `${jsonText(googleBenchmarkJson(withoutIneligible(gathered)))}\n`,
 } as const;
 
 type Format = keyof typeof FORMATS;
 
-const FORMAT_NAMES: readonly Format[] = ['md', 'junit', 'csv', 'openmetrics', 'bmf', 'googleBenchmark'];
+const FORMAT_NAMES: readonly Format[] = ['md', 'junit', 'csv', 'openmetrics', 'bmf'];
 
 export async function report(
   stated: string | undefined,
@@ -121,7 +119,7 @@ function refuseUnclear(formats: readonly Format[], base: string | undefined, opt
   const { asOf, github, html, json, night, reporter = [] } = options;
   if (formats.length + reporter.length === 0 && github !== true && html === undefined) {
     throw new UsageError(
-      'which format? --html, --md, --junit, --csv, --openmetrics, --bmf, --google-benchmark, --reporter, each with a file or to standard output; or --github',
+      'which format? --html, --md, --junit, --csv, --openmetrics, --bmf, --reporter, each with a file or to standard output; or --github',
     );
   }
   const texts = [html, ...formats.map((name) => options[name]), ...reporter.map((text) => namedFile(text).file)];

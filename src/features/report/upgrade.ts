@@ -109,7 +109,7 @@ function fileOf(option: string | true | undefined): string | null | undefined {
   return option === true || option === '-' ? null : option;
 }
 
-const OTHER_FORMATS = ['junit', 'csv', 'openmetrics', 'bmf', 'googleBenchmark', 'github', 'night', 'asOf'] as const;
+const OTHER_FORMATS = ['junit', 'csv', 'openmetrics', 'bmf', 'github', 'night', 'asOf'] as const;
 
 function refuseUnclear(base: string | undefined, head: string | undefined, options: ReportOptions): void {
   if (base === undefined || (head === undefined && !base.includes('..'))) {

@@ -7,7 +7,7 @@ const define = (command: PlainCommand) =>
     .option('--script [file]', 'a POSIX shell script, to a file or to standard output')
     .option(
       '--bundle <file>',
-      'a zip file for a bug report: commands, logs, layers, plan, environment; without private names and paths',
+      'a zip file for a bug report: commands, logs, layers, environment; without private names and paths',
     )
     .option('--base <ref>', 'the good build, for the bundle: a commit, sweep or run to compare layers with')
     .option('--reduce <layer>', 'a smaller ONNX model round a changed layer, by its name or ONNX node')

@@ -1,110 +1,189 @@
-import { type KeyedCell, variablesOf } from '../../records/cell.ts';
-import { cellLabel } from '../../text/cell-label.ts';
-import { type PlannedBuild, type PlannedRun, PLACEHOLDERS } from '../../records/plan.ts';
-import type {
-  HashedFile,
-  LeftOutVariables,
-  ReproCommand,
-  ReproConversion,
-  Reproduction,
-  ReproModel,
-  ReproStart,
-} from './reproduction.ts';
-import { NO_GIT } from '../../records/sweep.ts';
-import { isSecret } from '../../text/secret-name.ts';
-import { stringOrNull } from '../../text/unknown-values.ts';
-import { readStoredPlan, type StoredPlan } from '../../run/stored-plan.ts';
-import { foreignWords, type LocalNames, localWords, programPlace } from './reproduction.ts';
+import { join, posix, resolve } from 'node:path';
+
+import { artefactsFolderOf, enginesFolderOf, runFolderOf } from '../../artefacts/layout.ts';
+import { type ReadRun, readRunFolder } from '../../artefacts/read/read-run.ts';
+import { packageFolder } from '../../cli/store-location.ts';
+import { EngineCache } from '../../engines/engine-cache.ts';
+import { readEngineFolder } from '../../engines/engine-folder.ts';
 import { isStoredVariable } from '../../process/environment-variables.ts';
+import { type KeyedCell, variablesOf } from '../../records/cell.ts';
+import { type PlannedBuild, type PlannedRun, PLACEHOLDERS } from '../../records/plan.ts';
+import type { RunId } from '../../records/scalars.ts';
+import { NO_GIT } from '../../records/sweep.ts';
+import { readStoredPlan, type StoredPlan } from '../../run/stored-plan.ts';
+import { storedRun } from '../../selection/by-name.ts';
 import { buildRunOf } from '../../store/builds/builds.ts';
 import { importedBuilds } from '../../store/builds/loaded-engines.ts';
-import { flagValue } from '../../trtexec/flags/flag-table.ts';
 import { findCells } from '../../store/cells.ts';
-import { findBuilds } from '../../store/sweeps/environments.ts';
 import type { OpenStore, StoreDatabase } from '../../store/file/open.ts';
 import { showRun, type ShownRun } from '../../store/runs/show-run.ts';
+import { findBuilds } from '../../store/sweeps/environments.ts';
 import { findSweep, planOf } from '../../store/sweeps/sweeps.ts';
-import { storedRun } from '../../selection/by-name.ts';
-import { cachedEngine, drawnInputs, factsOf, hashOrNull, inputFiles, modelOf } from './sources.ts';
-import { processOf, type StartedProcess } from './sources.ts';
-import type { RunId } from '../../records/scalars.ts';
+import { cellLabel } from '../../text/cell-label.ts';
+import { isSecret } from '../../text/secret-name.ts';
+import { stringOrNull } from '../../text/unknown-values.ts';
+import { instantOf } from '../../text/utc-instant.ts';
+import { readOnnxFacts } from '../../tools/onnx/onnx-file.ts';
+import { flagValue } from '../../trtexec/flags/flag-table.ts';
+import type { ReproOutput } from './output.ts';
 
-/** What is known of a run before it is said how to repeat it. */
+/** What is known of the process of a run. */
+interface Started {
+  readonly run: ShownRun;
+  /** Null when only text is known, or nothing. */
+  readonly argv: readonly string[] | null;
+  readonly env: Readonly<Record<string, string>>;
+  readonly source: ReproOutput['source'];
+  readonly startedAt: string | null;
+  /** Its artefacts; null when they are gone. */
+  readonly read: ReadRun | null;
+  readonly isReplayed: boolean;
+  readonly notes: readonly string[];
+}
+
 interface Known {
-  readonly db: StoreDatabase;
   readonly cwd: string;
+  readonly db: StoreDatabase;
   readonly plan: StoredPlan | null;
   /** The process of the run, and that which built its engine: the same for a build. */
-  readonly own: StartedProcess;
-  readonly builder: StartedProcess | null;
-  /** What the plan of the sweep says of the run and of its engine. */
+  readonly own: Started;
+  readonly builder: Started | null;
   readonly plannedRun: PlannedRun | null;
   readonly plannedBuild: PlannedBuild | null;
 }
 
-export async function gatherReproduction(store: OpenStore, runId: RunId, cwd: string): Promise<Reproduction> {
+const OTHER_BUILD = 'the build of this very engine is not in the store: the build below is of the same model and flags';
+const ONLY_PLANNED = 'the build is not in the store: the build below is what the plan of the sweep states';
+const NO_RECORDING = 'the recording that answered is not here: the command line is what bench asked it';
+
+/** All that the store, the artefacts and the recording say of how to repeat a run. */
+export async function gatherReproduction(store: OpenStore, runId: RunId, cwd: string): Promise<ReproOutput> {
   const { db, path } = store;
   const shown = storedRun(db, runId);
   const { cellKey, environment, provenance, repeat, role, sweepId } = shown;
   const sweep = findSweep(db, sweepId);
   const plan = readStoredPlan(planOf(db, sweepId));
-  const own = await processOf(shown, path, plan);
+  const own = await startedFor(shown, path, plan);
   const built = role === 'build' ? null : (buildRunOf(db, runId) ?? importedBuildOf(db, shown));
   const builder = role === 'build' ? own : await builderOf(store, built?.runId ?? null);
   const cell = cellKey === null ? null : (findCells(db, [cellKey]).get(cellKey) ?? null);
-  const planned = plannedRunOf(plan, shown);
-  const known = {
-    db,
-    cwd,
-    plan,
-    own,
-    builder,
-    plannedRun: planned,
-    plannedBuild: plannedBuildOf(plan, shown, planned),
-  };
-  const conversion = await conversionOf(known);
-  const isReplayed = own.recordingSet !== null;
   const harness = cell?.harness?.name ?? null;
-  const names = { isVariant: conversion !== null, isGiven: false };
-  const build = builder === null ? plannedCommand(known, names) : commandOf(builder, names);
-  const isGiven = build === null && (own.argv?.some((argument) => argument.startsWith('--loadEngine=')) ?? false);
+  const plannedRun = plannedRunOf(plan, shown);
+  const plannedBuild = plannedBuildOf(plan, shown, plannedRun);
+  const known: Known = { cwd, db, plan, own, builder, plannedRun, plannedBuild };
+  const conversion = conversionOf(known);
+  const planned = plannedBuild === null || plannedBuild.args.length === 0 ? null : plannedBuild.args;
+  const buildArgv = builder?.argv ?? (planned && [plan?.program.trtexec ?? 'trtexec', ...planned]);
+  const isGiven = buildArgv === null && (own.argv ?? []).some((argument) => argument.startsWith('--loadEngine='));
+  const names = { conversion, engine: { isGiven }, harness };
+  const commandOf = (argv: readonly string[] | null, from: RunId | null) =>
+    argv && { argv: [...argv], localArgv: localWords(argv, names).map(({ head, text }) => head + text), runId: from };
   const start = startOf(known);
   const axisEnv = axisVariables(known, cell);
+  const shownEnv = Object.entries(own.env).filter(([name]) => !(name in { ...start?.env, ...axisEnv }));
+  const env = Object.fromEntries(shownEnv.filter(([name]) => isStoredVariable(name)));
+  const engineSha256 = own.isReplayed ? null : hashOrNull(shown.engineSha256);
   const { commit, branch, dirty } = sweep ?? NO_GIT;
-  const engineSha256 = isReplayed ? null : hashOrNull(shown.engineSha256);
-  return {
+  const trtexec = plan?.program.trtexec ?? own.argv?.[programPlace(own.argv)] ?? null;
+  const found: ReproOutput = {
+    schemaVersion: 1,
     runId,
     sweepId,
     repeat,
-    label: cell === null ? `build of ${known.plannedBuild?.label ?? 'an engine'}` : cellLabel(cell),
+    label: cell === null ? `build of ${plannedBuild?.label ?? 'an engine'}` : cellLabel(cell),
     role,
     provenance,
+    startedAt: own.startedAt,
     harness,
     start,
     axisEnv,
-    startedAt: own.startedAt,
     source: own.source,
     conversion,
-    build,
-    run: role === 'build' ? null : commandOf(own, { ...names, isGiven }, harness),
-    commandLine: own.commandLine,
+    build: commandOf(buildArgv, builder?.run.runId ?? null),
+    run: role === 'build' ? null : commandOf(own.argv, runId),
+    commandLine: own.argv === null ? (own.read?.log.commandLine ?? null) : null,
     model: harness === null ? await modelFor(known, conversion) : null,
     engine: { sha256: engineSha256, isGiven, cachedPath: await cachedEngine(path, engineSha256) },
-    trtexec: isReplayed || harness !== null ? null : trtexecOf(known),
-    inputs: inputFiles(cell?.inputs ?? null, own.argv ?? []),
+    trtexec:
+      own.isReplayed || harness !== null || trtexec === null
+        ? null
+        : { path: trtexec, sha256: hashOrNull(plan?.program.trtexecSha256 ?? null) },
+    inputs: inputFiles(cell, own.argv ?? []),
     timingCacheSha256: hashOrNull(builder?.read?.manifest.timingCacheSha256 ?? null),
     environment,
     clockPolicy: stringOrNull(environment['clockPolicy']),
     git: { commit, branch, dirty },
     toolVersion: sweep?.toolVersion ?? '',
-    ...visibleVariables(own.env, { ...start?.env, ...axisEnv }, start?.withheld.length ?? 0),
+    env,
+    withheld: (start?.withheld.length ?? 0) + shownEnv.length - Object.keys(env).length,
     notes: [
       ...own.notes,
       ...(builder === own ? [] : (builder?.notes ?? [])),
       ...(built?.isSameBuild === false ? [OTHER_BUILD] : []),
-      ...(builder === null && build !== null ? [ONLY_PLANNED] : []),
+      ...(builder === null && buildArgv !== null ? [ONLY_PLANNED] : []),
     ],
+    unknown: [],
+    script: null,
   };
+  return { ...found, unknown: unknownsOf(found) };
+}
+
+/** Facts that a repetition would need but nothing recorded. */
+function unknownsOf(repro: ReproOutput): string[] {
+  const { build, commandLine, conversion, engine, environment, git, harness, model, run, trtexec } = repro;
+  const isBare = build === null && run === null;
+  const isTrtexec = harness === null;
+  const facts: readonly (readonly [text: string, isUnknown: boolean])[] = [
+    ['the command line', isBare && commandLine === null],
+    ['the arguments one by one: import the folder with its run.json', commandLine !== null],
+    ['how the engine was built', isTrtexec && run !== null && build === null && engine.isGiven],
+    ['how its model was converted', conversion !== null && conversion.args === null],
+    ['the version of ModelOpt', conversion !== null && conversion.record === null],
+    ['the SHA-256 of the model', isTrtexec && (model?.sha256 ?? null) === null],
+    ['the SHA-256 of the engine', isTrtexec && engine.sha256 === null],
+    ['the SHA-256 of trtexec', isTrtexec && (trtexec?.sha256 ?? null) === null],
+    ['the TensorRT library that trtexec loaded', isTrtexec && (environment['tensorrtLibrary'] ?? null) === null],
+    ['the GPU', (environment['gpuName'] ?? null) === null],
+    ['the driver', (environment['driver'] ?? null) === null],
+    ['whether clocks were locked', repro.clockPolicy === null],
+    ['the environment variables', isBare],
+    ['the commit', git.commit === null],
+  ];
+  return facts.flatMap(([text, isUnknown]) => (isUnknown ? [text] : []));
+}
+
+/** From the store, the artefacts and the recording. */
+async function startedFor(run: ShownRun, storePath: string, plan: StoredPlan | null): Promise<Started> {
+  const folder = run.artefactFolder === null ? null : runFolderOf(artefactsFolderOf(storePath), run.sweepId, run.runId);
+  const read = folder === null ? null : await readFirst(folder);
+  const { argv, env, startedAt } = run;
+  const stored = { run, argv, env, source: 'stored', startedAt, read, isReplayed: false, notes: [] } as const;
+  const replayed = read?.manifest.recording ?? null;
+  const replayFolder = plan?.program.replayFolder ?? null;
+  if (replayed === null && replayFolder === null) return stored;
+  const { manifest } = (replayed && (await recordedBy(replayed, replayFolder))) ?? { manifest: null };
+  if (manifest === null || manifest.argv === null) return { ...stored, isReplayed: true, notes: [NO_RECORDING] };
+  const of = { argv: manifest.argv, env: manifest.env, startedAt: instantOf(manifest.startedAt) };
+  return { ...stored, ...of, isReplayed: true, source: 'recorder' };
+}
+
+async function recordedBy({ id, set }: { readonly id: string; readonly set: string }, replayFolder: string | null) {
+  // Plain names only: an untrusted file must not lead elsewhere.
+  if (![set, id].every((name) => /^[\w.-]+$/.test(name) && !/^\.+$/.test(name))) return null;
+  const shipped = join(packageFolder(), 'recordings', set, id);
+  return (replayFolder && (await readFirst(join(replayFolder, id)))) || readFirst(shipped);
+}
+
+async function readFirst(folder: string): Promise<ReadRun | null> {
+  return readRunFolder(folder).then(
+    ([first]) => first ?? null,
+    () => null,
+  );
+}
+
+async function builderOf(store: OpenStore, runId: RunId | null): Promise<Started | null> {
+  const run = runId === null ? null : showRun(store.db, runId);
+  return run && startedFor(run, store.path, readStoredPlan(planOf(store.db, run.sweepId)));
 }
 
 /** The imported build that saved the engine file which this run loaded. */
@@ -114,37 +193,31 @@ function importedBuildOf(db: StoreDatabase, { argv, sweepId }: ShownRun) {
   return build === undefined ? null : { runId: build.runId, isSameBuild: true };
 }
 
-const OTHER_BUILD = 'the build of this very engine is not in the store: the build below is of the same model and flags';
-const ONLY_PLANNED = 'the build is not in the store: the build below is what the plan of the sweep states';
-
-async function builderOf(store: OpenStore, runId: RunId | null): Promise<StartedProcess | null> {
-  const run = runId === null ? null : showRun(store.db, runId);
-  return run && processOf(run, store.path, readStoredPlan(planOf(store.db, run.sweepId)));
+/** Runs added during the sweep are not in the plan: they equal the others of their cell. */
+function plannedRunOf(plan: StoredPlan | null, { cellKey, repeat, role }: ShownRun): PlannedRun | null {
+  const ofCell = (plan?.plan.runs ?? []).filter((run) => run.cellKey === cellKey && run.role === role);
+  return ofCell.find((run) => run.repeat === repeat) ?? ofCell[0] ?? null;
 }
 
-function commandOf(
-  { argv, run }: StartedProcess,
-  names: LocalNames,
-  harness: string | null = null,
-): ReproCommand | null {
-  if (argv === null) return null;
-  return { argv, words: harness === null ? localWords(argv, names) : foreignWords(argv), runId: run.runId };
-}
-
-function plannedCommand({ plan, plannedBuild }: Known, names: LocalNames): ReproCommand | null {
-  if (plannedBuild === null || plannedBuild.args.length === 0) return null;
-  const argv = [plan?.program.trtexec ?? 'trtexec', ...plannedBuild.args];
-  return { argv, words: localWords(argv, names), runId: null };
+function plannedBuildOf(plan: StoredPlan | null, { argv, cellKey, role }: ShownRun, planned: PlannedRun | null) {
+  const { builds, cells } = plan?.plan ?? { builds: [], cells: [] };
+  const ref = planned?.buildRef ?? cells.find(({ cell }) => cell.key === cellKey)?.buildRef;
+  if (role !== 'build') return builds.find(({ buildRef }) => buildRef === ref) ?? null;
+  const ends = Object.values(PLACEHOLDERS);
+  const isStated = (argument: string) =>
+    argv?.includes(argument) === true || ends.some((end) => argument.endsWith(end));
+  return builds.find(({ args }) => args.length > 0 && args.every(isStated)) ?? null;
 }
 
 const VARIABLE = /^[A-Za-z_]\w*$/;
 
-function startOf({ own, plannedRun }: Known): ReproStart | null {
+/** How another harness is started, as its plan states it. */
+function startOf({ own, plannedRun }: Known): ReproOutput['start'] {
   if (plannedRun === null || plannedRun.harness === null) return null;
   const { argv, cwd, env } = plannedRun.harness;
   const shown = withoutSecrets(env);
   const withheld = Object.keys(env).filter((name) => !(name in shown) && VARIABLE.test(name));
-  return { argv: own.argv ?? argv, cwd, env: shown, withheld };
+  return { argv: [...(own.argv ?? argv)], cwd, env: shown, withheld };
 }
 
 function withoutSecrets(variables: Readonly<Record<string, string | null>>): Record<string, string | null> {
@@ -154,63 +227,6 @@ function withoutSecrets(variables: Readonly<Record<string, string | null>>): Rec
   return Object.fromEntries(shown);
 }
 
-/** Runs added during the sweep are not in the plan: they equal the others of their cell. */
-function plannedRunOf(plan: StoredPlan | null, { cellKey, repeat, role }: ShownRun): PlannedRun | null {
-  const ofCell = (plan?.plan.runs ?? []).filter((run) => run.cellKey === cellKey && run.role === role);
-  return ofCell.find((run) => run.repeat === repeat) ?? ofCell[0] ?? null;
-}
-
-function plannedBuildOf(
-  plan: StoredPlan | null,
-  { argv, cellKey, role }: ShownRun,
-  planned: PlannedRun | null,
-): PlannedBuild | null {
-  const { builds, cells } = plan?.plan ?? { builds: [], cells: [] };
-  if (role === 'build') {
-    const stated = new Set(argv ?? []);
-    const placeholders = Object.values(PLACEHOLDERS);
-    const fits = ({ args }: PlannedBuild): boolean =>
-      args.length > 0 &&
-      args.every((argument) => stated.has(argument) || placeholders.some((end) => argument.endsWith(end)));
-    return builds.find(fits) ?? null;
-  }
-  const ref = planned?.buildRef ?? cells.find(({ cell }) => cell.key === cellKey)?.buildRef;
-  return builds.find(({ buildRef }) => buildRef === ref) ?? null;
-}
-
-async function conversionOf({ builder, cwd, own, plan, plannedBuild }: Known): Promise<ReproConversion | null> {
-  const stated = own.read?.manifest.variant ?? builder?.read?.manifest.variant ?? null;
-  const variant = plan?.plan.variants.find(({ variantRef }) => variantRef === plannedBuild?.variantRef);
-  if (stated === null && variant === undefined) return null;
-  const isHashed = stated !== null && [stated.sha256, stated.baseSha256].every((text) => hashOrNull(text));
-  const record = isHashed ? stated : null;
-  if (variant === undefined) return { record, basePath: null, args: null, calibration: null, drawn: null };
-  const { args, calibration, onnxPath } = variant;
-  const facts = calibration?.kind === 'random' ? await factsOf(onnxPath, cwd) : null;
-  return { record, basePath: onnxPath, args, calibration, drawn: drawnInputs(variant, facts) };
-}
-
-async function modelFor(
-  { builder, cwd, db, own, plannedBuild }: Known,
-  conversion: ReproConversion | null,
-): Promise<ReproModel | null> {
-  const option = '--onnx=';
-  const argv = [...(builder?.argv ?? []), ...(own.argv ?? [])];
-  const built = argv.find((argument) => argument.startsWith(option))?.slice(option.length);
-  const path = conversion === null ? (built ?? plannedBuild?.onnxPath ?? null) : conversion.basePath;
-  if (path === null) return null;
-  const ids = [builder?.run.buildId, own.run.buildId].flatMap((id) => id ?? []);
-  const builds = findBuilds(db, ids);
-  const stored = ids.flatMap((id) => builds.get(id)?.modelSha256 ?? [])[0] ?? null;
-  const sha256 = conversion === null ? stored : (conversion.record?.baseSha256 ?? null);
-  return modelOf(path, own.recordingSet === null ? hashOrNull(sha256) : null, await factsOf(path, cwd));
-}
-
-function trtexecOf({ own, plan }: Known): HashedFile | null {
-  const path = plan?.program.trtexec ?? own.argv?.[programPlace(own.argv)] ?? null;
-  return path === null ? null : { path, sha256: hashOrNull(plan?.program.trtexecSha256 ?? null) };
-}
-
 /** Axis variables, which are stored with the run as part of its cell. */
 function axisVariables({ own, plannedRun }: Known, cell: KeyedCell | null): Record<string, string | null> {
   const names = new Set(Object.keys(variablesOf(cell?.axisFlags ?? {})));
@@ -218,16 +234,99 @@ function axisVariables({ own, plannedRun }: Known, cell: KeyedCell | null): Reco
   return withoutSecrets({ ...Object.fromEntries(stored), ...plannedRun?.env });
 }
 
-/**
- * @param elsewhere variables that are shown in another place
- * @param withheld how many of those are not shown at all
- */
-function visibleVariables(
-  stored: Readonly<Record<string, string>>,
-  elsewhere: Readonly<Record<string, string | null>>,
-  withheld: number,
-): LeftOutVariables {
-  const all = Object.entries(stored).filter(([name]) => !(name in elsewhere));
-  const shown = all.filter(([name]) => isStoredVariable(name));
-  return { env: Object.fromEntries(shown), withheld: withheld + all.length - shown.length };
+function conversionOf({ builder, own, plan, plannedBuild }: Known): ReproOutput['conversion'] {
+  const stated = own.read?.manifest.variant ?? builder?.read?.manifest.variant ?? null;
+  const variant = plan?.plan.variants.find(({ variantRef }) => variantRef === plannedBuild?.variantRef);
+  if (stated === null && variant === undefined) return null;
+  const isHashed = stated !== null && [stated.sha256, stated.baseSha256].every((text) => hashOrNull(text));
+  const { args = null, calibration = null, onnxPath = null } = variant ?? {};
+  const argv = args && ['python3', ...args];
+  return { record: isHashed ? stated : null, basePath: onnxPath, args: args && [...args], argv, calibration };
+}
+
+async function modelFor(
+  { builder, cwd, db, own, plannedBuild }: Known,
+  conversion: ReproOutput['conversion'],
+): Promise<ReproOutput['model']> {
+  const built = flagValue([...(builder?.argv ?? []), ...(own.argv ?? [])], '--onnx');
+  const path = conversion === null ? (built ?? plannedBuild?.onnxPath ?? null) : conversion.basePath;
+  if (path === null) return null;
+  const ids = [builder?.run.buildId, own.run.buildId].flatMap((id) => id ?? []);
+  const builds = findBuilds(db, ids);
+  const stored = ids.flatMap((id) => builds.get(id)?.modelSha256 ?? [])[0] ?? null;
+  const sha256 = conversion === null ? stored : (conversion.record?.baseSha256 ?? null);
+  const facts = await readOnnxFacts(resolve(cwd, path)).catch(() => null);
+  const external = facts?.externalFiles.filter(({ problem }) => problem === null).map(({ location }) => location);
+  return { path, sha256: own.isReplayed ? null : hashOrNull(sha256), external: external?.toSorted() ?? null };
+}
+
+/** Whatever else is in a file that somebody wrote is no hash. */
+function hashOrNull(text: string | null): string | null {
+  return text !== null && /^[0-9a-f]{64}$/.test(text) ? text : null;
+}
+
+/** The files of `--loadInputs` with hashes, by input. */
+function inputFiles(cell: KeyedCell | null, argv: readonly string[]): ReproOutput['inputs'] {
+  const hashes = cell?.inputs.kind === 'files' ? cell.inputs.sha256ByInput : {};
+  return (flagValue(argv, '--loadInputs') ?? '').split(',').flatMap((part) => {
+    const name = Object.keys(hashes).find((input) => part.startsWith(`${input}:`));
+    const colon = name === undefined ? part.indexOf(':') : name.length;
+    return colon <= 0 ? [] : [{ path: part.slice(colon + 1), sha256: hashOrNull(hashes[name ?? ''] ?? null) }];
+  });
+}
+
+/** Where the cache next to a store has an engine with these bytes; null when it has not. */
+async function cachedEngine(storePath: string, sha256: string | null): Promise<string | null> {
+  if (sha256 === null) return null;
+  const { engines } = await readEngineFolder(new EngineCache(enginesFolderOf(storePath)), { hashes: false });
+  return engines.find((engine) => engine.sha256 === sha256 && engine.state === 'unchecked')?.path ?? null;
+}
+
+/** An argument of a command line; where `variable` of a script names a file, `text` is its name in the current folder. */
+interface Word {
+  readonly variable: string | null;
+  /** What is before the text: `--loadEngine=`. */
+  readonly head: string;
+  readonly text: string;
+}
+
+/** With names in the current folder for the paths of trtexec; words of another program are its own. */
+export function localWords(
+  argv: readonly string[],
+  repro: Pick<ReproOutput, 'conversion' | 'harness'> & { readonly engine: Pick<ReproOutput['engine'], 'isGiven'> },
+): Word[] {
+  const program = repro.harness === null ? programPlace(argv) : -1;
+  return argv.map((argument, place): Word => {
+    const plain = { variable: null, head: '', text: argument };
+    if (program === -1 || place < program) return plain;
+    if (place === program) return { variable: 'TRTEXEC', head: '', text: 'trtexec' };
+    const equals = argument.indexOf('=') + 1;
+    const [head, path] = [argument.slice(0, equals), argument.slice(equals)];
+    switch (head) {
+      case '--onnx=':
+      case '--refitFromOnnx=':
+        if (repro.conversion === null) return { variable: 'MODEL', head, text: path };
+        return { variable: 'VARIANT', head, text: 'variant.onnx' };
+      case '--saveEngine=':
+      case '--loadEngine=':
+        return { variable: 'ENGINE', head, text: repro.engine.isGiven ? path : 'engine.plan' };
+      case '--timingCacheFile=':
+        return { variable: 'TIMING_CACHE', head, text: 'timing.cache' };
+      default:
+        return head.startsWith('--export') ? { variable: null, head, text: posix.basename(path) } : plain;
+    }
+  });
+}
+
+/** A program with one of these as its first option is trtexec, whatever its name. */
+const FIRST_OPTION = /^--(?:onnx|loadEngine)=/;
+const PROGRAM = /(?:^|[/\\])[^/\\]*trtexec[^/\\]*$/;
+
+/** Index of trtexec behind launchers such as `numactl`; -1 for another program. */
+export function programPlace(argv: readonly string[]): number {
+  const option = argv.findIndex((argument) => FIRST_OPTION.test(argument));
+  const named = argv.findIndex((argument) => PROGRAM.test(argument));
+  if (named !== -1 && (option === -1 || named < option)) return named;
+  if (option < 1) return -1;
+  return argv[0] === 'numactl' ? option - 1 : 0;
 }

@@ -50,10 +50,6 @@ export const reproOutput = output('bench repro --json', {
           z.strictObject({ kind: z.literal('file'), path: z.string(), shapes }),
         ])
         .nullable(),
-      drawn: z
-        .array(z.strictObject({ name: z.string(), descr: z.string(), shape: z.array(count) }))
-        .nullable()
-        .describe('What random calibration data are drawn for, where the model is here'),
     })
     .nullable()
     .describe('How the model of the engine was made from another one'),

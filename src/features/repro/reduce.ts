@@ -14,25 +14,10 @@ import { count } from '../../records/scalars.ts';
 import { printable } from '../../text/printable.ts';
 import { shellLine } from '../../text/shell-quote.ts';
 import { askHelper, pythonOf } from '../../tools/python/helper.ts';
-import { flagsOf } from '../../trtexec/flags/flag-table.ts';
+import { findFlag, flagsOf } from '../../trtexec/flags/flag-table.ts';
 import { selectLayers } from '../layers/index.ts';
-import type { Reduced } from './output.ts';
-import { type Cut, type CutInput, reducedMatrix, trtexecLine } from './reduced-matrix.ts';
-import type { Reproduction } from './reproduction.ts';
-
-export interface ReduceOptions {
-  readonly layer: string;
-  readonly around: number;
-  /** The ONNX file; else the one that was built. */
-  readonly model: string | undefined;
-  readonly python: string | undefined;
-}
-
-export interface ReducedModel {
-  readonly output: Reduced;
-  readonly model: Buffer;
-  readonly matrices: Readonly<Record<'base' | 'head', string>>;
-}
+import type { ReproOptions } from './command.ts';
+import type { Reduced, ReproOutput } from './output.ts';
 
 const REDUCTION = {
   script: 'reduce_model.py',
@@ -46,89 +31,80 @@ const REDUCTION = {
     ),
     outputs: z.array(z.string()),
     missing: z.array(z.string()),
-    version: z.string(),
   }),
 };
 
+type CutInputs = z.infer<typeof REDUCTION.answer>['inputs'];
+
 const TIMEOUT_MS = 600_000;
+const LIMITS = ['--minShapes', '--optShapes', '--maxShapes'];
 
 /**
  * Cuts the changed layer out of the model, with its neighbors, and says how to build the cut as either side was built.
+ * @param layer a layer, a row of `bench layers --diff`, or a part of an ONNX node's name
  * @throws UsageError when there is no such layer or model, or the model cannot be cut there
  */
 export async function reduceModel(
+  layer: string,
   cell: KeyedCell,
   diff: LayersDiff,
-  sides: Readonly<Record<'base' | 'head', Reproduction>>,
-  options: ReduceOptions,
+  { base, head }: Readonly<Record<'base' | 'head', ReproOutput>>,
+  { around, model: named, python }: ReproOptions,
   io: Io,
-): Promise<ReducedModel> {
-  const { head } = sides;
-  const found = namedParts(diff, options.layer);
+): Promise<{ readonly output: Reduced; readonly model: Buffer }> {
+  const found = namedParts(diff, layer);
   const [part] = found;
-  const path = modelPath(head, options.model, io);
+  const path = modelPath(head, named, io);
+  const [ofHead, ofBase] = [limitsOf(head), limitsOf(base)];
   const layers = diff.parts.map(originsOf);
-  const [ofHead, ofBase] = [limitsOf(head), limitsOf(sides.base)];
   const shapes = [cell.shapes, ...ofHead, ...ofBase];
-  const job = { model: path, layers, wanted: [diff.parts.indexOf(part)], around: options.around, shapes };
+  const job = { model: path, layers, wanted: [diff.parts.indexOf(part)], around, shapes };
   const context = { cwd: io.cwd, env: io.env, spawn: io.spawn, signal: io.signal, timeoutMs: TIMEOUT_MS };
   const { answer, model } = await inTemporaryFolder('reduce', async (folder) => {
     const output = join(folder, 'model.onnx');
-    const read = await askHelper(REDUCTION, pythonOf(options.python, io.env), { ...job, output }, folder, context);
-    if ('problem' in read) throw new UsageError(`--reduce ${printable(options.layer)}: ${read.problem}`);
+    const read = await askHelper(REDUCTION, pythonOf(python, io.env), { ...job, output }, folder, context);
+    if ('problem' in read) throw new UsageError(`--reduce ${printable(layer)}: ${read.problem}`);
     return { answer: read, model: readFileSync(output) };
   });
-  const inputs: readonly CutInput[] = answer.inputs;
-  const title = `${cell.model} reduced: ${labelOf(diff, part)}`;
-  const cutOf = (from: number, { length }: readonly Shapes[]): Cut => {
-    const own = inputs.map((input) => ({
-      ...input,
-      shapes: [...input.shapes.slice(0, 1), ...input.shapes.slice(from, from + length)],
-    }));
-    return { cell, title, inputs: own };
-  };
-  const cuts = { head: cutOf(1, ofHead), base: cutOf(1 + ofHead.length, ofBase) };
-  return {
-    output: {
-      layer: labelOf(diff, part),
-      change: part.change,
-      deltaMs: part.deltaMs,
-      matching: found.length,
-      around: options.around,
-      nodesBefore: answer.nodesBefore,
-      nodesAfter: answer.nodesAfter,
-      nodesOfLayer: answer.nodesOfLayer,
-      inputs: inputs.map(({ name, shapes: [run = []], type }) => ({ name, type, shape: run })),
-      outputs: answer.outputs,
-      modelBytes: model.length,
-      commands: { base: shellLine(trtexecLine(sides.base, cuts.base)), head: shellLine(trtexecLine(head, cuts.head)) },
-      notes: await notesOf(path, head, part, answer.missing),
+  const { inputs, missing, nodesAfter, nodesBefore, nodesOfLayer, outputs } = answer;
+  const output: Reduced = {
+    layer: changeRows({ ...diff, parts: [part] }).rows[0]?.label ?? layersOf(part)[0]?.name ?? '',
+    change: part.change,
+    deltaMs: part.deltaMs,
+    matching: found.length,
+    around,
+    nodesBefore,
+    nodesAfter,
+    nodesOfLayer,
+    inputs: inputs.map(({ name, shapes: [run = []], type }) => ({ name, type, shape: run })),
+    outputs,
+    modelBytes: model.length,
+    commands: {
+      base: shellLine(trtexecLine(base, inputs, ofBase.length === 0 ? 0 : 1 + ofHead.length)),
+      head: shellLine(trtexecLine(head, inputs, ofHead.length === 0 ? 0 : 1)),
     },
-    model,
-    matrices: { base: reducedMatrix(sides.base, cuts.base), head: reducedMatrix(head, cuts.head) },
+    notes: await notesOf(path, head, part, missing),
   };
+  return { output, model };
 }
 
 /** Of the layers of that name, row or text, the one that changed most comes first. */
 function namedParts(diff: LayersDiff, name: string): readonly [ChangedLayers, ...ChangedLayers[]] {
-  const isNamed = (part: ChangedLayers): boolean =>
-    layersOf(part).some((layer) => layer.name === name || layer.stableName === name);
-  const row = changeRows(diff).rows.find(({ label }) => label === name);
+  const withLayer = (isWanted: (layer: ReturnType<typeof layersOf>[number]) => boolean) =>
+    diff.parts.filter((part) => layersOf(part).some(isWanted));
+  const { rows } = changeRows(diff);
   const selected = new Set(selectLayers(diff.parts.flatMap(layersOf), name, false));
-  const found = [
-    diff.parts.filter(isNamed),
-    row?.parts ?? [],
-    diff.parts.filter((part) => layersOf(part).some((layer) => selected.has(layer))),
-  ]
-    .find((parts) => parts.length > 0)
-    ?.toSorted((a, b) => Math.abs(b.deltaMs) - Math.abs(a.deltaMs));
-  const [first, ...others] = found ?? [];
-  if (first === undefined) {
-    const [changed] = changeRows(diff).rows;
-    const hint = changed === undefined ? '' : `; what changed most is ${printable(changed.label)}`;
-    throw new UsageError(`--reduce ${printable(name)}: neither build has such a layer or ONNX node${hint}`);
-  }
-  return [first, ...others];
+  const [first, ...others] =
+    [
+      withLayer((layer) => layer.name === name || layer.stableName === name),
+      rows.find(({ label }) => label === name)?.parts ?? [],
+      withLayer((layer) => selected.has(layer)),
+    ]
+      .find((parts) => parts.length > 0)
+      ?.toSorted((a, b) => Math.abs(b.deltaMs) - Math.abs(a.deltaMs)) ?? [];
+  if (first !== undefined) return [first, ...others];
+  const hint = rows[0] === undefined ? '' : `; what changed most is ${printable(rows[0].label)}`;
+  throw new UsageError(`--reduce ${printable(name)}: neither build has such a layer or ONNX node${hint}`);
 }
 
 function layersOf({ base, head }: ChangedLayers) {
@@ -139,11 +115,7 @@ function originsOf(part: ChangedLayers): string[] {
   return [...new Set(layersOf(part).flatMap(({ origins }) => origins))];
 }
 
-function labelOf(diff: LayersDiff, part: ChangedLayers): string {
-  return changeRows({ ...diff, parts: [part] }).rows[0]?.label ?? layersOf(part)[0]?.name ?? '';
-}
-
-function modelPath({ build, conversion, model }: Reproduction, named: string | undefined, io: Io): string {
+function modelPath({ build, conversion, model }: ReproOutput, named: string | undefined, io: Io): string {
   const built = flagsOf(build?.argv ?? []).get('--onnx') ?? (conversion === null ? model?.path : undefined);
   const path = named ?? built;
   if (path === undefined) {
@@ -156,25 +128,53 @@ function modelPath({ build, conversion, model }: Reproduction, named: string | u
 }
 
 /** Min, opt and max that the engine was built for; none where they are not known. */
-function limitsOf({ build }: Reproduction): Shapes[] {
+function limitsOf({ build }: ReproOutput): Shapes[] {
   const flags = flagsOf(build?.argv ?? []);
-  const limits = ['--minShapes', '--optShapes', '--maxShapes'].map((flag) => parseShapes(flags.get(flag) ?? ''));
-  const known = limits.filter((limit) => limit !== null);
-  return known.length < limits.length ? [] : known;
+  const known = LIMITS.map((flag) => parseShapes(flags.get(flag) ?? '')).filter((shapes) => shapes !== null);
+  return known.length < LIMITS.length ? [] : known;
 }
 
-async function notesOf(path: string, head: Reproduction, part: ChangedLayers, missing: readonly string[]) {
+/** Said anew for the cut. */
+const REPLACED = new Set(
+  '--onnx --saveEngine --loadEngine --timingCacheFile --skipInference --buildOnly --verbose --minShapes --optShapes --maxShapes --shapes --dumpProfile --separateProfileRun --profilingVerbosity --loadInputs'.split(
+    ' ',
+  ),
+);
+
+/**
+ * One command that builds and profiles the cut as one side did, without bench.
+ * @param limits where min, opt and max of the side begin among the shapes of an input; 0 where they are not known
+ */
+function trtexecLine({ build, run }: ReproOutput, inputs: CutInputs, limits: number): string[] {
+  const flags = [...flagsOf([...(build?.argv ?? []), ...(run?.argv ?? [])])].filter(
+    ([flag]) => !REPLACED.has(flag) && !flag.startsWith('--export') && findFlag(flag)?.isPath === false,
+  );
+  const shapesAt = (option: string, place: number) =>
+    `${option}=${inputs.map(({ name, shapes }) => `${name}:${shapes[place]?.join('x')}`).join(',')}`;
+  const ranges = limits === 0 ? [] : LIMITS.map((option, place) => shapesAt(option, limits + place));
+  const isDynamic = inputs.some((input) => input.isDynamic);
+  return [
+    'trtexec',
+    '--onnx=reduced/model.onnx',
+    ...(isDynamic ? [...ranges, shapesAt('--shapes', 0)] : []),
+    ...flags.map(([flag, value]) => (value === '' ? flag : `${flag}=${value}`)),
+    '--profilingVerbosity=detailed',
+    '--dumpProfile',
+    '--separateProfileRun',
+  ];
+}
+
+async function notesOf(path: string, head: ReproOutput, part: ChangedLayers, missing: readonly string[]) {
   const { build, conversion, model } = head;
-  const sha256 = conversion === null ? (model?.sha256 ?? null) : (conversion.record?.sha256 ?? null);
+  const sha256 = conversion === null ? model?.sha256 : conversion.record?.sha256;
   const known = new Set(originsOf(part));
   const gone = missing.filter((name) => known.has(name));
-  return [
-    ...(sha256 === null ? ['the hash of the model that was built is not known: this one may be another'] : []),
-    ...(sha256 !== null && (await hashModel(path)) !== sha256
-      ? ['the model is not the one that was built (other SHA-256)']
-      : []),
-    ...(part.change === 'same' ? ['both builds have the same kernel for this layer'] : []),
-    ...(gone.length === 0 ? [] : [`not in the model, so not in the cut: ${gone.join(', ')}`]),
-    ...(build === null ? ['how the engine was built is not known: the matrix has no build flags'] : []),
+  const notes: readonly (readonly [note: string, isSo: boolean])[] = [
+    ['the hash of the model that was built is not known: this one may be another', !sha256],
+    ['the model is not the one that was built (other SHA-256)', Boolean(sha256) && (await hashModel(path)) !== sha256],
+    ['both builds have the same kernel for this layer', part.change === 'same'],
+    [`not in the model, so not in the cut: ${gone.join(', ')}`, gone.length > 0],
+    ['how the engine was built is not known: the command has no build flags', build === null],
   ];
+  return notes.flatMap(([note, isSo]) => (isSo ? [note] : []));
 }

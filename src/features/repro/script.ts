@@ -1,46 +1,96 @@
+import { UsageError } from '../../errors.ts';
 import { lockOf } from '../../machine/requests.ts';
+import { PLACEHOLDERS } from '../../records/plan.ts';
 import { printable } from '../../text/printable.ts';
-import type { ReproCommand, ReproFile, Reproduction } from './reproduction.ts';
-import { conversionLines, noteUnlessHash } from './conversion-script.ts';
-import { defaultOf, scriptQuote } from '../../text/shell-quote.ts';
+import { defaultOf, scriptQuote, shellLine } from '../../text/shell-quote.ts';
+import { localWords } from './gather.ts';
+import type { ReproOutput } from './output.ts';
 
-/** Variables of the script; the environment may override each. */
-const VARIABLES: Readonly<Record<ReproFile, string>> = {
-  trtexec: 'TRTEXEC',
-  model: 'MODEL',
-  variant: 'VARIANT',
-  engine: 'ENGINE',
-  timingCache: 'TIMING_CACHE',
-};
+type Command = NonNullable<ReproOutput['run']>;
+type Start = NonNullable<ReproOutput['start']>;
 
-export function scriptText(sections: readonly (readonly string[])[]): string {
+/**
+ * A POSIX shell script that builds and runs with trtexec alone, or that starts another harness as bench did. Untrusted
+ * values are quoted; comments hold one line of printable text each.
+ * @throws UsageError when no process is known that could be started again
+ */
+export function reproScript(repro: ReproOutput): string {
+  const { build, commandLine, harness, run, runId, start } = repro;
+  const short = runId.slice(0, 8);
+  const refuse = (why: string) => new UsageError(`run ${short}: ${why}`);
+  if (commandLine !== null) {
+    const joined = 'its log tells the arguments only joined, without quotes: no script is made of a guess';
+    throw refuse(`${joined} (\`bench repro ${short}\` prints them)`);
+  }
+  if (build === null && run === null) throw refuse('its command line is not known, so there is nothing to repeat');
+  const words = [...(build?.argv ?? []), ...(run?.argv ?? []), ...(start?.argv ?? [])];
+  if (words.some((word) => word.includes('\0'))) {
+    throw refuse('an argument has a zero byte, which no process can be given');
+  }
+  if (harness !== null && start === null) {
+    const how = `no plan in this store says how that was started (\`bench repro ${short}\` prints its command line)`;
+    throw new UsageError(`run ${short} was measured by ${printable(harness)}, and ${how}`);
+  }
+  const sections = start === null ? trtexecSections(repro) : harnessSections(repro, start);
   const texts = sections.filter((lines) => lines.length > 0).map((lines) => lines.join('\n'));
   return `${texts.join('\n\n')}\n`;
 }
 
-/**
- * A POSIX shell script that builds and runs with trtexec alone. Untrusted values are quoted; comments hold one line of
- * printable text each.
- */
-export function reproScript(repro: Reproduction): string {
-  const { run } = repro;
-  return scriptText([
-    [...titleLines(repro), ...TRTEXEC_HELP],
+function trtexecSections(repro: ReproOutput): string[][] {
+  const { build, engine, role, run, trtexec } = repro;
+  const isBuild = role === 'build' || build === null;
+  const unlessSkipped = (lines: readonly string[]): string[] =>
+    isBuild || lines.length === 0 ? [...lines] : ['if [ "${SKIP_BUILD:-0}" != 1 ]; then', ...indented(lines), 'fi'];
+  const isCached = build?.argv.some((argument) => argument.startsWith('--timingCacheFile=')) === true;
+  const buildLines = [
+    ...(isCached
+      ? [
+          `[ ! -e "$TIMING_CACHE" ] || say "note: the timing cache $TIMING_CACHE is there and is used: remove it to build from nothing"`,
+        ]
+      : []),
+    ...(build === null ? [] : commandLines(build, repro)),
+  ];
+  return [
+    [
+      ...titleLines(repro),
+      '# It needs trtexec and leaves its files in the current folder. What can be set from outside:',
+      '#   TRTEXEC, MODEL, VARIANT, ENGINE, TIMING_CACHE   other programs and files',
+      '#   ANY_MODEL=1     a model with another hash will do',
+      '#   SKIP_BUILD=1    ENGINE is loaded as it is',
+      '#   LOCK_CLOCKS=1   the clocks are locked as they were (needs root); GPU chooses the card',
+    ],
     [...HELPERS, ...HASHES],
     variableLines(repro),
     [`command -v "$TRTEXEC" >/dev/null 2>&1 || die 3 'no trtexec here: name it, TRTEXEC=/path/to/trtexec'`],
-    inputLines(repro),
-    unlessSkipped(modelLines(repro), repro),
+    repro.inputs.flatMap((input) => inputLines(input)),
+    unlessSkipped(modelLines(repro)),
     // Up to here, a message that ends the script is its only output.
-    programLines(repro),
+    noteUnlessHash(
+      '"$(command -v "$TRTEXEC")"',
+      trtexec?.sha256,
+      'this trtexec has other bytes than the one that was measured',
+    ),
     environmentLines(repro),
     clockLines(repro.clockPolicy),
-    buildLines(repro),
-    run === null ? [] : runLines(run, repro),
-  ]);
+    [
+      ...unlessSkipped(buildLines),
+      ...(isBuild
+        ? []
+        : noteUnlessHash(
+            '"$ENGINE"',
+            engine.sha256,
+            'not the very engine that was measured: kernels may differ by the luck of the build',
+          )),
+    ],
+    run === null ? [] : [...givenEngineLines(repro), ...settingLines(repro.axisEnv), ...commandLines(run, repro)],
+  ];
 }
 
-export const HELPERS = [
+function indented(lines: readonly string[]): string[] {
+  return lines.map((line) => `  ${line}`);
+}
+
+const HELPERS = [
   'set -eu',
   '',
   `say() { printf 'repro: %s\\n' "$1" >&2; }`,
@@ -60,74 +110,59 @@ const HASHES = [
   'fi',
 ];
 
-export function titleLines({ git, label, provenance, role, runId, source, startedAt, toolVersion }: Reproduction) {
+function titleLines({ git, label, provenance, role, runId, source, startedAt, toolVersion }: ReproOutput): string[] {
   const commit =
     git.commit === null ? 'no commit known' : `commit ${git.commit}${git.dirty === true ? ', not clean' : ''}`;
-  const provenanceText = source === 'recorder' ? ', as its recorder ran it' : '';
+  const by = source === 'recorder' ? ', as its recorder ran it' : '';
   return [
     '#!/bin/sh',
     `# ${printable(label)}`,
-    `# ${role} run ${printable(runId)}, ${printable(provenance)}${provenanceText}, ${printable(startedAt ?? 'at an unknown time')}`,
+    `# ${role} run ${printable(runId)}, ${printable(provenance)}${by}, ${printable(startedAt ?? 'at an unknown time')}`,
     `# ${printable(commit)}; written by bench ${printable(toolVersion)}`,
     '#',
   ];
 }
 
-const TRTEXEC_HELP = [
-  '# It needs trtexec and leaves its files in the current folder. What can be set from outside:',
-  '#   TRTEXEC, MODEL, ENGINE, TIMING_CACHE   other programs and files',
-  '#   ANY_MODEL=1     a model with another hash will do',
-  '#   SKIP_BUILD=1    ENGINE is loaded as it is',
-  '#   LOCK_CLOCKS=1   the clocks are locked as they were (needs root); GPU chooses the card',
-];
-
-function variableLines({ build, conversion, run, model }: Reproduction): string[] {
-  const names = new Map<ReproFile, string>([['trtexec', 'trtexec']]);
-  // What a variant is made of is in no command line of trtexec.
-  if (conversion !== null && model !== null) names.set('model', model.path);
-  for (const word of [...(build?.words ?? []), ...(run?.words ?? [])]) {
-    if (word.kind === 'file' && word.file !== 'variant' && !names.has(word.file)) names.set(word.file, word.name);
+/** Variables with the names of files; the environment may override each. */
+function variableLines(repro: ReproOutput): string[] {
+  const words = [repro.build, repro.run].flatMap((command) => localWords(command?.argv ?? [], repro));
+  const names = new Map([['TRTEXEC', 'trtexec']]);
+  for (const { text, variable } of words) {
+    if (variable !== null && variable !== 'VARIANT' && !names.has(variable)) names.set(variable, text);
   }
-  return [...names].map(([file, name]) => defaultOf(VARIABLES[file], name));
+  return [...names].map(([variable, name]) => defaultOf(variable, name));
 }
 
-function programLines({ trtexec }: Reproduction): string[] {
-  if (trtexec === null || trtexec.sha256 === null) return [];
-  const other = 'note: this trtexec has other bytes than the one that was measured';
-  return noteUnlessHash('"$(command -v "$TRTEXEC")"', trtexec.sha256, other);
+/** Lines that say so when a file has another hash. @param file as the shell is to read it, quoted */
+function noteUnlessHash(file: string, sha256: string | null | undefined, note: string): string[] {
+  if (sha256 === null || sha256 === undefined) return [];
+  return [`if [ "$(sha256 <${file})" != ${scriptQuote(sha256)} ]; then`, `  say ${scriptQuote(`note: ${note}`)}`, 'fi'];
 }
 
-export function environmentLines({ env }: Reproduction): string[] {
-  return Object.entries(env).flatMap(([name, value]) => [
-    `if [ "\${${name}+set}" = set ]; then`,
-    `  [ "$${name}" = ${scriptQuote(value)} ] || say ${scriptQuote(`note: ${name} is set to something else here, and stays`)}`,
-    'else',
-    `  ${name}=${scriptQuote(value)}`,
-    `  export ${name}`,
-    'fi',
-  ]);
+function inputLines({ path, sha256 }: ReproOutput['inputs'][number]): string[] {
+  const file = scriptQuote(path);
+  const refusal = (why: string) => `die 2 ${scriptQuote(`${printable(path)}: ${why}`)}`;
+  const readable = `[ -r ${file} ] || ${refusal('no such input, or it cannot be read')}`;
+  if (sha256 === null) return [readable];
+  const other = refusal('not the input that was measured (other SHA-256)');
+  return [readable, `[ "$(sha256 <${file})" = ${scriptQuote(sha256)} ] || ${other}`];
 }
 
-function inputLines({ inputs }: Reproduction): string[] {
-  return inputs.flatMap(({ path, sha256 }) => {
-    const file = scriptQuote(path);
-    const missing = scriptQuote(`${printable(path)}: no such input, or it cannot be read`);
-    const readable = `[ -r ${file} ] || die 2 ${missing}`;
-    if (sha256 === null) return [readable];
-    const other = scriptQuote(`${printable(path)}: not the input that was measured (other SHA-256)`);
-    return [readable, `[ "$(sha256 <${file})" = ${scriptQuote(sha256)} ] || die 2 ${other}`];
-  });
-}
-
-function modelLines({ build, conversion, model, run }: Reproduction): string[] {
-  const words = [...(build?.words ?? []), ...(run?.words ?? [])];
-  const isNamed = words.some((word) => word.kind === 'file' && word.file === 'model');
-  if (model === null || !(isNamed || (conversion?.args ?? null) !== null)) return [];
+/** A converted model is not made here: it is named, and how it was made is said. */
+function modelLines({ build, conversion, model, run }: ReproOutput): string[] {
+  if (conversion !== null) {
+    const made = conversion.argv === null ? '' : ` (made by: ${shellLine(conversion.argv)})`;
+    const readable = `[ -r "\${VARIANT-}" ] || die 2 ${scriptQuote(`the model was converted: name the result, VARIANT=/path/to/variant.onnx${printable(made)}`)}`;
+    const other = 'this variant has other bytes than the one that was measured';
+    return [readable, ...noteUnlessHash('"$VARIANT"', conversion.record?.sha256, other)];
+  }
+  const isNamed = [...(build?.argv ?? []), ...(run?.argv ?? [])].some((word) =>
+    /^--(?:onnx|refitFromOnnx)=/.test(word),
+  );
+  if (model === null || !isNamed) return [];
   const readable = `[ -r "$MODEL" ] || die 2 'no such model, or it cannot be read: name it, MODEL=/path/to/model.onnx'`;
   const { external, sha256 } = model;
-  if (sha256 === null) {
-    return [readable, "say 'note: the hash of the model that was measured is not known'"];
-  }
+  if (sha256 === null) return [readable, "say 'note: the hash of the model that was measured is not known'"];
   const externalData = (external ?? []).flatMap((name) => [
     // As bench hashes a model: the file, then each name between zero bytes with its data.
     `  printf '\\0%s\\0' ${scriptQuote(name)}`,
@@ -148,13 +183,31 @@ function modelLines({ build, conversion, model, run }: Reproduction): string[] {
   ];
 }
 
-export function clockLines(policy: string | null): string[] {
+function givenEngineLines({ engine: { isGiven, sha256 } }: ReproOutput): string[] {
+  if (!isGiven || sha256 === null) return [];
+  return [
+    `[ -r "$ENGINE" ] || die 2 'no such engine, or it cannot be read: name it, ENGINE=/path/to/engine.plan'`,
+    `[ "$(sha256 <"$ENGINE")" = ${scriptQuote(sha256)} ] || [ "\${ANY_MODEL:-0}" = 1 ] || die 2 'not the engine that was measured (other SHA-256); ANY_MODEL=1 takes it'`,
+  ];
+}
+
+function environmentLines({ env }: ReproOutput): string[] {
+  return Object.entries(env).flatMap(([name, value]) => [
+    `if [ "\${${name}+set}" = set ]; then`,
+    `  [ "$${name}" = ${scriptQuote(value)} ] || say ${scriptQuote(`note: ${name} is set to something else here, and stays`)}`,
+    'else',
+    `  ${name}=${scriptQuote(value)}`,
+    `  export ${name}`,
+    'fi',
+  ]);
+}
+
+function clockLines(policy: string | null): string[] {
   const lock = lockOf(policy);
   if (lock === null) {
     const why = policy === null ? 'nobody knows how they were' : 'they floated in the run';
-    return [
-      `[ "\${LOCK_CLOCKS:-0}" != 1 ] || die 2 ${scriptQuote(`LOCK_CLOCKS: the clocks cannot be locked as they were, ${why}`)}`,
-    ];
+    const refusal = scriptQuote(`LOCK_CLOCKS: the clocks cannot be locked as they were, ${why}`);
+    return [`[ "\${LOCK_CLOCKS:-0}" != 1 ] || die 2 ${refusal}`];
   }
   const bounds = clockBounds(lock);
   if (bounds === null) return [`say ${scriptQuote(`note: clocks were ${printable(lock)}`)}`];
@@ -185,57 +238,70 @@ export function clockBounds(lock: string): string | null {
   return mhz === undefined ? null : `${mhz},${mhz}`;
 }
 
-const OTHER_ENGINE = 'note: not the very engine that was measured: kernels may differ by the luck of the build';
-
-/** Builds the engine from the verified model, converted where needed. */
-function buildLines(repro: Reproduction): string[] {
-  const { build, engine, role } = repro;
-  if (build === null) return conversionLines(repro);
-  const hasTimingCache = build.words.some((word) => word.kind === 'file' && word.file === 'timingCache');
-  const cacheNote = `[ ! -e "$TIMING_CACHE" ] || say "note: the timing cache $TIMING_CACHE is there and is used: remove it to build from nothing"`;
-  const lines = [...conversionLines(repro), ...(hasTimingCache ? [cacheNote] : []), ...commandLines(build)];
-  if (engine.sha256 === null || role === 'build') return unlessSkipped(lines, repro);
-  return [...unlessSkipped(lines, repro), ...noteUnlessHash('"$ENGINE"', engine.sha256, OTHER_ENGINE)];
-}
-
-/** Makes a separate build, with its needs, optional. */
-function unlessSkipped(lines: readonly string[], { build, role }: Reproduction): string[] {
-  if (build === null || role === 'build' || lines.length === 0) return [...lines];
-  return ['if [ "${SKIP_BUILD:-0}" != 1 ]; then', ...lines.map((line) => `  ${line}`), 'fi'];
-}
-
-function runLines(run: ReproCommand, { axisEnv, engine }: Reproduction): string[] {
-  const given =
-    engine.isGiven && engine.sha256 !== null
-      ? [
-          `[ -r "$ENGINE" ] || die 2 'no such engine, or it cannot be read: name it, ENGINE=/path/to/engine.plan'`,
-          `[ "$(sha256 <"$ENGINE")" = ${scriptQuote(engine.sha256)} ] || [ "\${ANY_MODEL:-0}" = 1 ] || die 2 'not the engine that was measured (other SHA-256); ANY_MODEL=1 takes it'`,
-        ]
-      : [];
-  return [...given, ...settingLines(axisEnv), ...commandLines(run)];
-}
-
 /** The matrix's value wins over the environment. */
-export function settingLines(variables: Readonly<Record<string, string | null>>): string[] {
+function settingLines(variables: Readonly<Record<string, string | null>>): string[] {
   return Object.entries(variables).flatMap(([name, value]) =>
     value === null ? [`unset ${name}`] : [`${name}=${scriptQuote(value)}`, `export ${name}`],
   );
 }
 
-function commandLines({ words }: ReproCommand): string[] {
+function commandLines({ argv }: Command, repro: ReproOutput): string[] {
   return argumentLines(
-    words.map((word) =>
-      word.kind === 'text'
-        ? scriptQuote(word.text)
-        : `${scriptQuote(word.head).replace(/^''$/, '')}"$${VARIABLES[word.file]}"`,
+    localWords(argv, repro).map(({ head, text, variable }) =>
+      variable === null ? scriptQuote(head + text) : `${head === '' ? '' : scriptQuote(head)}"$${variable}"`,
     ),
   );
 }
 
 /** Already quoted, one a line. */
-export function argumentLines(quoted: readonly string[]): string[] {
-  return quoted.map((text, place) => {
-    const indent = place === 0 ? '' : '  ';
-    return `${indent}${text}${place === quoted.length - 1 ? '' : ' \\'}`;
-  });
+function argumentLines(quoted: readonly string[]): string[] {
+  return quoted.map((text, place) => `${place === 0 ? '' : '  '}${text}${place === quoted.length - 1 ? '' : ' \\'}`);
+}
+
+const RUN_FOLDER = 'repro-run';
+/** A variable that no matrix is likely to set. */
+const FOLDER = 'bench_repro_folder';
+
+/** No hash is checked: none is known. */
+function harnessSections(repro: ReproOutput, { argv, cwd, env, withheld }: Start): string[][] {
+  const program = argv[0] ?? '';
+  const inner = [
+    ...withheld.map(
+      (name) =>
+        `[ "\${${name}+set}" = set ] || say ${scriptQuote(`note: the matrix sets ${name}; its value is not written here`)}`,
+    ),
+    ...settingLines({ ...env, ...repro.axisEnv }),
+    `BENCH_RUN_FOLDER=$${FOLDER}`,
+    'export BENCH_RUN_FOLDER',
+    `command -v ${scriptQuote(program)} >/dev/null 2>&1 || die 3 ${scriptQuote(`${program}: no such program here`)}`,
+    // The folder of the run, wherever it is in an argument, is that of this run.
+    ...argumentLines(
+      argv.map((argument) => {
+        const [only = '', ...more] = argument.split(PLACEHOLDERS.runFolder);
+        if (more.length === 0) return scriptQuote(only);
+        return [only, ...more].map((part) => (part === '' ? '' : scriptQuote(part))).join(`"$${FOLDER}"`);
+      }),
+    ),
+  ];
+  return [
+    [
+      ...titleLines(repro),
+      '# It needs the program that measures, and what that needs. What can be set from outside:',
+      `#   OUT             the folder for its files (default: ${RUN_FOLDER} in the current folder)`,
+      '#   WORKPLACE       where it is started (default: where bench started it)',
+      '#   LOCK_CLOCKS=1   the clocks are locked as they were (needs root); GPU chooses the card',
+    ],
+    HELPERS,
+    [
+      defaultOf('OUT', RUN_FOLDER),
+      'mkdir -p -- "$OUT"',
+      `${FOLDER}=$(cd -- "$OUT" && pwd)`,
+      cwd === null ? `[ -n "\${WORKPLACE-}" ] || WORKPLACE=$${FOLDER}` : defaultOf('WORKPLACE', cwd),
+      `cd -- "$WORKPLACE" || die 2 'no such folder: name the one to start in, WORKPLACE=/path'`,
+    ],
+    environmentLines(repro),
+    clockLines(repro.clockPolicy),
+    // Variables of the matrix are for the program alone.
+    ['(', ...indented(inner), ')'],
+  ];
 }

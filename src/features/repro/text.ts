@@ -26,19 +26,7 @@ export function reproText(repro: ReproOutput, look: Look): string[] {
     '',
     ...repro.unknown.flatMap((text) => wrapHanging(`not known: ${printable(text)}`, columns, 2)),
     ...repro.notes.flatMap((text) => wrapHanging(`note: ${printable(text)}`, columns, 2)),
-    ...calibrationNote(repro).flatMap((text) => wrapHanging(text, columns, 2)),
   ];
-}
-
-function calibrationNote({ conversion }: ReproOutput): string[] {
-  switch (conversion?.calibration?.kind) {
-    case 'random':
-      return ['note: `--script` draws the calibration data that bench drew'];
-    case 'file':
-      return [`note: the calibration data are ${shellQuote(conversion.calibration.path)}`];
-    case undefined:
-      return [];
-  }
 }
 
 function buildTitle({ build }: ReproOutput): string {

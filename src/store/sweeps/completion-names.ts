@@ -1,10 +1,9 @@
 import { existsSync } from 'node:fs';
 
 import Database from 'better-sqlite3';
-import { count, desc, eq, isNotNull, sql } from 'drizzle-orm';
+import { desc, isNotNull, sql } from 'drizzle-orm';
 import { drizzle } from 'drizzle-orm/better-sqlite3';
 
-import { findingCells, findings } from '../findings-schema.ts';
 import type { StoreDatabase } from '../file/open.ts';
 import * as schema from '../schema.ts';
 import { sweepTimeSql } from './sweep-order.ts';
@@ -36,18 +35,4 @@ export function storedBranches(db: StoreDatabase): string[] {
     .orderBy(desc(sql`max(${sql.raw(sweepTimeSql('sweeps'))})`))
     .all();
   return rows.flatMap((row) => row.branch ?? []);
-}
-
-/** The newest, each with its first cell. */
-export function findingNames(db: StoreDatabase, limit: number) {
-  const { findingId, direction } = findings;
-  const { cellKey, changePercent } = findingCells;
-  return db
-    .select({ findingId, cellKey, direction, changePercent, cells: count() })
-    .from(findings)
-    .innerJoin(findingCells, eq(findingCells.findingId, findingId))
-    .groupBy(findingId)
-    .orderBy(desc(sql`${findings}.rowid`))
-    .limit(limit)
-    .all();
 }

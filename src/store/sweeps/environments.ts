@@ -1,11 +1,11 @@
-import { and, eq, inArray, isNotNull, ne } from 'drizzle-orm';
+import { and, count, eq, inArray, isNotNull, max, ne, sql } from 'drizzle-orm';
 
 import type { Environment } from '../../records/environment.ts';
 import type { BuildRecord } from '../../records/run.ts';
 import type { StoreDatabase } from '../file/open.ts';
 import { ofSweep } from '../runs/runs.ts';
 import { builds, environments, runs, sweeps } from '../schema.ts';
-import type { SweepId } from '../../records/scalars.ts';
+import type { CellKey, SweepId } from '../../records/scalars.ts';
 
 export function findEnvironments(db: StoreDatabase, ids: readonly string[]): Map<string, Environment> {
   const rows = db
@@ -32,6 +32,23 @@ export function environmentsOf(db: StoreDatabase, sweepId: SweepId) {
     .from(runs)
     .innerJoin(environments, eq(environments.environmentId, runs.environmentId))
     .where(and(eq(runs.sweepId, sweepId), ne(runs.role, 'build'), ofSweep, eq(runs.outcome, 'measured')))
+    .all();
+}
+
+/** How many timed runs of some sweeps were made on what. @param cellKeys null for all */
+export function runsByEnvironment(
+  db: StoreDatabase,
+  sweepIds: readonly SweepId[],
+  cellKeys: readonly CellKey[] | null,
+) {
+  const { cellKey, environmentId, outcome, role, startedAt, sweepId } = runs;
+  const measured = sql<number>`sum(${outcome} = 'measured')`;
+  const isWanted = cellKeys === null ? undefined : inArray(cellKey, [...cellKeys]);
+  return db
+    .select({ sweepId, environmentId, lastAt: max(startedAt), measured, runs: count() })
+    .from(runs)
+    .where(and(inArray(sweepId, [...sweepIds]), eq(role, 'timed'), isWanted))
+    .groupBy(sweepId, environmentId)
     .all();
 }
 

@@ -1,12 +1,11 @@
 import { execFileSync } from 'node:child_process';
-import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 import { beforeAll, describe, expect, test } from 'vitest';
 
 import { bench, sharedFolder } from '../../support/bench.ts';
 import { completionStore, HOSTILE_NAMES, UNSHOWN_NAMES } from '../../support/completion-store.ts';
-import { STUB, stubMatrix } from '../../support/stub.ts';
 import { onPath } from '../../support/on-path.ts';
 import { HAS_TERMINALS, needs, PROMPT, typeInto } from '../../support/shells.ts';
 
@@ -48,25 +47,24 @@ describe.skipIf(!HAS_TERMINALS || onPath('bash') === null)(`bash (${needs('bash'
     ['bench compare --across-p', ['compare', '--across-provenance']],
     ['bench compare --metric thr', ['compare', '--metric', 'throughput']],
     ['bench compare --metric=thr', ['compare', '--metric=throughput']],
-    ['bench compare baseline:v', ['compare', 'baseline:v1.2']],
-    [`bench compare "baseline:v`, ['compare', 'baseline:v1.2']],
     ['bench plan ni', ['plan', 'night.yaml']],
     ['bench trend vi', ['trend', 'vit']],
-    ['bench run --replay pa', ['run', '--replay', 'pair']],
-    ['bench help exit', ['help', 'exit-codes']],
+    ['bench help enqueue-r', ['help', 'enqueue-ratio']],
     // What no command knows is a file.
     ['bench parse completion.fi', ['parse', 'completion.fish']],
   ])('%s', async (line, expected) => {
     expect(await type(line)).toEqual(expected);
   });
 
-  test.each(HOSTILE_NAMES)('a baseline named %s is a name', async (name) => {
-    expect(await type(`bench baseline show ${name.slice(0, 1)}`)).toEqual(['baseline', 'show', name]);
-    expect(await type(`bench compare baseline:${name.slice(0, 1)}`)).toEqual(['compare', `baseline:${name}`]);
+  test.each(HOSTILE_NAMES)('a model named %s is a name', async (name) => {
+    const [command, only = '', ...more] = await type(`bench trend ${name.slice(0, 1)}`);
+    // Up to where its cell, which begins with the same, goes on.
+    expect([command, name.startsWith(only) || only.startsWith(name), more]).toEqual(['trend', true, []]);
+    expect(only.length).toBeGreaterThan(1);
   });
 
-  test('in quotes nothing is offered that they would not hold', async () => {
-    expect(await type(`bench baseline show 'a`)).toEqual(['baseline', 'show', HOSTILE_NAMES[0]]);
+  test('in quotes nothing is offered', async () => {
+    expect(await type(`bench trend 'v'`)).toEqual(['trend', 'v']);
   });
 });
 
@@ -84,15 +82,13 @@ describe.skipIf(!HAS_TERMINALS || onPath('zsh') === null)(`zsh (${needs('zsh', '
     return called();
   }
 
-  test('commands, options, values, files, and names that are nothing but names', async () => {
+  test('commands, options, values and files', async () => {
     const lines: readonly (readonly [string, readonly string[]])[] = [
       ['bench basel', ['baseline']],
       ['bench compare --metric thr', ['compare', '--metric', 'throughput']],
       ['bench compare --metric=thr', ['compare', '--metric=throughput']],
-      ['bench compare baseline:v', ['compare', 'baseline:v1.2']],
       ['bench plan ni', ['plan', 'night.yaml']],
       ['bench parse completion.fi', ['parse', 'completion.fish']],
-      ...HOSTILE_NAMES.map((name) => [`bench baseline show ${name.slice(0, 1)}`, ['baseline', 'show', name]] as const),
     ];
     for (const [line, expected] of lines) {
       expect([line, await type(line)]).toEqual([line, expected]);
@@ -115,59 +111,43 @@ describe.skipIf(onPath('fish') === null)(`fish (${needs('fish')})`, () => {
       ['bench baseline sh', ['show']],
       ['bench compare --metric thr', ['throughput']],
       ['bench compare --metric=thr', ['--metric=throughput']],
-      ['bench compare baseline:v', ['baseline:v1.2']],
       ['bench plan ni', ['night.yaml']],
       ['bench parse completion.fi', ['completion.fish']],
     ];
     for (const [line, expected] of lines) expect([line, offered(line)]).toEqual([line, expected]);
-    const names = offered('bench baseline show ');
-    expect(names).toEqual(expect.arrayContaining([...HOSTILE_NAMES, 'v1.2']));
-    expect(names).toHaveLength(HOSTILE_NAMES.length + 1);
+    expect(offered('bench trend ')).toEqual(expect.arrayContaining([...HOSTILE_NAMES, 'vit']));
     expect(existsSync(join(cwd, 'pwned'))).toBe(false);
   });
 });
 
 describe('what the scripts ask', () => {
   test('names that cannot be shown as they are are not offered', async () => {
-    const { stdout } = await bench(['completion', '--complete', 'fish', '--', 'bench', 'baseline', 'show', ''], {
-      cwd,
-    });
+    const { stdout } = await bench(['completion', '--complete', 'fish', '--', 'bench', 'trend', ''], { cwd });
     expect(stdout.split('\n').filter((line) => /^[yz]/.test(line))).toEqual([]);
     expect(UNSHOWN_NAMES.some((name) => stdout.includes(name))).toBe(false);
-    expect(stdout).toContain('v1.2\tbaseline');
+    expect(stdout).toContain('vit\tall cells of the model');
   });
 
   test.each([
     [
       ['show', ''],
-      ['latest', 'a0000000', 'vit', 'vit fp16 1x3x224x224 graph'],
+      ['vit', 'vit fp16 1x3x224x224 graph'],
     ],
-    [
-      ['show', 'a0'],
-      ['a0000000', 'latest'],
-    ],
-    [
-      ['compare', ''],
-      ['latest', 'baseline:v1.2', 'main'],
-    ],
-    [
-      ['import', '--branch', ''],
-      ['main', 'v1.2'],
-    ],
-    [
-      ['schema', ''],
-      ['matrix', 'compare', 'show-run'],
-    ],
+    [['trend', '--filter='], ['--filter=vit']],
     [['completion', ''], []],
     [
       ['help', ''],
-      ['compare', 'gpu', 'words'],
+      ['compare', 'gpu'],
     ],
     [
       ['compare', '--'],
       ['--metric', '--json', '--help'],
     ],
-    [['run', '--', ''], ['night.yaml']],
+    [
+      ['baseline', ''],
+      ['set', 'show', 'rm'],
+    ],
+    [['run', '--', ''], []],
     [['show', '--db', 'none.sqlite', ''], []],
   ])('%j', async (words, expected) => {
     const args = ['completion', '--complete', 'zsh', '--', 'bench', ...words];
@@ -178,21 +158,9 @@ describe('what the scripts ask', () => {
     if (expected.length === 0) expect(stdout).toBe('');
   });
 
-  test('engines, and their folder is not made', async () => {
-    const folder = sharedFolder();
-    const ask = (): ReturnType<typeof bench> =>
-      bench(['completion', '--complete', 'zsh', '--', 'bench', 'engines', 'pin', ''], { cwd: folder });
-    expect((await ask()).stdout).toBe('');
-    expect(readdirSync(folder)).toEqual([]);
-    stubMatrix(folder);
-    const env = { TRTEXEC: STUB };
-    expect((await bench(['run', 'stub.yaml'], { cwd: folder, env })).code).toBe(0);
-    expect((await ask()).stdout).toMatch(/^[0-9a-f]{8}\tsmall fp16\n$/);
-  });
-
   test('a store that is none, or of another time, says nothing', async () => {
     writeFileSync(join(cwd, 'broken.sqlite'), 'this is no store');
-    const args = ['completion', '--complete', 'zsh', '--', 'bench', 'compare', '--db', 'broken.sqlite', ''];
+    const args = ['completion', '--complete', 'zsh', '--', 'bench', 'trend', '--db', 'broken.sqlite', ''];
     expect(await bench(args, { cwd })).toMatchObject({ code: 0, stdout: '', stderr: '' });
     expect(readFileSync(join(cwd, 'broken.sqlite'), 'utf8')).toBe('this is no store');
   });

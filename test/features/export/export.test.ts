@@ -5,7 +5,6 @@ import { beforeAll, describe, expect, test } from 'vitest';
 
 import { OUTPUTS } from '../../support/outputs.ts';
 import { bench, ROOT, sharedFolder, temporaryFolder } from '../../support/bench.ts';
-import { readPerfetto } from '../../support/perfetto.ts';
 import { queryStore } from '../../support/store-dump.ts';
 
 interface ChromeEvent {
@@ -80,19 +79,12 @@ describe('recorded runs of a H200', () => {
     }
   });
 
-  test("Perfetto's own format says the same", async () => {
-    const file = join(cwd, 'run.pftrace');
-    const args = ['export', run('timed'), '--format', 'perfetto', '--output', file, '--json'];
+  test('--json says what was written to a file', async () => {
+    const args = ['export', run('timed'), '--output', 'run.json', '--json'];
     const said = OUTPUTS.export.parse(JSON.parse((await bench(args, { cwd })).stdout));
-    const bytes = readFileSync(file);
-    const slices = readPerfetto(bytes);
+    const bytes = readFileSync(join(cwd, 'run.json'));
+    const slices = (await chrome('timed')).filter(({ ph }) => ph === 'X');
     expect([said.bytes, said.slices]).toEqual([bytes.length, slices.length]);
-    const events = (await chrome('timed')).filter(({ ph }) => ph === 'X');
-    expect(slices.map(({ name }) => name)).toEqual(events.map(({ name }) => name));
-    slices.forEach(({ endNs, startNs }, place) => {
-      expect(startNs / 1000).toBeCloseTo(events[place]?.ts ?? -1, 2);
-      expect(Math.abs((endNs - startNs) / 1000 - (events[place]?.dur ?? -1))).toBeLessThan(0.0021);
-    });
   });
 
   test('of a profile run its layers, and that there is no more', async () => {
@@ -108,9 +100,11 @@ describe('recorded runs of a H200', () => {
         ['export', run('build'), '--format', 'chrome-trace'],
         `bench: run ${run('build').slice(0, 8)} (build) has neither times of single queries (exportTimes in the matrix) nor of layers (bench run --profile)`,
       ],
-      [['export', run('timed')], "bench: required option '--format <name>' not specified"],
       [['export', run('timed'), '--format', 'chrome'], "bench: option '--format <name>' argument 'chrome' is invalid"],
-      [['export', run('timed'), '--format', 'perfetto'], 'bench: perfetto is a binary format: name a file'],
+      [
+        ['export', run('timed'), '--format', 'perfetto'],
+        "bench: option '--format <name>' argument 'perfetto' is invalid. Allowed choices are chrome-trace",
+      ],
       [
         ['export', run('timed'), '--format', 'chrome-trace', '--json'],
         'bench: only one thing can go to standard output',

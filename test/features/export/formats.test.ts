@@ -2,11 +2,9 @@ import { parse } from 'csv-parse/sync';
 import { XMLParser } from 'fast-xml-parser';
 import { describe, expect, test } from 'vitest';
 
-import { csvText } from '../../../src/features/export/csv.ts';
-import { bencherJson, googleBenchmarkJson } from '../../../src/features/export/json-reports.ts';
+import { bencherJson, csvText, openMetricsText } from '../../../src/features/export/metric-tables.ts';
 import { junitXml } from '../../../src/features/export/junit.ts';
 import { githubAnnotations, markdownText } from '../../../src/features/export/github.ts';
-import { openMetricsText } from '../../../src/features/export/open-metrics.ts';
 import { compared, judged, reportedCell, reportedSweep } from '../../support/reported-sweep.ts';
 
 const REPORT = reportedSweep([
@@ -119,18 +117,6 @@ test('Bencher: the median with the least and the largest of the runs, in its own
       'gpu-compute-ms': { value: 1, lower_value: 1, upper_value: 1 },
     },
   });
-});
-
-test('google-benchmark: an entry for each measured run, in microseconds', () => {
-  const { benchmarks, context } = googleBenchmarkJson(REPORT);
-  expect(context.provenance).toBe('simulated');
-  expect(benchmarks.map(({ name, real_time, repetition_index }) => [name, real_time, repetition_index])).toEqual([
-    ['bert fp8 8x3 graph', 2000, 0],
-    ['bert fp8 8x3 graph', 2200, 1],
-    ['bert fp8 8x3 graph', 2100, 2],
-    ['resnet fp8 8x3 graph', 1000, 0],
-    ['resnet fp8 8x3 graph', 1000, 1],
-  ]);
 });
 
 test('GitHub: a line for what got slower and for what has no result', () => {

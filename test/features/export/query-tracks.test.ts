@@ -2,10 +2,7 @@ import { expect, test } from 'vitest';
 
 import type { QueryTimes } from '../../../src/trtexec/run-facts.ts';
 import { printable } from '../../../src/text/printable.ts';
-import { chromeTrace, type Trace } from '../../../src/features/export/trace.ts';
-import { perfettoTrace } from '../../../src/features/export/perfetto-trace.ts';
-import { queryTracks, roundingMs } from '../../../src/features/export/run-trace.ts';
-import { readPerfetto } from '../../support/perfetto.ts';
+import { chromeTrace, queryTracks, roundingMs, type Trace } from '../../../src/features/export/trace.ts';
 
 function times(columns: Readonly<Record<string, readonly number[]>>): QueryTimes {
   const entries = Object.entries(columns).map(([name, values]) => [name, Float64Array.from(values)]);
@@ -130,7 +127,7 @@ test('without stamps queries are laid one behind the other, and that is said', (
   ]);
 });
 
-test('200,000 queries come in small pieces, and the two formats say the same', () => {
+test('200,000 queries come in small pieces', () => {
   const count = 200_000;
   const start = Array.from({ length: count }, (_, query) => 200 + query * 0.5);
   const large = times({
@@ -144,17 +141,6 @@ test('200,000 queries come in small pieces, and the two formats say the same', (
   const { traceEvents } = JSON.parse(pieces.join(''));
   expect(traceEvents).toHaveLength(count + 4);
   expect(traceEvents.at(-1)).toMatchObject({ ph: 'X', ts: 100_199_500, dur: 250, args: { query: count - 1 } });
-  const packets = [...perfettoTrace(trace)];
-  expect(Math.max(...packets.map((piece) => piece.length))).toBeLessThan(100_000);
-  const slices = readPerfetto(Buffer.concat(packets.slice(0, 3)));
-  expect(slices[0]).toEqual({
-    process: 'queries',
-    track: 'GPU compute',
-    name: 'GPU compute',
-    startNs: 200_000_000,
-    endNs: 200_250_000,
-    facts: { query: 0 },
-  });
 });
 
 test('names with anything in them stay text', () => {
@@ -168,15 +154,4 @@ test('names with anything in them stay text', () => {
   for (const line of json.split('\n')) expect(printable(line)).toBe(line);
   const event = JSON.parse(json).traceEvents.at(-1);
   expect([event.name, event.args.onnx, event.dur]).toEqual([name, name, 1.5]);
-  const wellFormed = name.toWellFormed();
-  expect(readPerfetto(Buffer.concat([...perfettoTrace(trace)]))).toEqual([
-    {
-      process: wellFormed,
-      track: wellFormed,
-      name: wellFormed,
-      startNs: 0,
-      endNs: 1500,
-      facts: { onnx: wellFormed, meanMs: 0.0015, query: 3 },
-    },
-  ]);
 });

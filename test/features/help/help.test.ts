@@ -12,6 +12,8 @@ import { VERDICTS } from '../../../src/records/verdict.ts';
 import { METRIC_IDS } from '../../../src/records/metric.ts';
 import { matrixSchema } from '../../../src/matrix/schema/schema.ts';
 import { verdictText } from '../../../src/features/check/index.ts';
+import { wordLines } from '../../../src/features/help/help.ts';
+import { makeLook } from '../../../src/terminal/look.ts';
 import { EXPLAINED_NUMBERS, metricText } from '../../../src/features/help/metric-texts.ts';
 import { bench, ROOT } from '../../support/bench.ts';
 import { FIXTURES } from '../../support/recordings.ts';
@@ -90,28 +92,10 @@ describe('--help', () => {
     expect(await helpOn('help')).toBe(helps.get('help'));
   });
 
-  test('bench help man is a page for man, with every command and each of its options', async () => {
-    const page = await helpOn('man');
-    const lines = page.split('\n');
-    expect(lines[0]).toMatch(/^\.TH BENCH 1 "" "trtbench \d/);
-    const commands = [...helps.keys()].filter((words) => words !== '' && !['help'].includes(words));
-    for (const words of commands) expect(lines).toContain(`.SS ${words.replaceAll('-', String.raw`\-`)}`);
-    expect(page).toContain(String.raw`\-\-max\-latency <ms>`);
-    // Whatever begins with a dot is a request that man knows.
-    const requests = lines.flatMap((line) => /^[.'](\S*)/.exec(line)?.[1] ?? []);
-    expect([...new Set(requests)].toSorted()).toEqual(['B', 'SH', 'SS', 'TH', 'TP', 'fi', 'nf']);
-  });
-
   test('the overview names every command and topic', async () => {
     const text = await helpOn();
     const commands = [...helps.keys()].filter((words) => /^\S+$/.test(words));
-    for (const word of [
-      ...commands,
-      ...EXPLAINED_NUMBERS.map((id) => metricText(id).word),
-      'words',
-      'matrix',
-      'exit-codes',
-    ]) {
+    for (const word of [...commands, ...EXPLAINED_NUMBERS.map((id) => metricText(id).word), 'words', 'matrix']) {
       expect([word, text.includes(word)]).toEqual([word, true]);
     }
   });
@@ -165,17 +149,17 @@ describe('numbers', () => {
 describe('topics', () => {
   test('every exit code', async () => {
     const text = await helpOn('exit-codes');
-    for (const code of Object.values(EXIT_CODES)) expect(text).toMatch(new RegExp(`^${code} `, 'm'));
+    for (const code of Object.values(EXIT_CODES)) expect(text).toContain(`- \`${code}\`: `);
   });
 
   test('every key of a matrix', async () => {
-    const text = await helpOn('matrix');
-    for (const key of Object.keys(matrixSchema.shape)) expect(text).toMatch(new RegExp(`^${key} `, 'm'));
-    expect(text).toContain('models.NAME.onnx');
+    const text = await helpOn('matrix-reference');
+    for (const key of Object.keys(matrixSchema.shape)) expect(text).toContain(`\`${key}\``);
+    expect(await helpOn('matrix')).toMatch(/^# /);
   });
 
   test('words', async () => {
-    expect(await helpOn('words')).toContain('cell\n  One point of a matrix');
+    expect(await helpOn('words')).toContain('- **cell**: One point of a matrix');
   });
 
   const verdicts = CELL_VERDICTS.map((verdict) => verdictText({ reason: null, verdict }));
@@ -224,26 +208,15 @@ test('the README says of exit codes what bench says', async () => {
   expect(reported).toEqual(codes);
 });
 
-test('every word of the glossary has help, in the singular and the plural', async () => {
-  const { GLOSSARY, termNamed } = await import('../../../src/features/help/glossary.ts');
-  for (const term of GLOSSARY) {
-    for (const word of term.words) {
-      for (const form of [word, word.toUpperCase(), word.endsWith('y') ? word.replace(/y$/, 'ies') : `${word}s`]) {
-        expect([form, termNamed(form)?.words.includes(word)]).toEqual([form, true]);
-      }
+test('every word of docs/reference/words.md has help, in the singular and the plural, whatever its case', async () => {
+  const text = readFileSync(join(ROOT, 'docs', 'reference', 'words.md'), 'utf8');
+  const rows = [...text.matchAll(/^- \*\*(.+?)\*\*: /gm)].map(([, words = '']) => words.split(', '));
+  expect(rows.length).toBeGreaterThan(40);
+  for (const [word = ''] of rows) {
+    for (const form of [word, word.toUpperCase(), word.endsWith('y') ? word.replace(/y$/, 'ies') : `${word}s`]) {
+      expect(wordLines(form, makeLook(80, false))[3]).toContain(word);
     }
   }
   expect(await helpOn('verdicts')).toContain('What is said of a cell against its reference level');
   expect(await helpOn('noise')).toContain('As a word:');
-});
-
-test('every word of the table in docs/concepts.md has help', async () => {
-  const { termNamed } = await import('../../../src/features/help/glossary.ts');
-  const text = readFileSync(join(ROOT, 'docs', 'concepts.md'), 'utf8');
-  const [, table = ''] = text.split('## The words');
-  const words = [...(table.split('\n## ')[0] ?? '').matchAll(/^\| \*\*(.+?)\*\*/gm)].flatMap(([, cell = '']) =>
-    cell.split(', '),
-  );
-  expect(words.length).toBeGreaterThan(15);
-  expect(words.filter((word) => termNamed(word) === undefined)).toEqual([]);
 });

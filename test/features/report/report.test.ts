@@ -7,7 +7,7 @@ import { beforeAll, describe, expect, test } from 'vitest';
 
 import { OUTPUTS } from '../../support/outputs.ts';
 import { bench, ROOT, sharedFolder, temporaryFolder } from '../../support/bench.ts';
-import { compareBenchmarks, describeWithConsumers, readBy } from '../../support/consumers.ts';
+import { describeWithConsumers, readBy } from '../../support/consumers.ts';
 import { sectionOf } from '../../support/page-data.ts';
 import { normals, simulatedCells, simulateNights } from '../../support/simulated-store.ts';
 import { queryStore } from '../../support/store-dump.ts';
@@ -260,10 +260,6 @@ describeWithConsumers('the programs that read them', () => {
 
   beforeAll(async () => {
     cwd = sharedFolder();
-    for (const name of ['quickstart-pair', 'quickstart-pair-opt32']) {
-      await bench(['run', join(ROOT, 'matrices', `${name}.yaml`)], { cwd });
-      await bench(['report', '--google-benchmark', `${name}.json`], { cwd });
-    }
     const hostile = join(cwd, 'hostile');
     mkdirSync(hostile);
     writeFileSync(join(hostile, 'm.onnx'), 'a model');
@@ -308,10 +304,5 @@ describeWithConsumers('the programs that read them', () => {
   test("the JSON Schema of Bencher's reference", () => {
     const document = readBy('bmf', file('b.json'));
     expect(Object.keys(Object(document))).toEqual([`${HOSTILE} fp16 1x3 graph`]);
-  });
-
-  test("google-benchmark's compare.py", () => {
-    const text = compareBenchmarks(file('quickstart-pair.json'), file('quickstart-pair-opt32.json'));
-    expect(text).toMatch(/vit_small fp16 8x3x224x224 graph\S* .*[+-]0\.0\d\d\d/);
   });
 });

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 
 import { beforeAll, describe, expect, test } from 'vitest';
 
-import { BundleFiles } from '../../../src/features/repro/bundle-files.ts';
+import { BundleFiles } from '../../../src/features/repro/bundle.ts';
 import { RelativePaths } from '../../../src/text/relative-paths.ts';
 import { bench, ROOT, sharedFolder, temporaryFolder } from '../../support/bench.ts';
 import { OUTPUTS } from '../../support/outputs.ts';
@@ -37,7 +37,7 @@ describe('the bundle of a measured run', () => {
     return bench(['repro', timed?.id ?? '', '--bundle', zip, ...args], { cwd });
   };
 
-  test('has commands, script, matrix, plan, layers and logs, and says what is in it', async () => {
+  test('has commands, script, layers and logs, and says what is in it', async () => {
     const { code, stdout } = await bundle('--json', '--force');
     expect(code).toBe(0);
     const output = OUTPUTS['repro-bundle'].parse(JSON.parse(stdout));
@@ -47,18 +47,13 @@ describe('the bundle of a measured run', () => {
     expect(names).toEqual(names.toSorted());
     expect(names).toEqual(
       expect.arrayContaining(
-        ['layers.json', 'plan.json', 'repro.json', 'repro.sh', 'run/run.json', 'run/stdout.log']
+        ['layers.json', 'repro.json', 'repro.sh', 'run/run.json', 'run/stdout.log']
           .concat(['build/stdout.log', 'profile/profile.json'])
           .map((name) => `head/${name}`),
       ),
     );
     expect(OUTPUTS.repro.parse(JSON.parse(texts.get('head/repro.json') ?? '')).runId).toBe(output.runId);
     expect(texts.get('head/repro.sh')).toMatch(/^#!\/bin\/sh\n/);
-    expect(JSON.parse(texts.get('head/plan.json') ?? '')).toMatchObject({
-      matrix: 'nightly',
-      cells: [{}],
-      runs: [{}, {}],
-    });
     for (const name of names.slice(1)) expect(texts.get('README.txt')).toContain(name);
     expect(output).toMatchObject({ baseRunId: null, reduced: null, bytes: readFileSync(zip).length });
   });
@@ -126,7 +121,7 @@ describe('a bundle has what an allow-list knows, and says what it left out', () 
       expect.arrayContaining([
         { name: 'head/run/stdout.log', why: "1 line that trtexec's logger did not write, or verbose" },
         { name: 'head/run/stderr.log', why: "1 line that trtexec's logger did not write, or verbose" },
-        { name: 'head/matrix.yaml', why: 'somebody wrote it: plan.json has what it says of this cell' },
+        { name: 'head/matrix.yaml', why: 'somebody wrote it' },
       ]),
     );
   });

@@ -90,31 +90,21 @@ describe.skipIf(TEST_PYTHON === null)(`--reduce (${NEEDS_PYTHON})`, () => {
     expect(parts.length).toBeGreaterThan(1);
   });
 
-  test('batches stay open, and both matrices state how their side was built', async () => {
-    const { cut, cwd, reduced } = await reduce('level2', '--reduce', 'patch_embed/Conv', '--around', '2');
+  test('batches stay open, and both commands state how their side was built', async () => {
+    const { cut, reduced } = await reduce('level2', '--reduce', 'patch_embed/Conv', '--around', '2');
     expect(cut.inputs).toEqual({ input: ['batch', 3, 224, 224] });
     expect(cut.nodes).toContain('blocks.0.norm1/LayerNorm');
+    expect(reduced?.commands.base).toMatch(/--stronglyTyped .*--dumpProfile --separateProfileRun$/);
+    expect(reduced?.commands.base).toContain('--minShapes=input:1x3x224x224');
     expect(reduced?.commands.head).toBe(
       reduced?.commands.base.replace('--stronglyTyped ', '--stronglyTyped --builderOptimizationLevel=2 '),
     );
-    for (const side of ['base', 'head']) {
-      const plan = await bench(['plan', `reduced/${side}.yaml`, '--tensorrt', '10.6', '--json'], { cwd });
-      const { builds, cells } = OUTPUTS.plan.parse(JSON.parse(plan.stdout));
-      expect(cells.map(({ label }) => label)).toEqual(['reduced fp16 8x3x224x224 graph transfers']);
-      expect(builds[0]?.argv).toEqual(
-        expect.arrayContaining(['--stronglyTyped', '--minShapes=input:1x3x224x224', '--maxShapes=input:32x3x224x224']),
-      );
-      expect(builds[0]?.argv?.includes('--builderOptimizationLevel=2')).toBe(side === 'head');
-    }
   });
 
   test('each side has the optimum shape that its own engine was built for', async () => {
-    const { cwd, reduced } = await reduce('opt32', '--reduce', 'patch_embed/Conv');
+    const { reduced } = await reduce('opt32', '--reduce', 'patch_embed/Conv');
     for (const [side, batch] of [['base', 8] as const, ['head', 32] as const]) {
-      const opt = `--optShapes=input:${batch}x3x224x224`;
-      expect(reduced?.commands[side]).toContain(` ${opt} `);
-      const plan = await bench(['plan', `reduced/${side}.yaml`, '--tensorrt', '10.6', '--json'], { cwd });
-      expect(OUTPUTS.plan.parse(JSON.parse(plan.stdout)).builds[0]?.argv).toContain(opt);
+      expect(reduced?.commands[side]).toContain(` --optShapes=input:${batch}x3x224x224 `);
     }
   });
 

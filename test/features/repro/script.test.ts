@@ -3,16 +3,17 @@ import { join } from 'node:path';
 
 import { expect, test } from 'vitest';
 
-import type { Reproduction } from '../../../src/features/repro/reproduction.ts';
+import type { ReproOutput } from '../../../src/features/repro/output.ts';
 import { NO_GIT } from '../../../src/records/sweep.ts';
 import { reproScript } from '../../../src/features/repro/script.ts';
-import { localArgv, localWords, programPlace } from '../../../src/features/repro/reproduction.ts';
+import { localWords, programPlace } from '../../../src/features/repro/gather.ts';
 import { temporaryFolder } from '../../support/bench.ts';
 import { FakeGpu } from '../../support/fake-gpu.ts';
 import { runScript } from '../../support/repro-script.ts';
 
-function reproduction(argv: readonly string[], more: Partial<Reproduction> = {}): Reproduction {
+function reproduction(argv: readonly string[], more: Partial<ReproOutput> = {}): ReproOutput {
   return {
+    schemaVersion: 1,
     runId: '1a2b3c4d1a2b3c4d1a2b3c4d1a2b3c4d',
     sweepId: '1a2b3c4d1a2b3c4d1a2b3c4d1a2b3c4d',
     repeat: 1,
@@ -26,7 +27,7 @@ function reproduction(argv: readonly string[], more: Partial<Reproduction> = {})
     source: 'stored',
     conversion: null,
     build: null,
-    run: { argv, words: localWords(argv, { isVariant: false, isGiven: true }), runId: null },
+    run: { argv: [...argv], localArgv: [], runId: null },
     commandLine: null,
     model: null,
     engine: { sha256: null, isGiven: true, cachedPath: null },
@@ -40,11 +41,13 @@ function reproduction(argv: readonly string[], more: Partial<Reproduction> = {})
     env: {},
     withheld: 0,
     notes: [],
+    unknown: [],
+    script: null,
     ...more,
   };
 }
 
-function run(repro: Reproduction, env: Readonly<Record<string, string>> = {}) {
+function run(repro: ReproOutput, env: Readonly<Record<string, string>> = {}) {
   const folder = temporaryFolder();
   writeFileSync(join(folder, 'repro.sh'), reproScript(repro));
   writeFileSync(join(folder, 'my.plan'), 'an engine');
@@ -105,7 +108,8 @@ test.each([
 
 test('what starts trtexec stays, exports go to the current folder', () => {
   const argv = ['numactl', '--membind=0', '/x/trtexec', '--loadEngine=/c/1.plan', '--exportTimes=/r/t.json'];
-  expect(localArgv(localWords(argv, { isVariant: false, isGiven: false }))).toEqual([
+  const words = localWords(argv, { conversion: null, engine: { isGiven: false }, harness: null });
+  expect(words.map(({ head, text }) => head + text)).toEqual([
     'numactl',
     '--membind=0',
     'trtexec',

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 
-import { draftShapes, guessSize } from '../../../../src/features/init/draft-shapes.ts';
-import type { OnnxDimension, OnnxTensorInfo } from '../../../../src/tools/onnx/facts.ts';
+import { draftShapes, guessSize } from '../../../src/features/init/draft.ts';
+import type { OnnxDimension, OnnxTensorInfo } from '../../../src/tools/onnx/facts.ts';
 
 function input(name: string, shape: readonly OnnxDimension[] | null, elementType = 'float32'): OnnxTensorInfo {
   return { name, elementType, shape };

@@ -11,7 +11,7 @@ import { statSync } from 'node:fs';
 import { findOnnxFiles } from '../../tools/onnx/find-onnx.ts';
 import { readOnnxFacts } from '../../tools/onnx/onnx-file.ts';
 import { UsageError } from '../../errors.ts';
-import type { FoundModel, SkippedFile } from './matrix-draft.ts';
+import type { FoundModel, SkippedFile } from './draft.ts';
 import { printable } from '../../text/printable.ts';
 import { onnxProblem, readingProblem } from '../../selection/reading-problem.ts';
 

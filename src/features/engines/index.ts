@@ -1,1 +1,0 @@
-export { shownName } from './text.ts';
