@@ -139,12 +139,8 @@ function short(id: string): string {
 /** Next to a store; none when their folder cannot be read. What reads their notes is loaded for this alone. */
 async function engines(store: string): Promise<Candidate[]> {
   try {
-    const [{ EngineCache }, { readEngineFolder }] = await Promise.all([
-      import('../../engines/engine-cache.ts'),
-      import('../../engines/engine-folder.ts'),
-    ]);
-    const cache = new EngineCache(enginesFolderOf(store));
-    const found = await readEngineFolder(cache, { hashes: false });
+    const { EngineCache } = await import('../../engines/engine-cache.ts');
+    const found = await new EngineCache(enginesFolderOf(store)).contents({ hashes: false });
     return found.engines.map((engine) => ({ value: shownName(engine.name), meaning: engineLabel(engine) }));
   } catch {
     return [];

@@ -2,7 +2,6 @@ import { instantOf } from '../../text/utc-instant.ts';
 import { join, resolve } from 'node:path';
 
 import { EngineCache } from '../../engines/engine-cache.ts';
-import { readEngineFolder } from '../../engines/engine-folder.ts';
 import { readOnnxFacts } from '../../tools/onnx/onnx-file.ts';
 import type { CellInputs } from '../../records/cell.ts';
 import type { OnnxFacts } from '../../tools/onnx/facts.ts';
@@ -60,7 +59,7 @@ export function inputFiles(inputs: CellInputs | null, argv: readonly string[]): 
 export async function cachedEngine(storePath: string, sha256: string | null): Promise<string | null> {
   if (sha256 === null) return null;
   const cache = new EngineCache(enginesFolderOf(storePath));
-  const { engines } = await readEngineFolder(cache, { hashes: false });
+  const { engines } = await cache.contents({ hashes: false });
   const found = engines.find((engine) => engine.sha256 === sha256 && engine.state === 'unchecked');
   return found?.path ?? null;
 }

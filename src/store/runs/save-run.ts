@@ -198,7 +198,7 @@ function packedLayersOf({ log, exports }: Pick<RunRecord, 'exports' | 'log'>): P
 }
 
 /** The same run to the store, with its layers compressed now: thousands of them would wait for a transaction otherwise. */
-export function withPackedLayers(record: RunRecord): RunRecord {
+function withPackedLayers(record: RunRecord): RunRecord {
   const packedLayers = packedLayersOf(record);
   if (packedLayers === null) return record;
   const none = { profile: null, layerInfo: null };

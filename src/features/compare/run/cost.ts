@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 
-import { engineName } from '../../../engines/engine-note.ts';
+import { engineName } from '../../../engines/engine-index.ts';
 import type { OpenStore } from '../../../store/file/open.ts';
 import { engineKeysOf } from '../../../store/runs/runs.ts';
 import { sweepsAtCommit } from '../../../store/sweeps/find-sweeps.ts';
