@@ -193,6 +193,7 @@ async function manifestAfter(
     exitCode: result.exitCode,
     signal: result.signal,
     timedOut: result.timedOut,
+    logTooLong: result.logTooLong,
     limit: withoutLast(result.limit, env),
     startedAt: result.startedAt.toISOString(),
     wallS: Number(result.wallS.toFixed(3)),

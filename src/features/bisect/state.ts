@@ -10,7 +10,7 @@ import { migrationsFolder } from '../../cli/store-location.ts';
 import { warnIfMigrated, usingStore } from '../../cli/with-store.ts';
 import { UsageError } from '../../errors.ts';
 import { STEP_VERDICTS } from './turns.ts';
-import { holderText } from '../../process/lock-holder.ts';
+import { holderText } from '../../process/lock.ts';
 import { hashOf } from '../../text/canonical-json.ts';
 import { factorSchema } from '../../matrix/points/factors.ts';
 import { isMetric } from '../../records/metric.ts';
