@@ -163,7 +163,8 @@ test('an engine that is gone, or does not load, cannot be compared with: said on
   expect(gone.pairs()).toEqual([]);
 
   const unloadable = twoCalmNights();
-  const rules = JSON.stringify([{ when: unloadable.engines()[0], does: 'doesNotLoad' }]);
+  const [engine] = enginesBeside(unloadable.db);
+  const rules = JSON.stringify([{ when: engine?.note.sha256, does: 'doesNotLoad' }]);
   unloadable.changeModel();
   const refused = await unloadable.run(['--confirm'], { ...SLOW, STUB_RULES: rules });
   expect(refused.stderr).toContain(': it does not load, or too few of its runs could be used');
