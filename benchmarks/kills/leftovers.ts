@@ -8,7 +8,7 @@ import { queryStore } from '../../test/support/store-dump.ts';
 export function leftoversOf(db: string, sweepId: string): string[] {
   const runs = queryStore<{ id: string }>(db, 'SELECT run_id AS id FROM runs').map(({ id }) => id);
   const names = readdirSync(join(dirname(db), 'artefacts', sweepId));
-  const known = new Set([...runs, 'sweep.json']);
+  const known = new Set([...runs, 'sweep.json', '.lock']);
   return [
     ...names.filter((name) => !known.has(name)).map((name) => `artefacts: ${name} is left over`),
     ...runs.filter((id) => !names.includes(id)).map((id) => `artefacts: run ${id} has no folder`),
@@ -16,22 +16,19 @@ export function leftoversOf(db: string, sweepId: string): string[] {
   ];
 }
 
-/** Of an engine cache only what is whole may be there: an engine whose bytes are those of its note. */
+/** Of an engine cache only what is whole may be there: engines that the index names, with the bytes of their names. */
 export function halfEngines(folder: string): string[] {
   const names = existsSync(folder) ? readdirSync(folder) : [];
+  const index = names.includes('index.json') ? readFileSync(join(folder, 'index.json'), 'utf8') : '';
   return names.flatMap((name) => {
     // When an engine was used last, and timing caches: one that is not as its note says is not used.
-    if (name === '.gitignore' || /^timing-[0-9a-f]+\.(cache|json)$|^[0-9a-f]+\.cache(\.json)?$|\.used$/.test(name))
+    if (/^\.gitignore$|^index\.json$|^timing-[0-9a-f]+\.(cache|json)$|\.cache(\.json)?$|\.used$|\.lock$/.test(name))
       return [];
-    const [, key, kind] = /^([0-9a-f]+)\.(plan|json)$/.exec(name) ?? [];
-    if (key === undefined) return [`engines: ${name} is left over`];
-    const other = `${key}.${kind === 'plan' ? 'json' : 'plan'}`;
-    if (!names.includes(other)) return [`engines: ${name} has no ${other}`];
-    if (kind === 'json') return [];
-    const sha256 = createHash('sha256')
-      .update(readFileSync(join(folder, name)))
-      .digest('hex');
-    const isWhole = readFileSync(join(folder, other), 'utf8').includes(sha256);
+    const sha256 = /^([0-9a-f]{64})\.plan$/.exec(name)?.[1];
+    if (sha256 === undefined) return [`engines: ${name} is left over`];
+    if (!index.includes(sha256)) return [`engines: ${name} is not in the index`];
+    const bytes = readFileSync(join(folder, name));
+    const isWhole = createHash('sha256').update(bytes).digest('hex') === sha256;
     return isWhole ? [] : [`engines: ${name} is not what was built`];
   });
 }

@@ -110,7 +110,7 @@ export function runFoldersIn(sweepFolder: string): Set<string> {
  * Atomic; uses hard links on the same file system, as its contents never change.
  * @returns the bytes of its files
  */
-export function copyRunFolder(source: string, target: string): number {
+function copyRunFolder(source: string, target: string): number {
   refuseLink(dirname(target));
   const temporary = temporaryPath(target);
   rmSync(temporary, { recursive: true, force: true });

@@ -104,6 +104,7 @@ const runManifestSchema = z.object({
   attempt: z.number().int().min(1).nullable().default(null),
   tries: z.array(runTrySchema).default([]),
   cancelled: z.boolean().default(false),
+  logTooLong: z.boolean().default(false),
   startedAt: z.string().nullable().default(null),
   wallS: z.number().nullable().default(null),
   /** Facts of the machine that only the moment of the run knew; its samples lie in `telemetry.csv`. Null: nobody watched. */

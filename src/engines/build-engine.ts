@@ -13,7 +13,7 @@ import { variantNotes } from '../variants/conversion.ts';
 import type { VariantState } from '../variants/variants.ts';
 import { fileBytes, TIMING } from './engine-cache.ts';
 import { storedFlags, timedOn } from './engine-identity.ts';
-import { engineName } from './engine-note.ts';
+import { engineName } from './engine-index.ts';
 import { type EngineState, readyEngine, filledArgs } from './engine-state.ts';
 import type { TimedOn, TimingCopy } from './timing-caches.ts';
 import type { RunId } from '../records/scalars.ts';
@@ -73,7 +73,7 @@ export async function buildEngine(
       onEvent({ kind: 'buildFailed', build, outcome, folder: artefactFolder, runId });
       return { kind: 'failed', outcome };
     }
-    await cache.timing.keep(name, timing, timedOn(context));
+    await cache.timing.keep(found.engine.note.sha256, timing, timedOn(context));
     if (timing.isShared) await cache.timing.takeIn(timedOn(context), timing);
     onEvent({
       kind: 'buildReady',

@@ -1,31 +1,31 @@
-import { constants, existsSync } from 'node:fs';
+import { constants, existsSync, renameSync, rmSync } from 'node:fs';
 import { copyFile, rename, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 
-import * as z from 'zod';
-
-import { sha256OfFile, writeNote } from '../artefacts/files.ts';
-import { namesIn, makeOwnFolder, readJson } from '../artefacts/folders.ts';
+import { sha256OfFile } from '../artefacts/files.ts';
+import { makeOwnFolder, namesIn, sizeOf } from '../artefacts/folders.ts';
 import { KnownHashes } from '../artefacts/hashes.ts';
 import type { ReadRun } from '../artefacts/read/read-run.ts';
 import {
+  ENDINGS,
+  EngineIndex,
   engineName,
   type EngineNote,
-  FrozenEngines,
-  notesIn,
-  readEngineNote,
   engineNoteSchema,
-} from './engine-note.ts';
-import { EngineLocks, EngineUses, isNotWritable, removeStaleUses } from './engine-uses.ts';
-import { KEPT_ENDINGS, TimingCaches } from './timing-caches.ts';
+  ignoreReadOnly,
+  isNotWritable,
+} from './engine-index.ts';
+import { EngineLocks, EngineUses, removeStaleUses, usersOf } from './engine-uses.ts';
+import { TimingCaches } from './timing-caches.ts';
 import type { LockWait } from '../process/lock.ts';
 import { isPidRunning } from '../process/process-identity.ts';
+import type { EngineFolder, KeptEngine } from '../records/engine.ts';
 import { isFine } from '../records/outcome.ts';
 import type { BuildId } from '../records/scalars.ts';
 import { formatTensorrtVersion } from '../text/version.ts';
 
 export interface CachedEngine {
-  /** File name stem; two builds of one key have two. */
+  /** In the index; two builds of one key have two. */
   readonly name: string;
   readonly path: string;
   readonly note: EngineNote;
@@ -36,30 +36,28 @@ type EngineFinding =
   | { readonly kind: 'absent' }
   | { readonly kind: 'changed'; readonly note: EngineNote };
 
-const goneSchema = z.object({ goneAt: z.string() });
-
 const BUILDING = '.building-';
 /** Extension of the timing cache of a build in progress. */
 export const TIMING = '.timing';
 const CHANGED = '.changed';
 
 /**
- * Engines next to the store, named by everything that decides them: `KEY.plan` with its note `KEY.json`. One with
- * flipped bytes can run and report numbers, so its hash is checked before each use.
+ * Engines next to the store. A file is named by the hash of its content, and linked in the index by everything that
+ * decides the engine. One with flipped bytes can run and report numbers, so its hash is checked before each use.
  */
 export class EngineCache {
   readonly folder: string;
+  readonly index: EngineIndex;
   readonly uses: EngineUses;
   readonly timing: TimingCaches;
-  readonly frozen: FrozenEngines;
   readonly locks: EngineLocks;
   readonly hashes = new KnownHashes();
 
   constructor(folder: string) {
     this.folder = folder;
+    this.index = new EngineIndex(folder);
     this.uses = new EngineUses(folder);
     this.timing = new TimingCaches(folder);
-    this.frozen = new FrozenEngines(folder);
     this.locks = new EngineLocks(folder);
   }
 
@@ -79,58 +77,128 @@ export class EngineCache {
   }
 
   async find(name: string): Promise<EngineFinding> {
-    const path = this.pathOf(name);
-    const note = readEngineNote(this.notePath(name));
-    if (note === null || !existsSync(path)) return { kind: 'absent' };
-    const sha256 = await this.hashes.sha256Of(path);
-    if (sha256 !== note.sha256) return { kind: 'changed', note };
-    return { kind: 'ready', engine: { name, path, note } };
-  }
-
-  async setAside(name: string): Promise<string> {
-    const aside = this.pathOf(name) + CHANGED;
-    await rm(this.notePath(name), { force: true });
-    await rename(this.pathOf(name), aside);
-    return aside;
-  }
-
-  /** Makes room for another build of the same key: this one stays, under the name of its build. */
-  async retire({ name, note, path }: CachedEngine): Promise<string> {
-    const retired = `${name}@${note.buildId.slice(0, 8)}`;
-    await writeNote(this.notePath(retired), note);
-    await rename(path, this.pathOf(retired));
-    for (const ending of KEPT_ENDINGS) {
-      const kept = join(this.folder, name + ending);
-      if (existsSync(kept)) await rename(kept, join(this.folder, retired + ending));
-    }
-    await rm(this.notePath(name), { force: true });
-    return this.pathOf(retired);
+    const { [name]: note } = (await this.index.read()).links;
+    return note === undefined ? { kind: 'absent' } : this.look(name, note);
   }
 
   /** The engine of this build, under whichever name; null when it is gone or its bytes have changed. */
   async findBuild(buildId: BuildId): Promise<CachedEngine | null> {
-    for (const { name } of notesIn(this.folder).filter(({ note }) => note.buildId === buildId)) {
-      const found = await this.find(name);
-      if (found.kind === 'ready') return found.engine;
+    for (const [name, note] of Object.entries((await this.index.read()).links)) {
+      const found = note.buildId === buildId ? await this.look(name, note) : null;
+      if (found?.kind === 'ready') return found.engine;
     }
     return null;
   }
 
-  /** Copies a given engine, as its file may be replaced; not a link, as it may be written into. */
-  async takeIn(path: string, note: EngineNote): Promise<void> {
-    const name = note.engineKey;
-    if (existsSync(this.notePath(name))) return;
-    const copy = await this.temporaryPath(name);
+  private async look(name: string, note: EngineNote): Promise<EngineFinding> {
+    const path = this.pathOf(note.sha256);
+    if (!existsSync(path)) return { kind: 'absent' };
+    const isWhole = (await this.hashes.sha256Of(path)) === note.sha256;
+    return isWhole ? { kind: 'ready', engine: { name, path, note } } : { kind: 'changed', note };
+  }
+
+  /**
+   * Links the file of a finished build. Null when another process was faster, as its runs have begun with its engine,
+   * or when no file has this content. After a kill the next bench finds the file by its hash.
+   */
+  async link(note: EngineNote): Promise<CachedEngine | null> {
+    const name = engineName(note.engineKey, note.number);
+    return this.locks.tryHold(name, async () => {
+      const found = await this.find(name);
+      if (found.kind === 'ready' && found.engine.note.buildId !== note.buildId) return null;
+      const path = this.pathOf(note.sha256);
+      const leftovers = namesIn(this.folder).filter((entry) => entry.startsWith(name + BUILDING));
+      for (const file of [...leftovers.map((entry) => join(this.folder, entry)), path]) {
+        if (file.endsWith(TIMING) || !existsSync(file)) continue;
+        const { bytes, sha256 } = await sha256OfFile(file);
+        if (sha256 !== note.sha256) continue;
+        const whole = { ...note, flags: [...note.flags], bytes };
+        await this.index.change((index) => {
+          if (file !== path) renameSync(file, path);
+          index.links[name] = engineNoteSchema.parse(whole);
+        });
+        return { name, path, note: whole };
+      }
+      return null;
+    });
+  }
+
+  /** Links a copy of a given engine, as its file may be replaced or written into. */
+  async linkCopy(path: string, note: EngineNote): Promise<void> {
+    if (note.engineKey in (await this.index.read()).links) return;
+    const copy = await this.temporaryPath(note.engineKey);
     await copyFile(path, copy, constants.COPYFILE_FICLONE);
-    await this.adopt(note);
+    await this.link(note);
     await rm(copy, { force: true });
   }
 
-  /** Removes copies of given engines that nothing is compared with any more. */
-  async dropCopies(wanted: ReadonlySet<BuildId>, now: Date): Promise<void> {
-    for (const { name, note } of notesIn(this.folder)) {
-      if (note.isGiven && !wanted.has(note.buildId)) await this.remove(name, now);
+  /** Makes room for another build of the same key: this one stays, under the name of its build. */
+  async relink({ name, note: { buildId }, path }: CachedEngine): Promise<string> {
+    await this.index.change(({ links }) => {
+      const { [name]: note } = links;
+      if (note === undefined) return;
+      links[`${name}@${buildId.slice(0, 8)}`] = note;
+      delete links[name];
+    });
+    return path;
+  }
+
+  /** Null if the engine is being built or used. */
+  async unlink(name: string, now: Date): Promise<true | null> {
+    return this.locks.tryHold(name, async (): Promise<true> => {
+      await this.index.change((index) => {
+        const { [name]: note } = index.links;
+        if (note !== undefined) index.gone[note.buildId] = now.toISOString();
+        delete index.links[name];
+        delete index.pins[name];
+        for (const [definition, frozen] of Object.entries(index.frozen)) {
+          if (frozen.name === name) delete index.frozen[definition];
+        }
+        const isShared = Object.values(index.links).some(({ sha256 }) => sha256 === note?.sha256);
+        if (note === undefined || isShared) return;
+        for (const ending of ENDINGS) rmSync(join(this.folder, note.sha256 + ending), { force: true });
+      });
+      this.uses.forget(name);
+      return true;
+    });
+  }
+
+  /** @returns where the file with the changed bytes is now */
+  async unlinkChanged(name: string, { sha256 }: EngineNote): Promise<string> {
+    const path = this.pathOf(sha256);
+    await rename(path, path + CHANGED);
+    await this.index.change(({ links }) => {
+      delete links[name];
+    });
+    return path + CHANGED;
+  }
+
+  /** Copies of given engines that no store compares anything with any more. */
+  async unlinkGiven(storePath: string, lastGood: readonly BuildId[], now: Date): Promise<void> {
+    await this.keepFor(storePath, lastGood);
+    const { lastGood: wanted, links } = await this.index.read();
+    const kept = new Set(Object.values(wanted).flat());
+    for (const [name, note] of Object.entries(links)) {
+      if (note.isGiven && !kept.has(note.buildId)) await this.unlink(name, now);
     }
+  }
+
+  /** What a store may compare newer engines with: `gc` of another store leaves it alone. Forgets stores that are gone. */
+  async keepFor(storePath: string, lastGood: readonly BuildId[]): Promise<void> {
+    await this.index
+      .change((index) => {
+        index.lastGood[storePath] = [...lastGood];
+        for (const store of Object.keys(index.lastGood)) if (!existsSync(store)) delete index.lastGood[store];
+      })
+      .catch(ignoreReadOnly);
+  }
+
+  /** Files that nothing names, as the index says now. */
+  async removeLoose(loose: EngineFolder['loose']): Promise<void> {
+    await this.index.change(({ links }) => {
+      const linked = new Set(Object.values(links).map(({ sha256 }) => this.pathOf(sha256)));
+      for (const { path } of loose) if (!linked.has(path)) rmSync(path, { force: true });
+    });
   }
 
   async temporaryPath(name: string): Promise<string> {
@@ -140,71 +208,15 @@ export class EngineCache {
     return path;
   }
 
-  /** The note is written last: without it the engine does not exist, and the next bench finds the file by its hash. */
-  async adopt(note: EngineNote): Promise<CachedEngine | null> {
-    const name = engineName(note.engineKey, note.number);
-    return this.locks.tryHold(name, async () => {
-      const found = await this.find(name);
-      // Another process was faster, and its runs have begun with its engine.
-      if (found.kind === 'ready' && found.engine.note.buildId !== note.buildId) return null;
-      return this.putInPlace(name, note);
-    });
-  }
-
-  private async putInPlace(name: string, note: EngineNote): Promise<CachedEngine | null> {
-    const path = this.pathOf(name);
-    for (const candidate of [...this.leftovers(name), path]) {
-      if (!existsSync(candidate)) continue;
-      const { bytes, sha256 } = await sha256OfFile(candidate);
-      if (sha256 !== note.sha256) continue;
-      if (candidate !== path) await rename(candidate, path);
-      const whole = { ...note, bytes };
-      await writeNote(this.notePath(name), whole);
-      return { name, path, note: whole };
-    }
-    return null;
-  }
-
-  private leftovers(name: string): string[] {
-    return namesIn(this.folder)
-      .filter((entry) => entry.startsWith(name + BUILDING) && !entry.endsWith(TIMING))
-      .map((entry) => join(this.folder, entry));
-  }
-
-  /** Null if the engine is being built or used. */
-  async remove(name: string, now: Date): Promise<true | null> {
-    return this.locks.tryHold(name, async (): Promise<true> => {
-      const buildId = readEngineNote(this.notePath(name))?.buildId;
-      if (buildId !== undefined) {
-        await writeNote(this.gonePath(buildId), { goneAt: now.toISOString() });
-      }
-      // Note first: without it the engine does not exist, even if the rest fails.
-      await rm(this.notePath(name), { force: true });
-      for (const ending of ['.plan', `.plan${CHANGED}`, '.used', '.pin', ...KEPT_ENDINGS]) {
-        await rm(join(this.folder, name + ending), { force: true });
-      }
-      return true;
-    });
-  }
-
-  /** When the engine of a build was removed; null if that is not known. */
-  goneSince(buildId: BuildId): string | null {
-    return readJson(this.gonePath(buildId), goneSchema)?.goneAt ?? null;
-  }
-
   /** Removes leftovers of builds whose process is gone. */
   async sweepUp(): Promise<void> {
     removeStaleUses(this.folder);
     for (const entry of namesIn(this.folder)) {
       const [, name = '', pid] = /^(.+?)(?:\.building-|\.json\.tmp-|\.cache\.tmp-)(\d+)/.exec(entry) ?? [];
-      if (pid === undefined || this.isAtWork(name, Number(pid))) continue;
-      await rm(join(this.folder, entry), { force: true });
+      // In containers process ids are soon reused: a build holds its lock as well.
+      const isAtWork = isPidRunning(Number(pid)) && (Number(pid) !== process.pid || this.locks.isHeld(name));
+      if (pid !== undefined && !isAtWork) await rm(join(this.folder, entry), { force: true });
     }
-  }
-
-  /** In containers process ids are soon reused: a build holds its lock as well. */
-  private isAtWork(name: string, pid: number): boolean {
-    return isPidRunning(pid) && (pid !== process.pid || this.locks.isHeld(name));
   }
 
   async prepare(): Promise<void> {
@@ -215,17 +227,64 @@ export class EngineCache {
     }
   }
 
-  pathOf(name: string): string {
-    return join(this.folder, `${name}.plan`);
+  pathOf(sha256: string): string {
+    return join(this.folder, `${sha256}.plan`);
   }
 
-  notePath(name: string): string {
-    return join(this.folder, `${name}.json`);
+  /** All that is in the folder, engines used last first. */
+  async contents({ hashes }: { readonly hashes: boolean }): Promise<EngineFolder> {
+    const { folder } = this;
+    const { frozen, links, pins } = await this.index.read();
+    const names = namesIn(folder);
+    const since = new Map(Object.values(frozen).map((each) => [each.name, each.since]));
+    const engines: KeptEngine[] = [];
+    for (const [name, note] of Object.entries(links)) {
+      const { engineKey: key, flags, isGiven: _given, schemaVersion: _schema, variant: _variant, ...known } = note;
+      const path = this.pathOf(note.sha256);
+      engines.push({
+        ...known,
+        flags: [...flags],
+        name,
+        key,
+        path,
+        bytes: sizeOf(path),
+        timingCacheBytes: sizeOf(join(folder, `${note.sha256}.cache`)),
+        state: hashes ? await this.checkedState(name, note) : quickState(path, note),
+        lastUsedAt: this.uses.lastUsed(name)?.toISOString() ?? null,
+        pinnedAt: pins[name] ?? null,
+        frozenSince: since.get(name) ?? null,
+        usedBy: usersOf(folder, name, names),
+      });
+    }
+    const known = new Set(engines.map(({ sha256 }) => sha256));
+    const loose = names.filter((entry) => {
+      const [, stem = ''] = /^([0-9a-f]{32,64}.*?)\.(?:plan|cache(?:\.json)?)$/.exec(entry) ?? [];
+      return entry.endsWith(`.plan${CHANGED}`) || (stem !== '' && !known.has(stem));
+    });
+    const timing = names.filter((entry) => /^timing-.*\.cache$/.test(entry));
+    return {
+      folder,
+      engines: engines.toSorted((a, b) => timeOf(b) - timeOf(a) || a.name.localeCompare(b.name)),
+      loose: loose.map((entry) => ({ path: join(folder, entry), bytes: sizeOf(join(folder, entry)) })),
+      timingCacheBytes: timing.reduce((sum, entry) => sum + sizeOf(join(folder, entry)), 0),
+      lost: [...since].flatMap(([name, day]) => (name in links ? [] : [{ name, since: day }])),
+    };
   }
 
-  private gonePath(buildId: BuildId): string {
-    return join(this.folder, `gone-${buildId}.json`);
+  private async checkedState(name: string, note: EngineNote): Promise<KeptEngine['state']> {
+    const { kind } = await this.look(name, note);
+    if (kind === 'ready') return 'asBuilt';
+    return kind === 'changed' ? 'changed' : 'missing';
   }
+}
+
+function quickState(path: string, note: EngineNote): KeptEngine['state'] {
+  if (!existsSync(path)) return 'missing';
+  return sizeOf(path) === note.bytes ? 'unchecked' : 'changed';
+}
+
+function timeOf({ lastUsedAt, builtAt }: KeptEngine): number {
+  return Date.parse(lastUsedAt ?? builtAt ?? '1970-01-01T00:00:00Z');
 }
 
 export async function fileBytes(path: string): Promise<number | null> {
@@ -236,11 +295,8 @@ export async function fileBytes(path: string): Promise<number | null> {
   }
 }
 
-/**
- * Takes the engine of a finished build into the cache. Everything that its note says is in `run.json` and in the
- * log: after a kill the next bench can do it as well.
- */
-export async function adoptBuilt(cache: EngineCache, { log, manifest, outcome }: ReadRun): Promise<void> {
+/** Everything that the note of an engine says is in `run.json` and in the log of its build. */
+export async function linkBuilt(cache: EngineCache, { log, manifest, outcome }: ReadRun): Promise<void> {
   const { build, buildId, engineKey, engineSha256, environment, role } = manifest;
   if (role !== 'build' || !isFine(outcome)) return;
   if (engineKey === null || engineSha256 === null || buildId === null) return;
@@ -257,5 +313,5 @@ export async function adoptBuilt(cache: EngineCache, { log, manifest, outcome }:
     builtAt: manifest.startedAt,
     buildS: log.build.engineBuiltS,
   });
-  await cache.adopt(note);
+  await cache.link(note);
 }

@@ -2,8 +2,8 @@ import { rmSync, statSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 import { namesIn, readJson } from '../artefacts/folders.ts';
-import { errorCode } from '../errors.ts';
-import { acquire, type Lock, lockHolder, type LockWait, tryAcquire } from '../process/lock.ts';
+import { isNotWritable } from './engine-index.ts';
+import { acquire, lockHolder, type LockWait, tryAcquire } from '../process/lock.ts';
 import { identityOf, identitySchema, isProbablyRunning } from '../process/process-identity.ts';
 
 const LOCK = '.lock';
@@ -11,7 +11,6 @@ const LOCK = '.lock';
 /** A lock for each name, across processes and within this one. */
 export class EngineLocks {
   private readonly folder: string;
-  private readonly queues = new Map<string, Promise<void>>();
   private readonly held = new Set<string>();
 
   constructor(folder: string) {
@@ -22,15 +21,19 @@ export class EngineLocks {
    * @param work is passed whether nothing can be written: then there is no lock, and nobody who could write
    * @throws InterruptedError when the wait is broken off
    */
-  hold<Result>(name: string, waiting: LockWait, work: (isReadOnly: boolean) => Promise<Result>): Promise<Result> {
-    const before = this.queues.get(name) ?? Promise.resolve();
-    const mine = before.then(() => this.locked(name, waiting, work));
-    const settled = mine.then(
-      () => {},
-      () => {},
-    );
-    this.queues.set(name, settled);
-    return mine;
+  async hold<Result>(name: string, waiting: LockWait, work: (isReadOnly: boolean) => Promise<Result>): Promise<Result> {
+    const lock = await acquire(this.pathOf(name), waiting).catch((error: unknown) => {
+      if (isNotWritable(error)) return null;
+      throw error;
+    });
+    if (lock === null) return work(true);
+    this.held.add(name);
+    try {
+      return await work(false);
+    } finally {
+      this.held.delete(name);
+      lock.release();
+    }
   }
 
   /** Null if the lock is taken. */
@@ -49,40 +52,9 @@ export class EngineLocks {
     return lockHolder(this.pathOf(name)) !== null;
   }
 
-  private async locked<Result>(
-    name: string,
-    waiting: LockWait,
-    work: (isReadOnly: boolean) => Promise<Result>,
-  ): Promise<Result> {
-    const lock = await acquireOrNull(this.pathOf(name), waiting);
-    if (lock === null) return work(true);
-    this.held.add(name);
-    try {
-      return await work(false);
-    } finally {
-      this.held.delete(name);
-      lock.release();
-    }
-  }
-
   private pathOf(name: string): string {
     return join(this.folder, `${name}${LOCK}`);
   }
-}
-
-const NOT_WRITABLE = ['EACCES', 'EPERM', 'EROFS'];
-
-async function acquireOrNull(path: string, waiting: LockWait): Promise<Lock | null> {
-  try {
-    return await acquire(path, waiting);
-  } catch (error) {
-    if (isNotWritable(error)) return null;
-    throw error;
-  }
-}
-
-export function isNotWritable(error: unknown): boolean {
-  return NOT_WRITABLE.includes(errorCode(error));
 }
 
 const USE = '.use-';
@@ -116,6 +88,10 @@ export class EngineUses {
   release(): void {
     for (const name of this.mine) remark(() => rmSync(this.markPath(name), { force: true }));
     this.mine.clear();
+  }
+
+  forget(name: string): void {
+    rmSync(join(this.folder, `${name}${USED}`), { force: true });
   }
 
   lastUsed(name: string): Date | null {

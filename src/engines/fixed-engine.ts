@@ -5,7 +5,7 @@ import { UsageError } from '../errors.ts';
 import { printable } from '../text/printable.ts';
 import { parseTensorrtVersion } from '../text/version.ts';
 import { type CachedEngine, fileBytes } from './engine-cache.ts';
-import { engineNoteSchema } from './engine-note.ts';
+import { engineNoteSchema } from './engine-index.ts';
 import { definitionOf, engineKeyOf, modelIdentity } from './engine-identity.ts';
 import { type EngineState, lockWait, readyEngine, refusedEngine } from './engine-state.ts';
 import type { SweepContext } from '../run/sweep-context.ts';
@@ -54,7 +54,7 @@ async function keepGiven(
     isGiven: true,
   });
   try {
-    await cache.takeIn(path, note);
+    await cache.linkCopy(path, note);
   } catch (error) {
     const why = error instanceof Error ? error.message : '';
     onEvent({ kind: 'note', text: `${build.label}: its engine is not kept for later comparisons: ${why}` });
@@ -64,8 +64,8 @@ async function keepGiven(
 /** Null if none. A frozen engine that is lost or no longer loads is never replaced silently. */
 export async function frozenEngine(context: SweepContext, build: PlannedBuild): Promise<EngineState | null> {
   const { cache, now, onEvent } = context;
-  const frozen = cache.frozen.find(definitionOf(context, build));
-  if (frozen === null) return null;
+  const { [definitionOf(context, build)]: frozen } = (await cache.index.read()).frozen;
+  if (frozen === undefined) return null;
   await cache.use(frozen.name, now());
   const found = await cache.hold(frozen.name, lockWait(context, build), () => cache.find(frozen.name));
   const advice = `let go of it with \`bench engines rm ${frozen.name.slice(0, 8)}\`, and the next run freezes a new one`;
@@ -95,9 +95,11 @@ export async function frozenEngine(context: SweepContext, build: PlannedBuild): 
 /** From now on this engine represents the build. */
 export async function freeze(context: SweepContext, build: PlannedBuild, { name, note }: CachedEngine): Promise<void> {
   const { cache, now, onEvent } = context;
-  const { buildId, sha256 } = note;
+  const { buildId } = note;
   const since = now().toISOString();
-  await cache.frozen.freeze(definitionOf(context, build), { name, buildId, sha256, since });
+  await cache.index.change((index) => {
+    index.frozen[definitionOf(context, build)] = { name, buildId, since };
+  });
   onEvent({ kind: 'note', text: `${build.label} is frozen to this engine from now on` });
 }
 

@@ -2,7 +2,7 @@ import { sha256OfFile } from '../artefacts/files.ts';
 import { buildEngine } from './build-engine.ts';
 import type { CachedEngine } from './engine-cache.ts';
 import { engineKeyOf, modelIdentity } from './engine-identity.ts';
-import { engineName } from './engine-note.ts';
+import { engineName } from './engine-index.ts';
 import { earlierBuild, type EngineState, lockWait, readyEngine, refusedEngine } from './engine-state.ts';
 import { freeze, frozenEngine, givenEngine } from './fixed-engine.ts';
 import { UsageError } from '../errors.ts';
@@ -105,9 +105,9 @@ async function engineAfterRun(
   const name = engineName(engineKey, build.number);
   const aside = await cache.locks.tryHold(name, async () => {
     const found = await cache.find(name);
-    return found.kind === 'ready' && found.engine.note.buildId === buildId ? cache.retire(found.engine) : null;
+    return found.kind === 'ready' && found.engine.note.buildId === buildId ? cache.relink(found.engine) : null;
   });
-  const where = aside === null ? '' : `; it is now ${aside}, and the next sweep builds it anew`;
+  const where = aside === null ? '' : `; ${aside} is kept, and the next sweep builds it anew`;
   onEvent({ kind: 'note', text: `the engine ${build.label} does not load${where}` });
   return { kind: 'failed', outcome };
 }
@@ -188,7 +188,7 @@ async function usableEngine(
   const found = await cache.find(name);
   if (found.kind === 'absent') return null;
   if (found.kind === 'changed') {
-    const aside = isReadOnly ? null : await cache.setAside(name);
+    const aside = isReadOnly ? null : await cache.unlinkChanged(name, found.note);
     const where = aside === null ? '' : `; it is now ${aside}`;
     const text = `the bytes of the engine ${build.label} are not those that were built, so it is built anew${where}`;
     onEvent({ kind: 'note', text });
@@ -197,7 +197,7 @@ async function usableEngine(
   const { tensorrtLibrary } = found.engine.note;
   const loaded = library?.version ?? null;
   if (tensorrtLibrary !== null && loaded !== null && tensorrtLibrary !== loaded) {
-    if (!isReadOnly) await cache.retire(found.engine);
+    if (!isReadOnly) await cache.relink(found.engine);
     const text = `the engine ${build.label} was built by the TensorRT library ${tensorrtLibrary}, and ${loaded} is loaded here: it is built anew`;
     onEvent({ kind: 'note', text });
     return null;

@@ -20,10 +20,6 @@ const machineSchema = z.object({
   lockedClocks: z.string().nullable(),
 });
 
-/** Endings of a kept one after the name of its engine. */
-export const KEPT = '.cache';
-export const KEPT_ENDINGS = [KEPT, `${KEPT}.json`] as const;
-
 export type TimedOn = z.infer<typeof machineSchema>;
 
 const noteSchema = z.object({
@@ -89,10 +85,10 @@ export class TimingCaches {
     }
   }
 
-  /** Keeps what a build ended with next to its engine. */
+  /** Keeps what a build ended with next to its engine, of this hash. */
   async keep(engine: string, { path }: TimingCopy, timedOn: TimedOn): Promise<void> {
     if (!existsSync(path)) return;
-    const kept = join(this.folder, `${engine}${KEPT}`);
+    const kept = join(this.folder, `${engine}.cache`);
     try {
       await copyFile(path, kept, constants.COPYFILE_FICLONE);
       const note: TimingCacheNote = { schemaVersion: 1, ...(await sha256OfFile(kept)), timedOn };
@@ -107,7 +103,7 @@ export class TimingCaches {
    * @returns its bytes; null if nothing whole was kept
    */
   async copyKept(engine: string, to: string): Promise<number | null> {
-    const kept = join(this.folder, `${engine}${KEPT}`);
+    const kept = join(this.folder, `${engine}.cache`);
     const note = readJson(`${kept}.json`, noteSchema);
     const found = await sha256OfFile(kept).catch(() => null);
     if (note === null || found?.sha256 !== note.sha256) return null;

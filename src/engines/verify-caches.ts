@@ -1,31 +1,26 @@
-import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
 
-import { sha256OfFile } from '../artefacts/files.ts';
 import { namesIn } from '../artefacts/folders.ts';
-import { type EngineNote, readEngineNote } from './engine-note.ts';
+import { EngineCache } from './engine-cache.ts';
 import { isPidRunning } from '../process/process-identity.ts';
 import type { StoreDamage } from '../store/verify/damage.ts';
 import { VariantCache } from '../variants/variant-cache.ts';
 
-/** Checks that each engine has a note and the bytes that it states. Damaged ones are rebuilt anyway. */
-export function verifyEngines(folder: string, isQuick: boolean, signal: AbortSignal): Promise<StoreDamage[]> {
-  return damagesIn(folder, signal, async (name, path) => {
-    const building = /\.building-(\d+)/.exec(name)?.[1];
-    if (building !== undefined) return leftover(path, 'a build that was cut off', building);
-    if (!name.endsWith('.plan')) return null;
-    const note = readEngineNote(path.replace(/\.plan$/, '.json'));
-    // Killed between engine and note: the next build finds the file by its hash.
-    if (note === null) return leftover(path, 'an engine without its note');
-    if (await isAsNoted(path, note, isQuick)) return null;
-    const advice = 'remove it: it is never loaded, and built again when it is needed';
-    return { kind: 'engine', where: path, what: 'has other bytes than were built', advice };
+/** Checks that each engine has the bytes that were built. Damaged ones are rebuilt anyway. */
+export async function verifyEngines(folder: string, isQuick: boolean, signal: AbortSignal): Promise<StoreDamage[]> {
+  const { engines, loose } = await new EngineCache(folder).contents({ hashes: !isQuick });
+  const advice = 'remove it: it is never loaded, and built again when it is needed';
+  const what = 'has other bytes than were built';
+  const changed = engines
+    .filter(({ state }) => state === 'changed')
+    .map(({ path }): StoreDamage => ({ kind: 'engine', where: path, what, advice }));
+  // Killed between engine and index: the next build finds the file by its hash.
+  const unnamed = loose.flatMap(({ path }) => leftover(path, 'a file of no engine') ?? []);
+  const cutOff = await damagesIn(folder, signal, async (name, path) => {
+    const pid = /\.building-(\d+)/.exec(name)?.[1];
+    return pid === undefined ? null : leftover(path, 'a build that was cut off', pid);
   });
-}
-
-async function isAsNoted(path: string, note: EngineNote, isQuick: boolean): Promise<boolean> {
-  if ((await stat(path)).size !== note.bytes) return false;
-  return isQuick || (await sha256OfFile(path)).sha256 === note.sha256;
+  return [...changed, ...unnamed, ...cutOff];
 }
 
 export function verifyVariants(folder: string, signal: AbortSignal): Promise<StoreDamage[]> {

@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { EnvironmentLackingError } from '../errors.ts';
 import type { EnvironmentVariables } from '../process/environment-variables.ts';
 import { clockRecordName, makeLockFolder } from '../process/lock-folder.ts';
-import { holderText } from '../process/lock-holder.ts';
+import { holderText } from '../process/lock.ts';
 import { ownerState } from '../process/process-identity.ts';
 import { printable } from '../text/printable.ts';
 import { type AskNvidiaSmi, nvidiaSmi } from '../tools/nvidia-smi/nvidia-smi.ts';

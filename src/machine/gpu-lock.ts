@@ -51,19 +51,15 @@ export function lockedSpawn(
   settle: Settle,
 ): Spawn {
   return async (invocation, signal, onStart) => {
-    for (;;) {
-      const lock = await lockOf(invocation).take({ signal, onWait });
-      try {
-        await settle(invocation, signal);
-        // If the lock file or its folder was removed meanwhile, another process may have the GPU.
-        if (!lock.isInPlace()) continue;
-        return await spawn({ ...invocation, locks: [...(invocation.locks ?? []), lock.descriptor] }, signal, (pid) => {
-          lock.noteStarted(pid);
-          onStart(pid);
-        });
-      } finally {
-        lock.release();
-      }
+    const lock = await lockOf(invocation).take({ signal, onWait });
+    try {
+      await settle(invocation, signal);
+      return await spawn({ ...invocation, locks: [...(invocation.locks ?? []), lock.descriptor] }, signal, (pid) => {
+        lock.noteStarted(pid);
+        onStart(pid);
+      });
+    } finally {
+      lock.release();
     }
   };
 }

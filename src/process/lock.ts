@@ -1,17 +1,37 @@
-import { accessSync, closeSync, constants, fchmodSync, fstatSync, openSync, rmSync, statSync } from 'node:fs';
+import {
+  accessSync,
+  closeSync,
+  constants,
+  fchmodSync,
+  fstatSync,
+  ftruncateSync,
+  openSync,
+  readSync,
+  writeSync,
+} from 'node:fs';
+import { hostname } from 'node:os';
 import { dirname } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 
 import { EnvironmentLackingError, InterruptedError, errorCode } from '../errors.ts';
 import { printable } from '../text/printable.ts';
 import { askNow } from './ask.ts';
+import { identityOf, identitySchema, ownerSchema, ownerState, thisOwner } from './process-identity.ts';
 import { otherSystem } from './system.ts';
-import { clearHolder, type LockHolder, readHolder, UNKNOWN_HOLDER, writeHolder } from './lock-holder.ts';
+
+/** The holder of a lock, for messages: only the kernel knows whether it is held. */
+export interface LockHolder {
+  /** Null if the file does not state it. */
+  readonly pid: number | null;
+  readonly host: string | null;
+  /** The process that took it has ended; its child processes still run. */
+  readonly isGone: boolean;
+}
 
 export interface LockOptions {
   /** The folder is for all users, so the file is, too. */
   readonly isShared?: boolean;
-  /** Recreates a removed lock folder; without it that is an error. */
+  /** Makes the folder of the lock where it is gone; without it that is an error. */
   readonly makeFolder?: () => void;
   /** Ends processes left by a bench that was killed while holding the lock. */
   readonly endLeft?: () => void;
@@ -27,70 +47,65 @@ export type LockAttempt =
   | { readonly kind: 'taken'; readonly lock: Lock }
   | { readonly kind: 'held'; readonly holder: LockHolder };
 
-const MAX_TRIES = 20;
-/** Probing whether a lock is held takes it for a moment, too. */
-const LOOKS = 10;
-
 /**
  * A file lock (`flock`), held by the kernel for this process and for those that inherit its descriptor: released when
  * the last of them ends, in any way. It works between all processes of a machine, in any container, that see the same
- * file. The file's content is for messages only.
+ * file. The file stays; its one line of JSON is for messages only.
  */
 export class Lock {
   /** For a process started under the lock: it holds the lock as well, while it lives. */
   readonly descriptor: number;
-  private readonly path: string;
   private isHeld = true;
-  private isGiven = false;
 
   /** @param descriptor of the file, already locked */
-  constructor(path: string, descriptor: number) {
-    this.path = path;
+  constructor(descriptor: number) {
     this.descriptor = descriptor;
-    writeHolder(descriptor, null);
-  }
-
-  /** False if the file was removed meanwhile, alone or with its folder: others no longer see this lock. */
-  isInPlace(): boolean {
-    return isFileAt(this.path, this.descriptor);
+    this.write(thisOwner());
   }
 
   noteStarted(pid: number): void {
-    this.isGiven = true;
-    writeHolder(this.descriptor, pid);
+    this.write({ ...thisOwner(), started: identityOf(pid) });
   }
 
   /** Idempotent. */
   release(): void {
     if (!this.isHeld) return;
     this.isHeld = false;
-    clearHolder(this.descriptor);
-    if (!this.isGiven && this.isInPlace()) removeIfAllowed(this.path);
+    this.write(null);
     closeSync(this.descriptor);
-    if (this.isGiven) removeIfFree(this.path);
+  }
+
+  /** May fail on a full disk, or in another user's file. */
+  private write(holder: object | null): void {
+    try {
+      ftruncateSync(this.descriptor, 0);
+      if (holder !== null) writeSync(this.descriptor, `${JSON.stringify(holder)}\n`, 0);
+    } catch {
+      // Best effort.
+    }
   }
 }
 
+/** Looking whether a lock is held takes it for a moment, too. */
+const LOOKS = 10;
+
 /** @throws EnvironmentLackingError if locking fails there; its folder must exist */
 export function tryAcquire(path: string, options: LockOptions = {}): LockAttempt {
-  for (let tries = 1; tries <= MAX_TRIES; tries += 1) {
-    const descriptor = openLockFile(path, options);
-    let isTaken = false;
-    try {
-      if (flock('exclusive', descriptor, path)) {
-        // The last holder may have removed the file before it was locked here.
-        if (!isFileAt(path, descriptor)) continue;
-        if (readHolder(descriptor).isGone) options.endLeft?.();
-        isTaken = true;
-        return { kind: 'taken', lock: new Lock(path, descriptor) };
-      }
+  const descriptor = openLockFile(path, options);
+  let isTaken = false;
+  try {
+    for (let looks = 1; ; looks += 1) {
+      isTaken = flock('exclusive', descriptor, path);
       const holder = readHolder(descriptor);
-      if (holder.pid !== null || tries >= LOOKS) return { kind: 'held', holder };
-    } finally {
-      if (!isTaken) closeSync(descriptor);
+      if (isTaken) {
+        if (holder.isGone) options.endLeft?.();
+        return { kind: 'taken', lock: new Lock(descriptor) };
+      }
+      if (holder.pid !== null || looks === LOOKS) return { kind: 'held', holder };
     }
+  } finally {
+    if (!isTaken) closeSync(descriptor);
   }
-  return { kind: 'held', holder: UNKNOWN_HOLDER };
 }
 
 const FIRST_WAIT_MS = 20;
@@ -140,43 +155,52 @@ export function lockHolder(path: string): LockHolder | null {
   }
 }
 
+/** `process 12`, with its host if that differs. */
+export function holderText({ host, pid }: LockHolder): string {
+  if (pid === null) return 'another process';
+  return host === null || host === hostname() ? `process ${pid}` : `process ${pid} on ${host}`;
+}
+
+const MAX_BYTES = 4096;
+const holderSchema = ownerSchema.extend({ started: identitySchema.nullable().catch(null) });
+
+function readHolder(descriptor: number): LockHolder {
+  try {
+    const buffer = Buffer.alloc(MAX_BYTES);
+    const text = buffer.toString('utf8', 0, readSync(descriptor, buffer, 0, MAX_BYTES, 0));
+    const owner = holderSchema.parse(JSON.parse(text));
+    const isGone = ownerState(owner) === 'gone';
+    return { pid: isGone ? (owner.started?.pid ?? null) : owner.pid, host: owner.host, isGone };
+  } catch {
+    return { pid: null, host: null, isGone: false };
+  }
+}
+
 /** In a shared folder, do not follow another user's link or block on a pipe. */
 const SAFELY = constants.O_NOFOLLOW | constants.O_NONBLOCK;
 const SHARED_MODE = 0o666;
 
-function openLockFile(path: string, { isShared = false, makeFolder }: LockOptions): number {
-  let problem: unknown;
-  for (let tries = 0; tries < MAX_TRIES; tries += 1) {
-    try {
-      // Without O_CREAT, which the kernel refuses for another user's file in a sticky folder.
-      return regular(openSync(path, constants.O_RDWR | SAFELY), path);
-    } catch (error) {
-      problem = error;
-      const code = errorCode(error);
-      if (code === 'EACCES' && isWritable(dirname(path))) return openToRead(path);
-      if (code === 'EISDIR' || code === 'ELOOP' || code === 'ENXIO') throw notALock(path, error);
-      if (code !== 'ENOENT') throw error;
-    }
-    try {
-      const descriptor = openSync(path, constants.O_RDWR | constants.O_CREAT | constants.O_EXCL | SAFELY);
-      if (isShared) fchmodSync(descriptor, SHARED_MODE);
-      return descriptor;
-    } catch (error) {
-      problem = error;
-      const code = errorCode(error);
-      if (code === 'ENOENT' && makeFolder !== undefined) makeFolder();
-      else if (code !== 'EEXIST') throw error;
-    }
-  }
-  throw problem;
-}
-
-/** A file of another user that only he may write can be locked anyway. */
-function openToRead(path: string): number {
+function openLockFile(path: string, options: LockOptions): number {
   try {
-    return regular(openSync(path, constants.O_RDONLY | SAFELY), path);
+    // Without O_CREAT, which the kernel refuses for another user's file in a sticky folder.
+    return regular(openSync(path, constants.O_RDWR | SAFELY), path);
   } catch (error) {
-    throw notALock(path, error);
+    const code = errorCode(error);
+    // A file of another user that only he may write can be locked anyway.
+    if (code === 'EACCES' && isWritable(dirname(path)))
+      return regular(openSync(path, constants.O_RDONLY | SAFELY), path);
+    if (['EISDIR', 'ELOOP', 'ENXIO'].includes(code)) throw notALock(path, error);
+    if (code !== 'ENOENT') throw error;
+  }
+  try {
+    options.makeFolder?.();
+    const descriptor = openSync(path, constants.O_RDWR | constants.O_CREAT | constants.O_EXCL | SAFELY);
+    if (options.isShared === true) fchmodSync(descriptor, SHARED_MODE);
+    return descriptor;
+  } catch (error) {
+    // Another process has made it meanwhile.
+    if (errorCode(error) === 'EEXIST') return openLockFile(path, options);
+    throw error;
   }
 }
 
@@ -231,34 +255,5 @@ function flock(kind: keyof typeof FLAGS, descriptor: number, path: string): bool
         if (answer.signal !== null && tries < TRIES_AFTER_SIGNAL) continue;
         throw new EnvironmentLackingError(`${printable(path)}: cannot be locked: ${answer.problem}`);
     }
-  }
-}
-
-function isFileAt(path: string, descriptor: number): boolean {
-  const found = statSync(path, { throwIfNoEntry: false });
-  const { dev, ino } = fstatSync(descriptor);
-  return found?.dev === dev && found.ino === ino;
-}
-
-/** A process that inherited the lock may still run: the next one must find the same file. */
-function removeIfFree(path: string): void {
-  let descriptor: number;
-  try {
-    descriptor = openSync(path, constants.O_RDWR | SAFELY);
-  } catch {
-    return;
-  }
-  try {
-    if (flock('exclusive', descriptor, path) && isFileAt(path, descriptor)) removeIfAllowed(path);
-  } finally {
-    closeSync(descriptor);
-  }
-}
-
-function removeIfAllowed(path: string): void {
-  try {
-    rmSync(path, { force: true });
-  } catch {
-    // In a sticky folder only the owner may.
   }
 }

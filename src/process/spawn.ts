@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 
 import { execa } from 'execa';
 
-import { CappedLog } from './capped-log.ts';
+import { CappedLog, LONGEST_LOG_BYTES } from './capped-log.ts';
 import { definedVariables, type EnvironmentVariables } from './environment-variables.ts';
 import { endMarked, MARK_VARIABLE } from './marked-processes.ts';
 import type { TimeLimit } from '../records/time-limit.ts';
@@ -17,23 +17,20 @@ interface OutputReader {
 
 const LOOK_MS = 1000;
 const FIRST_LOOK_MS = 100;
-/** With this much output between two looks, look more often. */
-const FAST_BYTES = 4 << 20;
-const FAST_LOOK_MS = 50;
 
 /** Once a second two `fstat` calls and a read of new output: all that bench does while something is timed. */
 class OutputWatch {
   private readonly stdout: CappedLog;
   private readonly stderr: CappedLog;
   private readonly reader: OutputReader | null;
-  private readonly onLimit: (limit: TimeLimit) => void;
+  private readonly onLimit: (limit: TimeLimit | 'logTooLong') => void;
   private readonly start = performance.now();
   private timer: NodeJS.Timeout;
 
   constructor(
     logs: { readonly stdout: CappedLog; readonly stderr: CappedLog },
     reader: OutputReader | null,
-    onLimit: (limit: TimeLimit) => void,
+    onLimit: (limit: TimeLimit | 'logTooLong') => void,
   ) {
     this.stdout = logs.stdout;
     this.stderr = logs.stderr;
@@ -54,9 +51,9 @@ class OutputWatch {
     this.reader?.read(stderr.text, 'stderr', elapsedS);
     const limit = this.reader?.passed(elapsedS) ?? null;
     if (limit !== null) this.onLimit(limit);
-    const isFast = stdout.newBytes + stderr.newBytes > FAST_BYTES;
-    // After a limit the process has some seconds to end, and may keep printing.
-    this.timer = setTimeout(() => this.look(), isFast ? FAST_LOOK_MS : LOOK_MS);
+    if (Math.max(stdout.size, stderr.size) > LONGEST_LOG_BYTES) this.onLimit('logTooLong');
+    // After a limit the process has some seconds to end.
+    this.timer = setTimeout(() => this.look(), LOOK_MS);
   }
 }
 
@@ -93,6 +90,8 @@ export interface ProcessResult {
   /** The reader's limit that ended it; null if none. */
   readonly limit: TimeLimit | null;
   readonly cancelled: boolean;
+  /** It was ended as it printed more than 1 GiB. */
+  readonly logTooLong: boolean;
   /** Why it could not be started; null if it was. */
   readonly startProblem: string | null;
   readonly startedAt: Date;
@@ -111,17 +110,15 @@ const FORCE_KILL_AFTER_MS = 5_000;
 /** In its own group, so that all its processes can be ended; writes directly to files, which survive a kill. */
 export const spawnProcess: Spawn = async (invocation, signal, onStart) => {
   const { locks = [], mark, stdinPath } = invocation;
-  let group: number | undefined;
-  const pause = { stop: () => signalGroup(group, 'SIGSTOP'), goOn: () => signalGroup(group, 'SIGCONT') };
-  const stdout = new CappedLog(invocation.stdoutPath, pause, invocation.logCapBytes);
-  const stderr = new CappedLog(invocation.stderrPath, pause, invocation.logCapBytes);
+  const stdout = new CappedLog(invocation.stdoutPath, invocation.logCapBytes);
+  const stderr = new CappedLog(invocation.stderrPath, invocation.logCapBytes);
   const stdin = stdinPath === undefined ? null : openSync(stdinPath, 'r');
   const startedAt = new Date();
   const start = performance.now();
   const overLimit = new AbortController();
-  let limit: TimeLimit | null = null;
+  let passedLimit: TimeLimit | 'logTooLong' | null = null;
   const watch = new OutputWatch({ stdout, stderr }, invocation.reader ?? null, (passed) => {
-    limit ??= passed;
+    passedLimit ??= passed;
     overLimit.abort();
   });
   try {
@@ -142,15 +139,15 @@ export const spawnProcess: Spawn = async (invocation, signal, onStart) => {
       killDescendants: true,
       forceKillAfterDelay: FORCE_KILL_AFTER_MS,
     });
-    group = subprocess.pid;
+    const group = subprocess.pid;
     if (group !== undefined) onStart(group);
     const result = await subprocess;
     const wallS = (performance.now() - start) / 1000;
     // Processes left behind must not load the machine during the next one.
-    signalGroup(group, 'SIGKILL');
-    group = undefined;
+    endGroup(group);
     if (mark !== undefined) endMarked((found) => found === mark);
     const didStart = result.exitCode !== undefined || result.signal !== undefined;
+    const { limit, logTooLong } = limitOf(passedLimit);
     const timedOut = result.timedOut || limit !== null;
     if (!timedOut && !result.isCanceled && isEndedFromOutside(result)) await signalToTree(signal);
     return {
@@ -158,7 +155,8 @@ export const spawnProcess: Spawn = async (invocation, signal, onStart) => {
       signal: result.signal ?? null,
       timedOut,
       limit,
-      cancelled: (result.isCanceled || signal.aborted) && !timedOut,
+      cancelled: (result.isCanceled || signal.aborted) && !timedOut && !logTooLong,
+      logTooLong,
       startProblem: didStart || timedOut || result.isCanceled ? null : startProblem(result),
       startedAt,
       wallS,
@@ -173,6 +171,10 @@ export const spawnProcess: Spawn = async (invocation, signal, onStart) => {
     }
   }
 };
+
+function limitOf(passed: TimeLimit | 'logTooLong' | null) {
+  return { limit: passed === 'logTooLong' ? null : passed, logTooLong: passed === 'logTooLong' };
+}
 
 const OUTSIDE_SIGNALS = ['SIGHUP', 'SIGINT', 'SIGKILL', 'SIGTERM'] as const;
 const SIGNAL_TO_TREE_MS = 2_000;
@@ -208,10 +210,10 @@ function startProblem(result: FailedStart): string {
   return result.shortMessage ?? 'could not be started';
 }
 
-function signalGroup(pid: number | undefined, signal: 'SIGSTOP' | 'SIGCONT' | 'SIGKILL'): void {
+function endGroup(pid: number | undefined): void {
   if (pid === undefined) return;
   try {
-    process.kill(-pid, signal);
+    process.kill(-pid, 'SIGKILL');
   } catch {
     // The group is gone.
   }

@@ -6,6 +6,9 @@ import { sha256Schema } from './scalars.ts';
 const seconds = z.number().nullable();
 
 export const keptEngine = z.strictObject({
+  name: z
+    .string()
+    .describe('Its key, `-2` for the second build of that key, `@` and its build once another one has its place'),
   key: id.describe('Everything that decides it, apart from the luck of the build'),
   number: z.number().int().min(1).describe('Which of several builds of the same key'),
   buildId: id,
@@ -48,12 +51,7 @@ export const engineFolder = z.strictObject({
 
 export type KeptEngine = OutputOf<typeof keptEngine>;
 
-/** With its file name stem: the key, with `-2` appended for the second build of that key. */
-export type StoredEngine = KeptEngine & { readonly name: string };
-
-export type EngineFolder = Omit<OutputOf<typeof engineFolder>, 'engines'> & {
-  readonly engines: readonly StoredEngine[];
-};
+export type EngineFolder = OutputOf<typeof engineFolder>;
 
 export function engineLabel({ model, precision, number }: KeptEngine): string {
   const words = [model ?? 'unknown', precision === 'unstated' ? null : precision];

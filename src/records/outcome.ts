@@ -26,6 +26,7 @@ export const FAILURE_REASONS = [
   'outputNotWritten',
   'diskFull',
   'timeout',
+  'logTooLong',
   'killed',
   'cancelled',
   'incomplete',

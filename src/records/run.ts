@@ -64,15 +64,6 @@ export interface RunRecord
   readonly artefacts: readonly StoredArtefact[];
   /** Relative to the artefacts folder of the store; null if they were not kept. */
   readonly artefactFolder: string | null;
-  /** Its layers as the store keeps them, where they were compressed before: `log` and `exports` have none then. */
-  readonly packedLayers?: PackedLayers;
-}
-
-export interface PackedLayers {
-  /** Null without a profile. */
-  readonly iterations: number | null;
-  readonly layerCount: number;
-  readonly data: Buffer;
 }
 
 export interface CellRun {

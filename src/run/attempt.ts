@@ -13,7 +13,7 @@ import { readRunFolder } from '../artefacts/read/read-run.ts';
 import { TELEMETRY_FILE } from '../artefacts/read/read-telemetry.ts';
 import { emptyManifest, type RunManifest } from '../artefacts/run-manifest.ts';
 import { scrubFolder, scrubText } from '../artefacts/scrub.ts';
-import { adoptBuilt } from '../engines/engine-cache.ts';
+import { linkBuilt } from '../engines/engine-cache.ts';
 import { EnvironmentLackingError, InterruptedError } from '../errors.ts';
 import { type EnvironmentVariables, storedVariables, TELEMETRY_VARIABLE } from '../process/environment-variables.ts';
 import { markOf } from '../process/marked-processes.ts';
@@ -193,6 +193,7 @@ async function manifestAfter(
     exitCode: result.exitCode,
     signal: result.signal,
     timedOut: result.timedOut,
+    logTooLong: result.logTooLong,
     limit: withoutLast(result.limit, env),
     startedAt: result.startedAt.toISOString(),
     wallS: Number(result.wallS.toFixed(3)),
@@ -232,7 +233,7 @@ export async function finishRun(context: SweepContext, folder: string, runId: Ru
   const [read] = await readRunFolder(folder);
   if (read === undefined) throw new Error(`${folder}: no run in it`);
   // Before the build is stored: a kill would otherwise leave a stored build without an engine.
-  await adoptBuilt(context.cache, read);
+  await linkBuilt(context.cache, read);
   await compressFolder(folder);
   const target = runFolderOf(artefactsFolder, sweep.sweepId, runId);
   await rm(target, { recursive: true, force: true });

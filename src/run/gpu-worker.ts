@@ -12,7 +12,7 @@ import { type Machine, machineOf, machinesOf } from '../machine/machine.ts';
 import { bindToNode } from '../machine/numa.ts';
 import { assignGpus } from '../matrix/plan/assign-gpus.ts';
 import { makeLockFolder } from '../process/lock-folder.ts';
-import { holderText } from '../process/lock-holder.ts';
+import { holderText } from '../process/lock.ts';
 import type { LockWait } from '../process/lock.ts';
 import type { Invocation, Spawn } from '../process/spawn.ts';
 import type { Plan } from '../records/plan.ts';

@@ -5,7 +5,7 @@ import { sweepFolderOf } from '../artefacts/layout.ts';
 import { refuseLink } from '../artefacts/folders.ts';
 import { UsageError } from '../errors.ts';
 import { lockHolder, tryAcquire } from '../process/lock.ts';
-import { holderText, type LockHolder } from '../process/lock-holder.ts';
+import { holderText, type LockHolder } from '../process/lock.ts';
 import type { SweepId } from '../records/scalars.ts';
 
 export const LOCK_FILE = '.lock';

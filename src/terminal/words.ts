@@ -33,6 +33,7 @@ export const REASON_TEXT: Readonly<Record<FailureReason | UnfitReason, string>> 
   outputNotWritten: 'a file could not be written',
   diskFull: 'the disk is full',
   timeout: 'ended by the time limit',
+  logTooLong: 'ended, as its log was too long',
   killed: 'killed',
   cancelled: 'cancelled',
   incomplete: 'the log is not complete',

@@ -47,6 +47,8 @@ export interface ProcessFacts {
   readonly limit: TimeLimit | null;
   /** True if bench itself ended it, on Ctrl-C. */
   readonly cancelled: boolean;
+  /** True if bench ended it as its log grew beyond 1 GiB. */
+  readonly logTooLong: boolean;
 }
 
 export interface ExportProblem {

@@ -28,7 +28,7 @@ import { judgeConversion } from '../tools/modelopt/judge.ts';
 import { BASE_FILE, calibrationFile, VARIANT_FILE } from '../tools/modelopt/conversion-args.ts';
 import type { EnvironmentVariables } from '../process/environment-variables.ts';
 import { acquire } from '../process/lock.ts';
-import { holderText } from '../process/lock-holder.ts';
+import { holderText } from '../process/lock.ts';
 import type { ProcessResult, Spawn } from '../process/spawn.ts';
 
 /** The user's Python, and the versions that decide the bytes of a variant. */

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 
 import { EngineCache } from '../../src/engines/engine-cache.ts';
-import { engineNoteSchema, type EngineNote } from '../../src/engines/engine-note.ts';
+import { engineNoteSchema, type EngineNote } from '../../src/engines/engine-index.ts';
 import { KnownHashes } from '../../src/artefacts/hashes.ts';
 import type { TimedOn } from '../../src/engines/timing-caches.ts';
 import { temporaryFolder } from '../support/bench.ts';
@@ -31,28 +31,28 @@ function noteOf(text: string, number = 1, buildId = 'b'.repeat(32)): EngineNote 
 async function built(cache: EngineCache, text: string, note = noteOf(text)): Promise<void> {
   const name = note.number === 1 ? KEY : `${KEY}-${note.number}`;
   writeFileSync(await cache.temporaryPath(name), text);
-  await cache.adopt(note);
+  await cache.link(note);
 }
 
 describe('EngineCache', () => {
-  test('an engine without its note is not there', async () => {
+  test('an engine that nothing names is not there', async () => {
     const cache = new EngineCache(join(temporaryFolder(), 'engines'));
     await built(cache, 'engine');
     expect(await cache.find(KEY)).toMatchObject({ kind: 'ready', engine: { name: KEY } });
-    await cache.remove(KEY, new Date(0));
-    writeFileSync(cache.pathOf(KEY), 'engine');
+    await cache.unlink(KEY, new Date(0));
+    writeFileSync(cache.pathOf(sha256Of('engine')), 'engine');
     expect(await cache.find(KEY)).toEqual({ kind: 'absent' });
   });
 
   test('a flipped bit is noticed, also when size and time are as before', async () => {
     const cache = new EngineCache(join(temporaryFolder(), 'engines'));
     await built(cache, 'engine');
-    const path = cache.pathOf(KEY);
+    const path = cache.pathOf(sha256Of('engine'));
     const { atime, mtime } = statSync(path);
     writeFileSync(path, 'engjne');
     utimesSync(path, atime, mtime);
     expect((await cache.find(KEY)).kind).toBe('changed');
-    const aside = await cache.setAside(KEY);
+    const aside = await cache.unlinkChanged(KEY, noteOf('engine'));
     expect([existsSync(path), readFileSync(aside, 'utf8')]).toEqual([false, 'engjne']);
     expect(await cache.find(KEY)).toEqual({ kind: 'absent' });
   });
@@ -61,7 +61,7 @@ describe('EngineCache', () => {
     const cache = new EngineCache(join(temporaryFolder(), 'engines'));
     await built(cache, 'first');
     const found = await cache.find(KEY);
-    const retired = found.kind === 'ready' ? await cache.retire(found.engine) : '';
+    const retired = found.kind === 'ready' ? await cache.relink(found.engine) : '';
     expect(await cache.find(KEY)).toEqual({ kind: 'absent' });
     await built(cache, 'second', noteOf('second', 1, 'c'.repeat(32)));
     expect(await cache.findBuild('b'.repeat(32))).toMatchObject({ name: `${KEY}@bbbbbbbb`, path: retired });
@@ -69,9 +69,9 @@ describe('EngineCache', () => {
     expect(readFileSync(retired, 'utf8')).toBe('first');
     writeFileSync(retired, 'other');
     expect(await cache.findBuild('b'.repeat(32))).toBeNull();
-    expect(cache.goneSince('b'.repeat(32))).toBeNull();
-    await cache.remove(`${KEY}@bbbbbbbb`, new Date('2026-02-11T03:00:00Z'));
-    expect(cache.goneSince('b'.repeat(32))).toBe('2026-02-11T03:00:00.000Z');
+    expect((await cache.index.read()).gone).toEqual({});
+    await cache.unlink(`${KEY}@bbbbbbbb`, new Date('2026-02-11T03:00:00Z'));
+    expect((await cache.index.read()).gone).toEqual({ ['b'.repeat(32)]: '2026-02-11T03:00:00.000Z' });
     expect(existsSync(retired)).toBe(false);
   });
 
@@ -81,14 +81,17 @@ describe('EngineCache', () => {
     const given = join(folder, 'given.plan');
     writeFileSync(given, 'given');
     const note = { ...noteOf('given'), isGiven: true };
-    await cache.takeIn(given, note);
-    await cache.takeIn(given, note);
+    await cache.linkCopy(given, note);
+    await cache.linkCopy(given, note);
     writeFileSync(given, 'another');
     const kept = await cache.findBuild(note.buildId);
     expect(readFileSync(kept?.path ?? '', 'utf8')).toBe('given');
-    await cache.dropCopies(new Set([note.buildId]), new Date(0));
+    const [store, other] = [join(folder, 'a.sqlite'), join(folder, 'b.sqlite')];
+    for (const path of [store, other]) writeFileSync(path, '');
+    await cache.unlinkGiven(store, [note.buildId], new Date(0));
+    await cache.unlinkGiven(other, [], new Date(0));
     expect(await cache.findBuild(note.buildId)).not.toBeNull();
-    await cache.dropCopies(new Set(), new Date(0));
+    await cache.unlinkGiven(store, [], new Date(0));
     expect(await cache.findBuild(note.buildId)).toBeNull();
   });
 
@@ -96,7 +99,7 @@ describe('EngineCache', () => {
     const cache = new EngineCache(join(temporaryFolder(), 'engines'));
     await built(cache, 'first');
     await built(cache, 'second', noteOf('second', 1, 'c'.repeat(32)));
-    expect(readFileSync(cache.pathOf(KEY), 'utf8')).toBe('first');
+    expect(existsSync(cache.pathOf(sha256Of('second')))).toBe(false);
     expect(await cache.find(KEY)).toMatchObject({ engine: { note: { buildId: 'b'.repeat(32) } } });
   });
 
@@ -104,8 +107,39 @@ describe('EngineCache', () => {
     const cache = new EngineCache(join(temporaryFolder(), 'engines'));
     await built(cache, 'one');
     await built(cache, 'two', noteOf('two', 2));
-    expect(readFileSync(cache.pathOf(`${KEY}-2`), 'utf8')).toBe('two');
+    expect(await cache.find(`${KEY}-2`)).toMatchObject({ engine: { path: cache.pathOf(sha256Of('two')) } });
     expect((await cache.find(KEY)).kind).toBe('ready');
+  });
+
+  test('a folder of the version before is taken in as it is', async () => {
+    const cache = new EngineCache(temporaryFolder());
+    const { folder } = cache;
+    const write = (name: string, content: string | object): void =>
+      writeFileSync(join(folder, name), typeof content === 'string' ? content : JSON.stringify(content));
+    const retired = `${KEY}@cccccccc`;
+    write(`${KEY}.plan`, 'now');
+    write(`${KEY}.json`, noteOf('now'));
+    write(`${KEY}.cache`, 'times');
+    write(`${KEY}.pin`, { schemaVersion: 1, pinnedAt: '2026-01-02T00:00:00Z' });
+    write(`${retired}.plan`, 'before');
+    write(`${retired}.json`, noteOf('before', 1, 'c'.repeat(32)));
+    const frozen = { name: KEY, buildId: 'b'.repeat(32), since: '2026-01-03T00:00:00Z' };
+    write(`frozen-${'f'.repeat(32)}.json`, { schemaVersion: 1, sha256: sha256Of('now'), ...frozen });
+    write(`gone-${'d'.repeat(32)}.json`, { goneAt: '2026-01-01T00:00:00Z' });
+    expect(await cache.find(KEY)).toMatchObject({ kind: 'ready', engine: { path: cache.pathOf(sha256Of('now')) } });
+    expect(await cache.findBuild('c'.repeat(32))).toMatchObject({ name: retired });
+    expect(await cache.index.read()).toMatchObject({
+      pins: { [KEY]: '2026-01-02T00:00:00Z' },
+      frozen: { ['f'.repeat(32)]: frozen },
+      gone: { ['d'.repeat(32)]: '2026-01-01T00:00:00Z' },
+    });
+    expect(
+      readdirSync(folder)
+        .filter((name) => !name.startsWith('.') && !name.endsWith('.lock'))
+        .toSorted(),
+    ).toEqual(
+      [`${sha256Of('before')}.plan`, `${sha256Of('now')}.plan`, `${sha256Of('now')}.cache`, 'index.json'].toSorted(),
+    );
   });
 
   test('within one process they take turns', async () => {

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 
 import { judgeHarness } from '../../src/harnesses/judge-harness.ts';
 
-const ENDED = { exitCode: 1, signal: null, timedOut: false, limit: null, cancelled: false };
+const ENDED = { exitCode: 1, signal: null, timedOut: false, limit: null, cancelled: false, logTooLong: false };
 const FAULTY = { kind: 'faulty', problem: 'report.json: the process wrote none' } as const;
 
 test('a process that failed without a word on standard error: what its driver saw', () => {

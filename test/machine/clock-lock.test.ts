@@ -43,9 +43,9 @@ class Machine {
     return { child, ended, stub };
   }
 
-  /** A lock of the GPU that a dead process left counts for nothing, and is taken away by whoever needs it next. */
+  /** The files of locks stay. */
   clockRecords(): string[] {
-    return readdirSync(this.gpu.lockFolder).filter((name) => name.startsWith('clocks-'));
+    return readdirSync(this.gpu.lockFolder).filter((name) => /^clocks-.*\.json$/.test(name));
   }
 
   policies(): unknown[] {
@@ -66,7 +66,7 @@ describe('bench run --lock-clocks', () => {
     expect(machine.policies()).toEqual(['locked 1590 MHz']);
     expect(stderr).toContain(`clocks of NVIDIA H200 (${FAKE_GPU}) locked 1590 MHz, memory at 3201 MHz\n`);
     expect(stderr).toContain(`clocks of NVIDIA H200 (${FAKE_GPU}) released\n`);
-    expect(readdirSync(machine.gpu.lockFolder)).toEqual([]);
+    expect(machine.clockRecords()).toEqual([]);
     expect(statSync(machine.gpu.lockFolder).mode & 0o7777).toBe(0o1777);
   });
 
@@ -93,7 +93,7 @@ describe('bench run --lock-clocks', () => {
     const machine = new Machine();
     expect((await machine.run([])).code).toBe(0);
     expect(machine.gpu.changes).toEqual([]);
-    expect(readdirSync(machine.gpu.lockFolder)).toEqual([]);
+    expect(machine.clockRecords()).toEqual([]);
   });
 
   test('memory clocks that cannot be locked are a note', async () => {
@@ -118,7 +118,7 @@ describe('bench run --lock-clocks', () => {
     expect(refused.stdout).toBe('');
     expect(queryStore(machine.db, 'SELECT * FROM sweeps')).toEqual([]);
     expect(machine.gpu.locks).toEqual(RELEASED);
-    expect(existsSync(machine.gpu.lockFolder) ? readdirSync(machine.gpu.lockFolder) : []).toEqual([]);
+    expect(existsSync(machine.gpu.lockFolder) ? machine.clockRecords() : []).toEqual([]);
   });
 
   test('without nvidia-smi, and for something that is no clock', async () => {
@@ -329,6 +329,6 @@ describe('other benches', () => {
     const { code, stderr } = await machine.run(['--lock-clocks', '1590']);
     expect(code).toBe(0);
     expect(stderr).not.toContain('earlier bench');
-    expect(readdirSync(machine.gpu.lockFolder)).toEqual([]);
+    expect(machine.clockRecords()).toEqual([]);
   });
 });

@@ -92,6 +92,14 @@ describe('ending a process', () => {
     for (const pid of await writtenPids(join(folder, 'pids'))) await untilGone(pid);
   });
 
+  test('that prints more than 1 GiB', async () => {
+    const folder = temporaryFolder();
+    const script = `require('node:fs').ftruncateSync(1, 2 ** 30 + 1); setTimeout(() => {}, 60000)`;
+    const result = await spawnProcess(node(folder, script, { logCapBytes: 2000 }), never, noCallback);
+    expect(result).toMatchObject({ logTooLong: true, timedOut: false, cancelled: false, signal: 'SIGTERM' });
+    expect(readFileSync(join(folder, 'out.log'), 'utf8')).toContain('at least 1073739825 bytes were left out here');
+  });
+
   test('on Ctrl-C', async () => {
     const folder = temporaryFolder();
     const abort = new AbortController();

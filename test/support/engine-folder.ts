@@ -2,11 +2,14 @@ import { createHash } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-import { engineNoteSchema, type EngineNote } from '../../src/engines/engine-note.ts';
+import * as z from 'zod';
+
+import { engineNoteSchema, type EngineNote } from '../../src/engines/engine-index.ts';
 
 export interface EngineOnDisk {
   readonly name: string;
   readonly note: EngineNote;
+  readonly path: string;
   /** Whether the file has the hash that its note says. */
   readonly isWhole: boolean;
 }
@@ -14,15 +17,15 @@ export interface EngineOnDisk {
 /** The engines beside a store, by their notes. */
 export function enginesBeside(db: string): EngineOnDisk[] {
   const folder = join(db, '..', 'engines');
-  if (!existsSync(folder)) return [];
-  return readdirSync(folder)
-    .filter((entry) => /^[0-9a-f]{32}(?:-\d+)?\.json$/.test(entry))
-    .map((entry) => {
-      const name = entry.replace('.json', '');
-      const note = engineNoteSchema.parse(JSON.parse(readFileSync(join(folder, entry), 'utf8')));
-      const path = join(folder, `${name}.plan`);
+  if (!existsSync(join(folder, 'index.json'))) return [];
+  const text = readFileSync(join(folder, 'index.json'), 'utf8');
+  const { links } = z.object({ links: z.record(z.string(), engineNoteSchema) }).parse(JSON.parse(text));
+  return Object.entries(links)
+    .filter(([name]) => !name.includes('@'))
+    .map(([name, note]) => {
+      const path = join(folder, `${note.sha256}.plan`);
       const sha256 = existsSync(path) ? createHash('sha256').update(readFileSync(path)).digest('hex') : null;
-      return { name, note, isWhole: sha256 === note.sha256 };
+      return { name, note, path, isWhole: sha256 === note.sha256 };
     })
     .toSorted((a, b) => a.note.number - b.note.number);
 }
@@ -31,7 +34,10 @@ export function enginesBeside(db: string): EngineOnDisk[] {
 export function endingsBeside(db: string): string[] {
   const names = readdirSync(join(db, '..', 'engines'));
   const endings = names.map((name) =>
-    name.replace(/^[0-9a-f]{32}/, 'KEY').replace(/^(timing|frozen)-[0-9a-f]{32}/, '$1'),
+    name
+      .replace(/^[0-9a-f]{64}/, 'SHA')
+      .replace(/^[0-9a-f]{32}/, 'KEY')
+      .replace(/^timing-[0-9a-f]{32}/, 'timing'),
   );
   return [...new Set(endings)].toSorted();
 }

@@ -2,6 +2,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 
 import { join } from 'node:path';
 
 import { temporaryFolder } from './bench.ts';
+import { lockHolder } from '../../src/process/lock.ts';
 import { H200_REPORT, type StubSmi, stubSmi } from './nvidia-smi.ts';
 
 export const GPU_TRTEXEC = join(import.meta.dirname, 'gpu-trtexec.mjs');
@@ -44,7 +45,10 @@ export class GpuMachine {
   /** Whether some process has one of its GPUs. */
   get isLocked(): boolean {
     const folder = join(this.folder, 'locks');
-    return existsSync(folder) && readdirSync(folder).some((name) => name.endsWith('.lock'));
+    return (
+      existsSync(folder) &&
+      readdirSync(folder).some((name) => name.startsWith('gpu-') && lockHolder(join(folder, name)) !== null)
+    );
   }
 
   /** What trtexec ran when and where, in the order of the ends. */

@@ -14,9 +14,9 @@ const QUICK = ['--poll', '1s', '--late-files', '1s'];
 
 const attemptSchema = z.looseObject({
   node: z.string(),
+  startedAt: z.string(),
   restart: z.number(),
   outcome: z.string(),
-  takenUp: z.number(),
 });
 
 export interface SlurmRunSettings {
@@ -54,7 +54,7 @@ export class SlurmRun {
       mem: '1G',
       shardMinutes: 0.01,
       cacheFolder: join(this.folder, 'cache'),
-      env: ['STUB_GATE', 'STUB_JOURNAL'],
+      env: ['STUB_GATE'],
       ...settings.slurm,
     };
     const { shards, repeats = 1, lines = [] } = settings;

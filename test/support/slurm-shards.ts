@@ -1,8 +1,9 @@
 import { cpSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 
 import { manifestText } from '../../src/artefacts/keep.ts';
 import { emptyManifest, type RunManifest } from '../../src/artefacts/run-manifest.ts';
+import { writeSweepManifest } from '../../src/artefacts/sweep-manifest.ts';
 import { hashOf } from '../../src/text/canonical-json.ts';
 import type { Shard } from '../../src/tools/slurm/states.ts';
 import { NO_GATE } from '../../src/records/gate-settings.ts';
@@ -91,7 +92,6 @@ export async function makeFinishedRun(
 async function finishOne(folder: RunFolder, plan: RunPlan, shard: Shard, hasSamples: boolean): Promise<void> {
   const attempt: ShardAttempt = {
     schemaVersion: 1,
-    planSha256: plan.sha256,
     shard: shard.index,
     jobId: '1',
     restart: 0,
@@ -103,12 +103,13 @@ async function finishOne(folder: RunFolder, plan: RunPlan, shard: Shard, hasSamp
     signal: null,
     exitCode: 0,
     problem: null,
-    takenUp: 0,
-    runs: {},
   };
   const { sweepId } = plan.sweep;
   const artefacts = join(folder.attempt(attempt), 'artefacts', sweepId);
-  const { builds, cells, runs } = planOfShard(plan.stored.plan, shard);
+  const part = planOfShard(plan.stored.plan, shard);
+  const { builds, cells, runs } = part;
+  const sweepPlan = { ...plan.stored, plan: part };
+  await writeSweepManifest(dirname(artefacts), { sweep: plan.sweep, plan: sweepPlan, importedAt: null });
   for (const { buildRef } of builds) {
     writeRun(join(artefacts, hashOf({ buildRef })), RECORDED_BUILD, { role: 'build' });
   }
@@ -118,7 +119,7 @@ async function finishOne(folder: RunFolder, plan: RunPlan, shard: Shard, hasSamp
     writeRun(run, RECORDED_RUN, { role: 'timed', repeat: 1, cell, omitted: hasSamples ? [] : [SAMPLES] });
     if (!hasSamples) rmSync(join(run, `${SAMPLES}.br`));
   }
-  await finishShard(plan, attempt);
+  await finishShard(folder, attempt);
 }
 
 function writeRun(target: string, recorded: string, about: Partial<RunManifest>): void {

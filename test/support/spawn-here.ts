@@ -36,6 +36,7 @@ export const spawnHere: Spawn = async (invocation, signal, onStart) => {
     timedOut: false,
     limit: null,
     cancelled: signal.aborted,
+    logTooLong: false,
     startProblem: null,
     startedAt,
     wallS: (performance.now() - start) / 1000,

@@ -9,6 +9,7 @@ export const UNKNOWN_PROCESS: ProcessFacts = {
   timedOut: false,
   limit: null,
   cancelled: false,
+  logTooLong: false,
 };
 
 export function parseTimes(bytes: Buffer): QueryTimes {

@@ -336,8 +336,8 @@ function omittedNote(bytes: number): string {
 }
 
 export function processFacts(manifest: RunManifest): ProcessFacts {
-  const { exitCode, signal, timedOut, limit, cancelled } = manifest;
-  return { exitCode, signal, timedOut, limit, cancelled };
+  const { exitCode, signal, timedOut, limit, cancelled, logTooLong } = manifest;
+  return { exitCode, signal, timedOut, limit, cancelled, logTooLong };
 }
 
 function contentId(manifest: RunManifest, artefacts: readonly StoredArtefact[], index: number): string {

@@ -9,7 +9,7 @@ import { storePath } from '../../cli/store-location.ts';
 import { withStore } from '../../cli/with-store.ts';
 import { BenchError, InterruptedError, UsageError } from '../../errors.ts';
 import { EXIT_CODES, type ExitCode } from '../../exit-codes.ts';
-import { holderText } from '../../process/lock-holder.ts';
+import { holderText } from '../../process/lock.ts';
 import { isMetric, isOfBuild, METRIC_WORDS, type MetricId, ownMetricNamed } from '../../records/metric.ts';
 import { readStoredPlan } from '../../run/stored-plan.ts';
 import { lockSweep, sweepLockHolder } from '../../run/sweep-lock.ts';

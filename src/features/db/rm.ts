@@ -14,7 +14,7 @@ import { LOCK_FILE, lockSweep, sweepLockHolder } from '../../run/sweep-lock.ts';
 import { readStoredPlan } from '../../run/stored-plan.ts';
 import { SHORTEST_ID } from '../../selection/by-name.ts';
 import { sweepsOfName } from '../../selection/sides.ts';
-import { holderText } from '../../process/lock-holder.ts';
+import { holderText } from '../../process/lock.ts';
 import type { OpenStore, StoreDatabase } from '../../store/file/open.ts';
 import { SiblingStores } from '../../store/file/sibling-stores.ts';
 import { sweepNumbers } from '../../store/sweeps/overview.ts';

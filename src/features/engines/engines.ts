@@ -1,15 +1,14 @@
-import { rm } from 'node:fs/promises';
+import { existsSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 
 import { enginesFolderOf } from '../../artefacts/layout.ts';
 import { EngineCache } from '../../engines/engine-cache.ts';
-import { isNamed } from '../../engines/engine-note.ts';
-import { pinEngine, readEngineFolder, unpinEngine } from '../../engines/engine-folder.ts';
+import { isNamed } from '../../engines/engine-index.ts';
 import { errorCode, UsageError } from '../../errors.ts';
 import { MATRIX_DEFAULTS } from '../../matrix/schema/defaults.ts';
 import { EXIT_CODES, type ExitCode } from '../../exit-codes.ts';
 import { printable } from '../../text/printable.ts';
-import type { EngineFolder, KeptEngine, StoredEngine } from '../../records/engine.ts';
+import type { EngineFolder, KeptEngine } from '../../records/engine.ts';
 import type { EnginesGcOutput, EnginesOutput } from './output.ts';
 import { enginesText, engineTitle, gcText, heldBytes, shownName } from './text.ts';
 import { unfinishedSweepsByEngine } from '../../store/builds/builds.ts';
@@ -43,7 +42,7 @@ function enginesCache({ path }: Pick<OpenStore, 'path'>): EngineCache {
 
 export function listEngines(options: EnginesOptions, io: Io): Promise<ExitCode> {
   return withStore(options, io, async (store) => {
-    const found = await readEngineFolder(enginesCache(store), { hashes: false });
+    const found = await enginesCache(store).contents({ hashes: false });
     printResult(io, options, outputOf(found), enginesText);
     return EXIT_CODES.fine;
   });
@@ -51,7 +50,7 @@ export function listEngines(options: EnginesOptions, io: Io): Promise<ExitCode> 
 
 export function verifyEngines(keys: readonly string[], options: EnginesOptions, io: Io): Promise<ExitCode> {
   return withStore(options, io, async (store) => {
-    const found = await readEngineFolder(enginesCache(store), { hashes: true });
+    const found = await enginesCache(store).contents({ hashes: true });
     const engines = keys.length === 0 ? found.engines : enginesOf(found, keys);
     printResult(io, options, outputOf({ ...found, engines }), enginesText);
     return engines.every(({ state }) => state === 'asBuilt') ? EXIT_CODES.fine : EXIT_CODES.incomplete;
@@ -62,13 +61,16 @@ export function pinEngines(keys: readonly string[], isPinned: boolean, options: 
   return withStore(options, io, async (store) => {
     const cache = enginesCache(store);
     const wanted = keys.map((key) => buildOfRun(store, key) ?? key);
-    const engines = enginesOf(await readEngineFolder(cache, { hashes: false }), wanted);
+    const engines = enginesOf(await cache.contents({ hashes: false }), wanted);
     if (options.timingCache !== undefined) await writeTimingCache(cache, engines, options.timingCache, io);
-    for (const { name } of engines) {
-      if (isPinned) await writing(cache.folder, () => pinEngine(cache.folder, name, io.now()));
-      else await writing(cache.folder, async () => unpinEngine(cache.folder, name));
-    }
-    const after = await readEngineFolder(cache, { hashes: false });
+    const pin = (pins: Record<string, string>): void => {
+      for (const { name } of engines) {
+        if (isPinned) pins[name] = io.now().toISOString();
+        else delete pins[name];
+      }
+    };
+    await writing(cache.folder, () => cache.index.change(({ pins }) => pin(pins)));
+    const after = await cache.contents({ hashes: false });
     const changed = after.engines.filter(({ name }) => engines.some((one) => one.name === name));
     const what = isPinned ? 'is pinned: gc leaves it alone' : 'is not pinned any more';
     printResult(io, options, outputOf({ ...after, engines: changed }), (output) =>
@@ -84,13 +86,13 @@ function buildOfRun({ db }: OpenStore, key: string): BuildId | null {
   return runId === null ? null : (showRun(db, runId)?.buildId ?? null);
 }
 
-async function writeTimingCache(cache: EngineCache, engines: readonly StoredEngine[], file: string, io: Io) {
+async function writeTimingCache(cache: EngineCache, engines: readonly KeptEngine[], file: string, io: Io) {
   const [engine, ...more] = engines;
   if (engine === undefined || more.length > 0) {
     throw new UsageError('--timing-cache is of one engine: name one build of it, as KEY-2 or by its run');
   }
   const path = resolve(io.cwd, file);
-  const bytes = await writing(dirname(path), () => cache.timing.copyKept(engine.name, path));
+  const bytes = await writing(dirname(path), () => cache.timing.copyKept(engine.sha256, path));
   if (bytes === null) {
     throw new UsageError(
       `of ${engineTitle(engine)} no timing cache is kept: its build had none, or was of an older bench`,
@@ -106,7 +108,7 @@ async function writeTimingCache(cache: EngineCache, engines: readonly StoredEngi
 export function removeEngines(keys: readonly string[], options: RemoveOptions, io: Io): Promise<ExitCode> {
   return withStore(options, io, async (store) => {
     const cache = enginesCache(store);
-    const found = await readEngineFolder(cache, { hashes: false });
+    const found = await cache.contents({ hashes: false });
     const lost = found.lost.filter(({ name }) => keys.some((key) => isNamed(key, name, '')));
     const others = keys.filter((key) => !lost.some(({ name }) => isNamed(key, name, '')));
     const engines = others.length === 0 ? [] : enginesOf(found, others);
@@ -118,8 +120,7 @@ export function removeEngines(keys: readonly string[], options: RemoveOptions, i
     if (used !== undefined) {
       throw new UsageError(`${engineTitle(used)} is used by process ${used.usedBy.join(', ')}: end it first`);
     }
-    for (const { name } of lost) await writing(cache.folder, () => cache.frozen.thaw(name));
-    for (const engine of engines) await removeOne(cache, engine, io.now());
+    for (const { name } of [...lost, ...engines]) await removeOne(cache, name, io.now());
     printResult(io, options, outputOf({ ...found, engines, lost }), (removed) => [
       ...removed.lost.map(({ name }) => `nothing is frozen to ${shownName(name)} any more`),
       ...removed.engines.map((engine) => `${engineTitle(engine)} is removed`),
@@ -128,28 +129,30 @@ export function removeEngines(keys: readonly string[], options: RemoveOptions, i
   });
 }
 
-async function removeOne(cache: EngineCache, engine: StoredEngine, now: Date): Promise<void> {
-  const removed = await writing(cache.folder, () => cache.remove(engine.name, now));
-  if (removed === null) {
-    throw new UsageError(`${engineTitle(engine)} is being built or looked at just now: try again`);
-  }
-  await cache.frozen.thaw(engine.name);
+async function removeOne(cache: EngineCache, name: string, now: Date): Promise<void> {
+  const removed = await writing(cache.folder, () => cache.unlink(name, now));
+  if (removed === null) throw new UsageError(`${shownName(name)} is being built or looked at just now: try again`);
 }
 
 export function collectEngines(options: GcOptions, io: Io): Promise<ExitCode> {
   return withStore(options, io, async (store) => {
     const cache = enginesCache(store);
     if (options.dryRun !== true) await writing(cache.folder, () => cache.sweepUp());
-    const found = await readEngineFolder(cache, { hashes: false });
-    const unfinished = unfinishedSweepsByEngine(store.db);
-    const spared = sparedBuilds(lastGoodBuilds(store.db), found.engines, options.keepLastGood ?? keptBytes(store));
+    const found = await cache.contents({ hashes: false });
+    const lastGood = lastGoodBuilds(store.db);
+    const reasons = {
+      unfinished: unfinishedSweepsByEngine(store.db),
+      spared: sparedBuilds(lastGood, found.engines, options.keepLastGood ?? keptBytes(store)),
+      elsewhere: await namedElsewhere(cache, store),
+    };
     const planned = enginesToRemove(found.engines, found.timingCacheBytes, options.maxSize, (engine) =>
-      heldBecause(engine, unfinished, spared),
+      heldBecause(engine, reasons),
     );
     const isDryRun = options.dryRun === true;
     if (!isDryRun) {
-      for (const { path } of found.loose) await writing(cache.folder, () => rm(path, { force: true }));
-      for (const engine of planned.remove) await removeOne(cache, engine, io.now());
+      await writing(cache.folder, () => cache.keepFor(store.path, lastGood));
+      await writing(cache.folder, () => cache.removeLoose(found.loose));
+      for (const { name } of planned.remove) await removeOne(cache, name, io.now());
     }
     const loose = found.loose;
     const looseBytes = loose.reduce((sum, { bytes }) => sum + bytes, 0);
@@ -160,9 +163,9 @@ export function collectEngines(options: GcOptions, io: Io): Promise<ExitCode> {
       folder: found.folder,
       maxBytes: options.maxSize,
       isDryRun,
-      removed: planned.remove.map(withoutName),
+      removed: planned.remove,
       removedFiles: loose,
-      kept: planned.kept.map(({ engine, because }) => ({ engine: withoutName(engine), because })),
+      kept: planned.kept,
     };
     printResult(io, options, output, gcText);
     return EXIT_CODES.fine;
@@ -170,22 +173,36 @@ export function collectEngines(options: GcOptions, io: Io): Promise<ExitCode> {
 }
 
 function heldBecause(
-  { buildId, frozenSince, key, pinnedAt, usedBy }: StoredEngine,
-  unfinished: ReadonlyMap<string, string>,
-  spared: ReadonlySet<string>,
+  { buildId, frozenSince, key, pinnedAt, usedBy }: KeptEngine,
+  { unfinished, spared, elsewhere }: ReasonsToKeep,
 ): string | null {
   const sweepId = unfinished.get(key);
   if (usedBy.length > 0) return `process ${usedBy.join(', ')} uses it`;
   if (pinnedAt !== null) return 'it is pinned';
   if (frozenSince !== null) return 'a build is frozen to it';
   if (sweepId !== undefined) return `sweep ${sweepId.slice(0, 8)} is not finished`;
-  return spared.has(buildId) ? 'a cell may be compared with it (--keep-last-good)' : null;
+  if (spared.has(buildId)) return 'a cell may be compared with it (--keep-last-good)';
+  const other = elsewhere.get(buildId);
+  return other === undefined ? null : `a cell of ${printable(other)} may be compared with it`;
+}
+
+interface ReasonsToKeep {
+  readonly unfinished: ReadonlyMap<string, string>;
+  readonly spared: ReadonlySet<string>;
+  readonly elsewhere: ReadonlyMap<string, string>;
+}
+
+/** Other stores of this folder, by the builds that they may compare newer ones with. */
+async function namedElsewhere(cache: EngineCache, { path }: OpenStore): Promise<Map<string, string>> {
+  const { lastGood } = await cache.index.read();
+  const others = Object.entries(lastGood).filter(([store]) => store !== path && existsSync(store));
+  return new Map(others.flatMap(([store, builds]) => builds.map((buildId): [string, string] => [buildId, store])));
 }
 
 /** The newest of them that fit. */
 function sparedBuilds(
   builds: readonly BuildId[],
-  engines: readonly StoredEngine[],
+  engines: readonly KeptEngine[],
   maxBytes: number,
 ): ReadonlySet<string> {
   const sizes = new Map(engines.map((engine) => [engine.buildId, heldBytes(engine)]));
@@ -199,15 +216,11 @@ function sparedBuilds(
 }
 
 function outputOf(found: EngineFolder): EnginesOutput {
-  return { schemaVersion: 1, ...found, engines: found.engines.map(withoutName) };
-}
-
-function withoutName({ name: _name, ...engine }: StoredEngine): KeptEngine {
-  return engine;
+  return { schemaVersion: 1, ...found };
 }
 
 /** @throws UsageError for a key that names no engine, or more than one */
-function enginesOf(found: EngineFolder, keys: readonly string[]): StoredEngine[] {
+function enginesOf(found: EngineFolder, keys: readonly string[]): KeptEngine[] {
   const named = keys.flatMap((key) => {
     const engines = found.engines.filter(({ buildId, name }) => isNamed(key, name, buildId));
     const first = engines[0];
@@ -233,12 +246,12 @@ async function writing<Result>(folder: string, work: () => Promise<Result>): Pro
 }
 
 interface HeldEngine {
-  readonly engine: StoredEngine;
+  readonly engine: KeptEngine;
   readonly because: string;
 }
 
 interface CleanUp {
-  readonly remove: readonly StoredEngine[];
+  readonly remove: readonly KeptEngine[];
   /** Would have been removed, but are in use or pinned. */
   readonly kept: readonly HeldEngine[];
   readonly bytesBefore: number;
@@ -252,13 +265,13 @@ interface CleanUp {
  * @param reasonToKeep why an engine may not go; null when it may
  */
 export function enginesToRemove(
-  engines: readonly StoredEngine[],
+  engines: readonly KeptEngine[],
   otherBytes: number,
   maxBytes: number,
-  reasonToKeep: (engine: StoredEngine) => string | null,
+  reasonToKeep: (engine: KeptEngine) => string | null,
 ): CleanUp {
   const bytesBefore = engines.reduce((sum, engine) => sum + heldBytes(engine), otherBytes);
-  const remove: StoredEngine[] = [];
+  const remove: KeptEngine[] = [];
   const kept: HeldEngine[] = [];
   let bytesAfter = bytesBefore;
   for (const engine of engines.toReversed()) {

@@ -1,5 +1,3 @@
-import { basename } from 'node:path';
-
 import { printable } from '../../text/printable.ts';
 import { engineLabel, type KeptEngine } from '../../records/engine.ts';
 import type { Look } from '../../terminal/look.ts';
@@ -22,7 +20,7 @@ export function enginesText(found: EnginesOutput, look: Look): string[] {
   return [
     ...renderTable<KeptEngine>(
       [
-        { header: 'key', text: nameOf },
+        { header: 'key', text: ({ name }) => shownName(name) },
         { header: 'model', text: ({ model }) => printable(model ?? ''), minWidth: 8 },
         {
           header: 'precision',
@@ -74,24 +72,19 @@ function minute(instant: string | null): string {
   return (instant ?? '').slice(0, 16).replace('T', ' ');
 }
 
-/** `1a2b3c4d`, and `1a2b3c4d-2` for the second build. */
+/** `1a2b3c4d-2@5e6f7a8b`: the second build of a key, which another build has replaced. */
 export function shownName(name: string): string {
   return name.replace(/^([0-9a-f]{8})[0-9a-f]{24}/, '$1');
 }
 
-/** `1a2b3c4d-2@5e6f7a8b`: the second build of a key, which another build has replaced. */
-function nameOf({ path }: KeptEngine): string {
-  return shownName(basename(path, '.plan'));
-}
-
-/** `1a2b3c4d-2 vit fp16 #2` */
 /** With the timing cache that goes with it. */
 export function heldBytes({ bytes, timingCacheBytes }: KeptEngine): number {
   return bytes + timingCacheBytes;
 }
 
+/** `1a2b3c4d-2 vit fp16 #2` */
 export function engineTitle(engine: KeptEngine): string {
-  return `${nameOf(engine)} ${printable(engineLabel(engine))}`;
+  return `${shownName(engine.name)} ${printable(engineLabel(engine))}`;
 }
 
 function heldText({ frozenSince, pinnedAt, usedBy }: KeptEngine): string {

@@ -18,7 +18,7 @@ import { keepHeapSmall } from '../../process/small-heap.ts';
 import { cellLabel } from '../../text/cell-label.ts';
 import { hashOf } from '../../text/canonical-json.ts';
 import { type StatedCell, otherModel } from '../../trtexec/cell-of-run.ts';
-import { otherSweep, type RestoreContext, restoreSweep } from './restore-sweep.ts';
+import { otherSweep, refuseOtherSweep, type RestoreContext, restoreSweep } from './restore-sweep.ts';
 import { cellKeyOf, highestRepeat, moveToCell, redateRun } from '../../store/runs/runs.ts';
 import { importTimeOf } from '../../store/sweeps/sweep-order.ts';
 import { findSweep, saveSweep, sweepOfRun, sweepSpan } from '../../store/sweeps/sweeps.ts';
@@ -241,9 +241,12 @@ export class GroupImport {
     if (joins && stated === null && sweep.source === 'run') {
       throw otherSweep(run.path, sweep, 'there is no sweep.json next to it');
     }
+    if (opened !== undefined) {
+      if (stated !== null) refuseOtherSweep(stated.sweep, sweep, folder);
+      return;
+    }
     const found = { manifest: stated ?? { sweep, plan: null, importedAt: null }, path: folder };
-    const restored = await restoreSweep(this.context, found);
-    if (opened === undefined) this.sweeps.set(sweepId, emptySweep(restored));
+    this.sweeps.set(sweepId, emptySweep(await restoreSweep(this.context, found)));
   }
 
   private newSweep(sweepId: SweepId, run: ReadRun): Sweep {

@@ -68,9 +68,7 @@ export async function restoreSweep(
   const stored = findSweep(db, sweep.sweepId);
   const isOwn = isInside(artefactsFolder, path);
   const there = stored ?? (await leftOf(artefactsFolder, sweep.sweepId));
-  if (!isOwn && there !== null && !isSameSweep(sweep, there)) {
-    throw otherSweep(path, sweep, 'its sweep.json says otherwise');
-  }
+  if (!isOwn && there !== null) refuseOtherSweep(sweep, there, path);
   if (stored === null) {
     saveSweep(db, sweep, plan);
     const importedAt = sweep.source === 'run' ? null : (manifest.importedAt ?? nextImportTime(db, now()));
@@ -100,9 +98,11 @@ export function otherSweep(path: string, { sweepId }: Sweep, why: string): Usage
   );
 }
 
-function isSameSweep(a: Sweep, b: Sweep): boolean {
-  if (a.source === 'import' && b.source === 'import') return a.provenance === b.provenance;
-  return settledOf(a) === settledOf(b);
+/** @throws UsageError when the sweep stated in a folder is not the one of its id that is there */
+export function refuseOtherSweep(stated: Sweep, there: Sweep, path: string): void {
+  const areImports = stated.source === 'import' && there.source === 'import';
+  const isSame = areImports ? stated.provenance === there.provenance : settledOf(stated) === settledOf(there);
+  if (!isSame) throw otherSweep(path, stated, 'its sweep.json says otherwise');
 }
 
 function settledOf(sweep: Sweep): string {

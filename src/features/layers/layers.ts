@@ -1,5 +1,5 @@
 import { enginesFolderOf } from '../../artefacts/layout.ts';
-import { enginesNamed } from '../../engines/engine-note.ts';
+import { EngineIndex, isNamed } from '../../engines/engine-index.ts';
 import { type ChangeRow, changeRows, partRows, type ChangeRows } from '../../layers/change-rows.ts';
 import { diffLayers, type LayersDiff } from '../../layers/diff-layers.ts';
 import { type LayerFacts, layerFactsOf } from '../../layers/layer-facts.ts';
@@ -115,7 +115,8 @@ async function showDiff(
     ? [await profiledPath(refs[0], io, options.runs), await profiledPath(refs[1], io, options.runs)]
     : await withStore(options, io, async (store) => {
         const { db } = store;
-        const [was = null, is = null] = name === undefined ? refs.map((ref) => buildNamed(store, ref)) : [];
+        const [was = null, is = null] =
+          name === undefined ? await Promise.all(refs.map((ref) => buildNamed(store, ref))) : [];
         // Builds are of no cell.
         if (was !== null && is !== null) return [profiledRun(db, was, refs[0]), profiledRun(db, is, refs[1])] as const;
         const { base, head } = await resolvePoints(db, name ?? null, refs, io);
@@ -139,13 +140,14 @@ async function showDiff(
 }
 
 /** The build that the id of its run names, or the key of an engine that is kept; null for anything else. */
-function buildNamed({ db, path }: OpenStore, ref: string): RunId | null {
+async function buildNamed({ db, path }: OpenStore, ref: string): Promise<RunId | null> {
   const runId = runByPrefix(db, ref);
   if (runId !== null) return layerRun(db, runId)?.role === 'build' ? runId : null;
-  const named = enginesNamed(enginesFolderOf(path), ref);
+  const { links } = await new EngineIndex(enginesFolderOf(path)).read();
+  const named = Object.entries(links).flatMap(([name, note]) => (isNamed(ref, name, note.buildId) ? [note] : []));
   // KEY alone is what the first of several builds is listed as.
-  const [engine, ...others] = named.length > 1 ? named.filter(({ note }) => note.number === 1) : named;
-  return engine === undefined || others.length > 0 ? null : runOfBuild(db, engine.note.buildId);
+  const [engine, ...others] = named.length > 1 ? named.filter(({ number }) => number === 1) : named;
+  return engine === undefined || others.length > 0 ? null : runOfBuild(db, engine.buildId);
 }
 
 /** A profile without a CUDA graph has the gaps between launches in its times. */

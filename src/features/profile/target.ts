@@ -1,6 +1,6 @@
 import { enginesFolderOf } from '../../artefacts/layout.ts';
 import { type CachedEngine, EngineCache } from '../../engines/engine-cache.ts';
-import { engineName } from '../../engines/engine-note.ts';
+import { engineName } from '../../engines/engine-index.ts';
 import type { KeyedCell } from '../../records/cell.ts';
 import { cellLabel } from '../../text/cell-label.ts';
 import { UsageError } from '../../errors.ts';

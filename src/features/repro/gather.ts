@@ -4,7 +4,6 @@ import { artefactsFolderOf, enginesFolderOf, runFolderOf } from '../../artefacts
 import { type ReadRun, readRunFolder } from '../../artefacts/read/read-run.ts';
 import { packageFolder } from '../../cli/store-location.ts';
 import { EngineCache } from '../../engines/engine-cache.ts';
-import { readEngineFolder } from '../../engines/engine-folder.ts';
 import { isStoredVariable } from '../../process/environment-variables.ts';
 import { type KeyedCell, variablesOf } from '../../records/cell.ts';
 import { type PlannedBuild, type PlannedRun, PLACEHOLDERS } from '../../records/plan.ts';

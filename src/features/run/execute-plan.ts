@@ -179,8 +179,7 @@ async function doSweep(
       const leftOut = stored.leftOut && [...stored.leftOut, ...leftOutOf(plan, needed)];
       await saveState(shared, { ...stored, plan: needed, leftOut }, finished);
     }
-    const isGiven = plan.builds.some(({ enginePath }) => enginePath !== null);
-    if (isGiven) await shared.cache.dropCopies(new Set(lastGoodBuilds(store.db)), io.now());
+    if (plan.builds.length > 0) await shared.cache.unlinkGiven(store.path, lastGoodBuilds(store.db), io.now());
   } catch (error) {
     progress.end();
     const isUnfit = error instanceof UnfitRoundError;

@@ -16,7 +16,7 @@ export async function cancel(path: string, options: { readonly json?: true }, io
   const { folder } = plan;
   const client = new SlurmClient(io.env, io.signal);
   const entries = readJobs(folder);
-  const done = await finishedShards(folder);
+  const done = new Set(await finishedShards(plan));
   const submitted = submittedArrays(entries);
   const arrays = submitted.filter((job) => job.shards.some((shard) => !done.has(shard)));
   const collectors = entries.filter((entry) => entry.kind === 'collector');

@@ -1,98 +1,197 @@
-import { readAhead } from '../../artefacts/read/read-ahead.ts';
+import { existsSync } from 'node:fs';
+import { dirname, join, resolve } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+
+import * as z from 'zod';
+
+import { runFoldersIn } from '../../artefacts/copy-artefacts.ts';
+import { readNote } from '../../artefacts/files.ts';
+import { makeOwnFolder, refuseLink } from '../../artefacts/folders.ts';
+import { artefactsFolderOf, RUN_MANIFEST, sweepFolderOf } from '../../artefacts/layout.ts';
+import { InterruptedError, UsageError } from '../../errors.ts';
+import type { ExitCode } from '../../exit-codes.ts';
+import { isHopeless, isSettling, type ShardStatus } from '../../tools/slurm/states.ts';
+import { shellQuote } from '../../text/shell-quote.ts';
+import type { CollectOutput } from './output.ts';
+import { collectText, countStates, pendingLine } from './text.ts';
+import { tryAcquire } from '../../process/lock.ts';
+import { holderText } from '../../process/lock.ts';
+import { finishedShards, RunFolder, type RunPlan } from './run-folder.ts';
+import { runIdOf } from '../../run/measure-run.ts';
 import { saveState } from '../../run/run-sweep.ts';
-import type { Io } from '../../cli/io.ts';
-import type { StoreDatabase } from '../../store/file/open.ts';
-import { runFoldersOf } from '../../store/prune.ts';
-import type { RunWriter } from '../../store/runs/save-run.ts';
-import { findSweep, savePlannedCells } from '../../store/sweeps/sweeps.ts';
-import { finishedShards, type RunPlan } from './run-folder.ts';
-import { type RefusedShard, takeShard, type TakenShard } from './take-shard.ts';
+import type { CollectOptions } from './command.ts';
+import { ShardWatch } from './shard-status.ts';
+import { cellRunsOf } from '../../store/runs/cell-runs.ts';
+import { type OpenStore, openStore } from '../../store/file/open.ts';
+import { RunWriter } from '../../store/runs/save-run.ts';
+import { findSweep, savePlannedCells, sweepSpan } from '../../store/sweeps/sweeps.ts';
+import { failOn } from '../../cli/fail-on.ts';
+import { type Io, printResult } from '../../cli/io.ts';
+import { migrationsFolder, storePath } from '../../cli/store-location.ts';
+import { usingStore } from '../../cli/with-store.ts';
+import { importRunFolders } from '../import/index.ts';
+import { follow } from './follow.ts';
 
-export interface CollectContext {
-  readonly db: StoreDatabase;
-  readonly writer: RunWriter;
-  readonly artefactsFolder: string;
-}
-
-export interface Collected {
-  readonly shards: ReadonlySet<number>;
-  readonly stored: number;
-  readonly alreadyStored: number;
-  readonly refused: readonly RefusedShard[];
-  readonly latestEnd: string | null;
-}
-
-/** In one transaction. After a kill the next call imports the rest: shards keep their folders. */
-const STORED_AT_ONCE = 64;
-
-/** Imports the runs of finished shards, whole shards only. Safe to repeat. */
-export async function collectShards(plan: RunPlan, context: CollectContext, io: Io): Promise<Collected> {
-  const { artefactsFolder, db } = context;
-  const onProgress = progressOf(io);
-  if (findSweep(db, plan.sweep.sweepId) === null) await saveNewSweep(plan, context);
-  const storedBefore = new Map(
-    runFoldersOf(db, plan.sweep.sweepId).map(({ runId, startedAt }): [string, string | null] => [runId, startedAt]),
-  );
-  const refused: RefusedShard[] = [];
-  const shards = new Set<number>();
-  let [stored, alreadyStored, done] = [0, 0, 0];
-  let latestEnd: string | null = null;
-  const waiting = [...(await finishedShards(plan.folder))].toSorted((a, b) => a - b);
-  let group: Extract<TakenShard, { kind: 'taken' }>[] = [];
-  const storeGroup = (): void => {
-    context.writer.saveRuns(group.flatMap(({ records }) => records));
-    for (const { attempt, records } of group) {
-      stored += records.length;
-      alreadyStored += Object.keys(attempt.runs).length - records.length;
-      if (attempt.endedAt !== null && attempt.endedAt > (latestEnd ?? '')) latestEnd = attempt.endedAt;
-      shards.add(attempt.shard);
+export async function collect(path: string, options: CollectOptions, io: Io): Promise<ExitCode> {
+  const plan = await new RunFolder(resolve(io.cwd, path)).readPlan();
+  const watch = new ShardWatch(plan, options, io);
+  if (options.wait === true) await followOrLeave(watch, plan, options, io);
+  const statuses = await settledStatuses(watch, options, io);
+  const store = openStore(storeOf(plan, options, io), migrationsFolder());
+  const work = async (): Promise<ExitCode> => {
+    const unlock = await lockCollector(store, plan);
+    try {
+      return await collectInto(store, plan, statuses, options, io);
+    } finally {
+      unlock();
     }
-    group = [];
   };
-  for await (const shard of readAhead(waiting, (each) => takeShard(plan, each, artefactsFolder, storedBefore))) {
-    io.signal.throwIfAborted();
-    done += 1;
-    onProgress(done, waiting.length);
-    if (shard.kind === 'refused') {
-      refused.push(shard.refusal);
-      continue;
-    }
-    if (shard.isSuperseded) {
-      const other = 'another attempt was collected before: the store keeps that one';
-      io.err(`note: shard ${shard.attempt.shard}: ${other}\n`);
-    }
-    group.push(shard);
-    if (group.length >= STORED_AT_ONCE) storeGroup();
+  return usingStore(store, work, io);
+}
+
+async function followOrLeave(watch: ShardWatch, plan: RunPlan, options: CollectOptions, io: Io): Promise<void> {
+  const { folder, shards } = plan;
+  try {
+    await follow(watch, { shards: shards.length, pollS: options.poll, maxPendingS: options.maxPending }, io);
+  } catch (error) {
+    if (!io.signal.aborted) throw error;
+    const run = shellQuote(folder.path);
+    throw new InterruptedError(
+      `no longer followed; the jobs go on: \`bench slurm collect ${run} --wait\` follows them again, \`bench slurm cancel ${run}\` ends them`,
+      { cause: error },
+    );
   }
-  storeGroup();
-  return { shards, stored, alreadyStored, refused, latestEnd };
 }
 
-function progressOf(io: Io): (done: number, all: number) => void {
-  let shownMs = io.now().getTime();
-  return (done, all) => {
-    const now = io.now().getTime();
-    if (now - shownMs < 2000) return;
-    shownMs = now;
-    io.err(`${done} of ${all} shards\n`);
-  };
+/** Network file systems may list folders a minute late: looks once more after 15 s, then after the rest. */
+async function settledStatuses(watch: ShardWatch, { lateFiles }: CollectOptions, io: Io): Promise<ShardStatus[]> {
+  const firstS = Math.min(15, lateFiles);
+  let statuses = await watch.look();
+  for (const waitS of [firstS, lateFiles - firstS]) {
+    const isAtWork = statuses.some((each) => ['queued', 'running'].includes(each.state) && !isSettling(each));
+    if (waitS <= 0 || isAtWork || !statuses.some(isSettling)) break;
+    io.err(`note: some shards have ended without results: files may come late, ${waitS} s\n`);
+    await sleep(waitS * 1000, undefined, { signal: io.signal });
+    statuses = await watch.look();
+  }
+  return statuses;
 }
 
-export async function closeCollectedSweep(
-  plan: RunPlan,
-  { shards, latestEnd }: Collected,
-  context: CollectContext,
-): Promise<void> {
-  const sweep = findSweep(context.db, plan.sweep.sweepId);
-  if (sweep === null || sweep.state === 'finished' || shards.size < plan.shards.length) return;
-  await saveState(context, plan.stored, { ...sweep, state: 'finished', finishedAt: latestEnd });
+/** The store named, else the one the sweep was written to. */
+function storeOf(plan: RunPlan, options: CollectOptions, io: Io): string {
+  const isNamed = options.db !== undefined || Boolean(io.env['BENCH_DB']);
+  return !isNamed && existsSync(dirname(plan.storePath)) ? plan.storePath : storePath(options.db, io);
 }
 
-export async function saveNewSweep(
-  { sweep, stored }: RunPlan,
-  { artefactsFolder, db, writer }: CollectContext,
-): Promise<void> {
+/** One collector at a time per store and sweep. */
+async function lockCollector(store: OpenStore, plan: RunPlan): Promise<() => void> {
+  const artefacts = artefactsFolderOf(store.path);
+  const sweepFolder = sweepFolderOf(artefacts, plan.sweep.sweepId);
+  refuseLink(sweepFolder);
+  await saveNewSweep(plan, store);
+  const attempt = tryAcquire(join(sweepFolder, '.collect.lock'));
+  if (attempt.kind === 'taken') return () => attempt.lock.release();
+  throw new UsageError(`${holderText(attempt.holder)} is collecting this run: wait for it`);
+}
+
+/** Does nothing where the store has it. */
+export async function saveNewSweep({ sweep, stored }: RunPlan, { db, path }: OpenStore): Promise<void> {
+  if (findSweep(db, sweep.sweepId) !== null) return;
+  const artefactsFolder = artefactsFolderOf(path);
+  await makeOwnFolder(artefactsFolder);
   await saveState({ artefactsFolder, db }, stored, sweep);
   const cells = stored.plan.cells.map(({ cell }) => cell);
-  savePlannedCells({ db, writer }, sweep.sweepId, cells, stored.plan.repeats);
+  savePlannedCells({ db, writer: new RunWriter(db) }, sweep.sweepId, cells, stored.plan.repeats);
+}
+
+async function collectInto(
+  store: OpenStore,
+  plan: RunPlan,
+  seen: readonly ShardStatus[],
+  options: CollectOptions,
+  io: Io,
+): Promise<ExitCode> {
+  const { db } = store;
+  const { sweepId } = plan.sweep;
+  const imported = await importShards(store, plan, io);
+  const statuses = withStoredBefore(seen, store, plan);
+  const sweep = findSweep(db, sweepId);
+  const isFinished = statuses.every(({ state }) => state === 'done');
+  if (isFinished && sweep !== null && sweep.state !== 'finished') {
+    const { finishedAt } = sweepSpan(db, sweepId);
+    const artefactsFolder = artefactsFolderOf(store.path);
+    await saveState({ artefactsFolder, db }, plan.stored, { ...sweep, state: 'finished', finishedAt });
+  }
+  const stuck = statuses.filter(({ state, reason }) => state === 'queued' && isHopeless(reason));
+  for (const [reason, waiting] of Map.groupBy(stuck, (status) => status.reason)) {
+    io.err(`${pendingLine(waiting, reason)}\n`);
+  }
+  const report: CollectOutput = {
+    schemaVersion: 1,
+    sweepId,
+    runFolder: plan.folder.path,
+    isFinished: isFinished || sweep?.state === 'finished',
+    ...imported,
+    incompleteCells: incompleteCells(store, plan, statuses),
+    counts: countStates(statuses),
+    shards: statuses,
+  };
+  printResult(io, options, report, (_, look) => collectText(report, store.path, look));
+  return failOn(options.failOn, {
+    regression: false,
+    unclear: false,
+    failed: !report.isFinished || report.incompleteCells > 0 || report.refused.length > 0,
+  });
+}
+
+/** Imports what the store lacks of the runs of finished shards. Safe to repeat. */
+async function importShards(store: OpenStore, plan: RunPlan, io: Io) {
+  const { sweepId } = plan.sweep;
+  const writer = new RunWriter(store.db);
+  const folders: string[] = [];
+  const refused: { readonly shard: number; readonly problem: string }[] = [];
+  let alreadyStored = 0;
+  for (const shard of await finishedShards(plan)) {
+    const sweepFolder = sweepFolderOf(join(plan.folder.shard(shard), 'artefacts'), sweepId);
+    for (const runId of runFoldersIn(sweepFolder)) {
+      const folder = join(sweepFolder, runId);
+      const stated = z.object({ runId: z.literal(runId), sweepId: z.literal(sweepId) });
+      if (writer.hasRun(runId)) alreadyStored += 1;
+      else if ((await readNote(join(folder, RUN_MANIFEST), stated)) !== null) folders.push(folder);
+      else refused.push({ shard, problem: `run ${runId.slice(0, 8)}: its run.json is missing or damaged` });
+    }
+  }
+  const imported = folders.length === 0 ? [] : await importRunFolders(folders, store, io);
+  return { stored: imported.reduce((sum, { stored }) => sum + stored, 0), alreadyStored, refused };
+}
+
+/** The folder of a shard may be deleted once all its runs are stored. */
+function withStoredBefore(
+  statuses: readonly ShardStatus[],
+  { db }: OpenStore,
+  { stored: { plan }, shards, sweep: { sweepId } }: RunPlan,
+): ShardStatus[] {
+  const writer = new RunWriter(db);
+  return statuses.map((status) => {
+    if (status.state === 'done') return status;
+    const keys = new Set(shards[status.shard]?.cellKeys);
+    const isStored = plan.runs.every((run) => !keys.has(run.cellKey) || writer.hasRun(runIdOf(sweepId, run)));
+    return isStored ? { ...status, state: 'done', reason: 'stored before; its folder is gone', lastLines: [] } : status;
+  });
+}
+
+/** Cells with missing runs in the finished shards. */
+function incompleteCells(
+  { db }: OpenStore,
+  { stored: { plan }, shards, sweep }: RunPlan,
+  statuses: readonly ShardStatus[],
+): number {
+  const measured = cellRunsOf(db, [sweep.sweepId]).filter(
+    ({ outcome, role }) => role === 'timed' && outcome.kind === 'measured',
+  );
+  const runs = Map.groupBy(measured, ({ cellKey }) => cellKey);
+  return statuses
+    .filter(({ state }) => state === 'done')
+    .flatMap(({ shard }) => shards[shard]?.cellKeys ?? [])
+    .filter((key) => (runs.get(key)?.length ?? 0) < plan.repeats).length;
 }

@@ -18,7 +18,7 @@ export const collectCommand = defineCommand({
   ],
   outputs: { collect: async () => (await import('./output.ts')).collected },
   define: collectOptions,
-  run: async ([path], options, io) => (await import('./collect-command.ts')).collect(path, options, io),
+  run: async ([path], options, io) => (await import('./collect.ts')).collect(path, options, io),
 });
 
 const resumeOptions = (command: PlainCommand) =>

@@ -1,8 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
 import { isHopeless, isOver, type ShardStatus } from '../../tools/slurm/states.ts';
-import { changeLine, followLines, stateCounts } from './text.ts';
-import { rangesOf } from '../../tools/slurm/sbatch-args.ts';
+import { changeLine, followLines, pendingLine, stateCounts } from './text.ts';
 import type { ShardWatch } from './shard-status.ts';
 import type { Io } from '../../cli/io.ts';
 import { RedrawnLines } from '../../cli/redrawn-lines.ts';
@@ -106,10 +105,4 @@ class Followed {
       return [pendingLine(members, reason)];
     });
   }
-}
-
-/** Tasks that may wait forever. */
-export function pendingLine(waiting: readonly ShardStatus[], reason: string): string {
-  const shards = rangesOf(waiting.map(({ shard }) => shard));
-  return `note: shard ${shards} may wait for ever (${reason}): \`bench slurm cancel\` ends that`;
 }

@@ -29,7 +29,7 @@ export const collected = output('bench slurm collect --json, and every --wait --
   incompleteCells: count.describe('Cells with fewer measured runs than planned'),
   refused: z
     .array(z.strictObject({ shard: count, problem: z.string() }))
-    .describe('Shards whose files are not what their task left'),
+    .describe('Runs left out because they do not state this sweep'),
   counts: z.record(z.enum(SHARD_STATES), count),
   shards: z.array(shardStatusSchema),
 });

@@ -3,34 +3,30 @@ import { resolve } from 'node:path';
 import { type Io, printResult } from '../../cli/io.ts';
 import { EnvironmentLackingError } from '../../errors.ts';
 import { EXIT_CODES, type ExitCode } from '../../exit-codes.ts';
-import { printable } from '../../text/printable.ts';
 import { rangesOf } from '../../tools/slurm/sbatch-args.ts';
 import { isOver, isSettling, type ShardStatus } from '../../tools/slurm/states.ts';
 import { SlurmClient } from '../../tools/slurm/slurm-client.ts';
-import { collect } from './collect-command.ts';
+import { collect } from './collect.ts';
 import type { ResumeOptions } from './command.ts';
 import { RunFolder } from './run-folder.ts';
 import { ShardWatch } from './shard-status.ts';
 import { settingsOf, submitOutput, submitShards } from './submit.ts';
-import { removeRefused } from './take-shard.ts';
 import { submitText } from './text.ts';
 
 /** Resubmits shards that are neither done nor at work. */
 export async function resumeRun(path: string, options: ResumeOptions, io: Io): Promise<ExitCode> {
   const plan = await new RunFolder(resolve(io.cwd, path)).readPlan();
   const settings = settingsOf(plan.settings, options, io);
-  const refused = new Set<number>();
-  for (const { shard, problem } of await removeRefused(plan, io.now())) {
-    refused.add(shard);
-    io.err(`note: shard ${shard}: ${printable(problem)}; it is measured again\n`);
-  }
   const statuses = await new ShardWatch(plan, options, io).look();
   if (statuses.some(({ reason, state }) => state === 'running' && /no answer/.test(reason))) {
     throw new EnvironmentLackingError(
       'Slurm gives no answer: which shards are at work is not known; try again when `scontrol ping` says UP',
     );
   }
-  const { again, settling } = shardsToResume(statuses, refused);
+  const settling = shardsOf(statuses.filter(isSettling));
+  const again = shardsOf(
+    statuses.filter((status) => status.state === 'planned' || (isOver(status) && status.state !== 'done')),
+  );
   if (settling.length > 0) {
     io.err(`note: shard ${rangesOf(settling)} may still turn up and is left alone for now (--lost-after)\n`);
   }
@@ -44,24 +40,6 @@ export async function resumeRun(path: string, options: ResumeOptions, io: Io): P
   const report = submitOutput(plan, submission, null, again);
   printResult(io, options, report, () => submitText(report, plan.shards));
   return submission.left.length === 0 ? EXIT_CODES.fine : EXIT_CODES.incomplete;
-}
-
-/**
- * Shards to resubmit, and those whose results may still appear.
- * @param refused shards with an invalid folder
- */
-export function shardsToResume(
-  statuses: readonly ShardStatus[],
-  refused: ReadonlySet<number>,
-): { readonly again: readonly number[]; readonly settling: readonly number[] } {
-  const settling = statuses.filter((status) => isSettling(status) && !refused.has(status.shard));
-  const again = statuses.filter(
-    (status) =>
-      status.state !== 'done' &&
-      (isOver(status) || status.state === 'planned' || isSettling(status)) &&
-      !settling.includes(status),
-  );
-  return { again: shardsOf(again), settling: shardsOf(settling) };
 }
 
 function shardsOf(statuses: readonly ShardStatus[]): number[] {

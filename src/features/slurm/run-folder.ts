@@ -1,19 +1,16 @@
-import { createHash } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
 import * as z from 'zod';
 
-import { readNote, writeNote, sha256OfFileSync } from '../../artefacts/files.ts';
-import { RUN_MANIFEST } from '../../artefacts/layout.ts';
-import { type ReadRun, readRunFolder } from '../../artefacts/read/read-run.ts';
+import { readNote, writeNote } from '../../artefacts/files.ts';
+import { namesIn } from '../../artefacts/folders.ts';
 import { UsageError } from '../../errors.ts';
 import { slurmSchema } from '../../matrix/schema/slurm-schema.ts';
-import { idSchema, type Immutable } from '../../records/scalars.ts';
+import type { Immutable } from '../../records/scalars.ts';
 import { sweepSchema } from '../../records/sweep.ts';
 import { storedPlanSchema } from '../../run/stored-plan.ts';
-import { hashOf } from '../../text/canonical-json.ts';
 import { printable } from '../../text/printable.ts';
 import { COLLECT_SCRIPT, TASK_SCRIPT } from '../../tools/slurm/sbatch-args.ts';
 
@@ -33,8 +30,6 @@ type WrittenPlan = Immutable<Omit<z.infer<typeof runPlanSchema>, 'schemaVersion'
 
 export interface RunPlan extends WrittenPlan {
   readonly folder: RunFolder;
-  /** Each attempt states the hash of its plan. */
-  readonly sha256: string;
 }
 
 /** Names are numbers and ids only. */
@@ -51,7 +46,7 @@ export class RunFolder {
     this.shards = join(path, 'shards');
   }
 
-  /** The finished attempt of a shard, with its store and artefacts. */
+  /** The finished attempt of a shard, with its artefacts. */
   shard(shard: number): string {
     return join(this.shards, String(shard));
   }
@@ -86,7 +81,7 @@ export class RunFolder {
     if (text === null) throw new UsageError(this.missingText());
     try {
       const { schemaVersion: _, ...plan } = runPlanSchema.parse(JSON.parse(text));
-      return { ...plan, folder: this, sha256: createHash('sha256').update(text).digest('hex') };
+      return { ...plan, folder: this };
     } catch (error) {
       throw new UsageError(`${printable(this.planPath)}: is damaged, or was written by another version of bench`, {
         cause: error,
@@ -102,12 +97,9 @@ export class RunFolder {
   }
 }
 
-const measuredRun = z.object({ startedAt: z.string().nullable(), content: idSchema });
-
 /** `attempt.json`: the Slurm task of a shard, and how it ended. */
 const attemptSchema = z.object({
   schemaVersion: z.literal(1),
-  planSha256: z.string(),
   shard: z.number().int(),
   jobId: z.string().regex(/^\d+$/),
   restart: z.number().int(),
@@ -121,48 +113,29 @@ const attemptSchema = z.object({
   signal: z.string().nullable(),
   exitCode: z.number().int().nullable(),
   problem: z.string().nullable(),
-  takenUp: z.number().int(),
-  /** Every run of a finished shard, with a hash of its files. */
-  runs: z.record(idSchema, measuredRun),
 });
 
 export type ShardAttempt = z.infer<typeof attemptSchema>;
-export type MeasuredRun = z.infer<typeof measuredRun>;
 
 export async function writeAttempt(folder: RunFolder, attempt: ShardAttempt): Promise<void> {
   await writeNote(attemptPath(folder.attempt(attempt)), attempt);
 }
 
-/** Null where there is no valid one. */
-export async function readAttempt(attemptFolder: string): Promise<ShardAttempt | null> {
-  return readNote(attemptPath(attemptFolder), attemptSchema);
-}
-
 /** Unfinished attempts at a shard, oldest first. */
 export async function readAttempts(folder: RunFolder, shard: number): Promise<ShardAttempt[]> {
-  const names = await readdir(folder.attempts(shard)).catch((): string[] => []);
-  const attempts = names.filter((name) => /^\d+\.\d+$/.test(name));
-  const read = await Promise.all(attempts.map((name) => readAttempt(join(folder.attempts(shard), name))));
-  return read
+  const names = namesIn(folder.attempts(shard)).filter((name) => /^\d+\.\d+$/.test(name));
+  const read = names.map((name) => readNote(attemptPath(join(folder.attempts(shard), name)), attemptSchema));
+  return (await Promise.all(read))
     .filter((attempt) => attempt !== null)
     .toSorted((a, b) => Number(a.jobId) - Number(b.jobId) || a.restart - b.restart);
 }
 
-export async function finishedShards({ shards }: RunFolder): Promise<Set<number>> {
+/** Shards whose folder is there, in order: an attempt is renamed to it when it is whole. */
+export async function finishedShards({ folder, shards }: Pick<RunPlan, 'folder' | 'shards'>): Promise<number[]> {
   // Listing the folder again refreshes the cache of a network file system.
-  const entries = await readdir(shards, { withFileTypes: true }).catch(() => []);
-  const folders = entries.filter((entry) => entry.isDirectory() && /^\d+$/.test(entry.name));
-  return new Set(folders.map(({ name }) => Number(name)));
-}
-
-/** Reads a run's folder with the hash of its content. */
-export async function readContent(runFolder: string): Promise<{ readonly read: ReadRun; readonly run: MeasuredRun }> {
-  const [read] = await readRunFolder(runFolder, { isForeign: true });
-  // Without an id its `run.json` is missing or unreadable.
-  if (read === undefined || read.manifest.runId === null) throw new Error(`${runFolder}: no run of bench`);
-  const manifest = sha256OfFileSync(join(runFolder, RUN_MANIFEST));
-  const content = hashOf({ run: read.contentId, manifest: manifest.sha256 });
-  return { read, run: { startedAt: read.manifest.startedAt, content } };
+  const entries = await readdir(folder.shards, { withFileTypes: true }).catch(() => []);
+  const names = new Set(entries.filter((entry) => entry.isDirectory()).map(({ name }) => name));
+  return shards.map(({ index }) => index).filter((index) => names.has(String(index)));
 }
 
 function attemptPath(attemptFolder: string): string {

@@ -4,8 +4,7 @@ import { rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 
-import { makeOwnFolder } from '../../artefacts/folders.ts';
-import { artefactsFolderOf, isInside } from '../../artefacts/layout.ts';
+import { isInside } from '../../artefacts/layout.ts';
 import type { ClockRequest, CoolDown, NumaPolicy } from '../../machine/requests.ts';
 import { EnvironmentLackingError, UsageError } from '../../errors.ts';
 import { EXIT_CODES, type ExitCode } from '../../exit-codes.ts';
@@ -16,18 +15,16 @@ import { leftOutOf } from '../../run/planned-sweep.ts';
 import type { StoredPlan } from '../../run/stored-plan.ts';
 import { shardPlan } from '../../matrix/plan/shards.ts';
 import { submitText } from './text.ts';
-import { saveNewSweep } from './collect.ts';
 import { unfitRunFolder } from '../../tools/slurm/sbatch-args.ts';
 import { RunFolder, type RunPlan } from './run-folder.ts';
 import { SlurmClient } from '../../tools/slurm/slurm-client.ts';
 import { settingsOf, type Submission, submitCollector, submitOutput, submitShards } from './submit.ts';
 import { type OpenStore, openStore } from '../../store/file/open.ts';
-import { RunWriter } from '../../store/runs/save-run.ts';
 import { gitStateOf } from '../../cli/git-state.ts';
 import { type Io, printResult } from '../../cli/io.ts';
 import { prepare, type Prepared, type PrepareOptions } from '../plan/index.ts';
 import { migrationsFolder, storePath, toolVersion } from '../../cli/store-location.ts';
-import { collect } from './collect-command.ts';
+import { collect, saveNewSweep } from './collect.ts';
 import type { CollectOptions, SettingsOptions } from './command.ts';
 
 export interface SlurmRunOptions extends PrepareOptions, SettingsOptions, CollectOptions {
@@ -90,9 +87,7 @@ export async function runOnSlurm(path: string, options: SlurmRunOptions, io: Io)
     await folder.create({ sweep, stored, shards, settings, storePath: store.path });
     const runPlan = await folder.readPlan();
     const submission = await submitAll(runPlan, client, io);
-    const artefactsFolder = artefactsFolderOf(store.path);
-    await makeOwnFolder(artefactsFolder);
-    await saveNewSweep(runPlan, { artefactsFolder, db: store.db, writer: new RunWriter(store.db) });
+    await saveNewSweep(runPlan, store);
     const { jobs } = submission;
     const collector = options.collectJob === true ? await submitCollector(runPlan, jobs, client, io) : null;
     const report = submitOutput(runPlan, submission, collector);

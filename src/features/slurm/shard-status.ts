@@ -5,7 +5,7 @@ import type { Io } from '../../cli/io.ts';
 import { printable } from '../../text/printable.ts';
 import { isLiving, isUnknownState, reconcileShard, type ShardStatus, signalName } from '../../tools/slurm/states.ts';
 import { SlurmClient } from '../../tools/slurm/slurm-client.ts';
-import { finishedShards, readAttempt, readAttempts, type RunFolder, type RunPlan } from './run-folder.ts';
+import { finishedShards, readAttempts, type RunFolder, type RunPlan } from './run-folder.ts';
 import {
   askSlurm,
   cancelledShards,
@@ -50,7 +50,7 @@ export class ShardWatch {
   private readonly client: SlurmClient;
   private readonly io: Io;
   private readonly lostAfterS: number;
-  private readonly done = new Set<number>();
+  private done: ReadonlySet<number> = new Set();
   private readonly seenMs = new Map<number, number>();
   private readonly noted = new Set<string>();
 
@@ -63,20 +63,12 @@ export class ShardWatch {
     this.io = io;
   }
 
-  /** Adds shards whose folders were read elsewhere. */
-  addDone(shards: ReadonlySet<number>): void {
-    for (const shard of shards) this.done.add(shard);
-  }
-
   /**
    * Checks folders only, without load on the controller.
    * @returns how many are done
    */
   async lookAtFolders(): Promise<number> {
-    for (const shard of await finishedShards(this.folder)) {
-      if (this.done.has(shard)) continue;
-      if ((await readAttempt(this.folder.shard(shard))) !== null) this.done.add(shard);
-    }
+    this.done = new Set(await finishedShards(this.plan));
     return this.done.size;
   }
 

@@ -1,4 +1,5 @@
 import { printable } from '../../text/printable.ts';
+import { rangesOf } from '../../tools/slurm/sbatch-args.ts';
 import { isOver, type Shard, SHARD_STATES, type ShardState, type ShardStatus } from '../../tools/slurm/states.ts';
 import type { CancelOutput, CollectOutput, SubmitOutput } from './output.ts';
 import type { Look } from '../../terminal/look.ts';
@@ -33,22 +34,17 @@ const MAX_ROWS = 40;
 export function collectText(report: CollectOutput, storePath: string, look: Look): string[] {
   const { shards: statuses, stored, alreadyStored, refused, isFinished, incompleteCells } = report;
   const { style } = look;
-  const refusedShards = new Set(refused.map(({ shard }) => shard));
-  const missing = statuses.filter(({ shard, state }) => state !== 'done' || refusedShards.has(shard));
-  const problems = new Map(refused.map(({ shard, problem }) => [shard, problem]));
-  const rows = missing
-    .map((status) => {
-      const problem = problems.get(status.shard);
-      return problem === undefined ? status : { ...status, reason: problem };
-    })
+  const rows = statuses
+    .filter(({ state }) => state !== 'done')
     .toSorted((a, b) => Number(isOver(b)) - Number(isOver(a)) || a.shard - b.shard);
-  const lines = rows.length === 0 ? [] : [...shardTable(rows.slice(0, MAX_ROWS), refusedShards, look)];
+  const lines = rows.length === 0 ? [] : [...shardTable(rows.slice(0, MAX_ROWS), look)];
   if (rows.length > MAX_ROWS) lines.push(style.dim(`… and ${rows.length - MAX_ROWS} more`));
   for (const { shard, log, lastLines } of rows.slice(0, MAX_ROWS)) {
     if (lastLines.length === 0) continue;
     lines.push('', style.dim(truncate(`shard ${shard}: ${printable(log ?? '')}`, look.columns)));
     lines.push(...lastLines.map((line) => truncate(`  ${printable(line)}`, look.columns)));
   }
+  lines.push(...refused.map(({ shard, problem }) => style.bad(`shard ${shard}: ${printable(problem)}; left out`)));
   if (lines.length > 0) lines.push('');
   const there = alreadyStored === 0 ? '' : `, ${alreadyStored} were there already`;
   lines.push(`${stateCounts(statuses)}; ${count(stored, 'run')} stored in ${printable(storePath)}${there}`);
@@ -67,17 +63,13 @@ export function collectText(report: CollectOutput, storePath: string, look: Look
   return lines;
 }
 
-function shardTable(rows: readonly ShardStatus[], refused: ReadonlySet<number>, look: Look): string[] {
+function shardTable(rows: readonly ShardStatus[], look: Look): string[] {
   const { style } = look;
   const right = 'right' as const;
   return renderTable<ShardStatus>(
     [
       { header: 'shard', text: ({ shard }) => String(shard), align: right },
-      {
-        header: 'state',
-        text: ({ shard, state }) => (refused.has(shard) ? 'refused' : state),
-        style: (row) => (isOver(row) ? style.bad : style.dim),
-      },
+      { header: 'state', text: ({ state }) => state, style: (row) => (isOver(row) ? style.bad : style.dim) },
       { header: 'reason', text: ({ reason }) => printable(reason), minWidth: 14, isSentence: true },
       { header: 'node', text: ({ node }) => printable(node ?? ''), dropRank: 1 },
       { header: 'task', text: ({ task }) => task ?? '', dropRank: 2 },
@@ -128,7 +120,7 @@ export function followLines(statuses: readonly ShardStatus[], rows: number, look
   const shown = statuses
     .filter(({ state }) => state !== 'done')
     .toSorted((a, b) => rank(a) - rank(b) || a.shard - b.shard);
-  const table = shown.length === 0 ? [] : shardTable(shown.slice(0, rows), new Set(), look);
+  const table = shown.length === 0 ? [] : shardTable(shown.slice(0, rows), look);
   const more = shown.length > rows ? [look.style.dim(`… and ${shown.length - rows} more`)] : [];
   return [...table, ...more, truncate(stateCounts(statuses), look.columns)];
 }
@@ -137,6 +129,12 @@ export function followLines(statuses: readonly ShardStatus[], rows: number, look
 export function changeLine({ node, reason, shard, state }: ShardStatus): string {
   const where = node === null ? '' : ` on ${printable(node)}`;
   return `shard ${shard}: ${state}${where}${reason === '' ? '' : ` (${printable(reason)})`}`;
+}
+
+/** Tasks that may wait forever. */
+export function pendingLine(waiting: readonly ShardStatus[], reason: string): string {
+  const shards = rangesOf(waiting.map(({ shard }) => shard));
+  return `note: shard ${shards} may wait for ever (${reason}): \`bench slurm cancel\` ends that`;
 }
 
 export function cancelText({ jobs, runFolder, shards }: CancelOutput): string[] {

@@ -1,10 +1,27 @@
-import { existsSync } from 'node:fs';
+import { existsSync, lstatSync, mkdirSync } from 'node:fs';
 import { rename, rm } from 'node:fs/promises';
-import { hostname } from 'node:os';
+import { hostname, tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 
-import { runFoldersIn } from '../../artefacts/copy-artefacts.ts';
-import { sweepFolderOf } from '../../artefacts/layout.ts';
+import { LiveProgress } from '../../cli/live-progress.ts';
+import { chooseProgram, noTrtexec } from '../../cli/program.ts';
+import { migrationsFolder, STORE_NAME } from '../../cli/store-location.ts';
+import { EngineCache } from '../../engines/engine-cache.ts';
+import type { Machine } from '../../machine/machine.ts';
+import { machinesFor, openGpuWorker, sweepServices } from '../../run/gpu-worker.ts';
+import { runSweep } from '../../run/run-sweep.ts';
+import type { StoredPlan } from '../../run/stored-plan.ts';
+import type { SweepContext } from '../../run/sweep-context.ts';
+import { openStore } from '../../store/file/open.ts';
+import { formatTensorrtVersion } from '../../text/version.ts';
+import { Dialect } from '../../trtexec/arguments/dialect.ts';
+import { probeTrtexec } from '../../trtexec/program/probe-trtexec.ts';
+import type { TrtexecProgram } from '../../trtexec/program/trtexec-program.ts';
+import { recordedRuns } from '../../trtexec/replay/check-plan.ts';
+import { readRecordingSet } from '../../trtexec/replay/recording-set.ts';
+import { converterFor, variantsForStore } from '../../variants/converter.ts';
+import { runsToMeasureAgain } from '../check/index.ts';
+import { NO_TENSORRT } from '../../records/plan.ts';
 import type { Io } from '../../cli/io.ts';
 import { BenchError, EnvironmentLackingError, InterruptedError, UsageError, errorText } from '../../errors.ts';
 import { EXIT_CODES, type ExitCode } from '../../exit-codes.ts';
@@ -12,19 +29,9 @@ import { withLockedClocks } from '../../machine/lock-clocks.ts';
 import { planOfShard } from '../../matrix/plan/shards.ts';
 import type { EnvironmentVariables } from '../../process/environment-variables.ts';
 import { inTemporaryFolder } from '../../process/temporary-folder.ts';
-import { machinesFor } from '../../run/gpu-worker.ts';
 import { printable } from '../../text/printable.ts';
-import {
-  type MeasuredRun,
-  readAttempt,
-  readContent,
-  type ShardAttempt,
-  writeAttempt,
-  RunFolder,
-  type RunPlan,
-} from './run-folder.ts';
+import { type ShardAttempt, writeAttempt, RunFolder, type RunPlan } from './run-folder.ts';
 import type { WorkerOptions } from './command.ts';
-import { programOfNode, sweepShard, takeUp } from './shard-sweep.ts';
 
 /** A shard that breaks nodes must not be requeued forever. */
 const MAX_RESTARTS = 3;
@@ -43,7 +50,6 @@ export async function worker(options: WorkerOptions, io: Io): Promise<ExitCode> 
   if (plan.shards[shard] === undefined) throw new UsageError(`shard ${shard}: the plan has ${plan.shards.length}`);
   const attempt: ShardAttempt = {
     schemaVersion: 1,
-    planSha256: plan.sha256,
     shard,
     ...identity.attempt,
     startedAt: io.now().toISOString(),
@@ -52,8 +58,6 @@ export async function worker(options: WorkerOptions, io: Io): Promise<ExitCode> 
     signal: null,
     exitCode: null,
     problem: null,
-    takenUp: 0,
-    runs: {},
   };
   try {
     await measureOnce(plan, attempt, io);
@@ -69,17 +73,16 @@ export async function worker(options: WorkerOptions, io: Io): Promise<ExitCode> 
     };
     await writeAttempt(plan.folder, ended(attempt, io, how)).catch(() => {});
     if (!isInterrupted) throw error;
-    throw new InterruptedError(
-      `interrupted (${String(io.signal.reason)}); what was measured is kept for the next attempt`,
-      { cause: error },
-    );
+    throw new InterruptedError(`interrupted (${String(io.signal.reason)}); the next attempt measures the shard anew`, {
+      cause: error,
+    });
   }
 }
 
 async function measureOnce(plan: RunPlan, attempt: ShardAttempt, io: Io): Promise<void> {
   const { folder } = plan;
   const name = `shard ${attempt.shard}`;
-  if ((await readAttempt(folder.shard(attempt.shard))) !== null) {
+  if (existsSync(folder.shard(attempt.shard))) {
     io.err(`${name}: another attempt has finished it already\n`);
     return writeAttempt(folder, ended(attempt, io, { outcome: 'late' }));
   }
@@ -92,20 +95,17 @@ async function measureOnce(plan: RunPlan, attempt: ShardAttempt, io: Io): Promis
       `${printable(folder.path)}: cannot be written to (${errorText(error)}): is it on a file system that this node can write to?`,
     );
   });
-  const takenUp = await measure(plan, attempt, io);
-  const isFirst = await finishShard(plan, ended(attempt, io, { takenUp }));
+  await measure(plan, attempt, io);
+  const isFirst = await finishShard(plan.folder, ended(attempt, io, {}));
   if (!isFirst) io.err(`${name}: another attempt was faster, and that one counts\n`);
 }
 
-/** @returns number of runs copied from an earlier attempt */
-async function measure(plan: RunPlan, attempt: ShardAttempt, io: Io): Promise<number> {
+async function measure(plan: RunPlan, attempt: ShardAttempt, io: Io): Promise<void> {
   const shard = plan.shards[attempt.shard];
-  if (shard === undefined) return 0;
+  if (shard === undefined) return;
   const program = await programOfNode(plan.stored, attempt.node, io);
   const machines = await machinesFor(program, null, io);
   const stored = { ...plan.stored, plan: planOfShard(plan.stored.plan, shard) };
-  const { environment } = machines[0];
-  const takenUp = await takeUp(plan, attempt, stored.plan, environment, io);
   const lock = { request: stored.lockClocks, isVerbose: true };
   const work = plan.folder.attempt(attempt);
   await inTemporaryFolder('worker', (local) =>
@@ -113,7 +113,6 @@ async function measure(plan: RunPlan, attempt: ShardAttempt, io: Io): Promise<nu
       sweepShard({ plan, stored, program, machine, work, local }, io),
     ),
   );
-  return takenUp;
 }
 
 function ended(attempt: ShardAttempt, io: Io, how: Partial<ShardAttempt>): ShardAttempt {
@@ -132,23 +131,108 @@ function taskIdentity(env: EnvironmentVariables) {
 }
 
 /**
- * Records the content of every run, then renames the attempt's folder to the shard's: atomic.
+ * Renames the attempt's folder to the shard's: atomic.
  * @returns false when another attempt finished first
  */
-export async function finishShard({ folder, sweep }: RunPlan, attempt: ShardAttempt): Promise<boolean> {
+export async function finishShard(folder: RunFolder, attempt: ShardAttempt): Promise<boolean> {
   const work = folder.attempt(attempt);
-  const artefacts = join(work, 'artefacts');
-  const sweepFolder = sweepFolderOf(artefacts, sweep.sweepId);
-  const runs: Record<string, MeasuredRun> = {};
-  for (const runId of runFoldersIn(sweepFolder)) runs[runId] = (await readContent(join(sweepFolder, runId))).run;
-  await writeAttempt(folder, { ...attempt, outcome: 'done', runs });
+  await writeAttempt(folder, { ...attempt, outcome: 'done' });
   try {
     await rename(work, folder.shard(attempt.shard));
     return true;
   } catch (error) {
     if (!existsSync(folder.shard(attempt.shard))) throw error;
-    await rm(artefacts, { recursive: true, force: true });
+    await rm(join(work, 'artefacts'), { recursive: true, force: true });
     await writeAttempt(folder, { ...attempt, outcome: 'late' });
     return false;
   }
+}
+
+interface ShardSweep {
+  readonly plan: RunPlan;
+  readonly stored: StoredPlan;
+  readonly program: TrtexecProgram;
+  readonly machine: Machine;
+  /** Inside of the run's folder. */
+  readonly work: string;
+  readonly local: string;
+}
+
+/** Measures a shard as an ordinary sweep, into a store and artefacts of its own. */
+async function sweepShard({ plan, stored, program, machine, work, local }: ShardSweep, io: Io): Promise<void> {
+  const { sweep } = plan;
+  const cache = nodeCache(plan.settings.cacheFolder ?? null, local);
+  const converter = await converterFor(stored.plan, stored.program.python, io);
+  const progress = new LiveProgress(stored.plan, program, io);
+  const { recordings } = program;
+  const set = recordings === null ? null : readRecordingSet(recordings.folder);
+  const recorded = set === null ? null : (key: string) => recordedRuns(set, stored.plan, key);
+  const onEvent: SweepContext['onEvent'] = (event) => progress.take(event);
+  // SQLite over a network file system is unsafe: the store is local, its run folders are what counts.
+  const store = openStore(join(local, STORE_NAME), migrationsFolder());
+  try {
+    const gpuWorker = await openGpuWorker(machine, program, stored, io, (text) => onEvent({ kind: 'note', text }));
+    const context: SweepContext = {
+      ...sweepServices(store, { plan: stored.plan, sweep }, null, io, onEvent),
+      ...gpuWorker,
+      artefactsFolder: join(work, 'artefacts'),
+      cache: new EngineCache(join(cache, 'engines')),
+      variants: converter === null ? null : variantsForStore(join(cache, 'store'), converter, io, onEvent),
+      mayChangeEngines: false,
+      againRuns: () => runsToMeasureAgain(store.db, sweep.sweepId, stored.plan, recorded),
+      onEvent,
+    };
+    await runSweep([context], stored);
+  } finally {
+    progress.end();
+    store.close();
+  }
+}
+
+/** This node's trtexec, which must match the planned version. */
+async function programOfNode({ plan, program: planned }: StoredPlan, node: string, io: Io): Promise<TrtexecProgram> {
+  const { replayFolder, trtexec } = planned;
+  if (plan.tensorrt === NO_TENSORRT) return noTrtexec(io);
+  const options = replayFolder === null ? named(trtexec) : { replay: replayFolder };
+  const { program } = chooseProgram(options, { replay: null, trtexec: null }, io);
+  if (replayFolder !== null) return program;
+  const { version } = await probeTrtexec(program, io.spawn, io.signal);
+  const here = new Dialect(version).name;
+  if (here !== plan.tensorrt) {
+    throw new EnvironmentLackingError(
+      `${printable(program.shownAs)} on ${node} is TensorRT ${formatTensorrtVersion(version)}, the plan is for ${plan.tensorrt}: plan with --tensorrt ${here}`,
+    );
+  }
+  return program;
+}
+
+function named(trtexec: string | null): { readonly trtexec?: string } {
+  return trtexec === null || !trtexec.includes('/') ? {} : { trtexec };
+}
+
+/**
+ * A folder on the node's disk that outlives the job, for engines and variants: locks over network file systems are
+ * unsafe. If another user created it in a shared folder, a private one is used.
+ * @param stated `cacheFolder` of the settings
+ * @param otherwise a private folder, gone with the job
+ */
+function nodeCache(stated: string | null, otherwise: string): string {
+  if (stated !== null) {
+    mkdirSync(stated, { recursive: true });
+    return stated;
+  }
+  const uid = process.getuid?.() ?? 0;
+  const folder = join(tmpdir(), `trtbench-cache-${uid}`);
+  try {
+    mkdirSync(folder, { mode: 0o700 });
+  } catch {
+    // Exists or cannot be created: the check below decides.
+  }
+  try {
+    const facts = lstatSync(folder);
+    if (facts.isDirectory() && facts.uid === uid && (facts.mode & 0o022) === 0) return folder;
+  } catch {
+    // As for a folder of another user.
+  }
+  return otherwise;
 }

@@ -5,7 +5,7 @@ import { CELL_KEY_VERSION, type KeyedCell } from '../../records/cell.ts';
 import { hashOf } from '../../text/canonical-json.ts';
 import { TIMED_METRICS, type TimeStatistics } from '../../records/measurement.ts';
 import { outcomeReason } from '../../records/outcome.ts';
-import type { PackedLayers, RunRecord } from '../../records/run.ts';
+import type { RunRecord } from '../../records/run.ts';
 import { commandLineSection } from '../builds/loaded-engines.ts';
 import { immediately, type StoreDatabase } from '../file/open.ts';
 import { encodeLayers, encodeSamples } from './blob-codecs.ts';
@@ -183,26 +183,14 @@ export class RunWriter {
     if (telemetry !== null) this.insert(runTelemetry, { runId, ...telemetry });
   }
 
-  private insertLayers({ runId, packedLayers, ...record }: RunRecord): void {
-    const row = packedLayers ?? packedLayersOf(record);
-    if (row !== null) this.insert(layerProfiles, { runId, ...row });
+  private insertLayers({ runId, log, exports }: RunRecord): void {
+    const profile = exports.profile ?? log.profile;
+    const layers = (exports.layerInfo ?? log.layerInfo)?.layers ?? [];
+    if (profile === null && layers.length === 0) return;
+    const data = encodeLayers({ profile: profile?.layers ?? null, layers, total: profile?.total });
+    const layerCount = profile?.layers.length ?? layers.length;
+    this.insert(layerProfiles, { runId, iterations: profile?.iterations ?? null, layerCount, data });
   }
-}
-
-function packedLayersOf({ log, exports }: Pick<RunRecord, 'exports' | 'log'>): PackedLayers | null {
-  const profile = exports.profile ?? log.profile;
-  const layers = (exports.layerInfo ?? log.layerInfo)?.layers ?? [];
-  if (profile === null && layers.length === 0) return null;
-  const data = encodeLayers({ profile: profile?.layers ?? null, layers, total: profile?.total });
-  return { iterations: profile?.iterations ?? null, layerCount: profile?.layers.length ?? layers.length, data };
-}
-
-/** The same run to the store, with its layers compressed now: thousands of them would wait for a transaction otherwise. */
-export function withPackedLayers(record: RunRecord): RunRecord {
-  const packedLayers = packedLayersOf(record);
-  if (packedLayers === null) return record;
-  const none = { profile: null, layerInfo: null };
-  return { ...record, packedLayers, log: { ...record.log, ...none }, exports: { ...record.exports, ...none } };
 }
 
 /** Of whole rows, at little more than the cost of the statement itself: drizzle's own insert is built anew for each row. */

@@ -28,7 +28,7 @@ const MAX_TEXT = 300;
 /** Exit code 0 proves nothing: ModelOpt also passes if it quantized no node, or the model was already quantized. */
 export function judgeConversion(
   log: ConversionLog,
-  process: Omit<ProcessFacts, 'cancelled' | 'limit'>,
+  process: Omit<ProcessFacts, 'cancelled' | 'limit' | 'logTooLong' | 'logTooLong'>,
   facts: ConversionFacts,
 ): ConversionResult {
   const ended = endedByOthers(process);
@@ -82,7 +82,11 @@ function judgeFailed(log: ConversionLog, facts: ConversionFacts): ConversionResu
   return failed(log, { problem: words === null ? 'it said nothing' : `it ended with: ${words}` });
 }
 
-function endedByOthers({ exitCode, signal, timedOut }: Omit<ProcessFacts, 'cancelled' | 'limit'>): Failure | null {
+function endedByOthers({
+  exitCode,
+  signal,
+  timedOut,
+}: Omit<ProcessFacts, 'cancelled' | 'limit' | 'logTooLong' | 'logTooLong'>): Failure | null {
   if (timedOut) return { reason: 'timeout', problem: 'ended by the time limit: timeoutS of the precision' };
   const name = signal ?? (exitCode === 137 ? 'SIGKILL' : null);
   if (name === null) return null;

@@ -22,6 +22,7 @@ export function endedByOthers(process: ProcessFacts): Outcome | null {
     const { limit } = process;
     return failed('timeout', syntheticEvidence(limit === null ? 'ended by the time limit' : timeLimitText(limit)));
   }
+  if (process.logTooLong) return failed('logTooLong', syntheticEvidence('ended, as it had printed more than 1 GiB'));
   if (process.cancelled) return failed('cancelled', syntheticEvidence('ended by Ctrl-C'));
   switch (signalOf(process)) {
     case 'SIGINT':

@@ -65,6 +65,7 @@ test('one that does not end is ended after 30 s', async () => {
         timedOut: true,
         limit: null,
         cancelled: false,
+        logTooLong: false,
         startProblem: null,
         startedAt: new Date(0),
         wallS: 30,

@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest';
 
 import { enginesToRemove } from '../../../src/features/engines/engines.ts';
-import type { StoredEngine } from '../../../src/records/engine.ts';
+import type { KeptEngine } from '../../../src/records/engine.ts';
 
-function engine(name: string, bytes: number): StoredEngine {
+function engine(name: string, bytes: number): KeptEngine {
   return {
     name,
     key: name,

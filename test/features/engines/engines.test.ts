@@ -3,6 +3,7 @@ import { join } from 'node:path';
 
 import { beforeEach, describe, expect, test } from 'vitest';
 
+import { EngineCache } from '../../../src/engines/engine-cache.ts';
 import { bench, temporaryFolder } from '../../support/bench.ts';
 import { enginesBeside } from '../../support/engine-folder.ts';
 import { STUB, stubMatrix } from '../../support/stub.ts';
@@ -28,9 +29,11 @@ function keyOf(): string {
   return enginesBeside(db)[0]?.note.engineKey.slice(0, 8) ?? '';
 }
 
+/** Of a build, or of what it is linked by. */
 function file(number: number, ending: string): string {
-  const name = enginesBeside(db).find(({ note }) => note.number === number)?.name ?? '';
-  return join(folder, 'engines', name + ending);
+  const engine = enginesBeside(db).find(({ note }) => note.number === number);
+  const stem = /plan|cache/.test(ending) ? engine?.note.sha256 : engine?.name;
+  return join(folder, 'engines', `${stem}${ending}`);
 }
 
 /** With the timing cache that is kept with it. */
@@ -157,6 +160,16 @@ describe('gc', () => {
     expect(numbers()).toHaveLength(1);
   });
 
+  test('what another store beside them may compare with stays', async () => {
+    const other = join(folder, 'other.sqlite');
+    writeFileSync(other, '');
+    const second = enginesBeside(db)[1]?.note.buildId ?? '';
+    await new EngineCache(join(folder, 'engines')).keepFor(other, [second]);
+    const { stdout } = await engines('gc', '--max-size', '1', ...SPARE_NONE);
+    expect(numbers()).toEqual([2]);
+    expect(stdout.replaceAll(/\s+/g, ' ')).toContain(`a cell of ${other} may be compared with it`);
+  });
+
   test('the timing cache of an engine counts with it, and goes with it or when it is left alone', async () => {
     const caches = [file(1, '.cache'), join(folder, 'engines', `${'0'.repeat(32)}.cache`)];
     for (const cache of caches) writeFileSync(cache, 'x'.repeat(5000));
@@ -169,7 +182,7 @@ describe('gc', () => {
     expect([...caches.map((cache) => existsSync(cache)), numbers().includes(1)]).toEqual([false, false, false]);
   });
 
-  test('an engine without a note is swept up, the engines stay', async () => {
+  test('an engine that nothing names is swept up, the engines stay', async () => {
     const loose = join(folder, 'engines', `${'0'.repeat(32)}.plan`);
     writeFileSync(loose, 'half');
     await engines('gc', '--max-size', '1GB');

@@ -1,5 +1,5 @@
 import type { ChildProcess } from 'node:child_process';
-import { appendFileSync, cpSync, mkdirSync, readdirSync } from 'node:fs';
+import { appendFileSync, cpSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 
@@ -8,6 +8,7 @@ import { beforeAll, expect, test } from 'vitest';
 import { EngineCache } from '../../../src/engines/engine-cache.ts';
 import { judgePairs } from '../../../src/judge/gate/judge-pairs.ts';
 import { bench, finished, ROOT, sharedFolder, startBench, temporaryFolder } from '../../support/bench.ts';
+import { enginesBeside } from '../../support/engine-folder.ts';
 import { queryStore } from '../../support/store-dump.ts';
 import { STUB, stubMatrix } from '../../support/stub.ts';
 
@@ -40,15 +41,14 @@ class Nights {
 
   /** Names of the cached engines. */
   engines(): string[] {
-    const files = readdirSync(join(this.folder, 'engines'));
-    return files.flatMap((file) => /^([0-9a-f]{32})\.plan$/.exec(file)?.[1] ?? []);
+    return enginesBeside(this.db).map(({ name }) => name);
   }
 
   /** As when the library of TensorRT has changed: the next sweep builds the same sources again. */
   async retireEngine(): Promise<void> {
     const cache = new EngineCache(join(this.folder, 'engines'));
     const found = await cache.find(this.engines()[0] ?? '');
-    if (found.kind === 'ready') await cache.retire(found.engine);
+    if (found.kind === 'ready') await cache.relink(found.engine);
   }
 
   bench(...args: readonly string[]) {
@@ -163,7 +163,8 @@ test('an engine that is gone, or does not load, cannot be compared with: said on
   expect(gone.pairs()).toEqual([]);
 
   const unloadable = twoCalmNights();
-  const rules = JSON.stringify([{ when: unloadable.engines()[0], does: 'doesNotLoad' }]);
+  const [engine] = enginesBeside(unloadable.db);
+  const rules = JSON.stringify([{ when: engine?.note.sha256, does: 'doesNotLoad' }]);
   unloadable.changeModel();
   const refused = await unloadable.run(['--confirm'], { ...SLOW, STUB_RULES: rules });
   expect(refused.stderr).toContain(': it does not load, or too few of its runs could be used');

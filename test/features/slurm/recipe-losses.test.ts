@@ -1,4 +1,4 @@
-import { rmSync } from 'node:fs';
+import { mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 
@@ -83,7 +83,9 @@ describeWithSlurm('a real Slurm that loses nodes and jobs', () => {
       await until(async () => !(await cluster.states()).has(`${jobs[1]}_7`));
       const known = await run.collected('--lost-after', '1s');
       expect([known.code, known.counts.done, known.stored]).toEqual([0, 25, 0]);
-      const copy = ['--db', join(run.folder, 'copy.sqlite')];
+      // A folder of its own: beside the first store lie the runs of the first measurement.
+      mkdirSync(join(run.folder, 'copy'));
+      const copy = ['--db', join(run.folder, 'copy', 'bench.sqlite')];
       const lost = await run.collected('--lost-after', '1s', ...copy);
       expect([lost.code, lost.counts.done, lost.counts.lost]).toEqual([4, 24, 1]);
       expect(lost.shards[17]).toMatchObject({ state: 'lost', task: `${jobs[1]}_7` });

@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path';
 import { makeOwnFolder } from '../../../artefacts/folders.ts';
 import type { Io } from '../../../cli/io.ts';
 import { UsageError } from '../../../errors.ts';
-import { holderText } from '../../../process/lock-holder.ts';
+import { holderText } from '../../../process/lock.ts';
 import { isId, type SweepId } from '../../../records/scalars.ts';
 import type { Sweep } from '../../../records/sweep.ts';
 import { worktreesOf } from '../../../run/checkout/commit-checkout.ts';

@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { engineName } from '../../../engines/engine-note.ts';
+import { engineName } from '../../../engines/engine-index.ts';
 import type { SideName } from './commit-side.ts';
 import type { Pair } from './pair.ts';
 import type { BothPlans, PlannedSide } from './plan-both.ts';

@@ -49,8 +49,8 @@ export async function keptEngine(
   if (buildId === null) return `${name} is not known`;
   const found = await cache.findBuild(buildId);
   if (found !== null) return found;
-  const since = cache.goneSince(buildId);
-  return since === null ? `${name} is not in the cache any more` : `${name} is gone since ${since.slice(0, 10)}`;
+  const since = (await cache.index.read()).gone[buildId];
+  return since === undefined ? `${name} is not in the cache any more` : `${name} is gone since ${since.slice(0, 10)}`;
 }
 
 /**
