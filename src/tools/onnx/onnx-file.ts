@@ -4,7 +4,6 @@ import { dirname, isAbsolute, join, normalize, sep } from 'node:path';
 
 import type { FoundExternalFile, OnnxExternalFile, OnnxFacts, OnnxTensorInfo } from './facts.ts';
 import { readModel } from './model.ts';
-import { type OnnxNetwork, readNetwork } from './network.ts';
 import { type ByteSource, OnnxFormatError } from './wire-reader.ts';
 
 /**
@@ -26,11 +25,6 @@ export function onnxInputs(path: string): readonly OnnxTensorInfo[] | null {
   } catch {
     return null;
   }
-}
-
-/** The graph of an ONNX file, without its weights. Throws as `readOnnxFacts`. */
-export function readOnnxNetwork(path: string): OnnxNetwork {
-  return withSource(path, readNetwork);
 }
 
 function withSource<Result>(path: string, read: (source: ByteSource) => Result): Result {
