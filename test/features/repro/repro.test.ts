@@ -169,11 +169,11 @@ describe('a converted model', () => {
     expect(shown.stdout).toContain('convert, with ModelOpt 0.47.0: 18 quantized nodes');
     expect(shown.stdout).toContain('python3 -m modelopt.onnx.quantization --onnx_path=model.onnx');
     await bench(['repro', timed?.id ?? '', '--script', 'repro.sh'], { cwd });
-    // It draws with a real Python, and converts with the stand-in.
+    // What is drawn by the stand-in are the arguments: the same ones as in the run.
     const python = join(cwd, 'python');
     writeFileSync(
       python,
-      `#!/bin/sh\ncase $1 in\n-) exec python3 "$@" ;;\n-c) echo 0.47.0 ;;\n*) TMPDIR=. exec '${stub}' "$@" ;;\nesac\n`,
+      `#!/bin/sh\ncase $1 in\n-) cat >draw_calibration.py; shift; exec '${stub}' draw_calibration.py "$@" ;;\n-c) echo 0.47.0 ;;\n*) TMPDIR=. exec '${stub}' "$@" ;;\nesac\n`,
     );
     chmodSync(python, 0o755);
     const folder = temporaryFolder();
