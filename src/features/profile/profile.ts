@@ -20,7 +20,7 @@ import { printable } from '../../text/printable.ts';
 import { envText, shellLine } from '../../text/shell-quote.ts';
 import { parseTensorrtVersion } from '../../text/version.ts';
 import { layerNcuArgs } from '../../tools/ncu/ncu-args.ts';
-import { exportArgs } from '../../tools/nsys/nsys-args.ts';
+import { exportArgs, fileName } from '../../tools/nsys/nsys-args.ts';
 import { askNsys } from '../../tools/nsys/nsys-dialect.ts';
 import { capturedFiles, refuseOverwrite, runNsys } from '../../tools/nsys/run-nsys.ts';
 import { kernelsText } from '../layers/index.ts';
@@ -28,7 +28,7 @@ import { CaptureError } from './capture-cell.ts';
 import { captureOfCell, kernelsIfAny, NO_NSYS, trtexecShown } from './capture-of-cell.ts';
 import type { ProfileOptions } from './command.ts';
 import { type CaptureStep, NOT_CAPTURED, type ProfileOutput } from './output.ts';
-import { fileName, captureTarget, type CaptureTarget, engineInCache } from './target.ts';
+import { captureTarget, type CaptureTarget, engineInCache } from './target.ts';
 
 export async function profile(words: readonly string[], options: ProfileOptions, io: Io): Promise<ExitCode> {
   refuseMixed(words, options);
